@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Element types: their names, sizes, C++ types, and the one place that turns a run-time dtype into a type.
+#pragma once
+
+#include <masu/error.h>
+#include <masu/export.h>
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <ranges>
+#include <span>
+#include <string_view>
+#include <type_traits>
+
+namespace masu {
+
+/// The element types of masu. `bool` data is read as u8; f16 is a storage type (IEEE binary16).
+enum class Dtype : std::uint8_t { u8, i8, u16, i16, u32, i32, u64, i64, f16, f32, f64 };
+
+/// IEEE binary16 as stored. masu reads and writes it; it does no arithmetic in it.
+struct Half {
+  std::uint16_t bits;
+  friend bool operator==(Half, Half) = default;
+};
+
+/// Maps a Dtype to its C++ type inside `dispatch`.
+template <class T>
+struct TypeTag {
+  using type = T;
+};
+
+/// Calls `f(TypeTag<T>{})` with the C++ type of `dtype`. Every branch must return the same type.
+template <class F>
+decltype(auto) dispatch(Dtype dtype, F&& f) {
+  switch (dtype) {
+    case Dtype::u8: return f(TypeTag<std::uint8_t>{});
+    case Dtype::i8: return f(TypeTag<std::int8_t>{});
+    case Dtype::u16: return f(TypeTag<std::uint16_t>{});
+    case Dtype::i16: return f(TypeTag<std::int16_t>{});
+    case Dtype::u32: return f(TypeTag<std::uint32_t>{});
+    case Dtype::i32: return f(TypeTag<std::int32_t>{});
+    case Dtype::u64: return f(TypeTag<std::uint64_t>{});
+    case Dtype::i64: return f(TypeTag<std::int64_t>{});
+    case Dtype::f16: return f(TypeTag<Half>{});
+    case Dtype::f32: return f(TypeTag<float>{});
+    case Dtype::f64: return f(TypeTag<double>{});
+  }
+  throw Error(ErrorCode::invalid_argument, "dtype: not one of the enumerated values");
+}
+
+/// Bytes of one element.
+[[nodiscard]] constexpr std::size_t size_of(Dtype dtype) noexcept {
+  constexpr std::size_t sizes[] = {1, 1, 2, 2, 4, 4, 8, 8, 2, 4, 8};
+  return sizes[static_cast<std::size_t>(dtype)];
+}
+[[nodiscard]] constexpr bool is_float(Dtype dtype) noexcept {
+  return dtype >= Dtype::f16;
+}
+[[nodiscard]] constexpr bool is_signed(Dtype dtype) noexcept {
+  return is_float(dtype) || (static_cast<unsigned>(dtype) & 1U) != 0;
+}
+
+/// "u8", "i8", … "f64".
+MASU_EXPORT std::string_view to_string(Dtype dtype) noexcept;
+
+/// The dtype of that name; also "bool" (u8). Throws invalid_argument for any other text.
+MASU_EXPORT Dtype dtype_from_name(std::string_view name);
+
+namespace detail {
+/// The stored type of T: char, long and long long fall on the fixed-width type of their size and sign.
+template <class T>
+consteval int dtype_index() {
+  if constexpr (std::is_same_v<T, Half>) return static_cast<int>(Dtype::f16);
+  else if constexpr (std::is_same_v<T, float>) return static_cast<int>(Dtype::f32);
+  else if constexpr (std::is_same_v<T, double>) return static_cast<int>(Dtype::f64);
+  else if constexpr (std::is_same_v<T, bool> || std::is_same_v<T, std::byte>) return 0;
+  else if constexpr (std::is_integral_v<T> && sizeof(T) <= 8 && !std::is_same_v<T, wchar_t> &&
+                     !std::is_same_v<T, char16_t> && !std::is_same_v<T, char32_t>)
+    return (sizeof(T) == 1 ? 0 : sizeof(T) == 2 ? 2 : sizeof(T) == 4 ? 4 : 6) + (std::is_signed_v<T> ? 1 : 0);
+  else return -1;
+}
+}  // namespace detail
+
+/// True for the types that masu has a dtype for.
+template <class T>
+concept Element = detail::dtype_index<std::remove_cv_t<T>>()
+>= 0;
+
+/// The dtype of a C++ type.
+template <Element T>
+inline constexpr Dtype dtype_of = static_cast<Dtype>(detail::dtype_index<std::remove_cv_t<T>>());
+
+/// A contiguous, sized range in host memory, whatever its element type.
+template <class R>
+concept HostRange = std::ranges::contiguous_range<R> && std::ranges::sized_range<R>;
+
+/// `count` elements in host memory whose type is known at run time. Does not own them.
+struct ArrayView {
+  Dtype dtype = Dtype::u8;
+  const void* data = nullptr;
+  std::uint64_t count = 0;
+
+  ArrayView() = default;
+  ArrayView(Dtype dtype, const void* data, std::uint64_t count) : dtype(dtype), data(data), count(count) {}
+
+  template <HostRange R>
+  explicit ArrayView(const R& range) {
+    using T = std::ranges::range_value_t<R>;
+    static_assert(Element<T>,
+                  "masu: element types are bool, u8 i8 u16 i16 u32 i32 u64 i64 (the integers of C++), masu::Half, "
+                  "float and double");
+    if constexpr (Element<T>) {
+      dtype = dtype_of<T>;
+      data = std::ranges::data(range);
+      count = std::ranges::size(range);
+    }
+  }
+};
+
+}  // namespace masu

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The exact sum of numbers: no rounding until the end, so the order and the grouping of the data do not matter.
+#pragma once
+
+#include <masu/dtype.h>
+#include <masu/export.h>
+
+#include <array>
+#include <cstdint>
+
+namespace masu {
+
+/// Adds numbers exactly in a fixed-point accumulator that spans the whole range of f64, with room for 2^64 addends
+/// (Kulisch's long accumulator). A plain value of about 300 bytes; never allocates. One thread at a time; `merge` joins
+/// the parts of several threads.
+class MASU_EXPORT ExactSum {
+ public:
+  /// Adds every element. Integers are added exactly, 64-bit ones too. f16 is supported.
+  void add(const ArrayView& data);
+  /// Adds `value`, `times` times.
+  void add(double value, std::uint64_t times = 1);
+  void merge(const ExactSum& other);
+  [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
+  /// The exact sum, rounded once to f64 (to nearest, ties to even). 0 when empty; an exact zero is +0. NaN, or
+  /// infinities of both signs, give the quiet NaN 0x7ff8000000000000; infinities of one sign give that infinity.
+  [[nodiscard]] double sum() const noexcept;
+  /// The exact mean, rounded once to f64. Throws invalid_argument when empty.
+  [[nodiscard]] double mean() const;
+
+ private:
+  friend struct ExactSumAccess;
+  /// Value = sum of digits_[i] * 2^(32 i - 1074); each digit is a signed 64-bit number that carries are taken from.
+  static constexpr int digits = 70;
+  std::array<std::int64_t, digits> digits_{};
+  std::uint64_t count_ = 0;
+  std::uint64_t pending_ = 0;  ///< additions since carries were last propagated
+  bool positive_infinity_ = false;
+  bool negative_infinity_ = false;
+  bool nan_ = false;
+};
+
+}  // namespace masu

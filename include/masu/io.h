@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Reading numbers from files, images, text and generators in pieces, and writing results whole or not at all.
+/// Target `masu::io`.
+#pragma once
+
+#include <masu/dtype.h>
+#include <masu/export.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace masu::io {
+
+/// How an input is read. `automatic` tells by content.
+enum class InputFormat { automatic, raw, text, npy, image };
+/// "auto", "raw", "text", "npy", "image". Throws invalid_argument, listing the names.
+MASU_EXPORT InputFormat input_format_from_name(std::string_view name);
+
+enum class Endian { little, big };
+
+struct SourceOptions {
+  InputFormat format = InputFormat::automatic;
+  std::optional<Dtype> dtype;          ///< raw: needed; text: the type to read as (f64); elsewhere it must agree
+  std::uint64_t offset = 0;            ///< raw: bytes to skip
+  std::optional<std::uint64_t> count;  ///< raw: elements to read at most
+  Endian endian = Endian::little;      ///< raw
+  std::string column;                  ///< text: a name (needs header) or a number from 1; empty: every token
+  std::string delimiter;               ///< text: one character; empty: white space, comma, semicolon, tab
+  bool header = false;                 ///< text: the first line names the columns
+  std::string comment = "#";           ///< text: the rest of a line after this is ignored; empty: none
+  bool strict = false;                 ///< text: an entry that cannot be read is an error
+  std::string tmpdir;                  ///< where a stream that must be read twice is spooled; empty: $TMPDIR or /tmp
+};
+
+struct SourceInfo {
+  std::string name;    ///< as the caller gave it, for messages ("-" is "standard input")
+  std::string format;  ///< "bmp", "png", "pnm", "npy", "raw", "text", "random", "iota", "zeros"
+  Dtype dtype = Dtype::u8;
+  std::optional<std::uint64_t> count;  ///< elements, where known before reading
+  std::vector<std::uint64_t> shape;    ///< .npy: its shape; images: height, width, channels
+  bool fortran_order = false;          ///< .npy; the elements come in the file's order
+  std::vector<std::string> channels;   ///< images: gray, red, green, blue, alpha; elsewhere empty
+};
+
+/// Numbers that are read in pieces, in native byte order. One thread at a time.
+class MASU_EXPORT Source {
+ public:
+  virtual ~Source();
+  Source() = default;
+  Source(const Source&) = delete;
+  Source& operator=(const Source&) = delete;
+
+  [[nodiscard]] virtual const SourceInfo& info() const noexcept = 0;
+  /// Reads up to `count` elements of info().dtype into `target`; fewer only at the end, 0 when nothing is left.
+  /// Throws io, naming the file and the reason.
+  virtual std::uint64_t read(void* target, std::uint64_t count) = 0;
+  /// Goes back to the first element. A stream that cannot is spooled to a temporary file from its first read on when
+  /// `keep_for_rewind` was called before.
+  virtual void rewind() = 0;
+  /// Says before the first read that rewind() will be called.
+  virtual void keep_for_rewind() {}
+  /// Text: entries so far that were empty or unreadable.
+  [[nodiscard]] virtual std::uint64_t bad_lines() const noexcept { return 0; }
+};
+
+/// Opens a file, "-" (standard input) or a generator (`random:DTYPE:N[:…]`, `iota:DTYPE:N`, `zeros:DTYPE:N`).
+/// Only headers are read. Throws io for what cannot be opened or is malformed, invalid_argument for options or
+/// generator texts that are wrong.
+MASU_EXPORT std::unique_ptr<Source> open(const std::string& input, const SourceOptions& options = {});
+
+/// Reads what a source has left, whole. `limit_bytes` bounds the memory (0: none); a source of unknown length grows it.
+MASU_EXPORT std::vector<std::byte> read_all(Source& source, std::uint64_t limit_bytes = 0);
+
+/// "64Ki", "100M", "1Gi", "42" as a number: Ki Mi Gi Ti are powers of 1024, k M G T of 1000. Throws invalid_argument.
+MASU_EXPORT std::uint64_t parse_size(std::string_view text);
+
+/// A number in the shortest form that reads back to the same value of its dtype; nan, inf, -inf for what is not finite.
+MASU_EXPORT std::string format_number(double value, Dtype dtype = Dtype::f64);
+
+/// A file that appears whole or not at all: written beside its target under another name and renamed by `commit`.
+/// Destroyed without it, nothing remains. "-" is standard output. Also cleaned up when a signal ends the process
+/// through `remove_unfinished`.
+class MASU_EXPORT OutputFile {
+ public:
+  explicit OutputFile(const std::string& path);
+  OutputFile(OutputFile&&) noexcept;
+  OutputFile& operator=(OutputFile&&) = delete;
+  ~OutputFile();
+  void write(const void* data, std::uint64_t bytes);
+  void write(std::string_view text) { write(text.data(), text.size()); }
+  /// Flushes, closes and renames. Throws io (a full disk too); the target is untouched then.
+  void commit();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+/// Removes the temporary files of every OutputFile and spool of this process. Async-signal-safe.
+MASU_EXPORT void remove_unfinished() noexcept;
+
+/// The header of a version 1.0 .npy file in C order, ready to be followed by the elements.
+MASU_EXPORT std::string npy_header(Dtype dtype, std::span<const std::uint64_t> shape);
+
+/// Writes an array by the ending of `path`: .npy, .txt or .csv (one number a line), else raw.
+/// "-" is standard output: raw, or text when that is a terminal.
+MASU_EXPORT void write_array(const std::string& path, const ArrayView& array,
+                             std::span<const std::uint64_t> shape = {});
+
+}  // namespace masu::io

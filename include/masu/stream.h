@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Streams (in-order queues of work on a device), events with device time, and results that are still being computed.
+#pragma once
+
+#include <masu/buffer.h>
+#include <masu/device.h>
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <utility>
+
+namespace masu {
+
+namespace runtime {
+class Stream;
+class Event;
+}  // namespace runtime
+
+/// A point in a stream: the end of the work that returned it. Cheap to copy.
+class MASU_EXPORT Event {
+ public:
+  Event() = default;
+  explicit Event(std::shared_ptr<runtime::Event> implementation) noexcept
+      : implementation_(std::move(implementation)) {}
+  /// True once the work is done; does not wait. An empty Event is done.
+  [[nodiscard]] bool ready() const;
+  void wait() const;
+  /// Device time of this one command, in seconds. Waits for it.
+  [[nodiscard]] double seconds() const;
+  /// Device time from the end of `earlier`'s command to the end of this one, in seconds. Both of one stream. Waits.
+  [[nodiscard]] double seconds_since(const Event& earlier) const;
+  [[nodiscard]] const std::shared_ptr<runtime::Event>& implementation() const noexcept { return implementation_; }
+
+ private:
+  std::shared_ptr<runtime::Event> implementation_;
+};
+
+/// How a mapping will be used.
+enum class MapMode { read, write, read_write };
+
+class Stream;
+
+/// Device memory as host memory, from Stream::map until unmap() or destruction.
+template <class T>
+class Mapping {
+ public:
+  Mapping(Mapping&& other) noexcept
+      : stream_(std::exchange(other.stream_, nullptr)),
+        buffer_(other.buffer_),
+        span_(other.span_),
+        mode_(other.mode_) {}
+  Mapping& operator=(Mapping&&) = delete;
+  ~Mapping();
+  [[nodiscard]] std::span<T> span() const noexcept { return span_; }
+  /// Ends the mapping: what was written reaches the buffer before later work of the stream.
+  void unmap();
+
+ private:
+  friend class Stream;
+  Mapping(Stream* stream, const BufferBase* buffer, std::span<T> span, MapMode mode)
+      : stream_(stream), buffer_(buffer), span_(span), mode_(mode) {}
+  Stream* stream_;
+  const BufferBase* buffer_;
+  std::span<T> span_;
+  MapMode mode_;
+};
+
+/// An in-order queue of work on one device. Calls return before the work is done: host memory and buffers given to them
+/// must outlive it (`finish()`, or the returned Event). Used by one thread at a time. Destroying a stream waits for it.
+class MASU_EXPORT Stream {
+ public:
+  explicit Stream(const Device& device);
+  /// Uses a queue of the caller's: cl_command_queue (in order, retained), CUstream (must outlive this; null is the
+  /// default stream). Times are there only if the queue was made for profiling.
+  static Stream wrap(const Device& device, void* native_queue);
+  Stream(Stream&&) noexcept;
+  Stream& operator=(Stream&&) noexcept;
+  ~Stream();
+
+  [[nodiscard]] const Device& device() const noexcept { return device_; }
+  [[nodiscard]] void* native() const noexcept;
+
+  template <class T>
+  Event write(Buffer<T>& target, std::span<const T> source, std::uint64_t first = 0) {
+    return write_bytes(target, first * sizeof(T), source.data(), source.size_bytes());
+  }
+  template <class T>
+  Event read(const Buffer<T>& source, std::span<std::remove_cv_t<T>> target, std::uint64_t first = 0) {
+    return read_bytes(source, first * sizeof(T), target.data(), target.size_bytes());
+  }
+  /// Copies between buffers of this stream's device.
+  template <class T>
+  Event copy(Buffer<T>& target, const Buffer<T>& source) {
+    return copy_bytes(target, source);
+  }
+  template <class T>
+  Event fill(Buffer<T>& target, const T& value) {
+    return fill_bytes(target, &value, sizeof(T));
+  }
+  /// Waits for earlier work and gives the buffer's content as host memory.
+  template <class T>
+  [[nodiscard]] Mapping<T> map(Buffer<T>& buffer, MapMode mode = MapMode::read_write) {
+    return Mapping<T>(this, &buffer, std::span<T>(static_cast<T*>(map_bytes(buffer, mode)), buffer.size()), mode);
+  }
+
+  /// A point after everything given so far.
+  Event record();
+  /// Later work of this stream starts after the event, which may be another stream's of the same device.
+  void wait(const Event& event);
+  void finish();
+
+  Event write_bytes(BufferBase& target, std::uint64_t offset, const void* source, std::uint64_t bytes);
+  Event read_bytes(const BufferBase& source, std::uint64_t offset, void* target, std::uint64_t bytes);
+  Event copy_bytes(BufferBase& target, const BufferBase& source);
+  Event fill_bytes(BufferBase& target, const void* pattern, std::size_t size);
+  void* map_bytes(const BufferBase& buffer, MapMode mode);
+  void unmap_bytes(const BufferBase& buffer, void* address, MapMode mode);
+  [[nodiscard]] runtime::Stream& implementation() const noexcept { return *implementation_; }
+
+ private:
+  Stream(Device device, std::unique_ptr<runtime::Stream> implementation) noexcept;
+  Device device_;
+  std::unique_ptr<runtime::Stream> implementation_;
+};
+
+template <class T>
+void Mapping<T>::unmap() {
+  if (Stream* stream = std::exchange(stream_, nullptr)) {
+    stream->unmap_bytes(*buffer_, const_cast<std::remove_const_t<T>*>(span_.data()), mode_);
+  }
+}
+template <class T>
+Mapping<T>::~Mapping() {
+  try {
+    unmap();
+  } catch (...) {  // a destructor cannot report a lost device; the next call on the stream does
+  }
+}
+
+/// A result that a stream is still computing. Move-only. Destroying it does not wait.
+template <class T>
+class Pending {
+ public:
+  Pending(Event event, std::function<T()> finish) : event_(std::move(event)), finish_(std::move(finish)) {}
+  Pending(Pending&&) noexcept = default;
+  Pending& operator=(Pending&&) noexcept = default;
+  [[nodiscard]] bool ready() const { return event_.ready(); }
+  /// Waits and returns the result, or throws what went wrong. Call it once.
+  [[nodiscard]] T get() {
+    event_.wait();
+    return std::exchange(finish_, nullptr)();
+  }
+
+ private:
+  Event event_;
+  std::function<T()> finish_;
+};
+
+}  // namespace masu

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The version of these headers (SemVer) and of the library that a program runs with.
+#pragma once
+
+#include <masu/export.h>
+
+#include <string_view>
+
+namespace masu {
+
+inline constexpr int version_major = 0;
+inline constexpr int version_minor = 1;
+inline constexpr int version_patch = 0;
+
+/// The version of the library in use, as "MAJOR.MINOR.PATCH". Never throws.
+MASU_EXPORT std::string_view version() noexcept;
+
+}  // namespace masu

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// The interface between masu and a way to run work (the CPU, OpenCL, CUDA). It knows no primitive; a backend knows no
+// primitive either. A backend that is absent registers no device. Every function throws masu::Error.
+#pragma once
+
+#include <masu/device.h>
+#include <masu/program.h>
+#include <masu/stream.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace masu::runtime {
+
+class Device;
+
+// Device memory. Released by the destructor, unless it is the caller's.
+class Memory {
+ public:
+  virtual ~Memory() = default;
+  [[nodiscard]] virtual void* native() const noexcept = 0;  // cl_mem, CUdeviceptr, host address
+  [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
+  [[nodiscard]] bool read_only() const noexcept { return read_only_; }
+
+ protected:
+  Memory(std::uint64_t bytes, bool read_only) : bytes_(bytes), read_only_(read_only) {}
+
+ private:
+  std::uint64_t bytes_;
+  bool read_only_;
+};
+
+// The end of one command in a stream.
+class Event {
+ public:
+  virtual ~Event() = default;
+  virtual bool ready() = 0;
+  virtual void wait() = 0;
+  virtual double seconds() = 0;                            // device time of this command
+  virtual double seconds_since(const Event& earlier) = 0;  // from the end of `earlier` to the end of this
+};
+
+// One entry point of a Module.
+class Kernel {
+ public:
+  virtual ~Kernel() = default;
+  [[nodiscard]] virtual const std::string& name() const noexcept = 0;
+  [[nodiscard]] virtual std::size_t max_work_group_size() = 0;
+};
+
+// A compiled program, loaded on its device.
+class Module {
+ public:
+  virtual ~Module() = default;
+  virtual std::shared_ptr<Kernel> kernel(std::string_view name) = 0;
+  virtual std::vector<std::string> kernel_names() = 0;
+  virtual std::string binary() = 0;  // what Device::load takes; empty when the driver gives none
+  [[nodiscard]] const std::string& log() const noexcept { return log_; }
+
+ protected:
+  std::string log_;
+};
+
+// An in-order queue. Offsets and sizes are bytes and have been checked. Nothing waits but map, finish and destruction.
+class Stream {
+ public:
+  virtual ~Stream() = default;
+  [[nodiscard]] virtual void* native() const noexcept = 0;
+  virtual std::shared_ptr<masu::runtime::Event> write(Memory& target, std::uint64_t offset, const void* source,
+                                                      std::uint64_t bytes) = 0;
+  virtual std::shared_ptr<masu::runtime::Event> read(Memory& source, std::uint64_t offset, void* target,
+                                                     std::uint64_t bytes) = 0;
+  virtual std::shared_ptr<masu::runtime::Event> copy(Memory& target, std::uint64_t target_offset, Memory& source,
+                                                     std::uint64_t source_offset, std::uint64_t bytes) = 0;
+  // Repeats a pattern of any size over `bytes`, which is a multiple of it.
+  virtual std::shared_ptr<masu::runtime::Event> fill(Memory& target, std::uint64_t offset, std::uint64_t bytes,
+                                                     const void* pattern, std::size_t pattern_size) = 0;
+  virtual void* map(Memory& memory, std::uint64_t offset, std::uint64_t bytes, MapMode mode) = 0;
+  virtual void unmap(Memory& memory, std::uint64_t offset, std::uint64_t bytes, void* address, MapMode mode) = 0;
+  virtual std::shared_ptr<masu::runtime::Event> launch(Kernel& kernel, const NDRange& range,
+                                                       std::span<const KernelArgument> arguments) = 0;
+  virtual std::shared_ptr<masu::runtime::Event> record() = 0;
+  virtual void wait(masu::runtime::Event& event) = 0;
+  virtual void finish() = 0;
+};
+
+// A device in a context. Thread-safe.
+class Device : public std::enable_shared_from_this<Device> {
+ public:
+  virtual ~Device() = default;
+  [[nodiscard]] const DeviceInfo& info() const noexcept { return info_; }
+  [[nodiscard]] virtual void* native_context() const noexcept { return nullptr; }
+  [[nodiscard]] virtual void* native_device() const noexcept { return nullptr; }
+
+  virtual std::shared_ptr<Memory> allocate(std::uint64_t bytes) = 0;  // bytes >= 1
+  virtual std::shared_ptr<Memory> wrap_host(void* data, std::uint64_t bytes, bool read_only) = 0;
+  virtual std::shared_ptr<Memory> wrap_native(void* handle, std::uint64_t bytes) = 0;
+  virtual std::unique_ptr<Stream> make_stream() = 0;
+  virtual std::unique_ptr<Stream> wrap_stream(void* native) = 0;
+  virtual void synchronize() = 0;
+
+  // Compiles `text`, which is complete (a prelude, if any, is part of it). `options` are the compiler's own.
+  virtual std::shared_ptr<Module> compile(std::string_view text, std::string_view options) = 0;
+  // Loads what Module::binary gave on the same kind of device; nullptr when the driver does not take it.
+  virtual std::shared_ptr<Module> load(std::string_view binary) = 0;
+  // Everything that a compiled program depends on beside its source and options: device, architecture, driver,
+  // compiler.
+  [[nodiscard]] virtual std::string cache_identity() const = 0;
+  // The text that makes masu's own kernels (OpenCL C 1.2) compile here, and the options that they need.
+  [[nodiscard]] virtual std::string_view prelude() const noexcept { return {}; }
+  [[nodiscard]] virtual std::string_view kernel_options() const noexcept { return {}; }
+
+ protected:
+  DeviceInfo info_;
+};
+
+// What the registry asks a backend. `devices` never throws: what is missing or broken is one unusable entry that says
+// why.
+class Backend {
+ public:
+  virtual ~Backend() = default;
+  [[nodiscard]] virtual DeviceKind kind() const noexcept = 0;
+  virtual std::vector<DeviceInfo> devices() = 0;
+  virtual std::shared_ptr<Device> open(
+      std::size_t number) = 0;  // the same Device for the same number while one is alive
+  virtual std::shared_ptr<Device> wrap(void* context, void* device) = 0;
+};
+
+Backend& cpu_backend();
+Backend& opencl_backend();
+Backend& cuda_backend();
+
+}  // namespace masu::runtime

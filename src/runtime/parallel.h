@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// CPU threads: how many, and a loop over them.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+namespace masu::runtime {
+
+// Runs body(task) for every task in [0, tasks) on up to cpu_threads() threads of oneTBB. With one thread, or one task,
+// it runs in the caller and starts no thread. The caller's arena and its limit are honoured. Exceptions reach the
+// caller.
+void parallel_tasks(std::uint64_t tasks, const std::function<void(std::uint64_t)>& body);
+
+}  // namespace masu::runtime

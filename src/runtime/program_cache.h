@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// Compiled programs, kept in memory for the device's life and on disk between processes.
+#pragma once
+
+#include "runtime/backend.h"
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace masu::runtime {
+
+// One "#define NAME VALUE" in front of a kernel file.
+struct Define {
+  std::string name;
+  std::string value;
+};
+
+// masu's own kernel file at `path` for a device: prelude, defines, "#line 1 path", text; compiled once per device and
+// set of defines. Thread-safe; two threads that ask for the same program at once compile it once.
+std::shared_ptr<Module> own_program(Device& device, std::string_view path, std::span<const Define> defines);
+
+// Any complete source text, through the same cache.
+std::shared_ptr<Module> cached_program(Device& device, std::string_view text, std::string_view options);
+
+// The text that own_program would compile: for tests that compile kernels without a device.
+std::string own_program_text(std::string_view prelude, std::string_view path, std::span<const Define> defines);
+
+}  // namespace masu::runtime
