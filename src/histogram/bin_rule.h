@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bins made definite for one dtype: every edge, exactly as NumPy >= 2 computes it (numpy/lib/_histograms_impl.py and
+// numpy/_core/function_base.py, linspace), and the same edges as thresholds of the dtype.
+#pragma once
+
+#include <masu/dtype.h>
+#include <masu/histogram.h>
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace masu {
+
+// Where values that lie in no bin are counted: three slots behind the bins.
+inline constexpr std::uint64_t slot_below = 0;
+inline constexpr std::uint64_t slot_above = 1;
+inline constexpr std::uint64_t slot_nan = 2;
+inline constexpr std::uint64_t extra_slots = 3;
+
+struct BinRule {
+  // Throws invalid_argument: too many bins for the range, floats in integers().
+  BinRule(const Bins& bins, Dtype dtype, bool right_open);
+
+  double edge(std::uint64_t i) const noexcept;
+  // The slot of a value whose comparisons are those of f64: a bin, or n + slot_below / slot_above / slot_nan.
+  std::uint64_t slot(double x) const noexcept;
+  bool same_edges(const BinRule& other) const noexcept;
+
+  Bins::Kind kind;
+  Dtype dtype;
+  std::uint64_t n;
+  bool half_open;  // the last bin does not hold x = e[n]
+
+  // Even bins: e[i] = i * step + lo with two roundings, e[n] = hi; all in f32 when the range came from f32 data,
+  // otherwise in f64 and, for f32 data, rounded to f32 at the end.
+  double lo = 0;
+  double hi = 0;
+  double step = 0;
+  bool f32_arithmetic = false;
+  bool f32_edges = false;
+  std::shared_ptr<const std::vector<double>> edges;  // explicit edges
+
+ private:
+  void resolve_even(const Bins& bins);
+};
+
+// The edges as values of T, so that devices compare in T alone: x >= e[i] exactly when x >= lower[i] (for i below
+// lower.size(): bins that start above T's largest value hold nothing), and x <= e[n] (x < e[n] when half open) exactly
+// when x <= last. `all_below`, `all_above`: no value of T reaches the bins, or none lies before their end.
+template <class T>
+struct Thresholds {
+  explicit Thresholds(const BinRule& rule);
+  std::vector<T> lower;
+  T last{};
+  bool all_below = false;
+  bool all_above = false;
+};
+
+}  // namespace masu

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bins: what the caller asks for, checked.
+#include "histogram/bin_rule.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+namespace masu {
+
+namespace {
+
+constexpr std::uint64_t max_bins = std::uint64_t{1} << 31;
+constexpr std::uint64_t default_bins = 100;
+constexpr std::uint64_t max_value_bins = 1024;
+
+std::uint64_t checked_count(std::uint64_t n) {
+  if (n < 1) throw Error(ErrorCode::invalid_argument, "histogram: bins must be >= 1, got 0");
+  if (n > max_bins) {
+    throw Error(ErrorCode::invalid_argument, fmt::format("histogram: bins must be <= 2147483648, got {}", n));
+  }
+  return n;
+}
+
+constexpr std::array<std::pair<Strategy, std::string_view>, 6> strategy_names{{{Strategy::automatic, "auto"},
+                                                                               {Strategy::sequential, "sequential"},
+                                                                               {Strategy::global, "global"},
+                                                                               {Strategy::private_, "private"},
+                                                                               {Strategy::local, "local"},
+                                                                               {Strategy::lanes, "lanes"}}};
+
+}  // namespace
+
+std::string_view to_string(Strategy strategy) noexcept {
+  for (const auto& [value, name] : strategy_names) {
+    if (value == strategy) return name;
+  }
+  return "?";
+}
+
+Strategy strategy_from_name(std::string_view name) {
+  for (const auto& [value, known] : strategy_names) {
+    if (known == name) return value;
+  }
+  throw Error(
+      ErrorCode::invalid_argument,
+      fmt::format("histogram: strategy is one of auto, sequential, global, private, local, lanes; got '{}'", name));
+}
+
+Bins Bins::even(std::uint64_t n) {
+  return Bins(Kind::even, checked_count(n));
+}
+
+Bins Bins::even(std::uint64_t n, double lo, double hi) {
+  Bins bins(Kind::even, checked_count(n));
+  if (!std::isfinite(lo) || !std::isfinite(hi)) {
+    throw Error(ErrorCode::invalid_argument, fmt::format("histogram: the range must be finite, got {}:{}", lo, hi));
+  }
+  if (lo > hi) {
+    throw Error(ErrorCode::invalid_argument, fmt::format("histogram: the range must have lo <= hi, got {}:{}", lo, hi));
+  }
+  bins.origin_ = Origin::given;
+  bins.lo_ = lo;
+  bins.hi_ = hi;
+  return bins;
+}
+
+Bins Bins::even(std::uint64_t n, const ValueRange& range) {
+  Bins bins = even(n, range.lo, range.hi);
+  bins.origin_ = Origin::data;
+  bins.single_ = range.single;
+  return bins;
+}
+
+Bins Bins::edges(std::vector<double> edges) {
+  if (edges.size() < 2) {
+    throw Error(ErrorCode::invalid_argument, fmt::format("histogram: edges must be at least 2, got {}", edges.size()));
+  }
+  for (std::size_t i = 0; i < edges.size(); ++i) {
+    if (std::isnan(edges[i])) {
+      throw Error(ErrorCode::invalid_argument, fmt::format("histogram: edges must be numbers, got NaN at {}", i));
+    }
+    if (i > 0 && edges[i] < edges[i - 1]) {
+      throw Error(ErrorCode::invalid_argument,
+                  fmt::format("histogram: edges must not decrease, got {} after {} at {}", edges[i], edges[i - 1], i));
+    }
+  }
+  Bins bins(Kind::edges, checked_count(edges.size() - 1));
+  bins.edges_ = std::make_shared<const std::vector<double>>(std::move(edges));
+  return bins;
+}
+
+Bins Bins::integers(std::uint64_t n) {
+  return Bins(Kind::integers, checked_count(n));
+}
+
+Bins Bins::for_data(Dtype dtype, const std::optional<ValueRange>& range) {
+  if (dtype == Dtype::u8) return integers(256);
+  if (dtype == Dtype::i8) return even(256, -128, 128);
+  const ValueRange found = range.value_or(ValueRange{0, 1, false});
+  // Beyond 2^53 whole numbers have gaps in f64: such data gets plain even bins.
+  if (is_float(dtype) || std::max(std::abs(found.lo), std::abs(found.hi)) >= 0x1p53) {
+    return even(default_bins, found);
+  }
+  const double values = found.hi - found.lo + 1;
+  if (values <= static_cast<double>(max_value_bins)) {
+    return even(static_cast<std::uint64_t>(values), found.lo, found.hi + 1);
+  }
+  const double width = std::ceil(values / static_cast<double>(default_bins));
+  const double bins = std::ceil(values / width);
+  return even(static_cast<std::uint64_t>(bins), found.lo, found.lo + bins * width);
+}
+
+std::optional<ValueRange> merge(const std::optional<ValueRange>& a, const std::optional<ValueRange>& b) {
+  if (!a) return b;
+  if (!b) return a;
+  const bool single = a->single && b->single && a->lo == b->lo && a->hi == b->hi;
+  return ValueRange{std::min(a->lo, b->lo), std::max(a->hi, b->hi), single};
+}
+
+}  // namespace masu
