@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+# Sourced by run, test and tools/gpu, which set `root`: finds the packages that are missing, installs them, builds.
+# Everything is printed to standard error, and standard input is left to the program that is run in the end.
+
+say() { printf 'masu: %s\n' "$*" >&2; }
+die() {
+  say "$@"
+  exit 1
+}
+
+# list_packages SECTION…: "PACKAGE PROBE" lines of tools/packages.txt.
+list_packages() {
+  awk -v wanted=" $* " '/^\[/ { section = substr($1, 2, length($1) - 2) }
+                        /^[a-z0-9]/ && index(wanted, " " section " ") { print $1, $2 }' "${root:?}/tools/packages.txt"
+}
+
+probe() {
+  case $1 in
+    command:*) command -v "${1#command:}" ;;
+    header:*) [[ -n $(find /usr/include /usr/local/include -path "*/${1#header:}" -print -quit 2>&1) ]] ;;
+    *) true ;;
+  esac >/dev/null
+}
+
+missing_packages() {
+  local package how
+  if command -v dpkg-query >/dev/null; then
+    list_packages "$@" | cut -d' ' -f1 |
+      grep -vxFf <(dpkg-query -W -f '${db:Status-Status} ${Package}\n' | sed -n 's/^installed //p')
+  else
+    list_packages "$@" | while read -r package how; do probe "$how" || echo "$package"; done
+  fi
+  return 0
+}
+
+# set_up YES SECTION…: installs what is missing; asks first on a terminal, unless YES is 1.
+set_up() {
+  local yes=$1 answer as_root=() install missing
+  shift
+  mapfile -t missing < <(missing_packages "$@")
+  ((${#missing[@]})) || return 0
+  say "needed and not installed: ${missing[*]}"
+  install=(apt-get install -y --no-install-recommends "${missing[@]}")
+  command -v apt-get >/dev/null ||
+    die "there is no apt here: install these (named as in Debian 12) in this system's own way, then run this again"
+  if ((EUID != 0)); then
+    if command -v sudo >/dev/null && { sudo -n true 2>/dev/null || [[ -t 0 && -t 2 ]]; }; then
+      as_root=(sudo)
+    else
+      die "installing needs root. As root: apt-get update && ${install[*]}"
+    fi
+  fi
+  say "${as_root[*]:+sudo }apt-get update && ${as_root[*]:+sudo }${install[*]}"
+  if ((!yes)) && [[ -t 0 && -t 2 ]]; then
+    read -r -p 'masu: run this now? [Y/n] ' answer
+    [[ -z $answer || $answer == [Yy]* ]] || die "nothing was installed"
+  fi
+  as_root+=(env DEBIAN_FRONTEND=noninteractive)
+  "${as_root[@]}" apt-get -o DPkg::Lock::Timeout=300 update </dev/null >&2 ||
+    say "apt-get update failed; trying with the package lists that are here"
+  "${as_root[@]}" "${install[@]}" -o DPkg::Lock::Timeout=300 </dev/null >&2 || die "apt-get could not install the packages"
+}
+
+# build PRESET [TARGET…]: configures if needed, and builds, in build/PRESET.
+build() {
+  local preset=$1 cache=${root:?}/build/$1/CMakeCache.txt fresh=() jobs
+  shift
+  # A tree that was moved or copied with its build folder cannot go on with it.
+  if [[ -f $cache ]] && ! grep -qxF "CMAKE_HOME_DIRECTORY:INTERNAL=$root" "$cache"; then fresh=(--fresh); fi
+  if command -v ccache >/dev/null; then export CMAKE_CXX_COMPILER_LAUNCHER=ccache; fi
+  jobs=$(nproc 2>/dev/null || echo 2)
+  (
+    cd "$root" &&
+      { [[ -f $cache && -f build/$preset/build.ninja && ${#fresh[@]} -eq 0 ]] || cmake "${fresh[@]}" --preset "$preset"; } &&
+      cmake --build "build/$preset" -j "$jobs" ${1:+--target "$@"}
+  ) </dev/null >&2
+}
