@@ -9,10 +9,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <future>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 namespace masu::runtime {
@@ -89,7 +92,15 @@ class Stream {
   virtual void finish() = 0;
 };
 
-// A device in a context. Thread-safe.
+// What is kept for a device as long as it lives: idle streams and compiled programs, each program under its cache key.
+struct Kept {
+  std::mutex mutex;
+  std::vector<std::unique_ptr<Stream>> streams;
+  std::unordered_map<std::string, std::shared_future<std::shared_ptr<Module>>> programs;
+};
+
+// A device in a context. Thread-safe. Because it keeps streams and modules, none of Memory, Stream, Event, Module and
+// Kernel may own a shared_ptr to it; they own what they need of it (a retained handle, a shared context).
 class Device : public std::enable_shared_from_this<Device> {
  public:
   virtual ~Device() = default;
@@ -115,8 +126,18 @@ class Device : public std::enable_shared_from_this<Device> {
   [[nodiscard]] virtual std::string_view prelude() const noexcept { return {}; }
   [[nodiscard]] virtual std::string_view kernel_options() const noexcept { return {}; }
 
+  [[nodiscard]] Kept& kept() noexcept { return kept_; }
+
  protected:
+  // For the destructor of a device whose streams and modules must go before its context does.
+  void release_kept() noexcept {
+    kept_.streams.clear();
+    kept_.programs.clear();
+  }
   DeviceInfo info_;
+
+ private:
+  Kept kept_;
 };
 
 // What the registry asks a backend. `devices` never throws: what is missing or broken is one unusable entry that says
