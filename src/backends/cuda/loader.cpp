@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/cuda/loader.h"
+
+#include "backends/cuda/error.h"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <system_error>
+
+namespace masu::cuda {
+namespace {
+
+// One entry of a function table: the function pointer and what it is called in the library.
+struct Symbol {
+  void* slot;
+  const char* name;
+};
+
+#define MASU_CUDA_SYMBOL(member, symbol, parameters) {&table.member, #symbol},
+
+// POSIX lets a function's address travel in a void*.
+bool find(void* library, const Symbol& symbol) {
+  void* address = dlsym(library, symbol.name);
+  std::memcpy(symbol.slot, &address, sizeof address);
+  return address != nullptr;
+}
+
+// Fills the slots; the name of the first symbol that is missing, or null.
+template <std::size_t count>
+const char* find_all(void* library, const Symbol (&symbols)[count]) {
+  for (const Symbol& symbol : symbols) {
+    if (!find(library, symbol)) return symbol.name;
+  }
+  return nullptr;
+}
+
+const char* find_driver_functions(void* library, Driver& table) {
+  const Symbol optional[] = {MASU_CUDA_DRIVER_OPTIONAL_FUNCTIONS(MASU_CUDA_SYMBOL)};
+  for (const Symbol& symbol : optional) find(library, symbol);
+  const Symbol required[] = {MASU_CUDA_DRIVER_FUNCTIONS(MASU_CUDA_SYMBOL)};
+  return find_all(library, required);
+}
+
+const char* find_nvrtc_functions(void* library, Nvrtc& table) {
+  const Symbol required[] = {MASU_NVRTC_FUNCTIONS(MASU_CUDA_SYMBOL){&table.get_error_string, "nvrtcGetErrorString"}};
+  return find_all(library, required);
+}
+
+#undef MASU_CUDA_SYMBOL
+
+// The file names of NVRTC: first the one whose major version is the driver's (its programs surely load), then from new
+// to old. libnvrtc.so.11.2 serves CUDA 11.2 to 11.8.
+std::vector<std::string> nvrtc_names() {
+  std::vector<std::string> names;
+  if (const int major = driver_version() / 1000; major >= 12) names.push_back(fmt::format("libnvrtc.so.{}", major));
+  for (const char* name : {"libnvrtc.so.14", "libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2", "libnvrtc.so"}) {
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.emplace_back(name);
+  }
+  return names;
+}
+
+void add_folder(std::vector<std::filesystem::path>& folders, const std::filesystem::path& folder) {
+  std::error_code error;
+  if (std::filesystem::is_directory(folder, error)) folders.push_back(folder);
+}
+
+// Where toolkits keep their libraries, the newest /usr/local/cuda-N first among its like.
+std::vector<std::filesystem::path> toolkit_folders() {
+  std::vector<std::filesystem::path> roots;
+  for (const char* variable : {"CUDA_HOME", "CUDA_PATH"}) {
+    const char* value = std::getenv(variable);
+    if (value != nullptr && *value != '\0') roots.emplace_back(value);
+  }
+  roots.emplace_back("/usr/local/cuda");
+  std::vector<std::filesystem::path> versions;
+  std::error_code error;
+  for (std::filesystem::directory_iterator entry("/usr/local", error), end; !error && entry != end;
+       entry.increment(error)) {
+    if (entry->path().filename().string().rfind("cuda-", 0) == 0) versions.push_back(entry->path());
+  }
+  std::sort(versions.rbegin(), versions.rend());
+  roots.insert(roots.end(), versions.begin(), versions.end());
+
+  std::vector<std::filesystem::path> folders;
+  for (const std::filesystem::path& root : roots) {
+    for (const char* part : {"lib64", "lib", "targets/x86_64-linux/lib"}) add_folder(folders, root / part);
+  }
+  return folders;
+}
+
+// A folder that a user names may be the one with the library, a toolkit's root, or site-packages of a Python with
+// nvidia-cuda-nvrtc (nvidia/cu13/lib since CUDA 13, nvidia/cuda_nvrtc/lib before).
+std::vector<std::filesystem::path> named_folders(const std::filesystem::path& place) {
+  std::vector<std::filesystem::path> folders;
+  for (const char* part :
+       {"", "lib64", "lib", "nvidia/cu13/lib", "nvidia/cuda_nvrtc/lib", "cu13/lib", "cuda_nvrtc/lib"}) {
+    add_folder(folders, place / part);
+  }
+  return folders;
+}
+
+std::vector<std::string> nvrtc_candidates(const char* place) {
+  std::vector<std::string> candidates;
+  std::vector<std::filesystem::path> folders;
+  if (place != nullptr && *place != '\0') {
+    std::error_code error;
+    if (!std::filesystem::is_directory(place, error)) return {place};
+    folders = named_folders(place);
+  } else {
+    candidates = nvrtc_names();
+    folders = toolkit_folders();
+  }
+  std::error_code error;
+  for (const std::filesystem::path& folder : folders) {
+    for (const std::string& name : nvrtc_names()) {
+      if (std::filesystem::exists(folder / name, error)) candidates.push_back((folder / name).string());
+    }
+  }
+  return candidates;
+}
+
+}  // namespace
+
+std::string version_text(int version) {
+  return fmt::format("{}.{}", version / 1000, version % 1000 / 10);
+}
+
+Loaded<Driver> load_driver(const char* library) {
+  Loaded<Driver> result;
+  const bool named = library != nullptr && *library != '\0';
+  result.path = named ? library : "libcuda.so.1";
+  void* handle = dlopen(result.path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (handle == nullptr) {
+    const char* reason = dlerror();
+    result.why = named ? fmt::format("MASU_CUDA_LIBRARY: {}", reason != nullptr ? reason : result.path)
+                       : "libcuda.so.1 was not found: no NVIDIA driver";
+    return result;
+  }
+  if (const char* missing = find_driver_functions(handle, result.functions)) {
+    result.why = fmt::format("{} is too old: it has no {}", result.path, missing);
+    return result;
+  }
+  if (const CUresult code = result.functions.init(0); code != success) {
+    result.why = fmt::format("cuInit: {}", error_text(result.functions, code));
+  }
+  return result;
+}
+
+Loaded<Nvrtc> load_nvrtc(const char* place) {
+  Loaded<Nvrtc> result;
+  for (const std::string& candidate : nvrtc_candidates(place)) {
+    void* handle = dlopen(candidate.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (handle == nullptr) continue;
+    Nvrtc functions;
+    if (const char* missing = find_nvrtc_functions(handle, functions)) {
+      dlclose(handle);
+      result.why = fmt::format("{} is too old: it has no {}", candidate, missing);
+      continue;
+    }
+    return {functions, candidate, ""};
+  }
+  if (result.why.empty()) {
+    result.why = place != nullptr && *place != '\0'
+                     ? fmt::format("MASU_NVRTC: no libnvrtc.so that opens at {}", place)
+                     : "libnvrtc.so was not found: install a CUDA toolkit or nvidia-cuda-nvrtc and set MASU_NVRTC";
+  }
+  return result;
+}
+
+// Both are leaked on purpose: destructors of a program's static objects may still use them.
+const Loaded<Driver>& driver() {
+  static const Loaded<Driver>& loaded = *new Loaded<Driver>(load_driver(std::getenv("MASU_CUDA_LIBRARY")));
+  return loaded;
+}
+
+const Loaded<Nvrtc>& nvrtc() {
+  static const Loaded<Nvrtc>& loaded = *new Loaded<Nvrtc>(load_nvrtc(std::getenv("MASU_NVRTC")));
+  return loaded;
+}
+
+int driver_version() {
+  int version = 0;
+  if (!driver().usable() || driver().functions.driver_get_version(&version) != success) return 0;
+  return version;
+}
+
+}  // namespace masu::cuda
