@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash disable=SC2034
+# The parts of ./test: part_NAME runs in a process of its own, in the source tree's root, its output in a log that
+# tests/count.awk counts. limits[NAME] is its time limit in seconds (600 where none is given).
+
+parts=(build format shell layout unit cli examples selftest oclgrind install asan tsan fuzz tidy)
+declare -A limits=([build]=1500 [unit]=1200 [asan]=1800 [tsan]=1800 [fuzz]=1500 [tidy]=1500)
+test_build=${root:?}/build/test
+
+# check NAME COMMAND…: runs it and says how it went.
+check() {
+  local name=$1
+  shift
+  if "$@"; then echo "passed: $name"; else echo "failed: $name"; return 1; fi
+}
+
+sources() {
+  find src include cli examples tests bench -name '*.cpp' -o -name '*.h' | sort
+}
+
+need_build() { build test || die "the build failed"; }
+
+# A Python with NumPy in build/venv, and NVRTC where no toolkit has it; MASU_NVRTC then names it.
+python() { "$root/build/venv/bin/python" "$@"; }
+need_python() {
+  local want=('numpy>=2') system=/usr/bin/python3 done=build/venv/.installed
+  [[ -x $system ]] || system=python3
+  find_nvrtc >/dev/null || want+=(nvidia-cuda-nvrtc)
+  if [[ ! -f $done || $(<"$done") != "${want[*]}" ]]; then
+    rm -rf build/venv
+    if ! "$system" -m venv build/venv || ! python -m pip install -q --disable-pip-version-check "${want[@]}"; then
+      die "the tests need ${want[*]} from PyPI, in build/venv"
+    fi
+    echo "${want[*]}" >"$done"
+  fi
+  if [[ ${#want[@]} -gt 1 && -z ${MASU_NVRTC-} ]]; then
+    MASU_NVRTC=$(find "$root"/build/venv/lib*/python3*/site-packages/nvidia -name 'libnvrtc.so*' -print -quit)
+    export MASU_NVRTC
+  fi
+}
+find_nvrtc() {
+  if [[ -n ${MASU_NVRTC-} ]]; then echo "$MASU_NVRTC"; return; fi
+  /sbin/ldconfig -p 2>/dev/null | grep -m1 -o '/.*libnvrtc\.so.*' && return
+  find -L "${CUDA_PATH:-/usr/local/cuda}"/lib64 -maxdepth 1 -name 'libnvrtc.so.*' -print 2>/dev/null | grep -m1 .
+}
+
+part_build() {
+  check "everything builds" build test || return
+  ln -sfn test/examples build/examples
+}
+
+part_format() {
+  sources | xargs clang-format --dry-run -Werror && echo "passed: format"
+}
+
+part_shell() {
+  check "shellcheck" shellcheck -x run test .ci/run tools/gpu tools/*.sh tests/*.sh tests/*/*.sh
+}
+
+part_layout() {
+  python3 tests/layout/layout_test.py -v
+}
+
+part_unit() {
+  need_build
+  need_python
+  ctest --test-dir "$test_build" -V -j2 --timeout 1000 --no-tests=error
+}
+
+part_cli() {
+  need_build
+  need_python
+  MASU=$test_build/masu python -m unittest discover -v -s tests/cli -t tests/cli
+}
+
+# example NAME STATUS TEXT: runs an example, which must end with this status and print this line somewhere.
+example() {
+  local output status
+  output=$(timeout 120 "build/examples/$1" 2>&1)
+  status=$?
+  printf '%s\n' "$output" | tail -n 20
+  check "example $1 (status $status)" test "$status" -eq "$2" && check "example $1 prints $3" grep -qE -- "$3" <<<"$output"
+}
+
+part_examples() {
+  local status=0 name
+  need_build
+  ln -sfn test/examples build/examples
+  example atomic_histogram 0 2097152 || status=1
+  example image_histogram 0 135300 || status=1
+  if "$test_build/masu" devices | grep -q '^cuda:'; then
+    example shared_memory_histogram 0 104857600 || status=1
+  else
+    example shared_memory_histogram 1 'CUDA' || status=1
+  fi
+  return $status
+}
+
+part_selftest() {
+  need_build
+  "$test_build/masu" selftest
+}
+
+part_oclgrind() {
+  need_build
+  bash tests/oclgrind/run.sh "$test_build"
+}
+
+part_install() {
+  need_build
+  bash tests/install/run.sh
+}
+
+# sanitized PRESET: builds the tests with a sanitizer and runs them on the CPU device: the drivers of the others are
+# not instrumented.
+sanitized() {
+  local program status=0
+  build "$1" masu_tests masu_io_tests || die "the build failed"
+  for program in masu_tests masu_io_tests; do
+    MASU_TEST_DEVICES=cpu "build/$1/tests/$program" || status=1
+  done
+  return $status
+}
+
+part_asan() {
+  export ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1:check_initialization_order=1
+  export UBSAN_OPTIONS=print_stacktrace=1
+  sanitized asan
+}
+
+part_tsan() {
+  export TSAN_OPTIONS="suppressions=$root/tests/tsan.supp history_size=4"
+  sanitized tsan
+}
+
+fuzz_one() {
+  local target=$1 name corpus
+  name=$(basename "$target")
+  corpus=build/fuzz/corpus/$name
+  mkdir -p "$corpus" build/fuzz/found
+  # New inputs go to the first folder; the kept corpus is only read.
+  if "$target" -max_total_time="$2" -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
+    -artifact_prefix="build/fuzz/found/$name-" "$corpus" "tests/fuzz/corpus/${name#fuzz_}" >"build/fuzz/$name.log" 2>&1; then
+    echo "passed: fuzz $name"
+  else
+    tail -n 40 "build/fuzz/$name.log"
+    echo "failed: fuzz $name"
+  fi
+}
+
+part_fuzz() {
+  local seconds=10
+  [[ -z ${MASU_TEST_LONG-} ]] || seconds=60
+  build fuzz || die "the build failed"
+  export -f fuzz_one
+  find build/fuzz/tests/fuzz -maxdepth 1 -type f -executable | sort |
+    xargs -P 2 -I{} bash -c 'fuzz_one "$@"' _ {} "$seconds"
+}
+
+part_tidy() {
+  local jobs
+  need_build
+  jobs=$(nproc)
+  find src cli -name '*.cpp' | sort |
+    xargs -P "$jobs" -n 4 clang-tidy --quiet -p "$test_build" --warnings-as-errors='*' && echo "passed: clang-tidy"
+}
