@@ -20,6 +20,7 @@ class StreamLease {
 
  private:
   std::shared_ptr<Device> device_;
+  int exceptions_;  // in flight when it was borrowed
   std::unique_ptr<Stream> stream_;
 };
 

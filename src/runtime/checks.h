@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// Checks that several public classes share.
+#pragma once
+
+#include <masu/buffer.h>
+
+namespace masu {
+
+// Throws invalid_argument when the two differ in size or overlap.
+void check_copy(const BufferBase& target, const BufferBase& source);
+
+}  // namespace masu

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// How many CPUs this process may use.
+#pragma once
+
+#include <filesystem>
+#include <string_view>
+
+namespace masu::runtime {
+
+// CPUs in the calling thread's affinity mask, bounded by the quota of the process's cgroup; at least 1.
+unsigned usable_cpus() noexcept;
+
+// The CPUs that a cgroup's quota (version 1 or 2, the group's own or an ancestor's) amounts to, rounded up; 0 without a
+// quota. `groups` is the text of /proc/self/cgroup, `mount` is /sys/fs/cgroup.
+unsigned cgroup_cpus(std::string_view groups, const std::filesystem::path& mount);
+
+}  // namespace masu::runtime

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// Files under a directory of the user's, found by key: whatever is wrong with one, or with the directory, is a miss.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace masu::runtime {
+
+class DiskCache {
+ public:
+  static constexpr std::uint64_t default_limit = std::uint64_t{256} << 20;
+
+  // An empty directory is a cache that never hits. The directory is made, 0700, by the first store.
+  explicit DiskCache(std::filesystem::path directory, std::uint64_t limit_bytes = default_limit)
+      : directory_(std::move(directory)), limit_(limit_bytes) {}
+
+  // $XDG_CACHE_HOME/masu or ~/.cache/masu; empty with MASU_CACHE=off, and where neither is set.
+  static std::filesystem::path default_directory();
+
+  // `key` is a file name. The content is what store was given, or nothing.
+  [[nodiscard]] std::optional<std::string> load(const std::string& key) const noexcept;
+  // Writes a temporary file and renames it, then removes the entries that were used longest ago while all together
+  // exceed the limit. Content larger than the limit is not kept.
+  void store(const std::string& key, std::string_view content) const noexcept;
+
+ private:
+  [[nodiscard]] bool trusted() const;
+  void trim() const;
+  std::filesystem::path directory_;
+  std::uint64_t limit_;
+};
+
+}  // namespace masu::runtime

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/parallel.h"
+
+#include <fmt/format.h>
+#include <masu/device.h>
+#include <masu/error.h>
+#include <tbb/blocked_range.h>
+#include <tbb/parallel_for.h>
+#include <tbb/partitioner.h>
+#include <tbb/task_arena.h>
+
+#include "runtime/cpu_limits.h"
+
+#include <algorithm>
+#include <atomic>
+#include <charconv>
+#include <cstdlib>
+#include <string_view>
+
+namespace masu {
+namespace {
+
+constexpr unsigned most_threads = 4096;
+
+std::atomic<unsigned> threads_set{0};
+
+}  // namespace
+
+void set_cpu_threads(unsigned threads) noexcept {
+  threads_set = std::min(threads, most_threads);
+}
+
+unsigned cpu_threads() {
+  if (const unsigned set = threads_set) return set;
+  if (const char* preset = std::getenv("MASU_THREADS"); preset != nullptr && *preset != '\0') {
+    const std::string_view text(preset);
+    unsigned threads = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), threads);
+    if (error != std::errc() || end != text.data() + text.size() || threads == 0) {
+      throw Error(ErrorCode::invalid_argument,
+                  fmt::format("cpu_threads: MASU_THREADS must be a whole number >= 1, got \"{}\"", text));
+    }
+    return std::min(threads, most_threads);
+  }
+  return std::max(1U, std::min(runtime::usable_cpus(), static_cast<unsigned>(tbb::this_task_arena::max_concurrency())));
+}
+
+namespace runtime {
+
+void parallel_tasks(std::uint64_t tasks, const std::function<void(std::uint64_t)>& body) {
+  const unsigned threads = static_cast<unsigned>(std::min<std::uint64_t>(cpu_threads(), tasks));
+  if (threads <= 1) {
+    for (std::uint64_t task = 0; task < tasks; ++task) body(task);
+    return;
+  }
+  const auto loop = [&] {
+    // Isolated: a thread that waits here must not take up a task of the caller's.
+    tbb::this_task_arena::isolate([&] {
+      tbb::parallel_for(
+          tbb::blocked_range<std::uint64_t>(0, tasks, 1),
+          [&](const tbb::blocked_range<std::uint64_t>& range) {
+            for (std::uint64_t task = range.begin(); task != range.end(); ++task) body(task);
+          },
+          tbb::simple_partitioner());
+    });
+  };
+  const auto here = static_cast<std::uint64_t>(tbb::this_task_arena::max_concurrency());
+  if (std::min(here, tasks) == threads) {
+    loop();
+  } else {
+    tbb::task_arena arena(static_cast<int>(threads));
+    arena.execute(loop);
+  }
+}
+
+}  // namespace runtime
+}  // namespace masu

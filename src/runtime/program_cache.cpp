@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/program_cache.h"
+
+#include <fmt/format.h>
+#include <masu/version.h>
+
+#include "runtime/disk_cache.h"
+#include "runtime/kernel_source.h"
+#include "runtime/sha256.h"
+
+#include <chrono>
+#include <future>
+#include <mutex>
+
+namespace masu::runtime {
+namespace {
+
+constexpr std::size_t most_programs_in_memory = 256;
+
+// Each field with its length, so that no two sets of fields give the same bytes.
+std::string key_of(const Device& device, std::string_view text, std::string_view options) {
+  Sha256 hash;
+  for (const std::string_view field : {version(), std::string_view(device.cache_identity()), options, text}) {
+    hash.add(fmt::format("{}:", field.size()));
+    hash.add(field);
+  }
+  return hash.hex();
+}
+
+std::shared_ptr<Module> load_or_compile(Device& device, const std::string& key, std::string_view text,
+                                        std::string_view options) {
+  const DiskCache cache(DiskCache::default_directory());
+  if (const std::optional<std::string> binary = cache.load(key)) {
+    try {
+      if (std::shared_ptr<Module> module = device.load(*binary)) return module;
+    } catch (const Error& error) {  // an entry that the driver does not take is a miss
+      if (error.code() == ErrorCode::device_lost) throw;
+    }
+  }
+  std::shared_ptr<Module> module = device.compile(text, options);
+  if (const std::string binary = module->binary(); !binary.empty()) cache.store(key, binary);
+  return module;
+}
+
+// Keeps memory bounded where a program makes ever new sources; a module in use lives on without its entry.
+void drop_ready(Kept& kept) {
+  std::erase_if(kept.programs, [](const auto& entry) {
+    return entry.second.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+  });
+}
+
+}  // namespace
+
+std::shared_ptr<Module> cached_program(Device& device, std::string_view text, std::string_view options) {
+  const std::string key = key_of(device, text, options);
+  Kept& kept = device.kept();
+  std::promise<std::shared_ptr<Module>> promise;
+  std::shared_future<std::shared_ptr<Module>> other;
+  {
+    const std::lock_guard lock(kept.mutex);
+    if (const auto found = kept.programs.find(key); found != kept.programs.end()) {
+      other = found->second;
+    } else {
+      if (kept.programs.size() >= most_programs_in_memory) drop_ready(kept);
+      kept.programs.emplace(key, promise.get_future().share());
+    }
+  }
+  if (other.valid()) return other.get();
+  try {
+    std::shared_ptr<Module> module = load_or_compile(device, key, text, options);
+    promise.set_value(module);
+    return module;
+  } catch (...) {
+    {
+      const std::lock_guard lock(kept.mutex);
+      kept.programs.erase(key);
+    }
+    promise.set_exception(std::current_exception());
+    throw;
+  }
+}
+
+std::string own_program_text(std::string_view prelude, std::string_view path, std::span<const Define> defines) {
+  std::string text(prelude);
+  if (!text.empty() && text.back() != '\n') text += '\n';
+  for (const Define& define : defines) text += fmt::format("#define {} {}\n", define.name, define.value);
+  text += fmt::format("#line 1 \"{}\"\n", path);
+  text += kernel_text(path);
+  return text;
+}
+
+std::shared_ptr<Module> own_program(Device& device, std::string_view path, std::span<const Define> defines) {
+  return cached_program(device, own_program_text(device.prelude(), path, defines), device.kernel_options());
+}
+
+}  // namespace masu::runtime

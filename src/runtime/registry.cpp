@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/registry.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <iterator>
+#include <optional>
+#include <string>
+
+namespace masu::runtime {
+namespace {
+
+// A backend's devices, whatever goes wrong in it.
+std::vector<DeviceInfo> devices_of(Backend& backend) {
+  try {
+    return backend.devices();
+  } catch (const std::exception& error) {
+    DeviceInfo info;
+    info.id = to_string(backend.kind());
+    info.kind = backend.kind();
+    info.usable = false;
+    info.why = error.what();
+    return {info};
+  }
+}
+
+std::vector<DeviceInfo> usable(std::vector<DeviceInfo> devices) {
+  std::erase_if(devices, [](const DeviceInfo& info) { return !info.usable; });
+  return devices;
+}
+
+std::string reasons(const std::vector<DeviceInfo>& devices) {
+  std::string text;
+  for (const DeviceInfo& info : devices) {
+    if (info.usable) continue;
+    text += fmt::format("{}{}{}", text.empty() ? ": " : "; ", info.name.empty() ? "" : info.name + ": ", info.why);
+  }
+  return text;
+}
+
+bool contains_ignoring_case(std::string_view text, std::string_view part) {
+  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
+  return !std::ranges::search(text, part, {}, lower, lower).empty();
+}
+
+std::optional<std::size_t> number_from(std::string_view text) {
+  std::size_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+bool all_digits(std::string_view text) {
+  return !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
+}
+
+std::shared_ptr<Device> open_best() {
+  for (Backend* backend : {&cuda_backend(), &opencl_backend()}) {
+    const std::vector<DeviceInfo> devices = usable(devices_of(*backend));
+    for (std::size_t number = 0; number < devices.size(); ++number) {
+      if (!devices[number].gpu) continue;
+      try {
+        return backend->open(number);
+      } catch (const Error&) {  // listed, but its driver fails: the next one may work
+      }
+    }
+  }
+  return cpu_backend().open(0);
+}
+
+// `which` is what stands behind the colon: a number or a part of a name; empty for number 0.
+std::shared_ptr<Device> open_of(Backend& backend, std::string_view id, std::string_view which) {
+  const std::vector<DeviceInfo> listed = devices_of(backend);
+  const std::vector<DeviceInfo> devices = usable(listed);
+  if (devices.empty()) {
+    throw Error(ErrorCode::unsupported, fmt::format("Device::open: no usable {} device is present, got \"{}\"{}",
+                                                    to_string(backend.kind()), id, reasons(listed)));
+  }
+  if (which.empty() || all_digits(which)) {
+    const std::optional<std::size_t> number = which.empty() ? 0 : number_from(which);
+    if (number && *number < devices.size()) return backend.open(*number);
+    throw Error(ErrorCode::unsupported,
+                fmt::format("Device::open: {} devices have the numbers 0 to {} here, got \"{}\"{}",
+                            to_string(backend.kind()), devices.size() - 1, id, reasons(listed)));
+  }
+  for (const auto field : {&DeviceInfo::name, &DeviceInfo::vendor, &DeviceInfo::driver}) {
+    const auto found = std::ranges::find_if(
+        devices, [&](const DeviceInfo& info) { return contains_ignoring_case(info.*field, which); });
+    if (found != devices.end()) return backend.open(static_cast<std::size_t>(found - devices.begin()));
+  }
+  std::vector<std::string> names;
+  for (const DeviceInfo& info : devices) names.push_back(fmt::format("\"{}\"", info.name));
+  throw Error(ErrorCode::unsupported,
+              fmt::format("Device::open: the {} devices here are {}, got \"{}\"{}", to_string(backend.kind()),
+                          fmt::join(names, ", "), id, reasons(listed)));
+}
+
+}  // namespace
+
+std::shared_ptr<Device> open_device(std::string_view id) {
+  if (id.empty()) {
+    const char* preset = std::getenv("MASU_DEVICE");
+    id = preset != nullptr && *preset != '\0' ? preset : "auto";
+  }
+  if (id == "auto") return open_best();
+  if (id == "cpu") return cpu_backend().open(0);
+  const std::string_view kind = id.substr(0, id.find(':'));
+  const std::string_view which = kind.size() < id.size() ? id.substr(kind.size() + 1) : std::string_view{};
+  if (kind.size() == id.size() || !which.empty()) {
+    if (kind == "opencl") return open_of(opencl_backend(), id, which);
+    if (kind == "cuda") return open_of(cuda_backend(), id, which);
+  }
+  throw Error(
+      ErrorCode::invalid_argument,
+      fmt::format("Device::open: a device is auto, cpu, opencl, cuda, opencl:N, cuda:N or a part of a name as in "
+                  "opencl:NAME, got \"{}\"",
+                  id));
+}
+
+std::vector<DeviceInfo> list_devices() {
+  std::vector<DeviceInfo> all;
+  for (Backend* backend : {&cpu_backend(), &opencl_backend(), &cuda_backend()}) {
+    std::vector<DeviceInfo> devices = devices_of(*backend);
+    std::ranges::move(devices, std::back_inserter(all));
+  }
+  return all;
+}
+
+}  // namespace masu::runtime

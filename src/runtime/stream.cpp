@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <masu/stream.h>
+
+#include <fmt/format.h>
+
+#include "runtime/backend.h"
+#include "runtime/checks.h"
+
+namespace masu {
+namespace {
+
+void check_device(const char* function, const BufferBase& buffer, const Device& device) {
+  if (buffer.device() == device) return;
+  throw Error(ErrorCode::invalid_argument,
+              fmt::format("{}: the buffer must be of the stream's device {}, got one of {}", function, device.id(),
+                          buffer.device().id()));
+}
+
+void check_range(const char* function, const BufferBase& buffer, std::uint64_t offset, std::uint64_t bytes) {
+  if (offset <= buffer.size_bytes() && bytes <= buffer.size_bytes() - offset) return;
+  throw Error(ErrorCode::invalid_argument,
+              fmt::format("{}: the range must lie inside of the buffer, got {} bytes from {} on in a buffer of {}",
+                          function, bytes, offset, buffer.size_bytes()));
+}
+
+}  // namespace
+
+bool Event::ready() const {
+  return implementation_ == nullptr || implementation_->ready();
+}
+
+void Event::wait() const {
+  if (implementation_ != nullptr) implementation_->wait();
+}
+
+double Event::seconds() const {
+  return implementation_ == nullptr ? 0.0 : implementation_->seconds();
+}
+
+double Event::seconds_since(const Event& earlier) const {
+  if (implementation_ == nullptr || earlier.implementation_ == nullptr) {
+    throw Error(ErrorCode::invalid_argument, "Event::seconds_since: both events must be of a stream, got an empty one");
+  }
+  return implementation_->seconds_since(*earlier.implementation_);
+}
+
+Stream::Stream(const Device& device) : Stream(device, device.implementation()->make_stream()) {}
+
+Stream::Stream(Device device, std::unique_ptr<runtime::Stream> implementation) noexcept
+    : device_(std::move(device)), implementation_(std::move(implementation)) {}
+
+Stream Stream::wrap(const Device& device, void* native_queue) {
+  return Stream(device, device.implementation()->wrap_stream(native_queue));
+}
+
+Stream::Stream(Stream&&) noexcept = default;
+Stream::~Stream() = default;
+
+Stream& Stream::operator=(Stream&& other) noexcept {
+  if (this != &other) {
+    implementation_ = std::move(other.implementation_);  // the old queue goes before its device
+    device_ = std::move(other.device_);
+  }
+  return *this;
+}
+
+void* Stream::native() const noexcept {
+  return implementation_->native();
+}
+
+Event Stream::record() {
+  return Event(implementation_->record());
+}
+
+void Stream::wait(const Event& event) {
+  if (event.implementation() != nullptr) implementation_->wait(*event.implementation());
+}
+
+void Stream::finish() {
+  implementation_->finish();
+}
+
+Event Stream::write_bytes(BufferBase& target, std::uint64_t offset, const void* source, std::uint64_t bytes) {
+  check_device("Stream::write", target, device_);
+  check_range("Stream::write", target, offset, bytes);
+  if (bytes == 0) return record();
+  return Event(implementation_->write(*target.memory(), target.byte_offset() + offset, source, bytes));
+}
+
+Event Stream::read_bytes(const BufferBase& source, std::uint64_t offset, void* target, std::uint64_t bytes) {
+  check_device("Stream::read", source, device_);
+  check_range("Stream::read", source, offset, bytes);
+  if (bytes == 0) return record();
+  return Event(implementation_->read(*source.memory(), source.byte_offset() + offset, target, bytes));
+}
+
+Event Stream::copy_bytes(BufferBase& target, const BufferBase& source) {
+  check_device("Stream::copy", target, device_);
+  check_device("Stream::copy", source, device_);
+  check_copy(target, source);
+  if (target.size_bytes() == 0) return record();
+  return Event(implementation_->copy(*target.memory(), target.byte_offset(), *source.memory(), source.byte_offset(),
+                                     target.size_bytes()));
+}
+
+Event Stream::fill_bytes(BufferBase& target, const void* pattern, std::size_t size) {
+  check_device("Stream::fill", target, device_);
+  if (size == 0 || target.size_bytes() % size != 0) {
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("Stream::fill: the buffer must hold whole patterns, got {} bytes and a pattern of {}",
+                            target.size_bytes(), size));
+  }
+  if (target.size_bytes() == 0) return record();
+  return Event(implementation_->fill(*target.memory(), target.byte_offset(), target.size_bytes(), pattern, size));
+}
+
+void* Stream::map_bytes(const BufferBase& buffer, MapMode mode) {
+  check_device("Stream::map", buffer, device_);
+  if (mode != MapMode::read && buffer.memory()->read_only()) {
+    throw Error(ErrorCode::invalid_argument, "Stream::map: read-only memory must be mapped with MapMode::read");
+  }
+  if (buffer.size_bytes() == 0) return nullptr;
+  return implementation_->map(*buffer.memory(), buffer.byte_offset(), buffer.size_bytes(), mode);
+}
+
+void Stream::unmap_bytes(const BufferBase& buffer, void* address, MapMode mode) {
+  if (address == nullptr) return;
+  implementation_->unmap(*buffer.memory(), buffer.byte_offset(), buffer.size_bytes(), address, mode);
+}
+
+}  // namespace masu
