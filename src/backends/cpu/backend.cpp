@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+// The CPU as a device: memory is host memory, and a stream's commands have run when they return. masu's CPU code uses
+// neither; this is what makes buffers and streams mean the same everywhere.
+#include <fmt/format.h>
+#include <hwy/targets.h>
+#include <masu/error.h>
+#include <unistd.h>
+
+#include "runtime/backend.h"
+#include "runtime/cpu_limits.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <new>
+
+namespace masu::runtime {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+class CpuEvent final : public Event {
+ public:
+  explicit CpuEvent(Clock::time_point start) : start_(start), end_(Clock::now()) {}
+  bool ready() override { return true; }
+  void wait() override {}
+  double seconds() override { return std::chrono::duration<double>(end_ - start_).count(); }
+  double seconds_since(const Event& earlier) override {
+    const auto* other = dynamic_cast<const CpuEvent*>(&earlier);
+    if (other == nullptr) {
+      throw Error(ErrorCode::invalid_argument, "Event::seconds_since: both events must be of one device, got two");
+    }
+    return std::chrono::duration<double>(end_ - other->end_).count();
+  }
+
+ private:
+  Clock::time_point start_;
+  Clock::time_point end_;
+};
+
+class CpuMemory final : public Memory {
+ public:
+  // A null `data` is allocated here.
+  CpuMemory(void* data, std::uint64_t bytes, bool read_only)
+      : Memory(bytes, read_only), data_(data), owned_(data == nullptr) {
+    if (owned_) data_ = ::operator new(bytes, alignment);
+  }
+  ~CpuMemory() override {
+    if (owned_) ::operator delete(data_, alignment);
+  }
+  CpuMemory(const CpuMemory&) = delete;
+  CpuMemory& operator=(const CpuMemory&) = delete;
+  [[nodiscard]] void* native() const noexcept override { return data_; }
+
+ private:
+  static constexpr std::align_val_t alignment{128};
+  void* data_;
+  bool owned_;
+};
+
+std::byte* at(Memory& memory, std::uint64_t offset) {
+  return static_cast<std::byte*>(memory.native()) + offset;
+}
+
+[[noreturn]] void no_kernels(const char* function) {
+  throw Error(ErrorCode::unsupported,
+              fmt::format("{}: kernels run on OpenCL and CUDA devices, got the device cpu", function));
+}
+
+class CpuStream final : public Stream {
+ public:
+  [[nodiscard]] void* native() const noexcept override { return nullptr; }
+  std::shared_ptr<Event> write(Memory& target, std::uint64_t offset, const void* source, std::uint64_t bytes) override {
+    return timed([&] { std::memmove(at(target, offset), source, bytes); });
+  }
+  std::shared_ptr<Event> read(Memory& source, std::uint64_t offset, void* target, std::uint64_t bytes) override {
+    return timed([&] { std::memmove(target, at(source, offset), bytes); });
+  }
+  std::shared_ptr<Event> copy(Memory& target, std::uint64_t target_offset, Memory& source, std::uint64_t source_offset,
+                              std::uint64_t bytes) override {
+    return timed([&] { std::memcpy(at(target, target_offset), at(source, source_offset), bytes); });
+  }
+  std::shared_ptr<Event> fill(Memory& target, std::uint64_t offset, std::uint64_t bytes, const void* pattern,
+                              std::size_t pattern_size) override {
+    return timed([&] {
+      std::byte* first = at(target, offset);
+      std::memcpy(first, pattern, pattern_size);
+      for (std::uint64_t done = pattern_size; done < bytes;) {  // what is filled is copied behind itself
+        const std::uint64_t part = std::min(done, bytes - done);
+        std::memcpy(first + done, first, part);
+        done += part;
+      }
+    });
+  }
+  void* map(Memory& memory, std::uint64_t offset, std::uint64_t, MapMode) override { return at(memory, offset); }
+  void unmap(Memory&, std::uint64_t, std::uint64_t, void*, MapMode) override {}
+  std::shared_ptr<Event> launch(Kernel&, const NDRange&, std::span<const KernelArgument>) override {
+    no_kernels("Kernel::launch");
+  }
+  std::shared_ptr<Event> record() override { return std::make_shared<CpuEvent>(Clock::now()); }
+  void wait(Event& event) override { event.wait(); }
+  void finish() override {}
+
+ private:
+  template <class F>
+  static std::shared_ptr<Event> timed(F&& command) {
+    const Clock::time_point start = Clock::now();
+    command();
+    return std::make_shared<CpuEvent>(start);
+  }
+};
+
+std::string model_name() {
+  std::ifstream stream("/proc/cpuinfo");
+  for (std::string line; std::getline(stream, line);) {
+    const std::size_t colon = line.find(": ");
+    if (line.starts_with("model name") && colon != std::string::npos) return line.substr(colon + 2);
+  }
+  return "CPU";
+}
+
+std::string vendor_of(const std::string& name) {
+  for (const char* vendor : {"AMD", "Intel"}) {
+    if (name.find(vendor) != std::string::npos) return vendor;
+  }
+  return {};
+}
+
+// The processor family, and the vector instructions that masu's code will use here.
+std::string architecture() {
+  const std::int64_t targets = hwy::SupportedTargets();
+  const std::string best = hwy::TargetName(targets & -targets);  // the lowest bit is the best target
+  const std::string simd = best.starts_with("AVX3") ? "AVX-512" : best;
+#if defined(__x86_64__)
+  return "x86-64 " + simd;
+#elif defined(__aarch64__)
+  return "AArch64 " + simd;
+#else
+  return simd;
+#endif
+}
+
+std::uint64_t physical_memory() {
+  const long pages = ::sysconf(_SC_PHYS_PAGES);
+  const long size = ::sysconf(_SC_PAGESIZE);
+  return pages > 0 && size > 0 ? static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(size) : 0;
+}
+
+DeviceInfo cpu_info() {
+  DeviceInfo info;
+  info.id = "cpu";
+  info.kind = DeviceKind::cpu;
+  info.name = model_name();
+  info.vendor = vendor_of(info.name);
+  info.architecture = architecture();
+  info.memory_bytes = physical_memory();
+  info.max_allocation_bytes = info.memory_bytes;
+  info.compute_units = usable_cpus();
+  return info;
+}
+
+class CpuDevice final : public Device {
+ public:
+  CpuDevice() { info_ = cpu_info(); }
+
+  std::shared_ptr<Memory> allocate(std::uint64_t bytes) override {
+    try {
+      if (bytes <= info_.memory_bytes) return std::make_shared<CpuMemory>(nullptr, bytes, false);
+    } catch (const std::bad_alloc&) {
+    }
+    throw Error(ErrorCode::out_of_memory,
+                fmt::format("allocate: {} bytes asked for, cpu has {} bytes", bytes, info_.memory_bytes));
+  }
+  std::shared_ptr<Memory> wrap_host(void* data, std::uint64_t bytes, bool read_only) override {
+    return std::make_shared<CpuMemory>(data, bytes, read_only);
+  }
+  std::shared_ptr<Memory> wrap_native(void* handle, std::uint64_t bytes) override {
+    return std::make_shared<CpuMemory>(handle, bytes, false);
+  }
+  std::unique_ptr<Stream> make_stream() override { return std::make_unique<CpuStream>(); }
+  std::unique_ptr<Stream> wrap_stream(void*) override {
+    throw Error(ErrorCode::unsupported, "Stream::wrap: the device must be an OpenCL or a CUDA device, got cpu");
+  }
+  void synchronize() override {}
+  std::shared_ptr<Module> compile(std::string_view, std::string_view) override { no_kernels("Program::from_source"); }
+  std::shared_ptr<Module> load(std::string_view) override { return nullptr; }
+  [[nodiscard]] std::string cache_identity() const override { return "cpu"; }
+};
+
+class CpuBackend final : public Backend {
+ public:
+  [[nodiscard]] DeviceKind kind() const noexcept override { return DeviceKind::cpu; }
+  std::vector<DeviceInfo> devices() override { return {device()->info()}; }
+  std::shared_ptr<Device> open(std::size_t) override { return device(); }
+  std::shared_ptr<Device> wrap(void*, void*) override { return device(); }
+
+ private:
+  // One for the life of the process: it holds nothing but its description.
+  static const std::shared_ptr<Device>& device() {
+    static const std::shared_ptr<Device> only = std::make_shared<CpuDevice>();
+    return only;
+  }
+};
+
+}  // namespace
+
+Backend& cpu_backend() {
+  static CpuBackend backend;
+  return backend;
+}
+
+}  // namespace masu::runtime
