@@ -54,7 +54,8 @@ part_format() {
 }
 
 part_shell() {
-  check "shellcheck" shellcheck -x run test .ci/run tools/gpu tools/*.sh tests/*.sh tests/*/*.sh
+  { printf '%s\n' run test .ci/run tools/gpu && find tools tests -name '*.sh'; } | xargs shellcheck -x &&
+    echo "passed: shellcheck"
 }
 
 part_layout() {
@@ -108,7 +109,7 @@ part_oclgrind() {
 
 part_install() {
   need_build
-  bash tests/install/run.sh
+  bash tests/install/run.sh "$test_build"
 }
 
 # sanitized PRESET: builds the tests with a sanitizer and runs them on the CPU device: the drivers of the others are

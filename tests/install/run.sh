@@ -1,0 +1,96 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# run.sh BUILD   installs the build folder BUILD into a prefix of its own and looks at what a user of it gets.
+set -uo pipefail
+build=$1
+here=$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+prefix=$work/moved
+
+check() {
+  local name=$1
+  shift
+  if "$@"; then echo "passed: $name"; else echo "failed: $name"; fi
+}
+# nothing COMMAND…: holds when the command prints nothing; what it prints is shown.
+nothing() {
+  local found
+  found=$("$@")
+  [[ -z $found ]] || { printf '%s\n' "$found"; return 1; }
+}
+
+cmake --install "$build" --prefix "$work/first" >"$work/install.log" || cat "$work/install.log"
+mv "$work/first" "$prefix"  # an installed tree can be moved
+lib=$(dirname "$(find "$prefix" -name libmasu.so)")
+
+# --- what was laid down
+files=(bin/masu include/masu/masu.h include/masu/io.h share/doc/masu/LICENSE share/doc/masu/THIRD_PARTY.md)
+for file in "${files[@]}"; do check "installed: $file" test -e "$prefix/$file"; done
+for name in masu masu_io; do
+  for ending in .a .so .so.0 .so.0.1.0; do check "installed: lib$name$ending" test -e "$lib/lib$name$ending"; done
+  soname() { readelf -d "$lib/lib$name.so" | grep -q "SONAME.*\[lib$name\.so\.0\]"; }
+  check "lib$name.so has a SONAME with its major version" soname
+done
+check "only headers in include/" nothing find "$prefix/include" -type f ! -name '*.h'
+command_runs() { "$prefix/bin/masu" --version | grep -q '0\.1\.0'; }
+check "the installed command runs" command_runs
+no_build_paths() { grep -rl --include='*.cmake' --include='*.pc' -e "$(readlink -f "$build")" "$prefix"; }
+check "no path of the build in the package files" nothing no_build_paths
+
+# --- what the libraries export and need
+# Names of masu, and weak instances of the standard library's templates, which every C++ library has.
+foreign_symbols() {
+  nm -D --defined-only -C "$1" | sed 's/^[0-9a-f]* //' |
+    grep -vE '^[A-Za-z] (.*[^A-Za-z_:])?masu::|^[VWuw] .*\bstd::|^A '
+}
+for name in masu masu_io; do
+  check "lib$name.so exports only masu's names" nothing foreign_symbols "$lib/lib$name.so"
+done
+needed() { readelf -d "$1" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p'; }
+unexpected() { needed "$1" | grep -vE '^(libmasu|libtbb|libhwy|libstdc\+\+|libm|libgcc_s|libc|ld-linux.*)\.so(\.|$)'; }
+for name in masu masu_io; do
+  check "lib$name.so needs no vendor, image or test library" nothing unexpected "$lib/lib$name.so"
+done
+check "the command needs no vendor, image or test library" nothing unexpected "$prefix/bin/masu"
+
+# --- users
+check "find_package(masu) configures" \
+  cmake -S "$here/consumer" -B "$work/consumer" -G Ninja -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_BUILD_TYPE=Release
+check "find_package(masu) builds" cmake --build "$work/consumer"
+for library in masu masu_static io io_static; do
+  check "a program with masu::$library runs" "$work/consumer/use_$library"
+done
+
+export PKG_CONFIG_PATH=$lib/pkgconfig
+with_pkg_config() {  # NAME DEFINES PACKAGE: shared
+  # shellcheck disable=SC2046
+  g++ -std=c++20 $2 "$here/consumer/main.cpp" -o "$work/$1" $(pkg-config --cflags --libs "$3") -Wl,-rpath,"$lib" &&
+    "$work/$1"
+}
+check "a program by pkg-config masu runs" with_pkg_config pc_masu "" masu
+check "a program by pkg-config masu_io runs" with_pkg_config pc_io -DUSE_IO masu_io
+static_with_pkg_config() {
+  local flags
+  # Of the two forms of a library the linker takes the shared one, unless it is told otherwise.
+  flags=$(pkg-config --static --cflags --libs masu_io | sed -E 's/-l(masu(_io)?)\b/-l:lib\1.a/g')
+  # shellcheck disable=SC2086
+  g++ -std=c++20 -DUSE_IO "$here/consumer/main.cpp" -o "$work/pc_static" $flags && "$work/pc_static" &&
+    nothing grep libmasu <(needed "$work/pc_static")
+}
+check "a static program by pkg-config runs" static_with_pkg_config
+
+# --- what ./run asks for is enough: no header of a package that only the tests or benchmarks list
+extra_headers() {
+  local root
+  root=$(readlink -f "$here/../..")
+  # shellcheck source=../../tools/setup.sh
+  source "$root/tools/setup.sh"
+  cmake -S "$root" --preset release -B "$work/release" >/dev/null || echo "the preset release does not configure"
+  grep -E '^(GTest|GMock|benchmark|OpenCV)_DIR:' "$work/release/CMakeCache.txt"
+  ninja -C "$build" -t deps 2>/dev/null | sed -n '/_test\.cpp\.o:/,/^$/d; s/^ *\(\/usr\/.*\)/\1/p' | sort -u |
+    xargs -r -n 500 dpkg-query -S 2>/dev/null | sed 's/:.*//' | sort -u | grep -xFf <(list_packages test bench | cut -d' ' -f1)
+}
+if command -v dpkg-query >/dev/null; then
+  check "a build needs no package that only the tests list" nothing extra_headers
+fi
