@@ -9,7 +9,7 @@
 namespace masu::runtime {
 
 struct EmbeddedFile {
-  std::string_view path;  // from the source tree's root: "src/histogram/histogram.cl"
+  std::string_view path;  // from the source tree's root: "src/ROOM/NAME.cl"
   std::string_view text;
   std::string_view sha256;  // of the text, in hexadecimal
 };

@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Checks the rules of the house that a compiler cannot: where things lie, and what they may know of each other."""
+import concurrent.futures
+import pathlib
+import re
+import subprocess
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+CODE = {".cpp", ".h", ".cl", ".cu", ".cuh", ".cmake", ".py", ".sh", ".awk"}
+CODE_NAMES = {"CMakeLists.txt", "run", "test", "gpu", "packages.txt", ".clang-format", ".clang-tidy"}
+TEXT = CODE | {".md", ".json", ".txt", ".in", ".toml", ".supp"}
+MOST_LINES = 500
+FREE_OF_LIMIT = {"LICENSE"}
+
+
+def files():
+    listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True)
+    if listed.returncode == 0:
+        paths = [ROOT / line for line in listed.stdout.splitlines()]
+    else:  # a release without its history
+        paths = [p for p in ROOT.rglob("*") if not re.match(r"build|\.git/", str(p.relative_to(ROOT)))]
+    return sorted(p for p in paths if p.is_file())
+
+
+FILES = files()
+
+
+def name(path):
+    return str(path.relative_to(ROOT))
+
+
+def is_code(path):
+    return path.suffix in CODE or path.name in CODE_NAMES
+
+
+def text_files():
+    skipped = ("bench/results/", "tests/fuzz/corpus/", "LICENSE")
+    return [p for p in FILES if (p.suffix in TEXT or is_code(p)) and not name(p).startswith(skipped)]
+
+
+def below(*folders):
+    return [p for p in FILES if name(p).startswith(folders)]
+
+
+def read(path):
+    return path.read_text(encoding="utf-8")
+
+
+def is_test(path):
+    return path.stem.endswith(("_test", "_bench"))
+
+
+def primitives():
+    """The rooms of primitives are those with a kernel of the room's name; the others only help."""
+    return sorted(p.parent.name for p in below("src/") if p.suffix == ".cl" and p.stem == p.parent.name)
+
+
+class Layout(unittest.TestCase):
+    def none(self, found):
+        self.assertEqual([], list(found))
+
+    def lines_with(self, pattern, paths):
+        expression = re.compile(pattern)
+        return [f"{name(p)}:{i}: {line.strip()}" for p in paths for i, line in enumerate(read(p).splitlines(), 1)
+                if expression.search(line)]
+
+    def test_every_source_names_its_licence(self):
+        self.none(name(p) for p in FILES
+                  if is_code(p) and "SPDX-License-Identifier: Apache-2.0" not in "".join(read(p).splitlines()[:2]))
+
+    def test_no_file_is_too_long(self):
+        self.none(f"{name(p)}: {len(read(p).splitlines())} lines" for p in text_files()
+                  if p.name not in FREE_OF_LIMIT and len(read(p).splitlines()) > MOST_LINES)
+        self.assertLessEqual(len(read(ROOT / "ARCHITECTURE.md").splitlines()), 150)
+
+    def test_root_has_what_a_reader_looks_for(self):
+        wanted = ("README.md ARCHITECTURE.md CONTRIBUTING.md CHANGELOG.md SECURITY.md LICENSE THIRD_PARTY.md run test "
+                  "CMakeLists.txt CMakePresets.json .clang-format .clang-tidy .ci/run tools/gpu docs/README.md").split()
+        self.none(w for w in wanted if not (ROOT / w).is_file())
+
+    def test_primitive_rooms_have_the_same_shape(self):
+        self.assertIn("histogram", primitives())
+        shape = "README.md {}.cpp {}_plan.h {}_cpu.cpp {}.cl {}_test.cpp {}_bench.cpp"
+        self.none(f"src/{room}/{file}" for room in primitives() for file in shape.format(*[room] * 6).split()
+                  if not (ROOT / "src" / room / file).is_file())
+        self.none(f"include/masu/{room}.h" for room in primitives()
+                  if not (ROOT / "include/masu" / f"{room}.h").is_file())
+
+    def test_runtime_and_backends_know_no_primitive(self):
+        rooms = [p for p in below("src/runtime/", "src/backends/") if not is_test(p)]
+        self.none(self.lines_with(rf"(?i){'|'.join(primitives())}", rooms))
+
+    def test_runtime_and_primitives_include_no_backend(self):
+        rooms = [p for p in below("src/") if not name(p).startswith("src/backends/") and not is_test(p)]
+        self.none(self.lines_with(r"#\s*include.*backends/", rooms))
+
+    def test_public_headers_name_no_vendor_and_no_dependency(self):
+        self.none(self.lines_with(r"#\s*include\s*[<\"](?!masu/)[^>\"]*[/.]", below("include/")))
+
+    def test_public_headers_define_one_macro(self):
+        defined = self.lines_with(r"#\s*define", below("include/"))
+        self.assertEqual(1, len(defined), defined)
+        self.assertIn("#define MASU_EXPORT", defined[0])
+
+    def test_public_headers_compile_alone(self):
+        def compile_alone(job):
+            compiler, header = job
+            done = subprocess.run([compiler, "-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", "-Wpedantic", "-Werror",
+                                   "-I", str(ROOT / "include"), "-x", "c++", "-"],
+                                  input=f"#include <masu/{header.name}>\n", capture_output=True, text=True)
+            return "" if done.returncode == 0 else f"{compiler} {name(header)}: {done.stderr}"
+
+        jobs = [(c, h) for c in ("g++", "clang++") for h in below("include/masu/") if h.suffix == ".h"]
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+            self.none(problem for problem in pool.map(compile_alone, jobs) if problem)
+
+    def test_library_never_prints_or_ends_the_process(self):
+        library = [p for p in below("src/", "include/") if p.suffix in {".cpp", ".h"} and not is_test(p)]
+        self.none(self.lines_with(r"(?<![\w.>])(?:std::)?_?(?:exit|abort|quick_exit|terminate|printf|puts)\s*\(|"
+                                  r"std::c(?:out|err)\b|fprintf\s*\(\s*std(?:out|err)\b", library))
+
+    def test_nothing_is_left_for_later(self):
+        self.none(self.lines_with(r"\b(?:TO(?:DO)|FIX(?:ME)|XX(?:X))\b", text_files()))
+
+    def test_no_path_of_one_machine_and_no_registry(self):
+        self.none(self.lines_with(r"(?<![\w.$}])/(?:work|root|home)/|bash_(?:jobs)", text_files()))
+        self.none(self.lines_with(r"pypi\.org|pythonhosted\.|deb\.debian|registry\.npmjs|proxy\.golang", text_files()))
+
+    def test_links_between_documents_lead_somewhere(self):
+        broken = []
+        for path in (p for p in FILES if p.suffix == ".md"):
+            for target in re.findall(r"\]\(([^)#\s]+)", read(path)):
+                if "://" not in target and not (path.parent / target).exists():
+                    broken.append(f"{name(path)}: {target}")
+        self.none(broken)
+
+    def test_versions_agree(self):
+        project = re.search(r"project\(masu VERSION (\d+)\.(\d+)\.(\d+)", read(ROOT / "CMakeLists.txt")).groups()
+        header = read(ROOT / "include/masu/version.h")
+        self.assertEqual(list(project), [re.search(rf"version_{part} = (\d+)", header).group(1)
+                                         for part in ("major", "minor", "patch")])
+
+
+if __name__ == "__main__":
+    unittest.main()
