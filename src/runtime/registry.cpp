@@ -43,7 +43,8 @@ std::string reasons(const std::vector<DeviceInfo>& devices) {
 
 bool contains_ignoring_case(std::string_view text, std::string_view part) {
   const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
-  return !std::ranges::search(text, part, {}, lower, lower).empty();
+  const auto equal = [&](char a, char b) { return lower(a) == lower(b); };
+  return !part.empty() && std::search(text.begin(), text.end(), part.begin(), part.end(), equal) != text.end();
 }
 
 std::optional<std::size_t> number_from(std::string_view text) {
