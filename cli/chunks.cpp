@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "chunks.h"
+
+#include "command.h"
+
+#include <fmt/format.h>
+#include <algorithm>
+#include <chrono>
+
+namespace masu::cli {
+
+ChunkReader::ChunkReader(io::Source& source, unsigned channels, std::uint64_t bytes, Progress& progress)
+    : source_(source), progress_(progress), channels_(channels) {
+  const io::SourceInfo& info = source.info();
+  const std::uint64_t pixel = std::uint64_t{size_of(info.dtype)} * channels;
+  const auto pixels = [&](std::uint64_t limit) { return std::max<std::uint64_t>(1, limit / pixel); };
+  const std::uint64_t whole = pixels(bytes);
+  // One buffer where everything fits into it, else two of half the size.
+  const bool one = info.count && *info.count <= whole * channels;
+  capacity_ =
+      (one ? std::max<std::uint64_t>(1, (*info.count + channels - 1) / channels) : pixels(bytes / 2)) * channels;
+  for (unsigned i = 0; i < (one ? 1U : 2U); ++i) {
+    buffers_[i] = std::make_unique_for_overwrite<std::byte[]>(capacity_ * size_of(info.dtype));
+  }
+}
+
+ChunkReader::~ChunkReader() {
+  if (ahead_.valid()) ahead_.wait();
+}
+
+std::uint64_t ChunkReader::fill(unsigned buffer) {
+  const auto began = std::chrono::steady_clock::now();
+  const std::size_t size = size_of(source_.info().dtype);
+  std::uint64_t count = 0;
+  while (count < capacity_) {
+    const std::uint64_t got = source_.read(buffers_[buffer].get() + count * size, capacity_ - count);
+    if (got == 0) break;
+    count += got;
+  }
+  seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  return count;
+}
+
+ArrayView ChunkReader::next() {
+  const Dtype dtype = source_.info().dtype;
+  if (replay_) {
+    replay_ = false;
+    pieces_ = 1;
+    return {dtype, buffers_[0].get(), first_count_};
+  }
+  if (ended_) return {dtype, nullptr, 0};
+  const bool two = buffers_[1] != nullptr;
+  current_ = two ? 1 - current_ : 0;
+  const std::uint64_t count = ahead_.valid() ? ahead_.get() : fill(current_);
+  if (count % channels_ != 0) {
+    usage_error(fmt::format("--channels {} must divide the number of values of {}", channels_, source_.info().name));
+  }
+  // A full single buffer is the whole input if the source keeps its word; a second read would destroy the data.
+  ended_ = count < capacity_ || !two;
+  if (!ended_) {
+    ahead_ = std::async(std::launch::async, [this, other = 1 - current_] { return fill(other); });
+  }
+  if (count == 0) return {dtype, nullptr, 0};
+  if (pieces_++ == 0) first_count_ = count;
+  progress_.advance(count * size_of(dtype));
+  return {dtype, buffers_[current_].get(), count};
+}
+
+void ChunkReader::rewind() {
+  if (ahead_.valid()) ahead_.wait();
+  ahead_ = {};
+  if (ended_ && pieces_ <= 1) {  // all of it is still in the first buffer
+    replay_ = pieces_ == 1;
+    return;
+  }
+  source_.rewind();
+  current_ = 1;
+  pieces_ = 0;
+  ended_ = false;
+}
+
+}  // namespace masu::cli

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "progress.h"
+
+#include <masu/io.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <future>
+#include <memory>
+
+namespace masu::cli {
+
+// Reads a source piece by piece, whole pixels at a time, one piece ahead of the caller when there are several.
+class ChunkReader {
+ public:
+  // Holds at most `bytes` of the data, but at least one pixel of `channels` values.
+  ChunkReader(io::Source& source, unsigned channels, std::uint64_t bytes, Progress& progress);
+  ~ChunkReader();
+  ChunkReader(const ChunkReader&) = delete;
+  ChunkReader& operator=(const ChunkReader&) = delete;
+
+  // The next piece, valid until the next call; empty at the end.
+  ArrayView next();
+  // Back to the first piece. What was read whole in one piece is not read again.
+  void rewind();
+  // Time spent in the source.
+  [[nodiscard]] double seconds() const { return seconds_; }
+
+ private:
+  std::uint64_t fill(unsigned buffer);
+  io::Source& source_;
+  Progress& progress_;
+  unsigned channels_;
+  std::uint64_t capacity_ = 0;  // elements in one piece
+  std::unique_ptr<std::byte[]> buffers_[2];
+  std::future<std::uint64_t> ahead_;
+  unsigned current_ = 1;
+  std::uint64_t pieces_ = 0;
+  std::uint64_t first_count_ = 0;
+  bool ended_ = false;
+  bool replay_ = false;
+  double seconds_ = 0;
+};
+
+}  // namespace masu::cli

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// The command masu: finds the subcommand, runs it, and turns what went wrong into one line and an exit status.
+#include "command.h"
+#include "signals.h"
+#include "suggest.h"
+
+#include <masu/io.h>
+#include <masu/version.h>
+#include <algorithm>
+#include <cstdio>
+#include <exception>
+#include <new>
+#include <string>
+#include <vector>
+
+namespace masu::cli {
+namespace {
+
+// A subcommand is a file with one such function.
+constexpr Command (*commands[])(CLI::App& root) = {add_histogram, add_devices, add_selftest};
+
+std::string one_line(std::string text) {
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  return text;
+}
+
+int report(Exit status, const std::string& message) {
+  std::fprintf(stderr, "masu%s%s\n", message.starts_with(' ') ? "" : ": ", message.c_str());
+  return static_cast<int>(status);
+}
+
+// "masu histogram: message", whether or not the message starts with the command's name already.
+int report_usage(const std::string& command, const std::string& message) {
+  const std::string prefix = command + ": ";
+  if (command.empty()) return report(Exit::usage, one_line(message));
+  return report(Exit::usage,
+                " " + prefix + one_line(message.starts_with(prefix) ? message.substr(prefix.size()) : message));
+}
+
+int print(const std::string& text) {
+  io::OutputFile output("-");
+  output.write(text);
+  output.commit();
+  return static_cast<int>(Exit::done);
+}
+
+int run_command(const Command& command) {
+  try {
+    return static_cast<int>(command.run());
+  } catch (const Differs& error) {
+    return report(Exit::differs, one_line(error.what()));
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::invalid_argument) return report_usage(command.app->get_name(), error.what());
+    // A build error carries the compiler's log on further lines.
+    const bool log = error.code() == ErrorCode::build_failed;
+    return report(Exit::failed, log ? error.what() : one_line(error.what()));
+  }
+}
+
+int run(int argc, char** argv) {
+  CLI::App app("Count, order and sum data at memory speed, with the same bits on every processor.", "masu");
+  const std::string version = "masu " + std::string(masu::version());
+  app.set_version_flag("--version", version);
+  app.require_subcommand(1);
+  app.footer(
+      "masu COMMAND --help tells more. Exit status: 0 done, 1 failed, 2 wrong usage, 3 checked and found\n"
+      "otherwise, 130 interrupted.");
+  std::vector<Command> list;
+  for (const auto add : commands) {
+    list.push_back(add(app));
+    list.back().app->set_version_flag("--version", version);
+  }
+  const auto chosen = [&] {
+    return std::find_if(list.begin(), list.end(), [](const Command& command) { return command.app->parsed(); });
+  };
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    return print(app.help());
+  } catch (const CLI::CallForVersion&) {
+    return print(version + "\n");
+  } catch (const CLI::ParseError& error) {
+    const auto command = chosen();
+    const CLI::App& asked = command == list.end() ? app : *command->app;
+    return report_usage(command == list.end() ? "" : asked.get_name(), usage_message(error, asked));
+  }
+  return run_command(*chosen());
+}
+
+}  // namespace
+}  // namespace masu::cli
+
+int main(int argc, char** argv) {
+  using namespace masu::cli;
+  handle_signals();
+  try {
+    return run(argc, argv);
+  } catch (const std::bad_alloc&) {
+    return report(Exit::failed, "out of memory");
+  } catch (const std::exception& error) {
+    return report(Exit::failed, one_line(error.what()));
+  }
+}

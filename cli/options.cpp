@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "options.h"
+
+#include "command.h"
+
+#include <fmt/format.h>
+#include <charconv>
+#include <cstdlib>
+#include <limits>
+#include <system_error>
+
+namespace masu::cli {
+namespace {
+constexpr std::uint64_t no_limit = std::numeric_limits<std::uint64_t>::max();
+}
+
+void add_device_options(CLI::App& app, CommonOptions& options) {
+  app.add_option("--device", options.device, "cpu, opencl:N, cuda:N, a part of a name (opencl:NVIDIA), or auto")
+      ->type_name("ID");
+  app.add_option("--threads", options.threads, "Use at most N threads on the CPU")->type_name("N");
+}
+
+void add_common_options(CLI::App& app, CommonOptions& options) {
+  add_device_options(app, options);
+  app.add_option("--memory", options.memory, "Hold at most that much of the input at a time (64Mi)")
+      ->type_name("BYTES");
+  app.add_option("--tmpdir", options.tmpdir, "Where streams that must be read twice are kept")->type_name("DIR");
+  app.add_option("-o,--output", options.output, "Write the result to FILE, whole or not at all")->type_name("FILE");
+  app.add_option("--progress", options.progress, "auto, always or never")->type_name("WHEN");
+  app.add_flag("--json", options.json, "Write the result as JSON");
+  app.add_flag("--quiet", options.quiet, "No notes and no progress on standard error");
+  app.add_flag("--time", options.time, "Say how long reading, transfer and computing took");
+  app.add_flag("--verify", options.verify, "Recompute by a plain sequential program and compare");
+}
+
+void add_input_options(CLI::App& app, InputOptions& options) {
+  app.add_option("INPUT", options.inputs,
+                 "A file (image, .npy, raw, text), - for standard input, or a generator:\n"
+                 "random:DTYPE:N[:dist=D][:lo=A][:hi=B][:seed=S], iota:DTYPE:N, zeros:DTYPE:N")
+      ->required()
+      ->type_name("");
+  app.add_option("--input-format", options.format, "raw, text, npy, image or auto: by content")->type_name("NAME");
+  app.add_option("--dtype", options.dtype, "Element type of raw and text input: u8 i8 … u64 i64 f32 f64")
+      ->type_name("T");
+  app.add_option("--offset", options.offset, "Raw input: bytes to skip")->type_name("BYTES");
+  app.add_option("--count", options.count, "Raw input: read at most N elements")->type_name("N");
+  app.add_option("--endian", options.endian, "Raw input: little or big")->type_name("ORDER");
+  app.add_option("--column", options.column, "Text input: a column's name, or its number from 1")->type_name("NAME|N");
+  app.add_option("--delimiter", options.delimiter, "Text input: the character between entries")->type_name("C");
+  app.add_option("--comment", options.comment, "Text input: what starts a comment (#)")->type_name("TEXT");
+  app.add_flag("--header", options.header, "Text input: the first line names the columns");
+  app.add_flag("--strict", options.strict, "Text input: an entry that cannot be read is an error");
+}
+
+void apply(CommonOptions& options) {
+  if (!options.threads.empty()) {
+    set_cpu_threads(static_cast<unsigned>(whole_number("--threads", options.threads, 1, 1U << 16)));
+  }
+  if (options.device == "auto") {  // said here, it goes before the environment
+    unsetenv("MASU_DEVICE");
+    options.device.clear();
+  }
+}
+
+io::SourceOptions source_options(const InputOptions& input, const CommonOptions& common) {
+  io::SourceOptions result;
+  result.format = io::input_format_from_name(input.format);
+  if (!input.dtype.empty()) result.dtype = dtype_from_name(input.dtype);
+  if (!input.offset.empty()) result.offset = whole_number("--offset", input.offset, 0, no_limit);
+  if (!input.count.empty()) result.count = whole_number("--count", input.count, 0, no_limit);
+  if (input.endian != "little" && input.endian != "big") {
+    usage_error("--endian takes little or big, got '" + input.endian + "'");
+  }
+  result.endian = input.endian == "big" ? io::Endian::big : io::Endian::little;
+  result.column = input.column;
+  result.delimiter = input.delimiter == "\\t" ? "\t" : input.delimiter;
+  result.header = input.header;
+  result.comment = input.comment;
+  result.strict = input.strict;
+  result.tmpdir = common.tmpdir;
+  return result;
+}
+
+std::uint64_t whole_number(std::string_view option, const std::string& text, std::uint64_t least, std::uint64_t most) {
+  std::optional<std::uint64_t> value;
+  try {
+    value = io::parse_size(text);
+  } catch (const Error&) {  // told below, with the option's name
+  }
+  if (!value || *value < least || *value > most) {
+    const std::string limit =
+        most == no_limit ? fmt::format("of at least {}", least) : fmt::format("from {} to {}", least, most);
+    usage_error(fmt::format("{} takes a whole number {} (4096, 64Ki, 10M), got '{}'", option, limit, text));
+  }
+  return *value;
+}
+
+double real_number(std::string_view option, std::string_view text) {
+  double value = 0;
+  const char* begin = text.data() + (text.starts_with('+') && !text.starts_with("+-") ? 1 : 0);
+  const char* end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(begin, end, value);
+  if (error == std::errc::result_out_of_range && rest == end) {
+    usage_error(fmt::format("{} takes numbers of f64, got '{}'", option, text));
+  }
+  if (error != std::errc() || rest != end) usage_error(fmt::format("{} takes numbers, got '{}'", option, text));
+  return value;
+}
+
+}  // namespace masu::cli

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// The options that several subcommands share, and the reading of their values.
+#pragma once
+
+#include <masu/device.h>
+#include <masu/io.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace masu::cli {
+
+struct CommonOptions {
+  std::string device;
+  std::string threads;
+  std::string memory;
+  std::string tmpdir;
+  std::string output;
+  std::string progress = "auto";
+  bool json = false;
+  bool quiet = false;
+  bool time = false;
+  bool verify = false;
+};
+
+struct InputOptions {
+  std::vector<std::string> inputs;
+  std::string format = "auto";
+  std::string dtype;
+  std::string offset;
+  std::string count;
+  std::string endian = "little";
+  std::string column;
+  std::string delimiter;
+  std::string comment = "#";
+  bool header = false;
+  bool strict = false;
+};
+
+// --device and --threads, for commands that compute.
+void add_device_options(CLI::App& app, CommonOptions& options);
+// All the others of CommonOptions, for commands that turn inputs into a result.
+void add_common_options(CLI::App& app, CommonOptions& options);
+// INPUT… and how it is read.
+void add_input_options(CLI::App& app, InputOptions& options);
+
+// Makes --threads and an explicit `--device auto` hold for this process.
+void apply(CommonOptions& options);
+// How io::open shall read the inputs.
+io::SourceOptions source_options(const InputOptions& input, const CommonOptions& common);
+
+// A whole number of at least `least` and at most `most`, 64Ki and 10M included; `option` is for the message.
+std::uint64_t whole_number(std::string_view option, const std::string& text, std::uint64_t least, std::uint64_t most);
+// A decimal number; nan and inf are read too.
+double real_number(std::string_view option, std::string_view text);
+
+}  // namespace masu::cli

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace masu::cli {
+
+// A bar on standard error for work over a second. It removes itself.
+class Progress {
+ public:
+  // `mode` is auto (only on a terminal), always (from the first moment) or never.
+  explicit Progress(const std::string& mode);
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+  ~Progress();
+  // Starts a piece of work of that many bytes, if they are known.
+  void start(const std::string& what, std::optional<std::uint64_t> bytes);
+  void advance(std::uint64_t bytes);
+  // Takes the bar away.
+  void finish();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  void draw(Clock::time_point now);
+  bool enabled_ = false;
+  bool at_once_ = false;
+  bool shown_ = false;
+  std::string what_;
+  std::optional<std::uint64_t> total_;
+  std::uint64_t done_ = 0;
+  Clock::time_point began_;
+  Clock::time_point drawn_;
+};
+
+}  // namespace masu::cli

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "selftest.h"
+
+#include "histogram/histogram_reference.h"
+
+#include <fmt/format.h>
+#include <masu/histogram.h>
+#include <masu/io.h>
+#include <array>
+#include <optional>
+
+namespace masu::cli {
+namespace {
+
+constexpr std::array dtypes = {Dtype::u8,  Dtype::i8,  Dtype::u16, Dtype::i16, Dtype::u32,
+                               Dtype::i32, Dtype::u64, Dtype::i64, Dtype::f32, Dtype::f64};
+constexpr std::array strategies = {Strategy::automatic, Strategy::sequential, Strategy::global,
+                                   Strategy::private_,  Strategy::local,      Strategy::lanes};
+constexpr std::array distributions = {"uniform", "constant", "normal", "zipf", "sorted", "runs", "few"};
+constexpr std::array<std::uint64_t, 6> sizes = {0, 1, 2, 31, 4099, 70001};
+
+struct Shape {
+  const char* name;
+  Bins bins;
+  bool for_floats;  // whether float data may be counted so
+};
+
+std::vector<Shape> shapes() {
+  return {{"256 integers", Bins::integers(256), false},
+          {"100 even bins of -10:90", Bins::even(100, -10, 90), true},
+          {"1 bin of 0:64", Bins::even(1, 0, 64), true},
+          {"uneven edges", Bins::edges({-3, 0, 0.5, 1, 1, 7, 30, 30.25, 100}), true},
+          {"5000 even bins of -100:100", Bins::even(5000, -100, 100), true}};
+}
+
+std::vector<std::byte> data(Dtype dtype, std::string_view distribution, std::uint64_t count, std::uint64_t seed) {
+  // Limits that every dtype has, wider than most of the bins.
+  const char* limits = is_signed(dtype) ? "lo=-100:hi=100" : "lo=0:hi=120";
+  const auto source =
+      io::open(fmt::format("random:{}:{}:dist={}:{}:seed={}", to_string(dtype), count, distribution, limits, seed));
+  return io::read_all(*source);
+}
+
+struct Case {
+  Dtype dtype;
+  const Shape* shape;
+  const char* distribution;
+  std::uint64_t size;
+  HistogramOptions options;
+
+  [[nodiscard]] std::string name() const {
+    return fmt::format("{} {}, {}, {} values, strategy {}, {} channels{}{}", to_string(dtype), shape->name,
+                       distribution, size, to_string(options.strategy), options.channels,
+                       options.right_open ? ", right-open" : "", options.outside == Outside::clamp ? ", clamped" : "");
+  }
+};
+
+void check(const Device& device, const Case& test, std::uint64_t seed, SelftestTally& tally) {
+  const std::uint64_t count = test.size / test.options.channels * test.options.channels;
+  try {
+    const std::vector<std::byte> bytes = data(test.dtype, test.distribution, count, seed);
+    const ArrayView view(test.dtype, bytes.data(), count);
+    const std::vector<Histogram> found = histogram_channels(device, view, test.shape->bins, test.options);
+    const bool half_open = test.options.right_open || test.shape->bins.kind() == Bins::Kind::integers;
+    const auto expected =
+        reference::histogram(view, found.front().edges(), half_open, test.options.outside, test.options.channels);
+    bool same = found.size() == expected.size();
+    for (std::size_t c = 0; same && c < found.size(); ++c) {
+      const auto counts = found[c].counts();
+      const reference::Counts got{{counts.begin(), counts.end()}, found[c].below(), found[c].above(), found[c].nan()};
+      same = got == expected[c];
+    }
+    tally.add(same, test.name());
+  } catch (const Error& error) {
+    // A named strategy may say which limit it met, and a device may lack fp64; anything else is a failure.
+    const bool may_refuse = test.options.strategy != Strategy::automatic || !device.info().fp64;
+    if (error.code() != ErrorCode::unsupported || !may_refuse) tally.add(false, test.name() + ": " + error.what());
+  }
+}
+
+}  // namespace
+
+// Every dtype with every kind of bins in every size; strategies, distributions and options take turns along the way, so
+// that each meets each dtype and each kind of bins.
+void selftest_histogram(const Device& device, SelftestTally& tally) {
+  const std::vector<Shape> all = shapes();
+  std::uint64_t number = 0;
+  for (const Dtype dtype : dtypes) {
+    for (const Shape& shape : all) {
+      if (is_float(dtype) && !shape.for_floats) continue;
+      for (const Strategy strategy : strategies) {
+        for (const std::uint64_t size : sizes) {
+          Case test{dtype, &shape, distributions[number % distributions.size()], size, {}};
+          test.options.strategy = strategy;
+          test.options.right_open = number % 3 == 1;
+          test.options.outside = number % 5 == 2 ? Outside::clamp : Outside::drop;
+          test.options.channels = number % 11 == 4 ? 3 : 1;
+          check(device, test, number, tally);
+          ++number;
+        }
+      }
+    }
+  }
+}
+
+}  // namespace masu::cli

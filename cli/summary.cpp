@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "summary.h"
+
+#include "runtime/parallel.h"
+
+#include <fmt/format.h>
+#include <masu/io.h>
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <vector>
+
+namespace masu::cli {
+namespace {
+
+template <class T>
+T from_bits(std::uint64_t bits) {
+  T value;
+  std::memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+template <class T>
+std::uint64_t to_bits(T value) {
+  std::uint64_t bits = 0;
+  std::memcpy(&bits, &value, sizeof value);
+  return bits;
+}
+
+template <class T>
+struct Part {
+  T lo{};
+  T hi{};
+  ExactSum sum;
+
+  // Adds every `stride`th value, a block at a time, so that the sum sees contiguous finite values.
+  void add(const T* values, std::uint64_t count, unsigned stride) {
+    std::array<T, 2048> block;
+    for (std::uint64_t i = 0; i < count;) {
+      std::size_t filled = 0;
+      for (; i < count && filled < block.size(); ++i) {
+        const T value = values[i * stride];
+        if constexpr (std::is_floating_point_v<T>) {
+          if (!std::isfinite(value)) continue;
+        }
+        block[filled++] = value;
+      }
+      if (filled == 0) continue;
+      const auto [least, most] = std::minmax_element(block.begin(), block.begin() + filled);
+      merge(*least, *most, sum.count() == 0);
+      sum.add(ArrayView(dtype_of<T>, block.data(), filled));
+    }
+  }
+  void merge(T least, T most, bool first) {
+    lo = first ? least : std::min(lo, least);
+    hi = first ? most : std::max(hi, most);
+  }
+};
+
+}  // namespace
+
+Bounds dtype_bounds(Dtype dtype) {
+  return dispatch(dtype, [](auto tag) -> Bounds {
+    using T = typename decltype(tag)::type;
+    if constexpr (std::is_integral_v<T>) {
+      return {static_cast<double>(std::numeric_limits<T>::min()), static_cast<double>(std::numeric_limits<T>::max())};
+    } else {
+      return {-std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity()};
+    }
+  });
+}
+
+bool one_value_per_bin(const Histogram& histogram, bool half_open, const Bounds& bounds) {
+  if (is_float(histogram.dtype())) return false;
+  const double first = histogram.edge(0);
+  constexpr double exact = 0x1p53;  // beyond it whole numbers have gaps in f64
+  if (first != std::floor(first) || std::abs(first) + static_cast<double>(histogram.size()) >= exact) return false;
+  for (std::uint64_t i = 1; i <= histogram.size(); ++i) {
+    if (histogram.edge(i) != first + static_cast<double>(i)) return false;
+  }
+  // A closed last bin would hold a second value, its upper edge, if the data had it.
+  return half_open || histogram.edge(histogram.size()) > bounds.greatest;
+}
+
+template <class T>
+void Summary::add_values(const T* values, std::uint64_t pixels, unsigned channels) {
+  constexpr std::uint64_t slice = 1 << 18;
+  const std::uint64_t slices = (pixels + slice - 1) / slice;
+  std::vector<Part<T>> parts(slices);
+  runtime::parallel_tasks(slices, [&](std::uint64_t i) {
+    parts[i].add(values + i * slice * channels, std::min(slice, pixels - i * slice), channels);
+  });
+  Part<T> whole{from_bits<T>(lo_), from_bits<T>(hi_), sum_};
+  for (const Part<T>& part : parts) {
+    if (part.sum.count() == 0) continue;
+    whole.merge(part.lo, part.hi, whole.sum.count() == 0);
+    whole.sum.merge(part.sum);
+  }
+  lo_ = to_bits(whole.lo);
+  hi_ = to_bits(whole.hi);
+  sum_ = whole.sum;
+}
+
+void Summary::add(const ArrayView& data, unsigned channel, unsigned channels) {
+  dtype_ = data.dtype;
+  dispatch(data.dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    if constexpr (std::is_arithmetic_v<T>) {
+      add_values(static_cast<const T*>(data.data) + channel, data.count / channels, channels);
+    } else {
+      throw Error(ErrorCode::unsupported, "summary: f16 data have no histogram yet");
+    }
+  });
+}
+
+void Summary::add(const Histogram& histogram) {
+  dtype_ = Dtype::i64;
+  const auto counts = histogram.counts();
+  const double base = histogram.edge(0);
+  for (std::uint64_t i = 0; i < counts.size(); ++i) {
+    if (counts[i] == 0) continue;
+    const double value = base + static_cast<double>(i);
+    if (sum_.count() == 0) lo_ = to_bits(static_cast<std::int64_t>(value));
+    hi_ = to_bits(static_cast<std::int64_t>(value));
+    sum_.add(value, counts[i]);
+  }
+}
+
+std::string Summary::range() const {
+  if (sum_.count() == 0) return "-";
+  return dispatch(dtype_, [&](auto tag) -> std::string {
+    using T = typename decltype(tag)::type;
+    if constexpr (std::is_integral_v<T>) {
+      return fmt::format("{}:{}", +from_bits<T>(lo_), +from_bits<T>(hi_));
+    } else if constexpr (std::is_floating_point_v<T>) {
+      return io::format_number(from_bits<T>(lo_), dtype_) + ":" + io::format_number(from_bits<T>(hi_), dtype_);
+    } else {
+      return "-";
+    }
+  });
+}
+
+std::string Summary::mean() const {
+  return sum_.count() == 0 ? "-" : io::format_number(sum_.mean());
+}
+
+}  // namespace masu::cli
