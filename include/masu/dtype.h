@@ -103,7 +103,7 @@ struct ArrayView {
   std::uint64_t count = 0;
 
   ArrayView() = default;
-  ArrayView(Dtype dtype, const void* data, std::uint64_t count) : dtype(dtype), data(data), count(count) {}
+  ArrayView(Dtype type, const void* elements, std::uint64_t size) : dtype(type), data(elements), count(size) {}
 
   template <HostRange R>
   explicit ArrayView(const R& range) {

@@ -29,7 +29,6 @@ class MASU_EXPORT ExactSum {
   [[nodiscard]] double mean() const;
 
  private:
-  friend struct ExactSumAccess;
   /// Value = sum of digits_[i] * 2^(32 i - 1074); each digit is a signed 64-bit number that carries are taken from.
   static constexpr int digits = 70;
   std::array<std::int64_t, digits> digits_{};

@@ -177,13 +177,21 @@ bool least_reaching(double bound, bool strictly, T& result) {
 
 template <class T>
 Thresholds<T>::Thresholds(const BinRule& rule) {
+  if (rule.kind == Bins::Kind::integers) {
+    const auto most = static_cast<std::uint64_t>(std::numeric_limits<T>::max());
+    reachable = most < rule.n ? most + 1 : rule.n;
+    last = static_cast<T>(reachable - 1);
+    return;
+  }
   lower.reserve(rule.n);
   for (std::uint64_t i = 0; i < rule.n; ++i) {
     T value{};
     if (!least_reaching<T>(rule.edge(i), false, value)) break;
     lower.push_back(value);
   }
+  reachable = lower.size();
   all_below = lower.empty();
+  if (!all_below) first = lower.front();
   // The last value before the first one past the end.
   T past{};
   if (!least_reaching<T>(rule.edge(rule.n), !rule.half_open, past)) {

@@ -48,10 +48,13 @@ struct BinRule {
 // The edges as values of T, so that devices compare in T alone: x >= e[i] exactly when x >= lower[i] (for i below
 // lower.size(): bins that start above T's largest value hold nothing), and x <= e[n] (x < e[n] when half open) exactly
 // when x <= last. `all_below`, `all_above`: no value of T reaches the bins, or none lies before their end.
+// Bins::integers has no `lower`: bin i starts at i.
 template <class T>
 struct Thresholds {
   explicit Thresholds(const BinRule& rule);
   std::vector<T> lower;
+  std::uint64_t reachable = 0;  // how many bins some value of T can reach
+  T first{};
   T last{};
   bool all_below = false;
   bool all_above = false;

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "histogram/histogram_plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <limits>
+
+namespace masu::histogram_plan {
+
+namespace {
+
+// How the kernels spell a dtype.
+struct KernelType {
+  std::string_view value;     // the element type
+  std::string_view as_value;  // its bits to it
+  std::string_view distance;  // of two values, where it cannot overflow
+  std::string_view position;  // where a bin is guessed
+};
+
+constexpr std::array<KernelType, 11> kernel_types{{{"uchar", "(uchar)", "uint", "float"},
+                                                   {"char", "(char)", "uint", "float"},
+                                                   {"ushort", "(ushort)", "uint", "float"},
+                                                   {"short", "(short)", "uint", "float"},
+                                                   {"uint", "(uint)", "uint", "float"},
+                                                   {"int", "as_int", "uint", "float"},
+                                                   {"ulong", "(ulong)", "ulong", "float"},
+                                                   {"long", "as_long", "ulong", "float"},
+                                                   {"half", "", "", ""},
+                                                   {"float", "as_float", "float", "float"},
+                                                   {"double", "as_double", "double", "double"}}};
+
+// The guess of histogram.cl is off by the rounding of its own arithmetic and by how far the thresholds lie from an
+// ideal line: the rounding of the edges to the dtype. Safe below a fifth of a bin, since it is made a quarter of a bin
+// low.
+bool guess_is_safe(const BinRule& rule) {
+  if (rule.kind != Bins::Kind::even || rule.step == 0) return false;
+  const bool doubles = rule.dtype == Dtype::f64;
+  const double unit = doubles ? 0x1p-53 : 0x1p-24;
+  const auto n = static_cast<double>(rule.n);
+  const double range = rule.hi - rule.lo;
+  const double scale = n / range;
+  const double largest = doubles ? std::numeric_limits<double>::max() : std::numeric_limits<float>::max();
+  const double smallest = doubles ? std::numeric_limits<double>::min() : std::numeric_limits<float>::min();
+  if (!(range < largest / 2) || !(scale < largest) || !(scale > smallest)) return false;
+  const double magnitude = std::max(std::abs(rule.lo), std::abs(rule.hi));
+  // Whole numbers are subtracted exactly; 64-bit ones meet edges that are f64.
+  const double displacement = is_float(rule.dtype) ? unit * magnitude * scale : 0x1p-53 * magnitude * scale;
+  return 4 * unit * n + 4 * displacement < 0.2;
+}
+
+std::uint64_t table_limit(const DeviceInfo& device) {
+  return device.local_bytes / sizeof(std::uint32_t);
+}
+
+unsigned work_group(const DeviceInfo& device, unsigned wanted) {
+  return std::bit_floor(std::max(1U, std::min(wanted, device.max_work_group_size)));
+}
+
+Error too_large(Strategy strategy, const DeviceInfo& device, std::uint64_t limit, std::uint64_t slots) {
+  return Error(ErrorCode::unsupported, fmt::format("histogram: strategy {} holds at most {} slots on {}, got {}",
+                                                   to_string(strategy), limit, device.id, slots));
+}
+
+Strategy choose(const DeviceInfo& device, std::uint64_t slots) {
+  if (!device.gpu && slots <= private_slots_cpu) return Strategy::private_;
+  if (slots * 2 <= table_limit(device)) return device.gpu ? Strategy::lanes : Strategy::local;
+  return slots <= table_limit(device) ? Strategy::local : Strategy::global;
+}
+
+}  // namespace
+
+std::uint64_t slots_of(const BinRule& rule) noexcept {
+  return size_of(rule.dtype) == 1 ? byte_slots : rule.n + extra_slots;
+}
+
+Dtype kernel_dtype(Dtype dtype) noexcept {
+  return size_of(dtype) == 1 ? Dtype::u8 : dtype;
+}
+
+std::string Plan::kernel() const {
+  switch (strategy) {
+    case Strategy::sequential: return "histogram_sequential";
+    case Strategy::private_: return "histogram_private";
+    case Strategy::local:
+    case Strategy::lanes: return "histogram_local";
+    default: return "histogram_global";
+  }
+}
+
+std::vector<runtime::Define> Plan::defines(Dtype dtype, unsigned channels) const {
+  const KernelType& type = kernel_types[static_cast<std::size_t>(kernel_dtype(dtype))];
+  return {{"MASU_VALUE", std::string(type.value)},
+          {"MASU_VALUE_BYTES", std::to_string(size_of(dtype))},
+          {"MASU_AS_VALUE", std::string(type.as_value)},
+          {"MASU_IS_FLOAT", is_float(dtype) ? "1" : "0"},
+          {"MASU_DISTANCE", std::string(type.distance)},
+          {"MASU_POSITION", std::string(type.position)},
+          {"MASU_BINNING", std::to_string(static_cast<int>(binning))},
+          {"MASU_GROUP", std::to_string(group)},
+          {"MASU_UNROLL", std::to_string(unroll)},
+          {"MASU_COPIES", std::to_string(copies)},
+          {"MASU_CHANNELS", std::to_string(channels)},
+          {"MASU_PRIVATE_SLOTS", std::to_string(private_slots)}};
+}
+
+std::uint64_t Plan::groups_for(std::uint64_t count, std::size_t size) const noexcept {
+  const std::uint64_t vectors = (count * size + 15) / 16;
+  return std::clamp<std::uint64_t>((vectors + group - 1) / group, 1, groups);
+}
+
+Plan make(const DeviceInfo& device, const BinRule& rule, unsigned channels, Strategy strategy) {
+  if (rule.dtype == Dtype::f64 && !device.fp64) {
+    throw Error(ErrorCode::unsupported,
+                fmt::format("histogram: {} ({}) has no fp64, got f64 data", device.id, device.name));
+  }
+  const std::uint64_t slots = slots_of(rule) * channels;
+  Plan plan;
+  plan.strategy = strategy == Strategy::automatic ? choose(device, slots) : strategy;
+  if (size_of(rule.dtype) == 1) {
+    plan.binning = Binning::bytes;
+  } else if (rule.kind == Bins::Kind::integers) {
+    plan.binning = Binning::integers;
+  } else {
+    plan.binning = guess_is_safe(rule) ? Binning::even : Binning::edges;
+  }
+
+  unsigned groups_a_unit = 2;
+  plan.group = work_group(device, device.gpu ? 1024 : 64);
+  switch (plan.strategy) {
+    case Strategy::sequential:
+      plan.group = 1;
+      plan.groups = 1;
+      return plan;
+    case Strategy::private_: {
+      const std::uint64_t limit = device.gpu ? private_slots_gpu : private_slots_cpu;
+      if (slots > limit) throw too_large(plan.strategy, device, limit, slots);
+      plan.private_slots = slots;
+      plan.group = device.gpu ? work_group(device, 64) : 1;
+      groups_a_unit = device.gpu ? 8 : 1;
+      break;
+    }
+    case Strategy::local:
+    case Strategy::lanes: {
+      const std::uint64_t limit = table_limit(device) / (plan.strategy == Strategy::lanes ? 2 : 1);
+      if (slots > limit) throw too_large(plan.strategy, device, limit, slots);
+      if (plan.strategy == Strategy::lanes) {
+        plan.copies =
+            static_cast<unsigned>(std::min<std::uint64_t>(banks, std::bit_floor(table_limit(device) / slots)));
+      }
+      plan.local_bytes = slots * plan.copies * sizeof(std::uint32_t);
+      // One work-group fills a compute unit alone when two tables do not fit beside each other.
+      if (device.local_bytes_total != 0 && 2 * plan.local_bytes > device.local_bytes_total) groups_a_unit = 1;
+      break;
+    }
+    default: break;
+  }
+  plan.groups = device.compute_units * groups_a_unit;
+  return plan;
+}
+
+Plan make_range(const DeviceInfo& device) {
+  Plan plan;
+  plan.group = work_group(device, device.gpu ? 256 : 64);
+  plan.groups = device.compute_units * (device.gpu ? 8 : 1);
+  return plan;
+}
+
+}  // namespace masu::histogram_plan

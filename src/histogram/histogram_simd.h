@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// The SIMD inner loops of the CPU histogram, dispatched at run time to the best instruction set (Highway).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace masu::cpu {
+
+// Even bins as the loops need them. A guess in f32 or f64, a quarter of a bin low, is a value's bin or the one before
+// it (proved by `guess_is_safe`); one comparison with the next edge, computed as NumPy computes it, decides.
+struct EvenLoop {
+  double lo, step;     // e[i] = i * step + lo, two roundings
+  double first, last;  // first <= x <= last lies in a bin
+  double scale;        // bins over (hi - lo)
+  std::uint32_t n;     // slots n, n+1, n+2: below, above, NaN
+};
+
+// The slot of each of `count` values.
+using SlotsF64 = void (*)(const double* x, std::size_t count, const EvenLoop& loop, std::uint32_t* slots);
+using SlotsF32 = void (*)(const float* x, std::size_t count, const EvenLoop& loop, std::uint32_t* slots);
+SlotsF64 slots_f64();         // edges in f64
+SlotsF32 slots_f32();         // edges in f32: the f64 edge, rounded
+SlotsF32 slots_f32_native();  // edges computed in f32
+
+// Counts bytes into 8 tables of 256, the copy chosen by position; 64 equal bytes in a row are counted at once.
+using CountBytes = void (*)(const std::uint8_t* data, std::size_t count, std::uint32_t* tables);
+CountBytes count_bytes();
+
+// The least and greatest finite values; `lo` > `hi` where there are none. Starts from what `lo` and `hi` hold.
+void range_of(const float* x, std::size_t count, float& lo, float& hi);
+void range_of(const double* x, std::size_t count, double& lo, double& hi);
+
+}  // namespace masu::cpu
