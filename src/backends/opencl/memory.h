@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// Buffers of an OpenCL context.
+#pragma once
+
+#include "backends/opencl/handle.h"
+#include "runtime/backend.h"
+
+namespace masu::opencl {
+
+class Memory final : public runtime::Memory {
+ public:
+  Memory(cl_context context, Handle<cl_mem> object, std::uint64_t bytes, bool read_only)
+      : runtime::Memory(bytes, read_only), context_(context), object_(std::move(object)) {}
+  [[nodiscard]] void* native() const noexcept override { return object_.get(); }
+  [[nodiscard]] cl_mem get() const noexcept { return object_.get(); }
+  [[nodiscard]] cl_context context() const noexcept { return context_; }
+
+  // A buffer object of `bytes` bytes from `offset` on, for a kernel argument. Throws invalid_argument when the offset
+  // is not a multiple of `alignment` bytes.
+  [[nodiscard]] Handle<cl_mem> view(std::uint64_t offset, std::uint64_t bytes, std::uint64_t alignment) const;
+
+ private:
+  cl_context context_;  // kept alive by the object
+  Handle<cl_mem> object_;
+};
+
+inline cl_mem object_of(runtime::Memory& memory) {
+  return static_cast<Memory&>(memory).get();
+}
+
+}  // namespace masu::opencl

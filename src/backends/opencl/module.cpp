@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/opencl/module.h"
+
+#include <fmt/format.h>
+
+#include "backends/opencl/error.h"
+
+#include <algorithm>
+
+namespace masu::opencl {
+namespace {
+
+std::string build_log(cl_program program, cl_device_id device) {
+  std::size_t size = 0;
+  if (api().clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, 0, nullptr, &size) != CL_SUCCESS) return {};
+  std::string log(size, '\0');
+  if (api().clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, size, log.data(), nullptr) != CL_SUCCESS) {
+    return {};
+  }
+  while (!log.empty() && (log.back() == '\0' || log.back() == '\n')) log.pop_back();
+  return log;
+}
+
+// Has the driver remember what kind each argument is, which Kernel checks.
+std::string with_argument_info(std::string_view options) {
+  return std::string(options) + (options.empty() ? "" : " ") + "-cl-kernel-arg-info";
+}
+
+}  // namespace
+
+std::shared_ptr<Module> build_source(std::shared_ptr<const Limits> limits, std::string_view text,
+                                     std::string_view options) {
+  const char* source = text.data();
+  const std::size_t size = text.size();
+  if (size == 0) throw Error(ErrorCode::build_failed, "Program: the source must not be empty, got 0 bytes");
+  cl_int code = CL_SUCCESS;
+  Handle<cl_program> program(api().clCreateProgramWithSource(limits->context, 1, &source, &size, &code));
+  check(code, "Program", limits->id, "clCreateProgramWithSource");
+  code = api().clBuildProgram(program.get(), 1, &limits->device, with_argument_info(options).c_str(), nullptr, nullptr);
+  std::string log = build_log(program.get(), limits->device);
+  if (code != CL_SUCCESS) {
+    const ErrorCode meaning = error_code(code);
+    throw Error(meaning == ErrorCode::invalid_argument ? ErrorCode::build_failed : meaning,
+                fmt::format("Program: {}: the source does not compile with options \"{}\" ({})\n{}", limits->id,
+                            options, error_name(code), log));
+  }
+  return std::make_shared<Module>(std::move(program), std::move(limits), std::move(log));
+}
+
+std::shared_ptr<Module> build_binary(std::shared_ptr<const Limits> limits, std::string_view binary) {
+  const auto* bytes = reinterpret_cast<const unsigned char*>(binary.data());
+  const std::size_t size = binary.size();
+  cl_int code = CL_SUCCESS;
+  Handle<cl_program> program(
+      api().clCreateProgramWithBinary(limits->context, 1, &limits->device, &size, &bytes, nullptr, &code));
+  if (code != CL_SUCCESS) return nullptr;
+  code = api().clBuildProgram(program.get(), 1, &limits->device, "", nullptr, nullptr);
+  if (code != CL_SUCCESS) return nullptr;
+  return std::make_shared<Module>(std::move(program), std::move(limits), std::string());
+}
+
+std::shared_ptr<runtime::Kernel> Module::kernel(std::string_view name) {
+  std::string text(name);
+  cl_int code = CL_SUCCESS;
+  Handle<cl_kernel> kernel(api().clCreateKernel(program_.get(), text.c_str(), &code));
+  if (code == CL_INVALID_KERNEL_NAME) {
+    throw Error(ErrorCode::invalid_argument, fmt::format("Program::kernel: the program has the kernels {}, got \"{}\"",
+                                                         fmt::join(kernel_names(), ", "), name));
+  }
+  check(code, "Program::kernel", limits_->id, "clCreateKernel");
+  return std::make_shared<Kernel>(std::move(kernel), std::move(text), limits_);
+}
+
+std::vector<std::string> Module::kernel_names() {
+  std::size_t size = 0;
+  check(api().clGetProgramInfo(program_.get(), CL_PROGRAM_KERNEL_NAMES, 0, nullptr, &size), "Program::kernel_names",
+        limits_->id, "clGetProgramInfo");
+  std::string text(size, '\0');
+  check(api().clGetProgramInfo(program_.get(), CL_PROGRAM_KERNEL_NAMES, size, text.data(), nullptr),
+        "Program::kernel_names", limits_->id, "clGetProgramInfo");
+  std::vector<std::string> names(1);
+  for (const char c : text) {
+    if (c == ';') names.emplace_back();
+    else if (c != '\0') names.back() += c;
+  }
+  std::erase(names, std::string());
+  return names;
+}
+
+std::string Module::binary() {
+  // The program was made for one device, so there is one binary. A driver that gives none is not an error.
+  std::size_t size = 0;
+  if (api().clGetProgramInfo(program_.get(), CL_PROGRAM_BINARY_SIZES, sizeof(size), &size, nullptr) != CL_SUCCESS) {
+    return {};
+  }
+  std::string bytes(size, '\0');
+  char* target = bytes.data();
+  if (size == 0 ||
+      api().clGetProgramInfo(program_.get(), CL_PROGRAM_BINARIES, sizeof(target), &target, nullptr) != CL_SUCCESS) {
+    return {};
+  }
+  return bytes;
+}
+
+}  // namespace masu::opencl

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/opencl/stream.h"
+
+#include <fmt/format.h>
+
+#include "backends/opencl/error.h"
+#include "backends/opencl/memory.h"
+#include "backends/opencl/module.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <vector>
+
+namespace masu::opencl {
+namespace {
+
+constexpr std::size_t largest_fill_pattern = 128;                // of clEnqueueFillBuffer
+constexpr std::size_t fill_block_bytes = std::size_t{64} << 10;  // what a fill of another pattern starts from
+
+}  // namespace
+
+void Queues::add(cl_command_queue queue) {
+  const std::lock_guard lock(mutex_);
+  queues_.push_back(queue);
+}
+
+void Queues::remove(cl_command_queue queue) noexcept {
+  const std::lock_guard lock(mutex_);
+  queues_.erase(std::ranges::find(queues_, queue));
+}
+
+void Queues::finish(const std::string& device) {
+  std::vector<Handle<cl_command_queue>> held;  // a stream may go while this waits
+  {
+    const std::lock_guard lock(mutex_);
+    held.reserve(queues_.size());
+    for (cl_command_queue queue : queues_) {
+      api().clRetainCommandQueue(queue);
+      held.emplace_back(queue);
+    }
+  }
+  for (const Handle<cl_command_queue>& queue : held) {
+    check(api().clFinish(queue.get()), "Device::synchronize", device, "clFinish");
+  }
+}
+
+Stream::Stream(cl_context context, Handle<cl_command_queue> queue, std::string device, std::shared_ptr<Queues> queues)
+    : context_(context), queue_(std::move(queue)), device_(std::move(device)), queues_(std::move(queues)) {
+  queues_->add(queue_.get());
+}
+
+Stream::~Stream() {
+  queues_->remove(queue_.get());
+  api().clFinish(queue_.get());  // a lost device cannot be reported from here
+}
+
+std::shared_ptr<runtime::Event> Stream::queued(cl_int code, cl_event event, const char* function, const char* what,
+                                               Handle<cl_event> first) {
+  check(code, function, device_, what);
+  Handle<cl_event> owner(event);
+  // Others may wait for this event on another queue, which starts nothing here.
+  check(api().clFlush(queue_.get()), function, device_, "clFlush");
+  return std::make_shared<Event>(std::move(first), std::move(owner), device_);
+}
+
+std::shared_ptr<runtime::Event> Stream::write(runtime::Memory& target, std::uint64_t offset, const void* source,
+                                              std::uint64_t bytes) {
+  cl_event event = nullptr;
+  const cl_int code =
+      api().clEnqueueWriteBuffer(queue_.get(), object_of(target), CL_FALSE, offset, bytes, source, 0, nullptr, &event);
+  return queued(code, event, "write", "clEnqueueWriteBuffer");
+}
+
+std::shared_ptr<runtime::Event> Stream::read(runtime::Memory& source, std::uint64_t offset, void* target,
+                                             std::uint64_t bytes) {
+  cl_event event = nullptr;
+  const cl_int code =
+      api().clEnqueueReadBuffer(queue_.get(), object_of(source), CL_FALSE, offset, bytes, target, 0, nullptr, &event);
+  return queued(code, event, "read", "clEnqueueReadBuffer");
+}
+
+std::shared_ptr<runtime::Event> Stream::copy(runtime::Memory& target, std::uint64_t target_offset,
+                                             runtime::Memory& source, std::uint64_t source_offset,
+                                             std::uint64_t bytes) {
+  cl_event event = nullptr;
+  const cl_int code = api().clEnqueueCopyBuffer(queue_.get(), object_of(source), object_of(target), source_offset,
+                                                target_offset, bytes, 0, nullptr, &event);
+  return queued(code, event, "copy", "clEnqueueCopyBuffer");
+}
+
+std::shared_ptr<runtime::Event> Stream::fill(runtime::Memory& target, std::uint64_t offset, std::uint64_t bytes,
+                                             const void* pattern, std::size_t pattern_size) {
+  if (!std::has_single_bit(pattern_size) || pattern_size > largest_fill_pattern || offset % pattern_size != 0) {
+    return fill_by_copies(object_of(target), offset, bytes, pattern, pattern_size);
+  }
+  cl_event event = nullptr;
+  const cl_int code = api().clEnqueueFillBuffer(queue_.get(), object_of(target), pattern, pattern_size, offset, bytes,
+                                                0, nullptr, &event);
+  return queued(code, event, "fill", "clEnqueueFillBuffer");
+}
+
+std::shared_ptr<runtime::Event> Stream::fill_by_copies(cl_mem target, std::uint64_t offset, std::uint64_t bytes,
+                                                       const void* pattern, std::size_t pattern_size) {
+  const std::size_t repeats =
+      std::min<std::uint64_t>(std::max<std::size_t>(1, fill_block_bytes / pattern_size), bytes / pattern_size);
+  std::vector<std::byte> block(repeats * pattern_size);
+  for (std::size_t i = 0; i < repeats; ++i) std::memcpy(block.data() + i * pattern_size, pattern, pattern_size);
+  cl_int code = CL_SUCCESS;
+  // Copies the block at once, and is deleted by OpenCL after the command that reads it.
+  const Handle<cl_mem> source(
+      api().clCreateBuffer(context_, CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR, block.size(), block.data(), &code));
+  check(code, "fill", device_, "clCreateBuffer");
+  cl_event event = nullptr;
+  code = api().clEnqueueCopyBuffer(queue_.get(), source.get(), target, 0, offset, block.size(), 0, nullptr, &event);
+  check(code, "fill", device_, "clEnqueueCopyBuffer");
+  Handle<cl_event> first(event);
+  Handle<cl_event> last;
+  for (std::uint64_t done = block.size(); done < bytes;) {  // what is filled is copied behind itself
+    const std::uint64_t part = std::min(done, bytes - done);
+    event = nullptr;
+    code = api().clEnqueueCopyBuffer(queue_.get(), target, target, offset, offset + done, part, 0, nullptr, &event);
+    check(code, "fill", device_, "clEnqueueCopyBuffer");
+    last = Handle<cl_event>(event);
+    done += part;
+  }
+  check(api().clFlush(queue_.get()), "fill", device_, "clFlush");
+  if (!last) std::swap(first, last);
+  return std::make_shared<Event>(std::move(first), std::move(last), device_);
+}
+
+void* Stream::map(runtime::Memory& memory, std::uint64_t offset, std::uint64_t bytes, MapMode mode) {
+  constexpr cl_map_flags flags[] = {CL_MAP_READ, CL_MAP_WRITE, CL_MAP_READ | CL_MAP_WRITE};
+  cl_int code = CL_SUCCESS;
+  void* address =
+      api().clEnqueueMapBuffer(queue_.get(), object_of(memory), CL_TRUE, flags[static_cast<std::size_t>(mode)], offset,
+                               bytes, 0, nullptr, nullptr, &code);
+  check(code, "map", device_, "clEnqueueMapBuffer");
+  return address;
+}
+
+void Stream::unmap(runtime::Memory& memory, std::uint64_t, std::uint64_t, void* address, MapMode) {
+  check(api().clEnqueueUnmapMemObject(queue_.get(), object_of(memory), address, 0, nullptr, nullptr), "unmap", device_,
+        "clEnqueueUnmapMemObject");
+  check(api().clFlush(queue_.get()), "unmap", device_, "clFlush");
+}
+
+std::shared_ptr<runtime::Event> Stream::launch(runtime::Kernel& kernel, const NDRange& range,
+                                               std::span<const KernelArgument> arguments) {
+  auto* own = dynamic_cast<Kernel*>(&kernel);
+  if (own == nullptr || own->context() != context_) {
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("Kernel::launch: the stream must be of the kernel's device, got a stream of {}", device_));
+  }
+  own->check_range(range);
+  const std::vector<Handle<cl_mem>> views = own->set_arguments(arguments);
+  cl_event event = nullptr;
+  const cl_int code =
+      api().clEnqueueNDRangeKernel(queue_.get(), own->get(), range.dimensions, nullptr, range.global.data(),
+                                   range.local[0] == 0 ? nullptr : range.local.data(), 0, nullptr, &event);
+  if (code == CL_INVALID_WORK_GROUP_SIZE || code == CL_OUT_OF_RESOURCES) {
+    throw Error(code == CL_OUT_OF_RESOURCES ? ErrorCode::unsupported : ErrorCode::invalid_argument,
+                fmt::format("Kernel::launch: {} cannot run {} with global size {} and local size {} ({})", device_,
+                            own->name(), fmt::join(range.global, "x"), fmt::join(range.local, "x"), error_name(code)));
+  }
+  return queued(code, event, "Kernel::launch", own->name().c_str());
+}
+
+std::shared_ptr<runtime::Event> Stream::record() {
+  cl_event event = nullptr;
+  const cl_int code = api().clEnqueueMarkerWithWaitList(queue_.get(), 0, nullptr, &event);
+  return queued(code, event, "Stream::record", "clEnqueueMarkerWithWaitList");
+}
+
+void Stream::wait(runtime::Event& event) {
+  if (auto* own = dynamic_cast<Event*>(&event)) {
+    const cl_event handle = own->get();
+    const cl_int code = api().clEnqueueBarrierWithWaitList(queue_.get(), 1, &handle, nullptr);
+    if (code == CL_SUCCESS) return;
+    if (code != CL_INVALID_CONTEXT) fail(code, "Stream::wait", device_, "clEnqueueBarrierWithWaitList");
+  }
+  event.wait();  // another context's: the queue cannot wait for it, so the caller does
+}
+
+void Stream::finish() {
+  check(api().clFinish(queue_.get()), "Stream::finish", device_, "clFinish");
+}
+
+}  // namespace masu::opencl

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// An in-order command queue.
+#pragma once
+
+#include "backends/opencl/event.h"
+#include "backends/opencl/handle.h"
+#include "runtime/backend.h"
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace masu::opencl {
+
+// The queues that are in use on a device, so that it can wait for all of them.
+class Queues {
+ public:
+  void add(cl_command_queue queue);
+  void remove(cl_command_queue queue) noexcept;
+  void finish(const std::string& device);
+
+ private:
+  std::mutex mutex_;
+  std::vector<cl_command_queue> queues_;
+};
+
+class Stream final : public runtime::Stream {
+ public:
+  // `device` is its id, for messages.
+  Stream(cl_context context, Handle<cl_command_queue> queue, std::string device, std::shared_ptr<Queues> queues);
+  ~Stream() override;
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+
+  [[nodiscard]] void* native() const noexcept override { return queue_.get(); }
+  std::shared_ptr<runtime::Event> write(runtime::Memory& target, std::uint64_t offset, const void* source,
+                                        std::uint64_t bytes) override;
+  std::shared_ptr<runtime::Event> read(runtime::Memory& source, std::uint64_t offset, void* target,
+                                       std::uint64_t bytes) override;
+  std::shared_ptr<runtime::Event> copy(runtime::Memory& target, std::uint64_t target_offset, runtime::Memory& source,
+                                       std::uint64_t source_offset, std::uint64_t bytes) override;
+  std::shared_ptr<runtime::Event> fill(runtime::Memory& target, std::uint64_t offset, std::uint64_t bytes,
+                                       const void* pattern, std::size_t pattern_size) override;
+  void* map(runtime::Memory& memory, std::uint64_t offset, std::uint64_t bytes, MapMode mode) override;
+  void unmap(runtime::Memory& memory, std::uint64_t offset, std::uint64_t bytes, void* address, MapMode mode) override;
+  std::shared_ptr<runtime::Event> launch(runtime::Kernel& kernel, const NDRange& range,
+                                         std::span<const KernelArgument> arguments) override;
+  std::shared_ptr<runtime::Event> record() override;
+  void wait(runtime::Event& event) override;
+  void finish() override;
+
+ private:
+  // The event of a command that was just queued with `code`; the queue is told to start.
+  std::shared_ptr<runtime::Event> queued(cl_int code, cl_event event, const char* function, const char* what,
+                                         Handle<cl_event> first = {});
+  std::shared_ptr<runtime::Event> fill_by_copies(cl_mem target, std::uint64_t offset, std::uint64_t bytes,
+                                                 const void* pattern, std::size_t pattern_size);
+  cl_context context_;  // kept alive by the queue
+  Handle<cl_command_queue> queue_;
+  std::string device_;
+  std::shared_ptr<Queues> queues_;
+};
+
+}  // namespace masu::opencl
