@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// A CUDA context and what belongs to it. Memory, streams, events and modules share it, so it lives as long as they do.
+#pragma once
+
+#include "backends/cuda/driver_api.h"
+#include "backends/cuda/error.h"
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace masu::cuda {
+
+class Context {
+ public:
+  // The device's primary context, retained until destruction.
+  static std::shared_ptr<Context> primary(const Driver& driver, CUdevice device, std::string name);
+  // A context of the caller's.
+  static std::shared_ptr<Context> wrap(const Driver& driver, CUcontext handle, CUdevice device, std::string name);
+
+  ~Context();
+  Context(const Context&) = delete;
+  Context& operator=(const Context&) = delete;
+
+  [[nodiscard]] const Driver& driver() const noexcept { return driver_; }
+  [[nodiscard]] CUcontext handle() const noexcept { return handle_; }
+  [[nodiscard]] CUdevice device() const noexcept { return device_; }
+  [[nodiscard]] const std::string& device_name() const noexcept { return name_; }
+  void check(CUresult code, std::string_view function) const { cuda::check(driver_, code, function, name_); }
+
+  // Events that measure time, kept for the next command: making one costs more than recording it. The context must be
+  // current. An event may be given back while a stream still has to reach it; recording it again is well defined.
+  CUevent take_event();
+  void give_event(CUevent event) noexcept;
+
+ private:
+  Context(const Driver& driver, CUcontext handle, CUdevice device, std::string name, bool retained);
+
+  const Driver& driver_;
+  CUcontext handle_;
+  CUdevice device_;
+  std::string name_;
+  bool retained_;
+  std::mutex mutex_;
+  std::vector<CUevent> events_;
+};
+
+// Makes a context current in this thread, and the caller's own current again at the end.
+class ContextScope {
+ public:
+  explicit ContextScope(const Context& context) : ContextScope(context, std::nothrow) {
+    context.check(code_, "cuCtxPushCurrent");
+  }
+  // For destructors: current() says whether it worked.
+  ContextScope(const Context& context, std::nothrow_t) noexcept
+      : driver_(context.driver()), code_(driver_.ctx_push_current(context.handle())) {}
+  ~ContextScope() {
+    CUcontext popped = nullptr;
+    if (current()) driver_.ctx_pop_current(&popped);
+  }
+  ContextScope(const ContextScope&) = delete;
+  ContextScope& operator=(const ContextScope&) = delete;
+  [[nodiscard]] bool current() const noexcept { return code_ == success; }
+
+ private:
+  const Driver& driver_;
+  CUresult code_;
+};
+
+}  // namespace masu::cuda

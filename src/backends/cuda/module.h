@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// Compiled programs on the device, their kernels, and how a kernel is launched.
+#pragma once
+
+#include "backends/cuda/compiler.h"
+#include "backends/cuda/context.h"
+#include "runtime/backend.h"
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace masu::cuda {
+
+// What the device allows a launch.
+struct LaunchLimits {
+  std::array<unsigned, 3> block{};
+  std::array<unsigned, 3> grid{};
+  std::uint64_t local_bytes = 0;  // dynamic and static shared memory of a block together
+  unsigned warp = 32;
+};
+
+// The blocks of a launch.
+struct LaunchShape {
+  std::array<unsigned, 3> grid{};
+  std::array<unsigned, 3> block{};
+};
+
+// An image that the driver holds.
+class LoadedImage {
+ public:
+  // Throws the driver's error, with its log for PTX.
+  LoadedImage(std::shared_ptr<Context> context, Image image, const LaunchLimits& limits);
+  ~LoadedImage();
+  LoadedImage(const LoadedImage&) = delete;
+  LoadedImage& operator=(const LoadedImage&) = delete;
+  [[nodiscard]] const Context& context() const noexcept { return *context_; }
+  [[nodiscard]] const Image& image() const noexcept { return image_; }
+  [[nodiscard]] const LaunchLimits& limits() const noexcept { return limits_; }
+  [[nodiscard]] CUmodule handle() const noexcept { return handle_; }
+
+ private:
+  std::shared_ptr<Context> context_;
+  Image image_;
+  LaunchLimits limits_;
+  CUmodule handle_ = nullptr;
+};
+
+class Kernel final : public runtime::Kernel {
+ public:
+  Kernel(std::shared_ptr<LoadedImage> image, std::string name);
+  [[nodiscard]] const std::string& name() const noexcept override { return name_; }
+  [[nodiscard]] std::size_t max_work_group_size() override { return max_threads_; }
+  [[nodiscard]] const Context& context() const noexcept { return image_->context(); }
+
+  // The context must be current.
+  void launch(CUstream stream, const NDRange& range, std::span<const KernelArgument> arguments);
+
+ private:
+  // Fills parameters_; returns the bytes of dynamic shared memory.
+  std::uint64_t take_arguments(std::span<const KernelArgument> arguments);
+  void check_parameters(std::span<const KernelArgument> arguments) const;
+  void allow_local_bytes(std::uint64_t bytes);
+  LaunchShape shape(const NDRange& range, std::uint64_t local_bytes) const;
+
+  std::shared_ptr<LoadedImage> image_;
+  std::string name_;
+  CUfunction function_ = nullptr;
+  std::size_t max_threads_ = 0;
+  std::uint64_t local_limit_ = 0;                            // dynamic shared memory that a launch may have
+  std::uint64_t local_allowed_ = 0;                          // what the function's attribute allows now
+  std::optional<std::vector<std::size_t>> parameter_sizes_;  // where the driver tells them
+  // Kept between launches, so that a launch allocates nothing.
+  std::vector<std::uint64_t> addresses_;
+  std::vector<void*> parameters_;
+};
+
+class Module final : public runtime::Module {
+ public:
+  Module(std::shared_ptr<LoadedImage> image, std::string log);
+  std::shared_ptr<runtime::Kernel> kernel(std::string_view name) override;
+  std::vector<std::string> kernel_names() override { return entry_names(image_->image()); }
+  std::string binary() override { return pack(image_->image()); }
+
+ private:
+  std::shared_ptr<LoadedImage> image_;
+};
+
+// Turns sizes in work-items into blocks. `max_threads` is the kernel's own limit. Throws invalid_argument with the
+// figures for what cannot run.
+LaunchShape launch_shape(const NDRange& range, const LaunchLimits& limits, std::size_t max_threads,
+                         std::string_view kernel);
+
+// The largest divisor of `global` up to `preferred`; a multiple of the warp where there is one.
+std::size_t local_size_for(std::size_t global, std::size_t preferred, unsigned warp) noexcept;
+
+}  // namespace masu::cuda

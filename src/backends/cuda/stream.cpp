@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/cuda/stream.h"
+
+#include "backends/cuda/module.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace masu::cuda {
+namespace {
+
+constexpr std::size_t tile_bytes = std::size_t{1} << 16;  // of a pattern, sent to the device before it is doubled there
+
+// True when the pattern repeats itself every `period` bytes.
+bool repeats(const std::byte* pattern, std::size_t size, std::size_t period) {
+  return size % period == 0 && std::memcmp(pattern, pattern + period, size - period) == 0;
+}
+
+template <class Word>
+Word word_of(const std::byte* pattern) {
+  Word word;
+  std::memcpy(&word, pattern, sizeof word);
+  return word;
+}
+
+}  // namespace
+
+HostBlock make_host_block(std::uint64_t bytes, std::string_view function) {
+  void* block = ::operator new (bytes, std::align_val_t{64}, std::nothrow);
+  if (block == nullptr) {
+    throw Error(ErrorCode::out_of_memory, fmt::format("{}: {} bytes of host memory must be free", function, bytes));
+  }
+  return HostBlock(static_cast<std::byte*>(block));
+}
+
+Stream::Stream(std::shared_ptr<Context> context) : context_(std::move(context)), owned_(true) {
+  const ContextScope scope(*context_);
+  check(driver().stream_create(&handle_, stream_non_blocking), "cuStreamCreate");
+}
+
+Stream::Stream(std::shared_ptr<Context> context, CUstream handle) : context_(std::move(context)), handle_(handle) {
+  const ContextScope scope(*context_);
+  CUcontext of_stream = nullptr;
+  check(driver().stream_get_ctx(handle_, &of_stream), "cuStreamGetCtx");
+  if (of_stream != context_->handle()) {
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("wrap: the stream must be of the device's context {}, got one of {}",
+                            static_cast<void*>(context_->handle()), static_cast<void*>(of_stream)));
+  }
+}
+
+Stream::~Stream() {
+  const ContextScope scope(*context_, std::nothrow);
+  if (!scope.current()) return;
+  driver().stream_synchronize(handle_);
+  if (owned_) driver().stream_destroy(handle_);
+}
+
+template <class Command>
+std::shared_ptr<Event> Stream::timed(Command&& command) {
+  const ContextScope scope(*context_);
+  auto event = std::make_shared<Event>(context_);
+  event->record_start(handle_);
+  command();
+  event->record_end(handle_);
+  return event;
+}
+
+Stream::Done Stream::write(runtime::Memory& target, std::uint64_t offset, const void* source, std::uint64_t bytes) {
+  const CUdeviceptr address = own_memory(target, *context_, "write").address() + offset;
+  return timed([&] {
+    if (bytes != 0) check(driver().memcpy_htod_async(address, source, bytes, handle_), "cuMemcpyHtoDAsync");
+  });
+}
+
+Stream::Done Stream::read(runtime::Memory& source, std::uint64_t offset, void* target, std::uint64_t bytes) {
+  const CUdeviceptr address = own_memory(source, *context_, "read").address() + offset;
+  return timed([&] {
+    if (bytes != 0) check(driver().memcpy_dtoh_async(target, address, bytes, handle_), "cuMemcpyDtoHAsync");
+  });
+}
+
+Stream::Done Stream::copy(runtime::Memory& target, std::uint64_t target_offset, runtime::Memory& source,
+                          std::uint64_t source_offset, std::uint64_t bytes) {
+  const CUdeviceptr to = own_memory(target, *context_, "copy").address() + target_offset;
+  const CUdeviceptr from = own_memory(source, *context_, "copy").address() + source_offset;
+  return timed([&] {
+    if (bytes != 0) check(driver().memcpy_dtod_async(to, from, bytes, handle_), "cuMemcpyDtoDAsync");
+  });
+}
+
+Stream::Done Stream::fill(runtime::Memory& target, std::uint64_t offset, std::uint64_t bytes, const void* pattern,
+                          std::size_t pattern_size) {
+  const CUdeviceptr address = own_memory(target, *context_, "fill").address() + offset;
+  const auto* unit = static_cast<const std::byte*>(pattern);
+  return timed([&] {
+    if (bytes == 0) return;
+    if (repeats(unit, pattern_size, 1)) {
+      check(driver().memset_d8_async(address, word_of<unsigned char>(unit), bytes, handle_), "cuMemsetD8Async");
+    } else if (address % 2 == 0 && repeats(unit, pattern_size, 2)) {
+      check(driver().memset_d16_async(address, word_of<unsigned short>(unit), bytes / 2, handle_), "cuMemsetD16Async");
+    } else if (address % 4 == 0 && repeats(unit, pattern_size, 4)) {
+      check(driver().memset_d32_async(address, word_of<unsigned>(unit), bytes / 4, handle_), "cuMemsetD32Async");
+    } else {
+      fill_by_doubling(address, bytes, unit, pattern_size);
+    }
+  });
+}
+
+void Stream::fill_by_doubling(CUdeviceptr target, std::uint64_t bytes, const std::byte* pattern,
+                              std::size_t pattern_size) {
+  const std::uint64_t tile =
+      std::min<std::uint64_t>(bytes, std::max<std::uint64_t>(tile_bytes / pattern_size, 1) * pattern_size);
+  HostBlock block = make_host_block(tile, "fill");
+  for (std::uint64_t at = 0; at < tile; at += pattern_size) std::memcpy(block.get() + at, pattern, pattern_size);
+  check(driver().memcpy_htod_async(target, block.get(), tile, handle_), "cuMemcpyHtoDAsync");
+  retire(std::move(block));
+  for (std::uint64_t done = tile; done < bytes;) {
+    const std::uint64_t part = std::min(done, bytes - done);
+    check(driver().memcpy_dtod_async(target + done, target, part, handle_), "cuMemcpyDtoDAsync");
+    done += part;
+  }
+}
+
+void* Stream::map(runtime::Memory& memory, std::uint64_t offset, std::uint64_t bytes, MapMode /*mode*/) {
+  Memory& own = own_memory(memory, *context_, "map");
+  if (bytes == 0) return nullptr;
+  if (own.host() != nullptr) {  // host memory in place
+    finish();
+    return static_cast<std::byte*>(own.host()) + offset;
+  }
+  // The content is fetched for writing too: what the caller does not touch must stay as it was.
+  HostBlock block = make_host_block(bytes, "map");
+  void* address = block.get();
+  const ContextScope scope(*context_);
+  check(driver().memcpy_dtoh_async(address, own.address() + offset, bytes, handle_), "cuMemcpyDtoHAsync");
+  finish();
+  mappings_.emplace(address, std::move(block));
+  return address;
+}
+
+void Stream::unmap(runtime::Memory& memory, std::uint64_t offset, std::uint64_t bytes, void* address, MapMode mode) {
+  Memory& own = own_memory(memory, *context_, "unmap");
+  if (bytes == 0 || own.host() != nullptr) return;
+  const auto mapping = mappings_.find(address);
+  if (mapping == mappings_.end()) {
+    throw Error(ErrorCode::invalid_argument, fmt::format("unmap: the address must come from map, got {}", address));
+  }
+  HostBlock block = std::move(mapping->second);
+  mappings_.erase(mapping);
+  if (mode == MapMode::read) return;
+  const ContextScope scope(*context_);
+  check(driver().memcpy_htod_async(own.address() + offset, address, bytes, handle_), "cuMemcpyHtoDAsync");
+  retire(std::move(block));
+}
+
+Stream::Done Stream::launch(runtime::Kernel& kernel, const NDRange& range, std::span<const KernelArgument> arguments) {
+  auto* own = dynamic_cast<Kernel*>(&kernel);
+  if (own == nullptr || own->context().handle() != context_->handle()) {
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("launch: the kernel must be of {}, got one of another device", context_->device_name()));
+  }
+  return timed([&] { own->launch(handle_, range, arguments); });
+}
+
+Stream::Done Stream::record() {
+  const ContextScope scope(*context_);
+  auto event = std::make_shared<Event>(context_);
+  event->record_end(handle_);
+  return event;
+}
+
+void Stream::wait(runtime::Event& event) {
+  const Event& own = own_event(event, "wait");
+  const ContextScope scope(*context_);
+  check(driver().stream_wait_event(handle_, own.end(), 0), "cuStreamWaitEvent");
+}
+
+void Stream::finish() {
+  const ContextScope scope(*context_);
+  check(driver().stream_synchronize(handle_), "cuStreamSynchronize");
+  retired_.clear();
+}
+
+void Stream::retire(HostBlock block) {
+  drop_retired();
+  auto event = std::make_shared<Event>(context_);
+  event->record_end(handle_);
+  retired_.emplace_back(std::move(event), std::move(block));
+}
+
+void Stream::drop_retired() {
+  while (!retired_.empty() && retired_.front().first->ready()) retired_.pop_front();
+}
+
+}  // namespace masu::cuda

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// An in-order queue of work: a CUstream, and the host memory that its commands still need.
+#pragma once
+
+#include "backends/cuda/event.h"
+#include "backends/cuda/memory.h"
+#include "runtime/backend.h"
+
+#include <cstddef>
+#include <deque>
+#include <memory>
+#include <new>
+#include <unordered_map>
+#include <utility>
+
+namespace masu::cuda {
+
+// Uninitialised host memory at an address that suits every element type.
+struct HostBlockDelete {
+  void operator()(std::byte* block) const noexcept { ::operator delete (block, std::align_val_t{64}); }
+};
+using HostBlock = std::unique_ptr<std::byte, HostBlockDelete>;
+HostBlock make_host_block(std::uint64_t bytes, std::string_view function);
+
+class Stream final : public runtime::Stream {
+ public:
+  explicit Stream(std::shared_ptr<Context> context);
+  // A stream of the caller's; null is the default stream.
+  Stream(std::shared_ptr<Context> context, CUstream handle);
+  ~Stream() override;
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+
+  using Done = std::shared_ptr<runtime::Event>;
+  [[nodiscard]] void* native() const noexcept override { return handle_; }
+  Done write(runtime::Memory& target, std::uint64_t offset, const void* source, std::uint64_t bytes) override;
+  Done read(runtime::Memory& source, std::uint64_t offset, void* target, std::uint64_t bytes) override;
+  Done copy(runtime::Memory& target, std::uint64_t target_offset, runtime::Memory& source, std::uint64_t source_offset,
+            std::uint64_t bytes) override;
+  Done fill(runtime::Memory& target, std::uint64_t offset, std::uint64_t bytes, const void* pattern,
+            std::size_t pattern_size) override;
+  void* map(runtime::Memory& memory, std::uint64_t offset, std::uint64_t bytes, MapMode mode) override;
+  void unmap(runtime::Memory& memory, std::uint64_t offset, std::uint64_t bytes, void* address, MapMode mode) override;
+  Done launch(runtime::Kernel& kernel, const NDRange& range, std::span<const KernelArgument> arguments) override;
+  Done record() override;
+  void wait(runtime::Event& event) override;
+  void finish() override;
+
+ private:
+  // Runs `command` between two marks in the stream, with the context current.
+  template <class Command>
+  std::shared_ptr<Event> timed(Command&& command);
+  void fill_by_doubling(CUdeviceptr target, std::uint64_t bytes, const std::byte* pattern, std::size_t pattern_size);
+  void check(CUresult code, std::string_view function) const { context_->check(code, function); }
+  [[nodiscard]] const Driver& driver() const noexcept { return context_->driver(); }
+  // Keeps a block until the stream has passed the present point.
+  void retire(HostBlock block);
+  void drop_retired();
+
+  std::shared_ptr<Context> context_;
+  CUstream handle_ = nullptr;
+  bool owned_ = false;
+  std::unordered_map<void*, HostBlock> mappings_;
+  std::deque<std::pair<std::shared_ptr<Event>, HostBlock>> retired_;
+};
+
+}  // namespace masu::cuda
