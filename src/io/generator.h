@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// Data made from a text: element i depends on the text and i alone. docs/generators.md defines every bit.
+#pragma once
+
+#include <masu/dtype.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace masu::io {
+
+enum class Shape { uniform, constant, normal, zipf, sorted, reversed, runs, few, iota, zeros };
+
+// The text, parsed. Integers lie in [lo, lo + span - 1] (span 0 is 2^64), as two's complement; floats in [from, to).
+struct GeneratorSpec {
+  std::string kind;  // "random", "iota", "zeros"
+  Dtype dtype = Dtype::u8;
+  std::uint64_t count = 0;
+  Shape shape = Shape::uniform;
+  std::uint64_t seed = 0;
+  std::uint64_t lo = 0;
+  std::uint64_t span = 0;
+  double from = 0;
+  double to = 1;
+};
+
+// Throws invalid_argument.
+GeneratorSpec parse_generator(const std::string& text);
+
+// SplitMix64's finaliser.
+constexpr std::uint64_t mix64(std::uint64_t z) noexcept {
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
+  return z ^ (z >> 31);
+}
+
+// Words of 64 random bits by seed and index.
+class Words {
+ public:
+  explicit constexpr Words(std::uint64_t seed) noexcept : base_(mix64(seed + step)) {}
+  constexpr std::uint64_t operator[](std::uint64_t index) const noexcept { return mix64(base_ + (index + 1) * step); }
+
+ private:
+  static constexpr std::uint64_t step = 0x9e3779b97f4a7c15U;
+  std::uint64_t base_;
+};
+
+}  // namespace masu::io

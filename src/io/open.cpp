@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <new>
+#include <utility>
+
+#include "io/sources.h"
+
+namespace masu::io {
+namespace {
+
+bool begins(std::span<const std::byte> head, std::string_view with) noexcept {
+  return head.size() >= with.size() && std::equal(with.begin(), with.end(), head.begin(), [](char a, std::byte b) {
+           return static_cast<unsigned char>(a) == std::to_integer<unsigned char>(b);
+         });
+}
+
+// Control characters other than white space do not stand in text.
+bool looks_like_text(std::span<const std::byte> head) noexcept {
+  return std::none_of(head.begin(), head.end(), [](std::byte b) {
+    const auto c = std::to_integer<unsigned char>(b);
+    return (c < ' ' && (c < '\t' || c > '\r')) || c == 0x7f;
+  });
+}
+
+// Only what numbers, their separators and comments are made of, with a separator among them.
+bool looks_like_numbers(std::span<const std::byte> head) noexcept {
+  constexpr std::string_view separators = " \t\r\n,;";
+  constexpr std::string_view others = "0123456789+-.eE";
+  bool separated = false;
+  for (const std::byte b : head) {
+    const char c = static_cast<char>(b);
+    if (separators.find(c) != std::string_view::npos) separated = true;
+    else if (others.find(c) == std::string_view::npos) return false;
+  }
+  return separated;
+}
+
+// Formats that a user may reasonably try, to say so by name.
+std::string_view foreign_format(std::span<const std::byte> head) noexcept {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 9> known = {{
+      {"\xff\xd8\xff", "a JPEG image"},
+      {"GIF8", "a GIF image"},
+      {std::string_view("II*\0", 4), "a TIFF image"},
+      {std::string_view("MM\0*", 4), "a TIFF image"},
+      {"RIFF", "a RIFF file (WebP or sound)"},
+      {"\x1f\x8b", "compressed by gzip"},
+      {"\x28\xb5\x2f\xfd", "compressed by zstd"},
+      {"PK\x03\x04", "a ZIP archive (.npz is one)"},
+      {"\x89HDF", "an HDF5 file"},
+  }};
+  for (const auto& [magic, name] : known)
+    if (begins(head, magic)) return name;
+  return {};
+}
+
+constexpr std::string_view readable = "masu reads BMP, PNG, PNM, .npy, text and raw files";
+
+std::unique_ptr<Source> open_image(Input input, std::span<const std::byte> head) {
+  if (is_png(head)) return open_png(std::move(input));
+  if (is_bmp(head)) return open_bmp(std::move(input));
+  if (is_pnm(head)) return open_pnm(std::move(input));
+  const std::string_view foreign = foreign_format(head);
+  input.reader.fail(fmt::format("{}; the images masu reads are BMP, PNG and PNM",
+                                foreign.empty() ? "is not an image" : fmt::format("is {}", foreign)));
+}
+
+}  // namespace
+
+InputFormat input_format_from_name(std::string_view name) {
+  constexpr std::array<std::string_view, 5> names = {"auto", "raw", "text", "npy", "image"};
+  const auto found = std::find(names.begin(), names.end(), name);
+  if (found != names.end()) return static_cast<InputFormat>(found - names.begin());
+  throw Error(ErrorCode::invalid_argument,
+              fmt::format("input format: must be one of auto, raw, text, npy, image, got '{}'", printable(name)));
+}
+
+std::unique_ptr<Source> open_input(Input input) {
+  const SourceOptions& options = input.options;
+  switch (options.format) {
+    case InputFormat::raw: return open_raw(std::move(input));
+    case InputFormat::text: return open_text(std::move(input));
+    case InputFormat::npy: return open_npy(std::move(input));
+    case InputFormat::image: {
+      const auto head = input.reader.peek(64);
+      return open_image(std::move(input), head);
+    }
+    case InputFormat::automatic: break;
+  }
+  const auto head = input.reader.peek(4096);
+  if (is_png(head) || is_bmp(head) || is_pnm(head)) return open_image(std::move(input), head);
+  if (is_npy(head)) return open_npy(std::move(input));
+  const bool asks_text = !options.column.empty() || !options.delimiter.empty() || options.header || options.strict;
+  const bool asks_raw = options.offset != 0 || options.count || options.endian != Endian::little;
+  if (asks_text && !asks_raw && looks_like_text(head)) return open_text(std::move(input));
+  if (options.dtype) {
+    // Digits and line ends are hardly ever the bytes of wider elements.
+    const bool numbers = !asks_raw && size_of(*options.dtype) > 1 && looks_like_numbers(head);
+    return numbers ? open_text(std::move(input)) : open_raw(std::move(input));
+  }
+  if (const std::string_view foreign = foreign_format(head); !foreign.empty())
+    input.reader.fail(fmt::format("is {}; {}", foreign, readable));
+  if (looks_like_text(head)) return open_text(std::move(input));
+  input.reader.fail(fmt::format("is of no known format; {}, the last with a dtype (--dtype)", readable));
+}
+
+std::unique_ptr<Source> open(const std::string& input, const SourceOptions& options) {
+  if (is_generator(input)) return open_generator(input, options);
+  const std::string name = input == "-" ? "standard input" : input;
+  return open_input(Input{Reader(name, open_stream(input, name, options.tmpdir)), options});
+}
+
+std::vector<std::byte> read_all(Source& source, std::uint64_t limit_bytes) {
+  const std::uint64_t element = size_of(source.info().dtype);
+  const std::uint64_t limit = (limit_bytes == 0 ? std::numeric_limits<std::int64_t>::max() : limit_bytes) / element;
+  std::vector<std::byte> data;
+  std::uint64_t done = 0;
+  // A known count is believed: open() has compared it with the file. One more element is asked for to see the end.
+  std::uint64_t room = source.info().count.value_or(std::uint64_t{1} << 16);
+  const auto refuse = [&](std::uint64_t elements) {
+    throw Error(ErrorCode::out_of_memory,
+                fmt::format("{}: {} elements of {} need {} bytes of memory, the limit is {}", source.info().name,
+                            elements, to_string(source.info().dtype), elements * element, limit * element));
+  };
+  try {
+    for (;;) {
+      if (room > limit && source.info().count) refuse(room);
+      room = std::min(room, limit);
+      data.resize(room * element);
+      done += source.read(data.data() + done * element, room - done);
+      if (done < room) break;
+      std::byte extra[8];
+      if (source.read(extra, 1) == 0) break;
+      if (done == limit) refuse(done + 1);
+      room = std::max(done + 1, done * 2);
+      data.resize(std::min(room, limit) * element);
+      std::copy_n(extra, element, data.begin() + static_cast<std::ptrdiff_t>(done * element));
+      ++done;
+    }
+    data.resize(done * element);
+  } catch (const std::bad_alloc&) {
+    throw Error(ErrorCode::out_of_memory,
+                fmt::format("{}: no memory for {} bytes", source.info().name, room * element));
+  } catch (const std::length_error&) {
+    throw Error(ErrorCode::out_of_memory,
+                fmt::format("{}: no memory for {} bytes", source.info().name, room * element));
+  }
+  return data;
+}
+
+}  // namespace masu::io

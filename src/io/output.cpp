@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+// Files that appear whole or not at all.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <bit>
+#include <cerrno>
+#include <climits>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <utility>
+
+#include "io/numbers.h"
+#include "io/reader.h"
+
+namespace masu::io {
+namespace {
+
+constexpr std::size_t buffer_bytes = std::size_t{1} << 16;
+
+// Names of the unfinished files, for a signal handler: a fixed table, without locks or memory to allocate.
+struct Slot {
+  std::atomic<int> state{0};  // 0 free, 1 being written, 2 holds a name
+  std::array<char, PATH_MAX> path{};
+};
+std::array<Slot, 32> slots;
+static_assert(std::atomic<int>::is_always_lock_free);
+
+Slot* claim(const std::string& path) {
+  if (path.size() >= PATH_MAX) return nullptr;
+  for (Slot& slot : slots) {
+    int free = 0;
+    if (!slot.state.compare_exchange_strong(free, 1)) continue;
+    std::memcpy(slot.path.data(), path.c_str(), path.size() + 1);
+    slot.state.store(2);
+    return &slot;
+  }
+  return nullptr;
+}
+
+// A closed pipe is reported by write(): its signal must not end the process of a user of the library.
+class PipeSignalBlocked {
+ public:
+  PipeSignalBlocked() noexcept {
+    ::sigemptyset(&pipe_);
+    ::sigaddset(&pipe_, SIGPIPE);
+    sigset_t pending;
+    ::sigpending(&pending);
+    was_pending_ = ::sigismember(&pending, SIGPIPE) == 1;
+    ::pthread_sigmask(SIG_BLOCK, &pipe_, &before_);
+  }
+  PipeSignalBlocked(const PipeSignalBlocked&) = delete;
+  PipeSignalBlocked& operator=(const PipeSignalBlocked&) = delete;
+  ~PipeSignalBlocked() {
+    const timespec now{};
+    if (!was_pending_)
+      while (::sigtimedwait(&pipe_, nullptr, &now) < 0 && errno == EINTR) {
+      }
+    ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+
+ private:
+  sigset_t pipe_{};
+  sigset_t before_{};
+  bool was_pending_ = false;
+};
+
+std::string resolved(const std::string& path) {
+  std::array<char, PATH_MAX> target{};
+  return ::realpath(path.c_str(), target.data()) != nullptr ? std::string(target.data()) : path;
+}
+
+}  // namespace
+
+struct OutputFile::State {
+  std::string name;       // for messages
+  std::string target;     // what `temporary` is renamed to
+  std::string temporary;  // empty: written in place (standard output, devices, pipes)
+  Slot* slot = nullptr;
+  int fd = -1;
+  std::vector<char> buffer;
+
+  ~State() {
+    if (fd > STDOUT_FILENO) ::close(fd);
+    if (!temporary.empty()) ::unlink(temporary.c_str());
+    release();
+  }
+  void release() noexcept {
+    temporary.clear();
+    if (slot != nullptr) slot->state.store(0);
+    slot = nullptr;
+  }
+
+  void open(const std::string& path) {
+    name = path == "-" ? "standard output" : path;
+    buffer.reserve(buffer_bytes);
+    if (path == "-") {
+      fd = STDOUT_FILENO;
+      return;
+    }
+    struct stat status {};
+    const bool exists = ::stat(path.c_str(), &status) == 0;
+    if (exists && S_ISDIR(status.st_mode)) fail_io(name, "is a directory");
+    if (exists && !S_ISREG(status.st_mode)) {
+      fd = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
+      if (fd < 0) fail_errno(name, "cannot be written", errno);
+      return;
+    }
+    if (exists && ::access(path.c_str(), W_OK) != 0) fail_errno(name, "cannot be written", errno);
+    target = resolved(path);
+    static std::atomic<unsigned> counter{0};
+    for (int attempt = 0;; ++attempt) {
+      std::string beside = fmt::format("{}.{}-{}.part", target, ::getpid(), counter.fetch_add(1));
+      slot = claim(beside);
+      if (slot == nullptr)
+        fail_io(name, "cannot be written: too many files are being written, or its path is too long");
+      fd = ::open(beside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+      if (fd >= 0) {
+        temporary = std::move(beside);
+        break;
+      }
+      const int error = errno;
+      release();
+      if (error != EEXIST || attempt == 100) fail_errno(name, "cannot be written", error);
+    }
+    // A file that is replaced keeps who may read it.
+    if (exists && ::fchmod(fd, status.st_mode & 0777) != 0) fail_errno(name, "cannot be written", errno);
+  }
+
+  void put(const char* data, std::uint64_t bytes) {
+    const PipeSignalBlocked blocked;
+    while (bytes != 0) {
+      const ssize_t done = ::write(fd, data, std::min<std::uint64_t>(bytes, std::uint64_t{1} << 30));
+      if (done < 0 && errno == EINTR) continue;
+      if (done < 0 && errno == EPIPE) fail_io(name, "nobody reads any more (EPIPE)");
+      if (done < 0) fail_errno(name, "writing failed", errno);
+      data += done;
+      bytes -= static_cast<std::uint64_t>(done);
+    }
+  }
+  void flush() {
+    put(buffer.data(), buffer.size());
+    buffer.clear();
+  }
+};
+
+OutputFile::OutputFile(const std::string& path) : state_(std::make_unique<State>()) {
+  state_->open(path);
+}
+OutputFile::OutputFile(OutputFile&&) noexcept = default;
+OutputFile::~OutputFile() = default;
+
+void OutputFile::write(const void* data, std::uint64_t bytes) {
+  if (!state_) throw Error(ErrorCode::invalid_argument, "OutputFile: written after commit");
+  const auto* from = static_cast<const char*>(data);
+  if (state_->buffer.size() + bytes > buffer_bytes) state_->flush();
+  if (bytes >= buffer_bytes) state_->put(from, bytes);
+  else state_->buffer.insert(state_->buffer.end(), from, from + bytes);
+}
+
+void OutputFile::commit() {
+  if (!state_) throw Error(ErrorCode::invalid_argument, "OutputFile: committed twice");
+  State& state = *state_;
+  state.flush();
+  if (state.fd != STDOUT_FILENO) {
+    if (::close(std::exchange(state.fd, -1)) != 0 && errno != EINTR) fail_errno(state.name, "writing failed", errno);
+    if (!state.temporary.empty()) {
+      if (::rename(state.temporary.c_str(), state.target.c_str()) != 0)
+        fail_errno(state.name, "cannot be written", errno);
+      state.release();
+    }
+  }
+  state_.reset();
+}
+
+void remove_unfinished() noexcept {
+  const int before = errno;
+  for (Slot& slot : slots)
+    if (slot.state.load() == 2) ::unlink(slot.path.data());
+  errno = before;
+}
+
+void write_array(const std::string& path, const ArrayView& array, std::span<const std::uint64_t> shape) {
+  std::uint64_t elements = 1;
+  for (const std::uint64_t extent : shape) elements *= extent;
+  if (!shape.empty() && elements != array.count)
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("write_array: the shape must have {} elements, got {}", array.count, elements));
+  const auto ends = [&](std::string_view ending) { return path.size() > ending.size() && path.ends_with(ending); };
+  OutputFile file(path);
+  if (ends(".npy")) {
+    file.write(npy_header(array.dtype, shape.empty() ? std::span(&array.count, 1) : shape));
+  } else if (ends(".txt") || ends(".csv") || (path == "-" && ::isatty(STDOUT_FILENO) == 1)) {
+    dispatch(array.dtype, [&](auto tag) {
+      using T = typename decltype(tag)::type;
+      const auto* values = static_cast<const T*>(array.data);
+      std::array<char, number_room> line;
+      for (std::uint64_t i = 0; i < array.count; ++i) {
+        std::size_t length = put_number(line.data(), line.size() - 1, values[i]);
+        line[length++] = '\n';
+        file.write(line.data(), length);
+      }
+    });
+    file.commit();
+    return;
+  }
+  file.write(array.data, array.count * size_of(array.dtype));
+  file.commit();
+}
+
+}  // namespace masu::io

@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: Apache-2.0
+// PNG through libpng, row by row. Samples keep their values; palettes and transparent colours are expanded.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <csetjmp>
+#include <cstring>
+#include <exception>
+#include <utility>
+
+#include "io/libpng.h"
+#include "io/sources.h"
+
+namespace masu::io {
+namespace {
+
+constexpr std::array<unsigned char, 8> signature = {0x89, 'P', 'N', 'G', '\r', '\n', 0x1a, '\n'};
+constexpr std::uint64_t largest_frame = std::uint64_t{1} << 30;  // of an interlaced image, in bytes
+
+struct PngHeader {
+  std::uint64_t width = 0;
+  std::uint64_t height = 0;
+  unsigned depth = 0;
+  unsigned colour = 0;  // PNG's colour type
+  bool interlaced = false;
+
+  // Bytes of the stored pixels before compression.
+  [[nodiscard]] std::uint64_t stored_row() const noexcept {
+    constexpr std::array<unsigned, 7> samples = {1, 0, 3, 1, 2, 0, 4};
+    return (width * samples[colour] * depth + 7) / 8 + 1;
+  }
+};
+
+// libpng reports an error by longjmp. Every call into it is made from a function without C++ objects inside
+// `guarded`, so nothing is jumped over; a C++ exception of the reader waits in `thrown`.
+class PngDecoder {
+ public:
+  PngDecoder(Reader& reader, const LibPng& library) : reader_(reader), png_(library) {}
+  PngDecoder(const PngDecoder&) = delete;
+  PngDecoder& operator=(const PngDecoder&) = delete;
+  ~PngDecoder() { close(); }
+
+  // Reads up to the first pixel and says how libpng is to give them.
+  void open(bool any_size) {
+    close();
+    failure_[0] = '\0';
+    read_ = png_.png_create_read_struct(PNG_LIBPNG_VER_STRING, this, on_error, on_warning);
+    if (read_ == nullptr) reader_.fail("png: libpng cannot be started");
+    any_size_ = any_size;
+    guarded(read_header);
+  }
+  // Rows after all passes of an interlaced image, `rows` pointers; else the next row.
+  void read_row(std::byte* target) {
+    row_ = target;
+    guarded(read_one_row);
+  }
+  void read_frame(std::byte* frame, std::uint64_t rows, std::uint64_t row_bytes) {
+    row_ = frame;
+    rows_ = rows;
+    row_bytes_ = row_bytes;
+    guarded(read_all_rows);
+  }
+  void end() { guarded(read_to_end); }
+
+  [[nodiscard]] unsigned channels() const { return png_.png_get_channels(read_, info_); }
+  [[nodiscard]] unsigned depth() const { return png_.png_get_bit_depth(read_, info_); }
+  [[nodiscard]] std::uint64_t row_bytes() const { return png_.png_get_rowbytes(read_, info_); }
+  // The transparent value of a gray image below 8 bits, which libpng would rescale; else -1.
+  [[nodiscard]] int transparent() const noexcept { return transparent_; }
+
+ private:
+  void guarded(void (*body)(PngDecoder*)) {
+    if (read_ == nullptr) reader_.fail("png: cannot be read on after an error");
+    if (!enter(this, body)) {
+      close();
+      if (thrown_) std::rethrow_exception(std::exchange(thrown_, nullptr));
+      const std::string reason = printable(failure_.data());
+      reader_.fail(fmt::format("png: {} (at byte {})", reason, reader_.position()));
+    }
+  }
+  static bool enter(PngDecoder* self, void (*body)(PngDecoder*)) {
+    if (setjmp(*self->png_.png_set_longjmp_fn(self->read_, longjmp, sizeof(jmp_buf))) != 0) return false;
+    body(self);
+    return true;
+  }
+
+  static void read_header(PngDecoder* self) {
+    const LibPng& png = self->png_;
+    png_structp read = self->read_;
+    self->info_ = png.png_create_info_struct(read);
+    if (self->info_ == nullptr) png.png_error(read, "out of memory");
+    png.png_set_read_fn(read, self, on_read);
+    if (self->any_size_) png.png_set_user_limits(read, 0x7fffffff, 0x7fffffff);
+    // Chunks that are not needed can hide a lot behind their compression.
+    static constexpr png_byte unwanted[] = "iCCP\0iTXt\0tEXt\0zTXt\0eXIf\0sPLT";
+    png.png_set_keep_unknown_chunks(read, PNG_HANDLE_CHUNK_NEVER, unwanted, 6);
+    png.png_read_info(read, self->info_);
+    const int depth = png.png_get_bit_depth(read, self->info_);
+    const int colour = png.png_get_color_type(read, self->info_);
+    const bool has_transparency = png.png_get_valid(read, self->info_, PNG_INFO_tRNS) != 0;
+    self->transparent_ = -1;
+    if (colour == PNG_COLOR_TYPE_PALETTE) {
+      png.png_set_palette_to_rgb(read);
+    } else if (has_transparency && depth < 8) {
+      png_color_16p value = nullptr;
+      png.png_get_tRNS(read, self->info_, nullptr, nullptr, &value);
+      if (value != nullptr) self->transparent_ = value->gray & ((1 << depth) - 1);
+      png.png_set_packing(read);
+    } else if (has_transparency) {
+      png.png_set_tRNS_to_alpha(read);
+    }
+    if (depth < 8 && colour == PNG_COLOR_TYPE_GRAY) png.png_set_packing(read);
+    if (depth == 16 && std::endian::native == std::endian::little) png.png_set_swap(read);
+    self->passes_ = png.png_set_interlace_handling(read);
+    png.png_read_update_info(read, self->info_);
+  }
+  static void read_one_row(PngDecoder* self) {
+    self->png_.png_read_row(self->read_, reinterpret_cast<png_bytep>(self->row_), nullptr);
+  }
+  static void read_all_rows(PngDecoder* self) {
+    for (int pass = 0; pass < self->passes_; ++pass)
+      for (std::uint64_t row = 0; row < self->rows_; ++row)
+        self->png_.png_read_row(self->read_, reinterpret_cast<png_bytep>(self->row_ + row * self->row_bytes_), nullptr);
+  }
+  static void read_to_end(PngDecoder* self) { self->png_.png_read_end(self->read_, nullptr); }
+
+  static void on_read(png_structp png, png_bytep target, png_size_t bytes) {
+    const LibPng& library = LibPng::instance();
+    auto* self = static_cast<PngDecoder*>(library.png_get_io_ptr(png));
+    if (!self->fetch(target, bytes)) library.png_error(png, "reading failed");
+  }
+  bool fetch(png_bytep target, png_size_t bytes) noexcept {
+    try {
+      reader_.read_exact(target, bytes, "the image");
+      return true;
+    } catch (...) {
+      thrown_ = std::current_exception();
+      return false;
+    }
+  }
+  static void on_error(png_structp png, png_const_charp message) {
+    const LibPng& library = LibPng::instance();
+    auto* self = static_cast<PngDecoder*>(library.png_get_error_ptr(png));
+    std::strncpy(self->failure_.data(), message, self->failure_.size() - 1);
+    library.png_longjmp(png, 1);
+  }
+  static void on_warning(png_structp, png_const_charp) {}
+
+  void close() noexcept {
+    if (read_ != nullptr) png_.png_destroy_read_struct(&read_, &info_, nullptr);
+    read_ = nullptr;
+    info_ = nullptr;
+  }
+
+  Reader& reader_;
+  const LibPng& png_;
+  png_structp read_ = nullptr;
+  png_infop info_ = nullptr;
+  std::exception_ptr thrown_;
+  std::array<char, 128> failure_{};
+  bool any_size_ = false;
+  int passes_ = 1;
+  int transparent_ = -1;
+  std::byte* row_ = nullptr;
+  std::uint64_t rows_ = 0;
+  std::uint64_t row_bytes_ = 0;
+};
+
+PngHeader read_header(Reader& reader) {
+  const auto head = reader.peek(33);
+  if (!is_png(head)) reader.fail("png: does not begin with the signature of PNG");
+  if (head.size() < 33) reader.fail(fmt::format("truncated: the file ends at byte {} inside the header", head.size()));
+  if (load_big<std::uint32_t>(&head[8]) != 13 || std::memcmp(&head[12], "IHDR", 4) != 0)
+    reader.fail("png: the first chunk is not IHDR");
+  PngHeader header;
+  header.width = load_big<std::uint32_t>(&head[16]);
+  header.height = load_big<std::uint32_t>(&head[20]);
+  header.depth = std::to_integer<unsigned>(head[24]);
+  header.colour = std::to_integer<unsigned>(head[25]);
+  header.interlaced = head[28] != std::byte{0};
+  const unsigned depth = header.depth;
+  const unsigned colour = header.colour;
+  constexpr std::uint64_t most = 0x7fffffff;
+  if (header.width == 0 || header.height == 0 || header.width > most || header.height > most)
+    reader.fail(fmt::format("png: {} x {} pixels", header.width, header.height));
+  const bool small = depth == 1 || depth == 2 || depth == 4;
+  const bool known = (colour == 0 && (small || depth == 8 || depth == 16)) || (colour == 3 && (small || depth == 8)) ||
+                     ((colour == 2 || colour == 4 || colour == 6) && (depth == 8 || depth == 16));
+  if (!known) reader.fail(fmt::format("png: colour type {} with {} bits is not known", colour, depth));
+
+  // Deflate packs at most 1032 to 1.
+  const auto stored = checked_product(header.stored_row(), header.height);
+  if (!stored) reader.fail(fmt::format("png: {} x {} pixels are absurd", header.width, header.height));
+  if (header.interlaced || reader.size()) {
+    const std::uint64_t size = reader.measured_size();
+    if (*stored / 1040 > size)
+      reader.fail(fmt::format("truncated: png: {} x {} pixels do not fit in a file of {} bytes", header.width,
+                              header.height, size));
+  }
+  return header;
+}
+
+std::vector<std::string> channel_names(unsigned count) {
+  if (count == 1) return {"gray"};
+  if (count == 2) return {"gray", "alpha"};
+  if (count == 3) return {"red", "green", "blue"};
+  return {"red", "green", "blue", "alpha"};
+}
+
+// What stands in the header chunks decides the channels, so libpng reads them once before the source is made.
+struct PngLayout {
+  unsigned channels = 0;
+  int transparent = -1;
+};
+
+PngLayout probe(Reader& reader, const LibPng& library) {
+  PngDecoder decoder(reader, library);
+  decoder.open(reader.size().has_value());
+  PngLayout layout{decoder.channels(), decoder.transparent()};
+  if (layout.transparent >= 0) layout.channels = 2;
+  return layout;
+}
+
+class PngSource final : public RowSource {
+ public:
+  PngSource(Input input, const PngHeader& header, PngLayout layout, const LibPng& library)
+      : RowSource(std::move(input), "png", header.depth == 16 ? Dtype::u16 : Dtype::u8, header.height, header.width,
+                  channel_names(layout.channels)),
+        header_(header),
+        layout_(layout),
+        decoder_(reader_, library) {
+    const auto frame = checked_product(row_elements() * size_of(info_.dtype), header_.height);
+    if (header_.interlaced && (!frame || *frame > largest_frame))
+      reader_.fail(
+          fmt::format("png: an interlaced image is held in memory as a whole; {} x {} pixels need more than {} MiB",
+                      header_.width, header_.height, largest_frame >> 20));
+  }
+
+ private:
+  void start() override {
+    reader_.seek(0);
+    decoder_.open(reader_.size().has_value());
+    const std::uint64_t bytes = row_elements() * size_of(info_.dtype) / (layout_.transparent >= 0 ? 2 : 1);
+    if (decoder_.row_bytes() != bytes) reader_.fail("png: the file changed while it was read");
+    if (!header_.interlaced) return;
+    frame_.resize(bytes * header_.height);
+    decoder_.read_frame(frame_.data(), header_.height, bytes);
+  }
+
+  void next_row(std::uint64_t row, std::byte* target) override {
+    const std::uint64_t bytes = row_elements() * size_of(info_.dtype);
+    if (layout_.transparent >= 0) {
+      // libpng would stretch the gray values, so the transparent one is looked up here.
+      const std::uint64_t width = header_.width;
+      std::byte* gray = target + width;
+      if (header_.interlaced) std::memcpy(gray, frame_.data() + row * width, width);
+      else decoder_.read_row(gray);
+      const auto opaque = static_cast<std::byte>((1U << header_.depth) - 1);
+      for (std::uint64_t x = 0; x < width; ++x) {
+        const std::byte value = gray[x];
+        target[2 * x] = value;
+        target[2 * x + 1] = std::to_integer<int>(value) == layout_.transparent ? std::byte{0} : opaque;
+      }
+    } else if (header_.interlaced) {
+      std::memcpy(target, frame_.data() + row * bytes, bytes);
+    } else {
+      decoder_.read_row(target);
+    }
+  }
+
+  void finish() override {
+    frame_ = {};
+    decoder_.end();
+  }
+
+  PngHeader header_;
+  PngLayout layout_;
+  PngDecoder decoder_;
+  std::vector<std::byte> frame_;
+};
+
+}  // namespace
+
+bool is_png(std::span<const std::byte> head) noexcept {
+  return head.size() >= signature.size() && std::memcmp(head.data(), signature.data(), signature.size()) == 0;
+}
+
+std::unique_ptr<Source> open_png(Input input) {
+  const PngHeader header = read_header(input.reader);
+  const LibPng& library = LibPng::instance();
+  if (!library.missing.empty())
+    throw Error(ErrorCode::unsupported, fmt::format("{}: {}", input.reader.name(), library.missing));
+  const PngLayout layout = probe(input.reader, library);
+  return std::make_unique<PngSource>(std::move(input), header, layout, library);
+}
+
+}  // namespace masu::io

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+// PBM, PGM, PPM (P1 to P6) and PAM (P7). Samples keep the values of the file; of a PBM, 1 is black.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <charconv>
+#include <utility>
+
+#include "io/sources.h"
+
+namespace masu::io {
+namespace {
+
+struct PnmHeader {
+  int kind = 0;  // the digit after P
+  std::uint64_t width = 0;
+  std::uint64_t height = 0;
+  std::uint64_t depth = 1;
+  std::uint64_t largest = 1;  // maxval
+  std::uint64_t data = 0;     // byte of the first sample
+
+  [[nodiscard]] bool ascii() const noexcept { return kind <= 3; }
+  [[nodiscard]] Dtype dtype() const noexcept { return largest > 255 ? Dtype::u16 : Dtype::u8; }
+  [[nodiscard]] std::vector<std::string> channels() const {
+    if (depth == 1) return {"gray"};
+    if (depth == 2) return {"gray", "alpha"};
+    if (depth == 3) return {"red", "green", "blue"};
+    return {"red", "green", "blue", "alpha"};
+  }
+};
+
+bool is_space(char c) noexcept {
+  return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+int next_char(Reader& reader) {
+  const auto head = reader.peek(1);
+  if (head.empty()) return -1;
+  const int c = std::to_integer<int>(head[0]);
+  reader.consume(1);
+  return c;
+}
+
+void skip_line(Reader& reader) {
+  int c = 0;
+  while ((c = next_char(reader)) >= 0 && c != '\n') {
+  }
+}
+
+// The next number of a header or of ASCII samples, and the one character behind it.
+std::uint64_t next_number(Reader& reader, std::string_view what) {
+  int c = next_char(reader);
+  while (c == '#' || (c >= 0 && is_space(static_cast<char>(c)))) {
+    if (c == '#') skip_line(reader);
+    c = next_char(reader);
+  }
+  if (c < 0) reader.fail(fmt::format("pnm: truncated: the file ends at byte {} before {}", reader.position(), what));
+  std::uint64_t value = 0;
+  if (c < '0' || c > '9') reader.fail(fmt::format("pnm: {} is not a number at byte {}", what, reader.position() - 1));
+  for (; c >= '0' && c <= '9'; c = next_char(reader)) {
+    value = value * 10 + static_cast<std::uint64_t>(c - '0');
+    if (value > 0x7fffffff) reader.fail(fmt::format("pnm: {} is too large at byte {}", what, reader.position()));
+  }
+  if (c == '#') skip_line(reader);
+  else if (c >= 0 && !is_space(static_cast<char>(c)))
+    reader.fail(fmt::format("pnm: {} is not a number at byte {}", what, reader.position() - 1));
+  return value;
+}
+
+void read_pam_header(Reader& reader, PnmHeader& header) {
+  header.depth = header.largest = 0;
+  for (;;) {
+    std::string line;
+    int c = 0;
+    while ((c = next_char(reader)) >= 0 && c != '\n' && line.size() < 256) line += static_cast<char>(c);
+    if (c < 0)
+      reader.fail(fmt::format("pam: truncated: the file ends at byte {} inside the header", reader.position()));
+    if (!line.empty() && line[0] == '#') {
+      if (c != '\n') skip_line(reader);
+      continue;
+    }
+    if (c != '\n') reader.fail("pam: a header line is too long");
+    while (!line.empty() && is_space(line.back())) line.pop_back();
+    if (line.empty() || line.starts_with("TUPLTYPE")) continue;
+    if (line == "ENDHDR") break;
+    const std::size_t space = std::min(line.find(' '), line.size());
+    const std::string key = line.substr(0, space);
+    std::uint64_t value = 0;
+    const char* begin = line.data() + std::min(line.find_first_not_of(' ', space), line.size());
+    const auto [end, error] = std::from_chars(begin, line.data() + line.size(), value);
+    if (error != std::errc() || end != line.data() + line.size() || value > 0x7fffffff)
+      reader.fail(fmt::format("pam: header line '{}'", printable(line)));
+    if (key == "WIDTH") header.width = value;
+    else if (key == "HEIGHT") header.height = value;
+    else if (key == "DEPTH") header.depth = value;
+    else if (key == "MAXVAL") header.largest = value;
+    else reader.fail(fmt::format("pam: header line '{}'", printable(line)));
+  }
+  if (header.depth < 1 || header.depth > 4) reader.fail(fmt::format("pam: depth must be 1 to 4, got {}", header.depth));
+}
+
+PnmHeader read_header(Reader& reader) {
+  PnmHeader header;
+  std::byte magic[2];
+  reader.read_exact(magic, 2, "the header");
+  header.kind = std::to_integer<int>(magic[1]) - '0';
+  if (header.kind == 7) {
+    read_pam_header(reader, header);
+  } else {
+    header.width = next_number(reader, "the width");
+    header.height = next_number(reader, "the height");
+    const bool bitmap = header.kind == 1 || header.kind == 4;
+    if (!bitmap) header.largest = next_number(reader, "the largest value");
+    header.depth = header.kind == 3 || header.kind == 6 ? 3 : 1;
+  }
+  if (header.width == 0 || header.height == 0)
+    reader.fail(fmt::format("pnm: {} x {} pixels", header.width, header.height));
+  if (header.largest == 0 || header.largest > 65535)
+    reader.fail(fmt::format("pnm: the largest value must be 1 to 65535, got {}", header.largest));
+  header.data = reader.position();
+  return header;
+}
+
+class PnmSource final : public RowSource {
+ public:
+  PnmSource(Input input, const PnmHeader& header)
+      : RowSource(std::move(input), "pnm", header.dtype(), header.height, header.width, header.channels()),
+        header_(header) {
+    const std::uint64_t elements = *info_.count;
+    const std::uint64_t row_bytes = row_elements() * size_of(info_.dtype);
+    // ASCII samples take a digit each, and white space between them except in P1.
+    std::optional<std::uint64_t> least;
+    if (header_.kind == 4) least = checked_product((header_.width + 7) / 8, header_.height);
+    else if (header_.kind == 1) least = elements;
+    else if (header_.ascii()) least = checked_product(elements, 2);
+    else least = checked_product(row_bytes, header_.height);
+    if (!least) reader_.fail(fmt::format("pnm: {} x {} pixels are absurd", header_.width, header_.height));
+    if (header_.kind == 2 || header_.kind == 3) --*least;
+    reader_.require(header_.data, *least, row_bytes,
+                    fmt::format("pnm: {} x {} pixels of {} channels", header_.width, header_.height, header_.depth));
+  }
+
+ private:
+  void start() override { reader_.seek(header_.data); }
+
+  void next_row(std::uint64_t, std::byte* target) override {
+    const std::uint64_t elements = row_elements();
+    if (header_.kind == 1) {
+      for (std::uint64_t i = 0; i < elements; ++i) target[i] = next_bit();
+    } else if (header_.kind == 4) {
+      bits_.resize((elements + 7) / 8);
+      reader_.read_exact(bits_.data(), bits_.size(), "the pixels");
+      for (std::uint64_t i = 0; i < elements; ++i) target[i] = bits_[i / 8] >> (7 - i % 8) & std::byte{1};
+    } else {
+      if (info_.dtype == Dtype::u8) samples(reinterpret_cast<std::uint8_t*>(target), elements);
+      else samples(reinterpret_cast<std::uint16_t*>(target), elements);
+    }
+  }
+
+  template <class T>
+  void samples(T* target, std::uint64_t elements) {
+    if (header_.ascii()) {
+      for (std::uint64_t i = 0; i < elements; ++i) {
+        const std::uint64_t value = next_number(reader_, "a sample");
+        if (value > header_.largest) too_large(value);
+        target[i] = static_cast<T>(value);
+      }
+      return;
+    }
+    reader_.read_exact(target, elements * sizeof(T), "the pixels");
+    if (sizeof(T) == 2 && std::endian::native == std::endian::little) swap_bytes(target, elements, sizeof(T));
+    if (header_.largest == (sizeof(T) == 1 ? 255 : 65535)) return;
+    for (std::uint64_t i = 0; i < elements; ++i)
+      if (target[i] > header_.largest) too_large(target[i]);
+  }
+
+  // P1 has no need of white space between its digits.
+  std::byte next_bit() {
+    for (;;) {
+      const int c = next_char(reader_);
+      if (c == '0' || c == '1') return static_cast<std::byte>(c - '0');
+      if (c < 0) reader_.fail(fmt::format("truncated: the file ends at byte {} inside the pixels", reader_.position()));
+      if (c == '#') skip_line(reader_);
+      else if (!is_space(static_cast<char>(c)))
+        reader_.fail(fmt::format("pnm: a pixel is neither 0 nor 1 at byte {}", reader_.position() - 1));
+    }
+  }
+
+  [[noreturn]] void too_large(std::uint64_t value) const {
+    reader_.fail(fmt::format("pnm: a sample is {}, above the largest value {}", value, header_.largest));
+  }
+
+  PnmHeader header_;
+  std::vector<std::byte> bits_;
+};
+
+}  // namespace
+
+bool is_pnm(std::span<const std::byte> head) noexcept {
+  if (head.size() < 3 || head[0] != std::byte{'P'}) return false;
+  const char kind = static_cast<char>(head[1]);
+  const char next = static_cast<char>(head[2]);
+  return kind >= '1' && kind <= '7' && (is_space(next) || next == '#');
+}
+
+std::unique_ptr<Source> open_pnm(Input input) {
+  const PnmHeader header = read_header(input.reader);
+  return std::make_unique<PnmSource>(std::move(input), header);
+}
+
+}  // namespace masu::io

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// Elements as they lie in a file: raw files, and the body of .npy.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include "io/sources.h"
+
+namespace masu::io {
+namespace {
+
+class FlatSource final : public Source {
+ public:
+  FlatSource(Input input, SourceInfo info, FlatLayout layout)
+      : reader_(std::move(input.reader)), info_(std::move(info)), layout_(layout) {}
+
+  [[nodiscard]] const SourceInfo& info() const noexcept override { return info_; }
+
+  std::uint64_t read(void* target, std::uint64_t count) override {
+    if (!started_) {
+      started_ = true;
+      if (!keep_) reader_.forget();
+    }
+    if (layout_.count) count = std::min(count, *layout_.count - done_);
+    const std::size_t element = size_of(info_.dtype);
+    count = std::min<std::uint64_t>(count, SIZE_MAX / element);
+    const std::size_t got = reader_.read(target, count * element);
+    const bool fixed = info_.count.has_value();
+    if (got != count * element && (fixed || got % element != 0))
+      reader_.fail(fmt::format("truncated: the file ends at byte {}, {}", reader_.position(),
+                               fixed ? fmt::format("its elements at byte {}", layout_.start + *info_.count * element)
+                                     : fmt::format("inside an element of {} bytes", element)));
+    const std::uint64_t elements = got / element;
+    if (layout_.swap) swap_bytes(target, elements, element);
+    done_ += elements;
+    return elements;
+  }
+
+  void rewind() override {
+    reader_.seek(layout_.start);
+    done_ = 0;
+  }
+  void keep_for_rewind() override { keep_ = true; }
+
+ private:
+  Reader reader_;
+  SourceInfo info_;
+  FlatLayout layout_;
+  std::uint64_t done_ = 0;
+  bool started_ = false;
+  bool keep_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Source> flat_source(Input input, SourceInfo info, FlatLayout layout) {
+  return std::make_unique<FlatSource>(std::move(input), std::move(info), layout);
+}
+
+std::unique_ptr<Source> open_raw(Input input) {
+  const SourceOptions& options = input.options;
+  Reader& reader = input.reader;
+  if (!options.dtype)
+    throw Error(ErrorCode::invalid_argument, fmt::format("{}: a raw file needs a dtype", reader.name()));
+  SourceInfo info;
+  info.name = reader.name();
+  info.format = "raw";
+  info.dtype = *options.dtype;
+  const std::size_t element = size_of(info.dtype);
+  FlatLayout layout;
+  layout.start = options.offset;
+  layout.count = options.count;
+  layout.swap = element > 1 && (options.endian == Endian::big) != (std::endian::native == std::endian::big);
+  if (const auto size = reader.size()) {
+    if (options.offset > *size)
+      reader.fail(fmt::format("offset {} lies behind its end at byte {}", options.offset, *size));
+    const std::uint64_t bytes = *size - options.offset;
+    if (!options.count || *options.count > bytes / element) {
+      if (bytes % element != 0)
+        reader.fail(fmt::format("{} bytes are not a whole number of {} elements of {} bytes", bytes,
+                                to_string(info.dtype), element));
+      layout.count = bytes / element;
+    }
+    info.count = layout.count;
+  }
+  reader.seek(layout.start);
+  if (reader.position() != layout.start || (layout.start != 0 && !reader.size() && reader.peek(1).empty()))
+    layout.count = 0;
+  return flat_source(std::move(input), std::move(info), layout);
+}
+
+}  // namespace masu::io

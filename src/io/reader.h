@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// A bounded reader of bytes over a file, a pipe or memory, and the error that names them.
+#pragma once
+
+#include <masu/io.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace masu::io {
+
+// Where bytes come from. Positions count from the first byte that was there at the start.
+class ByteStream {
+ public:
+  virtual ~ByteStream() = default;
+  // Up to `bytes`; 0 only at the end.
+  virtual std::size_t read(std::byte* target, std::size_t bytes) = 0;
+  virtual void seek(std::uint64_t position) = 0;
+  // The number of bytes, where it is known without reading them.
+  [[nodiscard]] virtual std::optional<std::uint64_t> size() const { return std::nullopt; }
+  // Reads to the end to learn the size; the position is undefined afterwards.
+  virtual std::uint64_t measure() { return size().value_or(0); }
+  // Says that seek() will not be called again, so nothing needs to be kept for it.
+  virtual void forget() {}
+};
+
+// "-" is standard input. `name` is used in messages.
+std::unique_ptr<ByteStream> open_stream(const std::string& path, const std::string& name, const std::string& tmpdir);
+// Does not own the bytes. Without `known_size` it behaves as a pipe whose size is only known at the end.
+std::unique_ptr<ByteStream> memory_stream(std::span<const std::byte> bytes, bool known_size = true);
+// Keeps what a pipe gave, in memory at first and then in an unlinked temporary file. Owns the descriptor.
+std::unique_ptr<ByteStream> spooled_stream(int descriptor, std::string name, std::string tmpdir);
+
+// Throws io: "NAME: REASON".
+[[noreturn]] void fail_io(std::string_view name, std::string_view reason);
+// The same with the text of an errno value.
+[[noreturn]] void fail_errno(std::string_view name, std::string_view action, int error);
+
+class Reader {
+ public:
+  Reader(std::string name, std::unique_ptr<ByteStream> stream);
+
+  [[nodiscard]] const std::string& name() const noexcept { return name_; }
+  [[nodiscard]] std::uint64_t position() const noexcept { return buffer_start_ + begin_; }
+  [[nodiscard]] std::optional<std::uint64_t> size() const { return stream_->size(); }
+  // As size(), but a pipe is read to its end (and spooled) to know.
+  std::uint64_t measured_size();
+
+  // The next bytes without consuming them: at least `bytes` (at most `peek_limit`), fewer only at the end.
+  std::span<const std::byte> peek(std::size_t bytes);
+  void consume(std::size_t bytes) noexcept { begin_ += bytes; }
+  // Fewer than `bytes` only at the end.
+  std::size_t read(void* target, std::size_t bytes);
+  // Throws "truncated" with the byte at which the file ends; `what` says what was being read.
+  void read_exact(void* target, std::size_t bytes, std::string_view what);
+  void seek(std::uint64_t position);
+  void forget() { stream_->forget(); }
+
+  // Throws unless `bytes` more can follow `start` in a file of known size. A pipe is measured only when it makes masu
+  // reserve more than a few MiB (`memory`).
+  void require(std::uint64_t start, std::uint64_t bytes, std::uint64_t memory, std::string_view what);
+
+  [[noreturn]] void fail(std::string_view reason) const { fail_io(name_, reason); }
+
+  static constexpr std::size_t peek_limit = std::size_t{1} << 16;
+
+ private:
+  std::string name_;
+  std::unique_ptr<ByteStream> stream_;
+  std::vector<std::byte> buffer_;
+  std::size_t begin_ = 0;
+  std::size_t end_ = 0;
+  std::uint64_t buffer_start_ = 0;  // the position of buffer_[0]
+  bool ended_ = false;              // nothing comes behind the buffer
+};
+
+// a * b, or nothing when it needs more than 63 bits.
+std::optional<std::uint64_t> checked_product(std::uint64_t a, std::uint64_t b) noexcept;
+
+// `text` as it may stand in a message: at most 40 characters, what is not printable replaced.
+std::string printable(std::string_view text);
+
+}  // namespace masu::io

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// The readers behind masu::io::open, and what they share.
+#pragma once
+
+#include <masu/io.h>
+
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "io/reader.h"
+
+namespace masu::io {
+
+// What the caller gave to a reader: the bytes, and what it asked for.
+struct Input {
+  Reader reader;
+  SourceOptions options;
+};
+
+// Each reads the header and leaves the rest for read(). The `is_` functions look at the first bytes.
+bool is_bmp(std::span<const std::byte> head) noexcept;
+bool is_pnm(std::span<const std::byte> head) noexcept;
+bool is_png(std::span<const std::byte> head) noexcept;
+bool is_npy(std::span<const std::byte> head) noexcept;
+std::unique_ptr<Source> open_bmp(Input input);
+std::unique_ptr<Source> open_pnm(Input input);
+std::unique_ptr<Source> open_png(Input input);
+std::unique_ptr<Source> open_npy(Input input);
+std::unique_ptr<Source> open_raw(Input input);
+std::unique_ptr<Source> open_text(Input input);
+
+// Tells by content which of them it is.
+std::unique_ptr<Source> open_input(Input input);
+
+bool is_generator(std::string_view text) noexcept;
+std::unique_ptr<Source> open_generator(const std::string& text, const SourceOptions& options);
+
+// The elements of a flat part of a file: raw and .npy.
+struct FlatLayout {
+  std::uint64_t start = 0;             // byte of the first element
+  std::optional<std::uint64_t> count;  // elements; none: to the end of a stream
+  bool swap = false;                   // the bytes of an element are in the other order
+};
+std::unique_ptr<Source> flat_source(Input input, SourceInfo info, FlatLayout layout);
+
+// An image that is decoded one row at a time, top row first.
+class RowSource : public Source {
+ public:
+  RowSource(Input input, std::string format, Dtype dtype, std::uint64_t height, std::uint64_t width,
+            std::vector<std::string> channels);
+  [[nodiscard]] const SourceInfo& info() const noexcept override { return info_; }
+  std::uint64_t read(void* target, std::uint64_t count) final;
+  void rewind() final;
+  void keep_for_rewind() final { keep_ = true; }
+
+ protected:
+  // Prepares for the first row; called before it and after rewind().
+  virtual void start() = 0;
+  // Decodes the next row, all its channels, in native byte order.
+  virtual void next_row(std::uint64_t row, std::byte* target) = 0;
+  // After the last row.
+  virtual void finish() {}
+
+  [[nodiscard]] std::uint64_t row_elements() const noexcept { return info_.shape[1] * info_.shape[2]; }
+  // A reader that goes back inside the file while it decodes calls this from its constructor.
+  void keep_all() noexcept { keep_ = true; }
+
+  Reader reader_;
+  SourceInfo info_;
+
+ private:
+  std::vector<std::byte> row_;
+  std::uint64_t next_ = 0;     // row to decode
+  std::uint64_t offset_ = 0;   // elements of row_ already given
+  std::uint64_t pending_ = 0;  // elements of row_ not given yet
+  bool started_ = false;
+  bool keep_ = false;
+};
+
+void swap_bytes(void* data, std::uint64_t count, std::size_t element_bytes) noexcept;
+
+template <class T>
+T load_little(const std::byte* at) noexcept {
+  T value = 0;
+  for (std::size_t i = sizeof(T); i-- > 0;) value = static_cast<T>(value << 8 | std::to_integer<T>(at[i]));
+  return value;
+}
+
+template <class T>
+T load_big(const std::byte* at) noexcept {
+  T value = 0;
+  for (std::size_t i = 0; i < sizeof(T); ++i) value = static_cast<T>(value << 8 | std::to_integer<T>(at[i]));
+  return value;
+}
+
+}  // namespace masu::io

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+// Files and pipes as streams. A pipe that may be read again is kept: up to 1 MiB in memory, then in a temporary file
+// that is unlinked as soon as it is open, so that nothing of it can stay behind.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+
+#include "io/reader.h"
+
+namespace masu::io {
+namespace {
+
+constexpr std::size_t memory_bytes = std::size_t{1} << 20;
+constexpr std::size_t largest_read = std::size_t{1} << 30;
+
+class Descriptor {
+ public:
+  explicit Descriptor(int fd = -1) noexcept : fd_(fd) {}
+  Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  Descriptor& operator=(Descriptor&& other) noexcept {
+    std::swap(fd_, other.fd_);
+    return *this;
+  }
+  ~Descriptor() {
+    if (fd_ > STDIN_FILENO) ::close(fd_);
+  }
+  [[nodiscard]] int get() const noexcept { return fd_; }
+
+ private:
+  int fd_;
+};
+
+std::size_t read_some(int fd, std::byte* target, std::size_t bytes, const std::string& name) {
+  for (;;) {
+    const ssize_t got = ::read(fd, target, std::min(bytes, largest_read));
+    if (got >= 0) return static_cast<std::size_t>(got);
+    if (errno != EINTR) fail_errno(name, "reading failed", errno);
+  }
+}
+
+class SeekableStream final : public ByteStream {
+ public:
+  SeekableStream(Descriptor fd, std::string name, std::uint64_t base, std::uint64_t size)
+      : fd_(std::move(fd)), name_(std::move(name)), base_(base), size_(size) {}
+  std::size_t read(std::byte* target, std::size_t bytes) override { return read_some(fd_.get(), target, bytes, name_); }
+  void seek(std::uint64_t position) override {
+    if (::lseek(fd_.get(), static_cast<off_t>(base_ + std::min(position, size_)), SEEK_SET) < 0)
+      fail_errno(name_, "seeking failed", errno);
+  }
+  [[nodiscard]] std::optional<std::uint64_t> size() const override { return size_; }
+
+ private:
+  Descriptor fd_;
+  std::string name_;
+  std::uint64_t base_;
+  std::uint64_t size_;
+};
+
+class SpooledStream final : public ByteStream {
+ public:
+  SpooledStream(Descriptor fd, std::string name, std::string tmpdir)
+      : fd_(std::move(fd)), name_(std::move(name)), tmpdir_(std::move(tmpdir)) {}
+
+  std::size_t read(std::byte* target, std::size_t bytes) override {
+    if (position_ < stored_) return read_stored(target, bytes);
+    const std::size_t got = read_some(fd_.get(), target, bytes, name_);
+    if (keep_ && got != 0) store(target, got);
+    position_ += got;
+    return got;
+  }
+
+  void seek(std::uint64_t position) override {
+    if (position == position_) return;
+    if (!keep_) fail_io(name_, "is a stream and cannot be read twice");
+    position_ = std::min(position, stored_);
+    std::vector<std::byte> skipped(position > stored_ ? std::size_t{1} << 16 : 0);
+    while (position_ < position) {
+      const auto step = static_cast<std::size_t>(std::min<std::uint64_t>(skipped.size(), position - position_));
+      if (read(skipped.data(), step) == 0) return;
+    }
+  }
+
+  std::uint64_t measure() override {
+    position_ = stored_;
+    std::vector<std::byte> passing(std::size_t{1} << 16);
+    while (read(passing.data(), passing.size()) != 0) {
+    }
+    return stored_;
+  }
+
+  void forget() override { keep_ = false; }
+
+ private:
+  std::size_t read_stored(std::byte* target, std::size_t bytes) {
+    bytes = static_cast<std::size_t>(std::min<std::uint64_t>(bytes, stored_ - position_));
+    if (file_.get() < 0) {
+      std::memcpy(target, memory_.data() + position_, bytes);
+    } else {
+      ssize_t got = 0;
+      do got = ::pread(file_.get(), target, std::min(bytes, largest_read), static_cast<off_t>(position_));
+      while (got < 0 && errno == EINTR);
+      if (got < 0) fail_errno(name_, "reading the spool file failed", errno);
+      if (got == 0) fail_io(name_, "the spool file was cut short");
+      bytes = static_cast<std::size_t>(got);
+    }
+    position_ += bytes;
+    return bytes;
+  }
+
+  void store(const std::byte* data, std::size_t bytes) {
+    if (file_.get() < 0 && stored_ + bytes <= memory_bytes) {
+      memory_.insert(memory_.end(), data, data + bytes);
+    } else {
+      if (file_.get() < 0) {
+        open_file();
+        append(memory_.data(), memory_.size(), 0);
+        memory_ = {};
+      }
+      append(data, bytes, stored_);
+    }
+    stored_ += bytes;
+  }
+
+  void open_file() {
+    if (tmpdir_.empty()) {
+      const char* variable = std::getenv("TMPDIR");
+      tmpdir_ = variable != nullptr && *variable != '\0' ? variable : "/tmp";
+    }
+    std::string path = tmpdir_ + "/masu-spool-XXXXXX";
+    file_ = Descriptor(::mkostemp(path.data(), O_CLOEXEC));
+    if (file_.get() < 0) fail_errno(name_, fmt::format("cannot make a spool file in {}", tmpdir_), errno);
+    ::unlink(path.c_str());
+  }
+
+  void append(const std::byte* data, std::size_t bytes, std::uint64_t at) {
+    while (bytes != 0) {
+      const ssize_t put = ::pwrite(file_.get(), data, bytes, static_cast<off_t>(at));
+      if (put < 0 && errno == EINTR) continue;
+      if (put < 0) fail_errno(name_, fmt::format("writing the spool file in {} failed", tmpdir_), errno);
+      data += put;
+      at += static_cast<std::uint64_t>(put);
+      bytes -= static_cast<std::size_t>(put);
+    }
+  }
+
+  Descriptor fd_;
+  std::string name_;
+  std::string tmpdir_;
+  Descriptor file_;
+  std::vector<std::byte> memory_;
+  std::uint64_t stored_ = 0;    // bytes kept so far
+  std::uint64_t position_ = 0;  // of the next byte to give
+  bool keep_ = true;
+};
+
+}  // namespace
+
+std::unique_ptr<ByteStream> spooled_stream(int descriptor, std::string name, std::string tmpdir) {
+  return std::make_unique<SpooledStream>(Descriptor(descriptor), std::move(name), std::move(tmpdir));
+}
+
+std::unique_ptr<ByteStream> open_stream(const std::string& path, const std::string& name, const std::string& tmpdir) {
+  Descriptor fd(STDIN_FILENO);
+  if (path != "-") {
+    int opened = -1;
+    do opened = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    while (opened < 0 && errno == EINTR);
+    if (opened < 0) fail_errno(name, "cannot be opened", errno);
+    fd = Descriptor(opened);
+  }
+  struct stat status {};
+  if (::fstat(fd.get(), &status) != 0) fail_errno(name, "cannot be read", errno);
+  if (S_ISDIR(status.st_mode)) fail_io(name, "is a directory");
+  // Files of /proc say size 0 and still have content: they are read as pipes.
+  if ((S_ISREG(status.st_mode) && status.st_size > 0) || S_ISBLK(status.st_mode)) {
+    const off_t here = ::lseek(fd.get(), 0, SEEK_CUR);
+    const off_t end = here < 0 ? here : ::lseek(fd.get(), 0, SEEK_END);
+    if (end >= 0 && ::lseek(fd.get(), here, SEEK_SET) == here) {
+      const auto base = static_cast<std::uint64_t>(here);
+      const auto size = static_cast<std::uint64_t>(std::max(here, end) - here);
+      return std::make_unique<SeekableStream>(std::move(fd), name, base, size);
+    }
+  }
+  return std::make_unique<SpooledStream>(std::move(fd), name, tmpdir);
+}
+
+}  // namespace masu::io
