@@ -197,9 +197,9 @@ class CpuBackend final : public Backend {
   std::shared_ptr<Device> wrap(void*, void*) override { return device(); }
 
  private:
-  // One for the life of the process: it holds nothing but its description.
+  // One for the life of the process, never destroyed: it holds little more than its description.
   static const std::shared_ptr<Device>& device() {
-    static const std::shared_ptr<Device> only = std::make_shared<CpuDevice>();
+    static const auto& only = *new std::shared_ptr<Device>(std::make_shared<CpuDevice>());
     return only;
   }
 };

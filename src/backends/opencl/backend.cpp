@@ -85,7 +85,7 @@ class Backend final : public runtime::Backend {
 namespace masu::runtime {
 
 Backend& opencl_backend() {
-  static opencl::Backend backend;
+  static auto& backend = *new opencl::Backend;  // never destroyed: devices may be static
   return backend;
 }
 

@@ -42,7 +42,8 @@ Library load() {
 }  // namespace
 
 const Library& library() {
-  static const Library loaded = load();  // never closed: drivers do not survive that
+  // Never closed, as drivers do not survive that, and never destroyed, as devices may be static.
+  static const Library& loaded = *new Library(load());
   return loaded;
 }
 

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tests that run on every device of this machine: `class MyTest : public masu::test::EachDevice {};`, TEST_P(MyTest, …)
+// with the member `device`, and `MASU_ON_EACH_DEVICE(MyTest);`. MASU_TEST_DEVICES restricts them to a comma list of
+// ids.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <masu/device.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace masu::test {
+
+// The ids of the usable devices, "cpu" first.
+inline std::vector<std::string> device_ids() {
+  const char* only = std::getenv("MASU_TEST_DEVICES");
+  const std::string list = only == nullptr ? std::string() : std::string(",") + only + ",";
+  std::vector<std::string> ids;
+  for (const DeviceInfo& info : Device::list()) {
+    if (!info.usable) continue;
+    if (list.empty() || list.find("," + info.id + ",") != std::string::npos) ids.push_back(info.id);
+  }
+  return ids;
+}
+
+// The device of an id, opened once: making a context takes long on some devices. Never destroyed, as drivers may be
+// gone when static objects are.
+inline Device open_once(const std::string& id) {
+  static auto& mutex = *new std::mutex;
+  static auto& devices = *new std::map<std::string, Device>;
+  const std::lock_guard lock(mutex);
+  const auto found = devices.find(id);
+  return found != devices.end() ? found->second : devices.emplace(id, Device::open(id)).first->second;
+}
+
+class EachDevice : public ::testing::TestWithParam<std::string> {
+ protected:
+  const Device device = open_once(GetParam());
+  [[nodiscard]] bool runs_kernels() const { return device.kind() != DeviceKind::cpu; }
+};
+
+inline std::string device_test_name(const ::testing::TestParamInfo<std::string>& info) {
+  std::string name = info.param;
+  std::ranges::replace(name, ':', '_');
+  return name;
+}
+
+}  // namespace masu::test
+
+#define MASU_ON_EACH_DEVICE(suite) \
+  INSTANTIATE_TEST_SUITE_P(On, suite, ::testing::ValuesIn(::masu::test::device_ids()), ::masu::test::device_test_name)
