@@ -11,8 +11,8 @@
 if(CMAKE_SCRIPT_MODE_FILE)
   function(masu_bytes file result)
     file(READ ${file} hex HEX)
-    string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," bytes "${hex}")
-    string(REGEX REPLACE "(................................................................................)"
+    string(REGEX REPLACE "([0-9a-f][0-9a-f])" "'\\\\x\\1'," bytes "${hex}")
+    string(REGEX REPLACE "(................................................................................................................)"
            "\\1\n    " bytes "${bytes}")
     set(${result} "${bytes}" PARENT_SCOPE)
   endfunction()
