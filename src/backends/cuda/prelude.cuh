@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+// Stands in front of masu's own kernels (OpenCL C 1.2) when NVRTC compiles them for CUDA. The OpenCL twin,
+// src/backends/opencl/prelude.cl, gives the same MASU_ names.
+//
+// It offers the part of OpenCL C that masu's kernels use and redefines no keyword of C++ or CUDA. What differs:
+// - `__local` and its like mean nothing here: a pointer is generic, and the compiler finds its address space.
+// - A `__local T *name` parameter arrives as an offset into the block's dynamic shared memory; the kernel's first
+//   statement, MASU_LOCAL_POINTER(T, name), makes it a pointer. There are no static __local arrays.
+// - Vectors are structs: members x, y, z, w, no arithmetic.
+// - `private`, `global`, `kernel` without underscores are not there: `private` is a C++ keyword.
+#define MASU_CUDA 1
+
+#define __kernel extern "C" __global__
+#define __global
+#define __local
+#define __constant
+#define __private
+#define __read_only
+#define __write_only
+#define restrict __restrict__
+
+// Between __kernel and void: the kernel always runs in work-groups of n work-items (in one dimension).
+#define MASU_WORK_GROUP(n) __launch_bounds__(n)
+#define MASU_PRAGMA_UNROLL _Pragma("unroll")
+
+extern __shared__ __align__(16) unsigned char masu_local_memory[];
+#define MASU_LOCAL_POINTER(type, name) name = (type *)(masu_local_memory + (size_t)name)
+
+typedef unsigned char uchar;
+typedef unsigned short ushort;
+typedef unsigned int uint;
+typedef unsigned long long ulong;
+
+#define UINT_MAX 0xffffffffU
+#define INT_MAX 0x7fffffff
+#define INT_MIN (-INT_MAX - 1)
+#define ULONG_MAX 0xffffffffffffffffULL
+#define LONG_MAX 0x7fffffffffffffffLL
+#define LONG_MIN (-LONG_MAX - 1)
+#define INFINITY __int_as_float(0x7f800000)
+#define NAN __int_as_float(0x7fc00000)
+
+// Work-items: 64-bit, as in OpenCL.
+inline size_t get_local_id(uint d) { return d == 0 ? threadIdx.x : d == 1 ? threadIdx.y : d == 2 ? threadIdx.z : 0; }
+inline size_t get_group_id(uint d) { return d == 0 ? blockIdx.x : d == 1 ? blockIdx.y : d == 2 ? blockIdx.z : 0; }
+inline size_t get_local_size(uint d) { return d == 0 ? blockDim.x : d == 1 ? blockDim.y : d == 2 ? blockDim.z : 1; }
+inline size_t get_num_groups(uint d) { return d == 0 ? gridDim.x : d == 1 ? gridDim.y : d == 2 ? gridDim.z : 1; }
+inline size_t get_global_id(uint d) { return get_group_id(d) * get_local_size(d) + get_local_id(d); }
+inline size_t get_global_size(uint d) { return get_num_groups(d) * get_local_size(d); }
+inline size_t get_global_offset(uint) { return 0; }
+
+// Synchronisation. A barrier orders both kinds of memory within the work-group, whichever flags it is given.
+#define CLK_LOCAL_MEM_FENCE 1U
+#define CLK_GLOBAL_MEM_FENCE 2U
+inline void barrier(uint) { __syncthreads(); }
+inline void mem_fence(uint flags) { (flags & CLK_GLOBAL_MEM_FENCE) != 0 ? __threadfence() : __threadfence_block(); }
+inline void read_mem_fence(uint flags) { mem_fence(flags); }
+inline void write_mem_fence(uint flags) { mem_fence(flags); }
+
+// Atomics, relaxed, on local and global memory alike; each returns the old value.
+#define MASU_ATOMIC(T, name, cuda)                                                         \
+  inline T atomic_##name(volatile T *p, T value) { return cuda(const_cast<T *>(p), value); }
+#define MASU_ATOMICS(T)                                                                    \
+  MASU_ATOMIC(T, add, atomicAdd)                                                           \
+  MASU_ATOMIC(T, sub, atomicSub)                                                           \
+  MASU_ATOMIC(T, xchg, atomicExch)                                                         \
+  MASU_ATOMIC(T, min, atomicMin)                                                           \
+  MASU_ATOMIC(T, max, atomicMax)                                                           \
+  MASU_ATOMIC(T, and, atomicAnd)                                                           \
+  MASU_ATOMIC(T, or, atomicOr)                                                             \
+  MASU_ATOMIC(T, xor, atomicXor)                                                           \
+  inline T atomic_inc(volatile T *p) { return atomicAdd(const_cast<T *>(p), (T)1); }       \
+  inline T atomic_dec(volatile T *p) { return atomicSub(const_cast<T *>(p), (T)1); }       \
+  inline T atomic_cmpxchg(volatile T *p, T expected, T value) {                            \
+    return atomicCAS(const_cast<T *>(p), expected, value);                                 \
+  }
+MASU_ATOMICS(int)
+MASU_ATOMICS(uint)
+MASU_ATOMIC(float, xchg, atomicExch)
+inline ulong atom_add(volatile ulong *p, ulong value) { return atomicAdd(const_cast<ulong *>(p), value); }
+inline ulong atom_inc(volatile ulong *p) { return atom_add(p, 1); }
+#undef MASU_ATOMICS
+#undef MASU_ATOMIC
+
+// Bits as another type of the same size.
+template <class To, class From>
+inline To masu_as(From from) {
+  static_assert(sizeof(To) == sizeof(From), "as_type: the sizes must be equal");
+  To to;
+  memcpy(&to, &from, sizeof to);
+  return to;
+}
+#define as_char(x) masu_as<char>(x)
+#define as_uchar(x) masu_as<uchar>(x)
+#define as_short(x) masu_as<short>(x)
+#define as_ushort(x) masu_as<ushort>(x)
+#define as_int(x) masu_as<int>(x)
+#define as_uint(x) masu_as<uint>(x)
+#define as_long(x) masu_as<long>(x)
+#define as_ulong(x) masu_as<ulong>(x)
+#define as_float(x) masu_as<float>(x)
+#define as_double(x) masu_as<double>(x)
+
+// Conversions of scalars, towards zero from a float; the value must fit.
+#define convert_char(x) ((char)(x))
+#define convert_uchar(x) ((uchar)(x))
+#define convert_short(x) ((short)(x))
+#define convert_ushort(x) ((ushort)(x))
+#define convert_int(x) ((int)(x))
+#define convert_uint(x) ((uint)(x))
+#define convert_long(x) ((long)(x))
+#define convert_ulong(x) ((ulong)(x))
+#define convert_float(x) ((float)(x))
+#define convert_double(x) ((double)(x))
+#define convert_int_rtz(x) convert_int(x)
+#define convert_uint_rtz(x) convert_uint(x)
+#define convert_long_rtz(x) convert_long(x)
+#define convert_ulong_rtz(x) convert_ulong(x)
+
+// Integers. min, max, abs, isnan, isinf, fma, sqrt, floor and their like are CUDA's own.
+template <class T>
+inline T clamp(T x, T low, T high) { return min(max(x, low), high); }
+template <class T, class C>
+inline T select(T otherwise, T then, C condition) { return condition ? then : otherwise; }
+inline int mul24(int a, int b) { return __mul24(a, b); }
+inline uint mul24(uint a, uint b) { return __umul24(a, b); }
+inline int mad24(int a, int b, int c) { return __mul24(a, b) + c; }
+inline uint mad24(uint a, uint b, uint c) { return __umul24(a, b) + c; }
+inline uint mul_hi(uint a, uint b) { return __umulhi(a, b); }
+inline ulong mul_hi(ulong a, ulong b) { return __umul64hi(a, b); }
+inline uint popcount(uint x) { return (uint)__popc(x); }
+inline ulong popcount(ulong x) { return (ulong)__popcll(x); }
+inline uint clz(uint x) { return (uint)__clz((int)x); }
+inline ulong clz(ulong x) { return (ulong)__clzll((long long)x); }
+inline uint rotate(uint x, uint n) { return __funnelshift_l(x, x, n); }
+inline ulong rotate(ulong x, ulong n) { return x << (n & 63) | x >> (-n & 63); }
+
+// Vectors at element alignment.
+#define MASU_VECTORS(T, T2, T4)                                                            \
+  inline T2 vload2(size_t i, const T *p) {                                                 \
+    p += 2 * i;                                                                            \
+    return make_##T2(p[0], p[1]);                                                          \
+  }                                                                                        \
+  inline T4 vload4(size_t i, const T *p) {                                                 \
+    p += 4 * i;                                                                            \
+    return make_##T4(p[0], p[1], p[2], p[3]);                                              \
+  }                                                                                        \
+  inline void vstore2(T2 v, size_t i, T *p) { p += 2 * i, p[0] = v.x, p[1] = v.y; }         \
+  inline void vstore4(T4 v, size_t i, T *p) { p += 4 * i, p[0] = v.x, p[1] = v.y, p[2] = v.z, p[3] = v.w; }
+MASU_VECTORS(uchar, uchar2, uchar4)
+MASU_VECTORS(ushort, ushort2, ushort4)
+MASU_VECTORS(int, int2, int4)
+MASU_VECTORS(uint, uint2, uint4)
+MASU_VECTORS(float, float2, float4)
+#undef MASU_VECTORS
+
+// 16 bytes of global memory, aligned to 16, that this launch reads once and nobody writes: they need no room in L1.
+inline uint4 masu_load_streaming(const uint4 *p) {
+  uint4 v;
+  asm("ld.global.nc.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
+      : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+      : "l"(__cvta_generic_to_global(p)));
+  return v;
+}
