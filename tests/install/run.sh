@@ -9,9 +9,9 @@ trap 'rm -rf "$work"' EXIT
 prefix=$work/moved
 
 check() {
-  local name=$1
+  local what=$1
   shift
-  if "$@"; then echo "passed: $name"; else echo "failed: $name"; fi
+  if "$@"; then echo "passed: $what"; else echo "failed: $what"; fi
 }
 # nothing COMMAND…: holds when the command prints nothing; what it prints is shown.
 nothing() {
@@ -39,10 +39,12 @@ no_build_paths() { grep -rl --include='*.cmake' --include='*.pc' -e "$(readlink 
 check "no path of the build in the package files" nothing no_build_paths
 
 # --- what the libraries export and need
-# Names of masu, and weak instances of the standard library's templates, which every C++ library has.
+# A library may show names of masu's public API, and weak instances of the standard library's templates, which every C++
+# library has.
 foreign_symbols() {
-  nm -D --defined-only -C "$1" | sed 's/^[0-9a-f]* //' |
-    grep -vE '^[A-Za-z] (.*[^A-Za-z_:])?masu::|^[VWuw] .*\bstd::|^A '
+  nm -D --defined-only -C "$1" | sed 's/^[0-9a-f]* //' >"$work/symbols"
+  grep -vE '^[A-Za-z] (typeinfo (name )?for |vtable for )?masu::|^[VWuw] .*\bstd::|^A ' "$work/symbols"
+  grep -E '^[A-Za-z] masu::(runtime|opencl|cuda|cpu|histogram_plan)::' "$work/symbols"
 }
 for name in masu masu_io; do
   check "lib$name.so exports only masu's names" nothing foreign_symbols "$lib/lib$name.so"
@@ -64,7 +66,7 @@ done
 
 export PKG_CONFIG_PATH=$lib/pkgconfig
 with_pkg_config() {  # NAME DEFINES PACKAGE: shared
-  # shellcheck disable=SC2046
+  # shellcheck disable=SC2046,SC2086
   g++ -std=c++20 $2 "$here/consumer/main.cpp" -o "$work/$1" $(pkg-config --cflags --libs "$3") -Wl,-rpath,"$lib" &&
     "$work/$1"
 }
@@ -84,7 +86,7 @@ check "a static program by pkg-config runs" static_with_pkg_config
 extra_headers() {
   local root
   root=$(readlink -f "$here/../..")
-  # shellcheck source=../../tools/setup.sh
+  # shellcheck source=tools/setup.sh
   source "$root/tools/setup.sh"
   cmake -S "$root" --preset release -B "$work/release" >/dev/null || echo "the preset release does not configure"
   grep -E '^(GTest|GMock|benchmark|OpenCV)_DIR:' "$work/release/CMakeCache.txt"
