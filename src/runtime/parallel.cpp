@@ -5,6 +5,7 @@
 #include <masu/device.h>
 #include <masu/error.h>
 #include <tbb/blocked_range.h>
+#include <tbb/global_control.h>
 #include <tbb/parallel_for.h>
 #include <tbb/partitioner.h>
 #include <tbb/task_arena.h>
@@ -68,7 +69,9 @@ void parallel_tasks(std::uint64_t tasks, const std::function<void(std::uint64_t)
   if (std::min(here, tasks) == threads) {
     loop();
   } else {
-    tbb::task_arena arena(static_cast<int>(threads));
+    // More than oneTBB has are not asked of it: it would write a warning to standard error.
+    const std::size_t most = tbb::global_control::active_value(tbb::global_control::max_allowed_parallelism);
+    tbb::task_arena arena(static_cast<int>(std::min<std::size_t>(threads, most)));
     arena.execute(loop);
   }
 }

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/kernel_source.h"
+
+#include "expect_error.h"
+#include "runtime/program_cache.h"
+#include "scoped_env.h"
+#include "temporary_directory.h"
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+namespace masu::runtime {
+namespace {
+
+constexpr const char* prelude = "src/backends/opencl/prelude.cl";
+
+TEST(KernelSource, EmbeddedFilesAreTheFilesOfTheTree) {
+  const test::ScopedEnv embedded("MASU_KERNEL_DIR", nullptr);
+  for (const EmbeddedFile& file : embedded_files()) {
+    std::ifstream stream(std::string(MASU_SOURCE_DIR) + "/" + std::string(file.path), std::ios::binary);
+    const std::string text{std::istreambuf_iterator<char>(stream), {}};
+    EXPECT_EQ(kernel_text(file.path), text) << file.path;
+  }
+}
+
+TEST(KernelSource, ReadsFromADirectoryWhileDeveloping) {
+  const test::TemporaryDirectory directory;
+  const test::ScopedEnv from_disk("MASU_KERNEL_DIR", directory.path().c_str());
+  MASU_EXPECT_ERROR(kernel_text(prelude), io, "prelude.cl");
+  std::filesystem::create_directories(directory.path() / "src/backends/opencl");
+  std::ofstream(directory.path() / prelude) << "// changed\n";
+  EXPECT_EQ(kernel_text(prelude), "// changed\n");
+}
+
+TEST(KernelSource, UnknownFilesAreRefused) {
+  MASU_EXPECT_ERROR(kernel_text("src/none.cl"), invalid_argument, "src/none.cl");
+  MASU_EXPECT_ERROR(kernel_text("../../etc/passwd"), invalid_argument, "passwd");
+}
+
+TEST(KernelSource, OwnProgramsAreAssembledInOrder) {
+  const Define defines[] = {{"A", "1"}, {"B", "x y"}};
+  const std::string head = own_program_text("first", prelude, defines);
+  EXPECT_EQ(head,
+            "first\n#define A 1\n#define B x y\n#line 1 \"" + std::string(prelude) + "\"\n" + kernel_text(prelude));
+  EXPECT_TRUE(own_program_text("", prelude, {}).starts_with("#line 1"));
+}
+
+}  // namespace
+}  // namespace masu::runtime

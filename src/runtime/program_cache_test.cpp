@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// With a device that only counts what the cache asks of it.
+#include "runtime/program_cache.h"
+
+#include "expect_error.h"
+#include "scoped_env.h"
+#include "temporary_directory.h"
+
+#include <atomic>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+#include <vector>
+
+namespace masu::runtime {
+namespace {
+
+struct FakeModule final : Module {
+  explicit FakeModule(std::string content) : text(std::move(content)) {}
+  std::shared_ptr<Kernel> kernel(std::string_view) override { return nullptr; }
+  std::vector<std::string> kernel_names() override { return {}; }
+  std::string binary() override { return "binary of " + text; }
+  std::string text;
+};
+
+struct FakeDevice final : Device {
+  std::shared_ptr<Memory> allocate(std::uint64_t) override { return nullptr; }
+  std::shared_ptr<Memory> wrap_host(void*, std::uint64_t, bool) override { return nullptr; }
+  std::shared_ptr<Memory> wrap_native(void*, std::uint64_t) override { return nullptr; }
+  std::unique_ptr<Stream> make_stream() override { return nullptr; }
+  std::unique_ptr<Stream> wrap_stream(void*) override { return nullptr; }
+  void synchronize() override {}
+  std::shared_ptr<Module> compile(std::string_view text, std::string_view options) override {
+    ++compiled;
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    if (text == "bad") throw Error(ErrorCode::build_failed, "bad source");
+    return std::make_shared<FakeModule>(std::string(text) + std::string(options));
+  }
+  std::shared_ptr<Module> load(std::string_view binary) override {
+    ++loaded;
+    if (refuses) return nullptr;
+    return std::make_shared<FakeModule>(std::string(binary));
+  }
+  [[nodiscard]] std::string cache_identity() const override { return identity; }
+
+  std::atomic<int> compiled{0};
+  std::atomic<int> loaded{0};
+  bool refuses = false;
+  std::string identity = "driver 1";
+};
+
+class ProgramCacheTest : public ::testing::Test {
+ protected:
+  const test::TemporaryDirectory root;
+  const test::ScopedEnv xdg{"XDG_CACHE_HOME", root.path().c_str()};
+  const test::ScopedEnv on{"MASU_CACHE", nullptr};
+  const std::shared_ptr<FakeDevice> device = std::make_shared<FakeDevice>();
+  const std::shared_ptr<FakeDevice> next_process = std::make_shared<FakeDevice>();  // has nothing in memory
+};
+
+TEST_F(ProgramCacheTest, CompilesOnceAndLoadsInTheNextProcess) {
+  const auto module = cached_program(*device, "text", "-O");
+  EXPECT_EQ(cached_program(*device, "text", "-O"), module);
+  EXPECT_EQ(device->compiled, 1);
+  const auto loaded = cached_program(*next_process, "text", "-O");
+  EXPECT_EQ(next_process->compiled, 0);
+  EXPECT_EQ(next_process->loaded, 1);
+  EXPECT_EQ(static_cast<FakeModule&>(*loaded).text, "binary of text-O");
+}
+
+TEST_F(ProgramCacheTest, EverythingInTheKeyCounts) {
+  (void)cached_program(*device, "text", "-O");
+  (void)cached_program(*device, "text2", "-O");
+  (void)cached_program(*device, "text", "-O2");
+  (void)cached_program(*device, "Otext", "-");
+  next_process->identity = "driver 2";
+  (void)cached_program(*next_process, "text", "-O");
+  EXPECT_EQ(device->compiled, 4);
+  EXPECT_EQ(next_process->compiled, 1);
+}
+
+TEST_F(ProgramCacheTest, SpoiledAndRefusedEntriesAreMisses) {
+  (void)cached_program(*device, "text", "");
+  next_process->refuses = true;  // as after an update that the driver's version does not show
+  (void)cached_program(*next_process, "text", "");
+  EXPECT_EQ(next_process->compiled, 1);
+  for (const auto& file : std::filesystem::directory_iterator(root.path() / "masu")) {
+    std::filesystem::resize_file(file.path(), 100);
+  }
+  const auto third = std::make_shared<FakeDevice>();
+  (void)cached_program(*third, "text", "");
+  EXPECT_EQ(third->compiled, 1);
+  EXPECT_EQ(third->loaded, 0);
+  const auto fourth = std::make_shared<FakeDevice>();  // the third has repaired it
+  (void)cached_program(*fourth, "text", "");
+  EXPECT_EQ(fourth->compiled, 0);
+}
+
+TEST_F(ProgramCacheTest, OffMeansMemoryOnly) {
+  const test::ScopedEnv off("MASU_CACHE", "off");
+  (void)cached_program(*device, "text", "");
+  (void)cached_program(*device, "text", "");
+  (void)cached_program(*next_process, "text", "");
+  EXPECT_EQ(device->compiled, 1);
+  EXPECT_EQ(next_process->compiled, 1);
+  EXPECT_FALSE(std::filesystem::exists(root.path() / "masu"));
+}
+
+TEST_F(ProgramCacheTest, FailuresAreNotKept) {
+  MASU_EXPECT_ERROR((void)cached_program(*device, "bad", ""), build_failed, "bad source");
+  MASU_EXPECT_ERROR((void)cached_program(*device, "bad", ""), build_failed, "bad source");
+  EXPECT_EQ(device->compiled, 2);
+  EXPECT_TRUE(device->kept().programs.empty());
+}
+
+TEST_F(ProgramCacheTest, ThreadsThatAskAtOnceCompileOnce) {
+  std::vector<std::shared_ptr<Module>> modules(8);
+  std::vector<std::thread> threads;
+  std::atomic<int> failed{0};
+  for (auto& module : modules) {
+    threads.emplace_back([&] {
+      module = cached_program(*device, "text", "");
+      try {
+        (void)cached_program(*device, "bad", "");
+      } catch (const Error&) {
+        ++failed;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const auto& module : modules) EXPECT_EQ(module, modules.front());
+  EXPECT_EQ(failed, 8);
+  EXPECT_EQ(next_process->compiled, 0);
+}
+
+TEST_F(ProgramCacheTest, MemoryStaysBounded) {
+  const test::ScopedEnv off("MASU_CACHE", "off");
+  struct Quick final : Module {
+    std::shared_ptr<Kernel> kernel(std::string_view) override { return nullptr; }
+    std::vector<std::string> kernel_names() override { return {}; }
+    std::string binary() override { return {}; }
+  };
+  std::promise<std::shared_ptr<Module>> done;
+  done.set_value(std::make_shared<Quick>());
+  const auto ready = done.get_future().share();
+  for (int i = 0; i < 256; ++i) device->kept().programs.emplace(std::to_string(i), ready);
+  (void)cached_program(*device, "text", "");
+  EXPECT_EQ(device->kept().programs.size(), 1U);
+}
+
+}  // namespace
+}  // namespace masu::runtime
