@@ -103,7 +103,7 @@ Bins Bins::for_data(Dtype dtype, const std::optional<ValueRange>& range) {
   const ValueRange found = range.value_or(ValueRange{0, 1, false});
   // Beyond 2^53 whole numbers have gaps in f64: such data gets plain even bins.
   if (is_float(dtype) || std::max(std::abs(found.lo), std::abs(found.hi)) >= 0x1p53) {
-    return even(default_bins, found);
+    return range ? even(default_bins, found) : even(default_bins, 0, 1);  // 0:1 is not f32 data: see Origin
   }
   const double values = found.hi - found.lo + 1;
   if (values <= static_cast<double>(max_value_bins)) {

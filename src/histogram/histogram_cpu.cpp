@@ -23,7 +23,7 @@ namespace {
 
 // Values whose slots are computed before they are counted: input, slots and tables stay in the first-level cache
 // together.
-constexpr std::size_t block_elements = 1024;
+constexpr std::size_t block_elements = 256;
 // What a thread takes at a time.
 constexpr std::uint64_t piece_bytes = std::uint64_t{1} << 20;
 // A thread's tables count in 32 bits, and are added to the totals before this many values.
@@ -34,18 +34,19 @@ constexpr unsigned most_copies = 8;
 // Above this a thread has no table of its own: all count into the totals, atomically when there are several.
 constexpr std::uint64_t private_bytes = std::uint64_t{64} << 20;
 
-// A guess is off by the rounding of its own arithmetic, in G, and by how far edges rounded to G lie from an ideal line.
-// Safe below a fifth of a bin: see README.md.
+// How far a value's position in bins can be off: the rounding of its own arithmetic, in G, and of the edges. Above
+// `most_error` positions say too little. See README.md.
+constexpr double most_error = 0.2;
 template <class G>
-bool guess_is_safe(const BinRule& rule) {
-  if (rule.kind != Bins::Kind::even || rule.step == 0) return false;
+double position_error(const BinRule& rule) {
+  if (rule.kind != Bins::Kind::even || rule.step == 0) return 1;
   constexpr double unit = std::numeric_limits<G>::epsilon() / 2;
   const auto n = static_cast<double>(rule.n);
   const G range = static_cast<G>(rule.hi) - static_cast<G>(rule.lo);
   const G scale = static_cast<G>(rule.n) / range;
-  if (!std::isfinite(range) || !std::isnormal(scale) || n > 0x1p30) return false;
+  if (!std::isfinite(range) || !std::isnormal(scale) || n > 0x1p30) return 1;
   const double magnitude = std::max(std::abs(rule.lo), std::abs(rule.hi));
-  return 4 * unit * n * (1 + magnitude / (rule.hi - rule.lo)) < 0.2;
+  return 4 * unit * n * (1 + magnitude / (rule.hi - rule.lo));
 }
 
 // Turns values into slots, block by block.
@@ -54,19 +55,22 @@ class SlotWriter {
   SlotWriter(const BinRule& rule, std::uint64_t elements) : rule_(rule) {
     if (rule.kind == Bins::Kind::even) {
       const double last = rule.edge(rule.n);
-      loop_ = {rule.lo,
-               rule.step,
-               rule.edge(0),
-               rule.half_open
-                   ? (rule.f32_edges ? static_cast<double>(std::nextafter(static_cast<float>(last), -INFINITY))
-                                     : std::nextafter(last, -INFINITY))
-                   : last,
-               static_cast<double>(rule.n) / (rule.hi - rule.lo),
-               static_cast<std::uint32_t>(rule.n)};
-      if (rule.f32_edges) {
-        if (guess_is_safe<float>(rule)) f32_ = rule.f32_arithmetic ? slots_f32_native() : slots_f32();
-      } else if (guess_is_safe<double>(rule)) {
-        f64_ = slots_f64();
+      const double error = rule.f32_edges ? position_error<float>(rule) : position_error<double>(rule);
+      const double before = rule.f32_edges ? static_cast<double>(std::nextafter(static_cast<float>(last), -INFINITY))
+                                           : std::nextafter(last, -INFINITY);
+      loop_ = {.lo = rule.lo,
+               .step = rule.step,
+               .first = rule.edge(0),
+               .last = rule.half_open ? before : last,
+               .scale = static_cast<double>(rule.n) / (rule.hi - rule.lo),
+               .error = error,
+               .n = static_cast<std::uint32_t>(rule.n)};
+      if (error < most_error) {
+        if (!rule.f32_edges) {
+          f64_ = slots_f64();
+        } else {
+          f32_ = rule.f32_arithmetic ? slots_f32_native() : slots_f32();
+        }
       }
     }
     // 16-bit data: every value's slot, once, when there are more values than that costs.
@@ -194,7 +198,7 @@ class Tables {
 // 8-bit data: the byte is the slot. i8 too; the caller folds the 256 counts into bins.
 void add_bytes(Tables& tables, const std::uint8_t* data, std::uint64_t count, unsigned channels, unsigned copies) {
   if (channels == 1) {
-    if (copies == most_copies) return count_bytes()(data, count, tables.data());
+    if (copies > 1) return count_bytes()(data, count, tables.data());
     for (std::uint64_t i = 0; i < count; ++i) ++tables.data()[data[i]];
     return;
   }
@@ -241,7 +245,7 @@ void count_in_totals(const Job& job, std::uint64_t first, std::uint64_t count, s
   dispatch(job.data.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     const T* x = static_cast<const T*>(job.data.data) + first;
-    std::uint32_t slots[block_elements];
+    std::uint32_t slots[block_elements] = {};
     const std::size_t block = block_elements / job.channels * job.channels;
     for (std::uint64_t i = 0; i < count; i += block) {
       const std::size_t length = std::min<std::uint64_t>(block, count - i);

@@ -7,12 +7,13 @@
 
 namespace masu::cpu {
 
-// Even bins as the loops need them. A guess in f32 or f64, a quarter of a bin low, is a value's bin or the one before
-// it (proved by `guess_is_safe`); one comparison with the next edge, computed as NumPy computes it, decides.
+// Even bins as the loops need them. A value's position is (x - lo) * scale in the value's own type; `error` bounds how
+// far it can be off, against the edges as they are rounded.
 struct EvenLoop {
   double lo, step;     // e[i] = i * step + lo, two roundings
   double first, last;  // first <= x <= last lies in a bin
   double scale;        // bins over (hi - lo)
+  double error;        // how far a position can be off, in bins
   std::uint32_t n;     // slots n, n+1, n+2: below, above, NaN
 };
 
@@ -23,8 +24,8 @@ SlotsF64 slots_f64();         // edges in f64
 SlotsF32 slots_f32();         // edges in f32: the f64 edge, rounded
 SlotsF32 slots_f32_native();  // edges computed in f32
 
-// Counts bytes into 8 tables of 256, the copy chosen by position; 64 equal bytes in a row are counted at once.
-using CountBytes = void (*)(const std::uint8_t* data, std::size_t count, std::uint32_t* tables);
+// Adds the counts of bytes to 256 totals. 64 equal bytes in a row are counted at once.
+using CountBytes = void (*)(const std::uint8_t* data, std::size_t count, std::uint32_t* totals);
 CountBytes count_bytes();
 
 // The least and greatest finite values; `lo` > `hi` where there are none. Starts from what `lo` and `hi` hold.
