@@ -11,20 +11,31 @@
 #include <cstdlib>
 #include <map>
 #include <mutex>
+#include <sstream>
 #include <string>
 #include <vector>
 
 namespace masu::test {
 
-// The ids of the usable devices, "cpu" first.
+// The ids of the usable devices, "cpu" first. With MASU_TEST_DEVICES, what it names: a device that is absent then
+// fails.
 inline std::vector<std::string> device_ids() {
-  const char* only = std::getenv("MASU_TEST_DEVICES");
-  const std::string list = only == nullptr ? std::string() : std::string(",") + only + ",";
   std::vector<std::string> ids;
-  for (const DeviceInfo& info : Device::list()) {
-    if (!info.usable) continue;
-    if (list.empty() || list.find("," + info.id + ",") != std::string::npos) ids.push_back(info.id);
+  if (const char* only = std::getenv("MASU_TEST_DEVICES")) {
+    std::stringstream list(only);
+    for (std::string id; std::getline(list, id, ',');) ids.push_back(id);
+    return ids;
   }
+  for (const DeviceInfo& info : Device::list()) {
+    if (info.usable) ids.push_back(info.id);
+  }
+  return ids;
+}
+
+// Those that run kernels: all but the CPU.
+inline std::vector<std::string> kernel_device_ids() {
+  std::vector<std::string> ids = device_ids();
+  std::erase(ids, "cpu");
   return ids;
 }
 
@@ -41,7 +52,6 @@ inline Device open_once(const std::string& id) {
 class EachDevice : public ::testing::TestWithParam<std::string> {
  protected:
   const Device device = open_once(GetParam());
-  [[nodiscard]] bool runs_kernels() const { return device.kind() != DeviceKind::cpu; }
 };
 
 inline std::string device_test_name(const ::testing::TestParamInfo<std::string>& info) {
@@ -52,5 +62,12 @@ inline std::string device_test_name(const ::testing::TestParamInfo<std::string>&
 
 }  // namespace masu::test
 
-#define MASU_ON_EACH_DEVICE(suite) \
+#define MASU_ON_EACH_DEVICE(suite)                      \
+  GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(suite); \
   INSTANTIATE_TEST_SUITE_P(On, suite, ::testing::ValuesIn(::masu::test::device_ids()), ::masu::test::device_test_name)
+
+// For tests of what only devices with kernels can do.
+#define MASU_ON_EACH_KERNEL_DEVICE(suite)                                                     \
+  GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(suite);                                       \
+  INSTANTIATE_TEST_SUITE_P(On, suite, ::testing::ValuesIn(::masu::test::kernel_device_ids()), \
+                           ::masu::test::device_test_name)
