@@ -67,7 +67,7 @@ std::optional<Bins> bins_without_data(const BinsRequest& request, const io::Sour
 // The same for bins that need the data's range.
 Bins bins_for_range(const BinsRequest& request, Dtype dtype, const std::optional<ValueRange>& range) {
   if (!request.bins) return Bins::for_data(dtype, range);
-  return Bins::even(*request.bins, range.value_or(ValueRange{0, 1, false}));
+  return range ? Bins::even(*request.bins, *range) : Bins::even(*request.bins, 0, 1);
 }
 
 // The reference's counts, piece by piece beside the fast ones.

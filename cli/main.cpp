@@ -11,6 +11,7 @@
 #include <exception>
 #include <new>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace masu::cli {
@@ -37,6 +38,11 @@ int report_usage(const std::string& command, const std::string& message) {
                 " " + prefix + one_line(message.starts_with(prefix) ? message.substr(prefix.size()) : message));
 }
 
+// A reader that went away, as OutputFile reports it: `masu … | head` ends silently.
+bool reader_gone(const Error& error) {
+  return error.code() == ErrorCode::io && std::string_view(error.what()).ends_with("(EPIPE)");
+}
+
 int print(const std::string& text) {
   io::OutputFile output("-");
   output.write(text);
@@ -50,6 +56,7 @@ int run_command(const Command& command) {
   } catch (const Differs& error) {
     return report(Exit::differs, one_line(error.what()));
   } catch (const Error& error) {
+    if (reader_gone(error)) return static_cast<int>(Exit::done);
     if (error.code() == ErrorCode::invalid_argument) return report_usage(command.app->get_name(), error.what());
     // A build error carries the compiler's log on further lines.
     const bool log = error.code() == ErrorCode::build_failed;
@@ -97,6 +104,8 @@ int main(int argc, char** argv) {
     return run(argc, argv);
   } catch (const std::bad_alloc&) {
     return report(Exit::failed, "out of memory");
+  } catch (const masu::Error& error) {
+    return reader_gone(error) ? static_cast<int>(Exit::done) : report(Exit::failed, one_line(error.what()));
   } catch (const std::exception& error) {
     return report(Exit::failed, one_line(error.what()));
   }

@@ -35,7 +35,9 @@ std::vector<Shape> shapes() {
 
 std::vector<std::byte> data(Dtype dtype, std::string_view distribution, std::uint64_t count, std::uint64_t seed) {
   // Limits that every dtype has, wider than most of the bins.
-  const char* limits = is_signed(dtype) ? "lo=-100:hi=100" : "lo=0:hi=120";
+  const std::string_view limits = distribution == "constant" ? "lo=7"
+                                  : is_signed(dtype)         ? "lo=-100:hi=100"
+                                                             : "lo=0:hi=120";
   const auto source =
       io::open(fmt::format("random:{}:{}:dist={}:{}:seed={}", to_string(dtype), count, distribution, limits, seed));
   return io::read_all(*source);

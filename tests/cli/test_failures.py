@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the command does when something is wrong: one clear line, the right status, nothing partial left."""
+
+import os
+import signal
+import subprocess
+import time
+import unittest
+
+from command import MASU, CommandTest, bmp24, masu, npy
+
+
+class Usage(CommandTest):
+    def test_wrong_use(self):
+        for arguments, says in (
+            ([], "a command is required"),
+            (["histogran", "x"], "did you mean histogram?"),
+            (["--bogus"], "unknown option --bogus"),
+            (["histogram"], "INPUT"),
+            (["histogram", "zeros:u8:3", "--bin", "3"], "did you mean --bins?"),
+            (["histogram", "zeros:u8:3", "--density"], "unknown option --density"),
+            (["histogram", "zeros:u8:3", "--bins", "0"], "--bins"),
+            (["histogram", "zeros:u8:3", "--bins", "-1"], "--bins"),
+            (["histogram", "zeros:u8:3", "--bins", "auto"], "takes a whole number from 1 to 2147483648"),
+            (["histogram", "zeros:u8:3", "--bins", "3000000000"], "--bins"),
+            (["histogram", "zeros:u8:3", "--bins"], "--bins"),
+            (["histogram", "zeros:u8:3", "--range", "5"], "LO:HI"),
+            (["histogram", "zeros:u8:3", "--range", "5:1"], "lo <= hi"),
+            (["histogram", "zeros:u8:3", "--range", "nan:1"], "finite"),
+            (["histogram", "zeros:u8:3", "--range", "0:inf"], "finite"),
+            (["histogram", "zeros:u8:3", "--range", "0:1x"], "--range takes numbers"),
+            (["histogram", "zeros:u8:3", "--range", "0:1e999"], "--range"),
+            (["histogram", "zeros:u8:3", "--edges", "1,0"], "must not decrease"),
+            (["histogram", "zeros:u8:3", "--edges", "1,nan,2"], "NaN"),
+            (["histogram", "zeros:u8:3", "--edges", "1"], "at least 2"),
+            (["histogram", "zeros:u8:3", "--edges", "1,,2"], "--edges takes numbers"),
+            (["histogram", "zeros:u8:3", "--edges", "1,2", "--bins", "3"], "--edges"),
+            (["histogram", "zeros:u8:3", "--edges", "1,2", "--range", "0:3"], "--edges"),
+            (["histogram", "zeros:u8:3", "--integers", "3", "--bins", "3"], "--integers"),
+            (["histogram", "zeros:u8:3", "--integers", "0"], "--integers"),
+            (["histogram", "zeros:f32:3", "--integers", "3"], "integers"),
+            (["histogram", "zeros:u8:3", "--channels", "0"], "--channels"),
+            (["histogram", "zeros:u8:3", "--channels", "17"], "--channels"),
+            (["histogram", "zeros:u8:3", "--outside", "in"], "--outside takes drop or clamp"),
+            (["histogram", "zeros:u8:3", "--strategy", "luck"], "lanes"),
+            (["histogram", "zeros:u8:3", "--format", "xml"], "table, json, csv or npy"),
+            (["histogram", "zeros:u8:3", "--format", "csv", "--json"], "exclude each other"),
+            (["histogram", "zeros:u8:3", "--device", "abacus"], "abacus"),
+            (["histogram", "zeros:u8:3", "--threads", "0"], "--threads"),
+            (["histogram", "zeros:u8:3", "--memory", "0"], "--memory"),
+            (["histogram", "zeros:u8:3", "--memory", "lots"], "--memory"),
+            (["histogram", "zeros:u8:3", "--progress", "often"], "--progress takes auto, always or never"),
+            (["histogram", "x", "--dtype", "u9"], "u9"),
+            (["histogram", "x", "--endian", "middle", "--dtype", "u8"], "--endian takes little or big"),
+            (["histogram", "x", "--input-format", "tape"], "tape"),
+            (["histogram", "x", "--count", "many", "--dtype", "u8"], "--count"),
+            (["histogram", "random:u9:3"], "u9"),
+            (["histogram", "random:u8:x"], "x"),
+            (["histogram", "random:u8:3:dist=odd"], "odd"),
+            (["devices", "--jsonn"], "did you mean --json?"),
+            (["devices", "x"], "unexpected argument x"),
+            (["selftest", "--device", "abacus"], "abacus"),
+        ):
+            with self.subTest(arguments):
+                self.fails(2, *arguments, says=says)
+
+    def test_names_the_command(self):
+        self.assertTrue(self.fails(2, "histogram", "zeros:u8:3", "--bins", "0").startswith("masu histogram: "))
+        self.assertTrue(self.fails(2, "hist", "zeros:f32:3", "--integers", "3").startswith("masu histogram: "))
+
+    def test_absent_device(self):
+        self.fails(1, "histogram", "zeros:u8:3", "--device", "opencl:99", says="opencl:99")
+        self.fails(1, "histogram", "zeros:u8:3", "--device", "cuda:99", says="cuda")
+
+
+class BadInput(CommandTest):
+    def test_files(self):
+        image = bmp24(9, 7, lambda x, y: (x, y, 0))
+        array = npy("<f8", (100,), bytes(800))
+        for name, data, options in (
+            ("short.bmp", image[:-20], []),
+            ("header.bmp", image[:20], []),
+            ("short.npy", array[:-1], []),
+            ("lie.npy", npy("<f8", (10**15,), bytes(80)), []),
+            ("complex.npy", npy("<c16", (5,), bytes(80)), []),
+            ("odd.raw", b"12345", ["--dtype", "f32"]),
+        ):
+            with self.subTest(name):
+                self.fails(1, "histogram", self.write(name, data), *options, says=name)
+        self.fails(1, "histogram", self.path("absent"), says="absent")
+        self.fails(1, "histogram", self.folder, "--dtype", "u8")
+        self.fails(1, "histogram", "zeros:u8:3", "--edges", "@" + self.path("absent"), says="absent")
+        self.fails(1, "histogram", "zeros:u8:3", "--edges", "@" + self.write("e", "1 2 x"), says="e")
+
+    def test_a_name_with_a_line_break_stays_one_line(self):
+        self.fails(1, "histogram", self.path("a\nb"))
+
+    def test_first_results_stay_when_a_later_input_fails(self):
+        result = masu("histogram", "zeros:u8:3", self.path("absent"), "--json")
+        self.assertEqual(result.returncode, 1)
+        self.assertEqual(result.stdout.count(b"\n"), 1)
+        masu("histogram", "zeros:u8:3", self.path("absent"), "--json", "-o", self.path("out.json"))
+        self.assertEqual(os.listdir(self.folder), [])
+
+
+class Endings(CommandTest):
+    def test_full_disk(self):
+        with open("/dev/full", "wb") as full:
+            for arguments in (["histogram", "zeros:u8:3", "--json"], ["devices"], ["--help"], ["--version"],
+                              ["histogram", "zeros:u8:3", "--format", "npy"]):
+                self.fails(1, *arguments, stdout=full, says="No space left")
+
+    def test_output_that_cannot_be_made(self):
+        self.fails(1, "histogram", "zeros:u8:3", "-o", self.path("no/folder.json"), says="no/folder.json")
+        with open(self.write("kept.json", "old"), "rb") as kept:
+            self.fails(1, "histogram", self.path("absent"), "-o", self.path("kept.json"))
+            self.assertEqual(kept.read(), b"old")
+        self.assertEqual(os.listdir(self.folder), ["kept.json"])
+
+    def test_reader_that_goes_away(self):
+        for form in ("json", "csv", "npy"):
+            with subprocess.Popen([MASU, "histogram", "zeros:u32:10", "--bins", "1M", "--range", "0:1", "--quiet",
+                                   "--format", form], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+                process.stdout.read(10)
+                process.stdout.close()
+                self.assertEqual((process.stderr.read(), process.wait()), (b"", 0), form)
+
+    def interrupt(self, arguments, stop, stdin=None):
+        with subprocess.Popen([MASU, *arguments], stdin=stdin, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE) as process:
+            if stdin is not None:
+                try:
+                    process.stdin.write(b"1.5 2.5\n" * 100000)
+                    process.stdin.flush()
+                except BrokenPipeError:
+                    pass
+            time.sleep(0.4)
+            self.assertIsNone(process.poll(), process.stderr)
+            process.send_signal(stop)
+            status = process.wait(timeout=20)
+            self.assertEqual(process.stdout.read(), b"")
+            if stdin is not None:
+                process.stdin.close()
+        self.assertEqual(os.listdir(self.folder), [])
+        return status
+
+    def test_interrupt(self):
+        generator = ["histogram", "random:u8:8Ti", "-o", self.path("out.json"), "--device", "cpu"]
+        self.assertEqual(self.interrupt(generator, signal.SIGINT), 130)
+        self.assertEqual(self.interrupt(generator, signal.SIGTERM), -signal.SIGTERM)
+        several = ["histogram", "zeros:u8:3", "random:f32:1Ti", "-o", self.path("out.csv"), "--device", "cpu"]
+        self.assertEqual(self.interrupt(several, signal.SIGINT), 130)
+
+    def test_interrupt_while_a_stream_is_kept(self):
+        arguments = ["histogram", "-", "--tmpdir", self.folder, "--memory", "64Ki"]
+        self.assertEqual(self.interrupt(arguments, signal.SIGINT, stdin=subprocess.PIPE), 130)
+
+
+if __name__ == "__main__":
+    unittest.main()
