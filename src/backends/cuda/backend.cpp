@@ -15,42 +15,10 @@ namespace {
 
 using cuda::CUcontext;
 using cuda::CUdevice;
+using cuda::Listed;
 
 const cuda::Driver& driver() {
   return cuda::driver().functions;
-}
-
-DeviceInfo absent(std::string why) {
-  DeviceInfo info;
-  info.id = "cuda";
-  info.kind = DeviceKind::cuda;
-  info.gpu = true;
-  info.usable = false;
-  info.why = std::move(why);
-  return info;
-}
-
-// A device as the driver numbers it.
-struct Listed {
-  int ordinal;
-  DeviceInfo info;
-};
-
-// Every device of the driver's; "cuda:N" counts the usable ones. One unusable entry where there is none.
-std::vector<Listed> list() {
-  if (!cuda::driver().usable()) return {{0, absent(cuda::driver().why)}};
-  int count = 0;
-  if (const cuda::CUresult code = driver().device_get_count(&count); code != cuda::success) {
-    return {{0, absent("cuDeviceGetCount: " + cuda::error_text(driver(), code))}};
-  }
-  if (count == 0) return {{0, absent("the driver reports no device")}};
-  std::vector<Listed> devices;
-  std::size_t usable = 0;
-  for (int ordinal = 0; ordinal < count; ++ordinal) {
-    Listed& device = devices.emplace_back(Listed{ordinal, cuda::describe(driver(), ordinal)});
-    device.info.id = device.info.usable ? fmt::format("cuda:{}", usable++) : "cuda";
-  }
-  return devices;
 }
 
 CUdevice handle_of(const Listed& device) {
@@ -75,14 +43,14 @@ class CudaBackend final : public Backend {
 
   std::vector<DeviceInfo> devices() override {
     std::vector<DeviceInfo> infos;
-    for (Listed& device : list()) infos.push_back(std::move(device.info));
+    for (Listed& device : cuda::list_devices(cuda::driver())) infos.push_back(std::move(device.info));
     return infos;
   }
 
   std::shared_ptr<Device> open(std::size_t number) override {
     const std::lock_guard lock(mutex_);
     std::string why = "there is no such device";
-    for (Listed& device : list()) {
+    for (Listed& device : cuda::list_devices(cuda::driver())) {
       if (!device.info.usable) {
         why = device.info.why;
         continue;
@@ -105,7 +73,7 @@ class CudaBackend final : public Backend {
       if (std::shared_ptr<Device> device = find(*known, handle)) return device;
     }
     const CUdevice number = device_of(handle);
-    for (Listed& device : list()) {
+    for (Listed& device : cuda::list_devices(cuda::driver())) {
       if (handle_of(device) != number) continue;
       return add(wrapped_, cuda::Context::wrap(driver(), handle, number, device.info.name), std::move(device.info));
     }

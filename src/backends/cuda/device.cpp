@@ -38,15 +38,24 @@ LaunchLimits limits_of(const Driver& driver, CUdevice device, const DeviceInfo& 
   return limits;
 }
 
-}  // namespace
+DeviceInfo absent(std::string why) {
+  DeviceInfo info;
+  info.id = "cuda";
+  info.kind = DeviceKind::cuda;
+  info.gpu = true;
+  info.usable = false;
+  info.why = std::move(why);
+  return info;
+}
 
+// Unusable with the reason where the driver says that, or does not answer.
 DeviceInfo describe(const Driver& driver, int number) {
   DeviceInfo info;
-  info.id = fmt::format("cuda:{}", number);
   info.kind = DeviceKind::cuda;
   info.vendor = "NVIDIA";
   info.gpu = true;
-  info.driver = fmt::format("CUDA {}", version_text(driver_version()));
+  int version = 0;
+  if (driver.driver_get_version(&version) == success) info.driver = fmt::format("CUDA {}", version_text(version));
   const auto unusable = [&info](std::string why) {
     info.usable = false;
     info.why = std::move(why);
@@ -80,6 +89,25 @@ DeviceInfo describe(const Driver& driver, int number) {
     return unusable("its compute mode is `prohibited`");
   }
   return info;
+}
+
+}  // namespace
+
+std::vector<Listed> list_devices(const Loaded<Driver>& loaded) {
+  if (!loaded.usable()) return {{0, absent(loaded.why)}};
+  const Driver& driver = loaded.functions;
+  int count = 0;
+  if (const CUresult code = driver.device_get_count(&count); code != success) {
+    return {{0, absent("cuDeviceGetCount: " + error_text(driver, code))}};
+  }
+  if (count == 0) return {{0, absent("the driver reports no device")}};
+  std::vector<Listed> devices;
+  std::size_t usable = 0;
+  for (int ordinal = 0; ordinal < count; ++ordinal) {
+    Listed& device = devices.emplace_back(Listed{ordinal, describe(driver, ordinal)});
+    device.info.id = device.info.usable ? fmt::format("cuda:{}", usable++) : "cuda";
+  }
+  return devices;
 }
 
 Device::Device(std::shared_ptr<Context> context, DeviceInfo info) : context_(std::move(context)) {

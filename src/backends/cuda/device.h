@@ -9,8 +9,14 @@
 
 namespace masu::cuda {
 
-// What the driver says of a device; unusable with the reason where it says that, or does not answer.
-DeviceInfo describe(const Driver& driver, int number);
+// A device as the driver numbers it.
+struct Listed {
+  int ordinal;
+  DeviceInfo info;
+};
+
+// Every device of the driver's; "cuda:N" counts the usable ones. One unusable entry that says why where there is none.
+std::vector<Listed> list_devices(const Loaded<Driver>& driver);
 
 class Device final : public runtime::Device {
  public:

@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: Apache-2.0
+// A stand-in for libcuda.so.1, for tests on machines without a GPU: host memory plays the device's, every command runs
+// at once, kernels are not there. It is strict where the driver is: without a current context, with a misaligned fill
+// or an event that was never recorded it returns the driver's error.
+//
+// The environment sets how it is broken: FAKE_CUDA_INIT is what cuInit returns, FAKE_CUDA_DEVICES the number of devices
+// (1 unless set). Built with FAKE_CUDA_OLD it lacks a function, as an old driver does.
+#define _POSIX_C_SOURCE 200809L
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+typedef unsigned long long Address;
+typedef struct {
+  int recorded;
+  double seconds;
+} Event;
+typedef struct Block {
+  Address first;
+  size_t bytes;
+  struct Block* next;
+} Block;
+
+enum { ok = 0, invalid_value = 1, out_of_memory = 2, invalid_context = 201, invalid_handle = 400, misaligned = 716 };
+enum { already_registered = 712, not_registered = 713, not_supported = 801 };
+
+static int context_object;
+static int retained;
+static int live;  // allocations, streams, events and registrations
+static __thread int depth;
+static Block* allocated;
+static Block* registered;
+
+int fake_cuda_live(void) { return live + retained; }
+int fake_cuda_depth(void) { return depth; }
+
+static int number(const char* name, int otherwise) {
+  const char* value = getenv(name);
+  return value != NULL ? atoi(value) : otherwise;
+}
+
+static Block* find(Block* list, Address address) {
+  while (list != NULL && (address < list->first || address - list->first >= list->bytes)) list = list->next;
+  return list;
+}
+
+static void add(Block** list, Address first, size_t bytes) {
+  Block* block = malloc(sizeof *block);
+  block->first = first;
+  block->bytes = bytes;
+  block->next = *list;
+  *list = block;
+  ++live;
+}
+
+static int take(Block** list, Address first) {
+  for (; *list != NULL; list = &(*list)->next) {
+    if ((*list)->first != first) continue;
+    Block* block = *list;
+    *list = block->next;
+    free(block);
+    --live;
+    return 1;
+  }
+  return 0;
+}
+
+static void* host(Address address) { return (void*)(uintptr_t)address; }
+
+int cuInit(unsigned flags) { return flags == 0 ? number("FAKE_CUDA_INIT", ok) : invalid_value; }
+
+int cuDriverGetVersion(int* version) {
+  *version = 13000;
+  return ok;
+}
+
+int cuGetErrorName(int code, const char** name) {
+  *name = code == 100 ? "CUDA_ERROR_NO_DEVICE" : code == 999 ? "CUDA_ERROR_UNKNOWN" : NULL;
+  return *name != NULL ? ok : invalid_value;
+}
+
+int cuGetErrorString(int code, const char** text) {
+  *text = code == 100 ? "no CUDA-capable device is detected" : code == 999 ? "unknown error" : NULL;
+  return *text != NULL ? ok : invalid_value;
+}
+
+int cuDeviceGetCount(int* count) {
+  *count = number("FAKE_CUDA_DEVICES", 1);
+  return ok;
+}
+
+int cuDeviceGet(int* device, int ordinal) {
+  *device = ordinal;
+  return ok;
+}
+
+int cuDeviceGetName(char* name, int size, int device) {
+  (void)device;
+  strncpy(name, "Fake", (size_t)size);
+  return ok;
+}
+
+int cuDeviceTotalMem_v2(size_t* bytes, int device) {
+  (void)device;
+  *bytes = (size_t)1 << 30;
+  return ok;
+}
+
+int cuDeviceGetAttribute(int* value, int attribute, int device) {
+  (void)device;
+  switch (attribute) {
+    case 8: *value = 48 << 10; return ok;
+    case 10: *value = 32; return ok;
+    case 16: *value = 132; return ok;
+    case 20: *value = 0; return ok;
+    case 75: *value = 9; return ok;
+    case 76: *value = 0; return ok;
+    case 81: *value = 228 << 10; return ok;
+    case 97: *value = 227 << 10; return ok;
+    case 99: *value = 1; return ok;
+    case 113: *value = 0; return ok;
+    default: *value = attribute <= 7 ? 1024 : 0; return ok;
+  }
+}
+
+int cuDevicePrimaryCtxRelease_v2(int device) {
+  (void)device;
+  --retained;
+  return ok;
+}
+
+#ifndef FAKE_CUDA_OLD
+int cuDevicePrimaryCtxRetain(void** context, int device) {
+  (void)device;
+  ++retained;
+  *context = &context_object;
+  return ok;
+}
+#endif
+
+int cuCtxPushCurrent_v2(void* context) {
+  if (context != &context_object) return invalid_context;
+  ++depth;
+  return ok;
+}
+
+int cuCtxPopCurrent_v2(void** context) {
+  if (depth == 0) return invalid_context;
+  --depth;
+  *context = &context_object;
+  return ok;
+}
+
+#define NEEDS_CONTEXT \
+  if (depth == 0) return invalid_context
+
+int cuCtxGetDevice(int* device) {
+  NEEDS_CONTEXT;
+  *device = 0;
+  return ok;
+}
+
+int cuCtxSynchronize(void) {
+  NEEDS_CONTEXT;
+  return ok;
+}
+
+int cuMemGetInfo_v2(size_t* free_bytes, size_t* total) {
+  NEEDS_CONTEXT;
+  *free_bytes = (size_t)1 << 20;
+  *total = (size_t)1 << 30;
+  return ok;
+}
+
+int cuMemAlloc_v2(Address* address, size_t bytes) {
+  NEEDS_CONTEXT;
+  if (bytes == 0) return invalid_value;
+  if (bytes > (size_t)1 << 30) return out_of_memory;
+  *address = (uintptr_t)malloc(bytes);
+  add(&allocated, *address, bytes);
+  return ok;
+}
+
+int cuMemFree_v2(Address address) {
+  NEEDS_CONTEXT;
+  if (!take(&allocated, address)) return invalid_value;
+  free(host(address));
+  return ok;
+}
+
+int cuMemHostRegister_v2(void* data, size_t bytes, unsigned flags) {
+  NEEDS_CONTEXT;
+  if (flags != 3) return invalid_value;
+  const Address first = (uintptr_t)data;
+  if (find(registered, first) != NULL || find(registered, first + bytes - 1) != NULL) return already_registered;
+  add(&registered, first, bytes);
+  return ok;
+}
+
+int cuMemHostUnregister(void* data) {
+  NEEDS_CONTEXT;
+  return take(&registered, (uintptr_t)data) ? ok : not_registered;
+}
+
+int cuMemHostGetDevicePointer_v2(Address* address, void* data, unsigned flags) {
+  NEEDS_CONTEXT;
+  *address = (uintptr_t)data;
+  return flags == 0 && find(registered, *address) != NULL ? ok : invalid_value;
+}
+
+int cuPointerGetAttribute(void* value, int attribute, Address address) {
+  NEEDS_CONTEXT;
+  const Block* block = find(allocated, address);
+  if (block == NULL) return invalid_value;
+  const unsigned device_memory = 2;
+  if (attribute == 2) memcpy(value, &device_memory, sizeof device_memory);
+  else if (attribute == 11) memcpy(value, &block->first, sizeof block->first);
+  else if (attribute == 12) memcpy(value, &block->bytes, sizeof block->bytes);
+  else return invalid_value;
+  return ok;
+}
+
+int cuMemcpyHtoDAsync_v2(Address target, const void* source, size_t bytes, void* stream) {
+  (void)stream;
+  NEEDS_CONTEXT;
+  memcpy(host(target), source, bytes);
+  return ok;
+}
+
+int cuMemcpyDtoHAsync_v2(void* target, Address source, size_t bytes, void* stream) {
+  (void)stream;
+  NEEDS_CONTEXT;
+  memcpy(target, host(source), bytes);
+  return ok;
+}
+
+int cuMemcpyDtoDAsync_v2(Address target, Address source, size_t bytes, void* stream) {
+  (void)stream;
+  NEEDS_CONTEXT;
+  memcpy(host(target), host(source), bytes);
+  return ok;
+}
+
+static int fill(Address target, const void* unit, size_t size, size_t count) {
+  NEEDS_CONTEXT;
+  if (target % size != 0) return misaligned;
+  for (size_t i = 0; i < count; ++i) memcpy((char*)host(target) + i * size, unit, size);
+  return ok;
+}
+
+int cuMemsetD8Async(Address target, unsigned char value, size_t count, void* stream) {
+  (void)stream;
+  return fill(target, &value, sizeof value, count);
+}
+
+int cuMemsetD16Async(Address target, unsigned short value, size_t count, void* stream) {
+  (void)stream;
+  return fill(target, &value, sizeof value, count);
+}
+
+int cuMemsetD32Async(Address target, unsigned value, size_t count, void* stream) {
+  (void)stream;
+  return fill(target, &value, sizeof value, count);
+}
+
+int cuStreamCreate(void** stream, unsigned flags) {
+  NEEDS_CONTEXT;
+  if (flags != 1) return invalid_value;
+  *stream = malloc(1);
+  ++live;
+  return ok;
+}
+
+int cuStreamDestroy_v2(void* stream) {
+  NEEDS_CONTEXT;
+  free(stream);
+  --live;
+  return ok;
+}
+
+int cuStreamSynchronize(void* stream) {
+  (void)stream;
+  NEEDS_CONTEXT;
+  return ok;
+}
+
+int cuStreamWaitEvent(void* stream, const Event* event, unsigned flags) {
+  (void)stream;
+  NEEDS_CONTEXT;
+  return event != NULL && flags == 0 ? ok : invalid_handle;
+}
+
+int cuStreamGetCtx(void* stream, void** context) {
+  (void)stream;
+  NEEDS_CONTEXT;
+  *context = &context_object;
+  return ok;
+}
+
+int cuEventCreate(Event** event, unsigned flags) {
+  NEEDS_CONTEXT;
+  if (flags != 0) return invalid_value;
+  *event = calloc(1, sizeof **event);
+  ++live;
+  return ok;
+}
+
+int cuEventRecord(Event* event, void* stream) {
+  (void)stream;
+  NEEDS_CONTEXT;
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  event->recorded = 1;
+  event->seconds = (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+  return ok;
+}
+
+int cuEventQuery(const Event* event) {
+  NEEDS_CONTEXT;
+  return event != NULL ? ok : invalid_handle;
+}
+
+int cuEventSynchronize(const Event* event) { return cuEventQuery(event); }
+
+int cuEventDestroy_v2(Event* event) {
+  NEEDS_CONTEXT;
+  free(event);
+  --live;
+  return ok;
+}
+
+int cuEventElapsedTime(float* milliseconds, const Event* first, const Event* last) {
+  NEEDS_CONTEXT;
+  if (first == NULL || last == NULL || !first->recorded || !last->recorded) return invalid_handle;
+  *milliseconds = (float)((last->seconds - first->seconds) * 1e3);
+  return ok;
+}
+
+#define NOT_SUPPORTED(name) \
+  int name(void) { return not_supported; }
+NOT_SUPPORTED(cuModuleLoadDataEx)
+NOT_SUPPORTED(cuModuleUnload)
+NOT_SUPPORTED(cuModuleGetFunction)
+NOT_SUPPORTED(cuFuncGetAttribute)
+NOT_SUPPORTED(cuFuncSetAttribute)
+NOT_SUPPORTED(cuOccupancyMaxPotentialBlockSize)
+NOT_SUPPORTED(cuLaunchKernel)
