@@ -92,7 +92,7 @@ std::unique_ptr<runtime::Stream> Device::make_stream() {
   cl_int code = CL_SUCCESS;
   Handle<cl_command_queue> queue(api().clCreateCommandQueue(context_.get(), device_, CL_QUEUE_PROFILING_ENABLE, &code));
   check(code, "Stream", info_.id, "clCreateCommandQueue");
-  return std::make_unique<Stream>(context_.get(), std::move(queue), info_.id, queues_);
+  return std::make_unique<Stream>(context_.get(), std::move(queue), info_, queues_);
 }
 
 std::unique_ptr<runtime::Stream> Device::wrap_stream(void* native) {
@@ -117,7 +117,7 @@ std::unique_ptr<runtime::Stream> Device::wrap_stream(void* native) {
     throw Error(ErrorCode::invalid_argument, "Stream::wrap: the queue must be in order, got an out-of-order one");
   }
   check(api().clRetainCommandQueue(queue), "Stream::wrap", info_.id, "clRetainCommandQueue");
-  return std::make_unique<Stream>(context_.get(), Handle<cl_command_queue>(queue), info_.id, queues_);
+  return std::make_unique<Stream>(context_.get(), Handle<cl_command_queue>(queue), info_, queues_);
 }
 
 void Device::synchronize() {

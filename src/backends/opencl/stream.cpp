@@ -45,8 +45,14 @@ void Queues::finish(const std::string& device) {
   }
 }
 
-Stream::Stream(cl_context context, Handle<cl_command_queue> queue, std::string device, std::shared_ptr<Queues> queues)
-    : context_(context), queue_(std::move(queue)), device_(std::move(device)), queues_(std::move(queues)) {
+Stream::Stream(cl_context context, Handle<cl_command_queue> queue, const DeviceInfo& info,
+               std::shared_ptr<Queues> queues)
+    : context_(context),
+      queue_(std::move(queue)),
+      device_(info.id),
+      // November 2026: Oclgrind 21.10 takes memory that clEnqueueFillBuffer has written for uninitialised.
+      fill_command_(info.name != "Oclgrind Simulator"),
+      queues_(std::move(queues)) {
   queues_->add(queue_.get());
 }
 
@@ -91,7 +97,8 @@ std::shared_ptr<runtime::Event> Stream::copy(runtime::Memory& target, std::uint6
 
 std::shared_ptr<runtime::Event> Stream::fill(runtime::Memory& target, std::uint64_t offset, std::uint64_t bytes,
                                              const void* pattern, std::size_t pattern_size) {
-  if (!std::has_single_bit(pattern_size) || pattern_size > largest_fill_pattern || offset % pattern_size != 0) {
+  if (!fill_command_ || !std::has_single_bit(pattern_size) || pattern_size > largest_fill_pattern ||
+      offset % pattern_size != 0) {
     return fill_by_copies(object_of(target), offset, bytes, pattern, pattern_size);
   }
   cl_event event = nullptr;

@@ -27,8 +27,8 @@ class Queues {
 
 class Stream final : public runtime::Stream {
  public:
-  // `device` is its id, for messages.
-  Stream(cl_context context, Handle<cl_command_queue> queue, std::string device, std::shared_ptr<Queues> queues);
+  // `info` is the device's.
+  Stream(cl_context context, Handle<cl_command_queue> queue, const DeviceInfo& info, std::shared_ptr<Queues> queues);
   ~Stream() override;
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
@@ -58,7 +58,8 @@ class Stream final : public runtime::Stream {
                                                  const void* pattern, std::size_t pattern_size);
   cl_context context_;  // kept alive by the queue
   Handle<cl_command_queue> queue_;
-  std::string device_;
+  std::string device_;  // its id, for messages
+  bool fill_command_;   // whether clEnqueueFillBuffer is used
   std::shared_ptr<Queues> queues_;
 };
 
