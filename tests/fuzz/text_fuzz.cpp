@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// The first four bytes choose the options.
+#include <array>
+
+#include "read_twice.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  if (size < 4) return 0;
+  constexpr std::array<const char*, 6> columns = {"", "1", "2", "7", "a", "b"};
+  constexpr std::array<const char*, 6> delimiters = {"", ",", ";", "\t", " ", "x"};
+  constexpr std::array<const char*, 4> comments = {"#", "", "//", "-"};
+  masu::io::SourceOptions options;
+  options.format = masu::io::InputFormat::text;
+  options.dtype = static_cast<masu::Dtype>(data[0] % 11);
+  options.column = columns[data[1] % columns.size()];
+  options.delimiter = delimiters[data[2] % delimiters.size()];
+  options.comment = comments[data[3] % comments.size()];
+  options.header = (data[3] & 0x40) != 0;
+  options.strict = (data[3] & 0x80) != 0;
+  masu::io::fuzz::read_twice({data + 4, size - 4}, options, masu::io::open_text);
+  return 0;
+}
