@@ -37,7 +37,8 @@ match($0, /^[0-9]+: /) {  # ctest -V writes the test's number before each line o
 /^passed: /  { passed++; cases[id] = 1 }
 /^failed: /  { failed++; cases[id] = 1 }
 /^skipped: / { skipped++; cases[id] = 1 }
-/^[0-9]+ passed, [0-9]+ failed(, [0-9]+ skipped)?$/ {
+/^([a-z]+: )?[0-9]+ passed, [0-9]+ failed(, [0-9]+ skipped)?$/ {
+  sub(/^[a-z]+: /, "")
   passed += $1
   failed += $3
   skipped += $5
