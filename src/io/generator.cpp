@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -165,19 +166,33 @@ class GeneratorSource final : public Source {
         if (count == 0) break;
         ramp(out, spec_.count - begin - count, count, -1, values);
         break;
-      case Shape::runs:
-        each([&](std::uint64_t i) {
-          // One border in every 256 elements.
-          const std::uint64_t border = words_[2 * (i / 256)] & 255U;
-          return values.at(words_[2 * (i / 256 + (i % 256 >= border ? 1 : 0)) + 1]);
-        });
-        break;
-      case Shape::few:
-        each([&](std::uint64_t i) {
-          const std::uint64_t pick = words_[i / 8] >> (8 * (i % 8) + 5) & 7U;
-          return values.at((2 * pick + 1) << 60);
-        });
-        break;
+      case Shape::runs: runs(out, begin, count, values); break;
+      case Shape::few: few(out, begin, count, values); break;
+    }
+  }
+
+  // One border in every 256 elements: run k reaches from the border in block k - 1 to that in block k.
+  template <class T>
+  void runs(T* out, std::uint64_t begin, std::uint64_t count, const Values<T>& values) const {
+    for (std::uint64_t i = begin; i < begin + count;) {
+      const std::uint64_t block = i / 256;
+      const std::uint64_t border = block * 256 + (words_[2 * block] & 255U);
+      const bool behind = i >= border;
+      const std::uint64_t end = std::min(begin + count, behind ? (block + 1) * 256 : border);
+      std::fill(out + (i - begin), out + (end - begin), values.at(words_[2 * (block + (behind ? 1 : 0)) + 1]));
+      i = end;
+    }
+  }
+
+  // Eight values, picked by the top three bits of each byte of the words.
+  template <class T>
+  void few(T* out, std::uint64_t begin, std::uint64_t count, const Values<T>& values) const {
+    std::array<T, 8> table;
+    for (std::uint64_t pick = 0; pick < 8; ++pick) table[pick] = values.at((2 * pick + 1) << 60);
+    for (std::uint64_t i = 0; i < count;) {
+      std::uint64_t word = words_[(begin + i) / 8] >> (8 * ((begin + i) % 8));
+      for (std::uint64_t left = std::min(8 - (begin + i) % 8, count - i); left > 0; --left, word >>= 8)
+        out[i++] = table[word >> 5 & 7U];
     }
   }
 

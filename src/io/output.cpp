@@ -115,9 +115,11 @@ struct OutputFile::State {
     }
     if (exists && ::access(path.c_str(), W_OK) != 0) fail_errno(name, "cannot be written", errno);
     target = resolved(path);
+    const std::size_t slash = target.rfind('/');
+    const std::string folder = slash == std::string::npos ? "" : target.substr(0, slash + 1);
     static std::atomic<unsigned> counter{0};
     for (int attempt = 0;; ++attempt) {
-      std::string beside = fmt::format("{}.{}-{}.part", target, ::getpid(), counter.fetch_add(1));
+      std::string beside = fmt::format("{}.masu-{}-{}.part", folder, ::getpid(), counter.fetch_add(1));
       slot = claim(beside);
       if (slot == nullptr)
         fail_io(name, "cannot be written: too many files are being written, or its path is too long");

@@ -85,9 +85,16 @@ std::unique_ptr<Source> open_raw(Input input) {
     }
     info.count = layout.count;
   }
-  reader.seek(layout.start);
-  if (reader.position() != layout.start || (layout.start != 0 && !reader.size() && reader.peek(1).empty()))
-    layout.count = 0;
+  if (reader.size()) {
+    reader.seek(layout.start);
+  } else {
+    while (reader.position() < layout.start) {
+      const std::size_t there = reader.peek(1).size();
+      if (there == 0)
+        reader.fail(fmt::format("offset {} lies behind its end at byte {}", layout.start, reader.position()));
+      reader.consume(static_cast<std::size_t>(std::min<std::uint64_t>(there, layout.start - reader.position())));
+    }
+  }
   return flat_source(std::move(input), std::move(info), layout);
 }
 

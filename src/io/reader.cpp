@@ -53,7 +53,9 @@ void fail_errno(std::string_view name, std::string_view action, int error) {
 }
 
 Reader::Reader(std::string name, std::unique_ptr<ByteStream> stream)
-    : name_(std::move(name)), stream_(std::move(stream)), buffer_(buffer_bytes) {}
+    : name_(std::move(name)),
+      stream_(std::move(stream)),
+      buffer_(std::make_unique_for_overwrite<std::byte[]>(buffer_bytes)) {}
 
 std::uint64_t Reader::measured_size() {
   if (const auto known = stream_->size()) return *known;
@@ -68,25 +70,25 @@ std::uint64_t Reader::measured_size() {
 std::span<const std::byte> Reader::peek(std::size_t bytes) {
   bytes = std::min(bytes, peek_limit);
   if (end_ - begin_ < bytes && !ended_) {
-    std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
+    std::memmove(buffer_.get(), buffer_.get() + begin_, end_ - begin_);
     buffer_start_ += begin_;
     end_ -= begin_;
     begin_ = 0;
     while (end_ < bytes) {
-      const std::size_t got = stream_->read(buffer_.data() + end_, buffer_.size() - end_);
+      const std::size_t got = stream_->read(buffer_.get() + end_, buffer_bytes - end_);
       ended_ = got == 0;
       if (ended_) break;
       end_ += got;
     }
   }
-  return {buffer_.data() + begin_, end_ - begin_};
+  return {buffer_.get() + begin_, end_ - begin_};
 }
 
 std::size_t Reader::read(void* target, std::size_t bytes) {
   auto* out = static_cast<std::byte*>(target);
   std::size_t done = 0;
   while (done < bytes) {
-    if (begin_ == end_ && bytes - done >= buffer_.size()) {
+    if (begin_ == end_ && bytes - done >= buffer_bytes) {
       const std::size_t got = stream_->read(out + done, bytes - done);
       if (got == 0) break;
       buffer_start_ += begin_ + got;
@@ -96,7 +98,7 @@ std::size_t Reader::read(void* target, std::size_t bytes) {
     }
     const std::size_t got = std::min(bytes - done, peek(1).size());
     if (got == 0) break;
-    std::memcpy(out + done, buffer_.data() + begin_, got);
+    std::memcpy(out + done, buffer_.get() + begin_, got);
     begin_ += got;
     done += got;
   }

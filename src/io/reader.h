@@ -73,7 +73,7 @@ class Reader {
  private:
   std::string name_;
   std::unique_ptr<ByteStream> stream_;
-  std::vector<std::byte> buffer_;
+  std::unique_ptr<std::byte[]> buffer_;  // buffer_bytes long, not cleared
   std::size_t begin_ = 0;
   std::size_t end_ = 0;
   std::uint64_t buffer_start_ = 0;  // the position of buffer_[0]

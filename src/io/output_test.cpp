@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+// Numbers as text, output files, opening by content, pipes.
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <thread>
+
+#include "io/half.h"
+#include "io/test_files.h"
+
+namespace masu::io::test {
+namespace {
+
+TEST(Numbers, Sizes) {
+  EXPECT_EQ(parse_size("0"), 0U);
+  EXPECT_EQ(parse_size("42"), 42U);
+  EXPECT_EQ(parse_size("64Ki"), 65536U);
+  EXPECT_EQ(parse_size("100M"), 100000000U);
+  EXPECT_EQ(parse_size("1Gi"), 1073741824U);
+  EXPECT_EQ(parse_size("3Ti"), 3298534883328U);
+  EXPECT_EQ(parse_size("2k"), 2000U);
+  for (const std::string_view text : {"", "Ki", "-1", "+1", "1.5M", "1 k", "1K", "1kB", "9999999999999999999999",
+                                      "9300000000G", "18446744073709551615"})
+    expect_error(ErrorCode::invalid_argument, "size: ", [&] { parse_size(text); });
+}
+
+TEST(Numbers, ShortestForms) {
+  EXPECT_EQ(format_number(0.1), "0.1");
+  EXPECT_EQ(format_number(0.1F, Dtype::f32), "0.1");
+  EXPECT_EQ(format_number(255, Dtype::u8), "255");
+  EXPECT_EQ(format_number(1e15, Dtype::i64), "1000000000000000");
+  EXPECT_EQ(format_number(0x1p63, Dtype::u64), "9223372036854775808");
+  EXPECT_EQ(format_number(2.5, Dtype::i32), "2.5");
+  EXPECT_EQ(format_number(NAN), "nan");
+  EXPECT_EQ(format_number(-NAN, Dtype::f32), "nan");
+  EXPECT_EQ(format_number(-INFINITY), "-inf");
+  EXPECT_EQ(format_number(-0.0), "-0");
+  EXPECT_EQ(format_number(to_double(Half{0x2e66}), Dtype::f16), "0.1");
+  EXPECT_EQ(format_number(65504, Dtype::f16), "65500");
+  for (unsigned bits = 0; bits < 0x7c00; bits += 7) {
+    const Half half{static_cast<std::uint16_t>(bits)};
+    EXPECT_EQ(to_half(std::stod(format_number(to_double(half), Dtype::f16))), half);
+  }
+}
+
+TEST(Output, AppearsWholeOrNotAtAll) {
+  const Folder folder;
+  {
+    OutputFile file(folder / "a");
+    file.write("hello");
+    EXPECT_FALSE(std::filesystem::exists(folder / "a"));
+    EXPECT_EQ(folder.files(), 1U);
+  }
+  EXPECT_EQ(folder.files(), 0U);
+  OutputFile file(folder / "a");
+  file.write("hello ");
+  file.write(Bytes(200000, 'x'));
+  OutputFile moved(std::move(file));
+  moved.commit();
+  EXPECT_EQ(slurp(folder / "a"), "hello " + Bytes(200000, 'x'));
+  EXPECT_EQ(folder.files(), 1U);
+  expect_error(ErrorCode::invalid_argument, "committed twice", [&] { moved.commit(); });
+}
+
+TEST(Output, ReplacesAndKeepsModeAndLink) {
+  const Folder folder;
+  const std::string path = folder.write("a", "old");
+  ASSERT_EQ(::chmod(path.c_str(), 0600), 0);
+  std::filesystem::create_symlink("a", folder / "link");
+  OutputFile file(folder / "link");
+  file.write("new");
+  EXPECT_EQ(slurp(path), "old");
+  file.commit();
+  EXPECT_EQ(slurp(path), "new");
+  EXPECT_TRUE(std::filesystem::is_symlink(folder / "link"));
+  struct stat status {};
+  ASSERT_EQ(::stat(path.c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777U, 0600U);
+}
+
+TEST(Output, UmaskAndUnfinished) {
+  const Folder folder;
+  const mode_t before = ::umask(027);
+  OutputFile(folder / "a").commit();
+  ::umask(before);
+  struct stat status {};
+  ASSERT_EQ(::stat((folder / "a").c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777U, 0640U);
+  OutputFile b(folder / "b");
+  OutputFile c(folder / "c");
+  EXPECT_EQ(folder.files(), 3U);
+  remove_unfinished();
+  EXPECT_EQ(folder.files(), 1U);
+}
+
+TEST(Output, WhatCannotBeWritten) {
+  const Folder folder;
+  expect_error(ErrorCode::io, "is a directory", [&] { OutputFile file(folder / "."); });
+  expect_error(ErrorCode::io, "No such file", [&] { OutputFile file(folder / "no/such"); });
+  expect_error(ErrorCode::io, "/dev/full: writing failed: No space", [&] {
+    OutputFile file("/dev/full");
+    file.write("x");
+    file.commit();
+  });
+  EXPECT_TRUE(std::filesystem::is_character_file("/dev/full"));
+}
+
+TEST(Output, AClosedPipeIsAnErrorAndNoSignal) {
+  const Folder folder;
+  ASSERT_EQ(::mkfifo((folder / "pipe").c_str(), 0600), 0);
+  const int reader = ::open((folder / "pipe").c_str(), O_RDONLY | O_NONBLOCK);
+  OutputFile file(folder / "pipe");
+  ::close(reader);
+  expect_error(ErrorCode::io, "(EPIPE)", [&] { file.write(Bytes(100000, 'x')); });
+}
+
+TEST(WriteArray, RoundTrips) {
+  const Folder folder;
+  const std::vector<float> data = {0.1F, -2, 1e30F, INFINITY, NAN, -0.0F};
+  for (const std::string name : {"a.npy", "a.txt", "a.csv", "a.bin"}) {
+    write_array(folder / name, ArrayView(data));
+    SourceOptions options;
+    if (!name.ends_with(".npy")) options.dtype = Dtype::f32;
+    if (name == "a.txt" || name == "a.csv") options.format = InputFormat::text;
+    const auto source = open(folder / name, options);
+    const auto back = values<float>(*source);
+    ASSERT_EQ(back.size(), data.size()) << name;
+    EXPECT_EQ(std::memcmp(back.data(), data.data(), 16), 0) << name;
+    EXPECT_TRUE(std::isnan(back[4]));
+    EXPECT_TRUE(std::signbit(back[5]));
+  }
+  EXPECT_EQ(slurp(folder / "a.txt"), "0.1\n-2\n1e+30\ninf\nnan\n-0\n");
+  const std::vector<std::uint64_t> shape = {2, 3};
+  write_array(folder / "b.npy", ArrayView(data), shape);
+  EXPECT_EQ(open(folder / "b.npy")->info().shape, shape);
+  const std::vector<std::int8_t> small = {-128, 0, 127};
+  write_array(folder / "c.txt", ArrayView(small));
+  EXPECT_EQ(slurp(folder / "c.txt"), "-128\n0\n127\n");
+  expect_error(ErrorCode::invalid_argument, "6 elements",
+               [&] { write_array(folder / "d.npy", ArrayView(data), std::vector<std::uint64_t>{7}); });
+}
+
+TEST(Open, TellsByContent) {
+  const Folder folder;
+  const auto format = [&](const Bytes& bytes, std::optional<Dtype> dtype = {}) {
+    SourceOptions options;
+    options.dtype = dtype;
+    return open(folder.write("file.png", bytes), options)->info().format;
+  };
+  EXPECT_EQ(format("P5 1 1 255 a"), "pnm");
+  EXPECT_EQ(format("1 2 3\n"), "text");
+  EXPECT_EQ(format(""), "text");
+  EXPECT_EQ(format("BMW 1\n"), "text");
+  EXPECT_EQ(format("hello", Dtype::u8), "raw");
+  EXPECT_EQ(format("12\n34\n", Dtype::u8), "raw");
+  EXPECT_EQ(format("12\n34\n", Dtype::i32), "text");
+  EXPECT_EQ(format(Bytes("\0\1\2\3", 4), Dtype::f32), "raw");
+  EXPECT_EQ(format(npy_header(Dtype::u8, {}) + "x"), "npy");
+  expect_error(ErrorCode::io, "--dtype", [&] { format(Bytes("\0\1\2\3", 4)); });
+  expect_error(ErrorCode::io, "JPEG", [&] { format(Bytes("\xff\xd8\xff\xe0", 4)); });
+  expect_error(ErrorCode::io, "cannot be opened", [&] { open(folder / "none"); });
+  expect_error(ErrorCode::io, "is a directory", [&] { open(folder / "."); });
+  expect_error(ErrorCode::invalid_argument, "auto, raw, text", [] { input_format_from_name("foo"); });
+  EXPECT_EQ(input_format_from_name("npy"), InputFormat::npy);
+}
+
+// A pipe is read again from memory, then from a spool file, of which nothing remains.
+TEST(Open, PipesAreSpooled) {
+  const Folder folder;
+  for (const std::size_t size : {10UL, 1048576UL, 5000001UL}) {
+    Bytes bytes(size, '\0');
+    for (std::size_t i = 0; i < size; ++i) bytes[i] = static_cast<char>(i * 2654435761U >> 11);
+    for (const bool keep : {true, false}) {
+      std::array<int, 2> ends{};
+      ASSERT_EQ(::pipe(ends.data()), 0);
+      std::thread writer([&] {
+        std::size_t done = 0;
+        while (done < size)
+          done += static_cast<std::size_t>(std::max<ssize_t>(0, ::write(ends[1], bytes.data() + done, size - done)));
+        ::close(ends[1]);
+      });
+      SourceOptions options;
+      options.dtype = Dtype::u8;
+      options.format = InputFormat::raw;
+      const auto source = open_input(Input{Reader("pipe", spooled_stream(ends[0], "pipe", folder / "")), options});
+      if (keep) source->keep_for_rewind();
+      const std::vector<std::uint8_t> expected(bytes.begin(), bytes.end());
+      EXPECT_EQ(values<std::uint8_t>(*source), expected);
+      writer.join();
+      EXPECT_EQ(folder.files(), 0U);
+      if (keep) {
+        source->rewind();
+        EXPECT_EQ(values_in_pieces<std::uint8_t>(*source), expected);
+      } else if (size > 1000000) {
+        expect_error(ErrorCode::io, "cannot be read twice", [&] { source->rewind(); });
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace masu::io::test
