@@ -19,8 +19,9 @@ constexpr std::size_t most_programs_in_memory = 256;
 
 // Each field with its length, so that no two sets of fields give the same bytes.
 std::string key_of(const Device& device, std::string_view text, std::string_view options) {
+  const std::string identity = device.cache_identity();
   Sha256 hash;
-  for (const std::string_view field : {version(), std::string_view(device.cache_identity()), options, text}) {
+  for (const std::string_view field : {version(), std::string_view(identity), options, text}) {
     hash.add(fmt::format("{}:", field.size()));
     hash.add(field);
   }
