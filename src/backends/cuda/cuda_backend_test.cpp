@@ -117,10 +117,10 @@ TEST_F(CudaBackendTest, WrapsADevicePointer) {
     buffer.write(iota(999));
     EXPECT_EQ(buffer.read(), iota(999));
     using Words = Buffer<std::uint32_t>;
-    MASU_EXPECT_ERROR(Words::wrap_native(device(), reinterpret_cast<void*>(address + 4), 1000), invalid_argument,
-                      "4000 bytes");
-    std::uint32_t on_host = 0;
-    MASU_EXPECT_ERROR(Words::wrap_native(device(), &on_host, 1), invalid_argument, "CUdeviceptr");
+    MASU_EXPECT_ERROR(Words::wrap_native(device(), reinterpret_cast<void*>(address + 4), std::uint64_t{1} << 30),
+                      invalid_argument, "must hold 4294967296 bytes");
+    MASU_EXPECT_ERROR(Words::wrap_native(device(), reinterpret_cast<void*>(std::uintptr_t{16}), 1), invalid_argument,
+                      "CUdeviceptr");
   }
   EXPECT_EQ(api().mem_free(address), success);  // the buffer did not free it
 }
