@@ -12,6 +12,9 @@
 # Local memory is 48 KiB, as NVIDIA's OpenCL has it. Oclgrind is slow: 100,000 work-items a second at best, so give
 # small inputs. Known false alarms of Oclgrind 21.10: memory of the host used in place and strided copies count as
 # uninitialised, so give it data by Buffer::write or Device::upload. (Fills would too; masu fills by copies there.)
+#
+# Oclgrind runs one kernel at a time and aborts when two threads launch: PROGRAM must launch from one thread. It also
+# ignores #line, so its lines count from the start of the assembled source, prelude included.
 set -eu
 
 expected=
