@@ -9,8 +9,9 @@
 # Oclgrind and nowhere else. With --expect the run must have a finding with that TEXT in it: the proof that the check
 # can fail. Exit status: 0 as wished, 1 not, 77 where Oclgrind is not installed.
 #
-# Local memory is 48 KiB, as NVIDIA's OpenCL has it. Oclgrind is slow, so give small inputs. Known false alarms of Oclgrind 21.10: memory of the host used in place and strided copies count as
-# uninitialised, so give it data by Buffer::write or Device::upload. (Fills would too; masu fills by copies there.)
+# Local memory is 48 KiB, as NVIDIA's OpenCL has it. Oclgrind is slow, so give small inputs. Known false alarms of
+# Oclgrind 21.10: memory of the host used in place and strided copies count as uninitialised, so give it data by
+# Buffer::write or Device::upload. (Fills would too; masu fills by copies there.)
 #
 # Oclgrind runs one kernel at a time and aborts when two threads launch: PROGRAM must launch from one thread. It also
 # ignores #line, so its lines count from the start of the assembled source, prelude included.
