@@ -65,14 +65,10 @@ constexpr const char* examples = R"(Examples:
 
 void HistogramCommand::add_options(CLI::App& app) {
   add_input_options(app, input);
-  CLI::Option* by_bins = app.add_option("--bins", bins, "N equal bins over --range, or over the data's range");
-  CLI::Option* by_range = app.add_option("--range", range, "The edges of the first and the last bin (-1:1)");
-  CLI::Option* by_edges = app.add_option("--edges", edges, "The bins' edges, or @FILE with them");
-  CLI::Option* by_integers = app.add_option("--integers", integers, "N bins: the value v goes to bin v");
-  by_bins->type_name("N");
-  by_range->type_name("LO:HI");
-  by_edges->type_name("A,B,…|@FILE")->excludes(by_bins)->excludes(by_range);
-  by_integers->type_name("N")->excludes(by_bins)->excludes(by_range)->excludes(by_edges);
+  app.add_option("--bins", bins, "N equal bins over --range, or over the data's range")->type_name("N");
+  app.add_option("--range", range, "The edges of the first and the last bin (-1:1)")->type_name("LO:HI");
+  app.add_option("--edges", edges, "The bins' edges, or @FILE with them")->type_name("A,B,…|@FILE");
+  app.add_option("--integers", integers, "N bins: the value v goes to bin v")->type_name("N");
   app.add_flag("--right-open", right_open, "The last bin does not hold its upper edge");
   app.add_option("--channels", channels, "Interleaved channels, one histogram each")->type_name("N");
   app.add_option("--outside", outside, "Values outside of the bins: drop (count apart) or clamp")->type_name("WHAT");
@@ -125,6 +121,8 @@ std::vector<double> HistogramCommand::edge_values() const {
 
 BinsRequest HistogramCommand::bins_request() const {
   constexpr std::uint64_t most = std::uint64_t{1} << 31U;
+  const int ways = (!bins.empty() || !range.empty() ? 1 : 0) + (edges.empty() ? 0 : 1) + (integers.empty() ? 0 : 1);
+  if (ways > 1) usage_error("--bins and --range, --edges, and --integers exclude each other");
   BinsRequest request;
   if (!bins.empty()) request.bins = whole_number("--bins", bins, 1, most);
   if (!integers.empty()) request.integers = whole_number("--integers", integers, 1, most);

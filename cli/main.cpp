@@ -43,6 +43,11 @@ bool reader_gone(const Error& error) {
   return error.code() == ErrorCode::io && std::string_view(error.what()).ends_with("(EPIPE)");
 }
 
+// An empty text means "none" to these; elsewhere it is a shell variable that was never set.
+bool may_be_empty(const CLI::Option& option) {
+  return option.check_lname("comment") || option.check_lname("device");
+}
+
 int print(const std::string& text) {
   io::OutputFile output("-");
   output.write(text);
@@ -69,6 +74,7 @@ int run(int argc, char** argv) {
   const std::string version = "masu " + std::string(masu::version());
   app.set_version_flag("--version", version);
   app.require_subcommand(1);
+  app.get_formatter()->label("SUBCOMMAND", "COMMAND INPUT...");
   app.footer(
       "masu COMMAND --help tells more. Exit status: 0 done, 1 failed, 2 wrong usage, 3 checked and found\n"
       "otherwise, 130 interrupted.");
@@ -76,6 +82,7 @@ int run(int argc, char** argv) {
   for (const auto add : commands) {
     list.push_back(add(app));
     list.back().app->set_version_flag("--version", version);
+    list.back().app->group("Commands");
   }
   const auto chosen = [&] {
     return std::find_if(list.begin(), list.end(), [](const Command& command) { return command.app->parsed(); });
@@ -91,7 +98,13 @@ int run(int argc, char** argv) {
     const CLI::App& asked = command == list.end() ? app : *command->app;
     return report_usage(command == list.end() ? "" : asked.get_name(), usage_message(error, asked));
   }
-  return run_command(*chosen());
+  const Command& command = *chosen();
+  for (const CLI::Option* option : command.app->get_options()) {
+    const auto& values = option->results();
+    if (may_be_empty(*option) || std::find(values.begin(), values.end(), "") == values.end()) continue;
+    return report_usage(command.app->get_name(), option->get_name() + " got an empty value");
+  }
+  return run_command(command);
 }
 
 }  // namespace

@@ -38,20 +38,39 @@ struct Part {
   // Adds every `stride`th value, a block at a time, so that the sum sees contiguous finite values.
   void add(const T* values, std::uint64_t count, unsigned stride) {
     std::array<T, 2048> block;
-    for (std::uint64_t i = 0; i < count;) {
-      std::size_t filled = 0;
-      for (; i < count && filled < block.size(); ++i) {
-        const T value = values[i * stride];
-        if constexpr (std::is_floating_point_v<T>) {
-          if (!std::isfinite(value)) continue;
-        }
-        block[filled++] = value;
+    for (std::uint64_t i = 0; i < count; i += block.size()) {
+      const std::size_t size = std::min<std::uint64_t>(block.size(), count - i);
+      const T* found = values + i * stride;
+      if (stride != 1) {
+        for (std::size_t k = 0; k < size; ++k) block[k] = found[k * stride];
+        found = block.data();
       }
-      if (filled == 0) continue;
-      const auto [least, most] = std::minmax_element(block.begin(), block.begin() + filled);
-      merge(*least, *most, sum.count() == 0);
-      sum.add(ArrayView(dtype_of<T>, block.data(), filled));
+      if (all_finite(found, size)) {
+        add_finite(found, size);
+      } else {
+        const auto end = std::copy_if(found, found + size, block.begin(), [](T x) { return all_finite(&x, 1); });
+        add_finite(block.data(), static_cast<std::size_t>(end - block.begin()));
+      }
     }
+  }
+
+  static bool all_finite([[maybe_unused]] const T* values, [[maybe_unused]] std::size_t count) {
+    bool finite = true;
+    if constexpr (std::is_floating_point_v<T>) {
+      for (std::size_t k = 0; k < count; ++k) finite &= std::abs(values[k]) <= std::numeric_limits<T>::max();
+    }
+    return finite;
+  }
+  void add_finite(const T* values, std::size_t count) {
+    if (count == 0) return;
+    T least = values[0];
+    T most = values[0];
+    for (std::size_t k = 1; k < count; ++k) {
+      least = values[k] < least ? values[k] : least;
+      most = values[k] > most ? values[k] : most;
+    }
+    merge(least, most, sum.count() == 0);
+    sum.add(ArrayView(dtype_of<T>, values, count));
   }
   void merge(T least, T most, bool first) {
     lo = first ? least : std::min(lo, least);
