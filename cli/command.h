@@ -24,6 +24,7 @@ struct Command {
   std::function<Exit()> run;
 };
 
+Command add_bench(CLI::App& root);
 Command add_devices(CLI::App& root);
 Command add_histogram(CLI::App& root);
 Command add_selftest(CLI::App& root);

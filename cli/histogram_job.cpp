@@ -70,6 +70,18 @@ Bins bins_for_range(const BinsRequest& request, Dtype dtype, const std::optional
   return range ? Bins::even(*request.bins, *range) : Bins::even(*request.bins, 0, 1);
 }
 
+// A first pass over the data.
+std::optional<ValueRange> find_range(const Device& device, ChunkReader& reader, Seconds& seconds) {
+  std::optional<ValueRange> range;
+  while (true) {
+    const ArrayView piece = reader.next();
+    if (piece.count == 0) return range;
+    const auto start = Clock::now();
+    range = merge(range, finite_range(device, piece));
+    seconds.compute += since(start);
+  }
+}
+
 // The reference's counts, piece by piece beside the fast ones.
 class Verifier {
  public:
@@ -130,14 +142,7 @@ HistogramResult run_histogram(const HistogramJob& job, const std::string& input,
   if (!bins) {
     source->keep_for_rewind();
     progress.start("range", bytes);
-    std::optional<ValueRange> range;
-    while (true) {
-      const ArrayView piece = reader.next();
-      if (piece.count == 0) break;
-      const auto start = Clock::now();
-      range = merge(range, finite_range(device, piece));
-      result.seconds.compute += since(start);
-    }
+    const std::optional<ValueRange> range = find_range(device, reader, result.seconds);
     if (range && !is_float(info.dtype)) bounds = {range->lo, range->hi};
     bins = bins_for_range(job.bins, info.dtype, range);
     accumulator.emplace(device, info.dtype, *bins, options);
@@ -147,12 +152,12 @@ HistogramResult run_histogram(const HistogramJob& job, const std::string& input,
   const bool half_open = options.right_open || bins->kind() == Bins::Kind::integers;
   bool from_counts = false;  // whether range and mean can be told from the counts: every value has its own bin
   std::optional<Verifier> verifier;
-  {
+  if (job.verify || job.summaries) {
     const std::vector<Histogram> empty = accumulator->result();
     const Histogram& first = empty.front();
     if (job.verify) verifier.emplace(empty, half_open, options.outside);
     if (job.summaries) {
-      result.one_value = one_value_per_bin(first, half_open, bounds);
+      result.one_value = one_value_per_bin(first, bins->kind(), half_open, bounds);
       from_counts = result.one_value && first.edge(0) <= bounds.least && first.edge(first.size()) > bounds.greatest;
       result.summaries.resize(options.channels);
     }

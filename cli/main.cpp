@@ -18,7 +18,7 @@ namespace masu::cli {
 namespace {
 
 // A subcommand is a file with one such function.
-constexpr Command (*commands[])(CLI::App& root) = {add_histogram, add_devices, add_selftest};
+constexpr Command (*commands[])(CLI::App& root) = {add_histogram, add_devices, add_selftest, add_bench};
 
 std::string one_line(std::string text) {
   std::replace(text.begin(), text.end(), '\n', ' ');

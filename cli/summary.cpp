@@ -91,16 +91,19 @@ Bounds dtype_bounds(Dtype dtype) {
   });
 }
 
-bool one_value_per_bin(const Histogram& histogram, bool half_open, const Bounds& bounds) {
+bool one_value_per_bin(const Histogram& histogram, Bins::Kind kind, bool half_open, const Bounds& bounds) {
   if (is_float(histogram.dtype())) return false;
+  const std::uint64_t bins = histogram.size();
   const double first = histogram.edge(0);
   constexpr double exact = 0x1p53;  // beyond it whole numbers have gaps in f64
-  if (first != std::floor(first) || std::abs(first) + static_cast<double>(histogram.size()) >= exact) return false;
-  for (std::uint64_t i = 1; i <= histogram.size(); ++i) {
+  if (first != std::floor(first) || std::abs(first) + static_cast<double>(bins) >= exact) return false;
+  if (histogram.edge(bins) - first != static_cast<double>(bins)) return false;
+  // Between such ends, even bins have whole edges; explicit ones may lie anywhere.
+  for (std::uint64_t i = 1; kind == Bins::Kind::edges && i < bins; ++i) {
     if (histogram.edge(i) != first + static_cast<double>(i)) return false;
   }
   // A closed last bin would hold a second value, its upper edge, if the data had it.
-  return half_open || histogram.edge(histogram.size()) > bounds.greatest;
+  return half_open || histogram.edge(bins) > bounds.greatest;
 }
 
 template <class T>

@@ -18,7 +18,7 @@ struct Bounds {
 Bounds dtype_bounds(Dtype dtype);
 
 // True when the data are integers and every bin holds exactly one value of them: bin i edge(0) + i.
-bool one_value_per_bin(const Histogram& histogram, bool half_open, const Bounds& bounds);
+bool one_value_per_bin(const Histogram& histogram, Bins::Kind kind, bool half_open, const Bounds& bounds);
 
 // The least and the greatest finite value of one channel, and the exact mean of the finite values.
 class Summary {

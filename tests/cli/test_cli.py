@@ -132,6 +132,15 @@ class Inputs(CommandTest):
         self.assertEqual(masu("histogram", table, *options, "price", "--quiet").stderr, b"")
         self.fails(1, "histogram", table, *options, "price", "--strict", says="t.csv")
 
+    def test_bad_lines_are_counted_once(self):
+        text = b"".join(b"%d\nbad\n" % i for i in range(3000))
+        for memory in ("1Gi", "1000"):
+            found = self.json("-", "--memory", memory, "--tmpdir", self.folder, stdin=text)
+            self.assertEqual((found["n"], found["bad_lines"]), (3000, 3000))
+            found = self.json(self.write("t.txt", text), "--memory", memory)
+            self.assertEqual((found["n"], found["bad_lines"]), (3000, 3000))
+            os.remove(self.path("t.txt"))
+
     def test_raw_options(self):
         data = self.write("a.raw", b"x" + struct.pack(">4H", 1, 2, 3, 4))
         found = self.json(data, "--dtype", "u16", "--offset", "1", "--count", "3", "--endian", "big", "--integers", "5")

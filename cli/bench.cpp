@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// masu bench: how fast masu is here, next to how fast the device can read.
+#include "bench/report.h"
+#include "bench/suites.h"
+#include "command.h"
+#include "terminal.h"
+
+#include <fmt/format.h>
+#include <masu/io.h>
+#include <unistd.h>
+#include <memory>
+
+namespace masu::cli {
+namespace {
+
+struct BenchOptions {
+  std::string suite;
+  std::vector<std::string> devices;
+  std::vector<std::string> strategies;
+  bench::Selection selection;
+  std::string output = "-";
+  std::string chart;
+  bool json = false;
+};
+
+std::vector<Device> usable_devices(const std::vector<std::string>& asked) {
+  std::vector<Device> devices;
+  for (const std::string& id : asked) devices.push_back(Device::open(id));
+  if (!asked.empty()) return devices;
+  for (const DeviceInfo& info : Device::list()) {
+    if (info.usable) devices.push_back(Device::open(info.id));
+    else note(fmt::format("{}: left out: {}", info.id, info.why));
+  }
+  return devices;
+}
+
+void write(const std::string& path, const std::string& text) {
+  io::OutputFile file(path);
+  file.write(text);
+  file.commit();
+}
+
+Exit run_bench(const BenchOptions& options) {
+  if (options.suite != "histogram") usage_error("bench: the suite must be histogram, got '" + options.suite + "'");
+  bench::Request request;
+  request.selection = options.selection;
+  request.strategies = options.strategies;
+  request.devices = usable_devices(options.devices);
+  const bool watched = is_terminal(STDERR_FILENO);
+  request.note = note;
+  request.progress = [watched](const std::string& row) {
+    if (watched) note(row);
+  };
+  std::vector<bench::Row> rows;
+  try {
+    rows = bench::histogram_suite(request);
+  } catch (const bench::WrongResult& error) {
+    throw Differs(error.what());
+  }
+  std::vector<DeviceInfo> infos;
+  for (const Device& device : request.devices) infos.push_back(device.info());
+  if (!options.chart.empty()) write(options.chart, bench::chart(infos, rows));
+  const auto json = [&] {
+    return bench::to_json(options.suite, "masu", infos, rows)
+               .dump(2, ' ', false, bench::Json::error_handler_t::replace) +
+           "\n";
+  };
+  write(options.output, options.json ? json() : bench::table(rows));
+  return Exit::done;
+}
+
+}  // namespace
+
+Command add_bench(CLI::App& root) {
+  CLI::App* app = root.add_subcommand("bench", "Measure masu next to the reading speed of each device");
+  auto options = std::make_shared<BenchOptions>();
+  app->add_option("SUITE", options->suite, "What to measure: histogram")->required()->type_name("");
+  app->add_option("--device", options->devices, "cpu, opencl:N, cuda:N; repeatable (every usable device)")
+      ->delimiter(',')
+      ->type_name("ID");
+  app->add_option("--strategy", options->strategies, "auto, sequential, global, private, local or lanes (auto)")
+      ->delimiter(',')
+      ->type_name("NAME");
+  bench::add_selection(*app, options->selection);
+  app->add_flag("--json", options->json, "Write the report as JSON");
+  app->add_option("--chart", options->chart, "Write a chart to FILE, an SVG")->type_name("FILE");
+  app->add_option("-o,--output", options->output, "Write the report to FILE, whole or not at all")->type_name("FILE");
+  app->footer(
+      "Examples:\n  masu bench histogram\n"
+      "  masu bench histogram --device cuda:0 --size 1Gi --case u8-256 --chart h.svg");
+  return {app, [options] { return run_bench(*options); }};
+}
+
+}  // namespace masu::cli
