@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// A report for people: a table, and a chart.
+#pragma once
+
+#include "harness.h"
+
+#include <span>
+#include <string>
+
+namespace masu::bench {
+
+std::string table(std::span<const Row> rows);
+// An SVG of horizontal bars: the ratio of each kernel row to the reading ceiling.
+std::string chart(std::span<const DeviceInfo> devices, std::span<const Row> rows);
+
+}  // namespace masu::bench
