@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <string>
 
 namespace masu::cli {
@@ -53,7 +54,7 @@ std::vector<Row> group(const HistogramResult& result, const Histogram& histogram
 // A bar of `part` of `width` columns, in eighths of a column where the locale has such characters.
 std::string bar(double part, std::uint64_t width, bool utf8) {
   static constexpr std::array<const char*, 8> eighths = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
-  const auto steps = static_cast<std::uint64_t>(part * static_cast<double>(width) * 8 + 0.5);
+  const auto steps = static_cast<std::uint64_t>(std::llround(part * static_cast<double>(width) * 8));
   std::string text;
   if (!utf8) {
     text.assign((steps + 4) / 8, '#');
