@@ -19,7 +19,6 @@ namespace masu {
 namespace {
 
 using ::testing::HasSubstr;
-using Sizes = std::array<std::size_t, 2>;
 
 constexpr const char* opencl_text = R"(
 kernel void add(global uint* data, uint value) { data[get_global_id(0)] += value; }
@@ -85,7 +84,7 @@ TEST_P(ProgramTest, TwoDimensionsInWorkItems) {
   Stream stream(device);
   Buffer<std::uint32_t> buffer = device.allocate<std::uint32_t>(32 * 8);
   buffer.fill(0);
-  program().kernel("where")(stream, NDRange(Sizes{32, 8}, Sizes{16, 4}), buffer, 32U).wait();
+  program().kernel("where")(stream, NDRange::of({32, 8}, {16, 4}), buffer, 32U).wait();
   EXPECT_EQ(buffer.read(), std::vector<std::uint32_t>(32 * 8, 32004));
 }
 
@@ -157,7 +156,7 @@ TEST_P(ProgramTest, WrongSizesAreErrors) {
   const std::size_t too_many = std::size_t{1} << 20;
   MASU_EXPECT_ERROR(add(stream, {too_many, too_many}, buffer, 1U), invalid_argument, "1048576");
   MASU_EXPECT_ERROR(add(stream, 0, buffer, 1U), invalid_argument, "global 0");
-  MASU_EXPECT_ERROR(add(stream, NDRange(Sizes{64, 2}, Sizes{8, 0}), buffer, 1U), invalid_argument, "local 0");
+  MASU_EXPECT_ERROR(add(stream, NDRange::of({64, 2}, {8, 0}), buffer, 1U), invalid_argument, "local 0");
   Kernel reverse = made.kernel("reverse");
   MASU_EXPECT_ERROR(reverse(stream, {64, 64}, buffer, LocalMemory{std::size_t{1} << 30}), invalid_argument,
                     "1073741824");

@@ -9,6 +9,7 @@
 
 #include <array>
 #include <cstddef>
+#include <initializer_list>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -24,16 +25,15 @@ class Kernel;
 
 /// Global and local sizes in work-items, in 1 to 3 dimensions, on OpenCL and on CUDA alike.
 /// A local size of 0 in the first dimension leaves the choice to the device.
-struct NDRange {
+struct MASU_EXPORT NDRange {
   std::array<std::size_t, 3> global{1, 1, 1};
   std::array<std::size_t, 3> local{0, 1, 1};
   unsigned dimensions = 1;
 
   NDRange(std::size_t global_x, std::size_t local_x = 0) : global{global_x, 1, 1}, local{local_x, 1, 1} {}
-  NDRange(std::array<std::size_t, 2> g, std::array<std::size_t, 2> l = {0, 1})
-      : global{g[0], g[1], 1}, local{l[0], l[1], 1}, dimensions(2) {}
-  NDRange(std::array<std::size_t, 3> g, std::array<std::size_t, 3> l = {0, 1, 1})
-      : global(g), local(l), dimensions(3) {}
+  /// NDRange::of({width, height}, {16, 16}): 1 to 3 sizes each, as many local as global ones, or no local ones.
+  /// Throws invalid_argument for another number of sizes.
+  static NDRange of(std::initializer_list<std::size_t> global, std::initializer_list<std::size_t> local = {});
 };
 
 /// A kernel argument of `bytes` bytes of local memory: a `__local` pointer in OpenCL C, dynamic shared memory in CUDA

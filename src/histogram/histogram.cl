@@ -15,9 +15,6 @@
 #ifndef MASU_AS_VALUE         // turns its bits, in an unsigned integer of at least its size, into it
 #error "MASU_AS_VALUE is not defined"
 #endif
-#ifndef MASU_IS_FLOAT         // 1 for float and double
-#error "MASU_IS_FLOAT is not defined"
-#endif
 #ifndef MASU_DISTANCE         // the unsigned type (or the float type) of a difference of two values
 #error "MASU_DISTANCE is not defined"
 #endif
@@ -39,6 +36,9 @@
 #ifndef MASU_CHANNELS         // interleaved channels, each with slots of its own
 #error "MASU_CHANNELS is not defined"
 #endif
+#ifndef MASU_KERNEL           // which one kernel to compile: one of the five below
+#error "MASU_KERNEL is not defined"
+#endif
 #ifndef MASU_PRIVATE_SLOTS    // slots that a work-item's private table has room for
 #error "MASU_PRIVATE_SLOTS is not defined"
 #endif
@@ -47,6 +47,12 @@
 #define MASU_BINNING_INTEGERS 1  // value v is bin v
 #define MASU_BINNING_EVEN 2      // a guess by multiplication, corrected by one threshold
 #define MASU_BINNING_EDGES 3     // a search in the thresholds
+
+#define MASU_KERNEL_LOCAL 0
+#define MASU_KERNEL_GLOBAL 1
+#define MASU_KERNEL_PRIVATE 2
+#define MASU_KERNEL_SEQUENTIAL 3
+#define MASU_KERNEL_RANGE 4
 
 // What every kernel needs to find a slot. `thresholds` holds the least value of each bin; bins from `reachable` on start
 // above the largest value of the type. first <= x <= last says that x lies in a bin. x - base is where a guess starts.
@@ -165,6 +171,7 @@ inline size_t head_of(__global const uchar *bytes, const ulong count) {
   __global const uchar *restrict data, const ulong byte_offset, const ulong count, const uint slots, MASU_RULE_PARAMETERS, \
       __global uint *totals
 
+#if MASU_KERNEL == MASU_KERNEL_LOCAL
 // `local` and `lanes`: a table for each work-group in local memory, MASU_COPIES words a slot. With as many copies as the
 // memory has banks, the word `slot * copies + lane` lies in the lane's own bank: no two lanes of a warp ever wait for each
 // other, whatever the values are. A group counts fewer than 2^32 values (the host splits larger launches).
@@ -190,7 +197,9 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void histogram_local(MASU_PARAMETERS, __loc
     if (sum != 0) add_total(totals, s, sum);
   }
 }
+#endif
 
+#if MASU_KERNEL == MASU_KERNEL_GLOBAL
 // `global`: every value is one atomic addition to the result.
 __kernel MASU_WORK_GROUP(MASU_GROUP) void histogram_global(MASU_PARAMETERS) {
 #define MASU_COUNT(x)                                            \
@@ -199,7 +208,9 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void histogram_global(MASU_PARAMETERS) {
   MASU_COUNT_ALL
 #undef MASU_COUNT
 }
+#endif
 
+#if MASU_KERNEL == MASU_KERNEL_PRIVATE
 // `private`: each work-item has a table of its own, then adds it to the result.
 __kernel MASU_WORK_GROUP(MASU_GROUP) void histogram_private(MASU_PARAMETERS) {
   uint table[MASU_PRIVATE_SLOTS];
@@ -213,7 +224,9 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void histogram_private(MASU_PARAMETERS) {
     if (table[s] != 0) add_total(totals, s, table[s]);
   }
 }
+#endif
 
+#if MASU_KERNEL == MASU_KERNEL_SEQUENTIAL
 // `sequential`: one work-item, one loop, one table. For learning and for tests.
 __kernel void histogram_sequential(MASU_PARAMETERS) {
   __global const MASU_VALUE *values = (__global const MASU_VALUE *)(data + byte_offset);
@@ -223,7 +236,9 @@ __kernel void histogram_sequential(MASU_PARAMETERS) {
     if (++totals[2 * slot] == 0) ++totals[2 * slot + 1];
   }
 }
+#endif
 
+#if MASU_KERNEL == MASU_KERNEL_RANGE
 // The least and the greatest finite value: two values for each work-group, `least` > `greatest` where it met none.
 __kernel MASU_WORK_GROUP(MASU_GROUP) void histogram_range(__global const uchar *data, const ulong byte_offset,
                                                           const ulong count, const MASU_VALUE highest,
@@ -258,3 +273,4 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void histogram_range(__global const uchar *
     result[2 * get_group_id(0) + 1] = greatest[0];
   }
 }
+#endif

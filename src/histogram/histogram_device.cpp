@@ -26,9 +26,9 @@ Buffer<const std::byte> whole(const BufferBase& buffer) {
 }
 
 std::shared_ptr<runtime::Kernel> kernel_for(const Device& device, const histogram_plan::Plan& plan, Dtype dtype,
-                                            unsigned channels, std::string_view name) {
+                                            unsigned channels) {
   runtime::Device& implementation = *device.implementation();
-  return runtime::own_program(implementation, kernel_file, plan.defines(dtype, channels))->kernel(name);
+  return runtime::own_program(implementation, kernel_file, plan.defines(dtype, channels))->kernel(plan.kernel_name());
 }
 
 // Calls body(piece) for host data in pieces of whole pixels that fit the staging buffer.
@@ -64,7 +64,7 @@ struct DeviceCounter::State {
         channels(count),
         plan(planned),
         slots(histogram_plan::slots_of(bins)),
-        kernel(kernel_for(device, plan, dtype, channels, plan.kernel())),
+        kernel(kernel_for(device, plan, dtype, channels)),
         stream(device),
         thresholds(device, 1),
         counts(device, slots * channels) {
@@ -185,7 +185,7 @@ template <class T>
 std::optional<ValueRange> range_on_device(const BufferBase& data, std::uint64_t count) {
   const Device& device = data.device();
   const histogram_plan::Plan plan = histogram_plan::make_range(device.info());
-  const auto kernel = kernel_for(device, plan, dtype_of<T>, 1, "histogram_range");
+  const auto kernel = kernel_for(device, plan, dtype_of<T>, 1);
   const std::uint64_t groups = plan.groups_for(count, sizeof(T));
   Buffer<T> found(device, 2 * groups);
   Stream stream(device);

@@ -81,14 +81,10 @@ Dtype kernel_dtype(Dtype dtype) noexcept {
   return size_of(dtype) == 1 ? Dtype::u8 : dtype;
 }
 
-std::string Plan::kernel() const {
-  switch (strategy) {
-    case Strategy::sequential: return "histogram_sequential";
-    case Strategy::private_: return "histogram_private";
-    case Strategy::local:
-    case Strategy::lanes: return "histogram_local";
-    default: return "histogram_global";
-  }
+std::string_view Plan::kernel_name() const noexcept {
+  constexpr std::array<std::string_view, 5> names{"histogram_local", "histogram_global", "histogram_private",
+                                                  "histogram_sequential", "histogram_range"};
+  return names[static_cast<std::size_t>(kernel)];
 }
 
 std::vector<runtime::Define> Plan::defines(Dtype dtype, unsigned channels) const {
@@ -96,9 +92,9 @@ std::vector<runtime::Define> Plan::defines(Dtype dtype, unsigned channels) const
   return {{"MASU_VALUE", std::string(type.value)},
           {"MASU_VALUE_BYTES", std::to_string(size_of(dtype))},
           {"MASU_AS_VALUE", std::string(type.as_value)},
-          {"MASU_IS_FLOAT", is_float(dtype) ? "1" : "0"},
           {"MASU_DISTANCE", std::string(type.distance)},
           {"MASU_POSITION", std::string(type.position)},
+          {"MASU_KERNEL", std::to_string(static_cast<int>(kernel))},
           {"MASU_BINNING", std::to_string(static_cast<int>(binning))},
           {"MASU_GROUP", std::to_string(group)},
           {"MASU_UNROLL", std::to_string(unroll)},
@@ -129,16 +125,20 @@ Plan make(const DeviceInfo& device, const BinRule& rule, unsigned channels, Stra
   }
 
   unsigned groups_a_unit = 2;
+  if (!device.gpu) plan.unroll = 1;  // caches and prefetchers keep loads in flight there
   plan.group = work_group(device, device.gpu ? 1024 : 64);
   switch (plan.strategy) {
     case Strategy::sequential:
+      plan.kernel = KernelKind::sequential;
       plan.group = 1;
       plan.groups = 1;
       return plan;
     case Strategy::private_: {
       const std::uint64_t limit = device.gpu ? private_slots_gpu : private_slots_cpu;
       if (slots > limit) throw too_large(plan.strategy, device, limit, slots);
-      plan.private_slots = slots;
+      plan.kernel = KernelKind::private_;
+      // Rounded up, so that few programs serve many bin counts.
+      plan.private_slots = std::bit_ceil(std::max(slots, byte_slots));
       plan.group = device.gpu ? work_group(device, 64) : 1;
       groups_a_unit = device.gpu ? 8 : 1;
       break;
@@ -151,6 +151,7 @@ Plan make(const DeviceInfo& device, const BinRule& rule, unsigned channels, Stra
         plan.copies =
             static_cast<unsigned>(std::min<std::uint64_t>(banks, std::bit_floor(table_limit(device) / slots)));
       }
+      plan.kernel = KernelKind::local;
       plan.local_bytes = slots * plan.copies * sizeof(std::uint32_t);
       // One work-group fills a compute unit alone when two tables do not fit beside each other.
       if (device.local_bytes_total != 0 && 2 * plan.local_bytes > device.local_bytes_total) groups_a_unit = 1;
@@ -164,6 +165,7 @@ Plan make(const DeviceInfo& device, const BinRule& rule, unsigned channels, Stra
 
 Plan make_range(const DeviceInfo& device) {
   Plan plan;
+  plan.kernel = KernelKind::range;
   plan.group = work_group(device, device.gpu ? 256 : 64);
   plan.groups = device.compute_units * (device.gpu ? 8 : 1);
   return plan;

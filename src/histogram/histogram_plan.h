@@ -17,6 +17,8 @@ namespace masu::histogram_plan {
 
 // How a value finds its slot; the numbers are those of MASU_BINNING in histogram.cl.
 enum class Binning { bytes = 0, integers = 1, even = 2, edges = 3 };
+// Which kernel; the numbers are those of MASU_KERNEL in histogram.cl.
+enum class KernelKind { local = 0, global = 1, private_ = 2, sequential = 3, range = 4 };
 
 // Local memory has this many banks of four bytes on every GPU that masu knows; a warp's lanes are spread over them.
 inline constexpr unsigned banks = 32;
@@ -35,6 +37,7 @@ std::uint64_t slots_of(const BinRule& rule) noexcept;
 
 struct Plan {
   Strategy strategy = Strategy::global;
+  KernelKind kernel = KernelKind::global;
   Binning binning = Binning::bytes;
   unsigned group = 256;             // work-items in a work-group
   unsigned groups = 1;              // work-groups that the device runs at once; a launch never has more
@@ -43,7 +46,7 @@ struct Plan {
   std::uint64_t local_bytes = 0;    // local memory of a work-group
   std::uint64_t private_slots = 1;  // room of a private table
 
-  [[nodiscard]] std::string kernel() const;
+  [[nodiscard]] std::string_view kernel_name() const noexcept;
   [[nodiscard]] std::vector<runtime::Define> defines(Dtype dtype, unsigned channels) const;
   // Work-groups for `count` values of `size` bytes.
   [[nodiscard]] std::uint64_t groups_for(std::uint64_t count, std::size_t size) const noexcept;

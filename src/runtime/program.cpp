@@ -6,10 +6,24 @@
 #include "runtime/backend.h"
 #include "runtime/program_cache.h"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
 namespace masu {
+
+NDRange NDRange::of(std::initializer_list<std::size_t> global, std::initializer_list<std::size_t> local) {
+  if (global.size() < 1 || global.size() > 3 || (local.size() != 0 && local.size() != global.size())) {
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("NDRange::of: 1 to 3 sizes, as many local as global ones or none, got {} and {}",
+                            global.size(), local.size()));
+  }
+  NDRange range(1);
+  range.dimensions = static_cast<unsigned>(global.size());
+  std::copy(global.begin(), global.end(), range.global.begin());
+  std::copy(local.begin(), local.end(), range.local.begin());
+  return range;
+}
 
 KernelArgument::KernelArgument(const BufferBase& buffer)
     : kind_(Kind::buffer), size_(buffer.size_bytes()), offset_(buffer.byte_offset()), memory_(buffer.memory()) {}

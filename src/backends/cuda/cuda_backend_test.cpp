@@ -265,9 +265,9 @@ TEST_F(CudaBackendTest, RunsThreeDimensions) {
   auto buffer = device().allocate<Place>(12 * 6 * 4);
   Stream stream(device());
   Kernel place = program().kernel("place");
-  const std::array<std::size_t, 3> global{12, 6, 4};
-  for (const std::array<std::size_t, 3> local : {std::array<std::size_t, 3>{4, 3, 2}, {0, 1, 1}, {12, 6, 4}}) {
-    place(stream, NDRange(global, local), buffer).wait();
+  for (const NDRange& range :
+       {NDRange::of({12, 6, 4}, {4, 3, 2}), NDRange::of({12, 6, 4}), NDRange::of({12, 6, 4}, {12, 6, 4})}) {
+    place(stream, range, buffer).wait();
     const std::vector<Place> places = buffer.read();
     for (std::size_t i = 0; i < places.size(); ++i) {
       ASSERT_EQ(places[i].x, i % 12);

@@ -242,7 +242,7 @@ TEST(CudaLaunchTest, ShapesFollowTheLimits) {
   LaunchLimits limits;
   limits.block = {1024, 1024, 64};
   limits.grid = {2147483647, 65535, 65535};
-  const LaunchShape shape = launch_shape(NDRange(std::array<std::size_t, 3>{64, 6, 4}, {32, 3, 1}), limits, 1024, "k");
+  const LaunchShape shape = launch_shape(NDRange::of({64, 6, 4}, {32, 3, 1}), limits, 1024, "k");
   EXPECT_EQ(shape.grid, (std::array<unsigned, 3>{2, 2, 4}));
   EXPECT_EQ(shape.block, (std::array<unsigned, 3>{32, 3, 1}));
   EXPECT_EQ(launch_shape(NDRange(std::size_t{1} << 40, 1024), limits, 1024, "k").grid[0], 1U << 30);
@@ -251,7 +251,7 @@ TEST(CudaLaunchTest, ShapesFollowTheLimits) {
   MASU_EXPECT_ERROR(launch_shape(NDRange(2048, 2048), limits, 1024, "k"), invalid_argument, "1 to 1024");
   MASU_EXPECT_ERROR(launch_shape(NDRange(1024, 1024), limits, 512, "k"), invalid_argument,
                     "<= 512 work-items, got 1024");
-  MASU_EXPECT_ERROR(launch_shape(NDRange(std::array<std::size_t, 2>{64, 100000}, {64, 1}), limits, 1024, "k"),
+  MASU_EXPECT_ERROR(launch_shape(NDRange::of({64, 100000}, {64, 1}), limits, 1024, "k"),
                     invalid_argument, "got 100000");
 }
 

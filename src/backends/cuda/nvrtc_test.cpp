@@ -2,7 +2,6 @@
 // NVRTC without a device: the prelude, masu's own kernels, errors, images.
 #include "backends/cuda/compiler.h"
 #include "expect_error.h"
-#include "histogram/histogram_plan.h"
 #include "runtime/kernel_source.h"
 #include "runtime/program_cache.h"
 
@@ -113,44 +112,6 @@ __kernel void count(__global const uint4 *values, __global uint *result, __local
   EXPECT_THAT(ptx, HasSubstr("ld.shared.u32"));
   EXPECT_THAT(ptx, HasSubstr("ld.global.nc.L1::no_allocate.v4.u32"));
   EXPECT_THAT(ptx, ::testing::Not(HasSubstr("atom.add")));  // a generic one
-}
-
-// Every type and every way of binning, with the defines that the plan makes.
-TEST_F(NvrtcTest, CompilesTheHistogramKernels) {
-  using histogram_plan::Binning;
-  struct Case {
-    Dtype dtype;
-    Binning binning;
-    unsigned channels;
-    bool older;  // for older architectures too
-  };
-  const Case cases[] = {
-      {Dtype::u8, Binning::bytes, 1, true},      {Dtype::u8, Binning::bytes, 3, false},
-      {Dtype::u16, Binning::integers, 1, false}, {Dtype::i16, Binning::even, 1, false},
-      {Dtype::u32, Binning::edges, 1, false},    {Dtype::i32, Binning::integers, 1, false},
-      {Dtype::i32, Binning::even, 2, false},     {Dtype::u64, Binning::even, 1, false},
-      {Dtype::i64, Binning::edges, 1, true},     {Dtype::i64, Binning::integers, 1, false},
-      {Dtype::f32, Binning::even, 1, true},      {Dtype::f32, Binning::edges, 4, false},
-      {Dtype::f64, Binning::even, 1, true},      {Dtype::f64, Binning::edges, 1, false},
-  };
-  for (const Case& c : cases) {
-    histogram_plan::Plan plan;
-    plan.binning = c.binning;
-    plan.group = 1024;
-    plan.copies = 32;
-    plan.private_slots = 256;
-    const std::string text = runtime::own_program_text(runtime::kernel_text(prelude_path), "src/histogram/histogram.cl",
-                                                       plan.defines(c.dtype, c.channels));
-    for (const int architecture : {75, 80, 90}) {
-      if (architecture != 90 && !c.older) continue;
-      SCOPED_TRACE(std::string(to_string(c.dtype)) + ", binning " + std::to_string(static_cast<int>(c.binning)) +
-                   ", sm_" + std::to_string(architecture));
-      const Compiled compiled = compile(nvrtc(), architecture, text, own_options);
-      EXPECT_EQ(compiled.log, "");
-      const std::vector<std::string> names = entry_names(compiled.image);
-      EXPECT_NE(std::find(names.begin(), names.end(), plan.kernel()), names.end());
-    }
-  }
 }
 
 TEST_F(NvrtcTest, AnErrorNamesTheLineAndTheFile) {
