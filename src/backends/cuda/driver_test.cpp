@@ -251,8 +251,8 @@ TEST(CudaLaunchTest, ShapesFollowTheLimits) {
   MASU_EXPECT_ERROR(launch_shape(NDRange(2048, 2048), limits, 1024, "k"), invalid_argument, "1 to 1024");
   MASU_EXPECT_ERROR(launch_shape(NDRange(1024, 1024), limits, 512, "k"), invalid_argument,
                     "<= 512 work-items, got 1024");
-  MASU_EXPECT_ERROR(launch_shape(NDRange::of({64, 100000}, {64, 1}), limits, 1024, "k"),
-                    invalid_argument, "got 100000");
+  MASU_EXPECT_ERROR(launch_shape(NDRange::of({64, 100000}, {64, 1}), limits, 1024, "k"), invalid_argument,
+                    "got 100000");
 }
 
 TEST(CudaLaunchTest, ChoosesADivisor) {

@@ -47,7 +47,8 @@ T Kernel::work_group_value(cl_kernel_work_group_info name) const {
 }
 
 std::size_t Kernel::max_work_group_size() {
-  // A kernel that was compiled for one size runs in that size. NVIDIA's driver (580, 2026-11) says 256 for it all the same.
+  // A kernel that was compiled for one size runs in that size. NVIDIA's driver (580, 2026-11) says 256 for it all the
+  // same.
   const auto compiled = work_group_value<std::array<std::size_t, 3>>(CL_KERNEL_COMPILE_WORK_GROUP_SIZE);
   const std::size_t fixed = compiled[0] * compiled[1] * compiled[2];
   return fixed != 0 ? fixed : work_group_value<std::size_t>(CL_KERNEL_WORK_GROUP_SIZE);
