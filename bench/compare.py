@@ -1,0 +1,101 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Puts reports of masu bench and of its peers side by side: how many times as fast masu is, and how near the ceiling.
+
+Reports of several rounds are merged first: the median of their medians, the least of their least.
+"""
+import argparse
+import json
+import pathlib
+import statistics
+import sys
+
+KEY = ("peer", "device", "kind", "case", "distribution", "bytes", "threads", "strategy")
+
+
+def merge(reports):
+    """One row for each KEY."""
+    rounds = {}
+    for report in reports:
+        for row in report["rows"]:
+            rounds.setdefault(tuple(row.get(name) for name in KEY), []).append(row)
+    rows = []
+    for group in rounds.values():
+        row = dict(group[0])
+        row["seconds_median"] = statistics.median(r["seconds_median"] for r in group)
+        row["seconds_min"] = min(r["seconds_min"] for r in group)
+        row["repeats"] = sum(r["repeats"] for r in group)
+        row["gb_per_s"] = row["bytes"] / row["seconds_median"] / 1e9
+        if "ceiling_gb_per_s" in row:
+            row["ceiling_gb_per_s"] = statistics.median(r["ceiling_gb_per_s"] for r in group)
+            row["ratio"] = row["gb_per_s"] / row["ceiling_gb_per_s"]
+        rows.append(row)
+    return rows
+
+
+def merged_report(reports, rows):
+    """A report like those that were read; masu's own says on what it ran."""
+    first = next((r for r in reports if r["program"] == "masu"), reports[0])
+    devices = {d["id"]: d for report in reports for d in report["devices"]}
+    return {**{k: v for k, v in first.items() if k != "rows"}, "devices": list(devices.values()), "rows": rows}
+
+
+def size(count):
+    for unit, factor in (("Gi", 1 << 30), ("Mi", 1 << 20), ("Ki", 1 << 10)):
+        if count >= factor and count % factor == 0:
+            return f"{count // factor}{unit}"
+    return str(count)
+
+
+def comparable(row, peer):
+    """The same work on the same kind of processor, with as many threads."""
+    same = all(row.get(k) == peer.get(k) for k in ("case", "distribution", "bytes", "threads"))
+    return same and (row["device"] == "cpu") == (peer["device"] == "cpu")
+
+
+def table(rows):
+    own = [r for r in rows if not r.get("peer") and r["kind"] == "kernel"]
+    peers = [r for r in rows if r.get("peer")]
+    names = list(dict.fromkeys(p["peer"] for p in peers if any(comparable(r, p) for r in own)))
+    lines = [["device", "case", "distribution", "size", "threads", "strategy", "masu GB/s", "/ ceiling",
+              *(f"/ {name}" for name in names), *(["/ best"] if len(names) > 1 else [])]]
+    for row in own:
+        ratios = {p["peer"]: p["seconds_median"] / row["seconds_median"] for p in peers if comparable(row, p)}
+        line = [row["device"], row["case"], row["distribution"], size(row["bytes"]), str(row["threads"] or "-"),
+                row.get("strategy", "-"), f"{row['gb_per_s']:.1f}", f"{row['ratio']:.3f}"]
+        line += [f"{ratios[name]:.2f}" if name in ratios else "-" for name in names]
+        if len(names) > 1:
+            line.append(f"{min(ratios.values()):.2f}" if ratios else "-")
+        lines.append(line)
+    return lines
+
+
+def markdown(lines):
+    head, *body = lines
+    rule = ["---" if i < 6 else "---:" for i in range(len(head))]
+    return "".join("| " + " | ".join(line) + " |\n" for line in [head, rule, *body])
+
+
+def plain(lines):
+    widths = [max(map(len, column)) for column in zip(*lines)]
+    return "".join("  ".join(cell.ljust(w) if i < 6 else cell.rjust(w) for i, (cell, w) in
+                             enumerate(zip(line, widths))).rstrip() + "\n" for line in lines)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("reports", nargs="+", type=pathlib.Path, metavar="REPORT.json")
+    parser.add_argument("--markdown", action="store_true", help="write a Markdown table")
+    parser.add_argument("--merge", type=pathlib.Path, metavar="FILE", help="write all rows, merged, as one report")
+    options = parser.parse_args()
+    reports = [json.loads(path.read_text(encoding="utf-8")) for path in options.reports]
+    rows = merge(reports)
+    if options.merge:
+        text = json.dumps(merged_report(reports, rows), indent=1) + "\n"
+        options.merge.write_text(text, encoding="utf-8")
+    lines = table(rows)
+    sys.stdout.write(markdown(lines) if options.markdown else plain(lines))
+
+
+if __name__ == "__main__":
+    main()
