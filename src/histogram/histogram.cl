@@ -33,6 +33,9 @@
 #ifndef MASU_COPIES           // copies of the table in local memory, a power of two: 1 for `local`, more for `lanes`
 #error "MASU_COPIES is not defined"
 #endif
+#ifndef MASU_ROW_BITS         // log2 of the bytes of a slot with all its copies: log2(4 * MASU_COPIES)
+#error "MASU_ROW_BITS is not defined"
+#endif
 #ifndef MASU_CHANNELS         // interleaved channels, each with slots of its own
 #error "MASU_CHANNELS is not defined"
 #endif
@@ -182,10 +185,25 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void histogram_local(MASU_PARAMETERS, __loc
   for (uint w = lane; w < words; w += MASU_GROUP) table[w] = 0;
   barrier(CLK_LOCAL_MEM_FENCE);
 
+#if MASU_BINNING == MASU_BINNING_BYTES && MASU_CHANNELS == 1
+  // The slot is the byte: one shift and one three-way logical instruction make its place in the table, in bytes.
+  __local uchar *places = (__local uchar *)table;
+  const uint column = 4 * (lane & (MASU_COPIES - 1));
+#define MASU_COUNT(x) atomic_inc((__local uint *)(places + ((uint)(x) * (4 * MASU_COPIES) | column)));
+#define MASU_PLACE(bits) atomic_inc((__local uint *)(places + (((bits) & (255 * 4 * MASU_COPIES)) | column)));
+#define MASU_SHIFT(w, right) ((right) >= MASU_ROW_BITS ? (w) >> ((right) - MASU_ROW_BITS) : (w) << (MASU_ROW_BITS - (right)))
+#undef MASU_COUNT_WORD
+#define MASU_COUNT_WORD(w)        \
+  MASU_PLACE(MASU_SHIFT((w), 0))  \
+  MASU_PLACE(MASU_SHIFT((w), 8))  \
+  MASU_PLACE(MASU_SHIFT((w), 16)) \
+  MASU_PLACE(MASU_SHIFT((w), 24))
+#else
   const uint copy = lane & (MASU_COPIES - 1);
-#define MASU_COUNT(x) \
+#define MASU_COUNT(x)                                                              \
   atomic_inc(&table[(MASU_CHANNEL + slot_of(x, MASU_RULE)) * MASU_COPIES + copy]); \
   MASU_NEXT_CHANNEL
+#endif
   MASU_COUNT_ALL
 #undef MASU_COUNT
 

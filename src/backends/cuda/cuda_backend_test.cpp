@@ -283,7 +283,7 @@ TEST_F(CudaBackendTest, LaunchErrorsNameTheRuleAndLeaveTheDeviceWell) {
   Kernel add = program().kernel("add");
   const std::uint64_t n = 1000;
   MASU_EXPECT_ERROR(add(stream, {1000, 256}, buffer, 1U, n), invalid_argument, "got 1000 and 256");
-  MASU_EXPECT_ERROR(add(stream, {0, 256}, buffer, 1U, n), invalid_argument, "got 0");
+  MASU_EXPECT_ERROR(add(stream, {0, 256}, buffer, 1U, n), invalid_argument, "got global 0");
   MASU_EXPECT_ERROR(add(stream, {4096, 2048}, buffer, 1U, n), invalid_argument, "got 2048");
   if (driver().functions.func_get_param_info != nullptr) {
     MASU_EXPECT_ERROR(add(stream, {1024, 256}, buffer, 1U), invalid_argument, "arguments must be 3, got 2");
