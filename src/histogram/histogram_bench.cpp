@@ -14,6 +14,7 @@
 #include <map>
 #include <memory>
 #include <thread>
+#include <tuple>
 
 namespace masu::bench {
 namespace {
@@ -151,6 +152,7 @@ class Suite {
         }
       }
     }
+    sort();
     return std::move(rows_);
   }
 
@@ -165,6 +167,18 @@ class Suite {
       }
     }
     return result;
+  }
+
+  // By device, size, case and threads; the distributions keep their order.
+  void sort() {
+    const auto place = [&](const Row& row) {
+      const auto device = std::find_if(request_.devices.begin(), request_.devices.end(),
+                                       [&](const Device& one) { return one.id() == row.device; });
+      const auto what = std::find_if(histogram_cases().begin(), histogram_cases().end(),
+                                     [&](const HistogramCase& one) { return one.name == row.what.name; });
+      return std::tuple(device - request_.devices.begin(), ~row.bytes, what - histogram_cases().begin(), row.threads);
+    };
+    std::stable_sort(rows_.begin(), rows_.end(), [&](const Row& a, const Row& b) { return place(a) < place(b); });
   }
 
   void measure_on(const Device& device, const Input& input, const reference::Counts& expected, Row row) {

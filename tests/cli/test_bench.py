@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+"""masu bench and what reads its reports: that each runs and says what it promises. How fast is not tested."""
+
+import json
+import pathlib
+import subprocess
+import sys
+import unittest
+import xml.etree.ElementTree
+
+from command import CommandTest, usable_devices
+
+BENCH = pathlib.Path(__file__).resolve().parents[2] / "bench"
+DISTRIBUTIONS = ["uniform", "constant", "normal", "zipf", "sorted", "runs", "few"]
+CASES = {"u8-256": ("u8", 256), "f32-100": ("f32", 100), "f64-100": ("f64", 100)}
+
+
+class Bench(CommandTest):
+    def report(self, *arguments):
+        return json.loads(self.ok("bench", "histogram", "--quick", "--json", *arguments))
+
+    def check_rows(self, report, device, threads):
+        self.assertEqual({row["device"] for row in report["rows"]}, {device})
+        self.assertEqual(report["devices"][0]["id"], device)
+        for row in report["rows"]:
+            self.assertEqual((row["dtype"], row["bins"]), CASES[row["case"]])
+            self.assertEqual(row["bytes"], 65536)
+            self.assertEqual(row["threads"], threads)
+            self.assertIn(row["strategy"], ["sequential", "global", "private", "local", "lanes"])
+            self.assertEqual(row["repeats"], 1)
+            self.assertGreater(row["seconds_min"], 0)
+            self.assertLessEqual(row["seconds_min"], row["seconds_median"])
+            self.assertAlmostEqual(row["gb_per_s"], row["bytes"] / row["seconds_median"] / 1e9)
+            self.assertAlmostEqual(row["ratio"], row["gb_per_s"] / row["ceiling_gb_per_s"])
+
+    def test_cpu_measures_every_case_and_distribution(self):
+        report = self.report("--device", "cpu")
+        self.check_rows(report, "cpu", 1)
+        self.assertEqual((report["suite"], report["program"]), ("histogram", "masu"))
+        self.assertRegex(report["date"], r"^\d{4}-\d\d-\d\d$")
+        self.assertRegex(report["version"], r"^\d+\.\d+\.\d+$")
+        self.assertEqual([(row["case"], row["distribution"], row["kind"]) for row in report["rows"]],
+                         [(case, distribution, kind) for case in CASES for distribution in DISTRIBUTIONS
+                          for kind in ("kernel", "call")])
+
+    def test_devices_are_held_against_their_reading_kernel(self):
+        devices = usable_devices("opencl") + usable_devices("cuda")
+        if not devices:
+            self.skipTest("no OpenCL and no CUDA device")
+        for device in devices:
+            report = self.report("--device", device, "--case", "u8-256", "--distribution", "zipf")
+            self.check_rows(report, device, None)
+            self.assertEqual([row["kind"] for row in report["rows"]], ["kernel", "call"])
+
+    def test_strategies_and_threads_are_chosen(self):
+        report = self.report("--device", "cpu", "--strategy", "sequential,private", "--threads", "1,2",
+                             "--case", "u8-256", "--distribution", "few")
+        found = [(row["threads"], row["strategy"]) for row in report["rows"] if row["kind"] == "kernel"]
+        self.assertEqual(found, [(1, "sequential"), (1, "private"), (2, "sequential"), (2, "private")])
+
+    def test_table_and_chart(self):
+        chart, table = self.path("chart.svg"), self.path("table.txt")
+        self.ok("bench", "histogram", "--quick", "--device", "cpu", "--chart", chart, "-o", table)
+        lines = pathlib.Path(table).read_text(encoding="utf-8").splitlines()
+        self.assertEqual(len(lines), 1 + 2 * len(CASES) * len(DISTRIBUTIONS))
+        self.assertIn("RATIO", lines[0])
+        root = xml.etree.ElementTree.parse(chart).getroot()
+        bars = root.findall("{http://www.w3.org/2000/svg}rect")
+        self.assertEqual(len(bars), 1 + len(CASES) * len(DISTRIBUTIONS))
+
+    def test_wrong_use(self):
+        for arguments, says in [(["scan"], "'scan'"), (["histogram", "--case", "u9"], "'u9'"),
+                                (["histogram", "--distribution", "gauss"], "'gauss'"),
+                                (["histogram", "--strategy", "magic"], "magic"),
+                                (["histogram", "--size", "3"], "'3'"), (["histogram", "--size", "many"], "many"),
+                                (["histogram", "--repeats", "0"], "--repeats"), ([], "SUITE")]:
+            self.fails(2, "bench", *arguments, "--device", "cpu", says=says)
+
+    def test_an_absent_device(self):
+        self.fails(1, "bench", "histogram", "--quick", "--device", "cuda:99", says="cuda:99")
+
+
+def row(peer, seconds, ceiling=None, **more):
+    result = {"device": "cpu", "kind": "kernel", "case": "u8-256", "dtype": "u8", "bins": 256, "distribution": "few",
+              "bytes": 10**9, "threads": 1, "repeats": 3, "seconds_median": seconds, "seconds_min": seconds,
+              "gb_per_s": 1 / seconds, **more}
+    if peer:
+        return {"peer": peer, **result}
+    return {**result, "strategy": "lanes", "ceiling_gb_per_s": ceiling, "ratio": 1 / seconds / ceiling}
+
+
+class Compare(CommandTest):
+    def compare(self, reports, *options):
+        paths = []
+        for i, (program, rows) in enumerate(reports):
+            report = {"suite": "histogram", "program": program, "devices": [], "rows": rows}
+            paths.append(self.write(f"{i}.json", json.dumps(report)))
+        return subprocess.run([sys.executable, BENCH / "compare.py", *paths, *options], stdout=subprocess.PIPE,
+                              check=True, text=True).stdout
+
+    def test_rounds_are_merged_and_peers_stand_beside(self):
+        merged = self.path("merged.json")
+        reports = [("masu", [row(None, s, 8)]) for s in (0.5, 0.25, 9)] + [
+            ("slow", [row("slow", 1.5), row("slow", 1, threads=2)]), ("fast", [row("fast", 0.75)]),
+            ("GPU", [row("GPU", 0.1, device="cuda:0", threads=None)])]
+        text = self.compare(reports, "--markdown", "--merge", merged)
+        cells = [[cell.strip() for cell in line.strip("| \n").split("|")] for line in text.splitlines()]
+        self.assertEqual(cells[0][6:], ["masu GB/s", "/ ceiling", "/ slow", "/ fast", "/ best"])
+        self.assertEqual(cells[2], ["cpu", "u8-256", "few", "1000000000", "1", "lanes", "2.0", "0.250", "3.00", "1.50",
+                                    "1.50"])
+        self.assertEqual(len(cells), 3)
+        rows = json.loads(pathlib.Path(merged).read_text(encoding="utf-8"))["rows"]
+        self.assertEqual(len(rows), 5)
+        self.assertEqual((rows[0]["seconds_median"], rows[0]["seconds_min"], rows[0]["repeats"]), (0.5, 0.25, 9))
+        self.assertEqual(self.compare([("masu", rows)], "--markdown"), text)
+
+
+if __name__ == "__main__":
+    unittest.main()
