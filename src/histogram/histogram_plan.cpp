@@ -52,8 +52,11 @@ bool guess_is_safe(const BinRule& rule) {
   return 4 * unit * n + 4 * displacement < 0.2;
 }
 
+// The words that a work-group's tables can have. OpenCL drivers keep a few bytes of local memory for themselves (NVIDIA
+// 580: 4; 2026-11).
 std::uint64_t table_limit(const DeviceInfo& device) {
-  return device.local_bytes / sizeof(std::uint32_t);
+  const std::uint64_t reserved = device.kind == DeviceKind::opencl ? 64 : 0;
+  return (device.local_bytes - std::min(reserved, device.local_bytes)) / sizeof(std::uint32_t);
 }
 
 unsigned work_group(const DeviceInfo& device, unsigned wanted) {
@@ -88,7 +91,7 @@ std::string_view Plan::kernel_name() const noexcept {
 }
 
 std::vector<runtime::Define> Plan::defines(Dtype dtype, unsigned channels) const {
-  const KernelType& type = kernel_types[static_cast<std::size_t>(kernel_dtype(dtype))];
+  const KernelType& type = kernel_types[static_cast<std::size_t>(dtype)];
   return {{"MASU_VALUE", std::string(type.value)},
           {"MASU_VALUE_BYTES", std::to_string(size_of(dtype))},
           {"MASU_AS_VALUE", std::string(type.as_value)},
@@ -154,8 +157,8 @@ Plan make(const DeviceInfo& device, const BinRule& rule, unsigned channels, Stra
       }
       plan.kernel = KernelKind::local;
       plan.local_bytes = slots * plan.copies * sizeof(std::uint32_t);
-      // Bytes are bound by their shared-memory atomics, which one group of 1,024 work-items keeps busy; a second one costs
-      // its clearing and merging (100 MiB on an H200: 30.0 us with one, 33.0 with two; 2026-11).
+      // Bytes are bound by their shared-memory atomics, which one group of 1,024 work-items keeps busy; a second one
+      // costs its clearing and merging (100 MiB on an H200: 30.0 us with one, 33.0 with two; 2026-11).
       if (plan.binning == Binning::bytes) groups_a_unit = 1;
       // One work-group fills a compute unit alone when two tables do not fit beside each other.
       if (device.local_bytes_total != 0 && 2 * plan.local_bytes > device.local_bytes_total) groups_a_unit = 1;

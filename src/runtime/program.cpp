@@ -55,6 +55,7 @@ Program::Program(std::shared_ptr<runtime::Module> implementation) noexcept
     : implementation_(std::move(implementation)) {}
 
 Program Program::from_source(const Device& device, std::string_view text, std::string_view options) {
+  if (text.empty()) throw Error(ErrorCode::build_failed, "Program: the source must not be empty, got 0 bytes");
   return Program(runtime::cached_program(*device.implementation(), text, options));
 }
 

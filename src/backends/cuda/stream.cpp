@@ -173,9 +173,10 @@ Stream::Done Stream::record() {
 }
 
 void Stream::wait(runtime::Event& event) {
-  const Event& own = own_event(event, "wait");
+  const auto* own = dynamic_cast<const Event*>(&event);
+  if (own == nullptr) return event.wait();  // another backend's: the stream cannot wait for it, so the caller does
   const ContextScope scope(*context_);
-  check(driver().stream_wait_event(handle_, own.end(), 0), "cuStreamWaitEvent");
+  check(driver().stream_wait_event(handle_, own->end(), 0), "cuStreamWaitEvent");
 }
 
 void Stream::finish() {

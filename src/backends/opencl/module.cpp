@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "backends/opencl/build_log.h"
 #include "backends/opencl/error.h"
 
 #include <algorithm>
@@ -32,12 +33,11 @@ std::shared_ptr<Module> build_source(std::shared_ptr<const Limits> limits, std::
                                      std::string_view options) {
   const char* source = text.data();
   const std::size_t size = text.size();
-  if (size == 0) throw Error(ErrorCode::build_failed, "Program: the source must not be empty, got 0 bytes");
   cl_int code = CL_SUCCESS;
   Handle<cl_program> program(api().clCreateProgramWithSource(limits->context, 1, &source, &size, &code));
   check(code, "Program", limits->id, "clCreateProgramWithSource");
   code = api().clBuildProgram(program.get(), 1, &limits->device, with_argument_info(options).c_str(), nullptr, nullptr);
-  std::string log = build_log(program.get(), limits->device);
+  std::string log = with_presumed_lines(build_log(program.get(), limits->device), text);
   if (code != CL_SUCCESS) {
     const ErrorCode meaning = error_code(code);
     throw Error(meaning == ErrorCode::invalid_argument ? ErrorCode::build_failed : meaning,

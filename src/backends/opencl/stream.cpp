@@ -15,7 +15,9 @@
 namespace masu::opencl {
 namespace {
 
-constexpr std::size_t largest_fill_pattern = 128;                // of clEnqueueFillBuffer
+constexpr std::size_t largest_fill_pattern = 128;  // of clEnqueueFillBuffer
+// NVIDIA's driver (580, 2026-11) fills a size modulo 4 GiB only.
+constexpr std::uint64_t largest_fill_bytes = std::uint64_t{1} << 30;
 constexpr std::size_t fill_block_bytes = std::size_t{64} << 10;  // what a fill of another pattern starts from
 
 }  // namespace
@@ -101,10 +103,19 @@ std::shared_ptr<runtime::Event> Stream::fill(runtime::Memory& target, std::uint6
       offset % pattern_size != 0) {
     return fill_by_copies(object_of(target), offset, bytes, pattern, pattern_size);
   }
-  cl_event event = nullptr;
-  const cl_int code = api().clEnqueueFillBuffer(queue_.get(), object_of(target), pattern, pattern_size, offset, bytes,
-                                                0, nullptr, &event);
-  return queued(code, event, "fill", "clEnqueueFillBuffer");
+  Handle<cl_event> first;
+  for (;;) {
+    const std::uint64_t part = std::min(bytes, largest_fill_bytes);
+    cl_event event = nullptr;
+    const cl_int code = api().clEnqueueFillBuffer(queue_.get(), object_of(target), pattern, pattern_size, offset, part,
+                                                  0, nullptr, &event);
+    if (part == bytes) return queued(code, event, "fill", "clEnqueueFillBuffer", std::move(first));
+    check(code, "fill", device_, "clEnqueueFillBuffer");
+    Handle<cl_event> owner(event);
+    if (first.get() == nullptr) first = std::move(owner);
+    offset += part;
+    bytes -= part;
+  }
 }
 
 std::shared_ptr<runtime::Event> Stream::fill_by_copies(cl_mem target, std::uint64_t offset, std::uint64_t bytes,

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// Compilers' messages with the lines that the source gives itself.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace masu::opencl {
+
+// NVIDIA's compiler (580, 2026-11) counts lines from the start of the text, as "<kernel>:LINE", whatever `#line` says.
+// Puts in the file and the line that the directives of `source` mean; a line before the first of them stays as it is.
+std::string with_presumed_lines(std::string_view log, std::string_view source);
+
+}  // namespace masu::opencl
