@@ -12,6 +12,7 @@
 #include <array>
 #include <cstdint>
 #include <cstring>
+#include <filesystem>
 #include <memory>
 #include <numeric>
 #include <string>
@@ -25,8 +26,15 @@ using ::testing::HasSubstr;
 
 using Bytes = std::vector<std::uint8_t>;
 
-DeviceInfo only_entry(const char* library) {
-  const std::vector<Listed> devices = list_devices(load_driver(library));
+// The stand-ins for the driver lie beside the test program, wherever it was carried to.
+std::string beside_this_program(const char* name) {
+  return std::filesystem::read_symlink("/proc/self/exe").replace_filename(name).string();
+}
+const std::string fake_driver = beside_this_program(MASU_FAKE_CUDA);
+const std::string old_driver = beside_this_program(MASU_FAKE_CUDA_OLD);
+
+DeviceInfo only_entry(const std::string& library) {
+  const std::vector<Listed> devices = list_devices(load_driver(library.c_str()));
   EXPECT_EQ(devices.size(), 1U);
   return devices.at(0).info;
 }
@@ -40,26 +48,26 @@ TEST(CudaDriverTest, AMissingLibraryIsNamed) {
 }
 
 TEST(CudaDriverTest, AnOldDriverNamesWhatItLacks) {
-  EXPECT_THAT(only_entry(MASU_FAKE_CUDA_OLD).why, HasSubstr("it has no cuDevicePrimaryCtxRetain"));
+  EXPECT_THAT(only_entry(old_driver).why, HasSubstr("it has no cuDevicePrimaryCtxRetain"));
 }
 
 TEST(CudaDriverTest, AFailingStartNamesCodeAndText) {
   {
     const ScopedEnv init("FAKE_CUDA_INIT", "100");
-    EXPECT_EQ(only_entry(MASU_FAKE_CUDA).why, "cuInit: no CUDA-capable device is detected (CUDA_ERROR_NO_DEVICE, 100)");
+    EXPECT_EQ(only_entry(fake_driver).why, "cuInit: no CUDA-capable device is detected (CUDA_ERROR_NO_DEVICE, 100)");
   }
   const ScopedEnv init("FAKE_CUDA_INIT", "12345");
-  EXPECT_EQ(only_entry(MASU_FAKE_CUDA).why, "cuInit: unknown error (CUDA error, 12345)");
+  EXPECT_EQ(only_entry(fake_driver).why, "cuInit: unknown error (CUDA error, 12345)");
 }
 
 TEST(CudaDriverTest, NoDevice) {
   const ScopedEnv count("FAKE_CUDA_DEVICES", "0");
-  EXPECT_EQ(only_entry(MASU_FAKE_CUDA).why, "the driver reports no device");
+  EXPECT_EQ(only_entry(fake_driver).why, "the driver reports no device");
 }
 
 TEST(CudaDriverTest, NumbersTheDevices) {
   const ScopedEnv count("FAKE_CUDA_DEVICES", "2");
-  const std::vector<Listed> devices = list_devices(load_driver(MASU_FAKE_CUDA));
+  const std::vector<Listed> devices = list_devices(load_driver(fake_driver.c_str()));
   ASSERT_EQ(devices.size(), 2U);
   EXPECT_EQ(devices[1].info.id, "cuda:1");
   EXPECT_TRUE(devices[1].info.usable);
@@ -92,6 +100,7 @@ class CudaCommandTest : public ::testing::Test {
   void TearDown() override {
     stream_.reset();
     device_.reset();
+    if (!loaded_.usable()) return;  // SetUp has failed
     EXPECT_EQ(ask("fake_cuda_live"), 0);
     EXPECT_EQ(ask("fake_cuda_depth"), 0);
   }
@@ -99,7 +108,8 @@ class CudaCommandTest : public ::testing::Test {
     return std::make_shared<Device>(Context::primary(loaded_.functions, 0, "Fake"), list_devices(loaded_).at(0).info);
   }
   static int ask(const char* name) {
-    void* library = dlopen(MASU_FAKE_CUDA, RTLD_NOW | RTLD_LOCAL);
+    void* library = dlopen(fake_driver.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (library == nullptr) return -1;
     void* address = dlsym(library, name);
     int (*function)() = nullptr;
     std::memcpy(&function, &address, sizeof function);
@@ -118,7 +128,7 @@ class CudaCommandTest : public ::testing::Test {
     return memory;
   }
 
-  Loaded<Driver> loaded_ = load_driver(MASU_FAKE_CUDA);
+  Loaded<Driver> loaded_ = load_driver(fake_driver.c_str());
   std::shared_ptr<Device> device_;
   std::unique_ptr<runtime::Stream> stream_;
 };
