@@ -40,7 +40,7 @@ need_python() {
 }
 find_nvrtc() {
   if [[ -n ${MASU_NVRTC-} ]]; then echo "$MASU_NVRTC"; return; fi
-  /sbin/ldconfig -p 2>/dev/null | grep -m1 -o '/.*libnvrtc\.so.*' && return
+  grep -m1 -o '/.*libnvrtc\.so.*' <<<"$(/sbin/ldconfig -p 2>/dev/null)" && return
   find -L "${CUDA_PATH:-/usr/local/cuda}"/lib64 -maxdepth 1 -name 'libnvrtc.so.*' -print 2>/dev/null | grep -m1 .
 }
 
