@@ -73,7 +73,8 @@ void BinRule::resolve_even(const Bins& bins) {
   }
   // Steps of several units in the last place can't fail to increase; only narrower ones are looked at one by one.
   const double magnitude = std::max(std::abs(lo), std::abs(hi));
-  const double unit = f32_edges ? magnitude * 0x1p-23 : magnitude * 0x1p-52;
+  // Subnormal numbers are as far apart as the smallest of them.
+  const double unit = f32_edges ? std::max(magnitude * 0x1p-23, 0x1p-149) : std::max(magnitude * 0x1p-52, 0x1p-1074);
   bool increasing = std::isfinite(step) && (!f32_edges || std::isfinite(static_cast<float>(magnitude)));
   if (increasing && !(step > 8 * unit)) {
     for (std::uint64_t i = 0; i < n && increasing; ++i) increasing = edge(i) < edge(i + 1);

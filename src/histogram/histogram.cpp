@@ -4,6 +4,7 @@
 #include "histogram/histogram_cpu.h"
 #include "histogram/histogram_device.h"
 #include "histogram/histogram_plan.h"
+#include "runtime/cpu_limits.h"
 
 #include <masu/histogram.h>
 
@@ -12,6 +13,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <new>
 #include <numeric>
 
 namespace masu {
@@ -36,6 +38,20 @@ bool reaches_bins(const BinRule& rule) {
       return !thresholds.all_below && !thresholds.all_above;
     }
   });
+}
+
+[[noreturn]] void no_memory(const BinRule& rule, std::uint64_t bytes, std::uint64_t free) {
+  throw Error(ErrorCode::out_of_memory,
+              free == 0 ? fmt::format("histogram: {} bins need {} bytes of memory", rule.n, bytes)
+                        : fmt::format("histogram: {} bins need {} bytes of memory, {} are free", rule.n, bytes, free));
+}
+
+// Where memory is promised freely, many bins would end the process by a signal instead of an error.
+void check_memory(const BinRule& rule, std::uint64_t bytes) {
+  constexpr std::uint64_t always_tried = std::uint64_t{1} << 30;
+  if (bytes < always_tried) return;
+  const std::uint64_t free = runtime::available_memory();
+  if (free != 0 && bytes > free) no_memory(rule, bytes, free);
 }
 
 // The bytes of a buffer on `cpu`.
@@ -103,8 +119,13 @@ HistogramAccumulator::HistogramAccumulator(const Device& device, Dtype dtype, co
   }
   auto rule = std::make_shared<const BinRule>(bins, dtype, options.right_open);
   const std::uint64_t slots = histogram_plan::slots_of(*rule);
+  const bool on_cpu = device.kind() == DeviceKind::cpu;
+  // The totals, the result, and the thresholds of a device.
+  const std::uint64_t bytes =
+      (slots + rule->n) * options.channels * sizeof(std::uint64_t) + (on_cpu ? 0 : rule->n * size_of(dtype));
+  check_memory(*rule, bytes);
   state_ = std::make_unique<State>(State{device, rule, options, slots, {}, nullptr, Strategy::sequential, {}});
-  if (device.kind() != DeviceKind::cpu && reaches_bins(*rule)) {
+  if (!on_cpu && reaches_bins(*rule)) {
     const auto plan = histogram_plan::make(device.info(), *rule, options.channels, options.strategy);
     state_->counter = std::make_unique<DeviceCounter>(device, *rule, options.channels, plan);
     state_->used = plan.strategy;
@@ -113,8 +134,7 @@ HistogramAccumulator::HistogramAccumulator(const Device& device, Dtype dtype, co
   try {
     state_->totals.resize(slots * options.channels);
   } catch (const std::bad_alloc&) {
-    throw Error(ErrorCode::out_of_memory,
-                fmt::format("histogram: {} bins need {} bytes", rule->n, slots * options.channels * 8));
+    no_memory(*rule, bytes, 0);
   }
   state_->count_here(ArrayView(dtype, nullptr, 0));  // settles the strategy, or says why it does not fit
   state_->times = {};
@@ -161,7 +181,7 @@ void HistogramAccumulator::add_buffer(const BufferBase& data, Dtype dtype, Strea
   s.count_here(ArrayView(dtype, host.data(), count));
 }
 
-std::vector<Histogram> HistogramAccumulator::result() const {
+std::vector<Histogram> HistogramAccumulator::result() const try {
   const State& s = *state_;
   const std::vector<std::uint64_t> totals = s.counter ? s.counter->totals() : s.totals;
   const BinRule& rule = *s.rule;
@@ -192,6 +212,8 @@ std::vector<Histogram> HistogramAccumulator::result() const {
     h.rule_ = s.rule;
   }
   return result;
+} catch (const std::bad_alloc&) {
+  no_memory(*state_->rule, state_->rule->n * state_->options.channels * sizeof(std::uint64_t), 0);
 }
 
 HistogramTimes HistogramAccumulator::times() const {
@@ -218,12 +240,10 @@ Bins with_range(const Bins& bins, const FindRange& find) {
   return range ? Bins::even(bins.size(), *range) : Bins::even(bins.size(), 0, 1);
 }
 
-Histogram only(std::vector<Histogram> list, const HistogramOptions& options) {
-  if (options.channels != 1) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("histogram: channels must be 1 here (see histogram_channels), got {}", options.channels));
-  }
-  return std::move(list.front());
+void check_one_channel(const HistogramOptions& options) {
+  if (options.channels == 1) return;
+  throw Error(ErrorCode::invalid_argument,
+              fmt::format("histogram: channels must be 1 here (see histogram_channels), got {}", options.channels));
 }
 
 }  // namespace
@@ -245,7 +265,21 @@ std::vector<Histogram> histogram_channels(const BufferBase& data, Dtype dtype, c
 }
 
 Histogram histogram(const Device& device, const ArrayView& data, const Bins& bins, const HistogramOptions& options) {
-  return only(histogram_channels(device, data, bins, options), options);
+  check_one_channel(options);
+  return std::move(histogram_channels(device, data, bins, options).front());
+}
+
+Histogram histogram(const BufferBase& data, Dtype dtype, const Bins& bins, const HistogramOptions& options) {
+  check_one_channel(options);
+  return std::move(histogram_channels(data, dtype, bins, options).front());
+}
+
+Pending<Histogram> histogram(Stream& stream, const BufferBase& data, Dtype dtype, const Bins& bins,
+                             const HistogramOptions& options) {
+  check_one_channel(options);
+  auto accumulator = std::make_shared<HistogramAccumulator>(data.device(), dtype, bins, options);
+  accumulator->add_buffer(data, dtype, &stream);
+  return {stream.record(), [accumulator] { return std::move(accumulator->result().front()); }};
 }
 
 Device device_for_histogram(std::uint64_t bytes) {

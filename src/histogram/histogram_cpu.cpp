@@ -46,7 +46,8 @@ double position_error(const BinRule& rule) {
   const G scale = static_cast<G>(rule.n) / range;
   if (!std::isfinite(range) || !std::isnormal(scale) || n > 0x1p30) return 1;
   const double magnitude = std::max(std::abs(rule.lo), std::abs(rule.hi));
-  return 4 * unit * n * (1 + magnitude / (rule.hi - rule.lo));
+  // At most six roundings grow with the position, and two with the magnitude, which is half of the range or more.
+  return 5 * unit * n * (1 + magnitude / (rule.hi - rule.lo));
 }
 
 // Turns values into slots, block by block.
@@ -88,7 +89,7 @@ class SlotWriter {
   }
 
   template <class T>
-  void write(const T* x, std::size_t count, std::uint32_t* slots) const {
+  void write(const T* x, std::size_t count, SlotHistory& history, std::uint32_t* slots) const {
     if constexpr (sizeof(T) == 2) {
       if (!of_value_.empty()) {
         for (std::size_t i = 0; i < count; ++i) slots[i] = of_value_[static_cast<std::uint16_t>(x[i])];
@@ -99,14 +100,14 @@ class SlotWriter {
       if (rule_.kind == Bins::Kind::integers) return write_integers(x, count, slots);
     }
     if constexpr (std::is_same_v<T, float>) {
-      if (f32_ != nullptr) return f32_(x, count, loop_, slots);
+      if (f32_ != nullptr) return f32_(x, count, loop_, history, slots);
     } else if (f64_ != nullptr) {
       if constexpr (std::is_same_v<T, double>) {
-        return f64_(x, count, loop_, slots);
+        return f64_(x, count, loop_, history, slots);
       } else {
         double converted[block_elements];
         for (std::size_t i = 0; i < count; ++i) converted[i] = static_cast<double>(x[i]);
-        return f64_(converted, count, loop_, slots);
+        return f64_(converted, count, loop_, history, slots);
       }
     }
     for (std::size_t i = 0; i < count; ++i) slots[i] = search(static_cast<double>(x[i]));
@@ -230,9 +231,10 @@ void count_piece(const Job& job, Tables& tables, std::uint64_t first, std::uint6
     } else if constexpr (!std::is_same_v<T, Half>) {
       alignas(64) std::uint32_t slots[block_elements];
       const std::size_t block = block_elements / job.channels * job.channels;
+      SlotHistory history;
       for (std::uint64_t i = 0; i < count; i += block) {
         const std::size_t length = std::min<std::uint64_t>(block, count - i);
-        job.writer.write(x + i, length, slots);
+        job.writer.write(x + i, length, history, slots);
         tables.add(slots, length);
       }
     }
@@ -247,12 +249,13 @@ void count_in_totals(const Job& job, std::uint64_t first, std::uint64_t count, s
     const T* x = static_cast<const T*>(job.data.data) + first;
     std::uint32_t slots[block_elements] = {};
     const std::size_t block = block_elements / job.channels * job.channels;
+    SlotHistory history;
     for (std::uint64_t i = 0; i < count; i += block) {
       const std::size_t length = std::min<std::uint64_t>(block, count - i);
       if constexpr (sizeof(T) == 1) {
         for (std::size_t k = 0; k < length; ++k) slots[k] = static_cast<std::uint8_t>(x[i + k]);
       } else if constexpr (!std::is_same_v<T, Half>) {
-        job.writer.write(x + i, length, slots);
+        job.writer.write(x + i, length, history, slots);
       }
       for (std::size_t k = 0, channel = 0; k < length; ++k) {
         std::uint64_t& total = totals[channel * job.slots + slots[k]];

@@ -118,6 +118,11 @@ Plan make(const DeviceInfo& device, const BinRule& rule, unsigned channels, Stra
                 fmt::format("histogram: {} ({}) has no fp64, got f64 data", device.id, device.name));
   }
   const std::uint64_t slots = slots_of(rule) * channels;
+  // The kernels number the slots of all channels in 32 bits.
+  if (slots > std::numeric_limits<std::uint32_t>::max()) {
+    throw Error(ErrorCode::unsupported, fmt::format("histogram: {} holds at most {} slots of all channels, got {}",
+                                                    device.id, std::numeric_limits<std::uint32_t>::max(), slots));
+  }
   Plan plan;
   plan.strategy = strategy == Strategy::automatic ? choose(device, slots) : strategy;
   if (size_of(rule.dtype) == 1) {

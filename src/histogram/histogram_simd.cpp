@@ -51,43 +51,91 @@ HWY_INLINE void for_vectors(D d, const T* x, std::size_t count, std::uint32_t* s
   }
 }
 
-// A value whose position is clear of whole numbers lies in the bin of that position. Only where one of a vector's
-// values comes near an edge is the edge itself computed, by `edge_of`, as NumPy computes it, and compared.
-template <class D, class T = hn::TFromD<D>, class EdgeOf>
-HWY_INLINE void WriteSlots(D d, const T* values, std::size_t count, const EvenLoop& loop, std::uint32_t* slots,
-                           const EdgeOf& edge_of) {
+// What both ways of finding slots need.
+template <class D>
+struct Positions {
+  using T = hn::TFromD<D>;
   using V = hn::Vec<D>;
+  Positions(D tag, const EvenLoop& loop)
+      : d(tag),
+        lo(hn::Set(d, static_cast<T>(loop.lo))),
+        scale(hn::Set(d, static_cast<T>(loop.scale))),
+        first(hn::Set(d, static_cast<T>(loop.first))),
+        last(hn::Set(d, static_cast<T>(loop.last))) {}
+  HWY_INLINE V of(V x) const { return hn::Mul(hn::Sub(x, lo), scale); }
+  HWY_INLINE auto inside(V x) const { return hn::And(hn::Ge(x, first), hn::Le(x, last)); }
+  D d;
+  V lo, scale, first, last;
+};
+
+// A value whose position is clear of whole numbers lies in the bin of that position. False when some value's is not: the
+// slots are not to be used then.
+template <class D, class T = hn::TFromD<D>>
+HWY_INLINE bool WriteClear(D d, const T* values, std::size_t count, const EvenLoop& loop, std::uint32_t* slots) {
   const hn::Rebind<std::int32_t, D> di;
-  const V lo = hn::Set(d, static_cast<T>(loop.lo));
-  const V scale = hn::Set(d, static_cast<T>(loop.scale));
-  const V first = hn::Set(d, static_cast<T>(loop.first));
-  const V last = hn::Set(d, static_cast<T>(loop.last));
-  const V most = hn::Set(d, static_cast<T>(loop.n - 1));
-  const V near = hn::Set(d, static_cast<T>(loop.error));
-  const V far = hn::Set(d, static_cast<T>(1 - loop.error));
+  const Positions<D> positions(d, loop);
+  const auto near = hn::Set(d, static_cast<T>(loop.error));
+  const auto far = hn::Set(d, static_cast<T>(1 - loop.error));
+  auto clear = hn::Eq(near, near);
+  const std::size_t lanes = hn::Lanes(d);
+  for (std::size_t i = 0; i + lanes <= count; i += lanes) {
+    const auto x = hn::LoadU(d, values + i);
+    const auto position = positions.of(x);
+    const auto slot = hn::Trunc(position);
+    const auto part = hn::Sub(position, slot);
+    clear = hn::And(clear, hn::And(positions.inside(x), hn::And(hn::Ge(part, near), hn::Le(part, far))));
+    hn::StoreU(to_int(di, slot), di, reinterpret_cast<std::int32_t*>(slots + i));
+  }
+  return hn::AllTrue(d, clear);
+}
+
+// Every value is compared with an edge, computed by `edge_of` as NumPy computes it: a guess a quarter of a bin low is
+// the value's bin or the one before it.
+template <class D, class T = hn::TFromD<D>, class EdgeOf>
+HWY_INLINE void WriteExact(D d, const T* values, std::size_t count, const EvenLoop& loop, std::uint32_t* slots,
+                           const EdgeOf& edge_of) {
+  const hn::Rebind<std::int32_t, D> di;
+  const Positions<D> positions(d, loop);
+  const auto most = hn::Set(d, static_cast<T>(loop.n - 1));
+  const auto one = hn::Set(d, static_cast<T>(1));
+  const auto quarter = hn::Set(d, static_cast<T>(0.25));
   for_vectors(d, values, count, slots, [&](const T* from, std::uint32_t* to) HWY_ATTR {
-    const V x = hn::LoadU(d, from);
-    const auto inside = hn::And(hn::Ge(x, first), hn::Le(x, last));
-    const V position = hn::Mul(hn::Sub(x, lo), scale);
-    V slot = hn::Trunc(position);
-    const V part = hn::Sub(position, slot);
-    const auto clear = hn::And(inside, hn::And(hn::Ge(part, near), hn::Le(part, far)));
-    if (HWY_UNLIKELY(!hn::AllTrue(d, clear))) {
-      // A guess a quarter of a bin low is the bin or the one before it.
-      const V safe = hn::IfThenElse(inside, x, first);
-      const V low = hn::Sub(hn::Mul(hn::Sub(safe, lo), scale), hn::Set(d, static_cast<T>(0.25)));
-      const V guess = hn::Min(hn::Trunc(hn::Max(low, hn::Zero(d))), most);
-      const V next = hn::Min(hn::Add(guess, hn::Set(d, static_cast<T>(1))), most);
-      slot = hn::IfThenElse(hn::Ge(safe, edge_of(next)), next, guess);
-      if (!hn::AllTrue(d, inside)) slot = outside(d, slot, x, inside, first, last, loop);
+    const auto x = hn::LoadU(d, from);
+    const auto inside = positions.inside(x);
+    const auto safe = hn::IfThenElse(inside, x, positions.first);
+    const auto low = hn::Max(hn::Sub(positions.of(safe), quarter), hn::Zero(d));
+    const auto guess = hn::Min(hn::Trunc(low), most);
+    const auto next = hn::Min(hn::Add(guess, one), most);
+    auto slot = hn::IfThenElse(hn::Ge(safe, edge_of(next)), next, guess);
+    if (HWY_UNLIKELY(!hn::AllTrue(d, inside))) {
+      slot = outside(d, slot, x, inside, positions.first, positions.last, loop);
     }
     hn::StoreU(to_int(di, slot), di, reinterpret_cast<std::int32_t*>(to));
   });
 }
 
-void WriteSlotsF64(const double* values, std::size_t count, const EvenLoop& loop, std::uint32_t* slots) {
+// Tries the cheap way first, unless the last tries failed: data that often lies on edges is compared at once.
+template <class D, class T = hn::TFromD<D>, class EdgeOf>
+HWY_INLINE void WriteSlots(D d, const T* values, std::size_t count, const EvenLoop& loop, SlotHistory& history,
+                           std::uint32_t* slots, const EdgeOf& edge_of) {
+  constexpr unsigned pause = 32;
+  if (history.pause == 0 && count % hn::Lanes(d) == 0) {
+    if (WriteClear(d, values, count, loop, slots)) {
+      history.failed = false;
+      return;
+    }
+    if (history.failed) history.pause = pause;
+    history.failed = true;
+  } else if (history.pause != 0) {
+    --history.pause;
+  }
+  WriteExact(d, values, count, loop, slots, edge_of);
+}
+
+void WriteSlotsF64(const double* values, std::size_t count, const EvenLoop& loop, SlotHistory& history,
+                   std::uint32_t* slots) {
   const hn::ScalableTag<double> d;
-  WriteSlots(d, values, count, loop, slots,
+  WriteSlots(d, values, count, loop, history, slots,
              [&](auto next) HWY_ATTR { return hn::Add(hn::Mul(next, hn::Set(d, loop.step)), hn::Set(d, loop.lo)); });
 }
 
@@ -108,36 +156,24 @@ HWY_INLINE V rounded_edge(D d, V next, const EvenLoop& loop) {
 #endif
 }
 
-void WriteSlotsF32(const float* values, std::size_t count, const EvenLoop& loop, std::uint32_t* slots) {
+void WriteSlotsF32(const float* values, std::size_t count, const EvenLoop& loop, SlotHistory& history,
+                   std::uint32_t* slots) {
   const hn::ScalableTag<float> d;
-  WriteSlots(d, values, count, loop, slots, [&](auto next) HWY_ATTR { return rounded_edge(d, next, loop); });
+  WriteSlots(d, values, count, loop, history, slots, [&](auto next) HWY_ATTR { return rounded_edge(d, next, loop); });
 }
 
-void WriteSlotsF32Native(const float* values, std::size_t count, const EvenLoop& loop, std::uint32_t* slots) {
+void WriteSlotsF32Native(const float* values, std::size_t count, const EvenLoop& loop, SlotHistory& history,
+                         std::uint32_t* slots) {
   const hn::ScalableTag<float> d;
   const auto step = hn::Set(d, static_cast<float>(loop.step));
   const auto lo = hn::Set(d, static_cast<float>(loop.lo));
-  WriteSlots(d, values, count, loop, slots, [&](auto next) HWY_ATTR { return hn::Add(hn::Mul(next, step), lo); });
-}
-
-// Eight bytes go to `tables` tables of 16-bit counters in turn, so that equal neighbours do not wait for each other's
-// sum.
-template <unsigned tables>
-HWY_INLINE void add_eight(const std::uint8_t* data, std::uint16_t* counts) {
-  std::uint64_t word;
-  std::memcpy(&word, data, sizeof(word));
-  ++counts[(word & 255)];
-  ++counts[256 * (1 % tables) + (word >> 8 & 255)];
-  ++counts[256 * (2 % tables) + (word >> 16 & 255)];
-  ++counts[256 * (3 % tables) + (word >> 24 & 255)];
-  ++counts[256 * (4 % tables) + (word >> 32 & 255)];
-  ++counts[256 * (5 % tables) + (word >> 40 & 255)];
-  ++counts[256 * (6 % tables) + (word >> 48 & 255)];
-  ++counts[256 * (7 % tables) + (word >> 56)];
+  WriteSlots(d, values, count, loop, history, slots,
+             [&](auto next) HWY_ATTR { return hn::Add(hn::Mul(next, step), lo); });
 }
 
 constexpr std::size_t run_bytes = 64;  // equal bytes that are counted at once
 
+// Neighbours go to different tables of 16-bit counters, so that equal ones do not wait for each other's sum.
 template <unsigned tables>
 HWY_INLINE void AddBytesTo(const std::uint8_t* data, std::size_t count, std::uint32_t* totals) {
   alignas(64) std::uint16_t counts[256 * tables] = {};
@@ -153,14 +189,14 @@ HWY_INLINE void AddBytesTo(const std::uint8_t* data, std::size_t count, std::uin
       totals[data[i]] += run_bytes;
       continue;
     }
-    HWY_UNROLL(8)
-    for (std::size_t k = 0; k < run_bytes; k += 8) add_eight<tables>(data + i + k, counts);
+    HWY_UNROLL(64)
+    for (std::size_t k = 0; k < run_bytes; ++k) ++counts[256 * (k % tables) + data[i + k]];
   }
   for (; i < count; ++i) ++totals[data[i]];
   for (std::size_t k = 0; k < 256 * tables; ++k) totals[k % 256] += counts[k];
 }
 
-// Four tables are the fastest for flat data, eight for data with a few frequent values. A sample tells which it is.
+// Four tables are the fastest, but eight where one value or a few are most of the data. A sample tells which it is.
 bool has_frequent_values(const std::uint8_t* data, std::size_t count) {
   constexpr std::size_t sample = 256;
   if (count < 4 * sample) return true;
@@ -168,7 +204,7 @@ bool has_frequent_values(const std::uint8_t* data, std::size_t count) {
   unsigned pairs =
       0;  // pairs of equal values in the sample: about sample^2 / 2 times the chance that two values are equal
   for (std::size_t i = 0; i < sample; ++i) pairs += seen[data[i * (count / sample)]]++;
-  return pairs > sample * sample / 2 / 16;
+  return pairs > sample * sample / 2 / 6;
 }
 
 void AddBytes(const std::uint8_t* data, std::size_t count, std::uint32_t* totals) {

@@ -17,9 +17,17 @@ struct EvenLoop {
   std::uint32_t n;     // slots n, n+1, n+2: below, above, NaN
 };
 
-// The slot of each of `count` values.
-using SlotsF64 = void (*)(const double* x, std::size_t count, const EvenLoop& loop, std::uint32_t* slots);
-using SlotsF32 = void (*)(const float* x, std::size_t count, const EvenLoop& loop, std::uint32_t* slots);
+// What a thread's earlier blocks were like.
+struct SlotHistory {
+  bool failed = false;  // the last try without comparisons met a value near an edge
+  unsigned pause = 0;   // blocks that are not tried
+};
+
+// The slot of each of `count` values: a block of a few hundred.
+using SlotsF64 = void (*)(const double* x, std::size_t count, const EvenLoop& loop, SlotHistory& history,
+                          std::uint32_t* slots);
+using SlotsF32 = void (*)(const float* x, std::size_t count, const EvenLoop& loop, SlotHistory& history,
+                          std::uint32_t* slots);
 SlotsF64 slots_f64();         // edges in f64
 SlotsF32 slots_f32();         // edges in f32: the f64 edge, rounded
 SlotsF32 slots_f32_native();  // edges computed in f32

@@ -85,10 +85,11 @@ struct OutputFile::State {
   std::string temporary;  // empty: written in place (standard output, devices, pipes)
   Slot* slot = nullptr;
   int fd = -1;
+  bool owned = false;  // not by its number: a file gets that of standard output where the caller closed it
   std::vector<char> buffer;
 
   ~State() {
-    if (fd > STDOUT_FILENO) ::close(fd);
+    if (owned && fd >= 0) ::close(fd);
     if (!temporary.empty()) ::unlink(temporary.c_str());
     release();
   }
@@ -111,6 +112,7 @@ struct OutputFile::State {
     if (exists && !S_ISREG(status.st_mode)) {
       fd = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
       if (fd < 0) fail_errno(name, "cannot be written", errno);
+      owned = true;
       return;
     }
     if (exists && ::access(path.c_str(), W_OK) != 0) fail_errno(name, "cannot be written", errno);
@@ -125,6 +127,7 @@ struct OutputFile::State {
         fail_io(name, "cannot be written: too many files are being written, or its path is too long");
       fd = ::open(beside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
       if (fd >= 0) {
+        owned = true;
         temporary = std::move(beside);
         break;
       }
@@ -171,7 +174,7 @@ void OutputFile::commit() {
   if (!state_) throw Error(ErrorCode::invalid_argument, "OutputFile: committed twice");
   State& state = *state_;
   state.flush();
-  if (state.fd != STDOUT_FILENO) {
+  if (state.owned) {
     if (::close(std::exchange(state.fd, -1)) != 0 && errno != EINTR) fail_errno(state.name, "writing failed", errno);
     if (!state.temporary.empty()) {
       if (::rename(state.temporary.c_str(), state.target.c_str()) != 0)

@@ -2,12 +2,14 @@
 // Kulisch's long accumulator: the sum as a fixed-point number whose lowest bit is that of the smallest subnormal.
 #include <masu/exact_sum.h>
 
+#include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
 #include <span>
-#include <vector>
+#include <tuple>
 
 namespace masu {
 
@@ -51,15 +53,16 @@ void propagate(std::span<std::int64_t> digits) {
 }
 
 // The digits' magnitude, lowest first, and whether the number is negative.
-std::vector<std::uint32_t> magnitude_of(std::span<const std::int64_t> digits, bool& negative) {
-  std::vector<std::int64_t> copy(digits.begin(), digits.end());
+template <std::size_t size>
+std::array<std::uint32_t, size + 1> magnitude_of(const std::array<std::int64_t, size>& digits, bool& negative) {
+  std::array<std::int64_t, size> copy = digits;
   propagate(copy);
   negative = copy.back() < 0;
   if (negative) {
     for (std::int64_t& digit : copy) digit = -digit;
     propagate(copy);
   }
-  std::vector<std::uint32_t> result(copy.size() + 1);
+  std::array<std::uint32_t, size + 1> result{};
   for (std::size_t i = 0; i < copy.size(); ++i) result[i] = static_cast<std::uint32_t>(copy[i]);
   result.back() = static_cast<std::uint32_t>(static_cast<std::uint64_t>(copy.back()) >> 32);
   return result;
@@ -197,7 +200,7 @@ double ExactSum::mean() const {
   const auto magnitude = magnitude_of(digits_, negative);
   // Long division with 128 bits behind the point, more than a 64-bit divisor can take away.
   constexpr std::size_t extra = 4;
-  std::vector<std::uint32_t> quotient(magnitude.size() + extra);
+  std::array<std::uint32_t, std::tuple_size_v<decltype(magnitude)> + extra> quotient{};
   Wide remainder = 0;
   for (std::size_t i = quotient.size(); i-- > 0;) {
     const Wide part = remainder << 32 | (i >= extra ? magnitude[i - extra] : 0U);

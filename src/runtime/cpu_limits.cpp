@@ -102,4 +102,16 @@ unsigned usable_cpus() noexcept {
   return std::max(1U, least(affinity_cpus(), quota));
 }
 
+std::uint64_t available_memory() noexcept try {
+  std::ifstream stream("/proc/meminfo");
+  std::string name;
+  std::uint64_t kibibytes = 0;
+  for (std::string unit; stream >> name >> kibibytes; std::getline(stream, unit)) {
+    if (name == "MemAvailable:") return kibibytes << 10;
+  }
+  return 0;
+} catch (...) {
+  return 0;
+}
+
 }  // namespace masu::runtime

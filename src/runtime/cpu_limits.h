@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many CPUs this process may use.
+// How many CPUs and how much memory this process may use.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <string_view>
 
@@ -9,6 +10,9 @@ namespace masu::runtime {
 
 // CPUs in the calling thread's affinity mask, bounded by the quota of the process's cgroup; at least 1.
 unsigned usable_cpus() noexcept;
+
+// Bytes of host memory that can be had without swapping, as /proc/meminfo estimates them; 0 where that is unknown.
+std::uint64_t available_memory() noexcept;
 
 // The CPUs that a cgroup's quota (version 1 or 2, the group's own or an ancestor's) amounts to, rounded up; 0 without a
 // quota. `groups` is the text of /proc/self/cgroup, `mount` is /sys/fs/cgroup.

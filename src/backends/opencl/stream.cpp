@@ -16,8 +16,8 @@ namespace masu::opencl {
 namespace {
 
 constexpr std::size_t largest_fill_pattern = 128;  // of clEnqueueFillBuffer
-// NVIDIA's driver (580, 2026-11) fills a size modulo 4 GiB only.
-constexpr std::uint64_t largest_fill_bytes = std::uint64_t{1} << 30;
+// Behind 2 GiB, NVIDIA's driver (580, 2026-11) fills too little or accesses memory that is not the buffer's.
+constexpr std::uint64_t last_fill_byte = std::uint64_t{1} << 30;
 constexpr std::size_t fill_block_bytes = std::size_t{64} << 10;  // what a fill of another pattern starts from
 
 }  // namespace
@@ -100,22 +100,13 @@ std::shared_ptr<runtime::Event> Stream::copy(runtime::Memory& target, std::uint6
 std::shared_ptr<runtime::Event> Stream::fill(runtime::Memory& target, std::uint64_t offset, std::uint64_t bytes,
                                              const void* pattern, std::size_t pattern_size) {
   if (!fill_command_ || !std::has_single_bit(pattern_size) || pattern_size > largest_fill_pattern ||
-      offset % pattern_size != 0) {
+      offset % pattern_size != 0 || offset + bytes > last_fill_byte) {
     return fill_by_copies(object_of(target), offset, bytes, pattern, pattern_size);
   }
-  Handle<cl_event> first;
-  for (;;) {
-    const std::uint64_t part = std::min(bytes, largest_fill_bytes);
-    cl_event event = nullptr;
-    const cl_int code = api().clEnqueueFillBuffer(queue_.get(), object_of(target), pattern, pattern_size, offset, part,
-                                                  0, nullptr, &event);
-    if (part == bytes) return queued(code, event, "fill", "clEnqueueFillBuffer", std::move(first));
-    check(code, "fill", device_, "clEnqueueFillBuffer");
-    Handle<cl_event> owner(event);
-    if (first.get() == nullptr) first = std::move(owner);
-    offset += part;
-    bytes -= part;
-  }
+  cl_event event = nullptr;
+  const cl_int code = api().clEnqueueFillBuffer(queue_.get(), object_of(target), pattern, pattern_size, offset, bytes,
+                                                0, nullptr, &event);
+  return queued(code, event, "fill", "clEnqueueFillBuffer");
 }
 
 std::shared_ptr<runtime::Event> Stream::fill_by_copies(cl_mem target, std::uint64_t offset, std::uint64_t bytes,
