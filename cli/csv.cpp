@@ -27,8 +27,8 @@ void write_csv(const HistogramResult& result, const WriteOptions& options, const
   std::string text;
   for (std::size_t c = 0; c < result.channels.size(); ++c) {
     const Histogram& histogram = result.channels[c];
-    const std::string name = result.names.empty() ? "" : field(result.names[c]);
-    const std::string prefix = input + (with_channel ? name + "," : "");
+    std::string prefix = input;
+    if (with_channel) prefix.append(result.names.empty() ? "" : field(result.names[c])).append(",");
     std::string lo = io::format_number(histogram.edge(0), result.edge_dtype);
     for (std::uint64_t i = 0; i < histogram.size(); ++i) {
       std::string hi = io::format_number(histogram.edge(i + 1), result.edge_dtype);
