@@ -175,7 +175,8 @@ TEST(RegistryAlone, TheCpuNeedsNoGpuLibrary) {
 
 TEST(RegistryAlone, AMachineWithoutPlatforms) {
   const test::TemporaryDirectory none;
-  const std::string output = run_alone("PrintsDevices", "OCL_ICD_VENDORS='" + none.path().string() + "/'");
+  const std::string output =
+      run_alone("PrintsDevices", "OCL_ICD_FILENAMES= OCL_ICD_VENDORS='" + none.path().string() + "/'");
   EXPECT_THAT(output, HasSubstr("<cpu|usable|>"));
   EXPECT_THAT(output, HasSubstr("<opencl|unusable|"));
   EXPECT_THAT(output, HasSubstr("<Device::open: no usable opencl device"));
@@ -187,13 +188,15 @@ TEST(RegistryAlone, ABrokenLibraryAndABrokenDriver) {
   for (const char* name : {"libOpenCL.so.1", "libOpenCL.so", "libcuda.so.1", "libcuda.so", "broken.so"}) {
     std::ofstream(directory.path() / name) << "this is no library";
   }
-  const std::string library = run_alone("PrintsDevices", "LD_LIBRARY_PATH='" + directory.path().string() + "'");
+  const std::string library =
+      run_alone("PrintsDevices", "LD_LIBRARY_PATH='" + directory.path().string() + "':\"$LD_LIBRARY_PATH\"");
   EXPECT_THAT(library, HasSubstr("<cpu|usable|>"));
   EXPECT_THAT(library, HasSubstr("<opencl|unusable|" + (directory.path() / "libOpenCL.so.1").string()));
   EXPECT_THAT(library, HasSubstr("exit status 0"));
 
   std::ofstream(directory.path() / "broken.icd") << (directory.path() / "broken.so").string() << "\n";
-  const std::string driver = run_alone("PrintsDevices", "OCL_ICD_VENDORS='" + directory.path().string() + "/'");
+  const std::string driver =
+      run_alone("PrintsDevices", "OCL_ICD_FILENAMES= OCL_ICD_VENDORS='" + directory.path().string() + "/'");
   EXPECT_THAT(driver, HasSubstr("<cpu|usable|>"));
   EXPECT_THAT(driver, HasSubstr("<opencl|unusable|"));
   EXPECT_THAT(driver, HasSubstr("exit status 0"));
