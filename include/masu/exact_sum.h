@@ -12,7 +12,7 @@
 namespace masu {
 
 /// Adds numbers exactly in a fixed-point accumulator that spans the whole range of f64, with room for 2^64 addends
-/// (Kulisch's long accumulator). A plain value of about 300 bytes; never allocates. One thread at a time; `merge` joins
+/// (Kulisch's long accumulator). A plain value of about 600 bytes; never allocates. One thread at a time; `merge` joins
 /// the parts of several threads.
 class MASU_EXPORT ExactSum {
  public:

@@ -197,6 +197,13 @@ MASU_EXPORT std::vector<Histogram> histogram_channels(const BufferBase& data, Dt
 /// The histogram of host data whose type is known at run time, on a device.
 MASU_EXPORT Histogram histogram(const Device& device, const ArrayView& data, const Bins& bins,
                                 const HistogramOptions& options = {});
+/// The histogram of device memory whose type is known at run time, where it is.
+MASU_EXPORT Histogram histogram(const BufferBase& data, Dtype dtype, const Bins& bins,
+                                const HistogramOptions& options = {});
+/// The same, counted on a stream of the memory's device while the caller goes on. `data` and `stream` must outlive the
+/// result's `get()`. `bins` must have its range.
+MASU_EXPORT Pending<Histogram> histogram(Stream& stream, const BufferBase& data, Dtype dtype, const Bins& bins,
+                                         const HistogramOptions& options = {});
 /// The histogram of a contiguous host range, on a device.
 template <HostRange R>
 Histogram histogram(const Device& device, const R& data, const Bins& bins, const HistogramOptions& options = {}) {
@@ -211,18 +218,14 @@ Histogram histogram(const R& data, const Bins& bins, const HistogramOptions& opt
 /// The histogram of a buffer, on its device.
 template <Element T>
 Histogram histogram(const Buffer<T>& data, const Bins& bins, const HistogramOptions& options = {}) {
-  HistogramOptions one = options;
-  one.channels = 1;
-  return histogram_channels(data, dtype_of<T>, bins, one).front();
+  return histogram(data, dtype_of<T>, bins, options);
 }
 /// The histogram of a buffer, counted on a stream of its device while the caller goes on. `data` and `stream` must
 /// outlive the result's `get()`. `bins` must have its range.
 template <Element T>
 Pending<Histogram> histogram(Stream& stream, const Buffer<T>& data, const Bins& bins,
                              const HistogramOptions& options = {}) {
-  auto accumulator = std::make_shared<HistogramAccumulator>(data.device(), dtype_of<T>, bins, options);
-  accumulator->add_buffer(data, dtype_of<T>, &stream);
-  return Pending<Histogram>(stream.record(), [accumulator] { return accumulator->result().front(); });
+  return histogram(stream, data, dtype_of<T>, bins, options);
 }
 
 }  // namespace masu

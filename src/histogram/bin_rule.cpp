@@ -79,6 +79,8 @@ void BinRule::resolve_even(const Bins& bins) {
   if (increasing && !(step > 8 * unit)) {
     for (std::uint64_t i = 0; i < n && increasing; ++i) increasing = edge(i) < edge(i + 1);
   }
+  // A step that is itself subnormal has few digits: the bins may run past the end.
+  increasing = increasing && edge(n - 1) < edge(n);
   if (!increasing) {
     throw Error(ErrorCode::invalid_argument,
                 fmt::format("histogram: too many bins for the range: {} bins of {}:{} as {} have no width", n, lo, hi,

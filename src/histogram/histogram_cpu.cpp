@@ -44,7 +44,8 @@ double position_error(const BinRule& rule) {
   const auto n = static_cast<double>(rule.n);
   const G range = static_cast<G>(rule.hi) - static_cast<G>(rule.lo);
   const G scale = static_cast<G>(rule.n) / range;
-  if (!std::isfinite(range) || !std::isnormal(scale) || n > 0x1p30) return 1;
+  if (!std::isfinite(range) || !std::isnormal(scale) || !std::isnormal(static_cast<G>(rule.step)) || n > 0x1p30)
+    return 1;
   const double magnitude = std::max(std::abs(rule.lo), std::abs(rule.hi));
   // At most six roundings grow with the position, and two with the magnitude, which is half of the range or more.
   return 5 * unit * n * (1 + magnitude / (rule.hi - rule.lo));

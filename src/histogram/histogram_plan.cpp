@@ -45,7 +45,7 @@ bool guess_is_safe(const BinRule& rule) {
   const double scale = n / range;
   const double largest = doubles ? std::numeric_limits<double>::max() : std::numeric_limits<float>::max();
   const double smallest = doubles ? std::numeric_limits<double>::min() : std::numeric_limits<float>::min();
-  if (!(range < largest / 2) || !(scale < largest) || !(scale > smallest)) return false;
+  if (!(range < largest / 2) || !(scale < largest) || !(scale > smallest) || rule.step < smallest) return false;
   const double magnitude = std::max(std::abs(rule.lo), std::abs(rule.hi));
   // Whole numbers are subtracted exactly; 64-bit ones meet edges that are f64.
   const double displacement = is_float(rule.dtype) ? unit * magnitude * scale : 0x1p-53 * magnitude * scale;

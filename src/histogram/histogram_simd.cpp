@@ -68,8 +68,8 @@ struct Positions {
   V lo, scale, first, last;
 };
 
-// A value whose position is clear of whole numbers lies in the bin of that position. False when some value's is not: the
-// slots are not to be used then.
+// A value whose position is clear of whole numbers lies in the bin of that position. False when some value's is not:
+// the slots are not to be used then.
 template <class D, class T = hn::TFromD<D>>
 HWY_INLINE bool WriteClear(D d, const T* values, std::size_t count, const EvenLoop& loop, std::uint32_t* slots) {
   const hn::Rebind<std::int32_t, D> di;

@@ -184,6 +184,27 @@ TEST_P(HistogramTest, TinyAndHugeRangesKeepEveryEdge) {
   }
 }
 
+TEST_P(HistogramTest, BinsBelowTheSpacingOfSubnormalsAreRefused) {
+  const std::vector<float> data{0, 1e-43F};  // 71 of the smallest steps
+  EXPECT_EQ(histogram(device, data, Bins::even(71)).size(), 71U);
+  EXPECT_THROW(histogram(device, data, Bins::even(1000)), Error);
+  EXPECT_THROW(histogram(device, data, Bins::even(1000, 0, 1e-43)), Error);
+  // Steps of 218 smallest numbers each, rounded: all of them together are longer than the range.
+  EXPECT_THROW(histogram(device, std::vector<float>{1e-38F, 3e-38F}, Bins::even(65537)), Error);
+}
+
+TEST_P(HistogramTest, OneHistogramHasOneChannel) {
+  const std::vector<float> data{1, 2, 3, 4};
+  HistogramOptions two;
+  two.channels = 2;
+  const Bins bins = Bins::even(4, 0, 4);
+  Buffer<float> buffer = device.upload(data);
+  Stream stream(device);
+  EXPECT_THROW(histogram(device, data, bins, two), Error);
+  EXPECT_THROW(histogram(buffer, bins, two), Error);
+  EXPECT_THROW(histogram(stream, buffer, bins, two), Error);
+}
+
 TEST_P(HistogramTest, ValuesThatNoBinReaches) {
   const std::vector<std::int16_t> numbers{-300, 0, 7, 32767, -32768};
   expect_counts(numbers, Bins::even(4, 1e6, 2e6));
