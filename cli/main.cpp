@@ -6,6 +6,9 @@
 
 #include <masu/io.h>
 #include <masu/version.h>
+
+#include <fcntl.h>
+#include <unistd.h>
 #include <algorithm>
 #include <cstdio>
 #include <exception>
@@ -46,6 +49,14 @@ bool reader_gone(const Error& error) {
 // An empty text means "none" to these; elsewhere it is a shell variable that was never set.
 bool may_be_empty(const CLI::Option& option) {
   return option.check_lname("comment") || option.check_lname("device");
+}
+
+// A file that is opened while one of these is closed would get its number, and be written to as if it were it.
+void occupy_standard_streams() {
+  for (int descriptor = STDIN_FILENO; descriptor <= STDERR_FILENO; ++descriptor) {
+    // For reading only, but standard input for writing: using it is an error as before.
+    if (fcntl(descriptor, F_GETFD) < 0) ::open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+  }
 }
 
 int print(const std::string& text) {
@@ -112,6 +123,7 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   using namespace masu::cli;
+  occupy_standard_streams();
   handle_signals();
   try {
     return run(argc, argv);

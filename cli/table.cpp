@@ -27,8 +27,8 @@ std::size_t columns(const std::string& text) {
 
 std::string edge_label(const HistogramResult& result, double value) {
   // Six digits are enough to read a chart; the other formats have them all.
-  return is_float(result.channels.front().dtype()) ? fmt::format("{:.6g}", value)
-                                                   : io::format_number(value, result.edge_dtype);
+  const bool whole = !is_float(result.channels.front().dtype()) && value == std::floor(value);
+  return whole ? io::format_number(value, result.edge_dtype) : fmt::format("{:.6g}", value);
 }
 
 std::string label(const HistogramResult& result, const Histogram& histogram, std::uint64_t first, std::uint64_t end,

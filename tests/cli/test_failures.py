@@ -1,13 +1,41 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the command does when something is wrong: one clear line, the right status, nothing partial left."""
 
+import json
 import os
 import signal
 import subprocess
+import tempfile
 import time
 import unittest
 
 from command import MASU, CommandTest, bmp24, masu, npy
+
+
+class ClosedStreams(CommandTest):
+    def test_output_file_with_closed_standard_output(self):
+        with tempfile.TemporaryDirectory() as folder:
+            command = f"exec '{MASU}' histogram zeros:u8:3 -o out.json >&-"
+            run = subprocess.run(["sh", "-c", command], cwd=folder, stderr=subprocess.PIPE)
+            self.assertEqual((run.returncode, run.stderr), (0, b""))
+            self.assertEqual(os.listdir(folder), ["out.json"])
+            with open(os.path.join(folder, "out.json"), encoding="utf-8") as file:
+                self.assertEqual(json.load(file)["n"], 3)
+
+    def test_closed_standard_output(self):
+        run = subprocess.run(["sh", "-c", f"exec '{MASU}' histogram zeros:u8:3 >&-"], stderr=subprocess.PIPE)
+        self.assertEqual(run.returncode, 1)
+        self.assertIn(b"standard output: writing failed", run.stderr)
+
+
+class Memory(CommandTest):
+    def test_more_bins_than_memory(self):
+        for arguments in (["random:u32:10", "--integers", "2147483648"], ["random:u8:10", "--bins", "2147483648"]):
+            command = ["sh", "-c", 'ulimit -v 12000000; exec "$0" histogram "$@" --format csv', MASU, *arguments]
+            run = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            self.assertEqual(run.returncode, 1)
+            self.assertRegex(run.stderr, rb"histogram: 2147483648 bins need [0-9]{11} bytes of memory")
+            self.assertEqual(run.stderr.count(b"\n"), 1)
 
 
 class Usage(CommandTest):
