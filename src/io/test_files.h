@@ -52,7 +52,8 @@ inline Bytes slurp(const std::string& path) {
 }
 
 // `bytes` must outlive the source.
-inline std::unique_ptr<Source> open_bytes(const Bytes& bytes, SourceOptions options = {}, bool known_size = true) {
+inline std::unique_ptr<Source> open_bytes(const Bytes& bytes, const SourceOptions& options = {},
+                                          bool known_size = true) {
   return open_input(Input{Reader("memory", memory_stream(std::as_bytes(std::span(bytes)), known_size)), options});
 }
 
