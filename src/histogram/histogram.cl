@@ -61,8 +61,9 @@
 // above the largest value of the type. first <= x <= last says that x lies in a bin. x - base is where a guess starts.
 #define MASU_RULE_PARAMETERS                                                                               \
   __global const MASU_VALUE *restrict thresholds, const uint reachable, const uint bins, const MASU_VALUE first, \
-      const MASU_VALUE last, const MASU_VALUE base, const MASU_POSITION scale, const MASU_POSITION shift
-#define MASU_RULE thresholds, reachable, bins, first, last, base, scale, shift
+      const MASU_VALUE last, const MASU_VALUE base, const MASU_POSITION scale, const MASU_POSITION shift,  \
+      const MASU_POSITION error
+#define MASU_RULE thresholds, reachable, bins, first, last, base, scale, shift, error
 
 inline uint slot_of(const MASU_VALUE x, MASU_RULE_PARAMETERS) {
 #if MASU_BINNING == MASU_BINNING_BYTES
@@ -74,9 +75,13 @@ inline uint slot_of(const MASU_VALUE x, MASU_RULE_PARAMETERS) {
 #if MASU_BINNING == MASU_BINNING_INTEGERS
   return (uint)x;
 #elif MASU_BINNING == MASU_BINNING_EVEN
-  // The host has proved that this guess, a quarter of a bin low, is the value's bin or the one before it.
+  // The host has proved that a position is off by `error` bins at most. So one that is clear of whole numbers decides;
+  // otherwise a guess a quarter of a bin low is the value's bin or the one before it.
   const MASU_POSITION position = (MASU_POSITION)(MASU_DISTANCE)(x - base) * scale + shift;
-  const uint guess = min((uint)max(position, (MASU_POSITION)0), reachable - 1);
+  const uint whole = (uint)(int)position;
+  const MASU_POSITION part = position - (MASU_POSITION)whole;
+  if (part >= error && part <= 1 - error) return whole;
+  const uint guess = min((uint)max(position - (MASU_POSITION)0.25, (MASU_POSITION)0), reachable - 1);
   const uint next = min(guess + 1, reachable - 1);
   return x >= thresholds[next] ? next : guess;
 #else

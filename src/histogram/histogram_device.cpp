@@ -86,6 +86,7 @@ struct DeviceCounter::State {
     T base{};
     double scale = 0;
     double shift = 0;
+    double error = 0;
     if (plan.binning != histogram_plan::Binning::bytes) {
       const Thresholds<T> found(bins);
       first = found.first;
@@ -99,11 +100,19 @@ struct DeviceCounter::State {
         // Guesses start at the first value that lies in a bin, so that the differences of integers do not wrap.
         base = first;
         scale = static_cast<double>(bins.n) / (bins.hi - bins.lo);
-        shift = (static_cast<double>(base) - bins.lo) * scale - 0.25;
+        shift = (static_cast<double>(base) - bins.lo) * scale;
+        error = histogram_plan::position_error(bins);
       }
     }
-    rule = {thresholds, static_cast<std::uint32_t>(reachable), static_cast<std::uint32_t>(bins.n), first, last,
-            base,       static_cast<Position>(scale),          static_cast<Position>(shift)};
+    rule = {thresholds,
+            static_cast<std::uint32_t>(reachable),
+            static_cast<std::uint32_t>(bins.n),
+            first,
+            last,
+            base,
+            static_cast<Position>(scale),
+            static_cast<Position>(shift),
+            static_cast<Position>(error)};
   }
 
   // Launches on `queue`, in pieces so small that no 32-bit count of a work-group overflows.

@@ -33,25 +33,6 @@ constexpr std::array<KernelType, 11> kernel_types{{{"uchar", "(uchar)", "uint", 
                                                    {"float", "as_float", "float", "float"},
                                                    {"double", "as_double", "double", "double"}}};
 
-// The guess of histogram.cl is off by the rounding of its own arithmetic and by how far the thresholds lie from an
-// ideal line: the rounding of the edges to the dtype. Safe below a fifth of a bin, since it is made a quarter of a bin
-// low.
-bool guess_is_safe(const BinRule& rule) {
-  if (rule.kind != Bins::Kind::even || rule.step == 0) return false;
-  const bool doubles = rule.dtype == Dtype::f64;
-  const double unit = doubles ? 0x1p-53 : 0x1p-24;
-  const auto n = static_cast<double>(rule.n);
-  const double range = rule.hi - rule.lo;
-  const double scale = n / range;
-  const double largest = doubles ? std::numeric_limits<double>::max() : std::numeric_limits<float>::max();
-  const double smallest = doubles ? std::numeric_limits<double>::min() : std::numeric_limits<float>::min();
-  if (!(range < largest / 2) || !(scale < largest) || !(scale > smallest) || rule.step < smallest) return false;
-  const double magnitude = std::max(std::abs(rule.lo), std::abs(rule.hi));
-  // Whole numbers are subtracted exactly; 64-bit ones meet edges that are f64.
-  const double displacement = is_float(rule.dtype) ? unit * magnitude * scale : 0x1p-53 * magnitude * scale;
-  return 4 * unit * n + 4 * displacement < 0.2;
-}
-
 // The words that a work-group's tables can have. OpenCL drivers keep a few bytes of local memory for themselves (NVIDIA
 // 580: 4; 2026-11).
 std::uint64_t table_limit(const DeviceInfo& device) {
@@ -75,6 +56,22 @@ Strategy choose(const DeviceInfo& device, std::uint64_t slots) {
 }
 
 }  // namespace
+
+double position_error(const BinRule& rule) noexcept {
+  if (rule.kind != Bins::Kind::even || rule.step == 0) return 1;
+  const bool doubles = rule.dtype == Dtype::f64;
+  const double unit = doubles ? 0x1p-53 : 0x1p-24;
+  const auto n = static_cast<double>(rule.n);
+  const double range = rule.hi - rule.lo;
+  const double scale = n / range;
+  const double largest = doubles ? std::numeric_limits<double>::max() : std::numeric_limits<float>::max();
+  const double smallest = doubles ? std::numeric_limits<double>::min() : std::numeric_limits<float>::min();
+  if (!(range < largest / 2) || !(scale < largest) || !(scale > smallest) || rule.step < smallest) return 1;
+  const double magnitude = std::max(std::abs(rule.lo), std::abs(rule.hi));
+  // Whole numbers are subtracted exactly, and meet edges that are f64.
+  const double displacement = is_float(rule.dtype) ? unit * magnitude * scale : 0x1p-53 * magnitude * scale;
+  return 8 * unit * n + 4 * displacement;
+}
 
 std::uint64_t slots_of(const BinRule& rule) noexcept {
   return size_of(rule.dtype) == 1 ? byte_slots : rule.n + extra_slots;
@@ -130,7 +127,7 @@ Plan make(const DeviceInfo& device, const BinRule& rule, unsigned channels, Stra
   } else if (rule.kind == Bins::Kind::integers) {
     plan.binning = Binning::integers;
   } else {
-    plan.binning = guess_is_safe(rule) ? Binning::even : Binning::edges;
+    plan.binning = position_error(rule) < most_position_error ? Binning::even : Binning::edges;
   }
 
   unsigned groups_a_unit = 2;

@@ -32,6 +32,12 @@ inline constexpr std::uint64_t group_elements = std::uint64_t{1} << 31;
 // Host data goes to the device in pieces of at most this.
 inline constexpr std::uint64_t staging_bytes = std::uint64_t{256} << 20;
 
+// How far a value's position, as histogram.cl computes it, can be from the line on which edges are whole numbers, in
+// bins: its own roundings (five of the position, two of an edge computed in f32), and the rounding of edges to the
+// dtype. With most_position_error or more, edges are searched.
+double position_error(const BinRule& rule) noexcept;
+inline constexpr double most_position_error = 0.2;
+
 // The slots of one channel.
 std::uint64_t slots_of(const BinRule& rule) noexcept;
 
