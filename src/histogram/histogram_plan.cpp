@@ -159,11 +159,13 @@ Plan make(const DeviceInfo& device, const BinRule& rule, unsigned channels, Stra
       }
       plan.kernel = KernelKind::local;
       plan.local_bytes = slots * plan.copies * sizeof(std::uint32_t);
-      // Bytes are bound by their shared-memory atomics, which one group of 1,024 work-items keeps busy; a second one
-      // costs its clearing and merging (100 MiB on an H200: 30.0 us with one, 33.0 with two; 2026-11).
-      if (plan.binning == Binning::bytes) groups_a_unit = 1;
-      // One work-group fills a compute unit alone when two tables do not fit beside each other.
-      if (device.local_bytes_total != 0 && 2 * plan.local_bytes > device.local_bytes_total) groups_a_unit = 1;
+      // One group of 1,024 work-items keeps a compute unit busy; a second one costs its clearing and merging (u8, 100
+      // MiB on an H200: 30.0 us with one, 33.0 with two). Wider types want more loads in flight (f64 with values on
+      // edges, 1 GiB: 247 us with 8, 261 with 4; 2026-11).
+      if (device.gpu) {
+        groups_a_unit = 1;
+        if (plan.binning != Binning::bytes) plan.unroll = 8;
+      }
       break;
     }
     default: break;

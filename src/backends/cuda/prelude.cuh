@@ -19,8 +19,9 @@
 #define __write_only
 #define restrict __restrict__
 
-// Between __kernel and void: the kernel always runs in work-groups of n work-items (in one dimension).
-#define MASU_WORK_GROUP(n) __launch_bounds__(n)
+// Between __kernel and void: the kernel always runs in work-groups of n work-items (in one dimension). One of them fills
+// a multiprocessor: without the 1, NVRTC 13.0 spills registers to make room for two (2026-11).
+#define MASU_WORK_GROUP(n) __launch_bounds__(n, 1)
 #define MASU_PRAGMA_UNROLL _Pragma("unroll")
 
 extern __shared__ __align__(16) unsigned char masu_local_memory[];
