@@ -184,9 +184,16 @@ std::shared_ptr<runtime::Event> Stream::record() {
 void Stream::wait(runtime::Event& event) {
   if (auto* own = dynamic_cast<Event*>(&event)) {
     const cl_event handle = own->get();
-    const cl_int code = api().clEnqueueBarrierWithWaitList(queue_.get(), 1, &handle, nullptr);
-    if (code == CL_SUCCESS) return;
-    if (code != CL_INVALID_CONTEXT) fail(code, "Stream::wait", device_, "clEnqueueBarrierWithWaitList");
+    cl_context context = nullptr;
+    check(api().clGetEventInfo(handle, CL_EVENT_CONTEXT, sizeof(context), &context, nullptr), "Stream::wait", device_,
+          "clGetEventInfo");
+    // Asked first: a driver that is given another driver's event may crash instead of refusing it (NVIDIA 580,
+    // 2026-11).
+    if (context == context_) {
+      check(api().clEnqueueBarrierWithWaitList(queue_.get(), 1, &handle, nullptr), "Stream::wait", device_,
+            "clEnqueueBarrierWithWaitList");
+      return;
+    }
   }
   event.wait();  // another context's: the queue cannot wait for it, so the caller does
 }
