@@ -2,16 +2,15 @@
 /// @file
 /// Histograms: how many values fall into each bin, exactly, with the same bits on every device.
 ///
-/// **Rule.** The bins have edges e[0] … e[n], computed once on the host exactly as NumPy >= 2 computes them for the
-/// dtype. Values and edges are compared in NumPy's common type: f32 for f32 data in even bins, f64 otherwise (64-bit
-/// integers are rounded to f64 first). x falls into bin i when e[i] <= x < e[i+1]; the last bin also holds x = e[n]
-/// (unless `right_open`). NaN is counted in `nan`, x < e[0] (and -inf) in `below`, x > e[n] (and +inf) in `above`;
-/// so sum(counts) + below + above + nan = n, always. Source of the rule: numpy/lib/_histograms_impl.py.
+/// **Rule.** The bins have edges e[0] … e[n], see bins.h. x falls into bin i when e[i] <= x < e[i+1]; the last bin also
+/// holds x = e[n] (unless `right_open`). NaN is counted in `nan`, x < e[0] (and -inf) in `below`, x > e[n] (and +inf)
+/// in `above`; so sum(counts) + below + above + nan = n, always.
 ///
-/// **Limits.** 1 to 2^31 bins; every dtype but f16; up to 16 interleaved channels; counts are 64-bit.
-/// **Complexity.** O(elements + bins); explicit edges O(elements * log bins).
-/// **Memory.** 8 bytes a bin for the result; on the CPU a table a thread while that is small; on a device the tables
-/// and one staging buffer of at most 256 MiB for host data.
+/// **Limits.** 1 to 2^31 bins; every dtype; up to 16 interleaved channels; counts are 64-bit. One histogram for each
+/// of many rows: row_histogram.h; of several columns together: joint_histogram.h.
+/// **Complexity.** O(elements + bins); explicit edges O(elements * log bins) at worst.
+/// **Memory.** 8 bytes a bin for the result; on the CPU a table a thread while that is small; on a device the tables,
+/// what histogram_workspace() says, and staging buffers for host data (HistogramOptions::memory bounds both).
 /// **Exceptions.** Error with invalid_argument, unsupported, out_of_memory or device_lost; nothing of the caller's is
 /// changed then. All functions may be called from many threads at once.
 ///
@@ -23,6 +22,7 @@
 /// @endcode
 #pragma once
 
+#include <masu/bins.h>
 #include <masu/buffer.h>
 #include <masu/device.h>
 #include <masu/dtype.h>
@@ -38,52 +38,6 @@
 
 namespace masu {
 
-/// The least and the greatest finite value of some data, as f64 (64-bit integers rounded to it).
-struct ValueRange {
-  double lo = 0;
-  double hi = 0;
-  bool single = true;  ///< all finite values compare equal (told in the dtype, before rounding to f64)
-};
-
-/// Which bins: a description that does not depend on the data's type. Cheap to copy.
-class MASU_EXPORT Bins {
- public:
-  /// n equal bins over the data's finite minimum and maximum (0:1 when there is no finite value), widened by 0.5 on
-  /// both sides when the two are equal. Costs a pass over the data.
-  static Bins even(std::uint64_t n);
-  /// n equal bins over [lo, hi]. lo = hi is widened by 0.5 on both sides. Throws when lo > hi or either is not finite.
-  static Bins even(std::uint64_t n, double lo, double hi);
-  /// n equal bins over a range that was found in data of the histogram's dtype: what even(n) does, in two steps.
-  static Bins even(std::uint64_t n, const ValueRange& range);
-  /// Bins between given edges, which must not decrease; at least two. An empty bin (e[i] = e[i+1]) counts nothing,
-  /// except that the last one holds x = e[n].
-  static Bins edges(std::vector<double> edges);
-  /// Value v falls into bin v, for integer data; negative values count as below, n and more as above.
-  static Bins integers(std::uint64_t n);
-  /// What the command line does when nothing is asked: integers of at most 1,024 different possible or present values:
-  /// a bin for each value; other integers: about 100 bins of one whole width; floats: 100 bins over the range.
-  static Bins for_data(Dtype dtype, const std::optional<ValueRange>& range);
-
-  enum class Kind { even, edges, integers };
-  [[nodiscard]] Kind kind() const noexcept { return kind_; }
-  /// The number of bins.
-  [[nodiscard]] std::uint64_t size() const noexcept { return size_; }
-  /// True when the bins need the data's range first.
-  [[nodiscard]] bool needs_range() const noexcept { return kind_ == Kind::even && origin_ == Origin::none; }
-
- private:
-  friend struct BinRule;
-  enum class Origin { none, given, data };  ///< where lo and hi come from; decides the arithmetic of f32 edges
-  Bins(Kind kind, std::uint64_t size) : kind_(kind), size_(size) {}
-  Kind kind_;
-  Origin origin_ = Origin::none;
-  std::uint64_t size_;
-  double lo_ = 0;
-  double hi_ = 0;
-  bool single_ = false;
-  std::shared_ptr<const std::vector<double>> edges_;
-};
-
 /// How a histogram is counted. Every strategy gives the same counts; where its tables do not fit, the error says which
 /// limit it met. The names, but for `automatic` ("auto"), are the steps that a GPU textbook walks through.
 enum class Strategy {
@@ -92,7 +46,10 @@ enum class Strategy {
   global,      ///< atomic adds to the result in global memory
   private_,    ///< "private": a table for each thread or work-item, then merged
   local,       ///< one table for each work-group in local memory, then merged
-  lanes,  ///< replicated tables, the copy chosen by the lane so that no two lanes of a warp meet in one memory bank
+  lanes,   ///< replicated tables, the copy chosen by the lane so that no two lanes of a warp meet in one memory bank
+  packed,  ///< one table for each work-group, two 16-bit counters a word, halved into the result before they overflow
+  partitioned,  ///< values are first sorted into parts of the bins, each of which fits a table; then each part is
+                ///< counted
 };
 MASU_EXPORT std::string_view to_string(Strategy strategy) noexcept;
 /// Throws invalid_argument, listing the names.
@@ -105,7 +62,25 @@ struct HistogramOptions {
   bool right_open = false;  ///< the last bin does not hold x = e[n], as in CUB and OpenCV
   Outside outside = Outside::drop;
   Strategy strategy = Strategy::automatic;
-  unsigned channels = 1;  ///< interleaved samples, 1 to 16; more than 1 only where a list of histograms is returned
+  unsigned channels = 1;     ///< interleaved samples, 1 to 16; more than 1 only where a list of histograms is returned
+  std::uint64_t memory = 0;  ///< most bytes of staging and temporary memory on a device; 0: what suits the device
+  const BufferBase* workspace = nullptr;  ///< temporary memory to use instead of allocating: see histogram_workspace
+};
+
+/// A rectangle of an image, in pixels.
+struct Region {
+  std::uint64_t x = 0;
+  std::uint64_t y = 0;
+  std::uint64_t width = 0;
+  std::uint64_t height = 0;
+};
+
+/// How the pixels of an image lie in memory, and which of them are counted. A pixel is `channels` elements.
+struct ImageLayout {
+  std::uint64_t width = 0;       ///< pixels in a row
+  std::uint64_t height = 0;      ///< rows
+  std::uint64_t pitch = 0;       ///< bytes from one row to the next, a multiple of the element's size; 0: rows touch
+  std::optional<Region> region;  ///< which pixels; all of them where there is none
 };
 
 /// The result. A plain value: copyable, independent of the data, the device and the options.
@@ -121,6 +96,11 @@ class MASU_EXPORT Histogram {
   [[nodiscard]] std::uint64_t below() const noexcept { return below_; }
   [[nodiscard]] std::uint64_t above() const noexcept { return above_; }
   [[nodiscard]] std::uint64_t nan() const noexcept { return nan_; }
+  /// counts / sum(counts) / width of each bin, as numpy.histogram(density=True): the integral over the bins is 1. NaN
+  /// where nothing was counted; a bin without width has inf or NaN.
+  [[nodiscard]] std::vector<double> density() const;
+  /// Entry i is the sum of counts 0 … i.
+  [[nodiscard]] std::vector<std::uint64_t> cumulative() const;
   /// How many values were counted, wherever they fell.
   [[nodiscard]] std::uint64_t n() const noexcept;
   [[nodiscard]] Dtype dtype() const noexcept { return dtype_; }
@@ -133,6 +113,7 @@ class MASU_EXPORT Histogram {
 
  private:
   friend class HistogramAccumulator;
+  friend class RowHistograms;
   std::vector<std::uint64_t> counts_;
   std::uint64_t below_ = 0;
   std::uint64_t above_ = 0;
@@ -152,7 +133,7 @@ struct HistogramTimes {
 /// time.
 class MASU_EXPORT HistogramAccumulator {
  public:
-  /// `bins` must have its range (see Bins::needs_range). Throws as `histogram` does, before any data is read.
+  /// `bins` must be definite (see Bins::needs_data). Throws as `histogram` does, before any data is read.
   HistogramAccumulator(const Device& device, Dtype dtype, const Bins& bins, const HistogramOptions& options = {});
   HistogramAccumulator(HistogramAccumulator&&) noexcept;
   HistogramAccumulator& operator=(HistogramAccumulator&&) noexcept;
@@ -160,6 +141,9 @@ class MASU_EXPORT HistogramAccumulator {
 
   /// Counts a piece of host memory; its count must be a multiple of `channels`. Returns when the memory may be reused.
   void add(const ArrayView& data);
+  /// Counts pixels of an image in host memory. Throws invalid_argument for a region outside of the image, and for an
+  /// image that does not lie in `data`.
+  void add(const ArrayView& data, const ImageLayout& layout);
   /// Counts device memory of this accumulator's device, dtype and element type.
   template <Element T>
   void add(const Buffer<T>& data) {
@@ -172,21 +156,33 @@ class MASU_EXPORT HistogramAccumulator {
   /// The same for data whose type is known at run time; with a stream, counted there while the caller goes on (finish
   /// the stream before `result`).
   void add_buffer(const BufferBase& data, Dtype dtype, Stream* stream = nullptr);
+  /// The same for pixels of an image in device memory.
+  void add_buffer(const BufferBase& data, Dtype dtype, const ImageLayout& layout, Stream* stream = nullptr);
 
  private:
   struct State;
   std::unique_ptr<State> state_;
 };
 
-/// The range of the finite values; nothing when there are none.
-MASU_EXPORT std::optional<ValueRange> finite_range(const Device& device, const ArrayView& data);
-MASU_EXPORT std::optional<ValueRange> finite_range(const BufferBase& data, Dtype dtype);
-/// The range of two pieces of data of one dtype together.
-MASU_EXPORT std::optional<ValueRange> merge(const std::optional<ValueRange>& a, const std::optional<ValueRange>& b);
-
 /// The device for host data of `bytes` bytes when none is named: the one expected to finish first, transfers and
 /// start-up included; `cpu` for anything small. MASU_DEVICE overrides.
 MASU_EXPORT Device device_for_histogram(std::uint64_t bytes);
+
+/// Bytes of temporary device memory for counting `count` elements: what is allocated when options.workspace is null,
+/// and what options.workspace must have. 0 on `cpu`. Staging buffers for host data are not in it.
+MASU_EXPORT std::uint64_t histogram_workspace(const Device& device, Dtype dtype, const Bins& bins,
+                                              const HistogramOptions& options, std::uint64_t count);
+
+/// Which value each bin becomes so that an image's values spread evenly over 0 … levels - 1:
+/// round((cumulative - least) / (n - least) * (levels - 1)), half up, in exact integer arithmetic, where `least` is the
+/// count of the first bin that is not empty (R. C. Gonzalez, R. E. Woods, Digital Image Processing, 3.3.1). All 0 where
+/// only one bin is not empty; identity has no meaning there. Throws invalid_argument for levels outside 2 … 65536 and
+/// where nothing was counted.
+MASU_EXPORT std::vector<std::uint16_t> equalization_map(const Histogram& histogram, std::uint32_t levels = 256);
+/// The edge that best parts the counts in two (N. Otsu, 1979): values below it are the one class, values from it on the
+/// other. Every bin stands for the middle of its edges; among equal maxima of the variance between the classes, the
+/// least edge. Throws invalid_argument where fewer than two bins hold anything.
+MASU_EXPORT double otsu_threshold(const Histogram& histogram);
 
 /// One histogram for each of `options.channels` interleaved channels of host data, on a device.
 MASU_EXPORT std::vector<Histogram> histogram_channels(const Device& device, const ArrayView& data, const Bins& bins,
@@ -194,6 +190,12 @@ MASU_EXPORT std::vector<Histogram> histogram_channels(const Device& device, cons
 /// The same of device memory, where it is.
 MASU_EXPORT std::vector<Histogram> histogram_channels(const BufferBase& data, Dtype dtype, const Bins& bins,
                                                       const HistogramOptions& options);
+/// The same for pixels of an image.
+MASU_EXPORT std::vector<Histogram> histogram_channels(const Device& device, const ArrayView& data,
+                                                      const ImageLayout& layout, const Bins& bins,
+                                                      const HistogramOptions& options);
+MASU_EXPORT std::vector<Histogram> histogram_channels(const BufferBase& data, Dtype dtype, const ImageLayout& layout,
+                                                      const Bins& bins, const HistogramOptions& options);
 /// The histogram of host data whose type is known at run time, on a device.
 MASU_EXPORT Histogram histogram(const Device& device, const ArrayView& data, const Bins& bins,
                                 const HistogramOptions& options = {});
@@ -201,7 +203,7 @@ MASU_EXPORT Histogram histogram(const Device& device, const ArrayView& data, con
 MASU_EXPORT Histogram histogram(const BufferBase& data, Dtype dtype, const Bins& bins,
                                 const HistogramOptions& options = {});
 /// The same, counted on a stream of the memory's device while the caller goes on. `data` and `stream` must outlive the
-/// result's `get()`. `bins` must have its range.
+/// result's `get()`. `bins` must be definite.
 MASU_EXPORT Pending<Histogram> histogram(Stream& stream, const BufferBase& data, Dtype dtype, const Bins& bins,
                                          const HistogramOptions& options = {});
 /// The histogram of a contiguous host range, on a device.
@@ -221,7 +223,7 @@ Histogram histogram(const Buffer<T>& data, const Bins& bins, const HistogramOpti
   return histogram(data, dtype_of<T>, bins, options);
 }
 /// The histogram of a buffer, counted on a stream of its device while the caller goes on. `data` and `stream` must
-/// outlive the result's `get()`. `bins` must have its range.
+/// outlive the result's `get()`. `bins` must be definite.
 template <Element T>
 Pending<Histogram> histogram(Stream& stream, const Buffer<T>& data, const Bins& bins,
                              const HistogramOptions& options = {}) {

@@ -3,12 +3,15 @@
 /// Everything that masu offers, except reading and writing files (`<masu/io.h>`, target `masu::io`).
 #pragma once
 
+#include <masu/bins.h>
 #include <masu/buffer.h>
 #include <masu/device.h>
 #include <masu/dtype.h>
 #include <masu/error.h>
 #include <masu/exact_sum.h>
 #include <masu/histogram.h>
+#include <masu/joint_histogram.h>
 #include <masu/program.h>
+#include <masu/row_histogram.h>
 #include <masu/stream.h>
 #include <masu/version.h>

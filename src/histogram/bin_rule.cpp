@@ -36,7 +36,7 @@ BinRule::BinRule(const Bins& bins, Dtype type, bool right_open)
   if (dtype == Dtype::f16) {
     throw Error(ErrorCode::unsupported, "histogram: f16 data is not supported in this version");
   }
-  if (bins.needs_range()) {
+  if (bins.needs_data()) {
     throw Error(ErrorCode::invalid_argument, "histogram: even bins need a range here; find it with finite_range");
   }
   if (kind == Bins::Kind::integers && is_float(dtype)) {

@@ -235,7 +235,7 @@ namespace {
 // Even bins without a range get the data's, or 0:1 where there is nothing finite.
 template <class FindRange>
 Bins with_range(const Bins& bins, const FindRange& find) {
-  if (!bins.needs_range()) return bins;
+  if (!bins.needs_data()) return bins;
   const std::optional<ValueRange> range = find();
   return range ? Bins::even(bins.size(), *range) : Bins::even(bins.size(), 0, 1);
 }

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Joint histograms of up to 8 columns: how many points fall into each cell of a grid, `numpy.histogramdd`.
+///
+/// **Rule.** Point i is (column 0 [i], column 1 [i], …). Each coordinate falls into a bin of its own column's Bins as
+/// bins.h says, except that even bins over a given range keep f64 edges for f32 data, as numpy.histogramdd does. A
+/// point with a NaN is counted in `nan`; otherwise one with a coordinate in no bin is counted in `outside`; so
+/// sum(counts) + outside + nan = n. With `Outside::clamp` coordinates below and above go to their first and last bin.
+/// **Limits.** 1 to 8 columns of one dtype; at most 2^31 cells. **Memory.** 8 bytes a cell for the result, as much
+/// again on a device. **Exceptions.** As in histogram.h.
+///
+/// Example:
+/// @code
+/// masu::JointHistogram h = masu::joint_histogram(device, {masu::ArrayView(x), masu::ArrayView(y)},
+///                                                {masu::Bins::even(100, 0, 1), masu::Bins::even(50, -1, 1)});
+/// h.counts()[row * 50 + column];
+/// @endcode
+#pragma once
+
+#include <masu/histogram.h>
+
+#include <span>
+#include <vector>
+
+namespace masu {
+
+/// The result. A plain value.
+class MASU_EXPORT JointHistogram {
+ public:
+  [[nodiscard]] unsigned dimensions() const noexcept { return static_cast<unsigned>(rules_.size()); }
+  /// Bins of column d.
+  [[nodiscard]] std::uint64_t size(unsigned d) const;
+  /// All size(d) + 1 edges of column d.
+  [[nodiscard]] std::vector<double> edges(unsigned d) const;
+  /// The product of all sizes, the last column's bins next to each other.
+  [[nodiscard]] std::span<const std::uint64_t> counts() const noexcept { return counts_; }
+  [[nodiscard]] std::uint64_t outside() const noexcept { return outside_; }
+  [[nodiscard]] std::uint64_t nan() const noexcept { return nan_; }
+  /// How many points were counted, wherever they fell.
+  [[nodiscard]] std::uint64_t n() const noexcept;
+  /// counts / sum(counts) / volume of each cell, as numpy.histogramdd(density=True).
+  [[nodiscard]] std::vector<double> density() const;
+  [[nodiscard]] Dtype dtype() const noexcept { return dtype_; }
+  [[nodiscard]] Strategy strategy() const noexcept { return strategy_; }
+  /// Adds the counts of another histogram of the same edges. Throws invalid_argument when they differ.
+  void merge(const JointHistogram& other);
+  friend MASU_EXPORT bool operator==(const JointHistogram& a, const JointHistogram& b);
+
+ private:
+  friend class JointHistogramAccumulator;
+  std::vector<std::uint64_t> counts_;
+  std::uint64_t outside_ = 0;
+  std::uint64_t nan_ = 0;
+  Dtype dtype_ = Dtype::u8;
+  Strategy strategy_ = Strategy::automatic;
+  std::vector<std::shared_ptr<const struct BinRule>> rules_;
+};
+
+/// Counts points that come in pieces. Move-only; one thread at a time.
+class MASU_EXPORT JointHistogramAccumulator {
+ public:
+  /// One entry of `bins`, definite, for each column; options.channels must be 1.
+  JointHistogramAccumulator(const Device& device, Dtype dtype, std::span<const Bins> bins,
+                            const HistogramOptions& options = {});
+  JointHistogramAccumulator(JointHistogramAccumulator&&) noexcept;
+  JointHistogramAccumulator& operator=(JointHistogramAccumulator&&) noexcept;
+  ~JointHistogramAccumulator();
+
+  /// Counts points whose columns lie in host memory, all of the same dtype and length.
+  void add(std::span<const ArrayView> columns);
+  /// Counts points that lie one after the other, dimensions() coordinates each.
+  void add_interleaved(const ArrayView& points);
+  /// Counts points whose columns lie in device memory; with a stream, there while the caller goes on (finish the
+  /// stream before `result`).
+  void add_buffers(std::span<const BufferBase* const> columns, Dtype dtype, Stream* stream = nullptr);
+  [[nodiscard]] JointHistogram result() const;
+  [[nodiscard]] HistogramTimes times() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+/// The joint histogram of columns in host memory, on a device. Bins may depend on their column.
+MASU_EXPORT JointHistogram joint_histogram(const Device& device, std::span<const ArrayView> columns,
+                                           std::span<const Bins> bins, const HistogramOptions& options = {});
+/// The same with both as lists.
+inline JointHistogram joint_histogram(const Device& device, std::initializer_list<ArrayView> columns,
+                                      std::initializer_list<Bins> bins, const HistogramOptions& options = {}) {
+  return joint_histogram(device, std::span(columns.begin(), columns.size()), std::span(bins.begin(), bins.size()),
+                         options);
+}
+/// The joint histogram of columns in device memory, where they are.
+MASU_EXPORT JointHistogram joint_histogram(std::span<const BufferBase* const> columns, Dtype dtype,
+                                           std::span<const Bins> bins, const HistogramOptions& options = {});
+
+}  // namespace masu

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// One histogram for each of many equal blocks of the data (rows of a matrix, records, tiles), counted in one go.
+///
+/// **Rule.** Row r is elements [r * m, (r + 1) * m) of the data, m elements a row; each row is counted as histogram.h
+/// says. With `channels`, a row has a histogram for each channel.
+/// **Limits.** 1 to 2^20 rows; rows * channels * bins at most 2^33. **Memory.** 8 bytes a bin, row and channel for the
+/// result; on a device as much again. **Exceptions.** As in histogram.h.
+///
+/// Example:
+/// @code
+/// masu::RowHistograms rows = masu::row_histograms(samples, 64, masu::Bins::integers(256));
+/// rows.counts(63);  // of the last 64th
+/// @endcode
+#pragma once
+
+#include <masu/histogram.h>
+
+namespace masu {
+
+/// The result: rows() * channels() histograms of the same bins. A plain value.
+class MASU_EXPORT RowHistograms {
+ public:
+  [[nodiscard]] std::uint64_t rows() const noexcept { return rows_; }
+  [[nodiscard]] unsigned channels() const noexcept { return channels_; }
+  /// Bins of each histogram.
+  [[nodiscard]] std::uint64_t size() const noexcept { return size_; }
+  /// All counts: rows() * channels() * size(), row by row, channel by channel.
+  [[nodiscard]] std::span<const std::uint64_t> counts() const noexcept { return counts_; }
+  [[nodiscard]] std::span<const std::uint64_t> counts(std::uint64_t row, unsigned channel = 0) const;
+  [[nodiscard]] std::uint64_t below(std::uint64_t row, unsigned channel = 0) const;
+  [[nodiscard]] std::uint64_t above(std::uint64_t row, unsigned channel = 0) const;
+  [[nodiscard]] std::uint64_t nan(std::uint64_t row, unsigned channel = 0) const;
+  /// One of them as a Histogram of its own. Throws invalid_argument for an index past the end, as the others do.
+  [[nodiscard]] Histogram histogram(std::uint64_t row, unsigned channel = 0) const;
+  /// All size() + 1 edges.
+  [[nodiscard]] std::vector<double> edges() const;
+  [[nodiscard]] Dtype dtype() const noexcept { return dtype_; }
+  [[nodiscard]] Strategy strategy() const noexcept { return strategy_; }
+
+ private:
+  friend class RowHistogramAccumulator;
+  [[nodiscard]] std::uint64_t index(std::uint64_t row, unsigned channel) const;
+  std::uint64_t rows_ = 0;
+  unsigned channels_ = 1;
+  std::uint64_t size_ = 0;
+  std::vector<std::uint64_t> counts_;
+  std::vector<std::uint64_t> outside_;  // below, above, nan of each
+  Dtype dtype_ = Dtype::u8;
+  Strategy strategy_ = Strategy::automatic;
+  std::shared_ptr<const struct BinRule> rule_;
+};
+
+/// Counts rows of data that comes in pieces, in order. Move-only; one thread at a time.
+class MASU_EXPORT RowHistogramAccumulator {
+ public:
+  /// `rows` rows of `row_elements` elements each, a multiple of options.channels. `bins` must be definite.
+  RowHistogramAccumulator(const Device& device, Dtype dtype, const Bins& bins, std::uint64_t rows,
+                          std::uint64_t row_elements, const HistogramOptions& options = {});
+  RowHistogramAccumulator(RowHistogramAccumulator&&) noexcept;
+  RowHistogramAccumulator& operator=(RowHistogramAccumulator&&) noexcept;
+  ~RowHistogramAccumulator();
+
+  /// Counts the next elements in host memory: any number of them, rows may begin and end anywhere. Throws
+  /// invalid_argument for more than rows * row_elements in all.
+  void add(const ArrayView& data);
+  /// The same for device memory.
+  void add_buffer(const BufferBase& data, Dtype dtype);
+  /// The histograms so far; rows that have not come yet are empty.
+  [[nodiscard]] RowHistograms result() const;
+  [[nodiscard]] HistogramTimes times() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+/// The histograms of `rows` equal rows of host data on a device; `rows` must divide the elements (of a pixel's
+/// channels). Bins that depend on the data depend on all of it.
+MASU_EXPORT RowHistograms row_histograms(const Device& device, const ArrayView& data, std::uint64_t rows,
+                                         const Bins& bins, const HistogramOptions& options = {});
+/// The same of device memory, where it is.
+MASU_EXPORT RowHistograms row_histograms(const BufferBase& data, Dtype dtype, std::uint64_t rows, const Bins& bins,
+                                         const HistogramOptions& options = {});
+template <HostRange R>
+RowHistograms row_histograms(const Device& device, const R& data, std::uint64_t rows, const Bins& bins,
+                             const HistogramOptions& options = {}) {
+  return row_histograms(device, ArrayView(data), rows, bins, options);
+}
+/// On the device that device_for_histogram names.
+template <HostRange R>
+RowHistograms row_histograms(const R& data, std::uint64_t rows, const Bins& bins,
+                             const HistogramOptions& options = {}) {
+  const ArrayView view(data);
+  return row_histograms(device_for_histogram(view.count * size_of(view.dtype)), view, rows, bins, options);
+}
+template <Element T>
+RowHistograms row_histograms(const Buffer<T>& data, std::uint64_t rows, const Bins& bins,
+                             const HistogramOptions& options = {}) {
+  return row_histograms(data, dtype_of<T>, rows, bins, options);
+}
+
+}  // namespace masu
