@@ -179,11 +179,32 @@ bool least_reaching(double bound, bool strictly, T& result) {
 }  // namespace
 
 template <class T>
-Thresholds<T>::Thresholds(const BinRule& rule) {
+BinLimits<T>::BinLimits(const BinRule& rule) {
+  using Limits = std::numeric_limits<T>;
   if (rule.kind == Bins::Kind::integers) {
-    const auto most = static_cast<std::uint64_t>(std::numeric_limits<T>::max());
-    reachable = most < rule.n ? most + 1 : rule.n;
-    last = static_cast<T>(reachable - 1);
+    const auto most = static_cast<std::uint64_t>(Limits::max());
+    last = static_cast<T>(std::min(most, rule.n - 1));
+    return;
+  }
+  all_below = !least_reaching<T>(rule.edge(0), false, first);
+  // The last value before the first one past the end.
+  T past{};
+  if (!least_reaching<T>(rule.edge(rule.n), !rule.half_open, past)) {
+    last = Limits::has_infinity ? Limits::infinity() : Limits::max();
+  } else if (past == Limits::lowest() && !Limits::has_infinity) {
+    all_above = true;
+  } else if constexpr (std::is_floating_point_v<T>) {
+    all_above = past == -Limits::infinity();
+    last = std::nextafter(past, -Limits::infinity());
+  } else {
+    last = static_cast<T>(past - 1);
+  }
+}
+
+template <class T>
+Thresholds<T>::Thresholds(const BinRule& rule) : BinLimits<T>(rule) {
+  if (rule.kind == Bins::Kind::integers) {
+    reachable = static_cast<std::uint64_t>(this->last) + 1;
     return;
   }
   lower.reserve(rule.n);
@@ -193,31 +214,21 @@ Thresholds<T>::Thresholds(const BinRule& rule) {
     lower.push_back(value);
   }
   reachable = lower.size();
-  all_below = lower.empty();
-  if (!all_below) first = lower.front();
-  // The last value before the first one past the end.
-  T past{};
-  if (!least_reaching<T>(rule.edge(rule.n), !rule.half_open, past)) {
-    last = std::numeric_limits<T>::has_infinity ? std::numeric_limits<T>::infinity() : std::numeric_limits<T>::max();
-  } else if (past == std::numeric_limits<T>::lowest() && !std::numeric_limits<T>::has_infinity) {
-    all_above = true;
-  } else if constexpr (std::is_floating_point_v<T>) {
-    all_above = past == -std::numeric_limits<T>::infinity();
-    last = std::nextafter(past, -std::numeric_limits<T>::infinity());
-  } else {
-    last = static_cast<T>(past - 1);
-  }
 }
 
-template struct Thresholds<std::uint8_t>;
-template struct Thresholds<std::int8_t>;
-template struct Thresholds<std::uint16_t>;
-template struct Thresholds<std::int16_t>;
-template struct Thresholds<std::uint32_t>;
-template struct Thresholds<std::int32_t>;
-template struct Thresholds<std::uint64_t>;
-template struct Thresholds<std::int64_t>;
-template struct Thresholds<float>;
-template struct Thresholds<double>;
+#define MASU_INSTANTIATE(T)      \
+  template struct BinLimits<T>; \
+  template struct Thresholds<T>;
+MASU_INSTANTIATE(std::uint8_t)
+MASU_INSTANTIATE(std::int8_t)
+MASU_INSTANTIATE(std::uint16_t)
+MASU_INSTANTIATE(std::int16_t)
+MASU_INSTANTIATE(std::uint32_t)
+MASU_INSTANTIATE(std::int32_t)
+MASU_INSTANTIATE(std::uint64_t)
+MASU_INSTANTIATE(std::int64_t)
+MASU_INSTANTIATE(float)
+MASU_INSTANTIATE(double)
+#undef MASU_INSTANTIATE
 
 }  // namespace masu

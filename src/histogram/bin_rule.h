@@ -45,19 +45,30 @@ struct BinRule {
   void resolve_even(const Bins& bins);
 };
 
-// The edges as values of T, so that devices compare in T alone: x >= e[i] exactly when x >= lower[i] (for i below
-// lower.size(): bins that start above T's largest value hold nothing), and x <= e[n] (x < e[n] when half open) exactly
-// when x <= last. `all_below`, `all_above`: no value of T reaches the bins, or none lies before their end.
-// Bins::integers has no `lower`: bin i starts at i.
+// Both ends of the bins as values of T: x >= e[0] exactly when x >= first, and x <= e[n] (x < e[n] when half open)
+// exactly when x <= last. `all_below`, `all_above`: no value of T reaches the bins, or none lies before their end.
 template <class T>
-struct Thresholds {
-  explicit Thresholds(const BinRule& rule);
-  std::vector<T> lower;
-  std::uint64_t reachable = 0;  // how many bins some value of T can reach
+struct BinLimits {
+  explicit BinLimits(const BinRule& rule);
   T first{};
   T last{};
   bool all_below = false;
   bool all_above = false;
+
+ protected:
+  BinLimits() = default;
+};
+
+// The edges as values of T, so that devices compare in T alone: x >= e[i] exactly when x >= lower[i] (for i below
+// lower.size(): bins that start above T's largest value hold nothing). Bins::integers has no `lower`: bin i starts at i.
+template <class T>
+struct Thresholds : BinLimits<T> {
+  explicit Thresholds(const BinRule& rule);
+  std::vector<T> lower;
+  std::uint64_t reachable = 0;  // how many bins some value of T can reach
+
+ private:
+  Thresholds() = default;
 };
 
 }  // namespace masu
