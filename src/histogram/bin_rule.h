@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace masu {
@@ -19,12 +20,16 @@ inline constexpr std::uint64_t slot_nan = 2;
 inline constexpr std::uint64_t extra_slots = 3;
 
 struct BinRule {
-  // Throws invalid_argument: too many bins for the range, floats in integers().
-  BinRule(const Bins& bins, Dtype dtype, bool right_open);
+  // Throws invalid_argument: too many bins for the range, floats in integers(). `joint`: the bins of a column, as
+  // numpy.histogramdd has them: even bins over a given range keep f64 edges whatever the data are, and f16 values are
+  // compared with the edges.
+  BinRule(const Bins& bins, Dtype dtype, bool right_open, bool joint = false);
 
   double edge(std::uint64_t i) const noexcept;
-  // The slot of a value whose comparisons are those of f64: a bin, or n + slot_below / slot_above / slot_nan.
+  // The slot of a value of the dtype: a bin, or n + slot_below / slot_above / slot_nan.
   std::uint64_t slot(double x) const noexcept;
+  // The slots of all 65,536 bit patterns of f16.
+  std::vector<std::uint32_t> half_slots() const;
   bool same_edges(const BinRule& other) const noexcept;
 
   Bins::Kind kind;
@@ -32,18 +37,32 @@ struct BinRule {
   std::uint64_t n;
   bool half_open;  // the last bin does not hold x = e[n]
 
-  // Even bins: e[i] = i * step + lo with two roundings, e[n] = hi; all in f32 when the range came from f32 data,
-  // otherwise in f64 and, for f32 data, rounded to f32 at the end.
+  // Even bins: e[i] = i * step + lo with two roundings, e[n] = hi; all in f32 (f16) when the range came from f32 (f16)
+  // data, otherwise in f64 and, for f32 (f16) data, rounded to it at the end.
   double lo = 0;
   double hi = 0;
   double step = 0;
   bool f32_arithmetic = false;
   bool f32_edges = false;
+  bool f16_arithmetic = false;
+  bool f16_edges = false;
+  bool f16_guess = false;  // f16 values go where NumPy's arithmetic puts them, not where a search in the edges does
   std::shared_ptr<const std::vector<double>> edges;  // explicit edges
 
  private:
-  void resolve_even(const Bins& bins);
+  void resolve_even(const Bins& bins, bool joint);
+  void check_width() const;
+  double even_edge_f16(std::uint64_t i) const noexcept;
+  std::uint64_t search(double x) const noexcept;
+  std::uint64_t guess(double x) const noexcept;
 };
+
+template <class T>
+struct Thresholds;
+
+// The slots of f16 data as thresholds for devices, which convert f16 to f32 exactly: comparisons in f32 give what
+// half_slots() has. Nothing where the slots do not grow with the value, which NumPy's arithmetic allows.
+std::optional<Thresholds<float>> half_thresholds(const BinRule& rule);
 
 // Both ends of the bins as values of T: x >= e[0] exactly when x >= first, and x <= e[n] (x < e[n] when half open)
 // exactly when x <= last. `all_below`, `all_above`: no value of T reaches the bins, or none lies before their end.
@@ -60,7 +79,8 @@ struct BinLimits {
 };
 
 // The edges as values of T, so that devices compare in T alone: x >= e[i] exactly when x >= lower[i] (for i below
-// lower.size(): bins that start above T's largest value hold nothing). Bins::integers has no `lower`: bin i starts at i.
+// lower.size(): bins that start above T's largest value hold nothing). Bins::integers has no `lower`: bin i starts at
+// i.
 template <class T>
 struct Thresholds : BinLimits<T> {
   explicit Thresholds(const BinRule& rule);
@@ -68,6 +88,7 @@ struct Thresholds : BinLimits<T> {
   std::uint64_t reachable = 0;  // how many bins some value of T can reach
 
  private:
+  friend std::optional<Thresholds<float>> half_thresholds(const BinRule& rule);
   Thresholds() = default;
 };
 

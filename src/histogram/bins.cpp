@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <string>
 #include <utility>
 
 namespace masu {
@@ -25,29 +26,58 @@ std::uint64_t checked_count(std::uint64_t n) {
   return n;
 }
 
-constexpr std::array<std::pair<Strategy, std::string_view>, 6> strategy_names{{{Strategy::automatic, "auto"},
+constexpr std::array<std::pair<Strategy, std::string_view>, 8> strategy_names{{{Strategy::automatic, "auto"},
                                                                                {Strategy::sequential, "sequential"},
                                                                                {Strategy::global, "global"},
                                                                                {Strategy::private_, "private"},
                                                                                {Strategy::local, "local"},
-                                                                               {Strategy::lanes, "lanes"}}};
+                                                                               {Strategy::lanes, "lanes"},
+                                                                               {Strategy::packed, "packed"},
+                                                                               {Strategy::partitioned, "partitioned"}}};
 
-}  // namespace
+constexpr std::array<std::pair<Estimator, std::string_view>, 8> estimator_names{{{Estimator::automatic, "auto"},
+                                                                                 {Estimator::fd, "fd"},
+                                                                                 {Estimator::doane, "doane"},
+                                                                                 {Estimator::scott, "scott"},
+                                                                                 {Estimator::stone, "stone"},
+                                                                                 {Estimator::rice, "rice"},
+                                                                                 {Estimator::sturges, "sturges"},
+                                                                                 {Estimator::sqrt, "sqrt"}}};
 
-std::string_view to_string(Strategy strategy) noexcept {
-  for (const auto& [value, name] : strategy_names) {
-    if (value == strategy) return name;
+template <class Names, class Value>
+std::string_view name_of(const Names& names, Value value) noexcept {
+  for (const auto& [known, name] : names) {
+    if (known == value) return name;
   }
   return "?";
 }
 
-Strategy strategy_from_name(std::string_view name) {
-  for (const auto& [value, known] : strategy_names) {
+template <class Names>
+auto from_name(const Names& names, std::string_view what, std::string_view name) {
+  std::string list;
+  for (const auto& [value, known] : names) {
     if (known == name) return value;
+    list += fmt::format("{}{}", list.empty() ? "" : ", ", known);
   }
-  throw Error(
-      ErrorCode::invalid_argument,
-      fmt::format("histogram: strategy is one of auto, sequential, global, private, local, lanes; got '{}'", name));
+  throw Error(ErrorCode::invalid_argument, fmt::format("histogram: {} is one of {}; got '{}'", what, list, name));
+}
+
+}  // namespace
+
+std::string_view to_string(Strategy strategy) noexcept {
+  return name_of(strategy_names, strategy);
+}
+
+Strategy strategy_from_name(std::string_view name) {
+  return from_name(strategy_names, "strategy", name);
+}
+
+std::string_view to_string(Estimator estimator) noexcept {
+  return name_of(estimator_names, estimator);
+}
+
+Estimator estimator_from_name(std::string_view name) {
+  return from_name(estimator_names, "the rule for bins", name);
 }
 
 Bins Bins::even(std::uint64_t n) {

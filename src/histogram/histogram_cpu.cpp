@@ -3,6 +3,7 @@
 
 #include "histogram/histogram_plan.h"
 #include "histogram/histogram_simd.h"
+#include "runtime/half.h"
 #include "runtime/parallel.h"
 
 #include <masu/device.h>
@@ -12,6 +13,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <mutex>
@@ -333,11 +335,47 @@ Strategy count(const BinRule& rule, const ArrayView& data, unsigned channels, St
   return strategy;
 }
 
+namespace {
+
+// f16 values are ordered as the integers that their magnitudes are, with their signs.
+std::optional<ValueRange> half_range(const ArrayView& data) {
+  constexpr std::int16_t infinity = 0x7c00;
+  const auto* x = static_cast<const std::uint16_t*>(data.data);
+  const std::uint64_t piece = piece_bytes / sizeof(std::uint16_t);
+  std::int16_t least = infinity;
+  std::int16_t greatest = -infinity;
+  std::mutex joining;
+  runtime::parallel_tasks((data.count + piece - 1) / piece, [&](std::uint64_t task) {
+    const std::uint16_t* from = x + task * piece;
+    const std::uint64_t length = std::min(piece, data.count - task * piece);
+    std::int16_t lo = infinity;
+    std::int16_t hi = -infinity;
+    for (std::uint64_t i = 0; i < length; ++i) {
+      const auto magnitude = static_cast<std::int16_t>(from[i] & 0x7fff);
+      const auto value = static_cast<std::int16_t>(from[i] > 0x7fff ? -magnitude : magnitude);
+      const bool finite = magnitude < infinity;
+      lo = std::min(lo, finite ? value : lo);
+      hi = std::max(hi, finite ? value : hi);
+    }
+    const std::lock_guard lock(joining);
+    least = std::min(least, lo);
+    greatest = std::max(greatest, hi);
+  });
+  if (least > greatest) return std::nullopt;
+  const auto value_of = [](std::int16_t v) {
+    const double magnitude = runtime::to_double(Half{static_cast<std::uint16_t>(std::abs(v))});
+    return v < 0 ? -magnitude : magnitude;
+  };
+  return ValueRange{value_of(least), value_of(greatest), least == greatest};
+}
+
+}  // namespace
+
 std::optional<ValueRange> finite_range(const ArrayView& data) {
   return dispatch(data.dtype, [&](auto tag) -> std::optional<ValueRange> {
     using T = typename decltype(tag)::type;
     if constexpr (std::is_same_v<T, Half>) {
-      throw Error(ErrorCode::unsupported, "finite_range: f16 data is not supported in this version");
+      return half_range(data);
     } else {
       const T* x = static_cast<const T*>(data.data);
       const std::uint64_t piece = piece_bytes / sizeof(T);
