@@ -79,6 +79,10 @@ class MASU_EXPORT Device {
   template <HostRange R>
   [[nodiscard]] auto upload(const R& range) const;
 
+  /// Whether a range of host memory is page-locked for this device, so that copies from and to it are fast and do not
+  /// wait: a HostBuffer of this device; on CUDA also what the caller allocated or registered as such. False on `cpu`.
+  [[nodiscard]] bool is_page_locked(const void* data, std::uint64_t bytes) const noexcept;
+
   /// Waits until everything that was given to this device has run.
   void synchronize() const;
 

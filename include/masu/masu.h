@@ -10,6 +10,7 @@
 #include <masu/error.h>
 #include <masu/exact_sum.h>
 #include <masu/histogram.h>
+#include <masu/host_buffer.h>
 #include <masu/joint_histogram.h>
 #include <masu/program.h>
 #include <masu/row_histogram.h>

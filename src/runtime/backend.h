@@ -38,6 +38,19 @@ class Memory {
   bool read_only_;
 };
 
+// Host memory that suits a device's copies, at a multiple of 64 bytes. Released by the destructor.
+class HostMemory {
+ public:
+  virtual ~HostMemory() = default;
+  HostMemory(const HostMemory&) = delete;
+  HostMemory& operator=(const HostMemory&) = delete;
+  [[nodiscard]] void* data() const noexcept { return data_; }
+
+ protected:
+  HostMemory() = default;
+  void* data_ = nullptr;
+};
+
 // The end of one command in a stream.
 class Event {
  public:
@@ -99,8 +112,8 @@ struct Kept {
   std::unordered_map<std::string, std::shared_future<std::shared_ptr<Module>>> programs;
 };
 
-// A device in a context. Thread-safe. Because it keeps streams and modules, none of Memory, Stream, Event, Module and
-// Kernel may own a shared_ptr to it; they own what they need of it (a retained handle, a shared context).
+// A device in a context. Thread-safe. Because it keeps streams and modules, none of Memory, HostMemory, Stream, Event,
+// Module and Kernel may own a shared_ptr to it; they own what they need of it (a retained handle, a shared context).
 class Device : public std::enable_shared_from_this<Device> {
  public:
   virtual ~Device() = default;
@@ -111,6 +124,8 @@ class Device : public std::enable_shared_from_this<Device> {
   virtual std::shared_ptr<Memory> allocate(std::uint64_t bytes) = 0;  // bytes >= 1
   virtual std::shared_ptr<Memory> wrap_host(void* data, std::uint64_t bytes, bool read_only) = 0;
   virtual std::shared_ptr<Memory> wrap_native(void* handle, std::uint64_t bytes) = 0;
+  virtual std::shared_ptr<HostMemory> allocate_host(std::uint64_t bytes) = 0;  // bytes >= 1; page-locked if it can be
+  [[nodiscard]] virtual bool is_page_locked(const void* data, std::uint64_t bytes) const noexcept = 0;  // bytes >= 1
   virtual std::unique_ptr<Stream> make_stream() = 0;
   virtual std::unique_ptr<Stream> wrap_stream(void* native) = 0;
   virtual void synchronize() = 0;

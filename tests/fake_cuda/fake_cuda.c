@@ -31,6 +31,7 @@ static int live;  // allocations, streams, events and registrations
 static __thread int depth;
 static Block* allocated;
 static Block* registered;
+static Block* host_allocated;
 
 int fake_cuda_live(void) { return live + retained; }
 int fake_cuda_depth(void) { return depth; }
@@ -189,10 +190,27 @@ int cuMemFree_v2(Address address) {
   return ok;
 }
 
+int cuMemHostAlloc(void** data, size_t bytes, unsigned flags) {
+  NEEDS_CONTEXT;
+  if (bytes == 0 || flags != 1) return invalid_value;
+  if (bytes > (size_t)1 << 28) return out_of_memory;
+  *data = aligned_alloc(4096, (bytes + 4095) / 4096 * 4096);
+  add(&host_allocated, (uintptr_t)*data, bytes);
+  return ok;
+}
+
+int cuMemFreeHost(void* data) {
+  NEEDS_CONTEXT;
+  if (!take(&host_allocated, (uintptr_t)data)) return invalid_value;
+  free(data);
+  return ok;
+}
+
 int cuMemHostRegister_v2(void* data, size_t bytes, unsigned flags) {
   NEEDS_CONTEXT;
   if (flags != 3) return invalid_value;
   const Address first = (uintptr_t)data;
+  if (find(host_allocated, first) != NULL) return already_registered;
   if (find(registered, first) != NULL || find(registered, first + bytes - 1) != NULL) return already_registered;
   add(&registered, first, bytes);
   return ok;
@@ -206,15 +224,25 @@ int cuMemHostUnregister(void* data) {
 int cuMemHostGetDevicePointer_v2(Address* address, void* data, unsigned flags) {
   NEEDS_CONTEXT;
   *address = (uintptr_t)data;
-  return flags == 0 && find(registered, *address) != NULL ? ok : invalid_value;
+  const int reached = find(registered, *address) != NULL || find(host_allocated, *address) != NULL;
+  return flags == 0 && reached ? ok : invalid_value;
 }
 
 int cuPointerGetAttribute(void* value, int attribute, Address address) {
   NEEDS_CONTEXT;
-  const Block* block = find(allocated, address);
-  if (block == NULL) return invalid_value;
+  const unsigned host_memory = 1;
   const unsigned device_memory = 2;
-  if (attribute == 2) memcpy(value, &device_memory, sizeof device_memory);
+  const unsigned* type = &device_memory;
+  const Block* block = find(allocated, address);
+  if (block == NULL) {
+    type = &host_memory;
+    block = find(host_allocated, address);
+  }
+  if (block == NULL) block = find(registered, address);
+  if (block == NULL) return invalid_value;
+  const unsigned managed = 0;
+  if (attribute == 2) memcpy(value, type, sizeof *type);
+  else if (attribute == 8) memcpy(value, &managed, sizeof managed);
   else if (attribute == 11) memcpy(value, &block->first, sizeof block->first);
   else if (attribute == 12) memcpy(value, &block->bytes, sizeof block->bytes);
   else return invalid_value;

@@ -60,6 +60,15 @@ class CpuMemory final : public Memory {
   bool owned_;
 };
 
+class CpuHostMemory final : public HostMemory {
+ public:
+  explicit CpuHostMemory(std::uint64_t bytes) { data_ = ::operator new (bytes, std::align_val_t{alignment}); }
+  ~CpuHostMemory() override { ::operator delete (data_, std::align_val_t{alignment}); }
+
+ private:
+  static constexpr std::size_t alignment = 4096;  // a page, as what drivers give
+};
+
 std::byte* at(Memory& memory, std::uint64_t offset) {
   return static_cast<std::byte*>(memory.native()) + offset;
 }
@@ -166,13 +175,12 @@ class CpuDevice final : public Device {
   CpuDevice() { info_ = cpu_info(); }
 
   std::shared_ptr<Memory> allocate(std::uint64_t bytes) override {
-    try {
-      if (bytes <= info_.memory_bytes) return std::make_shared<CpuMemory>(nullptr, bytes, false);
-    } catch (const std::bad_alloc&) {
-    }
-    throw Error(ErrorCode::out_of_memory,
-                fmt::format("allocate: {} bytes asked for, cpu has {} bytes", bytes, info_.memory_bytes));
+    return allocated("allocate", bytes, [&] { return std::make_shared<CpuMemory>(nullptr, bytes, false); });
   }
+  std::shared_ptr<HostMemory> allocate_host(std::uint64_t bytes) override {
+    return allocated("HostBuffer", bytes, [&] { return std::make_shared<CpuHostMemory>(bytes); });
+  }
+  [[nodiscard]] bool is_page_locked(const void*, std::uint64_t) const noexcept override { return false; }
   std::shared_ptr<Memory> wrap_host(void* data, std::uint64_t bytes, bool read_only) override {
     return std::make_shared<CpuMemory>(data, bytes, read_only);
   }
@@ -187,6 +195,18 @@ class CpuDevice final : public Device {
   std::shared_ptr<Module> compile(std::string_view, std::string_view) override { no_kernels("Program::from_source"); }
   std::shared_ptr<Module> load(std::string_view) override { return nullptr; }
   [[nodiscard]] std::string cache_identity() const override { return "cpu"; }
+
+ private:
+  // What `make` gives, which allocates `bytes`.
+  template <class Make>
+  auto allocated(const char* function, std::uint64_t bytes, Make&& make) -> decltype(make()) {
+    try {
+      if (bytes <= info_.memory_bytes) return make();
+    } catch (const std::bad_alloc&) {
+    }
+    throw Error(ErrorCode::out_of_memory,
+                fmt::format("{}: {} bytes asked for, cpu has {} bytes", function, bytes, info_.memory_bytes));
+  }
 };
 
 class CpuBackend final : public Backend {

@@ -70,6 +70,8 @@ static_assert(function_max_threads_per_block == ::CU_FUNC_ATTRIBUTE_MAX_THREADS_
 static_assert(function_shared_size_bytes == ::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES);
 static_assert(function_max_dynamic_shared_size_bytes == ::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES);
 static_assert(pointer_memory_type == ::CU_POINTER_ATTRIBUTE_MEMORY_TYPE);
+static_assert(pointer_is_managed == ::CU_POINTER_ATTRIBUTE_IS_MANAGED);
+static_assert(memory_type_host == ::CU_MEMORYTYPE_HOST && host_alloc_portable == CU_MEMHOSTALLOC_PORTABLE);
 static_assert(pointer_range_start == ::CU_POINTER_ATTRIBUTE_RANGE_START_ADDR);
 static_assert(pointer_range_size == ::CU_POINTER_ATTRIBUTE_RANGE_SIZE);
 static_assert(stream_non_blocking == ::CU_STREAM_NON_BLOCKING && event_default == ::CU_EVENT_DEFAULT);

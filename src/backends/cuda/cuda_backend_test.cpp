@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 #include <masu/masu.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <numeric>
 #include <optional>
@@ -158,6 +159,35 @@ TEST_F(CudaBackendTest, UsesHostMemoryInPlace) {
   for (std::size_t i = 0; i < values.size(); ++i) ASSERT_EQ(values[i], i + 7);
   auto after = Buffer<const std::uint32_t>::wrap_host(device(), std::span<const std::uint32_t>(values));
   EXPECT_EQ(after.read(), values);
+}
+
+// Behind a kernel that runs for some 25 ms.
+TEST_F(CudaBackendTest, CopiesWithPageLockedMemoryDoNotWait) {
+  Kernel spin = program().kernel("spin");
+  Stream stream(device());
+  const HostBuffer<std::uint32_t> host(device(), 1 << 22);
+  std::iota(host.span().begin(), host.span().end(), 0U);
+  auto buffer = device().allocate<std::uint32_t>(host.size());
+  const HostBuffer<std::uint32_t> back(device(), host.size());
+  spin(stream, {1, 1}, std::uint64_t{1000}).wait();
+  spin(stream, {1, 1}, std::uint64_t{50'000'000});
+  const Event written = stream.write(buffer, std::span<const std::uint32_t>(host.span()));
+  const Event read = stream.read(buffer, back.span());
+  EXPECT_FALSE(written.ready());
+  read.wait();
+  EXPECT_TRUE(std::ranges::equal(host.span(), back.span()));
+}
+
+TEST_F(CudaBackendTest, KnowsThePageLockedMemoryOfTheCaller) {
+  const Pushed pushed(context());
+  void* data = nullptr;
+  ASSERT_EQ(api().mem_host_alloc(&data, 1 << 20, 0), success);
+  EXPECT_TRUE(device().is_page_locked(data, 1 << 20));
+  EXPECT_TRUE(device().is_page_locked(static_cast<char*>(data) + 12345, 17));
+  EXPECT_EQ(api().mem_free_host(data), success);
+  std::vector<std::uint32_t> pageable(1 << 20);
+  EXPECT_FALSE(device().is_page_locked(pageable.data(), 4));
+  EXPECT_FALSE(device().is_page_locked(device().allocate<char>(100).native(), 100));
 }
 
 TEST_F(CudaBackendTest, EventsMeasureTheDevice) {

@@ -2,6 +2,7 @@
 #include "backends/cuda/device.h"
 
 #include "backends/cuda/compiler.h"
+#include "backends/cuda/host_memory.h"
 #include "backends/cuda/memory.h"
 #include "backends/cuda/stream.h"
 #include "runtime/kernel_source.h"
@@ -131,6 +132,14 @@ std::shared_ptr<runtime::Memory> Device::wrap_host(void* data, std::uint64_t byt
 
 std::shared_ptr<runtime::Memory> Device::wrap_native(void* handle, std::uint64_t bytes) {
   return Memory::wrap(context_, handle, bytes);
+}
+
+std::shared_ptr<runtime::HostMemory> Device::allocate_host(std::uint64_t bytes) {
+  return std::make_shared<HostMemory>(context_, bytes);
+}
+
+bool Device::is_page_locked(const void* data, std::uint64_t bytes) const noexcept {
+  return cuda::is_page_locked(*context_, data, bytes);
 }
 
 std::unique_ptr<runtime::Stream> Device::make_stream() {

@@ -49,12 +49,17 @@ inline constexpr int function_max_dynamic_shared_size_bytes = 8;
 
 // CUpointer_attribute
 inline constexpr int pointer_memory_type = 2;
+inline constexpr int pointer_is_managed = 8;
 inline constexpr int pointer_range_start = 11;
 inline constexpr int pointer_range_size = 12;
+
+// CUmemorytype
+inline constexpr unsigned memory_type_host = 1;
 
 // Flags and options
 inline constexpr unsigned stream_non_blocking = 1;
 inline constexpr unsigned event_default = 0;
+inline constexpr unsigned host_alloc_portable = 1;
 inline constexpr unsigned host_register_portable = 1;
 inline constexpr unsigned host_register_device_map = 2;
 inline constexpr unsigned host_register_read_only = 8;
@@ -82,6 +87,8 @@ inline constexpr int jit_error_log_buffer_size_bytes = 6;
   X(mem_get_info, cuMemGetInfo_v2, (std::size_t*, std::size_t*))                                \
   X(mem_alloc, cuMemAlloc_v2, (CUdeviceptr*, std::size_t))                                      \
   X(mem_free, cuMemFree_v2, (CUdeviceptr))                                                      \
+  X(mem_host_alloc, cuMemHostAlloc, (void**, std::size_t, unsigned))                            \
+  X(mem_free_host, cuMemFreeHost, (void*))                                                      \
   X(mem_host_register, cuMemHostRegister_v2, (void*, std::size_t, unsigned))                    \
   X(mem_host_unregister, cuMemHostUnregister, (void*))                                          \
   X(mem_host_get_device_pointer, cuMemHostGetDevicePointer_v2, (CUdeviceptr*, void*, unsigned)) \

@@ -200,6 +200,39 @@ TEST_F(CudaCommandTest, HostRangesShareTheirRegistration) {
   MASU_EXPECT_ERROR(device_->wrap_host(host.data() + 900, 2000, false), unsupported, "in place");
 }
 
+TEST_F(CudaCommandTest, HostMemoryIsPageLocked) {
+  auto memory = device_->allocate_host(10'000);
+  auto* bytes = static_cast<std::uint8_t*>(memory->data());
+  std::iota(bytes, bytes + 10'000, std::uint8_t{0});
+  EXPECT_TRUE(device_->is_page_locked(bytes, 10'000));
+  EXPECT_TRUE(device_->is_page_locked(bytes + 9'999, 1));
+  EXPECT_FALSE(device_->is_page_locked(bytes, 10'001));
+  EXPECT_FALSE(device_->is_page_locked(bytes - 1, 2));
+  const auto target = device_->allocate(10'000);
+  stream_->write(*target, 0, bytes, 10'000);
+  EXPECT_EQ(read(*target), Bytes(bytes, bytes + 10'000));
+  {
+    const auto in_place = device_->wrap_host(bytes + 5, 100, false);
+    EXPECT_EQ(in_place->native(), bytes + 5);
+  }
+  // What the caller registered counts too, in pieces that touch; device memory and ordinary memory do not.
+  Bytes own(3000);
+  EXPECT_FALSE(device_->is_page_locked(own.data(), own.size()));
+  {
+    const auto first = device_->wrap_host(own.data(), 1000, false);
+    const auto second = device_->wrap_host(own.data() + 1000, 1000, false);
+    EXPECT_TRUE(device_->is_page_locked(own.data(), 2000));
+    EXPECT_TRUE(device_->is_page_locked(own.data() + 999, 2));
+    EXPECT_FALSE(device_->is_page_locked(own.data(), 2001));
+  }
+  EXPECT_FALSE(device_->is_page_locked(own.data(), 2000));
+  EXPECT_FALSE(device_->is_page_locked(target->native(), 10));
+  MASU_EXPECT_ERROR(device_->allocate_host(std::uint64_t{1} << 30), out_of_memory, "lock 1073741824 bytes");
+  device_.reset();  // the memory keeps what it needs
+  stream_.reset();
+  bytes[0] = 1;
+}
+
 TEST_F(CudaCommandTest, WrapsMemoryWithoutOwningIt) {
   const auto memory = upload(iota(64));
   {

@@ -88,6 +88,14 @@ std::shared_ptr<runtime::Memory> Device::wrap_native(void* handle, std::uint64_t
   return std::make_shared<Memory>(context_.get(), Handle<cl_mem>(object), size, false);
 }
 
+std::shared_ptr<runtime::HostMemory> Device::allocate_host(std::uint64_t bytes) {
+  return std::make_shared<HostMemory>(context_.get(), device_, info_, host_ranges_, bytes);
+}
+
+bool Device::is_page_locked(const void* data, std::uint64_t bytes) const noexcept {
+  return host_ranges_->contain(data, bytes);
+}
+
 std::unique_ptr<runtime::Stream> Device::make_stream() {
   cl_int code = CL_SUCCESS;
   Handle<cl_command_queue> queue(api().clCreateCommandQueue(context_.get(), device_, CL_QUEUE_PROFILING_ENABLE, &code));

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "backends/opencl/handle.h"
+#include "backends/opencl/host_memory.h"
 #include "backends/opencl/module.h"
 #include "backends/opencl/stream.h"
 #include "runtime/backend.h"
@@ -25,6 +26,8 @@ class Device final : public runtime::Device {
   std::shared_ptr<runtime::Memory> allocate(std::uint64_t bytes) override;
   std::shared_ptr<runtime::Memory> wrap_host(void* data, std::uint64_t bytes, bool read_only) override;
   std::shared_ptr<runtime::Memory> wrap_native(void* handle, std::uint64_t bytes) override;
+  std::shared_ptr<runtime::HostMemory> allocate_host(std::uint64_t bytes) override;
+  [[nodiscard]] bool is_page_locked(const void* data, std::uint64_t bytes) const noexcept override;
   std::unique_ptr<runtime::Stream> make_stream() override;
   std::unique_ptr<runtime::Stream> wrap_stream(void* native) override;
   void synchronize() override;
@@ -39,6 +42,7 @@ class Device final : public runtime::Device {
   cl_device_id device_;
   std::shared_ptr<const Limits> limits_;
   std::shared_ptr<Queues> queues_ = std::make_shared<Queues>();
+  std::shared_ptr<HostRanges> host_ranges_ = std::make_shared<HostRanges>();
   std::string prelude_;
 };
 
