@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bins: what the caller asks for, checked.
 #include "histogram/bin_rule.h"
+#include "histogram/logarithmic_edges.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
+#include <functional>
 #include <string>
 #include <utility>
 
@@ -120,6 +123,27 @@ Bins Bins::edges(std::vector<double> edges) {
   }
   Bins bins(Kind::edges, checked_count(edges.size() - 1));
   bins.edges_ = std::make_shared<const std::vector<double>>(std::move(edges));
+  return bins;
+}
+
+Bins Bins::logarithmic(std::uint64_t n, double lo, double hi) {
+  Bins bins(Kind::edges, checked_count(n));
+  if (!(lo > 0 && lo < hi && std::isfinite(hi))) {
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("histogram: a logarithmic range must be finite with 0 < lo < hi, got {}:{}", lo, hi));
+  }
+  // As many numbers lie between two positive ones as between their bit patterns.
+  bool increasing = n <= std::bit_cast<std::uint64_t>(hi) - std::bit_cast<std::uint64_t>(lo);
+  if (increasing) {
+    std::vector<double> edges = logarithmic_edges(n, lo, hi);
+    increasing = std::adjacent_find(edges.begin(), edges.end(), std::greater_equal<>()) == edges.end();
+    bins.edges_ = std::make_shared<const std::vector<double>>(std::move(edges));
+  }
+  if (!increasing) {
+    throw Error(
+        ErrorCode::invalid_argument,
+        fmt::format("histogram: too many bins for the range: {} logarithmic bins of {}:{} have no width", n, lo, hi));
+  }
   return bins;
 }
 
