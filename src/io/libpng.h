@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// libpng, opened when the first PNG is met. Only its headers are needed to build.
+// libpng.
 #pragma once
 
 #include <png.h>
 
-#include <string>
+#include "io/shared_library.h"
 
 namespace masu::io {
 
@@ -22,7 +22,7 @@ struct LibPng {
 #define MASU_DECLARE(name) decltype(&::name) name = nullptr;
   MASU_PNG_FUNCTIONS(MASU_DECLARE)
 #undef MASU_DECLARE
-  std::string missing;  // why it cannot be used; empty when it can
+  SharedLibrary library{"PNG", "libpng16.so.16", "libpng16-16"};
 
   static const LibPng& instance();
 };

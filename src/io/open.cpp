@@ -41,8 +41,7 @@ bool looks_like_numbers(std::span<const std::byte> head) noexcept {
 
 // Formats that a user may reasonably try, to say so by name.
 std::string_view foreign_format(std::span<const std::byte> head) noexcept {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 9> known = {{
-      {"\xff\xd8\xff", "a JPEG image"},
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 8> known = {{
       {"GIF8", "a GIF image"},
       {std::string_view("II*\0", 4), "a TIFF image"},
       {std::string_view("MM\0*", 4), "a TIFF image"},
@@ -57,15 +56,27 @@ std::string_view foreign_format(std::span<const std::byte> head) noexcept {
   return {};
 }
 
-constexpr std::string_view readable = "masu reads BMP, PNG, PNM, .npy, text and raw files";
+constexpr std::string_view images = "BMP, JPEG, PNG and PNM";
+constexpr std::string_view readable = "masu reads images (BMP, JPEG, PNG, PNM), .npy, text and raw files";
+
+struct ImageFormat {
+  bool (*is)(std::span<const std::byte> head) noexcept;
+  std::unique_ptr<Source> (*open)(Input input);
+};
+constexpr std::array<ImageFormat, 4> image_formats = {
+    {{is_png, open_png}, {is_jpeg, open_jpeg}, {is_bmp, open_bmp}, {is_pnm, open_pnm}}};
+
+const ImageFormat* image_format(std::span<const std::byte> head) noexcept {
+  const auto* found = std::find_if(image_formats.begin(), image_formats.end(),
+                                   [&](const ImageFormat& format) { return format.is(head); });
+  return found == image_formats.end() ? nullptr : found;
+}
 
 std::unique_ptr<Source> open_image(Input input, std::span<const std::byte> head) {
-  if (is_png(head)) return open_png(std::move(input));
-  if (is_bmp(head)) return open_bmp(std::move(input));
-  if (is_pnm(head)) return open_pnm(std::move(input));
+  if (const ImageFormat* format = image_format(head)) return format->open(std::move(input));
   const std::string_view foreign = foreign_format(head);
-  input.reader.fail(fmt::format("{}; the images masu reads are BMP, PNG and PNM",
-                                foreign.empty() ? "is not an image" : fmt::format("is {}", foreign)));
+  input.reader.fail(fmt::format("{}; the images masu reads are {}",
+                                foreign.empty() ? "is not an image" : fmt::format("is {}", foreign), images));
 }
 
 }  // namespace
@@ -91,7 +102,7 @@ std::unique_ptr<Source> open_input(Input input) {
     case InputFormat::automatic: break;
   }
   const auto head = input.reader.peek(4096);
-  if (is_png(head) || is_bmp(head) || is_pnm(head)) return open_image(std::move(input), head);
+  if (const ImageFormat* format = image_format(head)) return format->open(std::move(input));
   if (is_npy(head)) return open_npy(std::move(input));
   const bool asks_text = !options.column.empty() || !options.delimiter.empty() || options.header || options.strict;
   const bool asks_raw = options.offset != 0 || options.count || options.endian != Endian::little;

@@ -159,7 +159,7 @@ TEST(Open, TellsByContent) {
   EXPECT_EQ(format(Bytes("\0\1\2\3", 4), Dtype::f32), "raw");
   EXPECT_EQ(format(npy_header(Dtype::u8, {}) + "x"), "npy");
   expect_error(ErrorCode::io, "--dtype", [&] { format(Bytes("\0\1\2\3", 4)); });
-  expect_error(ErrorCode::io, "JPEG", [&] { format(Bytes("\xff\xd8\xff\xe0", 4)); });
+  expect_error(ErrorCode::io, "GIF", [&] { format("GIF89a"); });
   expect_error(ErrorCode::io, "cannot be opened", [&] { open(folder / "none"); });
   expect_error(ErrorCode::io, "is a directory", [&] { open(folder / "."); });
   expect_error(ErrorCode::invalid_argument, "auto, raw, text", [] { input_format_from_name("foo"); });

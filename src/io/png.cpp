@@ -290,8 +290,7 @@ bool is_png(std::span<const std::byte> head) noexcept {
 std::unique_ptr<Source> open_png(Input input) {
   const PngHeader header = read_header(input.reader);
   const LibPng& library = LibPng::instance();
-  if (!library.missing.empty())
-    throw Error(ErrorCode::unsupported, fmt::format("{}: {}", input.reader.name(), library.missing));
+  library.library.require(input.reader.name());
   const PngLayout layout = probe(input.reader, library);
   return std::make_unique<PngSource>(std::move(input), header, layout, library);
 }

@@ -23,10 +23,12 @@ struct Input {
 bool is_bmp(std::span<const std::byte> head) noexcept;
 bool is_pnm(std::span<const std::byte> head) noexcept;
 bool is_png(std::span<const std::byte> head) noexcept;
+bool is_jpeg(std::span<const std::byte> head) noexcept;
 bool is_npy(std::span<const std::byte> head) noexcept;
 std::unique_ptr<Source> open_bmp(Input input);
 std::unique_ptr<Source> open_pnm(Input input);
 std::unique_ptr<Source> open_png(Input input);
+std::unique_ptr<Source> open_jpeg(Input input);
 std::unique_ptr<Source> open_npy(Input input);
 std::unique_ptr<Source> open_raw(Input input);
 std::unique_ptr<Source> open_text(Input input);
