@@ -9,9 +9,9 @@ set(masu_install_dirs
     RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT runtime
     LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT runtime NAMELINK_COMPONENT development
     ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development)
-set_target_properties(masu_io_shared PROPERTIES INSTALL_RPATH "$ORIGIN")
-install(TARGETS masu_shared masu_io_shared EXPORT masu-shared ${masu_install_dirs})
-install(TARGETS masu_static masu_io_static EXPORT masu-static ${masu_install_dirs})
+set_target_properties(masu_io_shared masu_plot_shared PROPERTIES INSTALL_RPATH "$ORIGIN")
+install(TARGETS masu_shared masu_io_shared masu_plot_shared EXPORT masu-shared ${masu_install_dirs})
+install(TARGETS masu_static masu_io_static masu_plot_static EXPORT masu-static ${masu_install_dirs})
 if(TARGET masu_cli)
   install(TARGETS masu_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT runtime)
 endif()
@@ -36,7 +36,7 @@ else()
   file(RELATIVE_PATH masu_pc_prefix /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
   string(REGEX REPLACE "/$" "" masu_pc_prefix "\${pcfiledir}/${masu_pc_prefix}")
 endif()
-foreach(name masu masu_io)
+foreach(name masu masu_io masu_plot)
   configure_file(cmake/${name}.pc.in ${name}.pc @ONLY)
   install(FILES ${CMAKE_CURRENT_BINARY_DIR}/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig
           COMPONENT development)

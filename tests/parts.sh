@@ -98,8 +98,8 @@ part_install() {
 # not instrumented.
 sanitized() {
   local program status=0
-  build "$1" masu_tests masu_io_tests || die "the build failed"
-  for program in masu_tests masu_io_tests; do
+  build "$1" masu_tests masu_io_tests masu_plot_tests || die "the build failed"
+  for program in masu_tests masu_io_tests masu_plot_tests; do
     MASU_TEST_DEVICES=cpu "build/$1/tests/$program" || status=1
   done
   return $status

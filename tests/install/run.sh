@@ -25,9 +25,9 @@ mv "$work/first" "$prefix"  # an installed tree can be moved
 lib=$(dirname "$(find "$prefix" -name libmasu.so)")
 
 # --- what was laid down
-files=(bin/masu include/masu/masu.h include/masu/io.h share/doc/masu/LICENSE share/doc/masu/THIRD_PARTY.md)
+files=(bin/masu include/masu/masu.h include/masu/io.h include/masu/plot.h share/doc/masu/LICENSE share/doc/masu/THIRD_PARTY.md)
 for file in "${files[@]}"; do check "installed: $file" test -e "$prefix/$file"; done
-for name in masu masu_io; do
+for name in masu masu_io masu_plot; do
   for ending in .a .so .so.0 .so.0.1.0; do check "installed: lib$name$ending" test -e "$lib/lib$name$ending"; done
   soname() { readelf -d "$lib/lib$name.so" | grep -q "SONAME.*\[lib$name\.so\.0\]"; }
   check "lib$name.so has a SONAME with its major version" soname
@@ -46,12 +46,12 @@ foreign_symbols() {
   grep -vE '^[A-Za-z] (typeinfo (name )?for |vtable for )?masu::|^[VWuw] .*\bstd::|^A ' "$work/symbols"
   grep -E '^[A-Za-z] masu::(runtime|opencl|cuda|cpu|histogram_plan)::' "$work/symbols"
 }
-for name in masu masu_io; do
+for name in masu masu_io masu_plot; do
   check "lib$name.so exports only masu's names" nothing foreign_symbols "$lib/lib$name.so"
 done
 needed() { readelf -d "$1" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p'; }
 unexpected() { needed "$1" | grep -vE '^(libmasu|libtbb|libhwy|libstdc\+\+|libm|libgcc_s|libc|ld-linux.*)\.so(\.|$)'; }
-for name in masu masu_io; do
+for name in masu masu_io masu_plot; do
   check "lib$name.so needs no vendor, image or test library" nothing unexpected "$lib/lib$name.so"
 done
 check "the command needs no vendor, image or test library" nothing unexpected "$prefix/bin/masu"
@@ -60,7 +60,7 @@ check "the command needs no vendor, image or test library" nothing unexpected "$
 check "find_package(masu) configures" \
   cmake -S "$here/consumer" -B "$work/consumer" -G Ninja -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_BUILD_TYPE=Release
 check "find_package(masu) builds" cmake --build "$work/consumer"
-for library in masu masu_static io io_static; do
+for library in masu masu_static io io_static plot plot_static; do
   check "a program with masu::$library runs" "$work/consumer/use_$library"
 done
 
@@ -72,6 +72,7 @@ with_pkg_config() {  # NAME DEFINES PACKAGE: shared
 }
 check "a program by pkg-config masu runs" with_pkg_config pc_masu "" masu
 check "a program by pkg-config masu_io runs" with_pkg_config pc_io -DUSE_IO masu_io
+check "a program by pkg-config masu_plot runs" with_pkg_config pc_plot -DUSE_PLOT masu_plot
 static_with_pkg_config() {
   local flags
   # Of the two forms of a library the linker takes the shared one, unless it is told otherwise.

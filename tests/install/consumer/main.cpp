@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a user of the installed library writes: counts 1,000 bytes, from memory or through masu::io.
+// What a user of the installed library writes: counts 1,000 bytes, from memory or through masu::io, and plots them.
 #include <masu/masu.h>
 #ifdef USE_IO
 #include <masu/io.h>
+#endif
+#ifdef USE_PLOT
+#include <masu/plot.h>
 #endif
 
 #include <cstdint>
@@ -26,6 +29,11 @@ int main() {
     if (error.code() != masu::ErrorCode::invalid_argument) return 3;
   }
   const bool right = h.n() == 1000 && h.counts()[0] == 4 && h.counts()[231] == 4 && h.counts()[232] == 3;
+#ifdef USE_PLOT
+  masu::plot::HistogramChart chart;
+  chart.series = {masu::plot::series(h)};
+  if (!masu::plot::draw(chart, masu::plot::Format::pdf).starts_with("%PDF")) return 5;
+#endif
   std::printf("masu %s: %s\n", std::string(masu::version()).c_str(), right ? "right" : "wrong");
   return right ? 0 : 4;
 }

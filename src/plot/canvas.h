@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// A page to draw on: the one place that talks to Cairo.
+#pragma once
+
+#include <masu/plot.h>
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace masu::plot {
+
+struct Point {
+  double x = 0;
+  double y = 0;
+};
+
+struct Rect {
+  double x = 0;
+  double y = 0;
+  double width = 0;
+  double height = 0;
+  [[nodiscard]] double right() const noexcept { return x + width; }
+  [[nodiscard]] double bottom() const noexcept { return y + height; }
+};
+
+// A line of text, and what stands raised behind it: "10" and "−3".
+struct Label {
+  std::string text;
+  std::string power;
+  friend bool operator==(const Label&, const Label&) = default;
+};
+
+enum class Anchor { start, middle, end };
+
+struct TextStyle {
+  double size = 12;
+  Colour colour;
+  Anchor anchor = Anchor::start;
+  bool bold = false;
+  bool upwards = false;  // turned to the left, read from below
+};
+
+struct Stroke {
+  Colour colour;
+  double width = 1;
+  double alpha = 1;
+  double dash = 0;  // length of its dashes; 0: none
+};
+
+class Canvas {
+ public:
+  // Throws unsupported where Cairo is missing. A white page.
+  Canvas(Format format, double width, double height, double pixel_ratio);
+  Canvas(const Canvas&) = delete;
+  Canvas& operator=(const Canvas&) = delete;
+  ~Canvas();
+
+  [[nodiscard]] double text_width(const Label& label, double size, bool bold = false);
+  // Stands on the line through `at`.
+  void text(Point at, const Label& label, const TextStyle& style);
+  void fill(std::span<const Point> polygon, Colour colour, double alpha = 1);
+  void fill(const Rect& rect, Colour colour, double alpha = 1);
+  void line(std::span<const Point> points, const Stroke& stroke);
+  // A line from `a` to `b`, level or upright, moved by less than a pixel to be sharp.
+  void rule(Point a, Point b, const Stroke& stroke);
+  // columns * rows opaque colours, 0xRRGGBB, without smoothing.
+  void image(const Rect& rect, std::uint64_t columns, std::uint64_t rows, std::span<const std::uint32_t> colours);
+  // What is drawn until unclip() stays within.
+  void clip(const Rect& rect);
+  void unclip();
+
+  // How many steps of a unit can be told apart.
+  [[nodiscard]] double resolution() const noexcept { return resolution_; }
+  // A place on the page where a line of this width is sharp.
+  [[nodiscard]] double snapped(double place, double width) const noexcept;
+
+  // The file. Nothing can be drawn afterwards.
+  std::string finish();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+  double resolution_;
+};
+
+// Valid UTF-8 without control characters: what Cairo can draw.
+std::string drawable(std::string_view text);
+
+}  // namespace masu::plot

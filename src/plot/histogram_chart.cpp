@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plot/page.h"
+#include "plot/steps.h"
+
+#include <fmt/format.h>
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace masu::plot {
+namespace {
+
+constexpr std::size_t most_series = 64;
+constexpr std::size_t most_named = 4;      // series whose n are told one by one
+constexpr double most_columns_a_unit = 2;  // finer steps than half a pixel are not seen
+
+[[noreturn]] void refuse(const std::string& rule) {
+  throw Error(ErrorCode::invalid_argument, "plot: " + rule);
+}
+
+void check(const HistogramChart& chart) {
+  if (chart.series.empty() || chart.series.size() > most_series)
+    refuse(fmt::format("a chart has 1 to {} series, got {}", most_series, chart.series.size()));
+  for (const Series& series : chart.series) {
+    const BinAxis& bins = series.bins;
+    if (bins.size == 0 || !bins.edge) refuse("a series must have bins");
+    if (bins.size != series.counts.size())
+      refuse(fmt::format("a series of {} bins must have as many counts, got {}", bins.size, series.counts.size()));
+    if (!(bins.edge(0) <= bins.edge(bins.size)))
+      refuse(fmt::format("edges must not decrease, got {} … {}", bins.edge(0), bins.edge(bins.size)));
+  }
+}
+
+// One outline is filled as if it were solid; of many, only the lines are left.
+double fill_of(const HistogramChart& chart) {
+  const std::size_t series = chart.series.size();
+  if (series > 1 && chart.quantity == Quantity::cumulative) return 0;  // one lies within the next
+  return series == 1 ? 0.55 : series <= 4 ? 0.28 : series <= 8 ? 0.10 : 0;
+}
+
+std::string name_of(const Series& series, std::size_t index) {
+  return series.name.empty() ? fmt::format("series {}", index + 1) : series.name;
+}
+
+std::vector<std::string> notes_of(const HistogramChart& chart, const std::vector<std::uint64_t>& totals,
+                                  const std::vector<Steps>& found, bool logarithmic) {
+  std::vector<std::string> notes;
+  const bool several = chart.series.size() > 1;
+  std::vector<std::uint64_t> n;
+  for (std::size_t i = 0; i < totals.size(); ++i) {
+    const Series& series = chart.series[i];
+    n.push_back(totals[i] + series.below + series.above + series.nan);
+  }
+  if (std::all_of(n.begin(), n.end(), [&](std::uint64_t each) { return each == n.front(); }))
+    notes.push_back(fmt::format("n = {}{}", grouped(n.front()), several ? " each" : ""));
+  else if (n.size() > most_named)
+    notes.push_back(fmt::format("n = {} to {} each", grouped(*std::min_element(n.begin(), n.end())),
+                                grouped(*std::max_element(n.begin(), n.end()))));
+  else
+    for (std::size_t i = 0; i < n.size(); ++i)
+      notes.push_back(fmt::format("n({}) = {}", name_of(chart.series[i], i), grouped(n[i])));
+  std::uint64_t most_in_column = 1;
+  for (std::size_t i = 0; i < totals.size(); ++i) {
+    const Series& series = chart.series[i];
+    const std::pair<std::uint64_t, const char*> outside[] = {
+        {series.below, "below"},
+        {series.above, "above"},
+        {series.nan, "NaN"},
+        {found[i].unplaced, logarithmic ? "in bins at 0 or less" : "in bins without end"}};
+    std::string text;
+    for (const auto& [count, where] : outside)
+      if (count > 0) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", grouped(count), where);
+    if (!text.empty()) notes.push_back(several ? name_of(series, i) + ": " + text : text);
+    most_in_column = std::max(most_in_column, found[i].most_in_column);
+  }
+  if (most_in_column > 1)
+    notes.push_back(fmt::format("each step: the highest of up to {} bins", grouped(most_in_column)));
+  notes.insert(notes.end(), chart.notes.begin(), chart.notes.end());
+  return notes;
+}
+
+Axis x_axis(const HistogramChart& chart, bool logarithmic) {
+  double lo = 0;
+  double hi = 0;
+  bool any = false;
+  for (const Series& series : chart.series) {
+    const Placed place = placed(series.bins, logarithmic);
+    if (place.first == place.end) continue;
+    lo = any ? std::min(lo, place.lo) : place.lo;
+    hi = any ? std::max(hi, place.hi) : place.hi;
+    any = true;
+  }
+  Axis axis;
+  std::tie(axis.lo, axis.hi) = widened(lo, hi, logarithmic);
+  axis.logarithmic = logarithmic;
+  return axis;
+}
+
+Axis y_axis(const HistogramChart& chart, const std::vector<Steps>& found) {
+  double most = 0;
+  double least = 0;
+  for (const Steps& each : found) {
+    most = std::max(most, each.highest);
+    if (each.lowest > 0 && (least == 0 || each.lowest < least)) least = each.lowest;
+  }
+  Axis axis;
+  axis.logarithmic = chart.log_counts;
+  constexpr double room = 0.05;  // above the highest
+  if (!axis.logarithmic) {
+    axis.hi = most == 0 ? 1 : most * (1 + room);
+    return axis;
+  }
+  // A bar of the lowest height must be seen: the axis begins a little below it.
+  if (most == 0) most = least = 1;
+  const bool counts = chart.quantity != Quantity::density;
+  axis.lo = counts && least < 2 ? 0.5 : std::max(std::pow(10, std::floor(std::log10(least / 1.5))), most * 1e-30);
+  axis.hi = std::max(most * std::pow(most / axis.lo, room), axis.lo * 20);
+  return axis;
+}
+
+double place_x(const Page& page, double at) {
+  return page.area().x + std::clamp(at, 0.0, 1.0) * page.area().width;
+}
+double place_y(const Page& page, double height) {
+  const double at = height <= page.y().lo ? 0 : std::clamp(page.y().at(height), 0.0, 1.0);
+  return page.area().bottom() - at * page.area().height;
+}
+
+// From the axis over all steps and back to it.
+std::vector<Point> outline_of(const Page& page, const Steps& found) {
+  const double bottom = page.area().bottom();
+  std::vector<Point> outline;
+  double right = -1;
+  for (const Step& step : found.steps) {
+    if (step.left != right) {  // a new piece
+      if (!outline.empty()) outline.push_back({place_x(page, right), bottom});
+      outline.push_back({place_x(page, step.left), bottom});
+    }
+    const double top = place_y(page, step.height);
+    const std::size_t size = outline.size();
+    if (size >= 2 && step.left == right && outline[size - 1].y == top && outline[size - 2].y == top) {
+      outline.back().x = place_x(page, step.right);
+    } else {
+      outline.push_back({place_x(page, step.left), top});
+      outline.push_back({place_x(page, step.right), top});
+    }
+    right = step.right;
+  }
+  if (!outline.empty()) outline.push_back({place_x(page, right), bottom});
+  return outline;
+}
+
+// Lines that tell single bars apart.
+void separate(Page& page, const std::vector<Step>& steps, double bin_width) {
+  const Stroke stroke{{255, 255, 255}, std::min(1.0, bin_width / 8), 0.8};
+  for (std::size_t i = 1; i < steps.size(); ++i) {
+    const double top = std::max(place_y(page, steps[i - 1].height), place_y(page, steps[i].height));
+    const double x = place_x(page, steps[i].left);
+    if (top < page.area().bottom()) page.canvas().rule({x, top}, {x, page.area().bottom()}, stroke);
+  }
+}
+
+void draw_series(Page& page, const std::vector<Steps>& found, const std::vector<Look>& looks, double fill) {
+  std::vector<std::vector<Point>> outlines;
+  for (const Steps& each : found) outlines.push_back(outline_of(page, each));
+  const auto bin_width = [&](std::size_t i) { return page.area().width / static_cast<double>(found[i].steps.size()); };
+  Canvas& canvas = page.canvas();
+  if (fill > 0)
+    for (std::size_t i = 0; i < outlines.size(); ++i) canvas.fill(outlines[i], looks[i].colour, fill);
+  if (outlines.size() == 1 && bin_width(0) >= 4) separate(page, found.front().steps, bin_width(0));
+  for (std::size_t i = 0; i < outlines.size(); ++i) {
+    const double width = page.font() / 12 * (bin_width(i) < 1.5 ? 0.6 : 1.1);
+    canvas.line(outlines[i], {looks[i].colour, width, 1, looks[i].dash * page.font() / 12});
+  }
+}
+
+const char* label_of(Quantity quantity) {
+  return quantity == Quantity::density ? "density" : quantity == Quantity::cumulative ? "cumulative count" : "count";
+}
+
+}  // namespace
+
+std::string draw(const HistogramChart& chart, Format format) {
+  check(chart);
+  check_size(chart, format);
+  const bool logarithmic = is_logarithmic(chart.series.front().bins);
+  const Axis x = x_axis(chart, logarithmic);
+  const auto columns = static_cast<std::uint64_t>(
+      std::ceil(chart.width * std::min(format == Format::png ? chart.pixel_ratio : 4.0, most_columns_a_unit)));
+  std::vector<Steps> found;
+  std::vector<std::uint64_t> totals;
+  PageParts parts;
+  for (const Series& series : chart.series) {
+    totals.push_back(std::accumulate(series.counts.begin(), series.counts.end(), std::uint64_t{0}));
+    found.push_back(steps(series, x, columns, chart.quantity, totals.back()));
+  }
+  std::vector<Look> looks;
+  std::uint64_t unnamed = 0;
+  for (std::size_t i = 0; i < chart.series.size(); ++i) {
+    const Series& series = chart.series[i];
+    Look chosen = look(series.name, unnamed);
+    if (chosen == look("", unnamed)) ++unnamed;
+    if (series.colour) chosen.colour = *series.colour;
+    looks.push_back(chosen);
+    if (chart.series.size() > 1 || !series.name.empty())
+      parts.legend.push_back({name_of(series, i), chosen, fill_of(chart)});
+  }
+  parts.notes = notes_of(chart, totals, found, logarithmic);
+  Frame frame = chart;
+  if (frame.y_label.empty()) frame.y_label = label_of(chart.quantity);
+
+  Page page(frame, format, parts);
+  page.lay_out(x, y_axis(chart, found), Numbers::values,
+               chart.quantity == Quantity::density ? Numbers::values : Numbers::counts);
+  page.grid();
+  page.canvas().clip(page.area());
+  draw_series(page, found, looks, fill_of(chart));
+  page.canvas().unclip();
+  page.axes(false);
+  return page.canvas().finish();
+}
+
+}  // namespace masu::plot
