@@ -151,6 +151,20 @@ Bins Bins::integers(std::uint64_t n) {
   return Bins(Kind::integers, checked_count(n));
 }
 
+Bins Bins::automatic(Estimator estimator) {
+  Bins bins(Kind::automatic, 0);
+  bins.estimator_ = estimator;
+  return bins;
+}
+
+Bins Bins::automatic(Estimator estimator, double lo, double hi) {
+  Bins bins = even(1, lo, hi);
+  bins.kind_ = Kind::automatic;
+  bins.size_ = 0;
+  bins.estimator_ = estimator;
+  return bins;
+}
+
 Bins Bins::for_data(Dtype dtype, const std::optional<ValueRange>& range) {
   if (dtype == Dtype::u8) return integers(256);
   if (dtype == Dtype::i8) return even(256, -128, 128);

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// Stone's rule: among 1 … K bins, the number whose histogram has the least estimated error. K is the root of the number
+// of values, but at least 100.
+#pragma once
+
+#include <masu/histogram.h>
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace masu {
+
+class StoneRule {
+ public:
+  // `make(k)`: k bins over the range; `spread`: how far apart the least and the greatest of the n values are.
+  StoneRule(Dtype dtype, std::uint64_t n, double spread, std::function<Bins(std::uint64_t)> make);
+
+  // All at once, from each value's key (ordered_key.h) and how often it occurs.
+  void count_values(std::span<const std::uint64_t> counts);
+  // Or in passes over data: as many candidates together as fit into 2 MiB of counters.
+  void add(const ArrayView& data);
+  // Ends a pass; false when all candidates have been counted.
+  bool next_pass();
+  // The number of bins found.
+  std::uint64_t best() const noexcept { return best_; }
+
+ private:
+  void start_pass();
+  void judge(std::uint64_t bins, double squares);
+
+  Dtype dtype_;
+  std::uint64_t n_;
+  double spread_;
+  std::function<Bins(std::uint64_t)> make_;
+  std::uint64_t candidates_;
+  std::uint64_t first_ = 1;  // the first candidate of this pass
+  std::vector<HistogramAccumulator> pass_;
+  std::uint64_t best_ = 1;
+  double least_ = 0;
+};
+
+}  // namespace masu
