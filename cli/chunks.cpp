@@ -6,26 +6,38 @@
 #include <fmt/format.h>
 #include <algorithm>
 #include <chrono>
+#include <optional>
 
 namespace masu::cli {
+namespace {
+
+// Views take no memory, so they may be larger than what is held otherwise, unless the user asks for little.
+constexpr std::uint64_t view_bytes = std::uint64_t{64} << 20U;
+constexpr std::uint64_t little_bytes = std::uint64_t{8} << 20U;
+
+}  // namespace
 
 ChunkReader::ChunkReader(io::Source& source, unsigned channels, std::uint64_t bytes, Progress& progress)
-    : source_(source), progress_(progress), channels_(channels) {
-  const io::SourceInfo& info = source.info();
-  const std::uint64_t pixel = std::uint64_t{size_of(info.dtype)} * channels;
-  const auto pixels = [&](std::uint64_t limit) { return std::max<std::uint64_t>(1, limit / pixel); };
-  const std::uint64_t whole = pixels(bytes);
-  // One buffer where everything fits into it, else two of half the size.
-  const bool one = info.count && *info.count <= whole * channels;
-  capacity_ =
-      (one ? std::max<std::uint64_t>(1, (*info.count + channels - 1) / channels) : pixels(bytes / 2)) * channels;
-  for (unsigned i = 0; i < (one ? 1U : 2U); ++i) {
-    buffers_[i] = std::make_unique_for_overwrite<std::byte[]>(capacity_ * size_of(info.dtype));
-  }
-}
+    : source_(source), progress_(progress), channels_(channels), bytes_(bytes) {}
 
 ChunkReader::~ChunkReader() {
   if (ahead_.valid()) ahead_.wait();
+}
+
+std::uint64_t ChunkReader::elements(std::uint64_t bytes) const {
+  const std::uint64_t pixel = std::uint64_t{size_of(source_.info().dtype)} * channels_;
+  return std::max<std::uint64_t>(1, bytes / pixel) * channels_;
+}
+
+void ChunkReader::allocate() {
+  const io::SourceInfo& info = source_.info();
+  // One buffer where everything fits into it, else two of half the size.
+  const bool one = info.count && *info.count <= elements(bytes_);
+  capacity_ =
+      one ? std::max<std::uint64_t>(1, (*info.count + channels_ - 1) / channels_) * channels_ : elements(bytes_ / 2);
+  for (unsigned i = 0; i < (one ? 1U : 2U); ++i) {
+    buffers_[i] = std::make_unique_for_overwrite<std::byte[]>(capacity_ * size_of(info.dtype));
+  }
 }
 
 std::uint64_t ChunkReader::fill(unsigned buffer) {
@@ -41,7 +53,25 @@ std::uint64_t ChunkReader::fill(unsigned buffer) {
   return count;
 }
 
+void ChunkReader::check_pixels(std::uint64_t count) const {
+  if (count % channels_ == 0) return;
+  usage_error(fmt::format("--channels {} must divide the number of values of {}", channels_, source_.info().name));
+}
+
 ArrayView ChunkReader::next() {
+  if (!in_place_) return next_copy();
+  const std::optional<ArrayView> view = source_.view(elements(bytes_ < little_bytes ? bytes_ : view_bytes));
+  in_place_ = view.has_value();
+  if (!in_place_) {
+    allocate();
+    return next_copy();
+  }
+  check_pixels(view->count);
+  progress_.advance(view->count * size_of(view->dtype));
+  return *view;
+}
+
+ArrayView ChunkReader::next_copy() {
   const Dtype dtype = source_.info().dtype;
   if (replay_) {
     replay_ = false;
@@ -52,9 +82,7 @@ ArrayView ChunkReader::next() {
   const bool two = buffers_[1] != nullptr;
   current_ = two ? 1 - current_ : 0;
   const std::uint64_t count = ahead_.valid() ? ahead_.get() : fill(current_);
-  if (count % channels_ != 0) {
-    usage_error(fmt::format("--channels {} must divide the number of values of {}", channels_, source_.info().name));
-  }
+  check_pixels(count);
   // A full single buffer is the whole input if the source keeps its word; a second read would destroy the data.
   ended_ = count < capacity_ || !two;
   if (!ended_) {
@@ -69,7 +97,7 @@ ArrayView ChunkReader::next() {
 void ChunkReader::rewind() {
   if (ahead_.valid()) ahead_.wait();
   ahead_ = {};
-  if (ended_ && pieces_ <= 1) {  // all of it is still in the first buffer
+  if (!in_place_ && ended_ && pieces_ <= 1) {  // all of it is still in the first buffer
     replay_ = pieces_ == 1;
     return;
   }

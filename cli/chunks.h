@@ -13,7 +13,8 @@
 
 namespace masu::cli {
 
-// Reads a source piece by piece, whole pixels at a time, one piece ahead of the caller when there are several.
+// Reads a source piece by piece, whole pixels at a time: in place where the source can give views, else one piece ahead
+// of the caller when there are several.
 class ChunkReader {
  public:
   // Holds at most `bytes` of the data, but at least one pixel of `channels` values.
@@ -22,7 +23,7 @@ class ChunkReader {
   ChunkReader(const ChunkReader&) = delete;
   ChunkReader& operator=(const ChunkReader&) = delete;
 
-  // The next piece, valid until the next call; empty at the end.
+  // The next piece, valid until the next call; empty at the end. Only then is it sure that the pieces were the data.
   ArrayView next();
   // Back to the first piece. What was read whole in one piece is not read again.
   void rewind();
@@ -30,11 +31,17 @@ class ChunkReader {
   [[nodiscard]] double seconds() const { return seconds_; }
 
  private:
+  [[nodiscard]] std::uint64_t elements(std::uint64_t bytes) const;
+  void allocate();
+  ArrayView next_copy();
+  void check_pixels(std::uint64_t count) const;
   std::uint64_t fill(unsigned buffer);
   io::Source& source_;
   Progress& progress_;
   unsigned channels_;
-  std::uint64_t capacity_ = 0;  // elements in one piece
+  std::uint64_t bytes_;
+  bool in_place_ = true;        // until the source gives no view
+  std::uint64_t capacity_ = 0;  // elements in one buffer
   std::unique_ptr<std::byte[]> buffers_[2];
   std::future<std::uint64_t> ahead_;
   unsigned current_ = 1;

@@ -35,6 +35,7 @@ struct SourceOptions {
   bool header = false;                 ///< text: the first line names the columns
   std::string comment = "#";           ///< text: the rest of a line after this is ignored; empty: none
   bool strict = false;                 ///< text: an entry that cannot be read is an error
+  bool map = false;                    ///< files: Source::view gives their bytes in place; installs a SIGBUS handler
   std::string tmpdir;                  ///< where a stream that must be read twice is spooled; empty: $TMPDIR or /tmp
 };
 
@@ -60,6 +61,12 @@ class MASU_EXPORT Source {
   /// Reads up to `count` elements of info().dtype into `target`; fewer only at the end, 0 when nothing is left.
   /// Throws io, naming the file and the reason.
   virtual std::uint64_t read(void* target, std::uint64_t count) = 0;
+  /// The next elements in place, without a copy: up to `count`, fewer only at the end, none when nothing is left.
+  /// Nothing where they cannot be had so: read() gives them. Raw and .npy files of this machine's byte order can, with
+  /// SourceOptions::map. The memory is valid as long as the source, and must not be written. A file that shrinks
+  /// meanwhile, or whose disk fails, reads as zeros there, and the next call of a member throws io: so what was made of
+  /// a view counts once view() has been called again.
+  virtual std::optional<ArrayView> view(std::uint64_t /*count*/) { return std::nullopt; }
   /// Goes back to the first element. A stream that cannot is spooled to a temporary file from its first read on when
   /// `keep_for_rewind` was called before.
   virtual void rewind() = 0;

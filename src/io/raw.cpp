@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <memory>
+#include <optional>
 #include <utility>
 
 #include "io/sources.h"
@@ -14,7 +16,10 @@ namespace {
 class FlatSource final : public Source {
  public:
   FlatSource(Input input, SourceInfo info, FlatLayout layout)
-      : reader_(std::move(input.reader)), info_(std::move(info)), layout_(layout) {}
+      : reader_(std::move(input.reader)),
+        info_(std::move(info)),
+        layout_(layout),
+        may_map_(input.options.map && !layout.swap && info_.count) {}
 
   [[nodiscard]] const SourceInfo& info() const noexcept override { return info_; }
 
@@ -22,6 +27,10 @@ class FlatSource final : public Source {
     if (!started_) {
       started_ = true;
       if (!keep_) reader_.forget();
+    }
+    if (mapping_ != nullptr) {
+      mapping_->check();
+      reader_.seek(layout_.start + done_ * size_of(info_.dtype));
     }
     if (layout_.count) count = std::min(count, *layout_.count - done_);
     const std::size_t element = size_of(info_.dtype);
@@ -38,7 +47,27 @@ class FlatSource final : public Source {
     return elements;
   }
 
+  std::optional<ArrayView> view(std::uint64_t count) override {
+    const std::size_t element = size_of(info_.dtype);
+    if (may_map_ && mapping_ == nullptr && *info_.count != 0) {
+      mapping_ = reader_.map();
+      const bool aligned =
+          mapping_ && reinterpret_cast<std::uintptr_t>(mapping_->bytes().data() + layout_.start) % element == 0;
+      may_map_ = aligned;
+      if (!aligned) mapping_.reset();
+    }
+    if (!may_map_) return std::nullopt;
+    if (mapping_ == nullptr) return ArrayView{info_.dtype, nullptr, 0};
+    mapping_->check();
+    count = std::min(count, *info_.count - done_);
+    const std::uint64_t first = layout_.start + done_ * element;
+    mapping_->will_need(first + count * element, count * element);  // what the next call gives
+    done_ += count;
+    return ArrayView{info_.dtype, mapping_->bytes().data() + first, count};
+  }
+
   void rewind() override {
+    if (mapping_ != nullptr) mapping_->check();
     reader_.seek(layout_.start);
     done_ = 0;
   }
@@ -48,6 +77,8 @@ class FlatSource final : public Source {
   Reader reader_;
   SourceInfo info_;
   FlatLayout layout_;
+  bool may_map_;
+  std::unique_ptr<FileMapping> mapping_;  // once a view was asked for
   std::uint64_t done_ = 0;
   bool started_ = false;
   bool keep_ = false;

@@ -13,6 +13,8 @@
 #include <string_view>
 #include <vector>
 
+#include "io/mapping.h"
+
 namespace masu::io {
 
 // Where bytes come from. Positions count from the first byte that was there at the start.
@@ -28,6 +30,8 @@ class ByteStream {
   virtual std::uint64_t measure() { return size().value_or(0); }
   // Says that seek() will not be called again, so nothing needs to be kept for it.
   virtual void forget() {}
+  // All bytes in memory without a copy, valid as long as this stream; null where that cannot be.
+  virtual std::unique_ptr<FileMapping> map() { return nullptr; }
 };
 
 // "-" is standard input. `name` is used in messages.
@@ -61,6 +65,7 @@ class Reader {
   void read_exact(void* target, std::size_t bytes, std::string_view what);
   void seek(std::uint64_t position);
   void forget() { stream_->forget(); }
+  std::unique_ptr<FileMapping> map() { return stream_->map(); }
 
   // Throws unless `bytes` more can follow `start` in a file of known size. A pipe is measured only when it makes masu
   // reserve more than a few MiB (`memory`).

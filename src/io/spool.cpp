@@ -47,20 +47,24 @@ std::size_t read_some(int fd, std::byte* target, std::size_t bytes, const std::s
 
 class SeekableStream final : public ByteStream {
  public:
-  SeekableStream(Descriptor fd, std::string name, std::uint64_t base, std::uint64_t size)
-      : fd_(std::move(fd)), name_(std::move(name)), base_(base), size_(size) {}
+  SeekableStream(Descriptor fd, std::string name, std::uint64_t base, std::uint64_t size, bool regular)
+      : fd_(std::move(fd)), name_(std::move(name)), base_(base), size_(size), regular_(regular) {}
   std::size_t read(std::byte* target, std::size_t bytes) override { return read_some(fd_.get(), target, bytes, name_); }
   void seek(std::uint64_t position) override {
     if (::lseek(fd_.get(), static_cast<off_t>(base_ + std::min(position, size_)), SEEK_SET) < 0)
       fail_errno(name_, "seeking failed", errno);
   }
   [[nodiscard]] std::optional<std::uint64_t> size() const override { return size_; }
+  std::unique_ptr<FileMapping> map() override {
+    return regular_ ? FileMapping::map(fd_.get(), base_, size_, name_) : nullptr;
+  }
 
  private:
   Descriptor fd_;
   std::string name_;
   std::uint64_t base_;
   std::uint64_t size_;
+  bool regular_;
 };
 
 class SpooledStream final : public ByteStream {
@@ -185,7 +189,7 @@ std::unique_ptr<ByteStream> open_stream(const std::string& path, const std::stri
     if (end >= 0 && ::lseek(fd.get(), here, SEEK_SET) == here) {
       const auto base = static_cast<std::uint64_t>(here);
       const auto size = static_cast<std::uint64_t>(std::max(here, end) - here);
-      return std::make_unique<SeekableStream>(std::move(fd), name, base, size);
+      return std::make_unique<SeekableStream>(std::move(fd), name, base, size, S_ISREG(status.st_mode));
     }
   }
   return std::make_unique<SpooledStream>(std::move(fd), name, tmpdir);
