@@ -77,6 +77,7 @@ io::SourceOptions source_options(const InputOptions& input, const CommonOptions&
   result.header = input.header;
   result.comment = input.comment;
   result.strict = input.strict;
+  result.map = true;
   result.tmpdir = common.tmpdir;
   return result;
 }
