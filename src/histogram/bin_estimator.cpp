@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // BinEstimator: one pass tells how many values there are and between what; the others depend on the rule.
-#include "histogram/bin_estimator.h"
-
 #include "histogram/bin_estimator_stone.h"
 #include "histogram/bin_estimator_tally.h"
 #include "histogram/bin_width.h"
