@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "histogram/histogram_simd.h"
 
-#include <cstring>
 #include <limits>
+#include <type_traits>
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "histogram/histogram_simd.cpp"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "histogram/histogram_simd-inl.h"
+#include "histogram/histogram_simd_chosen.h"
+
 HWY_BEFORE_NAMESPACE();
 namespace masu::cpu::HWY_NAMESPACE {
 namespace {
-
-namespace hn = hwy::HWY_NAMESPACE;
 
 // Corrects the slots of values that lie in no bin.
 template <class D, class V = hn::Vec<D>, class M = hn::Mask<D>>
@@ -24,31 +25,6 @@ HWY_INLINE V outside(D d, V slot, V x, M inside, V first, V last, const EvenLoop
   const V nan = hn::Set(d, static_cast<T>(loop.n + 2));
   const V other = hn::IfThenElse(hn::Lt(x, first), below, hn::IfThenElse(hn::Gt(x, last), above, nan));
   return hn::IfThenElse(inside, slot, other);
-}
-
-// Whole numbers in the lanes' type as 32-bit integers.
-template <class DI>
-HWY_INLINE hn::Vec<DI> to_int(DI di, hn::Vec<hn::Rebind<float, DI>> v) {
-  return hn::ConvertTo(di, v);
-}
-template <class DI>
-HWY_INLINE hn::Vec<DI> to_int(DI di, hn::Vec<hn::Rebind<double, DI>> v) {
-  return hn::DemoteTo(di, v);
-}
-
-// Calls body(x, slots) for whole vectors, the last one through a padded copy.
-template <class D, class T, class Body>
-HWY_INLINE void for_vectors(D d, const T* x, std::size_t count, std::uint32_t* slots, const Body& body) {
-  const std::size_t lanes = hn::Lanes(d);
-  std::size_t i = 0;
-  for (; i + lanes <= count; i += lanes) body(x + i, slots + i);
-  if (i < count) {
-    HWY_ALIGN T padded[hn::MaxLanes(d)] = {};
-    HWY_ALIGN std::uint32_t result[hn::MaxLanes(d)];
-    std::memcpy(padded, x + i, (count - i) * sizeof(T));
-    body(padded, result);
-    std::memcpy(slots + i, result, (count - i) * sizeof(std::uint32_t));
-  }
 }
 
 // What both ways of finding slots need.
@@ -171,6 +147,30 @@ void WriteSlotsF32Native(const float* values, std::size_t count, const EvenLoop&
              [&](auto next) HWY_ATTR { return hn::Add(hn::Mul(next, step), lo); });
 }
 
+template <class T>
+HWY_INLINE void WriteIntegers(const T* values, std::size_t count, std::uint32_t n, std::uint32_t* slots) {
+  const hn::ScalableTag<T> d;
+  const hn::RebindToUnsigned<decltype(d)> du;
+  const auto end = hn::Set(du, n);
+  const auto above = hn::Set(du, n + 1);
+  for_vectors(d, values, count, slots, [&](const T* from, std::uint32_t* to) HWY_ATTR {
+    const auto x = hn::LoadU(d, from);
+    const auto v = hn::BitCast(du, x);
+    auto other = above;
+    if constexpr (std::is_signed_v<T>) {
+      // The sign as a number: 1 of a negative value is taken from n + 1.
+      other = hn::Sub(above, hn::ShiftRight<31>(v));
+    }
+    hn::StoreU(hn::IfThenElse(hn::Lt(v, end), v, other), du, to);
+  });
+}
+void WriteSlotsI32(const std::int32_t* x, std::size_t count, std::uint32_t n, std::uint32_t* slots) {
+  WriteIntegers(x, count, n, slots);
+}
+void WriteSlotsU32(const std::uint32_t* x, std::size_t count, std::uint32_t n, std::uint32_t* slots) {
+  WriteIntegers(x, count, n, slots);
+}
+
 constexpr std::size_t run_bytes = 64;  // equal bytes that are counted at once
 
 // Neighbours go to different tables of 16-bit counters, so that equal ones do not wait for each other's sum.
@@ -259,17 +259,11 @@ namespace masu::cpu {
 HWY_EXPORT(WriteSlotsF64);
 HWY_EXPORT(WriteSlotsF32);
 HWY_EXPORT(WriteSlotsF32Native);
+HWY_EXPORT(WriteSlotsI32);
+HWY_EXPORT(WriteSlotsU32);
 HWY_EXPORT(AddBytes);
 HWY_EXPORT(RangeF32);
 HWY_EXPORT(RangeF64);
-
-// The table of implementations must be set up before a pointer is taken from it: until then it holds the set-up itself.
-template <class F>
-F chosen(F const* table) {
-  hwy::ChosenTarget& target = hwy::GetChosenTarget();
-  if (!target.IsInitialized()) target.Update(hwy::SupportedTargets());
-  return table[target.GetIndex()];
-}
 
 SlotsF64 slots_f64() {
   return chosen(HWY_DISPATCH_TABLE(WriteSlotsF64));
@@ -279,6 +273,12 @@ SlotsF32 slots_f32() {
 }
 SlotsF32 slots_f32_native() {
   return chosen(HWY_DISPATCH_TABLE(WriteSlotsF32Native));
+}
+SlotsI32 integer_slots(std::int32_t) {
+  return chosen(HWY_DISPATCH_TABLE(WriteSlotsI32));
+}
+SlotsU32 integer_slots(std::uint32_t) {
+  return chosen(HWY_DISPATCH_TABLE(WriteSlotsU32));
 }
 CountBytes count_bytes() {
   return chosen(HWY_DISPATCH_TABLE(AddBytes));

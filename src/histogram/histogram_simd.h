@@ -32,6 +32,12 @@ SlotsF64 slots_f64();         // edges in f64
 SlotsF32 slots_f32();         // edges in f32: the f64 edge, rounded
 SlotsF32 slots_f32_native();  // edges computed in f32
 
+// The slots of 32-bit integers in bins 0 … n - 1: the value itself, or n (below), or n + 1 (above).
+using SlotsI32 = void (*)(const std::int32_t* x, std::size_t count, std::uint32_t n, std::uint32_t* slots);
+using SlotsU32 = void (*)(const std::uint32_t* x, std::size_t count, std::uint32_t n, std::uint32_t* slots);
+SlotsI32 integer_slots(std::int32_t);
+SlotsU32 integer_slots(std::uint32_t);
+
 // Adds the counts of bytes to 256 totals. 64 equal bytes in a row are counted at once.
 using CountBytes = void (*)(const std::uint8_t* data, std::size_t count, std::uint32_t* totals);
 CountBytes count_bytes();

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// A guide to arbitrary edges: most values need one comparison, whatever the edges are.
+#pragma once
+
+#include "histogram/bin_rule.h"
+#include "histogram/histogram_simd_guide.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+#include <vector>
+
+namespace masu::cpu {
+
+// T is float or double, the type in which values are compared.
+template <class T>
+class Guide {
+ public:
+  explicit Guide(const BinRule& rule);
+  // The slot of each value, a block of a few hundred.
+  void write(const T* x, std::size_t count, std::uint32_t* slots) const;
+
+ private:
+  std::uint32_t search(T x, std::uint32_t cell) const;
+  void make_steps(const BinRule& rule);
+  // Spreads the steps over cells; returns how many of them share one.
+  std::uint32_t spread(bool by_bits, std::vector<std::uint32_t>& cells);
+  void fill(const std::vector<std::uint32_t>& cells, std::uint32_t nan_slot);
+
+  // A value that is not below steps_[i - 1], but below steps_[i], has slot after_[i].
+  std::vector<T> steps_;
+  std::vector<std::uint32_t> after_;
+  std::vector<std::uint32_t> first_;  // of each cell: how many steps lie in cells before
+  std::vector<T> thresholds_;
+  std::vector<std::uint32_t> slots_;
+  GuideLoop<T> loop_{};
+  using Slots = std::conditional_t<std::is_same_v<T, float>, GuidedF32, GuidedF64>;
+  using Cells = std::conditional_t<std::is_same_v<T, float>, CellsF32, CellsF64>;
+  Slots slots_of_ = guided_slots(T{});
+  Cells cells_of_ = cells_of(T{});
+};
+
+extern template class Guide<float>;
+extern template class Guide<double>;
+
+}  // namespace masu::cpu

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// Turns values into slots on the CPU, block by block.
+#pragma once
+
+#include "histogram/bin_rule.h"
+#include "histogram/histogram_cpu_guide.h"
+#include "histogram/histogram_simd.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace masu::cpu {
+
+// Values whose slots are computed before they are counted: input, slots and tables stay in the first-level cache
+// together.
+inline constexpr std::size_t block_elements = 256;
+
+class SlotWriter {
+ public:
+  // Keeps a reference to `rule`.
+  explicit SlotWriter(const BinRule& rule);
+  // Says that so many elements will come. Tables that pay only for many are made then. Not while others write.
+  void prepare(std::uint64_t elements);
+  // The slots of at most block_elements elements of the rule's dtype.
+  void write(const void* x, std::size_t count, SlotHistory& history, std::uint32_t* slots) const;
+
+ private:
+  template <class T>
+  void write_values(const T* x, std::size_t count, SlotHistory& history, std::uint32_t* slots) const;
+  void make_even_loop();
+  void make_table();
+
+  const BinRule& rule_;
+  std::uint64_t prepared_ = 0;
+  EvenLoop loop_{};
+  SlotsF32 f32_ = nullptr;
+  SlotsF64 f64_ = nullptr;
+  std::vector<std::uint32_t> of_value_;  // 8- and 16-bit data: the slot of each bit pattern
+  std::optional<Guide<float>> guide_f32_;
+  std::optional<Guide<double>> guide_f64_;
+};
+
+}  // namespace masu::cpu

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "histogram/histogram_simd_guide.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "histogram/histogram_simd_guide.cpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include "histogram/histogram_simd-inl.h"
+#include "histogram/histogram_simd_chosen.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace masu::cpu::HWY_NAMESPACE {
+namespace {
+
+// f32 as it is; f64 rounded to f32, which never decreases either.
+template <class DF>
+HWY_INLINE hn::Vec<DF> as_f32(DF, hn::Vec<DF> v) {
+  return v;
+}
+template <class DF>
+HWY_INLINE hn::Vec<DF> as_f32(DF df, hn::Vec<hn::Rebind<double, DF>> v) {
+  return hn::DemoteTo(df, v);
+}
+
+// The bits of f32 values as integers of the same order. -0 becomes +0 first.
+template <class DF>
+HWY_INLINE auto ordered_bits(DF df, hn::Vec<DF> v) {
+  const hn::RebindToSigned<DF> di;
+  const auto bits = hn::BitCast(di, hn::Add(v, hn::Zero(df)));
+  return hn::Xor(bits, hn::And(hn::ShiftRight<31>(bits), hn::Set(di, 0x7fffffff)));
+}
+
+// Cells of the values that are not NaN; those of NaN are any.
+template <class D, class T = hn::TFromD<D>>
+HWY_INLINE auto by_value(D d, hn::Vec<D> x, const GuideLoop<T>& loop) {
+  const hn::Rebind<std::int32_t, D> di;
+  const auto scaled = hn::Mul(hn::Sub(x, hn::Set(d, loop.lo)), hn::Set(d, loop.scale));
+  const auto position = hn::Add(scaled, hn::Set(d, T{1}));
+  const auto most = hn::Set(d, static_cast<T>(loop.cells - 1));
+  return to_int(di, hn::Trunc(hn::Min(hn::Max(position, hn::Zero(d)), most)));
+}
+template <class D, class T = hn::TFromD<D>>
+HWY_INLINE auto by_bits(D, hn::Vec<D> x, const GuideLoop<T>& loop) {
+  const hn::Rebind<float, D> df;
+  const hn::RebindToSigned<decltype(df)> di;
+  const hn::RebindToUnsigned<decltype(df)> du;
+  const auto base = hn::Set(di, loop.base);
+  const auto bits = hn::Min(hn::Max(ordered_bits(df, as_f32(df, x)), base), hn::Set(di, loop.top));
+  return hn::BitCast(di, hn::ShiftRightSame(hn::BitCast(du, hn::Sub(bits, base)), loop.shift));
+}
+
+template <class T>
+HWY_INLINE void WriteCells(const T* values, std::size_t count, const GuideLoop<T>& loop, std::uint32_t* cells) {
+  const hn::ScalableTag<T> d;
+  const hn::Rebind<std::int32_t, decltype(d)> di;
+  const auto write = [&](const auto& cell_of) HWY_ATTR {
+    for_vectors(d, values, count, cells, [&](const T* from, std::uint32_t* to) HWY_ATTR {
+      const auto x = hn::LoadU(d, from);
+      const auto nan = hn::IsNaN(x);
+      auto cell = cell_of(x);
+      if (HWY_UNLIKELY(!hn::AllFalse(d, nan))) {
+        const auto safe = hn::IfThenElse(nan, hn::Set(d, loop.lo), x);
+        const auto last = to_int(di, hn::Set(d, static_cast<T>(loop.cells)));
+        const auto marks = to_int(di, hn::IfThenElse(nan, hn::Set(d, T{1}), hn::Zero(d)));
+        cell = hn::IfThenElse(hn::Gt(marks, hn::Zero(di)), last, cell_of(safe));
+      }
+      hn::StoreU(cell, di, reinterpret_cast<std::int32_t*>(to));
+    });
+  };
+  if (loop.by_bits) {
+    write([&](auto x) HWY_ATTR { return by_bits(d, x, loop); });
+  } else {
+    write([&](auto x) HWY_ATTR { return by_value(d, x, loop); });
+  }
+}
+
+// Two loads a value from small tables: cheaper one by one than as gathers, wherever it was tried.
+template <class T>
+HWY_INLINE bool WriteGuided(const T* values, std::size_t count, const GuideLoop<T>& loop, std::uint32_t* slots) {
+  WriteCells(values, count, loop, slots);
+  const T* thresholds = loop.thresholds;
+  const std::uint32_t* of_cell = loop.slots;
+  std::uint32_t all = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t cell = slots[i];
+    const std::uint32_t slot = of_cell[2 * cell + (values[i] >= thresholds[cell] ? 1 : 0)];
+    all |= slot;
+    slots[i] = slot;
+  }
+  return (all & crowded) != 0;
+}
+
+void CellsF32Of(const float* x, std::size_t count, const GuideLoop<float>& loop, std::uint32_t* cells) {
+  WriteCells(x, count, loop, cells);
+}
+void CellsF64Of(const double* x, std::size_t count, const GuideLoop<double>& loop, std::uint32_t* cells) {
+  WriteCells(x, count, loop, cells);
+}
+bool GuidedF32Of(const float* x, std::size_t count, const GuideLoop<float>& loop, std::uint32_t* slots) {
+  return WriteGuided(x, count, loop, slots);
+}
+bool GuidedF64Of(const double* x, std::size_t count, const GuideLoop<double>& loop, std::uint32_t* slots) {
+  return WriteGuided(x, count, loop, slots);
+}
+
+void Join(const std::uint32_t* slots, std::size_t count, const JoinLoop& loop, std::uint32_t* cells) {
+  const hn::ScalableTag<std::uint32_t> d;
+  const auto n = hn::Set(d, loop.n);
+  const auto stride = hn::Set(d, loop.stride);
+  const auto nan_slot = hn::Set(d, loop.n + 2);
+  const auto outside = hn::Set(d, joined_outside);
+  const auto nan = hn::Set(d, joined_nan);
+  const auto join = [&](auto slot, auto cell) HWY_ATTR {
+    const auto is_nan = hn::Eq(slot, nan_slot);
+    if (loop.clamp) {
+      slot = hn::IfThenZeroElse(hn::Eq(slot, n), slot);
+      slot = hn::IfThenElse(hn::Gt(slot, n), hn::Set(d, loop.n - 1), slot);
+    }
+    auto joined = hn::Add(cell, hn::Mul(slot, stride));
+    const auto in_grid = hn::And(hn::Lt(slot, n), hn::Lt(cell, outside));
+    joined = hn::IfThenElse(in_grid, joined, hn::Max(cell, outside));
+    return hn::IfThenElse(is_nan, nan, joined);
+  };
+  const std::size_t lanes = hn::Lanes(d);
+  std::size_t i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    hn::StoreU(join(hn::LoadU(d, slots + i), hn::LoadU(d, cells + i)), d, cells + i);
+  }
+  if (i < count) {
+    const std::size_t rest = count - i;
+    HWY_ALIGN std::uint32_t slot[hn::MaxLanes(d)] = {};
+    HWY_ALIGN std::uint32_t cell[hn::MaxLanes(d)] = {};
+    std::memcpy(slot, slots + i, rest * sizeof(std::uint32_t));
+    std::memcpy(cell, cells + i, rest * sizeof(std::uint32_t));
+    hn::Store(join(hn::Load(d, slot), hn::Load(d, cell)), d, cell);
+    std::memcpy(cells + i, cell, rest * sizeof(std::uint32_t));
+  }
+}
+
+}  // namespace
+}  // namespace masu::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace masu::cpu {
+
+HWY_EXPORT(CellsF32Of);
+HWY_EXPORT(CellsF64Of);
+HWY_EXPORT(GuidedF32Of);
+HWY_EXPORT(GuidedF64Of);
+HWY_EXPORT(Join);
+
+CellsF32 cells_of(float) {
+  return chosen(HWY_DISPATCH_TABLE(CellsF32Of));
+}
+CellsF64 cells_of(double) {
+  return chosen(HWY_DISPATCH_TABLE(CellsF64Of));
+}
+GuidedF32 guided_slots(float) {
+  return chosen(HWY_DISPATCH_TABLE(GuidedF32Of));
+}
+GuidedF64 guided_slots(double) {
+  return chosen(HWY_DISPATCH_TABLE(GuidedF64Of));
+}
+JoinSlots join_slots() {
+  return chosen(HWY_DISPATCH_TABLE(Join));
+}
+
+}  // namespace masu::cpu
+#endif
