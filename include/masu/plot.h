@@ -111,6 +111,8 @@ struct HeatMap : Frame {
   std::span<const std::uint64_t> counts;  ///< x.size * y.size of them
   bool x_major = false;  ///< counts[ix * y.size + iy], as numpy.histogram2d has them; else counts[iy * x.size + ix]
   bool y_down = false;   ///< y grows downwards, as rows do
+  std::uint64_t outside = 0;  ///< these two are told in a note
+  std::uint64_t nan = 0;
   bool log_counts = false;
 };
 /// A joint histogram of two columns: column 0 along x, column 1 along y. Refers to it; `dimensions()` must be 2.
@@ -122,6 +124,8 @@ inline HeatMap heat_map(const JointHistogram& histogram) {
   }
   map.counts = histogram.counts();
   map.x_major = true;
+  map.outside = histogram.outside();
+  map.nan = histogram.nan();
   return map;
 }
 HeatMap heat_map(JointHistogram&& histogram) = delete;
@@ -138,7 +142,14 @@ inline HeatMap heat_map(std::span<const std::uint64_t> counts, std::vector<doubl
 }
 /// The histograms of all rows (and channels, one after the other). Refers to them.
 inline HeatMap heat_map(const RowHistograms& rows) {
-  return heat_map(rows.counts(), rows.edges());
+  HeatMap map = heat_map(rows.counts(), rows.edges());
+  for (std::uint64_t row = 0; row < rows.rows(); ++row) {
+    for (unsigned channel = 0; channel < rows.channels(); ++channel) {
+      map.outside += rows.below(row, channel) + rows.above(row, channel);
+      map.nan += rows.nan(row, channel);
+    }
+  }
+  return map;
 }
 HeatMap heat_map(RowHistograms&& rows) = delete;
 

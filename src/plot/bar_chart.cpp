@@ -142,7 +142,7 @@ std::string draw(const BarChart& chart, Format format) {
                 {small, faded_ink});
     line += font * 1.3;
   }
-  return canvas.finish();
+  return canvas.finish(chart.title);
 }
 
 }  // namespace masu::plot

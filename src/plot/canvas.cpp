@@ -2,6 +2,7 @@
 #include "plot/canvas.h"
 
 #include "plot/cairo_library.h"
+#include "plot/svg_ids.h"
 
 #include <fmt/format.h>
 #include <algorithm>
@@ -9,7 +10,6 @@
 #include <cstring>
 #include <new>
 #include <numbers>
-#include <regex>
 
 namespace masu::plot {
 namespace {
@@ -207,12 +207,13 @@ void Canvas::unclip() {
   state_->c.cairo_restore(state_->context);
 }
 
-std::string Canvas::finish() {
+std::string Canvas::finish(std::string_view title) {
   State& s = *state_;
   check(s.c.cairo_status(s.context));
   if (s.format == Format::png) check(s.c.cairo_surface_write_to_png_stream(s.surface, append, &s.bytes));
   s.c.cairo_surface_finish(s.surface);
   check(s.c.cairo_surface_status(s.surface));
+  if (s.format == Format::svg) return stable_svg(s.bytes, drawable(title));
   return std::move(s.bytes);
 }
 

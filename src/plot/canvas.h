@@ -78,8 +78,8 @@ class Canvas {
   // A place on the page where a line of this width is sharp.
   [[nodiscard]] double snapped(double place, double width) const noexcept;
 
-  // The file. Nothing can be drawn afterwards.
-  std::string finish();
+  // The file; an SVG has a title. Nothing can be drawn afterwards.
+  std::string finish(std::string_view title);
 
  private:
   struct State;

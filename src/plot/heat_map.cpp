@@ -57,6 +57,24 @@ std::vector<std::uint64_t> pixels(const HeatMap& map, const std::vector<Span>& c
   return most;
 }
 
+double resolution_of(const HeatMap& map, Format format) {
+  return format == Format::png ? map.pixel_ratio : most_columns_a_unit;
+}
+
+std::vector<std::string> notes_of(const HeatMap& map, Format format) {
+  const std::uint64_t placed = std::accumulate(map.counts.begin(), map.counts.end(), std::uint64_t{0});
+  std::vector<std::string> notes = {fmt::format("n = {}", grouped(placed + map.outside + map.nan))};
+  if (map.outside > 0) notes.push_back(grouped(map.outside) + " outside");
+  if (map.nan > 0) notes.push_back(grouped(map.nan) + " NaN");
+  notes.push_back(fmt::format("{} × {} bins", grouped(map.x.size), grouped(map.y.size)));
+  const double resolution = resolution_of(map, format);
+  if (static_cast<double>(map.x.size) > map.width * resolution ||
+      static_cast<double>(map.y.size) > map.height * resolution)
+    notes.emplace_back("each pixel: the highest of its bins");
+  notes.insert(notes.end(), map.notes.begin(), map.notes.end());
+  return notes;
+}
+
 }  // namespace
 
 std::string draw(const HeatMap& map, Format format) {
@@ -72,15 +90,13 @@ std::string draw(const HeatMap& map, Format format) {
 
   PageParts parts;
   parts.colour_bar = true;
-  const std::uint64_t n = std::accumulate(map.counts.begin(), map.counts.end(), std::uint64_t{0});
-  parts.notes.push_back(fmt::format("{} in {} x {} bins", grouped(n), grouped(map.x.size), grouped(map.y.size)));
-  parts.notes.insert(parts.notes.end(), map.notes.begin(), map.notes.end());
+  parts.notes = notes_of(map, format);
   Page page(map, format, parts);
   page.lay_out(x, y, Numbers::values, map.y_down ? Numbers::counts : Numbers::values, &bar, map.y_down);
 
   const Rect& area = page.area();
   Canvas& canvas = page.canvas();
-  const double resolution = format == Format::png ? canvas.resolution() : most_columns_a_unit;
+  const double resolution = resolution_of(map, format);
   const auto columns_along = [&](double length) {
     return static_cast<std::uint64_t>(std::max(1.0, std::round(length * resolution)));
   };
@@ -95,7 +111,7 @@ std::string draw(const HeatMap& map, Format format) {
   canvas.image(area, columns.size(), rows.size(), colours);
   page.axes(true);
   page.colour_bar(bar, "count");
-  return canvas.finish();
+  return canvas.finish(map.title);
 }
 
 }  // namespace masu::plot

@@ -160,7 +160,8 @@ void separate(Page& page, const std::vector<Step>& steps, double bin_width) {
   }
 }
 
-void draw_series(Page& page, const std::vector<Steps>& found, const std::vector<Look>& looks, double fill) {
+void draw_series(Page& page, const std::vector<Steps>& found, const std::vector<Look>& looks, double fill,
+                 bool cumulative) {
   std::vector<std::vector<Point>> outlines;
   for (const Steps& each : found) outlines.push_back(outline_of(page, each));
   const auto bin_width = [&](std::size_t i) { return page.area().width / static_cast<double>(found[i].steps.size()); };
@@ -170,7 +171,10 @@ void draw_series(Page& page, const std::vector<Steps>& found, const std::vector<
   if (outlines.size() == 1 && bin_width(0) >= 4) separate(page, found.front().steps, bin_width(0));
   for (std::size_t i = 0; i < outlines.size(); ++i) {
     const double width = page.font() / 12 * (bin_width(i) < 1.5 ? 0.6 : 1.1);
-    canvas.line(outlines[i], {looks[i].colour, width, 1, looks[i].dash * page.font() / 12});
+    // A sum does not fall at its end.
+    const std::size_t last = cumulative && !outlines[i].empty() ? 1 : 0;
+    canvas.line(std::span(outlines[i]).first(outlines[i].size() - last),
+                {looks[i].colour, width, 1, looks[i].dash * page.font() / 12});
   }
 }
 
@@ -214,10 +218,10 @@ std::string draw(const HistogramChart& chart, Format format) {
                chart.quantity == Quantity::density ? Numbers::values : Numbers::counts);
   page.grid();
   page.canvas().clip(page.area());
-  draw_series(page, found, looks, fill_of(chart));
+  draw_series(page, found, looks, fill_of(chart), chart.quantity == Quantity::cumulative);
   page.canvas().unclip();
   page.axes(false);
-  return page.canvas().finish();
+  return page.canvas().finish(chart.title);
 }
 
 }  // namespace masu::plot

@@ -155,7 +155,10 @@ void Page::lay_out(Axis x, Axis y, Numbers x_numbers, Numbers y_numbers, Axis* b
            line * static_cast<double>(legend.size() + notes.size()) - names_height;
   };
   while (!notes.empty() && left_over() < height * 0.4) notes.pop_back();
-  while (!legend.empty() && left_over() < height * 0.3) legend.pop_back();
+  while (!legend.empty() && left_over() < height * 0.3) {
+    legend.pop_back();
+    if (!legend.empty()) legend.back().back().name = "…";  // there are more
+  }
   parts_.notes = notes;
 
   double top = edge;
