@@ -25,8 +25,6 @@ class FileMapping {
   FileMapping& operator=(const FileMapping&) = delete;
 
   [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return bytes_; }
-  // Has the disk read ahead.
-  void will_need(std::size_t first, std::size_t bytes) const noexcept;
   // Throws io when not all that was read from bytes() was the file's.
   void check() const;
 

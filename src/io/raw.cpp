@@ -61,7 +61,6 @@ class FlatSource final : public Source {
     mapping_->check();
     count = std::min(count, *info_.count - done_);
     const std::uint64_t first = layout_.start + done_ * element;
-    mapping_->will_need(first + count * element, count * element);  // what the next call gives
     done_ += count;
     return ArrayView{info_.dtype, mapping_->bytes().data() + first, count};
   }
