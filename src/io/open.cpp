@@ -43,7 +43,7 @@ bool looks_like_numbers(std::span<const std::byte> head) noexcept {
 std::string_view foreign_format(std::span<const std::byte> head) noexcept {
   constexpr std::array<std::pair<std::string_view, std::string_view>, 6> known = {{
       {"GIF8", "a GIF image"},
-      {"RIFF", "a RIFF file (WebP or sound)"},
+      {"RIFF", "a RIFF file (sound or video)"},
       {"\x1f\x8b", "compressed by gzip"},
       {"\x28\xb5\x2f\xfd", "compressed by zstd"},
       {"PK\x03\x04", "a ZIP archive (.npz is one)"},
@@ -54,15 +54,19 @@ std::string_view foreign_format(std::span<const std::byte> head) noexcept {
   return {};
 }
 
-constexpr std::string_view images = "BMP, JPEG, PNG, PNM and TIFF";
-constexpr std::string_view readable = "masu reads images (BMP, JPEG, PNG, PNM, TIFF), .npy, text and raw files";
+constexpr std::string_view images = "BMP, JPEG, PNG, PNM, TIFF and WebP";
+constexpr std::string_view readable = "masu reads images (BMP, JPEG, PNG, PNM, TIFF, WebP), .npy, text and raw files";
 
 struct ImageFormat {
   bool (*is)(std::span<const std::byte> head) noexcept;
   std::unique_ptr<Source> (*open)(Input input);
 };
-constexpr std::array<ImageFormat, 5> image_formats = {
-    {{is_png, open_png}, {is_jpeg, open_jpeg}, {is_tiff, open_tiff}, {is_bmp, open_bmp}, {is_pnm, open_pnm}}};
+constexpr std::array<ImageFormat, 6> image_formats = {{{is_png, open_png},
+                                                       {is_jpeg, open_jpeg},
+                                                       {is_tiff, open_tiff},
+                                                       {is_webp, open_webp},
+                                                       {is_bmp, open_bmp},
+                                                       {is_pnm, open_pnm}}};
 
 const ImageFormat* image_format(std::span<const std::byte> head) noexcept {
   const auto* found = std::find_if(image_formats.begin(), image_formats.end(),

@@ -13,7 +13,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 passed=0
 failed=0
-for reader in bmp pnm png jpeg tiff npy text open generator; do
+for reader in bmp pnm png jpeg tiff webp npy text open generator; do
   mkdir "$work/$reader"
   # A crash leaves its input in the build folder.
   if "$build/fuzz/fuzz_$reader" -max_total_time="$seconds" -rss_limit_mb=512 -timeout=5 -max_len=4096 \

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+// WebP through libwebp, which decodes an image as a whole: the file and the frame are in memory.
+#include <fmt/format.h>
+
+#include <array>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <utility>
+
+#include "io/libwebp.h"
+#include "io/sources.h"
+
+namespace masu::io {
+namespace {
+
+constexpr std::uint64_t largest_file = std::uint64_t{1} << 30;
+constexpr std::size_t header_bytes = 12;  // "RIFF", the number of bytes that follow, "WEBP"
+// The largest image has 16,383 x 16,383 pixels, so a frame stays below 1 GiB. A blank one takes 38 bytes: what is
+// believed of so little has to end somewhere.
+constexpr std::uint64_t free_pixels = std::uint64_t{1} << 26;
+constexpr std::uint64_t pixels_a_byte = 65536;  // of what is larger
+
+std::string_view reason(VP8StatusCode status) noexcept {
+  switch (status) {
+    case VP8_STATUS_OUT_OF_MEMORY: return "no memory";
+    case VP8_STATUS_UNSUPPORTED_FEATURE: return "an unsupported feature";
+    case VP8_STATUS_SUSPENDED:
+    case VP8_STATUS_NOT_ENOUGH_DATA: return "the data ends early";
+    default: return "the data makes no sense";
+  }
+}
+
+[[noreturn]] void fail(const Reader& reader, VP8StatusCode status) {
+  reader.fail(fmt::format("webp: {}", reason(status)));
+}
+
+std::vector<std::byte> read_file(Reader& reader) {
+  const auto head = reader.peek(header_bytes);
+  if (!is_webp(head)) reader.fail("webp: does not begin as WebP");
+  const std::uint64_t bytes = std::uint64_t{load_little<std::uint32_t>(&head[4])} + 8;
+  if (bytes < header_bytes) reader.fail("webp: the data makes no sense");
+  if (bytes > largest_file)
+    reader.fail(fmt::format("webp: the file is held in memory as a whole; it needs {} MiB, the limit is {} MiB",
+                            bytes >> 20, largest_file >> 20));
+  reader.require(0, bytes, bytes, "the image");
+  std::vector<std::byte> data(bytes);
+  reader.read_exact(data.data(), data.size(), "the image");
+  return data;
+}
+
+const std::uint8_t* octets(const std::vector<std::byte>& data) noexcept {
+  return reinterpret_cast<const std::uint8_t*>(data.data());
+}
+
+WebPBitstreamFeatures read_features(const std::vector<std::byte>& data, const Reader& reader, const LibWebp& library) {
+  WebPBitstreamFeatures features{};
+  const VP8StatusCode status =
+      library.WebPGetFeaturesInternal(octets(data), data.size(), &features, WEBP_DECODER_ABI_VERSION);
+  if (status != VP8_STATUS_OK) fail(reader, status);
+  if (features.has_animation != 0) reader.fail("webp: is an animation; masu reads still images");
+  if (features.width < 1 || features.height < 1)
+    reader.fail(fmt::format("webp: {} x {} pixels", features.width, features.height));
+  const std::uint64_t pixels = static_cast<std::uint64_t>(features.width) * static_cast<std::uint64_t>(features.height);
+  if (pixels > free_pixels && pixels / pixels_a_byte > data.size())
+    reader.fail(fmt::format("webp: {} x {} pixels are more than is believed of a file of {} bytes", features.width,
+                            features.height, data.size()));
+  return features;
+}
+
+std::vector<std::string> channel_names(bool alpha) {
+  if (alpha) return {"red", "green", "blue", "alpha"};
+  return {"red", "green", "blue"};
+}
+
+class WebpSource final : public RowSource {
+ public:
+  WebpSource(Input input, std::vector<std::byte> data, const WebPBitstreamFeatures& features, const LibWebp& library)
+      : RowSource(std::move(input), "webp", Dtype::u8, static_cast<std::uint64_t>(features.height),
+                  static_cast<std::uint64_t>(features.width), channel_names(features.has_alpha != 0)),
+        library_(library),
+        data_(std::move(data)) {}
+
+ private:
+  void start() override {
+    WebPDecoderConfig config;
+    if (library_.WebPInitDecoderConfigInternal(&config, WEBP_DECODER_ABI_VERSION) == 0)
+      reader_.fail("webp: libwebp cannot be started");
+    const std::uint64_t bytes = row_elements() * info_.shape[0];
+    frame_.reset(new (std::nothrow) std::byte[bytes]);
+    if (frame_ == nullptr)
+      throw Error(ErrorCode::out_of_memory, fmt::format("{}: no memory for {} bytes", reader_.name(), bytes));
+    config.output.colorspace = info_.shape[2] == 4 ? MODE_RGBA : MODE_RGB;
+    config.output.is_external_memory = 1;
+    config.output.u.RGBA.rgba = reinterpret_cast<std::uint8_t*>(frame_.get());
+    config.output.u.RGBA.stride = static_cast<int>(row_elements());
+    config.output.u.RGBA.size = bytes;
+    const VP8StatusCode status = library_.WebPDecode(octets(data_), data_.size(), &config);
+    if (status == VP8_STATUS_OK) return;
+    frame_.reset();
+    fail(reader_, status);
+  }
+
+  void next_row(std::uint64_t row, std::byte* target) override {
+    if (frame_ == nullptr) reader_.fail("webp: cannot be read on after an error");
+    std::memcpy(target, frame_.get() + row * row_elements(), row_elements());
+  }
+
+  void finish() override { frame_.reset(); }
+
+  const LibWebp& library_;
+  std::vector<std::byte> data_;
+  std::unique_ptr<std::byte[]> frame_;
+};
+
+}  // namespace
+
+bool is_webp(std::span<const std::byte> head) noexcept {
+  return head.size() >= header_bytes && std::memcmp(head.data(), "RIFF", 4) == 0 &&
+         std::memcmp(head.data() + 8, "WEBP", 4) == 0;
+}
+
+std::unique_ptr<Source> open_webp(Input input) {
+  const LibWebp& library = LibWebp::instance();
+  std::vector<std::byte> data = read_file(input.reader);
+  library.library.require(input.reader.name());
+  const WebPBitstreamFeatures features = read_features(data, input.reader, library);
+  return std::make_unique<WebpSource>(std::move(input), std::move(data), features, library);
+}
+
+}  // namespace masu::io

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <webp/decode.h>
+#include <webp/encode.h>
+
+#include <random>
+
+#include "io/test_files.h"
+
+namespace masu::io::test {
+namespace {
+
+using V8 = std::vector<std::uint8_t>;
+using Names = std::vector<std::string>;
+
+SourceOptions image_only() {
+  SourceOptions options;
+  options.format = InputFormat::image;
+  return options;
+}
+
+// Neighbours differ a little; alpha is never 0, where encoders drop the colour.
+V8 picture(int width, int height, int channels, unsigned noise = 3) {
+  std::mt19937 random(static_cast<unsigned>(width * 100 + height));
+  V8 out;
+  for (int y = 0; y < height; ++y)
+    for (int x = 0; x < width; ++x)
+      for (int c = 0; c < channels; ++c)
+        out.push_back(static_cast<std::uint8_t>(20 + 30 * c + 2 * ((x + y) % 50) + static_cast<int>(random() % noise)));
+  return out;
+}
+
+Bytes taken(std::uint8_t* file, std::size_t length) {
+  Bytes bytes(reinterpret_cast<const char*>(file), length);
+  WebPFree(file);
+  return bytes;
+}
+
+Bytes lossless(const V8& pixels, int width, int height, int channels) {
+  std::uint8_t* file = nullptr;
+  const auto encode = channels == 4 ? WebPEncodeLosslessRGBA : WebPEncodeLosslessRGB;
+  const std::size_t length = encode(pixels.data(), width, height, width * channels, &file);
+  return taken(file, length);
+}
+
+Bytes lossy(const V8& pixels, int width, int height, int channels) {
+  std::uint8_t* file = nullptr;
+  const auto encode = channels == 4 ? WebPEncodeRGBA : WebPEncodeRGB;
+  const std::size_t length = encode(pixels.data(), width, height, width * channels, 95, &file);
+  return taken(file, length);
+}
+
+Bytes riff(const Bytes& chunks) {
+  return "RIFF" + little(4 + chunks.size(), 4) + "WEBP" + chunks;
+}
+Bytes chunk(const Bytes& kind, const Bytes& data) {
+  return kind + little(data.size(), 4) + data + Bytes(data.size() % 2, '\0');
+}
+Bytes extended(int flags, int width, int height) {
+  return chunk("VP8X", little(static_cast<unsigned>(flags), 4) + little(static_cast<unsigned>(width - 1), 3) +
+                           little(static_cast<unsigned>(height - 1), 3));
+}
+
+TEST(Webp, LosslessIsExact) {
+  for (const auto& [width, height] : {std::pair{1, 1}, {17, 13}, {300, 2}, {3, 77}})
+    for (const int channels : {3, 4}) {
+      const V8 pixels = picture(width, height, channels);
+      const Bytes bytes = lossless(pixels, width, height, channels);
+      expect_values<std::uint8_t>(bytes, pixels);
+      const auto source = open_bytes(bytes);
+      EXPECT_EQ(source->info().format, "webp");
+      EXPECT_EQ(source->info().channels,
+                channels == 4 ? Names({"red", "green", "blue", "alpha"}) : Names({"red", "green", "blue"}));
+    }
+}
+
+TEST(Webp, Lossy) {
+  for (const int channels : {3, 4}) {
+    const V8 pixels = picture(45, 31, channels, 1);
+    const Bytes bytes = lossy(pixels, 45, 31, channels);
+    int width = 0;
+    int height = 0;
+    std::uint8_t* whole = (channels == 4 ? WebPDecodeRGBA : WebPDecodeRGB)(
+        reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size(), &width, &height);
+    ASSERT_NE(whole, nullptr);
+    const V8 expected(whole, whole + pixels.size());
+    WebPFree(whole);
+    expect_values<std::uint8_t>(bytes, expected);
+    std::uint64_t difference = 0;
+    for (std::size_t i = 0; i < pixels.size(); ++i)
+      difference += static_cast<std::uint64_t>(std::abs(pixels[i] - expected[i]));
+    EXPECT_LE(difference / pixels.size(), 6U);
+  }
+}
+
+TEST(Webp, ChunksAroundTheImage) {
+  const V8 pixels = picture(17, 13, 3);
+  const Bytes image = lossless(pixels, 17, 13, 3).substr(12);
+  const Bytes profile = chunk("ICCP", Bytes(200001, 'p'));
+  const Bytes bytes = riff(extended(0x28, 17, 13) + profile + image + chunk("EXIF", "x"));
+  expect_values<std::uint8_t>(bytes, pixels);
+  EXPECT_EQ(values<std::uint8_t>(*open_bytes(bytes + "what follows is not read")), pixels);
+}
+
+TEST(Webp, CutFiles) {
+  const V8 pixels = picture(17, 13, 4);
+  for (const Bytes& bytes : {lossless(pixels, 17, 13, 4), lossy(pixels, 17, 13, 4)}) {
+    expect_every_cut_bad(bytes, image_only());
+    expect_bad(bytes.substr(0, 100), "truncated: ");
+    // Made whole again by a header that agrees.
+    Bytes shorter = bytes.substr(0, bytes.size() / 2 * 2 - 20);
+    shorter.replace(4, 4, little(shorter.size() - 8, 4));
+    expect_bad(shorter, "webp: ");
+  }
+}
+
+TEST(Webp, DamagedFiles) {
+  std::mt19937 random(5);
+  const V8 pixels = picture(17, 13, 4);
+  for (const Bytes& good : {lossless(pixels, 17, 13, 4), lossy(pixels, 17, 13, 4)})
+    for (int i = 0; i < 500; ++i) {
+      Bytes bad = good;
+      for (int k = 0; k < 1 + i % 3; ++k) bad[12 + random() % (bad.size() - 12)] = static_cast<char>(random());
+      try {
+        const auto source = open_bytes(bad, image_only());
+        if (*source->info().count > 1000000) continue;
+        EXPECT_EQ(read_all(*source).size(), source->info().count);
+      } catch (const Error& error) {
+        EXPECT_THAT(error.what(), testing::StartsWith("memory: "));
+      }
+    }
+}
+
+TEST(Webp, Lies) {
+  for (const bool known_size : {true, false}) {
+    const Bytes good = lossless(picture(17, 13, 3), 17, 13, 3);
+    Bytes bytes = good;
+    bytes.replace(4, 4, little(0xffffffff, 4));
+    expect_bad(bytes, "the limit is 1024 MiB", {}, known_size);
+    bytes.replace(4, 4, little(0x2fffffff, 4));
+    expect_bad(bytes, "truncated: ", {}, known_size);
+    bytes.replace(4, 4, little(4, 4));
+    expect_bad(bytes, "webp: ", {}, known_size);
+    bytes = good;
+    bytes.replace(21, 4, "\xff\xff\xff\x0f");  // 14 bits each for width and height, less one
+    expect_bad(bytes, "more than is believed of a file", {}, known_size);
+    expect_bad(riff(""), "webp: ", {}, known_size);
+    expect_bad(riff(extended(0x02, 20, 10)), "is an animation", {}, known_size);
+    expect_bad(riff(extended(0, 20, 10)), "webp: ", {}, known_size);
+    expect_bad(riff(extended(0, 18, 13) + good.substr(12)), "webp: ", {}, known_size);
+  }
+  expect_bad("RIFF" + little(36, 4) + "WAVEfmt and so on", "sound", image_only());
+}
+
+TEST(Webp, AnErrorStaysAnError) {
+  Bytes bad = lossy(picture(45, 31, 3), 45, 31, 3);
+  bad.replace(30, bad.size() - 30, Bytes(bad.size() - 30, '\xff'));
+  const auto source = open_bytes(bad);
+  V8 data(100);
+  for (int i = 0; i < 3; ++i) EXPECT_THROW(source->read(data.data(), data.size()), Error);
+}
+
+}  // namespace
+}  // namespace masu::io::test
