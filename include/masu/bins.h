@@ -54,8 +54,11 @@ class MASU_EXPORT Bins {
   static Bins logarithmic(std::uint64_t n, double lo, double hi);
   /// Value v falls into bin v, for integer data; negative values count as below, n and more as above.
   static Bins integers(std::uint64_t n);
-  /// As many even bins as NumPy's estimator finds for the data, over its finite range. Costs passes over the data on
-  /// the CPU: one for the range, one for most estimators, and up to four more for the quartiles of "auto" and "fd".
+  /// As many even bins as NumPy's estimator finds for the data, over its finite range. Sums are exact, where NumPy's
+  /// standard deviation of f32 and f16 data carries its rounding. Costs passes over the data on the CPU: one for 8- and
+  /// 16-bit data; for others one, two for "scott" and "doane", two (32 bits) or four (64 bits) for the quartiles of
+  /// "auto" and "fd". "stone" counts histograms of 1 to max(100, sqrt(values)) bins, 2 MiB of counters a pass, and of
+  /// 32- and 64-bit data takes at most 16,785,408 values.
   static Bins automatic(Estimator estimator);
   /// The same over [lo, hi], from the values that lie in it.
   static Bins automatic(Estimator estimator, double lo, double hi);
@@ -95,7 +98,8 @@ class MASU_EXPORT Bins {
 /// } while (estimator.next_pass());
 /// masu::Bins bins = estimator.bins();
 /// @endcode
-/// Computes on the CPU. Values that are not finite are ignored. Memory: under 4 MiB. Move-only; one thread at a time.
+/// Computes on the CPU. Values that are not finite are ignored. The result does not depend on the pieces or their
+/// order. Memory: under 4 MiB, and 2 MiB for each CPU thread while it adds. Move-only; one thread at a time.
 class MASU_EXPORT BinEstimator {
  public:
   /// Throws invalid_argument unless bins.needs_data().

@@ -61,7 +61,7 @@ template <class T>
 struct Thresholds;
 
 // The slots of f16 data as thresholds for devices, which convert f16 to f32 exactly: comparisons in f32 give what
-// half_slots() has. Nothing where the slots do not grow with the value, which NumPy's arithmetic allows.
+// half_slots() has. Nothing where the slots would not grow with the value; no such bins are known.
 std::optional<Thresholds<float>> half_thresholds(const BinRule& rule);
 
 // Both ends of the bins as values of T: x >= e[0] exactly when x >= first, and x <= e[n] (x < e[n] when half open)

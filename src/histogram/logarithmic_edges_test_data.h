@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// Edges rounded correctly by rational arithmetic: digests of their bits.
+// Written by tests/tables/bins.py.
+#pragma once
+
+#include <masu/bins.h>
+
+namespace masu::test {
+
+struct LogarithmicCase {
+  std::uint64_t n;
+  double lo;
+  double hi;
+  std::uint64_t edges;
+};
+inline constexpr LogarithmicCase logarithmic_cases[] = {
+    {3, 0x1.0000000000000p+0, 0x1.f400000000000p+9, 0xcb14367f9dce13f5u},
+    {6, 0x1.0624dd2f1a9fcp-10, 0x1.f400000000000p+9, 0x9ed56316641c1f4eu},
+    {2, 0x1.0000000000000p+0, 0x1.0000000000003p+0, 0x2cf9ab186c0c4adbu},
+    {2, 0x1.0000000000000p+0, 0x1.0000000000005p+0, 0x2cf641186c0960e6u},
+    {7, 0x0.0000000000001p-1022, 0x1.fffffffffffffp+1023, 0x2badfb9266bf0194u},
+    {4, 0x0.0000000000001p-1022, 0x0.0000000000064p-1022, 0x84712ac78d69e491u},
+    {5, 0x0.0000000000003p-1022, 0x1.0000000000000p-1000, 0xf63f31dce7ccdc38u},
+    {10, 0x1.999999999999ap-4, 0x1.3333333333333p-2, 0x6c7d2a617693dda4u},
+    {12, 0x1.b800000000000p+8, 0x1.b800000000000p+9, 0x91d65c7734e987d8u},
+    {2, 0x1.0000000000000p+1, 0x1.0000000000000p+3, 0x957d12186c0f2fb7u},
+    {9, 0x1.0000000000000p-1022, 0x1.0000000000000p-1013, 0x2f0307cc20f6ef8du},
+    {4, 0x1.44cb63e46dd61p-237, 0x1.6b1805cdc14e3p-140, 0xe81b486a9f5ab9f0u},
+    {3, 0x1.e623b15e39441p+87, 0x1.09e256b204a03p+91, 0x9d3c9a3dd19885fcu},
+    {5, 0x1.64b06cfabe967p+99, 0x1.1ead88036f946p+198, 0x3156a2931440b6b2u},
+    {4, 0x1.01140b6c88869p+155, 0x1.ba9211c649389p+184, 0x223d9a83690dfb5du},
+    {4, 0x1.1755d4de3fa85p-196, 0x1.1fe150e897574p-193, 0x3d7cf045bd52d649u},
+    {5, 0x1.2648a7d153404p-291, 0x1.f04e0d9e0387bp-237, 0xcfb1fed5a516e163u},
+    {3, 0x1.39d179e0ede6fp+240, 0x1.14bda4acccffcp+304, 0x55cbc994d46115dbu},
+    {3, 0x1.0d883487756d8p+53, 0x1.c3f6e4b0f9f7bp+150, 0x6e8561e1d79f2a2cu},
+    {2, 0x1.eb51253cf192bp-5, 0x1.5be588fb72197p+67, 0xc4c231f318f2dc71u},
+    {3, 0x1.6c148cb48dacep-198, 0x1.289b8d45658fdp-105, 0xe5d1e1c4f2a38d39u},
+    {7, 0x1.5c2574a97c07bp-177, 0x1.cff910d2fa045p-85, 0xd8aba89254705defu},
+    {5, 0x1.79270f56c2154p+212, 0x1.1c51d96b7dce8p+298, 0x880670ea28f00870u},
+    {6, 0x1.6133fbd36a63cp-11, 0x1.5c83b8d02688cp+53, 0xe21ec66854bb17fu},
+    {5, 0x1.58a064de1bf69p+217, 0x1.11ce617232ef0p+222, 0xdf3d915a2c556f06u},
+    {5, 0x1.f5e04f4f890d3p+112, 0x1.a1bf61b74a27cp+159, 0x26c0c7b6bae61cd5u},
+    {2, 0x1.0c7e135c3f574p+83, 0x1.8259b28f8c68ap+148, 0x8e0594755b1dcbbu},
+    {6, 0x1.3742c431d200fp-134, 0x1.1e5a36e19c7f0p-86, 0x128c007afe8a01a6u},
+    {5, 0x1.fab91beee5a29p-271, 0x1.08612a11401cfp-180, 0xa407b08c4ebe8942u},
+    {5, 0x1.592a4abf76461p+292, 0x1.1c453f3c2695cp+314, 0xe6ad2ed8a1c9d176u},
+    {3, 0x1.0092b4c743122p-288, 0x1.8b063d8fb0dcep-218, 0x5ceea69bb6fb5a3eu},
+    {4, 0x1.76dfca19e296ap+225, 0x1.6df6fd57bbcbap+299, 0xa13eeb6d73a0e243u},
+    {7, 0x1.b4e059dd626a0p-26, 0x1.522439aeea8cap+68, 0x81ce7887c313af9cu},
+    {3, 0x1.02ec4e988e5efp+223, 0x1.893889a051f2cp+294, 0x373fa595ec07eeb7u},
+    {5, 0x1.69355d1b4511dp-244, 0x1.51bb531791b61p-171, 0x7e5712cb001234d3u},
+    {5, 0x1.0ded3c866515ap+216, 0x1.90d22947f9c75p+261, 0x972ed388c846e4fdu},
+    {6, 0x1.d42f735626240p-300, 0x1.6887432dcec02p-221, 0xee8c1b2e2a7919bcu},
+    {3, 0x1.a98ad91d5246fp-273, 0x1.5bf5b8ada7984p-202, 0xb73131c136aacbecu},
+    {6, 0x1.159f3a45c8fb8p-207, 0x1.f2e9ee10b7d56p-175, 0xdc5ea92fcf52447au},
+    {2, 0x1.109e7bb5df25bp-229, 0x1.fd46129a25766p-172, 0xd56f85831a6186b9u},
+};
+
+}  // namespace masu::test
