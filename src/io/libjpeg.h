@@ -32,7 +32,15 @@ struct LibJpeg {
 #undef MASU_DECLARE
   SharedLibrary library{"JPEG", libjpeg_file, "libjpeg62-turbo"};
 
-  static const LibJpeg& instance();
+#define MASU_FIND(name) library.find(name, #name);
+  LibJpeg() {
+    MASU_JPEG_FUNCTIONS(MASU_FIND)
+  }
+#undef MASU_FIND
+  static const LibJpeg& instance() {
+    static const LibJpeg opened;
+    return opened;
+  }
 };
 
 }  // namespace masu::io

@@ -24,7 +24,15 @@ struct LibPng {
 #undef MASU_DECLARE
   SharedLibrary library{"PNG", "libpng16.so.16", "libpng16-16"};
 
-  static const LibPng& instance();
+#define MASU_FIND(name) library.find(name, #name);
+  LibPng() {
+    MASU_PNG_FUNCTIONS(MASU_FIND)
+  }
+#undef MASU_FIND
+  static const LibPng& instance() {
+    static const LibPng opened;
+    return opened;
+  }
 };
 
 }  // namespace masu::io

@@ -23,7 +23,15 @@ struct LibTiff {
 #undef MASU_DECLARE
   SharedLibrary library{"TIFF", "libtiff.so.6", "libtiff6"};
 
-  static const LibTiff& instance();
+#define MASU_FIND(name) library.find(name, #name);
+  LibTiff() {
+    MASU_TIFF_FUNCTIONS(MASU_FIND)
+  }
+#undef MASU_FIND
+  static const LibTiff& instance() {
+    static const LibTiff opened;
+    return opened;
+  }
 };
 
 }  // namespace masu::io

@@ -15,7 +15,15 @@ struct LibWebp {
 #undef MASU_DECLARE
   SharedLibrary library{"WebP", "libwebp.so.7", "libwebp7"};
 
-  static const LibWebp& instance();
+#define MASU_FIND(name) library.find(name, #name);
+  LibWebp() {
+    MASU_WEBP_FUNCTIONS(MASU_FIND)
+  }
+#undef MASU_FIND
+  static const LibWebp& instance() {
+    static const LibWebp opened;
+    return opened;
+  }
 };
 
 }  // namespace masu::io
