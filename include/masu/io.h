@@ -41,12 +41,13 @@ struct SourceOptions {
 
 struct SourceInfo {
   std::string name;    ///< as the caller gave it, for messages ("-" is "standard input")
-  std::string format;  ///< "bmp", "png", "pnm", "npy", "raw", "text", "random", "iota", "zeros"
+  std::string format;  ///< "bmp", "jpeg", "png", "pnm", "tiff", "webp", "npy", "raw", "text", "random", "iota", "zeros"
   Dtype dtype = Dtype::u8;
   std::optional<std::uint64_t> count;  ///< elements, where known before reading
   std::vector<std::uint64_t> shape;    ///< .npy: its shape; images: height, width, channels
   bool fortran_order = false;          ///< .npy; the elements come in the file's order
-  std::vector<std::string> channels;   ///< images: gray, red, green, blue, alpha; elsewhere empty
+  std::vector<std::string> channels;   ///< images: gray, red, green, blue, alpha; cyan, magenta, yellow, black; or
+                                       ///< numbers from 0 for what has no name; elsewhere empty
 };
 
 /// Numbers that are read in pieces, in native byte order. One thread at a time.
