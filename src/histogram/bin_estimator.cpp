@@ -26,10 +26,12 @@ bool needs_quartiles(Estimator estimator) {
   return estimator == Estimator::automatic || estimator == Estimator::fd;
 }
 
-// a - b in the dtype; unsigned for integers. As f64.
+// a - b in the dtype, unless that overflows; unsigned for integers. As f64.
 double difference(Dtype dtype, std::uint64_t a, std::uint64_t b) {
   if (!is_float(dtype)) return static_cast<double>(a - b);  // keys of integers are as far apart as they are
-  return rounded_to(dtype, value_of_key(dtype, a) - value_of_key(dtype, b));
+  const double exact = value_of_key(dtype, a) - value_of_key(dtype, b);
+  const double rounded = rounded_to(dtype, exact);
+  return std::isfinite(rounded) ? rounded : exact;
 }
 
 // The two neighbours in the ordered data between which a quartile lies, and how far along.
@@ -92,12 +94,13 @@ struct BinEstimator::State {
       if (stone->next_pass()) return true;
       data.smoothest = stone->best();
       return finish();
-    } else if (pass.moments) {
+    } else if (pass.squares) {
       set_moments(*tally);
       return finish();
     }
     if (needs_moments(bins.estimator_)) {
-      pass.moments = true;
+      pass.squares = true;
+      pass.cubes = bins.estimator_ == Estimator::doane;
       pass.sum = pass.extremes = false;
       tally = std::make_unique<Tally>(pass);
       return true;

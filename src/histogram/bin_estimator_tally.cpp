@@ -45,13 +45,10 @@ void add_piece(const TallyPass& pass, const T* x, std::uint64_t count, Tally& ta
     }
   }
   if (pass.sum) each([&](T value, KeyOf<T>) { tally.sum.add(to_f64(value)); });
-  if (pass.moments) {
-    each([&](T value, KeyOf<T>) {
-      const double distance = (to_f64(value) - pass.mean) * pass.scale;
-      const double square = distance * distance;
-      tally.squares.add(square);
-      tally.cubes.add(square * distance);
-    });
+  const auto distance = [&](T value) { return (to_f64(value) - pass.mean) * pass.scale; };
+  if (pass.squares) each([&](T value, KeyOf<T>) { tally.squares.add(distance(value) * distance(value)); });
+  if (pass.cubes) {
+    each([&](T value, KeyOf<T>) { tally.cubes.add(distance(value) * distance(value) * distance(value)); });
   }
   const std::uint64_t mask = (std::uint64_t{1} << pass.digit_bits) - 1;
   for (std::size_t p = 0; p < pass.prefixes.size(); ++p) {

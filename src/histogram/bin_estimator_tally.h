@@ -29,7 +29,8 @@ struct TallyPass {
   KeyLimits limits;
   bool extremes = false;  // how many, the least, the greatest
   bool sum = false;
-  bool moments = false;  // the sums of the squares and the cubes of (x - mean) * scale
+  bool squares = false;  // the sums of the squares and of the cubes of (x - mean) * scale
+  bool cubes = false;
   double mean = 0;
   double scale = 1;
   // How often each digit follows each of these prefixes: the digit is (key >> shift) % 2^digit_bits, the prefix what is

@@ -83,8 +83,13 @@ void BinRule::resolve_even(const Bins& bins, bool joint) {
       hi = half_of(hi);
     }
   }
-  // NumPy fails where the range overflows f16; its f64 arithmetic for given ranges takes over.
+  // NumPy fails where the range overflows the data's type; its f64 arithmetic for given ranges takes over.
   if (f16_arithmetic && !std::isfinite(half_of(hi - lo))) f16_arithmetic = false;
+  if (f32_arithmetic && !std::isfinite(static_cast<float>(hi) - static_cast<float>(lo))) f32_arithmetic = false;
+  if (!std::isfinite(hi - lo)) {
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("histogram: the range must be no wider than f64 can tell, got {}:{}", lo, hi));
+  }
   if (f32_arithmetic) {
     step = (static_cast<float>(hi) - static_cast<float>(lo)) / static_cast<float>(n);
   } else if (f16_arithmetic) {
