@@ -30,9 +30,11 @@ class JpegSource final : public RowSource {
     const JpegHeader now = decoder_.open();
     if (now.height != info_.shape[0] || now.width != info_.shape[1] || now.channels != info_.channels)
       reader_.fail("jpeg: the file changed while it was read");
-    decoder_.start();
   }
-  void next_row(std::uint64_t, std::byte* target) override { decoder_.read_row(target); }
+  void next_row(std::uint64_t row, std::byte* target) override {
+    if (row == 0) decoder_.start();  // may read the whole file, which a pipe need not keep any more
+    decoder_.read_row(target);
+  }
   void finish() override { decoder_.end(); }
 
   JpegDecoder decoder_;

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "io/shared_library.h"
+
+#include "io/test_files.h"
+
+namespace masu::io::test {
+namespace {
+
+TEST(SharedLibrary, SaysWhatIsMissing) {
+  int (*function)(int) = nullptr;
+  SharedLibrary none("XYZ", "libmasu-does-not-exist.so.1", "libxyz1");
+  none.find(function, "abs");
+  EXPECT_EQ(function, nullptr);
+  expect_error(ErrorCode::unsupported, "a.xyz: XYZ needs the library libmasu-does-not-exist.so.1 (Debian: libxyz1)",
+               [&] { none.require("a.xyz"); });
+
+  SharedLibrary there("C", "libc.so.6", "libc6");
+  there.find(function, "abs");
+  ASSERT_NE(function, nullptr);
+  EXPECT_EQ(function(-3), 3);
+  there.require("a.c");
+  there.find(function, "masu_does_not_exist");
+  EXPECT_EQ(function, nullptr);
+  expect_error(ErrorCode::unsupported, "libc.so.6 has no function masu_does_not_exist", [&] { there.require("a.c"); });
+}
+
+}  // namespace
+}  // namespace masu::io::test
