@@ -7,22 +7,16 @@
 #include <array>
 #include <bit>
 #include <cmath>
-#include <cstring>
 #include <utility>
 #include <vector>
 
+#include "io/generator_simd.h"
 #include "io/half.h"
 #include "io/sources.h"
+#include "runtime/parallel.h"
 
 namespace masu::io {
 namespace {
-
-__extension__ using Wide = unsigned __int128;
-
-// floor(a * b / 2^64); a `b` of 0 stands for 2^64.
-constexpr std::uint64_t scale(std::uint64_t a, std::uint64_t b) noexcept {
-  return b == 0 ? a : static_cast<std::uint64_t>(Wide{a} * b >> 64);
-}
 
 // Each element is a fraction of the range, as a 64-bit binary fraction, turned into a value of the dtype.
 template <class T>
@@ -78,49 +72,32 @@ requires(is_float(dtype_of<T>)) class Values<T> {
   double to_;
 };
 
-// The sum of twelve 16-bit numbers, as a fraction of its range, with low bits to fill the steps.
-std::uint64_t bell(const Words& words, std::uint64_t i) noexcept {
-  constexpr std::uint64_t step = ~std::uint64_t{0} / (12 * 65535 + 1);
-  constexpr std::uint64_t low = 0x0000ffff0000ffffU;
-  const std::uint64_t a = words[3 * i];
-  const std::uint64_t b = words[3 * i + 1];
-  const std::uint64_t c = words[3 * i + 2];
-  const std::uint64_t sums = (a & low) + (a >> 16 & low) + (b & low) + (b >> 16 & low) + (c & low) + (c >> 16 & low);
-  const std::uint64_t sum = (sums >> 32) + (sums & 0xffffffffU);
-  return sum * step + scale(a * 0x9e3779b97f4a7c15U, step);
-}
-
 // Ranks 1 … m with weight floor(2^40 / rank), found by their cumulative weights.
 class Zipf {
  public:
-  explicit Zipf(std::uint64_t ranks) : guide_(buckets + 1) {
+  explicit Zipf(std::uint64_t ranks) {
     cumulative_.reserve(ranks);
     std::uint64_t total = 0;
-    for (std::uint64_t rank = 1; rank <= ranks; ++rank) cumulative_.push_back(total += (std::uint64_t{1} << 40) / rank);
-    shift_ = std::max(0, static_cast<int>(std::bit_width(total)) - bucket_bits);
-    for (std::uint64_t bucket = 0; bucket <= buckets; ++bucket)
-      guide_[bucket] = static_cast<std::uint32_t>(find(bucket << shift_, 0, ranks));
+    for (std::uint64_t rank = 1; rank <= ranks; ++rank) cumulative_.push_back(total += one / rank);
+    // No bucket is wider than a weight, so at most two ranks share one.
+    shift_ = static_cast<int>(std::bit_width(one / ranks)) - 1;
+    guide_.reserve((total >> shift_) + 1);
+    for (std::uint64_t rank = 0; rank < ranks; ++rank) {
+      while (guide_.size() << shift_ < cumulative_[rank]) guide_.push_back(static_cast<std::uint32_t>(rank));
+    }
   }
   [[nodiscard]] std::uint64_t ranks() const noexcept { return cumulative_.size(); }
-  // The rank from 0 that a word falls on.
+  // The rank from 0 that a word falls on: the first one whose cumulative weight is above the word's.
   [[nodiscard]] std::uint64_t operator()(std::uint64_t word) const noexcept {
     const std::uint64_t drawn = scale(word, cumulative_.back());
-    const std::uint64_t bucket = drawn >> shift_;
-    return find(drawn, guide_[bucket], std::min<std::uint64_t>(guide_[bucket + 1] + 1, ranks()));
+    const std::uint64_t rank = guide_[drawn >> shift_];
+    return rank + (cumulative_[rank] <= drawn ? 1 : 0);
   }
 
  private:
-  static constexpr int bucket_bits = 12;
-  static constexpr std::uint64_t buckets = std::uint64_t{1} << bucket_bits;
-  // The first rank in [begin, end) whose cumulative weight is above `drawn`.
-  [[nodiscard]] std::uint64_t find(std::uint64_t drawn, std::uint64_t begin, std::uint64_t end) const noexcept {
-    const auto first = cumulative_.begin();
-    return static_cast<std::uint64_t>(
-        std::upper_bound(first + static_cast<std::ptrdiff_t>(begin), first + static_cast<std::ptrdiff_t>(end), drawn) -
-        first);
-  }
+  static constexpr std::uint64_t one = std::uint64_t{1} << 40;
   std::vector<std::uint64_t> cumulative_;
-  std::vector<std::uint32_t> guide_;
+  std::vector<std::uint32_t> guide_;  // the rank of the first weight of each bucket
   int shift_ = 0;
 };
 
@@ -140,7 +117,10 @@ class GeneratorSource final : public Source {
     count = std::min(count, spec_.count - next_);
     dispatch(spec_.dtype, [&](auto tag) {
       using T = typename decltype(tag)::type;
-      fill(static_cast<T*>(target), next_, count);
+      runtime::parallel_tasks((count + task_elements - 1) / task_elements, [&](std::uint64_t task) {
+        const std::uint64_t first = task * task_elements;
+        fill(static_cast<T*>(target) + first, next_ + first, std::min(task_elements, count - first));
+      });
     });
     next_ += count;
     return count;
@@ -148,6 +128,39 @@ class GeneratorSource final : public Source {
   void rewind() override { next_ = 0; }
 
  private:
+  static constexpr std::uint64_t task_elements = std::uint64_t{1} << 17;
+  static constexpr std::uint64_t block_words = 1024;
+
+  // `convert` of each of the words that `make(first, count, out)` gives.
+  template <class T, class Make, class Convert>
+  void from_words(T* out, std::uint64_t begin, std::uint64_t count, Make&& make, Convert&& convert) const {
+    std::uint64_t words[block_words + words_excess];
+    for (std::uint64_t i = 0; i < count; i += block_words) {
+      const std::uint64_t length = std::min(block_words, count - i);
+      make(words_.base(), begin + i, length, words);
+      for (std::uint64_t k = 0; k < length; ++k) out[i + k] = convert(words[k]);
+    }
+  }
+
+  // `m` elements of each word, `part(word, k)` for k from 0 on.
+  template <class T, class Part>
+  void parts_of_words(T* out, std::uint64_t begin, std::uint64_t count, std::uint64_t m, Part&& part) const {
+    std::uint64_t words[block_words + words_excess];
+    const std::uint64_t last = (begin + count + m - 1) / m;
+    for (std::uint64_t word = begin / m; word < last; word += block_words) {
+      const std::uint64_t length = std::min(block_words, last - word);
+      random_words(words_.base(), word, length, words);
+      const std::uint64_t first = word * m;  // element of the block's first part
+      std::uint64_t i = std::max(begin, first);
+      const std::uint64_t end = std::min(begin + count, first + length * m);
+      for (; i < end && i % m != 0; ++i) out[i - begin] = part(words[i / m - word], i % m);
+      for (; end - i >= m && i < end; i += m) {
+        for (std::uint64_t k = 0; k < m; ++k) out[i - begin + k] = part(words[i / m - word], k);
+      }
+      for (; i < end; ++i) out[i - begin] = part(words[i / m - word], i % m);
+    }
+  }
+
   template <class T>
   void fill(T* out, std::uint64_t begin, std::uint64_t count) const {
     const Values<T> values(spec_);
@@ -159,8 +172,13 @@ class GeneratorSource final : public Source {
       case Shape::constant: std::fill_n(out, count, values.lowest()); break;
       case Shape::iota: each([](std::uint64_t i) { return counted<T>(i); }); break;
       case Shape::uniform: uniform(out, begin, count, values); break;
-      case Shape::normal: each([&](std::uint64_t i) { return values.at(bell(words_, i)); }); break;
-      case Shape::zipf: each([&](std::uint64_t i) { return values.rank((*zipf_)(words_[i]), zipf_->ranks()); }); break;
+      case Shape::normal:
+        from_words(out, begin, count, bell_fractions, [&](std::uint64_t f) { return values.at(f); });
+        break;
+      case Shape::zipf:
+        from_words(out, begin, count, random_words,
+                   [&](std::uint64_t word) { return values.rank((*zipf_)(word), zipf_->ranks()); });
+        break;
       case Shape::sorted: ramp(out, begin, count, 1, values); break;
       case Shape::reversed:
         if (count == 0) break;
@@ -189,11 +207,8 @@ class GeneratorSource final : public Source {
   void few(T* out, std::uint64_t begin, std::uint64_t count, const Values<T>& values) const {
     std::array<T, 8> table;
     for (std::uint64_t pick = 0; pick < 8; ++pick) table[pick] = values.at((2 * pick + 1) << 60);
-    for (std::uint64_t i = 0; i < count;) {
-      std::uint64_t word = words_[(begin + i) / 8] >> (8 * ((begin + i) % 8));
-      for (std::uint64_t left = std::min(8 - (begin + i) % 8, count - i); left > 0; --left, word >>= 8)
-        out[i++] = table[word >> 5 & 7U];
-    }
+    parts_of_words(out, begin, count, 8,
+                   [&](std::uint64_t word, std::uint64_t k) { return table[word >> (8 * k + 5) & 7U]; });
   }
 
   template <class T>
@@ -204,29 +219,16 @@ class GeneratorSource final : public Source {
 
   template <class T>
   void uniform(T* out, std::uint64_t begin, std::uint64_t count, const Values<T>& values) const {
-    constexpr std::uint64_t in_word = 8 / sizeof(T);
     constexpr std::uint64_t whole = sizeof(T) == 8 ? 0 : std::uint64_t{1} << (8 * sizeof(T) % 64);
     if (is_float(dtype_of<T>) || spec_.span != whole) {
-      for (std::uint64_t i = 0; i < count; ++i) out[i] = values.at(words_[begin + i]);
+      from_words(out, begin, count, random_words, [&](std::uint64_t word) { return values.at(word); });
       return;
     }
     if constexpr (std::is_integral_v<T>) {
       // Every value of the type: the words, cut into elements from their low end.
-      const auto element = [](std::uint64_t word, std::uint64_t part) {
-        return static_cast<T>(word >> (8 * sizeof(T) * part % 64));
-      };
-      std::uint64_t i = 0;
-      for (; i < count && (begin + i) % in_word != 0; ++i)
-        out[i] = element(words_[(begin + i) / in_word], (begin + i) % in_word);
-      for (; count - i >= in_word; i += in_word) {
-        const std::uint64_t word = words_[(begin + i) / in_word];
-        if constexpr (std::endian::native == std::endian::little) {
-          std::memcpy(out + i, &word, sizeof(word));
-        } else {
-          for (std::uint64_t part = 0; part < in_word; ++part) out[i + part] = element(word, part);
-        }
-      }
-      for (; i < count; ++i) out[i] = element(words_[(begin + i) / in_word], (begin + i) % in_word);
+      parts_of_words(out, begin, count, 8 / sizeof(T), [](std::uint64_t word, std::uint64_t k) {
+        return static_cast<T>(word >> (8 * sizeof(T) * k % 64));
+      });
     }
   }
 

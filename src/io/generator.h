@@ -28,21 +28,35 @@ struct GeneratorSpec {
 // Throws invalid_argument.
 GeneratorSpec parse_generator(const std::string& text);
 
+__extension__ using Wide = unsigned __int128;
+
+// floor(a * b / 2^64); a `b` of 0 stands for 2^64.
+constexpr std::uint64_t scale(std::uint64_t a, std::uint64_t b) noexcept {
+  return b == 0 ? a : static_cast<std::uint64_t>(Wide{a} * b >> 64);
+}
+
+inline constexpr std::uint64_t mix_first = 0xbf58476d1ce4e5b9U;
+inline constexpr std::uint64_t mix_second = 0x94d049bb133111ebU;
+inline constexpr std::uint64_t word_step = 0x9e3779b97f4a7c15U;
+inline constexpr std::uint64_t bell_unit = ~std::uint64_t{0} / (12 * 65535 + 1);  // the step of `normal`'s fractions
+
 // SplitMix64's finaliser.
 constexpr std::uint64_t mix64(std::uint64_t z) noexcept {
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
+  z = (z ^ (z >> 30)) * mix_first;
+  z = (z ^ (z >> 27)) * mix_second;
   return z ^ (z >> 31);
 }
 
 // Words of 64 random bits by seed and index.
 class Words {
  public:
-  explicit constexpr Words(std::uint64_t seed) noexcept : base_(mix64(seed + step)) {}
-  constexpr std::uint64_t operator[](std::uint64_t index) const noexcept { return mix64(base_ + (index + 1) * step); }
+  explicit constexpr Words(std::uint64_t seed) noexcept : base_(mix64(seed + word_step)) {}
+  constexpr std::uint64_t operator[](std::uint64_t index) const noexcept {
+    return mix64(base_ + (index + 1) * word_step);
+  }
+  [[nodiscard]] constexpr std::uint64_t base() const noexcept { return base_; }
 
  private:
-  static constexpr std::uint64_t step = 0x9e3779b97f4a7c15U;
   std::uint64_t base_;
 };
 

@@ -2,6 +2,8 @@
 // CPU threads: how many, and a loop over them.
 #pragma once
 
+#include <masu/export.h>
+
 #include <cstdint>
 #include <functional>
 
@@ -9,7 +11,7 @@ namespace masu::runtime {
 
 // Runs body(task) for every task in [0, tasks) on up to cpu_threads() threads of oneTBB. With one thread, or one task,
 // it runs in the caller and starts no thread. The caller's arena and its limit are honoured. Exceptions reach the
-// caller.
-void parallel_tasks(std::uint64_t tasks, const std::function<void(std::uint64_t)>& body);
+// caller. Exported for masu's other libraries.
+MASU_EXPORT void parallel_tasks(std::uint64_t tasks, const std::function<void(std::uint64_t)>& body);
 
 }  // namespace masu::runtime
