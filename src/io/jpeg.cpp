@@ -12,11 +12,12 @@ namespace masu::io {
 namespace {
 
 constexpr std::uint64_t largest_frame = std::uint64_t{1} << 30;
-constexpr std::uint64_t unchecked_frame = std::uint64_t{1} << 24;
-// What is believed of a pipe, and what arithmetic coding may stand for: it has no smallest code, and no end that can be
-// told from zeros.
-constexpr std::uint64_t free_blocks = std::uint64_t{1} << 20;
-constexpr std::uint64_t blocks_a_byte = 64;
+// A pipe is measured for what is larger.
+constexpr std::uint64_t believed_frame = std::uint64_t{1} << 24;
+constexpr std::uint64_t believed_blocks = std::uint64_t{1} << 20;
+// What a file of arithmetic coding may stand for. It has no smallest code, and no end that can be told from zeros.
+constexpr std::uint64_t arithmetic_blocks = std::uint64_t{1} << 18;
+constexpr std::uint64_t arithmetic_blocks_a_byte = 64;
 
 class JpegSource final : public RowSource {
  public:
@@ -47,10 +48,12 @@ void check(Reader& reader, const JpegHeader& header) {
         fmt::format("jpeg: an image in several scans (progressive) is held in memory as a whole; {} x {} pixels need "
                     "{} MiB, the limit is {} MiB",
                     header.width, header.height, header.frame_bytes >> 20, largest_frame >> 20));
-  if (header.frame_bytes <= unchecked_frame && header.blocks <= free_blocks && !reader.size()) return;
+  const std::uint64_t believed = header.arithmetic ? arithmetic_blocks : believed_blocks;
+  if (!reader.size() && header.frame_bytes <= believed_frame && header.blocks <= believed) return;
   const std::uint64_t size = reader.measured_size();
   // Huffman's codes take a bit for each block at least.
-  const std::uint64_t most = header.arithmetic ? std::max(free_blocks, blocks_a_byte * size) : 8 * size;
+  const std::uint64_t most =
+      header.arithmetic ? std::max(arithmetic_blocks, arithmetic_blocks_a_byte * size) : 8 * size;
   if (header.blocks > most)
     reader.fail(fmt::format("truncated: jpeg: {} x {} pixels do not fit in a file of {} bytes", header.width,
                             header.height, size));

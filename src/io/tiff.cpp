@@ -19,7 +19,7 @@ constexpr std::uint64_t largest_band = std::uint64_t{1} << 30;
 constexpr std::uint64_t largest_cell = std::uint64_t{1} << 30;    // as stored
 constexpr std::uint64_t unchecked_band = std::uint64_t{1} << 24;  // no file is too small to stand for this much
 constexpr std::uint64_t band_bytes = std::uint64_t{1} << 20;      // of uncompressed rows that are read at once
-constexpr std::uint64_t any_number = 65536;  // bytes that a byte of compressed data stands for, in one band
+constexpr std::uint64_t any_number = 16384;  // bytes that a byte of compressed data stands for, in one band
 
 // How rows come to memory.
 enum class Way {
