@@ -104,7 +104,7 @@ void name_linear(Axis& axis, unsigned most, Numbers numbers) {
     const double unit = times_power(1, decade(axis.hi - axis.lo) + 1);
     if (unit > 0 && greatest / unit > 10) offset = std::floor(axis.lo / unit) * unit;
   }
-  const double slack = (axis.hi / 2 - axis.lo / 2) * 2e-9;
+  const double slack = half < 1e300 ? half * 2e-9 : 0;
   std::vector<Written> found;
   if (width > 0) {
     const double first = std::ceil((axis.lo - offset - slack) / width);
@@ -115,6 +115,8 @@ void name_linear(Axis& axis, unsigned most, Numbers numbers) {
       if (found.empty() || value > found.back().value) found.push_back({value, relative});
     }
   }
+  // A short range may lie between two multiples.
+  if (found.size() < 2 && most < 64) return name_linear(axis, most * 2, numbers);
   if (offset != 0) {
     const bool whole = offset == std::floor(offset) && std::abs(offset) < 1e15;
     axis.offset =
@@ -203,7 +205,7 @@ std::string grouped(std::uint64_t number) {
   std::string text = fmt::to_string(number);
   for (std::size_t i = text.size(); i > 3;) {
     i -= 3;
-    text.insert(i, ",");
+    text.insert(i, 1, ',');
   }
   return text;
 }
