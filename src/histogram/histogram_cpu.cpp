@@ -13,40 +13,15 @@
 
 namespace masu::cpu {
 
-namespace {
+void ByteStream::write(std::uint64_t first, std::size_t count, SlotHistories&, std::uint32_t* slots) const {
+  for (std::size_t i = 0; i < count; ++i) slots[i] = data_[first + i];
+}
 
-// 8-bit data: the byte is the slot, of i8 too.
-class ByteStream final : public SlotStream {
- public:
-  explicit ByteStream(const void* data) : data_(static_cast<const std::uint8_t*>(data)) {}
-  void write(std::uint64_t first, std::size_t count, SlotHistories&, std::uint32_t* slots) const override {
-    for (std::size_t i = 0; i < count; ++i) slots[i] = data_[first + i];
-  }
-
- private:
-  const std::uint8_t* data_;
-};
-
-constexpr std::size_t prefetch_bytes = 2048;
-
-class ValueStream final : public SlotStream {
- public:
-  ValueStream(const SlotWriter& writer, const ArrayView& data)
-      : writer_(writer), data_(static_cast<const char*>(data.data)), size_(size_of(data.dtype)) {}
-  void write(std::uint64_t first, std::size_t count, SlotHistories& histories, std::uint32_t* slots) const override {
-    const char* x = data_ + first * size_;
-    // Blocks are read in bursts, which the processor's own prefetcher does not foresee. Addresses past the end are
-    // fine.
-    const auto ahead = reinterpret_cast<std::uintptr_t>(x) + prefetch_bytes;
-    for (std::size_t i = 0; i < count * size_; i += 64) __builtin_prefetch(reinterpret_cast<const void*>(ahead + i));
-    writer_.write(x, count, histories[0], slots);
-  }
-
- private:
-  const SlotWriter& writer_;
-  const char* data_;
-  std::size_t size_;
-};
+void ValueStream::write(std::uint64_t first, std::size_t count, SlotHistories& histories, std::uint32_t* slots) const {
+  const char* x = data_ + first * size_;
+  prefetch_next(x, count * size_);
+  writer_.write(x, count, histories[0], slots);
+}
 
 void add_bytes(Tables& tables, const std::uint8_t* data, std::uint64_t count, unsigned channels) {
   if (channels == 1) {
@@ -62,8 +37,6 @@ void add_bytes(Tables& tables, const std::uint8_t* data, std::uint64_t count, un
     std::swap(even, odd);
   }
 }
-
-}  // namespace
 
 std::uint64_t slots_of(const BinRule& rule) noexcept {
   return histogram_plan::slots_of(rule);

@@ -17,6 +17,12 @@ template <class T>
 class Guide {
  public:
   explicit Guide(const BinRule& rule);
+  // Not copied: the loop points into the tables.
+  Guide(const Guide&) = delete;
+  Guide& operator=(const Guide&) = delete;
+  Guide(Guide&&) noexcept = default;
+  Guide& operator=(Guide&&) noexcept = default;
+  ~Guide() = default;
   // The slot of each value, a block of a few hundred.
   void write(const T* x, std::size_t count, std::uint32_t* slots) const;
 

@@ -138,6 +138,17 @@ void Join(const std::uint32_t* slots, std::size_t count, const JoinLoop& loop, s
   }
 }
 
+void Finish(std::size_t count, std::uint32_t size, std::uint32_t* cells) {
+  const hn::ScalableTag<std::uint32_t> d;
+  // `outside` comes directly behind the cells, `nan` behind it: as the marks follow each other.
+  const auto most = hn::Set(d, size);
+  const auto mark = hn::Set(d, joined_outside);
+  for_vectors(d, cells, count, cells, [&](const std::uint32_t* from, std::uint32_t* to) HWY_ATTR {
+    const auto cell = hn::LoadU(d, from);
+    hn::StoreU(hn::IfThenElse(hn::Lt(cell, mark), cell, hn::Add(most, hn::Sub(cell, mark))), d, to);
+  });
+}
+
 }  // namespace
 }  // namespace masu::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -150,6 +161,7 @@ HWY_EXPORT(CellsF64Of);
 HWY_EXPORT(GuidedF32Of);
 HWY_EXPORT(GuidedF64Of);
 HWY_EXPORT(Join);
+HWY_EXPORT(Finish);
 
 CellsF32 cells_of(float) {
   return chosen(HWY_DISPATCH_TABLE(CellsF32Of));
@@ -165,6 +177,9 @@ GuidedF64 guided_slots(double) {
 }
 JoinSlots join_slots() {
   return chosen(HWY_DISPATCH_TABLE(Join));
+}
+FinishCells finish_cells() {
+  return chosen(HWY_DISPATCH_TABLE(Finish));
 }
 
 }  // namespace masu::cpu

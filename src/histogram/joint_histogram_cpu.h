@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// Counting points of several columns on the CPU.
+#pragma once
+
+#include "histogram/bin_rule.h"
+#include "histogram/histogram_cpu_streams.h"
+
+#include <masu/histogram.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace masu::cpu {
+
+class JointCounter {
+ public:
+  // `totals`: the cells, then `outside`, then `nan`. It must outlive the counter.
+  JointCounter(std::span<const std::shared_ptr<const BinRule>> rules, bool clamp, Strategy strategy,
+               std::span<std::uint64_t> totals);
+  // Counts points whose columns have the rules' dtype and the same length.
+  void add(std::span<const ArrayView> columns);
+  // Counts points that lie one after the other.
+  void add_interleaved(const ArrayView& points);
+  [[nodiscard]] Strategy strategy() const noexcept { return counter_.strategy(); }
+
+ private:
+  // Element i of a column lies at data + i * stride.
+  struct Column {
+    const std::byte* data;
+    std::size_t stride;
+  };
+  class Points;
+  void add(std::span<const Column> columns, std::uint64_t count);
+
+  std::vector<std::shared_ptr<const BinRule>> rules_;
+  bool clamp_;
+  std::vector<SlotWriter> writers_;
+  StreamCounter counter_;
+  std::span<std::uint64_t> totals_;
+};
+
+}  // namespace masu::cpu
