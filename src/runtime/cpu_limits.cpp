@@ -9,8 +9,10 @@
 #include <fstream>
 #include <iterator>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
+#include <vector>
 
 namespace masu::runtime {
 namespace {
@@ -47,15 +49,67 @@ unsigned least(unsigned a, unsigned b) {
   return a == 0 || b == 0 ? std::max(a, b) : std::min(a, b);
 }
 
-// The group at `path` under `root` and all its ancestors. In a container the path may not exist; its root does.
-unsigned cpus_of_path(const fs::path& root, const fs::path& path) {
-  unsigned result = cpus_of_group(root);
-  fs::path group = root;
-  for (const fs::path& part : path.relative_path()) {
-    group /= part;
-    result = least(result, cpus_of_group(group));
+// The process's group for a controller and all its ancestors, of both versions. In a container a path may not exist;
+// its root does. `groups` has lines of "ID:CONTROLLERS:PATH".
+std::vector<fs::path> groups_of(std::string_view groups, const fs::path& mount, const std::string& controller) {
+  std::vector<fs::path> result;
+  while (!groups.empty()) {
+    const std::string_view line = groups.substr(0, groups.find('\n'));
+    groups.remove_prefix(std::min(groups.size(), line.size() + 1));
+    const std::size_t first = line.find(':');
+    const std::size_t second = line.find(':', first + 1);
+    if (first == std::string_view::npos || second == std::string_view::npos) continue;
+    const std::string controllers(line.substr(first + 1, second - first - 1));
+    fs::path group = mount;
+    if (!controllers.empty()) {
+      if (("," + controllers + ",").find("," + controller + ",") == std::string::npos) continue;
+      group /= fs::exists(mount / controllers) ? controllers : controller;
+    }
+    result.push_back(group);
+    for (const fs::path& part : fs::path(line.substr(second + 1)).relative_path()) result.push_back(group /= part);
   }
   return result;
+}
+
+// The number behind `name` in lines of "NAME NUMBER", or alone in a text when `name` is empty; nothing where there is
+// none.
+std::optional<std::uint64_t> number_in(std::string_view text, std::string_view name = {}) {
+  while (!text.empty()) {
+    std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(text.size(), line.size() + 1));
+    if (!name.empty() && (!line.starts_with(name) || line.size() <= name.size() || line[name.size()] != ' ')) continue;
+    if (!name.empty()) line.remove_prefix(name.size() + 1);
+    std::uint64_t value = 0;
+    const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), value);
+    if (error == std::errc() && end == line.data() + line.size()) return value;
+    return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+// Where one version of cgroups says what a group may use, uses, and could give back: the pages of files.
+struct MemoryFiles {
+  const char* limit;
+  const char* used;
+  const char* inactive;
+  const char* active;
+};
+constexpr MemoryFiles memory_files[] = {
+    {"memory.max", "memory.current", "inactive_file", "active_file"},
+    {"memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file", "total_active_file"}};
+
+std::optional<std::uint64_t> memory_of_group(const fs::path& group) {
+  for (const MemoryFiles& files : memory_files) {
+    const auto limit = number_in(text_of(group / files.limit));
+    const auto used = number_in(text_of(group / files.used));
+    if (!limit || !used) continue;
+    const std::string stat = text_of(group / "memory.stat");
+    const std::uint64_t files_bytes =
+        number_in(stat, files.inactive).value_or(0) + number_in(stat, files.active).value_or(0);
+    const std::uint64_t held = *used - std::min(*used, files_bytes);
+    return *limit - std::min(*limit, held);
+  }
+  return std::nullopt;
 }
 
 unsigned affinity_cpus() noexcept {
@@ -80,19 +134,14 @@ unsigned quota_cpus() noexcept {
 
 unsigned cgroup_cpus(std::string_view groups, const fs::path& mount) {
   unsigned result = 0;
-  while (!groups.empty()) {  // lines of "ID:CONTROLLERS:PATH"
-    const std::string_view line = groups.substr(0, groups.find('\n'));
-    groups.remove_prefix(std::min(groups.size(), line.size() + 1));
-    const std::size_t first = line.find(':');
-    const std::size_t second = line.find(':', first + 1);
-    if (first == std::string_view::npos || second == std::string_view::npos) continue;
-    const std::string controllers(line.substr(first + 1, second - first - 1));
-    const fs::path path(line.substr(second + 1));
-    if (controllers.empty()) {
-      result = least(result, cpus_of_path(mount, path));
-    } else if (("," + controllers + ",").find(",cpu,") != std::string::npos) {
-      result = least(result, cpus_of_path(mount / (fs::exists(mount / controllers) ? controllers : "cpu"), path));
-    }
+  for (const fs::path& group : groups_of(groups, mount, "cpu")) result = least(result, cpus_of_group(group));
+  return result;
+}
+
+std::optional<std::uint64_t> cgroup_memory(std::string_view groups, const fs::path& mount) {
+  std::optional<std::uint64_t> result;
+  for (const fs::path& group : groups_of(groups, mount, "memory")) {
+    if (const auto free = memory_of_group(group)) result = std::min(result.value_or(*free), *free);
   }
   return result;
 }
@@ -106,10 +155,13 @@ std::uint64_t available_memory() noexcept try {
   std::ifstream stream("/proc/meminfo");
   std::string name;
   std::uint64_t kibibytes = 0;
-  for (std::string unit; stream >> name >> kibibytes; std::getline(stream, unit)) {
-    if (name == "MemAvailable:") return kibibytes << 10;
+  std::uint64_t free = 0;
+  for (std::string unit; free == 0 && stream >> name >> kibibytes; std::getline(stream, unit)) {
+    if (name == "MemAvailable:") free = kibibytes << 10;
   }
-  return 0;
+  const auto allowed = cgroup_memory(text_of("/proc/self/cgroup"), "/sys/fs/cgroup");
+  if (!allowed) return free;
+  return std::max<std::uint64_t>(1, free == 0 ? *allowed : std::min(free, *allowed));
 } catch (...) {
   return 0;
 }

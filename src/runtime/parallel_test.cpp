@@ -14,6 +14,7 @@
 #include <atomic>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -130,6 +131,9 @@ class CgroupTest : public ::testing::Test {
     std::ofstream(mount.path() / file) << text;
   }
   [[nodiscard]] unsigned cpus(std::string_view groups) const { return runtime::cgroup_cpus(groups, mount.path()); }
+  [[nodiscard]] std::optional<std::uint64_t> memory(std::string_view groups) const {
+    return runtime::cgroup_memory(groups, mount.path());
+  }
   const test::TemporaryDirectory mount;
 };
 
@@ -156,6 +160,49 @@ TEST_F(CgroupTest, VersionOne) {
   write("cpu/cpu.cfs_quota_us", "400000\n");  // in a container the path is not there, the root is
   write("cpu/cpu.cfs_period_us", "100000\n");
   EXPECT_EQ(cpus("4:cpu:/docker/0123\n"), 4U);
+}
+
+TEST_F(CgroupTest, MemoryOfVersionTwo) {
+  EXPECT_EQ(memory("0::/a/b\n"), std::nullopt);
+  write("a/b/memory.max", "max\n");
+  write("a/b/memory.current", "1000\n");
+  EXPECT_EQ(memory("0::/a/b\n"), std::nullopt);
+  write("a/b/memory.max", "10000\n");
+  EXPECT_EQ(memory("0::/a/b\n"), 9000U);
+  write("a/b/memory.stat", "anon 300\nfile 700\ninactive_file_x 5\ninactive_file 400\nactive_file 200\n");
+  EXPECT_EQ(memory("0::/a/b\n"), 9600U);
+  write("a/memory.max", "20000\n");  // the ancestor has less left
+  write("a/memory.current", "15000\n");
+  EXPECT_EQ(memory("0::/a/b\n"), 5000U);
+  write("a/memory.current", "30000\n");
+  EXPECT_EQ(memory("0::/a/b\n"), 0U);
+  EXPECT_EQ(memory("0::/\n"), std::nullopt);
+}
+
+TEST_F(CgroupTest, MemoryOfVersionOne) {
+  write("memory/a/memory.limit_in_bytes", "5000\n");
+  write("memory/a/memory.usage_in_bytes", "4000\n");
+  write("memory/a/memory.stat", "inactive_file 1\ntotal_inactive_file 1000\ntotal_active_file 500\n");
+  EXPECT_EQ(memory("5:memory:/a\n4:cpu:/a\n"), 2500U);
+  EXPECT_EQ(memory("4:cpu:/a\n"), std::nullopt);
+  write("memory/memory.limit_in_bytes", "9223372036854771712\n");  // none
+  write("memory/memory.usage_in_bytes", "4000\n");
+  EXPECT_EQ(memory("5:memory:/docker/0123\n"), 9223372036854767712U);
+}
+
+TEST_F(CgroupTest, NonsenseIsNoMemoryLimit) {
+  write("memory.max", "lots\n");
+  write("memory.current", "5\n");
+  EXPECT_EQ(memory("0::/\n"), std::nullopt);
+  write("memory.max", "99999999999999999999\n");
+  EXPECT_EQ(memory("0::/\n"), std::nullopt);
+  write("memory.max", "10\n");
+  write("memory.current", "");
+  EXPECT_EQ(memory("0::/\n"), std::nullopt);
+  write("memory.current", "4\n");
+  write("memory.stat", "active_file 100\n");
+  EXPECT_EQ(memory("0::/\n"), 10U);
+  EXPECT_GT(runtime::available_memory(), 0U);
 }
 
 TEST_F(CgroupTest, NonsenseIsNoQuota) {
