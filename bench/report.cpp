@@ -19,21 +19,12 @@ std::string size_text(std::uint64_t bytes) {
   return fmt::to_string(bytes);
 }
 
-std::string escaped(std::string_view text) {
-  std::string result;
-  for (const char c : text) {
-    if (c == '&') result += "&amp;";
-    else if (c == '<') result += "&lt;";
-    else result += c;
-  }
-  return result;
-}
-
 // What does not change along a chart's bars stands once, in a group's headline.
-std::string group_of(const Row& row) {
+std::string group_of(const Row& row, bool ladder) {
   const std::string threads =
       row.threads == 0 ? "" : fmt::format(", {} thread{}", row.threads, row.threads == 1 ? "" : "s");
-  return fmt::format("{}, {}, {}B{}", row.device, row.what.name, size_text(row.bytes), threads);
+  return fmt::format("{}, {}, {}B{}{}", row.device, row.what.name, size_text(row.bytes), threads,
+                     ladder ? ", " + row.distribution : "");
 }
 
 }  // namespace
@@ -66,43 +57,28 @@ std::string table(std::span<const Row> rows) {
   return text;
 }
 
-std::string chart(std::span<const DeviceInfo> devices, std::span<const Row> rows) {
-  constexpr int left = 190;
-  constexpr int full = 460;  // pixels of a ratio of 1
-  constexpr int step = 22;
-  std::string body;
-  int y = 54;
-  double most = 1;
-  std::string group;
-  for (const Row& row : rows) {
-    if (row.kind != "kernel" || row.ceiling <= 0) continue;
-    most = std::max(most, row.ratio());
-    if (group_of(row) != group) {
-      group = group_of(row);
-      y += 14;
-      body += fmt::format("<text x=\"10\" y=\"{}\" font-weight=\"bold\">{}</text>\n", y, escaped(group));
-      y += 8;
-    }
-    const double width = row.ratio() * full;
-    body += fmt::format(
-        "<text x=\"{}\" y=\"{}\" text-anchor=\"end\">{}</text>\n"
-        "<rect x=\"{}\" y=\"{}\" width=\"{:.1f}\" height=\"{}\" fill=\"#2a6f97\"/>\n"
-        "<text x=\"{:.1f}\" y=\"{}\">{:.3f} · {:.0f} GB/s</text>\n",
-        left - 8, y + 15, escaped(row.distribution + " " + row.strategy), left, y + 2, width, step - 6,
-        left + width + 6, y + 15, row.ratio(), row.gb_per_s());
-    y += step;
+plot::BarChart chart(std::span<const DeviceInfo> devices, std::span<const Row> rows) {
+  // Several strategies are compared with each other for each distribution; one, over all distributions.
+  std::vector<const Row*> shown;
+  for (const Row& row : rows)
+    if (row.kind == "kernel" && row.ceiling > 0) shown.push_back(&row);
+  const bool ladder = std::adjacent_find(shown.begin(), shown.end(), [](const Row* a, const Row* b) {
+                        return group_of(*a, true) == group_of(*b, true) && a->strategy != b->strategy;
+                      }) != shown.end();
+  plot::BarChart chart;
+  chart.title = "Counting speed as a part of the device's reading speed";
+  for (const DeviceInfo& info : devices)
+    chart.subtitle += (chart.subtitle.empty() ? "" : "; ") + info.id + ": " + info.name;
+  chart.x_label = "ratio to the reading ceiling";
+  chart.mark = plot::BarChart::Mark{1, "reading ceiling"};
+  chart.height = 0;  // as the bars need
+  for (const Row* row : shown) {
+    const std::string group = group_of(*row, ladder);
+    if (chart.groups.empty() || chart.groups.back().title != group) chart.groups.push_back({group, {}});
+    chart.groups.back().bars.push_back({ladder ? row->strategy : row->distribution + " " + row->strategy, row->ratio(),
+                                        fmt::format("{:.3f} · {:.0f} GB/s", row->ratio(), row->gb_per_s())});
   }
-  const int width = left + static_cast<int>(most * full) + 150;
-  std::string names;
-  for (const DeviceInfo& info : devices) names += (names.empty() ? "" : "; ") + info.id + ": " + info.name;
-  return fmt::format(
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\" "
-      "font-family=\"sans-serif\" font-size=\"13\">\n"
-      "<rect width=\"{0}\" height=\"{1}\" fill=\"#ffffff\"/>\n"
-      "<text x=\"10\" y=\"22\" font-size=\"16\">Counting speed as a part of the device's reading speed</text>\n"
-      "<text x=\"10\" y=\"42\" fill=\"#555555\">{2}</text>\n"
-      "<line x1=\"{3}\" y1=\"50\" x2=\"{3}\" y2=\"{4}\" stroke=\"#999999\" stroke-dasharray=\"4 3\"/>\n{5}</svg>\n",
-      width, y + 16, escaped(names), left + full, y + 6, body);
+  return chart;
 }
 
 }  // namespace masu::bench

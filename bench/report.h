@@ -4,13 +4,15 @@
 
 #include "harness.h"
 
+#include <masu/plot.h>
+
 #include <span>
 #include <string>
 
 namespace masu::bench {
 
 std::string table(std::span<const Row> rows);
-// An SVG of horizontal bars: the ratio of each kernel row to the reading ceiling.
-std::string chart(std::span<const DeviceInfo> devices, std::span<const Row> rows);
+// Horizontal bars: the ratio of each kernel row to the reading ceiling.
+plot::BarChart chart(std::span<const DeviceInfo> devices, std::span<const Row> rows);
 
 }  // namespace masu::bench

@@ -42,6 +42,7 @@ void write(const std::string& path, const std::string& text) {
 
 Exit run_bench(const BenchOptions& options) {
   if (options.suite != "histogram") usage_error("bench: the suite must be histogram, got '" + options.suite + "'");
+  if (!options.chart.empty()) plot::format_from_path(options.chart);  // before anything is measured
   bench::Request request;
   request.selection = options.selection;
   request.strategies = options.strategies;
@@ -59,7 +60,7 @@ Exit run_bench(const BenchOptions& options) {
   }
   std::vector<DeviceInfo> infos;
   for (const Device& device : request.devices) infos.push_back(device.info());
-  if (!options.chart.empty()) write(options.chart, bench::chart(infos, rows));
+  if (!options.chart.empty()) plot::save(bench::chart(infos, rows), options.chart);
   const auto json = [&] {
     return bench::to_json(options.suite, "masu", infos, rows)
                .dump(2, ' ', false, bench::Json::error_handler_t::replace) +
@@ -83,7 +84,8 @@ Command add_bench(CLI::App& root) {
       ->type_name("NAME");
   bench::add_selection(*app, options->selection);
   app->add_flag("--json", options->json, "Write the report as JSON");
-  app->add_option("--chart", options->chart, "Write a chart to FILE, an SVG")->type_name("FILE");
+  app->add_option("--chart", options->chart, "Write a chart to FILE, by its ending: .svg, .png or .pdf")
+      ->type_name("FILE");
   app->add_option("-o,--output", options->output, "Write the report to FILE, whole or not at all")->type_name("FILE");
   app->footer(
       "Examples:\n  masu bench histogram\n"

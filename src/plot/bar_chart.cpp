@@ -15,6 +15,10 @@ constexpr double group_gap = 0.9;
 constexpr double group_title = 1.6;
 constexpr double edge = 0.9;
 
+// Of a page as high as its bars need.
+constexpr double most_height = 15'000;
+constexpr double most_height_pixels = 30'000;
+
 void check(const BarChart& chart) {
   const auto finite = [](double value) {
     if (!(value >= 0 && std::isfinite(value)))
@@ -48,7 +52,10 @@ std::string draw(const BarChart& chart, Format format) {
   Frame frame = chart;
   double font = 12.5;
   if (chart.height == 0) {
-    frame.height = static_cast<unsigned>(std::clamp(std::ceil(sizes * font), 100.0, 1e9));
+    // As many as there are are drawn: smaller where the page ends.
+    font = std::min(font, most_height / sizes);
+    frame.height = static_cast<unsigned>(std::max(std::ceil(sizes * font), 100.0));
+    frame.pixel_ratio = std::min(frame.pixel_ratio, most_height_pixels / frame.height);
   } else {
     font = std::min(font_size(chart.width, chart.height), chart.height / sizes);
   }

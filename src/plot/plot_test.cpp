@@ -223,6 +223,14 @@ TEST(Plot, BarsAreInProportionAndAsHighAsNeeded) {
   EXPECT_NEAR(static_cast<double>(*lengths.begin()) * 2, static_cast<double>(*lengths.rbegin()), 4);
 }
 
+TEST(Plot, AThousandBarsFit) {
+  BarChart chart;
+  chart.groups = {{"many", std::vector<BarChart::Bar>(2000, {"bar", 1, "text"})}};
+  chart.height = 0;
+  EXPECT_TRUE(draw(chart, Format::png).starts_with("\x89PNG"));
+  EXPECT_TRUE(draw(chart, Format::svg).ends_with("</svg>\n"));
+}
+
 TEST(Plot, TheSameChartIsTheSameFile) {
   const std::vector<std::uint64_t> counts = {1, 2, 3, 4};
   HistogramChart chart;

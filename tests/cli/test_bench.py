@@ -3,6 +3,7 @@
 
 import json
 import pathlib
+import re
 import subprocess
 import sys
 import unittest
@@ -65,8 +66,17 @@ class Bench(CommandTest):
         self.assertEqual(len(lines), 1 + 2 * len(CASES) * len(DISTRIBUTIONS))
         self.assertIn("RATIO", lines[0])
         root = xml.etree.ElementTree.parse(chart).getroot()
-        bars = root.findall("{http://www.w3.org/2000/svg}rect")
-        self.assertEqual(len(bars), 1 + len(CASES) * len(DISTRIBUTIONS))
+        shapes = [path.get("style", "") + path.get("fill", "") for path in root.iter("{http://www.w3.org/2000/svg}path")]
+        bars = [shape for shape in shapes if re.search(r"rgb\(0%, ?44\.7", shape)]
+        self.assertEqual(len(bars), len(CASES) * len(DISTRIBUTIONS))
+
+    def test_charts_by_their_ending(self):
+        for ending, begins in [("png", b"\x89PNG"), ("pdf", b"%PDF")]:
+            chart = self.path("chart." + ending)
+            self.ok("bench", "histogram", "--quick", "--device", "cpu", "--case", "u8-256", "--distribution", "few",
+                    "--strategy", "sequential,private", "--chart", chart)
+            self.assertTrue(pathlib.Path(chart).read_bytes().startswith(begins))
+        self.fails(2, "bench", "histogram", "--quick", "--device", "cpu", "--chart", "chart.jpg", says="chart.jpg")
 
     def test_wrong_use(self):
         for arguments, says in [(["scan"], "'scan'"), (["histogram", "--case", "u9"], "'u9'"),
