@@ -5,6 +5,8 @@
 #include "histogram/bin_width.h"
 #include "histogram/ordered_key.h"
 
+#include <masu/device.h>
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -66,12 +68,9 @@ struct BinEstimator::State {
     pass.limits = given ? range_limits(dtype, Bins::even(1, bins.lo_, bins.hi_)) : finite_limits(dtype);
     pass.extremes = true;
     const auto bits = static_cast<unsigned>(8 * size_of(dtype));
-    if (automatic && bits <= most_digit_bits) {
-      values_known = true;
-    } else {
-      pass.sum = automatic && needs_moments(bins.estimator_);
-    }
-    if (values_known || (automatic && needs_quartiles(bins.estimator_))) {
+    values_known = bits <= most_digit_bits;
+    pass.sum = !values_known && needs_moments(bins.estimator_);
+    if (automatic && (values_known || needs_quartiles(bins.estimator_))) {
       pass.digit_bits = std::min(bits, most_digit_bits);
       pass.shift = bits - pass.digit_bits;
       pass.prefixes = {0};
@@ -86,9 +85,10 @@ struct BinEstimator::State {
   }
 
   bool next_pass() {
+    if (!automatic) return finish();
     if (!surveyed) {
       survey();
-      if (!automatic || data.n == 0) return finish();
+      if (data.n == 0) return finish();
       if (values_known) return finish_with_values();
     } else if (stone) {
       if (stone->next_pass()) return true;
@@ -226,6 +226,7 @@ struct BinEstimator::State {
     return even(static_cast<std::uint64_t>(std::max(found, 1.0)));
   }
 
+  Device cpu = Device::open("cpu");
   Dtype dtype;
   Bins bins;
   bool automatic = false;
@@ -255,6 +256,10 @@ void BinEstimator::add(const ArrayView& data) {
   if (s.done) {
     throw Error(ErrorCode::invalid_argument,
                 fmt::format("BinEstimator::add: no pass is left, got {} values more", data.count));
+  }
+  if (!s.automatic) {  // only the range is asked for: there is a faster way
+    s.range = merge(s.range, finite_range(s.cpu, data));
+    return;
   }
   if (s.stone) return s.stone->add(data);
   add_to_tally(s.pass, data, *s.tally);
