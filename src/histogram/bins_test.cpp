@@ -3,7 +3,6 @@
 #include "histogram/bin_rule.h"
 #include "histogram/bins_test_data.h"
 #include "histogram/histogram_reference.h"
-#include "histogram/histogram_test_data.h"
 
 #include <masu/bins.h>
 
@@ -21,12 +20,6 @@ namespace masu {
 namespace {
 
 constexpr std::uint32_t patterns = 1U << 16;
-
-std::vector<Half> all_halves() {
-  std::vector<Half> values(patterns);
-  for (std::uint32_t bits = 0; bits < patterns; ++bits) values[bits].bits = static_cast<std::uint16_t>(bits);
-  return values;
-}
 
 std::string message_of(const std::function<void()>& call) {
   try {
@@ -86,7 +79,6 @@ std::uint64_t digest(const auto& values) {
 }
 
 TEST(BinsTest, f16_as_numpy_counts_it) {
-  const std::vector<Half> values = all_halves();
   for (const test::HalfCase& c : test::half_cases) {
     const Bins bins = c.from_data ? Bins::even(c.n, ValueRange{c.lo, c.hi, false}) : Bins::even(c.n, c.lo, c.hi);
     const BinRule rule(bins, Dtype::f16, false);
