@@ -23,6 +23,12 @@ void ValueStream::write(std::uint64_t first, std::size_t count, SlotHistories& h
   writer_.write(x, count, histories[0], slots);
 }
 
+void SideStream::write(std::uint64_t first, std::size_t count, SlotHistories&, std::uint32_t* slots) const {
+  const char* x = data_ + first * size_;
+  prefetch_next(x, count * size_);
+  writer_.write_sides(x, count, slots);
+}
+
 void add_bytes(Tables& tables, const std::uint8_t* data, std::uint64_t count, unsigned channels) {
   if (channels == 1) {
     if (tables.copies() > 1) return count_bytes()(data, count, tables.data());
@@ -49,6 +55,7 @@ void Counter::count(const ArrayView& data, std::span<std::uint64_t> totals) {
   const std::size_t size = size_of(data.dtype);
   if (size != 1) {
     writer_.prepare(data.count);
+    if (count_sides(data, totals)) return;
     return counter_.count(ValueStream(writer_, data), data.count, size, totals);
   }
   if (strategy() != Strategy::lanes && strategy() != Strategy::private_) {
@@ -60,6 +67,20 @@ void Counter::count(const ArrayView& data, std::span<std::uint64_t> totals) {
                   [&](Tables& tables, std::uint64_t first, std::uint64_t count) {
                     add_bytes(tables, bytes + first, count, shape.channels);
                   });
+}
+
+// Arbitrary edges: sides are found faster than slots, where tables of them fit, and there is enough to count.
+bool Counter::count_sides(const ArrayView& data, std::span<std::uint64_t> totals) {
+  const TableShape shape{std::max<std::uint64_t>(1, writer_.sides()), 1};
+  if (writer_.sides() == 0 || counter_.shape().channels != 1 || data.count < 4 * shape.slots) return false;
+  if (strategy() != Strategy::lanes && strategy() != Strategy::private_) return false;
+  std::vector<std::uint64_t> sides(shape.slots);
+  const SideStream stream(writer_, data);
+  count_in_tables(shape, copies_of(shape, choose_strategy(shape, Strategy::automatic)), data.count, size_of(data.dtype),
+                  sides,
+                  [&](Tables& tables, std::uint64_t first, std::uint64_t count) { tables.add(stream, first, count); });
+  writer_.fold_sides(sides, totals);
+  return true;
 }
 
 Strategy count(const BinRule& rule, const ArrayView& data, unsigned channels, Strategy strategy,

@@ -39,16 +39,25 @@ std::int32_t ordered_bits(double value) {
 template <class T>
 Guide<T>::Guide(const BinRule& rule) {
   make_steps(rule);
-  std::vector<std::uint32_t> by_value(steps_.size());
+  std::vector<std::uint32_t> cells;
+  const std::uint64_t few = std::bit_ceil(cells_an_edge * steps_.size());
+  // Uneven edges get more cells, where that parts them all.
+  if (!divide(few, cells) && !divide(4 * few, cells)) divide(few, cells);
+  fill(cells, static_cast<std::uint32_t>(rule.n + slot_nan));
+}
+
+template <class T>
+bool Guide<T>::divide(std::uint64_t wanted, std::vector<std::uint32_t>& cells) {
+  loop_.cells = static_cast<std::uint32_t>(std::clamp(wanted, least_cells, most_cells));
+  cells.resize(steps_.size());
   std::vector<std::uint32_t> by_bits(steps_.size());
-  const std::uint64_t cells = std::clamp(std::bit_ceil(cells_an_edge * steps_.size()), least_cells, most_cells);
-  loop_.cells = static_cast<std::uint32_t>(cells);
   // Edges at equal distances suit the one, edges of equal ratio the other.
-  if (spread(true, by_bits) < spread(false, by_value)) {
-    loop_.by_bits = true;
-    by_value.swap(by_bits);
-  }
-  fill(by_value, static_cast<std::uint32_t>(rule.n + slot_nan));
+  const std::uint32_t shared_by_bits = spread(true, by_bits);
+  const std::uint32_t shared_by_value = spread(false, cells);
+  loop_.by_bits = shared_by_bits < shared_by_value;
+  if (loop_.by_bits) cells.swap(by_bits);
+  parted_ = std::min(shared_by_bits, shared_by_value) == 0;
+  return parted_;
 }
 
 template <class T>
@@ -143,6 +152,11 @@ void Guide<T>::write(const T* x, std::size_t count, std::uint32_t* slots) const 
       if (slots[first + i] == crowded) slots[first + i] = search(x[first + i], cells[i]);
     }
   }
+}
+
+template <class T>
+void Guide<T>::fold(std::span<const std::uint64_t> counted, std::span<std::uint64_t> totals) const {
+  for (std::size_t i = 0; i < counted.size(); ++i) totals[slots_[i]] += counted[i];
 }
 
 template class Guide<float>;

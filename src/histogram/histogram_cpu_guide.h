@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <type_traits>
 #include <vector>
 
@@ -26,7 +27,17 @@ class Guide {
   // The slot of each value, a block of a few hundred.
   void write(const T* x, std::size_t count, std::uint32_t* slots) const;
 
+  // Where every cell has one threshold at most, values are counted by cell and side, and slots looked up in the end.
+  [[nodiscard]] bool parted() const noexcept { return parted_; }
+  // How many pairs of a cell and a side there are.
+  [[nodiscard]] std::uint64_t sides() const noexcept { return slots_.size(); }
+  void write_sides(const T* x, std::size_t count, std::uint32_t* sides) const { sides_of_(x, count, loop_, sides); }
+  // Adds the counts of all sides to those of the slots.
+  void fold(std::span<const std::uint64_t> counted, std::span<std::uint64_t> totals) const;
+
  private:
+  // Divides the values into cells, and says whether that parts the steps.
+  bool divide(std::uint64_t wanted, std::vector<std::uint32_t>& cells);
   std::uint32_t search(T x, std::uint32_t cell) const;
   void make_steps(const BinRule& rule);
   // Spreads the steps over cells; returns how many of them share one.
@@ -44,6 +55,8 @@ class Guide {
   using Cells = std::conditional_t<std::is_same_v<T, float>, CellsF32, CellsF64>;
   Slots slots_of_ = guided_slots(T{});
   Cells cells_of_ = cells_of(T{});
+  Cells sides_of_ = sides_of(T{});
+  bool parted_ = false;
 };
 
 extern template class Guide<float>;

@@ -159,4 +159,27 @@ void SlotWriter::write(const void* x, std::size_t count, SlotHistory& history, s
   });
 }
 
+std::uint64_t SlotWriter::sides() const noexcept {
+  if (guide_f32_) return guide_f32_->parted() ? guide_f32_->sides() : 0;
+  return guide_f64_ && guide_f64_->parted() ? guide_f64_->sides() : 0;
+}
+
+void SlotWriter::write_sides(const void* x, std::size_t count, std::uint32_t* sides) const {
+  if (guide_f32_) return guide_f32_->write_sides(static_cast<const float*>(x), count, sides);
+  dispatch(rule_.dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    if constexpr (std::is_same_v<T, double>) {
+      guide_f64_->write_sides(static_cast<const T*>(x), count, sides);
+    } else if constexpr (!std::is_same_v<T, Half>) {
+      double converted[block_elements];
+      for (std::size_t i = 0; i < count; ++i) converted[i] = static_cast<double>(static_cast<const T*>(x)[i]);
+      guide_f64_->write_sides(converted, count, sides);
+    }
+  });
+}
+
+void SlotWriter::fold_sides(std::span<const std::uint64_t> counted, std::span<std::uint64_t> totals) const {
+  guide_f32_ ? guide_f32_->fold(counted, totals) : guide_f64_->fold(counted, totals);
+}
+
 }  // namespace masu::cpu

@@ -178,22 +178,29 @@ template <unsigned tables>
 HWY_INLINE void AddBytesTo(const std::uint8_t* data, std::size_t count, std::uint32_t* totals) {
   alignas(64) std::uint16_t counts[256 * tables] = {};
   const hn::CappedTag<std::uint8_t, run_bytes> d;
+  const auto all_equal = [&](std::size_t from, auto value) HWY_ATTR {
+    auto equal = hn::Eq(value, hn::LoadU(d, data + from));
+    for (std::size_t k = hn::Lanes(d); k < run_bytes; k += hn::Lanes(d)) {
+      equal = hn::And(equal, hn::Eq(value, hn::LoadU(d, data + from + k)));
+    }
+    return hn::AllTrue(d, equal);
+  };
   std::size_t i = 0;
   for (; i + run_bytes <= count; i += run_bytes) {
-    const auto first = hn::Set(d, data[i]);
-    auto equal = hn::Eq(first, hn::LoadU(d, data + i));
-    for (std::size_t k = hn::Lanes(d); k < run_bytes; k += hn::Lanes(d)) {
-      equal = hn::And(equal, hn::Eq(first, hn::LoadU(d, data + i + k)));
-    }
-    if (hn::AllTrue(d, equal)) {
-      totals[data[i]] += run_bytes;
+    const auto value = hn::Set(d, data[i]);
+    if (all_equal(i, value)) {
+      const std::size_t first = i;
+      while (i + 2 * run_bytes <= count && all_equal(i + run_bytes, value)) i += run_bytes;
+      totals[data[first]] += static_cast<std::uint32_t>(i + run_bytes - first);
       continue;
     }
     HWY_UNROLL(64)
     for (std::size_t k = 0; k < run_bytes; ++k) ++counts[256 * (k % tables) + data[i + k]];
   }
   for (; i < count; ++i) ++totals[data[i]];
-  for (std::size_t k = 0; k < 256 * tables; ++k) totals[k % 256] += counts[k];
+  for (std::size_t table = 0; table < tables; ++table) {
+    for (std::size_t k = 0; k < 256; ++k) totals[k] += counts[256 * table + k];
+  }
 }
 
 // Four tables are the fastest, but eight where one value or a few are most of the data. A sample tells which it is.

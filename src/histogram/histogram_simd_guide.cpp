@@ -91,6 +91,22 @@ HWY_INLINE bool WriteGuided(const T* values, std::size_t count, const GuideLoop<
   return (all & crowded) != 0;
 }
 
+template <class T>
+HWY_INLINE void WriteSides(const T* values, std::size_t count, const GuideLoop<T>& loop, std::uint32_t* sides) {
+  WriteCells(values, count, loop, sides);
+  const T* thresholds = loop.thresholds;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::uint32_t cell = sides[i];
+    sides[i] = 2 * cell + (values[i] >= thresholds[cell] ? 1 : 0);
+  }
+}
+
+void SidesF32Of(const float* x, std::size_t count, const GuideLoop<float>& loop, std::uint32_t* sides) {
+  WriteSides(x, count, loop, sides);
+}
+void SidesF64Of(const double* x, std::size_t count, const GuideLoop<double>& loop, std::uint32_t* sides) {
+  WriteSides(x, count, loop, sides);
+}
 void CellsF32Of(const float* x, std::size_t count, const GuideLoop<float>& loop, std::uint32_t* cells) {
   WriteCells(x, count, loop, cells);
 }
@@ -158,6 +174,8 @@ namespace masu::cpu {
 
 HWY_EXPORT(CellsF32Of);
 HWY_EXPORT(CellsF64Of);
+HWY_EXPORT(SidesF32Of);
+HWY_EXPORT(SidesF64Of);
 HWY_EXPORT(GuidedF32Of);
 HWY_EXPORT(GuidedF64Of);
 HWY_EXPORT(Join);
@@ -168,6 +186,12 @@ CellsF32 cells_of(float) {
 }
 CellsF64 cells_of(double) {
   return chosen(HWY_DISPATCH_TABLE(CellsF64Of));
+}
+CellsF32 sides_of(float) {
+  return chosen(HWY_DISPATCH_TABLE(SidesF32Of));
+}
+CellsF64 sides_of(double) {
+  return chosen(HWY_DISPATCH_TABLE(SidesF64Of));
 }
 GuidedF32 guided_slots(float) {
   return chosen(HWY_DISPATCH_TABLE(GuidedF32Of));

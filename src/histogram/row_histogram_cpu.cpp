@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "histogram/row_histogram_cpu.h"
 
+#include "histogram/histogram_simd.h"
 #include "runtime/parallel.h"
 
 #include <masu/device.h>
@@ -88,39 +89,60 @@ void RowCounter::add_rows(const ArrayView& data, std::uint64_t row, std::uint64_
 }
 
 bool RowCounter::in_table(std::uint64_t elements) const noexcept {
-  return strategy_ != Strategy::sequential && strategy_ != Strategy::global && elements >= shape_.counters();
+  // A row of bytes pays for its tables a little later.
+  const std::uint64_t least = size_of(rule_->dtype) == 1 ? 4 * shape_.counters() : shape_.counters();
+  return strategy_ != Strategy::sequential && strategy_ != Strategy::global && elements >= least;
 }
 
 void RowCounter::add_long(const ArrayView& data, std::uint64_t row) {
   table_.assign(shape_.counters(), 0);
   whole_.count(data, table_);
   for (unsigned c = 0; c < shape_.channels; ++c) {
-    for (std::uint64_t slot = 0; slot < shape_.slots; ++slot) place(row, c, slot, table_[c * shape_.slots + slot]);
+    const RowTable table = table_of(row, c);
+    for (std::uint64_t slot = 0; slot < shape_.slots; ++slot) {
+      *table.at(bin_of(slot)) += table_[c * shape_.slots + slot];
+    }
   }
 }
 
 void RowCounter::add_short(const ArrayView& data, std::uint64_t row, Tables* tables) const {
   if (tables == nullptr) return add_directly(data, row);
+  if (size_of(data.dtype) == 1 && shape_.channels == 1) {
+    std::uint32_t counted[256] = {};
+    count_bytes()(static_cast<const std::uint8_t*>(data.data), data.count, counted);
+    const RowTable table = table_of(row, 0);
+    for (unsigned byte = 0; byte < 256; ++byte) *table.at(of_byte_[byte]) += counted[byte];
+    return;
+  }
   if (size_of(data.dtype) == 1) {
     add_bytes(*tables, static_cast<const std::uint8_t*>(data.data), data.count, shape_.channels);
   } else {
     tables->add(ValueStream(writer_, data), 0, data.count);
   }
+  RowTable table = table_of(row, 0);
   unsigned channel = 0;
   std::uint64_t slot = 0;
   tables->drain([&](std::uint64_t, std::uint64_t sum) {
-    if (sum != 0) place(row, channel, slot, sum);
-    if (++slot == shape_.slots) {
+    if (sum != 0) *table.at(bin_of(slot)) += sum;
+    if (++slot == shape_.slots && ++channel < shape_.channels) {
       slot = 0;
-      ++channel;
+      table = table_of(row, channel);
     }
   });
 }
 
 void RowCounter::add_directly(const ArrayView& data, std::uint64_t row) const {
+  if (size_of(data.dtype) == 1 && shape_.channels == 1) {
+    const auto* bytes = static_cast<const std::uint8_t*>(data.data);
+    const RowTable table = table_of(row, 0);
+    for (std::uint64_t i = 0; i < data.count; ++i) ++*table.at(of_byte_[bytes[i]]);
+    return;
+  }
   const ByteStream bytes(data.data);
   const ValueStream values(writer_, data);
   const SlotStream& stream = size_of(data.dtype) == 1 ? static_cast<const SlotStream&>(bytes) : values;
+  std::vector<RowTable> of_channel;
+  for (unsigned c = 0; c < shape_.channels; ++c) of_channel.push_back(table_of(row, c));
   std::uint32_t slots[block_elements] = {};
   SlotHistories histories = {};
   const std::size_t block = shape_.block();
@@ -129,19 +151,9 @@ void RowCounter::add_directly(const ArrayView& data, std::uint64_t row) const {
     stream.write(i, length, histories, slots);
     unsigned channel = 0;
     for (std::size_t k = 0; k < length; ++k) {
-      place(row, channel, slots[k], 1);
+      ++*of_channel[channel].at(bin_of(slots[k]));
       channel = channel + 1 == shape_.channels ? 0 : channel + 1;
     }
-  }
-}
-
-void RowCounter::place(std::uint64_t row, unsigned channel, std::uint64_t slot, std::uint64_t count) const {
-  const std::uint64_t table = row * shape_.channels + channel;
-  if (!of_byte_.empty()) slot = of_byte_[slot];
-  if (slot < rule_->n) {
-    counts_[table * rule_->n + slot] += count;
-  } else {
-    outside_[table * extra_slots + slot - rule_->n] += count;
   }
 }
 

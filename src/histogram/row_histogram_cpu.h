@@ -28,7 +28,21 @@ class RowCounter {
   void add_long(const ArrayView& data, std::uint64_t row);
   void add_short(const ArrayView& data, std::uint64_t row, Tables* tables) const;
   void add_directly(const ArrayView& data, std::uint64_t row) const;
-  void place(std::uint64_t row, unsigned channel, std::uint64_t slot, std::uint64_t count) const;
+  // The counters of one row and channel: n bins, and extra_slots elsewhere.
+  struct RowTable {
+    std::uint64_t n;
+    std::uint64_t* counts;
+    std::uint64_t* outside;
+    [[nodiscard]] std::uint64_t* at(std::uint64_t bin) const noexcept {
+      return bin < n ? counts + bin : outside + (bin - n);
+    }
+  };
+  [[nodiscard]] RowTable table_of(std::uint64_t row, unsigned channel) const {
+    const std::uint64_t table = row * shape_.channels + channel;
+    return {rule_->n, counts_.data() + table * rule_->n, outside_.data() + table * extra_slots};
+  }
+  // A slot as the rule has it: 8-bit data is counted by its byte.
+  [[nodiscard]] std::uint64_t bin_of(std::uint64_t slot) const { return of_byte_.empty() ? slot : of_byte_[slot]; }
   [[nodiscard]] bool in_table(std::uint64_t elements) const noexcept;
 
   std::shared_ptr<const BinRule> rule_;
