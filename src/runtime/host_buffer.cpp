@@ -14,7 +14,9 @@ namespace {
 
 std::shared_ptr<runtime::HostMemory> allocate(const Device& device, std::uint64_t count, std::size_t size) {
   constexpr std::uint64_t most = std::numeric_limits<std::int64_t>::max();
-  const std::uint64_t available = runtime::available_memory();
+  constexpr std::uint64_t always_tried = std::uint64_t{64} << 20;
+  const bool small = count <= always_tried / size;
+  const std::uint64_t available = small ? 0 : runtime::available_memory();
   // Asked before the driver: locking more pages than there are stops the machine, or the process, before it fails.
   if (count > most / size || (available != 0 && count * size > available)) {
     throw Error(ErrorCode::out_of_memory,

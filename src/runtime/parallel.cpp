@@ -54,13 +54,19 @@ void parallel_tasks(std::uint64_t tasks, const std::function<void(std::uint64_t)
     for (std::uint64_t task = 0; task < tasks; ++task) body(task);
     return;
   }
+  // oneTBB orders the tasks behind what the caller did before, and before what it does next. Said again, for checkers
+  // that do not see into it.
+  std::atomic<std::uint64_t> done;
+  done.store(0, std::memory_order_release);
   const auto loop = [&] {
     // Isolated: a thread that waits here must not take up a task of the caller's.
     tbb::this_task_arena::isolate([&] {
       tbb::parallel_for(
           tbb::blocked_range<std::uint64_t>(0, tasks, 1),
           [&](const tbb::blocked_range<std::uint64_t>& range) {
+            done.load(std::memory_order_acquire);
             for (std::uint64_t task = range.begin(); task != range.end(); ++task) body(task);
+            done.fetch_add(1, std::memory_order_acq_rel);
           },
           tbb::simple_partitioner());
     });
@@ -74,6 +80,7 @@ void parallel_tasks(std::uint64_t tasks, const std::function<void(std::uint64_t)
     tbb::task_arena arena(static_cast<int>(std::min<std::size_t>(threads, most)));
     arena.execute(loop);
   }
+  done.load(std::memory_order_acquire);
 }
 
 }  // namespace runtime
