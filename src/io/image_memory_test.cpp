@@ -54,7 +54,7 @@ void expect_little_memory(const std::string& path) {
 }
 
 std::string write_flat(const Folder& folder, const std::string& name, const Bytes& header) {
-  const std::string path = folder.write(name, header);
+  std::string path = folder.write(name, header);
   std::filesystem::resize_file(path, header.size() + std::uint64_t{width} * height);  // takes no room on the disk
   return path;
 }
@@ -65,7 +65,7 @@ TEST(ImageMemory, BmpAndPnm) {
   for (unsigned i = 0; i < 256; ++i) palette += little(i * 0x010101, 4);
   expect_little_memory(write_flat(folder, "flat.bmp",
                                   "BM" + little(0, 8) + little(1078, 4) + little(40, 4) + little(width, 4) +
-                                      little(height, 4) + little(1, 2) + little(8, 2) + little(0, 24) + palette));
+                                      little(height, 4) + little(1, 2) + little(8, 2) + Bytes(24, '\0') + palette));
   expect_little_memory(
       write_flat(folder, "flat.pgm", "P5 " + std::to_string(width) + " " + std::to_string(height) + " 255\n"));
 }
