@@ -21,14 +21,14 @@ class HostMemory;
 class MASU_EXPORT HostBufferBase {
  public:
   HostBufferBase(HostBufferBase&& other) noexcept
-      : device_(other.device_),
+      : device_(std::move(other.device_)),
         memory_(std::move(other.memory_)),
         data_(std::exchange(other.data_, nullptr)),
         bytes_(std::exchange(other.bytes_, 0)) {}
   HostBufferBase& operator=(HostBufferBase&& other) noexcept {
     if (this != &other) {
       memory_ = std::move(other.memory_);  // the old memory goes before its device
-      device_ = other.device_;
+      device_ = std::move(other.device_);
       data_ = std::exchange(other.data_, nullptr);
       bytes_ = std::exchange(other.bytes_, 0);
     }
