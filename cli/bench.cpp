@@ -4,6 +4,7 @@
 #include "bench/suites.h"
 #include "command.h"
 #include "terminal.h"
+#include "value_names.h"
 
 #include <fmt/format.h>
 #include <masu/io.h>
@@ -79,9 +80,9 @@ Command add_bench(CLI::App& root) {
   app->add_option("--device", options->devices, "cpu, opencl:N, cuda:N; repeatable (every usable device)")
       ->delimiter(',')
       ->type_name("ID");
-  app->add_option("--strategy", options->strategies, "auto, sequential, global, private, local or lanes (auto)")
+  app->add_option("--strategy", options->strategies, words_of("STRATEGY") + " (auto)")
       ->delimiter(',')
-      ->type_name("NAME");
+      ->type_name("STRATEGY");
   bench::add_selection(*app, options->selection);
   app->add_flag("--json", options->json, "Write the report as JSON");
   app->add_option("--chart", options->chart, "Write a chart to FILE, by its ending: .svg, .png or .pdf")

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The command masu: finds the subcommand, runs it, and turns what went wrong into one line and an exit status.
 #include "command.h"
+#include "shell_files.h"
 #include "signals.h"
 #include "suggest.h"
 
@@ -94,6 +95,11 @@ int run(int argc, char** argv) {
     list.push_back(add(app));
     list.back().app->set_version_flag("--version", version);
     list.back().app->group("Commands");
+  }
+  // For the build and for packagers: the manual page, or the completions of a shell.
+  if (argc == 3 && std::string_view(argv[1]) == "--print") {
+    if (const auto file = shell_file(app, argv[2])) return print(*file);
+    return report_usage("", "--print takes man, bash, zsh or fish, got '" + std::string(argv[2]) + "'");
   }
   const auto chosen = [&] {
     return std::find_if(list.begin(), list.end(), [](const Command& command) { return command.app->parsed(); });

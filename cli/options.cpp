@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "options.h"
 
-#include "command.h"
+#include "errors.h"
+#include "value_names.h"
 
 #include <fmt/format.h>
 #include <charconv>
@@ -26,7 +27,8 @@ void add_common_options(CLI::App& app, CommonOptions& options) {
       ->type_name("BYTES");
   app.add_option("--tmpdir", options.tmpdir, "Where streams that must be read twice are kept")->type_name("DIR");
   app.add_option("-o,--output", options.output, "Write the result to FILE, whole or not at all")->type_name("FILE");
-  app.add_option("--progress", options.progress, "auto, always or never")->type_name("WHEN");
+  app.add_option("--progress", options.progress, "A bar on standard error (auto: on a terminal)")
+      ->type_name("auto|always|never");
   app.add_flag("--json", options.json, "Write the result as JSON");
   app.add_flag("--quiet", options.quiet, "No notes and no progress on standard error");
   app.add_flag("--time", options.time, "Say how long reading, transfer and computing took");
@@ -39,17 +41,21 @@ void add_input_options(CLI::App& app, InputOptions& options) {
                  "random:DTYPE:N[:dist=D][:lo=A][:hi=B][:seed=S], iota:DTYPE:N, zeros:DTYPE:N")
       ->required()
       ->type_name("");
-  app.add_option("--input-format", options.format, "raw, text, npy, image or auto: by content")->type_name("NAME");
-  app.add_option("--dtype", options.dtype, "Element type of raw and text input: u8 i8 … u64 i64 f32 f64")
-      ->type_name("T");
-  app.add_option("--offset", options.offset, "Raw input: bytes to skip")->type_name("BYTES");
-  app.add_option("--count", options.count, "Raw input: read at most N elements")->type_name("N");
-  app.add_option("--endian", options.endian, "Raw input: little or big")->type_name("ORDER");
-  app.add_option("--column", options.column, "Text input: a column's name, or its number from 1")->type_name("NAME|N");
-  app.add_option("--delimiter", options.delimiter, "Text input: the character between entries")->type_name("C");
-  app.add_option("--comment", options.comment, "Text input: what starts a comment (#)")->type_name("TEXT");
-  app.add_flag("--header", options.header, "Text input: the first line names the columns");
-  app.add_flag("--strict", options.strict, "Text input: an entry that cannot be read is an error");
+  const auto in = [](CLI::Option* option) { return option->group("Input"); };
+  in(app.add_option("--input-format", options.format, "How to read it (auto: by content)"))
+      ->type_name("auto|raw|text|npy|image");
+  in(app.add_option("--dtype", options.dtype, "Element type of raw and text input: " + words_of("DTYPE")))
+      ->type_name("DTYPE");
+  in(app.add_option("--offset", options.offset, "Raw input: bytes to skip"))->type_name("BYTES");
+  in(app.add_option("--count", options.count, "Raw input: read at most N elements"))->type_name("N");
+  in(app.add_option("--endian", options.endian, "Raw input: the order of bytes (little)"))->type_name("little|big");
+  in(app.add_option("--column", options.columns, "Text input: a column's name, or its number from 1"))
+      ->type_name("NAME|N")
+      ->allow_extra_args(false);
+  in(app.add_option("--delimiter", options.delimiter, "Text input: the character between entries"))->type_name("C");
+  in(app.add_option("--comment", options.comment, "Text input: what starts a comment (#)"))->type_name("TEXT");
+  in(app.add_flag("--header", options.header, "Text input: the first line names the columns"));
+  in(app.add_flag("--strict", options.strict, "Text input: an entry that cannot be read is an error"));
 }
 
 void apply(CommonOptions& options) {
@@ -72,7 +78,6 @@ io::SourceOptions source_options(const InputOptions& input, const CommonOptions&
     usage_error("--endian takes little or big, got '" + input.endian + "'");
   }
   result.endian = input.endian == "big" ? io::Endian::big : io::Endian::little;
-  result.column = input.column;
   result.delimiter = input.delimiter == "\\t" ? "\t" : input.delimiter;
   result.header = input.header;
   result.comment = input.comment;

@@ -34,7 +34,7 @@ struct InputOptions {
   std::string offset;
   std::string count;
   std::string endian = "little";
-  std::string column;
+  std::vector<std::string> columns;
   std::string delimiter;
   std::string comment = "#";
   bool header = false;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "progress.h"
 
-#include "command.h"
+#include "errors.h"
 #include "terminal.h"
 
 #include <fmt/format.h>

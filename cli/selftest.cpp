@@ -20,7 +20,7 @@ struct Group {
 };
 
 // A primitive adds a row.
-constexpr std::array<Group, 1> groups{{{"histogram", selftest_histogram}}};
+constexpr std::array<Group, 2> groups{{{"histogram", selftest_histogram}, {"histogram shapes", selftest_shapes}}};
 
 std::vector<std::string> device_ids(const std::string& asked) {
   if (!asked.empty()) return {Device::open(asked).id()};

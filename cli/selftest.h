@@ -2,12 +2,20 @@
 #pragma once
 
 #include <masu/device.h>
+#include <masu/histogram.h>
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace masu::cli {
+
+inline constexpr std::array selftest_dtypes = {Dtype::u8,  Dtype::i8,  Dtype::u16, Dtype::i16, Dtype::u32, Dtype::i32,
+                                               Dtype::u64, Dtype::i64, Dtype::f16, Dtype::f32, Dtype::f64};
 
 // What the cases of one primitive on one device came to.
 struct SelftestTally {
@@ -21,6 +29,15 @@ struct SelftestTally {
   }
 };
 
+// Random values of a dtype between -100 and 120.
+std::vector<std::byte> selftest_data(Dtype dtype, std::string_view distribution, std::uint64_t count,
+                                     std::uint64_t seed);
+// Adds what `test` finds; refusals that a device or a named strategy may give are left out.
+void selftest_case(const Device& device, SelftestTally& tally, const std::string& name, Strategy strategy,
+                   const std::function<bool()>& test);
+
 void selftest_histogram(const Device& device, SelftestTally& tally);
+// Rows, joint histograms, regions of images, and bins that are found in the data.
+void selftest_shapes(const Device& device, SelftestTally& tally);
 
 }  // namespace masu::cli

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "summary.h"
 
+#include "io/half.h"
 #include "runtime/parallel.h"
 
 #include <fmt/format.h>
@@ -132,7 +133,12 @@ void Summary::add(const ArrayView& data, unsigned channel, unsigned channels) {
     if constexpr (std::is_arithmetic_v<T>) {
       add_values(static_cast<const T*>(data.data) + channel, data.count / channels, channels);
     } else {
-      throw Error(ErrorCode::unsupported, "summary: f16 data have no histogram yet");
+      const std::uint64_t pixels = data.count / channels;
+      std::vector<float> values(pixels);
+      for (std::uint64_t i = 0; i < pixels; ++i) {
+        values[i] = static_cast<float>(io::to_double(static_cast<const Half*>(data.data)[i * channels + channel]));
+      }
+      add_values(values.data(), pixels, 1);
     }
   });
 }
@@ -156,10 +162,9 @@ std::string Summary::range() const {
     using T = typename decltype(tag)::type;
     if constexpr (std::is_integral_v<T>) {
       return fmt::format("{}:{}", +from_bits<T>(lo_), +from_bits<T>(hi_));
-    } else if constexpr (std::is_floating_point_v<T>) {
-      return io::format_number(from_bits<T>(lo_), dtype_) + ":" + io::format_number(from_bits<T>(hi_), dtype_);
     } else {
-      return "-";
+      using Held = std::conditional_t<std::is_same_v<T, Half>, float, T>;  // f16 values are held as f32
+      return io::format_number(from_bits<Held>(lo_), dtype_) + ":" + io::format_number(from_bits<Held>(hi_), dtype_);
     }
   });
 }

@@ -27,7 +27,8 @@ class Bench(CommandTest):
             self.assertEqual((row["dtype"], row["bins"]), CASES[row["case"]])
             self.assertEqual(row["bytes"], 65536)
             self.assertEqual(row["threads"], threads)
-            self.assertIn(row["strategy"], ["sequential", "global", "private", "local", "lanes"])
+            self.assertIn(row["strategy"], ["sequential", "global", "private", "local", "lanes", "packed",
+                                            "partitioned"])
             self.assertEqual(row["repeats"], 1)
             self.assertGreater(row["seconds_min"], 0)
             self.assertLessEqual(row["seconds_min"], row["seconds_median"])

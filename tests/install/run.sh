@@ -25,7 +25,9 @@ mv "$work/first" "$prefix"  # an installed tree can be moved
 lib=$(dirname "$(find "$prefix" -name libmasu.so)")
 
 # --- what was laid down
-files=(bin/masu include/masu/masu.h include/masu/io.h include/masu/plot.h share/doc/masu/LICENSE share/doc/masu/THIRD_PARTY.md)
+files=(bin/masu include/masu/masu.h include/masu/io.h include/masu/plot.h share/doc/masu/LICENSE share/doc/masu/THIRD_PARTY.md
+  share/man/man1/masu.1 share/bash-completion/completions/masu share/zsh/site-functions/_masu
+  share/fish/vendor_completions.d/masu.fish)
 for file in "${files[@]}"; do check "installed: $file" test -e "$prefix/$file"; done
 for name in masu masu_io masu_plot; do
   for ending in .a .so .so.0 .so.0.1.0; do check "installed: lib$name$ending" test -e "$lib/lib$name$ending"; done

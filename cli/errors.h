@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a subcommand ends.
+#pragma once
+
+#include <masu/error.h>
+
+#include <stdexcept>
+#include <string>
+
+namespace masu::cli {
+
+// The exit status of the command.
+enum class Exit : int {
+  done = 0,
+  failed = 1,         // a file, its data, an absent device, memory
+  usage = 2,          // options, values, unknown names
+  differs = 3,        // checked and found otherwise
+  interrupted = 130,  // by SIGINT
+};
+
+// Wrong use of the command: exit status 2.
+[[noreturn]] inline void usage_error(const std::string& message) {
+  throw Error(ErrorCode::invalid_argument, message);
+}
+
+// --verify found another result: exit status 3.
+struct Differs : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+}  // namespace masu::cli

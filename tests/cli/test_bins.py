@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Logarithmic and automatic bins, half precision, density and cumulative counts."""
+
+import decimal
+import json
+import math
+import os
+import struct
+import unittest
+import xml.etree.ElementTree
+
+from command import CommandTest, masu, npy
+
+
+def raw(form, values):
+    return struct.pack(f"<{len(values)}{form}", *values)
+
+
+class Logarithmic(CommandTest):
+    def test_edges_are_correctly_rounded(self):
+        decimal.getcontext().prec = 60
+        for lo, hi, n in (("1", "1000", 3), ("0.1", "7", 10), ("1e-300", "1e300", 7), ("2.5", "2.75", 100)):
+            found = self.json("zeros:f64:1", "--log", "--bins", n, "--range", f"{lo}:{hi}")
+            a, b = decimal.Decimal(float(lo)), decimal.Decimal(float(hi))
+            expected = [float(a * (b / a) ** (decimal.Decimal(i) / n)) for i in range(n + 1)]
+            expected[0], expected[-1] = float(lo), float(hi)
+            self.assertEqual(found["edges"], expected)
+
+    def test_counts(self):
+        found = self.json(self.write("a.txt", "0.5 1 5 10 99 100 101 -1 0 nan"), "--log", "--bins", "2", "--range",
+                          "1:100", "--verify")
+        self.assertEqual(found["counts"], [2, 3])
+        self.assertEqual((found["below"], found["above"], found["nan"]), (3, 1, 1))
+
+    def test_the_range_of_the_data(self):
+        found = self.json("random:f32:1000:lo=1:hi=1000", "--log", "--verify")
+        self.assertEqual((len(found["counts"]), sum(found["counts"]), found["n"]), (100, 1000, 1000))
+        data = struct.unpack("<3f", raw("f", [3, 0.1, 77]))
+        found = self.json(self.write("a", raw("f", data)), "--dtype", "f32", "--log", "--bins", "1")
+        self.assertEqual((found["edges"], found["counts"]), ([min(data), 77], [3]))
+        self.assertEqual(self.json(self.write("b", "8 8"), "--log", "--bins", "2")["edges"], [4, 8, 16])
+        self.assertEqual(self.json(self.write("c", ""), "--log", "--bins", "1")["edges"], [1, 10])
+
+    def test_ranges_that_are_not_positive(self):
+        self.fails(1, "histogram", "iota:u8:5", "--log", says="--log needs positive values, the least one is 0")
+        for limits in ("0:1", "-1:1", "5:5", "7:2"):
+            self.fails(2, "histogram", "iota:u8:5", "--log", "--range", limits, says="0 < lo < hi")
+        self.fails(2, "histogram", "iota:u8:5", "--log", "--bins", "auto", says="--log")
+        self.fails(2, "histogram", "iota:u8:5", "--log", "--edges", "1,2", says="exclude each other")
+        self.fails(2, "histogram", "iota:u8:5", "--log", "--integers", "2", says="exclude each other")
+
+
+class Rules(CommandTest):
+    def test_small_pieces_and_pipes_give_the_same(self):
+        data = b"".join(b"%d\n" % (i * i % 1009) for i in range(5000))
+        for rule in ("auto", "fd", "doane", "scott", "stone", "rice", "sturges", "sqrt"):
+            whole = self.json(self.write("a.txt", data), "--bins", rule, "--verify")
+            parts = self.json("-", "--bins", rule, "--memory", "1000", "--tmpdir", self.folder, stdin=data)
+            self.assertEqual((whole["edges"], whole["counts"]), (parts["edges"], parts["counts"]), rule)
+            self.assertEqual(sum(whole["counts"]), 5000)
+        self.assertEqual(len(self.json("iota:f64:100", "--bins", "sqrt")["counts"]), 10)
+        self.assertEqual(len(self.json("iota:f64:64", "--bins", "sturges")["counts"]), 7)
+
+    def test_range(self):
+        found = self.json("iota:f64:100", "--bins", "sqrt", "--range", "0:24")
+        self.assertEqual((len(found["counts"]), found["edges"][-1], found["above"]), (5, 24, 75))
+
+    def test_joint(self):
+        found = self.json("iota:f64:200", "--channels", "2", "--joint", "--bins", "sqrt;3")
+        self.assertEqual([len(edges) - 1 for edges in found["edges"]], [10, 3])
+
+
+class HalfPrecision(CommandTest):
+    def test_f16(self):
+        values = [0, 0.5, 1, 1.5, 2, -3, math.inf, math.nan, 65504, 6e-8]
+        data = self.write("a", raw("e", values))
+        found = self.json(data, "--dtype", "f16", "--bins", "4", "--range", "0:2", "--verify")
+        self.assertEqual((found["counts"], found["dtype"]), ([2, 1, 1, 2], "f16"))
+        self.assertEqual((found["below"], found["above"], found["nan"]), (1, 2, 1))
+        found = self.json(data, "--dtype", "f16", "--edges", "-4,0,1,7e4", "--verify")
+        self.assertEqual(found["counts"], [1, 3, 4])
+        found = self.json(self.write("b.npy", npy("<f2", (3,), raw("e", [0.1, 0.2, 0.3]))), "--bins", "2")
+        self.assertEqual((found["edges"], found["counts"]), ([0.1, 0.2, 0.3], [1, 2]))
+        text = self.ok("histogram", data, "--dtype", "f16").decode()
+        self.assertIn("range -3:65500", text.replace("65504", "65500"))
+        self.assertIn("nan 1", text)
+        edges = self.write("e.npy", npy("<f2", (3,), raw("e", [0, 1, 2])))
+        self.assertEqual(self.json("iota:u8:3", "--edges", "@" + edges)["counts"], [1, 2])
+
+
+class Quantities(CommandTest):
+    def test_density_and_cumulative(self):
+        options = [self.write("a.txt", "0 1 1 5 7 50"), "--edges", "0,1,2,10", "--density", "--cumulative"]
+        found = self.json(*options)
+        self.assertEqual(found["counts"], [1, 2, 2])
+        self.assertEqual(found["density"], [0.2, 0.4, 2 / 5 / 8])
+        self.assertEqual(found["cumulative"], [1, 3, 5])
+        self.assertEqual(list(found)[-4:], ["counts", "density", "cumulative", "seconds"])
+        text = self.ok("histogram", *options, "--format", "csv").decode()
+        self.assertEqual(text, "lo,hi,count,density,cumulative\n0,1,1,0.2,1\n1,2,2,0.4,3\n2,10,2,0.05,5\n")
+        data = self.ok("histogram", *options[:3], "--density", "--format", "npy")
+        self.assertEqual(struct.unpack("<3d", data[-24:]), (0.2, 0.4, 0.05))
+        data = self.ok("histogram", *options[:3], "--cumulative", "--format", "npy")
+        self.assertEqual(struct.unpack("<3Q", data[-24:]), (1, 3, 5))
+        self.fails(2, "histogram", *options, "--format", "npy", says="not both")
+        text = self.ok("histogram", *options, env={"LC_ALL": "C"}).decode()
+        self.assertRegex(text, r"count +density +cumulative\n")
+        self.assertRegex(text, r"1 \.\. 2 +2 +0\.4 +3 +#")
+        found = self.json("iota:u8:4", "--channels", "2", "--edges", "0,4", "--cumulative")
+        self.assertEqual([channel["cumulative"] for channel in found["channels"]], [[2], [2]])
+        found = self.json("zeros:u8:0", "--edges", "0,1,1", "--density")
+        self.assertEqual(found["density"], ["NaN", "NaN"])
+
+    def test_log_counts(self):
+        data = self.write("a", bytes([0] * 999 + [1] * 9))
+        options = [data, "--dtype", "u8", "--integers", "2"]
+        environment = {"LC_ALL": "C", "COLUMNS": "80"}
+
+        def bars(*more):
+            text = self.ok("histogram", *options, *more, env=environment).decode()
+            return [line.count("#") for line in text.splitlines()[-2:]]
+        self.assertLessEqual(bars()[1], 1)
+        linear, (high, low) = bars(), bars("--log-counts")
+        self.assertEqual(high, linear[0])
+        self.assertAlmostEqual(low / high, 1 / 3, delta=0.02)
+
+
+class Plots(CommandTest):
+    def plot(self, name, *arguments):
+        self.ok("histogram", *arguments, "--quiet", "--plot", self.path(name))
+        with open(self.path(name), "rb") as file:
+            return file.read()
+
+    def test_every_shape_in_every_format(self):
+        available = masu("histogram", "zeros:u8:3", "--plot", self.path("a.svg"))
+        if available.returncode == 1 and b"libcairo" in available.stderr:
+            self.skipTest("no Cairo")
+        for number, arguments in enumerate((
+                ["random:u8:3000", "--channels", "3"], ["random:f32:3000", "--density"],
+                ["random:f32:3000", "--cumulative"], ["random:f32:3000", "--log-counts"],
+                ["random:u8:3000", "--rows", "10"], ["random:u8:3000", "--rows", "10", "--channels", "3"],
+                ["random:f32:3000", "--channels", "2", "--joint", "--bins", "20"],
+                ["random:f32:3000", "--joint", "--bins", "20"], ["zeros:u8:0"],
+                ["random:f32:3000:lo=1:hi=1000", "--log", "--log-counts"])):
+            svg = self.plot(f"{number}.svg", *arguments)
+            root = xml.etree.ElementTree.fromstring(svg)
+            self.assertTrue(root.tag.endswith("svg"), arguments)
+        self.assertEqual(self.plot("a.png", "zeros:u8:3")[:8], b"\x89PNG\r\n\x1a\n")
+        self.assertEqual(self.plot("a.pdf", "zeros:u8:3")[:5], b"%PDF-")
+        self.assertEqual(self.plot("a.pdf", "zeros:u8:3"), self.plot("b.pdf", "zeros:u8:3"))
+
+    def test_wrong_use(self):
+        svg = self.path("a.svg")
+        self.fails(2, "histogram", "zeros:u8:3", "zeros:u8:3", "--plot", svg, says="one input")
+        self.fails(2, "histogram", "zeros:u8:3", "--density", "--cumulative", "--plot", svg, says="not both")
+        self.fails(2, "histogram", "zeros:u8:3", "--channels", "3", "--joint", "--bins", "2", "--plot", svg,
+                   says="1 or 2 columns")
+        self.fails(1, "histogram", "zeros:u8:3", "--plot", self.path("no/a.svg"), says="no/a.svg")
+        self.assertEqual(os.listdir(self.folder), [])
+
+
+class Strategies(CommandTest):
+    def test_all_give_the_same(self):
+        whole = self.json("random:u16:50000:dist=zipf", "--integers", "65536", "--device", "cpu")["counts"]
+        for strategy in ("sequential", "global", "private", "local", "lanes", "packed", "partitioned"):
+            result = masu("histogram", "random:u16:50000:dist=zipf", "--integers", "65536", "--device", "cpu",
+                          "--strategy", strategy, "--json")
+            if result.returncode == 0:
+                self.assertEqual(json.loads(result.stdout)["counts"], whole, strategy)
+            else:
+                self.assertEqual((result.returncode, result.stderr.count(b"\n")), (1, 1), result.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

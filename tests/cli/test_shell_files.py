@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The manual page and the completions: that they have every option, and that the shells take them."""
+
+import json
+import re
+import shutil
+import subprocess
+import unittest
+
+from command import MASU, CommandTest
+
+
+def commands_and_options(ok):
+    """Every subcommand with its long options, as the command's own help has them."""
+    listed = re.findall(r"^  (\w+)(?:, \w+)? {2,}", ok("--help").decode().split("Commands:")[1], re.M)
+    return {name: re.findall(r"(--[a-z][a-z-]*)", " ".join(
+        line for line in ok(name, "--help").decode().splitlines() if re.match(r"  -", line))) for name in listed}
+
+
+class ShellFiles(CommandTest):
+    def setUp(self):
+        super().setUp()
+        self.options = commands_and_options(self.ok)
+        self.assertIn("--joint", self.options["histogram"])
+
+    def test_what_is_printed(self):
+        for arguments in (["--print", "tcsh"], ["--print"], ["--print", "man", "x"]):
+            self.fails(2, *arguments)
+
+    def test_every_option_is_in_every_file(self):
+        for what, spell in (("man", lambda name: name.replace("-", "\\-")), ("bash", str), ("zsh", str),
+                            ("fish", lambda name: "-l " + name[2:])):
+            text = self.ok("--print", what).decode()
+            for command, names in self.options.items():
+                self.assertIn(command, text)
+                for name in names:
+                    self.assertIn(spell(name), text, what)
+
+    def test_manual(self):
+        page = self.write("masu.1", self.ok("--print", "man"))
+        for tool, arguments in (("groff", ["-man", "-Tascii", "-ww", "-z"]), ("mandoc", ["-Tlint", "-W", "warning"]),
+                                ("man", ["--warnings", "-l"])):
+            if shutil.which(tool):
+                run = subprocess.run([tool, *arguments, page], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                self.assertEqual((run.returncode, run.stderr), (0, b""), tool)
+                if tool == "man":
+                    text = re.sub(r".\x08", "", run.stdout.decode())
+                    self.assertIn("--region X,Y,W,H", text)
+                    self.assertIn("EXIT STATUS", text)
+
+    def bash(self, line, breaks=" \t\n\"'><=;|&(:"):
+        script = self.write("masu.bash", self.ok("--print", "bash"))
+        code = ('COMP_WORDBREAKS=$3; source "$1"; COMP_LINE=$2; COMP_POINT=${#2}; _masu; '
+                'printf "%s\\n" "${COMPREPLY[@]}"')
+        run = subprocess.run(["bash", "--norc", "-c", code, "bash", script, line, breaks], stdout=subprocess.PIPE,
+                             stderr=subprocess.PIPE, cwd=self.folder)
+        self.assertEqual((run.returncode, run.stderr), (0, b""), line)
+        return [word for word in run.stdout.decode().split("\n") if word]
+
+    @unittest.skipUnless(shutil.which("bash"), "no bash")
+    def test_bash(self):
+        self.assertEqual(set(self.bash("masu ")), {*self.options, "--help", "--version"})
+        self.assertEqual(self.bash("masu hi"), ["histogram"])
+        self.assertEqual(self.bash("masu histogram --den"), ["--density"])
+        self.assertEqual(self.bash("masu hist x --den"), ["--density"])
+        self.assertEqual(set(self.bash("masu histogram --format ")), {"table", "json", "csv", "npy"})
+        self.assertEqual(self.bash("masu histogram x.png --format j"), ["json"])
+        self.assertEqual(self.bash("masu histogram --format=j"), ["json"])
+        self.assertEqual(self.bash("masu histogram --format=j", breaks=" \t\n"), ["--format=json"])
+        self.assertEqual(set(self.bash("masu histogram --bins s")), {"scott", "stone", "sturges", "sqrt"})
+        self.assertEqual(self.bash("masu histogram --strategy part"), ["partitioned"])
+        self.assertEqual(self.bash("masu histogram --dtype f3"), ["f32"])
+        self.assertEqual(set(self.bash("masu histogram --endian ")), {"little", "big"})
+        self.assertEqual(self.bash("masu histogram --device cuda:"), ["0"])
+        self.assertEqual(self.bash("masu histogram --device cuda:", breaks=" "), ["cuda:0"])
+        self.assertEqual(self.bash("masu histogram --range "), [])
+        self.assertEqual(self.bash("masu devices --js"), ["--json"])
+        self.write("photo one.png", "")
+        self.assertEqual(self.bash("masu histogram pho"), ["photo one.png"])
+        self.assertEqual(self.bash("masu histogram --plot pho"), ["photo one.png"])
+        self.assertEqual(self.bash("masu histogram --density pho"), ["photo one.png"])
+        self.assertEqual(self.bash("masu histogram ran"), ["random:"])
+        for command, names in self.options.items():
+            self.assertLessEqual(set(names), set(self.bash(f"masu {command} --")))
+
+    def test_offered_values_are_taken(self):
+        if not shutil.which("bash"):
+            self.skipTest("no bash")
+        for option in ("--bins", "--strategy", "--outside", "--progress", "--format", "--endian", "--input-format"):
+            for value in self.bash(f"masu histogram {option} "):
+                if value not in ("npy", "image") or option == "--format":  # those need such an input
+                    data = self.write("a.txt", "1 2 3 4\n")
+                    run = subprocess.run([MASU, "histogram", data, "--dtype", "u8", option, value, "--device", "cpu"],
+                                         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+                    fine = (0, 1) if option == "--strategy" else (0,)
+                    self.assertIn(run.returncode, fine, (option, value, run.stderr))
+        for dtype in self.bash("masu histogram --dtype "):
+            found = json.loads(self.ok("histogram", f"zeros:{dtype}:3", "--json"))
+            self.assertEqual(found["dtype"], dtype)
+
+    def test_zsh(self):
+        if not shutil.which("zsh"):
+            self.skipTest("no zsh")
+        script = self.write("_masu", self.ok("--print", "zsh"))
+        run = subprocess.run(["zsh", "-n", script], stderr=subprocess.PIPE)
+        self.assertEqual((run.returncode, run.stderr), (0, b""))
+        # A completion system with an _arguments that says what it was given.
+        code = ('_arguments() { print -rl -- "$@"; [[ $1 == -C ]] && { state=argument; line=(histogram) }; true }; '
+                'source "$1"')
+        run = subprocess.run(["zsh", "-f", "-c", code, "zsh", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.assertEqual((run.returncode, run.stderr), (0, b""))
+        given = run.stdout.decode()
+        self.assertRegex(given, r"--format=\[.*\]:table\|json\|csv\|npy:\(table json csv npy\)")
+        self.assertIn("(auto cpu opencl opencl\\:0 cuda cuda\\:0)", given)
+        self.assertRegex(given, r"\*--column=\[")
+
+    def fish(self, line):
+        script = self.write("masu.fish", self.ok("--print", "fish"))
+        run = subprocess.run(["fish", "--no-config", "-c", f"source {script}; complete -C '{line}'"],
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=self.folder)
+        self.assertEqual((run.returncode, run.stderr), (0, b""), line)
+        return [word.split("\t")[0] for word in run.stdout.decode().splitlines()]
+
+    def test_fish(self):
+        if not shutil.which("fish"):
+            self.skipTest("no fish")
+        self.assertEqual(set(self.fish("masu ")), set(self.options))
+        self.assertEqual(self.fish("masu histogram --den"), ["--density"])
+        self.assertEqual(set(self.fish("masu histogram --format ")), {"table", "json", "csv", "npy"})
+        self.assertEqual(set(self.fish("masu histogram --bins s")), {"scott", "stone", "sturges", "sqrt"})
+        self.write("photo.png", "")
+        self.assertIn("photo.png", self.fish("masu histogram pho"))
+        self.assertIn("photo.png", self.fish("masu histogram --plot pho"))
+
+
+if __name__ == "__main__":
+    unittest.main()
