@@ -23,12 +23,6 @@ void ValueStream::write(std::uint64_t first, std::size_t count, SlotHistories& h
   writer_.write(x, count, histories[0], slots);
 }
 
-void SideStream::write(std::uint64_t first, std::size_t count, SlotHistories&, std::uint32_t* slots) const {
-  const char* x = data_ + first * size_;
-  prefetch_next(x, count * size_);
-  writer_.write_sides(x, count, slots);
-}
-
 void add_bytes(Tables& tables, const std::uint8_t* data, std::uint64_t count, unsigned channels) {
   if (channels == 1) {
     if (tables.copies() > 1) return count_bytes()(data, count, tables.data());
@@ -75,10 +69,19 @@ bool Counter::count_sides(const ArrayView& data, std::span<std::uint64_t> totals
   if (writer_.sides() == 0 || counter_.shape().channels != 1 || data.count < 4 * shape.slots) return false;
   if (strategy() != Strategy::lanes && strategy() != Strategy::private_) return false;
   std::vector<std::uint64_t> sides(shape.slots);
-  const SideStream stream(writer_, data);
-  count_in_tables(shape, copies_of(shape, choose_strategy(shape, Strategy::automatic)), data.count, size_of(data.dtype),
-                  sides,
-                  [&](Tables& tables, std::uint64_t first, std::uint64_t count) { tables.add(stream, first, count); });
+  const std::size_t size = size_of(data.dtype);
+  const unsigned copies = std::min(2U, copies_of(shape, choose_strategy(shape, Strategy::automatic)));
+  count_in_tables(shape, copies, data.count, size, sides,
+                  [&](Tables& tables, std::uint64_t first, std::uint64_t count) {
+                    std::uint32_t* even = tables.data();
+                    std::uint32_t* odd = even + (copies - 1) * shape.slots;
+                    const char* x = static_cast<const char*>(data.data) + first * size;
+                    for (std::uint64_t i = 0; i < count; i += block_elements) {
+                      const auto length = static_cast<std::size_t>(std::min<std::uint64_t>(block_elements, count - i));
+                      prefetch_next(x + i * size, length * size);
+                      writer_.count_sides(x + i * size, length, even, odd);
+                    }
+                  });
   writer_.fold_sides(sides, totals);
   return true;
 }

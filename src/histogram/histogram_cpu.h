@@ -41,19 +41,6 @@ class ValueStream final : public SlotStream {
   std::size_t size_;
 };
 
-// The sides of cells that elements in memory lie on.
-class SideStream final : public SlotStream {
- public:
-  SideStream(const SlotWriter& writer, const ArrayView& data)
-      : writer_(writer), data_(static_cast<const char*>(data.data)), size_(size_of(data.dtype)) {}
-  void write(std::uint64_t first, std::size_t count, SlotHistories& histories, std::uint32_t* slots) const override;
-
- private:
-  const SlotWriter& writer_;
-  const char* data_;
-  std::size_t size_;
-};
-
 // Counts interleaved bytes by their value.
 void add_bytes(Tables& tables, const std::uint8_t* data, std::uint64_t count, unsigned channels);
 

@@ -31,7 +31,10 @@ class Guide {
   [[nodiscard]] bool parted() const noexcept { return parted_; }
   // How many pairs of a cell and a side there are.
   [[nodiscard]] std::uint64_t sides() const noexcept { return slots_.size(); }
-  void write_sides(const T* x, std::size_t count, std::uint32_t* sides) const { sides_of_(x, count, loop_, sides); }
+  // Counts a block of a few hundred values in two tables of sides, which may be one.
+  void count_sides(const T* x, std::size_t count, std::uint32_t* even, std::uint32_t* odd) const {
+    count_sides_(x, count, loop_, even, odd);
+  }
   // Adds the counts of all sides to those of the slots.
   void fold(std::span<const std::uint64_t> counted, std::span<std::uint64_t> totals) const;
 
@@ -55,7 +58,7 @@ class Guide {
   using Cells = std::conditional_t<std::is_same_v<T, float>, CellsF32, CellsF64>;
   Slots slots_of_ = guided_slots(T{});
   Cells cells_of_ = cells_of(T{});
-  Cells sides_of_ = sides_of(T{});
+  std::conditional_t<std::is_same_v<T, float>, CountSidesF32, CountSidesF64> count_sides_ = cpu::count_sides(T{});
   bool parted_ = false;
 };
 

@@ -164,16 +164,16 @@ std::uint64_t SlotWriter::sides() const noexcept {
   return guide_f64_ && guide_f64_->parted() ? guide_f64_->sides() : 0;
 }
 
-void SlotWriter::write_sides(const void* x, std::size_t count, std::uint32_t* sides) const {
-  if (guide_f32_) return guide_f32_->write_sides(static_cast<const float*>(x), count, sides);
+void SlotWriter::count_sides(const void* x, std::size_t count, std::uint32_t* even, std::uint32_t* odd) const {
+  if (guide_f32_) return guide_f32_->count_sides(static_cast<const float*>(x), count, even, odd);
   dispatch(rule_.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     if constexpr (std::is_same_v<T, double>) {
-      guide_f64_->write_sides(static_cast<const T*>(x), count, sides);
+      guide_f64_->count_sides(static_cast<const T*>(x), count, even, odd);
     } else if constexpr (!std::is_same_v<T, Half>) {
       double converted[block_elements];
       for (std::size_t i = 0; i < count; ++i) converted[i] = static_cast<double>(static_cast<const T*>(x)[i]);
-      guide_f64_->write_sides(converted, count, sides);
+      guide_f64_->count_sides(converted, count, even, odd);
     }
   });
 }

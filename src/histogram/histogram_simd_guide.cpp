@@ -92,20 +92,32 @@ HWY_INLINE bool WriteGuided(const T* values, std::size_t count, const GuideLoop<
 }
 
 template <class T>
-HWY_INLINE void WriteSides(const T* values, std::size_t count, const GuideLoop<T>& loop, std::uint32_t* sides) {
-  WriteCells(values, count, loop, sides);
+HWY_INLINE void CountSides(const T* values, std::size_t count, const GuideLoop<T>& loop, std::uint32_t* even,
+                           std::uint32_t* odd) {
+  alignas(64) std::uint32_t cells[256];
+  WriteCells(values, count, loop, cells);
   const T* thresholds = loop.thresholds;
-  for (std::size_t i = 0; i < count; ++i) {
-    const std::uint32_t cell = sides[i];
-    sides[i] = 2 * cell + (values[i] >= thresholds[cell] ? 1 : 0);
+  const auto side = [&](std::size_t i) HWY_ATTR {
+    const std::size_t cell = cells[i];
+    return 2 * cell + (values[i] >= thresholds[cell] ? 1 : 0);
+  };
+  std::size_t i = 0;
+  for (; i + 4 <= count; i += 4) {
+    ++even[side(i)];
+    ++odd[side(i + 1)];
+    ++even[side(i + 2)];
+    ++odd[side(i + 3)];
   }
+  for (; i < count; ++i) ++even[side(i)];
 }
 
-void SidesF32Of(const float* x, std::size_t count, const GuideLoop<float>& loop, std::uint32_t* sides) {
-  WriteSides(x, count, loop, sides);
+void SidesF32Of(const float* x, std::size_t count, const GuideLoop<float>& loop, std::uint32_t* even,
+                std::uint32_t* odd) {
+  CountSides(x, count, loop, even, odd);
 }
-void SidesF64Of(const double* x, std::size_t count, const GuideLoop<double>& loop, std::uint32_t* sides) {
-  WriteSides(x, count, loop, sides);
+void SidesF64Of(const double* x, std::size_t count, const GuideLoop<double>& loop, std::uint32_t* even,
+                std::uint32_t* odd) {
+  CountSides(x, count, loop, even, odd);
 }
 void CellsF32Of(const float* x, std::size_t count, const GuideLoop<float>& loop, std::uint32_t* cells) {
   WriteCells(x, count, loop, cells);
@@ -187,10 +199,10 @@ CellsF32 cells_of(float) {
 CellsF64 cells_of(double) {
   return chosen(HWY_DISPATCH_TABLE(CellsF64Of));
 }
-CellsF32 sides_of(float) {
+CountSidesF32 count_sides(float) {
   return chosen(HWY_DISPATCH_TABLE(SidesF32Of));
 }
-CellsF64 sides_of(double) {
+CountSidesF64 count_sides(double) {
   return chosen(HWY_DISPATCH_TABLE(SidesF64Of));
 }
 GuidedF32 guided_slots(float) {

@@ -29,9 +29,14 @@ using CellsF32 = void (*)(const float* x, std::size_t count, const GuideLoop<flo
 using CellsF64 = void (*)(const double* x, std::size_t count, const GuideLoop<double>& loop, std::uint32_t* cells);
 CellsF32 cells_of(float);
 CellsF64 cells_of(double);
-// Twice the cell, and one more from the cell's threshold on.
-CellsF32 sides_of(float);
-CellsF64 sides_of(double);
+// Counts each value at twice its cell, and one more from the cell's threshold on. Neighbours go to the two tables,
+// which may be one.
+using CountSidesF32 = void (*)(const float* x, std::size_t count, const GuideLoop<float>& loop, std::uint32_t* even,
+                               std::uint32_t* odd);
+using CountSidesF64 = void (*)(const double* x, std::size_t count, const GuideLoop<double>& loop, std::uint32_t* even,
+                               std::uint32_t* odd);
+CountSidesF32 count_sides(float);
+CountSidesF64 count_sides(double);
 
 // The slot of each value; true when some cell was crowded.
 using GuidedF32 = bool (*)(const float* x, std::size_t count, const GuideLoop<float>& loop, std::uint32_t* slots);
