@@ -10,7 +10,7 @@ import pathlib
 import statistics
 import sys
 
-KEY = ("peer", "device", "kind", "case", "distribution", "bytes", "threads", "strategy")
+KEY = ("peer", "device", "kind", "case", "distribution", "bytes", "threads", "strategy", "asked")
 
 
 def merge(reports):

@@ -10,7 +10,6 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <ctime>
 
@@ -57,7 +56,9 @@ void add_selection(CLI::App& app, Selection& selection) {
   app.add_option("--size", selection.size_texts, "Bytes of input (100Mi, 1Gi); repeatable")
       ->delimiter(',')
       ->type_name("BYTES");
-  app.add_option("--case", selection.cases, "u8-256, f32-100 or f64-100 (all)")->delimiter(',')->type_name("NAME");
+  app.add_option("--case", selection.cases, case_names() + " or all (the first six)")
+      ->delimiter(',')
+      ->type_name("NAME");
   app.add_option("--distribution", selection.distributions,
                  "uniform, constant, normal, zipf, sorted, runs or few (all)")
       ->delimiter(',')
@@ -70,23 +71,6 @@ void add_selection(CLI::App& app, Selection& selection) {
       ->type_name("N")
       ->check(CLI::Range(1, 1 << 20));
   app.add_flag("--quick", selection.quick, "Small inputs, each checked and timed once");
-}
-
-std::span<const HistogramCase> histogram_cases() {
-  static constexpr std::array<HistogramCase, 3> cases{
-      {{"u8-256", Dtype::u8, 256}, {"f32-100", Dtype::f32, 100}, {"f64-100", Dtype::f64, 100}}};
-  return cases;
-}
-
-std::vector<HistogramCase> chosen_cases(const Selection& selection) {
-  std::vector<std::string_view> names;
-  for (const HistogramCase& known : histogram_cases()) names.push_back(known.name);
-  const auto wanted = Selection::chosen("--case", selection.cases, names);
-  std::vector<HistogramCase> result;
-  for (const HistogramCase& known : histogram_cases()) {
-    if (std::find(wanted.begin(), wanted.end(), known.name) != wanted.end()) result.push_back(known);
-  }
-  return result;
 }
 
 double Samples::median() const {
@@ -122,11 +106,13 @@ Json to_json(const Row& row) {
   json["distribution"] = row.distribution;
   json["bytes"] = row.bytes;
   if (!row.strategy.empty()) json["strategy"] = row.strategy;
+  if (!row.asked.empty()) json["asked"] = row.asked;
   json["threads"] = row.threads == 0 ? Json() : Json(row.threads);
   json["repeats"] = row.seconds.size();
   json["seconds_median"] = row.seconds.median();
   json["seconds_min"] = row.seconds.min();
   json["gb_per_s"] = row.gb_per_s();
+  if (row.scratch != 0) json["scratch_bytes"] = row.scratch;
   if (row.ceiling > 0) {
     json["ceiling_gb_per_s"] = row.ceiling_gb_per_s();
     json["ratio"] = row.ratio();

@@ -2,6 +2,8 @@
 // What every suite and every peer shares: what to measure, samples of time, and the rows of the report.
 #pragma once
 
+#include "cases.h"
+
 #include <masu/device.h>
 
 #include <cstdint>
@@ -40,15 +42,6 @@ struct Selection {
 
 void add_selection(CLI::App& app, Selection& selection);
 
-// A histogram that the suite of masu and the peers count.
-struct HistogramCase {
-  std::string_view name;
-  Dtype dtype;
-  std::uint64_t bins;  // of bytes: a bin a value; of floats: even bins of [0, 1]
-};
-std::span<const HistogramCase> histogram_cases();
-std::vector<HistogramCase> chosen_cases(const Selection& selection);
-
 // Seconds of the repeats of one measurement.
 class Samples {
  public:
@@ -66,14 +59,18 @@ double now();
 struct Row {
   std::string peer;  // empty: masu
   std::string device;
-  std::string kind = "kernel";  // "kernel": counting alone; "call": a whole call, from launch to result (host clock)
+  // "kernel": counting alone; by the host's clock "call": a whole call, from launch to result; "pinned", "pageable":
+  // data in page-locked and in ordinary host memory counted on a device.
+  std::string kind = "kernel";
   HistogramCase what;
   std::string distribution;
   std::uint64_t bytes = 0;
   std::string strategy;
+  std::string asked;     // the strategy that was asked for; "auto" may be any
   unsigned threads = 0;  // 0: not a CPU
   Samples seconds;
-  double ceiling = 0;  // seconds to read the same bytes; 0: not measured
+  std::uint64_t scratch = 0;  // bytes of temporary memory; 0: not told
+  double ceiling = 0;         // seconds to read the same bytes, or to copy them to the device; 0: not measured
 
   [[nodiscard]] double gb_per_s() const { return static_cast<double>(bytes) / seconds.median() / 1e9; }
   [[nodiscard]] double ceiling_gb_per_s() const { return static_cast<double>(bytes) / ceiling / 1e9; }

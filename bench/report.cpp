@@ -23,8 +23,13 @@ std::string size_text(std::uint64_t bytes) {
 std::string group_of(const Row& row, bool ladder) {
   const std::string threads =
       row.threads == 0 ? "" : fmt::format(", {} thread{}", row.threads, row.threads == 1 ? "" : "s");
-  return fmt::format("{}, {}, {}B{}{}", row.device, row.what.name, size_text(row.bytes), threads,
-                     ladder ? ", " + row.distribution : "");
+  return fmt::format("{}, {}, {}{}", row.device, row.what.name, ladder ? row.distribution : size_text(row.bytes) + "B",
+                     threads);
+}
+
+// "lanes", or "auto: lanes".
+std::string strategy_of(const Row& row) {
+  return row.asked.empty() || row.asked == row.strategy ? row.strategy : row.asked + ": " + row.strategy;
 }
 
 }  // namespace
@@ -33,7 +38,7 @@ std::string table(std::span<const Row> rows) {
   std::vector<std::vector<std::string>> lines = {{"DEVICE", "CASE", "DISTRIBUTION", "SIZE", "STRATEGY", "THREADS",
                                                   "WHAT", "MEDIAN us", "LEAST us", "GB/s", "CEILING", "RATIO"}};
   for (const Row& row : rows) {
-    lines.push_back({row.device, std::string(row.what.name), row.distribution, size_text(row.bytes), row.strategy,
+    lines.push_back({row.device, std::string(row.what.name), row.distribution, size_text(row.bytes), strategy_of(row),
                      row.threads == 0 ? "-" : fmt::to_string(row.threads), row.kind,
                      fmt::format("{:.1f}", row.seconds.median() * 1e6), fmt::format("{:.1f}", row.seconds.min() * 1e6),
                      fmt::format("{:.1f}", row.gb_per_s()),
@@ -63,7 +68,7 @@ plot::BarChart chart(std::span<const DeviceInfo> devices, std::span<const Row> r
   for (const Row& row : rows)
     if (row.kind == "kernel" && row.ceiling > 0) shown.push_back(&row);
   const bool ladder = std::adjacent_find(shown.begin(), shown.end(), [](const Row* a, const Row* b) {
-                        return group_of(*a, true) == group_of(*b, true) && a->strategy != b->strategy;
+                        return group_of(*a, true) == group_of(*b, true) && strategy_of(*a) != strategy_of(*b);
                       }) != shown.end();
   plot::BarChart chart;
   chart.title = "Counting speed as a part of the device's reading speed";
@@ -75,7 +80,9 @@ plot::BarChart chart(std::span<const DeviceInfo> devices, std::span<const Row> r
   for (const Row* row : shown) {
     const std::string group = group_of(*row, ladder);
     if (chart.groups.empty() || chart.groups.back().title != group) chart.groups.push_back({group, {}});
-    chart.groups.back().bars.push_back({ladder ? row->strategy : row->distribution + " " + row->strategy, row->ratio(),
+    chart.groups.back().bars.push_back({ladder ? fmt::format("{}, {}B", strategy_of(*row), size_text(row->bytes))
+                                               : row->distribution + " " + row->strategy,
+                                        row->ratio(),
                                         fmt::format("{:.3f} · {:.0f} GB/s", row->ratio(), row->gb_per_s())});
   }
   return chart;

@@ -6,6 +6,7 @@
 
 #include <masu/device.h>
 
+#include <exception>
 #include <functional>
 #include <string>
 #include <vector>
@@ -16,11 +17,18 @@ struct Request {
   Selection selection;
   std::vector<Device> devices;
   std::vector<std::string> strategies;               // empty: what the plan chooses
+  std::vector<std::string> kinds;                    // see Row::kind; empty: kernel and call
+  bool ladder = false;                               // all strategies side by side
   std::function<void(const std::string&)> progress;  // told each row's name before it is measured
   std::function<void(const std::string&)> note;      // told what was left out, and why
 };
 
-// Throws WrongResult, before anything is timed, where a count is wrong.
-std::vector<Row> histogram_suite(const Request& request);
+struct Measurements {
+  std::vector<Row> rows;
+  std::exception_ptr failure;  // the first WrongResult or Error that cost a row
+};
+
+// Nothing is timed where a count is wrong. Throws invalid_argument for names that are not known.
+Measurements histogram_suite(const Request& request);
 
 }  // namespace masu::bench

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <masu/io.h>
 #include <unistd.h>
+#include <exception>
 #include <memory>
 
 namespace masu::cli {
@@ -18,6 +19,8 @@ struct BenchOptions {
   std::string suite;
   std::vector<std::string> devices;
   std::vector<std::string> strategies;
+  std::vector<std::string> kinds;
+  bool ladder = false;
   bench::Selection selection;
   std::string output = "-";
   std::string chart;
@@ -47,18 +50,16 @@ Exit run_bench(const BenchOptions& options) {
   bench::Request request;
   request.selection = options.selection;
   request.strategies = options.strategies;
+  request.kinds = options.kinds;
+  request.ladder = options.ladder;
   request.devices = usable_devices(options.devices);
   const bool watched = is_terminal(STDERR_FILENO);
   request.note = note;
   request.progress = [watched](const std::string& row) {
     if (watched) note(row);
   };
-  std::vector<bench::Row> rows;
-  try {
-    rows = bench::histogram_suite(request);
-  } catch (const bench::WrongResult& error) {
-    throw Differs(error.what());
-  }
+  const bench::Measurements measured = bench::histogram_suite(request);
+  const std::vector<bench::Row>& rows = measured.rows;
   std::vector<DeviceInfo> infos;
   for (const Device& device : request.devices) infos.push_back(device.info());
   if (!options.chart.empty()) plot::save(bench::chart(infos, rows), options.chart);
@@ -68,6 +69,11 @@ Exit run_bench(const BenchOptions& options) {
            "\n";
   };
   write(options.output, options.json ? json() : bench::table(rows));
+  try {
+    if (measured.failure) std::rethrow_exception(measured.failure);
+  } catch (const bench::WrongResult& error) {
+    throw Differs(error.what());
+  }
   return Exit::done;
 }
 
@@ -83,6 +89,12 @@ Command add_bench(CLI::App& root) {
   app->add_option("--strategy", options->strategies, words_of("STRATEGY") + " (auto)")
       ->delimiter(',')
       ->type_name("STRATEGY");
+  app->add_option("--kind", options->kinds,
+                  "kernel, call, pinned or pageable: data on the device, whole calls, data in page-locked and in "
+                  "ordinary host memory (kernel, call)")
+      ->delimiter(',')
+      ->type_name("KIND");
+  app->add_flag("--ladder", options->ladder, "Every strategy side by side, for u8-256 unless cases are named");
   bench::add_selection(*app, options->selection);
   app->add_flag("--json", options->json, "Write the report as JSON");
   app->add_option("--chart", options->chart, "Write a chart to FILE, by its ending: .svg, .png or .pdf")
@@ -90,7 +102,8 @@ Command add_bench(CLI::App& root) {
   app->add_option("-o,--output", options->output, "Write the report to FILE, whole or not at all")->type_name("FILE");
   app->footer(
       "Examples:\n  masu bench histogram\n"
-      "  masu bench histogram --device cuda:0 --size 1Gi --case u8-256 --chart h.svg");
+      "  masu bench histogram --device cuda:0 --size 1Gi --case u8-256 --chart h.svg\n"
+      "  masu bench histogram --ladder --chart ladder.svg");
   return {app, [options] { return run_bench(*options); }};
 }
 

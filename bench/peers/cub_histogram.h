@@ -8,15 +8,27 @@
 
 namespace masu::bench {
 
-enum class CubType { u8, f32, f64 };
+enum class CubType { u8, u16, i32, f32, f64 };
+
+struct CubTask {
+  CubType type;
+  unsigned channels;  // 1, 3 or 4, more than 1 for u8 alone
+  unsigned bins;
+  double hi;                 // even bins of [0, hi) …
+  std::vector<float> edges;  // … or, where there are any, between these; f32 alone
+  const void* data;
+  std::uint64_t count;
+  unsigned repeats;  // fewer where they take long
+};
 
 struct CubResult {
   std::vector<double> seconds;  // device time of each repeat
   std::vector<std::uint64_t> counts;
+  std::uint64_t scratch;  // bytes that CUB asked for
 };
 
 std::string cub_version();
-// DeviceHistogram::HistogramEven over [0, 256) for u8, [0, 1) for floats. Throws std::runtime_error.
-CubResult cub_histogram(CubType type, const void* data, std::uint64_t count, unsigned bins, unsigned repeats);
+// HistogramEven, HistogramRange or MultiHistogramEven of DeviceHistogram. Throws std::runtime_error.
+CubResult cub_histogram(const CubTask& task);
 
 }  // namespace masu::bench

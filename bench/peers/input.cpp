@@ -17,7 +17,7 @@ int main(int argc, char** argv) {
     selection.cases = {argv[1]};
     const bench::HistogramCase what = bench::chosen_cases(selection).front();
     const auto distribution = bench::Selection::chosen("DISTRIBUTION", {argv[2]}, bench::distributions).front();
-    const bench::Input input(what.dtype, io::parse_size(argv[3]), distribution);
+    const bench::Input input(what, io::parse_size(argv[3]), distribution);
     io::OutputFile file("-");
     file.write(input.bytes().data(), input.bytes().size());
     file.commit();

@@ -18,6 +18,7 @@ namespace masu::bench {
 struct Measured {
   Samples seconds;
   std::vector<std::uint64_t> counts;
+  std::uint64_t scratch = 0;  // bytes of temporary memory, where the peer says how many
 };
 
 struct Task {
@@ -31,8 +32,8 @@ struct Peer {
   std::string name;    // with its version
   std::string device;  // "cpu" or "cuda:0"
   std::vector<std::string> cases;
-  unsigned most_threads = 1;  // 0: not a CPU
-  std::function<Measured(const Task&)> run;
+  unsigned most_threads = 1;                 // 0: not a CPU
+  std::function<Measured(const Task&)> run;  // a std::runtime_error leaves the row out
 };
 
 // The main function of a peer's program. `sizes` is what is measured unless --size is given.

@@ -1,68 +1,42 @@
 // SPDX-License-Identifier: Apache-2.0
-// How fast values are counted. Axes: device, type and bins, size, distribution, strategy, CPU threads. Every result is
-// checked against the plain reference before it is timed; masu and the plain reading of the same bytes take turns.
-#include <masu/histogram.h>
+// How fast values are counted. Axes: device, case, size, distribution, strategy, CPU threads. Every result is checked
+// against the plain count before it is timed; masu and the plain reading (or copying) of the same bytes take turns.
+#include <masu/host_buffer.h>
 
 #include <fmt/format.h>
 
 #include "bench/ceiling.h"
 #include "bench/inputs.h"
 #include "bench/suites.h"
-#include "histogram/histogram_reference.h"
+#include "histogram/counting_bench.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <memory>
-#include <thread>
+#include <optional>
 #include <tuple>
+#include <utility>
 
 namespace masu::bench {
 namespace {
 
 constexpr unsigned device_repeats = 25;
 constexpr unsigned cpu_repeats = 11;
+constexpr unsigned least_repeats = 3;
 constexpr double warm_up_seconds = 0.1;  // clocks rise under load
-
-Bins bins_of(const HistogramCase& what) {
-  return is_float(what.dtype) ? Bins::even(what.bins, 0, 1) : Bins::integers(what.bins);
-}
-
-// The plain reference, on pieces of the data side by side.
-reference::Counts count_plainly(const ArrayView& data, const HistogramCase& what) {
-  const std::vector<double> edges =
-      HistogramAccumulator(Device::open("cpu"), what.dtype, bins_of(what)).result().front().edges();
-  const bool half_open = !is_float(what.dtype);
-  const std::uint64_t pieces = std::max(1U, std::thread::hardware_concurrency());
-  std::vector<std::vector<reference::Counts>> parts(pieces);
-  std::vector<std::jthread> threads;
-  for (std::uint64_t piece = 0; piece < pieces; ++piece) {
-    threads.emplace_back([&, piece] {
-      const std::uint64_t begin = data.count * piece / pieces;
-      const std::uint64_t end = data.count * (piece + 1) / pieces;
-      const auto* first = static_cast<const std::byte*>(data.data) + begin * size_of(data.dtype);
-      parts[piece] = reference::histogram(ArrayView(data.dtype, first, end - begin), edges, half_open);
-    });
-  }
-  threads.clear();
-  reference::Counts sum = parts.front().front();
-  for (std::uint64_t piece = 1; piece < pieces; ++piece) {
-    const reference::Counts& part = parts[piece].front();
-    for (std::size_t bin = 0; bin < sum.counts.size(); ++bin) sum.counts[bin] += part.counts[bin];
-    sum.below += part.below;
-    sum.above += part.above;
-    sum.nan += part.nan;
-  }
-  return sum;
-}
+constexpr double most_seconds = 2;       // of a row's repeats, unless their number is asked for
+constexpr std::string_view sequential_size = "1Mi";
+constexpr std::array<std::string_view, 4> kinds = {"kernel", "call", "pinned", "pageable"};
 
 // Data that was counted `times` times over.
-void check(const Histogram& found, const reference::Counts& expected, std::uint64_t times, const std::string& name) {
-  bool right = found.below() == times * expected.below && found.above() == times * expected.above &&
-               found.nan() == times * expected.nan && found.size() == expected.counts.size();
-  for (std::uint64_t bin = 0; right && bin < found.size(); ++bin) {
-    right = found.counts()[bin] == times * expected.counts[bin];
+void check(const Counting& counting, const Tally& expected, const std::string& name) {
+  const std::uint64_t times = counting.times();
+  const Tally found = counting.tally();
+  if (!std::equal(found.begin(), found.end(), expected.begin(), expected.end(),
+                  [&](std::uint64_t a, std::uint64_t b) { return a == times * b; })) {
+    throw WrongResult("bench: " + name + ": the counts differ from the plain reference's");
   }
-  if (!right) throw WrongResult("bench: " + name + ": the counts differ from the plain reference's");
 }
 
 std::string name_of(const Row& row) {
@@ -70,80 +44,109 @@ std::string name_of(const Row& row) {
                      row.threads == 0 ? "" : fmt::format(", {} threads", row.threads));
 }
 
-// One input on one device: the steps of a measurement, on device memory or on host memory.
+// One input in one place: the steps of a measurement.
 class Bench {
  public:
   virtual ~Bench() = default;
-  // Counts once more and gives the seconds; then reads the same bytes plainly and gives those seconds.
+  // Counts once more and gives the seconds; then reads (or copies) the same bytes plainly and gives those seconds.
   struct Turn {
     double counting;
     double reading;
   };
-  virtual Turn turn(HistogramAccumulator& accumulator) = 0;
-  virtual Histogram call(const Bins& bins, const HistogramOptions& options) = 0;
+  virtual Turn turn(Counting& counting) = 0;
+  [[nodiscard]] virtual Source source() const = 0;
 };
 
 class DeviceBench final : public Bench {
  public:
-  DeviceBench(const Device& device, const Input& input, bool quick)
-      : dtype_(input.view().dtype),
-        data_(device.upload(input.bytes())),
-        ceiling_(device, data_, fold(input.bytes()), quick),
-        stream_(device) {}
+  DeviceBench(const Device& device, const Input& input)
+      : view_(input.view()), data_(device.upload(input.bytes())), stream_(device) {}
+
+  [[nodiscard]] const Buffer<std::byte>& data() const noexcept { return data_; }
+  void use(DeviceCeiling& ceiling) { ceiling_ = &ceiling; }
 
   // The reading in front of the counting hides how long a launch takes to reach the device.
-  Turn turn(HistogramAccumulator& accumulator) override {
-    const double before = accumulator.times().compute;
-    ceiling_.read(stream_, data_);
-    accumulator.add_buffer(data_, dtype_, &stream_);
-    const Event reading = ceiling_.read(stream_, data_);
+  Turn turn(Counting& counting) override {
+    const double before = counting.seconds();
+    ceiling_->read(stream_, data_);
+    counting.count(&stream_);
+    const Event reading = ceiling_->read(stream_, data_);
     stream_.finish();
-    return {accumulator.times().compute - before, reading.seconds()};
+    return {counting.seconds() - before, reading.seconds()};
   }
-  Histogram call(const Bins& bins, const HistogramOptions& options) override {
-    return histogram_channels(data_, dtype_, bins, options).front();
-  }
+  [[nodiscard]] Source source() const override { return {&data_, view_}; }
 
  private:
-  Dtype dtype_;
+  ArrayView view_;
   Buffer<std::byte> data_;
-  DeviceCeiling ceiling_;
+  DeviceCeiling* ceiling_ = nullptr;
   Stream stream_;
 };
 
 class CpuBench final : public Bench {
  public:
-  CpuBench(const Device& device, const Input& input) : device_(device), input_(input), ceiling_(input.bytes()) {}
+  explicit CpuBench(const Input& input) : input_(input), ceiling_(input.bytes()) {}
 
-  Turn turn(HistogramAccumulator& accumulator) override {
-    const double before = accumulator.times().compute;
-    accumulator.add(input_.view());
-    return {accumulator.times().compute - before, ceiling_.read(input_.bytes())};
+  Turn turn(Counting& counting) override {
+    const double before = counting.seconds();
+    counting.count(nullptr);
+    return {counting.seconds() - before, ceiling_.read(input_.bytes())};
   }
-  Histogram call(const Bins& bins, const HistogramOptions& options) override {
-    return histogram(device_, input_.view(), bins, options);
-  }
+  [[nodiscard]] Source source() const override { return {nullptr, input_.view()}; }
 
  private:
-  Device device_;
   const Input& input_;
   CpuCeiling ceiling_;
+};
+
+// Data in host memory counted on a device, to the result; beside it the plain copy of the data to the device.
+class HostBench final : public Bench {
+ public:
+  HostBench(const Device& device, const Input& input, bool page_locked)
+      : view_(input.view()), bytes_(input.bytes().size()), target_(device, bytes_), stream_(device) {
+    if (!page_locked) return;
+    locked_.emplace(device, bytes_);
+    std::copy(input.bytes().begin(), input.bytes().end(), locked_->data());
+    view_.data = locked_->data();
+  }
+
+  Turn turn(Counting& counting) override {
+    const double start = now();
+    counting.count(nullptr);
+    counting.finish();
+    const double counted = now();
+    stream_.write_bytes(target_, 0, view_.data, bytes_);
+    stream_.finish();
+    return {counted - start, now() - counted};
+  }
+  [[nodiscard]] Source source() const override { return {nullptr, view_}; }
+
+ private:
+  ArrayView view_;
+  std::uint64_t bytes_;
+  Buffer<std::byte> target_;
+  std::optional<HostBuffer<std::byte>> locked_;
+  Stream stream_;
 };
 
 class Suite {
  public:
   explicit Suite(const Request& request)
       : request_(request),
-        strategies_(request.strategies.empty() ? std::vector<std::string>{"auto"} : request.strategies) {}
+        strategies_(request.strategies.empty() ? std::vector<std::string>{"auto"} : request.strategies),
+        cases_(chosen_cases(request.selection)),
+        distributions_(Selection::chosen("--distribution", request.selection.distributions, distributions)) {
+    const std::vector<std::string> usual = {"kernel", "call"};
+    kinds_ = Selection::chosen("--kind", request.kinds.empty() ? usual : request.kinds, kinds);
+    for (const std::string& name : request.strategies) strategy_from_name(name);
+  }
 
-  std::vector<Row> run() {
-    const std::vector<HistogramCase> cases = chosen_cases(request_.selection);
-    const auto shapes = Selection::chosen("--distribution", request_.selection.distributions, distributions);
+  Measurements run() {
     for (const auto& [bytes, devices] : devices_by_size()) {
-      for (const HistogramCase& what : cases) {
-        for (const std::string_view distribution : shapes) {
-          const Input input(what.dtype, bytes, distribution);
-          const reference::Counts expected = count_plainly(input.view(), what);
+      for (const HistogramCase& what : cases_) {
+        for (const std::string_view distribution : distributions_) {
+          const Input input(what, bytes, distribution);
+          const Tally expected = count_plainly(what, input.view());
           Row row;
           row.what = what;
           row.distribution = distribution;
@@ -152,8 +155,7 @@ class Suite {
         }
       }
     }
-    sort();
-    return std::move(rows_);
+    return std::move(result_);
   }
 
  private:
@@ -169,110 +171,227 @@ class Suite {
     return result;
   }
 
-  // By device, size, case and threads; the distributions keep their order.
-  void sort() {
-    const auto place = [&](const Row& row) {
-      const auto device = std::find_if(request_.devices.begin(), request_.devices.end(),
-                                       [&](const Device& one) { return one.id() == row.device; });
-      const auto what = std::find_if(histogram_cases().begin(), histogram_cases().end(),
-                                     [&](const HistogramCase& one) { return one.name == row.what.name; });
-      return std::tuple(device - request_.devices.begin(), ~row.bytes, what - histogram_cases().begin(), row.threads);
-    };
-    std::stable_sort(rows_.begin(), rows_.end(), [&](const Row& a, const Row& b) { return place(a) < place(b); });
+  [[nodiscard]] bool wanted(std::string_view kind) const {
+    return std::find(kinds_.begin(), kinds_.end(), kind) != kinds_.end();
   }
 
-  void measure_on(const Device& device, const Input& input, const reference::Counts& expected, Row row) {
+  // One bad row does not cost the others: the first failure is told at the end.
+  template <class F>
+  void attempt(const Row& row, const F& measure) {
+    try {
+      measure();
+    } catch (const Error& error) {
+      request_.note(name_of(row) + ": left out: " + error.what());
+      const bool impossible = error.code() == ErrorCode::out_of_memory || error.code() == ErrorCode::unsupported;
+      if (!impossible && !result_.failure) result_.failure = std::current_exception();
+    } catch (const WrongResult& error) {
+      request_.note(error.what());
+      if (!result_.failure) result_.failure = std::current_exception();
+    }
+  }
+
+  void measure_on(const Device& device, const Input& input, const Tally& expected, Row row) {
     row.device = device.id();
-    if (device.kind() != DeviceKind::cpu) {
-      try {
-        DeviceBench bench(device, input, request_.selection.quick);
-        measure(device, bench, expected, row, device_repeats);
-      } catch (const Error& error) {
-        if (error.code() != ErrorCode::out_of_memory && error.code() != ErrorCode::unsupported) throw;
-        request_.note(name_of(row) + ": left out: " + error.what());
+    if (device.kind() == DeviceKind::cpu) {
+      for (const unsigned threads : request_.selection.threads_or_default()) {
+        set_cpu_threads(threads);
+        row.threads = threads;
+        attempt(row, [&] {
+          CpuBench bench(input);
+          measure(device, bench, expected, row, cpu_repeats);
+        });
+        set_cpu_threads(0);
       }
       return;
     }
-    for (const unsigned threads : request_.selection.threads_or_default()) {
-      set_cpu_threads(threads);
-      row.threads = threads;
-      CpuBench bench(device, input);
-      measure(device, bench, expected, row, cpu_repeats);
-      set_cpu_threads(0);
+    if (wanted("kernel") || wanted("call")) {
+      attempt(row, [&] {
+        DeviceBench bench(device, input);
+        bench.use(ceiling_of(device, bench.data(), input));
+        measure(device, bench, expected, row, device_repeats);
+      });
+    }
+    for (const std::string_view kind : {"pinned", "pageable"}) {
+      if (!wanted(kind)) continue;
+      row.kind = kind;
+      attempt(row, [&] {
+        HostBench bench(device, input, kind == "pinned");
+        measure_turns(device, bench, expected, row, {}, cpu_repeats);
+      });
     }
   }
 
-  void measure(const Device& device, Bench& bench, const reference::Counts& expected, Row row, unsigned otherwise) {
-    const unsigned repeats = request_.selection.repeats_or(otherwise);
+  // The best shape of the reading kernel is sought once for each device and size.
+  DeviceCeiling& ceiling_of(const Device& device, const Buffer<std::byte>& data, const Input& input) {
+    const auto key = std::pair(device.id(), data.size());
+    const auto known = ceilings_.find(key);
+    if (known != ceilings_.end()) return known->second;
+    return ceilings_.try_emplace(key, device, data, fold(input.bytes()), request_.selection.quick).first->second;
+  }
+
+  void measure(const Device& device, Bench& bench, const Tally& expected, Row row, unsigned otherwise) {
     for (const std::string& strategy : strategies_) {
       HistogramOptions options;
       options.strategy = strategy_from_name(strategy);
+      if (!request_.strategies.empty()) row.asked = strategy;
       row.kind = "kernel";
       request_.progress(name_of(row));
       try {
-        row.ceiling = measure_kernel(device, bench, expected, row, options, repeats);
+        if (wanted("kernel")) row.ceiling = measure_turns(device, bench, expected, row, options, otherwise);
+        if (wanted("call")) measure_call(device, bench, expected, row, options, otherwise);
       } catch (const Error& error) {  // a strategy whose tables do not fit
         const ErrorCode code = error.code();
         if (options.strategy == Strategy::automatic) throw;
         if (code != ErrorCode::invalid_argument && code != ErrorCode::unsupported) throw;
-        request_.note(name_of(row) + ": left out: " + error.what());
-        continue;
+        request_.note(fmt::format("{}, {}: left out: {}", name_of(row), strategy, error.what()));
       }
-      measure_call(bench, expected, row, options, repeats);
+    }
+  }
+
+  // Calls once(i) for each repeat.
+  template <class F>
+  void repeat(unsigned otherwise, const F& once) const {
+    const unsigned repeats = request_.selection.repeats_or(otherwise);
+    const double end = now() + most_seconds;
+    for (unsigned i = 0; i < repeats; ++i) {
+      if (request_.selection.repeats == 0 && i >= least_repeats && now() > end) break;
+      once();
     }
   }
 
   // Gives the ceiling's median, in seconds.
-  double measure_kernel(const Device& device, Bench& bench, const reference::Counts& expected, Row row,
-                        const HistogramOptions& options, unsigned repeats) {
-    HistogramAccumulator accumulator(device, row.what.dtype, bins_of(row.what), options);
-    bench.turn(accumulator);
-    std::uint64_t turns = 1;
-    check(accumulator.result().front(), expected, turns, name_of(row));
+  double measure_turns(const Device& device, Bench& bench, const Tally& expected, Row row,
+                       const HistogramOptions& options, unsigned otherwise) {
+    const auto counting = make_counting(device, row.what, bench.source(), options);
+    bench.turn(*counting);
+    counting->finish();
+    check(*counting, expected, name_of(row));
     if (!request_.selection.quick) {
-      for (const double end = now() + warm_up_seconds; now() < end; ++turns) bench.turn(accumulator);
+      for (const double end = now() + warm_up_seconds; now() < end;) bench.turn(*counting);
     }
     row.seconds = {};
     Samples reading;
-    for (unsigned i = 0; i < repeats; ++i, ++turns) {
-      const Bench::Turn turn = bench.turn(accumulator);
+    repeat(otherwise, [&] {
+      const Bench::Turn turn = bench.turn(*counting);
       row.seconds.add(turn.counting);
       reading.add(turn.reading);
-    }
-    const Histogram found = accumulator.result().front();
-    check(found, expected, turns, name_of(row));
-    row.strategy = to_string(found.strategy());
+    });
+    counting->finish();
+    check(*counting, expected, name_of(row));
+    row.strategy = to_string(counting->strategy());
     row.ceiling = reading.median();
-    rows_.push_back(row);
+    result_.rows.push_back(row);
     return row.ceiling;
   }
 
-  void measure_call(Bench& bench, const reference::Counts& expected, Row row, const HistogramOptions& options,
-                    unsigned repeats) {
+  void measure_call(const Device& device, Bench& bench, const Tally& expected, Row row, const HistogramOptions& options,
+                    unsigned otherwise) {
     row.kind = "call";
     row.seconds = {};
-    const Bins bins = bins_of(row.what);
-    for (unsigned i = 0; i <= repeats; ++i) {  // the first one warms up
+    const auto call = [&] {
       const double start = now();
-      const Histogram found = bench.call(bins, options);
+      const auto counting = make_counting(device, row.what, bench.source(), options);
+      counting->count(nullptr);
+      counting->finish();
       const double seconds = now() - start;
-      check(found, expected, 1, name_of(row));
-      if (i > 0) row.seconds.add(seconds);
-      row.strategy = to_string(found.strategy());
-    }
-    rows_.push_back(row);
+      check(*counting, expected, name_of(row));
+      row.strategy = to_string(counting->strategy());
+      return seconds;
+    };
+    call();  // warms up
+    repeat(otherwise, [&] { row.seconds.add(call()); });
+    result_.rows.push_back(row);
   }
 
   const Request& request_;
   std::vector<std::string> strategies_;
-  std::vector<Row> rows_;
+  std::vector<HistogramCase> cases_;
+  std::vector<std::string_view> distributions_;
+  std::vector<std::string_view> kinds_;
+  std::map<std::pair<std::string, std::uint64_t>, DeviceCeiling> ceilings_;
+  Measurements result_;
 };
+
+template <class Range, class Same>
+std::ptrdiff_t place_in(const Range& range, const Same& same) {
+  return std::find_if(range.begin(), range.end(), same) - range.begin();
+}
+
+// By device, size, case and threads; the distributions keep their order.
+void sort(const Request& request, std::vector<Row>& rows) {
+  const auto place = [&](const Row& row) {
+    return std::tuple(place_in(request.devices, [&](const Device& one) { return one.id() == row.device; }), ~row.bytes,
+                      place_in(histogram_cases(), [&](const HistogramCase& one) { return one.name == row.what.name; }),
+                      row.threads);
+  };
+  std::stable_sort(rows.begin(), rows.end(), [&](const Row& a, const Row& b) { return place(a) < place(b); });
+}
+
+// The steps of the ladder next to each other, whatever their sizes.
+void sort_ladder(const Request& request, std::vector<Row>& rows) {
+  const auto place = [&](const Row& row) {
+    return std::tuple(place_in(request.devices, [&](const Device& one) { return one.id() == row.device; }),
+                      place_in(histogram_cases(), [&](const HistogramCase& one) { return one.name == row.what.name; }),
+                      row.threads,
+                      place_in(distributions, [&](std::string_view one) { return one == row.distribution; }),
+                      place_in(request.strategies, [&](const std::string& one) { return one == row.asked; }));
+  };
+  std::stable_sort(rows.begin(), rows.end(), [&](const Row& a, const Row& b) { return place(a) < place(b); });
+}
+
+void append(Measurements& all, Measurements more) {
+  std::move(more.rows.begin(), more.rows.end(), std::back_inserter(all.rows));
+  if (!all.failure) all.failure = more.failure;
+}
+
+// What the ladder is unless something else is asked for: bytes of two distributions in the steps of a textbook; with
+// --case every strategy.
+Request ladder_request(Request request) {
+  if (request.strategies.empty()) {
+    request.strategies = {"sequential", "global", "private", "local", "lanes"};
+    if (!request.selection.cases.empty()) {
+      request.strategies.insert(request.strategies.end(), {"packed", "split", "partitioned"});
+    }
+    request.strategies.emplace_back("auto");
+  }
+  if (request.selection.cases.empty()) request.selection.cases = {"u8-256"};
+  if (request.selection.distributions.empty()) request.selection.distributions = {"uniform", "constant"};
+  if (request.kinds.empty()) request.kinds = {"kernel"};
+  return request;
+}
+
+// One work-item that counts everything takes seconds for what the others do in a millisecond: on devices other than
+// `cpu` it counts 1 MiB.
+Measurements measure_ladder(const Request& ladder) {
+  Measurements result;
+  for (const bool host : {false, true}) {
+    Request part = ladder;
+    std::erase_if(part.devices, [&](const Device& device) { return (device.kind() == DeviceKind::cpu) != host; });
+    if (part.devices.empty()) continue;
+    if (!host && std::erase(part.strategies, "sequential") != 0) {
+      Request alone = part;
+      alone.strategies = {"sequential"};
+      if (!alone.selection.quick) alone.selection.size_texts = {std::string(sequential_size)};
+      append(result, Suite(alone).run());
+      if (part.strategies.empty()) continue;
+    }
+    append(result, Suite(part).run());
+  }
+  return result;
+}
 
 }  // namespace
 
-std::vector<Row> histogram_suite(const Request& request) {
-  for (const std::string& name : request.strategies) strategy_from_name(name);  // told before anything is made
-  return Suite(request).run();
+Measurements histogram_suite(const Request& request) {
+  if (request.ladder) {
+    const Request ladder = ladder_request(request);
+    Measurements result = measure_ladder(ladder);
+    sort_ladder(ladder, result.rows);
+    return result;
+  }
+  Measurements result = Suite(request).run();
+  sort(request, result.rows);
+  return result;
 }
 
 }  // namespace masu::bench

@@ -13,7 +13,8 @@ from command import CommandTest, usable_devices
 
 BENCH = pathlib.Path(__file__).resolve().parents[2] / "bench"
 DISTRIBUTIONS = ["uniform", "constant", "normal", "zipf", "sorted", "runs", "few"]
-CASES = {"u8-256": ("u8", 256), "f32-100": ("f32", 100), "f64-100": ("f64", 100)}
+CASES = {"u8-256": ("u8", 256), "f32-100": ("f32", 100), "f64-100": ("f64", 100), "rgba-256": ("u8", 256),
+         "f32-1000": ("f32", 1000), "f32-edges100": ("f32", 100)}
 
 
 class Bench(CommandTest):
@@ -60,6 +61,43 @@ class Bench(CommandTest):
         found = [(row["threads"], row["strategy"]) for row in report["rows"] if row["kind"] == "kernel"]
         self.assertEqual(found, [(1, "sequential"), (1, "private"), (2, "sequential"), (2, "private")])
 
+    def test_all_cases(self):
+        report = self.report("--device", "cpu", "--case", "all", "--distribution", "normal", "--kind", "kernel")
+        cases = {row["case"]: row for row in report["rows"]}
+        self.assertEqual(len(cases), len(report["rows"]))
+        self.assertGreaterEqual(set(cases), set(CASES) | {"rgb-256", "u16-65536", "i32-1e7", "f16-100", "f32-log100",
+                                                          "joint-100x100", "rows-4096"})
+        self.assertEqual(cases["rgb-256"]["bytes"], 65535)
+        self.assertEqual((cases["i32-1e7"]["dtype"], cases["i32-1e7"]["bins"]), ("i32", 10**7))
+
+    def test_host_data(self):
+        devices = usable_devices("opencl") + usable_devices("cuda")
+        if not devices:
+            self.skipTest("no OpenCL and no CUDA device")
+        for device in devices:
+            report = self.report("--device", device, "--case", "f32-100", "--distribution", "few",
+                                 "--kind", "pinned,pageable")
+            self.check_rows(report, device, None)
+            self.assertEqual([row["kind"] for row in report["rows"]], ["pinned", "pageable"])
+
+    def test_ladder(self):
+        chart, report_path = self.path("ladder.svg"), self.path("ladder.json")
+        self.ok("bench", "histogram", "--ladder", "--quick", "--device", "cpu", "--json", "-o", report_path,
+                "--chart", chart)
+        report = json.loads(pathlib.Path(report_path).read_text(encoding="utf-8"))
+        found = [(row["distribution"], row["asked"]) for row in report["rows"]]
+        for distribution in ("uniform", "constant"):
+            steps = [asked for shape, asked in found if shape == distribution]
+            self.assertEqual(steps, [s for s in ("sequential", "global", "private", "local", "lanes", "auto")
+                                     if s in steps])
+            self.assertLessEqual({"sequential", "private", "lanes", "auto"}, set(steps))
+        self.assertEqual({row["kind"] for row in report["rows"]}, {"kernel"})
+        table = subprocess.run([sys.executable, BENCH / "ladder.py", report_path], stdout=subprocess.PIPE, check=True,
+                               text=True).stdout
+        self.assertIn("| sequential |", table)
+        self.assertIn("| auto (", table)
+        self.assertTrue(pathlib.Path(chart).read_bytes().startswith(b"<?xml"))
+
     def test_table_and_chart(self):
         chart, table = self.path("chart.svg"), self.path("table.txt")
         self.ok("bench", "histogram", "--quick", "--device", "cpu", "--chart", chart, "-o", table)
@@ -81,7 +119,7 @@ class Bench(CommandTest):
 
     def test_wrong_use(self):
         for arguments, says in [(["scan"], "'scan'"), (["histogram", "--case", "u9"], "'u9'"),
-                                (["histogram", "--distribution", "gauss"], "'gauss'"),
+                                (["histogram", "--distribution", "gauss"], "'gauss'"), (["histogram", "--kind", "disk"], "'disk'"),
                                 (["histogram", "--strategy", "magic"], "magic"),
                                 (["histogram", "--size", "3"], "'3'"), (["histogram", "--size", "many"], "many"),
                                 (["histogram", "--repeats", "0"], "--repeats"), ([], "SUITE")]:
