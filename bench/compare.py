@@ -48,20 +48,21 @@ def size(count):
 
 
 def comparable(row, peer):
-    """The same work on the same kind of processor, with as many threads."""
-    same = all(row.get(k) == peer.get(k) for k in ("case", "distribution", "bytes", "threads"))
+    """The same work on the same kind of processor, with as many threads, from the same place."""
+    same = all(row.get(k) == peer.get(k) for k in ("kind", "case", "distribution", "bytes", "threads"))
     return same and (row["device"] == "cpu") == (peer["device"] == "cpu")
 
 
 def table(rows):
-    own = [r for r in rows if not r.get("peer") and r["kind"] == "kernel"]
+    own = [r for r in rows if not r.get("peer") and r["kind"] != "call"]
     peers = [r for r in rows if r.get("peer")]
     names = list(dict.fromkeys(p["peer"] for p in peers if any(comparable(r, p) for r in own)))
     lines = [["device", "case", "distribution", "size", "threads", "strategy", "masu GB/s", "/ ceiling",
               *(f"/ {name}" for name in names), *(["/ best"] if len(names) > 1 else [])]]
     for row in own:
         ratios = {p["peer"]: p["seconds_median"] / row["seconds_median"] for p in peers if comparable(row, p)}
-        line = [row["device"], row["case"], row["distribution"], size(row["bytes"]), str(row["threads"] or "-"),
+        case = row["case"] if row["kind"] == "kernel" else f"{row['case']} ({row['kind']})"
+        line = [row["device"], case, row["distribution"], size(row["bytes"]), str(row["threads"] or "-"),
                 row.get("strategy", "-"), f"{row['gb_per_s']:.1f}", f"{row['ratio']:.3f}"]
         line += [f"{ratios[name]:.2f}" if name in ratios else "-" for name in names]
         if len(names) > 1:
