@@ -47,6 +47,7 @@ enum class Strategy {
   private_,    ///< "private": a table for each thread or work-item, then merged
   local,       ///< one table for each work-group in local memory, then merged
   lanes,   ///< replicated tables, the copy chosen by the lane so that no two lanes of a warp meet in one memory bank
+  split,   ///< a share of the bins for each work-group, in local memory; groups of other shares read the same values
   packed,  ///< one table for each work-group, two 16-bit counters a word, halved into the result before they overflow
   partitioned,  ///< values are first sorted into parts of the bins, each of which fits a table; then each part is
                 ///< counted

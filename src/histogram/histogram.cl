@@ -1,34 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counting values into bins, in OpenCL C 1.2 (and, behind the CUDA prelude, in CUDA C++).
+// Counting values into bins, in OpenCL C 1.2 (and, behind the CUDA prelude, in CUDA C++). histogram_slots.cl and
+// histogram_vectors.cl stand in front of this file: which slot a value belongs to, and how all values are reached.
 //
-// Every kernel reads `count` values that start `byte_offset` bytes into `data`, gives each a slot (its bin, or one of three
-// slots behind the bins: below, above, NaN) and adds to `totals`, one 64-bit count a slot as two 32-bit words, low word
-// first. The kernels differ in where they count before that; they are the steps of src/histogram/README.md.
+// The kernels differ in where they count before they add to the totals; they are the steps of src/histogram/README.md.
 //
-// Defines, all given by histogram_plan.cpp:
-#ifndef MASU_VALUE            // the element type: uchar … double
-#error "MASU_VALUE is not defined"
-#endif
-#ifndef MASU_VALUE_BYTES      // its size: 1, 2, 4, 8
-#error "MASU_VALUE_BYTES is not defined"
-#endif
-#ifndef MASU_AS_VALUE         // turns its bits, in an unsigned integer of at least its size, into it
-#error "MASU_AS_VALUE is not defined"
-#endif
-#ifndef MASU_DISTANCE         // the unsigned type (or the float type) of a difference of two values
-#error "MASU_DISTANCE is not defined"
-#endif
-#ifndef MASU_POSITION         // the type in which a bin is guessed: float, or double for double values
-#error "MASU_POSITION is not defined"
-#endif
-#ifndef MASU_BINNING          // how a value finds its slot: one of the four below
-#error "MASU_BINNING is not defined"
-#endif
-#ifndef MASU_GROUP            // work-items in a work-group
-#error "MASU_GROUP is not defined"
-#endif
-#ifndef MASU_UNROLL           // 16-byte loads in flight for each work-item
-#error "MASU_UNROLL is not defined"
+// Defines beside those of the files in front, all given by histogram_plan.cpp:
+#ifndef MASU_KERNEL           // which one kernel to compile: one of the seven below
+#error "MASU_KERNEL is not defined"
 #endif
 #ifndef MASU_COPIES           // copies of the table in local memory, a power of two: 1 for `local`, more for `lanes`
 #error "MASU_COPIES is not defined"
@@ -36,165 +14,42 @@
 #ifndef MASU_ROW_BITS         // log2 of the bytes of a slot with all its copies: log2(4 * MASU_COPIES)
 #error "MASU_ROW_BITS is not defined"
 #endif
-#ifndef MASU_CHANNELS         // interleaved channels, each with slots of its own
-#error "MASU_CHANNELS is not defined"
+#ifndef MASU_ALL_BITS         // 1: the slots are all values of 16-bit elements
+#error "MASU_ALL_BITS is not defined"
 #endif
-#ifndef MASU_KERNEL           // which one kernel to compile: one of the five below
-#error "MASU_KERNEL is not defined"
+#ifndef MASU_SPLIT            // shares of the bins, each counted by work-groups of its own; 1: every group counts all
+#error "MASU_SPLIT is not defined"
 #endif
 #ifndef MASU_PRIVATE_SLOTS    // slots that a work-item's private table has room for
 #error "MASU_PRIVATE_SLOTS is not defined"
 #endif
 
-#define MASU_BINNING_BYTES 0     // the value's byte is its slot; the host folds the 256 counts into bins
-#define MASU_BINNING_INTEGERS 1  // value v is bin v
-#define MASU_BINNING_EVEN 2      // a guess by multiplication, corrected by one threshold
-#define MASU_BINNING_EDGES 3     // a search in the thresholds
-
 #define MASU_KERNEL_LOCAL 0
 #define MASU_KERNEL_GLOBAL 1
 #define MASU_KERNEL_PRIVATE 2
 #define MASU_KERNEL_SEQUENTIAL 3
-#define MASU_KERNEL_RANGE 4
+#define MASU_KERNEL_CHANNELS 4
+#define MASU_KERNEL_PACKED 5
+#define MASU_KERNEL_ROWS 6
 
-// What every kernel needs to find a slot. `thresholds` holds the least value of each bin; bins from `reachable` on start
-// above the largest value of the type. first <= x <= last says that x lies in a bin. x - base is where a guess starts.
-#define MASU_RULE_PARAMETERS                                                                               \
-  __global const MASU_VALUE *restrict thresholds, const uint reachable, const uint bins, const MASU_VALUE first, \
-      const MASU_VALUE last, const MASU_VALUE base, const MASU_POSITION scale, const MASU_POSITION shift,  \
-      const MASU_POSITION error
-#define MASU_RULE thresholds, reachable, bins, first, last, base, scale, shift, error
-
-inline uint slot_of(const MASU_VALUE x, MASU_RULE_PARAMETERS) {
-#if MASU_BINNING == MASU_BINNING_BYTES
-  return (uint)(uchar)x;
+// Local memory: the table, and behind it the guide and the thresholds where they lie there.
+#if MASU_GUIDE_LOCAL
+#define MASU_LOCAL_PARAMETERS \
+  __local uint *table, __local uint *local_guide, __local MASU_VALUE *local_thresholds, const uint reachable
+#define MASU_FILL_LOCAL                                                                        \
+  MASU_LOCAL_POINTER(uint, local_guide);                                                       \
+  MASU_LOCAL_POINTER(MASU_VALUE, local_thresholds);                                            \
+  for (uint w = lane; w < cells0 + 2; w += MASU_GROUP) local_guide[w] = guide0[w];                \
+  for (uint w = lane; w < reachable; w += MASU_GROUP) local_thresholds[w] = thresholds0[w];
 #else
-  if (!(x >= first && x <= last)) {
-    return x < first ? bins : x > last ? bins + 1 : bins + 2;
-  }
-#if MASU_BINNING == MASU_BINNING_INTEGERS
-  return (uint)x;
-#elif MASU_BINNING == MASU_BINNING_EVEN
-  // The host has proved that a position is off by `error` bins at most. So one that is clear of whole numbers decides;
-  // otherwise a guess a quarter of a bin low is the value's bin or the one before it.
-  const MASU_POSITION position = (MASU_POSITION)(MASU_DISTANCE)(x - base) * scale + shift;
-  const uint whole = (uint)(int)position;
-  const MASU_POSITION part = position - (MASU_POSITION)whole;
-  if (part >= error && part <= 1 - error) return whole;
-  const uint guess = min((uint)max(position - (MASU_POSITION)0.25, (MASU_POSITION)0), reachable - 1);
-  const uint next = min(guess + 1, reachable - 1);
-  return x >= thresholds[next] ? next : guess;
-#else
-  uint slot = 0;  // thresholds[slot] <= x
-  uint length = reachable;
-  while (length > 1) {
-    const uint middle = length / 2;
-    if (x >= thresholds[slot + middle]) slot += middle;
-    length -= middle;
-  }
-  return slot;
-#endif
-#endif
-}
-
-// A 64-bit sum in two words: whoever makes the low word wrap adds the carry. Needs no 64-bit atomics.
-inline void add_total(__global uint *totals, const size_t slot, const uint amount) {
-  const uint before = atomic_add(&totals[2 * slot], amount);
-  if (before + amount < before) atomic_inc(&totals[2 * slot + 1]);
-}
-
-// The values lie as 16-byte vectors behind up to 15 bytes of head and before a tail; both are read one by one.
-inline size_t head_of(__global const uchar *bytes, const ulong count) {
-  const size_t misaligned = (size_t)bytes & 15;
-  const size_t head = misaligned == 0 ? 0 : (16 - misaligned) / MASU_VALUE_BYTES;
-  return head < count ? head : (size_t)count;
-}
-
-#define MASU_PER_VECTOR (16 / MASU_VALUE_BYTES)
-
-// MASU_COUNT(x) is what a kernel does with one value; these hand it every value of a 16-byte vector, in order.
-#if MASU_VALUE_BYTES == 1
-#define MASU_COUNT_WORD(w)             \
-  MASU_COUNT(MASU_AS_VALUE((w) & 255)) \
-  MASU_COUNT(MASU_AS_VALUE((w) >> 8 & 255)) MASU_COUNT(MASU_AS_VALUE((w) >> 16 & 255)) MASU_COUNT(MASU_AS_VALUE((w) >> 24))
-#define MASU_COUNT_VECTOR(v) MASU_COUNT_WORD(v.x) MASU_COUNT_WORD(v.y) MASU_COUNT_WORD(v.z) MASU_COUNT_WORD(v.w)
-#elif MASU_VALUE_BYTES == 2
-#define MASU_COUNT_WORD(w) MASU_COUNT(MASU_AS_VALUE((w) & 65535)) MASU_COUNT(MASU_AS_VALUE((w) >> 16))
-#define MASU_COUNT_VECTOR(v) MASU_COUNT_WORD(v.x) MASU_COUNT_WORD(v.y) MASU_COUNT_WORD(v.z) MASU_COUNT_WORD(v.w)
-#elif MASU_VALUE_BYTES == 4
-#define MASU_COUNT_VECTOR(v)                                                                      \
-  MASU_COUNT(MASU_AS_VALUE(v.x))                                                                  \
-  MASU_COUNT(MASU_AS_VALUE(v.y)) MASU_COUNT(MASU_AS_VALUE(v.z)) MASU_COUNT(MASU_AS_VALUE(v.w))
-#else
-#define MASU_COUNT_VECTOR(v)                              \
-  MASU_COUNT(MASU_AS_VALUE((ulong)v.y << 32 | (ulong)v.x)) \
-  MASU_COUNT(MASU_AS_VALUE((ulong)v.w << 32 | (ulong)v.z))
+#define MASU_LOCAL_PARAMETERS __local uint *table
+#define MASU_FILL_LOCAL
 #endif
 
-// Interleaved channels: `channel` is the first slot of the next value's channel. Nothing is left of this with one channel.
-#if MASU_CHANNELS == 1
-#define MASU_SET_CHANNEL(element)
-#define MASU_CHANNEL 0
-#define MASU_NEXT_CHANNEL
-#else
-#define MASU_SET_CHANNEL(element) uint channel = (uint)((element) % MASU_CHANNELS) * slots;
-#define MASU_CHANNEL channel
-#define MASU_NEXT_CHANNEL channel = channel + slots == MASU_CHANNELS * slots ? 0 : channel + slots;
-#endif
-
-// Hands every value of the input to MASU_COUNT, the work-items of the whole launch side by side.
-#define MASU_COUNT_ALL                                                                                      \
-  {                                                                                                         \
-    __global const uchar *bytes = data + byte_offset;                                                       \
-    const size_t head = head_of(bytes, count);                                                              \
-    const size_t vectors = (size_t)(count - head) / MASU_PER_VECTOR;                                        \
-    __global const uint4 *body = (__global const uint4 *)(bytes + head * MASU_VALUE_BYTES);                 \
-    const size_t stride = get_global_size(0);                                                               \
-    size_t i = get_global_id(0);                                                                            \
-    for (; i + (MASU_UNROLL - 1) * stride < vectors; i += MASU_UNROLL * stride) {                           \
-      uint4 loaded[MASU_UNROLL];                                                                            \
-      MASU_PRAGMA_UNROLL                                                                                    \
-      for (int k = 0; k < MASU_UNROLL; ++k) loaded[k] = masu_load_streaming(body + i + k * stride);         \
-      MASU_PRAGMA_UNROLL                                                                                    \
-      for (int k = 0; k < MASU_UNROLL; ++k) {                                                               \
-        const uint4 v = loaded[k];                                                                          \
-        MASU_SET_CHANNEL(head + (i + k * stride) * MASU_PER_VECTOR)                                         \
-        MASU_COUNT_VECTOR(v)                                                                                \
-      }                                                                                                     \
-    }                                                                                                       \
-    for (; i < vectors; i += stride) {                                                                      \
-      const uint4 v = masu_load_streaming(body + i);                                                        \
-      MASU_SET_CHANNEL(head + i * MASU_PER_VECTOR)                                                          \
-      MASU_COUNT_VECTOR(v)                                                                                  \
-    }                                                                                                       \
-    const size_t tail = head + vectors * MASU_PER_VECTOR;                                                   \
-    for (size_t e = get_global_id(0); e < head + (count - tail); e += stride) {                             \
-      const size_t element = e < head ? e : tail + (e - head);                                              \
-      MASU_SET_CHANNEL(element)                                                                             \
-      MASU_COUNT(((__global const MASU_VALUE *)bytes)[element])                                             \
-    }                                                                                                       \
-  }
-
-#define MASU_PARAMETERS                                                                                      \
-  __global const uchar *restrict data, const ulong byte_offset, const ulong count, const uint slots, MASU_RULE_PARAMETERS, \
-      __global uint *totals
-
-#if MASU_KERNEL == MASU_KERNEL_LOCAL
-// `local` and `lanes`: a table for each work-group in local memory, MASU_COPIES words a slot. With as many copies as the
-// memory has banks, the word `slot * copies + lane` lies in the lane's own bank: no two lanes of a warp ever wait for each
-// other, whatever the values are. A group counts fewer than 2^32 values (the host splits larger launches).
-__kernel MASU_WORK_GROUP(MASU_GROUP) void histogram_local(MASU_PARAMETERS, __local uint *table) {
-  MASU_LOCAL_POINTER(uint, table);
-  const uint lane = (uint)get_local_id(0);
-  const uint words = slots * MASU_CHANNELS * MASU_COPIES;
-  for (uint w = lane; w < words; w += MASU_GROUP) table[w] = 0;
-  barrier(CLK_LOCAL_MEM_FENCE);
-
-#if MASU_BINNING == MASU_BINNING_BYTES && MASU_CHANNELS == 1
-  // The slot is the byte: one shift and one three-way logical instruction make its place in the table, in bytes.
-  __local uchar *places = (__local uchar *)table;
-  const uint column = 4 * (lane & (MASU_COPIES - 1));
-#define MASU_COUNT(x) atomic_inc((__local uint *)(places + ((uint)(x) * (4 * MASU_COPIES) | column)));
+// Counting into the copy `copy` of a table in local memory.
+#if MASU_VALUE_BYTES == 1 && MASU_CHANNELS == 1 && (MASU_KERNEL == MASU_KERNEL_LOCAL || MASU_KERNEL == MASU_KERNEL_ROWS)
+// The slot is the byte: one shift and one three-way logical instruction make its place in the table, in bytes.
+#define MASU_COUNT_IN_TABLE(slot) atomic_inc((__local uint *)(places + ((slot) * (4 * MASU_COPIES) | column)));
 #define MASU_PLACE(bits) atomic_inc((__local uint *)(places + (((bits) & (255 * 4 * MASU_COPIES)) | column)));
 #define MASU_SHIFT(w, right) ((right) >= MASU_ROW_BITS ? (w) >> ((right) - MASU_ROW_BITS) : (w) << (MASU_ROW_BITS - (right)))
 #undef MASU_COUNT_WORD
@@ -203,21 +58,307 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void histogram_local(MASU_PARAMETERS, __loc
   MASU_PLACE(MASU_SHIFT((w), 8))  \
   MASU_PLACE(MASU_SHIFT((w), 16)) \
   MASU_PLACE(MASU_SHIFT((w), 24))
+#define MASU_SET_COPY                               \
+  __local uchar *places = (__local uchar *)table;   \
+  const uint column = 4 * (lane & (MASU_COPIES - 1));
 #else
-  const uint copy = lane & (MASU_COPIES - 1);
-#define MASU_COUNT(x)                                                              \
-  atomic_inc(&table[(MASU_CHANNEL + slot_of(x, MASU_RULE)) * MASU_COPIES + copy]); \
+#define MASU_SET_COPY __local uint *column = table + (lane & (MASU_COPIES - 1));
+#define MASU_COUNT_IN_TABLE(slot)                               \
+  atomic_inc(&column[(MASU_CHANNEL + (slot)) * MASU_COPIES]); \
   MASU_NEXT_CHANNEL
 #endif
+
+#if MASU_KERNEL == MASU_KERNEL_LOCAL
+// `local` and `lanes`: a table for each work-group in local memory, MASU_COPIES words a slot. With as many copies as the
+// memory has banks, the word `slot * copies + lane` lies in the lane's own bank: no two lanes of a warp ever wait for each
+// other, whatever the values are. A group counts fewer than 2^32 values (the host splits larger launches).
+__kernel MASU_WORK_GROUP(MASU_GROUP) void histogram_local(MASU_PARAMETERS, MASU_LOCAL_PARAMETERS) {
+  MASU_LOCAL_POINTER(uint, table);
+  const uint lane = (uint)get_local_id(0);
+#if MASU_SPLIT == 1
+  const uint first_slot = 0;
+  const uint counted = slots * MASU_CHANNELS;
+#else
+  const uint each = (slots * MASU_CHANNELS + MASU_SPLIT - 1) / MASU_SPLIT;
+  const uint first_slot = (uint)(get_group_id(0) % MASU_SPLIT) * each;
+  const uint counted = min(each, slots * MASU_CHANNELS - first_slot);
+#endif
+  const uint words = counted * MASU_COPIES;
+  for (uint w = lane; w < words; w += MASU_GROUP) table[w] = 0;
+  MASU_FILL_LOCAL
+  barrier(CLK_LOCAL_MEM_FENCE);
+
+#if MASU_SPLIT == 1
+  MASU_SET_COPY
+#define MASU_COUNT_BIN(bin) MASU_COUNT_IN_TABLE(bin)
+#define MASU_COUNT(x) MASU_COUNT_IN_TABLE(MASU_SLOT_OF(x))
   MASU_COUNT_ALL
-#undef MASU_COUNT
+#else
+  // `split`: this group counts words [first_slot, first_slot + words) of all slots only.
+#define MASU_COUNT_BIN(bin)                                   \
+  {                                                           \
+    const uint slot = MASU_CHANNEL + (bin)-first_slot;        \
+    if (slot < words) atomic_inc(&table[slot]);               \
+  }                                                           \
+  MASU_NEXT_CHANNEL
+#define MASU_COUNT(x) MASU_COUNT_BIN(MASU_SLOT_OF(x))
+#if MASU_SPLIT == 2 && MASU_VALUE_BYTES == 2 && MASU_CHANNELS == 1 && MASU_ALL_BITS
+  // Each share is a half of the 65,536 values, told by one bit.
+  const uint flip = first_slot == 0 ? 0 : 0x80008000u;
+#undef MASU_COUNT_VECTOR
+#define MASU_COUNT_HALVES(w)                                       \
+  {                                                                \
+    const uint halves = (w) ^ flip;                                \
+    if ((halves & 0x8000) == 0) atomic_inc(&table[halves & 0x7fff]); \
+    if ((halves >> 31) == 0) atomic_inc(&table[halves >> 16]);     \
+  }
+#define MASU_COUNT_VECTOR(v) MASU_COUNT_HALVES(v.x) MASU_COUNT_HALVES(v.y) MASU_COUNT_HALVES(v.z) MASU_COUNT_HALVES(v.w)
+#endif
+  __global const uchar *bytes = data + byte_offset;
+  MASU_COUNT_SPAN(bytes, get_group_id(0) / MASU_SPLIT * MASU_GROUP + lane, get_global_size(0) / MASU_SPLIT)
+#endif
 
   barrier(CLK_LOCAL_MEM_FENCE);
-  // Each work-item sums the copies of some slots, starting at its own bank.
-  for (uint s = lane; s < slots * MASU_CHANNELS; s += MASU_GROUP) {
+  // Each work-item sums the copies of some slots; those whose copies lie in the same banks start at different ones.
+  for (uint s = lane; s < counted; s += MASU_GROUP) {
     uint sum = 0;
-    for (uint c = 0; c < MASU_COPIES; ++c) sum += table[s * MASU_COPIES + ((c + lane) & (MASU_COPIES - 1))];
-    if (sum != 0) add_total(totals, s, sum);
+    for (uint c = 0; c < MASU_COPIES; ++c) sum += table[s * MASU_COPIES + ((c + s * MASU_COPIES / 32) & (MASU_COPIES - 1))];
+    if (sum != 0) add_total(totals, first_total + first_slot + s, sum);
+  }
+}
+#endif
+
+#if MASU_KERNEL == MASU_KERNEL_CHANNELS && MASU_CHANNELS != 3
+// `lanes` for 2 or 4 interleaved channels of bytes. At each step the lanes of a team of MASU_CHANNELS look at different
+// channels, and a bank of the team's belongs to each channel: no two lanes of a warp ever meet in one bank, and the table
+// is no larger than that of one channel.
+#define MASU_PLACE(bits, column) atomic_inc((__local uint *)(places + (((bits) & (255 * 128)) | (column))));
+#undef MASU_SET_CHANNEL
+#define MASU_SET_CHANNEL(element)
+#undef MASU_COUNT_WORD
+#if MASU_CHANNELS == 2
+#define MASU_COUNT_STEP(w, k) \
+  MASU_PLACE(rotate((w), turn[k]), column[k]) MASU_PLACE(rotate((w), (turn[k] + 16) & 31), column[k])
+#define MASU_COUNT_WORD(w) MASU_COUNT_STEP(w, 0) MASU_COUNT_STEP(w, 1)
+#else
+#define MASU_COUNT_STEP(w, k) MASU_PLACE(rotate((w), turn[k]), column[k])
+#define MASU_COUNT_WORD(w) MASU_COUNT_STEP(w, 0) MASU_COUNT_STEP(w, 1) MASU_COUNT_STEP(w, 2) MASU_COUNT_STEP(w, 3)
+#endif
+// Before and behind the vectors.
+#define MASU_COUNT(x) atomic_inc(&table[(uint)(x) * 32 + team + (((uint)element - (uint)head) & (MASU_CHANNELS - 1))]);
+__kernel MASU_WORK_GROUP(MASU_GROUP) void histogram_channels(MASU_PARAMETERS, __local uint *table) {
+  MASU_LOCAL_POINTER(uint, table);
+  const uint item = (uint)get_local_id(0);
+  for (uint w = item; w < 256 * 32; w += MASU_GROUP) table[w] = 0;
+  barrier(CLK_LOCAL_MEM_FENCE);
+
+  __local uchar *places = (__local uchar *)table;
+  const uint team = item & (32 - MASU_CHANNELS);  // the first bank of the team
+  uint turn[MASU_CHANNELS];                       // brings the byte of step k to where it is a place in the table
+  uint column[MASU_CHANNELS];
+  MASU_PRAGMA_UNROLL
+  for (uint k = 0; k < MASU_CHANNELS; ++k) {
+    const uint member = (item + k) & (MASU_CHANNELS - 1);
+    turn[k] = (7 - 8 * member) & 31;
+    column[k] = 4 * (team + member);
+  }
+  MASU_COUNT_ALL
+
+  barrier(CLK_LOCAL_MEM_FENCE);
+  const uint first = (uint)head_of(data + byte_offset, count);
+  for (uint s = item; s < 256 * MASU_CHANNELS; s += MASU_GROUP) {
+    const uint member = (s / 256 - first) & (MASU_CHANNELS - 1);  // that counted this channel
+    uint sum = 0;
+    for (uint c = 0; c < 32; c += MASU_CHANNELS) {
+      sum += table[(s & 255) * 32 + ((c + item * MASU_CHANNELS) & (32 - MASU_CHANNELS)) + member];
+    }
+    if (sum != 0) add_total(totals, first_total + s, sum);
+  }
+}
+#endif
+
+#if MASU_KERNEL == MASU_KERNEL_CHANNELS && MASU_CHANNELS == 3
+// `lanes` for 3 interleaved channels of bytes. A team of 3 lanes reads the same 3 vectors and each lane counts the bytes
+// of one channel only, in its own bank; so the table is no larger than that of one channel.
+#define MASU_TEAMS (32 / MASU_CHANNELS)  // in 32 lanes, two of which stay idle
+// Bits of a byte in a word, turned to where they are a place in the table.
+#define MASU_PLACE(bits) atomic_inc((__local uint *)(places + (((bits) & (255 * 128)) | column)));
+// The 4 bytes of a channel in 3 words of 3 channels: bytes 0, 3, 6 and 9 behind the channel's first one.
+#define MASU_FUNNEL(low, high) (uint)(((ulong)(high) << 32 | (ulong)(low)) >> shift)
+#define MASU_COUNT_TRIPLE(a, b, c)            \
+  {                                           \
+    const uint from0 = MASU_FUNNEL(a, b);     \
+    const uint from4 = MASU_FUNNEL(b, c);     \
+    MASU_PLACE(from0 << 7)                    \
+    MASU_PLACE(from0 >> 17)                   \
+    MASU_PLACE(from4 >> 9)                    \
+    MASU_PLACE(((c) >> shift) >> 1)           \
+  }
+__kernel MASU_WORK_GROUP(MASU_GROUP) void histogram_channels(MASU_PARAMETERS, __local uint *table) {
+  MASU_LOCAL_POINTER(uint, table);
+  const uint item = (uint)get_local_id(0);
+  for (uint w = item; w < 256 * 32; w += MASU_GROUP) table[w] = 0;
+  barrier(CLK_LOCAL_MEM_FENCE);
+
+  __local uchar *places = (__local uchar *)table;
+  __global const uchar *bytes = data + byte_offset;
+  const uint lane = item & 31;
+  const uint column = 4 * lane;
+  const uint member = lane - lane / MASU_CHANNELS * MASU_CHANNELS;
+  const uint shift = 8 * member;
+  const size_t head = head_of(bytes, count);
+  const size_t blocks = (size_t)(count - head) / (16 * MASU_CHANNELS);
+  __global const uint4 *body = (__global const uint4 *)(bytes + head);
+  const size_t teams = get_num_groups(0) * (MASU_GROUP / 32 * MASU_TEAMS);
+  const size_t team = (get_group_id(0) * (MASU_GROUP / 32) + item / 32) * MASU_TEAMS + lane / MASU_CHANNELS;
+  if (lane < MASU_TEAMS * MASU_CHANNELS) {
+    size_t i = team;
+    for (; i + (MASU_UNROLL - 1) * teams < blocks; i += MASU_UNROLL * teams) {
+      uint4 loaded[MASU_UNROLL * MASU_CHANNELS];
+      MASU_PRAGMA_UNROLL
+      for (int k = 0; k < MASU_UNROLL; ++k) {
+        MASU_PRAGMA_UNROLL
+        for (int c = 0; c < MASU_CHANNELS; ++c) {
+          loaded[k * MASU_CHANNELS + c] = masu_load_streaming(body + (i + k * teams) * MASU_CHANNELS + c);
+        }
+      }
+      MASU_PRAGMA_UNROLL
+      for (int k = 0; k < MASU_UNROLL; ++k) {
+        const uint4 u = loaded[3 * k];
+        const uint4 v = loaded[3 * k + 1];
+        const uint4 w = loaded[3 * k + 2];
+        MASU_COUNT_TRIPLE(u.x, u.y, u.z)
+        MASU_COUNT_TRIPLE(u.w, v.x, v.y)
+        MASU_COUNT_TRIPLE(v.z, v.w, w.x)
+        MASU_COUNT_TRIPLE(w.y, w.z, w.w)
+      }
+    }
+    for (; i < blocks; i += teams) {
+      for (uint p = 0; p < 16; ++p) {
+        const uint value = bytes[head + (i * 16 + p) * MASU_CHANNELS + member];
+        atomic_inc(&table[value * 32 + lane]);
+      }
+    }
+    // Head and tail: bytes of the same member, so that a lane sees one channel only.
+    const size_t tail = head + blocks * 16 * MASU_CHANNELS;
+    for (size_t e = team * MASU_CHANNELS + member; e < (size_t)(count - tail); e += teams * MASU_CHANNELS) {
+      atomic_inc(&table[(uint)bytes[tail + e] * 32 + lane]);
+    }
+    if (team == 0) {
+      // The head ends where the first block begins, so its members are counted from its end.
+      for (size_t back = MASU_CHANNELS - member; back <= head; back += MASU_CHANNELS) {
+        atomic_inc(&table[(uint)bytes[head - back] * 32 + lane]);
+      }
+    }
+  }
+
+  barrier(CLK_LOCAL_MEM_FENCE);
+  for (uint s = item; s < 256 * MASU_CHANNELS; s += MASU_GROUP) {
+    // The member that counted this channel.
+    const uint counted = (s / 256 + MASU_CHANNELS - (uint)(head % MASU_CHANNELS)) % MASU_CHANNELS;
+    uint sum = 0;
+    for (uint c = 0; c < MASU_TEAMS; ++c) {
+      const uint from = (c + item) % MASU_TEAMS;
+      sum += table[(s & 255) * 32 + from * MASU_CHANNELS + counted];
+    }
+    if (sum != 0) add_total(totals, first_total + s, sum);
+  }
+}
+#endif
+
+#if MASU_KERNEL == MASU_KERNEL_PACKED
+// `packed`: two 16-bit counters a word, of slots s and s + half. No counter can overflow: between two barriers a group
+// counts 2^15 values at most; whoever takes a counter from 2^15 - 1 to 2^15 moves 2^15 from it to the total.
+__kernel MASU_WORK_GROUP(MASU_GROUP) void histogram_packed(MASU_PARAMETERS, MASU_LOCAL_PARAMETERS) {
+  MASU_LOCAL_POINTER(uint, table);
+  const uint lane = (uint)get_local_id(0);
+  const uint all = slots * MASU_CHANNELS;
+  const uint half_slots = (all + 1) / 2;
+  for (uint w = lane; w < half_slots; w += MASU_GROUP) table[w] = 0;
+  MASU_FILL_LOCAL
+  barrier(CLK_LOCAL_MEM_FENCE);
+
+#define MASU_COUNT_BIN(bin)                                       \
+  {                                                               \
+    const uint slot = MASU_CHANNEL + (bin);                       \
+    const bool upper = slot >= half_slots;                        \
+    __local uint *word = &table[upper ? slot - half_slots : slot]; \
+    const uint one = upper ? 65536u : 1u;                         \
+    const uint before = atomic_add(word, one);                    \
+    if ((upper ? before >> 16 : before & 65535) == 32767) {       \
+      atomic_sub(word, one << 15);                                \
+      add_total(totals, first_total + slot, 32768);               \
+    }                                                             \
+  }                                                               \
+  MASU_NEXT_CHANNEL
+#define MASU_COUNT(x) MASU_COUNT_BIN(MASU_SLOT_OF(x))
+  __global const uchar *bytes = data + byte_offset;
+  const size_t head = head_of(bytes, count);
+  const size_t vectors = (size_t)(count - head) / MASU_PER_VECTOR;
+  __global const uint4 *body = (__global const uint4 *)(bytes + head * MASU_VALUE_BYTES);
+  const size_t stride = get_global_size(0);
+  // All work-items of a group go round together; MASU_UNROLL vectors are 32 values.
+  for (size_t begin = get_group_id(0) * MASU_GROUP; begin < vectors; begin += MASU_UNROLL * stride) {
+    const size_t i = begin + lane;
+    uint4 loaded[MASU_UNROLL];
+    MASU_PRAGMA_UNROLL
+    for (int k = 0; k < MASU_UNROLL; ++k) {
+      if (i + k * stride < vectors) loaded[k] = masu_load_streaming(body + i + k * stride);
+    }
+    MASU_PRAGMA_UNROLL
+    for (int k = 0; k < MASU_UNROLL; ++k) {
+      if (i + k * stride < vectors) {
+        const uint4 v = loaded[k];
+        MASU_SET_CHANNEL(head + (i + k * stride) * MASU_PER_VECTOR)
+        MASU_COUNT_VECTOR(v)
+      }
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+  }
+  const size_t tail = head + vectors * MASU_PER_VECTOR;
+  for (size_t e = get_global_id(0); e < head + (size_t)(count - tail); e += stride) {
+    const size_t element = e < head ? e : tail + (e - head);
+    MASU_SET_CHANNEL(element)
+    MASU_COUNT(value_at(bytes, element))
+  }
+
+  barrier(CLK_LOCAL_MEM_FENCE);
+  for (uint w = lane; w < half_slots; w += MASU_GROUP) {
+    const uint both = table[w];
+    if ((both & 65535) != 0) add_total(totals, first_total + w, both & 65535);
+    if ((both >> 16) != 0) add_total(totals, first_total + half_slots + w, both >> 16);
+  }
+}
+#endif
+
+#if MASU_KERNEL == MASU_KERNEL_ROWS
+// A histogram for each row, a row for each work-group at a time: counted as by `lanes`, then written, not added, to its
+// place behind the last row's. A row has fewer than 2^32 elements.
+__kernel MASU_WORK_GROUP(MASU_GROUP) void histogram_rows(MASU_PARAMETERS, MASU_LOCAL_PARAMETERS) {
+  MASU_LOCAL_POINTER(uint, table);
+  const uint lane = (uint)get_local_id(0);
+  const uint all = slots * MASU_CHANNELS;
+  for (uint w = lane; w < all * MASU_COPIES; w += MASU_GROUP) table[w] = 0;
+  MASU_FILL_LOCAL
+  MASU_SET_COPY
+  for (size_t row = get_group_id(0); row < rows; row += get_num_groups(0)) {
+    barrier(CLK_LOCAL_MEM_FENCE);
+    __global const uchar *bytes = data + byte_offset + row * pitch;
+#define MASU_COUNT_BIN(bin) MASU_COUNT_IN_TABLE(bin)
+#define MASU_COUNT(x) MASU_COUNT_IN_TABLE(MASU_SLOT_OF(x))
+    MASU_COUNT_SPAN(bytes, lane, (size_t)MASU_GROUP)
+    barrier(CLK_LOCAL_MEM_FENCE);
+    __global ulong *result = (__global ulong *)totals + first_total + row * all;
+    for (uint s = lane; s < all; s += MASU_GROUP) {
+      uint sum = 0;
+      // Slots whose copies lie in the same banks start at different ones.
+      for (uint c = 0; c < MASU_COPIES; ++c) {
+        const uint at = s * MASU_COPIES + ((c + s * MASU_COPIES / 32) & (MASU_COPIES - 1));
+        sum += table[at];
+        table[at] = 0;
+      }
+      result[s] = sum;
+    }
   }
 }
 #endif
@@ -225,11 +366,11 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void histogram_local(MASU_PARAMETERS, __loc
 #if MASU_KERNEL == MASU_KERNEL_GLOBAL
 // `global`: every value is one atomic addition to the result.
 __kernel MASU_WORK_GROUP(MASU_GROUP) void histogram_global(MASU_PARAMETERS) {
-#define MASU_COUNT(x)                                            \
-  add_total(totals, MASU_CHANNEL + slot_of(x, MASU_RULE), 1); \
+#define MASU_COUNT_BIN(bin)                                 \
+  add_total(totals, first_total + MASU_CHANNEL + (bin), 1); \
   MASU_NEXT_CHANNEL
+#define MASU_COUNT(x) MASU_COUNT_BIN(MASU_SLOT_OF(x))
   MASU_COUNT_ALL
-#undef MASU_COUNT
 }
 #endif
 
@@ -238,13 +379,13 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void histogram_global(MASU_PARAMETERS) {
 __kernel MASU_WORK_GROUP(MASU_GROUP) void histogram_private(MASU_PARAMETERS) {
   uint table[MASU_PRIVATE_SLOTS];
   for (uint s = 0; s < slots * MASU_CHANNELS; ++s) table[s] = 0;
-#define MASU_COUNT(x)                               \
-  ++table[MASU_CHANNEL + slot_of(x, MASU_RULE)]; \
+#define MASU_COUNT_BIN(bin)        \
+  ++table[MASU_CHANNEL + (bin)]; \
   MASU_NEXT_CHANNEL
+#define MASU_COUNT(x) MASU_COUNT_BIN(MASU_SLOT_OF(x))
   MASU_COUNT_ALL
-#undef MASU_COUNT
   for (uint s = 0; s < slots * MASU_CHANNELS; ++s) {
-    if (table[s] != 0) add_total(totals, s, table[s]);
+    if (table[s] != 0) add_total(totals, first_total + s, table[s]);
   }
 }
 #endif
@@ -252,48 +393,13 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void histogram_private(MASU_PARAMETERS) {
 #if MASU_KERNEL == MASU_KERNEL_SEQUENTIAL
 // `sequential`: one work-item, one loop, one table. For learning and for tests.
 __kernel void histogram_sequential(MASU_PARAMETERS) {
-  __global const MASU_VALUE *values = (__global const MASU_VALUE *)(data + byte_offset);
-  for (ulong element = 0; element < count; ++element) {
-    MASU_SET_CHANNEL(element)
-    const size_t slot = MASU_CHANNEL + slot_of(values[element], MASU_RULE);
-    if (++totals[2 * slot] == 0) ++totals[2 * slot + 1];
-  }
-}
-#endif
-
-#if MASU_KERNEL == MASU_KERNEL_RANGE
-// The least and the greatest finite value: two values for each work-group, `least` > `greatest` where it met none.
-__kernel MASU_WORK_GROUP(MASU_GROUP) void histogram_range(__global const uchar *data, const ulong byte_offset,
-                                                          const ulong count, const MASU_VALUE highest,
-                                                          const MASU_VALUE lowest, __global MASU_VALUE *result,
-                                                          __local MASU_VALUE *least, __local MASU_VALUE *greatest) {
-  MASU_LOCAL_POINTER(MASU_VALUE, least);
-  MASU_LOCAL_POINTER(MASU_VALUE, greatest);
-  __global const MASU_VALUE *values = (__global const MASU_VALUE *)(data + byte_offset);
-  const uint lane = (uint)get_local_id(0);
-  MASU_VALUE lo = highest;
-  MASU_VALUE hi = lowest;
-  for (size_t i = get_global_id(0); i < count; i += get_global_size(0)) {
-    const MASU_VALUE x = values[i];
-    if (x >= lowest && x <= highest) {  // false for NaN and the infinities: `lowest` and `highest` are finite
-      lo = x < lo ? x : lo;
-      hi = x > hi ? x : hi;
+  for (ulong row = 0; row < rows; ++row) {
+    __global const uchar *bytes = data + byte_offset + row * pitch;
+    for (ulong element = 0; element < count; ++element) {
+      MASU_SET_CHANNEL(element)
+      const size_t slot = first_total + MASU_CHANNEL + MASU_SLOT_OF(value_at(bytes, element));
+      if (++totals[2 * slot] == 0) ++totals[2 * slot + 1];
     }
-  }
-  least[lane] = lo;
-  greatest[lane] = hi;
-  for (uint distance = MASU_GROUP / 2; distance > 0; distance /= 2) {
-    barrier(CLK_LOCAL_MEM_FENCE);
-    if (lane < distance) {
-      const MASU_VALUE other_lo = least[lane + distance];
-      const MASU_VALUE other_hi = greatest[lane + distance];
-      if (other_lo < least[lane]) least[lane] = other_lo;
-      if (other_hi > greatest[lane]) greatest[lane] = other_hi;
-    }
-  }
-  if (lane == 0) {
-    result[2 * get_group_id(0)] = least[0];
-    result[2 * get_group_id(0) + 1] = greatest[0];
   }
 }
 #endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The public functions: validate, plan, count, fold.
 #include "histogram/bin_rule.h"
+#include "histogram/definite_bins.h"
 #include "histogram/histogram_cpu.h"
 #include "histogram/histogram_device.h"
 #include "histogram/histogram_plan.h"
@@ -13,6 +14,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <cstring>
 #include <new>
 #include <numeric>
 
@@ -31,11 +33,12 @@ bool reaches_bins(const BinRule& rule) {
   return dispatch(rule.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     if constexpr (std::is_same_v<T, Half>) {
-      return false;
+      const std::optional<Thresholds<float>> limits = half_thresholds(rule);
+      return !limits || (!limits->all_below && !limits->all_above);
     } else {
       if (size_of(rule.dtype) == 1) return true;
-      const Thresholds<T> thresholds(rule);
-      return !thresholds.all_below && !thresholds.all_above;
+      const BinLimits<T> limits(rule);
+      return !limits.all_below && !limits.all_above;
     }
   });
 }
@@ -98,18 +101,71 @@ struct HistogramAccumulator::State {
   Device device;
   std::shared_ptr<const BinRule> rule;
   HistogramOptions options;
-  std::uint64_t slots;                     // of one channel
   std::vector<std::uint64_t> totals;       // what was counted on the CPU
+  std::unique_ptr<cpu::Counter> here;      // counts them
   std::unique_ptr<DeviceCounter> counter;  // what is counted on a device
   Strategy used;
   HistogramTimes times;
 
   void count_here(const ArrayView& data) {
     const double start = now();
-    used = cpu::count(*rule, data, options.channels, options.strategy, totals);
+    here->count(data, totals);
     times.compute += now() - start;
   }
+
+  void check(const ArrayView& data) const {
+    if (data.dtype != rule->dtype) {
+      throw Error(ErrorCode::invalid_argument, fmt::format("histogram: data must be {} as before, got {}",
+                                                           to_string(rule->dtype), to_string(data.dtype)));
+    }
+  }
 };
+
+namespace {
+
+// The counted part of an image: rows of `elements`, the first of which begins `offset` bytes into the memory.
+struct ImageRows {
+  std::uint64_t offset;
+  std::uint64_t elements;
+  std::uint64_t rows;
+  std::uint64_t pitch;
+};
+
+ImageRows rows_of(const ImageLayout& layout, unsigned channels, Dtype dtype, std::uint64_t bytes) {
+  constexpr std::uint64_t most = std::uint64_t{1} << 40;
+  const std::uint64_t pixel = channels * size_of(dtype);
+  const Region region = layout.region.value_or(Region{0, 0, layout.width, layout.height});
+  if (layout.width > most || layout.height > most || layout.pitch > most) {
+    throw Error(ErrorCode::invalid_argument, fmt::format("histogram: an image has at most {} pixels and bytes in a row "
+                                                         "and rows, got {} x {} with a pitch of {}",
+                                                         most, layout.width, layout.height, layout.pitch));
+  }
+  const std::uint64_t pitch = layout.pitch != 0 ? layout.pitch : layout.width * pixel;
+  if (pitch < layout.width * pixel || pitch % size_of(dtype) != 0) {
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("histogram: pitch must be a multiple of {} and at least {}, got {}", size_of(dtype),
+                            layout.width * pixel, pitch));
+  }
+  if (region.x > layout.width || region.width > layout.width - region.x || region.y > layout.height ||
+      region.height > layout.height - region.y) {
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("histogram: the region must lie inside of {} x {} pixels, got {} x {} at {},{}",
+                            layout.width, layout.height, region.width, region.height, region.x, region.y));
+  }
+  const bool empty = layout.width == 0 || layout.height == 0;
+  std::uint64_t needed = 0;
+  const bool too_large = __builtin_mul_overflow(empty ? 0 : layout.height - 1, pitch, &needed) ||
+                         __builtin_add_overflow(needed, empty ? 0 : layout.width * pixel, &needed);
+  if (too_large || needed > bytes) {
+    throw Error(
+        ErrorCode::invalid_argument,
+        fmt::format("histogram: an image of {} x {} pixels with a pitch of {} needs {} bytes, got {}", layout.width,
+                    layout.height, pitch, too_large ? "too many" : std::to_string(needed), bytes));
+  }
+  return {region.y * pitch + region.x * pixel, region.width * channels, region.width == 0 ? 0 : region.height, pitch};
+}
+
+}  // namespace
 
 HistogramAccumulator::HistogramAccumulator(const Device& device, Dtype dtype, const Bins& bins,
                                            const HistogramOptions& options) {
@@ -120,15 +176,13 @@ HistogramAccumulator::HistogramAccumulator(const Device& device, Dtype dtype, co
   auto rule = std::make_shared<const BinRule>(bins, dtype, options.right_open);
   const std::uint64_t slots = histogram_plan::slots_of(*rule);
   const bool on_cpu = device.kind() == DeviceKind::cpu;
-  // The totals, the result, and the thresholds of a device.
-  const std::uint64_t bytes =
-      (slots + rule->n) * options.channels * sizeof(std::uint64_t) + (on_cpu ? 0 : rule->n * size_of(dtype));
+  // The totals and the result.
+  const std::uint64_t bytes = (slots + rule->n) * options.channels * sizeof(std::uint64_t);
   check_memory(*rule, bytes);
-  state_ = std::make_unique<State>(State{device, rule, options, slots, {}, nullptr, Strategy::sequential, {}});
+  state_ = std::make_unique<State>(State{device, rule, options, {}, nullptr, nullptr, Strategy::sequential, {}});
   if (!on_cpu && reaches_bins(*rule)) {
-    const auto plan = histogram_plan::make(device.info(), *rule, options.channels, options.strategy);
-    state_->counter = std::make_unique<DeviceCounter>(device, *rule, options.channels, plan);
-    state_->used = plan.strategy;
+    state_->counter = std::make_unique<DeviceCounter>(device, *rule, options);
+    state_->used = state_->counter->strategy();
     return;
   }
   try {
@@ -136,8 +190,9 @@ HistogramAccumulator::HistogramAccumulator(const Device& device, Dtype dtype, co
   } catch (const std::bad_alloc&) {
     no_memory(*rule, bytes, 0);
   }
-  state_->count_here(ArrayView(dtype, nullptr, 0));  // settles the strategy, or says why it does not fit
-  state_->times = {};
+  state_->here =
+      std::make_unique<cpu::Counter>(rule, options.channels, on_cpu ? options.strategy : Strategy::automatic);
+  state_->used = state_->here->strategy();
 }
 
 HistogramAccumulator::HistogramAccumulator(HistogramAccumulator&&) noexcept = default;
@@ -146,10 +201,7 @@ HistogramAccumulator::~HistogramAccumulator() = default;
 
 void HistogramAccumulator::add(const ArrayView& data) {
   State& s = *state_;
-  if (data.dtype != s.rule->dtype) {
-    throw Error(ErrorCode::invalid_argument, fmt::format("histogram: data must be {} as before, got {}",
-                                                         to_string(s.rule->dtype), to_string(data.dtype)));
-  }
+  s.check(data);
   if (data.count % s.options.channels != 0) {
     throw Error(ErrorCode::invalid_argument,
                 fmt::format("histogram: {} channels must divide the elements, got {}", s.options.channels, data.count));
@@ -181,22 +233,58 @@ void HistogramAccumulator::add_buffer(const BufferBase& data, Dtype dtype, Strea
   s.count_here(ArrayView(dtype, host.data(), count));
 }
 
+void HistogramAccumulator::add(const ArrayView& data, const ImageLayout& layout) {
+  State& s = *state_;
+  s.check(data);
+  const std::size_t size = size_of(data.dtype);
+  const ImageRows image = rows_of(layout, s.options.channels, data.dtype, data.count * size);
+  const auto* first = static_cast<const std::byte*>(data.data) + image.offset;
+  if (image.rows == 0) return;
+  if (image.rows == 1 || image.pitch == image.elements * size) {
+    return add(ArrayView(data.dtype, first, image.elements * image.rows));
+  }
+  if (s.counter) return s.counter->add_image(first, image.elements, image.rows, image.pitch);
+  // Long rows where they are, short ones side by side.
+  constexpr std::uint64_t packed_bytes = std::uint64_t{4} << 20;
+  const std::uint64_t row_bytes = image.elements * size;
+  const std::uint64_t most = packed_bytes / row_bytes;
+  std::vector<std::byte> packed(most > 1 ? std::min(most, image.rows) * row_bytes : 0);
+  for (std::uint64_t row = 0; row < image.rows;) {
+    const std::uint64_t rows = most > 1 ? std::min(most, image.rows - row) : 1;
+    const std::byte* from = first + row * image.pitch;
+    for (std::uint64_t i = 0; most > 1 && i < rows; ++i) {
+      std::memcpy(packed.data() + i * row_bytes, from + i * image.pitch, row_bytes);
+    }
+    s.count_here(ArrayView(data.dtype, most > 1 ? packed.data() : from, image.elements * rows));
+    row += rows;
+  }
+}
+
+void HistogramAccumulator::add_buffer(const BufferBase& data, Dtype dtype, const ImageLayout& layout, Stream* stream) {
+  State& s = *state_;
+  const ImageRows image = rows_of(layout, s.options.channels, dtype, data.size_bytes());
+  const std::uint64_t row_bytes = image.elements * size_of(dtype);
+  const std::uint64_t bytes = image.rows == 0 ? 0 : (image.rows - 1) * image.pitch + row_bytes;
+  const Buffer<const std::byte> part(data.device(), data.memory(), data.byte_offset() + image.offset, bytes);
+  if (image.rows <= 1 || image.pitch == row_bytes) return add_buffer(part, dtype, stream);
+  add_buffer(Buffer<const std::byte>(data.device(), data.memory(), data.byte_offset(), 0), dtype, stream);  // checks
+  const ImageLayout inside{image.elements / s.options.channels, image.rows, image.pitch, std::nullopt};
+  if (s.device.kind() == DeviceKind::cpu) return add(host_view(part, dtype), inside);
+  if (s.counter) return s.counter->add_rows(part, 0, image.elements, image.rows, image.pitch, stream);
+  if (stream != nullptr) stream->finish();
+  const std::vector<std::byte> host = part.read();
+  add(ArrayView(dtype, host.data(), bytes / size_of(dtype)), inside);
+}
+
 std::vector<Histogram> HistogramAccumulator::result() const try {
   const State& s = *state_;
   const std::vector<std::uint64_t> totals = s.counter ? s.counter->totals() : s.totals;
   const BinRule& rule = *s.rule;
+  const std::uint64_t counted = totals.size() / s.options.channels;
   std::vector<Histogram> result(s.options.channels);
   for (unsigned c = 0; c < s.options.channels; ++c) {
     std::vector<std::uint64_t> slots(rule.n + extra_slots);
-    const auto from = totals.begin() + static_cast<std::ptrdiff_t>(c * s.slots);
-    if (size_of(rule.dtype) == 1) {
-      for (unsigned byte = 0; byte < histogram_plan::byte_slots; ++byte) {
-        const int value = rule.dtype == Dtype::i8 ? static_cast<std::int8_t>(byte) : static_cast<int>(byte);
-        slots[rule.slot(value)] += from[byte];
-      }
-    } else {
-      std::copy_n(from, slots.size(), slots.begin());
-    }
+    histogram_plan::fold_slots(rule, std::span(totals).subspan(c * counted, counted), slots);
     Histogram& h = result[c];
     h.below_ = slots[rule.n + slot_below];
     h.above_ = slots[rule.n + slot_above];
@@ -232,12 +320,9 @@ std::optional<ValueRange> finite_range(const BufferBase& data, Dtype dtype) {
 
 namespace {
 
-// Even bins without a range get the data's, or 0:1 where there is nothing finite.
-template <class FindRange>
-Bins with_range(const Bins& bins, const FindRange& find) {
-  if (!bins.needs_data()) return bins;
-  const std::optional<ValueRange> range = find();
-  return range ? Bins::even(bins.size(), *range) : Bins::even(bins.size(), 0, 1);
+void check_definite(const Bins& bins) {
+  if (!bins.needs_data()) return;
+  throw Error(ErrorCode::invalid_argument, "histogram: bins of an image must not depend on the data; find them before");
 }
 
 void check_one_channel(const HistogramOptions& options) {
@@ -250,15 +335,38 @@ void check_one_channel(const HistogramOptions& options) {
 
 std::vector<Histogram> histogram_channels(const Device& device, const ArrayView& data, const Bins& bins,
                                           const HistogramOptions& options) {
-  const Bins definite = with_range(bins, [&] { return finite_range(device, data); });
+  const Bins definite = definite_bins(device, data, bins);
   HistogramAccumulator accumulator(device, data.dtype, definite, options);
   accumulator.add(data);
   return accumulator.result();
 }
 
+std::vector<Histogram> histogram_channels(const Device& device, const ArrayView& data, const ImageLayout& layout,
+                                          const Bins& bins, const HistogramOptions& options) {
+  check_definite(bins);
+  HistogramAccumulator accumulator(device, data.dtype, bins, options);
+  accumulator.add(data, layout);
+  return accumulator.result();
+}
+
+std::vector<Histogram> histogram_channels(const BufferBase& data, Dtype dtype, const ImageLayout& layout,
+                                          const Bins& bins, const HistogramOptions& options) {
+  check_definite(bins);
+  HistogramAccumulator accumulator(data.device(), dtype, bins, options);
+  accumulator.add_buffer(data, dtype, layout);
+  return accumulator.result();
+}
+
+std::uint64_t histogram_workspace(const Device& device, Dtype dtype, const Bins& bins, const HistogramOptions& options,
+                                  std::uint64_t count) {
+  if (device.kind() == DeviceKind::cpu) return 0;
+  const BinRule rule(bins, dtype, options.right_open);
+  return reaches_bins(rule) ? device_workspace(device, rule, options, count) : 0;
+}
+
 std::vector<Histogram> histogram_channels(const BufferBase& data, Dtype dtype, const Bins& bins,
                                           const HistogramOptions& options) {
-  const Bins definite = with_range(bins, [&] { return finite_range(data, dtype); });
+  const Bins definite = definite_bins(data, dtype, bins);
   HistogramAccumulator accumulator(data.device(), dtype, definite, options);
   accumulator.add_buffer(data, dtype);
   return accumulator.result();

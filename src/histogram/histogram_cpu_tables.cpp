@@ -37,7 +37,7 @@ std::uint64_t table_bytes(const TableShape& shape) noexcept {
 
 Strategy choose_strategy(const TableShape& shape, Strategy asked) {
   const std::uint64_t bytes = table_bytes(shape);
-  if (asked == Strategy::local || asked == Strategy::packed) {
+  if (asked == Strategy::local || asked == Strategy::packed || asked == Strategy::split) {
     throw Error(ErrorCode::unsupported,
                 fmt::format("histogram: strategy {} needs local memory; the device cpu has none", to_string(asked)));
   }

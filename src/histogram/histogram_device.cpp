@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "histogram/histogram_device.h"
 
+#include "histogram/device_rules.h"
+#include "histogram/partitioner.h"
+#include "histogram/staging.h"
 #include "runtime/backend.h"
-#include "runtime/program_cache.h"
 
 #include <algorithm>
 #include <chrono>
@@ -14,160 +16,218 @@ namespace masu {
 
 namespace {
 
-constexpr std::string_view kernel_file = "src/histogram/histogram.cl";
-
 double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// The whole memory that a buffer lies in: kernels take any byte offset into it, OpenCL only aligned sub-buffers.
-Buffer<const std::byte> whole(const BufferBase& buffer) {
-  return Buffer<const std::byte>(buffer.device(), buffer.memory(), 0, buffer.memory()->bytes());
+// A plan's memory: `memory` bounds staging and temporaries together, a half each.
+std::uint64_t chunk_elements(const histogram_plan::Plan& plan, const HistogramOptions& options) {
+  const std::uint64_t most = options.workspace != nullptr
+                                 ? Partitioner::elements_for(plan, options.workspace->size_bytes())
+                             : options.memory != 0 ? Partitioner::elements_for(plan, options.memory / 2)
+                                                   : histogram_plan::partition_elements;
+  constexpr std::uint64_t least = 1 << 15;  // below this, clearing the tables is all that happens
+  return std::clamp(most, least, histogram_plan::partition_elements);
 }
 
-std::shared_ptr<runtime::Kernel> kernel_for(const Device& device, const histogram_plan::Plan& plan, Dtype dtype,
-                                            unsigned channels) {
-  runtime::Device& implementation = *device.implementation();
-  return runtime::own_program(implementation, kernel_file, plan.defines(dtype, channels))->kernel(plan.kernel_name());
+histogram_plan::Plan plan_of(const Device& device, const SlotRule& rule, const HistogramOptions& options) {
+  return histogram_plan::make(device.info(), rule, options.channels, options.strategy);
 }
 
-// Calls body(piece) for host data in pieces of whole pixels that fit the staging buffer.
-template <class Body>
-void in_pieces(const ArrayView& data, std::uint64_t largest_bytes, unsigned channels, const Body& body) {
-  const std::uint64_t most = largest_bytes / size_of(data.dtype) / channels * channels;
-  for (std::uint64_t first = 0; first < data.count; first += most) {
-    const char* from = static_cast<const char*>(data.data) + first * size_of(data.dtype);
-    body(ArrayView(data.dtype, from, std::min(most, data.count - first)));
-  }
-}
+// A kernel for one span, or for rows with a pitch.
+struct Launcher {
+  histogram_plan::Plan plan;
+  std::shared_ptr<runtime::Kernel> kernel;
+};
 
 }  // namespace
 
+std::uint64_t device_workspace(const Device& device, const BinRule& rule, const HistogramOptions& options,
+                               std::uint64_t count) {
+  const histogram_plan::Plan plan = plan_of(device, SlotRule(rule, device.info()), options);
+  if (plan.strategy != Strategy::partitioned) return 0;
+  HistogramOptions allocating = options;
+  allocating.workspace = nullptr;
+  return Partitioner::bytes_for(plan, std::min(chunk_elements(plan, allocating), std::max<std::uint64_t>(count, 1)));
+}
+
 struct DeviceCounter::State {
   Device device;
-  Dtype dtype;
-  unsigned channels;
+  HistogramOptions options;
   histogram_plan::Plan plan;
+  DeviceRules rules;
   std::uint64_t slots;  // of one channel
-  std::shared_ptr<runtime::Kernel> kernel;
+  std::uint64_t pixel;  // bytes of the elements of all channels
+  Launcher span;
+  std::optional<Launcher> rows;
   Stream stream;
-  Buffer<std::byte> thresholds;
   Buffer<std::uint64_t> counts;
-  std::optional<Buffer<std::byte>> staging;
-  std::vector<KernelArgument> rule;
+  std::optional<Partitioner> partitioner;
+  std::optional<Staging> staging;
   std::vector<Event> launches;
   HistogramTimes times;
 
-  State(Device on, const BinRule& bins, unsigned count, const histogram_plan::Plan& planned)
-      : device(std::move(on)),
-        dtype(histogram_plan::kernel_dtype(bins.dtype)),
-        channels(count),
+  State(const Device& on, SlotRule rule, const histogram_plan::Plan& planned, const HistogramOptions& asked)
+      : device(on),
+        options(asked),
         plan(planned),
-        slots(histogram_plan::slots_of(bins)),
-        kernel(kernel_for(device, plan, dtype, channels)),
+        rules(device, {std::move(rule)}, plan, false),
+        slots(rules.column(0).slots),
+        pixel(size_of(rules.column(0).element) * plan.channels),
         stream(device),
-        thresholds(device, 1),
-        counts(device, slots * channels) {
+        counts(device, slots * plan.channels) {
     const double start = now();
     counts.fill(0);
-    dispatch(dtype, [&](auto tag) {
-      using T = typename decltype(tag)::type;
-      if constexpr (!std::is_same_v<T, Half>) set_rule<T>(bins);
-    });
+    if (plan.strategy != Strategy::partitioned) span = {plan, rules.kernel(plan)};
     times.transfer += now() - start;
   }
 
-  template <class T>
-  void set_rule(const BinRule& bins) {
-    using Position = std::conditional_t<std::is_same_v<T, double>, double, float>;
-    T first{};
-    T last{};
-    std::uint64_t reachable = 1;
-    T base{};
-    double scale = 0;
-    double shift = 0;
-    double error = 0;
-    if (plan.binning != histogram_plan::Binning::bytes) {
-      const Thresholds<T> found(bins);
-      first = found.first;
-      last = found.last;
-      reachable = found.reachable;
-      if (!found.lower.empty()) {
-        thresholds = Buffer<std::byte>(device, found.lower.size() * sizeof(T));
-        thresholds.write(std::as_bytes(std::span(found.lower)));
+  // Launches on `queue`, in pieces so small that no 32-bit count of a work-group overflows. Rows of `count` elements.
+  void launch(Stream& queue, const BufferBase& data, std::uint64_t offset, std::uint64_t count, std::uint64_t row_count,
+              std::uint64_t pitch) {
+    if (plan.strategy == Strategy::partitioned) return partition(queue, data, offset, count, row_count, pitch);
+    const std::size_t size = size_of(rules.column(0).element);
+    if (row_count == 1) {
+      const std::uint64_t most =
+          histogram_plan::group_elements * plan.groups / plan.split / plan.channels * plan.channels;
+      for (std::uint64_t first = 0; first < count; first += most) {
+        const std::uint64_t length = std::min(most, count - first);
+        launch_one(queue, span, data, offset + first * size, length, 1, 0, plan.groups_for(length, size));
       }
-      if (plan.binning == histogram_plan::Binning::even) {
-        // Guesses start at the first value that lies in a bin, so that the differences of integers do not wrap.
-        base = first;
-        scale = static_cast<double>(bins.n) / (bins.hi - bins.lo);
-        shift = (static_cast<double>(base) - bins.lo) * scale;
-        error = histogram_plan::position_error(bins);
-      }
+      return;
     }
-    rule = {thresholds,
-            static_cast<std::uint32_t>(reachable),
-            static_cast<std::uint32_t>(bins.n),
-            first,
-            last,
-            base,
-            static_cast<Position>(scale),
-            static_cast<Position>(shift),
-            static_cast<Position>(error)};
+    if (!rows) {
+      const auto for_rows = histogram_plan::make(device.info(), rules.column(0), plan.channels, row_strategy(), true);
+      rows = Launcher{for_rows, rules.kernel(with_guide(for_rows))};
+      rows->plan = with_guide(for_rows);
+    }
+    const std::uint64_t most = std::max<std::uint64_t>(1, histogram_plan::group_elements / count);
+    for (std::uint64_t first = 0; first < row_count; first += most) {
+      const std::uint64_t length = std::min(most, row_count - first);
+      launch_one(queue, *rows, data, offset + first * pitch, count, length, pitch,
+                 std::min<std::uint64_t>(length, rows->plan.groups));
+    }
   }
 
-  // Launches on `queue`, in pieces so small that no 32-bit count of a work-group overflows.
-  void launch(Stream& queue, const BufferBase& data, std::uint64_t offset, std::uint64_t count) {
-    const std::size_t size = size_of(dtype);
-    const std::uint64_t most = histogram_plan::group_elements * plan.groups / channels * channels;
-    for (std::uint64_t first = 0; first < count; first += most) {
-      const std::uint64_t length = std::min(most, count - first);
-      const std::uint64_t groups = plan.groups_for(length, size);
-      std::vector<KernelArgument> arguments{whole(data), offset + first * size, length,
-                                            static_cast<std::uint32_t>(slots)};
-      arguments.insert(arguments.end(), rule.begin(), rule.end());
-      arguments.emplace_back(counts);
-      if (plan.local_bytes != 0) arguments.emplace_back(LocalMemory{plan.local_bytes});
-      const NDRange range(groups * plan.group, plan.group);
-      launches.emplace_back(queue.implementation().launch(*kernel, range, arguments));
+  // A strategy that takes rows with a pitch.
+  [[nodiscard]] Strategy row_strategy() const {
+    return plan.strategy == Strategy::packed || plan.strategy == Strategy::split ? Strategy::global : plan.strategy;
+  }
+  // The guide was made for the first plan, and serves the other.
+  [[nodiscard]] histogram_plan::Plan with_guide(histogram_plan::Plan other) const {
+    other.cells = plan.cells;
+    other.guide_local = plan.guide_local && other.guide_local;
+    return other;
+  }
+
+  void launch_one(Stream& queue, const Launcher& launcher, const BufferBase& data, std::uint64_t offset,
+                  std::uint64_t count, std::uint64_t row_count, std::uint64_t pitch, std::uint64_t groups) {
+    std::vector<KernelArgument> arguments{whole(data), offset, count,
+                                          row_count,   pitch,  static_cast<std::uint32_t>(slots)};
+    arguments.insert(arguments.end(), rules.arguments(0).begin(), rules.arguments(0).end());
+    arguments.emplace_back(counts);
+    arguments.emplace_back(std::uint64_t{0});
+    rules.append_local(launcher.plan, arguments);
+    const NDRange range(groups * launcher.plan.group, launcher.plan.group);
+    launches.emplace_back(queue.implementation().launch(*launcher.kernel, range, arguments));
+    // It adds without atomics, so no other stream may count beside it.
+    if (plan.strategy == Strategy::sequential) queue.finish();
+  }
+
+  void partition(Stream& queue, const BufferBase& data, std::uint64_t offset, std::uint64_t count,
+                 std::uint64_t row_count, std::uint64_t pitch) {
+    const std::uint64_t all = count * row_count;
+    if (!partitioner || partitioner->most_elements() < std::min(all, chunk_elements(plan, options))) {
+      stream.finish();  // it may still use the temporary memory of before
+      if (partitioner) queue.finish();
+      partitioner.reset();
+      partitioner.emplace(device, rules, plan, slots * plan.channels, std::min(all, chunk_elements(plan, options)),
+                          options.workspace);
     }
+    const std::size_t size = size_of(rules.column(0).element);
+    // Chunks of whole pixels, and of whole rows where there are several; a row that is longer than a chunk is cut.
+    const std::uint64_t chunk = partitioner->most_elements() / plan.channels * plan.channels;
+    const std::uint64_t whole_rows = std::max<std::uint64_t>(1, chunk / count);
+    for (std::uint64_t row = 0; row < row_count; row += whole_rows) {
+      const std::uint64_t row_length = std::min(whole_rows, row_count - row);
+      for (std::uint64_t first = 0; first < count; first += chunk) {
+        const std::uint64_t length = std::min(chunk, count - first);
+        std::vector<KernelArgument> input{
+            whole(data), offset + row * pitch + first * size,        length * row_length,
+            length,      row_length == 1 ? std::uint64_t{0} : pitch, static_cast<std::uint32_t>(slots)};
+        input.insert(input.end(), rules.arguments(0).begin(), rules.arguments(0).end());
+        partitioner->count(queue, input, length * row_length, counts, launches);
+      }
+    }
+    if (&queue != &stream) queue.finish();  // the next piece may come on another stream, with the same temporary memory
   }
 
   void settle() {
+    if (staging) staging->finish();
     for (const Event& event : launches) times.compute += event.seconds();
     launches.clear();
   }
 };
 
-DeviceCounter::DeviceCounter(Device device, const BinRule& rule, unsigned channels, const histogram_plan::Plan& plan)
-    : state_(std::make_unique<State>(std::move(device), rule, channels, plan)) {}
+DeviceCounter::DeviceCounter(const Device& device, const BinRule& rule, const HistogramOptions& options) {
+  SlotRule slot_rule(rule, device.info());
+  const histogram_plan::Plan plan = plan_of(device, slot_rule, options);
+  state_ = std::make_unique<State>(device, std::move(slot_rule), plan, options);
+}
+
+DeviceCounter::DeviceCounter(const Device& device, SlotRule rule, const histogram_plan::Plan& plan,
+                             const HistogramOptions& options)
+    : state_(std::make_unique<State>(device, std::move(rule), plan, options)) {}
 
 DeviceCounter::~DeviceCounter() = default;
 
 void DeviceCounter::add(const ArrayView& data) {
   State& s = *state_;
-  in_pieces(data, histogram_plan::staging_bytes, s.channels, [&](const ArrayView& piece) {
-    const std::uint64_t bytes = piece.count * size_of(piece.dtype);
-    const double start = now();
-    if (!s.staging || s.staging->size() < bytes) {
-      s.staging.reset();
-      s.staging.emplace(s.device, bytes);
-    }
-    s.stream.write(*s.staging, std::span(static_cast<const std::byte*>(piece.data), bytes)).wait();
-    s.times.transfer += now() - start;
-    s.launch(s.stream, *s.staging, 0, piece.count);
-    s.stream.finish();
-    s.settle();
-  });
+  if (!s.staging) s.staging.emplace(s.device, s.options.memory / 2);
+  const std::uint64_t bytes = data.count * size_of(data.dtype);
+  const std::uint64_t most = std::max(s.pixel, s.staging->piece_bytes() / s.pixel * s.pixel);
+  const auto* from = static_cast<const std::byte*>(data.data);
+  for (std::uint64_t first = 0; first < bytes; first += most) {
+    const std::span piece(from + first, std::min(most, bytes - first));
+    s.staging->piece({&piece, 1}, [&](Stream& queue, const BufferBase& buffer, auto) {
+      s.launch(queue, buffer, 0, piece.size() / size_of(data.dtype), 1, 0);
+    });
+  }
+  // The caller may reuse its memory: what was copied first is free, page-locked memory when its copy is done.
+  if (s.device.is_page_locked(data.data, bytes)) s.staging->finish();
 }
 
-void DeviceCounter::add(const BufferBase& data, std::uint64_t count, Stream* stream) {
+void DeviceCounter::add_image(const std::byte* first, std::uint64_t count, std::uint64_t rows, std::uint64_t pitch) {
+  State& s = *state_;
+  if (!s.staging) s.staging.emplace(s.device, s.options.memory / 2);
+  const std::size_t size = size_of(s.rules.column(0).element);
+  const std::uint64_t row_bytes = count * size;
+  const std::uint64_t most = s.staging->piece_bytes() / row_bytes;
+  for (std::uint64_t row = 0; row < rows; row += std::max<std::uint64_t>(most, 1)) {
+    if (most == 0) {  // a row longer than a piece
+      add(ArrayView(s.rules.column(0).element, first + row * pitch, count));
+      continue;
+    }
+    const std::uint64_t length = std::min(most, rows - row);
+    s.staging->rows(first + row * pitch, row_bytes, length, pitch, [&](Stream& queue, const BufferBase& buffer, auto) {
+      s.launch(queue, buffer, 0, count * length, 1, 0);
+    });
+  }
+}
+
+void DeviceCounter::add_rows(const BufferBase& data, std::uint64_t offset, std::uint64_t count, std::uint64_t rows,
+                             std::uint64_t pitch, Stream* stream) {
   State& s = *state_;
   Stream& queue = stream != nullptr ? *stream : s.stream;
-  s.launch(queue, data, data.byte_offset(), count);
+  s.launch(queue, data, data.byte_offset() + offset, count, rows, pitch);
   if (stream == nullptr) {
     queue.finish();
     s.settle();
   }
+}
+
+void DeviceCounter::add(const BufferBase& data, std::uint64_t count, Stream* stream) {
+  add_rows(data, 0, count, 1, 0, stream);
 }
 
 std::vector<std::uint64_t> DeviceCounter::totals() const {
@@ -181,36 +241,43 @@ std::vector<std::uint64_t> DeviceCounter::totals() const {
 
 HistogramTimes DeviceCounter::times() const {
   state_->settle();
-  return state_->times;
+  HistogramTimes times = state_->times;
+  if (state_->staging) times.transfer += state_->staging->seconds();
+  return times;
 }
 
 Strategy DeviceCounter::strategy() const noexcept {
   return state_->plan.strategy;
 }
 
+std::uint64_t DeviceCounter::slots() const noexcept {
+  return state_->slots;
+}
+
 namespace {
 
+// `T`: the values, which f16 elements turn into floats.
 template <class T>
-std::optional<ValueRange> range_on_device(const BufferBase& data, std::uint64_t count) {
+std::optional<ValueRange> range_on_device(const BufferBase& data, Dtype dtype, std::uint64_t count, T greatest) {
   const Device& device = data.device();
   const histogram_plan::Plan plan = histogram_plan::make_range(device.info());
-  const auto kernel = kernel_for(device, plan, dtype_of<T>, 1);
+  SlotRule rule(BinRule(Bins::edges({0, 1}), dtype, false), device.info());
+  rule.value = dtype_of<T>;  // also of 8-bit elements, whose rule counts bytes
+  runtime::Device& implementation = *device.implementation();
+  const auto kernel =
+      runtime::own_program(implementation, plan.files(), plan.defines(device.info(), std::span(&rule, 1), false))
+          ->kernel(plan.kernel_name());
   const std::uint64_t groups = plan.groups_for(count, sizeof(T));
   Buffer<T> found(device, 2 * groups);
   Stream stream(device);
   const std::size_t local = plan.group * sizeof(T);
-  const std::vector<KernelArgument> arguments{whole(data),
-                                              data.byte_offset(),
-                                              count,
-                                              std::numeric_limits<T>::max(),
-                                              std::numeric_limits<T>::lowest(),
-                                              found,
-                                              LocalMemory{local},
-                                              LocalMemory{local}};
+  const T least = std::is_signed_v<T> ? static_cast<T>(std::is_integral_v<T> ? -greatest - 1 : -greatest) : T{0};
+  const std::vector<KernelArgument> arguments{whole(data),        data.byte_offset(), count, greatest, least, found,
+                                              LocalMemory{local}, LocalMemory{local}};
   stream.implementation().launch(*kernel, NDRange(groups * plan.group, plan.group), arguments);
   stream.finish();
-  T lo = std::numeric_limits<T>::max();
-  T hi = std::numeric_limits<T>::lowest();
+  T lo = greatest;
+  T hi = least;
   const std::vector<T> parts = found.read();
   for (std::size_t i = 0; i < parts.size(); i += 2) {
     lo = std::min(lo, parts[i]);
@@ -228,23 +295,25 @@ std::optional<ValueRange> device_finite_range(const BufferBase& data, Dtype dtyp
   return dispatch(dtype, [&](auto tag) -> std::optional<ValueRange> {
     using T = typename decltype(tag)::type;
     if constexpr (std::is_same_v<T, Half>) {
-      throw Error(ErrorCode::unsupported, "finite_range: f16 data is not supported in this version");
+      constexpr float greatest_half = 65504;
+      return range_on_device<float>(data, dtype, count, greatest_half);
     } else {
       if (std::is_same_v<T, double> && !data.device().info().fp64) {
         throw Error(ErrorCode::unsupported, "finite_range: " + data.device().id() + " has no fp64, got f64 data");
       }
-      return range_on_device<T>(data, count);
+      return range_on_device<T>(data, dtype, count, std::numeric_limits<T>::max());
     }
   });
 }
 
 std::optional<ValueRange> device_finite_range(const Device& device, const ArrayView& data) {
   std::optional<ValueRange> range;
-  in_pieces(data, histogram_plan::staging_bytes, 1, [&](const ArrayView& piece) {
-    const std::uint64_t bytes = piece.count * size_of(piece.dtype);
-    const auto staged = device.upload(std::span(static_cast<const std::byte*>(piece.data), bytes));
-    range = merge(range, device_finite_range(staged, piece.dtype));
-  });
+  const std::uint64_t most = histogram_plan::staging_bytes / size_of(data.dtype);
+  for (std::uint64_t first = 0; first < data.count; first += most) {
+    const auto* from = static_cast<const std::byte*>(data.data) + first * size_of(data.dtype);
+    const std::uint64_t bytes = std::min(most, data.count - first) * size_of(data.dtype);
+    range = merge(range, device_finite_range(device.upload(std::span(from, bytes)), data.dtype));
+  }
   return range;
 }
 

@@ -14,41 +14,96 @@
 namespace masu {
 namespace {
 
-using histogram_plan::Binning;
 using histogram_plan::KernelKind;
+using histogram_plan::Plan;
 
 constexpr const char* options = "--std=c++17 --fmad=false -default-device";
 
-void expect_compiles(const histogram_plan::Plan& plan, Dtype dtype, unsigned channels, int architecture) {
+// What an H200 says of itself to CUDA.
+DeviceInfo gpu() {
+  DeviceInfo info;
+  info.id = "cuda:0";
+  info.kind = DeviceKind::cuda;
+  info.gpu = true;
+  info.local_bytes = 232448;
+  info.compute_units = 132;
+  info.max_work_group_size = 1024;
+  return info;
+}
+
+void expect_compiles(const Plan& plan, std::span<const SlotRule> columns, bool joint, int architecture) {
   const std::string text = runtime::own_program_text(runtime::kernel_text("src/backends/cuda/prelude.cuh"),
-                                                     "src/histogram/histogram.cl", plan.defines(dtype, channels));
+                                                     plan.files(), plan.defines(gpu(), columns, joint));
   const cuda::Compiled compiled = cuda::compile(cuda::nvrtc(), architecture, text, options);
   EXPECT_EQ(compiled.log, "");
   EXPECT_THAT(cuda::entry_names(compiled.image), ::testing::ElementsAre(std::string(plan.kernel_name())))
-      << to_string(dtype) << " sm_" << architecture;
+      << to_string(columns.front().element) << ' ' << columns.front().function() << " sm_" << architecture;
 }
 
-TEST(HistogramNvrtc, EveryKernelTypeAndBinning) {
-  if (!cuda::nvrtc().usable()) GTEST_SKIP() << "NVRTC is not here: " << cuda::nvrtc().why;
-  for (const int architecture : {75, 80, 90}) {
-    histogram_plan::Plan plan;
-    plan.group = 1024;
-    plan.copies = 32;
-    plan.private_slots = 256;
-    for (const KernelKind kernel :
-         {KernelKind::local, KernelKind::global, KernelKind::private_, KernelKind::sequential, KernelKind::range}) {
-      plan.kernel = kernel;
-      expect_compiles(plan, Dtype::u8, 1, architecture);
-    }
-    plan.kernel = KernelKind::local;
-    expect_compiles(plan, Dtype::u8, 3, architecture);
-    for (const Dtype dtype :
-         {Dtype::u16, Dtype::i16, Dtype::u32, Dtype::i32, Dtype::u64, Dtype::i64, Dtype::f32, Dtype::f64}) {
-      if (architecture != 90 && size_of(dtype) != 8) continue;  // the others differ by nothing an architecture knows
-      for (const Binning binning : {Binning::integers, Binning::even, Binning::edges}) {
-        if (is_float(dtype) && binning == Binning::integers) continue;
-        plan.binning = binning;
-        expect_compiles(plan, dtype, binning == Binning::edges ? 4 : 1, architecture);
+SlotRule rule_of(const Bins& bins, Dtype dtype, bool joint = false) {
+  return {BinRule(bins, dtype, false), gpu(), joint};
+}
+
+class HistogramNvrtc : public ::testing::TestWithParam<int> {
+ protected:
+  void SetUp() override {
+    if (!cuda::nvrtc().usable()) GTEST_SKIP() << "NVRTC is not here: " << cuda::nvrtc().why;
+  }
+  static void expect_strategy(const SlotRule& rule, Strategy strategy, unsigned channels = 1, bool rows = false) {
+    expect_compiles(histogram_plan::make(gpu(), rule, channels, strategy, rows), {&rule, 1}, false, GetParam());
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Architectures, HistogramNvrtc, ::testing::Values(75, 80, 90));
+
+TEST_P(HistogramNvrtc, EveryKernel) {
+  const SlotRule bytes = rule_of(Bins::integers(256), Dtype::u8);
+  const SlotRule wide = rule_of(Bins::integers(65536), Dtype::u16);
+  for (const Strategy strategy : {Strategy::sequential, Strategy::global, Strategy::private_, Strategy::lanes}) {
+    expect_strategy(bytes, strategy);
+    if (strategy != Strategy::sequential) expect_strategy(bytes, strategy, 3, true);
+  }
+  for (const unsigned channels : {2U, 3U, 4U, 5U}) expect_strategy(bytes, Strategy::lanes, channels);
+  expect_strategy(wide, Strategy::packed);
+  expect_strategy(wide, Strategy::split);
+  expect_strategy(rule_of(Bins::integers(40000), Dtype::u16), Strategy::packed, 2);
+  Plan parts = histogram_plan::make(gpu(), wide, 1, Strategy::partitioned);
+  for (const KernelKind kernel : {KernelKind::scatter, KernelKind::sizes, KernelKind::scan, KernelKind::parts}) {
+    expect_compiles(histogram_plan::step(gpu(), parts, kernel), {&wide, 1}, false, GetParam());
+  }
+  for (const std::uint64_t elements : {1, 4096}) {
+    expect_compiles(histogram_plan::make_rows(gpu(), bytes, 1, elements).value(), {&bytes, 1}, false, GetParam());
+  }
+  SlotRule range = rule_of(Bins::integers(256), Dtype::i8);
+  range.value = Dtype::i8;
+  expect_compiles(histogram_plan::make_range(gpu()), {&range, 1}, false, GetParam());
+}
+
+TEST_P(HistogramNvrtc, EveryTypeAndRule) {
+  for (const Dtype dtype :
+       {Dtype::u16, Dtype::i16, Dtype::u32, Dtype::i32, Dtype::u64, Dtype::i64, Dtype::f16, Dtype::f32, Dtype::f64}) {
+    if (GetParam() != 90 && size_of(dtype) != 8) continue;  // the others differ by nothing an architecture knows
+    if (!is_float(dtype)) expect_strategy(rule_of(Bins::integers(90), dtype), Strategy::lanes);
+    expect_strategy(rule_of(Bins::even(100, 0, 1), dtype), Strategy::lanes);
+    expect_strategy(rule_of(Bins::even(100, ValueRange{0, 1, false}), dtype), Strategy::lanes, 2);
+    SlotRule edges = rule_of(Bins::edges({0, 1, 3, 7, 20, 100, 1000}), dtype);
+    expect_strategy(edges, Strategy::lanes);
+    edges.guide_bits = is_float(dtype);
+    expect_strategy(edges, Strategy::global, 4);
+  }
+  expect_strategy(rule_of(Bins::even(10000000, 0, 1), Dtype::f32), Strategy::partitioned);
+}
+
+TEST_P(HistogramNvrtc, JointHistograms) {
+  std::vector<SlotRule> columns;
+  for (unsigned d = 0; d < 8; ++d) {
+    const Bins bins = d % 2 == 0 ? Bins::even(3, 0, 1) : Bins::edges({0, 1, 2});
+    columns.push_back(rule_of(bins, Dtype::f32, true));
+    if (d != 1 && d != 7) continue;
+    for (const Strategy strategy : {Strategy::lanes, Strategy::global, Strategy::partitioned}) {
+      const Plan plan = histogram_plan::make_joint(gpu(), columns, 10000, strategy);
+      expect_compiles(plan, columns, true, GetParam());
+      if (strategy == Strategy::partitioned) {
+        expect_compiles(histogram_plan::step(gpu(), plan, KernelKind::sizes), columns, true, GetParam());
       }
     }
   }

@@ -6,32 +6,58 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cmath>
 #include <limits>
 
 namespace masu::histogram_plan {
 
 namespace {
 
+constexpr std::string_view slots_file = "src/histogram/histogram_slots.cl";
+constexpr std::string_view vectors_file = "src/histogram/histogram_vectors.cl";
+constexpr std::string_view kernels_file = "src/histogram/histogram.cl";
+constexpr std::string_view elements_file = "src/histogram/histogram_elements.cl";
+constexpr std::string_view range_file = "src/histogram/histogram_range.cl";
+
+struct KernelEntry {
+  std::string_view name;
+  std::string_view file;
+  int number;  // MASU_KERNEL
+};
+constexpr std::array<KernelEntry, 14> kernels{{{"histogram_local", kernels_file, 0},
+                                               {"histogram_global", kernels_file, 1},
+                                               {"histogram_private", kernels_file, 2},
+                                               {"histogram_sequential", kernels_file, 3},
+                                               {"histogram_channels", kernels_file, 4},
+                                               {"histogram_packed", kernels_file, 5},
+                                               {"histogram_rows", kernels_file, 6},
+                                               {"histogram_elements_local", elements_file, 0},
+                                               {"histogram_elements_global", elements_file, 1},
+                                               {"histogram_elements_local", elements_file, 2},
+                                               {"histogram_scan", elements_file, 3},
+                                               {"histogram_scatter", elements_file, 4},
+                                               {"histogram_parts", elements_file, 5},
+                                               {"histogram_range", range_file, 0}}};
+const KernelEntry& entry(KernelKind kind) {
+  return kernels[static_cast<std::size_t>(kind)];
+}
+
 // How the kernels spell a dtype.
 struct KernelType {
-  std::string_view value;     // the element type
-  std::string_view as_value;  // its bits to it
-  std::string_view distance;  // of two values, where it cannot overflow
-  std::string_view position;  // where a bin is guessed
+  std::string_view value;     // the type
+  std::string_view as_value;  // bits to it
+  std::string_view distance;  // of two values, where it cannot overflow; "" for that of positions
 };
-
-constexpr std::array<KernelType, 11> kernel_types{{{"uchar", "(uchar)", "uint", "float"},
-                                                   {"char", "(char)", "uint", "float"},
-                                                   {"ushort", "(ushort)", "uint", "float"},
-                                                   {"short", "(short)", "uint", "float"},
-                                                   {"uint", "(uint)", "uint", "float"},
-                                                   {"int", "as_int", "uint", "float"},
-                                                   {"ulong", "(ulong)", "ulong", "float"},
-                                                   {"long", "as_long", "ulong", "float"},
-                                                   {"half", "", "", ""},
-                                                   {"float", "as_float", "float", "float"},
-                                                   {"double", "as_double", "double", "double"}}};
+constexpr std::array<KernelType, 11> kernel_types{{{"uchar", "(uchar)", "uint"},
+                                                   {"char", "(char)", "uint"},
+                                                   {"ushort", "(ushort)", "uint"},
+                                                   {"short", "(short)", "uint"},
+                                                   {"uint", "(uint)", "uint"},
+                                                   {"int", "as_int", "uint"},
+                                                   {"ulong", "(ulong)", "ulong"},
+                                                   {"long", "as_long", "ulong"},
+                                                   {"float", "masu_half_value", ""},
+                                                   {"float", "as_float", ""},
+                                                   {"double", "as_double", ""}}};
 
 // The words that a work-group's tables can have. OpenCL drivers keep a few bytes of local memory for themselves (NVIDIA
 // 580: 4; 2026-11).
@@ -39,6 +65,9 @@ std::uint64_t table_limit(const DeviceInfo& device) {
   const std::uint64_t reserved = device.kind == DeviceKind::opencl ? 64 : 0;
   return (device.local_bytes - std::min(reserved, device.local_bytes)) / sizeof(std::uint32_t);
 }
+
+// Work-items that bring a tile into the order of its parts.
+constexpr unsigned tile_group = 512;
 
 unsigned work_group(const DeviceInfo& device, unsigned wanted) {
   return std::bit_floor(std::max(1U, std::min(wanted, device.max_work_group_size)));
@@ -49,87 +78,165 @@ Error too_large(Strategy strategy, const DeviceInfo& device, std::uint64_t limit
                                                    to_string(strategy), limit, device.id, slots));
 }
 
-Strategy choose(const DeviceInfo& device, std::uint64_t slots) {
+// The slots of a part, and how many parts there are: local memory holds the part's table, and a tile's worth of
+// elements while they are sorted.
+unsigned part_shift(const DeviceInfo& device) {
+  return std::min(15U, static_cast<unsigned>(std::bit_width(table_limit(device))) - 1);
+}
+// The elements of a tile for each work-item.
+unsigned tile_unroll(const DeviceInfo& device) {
+  return table_limit(device) > 24 * tile_group ? 16 : 4;
+}
+std::uint64_t partitioned_limit(const DeviceInfo& device) {
+  const std::uint64_t limit = table_limit(device);
+  const std::uint64_t tile = std::uint64_t{tile_group} * (tile_unroll(device) + 1);
+  return limit < tile ? 0 : std::min(most_parts, (limit - tile) / 2) << part_shift(device);
+}
+
+// Reading all values this many times, mostly from the second-level cache, costs less than sorting them into parts.
+constexpr std::uint64_t most_split = 6;
+
+Strategy choose(const DeviceInfo& device, std::uint64_t slots, bool rows) {
+  const std::uint64_t limit = table_limit(device);
   if (!device.gpu && slots <= private_slots_cpu) return Strategy::private_;
-  if (slots * 2 <= table_limit(device)) return device.gpu ? Strategy::lanes : Strategy::local;
-  return slots <= table_limit(device) ? Strategy::local : Strategy::global;
+  if (slots * 2 <= limit) return device.gpu ? Strategy::lanes : Strategy::local;
+  if (slots <= limit) return Strategy::local;
+  if (device.gpu && !rows && slots <= most_split * limit) return Strategy::split;
+  return device.gpu && slots <= partitioned_limit(device) ? Strategy::partitioned : Strategy::global;
+}
+
+// Copies of a table, and cells of a guide, that share local memory.
+void share_local(const DeviceInfo& device, const SlotRule& rule, std::uint64_t slots, unsigned most_copies,
+                 Plan& plan) {
+  const std::uint64_t limit = table_limit(device);
+  plan.copies = static_cast<unsigned>(std::min<std::uint64_t>(most_copies, std::bit_floor(limit / slots)));
+  if (rule.kind == SlotRule::Kind::edges && device.gpu) {
+    const std::uint64_t thresholds = (rule.thresholds.size() + 7) / 4;
+    const std::uint64_t wanted = std::clamp<std::uint64_t>(8 * rule.reachable, 1024, most_local_cells);
+    for (unsigned copies = plan.copies; copies >= 1; copies /= 2) {
+      const std::uint64_t used = slots * copies + thresholds + 16;
+      if (used >= limit) continue;
+      const auto cells = std::min<std::uint64_t>(std::bit_floor(limit - used), most_local_cells);
+      if (cells < (copies > 4 ? wanted : 2 * std::uint64_t{rule.reachable})) continue;
+      plan.copies = copies;
+      plan.cells = static_cast<std::uint32_t>(cells);
+      plan.guide_local = true;
+      break;
+    }
+  }
+  plan.local_words = slots * plan.copies;
+}
+
+void guide_in_global_memory(const SlotRule& rule, Plan& plan) {
+  if (rule.kind != SlotRule::Kind::edges || plan.guide_local) return;
+  plan.cells = static_cast<std::uint32_t>(
+      std::bit_ceil(std::clamp<std::uint64_t>(8 * std::uint64_t{rule.reachable}, 64, most_global_cells)));
+}
+
+void set_partitioned(const DeviceInfo& device, std::uint64_t slots, Plan& plan) {
+  if (slots > partitioned_limit(device)) {
+    throw too_large(Strategy::partitioned, device, partitioned_limit(device), slots);
+  }
+  plan.slot_shift = part_shift(device);
+  plan.parts = static_cast<std::uint32_t>(((slots - 1) >> plan.slot_shift) + 1);
+  plan.kernel = KernelKind::scatter;
 }
 
 }  // namespace
-
-double position_error(const BinRule& rule) noexcept {
-  if (rule.kind != Bins::Kind::even || rule.step == 0) return 1;
-  const bool doubles = rule.dtype == Dtype::f64;
-  const double unit = doubles ? 0x1p-53 : 0x1p-24;
-  const auto n = static_cast<double>(rule.n);
-  const double range = rule.hi - rule.lo;
-  const double scale = n / range;
-  const double largest = doubles ? std::numeric_limits<double>::max() : std::numeric_limits<float>::max();
-  const double smallest = doubles ? std::numeric_limits<double>::min() : std::numeric_limits<float>::min();
-  if (!(range < largest / 2) || !(scale < largest) || !(scale > smallest) || rule.step < smallest) return 1;
-  const double magnitude = std::max(std::abs(rule.lo), std::abs(rule.hi));
-  // Whole numbers are subtracted exactly, and meet edges that are f64.
-  const double displacement = is_float(rule.dtype) ? unit * magnitude * scale : 0x1p-53 * magnitude * scale;
-  return 8 * unit * n + 4 * displacement;
-}
 
 std::uint64_t slots_of(const BinRule& rule) noexcept {
   return size_of(rule.dtype) == 1 ? byte_slots : rule.n + extra_slots;
 }
 
-Dtype kernel_dtype(Dtype dtype) noexcept {
-  return size_of(dtype) == 1 ? Dtype::u8 : dtype;
+void fold_slots(const BinRule& rule, std::span<const std::uint64_t> counted, std::span<std::uint64_t> slots) {
+  if (counted.size() == slots.size() && size_of(rule.dtype) != 1) {
+    std::copy(counted.begin(), counted.end(), slots.begin());
+  } else if (rule.dtype == Dtype::f16) {
+    const std::vector<std::uint32_t> slot_of = rule.half_slots();
+    for (std::size_t bits = 0; bits < slot_of.size(); ++bits) slots[slot_of[bits]] += counted[bits];
+  } else {  // bytes, and u16 in as many bins as it has values
+    for (std::size_t bits = 0; bits < counted.size(); ++bits) {
+      const auto value = rule.dtype == Dtype::i8 ? static_cast<std::int8_t>(bits) : static_cast<std::int64_t>(bits);
+      slots[rule.slot(static_cast<double>(value))] += counted[bits];
+    }
+  }
 }
 
 std::string_view Plan::kernel_name() const noexcept {
-  constexpr std::array<std::string_view, 5> names{"histogram_local", "histogram_global", "histogram_private",
-                                                  "histogram_sequential", "histogram_range"};
-  return names[static_cast<std::size_t>(kernel)];
+  return entry(kernel).name;
 }
 
-std::vector<runtime::Define> Plan::defines(Dtype dtype, unsigned channels) const {
-  const KernelType& type = kernel_types[static_cast<std::size_t>(dtype)];
-  return {{"MASU_VALUE", std::string(type.value)},
-          {"MASU_VALUE_BYTES", std::to_string(size_of(dtype))},
-          {"MASU_AS_VALUE", std::string(type.as_value)},
-          {"MASU_DISTANCE", std::string(type.distance)},
-          {"MASU_POSITION", std::string(type.position)},
-          {"MASU_KERNEL", std::to_string(static_cast<int>(kernel))},
-          {"MASU_BINNING", std::to_string(static_cast<int>(binning))},
-          {"MASU_GROUP", std::to_string(group)},
-          {"MASU_UNROLL", std::to_string(unroll)},
-          {"MASU_COPIES", std::to_string(copies)},
-          {"MASU_ROW_BITS", std::to_string(std::bit_width(copies) + 1)},
-          {"MASU_CHANNELS", std::to_string(channels)},
-          {"MASU_PRIVATE_SLOTS", std::to_string(private_slots)}};
+std::vector<std::string_view> Plan::files() const {
+  const std::string_view file = entry(kernel).file;
+  if (file == kernels_file) return {slots_file, vectors_file, kernels_file};
+  return {slots_file, file};
+}
+
+bool positions_in_double(std::span<const SlotRule> columns) noexcept {
+  return std::any_of(columns.begin(), columns.end(), [](const SlotRule& one) { return one.position_double; });
+}
+
+std::vector<runtime::Define> Plan::defines(const DeviceInfo& device, std::span<const SlotRule> columns,
+                                           bool joint) const {
+  const SlotRule& first = columns.front();
+  const KernelType& value = kernel_types[static_cast<std::size_t>(first.value)];
+  // f16 elements that are compared as f32; otherwise an element's bits are the value's.
+  const bool from_half = first.element == Dtype::f16 && first.value == Dtype::f32;
+  const KernelType& element = from_half ? kernel_types[static_cast<std::size_t>(Dtype::f16)] : value;
+  const std::string position = positions_in_double(columns) ? "double" : "float";
+  std::vector<runtime::Define> result{
+      {"MASU_VALUE", std::string(value.value)},
+      {"MASU_VALUE_BYTES", std::to_string(size_of(first.element))},
+      {"MASU_AS_VALUE", std::string(element.as_value)},
+      {"MASU_DISTANCE", value.distance.empty() ? position : std::string(value.distance)},
+      {"MASU_POSITION", position},
+      {"MASU_EDGE", device.fp64 ? "double" : "float"},
+      {"MASU_SLOT", "slot_" + std::string(first.function())},
+      {"MASU_TRY", "try_" + std::string(first.function())},
+      {"MASU_GUIDE_LOCAL", guide_local ? "1" : "0"},
+      {"MASU_FLOAT", is_float(first.value) ? "1" : "0"},
+      {"MASU_SIGNED", is_signed(first.value) && !is_float(first.value) ? "1" : "0"},
+      {"MASU_ALL_INSIDE", first.all_inside && !joint ? "1" : "0"},
+      {"MASU_POSITION_DOUBLE", positions_in_double(columns) ? "1" : "0"},
+      {"MASU_FP64", device.fp64 ? "1" : "0"},
+      {"MASU_KERNEL", std::to_string(entry(kernel).number)},
+      {"MASU_GROUP", std::to_string(group)},
+      {"MASU_UNROLL", std::to_string(unroll)},
+      {"MASU_COPIES", std::to_string(copies)},
+      {"MASU_ROW_BITS", std::to_string(std::bit_width(copies) + 1)},
+      {"MASU_CHANNELS", std::to_string(channels)},
+      {"MASU_ROWS", rows ? "1" : "0"},
+      {"MASU_SPLIT", std::to_string(split)},
+      {"MASU_ALL_BITS", first.kind == SlotRule::Kind::bits && first.slots == half_slots ? "1" : "0"},
+      {"MASU_PRIVATE_SLOTS", std::to_string(private_slots)},
+      {"MASU_SLOT_SHIFT", std::to_string(slot_shift)},
+      {"MASU_CLAMP", clamp ? "1" : "0"},
+      {"MASU_COLUMNS", std::to_string(joint ? columns.size() : 0)}};
+  for (std::size_t d = 0; joint && d < columns.size(); ++d) {
+    result.push_back({"MASU_TRY_" + std::to_string(d), "try_" + std::string(columns[d].function())});
+    result.push_back({"MASU_SLOT_" + std::to_string(d), "slot_" + std::string(columns[d].function())});
+  }
+  return result;
 }
 
 std::uint64_t Plan::groups_for(std::uint64_t count, std::size_t size) const noexcept {
   const std::uint64_t vectors = (count * size + 15) / 16;
-  return std::clamp<std::uint64_t>((vectors + group - 1) / group, 1, groups);
+  // With `split`, as many groups for each share of the bins.
+  return std::clamp<std::uint64_t>((vectors + group - 1) / group * split, split, groups);
 }
 
-Plan make(const DeviceInfo& device, const BinRule& rule, unsigned channels, Strategy strategy) {
-  if (rule.dtype == Dtype::f64 && !device.fp64) {
-    throw Error(ErrorCode::unsupported,
-                fmt::format("histogram: {} ({}) has no fp64, got f64 data", device.id, device.name));
-  }
-  const std::uint64_t slots = slots_of(rule) * channels;
+Plan make(const DeviceInfo& device, const SlotRule& rule, unsigned channels, Strategy strategy, bool rows) {
+  const std::uint64_t slots = rule.slots * channels;
   // The kernels number the slots of all channels in 32 bits.
   if (slots > std::numeric_limits<std::uint32_t>::max()) {
     throw Error(ErrorCode::unsupported, fmt::format("histogram: {} holds at most {} slots of all channels, got {}",
                                                     device.id, std::numeric_limits<std::uint32_t>::max(), slots));
   }
   Plan plan;
-  plan.strategy = strategy == Strategy::automatic ? choose(device, slots) : strategy;
-  if (size_of(rule.dtype) == 1) {
-    plan.binning = Binning::bytes;
-  } else if (rule.kind == Bins::Kind::integers) {
-    plan.binning = Binning::integers;
-  } else {
-    plan.binning = position_error(rule) < most_position_error ? Binning::even : Binning::edges;
-  }
-
+  plan.strategy = strategy == Strategy::automatic ? choose(device, slots, rows) : strategy;
+  plan.channels = channels;
+  plan.rows = rows;
+  const bool bytes = size_of(rule.element) == 1;
   unsigned groups_a_unit = 2;
   if (!device.gpu) plan.unroll = 1;  // caches and prefetchers keep loads in flight there
   plan.group = work_group(device, device.gpu ? 1024 : 64);
@@ -137,8 +244,8 @@ Plan make(const DeviceInfo& device, const BinRule& rule, unsigned channels, Stra
     case Strategy::sequential:
       plan.kernel = KernelKind::sequential;
       plan.group = 1;
-      plan.groups = 1;
-      return plan;
+      groups_a_unit = 0;
+      break;
     case Strategy::private_: {
       const std::uint64_t limit = device.gpu ? private_slots_gpu : private_slots_cpu;
       if (slots > limit) throw too_large(plan.strategy, device, limit, slots);
@@ -151,27 +258,163 @@ Plan make(const DeviceInfo& device, const BinRule& rule, unsigned channels, Stra
     }
     case Strategy::local:
     case Strategy::lanes: {
-      const std::uint64_t limit = table_limit(device) / (plan.strategy == Strategy::lanes ? 2 : 1);
-      if (slots > limit) throw too_large(plan.strategy, device, limit, slots);
-      if (plan.strategy == Strategy::lanes) {
-        plan.copies =
-            static_cast<unsigned>(std::min<std::uint64_t>(banks, std::bit_floor(table_limit(device) / slots)));
-      }
+      const bool lanes = plan.strategy == Strategy::lanes;
+      const std::uint64_t limit = table_limit(device);
       plan.kernel = KernelKind::local;
-      plan.local_bytes = slots * plan.copies * sizeof(std::uint32_t);
       // One group of 1,024 work-items keeps a compute unit busy; a second one costs its clearing and merging (u8, 100
       // MiB on an H200: 30.0 us with one, 33.0 with two). Wider types want more loads in flight (f64 with values on
       // edges, 1 GiB: 247 us with 8, 261 with 4; 2026-11).
       if (device.gpu) {
         groups_a_unit = 1;
-        if (plan.binning != Binning::bytes) plan.unroll = 8;
+        if (!bytes) plan.unroll = 8;
       }
+      if (lanes && device.gpu && bytes && channels >= 2 && channels <= 4 && !rows && plan.group % banks == 0 &&
+          byte_slots * banks <= limit) {
+        plan.kernel = KernelKind::channels;
+        plan.copies = banks;
+        plan.unroll = channels == 3 ? 2 : 4;
+        plan.local_words = byte_slots * banks;
+        break;
+      }
+      if (slots * (lanes ? 2 : 1) > limit) throw too_large(plan.strategy, device, limit / (lanes ? 2 : 1), slots);
+      share_local(device, rule, slots, lanes ? banks : 1, plan);
       break;
     }
-    default: break;
+    case Strategy::split: {
+      const std::uint64_t limit = table_limit(device);
+      plan.split = static_cast<unsigned>((slots + limit - 1) / limit);
+      if (rows) throw Error(ErrorCode::unsupported, "histogram: strategy split takes contiguous data, got rows");
+      if (plan.split > device.compute_units)
+        throw too_large(plan.strategy, device, limit * device.compute_units, slots);
+      plan.kernel = KernelKind::local;
+      plan.local_words = (slots + plan.split - 1) / plan.split;
+      if (device.gpu) plan.unroll = 8;
+      guide_in_global_memory(rule, plan);
+      plan.groups = device.compute_units / plan.split * plan.split;
+      return plan;
+    }
+    case Strategy::packed: {
+      const std::uint64_t limit = 2 * table_limit(device);
+      if (!device.gpu || rows || bytes) {
+        throw Error(ErrorCode::unsupported,
+                    fmt::format("histogram: strategy packed is for GPUs, contiguous data and elements of 2 bytes or "
+                                "more, got {} and {}",
+                                device.id, to_string(rule.element)));
+      }
+      if (slots > limit) throw too_large(plan.strategy, device, limit, slots);
+      plan.kernel = KernelKind::packed;
+      plan.local_words = (slots + 1) / 2;
+      plan.unroll = static_cast<unsigned>(packed_elements * size_of(rule.element) / 16 / plan.group);
+      groups_a_unit = 1;
+      break;
+    }
+    case Strategy::partitioned:
+      plan.group = work_group(device, tile_group);
+      plan.unroll = tile_unroll(device);
+      set_partitioned(device, slots, plan);
+      break;
+    default: plan.kernel = KernelKind::global; break;
+  }
+  guide_in_global_memory(rule, plan);
+  plan.groups = std::max(1U, device.compute_units * groups_a_unit);
+  return plan;
+}
+
+std::optional<Plan> make_rows(const DeviceInfo& device, const SlotRule& rule, unsigned channels,
+                              std::uint64_t row_elements) {
+  const std::uint64_t slots = rule.slots * channels;
+  if (slots > table_limit(device) || row_elements > short_row_elements) return std::nullopt;
+  Plan plan;
+  plan.kernel = KernelKind::rows;
+  plan.strategy = Strategy::lanes;
+  plan.channels = channels;
+  plan.rows = true;
+  // As many work-items as a row has vectors, so that short rows do not leave most of them idle; and so few copies of
+  // the table that several groups share a compute unit, and that summing them costs less than counting.
+  const std::uint64_t vectors = row_elements * size_of(rule.element) / 16;
+  plan.group = work_group(
+      device,
+      device.gpu ? static_cast<unsigned>(std::clamp<std::uint64_t>(std::bit_ceil(vectors + 1) / 2, 64, 1024)) : 1);
+  plan.unroll = device.gpu && vectors >= 4 * std::uint64_t{plan.group} ? 4 : 1;
+  const std::uint64_t copies = std::clamp<std::uint64_t>(std::bit_floor(row_elements / slots + 1), 1, 8);
+  const std::uint64_t share = table_limit(device) / std::max<std::uint64_t>(1, slots * 4);
+  plan.copies =
+      device.gpu ? static_cast<unsigned>(std::min(copies, std::bit_floor(std::max<std::uint64_t>(share, 1)))) : 1;
+  plan.local_words = slots * plan.copies;
+  guide_in_global_memory(rule, plan);
+  plan.groups = device.compute_units * (device.gpu ? std::max(1U, 2048 / plan.group) : 1);
+  if (plan.copies == 1) plan.strategy = Strategy::local;
+  return plan;
+}
+
+Plan make_joint(const DeviceInfo& device, std::span<const SlotRule> columns, std::uint64_t slots, Strategy strategy) {
+  const std::uint64_t limit = table_limit(device);
+  Plan plan;
+  plan.strategy = strategy;
+  if (strategy == Strategy::automatic) {
+    plan.strategy = slots * 2 <= limit && device.gpu                   ? Strategy::lanes
+                    : slots <= limit                                   ? Strategy::local
+                    : device.gpu && slots <= partitioned_limit(device) ? Strategy::partitioned
+                                                                       : Strategy::global;
+  }
+  plan.group = work_group(device, device.gpu ? 1024 : 64);
+  plan.unroll = device.gpu ? 8 : 1;
+  unsigned groups_a_unit = 1;
+  switch (plan.strategy) {
+    case Strategy::local:
+    case Strategy::lanes: {
+      const unsigned least = plan.strategy == Strategy::lanes ? 2 : 1;
+      if (slots * least > limit) throw too_large(plan.strategy, device, limit / least, slots);
+      plan.kernel = KernelKind::elements_local;
+      plan.copies =
+          least == 1 ? 1 : static_cast<unsigned>(std::min<std::uint64_t>(banks, std::bit_floor(limit / slots)));
+      plan.local_words = slots * plan.copies;
+      break;
+    }
+    case Strategy::global:
+      plan.kernel = KernelKind::elements_global;
+      groups_a_unit = 2;
+      break;
+    case Strategy::partitioned:
+      plan.group = work_group(device, tile_group);
+      plan.unroll = tile_unroll(device);
+      set_partitioned(device, slots, plan);
+      groups_a_unit = device.gpu ? 4 : 1;
+      break;
+    default:
+      throw Error(ErrorCode::unsupported,
+                  fmt::format("joint_histogram: strategies on {} are auto, global, local, lanes, partitioned; got {}",
+                              device.id, to_string(strategy)));
+  }
+  for (const SlotRule& column : columns) {
+    Plan of_column;
+    guide_in_global_memory(column, of_column);
+    plan.cells = std::max(plan.cells, of_column.cells);
   }
   plan.groups = device.compute_units * groups_a_unit;
   return plan;
+}
+
+Plan step(const DeviceInfo& device, const Plan& plan, KernelKind kernel) {
+  Plan result = plan;
+  result.kernel = kernel;
+  if (kernel == KernelKind::sizes) {
+    result.copies = static_cast<unsigned>(
+        std::clamp<std::uint64_t>(std::bit_floor(table_limit(device) / plan.parts), 1, device.gpu ? banks : 1));
+    result.local_words = std::uint64_t{plan.parts} * result.copies;
+    result.unroll = 8;
+  } else if (kernel == KernelKind::scan) {
+    result.local_words = plan.group;
+    result.groups = 1;
+  } else if (kernel == KernelKind::parts) {
+    result.group = work_group(device, device.gpu ? 1024 : 64);
+    result.local_words = std::uint64_t{1} << plan.slot_shift;
+    const std::uint64_t table_bytes = result.local_words * sizeof(std::uint32_t);
+    constexpr std::uint64_t share = std::uint64_t{1} << 17;  // of the local memory of a compute unit
+    result.groups = device.compute_units * static_cast<unsigned>(std::clamp<std::uint64_t>(share / table_bytes, 1, 2));
+    result.unroll = 8;
+  }
+  return result;
 }
 
 Plan make_range(const DeviceInfo& device) {

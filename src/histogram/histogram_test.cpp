@@ -131,8 +131,8 @@ TEST_P(HistogramTest, EveryStrategyGivesTheSame) {
   const Samples<std::uint8_t> bytes(256, 0, 256);
   const Samples<float> floats(50, 0, 1);
   unsigned worked = 0;
-  for (const Strategy strategy :
-       {Strategy::sequential, Strategy::global, Strategy::private_, Strategy::local, Strategy::lanes}) {
+  for (const Strategy strategy : {Strategy::sequential, Strategy::global, Strategy::private_, Strategy::local,
+                                  Strategy::lanes, Strategy::packed, Strategy::partitioned}) {
     const HistogramOptions options{.strategy = strategy};
     try {
       expect_counts(bytes.take(70001), Bins::integers(256), options);

@@ -81,17 +81,22 @@ std::shared_ptr<Module> cached_program(Device& device, std::string_view text, st
   }
 }
 
-std::string own_program_text(std::string_view prelude, std::string_view path, std::span<const Define> defines) {
+std::string own_program_text(std::string_view prelude, std::span<const std::string_view> paths,
+                             std::span<const Define> defines) {
   std::string text(prelude);
   if (!text.empty() && text.back() != '\n') text += '\n';
   for (const Define& define : defines) text += fmt::format("#define {} {}\n", define.name, define.value);
-  text += fmt::format("#line 1 \"{}\"\n", path);
-  text += kernel_text(path);
+  for (const std::string_view path : paths) {
+    if (text.empty() || text.back() != '\n') text += '\n';
+    text += fmt::format("#line 1 \"{}\"\n", path);
+    text += kernel_text(path);
+  }
   return text;
 }
 
-std::shared_ptr<Module> own_program(Device& device, std::string_view path, std::span<const Define> defines) {
-  return cached_program(device, own_program_text(device.prelude(), path, defines), device.kernel_options());
+std::shared_ptr<Module> own_program(Device& device, std::span<const std::string_view> paths,
+                                    std::span<const Define> defines) {
+  return cached_program(device, own_program_text(device.prelude(), paths, defines), device.kernel_options());
 }
 
 }  // namespace masu::runtime

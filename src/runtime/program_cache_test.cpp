@@ -26,6 +26,8 @@ struct FakeModule final : Module {
 
 struct FakeDevice final : Device {
   std::shared_ptr<Memory> allocate(std::uint64_t) override { return nullptr; }
+  std::shared_ptr<HostMemory> allocate_host(std::uint64_t) override { return nullptr; }
+  [[nodiscard]] bool is_page_locked(const void*, std::uint64_t) const noexcept override { return false; }
   std::shared_ptr<Memory> wrap_host(void*, std::uint64_t, bool) override { return nullptr; }
   std::shared_ptr<Memory> wrap_native(void*, std::uint64_t) override { return nullptr; }
   std::unique_ptr<Stream> make_stream() override { return nullptr; }

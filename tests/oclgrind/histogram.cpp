@@ -2,7 +2,7 @@
 // Every kernel and every binning of the histogram on the device opencl:0, small, against the plain reference: what
 // check.sh runs under Oclgrind. Everything is launched from this one thread.
 //
-//   oclgrind_histogram KERNEL     local, lanes, global, private, sequential, range
+//   oclgrind_histogram KERNEL     local, lanes, packed, partitioned, global, private, sequential, rows, joint, range
 #include "histogram/bin_rule.h"
 #include "histogram/histogram_device.h"
 #include "histogram/histogram_plan.h"
@@ -15,7 +15,9 @@
 #include <cmath>
 #include <cstdio>
 #include <exception>
+#include <memory>
 #include <optional>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -23,7 +25,6 @@
 namespace masu {
 namespace {
 
-using histogram_plan::Binning;
 using test::Samples;
 
 // Values before and behind what is counted, so that it starts and ends at odd places of a buffer. A read of them shows
@@ -45,37 +46,46 @@ void expect(bool right, const std::string& what) {
 std::vector<reference::Counts> unpack(const std::vector<std::uint64_t>& totals, const BinRule& rule,
                                       unsigned channels) {
   std::vector<reference::Counts> result(channels);
-  const std::uint64_t slots = histogram_plan::slots_of(rule);
+  const std::uint64_t counted = totals.size() / channels;
   for (unsigned c = 0; c < channels; ++c) {
-    const auto from = totals.begin() + static_cast<std::ptrdiff_t>(c * slots);
-    const auto end = from + static_cast<std::ptrdiff_t>(rule.n);
-    result[c].counts.assign(from, end);
-    if (size_of(rule.dtype) == 1) continue;
-    result[c].below = end[slot_below];
-    result[c].above = end[slot_above];
-    result[c].nan = end[slot_nan];
+    std::vector<std::uint64_t> slots(rule.n + extra_slots);
+    histogram_plan::fold_slots(rule, std::span(totals).subspan(c * counted, counted), slots);
+    result[c].below = slots[rule.n + slot_below];
+    result[c].above = slots[rule.n + slot_above];
+    result[c].nan = slots[rule.n + slot_nan];
+    slots.resize(rule.n);
+    result[c].counts = std::move(slots);
   }
   return result;
 }
 
-// Counts with 4 loads in flight too, as GPUs do, and with one work-group, which then goes round its loops more than
-// once.
+// What the plan gives to GPUs alone is given to this device too.
+DeviceInfo as_gpu(const Device& device) {
+  DeviceInfo info = device.info();
+  info.gpu = true;
+  return info;
+}
+
+// Counts with several loads in flight too, as GPUs do, and with two small work-groups, which then go round their loops
+// more than once.
 template <class T>
-void count(const Device& device, Strategy strategy, const std::vector<T>& data, const Bins& bins, Binning binning,
+void count(const Device& device, Strategy strategy, const std::vector<T>& data, const Bins& bins, SlotRule::Kind kind,
            unsigned channels = 1) {
   const BinRule rule(bins, dtype_of<T>, false);
-  auto plan = histogram_plan::make(device.info(), rule, channels, strategy);
+  const SlotRule slot_rule(rule, device.info());
+  auto plan = histogram_plan::make(as_gpu(device), slot_rule, channels, strategy);
   const std::string name = std::string(to_string(strategy)) + " " + std::string(to_string(dtype_of<T>)) + ", " +
-                           std::to_string(channels) + " channels";
-  expect(plan.binning == binning, name + ": the binning");
+                           std::string(slot_rule.function()) + ", " + std::to_string(channels) + " channels";
+  expect(slot_rule.kind == kind, name + ": the rule");
   if (strategy == Strategy::lanes) expect(plan.copies > 1, name + ": several copies of the table");
   if (strategy != Strategy::sequential) {
-    plan.unroll = 4;
-    plan.group = std::min(plan.group, 16U);
+    plan.unroll = strategy == Strategy::packed ? 2 : plan.kernel == histogram_plan::KernelKind::channels ? 2 : 4;
+    plan.group = std::min(plan.group, plan.kernel == histogram_plan::KernelKind::channels ? 32U : 16U);
     plan.groups = 2;
+    plan.cells = std::min(plan.cells, 64U);
   }
   const Buffer<T> buffer = padded(device, data);
-  DeviceCounter counter(device, rule, channels, plan);
+  DeviceCounter counter(device, slot_rule, plan, {.strategy = strategy, .channels = channels});
   std::vector<double> edges(rule.n + 1);
   for (std::uint64_t i = 0; i <= rule.n; ++i) edges[i] = rule.edge(i);
   std::vector<reference::Counts> expected(channels);
@@ -104,16 +114,71 @@ std::vector<T> samples(std::uint64_t bins, double lo, double hi, std::size_t cou
 }
 
 void count_all(const Device& device, Strategy strategy) {
+  using Kind = SlotRule::Kind;
   const Bins bytes = Bins::integers(256);
-  count(device, strategy, samples<std::uint8_t>(256, 0, 256), bytes, Binning::bytes);
-  count(device, strategy, samples<std::uint16_t>(40, 0, 50), Bins::integers(40), Binning::integers);
-  count(device, strategy, samples<float>(20, 0, 1), Bins::even(20, 0, 1), Binning::even);
-  count(device, strategy, samples<std::int32_t>(9, -30, 60), Bins::edges({-30, -7, 0, 0, 5, 59}), Binning::edges);
-  count(device, strategy, samples<std::uint8_t>(256, 0, 256, size<std::uint8_t> / 3 * 3), bytes, Binning::bytes, 3);
-  count(device, strategy, samples<float>(20, 0, 1, size<float> / 3 * 3), Bins::even(20, 0, 1), Binning::even, 3);
-  count(device, strategy, samples<std::uint64_t>(20, 0, 1000), Bins::even(20, 0, 1000), Binning::even);
-  if (device.info().fp64) {
-    count(device, strategy, samples<double>(20, -1, 1), Bins::even(20, -1, 1), Binning::even);
+  const bool fp64 = device.info().fp64;
+  const Kind rounded = fp64 ? Kind::even_rounded : Kind::edges;
+  const bool has_bytes = strategy != Strategy::packed;
+  if (has_bytes) count(device, strategy, samples<std::uint8_t>(256, 0, 256), bytes, Kind::bits);
+  count(device, strategy, samples<std::uint16_t>(40, 0, 50), Bins::integers(40), Kind::integers);
+  count(device, strategy, samples<float>(20, 0, 1), Bins::even(20, 0, 1), rounded);
+  count(device, strategy, samples<float>(20, 0, 1), Bins::even(20, ValueRange{0, 1, false}), Kind::even_f32);
+  count(device, strategy, samples<std::int32_t>(9, -30, 60), Bins::edges({-30, -7, 0, 0, 5, 59}), Kind::edges);
+  count(device, strategy, samples<float>(9, 0, 60), Bins::logarithmic(9, 0.001, 59), Kind::edges);
+  for (const unsigned channels : {2U, 3U, 4U}) {
+    if (!has_bytes) break;
+    count(device, strategy, samples<std::uint8_t>(256, 0, 256, size<std::uint8_t> / channels * channels), bytes,
+          Kind::bits, channels);
+  }
+  count(device, strategy, samples<float>(20, 0, 1, size<float> / 3 * 3), Bins::even(20, 0, 1), rounded, 3);
+  if (fp64) {
+    count(device, strategy, samples<std::uint64_t>(20, 0, 1000), Bins::even(20, 0, 1000), Kind::even_proved);
+    count(device, strategy, samples<double>(20, -1, 1), Bins::even(20, -1, 1), Kind::even_f64);
+  }
+}
+
+// Rows of every length around a vector, some cut by the pieces that they come in.
+void count_rows(const Device& device) {
+  for (const std::uint64_t length : {1, 7, 16, 33}) {
+    constexpr std::uint64_t rows = 9;
+    const std::vector<std::uint8_t> data = samples<std::uint8_t>(20, 0, 30, rows * length);
+    const BinRule rule(Bins::integers(30), Dtype::u8, false);
+    DeviceRowCounter counter(device, rule, rows, length, {});
+    const Buffer<std::uint8_t> buffer = padded(device, data);
+    const std::uint64_t cut = data.size() / 2;
+    counter.add(buffer.slice(margin, cut), cut);
+    counter.add(buffer.slice(margin + cut, data.size() - cut), data.size() - cut);
+    const std::vector<std::uint64_t> totals = counter.totals();
+    std::vector<std::uint64_t> expected(rows * 256);
+    for (std::size_t i = 0; i < data.size(); ++i) ++expected[i / length * 256 + data[i]];
+    expect(totals == expected, "rows of " + std::to_string(length));
+    std::printf("right: rows of %d\n", static_cast<int>(length));
+  }
+}
+
+void count_joint(const Device& device) {
+  const std::vector<float> x = samples<float>(9, 0, 1, 700);
+  const std::vector<float> y = samples<float>(9, 0, 10, 700);
+  const std::vector<std::shared_ptr<const BinRule>> rules{
+      std::make_shared<const BinRule>(Bins::even(9, 0, 1), Dtype::f32, false, true),
+      std::make_shared<const BinRule>(Bins::edges({0, 1, 4, 9}), Dtype::f32, false, true)};
+  const Buffer<float> columns[] = {padded(device, x), padded(device, y)};
+  for (const Strategy strategy : {Strategy::local, Strategy::lanes, Strategy::global, Strategy::partitioned}) {
+    DeviceJointCounter counter(device, rules, {.strategy = strategy});
+    const Buffer<float> first = columns[0].slice(margin, x.size());
+    const Buffer<float> second = columns[1].slice(margin, y.size());
+    const BufferBase* both[] = {&first, &second};
+    counter.add(both, x.size(), nullptr);
+    std::vector<std::uint64_t> expected(9 * 3 + 2);
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      const std::uint64_t a = rules[0]->slot(x[i]);
+      const std::uint64_t b = rules[1]->slot(y[i]);
+      const bool nan = a == 9 + slot_nan || b == 3 + slot_nan;
+      ++expected[nan ? 28 : a >= 9 || b >= 3 ? 27 : a * 3 + b];
+    }
+    const std::string name = "joint " + std::string(to_string(strategy));
+    expect(counter.totals() == expected, name);
+    std::printf("right: %s\n", name.c_str());
   }
 }
 
@@ -147,6 +212,8 @@ void run(const std::string& name) {
   const Device device = Device::open("opencl");
   std::printf("device: %s\n", device.info().name.c_str());
   if (name == "range") find_ranges(device);
+  else if (name == "rows") count_rows(device);
+  else if (name == "joint") count_joint(device);
   else count_all(device, strategy_from_name(name));
 }
 

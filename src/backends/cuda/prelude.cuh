@@ -22,6 +22,8 @@
 // Between __kernel and void: the kernel always runs in work-groups of n work-items (in one dimension). One of them fills
 // a multiprocessor: without the 1, NVRTC 13.0 spills registers to make room for two (2026-11).
 #define MASU_WORK_GROUP(n) __launch_bounds__(n, 1)
+// Before a function that is called rarely: it stays out of the way of the loop that calls it.
+#define MASU_NOINLINE __noinline__
 #define MASU_PRAGMA_UNROLL _Pragma("unroll")
 
 extern __shared__ __align__(16) unsigned char masu_local_memory[];
@@ -162,4 +164,11 @@ inline uint4 masu_load_streaming(const uint4 *p) {
       : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
       : "l"(__cvta_generic_to_global(p)));
   return v;
+}
+
+// The value of an f16 number by its bits, exactly.
+inline float masu_half_value(uint bits) {
+  float x;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(x) : "h"((ushort)bits));
+  return x;
 }

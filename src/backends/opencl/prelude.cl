@@ -9,6 +9,14 @@
 
 // Between __kernel and void: the kernel always runs in work-groups of n work-items (in one dimension).
 #define MASU_WORK_GROUP(n) __attribute__((reqd_work_group_size(n, 1, 1)))
+// Before a function that is called rarely: it stays out of the way of the loop that calls it.
+#define MASU_NOINLINE __attribute__((noinline))
 #define MASU_PRAGMA_UNROLL _Pragma("unroll")
 // 16 bytes of global memory, aligned to 16, that this launch reads once and nobody writes: p is a __global const uint4 *.
 #define masu_load_streaming(p) (*(p))
+// The value of an f16 number by its bits, exactly.
+inline float masu_half_value(const uint bits) {
+  const uint magnitude = (bits & 0x7fff) << 13;
+  const float x = magnitude >= 0x0f800000u ? as_float(magnitude | 0x7f800000u) : as_float(magnitude) * 0x1p112f;
+  return (bits & 0x8000) != 0 ? -x : x;
+}

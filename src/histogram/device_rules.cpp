@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "histogram/device_rules.h"
+
+#include "runtime/program_cache.h"
+
+#include <span>
+#include <utility>
+
+namespace masu {
+
+Buffer<const std::byte> whole(const BufferBase& buffer) {
+  return Buffer<const std::byte>(buffer.device(), buffer.memory(), 0, buffer.memory()->bytes());
+}
+
+DeviceRules::DeviceRules(const Device& device, std::vector<SlotRule> columns, const histogram_plan::Plan& plan,
+                         bool joint)
+    : device_(device), columns_(std::move(columns)), joint_(joint) {
+  const bool in_double = histogram_plan::positions_in_double(columns_);
+  tables_.reserve(2 * columns_.size());
+  const auto upload = [&](std::span<const std::byte> bytes) -> const Buffer<std::byte>& {
+    Buffer<std::byte>& table = tables_.emplace_back(device_, std::max<std::size_t>(bytes.size(), 16));
+    if (!bytes.empty()) table.write(bytes);
+    return table;
+  };
+  for (SlotRule& column : columns_) {
+    column.make_guide(plan.cells);
+    const Buffer<std::byte>& thresholds = upload(column.thresholds);
+    const Buffer<std::byte>& guide = upload(std::as_bytes(std::span(column.guide)));
+    arguments_.push_back(column.arguments(thresholds, guide, in_double, device_.info().fp64));
+  }
+}
+
+std::shared_ptr<runtime::Kernel> DeviceRules::kernel(const histogram_plan::Plan& plan) const {
+  runtime::Device& implementation = *device_.implementation();
+  return runtime::own_program(implementation, plan.files(), plan.defines(device_.info(), columns_, joint_))
+      ->kernel(plan.kernel_name());
+}
+
+void DeviceRules::append_local(const histogram_plan::Plan& plan, std::vector<KernelArgument>& arguments) const {
+  if (plan.local_words == 0) return;
+  arguments.emplace_back(LocalMemory{plan.local_words * sizeof(std::uint32_t)});
+  if (!plan.guide_local) return;
+  const SlotRule& rule = columns_.front();
+  // The thresholds may be of 8 bytes each; local memory arguments follow each other at multiples of 16.
+  arguments.emplace_back(LocalMemory{rule.guide.size() * sizeof(std::uint32_t)});
+  arguments.emplace_back(LocalMemory{std::max<std::size_t>(rule.thresholds.size(), 8)});
+  arguments.emplace_back(rule.reachable);
+}
+
+}  // namespace masu

@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which slot a value belongs to, in OpenCL C 1.2 (and, behind the CUDA prelude, in CUDA C++): the part that all kernels of
+// the histogram share. A slot is a bin, or one of three behind the bins: below, above, NaN.
+//
+// Defines, all given by histogram_plan.cpp:
+#ifndef MASU_VALUE            // the type that values are compared in: uchar … double
+#error "MASU_VALUE is not defined"
+#endif
+#ifndef MASU_VALUE_BYTES      // the size of an element in memory: 1, 2, 4, 8
+#error "MASU_VALUE_BYTES is not defined"
+#endif
+#ifndef MASU_AS_VALUE         // turns an element's bits, in an unsigned integer of at least its size, into a value
+#error "MASU_AS_VALUE is not defined"
+#endif
+#ifndef MASU_DISTANCE         // the unsigned type of a difference of two integers; of floats, MASU_POSITION
+#error "MASU_DISTANCE is not defined"
+#endif
+#ifndef MASU_POSITION         // the type in which a bin, or a cell of a guide, is guessed: float or double
+#error "MASU_POSITION is not defined"
+#endif
+#ifndef MASU_EDGE             // the type in which edges are computed: double where the device has it, else float
+#error "MASU_EDGE is not defined"
+#endif
+#ifndef MASU_SLOT             // how a value finds its slot: slot_bits, slot_integers, slot_even_… or slot_edges
+#error "MASU_SLOT is not defined"
+#endif
+#ifndef MASU_TRY              // the same for most values, with less work: try_… of the same name
+#error "MASU_TRY is not defined"
+#endif
+#ifndef MASU_GUIDE_LOCAL      // 1: the guide and the thresholds are copied to local memory
+#error "MASU_GUIDE_LOCAL is not defined"
+#endif
+#ifndef MASU_FLOAT            // 1: MASU_VALUE is float or double
+#error "MASU_FLOAT is not defined"
+#endif
+#ifndef MASU_SIGNED           // 1: MASU_VALUE is a signed integer
+#error "MASU_SIGNED is not defined"
+#endif
+#ifndef MASU_ALL_INSIDE       // 1: every value of the type lies in a bin
+#error "MASU_ALL_INSIDE is not defined"
+#endif
+#ifndef MASU_POSITION_DOUBLE  // 1: MASU_POSITION is double
+#error "MASU_POSITION_DOUBLE is not defined"
+#endif
+#ifndef MASU_FP64             // 1 where the device has double
+#error "MASU_FP64 is not defined"
+#endif
+
+#if MASU_FP64 && defined(MASU_OPENCL) && defined(cl_khr_fp64)
+#pragma OPENCL EXTENSION cl_khr_fp64 : enable
+#endif
+
+#if MASU_GUIDE_LOCAL
+#define MASU_GUIDE_SPACE __local
+#else
+#define MASU_GUIDE_SPACE __global
+#endif
+
+// What a column needs to find slots, d its number. first <= x <= last says that x lies in a bin. Even bins: the position
+// fma(x, scale, shift) is what its function says, and edge i is i * step + lo. Edges: `thresholds` holds
+// the least value of each bin that the type reaches, `guide` what slot_edges says, for `cells` + 1 cells.
+#define MASU_RULE_PARAMETERS(d)                                                                                         \
+  __global const MASU_VALUE *restrict thresholds##d, __global const uint *restrict guide##d, const uint cells##d,      \
+      const uint bins##d, const MASU_VALUE first##d, const MASU_VALUE last##d, const MASU_VALUE base##d,               \
+      const MASU_POSITION scale##d, const MASU_POSITION shift##d, const MASU_POSITION error##d, const MASU_EDGE lo##d, \
+      const MASU_EDGE step##d
+
+// The same as the slot functions take it: the tables where MASU_GUIDE_LOCAL says that they are.
+#define MASU_SLOT_PARAMETERS                                                                                        \
+  MASU_GUIDE_SPACE const MASU_VALUE *thresholds, MASU_GUIDE_SPACE const uint *guide, const uint cells,              \
+      const uint bins, const MASU_VALUE first, const MASU_VALUE last, const MASU_VALUE base,                        \
+      const MASU_POSITION scale, const MASU_POSITION shift, const MASU_POSITION error, const MASU_EDGE lo,          \
+      const MASU_EDGE step
+#define MASU_SLOT_ARGUMENTS thresholds, guide, cells, bins, first, last, base, scale, shift, error, lo, step
+#define MASU_RULE(d)                                                                                              \
+  MASU_THRESHOLDS(d), MASU_GUIDE(d), cells##d, bins##d, first##d, last##d, base##d, scale##d, shift##d, error##d, \
+      lo##d, step##d
+#if MASU_GUIDE_LOCAL
+// One column's tables at most lie in local memory.
+#define MASU_THRESHOLDS(d) local_thresholds
+#define MASU_GUIDE(d) local_guide
+#else
+#define MASU_THRESHOLDS(d) thresholds##d
+#define MASU_GUIDE(d) guide##d
+#endif
+
+#if MASU_ALL_INSIDE
+#define MASU_INSIDE(x) true
+#else
+#define MASU_INSIDE(x) ((x >= first) & (x <= last))
+#endif
+inline uint outside_slot(const MASU_VALUE x, const uint bins, const MASU_VALUE first, const MASU_VALUE last) {
+  return x < first ? bins : x > last ? bins + 1 : bins + 2;
+}
+
+// A function slot_… gives the slot of any value. The function try_… beside it gives the bin of most values, and clears
+// `sure` where it cannot tell: so several values are found with one branch behind them, and what is rare stays out of the
+// loop.
+
+// The bits are the slot; the host folds the 256 counts of bytes into bins, or the 65,536 of 16-bit elements.
+inline uint slot_bits(const MASU_VALUE x, MASU_SLOT_PARAMETERS) { return (uint)x; }
+inline uint try_bits(const MASU_VALUE x, bool *sure, MASU_SLOT_PARAMETERS) { return (uint)x; }
+
+// Value v is bin v.
+inline uint try_integers(const MASU_VALUE x, bool *sure, MASU_SLOT_PARAMETERS) {
+  *sure = *sure & MASU_INSIDE(x);
+  return (uint)x;
+}
+MASU_NOINLINE uint slot_integers(const MASU_VALUE x, MASU_SLOT_PARAMETERS) {
+  return x >= first && x <= last ? (uint)x : outside_slot(x, bins, first, last);
+}
+
+// Conversions between numbers and integers are slow on some devices; these use the bits of a sum instead. A position is
+// rounded to the nearest whole number, and must be below 2^22 (float) or 2^31 (double).
+#if MASU_VALUE_BYTES == 2 && !MASU_FLOAT && !MASU_SIGNED
+#define MASU_NUMBER(x) (as_float(0x4b000000u | (uint)(x)) - 8388608.0f)
+#else
+#define MASU_NUMBER(x) (MASU_POSITION)(x)
+#endif
+#define MASU_POSITION_OF(x) fma((MASU_POSITION)MASU_NUMBER(x), scale, shift)
+#if MASU_POSITION_DOUBLE
+#define MASU_NEAREST(position) (uint)as_ulong((position) + 6755399441055744.0)
+#else
+#define MASU_NEAREST(position) (as_uint((position) + 12582912.0f) - 0x4b400000u)
+#endif
+
+// Even bins where the host has tried both values around each edge and found the position to be nearest to the bin (but
+// for the upper end of the last one). It does not decrease with x, so it is for all values.
+#if MASU_ALL_INSIDE
+#define MASU_PROVED(x) MASU_NEAREST(MASU_POSITION_OF(x))
+#else
+#define MASU_PROVED(x) min(MASU_NEAREST(MASU_POSITION_OF(x)), bins - 1)
+#endif
+inline uint try_even_proved(const MASU_VALUE x, bool *sure, MASU_SLOT_PARAMETERS) {
+  *sure = *sure & MASU_INSIDE(x);
+  return MASU_PROVED(x);
+}
+MASU_NOINLINE uint slot_even_proved(const MASU_VALUE x, MASU_SLOT_PARAMETERS) {
+  return x >= first && x <= last ? MASU_PROVED(x) : outside_slot(x, bins, first, last);
+}
+
+// Even bins where the host has proved that the position is nearest to the bin or the one before it (for the first bin
+// perhaps to -1): a comparison with the edge between them, computed as NumPy computes it, decides.
+#define MASU_DEFINE_EVEN(name, MASU_REACHES)                                                           \
+  inline uint bin_##name(const MASU_VALUE x, MASU_SLOT_PARAMETERS) {                                   \
+    const uint guess = MASU_NEAREST(MASU_POSITION_OF(x));                                               \
+    return min(MASU_REACHES(x, guess + 1) ? guess + 1 : guess, bins - 1);                              \
+  }                                                                                                    \
+  inline uint try_##name(const MASU_VALUE x, bool *sure, MASU_SLOT_PARAMETERS) {                       \
+    *sure = *sure & MASU_INSIDE(x);                                                        \
+    return bin_##name(x, MASU_SLOT_ARGUMENTS);                                                         \
+  }                                                                                                    \
+  MASU_NOINLINE uint slot_##name(const MASU_VALUE x, MASU_SLOT_PARAMETERS) {                                  \
+    return x >= first && x <= last ? bin_##name(x, MASU_SLOT_ARGUMENTS) : outside_slot(x, bins, first, last); \
+  }
+// Even bins where the position is off by several bins, `error` at most: one clear of whole numbers decides where that is
+// less than a half; otherwise the search starts at or below the bin, and goes up.
+#define MASU_DEFINE_SEARCHED(name, MASU_REACHES)                                        \
+  MASU_NOINLINE uint slot_##name(const MASU_VALUE x, MASU_SLOT_PARAMETERS) {                   \
+    if (!(x >= first && x <= last)) return outside_slot(x, bins, first, last);          \
+    const MASU_POSITION position = MASU_POSITION_OF(x) - error;                         \
+    uint slot = min((uint)max(position, (MASU_POSITION)0), bins - 1);                   \
+    while (slot + 1 < bins && MASU_REACHES(x, slot + 1)) ++slot;                        \
+    return slot;                                                                        \
+  }                                                                                     \
+  inline uint try_##name(const MASU_VALUE x, bool *sure, MASU_SLOT_PARAMETERS) {        \
+    const MASU_POSITION position = MASU_POSITION_OF(x);                                 \
+    const uint whole = (uint)max(position, (MASU_POSITION)0);                           \
+    const MASU_POSITION part = position - (MASU_POSITION)whole;                         \
+    *sure = *sure & MASU_INSIDE(x) & (part >= error) & (part <= 1 - error); \
+    return whole;                                                                       \
+  }
+#define MASU_REACHES_F32(x, i) ((float)(x) >= (float)(i) * (float)step + (float)lo)
+MASU_DEFINE_EVEN(even_f32, MASU_REACHES_F32)
+MASU_DEFINE_SEARCHED(searched_f32, MASU_REACHES_F32)
+#if MASU_FP64
+#define MASU_DOUBLE_OF(i) (as_double(0x4330000000000000ul | (ulong)(i)) - 4503599627370496.0)
+#define MASU_REACHES_F64(x, i) ((double)(x) >= MASU_DOUBLE_OF(i) * (double)step + (double)lo)
+#define MASU_REACHES_ROUNDED(x, i) ((float)(x) >= (float)(MASU_DOUBLE_OF(i) * (double)step + (double)lo))
+MASU_DEFINE_EVEN(even_f64, MASU_REACHES_F64)
+MASU_DEFINE_EVEN(even_rounded, MASU_REACHES_ROUNDED)
+MASU_DEFINE_SEARCHED(searched_f64, MASU_REACHES_F64)
+MASU_DEFINE_SEARCHED(searched_rounded, MASU_REACHES_ROUNDED)
+#endif
+
+// Given edges. A guide divides the range into cells, and each cell into 1,024 places, that do not decrease with the
+// value. The entry of a cell holds in its low 21 bits the slot of the cell's least value, and above them the place of the
+// one threshold inside of the cell: values at later places have passed it. MASU_GUIDE_NONE: there is none;
+// MASU_GUIDE_SEVERAL: the cell is searched from its slot to that of the next cell.
+#define MASU_GUIDE_SLOT 0x1fffffu
+#define MASU_GUIDE_SEVERAL 2047u
+MASU_NOINLINE uint search_cell(const MASU_VALUE x, uint slot, uint length,
+                               MASU_GUIDE_SPACE const MASU_VALUE *thresholds) {
+  while (length > 1) {  // thresholds[slot] <= x
+    const uint middle = length / 2;
+    if (x >= thresholds[slot + middle]) slot += middle;
+    length -= middle;
+  }
+  return slot;
+}
+inline uint slot_at_place(const MASU_VALUE x, const uint place, const uint cells,
+                          MASU_GUIDE_SPACE const MASU_VALUE *thresholds, MASU_GUIDE_SPACE const uint *guide) {
+  const uint cell = place >> 10;
+  const uint entry = guide[cell];
+  const uint slot = entry & MASU_GUIDE_SLOT;
+  const uint threshold = entry >> 21;
+  const uint here = place & 1023;
+  if (here == threshold || threshold == MASU_GUIDE_SEVERAL) {
+    // One cell is for any number of thresholds.
+    const uint next = cells == 0 ? guide[1] : guide[cell + 1] & MASU_GUIDE_SLOT;
+    return search_cell(x, slot, next - slot + 1, thresholds);
+  }
+  return here > threshold ? slot + 1 : slot;
+}
+inline uint try_at_place(const uint place, bool *sure, MASU_GUIDE_SPACE const uint *guide) {
+  const uint entry = guide[place >> 10];
+  const uint threshold = entry >> 21;
+  const uint here = place & 1023;
+  *sure = *sure & (here != threshold) & (threshold != MASU_GUIDE_SEVERAL);
+  return (entry & MASU_GUIDE_SLOT) + (here > threshold ? 1 : 0);
+}
+
+// The last place of the last cell, which holds all values behind it too.
+#define MASU_LAST_PLACE (cells << 10 | 1023)
+// Places of equal width.
+#define MASU_LINEAR_PLACE(x) \
+  (uint)min((MASU_POSITION)((MASU_DISTANCE)x - (MASU_DISTANCE)base) * scale, (MASU_POSITION)MASU_LAST_PLACE)
+MASU_NOINLINE uint slot_edges(const MASU_VALUE x, MASU_SLOT_PARAMETERS) {
+  if (!(x >= first && x <= last)) return outside_slot(x, bins, first, last);
+  return slot_at_place(x, MASU_LINEAR_PLACE(x), cells, thresholds, guide);
+}
+inline uint try_edges(const MASU_VALUE x, bool *sure, MASU_SLOT_PARAMETERS) {
+  *sure = *sure & MASU_INSIDE(x);
+  // What lies in no bin must not leave the guide.
+  return try_at_place(MASU_INSIDE(x) ? MASU_LINEAR_PLACE(x) : 0, sure, guide);
+}
+
+#if MASU_FLOAT
+// The bits of a float as an unsigned integer in the order of the values, both zeros alike; of a double, those of its upper
+// word.
+inline uint ordered_bits(const MASU_VALUE x) {
+#if MASU_VALUE_BYTES == 8
+  const uint bits = (uint)(as_ulong(x == 0 ? 0 : x) >> 32);
+#else
+  const uint bits = as_uint(x == 0 ? 0 : x);
+#endif
+  return (bits & 0x80000000u) != 0 ? ~bits : bits | 0x80000000u;
+}
+
+// Places of 2^scale steps of the ordered bits: for edges whose distances grow with them.
+#define MASU_PLACE_BY_BITS(x) min((ordered_bits(x) - ordered_bits(base)) >> (uint)scale, MASU_LAST_PLACE)
+MASU_NOINLINE uint slot_edges_by_bits(const MASU_VALUE x, MASU_SLOT_PARAMETERS) {
+  if (!(x >= first && x <= last)) return outside_slot(x, bins, first, last);
+  return slot_at_place(x, MASU_PLACE_BY_BITS(x), cells, thresholds, guide);
+}
+inline uint try_edges_by_bits(const MASU_VALUE x, bool *sure, MASU_SLOT_PARAMETERS) {
+  *sure = *sure & MASU_INSIDE(x);
+  return try_at_place(MASU_PLACE_BY_BITS(x), sure, guide);
+}
+#endif
+
+// A 64-bit sum in two words: whoever makes the low word wrap adds the carry. Needs no 64-bit atomics.
+inline void add_total(__global uint *totals, const size_t slot, const uint amount) {
+  const uint before = atomic_add(&totals[2 * slot], amount);
+  if (before + amount < before) atomic_inc(&totals[2 * slot + 1]);
+}
+
+// The value of element e of some bytes.
+inline MASU_VALUE value_at(__global const uchar *bytes, const size_t e) {
+#if MASU_VALUE_BYTES == 1
+  return MASU_AS_VALUE(bytes[e]);
+#elif MASU_VALUE_BYTES == 2
+  return MASU_AS_VALUE(((__global const ushort *)bytes)[e]);
+#elif MASU_VALUE_BYTES == 4
+  return MASU_AS_VALUE(((__global const uint *)bytes)[e]);
+#else
+  return MASU_AS_VALUE(((__global const ulong *)bytes)[e]);
+#endif
+}

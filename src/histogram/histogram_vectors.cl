@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+// How the kernels of histogram.cl go through their data: 16-byte vectors, their values in order, and what lies before and
+// behind them. histogram_slots.cl stands in front of this file.
+//
+// They read `count` elements that start `byte_offset` bytes into `data`, or `rows` times that many, `pitch` bytes
+// from row to row; and add to `totals`, from slot `first_total` on, one 64-bit count a slot as two 32-bit words, low word
+// first.
+//
+// Defines beside those of histogram_slots.cl, all given by histogram_plan.cpp:
+#ifndef MASU_GROUP            // work-items in a work-group
+#error "MASU_GROUP is not defined"
+#endif
+#ifndef MASU_UNROLL           // 16-byte loads in flight for each work-item
+#error "MASU_UNROLL is not defined"
+#endif
+#ifndef MASU_CHANNELS         // interleaved channels, each with slots of its own
+#error "MASU_CHANNELS is not defined"
+#endif
+#ifndef MASU_ROWS             // 1: there are `rows` rows; 0: one
+#error "MASU_ROWS is not defined"
+#endif
+
+#define MASU_PARAMETERS                                                                                            \
+  __global const uchar *restrict data, const ulong byte_offset, const ulong count, const ulong rows,              \
+      const ulong pitch, const uint slots, MASU_RULE_PARAMETERS(0), __global uint *totals, const ulong first_total
+
+// The elements lie as 16-byte vectors behind up to 15 bytes of head and before a tail; both are read one by one.
+inline size_t head_of(__global const uchar *bytes, const ulong count) {
+  const size_t misaligned = (size_t)bytes & 15;
+  const size_t head = misaligned == 0 ? 0 : (16 - misaligned) / MASU_VALUE_BYTES;
+  return head < count ? head : (size_t)count;
+}
+
+#define MASU_PER_VECTOR (16 / MASU_VALUE_BYTES)
+
+// MASU_COUNT(x) is what a kernel does with one value, MASU_COUNT_BIN(bin) with one whose bin is known. These hand it every
+// value of a 16-byte vector, in order: all bins first, so that one branch serves them all.
+#define MASU_TRY_VALUE(n, bits)              \
+  const MASU_VALUE x##n = MASU_AS_VALUE(bits); \
+  const uint bin##n = MASU_TRY(x##n, &sure, MASU_RULE(0));
+#if MASU_VALUE_BYTES == 1
+#define MASU_COUNT_WORD(w)             \
+  MASU_COUNT(MASU_AS_VALUE((w) & 255)) \
+  MASU_COUNT(MASU_AS_VALUE((w) >> 8 & 255)) MASU_COUNT(MASU_AS_VALUE((w) >> 16 & 255)) MASU_COUNT(MASU_AS_VALUE((w) >> 24))
+#define MASU_COUNT_VECTOR(v) MASU_COUNT_WORD(v.x) MASU_COUNT_WORD(v.y) MASU_COUNT_WORD(v.z) MASU_COUNT_WORD(v.w)
+#elif MASU_VALUE_BYTES == 2
+#define MASU_COUNT_VECTOR(v)                                                                              \
+  {                                                                                                       \
+    bool sure = true;                                                                                     \
+    MASU_TRY_VALUE(0, v.x & 65535) MASU_TRY_VALUE(1, v.x >> 16) MASU_TRY_VALUE(2, v.y & 65535)            \
+    MASU_TRY_VALUE(3, v.y >> 16) MASU_TRY_VALUE(4, v.z & 65535) MASU_TRY_VALUE(5, v.z >> 16)              \
+    MASU_TRY_VALUE(6, v.w & 65535) MASU_TRY_VALUE(7, v.w >> 16)                                           \
+    if (sure) {                                                                                           \
+      MASU_COUNT_BIN(bin0) MASU_COUNT_BIN(bin1) MASU_COUNT_BIN(bin2) MASU_COUNT_BIN(bin3)                 \
+      MASU_COUNT_BIN(bin4) MASU_COUNT_BIN(bin5) MASU_COUNT_BIN(bin6) MASU_COUNT_BIN(bin7)                 \
+    } else {                                                                                              \
+      MASU_COUNT(x0) MASU_COUNT(x1) MASU_COUNT(x2) MASU_COUNT(x3)                                         \
+      MASU_COUNT(x4) MASU_COUNT(x5) MASU_COUNT(x6) MASU_COUNT(x7)                                         \
+    }                                                                                                     \
+  }
+#elif MASU_VALUE_BYTES == 4
+#define MASU_COUNT_VECTOR(v)                                                                          \
+  {                                                                                                   \
+    bool sure = true;                                                                                 \
+    MASU_TRY_VALUE(0, v.x) MASU_TRY_VALUE(1, v.y) MASU_TRY_VALUE(2, v.z) MASU_TRY_VALUE(3, v.w)       \
+    if (sure) {                                                                                       \
+      MASU_COUNT_BIN(bin0) MASU_COUNT_BIN(bin1) MASU_COUNT_BIN(bin2) MASU_COUNT_BIN(bin3)             \
+    } else {                                                                                          \
+      MASU_COUNT(x0) MASU_COUNT(x1) MASU_COUNT(x2) MASU_COUNT(x3)                                     \
+    }                                                                                                 \
+  }
+#else
+#define MASU_COUNT_VECTOR(v)                                                                                     \
+  {                                                                                                              \
+    bool sure = true;                                                                                            \
+    MASU_TRY_VALUE(0, (ulong)v.y << 32 | (ulong)v.x) MASU_TRY_VALUE(1, (ulong)v.w << 32 | (ulong)v.z)            \
+    if (sure) {                                                                                                  \
+      MASU_COUNT_BIN(bin0) MASU_COUNT_BIN(bin1)                                                                  \
+    } else {                                                                                                     \
+      MASU_COUNT(x0) MASU_COUNT(x1)                                                                              \
+    }                                                                                                            \
+  }
+#endif
+
+// Interleaved channels: `channel` is the first slot of the next value's channel. Nothing is left of this with one channel.
+#if MASU_CHANNELS == 1
+#define MASU_SET_CHANNEL(element)
+#define MASU_CHANNEL 0
+#define MASU_NEXT_CHANNEL
+#else
+#define MASU_SET_CHANNEL(element) uint channel = (uint)((element) % MASU_CHANNELS) * slots;
+#define MASU_CHANNEL channel
+#define MASU_NEXT_CHANNEL channel = channel + slots == MASU_CHANNELS * slots ? 0 : channel + slots;
+#endif
+#define MASU_SLOT_OF(x) MASU_SLOT(x, MASU_RULE(0))
+
+// Hands every value of `count` elements from `bytes` on to MASU_COUNT, `stride` work-items side by side, this one the
+// number `item` of them.
+#define MASU_COUNT_SPAN(bytes, item, stride)                                                          \
+  {                                                                                                   \
+    const size_t head = head_of(bytes, count);                                                        \
+    const size_t vectors = (size_t)(count - head) / MASU_PER_VECTOR;                                  \
+    __global const uint4 *body = (__global const uint4 *)((bytes) + head * MASU_VALUE_BYTES);         \
+    size_t i = (item);                                                                                \
+    for (; i + (MASU_UNROLL - 1) * (stride) < vectors; i += MASU_UNROLL * (stride)) {                 \
+      uint4 loaded[MASU_UNROLL];                                                                      \
+      MASU_PRAGMA_UNROLL                                                                              \
+      for (int k = 0; k < MASU_UNROLL; ++k) loaded[k] = masu_load_streaming(body + i + k * (stride)); \
+      MASU_PRAGMA_UNROLL                                                                              \
+      for (int k = 0; k < MASU_UNROLL; ++k) {                                                         \
+        const uint4 v = loaded[k];                                                                    \
+        MASU_SET_CHANNEL(head + (i + k * (stride)) * MASU_PER_VECTOR)                                 \
+        MASU_COUNT_VECTOR(v)                                                                          \
+      }                                                                                               \
+    }                                                                                                 \
+    for (; i < vectors; i += (stride)) {                                                              \
+      const uint4 v = masu_load_streaming(body + i);                                                  \
+      MASU_SET_CHANNEL(head + i * MASU_PER_VECTOR)                                                    \
+      MASU_COUNT_VECTOR(v)                                                                            \
+    }                                                                                                 \
+    const size_t tail = head + vectors * MASU_PER_VECTOR;                                             \
+    for (size_t e = (item); e < head + (size_t)(count - tail); e += (stride)) {                       \
+      const size_t element = e < head ? e : tail + (e - head);                                        \
+      MASU_SET_CHANNEL(element)                                                                       \
+      MASU_COUNT(value_at(bytes, element))                                                            \
+    }                                                                                                 \
+  }
+// All elements: of one span, the work-items of the whole launch side by side; of rows, each by one work-group.
+#if MASU_ROWS
+#define MASU_COUNT_ALL                                                            \
+  for (size_t row = get_group_id(0); row < rows; row += get_num_groups(0)) {      \
+    __global const uchar *bytes = data + byte_offset + row * pitch;               \
+    MASU_COUNT_SPAN(bytes, get_local_id(0), (size_t)MASU_GROUP)                   \
+  }
+#else
+#define MASU_COUNT_ALL                                           \
+  {                                                              \
+    __global const uchar *bytes = data + byte_offset;            \
+    MASU_COUNT_SPAN(bytes, get_global_id(0), get_global_size(0)) \
+  }
+#endif

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+// Joint histograms: the public functions.
+#include "histogram/bin_rule.h"
+#include "histogram/definite_bins.h"
+#include "histogram/histogram_checks.h"
+#include "histogram/histogram_device.h"
+#include "histogram/joint_histogram_cpu.h"
+
+#include <masu/joint_histogram.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <new>
+#include <numeric>
+#include <string>
+
+namespace masu {
+
+namespace {
+
+constexpr std::uint64_t most_cells = std::uint64_t{1} << 31;
+constexpr std::size_t most_columns = 8;
+constexpr std::uint64_t extra_cells = 2;  // outside, nan
+constexpr std::string_view name = "joint_histogram";
+
+[[noreturn]] void invalid(const std::string& message) {
+  throw Error(ErrorCode::invalid_argument, fmt::format("{}: {}", name, message));
+}
+
+void check_columns(std::size_t expected, std::size_t got) {
+  if (expected != got)
+    invalid(fmt::format("there must be {} columns, one for each of the bins, got {}", expected, got));
+}
+
+void check_lengths(std::uint64_t expected, std::uint64_t got) {
+  if (expected != got) invalid(fmt::format("columns must have the same length, got {} and {}", expected, got));
+}
+
+void check_dimensions(std::size_t columns) {
+  if (columns < 1 || columns > most_columns) {
+    invalid(fmt::format("columns must be 1 to {}, got {}", most_columns, columns));
+  }
+}
+
+const BinRule& column_rule(std::span<const std::shared_ptr<const BinRule>> rules, unsigned d) {
+  if (d >= rules.size()) {
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("JointHistogram: column must be < {}, got {}", rules.size(), d));
+  }
+  return *rules[d];
+}
+
+}  // namespace
+
+std::uint64_t JointHistogram::size(unsigned d) const {
+  return column_rule(rules_, d).n;
+}
+
+std::vector<double> JointHistogram::edges(unsigned d) const {
+  const BinRule& rule = column_rule(rules_, d);
+  std::vector<double> result(rule.n + 1);
+  for (std::uint64_t i = 0; i < result.size(); ++i) result[i] = rule.edge(i);
+  return result;
+}
+
+std::uint64_t JointHistogram::n() const noexcept {
+  return std::accumulate(counts_.begin(), counts_.end(), outside_ + nan_);
+}
+
+std::vector<double> JointHistogram::density() const {
+  // As numpy.histogramdd: divided by the widths, column by column, then by the sum.
+  const double sum = static_cast<double>(std::accumulate(counts_.begin(), counts_.end(), std::uint64_t{0}));
+  std::vector<double> result(counts_.begin(), counts_.end());
+  std::uint64_t stride = counts_.size();
+  for (const auto& rule : rules_) {
+    stride /= rule->n;
+    std::vector<double> widths(rule->n);
+    for (std::uint64_t i = 0; i < rule->n; ++i) widths[i] = rule->edge(i + 1) - rule->edge(i);
+    for (std::size_t cell = 0; cell < result.size(); ++cell) result[cell] /= widths[cell / stride % rule->n];
+  }
+  for (double& value : result) value /= sum;
+  return result;
+}
+
+void JointHistogram::merge(const JointHistogram& other) {
+  const auto same = [](const auto& a, const auto& b) { return a->same_edges(*b); };
+  if (!std::equal(rules_.begin(), rules_.end(), other.rules_.begin(), other.rules_.end(), same)) {
+    throw Error(ErrorCode::invalid_argument,
+                "JointHistogram::merge: both must have the same edges, got different ones");
+  }
+  for (std::size_t i = 0; i < counts_.size(); ++i) counts_[i] += other.counts_[i];
+  outside_ += other.outside_;
+  nan_ += other.nan_;
+}
+
+bool operator==(const JointHistogram& a, const JointHistogram& b) {
+  const auto same = [](const auto& x, const auto& y) { return x->same_edges(*y); };
+  return a.counts_ == b.counts_ && a.outside_ == b.outside_ && a.nan_ == b.nan_ &&
+         std::equal(a.rules_.begin(), a.rules_.end(), b.rules_.begin(), b.rules_.end(), same);
+}
+
+struct JointHistogramAccumulator::State {
+  Device device;
+  Dtype dtype;
+  std::vector<std::shared_ptr<const BinRule>> rules;
+  HistogramOptions options;
+  std::uint64_t cells = 1;
+  std::vector<std::uint64_t> totals;  // the cells, outside, nan
+  std::unique_ptr<cpu::JointCounter> here;
+  std::unique_ptr<DeviceJointCounter> counter;
+  HistogramTimes times;
+
+  template <class Count>
+  void count_here(const Count& count) {
+    const double start = now();
+    count();
+    times.compute += now() - start;
+  }
+};
+
+JointHistogramAccumulator::JointHistogramAccumulator(const Device& device, Dtype dtype, std::span<const Bins> bins,
+                                                     const HistogramOptions& options) {
+  check_dimensions(bins.size());
+  if (options.channels != 1) invalid(fmt::format("channels must be 1, got {}", options.channels));
+  state_ = std::make_unique<State>(State{device, dtype, {}, options, 1, {}, nullptr, nullptr, {}});
+  State& s = *state_;
+  bool reached = true;
+  for (const Bins& column : bins) {
+    auto rule = std::make_shared<const BinRule>(column, dtype, options.right_open, true);
+    if (rule->n > most_cells / s.cells) {
+      invalid(fmt::format("there must be at most 2^31 cells, got {} * {} and more", s.cells, rule->n));
+    }
+    s.cells *= rule->n;
+    reached = reached && reaches_bins(*rule);
+    s.rules.push_back(std::move(rule));
+  }
+  const std::uint64_t bytes = (2 * s.cells + extra_cells) * sizeof(std::uint64_t);
+  check_memory(name, s.cells, bytes);
+  const bool on_cpu = device.kind() == DeviceKind::cpu;
+  if (!on_cpu && reached) {
+    s.counter = std::make_unique<DeviceJointCounter>(device, s.rules, options);
+    return;
+  }
+  try {
+    s.totals.resize(s.cells + extra_cells);
+  } catch (const std::bad_alloc&) {
+    no_memory(name, s.cells, bytes);
+  }
+  s.here = std::make_unique<cpu::JointCounter>(s.rules, options.outside == Outside::clamp,
+                                               on_cpu ? options.strategy : Strategy::automatic, s.totals);
+}
+
+JointHistogramAccumulator::JointHistogramAccumulator(JointHistogramAccumulator&&) noexcept = default;
+JointHistogramAccumulator& JointHistogramAccumulator::operator=(JointHistogramAccumulator&&) noexcept = default;
+JointHistogramAccumulator::~JointHistogramAccumulator() = default;
+
+void JointHistogramAccumulator::add(std::span<const ArrayView> columns) {
+  State& s = *state_;
+  check_columns(s.rules.size(), columns.size());
+  for (const ArrayView& column : columns) {
+    check_dtype(name, s.dtype, column.dtype);
+    check_lengths(columns.front().count, column.count);
+  }
+  if (columns.front().count == 0) return;
+  if (s.counter) return s.counter->add(columns);
+  s.count_here([&] { s.here->add(columns); });
+}
+
+void JointHistogramAccumulator::add_interleaved(const ArrayView& points) {
+  State& s = *state_;
+  check_dtype(name, s.dtype, points.dtype);
+  const std::size_t columns = s.rules.size();
+  if (points.count % columns != 0) {
+    invalid(fmt::format("{} columns must divide the elements, got {}", columns, points.count));
+  }
+  if (points.count == 0) return;
+  if (!s.counter) return s.count_here([&] { s.here->add_interleaved(points); });
+  // A device gets columns, made of pieces.
+  constexpr std::uint64_t piece_bytes = std::uint64_t{4} << 20;
+  const std::size_t size = size_of(s.dtype);
+  const std::uint64_t piece = piece_bytes / size;
+  const std::uint64_t count = points.count / columns;
+  std::vector<std::vector<std::byte>> memory(columns, std::vector<std::byte>(std::min(piece, count) * size));
+  std::vector<ArrayView> views(columns);
+  for (std::uint64_t first = 0; first < count; first += piece) {
+    const std::uint64_t length = std::min(piece, count - first);
+    const auto* from = static_cast<const std::byte*>(points.data) + first * columns * size;
+    for (std::size_t d = 0; d < columns; ++d) {
+      for (std::uint64_t i = 0; i < length; ++i) {
+        std::copy_n(from + (i * columns + d) * size, size, memory[d].data() + i * size);
+      }
+      views[d] = ArrayView(s.dtype, memory[d].data(), length);
+    }
+    s.counter->add(views);
+  }
+}
+
+void JointHistogramAccumulator::add_buffers(std::span<const BufferBase* const> columns, Dtype dtype, Stream* stream) {
+  State& s = *state_;
+  check_columns(s.rules.size(), columns.size());
+  check_dtype(name, s.dtype, dtype);
+  const std::size_t size = size_of(dtype);
+  const std::uint64_t count = columns.front()->size_bytes() / size;
+  for (const BufferBase* column : columns) {
+    check_device(name, s.device, *column, stream);
+    check_lengths(count, column->size_bytes() / size);
+  }
+  if (count == 0) return;
+  if (s.counter) return s.counter->add(columns, count, stream);
+  std::vector<ArrayView> views;
+  std::vector<std::vector<std::byte>> memory;
+  for (const BufferBase* column : columns) {
+    if (s.device.kind() == DeviceKind::cpu) {
+      views.push_back(host_view(*column, dtype));
+      continue;
+    }
+    // No value of the dtype reaches some column's bins: rare enough to count on the host.
+    if (stream != nullptr) stream->finish();
+    const Buffer<const std::byte> bytes(column->device(), column->memory(), column->byte_offset(),
+                                        column->size_bytes());
+    memory.push_back(bytes.read());
+    views.emplace_back(dtype, memory.back().data(), count);
+  }
+  s.count_here([&] { s.here->add(views); });
+}
+
+JointHistogram JointHistogramAccumulator::result() const try {
+  const State& s = *state_;
+  JointHistogram result;
+  result.counts_ = s.counter ? s.counter->totals() : s.totals;
+  result.nan_ = result.counts_.back();
+  result.outside_ = result.counts_[s.cells];
+  result.counts_.resize(s.cells);
+  result.dtype_ = s.dtype;
+  result.strategy_ = s.counter ? s.counter->strategy() : s.here->strategy();
+  result.rules_ = s.rules;
+  return result;
+} catch (const std::bad_alloc&) {
+  no_memory(name, state_->cells, state_->cells * sizeof(std::uint64_t));
+}
+
+HistogramTimes JointHistogramAccumulator::times() const {
+  return state_->counter ? state_->counter->times() : state_->times;
+}
+
+JointHistogram joint_histogram(const Device& device, std::span<const ArrayView> columns, std::span<const Bins> bins,
+                               const HistogramOptions& options) {
+  check_dimensions(columns.size());
+  check_columns(bins.size(), columns.size());
+  std::vector<Bins> definite;
+  for (std::size_t d = 0; d < bins.size(); ++d) definite.push_back(definite_bins(device, columns[d], bins[d]));
+  JointHistogramAccumulator accumulator(device, columns.front().dtype, definite, options);
+  accumulator.add(columns);
+  return accumulator.result();
+}
+
+JointHistogram joint_histogram(std::span<const BufferBase* const> columns, Dtype dtype, std::span<const Bins> bins,
+                               const HistogramOptions& options) {
+  check_dimensions(columns.size());
+  check_columns(bins.size(), columns.size());
+  std::vector<Bins> definite;
+  for (std::size_t d = 0; d < bins.size(); ++d) definite.push_back(definite_bins(*columns[d], dtype, bins[d]));
+  JointHistogramAccumulator accumulator(columns.front()->device(), dtype, definite, options);
+  accumulator.add_buffers(columns, dtype);
+  return accumulator.result();
+}
+
+}  // namespace masu

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "histogram/partitioner.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+namespace masu {
+
+using histogram_plan::KernelKind;
+using histogram_plan::Plan;
+
+namespace {
+
+constexpr std::uint64_t alignment = 4096;  // of the three arrays in the temporary memory: above any device's demand
+
+std::uint64_t aligned(std::uint64_t bytes) {
+  return (bytes + alignment - 1) / alignment * alignment;
+}
+
+// A view of memory for the partitioner, wherever it comes from.
+Buffer<std::byte> memory_of(const Device& device, const BufferBase* workspace, std::uint64_t bytes) {
+  if (workspace == nullptr) return Buffer<std::byte>(device, bytes);
+  if (!(workspace->device() == device) || workspace->size_bytes() < bytes || workspace->memory()->read_only()) {
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("histogram: workspace must be at least {} writable bytes on {}, got {} on {}", bytes,
+                            device.id(), workspace->size_bytes(), workspace->device().id()));
+  }
+  return Buffer<std::byte>(device, workspace->memory(), workspace->byte_offset(), workspace->size_bytes());
+}
+
+}  // namespace
+
+// Sizes (one for each part), begins (one more), and the sorted elements.
+std::uint64_t Partitioner::parts_bytes(const Plan& plan) {
+  return aligned(plan.parts * sizeof(std::uint32_t)) + aligned((plan.parts + 1) * sizeof(std::uint32_t));
+}
+
+std::uint64_t Partitioner::bytes_for(const Plan& plan, std::uint64_t elements) {
+  return parts_bytes(plan) + aligned(elements * sizeof(std::uint16_t));
+}
+
+std::uint64_t Partitioner::elements_for(const Plan& plan, std::uint64_t bytes) {
+  const std::uint64_t fixed = parts_bytes(plan) + alignment;
+  return bytes <= fixed ? 0 : (bytes - fixed) / sizeof(std::uint16_t);
+}
+
+Partitioner::Partitioner(const Device& device, const DeviceRules& rules, const Plan& plan, std::uint64_t slots,
+                         std::uint64_t elements, const BufferBase* workspace)
+    : device_(device),
+      plan_(plan),
+      slots_(slots),
+      elements_(elements),
+      memory_(memory_of(device, workspace, bytes_for(plan, elements))),
+      sizes_(prepare(rules, KernelKind::sizes)),
+      scan_(prepare(rules, KernelKind::scan)),
+      scatter_{plan, rules.kernel(plan)},
+      parts_(prepare(rules, KernelKind::parts)) {}
+
+Partitioner::Launch Partitioner::prepare(const DeviceRules& rules, KernelKind kernel) const {
+  const Plan plan = histogram_plan::step(device_.info(), plan_, kernel);
+  return {plan, rules.kernel(plan)};
+}
+
+void Partitioner::count(Stream& stream, const std::vector<KernelArgument>& input, std::uint64_t elements,
+                        const BufferBase& totals, std::vector<Event>& launches) {
+  const std::uint64_t sizes_bytes = aligned(plan_.parts * sizeof(std::uint32_t));
+  Buffer<std::byte> sizes = memory_.slice(0, sizes_bytes);
+  const Buffer<std::byte> begins = memory_.slice(sizes_bytes, parts_bytes(plan_) - sizes_bytes);
+  const Buffer<std::byte> sorted = memory_.slice(parts_bytes(plan_), memory_.size() - parts_bytes(plan_));
+  const auto launch = [&](const Launch& step, std::uint64_t groups, const std::vector<KernelArgument>& arguments) {
+    const NDRange range(groups * step.plan.group, step.plan.group);
+    launches.emplace_back(stream.implementation().launch(*step.kernel, range, arguments));
+  };
+  const auto groups_for = [&](const Launch& step) {
+    const std::uint64_t tile = std::uint64_t{step.plan.group} * step.plan.unroll;
+    return std::clamp<std::uint64_t>((elements + tile - 1) / tile, 1, step.plan.groups);
+  };
+  const auto words = [](std::uint64_t count) { return KernelArgument(LocalMemory{count * sizeof(std::uint32_t)}); };
+
+  stream.fill(sizes, std::byte{0});
+  std::vector<KernelArgument> arguments = input;
+  arguments.emplace_back(sizes);
+  arguments.push_back(words(sizes_.plan.local_words));
+  launch(sizes_, groups_for(sizes_), arguments);
+  launch(scan_, 1, {sizes, plan_.parts, begins, words(scan_.plan.local_words)});
+  arguments = input;
+  for (const KernelArgument& argument :
+       {KernelArgument(plan_.parts), KernelArgument(sizes), KernelArgument(sorted), words(plan_.parts),
+        words(plan_.parts), words(std::uint64_t{plan_.group} * plan_.unroll), words(plan_.group)}) {
+    arguments.push_back(argument);
+  }
+  launch(scatter_, groups_for(scatter_), arguments);
+  launch(parts_, groups_for(parts_),
+         {sorted, begins, plan_.parts, static_cast<std::uint32_t>(slots_), totals, words(parts_.plan.local_words)});
+}
+
+}  // namespace masu

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// `partitioned`: elements are sorted by the part of the bins that they lie in, then each part is counted in local
+// memory.
+#pragma once
+
+#include "histogram/device_rules.h"
+#include "histogram/histogram_plan.h"
+
+#include <masu/stream.h>
+
+#include <cstdint>
+#include <vector>
+
+namespace masu {
+
+class Partitioner {
+ public:
+  // Temporary memory for chunks of `elements`: allocated, or the caller's.
+  Partitioner(const Device& device, const DeviceRules& rules, const histogram_plan::Plan& plan, std::uint64_t slots,
+              std::uint64_t elements, const BufferBase* workspace);
+
+  // The most elements of one chunk that `bytes` of temporary memory serve; and the bytes for a chunk.
+  static std::uint64_t elements_for(const histogram_plan::Plan& plan, std::uint64_t bytes);
+  static std::uint64_t bytes_for(const histogram_plan::Plan& plan, std::uint64_t elements);
+  [[nodiscard]] std::uint64_t most_elements() const noexcept { return elements_; }
+
+  // Counts a chunk: `input` are the arguments of MASU_INPUT for it. Adds to `totals`.
+  void count(Stream& stream, const std::vector<KernelArgument>& input, std::uint64_t elements, const BufferBase& totals,
+             std::vector<Event>& launches);
+
+ private:
+  struct Launch {
+    histogram_plan::Plan plan;
+    std::shared_ptr<runtime::Kernel> kernel;
+  };
+  Launch prepare(const DeviceRules& rules, histogram_plan::KernelKind kernel) const;
+  static std::uint64_t parts_bytes(const histogram_plan::Plan& plan);
+
+  const Device device_;
+  histogram_plan::Plan plan_;
+  std::uint64_t slots_;
+  std::uint64_t elements_;
+  Buffer<std::byte> memory_;
+  Launch sizes_;
+  Launch scan_;
+  Launch scatter_;
+  Launch parts_;
+};
+
+}  // namespace masu

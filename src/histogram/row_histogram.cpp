@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: Apache-2.0
+// One histogram for each of many rows: the public functions.
+#include "histogram/bin_rule.h"
+#include "histogram/definite_bins.h"
+#include "histogram/histogram_checks.h"
+#include "histogram/histogram_device.h"
+#include "histogram/histogram_plan.h"
+#include "histogram/row_histogram_cpu.h"
+
+#include <masu/row_histogram.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+#include <utility>
+
+namespace masu {
+
+namespace {
+
+constexpr std::uint64_t most_rows = std::uint64_t{1} << 20;
+constexpr std::uint64_t most_counters = std::uint64_t{1} << 33;
+constexpr std::string_view name = "row_histograms";
+
+[[noreturn]] void invalid(const std::string& message) {
+  throw Error(ErrorCode::invalid_argument, fmt::format("{}: {}", name, message));
+}
+
+ArrayView part(const ArrayView& data, std::uint64_t first, std::uint64_t count) {
+  return {data.dtype, static_cast<const char*>(data.data) + first * size_of(data.dtype), count};
+}
+
+Buffer<const std::byte> part(const BufferBase& data, Dtype dtype, std::uint64_t first, std::uint64_t count) {
+  const std::size_t size = size_of(dtype);
+  return {data.device(), data.memory(), data.byte_offset() + first * size, count * size};
+}
+
+void check_rows(std::uint64_t rows, std::uint64_t row_elements, unsigned channels) {
+  if (rows < 1 || rows > most_rows) invalid(fmt::format("rows must be 1 to {}, got {}", most_rows, rows));
+  if (row_elements % channels != 0) {
+    invalid(fmt::format("{} channels must divide the elements of a row, got {}", channels, row_elements));
+  }
+  std::uint64_t elements = 0;
+  if (__builtin_mul_overflow(rows, row_elements, &elements)) {
+    invalid(fmt::format("rows and their elements must be fewer than 2^64 elements, got {} x {}", rows, row_elements));
+  }
+}
+
+}  // namespace
+
+std::uint64_t RowHistograms::index(std::uint64_t row, unsigned channel) const {
+  if (row >= rows_ || channel >= channels_) {
+    throw Error(
+        ErrorCode::invalid_argument,
+        fmt::format("RowHistograms: row must be < {} and channel < {}, got {} and {}", rows_, channels_, row, channel));
+  }
+  return row * channels_ + channel;
+}
+
+std::span<const std::uint64_t> RowHistograms::counts(std::uint64_t row, unsigned channel) const {
+  return std::span(counts_).subspan(index(row, channel) * size_, size_);
+}
+
+std::uint64_t RowHistograms::below(std::uint64_t row, unsigned channel) const {
+  return outside_[index(row, channel) * extra_slots + slot_below];
+}
+
+std::uint64_t RowHistograms::above(std::uint64_t row, unsigned channel) const {
+  return outside_[index(row, channel) * extra_slots + slot_above];
+}
+
+std::uint64_t RowHistograms::nan(std::uint64_t row, unsigned channel) const {
+  return outside_[index(row, channel) * extra_slots + slot_nan];
+}
+
+Histogram RowHistograms::histogram(std::uint64_t row, unsigned channel) const {
+  Histogram result;
+  const std::span<const std::uint64_t> from = counts(row, channel);
+  result.counts_.assign(from.begin(), from.end());
+  result.below_ = below(row, channel);
+  result.above_ = above(row, channel);
+  result.nan_ = nan(row, channel);
+  result.dtype_ = dtype_;
+  result.strategy_ = strategy_;
+  result.rule_ = rule_;
+  return result;
+}
+
+std::vector<double> RowHistograms::edges() const {
+  std::vector<double> result(size_ + 1);
+  for (std::uint64_t i = 0; i < result.size(); ++i) result[i] = rule_->edge(i);
+  return result;
+}
+
+struct RowHistogramAccumulator::State {
+  Device device;
+  std::shared_ptr<const BinRule> rule;
+  HistogramOptions options;
+  std::uint64_t rows;
+  std::uint64_t row_elements;
+  std::uint64_t position = 0;  // elements so far
+  std::vector<std::uint64_t> counts;
+  std::vector<std::uint64_t> outside;
+  std::unique_ptr<cpu::RowCounter> here;
+  std::unique_ptr<DeviceRowCounter> counter;
+  // A pixel that a piece has cut: its first elements, until the others come.
+  std::vector<std::byte> pixel;
+  HistogramTimes times;
+
+  [[nodiscard]] std::uint64_t tables() const noexcept { return rows * options.channels; }
+  [[nodiscard]] std::uint64_t counters() const noexcept { return tables() * rule->n; }
+
+  // How many elements complete the pixel that was cut, or are left when nothing was.
+  [[nodiscard]] std::uint64_t missing() const noexcept {
+    return pixel.empty() ? 0 : options.channels - pixel.size() / size_of(rule->dtype);
+  }
+
+  void check_left(std::uint64_t count) {
+    const std::uint64_t left = rows * row_elements - position;
+    if (count > left) {
+      invalid(fmt::format("{} rows of {} elements have {} left, got {}", rows, row_elements, left, count));
+    }
+  }
+
+  void count_pixels(const ArrayView& data) {
+    if (data.count == 0) return;
+    if (counter) return counter->add(data);
+    const double start = now();
+    here->add(data);
+    times.compute += now() - start;
+  }
+
+  // Elements of a cut pixel.
+  void take(const void* data, std::uint64_t count) {
+    if (count == 0) return;
+    const auto* bytes = static_cast<const std::byte*>(data);
+    pixel.insert(pixel.end(), bytes, bytes + count * size_of(rule->dtype));
+    if (missing() != 0) return;
+    // Copied: the pixel is empty again even if counting fails.
+    const std::vector<std::byte> whole = std::exchange(pixel, {});
+    count_pixels(ArrayView(rule->dtype, whole.data(), options.channels));
+  }
+
+  // Splits elements at the pixels that they cut: part_of(first, count) is taken, pixels(first, count) counted.
+  template <class Take, class Pixels>
+  void split(std::uint64_t count, const Take& take_part, const Pixels& pixels) {
+    check_left(count);
+    const std::uint64_t head = std::min(missing(), count);
+    take_part(0, head);
+    const std::uint64_t middle = (count - head) / options.channels * options.channels;
+    if (middle != 0) pixels(head, middle);
+    take_part(head + middle, count - head - middle);
+    position += count;
+  }
+};
+
+RowHistogramAccumulator::RowHistogramAccumulator(const Device& device, Dtype dtype, const Bins& bins,
+                                                 std::uint64_t rows, std::uint64_t row_elements,
+                                                 const HistogramOptions& options) {
+  check_channels(name, options.channels);
+  check_rows(rows, row_elements, options.channels);
+  auto rule = std::make_shared<const BinRule>(bins, dtype, options.right_open);
+  if (rule->n > most_counters / (rows * options.channels)) {
+    invalid(
+        fmt::format("rows * channels * bins must be at most 2^33, got {} * {} * {}", rows, options.channels, rule->n));
+  }
+  state_ =
+      std::make_unique<State>(State{device, rule, options, rows, row_elements, 0, {}, {}, nullptr, nullptr, {}, {}});
+  State& s = *state_;
+  const bool on_device = device.kind() != DeviceKind::cpu && reaches_bins(*rule);
+  // The totals and the result. A device's totals are read into memory of their own.
+  const std::uint64_t slots = on_device ? histogram_plan::slots_of(*rule) : rule->n + extra_slots;
+  const std::uint64_t bytes = s.tables() * (slots + rule->n + extra_slots) * sizeof(std::uint64_t);
+  check_memory(name, s.counters(), bytes);
+  if (on_device) {
+    s.counter = std::make_unique<DeviceRowCounter>(device, *rule, rows, row_elements, options);
+    return;
+  }
+  try {
+    s.counts.resize(s.counters());
+    s.outside.resize(s.tables() * extra_slots);
+  } catch (const std::bad_alloc&) {
+    no_memory(name, s.counters(), bytes);
+  }
+  const bool here = device.kind() == DeviceKind::cpu;
+  s.here = std::make_unique<cpu::RowCounter>(rule, row_elements, options.channels,
+                                             here ? options.strategy : Strategy::automatic, s.counts, s.outside);
+}
+
+RowHistogramAccumulator::RowHistogramAccumulator(RowHistogramAccumulator&&) noexcept = default;
+RowHistogramAccumulator& RowHistogramAccumulator::operator=(RowHistogramAccumulator&&) noexcept = default;
+RowHistogramAccumulator::~RowHistogramAccumulator() = default;
+
+void RowHistogramAccumulator::add(const ArrayView& data) {
+  State& s = *state_;
+  check_dtype(name, s.rule->dtype, data.dtype);
+  s.split(
+      data.count, [&](std::uint64_t first, std::uint64_t count) { s.take(part(data, first, count).data, count); },
+      [&](std::uint64_t first, std::uint64_t count) { s.count_pixels(part(data, first, count)); });
+}
+
+void RowHistogramAccumulator::add_buffer(const BufferBase& data, Dtype dtype) {
+  State& s = *state_;
+  check_device(name, s.device, data, nullptr);
+  if (s.device.kind() == DeviceKind::cpu) return add(host_view(data, dtype));
+  check_dtype(name, s.rule->dtype, dtype);
+  s.split(
+      data.size_bytes() / size_of(dtype),
+      [&](std::uint64_t first, std::uint64_t count) {
+        if (count != 0) s.take(part(data, dtype, first, count).read().data(), count);
+      },
+      [&](std::uint64_t first, std::uint64_t count) {
+        const Buffer<const std::byte> pixels = part(data, dtype, first, count);
+        if (s.counter) return s.counter->add(pixels, count);
+        s.count_pixels(ArrayView(dtype, pixels.read().data(), count));
+      });
+}
+
+RowHistograms RowHistogramAccumulator::result() const try {
+  const State& s = *state_;
+  const BinRule& rule = *s.rule;
+  RowHistograms result;
+  result.rows_ = s.rows;
+  result.channels_ = s.options.channels;
+  result.size_ = rule.n;
+  result.dtype_ = rule.dtype;
+  result.strategy_ = s.counter ? s.counter->strategy() : s.here->strategy();
+  result.rule_ = s.rule;
+  result.counts_ = s.counts;
+  result.outside_ = s.outside;
+  if (s.counter) {
+    result.counts_.resize(s.counters());
+    result.outside_.resize(s.tables() * extra_slots);
+    const std::vector<std::uint64_t> totals = s.counter->totals();
+    const std::uint64_t counted = s.counter->slots();
+    std::vector<std::uint64_t> slots(rule.n + extra_slots);
+    for (std::uint64_t t = 0; t < s.tables(); ++t) {
+      std::fill(slots.begin(), slots.end(), 0);
+      histogram_plan::fold_slots(rule, std::span(totals).subspan(t * counted, counted), slots);
+      std::copy_n(slots.begin(), rule.n, result.counts_.begin() + static_cast<std::ptrdiff_t>(t * rule.n));
+      std::copy_n(slots.end() - extra_slots, extra_slots,
+                  result.outside_.begin() + static_cast<std::ptrdiff_t>(t * extra_slots));
+    }
+  }
+  if (!s.pixel.empty()) {
+    // The elements of a cut pixel belong to the first channels of their row.
+    const std::uint64_t size = size_of(rule.dtype);
+    const std::uint64_t known = s.pixel.size() / size;
+    const std::uint64_t table = (s.position - known) / s.row_elements * s.options.channels;
+    cpu::RowCounter rest(s.rule, known, static_cast<unsigned>(known), Strategy::sequential,
+                         std::span(result.counts_).subspan(table * rule.n, known * rule.n),
+                         std::span(result.outside_).subspan(table * extra_slots, known * extra_slots));
+    rest.add(ArrayView(rule.dtype, s.pixel.data(), known));
+  }
+  if (s.options.outside == Outside::clamp) {
+    for (std::uint64_t t = 0; t < s.tables(); ++t) {
+      std::uint64_t* counts = result.counts_.data() + t * rule.n;
+      std::uint64_t* outside = result.outside_.data() + t * extra_slots;
+      counts[0] += std::exchange(outside[slot_below], 0);
+      counts[rule.n - 1] += std::exchange(outside[slot_above], 0);
+    }
+  }
+  return result;
+} catch (const std::bad_alloc&) {
+  no_memory(name, state_->counters(), state_->counters() * sizeof(std::uint64_t));
+}
+
+HistogramTimes RowHistogramAccumulator::times() const {
+  return state_->counter ? state_->counter->times() : state_->times;
+}
+
+namespace {
+
+std::uint64_t row_elements_of(std::uint64_t elements, std::uint64_t rows, const HistogramOptions& options) {
+  check_channels(name, options.channels);
+  if (rows < 1 || rows > most_rows) invalid(fmt::format("rows must be 1 to {}, got {}", most_rows, rows));
+  if (elements % (rows * options.channels) != 0) {
+    invalid(fmt::format("{} rows of {} channels must divide the elements, got {}", rows, options.channels, elements));
+  }
+  return elements / rows;
+}
+
+}  // namespace
+
+RowHistograms row_histograms(const Device& device, const ArrayView& data, std::uint64_t rows, const Bins& bins,
+                             const HistogramOptions& options) {
+  const std::uint64_t row_elements = row_elements_of(data.count, rows, options);
+  const Bins definite = definite_bins(device, data, bins);
+  RowHistogramAccumulator accumulator(device, data.dtype, definite, rows, row_elements, options);
+  accumulator.add(data);
+  return accumulator.result();
+}
+
+RowHistograms row_histograms(const BufferBase& data, Dtype dtype, std::uint64_t rows, const Bins& bins,
+                             const HistogramOptions& options) {
+  const std::uint64_t row_elements = row_elements_of(data.size_bytes() / size_of(dtype), rows, options);
+  const Bins definite = definite_bins(data, dtype, bins);
+  RowHistogramAccumulator accumulator(data.device(), dtype, definite, rows, row_elements, options);
+  accumulator.add_buffer(data, dtype);
+  return accumulator.result();
+}
+
+}  // namespace masu

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "histogram/staging.h"
+
+#include "histogram/histogram_plan.h"
+#include "runtime/parallel.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+
+namespace masu {
+
+namespace {
+
+constexpr std::uint64_t alignment = 16;         // of each span on the device: what the kernels' vectors want
+constexpr std::uint64_t least_piece = 1 << 16;  // below this, copies cost more than they carry
+constexpr std::uint64_t copy_bytes = 1 << 20;   // what a thread copies at a time
+
+double now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+std::uint64_t aligned(std::uint64_t bytes) {
+  return (bytes + alignment - 1) / alignment * alignment;
+}
+
+void copy(std::byte* target, const std::byte* source, std::uint64_t bytes) {
+  runtime::parallel_tasks((bytes + copy_bytes - 1) / copy_bytes, [&](std::uint64_t task) {
+    const std::uint64_t first = task * copy_bytes;
+    std::memcpy(target + first, source + first, std::min(copy_bytes, bytes - first));
+  });
+}
+
+}  // namespace
+
+// Each of the two lanes has a buffer on the device and one in page-locked memory.
+Staging::Staging(const Device& device, std::uint64_t bytes)
+    : device_(device),
+      piece_(bytes == 0 ? histogram_plan::staging_bytes
+                        : std::clamp(bytes / 4 / alignment * alignment, least_piece, histogram_plan::staging_bytes)),
+      lanes_{Lane{Stream(device), {}, {}, {}}, Lane{Stream(device), {}, {}, {}}} {}
+
+Staging::~Staging() = default;
+
+void Staging::settle(Lane& lane) {
+  lane.stream.finish();
+  for (const Event& event : lane.copies) seconds_ += event.seconds();
+  lane.copies.clear();
+}
+
+Staging::Lane& Staging::next(std::uint64_t bytes, bool through_host) {
+  Lane& lane = lanes_[turn_];
+  turn_ = 1 - turn_;
+  settle(lane);
+  if (!lane.device || lane.device->size() < bytes) {
+    lane.device.reset();
+    lane.device.emplace(device_, bytes);
+  }
+  if (through_host && (!lane.host || lane.host->size() < bytes)) {
+    lane.host.reset();
+    lane.host.emplace(device_, bytes);
+  }
+  return lane;
+}
+
+void Staging::piece(std::span<const std::span<const std::byte>> spans, const Use& use) {
+  std::vector<std::uint64_t> offsets;
+  std::uint64_t bytes = 0;
+  bool locked = true;
+  for (const std::span<const std::byte> span : spans) {
+    offsets.push_back(bytes);
+    bytes += aligned(span.size());
+    locked = locked && device_.is_page_locked(span.data(), span.size());
+  }
+  Lane& lane = next(bytes, !locked);
+  if (locked) {
+    for (std::size_t i = 0; i < spans.size(); ++i) {
+      lane.copies.push_back(lane.stream.write(*lane.device, spans[i], offsets[i]));
+    }
+  } else {
+    const double start = now();
+    for (std::size_t i = 0; i < spans.size(); ++i) {
+      copy(lane.host->data() + offsets[i], spans[i].data(), spans[i].size());
+    }
+    seconds_ += now() - start;
+    lane.copies.push_back(lane.stream.write(*lane.device, std::span<const std::byte>(lane.host->data(), bytes), 0));
+  }
+  use(lane.stream, *lane.device, offsets);
+}
+
+void Staging::rows(const std::byte* first, std::uint64_t row_bytes, std::uint64_t count, std::uint64_t pitch,
+                   const Use& use) {
+  Lane& lane = next(row_bytes * count, true);
+  const double start = now();
+  const std::uint64_t rows_a_task = std::max<std::uint64_t>(1, copy_bytes / row_bytes);
+  runtime::parallel_tasks((count + rows_a_task - 1) / rows_a_task, [&](std::uint64_t task) {
+    const std::uint64_t end = std::min(count, (task + 1) * rows_a_task);
+    for (std::uint64_t row = task * rows_a_task; row < end; ++row) {
+      std::memcpy(lane.host->data() + row * row_bytes, first + row * pitch, row_bytes);
+    }
+  });
+  seconds_ += now() - start;
+  lane.copies.push_back(
+      lane.stream.write(*lane.device, std::span<const std::byte>(lane.host->data(), row_bytes * count), 0));
+  const std::uint64_t offset = 0;
+  use(lane.stream, *lane.device, std::span(&offset, 1));
+}
+
+void Staging::finish() {
+  for (Lane& lane : lanes_) settle(lane);
+}
+
+}  // namespace masu

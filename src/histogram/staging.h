@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// Host data on its way to a device: copies of one piece beside the kernels of the piece before.
+#pragma once
+
+#include <masu/device.h>
+#include <masu/host_buffer.h>
+#include <masu/stream.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace masu {
+
+class Staging {
+ public:
+  // Device and page-locked memory of at most `bytes` together; 0: what suits.
+  Staging(const Device& device, std::uint64_t bytes);
+  ~Staging();
+  Staging(const Staging&) = delete;
+  Staging& operator=(const Staging&) = delete;
+
+  // The most bytes of one piece.
+  [[nodiscard]] std::uint64_t piece_bytes() const noexcept { return piece_; }
+  // A piece made of several spans, each from a multiple of 16 bytes on: brings them to the device one behind the other,
+  // then calls use(stream, buffer, offsets), which launches there. At most piece_bytes() with the padding. The spans
+  // may be reused after it, except page-locked ones: after finish().
+  using Use = std::function<void(Stream&, const BufferBase&, std::span<const std::uint64_t>)>;
+  void piece(std::span<const std::span<const std::byte>> spans, const Use& use);
+  // Rows of `row_bytes` that lie `pitch` bytes apart, as one piece without gaps.
+  void rows(const std::byte* first, std::uint64_t row_bytes, std::uint64_t count, std::uint64_t pitch, const Use& use);
+  // Waits until everything is counted.
+  void finish();
+  // Seconds that the copies to the device took, once finished; filling page-locked memory is in it.
+  [[nodiscard]] double seconds() const noexcept { return seconds_; }
+
+ private:
+  struct Lane {
+    Stream stream;
+    std::optional<Buffer<std::byte>> device;
+    std::optional<HostBuffer<std::byte>> host;
+    std::vector<Event> copies;
+  };
+  Lane& next(std::uint64_t bytes, bool through_host);
+  void settle(Lane& lane);
+
+  Device device_;
+  std::uint64_t piece_;
+  std::array<Lane, 2> lanes_;
+  unsigned turn_ = 0;
+  double seconds_ = 0;
+};
+
+}  // namespace masu
