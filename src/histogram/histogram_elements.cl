@@ -133,10 +133,18 @@ inline MASU_VALUE element_value(__global const uchar *bytes, const ulong e, cons
     }                                                                               \
   }
 
+// The temporary memory of `partitioned`, from its byte `at` on.
+#define MASU_TEMPORARY __global uchar *temporary, const ulong sizes_at, const ulong begins_at, const ulong sorted_at
+#define MASU_AT(type, at) ((__global type *)(temporary + (at)))
+
 #if MASU_KERNEL == MASU_KERNEL_LOCAL || MASU_KERNEL == MASU_KERNEL_SIZES
 // `local` and `lanes`, as in histogram.cl. With MASU_SLOT_SHIFT it counts how many elements each part of the bins has.
-__kernel MASU_WORK_GROUP(MASU_GROUP) void histogram_elements_local(MASU_INPUT, __global uint *totals,
-                                                                   __local uint *table) {
+#if MASU_KERNEL == MASU_KERNEL_SIZES
+#define MASU_RESULT MASU_TEMPORARY
+#else
+#define MASU_RESULT __global uint *totals
+#endif
+__kernel MASU_WORK_GROUP(MASU_GROUP) void histogram_elements_local(MASU_INPUT, MASU_RESULT, __local uint *table) {
   MASU_LOCAL_POINTER(uint, table);
   const uint lane = (uint)get_local_id(0);
   const uint copy = lane & (MASU_COPIES - 1);
@@ -151,7 +159,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void histogram_elements_local(MASU_INPUT, _
     uint sum = 0;
     for (uint c = 0; c < MASU_COPIES; ++c) sum += table[s * MASU_COPIES + ((c + lane) & (MASU_COPIES - 1))];
 #if MASU_KERNEL == MASU_KERNEL_SIZES
-    if (sum != 0) atomic_add(&totals[s], sum);
+    if (sum != 0) atomic_add(&MASU_AT(uint, sizes_at)[s], sum);
 #else
     if (sum != 0) add_total(totals, s, sum);
 #endif
@@ -171,9 +179,10 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void histogram_elements_global(MASU_INPUT, 
 #if MASU_KERNEL == MASU_KERNEL_SCAN
 // `partitioned`, step 2: where each part begins among the sorted elements. One work-group; `sizes` becomes the place where
 // the next element of the part goes.
-__kernel MASU_WORK_GROUP(MASU_GROUP) void histogram_scan(__global uint *sizes, const uint parts,
-                                                         __global uint *begins, __local uint *sums) {
+__kernel MASU_WORK_GROUP(MASU_GROUP) void histogram_scan(MASU_TEMPORARY, const uint parts, __local uint *sums) {
   MASU_LOCAL_POINTER(uint, sums);
+  __global uint *sizes = MASU_AT(uint, sizes_at);
+  __global uint *begins = MASU_AT(uint, begins_at);
   const uint lane = (uint)get_local_id(0);
   const uint each = (parts + MASU_GROUP - 1) / MASU_GROUP;
   const uint first = lane * each < parts ? lane * each : parts;
@@ -203,10 +212,11 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void histogram_scan(__global uint *sizes, c
 // `partitioned`, step 3: writes what is left of each slot within its part, 16 bits, among those of the same part. A tile of
 // elements is brought into the order of its parts in local memory first, so that neighbours write to neighbours.
 #define MASU_TILE (MASU_GROUP * MASU_UNROLL)
-__kernel MASU_WORK_GROUP(MASU_GROUP) void histogram_scatter(MASU_INPUT, const uint parts, __global uint *places,
-                                                            __global ushort *sorted, __local uint *sizes,
-                                                            __local uint *begins, __local uint *staged,
-                                                            __local uint *sums) {
+__kernel MASU_WORK_GROUP(MASU_GROUP) void histogram_scatter(MASU_INPUT, MASU_TEMPORARY, const uint parts,
+                                                            __local uint *sizes, __local uint *begins,
+                                                            __local uint *staged, __local uint *sums) {
+  __global uint *places = MASU_AT(uint, sizes_at);
+  __global ushort *sorted = MASU_AT(ushort, sorted_at);
   MASU_LOCAL_POINTER(uint, sizes);   // elements of each part in this tile
   MASU_LOCAL_POINTER(uint, begins);  // where they begin in `staged`, then minus where they go
   MASU_LOCAL_POINTER(uint, staged);
@@ -272,7 +282,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void histogram_scatter(MASU_INPUT, const ui
       if (sizes[p] != 0) begins[p] = atomic_add(&places[p], sizes[p]) - begins[p];
     }
     barrier(CLK_LOCAL_MEM_FENCE);
-    const uint length = (uint)min((ulong)MASU_TILE, count - tile);
+    const uint length = count - tile < MASU_TILE ? (uint)(count - tile) : MASU_TILE;
     for (uint i = lane; i < length; i += MASU_GROUP) sorted[begins[staged[i] >> 16] + i] = (ushort)staged[i];
     barrier(CLK_LOCAL_MEM_FENCE);
   }
@@ -282,11 +292,11 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void histogram_scatter(MASU_INPUT, const ui
 #if MASU_KERNEL == MASU_KERNEL_PARTS
 // `partitioned`, step 4: each work-group counts an equal share of the sorted elements, part by part, in a table of 2^shift
 // slots in local memory. The share of a group is below 2^32.
-__kernel MASU_WORK_GROUP(MASU_GROUP) void histogram_parts(__global const ushort *restrict sorted,
-                                                          __global const uint *restrict begins, const uint parts,
-                                                          const uint all_slots, __global uint *totals,
-                                                          __local uint *table) {
+__kernel MASU_WORK_GROUP(MASU_GROUP) void histogram_parts(MASU_TEMPORARY, const uint parts, const uint all_slots,
+                                                          __global uint *totals, __local uint *table) {
   MASU_LOCAL_POINTER(uint, table);
+  __global const ushort *sorted = MASU_AT(const ushort, sorted_at);
+  __global const uint *begins = MASU_AT(const uint, begins_at);
   const uint lane = (uint)get_local_id(0);
   const ulong all = begins[parts];
   ulong i = all * get_group_id(0) / get_num_groups(0);
@@ -299,10 +309,12 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void histogram_parts(__global const ushort 
     length -= middle;
   }
   for (; i < end; ++part) {
-    const ulong part_end = min((ulong)begins[part + 1], end);
+    const ulong next = begins[part + 1];
+    const ulong part_end = next < end ? next : end;
     if (part_end <= i) continue;
     const uint first = part << MASU_SLOT_SHIFT;
-    const uint slots = min(1u << MASU_SLOT_SHIFT, all_slots - first);
+    const uint rest = all_slots - first;
+    const uint slots = rest < 1u << MASU_SLOT_SHIFT ? rest : 1u << MASU_SLOT_SHIFT;
     for (uint s = lane; s < slots; s += MASU_GROUP) table[s] = 0;
     barrier(CLK_LOCAL_MEM_FENCE);
     ulong e = i + lane;

@@ -13,7 +13,7 @@ using histogram_plan::Plan;
 
 namespace {
 
-constexpr std::uint64_t alignment = 4096;  // of the three arrays in the temporary memory: above any device's demand
+constexpr std::uint64_t alignment = 16;  // of the three arrays in the temporary memory
 
 std::uint64_t aligned(std::uint64_t bytes) {
   return (bytes + alignment - 1) / alignment * alignment;
@@ -22,10 +22,12 @@ std::uint64_t aligned(std::uint64_t bytes) {
 // A view of memory for the partitioner, wherever it comes from.
 Buffer<std::byte> memory_of(const Device& device, const BufferBase* workspace, std::uint64_t bytes) {
   if (workspace == nullptr) return Buffer<std::byte>(device, bytes);
-  if (!(workspace->device() == device) || workspace->size_bytes() < bytes || workspace->memory()->read_only()) {
+  if (!(workspace->device() == device) || workspace->size_bytes() < bytes || workspace->memory()->read_only() ||
+      workspace->byte_offset() % alignment != 0) {
     throw Error(ErrorCode::invalid_argument,
-                fmt::format("histogram: workspace must be at least {} writable bytes on {}, got {} on {}", bytes,
-                            device.id(), workspace->size_bytes(), workspace->device().id()));
+                fmt::format("histogram: workspace must be at least {} writable bytes on {} that begin at a multiple of "
+                            "16, got {} on {}",
+                            bytes, device.id(), workspace->size_bytes(), workspace->device().id()));
   }
   return Buffer<std::byte>(device, workspace->memory(), workspace->byte_offset(), workspace->size_bytes());
 }
@@ -65,10 +67,12 @@ Partitioner::Launch Partitioner::prepare(const DeviceRules& rules, KernelKind ke
 
 void Partitioner::count(Stream& stream, const std::vector<KernelArgument>& input, std::uint64_t elements,
                         const BufferBase& totals, std::vector<Event>& launches) {
-  const std::uint64_t sizes_bytes = aligned(plan_.parts * sizeof(std::uint32_t));
-  Buffer<std::byte> sizes = memory_.slice(0, sizes_bytes);
-  const Buffer<std::byte> begins = memory_.slice(sizes_bytes, parts_bytes(plan_) - sizes_bytes);
-  const Buffer<std::byte> sorted = memory_.slice(parts_bytes(plan_), memory_.size() - parts_bytes(plan_));
+  // The kernels get the memory whole and where the three arrays begin in it: views of it are not for every device.
+  const std::uint64_t sizes_at = memory_.byte_offset();
+  const std::uint64_t begins_at = sizes_at + aligned(plan_.parts * sizeof(std::uint32_t));
+  const std::uint64_t sorted_at = sizes_at + parts_bytes(plan_);
+  Buffer<std::byte> sizes = memory_.slice(0, aligned(plan_.parts * sizeof(std::uint32_t)));
+  const std::array<KernelArgument, 4> temporary{whole(memory_), sizes_at, begins_at, sorted_at};
   const auto launch = [&](const Launch& step, std::uint64_t groups, const std::vector<KernelArgument>& arguments) {
     const NDRange range(groups * step.plan.group, step.plan.group);
     launches.emplace_back(stream.implementation().launch(*step.kernel, range, arguments));
@@ -81,19 +85,26 @@ void Partitioner::count(Stream& stream, const std::vector<KernelArgument>& input
 
   stream.fill(sizes, std::byte{0});
   std::vector<KernelArgument> arguments = input;
-  arguments.emplace_back(sizes);
+  arguments.insert(arguments.end(), temporary.begin(), temporary.end());
   arguments.push_back(words(sizes_.plan.local_words));
   launch(sizes_, groups_for(sizes_), arguments);
-  launch(scan_, 1, {sizes, plan_.parts, begins, words(scan_.plan.local_words)});
+  arguments.assign(temporary.begin(), temporary.end());
+  arguments.emplace_back(plan_.parts);
+  arguments.push_back(words(scan_.plan.local_words));
+  launch(scan_, 1, arguments);
   arguments = input;
-  for (const KernelArgument& argument :
-       {KernelArgument(plan_.parts), KernelArgument(sizes), KernelArgument(sorted), words(plan_.parts),
-        words(plan_.parts), words(std::uint64_t{plan_.group} * plan_.unroll), words(plan_.group)}) {
+  arguments.insert(arguments.end(), temporary.begin(), temporary.end());
+  for (const KernelArgument& argument : {KernelArgument(plan_.parts), words(plan_.parts), words(plan_.parts),
+                                         words(std::uint64_t{plan_.group} * plan_.unroll), words(plan_.group)}) {
     arguments.push_back(argument);
   }
   launch(scatter_, groups_for(scatter_), arguments);
-  launch(parts_, groups_for(parts_),
-         {sorted, begins, plan_.parts, static_cast<std::uint32_t>(slots_), totals, words(parts_.plan.local_words)});
+  arguments.assign(temporary.begin(), temporary.end());
+  arguments.emplace_back(plan_.parts);
+  arguments.emplace_back(static_cast<std::uint32_t>(slots_));
+  arguments.emplace_back(totals);
+  arguments.push_back(words(parts_.plan.local_words));
+  launch(parts_, groups_for(parts_), arguments);
 }
 
 }  // namespace masu
