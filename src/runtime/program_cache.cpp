@@ -87,7 +87,7 @@ std::string own_program_text(std::string_view prelude, std::span<const std::stri
   if (!text.empty() && text.back() != '\n') text += '\n';
   for (const Define& define : defines) text += fmt::format("#define {} {}\n", define.name, define.value);
   for (const std::string_view path : paths) {
-    if (text.empty() || text.back() != '\n') text += '\n';
+    if (!text.empty() && text.back() != '\n') text += '\n';
     text += fmt::format("#line 1 \"{}\"\n", path);
     text += kernel_text(path);
   }
