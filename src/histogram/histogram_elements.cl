@@ -212,7 +212,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void histogram_scan(MASU_TEMPORARY, const u
 // `partitioned`, step 3: writes what is left of each slot within its part, 16 bits, among those of the same part. A tile of
 // elements is brought into the order of its parts in local memory first, so that neighbours write to neighbours.
 #define MASU_TILE (MASU_GROUP * MASU_UNROLL)
-__kernel MASU_WORK_GROUP(MASU_GROUP) void histogram_scatter(MASU_INPUT, MASU_TEMPORARY, const uint parts,
+__kernel MASU_WORK_GROUPS(MASU_GROUP, 2) void histogram_scatter(MASU_INPUT, MASU_TEMPORARY, const uint parts,
                                                             __local uint *sizes, __local uint *begins,
                                                             __local uint *staged, __local uint *sums) {
   __global uint *places = MASU_AT(uint, sizes_at);

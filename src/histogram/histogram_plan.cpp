@@ -312,6 +312,7 @@ Plan make(const DeviceInfo& device, const SlotRule& rule, unsigned channels, Str
       plan.group = work_group(device, tile_group);
       plan.unroll = tile_unroll(device);
       set_partitioned(device, slots, plan);
+      if (device.gpu) groups_a_unit = 4;
       break;
     default: plan.kernel = KernelKind::global; break;
   }

@@ -70,6 +70,19 @@ T before(T x) {
   else return static_cast<T>(x - 1);
 }
 
+// Moves thresholds from a value of f16 to the middle between it and the one before: then no value ever equals one, and
+// places in a guide tell nearly all of them apart. The first stays: it is where the bins begin.
+void between_halves(std::span<float> lower) {
+  for (std::size_t i = 1; i < lower.size(); ++i) {
+    if (lower[i] == lower.front() || !std::isfinite(lower[i])) continue;
+    // f16 has 11 significant bits, and steps of 2^-24 at zero.
+    const int exponent = lower[i] == 0 ? -14 : std::max(-14, std::ilogb(lower[i]));
+    const float step = std::ldexp(1.0F, exponent - 10);
+    // Above a power of two the step down is half as long; a quarter of the longer one is safe for both.
+    lower[i] -= step / 4;
+  }
+}
+
 }  // namespace
 
 double position_error(const BinRule& rule, bool in_double) noexcept {
@@ -109,8 +122,9 @@ SlotRule::SlotRule(const BinRule& rule, const DeviceInfo& device, bool joint, bo
     return;
   }
   if (element == Dtype::f16) {
-    const std::optional<Thresholds<float>> found = half_thresholds(rule);
+    std::optional<Thresholds<float>> found = half_thresholds(rule);
     if (found) {
+      between_halves(found->lower);
       set_edges(*found);
     } else if (joint) {
       throw Error(ErrorCode::unsupported,

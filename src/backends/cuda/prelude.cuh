@@ -22,6 +22,8 @@
 // Between __kernel and void: the kernel always runs in work-groups of n work-items (in one dimension). One of them fills
 // a multiprocessor: without the 1, NVRTC 13.0 spills registers to make room for two (2026-11).
 #define MASU_WORK_GROUP(n) __launch_bounds__(n, 1)
+// The same where `groups` of them share a multiprocessor: the compiler leaves registers for all.
+#define MASU_WORK_GROUPS(n, groups) __launch_bounds__(n, groups)
 // Before a function that is called rarely: it stays out of the way of the loop that calls it.
 #define MASU_NOINLINE __noinline__
 #define MASU_PRAGMA_UNROLL _Pragma("unroll")

@@ -9,6 +9,7 @@
 
 // Between __kernel and void: the kernel always runs in work-groups of n work-items (in one dimension).
 #define MASU_WORK_GROUP(n) __attribute__((reqd_work_group_size(n, 1, 1)))
+#define MASU_WORK_GROUPS(n, groups) MASU_WORK_GROUP(n)
 // Before a function that is called rarely: it stays out of the way of the loop that calls it.
 #define MASU_NOINLINE __attribute__((noinline))
 #define MASU_PRAGMA_UNROLL _Pragma("unroll")
