@@ -2,68 +2,22 @@
 // The public functions: validate, plan, count, fold.
 #include "histogram/bin_rule.h"
 #include "histogram/definite_bins.h"
+#include "histogram/histogram_checks.h"
 #include "histogram/histogram_cpu.h"
 #include "histogram/histogram_device.h"
 #include "histogram/histogram_plan.h"
-#include "runtime/cpu_limits.h"
 
 #include <masu/histogram.h>
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <new>
 #include <numeric>
 
 namespace masu {
-
-namespace {
-
-constexpr unsigned most_channels = 16;
-
-double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
-// True when some value of the dtype lies in a bin or between two: what the kernels take for granted.
-bool reaches_bins(const BinRule& rule) {
-  return dispatch(rule.dtype, [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    if constexpr (std::is_same_v<T, Half>) {
-      const std::optional<Thresholds<float>> limits = half_thresholds(rule);
-      return !limits || (!limits->all_below && !limits->all_above);
-    } else {
-      if (size_of(rule.dtype) == 1) return true;
-      const BinLimits<T> limits(rule);
-      return !limits.all_below && !limits.all_above;
-    }
-  });
-}
-
-[[noreturn]] void no_memory(const BinRule& rule, std::uint64_t bytes, std::uint64_t free) {
-  throw Error(ErrorCode::out_of_memory,
-              free == 0 ? fmt::format("histogram: {} bins need {} bytes of memory", rule.n, bytes)
-                        : fmt::format("histogram: {} bins need {} bytes of memory, {} are free", rule.n, bytes, free));
-}
-
-// Where memory is promised freely, many bins would end the process by a signal instead of an error.
-void check_memory(const BinRule& rule, std::uint64_t bytes) {
-  constexpr std::uint64_t always_tried = std::uint64_t{1} << 30;
-  if (bytes < always_tried) return;
-  const std::uint64_t free = runtime::available_memory();
-  if (free != 0 && bytes > free) no_memory(rule, bytes, free);
-}
-
-// The bytes of a buffer on `cpu`.
-ArrayView host_view(const BufferBase& buffer, Dtype dtype) {
-  return {dtype, static_cast<const char*>(buffer.native()) + buffer.byte_offset(),
-          buffer.size_bytes() / size_of(dtype)};
-}
-
-}  // namespace
 
 std::vector<double> Histogram::edges() const {
   std::vector<double> result(size() + 1);
@@ -111,13 +65,6 @@ struct HistogramAccumulator::State {
     const double start = now();
     here->count(data, totals);
     times.compute += now() - start;
-  }
-
-  void check(const ArrayView& data) const {
-    if (data.dtype != rule->dtype) {
-      throw Error(ErrorCode::invalid_argument, fmt::format("histogram: data must be {} as before, got {}",
-                                                           to_string(rule->dtype), to_string(data.dtype)));
-    }
   }
 };
 
@@ -169,16 +116,13 @@ ImageRows rows_of(const ImageLayout& layout, unsigned channels, Dtype dtype, std
 
 HistogramAccumulator::HistogramAccumulator(const Device& device, Dtype dtype, const Bins& bins,
                                            const HistogramOptions& options) {
-  if (options.channels < 1 || options.channels > most_channels) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("histogram: channels must be 1 to {}, got {}", most_channels, options.channels));
-  }
+  check_channels("histogram", options.channels);
   auto rule = std::make_shared<const BinRule>(bins, dtype, options.right_open);
   const std::uint64_t slots = histogram_plan::slots_of(*rule);
   const bool on_cpu = device.kind() == DeviceKind::cpu;
   // The totals and the result.
   const std::uint64_t bytes = (slots + rule->n) * options.channels * sizeof(std::uint64_t);
-  check_memory(*rule, bytes);
+  check_memory("histogram", rule->n, bytes);
   state_ = std::make_unique<State>(State{device, rule, options, {}, nullptr, nullptr, Strategy::sequential, {}});
   if (!on_cpu && reaches_bins(*rule)) {
     state_->counter = std::make_unique<DeviceCounter>(device, *rule, options);
@@ -188,7 +132,7 @@ HistogramAccumulator::HistogramAccumulator(const Device& device, Dtype dtype, co
   try {
     state_->totals.resize(slots * options.channels);
   } catch (const std::bad_alloc&) {
-    no_memory(*rule, bytes, 0);
+    no_memory("histogram", rule->n, bytes);
   }
   state_->here =
       std::make_unique<cpu::Counter>(rule, options.channels, on_cpu ? options.strategy : Strategy::automatic);
@@ -201,7 +145,7 @@ HistogramAccumulator::~HistogramAccumulator() = default;
 
 void HistogramAccumulator::add(const ArrayView& data) {
   State& s = *state_;
-  s.check(data);
+  check_dtype("histogram", s.rule->dtype, data.dtype);
   if (data.count % s.options.channels != 0) {
     throw Error(ErrorCode::invalid_argument,
                 fmt::format("histogram: {} channels must divide the elements, got {}", s.options.channels, data.count));
@@ -217,11 +161,7 @@ void HistogramAccumulator::add(const ArrayView& data) {
 void HistogramAccumulator::add_buffer(const BufferBase& data, Dtype dtype, Stream* stream) {
   State& s = *state_;
   const std::uint64_t count = data.size_bytes() / size_of(dtype);
-  if (!(data.device() == s.device) || (stream != nullptr && !(stream->device() == s.device))) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("histogram: buffer and stream must be of the device {}, got {} and {}", s.device.id(),
-                            data.device().id(), stream != nullptr ? stream->device().id() : s.device.id()));
-  }
+  check_device("histogram", s.device, data, stream);
   if (s.device.kind() == DeviceKind::cpu) return add(host_view(data, dtype));
   if (dtype != s.rule->dtype || count % s.options.channels != 0) return add(ArrayView(dtype, nullptr, count));
   if (count == 0) return;
@@ -235,7 +175,7 @@ void HistogramAccumulator::add_buffer(const BufferBase& data, Dtype dtype, Strea
 
 void HistogramAccumulator::add(const ArrayView& data, const ImageLayout& layout) {
   State& s = *state_;
-  s.check(data);
+  check_dtype("histogram", s.rule->dtype, data.dtype);
   const std::size_t size = size_of(data.dtype);
   const ImageRows image = rows_of(layout, s.options.channels, data.dtype, data.count * size);
   const auto* first = static_cast<const std::byte*>(data.data) + image.offset;
@@ -301,7 +241,7 @@ std::vector<Histogram> HistogramAccumulator::result() const try {
   }
   return result;
 } catch (const std::bad_alloc&) {
-  no_memory(*state_->rule, state_->rule->n * state_->options.channels * sizeof(std::uint64_t), 0);
+  no_memory("histogram", state_->rule->n, state_->rule->n * state_->options.channels * sizeof(std::uint64_t));
 }
 
 HistogramTimes HistogramAccumulator::times() const {

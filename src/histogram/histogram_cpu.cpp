@@ -86,13 +86,6 @@ bool Counter::count_sides(const ArrayView& data, std::span<std::uint64_t> totals
   return true;
 }
 
-Strategy count(const BinRule& rule, const ArrayView& data, unsigned channels, Strategy strategy,
-               std::span<std::uint64_t> totals) {
-  Counter counter(std::make_shared<const BinRule>(rule), channels, strategy);
-  counter.count(data, totals);
-  return counter.strategy();
-}
-
 std::optional<ValueRange> finite_range(const ArrayView& data) {
   return dispatch(data.dtype, [&](auto tag) -> std::optional<ValueRange> {
     using T = typename decltype(tag)::type;

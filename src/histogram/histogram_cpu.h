@@ -61,10 +61,6 @@ class Counter {
   SlotWriter writer_;
 };
 
-// The same for data that comes in one piece; returns the strategy.
-Strategy count(const BinRule& rule, const ArrayView& data, unsigned channels, Strategy strategy,
-               std::span<std::uint64_t> totals);
-
 // The range of the finite values.
 std::optional<ValueRange> finite_range(const ArrayView& data);
 
