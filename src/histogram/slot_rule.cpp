@@ -28,9 +28,6 @@ constexpr std::uint32_t guide_slot_bits = 21;
 constexpr std::uint32_t guide_none = 1024;
 constexpr std::uint32_t guide_several = 2047;
 
-template <class T>
-using PositionOf = std::conditional_t<std::is_same_v<T, double>, double, float>;
-
 // The order of the bits, as ordered_bits in histogram_slots.cl.
 std::uint32_t ordered_bits(float x) {
   const auto bits = std::bit_cast<std::uint32_t>(x == 0 ? 0.0F : x);
@@ -315,7 +312,8 @@ void SlotRule::make_guide(std::uint32_t most_cells) {
   dispatch(value, [&](auto tag) {
     using T = typename decltype(tag)::type;
     if constexpr (!std::is_same_v<T, Half>) {
-      position_double ? make_guide_of<T, double>(most_cells) : make_guide_of<T, PositionOf<T>>(most_cells);
+      if (std::is_same_v<T, double> || position_double) make_guide_of<T, double>(most_cells);
+      else make_guide_of<T, float>(most_cells);
     }
   });
 }

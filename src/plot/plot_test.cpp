@@ -17,12 +17,6 @@
 #include <set>
 #include <thread>
 
-// Fontconfig keeps what it has found of the system's fonts until the process ends.
-extern "C" [[gnu::visibility("default")]] const char* __lsan_default_suppressions();
-extern "C" const char* __lsan_default_suppressions() {
-  return "leak:libfontconfig\n";
-}
-
 namespace masu::plot {
 namespace {
 
