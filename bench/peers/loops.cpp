@@ -14,11 +14,11 @@ std::size_t bin_of(T value, std::size_t bins) {
   if constexpr (std::is_floating_point_v<T>) {
     return static_cast<std::size_t>(value * static_cast<T>(bins));
   } else {
-    return value;
+    return static_cast<std::size_t>(value);
   }
 }
 
-// Counts `count` values in [0, 1), or bytes, with Tables tables.
+// Counts `count` values in [0, 1), or whole numbers from 0 on, with Tables tables.
 template <class T, std::size_t Tables>
 void count_values(const T* values, std::uint64_t count, std::size_t bins, std::uint64_t* totals) {
   std::vector<std::uint32_t> tables(Tables * bins);
@@ -56,6 +56,7 @@ Measured run(const Task& task) {
   Measured measured;
   measured.seconds = time_repeats(task.repeats, [&] {
     measured.counts = task.what.dtype == Dtype::u8    ? count_threads<std::uint8_t, Tables>(task)
+                      : task.what.dtype == Dtype::i32 ? count_threads<std::int32_t, Tables>(task)
                       : task.what.dtype == Dtype::f32 ? count_threads<float, Tables>(task)
                                                       : count_threads<double, Tables>(task);
   });
@@ -69,8 +70,10 @@ int main(int argc, char** argv) {
   using namespace masu::bench;
   constexpr std::array<std::string_view, 1> sizes = {"100Mi"};
   const std::vector<std::string> cases = {"u8-256", "f32-100", "f64-100"};
+  std::vector<std::string> plain = cases;  // more than one table of 10^7 bins helps nobody
+  plain.emplace_back("i32-1e7");
   return peer_main(argc, argv,
-                   {{"loop, 1 table", "cpu", cases, 1U << 16, run<1>},
+                   {{"loop, 1 table", "cpu", plain, 10'000'000, run<1>},
                     {"loop, 4 tables", "cpu", cases, 1U << 16, run<4>},
                     {"loop, 8 tables", "cpu", cases, 1U << 16, run<8>}},
                    sizes);

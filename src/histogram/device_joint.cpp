@@ -69,9 +69,7 @@ struct DeviceJointCounter::State {
 
   [[nodiscard]] std::uint64_t most_elements() const {
     if (plan.strategy != Strategy::partitioned) return histogram_plan::group_elements * plan.groups;
-    const std::uint64_t most =
-        options.memory != 0 ? histogram_plan::partition_elements / 8 : histogram_plan::partition_elements;
-    return most;
+    return Partitioner::chunk_elements(plan, options);
   }
 
   void launch(Stream& queue, std::span<const BufferBase* const> columns, std::span<const std::uint64_t> offsets,
@@ -129,20 +127,18 @@ void DeviceJointCounter::add(std::span<const ArrayView> columns) {
   // All columns of a piece lie in one buffer, each from a multiple of 16 bytes on.
   const std::uint64_t most = std::max<std::uint64_t>(1, (s.staging->piece_bytes() / columns.size() - 16) / size);
   const std::uint64_t count = columns.front().count;
-  bool locked = false;
   for (std::uint64_t first = 0; first < count; first += most) {
     const std::uint64_t length = std::min(most, count - first);
     std::vector<std::span<const std::byte>> pieces;
     for (const ArrayView& column : columns) {
       pieces.emplace_back(static_cast<const std::byte*>(column.data) + first * size, length * size);
-      locked = locked || s.device.is_page_locked(pieces.back().data(), pieces.back().size());
     }
     s.staging->piece(pieces, [&](Stream& queue, const BufferBase& buffer, std::span<const std::uint64_t> offsets) {
       const std::vector<const BufferBase*> buffers(columns.size(), &buffer);
       s.launch(queue, buffers, offsets, length);
     });
   }
-  if (locked) s.staging->finish();
+  s.staging->release();
 }
 
 void DeviceJointCounter::add(std::span<const BufferBase* const> columns, std::uint64_t count, Stream* stream) {

@@ -60,9 +60,7 @@ struct DeviceRowCounter::State {
       found = histogram_plan::make(on.info(), rule, asked.channels, Strategy::global);
     }
     // The guide serves the kernel of whole rows too, which keeps it in global memory.
-    if (found.guide_local) {
-      found.guide_local = false;
-    }
+    found.guide_local = false;
     return found;
   }
 
@@ -144,7 +142,7 @@ void DeviceRowCounter::add(const ArrayView& data) {
                      [&](Stream& queue, const BufferBase& buffer, auto) { s.add(queue, buffer, 0, length); });
     first += length;
   }
-  if (s.device.is_page_locked(data.data, data.count * size)) s.staging->finish();
+  s.staging->release();
 }
 
 void DeviceRowCounter::add(const BufferBase& data, std::uint64_t count) {

@@ -2,33 +2,18 @@
 #include "histogram/histogram_device.h"
 
 #include "histogram/device_rules.h"
+#include "histogram/histogram_checks.h"
 #include "histogram/partitioner.h"
 #include "histogram/staging.h"
 #include "runtime/backend.h"
 
 #include <algorithm>
-#include <chrono>
-#include <cstring>
 #include <limits>
 #include <span>
 
 namespace masu {
 
 namespace {
-
-double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
-// A plan's memory: `memory` bounds staging and temporaries together, a half each.
-std::uint64_t chunk_elements(const histogram_plan::Plan& plan, const HistogramOptions& options) {
-  const std::uint64_t most = options.workspace != nullptr
-                                 ? Partitioner::elements_for(plan, options.workspace->size_bytes())
-                             : options.memory != 0 ? Partitioner::elements_for(plan, options.memory / 2)
-                                                   : histogram_plan::partition_elements;
-  constexpr std::uint64_t least = 1 << 15;  // below this, clearing the tables is all that happens
-  return std::clamp(most, least, histogram_plan::partition_elements);
-}
 
 histogram_plan::Plan plan_of(const Device& device, const SlotRule& rule, const HistogramOptions& options) {
   return histogram_plan::make(device.info(), rule, options.channels, options.strategy);
@@ -48,7 +33,8 @@ std::uint64_t device_workspace(const Device& device, const BinRule& rule, const 
   if (plan.strategy != Strategy::partitioned) return 0;
   HistogramOptions allocating = options;
   allocating.workspace = nullptr;
-  return Partitioner::bytes_for(plan, std::min(chunk_elements(plan, allocating), std::max<std::uint64_t>(count, 1)));
+  return Partitioner::bytes_for(
+      plan, std::min(Partitioner::chunk_elements(plan, allocating), std::max<std::uint64_t>(count, 1)));
 }
 
 struct DeviceCounter::State {
@@ -87,12 +73,16 @@ struct DeviceCounter::State {
               std::uint64_t pitch) {
     if (plan.strategy == Strategy::partitioned) return partition(queue, data, offset, count, row_count, pitch);
     const std::size_t size = size_of(rules.column(0).element);
-    if (row_count == 1) {
+    // A work-group takes whole rows; long ones are for all groups.
+    if (row_count == 1 || count > histogram_plan::short_row_elements) {
       const std::uint64_t most =
           histogram_plan::group_elements * plan.groups / plan.split / plan.channels * plan.channels;
-      for (std::uint64_t first = 0; first < count; first += most) {
-        const std::uint64_t length = std::min(most, count - first);
-        launch_one(queue, span, data, offset + first * size, length, 1, 0, plan.groups_for(length, size));
+      for (std::uint64_t row = 0; row < row_count; ++row) {
+        for (std::uint64_t first = 0; first < count; first += most) {
+          const std::uint64_t length = std::min(most, count - first);
+          launch_one(queue, span, data, offset + row * pitch + first * size, length, 1, 0,
+                     plan.groups_for(length, size));
+        }
       }
       return;
     }
@@ -101,7 +91,7 @@ struct DeviceCounter::State {
       rows = Launcher{for_rows, rules.kernel(with_guide(for_rows))};
       rows->plan = with_guide(for_rows);
     }
-    const std::uint64_t most = std::max<std::uint64_t>(1, histogram_plan::group_elements / count);
+    const std::uint64_t most = histogram_plan::group_elements / count;
     for (std::uint64_t first = 0; first < row_count; first += most) {
       const std::uint64_t length = std::min(most, row_count - first);
       launch_one(queue, *rows, data, offset + first * pitch, count, length, pitch,
@@ -137,12 +127,12 @@ struct DeviceCounter::State {
   void partition(Stream& queue, const BufferBase& data, std::uint64_t offset, std::uint64_t count,
                  std::uint64_t row_count, std::uint64_t pitch) {
     const std::uint64_t all = count * row_count;
-    if (!partitioner || partitioner->most_elements() < std::min(all, chunk_elements(plan, options))) {
+    if (!partitioner || partitioner->most_elements() < std::min(all, Partitioner::chunk_elements(plan, options))) {
       stream.finish();  // it may still use the temporary memory of before
       if (partitioner) queue.finish();
       partitioner.reset();
-      partitioner.emplace(device, rules, plan, slots * plan.channels, std::min(all, chunk_elements(plan, options)),
-                          options.workspace);
+      partitioner.emplace(device, rules, plan, slots * plan.channels,
+                          std::min(all, Partitioner::chunk_elements(plan, options)), options.workspace);
     }
     const std::size_t size = size_of(rules.column(0).element);
     // Chunks of whole pixels, and of whole rows where there are several; a row that is longer than a chunk is cut.
@@ -193,8 +183,7 @@ void DeviceCounter::add(const ArrayView& data) {
       s.launch(queue, buffer, 0, piece.size() / size_of(data.dtype), 1, 0);
     });
   }
-  // The caller may reuse its memory: what was copied first is free, page-locked memory when its copy is done.
-  if (s.device.is_page_locked(data.data, bytes)) s.staging->finish();
+  s.staging->release();
 }
 
 void DeviceCounter::add_image(const std::byte* first, std::uint64_t count, std::uint64_t rows, std::uint64_t pitch) {

@@ -176,6 +176,21 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void histogram_elements_global(MASU_INPUT, 
 }
 #endif
 
+#if MASU_KERNEL == MASU_KERNEL_SCAN || MASU_KERNEL == MASU_KERNEL_SCATTER
+// The sum of what the work-items before this one of the group have; sums[MASU_GROUP - 1] is that of all.
+inline uint sum_before(__local uint *sums, const uint lane, const uint own) {
+  sums[lane] = own;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  for (uint distance = 1; distance < MASU_GROUP; distance *= 2) {
+    const uint before = lane >= distance ? sums[lane - distance] : 0;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    sums[lane] += before;
+    barrier(CLK_LOCAL_MEM_FENCE);
+  }
+  return sums[lane] - own;
+}
+#endif
+
 #if MASU_KERNEL == MASU_KERNEL_SCAN
 // `partitioned`, step 2: where each part begins among the sorted elements. One work-group; `sizes` becomes the place where
 // the next element of the part goes.
@@ -189,15 +204,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void histogram_scan(MASU_TEMPORARY, const u
   const uint end = first + each < parts ? first + each : parts;
   uint sum = 0;
   for (uint p = first; p < end; ++p) sum += sizes[p];
-  sums[lane] = sum;
-  barrier(CLK_LOCAL_MEM_FENCE);
-  for (uint distance = 1; distance < MASU_GROUP; distance *= 2) {
-    const uint before = lane >= distance ? sums[lane - distance] : 0;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    sums[lane] += before;
-    barrier(CLK_LOCAL_MEM_FENCE);
-  }
-  uint begin = sums[lane] - sum;
+  uint begin = sum_before(sums, lane, sum);
   for (uint p = first; p < end; ++p) {
     const uint size = sizes[p];
     begins[p] = begin;
@@ -256,15 +263,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, 2) void histogram_scatter(MASU_INPUT, MASU
     // An exclusive scan of the sizes, some parts to each work-item.
     uint sum = 0;
     for (uint p = first; p < end; ++p) sum += sizes[p];
-    sums[lane] = sum;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    for (uint distance = 1; distance < MASU_GROUP; distance *= 2) {
-      const uint before = lane >= distance ? sums[lane - distance] : 0;
-      barrier(CLK_LOCAL_MEM_FENCE);
-      sums[lane] += before;
-      barrier(CLK_LOCAL_MEM_FENCE);
-    }
-    uint begin = sums[lane] - sum;
+    uint begin = sum_before(sums, lane, sum);
     for (uint p = first; p < end; ++p) {
       begins[p] = begin;
       begin += sizes[p];

@@ -222,9 +222,9 @@ inline uint try_at_place(const uint place, bool *sure, MASU_GUIDE_SPACE const ui
 
 // The last place of the last cell, which holds all values behind it too.
 #define MASU_LAST_PLACE (cells << 10 | 1023)
-// Places of equal width.
+// Places of equal width. Where edges are infinite the product may be NaN, which fmin drops.
 #define MASU_LINEAR_PLACE(x) \
-  (uint)min((MASU_POSITION)((MASU_DISTANCE)x - (MASU_DISTANCE)base) * scale, (MASU_POSITION)MASU_LAST_PLACE)
+  (uint)fmin((MASU_POSITION)((MASU_DISTANCE)x - (MASU_DISTANCE)base) * scale, (MASU_POSITION)MASU_LAST_PLACE)
 MASU_NOINLINE uint slot_edges(const MASU_VALUE x, MASU_SLOT_PARAMETERS) {
   if (!(x >= first && x <= last)) return outside_slot(x, bins, first, last);
   return slot_at_place(x, MASU_LINEAR_PLACE(x), cells, thresholds, guide);

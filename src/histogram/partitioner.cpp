@@ -43,9 +43,13 @@ std::uint64_t Partitioner::bytes_for(const Plan& plan, std::uint64_t elements) {
   return parts_bytes(plan) + aligned(elements * sizeof(std::uint16_t));
 }
 
-std::uint64_t Partitioner::elements_for(const Plan& plan, std::uint64_t bytes) {
+std::uint64_t Partitioner::chunk_elements(const Plan& plan, const HistogramOptions& options) {
+  constexpr std::uint64_t least = 1 << 15;  // below this, clearing the tables is all that happens
+  if (options.workspace == nullptr && options.memory == 0) return histogram_plan::partition_elements;
+  const std::uint64_t bytes = options.workspace != nullptr ? options.workspace->size_bytes() : options.memory / 2;
   const std::uint64_t fixed = parts_bytes(plan) + alignment;
-  return bytes <= fixed ? 0 : (bytes - fixed) / sizeof(std::uint16_t);
+  const std::uint64_t most = bytes <= fixed ? 0 : (bytes - fixed) / sizeof(std::uint16_t);
+  return std::clamp(most, least, histogram_plan::partition_elements);
 }
 
 Partitioner::Partitioner(const Device& device, const DeviceRules& rules, const Plan& plan, std::uint64_t slots,

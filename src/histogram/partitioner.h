@@ -19,8 +19,9 @@ class Partitioner {
   Partitioner(const Device& device, const DeviceRules& rules, const histogram_plan::Plan& plan, std::uint64_t slots,
               std::uint64_t elements, const BufferBase* workspace);
 
-  // The most elements of one chunk that `bytes` of temporary memory serve; and the bytes for a chunk.
-  static std::uint64_t elements_for(const histogram_plan::Plan& plan, std::uint64_t bytes);
+  // The most elements of one chunk: what options.workspace holds, or else half of options.memory, the other half of
+  // which is for staging. And the bytes for a chunk.
+  static std::uint64_t chunk_elements(const histogram_plan::Plan& plan, const HistogramOptions& options);
   static std::uint64_t bytes_for(const histogram_plan::Plan& plan, std::uint64_t elements);
   [[nodiscard]] std::uint64_t most_elements() const noexcept { return elements_; }
 

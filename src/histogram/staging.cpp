@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "histogram/staging.h"
 
+#include "histogram/histogram_checks.h"
 #include "histogram/histogram_plan.h"
 #include "runtime/parallel.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstring>
 
 namespace masu {
@@ -15,10 +15,6 @@ namespace {
 constexpr std::uint64_t alignment = 16;         // of each span on the device: what the kernels' vectors want
 constexpr std::uint64_t least_piece = 1 << 16;  // below this, copies cost more than they carry
 constexpr std::uint64_t copy_bytes = 1 << 20;   // what a thread copies at a time
-
-double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 std::uint64_t aligned(std::uint64_t bytes) {
   return (bytes + alignment - 1) / alignment * alignment;
@@ -38,7 +34,7 @@ Staging::Staging(const Device& device, std::uint64_t bytes)
     : device_(device),
       piece_(bytes == 0 ? histogram_plan::staging_bytes
                         : std::clamp(bytes / 4 / alignment * alignment, least_piece, histogram_plan::staging_bytes)),
-      lanes_{Lane{Stream(device), {}, {}, {}}, Lane{Stream(device), {}, {}, {}}} {}
+      lanes_{Lane(device), Lane(device)} {}
 
 Staging::~Staging() = default;
 
@@ -74,6 +70,7 @@ void Staging::piece(std::span<const std::span<const std::byte>> spans, const Use
   }
   Lane& lane = next(bytes, !locked);
   if (locked) {
+    borrowed_ = true;
     for (std::size_t i = 0; i < spans.size(); ++i) {
       lane.copies.push_back(lane.stream.write(*lane.device, spans[i], offsets[i]));
     }
@@ -106,8 +103,13 @@ void Staging::rows(const std::byte* first, std::uint64_t row_bytes, std::uint64_
   use(lane.stream, *lane.device, std::span(&offset, 1));
 }
 
+void Staging::release() {
+  if (borrowed_) finish();
+}
+
 void Staging::finish() {
   for (Lane& lane : lanes_) settle(lane);
+  borrowed_ = false;
 }
 
 }  // namespace masu

@@ -33,6 +33,8 @@ class Staging {
   void piece(std::span<const std::span<const std::byte>> spans, const Use& use);
   // Rows of `row_bytes` that lie `pitch` bytes apart, as one piece without gaps.
   void rows(const std::byte* first, std::uint64_t row_bytes, std::uint64_t count, std::uint64_t pitch, const Use& use);
+  // Gives the spans back to the caller: page-locked ones were copied from where they are, so it waits for those.
+  void release();
   // Waits until everything is counted.
   void finish();
   // Seconds that the copies to the device took, once finished; filling page-locked memory is in it.
@@ -40,10 +42,11 @@ class Staging {
 
  private:
   struct Lane {
-    Stream stream;
+    explicit Lane(const Device& on) : stream(on) {}
     std::optional<Buffer<std::byte>> device;
     std::optional<HostBuffer<std::byte>> host;
     std::vector<Event> copies;
+    Stream stream;  // the last: it waits for its commands before the memory goes
   };
   Lane& next(std::uint64_t bytes, bool through_host);
   void settle(Lane& lane);
@@ -52,6 +55,7 @@ class Staging {
   std::uint64_t piece_;
   std::array<Lane, 2> lanes_;
   unsigned turn_ = 0;
+  bool borrowed_ = false;  // a copy from the caller's memory may be under way
   double seconds_ = 0;
 };
 

@@ -64,7 +64,7 @@ TEST(GeneratorSimd, RanksAreThoseOfTheDocument) {
 TEST(GeneratorSimd, LongPiecesAreTheShortOnes) {
   for (const std::string dist : {"uniform", "normal", "zipf", "sorted", "reversed", "runs", "few"}) {
     for (const std::string dtype : {"u8", "f32"}) {
-      const std::string text = "random:" + dtype + ":600011:dist=" + dist;
+      const std::string text = std::string("random:").append(dtype).append(":600011:dist=").append(dist);
       const auto whole = read_all(*open(text));
       const auto source = open(text);
       std::vector<std::byte> pieces;

@@ -95,11 +95,11 @@ TEST(Plot, HeightsAreInProportionToCounts) {
   const Picture seen = picture(chart);
   EXPECT_EQ(seen.width, 800U);
   EXPECT_EQ(seen.height, 500U);
-  const auto [first, last] = bars_reach(seen);
-  const double bin = static_cast<double>(last + 1 - first) / 6;
+  const auto reach = bars_reach(seen);
+  const double bin = static_cast<double>(reach.second + 1 - reach.first) / 6;
   const auto height = [&](std::size_t i) {
     return static_cast<double>(
-        bar_height(seen, first + static_cast<std::uint64_t>((static_cast<double>(i) + 0.4) * bin)));
+        bar_height(seen, reach.first + static_cast<std::uint64_t>((static_cast<double>(i) + 0.4) * bin)));
   };
   EXPECT_GT(height(3), 300);
   for (std::size_t i = 0; i < counts.size(); ++i)
