@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <initializer_list>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -33,7 +34,11 @@ struct MASU_EXPORT NDRange {
   NDRange(std::size_t global_x, std::size_t local_x = 0) : global{global_x, 1, 1}, local{local_x, 1, 1} {}
   /// NDRange::of({width, height}, {16, 16}): 1 to 3 sizes each, as many local as global ones, or no local ones.
   /// Throws invalid_argument for another number of sizes.
-  static NDRange of(std::initializer_list<std::size_t> global, std::initializer_list<std::size_t> local = {});
+  static NDRange of(std::initializer_list<std::size_t> global, std::initializer_list<std::size_t> local = {}) {
+    return of(std::span(global.begin(), global.size()), std::span(local.begin(), local.size()));
+  }
+  /// The same from lists whose length is known at run time.
+  static NDRange of(std::span<const std::size_t> global, std::span<const std::size_t> local = {});
 };
 
 /// A kernel argument of `bytes` bytes of local memory: a `__local` pointer in OpenCL C, dynamic shared memory in CUDA

@@ -12,8 +12,8 @@
 
 namespace masu {
 
-NDRange NDRange::of(std::initializer_list<std::size_t> global, std::initializer_list<std::size_t> local) {
-  if (global.size() < 1 || global.size() > 3 || (local.size() != 0 && local.size() != global.size())) {
+NDRange NDRange::of(std::span<const std::size_t> global, std::span<const std::size_t> local) {
+  if (global.empty() || global.size() > 3 || (!local.empty() && local.size() != global.size())) {
     throw Error(ErrorCode::invalid_argument,
                 fmt::format("NDRange::of: 1 to 3 sizes, as many local as global ones or none, got {} and {}",
                             global.size(), local.size()));
