@@ -42,6 +42,7 @@ struct CheckedLaunch {
     const BufferBase* buffer = nullptr;  // for the addresses in Oclgrind's findings; null: no buffer
   };
   std::string kernel;
+  std::string source;     // the kernel's text as it was read
   std::string build_log;  // Program::log()
   std::uint64_t work_items = 0;
   std::vector<Argument> arguments;  // all of the kernel's, in its order
