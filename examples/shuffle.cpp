@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// shuffle and shuffle2: four floats by a mask, then every type, width and mask, compared with plain C++.
+//
+//   shuffle [--device ID] [--n N]      N sets of vectors
+#include "options.h"
+
+#include <shuffle_cl.h>
+
+#include <cstdio>
+#include <cstring>
+
+namespace {
+
+struct Settings {
+  std::string device = "opencl";
+  std::uint64_t n = 100;
+};
+
+void print(const std::vector<float>& values) {
+  for (std::size_t i = 0; i < values.size(); ++i)
+    std::printf("%s%.1f", i > 0 ? "," : "", static_cast<double>(values[i]));
+  std::printf("\n");
+}
+
+std::string options(const std::string& element, const std::string& mask) {
+  return "-D ELEMENT=" + element + " -D MASK=" + mask;
+}
+
+bool four(const masu::Device& device) {
+  const std::vector<float> a = {1.5F, 15.0F, 5.0F, 7.5F};
+  const std::vector<float> b = {-20.0F, -5.0F, 1.0F, 100.0F};
+  const std::vector<std::uint32_t> mask4 = {0, 3, 2, 1};
+  const std::vector<std::uint32_t> mask8 = {0, 3, 2, 1, 5, 4, 7, 6};
+  masu::Kernel kernel = masu::Program::from_source(device, shuffle_cl, options("float", "uint")).kernel("shuffle_four");
+  masu::Stream stream(device);
+  const auto first = device.upload(a);
+  const auto second = device.upload(b);
+  const auto masks4 = device.upload(mask4);
+  const auto masks8 = device.upload(mask8);
+  auto out4 = device.allocate<float>(4);
+  auto out8 = device.allocate<float>(8);
+  kernel(stream, masu::NDRange(1), first, second, masks4, masks8, out4, out8);
+  stream.finish();
+  const std::vector<float> got4 = out4.read();
+  const std::vector<float> got8 = out8.read();
+  print(got4);
+  print(got8);
+  return got4 == std::vector<float>{1.5F, 7.5F, 5.0F, 15.0F} &&
+         got8 == std::vector<float>{1.5F, 7.5F, 5.0F, 15.0F, -5.0F, -20.0F, 100.0F, 1.0F};
+}
+
+// Every width of source and mask, for one type, in the order of the kernel. T has the type's size; the elements are
+// any bits that are no NaN, which a driver may change on its way.
+template <class T>
+bool all(const masu::Device& device, const std::string& element, const std::string& mask, std::uint64_t n) {
+  const std::vector<std::uint32_t> bits = example::made_up(48 * n);
+  std::vector<T> first(16 * n);
+  std::vector<T> second(16 * n);
+  std::vector<T> masks(16 * n);
+  for (std::uint64_t i = 0; i < 16 * n; ++i) {
+    constexpr unsigned no_nan = 8 * sizeof(T) - 2;  // keeps the exponent of a float below the highest
+    first[i] = static_cast<T>(bits[i] * std::uint64_t{0x100000001} & ~(std::uint64_t{1} << no_nan));
+    second[i] = static_cast<T>(bits[16 * n + i] * std::uint64_t{0x100000001} & ~(std::uint64_t{1} << no_nan));
+    masks[i] = static_cast<T>(bits[32 * n + i]);  // all bits, of which the lowest count
+  }
+  std::vector<T> expected;
+  for (std::uint64_t i = 0; i < n; ++i) {
+    for (const std::uint64_t from : {2, 4, 8, 16}) {
+      for (const std::uint64_t to : {2, 4, 8, 16}) {
+        for (const std::uint64_t sources : {1, 2}) {
+          for (std::uint64_t k = 0; k < to; ++k) {
+            const std::uint64_t index = masks[16 * i + k] % (sources * from);
+            expected.push_back(index < from ? first[16 * i + index] : second[16 * i + index - from]);
+          }
+        }
+      }
+    }
+  }
+  std::vector<T> got;
+  if (n > 0) {
+    masu::Kernel kernel = masu::Program::from_source(device, shuffle_cl, options(element, mask)).kernel("shuffle_all");
+    masu::Stream stream(device);
+    const auto a = device.upload(first);
+    const auto b = device.upload(second);
+    const auto m = device.upload(masks);
+    auto out = device.allocate<T>(expected.size());
+    const std::uint64_t items = example::items_for(device, kernel, 64);
+    kernel(stream, masu::NDRange(example::pieces(n, items) * items, items), a, b, m, n, out);
+    stream.finish();
+    got = out.read();
+  }
+  const bool right = got == expected;
+  std::printf("%-6s by %-6s, widths 2 4 8 16 by 2 4 8 16, one source and two: %s\n", element.c_str(), mask.c_str(),
+              right ? "right" : "wrong");
+  return right;
+}
+
+int run(const Settings& settings) {
+  const masu::Device device = example::open_opencl(settings.device);
+  const std::uint64_t n = settings.n;
+  bool right = four(device);
+  for (const char* type : {"char", "uchar"}) right = all<std::uint8_t>(device, type, "uchar", n) && right;
+  for (const char* type : {"short", "ushort"}) right = all<std::uint16_t>(device, type, "ushort", n) && right;
+  for (const char* type : {"int", "uint", "float"}) right = all<std::uint32_t>(device, type, "uint", n) && right;
+  for (const char* type : {"long", "ulong"}) right = all<std::uint64_t>(device, type, "ulong", n) && right;
+  if (device.info().fp64) right = all<std::uint64_t>(device, "double", "ulong", n) && right;
+  else std::printf("double: not on this device\n");
+  std::fflush(stdout);
+  if (!right) {
+    std::cerr << "shuffle: the result differs from that of plain C++\n";
+    return 1;
+  }
+  std::cout << settings.n << " sets of vectors: agrees with plain C++ (" << device.info().name << ")\n";
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Settings settings;
+  example::parse(argc, argv, "shuffle", settings.device, {{"--n", &settings.n, 0}});
+  return example::main_of("shuffle", [&] { return run(settings); });
+}
