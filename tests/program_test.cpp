@@ -142,10 +142,13 @@ TEST_P(ProgramTest, OpenClKindsOfArgumentsAreChecked) {
   Stream stream(device);
   Buffer<std::uint32_t> buffer = device.upload(numbers(64));
   Kernel add = made.kernel("add");
-  MASU_EXPECT_ERROR(add(stream, 64, std::uint64_t{0}, 1U), invalid_argument, "a buffer, got a value");
-  MASU_EXPECT_ERROR(add(stream, 64, buffer, buffer), invalid_argument, "a value, got a buffer");
+  MASU_EXPECT_ERROR(add(stream, 64, std::uint64_t{0}, 1U), invalid_argument,
+                    "argument 0 (data) of add is a buffer (uint*), got u64");
+  MASU_EXPECT_ERROR(add(stream, 64, buffer, buffer), invalid_argument,
+                    "argument 1 (value) of add is uint, got a buffer of u32");
   Kernel reverse = made.kernel("reverse");
-  MASU_EXPECT_ERROR(reverse(stream, 64, buffer, buffer), invalid_argument, "local memory, got a buffer");
+  MASU_EXPECT_ERROR(reverse(stream, 64, buffer, buffer), invalid_argument,
+                    "argument 1 (shared) of reverse is local memory (uint*), got a buffer of u32");
 }
 
 TEST_P(ProgramTest, WrongSizesAreErrors) {

@@ -5,6 +5,7 @@
 
 #include <masu/buffer.h>
 #include <masu/device.h>
+#include <masu/kernel_argument.h>
 #include <masu/stream.h>
 
 #include <array>
@@ -14,7 +15,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <type_traits>
 #include <vector>
 
 namespace masu {
@@ -41,40 +41,6 @@ struct MASU_EXPORT NDRange {
   static NDRange of(std::span<const std::size_t> global, std::span<const std::size_t> local = {});
 };
 
-/// A kernel argument of `bytes` bytes of local memory: a `__local` pointer in OpenCL C, dynamic shared memory in CUDA
-/// (where it takes no parameter, and only one may be given).
-struct LocalMemory {
-  std::size_t bytes;
-};
-
-/// One kernel argument: made from a Buffer, a LocalMemory or any trivially copyable value of up to 64 bytes.
-class MASU_EXPORT KernelArgument {
- public:
-  enum class Kind { buffer, value, local };
-  KernelArgument(const BufferBase& buffer);
-  KernelArgument(LocalMemory local) : kind_(Kind::local), size_(local.bytes) {}
-  template <class T>
-  requires(std::is_trivially_copyable_v<T> && !std::is_base_of_v<BufferBase, T> && !std::is_pointer_v<T>)
-      KernelArgument(const T& value)
-      : kind_(Kind::value), size_(sizeof(T)) {
-    static_assert(sizeof(T) <= 64, "masu::KernelArgument: a value holds at most 64 bytes");
-    store(&value, sizeof(T));
-  }
-  [[nodiscard]] Kind kind() const noexcept { return kind_; }
-  [[nodiscard]] std::size_t size() const noexcept { return size_; }
-  [[nodiscard]] const void* bytes() const noexcept { return bytes_; }
-  [[nodiscard]] runtime::Memory* memory() const noexcept { return memory_.get(); }
-  [[nodiscard]] std::uint64_t offset() const noexcept { return offset_; }
-
- private:
-  void store(const void* value, std::size_t size) noexcept;
-  Kind kind_ = Kind::value;
-  std::size_t size_ = 0;
-  std::uint64_t offset_ = 0;
-  std::shared_ptr<runtime::Memory> memory_;
-  alignas(16) std::byte bytes_[64] = {};
-};
-
 /// A compiled kernel. Keeps its program alive. Used by one thread at a time.
 class MASU_EXPORT Kernel {
  public:
@@ -83,9 +49,11 @@ class MASU_EXPORT Kernel {
   [[nodiscard]] const std::string& name() const noexcept;
   /// The largest work-group that this kernel can run with on its device.
   [[nodiscard]] std::size_t max_work_group_size() const;
+  /// What the kernel wants, in order; as many as it takes where the driver tells the number, else empty.
+  [[nodiscard]] const std::vector<KernelParameter>& parameters() const noexcept;
   /// Launches on the stream: `kernel(stream, {global, local}, buffer, 3, LocalMemory{1024})`. Returns at once.
-  /// Throws invalid_argument for a wrong number or size of arguments, sizes the device cannot run, or too much local
-  /// memory.
+  /// Throws invalid_argument, before anything runs, for a wrong number, kind, type or size of arguments (see
+  /// KernelArgument), sizes that the device cannot run, and too much local memory.
   template <class... Arguments>
   Event operator()(Stream& stream, const NDRange& range, const Arguments&... arguments) {
     const std::array<KernelArgument, sizeof...(Arguments)> list{KernelArgument(arguments)...};
@@ -105,7 +73,7 @@ class MASU_EXPORT Program {
   static Program from_source(const Device& device, std::string_view text, std::string_view options = "");
   [[nodiscard]] Kernel kernel(std::string_view name) const;
   [[nodiscard]] std::vector<std::string> kernel_names() const;
-  /// What the compiler said: warnings too. Empty when the program came from the cache.
+  /// What the compiler said, warnings too; also of a program that came from the cache.
   [[nodiscard]] const std::string& log() const noexcept;
 
  private:

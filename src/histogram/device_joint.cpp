@@ -87,7 +87,7 @@ struct DeviceJointCounter::State {
         partition(queue, arguments, length);
         continue;
       }
-      arguments.emplace_back(counts);
+      arguments.emplace_back(counts, ArgumentType{});  // two words each to the kernel
       rules.append_local(plan, arguments);
       const std::uint64_t items = std::uint64_t{plan.group} * plan.unroll;
       const std::uint64_t groups = std::clamp<std::uint64_t>((length + items - 1) / items, 1, plan.groups);

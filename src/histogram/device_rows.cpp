@@ -70,7 +70,7 @@ struct DeviceRowCounter::State {
     std::vector<KernelArgument> arguments{whole(data), offset, count,
                                           row_count,   pitch,  static_cast<std::uint32_t>(slots)};
     arguments.insert(arguments.end(), rules.arguments(0).begin(), rules.arguments(0).end());
-    arguments.emplace_back(counts);
+    arguments.emplace_back(counts, ArgumentType{});  // two words each to the kernel
     arguments.emplace_back(first_total);
     rules.append_local(with, arguments);
     launches.emplace_back(queue.implementation().launch(of, NDRange(groups * with.group, with.group), arguments));

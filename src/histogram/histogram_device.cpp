@@ -115,7 +115,7 @@ struct DeviceCounter::State {
     std::vector<KernelArgument> arguments{whole(data), offset, count,
                                           row_count,   pitch,  static_cast<std::uint32_t>(slots)};
     arguments.insert(arguments.end(), rules.arguments(0).begin(), rules.arguments(0).end());
-    arguments.emplace_back(counts);
+    arguments.emplace_back(counts, ArgumentType{});  // two words each to the kernel
     arguments.emplace_back(std::uint64_t{0});
     rules.append_local(launcher.plan, arguments);
     const NDRange range(groups * launcher.plan.group, launcher.plan.group);

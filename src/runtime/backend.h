@@ -7,6 +7,10 @@
 #include <masu/program.h>
 #include <masu/stream.h>
 
+#include "runtime/kernel_signature.h"
+#include "runtime/program_notes.h"
+
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <future>
@@ -16,6 +20,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace masu::runtime {
@@ -26,6 +31,8 @@ class Device;
 class Memory {
  public:
   virtual ~Memory() = default;
+  // A number that no other memory of this process ever has, unlike an address.
+  [[nodiscard]] std::uint64_t serial() const noexcept { return serial_; }
   [[nodiscard]] virtual void* native() const noexcept = 0;  // cl_mem, CUdeviceptr, host address
   [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
   [[nodiscard]] bool read_only() const noexcept { return read_only_; }
@@ -34,6 +41,11 @@ class Memory {
   Memory(std::uint64_t bytes, bool read_only) : bytes_(bytes), read_only_(read_only) {}
 
  private:
+  static std::uint64_t next_serial() noexcept {
+    static std::atomic<std::uint64_t> last{0};
+    return ++last;
+  }
+  std::uint64_t serial_ = next_serial();
   std::uint64_t bytes_;
   bool read_only_;
 };
@@ -67,6 +79,10 @@ class Kernel {
   virtual ~Kernel() = default;
   [[nodiscard]] virtual const std::string& name() const noexcept = 0;
   [[nodiscard]] virtual std::size_t max_work_group_size() = 0;
+  [[nodiscard]] const KernelSignature& signature() const noexcept { return signature_; }
+
+ protected:
+  KernelSignature signature_;
 };
 
 // A compiled program, loaded on its device.
@@ -76,10 +92,14 @@ class Module {
   virtual std::shared_ptr<Kernel> kernel(std::string_view name) = 0;
   virtual std::vector<std::string> kernel_names() = 0;
   virtual std::string binary() = 0;  // what Device::load takes; empty when the driver gives none
-  [[nodiscard]] const std::string& log() const noexcept { return log_; }
+  [[nodiscard]] const ProgramNotes& notes() const noexcept { return notes_; }
+  // What was noted when this program was compiled, for a module that was loaded. Before anyone asks for a kernel.
+  void recall(ProgramNotes notes) { notes_ = std::move(notes); }
 
  protected:
-  std::string log_;
+  // Throws invalid_argument with the names that there are.
+  [[noreturn]] void refuse_name(std::string_view name);
+  ProgramNotes notes_;
 };
 
 // An in-order queue. Offsets and sizes are bytes and have been checked. Nothing waits but map, finish and destruction.

@@ -2,15 +2,26 @@
 #include <masu/program.h>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "runtime/backend.h"
 #include "runtime/program_cache.h"
 
 #include <algorithm>
+#include <array>
+#include <cstdint>
 #include <cstring>
 #include <utility>
 
 namespace masu {
+
+void runtime::Module::refuse_name(std::string_view name) {
+  const std::vector<std::string> names = kernel_names();
+  throw Error(ErrorCode::invalid_argument,
+              names.empty() ? fmt::format("Program::kernel: the program has no kernels, got \"{}\"", name)
+                            : fmt::format("Program::kernel: the program has the kernels {}, got \"{}\"",
+                                          fmt::join(names, ", "), name));
+}
 
 NDRange NDRange::of(std::span<const std::size_t> global, std::span<const std::size_t> local) {
   if (global.empty() || global.size() > 3 || (!local.empty() && local.size() != global.size())) {
@@ -25,11 +36,25 @@ NDRange NDRange::of(std::span<const std::size_t> global, std::span<const std::si
   return range;
 }
 
-KernelArgument::KernelArgument(const BufferBase& buffer)
-    : kind_(Kind::buffer), size_(buffer.size_bytes()), offset_(buffer.byte_offset()), memory_(buffer.memory()) {}
+KernelArgument::KernelArgument(const BufferBase& buffer, ArgumentType element)
+    : kind_(Kind::buffer),
+      type_(element),
+      size_(buffer.size_bytes()),
+      offset_(buffer.byte_offset()),
+      memory_(buffer.memory()) {}
 
-void KernelArgument::store(const void* value, std::size_t size) noexcept {
-  std::memcpy(bytes_, value, size);
+KernelArgument KernelArgument::value(ArgumentType type, const void* elements) {
+  constexpr std::array<std::uint8_t, 6> widths{1, 2, 3, 4, 8, 16};
+  if (std::ranges::find(widths, type.width) == widths.end()) {
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("KernelArgument::value: a width is 1, 2, 3, 4, 8 or 16, got {}", type.width));
+  }
+  KernelArgument argument(LocalMemory{0});
+  argument.kind_ = Kind::value;
+  argument.type_ = type;
+  argument.size_ = size_of(type.dtype) * (type.width == 3 ? 4U : type.width);
+  std::memcpy(argument.bytes_, elements, size_of(type.dtype) * type.width);
+  return argument;
 }
 
 const std::string& Kernel::name() const noexcept {
@@ -40,7 +65,15 @@ std::size_t Kernel::max_work_group_size() const {
   return implementation_->max_work_group_size();
 }
 
+const std::vector<KernelParameter>& Kernel::parameters() const noexcept {
+  return implementation_->signature().parameters();
+}
+
 Event Kernel::launch(Stream& stream, const NDRange& range, std::span<const KernelArgument> arguments) {
+  if (range.dimensions < 1 || range.dimensions > 3) {
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("Kernel::launch: dimensions must be 1 to 3, got {}", range.dimensions));
+  }
   for (unsigned i = 0; i < range.dimensions; ++i) {
     if (range.global[i] == 0 || (range.local[i] == 0 && range.local[0] != 0)) {
       throw Error(ErrorCode::invalid_argument,
@@ -56,6 +89,16 @@ Program::Program(std::shared_ptr<runtime::Module> implementation) noexcept
 
 Program Program::from_source(const Device& device, std::string_view text, std::string_view options) {
   if (text.empty()) throw Error(ErrorCode::build_failed, "Program: the source must not be empty, got 0 bytes");
+  // A compiler that is given the start of the text alone would stop at the byte, without a word.
+  if (const std::size_t zero = text.find('\0'); zero != std::string_view::npos) {
+    throw Error(ErrorCode::build_failed, fmt::format("Program: the source must not have zero bytes, got one in line {}",
+                                                     1 + std::ranges::count(text.substr(0, zero), '\n')));
+  }
+  if (const std::size_t zero = options.find('\0'); zero != std::string_view::npos) {
+    throw Error(
+        ErrorCode::build_failed,
+        fmt::format("Program: the options must not have zero bytes, got one behind \"{}\"", options.substr(0, zero)));
+  }
   return Program(runtime::cached_program(*device.implementation(), text, options));
 }
 
@@ -68,7 +111,7 @@ std::vector<std::string> Program::kernel_names() const {
 }
 
 const std::string& Program::log() const noexcept {
-  return implementation_->log();
+  return implementation_->notes().log;
 }
 
 }  // namespace masu

@@ -11,6 +11,7 @@
 #include <chrono>
 #include <future>
 #include <mutex>
+#include <utility>
 
 namespace masu::runtime {
 namespace {
@@ -31,15 +32,19 @@ std::string key_of(const Device& device, std::string_view text, std::string_view
 std::shared_ptr<Module> load_or_compile(Device& device, const std::string& key, std::string_view text,
                                         std::string_view options) {
   const DiskCache cache(DiskCache::default_directory());
-  if (const std::optional<std::string> binary = cache.load(key)) {
+  const std::optional<std::string> entry = cache.load(key);
+  if (std::optional<NotedBinary> kept = entry ? unpack(*entry) : std::nullopt) {
     try {
-      if (std::shared_ptr<Module> module = device.load(*binary)) return module;
+      if (std::shared_ptr<Module> module = device.load(kept->binary)) {
+        module->recall(std::move(kept->notes));
+        return module;
+      }
     } catch (const Error& error) {  // an entry that the driver does not take is a miss
       if (error.code() == ErrorCode::device_lost) throw;
     }
   }
   std::shared_ptr<Module> module = device.compile(text, options);
-  if (const std::string binary = module->binary(); !binary.empty()) cache.store(key, binary);
+  if (const std::string binary = module->binary(); !binary.empty()) cache.store(key, pack(module->notes(), binary));
   return module;
 }
 

@@ -15,7 +15,7 @@ constexpr std::uint64_t local_alignment = 16;  // of each local argument: what t
 template <class... Values>
 [[noreturn]] void throw_launch(std::string_view kernel, fmt::format_string<Values...> rule, Values&&... values) {
   throw Error(ErrorCode::invalid_argument,
-              fmt::format("launch: kernel {}: {}", kernel, fmt::format(rule, std::forward<Values>(values)...)));
+              fmt::format("Kernel::launch: {}: {}", kernel, fmt::format(rule, std::forward<Values>(values)...)));
 }
 
 }  // namespace
@@ -43,8 +43,9 @@ LaunchShape launch_shape(const NDRange& range, const LaunchLimits& limits, std::
     }
     if (global % local != 0) {
       throw_launch(kernel,
-                   "the global size must be a multiple of the local size on CUDA, got {} and {} in dimension {}",
-                   global, local, axis);
+                   "the global size must be a multiple of the local size on CUDA, got {} and {} in dimension {}: round "
+                   "it up to {} and let the kernel check its index, or leave the local size to the device",
+                   global, local, axis, (global / local + 1) * local);
     }
     if (global / local > limits.grid[axis]) {
       throw_launch(kernel, "work-groups must be <= {} in dimension {}, got {}", limits.grid[axis], axis,
@@ -59,17 +60,25 @@ LaunchShape launch_shape(const NDRange& range, const LaunchLimits& limits, std::
   return shape;
 }
 
-LaunchShape Kernel::shape(const NDRange& range, std::uint64_t local_bytes) const {
-  NDRange complete = range;
-  for (std::size_t axis = 1; axis < 3; ++axis) complete.local[axis] = std::max<std::size_t>(range.local[axis], 1);
-  if (complete.local[0] == 0) {
+std::size_t Kernel::preferred_block(std::uint64_t local_bytes) {
+  if (preferred_ == 0 || preferred_for_ != local_bytes) {  // to ask costs more than to launch
     int grid = 0;
     int block = 0;
     context().check(
         context().driver().occupancy_max_potential_block_size(&grid, &block, function_, nullptr, local_bytes, 0),
         "cuOccupancyMaxPotentialBlockSize");
+    preferred_ = static_cast<std::size_t>(std::max(block, 1));
+    preferred_for_ = local_bytes;
+  }
+  return preferred_;
+}
+
+LaunchShape Kernel::shape(const NDRange& range, std::uint64_t local_bytes) {
+  NDRange complete = range;
+  for (std::size_t axis = 1; axis < 3; ++axis) complete.local[axis] = std::max<std::size_t>(range.local[axis], 1);
+  if (complete.local[0] == 0) {
     const std::size_t others = complete.local[1] * complete.local[2];
-    const std::size_t preferred = std::max<std::size_t>(static_cast<std::size_t>(std::max(block, 1)) / others, 1);
+    const std::size_t preferred = std::max<std::size_t>(preferred_block(local_bytes) / others, 1);
     complete.local[0] = local_size_for(range.global[0], preferred, image_->limits().warp);
   }
   return launch_shape(complete, image_->limits(), max_threads_, name_);
@@ -89,7 +98,8 @@ std::uint64_t Kernel::take_arguments(std::span<const KernelArgument> arguments) 
     }
     if (argument.kind() == KernelArgument::Kind::buffer) {
       runtime::Memory* memory = argument.memory();
-      addresses_[i] = memory == nullptr ? 0 : own_memory(*memory, context(), "launch").address() + argument.offset();
+      addresses_[i] =
+          memory == nullptr ? 0 : own_memory(*memory, context(), "Kernel::launch").address() + argument.offset();
     } else {
       if (++locals > 1 && !by_offset) {
         throw_launch(name_, "LocalMemory must be given at most once to a CUDA kernel, got {} at argument {}", locals,
@@ -110,19 +120,12 @@ std::uint64_t Kernel::take_arguments(std::span<const KernelArgument> arguments) 
 }
 
 void Kernel::check_parameters(std::span<const KernelArgument> arguments) const {
-  if (!parameter_sizes_) return;
-  if (parameters_.size() != parameter_sizes_->size()) {
-    throw_launch(name_, "the number of arguments must be {}, got {}", parameter_sizes_->size(), parameters_.size());
-  }
+  signature_.check_count(name_, parameters_.size());
   std::size_t parameter = 0;
   for (const KernelArgument& argument : arguments) {
     const bool local = argument.kind() == KernelArgument::Kind::local;
     if (local && image_->image().local == LocalConvention::dynamic) continue;
-    const std::size_t given = argument.kind() == KernelArgument::Kind::value ? argument.size() : sizeof(CUdeviceptr);
-    if (given != (*parameter_sizes_)[parameter]) {
-      throw_launch(name_, "argument {} must have {} bytes, got {}", parameter, (*parameter_sizes_)[parameter], given);
-    }
-    ++parameter;
+    signature_.check(name_, parameter++, argument);
   }
 }
 

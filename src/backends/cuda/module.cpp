@@ -2,7 +2,6 @@
 #include "backends/cuda/module.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -32,24 +31,37 @@ LoadedImage::~LoadedImage() {
 }
 
 Module::Module(std::shared_ptr<LoadedImage> image, std::string log) : image_(std::move(image)) {
-  log_ = std::move(log);
+  notes_.log = std::move(log);
+  for (std::string& symbol : entry_names(image_->image())) {
+    EntrySignature signature = entry_signature(symbol);
+    entries_.push_back({std::move(symbol), std::move(signature), true});
+  }
+  for (Entry& entry : entries_) {
+    entry.alone = std::count_if(entries_.begin(), entries_.end(),
+                                [&](const Entry& other) { return other.signature.name == entry.signature.name; }) == 1;
+  }
+}
+
+std::vector<std::string> Module::kernel_names() {
+  std::vector<std::string> names;
+  for (const Entry& entry : entries_) names.push_back(entry.alone ? entry.signature.name : entry.symbol);
+  return names;
 }
 
 std::shared_ptr<runtime::Kernel> Module::kernel(std::string_view name) {
-  const std::vector<std::string> names = entry_names(image_->image());
-  if (std::find(names.begin(), names.end(), name) == names.end()) {
-    throw Error(ErrorCode::invalid_argument, fmt::format("kernel: the name must be one of the program's ({}), got {}",
-                                                         fmt::join(names, ", "), name));
-  }
-  return std::make_shared<Kernel>(image_, std::string(name));
+  const auto found = std::find_if(entries_.begin(), entries_.end(), [name](const Entry& entry) {
+    return entry.symbol == name || (entry.alone && entry.signature.name == name);
+  });
+  if (found == entries_.end()) refuse_name(name);
+  return std::make_shared<Kernel>(image_, found->symbol, found->signature);
 }
 
-Kernel::Kernel(std::shared_ptr<LoadedImage> image, std::string name)
-    : image_(std::move(image)), name_(std::move(name)) {
+Kernel::Kernel(std::shared_ptr<LoadedImage> image, const std::string& symbol, const EntrySignature& entry)
+    : image_(std::move(image)), name_(entry.name) {
   const Context& context = image_->context();
   const Driver& driver = context.driver();
   const ContextScope scope(context);
-  context.check(driver.module_get_function(&function_, image_->handle(), name_.c_str()), "cuModuleGetFunction");
+  context.check(driver.module_get_function(&function_, image_->handle(), symbol.c_str()), "cuModuleGetFunction");
 
   const auto attribute = [&](int which) {
     int value = 0;
@@ -61,11 +73,12 @@ Kernel::Kernel(std::shared_ptr<LoadedImage> image, std::string name)
   local_limit_ = image_->limits().local_bytes - std::min(image_->limits().local_bytes, declared);
   local_allowed_ = attribute(function_max_dynamic_shared_size_bytes);
 
-  if (driver.func_get_param_info == nullptr) return;
+  std::vector<std::size_t> sizes;
+  const bool told = driver.func_get_param_info != nullptr;
   std::size_t offset = 0;
   std::size_t size = 0;
-  std::vector<std::size_t>& sizes = parameter_sizes_.emplace();
-  while (driver.func_get_param_info(function_, sizes.size(), &offset, &size) == success) sizes.push_back(size);
+  while (told && driver.func_get_param_info(function_, sizes.size(), &offset, &size) == success) sizes.push_back(size);
+  if (told || entry.typed) signature_ = runtime::KernelSignature(parameters_of(entry, told ? &sizes : nullptr));
 }
 
 }  // namespace masu::cuda

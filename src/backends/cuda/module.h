@@ -4,12 +4,12 @@
 
 #include "backends/cuda/compiler.h"
 #include "backends/cuda/context.h"
+#include "backends/cuda/entry_signature.h"
 #include "runtime/backend.h"
 
 #include <array>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -53,7 +53,8 @@ class LoadedImage {
 
 class Kernel final : public runtime::Kernel {
  public:
-  Kernel(std::shared_ptr<LoadedImage> image, std::string name);
+  // `symbol` is its name in the image, `entry` what that says.
+  Kernel(std::shared_ptr<LoadedImage> image, const std::string& symbol, const EntrySignature& entry);
   [[nodiscard]] const std::string& name() const noexcept override { return name_; }
   [[nodiscard]] std::size_t max_work_group_size() override { return max_threads_; }
   [[nodiscard]] const Context& context() const noexcept { return image_->context(); }
@@ -66,15 +67,17 @@ class Kernel final : public runtime::Kernel {
   std::uint64_t take_arguments(std::span<const KernelArgument> arguments);
   void check_parameters(std::span<const KernelArgument> arguments) const;
   void allow_local_bytes(std::uint64_t bytes);
-  LaunchShape shape(const NDRange& range, std::uint64_t local_bytes) const;
+  std::size_t preferred_block(std::uint64_t local_bytes);
+  LaunchShape shape(const NDRange& range, std::uint64_t local_bytes);
 
   std::shared_ptr<LoadedImage> image_;
   std::string name_;
   CUfunction function_ = nullptr;
   std::size_t max_threads_ = 0;
-  std::uint64_t local_limit_ = 0;                            // dynamic shared memory that a launch may have
-  std::uint64_t local_allowed_ = 0;                          // what the function's attribute allows now
-  std::optional<std::vector<std::size_t>> parameter_sizes_;  // where the driver tells them
+  std::uint64_t local_limit_ = 0;    // dynamic shared memory that a launch may have
+  std::uint64_t local_allowed_ = 0;  // what the function's attribute allows now
+  std::uint64_t preferred_for_ = 0;  // the local bytes that preferred_ was computed for
+  std::size_t preferred_ = 0;        // 0: not yet
   // Kept between launches, so that a launch allocates nothing.
   std::vector<std::uint64_t> addresses_;
   std::vector<void*> parameters_;
@@ -84,11 +87,17 @@ class Module final : public runtime::Module {
  public:
   Module(std::shared_ptr<LoadedImage> image, std::string log);
   std::shared_ptr<runtime::Kernel> kernel(std::string_view name) override;
-  std::vector<std::string> kernel_names() override { return entry_names(image_->image()); }
+  std::vector<std::string> kernel_names() override;
   std::string binary() override { return pack(image_->image()); }
 
  private:
+  struct Entry {
+    std::string symbol;
+    EntrySignature signature;
+    bool alone;  // no other kernel has this name: it stands for the symbol
+  };
   std::shared_ptr<LoadedImage> image_;
+  std::vector<Entry> entries_;
 };
 
 // Turns sizes in work-items into blocks. `max_threads` is the kernel's own limit. Throws invalid_argument with the

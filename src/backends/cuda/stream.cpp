@@ -159,8 +159,9 @@ void Stream::unmap(runtime::Memory& memory, std::uint64_t offset, std::uint64_t 
 Stream::Done Stream::launch(runtime::Kernel& kernel, const NDRange& range, std::span<const KernelArgument> arguments) {
   auto* own = dynamic_cast<Kernel*>(&kernel);
   if (own == nullptr || own->context().handle() != context_->handle()) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("launch: the kernel must be of {}, got one of another device", context_->device_name()));
+    throw Error(
+        ErrorCode::invalid_argument,
+        fmt::format("Kernel::launch: the kernel must be of {}, got one of another device", context_->device_name()));
   }
   return timed([&] { own->launch(handle_, range, arguments); });
 }

@@ -14,6 +14,8 @@
 namespace masu::opencl {
 namespace {
 
+constexpr cl_device_info device_non_uniform_work_group_support = 0x1065;  // of OpenCL 3.0
+
 std::shared_ptr<const Limits> limits_of(cl_context context, cl_device_id device, const DeviceInfo& info) {
   auto limits = std::make_shared<Limits>();
   limits->context = context;
@@ -25,8 +27,13 @@ std::shared_ptr<const Limits> limits_of(cl_context context, cl_device_id device,
   check(api().clGetDeviceInfo(device, CL_DEVICE_MAX_WORK_ITEM_SIZES, limits->item_sizes.size() * sizeof(std::size_t),
                               limits->item_sizes.data(), nullptr),
         "Device::open", info.id, "clGetDeviceInfo");
-  // From OpenCL 2.0 on it depends on the device and on the options of the program: there the driver decides.
-  limits->uniform_groups = device_text(device, CL_DEVICE_VERSION).starts_with("OpenCL 1.");
+  // OpenCL 2 has other groups wherever the program is compiled for it, OpenCL 3 where the device says so. There the
+  // driver decides.
+  const std::string version = device_text(device, CL_DEVICE_VERSION);
+  const bool asked = !version.starts_with("OpenCL 1.") && !version.starts_with("OpenCL 2.");
+  limits->uniform_groups =
+      version.starts_with("OpenCL 1.") ||
+      (asked && device_value<cl_bool>(device, device_non_uniform_work_group_support, CL_FALSE) == CL_FALSE);
   return limits;
 }
 

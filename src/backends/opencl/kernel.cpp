@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is checked before a launch: drivers differ in what they notice, and some crash.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "backends/opencl/error.h"
 #include "backends/opencl/memory.h"
 #include "backends/opencl/module.h"
+
+#include <algorithm>
+#include <cstring>
 
 namespace masu::opencl {
 namespace {
@@ -17,25 +21,25 @@ template <class... T>
               fmt::format("{}: {}", function, fmt::format(format, std::forward<T>(values)...)));
 }
 
-std::string_view kind_name(KernelArgument::Kind kind) {
-  constexpr std::string_view names[] = {"a buffer", "a value", "local memory"};
-  return names[static_cast<std::size_t>(kind)];
+// "64x2".
+std::string text_of(const std::array<std::size_t, 3>& sizes, unsigned dimensions) {
+  return fmt::format("{}", fmt::join(std::span(sizes).first(dimensions), "x"));
 }
 
 }  // namespace
 
-Kernel::Kernel(Handle<cl_kernel> kernel, std::string name, std::shared_ptr<const Limits> limits)
+Kernel::Kernel(Handle<cl_kernel> kernel, std::string name, std::shared_ptr<const Limits> limits,
+               std::vector<KernelParameter> noted)
     : kernel_(std::move(kernel)), name_(std::move(name)), limits_(std::move(limits)) {
-  cl_uint count = 0;
-  check(api().clGetKernelInfo(kernel_.get(), CL_KERNEL_NUM_ARGS, sizeof(count), &count, nullptr), "Program::kernel",
-        limits_->id, "clGetKernelInfo");
-  qualifiers_.resize(count);
-  for (cl_uint i = 0; i < count; ++i) {
-    if (api().clGetKernelArgInfo(kernel_.get(), i, CL_KERNEL_ARG_ADDRESS_QUALIFIER, sizeof(qualifiers_[i]),
-                                 &qualifiers_[i], nullptr) != CL_SUCCESS) {
-      qualifiers_[i] = 0;
-    }
-  }
+  std::vector<KernelParameter> told = told_parameters(kernel_.get(), *limits_);
+  signature_ = runtime::KernelSignature(noted.size() == told.size() ? std::move(noted) : std::move(told));
+  set_to_.resize(signature_.parameters().size());
+  fixed_ = work_group_value<std::array<std::size_t, 3>>(CL_KERNEL_COMPILE_WORK_GROUP_SIZE);
+  // A kernel that was compiled for one size runs in that size. NVIDIA's driver (580, 2026-11) says 256 for it all the
+  // same.
+  max_items_ = fixed_[0] * fixed_[1] * fixed_[2];
+  if (max_items_ == 0) max_items_ = work_group_value<std::size_t>(CL_KERNEL_WORK_GROUP_SIZE);
+  own_local_ = work_group_value<cl_ulong>(CL_KERNEL_LOCAL_MEM_SIZE);  // arguments, which are not set yet, count as 0
 }
 
 template <class T>
@@ -46,45 +50,46 @@ T Kernel::work_group_value(cl_kernel_work_group_info name) const {
   return value;
 }
 
-std::size_t Kernel::max_work_group_size() {
-  // A kernel that was compiled for one size runs in that size. NVIDIA's driver (580, 2026-11) says 256 for it all the
-  // same.
-  const auto compiled = work_group_value<std::array<std::size_t, 3>>(CL_KERNEL_COMPILE_WORK_GROUP_SIZE);
-  const std::size_t fixed = compiled[0] * compiled[1] * compiled[2];
-  return fixed != 0 ? fixed : work_group_value<std::size_t>(CL_KERNEL_WORK_GROUP_SIZE);
-}
-
-void Kernel::check_range(const NDRange& range) {
+const std::size_t* Kernel::local_size(const NDRange& range) const {
   if (range.dimensions > limits_->item_sizes.size()) {
     refuse("{} can have {} dimensions, got {}", limits_->id, limits_->item_sizes.size(), range.dimensions);
   }
-  if (range.local[0] == 0) return;
+  const bool fixed = fixed_[0] != 0;
+  if (range.local[0] == 0 && !fixed) return nullptr;
+  const std::array<std::size_t, 3>& local = range.local[0] == 0 ? fixed_ : range.local;
   std::size_t items = 1;
   for (unsigned i = 0; i < range.dimensions; ++i) {
-    if (range.local[i] > limits_->item_sizes[i]) {
+    if (fixed && local[i] != fixed_[i]) {
+      refuse("{} was compiled for a local size of {}, got {}", name_, text_of(fixed_, 3),
+             text_of(local, range.dimensions));
+    }
+    if (local[i] > limits_->item_sizes[i]) {
       refuse("a local size of {} can be at most {} in dimension {}, got {}", limits_->id, limits_->item_sizes[i], i,
-             range.local[i]);
+             local[i]);
     }
-    if (limits_->uniform_groups && range.global[i] % range.local[i] != 0) {
-      refuse("the global size must be a multiple of the local size, got {} and {} in dimension {}", range.global[i],
-             range.local[i], i);
-    }
-    items *= range.local[i];
+    if (limits_->uniform_groups && range.global[i] % local[i] != 0) refuse_launch(range, CL_INVALID_WORK_GROUP_SIZE);
+    items *= local[i];
   }
-  if (const std::size_t most = max_work_group_size(); items > most) {
-    refuse("a work-group of {} can have at most {} work-items on {}, got {}", name_, most, limits_->id, items);
+  if (items > max_items_) {
+    refuse("a work-group of {} can have at most {} work-items on {}, got {}", name_, max_items_, limits_->id, items);
   }
+  return local.data();
 }
 
-void Kernel::check_kind(cl_uint index, KernelArgument::Kind kind) const {
-  const cl_kernel_arg_address_qualifier qualifier = qualifiers_[index];
-  if (qualifier == 0) return;
-  const KernelArgument::Kind wanted = qualifier == CL_KERNEL_ARG_ADDRESS_PRIVATE ? KernelArgument::Kind::value
-                                      : qualifier == CL_KERNEL_ARG_ADDRESS_LOCAL ? KernelArgument::Kind::local
-                                                                                 : KernelArgument::Kind::buffer;
-  if (kind != wanted) {
-    refuse("argument {} of {} is {}, got {}", index, name_, kind_name(wanted), kind_name(kind));
+void Kernel::refuse_launch(const NDRange& range, cl_int code) const {
+  const std::array<std::size_t, 3>& local = range.local[0] == 0 ? fixed_ : range.local;
+  for (unsigned i = 0; i < range.dimensions && code == CL_INVALID_WORK_GROUP_SIZE; ++i) {
+    if (local[i] == 0 || range.global[i] % local[i] == 0) continue;
+    refuse(
+        "on {} the global size must be a multiple of the local size, got {} and {} in dimension {}: round it up to "
+        "{} and let {} check its index, or leave the local size to the device{}",
+        limits_->id, range.global[i], local[i], i, (range.global[i] / local[i] + 1) * local[i], name_,
+        limits_->uniform_groups ? "" : ", or compile with -cl-std=CL2.0 or newer");
   }
+  throw Error(code == CL_OUT_OF_RESOURCES ? ErrorCode::unsupported : ErrorCode::invalid_argument,
+              fmt::format("{}: {} cannot run {} with global size {} and local size {} ({})", function, limits_->id,
+                          name_, text_of(range.global, range.dimensions),
+                          local[0] == 0 ? "of its choice" : text_of(local, range.dimensions), error_name(code)));
 }
 
 void Kernel::check_local(std::uint64_t bytes) const {
@@ -93,40 +98,57 @@ void Kernel::check_local(std::uint64_t bytes) const {
          bytes, name_);
 }
 
+void Kernel::set(cl_uint index, std::size_t size, const void* value, const KernelArgument& argument) {
+  set_to_[index].size = 0;  // unknown, should this fail
+  set_to_[index].serial = 0;
+  const cl_int code = api().clSetKernelArg(kernel_.get(), index, size, value);
+  if (code == CL_SUCCESS) return;
+  const std::string title = signature_.title(name_, index);
+  if (code == CL_INVALID_ARG_SIZE) refuse("{} has another size, got {} bytes", title, argument.size());
+  check(code, function, limits_->id, fmt::format("setting {}", title));
+}
+
+void Kernel::set_buffer(cl_uint index, const KernelArgument& argument, std::vector<Handle<cl_mem>>& views) {
+  auto* memory = dynamic_cast<Memory*>(argument.memory());
+  if (memory == nullptr || memory->context() != limits_->context) {
+    refuse("{} must be a buffer of {}, got one of another device", signature_.title(name_, index), limits_->id);
+  }
+  cl_mem object = memory->get();
+  if (argument.offset() != 0) {
+    views.push_back(memory->view(argument.offset(), argument.size(), limits_->view_alignment));
+    object = views.back().get();
+    set(index, sizeof(object), &object, argument);
+  } else if (set_to_[index].serial != memory->serial()) {
+    set(index, sizeof(object), &object, argument);
+    set_to_[index].serial = memory->serial();
+  }
+}
+
+void Kernel::set_plain(cl_uint index, const KernelArgument& argument) {
+  const bool local = argument.kind() == KernelArgument::Kind::local;
+  SetTo& now = set_to_[index];
+  if (now.size == argument.size() && (local || std::memcmp(now.bytes.data(), argument.bytes(), now.size) == 0)) return;
+  set(index, argument.size(), local ? nullptr : argument.bytes(), argument);
+  now.size = argument.size();
+  if (!local) std::memcpy(now.bytes.data(), argument.bytes(), now.size);
+}
+
 std::vector<Handle<cl_mem>> Kernel::set_arguments(std::span<const KernelArgument> arguments) {
-  if (arguments.size() != qualifiers_.size()) {
-    refuse("{} takes {} arguments, got {}", name_, qualifiers_.size(), arguments.size());
+  signature_.check_count(name_, arguments.size());
+  std::uint64_t local = own_local_;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const KernelArgument& argument = arguments[i];
+    signature_.check(name_, i, argument);
+    if (argument.kind() != KernelArgument::Kind::local) continue;
+    check_local(argument.size());  // alone first: the sum may overflow
+    local += argument.size();
+    check_local(local);
   }
   std::vector<Handle<cl_mem>> views;
-  std::uint64_t local = 0;
   for (cl_uint i = 0; i < arguments.size(); ++i) {
-    const KernelArgument& argument = arguments[i];
-    check_kind(i, argument.kind());
-    cl_int code = CL_SUCCESS;
-    if (argument.kind() == KernelArgument::Kind::buffer) {
-      auto* memory = dynamic_cast<Memory*>(argument.memory());
-      if (memory == nullptr || memory->context() != limits_->context) {
-        refuse("argument {} of {} must be a buffer of {}, got one of another device", i, name_, limits_->id);
-      }
-      cl_mem object = memory->get();
-      if (argument.offset() != 0) {
-        views.push_back(memory->view(argument.offset(), argument.size(), limits_->view_alignment));
-        object = views.back().get();
-      }
-      code = api().clSetKernelArg(kernel_.get(), i, sizeof(object), &object);
-    } else {
-      if (argument.kind() == KernelArgument::Kind::local) local += argument.size();
-      check_local(local);
-      code = api().clSetKernelArg(kernel_.get(), i, argument.size(),
-                                  argument.kind() == KernelArgument::Kind::local ? nullptr : argument.bytes());
-    }
-    if (code == CL_INVALID_ARG_SIZE) {
-      refuse("argument {} of {} has another size, got {} of {} bytes", i, name_, kind_name(argument.kind()),
-             argument.size());
-    }
-    check(code, function, limits_->id, fmt::format("setting argument {} of {}", i, name_));
+    if (arguments[i].kind() == KernelArgument::Kind::buffer) set_buffer(i, arguments[i], views);
+    else set_plain(i, arguments[i]);
   }
-  check_local(work_group_value<cl_ulong>(CL_KERNEL_LOCAL_MEM_SIZE));  // with the kernel's own
   return views;
 }
 

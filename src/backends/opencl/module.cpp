@@ -44,7 +44,9 @@ std::shared_ptr<Module> build_source(std::shared_ptr<const Limits> limits, std::
                 fmt::format("Program: {}: the source does not compile with options \"{}\" ({})\n{}", limits->id,
                             options, error_name(code), log));
   }
-  return std::make_shared<Module>(std::move(program), std::move(limits), std::move(log));
+  auto module = std::make_shared<Module>(std::move(program), std::move(limits));
+  module->take_notes(std::move(log));
+  return module;
 }
 
 std::shared_ptr<Module> build_binary(std::shared_ptr<const Limits> limits, std::string_view binary) {
@@ -56,19 +58,28 @@ std::shared_ptr<Module> build_binary(std::shared_ptr<const Limits> limits, std::
   if (code != CL_SUCCESS) return nullptr;
   code = api().clBuildProgram(program.get(), 1, &limits->device, "", nullptr, nullptr);
   if (code != CL_SUCCESS) return nullptr;
-  return std::make_shared<Module>(std::move(program), std::move(limits), std::string());
+  return std::make_shared<Module>(std::move(program), std::move(limits));
 }
 
 std::shared_ptr<runtime::Kernel> Module::kernel(std::string_view name) {
+  if (name.find('\0') != std::string_view::npos) refuse_name(name);
   std::string text(name);
   cl_int code = CL_SUCCESS;
   Handle<cl_kernel> kernel(api().clCreateKernel(program_.get(), text.c_str(), &code));
-  if (code == CL_INVALID_KERNEL_NAME) {
-    throw Error(ErrorCode::invalid_argument, fmt::format("Program::kernel: the program has the kernels {}, got \"{}\"",
-                                                         fmt::join(kernel_names(), ", "), name));
-  }
+  if (code == CL_INVALID_KERNEL_NAME) refuse_name(name);
   check(code, "Program::kernel", limits_->id, "clCreateKernel");
-  return std::make_shared<Kernel>(std::move(kernel), std::move(text), limits_);
+  const auto noted = notes_.parameters.find(name);
+  return std::make_shared<Kernel>(std::move(kernel), std::move(text), limits_,
+                                  noted != notes_.parameters.end() ? noted->second : std::vector<KernelParameter>());
+}
+
+void Module::take_notes(std::string log) {
+  notes_.log = std::move(log);
+  for (const std::string& name : kernel_names()) {
+    cl_int code = CL_SUCCESS;
+    const Handle<cl_kernel> kernel(api().clCreateKernel(program_.get(), name.c_str(), &code));
+    if (code == CL_SUCCESS) notes_.parameters.emplace(name, told_parameters(kernel.get(), *limits_));
+  }
 }
 
 std::vector<std::string> Module::kernel_names() {

@@ -5,6 +5,9 @@
 #include "backends/opencl/handle.h"
 #include "runtime/backend.h"
 
+#include <array>
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -26,42 +29,62 @@ struct Limits {
 
 class Kernel final : public runtime::Kernel {
  public:
-  Kernel(Handle<cl_kernel> kernel, std::string name, std::shared_ptr<const Limits> limits);
+  // `noted` is what the compiler told of the parameters when this program was compiled; the driver is asked where it is
+  // not of this kernel.
+  Kernel(Handle<cl_kernel> kernel, std::string name, std::shared_ptr<const Limits> limits,
+         std::vector<KernelParameter> noted);
   [[nodiscard]] const std::string& name() const noexcept override { return name_; }
-  std::size_t max_work_group_size() override;
+  std::size_t max_work_group_size() override { return max_items_; }
   [[nodiscard]] cl_kernel get() const noexcept { return kernel_.get(); }
   [[nodiscard]] cl_context context() const noexcept { return limits_->context; }
 
-  // Throws invalid_argument for sizes that the device cannot run.
-  void check_range(const NDRange& range);
+  // The local size to launch with, null where the driver chooses. Throws invalid_argument for sizes that the device
+  // cannot run.
+  [[nodiscard]] const std::size_t* local_size(const NDRange& range) const;
   // Sets the arguments. The sub-views made for them are returned; they must live until the launch is queued.
   [[nodiscard]] std::vector<Handle<cl_mem>> set_arguments(std::span<const KernelArgument> arguments);
+  // Throws for a launch that the driver has refused.
+  [[noreturn]] void refuse_launch(const NDRange& range, cl_int code) const;
 
  private:
+  // What an argument was last set to: setting the same again is left out.
+  struct SetTo {
+    std::uint64_t serial = 0;  // of a buffer's memory
+    std::size_t size = 0;      // of a value or of local memory; 0 when it must be set
+    std::array<std::byte, KernelArgument::most_bytes> bytes{};
+  };
   template <class T>
   [[nodiscard]] T work_group_value(cl_kernel_work_group_info name) const;
+  void set(cl_uint index, std::size_t size, const void* value, const KernelArgument& argument);
+  void set_buffer(cl_uint index, const KernelArgument& argument, std::vector<Handle<cl_mem>>& views);
+  void set_plain(cl_uint index, const KernelArgument& argument);
   void check_local(std::uint64_t bytes) const;
-  void check_kind(cl_uint index, KernelArgument::Kind kind) const;
   Handle<cl_kernel> kernel_;
   std::string name_;
   std::shared_ptr<const Limits> limits_;
-  std::vector<cl_kernel_arg_address_qualifier> qualifiers_;  // of each argument; 0 where the driver does not tell
+  std::array<std::size_t, 3> fixed_{};  // the only local size that it can run with; 0 when there is a choice
+  std::size_t max_items_ = 0;
+  std::uint64_t own_local_ = 0;  // bytes that the kernel declares itself
+  std::vector<SetTo> set_to_;
 };
 
 class Module final : public runtime::Module {
  public:
-  Module(Handle<cl_program> program, std::shared_ptr<const Limits> limits, std::string log)
-      : program_(std::move(program)), limits_(std::move(limits)) {
-    log_ = std::move(log);
-  }
+  Module(Handle<cl_program> program, std::shared_ptr<const Limits> limits)
+      : program_(std::move(program)), limits_(std::move(limits)) {}
   std::shared_ptr<runtime::Kernel> kernel(std::string_view name) override;
   std::vector<std::string> kernel_names() override;
   std::string binary() override;
+  // Has the driver tell what it may forget when it loads the binary.
+  void take_notes(std::string log);
 
  private:
   Handle<cl_program> program_;
   std::shared_ptr<const Limits> limits_;
 };
+
+// What the driver tells of a kernel's parameters; `other` and no names for one that it does not tell.
+std::vector<KernelParameter> told_parameters(cl_kernel kernel, const Limits& limits);
 
 // Throws build_failed with the compiler's log.
 std::shared_ptr<Module> build_source(std::shared_ptr<const Limits> limits, std::string_view text,

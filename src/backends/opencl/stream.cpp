@@ -161,17 +161,12 @@ std::shared_ptr<runtime::Event> Stream::launch(runtime::Kernel& kernel, const ND
     throw Error(ErrorCode::invalid_argument,
                 fmt::format("Kernel::launch: the stream must be of the kernel's device, got a stream of {}", device_));
   }
-  own->check_range(range);
+  const std::size_t* local = own->local_size(range);
   const std::vector<Handle<cl_mem>> views = own->set_arguments(arguments);
   cl_event event = nullptr;
-  const cl_int code =
-      api().clEnqueueNDRangeKernel(queue_.get(), own->get(), range.dimensions, nullptr, range.global.data(),
-                                   range.local[0] == 0 ? nullptr : range.local.data(), 0, nullptr, &event);
-  if (code == CL_INVALID_WORK_GROUP_SIZE || code == CL_OUT_OF_RESOURCES) {
-    throw Error(code == CL_OUT_OF_RESOURCES ? ErrorCode::unsupported : ErrorCode::invalid_argument,
-                fmt::format("Kernel::launch: {} cannot run {} with global size {} and local size {} ({})", device_,
-                            own->name(), fmt::join(range.global, "x"), fmt::join(range.local, "x"), error_name(code)));
-  }
+  const cl_int code = api().clEnqueueNDRangeKernel(queue_.get(), own->get(), range.dimensions, nullptr,
+                                                   range.global.data(), local, 0, nullptr, &event);
+  if (code == CL_INVALID_WORK_GROUP_SIZE || code == CL_OUT_OF_RESOURCES) own->refuse_launch(range, code);
   return queued(code, event, "Kernel::launch", own->name().c_str());
 }
 
