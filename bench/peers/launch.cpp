@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a launch costs through masu and through the vendor's own interface: the same kernel with the same arguments on
+// the same device, in turns. "vendor" is the least that a program can call; "timed" asks, as masu does, for an event
+// that tells the kernel's time, and has the queue start at once.
+#include "launch_vendor.h"
+
+#include <fmt/format.h>
+#include <masu/masu.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <functional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace {
+
+using masu::bench::LaunchCase;
+using masu::bench::Vendor;
+
+constexpr int rounds = 21;
+constexpr int launches = 200;  // in one go: fewer than a driver's queue holds
+
+double now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+double median(std::vector<double> values) {
+  std::ranges::sort(values);
+  return values[values.size() / 2];
+}
+
+// One way to launch.
+struct Way {
+  std::string name;
+  std::function<void()> launch;
+  std::function<void()> finish;
+  std::vector<double> queued{};    // seconds of one launch, as the caller waits for it
+  std::vector<double> finished{};  // seconds of one launch and the wait for its end
+};
+
+void measure(Way& way) {
+  double start = now();
+  for (int i = 0; i < launches; ++i) way.launch();
+  way.queued.push_back((now() - start) / launches);
+  way.finish();
+  start = now();
+  for (int i = 0; i < launches; ++i) {
+    way.launch();
+    way.finish();
+  }
+  way.finished.push_back((now() - start) / launches);
+}
+
+void check(const LaunchCase& what, std::string_view way) {
+  const std::vector<float> got = what.c.read();
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    const std::size_t mirrored =
+        i / LaunchCase::group * LaunchCase::group + LaunchCase::group - 1 - i % LaunchCase::group;
+    if (got[i] != LaunchCase::factor * 3 * static_cast<float>(mirrored)) {
+      throw std::runtime_error(fmt::format("{} computes element {} as {}", way, i, got[i]));
+    }
+  }
+}
+
+void compare(const masu::Device& device) {
+  LaunchCase what(device);
+  masu::Stream stream(device);
+  masu::Kernel kernel = masu::Program::from_source(device, what.text()).kernel("work");
+  const masu::NDRange range(LaunchCase::count, LaunchCase::group);
+  const auto through_masu = [&] {
+    kernel(stream, range, what.a, what.b, what.c, static_cast<std::uint32_t>(LaunchCase::count), LaunchCase::factor,
+           masu::LocalMemory{LaunchCase::local_bytes});
+  };
+  const std::unique_ptr<Vendor> vendor = masu::bench::make_vendor(what);
+  std::vector<Way> ways;
+  ways.push_back({"vendor", [&] { vendor->launch(false); }, [&] { vendor->finish(false); }});
+  ways.push_back({"timed", [&] { vendor->launch(true); }, [&] { vendor->finish(true); }});
+  ways.push_back({"masu", through_masu, [&] { stream.finish(); }});
+  for (Way& way : ways) {  // right before fast
+    what.c.fill(0);
+    way.launch();
+    way.finish();
+    check(what, way.name);
+    measure(way);
+    way.queued.clear();
+    way.finished.clear();
+  }
+  for (int round = 0; round < rounds; ++round) {
+    for (Way& way : ways) measure(way);
+  }
+  fmt::print("{} ({}, {})\n", device.id(), device.info().name, device.info().driver);
+  fmt::print("  {:<22}{:>10}{:>10}{:>10}{:>16}{:>15}\n", "us per launch, median", "vendor", "timed", "masu",
+             "masu - vendor", "masu - timed");
+  for (const bool whole : {false, true}) {
+    std::vector<double> us;
+    for (const Way& way : ways) us.push_back(median(whole ? way.finished : way.queued) * 1e6);
+    fmt::print("  {:<22}{:>10.2f}{:>10.2f}{:>10.2f}{:>16.2f}{:>15.2f}\n", whole ? "launch and finish" : "launch", us[0],
+               us[1], us[2], us[2] - us[0], us[2] - us[1]);
+  }
+}
+
+}  // namespace
+
+// The devices to measure are its arguments; every device that runs kernels without any.
+int main(int count, char** words) try {
+  std::vector<std::string> ids(words + 1, words + count);
+  for (const masu::DeviceInfo& info : masu::Device::list()) {
+    if (count == 1 && info.usable && info.kind != masu::DeviceKind::cpu) ids.push_back(info.id);
+  }
+  for (const std::string& id : ids) compare(masu::Device::open(id));
+  return 0;
+} catch (const std::exception& error) {
+  fmt::print(stderr, "peer_launch: {}\n", error.what());
+  return 1;
+}

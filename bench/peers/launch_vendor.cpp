@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launch_vendor.h"
+
+#include "backends/cuda/compiler.h"
+#include "backends/cuda/loader.h"
+#include "backends/opencl/loader.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace masu::bench {
+namespace {
+
+constexpr std::string_view opencl_text = R"(
+kernel void work(global const float* a, global const float* b, global float* c, const uint n, const float factor,
+                 local float* shared) {
+  const size_t i = get_global_id(0);
+  const size_t own = get_local_id(0);
+  if (i < n) shared[own] = factor * (a[i] + b[i]);
+  barrier(CLK_LOCAL_MEM_FENCE);
+  if (i < n) c[i] = shared[get_local_size(0) - 1 - own];
+}
+)";
+
+constexpr std::string_view cuda_text = R"(
+extern "C" __global__ void work(const float* a, const float* b, float* c, const unsigned n, const float factor) {
+  extern __shared__ float shared[];
+  const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) shared[threadIdx.x] = factor * (a[i] + b[i]);
+  __syncthreads();
+  if (i < n) c[i] = shared[blockDim.x - 1 - threadIdx.x];
+}
+)";
+
+void expect(int code, const char* what) {
+  if (code != 0) throw std::runtime_error(fmt::format("{} failed with {}", what, code));
+}
+
+std::vector<float> numbers(float step) {
+  std::vector<float> values(LaunchCase::count);
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = step * static_cast<float>(i);
+  return values;
+}
+
+class OpenCl final : public Vendor {
+ public:
+  explicit OpenCl(const LaunchCase& what) : buffers_{memory(what.a), memory(what.b), memory(what.c)} {
+    auto* const context = static_cast<cl_context>(what.device.native_context());
+    auto* const device = static_cast<cl_device_id>(what.device.native_device());
+    cl_int code = CL_SUCCESS;
+    for (const bool timed : {false, true}) {
+      queues_[timed ? 1 : 0] = api_.clCreateCommandQueue(context, device, timed ? CL_QUEUE_PROFILING_ENABLE : 0, &code);
+      expect(code, "clCreateCommandQueue");
+    }
+    const char* text = opencl_text.data();
+    const std::size_t size = opencl_text.size();
+    program_ = api_.clCreateProgramWithSource(context, 1, &text, &size, &code);
+    expect(code, "clCreateProgramWithSource");
+    expect(api_.clBuildProgram(program_, 1, &device, "", nullptr, nullptr), "clBuildProgram");
+    kernel_ = api_.clCreateKernel(program_, "work", &code);
+    expect(code, "clCreateKernel");
+  }
+  ~OpenCl() override {
+    for (cl_command_queue queue : queues_) api_.clReleaseCommandQueue(queue);
+    api_.clReleaseKernel(kernel_);
+    api_.clReleaseProgram(program_);
+  }
+  OpenCl(const OpenCl&) = delete;
+  OpenCl& operator=(const OpenCl&) = delete;
+
+  void launch(bool timed) override {
+    const cl_uint n = LaunchCase::count;
+    const cl_float factor = LaunchCase::factor;
+    for (cl_uint i = 0; i < 3; ++i) expect(api_.clSetKernelArg(kernel_, i, sizeof(cl_mem), &buffers_[i]), "argument");
+    expect(api_.clSetKernelArg(kernel_, 3, sizeof n, &n), "argument");
+    expect(api_.clSetKernelArg(kernel_, 4, sizeof factor, &factor), "argument");
+    expect(api_.clSetKernelArg(kernel_, 5, LaunchCase::local_bytes, nullptr), "argument");
+    const std::size_t global = LaunchCase::count;
+    const std::size_t local = LaunchCase::group;
+    cl_event event = nullptr;
+    cl_command_queue queue = queues_[timed ? 1 : 0];
+    expect(
+        api_.clEnqueueNDRangeKernel(queue, kernel_, 1, nullptr, &global, &local, 0, nullptr, timed ? &event : nullptr),
+        "clEnqueueNDRangeKernel");
+    if (!timed) return;
+    expect(api_.clFlush(queue), "clFlush");
+    expect(api_.clReleaseEvent(event), "clReleaseEvent");
+  }
+  void finish(bool timed) override { expect(api_.clFinish(queues_[timed ? 1 : 0]), "clFinish"); }
+
+ private:
+  static cl_mem memory(const BufferBase& buffer) { return static_cast<cl_mem>(buffer.native()); }
+  const opencl::Api& api_ = opencl::api();
+  std::array<cl_mem, 3> buffers_;
+  std::array<cl_command_queue, 2> queues_{};
+  cl_program program_ = nullptr;
+  cl_kernel kernel_ = nullptr;
+};
+
+class Cuda final : public Vendor {
+ public:
+  explicit Cuda(const LaunchCase& what) : buffers_{address(what.a), address(what.b), address(what.c)} {
+    expect(api_.ctx_push_current(static_cast<cuda::CUcontext>(what.device.native_context())), "cuCtxPushCurrent");
+    int major = 0;
+    int minor = 0;
+    cuda::CUdevice device = 0;
+    expect(api_.ctx_get_device(&device), "cuCtxGetDevice");
+    expect(api_.device_get_attribute(&major, cuda::device_compute_capability_major, device), "cuDeviceGetAttribute");
+    expect(api_.device_get_attribute(&minor, cuda::device_compute_capability_minor, device), "cuDeviceGetAttribute");
+    const cuda::Compiled compiled = cuda::compile(cuda::nvrtc(), major * 10 + minor, cuda_text, "");
+    expect(api_.module_load_data_ex(&module_, compiled.image.bytes.c_str(), 0, nullptr, nullptr), "cuModuleLoadDataEx");
+    expect(api_.module_get_function(&function_, module_, "work"), "cuModuleGetFunction");
+    expect(api_.stream_create(&stream_, cuda::stream_non_blocking), "cuStreamCreate");
+    for (cuda::CUevent& event : events_) expect(api_.event_create(&event, cuda::event_default), "cuEventCreate");
+  }
+  ~Cuda() override {
+    for (cuda::CUevent event : events_) api_.event_destroy(event);
+    api_.stream_destroy(stream_);
+    api_.module_unload(module_);
+    cuda::CUcontext popped = nullptr;
+    api_.ctx_pop_current(&popped);
+  }
+  Cuda(const Cuda&) = delete;
+  Cuda& operator=(const Cuda&) = delete;
+
+  void launch(bool timed) override {
+    unsigned n = LaunchCase::count;
+    float factor = LaunchCase::factor;
+    std::array<void*, 5> arguments{buffers_.data(), buffers_.data() + 1, buffers_.data() + 2, &n, &factor};
+    if (timed) expect(api_.event_record(events_[0], stream_), "cuEventRecord");
+    expect(api_.launch_kernel(function_, LaunchCase::count / LaunchCase::group, 1, 1, LaunchCase::group, 1, 1,
+                              LaunchCase::local_bytes, stream_, arguments.data(), nullptr),
+           "cuLaunchKernel");
+    if (timed) expect(api_.event_record(events_[1], stream_), "cuEventRecord");
+  }
+  void finish(bool) override { expect(api_.stream_synchronize(stream_), "cuStreamSynchronize"); }
+
+ private:
+  static cuda::CUdeviceptr address(const BufferBase& buffer) {
+    return reinterpret_cast<cuda::CUdeviceptr>(buffer.native());
+  }
+  const cuda::Driver& api_ = cuda::driver().functions;
+  std::array<cuda::CUdeviceptr, 3> buffers_;
+  std::array<cuda::CUevent, 2> events_{};
+  cuda::CUmodule module_ = nullptr;
+  cuda::CUfunction function_ = nullptr;
+  cuda::CUstream stream_ = nullptr;
+};
+
+}  // namespace
+
+LaunchCase::LaunchCase(const Device& on)
+    : device(on), a(on.upload(numbers(1))), b(on.upload(numbers(2))), c(on, count) {}
+
+std::string_view LaunchCase::text() const {
+  return device.kind() == DeviceKind::cuda ? cuda_text : opencl_text;
+}
+
+std::unique_ptr<Vendor> make_vendor(const LaunchCase& what) {
+  if (what.device.kind() == DeviceKind::cuda) return std::make_unique<Cuda>(what);
+  if (what.device.kind() == DeviceKind::opencl) return std::make_unique<OpenCl>(what);
+  throw std::runtime_error(fmt::format("{} runs no kernels", what.device.id()));
+}
+
+}  // namespace masu::bench
