@@ -17,6 +17,7 @@ struct Command {
 Command add_bench(CLI::App& root);
 Command add_devices(CLI::App& root);
 Command add_histogram(CLI::App& root);
+Command add_run(CLI::App& root);
 Command add_selftest(CLI::App& root);
 
 }  // namespace masu::cli

@@ -22,7 +22,7 @@ namespace masu::cli {
 namespace {
 
 // A subcommand is a file with one such function.
-constexpr Command (*commands[])(CLI::App& root) = {add_histogram, add_devices, add_selftest, add_bench};
+constexpr Command (*commands[])(CLI::App& root) = {add_histogram, add_run, add_devices, add_selftest, add_bench};
 
 std::string one_line(std::string text) {
   std::replace(text.begin(), text.end(), '\n', ' ');
@@ -49,7 +49,7 @@ bool reader_gone(const Error& error) {
 
 // An empty text means "none" to these; elsewhere it is a shell variable that was never set.
 bool may_be_empty(const CLI::Option& option) {
-  return option.check_lname("comment") || option.check_lname("device");
+  return option.check_lname("comment") || option.check_lname("device") || option.check_lname("options");
 }
 
 // A file that is opened while one of these is closed would get its number, and be written to as if it were it.

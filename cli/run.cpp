@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// masu run: compiles a kernel, runs it, and says what its buffers hold.
+#include "command.h"
+#include "run_job.h"
+#include "run_options.h"
+#include "run_result.h"
+#include "terminal.h"
+
+#include <algorithm>
+#include <memory>
+
+namespace masu::cli {
+namespace {
+
+Exit run_command(const RunOptions& asked) {
+  const RunJob job = asked.job();
+  const RunResult result = run_kernel(job);
+  if (!asked.quiet && !result.log.empty()) note(result.log);
+  if (asked.json) write_outputs_as_json(job, result);
+  else write_outputs(result);
+  if (asked.time) note_times(result);
+  note_differences(result);
+  const bool differs = std::any_of(result.differences.begin(), result.differences.end(),
+                                   [](const RunDifference& difference) { return difference.any(); });
+  return differs ? Exit::differs : Exit::done;
+}
+
+}  // namespace
+
+Command add_run(CLI::App& root) {
+  CLI::App* app = root.add_subcommand("run", "Compile a kernel of yours and run it");
+  auto options = std::make_shared<RunOptions>();
+  options->add_to(*app);
+  return {app, [options] { return run_command(*options); }};
+}
+
+}  // namespace masu::cli
