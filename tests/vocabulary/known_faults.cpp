@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "known_faults.h"
+
+#include <vector>
+
+namespace masu::vocabulary {
+namespace {
+
+// Whether `text` is `pattern`, in which `*` stands for any text.
+bool matches(std::string_view pattern, std::string_view text) {
+  if (pattern.empty()) return text.empty();
+  if (pattern.front() == '*') {
+    return matches(pattern.substr(1), text) || (!text.empty() && matches(pattern, text.substr(1)));
+  }
+  return !text.empty() && pattern.front() == text.front() && matches(pattern.substr(1), text.substr(1));
+}
+
+const std::vector<KnownFault> table{};
+
+}  // namespace
+
+std::span<const KnownFault> known_faults() {
+  return table;
+}
+
+const KnownFault* find_known_fault(const DeviceInfo& device, std::string_view family, std::string_view type,
+                                   std::string_view name) {
+  for (const KnownFault& fault : known_faults()) {
+    if (device.name.find(fault.device) == std::string::npos || device.driver.find(fault.driver) == std::string::npos) {
+      continue;
+    }
+    if (fault.family == family && (fault.type.empty() || fault.type == type) && matches(fault.name, name)) {
+      return &fault;
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace masu::vocabulary
