@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/cuda/compiler.h"
 
-#include <masu/error.h>
+#include "backends/cuda/error.h"
 
 #include <fmt/format.h>
 
@@ -18,8 +18,9 @@ constexpr std::string_view image_mark = "masu-cuda-1 ";
 
 void check(const Nvrtc& api, nvrtcResult code, std::string_view function) {
   if (code == nvrtc_success) return;
-  throw Error(code == nvrtc_out_of_memory ? ErrorCode::out_of_memory : ErrorCode::build_failed,
-              fmt::format("{}: {} (NVRTC error {})", function, api.get_error_string(code), code));
+  throw Error(
+      code == nvrtc_out_of_memory ? ErrorCode::out_of_memory : ErrorCode::build_failed,
+      fmt::format("{}: {} ({}, NVRTC error {})", function, api.get_error_string(code), nvrtc_error_name(code), code));
 }
 
 // A program of NVRTC's, destroyed at the end.

@@ -48,11 +48,12 @@ constexpr CodeRange code_ranges[] = {
 }  // namespace
 
 std::string error_text(const Driver& driver, CUresult code) {
-  const char* name = nullptr;
+  const char* told = nullptr;
   const char* text = nullptr;
-  const bool named = driver.get_error_name(code, &name) == success && name != nullptr;
+  std::string_view name = error_name(code);
+  if (name.empty() && driver.get_error_name(code, &told) == success && told != nullptr) name = told;
   const bool described = driver.get_error_string(code, &text) == success && text != nullptr;
-  return fmt::format("{} ({}, {})", described ? text : "unknown error", named ? name : "CUDA error", code);
+  return fmt::format("{} ({}, {})", described ? text : "unknown error", name.empty() ? "CUDA error" : name, code);
 }
 
 ErrorCode error_code(CUresult code) noexcept {

@@ -11,6 +11,10 @@
 
 namespace masu::cuda {
 
+// "CUDA_ERROR_ILLEGAL_ADDRESS", "NVRTC_ERROR_COMPILATION"; empty for a code of a newer version.
+std::string_view error_name(CUresult code) noexcept;
+std::string_view nvrtc_error_name(nvrtcResult code) noexcept;
+
 // "an illegal memory access was encountered (CUDA_ERROR_ILLEGAL_ADDRESS, 700)".
 std::string error_text(const Driver& driver, CUresult code);
 

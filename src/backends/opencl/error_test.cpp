@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every error code that the system's OpenCL headers define has its name.
+#include "backends/opencl/error.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <regex>
+#include <string>
+
+namespace masu::opencl {
+namespace {
+
+namespace fs = std::filesystem;
+
+// "#define CL_NAME -30" and the like. Other macros with negative values are states and limits of types.
+std::map<std::string, int> codes_of(const fs::path& header) {
+  static const std::regex define(R"(#define\s+(CL_\w+)\s+\(?(-\d+)\)?\s*(/[/*].*)?)");
+  static const std::regex other("CL_BUILD_.*|CL_[A-Z]+_(MIN|MAX)\\w*|CL_PARTITION_BY_NAMES_LIST_END_\\w+");
+  std::map<std::string, int> codes;
+  std::ifstream file(header);
+  for (std::string line; std::getline(file, line);) {
+    if (!line.empty() && line.back() == '\r') line.pop_back();
+    std::smatch found;
+    const bool code = std::regex_match(line, found, define);
+    if (!code || (found[1] != "CL_BUILD_PROGRAM_FAILURE" && std::regex_match(found[1].str(), other))) continue;
+    codes.emplace(found[1], std::stoi(found[2]));
+  }
+  return codes;
+}
+
+TEST(OpenClErrors, EveryCodeOfTheHeadersHasItsName) {
+  const fs::path folder = "/usr/include/CL";
+  if (!fs::is_directory(folder)) GTEST_SKIP() << "no " << folder;
+  std::size_t checked = 0;
+  for (const fs::directory_entry& header : fs::directory_iterator(folder)) {
+    if (header.path().extension() != ".h") continue;
+    for (const auto& [name, code] : codes_of(header)) {
+      EXPECT_THAT(error_name(code), ::testing::HasSubstr(name)) << header.path() << " has " << code;
+      ++checked;
+    }
+  }
+  EXPECT_GE(checked, 60U) << "cl.h alone has more";
+}
+
+TEST(OpenClErrors, CodesThatAreNotOfTheStandard) {
+  EXPECT_EQ(error_name(CL_INVALID_ARG_SIZE), "CL_INVALID_ARG_SIZE");
+  EXPECT_EQ(error_name(-1001), "CL_PLATFORM_NOT_FOUND_KHR");
+  EXPECT_EQ(error_name(-123456), "OpenCL error -123456");
+  EXPECT_EQ(error_code(-123456), ErrorCode::device_lost);
+  EXPECT_EQ(error_code(CL_MEM_OBJECT_ALLOCATION_FAILURE), ErrorCode::out_of_memory);
+}
+
+}  // namespace
+}  // namespace masu::opencl
