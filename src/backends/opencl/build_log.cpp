@@ -7,8 +7,6 @@
 namespace masu::opencl {
 namespace {
 
-constexpr std::string_view marker = "<kernel>:";
-
 struct Place {
   std::string_view file;  // empty before the first directive that names one
   std::uint64_t line;
@@ -40,7 +38,7 @@ Place presumed(std::string_view source, std::uint64_t wanted) {
 
 }  // namespace
 
-std::string with_presumed_lines(std::string_view log, std::string_view source) {
+std::string with_presumed_lines(std::string_view log, std::string_view source, std::string_view marker) {
   std::string result;
   for (std::size_t found = log.find(marker); found != std::string_view::npos; found = log.find(marker)) {
     const std::string_view number = log.substr(found + marker.size());

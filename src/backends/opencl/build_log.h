@@ -7,8 +7,9 @@
 
 namespace masu::opencl {
 
-// NVIDIA's compiler (580, 2026-11) counts lines from the start of the text, as "<kernel>:LINE", whatever `#line` says.
+// NVIDIA's compiler (580, 2026-11) counts lines from the start of the text, as "<kernel>:LINE", whatever `#line` says;
+// that of Oclgrind 21.10 does so too, as "input.cl:LINE". `marker` is what stands before LINE.
 // Puts in the file and the line that the directives of `source` mean; a line before the first of them stays as it is.
-std::string with_presumed_lines(std::string_view log, std::string_view source);
+std::string with_presumed_lines(std::string_view log, std::string_view source, std::string_view marker = "<kernel>:");
 
 }  // namespace masu::opencl

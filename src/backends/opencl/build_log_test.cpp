@@ -12,6 +12,11 @@ TEST(BuildLog, LinesAreThoseOfTheDirectives) {
             "my/file.cl:42:10: error: b\nother.cl:7:1: note: c\n1 error");
 }
 
+TEST(BuildLog, AnotherMarker) {
+  EXPECT_EQ(with_presumed_lines("input.cl:2:3: warning: a\n<kernel>:2: b", "#line 1 \"x.cl\"\nfirst", "input.cl:"),
+            "x.cl:1:3: warning: a\n<kernel>:2: b");
+}
+
 TEST(BuildLog, OtherTextStays) {
   EXPECT_EQ(with_presumed_lines("<kernel>:1:2: error", "a\nb"), "<kernel>:1:2: error");
   EXPECT_EQ(with_presumed_lines("<kernel>:x <kernel>:", "#line 5 \"f\"\n"), "<kernel>:x <kernel>:");

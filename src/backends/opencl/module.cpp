@@ -22,6 +22,13 @@ std::string build_log(cl_program program, cl_device_id device) {
   return log;
 }
 
+// What stands before a line's number in the messages of a compiler that does not heed #line.
+std::string_view line_marker(cl_device_id device) {
+  char name[256] = {};
+  api().clGetDeviceInfo(device, CL_DEVICE_NAME, sizeof(name) - 1, name, nullptr);
+  return std::string_view(name).starts_with("Oclgrind") ? "input.cl:" : "<kernel>:";
+}
+
 // Has the driver remember what kind each argument is, which Kernel checks.
 std::string with_argument_info(std::string_view options) {
   return std::string(options) + (options.empty() ? "" : " ") + "-cl-kernel-arg-info";
@@ -37,7 +44,7 @@ std::shared_ptr<Module> build_source(std::shared_ptr<const Limits> limits, std::
   Handle<cl_program> program(api().clCreateProgramWithSource(limits->context, 1, &source, &size, &code));
   check(code, "Program", limits->id, "clCreateProgramWithSource");
   code = api().clBuildProgram(program.get(), 1, &limits->device, with_argument_info(options).c_str(), nullptr, nullptr);
-  std::string log = with_presumed_lines(build_log(program.get(), limits->device), text);
+  std::string log = with_presumed_lines(build_log(program.get(), limits->device), text, line_marker(limits->device));
   if (code != CL_SUCCESS) {
     const ErrorCode meaning = error_code(code);
     throw Error(meaning == ErrorCode::invalid_argument ? ErrorCode::build_failed : meaning,
