@@ -49,7 +49,7 @@ void Counter::count(const ArrayView& data, std::span<std::uint64_t> totals) {
   const std::size_t size = size_of(data.dtype);
   if (size != 1) {
     writer_.prepare(data.count);
-    if (count_sides(data, totals)) return;
+    if (count_steps(data, totals)) return;
     return counter_.count(ValueStream(writer_, data), data.count, size, totals);
   }
   if (strategy() != Strategy::lanes && strategy() != Strategy::private_) {
@@ -63,26 +63,26 @@ void Counter::count(const ArrayView& data, std::span<std::uint64_t> totals) {
                   });
 }
 
-// Arbitrary edges: sides are found faster than slots, where tables of them fit, and there is enough to count.
-bool Counter::count_sides(const ArrayView& data, std::span<std::uint64_t> totals) {
-  const TableShape shape{std::max<std::uint64_t>(1, writer_.sides()), 1};
-  if (writer_.sides() == 0 || counter_.shape().channels != 1 || data.count < 4 * shape.slots) return false;
+// Arbitrary edges: steps are found faster than slots, where tables of them fit, and there is enough to count.
+bool Counter::count_steps(const ArrayView& data, std::span<std::uint64_t> totals) {
+  const TableShape shape{std::max<std::uint64_t>(1, writer_.step_counters()), 1};
+  if (writer_.step_counters() == 0 || counter_.shape().channels != 1 || data.count < 4 * shape.slots) return false;
   if (strategy() != Strategy::lanes && strategy() != Strategy::private_) return false;
-  std::vector<std::uint64_t> sides(shape.slots);
+  std::vector<std::uint64_t> steps(shape.slots);
   const std::size_t size = size_of(data.dtype);
-  const unsigned copies = std::min(2U, copies_of(shape, choose_strategy(shape, Strategy::automatic)));
-  count_in_tables(shape, copies, data.count, size, sides,
+  const unsigned copies = std::min(4U, copies_of(shape, choose_strategy(shape, Strategy::automatic)));
+  count_in_tables(shape, copies, data.count, size, steps,
                   [&](Tables& tables, std::uint64_t first, std::uint64_t count) {
-                    std::uint32_t* even = tables.data();
-                    std::uint32_t* odd = even + (copies - 1) * shape.slots;
+                    StepTables table;
+                    for (unsigned k = 0; k < table.size(); ++k) table[k] = tables.data() + k % copies * shape.slots;
                     const char* x = static_cast<const char*>(data.data) + first * size;
                     for (std::uint64_t i = 0; i < count; i += block_elements) {
                       const auto length = static_cast<std::size_t>(std::min<std::uint64_t>(block_elements, count - i));
                       prefetch_next(x + i * size, length * size);
-                      writer_.count_sides(x + i * size, length, even, odd);
+                      writer_.count_steps(x + i * size, length, table);
                     }
                   });
-  writer_.fold_sides(sides, totals);
+  writer_.fold_steps(steps, totals);
   return true;
 }
 

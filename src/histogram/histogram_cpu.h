@@ -54,7 +54,7 @@ class Counter {
   [[nodiscard]] Strategy strategy() const noexcept { return counter_.strategy(); }
 
  private:
-  bool count_sides(const ArrayView& data, std::span<std::uint64_t> totals);
+  bool count_steps(const ArrayView& data, std::span<std::uint64_t> totals);
 
   std::shared_ptr<const BinRule> rule_;
   StreamCounter counter_;

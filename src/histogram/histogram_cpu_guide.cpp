@@ -11,7 +11,8 @@ namespace masu::cpu {
 namespace {
 
 // The first and the last cell are those of values before and behind the finite edges, so that infinite edges are alone
-// in theirs. Eight cells an edge keep most cells at one edge; the tables stay in the second-level cache.
+// in theirs. With eight cells an edge, even random edges are three at most in a cell, unless there are thousands; the
+// table stays in the first-level cache, or the second.
 constexpr std::uint64_t cells_an_edge = 8;
 constexpr std::uint64_t least_cells = 256;
 constexpr std::uint64_t most_cells = std::uint64_t{1} << 16;
@@ -41,7 +42,7 @@ Guide<T>::Guide(const BinRule& rule) {
   make_steps(rule);
   std::vector<std::uint32_t> cells;
   const std::uint64_t few = std::bit_ceil(cells_an_edge * steps_.size());
-  // Uneven edges get more cells, where that parts them all.
+  // Uneven edges get more cells, where that parts them.
   if (!divide(few, cells) && !divide(4 * few, cells)) divide(few, cells);
   fill(cells, static_cast<std::uint32_t>(rule.n + slot_nan));
 }
@@ -56,7 +57,9 @@ bool Guide<T>::divide(std::uint64_t wanted, std::vector<std::uint32_t>& cells) {
   const std::uint32_t shared_by_value = spread(false, cells);
   loop_.by_bits = shared_by_bits < shared_by_value;
   if (loop_.by_bits) cells.swap(by_bits);
-  parted_ = std::min(shared_by_bits, shared_by_value) == 0;
+  loop_.most = std::min(shared_by_bits, shared_by_value);
+  // near_ counts to steps_.size() + 1.
+  parted_ = loop_.most <= most_near_steps && steps_.size() < std::numeric_limits<std::uint16_t>::max();
   return parted_;
 }
 
@@ -107,56 +110,60 @@ std::uint32_t Guide<T>::spread(bool by_bits, std::vector<std::uint32_t>& cells) 
   for (std::size_t i = 0; i < steps_.size(); i += block) {
     cells_of_(steps_.data() + i, std::min(block, steps_.size() - i), loop_, cells.data() + i);
   }
+  std::uint32_t most = 0;
   std::uint32_t shared = 0;
-  for (std::size_t i = 1; i < cells.size(); ++i) shared += cells[i] == cells[i - 1] ? 1 : 0;
-  return shared;
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    shared = i > 0 && cells[i] == cells[i - 1] ? shared + 1 : 1;
+    most = std::max(most, shared);
+  }
+  return most;
 }
 
 template <class T>
 void Guide<T>::fill(const std::vector<std::uint32_t>& cells, std::uint32_t nan_slot) {
-  const std::size_t all = loop_.cells + std::size_t{1};
-  first_.assign(all, 0);
-  thresholds_.assign(all, std::numeric_limits<T>::infinity());
-  slots_.assign(2 * all, nan_slot);
+  const auto steps = static_cast<std::uint32_t>(steps_.size());
+  first_.resize(loop_.cells + std::size_t{2});
   std::uint32_t step = 0;
   for (std::uint32_t cell = 0; cell < loop_.cells; ++cell) {
     first_[cell] = step;
-    const std::uint32_t begin = step;
     while (step < cells.size() && cells[step] == cell) ++step;
-    const bool many = step - begin > 1;
-    slots_[2 * cell] = many ? crowded : after_[begin];
-    slots_[2 * cell + 1] = many ? crowded : after_[step];
-    if (step - begin == 1) thresholds_[cell] = steps_[begin];
   }
-  first_[loop_.cells] = step;
-  loop_.thresholds = thresholds_.data();
-  loop_.slots = slots_.data();
+  first_[loop_.cells] = steps + 1;
+  first_[loop_.cells + 1] = steps + 1;
+  after_.push_back(nan_slot);
+  steps_.insert(steps_.end(), 1 + most_near_steps, std::numeric_limits<T>::quiet_NaN());
+  if (parted_) near_.assign(first_.begin(), first_.end());
+  loop_.near = near_.data();
+  loop_.steps = steps_.data();
 }
 
+// The steps that x reaches, where its cell may have many.
 template <class T>
 std::uint32_t Guide<T>::search(T x, std::uint32_t cell) const {
-  const auto begin = steps_.begin() + first_[cell];
-  const auto end = steps_.begin() + first_[cell + 1];
-  return after_[static_cast<std::size_t>(std::upper_bound(begin, end, x) - steps_.begin())];
+  const std::uint32_t begin = first_[cell];
+  std::uint32_t reached = begin;
+  for (unsigned k = 0; k < most_near_steps; ++k) reached += x >= steps_[begin + k] ? 1 : 0;
+  if (reached != begin + most_near_steps || cell >= loop_.cells) return reached;
+  // The last cell's steps end where the NaN behind them begin.
+  const std::uint32_t end = cell + 1 == loop_.cells ? first_[cell + 1] - 1 : first_[cell + 1];
+  const auto found = std::upper_bound(steps_.begin() + reached, steps_.begin() + std::max(reached, end), x);
+  return static_cast<std::uint32_t>(found - steps_.begin());
 }
 
 template <class T>
 void Guide<T>::write(const T* x, std::size_t count, std::uint32_t* slots) const {
-  if (!slots_of_(x, count, loop_, slots)) return;
-  constexpr std::size_t block = 64;
-  std::uint32_t cells[block];
-  for (std::size_t first = 0; first < count; first += block) {
-    const std::size_t length = std::min(block, count - first);
-    cells_of_(x + first, length, loop_, cells);
-    for (std::size_t i = 0; i < length; ++i) {
-      if (slots[first + i] == crowded) slots[first + i] = search(x[first + i], cells[i]);
-    }
+  if (parted_) {
+    steps_of_(x, count, loop_, slots);
+  } else {
+    cells_of_(x, count, loop_, slots);
+    for (std::size_t i = 0; i < count; ++i) slots[i] = search(x[i], slots[i]);
   }
+  for (std::size_t i = 0; i < count; ++i) slots[i] = after_[slots[i]];
 }
 
 template <class T>
 void Guide<T>::fold(std::span<const std::uint64_t> counted, std::span<std::uint64_t> totals) const {
-  for (std::size_t i = 0; i < counted.size(); ++i) totals[slots_[i]] += counted[i];
+  for (std::size_t i = 0; i < counted.size(); ++i) totals[after_[i]] += counted[i];
 }
 
 template class Guide<float>;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A guide to arbitrary edges: most values need one comparison, whatever the edges are.
+// A guide to arbitrary edges: a value needs one to three comparisons, unless very many edges lie very close together.
 #pragma once
 
 #include "histogram/bin_rule.h"
@@ -27,38 +27,37 @@ class Guide {
   // The slot of each value, a block of a few hundred.
   void write(const T* x, std::size_t count, std::uint32_t* slots) const;
 
-  // Where every cell has one threshold at most, values are counted by cell and side, and slots looked up in the end.
+  // Where no cell has more than a few steps, values are counted by the steps they reach, and slots looked up in the
+  // end.
   [[nodiscard]] bool parted() const noexcept { return parted_; }
-  // How many pairs of a cell and a side there are.
-  [[nodiscard]] std::uint64_t sides() const noexcept { return slots_.size(); }
-  // Counts a block of a few hundred values in two tables of sides, which may be one.
-  void count_sides(const T* x, std::size_t count, std::uint32_t* even, std::uint32_t* odd) const {
-    count_sides_(x, count, loop_, even, odd);
+  // How many counters that takes.
+  [[nodiscard]] std::uint64_t step_counters() const noexcept { return after_.size(); }
+  // Counts a block of a few hundred values.
+  void count_steps(const T* x, std::size_t count, const StepTables& tables) const {
+    count_steps_(x, count, loop_, tables);
   }
-  // Adds the counts of all sides to those of the slots.
+  // Adds these counts to those of the slots.
   void fold(std::span<const std::uint64_t> counted, std::span<std::uint64_t> totals) const;
 
  private:
-  // Divides the values into cells, and says whether that parts the steps.
+  // Divides the values into cells, and says whether few enough steps share one.
   bool divide(std::uint64_t wanted, std::vector<std::uint32_t>& cells);
-  std::uint32_t search(T x, std::uint32_t cell) const;
   void make_steps(const BinRule& rule);
-  // Spreads the steps over cells; returns how many of them share one.
+  // Spreads the steps over cells; returns how many share one at most.
   std::uint32_t spread(bool by_bits, std::vector<std::uint32_t>& cells);
   void fill(const std::vector<std::uint32_t>& cells, std::uint32_t nan_slot);
+  [[nodiscard]] std::uint32_t search(T x, std::uint32_t cell) const;
 
-  // A value that is not below steps_[i - 1], but below steps_[i], has slot after_[i].
+  // A value that is not below steps_[i - 1], but below steps_[i], has slot after_[i]. The last of after_ is NaN's.
   std::vector<T> steps_;
   std::vector<std::uint32_t> after_;
   std::vector<std::uint32_t> first_;  // of each cell: how many steps lie in cells before
-  std::vector<T> thresholds_;
-  std::vector<std::uint32_t> slots_;
+  std::vector<std::uint16_t> near_;   // the same where all fit
   GuideLoop<T> loop_{};
-  using Slots = std::conditional_t<std::is_same_v<T, float>, GuidedF32, GuidedF64>;
-  using Cells = std::conditional_t<std::is_same_v<T, float>, CellsF32, CellsF64>;
-  Slots slots_of_ = guided_slots(T{});
-  Cells cells_of_ = cells_of(T{});
-  std::conditional_t<std::is_same_v<T, float>, CountSidesF32, CountSidesF64> count_sides_ = cpu::count_sides(T{});
+  static constexpr bool single = std::is_same_v<T, float>;
+  std::conditional_t<single, CellsF32, CellsF64> cells_of_ = cells_of(T{});
+  std::conditional_t<single, StepsF32, StepsF64> steps_of_ = steps_of(T{});
+  std::conditional_t<single, CountStepsF32, CountStepsF64> count_steps_ = cpu::count_steps(T{});
   bool parted_ = false;
 };
 

@@ -159,26 +159,26 @@ void SlotWriter::write(const void* x, std::size_t count, SlotHistory& history, s
   });
 }
 
-std::uint64_t SlotWriter::sides() const noexcept {
-  if (guide_f32_) return guide_f32_->parted() ? guide_f32_->sides() : 0;
-  return guide_f64_ && guide_f64_->parted() ? guide_f64_->sides() : 0;
+std::uint64_t SlotWriter::step_counters() const noexcept {
+  if (guide_f32_) return guide_f32_->parted() ? guide_f32_->step_counters() : 0;
+  return guide_f64_ && guide_f64_->parted() ? guide_f64_->step_counters() : 0;
 }
 
-void SlotWriter::count_sides(const void* x, std::size_t count, std::uint32_t* even, std::uint32_t* odd) const {
-  if (guide_f32_) return guide_f32_->count_sides(static_cast<const float*>(x), count, even, odd);
+void SlotWriter::count_steps(const void* x, std::size_t count, const StepTables& tables) const {
+  if (guide_f32_) return guide_f32_->count_steps(static_cast<const float*>(x), count, tables);
   dispatch(rule_.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     if constexpr (std::is_same_v<T, double>) {
-      guide_f64_->count_sides(static_cast<const T*>(x), count, even, odd);
+      guide_f64_->count_steps(static_cast<const T*>(x), count, tables);
     } else if constexpr (!std::is_same_v<T, Half>) {
       double converted[block_elements];
       for (std::size_t i = 0; i < count; ++i) converted[i] = static_cast<double>(static_cast<const T*>(x)[i]);
-      guide_f64_->count_sides(converted, count, even, odd);
+      guide_f64_->count_steps(converted, count, tables);
     }
   });
 }
 
-void SlotWriter::fold_sides(std::span<const std::uint64_t> counted, std::span<std::uint64_t> totals) const {
+void SlotWriter::fold_steps(std::span<const std::uint64_t> counted, std::span<std::uint64_t> totals) const {
   guide_f32_ ? guide_f32_->fold(counted, totals) : guide_f64_->fold(counted, totals);
 }
 

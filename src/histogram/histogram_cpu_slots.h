@@ -34,11 +34,11 @@ class SlotWriter {
   void prepare(std::uint64_t elements);
   // The slots of at most block_elements elements of the rule's dtype.
   void write(const void* x, std::size_t count, SlotHistory& history, std::uint32_t* slots) const;
-  // Counting sides of cells instead of slots, where that is faster (see Guide): how many there are, or 0. `count` is at
+  // Counting steps instead of slots, where that is faster (see Guide): how many there are, or 0. `count` is at
   // most block_elements.
-  [[nodiscard]] std::uint64_t sides() const noexcept;
-  void count_sides(const void* x, std::size_t count, std::uint32_t* even, std::uint32_t* odd) const;
-  void fold_sides(std::span<const std::uint64_t> counted, std::span<std::uint64_t> totals) const;
+  [[nodiscard]] std::uint64_t step_counters() const noexcept;
+  void count_steps(const void* x, std::size_t count, const StepTables& tables) const;
+  void fold_steps(std::span<const std::uint64_t> counted, std::span<std::uint64_t> totals) const;
 
  private:
   template <class T>

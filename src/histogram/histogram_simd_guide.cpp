@@ -75,61 +75,66 @@ HWY_INLINE void WriteCells(const T* values, std::size_t count, const GuideLoop<T
   }
 }
 
-// Two loads a value from small tables: cheaper one by one than as gathers, wherever it was tried.
-template <class T>
-HWY_INLINE bool WriteGuided(const T* values, std::size_t count, const GuideLoop<T>& loop, std::uint32_t* slots) {
-  WriteCells(values, count, loop, slots);
-  const T* thresholds = loop.thresholds;
-  const std::uint32_t* of_cell = loop.slots;
-  std::uint32_t all = 0;
-  for (std::size_t i = 0; i < count; ++i) {
-    const std::size_t cell = slots[i];
-    const std::uint32_t slot = of_cell[2 * cell + (values[i] >= thresholds[cell] ? 1 : 0)];
-    all |= slot;
-    slots[i] = slot;
-  }
-  return (all & crowded) != 0;
+// Loads from small tables: cheaper one by one than as gathers, wherever it was tried.
+template <unsigned most, class T>
+HWY_INLINE std::size_t StepsReached(T x, std::size_t cell, const GuideLoop<T>& loop) {
+  const std::size_t before = loop.near[cell];
+  std::size_t reached = before;
+  for (unsigned k = 0; k < most; ++k) reached += x >= loop.steps[before + k] ? 1 : 0;
+  return reached;
 }
 
-template <class T>
-HWY_INLINE void CountSides(const T* values, std::size_t count, const GuideLoop<T>& loop, std::uint32_t* even,
-                           std::uint32_t* odd) {
+template <unsigned most, class T>
+HWY_INLINE void WriteStepsOf(const T* values, std::size_t count, const GuideLoop<T>& loop, std::uint32_t* steps) {
+  WriteCells(values, count, loop, steps);
+  for (std::size_t i = 0; i < count; ++i) {
+    steps[i] = static_cast<std::uint32_t>(StepsReached<most>(values[i], steps[i], loop));
+  }
+}
+
+template <unsigned most, class T>
+HWY_INLINE void CountStepsOf(const T* values, std::size_t count, const GuideLoop<T>& loop, const StepTables& tables) {
   alignas(64) std::uint32_t cells[256];
   WriteCells(values, count, loop, cells);
-  const T* thresholds = loop.thresholds;
-  const auto side = [&](std::size_t i) HWY_ATTR {
-    const std::size_t cell = cells[i];
-    return 2 * cell + (values[i] >= thresholds[cell] ? 1 : 0);
-  };
+  const GuideLoop<T> own = loop;  // counting cannot change it
+  std::uint32_t* const table[4] = {tables[0], tables[1], tables[2], tables[3]};
   std::size_t i = 0;
   for (; i + 4 <= count; i += 4) {
-    ++even[side(i)];
-    ++odd[side(i + 1)];
-    ++even[side(i + 2)];
-    ++odd[side(i + 3)];
+    for (std::size_t k = 0; k < 4; ++k) ++table[k][StepsReached<most>(values[i + k], cells[i + k], own)];
   }
-  for (; i < count; ++i) ++even[side(i)];
+  for (; i < count; ++i) ++table[0][StepsReached<most>(values[i], cells[i], own)];
 }
 
-void SidesF32Of(const float* x, std::size_t count, const GuideLoop<float>& loop, std::uint32_t* even,
-                std::uint32_t* odd) {
-  CountSides(x, count, loop, even, odd);
+template <class T>
+HWY_INLINE void WriteSteps(const T* values, std::size_t count, const GuideLoop<T>& loop, std::uint32_t* steps) {
+  if (loop.most <= 1) return WriteStepsOf<1>(values, count, loop, steps);
+  if (loop.most == 2) return WriteStepsOf<2>(values, count, loop, steps);
+  WriteStepsOf<most_near_steps>(values, count, loop, steps);
 }
-void SidesF64Of(const double* x, std::size_t count, const GuideLoop<double>& loop, std::uint32_t* even,
-                std::uint32_t* odd) {
-  CountSides(x, count, loop, even, odd);
+template <class T>
+HWY_INLINE void CountSteps(const T* values, std::size_t count, const GuideLoop<T>& loop, const StepTables& tables) {
+  if (loop.most <= 1) return CountStepsOf<1>(values, count, loop, tables);
+  if (loop.most == 2) return CountStepsOf<2>(values, count, loop, tables);
+  CountStepsOf<most_near_steps>(values, count, loop, tables);
 }
+
 void CellsF32Of(const float* x, std::size_t count, const GuideLoop<float>& loop, std::uint32_t* cells) {
   WriteCells(x, count, loop, cells);
 }
 void CellsF64Of(const double* x, std::size_t count, const GuideLoop<double>& loop, std::uint32_t* cells) {
   WriteCells(x, count, loop, cells);
 }
-bool GuidedF32Of(const float* x, std::size_t count, const GuideLoop<float>& loop, std::uint32_t* slots) {
-  return WriteGuided(x, count, loop, slots);
+void StepsF32Of(const float* x, std::size_t count, const GuideLoop<float>& loop, std::uint32_t* steps) {
+  WriteSteps(x, count, loop, steps);
 }
-bool GuidedF64Of(const double* x, std::size_t count, const GuideLoop<double>& loop, std::uint32_t* slots) {
-  return WriteGuided(x, count, loop, slots);
+void StepsF64Of(const double* x, std::size_t count, const GuideLoop<double>& loop, std::uint32_t* steps) {
+  WriteSteps(x, count, loop, steps);
+}
+void CountF32Of(const float* x, std::size_t count, const GuideLoop<float>& loop, const StepTables& tables) {
+  CountSteps(x, count, loop, tables);
+}
+void CountF64Of(const double* x, std::size_t count, const GuideLoop<double>& loop, const StepTables& tables) {
+  CountSteps(x, count, loop, tables);
 }
 
 void Join(const std::uint32_t* slots, std::size_t count, const JoinLoop& loop, std::uint32_t* cells) {
@@ -186,10 +191,10 @@ namespace masu::cpu {
 
 HWY_EXPORT(CellsF32Of);
 HWY_EXPORT(CellsF64Of);
-HWY_EXPORT(SidesF32Of);
-HWY_EXPORT(SidesF64Of);
-HWY_EXPORT(GuidedF32Of);
-HWY_EXPORT(GuidedF64Of);
+HWY_EXPORT(StepsF32Of);
+HWY_EXPORT(StepsF64Of);
+HWY_EXPORT(CountF32Of);
+HWY_EXPORT(CountF64Of);
 HWY_EXPORT(Join);
 HWY_EXPORT(Finish);
 
@@ -199,17 +204,17 @@ CellsF32 cells_of(float) {
 CellsF64 cells_of(double) {
   return chosen(HWY_DISPATCH_TABLE(CellsF64Of));
 }
-CountSidesF32 count_sides(float) {
-  return chosen(HWY_DISPATCH_TABLE(SidesF32Of));
+StepsF32 steps_of(float) {
+  return chosen(HWY_DISPATCH_TABLE(StepsF32Of));
 }
-CountSidesF64 count_sides(double) {
-  return chosen(HWY_DISPATCH_TABLE(SidesF64Of));
+StepsF64 steps_of(double) {
+  return chosen(HWY_DISPATCH_TABLE(StepsF64Of));
 }
-GuidedF32 guided_slots(float) {
-  return chosen(HWY_DISPATCH_TABLE(GuidedF32Of));
+CountStepsF32 count_steps(float) {
+  return chosen(HWY_DISPATCH_TABLE(CountF32Of));
 }
-GuidedF64 guided_slots(double) {
-  return chosen(HWY_DISPATCH_TABLE(GuidedF64Of));
+CountStepsF64 count_steps(double) {
+  return chosen(HWY_DISPATCH_TABLE(CountF64Of));
 }
 JoinSlots join_slots() {
   return chosen(HWY_DISPATCH_TABLE(Join));

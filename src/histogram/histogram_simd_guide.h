@@ -4,45 +4,46 @@
 
 #include "histogram/histogram_simd.h"
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 
 namespace masu::cpu {
 
-// Values are spread over cells by a function that never decreases; where a cell has one threshold at most, one
-// comparison decides. T is float or double.
+// Steps are the thresholds of T at the edges, in order. Values are spread over cells by a function that never
+// decreases, so a value is compared with the steps of its cell only. T is float or double.
 template <class T>
 struct GuideLoop {
   bool by_bits;
-  T lo, scale;                 // by value: cell trunc((x - lo) * scale + 1)
-  std::int32_t base, top;      // by bits: the ordered bits of x as f32, from base to top, minus base,
-  int shift;                   // over 2^shift
-  std::uint32_t cells;         // cell `cells` is NaN's
-  const T* thresholds;         // of each cell
-  const std::uint32_t* slots;  // two of each cell: below its threshold, and from it on
+  T lo, scale;                // by value: cell trunc((x - lo) * scale + 1)
+  std::int32_t base, top;     // by bits: the ordered bits of x as f32, from base to top, minus base,
+  int shift;                  // over 2^shift
+  std::uint32_t cells;        // cell `cells` is NaN's
+  const std::uint16_t* near;  // how many steps lie before each cell; NaN's cell has one more than there are
+  const T* steps;             // behind them NaN, which no value reaches
+  unsigned most;              // the most steps in one cell
 };
-// A slot with this bit says that the cell has several thresholds.
-inline constexpr std::uint32_t crowded = std::uint32_t{1} << 31;
+// The loops below take at most so many steps in a cell.
+inline constexpr unsigned most_near_steps = 3;
 
 // The cell of each of `count` values, a block of a few hundred.
 using CellsF32 = void (*)(const float* x, std::size_t count, const GuideLoop<float>& loop, std::uint32_t* cells);
 using CellsF64 = void (*)(const double* x, std::size_t count, const GuideLoop<double>& loop, std::uint32_t* cells);
 CellsF32 cells_of(float);
 CellsF64 cells_of(double);
-// Counts each value at twice its cell, and one more from the cell's threshold on. Neighbours go to the two tables,
-// which may be one.
-using CountSidesF32 = void (*)(const float* x, std::size_t count, const GuideLoop<float>& loop, std::uint32_t* even,
-                               std::uint32_t* odd);
-using CountSidesF64 = void (*)(const double* x, std::size_t count, const GuideLoop<double>& loop, std::uint32_t* even,
-                               std::uint32_t* odd);
-CountSidesF32 count_sides(float);
-CountSidesF64 count_sides(double);
-
-// The slot of each value; true when some cell was crowded.
-using GuidedF32 = bool (*)(const float* x, std::size_t count, const GuideLoop<float>& loop, std::uint32_t* slots);
-using GuidedF64 = bool (*)(const double* x, std::size_t count, const GuideLoop<double>& loop, std::uint32_t* slots);
-GuidedF32 guided_slots(float);
-GuidedF64 guided_slots(double);
+// The number of steps that each value reaches.
+using StepsF32 = CellsF32;
+using StepsF64 = CellsF64;
+StepsF32 steps_of(float);
+StepsF64 steps_of(double);
+// Counts values at the number of steps that they reach. Neighbours go to different tables, some of which may be one.
+using StepTables = std::array<std::uint32_t*, 4>;
+using CountStepsF32 = void (*)(const float* x, std::size_t count, const GuideLoop<float>& loop,
+                               const StepTables& tables);
+using CountStepsF64 = void (*)(const double* x, std::size_t count, const GuideLoop<double>& loop,
+                               const StepTables& tables);
+CountStepsF32 count_steps(float);
+CountStepsF64 count_steps(double);
 
 // Joins a column's slots to the cells of the columns before it. `cells` holds the cell so far, or `joined_outside`, or
 // `joined_nan`.
