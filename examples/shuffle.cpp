@@ -7,7 +7,7 @@
 #include <shuffle_cl.h>
 
 #include <cstdio>
-#include <cstring>
+#include <type_traits>
 
 namespace {
 
@@ -49,19 +49,25 @@ bool four(const masu::Device& device) {
          got8 == std::vector<float>{1.5F, 7.5F, 5.0F, 15.0F, -5.0F, -20.0F, 100.0F, 1.0F};
 }
 
-// Every width of source and mask, for one type, in the order of the kernel. T has the type's size; the elements are
-// any bits that are no NaN, which a driver may change on its way.
+// A value of T from any bits that are no NaN, which a driver might change on its way.
 template <class T>
+T value_from(std::uint32_t bits) {
+  if constexpr (std::is_floating_point_v<T>) return static_cast<T>(bits) / 3 - 1000000;
+  else return static_cast<T>(bits * std::uint64_t{0x9e3779b97f4a7c15});
+}
+
+// Every width of source and mask, for one type, in the order of the kernel. The mask is of unsigned integers of the
+// type's size.
+template <class T, class Mask>
 bool all(const masu::Device& device, const std::string& element, const std::string& mask, std::uint64_t n) {
   const std::vector<std::uint32_t> bits = example::made_up(48 * n);
   std::vector<T> first(16 * n);
   std::vector<T> second(16 * n);
-  std::vector<T> masks(16 * n);
+  std::vector<Mask> masks(16 * n);
   for (std::uint64_t i = 0; i < 16 * n; ++i) {
-    constexpr unsigned no_nan = 8 * sizeof(T) - 2;  // keeps the exponent of a float below the highest
-    first[i] = static_cast<T>(bits[i] * std::uint64_t{0x100000001} & ~(std::uint64_t{1} << no_nan));
-    second[i] = static_cast<T>(bits[16 * n + i] * std::uint64_t{0x100000001} & ~(std::uint64_t{1} << no_nan));
-    masks[i] = static_cast<T>(bits[32 * n + i]);  // all bits, of which the lowest count
+    first[i] = value_from<T>(bits[i]);
+    second[i] = value_from<T>(bits[16 * n + i]);
+    masks[i] = value_from<Mask>(bits[32 * n + i]);  // all bits, of which the lowest count
   }
   std::vector<T> expected;
   for (std::uint64_t i = 0; i < n; ++i) {
@@ -99,11 +105,16 @@ int run(const Settings& settings) {
   const masu::Device device = example::open_opencl(settings.device);
   const std::uint64_t n = settings.n;
   bool right = four(device);
-  for (const char* type : {"char", "uchar"}) right = all<std::uint8_t>(device, type, "uchar", n) && right;
-  for (const char* type : {"short", "ushort"}) right = all<std::uint16_t>(device, type, "ushort", n) && right;
-  for (const char* type : {"int", "uint", "float"}) right = all<std::uint32_t>(device, type, "uint", n) && right;
-  for (const char* type : {"long", "ulong"}) right = all<std::uint64_t>(device, type, "ulong", n) && right;
-  if (device.info().fp64) right = all<std::uint64_t>(device, "double", "ulong", n) && right;
+  right = all<std::int8_t, std::uint8_t>(device, "char", "uchar", n) && right;
+  right = all<std::uint8_t, std::uint8_t>(device, "uchar", "uchar", n) && right;
+  right = all<std::int16_t, std::uint16_t>(device, "short", "ushort", n) && right;
+  right = all<std::uint16_t, std::uint16_t>(device, "ushort", "ushort", n) && right;
+  right = all<std::int32_t, std::uint32_t>(device, "int", "uint", n) && right;
+  right = all<std::uint32_t, std::uint32_t>(device, "uint", "uint", n) && right;
+  right = all<std::int64_t, std::uint64_t>(device, "long", "ulong", n) && right;
+  right = all<std::uint64_t, std::uint64_t>(device, "ulong", "ulong", n) && right;
+  right = all<float, std::uint32_t>(device, "float", "uint", n) && right;
+  if (device.info().fp64) right = all<double, std::uint64_t>(device, "double", "ulong", n) && right;
   else std::printf("double: not on this device\n");
   std::fflush(stdout);
   if (!right) {
