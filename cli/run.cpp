@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // masu run: compiles a kernel, runs it, and says what its buffers hold.
+#include "check.h"
 #include "command.h"
 #include "run_job.h"
 #include "run_options.h"
@@ -14,8 +15,10 @@ namespace {
 
 Exit run_command(const RunOptions& asked) {
   const RunJob job = asked.job();
+  const bool checked = !asked.under_oclgrind.empty();  // then the parent reports
+  if (asked.check && !checked) return check_kernel(asked.check_request(job));
   const RunResult result = run_kernel(job);
-  if (!asked.quiet && !result.log.empty()) note(result.log);
+  if (!asked.quiet && !checked && !result.log.empty()) note(result.log);
   if (asked.json) write_outputs_as_json(job, result);
   else write_outputs(result);
   if (asked.time) note_times(result);

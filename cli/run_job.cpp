@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "run_job.h"
 
+#include "check.h"
 #include "errors.h"
 #include "kernel_output.h"
 #include "run_expect.h"
@@ -49,6 +50,7 @@ class Run {
   RunBuffer load(std::size_t argument, const BufferRequest& request);
   [[nodiscard]] std::vector<KernelArgument> arguments() const;
   [[nodiscard]] NDRange range() const;
+  void tell_check_of(const Kernel& kernel, const NDRange& shape) const;
   void launch(Kernel& kernel);
   void read_back(const Kernel& kernel);
 
@@ -63,7 +65,9 @@ class Run {
 Kernel Run::build() {
   const Watchdog::Watch watch = watchdog_.watch("compiling " + job_.source.name);
   const auto began = Clock::now();
-  const Program program = Program::from_source(device_, with_file_name(job_.source), job_.options);
+  // Oclgrind counts lines from the first, whatever the text says of them.
+  const std::string text = job_.check_facts.empty() ? with_file_name(job_.source) : job_.source.text;
+  const Program program = Program::from_source(device_, text, job_.options);
   result_.log = program.log();
   Kernel kernel = find_kernel(program, job_.kernel, job_.source.name);
   result_.kernel = source_name(kernel);
@@ -145,11 +149,20 @@ NDRange Run::range() const {
   return NDRange::of(global, job_.local);
 }
 
+void Run::tell_check_of(const Kernel& kernel, const NDRange& shape) const {
+  CheckedLaunch told{result_.kernel, job_.source.text, result_.log, 1, {}};
+  for (const std::size_t size : shape.global) told.work_items *= size;
+  for (std::size_t i = 0; i < job_.arguments.size(); ++i) told.arguments.push_back({argument_name(kernel, i), nullptr});
+  for (const RunBuffer& buffer : buffers_) told.arguments[buffer.argument].buffer = &buffer.data;
+  tell_check(job_.check_facts, device_, told);
+}
+
 void Run::launch(Kernel& kernel) {
   const std::vector<KernelArgument> list = arguments();
   check_count(kernel, list, device_.kind());
   const NDRange shape = range();
   result_.global.assign(shape.global.begin(), shape.global.begin() + shape.dimensions);
+  if (!job_.check_facts.empty()) tell_check_of(kernel, shape);
   const Watchdog::Watch watch = watchdog_.watch("the kernel " + result_.kernel);
   Stream stream(device_);
   std::vector<Event> events;

@@ -26,6 +26,7 @@ struct RunJob {
   std::vector<Expectation> expectations;
   bool output_to_stderr = false;  // the kernel's own output, because standard output gets the result
   bool times = false;             // the device's time of each launch
+  std::string check_facts;        // under Oclgrind: the file for tell_check; else ""
 };
 
 struct RunOutput {

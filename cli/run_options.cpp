@@ -22,7 +22,8 @@ constexpr const char* examples = R"(Examples:
   masu run blur.cl --global 640,480 --local 16,16 --arg buffer=in.npy --arg buffer=zeros:u8:307200,out=out.npy
   masu run sum.cl --kernel sum_groups --global 1Mi --local 256 --arg buffer=data.raw,dtype=f32 --arg local=1Ki
   masu run scale.cu --device cuda --global 1Mi --local 256 --repeat 100 --time --arg buffer=iota:f32:1Mi --arg f32=2
-  masu run copy.cl --arg buffer=iota:u32:64 --arg buffer=zeros:u32:64 --expect 1=iota:u32:64)";
+  masu run copy.cl --arg buffer=iota:u32:64 --arg buffer=zeros:u32:64 --expect 1=iota:u32:64
+  masu run copy.cl --arg buffer=iota:u32:64 --arg buffer=zeros:u32:64 --check)";
 
 std::vector<std::size_t> parse_sizes(std::string_view option, const std::string& text) {
   std::vector<std::size_t> sizes;
@@ -101,6 +102,10 @@ void RunOptions::add_to(CLI::App& app) {
                             "Compare the buffer of argument N (from 0, or its name) with INPUT; exit 3 if it differs"))
       ->type_name("N=INPUT")
       ->allow_extra_args(false);
+  in(result, app.add_flag("--check", check,
+                          "Run it under Oclgrind, and report races, accesses out of bounds, memory that nobody wrote\n"
+                          "and divergent barriers, with their line; exit 3 where there are any"));
+  app.add_option("--under-oclgrind", under_oclgrind)->group("");  // what --check runs
   app.add_option("--device", device, "opencl, opencl:N, cuda, cuda:N, or a part of a name (opencl:NVIDIA)")
       ->type_name("ID");
   app.add_flag("--json", json, "Write the result as JSON");
@@ -118,8 +123,17 @@ RunJob RunOptions::job() const {
   for (const std::string& text : arguments) job.arguments.push_back(parse_argument(text));
   for (const std::string& text : expectations) job.expectations.push_back(parse_expectation(text));
   check_streams(job, file == "-");
-  job.source = read_kernel(file, language, device);
-  job.device = device_for(job.source.language, device, file);
+  const DeviceKind kind = kernel_language(file, language, device);
+  // A run that is checked is the child's: standard input is left for it.
+  if (check && under_oclgrind.empty()) job.source.language = kind;
+  else job.source = read_kernel(file, kind);
+  job.check_facts = under_oclgrind;
+  if (under_oclgrind.empty()) {
+    job.device = device_for(kind, device, file);
+  } else {
+    job.device = "opencl";
+    job.timeout = 0;
+  }
   job.kernel = kernel;
   job.options = options;
   job.times = time || json;
@@ -129,6 +143,25 @@ RunJob RunOptions::job() const {
         return buffer != nullptr && buffer->output == "-";
       });
   return job;
+}
+
+CheckRequest RunOptions::check_request(const RunJob& job) const {
+  CheckRequest request;
+  request.file = file;
+  request.cuda = job.source.language == DeviceKind::cuda;
+  request.timeout = job.timeout;
+  request.json = json;
+  request.quiet = quiet;
+  if (request.cuda) return request;
+  try {
+    const DeviceInfo info = Device::open(job.device).info();
+    request.local_bytes = info.local_bytes;
+    request.max_work_group_size = info.max_work_group_size;
+  } catch (const Error&) {
+    if (!device.empty()) throw;
+    // A check needs no device.
+  }
+  return request;
 }
 
 }  // namespace masu::cli

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "check.h"
 #include "run_job.h"
 
 #include <CLI/CLI.hpp>
@@ -25,10 +26,13 @@ struct RunOptions {
   bool json = false;
   bool quiet = false;
   bool time = false;
+  bool check = false;
+  std::string under_oclgrind;
 
   void add_to(CLI::App& app);
   // Reads the kernel too. Throws invalid_argument for values that make no sense, io where the file cannot be read.
   [[nodiscard]] RunJob job() const;
+  [[nodiscard]] CheckRequest check_request(const RunJob& job) const;
 };
 
 }  // namespace masu::cli

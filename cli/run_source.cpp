@@ -49,7 +49,9 @@ std::string_view language_name(DeviceKind kind) {
   return names[static_cast<std::size_t>(kind)];
 }
 
-DeviceKind language_of(const std::string& path, const std::string& language, const std::string& device) {
+}  // namespace
+
+DeviceKind kernel_language(const std::string& path, const std::string& language, const std::string& device) {
   if (language == "opencl") return DeviceKind::opencl;
   if (language == "cuda") return DeviceKind::cuda;
   if (!language.empty()) usage_error("--language takes opencl or cuda, got '" + language + "'");
@@ -60,11 +62,9 @@ DeviceKind language_of(const std::string& path, const std::string& language, con
   usage_error(fmt::format("{} ends neither in .cl nor in .cu; say --language opencl or cuda", path));
 }
 
-}  // namespace
-
-KernelText read_kernel(const std::string& path, const std::string& language, const std::string& device) {
+KernelText read_kernel(const std::string& path, DeviceKind language) {
   KernelText kernel;
-  kernel.language = language_of(path, language, device);
+  kernel.language = language;
   kernel.name = path == "-" ? "<stdin>" : path;
   kernel.text = read_text(path, path == "-" ? "standard input" : path);
   return kernel;

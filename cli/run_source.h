@@ -14,9 +14,11 @@ struct KernelText {
   DeviceKind language = DeviceKind::opencl;  // the kind of device that runs it
 };
 
-// Reads a file, or standard input for "-". The language is --language's, or the ending's (.cl, .cu), or that of the
-// device asked for; wrong usage where none tells it.
-KernelText read_kernel(const std::string& path, const std::string& language, const std::string& device);
+// The language is --language's, or the ending's (.cl, .cu), or that of the device asked for; wrong usage where none
+// tells it.
+DeviceKind kernel_language(const std::string& path, const std::string& language, const std::string& device);
+// Reads a file, or standard input for "-".
+KernelText read_kernel(const std::string& path, DeviceKind language);
 
 // The text as the compiler gets it: its messages name the file.
 std::string with_file_name(const KernelText& kernel);
