@@ -42,8 +42,11 @@ Guide<T>::Guide(const BinRule& rule) {
   make_steps(rule);
   std::vector<std::uint32_t> cells;
   const std::uint64_t few = std::bit_ceil(cells_an_edge * steps_.size());
-  // Uneven edges get more cells, where that parts them.
-  if (!divide(few, cells) && !divide(4 * few, cells)) divide(few, cells);
+  // Uneven edges get more cells, where one comparison is enough then, or where the loops for few are.
+  if (!divide(few, cells) || loop_.most > 1) {
+    const bool parted = parted_;
+    if (!divide(4 * few, cells) || (parted && loop_.most > 1)) divide(few, cells);
+  }
   fill(cells, static_cast<std::uint32_t>(rule.n + slot_nan));
 }
 
