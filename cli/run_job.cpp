@@ -65,9 +65,7 @@ class Run {
 Kernel Run::build() {
   const Watchdog::Watch watch = watchdog_.watch("compiling " + job_.source.name);
   const auto began = Clock::now();
-  // Oclgrind counts lines from the first, whatever the text says of them.
-  const std::string text = job_.check_facts.empty() ? with_file_name(job_.source) : job_.source.text;
-  const Program program = Program::from_source(device_, text, job_.options);
+  const Program program = Program::from_source(device_, with_file_name(job_.source), job_.options);
   result_.log = program.log();
   Kernel kernel = find_kernel(program, job_.kernel, job_.source.name);
   result_.kernel = source_name(kernel);

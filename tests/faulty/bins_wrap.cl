@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+// Faulty: a value of 16 or more is counted outside of the table in local memory.
+#define BINS 16
+__kernel void count(__global const uint *values, __global uint *bins, __local uint *table) {
+  const size_t lane = get_local_id(0);
+  for (size_t b = lane; b < BINS; b += get_local_size(0)) table[b] = 0;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  atomic_inc(&table[values[get_global_id(0)]]);
+  barrier(CLK_LOCAL_MEM_FENCE);
+  for (size_t b = lane; b < BINS; b += get_local_size(0)) atomic_add(&bins[b], table[b]);
+}

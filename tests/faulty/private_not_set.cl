@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
+// Faulty: the sum does not begin with 0.
+__kernel void sums(__global const uint *in, __global uint *out) {
+  uint sum;
+  for (uint i = 0; i < 4; ++i) sum += in[4 * get_global_id(0) + i];
+  out[get_global_id(0)] = sum;
+}
