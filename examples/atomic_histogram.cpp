@@ -3,17 +3,11 @@
 // Each group leaves a table of its own; every bin of every table, and their sum, is compared with plain C++.
 //
 //   atomic_histogram [--device ID] [--values N] [--groups N] [--items N] [--bins N] [--distinct N]
-#include <atomic_histogram_cl.h>
-#include <masu/masu.h>
+#include "options.h"
 
-#include <algorithm>
-#include <cstdint>
-#include <cstdlib>
-#include <iostream>
+#include <atomic_histogram_cl.h>
+
 #include <numeric>
-#include <string>
-#include <utility>
-#include <vector>
 
 namespace {
 
@@ -26,61 +20,28 @@ struct Settings {
   std::uint64_t distinct = 4;  // the values are 0 … distinct - 1
 };
 
-[[noreturn]] void usage(const std::string& message) {
-  std::cerr << "atomic_histogram: " << message << '\n';
-  std::exit(2);
-}
-
-Settings parse(int argc, char** argv) {
-  Settings settings;
-  const std::pair<const char*, std::uint64_t*> numbers[] = {{"--values", &settings.values},
-                                                            {"--groups", &settings.groups},
-                                                            {"--items", &settings.items},
-                                                            {"--bins", &settings.bins},
-                                                            {"--distinct", &settings.distinct}};
-  for (int i = 1; i < argc; i += 2) {
-    const std::string name = argv[i];
-    if (i + 1 == argc) usage(name + " takes a value");
-    const std::string text = argv[i + 1];
-    if (name == "--device") {
-      settings.device = text;
-      continue;
-    }
-    const auto* found = std::find_if(std::begin(numbers), std::end(numbers), [&](auto& n) { return n.first == name; });
-    if (found == std::end(numbers)) usage("unknown option " + name);
-    const bool digits = !text.empty() && text.size() < 10 && text.find_first_not_of("0123456789") == std::string::npos;
-    if (!digits || (std::stoull(text) == 0 && name != "--values")) usage(name + " takes a number, got " + text);
-    *found->second = std::stoull(text);
-  }
-  return settings;
-}
-
 // Numbers below `distinct` in an order without a pattern.
 std::vector<std::uint32_t> make_values(std::uint64_t count, std::uint64_t distinct) {
-  std::vector<std::uint32_t> values(count);
-  std::uint64_t state = 1;
-  for (std::uint32_t& value : values) {
-    state = state * 6364136223846793005U + 1442695040888963407U;
-    value = static_cast<std::uint32_t>((state >> 33U) % distinct);
-  }
+  std::vector<std::uint32_t> values = example::made_up(count);
+  for (std::uint32_t& value : values) value = static_cast<std::uint32_t>(value % distinct);
   return values;
 }
 
 int run(const Settings& settings) {
-  const masu::Device device = masu::Device::open(settings.device);
+  const masu::Device device = example::open_opencl(settings.device);
   const masu::Program program = masu::Program::from_source(device, atomic_histogram_cl);
   masu::Kernel count = program.kernel("count_in_groups");
   masu::Kernel merge = program.kernel("merge_tables");
 
   // The device says what it can do: this one may not run 128 items in a group, or lack local memory for the table.
-  const std::uint64_t items = std::min<std::uint64_t>(settings.items, count.max_work_group_size());
+  const std::uint64_t items = example::items_for(device, count, settings.items);
   if (settings.bins * sizeof(std::uint32_t) > device.info().local_bytes) {
     std::cerr << "atomic_histogram: " << settings.bins << " bins do not fit into the local memory of "
               << device.info().name << '\n';
     return 1;
   }
   const std::vector<std::uint32_t> values = make_values(settings.values, settings.distinct);
-  const std::uint64_t block = (settings.values + settings.groups - 1) / settings.groups;
+  const std::uint64_t block = example::pieces(settings.values, settings.groups);
   const auto bins = static_cast<std::uint32_t>(settings.bins);
   const auto groups = static_cast<std::uint32_t>(settings.groups);
 
@@ -129,11 +90,12 @@ int run(const Settings& settings) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const Settings settings = parse(argc, argv);
-  try {
-    return run(settings);
-  } catch (const std::exception& error) {
-    std::cerr << "atomic_histogram: " << error.what() << '\n';
-    return 1;
-  }
+  Settings settings;
+  example::parse(argc, argv, "atomic_histogram", settings.device,
+                 {{"--values", &settings.values, 0},
+                  {"--groups", &settings.groups},
+                  {"--items", &settings.items},
+                  {"--bins", &settings.bins},
+                  {"--distinct", &settings.distinct}});
+  return example::main_of("atomic_histogram", [&] { return run(settings); });
 }

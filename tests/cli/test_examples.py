@@ -9,6 +9,18 @@ from command import MASU, CommandTest, bmp24, usable_devices
 
 FOLDER = os.environ.get("MASU_EXAMPLES", os.path.join(os.path.dirname(MASU), "examples"))
 
+# The examples that take numbers, and one of those.
+NUMBERS = {"atomic_histogram": "--values", "atomics": "--n", "group_sum": "--n", "memory_fence": "--n",
+           "shuffle": "--n", "transpose": "--rows", "vector_load_store": "--n"}
+
+
+def made_up(count):
+    """The numbers that the examples make up."""
+    state = 1
+    for _ in range(count):
+        state = (state * 6364136223846793005 + 1442695040888963407) & 0xFFFFFFFFFFFFFFFF
+        yield state >> 32
+
 
 @unittest.skipUnless(os.path.exists(os.path.join(FOLDER, "image_histogram")), "the examples are not built")
 class Examples(CommandTest):
@@ -49,10 +61,87 @@ class Examples(CommandTest):
             status, text, errors = self.example("image_histogram", gray, "--device", device)
             self.assertEqual((status, errors, text.count("total 3\n")), (0, "", 1))
 
+    def agrees(self, name, device, settings=""):
+        """Runs the example; returns what it printed, when it says that all is right."""
+        status, text, errors = self.example(name, "--device", device, *settings.split())
+        self.assertEqual((status, errors), (0, ""), (name, device, settings))
+        if name != "transpose":
+            self.assertIn("agrees with plain C++", text)
+        self.assertNotIn("wrong", text)
+        return text
+
+    def test_vector_load_store(self):
+        for device in self.devices("opencl"):
+            self.assertTrue(self.agrees("vector_load_store", device).startswith("0,1,2,3\n4,5,6,7\n"))
+            for n in (0, 1, 2, 3, 15, 16, 17, 1009):
+                text = self.agrees("vector_load_store", device, f"--n {n} --doubles 0")
+                self.assertEqual(text.count(": right\n"), 15)
+
+    def test_group_sum(self):
+        for device in self.devices("opencl"):
+            for settings, n in (("", 1 << 20), ("--n 0", 0), ("--n 1", 1), ("--n 2 --groups 1 --items 1", 2),
+                                ("--n 1009 --groups 13 --items 77", 1009), ("--n 3 --groups 1000 --items 2", 3)):
+                text = self.agrees("group_sum", device, settings)
+                self.assertTrue(text.startswith(f"sum {sum(made_up(n))}\n"), (text, settings))
+
+    def test_memory_fence(self):
+        for device in self.devices("opencl") + usable_devices("cuda"):
+            for settings, n, rounds in (("", 100000, 100), ("--n 0 --rounds 3", 0, 3),
+                                        ("--n 1009 --groups 7 --items 13 --pairs 17 --rounds 20", 1009, 20),
+                                        ("--n 5 --groups 1000 --items 1 --pairs 1 --rounds 10", 5, 10)):
+                text = self.agrees("memory_fence", device, settings)
+                self.assertTrue(text.startswith(f"sum {sum(made_up(n))}, by the last of "), (text, settings))
+                self.assertEqual(text.count(f"right {rounds} times of {rounds}\n"), 2)
+
+    def test_transpose(self):
+        for device in self.devices("opencl"):
+            for rows, columns in ((300, 1000), (0, 5), (5, 0), (1, 1), (1, 1009), (1009, 1), (32, 64), (97, 131)):
+                text = self.agrees("transpose", device, f"--rows {rows} --columns {columns}")
+                self.assertTrue(text.startswith("0 4 8 12 1 5 9 13 2 6 10 14 3 7 11 15\n"))
+                self.assertEqual(text.count(f"{rows} x {columns} of "), 5)
+                self.assertEqual(text.count("agrees with plain C++"), 5)
+
+    def test_atomics(self):
+        for device in self.devices("opencl") + usable_devices("cuda"):
+            for settings, n in (("", 10000), ("--n 0", 0), ("--n 1", 1), ("--n 1009", 1009), ("--n 77 --items 5", 77)):
+                text = self.agrees("atomics", device, settings)
+                total = sum(x % 2001 - 1000 for x in made_up(n))
+                self.assertTrue(text.startswith(f"int: add {total} sub {-total} inc {n} dec {-n} "), (text, settings))
+                self.assertIn(f"\nfloat: add {n}\n", text)
+                for line in ("int in global", "int in local", "uint in global", "uint in local", "float in global",
+                             "float in local"):
+                    self.assertIn(f"\n{line} memory: right\n", text)
+
+    def test_shuffle(self):
+        for device in self.devices("opencl"):
+            for n in (100, 0, 1, 1009):
+                text = self.agrees("shuffle", device, f"--n {n}")
+                self.assertTrue(text.startswith("1.5,7.5,5.0,15.0\n1.5,7.5,5.0,15.0,-5.0,-20.0,100.0,1.0\n"))
+                self.assertGreaterEqual(text.count(": right\n"), 9)
+
     def test_no_device(self):
-        for name in ("atomic_histogram", "image_histogram"):
-            status, _, errors = self.example(name, "--device", "opencl:99")
-            self.assertEqual((status, errors.count("\n")), (1, 1), errors)
+        for name in ("image_histogram", *NUMBERS):
+            for device in ("opencl:99", "cpu", "cuda:99", "nonsense"):
+                status, _, errors = self.example(name, "--device", device)
+                self.assertEqual((status, errors.count("\n")), (1, 1), errors)
+                self.assertTrue(errors.startswith(f"{name}: "), errors)
+        for device in usable_devices("cuda"):
+            for name in ("group_sum", "shuffle", "transpose", "vector_load_store"):
+                status, _, errors = self.example(name, "--device", device)
+                self.assertEqual((status, errors.count("\n")), (1, 1), errors)
+                self.assertIn("needs an OpenCL device", errors)
+
+    def test_bad_options(self):
+        for name, number in NUMBERS.items():
+            for options in ("--nonsense 1", "nonsense", f"{number} x", f"{number} -1", f"{number} 1.5", number,
+                            f"{number} 1000000000", "--device"):
+                status, text, errors = self.example(name, *options.split())
+                self.assertEqual((status, text, errors.count("\n")), (2, "", 1), errors)
+                self.assertTrue(errors.startswith(f"{name}: "), errors)
+            status, text, errors = self.example(name, number, "")
+            self.assertEqual((status, text, errors.count("\n")), (2, "", 1), errors)
+        status, _, errors = self.example("group_sum", "--items", "0")
+        self.assertEqual((status, errors), (2, "group_sum: --items takes a number from 1 to 999999999, got 0\n"))
 
     def test_shared_memory_histogram(self):
         if not os.path.exists(os.path.join(FOLDER, "shared_memory_histogram")):
