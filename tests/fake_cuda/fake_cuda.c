@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A stand-in for libcuda.so.1, for tests on machines without a GPU: host memory plays the device's, every command runs
-// at once, kernels are not there. It is strict where the driver is: without a current context, with a misaligned fill
-// or an event that was never recorded it returns the driver's error.
+// at once, and two kernels are there. It is strict where the driver is: without a current context, with a misaligned
+// fill or an event that was never recorded it returns the driver's error.
 //
 // The environment sets how it is broken: FAKE_CUDA_INIT is what cuInit returns, FAKE_CUDA_DEVICES the number of devices
 // (1 unless set). Built with FAKE_CUDA_OLD it lacks a function, as an old driver does.
@@ -22,7 +22,8 @@ typedef struct Block {
   struct Block* next;
 } Block;
 
-enum { ok = 0, invalid_value = 1, out_of_memory = 2, invalid_context = 201, invalid_handle = 400, misaligned = 716 };
+enum { ok = 0, invalid_value = 1, out_of_memory = 2, invalid_image = 200, invalid_context = 201 };
+enum { invalid_handle = 400, not_found = 500, misaligned = 716 };
 enum { already_registered = 712, not_registered = 713, not_supported = 801 };
 
 static int context_object;
@@ -33,8 +34,12 @@ static Block* allocated;
 static Block* registered;
 static Block* host_allocated;
 
-int fake_cuda_live(void) { return live + retained; }
-int fake_cuda_depth(void) { return depth; }
+int fake_cuda_live(void) {
+  return live + retained;
+}
+int fake_cuda_depth(void) {
+  return depth;
+}
 
 static int number(const char* name, int otherwise) {
   const char* value = getenv(name);
@@ -67,9 +72,13 @@ static int take(Block** list, Address first) {
   return 0;
 }
 
-static void* host(Address address) { return (void*)(uintptr_t)address; }
+static void* host(Address address) {
+  return (void*)(uintptr_t)address;
+}
 
-int cuInit(unsigned flags) { return flags == 0 ? number("FAKE_CUDA_INIT", ok) : invalid_value; }
+int cuInit(unsigned flags) {
+  return flags == 0 ? number("FAKE_CUDA_INIT", ok) : invalid_value;
+}
 
 int cuDriverGetVersion(int* version) {
   *version = 13000;
@@ -349,7 +358,9 @@ int cuEventQuery(const Event* event) {
   return event != NULL ? ok : invalid_handle;
 }
 
-int cuEventSynchronize(const Event* event) { return cuEventQuery(event); }
+int cuEventSynchronize(const Event* event) {
+  return cuEventQuery(event);
+}
 
 int cuEventDestroy_v2(Event* event) {
   NEEDS_CONTEXT;
@@ -365,12 +376,92 @@ int cuEventElapsedTime(float* milliseconds, const Event* first, const Event* las
   return ok;
 }
 
-#define NOT_SUPPORTED(name) \
-  int name(void) { return not_supported; }
-NOT_SUPPORTED(cuModuleLoadDataEx)
-NOT_SUPPORTED(cuModuleUnload)
-NOT_SUPPORTED(cuModuleGetFunction)
-NOT_SUPPORTED(cuFuncGetAttribute)
-NOT_SUPPORTED(cuFuncSetAttribute)
-NOT_SUPPORTED(cuOccupancyMaxPotentialBlockSize)
-NOT_SUPPORTED(cuLaunchKernel)
+// Two kernels, whatever the image says: both add their second argument to the elements of the first.
+typedef struct {
+  const char* symbol;
+  size_t sizes[2];
+} Function;
+static Function functions[] = {{"plain", {sizeof(Address), 4}}, {"_Z3addPjj", {sizeof(Address), 4}}};
+static int occupancy_calls;
+static unsigned last_shared;
+
+int fake_cuda_occupancy_calls(void) {
+  return occupancy_calls;
+}
+int fake_cuda_last_shared(void) {
+  return (int)last_shared;
+}
+
+int cuModuleLoadDataEx(void** module, const void* image, unsigned count, const int* options, void** values) {
+  (void)count, (void)options, (void)values;
+  NEEDS_CONTEXT;
+  if (strcmp(image, "cubin") == 0) return not_supported;
+  if (strncmp(image, ".version", 8) != 0) return invalid_image;
+  *module = malloc(1);
+  ++live;
+  return ok;
+}
+
+int cuModuleUnload(void* module) {
+  NEEDS_CONTEXT;
+  free(module);
+  --live;
+  return ok;
+}
+
+int cuModuleGetFunction(Function** function, void* module, const char* symbol) {
+  (void)module;
+  NEEDS_CONTEXT;
+  for (size_t i = 0; i < sizeof functions / sizeof *functions; ++i) {
+    if (strcmp(functions[i].symbol, symbol) != 0) continue;
+    *function = &functions[i];
+    return ok;
+  }
+  return not_found;
+}
+
+int cuFuncGetAttribute(int* value, int attribute, const Function* function) {
+  (void)function;
+  NEEDS_CONTEXT;
+  *value = attribute == 0 ? 256 : attribute == 8 ? 48 << 10 : 0;
+  return ok;
+}
+
+int cuFuncSetAttribute(Function* function, int attribute, int value) {
+  (void)function;
+  NEEDS_CONTEXT;
+  return attribute == 8 && value <= 227 << 10 ? ok : invalid_value;
+}
+
+int cuFuncGetParamInfo(const Function* function, size_t index, size_t* offset, size_t* size) {
+  NEEDS_CONTEXT;
+  if (index >= 2) return invalid_value;
+  *offset = index * sizeof(Address);
+  *size = function->sizes[index];
+  return ok;
+}
+
+int cuOccupancyMaxPotentialBlockSize(int* grid, int* block, const Function* function, const void* callback,
+                                     size_t shared, int limit) {
+  (void)function, (void)callback, (void)shared, (void)limit;
+  NEEDS_CONTEXT;
+  ++occupancy_calls;
+  *grid = 132;
+  *block = 128;
+  return ok;
+}
+
+int cuLaunchKernel(const Function* function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
+                   unsigned block_y, unsigned block_z, unsigned shared, void* stream, void** arguments, void** extra) {
+  (void)function, (void)stream, (void)extra;
+  NEEDS_CONTEXT;
+  last_shared = shared;
+  Address address;
+  unsigned by;
+  memcpy(&address, arguments[0], sizeof address);
+  memcpy(&by, arguments[1], sizeof by);
+  unsigned* data = host(address);
+  const size_t items = (size_t)grid_x * grid_y * grid_z * block_x * block_y * block_z;
+  for (size_t i = 0; i < items; ++i) data[i] += by;
+  return ok;
+}

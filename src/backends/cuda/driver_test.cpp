@@ -3,16 +3,15 @@
 // what they say, and nothing is left behind.
 #include "backends/cuda/device.h"
 #include "expect_error.h"
+#include "fake_cuda/fake_driver.h"
 #include "scoped_env.h"
 
-#include <dlfcn.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <array>
 #include <cstdint>
 #include <cstring>
-#include <filesystem>
 #include <memory>
 #include <numeric>
 #include <string>
@@ -25,13 +24,6 @@ using test::ScopedEnv;
 using ::testing::HasSubstr;
 
 using Bytes = std::vector<std::uint8_t>;
-
-// The stand-ins for the driver lie beside the test program, wherever it was carried to.
-std::string beside_this_program(const char* name) {
-  return std::filesystem::read_symlink("/proc/self/exe").replace_filename(name).string();
-}
-const std::string fake_driver = beside_this_program(MASU_FAKE_CUDA);
-const std::string old_driver = beside_this_program(MASU_FAKE_CUDA_OLD);
 
 DeviceInfo only_entry(const std::string& library) {
   const std::vector<Listed> devices = list_devices(load_driver(library.c_str()));
@@ -101,21 +93,11 @@ class CudaCommandTest : public ::testing::Test {
     stream_.reset();
     device_.reset();
     if (!loaded_.usable()) return;  // SetUp has failed
-    EXPECT_EQ(ask("fake_cuda_live"), 0);
-    EXPECT_EQ(ask("fake_cuda_depth"), 0);
+    EXPECT_EQ(ask_fake_driver("fake_cuda_live"), 0);
+    EXPECT_EQ(ask_fake_driver("fake_cuda_depth"), 0);
   }
   [[nodiscard]] std::shared_ptr<Device> make() const {
     return std::make_shared<Device>(Context::primary(loaded_.functions, 0, "Fake"), list_devices(loaded_).at(0).info);
-  }
-  static int ask(const char* name) {
-    void* library = dlopen(fake_driver.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (library == nullptr) return -1;
-    void* address = dlsym(library, name);
-    int (*function)() = nullptr;
-    std::memcpy(&function, &address, sizeof function);
-    const int answer = function();
-    dlclose(library);
-    return answer;
   }
   Bytes read(runtime::Memory& memory) const {
     Bytes bytes(memory.bytes());
