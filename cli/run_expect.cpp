@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "run_expect.h"
 
+#include "errors.h"
 #include "io/half.h"
 #include "io/numbers.h"
 
+#include <fmt/format.h>
 #include <masu/io.h>
 #include <algorithm>
 #include <array>
@@ -40,6 +42,15 @@ void compare_block(const T* got, const std::vector<std::byte>& block, std::uint6
   }
 }
 
+std::unique_ptr<io::Source> open_expected(const InputRequest& request) {
+  try {
+    return open_input(request);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::invalid_argument) throw;
+    usage_error(fmt::format("--expect: the buffer holds {}; {}", to_string(*request.dtype), error.what()));
+  }
+}
+
 }  // namespace
 
 std::string json_element(const ArrayView& array, std::uint64_t index) {
@@ -61,7 +72,7 @@ std::string json_element(const ArrayView& array, std::uint64_t index) {
 RunDifference compare(const ArrayView& got, const InputRequest& input) {
   InputRequest request = input;
   request.dtype = got.dtype;
-  const std::unique_ptr<io::Source> source = open_input(request);
+  const std::unique_ptr<io::Source> source = open_expected(request);
   RunDifference found;
   found.elements = got.count;
   std::vector<std::byte> block(block_elements * size_of(got.dtype));

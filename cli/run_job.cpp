@@ -3,6 +3,7 @@
 
 #include "check.h"
 #include "errors.h"
+#include "kernel_crash.h"
 #include "kernel_output.h"
 #include "run_expect.h"
 #include "run_kernel.h"
@@ -37,6 +38,17 @@ struct RunBuffer {
   [[nodiscard]] std::uint64_t count() const { return data.size() / size_of(dtype); }
 };
 
+// The compiler's: #include finds what lies beside the kernel, as for compilers of files.
+std::string build_options(const RunJob& job) {
+  const std::string& name = job.source.name;
+  if (!includes_files(job.source)) return job.options;
+  const std::size_t slash = name.rfind('/');
+  const std::string folder = slash == std::string::npos ? "." : name.substr(0, std::max<std::size_t>(slash, 1));
+  if (folder.find_first_of(" \t\"'\\") != std::string::npos) return job.options;  // drivers differ in quoting
+  return job.options + (job.options.empty() ? "" : " ") +
+         (job.source.language == DeviceKind::cuda ? "--include-path=" : "-I ") + folder;
+}
+
 class Run {
  public:
   explicit Run(const RunJob& job)
@@ -65,7 +77,7 @@ class Run {
 Kernel Run::build() {
   const Watchdog::Watch watch = watchdog_.watch("compiling " + job_.source.name);
   const auto began = Clock::now();
-  const Program program = Program::from_source(device_, with_file_name(job_.source), job_.options);
+  const Program program = Program::from_source(device_, with_file_name(job_.source), build_options(job_));
   result_.log = program.log();
   Kernel kernel = find_kernel(program, job_.kernel, job_.source.name);
   result_.kernel = source_name(kernel);
@@ -88,10 +100,11 @@ RunBuffer Run::load(std::size_t argument, const BufferRequest& request) {
     return buffer;
   }
   const std::uint64_t count = *source->info().count;
-  if (count > device_.info().memory_bytes / element) {  // before it is read, and before a product overflows
+  const std::uint64_t memory = device_.info().memory_bytes;
+  if (count > memory / element) {  // before it is read, and before a product overflows
     throw Error(ErrorCode::out_of_memory,
                 fmt::format("{}: {} elements of {} do not fit the {} bytes of memory of {}", source->info().name, count,
-                            to_string(dtype), device_.info().memory_bytes, device_.id()));
+                            to_string(dtype), memory, device_.id()));
   }
   RunBuffer buffer{argument, &request, dtype, device_.allocate<std::byte>(count * element)};
   std::vector<std::byte> piece(std::min(piece_bytes, count * element));
@@ -135,8 +148,7 @@ NDRange Run::range() const {
                                    [&](const RunBuffer& buffer) { return buffer.count() == buffers_.front().count(); });
     if (buffers_.empty() || !equal || buffers_.front().count() == 0) {
       usage_error(
-          "--global is needed: only where all buffers have the same number of elements, that is the number of "
-          "work-items");
+          "--global is needed: only where all buffers have the same number of elements, each of them gets a work-item");
     }
     global = {buffers_.front().count()};
   }
@@ -162,6 +174,7 @@ void Run::launch(Kernel& kernel) {
   result_.global.assign(shape.global.begin(), shape.global.begin() + shape.dimensions);
   if (!job_.check_facts.empty()) tell_check_of(kernel, shape);
   const Watchdog::Watch watch = watchdog_.watch("the kernel " + result_.kernel);
+  const KernelCrash crash(result_.kernel);
   Stream stream(device_);
   std::vector<Event> events;
   for (std::uint64_t done = 0; done < job_.repeat;) {
