@@ -183,7 +183,7 @@ Exit check_kernel(const CheckRequest& request) {
   const auto told = parse_facts(facts_file.read());
   const CheckFacts facts = told.value_or(CheckFacts{});
   const std::string name = request.file == "-" ? "<stdin>" : request.file;
-  const std::vector<Fault> faults = collect_faults(found, facts, SourceName{.file = name});
+  const std::vector<Fault> faults = collect_faults(found, facts, SourceName{name});
   const SourceLines source(name, facts.source);
   const std::string trouble = end_text(end, request);
 

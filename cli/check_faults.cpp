@@ -121,7 +121,7 @@ class Collector {
       fault.kind = kind;
       fault.accesses = finding.accesses;
       for (Access& access : fault.accesses) {
-        if (access.place.file == name_.oclgrind) access.place.file = name_.file;
+        if (name_.is(access.place.file)) access.place.file = name_.file;
       }
     }
     Group& group = groups_[entry->second];
@@ -203,6 +203,12 @@ std::string_view to_string(FaultKind kind) {
   const auto found =
       std::find_if(kind_names.begin(), kind_names.end(), [&](const auto& entry) { return entry.first == kind; });
   return found->second;
+}
+
+bool SourceName::is(std::string_view told) const {
+  if (told == "input.cl" || told == file) return true;
+  return file.starts_with('/') && !told.empty() && told.size() < file.size() && file.ends_with(told) &&
+         file[file.size() - told.size() - 1] == '/';
 }
 
 std::vector<Fault> collect_faults(const CheckLog& log, const CheckFacts& facts, const SourceName& name) {

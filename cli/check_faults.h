@@ -40,10 +40,11 @@ struct Fault {
   bool follows = false;     // may well be a consequence of another fault
 };
 
-// How the main source is called in Oclgrind's messages, and how in the report.
+// The main source as the report calls it, which Oclgrind's messages call otherwise: they leave out the beginning of an
+// absolute path that the working directory has too.
 struct SourceName {
-  std::string_view oclgrind = "input.cl";
   std::string file;
+  [[nodiscard]] bool is(std::string_view told) const;
 };
 
 // In the order of their lines, those that may follow from others last.

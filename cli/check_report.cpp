@@ -3,12 +3,14 @@
 
 #include <fmt/format.h>
 #include <charconv>
+#include <filesystem>
 #include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <sstream>
 #include <string_view>
+#include <system_error>
 
 namespace masu::cli {
 namespace {
@@ -60,10 +62,10 @@ std::string who(const Access& access) {
   return access.has_group ? fmt::format("group {}", id_text(access.group)) : "";
 }
 
-std::string place_text(const Place& place) {
-  if (place.line == 0) return place.file.empty() ? "(place unknown)" : place.file;
-  if (place.column == 0) return fmt::format("{}:{}", place.file, place.line);
-  return fmt::format("{}:{}:{}", place.file, place.line, place.column);
+std::string place_text(const Place& place, const std::string& path) {
+  if (place.line == 0) return path.empty() ? "(place unknown)" : path;
+  if (place.column == 0) return fmt::format("{}:{}", path, place.line);
+  return fmt::format("{}:{}:{}", path, place.line, place.column);
 }
 
 // The source line without its indentation, and a mark below the column. Tabs stay tabs in both.
@@ -95,7 +97,7 @@ std::string fault_text(const Fault& fault, const SourceLines& source) {
   const Place* shown = nullptr;
   for (const Access& access : fault.accesses) {
     if (shown == nullptr || (access.place.line != 0 && !same_place(*shown, access.place))) {
-      text += place_text(access.place) + ": ";
+      text += place_text(access.place, source.path(access.place.file)) + ": ";
       text += shown == nullptr                     ? fault.what
               : fault.kind == FaultKind::data_race ? "the other side of the race"
                                                    : "the other place";
@@ -110,7 +112,7 @@ std::string fault_text(const Fault& fault, const SourceLines& source) {
 }
 
 nlohmann::ordered_json access_json(const Access& access, const SourceLines& source) {
-  nlohmann::ordered_json json{{"file", access.place.file}, {"line", access.place.line}};
+  nlohmann::ordered_json json{{"file", source.path(access.place.file)}, {"line", access.place.line}};
   json["column"] = access.place.column;
   json["text"] = source.line(access.place);
   if (access.by_item) {
@@ -132,10 +134,23 @@ std::string SourceLines::line(const Place& place) const {
     return place.line < lines.size() ? lines[place.line] : std::string();
   };
   if (place.file == file_) return known_ ? from(lines_) : place.text;
-  std::ifstream stream(place.file);  // Oclgrind looks the number up in the main file
+  std::ifstream stream(path(place.file));  // Oclgrind looks the number up in the main file
   std::ostringstream text;
   text << stream.rdbuf();
   return from(numbered_lines(text.str()));
+}
+
+std::string SourceLines::path(const std::string& file) const {
+  namespace fs = std::filesystem;
+  if (file.empty() || file == file_ || file.starts_with('/')) return file;
+  std::error_code error;
+  fs::path folder = fs::current_path(error);
+  if (fs::exists(folder / file, error)) return file;
+  while (folder.has_relative_path()) {
+    folder = folder.parent_path();
+    if (fs::exists(folder / file, error)) return folder / file;
+  }
+  return file;
 }
 
 std::string check_text(const std::vector<Fault>& faults, const SourceLines& source) {

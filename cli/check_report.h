@@ -17,6 +17,8 @@ class SourceLines {
   SourceLines(std::string file, std::string text);
   // The line, or what Oclgrind gave with it, or "".
   [[nodiscard]] std::string line(const Place& place) const;
+  // The path of a file. Oclgrind's is relative to the working directory, or to a directory above it.
+  [[nodiscard]] std::string path(const std::string& file) const;
 
  private:
   std::string file_;

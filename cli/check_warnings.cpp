@@ -73,7 +73,7 @@ std::vector<Fault> faults_in_build_log(std::string_view log, const SourceName& n
     const auto row = cut_number(file);
     if (!column || !row) continue;
     Access access;
-    access.place = {file == name.oclgrind ? name.file : std::string(file), *row, *column, {}};
+    access.place = {name.is(file) ? name.file : std::string(file), *row, *column, {}};
     Fault fault;
     fault.kind = found->second;
     fault.what = fault.kind == FaultKind::format ? "printf: " : "";

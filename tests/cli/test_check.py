@@ -136,10 +136,15 @@ class Check(CommandTest):
         self.write("part.h", "uint part(__global uint *p);\nuint part(__global uint *p) {\n\treturn p[9];\n}\n")
         file = self.write("f.cl", '#include "part.h"\n__kernel void f(__global uint *out) {\n#line 70\n'
                                   "  out[0] = part(out);\n  out[8] = 1;\n}\n")
-        _, check, _ = self.check(file, "--global", 1, "--arg", "buffer=zeros:u32:4", "--options", "-I" + self.folder)
-        places = [fault["places"][0] for fault in check["faults"] if fault["kind"] == "out_of_bounds"]
-        self.assertEqual([(os.path.basename(place["file"]), place["line"], place["text"]) for place in places],
-                         [("part.h", 3, "\treturn p[9];"), ("f.cl", 71, "  out[8] = 1;")])
+        os.mkdir(self.path("below"))
+        # What the path has in common with the working directory is not in the debug information.
+        for folder in (None, self.folder, self.path("below")):
+            with self.subTest(folder):
+                _, check, _ = self.check(file, "--global", 1, "--arg", "buffer=zeros:u32:4", "--options",
+                                         "-I" + self.folder, cwd=folder)
+                places = [fault["places"][0] for fault in check["faults"] if fault["kind"] == "out_of_bounds"]
+                self.assertEqual([(os.path.basename(place["file"]), place["line"], place["text"]) for place in places],
+                                 [("part.h", 3, "\treturn p[9];"), ("f.cl", 71, "  out[8] = 1;")])
 
     def test_column_stands_below_tabs(self):
         file = self.write("f.cl", "__kernel void f(__global uint *out) {\n\tif (1)\tout[4] = 1;\n}\n")
