@@ -41,7 +41,8 @@ struct MASU_EXPORT NDRange {
   static NDRange of(std::span<const std::size_t> global, std::span<const std::size_t> local = {});
 };
 
-/// A compiled kernel. Keeps its program alive. Used by one thread at a time.
+/// A compiled kernel. Keeps its program alive. Cheap to copy, but a copy is the same kernel. Used by one thread at a
+/// time: threads that launch at once take one each from the program.
 class MASU_EXPORT Kernel {
  public:
   explicit Kernel(std::shared_ptr<runtime::Kernel> implementation) noexcept
@@ -69,8 +70,11 @@ class MASU_EXPORT Kernel {
 class MASU_EXPORT Program {
  public:
   /// Compiles `text` (OpenCL C on OpenCL devices, CUDA C++ on CUDA devices) with the compiler's own options, through
-  /// the program cache. Throws build_failed with the compiler's log, unsupported on `cpu`.
+  /// the program cache; text that includes files is compiled anew each time, since they may have changed. Throws
+  /// build_failed with the compiler's log, unsupported on `cpu` and where a device has no compiler.
   static Program from_source(const Device& device, std::string_view text, std::string_view options = "");
+  /// A CUDA kernel that is not `extern "C"` goes by its name in the source, "scale<float>" for a template's instance,
+  /// or, where several have that name, by its symbol. Throws invalid_argument with the names that there are.
   [[nodiscard]] Kernel kernel(std::string_view name) const;
   [[nodiscard]] std::vector<std::string> kernel_names() const;
   /// What the compiler said, warnings too; also of a program that came from the cache.

@@ -48,6 +48,18 @@ std::shared_ptr<Module> load_or_compile(Device& device, const std::string& key, 
   return module;
 }
 
+// Whether a program may read files while it is compiled: they are not in the key, and change.
+bool reads_files(std::string_view text, std::string_view options) {
+  if (options.find("include") != std::string_view::npos || text.find("__has_include") != std::string_view::npos) {
+    return true;
+  }
+  for (std::size_t at = text.find('#'); at != std::string_view::npos; at = text.find('#', at + 1)) {
+    const std::size_t word = text.find_first_not_of(" \t\\\r\n", at + 1);
+    if (word != std::string_view::npos && text.substr(word).starts_with("include")) return true;
+  }
+  return false;
+}
+
 // Keeps memory bounded where a program makes ever new sources; a module in use lives on without its entry.
 void drop_ready(Kept& kept) {
   std::erase_if(kept.programs, [](const auto& entry) {
@@ -58,6 +70,7 @@ void drop_ready(Kept& kept) {
 }  // namespace
 
 std::shared_ptr<Module> cached_program(Device& device, std::string_view text, std::string_view options) {
+  if (reads_files(text, options)) return device.compile(text, options);
   const std::string key = key_of(device, text, options);
   Kept& kept = device.kept();
   std::promise<std::shared_ptr<Module>> promise;

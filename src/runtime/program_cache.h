@@ -22,7 +22,7 @@ struct Define {
 std::shared_ptr<Module> own_program(Device& device, std::span<const std::string_view> paths,
                                     std::span<const Define> defines);
 
-// Any complete source text, through the same cache.
+// Any complete source text, through the same cache; one that includes files is compiled anew each time.
 std::shared_ptr<Module> cached_program(Device& device, std::string_view text, std::string_view options);
 
 // The text that own_program would compile: for tests that compile kernels without a device.

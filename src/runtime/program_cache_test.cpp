@@ -3,6 +3,7 @@
 #include "runtime/program_cache.h"
 
 #include "expect_error.h"
+#include "runtime/disk_cache.h"
 #include "scoped_env.h"
 #include "temporary_directory.h"
 
@@ -37,7 +38,9 @@ struct FakeDevice final : Device {
     ++compiled;
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
     if (text == "bad") throw Error(ErrorCode::build_failed, "bad source");
-    return std::make_shared<FakeModule>(std::string(text) + std::string(options));
+    auto module = std::make_shared<FakeModule>(std::string(text) + std::string(options));
+    module->recall({"compiled " + std::string(text), {{"f", {{KernelParameter::Kind::value, "float4", "x", 16}}}}});
+    return module;
   }
   std::shared_ptr<Module> load(std::string_view binary) override {
     ++loaded;
@@ -97,6 +100,44 @@ TEST_F(ProgramCacheTest, SpoiledAndRefusedEntriesAreMisses) {
   const auto fourth = std::make_shared<FakeDevice>();  // the third has repaired it
   (void)cached_program(*fourth, "text", "");
   EXPECT_EQ(fourth->compiled, 0);
+}
+
+TEST_F(ProgramCacheTest, WhatTheCompilerToldIsKeptWithTheBinary) {
+  const auto module = cached_program(*device, "text", "");
+  EXPECT_EQ(module->notes().log, "compiled text");
+  const auto loaded = cached_program(*next_process, "text", "");
+  EXPECT_EQ(next_process->compiled, 0);
+  EXPECT_EQ(loaded->notes().log, "compiled text");
+  EXPECT_EQ(loaded->notes().parameters, module->notes().parameters);
+}
+
+TEST_F(ProgramCacheTest, EntriesWithoutNotesAreMisses) {
+  (void)cached_program(*device, "text", "");
+  const DiskCache disk(root.path() / "masu");
+  for (const auto& file : std::filesystem::directory_iterator(root.path() / "masu")) {
+    disk.store(file.path().filename(), "binary of text");  // as an older version stored it
+  }
+  (void)cached_program(*next_process, "text", "");
+  EXPECT_EQ(next_process->compiled, 1);
+  EXPECT_EQ(next_process->loaded, 0);
+}
+
+TEST_F(ProgramCacheTest, ProgramsThatReadFilesAreCompiledAnew) {
+  int compiled = 0;
+  for (const char* text :
+       {"#include \"a.h\"", "x\n  #  include <a.h>\n", "#\\\n include A", "#if __has_include(\"a.h\")"}) {
+    (void)cached_program(*device, text, "");
+    (void)cached_program(*device, text, "");
+    EXPECT_EQ(device->compiled, compiled += 2) << text;
+  }
+  (void)cached_program(*device, "text", "--pre-include=a.h");
+  (void)cached_program(*device, "text", "--pre-include=a.h");
+  EXPECT_EQ(device->compiled, compiled += 2);
+  for (const char* text : {"// include", "#define included", "#", "# ", "#\\\n"}) {
+    (void)cached_program(*device, text, "-I.");
+    (void)cached_program(*device, text, "-I.");
+    EXPECT_EQ(device->compiled, ++compiled) << text;
+  }
 }
 
 TEST_F(ProgramCacheTest, OffMeansMemoryOnly) {
