@@ -122,8 +122,9 @@ struct Outcome {
 // Launches the kernel with a work-item for each value. All of them share one set of cells, or each group has its own in
 // local memory.
 template <class T>
-Outcome<T> launch(const Job& job, masu::Kernel kernel, bool local, const std::vector<T>& values,
-                  std::span<const T> cells_at_first, std::uint64_t answers) {
+Outcome<T> launch(const Job& job, const masu::Program& program, const std::string& name, bool local,
+                  const std::vector<T>& values, std::span<const T> cells_at_first, std::uint64_t answers) {
+  masu::Kernel kernel = program.kernel(name);
   const std::uint64_t n = values.size();
   const std::uint64_t items = example::items_for(job.device, kernel, job.settings.items);
   const std::uint64_t groups = std::max<std::uint64_t>(example::pieces(n, items), 1);
@@ -159,7 +160,7 @@ bool integers(const Job& job, const std::string& type) {
   const std::uint64_t n = values.size();
   bool good = true;
   for (const std::string space : {"global", "local"}) {
-    const Outcome<T> got = launch<T>(job, program.kernel("in_" + space), space == "local", values, start<T>, 3);
+    const Outcome<T> got = launch<T>(job, program, "in_" + space, space == "local", values, start<T>, 3);
     bool same = true;
     for (std::uint64_t s = 0; s < got.cells.size() / names.size(); ++s) {
       const std::uint64_t first = got.first(s, n);
@@ -185,8 +186,7 @@ bool floats(const Job& job) {
   std::fill_n(values.begin(), std::min(n, most), 1.0F);
   bool good = true;
   for (const std::string space : {"global", "local"}) {
-    const Outcome<float> got =
-        launch<float>(job, program.kernel("floats_in_" + space), space == "local", values, at_first, 1);
+    const Outcome<float> got = launch<float>(job, program, "floats_in_" + space, space == "local", values, at_first, 1);
     bool same = true;
     for (std::uint64_t s = 0; s < got.cells.size() / 2; ++s) {
       const auto begin = static_cast<std::ptrdiff_t>(got.first(s, n));

@@ -2,10 +2,10 @@
 // memory_fence.cl in CUDA C++: one block tells another something, by memory, without waiting for it.
 //
 // What CUDA promises: __threadfence() orders what the calling thread wrote and read before it and after it, as every
-// thread of the device sees it. Together with an atomic that one thread changes and another reads, it makes what came
-// before the first fence visible after the second one. So here a fence stands on both sides of the flag. (Then even
-// plain stores and loads of the message would be right, if the compiler may not keep them in registers: `volatile`.
-// The atomics do without that clause, and are what OpenCL needs.) Blocks need not run at the same time, so nobody waits.
+// thread of the device sees it. Together with an atomic that one thread changes and another one finds changed, it makes
+// what came before the fence of the first visible after the fence of the second. So here a fence stands on both sides of
+// the flag. Then even plain stores and loads of the message would be right, which OpenCL 1.2 does not promise; the
+// atomics keep the two programs alike. Blocks need not run at the same time, so nobody waits.
 
 typedef unsigned long long Sum;
 
