@@ -6,6 +6,7 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "histogram/histogram_simd.cpp"
+#include <hwy/cache_control.h>
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
@@ -171,29 +172,48 @@ void WriteSlotsU32(const std::uint32_t* x, std::size_t count, std::uint32_t n, s
   WriteIntegers(x, count, n, slots);
 }
 
-constexpr std::size_t run_bytes = 64;  // equal bytes that are counted at once
+constexpr std::size_t run_bytes = 64;  // bytes of one or two values that are counted at once
+constexpr std::size_t prefetch_bytes = 2048;
+
+// Counts of the first and of the last values of blocks, of every other block apart, so that no sum waits for another.
+struct RunCounts {
+  std::uint32_t firsts[2][256];
+  std::uint32_t lasts[2][256];
+};
+
+// Counts the block at data[at], unless it has more than two values. Every piece of long runs has two at most: so there
+// is no look at single bytes, and no branch where a run ends.
+HWY_INLINE bool CountRun(const std::uint8_t* data, std::size_t at, RunCounts& runs) {
+  const hn::CappedTag<std::uint8_t, run_bytes> d;
+  const std::uint8_t first = data[at];
+  const std::uint8_t last = data[at + run_bytes - 1];
+  const auto firsts = hn::Set(d, first);
+  const auto lasts = hn::Set(d, last);
+  hwy::Prefetch(data + at + prefetch_bytes);
+  const auto v = hn::LoadU(d, data + at);
+  auto equal = hn::Eq(v, firsts);
+  auto either = hn::Or(equal, hn::Eq(v, lasts));
+  std::size_t count = hn::CountTrue(d, equal);
+  for (std::size_t k = hn::Lanes(d); k < run_bytes; k += hn::Lanes(d)) {
+    const auto next = hn::LoadU(d, data + at + k);
+    equal = hn::Eq(next, firsts);
+    either = hn::And(either, hn::Or(equal, hn::Eq(next, lasts)));
+    count += hn::CountTrue(d, equal);
+  }
+  if (!hn::AllTrue(d, either)) return false;
+  const std::size_t table = at / run_bytes % 2;
+  runs.firsts[table][first] += static_cast<std::uint32_t>(count);
+  runs.lasts[table][last] += static_cast<std::uint32_t>(run_bytes - count);
+  return true;
+}
 
 // Neighbours go to different tables of 16-bit counters, so that equal ones do not wait for each other's sum.
 template <unsigned tables>
-HWY_INLINE void AddBytesTo(const std::uint8_t* data, std::size_t count, std::uint32_t* totals) {
+HWY_INLINE void AddBytesTo(const std::uint8_t* data, std::size_t count, RunCounts& runs, std::uint32_t* totals) {
   alignas(64) std::uint16_t counts[256 * tables] = {};
-  const hn::CappedTag<std::uint8_t, run_bytes> d;
-  const auto all_equal = [&](std::size_t from, auto value) HWY_ATTR {
-    auto equal = hn::Eq(value, hn::LoadU(d, data + from));
-    for (std::size_t k = hn::Lanes(d); k < run_bytes; k += hn::Lanes(d)) {
-      equal = hn::And(equal, hn::Eq(value, hn::LoadU(d, data + from + k)));
-    }
-    return hn::AllTrue(d, equal);
-  };
   std::size_t i = 0;
   for (; i + run_bytes <= count; i += run_bytes) {
-    const auto value = hn::Set(d, data[i]);
-    if (all_equal(i, value)) {
-      const std::size_t first = i;
-      while (i + 2 * run_bytes <= count && all_equal(i + run_bytes, value)) i += run_bytes;
-      totals[data[first]] += static_cast<std::uint32_t>(i + run_bytes - first);
-      continue;
-    }
+    if (CountRun(data, i, runs)) continue;
     HWY_UNROLL(64)
     for (std::size_t k = 0; k < run_bytes; ++k) ++counts[256 * (k % tables) + data[i + k]];
   }
@@ -217,14 +237,22 @@ bool has_frequent_values(const std::uint8_t* data, std::size_t count) {
 void AddBytes(const std::uint8_t* data, std::size_t count, std::uint32_t* totals) {
   // No 16-bit counter of the fewer tables overflows in a block.
   constexpr std::size_t block = std::size_t{4} * 65535 / run_bytes * run_bytes;
-  for (std::size_t i = 0; i < count; i += block) {
+  RunCounts runs = {};
+  for (std::size_t i = 0; i < count;) {
+    // Tables are cleared and data is sampled where runs end.
+    if (count - i >= run_bytes && CountRun(data, i, runs)) {
+      i += run_bytes;
+      continue;
+    }
     const std::size_t length = count - i < block ? count - i : block;
     if (has_frequent_values(data + i, length)) {
-      AddBytesTo<8>(data + i, length, totals);
+      AddBytesTo<8>(data + i, length, runs, totals);
     } else {
-      AddBytesTo<4>(data + i, length, totals);
+      AddBytesTo<4>(data + i, length, runs, totals);
     }
+    i += length;
   }
+  for (std::size_t k = 0; k < 512; ++k) totals[k % 256] += runs.firsts[k / 256][k % 256] + runs.lasts[k / 256][k % 256];
 }
 
 template <class T>

@@ -38,7 +38,7 @@ using SlotsU32 = void (*)(const std::uint32_t* x, std::size_t count, std::uint32
 SlotsI32 integer_slots(std::int32_t);
 SlotsU32 integer_slots(std::uint32_t);
 
-// Adds the counts of bytes to 256 totals. 64 equal bytes in a row are counted at once.
+// Adds the counts of bytes to 256 totals. 64 bytes of one or two values are counted at once.
 using CountBytes = void (*)(const std::uint8_t* data, std::size_t count, std::uint32_t* totals);
 CountBytes count_bytes();
 
