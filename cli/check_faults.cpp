@@ -116,19 +116,21 @@ class Collector {
     const bool by_space = kind == FaultKind::data_race;
     const auto [entry, is_new] =
         index_.try_emplace(key_of(kind, by_space ? space : "", finding.accesses), groups_.size());
-    if (is_new) {
-      Fault& fault = groups_.emplace_back().fault;
-      fault.kind = kind;
-      fault.accesses = finding.accesses;
-      for (Access& access : fault.accesses) {
-        if (name_.is(access.place.file)) access.place.file = name_.file;
-      }
-    }
+    if (is_new) groups_.emplace_back().fault.kind = kind;
     Group& group = groups_[entry->second];
     Fault& fault = group.fault;
     // An access that is both read and write is told twice.
     if (group.evidence.add(finding)) ++fault.times;
     if (fault.space.empty()) fault.space = space;
+    const unsigned telling = how_telling(finding);
+    if (is_new || telling > group.telling) {
+      group.telling = telling;
+      fault.accesses = finding.accesses;
+      for (Access& access : fault.accesses) {
+        if (name_.is(access.place.file)) access.place.file = name_.file;
+      }
+      fault.argument = -1;
+    }
     if (fault.argument < 0 && where.index >= 0) {
       fault.argument = where.index;
       fault.argument_name = facts_.arguments[static_cast<std::size_t>(where.index)].name;
@@ -136,13 +138,13 @@ class Collector {
     }
   }
 
-  std::vector<Fault> faults() {
+  [[nodiscard]] std::vector<Fault> faults() const {
     std::vector<Fault> result;
-    for (Group& group : groups_) {
+    for (const Group& group : groups_) {
       if (absorbed(group.fault)) continue;
-      group.fault.what = sentence(group.fault, group.evidence, facts_);
-      group.fault.follows = group.fault.kind == FaultKind::uninitialized && spoils_reads();
-      result.push_back(std::move(group.fault));
+      Fault& fault = result.emplace_back(group.fault);
+      fault.what = sentence(fault, group.evidence, facts_);
+      fault.follows = fault.kind == FaultKind::uninitialized && spoils_reads();
     }
     return result;
   }
@@ -151,7 +153,16 @@ class Collector {
   struct Group {
     Fault fault;
     Evidence evidence;
+    unsigned telling = 0;  // of the message whose accesses are shown
   };
+
+  // Which of a fault's messages to show: of the races at one place the one that no barrier would mend, and a read
+  // rather than a second write.
+  static unsigned how_telling(const Finding& finding) {
+    if (finding.accesses.size() != 2) return 0;
+    const bool across = finding.accesses[0].group != finding.accesses[1].group;
+    return (across ? 2 : 0) + (finding.headline.starts_with("Read") ? 1 : 0);
+  }
 
   // Another fault at the same place of which this one is only the shadow.
   [[nodiscard]] bool absorbed(const Fault& fault) const {

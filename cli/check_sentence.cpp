@@ -75,7 +75,7 @@ std::string data_race(const Fault& fault, const Evidence& evidence, const CheckF
   text += evidence.reads ? ": one work-item reads what another writes" : ": two work-items write different values";
   if (evidence.across_groups) return text + "; they are of different work-groups, which no barrier orders";
   const std::string_view flag = fault.space == "local" ? "CLK_LOCAL_MEM_FENCE" : "CLK_GLOBAL_MEM_FENCE";
-  return text + fmt::format("; they are of one work-group, and no barrier({}) is between", flag);
+  return text + fmt::format("; they are of one work-group, and no barrier({}) or atomic operation orders them", flag);
 }
 
 std::string divergence(const Fault&, const Evidence& evidence, const CheckFacts&) {

@@ -14,6 +14,7 @@ from command import MASU, CommandTest, masu
 
 FAULTY = pathlib.Path(__file__).resolve().parents[1] / "faulty"
 TABLE = json.loads((FAULTY / "faults.json").read_text())
+GUIDE = FAULTY.parents[1] / "docs" / "checking-kernels.md"
 
 GOOD = "__kernel void f(__global uint *out) {\n  out[get_global_id(0)] += 1;\n}\n"
 ENDLESS = "__kernel void f(__global volatile uint *out) {\n  while (out[0] == 0) {\n  }\n}\n"
@@ -40,6 +41,8 @@ def lines(fault):
 
 @unittest.skipUnless(shutil.which("oclgrind"), "Oclgrind is not installed")
 class Check(CommandTest):
+    guide = GUIDE.read_text()
+
     def check(self, *arguments, **more):
         """The exit status, and what --check says as JSON."""
         result = masu("run", *arguments, "--check", "--json", **more)
@@ -60,6 +63,8 @@ class Check(CommandTest):
                 self.assertEqual([(fault["kind"], lines(fault)) for fault in faults],
                                  [(fault["kind"], fault["lines"]) for fault in row["finds"]])
                 for fault, wanted in zip(faults, row["finds"]):
+                    first = fault["places"][0]
+                    self.assertIn(f"\n{file.name}:{first['line']}:{first['column']}: {fault['what']}\n", self.guide)
                     self.assertEqual(fault.get("memory"), wanted.get("memory", fault.get("memory")))
                     for place in fault["places"]:
                         if not place["line"]:
@@ -88,7 +93,7 @@ class Check(CommandTest):
         self.assertEqual(result.stdout, b"")
         self.assertEqual(result.stderr.decode().splitlines(), [
             file + ":6:27: data race in local memory: one work-item reads what another writes; they are of one "
-            "work-group, and no barrier(CLK_LOCAL_MEM_FENCE) is between",
+            "work-group, and no barrier(CLK_LOCAL_MEM_FENCE) or atomic operation orders them",
             "    out[get_global_id(0)] = tile[get_local_size(0) - 1 - lane];",
             "                            ^",
             "    read by work-item (8,0,0), local (8,0,0), group (0,0,0)",
