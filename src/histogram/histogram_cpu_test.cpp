@@ -191,6 +191,30 @@ TEST(HistogramCpu, GuidesToEdgesOfEveryShape) {
   }
 }
 
+// Blocks of 64 bytes with one value, two (in any order) or three, at every alignment and of every length.
+TEST(HistogramCpu, BytesInBlocksOfFewValues) {
+  std::mt19937_64 random(11);
+  std::vector<std::uint8_t> bytes(64 * 400);
+  for (std::size_t block = 0; block < bytes.size(); block += 64) {
+    const std::uint8_t values[] = {static_cast<std::uint8_t>(random()), static_cast<std::uint8_t>(random()),
+                                   static_cast<std::uint8_t>(random())};
+    const std::uint64_t kinds = 1 + random() % 3;
+    const std::size_t end = random() % 65;  // of a run, where the values are not mixed
+    const bool mixed = random() % 2 == 0;
+    for (std::size_t k = 0; k < 64; ++k) bytes[block + k] = values[mixed ? random() % kinds : k < end ? 0 : kinds - 1];
+  }
+  const BinRule rule(Bins::integers(256), Dtype::u8, false);
+  for (std::size_t trial = 0; trial < 600; ++trial) {
+    const std::size_t first = random() % 200;
+    const std::size_t length = trial < 300 ? trial : random() % (bytes.size() - first);
+    const std::vector<std::uint8_t> data(bytes.begin() + static_cast<std::ptrdiff_t>(first),
+                                         bytes.begin() + static_cast<std::ptrdiff_t>(first + length));
+    std::vector<std::uint64_t> expected(slots_of(rule));
+    for (const std::uint8_t value : data) ++expected[value];
+    ASSERT_EQ(count(data, rule, Strategy::automatic), expected) << first << ' ' << length;
+  }
+}
+
 TEST(HistogramCpu, SmallPiecesOfManyBins) {
   const BinRule rule(Bins::even(300'000, 0, 1), Dtype::f64, false);
   Counter counter(std::make_shared<const BinRule>(rule), 1, Strategy::automatic);
