@@ -41,9 +41,9 @@ namespace detail {
 template <class T>
 struct ArgumentTypeOf {
   static consteval ArgumentType value() {
-    if constexpr (std::is_same_v<T, std::byte>) return {};
-    else if constexpr (std::is_enum_v<T>) return ArgumentTypeOf<std::underlying_type_t<T>>::value();
-    else if constexpr (Element<T>) return {dtype_of<T>, 1};
+    constexpr bool byte = std::is_same_v<T, std::byte>;  // an enumeration, of no type that a kernel has
+    if constexpr (std::is_enum_v<T> && !byte) return ArgumentTypeOf<std::underlying_type_t<T>>::value();
+    else if constexpr (Element<T> && !byte) return {dtype_of<T>, 1};
     else return {};
   }
 };
