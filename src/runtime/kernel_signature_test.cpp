@@ -194,7 +194,8 @@ TEST(KernelArgument, ValuesWithATypeKnownAtRunTime) {
   EXPECT_EQ(vector.size(), 8U);
   EXPECT_EQ(vector.type(), (ArgumentType{Dtype::i16, 3}));
   EXPECT_EQ(std::memcmp(vector.bytes(), elements.data(), 6), 0);
-  EXPECT_EQ(KernelArgument::value({Dtype::f64, 1}, elements.data()).kind(), KernelArgument::Kind::value);
+  const double pi = 3.14;
+  EXPECT_EQ(KernelArgument::value({Dtype::f64, 1}, &pi).kind(), KernelArgument::Kind::value);
   for (const std::uint8_t width : std::initializer_list<std::uint8_t>{0, 5, 7, 17, 255}) {
     MASU_EXPECT_ERROR(KernelArgument::value({Dtype::u8, width}, elements.data()), invalid_argument,
                       "KernelArgument::value: a width");
