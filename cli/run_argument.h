@@ -38,8 +38,10 @@ struct Expectation {
 RunArgument parse_argument(const std::string& text);
 Expectation parse_expectation(const std::string& text);
 
+// A file that ends in .txt or .csv is text, whatever the dtype, unless a format is given.
 std::unique_ptr<io::Source> open_input(const InputRequest& request);
-// After reading: every entry of a text counts here, so one that is no number is an error.
+// After reading: every entry of a text counts here, so one that is no number is an error, in one that was told by its
+// content too.
 void refuse_bad_entries(const io::Source& source);
 
 }  // namespace masu::cli
