@@ -149,9 +149,11 @@ class Reader {
 
 CheckLog parse_check_log(std::string_view log) {
   CheckLog result;
+  const char* const log_end = log.data() + log.size();
   while (!log.empty()) {
     const std::string_view line = take_line(log);
-    if (!is_headline(line)) continue;  // the blank lines between messages
+    if (!is_headline(line)) continue;                 // the blank lines between messages
+    if (line.data() + line.size() == log_end) break;  // ended while it was written
     if (line.starts_with("Oclgrind: ") && line.find("suppressing further errors") != std::string_view::npos) {
       result.cut = true;
       continue;

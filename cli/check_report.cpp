@@ -125,7 +125,7 @@ nlohmann::ordered_json access_json(const Access& access, const SourceLines& sour
 
 }  // namespace
 
-SourceLines::SourceLines(std::string file, std::string text)
+SourceLines::SourceLines(std::string file, const std::string& text)
     : file_(std::move(file)), lines_(numbered_lines(text)), known_(!text.empty()) {}
 
 std::string SourceLines::line(const Place& place) const {

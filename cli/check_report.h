@@ -14,7 +14,7 @@ namespace masu::cli {
 class SourceLines {
  public:
   // `text` is the main source, which messages call `file`.
-  SourceLines(std::string file, std::string text);
+  SourceLines(std::string file, const std::string& text);
   // The line, or what Oclgrind gave with it, or "".
   [[nodiscard]] std::string line(const Place& place) const;
   // The path of a file. Oclgrind's is relative to the working directory, or to a directory above it.
