@@ -150,8 +150,11 @@ __kernel void vocabulary(__global const uchar *in, __constant uchar *constants, 
   return text + "}\n";
 }
 
+std::vector<std::string> complaints(const Device& device, const Batch& batch, const std::vector<Case>& cases) {
+  return Runner(device, batch).run(cases);
+}
+
 void run(const Device& device, const Batch& batch) {
-  Runner runner(device, batch);
   const DeviceInfo& info = device.info();
   std::vector<Case> sound;
   std::size_t texts = 0;
@@ -162,7 +165,7 @@ void run(const Device& device, const Batch& batch) {
       sound.push_back(one);
       continue;
     }
-    const std::string complaint = runner.run({one}).at(0);
+    const std::string complaint = complaints(device, batch, {one}).at(0);
     tally().count(info, batch.family, complaint.empty() ? Verdict::failed : Verdict::known_fault);
     if (complaint.empty()) {
       ADD_FAILURE() << batch.family << ", " << batch.type << ", " << one.name << ": known_faults.cpp is stale, this "
@@ -171,11 +174,11 @@ void run(const Device& device, const Batch& batch) {
       known += fmt::format("\nknown fault: {}: {} ({})", one.name, fault->fault, complaint);
     }
   }
-  const std::vector<std::string> complaints = runner.run(sound);
+  const std::vector<std::string> found = complaints(device, batch, sound);
   for (std::size_t i = 0; i < sound.size(); ++i) {
-    tally().count(info, batch.family, complaints[i].empty() ? Verdict::passed : Verdict::failed);
-    if (complaints[i].empty()) continue;
-    ADD_FAILURE() << batch.family << ", " << batch.type << ", " << sound[i].name << ": " << complaints[i]
+    tally().count(info, batch.family, found[i].empty() ? Verdict::passed : Verdict::failed);
+    if (found[i].empty()) continue;
+    ADD_FAILURE() << batch.family << ", " << batch.type << ", " << sound[i].name << ": " << found[i]
                   << (texts++ < most_texts ? "\n" + kernel_text(batch, {sound[i]}, info.fp64, false) : "");
   }
   if (!known.empty()) GTEST_SKIP() << "the " << sound.size() << " other cases of this test are right" << known;

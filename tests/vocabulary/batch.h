@@ -52,6 +52,9 @@ struct Batch {
 // The whole text of the kernel "vocabulary" for some cases.
 std::string kernel_text(const Batch& batch, const std::vector<Case>& cases, bool fp64, bool cuda);
 
+// What is wrong with each of some cases of a batch, or "".
+std::vector<std::string> complaints(const Device& device, const Batch& batch, const std::vector<Case>& cases);
+
 // Runs every case. What is wrong and not a known fault of this device fails the test; where known faults show, the test
 // is skipped with their texts.
 void run(const Device& device, const Batch& batch);

@@ -16,6 +16,7 @@ bool matches(std::string_view pattern, std::string_view text) {
 }
 
 constexpr std::string_view pocl_3_1 = "3.1+debian, Portable Computing Language";
+constexpr std::string_view oclgrind_21_10 = "Oclgrind 21.10";
 constexpr std::string_view no_dimension = "of a dimension that there is not the size is 0 instead of 1";
 
 const std::vector<KnownFault> table{
@@ -23,6 +24,10 @@ const std::vector<KnownFault> table{
     {"", pocl_3_1, "work-items", "", "get_global_size(3)", no_dimension},
     {"", pocl_3_1, "work-items", "", "get_local_size(3)", no_dimension},
     {"", pocl_3_1, "work-items", "", "get_num_groups(3)", no_dimension},
+    {"Oclgrind", oclgrind_21_10, "work-items", "", "get_global_size(3)", no_dimension},
+    {"Oclgrind", oclgrind_21_10, "work-items", "", "get_local_size(3)", no_dimension},
+    {"Oclgrind", oclgrind_21_10, "work-items", "", "get_num_groups(3)", no_dimension},
+    {"Oclgrind", oclgrind_21_10, "relational", "float", "isnormal of *", "a subnormal float counts as normal"},
 };
 
 }  // namespace
