@@ -101,7 +101,8 @@ std::string fault_text(const Fault& fault, const SourceLines& source) {
       text += shown == nullptr                     ? fault.what
               : fault.kind == FaultKind::data_race ? "the other side of the race"
                                                    : "the other place";
-      text += "\n" + marked(source.line(access.place), access.place.column);
+      text += '\n';
+      text += marked(source.line(access.place), access.place.column);
       shown = &access.place;
     }
     const std::string by = who(access);
