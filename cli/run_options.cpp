@@ -83,13 +83,11 @@ void RunOptions::add_to(CLI::App& app) {
                             "have the same)"))
       ->type_name("X[,Y,Z]");
   in(launch, app.add_option("--local", local, "Work-items of a work-group (the device chooses)"))->type_name("X[,Y,Z]");
-  in(launch, app.add_option("--arg", arguments,
-                            "An argument, in the kernel's order:\n"
-                            "buffer=INPUT[,dtype=T][,format=F][,out=FILE|-]  INPUT is a file, - or a generator\n"
-                            "(iota:f32:64), as everywhere in masu; out= gets what the buffer holds at the end\n"
-                            "local=BYTES  local memory\n"
-                            "DTYPE=VALUE  a value: u32=64, f32=0.5, u8=0xff\n"
-                            "DTYPExN=VALUE,...  a vector of 2, 3, 4, 8 or 16: f32x4=1,2,3,4"))
+  in(launch,
+     app.add_option("--arg", arguments,
+                    "An argument, in the kernel's order: buffer=INPUT[,dtype=T][,format=F][,out=FILE|-], where\n"
+                    "INPUT is a file, - or a generator (iota:f32:64) and out= gets what the buffer holds at\n"
+                    "the end; local=BYTES; a value as u32=64 or f32=0.5; or a vector as f32x4=1,2,3,4"))
       ->type_name("ARG")
       ->allow_extra_args(false);
   in(launch, app.add_option("--repeat", repeat, "Run the kernel N times, on the same buffers"))->type_name("N");
