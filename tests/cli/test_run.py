@@ -79,7 +79,8 @@ class Both:
         self.assertEqual(got["d"], expected)
         self.assertTrue(got["a"].endswith(expected))
         self.assertIn(b"'descr': '<f4'", got["a"])
-        self.assertEqual(sorted(os.listdir(self.folder)), sorted(["a.npy", "b,=.txt", "c.csv", "d.raw", os.path.basename(file)]))
+        self.assertEqual(sorted(os.listdir(self.folder)),
+                         sorted(["a.npy", "b,=.txt", "c.csv", "d.raw", os.path.basename(file)]))
 
     def test_the_input_file_may_be_the_output(self):
         data = self.write("x.raw", struct.pack("<3i", 1, 2, 3))
@@ -92,7 +93,8 @@ class Both:
         self.assertEqual(self.values(file, "--kernel", "twice", "--arg", "buffer=iota:i32:3,out=-"), ["0", "2", "4"])
         self.assertEqual(self.values(file, "--kernel=one_more", "--arg", "buffer=iota:i32:3,out=-"), ["1", "2", "3"])
         self.fails(2, "run", file, "--arg", "buffer=iota:i32:3", says="one of one_more, twice")
-        self.fails(2, "run", file, "--kernel", "thrice", "--arg", "buffer=iota:i32:3", says="has the kernels one_more, twice")
+        self.fails(2, "run", file, "--kernel", "thrice", "--arg", "buffer=iota:i32:3",
+                   says="has the kernels one_more, twice")
 
     def test_repeat_runs_on_the_same_buffers(self):
         file = self.kernel(TWO)
@@ -112,39 +114,47 @@ class Both:
         want = self.write("want.txt", "1 2 3 4 5\n")
         self.assertEqual(self.ok(*arguments, "--expect", f"0={want}"), b"")
         other = self.write("other.txt", "1 2 9 4 7\n")
-        says = self.fails(3, *arguments, "--expect", f"0={other}", says="2 of 5 elements differ, the first is number 2: expected 9, got 3")
+        says = self.fails(3, *arguments, "--expect", f"0={other}",
+                          says="2 of 5 elements differ, the first is number 2: expected 9, got 3")
         self.assertIn("argument 0", says)
-        self.fails(3, *arguments, "--expect", f"0={self.write('short.txt', '1 2 3')}", says="3 elements were expected, it has 5")
-        self.fails(3, *arguments, "--expect", f"0={self.write('long.txt', '1 2 3 4 5 6')}", says="6 elements were expected, it has 5")
+        self.fails(3, *arguments, "--expect", f"0={self.write('short.txt', '1 2 3')}",
+                   says="3 elements were expected, it has 5")
+        self.fails(3, *arguments, "--expect", f"0={self.write('long.txt', '1 2 3 4 5 6')}",
+                   says="6 elements were expected, it has 5")
         told = masu(*arguments, "--expect", f"0={other}", "--json")
         self.assertEqual(told.returncode, 3)
         found = json.loads(told.stdout)["expect"][0]
         self.assertEqual((found["argument"], found["equal"], found["elements"], found["differing"]), (0, False, 5, 2))
         self.assertEqual(found["first"], {"index": 2, "expected": 9, "got": 3})
         self.fails(2, *arguments, "--expect", "0=iota:f32:5", says="the buffer holds i32")
-        self.fails(1, *arguments, "--expect", f"0={self.write('bad.txt', '1 2 x 4 5')}", says="entry 'x' is not a number")
+        self.fails(1, *arguments, "--expect", f"0={self.write('bad.txt', '1 2 x 4 5')}",
+                   says="entry 'x' is not a number")
         for text in ("iota:i32:5", "=iota:i32:5", "1=iota:i32:5", "nobody=iota:i32:5", "-1=iota:i32:5", "0="):
             self.fails(2, *arguments, "--expect", text, says="--expect")
 
     def test_json(self):
         told = json.loads(self.run_ok(
-            self.kernel(SAXPY), "--json", "--repeat", 3, "--global", "4", "--local", "2", "--arg", "buffer=iota:f32:4,out=-",
+            self.kernel(SAXPY), "--json", "--repeat", 3, "--global", "4", "--local", "2", "--arg",
+                                      "buffer=iota:f32:4,out=-",
             "--arg", f"buffer=iota:f32:4,out={self.path('x.raw')}", "--arg", "f32=inf", "--arg", "u32=4"))
         self.assertEqual((told["kernel"], told["language"], told["global"], told["local"], told["repeat"]),
                          ("saxpy", self.kind, [4], [2], 3))
         self.assertEqual(told["device"], usable_devices(self.kind)[0])
         self.assertEqual(told["outputs"][0]["values"], ["NaN", "Infinity", "Infinity", "Infinity"])
-        self.assertEqual([(o["argument"], o["dtype"], o["count"]) for o in told["outputs"]], [(0, "f32", 4), (1, "f32", 4)])
+        self.assertEqual([(o["argument"], o["dtype"], o["count"]) for o in told["outputs"]],
+                         [(0, "f32", 4), (1, "f32", 4)])
         self.assertEqual(told["outputs"][1]["file"], self.path("x.raw"))
         seconds = told["seconds"]
         self.assertEqual(set(seconds), {"compile", "input", "write", "kernel", "kernel_median", "read", "total"})
         self.assertTrue(0 < seconds["kernel"] <= seconds["kernel_median"] < seconds["total"], seconds)
 
     def test_time(self):
-        result = masu("run", self.kernel(TWO), "--kernel", "twice", "--arg", "buffer=iota:i32:3,out=-", "--time", "--quiet",
+        result = masu("run", self.kernel(TWO), "--kernel", "twice", "--arg", "buffer=iota:i32:3,out=-", "--time",
+                      "--quiet",
                       "--repeat", "5")
         self.assertEqual((result.returncode, result.stdout), (0, b"0\n32\n64\n"))
-        self.assertRegex(result.stderr.decode(), r"(?s)compile +[0-9.]+ s\n.*kernel +[0-9.]+ s \(the fastest of 5, their "
+        self.assertRegex(result.stderr.decode(),
+                         r"(?s)compile +[0-9.]+ s\n.*kernel +[0-9.]+ s \(the fastest of 5, their "
                                                  r"median [0-9.]+ s\)\nread.*total +[0-9.]+ s\n")
 
     def test_printf_of_the_kernel(self):
@@ -163,7 +173,8 @@ class Both:
             else:
                 self.assertEqual(result.stdout, b"7\n7\n7\n")
         with open(self.path("both"), "wb") as both:  # nothing is lost where the two are one
-            subprocess.run([MASU, "run", file, "--arg", "buffer=zeros:i32:3,out=-", "--local", "1", "--quiet"], stdout=both,
+            subprocess.run([MASU, "run", file, "--arg", "buffer=zeros:i32:3,out=-", "--local", "1", "--quiet"],
+                           stdout=both,
                            stderr=both, check=True)
         with open(self.path("both"), "rb") as both:
             lines = both.read().splitlines()
@@ -218,12 +229,14 @@ class Both:
             ((*buffers, "--arg", "f64=1", "--arg", "u32=8"), "argument 2"),
             ((*buffers, "--arg", "f32x2=1,2", "--arg", "u32=8"), "argument 2"),
             ((*buffers, *good, "--global", "8", "--local", "1Mi"), "local"),
-            ((*buffers, *good, "--global", "100,100", "--local", "100,100"), "at most" if self.kind == "opencl" else "<="),
+            ((*buffers, *good, "--global", "100,100", "--local", "100,100"),
+             "at most" if self.kind == "opencl" else "<="),
             (("--arg", "buffer=iota:f32:8", "--arg", "buffer=iota:f32:9", *good), "--global is needed"),
             (("--arg", "buffer=iota:f32:0", "--arg", "buffer=iota:f32:0", *good), "--global is needed"),
         ):
             self.fails(2, "run", file, *(("--global", "8") if not arguments else ()), *arguments, says=says)
-        self.assertEqual(self.run_ok(file, "--global", "5", "--arg", "buffer=zeros:f32:0,out=-", "--arg", "buffer=zeros:f32:0",
+        self.assertEqual(self.run_ok(file, "--global", "5", "--arg", "buffer=zeros:f32:0,out=-", "--arg",
+                                     "buffer=zeros:f32:0",
                                      "--arg", "f32=1", "--arg", "u32=0"), "")
 
     def test_data_that_cannot_be(self):
@@ -245,7 +258,8 @@ class Both:
         arguments = (file, "--global", "1", "--arg", f"buffer=zeros:u32:2,out={self.path('out.npy')}")
         self.run_ok(file, "--global", "1", "--arg", "buffer=random:u32:2:lo=1")  # so that it is compiled
         began = time.monotonic()
-        self.fails(1, "run", *arguments, "--timeout", "1.5", says="the kernel spin did not end within 1.5 s (--timeout)")
+        self.fails(1, "run", *arguments, "--timeout", "1.5",
+                   says="the kernel spin did not end within 1.5 s (--timeout)")
         self.assertLess(time.monotonic() - began, 30)
         self.assertEqual(os.listdir(self.folder), [os.path.basename(file)])
         with subprocess.Popen([MASU, "run", *arguments], stderr=subprocess.PIPE) as process:
@@ -265,7 +279,8 @@ class OpenclRun(Both, RunTest):
             file = self.opencl(f"__kernel void copy(__global {name} *to, const __global {name} *from, {name} last) {{\n"
                                "  size_t i = get_global_id(0);\n  to[i] = i == 0 ? last : from[i];\n}\n")
             value = "0x7f" if dtype[0] != "f" else "0.1"
-            got = self.values(file, "--arg", f"buffer=zeros:{dtype}:4,out=-", "--arg", f"buffer=iota:{dtype}:4", "--arg",
+            got = self.values(file, "--arg", f"buffer=zeros:{dtype}:4,out=-", "--arg", f"buffer=iota:{dtype}:4",
+                              "--arg",
                               f"{dtype}={value}")
             self.assertEqual(got, ["127" if dtype[0] != "f" else "0.1", "1", "2", "3"], dtype)
         half = self.opencl("__kernel void f(__global half *to, __global const half *from) {\n  size_t i = get_global_id(0);\n"
@@ -274,7 +289,8 @@ class OpenclRun(Both, RunTest):
                          ["0", "0.5", "1", "1.5"])
 
     def test_extreme_values(self):
-        for dtype, texts in (("u8", ("0", "255", "0xFF")), ("i8", ("-128", "127", "+5")), ("i16", ("-32768", "-0x8000")),
+        for dtype, texts in (("u8", ("0", "255", "0xFF")), ("i8", ("-128", "127", "+5")),
+                             ("i16", ("-32768", "-0x8000")),
                              ("u32", ("4294967295", "4Ki")), ("i64", ("-9223372036854775808", "9223372036854775807")),
                              ("u64", ("18446744073709551615", "0xffffffffffffffff")),
                              ("f32", ("3.4028235e+38", "1e-45", "-0", "inf", "-inf", "nan", "0x1p-3", "16777217")),
@@ -334,9 +350,11 @@ class OpenclRun(Both, RunTest):
         self.assertEqual(self.values("-", "--device", "opencl", *one, stdin=b"\xef\xbb\xbf" + text), ["1", "2"])
         file = self.opencl(text)
         self.assertEqual(self.values(file, "--arg", "buffer=-,dtype=f32,out=-", stdin=b"1.5 2.5\n"), ["2.5", "3.5"])
-        self.assertEqual(self.values(file, "--arg", "buffer=-,dtype=f32,out=-", stdin=struct.pack("<2f", 1, 2)), ["2", "3"])
+        self.assertEqual(self.values(file, "--arg", "buffer=-,dtype=f32,out=-", stdin=struct.pack("<2f", 1, 2)),
+                         ["2", "3"])
         self.fails(2, "run", "-", *one, stdin=text, says="--language")
-        self.fails(2, "run", "-", "--language", "opencl", "--arg", "buffer=-,dtype=f32", stdin=text, says="can be read once")
+        self.fails(2, "run", "-", "--language", "opencl", "--arg", "buffer=-,dtype=f32", stdin=text,
+                   says="can be read once")
         self.fails(2, "run", file, "--arg", "buffer=-,dtype=f32", "--expect", "0=-", says="can be read once")
 
     def test_images_and_text(self):
@@ -348,7 +366,8 @@ class OpenclRun(Both, RunTest):
         raw = self.values(file, "--arg", f"buffer={text},dtype=u8,format=raw,out=-")
         self.assertEqual(raw[:2], [str(255 - 48), str(255 - 32)])
         numbers = self.write("numbers", "0 1 254")
-        self.assertEqual(self.values(file, "--arg", f"buffer={numbers},dtype=u8,format=text,out=-"), ["255", "254", "1"])
+        self.assertEqual(self.values(file, "--arg", f"buffer={numbers},dtype=u8,format=text,out=-"),
+                         ["255", "254", "1"])
 
     def test_expect_of_floats(self):
         file = self.opencl("__kernel void f(__global float *x) { x[0] = NAN; x[1] = -0.0f; x[2] = INFINITY; x[3] = 0.1f; }\n")
@@ -384,7 +403,8 @@ class OpenclRun(Both, RunTest):
     def test_kernels_that_crash(self):
         self.needs_pocl()
         div = self.opencl("__kernel void f(__global int *x) { x[0] = x[1] / x[2]; }\n")
-        self.fails(1, "run", div, "--global", "1", "--arg", f"buffer=zeros:i32:3,out={self.path('o.npy')}", says="by zero")
+        self.fails(1, "run", div, "--global", "1", "--arg", f"buffer=zeros:i32:3,out={self.path('o.npy')}",
+                   says="by zero")
         wild = self.opencl("__kernel void f(__global int *x, ulong far) { x[far] = 1; }\n")
         self.fails(1, "run", wild, "--global", "1", "--arg", f"buffer=zeros:i32:3,out={self.path('o.npy')}", "--arg",
                    "u64=1000000000000", says="accessed memory that does not exist")
@@ -415,72 +435,23 @@ class CudaRun(Both, RunTest):
         file = self.write("k.cu", "template <class T> __device__ T add(T a, T b) { return a + b; }\n"
                                   "__global__ void more(int *x, int by) { x[threadIdx.x] = add(x[threadIdx.x], by); }\n")
         for name in ((), ("--kernel", "more"), ("--kernel", "_Z4morePii")):
-            self.assertEqual(self.values(file, *name, "--arg", "buffer=iota:i32:3,out=-", "--arg", "i32=5"), ["5", "6", "7"])
+            self.assertEqual(self.values(file, *name, "--arg", "buffer=iota:i32:3,out=-", "--arg", "i32=5"),
+                             ["5", "6", "7"])
 
     def test_shared_memory(self):
         file = self.write("k.cu", "extern __shared__ int t[];\n__global__ void turn(int *x) {\n  int l = threadIdx.x;\n"
                                   "  t[l] = x[l];\n  __syncthreads();\n  x[l] = t[blockDim.x - 1 - l];\n}\n")
         self.assertEqual(self.values(file, "--local", "4", "--arg", "buffer=iota:i32:4,out=-", "--arg", "local=16"),
                          ["3", "2", "1", "0"])
-        self.fails(2, "run", file, "--local", "4", "--arg", "buffer=iota:i32:4", "--arg", "local=1Gi", says="local memory")
+        self.fails(2, "run", file, "--local", "4", "--arg", "buffer=iota:i32:4", "--arg", "local=1Gi",
+                   says="local memory")
 
     def test_vectors(self):
-        file = self.write("k.cu", "__global__ void f(float *x, float4 v, double2 d) { x[0] = v.x; x[1] = v.w; x[2] = d.y; }\n")
-        self.assertEqual(self.values(file, "--global", "1", "--arg", "buffer=zeros:f32:3,out=-", "--arg", "f32x4=1,2,3,4.5",
+        file = self.write("k.cu",
+                          "__global__ void f(float *x, float4 v, double2 d) { x[0] = v.x; x[1] = v.w; x[2] = d.y; }\n")
+        self.assertEqual(self.values(file, "--global", "1", "--arg", "buffer=zeros:f32:3,out=-", "--arg",
+                                     "f32x4=1,2,3,4.5",
                                      "--arg", "f64x2=1,2.25"), ["1", "4.5", "2.25"])
-
-
-class Absent(CommandTest):
-    """What needs no device."""
-
-    def test_wrong_arguments(self):
-        file = self.write("k.cl", "__kernel void f(__global int *x) { }\n")
-        for text, says in (
-            ("foo", "got 'foo'"), ("q=1", "got 'q=1'"), ("buffer", "got 'buffer'"), ("buffer=", "an INPUT"),
-            ("buffer=,out=-", "an INPUT"), ("buffer=x,out=a,out=b", "out= is given twice"),
-            ("buffer=x,dtype=u8,dtype=u8", "dtype= is given twice"), ("buffer=x,dtype=", "dtype= needs a value"),
-            ("buffer=x,dtype=f33", "got 'f33'"), ("buffer=x,dtype=f32x4", "got 'f32x4'"), ("local=0", "got '0'"),
-            ("local=-1", "got '-1'"), ("local=x", "got 'x'"), ("local=99Ti", "got '99Ti'"), ("u32=", "got ''"),
-            ("u32=-1", "from 0 to 4294967295, got '-1'"), ("u32=1x", "got '1x'"), ("u32=1.5", "got '1.5'"), ("u32= 1", "got ' 1'"),
-            ("u8=256", "from 0 to 255"), ("i8=-129", "from -128 to 127"), ("i8=0x80", "from -128 to 127"), ("u8=0x", "got '0x'"),
-            ("u64=18446744073709551616", "18446744073709551615"), ("i64=9223372036854775808", "9223372036854775807"),
-            ("f32=abc", "got 'abc'"), ("f32=1e39", "got '1e39'"), ("f64=1e309", "got '1e309'"), ("f16=65520", "got '65520'"),
-            ("f32=1,2", "f32 takes 1 value, got 2"), ("f32x4=1,2", "f32x4 takes 4 values, got 2"), ("f32x5=1,2,3,4,5", "got 'f32x5'"),
-            ("f32x=1", "got 'f32x'"), ("f32x4=1,,2,3", "got ''"),
-        ):
-            self.fails(2, "run", file, "--global", "1", "--arg", text, says=says)
-
-    def test_wrong_options(self):
-        file = self.write("k.cl", "__kernel void f(__global int *x) { }\n")
-        for arguments, says in (
-            (("--global", "0"), "--global"), (("--global", "-1"), "--global"), (("--global", "1,2,3,4"), "1 to 3 sizes"),
-            (("--global", "1,,2"), "--global"), (("--global", "x"), "--global"), (("--local", "0"), "--local"),
-            (("--local", "1,"), "--local"), (("--repeat", "0"), "--repeat"), (("--repeat", "2M"), "--repeat"),
-            (("--timeout", "-1"), "--timeout"), (("--timeout", "nan"), "--timeout"), (("--timeout", "1s"), "--timeout"),
-            (("--language", "sycl"), "--language takes opencl or cuda"), (("--kernl", "f"), "did you mean --kernel?"),
-            (("--device", "cuda:0"), "OpenCL C"), (("x.cl",), "unexpected argument x.cl"), (("--arg",), "--arg"),
-            (("--arg", "buffer=zeros:u8:1,out=a", "--arg", "buffer=zeros:u8:1,out=a"), "two buffers"),
-        ):
-            self.fails(2, "run", file, *arguments, says=says)
-        self.fails(2, "run", says="FILE")
-
-    def test_wrong_files(self):
-        self.fails(1, "run", self.path("none.cl"), says="none.cl: cannot be opened")
-        self.fails(1, "run", self.write("empty.cl", " \n"), says="it is empty")
-        self.fails(1, "run", self.write("zero.cl", b"__kernel void f() { }\0"), says="zero bytes")
-        self.fails(1, "run", self.folder, "--language", "opencl", says="is a directory")
-
-    def test_no_such_device(self):
-        if not usable_devices("cuda"):
-            file = self.write("k.cu", "__global__ void f() { }\n")
-            self.fails(1, "run", file, "--global", "1", says="no usable cuda device")
-        file = self.write("k.cl", "__kernel void f() { }\n")
-        self.fails(1, "run", file, "--global", "1", env={"OCL_ICD_VENDORS": self.folder, "OPENCL_VENDOR_PATH": self.folder},
-                   says="no usable opencl device")
-
-    def test_no_kernel(self):
-        if usable_devices("opencl"):
-            self.fails(2, "run", self.write("k.cl", "void f(void) { }\n"), "--global", "1", says="has no kernel")
 
 
 if __name__ == "__main__":
