@@ -77,7 +77,10 @@ TEST_P(KernelArgumentTest, ParametersAndLogAreToldByTheCacheToo) {
   const test::ScopedEnv on("MASU_CACHE", nullptr);
   const Program compiled = Program::from_source(next_process(), text());
   const Program loaded = Program::from_source(next_process(), text());
-  EXPECT_THAT(compiled.log(), HasSubstr("masu says hello"));
+  // NVIDIA's OpenCL driver has a cache of its own, and no log of what comes from there.
+  if (!opencl() || device.info().vendor.find("NVIDIA") == std::string::npos) {
+    EXPECT_THAT(compiled.log(), HasSubstr("masu says hello"));
+  }
   EXPECT_EQ(loaded.log(), compiled.log());
   EXPECT_THAT(loaded.kernel_names(), ::testing::UnorderedElementsAre("scale", "both", "none"));
   for (const char* name : {"scale", "both", "none"}) {

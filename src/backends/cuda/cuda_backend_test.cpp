@@ -316,9 +316,9 @@ TEST_F(CudaBackendTest, LaunchErrorsNameTheRuleAndLeaveTheDeviceWell) {
   MASU_EXPECT_ERROR(add(stream, {0, 256}, buffer, 1U, n), invalid_argument, "got global 0");
   MASU_EXPECT_ERROR(add(stream, {4096, 2048}, buffer, 1U, n), invalid_argument, "got 2048");
   if (driver().functions.func_get_param_info != nullptr) {
-    MASU_EXPECT_ERROR(add(stream, {1024, 256}, buffer, 1U), invalid_argument, "arguments must be 3, got 2");
+    MASU_EXPECT_ERROR(add(stream, {1024, 256}, buffer, 1U), invalid_argument, "add takes 3 arguments, got 2");
     MASU_EXPECT_ERROR(add(stream, {1024, 256}, buffer, std::uint64_t{1}, n), invalid_argument,
-                      "must have 4 bytes, got 8");
+                      "argument 1 of add is 4 bytes, got u64 (8 bytes)");
   }
   MASU_EXPECT_ERROR(static_cast<void>(program().kernel("nothing")), invalid_argument, "add");
   MASU_EXPECT_ERROR(static_cast<void>(device().allocate<std::uint8_t>(std::uint64_t{1} << 50)), out_of_memory,
