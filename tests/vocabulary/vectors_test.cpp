@@ -81,6 +81,7 @@ TEST_P(VectorLoadStore, Loads) {
 
 TEST_P(VectorLoadStore, Stores) {
   Batch made = batch("vector store");
+  made.prologue.clear();  // the sources are global
   for (const std::size_t width : widths) {
     const std::string vector =
         fmt::format("    __global const T *p = (__global const T *)in + {} * lane;\n    const {} v = {};\n", width,
@@ -107,7 +108,7 @@ TEST_P(VectorLoadStore, Stores) {
     for (const auto& [name, target] : places) {
       Case own{.name = fmt::format("vstore{} to {}", width, name), .expected = expected};
       own.code = vector + fmt::format(R"(    {2}
-    for (uint i = 0; i < {0}; i++) target[i] = mine[i];
+    for (uint i = 0; i < {0}; i++) target[i] = ((__global const T *)in)[i];
     vstore{1}(v, lane & 1, target + 1);
     for (uint i = 0; i < {0}; i++) ((__global T *)out)[{0} * lane + i] = target[i];)",
                                       2 + 2 * width, width, target);
