@@ -56,6 +56,22 @@ TEST_P(StreamTest, EventsHaveTimes) {
   MASU_EXPECT_ERROR((void)first.seconds_since(Event()), invalid_argument, "empty");
 }
 
+TEST_P(StreamTest, WithoutTimingEventsTellNoTimes) {
+  Stream stream(device, Timing::off);
+  Buffer<std::uint32_t> buffer = device.allocate<std::uint32_t>(1000);
+  const Event first = stream.fill(buffer, 1U);
+  const Event second = stream.fill(buffer, 2U);
+  second.wait();
+  EXPECT_TRUE(first.ready());
+  EXPECT_EQ(buffer.read(), std::vector<std::uint32_t>(1000, 2));
+  MASU_EXPECT_ERROR((void)second.seconds(), unsupported, "Timing::on");
+  MASU_EXPECT_ERROR((void)second.seconds_since(first), unsupported, "Timing::on");
+  MASU_EXPECT_ERROR((void)stream.record().seconds(), unsupported, "Timing::on");
+  Stream timed(device);
+  timed.wait(second);
+  EXPECT_GE(timed.record().seconds(), 0);
+}
+
 TEST_P(StreamTest, TimesAFillOfManyCommandsAsOne) {
   Stream stream(device);
   struct Three {

@@ -73,6 +73,9 @@ class Event {
   virtual double seconds_since(const Event& earlier) = 0;  // from the end of `earlier` to the end of this
 };
 
+// What seconds() and seconds_since() of an Event do whose stream was made with Timing::off.
+[[noreturn]] void throw_untimed();
+
 // One entry point of a Module.
 class Kernel {
  public:
@@ -146,7 +149,7 @@ class Device : public std::enable_shared_from_this<Device> {
   virtual std::shared_ptr<Memory> wrap_native(void* handle, std::uint64_t bytes) = 0;
   virtual std::shared_ptr<HostMemory> allocate_host(std::uint64_t bytes) = 0;  // bytes >= 1; page-locked if it can be
   [[nodiscard]] virtual bool is_page_locked(const void* data, std::uint64_t bytes) const noexcept = 0;  // bytes >= 1
-  virtual std::unique_ptr<Stream> make_stream() = 0;
+  virtual std::unique_ptr<Stream> make_stream(Timing timing) = 0;
   virtual std::unique_ptr<Stream> wrap_stream(void* native) = 0;
   virtual void synchronize() = 0;
 

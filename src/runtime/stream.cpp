@@ -25,6 +25,10 @@ void check_range(const char* function, const BufferBase& buffer, std::uint64_t o
 
 }  // namespace
 
+void runtime::throw_untimed() {
+  throw Error(ErrorCode::unsupported, "Event::seconds: the stream must be made with Timing::on, got Timing::off");
+}
+
 bool Event::ready() const {
   return implementation_ == nullptr || implementation_->ready();
 }
@@ -44,7 +48,7 @@ double Event::seconds_since(const Event& earlier) const {
   return implementation_->seconds_since(*earlier.implementation_);
 }
 
-Stream::Stream(const Device& device) : Stream(device, device.implementation()->make_stream()) {}
+Stream::Stream(const Device& device, Timing timing) : Stream(device, device.implementation()->make_stream(timing)) {}
 
 Stream::Stream(Device device, std::unique_ptr<runtime::Stream> implementation) noexcept
     : device_(std::move(device)), implementation_(std::move(implementation)) {}

@@ -15,7 +15,7 @@ StreamLease::StreamLease(Device& device) : device_(device.shared_from_this()), e
       kept.streams.pop_back();
     }
   }
-  if (stream_ == nullptr) stream_ = device.make_stream();
+  if (stream_ == nullptr) stream_ = device.make_stream(Timing::on);
 }
 
 StreamLease::~StreamLease() {

@@ -127,6 +127,7 @@ const std::vector<Print>& prints() {
       {"%+v2hld", "(int2)(1, -22)", "+1,-22"},
       {"%v2hlf and %d and %s", "(float2)(1.0f, 2.0f), 3, \"four\"", "1.000000,2.000000 and 3 and four"},
       {"%v2hlf", "(float2)(NAN, -INFINITY)", "nan,-inf"},
+      {"before %v2hlf behind", "(float2)(1.0f, 2.0f)", "before 1.000000,2.000000 behind"},
   };
   return table;
 }
@@ -157,7 +158,9 @@ TEST_P(Printf, ScalarsAndVectors) {
   for (const Print& print : prints()) {
     if (!print.fp64 || device.info().fp64) {
       const std::string_view comma = *print.arguments == '\0' ? "" : ", ";
-      source += fmt::format("  printf(\"<{}|{}>\\n\"{}{});\n", index, print.format, comma, print.arguments);
+      // By itself, as a driver may lose what stands around it.
+      source += fmt::format("  printf(\"<{}|\");\n  printf(\"{}\"{}{});\n  printf(\">\\n\");\n", index, print.format,
+                            comma, print.arguments);
     }
     ++index;
   }

@@ -23,21 +23,30 @@ using Clock = std::chrono::steady_clock;
 
 class CpuEvent final : public Event {
  public:
-  explicit CpuEvent(Clock::time_point start) : start_(start), end_(Clock::now()) {}
+  CpuEvent(Clock::time_point start, Timing timing) : start_(start), end_(Clock::now()), timing_(timing) {}
   bool ready() override { return true; }
   void wait() override {}
-  double seconds() override { return std::chrono::duration<double>(end_ - start_).count(); }
+  double seconds() override {
+    check_timed();
+    return std::chrono::duration<double>(end_ - start_).count();
+  }
   double seconds_since(const Event& earlier) override {
     const auto* other = dynamic_cast<const CpuEvent*>(&earlier);
     if (other == nullptr) {
       throw Error(ErrorCode::invalid_argument, "Event::seconds_since: both events must be of one device, got two");
     }
+    check_timed();
+    other->check_timed();
     return std::chrono::duration<double>(end_ - other->end_).count();
   }
 
  private:
+  void check_timed() const {
+    if (timing_ == Timing::off) throw_untimed();
+  }
   Clock::time_point start_;
   Clock::time_point end_;
+  Timing timing_;  // as on other devices, where no times are free
 };
 
 class CpuMemory final : public Memory {
@@ -80,6 +89,7 @@ std::byte* at(Memory& memory, std::uint64_t offset) {
 
 class CpuStream final : public Stream {
  public:
+  explicit CpuStream(Timing timing) : timing_(timing) {}
   [[nodiscard]] void* native() const noexcept override { return nullptr; }
   std::shared_ptr<Event> write(Memory& target, std::uint64_t offset, const void* source, std::uint64_t bytes) override {
     return timed([&] { std::memmove(at(target, offset), source, bytes); });
@@ -108,17 +118,18 @@ class CpuStream final : public Stream {
   std::shared_ptr<Event> launch(Kernel&, const NDRange&, std::span<const KernelArgument>) override {
     no_kernels("Kernel::launch");
   }
-  std::shared_ptr<Event> record() override { return std::make_shared<CpuEvent>(Clock::now()); }
+  std::shared_ptr<Event> record() override { return std::make_shared<CpuEvent>(Clock::now(), timing_); }
   void wait(Event& event) override { event.wait(); }
   void finish() override {}
 
  private:
   template <class F>
-  static std::shared_ptr<Event> timed(F&& command) {
+  std::shared_ptr<Event> timed(F&& command) {
     const Clock::time_point start = Clock::now();
     command();
-    return std::make_shared<CpuEvent>(start);
+    return std::make_shared<CpuEvent>(start, timing_);
   }
+  Timing timing_;
 };
 
 std::string model_name() {
@@ -187,7 +198,7 @@ class CpuDevice final : public Device {
   std::shared_ptr<Memory> wrap_native(void* handle, std::uint64_t bytes) override {
     return std::make_shared<CpuMemory>(handle, bytes, false);
   }
-  std::unique_ptr<Stream> make_stream() override { return std::make_unique<CpuStream>(); }
+  std::unique_ptr<Stream> make_stream(Timing timing) override { return std::make_unique<CpuStream>(timing); }
   std::unique_ptr<Stream> wrap_stream(void*) override {
     throw Error(ErrorCode::unsupported, "Stream::wrap: the device must be an OpenCL or a CUDA device, got cpu");
   }

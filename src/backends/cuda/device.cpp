@@ -142,8 +142,8 @@ bool Device::is_page_locked(const void* data, std::uint64_t bytes) const noexcep
   return cuda::is_page_locked(*context_, data, bytes);
 }
 
-std::unique_ptr<runtime::Stream> Device::make_stream() {
-  return std::make_unique<Stream>(context_);
+std::unique_ptr<runtime::Stream> Device::make_stream(Timing timing) {
+  return std::make_unique<Stream>(context_, timing);
 }
 
 std::unique_ptr<runtime::Stream> Device::wrap_stream(void* native) {

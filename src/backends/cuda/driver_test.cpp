@@ -87,7 +87,7 @@ class CudaCommandTest : public ::testing::Test {
   void SetUp() override {
     ASSERT_TRUE(loaded_.usable()) << loaded_.why;
     device_ = make();
-    stream_ = device_->make_stream();
+    stream_ = device_->make_stream(Timing::on);
   }
   void TearDown() override {
     stream_.reset();
@@ -240,7 +240,7 @@ TEST_F(CudaCommandTest, EventsOutliveTheirStreamAndDevice) {
   EXPECT_GE(first->seconds(), 0.0);
   EXPECT_EQ(second->seconds(), 0.0);
   EXPECT_GE(second->seconds_since(*first), 0.0);
-  auto other = device_->make_stream();
+  auto other = device_->make_stream(Timing::on);
   other->wait(*second);
   other.reset();
   stream_.reset();

@@ -28,7 +28,7 @@ void Event::wait() {
   context_->check(context_->driver().event_synchronize(end_), "cuEventSynchronize");
 }
 
-double Event::elapsed(CUevent first, CUevent last) {
+double Event::elapsed(CUevent first, CUevent last) const {
   const ContextScope scope(*context_);
   float milliseconds = 0;
   context_->check(context_->driver().event_elapsed_time(&milliseconds, first, last), "cuEventElapsedTime");
@@ -36,12 +36,14 @@ double Event::elapsed(CUevent first, CUevent last) {
 }
 
 double Event::seconds() {
+  if (timing_ == Timing::off) runtime::throw_untimed();
   wait();
   return start_ == nullptr ? 0.0 : elapsed(start_, end_);
 }
 
 double Event::seconds_since(const runtime::Event& earlier) {
   const Event& first = own_event(earlier, "seconds_since");
+  if (timing_ == Timing::off || first.timing_ == Timing::off) runtime::throw_untimed();
   wait();
   return elapsed(first.end_, end_);
 }

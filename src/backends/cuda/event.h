@@ -10,7 +10,7 @@ namespace masu::cuda {
 class Event final : public runtime::Event {
  public:
   // The context must be current.
-  explicit Event(std::shared_ptr<Context> context) : context_(std::move(context)) {}
+  Event(std::shared_ptr<Context> context, Timing timing) : context_(std::move(context)), timing_(timing) {}
   ~Event() override;
   Event(const Event&) = delete;
   Event& operator=(const Event&) = delete;
@@ -27,11 +27,12 @@ class Event final : public runtime::Event {
 
  private:
   void record(CUevent& event, CUstream stream);
-  double elapsed(CUevent first, CUevent last);
+  double elapsed(CUevent first, CUevent last) const;
 
   std::shared_ptr<Context> context_;
   CUevent start_ = nullptr;  // none for a mere point in a stream
   CUevent end_ = nullptr;
+  Timing timing_;
 };
 
 // The event of this backend behind an interface; throws invalid_argument for another backend's.

@@ -28,7 +28,7 @@ class CudaKernelTest : public ::testing::Test {
     ASSERT_TRUE(loaded_.usable()) << loaded_.why;
     device_ =
         std::make_shared<Device>(Context::primary(loaded_.functions, 0, "Fake"), list_devices(loaded_).at(0).info);
-    stream_ = device_->make_stream();
+    stream_ = device_->make_stream(Timing::on);
     module_ = device_->load(pack(Image{true, LocalConvention::dynamic, std::string(ptx)}));
     ASSERT_NE(module_, nullptr);
   }

@@ -35,7 +35,8 @@ HostBlock make_host_block(std::uint64_t bytes, std::string_view function) {
   return HostBlock(static_cast<std::byte*>(block));
 }
 
-Stream::Stream(std::shared_ptr<Context> context) : context_(std::move(context)), owned_(true) {
+Stream::Stream(std::shared_ptr<Context> context, Timing timing)
+    : context_(std::move(context)), owned_(true), timing_(timing) {
   const ContextScope scope(*context_);
   check(driver().stream_create(&handle_, stream_non_blocking), "cuStreamCreate");
 }
@@ -59,10 +60,10 @@ Stream::~Stream() {
 }
 
 template <class Command>
-std::shared_ptr<Event> Stream::timed(Command&& command) {
+std::shared_ptr<Event> Stream::marked(Command&& command) {
   const ContextScope scope(*context_);
-  auto event = std::make_shared<Event>(context_);
-  event->record_start(handle_);
+  auto event = std::make_shared<Event>(context_, timing_);
+  if (timing_ == Timing::on) event->record_start(handle_);
   command();
   event->record_end(handle_);
   return event;
@@ -70,14 +71,14 @@ std::shared_ptr<Event> Stream::timed(Command&& command) {
 
 Stream::Done Stream::write(runtime::Memory& target, std::uint64_t offset, const void* source, std::uint64_t bytes) {
   const CUdeviceptr address = own_memory(target, *context_, "write").address() + offset;
-  return timed([&] {
+  return marked([&] {
     if (bytes != 0) check(driver().memcpy_htod_async(address, source, bytes, handle_), "cuMemcpyHtoDAsync");
   });
 }
 
 Stream::Done Stream::read(runtime::Memory& source, std::uint64_t offset, void* target, std::uint64_t bytes) {
   const CUdeviceptr address = own_memory(source, *context_, "read").address() + offset;
-  return timed([&] {
+  return marked([&] {
     if (bytes != 0) check(driver().memcpy_dtoh_async(target, address, bytes, handle_), "cuMemcpyDtoHAsync");
   });
 }
@@ -86,7 +87,7 @@ Stream::Done Stream::copy(runtime::Memory& target, std::uint64_t target_offset, 
                           std::uint64_t source_offset, std::uint64_t bytes) {
   const CUdeviceptr to = own_memory(target, *context_, "copy").address() + target_offset;
   const CUdeviceptr from = own_memory(source, *context_, "copy").address() + source_offset;
-  return timed([&] {
+  return marked([&] {
     if (bytes != 0) check(driver().memcpy_dtod_async(to, from, bytes, handle_), "cuMemcpyDtoDAsync");
   });
 }
@@ -95,7 +96,7 @@ Stream::Done Stream::fill(runtime::Memory& target, std::uint64_t offset, std::ui
                           std::size_t pattern_size) {
   const CUdeviceptr address = own_memory(target, *context_, "fill").address() + offset;
   const auto* unit = static_cast<const std::byte*>(pattern);
-  return timed([&] {
+  return marked([&] {
     if (bytes == 0) return;
     if (repeats(unit, pattern_size, 1)) {
       check(driver().memset_d8_async(address, word_of<unsigned char>(unit), bytes, handle_), "cuMemsetD8Async");
@@ -163,12 +164,12 @@ Stream::Done Stream::launch(runtime::Kernel& kernel, const NDRange& range, std::
         ErrorCode::invalid_argument,
         fmt::format("Kernel::launch: the kernel must be of {}, got one of another device", context_->device_name()));
   }
-  return timed([&] { own->launch(handle_, range, arguments); });
+  return marked([&] { own->launch(handle_, range, arguments); });
 }
 
 Stream::Done Stream::record() {
   const ContextScope scope(*context_);
-  auto event = std::make_shared<Event>(context_);
+  auto event = std::make_shared<Event>(context_, timing_);
   event->record_end(handle_);
   return event;
 }
@@ -188,7 +189,7 @@ void Stream::finish() {
 
 void Stream::retire(HostBlock block) {
   drop_retired();
-  auto event = std::make_shared<Event>(context_);
+  auto event = std::make_shared<Event>(context_, timing_);
   event->record_end(handle_);
   retired_.emplace_back(std::move(event), std::move(block));
 }

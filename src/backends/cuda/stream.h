@@ -24,7 +24,7 @@ HostBlock make_host_block(std::uint64_t bytes, std::string_view function);
 
 class Stream final : public runtime::Stream {
  public:
-  explicit Stream(std::shared_ptr<Context> context);
+  Stream(std::shared_ptr<Context> context, Timing timing);
   // A stream of the caller's; null is the default stream.
   Stream(std::shared_ptr<Context> context, CUstream handle);
   ~Stream() override;
@@ -47,9 +47,9 @@ class Stream final : public runtime::Stream {
   void finish() override;
 
  private:
-  // Runs `command` between two marks in the stream, with the context current.
+  // Runs `command`, with the context current, and marks its end, and its start where times are wanted.
   template <class Command>
-  std::shared_ptr<Event> timed(Command&& command);
+  std::shared_ptr<Event> marked(Command&& command);
   void fill_by_doubling(CUdeviceptr target, std::uint64_t bytes, const std::byte* pattern, std::size_t pattern_size);
   void check(CUresult code, std::string_view function) const { context_->check(code, function); }
   [[nodiscard]] const Driver& driver() const noexcept { return context_->driver(); }
@@ -60,6 +60,7 @@ class Stream final : public runtime::Stream {
   std::shared_ptr<Context> context_;
   CUstream handle_ = nullptr;
   bool owned_ = false;
+  Timing timing_ = Timing::on;
   std::unordered_map<void*, HostBlock> mappings_;
   std::deque<std::pair<std::shared_ptr<Event>, HostBlock>> retired_;
 };

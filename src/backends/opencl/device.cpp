@@ -103,9 +103,10 @@ bool Device::is_page_locked(const void* data, std::uint64_t bytes) const noexcep
   return host_ranges_->contain(data, bytes);
 }
 
-std::unique_ptr<runtime::Stream> Device::make_stream() {
+std::unique_ptr<runtime::Stream> Device::make_stream(Timing timing) {
   cl_int code = CL_SUCCESS;
-  Handle<cl_command_queue> queue(api().clCreateCommandQueue(context_.get(), device_, CL_QUEUE_PROFILING_ENABLE, &code));
+  const cl_command_queue_properties properties = timing == Timing::on ? CL_QUEUE_PROFILING_ENABLE : 0;
+  Handle<cl_command_queue> queue(api().clCreateCommandQueue(context_.get(), device_, properties, &code));
   check(code, "Stream", info_.id, "clCreateCommandQueue");
   return std::make_unique<Stream>(context_.get(), std::move(queue), info_, queues_);
 }

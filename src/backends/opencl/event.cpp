@@ -28,7 +28,9 @@ cl_ulong Event::time(cl_event event, cl_profiling_info which) const {
   cl_ulong nanoseconds = 0;
   const cl_int code = api().clGetEventProfilingInfo(event, which, sizeof(nanoseconds), &nanoseconds, nullptr);
   if (code == CL_PROFILING_INFO_NOT_AVAILABLE) {
-    throw Error(ErrorCode::unsupported, "Event::seconds: the queue must have been made with CL_QUEUE_PROFILING_ENABLE");
+    throw Error(
+        ErrorCode::unsupported,
+        "Event::seconds: the stream must be made with Timing::on, a wrapped queue with CL_QUEUE_PROFILING_ENABLE");
   }
   check(code, "Event::seconds", device_, "clGetEventProfilingInfo");
   return nanoseconds;

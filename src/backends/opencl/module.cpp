@@ -44,6 +44,10 @@ std::shared_ptr<Module> build_source(std::shared_ptr<const Limits> limits, std::
   Handle<cl_program> program(api().clCreateProgramWithSource(limits->context, 1, &source, &size, &code));
   check(code, "Program", limits->id, "clCreateProgramWithSource");
   code = api().clBuildProgram(program.get(), 1, &limits->device, with_argument_info(options).c_str(), nullptr, nullptr);
+  if (code == CL_BUILD_PROGRAM_FAILURE && build_log(program.get(), limits->device).find("ptxas") != std::string::npos) {
+    // NVIDIA's driver (580, 2026-11) makes invalid PTX of kernels without arguments where it is to tell of arguments.
+    code = api().clBuildProgram(program.get(), 1, &limits->device, std::string(options).c_str(), nullptr, nullptr);
+  }
   std::string log = with_presumed_lines(build_log(program.get(), limits->device), text, line_marker(limits->device));
   if (code != CL_SUCCESS) {
     const ErrorCode meaning = error_code(code);
@@ -90,6 +94,11 @@ void Module::take_notes(std::string log) {
 }
 
 std::vector<std::string> Module::kernel_names() {
+  // Asked for the names of no kernels, NVIDIA's driver (580, 2026-11) crashes.
+  std::size_t kernels = 0;
+  check(api().clGetProgramInfo(program_.get(), CL_PROGRAM_NUM_KERNELS, sizeof(kernels), &kernels, nullptr),
+        "Program::kernel_names", limits_->id, "clGetProgramInfo");
+  if (kernels == 0) return {};
   std::size_t size = 0;
   check(api().clGetProgramInfo(program_.get(), CL_PROGRAM_KERNEL_NAMES, 0, nullptr, &size), "Program::kernel_names",
         limits_->id, "clGetProgramInfo");
