@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """masu run: wrong arguments, options and files, and absent devices."""
 
+import json
 import unittest
 
-from command import CommandTest, usable_devices
+from command import CommandTest, masu, usable_devices
 
 
 class RunUsage(CommandTest):
@@ -56,9 +57,11 @@ class RunUsage(CommandTest):
             file = self.write("k.cu", "__global__ void f() { }\n")
             self.fails(1, "run", file, "--global", "1", says="no usable cuda device")
         file = self.write("k.cl", "__kernel void f() { }\n")
-        self.fails(1, "run", file, "--global", "1",
-                   env={"OCL_ICD_VENDORS": self.folder, "OPENCL_VENDOR_PATH": self.folder},
-                   says="no usable opencl device")
+        nowhere = {"OCL_ICD_VENDORS": self.folder, "OPENCL_VENDOR_PATH": self.folder}
+        listed = json.loads(masu("devices", "--json", env=nowhere).stdout)
+        if any(device["usable"] and device["kind"] == "opencl" for device in listed):
+            self.skipTest("a driver is found all the same")
+        self.fails(1, "run", file, "--global", "1", env=nowhere, says="no usable opencl device")
 
     def test_no_kernel(self):
         if usable_devices("opencl"):

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/opencl/build_log.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cstdint>
 
@@ -56,6 +57,20 @@ std::string with_presumed_lines(std::string_view log, std::string_view source, s
     }
   }
   return result += log;
+}
+
+std::string without_noise(std::string_view log) {
+  constexpr std::string_view noise =
+      " is a kernel, so overriding noinline attribute. The function may be inlined when called.";
+  std::string result;
+  while (!log.empty()) {
+    const std::size_t end = std::min(log.find('\n'), log.size() - 1) + 1;
+    const std::string_view line = log.substr(0, end);
+    if (line.find(noise) == std::string_view::npos) result += line;
+    log.remove_prefix(end);
+  }
+  while (result.ends_with('\n')) result.pop_back();
+  return result;
 }
 
 }  // namespace masu::opencl

@@ -12,4 +12,7 @@ namespace masu::opencl {
 // Puts in the file and the line that the directives of `source` mean; a line before the first of them stays as it is.
 std::string with_presumed_lines(std::string_view log, std::string_view source, std::string_view marker = "<kernel>:");
 
+// The log without what NVIDIA's compiler (580, 2026-11) says of every kernel: that it is one, and may be inlined.
+std::string without_noise(std::string_view log);
+
 }  // namespace masu::opencl

@@ -25,5 +25,15 @@ TEST(BuildLog, OtherTextStays) {
   EXPECT_EQ(with_presumed_lines("real.cl:3: error", "#line 9 \"f\"\n"), "real.cl:3: error");
 }
 
+TEST(BuildLog, NoiseIsLeftOut) {
+  const std::string noise =
+      "(): Warning: Function f is a kernel, so overriding noinline attribute. The function may be inlined when called.";
+  EXPECT_EQ(without_noise(noise + "\n" + noise + "\n\n"), "");
+  EXPECT_EQ(without_noise("a: error\n" + noise + "\n\nb\n"), "a: error\n\nb");
+  EXPECT_EQ(without_noise("a\n\n"), "a");
+  EXPECT_EQ(without_noise(noise), "");
+  EXPECT_EQ(without_noise(""), "");
+}
+
 }  // namespace
 }  // namespace masu::opencl

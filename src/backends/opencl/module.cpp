@@ -18,8 +18,8 @@ std::string build_log(cl_program program, cl_device_id device) {
   if (api().clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, size, log.data(), nullptr) != CL_SUCCESS) {
     return {};
   }
-  while (!log.empty() && (log.back() == '\0' || log.back() == '\n')) log.pop_back();
-  return log;
+  while (!log.empty() && log.back() == '\0') log.pop_back();
+  return without_noise(log);
 }
 
 // What stands before a line's number in the messages of a compiler that does not heed #line.
