@@ -127,9 +127,11 @@ void Kernel::set_buffer(cl_uint index, const KernelArgument& argument, std::vect
 void Kernel::set_plain(cl_uint index, const KernelArgument& argument) {
   const bool local = argument.kind() == KernelArgument::Kind::local;
   SetTo& now = set_to_[index];
-  if (now.size == argument.size() && (local || std::memcmp(now.bytes.data(), argument.bytes(), now.size) == 0)) return;
+  const bool same = now.size == argument.size() && now.local == local;
+  if (same && (local || std::memcmp(now.bytes.data(), argument.bytes(), now.size) == 0)) return;
   set(index, argument.size(), local ? nullptr : argument.bytes(), argument);
   now.size = argument.size();
+  now.local = local;
   if (!local) std::memcpy(now.bytes.data(), argument.bytes(), now.size);
 }
 

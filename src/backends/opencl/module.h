@@ -51,6 +51,7 @@ class Kernel final : public runtime::Kernel {
   struct SetTo {
     std::uint64_t serial = 0;  // of a buffer's memory
     std::size_t size = 0;      // of a value or of local memory; 0 when it must be set
+    bool local = false;
     std::array<std::byte, KernelArgument::most_bytes> bytes{};
   };
   template <class T>
