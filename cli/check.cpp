@@ -66,7 +66,7 @@ std::vector<std::string> own_arguments() {
     arguments.push_back(line.substr(begin, end - begin));
     begin = end + 1;
   }
-  const auto run = std::find(arguments.begin(), arguments.end(), "run");
+  const auto run = std::find(arguments.begin() + (arguments.empty() ? 0 : 1), arguments.end(), "run");
   if (run == arguments.end()) {
     throw Error(ErrorCode::io, "run: --check reads its command line from /proc/self/cmdline, which is not there");
   }
@@ -88,7 +88,7 @@ std::vector<std::string> child_environment() {
   std::vector<std::string> result;
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
     const std::string_view text = *entry;
-    if (text.starts_with("OCLGRIND_") || text.starts_with("MASU_CACHE=") || text.starts_with("MASU_DEVICE=")) continue;
+    if (text.starts_with("OCLGRIND_") || text.starts_with("MASU_CACHE=")) continue;
     result.emplace_back(text);
   }
   result.emplace_back("MASU_CACHE=off");
@@ -187,13 +187,14 @@ Exit check_kernel(const CheckRequest& request) {
   const SourceLines source(name, facts.source);
   const std::string trouble = end_text(end, request);
 
+  // A run that ended before its kernel, or in it, has said why.
+  const bool ran = told && trouble.empty() && (end.status == 0 || end.status == static_cast<int>(Exit::differs));
   if (request.json) {
     Json check{{"faults", check_json(faults, source)}, {"work_items", facts.work_items}, {"cut", found.cut}};
     if (!trouble.empty()) check["error"] = trouble;
+    else if (!ran) check["error"] = fmt::format("the run ended with status {}", end.status);
     write_json(output.read(), std::move(check));
   }
-  // A run that ended before its kernel has said why.
-  const bool ran = told && trouble.empty();
   if (!request.json) say(check_text(faults, source));
   const std::string items = count_text(facts.work_items, "work-item");
   if (!faults.empty()) {

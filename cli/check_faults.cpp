@@ -86,15 +86,15 @@ bool near_null(const Finding& finding) {
 }
 
 // What makes two messages one fault.
-using Key = std::tuple<FaultKind, std::string, std::string, unsigned, std::string, unsigned>;
+using Key = std::tuple<FaultKind, std::string, int, std::string, unsigned, std::string, unsigned>;
 
-Key key_of(FaultKind kind, const std::string& space, const std::vector<Access>& accesses) {
+Key key_of(FaultKind kind, const std::string& space, int argument, const std::vector<Access>& accesses) {
   std::array<std::pair<std::string, unsigned>, 2> places;
   for (std::size_t i = 0; i < std::min(accesses.size(), places.size()); ++i) {
     places[i] = {accesses[i].place.file, accesses[i].place.line};
   }
   if (accesses.size() == 2 && places[1] < places[0]) std::swap(places[0], places[1]);
-  return {kind, space, places[0].first, places[0].second, places[1].first, places[1].second};
+  return {kind, space, argument, places[0].first, places[0].second, places[1].first, places[1].second};
 }
 
 class Collector {
@@ -114,8 +114,9 @@ class Collector {
     if (kind == FaultKind::out_of_bounds && where.index < 0 && near_null(finding)) kind = FaultKind::invalid_pointer;
     // The space of what is read is not in these messages, that of what is written says little.
     const bool by_space = kind == FaultKind::data_race;
+    const int argument = kind == FaultKind::out_of_bounds ? where.index : -1;  // a line may leave several
     const auto [entry, is_new] =
-        index_.try_emplace(key_of(kind, by_space ? space : "", finding.accesses), groups_.size());
+        index_.try_emplace(key_of(kind, by_space ? space : "", argument, finding.accesses), groups_.size());
     if (is_new) groups_.emplace_back().fault.kind = kind;
     Group& group = groups_[entry->second];
     Fault& fault = group.fault;

@@ -6,17 +6,31 @@
 #include <fmt/format.h>
 #include <masu/io.h>
 #include <unistd.h>
+#include <array>
+#include <csignal>
 
 namespace masu::cli {
 namespace {
 
+struct Crash {
+  int signal;
+  const char* what;
+};
+constexpr std::array<Crash, 5> crashes{{
+    {SIGSEGV, "accessed memory that does not exist (SIGSEGV); --check says where"},
+    {SIGBUS, "accessed memory that does not exist (SIGBUS); --check says where"},
+    {SIGABRT, "damaged the memory of this process (SIGABRT); --check says where"},
+    {SIGFPE, "divided an integer by zero (SIGFPE)"},
+    {SIGILL, "ran an instruction that does not exist (SIGILL)"},
+}};
+
 // For the handler, which may not allocate: a line for each signal.
-std::array<std::string, KernelCrash::signals.size()> lines;
+std::array<std::string, crashes.size()> lines;
 
 extern "C" void end_crashed_run(int signal) {
   io::remove_unfinished();
   for (std::size_t i = 0; i < lines.size(); ++i) {
-    if (KernelCrash::signals[i] != signal) continue;
+    if (crashes[i].signal != signal) continue;
     [[maybe_unused]] const auto written = ::write(STDERR_FILENO, lines[i].data(), lines[i].size());
   }
   _exit(static_cast<int>(Exit::failed));
@@ -24,24 +38,14 @@ extern "C" void end_crashed_run(int signal) {
 
 }  // namespace
 
-KernelCrash::KernelCrash(const std::string& kernel) {
-  constexpr std::array<const char*, signals.size()> what{
-      "accessed memory that does not exist (SIGSEGV); --check says where",
-      "accessed memory that does not exist (SIGBUS); --check says where",
-      "divided an integer by zero (SIGFPE)",
-      "ran an instruction that does not exist (SIGILL)",
-  };
-  for (std::size_t i = 0; i < signals.size(); ++i) {
-    lines[i] = fmt::format("masu run: the kernel {} {}\n", kernel, what[i]);
+void blame_crashes_on(const std::string& kernel) {
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    lines[i] = fmt::format("masu run: the kernel {} {}\n", kernel, crashes[i].what);
     struct sigaction action {};
     action.sa_handler = end_crashed_run;
     sigemptyset(&action.sa_mask);
-    sigaction(signals[i], &action, &before_[i]);
+    sigaction(crashes[i].signal, &action, nullptr);
   }
-}
-
-KernelCrash::~KernelCrash() {
-  for (std::size_t i = 0; i < signals.size(); ++i) sigaction(signals[i], &before_[i], nullptr);
 }
 
 }  // namespace masu::cli

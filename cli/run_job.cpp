@@ -23,6 +23,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::uint64_t piece_bytes = std::uint64_t{16} << 20U;
+constexpr std::uint64_t most_work_items = std::uint64_t{1} << 48U;
 constexpr std::size_t launches_at_once = 256;  // queued before they are waited for
 
 double since(Clock::time_point began) {
@@ -58,6 +59,7 @@ class Run {
 
  private:
   [[nodiscard]] Kernel build();
+  void check_size(const NDRange& range) const;
   void load_buffers();
   RunBuffer load(std::size_t argument, const BufferRequest& request);
   [[nodiscard]] std::vector<KernelArgument> arguments() const;
@@ -156,7 +158,26 @@ NDRange Run::range() const {
     usage_error(
         fmt::format("--local takes as many sizes as --global, which has {}, got {}", global.size(), job_.local.size()));
   }
-  return NDRange::of(global, job_.local);
+  const NDRange range = NDRange::of(global, job_.local);
+  check_size(range);
+  return range;
+}
+
+// Drivers of CPU devices count work-groups in 32 bits, and fail in ways of their own beyond.
+void Run::check_size(const NDRange& range) const {
+  std::uint64_t items = 1;
+  std::uint64_t groups = 1;
+  for (unsigned i = 0; i < range.dimensions; ++i) {
+    if (range.global[i] > most_work_items / items) {
+      usage_error(fmt::format("--global takes at most {} work-items in all", most_work_items));
+    }
+    items *= range.global[i];
+    groups *= (range.global[i] - 1) / std::max<std::size_t>(range.local[i], 1) + 1;
+  }
+  if (!device_.info().gpu && range.local[0] != 0 && groups >> 32U != 0) {
+    usage_error(fmt::format("--global and --local make {} work-groups; {} takes fewer than {}", groups, device_.id(),
+                            std::uint64_t{1} << 32U));
+  }
 }
 
 void Run::tell_check_of(const Kernel& kernel, const NDRange& shape) const {
@@ -174,7 +195,8 @@ void Run::launch(Kernel& kernel) {
   result_.global.assign(shape.global.begin(), shape.global.begin() + shape.dimensions);
   if (!job_.check_facts.empty()) tell_check_of(kernel, shape);
   const Watchdog::Watch watch = watchdog_.watch("the kernel " + result_.kernel);
-  const KernelCrash crash(result_.kernel);
+  // Oclgrind's crashes are the checker's, and a GPU's kernels are not in this process.
+  if (job_.check_facts.empty() && !device_.info().gpu) blame_crashes_on(result_.kernel);
   Stream stream(device_);
   std::vector<Event> events;
   for (std::uint64_t done = 0; done < job_.repeat;) {

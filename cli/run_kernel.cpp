@@ -82,7 +82,8 @@ std::size_t argument_number(const Kernel& kernel, const std::string& text, std::
   const std::vector<KernelParameter>& parameters = kernel.parameters();
   const auto found = std::find_if(parameters.begin(), parameters.end(),
                                   [&](const KernelParameter& parameter) { return parameter.name == text; });
-  if (found != parameters.end()) return static_cast<std::size_t>(found - parameters.begin());
+  const auto index = static_cast<std::size_t>(found - parameters.begin());
+  if (found != parameters.end() && index < count) return index;
   usage_error(fmt::format("--expect: {} has {} argument{}, the first is number 0, got '{}'", source_name(kernel), count,
                           count == 1 ? "" : "s", text));
 }

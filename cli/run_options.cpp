@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <set>
 
 namespace masu::cli {
@@ -55,7 +56,11 @@ void check_streams(const RunJob& job, bool source_from_stdin) {
     if (buffer == nullptr) continue;
     reads(buffer->from);
     if (buffer->output.empty() || buffer->output == "-") continue;
-    if (!files.insert(buffer->output).second) {
+    const std::filesystem::path path = buffer->output;
+    if (!path.parent_path().empty() && !std::filesystem::is_directory(path.parent_path())) {  // before the kernel runs
+      throw Error(ErrorCode::io, buffer->output + ": cannot be written: there is no such folder");
+    }
+    if (!files.insert(std::filesystem::weakly_canonical(path)).second) {
       usage_error("--arg: out=" + buffer->output + " is given for two buffers");
     }
   }
