@@ -116,8 +116,8 @@ class MASU_EXPORT KernelArgument {
   alignas(16) std::byte bytes_[most_bytes] = {};
 };
 
-/// What a kernel says of one of its parameters, as far as the driver tells. OpenCL tells all of it. CUDA tells the
-/// size, and of a kernel that is not `extern "C"` the type too.
+/// What a kernel says of one of its parameters, as far as the driver tells. OpenCL tells all of it as a rule, but
+/// no sizes of structures. CUDA tells the size, and of a kernel that is not `extern "C"` the type too.
 struct KernelParameter {
   /// other: an image, a sampler, or nothing is known.
   enum class Kind : std::uint8_t { buffer, value, local, other };

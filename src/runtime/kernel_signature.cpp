@@ -117,9 +117,12 @@ DeclaredType declared_type(std::string_view text) {
     word.clear();
   };
   std::size_t stars = 0;
+  int depth = 0;  // a star between brackets belongs to a template's argument, or to a function's
   for (const char c : text) {
-    if (c == '*') ++stars;
-    if (c == '*' || c == ' ' || c == '\t') end_word();
+    depth += c == '<' || c == '(' || c == '{' ? 1 : c == '>' || c == ')' || c == '}' ? -1 : 0;
+    const bool star = c == '*' && depth == 0;
+    if (star) ++stars;
+    if (star || c == ' ' || c == '\t') end_word();
     else word += c;
   }
   end_word();
@@ -155,7 +158,7 @@ bool KernelSignature::fits(const Rule& rule, const KernelArgument& argument) noe
   switch (rule.kind) {
     case KernelParameter::Kind::local: return argument.kind() == KernelArgument::Kind::local;
     case KernelParameter::Kind::buffer:
-      return argument.kind() == KernelArgument::Kind::buffer &&
+      return argument.kind() == KernelArgument::Kind::buffer && (rule.bytes == 0 || rule.bytes == sizeof(void*)) &&
              (rule.scalar_bytes == 0 || !given.known() || same_scalar());
     case KernelParameter::Kind::value:
       if (argument.kind() != KernelArgument::Kind::value) return false;

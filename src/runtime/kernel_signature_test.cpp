@@ -114,6 +114,14 @@ TEST(KernelSignature, StructuresNeedTheSizeAlone) {
   EXPECT_FALSE(takes("ushort", std::byte{1}));
 }
 
+TEST(KernelSignature, StarsBetweenBracketsAreNoPointer) {
+  for (const char* text : {"Span<float*>", "Pair<int, char const*>", "Call<void (*)(int*)>"}) {
+    EXPECT_FALSE(declared_type(text).pointer) << text;
+    EXPECT_FALSE(declared_type(text).scalar_or_vector.known()) << text;
+  }
+  EXPECT_TRUE(declared_type("Span<float>*").pointer);
+}
+
 TEST(KernelSignature, BuffersHaveTheScalarOfThePointer) {
   const masu::Device cpu = masu::Device::open("cpu");
   const auto takes_buffer = [](const std::string& type, const KernelArgument& argument) {

@@ -8,6 +8,7 @@
 #include "runtime/kernel_source.h"
 #include "runtime/sha256.h"
 
+#include <algorithm>
 #include <chrono>
 #include <future>
 #include <mutex>
@@ -48,14 +49,28 @@ std::shared_ptr<Module> load_or_compile(Device& device, const std::string& key, 
   return module;
 }
 
+// The text behind blanks, joined lines and comments.
+std::string_view behind_space(std::string_view text) {
+  for (;;) {
+    text.remove_prefix(std::min(text.find_first_not_of(" \t\\\r\n"), text.size()));
+    if (!text.starts_with("/*")) return text;
+    const std::size_t end = text.find("*/", 2);
+    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 2);
+  }
+}
+
 // Whether a program may read files while it is compiled: they are not in the key, and change.
 bool reads_files(std::string_view text, std::string_view options) {
-  if (options.find("include") != std::string_view::npos || text.find("__has_include") != std::string_view::npos) {
+  const auto holds = [](std::string_view in, std::string_view word) { return in.find(word) != std::string_view::npos; };
+  if (holds(options, "include") || holds(options, "imacros") || holds(text, "__has_include") ||
+      holds(text, "__has_embed")) {
     return true;
   }
-  for (std::size_t at = text.find('#'); at != std::string_view::npos; at = text.find('#', at + 1)) {
-    const std::size_t word = text.find_first_not_of(" \t\\\r\n", at + 1);
-    if (word != std::string_view::npos && text.substr(word).starts_with("include")) return true;
+  for (const std::string_view hash : {"#", "%:"}) {
+    for (std::size_t at = text.find(hash); at != std::string_view::npos; at = text.find(hash, at + 1)) {
+      const std::string_view word = behind_space(text.substr(at + hash.size()));
+      if (word.starts_with("include") || word.starts_with("import") || word.starts_with("embed")) return true;
+    }
   }
   return false;
 }

@@ -125,7 +125,8 @@ TEST_F(ProgramCacheTest, EntriesWithoutNotesAreMisses) {
 TEST_F(ProgramCacheTest, ProgramsThatReadFilesAreCompiledAnew) {
   int compiled = 0;
   for (const char* text :
-       {"#include \"a.h\"", "x\n  #  include <a.h>\n", "#\\\n include A", "#if __has_include(\"a.h\")"}) {
+       {"#include \"a.h\"", "x\n  #  include <a.h>\n", "#\\\n include A", "#if __has_include(\"a.h\")",
+        "#/* a */ /* b */include \"a.h\"", "%:include <a.h>", "# import \"a.h\"", "#embed \"a\""}) {
     (void)cached_program(*device, text, "");
     (void)cached_program(*device, text, "");
     EXPECT_EQ(device->compiled, compiled += 2) << text;
@@ -133,7 +134,8 @@ TEST_F(ProgramCacheTest, ProgramsThatReadFilesAreCompiledAnew) {
   (void)cached_program(*device, "text", "--pre-include=a.h");
   (void)cached_program(*device, "text", "--pre-include=a.h");
   EXPECT_EQ(device->compiled, compiled += 2);
-  for (const char* text : {"// include", "#define included", "#", "# ", "#\\\n"}) {
+  for (const char* text :
+       {"// include", "#define included", "#", "# ", "#\\\n", "#/* include", "%: ", "x % : include"}) {
     (void)cached_program(*device, text, "-I.");
     (void)cached_program(*device, text, "-I.");
     EXPECT_EQ(device->compiled, ++compiled) << text;

@@ -79,7 +79,11 @@ LaunchShape Kernel::shape(const NDRange& range, std::uint64_t local_bytes) {
   if (complete.local[0] == 0) {
     const std::size_t others = complete.local[1] * complete.local[2];
     const std::size_t preferred = std::max<std::size_t>(preferred_block(local_bytes) / others, 1);
-    complete.local[0] = local_size_for(range.global[0], preferred, image_->limits().warp);
+    if (divided_ != std::pair(range.global[0], preferred)) {  // a thousand divisions where there are few divisors
+      divided_ = {range.global[0], preferred};
+      divisor_ = local_size_for(range.global[0], preferred, image_->limits().warp);
+    }
+    complete.local[0] = divisor_;
   }
   return launch_shape(complete, image_->limits(), max_threads_, name_);
 }

@@ -74,10 +74,12 @@ class Kernel final : public runtime::Kernel {
   std::string name_;
   CUfunction function_ = nullptr;
   std::size_t max_threads_ = 0;
-  std::uint64_t local_limit_ = 0;    // dynamic shared memory that a launch may have
-  std::uint64_t local_allowed_ = 0;  // what the function's attribute allows now
-  std::uint64_t preferred_for_ = 0;  // the local bytes that preferred_ was computed for
-  std::size_t preferred_ = 0;        // 0: not yet
+  std::uint64_t local_limit_ = 0;                      // dynamic shared memory that a launch may have
+  std::uint64_t local_allowed_ = 0;                    // what the function's attribute allows now
+  std::uint64_t preferred_for_ = 0;                    // the local bytes that preferred_ was computed for
+  std::pair<std::size_t, std::size_t> divided_{0, 0};  // a global size and the local size wanted for it …
+  std::size_t divisor_ = 1;                            // … and what was found
+  std::size_t preferred_ = 0;                          // 0: not yet
   // Kept between launches, so that a launch allocates nothing.
   std::vector<std::uint64_t> addresses_;
   std::vector<void*> parameters_;

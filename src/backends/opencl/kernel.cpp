@@ -31,8 +31,12 @@ std::string text_of(const std::array<std::size_t, 3>& sizes, unsigned dimensions
 Kernel::Kernel(Handle<cl_kernel> kernel, std::string name, std::shared_ptr<const Limits> limits,
                std::vector<KernelParameter> noted)
     : kernel_(std::move(kernel)), name_(std::move(name)), limits_(std::move(limits)) {
-  std::vector<KernelParameter> told = told_parameters(kernel_.get(), *limits_);
-  signature_ = runtime::KernelSignature(noted.size() == told.size() ? std::move(noted) : std::move(told));
+  cl_uint count = 0;
+  check(api().clGetKernelInfo(kernel_.get(), CL_KERNEL_NUM_ARGS, sizeof(count), &count, nullptr), "Program::kernel",
+        limits_->id, "clGetKernelInfo");
+  // To ask the driver for all of them costs more than a launch.
+  signature_ =
+      runtime::KernelSignature(noted.size() == count ? std::move(noted) : told_parameters(kernel_.get(), *limits_));
   set_to_.resize(signature_.parameters().size());
   fixed_ = work_group_value<std::array<std::size_t, 3>>(CL_KERNEL_COMPILE_WORK_GROUP_SIZE);
   // A kernel that was compiled for one size runs in that size. NVIDIA's driver (580, 2026-11) says 256 for it all the
@@ -82,8 +86,9 @@ void Kernel::refuse_launch(const NDRange& range, cl_int code) const {
     if (local[i] == 0 || range.global[i] % local[i] == 0) continue;
     refuse(
         "on {} the global size must be a multiple of the local size, got {} and {} in dimension {}: round it up to "
-        "{} and let {} check its index, or leave the local size to the device{}",
+        "{} and let {} check its index{}{}",
         limits_->id, range.global[i], local[i], i, (range.global[i] / local[i] + 1) * local[i], name_,
+        fixed_[0] != 0 ? "" : ", or leave the local size to the device",
         limits_->uniform_groups ? "" : ", or compile with -cl-std=CL2.0 or newer");
   }
   throw Error(code == CL_OUT_OF_RESOURCES ? ErrorCode::unsupported : ErrorCode::invalid_argument,
@@ -114,7 +119,7 @@ void Kernel::set_buffer(cl_uint index, const KernelArgument& argument, std::vect
     refuse("{} must be a buffer of {}, got one of another device", signature_.title(name_, index), limits_->id);
   }
   cl_mem object = memory->get();
-  if (argument.offset() != 0) {
+  if (argument.offset() != 0 && argument.size() != 0) {  // of an empty slice a kernel can use nothing
     views.push_back(memory->view(argument.offset(), argument.size(), limits_->view_alignment));
     object = views.back().get();
     set(index, sizeof(object), &object, argument);

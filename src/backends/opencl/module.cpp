@@ -67,7 +67,8 @@ std::shared_ptr<Module> build_binary(std::shared_ptr<const Limits> limits, std::
   Handle<cl_program> program(
       api().clCreateProgramWithBinary(limits->context, 1, &limits->device, &size, &bytes, nullptr, &code));
   if (code != CL_SUCCESS) return nullptr;
-  code = api().clBuildProgram(program.get(), 1, &limits->device, "", nullptr, nullptr);
+  // Without options: those that the binary was made with.
+  code = api().clBuildProgram(program.get(), 1, &limits->device, nullptr, nullptr, nullptr);
   if (code != CL_SUCCESS) return nullptr;
   return std::make_shared<Module>(std::move(program), std::move(limits));
 }
