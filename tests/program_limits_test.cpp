@@ -168,8 +168,9 @@ TEST_P(ProgramLimitsTest, SourcesAndOptions) {
                     "zero bytes, got one in line 2");
   MASU_EXPECT_ERROR((void)Program::from_source(device, text(), "-DA=1\0 --nonsense"s), build_failed,
                     "behind \"-DA=1\"");
-  if (opencl())
-    EXPECT_THROW((void)Program::from_source(device, "\xff\xfe\x01 not a program"), Error);  // NVRTC takes it
+  if (opencl()) {  // NVRTC takes it
+    EXPECT_THROW((void)Program::from_source(device, "\xff\xfe\x01 not a program"), Error);
+  }
   EXPECT_THROW((void)Program::from_source(device, text(), "--no-such-option=\xff"), Error);
   EXPECT_EQ(Program::from_source(device, text() + "// kept\n", " ").kernel_names().size(), opencl() ? 3U : 2U);
 }
