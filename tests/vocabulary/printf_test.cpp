@@ -59,7 +59,7 @@ std::string text(const char* format, T value) {
 template <class T>
 std::string joined(const char* format, std::initializer_list<T> values) {
   std::string line;
-  for (const T value : values) line += (line.empty() ? "" : ",") + text(format, value);
+  for (const T value : values) line.append(line.empty() ? "" : ",").append(text(format, value));
   return line;
 }
 
