@@ -133,7 +133,8 @@ TEST(Registry, ThreadsOpenAndListAtOnce) {
 std::string run_alone(const std::string& name, const std::string& environment) {
   std::array<char, 4096> path{};
   if (::readlink("/proc/self/exe", path.data(), path.size() - 1) <= 0) return {};
-  const std::string command = environment + " '" + path.data() +
+  // All of it, also where this process runs a part of the tests.
+  const std::string command = "GTEST_TOTAL_SHARDS=1 GTEST_SHARD_INDEX=0 " + environment + " '" + path.data() +
                               "' --gtest_also_run_disabled_tests --gtest_filter=RegistryAlone.DISABLED_" + name +
                               " 2>&1";
   FILE* pipe = ::popen(command.c_str(), "r");
