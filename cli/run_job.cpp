@@ -23,7 +23,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::uint64_t piece_bytes = std::uint64_t{16} << 20U;
-constexpr std::uint64_t most_work_items = std::uint64_t{1} << 48U;
 constexpr std::size_t launches_at_once = 256;  // queued before they are waited for
 
 double since(Clock::time_point began) {

@@ -13,6 +13,8 @@
 
 namespace masu::cli {
 
+inline constexpr std::uint64_t most_work_items = std::uint64_t{1} << 48U;  // in one dimension, and in all
+
 struct RunJob {
   KernelText source;
   std::string device;

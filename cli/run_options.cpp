@@ -16,7 +16,6 @@ namespace {
 constexpr double default_timeout = 60;   // seconds
 constexpr double longest_timeout = 1e9;  // 30 years, which a clock can add
 constexpr std::uint64_t most_repeats = 1'000'000;
-constexpr std::uint64_t most_work_items = std::uint64_t{1} << 48U;  // in one dimension
 
 constexpr const char* examples = R"(Examples:
   masu run saxpy.cl --arg buffer=iota:f32:8,out=- --arg buffer=iota:f32:8 --arg f32=2 --arg u32=8
