@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Distinct values: which there are, how many of each, where each is first; and runs of equal values as they lie.
+///
+/// **Rule.** Two elements are one value when neither sorts before the other in the order of sort.h: -0 and +0 are one,
+/// and all NaNs (any sign, any payload) are one. A value is represented by the bits of its first element in the input.
+/// `unique` gives the distinct values ascending, NaN last; `run_length` gives one entry for each longest run of equal
+/// neighbours, in input order. Results are functions of the input alone, with the same bits on every device.
+/// Empty input is valid and gives empty results.
+/// **Limits.** Every dtype; 64-bit sizes; counts and places are u64.
+/// **Complexity.** run_length: O(n), the data is read once. unique: a sort (sort.h) and a run_length; 8- and 16-bit
+/// data are counted instead of sorted, unless places are asked for on a device.
+/// **Memory.** run_length: on a device n / 8 bytes and a little; on `cpu` nothing beside the result. unique: a sorted
+/// copy of the data, or, with indices or inverse, an order (4 bytes an element, 8 above 2^32), and what the sort needs:
+/// unique_workspace() and run_length_workspace() tell the bytes beforehand.
+/// **Exceptions.** Error with invalid_argument, unsupported, out_of_memory or device_lost; nothing of the caller's is
+/// changed then. All functions may be called from many threads at once.
+///
+/// Example:
+/// @code
+/// masu::Unique<float> u = masu::unique(samples);        // u.values[i] occurs u.counts[i] times
+/// masu::Runs<std::uint8_t> runs = masu::run_length(pixels);
+/// masu::DeviceUnique<float> on_device = masu::unique(buffer);   // stays on the device
+/// @endcode
+#pragma once
+
+#include <masu/buffer.h>
+#include <masu/device.h>
+#include <masu/dtype.h>
+#include <masu/stream.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace masu {
+
+/// Seconds that a call took.
+struct UniqueTimes {
+  double transfer = 0;  ///< moving data to the device and results back (host clock)
+  double compute = 0;   ///< the rest (host clock)
+};
+
+struct UniqueOptions {
+  bool counts = true;    ///< how often each value occurs
+  bool indices = false;  ///< where each value is first: numpy.unique's return_index
+  bool inverse = false;  ///< for each element, where its value is among the distinct ones: return_inverse
+  /// Temporary memory to use instead of allocating: at least unique_workspace() bytes on the device, from a multiple of
+  /// 16 bytes on. Not used on `cpu` and by host data.
+  const BufferBase* workspace = nullptr;
+  UniqueTimes* times = nullptr;  ///< where not null, gets what the call took
+};
+
+struct RunOptions {
+  bool lengths = true;
+  bool starts = true;  ///< where each run begins
+  /// As UniqueOptions::workspace: at least run_length_workspace() bytes.
+  const BufferBase* workspace = nullptr;
+  UniqueTimes* times = nullptr;
+};
+
+/// The distinct values of host data, ascending. What the options did not ask for is empty.
+template <class T>
+struct Unique {
+  std::vector<T> values;
+  std::vector<std::uint64_t> counts;
+  std::vector<std::uint64_t> indices;
+  std::vector<std::uint64_t> inverse;  ///< one for each element of the input: values[inverse[i]] equals element i
+};
+
+/// The runs of host data, in input order. What the options did not ask for is empty.
+template <class T>
+struct Runs {
+  std::vector<T> values;
+  std::vector<std::uint64_t> lengths;
+  std::vector<std::uint64_t> starts;
+};
+
+/// Elements in host memory whose dtype is known at run time.
+struct HostArray {
+  Dtype dtype = Dtype::u8;
+  std::vector<std::byte> bytes;
+  [[nodiscard]] std::uint64_t size() const noexcept { return bytes.size() / size_of(dtype); }
+  [[nodiscard]] ArrayView view() const noexcept { return {dtype, bytes.data(), size()}; }
+};
+
+/// The same for data whose dtype is known at run time.
+struct UniqueArrays {
+  HostArray values;
+  std::vector<std::uint64_t> counts;
+  std::vector<std::uint64_t> indices;
+  std::vector<std::uint64_t> inverse;
+  [[nodiscard]] std::uint64_t size() const noexcept { return values.size(); }
+};
+struct RunArrays {
+  HostArray values;
+  std::vector<std::uint64_t> lengths;
+  std::vector<std::uint64_t> starts;
+  [[nodiscard]] std::uint64_t size() const noexcept { return values.size(); }
+};
+
+/// The distinct values of device data, in memory of that device. What the options did not ask for has no elements.
+template <class T>
+struct DeviceUnique {
+  Buffer<T> values;
+  Buffer<std::uint64_t> counts;
+  Buffer<std::uint64_t> indices;
+  Buffer<std::uint64_t> inverse;
+  /// A copy in host memory.
+  [[nodiscard]] Unique<T> read() const { return {values.read(), counts.read(), indices.read(), inverse.read()}; }
+};
+template <class T>
+struct DeviceRuns {
+  Buffer<T> values;
+  Buffer<std::uint64_t> lengths;
+  Buffer<std::uint64_t> starts;
+  [[nodiscard]] Runs<T> read() const { return {values.read(), lengths.read(), starts.read()}; }
+};
+
+/// Bytes of temporary memory that the forms for device data allocate when options.workspace is null. 0 on `cpu`.
+MASU_EXPORT std::uint64_t unique_workspace(const Device& device, Dtype dtype, std::uint64_t count,
+                                           const UniqueOptions& options = {});
+MASU_EXPORT std::uint64_t run_length_workspace(const Device& device, Dtype dtype, std::uint64_t count);
+
+/// The device for host data of `bytes` bytes when none is named: the one expected to finish first, transfers and
+/// start-up included; `cpu` for anything small, and for runs always. MASU_DEVICE overrides.
+MASU_EXPORT Device device_for_unique(std::uint64_t bytes);
+MASU_EXPORT Device device_for_run_length();
+
+/// The distinct values of host data, computed on a device.
+MASU_EXPORT UniqueArrays unique(const Device& device, const ArrayView& data, const UniqueOptions& options = {});
+/// The distinct values of device memory, where it is. `values` are the bytes of elements of the dtype.
+MASU_EXPORT DeviceUnique<std::byte> unique(const BufferBase& data, Dtype dtype, const UniqueOptions& options = {});
+/// The same for runs.
+MASU_EXPORT RunArrays run_length(const Device& device, const ArrayView& data, const RunOptions& options = {});
+MASU_EXPORT DeviceRuns<std::byte> run_length(const BufferBase& data, Dtype dtype, const RunOptions& options = {});
+
+/// The same on a stream of the memory's device, while the caller goes on. How many there are is known to the device
+/// alone until then, so get() does the last part of the work. Buffers and stream must outlive it; options.times is not
+/// filled.
+MASU_EXPORT Pending<DeviceUnique<std::byte>> unique(Stream& stream, const BufferBase& data, Dtype dtype,
+                                                    const UniqueOptions& options = {});
+MASU_EXPORT Pending<DeviceRuns<std::byte>> run_length(Stream& stream, const BufferBase& data, Dtype dtype,
+                                                      const RunOptions& options = {});
+
+/// Distinct values with counts of data that comes in pieces. Memory: the distinct values so far with their counts,
+/// twice while they are merged, and what `unique` needs for a piece. 8- and 16-bit data: a table of fixed size. The
+/// result is that of `unique` on all pieces one behind the other, wherever they are cut. Move-only; one thread at a
+/// time. After an exception it holds an unspecified part of the piece: only destroy it then.
+class MASU_EXPORT UniqueAccumulator {
+ public:
+  UniqueAccumulator(const Device& device, Dtype dtype);
+  UniqueAccumulator(UniqueAccumulator&&) noexcept;
+  UniqueAccumulator& operator=(UniqueAccumulator&&) noexcept;
+  ~UniqueAccumulator();
+
+  /// Adds a piece of host memory of the accumulator's dtype, which may be reused when this returns.
+  void add(const ArrayView& piece);
+  /// Elements so far.
+  [[nodiscard]] std::uint64_t count() const noexcept;
+  /// Bytes that the distinct values so far and their counts take.
+  [[nodiscard]] std::uint64_t memory_bytes() const noexcept;
+  /// Values and counts so far. More pieces may be added after it.
+  [[nodiscard]] UniqueArrays result();
+  [[nodiscard]] UniqueTimes times() const noexcept;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+namespace detail {
+/// Gives memory for so many elements of the result.
+using ResultMemory = std::function<void*(std::uint64_t count)>;
+/// std::vector<bool> holds no bools that have addresses.
+template <class T>
+using StoredElement = std::conditional_t<std::is_same_v<std::remove_cv_t<T>, bool>, std::uint8_t, std::remove_cv_t<T>>;
+template <class T>
+ResultMemory memory_of(std::vector<T>& vector) {
+  return [&vector](std::uint64_t count) {
+    vector.resize(count);
+    return static_cast<void*>(vector.data());
+  };
+}
+MASU_EXPORT void unique_into(const Device& device, const ArrayView& data, const UniqueOptions& options,
+                             const ResultMemory& values, std::vector<std::uint64_t>& counts,
+                             std::vector<std::uint64_t>& indices, std::vector<std::uint64_t>& inverse);
+MASU_EXPORT void run_length_into(const Device& device, const ArrayView& data, const RunOptions& options,
+                                 const ResultMemory& values, std::vector<std::uint64_t>& lengths,
+                                 std::vector<std::uint64_t>& starts);
+/// The same bytes as elements of T.
+template <class T>
+Buffer<T> typed(const Buffer<std::byte>& bytes) {
+  return Buffer<T>(bytes.device(), bytes.memory(), bytes.byte_offset(), bytes.size_bytes());
+}
+}  // namespace detail
+
+/// The distinct values of a contiguous host range, computed on a device.
+template <HostRange R>
+auto unique(const Device& device, const R& data, const UniqueOptions& options = {}) {
+  Unique<detail::StoredElement<std::ranges::range_value_t<R>>> result;
+  detail::unique_into(device, ArrayView(data), options, detail::memory_of(result.values), result.counts, result.indices,
+                      result.inverse);
+  return result;
+}
+/// The same on the device that device_for_unique names.
+template <HostRange R>
+auto unique(const R& data, const UniqueOptions& options = {}) {
+  return unique(device_for_unique(ArrayView(data).count * sizeof(std::ranges::range_value_t<R>)), data, options);
+}
+/// The distinct values of a buffer, on its device.
+template <Element T>
+DeviceUnique<std::remove_cv_t<T>> unique(const Buffer<T>& data, const UniqueOptions& options = {}) {
+  DeviceUnique<std::byte> result = unique(data, dtype_of<T>, options);
+  return {detail::typed<std::remove_cv_t<T>>(result.values), std::move(result.counts), std::move(result.indices),
+          std::move(result.inverse)};
+}
+
+/// The runs of a contiguous host range, computed on a device.
+template <HostRange R>
+auto run_length(const Device& device, const R& data, const RunOptions& options = {}) {
+  Runs<detail::StoredElement<std::ranges::range_value_t<R>>> result;
+  detail::run_length_into(device, ArrayView(data), options, detail::memory_of(result.values), result.lengths,
+                          result.starts);
+  return result;
+}
+/// The same on the device that device_for_run_length names.
+template <HostRange R>
+auto run_length(const R& data, const RunOptions& options = {}) {
+  return run_length(device_for_run_length(), data, options);
+}
+/// The runs of a buffer, on its device.
+template <Element T>
+DeviceRuns<std::remove_cv_t<T>> run_length(const Buffer<T>& data, const RunOptions& options = {}) {
+  DeviceRuns<std::byte> result = run_length(data, dtype_of<T>, options);
+  return {detail::typed<std::remove_cv_t<T>>(result.values), std::move(result.lengths), std::move(result.starts)};
+}
+
+}  // namespace masu
