@@ -119,4 +119,43 @@ struct ArrayView {
   }
 };
 
+/// The same, writable. A range of const elements is refused at compile time.
+struct MutableArrayView {
+  Dtype dtype = Dtype::u8;
+  void* data = nullptr;
+  std::uint64_t count = 0;
+
+  MutableArrayView() = default;
+  MutableArrayView(Dtype type, void* elements, std::uint64_t size) : dtype(type), data(elements), count(size) {}
+
+  template <HostRange R>
+  explicit MutableArrayView(R&& range) {
+    const ArrayView view(range);
+    dtype = view.dtype;
+    data = std::ranges::data(range);
+    count = view.count;
+  }
+  operator ArrayView() const noexcept { return {dtype, data, count}; }
+};
+
+/// `count` records of `record_bytes` bytes each in host memory, whatever they mean. Does not own them.
+struct RecordsView {
+  void* data = nullptr;
+  std::size_t record_bytes = 1;
+  std::uint64_t count = 0;
+
+  RecordsView() = default;
+  RecordsView(void* records, std::size_t size, std::uint64_t number)
+      : data(records), record_bytes(size), count(number) {}
+
+  template <HostRange R>
+  explicit RecordsView(R&& range)
+      : data(std::ranges::data(range)),
+        record_bytes(sizeof(std::ranges::range_value_t<R>)),
+        count(std::ranges::size(range)) {
+    static_assert(std::is_trivially_copyable_v<std::ranges::range_value_t<R>>,
+                  "masu: values that are moved with keys must be trivially copyable");
+  }
+};
+
 }  // namespace masu

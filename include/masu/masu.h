@@ -14,5 +14,6 @@
 #include <masu/joint_histogram.h>
 #include <masu/program.h>
 #include <masu/row_histogram.h>
+#include <masu/sort.h>
 #include <masu/stream.h>
 #include <masu/version.h>

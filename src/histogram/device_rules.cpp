@@ -8,10 +8,6 @@
 
 namespace masu {
 
-Buffer<const std::byte> whole(const BufferBase& buffer) {
-  return Buffer<const std::byte>(buffer.device(), buffer.memory(), 0, buffer.memory()->bytes());
-}
-
 DeviceRules::DeviceRules(const Device& device, std::vector<SlotRule> columns, const histogram_plan::Plan& plan,
                          bool joint)
     : device_(device), columns_(std::move(columns)), joint_(joint) {

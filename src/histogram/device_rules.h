@@ -5,6 +5,7 @@
 #include "histogram/histogram_plan.h"
 #include "histogram/slot_rule.h"
 #include "runtime/backend.h"
+#include "runtime/whole.h"
 
 #include <masu/buffer.h>
 #include <masu/device.h>
@@ -36,8 +37,5 @@ class DeviceRules {
   std::vector<Buffer<std::byte>> tables_;
   std::vector<std::vector<KernelArgument>> arguments_;
 };
-
-// The whole memory that a buffer lies in: kernels take any byte offset into it, OpenCL only aligned sub-buffers.
-Buffer<const std::byte> whole(const BufferBase& buffer);
 
 }  // namespace masu

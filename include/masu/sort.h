@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Sorting: keys, keys with values, and the order itself (argsort), stably, with the same bits on every device.
+///
+/// **Order.** Integers by value. Floats by value, -0 equal to +0; NaNs (any sign, any payload) are equal to each other
+/// and greater than all else: last when ascending, first when descending. What is equal keeps its order, also when
+/// descending; so zeros and NaNs keep their bits and their places among each other.
+/// **Limits.** Every dtype; 64-bit sizes; values are records of 1 to 64 bytes.
+/// **Complexity.** radix: O(n * bytes of a key); merge: O(n log n); bitonic: O(n log^2 n).
+/// **Memory.** Temporary: one copy of keys and values, and at most a quarter of it more: sort_workspace() tells the
+/// bytes beforehand. On `cpu`, no more than that; sorted input needs none.
+/// **Exceptions.** Error with invalid_argument, unsupported, out_of_memory or device_lost. What is found wrong before
+/// the work begins leaves all data untouched; a device that is lost in the middle may leave a mixture. All functions
+/// may be called from many threads at once, on different data.
+///
+/// Example:
+/// @code
+/// std::vector<float> samples = …;
+/// masu::sort(samples);                                              // in place, ascending
+/// std::vector<std::uint64_t> order = masu::argsort(samples);        // samples[order[i]] is in order
+/// masu::sort_by_key(samples, labels, {.order = masu::Order::descending});
+/// @endcode
+#pragma once
+
+#include <masu/buffer.h>
+#include <masu/device.h>
+#include <masu/dtype.h>
+#include <masu/stream.h>
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace masu {
+
+enum class Order { ascending, descending };
+
+/// How the order is found. All give the same bits.
+enum class SortAlgorithm {
+  automatic,  ///< "auto": the plan chooses
+  bitonic,    ///< a sorting network over (key, index), of any length; see bitonic.h for its schedule
+  radix,      ///< digit by digit
+  merge,      ///< sorted runs, merged
+};
+MASU_EXPORT std::string_view to_string(SortAlgorithm algorithm) noexcept;
+/// Throws invalid_argument, listing the names.
+MASU_EXPORT SortAlgorithm sort_algorithm_from_name(std::string_view name);
+
+/// Seconds that a sort took.
+struct SortTimes {
+  double transfer = 0;  ///< moving data to the device and results back (host clock)
+  double compute = 0;   ///< sorting: device time on OpenCL and CUDA, host clock on `cpu`
+};
+
+struct SortOptions {
+  Order order = Order::ascending;
+  SortAlgorithm algorithm = SortAlgorithm::automatic;
+  /// The data are this many rows of equal length, each sorted by itself. Must divide the elements.
+  std::uint64_t rows = 1;
+  /// Where not empty: segment s is [segments[s], segments[s + 1]), each sorted by itself; what lies outside of them
+  /// stays as it is. Offsets never fall and end at or below the number of elements. Not together with `rows`.
+  std::span<const std::uint64_t> segments = {};
+  /// Temporary memory to use instead of allocating: at least sort_workspace() bytes on the device, from a multiple of
+  /// 16 bytes on. Not used on `cpu`.
+  const BufferBase* workspace = nullptr;
+  SortTimes* times = nullptr;  ///< where not null, gets what the call took
+};
+
+/// Bytes of temporary memory for sorting `count` keys with `value_bytes` bytes of value each (0: keys alone), in place
+/// or out of place alike: what is allocated when options.workspace is null. For argsort, value_bytes is the size of an
+/// index.
+MASU_EXPORT std::uint64_t sort_workspace(const Device& device, Dtype dtype, std::uint64_t count,
+                                         std::size_t value_bytes = 0, const SortOptions& options = {});
+
+/// The device for sorting host data of `bytes` bytes when none is named: the one expected to finish first, transfers
+/// and start-up included; `cpu` for anything small. MASU_DEVICE overrides.
+MASU_EXPORT Device device_for_sort(std::uint64_t bytes);
+
+/// Sorts host data in place on a device.
+MASU_EXPORT void sort(const Device& device, MutableArrayView data, const SortOptions& options = {});
+/// Sorts host data into `result`, of the same dtype and count; the two must not overlap.
+MASU_EXPORT void sort(const Device& device, const ArrayView& data, MutableArrayView result,
+                      const SortOptions& options = {});
+/// Sorts device memory where it is, in place, or into `result`; the two must not overlap.
+MASU_EXPORT void sort(BufferBase& data, Dtype dtype, const SortOptions& options = {});
+MASU_EXPORT void sort(const BufferBase& data, Dtype dtype, BufferBase& result, const SortOptions& options = {});
+
+/// Sorts keys in place and moves the values along: as many values as keys.
+MASU_EXPORT void sort_by_key(const Device& device, MutableArrayView keys, RecordsView values,
+                             const SortOptions& options = {});
+MASU_EXPORT void sort_by_key(BufferBase& keys, Dtype dtype, BufferBase& values, std::size_t value_bytes,
+                             const SortOptions& options = {});
+
+/// The order of the keys: key indices[0] comes first. Indices count from the start of the keys' row or segment; their
+/// dtype is u64, or u32 where no row or segment has more than 2^32 keys; elements outside of segments get the index of
+/// their own place in the data. Keys stay as they are.
+MASU_EXPORT void argsort(const Device& device, const ArrayView& keys, MutableArrayView indices,
+                         const SortOptions& options = {});
+MASU_EXPORT void argsort(const BufferBase& keys, Dtype dtype, BufferBase& indices, Dtype index_dtype,
+                         const SortOptions& options = {});
+
+/// Whether every row, or every segment, is in order (what is outside of segments does not matter).
+MASU_EXPORT bool is_sorted(const Device& device, const ArrayView& data, const SortOptions& options = {});
+MASU_EXPORT bool is_sorted(const BufferBase& data, Dtype dtype, const SortOptions& options = {});
+
+/// The same on a stream of the memory's device, while the caller goes on. Buffers and stream must outlive the result's
+/// `get()`; options.segments and options.times only the call, and options.times is not filled.
+MASU_EXPORT Pending<void> sort(Stream& stream, BufferBase& data, Dtype dtype, const SortOptions& options = {});
+MASU_EXPORT Pending<void> sort_by_key(Stream& stream, BufferBase& keys, Dtype dtype, BufferBase& values,
+                                      std::size_t value_bytes, const SortOptions& options = {});
+MASU_EXPORT Pending<void> argsort(Stream& stream, const BufferBase& keys, Dtype dtype, BufferBase& indices,
+                                  Dtype index_dtype, const SortOptions& options = {});
+
+/// Sorts a contiguous host range in place, on the device that device_for_sort names.
+template <HostRange R>
+void sort(R&& data, const SortOptions& options = {}) {
+  const MutableArrayView view(data);
+  sort(device_for_sort(view.count * size_of(view.dtype)), view, options);
+}
+template <HostRange R>
+void sort(const Device& device, R&& data, const SortOptions& options = {}) {
+  sort(device, MutableArrayView(data), options);
+}
+template <Element T>
+void sort(Buffer<T>& data, const SortOptions& options = {}) {
+  sort(data, dtype_of<T>, options);
+}
+template <Element T>
+void sort(const Buffer<const T>& data, Buffer<T>& result, const SortOptions& options = {}) {
+  sort(data, dtype_of<T>, result, options);
+}
+template <Element T>
+Pending<void> sort(Stream& stream, Buffer<T>& data, const SortOptions& options = {}) {
+  return sort(stream, data, dtype_of<T>, options);
+}
+
+template <HostRange K, HostRange V>
+void sort_by_key(K&& keys, V&& values, const SortOptions& options = {}) {
+  const MutableArrayView view(keys);
+  const RecordsView records(values);
+  sort_by_key(device_for_sort(view.count * (size_of(view.dtype) + records.record_bytes)), view, records, options);
+}
+template <Element K, class V>
+void sort_by_key(Buffer<K>& keys, Buffer<V>& values, const SortOptions& options = {}) {
+  sort_by_key(keys, dtype_of<K>, values, sizeof(V), options);
+}
+
+/// The order of a contiguous host range, as u64, or as u32: `argsort<std::uint32_t>(keys)`.
+template <class Index = std::uint64_t, HostRange R>
+std::vector<Index> argsort(const R& keys, const SortOptions& options = {}) {
+  const ArrayView view(keys);
+  std::vector<Index> indices(view.count);
+  argsort(device_for_sort(view.count * (size_of(view.dtype) + sizeof(Index))), view, MutableArrayView(indices),
+          options);
+  return indices;
+}
+/// The order of a buffer, on its device.
+template <class Index = std::uint64_t, Element T>
+Buffer<Index> argsort(const Buffer<T>& keys, const SortOptions& options = {}) {
+  Buffer<Index> indices(keys.device(), keys.size());
+  argsort(keys, dtype_of<T>, indices, dtype_of<Index>, options);
+  return indices;
+}
+
+template <HostRange R>
+bool is_sorted(const R& data, const SortOptions& options = {}) {
+  return is_sorted(Device::open("cpu"), ArrayView(data), options);
+}
+template <Element T>
+bool is_sorted(const Buffer<T>& data, const SortOptions& options = {}) {
+  return is_sorted(data, dtype_of<T>, options);
+}
+
+}  // namespace masu

@@ -1,0 +1,404 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/backend.h"
+#include "sort/sort_cpu.h"
+#include "sort/sort_device.h"
+#include "sort/sort_job.h"
+
+#include <masu/sort.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdlib>
+#include <functional>
+#include <limits>
+
+namespace masu {
+
+namespace {
+
+constexpr std::array<std::string_view, 4> algorithm_names = {"auto", "bitonic", "radix", "merge"};
+constexpr std::uint64_t most_keys = std::uint64_t{1} << 48;  // so that sizes in bytes never wrap
+constexpr std::size_t most_record_bytes = 64;
+
+double now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+[[noreturn]] void refuse(std::string_view function, const std::string& rule) {
+  throw Error(ErrorCode::invalid_argument, fmt::format("{}: {}", function, rule));
+}
+
+SortJob job_for(std::string_view function, std::uint64_t count, const SortOptions& options) {
+  if (count > most_keys) refuse(function, fmt::format("at most 2^48 keys, got {}", count));
+  const std::span<const std::uint64_t> segments = options.segments;
+  if (options.rows != 1 && !segments.empty()) refuse(function, "rows and segments must not be given together");
+  if (segments.empty()) {
+    if (options.rows == 0 || count % options.rows != 0) {
+      refuse(function, fmt::format("rows must divide the {} keys, got {}", count, options.rows));
+    }
+    return {options.order, options.algorithm, {count, options.rows, {}}};
+  }
+  for (std::size_t i = 1; i < segments.size(); ++i) {
+    if (segments[i] < segments[i - 1]) {
+      refuse(function,
+             fmt::format("segments must not fall, got {} after {} at place {}", segments[i], segments[i - 1], i));
+    }
+  }
+  if (segments.back() > count) {
+    refuse(function, fmt::format("segments must end at or before {}, got {}", count, segments.back()));
+  }
+  return {options.order, options.algorithm, {count, 1, segments}};
+}
+
+void check_record(std::string_view function, std::size_t bytes, std::uint64_t count, std::uint64_t keys) {
+  if (bytes < 1 || bytes > most_record_bytes) {
+    refuse(function, fmt::format("a value has 1 to 64 bytes, got {}", bytes));
+  }
+  if (count != keys) refuse(function, fmt::format("as many values as keys, got {} values for {} keys", count, keys));
+}
+
+void check_indices(const SortJob& job, Dtype dtype, std::uint64_t count) {
+  if (dtype != Dtype::u64 && dtype != Dtype::u32) {
+    refuse("argsort", fmt::format("indices are u64 or u32, got {}", to_string(dtype)));
+  }
+  if (count != job.pieces.count) {
+    refuse("argsort", fmt::format("as many indices as keys, got {} for {} keys", count, job.pieces.count));
+  }
+  // Elements outside of segments get the place that they have in the whole.
+  const std::uint64_t most = job.pieces.segments.empty() ? job.pieces.longest() : job.pieces.count;
+  if (dtype == Dtype::u32 && most > std::uint64_t{1} << 32) {
+    refuse("argsort", fmt::format("indices of type u32 serve at most 2^32 keys, got {}", most));
+  }
+}
+
+bool overlap(const void* a, std::uint64_t a_bytes, const void* b, std::uint64_t b_bytes) {
+  const auto left = reinterpret_cast<std::uintptr_t>(a);
+  const auto right = reinterpret_cast<std::uintptr_t>(b);
+  return a_bytes != 0 && b_bytes != 0 && left < right + b_bytes && right < left + a_bytes;
+}
+
+void check_apart(std::string_view function, std::string_view names, const void* a, std::uint64_t a_bytes, const void* b,
+                 std::uint64_t b_bytes) {
+  if (overlap(a, a_bytes, b, b_bytes)) refuse(function, fmt::format("{} must not overlap", names));
+}
+
+void check_apart(std::string_view function, std::string_view names, const BufferBase& a, const BufferBase& b) {
+  if (!(a.device() == b.device())) {
+    refuse(function, fmt::format("{} must lie on one device, got {} and {}", names, a.device().id(), b.device().id()));
+  }
+  // An address, or a cl_mem: different ones of these do not overlap.
+  if (a.device().kind() == DeviceKind::opencl && a.native() != b.native()) return;
+  check_apart(function, names, static_cast<const std::byte*>(a.native()) + a.byte_offset(), a.size_bytes(),
+              static_cast<const std::byte*>(b.native()) + b.byte_offset(), b.size_bytes());
+}
+
+void check_writable(std::string_view function, std::string_view name, const BufferBase& buffer) {
+  if (buffer.memory()->read_only()) refuse(function, fmt::format("{} must be writable, got read-only memory", name));
+}
+
+std::uint64_t count_of(std::string_view function, const BufferBase& buffer, std::size_t size) {
+  if (buffer.size_bytes() % size != 0) {
+    refuse(function, fmt::format("{} bytes are no whole number of elements of {} bytes", buffer.size_bytes(), size));
+  }
+  return buffer.size_bytes() / size;
+}
+
+bool on_cpu(const Device& device) {
+  return device.kind() == DeviceKind::cpu;
+}
+
+void* address(const BufferBase& buffer) {
+  return static_cast<std::byte*>(buffer.native()) + buffer.byte_offset();
+}
+
+// Runs `body` and adds its time by the host's clock to what the caller wants to know.
+template <class Body>
+void timed(double SortTimes::*part, SortTimes* times, const Body& body) {
+  const double start = now();
+  body();
+  if (times != nullptr) times->*part += now() - start;
+}
+
+// Runs what sorts on a device, and waits for it.
+void finish(Stream& stream, const DeviceWork& work, SortTimes* times) {
+  stream.finish();
+  if (times == nullptr || work.events.empty()) return;
+  times->compute += work.events.back().seconds_since(work.events.front()) + work.events.front().seconds();
+}
+
+void start_times(const SortOptions& options) {
+  if (options.times != nullptr) *options.times = {};
+}
+
+// Host data on a device: up, `sorted` there, down. The arrays are of bytes.
+class Visit {
+ public:
+  Visit(const Device& device, const SortOptions& options) : stream_(device), options_(options) {}
+
+  Buffer<std::byte> bring(const void* data, std::uint64_t bytes) {
+    Buffer<std::byte> buffer(stream_.device(), bytes);
+    timed(&SortTimes::transfer, options_.times,
+          [&] { buffer.write(std::span(static_cast<const std::byte*>(data), bytes)); });
+    return buffer;
+  }
+  void fetch(const Buffer<std::byte>& buffer, void* data) {
+    timed(&SortTimes::transfer, options_.times,
+          [&] { buffer.read(std::span(static_cast<std::byte*>(data), buffer.size())); });
+  }
+  void sort(const BufferBase& keys, Dtype dtype, BufferBase* result, const Companions& companions, const SortJob& job) {
+    const DeviceWork work = sort_on_device(stream_, keys, dtype, result, companions, job, options_.workspace, true);
+    finish(stream_, work, options_.times);
+  }
+
+ private:
+  Stream stream_;
+  const SortOptions& options_;
+};
+
+// The same for work on a stream: what it holds lives until it is done.
+Pending<void> pending(Stream& stream, DeviceWork work) {
+  const auto kept = std::make_shared<DeviceWork>(std::move(work));
+  return {stream.record(), [kept] {}};
+}
+
+// A sort on `stream`; on the CPU it is done when this returns.
+Pending<void> start(Stream& stream, const BufferBase& keys, Dtype dtype, BufferBase* result,
+                    const Companions& companions, const SortJob& job, const SortOptions& options) {
+  return pending(stream, sort_on_device(stream, keys, dtype, result, companions, job, options.workspace, false));
+}
+
+void check_stream(std::string_view function, const Stream& stream, const BufferBase& buffer) {
+  if (!(stream.device() == buffer.device())) {
+    refuse(function, fmt::format("stream and buffer must be of one device, got {} and {}", stream.device().id(),
+                                 buffer.device().id()));
+  }
+}
+
+// What the calls on buffers check and share.
+SortJob job_in_place(std::string_view function, const BufferBase& data, Dtype dtype, const SortOptions& options) {
+  check_writable(function, "data", data);
+  start_times(options);
+  return job_for(function, count_of(function, data, size_of(dtype)), options);
+}
+
+SortJob job_by_key(const BufferBase& keys, Dtype dtype, const BufferBase& values, std::size_t value_bytes,
+                   const SortOptions& options) {
+  const SortJob job = job_in_place("sort_by_key", keys, dtype, options);
+  check_record("sort_by_key", value_bytes, value_bytes == 0 ? 0 : count_of("sort_by_key", values, value_bytes),
+               job.pieces.count);
+  check_writable("sort_by_key", "values", values);
+  check_apart("sort_by_key", "keys and values", keys, values);
+  return job;
+}
+
+SortJob job_argsort(const BufferBase& keys, Dtype dtype, const BufferBase& indices, Dtype index_dtype,
+                    const SortOptions& options) {
+  start_times(options);
+  const SortJob job = job_for("argsort", count_of("argsort", keys, size_of(dtype)), options);
+  check_indices(job, index_dtype, count_of("argsort", indices, size_of(index_dtype)));
+  check_writable("argsort", "indices", indices);
+  check_apart("argsort", "keys and indices", keys, indices);
+  return job;
+}
+
+// Work on buffers of the CPU device.
+void here(const SortOptions& options, const std::function<void()>& body) {
+  timed(&SortTimes::compute, options.times, body);
+}
+
+}  // namespace
+
+std::string_view to_string(SortAlgorithm algorithm) noexcept {
+  return algorithm_names[static_cast<std::size_t>(algorithm)];
+}
+
+SortAlgorithm sort_algorithm_from_name(std::string_view name) {
+  const auto found = std::ranges::find(algorithm_names, name);
+  if (found == algorithm_names.end()) {
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("sort: algorithm must be one of {}, got {}", fmt::join(algorithm_names, " "), name));
+  }
+  return static_cast<SortAlgorithm>(found - algorithm_names.begin());
+}
+
+Device device_for_sort(std::uint64_t bytes) {
+  // Rough on purpose: what a thread sorts, what pageable memory moves there and back, and what a GPU costs to open
+  // (2026-11, H200).
+  constexpr double thread_bytes_a_second = 1e9;
+  constexpr double transfer_bytes_a_second = 4e9;
+  constexpr double start_seconds = 0.4;
+  const char* named = std::getenv("MASU_DEVICE");
+  if (named != nullptr && *named != '\0') return Device::open(named);
+  const auto amount = static_cast<double>(bytes);
+  const double at_home = amount / (thread_bytes_a_second * cpu_threads());
+  if (at_home <= start_seconds + amount / transfer_bytes_a_second) return Device::open("cpu");
+  Device best = Device::open("auto");
+  return best.info().gpu ? best : Device::open("cpu");
+}
+
+std::uint64_t sort_workspace(const Device& device, Dtype dtype, std::uint64_t count, std::size_t value_bytes,
+                             const SortOptions& options) {
+  const SortJob job = job_for("sort_workspace", count, options);
+  if (value_bytes > most_record_bytes) check_record("sort_workspace", value_bytes, count, count);
+  if (on_cpu(device)) return 0;
+  const auto kind = value_bytes == 0 ? Companions::Kind::none : Companions::Kind::records;
+  return sort_workspace_on_device(device.info(), dtype, {kind, nullptr, value_bytes}, job);
+}
+
+void sort(const Device& device, MutableArrayView data, const SortOptions& options) {
+  start_times(options);
+  const SortJob job = job_for("sort", data.count, options);
+  if (on_cpu(device)) return here(options, [&] { sort_cpu(data, data.data, job); });
+  if (data.count == 0) return;
+  Visit visit(device, options);
+  Buffer<std::byte> there = visit.bring(data.data, data.count * size_of(data.dtype));
+  visit.sort(there, data.dtype, &there, {}, job);
+  visit.fetch(there, data.data);
+}
+
+void sort(const Device& device, const ArrayView& data, MutableArrayView result, const SortOptions& options) {
+  start_times(options);
+  const SortJob job = job_for("sort", data.count, options);
+  if (result.dtype != data.dtype || result.count != data.count) {
+    refuse("sort", fmt::format("the result must be {} of {}, got {} of {}", data.count, to_string(data.dtype),
+                               result.count, to_string(result.dtype)));
+  }
+  const std::uint64_t bytes = data.count * size_of(data.dtype);
+  check_apart("sort", "data and result", data.data, bytes, result.data, bytes);
+  if (on_cpu(device)) return here(options, [&] { sort_cpu(data, result.data, job); });
+  if (data.count == 0) return;
+  Visit visit(device, options);
+  Buffer<std::byte> there = visit.bring(data.data, bytes);
+  visit.sort(there, data.dtype, &there, {}, job);
+  visit.fetch(there, result.data);
+}
+
+void sort(BufferBase& data, Dtype dtype, const SortOptions& options) {
+  const SortJob job = job_in_place("sort", data, dtype, options);
+  if (on_cpu(data.device())) {
+    return here(options, [&] { sort_cpu({dtype, address(data), job.pieces.count}, address(data), job); });
+  }
+  if (job.pieces.count != 0) Visit(data.device(), options).sort(data, dtype, &data, {}, job);
+}
+
+void sort(const BufferBase& data, Dtype dtype, BufferBase& result, const SortOptions& options) {
+  const SortJob job = job_in_place("sort", result, dtype, options);
+  if (data.size_bytes() != result.size_bytes()) {
+    refuse("sort", fmt::format("data and result must have one size, got {} and {} bytes", data.size_bytes(),
+                               result.size_bytes()));
+  }
+  check_apart("sort", "data and result", data, result);
+  if (on_cpu(data.device())) {
+    return here(options, [&] { sort_cpu({dtype, address(data), job.pieces.count}, address(result), job); });
+  }
+  if (job.pieces.count != 0) Visit(data.device(), options).sort(data, dtype, &result, {}, job);
+}
+
+void sort_by_key(const Device& device, MutableArrayView keys, RecordsView values, const SortOptions& options) {
+  start_times(options);
+  const SortJob job = job_for("sort_by_key", keys.count, options);
+  check_record("sort_by_key", values.record_bytes, values.count, keys.count);
+  const std::uint64_t key_bytes = keys.count * size_of(keys.dtype);
+  const std::uint64_t value_bytes = values.count * values.record_bytes;
+  check_apart("sort_by_key", "keys and values", keys.data, key_bytes, values.data, value_bytes);
+  if (on_cpu(device)) return here(options, [&] { sort_by_key_cpu(keys, values, job); });
+  if (keys.count == 0) return;
+  Visit visit(device, options);
+  Buffer<std::byte> there = visit.bring(keys.data, key_bytes);
+  Buffer<std::byte> records = visit.bring(values.data, value_bytes);
+  visit.sort(there, keys.dtype, &there, {Companions::Kind::records, &records, values.record_bytes}, job);
+  visit.fetch(there, keys.data);
+  visit.fetch(records, values.data);
+}
+
+void sort_by_key(BufferBase& keys, Dtype dtype, BufferBase& values, std::size_t value_bytes,
+                 const SortOptions& options) {
+  const SortJob job = job_by_key(keys, dtype, values, value_bytes, options);
+  if (on_cpu(keys.device())) {
+    return here(options, [&] {
+      sort_by_key_cpu({dtype, address(keys), job.pieces.count}, {address(values), value_bytes, job.pieces.count}, job);
+    });
+  }
+  if (job.pieces.count == 0) return;
+  Visit(keys.device(), options).sort(keys, dtype, &keys, {Companions::Kind::records, &values, value_bytes}, job);
+}
+
+void argsort(const Device& device, const ArrayView& keys, MutableArrayView indices, const SortOptions& options) {
+  start_times(options);
+  const SortJob job = job_for("argsort", keys.count, options);
+  check_indices(job, indices.dtype, indices.count);
+  const std::uint64_t key_bytes = keys.count * size_of(keys.dtype);
+  const std::uint64_t index_bytes = indices.count * size_of(indices.dtype);
+  check_apart("argsort", "keys and indices", keys.data, key_bytes, indices.data, index_bytes);
+  if (on_cpu(device)) return here(options, [&] { argsort_cpu(keys, indices, job); });
+  if (keys.count == 0) return;
+  Visit visit(device, options);
+  const Buffer<std::byte> there = visit.bring(keys.data, key_bytes);
+  Buffer<std::byte> result(device, index_bytes);
+  visit.sort(there, keys.dtype, nullptr, {Companions::Kind::indices, &result, size_of(indices.dtype)}, job);
+  visit.fetch(result, indices.data);
+}
+
+void argsort(const BufferBase& keys, Dtype dtype, BufferBase& indices, Dtype index_dtype, const SortOptions& options) {
+  const SortJob job = job_argsort(keys, dtype, indices, index_dtype, options);
+  if (on_cpu(keys.device())) {
+    return here(options, [&] {
+      argsort_cpu({dtype, address(keys), job.pieces.count}, {index_dtype, address(indices), job.pieces.count}, job);
+    });
+  }
+  if (job.pieces.count == 0) return;
+  Visit(keys.device(), options)
+      .sort(keys, dtype, nullptr, {Companions::Kind::indices, &indices, size_of(index_dtype)}, job);
+}
+
+bool is_sorted(const Device& device, const ArrayView& data, const SortOptions& options) {
+  const SortJob job = job_for("is_sorted", data.count, options);
+  if (on_cpu(device)) return is_sorted_cpu(data, job);
+  if (data.count == 0) return true;
+  Buffer<std::byte> there(device, data.count * size_of(data.dtype));
+  there.write(std::span(static_cast<const std::byte*>(data.data), there.size()));
+  return is_sorted_on_device(there, data.dtype, job);
+}
+
+bool is_sorted(const BufferBase& data, Dtype dtype, const SortOptions& options) {
+  const SortJob job = job_for("is_sorted", count_of("is_sorted", data, size_of(dtype)), options);
+  if (on_cpu(data.device())) return is_sorted_cpu({dtype, address(data), job.pieces.count}, job);
+  return job.pieces.count == 0 || is_sorted_on_device(data, dtype, job);
+}
+
+Pending<void> sort(Stream& stream, BufferBase& data, Dtype dtype, const SortOptions& options) {
+  check_stream("sort", stream, data);
+  const SortJob job = job_in_place("sort", data, dtype, options);
+  if (on_cpu(data.device()) || job.pieces.count == 0) {
+    sort(data, dtype, options);
+    return pending(stream, {});
+  }
+  return start(stream, data, dtype, &data, {}, job, options);
+}
+
+Pending<void> sort_by_key(Stream& stream, BufferBase& keys, Dtype dtype, BufferBase& values, std::size_t value_bytes,
+                          const SortOptions& options) {
+  check_stream("sort_by_key", stream, keys);
+  const SortJob job = job_by_key(keys, dtype, values, value_bytes, options);
+  if (on_cpu(keys.device()) || job.pieces.count == 0) {
+    sort_by_key(keys, dtype, values, value_bytes, options);
+    return pending(stream, {});
+  }
+  return start(stream, keys, dtype, &keys, {Companions::Kind::records, &values, value_bytes}, job, options);
+}
+
+Pending<void> argsort(Stream& stream, const BufferBase& keys, Dtype dtype, BufferBase& indices, Dtype index_dtype,
+                      const SortOptions& options) {
+  check_stream("argsort", stream, keys);
+  const SortJob job = job_argsort(keys, dtype, indices, index_dtype, options);
+  if (on_cpu(keys.device()) || job.pieces.count == 0) {
+    argsort(keys, dtype, indices, index_dtype, options);
+    return pending(stream, {});
+  }
+  return start(stream, keys, dtype, nullptr, {Companions::Kind::indices, &indices, size_of(index_dtype)}, job, options);
+}
+
+}  // namespace masu

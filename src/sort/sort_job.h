@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the parts of sorting are told: checked by sort.cpp, the same for every device.
+#pragma once
+
+#include <masu/sort.h>
+
+#include <cstdint>
+#include <span>
+
+namespace masu {
+
+// What is sorted by itself: `rows` rows of equal length, or the segments between offsets.
+struct Pieces {
+  std::uint64_t count = 0;  // elements in all
+  std::uint64_t rows = 1;
+  std::span<const std::uint64_t> segments = {};  // not empty: offsets, at least two
+
+  // How many pieces there are.
+  [[nodiscard]] std::uint64_t size() const noexcept { return segments.empty() ? rows : segments.size() - 1; }
+  [[nodiscard]] std::uint64_t begin(std::uint64_t piece) const noexcept {
+    return segments.empty() ? piece * (count / rows) : segments[piece];
+  }
+  [[nodiscard]] std::uint64_t length(std::uint64_t piece) const noexcept {
+    return segments.empty() ? count / rows : segments[piece + 1] - segments[piece];
+  }
+  [[nodiscard]] std::uint64_t longest() const noexcept {
+    if (segments.empty()) return rows == 0 ? 0 : count / rows;
+    std::uint64_t most = 0;
+    for (std::uint64_t piece = 0; piece < size(); ++piece) most = most < length(piece) ? length(piece) : most;
+    return most;
+  }
+};
+
+struct SortJob {
+  Order order = Order::ascending;
+  SortAlgorithm algorithm = SortAlgorithm::automatic;
+  Pieces pieces;
+};
+
+}  // namespace masu
