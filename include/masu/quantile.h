@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Places in the sorted order, found without sorting: the n-th element, median, exact quantiles, and the stable
+/// partition around the k-th, with the same bits on every device.
+///
+/// **Order.** That of sort.h: floats by value, -0 equal to +0, NaN greater than all else. A result that is a zero is
+/// +0, one that is NaN the quiet NaN with no other bit set: which of several equals stands at a place is not asked.
+/// **Quantiles** are those of numpy.quantile (NumPy 2 and later) with an array of f64 quantiles: the place is computed
+/// in f64 from n and q by the method's own formula; between two neighbours a and b, b - a is taken in the dtype, all
+/// else in f64. Any NaN in the data makes every quantile and the median NaN. Where b - a of integers overflows NumPy's
+/// dtype its result is of no use; here it is exact.
+/// **Complexity.** O(n) a pass over the data: as a rule two or three passes; small or numerous quantiles on a device: a
+/// sort. **Memory.** quantile_workspace() bytes on a device; on `cpu` at most 8 MiB a thread; partition: one copy.
+/// **Exceptions.** Error with invalid_argument, unsupported, out_of_memory or device_lost. What is found wrong before
+/// the work begins leaves all data untouched. All functions may be called from many threads at once.
+///
+/// Method: R. J. Hyndman, Y. Fan, "Sample quantiles in statistical packages", The American Statistician 50(4), 1996.
+///
+/// Example:
+/// @code
+/// std::vector<float> latencies = …;
+/// const double places[] = {0.5, 0.99};
+/// std::vector<double> found = masu::quantiles(latencies, places);
+/// @endcode
+#pragma once
+
+#include <masu/buffer.h>
+#include <masu/device.h>
+#include <masu/dtype.h>
+
+#include <bit>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+namespace masu {
+
+/// Which place a quantile is, with NumPy's names and meanings.
+enum class QuantileMethod {
+  inverted_cdf,
+  averaged_inverted_cdf,
+  closest_observation,
+  interpolated_inverted_cdf,
+  hazen,
+  weibull,
+  linear,
+  median_unbiased,
+  normal_unbiased,
+  lower,
+  higher,
+  midpoint,
+  nearest,
+};
+MASU_EXPORT std::string_view to_string(QuantileMethod method) noexcept;
+/// Throws invalid_argument, listing the names.
+MASU_EXPORT QuantileMethod quantile_method_from_name(std::string_view name);
+
+/// Seconds that were spent so far.
+struct QuantileTimes {
+  double transfer = 0;  ///< moving data to the device and results back (host clock)
+  double compute = 0;   ///< finding: device time on OpenCL and CUDA, host clock on `cpu`
+};
+
+struct QuantileOptions {
+  QuantileMethod method = QuantileMethod::linear;
+  /// The data are this many rows of equal length, each with results of its own. Must divide the elements.
+  std::uint64_t rows = 1;
+  QuantileTimes* times = nullptr;  ///< where not null, gets what the call took
+};
+
+/// A quantile. Methods that choose an element rather than compute between two (inverted_cdf, closest_observation,
+/// lower, higher, nearest) give the element too.
+struct Quantile {
+  double value = 0;         ///< as f64; a 64-bit integer that was chosen is rounded here, and exact in `bits`
+  std::uint64_t bits = 0;   ///< the chosen element, its bits in the lowest bytes
+  bool is_element = false;  ///< `bits` is set
+  friend bool operator==(const Quantile& a, const Quantile& b) {
+    return std::bit_cast<std::uint64_t>(a.value) == std::bit_cast<std::uint64_t>(b.value) && a.bits == b.bits &&
+           a.is_element == b.is_element;
+  }
+};
+
+/// Finds quantiles of data that comes in pieces and may have to come several times:
+/// @code
+/// masu::QuantileFinder finder(device, masu::Dtype::f32, quantiles);
+/// do {
+///   for (…) finder.add(piece);
+/// } while (finder.next_pass());
+/// std::vector<masu::Quantile> found = finder.result();
+/// @endcode
+/// One pass for 8- and 16-bit data, as a rule two for the others, never more than eight. The result does not depend on
+/// the pieces or their order. Move-only; one thread at a time.
+class MASU_EXPORT QuantileFinder {
+ public:
+  /// Throws invalid_argument for a q that is not within 0 … 1. options.rows must be 1.
+  QuantileFinder(const Device& device, Dtype dtype, std::span<const double> q, const QuantileOptions& options = {});
+  QuantileFinder(QuantileFinder&&) noexcept;
+  QuantileFinder& operator=(QuantileFinder&&) noexcept;
+  ~QuantileFinder();
+
+  /// Takes a piece of the data of this pass in host memory; every pass must give the same elements, in any order.
+  void add(const ArrayView& data);
+  /// The same in memory of this finder's device.
+  void add_buffer(const BufferBase& data, Dtype dtype);
+  /// Ends a pass. True when all the data has to be given once more. Throws invalid_argument where there was no data.
+  [[nodiscard]] bool next_pass();
+  /// The quantiles in the order of q, once next_pass() was false.
+  [[nodiscard]] std::vector<Quantile> result() const;
+  /// Elements of one pass.
+  [[nodiscard]] std::uint64_t count() const noexcept;
+  [[nodiscard]] QuantileTimes times() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+/// Bytes of temporary device memory that the functions below allocate for `count` elements in all. 0 on `cpu`.
+MASU_EXPORT std::uint64_t quantile_workspace(const Device& device, Dtype dtype, std::uint64_t count,
+                                             const QuantileOptions& options = {});
+
+/// The quantiles of host data, row by row, in the order of q: rows * q.size() of them. Throws invalid_argument for a q
+/// that is not within 0 … 1, and for empty rows.
+MASU_EXPORT std::vector<Quantile> exact_quantiles(const Device& device, const ArrayView& data,
+                                                  std::span<const double> q, const QuantileOptions& options = {});
+/// The same of device memory, where it is.
+MASU_EXPORT std::vector<Quantile> exact_quantiles(const BufferBase& data, Dtype dtype, std::span<const double> q,
+                                                  const QuantileOptions& options = {});
+/// Their values alone.
+MASU_EXPORT std::vector<double> quantiles(const Device& device, const ArrayView& data, std::span<const double> q,
+                                          const QuantileOptions& options = {});
+MASU_EXPORT std::vector<double> quantiles(const BufferBase& data, Dtype dtype, std::span<const double> q,
+                                          const QuantileOptions& options = {});
+
+/// The median as numpy.median has it: the middle element, or the mean of the two in the middle (for floats computed in
+/// the dtype, f16 in f32; for integers in f64).
+MASU_EXPORT double median(const Device& device, const ArrayView& data);
+MASU_EXPORT double median(const BufferBase& data, Dtype dtype);
+
+/// The bits of the element at place n of the sorted order (0 is the least), in the lowest bytes. Throws
+/// invalid_argument for an n that is not below the elements.
+MASU_EXPORT std::uint64_t nth_element_bits(const Device& device, const ArrayView& data, std::uint64_t n);
+MASU_EXPORT std::uint64_t nth_element_bits(const BufferBase& data, Dtype dtype, std::uint64_t n);
+
+/// How a partition came out: `less` elements, then `equal` ones, then the rest, which is greater.
+struct PartitionResult {
+  std::uint64_t less = 0;
+  std::uint64_t equal = 0;
+  friend bool operator==(const PartitionResult&, const PartitionResult&) = default;
+};
+/// Parts data around the element at place k of the sorted order: what is less, what is equal to it, what is greater,
+/// each in input order. Elements keep their bits. Throws invalid_argument for a k that is not below the elements.
+MASU_EXPORT PartitionResult partition(const Device& device, MutableArrayView data, std::uint64_t k);
+/// Out of place, into `result` of the same dtype and count; the two must not overlap.
+MASU_EXPORT PartitionResult partition(const Device& device, const ArrayView& data, MutableArrayView result,
+                                      std::uint64_t k);
+/// The same of device memory, where it is.
+MASU_EXPORT PartitionResult partition(BufferBase& data, Dtype dtype, std::uint64_t k);
+MASU_EXPORT PartitionResult partition(const BufferBase& data, Dtype dtype, BufferBase& result, std::uint64_t k);
+
+/// The device for host data of `bytes` bytes when none is named. MASU_DEVICE overrides.
+MASU_EXPORT Device device_for_quantile(std::uint64_t bytes);
+
+template <HostRange R>
+std::vector<double> quantiles(const Device& device, const R& data, std::span<const double> q,
+                              const QuantileOptions& options = {}) {
+  return quantiles(device, ArrayView(data), q, options);
+}
+template <HostRange R>
+std::vector<double> quantiles(const R& data, std::span<const double> q, const QuantileOptions& options = {}) {
+  const ArrayView view(data);
+  return quantiles(device_for_quantile(view.count * size_of(view.dtype)), view, q, options);
+}
+template <Element T>
+std::vector<double> quantiles(const Buffer<T>& data, std::span<const double> q, const QuantileOptions& options = {}) {
+  return quantiles(data, dtype_of<T>, q, options);
+}
+
+template <HostRange R>
+double median(const R& data) {
+  const ArrayView view(data);
+  return median(device_for_quantile(view.count * size_of(view.dtype)), view);
+}
+template <Element T>
+double median(const Buffer<T>& data) {
+  return median(data, dtype_of<T>);
+}
+
+/// The element at place n of the sorted order.
+template <HostRange R>
+std::ranges::range_value_t<R> nth_element(const R& data, std::uint64_t n) {
+  const ArrayView view(data);
+  const std::uint64_t bits = nth_element_bits(device_for_quantile(view.count * size_of(view.dtype)), view, n);
+  std::ranges::range_value_t<R> value;
+  std::memcpy(&value, &bits, sizeof value);
+  return value;
+}
+template <Element T>
+std::remove_cv_t<T> nth_element(const Buffer<T>& data, std::uint64_t n) {
+  const std::uint64_t bits = nth_element_bits(data, dtype_of<T>, n);
+  std::remove_cv_t<T> value;
+  std::memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+template <HostRange R>
+PartitionResult partition(R&& data, std::uint64_t k) {
+  const MutableArrayView view(data);
+  return partition(device_for_quantile(view.count * size_of(view.dtype)), view, k);
+}
+template <Element T>
+PartitionResult partition(Buffer<T>& data, std::uint64_t k) {
+  return partition(data, dtype_of<T>, k);
+}
+
+}  // namespace masu

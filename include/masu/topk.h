@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The k largest or smallest elements and where they stand, in order, with the same bits on every device.
+///
+/// **Order.** That of sort.h: largest first (or smallest first), floats by value, -0 equal to +0. What is equal comes
+/// by index, the lower first, and only the lowest indices of the last value are taken. NaN counts as the largest, or
+/// is skipped. Chosen elements keep their bits.
+/// **Limits.** k from 1 to the elements of a row; every dtype; 64-bit sizes; up to 2^32 rows.
+/// **Complexity.** O(n) expected for one row, plus O(k log k).
+/// **Memory.** The result, and topk_workspace() bytes on a device; on `cpu` about 32 k bytes a thread, beside the
+/// result. **Exceptions.** Error with invalid_argument, unsupported, out_of_memory or device_lost; nothing of the
+/// caller's is changed then. All functions may be called from many threads at once.
+///
+/// Example:
+/// @code
+/// std::vector<float> scores = …;
+/// masu::TopkResult best = masu::topk(scores, 10);
+/// for (std::uint64_t i = 0; i < best.size(); ++i) use(best.values<float>()[i], best.indices()[i]);
+/// @endcode
+#pragma once
+
+#include <masu/buffer.h>
+#include <masu/device.h>
+#include <masu/dtype.h>
+#include <masu/stream.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace masu {
+
+/// Where NaNs stand.
+enum class NanPolicy {
+  last,  ///< above all else: first of the largest, last of the smallest
+  skip,  ///< nowhere: they are counted and left out
+};
+/// "last", "skip".
+MASU_EXPORT std::string_view to_string(NanPolicy policy) noexcept;
+/// Throws invalid_argument, listing the names.
+MASU_EXPORT NanPolicy nan_policy_from_name(std::string_view name);
+
+/// Seconds that were spent so far.
+struct TopkTimes {
+  double transfer = 0;  ///< moving data to the device and results back (host clock)
+  double compute = 0;   ///< selecting: device time on OpenCL and CUDA, host clock on `cpu`
+};
+
+struct TopkOptions {
+  bool largest = true;  ///< the largest first; false: the smallest first
+  NanPolicy nan = NanPolicy::last;
+  /// The data are this many rows of equal length, each with a result of its own. Must divide the elements.
+  std::uint64_t rows = 1;
+  /// Temporary memory to use instead of allocating: at least topk_workspace() bytes on the device, from a multiple of
+  /// 16 bytes on. Not used on `cpu`.
+  const BufferBase* workspace = nullptr;
+  TopkTimes* times = nullptr;  ///< where not null, gets what the call took
+};
+
+/// The result. A plain value. Where NaNs are skipped, a row has fewer than k elements if fewer are left.
+class MASU_EXPORT TopkResult {
+ public:
+  [[nodiscard]] Dtype dtype() const noexcept { return dtype_; }
+  [[nodiscard]] std::uint64_t rows() const noexcept { return found_.size(); }
+  /// Elements that were found in a row. Throws invalid_argument for a row past the end, as the others do.
+  [[nodiscard]] std::uint64_t size(std::uint64_t row = 0) const;
+  /// size(row) indices, counted from the start of the row.
+  [[nodiscard]] std::span<const std::uint64_t> indices(std::uint64_t row = 0) const;
+  /// The size(row) elements at these indices. Throws invalid_argument unless T is of the data's dtype.
+  template <Element T>
+  [[nodiscard]] std::span<const T> values(std::uint64_t row = 0) const {
+    return {static_cast<const T*>(values(dtype_of<T>, row)), size(row)};
+  }
+  /// The same for a dtype known at run time.
+  [[nodiscard]] ArrayView view(std::uint64_t row = 0) const { return {dtype_, values(dtype_, row), size(row)}; }
+  /// NaNs of the row that were skipped.
+  [[nodiscard]] std::uint64_t skipped(std::uint64_t row = 0) const;
+
+ private:
+  friend struct TopkParts;
+  [[nodiscard]] const void* values(Dtype dtype, std::uint64_t row) const;
+  Dtype dtype_ = Dtype::u8;
+  std::uint64_t stride_ = 0;  // places of a row
+  std::vector<std::uint64_t> found_;
+  std::vector<std::uint64_t> skipped_;
+  std::vector<std::uint64_t> indices_;
+  std::vector<std::byte> values_;
+};
+
+/// Finds the top k of data that comes in pieces, in one pass, in memory that depends on k and the pieces only. Indices
+/// count from the start of the first piece. Move-only; one thread at a time.
+class MASU_EXPORT TopkAccumulator {
+ public:
+  /// options.rows must be 1. Throws invalid_argument for k = 0.
+  TopkAccumulator(const Device& device, Dtype dtype, std::uint64_t k, const TopkOptions& options = {});
+  TopkAccumulator(TopkAccumulator&&) noexcept;
+  TopkAccumulator& operator=(TopkAccumulator&&) noexcept;
+  ~TopkAccumulator();
+
+  /// Takes the next piece of host memory. Returns when the memory may be reused.
+  void add(const ArrayView& data);
+  /// Takes the next piece, in memory of this accumulator's device.
+  template <Element T>
+  void add(const Buffer<T>& data) {
+    add_buffer(data, dtype_of<T>);
+  }
+  /// The same for data whose type is known at run time.
+  void add_buffer(const BufferBase& data, Dtype dtype);
+  /// Elements that came so far, skipped ones included.
+  [[nodiscard]] std::uint64_t count() const noexcept;
+  /// The top k so far; all that came, in order, where that is fewer than k.
+  [[nodiscard]] TopkResult result() const;
+  [[nodiscard]] TopkTimes times() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+/// Bytes of temporary device memory for the top k of `count` elements: what is allocated when options.workspace is
+/// null. 0 on `cpu`.
+MASU_EXPORT std::uint64_t topk_workspace(const Device& device, Dtype dtype, std::uint64_t count, std::uint64_t k,
+                                         const TopkOptions& options = {});
+
+/// The device for host data of `bytes` bytes when none is named: the one expected to finish first, transfers and
+/// start-up included; `cpu` for anything small. MASU_DEVICE overrides.
+MASU_EXPORT Device device_for_topk(std::uint64_t bytes);
+
+/// The top k of host data whose type is known at run time, on a device. Throws invalid_argument for k = 0 and where a
+/// row has fewer than k elements.
+MASU_EXPORT TopkResult topk(const Device& device, const ArrayView& data, std::uint64_t k,
+                            const TopkOptions& options = {});
+/// The same of device memory, where it is.
+MASU_EXPORT TopkResult topk(const BufferBase& data, Dtype dtype, std::uint64_t k, const TopkOptions& options = {});
+/// The same, on a stream of the memory's device while the caller goes on. `data`, `stream` and options.workspace must
+/// outlive the result's `get()`; options.times is not filled.
+MASU_EXPORT Pending<TopkResult> topk(Stream& stream, const BufferBase& data, Dtype dtype, std::uint64_t k,
+                                     const TopkOptions& options = {});
+/// The same into memory of the same device: `values` holds rows * k elements of the dtype, `indices` as many u64; none
+/// of the three may overlap. Where NaNs are skipped and fewer than k are left, the places behind them get the index
+/// 2^64 - 1 and a value of all bits set (a NaN).
+MASU_EXPORT void topk(const BufferBase& data, Dtype dtype, std::uint64_t k, BufferBase& values, BufferBase& indices,
+                      const TopkOptions& options = {});
+
+/// The top k of a contiguous host range, on a device.
+template <HostRange R>
+TopkResult topk(const Device& device, const R& data, std::uint64_t k, const TopkOptions& options = {}) {
+  return topk(device, ArrayView(data), k, options);
+}
+/// The top k of a contiguous host range, on the device that device_for_topk names.
+template <HostRange R>
+TopkResult topk(const R& data, std::uint64_t k, const TopkOptions& options = {}) {
+  const ArrayView view(data);
+  return topk(device_for_topk(view.count * size_of(view.dtype)), view, k, options);
+}
+/// The top k of a buffer, on its device.
+template <Element T>
+TopkResult topk(const Buffer<T>& data, std::uint64_t k, const TopkOptions& options = {}) {
+  return topk(data, dtype_of<T>, k, options);
+}
+template <Element T>
+Pending<TopkResult> topk(Stream& stream, const Buffer<T>& data, std::uint64_t k, const TopkOptions& options = {}) {
+  return topk(stream, data, dtype_of<T>, k, options);
+}
+
+}  // namespace masu
