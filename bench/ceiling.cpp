@@ -81,6 +81,14 @@ std::uint32_t fold(std::span<const std::byte> data) {
   return static_cast<std::uint32_t>(sum ^ sum >> 32);
 }
 
+Kernel ceiling_kernel(const Device& device, const char* name, unsigned unroll, bool streaming) {
+  runtime::Device& implementation = *device.implementation();
+  const std::string text =
+      fmt::format("{}\n#define MASU_UNROLL {}\n#define MASU_STREAMING {}\n#line 1 \"{}\"\n{}", implementation.prelude(),
+                  unroll, streaming ? 1 : 0, "bench/ceiling.cl", ceiling_cl);
+  return Program::from_source(device, text, implementation.kernel_options()).kernel(name);
+}
+
 DeviceCeiling::DeviceCeiling(const Device& device, const Buffer<std::byte>& data, std::uint32_t expected, bool quick)
     : device_(device) {
   std::vector<Shape> shapes;
@@ -100,7 +108,7 @@ DeviceCeiling::DeviceCeiling(const Device& device, const Buffer<std::byte>& data
   Stream stream(device);
   double best = std::numeric_limits<double>::infinity();
   for (Shape shape : shapes) {
-    Kernel kernel = compile(shape);
+    Kernel kernel = ceiling_kernel(device, "reading_ceiling", shape.unroll, shape.streaming);
     shape.group = static_cast<unsigned>(std::min<std::size_t>(shape.group, kernel.max_work_group_size()));
     check(data, shape, kernel, expected);
     Samples samples;
@@ -117,14 +125,6 @@ DeviceCeiling::DeviceCeiling(const Device& device, const Buffer<std::byte>& data
 
 Event DeviceCeiling::read(Stream& stream, const Buffer<std::byte>& data) {
   return launch(stream, data, best_, *kernel_, 0);
-}
-
-Kernel DeviceCeiling::compile(const Shape& shape) const {
-  runtime::Device& implementation = *device_.implementation();
-  const std::string text =
-      fmt::format("{}\n#define MASU_UNROLL {}\n#define MASU_STREAMING {}\n#line 1 \"{}\"\n{}", implementation.prelude(),
-                  shape.unroll, shape.streaming ? 1 : 0, "bench/ceiling.cl", ceiling_cl);
-  return Program::from_source(device_, text, implementation.kernel_options()).kernel("reading_ceiling");
 }
 
 Event DeviceCeiling::launch(Stream& stream, const Buffer<std::byte>& data, const Shape& shape, Kernel& kernel,

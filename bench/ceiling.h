@@ -16,6 +16,9 @@ namespace masu::bench {
 // The exclusive or of all 32-bit words of the 16-byte vectors of `data`: what a reader must find.
 std::uint32_t fold(std::span<const std::byte> data);
 
+// A kernel of ceiling.cl.
+Kernel ceiling_kernel(const Device& device, const char* name, unsigned unroll, bool streaming);
+
 // Plain reading on a GPU or another OpenCL device: the best of several shapes of one kernel.
 class DeviceCeiling {
  public:
@@ -31,7 +34,6 @@ class DeviceCeiling {
     unsigned unroll;
     bool streaming;
   };
-  [[nodiscard]] Kernel compile(const Shape& shape) const;
   Event launch(Stream& stream, const Buffer<std::byte>& data, const Shape& shape, Kernel& kernel, std::uint32_t mask);
   void check(const Buffer<std::byte>& data, const Shape& shape, Kernel& kernel, std::uint32_t expected);
 

@@ -2,9 +2,8 @@
 // What every suite and every peer shares: what to measure, samples of time, and the rows of the report.
 #pragma once
 
-#include "cases.h"
-
 #include <masu/device.h>
+#include <masu/dtype.h>
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
@@ -21,10 +20,12 @@ class App;
 namespace masu::bench {
 
 using Json = nlohmann::ordered_json;
+using Names = std::vector<std::string_view>;
 
 // What was asked for; what is empty (or 0) is chosen by the suite.
 struct Selection {
   std::vector<std::string> size_texts;
+  std::vector<std::string> count_texts;
   std::vector<std::string> cases;
   std::vector<std::string> distributions;
   std::vector<unsigned> threads;
@@ -33,11 +34,40 @@ struct Selection {
 
   // The sizes in bytes; `otherwise` when none was named, 64Ki when it shall be quick. Throws invalid_argument.
   [[nodiscard]] std::vector<std::uint64_t> sizes(std::string_view otherwise) const;
+  // The elements of `element_bytes` bytes each: --count, or as many as --size holds; `otherwise` when nothing was
+  // named, 4Ki when it shall be quick. Throws invalid_argument.
+  [[nodiscard]] std::vector<std::uint64_t> counts(std::size_t element_bytes,
+                                                  std::span<const std::string_view> otherwise) const;
   [[nodiscard]] std::vector<unsigned> threads_or_default() const;
   [[nodiscard]] unsigned repeats_or(unsigned otherwise) const;
-  // The names that are wanted, in the order of `known`. Throws invalid_argument for one that is not known.
-  static std::vector<std::string_view> chosen(std::string_view option, const std::vector<std::string>& wanted,
-                                              std::span<const std::string_view> known);
+  // The names that are wanted, in the order of `known`; all of them for "all", `usual` for nothing. Throws
+  // invalid_argument for one that is not known.
+  static Names chosen(std::string_view option, const std::vector<std::string>& wanted,
+                      std::span<const std::string_view> known, std::span<const std::string_view> usual);
+  static Names chosen(std::string_view option, const std::vector<std::string>& wanted,
+                      std::span<const std::string_view> known) {
+    return chosen(option, wanted, known, known);
+  }
+
+  // Of a suite's cases (with a `name`, and whether they are `usual`) those that are named, all for "all", the usual
+  // ones for nothing.
+  template <class Case>
+  [[nodiscard]] std::vector<Case> chosen_cases(std::span<const Case> known) const {
+    Names names;
+    Names usual;
+    for (const Case& one : known) {
+      names.push_back(one.name);
+      if (one.usual) usual.push_back(one.name);
+    }
+    const Names wanted = chosen("--case", cases, names, usual);
+    std::vector<Case> result;
+    for (const Case& one : known) {
+      for (const std::string_view name : wanted) {
+        if (one.name == name) result.push_back(one);
+      }
+    }
+    return result;
+  }
 };
 
 void add_selection(CLI::App& app, Selection& selection);
@@ -59,25 +89,33 @@ double now();
 struct Row {
   std::string peer;  // empty: masu
   std::string device;
-  // "kernel": counting alone; by the host's clock "call": a whole call, from launch to result; "pinned", "pageable":
-  // data in page-locked and in ordinary host memory counted on a device.
+  // "kernel": the work alone, on data where it is; by the host's clock "call": a whole call, from launch to result;
+  // "pinned", "pageable": data in page-locked and in ordinary host memory worked on by a device.
   std::string kind = "kernel";
-  HistogramCase what;
+  std::string case_name;
+  Dtype dtype = Dtype::u8;
+  Json details = Json::object();  // what else a suite tells of its case, as members of the row
   std::string distribution;
-  std::uint64_t bytes = 0;
+  std::uint64_t bytes = 0;  // of the input
+  std::uint64_t count = 0;  // its elements
   std::string strategy;
   std::string asked;     // the strategy that was asked for; "auto" may be any
   unsigned threads = 0;  // 0: not a CPU
   Samples seconds;
   std::uint64_t scratch = 0;  // bytes of temporary memory; 0: not told
-  double ceiling = 0;         // seconds to read the same bytes, or to copy them to the device; 0: not measured
+  double ceiling = 0;         // seconds to read or copy the same bytes, or to copy them to the device; 0: not measured
+  unsigned group = 0;         // rows of one case and size have the same: they stand together in a report
 
   [[nodiscard]] double gb_per_s() const { return static_cast<double>(bytes) / seconds.median() / 1e9; }
+  [[nodiscard]] double elements_per_s() const { return static_cast<double>(count) / seconds.median(); }
   [[nodiscard]] double ceiling_gb_per_s() const { return static_cast<double>(bytes) / ceiling / 1e9; }
   [[nodiscard]] double ratio() const { return ceiling / seconds.median(); }
 };
 
-// A result that differs from the independent count: nothing of it is timed.
+// What a person calls a row: its device, case, distribution, size and so on.
+std::string name_of(const Row& row);
+
+// A result that differs from an independent one: nothing of it is timed.
 struct WrongResult : std::runtime_error {
   using std::runtime_error::runtime_error;
 };

@@ -23,7 +23,7 @@ std::string size_text(std::uint64_t bytes) {
 std::string group_of(const Row& row, bool ladder) {
   const std::string threads =
       row.threads == 0 ? "" : fmt::format(", {} thread{}", row.threads, row.threads == 1 ? "" : "s");
-  return fmt::format("{}, {}, {}{}", row.device, row.what.name, ladder ? row.distribution : size_text(row.bytes) + "B",
+  return fmt::format("{}, {}, {}{}", row.device, row.case_name, ladder ? row.distribution : size_text(row.bytes) + "B",
                      threads);
 }
 
@@ -35,17 +35,18 @@ std::string strategy_of(const Row& row) {
 }  // namespace
 
 std::string table(std::span<const Row> rows) {
-  std::vector<std::vector<std::string>> lines = {{"DEVICE", "CASE", "DISTRIBUTION", "SIZE", "STRATEGY", "THREADS",
-                                                  "WHAT", "MEDIAN us", "LEAST us", "GB/s", "CEILING", "RATIO"}};
+  std::vector<std::vector<std::string>> lines = {{"DEVICE", "CASE", "DISTRIBUTION", "SIZE", "COUNT", "STRATEGY",
+                                                  "THREADS", "WHAT", "MEDIAN us", "LEAST us", "M/s", "GB/s", "CEILING",
+                                                  "RATIO"}};
   for (const Row& row : rows) {
-    lines.push_back({row.device, std::string(row.what.name), row.distribution, size_text(row.bytes), strategy_of(row),
-                     row.threads == 0 ? "-" : fmt::to_string(row.threads), row.kind,
+    lines.push_back({row.device, row.case_name, row.distribution, size_text(row.bytes), size_text(row.count),
+                     strategy_of(row), row.threads == 0 ? "-" : fmt::to_string(row.threads), row.kind,
                      fmt::format("{:.1f}", row.seconds.median() * 1e6), fmt::format("{:.1f}", row.seconds.min() * 1e6),
-                     fmt::format("{:.1f}", row.gb_per_s()),
+                     fmt::format("{:.0f}", row.elements_per_s() / 1e6), fmt::format("{:.1f}", row.gb_per_s()),
                      row.ceiling > 0 ? fmt::format("{:.1f}", row.ceiling_gb_per_s()) : "-",
                      row.ceiling > 0 ? fmt::format("{:.3f}", row.ratio()) : "-"});
   }
-  constexpr std::size_t first_number = 7;
+  constexpr std::size_t first_number = 8;
   std::vector<std::size_t> widths(lines.front().size());
   for (const auto& line : lines) {
     for (std::size_t i = 0; i < line.size(); ++i) widths[i] = std::max(widths[i], line[i].size());
@@ -62,7 +63,7 @@ std::string table(std::span<const Row> rows) {
   return text;
 }
 
-plot::BarChart chart(std::span<const DeviceInfo> devices, std::span<const Row> rows) {
+plot::BarChart chart(const Suite& suite, std::span<const DeviceInfo> devices, std::span<const Row> rows) {
   // Several strategies are compared with each other for each distribution; one, over all distributions.
   std::vector<const Row*> shown;
   for (const Row& row : rows)
@@ -71,11 +72,11 @@ plot::BarChart chart(std::span<const DeviceInfo> devices, std::span<const Row> r
                         return group_of(*a, true) == group_of(*b, true) && strategy_of(*a) != strategy_of(*b);
                       }) != shown.end();
   plot::BarChart chart;
-  chart.title = "Counting speed as a part of the device's reading speed";
+  chart.title = suite.title;
   for (const DeviceInfo& info : devices)
     chart.subtitle += (chart.subtitle.empty() ? "" : "; ") + info.id + ": " + info.name;
-  chart.x_label = "ratio to the reading ceiling";
-  chart.mark = plot::BarChart::Mark{1, "reading ceiling"};
+  chart.x_label = fmt::format("ratio to the {} ceiling", suite.ceiling);
+  chart.mark = plot::BarChart::Mark{1, fmt::format("{} ceiling", suite.ceiling)};
   chart.height = 0;  // as the bars need
   for (const Row* row : shown) {
     const std::string group = group_of(*row, ladder);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "harness.h"
+#include "suites.h"
 
 #include <masu/plot.h>
 
@@ -12,7 +13,7 @@
 namespace masu::bench {
 
 std::string table(std::span<const Row> rows);
-// Horizontal bars: the ratio of each kernel row to the reading ceiling.
-plot::BarChart chart(std::span<const DeviceInfo> devices, std::span<const Row> rows);
+// Horizontal bars: the ratio of each kernel row to the suite's ceiling.
+plot::BarChart chart(const Suite& suite, std::span<const DeviceInfo> devices, std::span<const Row> rows);
 
 }  // namespace masu::bench

@@ -8,7 +8,9 @@
 
 #include <exception>
 #include <functional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace masu::bench {
@@ -16,9 +18,9 @@ namespace masu::bench {
 struct Request {
   Selection selection;
   std::vector<Device> devices;
-  std::vector<std::string> strategies;               // empty: what the plan chooses
+  std::vector<std::string> strategies;               // strategies or algorithms; empty: what the plan chooses
   std::vector<std::string> kinds;                    // see Row::kind; empty: kernel and call
-  bool ladder = false;                               // all strategies side by side
+  bool ladder = false;                               // histogram: all strategies side by side
   std::function<void(const std::string&)> progress;  // told each row's name before it is measured
   std::function<void(const std::string&)> note;      // told what was left out, and why
 };
@@ -28,7 +30,20 @@ struct Measurements {
   std::exception_ptr failure;  // the first WrongResult or Error that cost a row
 };
 
-// Nothing is timed where a count is wrong. Throws invalid_argument for names that are not known.
+// Nothing is timed where a result is wrong. They throw invalid_argument for names that are not known.
 Measurements histogram_suite(const Request& request);
+Measurements sort_suite(const Request& request);
+
+struct Suite {
+  std::string name;
+  Measurements (*run)(const Request&);
+  std::string title;    // of its chart
+  std::string ceiling;  // what is as fast as can be: "reading" or "copying"
+};
+std::span<const Suite> suites();
+// Throws invalid_argument, listing the names.
+const Suite& suite_named(std::string_view name);
+// "histogram, sort"
+std::string suite_names();
 
 }  // namespace masu::bench

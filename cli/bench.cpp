@@ -45,7 +45,7 @@ void write(const std::string& path, const std::string& text) {
 }
 
 Exit run_bench(const BenchOptions& options) {
-  if (options.suite != "histogram") usage_error("bench: the suite must be histogram, got '" + options.suite + "'");
+  const bench::Suite& suite = bench::suite_named(options.suite);
   if (!options.chart.empty()) plot::format_from_path(options.chart);  // before anything is measured
   bench::Request request;
   request.selection = options.selection;
@@ -58,14 +58,13 @@ Exit run_bench(const BenchOptions& options) {
   request.progress = [watched](const std::string& row) {
     if (watched) note(row);
   };
-  const bench::Measurements measured = bench::histogram_suite(request);
+  const bench::Measurements measured = suite.run(request);
   const std::vector<bench::Row>& rows = measured.rows;
   std::vector<DeviceInfo> infos;
   for (const Device& device : request.devices) infos.push_back(device.info());
-  if (!options.chart.empty()) plot::save(bench::chart(infos, rows), options.chart);
+  if (!options.chart.empty()) plot::save(bench::chart(suite, infos, rows), options.chart);
   const auto json = [&] {
-    return bench::to_json(options.suite, "masu", infos, rows)
-               .dump(2, ' ', false, bench::Json::error_handler_t::replace) +
+    return bench::to_json(suite.name, "masu", infos, rows).dump(2, ' ', false, bench::Json::error_handler_t::replace) +
            "\n";
   };
   write(options.output, options.json ? json() : bench::table(rows));
@@ -80,13 +79,14 @@ Exit run_bench(const BenchOptions& options) {
 }  // namespace
 
 Command add_bench(CLI::App& root) {
-  CLI::App* app = root.add_subcommand("bench", "Measure masu next to the reading speed of each device");
+  CLI::App* app = root.add_subcommand("bench", "Measure masu next to the reading or copying speed of each device");
   auto options = std::make_shared<BenchOptions>();
-  app->add_option("SUITE", options->suite, "What to measure: histogram")->required()->type_name("");
+  app->add_option("SUITE", options->suite, "What to measure: " + bench::suite_names())->required()->type_name("");
   app->add_option("--device", options->devices, "cpu, opencl:N, cuda:N; repeatable (every usable device)")
       ->delimiter(',')
       ->type_name("ID");
-  app->add_option("--strategy", options->strategies, words_of("STRATEGY") + " (auto)")
+  app->add_option("--strategy,--algorithm", options->strategies,
+                  "histogram: " + words_of("STRATEGY") + "; others: as their command's --algorithm (auto)")
       ->delimiter(',')
       ->type_name("STRATEGY");
   app->add_option("--kind", options->kinds,
@@ -94,7 +94,8 @@ Command add_bench(CLI::App& root) {
                   "ordinary host memory (kernel, call)")
       ->delimiter(',')
       ->type_name("KIND");
-  app->add_flag("--ladder", options->ladder, "Every strategy side by side, for u8-256 unless cases are named");
+  app->add_flag("--ladder", options->ladder,
+                "histogram: every strategy side by side, for u8-256 unless cases are named");
   bench::add_selection(*app, options->selection);
   app->add_flag("--json", options->json, "Write the report as JSON");
   app->add_option("--chart", options->chart, "Write a chart to FILE, by its ending: .svg, .png or .pdf")
@@ -103,6 +104,7 @@ Command add_bench(CLI::App& root) {
   app->footer(
       "Examples:\n  masu bench histogram\n"
       "  masu bench histogram --device cuda:0 --size 1Gi --case u8-256 --chart h.svg\n"
+      "  masu bench sort --count 256Mi,64Ki --case u32,pairs-u32-u32 --distribution all\n"
       "  masu bench histogram --ladder --chart ladder.svg");
   return {app, [options] { return run_bench(*options); }};
 }

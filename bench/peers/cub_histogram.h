@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// CUB behind a plain function, so that only cub.cu is compiled by nvcc.
+// CUB behind a plain function, so that only cub_histogram.cu is compiled by nvcc.
 #pragma once
 
+#include "cub_types.h"
+
 #include <cstdint>
-#include <string>
 #include <vector>
 
 namespace masu::bench {
-
-enum class CubType { u8, u16, i32, f32, f64 };
 
 struct CubTask {
   CubType type;
@@ -27,7 +26,6 @@ struct CubResult {
   std::uint64_t scratch;  // bytes that CUB asked for
 };
 
-std::string cub_version();
 // HistogramEven, HistogramRange or MultiHistogramEven of DeviceHistogram. Throws std::runtime_error.
 CubResult cub_histogram(const CubTask& task);
 

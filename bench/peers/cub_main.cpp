@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // peer_cub: NVIDIA's CUB, device time.
 #include "cub_histogram.h"
+#include "cub_sort.h"
 #include "peer.h"
 
 #include <array>
@@ -11,9 +12,13 @@ namespace {
 
 using namespace masu;
 
-constexpr std::array<std::pair<Dtype, bench::CubType>, 5> types{{{Dtype::u8, bench::CubType::u8},
+constexpr std::array<std::pair<Dtype, bench::CubType>, 9> types{{{Dtype::u8, bench::CubType::u8},
                                                                  {Dtype::u16, bench::CubType::u16},
+                                                                 {Dtype::u32, bench::CubType::u32},
                                                                  {Dtype::i32, bench::CubType::i32},
+                                                                 {Dtype::u64, bench::CubType::u64},
+                                                                 {Dtype::i64, bench::CubType::i64},
+                                                                 {Dtype::f16, bench::CubType::f16},
                                                                  {Dtype::f32, bench::CubType::f32},
                                                                  {Dtype::f64, bench::CubType::f64}}};
 
@@ -24,7 +29,7 @@ bench::CubType cub_type(Dtype dtype) {
   throw std::runtime_error("peer_cub: no case has this type");
 }
 
-bench::Measured run(const bench::Task& task) {
+bench::Measured count(const bench::HistogramPeer::Task& task) {
   const bench::HistogramCase& what = task.what;
   bench::CubTask cub{cub_type(what.dtype), what.channels, static_cast<unsigned>(what.bins), what.hi, {}, task.data.data,
                      task.data.count,      task.repeats};
@@ -39,13 +44,46 @@ bench::Measured run(const bench::Task& task) {
   return measured;
 }
 
+bench::Sorted sort(const bench::SortPeer::Task& task, bench::CubSort keys, bench::CubSort pairs) {
+  const bool alone =
+      task.what->kind != bench::SortCase::Kind::pairs && task.what->kind != bench::SortCase::Kind::argsort;
+  bench::CubSorted found = bench::cub_sort({cub_type(task.keys.dtype), alone ? keys : pairs, task.keys.data,
+                                            task.keys.count, task.offsets, task.repeats, task.result});
+  bench::Sorted sorted;
+  for (const double seconds : found.device_seconds) sorted.kernel.add(seconds);
+  for (const double seconds : found.call_seconds) sorted.call.add(seconds);
+  sorted.keys = std::move(found.keys);
+  sorted.values = std::move(found.values);
+  sorted.scratch = found.scratch;
+  return sorted;
+}
+
+bench::SortPeer sort_peer(const char* name, const std::vector<std::string>& cases, bool nans_last, bench::CubSort keys,
+                          bench::CubSort pairs) {
+  return {{bench::cub_version() + " " + name, "cuda:0", cases, 0},
+          true,
+          nans_last,
+          [keys, pairs](const bench::SortPeer::Task& task) { return sort(task, keys, pairs); }};
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  constexpr std::array<std::string_view, 2> sizes = {"1Gi", "100Mi"};
-  const std::vector<std::string> cases = {
+  using bench::CubSort;
+  const std::vector<std::string> counted = {
       "u8-256",   "rgb-256",   "rgba-256",     "u16-100",       "u16-1000", "u16-65536", "i32-100",
       "i32-1000", "i32-10000", "f32-16",       "f32-100",       "f32-1000", "f32-10000", "f32-50000",
       "f64-100",  "f64-1000",  "f32-edges100", "f32-edges1000", "f32-1e6",  "f32-1e7",   "i32-1e7"};
-  return bench::peer_main(argc, argv, {{bench::cub_version(), "cuda:0", cases, 0, run}}, sizes);
+  const std::vector<std::string> radix = {"u32",           "f32",         "u64",        "u8",  "u16",
+                                          "i32",           "i64",         "f64",        "f16", "pairs-u32-u32",
+                                          "pairs-u64-u32", "argsort-u32", "argsort-f32"};
+  const std::vector<std::string> merge = {"u32", "f32", "u64", "pairs-u32-u32", "argsort-u32"};
+  const std::vector<std::string> parts = {"rows-256", "segments-4Ki", "segments-64Ki", "segments-1Mi"};
+  return bench::peer_main(
+      argc, argv,
+      {bench::histogram_peers({{{bench::cub_version(), "cuda:0", counted, 0}, count}}, {"1Gi", "100Mi"}),
+       bench::sort_peers({sort_peer("radix", radix, false, CubSort::radix_keys, CubSort::radix_pairs),
+                          sort_peer("segmented", parts, true, CubSort::segmented, CubSort::segmented),
+                          sort_peer("merge", merge, false, CubSort::merge_keys, CubSort::merge_pairs)},
+                         {"256Mi", "16Mi"})});
 }

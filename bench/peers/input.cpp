@@ -1,25 +1,52 @@
 // SPDX-License-Identifier: Apache-2.0
-// peer_input CASE DISTRIBUTION BYTES: the bytes that masu and the peers count, on standard output, for peers that are
-// no C++ programs.
+// peer_input SUITE CASE DISTRIBUTION SIZE: the bytes that masu and the peers work on, on standard output, for peers
+// that are no C++ programs. SIZE is in bytes for histogram, else in elements.
 #include "harness.h"
-#include "inputs.h"
+#include "histogram_cases.h"
+#include "ordering.h"
 
 #include <masu/io.h>
 
 #include <cstdio>
 #include <exception>
 
+namespace {
+
+using namespace masu;
+
+// Exactly one name of those that are known.
+template <class Known>
+auto only(const char* name, Known known) {
+  bench::Selection selection;
+  selection.cases = {name};
+  return selection.chosen_cases(known).front();
+}
+
+bench::Input keys(Dtype dtype, const char* distribution, std::uint64_t count) {
+  const bench::Names names = bench::ordering_distributions_of(dtype, {distribution});
+  if (names.empty()) throw Error(ErrorCode::invalid_argument, "keys of this dtype have no such distribution");
+  return bench::ordering_input(dtype, count, names.front());
+}
+
+bench::Input input(const std::string& suite, const char* name, const char* distribution, std::uint64_t size) {
+  if (suite == "sort") {
+    const bench::SortCase what = only(name, bench::sort_cases());
+    return keys(what.dtype, distribution, what.whole(size));
+  }
+  if (suite == "topk") return keys(only(name, bench::topk_cases()).dtype, distribution, size);
+  if (suite != "histogram") throw Error(ErrorCode::invalid_argument, "SUITE must be histogram, sort or topk");
+  const auto shape = bench::Selection::chosen("DISTRIBUTION", {distribution}, bench::histogram_distributions).front();
+  return bench::histogram_input(only(name, bench::histogram_cases()), size, shape);
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
-  using namespace masu;
   try {
-    if (argc != 4) throw Error(ErrorCode::invalid_argument, "CASE DISTRIBUTION BYTES must be given");
-    bench::Selection selection;
-    selection.cases = {argv[1]};
-    const bench::HistogramCase what = bench::chosen_cases(selection).front();
-    const auto distribution = bench::Selection::chosen("DISTRIBUTION", {argv[2]}, bench::distributions).front();
-    const bench::Input input(what, io::parse_size(argv[3]), distribution);
+    if (argc != 5) throw Error(ErrorCode::invalid_argument, "SUITE CASE DISTRIBUTION SIZE must be given");
+    const bench::Input made = input(argv[1], argv[2], argv[3], io::parse_size(argv[4]));
     io::OutputFile file("-");
-    file.write(input.bytes().data(), input.bytes().size());
+    file.write(made.bytes().data(), made.bytes().size());
     file.commit();
     return 0;
   } catch (const std::exception& error) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// peer_loops: what a programmer would write: one table, and several tables so that equal neighbours do not wait for
+// Counting as a programmer would write it: one table, and several tables so that equal neighbours do not wait for
 // each other's counter. Floats are binned by the naive product, which is not exact.
-#include "peer.h"
+#include "loops.h"
 
 #include <array>
 #include <thread>
@@ -31,7 +31,7 @@ void count_values(const T* values, std::uint64_t count, std::size_t bins, std::u
 }
 
 template <class T, std::size_t Tables>
-std::vector<std::uint64_t> count_threads(const Task& task) {
+std::vector<std::uint64_t> count_threads(const HistogramPeer::Task& task) {
   const auto* values = static_cast<const T*>(task.data.data);
   const std::uint64_t count = task.data.count;
   std::vector<std::vector<std::uint64_t>> parts(task.threads, std::vector<std::uint64_t>(task.what.bins));
@@ -52,7 +52,7 @@ std::vector<std::uint64_t> count_threads(const Task& task) {
 }
 
 template <std::size_t Tables>
-Measured run(const Task& task) {
+Measured run(const HistogramPeer::Task& task) {
   Measured measured;
   measured.seconds = time_repeats(task.repeats, [&] {
     measured.counts = task.what.dtype == Dtype::u8    ? count_threads<std::uint8_t, Tables>(task)
@@ -64,17 +64,15 @@ Measured run(const Task& task) {
 }
 
 }  // namespace
-}  // namespace masu::bench
 
-int main(int argc, char** argv) {
-  using namespace masu::bench;
-  constexpr std::array<std::string_view, 1> sizes = {"100Mi"};
+PeerSuite counting_loops() {
   const std::vector<std::string> cases = {"u8-256", "f32-100", "f64-100"};
   std::vector<std::string> plain = cases;  // more than one table of 10^7 bins helps nobody
   plain.emplace_back("i32-1e7");
-  return peer_main(argc, argv,
-                   {{"loop, 1 table", "cpu", plain, 10'000'000, run<1>},
-                    {"loop, 4 tables", "cpu", cases, 1U << 16, run<4>},
-                    {"loop, 8 tables", "cpu", cases, 1U << 16, run<8>}},
-                   sizes);
+  return histogram_peers({{{"loop, 1 table", "cpu", plain, 10'000'000}, run<1>},
+                          {{"loop, 4 tables", "cpu", cases, 1U << 16}, run<4>},
+                          {{"loop, 8 tables", "cpu", cases, 1U << 16}, run<8>}},
+                         {"100Mi"});
 }
+
+}  // namespace masu::bench

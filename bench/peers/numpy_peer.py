@@ -1,39 +1,25 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""numpy.histogram, histogram2d and bincount on the inputs of masu bench histogram, one thread; writes the same JSON.
+"""NumPy on the inputs of masu bench, one thread: histogram, histogram2d, bincount; sort, argsort; partition.
 
-The inputs come from the program peer_input (of build/bench/bench, or named by PEER_INPUT).
+    bench/peers/numpy_peer.py {histogram,sort,topk} [--case NAME,…] [--distribution NAME,…] [--size N] [--count N] …
 """
-import argparse
-import datetime
-import json
-import os
-import pathlib
-import platform
-import statistics
-import subprocess
 import sys
-import time
 
 import numpy as np
 
+import rows
+
 MASK = (1 << 64) - 1
 GOLDEN = 0x9E3779B97F4A7C15
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-CASES = {"u8-256": ("u8", np.uint8, 256), "f32-100": ("f32", np.float32, 100), "f64-100": ("f64", np.float64, 100),
-         "f32-1000": ("f32", np.float32, 1000), "f32-edges100": ("f32", np.float32, 100),
-         "f32-edges1000": ("f32", np.float32, 1000), "joint-100x100": ("f32", np.float32, 100),
-         "i32-1e7": ("i32", np.int32, 10**7)}
-USUAL = ["u8-256", "f32-100", "f64-100"]
-DISTRIBUTIONS = ["uniform", "constant", "normal", "zipf", "sorted", "runs", "few"]
-UNITS = {"Ki": 1 << 10, "Mi": 1 << 20, "Gi": 1 << 30, "k": 1000, "M": 1000**2, "G": 1000**3}
-
-
-def size(text):
-    for unit, factor in UNITS.items():
-        if text.endswith(unit):
-            return int(text[: -len(unit)]) * factor
-    return int(text)
+DTYPES = {"u8": np.uint8, "u16": np.uint16, "u32": np.uint32, "i32": np.int32, "u64": np.uint64, "i64": np.int64,
+          "f16": np.float16, "f32": np.float32, "f64": np.float64}
+BINS = {"u8-256": ("u8", 256), "f32-100": ("f32", 100), "f64-100": ("f64", 100), "f32-1000": ("f32", 1000),
+        "f32-edges100": ("f32", 100), "f32-edges1000": ("f32", 1000), "joint-100x100": ("f32", 100),
+        "i32-1e7": ("i32", 10**7)}
+SORTS = {**{name: name for name in DTYPES}, "argsort-u32": "u32", "argsort-f32": "f32", "rows-256": "u32"}
+KS = {"1": 1, "10": 10, "100": 100, "1000": 1000, "1e6": 10**6}
+TOPKS = {f"{dtype}-{k}": dtype for dtype in ("f32", "u32", "i64") for k in KS}
 
 
 def mix(z):
@@ -54,9 +40,9 @@ def joint(data, bins):
     return np.histogram2d(data[:half], data[half:], bins=bins, range=((0, 1), (0, 1)))[0]
 
 
-def functions(case):
-    """What is measured for a case, by name."""
-    bins = CASES[case][2]
+def counting(case):
+    """What counts a case, by name."""
+    bins = BINS[case][1]
     if case == "u8-256":
         return {
             "bincount": lambda data: np.bincount(data, minlength=256),
@@ -72,64 +58,46 @@ def functions(case):
     return {"histogram": lambda data: np.histogram(data, bins=bins, range=(0, 1))[0]}
 
 
-def measure(function, data, points, repeats):
-    seconds = []
-    counts = function(data)  # warms up
-    for _ in range(repeats):
-        start = time.perf_counter()
-        counts = function(data)
-        seconds.append(time.perf_counter() - start)
-    if int(counts.sum()) != points:
-        sys.exit("numpy_peer: the counts do not add up")
-    return seconds
-
-
-def rows_of(case, distribution, amount, repeats):
-    name, dtype, bins = CASES[case]
-    program = os.environ.get("PEER_INPUT", ROOT / "build/bench/bench/peer_input")
-    raw = subprocess.run([program, case, distribution, str(amount)], stdout=subprocess.PIPE, check=True).stdout
-    data = np.frombuffer(raw, dtype)
+def measure_histogram(case, raw, repeats):
+    dtype, bins = BINS[case]
+    data = np.frombuffer(raw, DTYPES[dtype])
     points = data.size // 2 if case.startswith("joint") else data.size
-    for label, function in functions(case).items():
-        seconds = measure(function, data, points, repeats)
-        median = statistics.median(seconds)
-        yield {"peer": f"NumPy {np.__version__} {label}", "device": "cpu", "kind": "kernel", "case": case,
-               "dtype": name, "bins": bins, "distribution": distribution, "bytes": len(raw), "threads": 1,
-               "repeats": repeats, "seconds_median": median, "seconds_min": min(seconds),
-               "gb_per_s": len(raw) / median / 1e9}
+    for name, function in counting(case).items():
+        if int(function(data).sum()) != points:
+            sys.exit("numpy_peer: the counts do not add up")
+        yield name, {"kernel": rows.host_seconds(lambda: function(data), repeats)}, {"bins": bins}
 
 
-def names(known):
-    def parse(text):
-        for name in text.split(","):
-            if name not in known:
-                raise argparse.ArgumentTypeError(f"must be one of {', '.join(known)}, got '{name}'")
-        return text.split(",")
-    return parse
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--size", action="append", type=size)
-    parser.add_argument("--case", type=names(CASES), default=USUAL)
-    parser.add_argument("--distribution", type=names(DISTRIBUTIONS), default=DISTRIBUTIONS)
-    parser.add_argument("--repeats", type=int, default=0)
-    parser.add_argument("--quick", action="store_true")
-    parser.add_argument("-o", "--output")
-    options = parser.parse_args()
-    sizes = options.size or [size("64Ki" if options.quick else "100Mi")]
-    repeats = options.repeats or (1 if options.quick else 5)
-    rows = [row for amount in sizes for case in options.case for distribution in options.distribution
-            for row in rows_of(case, distribution, amount, repeats)]
-    report = {"suite": "histogram", "program": f"NumPy {np.__version__}",
-              "date": datetime.datetime.now(datetime.timezone.utc).date().isoformat(),
-              "host_cpu": platform.processor(), "devices": [], "rows": rows}
-    text = json.dumps(report, indent=2) + "\n"
-    if options.output:
-        pathlib.Path(options.output).write_text(text, encoding="utf-8")
+def measure_sort(case, raw, repeats):
+    data = np.frombuffer(raw, DTYPES[SORTS[case]])
+    if case == "rows-256":
+        data = data.reshape(-1, 256)
+    if case.startswith("argsort"):
+        functions = {"argsort(stable)": lambda: np.argsort(data, kind="stable")}
     else:
-        sys.stdout.write(text)
+        functions = {"sort": lambda: np.sort(data), "sort(stable)": lambda: np.sort(data, kind="stable")}
+    for name, function in functions.items():
+        yield name, {"kernel": rows.host_seconds(function, repeats)}, {}
 
+
+def measure_topk(case, raw, repeats):
+    dtype, k = case.split("-")
+    data = np.frombuffer(raw, DTYPES[dtype])
+    k = min(KS[k], data.size)
+
+    def greatest():
+        return np.sort(np.partition(data, data.size - k)[data.size - k:])
+
+    yield "partition", {"kernel": rows.host_seconds(greatest, repeats)}, {"k": k}
+
+
+SUITES = {
+    "histogram": rows.Suite({case: dtype for case, (dtype, _) in BINS.items()}, ["u8-256", "f32-100", "f64-100"],
+                            ["uniform", "constant", "normal", "zipf", "sorted", "runs", "few"], "100Mi",
+                            measure_histogram),
+    "sort": rows.Suite(SORTS, ["u32", "f32", "u64", "u8", "u16", "argsort-u32"], rows.ORDERING, "16Mi", measure_sort),
+    "topk": rows.Suite(TOPKS, ["f32-100", "f32-1000", "i64-100"], rows.ORDERING, "16Mi", measure_topk),
+}
 
 if __name__ == "__main__":
-    main()
+    rows.main(__doc__.splitlines()[0], f"NumPy {np.__version__}", "cpu", SUITES, repeats=5)

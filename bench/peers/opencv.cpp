@@ -9,7 +9,7 @@
 namespace masu::bench {
 namespace {
 
-Measured run(const Task& task) {
+Measured run(const HistogramPeer::Task& task) {
   cv::setNumThreads(static_cast<int>(task.threads));
   const bool bytes = task.what.dtype == Dtype::u8;
   // Rows of 1 Ki, so that OpenCV can share them out; the rest of the data, if any, is a last image of one row.
@@ -47,6 +47,7 @@ Measured run(const Task& task) {
 
 int main(int argc, char** argv) {
   using namespace masu::bench;
-  constexpr std::array<std::string_view, 1> sizes = {"100Mi"};
-  return peer_main(argc, argv, {{"OpenCV " CV_VERSION, "cpu", {"u8-256", "f32-100"}, 1U << 16, run}}, sizes);
+  return peer_main(
+      argc, argv,
+      {histogram_peers({{{"OpenCV " CV_VERSION, "cpu", {"u8-256", "f32-100"}, 1U << 16}, run}}, {"100Mi"})});
 }

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the programs of the peers share: they take the options of `masu bench`, count the same inputs and write the same
-// rows.
+// What the programs of the peers share: they take the options of `masu bench`, work on the same inputs and write the
+// same rows.
 #pragma once
 
 #include "harness.h"
-#include "inputs.h"
+#include "histogram_cases.h"
+#include "ordering.h"
 
 #include <cstdint>
 #include <functional>
@@ -14,32 +15,70 @@
 
 namespace masu::bench {
 
-// What a peer gives for one input; nothing where it has no such function.
+// One peer in one suite.
+struct PeerAbout {
+  std::string name;    // with its version
+  std::string device;  // "cpu" or "cuda:0"
+  std::vector<std::string> cases;
+  unsigned most_threads = 1;  // 0: not a CPU
+};
+
+// How often, and by how many threads.
+struct PeerTurn {
+  unsigned threads;
+  unsigned repeats;
+};
+
+// What a peer gives for one histogram.
 struct Measured {
   Samples seconds;
   std::vector<std::uint64_t> counts;
   std::uint64_t scratch = 0;  // bytes of temporary memory, where the peer says how many
 };
-
-struct Task {
-  HistogramCase what;
-  ArrayView data;
-  unsigned threads;
-  unsigned repeats;
-};
-
-struct Peer {
-  std::string name;    // with its version
-  std::string device;  // "cpu" or "cuda:0"
-  std::vector<std::string> cases;
-  unsigned most_threads = 1;                 // 0: not a CPU
+struct HistogramPeer : PeerAbout {
+  struct Task : PeerTurn {
+    HistogramCase what;
+    ArrayView data;
+  };
   std::function<Measured(const Task&)> run;  // a std::runtime_error leaves the row out
 };
 
-// The main function of a peer's program. `sizes` is what is measured unless --size is given.
-int peer_main(int argc, char** argv, std::vector<Peer> peers, std::span<const std::string_view> sizes);
+// What a peer gives for one sort.
+struct Sorted {
+  Samples kernel;                     // device time, or a CPU's …
+  Samples call;                       // … and, of a device, the host's clock until the result is there
+  std::vector<std::byte> keys;        // the result: sorted keys; none of argsort
+  std::vector<std::uint32_t> values;  // of pairs and argsort
+  std::uint64_t scratch = 0;
+};
+struct SortPeer : PeerAbout {
+  struct Task : PeerTurn {
+    const SortCase* what;
+    ArrayView keys;
+    std::vector<std::uint64_t> offsets;
+    bool result;  // whether keys and values are wanted
+  };
+  // What it does as masu: keep the order of equal elements, put NaNs last. Results that could differ are not compared.
+  bool stable = true;
+  bool nans_last = true;
+  std::function<Sorted(const Task&)> run;
+};
 
-// Warms up, then times `body` `repeats` times with the host's clock.
-Samples time_repeats(unsigned repeats, const std::function<void()>& body);
+// A suite that a program of peers measures.
+struct PeerSuite {
+  std::string name;
+  std::string program;  // of the report
+  // Measures those whose name has `only` in it.
+  std::function<std::vector<Row>(const Selection&, const std::string& only)> measure;
+};
+// `sizes` and `counts` are what is measured unless --size or --count is given.
+PeerSuite histogram_peers(std::vector<HistogramPeer> peers, std::vector<std::string_view> sizes);
+PeerSuite sort_peers(std::vector<SortPeer> peers, std::vector<std::string_view> counts);
+
+// The main function of a peer's program, whose first argument is one of the suites.
+int peer_main(int argc, char** argv, const std::vector<PeerSuite>& suites);
+
+// Warms up, then times `body` `repeats` times with the host's clock, fewer where it takes long; `prepare` is not timed.
+Samples time_repeats(unsigned repeats, const std::function<void()>& body, const std::function<void()>& prepare = {});
 
 }  // namespace masu::bench

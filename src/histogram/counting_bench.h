@@ -6,7 +6,7 @@
 #include <masu/histogram.h>
 #include <masu/stream.h>
 
-#include "bench/cases.h"
+#include "bench/histogram_cases.h"
 
 #include <cstdint>
 #include <memory>

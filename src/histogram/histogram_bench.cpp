@@ -5,9 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "bench/ceiling.h"
-#include "bench/inputs.h"
-#include "bench/suites.h"
+#include "bench/runner.h"
 #include "histogram/counting_bench.h"
 
 #include <algorithm>
@@ -21,13 +19,7 @@
 namespace masu::bench {
 namespace {
 
-constexpr unsigned device_repeats = 25;
-constexpr unsigned cpu_repeats = 11;
-constexpr unsigned least_repeats = 3;
-constexpr double warm_up_seconds = 0.1;  // clocks rise under load
-constexpr double most_seconds = 2;       // of a row's repeats, unless their number is asked for
 constexpr std::string_view sequential_size = "1Mi";
-constexpr std::array<std::string_view, 4> kinds = {"kernel", "call", "pinned", "pageable"};
 
 // Data that was counted `times` times over.
 void check(const Counting& counting, const Tally& expected, const std::string& name) {
@@ -37,12 +29,6 @@ void check(const Counting& counting, const Tally& expected, const std::string& n
                   [&](std::uint64_t a, std::uint64_t b) { return a == times * b; })) {
     throw WrongResult("bench: " + name + ": the counts differ from the plain reference's");
   }
-}
-
-std::string name_of(const Row& row) {
-  return fmt::format("{} {} {} {} bytes {}{}{}", row.device, row.what.name, row.distribution, row.bytes, row.kind,
-                     row.asked.empty() ? "" : ", " + row.asked,
-                     row.threads == 0 ? "" : fmt::format(", {} threads", row.threads));
 }
 
 // One input in one place: the steps of a measurement.
@@ -130,33 +116,31 @@ class HostBench final : public Bench {
   Stream stream_;
 };
 
-class Suite {
+class HistogramSuite {
  public:
-  explicit Suite(const Request& request)
+  explicit HistogramSuite(const Request& request)
       : request_(request),
+        runner_(request, {"kernel", "call", "pinned", "pageable"}, {"kernel", "call"}),
         strategies_(request.strategies.empty() ? std::vector<std::string>{"auto"} : request.strategies),
-        cases_(chosen_cases(request.selection)),
-        distributions_(Selection::chosen("--distribution", request.selection.distributions, distributions)) {
-    const std::vector<std::string> usual = {"kernel", "call"};
-    kinds_ = Selection::chosen("--kind", request.kinds.empty() ? usual : request.kinds, kinds);
+        cases_(request.selection.chosen_cases(histogram_cases())),
+        distributions_(Selection::chosen("--distribution", request.selection.distributions, histogram_distributions)) {
     for (const std::string& name : request.strategies) strategy_from_name(name);
   }
 
   Measurements run() {
     for (const auto& [bytes, devices] : devices_by_size()) {
       for (const HistogramCase& what : cases_) {
+        what_ = what;
+        runner_.next_group();
         for (const std::string_view distribution : distributions_) {
-          const Input input(what, bytes, distribution);
+          const Input input = histogram_input(what, bytes, distribution);
           const Tally expected = count_plainly(what, input.view());
-          Row row;
-          row.what = what;
-          row.distribution = distribution;
-          row.bytes = input.bytes().size();
+          const Row row = histogram_row(what, input, distribution);
           for (const Device& device : devices) measure_on(device, input, expected, row);
         }
       }
     }
-    return std::move(result_);
+    return runner_.finish();
   }
 
  private:
@@ -172,65 +156,33 @@ class Suite {
     return result;
   }
 
-  [[nodiscard]] bool wanted(std::string_view kind) const {
-    return std::find(kinds_.begin(), kinds_.end(), kind) != kinds_.end();
-  }
-
-  // One bad row does not cost the others: the first failure is told at the end.
-  template <class F>
-  void attempt(const Row& row, const F& measure) {
-    try {
-      measure();
-    } catch (const Error& error) {
-      request_.note(name_of(row) + ": left out: " + error.what());
-      const bool impossible = error.code() == ErrorCode::out_of_memory || error.code() == ErrorCode::unsupported;
-      if (!impossible && !result_.failure) result_.failure = std::current_exception();
-    } catch (const WrongResult& error) {
-      request_.note(error.what());
-      if (!result_.failure) result_.failure = std::current_exception();
-    }
-  }
-
-  void measure_on(const Device& device, const Input& input, const Tally& expected, Row row) {
-    row.device = device.id();
+  void measure_on(const Device& device, const Input& input, const Tally& expected, const Row& row) {
     if (device.kind() == DeviceKind::cpu) {
-      for (const unsigned threads : request_.selection.threads_or_default()) {
-        set_cpu_threads(threads);
-        row.threads = threads;
-        attempt(row, [&] {
-          CpuBench bench(input);
-          measure(device, bench, expected, row, cpu_repeats);
-        });
-        set_cpu_threads(0);
-      }
+      runner_.on_device(device, row, [&](const Row& one) {
+        CpuBench bench(input);
+        measure(device, bench, expected, one);
+      });
       return;
     }
-    if (wanted("kernel") || wanted("call")) {
-      attempt(row, [&] {
+    if (runner_.wanted("kernel") || runner_.wanted("call")) {
+      runner_.on_device(device, row, [&](const Row& one) {
         DeviceBench bench(device, input);
-        bench.use(ceiling_of(device, bench.data(), input));
-        measure(device, bench, expected, row, device_repeats);
+        bench.use(runner_.ceilings().reading(bench.data(), input.bytes()));
+        measure(device, bench, expected, one);
       });
     }
     for (const std::string_view kind : {"pinned", "pageable"}) {
-      if (!wanted(kind)) continue;
-      row.kind = kind;
-      attempt(row, [&] {
+      if (!runner_.wanted(kind)) continue;
+      Row host = row;
+      host.kind = kind;
+      runner_.on_device(device, host, [&](const Row& one) {
         HostBench bench(device, input, kind == "pinned");
-        measure_turns(device, bench, expected, row, {}, cpu_repeats);
+        measure_turns(device, bench, expected, one, {});
       });
     }
   }
 
-  // The best shape of the reading kernel is sought once for each device and size.
-  DeviceCeiling& ceiling_of(const Device& device, const Buffer<std::byte>& data, const Input& input) {
-    const auto key = std::pair(device.id(), data.size());
-    const auto known = ceilings_.find(key);
-    if (known != ceilings_.end()) return known->second;
-    return ceilings_.try_emplace(key, device, data, fold(input.bytes()), request_.selection.quick).first->second;
-  }
-
-  void measure(const Device& device, Bench& bench, const Tally& expected, Row row, unsigned otherwise) {
+  void measure(const Device& device, Bench& bench, const Tally& expected, Row row) {
     for (const std::string& strategy : strategies_) {
       HistogramOptions options;
       options.strategy = strategy_from_name(strategy);
@@ -238,8 +190,8 @@ class Suite {
       row.kind = "kernel";
       request_.progress(name_of(row));
       try {
-        if (wanted("kernel")) row.ceiling = measure_turns(device, bench, expected, row, options, otherwise);
-        if (wanted("call")) measure_call(device, bench, expected, row, options, otherwise);
+        if (runner_.wanted("kernel")) row.ceiling = measure_turns(device, bench, expected, row, options);
+        if (runner_.wanted("call")) measure_call(device, bench, expected, row, options);
       } catch (const Error& error) {  // a strategy whose tables do not fit
         const ErrorCode code = error.code();
         if (options.strategy == Strategy::automatic) throw;
@@ -249,30 +201,17 @@ class Suite {
     }
   }
 
-  // Calls once(i) for each repeat.
-  template <class F>
-  void repeat(unsigned otherwise, const F& once) const {
-    const unsigned repeats = request_.selection.repeats_or(otherwise);
-    const double end = now() + most_seconds;
-    for (unsigned i = 0; i < repeats; ++i) {
-      if (request_.selection.repeats == 0 && i >= least_repeats && now() > end) break;
-      once();
-    }
-  }
-
   // Gives the ceiling's median, in seconds.
   double measure_turns(const Device& device, Bench& bench, const Tally& expected, Row row,
-                       const HistogramOptions& options, unsigned otherwise) {
-    const auto counting = make_counting(device, row.what, bench.source(), options);
+                       const HistogramOptions& options) {
+    const auto counting = make_counting(device, what_, bench.source(), options);
     bench.turn(*counting);
     counting->finish();
     check(*counting, expected, name_of(row));
-    if (!request_.selection.quick) {
-      for (const double end = now() + warm_up_seconds; now() < end;) bench.turn(*counting);
-    }
+    runner_.warm_up([&] { bench.turn(*counting); });
     row.seconds = {};
     Samples reading;
-    repeat(otherwise, [&] {
+    runner_.repeat(row, [&] {
       const Bench::Turn turn = bench.turn(*counting);
       row.seconds.add(turn.counting);
       reading.add(turn.reading);
@@ -281,17 +220,17 @@ class Suite {
     check(*counting, expected, name_of(row));
     row.strategy = to_string(counting->strategy());
     row.ceiling = reading.median();
-    result_.rows.push_back(row);
+    runner_.add(row);
     return row.ceiling;
   }
 
-  void measure_call(const Device& device, Bench& bench, const Tally& expected, Row row, const HistogramOptions& options,
-                    unsigned otherwise) {
+  void measure_call(const Device& device, Bench& bench, const Tally& expected, Row row,
+                    const HistogramOptions& options) {
     row.kind = "call";
     row.seconds = {};
     const auto call = [&] {
       const double start = now();
-      const auto counting = make_counting(device, row.what, bench.source(), options);
+      const auto counting = make_counting(device, what_, bench.source(), options);
       counting->count(nullptr);
       counting->finish();
       const double seconds = now() - start;
@@ -300,41 +239,25 @@ class Suite {
       return seconds;
     };
     call();  // warms up
-    repeat(otherwise, [&] { row.seconds.add(call()); });
-    result_.rows.push_back(row);
+    runner_.repeat(row, [&] { row.seconds.add(call()); });
+    runner_.add(row);
   }
 
   const Request& request_;
+  Runner runner_;
   std::vector<std::string> strategies_;
   std::vector<HistogramCase> cases_;
-  std::vector<std::string_view> distributions_;
-  std::vector<std::string_view> kinds_;
-  std::map<std::pair<std::string, std::uint64_t>, DeviceCeiling> ceilings_;
-  Measurements result_;
+  Names distributions_;
+  HistogramCase what_{};  // being measured
 };
-
-template <class Range, class Same>
-std::ptrdiff_t place_in(const Range& range, const Same& same) {
-  return std::find_if(range.begin(), range.end(), same) - range.begin();
-}
-
-// By device, size, case and threads; the distributions keep their order.
-void sort(const Request& request, std::vector<Row>& rows) {
-  const auto place = [&](const Row& row) {
-    return std::tuple(place_in(request.devices, [&](const Device& one) { return one.id() == row.device; }), ~row.bytes,
-                      place_in(histogram_cases(), [&](const HistogramCase& one) { return one.name == row.what.name; }),
-                      row.threads);
-  };
-  std::stable_sort(rows.begin(), rows.end(), [&](const Row& a, const Row& b) { return place(a) < place(b); });
-}
 
 // The steps of the ladder next to each other, whatever their sizes.
 void sort_ladder(const Request& request, std::vector<Row>& rows) {
   const auto place = [&](const Row& row) {
     return std::tuple(place_in(request.devices, [&](const Device& one) { return one.id() == row.device; }),
-                      place_in(histogram_cases(), [&](const HistogramCase& one) { return one.name == row.what.name; }),
+                      place_in(histogram_cases(), [&](const HistogramCase& one) { return one.name == row.case_name; }),
                       row.threads,
-                      place_in(distributions, [&](std::string_view one) { return one == row.distribution; }),
+                      place_in(histogram_distributions, [&](std::string_view one) { return one == row.distribution; }),
                       place_in(request.strategies, [&](const std::string& one) { return one == row.asked; }));
   };
   std::stable_sort(rows.begin(), rows.end(), [&](const Row& a, const Row& b) { return place(a) < place(b); });
@@ -373,10 +296,10 @@ Measurements measure_ladder(const Request& ladder) {
       Request alone = part;
       alone.strategies = {"sequential"};
       if (!alone.selection.quick) alone.selection.size_texts = {std::string(sequential_size)};
-      append(result, Suite(alone).run());
+      append(result, HistogramSuite(alone).run());
       if (part.strategies.empty()) continue;
     }
-    append(result, Suite(part).run());
+    append(result, HistogramSuite(part).run());
   }
   return result;
 }
@@ -390,9 +313,7 @@ Measurements histogram_suite(const Request& request) {
     sort_ladder(ladder, result.rows);
     return result;
   }
-  Measurements result = Suite(request).run();
-  sort(request, result.rows);
-  return result;
+  return HistogramSuite(request).run();
 }
 
 }  // namespace masu::bench

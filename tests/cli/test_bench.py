@@ -125,6 +125,40 @@ class Bench(CommandTest):
                                 (["histogram", "--repeats", "0"], "--repeats"), ([], "SUITE")]:
             self.fails(2, "bench", *arguments, "--device", "cpu", says=says)
 
+    def test_sorting(self):
+        report = json.loads(self.ok("bench", "sort", "--quick", "--json", "--device", "cpu", "--case", "all",
+                                    "--distribution", "uniform,special,reversed"))
+        self.assertEqual(report["suite"], "sort")
+        rows = {(row["case"], row["distribution"], row["kind"]): row for row in report["rows"]}
+        self.assertEqual(len(rows), len(report["rows"]))
+        dtypes = ["u8", "u16", "u32", "i32", "u64", "i64", "f16", "f32", "f64"]
+        self.assertGreaterEqual({case for case, _, _ in rows},
+                                {*dtypes, "pairs-u32-u32", "argsort-u32", "rows-256", "segments-4Ki"})
+        # Integers have no special values.
+        self.assertEqual({row["dtype"] for (_, shape, _), row in rows.items() if shape == "special"},
+                         {"f16", "f32", "f64"})
+        pairs = rows["pairs-u64-u32", "reversed", "call"]
+        self.assertEqual((pairs["dtype"], pairs["count"], pairs["bytes"]), ("u64", 4096, 12 * 4096))
+        self.assertAlmostEqual(pairs["elements_per_s"] * pairs["seconds_median"] / 4096, 1)
+
+    def test_sorting_on_devices(self):
+        devices = usable_devices("opencl") + usable_devices("cuda")
+        if not devices:
+            self.skipTest("no OpenCL and no CUDA device")
+        report = json.loads(self.ok("bench", "sort", "--quick", "--json", "--device", devices[0], "--count", "1000,37",
+                                    "--case", "u16,f32,rows-256", "--distribution", "zipf", "--kind", "kernel"))
+        self.assertEqual([(row["case"], row["count"]) for row in report["rows"]],
+                         [(case, count if case != "rows-256" else max(count // 256 * 256, 256))
+                          for case in ("u16", "f32", "rows-256") for count in (1000, 37)])
+        self.assertEqual({row["device"] for row in report["rows"]}, {devices[0]})
+
+    def test_wrong_use_of_sorting(self):
+        for arguments, says in [(["--case", "u8-256"], "'u8-256'"), (["--count", "0"], "--count"), (["--ladder"], "--ladder"),
+                                (["--distribution", "gauss"], "'gauss'"), (["--algorithm", "magic"], "magic"),
+                                (["--kind", "pinned"], "'pinned'")]:
+            self.fails(2, "bench", "sort", *arguments, "--device", "cpu", says=says)
+        self.fails(2, "bench", "histogram", "--count", "1000", "--device", "cpu", says="--count")
+
     def test_an_absent_device(self):
         self.fails(1, "bench", "histogram", "--quick", "--device", "cuda:99", says="cuda:99")
 

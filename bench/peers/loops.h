@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// peer_loops: what a programmer has at hand on a CPU.
+#pragma once
+
+#include "peer.h"
+
+namespace masu::bench {
+
+PeerSuite counting_loops();  // loops.cpp
+PeerSuite standard_sorts();  // sorts.cpp
+
+}  // namespace masu::bench

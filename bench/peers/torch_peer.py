@@ -1,0 +1,60 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""PyTorch on the inputs of masu bench, on the first CUDA device: torch.sort (with its indices), argsort, topk.
+
+    bench/peers/torch_peer.py {sort,topk} [--case NAME,…] [--distribution NAME,…] [--count N] …
+"""
+import numpy as np
+import torch
+
+import rows
+
+DTYPES = {"u8": np.uint8, "i32": np.int32, "i64": np.int64, "f16": np.float16, "f32": np.float32, "f64": np.float64}
+SORTS = {**{name: name for name in DTYPES}, "argsort-f32": "f32"}
+KS = {"1": 1, "10": 10, "100": 100, "1000": 1000, "1e6": 10**6}
+TOPKS = {f"{dtype}-{k}": dtype for dtype in ("f32", "i64") for k in KS}
+
+
+def record():
+    event = torch.cuda.Event(enable_timing=True)
+    event.record()
+    return event
+
+
+def elapsed_ms(first, second):
+    second.synchronize()
+    return first.elapsed_time(second)
+
+
+def both(function, repeats):
+    return {"kernel": rows.event_seconds(function, repeats, record, elapsed_ms),
+            "call": rows.host_seconds(function, repeats, torch.cuda.synchronize)}
+
+
+def on_device(raw, dtype):
+    return torch.from_numpy(np.frombuffer(raw, DTYPES[dtype]).copy()).cuda()
+
+
+def measure_sort(case, raw, repeats):
+    data = on_device(raw, SORTS[case])
+    if case.startswith("argsort"):
+        yield "argsort(stable)", both(lambda: torch.argsort(data, stable=True), repeats), {}
+    else:
+        yield "sort(stable)", both(lambda: torch.sort(data, stable=True), repeats), {}
+
+
+def measure_topk(case, raw, repeats):
+    dtype, k = case.split("-")
+    data = on_device(raw, dtype)
+    k = min(KS[k], data.numel())
+    yield "topk", both(lambda: torch.topk(data, k), repeats), {"k": k}
+
+
+SUITES = {
+    "sort": rows.Suite(SORTS, ["f32", "i32", "i64", "u8", "argsort-f32"], rows.ORDERING, "256Mi", measure_sort),
+    "topk": rows.Suite(TOPKS, ["f32-100", "f32-1000", "i64-100"], rows.ORDERING, "256Mi", measure_topk),
+}
+
+if __name__ == "__main__":
+    with torch.no_grad():
+        rows.main(__doc__.splitlines()[0], f"PyTorch {torch.__version__}", "cuda:0", SUITES, repeats=11)

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "suites.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+namespace masu::bench {
+
+std::span<const Suite> suites() {
+  static const std::array known = {
+      Suite{"histogram", histogram_suite, "Counting speed as a part of the device's reading speed", "reading"},
+      Suite{"sort", sort_suite, "Sorting speed as a part of the device's copying speed", "copying"},
+  };
+  return known;
+}
+
+const Suite& suite_named(std::string_view name) {
+  const auto found = std::find_if(suites().begin(), suites().end(), [&](const Suite& one) { return one.name == name; });
+  if (found != suites().end()) return *found;
+  throw Error(ErrorCode::invalid_argument,
+              fmt::format("bench: the suite must be one of {}, got '{}'", suite_names(), name));
+}
+
+std::string suite_names() {
+  std::string text;
+  for (const Suite& one : suites()) text += (text.empty() ? "" : ", ") + one.name;
+  return text;
+}
+
+}  // namespace masu::bench

@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: Apache-2.0
+// How fast keys are sorted. Axes: device, case, number of keys, distribution, algorithm, CPU threads. Every result is
+// checked before it is timed; masu and the plain copy of the same bytes take turns.
+#include <masu/sort.h>
+
+#include "bench/ordering.h"
+#include "bench/runner.h"
+#include "bench/sort_check.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <memory>
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
+
+namespace masu::bench {
+namespace {
+
+using Kind = SortCase::Kind;
+
+constexpr std::array<std::string_view, 2> gpu_counts = {"256Mi", "16Mi"};
+constexpr std::array<std::string_view, 1> other_counts = {"16Mi"};
+
+// What is sorted: the same for every device.
+struct Keys {
+  Keys(const SortCase& case_, std::uint64_t count, std::string_view distribution)
+      : what(case_),
+        input(ordering_input(case_.dtype, count, distribution)),
+        offsets(case_.offsets(count)),
+        facts(key_facts(input.view(), offsets)) {}
+
+  SortCase what;
+  Input input;
+  std::vector<std::uint64_t> offsets;
+  KeyFacts facts;
+};
+
+// The content of a buffer in host memory: in place on `cpu`.
+class HostCopy {
+ public:
+  explicit HostCopy(const Buffer<std::byte>& buffer) {
+    if (buffer.device().kind() == DeviceKind::cpu) {
+      data_ = static_cast<const std::byte*>(buffer.native()) + buffer.byte_offset();
+    } else {
+      copy_ = buffer.read();
+      data_ = copy_.data();
+    }
+  }
+  [[nodiscard]] const void* data() const noexcept { return data_; }
+
+ private:
+  std::vector<std::byte> copy_;
+  const std::byte* data_;
+};
+
+// Sorting of one input on one device, as the public functions on device memory do it; temporary memory is allocated
+// before.
+class Sorting : public Work {
+ public:
+  Sorting(const Keys& keys, const Device& device, const SortOptions& options, Ceilings& ceilings)
+      : keys_(keys),
+        device_(device),
+        options_(options),
+        ceilings_(ceilings),
+        source_(device.upload(keys.input.bytes())),
+        stream_(device) {
+    if (keys.what.kind == Kind::rows) options_.rows = keys.offsets.size() - 1;
+    if (keys.what.kind == Kind::segments) options_.segments = keys.offsets;
+  }
+
+  double run() override {
+    SortTimes times;
+    options_.times = &times;
+    sort_once();
+    options_.times = nullptr;
+    return times.compute;
+  }
+  void call() override { sort_once(); }
+  double ceiling() override {
+    if (device_.kind() == DeviceKind::cpu) return copy_on_cpu();
+    DeviceCopy& copy = ceilings_.copying(plain_source(), plain_target());
+    return copy.copy(stream_, plain_source(), plain_target()).seconds();
+  }
+  [[nodiscard]] std::string strategy() const override { return std::string(to_string(options_.algorithm)); }
+  [[nodiscard]] std::uint64_t scratch() const override { return workspace_ ? workspace_->size() : 0; }
+
+ protected:
+  virtual void sort_once() = 0;
+  // What the ceiling copies: as many bytes as are sorted.
+  virtual const Buffer<std::byte>& plain_source() = 0;
+  virtual Buffer<std::byte>& plain_target() = 0;
+
+  void use_workspace(std::size_t value_bytes) {
+    if (device_.kind() == DeviceKind::cpu) return;
+    const std::uint64_t bytes =
+        sort_workspace(device_, keys_.what.dtype, keys_.input.view().count, value_bytes, options_);
+    workspace_.emplace(device_, std::max<std::uint64_t>(bytes, 16));
+    options_.workspace = &*workspace_;
+  }
+  void differs(const std::string& name) const {
+    throw WrongResult("bench: " + name + ": the result is not the sorted input");
+  }
+  [[nodiscard]] const ArrayView keys() const { return keys_.input.view(); }
+
+  const Keys& keys_;
+  Device device_;
+  SortOptions options_;
+  Ceilings& ceilings_;
+  Buffer<std::byte> source_;
+  Stream stream_;
+
+ private:
+  double copy_on_cpu() {
+    const auto span = [](const Buffer<std::byte>& buffer) {
+      return std::span(static_cast<std::byte*>(buffer.native()) + buffer.byte_offset(), buffer.size());
+    };
+    return copy_plainly(span(plain_source()), span(plain_target()));
+  }
+  std::optional<Buffer<std::byte>> workspace_;
+};
+
+// Keys alone, whole or by rows or segments: from the source to a result.
+class KeySorting final : public Sorting {
+ public:
+  KeySorting(const Keys& keys, const Device& device, const SortOptions& options, Ceilings& ceilings)
+      : Sorting(keys, device, options, ceilings), result_(device, source_.size()) {
+    use_workspace(0);
+  }
+  void check(const std::string& name) override {
+    const HostCopy copy(result_);
+    const ArrayView sorted(keys_.what.dtype, copy.data(), keys().count);
+    if (!rises(sorted, keys_.offsets) || key_facts(sorted, keys_.offsets) != keys_.facts) differs(name);
+  }
+
+ private:
+  void sort_once() override { sort(source_, keys_.what.dtype, result_, options_); }
+  const Buffer<std::byte>& plain_source() override { return source_; }
+  Buffer<std::byte>& plain_target() override { return result_; }
+
+  Buffer<std::byte> result_;
+};
+
+std::vector<std::byte> places(std::uint64_t count) {
+  const Input places(Dtype::u32, count, fmt::format("iota:u32:{}", count));
+  return {places.bytes().begin(), places.bytes().end()};
+}
+
+// Keys and, as values, their places: in place, from a fresh copy each time.
+class PairSorting final : public Sorting {
+ public:
+  PairSorting(const Keys& keys, const Device& device, const SortOptions& options, Ceilings& ceilings)
+      : Sorting(keys, device, options, ceilings),
+        both_(device, keys.input.view().count * keys.what.element_bytes()),
+        work_(device, both_.size()),
+        sorted_keys_(work_.slice(0, source_.size())),
+        values_(work_.slice(source_.size(), both_.size() - source_.size())) {
+    const std::vector<std::byte> numbers = places(keys.input.view().count);
+    both_.slice(0, source_.size()).copy_from(source_);
+    both_.slice(source_.size(), numbers.size()).write(numbers);
+    use_workspace(keys.what.value_bytes());
+  }
+  void prepare() override {
+    stream_.copy(work_, both_);
+    stream_.finish();
+  }
+  void check(const std::string& name) override {
+    const HostCopy copy(sorted_keys_);
+    const HostCopy order(values_);
+    const std::span indices(static_cast<const std::uint32_t*>(order.data()), keys().count);
+    const ArrayView sorted(keys_.what.dtype, copy.data(), keys().count);
+    if (!is_stable_order(keys(), indices) || !is_gathered(sorted, keys(), indices)) differs(name);
+  }
+
+ private:
+  void sort_once() override {
+    sort_by_key(sorted_keys_, keys_.what.dtype, values_, keys_.what.value_bytes(), options_);
+  }
+  const Buffer<std::byte>& plain_source() override { return both_; }
+  Buffer<std::byte>& plain_target() override { return work_; }
+
+  Buffer<std::byte> both_;
+  Buffer<std::byte> work_;
+  Buffer<std::byte> sorted_keys_;
+  Buffer<std::byte> values_;
+};
+
+// The order of keys, as u32. The plain copy is of the keys' bytes.
+class Ordering final : public Sorting {
+ public:
+  Ordering(const Keys& keys, const Device& device, const SortOptions& options, Ceilings& ceilings)
+      : Sorting(keys, device, options, ceilings),
+        indices_(device, keys.input.view().count * sizeof(std::uint32_t)),
+        target_(device, source_.size()) {
+    use_workspace(sizeof(std::uint32_t));
+  }
+  void check(const std::string& name) override {
+    const HostCopy order(indices_);
+    if (!is_stable_order(keys(), {static_cast<const std::uint32_t*>(order.data()), keys().count})) differs(name);
+  }
+
+ private:
+  void sort_once() override { argsort(source_, keys_.what.dtype, indices_, Dtype::u32, options_); }
+  const Buffer<std::byte>& plain_source() override { return source_; }
+  Buffer<std::byte>& plain_target() override { return target_; }
+
+  Buffer<std::byte> indices_;
+  Buffer<std::byte> target_;
+};
+
+std::unique_ptr<Work> make_work(const Keys& keys, const Device& device, const SortOptions& options,
+                                Ceilings& ceilings) {
+  if (keys.what.kind == Kind::pairs) return std::make_unique<PairSorting>(keys, device, options, ceilings);
+  if (keys.what.kind == Kind::argsort) return std::make_unique<Ordering>(keys, device, options, ceilings);
+  return std::make_unique<KeySorting>(keys, device, options, ceilings);
+}
+
+class SortSuite {
+ public:
+  explicit SortSuite(const Request& request)
+      : request_(request),
+        runner_(request, {"kernel", "call"}, {"kernel", "call"}),
+        cases_(request.selection.chosen_cases(sort_cases())) {
+    if (request.ladder)
+      throw Error(ErrorCode::invalid_argument, "bench: only histogram has a --ladder, got it for sort");
+    for (const std::string& name : request.strategies) algorithms_.push_back(sort_algorithm_from_name(name));
+    if (algorithms_.empty()) algorithms_.push_back(SortAlgorithm::automatic);
+  }
+
+  Measurements run() {
+    for (const SortCase& what : cases_) {
+      for (const auto& [count, devices] : devices_by_count(what)) {
+        runner_.next_group();
+        for (const std::string_view distribution :
+             ordering_distributions_of(what.dtype, request_.selection.distributions)) {
+          const Keys keys(what, count, distribution);
+          const Row row = sort_row(what, keys.input, distribution);
+          for (const Device& device : devices) measure_on(device, keys, row);
+        }
+      }
+    }
+    return runner_.finish();
+  }
+
+ private:
+  // Each input is made once, for all devices that sort that many keys.
+  [[nodiscard]] std::vector<std::pair<std::uint64_t, std::vector<Device>>> devices_by_count(
+      const SortCase& what) const {
+    std::vector<std::pair<std::uint64_t, std::vector<Device>>> result;
+    for (const Device& device : request_.devices) {
+      const auto counts = device.info().gpu ? request_.selection.counts(what.element_bytes(), gpu_counts)
+                                            : request_.selection.counts(what.element_bytes(), other_counts);
+      for (std::uint64_t count : counts) {
+        count = what.whole(count);
+        const auto place = place_in(result, [&](const auto& one) { return one.first == count; });
+        if (place == static_cast<std::ptrdiff_t>(result.size())) result.emplace_back(count, std::vector<Device>());
+        result[static_cast<std::size_t>(place)].second.push_back(device);
+      }
+    }
+    return result;
+  }
+
+  void measure_on(const Device& device, const Keys& keys, const Row& row) {
+    for (const SortAlgorithm algorithm : algorithms_) {
+      runner_.on_device(device, row, [&](const Row& one) {
+        Row asked = one;
+        if (!request_.strategies.empty()) asked.asked = to_string(algorithm);
+        SortOptions options;
+        options.algorithm = algorithm;
+        const auto work = make_work(keys, device, options, runner_.ceilings());
+        runner_.measure(asked, *work);
+      });
+    }
+  }
+
+  const Request& request_;
+  Runner runner_;
+  std::vector<SortCase> cases_;
+  std::vector<SortAlgorithm> algorithms_;
+};
+
+}  // namespace
+
+Measurements sort_suite(const Request& request) {
+  return SortSuite(request).run();
+}
+
+}  // namespace masu::bench
