@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sort/sort_cpu.h"
 
-#include "sort/sort_key.h"
+#include "sort/sort_cpu_items.h"
+#include "sort/sort_cpu_keys.h"
+#include "sort/sort_cpu_pairs.h"
+#include "sort/sort_cpu_stable.h"
 
-#include <algorithm>
-#include <cstring>
+#include <atomic>
 #include <numeric>
 #include <vector>
 
@@ -12,79 +14,111 @@ namespace masu {
 
 namespace {
 
-// Calls f(piece's first element, its length) for every piece.
+using cpu::Threads;
+
+// Calls f(piece's first element, its length, threads) for every piece of two elements or more: long pieces one after
+// another, so that all threads work on each, the others each by one thread.
 template <class F>
-void each_piece(const Pieces& pieces, F&& f) {
-  for (std::uint64_t piece = 0; piece < pieces.size(); ++piece) f(pieces.begin(piece), pieces.length(piece));
+void each_piece(const Pieces& pieces, const F& f) {
+  const std::uint64_t threads = cpu_threads();
+  const auto call = [&](std::uint64_t piece, Threads used) {
+    if (const std::uint64_t length = pieces.length(piece); length > 1) f(pieces.begin(piece), length, used);
+  };
+  if (pieces.size() == 1) return call(0, Threads::all);
+  if (threads == 1) {
+    for (std::uint64_t piece = 0; piece < pieces.size(); ++piece) call(piece, Threads::one);
+    return;
+  }
+  const std::uint64_t large = std::max(pieces.count / (2 * threads), cpu::task_elements);
+  std::vector<std::uint64_t> tasks = {0};  // the first piece of each task
+  std::uint64_t elements = 0;
+  for (std::uint64_t piece = 0; piece < pieces.size(); ++piece) {
+    const std::uint64_t length = pieces.length(piece);
+    if (length > large) {
+      call(piece, Threads::all);
+    } else if ((elements += length + 1) > cpu::task_elements) {
+      elements = 0;
+      tasks.push_back(piece + 1);
+    }
+  }
+  if (tasks.back() != pieces.size()) tasks.push_back(pieces.size());
+  runtime::parallel_tasks(tasks.size() - 1, [&](std::uint64_t task) {
+    for (std::uint64_t piece = tasks[task]; piece < tasks[task + 1]; ++piece) {
+      if (pieces.length(piece) <= large) call(piece, Threads::one);
+    }
+  });
 }
 
-template <class T>
-std::vector<std::uint64_t> order_of(const T* keys, std::uint64_t count, Order order) {
-  std::vector<std::uint64_t> indices(count);
-  std::iota(indices.begin(), indices.end(), std::uint64_t{0});
-  std::ranges::stable_sort(indices, {}, [&](std::uint64_t i) { return sort_key(keys[i], order); });
-  return indices;
+// The algorithms that are asked for by name.
+void sort_stable(const cpu::StableWork& work, const SortJob& job, Threads threads) {
+  if (job.algorithm == SortAlgorithm::radix) cpu::radix_sort(work, job.order, threads);
+  else cpu::merge_sort(work, job.order, threads);
 }
 
 }  // namespace
 
 void sort_cpu(const ArrayView& data, void* result, const SortJob& job) {
-  if (data.count == 0) return;
-  if (result != data.data) std::memcpy(result, data.data, data.count * size_of(data.dtype));
-  dispatch(data.dtype, [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    each_piece(job.pieces, [&](std::uint64_t first, std::uint64_t length) {
-      const std::span<T> piece(static_cast<T*>(result) + first, length);
-      std::ranges::stable_sort(piece, {}, [&](T x) { return sort_key(x, job.order); });
-    });
+  const std::size_t size = size_of(data.dtype);
+  if (result != data.data && data.count != 0) cpu::copy_bytes(result, data.data, data.count * size, Threads::all);
+  each_piece(job.pieces, [&](std::uint64_t first, std::uint64_t length, Threads threads) {
+    std::byte* const keys = static_cast<std::byte*>(result) + first * size;
+    if (job.algorithm == SortAlgorithm::automatic) cpu::sort_keys(data.dtype, keys, length, job.order, threads);
+    else sort_stable({data.dtype, keys, length}, job, threads);
   });
 }
 
 void sort_by_key_cpu(MutableArrayView keys, RecordsView values, const SortJob& job) {
-  dispatch(keys.dtype, [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    each_piece(job.pieces, [&](std::uint64_t first, std::uint64_t length) {
-      T* const piece = static_cast<T*>(keys.data) + first;
-      std::byte* const records = static_cast<std::byte*>(values.data) + first * values.record_bytes;
-      const std::vector<T> old_keys(piece, piece + length);
-      const std::vector<std::byte> old_records(records, records + length * values.record_bytes);
-      const std::vector<std::uint64_t> order = order_of(old_keys.data(), length, job.order);
-      for (std::uint64_t i = 0; i < length; ++i) {
-        piece[i] = old_keys[order[i]];
-        std::memcpy(records + i * values.record_bytes, old_records.data() + order[i] * values.record_bytes,
-                    values.record_bytes);
-      }
-    });
+  const std::size_t bytes = values.record_bytes;
+  each_piece(job.pieces, [&](std::uint64_t first, std::uint64_t length, Threads threads) {
+    std::byte* const piece = static_cast<std::byte*>(keys.data) + first * size_of(keys.dtype);
+    std::byte* const records = static_cast<std::byte*>(values.data) + first * bytes;
+    if (job.algorithm == SortAlgorithm::automatic) {
+      cpu::sort_pairs(keys.dtype, piece, records, bytes, length, job.order, threads);
+    } else {
+      sort_stable({keys.dtype, piece, length, records, bytes}, job, threads);
+    }
   });
 }
 
 void argsort_cpu(const ArrayView& keys, MutableArrayView indices, const SortJob& job) {
-  const auto put = [&](std::uint64_t at, std::uint64_t index) {
-    if (indices.dtype == Dtype::u64) static_cast<std::uint64_t*>(indices.data)[at] = index;
-    else static_cast<std::uint32_t*>(indices.data)[at] = static_cast<std::uint32_t>(index);
+  const std::size_t bytes = size_of(indices.dtype);
+  // What no piece writes: outside of segments, and pieces of one element.
+  const bool by_rows = job.pieces.segments.empty();
+  const auto fill = [&](auto* places) {
+    using Index = std::remove_pointer_t<decltype(places)>;
+    cpu::for_stripes(keys.count, cpu::stripes_of(keys.count, Threads::all),
+                     [&](std::uint64_t first, std::uint64_t last, std::uint64_t) {
+                       for (std::uint64_t i = first; i < last; ++i) places[i] = static_cast<Index>(by_rows ? 0 : i);
+                     });
+    if (by_rows) return;
+    for (std::uint64_t piece = 0; piece < job.pieces.size(); ++piece) {
+      if (job.pieces.length(piece) == 1) places[job.pieces.begin(piece)] = 0;
+    }
   };
-  if (!job.pieces.segments.empty()) {
-    for (std::uint64_t i = 0; i < keys.count; ++i) put(i, i);
+  if (!by_rows || job.pieces.longest() == 1) {
+    if (bytes == 4) fill(static_cast<std::uint32_t*>(indices.data));
+    else fill(static_cast<std::uint64_t*>(indices.data));
   }
-  dispatch(keys.dtype, [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    each_piece(job.pieces, [&](std::uint64_t first, std::uint64_t length) {
-      const std::vector<std::uint64_t> order = order_of(static_cast<const T*>(keys.data) + first, length, job.order);
-      for (std::uint64_t i = 0; i < length; ++i) put(first + i, order[i]);
-    });
+  each_piece(job.pieces, [&](std::uint64_t first, std::uint64_t length, Threads threads) {
+    const std::byte* const piece = static_cast<const std::byte*>(keys.data) + first * size_of(keys.dtype);
+    std::byte* const places = static_cast<std::byte*>(indices.data) + first * bytes;
+    if (job.algorithm == SortAlgorithm::automatic) {
+      cpu::sort_order(keys.dtype, piece, places, bytes, length, job.order, threads);
+    } else {
+      // Where indices are sorted the keys are only read.
+      sort_stable({keys.dtype, const_cast<std::byte*>(piece), length, nullptr, 0, places, bytes}, job, threads);
+    }
   });
 }
 
 bool is_sorted_cpu(const ArrayView& data, const SortJob& job) {
-  return dispatch(data.dtype, [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    bool sorted = true;
-    each_piece(job.pieces, [&](std::uint64_t first, std::uint64_t length) {
-      const std::span<const T> piece(static_cast<const T*>(data.data) + first, length);
-      sorted = sorted && std::ranges::is_sorted(piece, {}, [&](T x) { return sort_key(x, job.order); });
-    });
-    return sorted;
+  std::atomic<bool> sorted = true;
+  each_piece(job.pieces, [&](std::uint64_t first, std::uint64_t length, Threads threads) {
+    if (!sorted) return;
+    const std::byte* const piece = static_cast<const std::byte*>(data.data) + first * size_of(data.dtype);
+    if (!cpu::trend_of(data.dtype, piece, length, job.order, threads).rising) sorted = false;
   });
+  return sorted;
 }
 
 }  // namespace masu

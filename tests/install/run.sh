@@ -53,7 +53,7 @@ for name in masu masu_io masu_plot; do
   check "lib$name.so exports only masu's names" nothing foreign_symbols "$lib/lib$name.so"
 done
 needed() { readelf -d "$1" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p'; }
-unexpected() { needed "$1" | grep -vE '^(libmasu|libmasu_io|libtbb|libhwy|libstdc\+\+|libm|libgcc_s|libc|ld-linux.*)\.so(\.|$)'; }
+unexpected() { needed "$1" | grep -vE '^(libmasu|libmasu_io|libtbb|libhwy|libhwy_contrib|libstdc\+\+|libm|libgcc_s|libc|ld-linux.*)\.so(\.|$)'; }
 for name in masu masu_io masu_plot; do
   check "lib$name.so needs no vendor, image or test library" nothing unexpected "$lib/lib$name.so"
 done
