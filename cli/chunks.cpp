@@ -17,6 +17,12 @@ constexpr std::uint64_t little_bytes = std::uint64_t{8} << 20U;
 
 }  // namespace
 
+std::uint64_t chunk_bytes(const Device& device, std::uint64_t sources, std::optional<std::uint64_t> allowed) {
+  const std::uint64_t each = std::uint64_t{device.kind() == DeviceKind::cpu ? 8U : 64U} << 20U;
+  const std::uint64_t most = each * sources;
+  return std::min(allowed.value_or(most), most);
+}
+
 ChunkReader::ChunkReader(io::Source& source, unsigned channels, std::uint64_t bytes, Progress& progress)
     : source_(source), progress_(progress), channels_(channels), bytes_(bytes) {}
 

@@ -3,6 +3,7 @@
 
 #include "progress.h"
 
+#include <masu/device.h>
 #include <masu/io.h>
 
 #include <atomic>
@@ -10,8 +11,12 @@
 #include <cstdint>
 #include <future>
 #include <memory>
+#include <optional>
 
 namespace masu::cli {
+
+// How much of some sources is held at a time: what suits the device for each, but no more than was allowed for all.
+std::uint64_t chunk_bytes(const Device& device, std::uint64_t sources, std::optional<std::uint64_t> allowed);
 
 // Reads a source piece by piece, whole pixels at a time: in place where the source can give views, else one piece ahead
 // of the caller when there are several.

@@ -19,5 +19,6 @@ Command add_devices(CLI::App& root);
 Command add_histogram(CLI::App& root);
 Command add_run(CLI::App& root);
 Command add_selftest(CLI::App& root);
+Command add_sort(CLI::App& root);
 
 }  // namespace masu::cli

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "histogram_result.h"
 #include "text_sink.h"
 
 #include <fmt/format.h>

@@ -14,21 +14,6 @@
 namespace masu::cli {
 namespace {
 
-std::string speed(double bytes, double seconds) {
-  return seconds > 0 ? fmt::format("{:9.3f} GB/s", bytes / seconds / 1e9) : "        - GB/s";
-}
-
-void print_times(const HistogramResult& result) {
-  const auto bytes = static_cast<double>(result.bytes);
-  const std::pair<const char*, double> rows[] = {{"reading", result.seconds.read},
-                                                 {"transfer", result.seconds.transfer},
-                                                 {"computing", result.seconds.compute},
-                                                 {"total", result.seconds.total}};
-  for (const auto& [what, seconds] : rows) {
-    note(fmt::format("{:<10} {:10.6f} s {}", what, seconds, speed(bytes, seconds)));
-  }
-}
-
 void print_notes(const HistogramResult& result, bool outsiders, bool verified) {
   const std::string& name = result.source.name;
   const char* const what = result.joint ? "points" : "values";
@@ -76,7 +61,7 @@ Exit run_command(HistogramCommandOptions& asked) {
     options.first = false;
     const bool outsiders_unseen = form.name == "csv" || form.name == "npy";
     if (!common.quiet) print_notes(result, outsiders_unseen, common.verify);
-    if (common.time) print_times(result);
+    if (common.time) note_times(result.seconds, result.bytes);
   }
   if (file) file->commit();
   return Exit::done;

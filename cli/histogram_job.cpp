@@ -10,28 +10,14 @@
 #include <fmt/format.h>
 #include <masu/device.h>
 #include <algorithm>
-#include <chrono>
 #include <cstring>
 
 namespace masu::cli {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-double since(Clock::time_point began) {
-  return std::chrono::duration<double>(Clock::now() - began).count();
-}
-
 Device open_device(const HistogramJob& job, const HistogramInput& input) {
   if (!job.device.empty()) return Device::open(job.device);
   return device_for_histogram(input.bytes().value_or(0));
-}
-
-// How much of the input is held at a time: what suits the device for each source, but no more than was allowed for all.
-std::uint64_t chunk_bytes(const HistogramJob& job, const HistogramInput& input, const Device& device) {
-  const std::uint64_t each = device.kind() == DeviceKind::cpu ? std::uint64_t{8} << 20U : std::uint64_t{64} << 20U;
-  const std::uint64_t most = each * input.sources.size();
-  return std::min(job.memory.value_or(most), most);
 }
 
 // Every `stride`th element of a piece from `first` on.
@@ -52,7 +38,7 @@ class Run {
         progress_(progress),
         input_(open_histogram_input(job, inputs)),
         device_(open_device(job, input_)),
-        pieces_(input_.sources, input_.channels, chunk_bytes(job, input_, device_), progress),
+        pieces_(input_.sources, input_.channels, chunk_bytes(device_, input_.sources.size(), job.memory), progress),
         values_(input_.count()) {
     options_ = job.options;
     options_.channels = job.joint ? 1 : input_.channels;

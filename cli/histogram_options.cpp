@@ -127,7 +127,7 @@ HistogramJob HistogramCommandOptions::job() const {
     if (!job.region) usage_error("--pitch needs --region, which says how many pixels a row has");
     job.pitch = whole_number("--pitch", pitch, 1, most_pixels);
   }
-  if (!common.memory.empty()) job.memory = whole_number("--memory", common.memory, 1, std::uint64_t{1} << 40U);
+  job.memory = memory_limit(common);
   job.device = common.device;
   job.plot = !plot.empty();
   job.verify = common.verify;

@@ -3,13 +3,14 @@
 #pragma once
 
 #include "summary.h"
+#include "text_sink.h"
+#include "times.h"
 
 #include <masu/histogram.h>
 #include <masu/io.h>
 #include <masu/joint_histogram.h>
 #include <masu/row_histogram.h>
 
-#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -17,13 +18,6 @@
 #include <vector>
 
 namespace masu::cli {
-
-struct Seconds {
-  double read = 0;
-  double transfer = 0;
-  double compute = 0;
-  double total = 0;
-};
 
 // One of the three shapes: `channels`, `rows`, or `joint`.
 struct HistogramResult {
@@ -62,9 +56,6 @@ struct HistogramResult {
   [[nodiscard]] std::uint64_t outsiders() const;
   [[nodiscard]] Strategy strategy() const;
 };
-
-// Takes the text of a result, piece by piece.
-using Sink = std::function<void(std::string_view)>;
 
 // `several`: there is more than one input, so each result says which one it is of; `first` of them: the CSV's header.
 struct WriteOptions {

@@ -11,16 +11,6 @@
 namespace masu::cli {
 namespace {
 
-template <class Entry>
-void write_list(std::uint64_t count, const Entry& entry, TextSink& to) {
-  to.add("[");
-  for (std::uint64_t i = 0; i < count; ++i) {
-    if (i > 0) to.add(",");
-    entry(i);
-  }
-  to.add("]");
-}
-
 void write_counts(std::span<const std::uint64_t> counts, TextSink& to) {
   write_list(
       counts.size(), [&](std::uint64_t i) { to.add(fmt::to_string(counts[i])); }, to);
@@ -156,10 +146,7 @@ void write_json(const HistogramResult& result, const WriteOptions& options, cons
   if (result.joint) write_joint(result, options, to);
   else write_channels(result, options, to);
   if (result.bad_lines > 0) to.add(fmt::format(R"(,"bad_lines":{})", result.bad_lines));
-  const Seconds& seconds = result.seconds;
-  to.add(fmt::format(R"(,"seconds":{{"read":{},"transfer":{},"compute":{},"total":{}}}}})", json_number(seconds.read),
-                     json_number(seconds.transfer), json_number(seconds.compute), json_number(seconds.total)));
-  to.add("\n");
+  to.add(fmt::format(",{}}}\n", json_seconds(result.seconds)));
   to.flush();
 }
 

@@ -68,6 +68,11 @@ void apply(CommonOptions& options) {
   }
 }
 
+std::optional<std::uint64_t> memory_limit(const CommonOptions& options) {
+  if (options.memory.empty()) return std::nullopt;
+  return whole_number("--memory", options.memory, 1, std::uint64_t{1} << 40U);
+}
+
 io::SourceOptions source_options(const InputOptions& input, const CommonOptions& common) {
   io::SourceOptions result;
   result.format = io::input_format_from_name(input.format);

@@ -48,6 +48,9 @@ void add_common_options(CLI::App& app, CommonOptions& options);
 // INPUT… and how it is read.
 void add_input_options(CLI::App& app, InputOptions& options);
 
+// --memory.
+std::optional<std::uint64_t> memory_limit(const CommonOptions& options);
+
 // Makes --threads and an explicit `--device auto` hold for this process.
 void apply(CommonOptions& options);
 // How io::open shall read the inputs.

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "run_expect.h"
 
+#include "element_text.h"
 #include "errors.h"
 #include "io/half.h"
-#include "io/numbers.h"
 
 #include <fmt/format.h>
 #include <masu/io.h>
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <concepts>
 #include <vector>
@@ -52,22 +51,6 @@ std::unique_ptr<io::Source> open_expected(const InputRequest& request) {
 }
 
 }  // namespace
-
-std::string json_element(const ArrayView& array, std::uint64_t index) {
-  return dispatch(array.dtype, [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    const T value = static_cast<const T*>(array.data)[index];
-    if constexpr (!std::integral<T>) {
-      double number = 0;
-      if constexpr (std::same_as<T, Half>) number = io::to_double(value);
-      else number = static_cast<double>(value);
-      if (std::isnan(number)) return std::string("\"NaN\"");
-      if (std::isinf(number)) return std::string(number > 0 ? "\"Infinity\"" : "\"-Infinity\"");
-    }
-    std::array<char, io::number_room> text{};
-    return std::string(text.data(), io::put_number(text.data(), text.size(), value));
-  });
-}
 
 RunDifference compare(const ArrayView& got, const InputRequest& input) {
   InputRequest request = input;

@@ -7,12 +7,12 @@
 #include "kernel_output.h"
 #include "run_expect.h"
 #include "run_kernel.h"
+#include "times.h"
 #include "watchdog.h"
 
 #include <fmt/format.h>
 #include <masu/device.h>
 #include <algorithm>
-#include <chrono>
 #include <cstdlib>
 #include <span>
 #include <utility>
@@ -20,14 +20,8 @@
 namespace masu::cli {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 constexpr std::uint64_t piece_bytes = std::uint64_t{16} << 20U;
 constexpr std::size_t launches_at_once = 256;  // queued before they are waited for
-
-double since(Clock::time_point began) {
-  return std::chrono::duration<double>(Clock::now() - began).count();
-}
 
 // A buffer of the kernel's, and what was asked of it.
 struct RunBuffer {

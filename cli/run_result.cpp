@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "run_result.h"
 
+#include "array_output.h"
+#include "element_text.h"
 #include "json.h"
-#include "run_expect.h"
 #include "run_kernel.h"
 #include "terminal.h"
-
-#include "io/numbers.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <masu/io.h>
 #include <algorithm>
-#include <array>
 #include <utility>
 
 namespace masu::cli {
@@ -22,20 +20,6 @@ void write_files(const RunResult& result) {
   for (const RunOutput& output : result.outputs) {
     if (output.target != "-") io::write_array(output.target, output.view());
   }
-}
-
-// One value a line in the shortest form that reads back.
-void write_lines(const ArrayView& array, io::OutputFile& to) {
-  dispatch(array.dtype, [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    const auto* values = static_cast<const T*>(array.data);
-    std::array<char, io::number_room> line;
-    for (std::uint64_t i = 0; i < array.count; ++i) {
-      std::size_t length = io::put_number(line.data(), line.size() - 1, values[i]);
-      line[length++] = '\n';
-      to.write(line.data(), length);
-    }
-  });
 }
 
 double median(const std::vector<double>& sorted) {

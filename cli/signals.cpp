@@ -40,6 +40,7 @@ void handle_signals() {
   handle(SIGHUP, true);
   handle(SIGTERM, true);
   handle(SIGPIPE, false);
+  ::signal(SIGXFSZ, SIG_IGN);  // a file that grew too large is an error of the write
 }
 
 }  // namespace masu::cli

@@ -2,6 +2,7 @@
 #include "value_names.h"
 
 #include <masu/histogram.h>
+#include <masu/sort.h>
 #include <algorithm>
 
 namespace masu::cli {
@@ -25,6 +26,7 @@ const std::vector<ValueName>& value_names() {
   static const std::vector<ValueName> table = {
       {"DTYPE", ValueKind::words, names_to(Dtype::f64)},
       {"RULE", ValueKind::words, names_to(Estimator::sqrt)},
+      {"ALGORITHM", ValueKind::words, names_to(SortAlgorithm::merge)},
       {"STRATEGY", ValueKind::words, names_to(Strategy::partitioned)},
       {"ID", ValueKind::words, {"auto", "cpu", "opencl", "opencl:0", "cuda", "cuda:0"}},
       {"FILE", ValueKind::file, {}},

@@ -1,0 +1,314 @@
+# SPDX-License-Identifier: Apache-2.0
+"""masu sort against NumPy's stable order: every dtype, in memory and through files."""
+
+import json
+import os
+import resource
+import signal
+import subprocess
+import unittest
+
+import numpy as np
+
+from command import MASU, CommandTest, masu
+
+DTYPES = {"u8": "u1", "i8": "i1", "u16": "u2", "i16": "i2", "u32": "u4", "i32": "i4", "u64": "u8", "i64": "i8",
+          "f16": "f2", "f32": "f4", "f64": "f8"}
+
+
+def sample(dtype, count, seed=1):
+    """Values with many equals and the dtype's extremes; floats with both zeros, infinities and NaNs of several bits."""
+    random = np.random.default_rng(seed)
+    kind = np.dtype(dtype)
+    if kind.kind != "f":
+        limits = np.iinfo(kind)
+        values = random.integers(limits.min, limits.max, count, dtype=kind, endpoint=True)
+        few = random.integers(0, 9, count).astype(kind)
+        values = np.where(random.random(count) < 0.5, values, few)
+        values[: min(count, 4)] = np.array([limits.max, limits.min, limits.max, 0], kind)[: min(count, 4)]
+        return random.permutation(values)
+    values = np.where(random.random(count) < 0.5, random.normal(size=count), random.integers(-3, 4, count)).astype(kind)
+    bits = values.view(f"u{kind.itemsize}")
+    sign = 1 << (8 * kind.itemsize - 1)
+    infinity = int(np.array(np.inf, kind).view(bits.dtype))
+    special = [0, sign, infinity, infinity | sign, infinity + 1, infinity | sign | 5, infinity * 2 - infinity + 7, 1]
+    where = random.random(count) < 0.2
+    bits[where] = np.array(special, np.uint64)[random.integers(0, len(special), int(where.sum()))].astype(bits.dtype)
+    return values
+
+
+def order_of(values, descending=False):
+    """The stable order: NaNs last when ascending, first when descending."""
+    if not descending:
+        return np.argsort(values, kind="stable")
+    backwards = np.argsort(values[::-1], kind="stable")[::-1]  # equal values come out in their order
+    return len(values) - 1 - backwards
+
+
+class SortTest(CommandTest):
+    def save(self, name, values):
+        np.save(self.path(name), values)
+        return self.path(name)
+
+    def read(self, name):
+        with open(self.path(name), "rb") as file:
+            return file.read()
+
+    def sort(self, *arguments, **more):
+        """The array that comes out, as saved."""
+        out = self.path("out.npy")
+        self.ok("sort", *arguments, "-o", out, "--device", "cpu", **more)
+        return np.load(out)
+
+    def same(self, got, expected, message=None):
+        self.assertEqual(got.dtype, expected.dtype, message)
+        self.assertEqual(got.tobytes(), expected.tobytes(), message)
+
+    def test_every_dtype(self):
+        for name, code in DTYPES.items():
+            for count in (0, 1, 2, 1009):
+                values = sample(code, count)
+                file = self.save("in.npy", values)
+                for descending in (False, True):
+                    options = ["--descending"] if descending else []
+                    order = order_of(values, descending)
+                    for memory in ([], ["--memory", "1"]):
+                        what = (name, count, descending, memory)
+                        self.same(self.sort(file, *options, *memory), values[order], what)
+                    self.same(self.sort(file, *options, "--index"), order.astype("u8"), what)
+
+    def test_through_files(self):
+        for name, code in DTYPES.items():
+            values = sample(code, 120_011, seed=3)
+            file = self.save("in.npy", values)
+            labels = sample(DTYPES["f64" if name == "u8" else "u16"], len(values), seed=4)
+            labels_file = self.save("labels.npy", labels)
+            for descending in (False, True):
+                options = ["--memory", "64Ki", "--tmpdir", self.folder] + (["--descending"] if descending else [])
+                order = order_of(values, descending)
+                self.same(self.sort(file, *options), values[order], name)
+                self.same(self.sort(file, *options, "--index"), order.astype("u8"), name)
+                got = self.sort(file, *options, "--values", labels_file, "--values-output", self.path("l.npy"))
+                self.same(got, values[order], name)
+                self.same(np.load(self.path("l.npy")), labels[order], name)
+        self.assertEqual({"in.npy", "labels.npy", "l.npy", "out.npy"}, set(os.listdir(self.folder)))
+
+    def test_several_passes_of_merging(self):
+        report = json.loads(self.ok("sort", "random:u16:1M:dist=zipf:seed=5", "-o", self.path("a.raw"), "--memory",
+                                    "64Ki", "--index", "--json", "--verify", "--quiet", "--device", "cpu"))
+        self.assertGreater(report["runs"], 200)
+        self.assertEqual((report["n"], report["dtype"], report["order"], report["device"]),
+                         (1_000_000, "u16", "ascending", "cpu"))
+        self.ok("sort", "random:u16:1M:dist=zipf:seed=5", "-o", self.path("b.raw"), "--index", "--device", "cpu")
+        self.same(np.fromfile(self.path("a.raw"), "u8"), np.fromfile(self.path("b.raw"), "u8"))
+
+    def test_algorithms(self):
+        values = sample("f4", 3001)
+        file = self.save("in.npy", values)
+        for algorithm in ("auto", "radix", "merge", "bitonic"):
+            self.same(self.sort(file, "--algorithm", algorithm), values[order_of(values)], algorithm)
+            self.same(self.sort(file, "--algorithm", algorithm, "--index", "--descending"),
+                      order_of(values, True).astype("u8"), algorithm)
+
+    def test_rows(self):
+        values = sample("i2", 60 * 501).reshape(60, 501)
+        file = self.save("in.npy", values)
+        order = np.argsort(values, axis=1, kind="stable")
+        for memory in ([], ["--memory", "64Ki"], ["--memory", "1"]):
+            self.same(self.sort(file, "--rows", "60", *memory), np.sort(values, axis=1), memory)
+            self.assertEqual(np.load(self.path("out.npy")).shape, (60, 501))
+            self.same(self.sort(file, "--rows", "60", "--index", *memory), order.astype("u8"), memory)
+        long_rows = sample("u4", 4 * 40_000).reshape(4, 40_000)  # none of them fits
+        file = self.save("long.npy", long_rows)
+        small = ["--rows", "4", "--memory", "64Ki"]
+        self.same(self.sort(file, *small), np.sort(long_rows, axis=1))
+        self.same(self.sort(file, *small, "--index"), np.argsort(long_rows, axis=1, kind="stable").astype("u8"))
+        self.assertEqual(self.sort("-", "--rows", "2", stdin=b"4 3 2 1 0 -1\n").tolist(), [[2, 3, 4], [-1, 0, 1]])
+        self.assertEqual(self.sort(self.save("e.npy", values[:0]), "--rows", "3").shape, (3, 0))
+        self.fails(2, "sort", file, "--rows", "7", "-o", self.path("no.npy"), says="must divide the 160000 values")
+        self.fails(2, "sort", file, "--rows", "0", "-o", self.path("no.npy"), says="--rows")
+        self.assertFalse(os.path.exists(self.path("no.npy")))
+
+    def test_shapes_and_forms(self):
+        values = sample("f4", 24)
+        expected = values[order_of(values)]
+        as_text = ["--input-format", "text"]
+        self.assertEqual(self.sort(self.save("table.npy", values.reshape(2, 3, 4))).shape, (24,))
+        self.same(self.sort(self.save("big.npy", values.astype(">f4"))), expected)
+        raw = self.write("in.raw", values.astype(">f4").tobytes())
+        self.ok("sort", raw, "--dtype", "f32", "--endian", "big", "-o", self.path("out.raw"))
+        self.assertEqual(self.read("out.raw"), expected.tobytes())
+        self.assertEqual(self.ok("sort", raw, "--dtype", "f32", "--endian", "big"), expected.tobytes())
+        self.assertEqual(self.ok("sort", raw, "--dtype", "f32", "--endian", "big", "-o", "-"), expected.tobytes())
+        text = self.write("in.txt", "3\n1e2\n-inf\nnan\n0.1\n-0\n0\n")
+        self.ok("sort", text, "-o", self.path("out.txt"))
+        self.assertEqual(self.read("out.txt"), b"-inf\n-0\n0\n0.1\n3\n100\nnan\n")
+        self.ok("sort", text, *as_text, "-o", self.path("out.csv"), "--dtype", "f16", "--descending")
+        self.assertEqual(self.read("out.csv"), b"nan\n100\n3\n0.1\n-0\n0\n-inf\n")
+
+    def test_terminal(self):
+        leader, terminal = os.openpty()
+        with os.fdopen(leader, "rb", 0) as shown:
+            run = masu("sort", "-", "--input-format", "text", "--dtype", "u8", stdin=b"3 1 2\n", stdout=terminal)
+            self.assertEqual(run.returncode, 0)
+            os.close(terminal)
+            self.assertEqual(shown.read(100), b"1\r\n2\r\n3\r\n")
+
+    def test_standard_input(self):
+        values = sample("u4", 50_021)
+        for memory in ([], ["--memory", "64Ki"]):
+            self.same(self.sort("-", "--input-format", "raw", "--dtype", "u32", *memory, stdin=values.tobytes()),
+                      np.sort(values))
+            text = "\n".join(map(str, values)).encode()
+            for more in ([], ["--verify"]):
+                self.same(self.sort("-", "--input-format", "text", "--dtype", "u32", *memory, *more, stdin=text),
+                          np.sort(values))
+        result = masu("sort", "-", "-o", self.path("o.txt"), stdin=b"5 x 4\n")
+        self.assertEqual((result.returncode, result.stderr), (0, b"masu: standard input: 1 entries could not be read\n"))
+        self.fails(1, "sort", "-", "--strict", "-o", self.path("p.txt"), stdin=b"5 x 4\n")
+
+    def test_the_input_may_be_the_output(self):
+        values = sample("u8", 40_000)
+        for memory in ([], ["--memory", "64Ki"]):
+            file = self.save("in.npy", values)
+            self.ok("sort", file, "-o", file, *memory)
+            self.same(np.load(file), np.sort(values))
+
+    def test_values(self):
+        keys, labels = sample("i1", 5000), sample("f8", 5000, seed=9)
+        keys_file, labels_file = self.save("k.npy", keys), self.write("l.raw", labels.tobytes())
+        for memory in ([], ["--memory", "64Ki"]):
+            self.sort(keys_file, "--values", labels_file, "--values-dtype", "f64", "--values-output",
+                      self.path("moved.raw"), "--verify", *memory)
+            self.same(np.fromfile(self.path("moved.raw"), "f8"), labels[order_of(keys)])
+        short = self.save("short.npy", labels[:-1])
+        text = self.write("short.txt", " ".join(map(str, range(4999))))
+        for file in (short, text):
+            for arguments in ((keys_file, "--values", file), (file, "--values", keys_file)):
+                self.fails(1, "sort", *arguments, "--values-output", self.path("v.npy"), "-o", self.path("o.npy"),
+                           says="as many values as keys are needed")
+        self.assertFalse(os.path.exists(self.path("v.npy")) or os.path.exists(self.path("o.npy")))
+        for wrong in (["--values", labels_file], ["--values-output", "x"], ["--values-dtype", "u8"],
+                      ["--values", short, "--values-output", "x", "--index"],
+                      ["--values", short, "--values-output", self.path("o.npy")],
+                      ["--values", short, "--values-output", "-", "-o", "-"]):
+            output = [] if "-o" in wrong else ["-o", self.path("o.npy")]
+            self.fails(2, "sort", keys_file, *output, *wrong)
+
+    def test_is_sorted(self):
+        values = np.sort(sample("f4", 70_001))
+        file = self.save("a.npy", values)
+        self.assertEqual(self.ok("sort", file, "--is-sorted"), b"")
+        self.assertTrue(json.loads(self.ok("sort", file, "--is-sorted", "--json"))["sorted"])
+        self.ok("sort", self.save("d.npy", values[order_of(values, True)]), "--is-sorted", "--descending")
+        values = np.arange(70_001, dtype="i4")
+        for place in (1, 4096, 33_333, 70_000):
+            values[place] = -1
+            file = self.save("b.npy", values)
+            for more in ([], ["--memory", "1000"], ["--verify"]):
+                self.fails(3, "sort", file, "--is-sorted", *more,
+                           says=f"not sorted: element {place} is -1, behind {place - 1}")
+            result = masu("sort", file, "--is-sorted", "--json")
+            self.assertEqual((result.returncode, json.loads(result.stdout)["first"]), (3, place))
+            values[place] = place
+        rows = self.save("r.npy", np.tile(np.arange(100, dtype="u1"), 50))
+        for more in ([], ["--memory", "64"]):
+            self.ok("sort", rows, "--is-sorted", "--rows", "50", *more)
+            self.fails(3, "sort", rows, "--is-sorted", "--rows", "25", *more, says="element 100 is 0, behind 99")
+        for nothing in ("zeros:u8:0", "zeros:f64:1"):
+            self.ok("sort", nothing, "--is-sorted")
+        self.fails(2, "sort", file, "--is-sorted", "-o", "x")
+
+    def test_trace(self):
+        for count, stages, merge in ((64, 15, 6), (16, 6, 4), (24, 10, 5), (2, 0, 1), (1, 0, 0), (0, 0, 0)):
+            lines = self.ok("sort", f"random:u32:{count}", "--algorithm", "bitonic", "--trace").decode().splitlines()
+            self.assertEqual(sum(line.startswith("stage=") for line in lines), stages)
+            self.assertEqual(sum(line.startswith("merge pass=") for line in lines), merge)
+        self.assertEqual(self.ok("sort", "random:u32:4", "--algorithm", "bitonic", "--trace", "-o", self.path("o.txt")),
+                         b"stage=0 pass=0 distance=1\nmerge pass=0 distance=2\nmerge pass=1 distance=1\n")
+        self.assertEqual(self.read("o.txt").count(b"\n"), 4)
+        self.fails(2, "sort", "random:u32:4", "--trace", says="--algorithm bitonic")
+        self.fails(2, "sort", "random:u32:4", "--trace", "--algorithm", "bitonic", "-o", "-")
+
+    def test_wrong_use(self):
+        for arguments in (["--algorithm", "bubble"], ["--memory", "0"], ["--dtype", "u7"], ["--json"],
+                          ["--rows", "x"], ["--device", "tpu"], ["second.npy"]):
+            self.fails(2, "sort", "random:u8:10", *arguments)
+        self.fails(1, "sort", self.path("absent.npy"), "-o", self.path("o.npy"))
+        self.fails(1, "sort", "random:u8:10", "-o", self.path("absent/o.npy"))
+
+
+class LimitsTest(CommandTest):
+    def start(self, *arguments, **more):
+        return subprocess.Popen([MASU, "sort", *map(str, arguments)], stdin=subprocess.PIPE, stderr=subprocess.PIPE, **more)
+
+    def test_memory_is_kept(self):
+        def peak(count, *arguments):
+            with self.start(*arguments, "--device", "cpu", stdout=subprocess.PIPE) as run:
+                run.stdout.read(count * 8 - 200_000)  # the rest does not fit into the pipe, so it lives
+                with open(f"/proc/{run.pid}/status") as status:
+                    most = next(int(line.split()[1]) for line in status if line.startswith("VmHWM"))
+                run.stdout.read()
+                self.assertEqual(run.wait(), 0, run.stderr.read())
+            return most * 1024
+
+        least = peak(50_000, "random:u64:50000", "--memory", "64Ki")
+        file = self.path("in.npy")
+        np.save(file, np.random.default_rng(1).integers(0, 1 << 60, 4_000_000, dtype="u8"))  # 32 MB
+        for memory in (1 << 20, 8 << 20):
+            for more in ([], ["--index"], ["--values", file, "--values-output", self.path("v.npy")]):
+                used = peak(4_000_000, file, "--memory", memory, *more)
+                self.assertLess(used - least, memory + (2 << 20), (memory, more))
+
+    def test_ended_in_the_middle(self):
+        values = np.random.default_rng(1).integers(0, 1 << 60, 400_000, dtype="u8").tobytes()
+        for how in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
+            with self.start("-", "--input-format", "raw", "--dtype", "u64", "--memory", "256Ki", "--tmpdir",
+                            self.folder, "-o", self.path("o.npy")) as run:
+                run.stdin.write(values)  # and no end: by now there are runs
+                run.stdin.flush()
+                open_files = [os.readlink(f"/proc/{run.pid}/fd/{fd}") for fd in os.listdir(f"/proc/{run.pid}/fd")]
+                self.assertTrue(any(self.folder in name and "deleted" in name for name in open_files), open_files)
+                run.send_signal(how)
+                run.wait()
+                expected = 130 if how == signal.SIGINT else -how
+                self.assertEqual((run.returncode, run.stderr.read()), (expected, b""))
+            left = os.listdir(self.folder)
+            if how == signal.SIGKILL:  # nobody can remove what has a name
+                left = [name for name in left if not name.endswith(".part")]
+            self.assertEqual(left, [])
+
+    def limited(self, bytes_of_a_file, *arguments):
+        return masu("sort", *arguments, preexec_fn=lambda: resource.setrlimit(
+            resource.RLIMIT_FSIZE, (bytes_of_a_file, bytes_of_a_file)))
+
+    def test_files_that_may_not_grow(self):
+        for arguments in (["random:u64:1M", "--memory", "1Mi"], ["random:u64:1M"]):
+            result = self.limited(1 << 20, *arguments, "--tmpdir", self.folder, "-o", self.path("o.npy"))
+            self.assertEqual(result.returncode, 1)
+            self.assertIn(b"File too large", result.stderr)
+            self.assertEqual(result.stderr.count(b"\n"), 1)
+            self.assertEqual(os.listdir(self.folder), [])
+
+    def test_full_disk(self):
+        self.fails(1, "sort", "random:u64:100k", "-o", "/dev/full", says="No space left")
+        self.fails(1, "sort", "random:u64:100k", "--memory", "64Ki", "--tmpdir", self.path("absent"), "-o",
+                   self.path("o.npy"), says="cannot make a temporary file")
+        disk = self.path("disk")
+        os.mkdir(disk)
+        if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", disk], stderr=subprocess.DEVNULL,
+                          check=False).returncode != 0:
+            self.skipTest("no file system can be mounted")
+        try:
+            self.fails(1, "sort", "random:u64:1M", "--memory", "1Mi", "--tmpdir", disk, "-o", self.path("o.npy"),
+                       says="No space left")
+            self.assertEqual(os.listdir(disk), [])
+            self.fails(1, "sort", "random:u64:1M", "-o", f"{disk}/o.npy", says="No space left")
+            self.assertEqual(os.listdir(disk), [])
+        finally:
+            subprocess.run(["umount", disk], check=True)
+        self.assertEqual(os.listdir(self.folder), ["disk"])
+
+
+if __name__ == "__main__":
+    unittest.main()
