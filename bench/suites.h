@@ -33,6 +33,7 @@ struct Measurements {
 // Nothing is timed where a result is wrong. They throw invalid_argument for names that are not known.
 Measurements histogram_suite(const Request& request);
 Measurements sort_suite(const Request& request);
+Measurements unique_suite(const Request& request);
 
 struct Suite {
   std::string name;

@@ -10,9 +10,9 @@
 /// **Limits.** Every dtype; 64-bit sizes; counts and places are u64.
 /// **Complexity.** run_length: O(n), the data is read once. unique: a sort (sort.h) and a run_length; 8- and 16-bit
 /// data are counted instead of sorted, unless places are asked for on a device.
-/// **Memory.** run_length: on a device n / 8 bytes and a little; on `cpu` nothing beside the result. unique: a sorted
-/// copy of the data, or, with indices or inverse, an order (4 bytes an element, 8 above 2^32), and what the sort needs:
-/// unique_workspace() and run_length_workspace() tell the bytes beforehand.
+/// **Memory.** run_length: n / 8 bytes and a little beside the result. unique: a sorted copy of the data, with indices
+/// or inverse an order too (4 bytes an element, 8 above 2^32), and what the sort needs. unique_workspace() and
+/// run_length_workspace() tell the bytes beforehand.
 /// **Exceptions.** Error with invalid_argument, unsupported, out_of_memory or device_lost; nothing of the caller's is
 /// changed then. All functions may be called from many threads at once.
 ///
@@ -43,7 +43,8 @@ namespace masu {
 /// Seconds that a call took.
 struct UniqueTimes {
   double transfer = 0;  ///< moving data to the device and results back (host clock)
-  double compute = 0;   ///< the rest (host clock)
+  double compute =
+      0;  ///< the rest: device time on OpenCL and CUDA (of counted 8- and 16-bit data, and on `cpu`, host clock)
 };
 
 struct UniqueOptions {

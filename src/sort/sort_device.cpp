@@ -30,6 +30,7 @@ DeviceWork sort_on_device(Stream& stream, const BufferBase& keys, Dtype dtype, B
                   {companions.bytes == 8 ? Dtype::u64 : Dtype::u32, moved.data(), job.pieces.count}, job);
     }
     stream.write_bytes(*companions.buffer, 0, moved.data(), moved.size());
+    stream.finish();  // before `moved` goes
   }
   if (result != nullptr) stream.write_bytes(*result, 0, host.data(), host.size());
   stream.finish();

@@ -1,0 +1,409 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs of equal neighbours, in OpenCL C 1.2 (and, behind the CUDA prelude, in CUDA C++): reduce, then scan.
+//
+// 1. unique_flags reads the data once and writes a bit for each element, 1 where a run starts, and for each span of
+//    elements how many starts it has and where the last one is.
+// 2. unique_emit reads the bits, finds how many starts lie before its span from the numbers of all spans, and writes
+// the
+//    runs. unique_inverse writes which run each element belongs to.
+// Between the two the host reads the numbers of the spans: how many runs there are.
+//
+// Bit b of the mask is element b - lead, where `lead` elements would fill the 16 bytes in which the data starts: so
+// vectors of 16 aligned bytes make whole groups of bits. A tile is the bits that a work-group takes at a time.
+//
+// Defines, all given by unique_plan.cpp:
+#ifndef MASU_GROUP  // work-items in a work-group, a power of two, at least 16
+#error "MASU_GROUP is not defined"
+#endif
+#ifndef MASU_UNROLL  // 16-byte loads of a work-item in flight
+#error "MASU_UNROLL is not defined"
+#endif
+#ifndef MASU_WORDS  // words of the mask that a work-item has of a tile
+#error "MASU_WORDS is not defined"
+#endif
+#ifndef MASU_STAGED  // starts that a tile can bring into order in local memory
+#error "MASU_STAGED is not defined"
+#endif
+#ifndef MASU_ROW  // entries that one work-item of a scan sums
+#error "MASU_ROW is not defined"
+#endif
+#ifndef MASU_ELEMENT  // an unsigned integer of an element's size
+#error "MASU_ELEMENT is not defined"
+#endif
+#ifndef MASU_BYTES  // of an element
+#error "MASU_BYTES is not defined"
+#endif
+#ifndef MASU_FLOAT  // 1: elements are floats: both zeros are equal, and all NaNs
+#error "MASU_FLOAT is not defined"
+#endif
+#ifndef MASU_INFINITY  // the bits of infinity, where elements are floats
+#error "MASU_INFINITY is not defined"
+#endif
+#ifndef MASU_INDEX  // an unsigned integer that holds the place of an element in the order
+#error "MASU_INDEX is not defined"
+#endif
+
+#define MASU_TILE_WORDS (MASU_GROUP * MASU_WORDS)
+#define MASU_PER_VECTOR (16 / MASU_BYTES)
+#define MASU_PARTS (32 / MASU_PER_VECTOR)  // vectors that make a word of the mask
+
+// What a work-group is told of its input: `count` elements at data + byte_offset.
+#define MASU_INPUT __global const uchar *restrict data, const ulong byte_offset, const ulong count
+#define MASU_LEAD ((uint)((size_t)(data + byte_offset) & 15) / MASU_BYTES)
+
+// Two words of each span: its starts, and 1 + the place of the last among its bits, 0 where it has none. A span has
+// less than 2^32 bits.
+#define MASU_SPANS __global const uint* restrict spans
+
+inline int differ(const MASU_ELEMENT a, const MASU_ELEMENT b) {
+#if MASU_FLOAT
+  const MASU_ELEMENT magnitude = (MASU_ELEMENT)(((MASU_ELEMENT)1 << (8 * MASU_BYTES - 1)) - 1);
+  return a != b && ((a | b) & magnitude) != 0 &&
+         !((a & magnitude) > (MASU_ELEMENT)MASU_INFINITY && (b & magnitude) > (MASU_ELEMENT)MASU_INFINITY);
+#else
+  return a != b;
+#endif
+}
+
+// Bit i: element i of a vector differs from the one before it, which is `before` for the first.
+#if MASU_BYTES == 1
+// The top bit of each byte that is not 0, brought together.
+inline uint word_flags(const uint word, const uint shifted) {
+  const uint d = word ^ shifted;
+  const uint tops = ((((d & 0x7f7f7f7fu) + 0x7f7f7f7fu) | d) >> 7) & 0x01010101u;
+  return (tops * 0x01020408u >> 24) & 15u;
+}
+inline uint vector_flags(const uint4 v, const MASU_ELEMENT before) {
+  return word_flags(v.x, v.x << 8 | before) | word_flags(v.y, v.y << 8 | v.x >> 24) << 4 |
+         word_flags(v.z, v.z << 8 | v.y >> 24) << 8 | word_flags(v.w, v.w << 8 | v.z >> 24) << 12;
+}
+#elif MASU_BYTES == 2
+inline uint word_flags(const uint word, const uint shifted) {
+  const uint d = word ^ shifted;
+  uint tops = ((d & 0x7fff7fffu) + 0x7fff7fffu) | d;
+#if MASU_FLOAT
+  // A carry into the top bit of a half tells what is greater than infinity, and what is not 0.
+  const uint a = word & 0x7fff7fffu;
+  const uint b = shifted & 0x7fff7fffu;
+  const uint above = (0x7fffu - MASU_INFINITY) * 0x10001u;
+  tops &= ((a | b) + 0x7fff7fffu) & ~((a + above) & (b + above));
+#endif
+  return (tops >> 15 & 1u) | (tops >> 30 & 2u);
+}
+inline uint vector_flags(const uint4 v, const MASU_ELEMENT before) {
+  return word_flags(v.x, v.x << 16 | before) | word_flags(v.y, v.y << 16 | v.x >> 16) << 2 |
+         word_flags(v.z, v.z << 16 | v.y >> 16) << 4 | word_flags(v.w, v.w << 16 | v.z >> 16) << 6;
+}
+#elif MASU_BYTES == 4
+inline uint vector_flags(const uint4 v, const MASU_ELEMENT before) {
+  return (uint)differ(v.x, before) | (uint)differ(v.y, v.x) << 1 | (uint)differ(v.z, v.y) << 2 |
+         (uint)differ(v.w, v.z) << 3;
+}
+#else
+inline uint vector_flags(const uint4 v, const MASU_ELEMENT before) {
+  const ulong first = (ulong)v.y << 32 | v.x;
+  const ulong second = (ulong)v.w << 32 | v.z;
+  return (uint)differ(first, before) | (uint)differ(second, first) << 1;
+}
+#endif
+
+// The flags of vector number `vector`, some of whose elements may not be there. The bit of element 0 is set.
+inline uint edge_flags(__global const MASU_ELEMENT* elements, const ulong count, const ulong vector, const uint lead) {
+  uint flags = 0;
+  for (uint i = 0; i < MASU_PER_VECTOR; ++i) {
+    const ulong bit = vector * MASU_PER_VECTOR + i;
+    if (bit < lead || bit - lead >= count) continue;
+    const ulong e = bit - lead;
+    if (e == 0 || differ(elements[e], elements[e - 1])) flags |= 1u << i;
+  }
+  return flags;
+}
+
+// The sum of what the work-items before this one have, and that of all in *all. `sums` has MASU_GROUP words, `rows` has
+// MASU_GROUP / MASU_ROW.
+inline uint sum_before(__local uint* sums, __local uint* rows, const uint lane, const uint own, uint* all) {
+  sums[lane] = own;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  if (lane < MASU_GROUP / MASU_ROW) {
+    uint sum = 0;
+    for (uint i = 0; i < MASU_ROW; ++i) sum += sums[lane * MASU_ROW + (i + lane) % MASU_ROW];
+    rows[lane] = sum;
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+  const uint row = lane / MASU_ROW;
+  uint before = 0;
+  uint total = 0;
+  for (uint r = 0; r < MASU_GROUP / MASU_ROW; ++r) {
+    const uint sum = rows[r];
+    total += sum;
+    before += r < row ? sum : 0;
+  }
+  for (uint i = row * MASU_ROW; i < lane; ++i) before += sums[i];
+  *all = total;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  return before;
+}
+
+// The starts in the spans before this one, and in *last 1 + the bit of the last of them, 0 where there is none.
+// `partial` has 2 * MASU_GROUP words.
+inline ulong starts_before(MASU_SPANS, const ulong span_bits, __local ulong* partial, const uint lane, ulong* last) {
+  ulong sum = 0;
+  ulong end = 0;
+  for (size_t s = lane; s < get_group_id(0); s += MASU_GROUP) {
+    sum += spans[2 * s];
+    if (spans[2 * s + 1] != 0) end = s * span_bits + spans[2 * s + 1];
+  }
+  partial[lane] = sum;
+  partial[MASU_GROUP + lane] = end;
+  for (uint distance = MASU_GROUP / 2; distance > 0; distance /= 2) {
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (lane < distance) {
+      partial[lane] += partial[lane + distance];
+      const ulong other = partial[MASU_GROUP + lane + distance];
+      if (other > partial[MASU_GROUP + lane]) partial[MASU_GROUP + lane] = other;
+    }
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+  *last = partial[MASU_GROUP];
+  return partial[0];
+}
+
+// Marks the starts of `tiles` tiles for each work-group, the last tile's bits behind the data included.
+__kernel MASU_WORK_GROUP(MASU_GROUP) void unique_flags(MASU_INPUT, const ulong tiles, const ulong all_tiles,
+                                                       __global uchar* temporary, const ulong mask_at,
+                                                       const ulong spans_at, __local uint* parts, __local uint* ends) {
+  MASU_LOCAL_POINTER(uint, parts);  // MASU_GROUP * MASU_UNROLL: the flags of each vector
+  MASU_LOCAL_POINTER(uint, ends);   // 2 * MASU_GROUP
+  __global uint* mask = (__global uint*)(temporary + mask_at);
+  __global uint* spans = (__global uint*)(temporary + spans_at);
+  __global const MASU_ELEMENT* elements = (__global const MASU_ELEMENT*)(data + byte_offset);
+  const uint lead = MASU_LEAD;
+  const uint lane = (uint)get_local_id(0);
+  // Vector v is the elements from v * MASU_PER_VECTOR - lead on. Those from `first` to before `end` are whole and have
+  // an element before them.
+  __global const uint4* vectors = (__global const uint4*)(data + byte_offset - lead * MASU_BYTES);
+  const ulong first = 1;
+  const ulong end = (count + lead) / MASU_PER_VECTOR;
+  const ulong words_a_step = MASU_GROUP * MASU_UNROLL / MASU_PARTS;
+  const ulong begin_word = get_group_id(0) * tiles * MASU_TILE_WORDS;
+  const ulong all_words = all_tiles * MASU_TILE_WORDS;
+  ulong end_word = begin_word + tiles * MASU_TILE_WORDS;
+  if (end_word > all_words) end_word = all_words;
+  uint starts = 0;
+  uint last = 0;
+  for (ulong word = begin_word; word < end_word; word += words_a_step) {
+    const ulong vector = word * MASU_PARTS + lane;
+    if (vector - lane >= first && vector - lane + MASU_GROUP * MASU_UNROLL <= end) {
+      uint4 loaded[MASU_UNROLL];
+      MASU_ELEMENT before[MASU_UNROLL];
+      MASU_PRAGMA_UNROLL
+      for (uint k = 0; k < MASU_UNROLL; ++k) loaded[k] = vectors[vector + k * MASU_GROUP];
+      MASU_PRAGMA_UNROLL
+      for (uint k = 0; k < MASU_UNROLL; ++k) {
+        before[k] = elements[(vector + k * MASU_GROUP) * MASU_PER_VECTOR - lead - 1];
+      }
+      MASU_PRAGMA_UNROLL
+      for (uint k = 0; k < MASU_UNROLL; ++k) parts[k * MASU_GROUP + lane] = vector_flags(loaded[k], before[k]);
+    } else {
+      for (uint k = 0; k < MASU_UNROLL; ++k) {
+        const ulong v = vector + k * MASU_GROUP;
+        parts[k * MASU_GROUP + lane] = v >= first && v < end
+                                           ? vector_flags(vectors[v], elements[v * MASU_PER_VECTOR - lead - 1])
+                                           : edge_flags(elements, count, v, lead);
+      }
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (uint w = lane; w < words_a_step; w += MASU_GROUP) {
+      uint bits = 0;
+      MASU_PRAGMA_UNROLL
+      for (uint i = 0; i < MASU_PARTS; ++i) {
+        const uint part = (i + lane) % MASU_PARTS;  // neighbours begin in different banks
+        bits |= parts[w * MASU_PARTS + part] << (part * MASU_PER_VECTOR);
+      }
+      mask[word + w] = bits;
+      starts += popcount(bits);
+      if (bits != 0) last = (uint)(word + w - begin_word) * 32 + 32 - clz(bits);
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+  }
+  ends[lane] = starts;
+  ends[MASU_GROUP + lane] = last;
+  for (uint distance = MASU_GROUP / 2; distance > 0; distance /= 2) {
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (lane < distance) {
+      ends[lane] += ends[lane + distance];
+      const uint other = ends[MASU_GROUP + lane + distance];
+      if (other > ends[MASU_GROUP + lane]) ends[MASU_GROUP + lane] = other;
+    }
+  }
+  if (lane == 0) {
+    spans[2 * get_group_id(0)] = ends[0];
+    spans[2 * get_group_id(0) + 1] = ends[MASU_GROUP];
+  }
+}
+
+// What is written of a run; bits of `wanted`.
+#define MASU_WANTS_VALUES 1u
+#define MASU_WANTS_LENGTHS 2u
+#define MASU_WANTS_STARTS 4u
+#define MASU_WANTS_FIRSTS 8u  // starts[run] = order[start]
+
+#define MASU_OUTPUT                                                                                     \
+  __global uchar *values, const ulong values_at, __global uchar *lengths, const ulong lengths_at,       \
+      __global uchar *starts, const ulong starts_at, __global const uchar *order, const ulong order_at, \
+      const uint wanted
+
+// Writes run number `run`, which starts at element e; the one before it started at `before`, unless it is the first.
+#define MASU_WRITE_RUN(run, e, before)                                                                    \
+  {                                                                                                       \
+    if (wanted & MASU_WANTS_VALUES) ((__global MASU_ELEMENT*)(values + values_at))[run] = elements[e];    \
+    if ((wanted & MASU_WANTS_LENGTHS) && (run) != 0)                                                      \
+      ((__global ulong*)(lengths + lengths_at))[(run)-1] = (e) - (before);                                \
+    if (wanted & MASU_WANTS_STARTS) ((__global ulong*)(starts + starts_at))[run] = (e);                   \
+    if (wanted & MASU_WANTS_FIRSTS) {                                                                     \
+      ((__global ulong*)(starts + starts_at))[run] = ((__global const MASU_INDEX*)(order + order_at))[e]; \
+    }                                                                                                     \
+  }
+
+// Writes the runs that start in `tiles` tiles for each work-group; `runs` are all.
+__kernel MASU_WORK_GROUP(MASU_GROUP) void unique_emit(MASU_INPUT, const ulong tiles, const ulong all_tiles,
+                                                      __global const uchar* restrict temporary, const ulong mask_at,
+                                                      const ulong spans_at, MASU_OUTPUT, const ulong runs,
+                                                      __local ulong* partial, __local uint* sums, __local uint* rows,
+                                                      __local ushort* staged, __local uint* words) {
+  MASU_LOCAL_POINTER(ulong, partial);  // 2 * MASU_GROUP
+  MASU_LOCAL_POINTER(uint, sums);      // MASU_GROUP
+  MASU_LOCAL_POINTER(uint, rows);      // MASU_GROUP / MASU_ROW, and one more
+  MASU_LOCAL_POINTER(ushort, staged);  // MASU_STAGED: where the runs of a tile start, in order
+  MASU_LOCAL_POINTER(uint, words);     // 2 * MASU_TILE_WORDS: of the mask, and the starts before each
+  __global const uint* mask = (__global const uint*)(temporary + mask_at);
+  __global const uint* spans = (__global const uint*)(temporary + spans_at);
+  __global const MASU_ELEMENT* elements = (__global const MASU_ELEMENT*)(data + byte_offset);
+  const uint lead = MASU_LEAD;
+  const uint lane = (uint)get_local_id(0);
+  const ulong group = get_group_id(0);
+  if (spans[2 * group] == 0) return;
+  ulong last = 0;
+  ulong base = starts_before(spans, tiles * MASU_TILE_WORDS * 32, partial, lane, &last);
+  ulong last_start = last - 1 - lead;  // element; of no use before the first run
+  const ulong end_tile = (group + 1) * tiles < all_tiles ? (group + 1) * tiles : all_tiles;
+  for (ulong tile = group * tiles; tile < end_tile; ++tile) {
+    uint own[MASU_WORDS];
+    uint mine = 0;
+    MASU_PRAGMA_UNROLL
+    for (uint k = 0; k < MASU_WORDS; ++k) {
+      own[k] = mask[tile * MASU_TILE_WORDS + lane * MASU_WORDS + k];
+      mine += popcount(own[k]);
+    }
+    uint all = 0;
+    uint rank = sum_before(sums, rows, lane, mine, &all);
+    if (all == 0) continue;
+    const ulong first = tile * MASU_TILE_WORDS * 32 - lead;  // the element of bit 0; may wrap around before element 0
+    if (all <= MASU_STAGED) {
+      MASU_PRAGMA_UNROLL
+      for (uint k = 0; k < MASU_WORDS; ++k) {
+        for (uint bits = own[k]; bits != 0;) {
+          const uint bit = 31 - clz(bits & (0u - bits));
+          bits &= bits - 1;
+          staged[rank++] = (ushort)((lane * MASU_WORDS + k) * 32 + bit);
+        }
+      }
+      barrier(CLK_LOCAL_MEM_FENCE);
+      for (uint i = lane; i < all; i += MASU_GROUP) {
+        const ulong e = first + staged[i];
+        const ulong before = i != 0 ? first + staged[i - 1] : last_start;
+        MASU_WRITE_RUN(base + i, e, before)
+      }
+      last_start = first + staged[all - 1];
+    } else {
+      // So many that each element finds its place by itself.
+      MASU_PRAGMA_UNROLL
+      for (uint k = 0; k < MASU_WORDS; ++k) {
+        words[lane * MASU_WORDS + k] = own[k];
+        words[MASU_TILE_WORDS + lane * MASU_WORDS + k] = rank;
+        if (own[k] != 0 && rank + popcount(own[k]) == all) {
+          rows[MASU_GROUP / MASU_ROW] = (lane * MASU_WORDS + k) * 32 + 31 - clz(own[k]);
+        }
+        rank += popcount(own[k]);
+      }
+      barrier(CLK_LOCAL_MEM_FENCE);
+      for (uint b = lane; b < MASU_TILE_WORDS * 32; b += MASU_GROUP) {
+        uint w = b / 32;
+        const uint word = words[w];
+        if ((word >> (b % 32) & 1u) == 0) continue;
+        uint below = word & ((1u << (b % 32)) - 1);
+        const uint i = words[MASU_TILE_WORDS + w] + popcount(below);
+        const ulong e = first + b;
+        ulong before = last_start;
+        if (i != 0) {
+          while (below == 0) below = words[--w];
+          before = first + w * 32 + 31 - clz(below);
+        }
+        MASU_WRITE_RUN(base + i, e, before)
+      }
+      last_start = first + rows[MASU_GROUP / MASU_ROW];
+    }
+    base += all;
+    barrier(CLK_LOCAL_MEM_FENCE);
+  }
+  if (base == runs && lane == 0 && (wanted & MASU_WANTS_LENGTHS)) {
+    ((__global ulong*)(lengths + lengths_at))[runs - 1] = count - last_start;
+  }
+}
+
+// inverse[order[e]] = the run that element e belongs to.
+__kernel MASU_WORK_GROUP(MASU_GROUP) void unique_inverse(MASU_INPUT, const ulong tiles, const ulong all_tiles,
+                                                         __global const uchar* restrict temporary, const ulong mask_at,
+                                                         const ulong spans_at, __global const uchar* restrict order,
+                                                         const ulong order_at, __global uchar* inverse,
+                                                         const ulong inverse_at, __local ulong* partial,
+                                                         __local uint* sums, __local uint* rows, __local uint* words) {
+  MASU_LOCAL_POINTER(ulong, partial);  // 2 * MASU_GROUP
+  MASU_LOCAL_POINTER(uint, sums);      // MASU_GROUP
+  MASU_LOCAL_POINTER(uint, rows);      // MASU_GROUP / MASU_ROW
+  MASU_LOCAL_POINTER(uint, words);     // 2 * MASU_TILE_WORDS: of the mask, and the starts before each
+  __global const uint* mask = (__global const uint*)(temporary + mask_at);
+  __global const uint* spans = (__global const uint*)(temporary + spans_at);
+  __global const MASU_INDEX* places = (__global const MASU_INDEX*)(order + order_at);
+  __global ulong* runs = (__global ulong*)(inverse + inverse_at);
+  const uint lead = MASU_LEAD;
+  const uint lane = (uint)get_local_id(0);
+  const ulong group = get_group_id(0);
+  ulong last = 0;
+  ulong base = starts_before(spans, tiles * MASU_TILE_WORDS * 32, partial, lane, &last);
+  const ulong end_tile = (group + 1) * tiles < all_tiles ? (group + 1) * tiles : all_tiles;
+  for (ulong tile = group * tiles; tile < end_tile; ++tile) {
+    uint own[MASU_WORDS];
+    uint mine = 0;
+    MASU_PRAGMA_UNROLL
+    for (uint k = 0; k < MASU_WORDS; ++k) {
+      own[k] = mask[tile * MASU_TILE_WORDS + lane * MASU_WORDS + k];
+      mine += popcount(own[k]);
+    }
+    uint all = 0;
+    uint rank = sum_before(sums, rows, lane, mine, &all);
+    MASU_PRAGMA_UNROLL
+    for (uint k = 0; k < MASU_WORDS; ++k) {
+      words[lane * MASU_WORDS + k] = own[k];
+      words[MASU_TILE_WORDS + lane * MASU_WORDS + k] = rank;
+      rank += popcount(own[k]);
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    const ulong first = tile * MASU_TILE_WORDS * 32;
+    const uint begin = first < lead ? lead : 0;  // the lead is shorter than a tile
+    const uint end = count + lead - first < MASU_TILE_WORDS * 32 ? (uint)(count + lead - first) : MASU_TILE_WORDS * 32;
+    for (uint b = begin + lane; b < end; b += MASU_GROUP) {
+      // The run of the last start at or before the element: 0-based, so one less than the starts up to here.
+      const uint up_to = words[b / 32] & (0xffffffffu >> (31 - b % 32));
+      runs[places[first + b - lead]] = base + words[MASU_TILE_WORDS + b / 32] + popcount(up_to) - 1;
+    }
+    base += all;
+    barrier(CLK_LOCAL_MEM_FENCE);
+  }
+}
+
+// order[i] = i.
+__kernel MASU_WORK_GROUP(MASU_GROUP) void unique_iota(__global uchar* order, const ulong order_at, const ulong count) {
+  __global MASU_INDEX* places = (__global MASU_INDEX*)(order + order_at);
+  for (size_t i = get_global_id(0); i < count; i += get_global_size(0)) places[i] = (MASU_INDEX)i;
+}

@@ -1,0 +1,445 @@
+// SPDX-License-Identifier: Apache-2.0
+// The public functions: check, then on the CPU or on a device.
+#include "runtime/backend.h"
+#include "unique/unique_counted.h"
+#include "unique/unique_cpu.h"
+#include "unique/unique_device.h"
+#include "unique/unique_plan.h"
+
+#include <masu/histogram.h>
+#include <masu/sort.h>
+#include <masu/unique.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <new>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+namespace masu {
+
+namespace {
+
+using Bytes = Buffer<std::byte>;
+using Counts = Buffer<std::uint64_t>;
+
+constexpr std::uint64_t most_elements = std::uint64_t{1} << 48;  // so that sizes in bytes never wrap
+
+[[noreturn]] void refuse(std::string_view function, const std::string& rule) {
+  throw Error(ErrorCode::invalid_argument, fmt::format("{}: {}", function, rule));
+}
+
+void check_count(std::string_view function, std::uint64_t count) {
+  if (count > most_elements) refuse(function, fmt::format("at most 2^48 elements, got {}", count));
+}
+
+std::uint64_t count_of(std::string_view function, const BufferBase& data, Dtype dtype) {
+  if (data.size_bytes() % size_of(dtype) != 0) {
+    refuse(function,
+           fmt::format("{} bytes are no whole number of elements of {} bytes", data.size_bytes(), size_of(dtype)));
+  }
+  check_count(function, data.size_bytes() / size_of(dtype));
+  return data.size_bytes() / size_of(dtype);
+}
+
+void check_stream(std::string_view function, const Stream& stream, const BufferBase& data) {
+  if (stream.device() == data.device()) return;
+  refuse(function, fmt::format("stream and buffer must be of one device, got {} and {}", stream.device().id(),
+                               data.device().id()));
+}
+
+bool on_cpu(const Device& device) {
+  return device.kind() == DeviceKind::cpu;
+}
+
+ArrayView host_view(const BufferBase& data, Dtype dtype, std::uint64_t count) {
+  return {dtype, static_cast<const std::byte*>(data.native()) + data.byte_offset(), count};
+}
+
+// Adds the seconds of its life to what the caller wants to know.
+class Timer {
+ public:
+  Timer(double UniqueTimes::*part, UniqueTimes* times) : part_(part), times_(times) {}
+  ~Timer() {
+    if (times_ != nullptr) {
+      times_->*part_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+    }
+  }
+  Timer(const Timer&) = delete;
+  Timer& operator=(const Timer&) = delete;
+
+ private:
+  double UniqueTimes::*part_;
+  UniqueTimes* times_;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+void start_times(UniqueTimes* times) {
+  if (times != nullptr) *times = {};
+}
+
+// The caller's temporary memory, or some of our own.
+Bytes memory_of(std::string_view function, const Device& device, const BufferBase* workspace, std::uint64_t bytes) {
+  if (workspace == nullptr) return Bytes(device, bytes);
+  if (!(workspace->device() == device) || workspace->size_bytes() < bytes || workspace->memory()->read_only() ||
+      workspace->byte_offset() % unique_plan::alignment != 0) {
+    refuse(function, fmt::format("workspace must be at least {} writable bytes on {} that begin at a multiple of 16, "
+                                 "got {} on {}",
+                                 bytes, device.id(), workspace->size_bytes(), workspace->device().id()));
+  }
+  return Bytes(device, workspace->memory(), workspace->byte_offset(), workspace->size_bytes());
+}
+
+template <class T>
+Buffer<T> upload(const Device& device, const std::vector<T>& values) {
+  Buffer<T> buffer(device, values.size());
+  if (!values.empty()) buffer.write(values);
+  return buffer;
+}
+
+// What a finished computation is to a Pending.
+template <class T>
+Pending<T> done(T result) {
+  auto kept = std::make_shared<T>(std::move(result));
+  return {Event(), [kept] { return std::move(*kept); }};
+}
+
+DeviceUnique<std::byte> upload(const Device& device, const UniqueArrays& found) {
+  return {upload(device, found.values.bytes), upload(device, found.counts), upload(device, found.indices),
+          upload(device, found.inverse)};
+}
+
+bool counts_on_device(Dtype dtype, std::uint64_t count, const UniqueOptions& options) {
+  return is_counted(dtype, count) && !options.indices && !options.inverse;
+}
+
+bool wants_order(const UniqueOptions& options) {
+  return options.indices || options.inverse;
+}
+
+// The temporary memory of a unique by sorting: the sorted elements, their order, then what the sort needs and, when it
+// is done, what the runs need.
+struct Layout {
+  std::uint64_t count;
+  std::size_t index_bytes;  // 0: no order
+  std::uint64_t key_bytes;
+  std::uint64_t order_bytes;
+  std::uint64_t rest_bytes;
+  unique_plan::Plan plan;
+
+  Layout(const Device& device, Dtype dtype, std::uint64_t elements, const UniqueOptions& options)
+      : count(elements),
+        index_bytes(wants_order(options) ? unique_plan::index_bytes(elements) : 0),
+        key_bytes(unique_plan::aligned(count * size_of(dtype))),
+        order_bytes(unique_plan::aligned(count * index_bytes)),
+        plan(unique_plan::make(device.info(), dtype, count)) {
+    rest_bytes = unique_plan::aligned(std::max(plan.workspace(), sort_workspace(device, dtype, count, index_bytes)));
+  }
+  [[nodiscard]] std::uint64_t bytes() const noexcept { return key_bytes + order_bytes + rest_bytes; }
+};
+
+// A unique by sorting on a device, between its two halves.
+class UniqueJob {
+ public:
+  UniqueJob(Stream& stream, const BufferBase& data, Dtype dtype, const Layout& layout, const UniqueOptions& options)
+      : stream_(stream),
+        dtype_(dtype),
+        layout_(layout),
+        options_(options),
+        memory_(memory_of("unique", data.device(), options.workspace, layout.bytes())),
+        keys_(memory_.slice(0, layout.count * size_of(dtype))),
+        order_(memory_.slice(layout.key_bytes, layout.count * layout.index_bytes)),
+        rest_(memory_.slice(layout.key_bytes + layout.order_bytes, layout.rest_bytes)),
+        finder_(stream, keys_, dtype, layout.count, layout.plan, rest_, layout.index_bytes == 0 ? nullptr : &order_,
+                std::max<std::size_t>(layout.index_bytes, 4)) {}
+  UniqueJob(const UniqueJob&) = delete;
+  UniqueJob& operator=(const UniqueJob&) = delete;
+
+  // Sorts and marks. With `may_wait` the sort may look at what it met, and so be faster.
+  void start(const BufferBase& data, bool may_wait) {
+    SortTimes times;
+    SortOptions sorting{.workspace = &rest_};
+    if (may_wait && options_.times != nullptr) sorting.times = &times;
+    if (layout_.index_bytes != 0) {
+      stream_.copy_bytes(keys_, data);
+      finder_.fill_order();
+      if (may_wait) {
+        stream_.finish();
+        sort_by_key(keys_, dtype_, order_, layout_.index_bytes, sorting);
+      } else {
+        sorted_.emplace(sort_by_key(stream_, keys_, dtype_, order_, layout_.index_bytes, sorting));
+      }
+    } else if (may_wait) {
+      sort(data, dtype_, keys_, sorting);
+    } else {
+      stream_.copy_bytes(keys_, data);
+      sorted_.emplace(sort(stream_, keys_, dtype_, sorting));
+    }
+    if (sorting.times != nullptr) options_.times->compute += times.compute;
+    finder_.mark();
+  }
+
+  DeviceUnique<std::byte> finish() {
+    const Device& device = stream_.device();
+    const std::uint64_t runs = finder_.runs();
+    DeviceUnique<std::byte> result{Bytes(device, runs * size_of(dtype_)), Counts(device, options_.counts ? runs : 0),
+                                   Counts(device, options_.indices ? runs : 0),
+                                   Counts(device, options_.inverse ? layout_.count : 0)};
+    finder_.write(
+        {&result.values, options_.counts ? &result.counts : nullptr, options_.indices ? &result.indices : nullptr});
+    if (options_.inverse) finder_.write_inverse(result.inverse);
+    stream_.finish();
+    if (options_.times != nullptr) options_.times->compute += finder_.seconds();
+    return result;
+  }
+
+ private:
+  Stream& stream_;
+  Dtype dtype_;
+  Layout layout_;
+  UniqueOptions options_;
+  Bytes memory_;
+  Bytes keys_;
+  Bytes order_;
+  Bytes rest_;
+  std::optional<Pending<void>> sorted_;
+  DeviceRunFinder finder_;
+};
+
+// Runs on a device, between the two halves.
+class RunJob {
+ public:
+  RunJob(Stream& stream, const BufferBase& data, Dtype dtype, std::uint64_t count, const RunOptions& options)
+      : stream_(stream),
+        dtype_(dtype),
+        options_(options),
+        data_(data.device(), data.memory(), data.byte_offset(), data.size_bytes()),
+        plan_(unique_plan::make(data.device().info(), dtype, count)),
+        memory_(memory_of("run_length", data.device(), options.workspace, plan_.workspace())),
+        finder_(stream, data_, dtype, count, plan_, memory_, nullptr, 4) {
+    finder_.mark();
+  }
+  RunJob(const RunJob&) = delete;
+  RunJob& operator=(const RunJob&) = delete;
+
+  DeviceRuns<std::byte> finish() {
+    const Device& device = stream_.device();
+    const std::uint64_t runs = finder_.runs();
+    DeviceRuns<std::byte> result{Bytes(device, runs * size_of(dtype_)), Counts(device, options_.lengths ? runs : 0),
+                                 Counts(device, options_.starts ? runs : 0)};
+    finder_.write(
+        {&result.values, options_.lengths ? &result.lengths : nullptr, options_.starts ? &result.starts : nullptr});
+    stream_.finish();
+    return result;
+  }
+
+ private:
+  Stream& stream_;
+  Dtype dtype_;
+  RunOptions options_;
+  Buffer<const std::byte> data_;
+  unique_plan::Plan plan_;
+  Bytes memory_;
+  DeviceRunFinder finder_;
+};
+
+// Nothing where a value has several patterns: which of them is first is not known then.
+std::optional<DeviceUnique<std::byte>> count_on_device(const BufferBase& data, Dtype dtype,
+                                                       const UniqueOptions& options) {
+  const PatternType type = pattern_type(dtype);
+  HistogramOptions counting;
+  counting.workspace = options.workspace;
+  const Histogram histogram = masu::histogram(data, type.dtype, Bins::integers(type.patterns), counting);
+  CountedValues found = counted_values(dtype, {histogram.counts().begin(), histogram.counts().end()});
+  if (!found.several.empty()) return std::nullopt;
+  UniqueArrays arrays;
+  arrays.values.dtype = dtype;
+  for (const std::uint16_t value : found.values) {
+    arrays.values.bytes.push_back(static_cast<std::byte>(value & 0xffU));
+    if (size_of(dtype) == 2) arrays.values.bytes.push_back(static_cast<std::byte>(value >> 8));
+  }
+  if (options.counts) arrays.counts = std::move(found.counts);
+  return upload(data.device(), arrays);
+}
+
+Bytes bring(const Device& device, const ArrayView& data, UniqueTimes* times) {
+  const Timer timer(&UniqueTimes::transfer, times);
+  Bytes there(device, data.count * size_of(data.dtype));
+  if (data.count != 0) there.write(std::span(static_cast<const std::byte*>(data.data), there.size()));
+  return there;
+}
+
+void fetch(const Bytes& there, Dtype dtype, const detail::ResultMemory& memory) {
+  void* to = memory(there.size() / size_of(dtype));
+  if (!there.empty()) there.read(std::span(static_cast<std::byte*>(to), there.size()));
+}
+
+// Results that do not fit into host memory.
+[[noreturn]] void no_memory(std::string_view function, const ArrayView& data) {
+  throw Error(ErrorCode::out_of_memory, fmt::format("{}: no memory for the result of {} elements of {} bytes", function,
+                                                    data.count, size_of(data.dtype)));
+}
+
+detail::ResultMemory memory_of(HostArray& array) {
+  return [&array](std::uint64_t count) {
+    array.bytes.resize(count * size_of(array.dtype));
+    return static_cast<void*>(array.bytes.data());
+  };
+}
+
+}  // namespace
+
+Device device_for_unique(std::uint64_t bytes) {
+  return device_for_sort(bytes);
+}
+
+Device device_for_run_length() {
+  const char* named = std::getenv("MASU_DEVICE");
+  return Device::open(named != nullptr && *named != '\0' ? named : "cpu");
+}
+
+std::uint64_t unique_workspace(const Device& device, Dtype dtype, std::uint64_t count, const UniqueOptions& options) {
+  check_count("unique_workspace", count);
+  if (on_cpu(device) || count == 0) return 0;
+  const std::uint64_t sorting = Layout(device, dtype, count, options).bytes();
+  if (!counts_on_device(dtype, count, options)) return sorting;
+  const PatternType type = pattern_type(dtype);
+  const std::uint64_t counting = histogram_workspace(device, type.dtype, Bins::integers(type.patterns), {}, count);
+  return is_float(dtype) ? std::max(sorting, counting) : counting;
+}
+
+std::uint64_t run_length_workspace(const Device& device, Dtype dtype, std::uint64_t count) {
+  check_count("run_length_workspace", count);
+  return on_cpu(device) || count == 0 ? 0 : unique_plan::make(device.info(), dtype, count).workspace();
+}
+
+void detail::unique_into(const Device& device, const ArrayView& data, const UniqueOptions& options,
+                         const ResultMemory& values, std::vector<std::uint64_t>& counts,
+                         std::vector<std::uint64_t>& indices, std::vector<std::uint64_t>& inverse) try {
+  start_times(options.times);
+  check_count("unique", data.count);
+  if (on_cpu(device)) {
+    const Timer timer(&UniqueTimes::compute, options.times);
+    return unique_cpu(data, options, values, counts, indices, inverse);
+  }
+  UniqueOptions there = options;
+  there.workspace = nullptr;
+  const Bytes input = bring(device, data, options.times);
+  const double transfer = options.times != nullptr ? options.times->transfer : 0;
+  const DeviceUnique<std::byte> found = masu::unique(input, data.dtype, there);
+  if (options.times != nullptr) options.times->transfer += transfer;
+  const Timer timer(&UniqueTimes::transfer, options.times);
+  fetch(found.values, data.dtype, values);
+  counts = found.counts.read();
+  indices = found.indices.read();
+  inverse = found.inverse.read();
+} catch (const std::bad_alloc&) {
+  no_memory("unique", data);
+}
+
+UniqueArrays unique(const Device& device, const ArrayView& data, const UniqueOptions& options) {
+  UniqueArrays result;
+  result.values.dtype = data.dtype;
+  detail::unique_into(device, data, options, memory_of(result.values), result.counts, result.indices, result.inverse);
+  return result;
+}
+
+DeviceUnique<std::byte> unique(const BufferBase& data, Dtype dtype, const UniqueOptions& options) {
+  start_times(options.times);
+  const std::uint64_t count = count_of("unique", data, dtype);
+  const Device& device = data.device();
+  if (on_cpu(device) || count == 0) {
+    return upload(device, unique(Device::open("cpu"),
+                                 count == 0 ? ArrayView(dtype, nullptr, 0) : host_view(data, dtype, count), options));
+  }
+  if (counts_on_device(dtype, count, options)) {
+    const Timer timer(&UniqueTimes::compute, options.times);
+    if (auto found = count_on_device(data, dtype, options)) return std::move(*found);
+  }
+  Stream stream(device, options.times != nullptr ? Timing::on : Timing::off);
+  UniqueJob job(stream, data, dtype, Layout(device, dtype, count, options), options);
+  job.start(data, true);
+  return job.finish();
+}
+
+Pending<DeviceUnique<std::byte>> unique(Stream& stream, const BufferBase& data, Dtype dtype,
+                                        const UniqueOptions& options) {
+  check_stream("unique", stream, data);
+  const std::uint64_t count = count_of("unique", data, dtype);
+  UniqueOptions untimed = options;
+  untimed.times = nullptr;
+  if (on_cpu(data.device()) || count == 0) {
+    stream.finish();
+    return done(unique(data, dtype, untimed));
+  }
+  auto job = std::make_shared<UniqueJob>(stream, data, dtype, Layout(data.device(), dtype, count, untimed), untimed);
+  job->start(data, false);
+  return {stream.record(), [job] { return job->finish(); }};
+}
+
+void detail::run_length_into(const Device& device, const ArrayView& data, const RunOptions& options,
+                             const ResultMemory& values, std::vector<std::uint64_t>& lengths,
+                             std::vector<std::uint64_t>& starts) try {
+  start_times(options.times);
+  check_count("run_length", data.count);
+  if (on_cpu(device)) {
+    const Timer timer(&UniqueTimes::compute, options.times);
+    const CpuRunFinder finder(data);
+    void* to = values(finder.runs());
+    if (options.lengths) lengths.resize(finder.runs());
+    if (options.starts) starts.resize(finder.runs());
+    return finder.write(to, options.lengths ? lengths.data() : nullptr, options.starts ? starts.data() : nullptr);
+  }
+  RunOptions there = options;
+  there.workspace = nullptr;
+  const Bytes input = bring(device, data, options.times);
+  const double transfer = options.times != nullptr ? options.times->transfer : 0;
+  const DeviceRuns<std::byte> found = masu::run_length(input, data.dtype, there);
+  if (options.times != nullptr) options.times->transfer += transfer;
+  const Timer timer(&UniqueTimes::transfer, options.times);
+  fetch(found.values, data.dtype, values);
+  lengths = found.lengths.read();
+  starts = found.starts.read();
+} catch (const std::bad_alloc&) {
+  no_memory("run_length", data);
+}
+
+RunArrays run_length(const Device& device, const ArrayView& data, const RunOptions& options) {
+  RunArrays result;
+  result.values.dtype = data.dtype;
+  detail::run_length_into(device, data, options, memory_of(result.values), result.lengths, result.starts);
+  return result;
+}
+
+DeviceRuns<std::byte> run_length(const BufferBase& data, Dtype dtype, const RunOptions& options) {
+  start_times(options.times);
+  const std::uint64_t count = count_of("run_length", data, dtype);
+  const Device& device = data.device();
+  if (on_cpu(device) || count == 0) {
+    const RunArrays found = run_length(
+        Device::open("cpu"), count == 0 ? ArrayView(dtype, nullptr, 0) : host_view(data, dtype, count), options);
+    return {upload(device, found.values.bytes), upload(device, found.lengths), upload(device, found.starts)};
+  }
+  Stream stream(device, options.times != nullptr ? Timing::on : Timing::off);
+  return RunJob(stream, data, dtype, count, options).finish();
+}
+
+Pending<DeviceRuns<std::byte>> run_length(Stream& stream, const BufferBase& data, Dtype dtype,
+                                          const RunOptions& options) {
+  check_stream("run_length", stream, data);
+  const std::uint64_t count = count_of("run_length", data, dtype);
+  RunOptions untimed = options;
+  untimed.times = nullptr;
+  if (on_cpu(data.device()) || count == 0) {
+    stream.finish();
+    return done(run_length(data, dtype, untimed));
+  }
+  auto job = std::make_shared<RunJob>(stream, data, dtype, count, untimed);
+  return {stream.record(), [job] { return job->finish(); }};
+}
+
+}  // namespace masu

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pieces become sorted runs of distinct values, of which neighbours are merged when they are about equally long: so
+// each value is merged as often as the logarithm of the number of pieces, and the runs hold little more than the
+// result.
+#include "sort/sort_key.h"
+
+#include <masu/unique.h>
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cstring>
+#include <utility>
+
+namespace masu {
+
+namespace {
+
+// Of equal values, the first's bits stay: `a` is of earlier pieces than `b`.
+template <class T>
+UniqueArrays merged_as(const UniqueArrays& a, const UniqueArrays& b) {
+  const auto* x = reinterpret_cast<const T*>(a.values.bytes.data());
+  const auto* y = reinterpret_cast<const T*>(b.values.bytes.data());
+  const std::uint64_t x_end = a.size();
+  const std::uint64_t y_end = b.size();
+  UniqueArrays result;
+  result.values.dtype = a.values.dtype;
+  result.values.bytes.resize((x_end + y_end) * sizeof(T));
+  result.counts.resize(x_end + y_end);
+  auto* to = reinterpret_cast<T*>(result.values.bytes.data());
+  std::uint64_t i = 0;
+  std::uint64_t j = 0;
+  std::uint64_t size = 0;
+  for (; i < x_end && j < y_end; ++size) {
+    const auto left = sort_key(x[i]);
+    const auto right = sort_key(y[j]);
+    const bool from_x = left <= right;
+    const bool from_y = right <= left;
+    to[size] = from_x ? x[i] : y[j];
+    result.counts[size] = (from_x ? a.counts[i] : 0) + (from_y ? b.counts[j] : 0);
+    i += static_cast<std::uint64_t>(from_x);
+    j += static_cast<std::uint64_t>(from_y);
+  }
+  for (; i < x_end; ++i, ++size) {
+    to[size] = x[i];
+    result.counts[size] = a.counts[i];
+  }
+  for (; j < y_end; ++j, ++size) {
+    to[size] = y[j];
+    result.counts[size] = b.counts[j];
+  }
+  result.values.bytes.resize(size * sizeof(T));
+  result.counts.resize(size);
+  return result;
+}
+
+}  // namespace
+
+struct UniqueAccumulator::State {
+  Device device;
+  Dtype dtype;
+  std::vector<UniqueArrays> runs;  // of earlier pieces first
+  std::uint64_t count = 0;
+  UniqueTimes times;
+
+  void merge_last() {
+    const UniqueArrays last = std::move(runs.back());
+    runs.pop_back();
+    runs.back() = dispatch(dtype, [&](auto tag) { return merged_as<typename decltype(tag)::type>(runs.back(), last); });
+  }
+};
+
+UniqueAccumulator::UniqueAccumulator(const Device& device, Dtype dtype)
+    : state_(std::make_unique<State>(State{device, dtype, {}, 0, {}})) {}
+UniqueAccumulator::UniqueAccumulator(UniqueAccumulator&&) noexcept = default;
+UniqueAccumulator& UniqueAccumulator::operator=(UniqueAccumulator&&) noexcept = default;
+UniqueAccumulator::~UniqueAccumulator() = default;
+
+void UniqueAccumulator::add(const ArrayView& piece) {
+  State& s = *state_;
+  if (piece.dtype != s.dtype) {
+    throw Error(ErrorCode::invalid_argument, fmt::format("UniqueAccumulator: pieces must be {}, got {}",
+                                                         to_string(s.dtype), to_string(piece.dtype)));
+  }
+  if (piece.count == 0) return;
+  UniqueTimes times;
+  UniqueOptions options;
+  options.times = &times;
+  s.runs.push_back(unique(s.device, piece, options));
+  const auto start = std::chrono::steady_clock::now();
+  while (s.runs.size() > 1 && s.runs[s.runs.size() - 2].size() <= 2 * s.runs.back().size()) s.merge_last();
+  s.times.transfer += times.transfer;
+  s.times.compute += times.compute + std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  s.count += piece.count;
+}
+
+std::uint64_t UniqueAccumulator::count() const noexcept {
+  return state_->count;
+}
+
+std::uint64_t UniqueAccumulator::memory_bytes() const noexcept {
+  std::uint64_t bytes = 0;
+  for (const UniqueArrays& run : state_->runs)
+    bytes += run.values.bytes.size() + run.counts.size() * sizeof(run.counts[0]);
+  return bytes;
+}
+
+UniqueArrays UniqueAccumulator::result() {
+  State& s = *state_;
+  while (s.runs.size() > 1) s.merge_last();
+  if (!s.runs.empty()) return s.runs.front();
+  UniqueArrays none;
+  none.values.dtype = s.dtype;
+  return none;
+}
+
+UniqueTimes UniqueAccumulator::times() const noexcept {
+  return state_->times;
+}
+
+}  // namespace masu

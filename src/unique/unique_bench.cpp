@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+// How fast runs and distinct values are found. Axes: device, case, number of elements, distribution, CPU threads. Every
+// result is checked before it is timed; masu and the plain reading of the same bytes take turns.
+#include <masu/unique.h>
+
+#include "bench/ordering.h"
+#include "bench/runner.h"
+#include "unique/unique_reference.h"
+
+#include <array>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace masu::bench {
+namespace {
+
+struct UniqueCase {
+  std::string_view name;
+  Dtype dtype;
+  bool runs;  // run_length, else unique
+  bool usual = true;
+  [[nodiscard]] std::size_t element_bytes() const noexcept { return size_of(dtype); }
+};
+constexpr std::array<UniqueCase, 12> all_cases = {{{"run-length-u8", Dtype::u8, true},
+                                                   {"run-length-u16", Dtype::u16, true, false},
+                                                   {"run-length-f16", Dtype::f16, true, false},
+                                                   {"run-length-u32", Dtype::u32, true},
+                                                   {"run-length-f32", Dtype::f32, true, false},
+                                                   {"run-length-u64", Dtype::u64, true},
+                                                   {"run-length-f64", Dtype::f64, true, false},
+                                                   {"unique-u8", Dtype::u8, false},
+                                                   {"unique-u16", Dtype::u16, false},
+                                                   {"unique-u32", Dtype::u32, false},
+                                                   {"unique-f32", Dtype::f32, false},
+                                                   {"unique-u64", Dtype::u64, false, false}}};
+constexpr std::array<std::string_view, 2> gpu_counts = {"256Mi", "16Mi"};
+constexpr std::array<std::string_view, 1> other_counts = {"16Mi"};
+
+// A sum over elements, each taken as often as it occurs, that their order does not change. What is equal adds the same.
+template <class T>
+std::uint64_t mixed(T x) {
+  std::uint64_t bits = 0;
+  if (reference::same(x, T{})) x = T{};
+  if (!(reference::number(x) == reference::number(x))) return 0x9e3779b97f4a7c15U;
+  std::memcpy(&bits, &x, sizeof(T));
+  bits = (bits + 1) * 0x9e3779b97f4a7c15U;
+  return (bits ^ bits >> 29) * 0xbf58476d1ce4e5b9U;
+}
+
+template <class T>
+bool is_right(const ArrayView& data, const DeviceRuns<std::byte>& found) {
+  const auto* elements = static_cast<const T*>(data.data);
+  const std::vector<T> values = Buffer<T>(detail::typed<T>(found.values)).read();
+  const std::vector<std::uint64_t> lengths = found.lengths.read();
+  const std::vector<std::uint64_t> starts = found.starts.read();
+  std::uint64_t e = 0;
+  for (std::size_t r = 0; r < values.size(); ++r) {
+    if (starts[r] != e || lengths[r] == 0 || lengths[r] > data.count - e) return false;
+    if (std::memcmp(&values[r], elements + e, sizeof(T)) != 0) return false;
+    if (e != 0 && reference::same(elements[e - 1], elements[e])) return false;
+    for (const std::uint64_t end = e + lengths[r]; ++e < end;) {
+      if (!reference::same(elements[e - 1], elements[e])) return false;
+    }
+  }
+  return e == data.count;
+}
+
+template <class T>
+bool is_right(const ArrayView& data, const DeviceUnique<std::byte>& found) {
+  const auto* elements = static_cast<const T*>(data.data);
+  const std::vector<T> values = Buffer<T>(detail::typed<T>(found.values)).read();
+  const std::vector<std::uint64_t> counts = found.counts.read();
+  std::uint64_t expected = 0;
+  for (std::uint64_t e = 0; e < data.count; ++e) expected += mixed(elements[e]);
+  std::uint64_t sum = 0;
+  std::uint64_t count = 0;
+  for (std::size_t v = 0; v < values.size(); ++v) {
+    if (v != 0 && !reference::less(values[v - 1], values[v])) return false;
+    sum += mixed(values[v]) * counts[v];
+    count += counts[v];
+  }
+  return sum == expected && count == data.count;
+}
+
+// One operation on device memory. `Result`: DeviceRuns or DeviceUnique of bytes.
+template <class Result>
+class Finding final : public Work {
+ public:
+  Finding(const UniqueCase& what, const Input& input, const Device& device, Ceilings& ceilings)
+      : what_(what), input_(input), ceilings_(ceilings), data_(device.upload(input.bytes())), stream_(device) {
+    if (device.kind() == DeviceKind::cpu) here_.emplace(input.bytes());
+  }
+  double run() override {
+    UniqueTimes times;
+    find(&times);
+    return times.compute;
+  }
+  void call() override { find(nullptr); }
+  double ceiling() override {
+    if (here_) return here_->read(input_.bytes());
+    return ceilings_.reading(data_, input_.bytes()).read(stream_, data_).seconds();
+  }
+  void check(const std::string& name) override {
+    const bool right = dispatch(
+        what_.dtype, [&](auto tag) { return is_right<typename decltype(tag)::type>(input_.view(), *result_); });
+    if (!right) throw WrongResult("bench: " + name + ": the result is not that of the input");
+  }
+
+ private:
+  void find(UniqueTimes* times) {
+    result_.reset();
+    if constexpr (std::is_same_v<Result, DeviceRuns<std::byte>>) {
+      result_.emplace(run_length(data_, what_.dtype, {.times = times}));
+    } else {
+      result_.emplace(unique(data_, what_.dtype, {.times = times}));
+    }
+  }
+
+  UniqueCase what_;
+  const Input& input_;
+  Ceilings& ceilings_;
+  Buffer<std::byte> data_;
+  Stream stream_;
+  std::optional<CpuCeiling> here_;
+  std::optional<Result> result_;
+};
+
+void measure(Runner& runner, const UniqueCase& what, const Input& input, const Device& device, const Row& row) {
+  runner.on_device(device, row, [&](const Row& one) {
+    if (what.runs) {
+      Finding<DeviceRuns<std::byte>> work(what, input, device, runner.ceilings());
+      runner.measure(one, work);
+    } else {
+      Finding<DeviceUnique<std::byte>> work(what, input, device, runner.ceilings());
+      runner.measure(one, work);
+    }
+  });
+}
+
+}  // namespace
+
+Measurements unique_suite(const Request& request) {
+  if (request.ladder || !request.strategies.empty()) {
+    throw Error(ErrorCode::invalid_argument, "bench: unique has no strategies and no --ladder");
+  }
+  Runner runner(request, {"kernel", "call"}, {"kernel", "call"});
+  for (const UniqueCase& what : request.selection.chosen_cases(std::span<const UniqueCase>(all_cases))) {
+    for (const Device& device : request.devices) {
+      const auto counts = device.info().gpu ? request.selection.counts(what.element_bytes(), gpu_counts)
+                                            : request.selection.counts(what.element_bytes(), other_counts);
+      for (const std::uint64_t count : counts) {
+        runner.next_group();
+        for (const std::string_view distribution :
+             ordering_distributions_of(what.dtype, request.selection.distributions)) {
+          const Input input = ordering_input(what.dtype, count, distribution);
+          SortCase plain;
+          plain.name = what.name;
+          plain.dtype = what.dtype;
+          measure(runner, what, input, device, sort_row(plain, input, distribution));
+        }
+      }
+    }
+  }
+  return runner.finish();
+}
+
+}  // namespace masu::bench

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "unique/unique_cpu.h"
+
+#include "runtime/parallel.h"
+#include "sort/sort_key.h"
+#include "unique/unique_counted.h"
+#include "unique/unique_plan.h"
+#include "unique/unique_simd.h"
+
+#include <masu/sort.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstring>
+#include <memory>
+#include <numeric>
+#include <type_traits>
+
+namespace masu {
+
+namespace {
+
+constexpr std::uint64_t word_bits = 64;
+constexpr std::uint64_t task_elements = std::uint64_t{1} << 17;
+constexpr std::uint64_t task_words = task_elements / word_bits;
+
+// Calls f with the place of each element in the order.
+template <class F>
+void with_order(const CpuOrder& order, const F& f) {
+  if (order.places == nullptr) {
+    f([](std::uint64_t e) { return e; });
+  } else if (order.dtype == Dtype::u32) {
+    f([places = static_cast<const std::uint32_t*>(order.places)](std::uint64_t e) { return std::uint64_t{places[e]}; });
+  } else {
+    f([places = static_cast<const std::uint64_t*>(order.places)](std::uint64_t e) { return places[e]; });
+  }
+}
+
+}  // namespace
+
+CpuRunFinder::CpuRunFinder(const ArrayView& data)
+    : data_(data),
+      mask_((data.count + word_bits - 1) / word_bits),
+      tasks_((data.count + task_elements - 1) / task_elements + 1) {
+  // First each task notes its own, one place further on; then they are added up.
+  runtime::parallel_tasks(tasks_.size() - 1, [&](std::uint64_t t) {
+    const std::uint64_t first = t * task_elements;
+    const std::uint64_t count = std::min(task_elements, data_.count - first);
+    const std::uint64_t word = t * task_words;
+    const std::uint64_t end = word + (count + word_bits - 1) / word_bits;
+    mark_starts(data_.dtype, static_cast<const std::byte*>(data_.data) + first * size_of(data_.dtype), count, t != 0,
+                reinterpret_cast<std::uint8_t*>(mask_.data() + word));
+    Task& next = tasks_[t + 1];
+    for (std::uint64_t w = word; w < end; ++w) next.runs_before += static_cast<unsigned>(std::popcount(mask_[w]));
+    for (std::uint64_t w = end; w-- > word;) {
+      if (mask_[w] == 0) continue;
+      next.last_before = w * word_bits + static_cast<unsigned>(std::bit_width(mask_[w])) - 1;
+      break;
+    }
+  });
+  for (std::size_t t = 1; t < tasks_.size(); ++t) {
+    if (tasks_[t].runs_before == 0) tasks_[t].last_before = tasks_[t - 1].last_before;
+    tasks_[t].runs_before += tasks_[t - 1].runs_before;
+  }
+  runs_ = tasks_.back().runs_before;
+}
+
+template <class Bits>
+void CpuRunFinder::write_as(void* values, std::uint64_t* lengths, std::uint64_t* starts, const CpuOrder& order) const {
+  const auto* from = static_cast<const Bits*>(data_.data);
+  auto* to = static_cast<Bits*>(values);
+  with_order(order, [&](const auto& place) {
+    runtime::parallel_tasks(tasks_.size() - 1, [&](std::uint64_t t) {
+      std::uint64_t run = tasks_[t].runs_before;
+      std::uint64_t last = tasks_[t].last_before;
+      const auto write_run = [&](std::uint64_t e) {
+        if (to != nullptr) to[run] = from[e];
+        if (lengths != nullptr && run != 0) lengths[run - 1] = e - last;
+        if (starts != nullptr) starts[run] = place(e);
+        last = e;
+        ++run;
+      };
+      const std::uint64_t end = std::min<std::uint64_t>(mask_.size(), (t + 1) * task_words);
+      for (std::uint64_t w = t * task_words; w < end; ++w) {
+        const std::uint64_t first = w * word_bits;
+        if (mask_[w] == ~std::uint64_t{0}) {
+          for (std::uint64_t i = 0; i < word_bits; ++i) write_run(first + i);
+          continue;
+        }
+        for (std::uint64_t bits = mask_[w]; bits != 0; bits &= bits - 1) {
+          write_run(first + static_cast<unsigned>(std::countr_zero(bits)));
+        }
+      }
+    });
+  });
+  if (lengths != nullptr && runs_ != 0) lengths[runs_ - 1] = data_.count - tasks_.back().last_before;
+}
+
+void CpuRunFinder::write(void* values, std::uint64_t* lengths, std::uint64_t* starts, const CpuOrder& order) const {
+  dispatch(data_.dtype, [&](auto tag) {
+    write_as<UnsignedOf<sizeof(typename decltype(tag)::type)>>(values, lengths, starts, order);
+  });
+}
+
+void CpuRunFinder::write_inverse(const CpuOrder& order, std::uint64_t* inverse) const {
+  with_order(order, [&](const auto& place) {
+    runtime::parallel_tasks(tasks_.size() - 1, [&](std::uint64_t t) {
+      std::uint64_t up_to = tasks_[t].runs_before;  // runs that start at or before an element
+      const std::uint64_t end = std::min(data_.count, (t + 1) * task_elements);
+      for (std::uint64_t e = t * task_elements; e < end; ++e) {
+        up_to += mask_[e / word_bits] >> (e % word_bits) & 1U;
+        inverse[place(e)] = up_to - 1;
+      }
+    });
+  });
+}
+
+void unique_cpu(const ArrayView& data, const UniqueOptions& options, const detail::ResultMemory& values,
+                std::vector<std::uint64_t>& counts, std::vector<std::uint64_t>& indices,
+                std::vector<std::uint64_t>& inverse) {
+  if (is_counted(data.dtype, data.count)) return unique_by_counting(data, options, values, counts, indices, inverse);
+  const Device cpu = Device::open("cpu");
+  const std::uint64_t bytes = data.count * size_of(data.dtype);
+  // Memory of operator new, which is aligned for every dtype.
+  const auto sorted = std::make_unique_for_overwrite<std::byte[]>(bytes);
+  const MutableArrayView keys(data.dtype, sorted.get(), data.count);
+  CpuOrder order;
+  std::unique_ptr<std::byte[]> places;
+  if (options.indices || options.inverse) {
+    std::memcpy(sorted.get(), data.data, bytes);
+    const std::size_t size = unique_plan::index_bytes(data.count);
+    order.dtype = size == 4 ? Dtype::u32 : Dtype::u64;
+    places = std::make_unique_for_overwrite<std::byte[]>(data.count * size);
+    order.places = places.get();
+    const auto fill = [&](auto* first) {
+      using Index = std::remove_pointer_t<decltype(first)>;
+      std::iota(first, first + data.count, Index{0});
+    };
+    size == 4 ? fill(reinterpret_cast<std::uint32_t*>(places.get()))
+              : fill(reinterpret_cast<std::uint64_t*>(places.get()));
+    sort_by_key(cpu, keys, RecordsView(places.get(), size, data.count));
+  } else {
+    sort(cpu, data, keys);
+  }
+  const CpuRunFinder finder(keys);
+  void* distinct = values(finder.runs());
+  if (options.counts) counts.resize(finder.runs());
+  if (options.indices) indices.resize(finder.runs());
+  finder.write(distinct, options.counts ? counts.data() : nullptr, options.indices ? indices.data() : nullptr, order);
+  if (options.inverse) {
+    inverse.resize(data.count);
+    finder.write_inverse(order, inverse.data());
+  }
+}
+
+}  // namespace masu

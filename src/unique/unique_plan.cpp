@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "unique/unique_plan.h"
+
+#include "sort/sort_key.h"
+
+#include <algorithm>
+#include <bit>
+#include <string>
+
+namespace masu::unique_plan {
+
+namespace {
+
+// Spans, as many as let the scheduler even out their work, and few enough for every group to add up all before it.
+constexpr std::uint64_t spans_a_unit_gpu = 16;
+constexpr std::uint64_t spans_a_unit_cpu = 4;
+constexpr std::uint64_t most_spans_of_all = 4096;
+
+std::string_view unsigned_type(std::size_t bytes) {
+  return bytes == 1 ? "uchar" : bytes == 2 ? "ushort" : bytes == 4 ? "uint" : "ulong";
+}
+
+}  // namespace
+
+std::vector<runtime::Define> Plan::defines(Dtype dtype, std::size_t places) const {
+  const std::size_t bytes = size_of(dtype);
+  const std::uint64_t infinity =
+      dispatch(dtype, [](auto tag) { return std::uint64_t{infinity_bits<typename decltype(tag)::type>}; });
+  return {{"MASU_GROUP", std::to_string(group)},
+          {"MASU_UNROLL", std::to_string(unroll)},
+          {"MASU_WORDS", std::to_string(words)},
+          {"MASU_STAGED", std::to_string(staged())},
+          {"MASU_ROW", std::to_string(row)},
+          {"MASU_ELEMENT", std::string(unsigned_type(bytes))},
+          {"MASU_BYTES", std::to_string(bytes)},
+          {"MASU_FLOAT", is_float(dtype) ? "1" : "0"},
+          {"MASU_INFINITY", std::to_string(infinity) + (bytes == 8 ? "ul" : "u")},
+          {"MASU_INDEX", std::string(unsigned_type(places))}};
+}
+
+Plan make(const DeviceInfo& device, Dtype dtype, std::uint64_t count, unsigned group, std::uint64_t most_spans) {
+  Plan plan;
+  const unsigned most_items = std::bit_floor(std::max(1U, device.max_work_group_size));
+  plan.group = std::max(plan.row, group != 0 ? group : std::min(plan.group, most_items));
+  if (!device.gpu) plan.unroll = 1;
+  plan.lead = alignment / size_of(dtype) - 1;
+  plan.tiles = std::max<std::uint64_t>(1, (count + plan.lead + plan.tile_bits() - 1) / plan.tile_bits());
+  if (most_spans == 0) {
+    most_spans = std::min(most_spans_of_all,
+                          std::max(1U, device.compute_units) * (device.gpu ? spans_a_unit_gpu : spans_a_unit_cpu));
+  }
+  plan.a_span = (plan.tiles + most_spans - 1) / most_spans;
+  plan.spans = (plan.tiles + plan.a_span - 1) / plan.a_span;
+  return plan;
+}
+
+}  // namespace masu::unique_plan
