@@ -197,6 +197,22 @@ class Compare(CommandTest):
         self.assertEqual((rows[0]["seconds_median"], rows[0]["seconds_min"], rows[0]["repeats"]), (0.5, 0.25, 9))
         self.assertEqual(self.compare([("masu", rows)], "--markdown"), text)
 
+    def test_ratios_on_one_page(self):
+        reports = [("masu", [row(None, 0.5, 8, count=10**9), row(None, 0.25, 8, distribution="zipf", count=10**9)]),
+                   ("slow", [row("slow", 1.5)]), ("fast", [row("fast", 0.75), row("fast", 1, distribution="zipf")])]
+        paths = [self.write(f"{program}.json", json.dumps({"program": program, "rows": rows}))
+                 for program, rows in reports]
+        text = subprocess.run([sys.executable, BENCH / "ratios.py", "--markdown", *paths], stdout=subprocess.PIPE,
+                              check=True, text=True).stdout
+        cells = [[cell.strip() for cell in line.strip("| \n").split("|")] for line in text.splitlines()]
+        self.assertEqual(cells[0], ["device", "case", "count", "threads", "few", "zipf", "M/s", "peer"])
+        self.assertEqual(cells[2][:6], ["cpu", "u8-256", "1000000000", "1", "1.50 .25", "4.00 .50"])
+        self.assertEqual(cells[2][7], "fast")
+        self.assertEqual(cells[3][4], "2.45")  # the geometric mean
+        text = subprocess.run([sys.executable, BENCH / "ratios.py", "--against", "slow", *paths],
+                              stdout=subprocess.PIPE, check=True, text=True).stdout
+        self.assertIn("3.00 .25", text)
+
 
 if __name__ == "__main__":
     unittest.main()
