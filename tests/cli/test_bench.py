@@ -146,10 +146,10 @@ class Bench(CommandTest):
         if not devices:
             self.skipTest("no OpenCL and no CUDA device")
         report = json.loads(self.ok("bench", "sort", "--quick", "--json", "--device", devices[0], "--count", "1000,37",
-                                    "--case", "u16,f32,rows-256", "--distribution", "zipf", "--kind", "kernel"))
+                                    "--case", "f32,u16,rows-256", "--distribution", "zipf", "--kind", "kernel"))
         self.assertEqual([(row["case"], row["count"]) for row in report["rows"]],
                          [(case, count if case != "rows-256" else max(count // 256 * 256, 256))
-                          for case in ("u16", "f32", "rows-256") for count in (1000, 37)])
+                          for case in ("f32", "u16", "rows-256") for count in (1000, 37)])
         self.assertEqual({row["device"] for row in report["rows"]}, {devices[0]})
 
     def test_wrong_use_of_sorting(self):
