@@ -5,7 +5,6 @@
 #include <masu/device.h>
 #include <masu/dtype.h>
 
-#include <algorithm>
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <span>
@@ -76,8 +75,7 @@ void add_selection(CLI::App& app, Selection& selection);
 // Seconds of the repeats of one measurement.
 class Samples {
  public:
-  // No clock tells less than a nanosecond; work without any has no rate.
-  void add(double seconds) { seconds_.push_back(std::max(seconds, 1e-9)); }
+  void add(double seconds) { seconds_.push_back(seconds); }
   [[nodiscard]] double median() const;
   [[nodiscard]] double min() const;
   [[nodiscard]] std::size_t size() const noexcept { return seconds_.size(); }

@@ -20,5 +20,6 @@ Command add_histogram(CLI::App& root);
 Command add_run(CLI::App& root);
 Command add_selftest(CLI::App& root);
 Command add_sort(CLI::App& root);
+Command add_unique(CLI::App& root);
 
 }  // namespace masu::cli

@@ -24,6 +24,9 @@ ExternalFile::ExternalFile(std::string folder) : folder_(std::move(folder)) {
   folder_ = variable != nullptr && *variable != '\0' ? variable : "/tmp";
 }
 
+ExternalFile::ExternalFile(ExternalFile&& other) noexcept
+    : folder_(std::move(other.folder_)), fd_(std::exchange(other.fd_, -1)), size_(other.size_) {}
+
 ExternalFile::~ExternalFile() {
   if (fd_ >= 0) ::close(fd_);
 }

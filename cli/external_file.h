@@ -14,6 +14,8 @@ class ExternalFile {
   explicit ExternalFile(std::string folder);
   ExternalFile(const ExternalFile&) = delete;
   ExternalFile& operator=(const ExternalFile&) = delete;
+  ExternalFile(ExternalFile&& other) noexcept;
+  ExternalFile& operator=(ExternalFile&&) = delete;
   ~ExternalFile();
 
   [[nodiscard]] std::uint64_t size() const noexcept { return size_; }

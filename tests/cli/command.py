@@ -46,6 +46,12 @@ class CommandTest(unittest.TestCase):
             file.write(data if isinstance(data, bytes) else data.encode())
         return self.path(name)
 
+    def save_npy(self, name, values):
+        """Writes a NumPy array."""
+        with open(self.path(name), "wb") as file:
+            file.write(npy(values.dtype.str, values.shape, values.tobytes()))
+        return self.path(name)
+
     def ok(self, *arguments, **more):
         """Standard output of a call that must succeed."""
         result = masu(*arguments, **more)

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+// masu unique: the distinct values, and how often each occurs.
+#include "array_stream.h"
+#include "columns.h"
+#include "command.h"
+#include "errors.h"
+#include "json.h"
+#include "reference_order.h"
+#include "terminal.h"
+#include "unique_table.h"
+
+#include <fmt/format.h>
+#include <masu/unique.h>
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <numeric>
+
+namespace masu::cli {
+namespace {
+
+constexpr std::uint64_t no_limit = std::numeric_limits<std::uint64_t>::max();
+constexpr std::uint64_t pieces_in_memory = 8;  // a piece and its sorted copies are a part of what may be held
+
+constexpr const char* examples = R"(Examples:
+  masu unique labels.npy
+  masu unique words.txt --by count --limit 10
+  masu unique table.csv --header --column country --dtype u16 --json
+  masu unique huge.raw --dtype u64 --memory 4Gi -o counts.csv)";
+
+struct UniqueCommandOptions {
+  CommonOptions common;
+  InputOptions input;
+  std::string by = "value";
+  std::string limit;
+};
+
+// The whole of the data, sorted stably; throws Differs where its runs are not the entries.
+void verify(const ArrayView& data, const CountedValues& entries, std::uint64_t distinct, bool by_count) {
+  dispatch(data.dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    const auto* begin = static_cast<const T*>(data.data);
+    std::vector<T> sorted(begin, begin + data.count);
+    std::stable_sort(sorted.begin(), sorted.end(), [](T a, T b) { return comes_before(a, b); });
+    std::vector<std::pair<T, std::uint64_t>> runs;
+    for (const T& value : sorted) {
+      if (runs.empty() || comes_before(runs.back().first, value)) runs.emplace_back(value, 0);
+      ++runs.back().second;
+    }
+    if (by_count) {
+      std::stable_sort(runs.begin(), runs.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+    }
+    if (runs.size() != distinct) {
+      throw Differs(fmt::format("found {} distinct values, the reference {}", distinct, runs.size()));
+    }
+    std::uint64_t place = 0;
+    entries.each([&](const ArrayView& values, const ArrayView& counts) {
+      for (std::uint64_t i = 0; i < values.count; ++i, ++place) {
+        const bool same = std::memcmp(static_cast<const T*>(values.data) + i, &runs[place].first, sizeof(T)) == 0;
+        if (same && static_cast<const std::uint64_t*>(counts.data)[i] == runs[place].second) continue;
+        throw Differs(fmt::format("entry {} is not the reference's", place));
+      }
+    });
+  });
+}
+
+Exit run_command(UniqueCommandOptions& asked) {
+  const CommonOptions& common = asked.common;
+  apply(asked.common);
+  (void)columns_form(common);
+  if (asked.by != "value" && asked.by != "count") usage_error("--by takes value or count, got '" + asked.by + "'");
+  const bool by_count = asked.by == "count";
+  const std::uint64_t limit = asked.limit.empty() ? no_limit : whole_number("--limit", asked.limit, 1, no_limit);
+  ArrayStream stream(asked.input, common, device_for_unique, "unique");
+  const Dtype dtype = stream.info().dtype;
+  const std::vector<std::byte> reference = common.verify ? stream.whole() : std::vector<std::byte>();
+
+  const std::uint64_t memory = memory_budget(memory_limit(common));
+  stream.limit_pieces(memory / pieces_in_memory);
+  UniqueTable table({stream.device(), dtype, memory, common.tmpdir});
+  stream.pass([&](const ArrayView& piece) {
+    table.add(piece);
+    return true;
+  });
+  const UniqueTable::Result found = table.finish(by_count, limit);
+  const Seconds seconds = stream.seconds(table.times().transfer, table.times().compute);
+  if (common.verify) verify({dtype, reference.data(), table.count()}, found.entries, found.distinct, by_count);
+
+  ColumnsResult result;
+  result.heads = {{"value", "values"}, {"count", "counts"}};
+  result.pieces = [&](const ColumnsResult::Taker& take) {
+    found.entries.each([&](const ArrayView& values, const ArrayView& counts) { take(std::array{values, counts}); });
+  };
+  result.json_rest = fmt::format(R"("n":{},"distinct":{},"dtype":"{}","device":{},"runs":{}{},{})", table.count(),
+                                 found.distinct, to_string(dtype), json_string(stream.device().id()), table.runs(),
+                                 json_bad_lines(stream.bad_lines()), json_seconds(seconds));
+  write_columns(result, common);
+  if (!common.quiet && found.entries.size() < found.distinct) {
+    note(fmt::format("masu: {}: {} of {} distinct values", stream.info().name, found.entries.size(), found.distinct));
+  }
+  note_result(common, stream.info().name, stream.bad_lines(), table.count());
+  if (common.time) note_times(seconds, stream.bytes());
+  return Exit::done;
+}
+
+}  // namespace
+
+Command add_unique(CLI::App& root) {
+  CLI::App* app = root.add_subcommand("unique", "The distinct values, and how often each occurs");
+  auto options = std::make_shared<UniqueCommandOptions>();
+  add_input_options(*app, options->input);
+  app->add_option("--by", options->by, "The order: by value, or the most frequent first")->type_name("value|count");
+  app->add_option("--limit", options->limit, "Only the first N of them")->type_name("N");
+  add_common_options(*app, options->common);
+  app->footer(examples);
+  return {app, [options] { return run_command(*options); }};
+}
+
+}  // namespace masu::cli
