@@ -63,7 +63,7 @@ def table(rows):
         ratios = {p["peer"]: p["seconds_median"] / row["seconds_median"] for p in peers if comparable(row, p)}
         case = row["case"] if row["kind"] == "kernel" else f"{row['case']} ({row['kind']})"
         line = [row["device"], case, row["distribution"], size(row["bytes"]), str(row["threads"] or "-"),
-                row.get("strategy", "-"), f"{row['gb_per_s']:.1f}", f"{row['ratio']:.3f}"]
+                row.get("strategy", "-"), f"{row['gb_per_s']:.1f}", f"{row['ratio']:.3f}" if row.get("ratio") else "-"]
         line += [f"{ratios[name]:.2f}" if name in ratios else "-" for name in names]
         if len(names) > 1:
             line.append(f"{min(ratios.values()):.2f}" if ratios else "-")
@@ -71,15 +71,15 @@ def table(rows):
     return lines
 
 
-def markdown(lines):
+def markdown(lines, numbers_from=6):
     head, *body = lines
-    rule = ["---" if i < 6 else "---:" for i in range(len(head))]
+    rule = ["---" if i < numbers_from else "---:" for i in range(len(head))]
     return "".join("| " + " | ".join(line) + " |\n" for line in [head, rule, *body])
 
 
-def plain(lines):
+def plain(lines, numbers_from=6):
     widths = [max(map(len, column)) for column in zip(*lines)]
-    return "".join("  ".join(cell.ljust(w) if i < 6 else cell.rjust(w) for i, (cell, w) in
+    return "".join("  ".join(cell.ljust(w) if i < numbers_from else cell.rjust(w) for i, (cell, w) in
                              enumerate(zip(line, widths))).rstrip() + "\n" for line in lines)
 
 

@@ -5,6 +5,7 @@
 #include <masu/device.h>
 #include <masu/dtype.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <span>
@@ -75,7 +76,8 @@ void add_selection(CLI::App& app, Selection& selection);
 // Seconds of the repeats of one measurement.
 class Samples {
  public:
-  void add(double seconds) { seconds_.push_back(seconds); }
+  // No clock tells less than a nanosecond; work without any has no rate.
+  void add(double seconds) { seconds_.push_back(std::max(seconds, 1e-9)); }
   [[nodiscard]] double median() const;
   [[nodiscard]] double min() const;
   [[nodiscard]] std::size_t size() const noexcept { return seconds_.size(); }

@@ -16,6 +16,8 @@ namespace {
 using Kind = SortCase::Kind;
 
 constexpr std::uint64_t piece_elements = std::uint64_t{1} << 20;
+constexpr std::uint64_t words_at_once = std::uint64_t{1} << 23;
+constexpr std::uint64_t task_bytes = std::uint64_t{1} << 18;
 constexpr std::uint64_t special_seed = 99;
 constexpr unsigned zero_below = 64;  // of 256 marks, these are zeros …
 constexpr unsigned nan_below = 96;   // … and the rest below this NaNs
@@ -77,14 +79,17 @@ Input anded(Dtype dtype, std::uint64_t count, unsigned words) {
   for (unsigned seed = 0; seed < words; ++seed) {
     sources.push_back(io::open(fmt::format("random:{}:{}:seed={}", to_string(word), count, seed)));
   }
-  std::vector<std::byte> more(std::min(count, piece_elements) * size_of(word));
-  for (std::uint64_t first = 0; first < count; first += piece_elements) {
-    const std::uint64_t elements = std::min(piece_elements, count - first);
+  std::vector<std::byte> more(std::min(count, words_at_once) * size_of(word));
+  for (std::uint64_t first = 0; first < count; first += words_at_once) {
+    const std::uint64_t bytes = std::min(words_at_once, count - first) * size_of(word);
     std::byte* piece = result.bytes().data() + first * size_of(word);
-    sources.front()->read(piece, elements);
+    sources.front()->read(piece, bytes / size_of(word));
     for (unsigned seed = 1; seed < words; ++seed) {
-      sources[seed]->read(more.data(), elements);
-      for (std::uint64_t i = 0; i < elements * size_of(word); ++i) piece[i] &= more[i];
+      sources[seed]->read(more.data(), bytes / size_of(word));
+      runtime::parallel_tasks((bytes + task_bytes - 1) / task_bytes, [&](std::uint64_t task) {
+        const std::uint64_t last = std::min(bytes, (task + 1) * task_bytes);
+        for (std::uint64_t i = task * task_bytes; i < last; ++i) piece[i] &= more[i];
+      });
     }
   }
   return result;

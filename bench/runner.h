@@ -5,6 +5,7 @@
 
 #include "ceiling.h"
 #include "copying.h"
+#include "mirror.h"
 #include "suites.h"
 
 #include <functional>
@@ -60,6 +61,7 @@ class Runner {
   [[nodiscard]] const Request& request() const noexcept { return request_; }
   [[nodiscard]] bool wanted(std::string_view kind) const;
   [[nodiscard]] Ceilings& ceilings() noexcept { return ceilings_; }
+  [[nodiscard]] Mirror& mirror() noexcept { return mirror_; }
 
   // The rows from here on stand together.
   void next_group() { ++group_; }
@@ -82,6 +84,7 @@ class Runner {
   const Request& request_;
   Names kinds_;
   Ceilings ceilings_;
+  Mirror mirror_;
   unsigned group_ = 0;
   Measurements result_;
 };

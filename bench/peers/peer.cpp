@@ -135,8 +135,12 @@ Selection with_sizes(Selection selection, const std::vector<std::string_view>& s
 }
 
 template <class Peer>
-std::vector<Peer> named(std::vector<Peer> peers, const std::string& only) {
-  std::erase_if(peers, [&](const Peer& peer) { return peer.name.find(only) == std::string::npos; });
+std::vector<Peer> named(std::vector<Peer> peers, const std::vector<std::string>& only) {
+  std::erase_if(peers, [&](const Peer& peer) {
+    return !only.empty() && std::none_of(only.begin(), only.end(), [&](const std::string& text) {
+      return peer.name.find(text) != std::string::npos;
+    });
+  });
   return peers;
 }
 
@@ -145,12 +149,14 @@ int run(int argc, char** argv, const std::vector<PeerSuite>& suites) {
   Selection selection;
   std::string output = "-";
   std::string suite;
-  std::string only;
+  std::vector<std::string> only;
   std::vector<std::string> names;
   for (const PeerSuite& one : suites) names.push_back(one.name);
   app.add_option("SUITE", suite, "What to measure")->required()->check(CLI::IsMember(names));
   add_selection(app, selection);
-  app.add_option("--only", only, "Measure the peers with TEXT in their names")->type_name("TEXT");
+  app.add_option("--only", only, "Measure the peers with TEXT in their names; repeatable")
+      ->delimiter(',')
+      ->type_name("TEXT");
   app.add_option("-o,--output", output, "Write the report to FILE");
   CLI11_PARSE(app, argc, argv);
   for (const PeerSuite& one : suites) {
@@ -168,7 +174,8 @@ int run(int argc, char** argv, const std::vector<PeerSuite>& suites) {
 PeerSuite histogram_peers(std::vector<HistogramPeer> peers, std::vector<std::string_view> sizes) {
   const std::string program = peers.front().name;
   return {"histogram", program,
-          [peers = std::move(peers), sizes = std::move(sizes)](const Selection& selection, const std::string& only) {
+          [peers = std::move(peers), sizes = std::move(sizes)](const Selection& selection,
+                                                               const std::vector<std::string>& only) {
             return measure_histograms(named(peers, only), with_sizes(selection, sizes));
           }};
 }
@@ -176,7 +183,8 @@ PeerSuite histogram_peers(std::vector<HistogramPeer> peers, std::vector<std::str
 PeerSuite sort_peers(std::vector<SortPeer> peers, std::vector<std::string_view> counts) {
   const std::string program = peers.front().name;
   return {"sort", program,
-          [peers = std::move(peers), counts = std::move(counts)](const Selection& selection, const std::string& only) {
+          [peers = std::move(peers), counts = std::move(counts)](const Selection& selection,
+                                                                 const std::vector<std::string>& only) {
             return measure_sorts(named(peers, only), selection, counts);
           }};
 }

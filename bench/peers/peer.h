@@ -68,8 +68,8 @@ struct SortPeer : PeerAbout {
 struct PeerSuite {
   std::string name;
   std::string program;  // of the report
-  // Measures those whose name has `only` in it.
-  std::function<std::vector<Row>(const Selection&, const std::string& only)> measure;
+  // Measures those whose name has one of `only` in it, all where there is none.
+  std::function<std::vector<Row>(const Selection&, const std::vector<std::string>& only)> measure;
 };
 // `sizes` and `counts` are what is measured unless --size or --count is given.
 PeerSuite histogram_peers(std::vector<HistogramPeer> peers, std::vector<std::string_view> sizes);

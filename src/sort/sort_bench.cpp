@@ -38,33 +38,15 @@ struct Keys {
   KeyFacts facts;
 };
 
-// The content of a buffer in host memory: in place on `cpu`.
-class HostCopy {
- public:
-  explicit HostCopy(const Buffer<std::byte>& buffer) {
-    if (buffer.device().kind() == DeviceKind::cpu) {
-      data_ = static_cast<const std::byte*>(buffer.native()) + buffer.byte_offset();
-    } else {
-      copy_ = buffer.read();
-      data_ = copy_.data();
-    }
-  }
-  [[nodiscard]] const void* data() const noexcept { return data_; }
-
- private:
-  std::vector<std::byte> copy_;
-  const std::byte* data_;
-};
-
 // Sorting of one input on one device, as the public functions on device memory do it; temporary memory is allocated
 // before.
 class Sorting : public Work {
  public:
-  Sorting(const Keys& keys, const Device& device, const SortOptions& options, Ceilings& ceilings)
+  Sorting(const Keys& keys, const Device& device, const SortOptions& options, Runner& runner)
       : keys_(keys),
         device_(device),
         options_(options),
-        ceilings_(ceilings),
+        runner_(runner),
         source_(device.upload(keys.input.bytes())),
         stream_(device) {
     if (keys.what.kind == Kind::rows) options_.rows = keys.offsets.size() - 1;
@@ -81,7 +63,7 @@ class Sorting : public Work {
   void call() override { sort_once(); }
   double ceiling() override {
     if (device_.kind() == DeviceKind::cpu) return copy_on_cpu();
-    DeviceCopy& copy = ceilings_.copying(plain_source(), plain_target());
+    DeviceCopy& copy = runner_.ceilings().copying(plain_source(), plain_target());
     return copy.copy(stream_, plain_source(), plain_target()).seconds();
   }
   [[nodiscard]] std::string strategy() const override { return std::string(to_string(options_.algorithm)); }
@@ -108,7 +90,7 @@ class Sorting : public Work {
   const Keys& keys_;
   Device device_;
   SortOptions options_;
-  Ceilings& ceilings_;
+  Runner& runner_;
   Buffer<std::byte> source_;
   Stream stream_;
 
@@ -125,13 +107,12 @@ class Sorting : public Work {
 // Keys alone, whole or by rows or segments: from the source to a result.
 class KeySorting final : public Sorting {
  public:
-  KeySorting(const Keys& keys, const Device& device, const SortOptions& options, Ceilings& ceilings)
-      : Sorting(keys, device, options, ceilings), result_(device, source_.size()) {
+  KeySorting(const Keys& keys, const Device& device, const SortOptions& options, Runner& runner)
+      : Sorting(keys, device, options, runner), result_(device, source_.size()) {
     use_workspace(0);
   }
   void check(const std::string& name) override {
-    const HostCopy copy(result_);
-    const ArrayView sorted(keys_.what.dtype, copy.data(), keys().count);
+    const ArrayView sorted(keys_.what.dtype, runner_.mirror().read(result_), keys().count);
     if (!rises(sorted, keys_.offsets) || key_facts(sorted, keys_.offsets) != keys_.facts) differs(name);
   }
 
@@ -151,8 +132,8 @@ std::vector<std::byte> places(std::uint64_t count) {
 // Keys and, as values, their places: in place, from a fresh copy each time.
 class PairSorting final : public Sorting {
  public:
-  PairSorting(const Keys& keys, const Device& device, const SortOptions& options, Ceilings& ceilings)
-      : Sorting(keys, device, options, ceilings),
+  PairSorting(const Keys& keys, const Device& device, const SortOptions& options, Runner& runner)
+      : Sorting(keys, device, options, runner),
         both_(device, keys.input.view().count * keys.what.element_bytes()),
         work_(device, both_.size()),
         sorted_keys_(work_.slice(0, source_.size())),
@@ -167,10 +148,9 @@ class PairSorting final : public Sorting {
     stream_.finish();
   }
   void check(const std::string& name) override {
-    const HostCopy copy(sorted_keys_);
-    const HostCopy order(values_);
-    const std::span indices(static_cast<const std::uint32_t*>(order.data()), keys().count);
-    const ArrayView sorted(keys_.what.dtype, copy.data(), keys().count);
+    const std::byte* both = runner_.mirror().read(work_);
+    const std::span indices(reinterpret_cast<const std::uint32_t*>(both + source_.size()), keys().count);
+    const ArrayView sorted(keys_.what.dtype, both, keys().count);
     if (!is_stable_order(keys(), indices) || !is_gathered(sorted, keys(), indices)) differs(name);
   }
 
@@ -190,15 +170,15 @@ class PairSorting final : public Sorting {
 // The order of keys, as u32. The plain copy is of the keys' bytes.
 class Ordering final : public Sorting {
  public:
-  Ordering(const Keys& keys, const Device& device, const SortOptions& options, Ceilings& ceilings)
-      : Sorting(keys, device, options, ceilings),
+  Ordering(const Keys& keys, const Device& device, const SortOptions& options, Runner& runner)
+      : Sorting(keys, device, options, runner),
         indices_(device, keys.input.view().count * sizeof(std::uint32_t)),
         target_(device, source_.size()) {
     use_workspace(sizeof(std::uint32_t));
   }
   void check(const std::string& name) override {
-    const HostCopy order(indices_);
-    if (!is_stable_order(keys(), {static_cast<const std::uint32_t*>(order.data()), keys().count})) differs(name);
+    const auto* indices = reinterpret_cast<const std::uint32_t*>(runner_.mirror().read(indices_));
+    if (!is_stable_order(keys(), {indices, keys().count})) differs(name);
   }
 
  private:
@@ -210,11 +190,10 @@ class Ordering final : public Sorting {
   Buffer<std::byte> target_;
 };
 
-std::unique_ptr<Work> make_work(const Keys& keys, const Device& device, const SortOptions& options,
-                                Ceilings& ceilings) {
-  if (keys.what.kind == Kind::pairs) return std::make_unique<PairSorting>(keys, device, options, ceilings);
-  if (keys.what.kind == Kind::argsort) return std::make_unique<Ordering>(keys, device, options, ceilings);
-  return std::make_unique<KeySorting>(keys, device, options, ceilings);
+std::unique_ptr<Work> make_work(const Keys& keys, const Device& device, const SortOptions& options, Runner& runner) {
+  if (keys.what.kind == Kind::pairs) return std::make_unique<PairSorting>(keys, device, options, runner);
+  if (keys.what.kind == Kind::argsort) return std::make_unique<Ordering>(keys, device, options, runner);
+  return std::make_unique<KeySorting>(keys, device, options, runner);
 }
 
 class SortSuite {
@@ -269,7 +248,7 @@ class SortSuite {
         if (!request_.strategies.empty()) asked.asked = to_string(algorithm);
         SortOptions options;
         options.algorithm = algorithm;
-        const auto work = make_work(keys, device, options, runner_.ceilings());
+        const auto work = make_work(keys, device, options, runner_);
         runner_.measure(asked, *work);
       });
     }

@@ -146,10 +146,10 @@ class Bench(CommandTest):
         if not devices:
             self.skipTest("no OpenCL and no CUDA device")
         report = json.loads(self.ok("bench", "sort", "--quick", "--json", "--device", devices[0], "--count", "1000,37",
-                                    "--case", "u16,f32,rows-256", "--distribution", "zipf", "--kind", "kernel"))
+                                    "--case", "f32,u16,rows-256", "--distribution", "zipf", "--kind", "kernel"))
         self.assertEqual([(row["case"], row["count"]) for row in report["rows"]],
                          [(case, count if case != "rows-256" else max(count // 256 * 256, 256))
-                          for case in ("u16", "f32", "rows-256") for count in (1000, 37)])
+                          for case in ("f32", "u16", "rows-256") for count in (1000, 37)])
         self.assertEqual({row["device"] for row in report["rows"]}, {devices[0]})
 
     def test_wrong_use_of_sorting(self):
@@ -196,6 +196,22 @@ class Compare(CommandTest):
         self.assertEqual(len(rows), 5)
         self.assertEqual((rows[0]["seconds_median"], rows[0]["seconds_min"], rows[0]["repeats"]), (0.5, 0.25, 9))
         self.assertEqual(self.compare([("masu", rows)], "--markdown"), text)
+
+    def test_ratios_on_one_page(self):
+        reports = [("masu", [row(None, 0.5, 8, count=10**9), row(None, 0.25, 8, distribution="zipf", count=10**9)]),
+                   ("slow", [row("slow", 1.5)]), ("fast", [row("fast", 0.75), row("fast", 1, distribution="zipf")])]
+        paths = [self.write(f"{program}.json", json.dumps({"program": program, "rows": rows}))
+                 for program, rows in reports]
+        text = subprocess.run([sys.executable, BENCH / "ratios.py", "--markdown", *paths], stdout=subprocess.PIPE,
+                              check=True, text=True).stdout
+        cells = [[cell.strip() for cell in line.strip("| \n").split("|")] for line in text.splitlines()]
+        self.assertEqual(cells[0], ["device", "case", "count", "threads", "few", "zipf", "M/s", "peer"])
+        self.assertEqual(cells[2][:6], ["cpu", "u8-256", "1000000000", "1", "1.50 .25", "4.00 .50"])
+        self.assertEqual(cells[2][7], "fast")
+        self.assertEqual(cells[3][4], "2.45")  # the geometric mean
+        text = subprocess.run([sys.executable, BENCH / "ratios.py", "--against", "slow", *paths],
+                              stdout=subprocess.PIPE, check=True, text=True).stdout
+        self.assertIn("3.00 .25", text)
 
 
 if __name__ == "__main__":
