@@ -26,6 +26,8 @@
 #define MASU_WORK_GROUPS(n, groups) __launch_bounds__(n, groups)
 // Before a function that is called rarely: it stays out of the way of the loop that calls it.
 #define MASU_NOINLINE __noinline__
+// Before a function with arrays in registers: it becomes part of its caller, where their subscripts are constants.
+#define MASU_INLINE __forceinline__
 #define MASU_PRAGMA_UNROLL _Pragma("unroll")
 
 extern __shared__ __align__(16) unsigned char masu_local_memory[];
@@ -61,6 +63,11 @@ inline void barrier(uint) { __syncthreads(); }
 inline void mem_fence(uint flags) { (flags & CLK_GLOBAL_MEM_FENCE) != 0 ? __threadfence() : __threadfence_block(); }
 inline void read_mem_fence(uint flags) { mem_fence(flags); }
 inline void write_mem_fence(uint flags) { mem_fence(flags); }
+
+// The x of the work-item whose number differs by `mask`, below MASU_SHUFFLE_LANES. All work-items of the group must come
+// there.
+#define MASU_SHUFFLE_LANES 32
+inline uint masu_shuffle_xor(uint x, uint mask) { return __shfl_xor_sync(0xffffffffU, x, (int)mask); }
 
 // Atomics, relaxed, on local and global memory alike; each returns the old value.
 #define MASU_ATOMIC(T, name, cuda)                                                         \

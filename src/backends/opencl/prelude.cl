@@ -12,7 +12,22 @@
 #define MASU_WORK_GROUPS(n, groups) MASU_WORK_GROUP(n)
 // Before a function that is called rarely: it stays out of the way of the loop that calls it.
 #define MASU_NOINLINE __attribute__((noinline))
+// Before a function with arrays in registers: it becomes part of its caller, where their subscripts are constants.
+#define MASU_INLINE inline __attribute__((always_inline))
 #define MASU_PRAGMA_UNROLL _Pragma("unroll")
+// masu_shuffle_xor(x, mask) is the x of the work-item whose number differs by `mask`, below MASU_SHUFFLE_LANES. All
+// work-items of the group must come there. Where nothing is known of lanes it is not there, and MASU_SHUFFLE_LANES is 1:
+// exchange through local memory.
+#ifdef __NV_CL_C_VERSION
+#define MASU_SHUFFLE_LANES 32
+inline uint masu_shuffle_xor(const uint x, const uint mask) {
+  uint y;
+  asm volatile("shfl.sync.bfly.b32 %0, %1, %2, 31, 0xffffffff;" : "=r"(y) : "r"(x), "r"(mask));
+  return y;
+}
+#else
+#define MASU_SHUFFLE_LANES 1
+#endif
 // 16 bytes of global memory, aligned to 16, that this launch reads once and nobody writes: p is a __global const uint4 *.
 #define masu_load_streaming(p) (*(p))
 // The value of an f16 number by its bits, exactly.

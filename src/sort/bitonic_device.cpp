@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sort/bitonic_device.h"
+
+#include "runtime/whole.h"
+
+#include <masu/bitonic.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+
+namespace masu::bitonic {
+
+using sort_kernels::Arrays;
+
+namespace {
+
+constexpr unsigned most_group = 256;
+constexpr unsigned most_fused = 3;  // 8 keys of a work-item
+constexpr std::array<std::string_view, 2> bitonic_files = {"src/sort/sort_key.cl", "src/sort/sort_bitonic.cl"};
+
+unsigned group_of(const DeviceInfo& device) {
+  return static_cast<unsigned>(std::bit_floor(std::min<std::uint64_t>(device.max_work_group_size, most_group)));
+}
+
+// Keys that a work-group finishes a stage of: 16 bytes each at most.
+std::uint64_t tile_of(const DeviceInfo& device, Dtype dtype) {
+  return std::min<std::uint64_t>(2048, sort_rows::most_local_keys(device, dtype, true));
+}
+
+bool in_groups(const DeviceInfo& device, const Arrays& arrays, std::uint64_t piece_length) {
+  const bool indexed = arrays.indices != nullptr || arrays.records != nullptr;
+  return piece_length <= sort_rows::most_local_keys(device, arrays.dtype, indexed);
+}
+
+// What the temporary memory is used for.
+struct Layout {
+  std::uint64_t indices = 0;  // bytes of each part
+  std::uint64_t keys = 0;
+  std::uint64_t records = 0;
+  std::size_t index_bytes = 0;
+};
+
+std::uint64_t aligned(std::uint64_t bytes) {
+  return (bytes + 15) / 16 * 16;
+}
+
+Layout layout_of(const Arrays& arrays, std::uint64_t pieces, std::uint64_t piece_length) {
+  const std::uint64_t count = pieces * piece_length;
+  Layout layout;
+  layout.index_bytes = arrays.indices != nullptr ? arrays.index_bytes : piece_length > UINT32_MAX ? 8 : 4;
+  const bool indexed = arrays.records != nullptr || is_float(arrays.dtype);
+  if (arrays.indices != nullptr) {
+    if (arrays.target == nullptr) layout.keys = aligned(count * size_of(arrays.dtype));
+  } else if (indexed) {
+    layout.indices = aligned(count * layout.index_bytes);
+  } else {
+    layout.index_bytes = 0;
+  }
+  if (arrays.records != nullptr) layout.records = aligned(count * arrays.record_bytes);
+  return layout;
+}
+
+// The launches of one sort whose keys and indices are in place.
+class Passes {
+ public:
+  Passes(Stream& stream, const Arrays& arrays, std::uint64_t pieces, std::uint64_t piece_length, DeviceWork& work)
+      : stream_(stream),
+        arrays_(arrays),
+        pieces_(pieces),
+        piece_length_(piece_length),
+        group_(group_of(stream.device().info())),
+        tile_(tile_of(stream.device().info(), arrays.dtype)),
+        work_(work) {}
+
+  void run() {
+    sort_rows::sort(stream_, arrays_, {pieces_, piece_length_, tile_}, nullptr, work_);
+    Arrays in_place = arrays_;
+    in_place.source = arrays_.target;
+    arrays_ = in_place;
+    const std::vector<BitonicPass> schedule = bitonic_schedule(piece_length_);
+    for (std::size_t i = 0; i < schedule.size();) {
+      const BitonicPass& pass = schedule[i];
+      if (std::uint64_t{2} << pass.stage <= tile_) {  // a stage within tiles is done
+        ++i;
+        continue;
+      }
+      if (pass.distance < tile_) {
+        near();
+        while (i < schedule.size() && schedule[i].stage == pass.stage) ++i;
+        continue;
+      }
+      unsigned fused = 1;
+      while (fused < most_fused && pass.distance >> fused >= tile_) ++fused;
+      far(pass, fused);
+      i += fused;
+    }
+  }
+
+ private:
+  std::vector<KernelArgument> arguments() const {
+    std::vector<KernelArgument> result;
+    sort_kernels::append(result, arrays_.target, *arrays_.target);
+    sort_kernels::append(result, arrays_.indices, *arrays_.target);
+    result.emplace_back(piece_length_);
+    return result;
+  }
+  [[nodiscard]] unsigned index_bytes() const {
+    return arrays_.indices == nullptr ? 0 : static_cast<unsigned>(arrays_.index_bytes);
+  }
+  std::shared_ptr<runtime::Kernel> kernel(unsigned fused, std::string_view name) const {
+    const Device& device = stream_.device();
+    return sort_kernels::kernel(device, files(),
+                                defines(device.info(), arrays_.dtype, arrays_.order, index_bytes(), fused), name);
+  }
+
+  void far(const BitonicPass& pass, unsigned fused) {
+    const auto kernel = this->kernel(fused, "bitonic_far");
+    const std::uint64_t between = pass.distance >> (fused - 1);
+    const std::uint64_t block = 2 * pass.distance;
+    const std::uint64_t piece_items = (piece_length_ + block - 1) / block * between;
+    const std::uint64_t items = piece_items * pieces_;
+    for (std::uint64_t first = 0; first < items; first += sort_kernels::most_groups * group_) {
+      std::vector<KernelArgument> list = arguments();
+      list.emplace_back(items);
+      list.emplace_back(piece_items);
+      list.emplace_back(first);
+      list.emplace_back(static_cast<std::uint32_t>(std::countr_zero(between)));
+      list.emplace_back(std::uint32_t{pass.mirrored() ? 1U : 0U});
+      const std::uint64_t groups = std::min((items - first + group_ - 1) / group_, sort_kernels::most_groups);
+      sort_kernels::launch(stream_, *kernel, groups, group_, list, work_);
+    }
+  }
+
+  void near() {
+    const auto kernel = this->kernel(most_fused, "bitonic_near");
+    const std::uint64_t piece_tiles = (piece_length_ + tile_ - 1) / tile_;
+    const std::uint64_t tiles = piece_tiles * pieces_;
+    for (std::uint64_t first = 0; first < tiles; first += sort_kernels::most_groups) {
+      std::vector<KernelArgument> list = arguments();
+      list.emplace_back(piece_tiles);
+      list.emplace_back(first);
+      list.emplace_back(LocalMemory{tile_ * size_of(arrays_.dtype)});
+      list.emplace_back(LocalMemory{index_bytes() == 0 ? 16 : tile_ * index_bytes()});
+      sort_kernels::launch(stream_, *kernel, std::min(tiles - first, sort_kernels::most_groups), group_, list, work_);
+    }
+  }
+
+  Stream& stream_;
+  Arrays arrays_;
+  std::uint64_t pieces_;
+  std::uint64_t piece_length_;
+  unsigned group_;
+  std::uint64_t tile_;
+  DeviceWork& work_;
+};
+
+}  // namespace
+
+std::vector<runtime::Define> defines(const DeviceInfo& device, Dtype dtype, Order order, unsigned index_bytes,
+                                     unsigned fused) {
+  std::vector<runtime::Define> result = sort_kernels::key_defines(dtype, order);
+  const auto add = [&](const char* name, std::uint64_t value) { result.push_back({name, fmt::to_string(value)}); };
+  add("MASU_GROUP", group_of(device));
+  add("MASU_TILE", tile_of(device, dtype));
+  add("MASU_INDEX_BYTES", index_bytes);
+  add("MASU_FUSED", fused);
+  return result;
+}
+
+std::span<const std::string_view> files() noexcept {
+  return bitonic_files;
+}
+
+std::uint64_t scratch_bytes(const DeviceInfo& device, const Arrays& arrays, std::uint64_t pieces,
+                            std::uint64_t piece_length) {
+  if (in_groups(device, arrays, piece_length)) {
+    return sort_rows::scratch_bytes(device, arrays, {pieces, piece_length, piece_length});
+  }
+  const Layout layout = layout_of(arrays, pieces, piece_length);
+  return layout.indices + layout.keys + layout.records;
+}
+
+void sort(Stream& stream, const Arrays& arrays, std::uint64_t pieces, std::uint64_t piece_length,
+          const BufferBase* scratch, DeviceWork& work) {
+  const DeviceInfo& device = stream.device().info();
+  if (in_groups(device, arrays, piece_length)) {
+    return sort_rows::sort(stream, arrays, {pieces, piece_length, piece_length}, scratch, work);
+  }
+  const Layout layout = layout_of(arrays, pieces, piece_length);
+  const std::uint64_t bytes = layout.indices + layout.keys + layout.records;
+  const Buffer<std::byte> memory =
+      sort_kernels::memory_of(stream.device(), scratch, std::max<std::uint64_t>(bytes, 16), work);
+  const Buffer<std::byte> indices = memory.slice(0, layout.indices);
+  const Buffer<std::byte> keys = memory.slice(layout.indices, layout.keys);
+  Arrays network = arrays;
+  network.records = network.moved_records = nullptr;
+  if (layout.indices != 0) network.indices = &indices;
+  network.index_bytes = layout.index_bytes;
+  if (arrays.target == nullptr) network.target = &keys;
+  Passes(stream, network, pieces, piece_length, work).run();
+  if (arrays.records == nullptr) return;
+  const Buffer<std::byte> moved =
+      memory.slice(layout.indices + layout.keys, pieces * piece_length * arrays.record_bytes);
+  sort_kernels::gather(stream, *arrays.records, moved, *network.indices, network.index_bytes, arrays.record_bytes,
+                       pieces * piece_length, piece_length, work);
+  sort_kernels::copy(stream, moved, *arrays.moved_records, work);
+}
+
+}  // namespace masu::bitonic

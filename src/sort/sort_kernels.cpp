@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sort/sort_kernels.h"
+
+#include "runtime/whole.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+namespace masu::sort_kernels {
+
+std::vector<runtime::Define> key_defines(Dtype dtype, Order order) {
+  return {{"MASU_KEY_BYTES", fmt::to_string(size_of(dtype))},
+          {"MASU_KEY_CLASS", is_float(dtype)    ? "2"
+                             : is_signed(dtype) ? "1"
+                                                : "0"},
+          {"MASU_DESCENDING", order == Order::descending ? "1" : "0"}};
+}
+
+unsigned unit_of(std::initializer_list<std::uint64_t> sizes) {
+  std::uint64_t bits = 8;
+  for (const std::uint64_t size : sizes) bits |= size;
+  return static_cast<unsigned>(bits & (~bits + 1));
+}
+
+std::shared_ptr<runtime::Kernel> kernel(const Device& device, std::span<const std::string_view> files,
+                                        std::span<const runtime::Define> defines, std::string_view name) {
+  return runtime::own_program(*device.implementation(), files, defines)->kernel(name);
+}
+
+void launch(Stream& stream, runtime::Kernel& kernel, std::uint64_t groups, std::uint64_t group,
+            std::span<const KernelArgument> arguments, DeviceWork& work) {
+  work.events.emplace_back(stream.implementation().launch(kernel, NDRange(groups * group, group), arguments));
+}
+
+void append(std::vector<KernelArgument>& arguments, const BufferBase* buffer, const BufferBase& otherwise) {
+  arguments.emplace_back(whole(buffer == nullptr ? otherwise : *buffer));
+  arguments.emplace_back(buffer == nullptr ? std::uint64_t{0} : buffer->byte_offset());
+}
+
+Buffer<std::byte> memory_of(const Device& device, const BufferBase* scratch, std::uint64_t bytes, DeviceWork& work) {
+  if (scratch != nullptr) return Buffer<std::byte>(device, scratch->memory(), scratch->byte_offset(), bytes);
+  return work.memory.emplace_back(device, bytes).slice(0, bytes);
+}
+
+void gather(Stream& stream, const BufferBase& records, const BufferBase& moved, const BufferBase& indices,
+            std::size_t index_bytes, std::size_t record_bytes, std::uint64_t count, std::uint64_t piece_length,
+            DeviceWork& work) {
+  constexpr unsigned most_group = 256;
+  constexpr std::array<std::string_view, 1> files = {"src/sort/sort_gather.cl"};
+  const DeviceInfo& device = stream.device().info();
+  const std::uint64_t group = std::min<std::uint64_t>(device.max_work_group_size, most_group);
+  const unsigned unit = unit_of({record_bytes, records.byte_offset(), moved.byte_offset()});
+  const std::array<runtime::Define, 3> defines = {{{"MASU_GROUP", fmt::to_string(group)},
+                                                   {"MASU_INDEX_BYTES", fmt::to_string(index_bytes)},
+                                                   {"MASU_RECORD_UNIT", fmt::to_string(unit)}}};
+  const std::uint64_t units = count * (record_bytes / unit);
+  std::vector<KernelArgument> arguments;
+  for (const BufferBase* array : {&records, &moved, &indices}) append(arguments, array, records);
+  arguments.emplace_back(static_cast<std::uint32_t>(record_bytes / unit));
+  arguments.emplace_back(piece_length);
+  arguments.emplace_back(units);
+  const std::uint64_t groups = std::min((units + group - 1) / group, most_groups);
+  launch(stream, *kernel(stream.device(), files, defines, "sort_gather"), groups, group, arguments, work);
+}
+
+void copy(Stream& stream, const BufferBase& source, const BufferBase& target, DeviceWork& work) {
+  work.events.emplace_back(stream.implementation().copy(*target.memory(), target.byte_offset(), *source.memory(),
+                                                        source.byte_offset(), source.size_bytes()));
+}
+
+}  // namespace masu::sort_kernels

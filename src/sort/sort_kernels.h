@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the launches of this room share.
+#pragma once
+
+#include "runtime/program_cache.h"
+#include "sort/sort_device.h"
+
+#include <masu/stream.h>
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace masu::sort_kernels {
+
+// Where keys, and what moves with them, come from and go to. A target may be its source. No target: not wanted.
+struct Arrays {
+  Dtype dtype = Dtype::u8;
+  Order order = Order::ascending;
+  const BufferBase* source = nullptr;
+  const BufferBase* target = nullptr;
+  const BufferBase* records = nullptr;
+  const BufferBase* moved_records = nullptr;
+  std::size_t record_bytes = 0;
+  const BufferBase* indices = nullptr;
+  std::size_t index_bytes = 0;
+};
+
+// The defines of sort_key.cl.
+std::vector<runtime::Define> key_defines(Dtype dtype, Order order);
+
+// The most bytes, 8, 4, 2 or 1, in which all of `sizes` can be counted.
+unsigned unit_of(std::initializer_list<std::uint64_t> sizes);
+
+// A kernel of masu's own on the device.
+std::shared_ptr<runtime::Kernel> kernel(const Device& device, std::span<const std::string_view> files,
+                                        std::span<const runtime::Define> defines, std::string_view name);
+
+// Runs as many work-groups, and keeps the event.
+void launch(Stream& stream, runtime::Kernel& kernel, std::uint64_t groups, std::uint64_t group,
+            std::span<const KernelArgument> arguments, DeviceWork& work);
+
+// A buffer as kernels take it: all of its memory, and where it begins there. Without a buffer, `otherwise`'s memory.
+void append(std::vector<KernelArgument>& arguments, const BufferBase* buffer, const BufferBase& otherwise);
+
+// `bytes` bytes of temporary memory: the caller's `scratch`, or allocated and kept with the work.
+Buffer<std::byte> memory_of(const Device& device, const BufferBase* scratch, std::uint64_t bytes, DeviceWork& work);
+
+// moved[i] = records[indices[i]] for `count` records, indices counted from the begin of pieces of `piece_length`.
+void gather(Stream& stream, const BufferBase& records, const BufferBase& moved, const BufferBase& indices,
+            std::size_t index_bytes, std::size_t record_bytes, std::uint64_t count, std::uint64_t piece_length,
+            DeviceWork& work);
+
+// Copies source to the begin of target.
+void copy(Stream& stream, const BufferBase& source, const BufferBase& target, DeviceWork& work);
+
+inline constexpr std::uint64_t most_groups = std::uint64_t{1} << 30;  // of a launch
+
+}  // namespace masu::sort_kernels

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// The kernels of the networks and of merging compile as CUDA C++ for each architecture that masu supports, without a
+// GPU.
+#include "backends/cuda/compiler.h"
+#include "runtime/kernel_source.h"
+#include "runtime/program_cache.h"
+#include "sort/bitonic_device.h"
+#include "sort/sort_rows.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace masu {
+namespace {
+
+constexpr const char* options = "--std=c++17 --fmad=false -default-device";
+
+// What an H200 says of itself to CUDA.
+DeviceInfo gpu() {
+  DeviceInfo info;
+  info.id = "cuda:0";
+  info.kind = DeviceKind::cuda;
+  info.gpu = true;
+  info.local_bytes = 232448;
+  info.compute_units = 132;
+  info.max_work_group_size = 1024;
+  return info;
+}
+
+class SortNetworkNvrtc : public ::testing::TestWithParam<int> {
+ protected:
+  void SetUp() override {
+    if (!cuda::nvrtc().usable()) GTEST_SKIP() << "NVRTC is not here: " << cuda::nvrtc().why;
+  }
+  static void expect_compiles(std::span<const std::string_view> files, const std::vector<runtime::Define>& defines,
+                              const std::vector<std::string>& names) {
+    const std::string text =
+        runtime::own_program_text(runtime::kernel_text("src/backends/cuda/prelude.cuh"), files, defines);
+    const cuda::Compiled compiled = cuda::compile(cuda::nvrtc(), GetParam(), text, options);
+    std::string given;
+    for (const runtime::Define& define : defines) given += ' ' + define.name + '=' + define.value;
+    EXPECT_EQ(compiled.log, "") << given;
+    EXPECT_THAT(cuda::entry_names(compiled.image), ::testing::UnorderedElementsAreArray(names)) << given;
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Architectures, SortNetworkNvrtc, ::testing::Values(75, 80, 90));
+
+TEST_P(SortNetworkNvrtc, Rows) {
+  std::vector<sort_rows::Plan> plans;
+  for (const Dtype dtype : {Dtype::f32, Dtype::u32, Dtype::i8, Dtype::f16, Dtype::f64, Dtype::i64}) {
+    for (const bool indexed : {false, true}) {
+      if (GetParam() != 90 && dtype != Dtype::f32 && dtype != Dtype::f64) continue;
+      sort_kernels::Arrays arrays;
+      arrays.dtype = dtype;
+      arrays.order = indexed ? Order::descending : Order::ascending;
+      sort_rows::Plan plan = sort_rows::make(gpu(), arrays, indexed, dtype == Dtype::i8 ? 5 : 256);
+      plan.moves_keys = true;
+      plans.push_back(plan);
+    }
+  }
+  sort_rows::Plan pairs = plans[1];
+  pairs.index_bytes = 8;
+  pairs.record_unit = 4;
+  pairs.segments = true;
+  plans.push_back(pairs);
+  pairs.listed = true;
+  pairs.index_bytes = pairs.record_unit = 0;
+  plans.push_back(pairs);
+  for (const sort_rows::Plan& plan : plans) expect_compiles(sort_rows::Plan::files(), plan.defines(), {"sort_rows"});
+}
+
+TEST_P(SortNetworkNvrtc, Bitonic) {
+  for (const unsigned index_bytes : {0U, 4U, 8U}) {
+    for (const Dtype dtype : {Dtype::u8, Dtype::f16, Dtype::f32, Dtype::i64}) {
+      if (GetParam() != 90 && dtype != Dtype::f32) continue;
+      expect_compiles(bitonic::files(), bitonic::defines(gpu(), dtype, Order::descending, index_bytes, 3),
+                      {"bitonic_far", "bitonic_near"});
+    }
+  }
+  expect_compiles(bitonic::files(), bitonic::defines(gpu(), Dtype::u32, Order::ascending, 4, 1),
+                  {"bitonic_far", "bitonic_near"});
+}
+
+}  // namespace
+}  // namespace masu

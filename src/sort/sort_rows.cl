@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rows and segments that fit a work-group, each sorted by itself in registers, in OpenCL C 1.2 (and, behind the CUDA
+// prelude, in CUDA C++). A work-group takes a tile: as many rows as it has room for, each padded with what comes last.
+// sort_key.cl and sort_lanes.cl stand in front of this file.
+//
+// Keys alone need no index where equal keys have equal bits. Floats have two zeros and many NaNs: a tile that has both
+// zeros, or other NaNs than one of the two that processors make, is left as it is and noted in a list, and a second
+// launch, with indices, sorts what is in the list.
+//
+// Defines, all given by sort_rows.cpp:
+#ifndef MASU_SEGMENTS  // 1: rows begin and end where arrays say; 0: they lie one after the other
+#error "MASU_SEGMENTS is not defined"
+#endif
+#ifndef MASU_WHOLE  // 1: every row has MASU_LANES * MASU_ITEMS keys
+#error "MASU_WHOLE is not defined"
+#endif
+#ifndef MASU_LISTED  // 1: the tiles to sort are those of the list
+#error "MASU_LISTED is not defined"
+#endif
+#ifndef MASU_MOVES_KEYS  // 1: keys are written (always where items have no index)
+#error "MASU_MOVES_KEYS is not defined"
+#endif
+#ifndef MASU_INDEX_BYTES  // bytes of the indices that are written: 0, 4 or 8
+#error "MASU_INDEX_BYTES is not defined"
+#endif
+#ifndef MASU_RECORD_UNIT  // records are moved in units of this many bytes, 1, 2, 4 or 8; 0: there are none
+#error "MASU_RECORD_UNIT is not defined"
+#endif
+#ifndef MASU_GROUPS_A_UNIT  // work-groups that a multiprocessor has registers for
+#error "MASU_GROUPS_A_UNIT is not defined"
+#endif
+#ifndef MASU_LOCAL_PAD  // see MASU_STRIDE
+#error "MASU_LOCAL_PAD is not defined"
+#endif
+
+#define MASU_TILE_ROWS (MASU_GROUP / MASU_LANES)
+#if MASU_RECORD_UNIT == 8
+#define MASU_RECORD ulong
+#elif MASU_RECORD_UNIT == 4
+#define MASU_RECORD uint
+#elif MASU_RECORD_UNIT == 2
+#define MASU_RECORD ushort
+#else
+#define MASU_RECORD uchar
+#endif
+#if MASU_INDEX_BYTES == 8
+#define MASU_INDEX ulong
+#else
+#define MASU_INDEX uint
+#endif
+
+// A key's bits as an unsigned integer in the order of keys, and back. Of floats each has its own, and those with a
+// minus before NaN come before the infinity: that is mended below.
+#if MASU_KEY_BYTES == 8
+#define MASU_SPREAD_SIGN(bits) ((ulong)((long)(bits) >> 63))
+#elif MASU_KEY_BYTES == 4
+#define MASU_SPREAD_SIGN(bits) ((uint)((int)(bits) >> 31))
+#else
+#define MASU_SPREAD_SIGN(bits) ((uint)((int)((uint)(bits) << (32 - 8 * MASU_KEY_BYTES)) >> 31) & MASU_ALL)
+#endif
+#if MASU_KEY_CLASS == 0
+#define MASU_TO_ORDER(bits) (MASU_WIDE)(bits)
+#define MASU_FROM_ORDER(key) (key)
+#elif MASU_KEY_CLASS == 1
+#define MASU_TO_ORDER(bits) ((bits) ^ MASU_SIGN)
+#define MASU_FROM_ORDER(key) ((key) ^ MASU_SIGN)
+#else
+#define MASU_TO_ORDER(bits) ((bits) ^ (MASU_SPREAD_SIGN(bits) | MASU_SIGN))
+#define MASU_FROM_ORDER(key) ((key) ^ ((MASU_SPREAD_SIGN(key) ^ MASU_ALL) | MASU_SIGN))
+#endif
+#define MASU_TURN (MASU_DESCENDING ? MASU_ALL : 0)
+MASU_INLINE MASU_WIDE item_of(const MASU_WIDE bits) {
+  return MASU_TO_ORDER(bits) ^ MASU_TURN;
+}
+MASU_INLINE MASU_KEY key_of(const MASU_WIDE item) {
+  const MASU_WIDE key = item ^ MASU_TURN;
+  return (MASU_KEY)MASU_FROM_ORDER(key);
+}
+
+#define MASU_CAN_DIFFER (MASU_KEY_CLASS == 2 && !MASU_INDEXED)
+#if MASU_CAN_DIFFER
+#if MASU_KEY_BYTES == 2
+#define MASU_QUIET_NAN 0x7e00U
+#elif MASU_KEY_BYTES == 4
+#define MASU_QUIET_NAN 0x7fc00000U
+#else
+#define MASU_QUIET_NAN 0x7ff8000000000000UL
+#endif
+// What a tile holds of keys that are equal, but not in their bits.
+#define MASU_PLUS_ZERO 1U
+#define MASU_MINUS_ZERO 2U
+#define MASU_PLUS_NAN 4U
+#define MASU_MINUS_NAN 8U
+#define MASU_OTHER_NAN 16U
+#define MASU_NANS (MASU_PLUS_NAN | MASU_MINUS_NAN | MASU_OTHER_NAN)
+MASU_INLINE uint kind_of_nan(const MASU_WIDE bits) {
+  if (bits == MASU_QUIET_NAN) return MASU_PLUS_NAN;
+  return bits == (MASU_QUIET_NAN | MASU_SIGN) ? MASU_MINUS_NAN : MASU_OTHER_NAN;
+}
+// Whether keys of these kinds may stand in an order that can be seen.
+MASU_INLINE bool differ(const uint kinds) {
+  const uint zeros = MASU_PLUS_ZERO | MASU_MINUS_ZERO;
+  const uint nans = MASU_PLUS_NAN | MASU_MINUS_NAN;
+  return (kinds & zeros) == zeros || (kinds & nans) == nans || (kinds & MASU_OTHER_NAN) != 0;
+}
+#endif
+
+// Rows: `pieces` of `piece_length` keys, each cut into `piece_rows` rows of `row_length` keys, the last shorter. With
+// MASU_SEGMENTS: row r has lengths[first_row + r]
+// keys from begins[first_row + r] on.
+#if MASU_SEGMENTS
+#define MASU_ROWS __global const ulong *begins, __global const uint *lengths, const ulong first_row, const ulong rows
+#else
+#define MASU_ROWS const ulong piece_length, const ulong piece_rows, const uint row_length, const ulong rows
+#endif
+
+#define MASU_INSIDE(i) (MASU_WHOLE ? length != 0 : (i) < length)
+
+__kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void sort_rows(
+    __global const uchar* source, const ulong source_offset, __global uchar* target, const ulong target_offset,
+    __global const uchar* record_source, const ulong record_source_offset, __global uchar* record_target,
+    const ulong record_target_offset, const uint record_units, __global uchar* index_target, const ulong index_offset,
+    MASU_ROWS, const ulong first_tile, __global uchar* list_memory, const ulong list_offset, __local MASU_ITEM* shared,
+    __local uint* shared_indices) {
+  MASU_LOCAL_POINTER(MASU_ITEM, shared);
+  MASU_LOCAL_POINTER(uint, shared_indices);
+  __global const MASU_KEY* from = (__global const MASU_KEY*)(source + source_offset);
+  __global MASU_KEY* to = (__global MASU_KEY*)(target + target_offset);
+#if MASU_LISTED || MASU_CAN_DIFFER
+  __global uint* list = (__global uint*)(list_memory + list_offset);
+#endif
+  const uint lane = (uint)get_local_id(0);
+  const uint row_lane = lane & (MASU_LANES - 1);
+#if MASU_LISTED
+  for (uint place = (uint)get_group_id(0); place < list[0]; place += (uint)get_num_groups(0)) {
+    const ulong tile = list[1 + place];
+#else
+  {
+    const ulong tile = first_tile + get_group_id(0);
+#endif
+    const ulong row = tile * MASU_TILE_ROWS + lane / MASU_LANES;
+    ulong begin = 0;
+#if !MASU_SEGMENTS || MASU_INDEX_BYTES != 0
+    ulong base = 0;   // where the row begins in its piece
+#endif
+    uint length = 0;  // of a row that there is not
+    if (row < rows) {
+#if MASU_SEGMENTS
+      begin = begins[first_row + row];
+      length = lengths[first_row + row];
+#else
+      const ulong piece = piece_rows == 1 ? row : row / piece_rows;
+      base = (row - piece * piece_rows) * row_length;
+      begin = piece * piece_length + base;
+      length = (uint)min((ulong)row_length, piece_length - base);
+#endif
+    }
+
+    MASU_WIDE keys[MASU_ITEMS];
+    MASU_PRAGMA_UNROLL
+    for (int e = 0; e < MASU_ITEMS; ++e) {
+      const uint i = e * MASU_LANES + row_lane;
+      keys[e] = 0;
+      if (MASU_INSIDE(i)) keys[e] = from[begin + i];
+    }
+    MASU_ITEM items[MASU_ITEMS];
+    uint indices[MASU_ITEMS];
+#if MASU_CAN_DIFFER
+    bool plus_zero = false, minus_zero = false, nan = false;
+#endif
+    MASU_PRAGMA_UNROLL
+    for (int e = 0; e < MASU_ITEMS; ++e) {
+      const uint i = e * MASU_LANES + row_lane;
+      const bool inside = MASU_INSIDE(i);
+      indices[e] = i;
+#if !MASU_INDEXED
+      items[e] = inside ? item_of(keys[e]) : MASU_ALL;
+#elif MASU_INDEX_APART
+      items[e] = inside ? ordered_key(keys[e]) : MASU_ALL;
+#else
+    items[e] = (MASU_ITEM)(inside ? ordered_key((MASU_KEY)keys[e]) : MASU_ALL) << MASU_INDEX_BITS | i;
+#endif
+#if MASU_CAN_DIFFER
+      plus_zero |= inside & (keys[e] == 0);
+      minus_zero |= inside & (keys[e] == MASU_SIGN);
+      nan |= inside & ((keys[e] & (MASU_SIGN - 1)) > MASU_INFINITE);
+#endif
+    }
+#if MASU_CAN_DIFFER
+    uint kinds = (plus_zero ? MASU_PLUS_ZERO : 0) | (minus_zero ? MASU_MINUS_ZERO : 0);
+    if (nan) {  // a minus is taken away for now
+      MASU_PRAGMA_UNROLL
+      for (int e = 0; e < MASU_ITEMS; ++e) {
+        const MASU_WIDE bits = key_of(items[e]);
+        if (MASU_INSIDE(e * MASU_LANES + row_lane) && (bits & (MASU_SIGN - 1)) > MASU_INFINITE) {
+          kinds |= kind_of_nan(bits);
+          items[e] = item_of(MASU_QUIET_NAN);
+        }
+      }
+    }
+    if (lane == 0) shared_indices[0] = 0;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (kinds != 0) atomic_or(&shared_indices[0], kinds);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    kinds = shared_indices[0];
+    if (differ(kinds)) {  // the same for all work-items
+      if (lane == 0) list[1 + atomic_inc(&list[0])] = (uint)tile;
+      return;
+    }
+#endif
+    sort_lanes(items, indices, lane, shared, shared_indices);
+
+#if MASU_CAN_DIFFER
+    if ((kinds & MASU_MINUS_NAN) != 0) {
+      MASU_PRAGMA_UNROLL
+      for (int e = 0; e < MASU_ITEMS; ++e) {
+        if (items[e] == item_of(MASU_QUIET_NAN)) items[e] = item_of(MASU_QUIET_NAN | MASU_SIGN);
+      }
+    }
+#endif
+
+    // From an order in which each lane has neighbours to one in which lanes are neighbours.
+    barrier(CLK_LOCAL_MEM_FENCE);
+    MASU_PRAGMA_UNROLL
+    for (int e = 0; e < MASU_ITEMS; ++e) {
+#if MASU_INDEX_APART
+      shared_indices[e * MASU_STRIDE + lane] = indices[e];
+#else
+      shared[e * MASU_STRIDE + lane] = items[e];
+#endif
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if ((MASU_INDEXED != 0) | (MASU_WHOLE == 0) | (length != 0)) {
+      MASU_PRAGMA_UNROLL
+      for (int e = 0; e < MASU_ITEMS; ++e) {
+        const uint i = e * MASU_LANES + row_lane;
+        const uint at = i % MASU_ITEMS * MASU_STRIDE + (lane - row_lane) + i / MASU_ITEMS;
+#if !MASU_INDEXED
+        if ((MASU_WHOLE != 0) | (i < length)) to[begin + i] = key_of(shared[at]);
+#elif MASU_INDEX_APART
+        indices[e] = shared_indices[at];
+#else
+      indices[e] = (uint)(shared[at] & (((MASU_ITEM)1 << MASU_INDEX_BITS) - 1));
+#endif
+      }
+    }
+
+#if MASU_INDEXED
+#if MASU_INDEX_BYTES != 0
+    MASU_PRAGMA_UNROLL
+    for (int e = 0; e < MASU_ITEMS; ++e) {
+      const uint i = e * MASU_LANES + row_lane;
+      if (MASU_INSIDE(i))
+        ((__global MASU_INDEX*)(index_target + index_offset))[begin + i] = (MASU_INDEX)(base + indices[e]);
+    }
+#endif
+    // What moves may move within one array: all is read before any is written. Rows of other groups lie elsewhere.
+#if MASU_MOVES_KEYS
+    MASU_PRAGMA_UNROLL
+    for (int e = 0; e < MASU_ITEMS; ++e) {
+      if (MASU_INSIDE(e * MASU_LANES + row_lane)) keys[e] = from[begin + indices[e]];
+    }
+    barrier(CLK_GLOBAL_MEM_FENCE);
+    MASU_PRAGMA_UNROLL
+    for (int e = 0; e < MASU_ITEMS; ++e) {
+      const uint i = e * MASU_LANES + row_lane;
+      if (MASU_INSIDE(i)) to[begin + i] = (MASU_KEY)keys[e];
+    }
+#endif
+#if MASU_RECORD_UNIT != 0
+    __global const MASU_RECORD* records = (__global const MASU_RECORD*)(record_source + record_source_offset);
+    __global MASU_RECORD* moved = (__global MASU_RECORD*)(record_target + record_target_offset);
+    for (uint unit = 0; unit < record_units; ++unit) {
+      MASU_RECORD units[MASU_ITEMS];
+      MASU_PRAGMA_UNROLL
+      for (int e = 0; e < MASU_ITEMS; ++e) {
+        units[e] = 0;
+        if (MASU_INSIDE(e * MASU_LANES + row_lane)) units[e] = records[(begin + indices[e]) * record_units + unit];
+      }
+      barrier(CLK_GLOBAL_MEM_FENCE);
+      MASU_PRAGMA_UNROLL
+      for (int e = 0; e < MASU_ITEMS; ++e) {
+        const uint i = e * MASU_LANES + row_lane;
+        if (MASU_INSIDE(i)) moved[(begin + i) * record_units + unit] = units[e];
+      }
+    }
+#endif
+#endif
+#if MASU_LISTED
+    barrier(CLK_LOCAL_MEM_FENCE);
+#endif
+  }
+}

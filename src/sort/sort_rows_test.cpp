@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sort/sort_rows.h"
+#include "sort/sort_kernels_test.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace masu {
+namespace {
+
+using sort_kernels::Arrays;
+using test::Pairs;
+
+class SortRows : public test::KernelSorts {};
+MASU_ON_EACH_KERNEL_DEVICE(SortRows);
+
+TEST_P(SortRows, EveryTypeAndOrder) {
+  test::each_dtype([&](auto tag) {
+    using T = typename decltype(tag)::type;
+    const std::uint64_t rows = 37;
+    const std::uint64_t length = 100;
+    // Each kernel takes long to compile on some devices.
+    const bool of_all = std::is_same_v<T, std::int8_t> || std::is_same_v<T, Half> || std::is_same_v<T, double>;
+    const Order order = sizeof(T) == 2 || sizeof(T) == 8 ? Order::descending : Order::ascending;
+    for (const test::Keys kind : test::all_keys) {
+      const std::vector<T> keys = test::make_keys<T>(rows * length, kind, 1);
+      Pairs pieces;
+      for (std::size_t r = 0; r < rows; ++r) pieces.emplace_back(r * length, (r + 1) * length);
+      expect_sorted(
+          keys, pieces, order, of_all && kind == test::Keys::special,
+          [&](Stream& stream, const Arrays& arrays, DeviceWork& work) {
+            sort_rows::sort(stream, arrays, {rows, length, length}, nullptr, work);
+          },
+          std::string(to_string(dtype_of<T>)) + " keys " + std::to_string(static_cast<int>(kind)));
+    }
+  });
+}
+
+TEST_P(SortRows, EveryLength) {
+  const std::uint64_t most = sort_rows::most_local_keys(device.info(), Dtype::f32, false);
+  for (const std::uint64_t length :
+       {std::uint64_t{1}, std::uint64_t{2}, std::uint64_t{3}, std::uint64_t{17}, std::uint64_t{256}, most - 1, most}) {
+    const std::uint64_t rows = length > 500 ? 2 : 300;
+    const test::Keys kind = length % 2 == 0 ? test::Keys::random : test::Keys::special;
+    const std::vector<float> keys = test::make_keys<float>(rows * length, kind, 2);
+    Pairs pieces;
+    for (std::size_t r = 0; r < rows; ++r) pieces.emplace_back(r * length, (r + 1) * length);
+    expect_sorted(
+        keys, pieces, Order::ascending, length == 17,
+        [&](Stream& stream, const Arrays& arrays, DeviceWork& work) {
+          sort_rows::sort(stream, arrays, {rows, length, length}, nullptr, work);
+        },
+        std::to_string(length));
+  }
+}
+
+// Only some tiles of floats need a second look; the scratch memory may be the caller's.
+TEST_P(SortRows, SomeTilesAreListed) {
+  const std::uint64_t length = 64;
+  const std::uint64_t rows = 400;
+  std::vector<double> keys = test::make_keys<double>(rows * length, test::Keys::random, 3);
+  const auto nan = [](std::uint64_t bits) { return std::bit_cast<double>(bits); };
+  keys[5] = nan(0xfff8000000000000);  // all of one kind
+  keys[9] = nan(0xfff8000000000000);
+  keys[100 * length] = 0.0;
+  keys[100 * length + 1] = -0.0;
+  keys[100 * length + 2] = 0.0;
+  keys[399 * length + 3] = nan(0x7ff8000000000000);
+  keys[399 * length + 4] = nan(0xfff8000000000000);
+  keys[250 * length + 4] = nan(0x7ff0000000000001);
+  Pairs pieces;
+  for (std::size_t r = 0; r < rows; ++r) pieces.emplace_back(r * length, (r + 1) * length);
+  for (const Order order : {Order::descending}) {
+    expect_sorted(
+        keys, pieces, order, false,
+        [&](Stream& stream, const Arrays& arrays, DeviceWork& work) {
+          const sort_rows::Rows shape{rows, length, length};
+          const std::uint64_t bytes = sort_rows::scratch_bytes(device.info(), arrays, shape);
+          EXPECT_GT(bytes, 0U);
+          const Buffer<std::byte>& memory = work.memory.emplace_back(device, bytes + 16);
+          const Buffer<std::byte> scratch = memory.slice(16, bytes);
+          sort_rows::sort(stream, arrays, shape, &scratch, work);
+        },
+        "f64");
+  }
+}
+
+TEST_P(SortRows, PiecesCutIntoRows) {
+  const std::uint64_t pieces = 3;
+  const std::uint64_t piece_length = 700;
+  const std::uint64_t row_length = 256;
+  const std::vector<std::uint32_t> keys = test::make_keys<std::uint32_t>(pieces * piece_length, test::Keys::few, 4);
+  Pairs rows;
+  for (std::size_t p = 0; p < pieces; ++p) {
+    for (std::size_t first = 0; first < piece_length; first += row_length) {
+      rows.emplace_back(p * piece_length + first, p * piece_length + std::min(piece_length, first + row_length));
+    }
+  }
+  const auto expected = test::expected_of(keys, rows, Order::descending);
+  Stream stream(device);
+  const Buffer<std::uint32_t> data = device.upload(keys);
+  const Buffer<std::uint32_t> target(device, keys.size());
+  const Buffer<std::uint32_t> indices(device, keys.size());
+  Arrays arrays;
+  arrays.dtype = Dtype::u32;
+  arrays.order = Order::descending;
+  arrays.source = &data;
+  arrays.target = &target;
+  arrays.indices = &indices;
+  arrays.index_bytes = 4;
+  DeviceWork work;
+  sort_rows::sort(stream, arrays, {pieces, piece_length, row_length}, nullptr, work);
+  stream.finish();
+  EXPECT_EQ(target.read(), expected.keys);
+  const std::vector<std::uint32_t> got = indices.read();
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    ASSERT_EQ(got[i], expected.indices[i] - i / piece_length * piece_length) << i;
+  }
+}
+
+TEST_P(SortRows, SegmentsOfEveryClass) {
+  const std::uint64_t most = sort_rows::most_local_keys(device.info(), Dtype::i32, true);
+  std::mt19937 random(5);
+  std::vector<std::uint64_t> offsets{2};
+  for (int i = 0; i < 300; ++i) offsets.push_back(offsets.back() + random() % (1U << (i % 5)));
+  for (const std::uint64_t length : {most, std::uint64_t{5}, std::uint64_t{1}}) {
+    offsets.push_back(offsets.back() + length);
+  }
+  Pairs pieces;
+  for (std::size_t s = 0; s + 1 < offsets.size(); ++s) pieces.emplace_back(offsets[s], offsets[s + 1]);
+  for (const test::Keys kind : {test::Keys::special}) {
+    const std::vector<std::int32_t> keys = test::make_keys<std::int32_t>(offsets.back() + 5, kind, 6);
+    expect_sorted(
+        keys, pieces, Order::ascending, true,
+        [&](Stream& stream, const Arrays& arrays, DeviceWork& work) {
+          sort_rows::sort_segments(stream, arrays, offsets, work);
+        },
+        "segments");
+  }
+}
+
+}  // namespace
+}  // namespace masu
