@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sort/sort_cpu_pairs.h"
 
-#include "sort/sort_cpu_items.h"
+#include "sort/sort_cpu_buckets.h"
 #include "sort/sort_cpu_keys.h"
 #include "sort/sort_cpu_order.h"
 #include "sort/sort_cpu_stable.h"
 
+#include <algorithm>
 #include <array>
+#include <atomic>
+#include <vector>
 
 namespace masu::cpu {
 
@@ -14,6 +17,7 @@ namespace {
 
 constexpr std::uint64_t insertion_most = 16;
 constexpr std::size_t most_value_bytes = 64;
+constexpr std::uint64_t bucket_pairs = std::uint64_t{1} << 15;  // sorted without buckets
 constexpr std::size_t slot_bytes = sizeof(std::uint64_t);
 
 using SmallOrder = std::array<std::uint8_t, insertion_most>;
@@ -62,89 +66,77 @@ void reverse_records(std::byte* records, std::size_t bytes, std::uint64_t first,
   }
 }
 
-// Slots whose lower half is an index get values in place of it; what does not fit into a slot goes to `spare`. Keys and
-// values are read in the order of the slots and written where they belong, since they may lie only once in memory more.
-class Mover {
- public:
-  Mover(std::uint64_t count, std::size_t key_bytes, std::size_t value_bytes, Threads threads)
-      : count_(count),
-        key_spare_(key_bytes > 4 ? key_bytes - 4 : 0),
-        value_spare_(value_bytes > slot_bytes ? value_bytes - 4 : 0),
-        stripes_(stripes_of(count, threads)),
-        memory_(count * (slot_bytes + std::max(key_spare_, value_spare_))) {}
-
-  // Bytes of temporary memory for each pair.
-  static std::size_t bytes_for(std::size_t key_bytes, std::size_t value_bytes) {
-    return slot_bytes + std::max(key_bytes > 4 ? key_bytes - 4 : 0, value_bytes > slot_bytes ? value_bytes - 4 : 0);
-  }
-
-  [[nodiscard]] std::uint64_t* slots() const noexcept { return memory_.as<std::uint64_t>(); }
-
-  template <class T>
-  void move_keys(T* keys) const {
-    // The upper half of the slot holds the key, or its first four bytes.
-    constexpr std::size_t in_slot = sizeof(T) < 4 ? sizeof(T) : 4;
-    each([&](std::uint64_t i) {
-      const auto* const from = reinterpret_cast<const std::byte*>(keys + index(i));
-      std::memcpy(slot(i) + 4, from, in_slot);
-      if constexpr (sizeof(T) > 4) std::memcpy(spare(i, sizeof(T) - 4), from + 4, sizeof(T) - 4);
-    });
-    each([&](std::uint64_t i) {
-      auto* const to = reinterpret_cast<std::byte*>(keys + i);
-      std::memcpy(to, slot(i) + 4, in_slot);
-      if constexpr (sizeof(T) > 4) std::memcpy(to + 4, spare(i, sizeof(T) - 4), sizeof(T) - 4);
-    });
-  }
-
-  void move_values(std::byte* values, std::size_t bytes) const {
-    switch (bytes) {
-      case 4: return move_short<4>(values, bytes);
-      case 8: return move_short<8>(values, bytes);
-      case 16: return move_long<16>(values, bytes);
-      default: return bytes <= slot_bytes ? move_short<0>(values, bytes) : move_long<0>(values, bytes);
-    }
-  }
-
- private:
-  template <class F>
-  void each(const F& f) const {
-    for_stripes(count_, stripes_, [&](std::uint64_t first, std::uint64_t last, std::uint64_t) {
-      for (std::uint64_t i = first; i < last; ++i) f(i);
-    });
-  }
-  // Bytes is the record's size where it is known when compiled, else 0.
-  template <std::size_t Bytes>
-  void move_short(std::byte* values, std::size_t bytes) const {
-    const std::size_t size = Bytes != 0 ? Bytes : bytes;
-    each([&](std::uint64_t i) { std::memcpy(slot(i), values + index(i) * size, size); });
-    each([&](std::uint64_t i) { std::memcpy(values + i * size, slot(i), size); });
-  }
-  template <std::size_t Bytes>
-  void move_long(std::byte* values, std::size_t bytes) const {
-    const std::size_t size = Bytes != 0 ? Bytes : bytes;
-    each([&](std::uint64_t i) {
-      const std::byte* const from = values + index(i) * size;
-      std::memcpy(slot(i) + 4, from, 4);
-      std::memcpy(spare(i, size - 4), from + 4, size - 4);
-    });
-    each([&](std::uint64_t i) {
-      std::byte* const to = values + i * size;
-      std::memcpy(to, slot(i) + 4, 4);
-      std::memcpy(to + 4, spare(i, size - 4), size - 4);
-    });
-  }
-  [[nodiscard]] std::uint32_t index(std::uint64_t i) const noexcept { return static_cast<std::uint32_t>(slots()[i]); }
-  // A slot's bytes: the index is the first four (masu is for little-endian machines).
-  [[nodiscard]] std::byte* slot(std::uint64_t i) const noexcept { return memory_.as<std::byte>(i * slot_bytes); }
-  [[nodiscard]] std::byte* spare(std::uint64_t i, std::size_t size) const noexcept {
-    return memory_.as<std::byte>(count_ * slot_bytes + i * size);
-  }
-
-  std::uint64_t count_;
-  std::size_t key_spare_, value_spare_;
-  std::uint64_t stripes_;
-  Scratch memory_;
+// Keys and values at one place.
+template <class T>
+struct Pairs {
+  T* keys;
+  std::byte* values;
+  std::size_t bytes;  // of a value
+  [[nodiscard]] Pairs at(std::uint64_t first) const noexcept { return {keys + first, values + first * bytes, bytes}; }
 };
+
+template <class T>
+void move_pair(const Pairs<T>& from, std::uint64_t i, const Pairs<T>& to, std::uint64_t j) {
+  to.keys[j] = from.keys[i];
+  // Sizes that are known when compiled are moved without a call.
+  switch (from.bytes) {
+    case 4: std::memcpy(to.values + j * 4, from.values + i * 4, 4); break;
+    case 8: std::memcpy(to.values + j * 8, from.values + i * 8, 8); break;
+    case 16: std::memcpy(to.values + j * 16, from.values + i * 16, 16); break;
+    default: std::memcpy(to.values + j * from.bytes, from.values + i * from.bytes, from.bytes);
+  }
+}
+
+template <class T>
+void copy_pairs(const Pairs<T>& to, const Pairs<T>& from, std::uint64_t count, Threads threads) {
+  copy_bytes(to.keys, from.keys, count * sizeof(T), threads);
+  copy_bytes(to.values, from.values, count * from.bytes, threads);
+}
+
+// Keys and values are brought into buckets in `spare`; from there each bucket, which fits into a cache, goes home in
+// order. A bucket that does not is brought home as it is, and sorted like the whole, with its part of `spare`.
+template <class T>
+void sort_by_buckets(const Pairs<T>& home, const Pairs<T>& spare, std::uint64_t count, Order order, Threads threads) {
+  const auto no_call = [](std::uint64_t, std::uint64_t) {};
+  if (count <= bucket_pairs) {
+    const Scratch memory(count * slot_bytes);
+    const auto* const slots = memory.as<std::uint64_t>();
+    copy_pairs(spare, home, count, Threads::one);
+    order_slots(dtype_of<T>, spare.keys, count, order, memory.as<std::uint64_t>(), Threads::one, no_call);
+    for (std::uint64_t i = 0; i < count; ++i) move_pair(spare, static_cast<std::uint32_t>(slots[i]), home, i);
+    return;
+  }
+  const Numbers<T> numbers = numbers_of<T>(home.keys, count, order, threads);
+  if (numbers.bits == 0) return;
+  BucketPlan plan(numbers, count, stripes_of(count, threads));
+  plan.scatter(numbers, [home, spare](std::uint64_t i, std::uint64_t place) { move_pair(home, i, spare, place); });
+  std::vector<Bucket> buckets = plan.buckets();
+  std::ranges::sort(buckets, std::ranges::greater(), &Bucket::size);
+  const std::uint64_t most = std::max(count / 32, bucket_pairs);
+  const auto is_large = [&](const Bucket& bucket) { return bucket.size() > most; };
+  const auto small = std::find_if_not(buckets.begin(), buckets.end(), is_large);
+  for (auto bucket = buckets.begin(); bucket != small; ++bucket) {
+    const Pairs<T> place = home.at(bucket->first);
+    copy_pairs(place, spare.at(bucket->first), bucket->size(), threads);
+    if (trend_of(dtype_of<T>, place.keys, bucket->size(), order, threads).rising) continue;
+    sort_by_buckets(place, spare.at(bucket->first), bucket->size(), order, threads);
+  }
+  if (small == buckets.end()) return;
+  // One buffer of slots for each thread.
+  std::atomic<std::size_t> next = static_cast<std::size_t>(small - buckets.begin());
+  const std::uint64_t longest = small->size();
+  for_stripes(buckets.size() - next, stripes_of(count, threads), [&](std::uint64_t, std::uint64_t, std::uint64_t) {
+    const Scratch memory(longest * slot_bytes);
+    const auto* const slots = memory.as<std::uint64_t>();
+    for (std::size_t bucket = next++; bucket < buckets.size(); bucket = next++) {
+      const std::uint64_t size = buckets[bucket].size();
+      const Pairs<T> from = spare.at(buckets[bucket].first);
+      const Pairs<T> to = home.at(buckets[bucket].first);
+      order_slots(dtype_of<T>, from.keys, size, order, memory.as<std::uint64_t>(), Threads::one, no_call);
+      for (std::uint64_t i = 0; i < size; ++i) move_pair(from, static_cast<std::uint32_t>(slots[i]), to, i);
+    }
+  });
+}
 
 template <class T>
 void sort_typed(T* keys, std::byte* values, std::size_t bytes, std::uint64_t count, Order order, Threads threads) {
@@ -160,14 +152,15 @@ void sort_typed(T* keys, std::byte* values, std::size_t bytes, std::uint64_t cou
     });
     return;
   }
-  // Slots must be no more than a copy of all and a quarter.
-  if (sizeof(T) <= 2 || count > most_slots || 4 * Mover::bytes_for(sizeof(T), bytes) > 5 * (sizeof(T) + bytes)) {
-    return radix_sort({dtype_of<T>, keys, count, values, bytes}, order, threads);
+  // Keys of one and two bytes need one pass and two.
+  if constexpr (sizeof(T) <= 2) {
+    radix_sort({dtype_of<T>, keys, count, values, bytes}, order, threads);
+  } else {
+    const Scratch spare_keys(count * sizeof(T));
+    const Scratch spare_values(count * bytes);
+    sort_by_buckets<T>({keys, values, bytes}, {spare_keys.as<T>(), spare_values.as<std::byte>(), bytes}, count, order,
+                       threads);
   }
-  const Mover mover(count, sizeof(T), bytes, threads);
-  order_slots(dtype_of<T>, keys, count, order, mover.slots(), threads, [](std::uint64_t, std::uint64_t) {});
-  mover.move_keys(keys);
-  mover.move_values(values, bytes);
 }
 
 template <class T, class Index>
