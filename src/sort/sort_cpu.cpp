@@ -52,7 +52,8 @@ void each_piece(const Pieces& pieces, const F& f) {
 // The algorithms that are asked for by name.
 void sort_stable(const cpu::StableWork& work, const SortJob& job, Threads threads) {
   if (job.algorithm == SortAlgorithm::radix) cpu::radix_sort(work, job.order, threads);
-  else cpu::merge_sort(work, job.order, threads);
+  else if (job.algorithm == SortAlgorithm::merge) cpu::merge_sort(work, job.order, threads);
+  else cpu::network_sort(work, job.order);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The stable sorts of the CPU with the temporary memory of one copy of what is moved: by radix and by merging.
+// The stable sorts of the CPU that are asked for by name. Those by radix and by merging need the temporary memory of
+// one copy of what is moved.
 #pragma once
 
 #include "sort/sort_cpu_quick.h"
@@ -26,5 +27,7 @@ struct StableWork {
 void radix_sort(const StableWork& work, Order order, Threads threads);
 // Short runs by insertion, then two runs at a time are merged.
 void merge_sort(const StableWork& work, Order order, Threads threads);
+// The network of masu/bitonic.h over pairs of key and index: needs 24 bytes for each key, and a copy of what is moved.
+void network_sort(const StableWork& work, Order order);
 
 }  // namespace masu::cpu

@@ -171,8 +171,8 @@ TYPED_TEST(SortCpuOf, SmallSizes) {
                          {1, 4, 12});
 }
 
-TYPED_TEST(SortCpuOf, RadixAndMerge) {
-  for (const SortAlgorithm algorithm : {SortAlgorithm::radix, SortAlgorithm::merge}) {
+TYPED_TEST(SortCpuOf, EveryAlgorithm) {
+  for (const SortAlgorithm algorithm : {SortAlgorithm::radix, SortAlgorithm::merge, SortAlgorithm::bitonic}) {
     check_sizes<TypeParam>({1, 2, 16, 17, 33, 1009}, algorithm, {3});
   }
 }
@@ -248,7 +248,8 @@ TEST(SortCpu, Segments) {
   }
   for (const unsigned threads : {1U, 3U}) {
     const WithThreads limit(threads);
-    for (const SortAlgorithm algorithm : {SortAlgorithm::automatic, SortAlgorithm::radix, SortAlgorithm::merge}) {
+    for (const SortAlgorithm algorithm :
+         {SortAlgorithm::automatic, SortAlgorithm::radix, SortAlgorithm::merge, SortAlgorithm::bitonic}) {
       const SortJob job = {Order::ascending, algorithm, pieces};
       std::vector<std::uint32_t> result(keys.size());
       sort_cpu(ArrayView(keys), result.data(), job);
