@@ -14,6 +14,7 @@ std::span<const Suite> suites() {
       Suite{"sort", sort_suite, "Sorting speed as a part of the device's copying speed", "copying"},
       Suite{"unique", unique_suite, "Finding runs and distinct values as a part of the device's reading speed",
             "reading"},
+      Suite{"search", search_suite, "Searching speed as a part of the device's reading speed", "reading"},
   };
   return known;
 }

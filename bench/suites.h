@@ -34,6 +34,7 @@ struct Measurements {
 Measurements histogram_suite(const Request& request);
 Measurements sort_suite(const Request& request);
 Measurements unique_suite(const Request& request);
+Measurements search_suite(const Request& request);
 
 struct Suite {
   std::string name;

@@ -66,33 +66,35 @@ inline int differ(const MASU_ELEMENT a, const MASU_ELEMENT b) {
 }
 
 // Bit i: element i of a vector differs from the one before it, which is `before` for the first.
+// Where elements are shorter than a word, `before` is the word before this one. Shifted words are not joined by |: what
+// Clang makes of that, Oclgrind 21.10 does not know.
 #if MASU_BYTES == 1
 // The top bit of each byte that is not 0, brought together.
-inline uint word_flags(const uint word, const uint shifted) {
-  const uint d = word ^ shifted;
+inline uint word_flags(const uint word, const uint before) {
+  const uint d = word ^ word << 8 ^ before >> 24;
   const uint tops = ((((d & 0x7f7f7f7fu) + 0x7f7f7f7fu) | d) >> 7) & 0x01010101u;
   return (tops * 0x01020408u >> 24) & 15u;
 }
 inline uint vector_flags(const uint4 v, const MASU_ELEMENT before) {
-  return word_flags(v.x, v.x << 8 | before) | word_flags(v.y, v.y << 8 | v.x >> 24) << 4 |
-         word_flags(v.z, v.z << 8 | v.y >> 24) << 8 | word_flags(v.w, v.w << 8 | v.z >> 24) << 12;
+  return word_flags(v.x, (uint)before << 24) | word_flags(v.y, v.x) << 4 | word_flags(v.z, v.y) << 8 |
+         word_flags(v.w, v.z) << 12;
 }
 #elif MASU_BYTES == 2
-inline uint word_flags(const uint word, const uint shifted) {
-  const uint d = word ^ shifted;
+inline uint word_flags(const uint word, const uint before) {
+  const uint d = word ^ word << 16 ^ before >> 16;
   uint tops = ((d & 0x7fff7fffu) + 0x7fff7fffu) | d;
 #if MASU_FLOAT
   // A carry into the top bit of a half tells what is greater than infinity, and what is not 0.
   const uint a = word & 0x7fff7fffu;
-  const uint b = shifted & 0x7fff7fffu;
+  const uint b = (word << 16 & 0x7fff0000u) + (before >> 16 & 0x7fffu);
   const uint above = (0x7fffu - MASU_INFINITY) * 0x10001u;
   tops &= ((a | b) + 0x7fff7fffu) & ~((a + above) & (b + above));
 #endif
   return (tops >> 15 & 1u) | (tops >> 30 & 2u);
 }
 inline uint vector_flags(const uint4 v, const MASU_ELEMENT before) {
-  return word_flags(v.x, v.x << 16 | before) | word_flags(v.y, v.y << 16 | v.x >> 16) << 2 |
-         word_flags(v.z, v.z << 16 | v.y >> 16) << 4 | word_flags(v.w, v.w << 16 | v.z >> 16) << 6;
+  return word_flags(v.x, (uint)before << 16) | word_flags(v.y, v.x) << 2 | word_flags(v.z, v.y) << 4 |
+         word_flags(v.w, v.z) << 6;
 }
 #elif MASU_BYTES == 4
 inline uint vector_flags(const uint4 v, const MASU_ELEMENT before) {
@@ -169,7 +171,7 @@ inline ulong starts_before(MASU_SPANS, const ulong span_bits, __local ulong* par
 }
 
 // Marks the starts of `tiles` tiles for each work-group, the last tile's bits behind the data included.
-__kernel MASU_WORK_GROUP(MASU_GROUP) void unique_flags(MASU_INPUT, const ulong tiles, const ulong all_tiles,
+__kernel MASU_WORK_GROUPS(MASU_GROUP, 4) void unique_flags(MASU_INPUT, const ulong tiles, const ulong all_tiles,
                                                        __global uchar* temporary, const ulong mask_at,
                                                        const ulong spans_at, __local uint* parts, __local uint* ends) {
   MASU_LOCAL_POINTER(uint, parts);  // MASU_GROUP * MASU_UNROLL: the flags of each vector
@@ -266,7 +268,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void unique_flags(MASU_INPUT, const ulong t
   }
 
 // Writes the runs that start in `tiles` tiles for each work-group; `runs` are all.
-__kernel MASU_WORK_GROUP(MASU_GROUP) void unique_emit(MASU_INPUT, const ulong tiles, const ulong all_tiles,
+__kernel MASU_WORK_GROUPS(MASU_GROUP, 4) void unique_emit(MASU_INPUT, const ulong tiles, const ulong all_tiles,
                                                       __global const uchar* restrict temporary, const ulong mask_at,
                                                       const ulong spans_at, MASU_OUTPUT, const ulong runs,
                                                       __local ulong* partial, __local uint* sums, __local uint* rows,
@@ -352,7 +354,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void unique_emit(MASU_INPUT, const ulong ti
 }
 
 // inverse[order[e]] = the run that element e belongs to.
-__kernel MASU_WORK_GROUP(MASU_GROUP) void unique_inverse(MASU_INPUT, const ulong tiles, const ulong all_tiles,
+__kernel MASU_WORK_GROUPS(MASU_GROUP, 4) void unique_inverse(MASU_INPUT, const ulong tiles, const ulong all_tiles,
                                                          __global const uchar* restrict temporary, const ulong mask_at,
                                                          const ulong spans_at, __global const uchar* restrict order,
                                                          const ulong order_at, __global uchar* inverse,

@@ -85,7 +85,13 @@ void CpuRunFinder::write_as(void* values, std::uint64_t* lengths, std::uint64_t*
       for (std::uint64_t w = t * task_words; w < end; ++w) {
         const std::uint64_t first = w * word_bits;
         if (mask_[w] == ~std::uint64_t{0}) {
-          for (std::uint64_t i = 0; i < word_bits; ++i) write_run(first + i);
+          // All are runs of one: plain copies, which vectors do.
+          if (to != nullptr) std::memcpy(to + run, from + first, word_bits * sizeof(Bits));
+          if (lengths != nullptr && run != 0) lengths[run - 1] = first - last;
+          if (lengths != nullptr) std::fill_n(lengths + run, word_bits - 1, 1);
+          for (std::uint64_t i = 0; starts != nullptr && i < word_bits; ++i) starts[run + i] = place(first + i);
+          last = first + word_bits - 1;
+          run += word_bits;
           continue;
         }
         for (std::uint64_t bits = mask_[w]; bits != 0; bits &= bits - 1) {

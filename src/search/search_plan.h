@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// How sorted data is searched, and every constant of the kernel and of the CPU's tree.
+#pragma once
+
+#include "runtime/program_cache.h"
+
+#include <masu/device.h>
+#include <masu/dtype.h>
+#include <masu/search.h>
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace masu::search_plan {
+
+inline constexpr std::string_view file = "src/search/search.cl";
+// Local memory of a work-group's tree: small enough for several groups to share a compute unit.
+inline constexpr std::uint64_t tree_bytes = std::uint64_t{1} << 14;
+// The CPU's tree fits into a core's second-level cache, and leaves room in it.
+inline constexpr std::uint64_t cpu_tree_bytes = std::uint64_t{1} << 18;
+// Of fewer values than this for each node, building the tree would take longer than it saves.
+inline constexpr std::uint64_t values_a_node = 4;
+
+// Blocks of 2^shift elements; a tree of 2^levels - 1 nodes has the last element of each full block.
+struct Tree {
+  unsigned levels = 0;
+  unsigned shift = 0;
+};
+// The tree of at most `most_levels` levels for `values` values that are sought with it.
+Tree tree_for(std::uint64_t sorted, std::uint64_t values, unsigned most_levels) noexcept;
+
+struct Plan {
+  unsigned group = 256;      // work-items in a work-group
+  unsigned unroll = 4;       // values that a work-item seeks at a time
+  std::uint64_t groups = 1;  // work-groups
+  std::size_t key_bytes = 4;
+  Tree tree;
+
+  [[nodiscard]] std::uint64_t local_bytes() const noexcept { return (std::uint64_t{1} << tree.levels) * key_bytes; }
+  [[nodiscard]] std::vector<runtime::Define> defines(Dtype dtype, Dtype positions, Side side) const;
+};
+
+// `group`, `most_levels`: not those that suit the device, for tests.
+Plan make(const DeviceInfo& device, Dtype dtype, std::uint64_t sorted, std::uint64_t values, unsigned group = 0,
+          unsigned most_levels = 32);
+
+}  // namespace masu::search_plan
