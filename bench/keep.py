@@ -25,25 +25,33 @@ def folder_of(device, names):
     return f"cpu-{name}" if backend == "cpu" else f"{name}-{backend}"
 
 
+def keep(suite, reports, into):
+    """Writes the reports of one suite."""
+    merged = compare.merged_report(reports, compare.merge(reports))
+    names = {device["id"]: device["name"] for device in merged["devices"]}
+    files = {}
+    for row in merged["rows"]:
+        files.setdefault((row["device"], "ladder" if row.get("asked") else suite), []).append(row)
+    for (device, name), rows in files.items():
+        folder = into / merged["version"] / folder_of(device, names)
+        folder.mkdir(parents=True, exist_ok=True)
+        devices = [one for one in merged["devices"] if one["id"] == device]
+        report = {**merged, "devices": devices, "rows": rows}
+        (folder / f"{name}.json").write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+        print(folder / f"{name}.json")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--into", type=pathlib.Path, default=RESULTS, metavar="DIR")
     parser.add_argument("reports", nargs="+", type=pathlib.Path, metavar="REPORT.json")
     options = parser.parse_args()
-    reports = [json.loads(path.read_text(encoding="utf-8")) for path in options.reports]
-    merged = compare.merged_report(reports, compare.merge(reports))
-    names = {device["id"]: device["name"] for device in merged["devices"]}
-    files = {}
-    for row in merged["rows"]:
-        suite = "ladder" if row.get("asked") else merged["suite"]
-        files.setdefault((row["device"], suite), []).append(row)
-    for (device, suite), rows in files.items():
-        folder = options.into / merged["version"] / folder_of(device, names)
-        folder.mkdir(parents=True, exist_ok=True)
-        devices = [one for one in merged["devices"] if one["id"] == device]
-        report = {**merged, "devices": devices, "rows": rows}
-        (folder / f"{suite}.json").write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
-        print(folder / f"{suite}.json")
+    suites = {}
+    for path in options.reports:
+        report = json.loads(path.read_text(encoding="utf-8"))
+        suites.setdefault(report["suite"], []).append(report)
+    for suite, reports in suites.items():
+        keep(suite, reports, options.into)
 
 
 if __name__ == "__main__":

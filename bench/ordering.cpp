@@ -187,24 +187,25 @@ std::span<const TopkCase> topk_cases() {
   return topks;
 }
 
-Row sort_row(const SortCase& what, const Input& keys, std::string_view distribution) {
+Row ordering_row(std::string_view name, const Input& input, std::string_view distribution) {
   Row row;
-  row.case_name = what.name;
-  row.dtype = what.dtype;
+  row.case_name = name;
+  row.dtype = input.view().dtype;
   row.distribution = distribution;
-  row.count = keys.view().count;
+  row.count = input.view().count;
+  row.bytes = input.bytes().size();
+  return row;
+}
+
+Row sort_row(const SortCase& what, const Input& keys, std::string_view distribution) {
+  Row row = ordering_row(what.name, keys, distribution);
   row.bytes = row.count * what.element_bytes();
   return row;
 }
 
 Row topk_row(const TopkCase& what, const Input& values, std::string_view distribution) {
-  Row row;
-  row.case_name = what.name;
-  row.dtype = what.dtype;
+  Row row = ordering_row(what.name, values, distribution);
   row.details["k"] = what.k;
-  row.distribution = distribution;
-  row.count = values.view().count;
-  row.bytes = values.bytes().size();
   return row;
 }
 

@@ -62,6 +62,7 @@ struct TopkCase {
 std::span<const TopkCase> topk_cases();
 
 // What the rows of an input of a case have in common; a k stands among their details.
+Row ordering_row(std::string_view name, const Input& input, std::string_view distribution);
 Row sort_row(const SortCase& what, const Input& keys, std::string_view distribution);
 Row topk_row(const TopkCase& what, const Input& values, std::string_view distribution);
 

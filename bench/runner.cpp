@@ -2,11 +2,13 @@
 #include "runner.h"
 
 #include <algorithm>
+#include <array>
 #include <tuple>
 
 namespace masu::bench {
 namespace {
 
+constexpr std::array<std::string_view, 2> gpu_counts = {"256Mi", "16Mi"};  // others have the last one
 constexpr unsigned device_repeats = 25;
 constexpr unsigned cpu_repeats = 11;
 constexpr unsigned least_repeats = 3;
@@ -37,6 +39,19 @@ Runner::Runner(const Request& request, std::initializer_list<std::string_view> k
 
 bool Runner::wanted(std::string_view kind) const {
   return std::find(kinds_.begin(), kinds_.end(), kind) != kinds_.end();
+}
+
+Runner::Sizes Runner::devices_by_count(std::size_t element_bytes) const {
+  Sizes result;
+  for (const Device& device : request_.devices) {
+    const std::span<const std::string_view> usual = device.info().gpu ? gpu_counts : std::span(gpu_counts).last(1);
+    for (const std::uint64_t count : request_.selection.counts(element_bytes, usual)) {
+      const auto place = place_in(result, [&](const auto& one) { return one.first == count; });
+      if (place == static_cast<std::ptrdiff_t>(result.size())) result.emplace_back(count, std::vector<Device>());
+      result[static_cast<std::size_t>(place)].second.push_back(device);
+    }
+  }
+  return result;
 }
 
 void Runner::add(Row row) {

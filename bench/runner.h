@@ -14,6 +14,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace masu::bench {
 
@@ -62,6 +63,11 @@ class Runner {
   [[nodiscard]] bool wanted(std::string_view kind) const;
   [[nodiscard]] Ceilings& ceilings() noexcept { return ceilings_; }
   [[nodiscard]] Mirror& mirror() noexcept { return mirror_; }
+
+  // The numbers of elements that are asked for, else the usual ones (256Mi and 16Mi on GPUs, 16Mi elsewhere), each with
+  // its devices: so that an input is made once for all of them.
+  using Sizes = std::vector<std::pair<std::uint64_t, std::vector<Device>>>;
+  [[nodiscard]] Sizes devices_by_count(std::size_t element_bytes) const;
 
   // The rows from here on stand together.
   void next_group() { ++group_; }

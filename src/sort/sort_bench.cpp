@@ -21,9 +21,6 @@ namespace {
 
 using Kind = SortCase::Kind;
 
-constexpr std::array<std::string_view, 2> gpu_counts = {"256Mi", "16Mi"};
-constexpr std::array<std::string_view, 1> other_counts = {"16Mi"};
-
 // What is sorted: the same for every device.
 struct Keys {
   Keys(const SortCase& case_, std::uint64_t count, std::string_view distribution)
@@ -124,11 +121,6 @@ class KeySorting final : public Sorting {
   Buffer<std::byte> result_;
 };
 
-std::vector<std::byte> places(std::uint64_t count) {
-  const Input places(Dtype::u32, count, fmt::format("iota:u32:{}", count));
-  return {places.bytes().begin(), places.bytes().end()};
-}
-
 // Keys and, as values, their places: in place, from a fresh copy each time.
 class PairSorting final : public Sorting {
  public:
@@ -138,9 +130,10 @@ class PairSorting final : public Sorting {
         work_(device, both_.size()),
         sorted_keys_(work_.slice(0, source_.size())),
         values_(work_.slice(source_.size(), both_.size() - source_.size())) {
-    const std::vector<std::byte> numbers = places(keys.input.view().count);
+    const std::uint64_t count = keys.input.view().count;
+    const Input places(Dtype::u32, count, fmt::format("iota:u32:{}", count));
     both_.slice(0, source_.size()).copy_from(source_);
-    both_.slice(source_.size(), numbers.size()).write(numbers);
+    both_.slice(source_.size(), places.bytes().size()).write(places.bytes());
     use_workspace(keys.what.value_bytes());
   }
   void prepare() override {
@@ -210,11 +203,11 @@ class SortSuite {
 
   Measurements run() {
     for (const SortCase& what : cases_) {
-      for (const auto& [count, devices] : devices_by_count(what)) {
+      for (const auto& [count, devices] : runner_.devices_by_count(what.element_bytes())) {
         runner_.next_group();
         for (const std::string_view distribution :
              ordering_distributions_of(what.dtype, request_.selection.distributions)) {
-          const Keys keys(what, count, distribution);
+          const Keys keys(what, what.whole(count), distribution);
           const Row row = sort_row(what, keys.input, distribution);
           for (const Device& device : devices) measure_on(device, keys, row);
         }
@@ -224,23 +217,6 @@ class SortSuite {
   }
 
  private:
-  // Each input is made once, for all devices that sort that many keys.
-  [[nodiscard]] std::vector<std::pair<std::uint64_t, std::vector<Device>>> devices_by_count(
-      const SortCase& what) const {
-    std::vector<std::pair<std::uint64_t, std::vector<Device>>> result;
-    for (const Device& device : request_.devices) {
-      const auto counts = device.info().gpu ? request_.selection.counts(what.element_bytes(), gpu_counts)
-                                            : request_.selection.counts(what.element_bytes(), other_counts);
-      for (std::uint64_t count : counts) {
-        count = what.whole(count);
-        const auto place = place_in(result, [&](const auto& one) { return one.first == count; });
-        if (place == static_cast<std::ptrdiff_t>(result.size())) result.emplace_back(count, std::vector<Device>());
-        result[static_cast<std::size_t>(place)].second.push_back(device);
-      }
-    }
-    return result;
-  }
-
   void measure_on(const Device& device, const Keys& keys, const Row& row) {
     for (const SortAlgorithm algorithm : algorithms_) {
       runner_.on_device(device, row, [&](const Row& one) {
