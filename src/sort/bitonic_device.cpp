@@ -135,7 +135,7 @@ class Passes {
   }
 
   void near() {
-    const auto kernel = this->kernel(most_fused, "bitonic_near");
+    const auto kernel = this->kernel(0, "bitonic_near");
     const std::uint64_t piece_tiles = (piece_length_ + tile_ - 1) / tile_;
     const std::uint64_t tiles = piece_tiles * pieces_;
     for (std::uint64_t first = 0; first < tiles; first += sort_kernels::most_groups) {

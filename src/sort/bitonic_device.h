@@ -21,7 +21,7 @@ std::uint64_t scratch_bytes(const DeviceInfo& device, const sort_kernels::Arrays
 void sort(Stream& stream, const sort_kernels::Arrays& arrays, std::uint64_t pieces, std::uint64_t piece_length,
           const BufferBase* scratch, DeviceWork& work);
 
-// The kernels' constants, for tests.
+// The kernels' constants, for tests: of bitonic_far for 1 to 3 passes, of bitonic_near for 0.
 std::vector<runtime::Define> defines(const DeviceInfo& device, Dtype dtype, Order order, unsigned index_bytes,
                                      unsigned fused);
 std::span<const std::string_view> files() noexcept;

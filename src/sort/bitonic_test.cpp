@@ -99,13 +99,13 @@ class Bitonic : public test::KernelSorts {
 MASU_ON_EACH_KERNEL_DEVICE(Bitonic);
 
 TEST_P(Bitonic, LongPieces) {
-  for (const std::size_t length : {2500, 4096, 100003}) {
+  for (const std::size_t length : {2500, 100003}) {
     expect_bitonic<std::uint32_t>(1, length, test::Keys::random, Order::ascending, false);
   }
   expect_bitonic<std::uint32_t>(1, 17000, test::Keys::few, Order::ascending, true);
   expect_bitonic<float>(1, 33000, test::Keys::special, Order::descending, true);
   expect_bitonic<float>(3, 5000, test::Keys::special, Order::descending, true);
-  for (const test::Keys kind : test::all_keys) expect_bitonic<double>(1, 9000, kind, Order::ascending, false);
+  expect_bitonic<double>(1, 9000, test::Keys::special, Order::ascending, false);
   expect_bitonic<std::int8_t>(2, 8200, test::Keys::random, Order::descending, false);
 }
 

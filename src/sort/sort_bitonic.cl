@@ -13,7 +13,7 @@
 #ifndef MASU_INDEX_BYTES      // bytes of the index beside each key, 4 or 8; 0: there is none
 #error "MASU_INDEX_BYTES is not defined"
 #endif
-#ifndef MASU_FUSED            // far passes in one launch: each work-item holds 2^this keys
+#ifndef MASU_FUSED            // far passes in one launch: each work-item holds 2^this keys; 0: the kernel for near ones
 #error "MASU_FUSED is not defined"
 #endif
 
@@ -37,9 +37,10 @@ MASU_INLINE bool comes_first(const MASU_KEY b, const MASU_INDEX b_index, const M
 #endif
 }
 
+#if MASU_FUSED != 0
 // MASU_FUSED passes of a stage, from `distance` on, which halves; mirrored: the first is the stage's first. A work-item
-// takes the 2^MASU_FUSED keys that these passes compare with each other, and no others: `2^between_bits` apart.
-// Pairs are numbered within each piece, pieces_pairs for each.
+// takes the 2^MASU_FUSED keys that these passes compare with each other, and no others: 2^between_bits apart. Work-items
+// are numbered from piece to piece, piece_items for each.
 __kernel MASU_WORK_GROUP(MASU_GROUP) void bitonic_far(MASU_ARRAYS, const ulong work_items, const ulong piece_items,
                                                       const ulong first_item, const uint between_bits,
                                                       const uint mirrored) {
@@ -106,6 +107,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void bitonic_far(MASU_ARRAYS, const ulong w
   }
 }
 
+#else
 // The rest of a stage: passes of the distances MASU_TILE / 2 ... 1, in local memory. A work-group takes a tile.
 __kernel MASU_WORK_GROUP(MASU_GROUP) void bitonic_near(MASU_ARRAYS, const ulong piece_tiles, const ulong first_tile,
                                                        __local MASU_KEY *key, __local MASU_INDEX *index) {
@@ -159,3 +161,4 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void bitonic_near(MASU_ARRAYS, const ulong 
 #endif
   }
 }
+#endif

@@ -5,6 +5,7 @@
 #include "runtime/kernel_source.h"
 #include "runtime/program_cache.h"
 #include "sort/bitonic_device.h"
+#include "sort/sort_merge.h"
 #include "sort/sort_rows.h"
 
 #include <gmock/gmock.h>
@@ -73,15 +74,22 @@ TEST_P(SortNetworkNvrtc, Rows) {
 }
 
 TEST_P(SortNetworkNvrtc, Bitonic) {
-  for (const unsigned index_bytes : {0U, 4U, 8U}) {
-    for (const Dtype dtype : {Dtype::u8, Dtype::f16, Dtype::f32, Dtype::i64}) {
-      if (GetParam() != 90 && dtype != Dtype::f32) continue;
-      expect_compiles(bitonic::files(), bitonic::defines(gpu(), dtype, Order::descending, index_bytes, 3),
-                      {"bitonic_far", "bitonic_near"});
+  for (const unsigned fused : {0U, 1U, 2U, 3U}) {
+    const std::vector<std::string> name = {fused == 0 ? "bitonic_near" : "bitonic_far"};
+    for (const unsigned index_bytes : {0U, 4U, 8U}) {
+      const Dtype dtype = index_bytes == 0 ? Dtype::i64 : index_bytes == 4 ? Dtype::f32 : Dtype::f16;
+      if (GetParam() != 90 && fused == 2) continue;
+      expect_compiles(bitonic::files(), bitonic::defines(gpu(), dtype, Order::descending, index_bytes, fused), name);
     }
   }
-  expect_compiles(bitonic::files(), bitonic::defines(gpu(), Dtype::u32, Order::ascending, 4, 1),
-                  {"bitonic_far", "bitonic_near"});
+}
+
+TEST_P(SortNetworkNvrtc, Merge) {
+  for (const unsigned payload_bytes : {0U, 1U, 2U, 4U, 8U}) {
+    const Dtype dtype = payload_bytes == 4 ? Dtype::f64 : payload_bytes == 2 ? Dtype::f16 : Dtype::f32;
+    expect_compiles(sort_merge::files(), sort_merge::defines(gpu(), dtype, Order::ascending, payload_bytes),
+                    {"sort_merge"});
+  }
 }
 
 }  // namespace

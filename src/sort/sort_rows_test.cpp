@@ -22,8 +22,9 @@ TEST_P(SortRows, EveryTypeAndOrder) {
     using T = typename decltype(tag)::type;
     const std::uint64_t rows = 37;
     const std::uint64_t length = 100;
-    // Each kernel takes long to compile on some devices.
-    const bool of_all = std::is_same_v<T, std::int8_t> || std::is_same_v<T, Half> || std::is_same_v<T, double>;
+    // Each kernel takes long to compile on some devices, and what differs is how keys are read.
+    if (sizeof(T) == 4 || std::is_same_v<T, std::int8_t> || std::is_same_v<T, std::uint16_t>) return;
+    const bool of_all = std::is_same_v<T, Half>;
     const Order order = sizeof(T) == 2 || sizeof(T) == 8 ? Order::descending : Order::ascending;
     for (const test::Keys kind : test::all_keys) {
       const std::vector<T> keys = test::make_keys<T>(rows * length, kind, 1);
@@ -40,16 +41,14 @@ TEST_P(SortRows, EveryTypeAndOrder) {
 }
 
 TEST_P(SortRows, EveryLength) {
-  const std::uint64_t most = sort_rows::most_local_keys(device.info(), Dtype::f32, false);
+  const std::uint64_t most = sort_rows::most_local_keys(device.info(), Dtype::u32, false);
   for (const std::uint64_t length :
-       {std::uint64_t{1}, std::uint64_t{2}, std::uint64_t{3}, std::uint64_t{17}, std::uint64_t{256}, most - 1, most}) {
+       {std::uint64_t{1}, std::uint64_t{2}, std::uint64_t{17}, std::uint64_t{32}, std::uint64_t{256}, most - 1, most}) {
     const std::uint64_t rows = length > 500 ? 2 : 300;
     const test::Keys kind = length % 2 == 0 ? test::Keys::random : test::Keys::special;
-    const std::vector<float> keys = test::make_keys<float>(rows * length, kind, 2);
-    Pairs pieces;
-    for (std::size_t r = 0; r < rows; ++r) pieces.emplace_back(r * length, (r + 1) * length);
     expect_sorted(
-        keys, pieces, Order::ascending, length == 17,
+        test::make_keys<std::uint32_t>(rows * length, kind, 2), test::equal_pieces(rows, length), Order::ascending,
+        length == 17,
         [&](Stream& stream, const Arrays& arrays, DeviceWork& work) {
           sort_rows::sort(stream, arrays, {rows, length, length}, nullptr, work);
         },
@@ -123,9 +122,8 @@ TEST_P(SortRows, PiecesCutIntoRows) {
 
 TEST_P(SortRows, SegmentsOfEveryClass) {
   const std::uint64_t most = sort_rows::most_local_keys(device.info(), Dtype::i32, true);
-  std::mt19937 random(5);
   std::vector<std::uint64_t> offsets{2};
-  for (int i = 0; i < 300; ++i) offsets.push_back(offsets.back() + random() % (1U << (i % 5)));
+  for (int i = 0; i < 300; ++i) offsets.push_back(offsets.back() + (i % 3 == 0 ? i % 2 : 3 + i % 2));
   for (const std::uint64_t length : {most, std::uint64_t{5}, std::uint64_t{1}}) {
     offsets.push_back(offsets.back() + length);
   }
