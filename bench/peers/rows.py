@@ -19,7 +19,9 @@ import typing
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 UNITS = {"Ki": 1 << 10, "Mi": 1 << 20, "Gi": 1 << 30, "k": 1000, "M": 1000**2, "G": 1000**3}
 BYTES = {"u8": 1, "u16": 2, "u32": 4, "i32": 4, "u64": 8, "i64": 8, "f16": 2, "f32": 4, "f64": 8}
-ORDERING = ["uniform", "and3", "constant", "zipf", "sorted", "reversed"]
+ORDERING = ["uniform", "and3", "constant", "zipf", "sorted", "reversed"]  # usual for sort and topk, and all:
+EVERY_ORDERING = ["uniform", "and2", "and3", "and5", "bits", "constant", "few", "normal", "zipf", "sorted", "reversed",
+                  "runs", "special"]
 MOST_SECONDS = 2  # of the repeats, unless their number is asked for; of 3 at least
 
 
@@ -74,6 +76,8 @@ def fits(suite, dtype, distribution):
 
 def measure_all(suite, about, options, program, device):
     executable = os.environ.get("PEER_INPUT", ROOT / "build/bench/bench/peer_input")
+    if not os.access(executable, os.X_OK):
+        sys.exit(f"{program}: {executable} is not built; PEER_INPUT names another")
     for case in options.case or about.usual:
         dtype = about.dtypes[case]
         amounts = [size(text) for text in options.count]
@@ -111,6 +115,10 @@ def main(description, program, device, suites, repeats):
     parser.add_argument("-o", "--output")
     options = parser.parse_args()
     about = suites[options.suite]
+    if "all" in options.case:
+        options.case = list(about.dtypes)
+    if "all" in options.distribution:
+        options.distribution = about.distributions if options.suite == "histogram" else EVERY_ORDERING
     options.repeats = options.repeats or (1 if options.quick else repeats)
     for case in options.case:
         if case not in about.dtypes:
