@@ -10,7 +10,7 @@ from command import MASU, CommandTest, bmp24, usable_devices
 FOLDER = os.environ.get("MASU_EXAMPLES", os.path.join(os.path.dirname(MASU), "examples"))
 
 # The examples that take numbers, and one of those.
-NUMBERS = {"atomic_histogram": "--values", "atomics": "--n", "group_sum": "--n", "memory_fence": "--n",
+NUMBERS = {"atomic_histogram": "--values", "atomics": "--n", "bitonic_sort": "--n", "group_sum": "--n", "memory_fence": "--n",
            "shuffle": "--n", "transpose": "--rows", "vector_load_store": "--n"}
 
 
@@ -119,6 +119,25 @@ class Examples(CommandTest):
                 self.assertTrue(text.startswith("1.5,7.5,5.0,15.0\n1.5,7.5,5.0,15.0,-5.0,-20.0,100.0,1.0\n"))
                 self.assertGreaterEqual(text.count(": right\n"), 9)
 
+    def test_bitonic_sort(self):
+        for device in self.devices("opencl"):
+            text = self.agrees("bitonic_sort", device)
+            values = sorted((7 * (i + 3) ** 2 % 101 for i in range(32)), reverse=True)
+            self.assertIn("\n" + " ".join(map(str, values)) + "\n", text)
+            for n, before, merge in ((0, 0, 0), (1, 0, 0), (2, 0, 1), (16, 6, 4), (24, 10, 5), (64, 15, 6),
+                                     (1000, 45, 10), (1009, 45, 10), (65537, 136, 17)):
+                text = self.agrees("bitonic_sort", device, f"--n {n} --items 7")
+                self.assertEqual((text.count("stage="), text.count("merge pass=")), (before, merge), n)
+        lines = self.agrees("bitonic_sort", device, "--n 8").splitlines()
+        self.assertEqual(lines[:6], ["stage=0 pass=0 distance=1", "stage=1 pass=0 distance=2",
+                                     "stage=1 pass=1 distance=1", "merge pass=0 distance=4", "merge pass=1 distance=2",
+                                     "merge pass=2 distance=1"])
+        chart = os.path.join(self.folder, "cost.svg")
+        text = self.agrees("bitonic_sort", device, f"--n 0 --most 4096 --chart {chart}")
+        self.assertRegex(text, r"\n +1024 +55 .*\n +4096 +78 ")
+        with open(chart, encoding="utf-8") as file:
+            self.assertIn("</svg>", file.read())
+
     def test_no_device(self):
         for name in ("image_histogram", *NUMBERS):
             for device in ("opencl:99", "cpu", "cuda:99", "nonsense"):
@@ -126,7 +145,7 @@ class Examples(CommandTest):
                 self.assertEqual((status, errors.count("\n")), (1, 1), errors)
                 self.assertTrue(errors.startswith(f"{name}: "), errors)
         for device in usable_devices("cuda"):
-            for name in ("group_sum", "shuffle", "transpose", "vector_load_store"):
+            for name in ("bitonic_sort", "group_sum", "shuffle", "transpose", "vector_load_store"):
                 status, _, errors = self.example(name, "--device", device)
                 self.assertEqual((status, errors.count("\n")), (1, 1), errors)
                 self.assertIn("needs an OpenCL device", errors)
