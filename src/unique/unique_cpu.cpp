@@ -125,6 +125,10 @@ void CpuRunFinder::write_inverse(const CpuOrder& order, std::uint64_t* inverse) 
 void unique_cpu(const ArrayView& data, const UniqueOptions& options, const detail::ResultMemory& values,
                 std::vector<std::uint64_t>& counts, std::vector<std::uint64_t>& indices,
                 std::vector<std::uint64_t>& inverse) {
+  if (data.count == 0) {
+    (void)values(0);
+    return;
+  }
   if (is_counted(data.dtype, data.count)) return unique_by_counting(data, options, values, counts, indices, inverse);
   const Device cpu = Device::open("cpu");
   const std::uint64_t bytes = data.count * size_of(data.dtype);
