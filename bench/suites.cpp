@@ -15,6 +15,8 @@ std::span<const Suite> suites() {
       Suite{"unique", unique_suite, "Finding runs and distinct values as a part of the device's reading speed",
             "reading"},
       Suite{"search", search_suite, "Searching speed as a part of the device's reading speed", "reading"},
+      Suite{"topk", topk_suite, "Finding the first k as a part of the device's reading speed", "reading"},
+      Suite{"quantile", quantile_suite, "Finding medians as a part of the device's reading speed", "reading"},
   };
   return known;
 }

@@ -35,6 +35,8 @@ Measurements histogram_suite(const Request& request);
 Measurements sort_suite(const Request& request);
 Measurements unique_suite(const Request& request);
 Measurements search_suite(const Request& request);
+Measurements topk_suite(const Request& request);
+Measurements quantile_suite(const Request& request);
 
 struct Suite {
   std::string name;

@@ -55,7 +55,7 @@ struct TopkOptions {
   /// The data are this many rows of equal length, each with a result of its own. Must divide the elements.
   std::uint64_t rows = 1;
   /// Temporary memory to use instead of allocating: at least topk_workspace() bytes on the device, from a multiple of
-  /// 16 bytes on. Not used on `cpu`.
+  /// 16 bytes on. Not used on `cpu` and where data comes in pieces.
   const BufferBase* workspace = nullptr;
   TopkTimes* times = nullptr;  ///< where not null, gets what the call took
 };
@@ -81,6 +81,7 @@ class MASU_EXPORT TopkResult {
 
  private:
   friend struct TopkParts;
+  void check_row(std::uint64_t row) const;
   [[nodiscard]] const void* values(Dtype dtype, std::uint64_t row) const;
   Dtype dtype_ = Dtype::u8;
   std::uint64_t stride_ = 0;  // places of a row

@@ -1,0 +1,402 @@
+// SPDX-License-Identifier: Apache-2.0
+// The public functions: validate, find places, compute.
+#include "histogram/histogram_checks.h"
+#include "quantile/quantile_cpu.h"
+#include "quantile/quantile_device.h"
+#include "quantile/quantile_places.h"
+#include "quantile/quantile_plan.h"
+#include "quantile/quantile_rule.h"
+
+#include <masu/quantile.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <functional>
+
+namespace masu {
+
+namespace {
+
+constexpr std::array<std::string_view, 13> method_names = {"inverted_cdf",
+                                                           "averaged_inverted_cdf",
+                                                           "closest_observation",
+                                                           "interpolated_inverted_cdf",
+                                                           "hazen",
+                                                           "weibull",
+                                                           "linear",
+                                                           "median_unbiased",
+                                                           "normal_unbiased",
+                                                           "lower",
+                                                           "higher",
+                                                           "midpoint",
+                                                           "nearest"};
+
+[[noreturn]] void refuse(std::string_view function, const std::string& rule) {
+  throw Error(ErrorCode::invalid_argument, fmt::format("{}: {}", function, rule));
+}
+
+void check_quantiles(std::span<const double> q) {
+  for (const double one : q) {
+    if (!(one >= 0 && one <= 1)) refuse("quantile", fmt::format("q must be within 0 to 1, got {}", one));
+  }
+}
+
+// Elements of a row.
+std::uint64_t check_shape(std::uint64_t count, const QuantileOptions& options) {
+  if (options.rows == 0 || count % options.rows != 0) {
+    refuse("quantile", fmt::format("rows must divide the {} elements, got {}", count, options.rows));
+  }
+  if (count == 0) refuse("quantile", "there must be data, got no elements");
+  return count / options.rows;
+}
+
+std::uint64_t count_of(std::string_view function, const BufferBase& data, Dtype dtype) {
+  if (data.size_bytes() % size_of(dtype) != 0) {
+    refuse(function,
+           fmt::format("{} bytes are no whole number of elements of {} bytes", data.size_bytes(), size_of(dtype)));
+  }
+  return data.size_bytes() / size_of(dtype);
+}
+
+bool on_cpu(const Device& device) {
+  return device.kind() == DeviceKind::cpu;
+}
+
+// Data that is all there: on the host for a device, or on a device.
+struct Input {
+  Device device;
+  Dtype dtype;
+  std::uint64_t count;
+  const void* host;  // null: `buffer`
+  const BufferBase* buffer;
+
+  Input(const Device& on, const ArrayView& data)
+      : device(on), dtype(data.dtype), count(data.count), host(data.data), buffer(nullptr) {}
+  Input(const BufferBase& data, Dtype type, std::uint64_t elements)
+      : device(data.device()), dtype(type), count(elements), host(nullptr), buffer(&data) {
+    if (!on_cpu(device)) return;
+    host = host_view(data, type).data;
+    buffer = nullptr;
+  }
+  [[nodiscard]] ArrayView part(std::uint64_t first, std::uint64_t elements) const {
+    return {dtype, static_cast<const std::byte*>(host) + first * size_of(dtype), elements};
+  }
+};
+
+// The keys at `places`, ascending, of each row.
+std::vector<std::uint64_t> keys_at(const Input& input, std::uint64_t rows, std::span<const std::uint64_t> places,
+                                   QuantileTimes* times) {
+  const std::uint64_t count = input.count / rows;
+  const double start = now();
+  if (input.buffer == nullptr && on_cpu(input.device) && count <= quantile_plan::short_row) {
+    std::vector<std::uint64_t> result = cpu::keys_of_rows(input.part(0, input.count), rows, places);
+    if (times != nullptr) times->compute += now() - start;
+    return result;
+  }
+  if (input.buffer == nullptr && !on_cpu(input.device) && rows > quantile_plan::few_rows) {
+    const std::span bytes(static_cast<const std::byte*>(input.host), input.count * size_of(input.dtype));
+    const Buffer<std::byte> there = input.device.upload(bytes);
+    if (times != nullptr) times->transfer += now() - start;
+    return keys_at(Input(there, input.dtype, input.count), rows, places, times);
+  }
+  if (input.buffer != nullptr && rows > quantile_plan::few_rows) {
+    std::vector<std::uint64_t> result = keys_of_rows_on_device(*input.buffer, input.dtype, rows, places);
+    if (times != nullptr) times->compute += now() - start;
+    return result;
+  }
+  std::vector<std::uint64_t> result;
+  for (std::uint64_t row = 0; row < rows; ++row) {
+    PlaceFinder finder(input.device, input.dtype);
+    do {
+      if (input.buffer != nullptr) {
+        finder.add(*input.buffer, input.buffer->byte_offset() + row * count * size_of(input.dtype), count);
+      } else {
+        finder.add(input.part(row * count, count));
+      }
+    } while (finder.next_pass(places));
+    for (const std::uint64_t place : places) result.push_back(finder.key(place));
+    if (times != nullptr) {
+      times->transfer += finder.times().transfer;
+      times->compute += finder.times().compute;
+    }
+  }
+  return result;
+}
+
+// The quantiles of n elements, by the keys at places_of() of them.
+class Quantiles {
+ public:
+  Quantiles(Dtype dtype, QuantileMethod method, std::uint64_t n, std::span<const double> q) : dtype_(dtype) {
+    for (const double one : q) wanted_.push_back(quantile_place(method, n, one));
+    for (const QuantilePlace& place : wanted_) places_.insert(places_.end(), {place.previous, place.next});
+    if (is_float(dtype)) places_.push_back(n - 1);  // NaN stands there, if there is any
+    std::sort(places_.begin(), places_.end());
+    places_.erase(std::unique(places_.begin(), places_.end()), places_.end());
+  }
+  [[nodiscard]] std::span<const std::uint64_t> places() const noexcept { return places_; }
+
+  // `key(i)`: of places()[i].
+  void append(const std::function<std::uint64_t(std::size_t)>& key, std::vector<Quantile>& result) const {
+    const auto bits_at = [&](std::uint64_t place) {
+      const auto at = std::lower_bound(places_.begin(), places_.end(), place);
+      return bits_of_key(dtype_, key(static_cast<std::size_t>(at - places_.begin())));
+    };
+    if (wanted_.empty()) return;
+    const bool nan = is_float(dtype_) && key(places_.size() - 1) == greatest_key(dtype_);
+    for (const QuantilePlace& place : wanted_) {
+      if (!nan) {
+        result.push_back(quantile_at(dtype_, place, bits_at(place.previous), bits_at(place.next)));
+        continue;
+      }
+      const std::uint64_t bits = bits_of_key(dtype_, greatest_key(dtype_));
+      result.push_back(quantile_at(dtype_, {0, 0, 0, true}, bits, bits));
+      if (!place.is_element) result.back() = {result.back().value, 0, false};
+    }
+  }
+
+ private:
+  Dtype dtype_;
+  std::vector<QuantilePlace> wanted_;
+  std::vector<std::uint64_t> places_;
+};
+
+std::vector<Quantile> find(const Input& input, std::span<const double> q, const QuantileOptions& options) {
+  check_quantiles(q);
+  const std::uint64_t n = check_shape(input.count, options);
+  if (options.times != nullptr) *options.times = {};
+  std::vector<Quantile> result;
+  if (q.empty()) return result;
+  const Quantiles quantiles(input.dtype, options.method, n, q);
+  const std::size_t number = quantiles.places().size();
+  const std::vector<std::uint64_t> keys = keys_at(input, options.rows, quantiles.places(), options.times);
+  for (std::uint64_t row = 0; row < options.rows; ++row) {
+    quantiles.append([&](std::size_t i) { return keys[row * number + i]; }, result);
+  }
+  return result;
+}
+
+std::vector<double> values_of(const std::vector<Quantile>& found) {
+  std::vector<double> result(found.size());
+  std::transform(found.begin(), found.end(), result.begin(), [](const Quantile& one) { return one.value; });
+  return result;
+}
+
+double find_median(const Input& input) {
+  if (input.count == 0) refuse("median", "there must be data, got no elements");
+  const std::uint64_t upper = input.count / 2;
+  const std::uint64_t lower = input.count % 2 == 0 ? upper - 1 : upper;
+  std::vector<std::uint64_t> places{lower, upper, input.count - 1};
+  places.erase(std::unique(places.begin(), places.end()), places.end());
+  const std::vector<std::uint64_t> keys = keys_at(input, 1, places, nullptr);
+  const std::uint64_t nan = greatest_key(input.dtype);
+  const bool any_nan = is_float(input.dtype) && keys.back() == nan;
+  const auto bits = [&](std::uint64_t place) {
+    const auto at = std::find(places.begin(), places.end(), place) - places.begin();
+    return bits_of_key(input.dtype, any_nan ? nan : keys[static_cast<std::size_t>(at)]);
+  };
+  return median_of(input.dtype, bits(lower), bits(upper), lower == upper);
+}
+
+std::uint64_t find_key(std::string_view function, std::string_view name, const Input& input, std::uint64_t place) {
+  if (place >= input.count) {
+    refuse(function, fmt::format("{} must be below the {} elements, got {}", name, input.count, place));
+  }
+  return keys_at(input, 1, {&place, 1}, nullptr).front();
+}
+
+bool overlap(const void* a, const void* b, std::uint64_t bytes) {
+  const auto left = reinterpret_cast<std::uintptr_t>(a);
+  const auto right = reinterpret_cast<std::uintptr_t>(b);
+  return left < right + bytes && right < left + bytes;
+}
+
+}  // namespace
+
+std::string_view to_string(QuantileMethod method) noexcept {
+  return method_names[static_cast<std::size_t>(method)];
+}
+
+QuantileMethod quantile_method_from_name(std::string_view name) {
+  const auto found = std::find(method_names.begin(), method_names.end(), name);
+  if (found != method_names.end()) return static_cast<QuantileMethod>(found - method_names.begin());
+  refuse("quantile", fmt::format("method is one of {}, got \"{}\"", fmt::join(method_names, " "), name));
+}
+
+struct QuantileFinder::State {
+  State(const Device& on, Dtype type, std::span<const double> wanted, const QuantileOptions& asked)
+      : device(on), dtype(type), q(wanted.begin(), wanted.end()), method(asked.method), finder(on, type) {}
+  Device device;
+  Dtype dtype;
+  std::vector<double> q;
+  QuantileMethod method;
+  PlaceFinder finder;
+  std::unique_ptr<Quantiles> quantiles;
+  bool done = false;
+};
+
+QuantileFinder::QuantileFinder(const Device& device, Dtype dtype, std::span<const double> q,
+                               const QuantileOptions& options) {
+  check_quantiles(q);
+  if (options.rows != 1) {
+    refuse("quantile", fmt::format("rows must be 1 where data comes in pieces, got {}", options.rows));
+  }
+  state_ = std::make_unique<State>(device, dtype, q, options);
+}
+
+QuantileFinder::QuantileFinder(QuantileFinder&&) noexcept = default;
+QuantileFinder& QuantileFinder::operator=(QuantileFinder&&) noexcept = default;
+QuantileFinder::~QuantileFinder() = default;
+
+void QuantileFinder::add(const ArrayView& data) {
+  check_dtype("quantile", state_->dtype, data.dtype);
+  state_->finder.add(data);
+}
+
+void QuantileFinder::add_buffer(const BufferBase& data, Dtype dtype) {
+  check_dtype("quantile", state_->dtype, dtype);
+  check_device("quantile", state_->device, data, nullptr);
+  state_->finder.add(data, data.byte_offset(), count_of("quantile", data, dtype));
+}
+
+bool QuantileFinder::next_pass() {
+  State& s = *state_;
+  if (s.done) return false;
+  if (s.finder.count() == 0) refuse("quantile", "there must be data, got no elements");
+  if (!s.quantiles) s.quantiles = std::make_unique<Quantiles>(s.dtype, s.method, s.finder.count(), s.q);
+  s.done = !s.finder.next_pass(s.quantiles->places());
+  return !s.done;
+}
+
+std::vector<Quantile> QuantileFinder::result() const {
+  const State& s = *state_;
+  if (!s.done) refuse("quantile", "the passes must have ended before there is a result");
+  std::vector<Quantile> result;
+  s.quantiles->append([&](std::size_t i) { return s.finder.key(s.quantiles->places()[i]); }, result);
+  return result;
+}
+
+std::uint64_t QuantileFinder::count() const noexcept {
+  return state_->finder.count();
+}
+
+QuantileTimes QuantileFinder::times() const {
+  return state_->finder.times();
+}
+
+std::uint64_t quantile_workspace(const Device& device, Dtype dtype, std::uint64_t count,
+                                 const QuantileOptions& options) {
+  check_shape(count, options);
+  if (on_cpu(device)) return 0;
+  // A partition's counts, and its copy where it is in place; or sorted rows.
+  return DigitCounter::bytes + partition_bytes(device, count) + count * size_of(dtype);
+}
+
+std::vector<Quantile> exact_quantiles(const Device& device, const ArrayView& data, std::span<const double> q,
+                                      const QuantileOptions& options) {
+  return find(Input(device, data), q, options);
+}
+
+std::vector<Quantile> exact_quantiles(const BufferBase& data, Dtype dtype, std::span<const double> q,
+                                      const QuantileOptions& options) {
+  return find(Input(data, dtype, count_of("quantile", data, dtype)), q, options);
+}
+
+std::vector<double> quantiles(const Device& device, const ArrayView& data, std::span<const double> q,
+                              const QuantileOptions& options) {
+  return values_of(exact_quantiles(device, data, q, options));
+}
+
+std::vector<double> quantiles(const BufferBase& data, Dtype dtype, std::span<const double> q,
+                              const QuantileOptions& options) {
+  return values_of(exact_quantiles(data, dtype, q, options));
+}
+
+double median(const Device& device, const ArrayView& data) {
+  return find_median(Input(device, data));
+}
+
+double median(const BufferBase& data, Dtype dtype) {
+  return find_median(Input(data, dtype, count_of("median", data, dtype)));
+}
+
+std::uint64_t nth_element_bits(const Device& device, const ArrayView& data, std::uint64_t n) {
+  return bits_of_key(data.dtype, find_key("nth_element", "n", Input(device, data), n));
+}
+
+std::uint64_t nth_element_bits(const BufferBase& data, Dtype dtype, std::uint64_t n) {
+  const Input input(data, dtype, count_of("nth_element", data, dtype));
+  return bits_of_key(dtype, find_key("nth_element", "n", input, n));
+}
+
+PartitionResult partition(const Device& device, const ArrayView& data, MutableArrayView result, std::uint64_t k) {
+  if (data.dtype != result.dtype || data.count != result.count) {
+    refuse("partition", fmt::format("the result must be {} {}, got {} {}", data.count, to_string(data.dtype),
+                                    result.count, to_string(result.dtype)));
+  }
+  const std::uint64_t bytes = data.count * size_of(data.dtype);
+  if (overlap(data.data, result.data, bytes)) refuse("partition", "data and result must not overlap");
+  if (on_cpu(device)) {
+    return cpu::partition_by_key(data, result.data, find_key("partition", "k", Input(device, data), k));
+  }
+  if (k >= data.count) find_key("partition", "k", Input(device, data), k);  // says so
+  const std::span from(static_cast<const std::byte*>(data.data), bytes);
+  const Buffer<std::byte> there = device.upload(from);
+  Buffer<std::byte> parted(device, bytes);
+  const PartitionResult found = partition(there, data.dtype, parted, k);
+  parted.read(std::span(static_cast<std::byte*>(result.data), bytes));
+  return found;
+}
+
+PartitionResult partition(const Device& device, MutableArrayView data, std::uint64_t k) {
+  if (on_cpu(device)) {
+    const std::uint64_t key = find_key("partition", "k", Input(device, data), k);
+    const auto* first = static_cast<const std::byte*>(data.data);
+    const std::vector<std::byte> copy(first, first + data.count * size_of(data.dtype));
+    return cpu::partition_by_key({data.dtype, copy.data(), data.count}, data.data, key);
+  }
+  if (k >= data.count) find_key("partition", "k", Input(device, data), k);  // says so
+  const std::span bytes(static_cast<std::byte*>(data.data), data.count * size_of(data.dtype));
+  const Buffer<std::byte> there = device.upload(bytes);
+  Buffer<std::byte> parted(device, bytes.size());
+  const PartitionResult found = partition(there, data.dtype, parted, k);
+  parted.read(bytes);
+  return found;
+}
+
+PartitionResult partition(const BufferBase& data, Dtype dtype, BufferBase& result, std::uint64_t k) {
+  const std::uint64_t count = count_of("partition", data, dtype);
+  if (!(result.device() == data.device()) || result.size_bytes() != data.size_bytes() || result.memory()->read_only()) {
+    refuse("partition", fmt::format("the result must be {} writable bytes on {}, got {} on {}", data.size_bytes(),
+                                    data.device().id(), result.size_bytes(), result.device().id()));
+  }
+  if (data.native() == result.native() && data.byte_offset() < result.byte_offset() + result.size_bytes() &&
+      result.byte_offset() < data.byte_offset() + data.size_bytes()) {
+    refuse("partition", "data and result must not overlap");
+  }
+  const Input input(data, dtype, count);
+  const std::uint64_t key = find_key("partition", "k", input, k);
+  if (!on_cpu(input.device)) return partition_on_device(data, dtype, result, key);
+  return cpu::partition_by_key(input.part(0, count), const_cast<void*>(host_view(result, dtype).data), key);
+}
+
+PartitionResult partition(BufferBase& data, Dtype dtype, std::uint64_t k) {
+  const std::uint64_t count = count_of("partition", data, dtype);
+  if (data.memory()->read_only()) refuse("partition", "data must be writable, got read-only memory");
+  if (on_cpu(data.device())) {
+    return partition(data.device(), MutableArrayView(dtype, const_cast<void*>(host_view(data, dtype).data), count), k);
+  }
+  Buffer<std::byte> parted(data.device(), data.size_bytes());
+  const PartitionResult found = partition(data, dtype, parted, k);
+  Buffer<std::byte> target(data.device(), data.memory(), data.byte_offset(), data.size_bytes());
+  target.copy_from(parted);
+  return found;
+}
+
+Device device_for_quantile(std::uint64_t bytes) {
+  // As for counting: to read and to move the data is what takes the time.
+  return device_for_histogram(bytes);
+}
+
+}  // namespace masu

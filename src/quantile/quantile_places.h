@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which elements stand at given places of the sorted order, found digit by digit in passes over the data, on the CPU or
+// a device. Everything is a count, so neither the order nor the pieces of the data matter.
+#pragma once
+
+#include "topk/digit_counter.h"
+
+#include <masu/buffer.h>
+#include <masu/device.h>
+#include <masu/dtype.h>
+#include <masu/quantile.h>
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace masu {
+
+// Elements as keys in sorted order: NaNs have the greatest.
+std::uint64_t greatest_key(Dtype dtype) noexcept;
+// The bits of the element with that key: +0 for a zero, the quiet NaN for a NaN.
+std::uint64_t bits_of_key(Dtype dtype, std::uint64_t key);
+
+class PlaceFinder {
+ public:
+  PlaceFinder(const Device& device, Dtype dtype);
+
+  // The data of this pass, in pieces.
+  void add(const ArrayView& data);
+  void add(const BufferBase& data, std::uint64_t byte_offset, std::uint64_t count);
+  // Elements of a pass, once one has ended; until then, what came.
+  [[nodiscard]] std::uint64_t count() const noexcept { return passes_ == 0 ? here_ : count_; }
+  // Ends a pass; `places` are below count(), and the same each time. True when the data is needed once more.
+  bool next_pass(std::span<const std::uint64_t> places);
+  // The key at a place.
+  [[nodiscard]] std::uint64_t key(std::uint64_t place) const { return found_.at(place).prefix; }
+  [[nodiscard]] QuantileTimes times() const;
+
+ private:
+  // What is known of the key at a place: its front, and the place among the keys with that front.
+  struct Known {
+    std::uint64_t prefix = 0;
+    std::uint64_t rest = 0;
+  };
+  void add_here(const ArrayView& data);
+  void begin_pass();
+
+  Device device_;
+  Dtype dtype_;
+  bool on_cpu_;
+  std::uint64_t count_ = 0;
+  std::uint64_t here_ = 0;  // elements of this pass so far
+  unsigned passes_ = 0;
+  unsigned left_;            // bits of the keys that are not known
+  unsigned width_ = 0;       // bits that this pass finds
+  bool collecting_ = false;  // this pass collects the keys with these fronts
+  std::vector<std::uint64_t> prefixes_{0};
+  std::vector<std::uint64_t> table_;
+  std::vector<std::uint64_t> collected_;
+  std::map<std::uint64_t, Known> found_;
+  std::optional<topk_plan::Plan> plan_;
+  std::optional<DigitCounter> counter_;
+  QuantileTimes times_;
+};
+
+}  // namespace masu

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is launched for selection and partition on a device, and the constants of the room.
+#pragma once
+
+#include "topk/topk_plan.h"
+
+#include <masu/device.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace masu::quantile_plan {
+
+// On the CPU: bits of a digit, and of all tables of a pass together (512 KiB).
+inline constexpr unsigned most_digit_bits = 16;
+inline constexpr unsigned least_digit_bits = 4;
+inline constexpr unsigned table_bits = 16;
+// So few elements that still matter are collected and sorted.
+inline constexpr std::uint64_t most_collected = std::uint64_t{1} << 19;
+// Rows up to this length are taken as a whole, if there are several.
+inline constexpr std::uint64_t short_row = std::uint64_t{1} << 16;
+// More rows than this are sorted on a device; others are selected from one by one.
+inline constexpr std::uint64_t few_rows = 16;
+// Host data goes to a device in pieces of this.
+inline constexpr std::uint64_t piece_bytes = std::uint64_t{64} << 20;
+// Elements that a work-item of a partition takes, one behind the other.
+inline constexpr unsigned item_elements = 8;
+inline constexpr unsigned group = 256;
+
+inline unsigned work_group(const DeviceInfo& device) {
+  return device.gpu ? group : 64;
+}
+inline std::uint64_t tile_elements(const DeviceInfo& device) {
+  return std::uint64_t{work_group(device)} * item_elements;
+}
+inline std::vector<std::string_view> files() {
+  return {"src/topk/topk_elements.cl", "src/quantile/quantile.cl"};
+}
+inline std::vector<runtime::Define> defines(const DeviceInfo& device, Dtype dtype) {
+  const topk_plan::Plan plan = topk_plan::make(device, dtype, Ranking(dtype, true, NanPolicy::last));
+  std::vector<runtime::Define> result = plan.defines(topk_plan::Part::digits);
+  std::erase_if(result, [](const runtime::Define& define) { return define.name == "MASU_GROUP"; });
+  result.push_back({"MASU_GROUP", std::to_string(work_group(device))});
+  result.push_back({"MASU_ITEM_ELEMENTS", std::to_string(item_elements)});
+  return result;
+}
+
+}  // namespace masu::quantile_plan

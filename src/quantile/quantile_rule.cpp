@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "quantile/quantile_rule.h"
+
+#include "histogram/ordered_key.h"
+#include "runtime/half.h"
+
+#include <bit>
+#include <cmath>
+#include <limits>
+
+namespace masu {
+
+namespace {
+
+// Hyndman and Fan's constants of the methods that have them.
+struct Constants {
+  double alpha;
+  double beta;
+};
+
+double along(double n, double q, Constants c) {
+  return n * q + (c.alpha + q * (1 - c.alpha - c.beta)) - 1;
+}
+
+// `previous`, or the place behind it where the index is not there.
+QuantilePlace element_at_or_behind(double index, bool here) {
+  const double place = std::floor(index) + (here ? 0 : 1);
+  const auto found = static_cast<std::uint64_t>(place < 0 ? 0 : place);
+  return {found, found, 0, true};
+}
+
+QuantilePlace element(double place) {
+  const auto found = static_cast<std::uint64_t>(place);
+  return {found, found, 0, true};
+}
+
+QuantilePlace between(std::uint64_t n, double index) {
+  QuantilePlace place;
+  if (index >= static_cast<double>(n - 1)) {
+    place.previous = place.next = n - 1;
+    place.gamma = index + 1;  // NumPy takes place -1; both neighbours are the same there
+    return place;
+  }
+  if (index < 0) {
+    place.gamma = index;
+    return place;
+  }
+  const double floor = std::floor(index);
+  place.previous = static_cast<std::uint64_t>(floor);
+  place.next = place.previous + 1;
+  place.gamma = index - floor;
+  return place;
+}
+
+QuantilePlace averaged(std::uint64_t n, double index) {
+  QuantilePlace place = between(n, index);
+  place.gamma = place.gamma == 0 ? 0.5 : 1;
+  return place;
+}
+
+QuantilePlace middle(std::uint64_t n, double index) {
+  QuantilePlace place = between(n, index);
+  place.gamma = index == std::floor(index) ? 0 : 0.5;
+  return place;
+}
+
+double canonical(double x) {
+  if (x != x) return std::numeric_limits<double>::quiet_NaN();
+  return x == 0 ? 0.0 : x;
+}
+
+// b - a in the dtype; of integers exactly, as a <= b.
+template <class T>
+double difference(T a, T b) {
+  if constexpr (std::is_same_v<T, Half>) {
+    return runtime::to_double(runtime::to_half(runtime::to_double(b) - runtime::to_double(a)));
+  } else if constexpr (std::is_floating_point_v<T>) {
+    return static_cast<double>(static_cast<T>(b - a));
+  } else {
+    return static_cast<double>(static_cast<std::uint64_t>(b) - static_cast<std::uint64_t>(a));
+  }
+}
+
+template <class T>
+T from_bits(std::uint64_t bits) {
+  return std::bit_cast<T>(static_cast<KeyOf<T>>(bits));
+}
+
+}  // namespace
+
+QuantilePlace quantile_place(QuantileMethod method, std::uint64_t count, double q) {
+  const auto n = static_cast<double>(count);
+  const double spread = static_cast<double>(count - 1) * q;
+  switch (method) {
+    case QuantileMethod::inverted_cdf: {
+      const double index = n * q - 1;
+      return element_at_or_behind(index, index == std::floor(index));
+    }
+    case QuantileMethod::closest_observation: {
+      const double index = n * q - 1 - 0.5;
+      const double floor = std::floor(index);
+      return element_at_or_behind(index, index == floor && std::fmod(std::fabs(floor), 2) == 1);
+    }
+    case QuantileMethod::averaged_inverted_cdf: return averaged(count, n * q - 1);
+    case QuantileMethod::interpolated_inverted_cdf: return between(count, along(n, q, {0, 1}));
+    case QuantileMethod::hazen: return between(count, along(n, q, {0.5, 0.5}));
+    case QuantileMethod::weibull: return between(count, along(n, q, {0, 0}));
+    case QuantileMethod::linear: return between(count, spread);
+    case QuantileMethod::median_unbiased: return between(count, along(n, q, {1 / 3.0, 1 / 3.0}));
+    case QuantileMethod::normal_unbiased: return between(count, along(n, q, {3 / 8.0, 3 / 8.0}));
+    case QuantileMethod::lower: return element(std::floor(spread));
+    case QuantileMethod::higher: return element(std::ceil(spread));
+    case QuantileMethod::midpoint: return middle(count, 0.5 * (std::floor(spread) + std::ceil(spread)));
+    case QuantileMethod::nearest: return element(std::nearbyint(spread));
+  }
+  return {};
+}
+
+Quantile quantile_at(Dtype dtype, const QuantilePlace& place, std::uint64_t previous, std::uint64_t next) {
+  return dispatch(dtype, [&](auto tag) -> Quantile {
+    using T = typename decltype(tag)::type;
+    const T a = from_bits<T>(previous);
+    const T b = from_bits<T>(next);
+    if (place.is_element) return {canonical(to_f64(a)), previous, true};
+    const double step = difference(a, b);
+    const double t = place.gamma;
+    const double value = t >= 0.5 ? to_f64(b) - step * (1 - t) : to_f64(a) + step * t;
+    return {canonical(value), 0, false};
+  });
+}
+
+double median_of(Dtype dtype, std::uint64_t lower, std::uint64_t upper, bool one) {
+  return dispatch(dtype, [&](auto tag) -> double {
+    using T = typename decltype(tag)::type;
+    const T a = from_bits<T>(lower);
+    const T b = from_bits<T>(upper);
+    if (one) return canonical(to_f64(a));
+    if constexpr (std::is_same_v<T, Half>) {
+      const float sum = static_cast<float>(to_f64(a)) + static_cast<float>(to_f64(b));
+      return canonical(runtime::to_double(runtime::to_half(static_cast<double>(sum / 2))));
+    } else if constexpr (std::is_floating_point_v<T>) {
+      return canonical(static_cast<double>(static_cast<T>((a + b) / 2)));
+    } else {
+      return canonical((static_cast<double>(a) + static_cast<double>(b)) / 2);
+    }
+  });
+}
+
+}  // namespace masu

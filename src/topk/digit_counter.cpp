@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "topk/digit_counter.h"
+
+#include "histogram/device_rules.h"
+#include "runtime/backend.h"
+
+#include <algorithm>
+#include <array>
+
+namespace masu {
+
+using topk_plan::digit_bits;
+using topk_plan::most_prefixes;
+
+DigitCounter::DigitCounter(const topk_plan::Plan& plan, const Device& device)
+    : plan_(plan), device_(device), totals_(device, std::uint64_t{most_prefixes} << digit_bits) {}
+
+std::vector<std::uint64_t> DigitCounter::count(Stream& stream, const BufferBase& data, std::uint64_t byte_offset,
+                                               std::uint64_t count, unsigned shift, unsigned width,
+                                               std::span<const std::uint64_t> prefixes) {
+  const unsigned tables = prefixes.size() == 1 ? 1 : prefixes.size() == 2 ? 2 : most_prefixes;
+  constexpr std::uint64_t none = ~std::uint64_t{0};  // no rank has it
+  std::array<std::uint64_t, most_prefixes> wanted{none, none, none, none};
+  std::copy(prefixes.begin(), prefixes.end(), wanted.begin());
+  const auto defines = plan_.defines(topk_plan::Part::digits, tables);
+  const auto kernel = runtime::own_program(*device_.implementation(), plan_.files(topk_plan::Part::digits), defines)
+                          ->kernel("topk_digits");
+  stream.fill(totals_, std::uint64_t{0});
+  const std::uint64_t unit = std::uint64_t{plan_.group} * plan_.unroll * (16 / size_of(plan_.dtype));
+  const std::size_t local = (sizeof(std::uint32_t) << digit_bits) * tables * std::max(1U, plan_.digit_copies / tables);
+  // A work-group, and the kernel's element numbers, count in 32 bits.
+  for (std::uint64_t first = 0; first < count; first += topk_plan::most_elements) {
+    const std::uint64_t length = std::min(topk_plan::most_elements, count - first);
+    const std::uint64_t groups = std::clamp<std::uint64_t>(length / unit, 1, std::uint64_t{plan_.compute_units} * 2);
+    const std::vector<KernelArgument> arguments{whole(data),
+                                                byte_offset + first * size_of(plan_.dtype),
+                                                static_cast<std::uint32_t>(length),
+                                                static_cast<std::uint32_t>(shift),
+                                                static_cast<std::uint32_t>(width),
+                                                wanted[0],
+                                                wanted[1],
+                                                wanted[2],
+                                                wanted[3],
+                                                KernelArgument(totals_, ArgumentType{}),
+                                                LocalMemory{local}};
+    launches_.emplace_back(
+        stream.implementation().launch(*kernel, NDRange(groups * plan_.group, plan_.group), arguments));
+  }
+  std::vector<std::uint64_t> result(prefixes.size() << digit_bits);
+  stream.read(totals_, std::span(result));
+  stream.finish();
+  return result;
+}
+
+double DigitCounter::seconds() const {
+  double sum = 0;
+  for (const Event& event : launches_) sum += event.seconds();
+  return sum;
+}
+
+std::uint64_t exact_rank(Stream& stream, const topk_plan::Plan& plan, const BufferBase& data, std::uint64_t byte_offset,
+                         std::uint64_t count, std::uint64_t k) {
+  DigitCounter counter(plan, stream.device());
+  std::uint64_t prefix = 0;
+  std::uint64_t rest = k;
+  for (unsigned left = static_cast<unsigned>(8 * size_of(plan.dtype)); left != 0;) {
+    const unsigned width = std::min(left, digit_bits);
+    left -= width;
+    const std::vector<std::uint64_t> table = counter.count(stream, data, byte_offset, count, left, width, {&prefix, 1});
+    std::uint64_t digit = (std::uint64_t{1} << width) - 1;
+    while (digit > 0 && table[digit] < rest) rest -= table[digit--];
+    prefix = prefix << width | digit;
+  }
+  return prefix;
+}
+
+}  // namespace masu

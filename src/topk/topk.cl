@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0
+// Top-k of one long row in one pass: a threshold from a sample, everything above it gathered, what is equal to it
+// counted tile by tile, and only the first of these gathered. topk_elements.cl and topk_select.cl stand in front of this
+// file; topk_order.cl has the step that brings what was gathered into order.
+//
+// Defines beside those of the files in front, all given by topk_plan.cpp:
+#ifndef MASU_UNROLL         // 16-byte loads in flight for each work-item
+#error "MASU_UNROLL is not defined"
+#endif
+#ifndef MASU_GROUPS_A_UNIT  // work-groups of the filter that share a compute unit
+#error "MASU_GROUPS_A_UNIT is not defined"
+#endif
+#ifndef MASU_SAMPLES        // numbers that the sample leaves: the greatest of some elements each
+#error "MASU_SAMPLES is not defined"
+#endif
+
+#define MASU_TILE_VECTORS (MASU_GROUP * MASU_UNROLL)
+
+inline uint tiles_of(const uint gap, const uint count) {
+  const ulong vectors = ((ulong)gap + count + MASU_PER_VECTOR - 1) / MASU_PER_VECTOR;
+  return (uint)((vectors + MASU_TILE_VECTORS - 1) / MASU_TILE_VECTORS);
+}
+
+// Looks random; the same on every device.
+inline uint scrambled(uint x) {
+  x ^= x >> 16;
+  x *= 0x7feb352du;
+  x ^= x >> 15;
+  x *= 0x846ca68bu;
+  return x ^ x >> 16;
+}
+
+// Each work-item looks at 2^shift / MASU_SAMPLES elements and keeps the greatest rank. The data is cut into 2^shift equal
+// parts and an element is taken from each; neighbouring parts belong to different work-items. Also clears `control`.
+__kernel MASU_WORK_GROUP(MASU_GROUP) void topk_sample(MASU_DATA, MASU_WORK, const uint shift) {
+  __global MASU_BITS *ranks = MASU_AT(MASU_BITS, ranks_at);
+  __global uint *control = MASU_AT(uint, control_at);
+  const uint item = (uint)get_global_id(0);
+  if (item < control_words) control[item] = 0;
+  const uint width = count >> shift;
+  MASU_BITS most = 0;
+  for (uint part = item; part < 1u << shift; part += MASU_SAMPLES) {
+    const ulong first = (ulong)part * count >> shift;
+    const ulong place = first + ((ulong)scrambled(part) * width >> 32);
+    const MASU_BITS rank = rank_of(element_at(data + byte_offset, (size_t)place));
+    most = rank > most ? rank : most;
+  }
+  ranks[item] = most;
+}
+
+// One work-group: the threshold is the `rest`-th greatest of MASU_SAMPLES ranks.
+__kernel MASU_WORK_GROUP(MASU_GROUP) void topk_threshold(MASU_WORK, const uint rest_of_all,
+                                                         __local uint *local_words) {
+  MASU_LOCAL_POINTER(uint, local_words);
+  __global const MASU_BITS *ranks = MASU_AT(const MASU_BITS, ranks_at);
+  __global uint *control = MASU_AT(uint, control_at);
+  __local uint *tables = local_words;
+  __local uint *sums = tables + MASU_DIGITS * MASU_COPIES;
+  __local uint *state = sums + 16;
+  const uint lane = (uint)get_local_id(0);
+  uint rest = rest_of_all;
+  ulong prefix = 0;
+  for (int shift = 8 * MASU_VALUE_BYTES - 8; shift >= 0; shift -= 8) {
+    clear_words(tables, MASU_DIGITS * MASU_COPIES);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (uint i = lane; i < MASU_SAMPLES; i += MASU_GROUP) {
+      const ulong front = (ulong)ranks[i] >> shift;
+      if (front >> 8 == prefix) count_digit(tables, (uint)front & 255u);
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    find_digit(tables, sums, state, rest);
+    prefix = prefix << 8 | state[0];
+    rest -= state[1];
+    barrier(CLK_LOCAL_MEM_FENCE);
+  }
+  if (lane == 0) {
+    control[control_threshold] = (uint)prefix;
+    control[control_threshold + 1] = (uint)(prefix >> 32);
+  }
+}
+
+// Whether a value is at or above the threshold t in the result's order, and whether it is above; t is not NaN.
+#if !MASU_LARGEST
+#define MASU_REACHES(x) ((x) <= t)
+#define MASU_EXCEEDS(x) ((x) < t)
+#elif MASU_FLOAT && MASU_NAN_FIRST
+#define MASU_REACHES(x) (!((x) < t))
+#define MASU_EXCEEDS(x) (!((x) <= t))
+#else
+#define MASU_REACHES(x) ((x) >= t)
+#define MASU_EXCEEDS(x) ((x) > t)
+#endif
+#if MASU_VALUE_BYTES == 1
+#define MASU_MASK ulong
+#else
+#define MASU_MASK uint
+#endif
+
+// With collect 0: gathers what is above the threshold and counts for each tile what is equal to it. With collect 1:
+// gathers what is equal, in the tiles whose count is not 0. Entries behind the last place are counted and not stored.
+// No barrier stands in a branch, nor behind a `return` or `continue`: PoCL 3.1 goes astray there (2026-11).
+__kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void topk_filter(MASU_DATA, MASU_WORK, const uint places,
+                                                                           const uint collect, __local uint *words) {
+  MASU_LOCAL_POINTER(uint, words);
+  __local uint *found = words;       // of three tiles in turns
+  __local uint *equals = words + 3;  // likewise
+  __local uint *base = words + 6;
+  __global uint *control = MASU_AT(uint, control_at);
+  __global uint *tiles = MASU_AT(uint, tiles_at);
+  __global ulong *keys = MASU_AT(ulong, keys_at);
+#if MASU_PAIRS
+  __global uint *indices = MASU_AT(uint, indices_at);
+#endif
+  __global const uchar *bytes = data + byte_offset;
+  const uint lane = (uint)get_local_id(0);
+  // Nobody adds to `above` while equal ones are gathered.
+  const uint first_place = collect != 0 ? control[control_above] : 0;
+  __global uint *gathered = control + (collect != 0 ? control_taken : control_above);
+  const MASU_BITS threshold = threshold_of(control);
+#if MASU_FLOAT
+  const bool nan = threshold == MASU_NAN_RANK;  // the threshold itself
+#else
+  const bool nan = false;
+#endif
+  const MASU_VALUE t = MASU_AS_VALUE(bits_of_rank(threshold));
+  const uint gap = gap_of(bytes);
+  const uint all_tiles = collect != 0 ? control[control_end] : tiles_of(gap, count);
+  if (lane < 8) words[lane] = 0;
+  barrier(CLK_LOCAL_MEM_FENCE);
+#if MASU_SKIP
+  __local uint *nans = words + 7;
+  uint my_nans = 0;
+#endif
+  uint turn = 0;
+  for (uint tile = (uint)get_group_id(0); tile < all_tiles; tile += (uint)get_num_groups(0)) {
+    const bool wanted = collect == 0 || tiles[tile] != 0;
+    const ulong first = (ulong)tile * MASU_TILE_VECTORS + lane;
+    const uint first_element = (uint)(first * MASU_PER_VECTOR) - gap;  // wraps round before the first element
+    uint4 loaded[MASU_UNROLL];
+    if ((first - lane) * MASU_PER_VECTOR >= gap &&
+        (first - lane + MASU_TILE_VECTORS) * MASU_PER_VECTOR <= (ulong)gap + count) {
+      __global const uint4 *body = (__global const uint4 *)(bytes - gap * MASU_VALUE_BYTES) + first;
+      MASU_PRAGMA_UNROLL
+      for (int k = 0; k < MASU_UNROLL; ++k) loaded[k] = masu_load_streaming(body + k * MASU_GROUP);
+    } else {
+      MASU_PRAGMA_UNROLL
+      for (int k = 0; k < MASU_UNROLL; ++k) loaded[k] = load_vector(bytes, gap, count, first + k * MASU_GROUP);
+    }
+    MASU_MASK mask = 0;  // which elements are gathered
+    uint equal = 0;
+    MASU_PRAGMA_UNROLL
+    for (int k = 0; k < MASU_UNROLL; ++k) {
+      const uint4 v = loaded[k];
+      bool any = nan;
+#define MASU_EACH(bits, number) any |= MASU_REACHES(MASU_AS_VALUE(bits));
+      MASU_EACH_OF(v)
+#undef MASU_EACH
+#if MASU_SKIP
+// Zeros stand where a vector holds elements of others: they are no NaNs.
+#define MASU_EACH(bits, number) my_nans += ((bits) & ~MASU_SIGN) > MASU_INFINITY_BITS ? 1 : 0;
+      MASU_EACH_OF(v)
+#undef MASU_EACH
+#endif
+      if (any) {
+        const uint e = first_element + k * MASU_GROUP * MASU_PER_VECTOR;
+#define MASU_EACH(bits, number)                                                         \
+  {                                                                                     \
+    const MASU_VALUE x = MASU_AS_VALUE(bits);                                           \
+    const bool above = nan ? rank_of(bits) > threshold : MASU_EXCEEDS(x);               \
+    const bool same = nan ? rank_of(bits) == threshold : MASU_REACHES(x) && !above;     \
+    if (e + number < count) {                                                           \
+      if (collect != 0 ? same : above) mask |= (MASU_MASK)1 << (k * MASU_PER_VECTOR + number); \
+      equal += same ? 1 : 0;                                                            \
+    }                                                                                   \
+  }
+        MASU_EACH_OF(v)
+#undef MASU_EACH
+      }
+    }
+    uint mine = 0;
+    if (!wanted) mask = 0;
+    const uint many = (uint)popcount(mask);
+    if (many != 0) mine = atomic_add(&found[turn], many);
+    if (equal != 0) atomic_add(&equals[turn], equal);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    const uint next = turn == 2 ? 0 : turn + 1;
+    const uint all = found[turn];
+    if (lane == 0) {
+      if (collect == 0) tiles[tile] = equals[turn];
+      if (all != 0) base[0] = first_place + atomic_add(gathered, all);
+      // Who used these is past the last barrier, and nobody comes to them before the next one.
+      const uint after = next == 2 ? 0 : next + 1;
+      found[after] = 0;
+      equals[after] = 0;
+    }
+    turn = next;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (uint place = base[0] + mine; mask != 0 && place < places; mask &= mask - 1, ++place) {
+      const uint bit = (uint)popcount((MASU_MASK)((mask & (0 - mask)) - 1));
+      const uint e = first_element + bit / MASU_PER_VECTOR * (MASU_GROUP * MASU_PER_VECTOR) + bit % MASU_PER_VECTOR;
+      keys[place] = key_of_entry(rank_of(element_at(bytes, e)), e);
+#if MASU_PAIRS
+      indices[place] = e;
+#endif
+    }
+  }
+#if MASU_SKIP
+  if (collect == 0 && my_nans != 0) atomic_add(nans, my_nans);
+  barrier(CLK_LOCAL_MEM_FENCE);
+  if (lane == 0 && nans[0] != 0) atomic_add(&control[control_nan], nans[0]);
+#endif
+}
+
+// One work-group: how many of the equal elements are needed, and which tiles have them: the others are set to 0.
+__kernel MASU_WORK_GROUP(MASU_GROUP) void topk_scan(MASU_DATA, MASU_WORK, const uint k, __local uint *sums) {
+  MASU_LOCAL_POINTER(uint, sums);
+  __global uint *control = MASU_AT(uint, control_at);
+  __global uint *tiles = MASU_AT(uint, tiles_at);
+  const uint lane = (uint)get_local_id(0);
+  const uint all_tiles = tiles_of(gap_of(data + byte_offset), count);
+  const uint each = (all_tiles + MASU_GROUP - 1) / MASU_GROUP;
+  const uint first = lane * each < all_tiles ? lane * each : all_tiles;
+  const uint end = first + each < all_tiles ? first + each : all_tiles;
+  uint sum = 0;
+  for (uint tile = first; tile < end; ++tile) sum += tiles[tile];
+  sums[lane] = sum;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  for (uint distance = 1; distance < MASU_GROUP; distance *= 2) {
+    const uint before = lane >= distance ? sums[lane - distance] : 0;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    sums[lane] += before;
+    barrier(CLK_LOCAL_MEM_FENCE);
+  }
+  const uint above = control[control_above];
+  const long missing = (long)k - (long)above;
+  const uint needed = missing > 0 ? (uint)missing : 0;
+  uint before = sums[lane] - sum;
+  uint last = 0;
+  for (uint tile = first; needed != 0 && tile < end; ++tile) {
+    const uint here = tiles[tile];
+    if (before >= needed && here != 0) tiles[tile] = 0;
+    if (before < needed && here != 0) last = tile + 1;
+    before += here;
+  }
+  if (last != 0) atomic_max(&control[control_end], last);
+  if (lane == 0) {
+    control[control_equal] = sums[MASU_GROUP - 1];
+    control[control_needed] = needed;
+  }
+}
+
+// The result from entries that are in order, at least k.
+__kernel MASU_WORK_GROUP(MASU_GROUP) void topk_gather(MASU_DATA, MASU_WORK, MASU_RESULT) {
+  __global const ulong *keys = MASU_AT(const ulong, keys_at);
+  for (uint i = (uint)get_global_id(0); i < k; i += (uint)get_global_size(0)) {
+#if MASU_PAIRS
+    const uint index = MASU_AT(const uint, indices_at)[i];
+#else
+    const uint index = ~(uint)keys[i];
+#endif
+    set_result(data + byte_offset, keys[i], index, i, MASU_RESULT_ARGUMENTS);
+  }
+}

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// How fast the first k are found. Axes: device, dtype and k, number of elements, distribution, CPU threads. Every
+// result is checked against one pass over the data before it is timed; masu and the plain reading of the same bytes
+// take turns.
+#include <masu/topk.h>
+
+#include "bench/ordering.h"
+#include "bench/runner.h"
+#include "topk/topk_rank.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace masu::bench {
+namespace {
+
+constexpr std::array<std::string_view, 2> gpu_counts = {"256Mi", "16Mi"};
+constexpr std::array<std::string_view, 1> other_counts = {"16Mi"};
+
+// The result has the k first in order, each with the value at its index; and as many elements come before the last one
+// as stand before it: so nothing is missing.
+template <class T>
+bool is_right(const ArrayView& data, std::uint64_t k, const std::vector<std::uint64_t>& indices,
+              const std::vector<std::byte>& bytes) {
+  const Ranking rank(data.dtype, true, NanPolicy::last);
+  const auto* elements = static_cast<const T*>(data.data);
+  for (std::uint64_t i = 0; i < k; ++i) {
+    if (indices[i] >= data.count) return false;
+    if (std::memcmp(bytes.data() + i * sizeof(T), elements + indices[i], sizeof(T)) != 0) return false;
+    if (i == 0) continue;
+    const auto before = rank(elements[indices[i - 1]]);
+    const auto here = rank(elements[indices[i]]);
+    if (before < here || (before == here && indices[i - 1] >= indices[i])) return false;
+  }
+  const auto last = rank(elements[indices[k - 1]]);
+  std::uint64_t first = 0;
+  for (std::uint64_t e = 0; e < data.count; ++e) {
+    const auto here = rank(elements[e]);
+    first += here > last || (here == last && e < indices[k - 1]) ? 1 : 0;
+  }
+  return first == k - 1;
+}
+
+// On memory of the device, to memory of the device.
+class Choosing final : public Work {
+ public:
+  Choosing(const TopkCase& what, const Input& input, const Device& device, Ceilings& ceilings)
+      : what_(what),
+        input_(input),
+        ceilings_(ceilings),
+        data_(device.upload(input.bytes())),
+        values_(device, what.k * size_of(what.dtype)),
+        indices_(device, what.k),
+        workspace_(device, topk_workspace(device, what.dtype, input.view().count, what.k)),
+        stream_(device) {
+    if (device.kind() == DeviceKind::cpu) here_.emplace(input.bytes());
+  }
+  double run() override {
+    TopkTimes times;
+    find(&times);
+    return times.compute;
+  }
+  void call() override { find(nullptr); }
+  double ceiling() override {
+    if (here_) return here_->read(input_.bytes());
+    return ceilings_.reading(data_, input_.bytes()).read(stream_, data_).seconds();
+  }
+  void check(const std::string& name) override {
+    const std::vector<std::uint64_t> indices = indices_.read();
+    const std::vector<std::byte> values = values_.read();
+    const bool right = dispatch(what_.dtype, [&](auto tag) {
+      return is_right<typename decltype(tag)::type>(input_.view(), what_.k, indices, values);
+    });
+    if (!right) throw WrongResult("bench: " + name + ": the result is not the first " + std::to_string(what_.k));
+  }
+  [[nodiscard]] std::uint64_t scratch() const override { return workspace_.size_bytes(); }
+
+ private:
+  void find(TopkTimes* times) {
+    topk(data_, what_.dtype, what_.k, values_, indices_,
+         {.workspace = workspace_.empty() ? nullptr : &workspace_, .times = times});
+  }
+
+  TopkCase what_;
+  const Input& input_;
+  Ceilings& ceilings_;
+  Buffer<std::byte> data_;
+  Buffer<std::byte> values_;
+  Buffer<std::uint64_t> indices_;
+  Buffer<std::byte> workspace_;
+  Stream stream_;
+  std::optional<CpuCeiling> here_;
+};
+
+}  // namespace
+
+Measurements topk_suite(const Request& request) {
+  if (request.ladder || !request.strategies.empty()) {
+    throw Error(ErrorCode::invalid_argument, "bench: topk has no strategies and no --ladder");
+  }
+  Runner runner(request, {"kernel", "call"}, {"kernel", "call"});
+  for (const TopkCase& what : request.selection.chosen_cases(topk_cases())) {
+    for (const Device& device : request.devices) {
+      const auto counts = device.info().gpu ? request.selection.counts(size_of(what.dtype), gpu_counts)
+                                            : request.selection.counts(size_of(what.dtype), other_counts);
+      for (const std::uint64_t count : counts) {
+        if (count < what.k) continue;
+        runner.next_group();
+        for (const std::string_view distribution :
+             ordering_distributions_of(what.dtype, request.selection.distributions)) {
+          const Input input = ordering_input(what.dtype, count, distribution);
+          runner.on_device(device, topk_row(what, input, distribution), [&](const Row& row) {
+            Choosing work(what, input, device, runner.ceilings());
+            runner.measure(row, work);
+          });
+        }
+      }
+    }
+  }
+  return runner.finish();
+}
+
+}  // namespace masu::bench

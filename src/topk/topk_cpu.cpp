@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "topk/topk_cpu.h"
+
+#include "runtime/parallel.h"
+#include "topk/topk_simd.h"
+
+#include <masu/device.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <optional>
+
+namespace masu::cpu {
+
+namespace {
+
+constexpr std::size_t block_elements = 4096;      // that the SIMD loop looks at in one call
+constexpr std::uint64_t least_sampled = 1 << 16;  // elements that are worth a sample
+constexpr std::uint64_t most_samples = 1 << 14;
+constexpr std::uint64_t task_elements = std::uint64_t{1} << 19;  // at least, of one thread's turn
+constexpr std::size_t spare_entries = 512;                       // beside 2 k, before a list is cut
+
+template <class T>
+std::uint64_t bits_of(T x) {
+  return std::bit_cast<KeyOf<T>>(x);
+}
+
+// What a part of the elements leaves: a list that is cut to k whenever it is full. Each cut raises the bar: later
+// elements have higher indices, and so must have a higher rank.
+template <class T>
+class Scan {
+ public:
+  // Elements below `least` are of no interest.
+  Scan(const Ranking& ranking, std::uint64_t k, std::uint64_t least) : ranking_(ranking), k_(k), least_(least) {}
+
+  void add(const T* x, std::uint64_t count, std::uint64_t first) {
+    std::array<std::uint32_t, block_elements> places;
+    for (std::uint64_t i = 0; i < count && !closed_; i += block_elements) {
+      const auto length = static_cast<std::size_t>(std::min<std::uint64_t>(block_elements, count - i));
+      const Bar<T> bar(ranking_, least_);
+      const std::size_t found = find_passing(x + i, length, bar, places.data());
+      for (std::size_t p = 0; p < found; ++p) {
+        const T value = x[i + places[p]];
+        const std::uint64_t rank = ranking_(value);
+        if (rank < least_ || closed_ || (ranking_.skip && rank == 0)) continue;
+        entries_.push_back({rank, first + i + places[p], bits_of(value)});
+        if (entries_.size() >= 2 * k_ + spare_entries) cut();
+      }
+    }
+  }
+  std::vector<TopkEntry>& entries() noexcept { return entries_; }
+
+ private:
+  void cut() {
+    const auto last = entries_.begin() + static_cast<std::ptrdiff_t>(k_) - 1;
+    std::nth_element(entries_.begin(), last, entries_.end());
+    closed_ = last->rank == static_cast<KeyOf<T>>(~KeyOf<T>{0});
+    least_ = last->rank + 1;
+    entries_.resize(k_);
+  }
+
+  Ranking ranking_;
+  std::uint64_t k_;
+  std::uint64_t least_;
+  bool closed_ = false;  // nothing can come before what there is
+  std::vector<TopkEntry> entries_;
+};
+
+// Looks random; the same everywhere.
+std::uint64_t scrambled(std::uint64_t x) {
+  x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9U;
+  x = (x ^ x >> 27) * 0x94d049bb133111ebU;
+  return x ^ x >> 31;
+}
+
+// A rank that k of the elements reach but once in some millions, and that few more do: the sample's element that lies
+// five deviations and eight beyond where the k-th is expected. 0 where a sample is not worth it.
+template <class T>
+std::uint64_t sampled_rank(const Ranking& ranking, const T* x, std::uint64_t count, std::uint64_t k) {
+  if (count < least_sampled || k > count / 4) return 0;
+  const std::uint64_t samples = std::min(most_samples, count / 16);
+  const double mean = static_cast<double>(samples) * static_cast<double>(k) / static_cast<double>(count);
+  const auto rest = static_cast<std::uint64_t>(mean + 5 * std::sqrt(mean) + 8);
+  if (rest >= samples / 2) return 0;
+  std::vector<std::uint64_t> ranks(samples);
+  const std::uint64_t width = count / samples;
+  for (std::uint64_t i = 0; i < samples; ++i) ranks[i] = ranking(x[i * width + scrambled(i) % width]);
+  const auto place = ranks.begin() + static_cast<std::ptrdiff_t>(rest);
+  std::nth_element(ranks.begin(), place, ranks.end(), std::greater<>());
+  return *place;
+}
+
+template <class T>
+std::uint64_t count_nans(const T* x, std::uint64_t count) {
+  if constexpr (!is_float_type<T>) {
+    return 0;
+  } else {
+    using Bits = KeyOf<T>;
+    constexpr auto infinity = static_cast<Bits>(infinity_key<T>() ^ key_sign<T>);
+    std::uint64_t nans = 0;
+    for (std::uint64_t i = 0; i < count;) {  // in blocks whose counts the compiler can keep in vectors of the dtype
+      constexpr std::uint64_t block = 1 << 14;
+      const std::uint64_t end = std::min(count, i + block);
+      Bits here = 0;
+      for (; i < end; ++i) {
+        here = static_cast<Bits>(here + (static_cast<Bits>(std::bit_cast<Bits>(x[i]) & ~key_sign<T>) > infinity));
+      }
+      nans += here;
+    }
+    return nans;
+  }
+}
+
+void keep(std::vector<TopkEntry>& entries, std::uint64_t k) {
+  if (entries.size() <= k) return;
+  std::nth_element(entries.begin(), entries.begin() + static_cast<std::ptrdiff_t>(k), entries.end());
+  entries.resize(k);
+}
+
+}  // namespace
+
+TopkList::TopkList(Dtype dtype, const Ranking& ranking, std::uint64_t k) : dtype_(dtype), ranking_(ranking), k_(k) {}
+
+void TopkList::keep_first() {
+  keep(kept_, k_);
+}
+
+void TopkList::add(const ArrayView& data, std::uint64_t first) {
+  dispatch(dtype_, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    add_elements(static_cast<const T*>(data.data), data.count, first);
+  });
+}
+
+void TopkList::add(const std::vector<TopkEntry>& entries, std::uint64_t skipped) {
+  kept_.insert(kept_.end(), entries.begin(), entries.end());
+  skipped_ += skipped;
+  keep_first();
+}
+
+template <class T>
+void TopkList::add_elements(const T* x, std::uint64_t count, std::uint64_t first) {
+  if (count == 0) return;
+  const std::uint64_t threads = cpu_threads();
+  const std::uint64_t tasks =
+      std::clamp<std::uint64_t>(count / task_elements, 1, k_ < task_elements / 64 ? 8 * threads : threads);
+  // What must be reached to come before the first k so far.
+  std::uint64_t bar = 0;
+  if (kept_.size() == k_) {
+    const std::uint64_t last = std::max_element(kept_.begin(), kept_.end())->rank;
+    if (last == static_cast<KeyOf<T>>(~KeyOf<T>{0})) {
+      if (ranking_.skip) skipped_ += count_nans(x, count);
+      return;
+    }
+    bar = last + 1;
+  }
+  std::vector<std::vector<TopkEntry>> found(tasks);
+  std::vector<std::uint64_t> nans(tasks);
+  const auto scan = [&](std::uint64_t least, bool counting) {
+    runtime::parallel_tasks(tasks, [&](std::uint64_t task) {
+      const std::uint64_t begin = count / tasks * task;
+      const std::uint64_t end = task + 1 == tasks ? count : begin + count / tasks;
+      Scan<T> part(ranking_, k_, least);
+      if (!counting) {
+        part.add(x + begin, end - begin, first + begin);
+      } else {
+        for (std::uint64_t i = begin; i < end; i += block_elements) {  // while they are in the cache
+          const std::uint64_t length = std::min<std::uint64_t>(block_elements, end - i);
+          nans[task] += count_nans(x + i, length);
+          part.add(x + i, length, first + i);
+        }
+      }
+      found[task] = std::move(part.entries());
+    });
+  };
+  const std::uint64_t sampled = sampled_rank(ranking_, x, count, k_);
+  scan(std::max(bar, sampled), ranking_.skip);
+  if (sampled > bar) {
+    // The sample misled where fewer than k reach it.
+    std::uint64_t reaching = static_cast<std::uint64_t>(
+        std::count_if(kept_.begin(), kept_.end(), [&](const TopkEntry& entry) { return entry.rank >= sampled; }));
+    for (const auto& entries : found) reaching += entries.size();
+    if (reaching < k_) scan(bar, false);
+  }
+  for (const std::uint64_t n : nans) skipped_ += n;
+  for (auto& entries : found) {
+    kept_.insert(kept_.end(), entries.begin(), entries.end());
+    std::vector<TopkEntry>().swap(entries);
+    if (kept_.size() > 4 * k_ + spare_entries) keep_first();
+  }
+  keep_first();
+}
+
+std::vector<TopkEntry> TopkList::result() const {
+  std::vector<TopkEntry> result = kept_;
+  std::sort(result.begin(), result.end());
+  return result;
+}
+
+void topk_rows(const ArrayView& data, std::uint64_t rows, std::uint64_t k, const Ranking& ranking,
+               const RowsTarget& target) {
+  const std::uint64_t count = data.count / rows;
+  const std::size_t size = size_of(data.dtype);
+  const auto put = [&](std::uint64_t row, std::vector<TopkEntry>& entries, std::uint64_t skipped) {
+    std::sort(entries.begin(), entries.end());
+    auto* values = static_cast<std::byte*>(target.values) + row * k * size;
+    for (std::uint64_t i = 0; i < entries.size(); ++i) {
+      target.indices[row * k + i] = entries[i].index;
+      std::memcpy(values + i * size, &entries[i].bits, size);
+    }
+    target.found[row] = entries.size();
+    target.skipped[row] = skipped;
+  };
+  dispatch(data.dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    const T* x = static_cast<const T*>(data.data);
+    if (rows == 1 || (count >= 4 * task_elements && rows < 4 * std::uint64_t{cpu_threads()})) {
+      for (std::uint64_t row = 0; row < rows; ++row) {
+        TopkList list(data.dtype, ranking, k);
+        list.add(ArrayView(data.dtype, x + row * count, count), 0);
+        std::vector<TopkEntry> entries = list.result();
+        put(row, entries, list.skipped());
+      }
+      return;
+    }
+    const std::uint64_t rows_a_task =
+        std::max<std::uint64_t>(1, task_elements / 16 / std::max<std::uint64_t>(count, 1));
+    runtime::parallel_tasks((rows + rows_a_task - 1) / rows_a_task, [&](std::uint64_t task) {
+      const std::uint64_t end = std::min(rows, (task + 1) * rows_a_task);
+      for (std::uint64_t row = task * rows_a_task; row < end; ++row) {
+        const T* from = x + row * count;
+        const std::uint64_t sampled = sampled_rank(ranking, from, count, k);
+        std::optional<Scan<T>> scan(std::in_place, ranking, k, sampled);
+        scan->add(from, count, 0);
+        if (sampled != 0 && scan->entries().size() < k) {
+          scan.emplace(ranking, k, 0);
+          scan->add(from, count, 0);
+        }
+        keep(scan->entries(), k);
+        put(row, scan->entries(), ranking.skip ? count_nans(from, count) : 0);
+      }
+    });
+  });
+}
+
+}  // namespace masu::cpu

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// Top-k on the CPU: a threshold from a sample, a SIMD loop that looks for what reaches it, and a list that is cut to
+// the first k whenever it has grown to twice that.
+#pragma once
+
+#include "topk/topk_rank.h"
+
+#include <masu/dtype.h>
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace masu::cpu {
+
+// An element that may be of the result.
+struct TopkEntry {
+  std::uint64_t rank;
+  std::uint64_t index;
+  std::uint64_t bits;
+  // In the order of the result.
+  friend bool operator<(const TopkEntry& a, const TopkEntry& b) {
+    return a.rank != b.rank ? a.rank > b.rank : a.index < b.index;
+  }
+};
+
+// The first k of all elements that it was given.
+class TopkList {
+ public:
+  TopkList(Dtype dtype, const Ranking& ranking, std::uint64_t k);
+  // Elements whose indices are `first`, `first` + 1, … and above those of all before. On all threads where there are
+  // many.
+  void add(const ArrayView& data, std::uint64_t first);
+  // Takes entries that were found elsewhere, with indices above those of all before; not those that are skipped.
+  void add(const std::vector<TopkEntry>& entries, std::uint64_t skipped);
+  // Entries of at most k elements, in order.
+  [[nodiscard]] std::vector<TopkEntry> result() const;
+  [[nodiscard]] std::uint64_t skipped() const noexcept { return skipped_; }
+
+ private:
+  template <class T>
+  void add_elements(const T* x, std::uint64_t count, std::uint64_t first);
+  void keep_first();
+
+  Dtype dtype_;
+  Ranking ranking_;
+  std::uint64_t k_;
+  std::uint64_t skipped_ = 0;
+  std::vector<TopkEntry> kept_;  // at most k, in no order
+};
+
+// The top k of each of `rows` rows of equal length, on all threads: found[r] entries of row r from place r * k on.
+struct RowsTarget {
+  std::uint64_t* indices;
+  void* values;
+  std::uint64_t* found;
+  std::uint64_t* skipped;
+};
+void topk_rows(const ArrayView& data, std::uint64_t rows, std::uint64_t k, const Ranking& ranking,
+               const RowsTarget& target);
+
+}  // namespace masu::cpu

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// How often each digit follows given digits: exact selection, some bits at a time. topk_elements.cl stands in front of
+// this file. Defines beside those of it, given by topk_plan.cpp:
+#ifndef MASU_GROUP
+#error "MASU_GROUP is not defined"
+#endif
+#ifndef MASU_UNROLL
+#error "MASU_UNROLL is not defined"
+#endif
+#ifndef MASU_COPIES      // of the tables in local memory
+#error "MASU_COPIES is not defined"
+#endif
+#ifndef MASU_DIGIT_BITS  // bits of a digit
+#error "MASU_DIGIT_BITS is not defined"
+#endif
+#ifndef MASU_PREFIXES    // how many prefixes are looked for at once, at most four
+#error "MASU_PREFIXES is not defined"
+#endif
+
+#define MASU_DIGITS (1u << MASU_DIGIT_BITS)
+
+// Adds to `totals` (64-bit, low word first), for each of the prefixes a table of the digits that follow it: the digit of a
+// rank is its `width` bits from bit `shift` on, at most MASU_DIGIT_BITS; the prefix is what is above them. A group sees fewer
+// than 2^32 elements.
+__kernel MASU_WORK_GROUP(MASU_GROUP) void topk_digits(__global const uchar *data, const ulong byte_offset,
+                                                      const uint count, const uint shift, const uint width,
+                                                      const ulong prefix0, const ulong prefix1, const ulong prefix2,
+                                                      const ulong prefix3, __global uint *totals,
+                                                      __local uint *tables) {
+  MASU_LOCAL_POINTER(uint, tables);
+  __global const uchar *bytes = data + byte_offset;
+  const uint lane = (uint)get_local_id(0);
+  const uint copy = lane % MASU_COPIES;
+  for (uint i = lane; i < MASU_DIGITS * MASU_PREFIXES * MASU_COPIES; i += MASU_GROUP) tables[i] = 0;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  const uint gap = gap_of(bytes);
+  const ulong vectors = ((ulong)gap + count + MASU_PER_VECTOR - 1) / MASU_PER_VECTOR;
+  const ulong stride = get_global_size(0);
+  for (ulong first = get_global_id(0); first < vectors; first += MASU_UNROLL * stride) {
+    uint4 loaded[MASU_UNROLL];
+    MASU_PRAGMA_UNROLL
+    for (int k = 0; k < MASU_UNROLL; ++k) {
+      if (first + k * stride < vectors) loaded[k] = load_vector(bytes, gap, count, first + k * stride);
+    }
+    MASU_PRAGMA_UNROLL
+    for (int k = 0; k < MASU_UNROLL; ++k) {
+      if (first + k * stride >= vectors) break;
+      const uint4 v = loaded[k];
+      const uint e = (uint)((first + k * stride) * MASU_PER_VECTOR) - gap;
+#define MASU_COUNT_FOR(n) \
+  if (front >> width == prefix##n) atomic_inc(&tables[((n)*MASU_DIGITS + digit) * MASU_COPIES + copy]);
+#define MASU_EACH(bits, number)                               \
+  if (e + number < count) {                                   \
+    const ulong front = (ulong)rank_of(bits) >> shift;        \
+    const uint digit = (uint)front & ((1u << width) - 1);     \
+    MASU_COUNT_FOR(0) MASU_COUNT_FOR_1 MASU_COUNT_FOR_2       \
+  }
+#if MASU_PREFIXES > 1
+#define MASU_COUNT_FOR_1 else MASU_COUNT_FOR(1)
+#else
+#define MASU_COUNT_FOR_1
+#endif
+#if MASU_PREFIXES > 2
+#define MASU_COUNT_FOR_2 else MASU_COUNT_FOR(2) else MASU_COUNT_FOR(3)
+#else
+#define MASU_COUNT_FOR_2
+#endif
+      MASU_EACH_OF(v)
+    }
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+  for (uint i = lane; i < MASU_DIGITS * MASU_PREFIXES; i += MASU_GROUP) {
+    uint sum = 0;
+    for (uint c = 0; c < MASU_COPIES; ++c) sum += tables[i * MASU_COPIES + c];
+    if (sum == 0) continue;
+    const uint before = atomic_add(&totals[2 * i], sum);
+    if (before + sum < before) atomic_inc(&totals[2 * i + 1]);  // who makes the low word wrap carries
+  }
+}

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "topk/topk_plan.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <string>
+
+namespace masu::topk_plan {
+
+namespace {
+
+constexpr std::string_view elements_file = "src/topk/topk_elements.cl";
+constexpr std::string_view select_file = "src/topk/topk_select.cl";
+constexpr std::string_view kernels_file = "src/topk/topk.cl";
+constexpr std::string_view order_file = "src/topk/topk_order.cl";
+constexpr std::string_view digits_file = "src/topk/topk_digits.cl";
+
+// How the kernels compare a dtype: a type, and bits to it.
+struct KernelType {
+  std::string_view value;
+  std::string_view as_value;
+};
+constexpr std::array<KernelType, 11> kernel_types{{{"uchar", "(uchar)"},
+                                                   {"char", "(char)"},
+                                                   {"ushort", "(ushort)"},
+                                                   {"short", "(short)"},
+                                                   {"uint", "(uint)"},
+                                                   {"int", "as_int"},
+                                                   {"ulong", "(ulong)"},
+                                                   {"long", "as_long"},
+                                                   {"float", "masu_half_value"},
+                                                   {"float", "as_float"},
+                                                   {"double", "as_double"}}};
+
+// Work-groups of the filter for each that runs at a time: so that all compute units end together.
+constexpr unsigned filter_rounds = 4;
+constexpr std::size_t digits = 256;       // of a selection in a work-group
+constexpr std::size_t select_words = 24;  // of it, beside the tables
+
+unsigned work_group(const DeviceInfo& device, unsigned wanted) {
+  return std::bit_floor(std::max(16U, std::min(wanted, device.max_work_group_size)));
+}
+
+}  // namespace
+
+std::vector<std::string_view> Plan::files(Part part) const {
+  switch (part) {
+    case Part::select: return {elements_file, select_file, kernels_file};
+    case Part::digits: return {elements_file, digits_file};
+    default: return {elements_file, select_file, order_file};
+  }
+}
+
+std::vector<runtime::Define> Plan::defines(Part part, unsigned prefixes) const {
+  const KernelType& type = kernel_types[static_cast<std::size_t>(dtype)];
+  const auto flag = [](bool on) { return std::string(on ? "1" : "0"); };
+  const bool wide = part == Part::finish || part == Part::rows;
+  std::vector<runtime::Define> result{{"MASU_VALUE", std::string(type.value)},
+                                      {"MASU_AS_VALUE", std::string(type.as_value)},
+                                      {"MASU_VALUE_BYTES", std::to_string(size_of(dtype))},
+                                      {"MASU_FLOAT", flag(is_float(dtype))},
+                                      {"MASU_SIGNED", flag(is_signed(dtype) && !is_float(dtype))},
+                                      {"MASU_LARGEST", flag(ranking.largest)},
+                                      {"MASU_NAN_FIRST", flag(ranking.nan_first)},
+                                      {"MASU_GROUP", std::to_string(wide ? order_group : group)},
+                                      {"MASU_UNROLL", std::to_string(unroll)}};
+  if (part == Part::digits) {
+    result.push_back({"MASU_COPIES", std::to_string(std::max(1U, digit_copies / prefixes))});
+    result.push_back({"MASU_DIGIT_BITS", std::to_string(digit_bits)});
+    result.push_back({"MASU_PREFIXES", std::to_string(prefixes)});
+    return result;
+  }
+  result.push_back({"MASU_SKIP", flag(ranking.skip)});
+  result.push_back({"MASU_PAIRS", flag(pairs())});
+  result.push_back({"MASU_COPIES", std::to_string(copies)});
+  if (wide) {
+    result.push_back({"MASU_FROM_ROWS", flag(part == Part::rows)});
+  } else {
+    result.push_back({"MASU_GROUPS_A_UNIT", std::to_string(groups_a_unit)});
+    result.push_back({"MASU_SAMPLES", std::to_string(samples)});
+  }
+  return result;
+}
+
+std::uint64_t Plan::tile_elements() const noexcept {
+  return std::uint64_t{group} * unroll * (16 / size_of(dtype));
+}
+
+std::uint64_t Plan::tiles(std::uint64_t count) const noexcept {
+  // One more vector where the first one is not whole.
+  return count / tile_elements() + 2;
+}
+
+std::uint64_t Plan::filter_groups(std::uint64_t count) const noexcept {
+  return std::clamp<std::uint64_t>(tiles(count) - 1, 1, std::uint64_t{compute_units} * groups_a_unit * filter_rounds);
+}
+
+std::size_t Plan::threshold_local() const noexcept {
+  return (digits * copies + select_words) * sizeof(std::uint32_t);
+}
+
+std::size_t Plan::keys_local(std::uint64_t of) const noexcept {
+  return std::max<std::size_t>(of * sizeof(std::uint64_t), digits * copies * sizeof(std::uint32_t));
+}
+
+Plan make(const DeviceInfo& device, Dtype dtype, const Ranking& ranking) {
+  Plan plan{.dtype = dtype, .ranking = ranking};
+  plan.compute_units = std::max(1U, device.compute_units);
+  plan.group = work_group(device, device.gpu ? 512 : 64);
+  plan.order_group = work_group(device, device.gpu ? 1024 : 64);
+  // Work-groups that hide each other's barriers; a multiprocessor of sm_75 has room for two.
+  plan.groups_a_unit = device.gpu ? 2 : 1;
+  // Work-items of a CPU device run one after the other: they share a table.
+  plan.copies = device.gpu ? 16 : 1;
+  plan.digit_copies = device.gpu ? 4 : 1;
+  // Keys, indices where they are apart, and some words: half of the local memory of every GPU that masu knows.
+  const std::uint64_t entry = plan.pairs() ? 12 : 8;
+  const std::uint64_t room = std::min<std::uint64_t>(device.local_bytes, std::uint64_t{48} << 10) * 3 / 4;
+  plan.places = std::bit_floor(std::max<std::uint64_t>(room / entry, 64));
+  return plan;
+}
+
+// With M ranks left, each the greatest of m elements, a rank is among the first k of n elements with the chance
+// p = 1 - (1 - k/n)^m. How many are is binomial, or narrower, as the elements come from equal parts of the data. The
+// threshold is the rank five deviations and eight beyond the mean; so k elements reach it. How many more do follows
+// from the same formula backwards, with a rank that is six deviations and sixteen further down.
+Sampling sampling(const Plan& plan, std::uint64_t count, std::uint64_t k) {
+  Sampling result;
+  result.capacity = count;
+  const auto n = static_cast<double>(count);
+  const double part = static_cast<double>(k) / n;
+  constexpr double all = samples;
+  constexpr double most_part = 0.9;  // of the ranks, and of the elements
+  const std::uint64_t wanted =
+      std::bit_floor(std::clamp<std::uint64_t>(count / elements_a_sample, samples, most_sampled));
+  if (count < least_filtered || part > 0.5) return result;
+  // Fewer elements for each rank where k is large: so that the ranks differ enough.
+  double each = static_cast<double>(wanted / samples);
+  const auto chance = [&] { return -std::expm1(each * std::log1p(-part)); };
+  while (each > 1 && chance() > 0.2) each /= 2;
+  const double mean = all * chance();
+  const double rest = std::ceil(mean + 5 * std::sqrt(mean * (1 - chance())) + 8);
+  const double last = rest + 6 * std::sqrt(rest) + 16;
+  if (last >= most_part * all) return result;
+  const double passing = -std::expm1(std::log1p(-last / all) / each);
+  if (passing > most_part) return result;
+  result.sampled = true;
+  result.shift = static_cast<unsigned>(std::bit_width(static_cast<std::uint64_t>(each) * samples)) - 1;
+  result.rest = static_cast<std::uint32_t>(rest);
+  const auto expected = static_cast<std::uint64_t>(passing * n);
+  // What is equal comes in whole tiles.
+  result.capacity = std::min(count, std::max(expected, k) + plan.tile_elements());
+  return result;
+}
+
+}  // namespace masu::topk_plan

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// What to launch for a top-k on a device, and every constant of the kernels: they stand here once and reach the kernels
+// as defines.
+#pragma once
+
+#include "runtime/program_cache.h"
+#include "topk/topk_rank.h"
+
+#include <masu/device.h>
+#include <masu/topk.h>
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace masu::topk_plan {
+
+// A program; each has the kernels of its last file.
+enum class Part { select, finish, rows, digits };
+
+// Elements of one launch: their numbers, and counts of them, fit 32 bits.
+inline constexpr std::uint64_t most_elements = std::uint64_t{1} << 31;
+// The sample: at least this many elements, at most `most_sampled`, and in between one of this many elements. A
+// work-item keeps the greatest of those that it sees: so `samples` ranks are left, whatever was looked at.
+inline constexpr std::uint32_t samples = 8192;
+inline constexpr std::uint64_t most_sampled = std::uint64_t{1} << 19;
+inline constexpr std::uint64_t elements_a_sample = 64;
+// Below this a work-group takes the whole row: a sample would cost as much as it saves.
+inline constexpr std::uint64_t least_filtered = 1 << 15;
+// Rows up to this length are taken by one work-group each, if there are several.
+inline constexpr std::uint64_t most_row_elements = 1 << 20;
+// Digits of exact selection.
+inline constexpr unsigned digit_bits = 11;
+inline constexpr unsigned most_prefixes = 4;
+// Where arrays begin in temporary memory.
+inline constexpr std::uint64_t alignment = 256;
+
+struct Plan {
+  Dtype dtype = Dtype::u8;
+  Ranking ranking;
+  unsigned group = 256;        // work-items of the filter and of digits
+  unsigned order_group = 256;  // of kernels that run as one work-group, and of those for rows
+  unsigned unroll = 4;         // 16-byte loads in flight
+  unsigned groups_a_unit = 1;  // work-groups of the filter for each compute unit
+  unsigned compute_units = 1;
+  unsigned copies = 1;          // of the tables of a selection
+  unsigned digit_copies = 1;    // of the tables of exact selection
+  std::uint64_t places = 1024;  // the most that a work-group brings into order in local memory
+
+  // Entries have their index apart.
+  [[nodiscard]] bool pairs() const noexcept { return size_of(dtype) == 8; }
+  [[nodiscard]] std::vector<std::string_view> files(Part part) const;
+  [[nodiscard]] std::vector<runtime::Define> defines(Part part, unsigned prefixes = 1) const;
+  // Tiles of the filter for `count` elements, wherever they begin.
+  [[nodiscard]] std::uint64_t tiles(std::uint64_t count) const noexcept;
+  [[nodiscard]] std::uint64_t filter_groups(std::uint64_t count) const noexcept;
+  [[nodiscard]] std::uint64_t tile_elements() const noexcept;
+  // Local memory, in bytes: of the one work-group that finds the threshold; of the entries' keys and indices.
+  [[nodiscard]] std::size_t threshold_local() const noexcept;
+  [[nodiscard]] std::size_t keys_local(std::uint64_t places) const noexcept;
+};
+
+Plan make(const DeviceInfo& device, Dtype dtype, const Ranking& ranking);
+
+// How the threshold is found that `count` elements are filtered by, for the first k.
+struct Sampling {
+  bool sampled = false;        // otherwise the threshold is below everything
+  unsigned shift = 0;          // 2^shift elements are looked at
+  std::uint32_t rest = 0;      // the threshold is this one of the ranks that are left, the greatest being 1
+  std::uint64_t capacity = 0;  // entries to have room for
+};
+// The threshold lets k elements pass but once in some millions; so many more than `capacity` pass even less often.
+Sampling sampling(const Plan& plan, std::uint64_t count, std::uint64_t k);
+
+}  // namespace masu::topk_plan

@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every device against a stable sort: types, sizes around every boundary, k of all sizes, distributions, ties, NaNs.
+#include "each_device.h"
+#include "scoped_env.h"
+#include "topk/topk_test_data.h"
+
+#include <masu/topk.h>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <random>
+#include <thread>
+#include <tuple>
+#include <vector>
+
+namespace masu {
+namespace {
+
+using test::Expected;
+using test::expected_topk;
+
+class TopkTest : public test::EachDevice {
+ protected:
+  // For the disk, PoCL would compile every kernel once more.
+  const test::ScopedEnv cache{"MASU_CACHE", "off"};
+  template <class T>
+  void expect_result(const TopkResult& found, const std::vector<Expected<T>>& rows, const std::string& what) {
+    ASSERT_EQ(found.rows(), rows.size());
+    ASSERT_EQ(found.dtype(), dtype_of<T>);
+    for (std::uint64_t r = 0; r < rows.size(); ++r) {
+      const auto indices = found.indices(r);
+      ASSERT_EQ(std::vector(indices.begin(), indices.end()), rows[r].indices) << what << " row " << r;
+      ASSERT_EQ(found.size(r), rows[r].indices.size());
+      ASSERT_EQ(std::memcmp(found.values<T>(r).data(), rows[r].values.data(), found.size(r) * sizeof(T)), 0)
+          << what << " row " << r;
+      ASSERT_EQ(found.skipped(r), rows[r].skipped) << what << " row " << r;
+    }
+  }
+
+  // Host data and device data, also where it is misaligned.
+  template <class T>
+  void expect_topk(const std::vector<T>& data, std::uint64_t k, const TopkOptions& options = {}) {
+    const std::string what = std::string(to_string(dtype_of<T>)) + " n=" + std::to_string(data.size()) +
+                             " k=" + std::to_string(k) + (options.largest ? " largest " : " smallest ") +
+                             std::string(to_string(options.nan)) + " rows=" + std::to_string(options.rows);
+    const auto rows = expected_topk(data, k, options);
+    expect_result(topk(device, data, k, options), rows, what + " host");
+    if (device.kind() == DeviceKind::cpu) return;
+    std::vector<T> shifted(data.size() + 1);
+    std::copy(data.begin(), data.end(), shifted.begin() + 1);
+    const Buffer<T> buffer = device.upload(shifted);
+    expect_result(topk(buffer.slice(1, data.size()), k, options), rows, what);
+  }
+};
+MASU_ON_EACH_DEVICE(TopkTest);
+
+// What is tried of the ways of a type. Where a CPU runs kernels, only some: PoCL takes seconds to compile one.
+struct Way {
+  Dtype dtype;
+  bool largest;
+  NanPolicy nan;
+  [[nodiscard]] TopkOptions options() const { return {.largest = largest, .nan = nan}; }
+};
+std::vector<Way> ways(const Device& device) {
+  if (device.kind() != DeviceKind::cpu && !device.info().gpu) {
+    std::vector<Way> some{{Dtype::f32, true, NanPolicy::last}, {Dtype::f32, false, NanPolicy::skip}};
+    if (device.info().fp64) some.push_back({Dtype::f64, false, NanPolicy::last});
+    return some;
+  }
+  std::vector<Way> all;
+  for (Dtype dtype : {Dtype::u8, Dtype::i8, Dtype::u16, Dtype::i16, Dtype::u32, Dtype::i32, Dtype::u64, Dtype::i64,
+                      Dtype::f16, Dtype::f32, Dtype::f64}) {
+    if (dtype == Dtype::f64 && !device.info().fp64) continue;
+    for (const bool largest : {true, false}) {
+      all.push_back({dtype, largest, NanPolicy::last});
+      if (is_float(dtype)) all.push_back({dtype, largest, NanPolicy::skip});
+    }
+  }
+  return all;
+}
+
+TEST_P(TopkTest, EveryTypeSizeAndWay) {
+  for (const Way& way : ways(device)) {
+    dispatch(way.dtype, [&](auto tag) {
+      using T = typename decltype(tag)::type;
+      for (const std::size_t size : {1, 2, 17, 257, 1021}) {
+        const std::vector<T> data = test::mixed_values<T>(size, size);
+        for (const std::uint64_t k : {std::uint64_t{1}, std::uint64_t{size / 2 + 1}, std::uint64_t{size}}) {
+          expect_topk(data, k, way.options());
+        }
+      }
+    });
+  }
+}
+
+// Long enough for a sample and a filter.
+TEST_P(TopkTest, LongRowsOfEveryType) {
+  for (const Way& way : ways(device)) {
+    dispatch(way.dtype, [&](auto tag) {
+      using T = typename decltype(tag)::type;
+      const std::vector<T> data = test::mixed_values<T>(70001, 3);
+      expect_topk(data, 100, way.options());
+      expect_topk(data, 1000, way.options());
+      expect_topk(data, 3000, way.options());
+    });
+  }
+}
+
+TEST_P(TopkTest, DistributionsAndEveryKindOfK) {
+  const std::size_t size = 150000;
+  for (const std::vector<float>& data : test::distributions(size)) {
+    for (const std::uint64_t k : {1, 100, 1024, 5000}) expect_topk(data, k);
+    expect_topk(data, 777, {.largest = false, .nan = NanPolicy::skip});
+  }
+  const std::vector<float> data = test::distributions(size).front();
+  for (const std::uint64_t k : {20000, 75000, 149999, 150000}) expect_topk(data, k);
+  if (!device.info().fp64) return;
+  std::vector<double> wide(60000);
+  std::mt19937_64 random(4);
+  for (auto& x : wide) x = static_cast<double>(random() % 1000) * 0x1p40;
+  for (const std::uint64_t k : {1, 1000, 2048, 2049, 30000}) expect_topk(wide, k, {.largest = false});
+}
+
+TEST_P(TopkTest, SizesAroundTilesAndVectors) {
+  for (const std::size_t size : {32767, 32768, 32769, 40001, 65535, 65536, 65537}) {
+    std::vector<std::uint16_t> data(size);
+    for (std::size_t i = 0; i < size; ++i) data[i] = static_cast<std::uint16_t>(i * 40503U >> 3);
+    expect_topk(data, 50);
+    expect_topk(std::vector<std::uint16_t>(size, 7), 300);
+    // The last and the first element are the greatest.
+    data.front() = data.back() = 65535;
+    expect_topk(data, 2);
+  }
+}
+
+TEST_P(TopkTest, NansEverywhere) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  for (const Way& way : ways(device)) {
+    if (way.dtype != Dtype::f32) continue;
+    for (const std::size_t size : {5, 50000}) {
+      std::vector<float> data(size, nan);
+      expect_topk(data, 3, way.options());
+      data[size / 2] = -std::numeric_limits<float>::infinity();
+      data[size - 1] = 4;
+      expect_topk(data, 4, way.options());
+      expect_topk(data, size, way.options());
+    }
+  }
+  const std::vector<float> infinities(40000, std::numeric_limits<float>::infinity());
+  expect_topk(infinities, 5);
+  expect_topk(infinities, 5, {.largest = false, .nan = NanPolicy::skip});
+}
+
+TEST_P(TopkTest, Rows) {
+  const std::vector<float> floats = test::mixed_values<float>(120000, 8);
+  for (const std::uint64_t rows : {2, 3, 100, 30000}) {
+    const std::uint64_t length = floats.size() / rows;
+    for (const std::uint64_t k :
+         {std::uint64_t{1}, std::min<std::uint64_t>(length, 37), std::min<std::uint64_t>(length, 5000)}) {
+      expect_topk(floats, k, {.rows = rows});
+      expect_topk(floats, k, {.largest = false, .nan = NanPolicy::skip, .rows = rows});
+    }
+  }
+}
+
+TEST_P(TopkTest, AccumulatesPieces) {
+  const std::vector<float> data = test::mixed_values<float>(90000, 21);
+  for (const NanPolicy nan : {NanPolicy::last, NanPolicy::skip}) {
+    for (const std::uint64_t k : {1, 300, 6000}) {
+      const TopkOptions options{.largest = nan == NanPolicy::last, .nan = nan};
+      TopkAccumulator host(device, Dtype::f32, k, options);
+      TopkAccumulator there(device, Dtype::f32, k, options);
+      EXPECT_EQ(host.result().size(), 0);
+      for (std::size_t first = 0; first < data.size(); first += 40009) {
+        const auto part = std::span(data).subspan(first, std::min<std::size_t>(40009, data.size() - first));
+        host.add(ArrayView(part));
+        there.add(device.upload(part));
+      }
+      EXPECT_EQ(host.count(), data.size());
+      const auto expected = expected_topk(data, k, options);
+      expect_result(host.result(), expected, "host pieces");
+      expect_result(there.result(), expected, "device pieces");
+    }
+  }
+  TopkAccumulator few(device, Dtype::f32, 10);
+  few.add(ArrayView(std::vector<float>{3, 9, 3}));
+  EXPECT_THAT(few.result().values<float>(), ::testing::ElementsAre(9, 3, 3));
+  EXPECT_THAT(few.result().indices(), ::testing::ElementsAre(1, 0, 2));
+}
+
+TEST_P(TopkTest, StreamsWorkspacesAndBuffers) {
+  const std::vector<float> data = test::mixed_values<float>(80000, 5);
+  const Buffer<float> buffer = device.upload(data);
+  Stream stream(device);
+  for (const std::uint64_t k : {10, 5000}) {
+    const auto expected = expected_topk(data, k, {});
+    Pending<TopkResult> pending = topk(stream, buffer, k);
+    Pending<TopkResult> other = topk(stream, buffer, k);
+    expect_result(pending.get(), expected, "pending");
+    expect_result(other.get(), expected, "other");
+
+    TopkTimes times;
+    const std::uint64_t bytes = topk_workspace(device, Dtype::f32, data.size(), k);
+    Buffer<std::byte> workspace(device, bytes + 16);
+    const Buffer<std::byte> part = workspace.slice(16, bytes);
+    const TopkOptions options{.workspace = &part, .times = &times};
+    expect_result(topk(buffer, k, options), expected, "workspace");
+    EXPECT_GT(times.compute, 0);
+    Buffer<float> values(device, k);
+    Buffer<std::uint64_t> indices(device, k);
+    topk(buffer, Dtype::f32, k, values, indices, options);
+    EXPECT_EQ(indices.read(), expected[0].indices);
+    EXPECT_EQ(std::memcmp(values.read().data(), expected[0].values.data(), k * sizeof(float)), 0);
+    if (device.kind() != DeviceKind::cpu) {
+      const Buffer<std::byte> small = workspace.slice(0, 16);
+      EXPECT_THROW(topk(buffer, k, {.workspace = &small}), Error);
+    }
+  }
+  const std::vector<float> nans{1, std::numeric_limits<float>::quiet_NaN()};
+  Buffer<float> values(device, 2);
+  Buffer<std::uint64_t> indices(device, 2);
+  topk(device.upload(nans), Dtype::f32, 2, values, indices, {.largest = false, .nan = NanPolicy::skip});
+  EXPECT_THAT(indices.read(), ::testing::ElementsAre(0, ~std::uint64_t{0}));
+  EXPECT_TRUE(std::isnan(values.read()[1]));
+}
+
+TEST_P(TopkTest, RefusesWhatItCannotDo) {
+  const std::vector<float> data{1, 2, 3, 4};
+  const auto message = [](const auto& call) -> std::string {
+    try {
+      call();
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
+      return error.what();
+    }
+    return "nothing was thrown";
+  };
+  EXPECT_EQ(message([&] { topk(device, data, 0); }), "topk: k must be 1 to 4, the elements, got 0");
+  EXPECT_EQ(message([&] { topk(device, data, 5); }), "topk: k must be 1 to 4, the elements, got 5");
+  EXPECT_EQ(message([&] { topk(device, data, 3, {.rows = 2}); }),
+            "topk: k must be 1 to 2, the elements of a row, got 3");
+  EXPECT_EQ(message([&] { topk(device, data, 1, {.rows = 3}); }),
+            "topk: rows must be 1 to 2^32 and divide the 4 elements, got 3");
+  EXPECT_EQ(message([&] { topk(device, std::vector<float>{}, 1); }), "topk: k must be 1 to 0, the elements, got 1");
+  EXPECT_EQ(message([&] { TopkAccumulator(device, Dtype::u8, 0); }), "topk: k must be at least 1, got 0");
+  EXPECT_EQ(message([&] { TopkAccumulator(device, Dtype::u8, 1).add(ArrayView(data)); }),
+            "topk: data must be u8 as before, got f32");
+  EXPECT_EQ(message([&] { std::ignore = topk(device, data, 1).values<double>(); }),
+            "topk: the values are f32, got f64");
+  EXPECT_EQ(message([&] { std::ignore = topk(device, data, 1).size(1); }), "topk: the result has 1 rows, got row 1");
+  EXPECT_EQ(message([&] { nan_policy_from_name("first"); }), "topk: the NaN policy is one of last skip, got \"first\"");
+  const Buffer<float> buffer = device.upload(data);
+  Buffer<float> values(device, 3);
+  Buffer<std::uint64_t> indices(device, 2);
+  EXPECT_THAT(message([&] { topk(buffer, Dtype::f32, 2, values, indices); }),
+              ::testing::StartsWith("topk: values must be 8 writable bytes"));
+}
+
+TEST_P(TopkTest, ManyThreadsAtOnce) {
+  const std::vector<float> data = test::mixed_values<float>(50000, 2);
+  const auto expected = expected_topk(data, 50, {});
+  std::atomic<int> same = 0;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&] {
+      const TopkResult found = topk(device, data, 50);
+      same += std::equal(found.indices().begin(), found.indices().end(), expected[0].indices.begin());
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(same, 4);
+}
+
+}  // namespace
+}  // namespace masu

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// The kernels of top-k and of the room quantile, on little data, for Oclgrind: `selection rows|filter|exact|partition`.
+#include "topk/topk_plan.h"
+#include "topk/topk_test_data.h"
+
+#include <masu/masu.h>
+#include <masu/quantile.h>
+#include <masu/topk.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <string_view>
+#include <vector>
+
+namespace {
+
+using namespace masu;
+
+template <class T>
+bool right(const Device& device, const std::vector<T>& data, std::uint64_t k, const TopkOptions& options) {
+  const auto expected = test::expected_topk(data, k, options);
+  const TopkResult found = topk(device.upload(data), k, options);
+  for (std::uint64_t row = 0; row < expected.size(); ++row) {
+    if (!std::equal(found.indices(row).begin(), found.indices(row).end(), expected[row].indices.begin(),
+                    expected[row].indices.end())) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool rows(const Device& device) {
+  return right(device, test::mixed_values<float>(900, 1), 20, {.rows = 3}) &&
+         right(device, test::mixed_values<std::int64_t>(500, 2), 60, {.largest = false}) &&
+         right(device, test::mixed_values<float>(300, 3), 300, {.nan = NanPolicy::skip});
+}
+
+bool filter(const Device& device) {
+  return right(device, test::mixed_values<float>(33001, 4), 50, {}) &&
+         right(device, std::vector<std::int64_t>(33001, 7), 9, {.largest = false});
+}
+
+// All that the sample sees is small: too many are above the threshold.
+bool exact(const Device& device) {
+  std::vector<std::uint8_t> data(topk_plan::least_filtered + 1, 1);
+  for (std::size_t i = 0; i < data.size(); i += 3) data[i] = static_cast<std::uint8_t>(i % 251);
+  const double half = 0.5;
+  std::vector<std::uint8_t> sorted = data;
+  std::sort(sorted.begin(), sorted.end());
+  return right(device, data, 400, {}) &&
+         quantiles(device.upload(data), {&half, 1}, {.method = QuantileMethod::lower}).front() ==
+             sorted[sorted.size() / 2];
+}
+
+bool parts(const Device& device) {
+  std::vector<float> data = test::mixed_values<float>(1100, 5);
+  std::vector<float> expected = data;
+  Buffer<float> buffer = device.upload(data);
+  const PartitionResult found = partition(buffer, 500);
+  const float pivot = nth_element(buffer, 500);
+  const auto less =
+      std::stable_partition(expected.begin(), expected.end(), [&](float x) { return test::comes_before(x, pivot); });
+  std::stable_partition(less, expected.end(), [&](float x) { return !test::comes_before(pivot, x); });
+  return found.less == static_cast<std::uint64_t>(less - expected.begin()) &&
+         std::memcmp(buffer.read().data(), expected.data(), data.size() * sizeof(float)) == 0;
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  struct Case {
+    std::string_view name;
+    bool (*run)(const Device&);
+  };
+  constexpr Case cases[] = {{"rows", rows}, {"filter", filter}, {"exact", exact}, {"partition", parts}};
+  const std::string_view wanted = count == 2 ? arguments[1] : "";
+  const Device device = Device::open("opencl");
+  for (const Case& one : cases) {
+    if (one.name != wanted) continue;
+    const bool good = one.run(device);
+    std::printf("%s on %s: %s\n", arguments[1], device.info().name.c_str(), good ? "right" : "wrong");
+    return good ? 0 : 1;
+  }
+  std::fputs("usage: selection rows|filter|exact|partition\n", stderr);
+  return 2;
+}
