@@ -30,7 +30,11 @@ std::string command_cases(const CommandText& command) {
   }
   text += "      esac\n      if [[ -z $known && $current == -* ]]; then\n        words='";
   std::vector<std::string> names;
-  for (const OptionText& option : command.options) names.push_back(option.names.back());
+  for (const OptionText& option : command.options) {
+    for (const std::string& name : option.names) {
+      if (name.starts_with("--") || option.names.size() == 1) names.push_back(name);
+    }
+  }
   text += joined(names, " ") + "'\n";
   if (!command.positionals.empty()) {
     text += fmt::format("      elif [[ -z $known ]]; then\n        {}\n",

@@ -111,13 +111,12 @@ std::string manual(const CLI::App& root) {
   text += list("EXIT STATUS", {{"0", "Done; also when the reader of a pipe went away."},
                                {"1", "Failed: a file, its data, an absent device, memory."},
                                {"2", "Wrong usage: options, values, unknown names."},
-                               {"3", "Checked and found otherwise (--verify, selftest)."},
+                               {"3", "Checked and found otherwise (--verify, sort --is-sorted, selftest)."},
                                {"130", "Interrupted; no partial file is left."}});
-  text +=
-      list("ENVIRONMENT", {{"MASU_DEVICE", "The device where --device is not given."},
-                           {"MASU_THREADS", "The number of threads on the CPU where --threads is not given."},
-                           {"TMPDIR", "Where streams that must be read twice are kept, where --tmpdir is not given."},
-                           {"COLUMNS", "How wide a chart is that does not go to a terminal."}});
+  text += list("ENVIRONMENT", {{"MASU_DEVICE", "The device where --device is not given."},
+                               {"MASU_THREADS", "The number of threads on the CPU where --threads is not given."},
+                               {"TMPDIR", "Where temporary files are made, where --tmpdir is not given."},
+                               {"COLUMNS", "How wide a chart is that does not go to a terminal."}});
   text += ".SH EXAMPLES\n.nf\n";
   for (const CommandText& command : commands) text += example_lines(command);
   return text + ".fi\n";

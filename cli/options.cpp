@@ -5,6 +5,7 @@
 #include "value_names.h"
 
 #include <fmt/format.h>
+#include <malloc.h>
 #include <charconv>
 #include <cstdlib>
 #include <limits>
@@ -25,7 +26,8 @@ void add_common_options(CLI::App& app, CommonOptions& options) {
   add_device_options(app, options);
   app.add_option("--memory", options.memory, "Hold at most that much of the input at a time (64Mi)")
       ->type_name("BYTES");
-  app.add_option("--tmpdir", options.tmpdir, "Where streams that must be read twice are kept")->type_name("DIR");
+  app.add_option("--tmpdir", options.tmpdir, "Where streams that are read twice, and runs that are sorted, are kept")
+      ->type_name("DIR");
   app.add_option("-o,--output", options.output, "Write the result to FILE, whole or not at all")->type_name("FILE");
   app.add_option("--progress", options.progress, "A bar on standard error (auto: on a terminal)")
       ->type_name("auto|always|never");
@@ -62,6 +64,8 @@ void apply(CommonOptions& options) {
   if (!options.threads.empty()) {
     set_cpu_threads(static_cast<unsigned>(whole_number("--threads", options.threads, 1, 1U << 16)));
   }
+  // What is freed goes back to the system: glibc would raise this threshold with every large block, and keep them.
+  if (!options.memory.empty()) ::mallopt(M_MMAP_THRESHOLD, 128 << 10);
   if (options.device == "auto") {  // said here, it goes before the environment
     unsetenv("MASU_DEVICE");
     options.device.clear();

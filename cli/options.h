@@ -51,7 +51,7 @@ void add_input_options(CLI::App& app, InputOptions& options);
 // --memory.
 std::optional<std::uint64_t> memory_limit(const CommonOptions& options);
 
-// Makes --threads and an explicit `--device auto` hold for this process.
+// Makes --threads, --memory and an explicit `--device auto` hold for this process.
 void apply(CommonOptions& options);
 // How io::open shall read the inputs.
 io::SourceOptions source_options(const InputOptions& input, const CommonOptions& common);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The order of values by comparisons alone, for --verify and selftest: it shares no code with what it checks.
+// The order of values by comparisons and std::stable_sort alone, for --verify and selftest: it shares no code with what
+// it checks.
 #pragma once
 
 #include "io/half.h"
@@ -8,7 +9,8 @@
 
 #include <cmath>
 #include <concepts>
-#include <type_traits>
+#include <cstdint>
+#include <vector>
 
 namespace masu::cli {
 
@@ -20,5 +22,24 @@ bool comes_before(T a, T b, Order order = Order::ascending) {
   else if constexpr (std::floating_point<T>) return a < b || (std::isnan(b) && !std::isnan(a));
   else return a < b;
 }
+
+// Where the elements in order are in the data; each of `rows` equal rows by itself, the places counted from the start
+// of the data.
+std::vector<std::uint64_t> reference_order(const ArrayView& data, Order order, std::uint64_t rows = 1);
+
+// The first `k` of these, NaNs left out where that is asked.
+std::vector<std::uint64_t> reference_topk(const ArrayView& data, Order order, bool skip_nan, std::uint64_t k);
+
+// The distinct values in order: where each is first in the data, and how often it occurs.
+struct ReferenceRun {
+  std::uint64_t first = 0;
+  std::uint64_t count = 0;
+};
+std::vector<ReferenceRun> reference_unique(const ArrayView& data);
+
+// The bytes of an element.
+const std::byte* element_at(const ArrayView& data, std::uint64_t index);
+// Whether two elements of the same dtype have the same bits.
+bool same_bits(const ArrayView& a, std::uint64_t i, const ArrayView& b, std::uint64_t j);
 
 }  // namespace masu::cli

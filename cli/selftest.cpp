@@ -20,7 +20,8 @@ struct Group {
 };
 
 // A primitive adds a row.
-constexpr std::array<Group, 2> groups{{{"histogram", selftest_histogram}, {"histogram shapes", selftest_shapes}}};
+constexpr std::array<Group, 3> groups{
+    {{"histogram", selftest_histogram}, {"histogram shapes", selftest_shapes}, {"sort", selftest_sort}}};
 
 std::vector<std::string> device_ids(const std::string& asked) {
   if (!asked.empty()) return {Device::open(asked).id()};

@@ -36,6 +36,13 @@ std::vector<std::byte> selftest_data(Dtype dtype, std::string_view distribution,
 void selftest_case(const Device& device, SelftestTally& tally, const std::string& name, Strategy strategy,
                    const std::function<bool()>& test);
 
+// Whether the bytes are those of the elements at `places` of the data.
+bool are_elements(const std::byte* bytes, const ArrayView& data, const std::vector<std::uint64_t>& places);
+// The same as selftest_data with zeros of both signs, infinities and NaNs of several bits among floats.
+std::vector<std::byte> selftest_special_data(Dtype dtype, std::string_view distribution, std::uint64_t count,
+                                             std::uint64_t seed);
+
+void selftest_sort(const Device& device, SelftestTally& tally);
 void selftest_histogram(const Device& device, SelftestTally& tally);
 // Rows, joint histograms, regions of images, and bins that are found in the data.
 void selftest_shapes(const Device& device, SelftestTally& tally);

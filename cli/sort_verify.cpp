@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 #include <algorithm>
 #include <cstring>
-#include <numeric>
 
 namespace masu::cli {
 SortReference::SortReference(io::Source& keys, io::Source* values, const Request& request)
@@ -17,18 +16,9 @@ SortReference::SortReference(io::Source& keys, io::Source* values, const Request
     value_bytes_ = size_of(values->info().dtype);
     values_ = read_and_rewind(*values);
   }
-  order_.resize(keys_.size() / size_of(dtype_));
-  std::iota(order_.begin(), order_.end(), 0);
-  row_length_ = std::max<std::uint64_t>(1, order_.size() / request.rows);
-  dispatch(dtype_, [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    const auto* data = reinterpret_cast<const T*>(keys_.data());
-    for (auto row = order_.begin(); row != order_.end(); row += static_cast<std::ptrdiff_t>(row_length_)) {
-      std::stable_sort(row, row + static_cast<std::ptrdiff_t>(row_length_), [&](std::uint64_t a, std::uint64_t b) {
-        return comes_before(data[a], data[b], request_.order);
-      });
-    }
-  });
+  const ArrayView data(dtype_, keys_.data(), keys_.size() / size_of(dtype_));
+  row_length_ = std::max<std::uint64_t>(1, data.count / request.rows);
+  order_ = reference_order(data, request.order, request.rows);
 }
 
 void SortReference::compare_column(const std::vector<std::byte>& data, std::size_t element, const void* got,

@@ -13,10 +13,8 @@
 #include <masu/unique.h>
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <limits>
 #include <memory>
-#include <numeric>
 
 namespace masu::cli {
 namespace {
@@ -38,31 +36,22 @@ struct UniqueCommandOptions {
 };
 
 // The whole of the data, sorted stably; throws Differs where its runs are not the entries.
-void verify(const ArrayView& data, const CountedValues& entries, std::uint64_t distinct, bool by_count) {
-  dispatch(data.dtype, [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    const auto* begin = static_cast<const T*>(data.data);
-    std::vector<T> sorted(begin, begin + data.count);
-    std::stable_sort(sorted.begin(), sorted.end(), [](T a, T b) { return comes_before(a, b); });
-    std::vector<std::pair<T, std::uint64_t>> runs;
-    for (const T& value : sorted) {
-      if (runs.empty() || comes_before(runs.back().first, value)) runs.emplace_back(value, 0);
-      ++runs.back().second;
+void verify(const ArrayView& data, const UniqueTable::Result& found, bool by_count) {
+  std::vector<ReferenceRun> runs = reference_unique(data);
+  if (by_count) {
+    std::stable_sort(runs.begin(), runs.end(),
+                     [](const ReferenceRun& a, const ReferenceRun& b) { return a.count > b.count; });
+  }
+  if (runs.size() != found.distinct) {
+    throw Differs(fmt::format("found {} distinct values, the reference {}", found.distinct, runs.size()));
+  }
+  std::uint64_t place = 0;
+  found.entries.each([&](const ArrayView& values, const ArrayView& counts) {
+    for (std::uint64_t i = 0; i < values.count; ++i, ++place) {
+      const bool same = static_cast<const std::uint64_t*>(counts.data)[i] == runs[place].count;
+      if (same && same_bits(values, i, data, runs[place].first)) continue;
+      throw Differs(fmt::format("entry {} is not the reference's", place));
     }
-    if (by_count) {
-      std::stable_sort(runs.begin(), runs.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
-    }
-    if (runs.size() != distinct) {
-      throw Differs(fmt::format("found {} distinct values, the reference {}", distinct, runs.size()));
-    }
-    std::uint64_t place = 0;
-    entries.each([&](const ArrayView& values, const ArrayView& counts) {
-      for (std::uint64_t i = 0; i < values.count; ++i, ++place) {
-        const bool same = std::memcmp(static_cast<const T*>(values.data) + i, &runs[place].first, sizeof(T)) == 0;
-        if (same && static_cast<const std::uint64_t*>(counts.data)[i] == runs[place].second) continue;
-        throw Differs(fmt::format("entry {} is not the reference's", place));
-      }
-    });
   });
 }
 
@@ -86,7 +75,7 @@ Exit run_command(UniqueCommandOptions& asked) {
   });
   const UniqueTable::Result found = table.finish(by_count, limit);
   const Seconds seconds = stream.seconds(table.times().transfer, table.times().compute);
-  if (common.verify) verify({dtype, reference.data(), table.count()}, found.entries, found.distinct, by_count);
+  if (common.verify) verify({dtype, reference.data(), table.count()}, found, by_count);
 
   ColumnsResult result;
   result.heads = {{"value", "values"}, {"count", "counts"}};

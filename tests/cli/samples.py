@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Arrays that show every side of masu's order of values, and that order by NumPy."""
 
+import json
+
 import numpy as np
 
 # masu's names of the element types, and NumPy's.
@@ -35,6 +37,11 @@ def order_of(values, descending=False):
         return np.argsort(values, kind="stable")
     backwards = np.argsort(values[::-1], kind="stable")[::-1]  # equal values come out in their order
     return len(values) - 1 - backwards
+
+
+def loads(text):
+    """JSON, where -0 keeps its sign."""
+    return json.loads(text, parse_int=lambda digits: -0.0 if digits == "-0" else int(digits))
 
 
 def as_json(values):

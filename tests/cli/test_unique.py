@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """masu unique against NumPy: counts by value and by count, in memory and through files."""
 
-import json
 import os
 import unittest
 
 import numpy as np
 
 from command import CommandTest, masu
-from samples import DTYPES, order_of, same_number, sample
+from samples import DTYPES, loads, order_of, same_number, sample
 
 
 def distinct(values):
@@ -23,7 +22,7 @@ def distinct(values):
 
 class UniqueTest(CommandTest):
     def unique(self, *arguments, **more):
-        return json.loads(self.ok("unique", *arguments, "--json", "--quiet", "--device", "cpu", **more))
+        return loads(self.ok("unique", *arguments, "--json", "--quiet", "--device", "cpu", **more))
 
     def check(self, found, values, counts, message=None):
         self.assertEqual(found["counts"], counts.tolist(), message)

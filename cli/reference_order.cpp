@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reference_order.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <numeric>
+
+namespace masu::cli {
+
+const std::byte* element_at(const ArrayView& data, std::uint64_t index) {
+  return static_cast<const std::byte*>(data.data) + index * size_of(data.dtype);
+}
+
+bool same_bits(const ArrayView& a, std::uint64_t i, const ArrayView& b, std::uint64_t j) {
+  return std::memcmp(element_at(a, i), element_at(b, j), size_of(a.dtype)) == 0;
+}
+
+std::vector<std::uint64_t> reference_order(const ArrayView& data, Order order, std::uint64_t rows) {
+  std::vector<std::uint64_t> places(data.count);
+  std::iota(places.begin(), places.end(), 0);
+  const auto length = static_cast<std::ptrdiff_t>(std::max<std::uint64_t>(1, data.count / rows));
+  dispatch(data.dtype, [&](auto tag) {
+    const auto* values = static_cast<const typename decltype(tag)::type*>(data.data);
+    for (auto row = places.begin(); row != places.end(); row += length) {
+      std::stable_sort(row, row + length,
+                       [&](std::uint64_t a, std::uint64_t b) { return comes_before(values[a], values[b], order); });
+    }
+  });
+  return places;
+}
+
+std::vector<std::uint64_t> reference_topk(const ArrayView& data, Order order, bool skip_nan, std::uint64_t k) {
+  std::vector<std::uint64_t> places = reference_order(data, order);
+  dispatch(data.dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    const auto* values = static_cast<const T*>(data.data);
+    if constexpr (!std::integral<T>) {
+      const auto is_nan = [&](std::uint64_t i) {
+        if constexpr (std::same_as<T, Half>) return std::isnan(io::to_double(values[i]));
+        else return std::isnan(values[i]);
+      };
+      if (skip_nan) std::erase_if(places, is_nan);
+    }
+  });
+  places.resize(std::min<std::uint64_t>(k, places.size()));
+  return places;
+}
+
+std::vector<ReferenceRun> reference_unique(const ArrayView& data) {
+  std::vector<ReferenceRun> runs;
+  const std::vector<std::uint64_t> places = reference_order(data, Order::ascending);
+  dispatch(data.dtype, [&](auto tag) {
+    const auto* values = static_cast<const typename decltype(tag)::type*>(data.data);
+    for (const std::uint64_t place : places) {
+      if (runs.empty() || comes_before(values[runs.back().first], values[place])) runs.push_back({place, 0});
+      ++runs.back().count;
+    }
+  });
+  return runs;
+}
+
+}  // namespace masu::cli
