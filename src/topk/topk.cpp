@@ -295,8 +295,8 @@ TopkResult topk_in_pieces(const BufferBase& data, Dtype dtype, std::uint64_t row
                            dtype);
     const TopkResult found = accumulator.result();
     std::copy(found.indices().begin(), found.indices().end(), target.indices + r * k);
-    std::memcpy(static_cast<std::byte*>(target.values) + r * k * size_of(dtype), found.view().data,
-                found.size() * size_of(dtype));
+    std::copy_n(static_cast<const std::byte*>(found.view().data), found.size() * size_of(dtype),
+                static_cast<std::byte*>(target.values) + r * k * size_of(dtype));
     target.found[r] = found.size();
     target.skipped[r] = found.skipped();
     add_times(options, accumulator.times());
@@ -386,7 +386,8 @@ void topk(const BufferBase& data, Dtype dtype, std::uint64_t k, BufferBase& valu
   for (std::uint64_t r = 0; r < options.rows; ++r) {
     std::copy(result.indices(r).begin(), result.indices(r).end(),
               all_indices.begin() + static_cast<std::ptrdiff_t>(r * k));
-    std::memcpy(all_values.data() + r * k * size_of(dtype), result.view(r).data, result.size(r) * size_of(dtype));
+    std::copy_n(static_cast<const std::byte*>(result.view(r).data), result.size(r) * size_of(dtype),
+                all_values.data() + r * k * size_of(dtype));
   }
   stream.write_bytes(values, 0, all_values.data(), all_values.size());
   stream.write_bytes(indices, 0, all_indices.data(), places * sizeof(std::uint64_t));

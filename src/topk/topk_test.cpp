@@ -2,6 +2,7 @@
 // Every device against a stable sort: types, sizes around every boundary, k of all sizes, distributions, ties, NaNs.
 #include "each_device.h"
 #include "scoped_env.h"
+#include "topk/topk_plan.h"
 #include "topk/topk_test_data.h"
 
 #include <masu/topk.h>
@@ -13,6 +14,7 @@
 #include <atomic>
 #include <cmath>
 #include <random>
+#include <span>
 #include <thread>
 #include <tuple>
 #include <vector>
@@ -35,8 +37,9 @@ class TopkTest : public test::EachDevice {
       const auto indices = found.indices(r);
       ASSERT_EQ(std::vector(indices.begin(), indices.end()), rows[r].indices) << what << " row " << r;
       ASSERT_EQ(found.size(r), rows[r].indices.size());
-      ASSERT_EQ(std::memcmp(found.values<T>(r).data(), rows[r].values.data(), found.size(r) * sizeof(T)), 0)
-          << what << " row " << r;
+      const auto bytes = std::as_bytes(found.values<T>(r));
+      const auto expected = std::as_bytes(std::span(rows[r].values));
+      ASSERT_TRUE(std::equal(bytes.begin(), bytes.end(), expected.begin(), expected.end())) << what << " row " << r;
       ASSERT_EQ(found.skipped(r), rows[r].skipped) << what << " row " << r;
     }
   }
@@ -153,6 +156,30 @@ TEST_P(TopkTest, NansEverywhere) {
   const std::vector<float> infinities(40000, std::numeric_limits<float>::infinity());
   expect_topk(infinities, 5);
   expect_topk(infinities, 5, {.largest = false, .nan = NanPolicy::skip});
+}
+
+// Data that knows where a device's sample looks: too much is above the threshold, and too little reaches it.
+TEST_P(TopkTest, MisledSamples) {
+  const std::uint64_t n = 50001;
+  const std::uint64_t k = 100;
+  const topk_plan::Plan plan = topk_plan::make(device.info(), Dtype::f32, Ranking(Dtype::f32, true, NanPolicy::last));
+  const topk_plan::Sampling sampling = topk_plan::sampling(plan, n, k);
+  ASSERT_TRUE(sampling.sampled);
+  std::vector<float> data(n);
+  for (std::uint64_t i = 0; i < n; ++i) data[i] = static_cast<float>(i * 7919 % n) + 1;
+  std::vector<float> other = data;
+  for (std::uint64_t part = 0; part < std::uint64_t{1} << sampling.shift; ++part) {
+    auto x = static_cast<std::uint32_t>(part);
+    x = (x ^ x >> 16) * 0x7feb352dU;
+    x = (x ^ x >> 15) * 0x846ca68bU;
+    x ^= x >> 16;
+    const std::uint64_t place = (part * n >> sampling.shift) + ((n >> sampling.shift) * x >> 32);
+    data[place] = -data[place];
+    other[place] += static_cast<float>(n);
+  }
+  expect_topk(data, k);
+  expect_topk(data, 5000);
+  expect_topk(other, k);
 }
 
 TEST_P(TopkTest, Rows) {
