@@ -13,7 +13,7 @@ namespace masu::cpu {
 
 namespace {
 
-constexpr std::uint64_t insertion_most = 16;
+constexpr std::uint64_t insertion_most = 24;
 constexpr std::uint64_t counted_from = std::uint64_t{1}
                                        << 19;  // 16-bit keys: the counters are no more than the keys then
 constexpr std::uint64_t counter_most = std::uint64_t{1} << 31;  // keys counted in 32 bits
@@ -96,13 +96,25 @@ void sort_codes(T* keys, std::uint64_t count, Order order, Threads threads) {
 }
 
 template <class T>
+void reverse(T* keys, std::uint64_t count, Threads threads) {
+  if constexpr (sizeof(T) <= 2) {
+    std::reverse(keys, keys + count);
+  } else {
+    auto* const bits = reinterpret_cast<CodeOf<T>*>(keys);
+    for_stripes(count / 2, stripes_of(count / 2, threads), [&](std::uint64_t first, std::uint64_t last, std::uint64_t) {
+      swap_mirrored(bits + first, bits + (count - first), last - first);
+    });
+  }
+}
+
+template <class T>
 void sort_typed(T* keys, std::uint64_t count, Order order, Threads threads) {
   if (count <= insertion_most) return insertion_sort(keys, count, order);
   const Trend trend = trend_of(dtype_of<T>, keys, count, order, threads);
   if (trend.rising) return;
   if constexpr (std::is_integral_v<T>) {
     // What is equal has equal bits, so that its order does not show.
-    if (trend.falling) return std::reverse(keys, keys + count);
+    if (trend.falling) return reverse(keys, count, threads);
     sort_codes(keys, count, order, threads);
   } else {
     if (any_specials(keys, count, threads)) {
@@ -110,7 +122,7 @@ void sort_typed(T* keys, std::uint64_t count, Order order, Threads threads) {
       sort_codes(specials.begin(), specials.count(), order, threads);
       specials.put_back();
     } else if (trend.falling) {
-      std::reverse(keys, keys + count);
+      reverse(keys, count, threads);
     } else {
       sort_codes(keys, count, order, threads);
     }

@@ -15,7 +15,7 @@ namespace masu::cpu {
 
 namespace {
 
-constexpr std::uint64_t insertion_most = 16;
+constexpr std::uint64_t insertion_most = 24;
 constexpr std::size_t most_value_bytes = 64;
 constexpr std::uint64_t bucket_pairs = std::uint64_t{1} << 15;  // sorted without buckets
 constexpr std::size_t slot_bytes = sizeof(std::uint64_t);

@@ -4,6 +4,7 @@
 #include "sort/sort_key.h"
 
 #include <cstring>
+#include <utility>
 
 #ifndef MASU_SORT_SIDE_ORDERS
 #define MASU_SORT_SIDE_ORDERS
@@ -261,6 +262,27 @@ void Decode64(std::int64_t* data, std::size_t count, Coding<std::int64_t> coding
   DecodeAll(data, count, coding);
 }
 
+template <class Code>
+HWY_INLINE void SwapMirrored(Code* left, Code* right_end, std::size_t count) {
+  const hn::ScalableTag<Code> d;
+  const std::size_t lanes = hn::Lanes(d);
+  std::size_t i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    Code* const right = right_end - i - lanes;
+    const auto a = hn::LoadU(d, left + i);
+    const auto b = hn::LoadU(d, right);
+    hn::StoreU(hn::Reverse(d, b), d, left + i);
+    hn::StoreU(hn::Reverse(d, a), d, right);
+  }
+  for (; i < count; ++i) std::swap(left[i], *(right_end - 1 - i));
+}
+void Swap32(std::int32_t* left, std::int32_t* right_end, std::size_t count) {
+  SwapMirrored(left, right_end, count);
+}
+void Swap64(std::int64_t* left, std::int64_t* right_end, std::size_t count) {
+  SwapMirrored(left, right_end, count);
+}
+
 // Codes in which zeros are one, and NaNs are one, the greatest: sort_key() with its top bit inverted.
 template <class T, class D, class V = hn::Vec<D>>
 HWY_INLINE V OneCode(D d, V bits, V flip) {
@@ -368,6 +390,8 @@ HWY_EXPORT(Encode32);
 HWY_EXPORT(Encode64);
 HWY_EXPORT(Decode32);
 HWY_EXPORT(Decode64);
+HWY_EXPORT(Swap32);
+HWY_EXPORT(Swap64);
 HWY_EXPORT(AnyTrend);
 HWY_EXPORT(Specials16);
 HWY_EXPORT(Specials32);
@@ -398,6 +422,12 @@ void decode(std::int32_t* codes, std::size_t count, Coding<std::int32_t> coding)
 }
 void decode(std::int64_t* codes, std::size_t count, Coding<std::int64_t> coding) {
   HWY_DYNAMIC_DISPATCH(Decode64)(codes, count, coding);
+}
+void swap_mirrored(std::int32_t* left, std::int32_t* right_end, std::size_t count) {
+  HWY_DYNAMIC_DISPATCH(Swap32)(left, right_end, count);
+}
+void swap_mirrored(std::int64_t* left, std::int64_t* right_end, std::size_t count) {
+  HWY_DYNAMIC_DISPATCH(Swap64)(left, right_end, count);
 }
 Trend trend_of(Dtype dtype, const void* keys, std::size_t count, Order order) {
   return HWY_DYNAMIC_DISPATCH(AnyTrend)(dtype, keys, count, order);

@@ -56,6 +56,10 @@ void encode(std::int64_t* bits, std::size_t count, Coding<std::int64_t> coding);
 void decode(std::int32_t* codes, std::size_t count, Coding<std::int32_t> coding);
 void decode(std::int64_t* codes, std::size_t count, Coding<std::int64_t> coding);
 
+// Swaps the `count` elements from `left` on with those before `right_end`, the first with the last. They are apart.
+void swap_mirrored(std::int32_t* left, std::int32_t* right_end, std::size_t count);
+void swap_mirrored(std::int64_t* left, std::int64_t* right_end, std::size_t count);
+
 // How neighbours stand to each other, zeros as equals and NaNs as equals. Stops where neither is true any more.
 struct Trend {
   bool rising = true;   // no key comes before the one on its left: in order
