@@ -28,6 +28,7 @@ HWY_INLINE hn::Mask<D> Differ(D d, V a, V b) {
   if constexpr (infinity_bits<T> == 0) {
     return unequal;
   } else {
+    if (hn::AllFalse(d, unequal)) return unequal;  // within a run
     using Bits = hn::TFromD<D>;
     const auto magnitude = hn::Set(d, static_cast<Bits>(static_cast<Bits>(~Bits{0}) >> 1));
     const auto zeros = hn::Eq(hn::And(hn::Or(a, b), magnitude), hn::Zero(d));
