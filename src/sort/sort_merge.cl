@@ -55,7 +55,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void sort_merge(
   // How many of the first `diagonal` keys of the result are a's: of equal keys, a's come first.
   for (uint side = lane; side < 2; side += MASU_GROUP) {
     const ulong diagonal = side == 0 ? begin : end;
-    ulong low = diagonal > b_length ? diagonal - b_length : 0;
+    ulong low = (ulong)max((long)diagonal - (long)b_length, (long)0);
     ulong high = min(diagonal, a_length);
     while (low < high) {
       const ulong middle = low + (high - low) / 2;
@@ -77,7 +77,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void sort_merge(
 
   // The same within the tile, for each work-item's part of it.
   const uint diagonal = min(lane * MASU_EACH, count);
-  uint low = diagonal > b_count ? diagonal - b_count : 0;
+  uint low = (uint)max((int)diagonal - (int)b_count, 0);
   uint high = min(diagonal, a_count);
   while (low < high) {
     const uint middle = low + (high - low) / 2;
