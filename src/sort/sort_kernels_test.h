@@ -110,74 +110,68 @@ bool same_bits(const std::vector<T>& a, const std::vector<T>& b) {
   return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0);
 }
 
+// What moves with keys that are sorted.
+enum class With { nothing, records, indices };
+
 // A sort on a device, called in each of its ways.
 class KernelSorts : public EachDevice {
  protected:
   // Keys lie behind `margin` others, and before some.
   static constexpr std::size_t margin = 3;
 
-  template <class T>
-  Buffer<T> padded(const std::vector<T>& data) {
-    std::vector<T> all(data.size() + 2 * margin, std::bit_cast<T>(UnsignedOf<sizeof(T)>{1}));
-    std::copy(data.begin(), data.end(), all.begin() + margin);
-    return device.upload(all);
-  }
-
-  // Runs `sort(stream, arrays, work)` for keys alone, for keys with records, and for indices.
-  template <class T, class Sort>
-  void expect_sorted(const std::vector<T>& keys, const Pairs& pieces, Order order, bool with_indices, const Sort& sort,
+  // Runs `sort(stream, arrays, work)`. Indices are of the type Index, and the keys stay with them.
+  template <class T, class Index = std::uint32_t, class Sort>
+  void expect_sorted(const std::vector<T>& keys, const Pairs& pieces, Order order, With with, const Sort& sort,
                      const std::string& what) {
-    const auto expected = expected_of(keys, pieces, order);
-    Stream stream(device);
-    sort_kernels::Arrays arrays;
-    arrays.dtype = dtype_of<T>;
-    arrays.order = order;
-    {
-      Buffer<T> all = padded(keys);
-      Buffer<T> data = all.slice(margin, keys.size());
-      arrays.source = arrays.target = &data;
-      DeviceWork work;
-      sort(stream, arrays, work);
-      stream.finish();
-      EXPECT_TRUE(same_bits(data.read(), expected.keys)) << what;
-      EXPECT_TRUE(same_bits(all.slice(0, margin).read(), padded(keys).slice(0, margin).read())) << what;
-      EXPECT_TRUE(same_bits(all.slice(margin + keys.size(), margin).read(), padded(keys).slice(0, margin).read()))
-          << what;
-    }
-    if (!with_indices) return;
     struct Record {
       std::uint32_t words[3];
     };
+    const Expected<T> expected = expected_of(keys, pieces, order);
+    const auto padded = [](const std::vector<T>& data) {
+      const T around = std::bit_cast<T>(UnsignedOf<sizeof(T)>{1});
+      std::vector<T> all(margin, around);
+      for (const T key : data) all.push_back(key);
+      all.resize(all.size() + margin, around);
+      return all;
+    };
     std::vector<Record> records(keys.size());
     for (std::size_t i = 0; i < keys.size(); ++i) records[i] = {{static_cast<std::uint32_t>(i), 7, 9}};
-    Buffer<T> data = device.upload(keys);
-    Buffer<Record> moved = device.upload(records);
-    std::vector<std::uint64_t> none(keys.size(), 77);
-    Buffer<std::uint64_t> indices = device.upload(none);
-    arrays.source = arrays.target = &data;
-    arrays.records = arrays.moved_records = &moved;
-    arrays.record_bytes = sizeof(Record);
+
+    const Buffer<T> all = device.upload(padded(keys));
+    const Buffer<T> data = all.slice(margin, keys.size());
+    const Buffer<Record> moved = device.upload(records);
+    const Buffer<Index> indices = device.upload(std::vector<Index>(keys.size(), 77));
+    sort_kernels::Arrays arrays;
+    arrays.dtype = dtype_of<T>;
+    arrays.order = order;
+    arrays.source = &data;
+    if (with != With::indices) arrays.target = &data;
+    if (with == With::records) {
+      arrays.records = arrays.moved_records = &moved;
+      arrays.record_bytes = sizeof(Record);
+    }
+    if (with == With::indices) {
+      arrays.indices = &indices;
+      arrays.index_bytes = sizeof(Index);
+    }
+    Stream stream(device);
     DeviceWork work;
     sort(stream, arrays, work);
     stream.finish();
-    EXPECT_TRUE(same_bits(data.read(), expected.keys)) << what;
-    const std::vector<Record> got = moved.read();
-    for (std::size_t i = 0; i < keys.size(); ++i) {
-      ASSERT_EQ(got[i].words[0], expected.indices[i]) << what << " record " << i;
-      ASSERT_EQ(got[i].words[1] + got[i].words[2], 16U);
+
+    EXPECT_TRUE(same_bits(all.read(), padded(with == With::indices ? keys : expected.keys))) << what;
+    if (with == With::records) {
+      const std::vector<Record> got = moved.read();
+      for (std::size_t i = 0; i < keys.size(); ++i) {
+        ASSERT_EQ(got[i].words[0], expected.indices[i]) << what << " record " << i;
+        ASSERT_EQ(got[i].words[1] + got[i].words[2], 16U);
+      }
     }
-    const Buffer<T> untouched = device.upload(keys);
-    arrays.source = &untouched;
-    arrays.target = arrays.records = arrays.moved_records = nullptr;
-    arrays.indices = &indices;
-    arrays.index_bytes = 8;
-    sort(stream, arrays, work);
-    stream.finish();
-    EXPECT_TRUE(same_bits(untouched.read(), keys)) << what;
-    const std::vector<std::uint64_t> order_got = indices.read();
+    if (with != With::indices) return;
+    const std::vector<Index> got = indices.read();
     for (const auto& [begin, end] : pieces) {
       for (std::size_t i = begin; end - begin > 1 && i < end; ++i) {
-        ASSERT_EQ(order_got[i] + begin, expected.indices[i]) << what << " index " << i;
+        ASSERT_EQ(got[i] + begin, expected.indices[i]) << what << " index " << i;
       }
     }
   }

@@ -13,52 +13,57 @@ namespace {
 
 using sort_kernels::Arrays;
 using test::Pairs;
+using test::With;
 
 class SortRows : public test::KernelSorts {};
 MASU_ON_EACH_KERNEL_DEVICE(SortRows);
 
+// Each kernel takes long to compile on some devices, and what differs is how keys are read: words are in the tests
+// below.
 TEST_P(SortRows, EveryTypeAndOrder) {
-  test::each_dtype([&](auto tag) {
-    using T = typename decltype(tag)::type;
+  const auto check = [&](auto tag, Order order) {
+    using T = decltype(tag);
     const std::uint64_t rows = 37;
     const std::uint64_t length = 100;
-    // Each kernel takes long to compile on some devices, and what differs is how keys are read.
-    if (sizeof(T) == 4 || std::is_same_v<T, std::int8_t> || std::is_same_v<T, std::uint16_t>) return;
-    const bool of_all = std::is_same_v<T, Half>;
-    const Order order = sizeof(T) == 2 || sizeof(T) == 8 ? Order::descending : Order::ascending;
     for (const test::Keys kind : test::all_keys) {
-      const std::vector<T> keys = test::make_keys<T>(rows * length, kind, 1);
-      Pairs pieces;
-      for (std::size_t r = 0; r < rows; ++r) pieces.emplace_back(r * length, (r + 1) * length);
       expect_sorted(
-          keys, pieces, order, of_all && kind == test::Keys::special,
+          test::make_keys<T>(rows * length, kind, 1), test::equal_pieces(rows, length), order, With::nothing,
           [&](Stream& stream, const Arrays& arrays, DeviceWork& work) {
             sort_rows::sort(stream, arrays, {rows, length, length}, nullptr, work);
           },
           std::string(to_string(dtype_of<T>)) + " keys " + std::to_string(static_cast<int>(kind)));
     }
-  });
+  };
+  check(std::uint8_t{}, Order::ascending);
+  check(std::int16_t{}, Order::descending);
+  check(std::int64_t{}, Order::ascending);
+  check(Half{}, Order::ascending);
+  check(double{}, Order::descending);
 }
 
 TEST_P(SortRows, EveryLength) {
   const std::uint64_t most = sort_rows::most_local_keys(device.info(), Dtype::u32, false);
-  for (const std::uint64_t length :
-       {std::uint64_t{1}, std::uint64_t{2}, std::uint64_t{17}, std::uint64_t{32}, std::uint64_t{256}, most - 1, most}) {
+  const auto check = [&](std::uint64_t length, With with) {
     const std::uint64_t rows = length > 500 ? 2 : 300;
     const test::Keys kind = length % 2 == 0 ? test::Keys::random : test::Keys::special;
     expect_sorted(
         test::make_keys<std::uint32_t>(rows * length, kind, 2), test::equal_pieces(rows, length), Order::ascending,
-        length == 17,
+        with,
         [&](Stream& stream, const Arrays& arrays, DeviceWork& work) {
           sort_rows::sort(stream, arrays, {rows, length, length}, nullptr, work);
         },
         std::to_string(length));
+  };
+  for (const std::uint64_t length : {std::uint64_t{1}, std::uint64_t{2}, std::uint64_t{17}, most - 1, most}) {
+    check(length, With::nothing);
   }
+  check(17, With::records);
+  check(17, With::indices);
 }
 
 // Only some tiles of floats need a second look; the scratch memory may be the caller's.
 TEST_P(SortRows, SomeTilesAreListed) {
-  const std::uint64_t length = 64;
+  const std::uint64_t length = 100;
   const std::uint64_t rows = 400;
   std::vector<double> keys = test::make_keys<double>(rows * length, test::Keys::random, 3);
   const auto nan = [](std::uint64_t bits) { return std::bit_cast<double>(bits); };
@@ -70,21 +75,17 @@ TEST_P(SortRows, SomeTilesAreListed) {
   keys[399 * length + 3] = nan(0x7ff8000000000000);
   keys[399 * length + 4] = nan(0xfff8000000000000);
   keys[250 * length + 4] = nan(0x7ff0000000000001);
-  Pairs pieces;
-  for (std::size_t r = 0; r < rows; ++r) pieces.emplace_back(r * length, (r + 1) * length);
-  for (const Order order : {Order::descending}) {
-    expect_sorted(
-        keys, pieces, order, false,
-        [&](Stream& stream, const Arrays& arrays, DeviceWork& work) {
-          const sort_rows::Rows shape{rows, length, length};
-          const std::uint64_t bytes = sort_rows::scratch_bytes(device.info(), arrays, shape);
-          EXPECT_GT(bytes, 0U);
-          const Buffer<std::byte>& memory = work.memory.emplace_back(device, bytes + 16);
-          const Buffer<std::byte> scratch = memory.slice(16, bytes);
-          sort_rows::sort(stream, arrays, shape, &scratch, work);
-        },
-        "f64");
-  }
+  expect_sorted(
+      keys, test::equal_pieces(rows, length), Order::descending, With::nothing,
+      [&](Stream& stream, const Arrays& arrays, DeviceWork& work) {
+        const sort_rows::Rows shape{rows, length, length};
+        const std::uint64_t bytes = sort_rows::scratch_bytes(device.info(), arrays, shape);
+        EXPECT_GT(bytes, 0U);
+        const Buffer<std::byte>& memory = work.memory.emplace_back(device, bytes + 16);
+        const Buffer<std::byte> scratch = memory.slice(16, bytes);
+        sort_rows::sort(stream, arrays, shape, &scratch, work);
+      },
+      "f64");
 }
 
 TEST_P(SortRows, PiecesCutIntoRows) {
@@ -120,19 +121,20 @@ TEST_P(SortRows, PiecesCutIntoRows) {
   }
 }
 
-TEST_P(SortRows, SegmentsOfEveryClass) {
+// Two classes of lengths, and segments of no key or one, which are in no class.
+TEST_P(SortRows, SegmentsOfSeveralClasses) {
   const std::uint64_t most = sort_rows::most_local_keys(device.info(), Dtype::i32, true);
   std::vector<std::uint64_t> offsets{2};
   for (int i = 0; i < 300; ++i) offsets.push_back(offsets.back() + (i % 3 == 0 ? i % 2 : 3 + i % 2));
-  for (const std::uint64_t length : {most, std::uint64_t{5}, std::uint64_t{1}}) {
+  for (const std::uint64_t length : {most, std::uint64_t{4}, most - 1, std::uint64_t{1}}) {
     offsets.push_back(offsets.back() + length);
   }
   Pairs pieces;
   for (std::size_t s = 0; s + 1 < offsets.size(); ++s) pieces.emplace_back(offsets[s], offsets[s + 1]);
-  for (const test::Keys kind : {test::Keys::special}) {
-    const std::vector<std::int32_t> keys = test::make_keys<std::int32_t>(offsets.back() + 5, kind, 6);
+  const auto keys = test::make_keys<std::int32_t>(offsets.back() + 5, test::Keys::special, 6);
+  for (const With with : {With::nothing, With::records, With::indices}) {
     expect_sorted(
-        keys, pieces, Order::ascending, true,
+        keys, pieces, Order::ascending, with,
         [&](Stream& stream, const Arrays& arrays, DeviceWork& work) {
           sort_rows::sort_segments(stream, arrays, offsets, work);
         },
