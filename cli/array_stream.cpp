@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "array_stream.h"
 
+#include "errors.h"
+
+#include <fmt/format.h>
 #include <utility>
 
 namespace masu::cli {
@@ -25,6 +28,12 @@ std::vector<std::byte> ArrayStream::whole() {
   std::vector<std::byte> all = read_and_rewind(*source_);
   aside_ += since(began);
   return all;
+}
+
+std::uint64_t ArrayStream::row_length(std::uint64_t rows) {
+  const std::uint64_t all = count();
+  if (all % rows == 0) return all / rows;
+  usage_error(fmt::format("--rows {} must divide the {} values of {}", rows, all, info().name));
 }
 
 void ArrayStream::pass(const std::function<bool(const ArrayView&)>& take) {

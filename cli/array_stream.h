@@ -32,6 +32,8 @@ class ArrayStream {
   [[nodiscard]] std::vector<std::byte> whole();
   // The number of elements, read through where it is not known.
   std::uint64_t count() { return measure(*source_); }
+  // Elements of each of so many rows; a usage error where they do not come out even.
+  std::uint64_t row_length(std::uint64_t rows);
   // Bytes of the largest piece that next passes give.
   void limit_pieces(std::uint64_t bytes) { piece_bytes_ = std::min(piece_bytes_, bytes); }
 

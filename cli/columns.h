@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A result of columns of equal length: a table for people, CSV or JSON.
+// A result of columns of equal length: a table for people, CSV, JSON, or one of the columns as .npy.
 #pragma once
 
 #include "options.h"
@@ -19,20 +19,25 @@ struct ColumnsResult {
   struct Head {
     std::string name;  // in tables and CSV
     std::string json;
+    bool same = false;  // the same for each row: JSON has it once
   };
   std::vector<Head> heads;
   // Gives equally long pieces of all columns, one behind the other; is called several times.
   using Taker = std::function<void(std::span<const ArrayView>)>;
   std::function<void(const Taker&)> pieces;
+  // Where the entries are those of several rows, how many each has: tables and CSV get a column for the row's number
+  // (from 0), JSON a list for each row.
+  std::vector<std::uint64_t> rows;
+  std::size_t array = 0;  // the column that .npy has
   std::string json_rest;  // the other members of JSON
 };
 
-// How results are written: JSON with --json or a file's ending .json, CSV with .csv, else a table. Throws for what
-// holds one array only.
-enum class ColumnsForm { table, csv, json };
-ColumnsForm columns_form(const CommonOptions& common);
+// How results are written: JSON with --json or a file's ending .json, CSV with .csv, .npy, else a table. Throws for
+// .npy where the result is not one array.
+enum class ColumnsForm { table, csv, json, npy };
+ColumnsForm columns_form(const CommonOptions& common, bool has_array);
 
 // To -o, or standard output.
-void write_columns(const ColumnsResult& result, const CommonOptions& common);
+void write_columns(const ColumnsResult& result, ColumnsForm form, const CommonOptions& common);
 
 }  // namespace masu::cli

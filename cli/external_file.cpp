@@ -4,7 +4,6 @@
 #include "io/reader.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <unistd.h>
 #include <algorithm>
 #include <cerrno>
@@ -34,11 +33,11 @@ ExternalFile::~ExternalFile() {
 void ExternalFile::open() {
   fd_ = ::open(folder_.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
   if (fd_ < 0 && (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL)) {  // a file system without such files
-    std::string path = folder_ + "/masu-sort-XXXXXX";
+    std::string path = folder_ + "/masu-XXXXXX";
     fd_ = ::mkostemp(path.data(), O_CLOEXEC);
     if (fd_ >= 0) ::unlink(path.c_str());
   }
-  if (fd_ < 0) io::fail_errno("sort", fmt::format("cannot make a temporary file in {}", folder_), errno);
+  if (fd_ < 0) io::fail_errno(folder_, "cannot make a temporary file", errno);
 }
 
 void ExternalFile::append(const void* data, std::uint64_t bytes) {
@@ -47,7 +46,7 @@ void ExternalFile::append(const void* data, std::uint64_t bytes) {
   while (bytes != 0) {
     const ssize_t put = ::pwrite(fd_, from, std::min(bytes, largest_transfer), static_cast<off_t>(size_));
     if (put < 0 && errno == EINTR) continue;
-    if (put < 0) io::fail_errno("sort", fmt::format("writing a temporary file in {} failed", folder_), errno);
+    if (put < 0) io::fail_errno(folder_, "writing a temporary file failed", errno);
     from += put;
     size_ += static_cast<std::uint64_t>(put);
     bytes -= static_cast<std::uint64_t>(put);
@@ -59,8 +58,8 @@ void ExternalFile::read(void* target, std::uint64_t bytes, std::uint64_t positio
   while (bytes != 0) {
     const ssize_t got = ::pread(fd_, to, std::min(bytes, largest_transfer), static_cast<off_t>(position));
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) io::fail_errno("sort", fmt::format("reading a temporary file in {} failed", folder_), errno);
-    if (got == 0) io::fail_io("sort", fmt::format("a temporary file in {} was cut short", folder_));
+    if (got < 0) io::fail_errno(folder_, "reading a temporary file failed", errno);
+    if (got == 0) io::fail_io(folder_, "a temporary file was cut short");
     to += got;
     position += static_cast<std::uint64_t>(got);
     bytes -= static_cast<std::uint64_t>(got);

@@ -110,6 +110,10 @@ std::uint64_t whole_number(std::string_view option, const std::string& text, std
   return *value;
 }
 
+std::uint64_t row_count(const std::string& rows) {
+  return rows.empty() ? 1 : whole_number("--rows", rows, 1, std::uint64_t{1} << 40U);
+}
+
 double real_number(std::string_view option, std::string_view text) {
   double value = 0;
   const char* begin = text.data() + (text.starts_with('+') && !text.starts_with("+-") ? 1 : 0);

@@ -58,6 +58,8 @@ io::SourceOptions source_options(const InputOptions& input, const CommonOptions&
 
 // A whole number of at least `least` and at most `most`, 64Ki and 10M included; `option` is for the message.
 std::uint64_t whole_number(std::string_view option, const std::string& text, std::uint64_t least, std::uint64_t most);
+// --rows: equal blocks of the input, 1 where nothing is said.
+std::uint64_t row_count(const std::string& rows);
 // A decimal number; nan and inf are read too.
 double real_number(std::string_view option, std::string_view text);
 

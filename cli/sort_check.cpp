@@ -3,10 +3,8 @@
 
 #include "array_stream.h"
 #include "element_text.h"
-#include "errors.h"
 #include "reference_order.h"
 
-#include <fmt/format.h>
 #include <algorithm>
 #include <cstring>
 #include <limits>
@@ -33,11 +31,7 @@ class Check {
       : order_(asked.order()), plain_(asked.common.verify), device_(stream.device()) {
     const std::uint64_t rows = asked.row_count();
     if (rows == 1) return;
-    const std::uint64_t count = stream.count();
-    if (count % rows != 0) {
-      usage_error(fmt::format("--rows {} must divide the {} values of {}", rows, count, stream.info().name));
-    }
-    row_length_ = std::max<std::uint64_t>(1, count / rows);
+    row_length_ = std::max<std::uint64_t>(1, stream.row_length(rows));
   }
 
   // The next piece of the data; false where it is out of order.

@@ -66,8 +66,4 @@ void SortCommandOptions::check() const {
   (void)sort_algorithm_from_name(algorithm);
 }
 
-std::uint64_t SortCommandOptions::row_count() const {
-  return rows.empty() ? 1 : whole_number("--rows", rows, 1, std::uint64_t{1} << 40U);
-}
-
 }  // namespace masu::cli

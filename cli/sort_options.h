@@ -29,7 +29,7 @@ struct SortCommandOptions {
   // Throws invalid_argument for options that exclude each other.
   void check() const;
   [[nodiscard]] Order order() const { return descending ? Order::descending : Order::ascending; }
-  [[nodiscard]] std::uint64_t row_count() const;
+  [[nodiscard]] std::uint64_t row_count() const { return cli::row_count(rows); }
 };
 
 }  // namespace masu::cli

@@ -58,7 +58,7 @@ void verify(const ArrayView& data, const UniqueTable::Result& found, bool by_cou
 Exit run_command(UniqueCommandOptions& asked) {
   const CommonOptions& common = asked.common;
   apply(asked.common);
-  (void)columns_form(common);
+  const ColumnsForm form = columns_form(common, false);
   if (asked.by != "value" && asked.by != "count") usage_error("--by takes value or count, got '" + asked.by + "'");
   const bool by_count = asked.by == "count";
   const std::uint64_t limit = asked.limit.empty() ? no_limit : whole_number("--limit", asked.limit, 1, no_limit);
@@ -85,7 +85,7 @@ Exit run_command(UniqueCommandOptions& asked) {
   result.json_rest = fmt::format(R"("n":{},"distinct":{},"dtype":"{}","device":{},"runs":{}{},{})", table.count(),
                                  found.distinct, to_string(dtype), json_string(stream.device().id()), table.runs(),
                                  json_bad_lines(stream.bad_lines()), json_seconds(seconds));
-  write_columns(result, common);
+  write_columns(result, form, common);
   if (!common.quiet && found.entries.size() < found.distinct) {
     note(fmt::format("masu: {}: {} of {} distinct values", stream.info().name, found.entries.size(), found.distinct));
   }

@@ -11,7 +11,7 @@
 namespace masu::cli {
 namespace {
 
-constexpr std::uint64_t block_entries = 4096;
+constexpr std::uint64_t block_entries = 4096;  // that merging gives at a time
 
 // Whether two values are one: neither comes before the other.
 bool same_value(const ArrayView& a, std::uint64_t i, const void* b) {
@@ -30,44 +30,6 @@ const std::byte* at(const ArrayView& values, std::uint64_t i) {
 }
 
 }  // namespace
-
-CountedValues::CountedValues(Dtype dtype, std::uint64_t memory, const std::string& tmpdir)
-    : dtype_(dtype),
-      most_(std::max(block_entries, memory / (size_of(dtype) + sizeof(std::uint64_t)))),
-      value_file_(tmpdir),
-      count_file_(tmpdir) {}
-
-void CountedValues::append(const ArrayView& values, const std::uint64_t* counts) {
-  if (values.count == 0) return;
-  values_.insert(values_.end(), at(values, 0), at(values, values.count));
-  counts_.insert(counts_.end(), counts, counts + values.count);
-  size_ += values.count;
-  if (counts_.size() > most_ || value_file_.size() > 0) flush();
-}
-
-void CountedValues::flush() {
-  value_file_.append(values_.data(), values_.size());
-  count_file_.append(counts_.data(), counts_.size() * sizeof(std::uint64_t));
-  values_.clear();
-  counts_.clear();
-}
-
-void CountedValues::each(const std::function<void(const ArrayView& values, const ArrayView& counts)>& take) const {
-  if (value_file_.size() == 0) {
-    take({dtype_, values_.data(), size_}, ArrayView(counts_));
-    return;
-  }
-  const std::size_t element = size_of(dtype_);
-  std::vector<std::byte> values(block_entries * element);
-  std::vector<std::uint64_t> counts(block_entries);
-  for (std::uint64_t done = 0; done < size_;) {
-    const std::uint64_t count = std::min(block_entries, size_ - done);
-    value_file_.read(values.data(), count * element, done * element);
-    count_file_.read(counts.data(), count * sizeof(std::uint64_t), done * sizeof(std::uint64_t));
-    take({dtype_, values.data(), count}, {Dtype::u64, counts.data(), count});
-    done += count;
-  }
-}
 
 UniqueTable::UniqueTable(Request request)
     : request_(std::move(request)),
@@ -137,7 +99,7 @@ void UniqueTable::give_all(const Sink& sink) {
 }
 
 UniqueTable::Result UniqueTable::finish(bool by_count, std::uint64_t limit) {
-  Result result{CountedValues(request_.dtype, request_.memory / 4, request_.tmpdir), 0};
+  Result result{NumberedValues(request_.dtype, request_.memory / 4, request_.tmpdir), 0};
   const auto keep = [&](const ArrayView& values, const std::uint64_t* counts) {
     const std::uint64_t some = std::min(values.count, limit - result.entries.size());
     result.entries.append({values.dtype, values.data, some}, counts);

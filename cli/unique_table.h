@@ -3,6 +3,7 @@
 #pragma once
 
 #include "external_sort.h"
+#include "numbered_values.h"
 
 #include <masu/unique.h>
 
@@ -14,26 +15,6 @@
 #include <vector>
 
 namespace masu::cli {
-
-// Values with counts, held in memory, or in files when they are many. They may be read several times.
-class CountedValues {
- public:
-  CountedValues(Dtype dtype, std::uint64_t memory, const std::string& tmpdir);
-  void append(const ArrayView& values, const std::uint64_t* counts);
-  [[nodiscard]] std::uint64_t size() const noexcept { return size_; }
-  // Gives blocks of them, in order.
-  void each(const std::function<void(const ArrayView& values, const ArrayView& counts)>& take) const;
-
- private:
-  void flush();
-  Dtype dtype_;
-  std::uint64_t most_;  // in memory
-  std::uint64_t size_ = 0;
-  std::vector<std::byte> values_;
-  std::vector<std::uint64_t> counts_;
-  ExternalFile value_file_;
-  ExternalFile count_file_;
-};
 
 // Counts distinct values piece by piece. When there are more than memory holds, what was found is put into a file as a
 // sorted run, and the runs are merged at the end.
@@ -49,7 +30,7 @@ class UniqueTable {
 
   void add(const ArrayView& piece);
   struct Result {
-    CountedValues entries;
+    NumberedValues entries;
     std::uint64_t distinct = 0;  // entries without the limit
   };
   // The distinct values in order, or those of the greatest counts first; at most `limit` of them. Only once.

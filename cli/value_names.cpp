@@ -2,6 +2,7 @@
 #include "value_names.h"
 
 #include <masu/histogram.h>
+#include <masu/quantile.h>
 #include <masu/sort.h>
 #include <algorithm>
 
@@ -27,6 +28,7 @@ const std::vector<ValueName>& value_names() {
       {"DTYPE", ValueKind::words, names_to(Dtype::f64)},
       {"RULE", ValueKind::words, names_to(Estimator::sqrt)},
       {"ALGORITHM", ValueKind::words, names_to(SortAlgorithm::merge)},
+      {"METHOD", ValueKind::words, names_to(QuantileMethod::nearest)},
       {"STRATEGY", ValueKind::words, names_to(Strategy::partitioned)},
       {"ID", ValueKind::words, {"auto", "cpu", "opencl", "opencl:0", "cuda", "cuda:0"}},
       {"FILE", ValueKind::file, {}},
