@@ -26,7 +26,7 @@ std::vector<std::uint64_t> DigitCounter::count(Stream& stream, const BufferBase&
   const auto kernel = runtime::own_program(*device_.implementation(), plan_.files(topk_plan::Part::digits), defines)
                           ->kernel("topk_digits");
   stream.fill(totals_, std::uint64_t{0});
-  const std::uint64_t unit = std::uint64_t{plan_.group} * plan_.unroll * (16 / size_of(plan_.dtype));
+  const std::uint64_t unit = std::uint64_t{plan_.digit_group} * plan_.unroll * (16 / size_of(plan_.dtype));
   const std::size_t local = (sizeof(std::uint32_t) << digit_bits) * tables * std::max(1U, plan_.digit_copies / tables);
   // A work-group, and the kernel's element numbers, count in 32 bits.
   for (std::uint64_t first = 0; first < count; first += topk_plan::most_elements) {
@@ -44,7 +44,7 @@ std::vector<std::uint64_t> DigitCounter::count(Stream& stream, const BufferBase&
                                                 KernelArgument(totals_, ArgumentType{}),
                                                 LocalMemory{local}};
     launches_.emplace_back(
-        stream.implementation().launch(*kernel, NDRange(groups * plan_.group, plan_.group), arguments));
+        stream.implementation().launch(*kernel, NDRange(groups * plan_.digit_group, plan_.digit_group), arguments));
   }
   std::vector<std::uint64_t> result(prefixes.size() << digit_bits);
   stream.read(totals_, std::span(result));

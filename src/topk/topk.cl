@@ -13,6 +13,12 @@
 #ifndef MASU_SAMPLES        // numbers that the sample leaves: the greatest of some elements each
 #error "MASU_SAMPLES is not defined"
 #endif
+#ifndef MASU_LOOKERS        // work-items that look for one of them
+#error "MASU_LOOKERS is not defined"
+#endif
+#ifndef MASU_LOOKS          // elements that a work-item looks at, at most
+#error "MASU_LOOKS is not defined"
+#endif
 
 #define MASU_TILE_VECTORS (MASU_GROUP * MASU_UNROLL)
 
@@ -30,22 +36,40 @@ inline uint scrambled(uint x) {
   return x ^ x >> 16;
 }
 
-// Each work-item looks at 2^shift / MASU_SAMPLES elements and keeps the greatest rank. The data is cut into 2^shift equal
-// parts and an element is taken from each; neighbouring parts belong to different work-items. Also clears `control`.
-__kernel MASU_WORK_GROUP(MASU_GROUP) void topk_sample(MASU_DATA, MASU_WORK, const uint shift) {
+// 2^shift elements are looked at, and MASU_SAMPLES ranks are left: each the greatest of those that MASU_LOOKERS work-items
+// of a work-group see. The data is cut into 2^shift equal parts and an element is taken from each; neighbouring parts are
+// of different ranks. Also clears `control`.
+__kernel MASU_WORK_GROUP(MASU_GROUP) void topk_sample(MASU_DATA, MASU_WORK, const uint shift,
+                                                      __local MASU_BITS *seen) {
+  MASU_LOCAL_POINTER(MASU_BITS, seen);
   __global MASU_BITS *ranks = MASU_AT(MASU_BITS, ranks_at);
   __global uint *control = MASU_AT(uint, control_at);
-  const uint item = (uint)get_global_id(0);
-  if (item < control_words) control[item] = 0;
+  if (get_global_id(0) < control_words) control[get_global_id(0)] = 0;
+  const uint ranks_here = MASU_GROUP / MASU_LOOKERS;
+  const uint lane = (uint)get_local_id(0);
+  const uint first_rank = (uint)get_group_id(0) * ranks_here;
+  const uint first_part = first_rank + lane % ranks_here + lane / ranks_here * MASU_SAMPLES;
+  const uint parts = 1u << shift;
   const uint width = count >> shift;
-  MASU_BITS most = 0;
-  for (uint part = item; part < 1u << shift; part += MASU_SAMPLES) {
-    const ulong first = (ulong)part * count >> shift;
-    const ulong place = first + ((ulong)scrambled(part) * width >> 32);
-    const MASU_BITS rank = rank_of(element_at(data + byte_offset, (size_t)place));
-    most = rank > most ? rank : most;
+  MASU_BITS looked[MASU_LOOKS];  // all on their way at once
+  MASU_UNROLLED
+  for (int i = 0; i < MASU_LOOKS; ++i) {
+    const uint part = first_part + i * MASU_LOOKERS * MASU_SAMPLES;
+    const ulong place = ((ulong)part * count >> shift) + ((ulong)scrambled(part) * width >> 32);
+    looked[i] = part < parts ? element_at(data + byte_offset, (size_t)place) : 0;
   }
-  ranks[item] = most;
+  MASU_BITS most = 0;
+  MASU_UNROLLED
+  for (int i = 0; i < MASU_LOOKS; ++i) {
+    const MASU_BITS rank = rank_of(looked[i]);
+    if (first_part + i * MASU_LOOKERS * MASU_SAMPLES < parts && rank > most) most = rank;
+  }
+  seen[lane] = most;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  if (lane < ranks_here) {
+    for (uint other = lane; other < MASU_GROUP; other += ranks_here) most = seen[other] > most ? seen[other] : most;
+    ranks[first_rank + lane] = most;
+  }
 }
 
 // One work-group: the threshold is the `rest`-th greatest of MASU_SAMPLES ranks.
@@ -58,13 +82,17 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void topk_threshold(MASU_WORK, const uint r
   __local uint *sums = tables + MASU_DIGITS * MASU_COPIES;
   __local uint *state = sums + 16;
   const uint lane = (uint)get_local_id(0);
+  MASU_BITS mine[MASU_SAMPLES / MASU_GROUP];
+  MASU_UNROLLED
+  for (int i = 0; i < MASU_SAMPLES / MASU_GROUP; ++i) mine[i] = ranks[lane + i * MASU_GROUP];
   uint rest = rest_of_all;
   ulong prefix = 0;
   for (int shift = 8 * MASU_VALUE_BYTES - 8; shift >= 0; shift -= 8) {
     clear_words(tables, MASU_DIGITS * MASU_COPIES);
     barrier(CLK_LOCAL_MEM_FENCE);
-    for (uint i = lane; i < MASU_SAMPLES; i += MASU_GROUP) {
-      const ulong front = (ulong)ranks[i] >> shift;
+    MASU_UNROLLED
+    for (int i = 0; i < MASU_SAMPLES / MASU_GROUP; ++i) {
+      const ulong front = (ulong)mine[i] >> shift;
       if (front >> 8 == prefix) count_digit(tables, (uint)front & 255u);
     }
     barrier(CLK_LOCAL_MEM_FENCE);
@@ -79,16 +107,16 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void topk_threshold(MASU_WORK, const uint r
   }
 }
 
-// Whether a value is at or above the threshold t in the result's order, and whether it is above; t is not NaN.
+// Whether a value is at or above t in the result's order, and whether it is above; t is not NaN.
 #if !MASU_LARGEST
-#define MASU_REACHES(x) ((x) <= t)
-#define MASU_EXCEEDS(x) ((x) < t)
+#define MASU_REACHES(x, t) ((x) <= (t))
+#define MASU_EXCEEDS(x, t) ((x) < (t))
 #elif MASU_FLOAT && MASU_NAN_FIRST
-#define MASU_REACHES(x) (!((x) < t))
-#define MASU_EXCEEDS(x) (!((x) <= t))
+#define MASU_REACHES(x, t) (!((x) < (t)))
+#define MASU_EXCEEDS(x, t) (!((x) <= (t)))
 #else
-#define MASU_REACHES(x) ((x) >= t)
-#define MASU_EXCEEDS(x) ((x) > t)
+#define MASU_REACHES(x, t) ((x) >= (t))
+#define MASU_EXCEEDS(x, t) ((x) > (t))
 #endif
 #if MASU_VALUE_BYTES == 1
 #define MASU_MASK ulong
@@ -96,11 +124,22 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void topk_threshold(MASU_WORK, const uint r
 #define MASU_MASK uint
 #endif
 
-// With collect 0: gathers what is above the threshold and counts for each tile what is equal to it. With collect 1:
+// The value that the next higher rank stands for: what is above the threshold reaches it, and what is equal does not.
+inline MASU_VALUE next_value(const MASU_BITS threshold) {
+  const MASU_BITS bits = bits_of_rank(threshold + 1);
+#if MASU_FLOAT && !MASU_LARGEST
+  if (bits == MASU_SIGN) return MASU_AS_VALUE(bits_of_rank(threshold + 2));  // -0 is equal to +0
+#endif
+  return MASU_AS_VALUE(bits);
+}
+
+// With collect 0: gathers what is above the threshold and counts for each tile what is equal to it, until the work-group
+// has seen k such elements: no later one is needed, and constant data costs no more than other data. With collect 1:
 // gathers what is equal, in the tiles whose count is not 0. Entries behind the last place are counted and not stored.
 // No barrier stands in a branch, nor behind a `return` or `continue`: PoCL 3.1 goes astray there (2026-11).
-__kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void topk_filter(MASU_DATA, MASU_WORK, const uint places,
-                                                                           const uint collect, __local uint *words) {
+__kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void topk_filter(MASU_DATA, MASU_WORK, const uint k_first,
+                                                                           const uint places, const uint collect,
+                                                                           __local uint *words) {
   MASU_LOCAL_POINTER(uint, words);
   __local uint *found = words;       // of three tiles in turns
   __local uint *equals = words + 3;  // likewise
@@ -123,6 +162,9 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void topk_filter(MASU_
   const bool nan = false;
 #endif
   const MASU_VALUE t = MASU_AS_VALUE(bits_of_rank(threshold));
+  MASU_VALUE looked_for = t;  // what reaches it is looked at
+  bool closed = false;        // nothing is
+  uint seen = 0;
   const uint gap = gap_of(bytes);
   const uint all_tiles = collect != 0 ? control[control_end] : tiles_of(gap, count);
   if (lane < 8) words[lane] = 0;
@@ -134,25 +176,26 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void topk_filter(MASU_
   uint turn = 0;
   for (uint tile = (uint)get_group_id(0); tile < all_tiles; tile += (uint)get_num_groups(0)) {
     const bool wanted = collect == 0 || tiles[tile] != 0;
+    const uint count_here = wanted ? count : 0;  // else nothing is loaded
     const ulong first = (ulong)tile * MASU_TILE_VECTORS + lane;
     const uint first_element = (uint)(first * MASU_PER_VECTOR) - gap;  // wraps round before the first element
     uint4 loaded[MASU_UNROLL];
     if ((first - lane) * MASU_PER_VECTOR >= gap &&
-        (first - lane + MASU_TILE_VECTORS) * MASU_PER_VECTOR <= (ulong)gap + count) {
+        (first - lane + MASU_TILE_VECTORS) * MASU_PER_VECTOR <= (ulong)gap + count_here) {
       __global const uint4 *body = (__global const uint4 *)(bytes - gap * MASU_VALUE_BYTES) + first;
-      MASU_PRAGMA_UNROLL
+      MASU_UNROLLED
       for (int k = 0; k < MASU_UNROLL; ++k) loaded[k] = masu_load_streaming(body + k * MASU_GROUP);
     } else {
-      MASU_PRAGMA_UNROLL
-      for (int k = 0; k < MASU_UNROLL; ++k) loaded[k] = load_vector(bytes, gap, count, first + k * MASU_GROUP);
+      MASU_UNROLLED
+      for (int k = 0; k < MASU_UNROLL; ++k) loaded[k] = load_vector(bytes, gap, count_here, first + k * MASU_GROUP);
     }
     MASU_MASK mask = 0;  // which elements are gathered
     uint equal = 0;
-    MASU_PRAGMA_UNROLL
+    MASU_UNROLLED
     for (int k = 0; k < MASU_UNROLL; ++k) {
       const uint4 v = loaded[k];
       bool any = nan;
-#define MASU_EACH(bits, number) any |= MASU_REACHES(MASU_AS_VALUE(bits));
+#define MASU_EACH(bits, number) any |= MASU_REACHES(MASU_AS_VALUE(bits), looked_for);
       MASU_EACH_OF(v)
 #undef MASU_EACH
 #if MASU_SKIP
@@ -161,14 +204,14 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void topk_filter(MASU_
       MASU_EACH_OF(v)
 #undef MASU_EACH
 #endif
-      if (any) {
+      if (any && !closed) {
         const uint e = first_element + k * MASU_GROUP * MASU_PER_VECTOR;
 #define MASU_EACH(bits, number)                                                         \
   {                                                                                     \
     const MASU_VALUE x = MASU_AS_VALUE(bits);                                           \
-    const bool above = nan ? rank_of(bits) > threshold : MASU_EXCEEDS(x);               \
-    const bool same = nan ? rank_of(bits) == threshold : MASU_REACHES(x) && !above;     \
-    if (e + number < count) {                                                           \
+    const bool above = nan ? rank_of(bits) > threshold : MASU_EXCEEDS(x, t);            \
+    const bool same = nan ? rank_of(bits) == threshold : MASU_REACHES(x, t) && !above;  \
+    if (e + number < count_here) {                                                      \
       if (collect != 0 ? same : above) mask |= (MASU_MASK)1 << (k * MASU_PER_VECTOR + number); \
       equal += same ? 1 : 0;                                                            \
     }                                                                                   \
@@ -178,13 +221,17 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void topk_filter(MASU_
       }
     }
     uint mine = 0;
-    if (!wanted) mask = 0;
     const uint many = (uint)popcount(mask);
     if (many != 0) mine = atomic_add(&found[turn], many);
     if (equal != 0) atomic_add(&equals[turn], equal);
     barrier(CLK_LOCAL_MEM_FENCE);
     const uint next = turn == 2 ? 0 : turn + 1;
     const uint all = found[turn];
+    seen += equals[turn];
+    if (seen >= k_first && collect == 0) {
+      closed = threshold == MASU_ALL_BITS;
+      if (!nan) looked_for = next_value(threshold);
+    }
     if (lane == 0) {
       if (collect == 0) tiles[tile] = equals[turn];
       if (all != 0) base[0] = first_place + atomic_add(gathered, all);
@@ -211,42 +258,49 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void topk_filter(MASU_
 #endif
 }
 
-// One work-group: how many of the equal elements are needed, and which tiles have them: the others are set to 0.
+// One work-group: how many of the equal elements are needed, and which tiles have the first of them. Tiles behind these
+// are set to 0, up to control_end; nothing looks further. control_equal is not less than what is needed, if there are as
+// many.
+#define MASU_SCANNED 16  // tiles that a work-item takes at a time
 __kernel MASU_WORK_GROUP(MASU_GROUP) void topk_scan(MASU_DATA, MASU_WORK, const uint k, __local uint *sums) {
   MASU_LOCAL_POINTER(uint, sums);
   __global uint *control = MASU_AT(uint, control_at);
   __global uint *tiles = MASU_AT(uint, tiles_at);
   const uint lane = (uint)get_local_id(0);
   const uint all_tiles = tiles_of(gap_of(data + byte_offset), count);
-  const uint each = (all_tiles + MASU_GROUP - 1) / MASU_GROUP;
-  const uint first = lane * each < all_tiles ? lane * each : all_tiles;
-  const uint end = first + each < all_tiles ? first + each : all_tiles;
-  uint sum = 0;
-  for (uint tile = first; tile < end; ++tile) sum += tiles[tile];
-  sums[lane] = sum;
-  barrier(CLK_LOCAL_MEM_FENCE);
-  for (uint distance = 1; distance < MASU_GROUP; distance *= 2) {
-    const uint before = lane >= distance ? sums[lane - distance] : 0;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    sums[lane] += before;
-    barrier(CLK_LOCAL_MEM_FENCE);
-  }
   const uint above = control[control_above];
-  const long missing = (long)k - (long)above;
-  const uint needed = missing > 0 ? (uint)missing : 0;
-  uint before = sums[lane] - sum;
+  const uint needed = above < k ? k - above : 0;
+  uint total = 0;
   uint last = 0;
-  for (uint tile = first; needed != 0 && tile < end; ++tile) {
-    const uint here = tiles[tile];
-    if (before >= needed && here != 0) tiles[tile] = 0;
-    if (before < needed && here != 0) last = tile + 1;
-    before += here;
+  for (uint begin = 0; begin < all_tiles && total < needed; begin += MASU_GROUP * MASU_SCANNED) {
+    const uint first = begin + lane * MASU_SCANNED;
+    uint equal[MASU_SCANNED];
+    uint sum = 0;
+    MASU_UNROLLED
+    for (int i = 0; i < MASU_SCANNED; ++i) {
+      equal[i] = first + i < all_tiles ? tiles[first + i] : 0;
+      sum += equal[i];
+    }
+    sums[lane] = sum;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (uint distance = 1; distance < MASU_GROUP; distance *= 2) {
+      const uint before = lane >= distance ? sums[lane - distance] : 0;
+      barrier(CLK_LOCAL_MEM_FENCE);
+      sums[lane] += before;
+      barrier(CLK_LOCAL_MEM_FENCE);
+    }
+    uint before = total + sums[lane] - sum;
+    MASU_UNROLLED
+    for (int i = 0; i < MASU_SCANNED; ++i) {
+      if (equal[i] != 0 && before >= needed) tiles[first + i] = 0;
+      if (equal[i] != 0 && before < needed) last = first + i + 1;
+      before += equal[i];
+    }
+    total += sums[MASU_GROUP - 1];
+    barrier(CLK_LOCAL_MEM_FENCE);
   }
   if (last != 0) atomic_max(&control[control_end], last);
-  if (lane == 0) {
-    control[control_equal] = sums[MASU_GROUP - 1];
-    control[control_needed] = needed;
-  }
+  if (lane == 0) control[control_equal] = total;
 }
 
 // The result from entries that are in order, at least k.

@@ -184,6 +184,7 @@ void DeviceTopk::start(Stream& stream, const BufferBase& data, std::uint64_t byt
   data_at_ = byte_offset;
   target_ = target;
   launches_.clear();
+  sorting_ = 0;
   if (at_->rows) return launch_rows(stream);
   start_row(stream, 0);
 }
@@ -208,8 +209,8 @@ void DeviceTopk::filter(Stream& stream, const Row& row) {
   std::vector<KernelArgument> input = data_arguments(row.number);
   append_work(input);
   std::vector<KernelArgument> arguments = input;
-  for (const KernelArgument& argument :
-       {KernelArgument(u32(at_->sampling.capacity)), KernelArgument(std::uint32_t{0}), local_words(filter_words)}) {
+  for (const KernelArgument& argument : {KernelArgument(u32(k_)), KernelArgument(u32(at_->sampling.capacity)),
+                                         KernelArgument(std::uint32_t{0}), local_words(filter_words)}) {
     arguments.push_back(argument);
   }
   const std::uint64_t groups = plan_.filter_groups(count_);
@@ -219,8 +220,8 @@ void DeviceTopk::filter(Stream& stream, const Row& row) {
   arguments.push_back(local_words(plan_.group));
   launch(stream, Part::select, "topk_scan", 1, plan_.group, arguments);
   arguments = input;
-  for (const KernelArgument& argument :
-       {KernelArgument(u32(at_->sampling.capacity)), KernelArgument(std::uint32_t{1}), local_words(filter_words)}) {
+  for (const KernelArgument& argument : {KernelArgument(u32(k_)), KernelArgument(u32(at_->sampling.capacity)),
+                                         KernelArgument(std::uint32_t{1}), local_words(filter_words)}) {
     arguments.push_back(argument);
   }
   launch(stream, Part::select, "topk_filter", groups, plan_.group, arguments);
@@ -241,7 +242,9 @@ void DeviceTopk::start_row(Stream& stream, std::uint64_t row) {
     std::vector<KernelArgument> arguments = data_arguments(row);
     append_work(arguments);
     arguments.emplace_back(std::uint32_t{at_->sampling.shift});
-    launch(stream, Part::select, "topk_sample", topk_plan::samples / plan_.group, plan_.group, arguments);
+    arguments.emplace_back(LocalMemory{plan_.sample_local()});
+    const std::uint64_t groups = topk_plan::samples * topk_plan::lookers / plan_.group;
+    launch(stream, Part::select, "topk_sample", groups, plan_.group, arguments);
     arguments.clear();
     append_work(arguments);
     arguments.emplace_back(at_->sampling.rest);
@@ -283,14 +286,18 @@ void DeviceTopk::order(Stream& stream, const Row& row, std::uint64_t entries) {
   const std::uint64_t begin = memory_->byte_offset();
   Buffer<std::uint64_t> keys(device_, memory_->memory(), begin + at_->keys, entries * sizeof(std::uint64_t));
   const Buffer<std::byte> workspace(device_, memory_->memory(), begin + at_->sorting, at_->sorting_bytes);
-  const SortOptions down{.order = Order::descending, .workspace = &workspace};
+  SortTimes times;
+  const SortOptions up{.workspace = &workspace, .times = &times};
+  const SortOptions down{.order = Order::descending, .workspace = &workspace, .times = &times};
   if (plan_.pairs()) {
     Buffer<std::uint32_t> indices(device_, memory_->memory(), begin + at_->indices, entries * sizeof(std::uint32_t));
-    sort_by_key(stream, indices, Dtype::u32, keys, sizeof(std::uint64_t), {.workspace = &workspace}).get();
-    sort_by_key(stream, keys, Dtype::u64, indices, sizeof(std::uint32_t), down).get();
+    sort_by_key(indices, Dtype::u32, keys, sizeof(std::uint64_t), up);
+    sorting_ += times.compute;
+    sort_by_key(keys, Dtype::u64, indices, sizeof(std::uint32_t), down);
   } else {
-    sort(stream, keys, Dtype::u64, down).get();
+    sort(keys, Dtype::u64, down);
   }
+  sorting_ += times.compute;
   std::vector<KernelArgument> arguments = data_arguments(row.number);
   append_work(arguments);
   append_result(arguments, row.number);
@@ -321,7 +328,7 @@ void DeviceTopk::fetch(Stream& stream, std::uint64_t* indices, void* values) con
 }
 
 double DeviceTopk::seconds() const {
-  double sum = 0;
+  double sum = sorting_;
   for (const Event& event : launches_) sum += event.seconds();
   return sum;
 }

@@ -77,6 +77,7 @@ class DeviceTopk {
   const BufferBase* data_ = nullptr;
   std::uint64_t data_at_ = 0;
   TopkTarget target_{};
+  double sorting_ = 0;  // seconds of masu::sort
   std::vector<std::uint32_t> skipped_;
   std::vector<Event> launches_;
 };

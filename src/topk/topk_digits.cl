@@ -38,11 +38,11 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void topk_digits(__global const uchar *data
   const ulong stride = get_global_size(0);
   for (ulong first = get_global_id(0); first < vectors; first += MASU_UNROLL * stride) {
     uint4 loaded[MASU_UNROLL];
-    MASU_PRAGMA_UNROLL
+    MASU_UNROLLED
     for (int k = 0; k < MASU_UNROLL; ++k) {
       if (first + k * stride < vectors) loaded[k] = load_vector(bytes, gap, count, first + k * stride);
     }
-    MASU_PRAGMA_UNROLL
+    MASU_UNROLLED
     for (int k = 0; k < MASU_UNROLL; ++k) {
       if (first + k * stride >= vectors) break;
       const uint4 v = loaded[k];

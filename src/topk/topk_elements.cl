@@ -25,6 +25,15 @@
 #error "MASU_NAN_FIRST is not defined"
 #endif
 
+#ifndef MASU_GPU          // 1: arrays may lie in registers, and loops over them are unrolled
+#error "MASU_GPU is not defined"
+#endif
+
+#if MASU_GPU
+#define MASU_UNROLLED MASU_PRAGMA_UNROLL
+#else
+#define MASU_UNROLLED
+#endif
 #if MASU_VALUE_BYTES == 8
 #define MASU_BITS ulong
 #define MASU_ALL_BITS ULONG_MAX

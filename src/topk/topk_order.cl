@@ -4,6 +4,9 @@
 #ifndef MASU_FROM_ROWS  // 1: the entries are the elements of rows; 0: what topk_filter gathered
 #error "MASU_FROM_ROWS is not defined"
 #endif
+#ifndef MASU_BATCH      // entries that a work-item loads at once
+#error "MASU_BATCH is not defined"
+#endif
 
 // Puts `places` (a power of two) entries into order, the greatest key first and of equal ones the lowest index.
 // MASU_PAIRS 1: keys and indices apart; 0: keys alone. Begins and ends with a barrier.
@@ -38,11 +41,45 @@ inline void order_entries(__local ulong *keys, __local uint *indices, const uint
   }
 }
 
-// Every work-item goes round as often: PoCL 3.1 goes astray else, between barriers (2026-11). For its sake, too, no
-// barrier of this file stands in a branch, and there is no `continue`.
-#define MASU_FOR_ENTRIES(i)                                  \
-  for (uint round = 0; round < entries; round += MASU_GROUP) \
-    for (uint i = round + lane, once = 1; once != 0 && i < entries; once = 0)
+#if MASU_FROM_ROWS
+#define MASU_ENTRY MASU_BITS
+#define MASU_LOAD_ENTRY(i) element_at(bytes, i)
+#define MASU_OPEN_ENTRY(entry, i) \
+  const uint index = i;           \
+  const ulong key = key_of_entry(rank_of(entry), index);
+#elif MASU_PAIRS
+#define MASU_ENTRY ulong
+#define MASU_LOAD_ENTRY(i) keys[i]
+#define MASU_OPEN_ENTRY(entry, i) \
+  const ulong key = entry;        \
+  const uint index = indices[i];  \
+  (void)index;
+#else
+#define MASU_ENTRY ulong
+#define MASU_LOAD_ENTRY(i) keys[i]
+#define MASU_OPEN_ENTRY(entry, i) \
+  const ulong key = entry;        \
+  const uint index = ~(uint)key;  \
+  (void)index;
+#endif
+
+// Between these two stands what is done with the `key` and `index` of each entry. Every work-item goes round as often:
+// PoCL 3.1 goes astray else, between barriers (2026-11). For its sake, too, no barrier of this file stands in a branch, and
+// there is no `continue`.
+#define MASU_FOR_ENTRIES                                                        \
+  for (uint round = 0; round < entries; round += MASU_GROUP * MASU_BATCH) {     \
+    MASU_ENTRY batch[MASU_BATCH];                                               \
+    MASU_UNROLLED                                                               \
+    for (uint b = 0; b < MASU_BATCH; ++b) {                                     \
+      const uint i = round + b * MASU_GROUP + lane;                             \
+      batch[b] = i < entries ? MASU_LOAD_ENTRY(i) : 0;                          \
+    }                                                                           \
+    MASU_UNROLLED                                                               \
+    for (uint b = 0; b < MASU_BATCH; ++b) {                                     \
+      const uint i = round + b * MASU_GROUP + lane;                             \
+      if (i < entries) {                                                        \
+        MASU_OPEN_ENTRY(batch[b], i)
+#define MASU_END }}}
 
 // Finds the `rest`-th greatest number of those entries that MASU_IS_IN says, eight bits at a time from bit `top` on
 // downwards, a multiple of eight; `prefix` is what all have above it. `least` is then a bound that just the wanted ones
@@ -51,11 +88,10 @@ inline void order_entries(__local ulong *keys, __local uint *indices, const uint
   for (int shift = top - 8; shift >= 0; shift -= 8) {                             \
     clear_words(tables, MASU_DIGITS * MASU_COPIES);                               \
     barrier(CLK_LOCAL_MEM_FENCE);                                                 \
-    MASU_FOR_ENTRIES(i) {                                                         \
-      MASU_ENTRY(i)                                                               \
+    MASU_FOR_ENTRIES                                                              \
       const ulong front = (MASU_NUMBER) >> shift;                                 \
       if ((MASU_IS_IN) && front >> 8 == prefix) count_digit(tables, (uint)front & 255u); \
-    }                                                                             \
+    MASU_END                                                                      \
     barrier(CLK_LOCAL_MEM_FENCE);                                                 \
     find_digit(tables, sums, state, rest);                                        \
     prefix = prefix << 8 | state[0];                                              \
@@ -64,22 +100,6 @@ inline void order_entries(__local ulong *keys, __local uint *indices, const uint
     if (state[2] == rest) shift = 0;                                              \
     barrier(CLK_LOCAL_MEM_FENCE);                                                 \
   }
-
-#if MASU_FROM_ROWS
-#define MASU_ENTRY(i)   \
-  const uint index = i; \
-  const ulong key = key_of_entry(rank_of(element_at(bytes, index)), index);
-#elif MASU_PAIRS
-#define MASU_ENTRY(i)            \
-  const ulong key = keys[i];     \
-  const uint index = indices[i]; \
-  (void)index;
-#else
-#define MASU_ENTRY(i)            \
-  const ulong key = keys[i];     \
-  const uint index = ~(uint)key; \
-  (void)index;
-#endif
 
 // `places`, a power of two, is at least k. `entry_keys` has room for the tables of a selection too, `words` for 24. Of
 // rows: `count` elements each, and the NaNs of each that were skipped go to `row_nans`.
@@ -126,16 +146,15 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void topk_finish(MASU_DATA, MASU_WORK, cons
     uint my_nans = 0;
 #endif
     if (entries != 0) {
-      MASU_ENTRY(0)
+      MASU_OPEN_ENTRY(MASU_LOAD_ENTRY(0), 0)
       one_key = key;
     }
-    MASU_FOR_ENTRIES(i) {
-      MASU_ENTRY(i)
+    MASU_FOR_ENTRIES
       differing |= key ^ one_key;
 #if MASU_FROM_ROWS
       if (is_skipped(key)) ++my_nans;
 #endif
-    }
+    MASU_END
     if ((uint)differing != 0) atomic_or(&state[4], (uint)differing);
     if (differing >> 32 != 0) atomic_or(&state[5], (uint)(differing >> 32));
 #if MASU_FROM_ROWS
@@ -162,11 +181,10 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void topk_finish(MASU_DATA, MASU_WORK, cons
     barrier(CLK_LOCAL_MEM_FENCE);
     uint my_above = 0;
     uint my_same = 0;
-    MASU_FOR_ENTRIES(i) {
-      MASU_ENTRY(i)
+    MASU_FOR_ENTRIES
       my_above += key > least ? 1 : 0;
       my_same += key == least ? 1 : 0;
-    }
+    MASU_END
     if (my_above != 0) atomic_add(&state[4], my_above);
     if (my_same != 0) atomic_add(&state[5], my_same);
     barrier(CLK_LOCAL_MEM_FENCE);
@@ -182,8 +200,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void topk_finish(MASU_DATA, MASU_WORK, cons
 #endif
     if (lane == 0) state[3] = 0;
     barrier(CLK_LOCAL_MEM_FENCE);
-    MASU_FOR_ENTRIES(i) {
-      MASU_ENTRY(i)
+    MASU_FOR_ENTRIES
       if (key > least || (key == least && (!MASU_PAIRS || index <= last_index))) {
         const uint place = atomic_inc(&state[3]);
         if (place < places) {
@@ -193,7 +210,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void topk_finish(MASU_DATA, MASU_WORK, cons
 #endif
         }
       }
-    }
+    MASU_END
     for (uint i = lane; i < places; i += MASU_GROUP) {
       if (i >= wanted) {
         entry_keys[i] = 0;

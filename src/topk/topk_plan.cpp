@@ -64,7 +64,10 @@ std::vector<runtime::Define> Plan::defines(Part part, unsigned prefixes) const {
                                       {"MASU_SIGNED", flag(is_signed(dtype) && !is_float(dtype))},
                                       {"MASU_LARGEST", flag(ranking.largest)},
                                       {"MASU_NAN_FIRST", flag(ranking.nan_first)},
-                                      {"MASU_GROUP", std::to_string(wide ? order_group : group)},
+                                      {"MASU_GROUP", std::to_string(wide                   ? order_group
+                                                                    : part == Part::digits ? digit_group
+                                                                                           : group)},
+                                      {"MASU_GPU", flag(gpu)},
                                       {"MASU_UNROLL", std::to_string(unroll)}};
   if (part == Part::digits) {
     result.push_back({"MASU_COPIES", std::to_string(std::max(1U, digit_copies / prefixes))});
@@ -77,9 +80,12 @@ std::vector<runtime::Define> Plan::defines(Part part, unsigned prefixes) const {
   result.push_back({"MASU_COPIES", std::to_string(copies)});
   if (wide) {
     result.push_back({"MASU_FROM_ROWS", flag(part == Part::rows)});
+    result.push_back({"MASU_BATCH", std::to_string(batch)});
   } else {
     result.push_back({"MASU_GROUPS_A_UNIT", std::to_string(groups_a_unit)});
     result.push_back({"MASU_SAMPLES", std::to_string(samples)});
+    result.push_back({"MASU_LOOKERS", std::to_string(lookers)});
+    result.push_back({"MASU_LOOKS", std::to_string(looks)});
   }
   return result;
 }
@@ -97,6 +103,10 @@ std::uint64_t Plan::filter_groups(std::uint64_t count) const noexcept {
   return std::clamp<std::uint64_t>(tiles(count) - 1, 1, std::uint64_t{compute_units} * groups_a_unit * filter_rounds);
 }
 
+std::size_t Plan::sample_local() const noexcept {
+  return group * std::max(size_of(dtype), sizeof(std::uint32_t));
+}
+
 std::size_t Plan::threshold_local() const noexcept {
   return (digits * copies + select_words) * sizeof(std::uint32_t);
 }
@@ -106,12 +116,14 @@ std::size_t Plan::keys_local(std::uint64_t of) const noexcept {
 }
 
 Plan make(const DeviceInfo& device, Dtype dtype, const Ranking& ranking) {
-  Plan plan{.dtype = dtype, .ranking = ranking};
+  Plan plan{.dtype = dtype, .ranking = ranking, .gpu = device.gpu};
   plan.compute_units = std::max(1U, device.compute_units);
-  plan.group = work_group(device, device.gpu ? 512 : 64);
+  plan.group = work_group(device, device.gpu ? 256 : 64);
+  plan.digit_group = work_group(device, device.gpu ? 512 : 64);
   plan.order_group = work_group(device, device.gpu ? 1024 : 64);
-  // Work-groups that hide each other's barriers; a multiprocessor of sm_75 has room for two.
-  plan.groups_a_unit = device.gpu ? 2 : 1;
+  // Work-groups that hide each other's barriers; a multiprocessor of sm_75 has room for four.
+  plan.groups_a_unit = device.gpu ? 4 : 1;
+  plan.batch = device.gpu ? 8 : 1;
   // Work-items of a CPU device run one after the other: they share a table.
   plan.copies = device.gpu ? 16 : 1;
   plan.digit_copies = device.gpu ? 4 : 1;

@@ -25,6 +25,9 @@ inline constexpr std::uint64_t most_elements = std::uint64_t{1} << 31;
 inline constexpr std::uint32_t samples = 8192;
 inline constexpr std::uint64_t most_sampled = std::uint64_t{1} << 19;
 inline constexpr std::uint64_t elements_a_sample = 64;
+// Work-items that look for one of the ranks, and how many elements each looks at.
+inline constexpr unsigned lookers = 8;
+inline constexpr std::uint64_t looks = most_sampled / samples / lookers;
 // Below this a work-group takes the whole row: a sample would cost as much as it saves.
 inline constexpr std::uint64_t least_filtered = 1 << 15;
 // Rows up to this length are taken by one work-group each, if there are several.
@@ -38,9 +41,12 @@ inline constexpr std::uint64_t alignment = 256;
 struct Plan {
   Dtype dtype = Dtype::u8;
   Ranking ranking;
-  unsigned group = 256;        // work-items of the filter and of digits
+  bool gpu = false;
+  unsigned group = 256;        // work-items of the filter
+  unsigned digit_group = 256;  // of digits
   unsigned order_group = 256;  // of kernels that run as one work-group, and of those for rows
   unsigned unroll = 4;         // 16-byte loads in flight
+  unsigned batch = 1;          // entries that a work-item of one work-group loads at once
   unsigned groups_a_unit = 1;  // work-groups of the filter for each compute unit
   unsigned compute_units = 1;
   unsigned copies = 1;          // of the tables of a selection
@@ -55,7 +61,8 @@ struct Plan {
   [[nodiscard]] std::uint64_t tiles(std::uint64_t count) const noexcept;
   [[nodiscard]] std::uint64_t filter_groups(std::uint64_t count) const noexcept;
   [[nodiscard]] std::uint64_t tile_elements() const noexcept;
-  // Local memory, in bytes: of the one work-group that finds the threshold; of the entries' keys and indices.
+  // Local memory, in bytes: of a work-group that samples; of the one that finds the threshold; of the entries' keys.
+  [[nodiscard]] std::size_t sample_local() const noexcept;
   [[nodiscard]] std::size_t threshold_local() const noexcept;
   [[nodiscard]] std::size_t keys_local(std::uint64_t places) const noexcept;
 };

@@ -32,9 +32,8 @@
 
 // What the kernels of one call tell each other and the host: words of `control`.
 #define control_above 0      // elements above the threshold
-#define control_equal 1      // elements equal to it
+#define control_equal 1      // elements equal to it, or at least as many as are needed
 #define control_taken 2      // of the equal ones, how many were gathered
-#define control_needed 3     // how many of them are needed
 #define control_nan 4        // NaNs, where they are skipped
 #define control_end 5        // the tile behind the last one that has some of these
 #define control_threshold 6  // its rank, low word first
@@ -70,8 +69,19 @@ inline void set_result(__global const uchar *bytes, const ulong key, const uint 
                        __global uchar *result_indices, __global uchar *result_values) {
   const bool none = is_skipped(key);
   ((__global ulong *)result_indices)[place] = none ? ULONG_MAX : (ulong)index;
-  const MASU_BITS bits = element_at(bytes, index);
-  set_element(result_values, place, none ? MASU_ALL_BITS : bits);
+#if MASU_PAIRS
+  const MASU_BITS rank = key;
+#else
+  const MASU_BITS rank = (uint)(key >> 32);
+#endif
+#if MASU_FLOAT
+  const bool known = rank != MASU_NAN_RANK && rank != rank_of(0);  // NaNs and zeros keep their bits
+#else
+  const bool known = true;
+#endif
+  MASU_BITS bits = MASU_ALL_BITS;
+  if (!none) bits = known ? bits_of_rank(rank) : element_at(bytes, index);
+  set_element(result_values, place, bits);
 }
 
 #define MASU_DIGITS 256u
