@@ -269,7 +269,8 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void topk_scan(MASU_DATA, MASU_WORK, const 
   const uint lane = (uint)get_local_id(0);
   const uint all_tiles = tiles_of(gap_of(data + byte_offset), count);
   const uint above = control[control_above];
-  const uint needed = above < k ? k - above : 0;
+  const long missing = (long)k - (long)above;  // in 32 bits, Oclgrind 21.10 would not know the instruction
+  const uint needed = missing > 0 ? (uint)missing : 0;
   uint total = 0;
   uint last = 0;
   for (uint begin = 0; begin < all_tiles && total < needed; begin += MASU_GROUP * MASU_SCANNED) {
