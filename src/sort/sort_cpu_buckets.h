@@ -15,45 +15,47 @@ constexpr unsigned bucket_digit_bits = 12;  // of the bits in which keys differ:
 constexpr std::size_t bucket_digits = std::size_t{1} << bucket_digit_bits;
 constexpr std::size_t most_buckets = 256;  // runs of digits with about as many keys each
 
-// Keys as numbers from 0 on. Loops take a copy, so that it stays in registers whatever they write.
+// Keys as numbers from 0 on.
 template <class T>
 struct Numbers {
   using Key = UnsignedOf<sizeof(T)>;
   const T* keys;
-  Key flip;                       // turns ascending into descending
+  Order order;
   Key least = 0;                  // of all keys
   unsigned bits = 8 * sizeof(T);  // of the greatest number
 
   [[nodiscard]] Key operator()(std::uint64_t i) const noexcept {
-    return static_cast<Key>(static_cast<Key>(sort_key(keys[i]) ^ flip) - least);
+    return static_cast<Key>(sort_key(keys[i], order) - least);
+  }
+  // Calls f(i, number) for the keys [first, last), in order.
+  template <class F>
+  void each(std::uint64_t first, std::uint64_t last, const F& f) const {
+    constexpr std::uint64_t block = 512;
+    std::array<Key, block> numbers;
+    for (std::uint64_t at = first; at < last; at += block) {
+      const std::uint64_t size = std::min(block, last - at);
+      key_numbers(dtype_of<T>, keys + at, size, order, least, numbers.data());
+      for (std::uint64_t i = 0; i < size; ++i) f(at + i, numbers[i]);
+    }
   }
 };
 
 template <class T>
 Numbers<T> numbers_of(const T* keys, std::uint64_t count, Order order, Threads threads) {
   using Key = typename Numbers<T>::Key;
-  Numbers<T> result = {keys, static_cast<Key>(order == Order::descending ? ~Key{0} : Key{0})};
+  Numbers<T> result = {keys, order};
   if constexpr (sizeof(T) >= 4) {
     const std::uint64_t stripes = stripes_of(count, threads);
-    std::vector<std::array<Key, 2>> ranges(stripes);
+    std::vector<KeyRange> ranges(stripes);
     for_stripes(count, stripes, [&](std::uint64_t first, std::uint64_t last, std::uint64_t stripe) {
-      const Numbers<T> number = result;
-      Key low = number(first);
-      Key high = low;
-      for (std::uint64_t i = first; i < last; ++i) {
-        low = std::min(low, number(i));
-        high = std::max(high, number(i));
-      }
-      ranges[stripe] = {low, high};
+      ranges[stripe] = key_range(dtype_of<T>, keys + first, last - first, order);
     });
-    Key low = ranges[0][0];
-    Key high = ranges[0][1];
-    for (const auto& range : ranges) {
-      low = std::min(low, range[0]);
-      high = std::max(high, range[1]);
+    KeyRange all = ranges[0];
+    for (const KeyRange& range : ranges) {
+      all = {std::min(all.least, range.least), std::max(all.greatest, range.greatest)};
     }
-    result.least = low;
-    result.bits = static_cast<unsigned>(std::bit_width(static_cast<Key>(high - low)));
+    result.least = static_cast<Key>(all.least);
+    result.bits = static_cast<unsigned>(std::bit_width(all.greatest - all.least));
   }
   return result;
 }
@@ -71,27 +73,24 @@ class BucketPlan {
       : shift_(numbers.bits > bucket_digit_bits ? numbers.bits - bucket_digit_bits : 0), count_(count) {
     counts_.resize(stripes);
     for_stripes(count, stripes, [&](std::uint64_t first, std::uint64_t last, std::uint64_t stripe) {
-      const Numbers<T> number = numbers;
-      const unsigned shift = shift_;
       auto& mine = counts_[stripe];
       mine.fill(0);
-      for (std::uint64_t i = first; i < last; ++i) ++mine[static_cast<std::size_t>(number(i) >> shift)];
+      numbers.each(first, last, [&mine, shift = shift_](std::uint64_t, auto number) {
+        ++mine[static_cast<std::size_t>(number >> shift)];
+      });
     });
     make_buckets();
   }
   [[nodiscard]] const std::vector<Bucket>& buckets() const noexcept { return buckets_; }
 
-  // Calls move(i, place) for every key. To be called once.
+  // Calls move(i, number, place) for every key. To be called once.
   template <class T, class F>
   void scatter(const Numbers<T>& numbers, const F& move) {
     for_stripes(count_, places_.size(), [&](std::uint64_t first, std::uint64_t last, std::uint64_t stripe) {
-      const Numbers<T> number = numbers;
-      const unsigned shift = shift_;
-      const F mine = move;
       std::array<std::uint64_t, most_buckets> ends = places_[stripe];
-      for (std::uint64_t i = first; i < last; ++i) {
-        mine(i, ends[bucket_of_[static_cast<std::size_t>(number(i) >> shift)]]++);
-      }
+      numbers.each(first, last, [this, &ends, shift = shift_, mine = move](std::uint64_t i, auto number) {
+        mine(i, number, ends[bucket_of_[static_cast<std::size_t>(number >> shift)]]++);
+      });
     });
   }
 

@@ -27,13 +27,13 @@ class Orderer {
         finished_(finished) {}
 
   void run(Threads threads) {
-    const auto write = [number_of = number_of_, dropped = dropped_, slots = slots_](std::uint64_t i,
-                                                                                    std::uint64_t place) {
+    const auto write = [dropped = dropped_, slots = slots_](std::uint64_t i, std::uint64_t number,
+                                                            std::uint64_t place) {
       // The upper 32 of the bits in which keys differ, and the index: ordered as a signed integer.
-      slots[place] = ((std::uint64_t{number_of(i)} >> dropped) << 32 | i) ^ sign;
+      slots[place] = ((number >> dropped) << 32 | i) ^ sign;
     };
     if (count_ < scattered_from) {
-      for (std::uint64_t i = 0; i < count_; ++i) write(i, i);
+      number_of_.each(0, count_, [&](std::uint64_t i, auto number) { write(i, number, i); });
       finish({0, count_}, Threads::one);
       return;
     }

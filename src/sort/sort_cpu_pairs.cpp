@@ -109,7 +109,8 @@ void sort_by_buckets(const Pairs<T>& home, const Pairs<T>& spare, std::uint64_t 
   const Numbers<T> numbers = numbers_of<T>(home.keys, count, order, threads);
   if (numbers.bits == 0) return;
   BucketPlan plan(numbers, count, stripes_of(count, threads));
-  plan.scatter(numbers, [home, spare](std::uint64_t i, std::uint64_t place) { move_pair(home, i, spare, place); });
+  plan.scatter(numbers,
+               [home, spare](std::uint64_t i, auto, std::uint64_t place) { move_pair(home, i, spare, place); });
   std::vector<Bucket> buckets = plan.buckets();
   std::ranges::sort(buckets, std::ranges::greater(), &Bucket::size);
   const std::uint64_t most = std::max(count / 32, bucket_pairs);

@@ -76,4 +76,12 @@ Specials specials_of(const Half* keys, std::size_t count);
 Specials specials_of(const float* keys, std::size_t count);
 Specials specials_of(const double* keys, std::size_t count);
 
+// The least and the greatest sort_key(); of no keys the least is above the greatest.
+struct KeyRange {
+  std::uint64_t least, greatest;
+};
+KeyRange key_range(Dtype dtype, const void* keys, std::size_t count, Order order);
+// sort_key() less `least`, as unsigned integers of the keys' width.
+void key_numbers(Dtype dtype, const void* keys, std::size_t count, Order order, std::uint64_t least, void* numbers);
+
 }  // namespace masu::cpu
