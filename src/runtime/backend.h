@@ -133,6 +133,7 @@ struct Kept {
   std::mutex mutex;
   std::vector<std::unique_ptr<Stream>> streams;
   std::unordered_map<std::string, std::shared_future<std::shared_ptr<Module>>> programs;
+  std::unordered_map<std::string, std::shared_ptr<Module>> own;  // masu's own programs by their files and defines
 };
 
 // A device in a context. Thread-safe. Because it keeps streams and modules, none of Memory, HostMemory, Stream, Event,
@@ -171,6 +172,7 @@ class Device : public std::enable_shared_from_this<Device> {
   void release_kept() noexcept {
     kept_.streams.clear();
     kept_.programs.clear();
+    kept_.own.clear();
   }
   DeviceInfo info_;
 

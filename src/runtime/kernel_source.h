@@ -21,4 +21,7 @@ std::span<const EmbeddedFile> embedded_files() noexcept;
 // Throws invalid_argument for a path that the library does not carry, io for one that MASU_KERNEL_DIR lacks.
 std::string kernel_text(std::string_view path);
 
+// Whether MASU_KERNEL_DIR is set, so that a text may be another one next time.
+bool kernels_may_change() noexcept;
+
 }  // namespace masu::runtime

@@ -127,9 +127,27 @@ std::string own_program_text(std::string_view prelude, std::span<const std::stri
   return text;
 }
 
+// Making and hashing the text takes longer than a small kernel: what was asked for before is found without. While
+// kernels are read from the source tree, they may change.
 std::shared_ptr<Module> own_program(Device& device, std::span<const std::string_view> paths,
                                     std::span<const Define> defines) {
-  return cached_program(device, own_program_text(device.prelude(), paths, defines), device.kernel_options());
+  const auto program = [&] {
+    return cached_program(device, own_program_text(device.prelude(), paths, defines), device.kernel_options());
+  };
+  if (kernels_may_change()) return program();
+  std::string name;
+  for (const std::string_view path : paths) (name += path) += ' ';
+  for (const Define& define : defines) ((name += define.name) += '=') += define.value + ' ';
+  Kept& kept = device.kept();
+  {
+    const std::lock_guard lock(kept.mutex);
+    if (const auto found = kept.own.find(name); found != kept.own.end()) return found->second;
+  }
+  std::shared_ptr<Module> module = program();
+  const std::lock_guard lock(kept.mutex);
+  if (kept.own.size() >= most_programs_in_memory) kept.own.clear();
+  kept.own.emplace(std::move(name), module);
+  return module;
 }
 
 }  // namespace masu::runtime

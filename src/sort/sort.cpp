@@ -125,8 +125,8 @@ void timed(double SortTimes::*part, SortTimes* times, const Body& body) {
 // Runs what sorts on a device, and waits for it.
 void finish(Stream& stream, const DeviceWork& work, SortTimes* times) {
   stream.finish();
-  if (times == nullptr || work.events.empty()) return;
-  times->compute += work.events.back().seconds_since(work.events.front()) + work.events.front().seconds();
+  if (times == nullptr || !work.first) return;
+  times->compute += work.first->seconds() + work.last.seconds_since(*work.first);
 }
 
 void start_times(const SortOptions& options) {
@@ -136,7 +136,8 @@ void start_times(const SortOptions& options) {
 // Host data on a device: up, `sorted` there, down. The arrays are of bytes.
 class Visit {
  public:
-  Visit(const Device& device, const SortOptions& options) : stream_(device), options_(options) {}
+  Visit(const Device& device, const SortOptions& options)
+      : stream_(device, options.times == nullptr ? Timing::off : Timing::on), options_(options) {}
 
   Buffer<std::byte> bring(const void* data, std::uint64_t bytes) {
     Buffer<std::byte> buffer(stream_.device(), bytes);

@@ -13,10 +13,12 @@
 
 namespace masu {
 
-// What a device has been given to do: temporary memory that must live until it is done, and the launches.
+// What a device has been given to do: memory that must live until it is done, and the first and the last command.
 struct DeviceWork {
   std::vector<Buffer<std::byte>> memory;
-  std::vector<Event> events;
+  std::vector<std::vector<std::uint64_t>> tables;
+  std::optional<Event> first;
+  Event last;
 };
 
 // What moves with the keys: nothing, records, or the index of each key.
@@ -28,7 +30,7 @@ struct Companions {
 };
 
 // Queues a sort of job.pieces.count keys: from `keys` to `result`, which may be the same, or, with indices, null: the
-// keys stay as they are. With `may_wait` it may read results of first passes back, and so do less.
+// keys stay as they are. With `may_wait` it may read what a first pass found back, and so do less.
 DeviceWork sort_on_device(Stream& stream, const BufferBase& keys, Dtype dtype, BufferBase* result,
                           const Companions& companions, const SortJob& job, const BufferBase* workspace, bool may_wait);
 // Waits.

@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: Apache-2.0
+// Radix sort from the least digit to the greatest, in OpenCL C 1.2 (and, behind the CUDA prelude, in CUDA C++). A pass
+// orders all keys by one digit of 8 bits, stably:
+//   sort_count        each work-group counts the digits of one tile of keys
+//   sort_scan_tiles   sums the counts of the tiles of each chunk
+//   sort_scan_chunks  sums the chunks of each piece, then the digits: where the keys of each begin
+//   sort_scatter      each work-group orders its tile in local memory and writes every key to its place
+// No work-group waits for another. sort_key.cl and sort_rank.cl stand in front of this file.
+//
+// Defines beside those of these, all given by sort_plan.cpp:
+#ifndef MASU_OFFSET_BYTES     // 4 where all places fit a uint, else 8
+#error "MASU_OFFSET_BYTES is not defined"
+#endif
+#ifndef MASU_PIECES           // 1: tiles, chunks and pieces are listed in tables; 0: all keys are one piece
+#error "MASU_PIECES is not defined"
+#endif
+#ifndef MASU_CHUNK_TILES      // tiles of a chunk
+#error "MASU_CHUNK_TILES is not defined"
+#endif
+
+#if MASU_OFFSET_BYTES == 4
+#define MASU_OFFSET uint
+#else
+#define MASU_OFFSET ulong
+#endif
+
+// Where a tile lies: `first`, its first key; `size`, its keys; `index`, the place of the first in its piece; `chunk`.
+// A row of the table of tiles is three ulong: first, index, size + 2^32 * chunk.
+#if MASU_PIECES
+#define MASU_FIND_TILE                                                          \
+  __global const ulong *const row = MASU_AT(const ulong, tiles_at) + 3 * tile;  \
+  const size_t first = row[0];                                                  \
+  const size_t index = row[1];                                                  \
+  const uint size = (uint)row[2];                                               \
+  const uint chunk = (uint)(row[2] >> 32);
+#else
+#define MASU_FIND_TILE                                                          \
+  const size_t first = tile * MASU_TILE;                                        \
+  const size_t index = first;                                                   \
+  const uint size = (uint)min(count - first, (size_t)MASU_TILE);                \
+  const uint chunk = (uint)(tile / MASU_CHUNK_TILES);
+#endif
+
+// ---- counting the digits of tiles ----
+
+// `facts`: 1 also finds the bits that are 0 in some key, and those that are 1 in some, of the ordered keys: two ulong
+// at facts_at, as words.
+__kernel MASU_WORK_GROUP(MASU_GROUP) void sort_count(__global const uchar *restrict keys, const ulong keys_at,
+                                                     __global uchar *scratch, const ulong tiles_at,
+                                                     const ulong counts_at, const ulong facts_at, const ulong count,
+                                                     const uint shift, const uint flip, const uint facts,
+                                                     __local uint *counters) {
+  MASU_LOCAL_POINTER(uint, counters);
+  const uint lid = (uint)get_local_id(0);
+  const size_t tile = get_group_id(0);
+  MASU_FIND_TILE
+  (void)index;
+  (void)chunk;
+  __global const MASU_KEY *const from = (__global const MASU_KEY *)(keys + keys_at) + first;
+  __local uint *const partial = counters + MASU_COUNTERS;
+  clear_counters(counters, lid);
+  if (lid < 4) partial[lid] = 0;
+  barrier(CLK_LOCAL_MEM_FENCE);
+
+  const uint column = lid % MASU_COLUMNS;
+  MASU_WIDE zeros = 0;
+  MASU_WIDE ones = 0;
+  MASU_KEY loaded[MASU_ITEMS];
+  MASU_UNROLLED
+  for (uint i = 0; i < MASU_ITEMS; ++i) {
+    const uint place = i * MASU_GROUP + lid;
+    loaded[i] = place < size ? from[place] : 0;
+  }
+  MASU_UNROLLED
+  for (uint i = 0; i < MASU_ITEMS; ++i) {
+    if (i * MASU_GROUP + lid < size) {
+      const MASU_WIDE key = ordered_key(loaded[i]);
+      const uint digit = ((uint)(key >> shift) & (MASU_DIGITS - 1)) ^ flip;
+      atomic_add(&counters[counter_of(digit, column)], 1U << shift_of(digit));
+      zeros |= ~key;
+      ones |= key;
+    }
+  }
+  if (facts != 0) {
+    atomic_or(&partial[0], (uint)zeros);
+    atomic_or(&partial[1], (uint)ones);
+#if MASU_KEY_BYTES == 8
+    atomic_or(&partial[2], (uint)(zeros >> 32));
+    atomic_or(&partial[3], (uint)(ones >> 32));
+#endif
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+  if (facts != 0 && lid < 4) atomic_or(&MASU_AT(uint, facts_at)[lid], partial[lid]);
+  barrier(CLK_LOCAL_MEM_FENCE);
+
+  // Sums of the columns; each work-item begins at another one, so that no two read one bank at once.
+  uint sum = 0;
+  const uint row_of_counters = lid * MASU_COUNTERS_EACH / MASU_COLUMNS;
+  MASU_UNROLLED
+  for (uint i = 0; i < MASU_COUNTERS_EACH; ++i) {
+    sum += counters[lid * MASU_COUNTERS_EACH + ((i + row_of_counters) & (MASU_COUNTERS_EACH - 1))];
+  }
+  partial[lid] = sum;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  for (uint digit = lid; digit < MASU_DIGITS; digit += MASU_GROUP) {
+    uint total = 0;
+    for (uint i = 0; i < 2 * MASU_GROUP / MASU_DIGITS; ++i) {
+      total += partial[(digit & (MASU_DIGITS / 2 - 1)) * (2 * MASU_GROUP / MASU_DIGITS) + i];
+    }
+    MASU_AT(uint, counts_at)[tile * MASU_DIGITS + digit] = total >> shift_of(digit) & 0xffff;
+  }
+}
+
+// ---- summing the counts ----
+
+// A work-group for each chunk: the counts of its tiles become the counts of the tiles before, within the chunk; `sums`
+// gets those of all. A row of the table of chunks is two uint: the first tile, and how many tiles.
+__kernel MASU_WORK_GROUP(2 * MASU_DIGITS) void sort_scan_tiles(__global uchar *scratch, const ulong chunks_at,
+                                                               const ulong counts_at, const ulong sums_at,
+                                                               const uint tiles, __local uint *halves) {
+  MASU_LOCAL_POINTER(uint, halves);
+  const uint lid = (uint)get_local_id(0);
+  const size_t chunk = get_group_id(0);
+#if MASU_PIECES
+  const size_t first = MASU_AT(const uint, chunks_at)[2 * chunk];
+  const uint size = MASU_AT(const uint, chunks_at)[2 * chunk + 1];
+#else
+  const size_t first = chunk * MASU_CHUNK_TILES;
+  const uint size = min((uint)(tiles - first), (uint)MASU_CHUNK_TILES);
+#endif
+  const uint digit = lid % MASU_DIGITS;
+  const uint part = lid / MASU_DIGITS;
+  const uint middle = (size + 1) / 2;
+  const uint begin = part == 0 ? 0 : middle;
+  const uint end = part == 0 ? middle : size;
+  __global uint *const counts = MASU_AT(uint, counts_at) + first * MASU_DIGITS + digit;
+  uint sum = 0;
+  for (uint i = begin; i < end; ++i) sum += counts[i * MASU_DIGITS];
+  halves[lid] = sum;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  uint before = part == 0 ? 0 : halves[digit];
+  if (part == 1) MASU_AT(uint, sums_at)[chunk * MASU_DIGITS + digit] = before + sum;
+  uint i = begin;
+  for (; i + 8 <= end; i += 8) {  // eight loads in flight
+    uint loaded[8];
+    MASU_UNROLLED
+    for (uint k = 0; k < 8; ++k) loaded[k] = counts[(i + k) * MASU_DIGITS];
+    MASU_UNROLLED
+    for (uint k = 0; k < 8; ++k) {
+      counts[(i + k) * MASU_DIGITS] = before;
+      before += loaded[k];
+    }
+  }
+  for (; i < end; ++i) {
+    const uint own = counts[i * MASU_DIGITS];
+    counts[i * MASU_DIGITS] = before;
+    before += own;
+  }
+}
+
+// A work-group for each piece: `bases` gets, for each of its chunks, where the keys of each digit go. A row of the table of
+// pieces is two ulong: the first key, and the first chunk + 2^32 * chunks.
+__kernel MASU_WORK_GROUP(MASU_DIGITS) void sort_scan_chunks(__global uchar *scratch, const ulong pieces_at,
+                                                            const ulong sums_at, const ulong bases_at,
+                                                            const uint all_chunks, __local MASU_OFFSET *scanned) {
+  MASU_LOCAL_POINTER(MASU_OFFSET, scanned);
+  const uint digit = (uint)get_local_id(0);
+#if MASU_PIECES
+  __global const ulong *const row = MASU_AT(const ulong, pieces_at) + 2 * get_group_id(0);
+  const MASU_OFFSET begin = (MASU_OFFSET)row[0];
+  const size_t first = (uint)row[1];
+  const uint chunks = (uint)(row[1] >> 32);
+#else
+  const MASU_OFFSET begin = 0;
+  const size_t first = 0;
+  const uint chunks = all_chunks;
+#endif
+  __global const uint *const sums = MASU_AT(const uint, sums_at) + first * MASU_DIGITS + digit;
+  __global MASU_OFFSET *const bases = MASU_AT(MASU_OFFSET, bases_at) + first * MASU_DIGITS + digit;
+  MASU_OFFSET total = 0;
+  for (uint i = 0; i < chunks; ++i) total += sums[i * MASU_DIGITS];
+  scanned[digit] = total;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  for (uint distance = 1; distance < MASU_DIGITS; distance *= 2) {
+    const MASU_OFFSET other = digit >= distance ? scanned[digit - distance] : 0;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    scanned[digit] += other;
+    barrier(CLK_LOCAL_MEM_FENCE);
+  }
+  MASU_OFFSET before = begin + scanned[digit] - total;
+  uint i = 0;
+  for (; i + 8 <= chunks; i += 8) {
+    uint loaded[8];
+    MASU_UNROLLED
+    for (uint k = 0; k < 8; ++k) loaded[k] = sums[(i + k) * MASU_DIGITS];
+    MASU_UNROLLED
+    for (uint k = 0; k < 8; ++k) {
+      bases[(i + k) * MASU_DIGITS] = before;
+      before += loaded[k];
+    }
+  }
+  for (; i < chunks; ++i) {
+    bases[i * MASU_DIGITS] = before;
+    before += sums[i * MASU_DIGITS];
+  }
+}
+
+// ---- ordering tiles ----
+
+__kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void sort_scatter(
+    __global const uchar *restrict keys_from, const ulong keys_at, __global uchar *restrict sorted,
+    const ulong sorted_at, MASU_VALUE_PARAMETERS __global const uchar *restrict scratch, const ulong tiles_at,
+    const ulong counts_at, const ulong bases_at, const ulong count, const uint shift, const uint flip,
+    const uint flags, __local uint *counters) {
+  MASU_LOCAL_POINTER(uint, counters);
+  const uint lid = (uint)get_local_id(0);
+  const size_t tile = get_group_id(0);
+  MASU_FIND_TILE
+  (void)index;
+  __local uint *const partial = counters + MASU_STAGING_WORDS;
+  __local MASU_OFFSET *const bases = (__local MASU_OFFSET *)(partial + MASU_GROUP * 17 / 16 + 64);
+  __local MASU_KEY *const staging = (__local MASU_KEY *)counters;
+
+  // Keys come in the order of memory and are taken column by column.
+  __global const MASU_KEY *const from = (__global const MASU_KEY *)(keys_from + keys_at) + first;
+  const uint own = lid % MASU_COLUMNS * (MASU_ROWS * MASU_ITEMS) + lid / MASU_COLUMNS * MASU_ITEMS;
+  MASU_KEY keys[MASU_ITEMS];
+  MASU_UNROLLED
+  for (uint i = 0; i < MASU_ITEMS; ++i) {
+    const uint place = i * MASU_GROUP + lid;
+    keys[i] = place < size ? from[place] : 0;
+  }
+  MASU_UNROLLED
+  for (uint i = 0; i < MASU_ITEMS; ++i) staging[MASU_PADDED(i * MASU_GROUP + lid)] = keys[i];
+  barrier(CLK_LOCAL_MEM_FENCE);
+  MASU_UNROLLED
+  for (uint i = 0; i < MASU_ITEMS; ++i) keys[i] = staging[MASU_PADDED(own + i)];
+  barrier(CLK_LOCAL_MEM_FENCE);
+
+  uint ranks[MASU_ITEMS];
+  rank_keys(keys, shift, flip, own, size, ranks, counters, partial, lid);
+  for (uint digit = lid; digit < MASU_DIGITS; digit += MASU_GROUP) {
+    const uint before = counters[counter_of(digit, 0)] >> shift_of(digit) & 0xffff;
+    bases[digit] = MASU_AT(const MASU_OFFSET, bases_at)[(size_t)chunk * MASU_DIGITS + digit] +
+                   MASU_AT(const uint, counts_at)[tile * MASU_DIGITS + digit] - before;
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+  MASU_UNROLLED
+  for (uint i = 0; i < MASU_ITEMS; ++i) staging[MASU_PADDED(ranks[i])] = keys[i];
+  barrier(CLK_LOCAL_MEM_FENCE);
+  __global MASU_KEY *const to = (__global MASU_KEY *)(sorted + sorted_at);
+#if MASU_VALUE_BYTES > 0
+  MASU_OFFSET places[MASU_ITEMS];
+#endif
+  MASU_UNROLLED
+  for (uint i = 0; i < MASU_ITEMS; ++i) {
+    const uint place = i * MASU_GROUP + lid;
+    const MASU_KEY key = staging[MASU_PADDED(place)];
+    const MASU_OFFSET there = bases[digit_of(key, shift, flip)] + place;
+#if MASU_VALUE_BYTES > 0
+    places[i] = there;
+    if (place < size && (flags & MASU_FLAG_DROP_KEYS) == 0) to[there] = key;
+#else
+    if (place < size) to[there] = key;
+#endif
+  }
+
+#if MASU_VALUE_BYTES > 0
+  __local MASU_VALUE *const waiting = (__local MASU_VALUE *)counters;
+  __global MASU_VALUE *const moved_to = (__global MASU_VALUE *)(moved + moved_at);
+  barrier(CLK_LOCAL_MEM_FENCE);
+#if MASU_VALUE_BYTES == 4 || MASU_VALUE_BYTES == 8
+  if ((flags & MASU_FLAG_INDICES) != 0) {
+    const size_t start = ((flags & MASU_FLAG_WHOLE) != 0 ? first : index) + own;
+    MASU_UNROLLED
+    for (uint i = 0; i < MASU_ITEMS; ++i) waiting[MASU_PADDED(ranks[i])] = (MASU_VALUE)(start + i);
+  } else
+#endif
+  {
+    __global const MASU_VALUE *const values_from = (__global const MASU_VALUE *)(values + values_at) + first;
+    MASU_VALUE own_values[MASU_ITEMS];
+    MASU_UNROLLED
+    for (uint i = 0; i < MASU_ITEMS; ++i) {
+      const uint place = i * MASU_GROUP + lid;
+      own_values[i] = values_from[place < size ? place : 0];
+    }
+    MASU_UNROLLED
+    for (uint i = 0; i < MASU_ITEMS; ++i) waiting[MASU_PADDED(i * MASU_GROUP + lid)] = own_values[i];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    MASU_UNROLLED
+    for (uint i = 0; i < MASU_ITEMS; ++i) own_values[i] = waiting[MASU_PADDED(own + i)];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    MASU_UNROLLED
+    for (uint i = 0; i < MASU_ITEMS; ++i) waiting[MASU_PADDED(ranks[i])] = own_values[i];
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+  MASU_UNROLLED
+  for (uint i = 0; i < MASU_ITEMS; ++i) {
+    const uint place = i * MASU_GROUP + lid;
+    if (place < size) moved_to[places[i]] = waiting[MASU_PADDED(place)];
+  }
+#endif
+}

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// What follows from an order, in OpenCL C 1.2 (and, behind the CUDA prelude, in CUDA C++): values put into it, and whether
+// keys are in order. sort_key.cl stands in front of this file.
+//
+// Defines beside those of sort_key.cl, all given by sort_plan.cpp:
+#ifndef MASU_INDEX_BYTES      // 4 or 8
+#error "MASU_INDEX_BYTES is not defined"
+#endif
+#ifndef MASU_RECORD_BYTES     // of a value
+#error "MASU_RECORD_BYTES is not defined"
+#endif
+#ifndef MASU_WORD_BYTES       // 1, 2, 4 or 8: a value is copied in words of so many bytes
+#error "MASU_WORD_BYTES is not defined"
+#endif
+
+#if MASU_INDEX_BYTES == 4
+#define MASU_INDEX uint
+#else
+#define MASU_INDEX ulong
+#endif
+#if MASU_WORD_BYTES == 1
+#define MASU_WORD uchar
+#elif MASU_WORD_BYTES == 2
+#define MASU_WORD ushort
+#elif MASU_WORD_BYTES == 4
+#define MASU_WORD uint
+#else
+#define MASU_WORD ulong
+#endif
+#define MASU_WORDS (MASU_RECORD_BYTES / MASU_WORD_BYTES)
+
+// Value i of `to` becomes value indices[i] of `from`: one word for each work-item.
+__kernel void sort_gather(__global const uchar *restrict from, const ulong from_at, __global uchar *restrict to,
+                          const ulong to_at, __global const uchar *restrict indices, const ulong indices_at,
+                          const ulong count) {
+  const size_t word = get_global_id(0);
+  const size_t record = word / MASU_WORDS;
+  if (record >= count) return;
+  const size_t source = ((__global const MASU_INDEX *)(indices + indices_at))[record];
+  ((__global MASU_WORD *)(to + to_at))[word] =
+      ((__global const MASU_WORD *)(from + from_at))[source * MASU_WORDS + word % MASU_WORDS];
+}
+
+// Indices that count: place i gets i.
+__kernel void sort_iota(__global uchar *indices, const ulong indices_at, const ulong count) {
+  const size_t i = get_global_id(0);
+  if (i < count) ((__global MASU_INDEX *)(indices + indices_at))[i] = (MASU_INDEX)i;
+}
+
+// Whether key i and the next one belong to one of the segments between `offsets`.
+inline bool together(const size_t i, __global const ulong *offsets, const ulong size) {
+  if (i < offsets[0] || i + 1 >= offsets[size - 1]) return false;
+  size_t low = 0;  // the last offset at or below i lies in [low, high)
+  size_t high = size;
+  while (high - low > 1) {
+    const size_t middle = low + (high - low) / 2;
+    if (offsets[middle] <= i) low = middle;
+    else high = middle;
+  }
+  return i + 1 < offsets[low + 1];
+}
+
+// Sets `unsorted` where a key comes after its successor in its row of `length` keys, or, where that is 0, in its segment.
+__kernel void sort_check(__global const uchar *restrict keys, const ulong keys_at, const ulong count,
+                         const ulong length, __global const ulong *restrict offsets, const ulong size,
+                         const uint flip, __global uint *unsorted) {
+  __global const MASU_KEY *const at = (__global const MASU_KEY *)(keys + keys_at);
+  const size_t stride = get_global_size(0);
+  bool found = false;
+  for (size_t i = get_global_id(0); i + 1 < count; i += stride) {
+    const MASU_WIDE key = ordered_key(at[i]);
+    const MASU_WIDE next = ordered_key(at[i + 1]);
+    if (flip != 0 ? key < next : key > next) {
+      found = found || (length != 0 ? (i + 1) % length != 0 : together(i, offsets, size));
+    }
+  }
+  if (found) *unsorted = 1;
+}

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+// The place of a key among the keys of a tile by one digit of 8 bits, stably, in OpenCL C 1.2 (and, behind the CUDA prelude,
+// in CUDA C++). sort_key.cl stands in front of this file.
+//
+// A digit's place within a tile. Work-items stand in 32 columns; the keys of a column follow each other in memory, and in
+// a column those of a row. Each column has a counter for each digit, in a memory bank of its own. Row after row takes its
+// turn, so that a counter is added to in the order of the keys: the old value is the key's place among its equals in the
+// column. The counters, two of 16 bits a word, are then summed: digit by digit, column by column.
+//
+// Defines beside those of sort_key.cl, all given by sort_plan.cpp:
+#ifndef MASU_GROUP            // work-items in a work-group, 256, 512 or 1024
+#error "MASU_GROUP is not defined"
+#endif
+#ifndef MASU_ITEMS            // keys of a work-item; a tile is MASU_GROUP * MASU_ITEMS keys, fewer than 65536
+#error "MASU_ITEMS is not defined"
+#endif
+#ifndef MASU_RESIDENT         // work-groups that share a compute unit
+#error "MASU_RESIDENT is not defined"
+#endif
+#ifndef MASU_PAD_SHIFT        // a word is left free after each 2^this in local memory, so that columns lie in other banks
+#error "MASU_PAD_SHIFT is not defined"
+#endif
+#ifndef MASU_VALUE_BYTES      // of what moves with a key: 0, 1, 2, 4, 8 or 16
+#error "MASU_VALUE_BYTES is not defined"
+#endif
+#ifndef MASU_UNROLL           // 1: loops over the keys of a work-item are unrolled, so that they lie in registers
+#error "MASU_UNROLL is not defined"
+#endif
+#ifndef MASU_STAGING_WORDS    // local memory in front of `partial`: for counters, a tile of keys, and a tile of values
+#error "MASU_STAGING_WORDS is not defined"
+#endif
+
+// A processor's compiler takes long over loops that are unrolled between barriers, and gains nothing.
+#if MASU_UNROLL
+#define MASU_UNROLLED MASU_PRAGMA_UNROLL
+#else
+#define MASU_UNROLLED _Pragma("nounroll")
+#endif
+#define MASU_DIGITS 256
+#define MASU_COLUMNS 32
+#define MASU_ROWS (MASU_GROUP / MASU_COLUMNS)
+#define MASU_TILE (MASU_GROUP * MASU_ITEMS)
+#define MASU_COUNTERS (MASU_DIGITS / 2 * MASU_COLUMNS)
+#define MASU_COUNTERS_EACH (MASU_COUNTERS / MASU_GROUP)
+#define MASU_PADDED(i) ((i) + ((i) >> MASU_PAD_SHIFT))
+
+#if MASU_VALUE_BYTES == 1
+#define MASU_VALUE uchar
+#elif MASU_VALUE_BYTES == 2
+#define MASU_VALUE ushort
+#elif MASU_VALUE_BYTES == 4
+#define MASU_VALUE uint
+#elif MASU_VALUE_BYTES == 8
+#define MASU_VALUE ulong
+#elif MASU_VALUE_BYTES == 16
+#define MASU_VALUE uint4
+#endif
+
+#define MASU_AT(type, at) ((__global type *)(scratch + (at)))
+
+// `flip` is 0, or MASU_DIGITS - 1 where greater keys come first.
+inline uint digit_of(const MASU_KEY key, const uint shift, const uint flip) {
+  return ((uint)(ordered_key(key) >> shift) & (MASU_DIGITS - 1)) ^ flip;
+}
+
+// The counter of a digit in a column: the word, and whether it is the word's upper half.
+inline uint counter_of(const uint digit, const uint column) {
+  return (digit & (MASU_DIGITS / 2 - 1)) * MASU_COLUMNS + column;
+}
+inline uint shift_of(const uint digit) { return digit >> 7 << 4; }
+
+inline void clear_counters(__local uint *counters, const uint lid) {
+  MASU_UNROLLED
+  for (uint i = 0; i < MASU_COUNTERS_EACH; ++i) counters[i * MASU_GROUP + lid] = 0;
+}
+
+// Counters become the counts of all before: digit by digit, column by column. `partial` holds MASU_GROUP * 17 / 16 + 32
+// words.
+inline void scan_counters(__local uint *counters, __local uint *partial, const uint lid) {
+  __local uint4 *const own = (__local uint4 *)(counters + lid * MASU_COUNTERS_EACH);
+  uint4 held[MASU_COUNTERS_EACH / 4];
+  uint sum = 0;
+  MASU_UNROLLED
+  for (uint i = 0; i < MASU_COUNTERS_EACH / 4; ++i) {
+    held[i] = own[i];
+    sum += held[i].x + held[i].y + held[i].z + held[i].w;
+  }
+  __local uint *const totals = partial + MASU_GROUP * 17 / 16;
+  partial[lid + lid / 16] = sum;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  if (lid < MASU_GROUP / 16) {
+    uint before = 0;
+    MASU_UNROLLED
+    for (uint i = 0; i < 16; ++i) {
+      const uint one = partial[lid * 17 + i];
+      partial[lid * 17 + i] = before;
+      before += one;
+    }
+    totals[lid] = before;
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+  uint before = 0;
+  uint all = 0;
+  if (lid < MASU_GROUP / 16) {
+    MASU_UNROLLED
+    for (uint i = 0; i < MASU_GROUP / 16; ++i) {
+      const uint one = totals[i];
+      before += i < lid ? one : 0;
+      all += one;
+    }
+    before += all << 16;  // the upper halves follow the lower ones
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+  if (lid < MASU_GROUP / 16) totals[lid] = before;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  before = totals[lid / 16] + partial[lid + lid / 16];
+  MASU_UNROLLED
+  for (uint i = 0; i < MASU_COUNTERS_EACH / 4; ++i) {
+    uint4 sums;
+    sums.x = before;
+    sums.y = sums.x + held[i].x;
+    sums.z = sums.y + held[i].y;
+    sums.w = sums.z + held[i].z;
+    before = sums.w + held[i].w;
+    own[i] = sums;
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+}
+
+// The places of a work-item's keys in their ordered tile of `size` keys: ranks[i] for keys[i], which stood at own + i.
+// What stands behind the tile's keys stays there. Ends with the scanned counters.
+inline void rank_keys(const MASU_KEY *keys, const uint shift, const uint flip, const uint own, const uint size,
+                      uint *ranks, __local uint *counters, __local uint *partial, const uint lid) {
+  const uint column = lid % MASU_COLUMNS;
+  clear_counters(counters, lid);
+  barrier(CLK_LOCAL_MEM_FENCE);
+  for (uint row = 0; row < MASU_ROWS; ++row) {
+    if (lid / MASU_COLUMNS == row) {
+      MASU_UNROLLED
+      for (uint i = 0; i < MASU_ITEMS; ++i) {
+        const uint digit = own + i < size ? digit_of(keys[i], shift, flip) : MASU_DIGITS - 1;
+        const uint upper = shift_of(digit);
+        const uint old = atomic_add(&counters[counter_of(digit, column)], 1U << upper);
+        ranks[i] = (old >> upper & 0xffff) | digit << 16;
+      }
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+  }
+  scan_counters(counters, partial, lid);
+  MASU_UNROLLED
+  for (uint i = 0; i < MASU_ITEMS; ++i) {
+    const uint digit = ranks[i] >> 16;
+    ranks[i] = (ranks[i] & 0xffff) + (counters[counter_of(digit, column)] >> shift_of(digit) & 0xffff);
+  }
+}
+
+// Bits of `flags`: the values are the places of the keys in their piece, not read; the keys are not written; places are
+// counted from the first of all keys.
+#define MASU_FLAG_INDICES 1
+#define MASU_FLAG_DROP_KEYS 2
+#define MASU_FLAG_WHOLE 4
+
+#if MASU_VALUE_BYTES > 0
+#define MASU_VALUE_PARAMETERS                                                                                 \
+  __global const uchar *restrict values, const ulong values_at, __global uchar *restrict moved, const ulong moved_at,
+#else
+#define MASU_VALUE_PARAMETERS
+#endif
