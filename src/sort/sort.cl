@@ -37,7 +37,7 @@
 #define MASU_FIND_TILE                                                          \
   const size_t first = tile * MASU_TILE;                                        \
   const size_t index = first;                                                   \
-  const uint size = (uint)min(count - first, (size_t)MASU_TILE);                \
+  const uint size = (uint)min(count - first, (ulong)MASU_TILE);                \
   const uint chunk = (uint)(tile / MASU_CHUNK_TILES);
 #endif
 
