@@ -68,10 +68,12 @@ struct SortOptions {
 };
 
 /// Bytes of temporary memory for sorting `count` keys with `value_bytes` bytes of value each (0: keys alone), in place
-/// or out of place alike: what is allocated when options.workspace is null. For argsort, value_bytes is the size of an
-/// index.
+/// or out of place alike: what is allocated when options.workspace is null. Segments allocate 12 bytes more for each.
 MASU_EXPORT std::uint64_t sort_workspace(const Device& device, Dtype dtype, std::uint64_t count,
                                          std::size_t value_bytes = 0, const SortOptions& options = {});
+/// The same for argsort with indices of `index_dtype`, u64 or u32.
+MASU_EXPORT std::uint64_t argsort_workspace(const Device& device, Dtype dtype, std::uint64_t count, Dtype index_dtype,
+                                            const SortOptions& options = {});
 
 /// The device for sorting host data of `bytes` bytes when none is named: the one expected to finish first, transfers
 /// and start-up included; `cpu` for anything small. MASU_DEVICE overrides.

@@ -31,7 +31,7 @@ std::uint64_t tile_of(const DeviceInfo& device, Dtype dtype) {
 }
 
 bool in_groups(const DeviceInfo& device, const Arrays& arrays, std::uint64_t piece_length) {
-  const bool indexed = arrays.indices != nullptr || arrays.records != nullptr;
+  const bool indexed = arrays.has_indices() || arrays.has_records();
   return piece_length <= sort_rows::most_local_keys(device, arrays.dtype, indexed);
 }
 
@@ -50,16 +50,16 @@ std::uint64_t aligned(std::uint64_t bytes) {
 Layout layout_of(const Arrays& arrays, std::uint64_t pieces, std::uint64_t piece_length) {
   const std::uint64_t count = pieces * piece_length;
   Layout layout;
-  layout.index_bytes = arrays.indices != nullptr ? arrays.index_bytes : piece_length > UINT32_MAX ? 8 : 4;
-  const bool indexed = arrays.records != nullptr || is_float(arrays.dtype);
-  if (arrays.indices != nullptr) {
-    if (arrays.target == nullptr) layout.keys = aligned(count * size_of(arrays.dtype));
+  layout.index_bytes = arrays.has_indices() ? arrays.index_bytes : piece_length > UINT32_MAX ? 8 : 4;
+  const bool indexed = arrays.has_records() || is_float(arrays.dtype);
+  if (arrays.has_indices()) {
+    if (arrays.keys_stay()) layout.keys = aligned(count * size_of(arrays.dtype));
   } else if (indexed) {
     layout.indices = aligned(count * layout.index_bytes);
   } else {
     layout.index_bytes = 0;
   }
-  if (arrays.records != nullptr) layout.records = aligned(count * arrays.record_bytes);
+  if (arrays.has_records()) layout.records = aligned(count * arrays.record_bytes);
   return layout;
 }
 
@@ -107,17 +107,20 @@ class Passes {
     result.emplace_back(piece_length_);
     return result;
   }
-  [[nodiscard]] unsigned index_bytes() const {
-    return arrays_.indices == nullptr ? 0 : static_cast<unsigned>(arrays_.index_bytes);
-  }
-  std::shared_ptr<runtime::Kernel> kernel(unsigned fused, std::string_view name) const {
-    const Device& device = stream_.device();
-    return sort_kernels::kernel(device, files(),
-                                defines(device.info(), arrays_.dtype, arrays_.order, index_bytes(), fused), name);
+  [[nodiscard]] unsigned index_bytes() const { return static_cast<unsigned>(arrays_.index_bytes); }
+  // Looked up once: finding a program by its text takes longer than a launch.
+  runtime::Kernel& kernel(unsigned fused) {
+    std::shared_ptr<runtime::Kernel>& known = kernels_[fused];
+    if (known == nullptr) {
+      const Device& device = stream_.device();
+      known = sort_kernels::kernel(device, files(),
+                                   defines(device.info(), arrays_.dtype, arrays_.order, index_bytes(), fused),
+                                   fused == 0 ? "bitonic_near" : "bitonic_far");
+    }
+    return *known;
   }
 
   void far(const BitonicPass& pass, unsigned fused) {
-    const auto kernel = this->kernel(fused, "bitonic_far");
     const std::uint64_t between = pass.distance >> (fused - 1);
     const std::uint64_t block = 2 * pass.distance;
     const std::uint64_t piece_items = (piece_length_ + block - 1) / block * between;
@@ -130,12 +133,11 @@ class Passes {
       list.emplace_back(static_cast<std::uint32_t>(std::countr_zero(between)));
       list.emplace_back(std::uint32_t{pass.mirrored() ? 1U : 0U});
       const std::uint64_t groups = std::min((items - first + group_ - 1) / group_, sort_kernels::most_groups);
-      sort_kernels::launch(stream_, *kernel, groups, group_, list, work_);
+      sort_kernels::launch(stream_, kernel(fused), groups, group_, list, work_);
     }
   }
 
   void near() {
-    const auto kernel = this->kernel(0, "bitonic_near");
     const std::uint64_t piece_tiles = (piece_length_ + tile_ - 1) / tile_;
     const std::uint64_t tiles = piece_tiles * pieces_;
     for (std::uint64_t first = 0; first < tiles; first += sort_kernels::most_groups) {
@@ -144,7 +146,7 @@ class Passes {
       list.emplace_back(first);
       list.emplace_back(LocalMemory{tile_ * size_of(arrays_.dtype)});
       list.emplace_back(LocalMemory{index_bytes() == 0 ? 16 : tile_ * index_bytes()});
-      sort_kernels::launch(stream_, *kernel, std::min(tiles - first, sort_kernels::most_groups), group_, list, work_);
+      sort_kernels::launch(stream_, kernel(0), std::min(tiles - first, sort_kernels::most_groups), group_, list, work_);
     }
   }
 
@@ -155,6 +157,7 @@ class Passes {
   unsigned group_;
   std::uint64_t tile_;
   DeviceWork& work_;
+  std::array<std::shared_ptr<runtime::Kernel>, most_fused + 1> kernels_;
 };
 
 }  // namespace
@@ -197,11 +200,12 @@ void sort(Stream& stream, const Arrays& arrays, std::uint64_t pieces, std::uint6
   const Buffer<std::byte> keys = memory.slice(layout.indices, layout.keys);
   Arrays network = arrays;
   network.records = network.moved_records = nullptr;
+  network.record_bytes = 0;
   if (layout.indices != 0) network.indices = &indices;
   network.index_bytes = layout.index_bytes;
   if (arrays.target == nullptr) network.target = &keys;
   Passes(stream, network, pieces, piece_length, work).run();
-  if (arrays.records == nullptr) return;
+  if (!arrays.has_records()) return;
   const Buffer<std::byte> moved =
       memory.slice(layout.indices + layout.keys, pieces * piece_length * arrays.record_bytes);
   sort_kernels::gather(stream, *arrays.records, moved, *network.indices, network.index_bytes, arrays.record_bytes,

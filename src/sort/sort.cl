@@ -211,8 +211,9 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void sort_scatter(
     __global const uchar *restrict keys_from, const ulong keys_at, __global uchar *restrict sorted,
     const ulong sorted_at, MASU_VALUE_PARAMETERS __global const uchar *restrict scratch, const ulong tiles_at,
     const ulong counts_at, const ulong bases_at, const ulong count, const uint shift, const uint flip,
-    const uint flags, __local uint *counters) {
-  MASU_LOCAL_POINTER(uint, counters);
+    const uint flags, __local uint4 *local_memory) {
+  MASU_LOCAL_POINTER(uint4, local_memory);  // at a multiple of 16, as vectors of counters must lie
+  __local uint *const counters = (__local uint *)local_memory;
   const uint lid = (uint)get_local_id(0);
   const size_t tile = get_group_id(0);
   MASU_FIND_TILE

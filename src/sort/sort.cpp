@@ -245,8 +245,18 @@ std::uint64_t sort_workspace(const Device& device, Dtype dtype, std::uint64_t co
   const SortJob job = job_for("sort_workspace", count, options);
   if (value_bytes > most_record_bytes) check_record("sort_workspace", value_bytes, count, count);
   if (on_cpu(device)) return 0;
+  if (count == 0) return 0;
   const auto kind = value_bytes == 0 ? Companions::Kind::none : Companions::Kind::records;
   return sort_workspace_on_device(device.info(), dtype, {kind, nullptr, value_bytes}, job);
+}
+
+std::uint64_t argsort_workspace(const Device& device, Dtype dtype, std::uint64_t count, Dtype index_dtype,
+                                const SortOptions& options) {
+  const SortJob job = job_for("argsort_workspace", count, options);
+  check_indices(job, index_dtype, count);
+  if (on_cpu(device) || count == 0) return 0;
+  return sort_workspace_on_device(device.info(), dtype, {Companions::Kind::indices, nullptr, size_of(index_dtype)},
+                                  job);
 }
 
 void sort(const Device& device, MutableArrayView data, const SortOptions& options) {

@@ -72,10 +72,11 @@ class Sorting : public Work {
   virtual const Buffer<std::byte>& plain_source() = 0;
   virtual Buffer<std::byte>& plain_target() = 0;
 
-  void use_workspace(std::size_t value_bytes) {
+  [[nodiscard]] std::uint64_t workspace_for(std::size_t value_bytes) const {
+    return sort_workspace(device_, keys_.what.dtype, keys_.input.view().count, value_bytes, options_);
+  }
+  void use_workspace(std::uint64_t bytes) {
     if (device_.kind() == DeviceKind::cpu) return;
-    const std::uint64_t bytes =
-        sort_workspace(device_, keys_.what.dtype, keys_.input.view().count, value_bytes, options_);
     workspace_.emplace(device_, std::max<std::uint64_t>(bytes, 16));
     options_.workspace = &*workspace_;
   }
@@ -106,7 +107,7 @@ class KeySorting final : public Sorting {
  public:
   KeySorting(const Keys& keys, const Device& device, const SortOptions& options, Runner& runner)
       : Sorting(keys, device, options, runner), result_(device, source_.size()) {
-    use_workspace(0);
+    use_workspace(workspace_for(0));
   }
   void check(const std::string& name) override {
     const ArrayView sorted(keys_.what.dtype, runner_.mirror().read(result_), keys().count);
@@ -134,7 +135,7 @@ class PairSorting final : public Sorting {
     const Input places(Dtype::u32, count, fmt::format("iota:u32:{}", count));
     both_.slice(0, source_.size()).copy_from(source_);
     both_.slice(source_.size(), places.bytes().size()).write(places.bytes());
-    use_workspace(keys.what.value_bytes());
+    use_workspace(workspace_for(keys.what.value_bytes()));
   }
   void prepare() override {
     stream_.copy(work_, both_);
@@ -167,7 +168,7 @@ class Ordering final : public Sorting {
       : Sorting(keys, device, options, runner),
         indices_(device, keys.input.view().count * sizeof(std::uint32_t)),
         target_(device, source_.size()) {
-    use_workspace(sizeof(std::uint32_t));
+    use_workspace(argsort_workspace(device_, keys.what.dtype, keys.input.view().count, Dtype::u32, options_));
   }
   void check(const std::string& name) override {
     const auto* indices = reinterpret_cast<const std::uint32_t*>(runner_.mirror().read(indices_));

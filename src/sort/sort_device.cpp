@@ -4,476 +4,138 @@
 #include "runtime/backend.h"
 #include "runtime/program_cache.h"
 #include "runtime/whole.h"
+#include "sort/bitonic_device.h"
+#include "sort/sort_kernels.h"
+#include "sort/sort_merge.h"
 #include "sort/sort_plan.h"
-#include "sort/sort_tables.h"
+#include "sort/sort_radix.h"
+#include "sort/sort_rows.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
-#include <utility>
 
 namespace masu {
 
-using sort_plan::Plan;
-
 namespace {
 
-constexpr std::uint32_t flag_indices = 1;
-constexpr std::uint32_t flag_drop_keys = 2;
-constexpr std::uint32_t flag_whole = 4;
+using sort_kernels::Arrays;
 
-// Bytes in a memory, from `at` on.
-struct Place {
-  Buffer<const std::byte> memory;
-  std::uint64_t at;
+// Who sorts: the network or merging, rows in registers, or digits.
+enum class Way : std::uint8_t { bitonic, merge, rows, segments, radix };
 
-  static Place of(const BufferBase& buffer, std::uint64_t at = 0) { return {whole(buffer), buffer.byte_offset() + at}; }
-  [[nodiscard]] Place copy() const { return {whole(memory), at}; }
-};
-
-// Where a value may be read in words of its own size.
-bool aligned(const BufferBase& buffer, std::uint64_t bytes) {
-  const bool has_address = buffer.device().kind() == DeviceKind::cuda;
-  const auto base = has_address ? reinterpret_cast<std::uintptr_t>(buffer.native()) : 0;
-  return (base + buffer.byte_offset()) % bytes == 0;
+bool indices_wanted(const Companions& companions) {
+  return companions.kind == Companions::Kind::indices;
 }
 
-// What a sort needs beside its input and its result, in one piece of temporary memory.
-struct Needs {
-  Plan plan;
-  Plan local;                      // for pieces that fit a tile
-  std::uint64_t record_bytes = 0;  // of records that are gathered at the end; 0: none
-  std::uint64_t most_tiles = 0;
-  std::uint64_t most_chunks = 0;
-  // Where things begin in the temporary memory, and its size.
-  std::uint64_t keys = 0;
-  std::uint64_t keys_too = 0;
-  std::uint64_t values = 0;
-  std::uint64_t values_too = 0;
-  std::uint64_t records = 0;
-  std::uint64_t counts = 0;
-  std::uint64_t sums = 0;
-  std::uint64_t bases = 0;
-  std::uint64_t facts = 0;
-  std::uint64_t tables = 0;
-  std::uint64_t bytes = 0;
-};
-
-Needs needs_of(const DeviceInfo& info, Dtype dtype, const Companions& companions, const SortJob& job,
-               bool may_carry = true) {
-  Needs needs;
-  const std::uint64_t count = job.pieces.count;
-  const bool records = companions.kind == Companions::Kind::records;
-  const bool gathered = records && !(may_carry && sort_plan::carried(companions.bytes));
-  const std::uint64_t index_bytes = job.pieces.longest() > std::uint64_t{1} << 32 ? 8 : 4;
-  const std::size_t value_bytes = companions.kind == Companions::Kind::none ? 0
-                                  : gathered                                ? index_bytes
-                                                                            : companions.bytes;
-  const bool pieces = job.pieces.size() > 1 || !job.pieces.segments.empty();
-  needs.record_bytes = gathered ? companions.bytes : 0;
-  needs.plan = sort_plan::make(info, dtype, value_bytes, count, pieces);
-  const std::uint64_t tile = needs.plan.tile();
-  const std::uint64_t most_local = sort_plan::most_local_keys(info, dtype, value_bytes);
-  needs.local = sort_plan::make_local(info, dtype, value_bytes, std::min(job.pieces.longest(), most_local), pieces);
-  const bool local_only = job.pieces.longest() <= needs.local.tile();
-  if (!local_only) {
-    // A piece that is not local has a ragged tile and a ragged chunk at most.
-    const std::uint64_t long_pieces = std::min(job.pieces.size(), count / needs.local.tile() + 1);
-    needs.most_tiles = count / tile + long_pieces;
-    needs.most_chunks = needs.most_tiles / sort_plan::chunk_tiles + long_pieces;
+Arrays arrays_of(const BufferBase* keys, Dtype dtype, const BufferBase* result, const Companions& companions,
+                 Order order) {
+  Arrays arrays;
+  arrays.dtype = dtype;
+  arrays.order = order;
+  arrays.source = keys;
+  arrays.target = result;
+  if (companions.kind == Companions::Kind::records) {
+    arrays.records = companions.buffer;
+    arrays.moved_records = companions.buffer;
+    arrays.record_bytes = companions.bytes;
+    arrays.odd_places = true;
+  } else if (indices_wanted(companions)) {
+    arrays.indices = companions.buffer;
+    arrays.index_bytes = companions.bytes;
   }
-  std::uint64_t end = 0;
-  const auto reserve = [&](std::uint64_t bytes) {
-    const std::uint64_t begin = end;
-    end += (bytes + 15) / 16 * 16;
-    return begin;
-  };
-  const bool indices = companions.kind == Companions::Kind::indices;
-  if (!local_only) {
-    needs.keys = reserve(count * size_of(dtype));
-    if (indices) needs.keys_too = reserve(count * size_of(dtype));
-    if (value_bytes != 0) needs.values = reserve(count * value_bytes);
-    needs.counts = reserve(needs.most_tiles * sort_plan::digits * 4);
-    needs.sums = reserve(needs.most_chunks * sort_plan::digits * 4);
-    needs.bases = reserve(needs.most_chunks * sort_plan::digits * needs.plan.offset_bytes());
-    needs.facts = reserve(16);
-  }
-  if (gathered) {
-    needs.values_too = reserve(count * value_bytes);
-    needs.records = reserve(count * companions.bytes);
-  }
-  if (pieces) needs.tables = reserve(SortTables::most_bytes(job.pieces.size(), needs.most_tiles, needs.most_chunks));
-  needs.bytes = end;
-  return needs;
+  return arrays;
 }
 
-class DeviceSorter {
- public:
-  DeviceSorter(Stream& stream, Dtype dtype, const SortJob& job, Needs needs, const BufferBase* workspace)
-      : stream_(stream), device_(stream.device()), dtype_(dtype), job_(job), needs_(std::move(needs)) {
-    if (workspace != nullptr) {
-      scratch_.emplace(Place::of(checked(*workspace)));
-    } else {
-      work_.memory.emplace_back(device_, std::max<std::uint64_t>(needs_.bytes, 16));
-      scratch_.emplace(Place::of(work_.memory.back()));
-    }
-  }
+// The longest piece that sort_rows takes.
+std::uint64_t most_of_rows(const DeviceInfo& info, Dtype dtype, const Companions& companions) {
+  return sort_rows::most_local_keys(info, dtype, companions.kind != Companions::Kind::none);
+}
 
-  // Sorts the keys, and the companions if any.
-  DeviceWork run(const BufferBase& keys, BufferBase* result, const Companions& companions, bool may_wait) {
-    if (companions.kind == Companions::Kind::records && needs_.record_bytes != 0) {
-      sort_gathered(keys, *result, companions, may_wait);
-      return std::move(work_);
-    }
-    Task task{Place::of(keys), std::nullopt, std::nullopt, std::nullopt, false, false};
-    if (result != nullptr) task.result.emplace(Place::of(*result));
-    if (companions.kind != Companions::Kind::none) task.moved.emplace(Place::of(*companions.buffer));
-    if (companions.kind == Companions::Kind::records) task.values.emplace(Place::of(*companions.buffer));
-    task.indices = companions.kind == Companions::Kind::indices;
-    if (!job_.pieces.segments.empty()) {  // what is outside of the segments
-      if (result != nullptr && !same(task.keys, *task.result)) {
-        copy(*result, keys);
-        task.keys = task.result->copy();
-      }
-      if (task.indices) launch_iota(*task.moved, companions.bytes);
-    }
-    sort(task, may_wait);
-    return std::move(work_);
-  }
+Way way_of(const DeviceInfo& info, Dtype dtype, const Companions& companions, const SortJob& job) {
+  const Pieces& pieces = job.pieces;
+  const bool equal = pieces.segments.empty();
+  if (equal && job.algorithm == SortAlgorithm::bitonic) return Way::bitonic;
+  if (equal && job.algorithm == SortAlgorithm::merge) return Way::merge;
+  // Rows in registers are for GPUs; elsewhere each length is a program that takes long to build, for little.
+  if (job.algorithm == SortAlgorithm::radix || !info.gpu) return Way::radix;
+  if (!equal) return Way::segments;
+  return pieces.longest() <= most_of_rows(info, dtype, companions) ? Way::rows : Way::radix;
+}
 
- private:
-  struct Task {
-    Place keys;
-    std::optional<Place> result;  // where the keys go; none: nowhere
-    std::optional<Place> values;  // none: indices, or nothing
-    std::optional<Place> moved;   // where values or indices go
-    bool indices;
-    bool whole;  // indices count from the first of all keys, not of the piece
+// Temporary memory that the way needs, for `arrays` that may lack their buffers.
+std::uint64_t scratch_bytes(const DeviceInfo& info, const Arrays& arrays, const Companions& companions,
+                            const SortJob& job, Way way) {
+  const std::uint64_t rows = job.pieces.rows;
+  const std::uint64_t length = job.pieces.segments.empty() ? job.pieces.length(0) : 0;
+  switch (way) {
+    case Way::bitonic: return bitonic::scratch_bytes(info, arrays, rows, length);
+    case Way::merge: return sort_merge::scratch_bytes(info, arrays, rows, length);
+    case Way::rows: return sort_rows::scratch_bytes(info, arrays, {rows, length, length});
+    case Way::segments:
+    case Way::radix: break;
+  }
+  return sort_radix::scratch_bytes(info, arrays.dtype, companions, job);
+}
 
-    [[nodiscard]] std::uint32_t flags() const noexcept { return indices ? flag_indices | (whole ? flag_whole : 0) : 0; }
-  };
-
-  static bool same(const Place& a, const Place& b) {
-    return a.memory.memory()->serial() == b.memory.memory()->serial() && a.at == b.at;
+void check_workspace(const Device& device, const BufferBase& workspace, std::uint64_t bytes) {
+  const auto base = device.kind() == DeviceKind::cuda ? reinterpret_cast<std::uintptr_t>(workspace.native()) : 0;
+  if (workspace.device() == device && workspace.size_bytes() >= bytes && !workspace.memory()->read_only() &&
+      (base + workspace.byte_offset()) % 16 == 0) {
+    return;
   }
-
-  const BufferBase& checked(const BufferBase& workspace) const {
-    if (workspace.device() == device_ && workspace.size_bytes() >= needs_.bytes && !workspace.memory()->read_only() &&
-        aligned(workspace, 16)) {
-      return workspace;
-    }
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("sort: workspace must be at least {} writable bytes on {} that begin at a multiple of 16, "
-                            "got {} on {}",
-                            needs_.bytes, device_.id(), workspace.size_bytes(), workspace.device().id()));
-  }
-  [[nodiscard]] Place scratch(std::uint64_t at) const { return {whole(scratch_->memory), scratch_->at + at}; }
-
-  // What turns digits round for a descending order.
-  [[nodiscard]] std::uint32_t flip() const noexcept {
-    return job_.order == Order::descending ? sort_plan::digits - 1 : 0;
-  }
-
-  void done(Event event) {
-    if (!work_.first) work_.first = event;
-    work_.last = std::move(event);
-  }
-  void launch(const runtime::Module& /*keeps it alive*/, runtime::Kernel& kernel, std::uint64_t groups, unsigned group,
-              std::span<const KernelArgument> arguments) {
-    done(Event(stream_.implementation().launch(kernel, NDRange(groups * group, group), arguments)));
-  }
-  void copy(BufferBase& to, const BufferBase& from) { done(stream_.copy_bytes(to, from)); }
-  void copy(const Place& to, const Place& from, std::uint64_t bytes) {
-    done(Event(stream_.implementation().copy(*to.memory.memory(), to.at, *from.memory.memory(), from.at, bytes)));
-  }
-
-  static void add(std::vector<KernelArgument>& arguments, const Place& place) {
-    arguments.emplace_back(place.memory);
-    arguments.emplace_back(place.at);
-  }
-
-  void launch_iota(const Place& indices, std::size_t index_bytes) {
-    const auto module = order_program(1, index_bytes, 1);
-    std::vector<KernelArgument> arguments;
-    add(arguments, indices);
-    arguments.emplace_back(job_.pieces.count);
-    launch_each(*module, "sort_iota", job_.pieces.count, arguments);
-  }
-  void launch_each(runtime::Module& module, std::string_view name, std::uint64_t items,
-                   std::span<const KernelArgument> arguments) {
-    constexpr unsigned group = sort_plan::check_group;
-    const std::shared_ptr<runtime::Kernel> kernel = module.kernel(name);
-    launch(module, *kernel, (items + group - 1) / group, group, arguments);
-  }
-  [[nodiscard]] std::shared_ptr<runtime::Module> order_program(std::size_t record_bytes, std::size_t index_bytes,
-                                                               unsigned word_bytes) const {
-    return runtime::own_program(*device_.implementation(), sort_plan::order_files,
-                                sort_plan::order_defines(dtype_, record_bytes, index_bytes, word_bytes));
-  }
-
-  // Records that do not move with the keys: their order first, then all of them at once.
-  void sort_gathered(const BufferBase& keys, BufferBase& result, const Companions& companions, bool may_wait) {
-    const std::size_t index_bytes = needs_.plan.value_bytes;
-    Task task{Place::of(keys), Place::of(result), std::nullopt, scratch(needs_.values_too), true, true};
-    if (!job_.pieces.segments.empty()) launch_iota(*task.moved, index_bytes);
-    const Place records = Place::of(*companions.buffer);
-    copy(scratch(needs_.records), records, companions.buffer->size_bytes());
-    sort(task, may_wait);
-    unsigned word = 8;  // values are copied in words that lie at multiples of their size
-    while (companions.bytes % word != 0 || !aligned(*companions.buffer, word)) word /= 2;
-    const auto module = order_program(companions.bytes, index_bytes, word);
-    const std::uint64_t words = companions.bytes / word;
-    std::vector<KernelArgument> arguments;
-    add(arguments, scratch(needs_.records));
-    add(arguments, records);
-    add(arguments, scratch(needs_.values_too));
-    arguments.emplace_back(job_.pieces.count);
-    launch_each(*module, "sort_gather", job_.pieces.count * words, arguments);
-  }
-
-  void sort(const Task& task, bool may_wait) {
-    const Pieces& pieces = job_.pieces;
-    const bool tables = needs_.plan.pieces;
-    if (!tables) {
-      if (pieces.count <= needs_.local.tile()) return launch_local(task, 1, 0);
-      const std::uint64_t tiles = (pieces.count + needs_.plan.tile() - 1) / needs_.plan.tile();
-      return launch_passes(task, {tiles, (tiles + sort_plan::chunk_tiles - 1) / sort_plan::chunk_tiles, 1, 0, 0, 0},
-                           may_wait);
-    }
-    SortTables made(pieces, needs_.plan.tile(), needs_.local.tile());
-    if (made.words().empty()) return;
-    work_.tables.push_back(made.take_words());
-    const std::vector<std::uint64_t>& words = work_.tables.back();
-    const Place at = scratch(needs_.tables);
-    done(Event(stream_.implementation().write(*at.memory.memory(), at.at, words.data(), words.size() * 8)));
-    if (made.local_pieces() != 0) launch_local(task, made.local_pieces(), made.local_at());
-    if (made.long_pieces() != 0) {
-      launch_passes(
-          task, {made.tiles(), made.chunks(), made.long_pieces(), made.tiles_at(), made.chunks_at(), made.pieces_at()},
-          may_wait);
-    }
-  }
-
-  void launch_local(const Task& task, std::uint64_t groups, std::uint64_t table_at) {
-    const Plan& plan = needs_.local;
-    const auto module = runtime::own_program(*device_.implementation(), sort_plan::local_files, plan.defines());
-    const auto kernel = module->kernel("sort_local");
-    std::vector<KernelArgument> arguments;
-    add(arguments, task.keys);
-    add(arguments, task.result ? *task.result : task.keys);
-    if (plan.value_bytes != 0) {
-      add(arguments, task.values ? *task.values : *task.moved);
-      add(arguments, *task.moved);
-    }
-    add(arguments, scratch(needs_.tables + table_at));
-    arguments.emplace_back(static_cast<std::uint32_t>(plan.pieces ? 0 : job_.pieces.count));
-    arguments.emplace_back(flip());
-    arguments.emplace_back(task.flags() | (task.result ? 0 : flag_drop_keys));
-    arguments.emplace_back(LocalMemory{plan.scatter_bytes()});
-    launch(*module, *kernel, groups, plan.group, arguments);
-  }
-
-  // How many tiles, chunks and pieces there are, and where their tables begin.
-  struct Extent {
-    std::uint64_t tiles;
-    std::uint64_t chunks;
-    std::uint64_t pieces;
-    std::uint64_t tiles_at;
-    std::uint64_t chunks_at;
-    std::uint64_t pieces_at;
-  };
-
-  struct Kernels {
-    std::shared_ptr<runtime::Module> module;
-    std::shared_ptr<runtime::Kernel> count;
-    std::shared_ptr<runtime::Kernel> scan_tiles;
-    std::shared_ptr<runtime::Kernel> scan_chunks;
-    std::shared_ptr<runtime::Kernel> scatter;
-  };
-
-  void launch_count(const Kernels& kernels, const Extent& extent, const Place& keys, unsigned shift, bool facts) {
-    std::vector<KernelArgument> arguments;
-    add(arguments, keys);
-    arguments.emplace_back(scratch_->memory);
-    for (const std::uint64_t at : {needs_.tables + extent.tiles_at, needs_.counts, needs_.facts}) {
-      arguments.emplace_back(scratch_->at + at);
-    }
-    arguments.emplace_back(job_.pieces.count);
-    arguments.emplace_back(std::uint32_t{shift});
-    arguments.emplace_back(flip());
-    arguments.emplace_back(std::uint32_t{facts});
-    arguments.emplace_back(LocalMemory{needs_.plan.count_bytes()});
-    launch(*kernels.module, *kernels.count, extent.tiles, needs_.plan.group, arguments);
-  }
-
-  void launch_scans(const Kernels& kernels, const Extent& extent) {
-    const std::uint64_t at = scratch_->at;
-    const std::array<KernelArgument, 6> tiles{
-        scratch_->memory, at + needs_.tables + extent.chunks_at,    at + needs_.counts,
-        at + needs_.sums, static_cast<std::uint32_t>(extent.tiles), LocalMemory{2 * sort_plan::digits * 4}};
-    launch(*kernels.module, *kernels.scan_tiles, extent.chunks, 2 * sort_plan::digits, tiles);
-    const std::array<KernelArgument, 6> chunks{scratch_->memory,
-                                               at + needs_.tables + extent.pieces_at,
-                                               at + needs_.sums,
-                                               at + needs_.bases,
-                                               static_cast<std::uint32_t>(extent.chunks),
-                                               LocalMemory{sort_plan::digits * needs_.plan.offset_bytes()}};
-    launch(*kernels.module, *kernels.scan_chunks, extent.pieces, sort_plan::digits, chunks);
-  }
-
-  struct Step {
-    Place keys_from;
-    Place keys_to;
-    std::optional<Place> values_from;
-    std::optional<Place> values_to;
-    std::uint32_t flags;
-  };
-
-  void launch_scatter(const Kernels& kernels, const Extent& extent, const Step& step, unsigned shift) {
-    std::vector<KernelArgument> arguments;
-    add(arguments, step.keys_from);
-    add(arguments, step.keys_to);
-    if (step.values_to) {
-      add(arguments, *step.values_from);
-      add(arguments, *step.values_to);
-    }
-    arguments.emplace_back(scratch_->memory);
-    for (const std::uint64_t at : {needs_.tables + extent.tiles_at, needs_.counts, needs_.bases}) {
-      arguments.emplace_back(scratch_->at + at);
-    }
-    arguments.emplace_back(job_.pieces.count);
-    arguments.emplace_back(std::uint32_t{shift});
-    arguments.emplace_back(flip());
-    arguments.emplace_back(step.flags);
-    arguments.emplace_back(LocalMemory{needs_.plan.scatter_bytes()});
-    launch(*kernels.module, *kernels.scatter, extent.tiles, needs_.plan.group, arguments);
-  }
-
-  // The shifts of the digits in which not all keys agree. Counts the first digit; waits.
-  std::vector<unsigned> useful_shifts(const Kernels& kernels, const Extent& extent, const Place& keys) {
-    std::array<std::uint32_t, 4> facts{};
-    const Place at = scratch(needs_.facts);
-    stream_.implementation().fill(*at.memory.memory(), at.at, sizeof facts, facts.data(), sizeof facts);
-    launch_count(kernels, extent, keys, 0, true);
-    stream_.implementation().read(*at.memory.memory(), at.at, facts.data(), sizeof facts);
-    stream_.finish();
-    const std::uint64_t differ =
-        (facts[0] | std::uint64_t{facts[2]} << 32) & (facts[1] | std::uint64_t{facts[3]} << 32);
-    std::vector<unsigned> shifts;
-    for (unsigned shift = 0; shift < 8 * size_of(dtype_); shift += sort_plan::digit_bits) {
-      if ((differ >> shift & (sort_plan::digits - 1)) != 0) shifts.push_back(shift);
-    }
-    return shifts;
-  }
-
-  void launch_passes(const Task& task, const Extent& extent, bool may_wait) {
-    const auto module = runtime::own_program(*device_.implementation(), sort_plan::sort_files, needs_.plan.defines());
-    const Kernels kernels{module, module->kernel("sort_count"), module->kernel("sort_scan_tiles"),
-                          module->kernel("sort_scan_chunks"), module->kernel("sort_scatter")};
-    const bool counted = may_wait && job_.pieces.count >= sort_plan::facts_keys;
-    std::vector<unsigned> shifts;
-    if (counted) {
-      shifts = useful_shifts(kernels, extent, task.keys);
-    } else {
-      for (unsigned shift = 0; shift < 8 * size_of(dtype_); shift += sort_plan::digit_bits) shifts.push_back(shift);
-    }
-    if (shifts.empty() && task.indices) shifts.push_back(0);  // some pass must write them
-    for (std::size_t pass = 0; pass < shifts.size(); ++pass) {
-      const Step step = step_of(task, pass, shifts.size());
-      if (!(counted && shifts[pass] == 0)) launch_count(kernels, extent, step.keys_from, shifts[pass], false);
-      launch_scans(kernels, extent);
-      launch_scatter(kernels, extent, step, shifts[pass]);
-    }
-    settle(task, shifts.size());
-  }
-
-  // Keys and values go from the input to the result, by way of the temporary memory. In place an even number of passes
-  // ends where it began; an odd number ends in the temporary memory, and settle() brings it back.
-  [[nodiscard]] bool in_place(const Task& task) const {
-    return (task.result && same(task.keys, *task.result)) || (task.values && same(*task.values, *task.moved));
-  }
-  [[nodiscard]] bool ends_in_result(const Task& task, std::size_t pass, std::size_t passes) const {
-    return in_place(task) ? pass % 2 == 1 : (passes - 1 - pass) % 2 == 0;
-  }
-  [[nodiscard]] Step step_of(const Task& task, std::size_t pass, std::size_t passes) const {
-    const bool to_result = ends_in_result(task, pass, passes);
-    const bool from_result = pass > 0 && ends_in_result(task, pass - 1, passes);
-    // Without a result the keys need two places of their own.
-    const auto keys_at = [&](bool in_result) {
-      return !in_result ? scratch(needs_.keys) : task.result ? task.result->copy() : scratch(needs_.keys_too);
-    };
-    Step step{pass == 0 ? task.keys.copy() : keys_at(from_result), keys_at(to_result), std::nullopt, std::nullopt, 0};
-    if (!task.moved) return step;
-    const auto values_at = [&](bool in_result) { return in_result ? task.moved->copy() : scratch(needs_.values); };
-    step.values_from.emplace(pass > 0      ? values_at(from_result)
-                             : task.values ? task.values->copy()
-                                           : task.moved->copy());
-    step.values_to.emplace(values_at(to_result));
-    if (pass == 0) step.flags |= task.flags();
-    if (!task.result && pass + 1 == passes) step.flags |= flag_drop_keys;
-    return step;
-  }
-
-  void settle(const Task& task, std::size_t passes) {
-    if (passes == 0) {
-      if (task.result && !same(task.keys, *task.result)) {
-        copy(*task.result, task.keys, job_.pieces.count * size_of(dtype_));
-      }
-      return;
-    }
-    if (ends_in_result(task, passes - 1, passes)) return;
-    copy_back(needs_.keys, *task.result, size_of(dtype_));
-    if (task.moved) copy_back(needs_.values, *task.moved, needs_.plan.value_bytes);
-  }
-
-  // Brings pieces back from the temporary memory: those that went through passes.
-  void copy_back(std::uint64_t from, const Place& to, std::size_t size) {
-    if (!needs_.plan.pieces) return copy(to, scratch(from), job_.pieces.count * size);
-    for (std::uint64_t piece = 0; piece < job_.pieces.size(); ++piece) {
-      const std::uint64_t length = job_.pieces.length(piece);
-      const std::uint64_t begin = job_.pieces.begin(piece) * size;
-      if (length > needs_.local.tile()) {
-        copy({whole(to.memory), to.at + begin}, scratch(from + begin), length * size);
-      }
-    }
-  }
-
-  Stream& stream_;
-  Device device_;
-  Dtype dtype_;
-  SortJob job_;
-  Needs needs_;
-  std::optional<Place> scratch_;
-  DeviceWork work_;
-};
+  throw Error(ErrorCode::invalid_argument,
+              fmt::format("sort: workspace must be at least {} writable bytes on {} that begin at a multiple of 16, "
+                          "got {} on {}",
+                          bytes, device.id(), workspace.size_bytes(), workspace.device().id()));
+}
 
 }  // namespace
 
 DeviceWork sort_on_device(Stream& stream, const BufferBase& keys, Dtype dtype, BufferBase* result,
                           const Companions& companions, const SortJob& job, const BufferBase* workspace,
                           bool may_wait) {
-  const bool may_carry = companions.kind != Companions::Kind::records || aligned(*companions.buffer, companions.bytes);
-  return DeviceSorter(stream, dtype, job, needs_of(stream.device().info(), dtype, companions, job, may_carry),
-                      workspace)
-      .run(keys, result, companions, may_wait);
+  const DeviceInfo& info = stream.device().info();
+  const Way way = way_of(info, dtype, companions, job);
+  Arrays arrays = arrays_of(&keys, dtype, result, companions, job.order);
+  if (workspace != nullptr) {
+    check_workspace(stream.device(), *workspace, scratch_bytes(info, arrays, companions, job, way));
+  }
+  const std::uint64_t rows = job.pieces.rows;
+  const std::uint64_t length = job.pieces.segments.empty() ? job.pieces.length(0) : 0;
+  DeviceWork work;
+  switch (way) {
+    case Way::bitonic: bitonic::sort(stream, arrays, rows, length, workspace, work); break;
+    case Way::merge: sort_merge::sort(stream, arrays, rows, length, workspace, work); break;
+    case Way::rows: sort_rows::sort(stream, arrays, {rows, length, length}, workspace, work); break;
+    case Way::radix:
+      sort_radix::sort(stream, keys, dtype, result, companions, job, workspace, may_wait, 0, work);
+      break;
+    case Way::segments: {
+      const std::uint64_t most = most_of_rows(info, dtype, companions);
+      sort_radix::sort(stream, keys, dtype, result, companions, job, workspace, may_wait, most, work);
+      if (result != nullptr) arrays.source = result;  // where the keys have been copied
+      sort_rows::sort_segments(stream, arrays, job.pieces.segments, work);
+      break;
+    }
+  }
+  return work;
 }
 
 std::uint64_t sort_workspace_on_device(const DeviceInfo& info, Dtype dtype, const Companions& companions,
                                        const SortJob& job) {
-  // Records that lie at odd places are gathered; what is as large as an index may be one.
-  std::uint64_t most =
-      std::max(needs_of(info, dtype, companions, job).bytes, needs_of(info, dtype, companions, job, false).bytes);
-  if (companions.kind == Companions::Kind::records && (companions.bytes == 4 || companions.bytes == 8)) {
-    most = std::max(most, needs_of(info, dtype, {Companions::Kind::indices, nullptr, companions.bytes}, job).bytes);
-  }
-  return most;
+  Arrays arrays = arrays_of(nullptr, dtype, nullptr, companions, job.order);
+  const Way way = way_of(info, dtype, companions, job);
+  const std::uint64_t odd = scratch_bytes(info, arrays, companions, job, way);
+  arrays.odd_places = false;
+  return std::max(odd, scratch_bytes(info, arrays, companions, job, way));
 }
 
 bool is_sorted_on_device(const BufferBase& keys, Dtype dtype, const SortJob& job) {
   const Device& device = keys.device();
   const auto module =
-      runtime::own_program(*device.implementation(), sort_plan::order_files, sort_plan::order_defines(dtype, 1, 4, 1));
+      runtime::own_program(*device.implementation(), sort_plan::order_files, sort_plan::order_defines(dtype, 4));
   const auto kernel = module->kernel("sort_check");
   Stream stream(device, Timing::off);
   Buffer<std::uint32_t> unsorted(device, 1);
@@ -484,7 +146,7 @@ bool is_sorted_on_device(const BufferBase& keys, Dtype dtype, const SortJob& job
                                                  : std::vector(pieces.segments.begin(), pieces.segments.end());
   const Buffer<std::uint64_t> segments = device.upload(offsets);
   const std::uint64_t length = pieces.segments.empty() ? std::max<std::uint64_t>(pieces.length(0), 1) : 0;
-  constexpr std::uint64_t group = sort_plan::check_group;
+  constexpr std::uint64_t group = sort_plan::order_group;
   const std::uint64_t groups =
       std::min<std::uint64_t>((pieces.count + group - 1) / group, device.info().compute_units * 16);
   const std::array<KernelArgument, 8> arguments{whole(keys),

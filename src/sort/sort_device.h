@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 namespace masu {
@@ -19,6 +20,11 @@ struct DeviceWork {
   std::vector<std::vector<std::uint64_t>> tables;
   std::optional<Event> first;
   Event last;
+
+  void done(Event event) {
+    if (!first) first = event;
+    last = std::move(event);
+  }
 };
 
 // What moves with the keys: nothing, records, or the index of each key.

@@ -18,10 +18,15 @@ std::vector<runtime::Define> key_defines(Dtype dtype, Order order) {
           {"MASU_DESCENDING", order == Order::descending ? "1" : "0"}};
 }
 
-unsigned unit_of(std::initializer_list<std::uint64_t> sizes) {
+unsigned unit_of(std::initializer_list<std::uint64_t> sizes) noexcept {
   std::uint64_t bits = 8;
   for (const std::uint64_t size : sizes) bits |= size;
   return static_cast<unsigned>(bits & (~bits + 1));
+}
+
+unsigned Arrays::record_unit() const noexcept {
+  if (records == nullptr) return odd_places ? 1 : unit_of({record_bytes});
+  return unit_of({record_bytes, records->byte_offset(), moved_records->byte_offset()});
 }
 
 std::shared_ptr<runtime::Kernel> kernel(const Device& device, std::span<const std::string_view> files,
@@ -31,7 +36,7 @@ std::shared_ptr<runtime::Kernel> kernel(const Device& device, std::span<const st
 
 void launch(Stream& stream, runtime::Kernel& kernel, std::uint64_t groups, std::uint64_t group,
             std::span<const KernelArgument> arguments, DeviceWork& work) {
-  work.events.emplace_back(stream.implementation().launch(kernel, NDRange(groups * group, group), arguments));
+  work.done(Event(stream.implementation().launch(kernel, NDRange(groups * group, group), arguments)));
 }
 
 void append(std::vector<KernelArgument>& arguments, const BufferBase* buffer, const BufferBase& otherwise) {
@@ -66,8 +71,8 @@ void gather(Stream& stream, const BufferBase& records, const BufferBase& moved, 
 }
 
 void copy(Stream& stream, const BufferBase& source, const BufferBase& target, DeviceWork& work) {
-  work.events.emplace_back(stream.implementation().copy(*target.memory(), target.byte_offset(), *source.memory(),
-                                                        source.byte_offset(), source.size_bytes()));
+  work.done(Event(stream.implementation().copy(*target.memory(), target.byte_offset(), *source.memory(),
+                                               source.byte_offset(), source.size_bytes())));
 }
 
 }  // namespace masu::sort_kernels

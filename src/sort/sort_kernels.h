@@ -26,13 +26,21 @@ struct Arrays {
   std::size_t record_bytes = 0;
   const BufferBase* indices = nullptr;
   std::size_t index_bytes = 0;
+  bool odd_places = false;  // where the records' arrays are not given yet: they may lie anywhere
+
+  // Sizes alone say what is asked for, so that memory can be planned before there are arrays.
+  [[nodiscard]] bool has_records() const noexcept { return record_bytes != 0; }
+  [[nodiscard]] bool has_indices() const noexcept { return index_bytes != 0; }
+  [[nodiscard]] bool keys_stay() const noexcept { return has_indices() && target == nullptr; }
+  // The most bytes in which the records can be moved.
+  [[nodiscard]] unsigned record_unit() const noexcept;
 };
 
 // The defines of sort_key.cl.
 std::vector<runtime::Define> key_defines(Dtype dtype, Order order);
 
 // The most bytes, 8, 4, 2 or 1, in which all of `sizes` can be counted.
-unsigned unit_of(std::initializer_list<std::uint64_t> sizes);
+unsigned unit_of(std::initializer_list<std::uint64_t> sizes) noexcept;
 
 // A kernel of masu's own on the device.
 std::shared_ptr<runtime::Kernel> kernel(const Device& device, std::span<const std::string_view> files,

@@ -18,8 +18,9 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void sort_local(
 #endif
     __global const uchar *restrict scratch, const ulong pieces_at, const uint length, const uint flip,
     const uint flags,
-    __local uint *counters) {
-  MASU_LOCAL_POINTER(uint, counters);
+    __local uint4 *local_memory) {
+  MASU_LOCAL_POINTER(uint4, local_memory);
+  __local uint *const counters = (__local uint *)local_memory;
   const uint lid = (uint)get_local_id(0);
 #if MASU_PIECES
   __global const ulong *const piece = MASU_AT(const ulong, pieces_at) + 2 * get_group_id(0);

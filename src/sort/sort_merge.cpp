@@ -43,7 +43,7 @@ std::uint64_t aligned(std::uint64_t bytes) {
 }
 
 bool wants_indices(const Arrays& arrays) {
-  return arrays.indices != nullptr || arrays.records != nullptr;
+  return arrays.has_indices() || arrays.has_records();
 }
 
 std::uint64_t run_of(const DeviceInfo& device, const Arrays& arrays) {
@@ -51,9 +51,7 @@ std::uint64_t run_of(const DeviceInfo& device, const Arrays& arrays) {
 }
 
 bool moves_records_themselves(const Arrays& arrays) {
-  return arrays.records != nullptr && arrays.record_bytes <= 8 &&
-         sort_kernels::unit_of({arrays.record_bytes, arrays.records->byte_offset(),
-                                arrays.moved_records->byte_offset()}) == arrays.record_bytes;
+  return arrays.has_records() && arrays.record_bytes <= 8 && arrays.record_unit() == arrays.record_bytes;
 }
 
 // What is merged, and the temporary memory: bytes of each part, one behind the other.
@@ -73,18 +71,18 @@ struct Layout {
 Layout layout_of(const Arrays& arrays, std::uint64_t pieces, std::uint64_t piece_length) {
   const std::uint64_t count = pieces * piece_length;
   Layout layout;
-  if (arrays.indices != nullptr) {
+  if (arrays.has_indices()) {
     layout.payload_bytes = arrays.index_bytes;
   } else if (moves_records_themselves(arrays)) {
     layout.payload_bytes = arrays.record_bytes;
-  } else if (arrays.records != nullptr) {
+  } else if (arrays.has_records()) {
     layout.by_indices = true;
     layout.payload_bytes = piece_length > UINT32_MAX ? 8 : 4;
     layout.first_payload = aligned(count * layout.payload_bytes);
     layout.records = aligned(count * arrays.record_bytes);
   }
   layout.keys = aligned(count * size_of(arrays.dtype));
-  if (arrays.target == nullptr) layout.first_keys = layout.keys;
+  if (arrays.keys_stay()) layout.first_keys = layout.keys;
   layout.payload = aligned(count * layout.payload_bytes);
   return layout;
 }
@@ -144,9 +142,12 @@ void sort(Stream& stream, const Arrays& arrays, std::uint64_t pieces, std::uint6
   Arrays rows = arrays;
   rows.target = keys[0];
   rows.records = rows.moved_records = rows.indices = nullptr;
+  rows.record_bytes = 0;
+  rows.index_bytes = 0;
   if (moves_records_themselves(arrays)) {
     rows.records = arrays.records;
     rows.moved_records = payload[0];
+    rows.record_bytes = arrays.record_bytes;
   } else {
     rows.indices = payload[0];
     rows.index_bytes = layout.payload_bytes;

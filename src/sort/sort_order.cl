@@ -1,16 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What follows from an order, in OpenCL C 1.2 (and, behind the CUDA prelude, in CUDA C++): values put into it, and whether
-// keys are in order. sort_key.cl stands in front of this file.
+// What stands beside an order, in OpenCL C 1.2 (and, behind the CUDA prelude, in CUDA C++): indices that count, and
+// whether keys are in order. sort_key.cl stands in front of this file.
 //
 // Defines beside those of sort_key.cl, all given by sort_plan.cpp:
 #ifndef MASU_INDEX_BYTES      // 4 or 8
 #error "MASU_INDEX_BYTES is not defined"
-#endif
-#ifndef MASU_RECORD_BYTES     // of a value
-#error "MASU_RECORD_BYTES is not defined"
-#endif
-#ifndef MASU_WORD_BYTES       // 1, 2, 4 or 8: a value is copied in words of so many bytes
-#error "MASU_WORD_BYTES is not defined"
 #endif
 
 #if MASU_INDEX_BYTES == 4
@@ -18,28 +12,6 @@
 #else
 #define MASU_INDEX ulong
 #endif
-#if MASU_WORD_BYTES == 1
-#define MASU_WORD uchar
-#elif MASU_WORD_BYTES == 2
-#define MASU_WORD ushort
-#elif MASU_WORD_BYTES == 4
-#define MASU_WORD uint
-#else
-#define MASU_WORD ulong
-#endif
-#define MASU_WORDS (MASU_RECORD_BYTES / MASU_WORD_BYTES)
-
-// Value i of `to` becomes value indices[i] of `from`: one word for each work-item.
-__kernel void sort_gather(__global const uchar *restrict from, const ulong from_at, __global uchar *restrict to,
-                          const ulong to_at, __global const uchar *restrict indices, const ulong indices_at,
-                          const ulong count) {
-  const size_t word = get_global_id(0);
-  const size_t record = word / MASU_WORDS;
-  if (record >= count) return;
-  const size_t source = ((__global const MASU_INDEX *)(indices + indices_at))[record];
-  ((__global MASU_WORD *)(to + to_at))[word] =
-      ((__global const MASU_WORD *)(from + from_at))[source * MASU_WORDS + word % MASU_WORDS];
-}
 
 // Indices that count: place i gets i.
 __kernel void sort_iota(__global uchar *indices, const ulong indices_at, const ulong count) {

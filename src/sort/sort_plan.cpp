@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sort/sort_plan.h"
 
+#include "sort/sort_kernels.h"
+
 #include <algorithm>
 #include <bit>
 #include <string>
@@ -10,14 +12,9 @@ namespace masu::sort_plan {
 
 namespace {
 
-constexpr unsigned key_class(Dtype dtype) noexcept {
-  return is_float(dtype) ? 2 : is_signed(dtype) ? 1 : 0;
-}
-
+// Which way the order goes, kernels are told when they are launched.
 std::vector<runtime::Define> key_defines(Dtype dtype) {
-  return {{"MASU_KEY_BYTES", std::to_string(size_of(dtype))},
-          {"MASU_KEY_CLASS", std::to_string(key_class(dtype))},
-          {"MASU_DESCENDING", "0"}};  // kernels are told when they are launched
+  return sort_kernels::key_defines(dtype, Order::ascending);
 }
 
 // Work-group sizes and keys of a work-item, from the largest tile to the smallest.
@@ -28,6 +25,12 @@ struct Shape {
 };
 constexpr std::array<Shape, 5> gpu_shapes = {{{512, 32, 1}, {512, 16, 2}, {512, 8, 2}, {256, 8, 4}, {256, 4, 4}}};
 constexpr std::array<Shape, 5> local_shapes = {{{256, 4, 4}, {256, 8, 4}, {256, 16, 4}, {512, 16, 2}, {1024, 16, 1}}};
+// Where processors run work-groups, small tiles gain little, and each shape is a program that takes long to build.
+constexpr std::array<Shape, 1> processor_shapes = {{{256, 16, 4}}};
+
+std::span<const Shape> shapes_of_local(const DeviceInfo& info) {
+  return info.gpu ? std::span<const Shape>(local_shapes) : processor_shapes;
+}
 
 Plan plan_for(const DeviceInfo& info, Dtype dtype, std::size_t value_bytes, const Shape& shape) {
   Plan plan;
@@ -99,7 +102,7 @@ Plan make(const DeviceInfo& info, Dtype dtype, std::size_t value_bytes, std::uin
 
 Plan make_local(const DeviceInfo& info, Dtype dtype, std::size_t value_bytes, std::uint64_t longest, bool pieces) {
   Plan best = make(info, dtype, value_bytes, 0, pieces);
-  for (const Shape& shape : local_shapes) {  // the smallest tile that is large enough, else the largest
+  for (const Shape& shape : shapes_of_local(info)) {  // the smallest tile that is large enough, else the largest
     Plan plan = plan_for(info, dtype, value_bytes, shape);
     plan.pieces = pieces;
     if (!fits(info, plan)) continue;
@@ -111,7 +114,7 @@ Plan make_local(const DeviceInfo& info, Dtype dtype, std::size_t value_bytes, st
 
 std::uint64_t most_local_keys(const DeviceInfo& info, Dtype dtype, std::size_t value_bytes) {
   std::uint64_t most = 0;
-  for (const Shape& shape : local_shapes) {
+  for (const Shape& shape : shapes_of_local(info)) {
     const Plan plan = plan_for(info, dtype, value_bytes, shape);
     if (fits(info, plan)) most = std::max(most, plan.tile());
   }
@@ -122,12 +125,9 @@ bool carried(std::size_t value_bytes) noexcept {
   return value_bytes <= 16 && std::has_single_bit(value_bytes);
 }
 
-std::vector<runtime::Define> order_defines(Dtype dtype, std::size_t record_bytes, std::size_t index_bytes,
-                                           unsigned word_bytes) {
+std::vector<runtime::Define> order_defines(Dtype dtype, std::size_t index_bytes) {
   std::vector<runtime::Define> list = key_defines(dtype);
   list.push_back({"MASU_INDEX_BYTES", std::to_string(index_bytes)});
-  list.push_back({"MASU_RECORD_BYTES", std::to_string(record_bytes)});
-  list.push_back({"MASU_WORD_BYTES", std::to_string(word_bytes)});
   return list;
 }
 

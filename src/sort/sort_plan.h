@@ -26,8 +26,7 @@ inline constexpr unsigned counter_words = digits / 2 * columns;
 inline constexpr unsigned chunk_tiles = 128;
 // From so many keys on, the bits that all keys share are looked for, and passes are saved.
 inline constexpr std::uint64_t facts_keys = std::uint64_t{1} << 20;
-// Segments are gathered and checked by launches of their own up to so many; beyond, the host does not list them.
-inline constexpr unsigned check_group = 256;
+inline constexpr unsigned order_group = 256;  // work-items, of the kernels of sort_order.cl
 
 // How keys of one kind are sorted in tiles.
 struct Plan {
@@ -61,8 +60,7 @@ std::uint64_t most_local_keys(const DeviceInfo& info, Dtype dtype, std::size_t v
 bool carried(std::size_t value_bytes) noexcept;
 
 // Defines for sort_order.cl.
-std::vector<runtime::Define> order_defines(Dtype dtype, std::size_t record_bytes, std::size_t index_bytes,
-                                           unsigned word_bytes);
+std::vector<runtime::Define> order_defines(Dtype dtype, std::size_t index_bytes);
 
 inline constexpr std::array<std::string_view, 3> sort_files = {"src/sort/sort_key.cl", "src/sort/sort_rank.cl",
                                                                "src/sort/sort.cl"};

@@ -41,7 +41,7 @@ std::uint64_t list_bytes(std::uint64_t tiles) {
 }
 
 bool wants_indices(const Arrays& arrays) {
-  return arrays.records != nullptr || arrays.indices != nullptr;
+  return arrays.has_records() || arrays.has_indices();
 }
 
 // What says where the rows are: the kernel's MASU_ROWS.
@@ -188,12 +188,9 @@ Plan make(const DeviceInfo& device, const Arrays& arrays, bool indexed, std::uin
   plan.dtype = arrays.dtype;
   plan.order = arrays.order;
   plan.indexed = indexed;
-  plan.moves_keys = arrays.target != nullptr;
-  plan.index_bytes = arrays.indices == nullptr ? 0 : static_cast<unsigned>(arrays.index_bytes);
-  if (arrays.records != nullptr) {
-    plan.record_unit = sort_kernels::unit_of(
-        {arrays.record_bytes, arrays.records->byte_offset(), arrays.moved_records->byte_offset()});
-  }
+  plan.moves_keys = !arrays.keys_stay();
+  plan.index_bytes = static_cast<unsigned>(arrays.index_bytes);
+  if (arrays.has_records()) plan.record_unit = arrays.record_unit();
   const auto row = static_cast<unsigned>(std::bit_ceil(std::max<std::uint64_t>(longest, 2)));
   plan.items = std::min(row, plan.most_items_here());
   plan.lanes = row / plan.items;

@@ -7,14 +7,14 @@
 
 namespace masu {
 
-SortTables::SortTables(const Pieces& pieces, std::uint64_t tile, std::uint64_t local) {
+SortTables::SortTables(const Pieces& pieces, std::uint64_t tile, std::uint64_t local, std::uint64_t others) {
   std::vector<std::uint64_t> tiles;
   std::vector<std::uint64_t> chunks;
   std::vector<std::uint64_t> longs;
   for (std::uint64_t piece = 0; piece < pieces.size(); ++piece) {
     const std::uint64_t begin = pieces.begin(piece);
     const std::uint64_t length = pieces.length(piece);
-    if (length == 0) continue;
+    if (length == 0 || (length > 1 && length <= others)) continue;
     if (length <= local) {
       words_.push_back(begin);
       words_.push_back(length);

@@ -14,8 +14,9 @@ namespace masu {
 
 class SortTables {
  public:
-  // Pieces of up to `local` keys are for one work-group each; longer ones are cut into tiles of `tile` keys.
-  SortTables(const Pieces& pieces, std::uint64_t tile, std::uint64_t local);
+  // Pieces of up to `local` keys are for one work-group each; longer ones are cut into tiles of `tile` keys. Pieces of
+  // 2 to `others` keys are left out.
+  SortTables(const Pieces& pieces, std::uint64_t tile, std::uint64_t local, std::uint64_t others);
 
   [[nodiscard]] std::span<const std::uint64_t> words() const noexcept { return words_; }
   [[nodiscard]] std::vector<std::uint64_t> take_words() noexcept { return std::move(words_); }
