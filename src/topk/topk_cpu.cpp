@@ -19,6 +19,7 @@ namespace {
 constexpr std::size_t block_elements = 4096;      // that the SIMD loop looks at in one call
 constexpr std::uint64_t least_sampled = 1 << 16;  // elements that are worth a sample
 constexpr std::uint64_t most_samples = 1 << 14;
+constexpr std::uint64_t elements_a_sample = 256;  // at least
 constexpr std::uint64_t task_elements = std::uint64_t{1} << 19;  // at least, of one thread's turn
 constexpr std::size_t spare_entries = 512;                       // beside 2 k, before a list is cut
 
@@ -80,7 +81,7 @@ std::uint64_t scrambled(std::uint64_t x) {
 template <class T>
 std::uint64_t sampled_rank(const Ranking& ranking, const T* x, std::uint64_t count, std::uint64_t k) {
   if (count < least_sampled || k > count / 4) return 0;
-  const std::uint64_t samples = std::min(most_samples, count / 16);
+  const std::uint64_t samples = std::min(most_samples, count / elements_a_sample);
   const double mean = static_cast<double>(samples) * static_cast<double>(k) / static_cast<double>(count);
   const auto rest = static_cast<std::uint64_t>(mean + 5 * std::sqrt(mean) + 8);
   if (rest >= samples / 2) return 0;

@@ -81,25 +81,17 @@ inline void order_entries(__local ulong *keys, __local uint *indices, const uint
         MASU_OPEN_ENTRY(batch[b], i)
 #define MASU_END }}}
 
-// Finds the `rest`-th greatest number of those entries that MASU_IS_IN says, eight bits at a time from bit `top` on
-// downwards, a multiple of eight; `prefix` is what all have above it. `least` is then a bound that just the wanted ones
-// reach, or all equal to the last one too. Ends early when all that have a digit are wanted.
-#define MASU_SELECT(MASU_IS_IN, MASU_NUMBER)                                      \
-  for (int shift = top - 8; shift >= 0; shift -= 8) {                             \
-    clear_words(tables, MASU_DIGITS * MASU_COPIES);                               \
-    barrier(CLK_LOCAL_MEM_FENCE);                                                 \
-    MASU_FOR_ENTRIES                                                              \
-      const ulong front = (MASU_NUMBER) >> shift;                                 \
-      if ((MASU_IS_IN) && front >> 8 == prefix) count_digit(tables, (uint)front & 255u); \
-    MASU_END                                                                      \
-    barrier(CLK_LOCAL_MEM_FENCE);                                                 \
-    find_digit(tables, sums, state, rest);                                        \
-    prefix = prefix << 8 | state[0];                                              \
-    rest -= state[1];                                                             \
-    least = prefix << shift;                                                      \
-    if (state[2] == rest) shift = 0;                                              \
-    barrier(CLK_LOCAL_MEM_FENCE);                                                 \
-  }
+// What a selection looks at, eight bits at a time from bit `shift` on: the key and, below it, the index of those that have
+// the least key that is wanted.
+#if MASU_PAIRS
+#define MASU_LAST_SHIFT (-32)
+#define MASU_FRONT (shift >= 0 ? key >> shift : (ulong)(uint)~index >> (shift + 32))
+#define MASU_IS_IN (shift >= 0 || key == least)
+#else
+#define MASU_LAST_SHIFT 0
+#define MASU_FRONT (key >> shift)
+#define MASU_IS_IN true
+#endif
 
 // `places`, a power of two, is at least k. `entry_keys` has room for the tables of a selection too, `words` for 24. Of
 // rows: `count` elements each, and the NaNs of each that were skipped go to `row_nans`.
@@ -165,43 +157,39 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void topk_finish(MASU_DATA, MASU_WORK, cons
 #if MASU_FROM_ROWS
     const uint all_nans = state[6];
 #endif
-    int top = (71 - (int)clz(differing)) / 8 * 8;
+    const int top = (71 - (int)clz(differing)) / 8 * 8;
     const uint wanted = entries < k ? entries : k;
+    // Wanted are the entries whose key is above `least`, and those that have it and a ~index not below `least_index`.
+    ulong least = wanted == entries ? 0 : one_key;
+    uint least_index = 0;
     uint rest = wanted;
+    ulong prefix = top == 64 || top == 0 ? 0 : one_key >> top;  // what all that are still looked at have above a digit
+    barrier(CLK_LOCAL_MEM_FENCE);
     // Where all are wanted, there is nothing to select.
-    if (wanted == entries) top = 0;
-    ulong least = wanted == entries ? 0 : one_key;  // of the wanted keys
-    ulong prefix = top == 64 ? 0 : one_key >> top;
-    uint last_index = UINT_MAX;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    MASU_SELECT(true, key)
-#if MASU_PAIRS
-    // Of the least key, those with the lowest indices.
-    if (lane < 2) state[4 + lane] = 0;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    uint my_above = 0;
-    uint my_same = 0;
-    MASU_FOR_ENTRIES
-      my_above += key > least ? 1 : 0;
-      my_same += key == least ? 1 : 0;
-    MASU_END
-    if (my_above != 0) atomic_add(&state[4], my_above);
-    if (my_same != 0) atomic_add(&state[5], my_same);
-    barrier(CLK_LOCAL_MEM_FENCE);
-    const ulong least_key = least;
-    const bool tied = state[4] + state[5] > wanted;
-    rest = wanted - state[4];
-    top = tied ? 32 : 0;
-    prefix = 0;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    MASU_SELECT(key == least_key, (ulong)(uint)~index)
-    if (tied) last_index = ~(uint)least;
-    least = least_key;
-#endif
+    for (int shift = wanted == entries ? MASU_LAST_SHIFT - 8 : top - 8; shift >= MASU_LAST_SHIFT; shift -= 8) {
+      clear_words(tables, MASU_DIGITS * MASU_COPIES);
+      barrier(CLK_LOCAL_MEM_FENCE);
+      MASU_FOR_ENTRIES
+        const ulong front = MASU_FRONT;
+        if (MASU_IS_IN && front >> 8 == prefix) count_digit(tables, (uint)front & 255u);
+      MASU_END
+      barrier(CLK_LOCAL_MEM_FENCE);
+      find_digit(tables, sums, state, rest);
+      prefix = prefix << 8 | state[0];
+      rest -= state[1];
+      if (shift >= 0) {
+        least = prefix << shift;
+      } else {
+        least_index = (uint)(prefix << (shift + 32));
+      }
+      if (shift == 0) prefix = 0;  // those of the index come next
+      if (state[2] == rest) shift = MASU_LAST_SHIFT;  // all that have the digit are wanted
+      barrier(CLK_LOCAL_MEM_FENCE);
+    }
     if (lane == 0) state[3] = 0;
     barrier(CLK_LOCAL_MEM_FENCE);
     MASU_FOR_ENTRIES
-      if (key > least || (key == least && (!MASU_PAIRS || index <= last_index))) {
+      if (key > least || (key == least && ~index >= least_index)) {
         const uint place = atomic_inc(&state[3]);
         if (place < places) {
           entry_keys[place] = key;

@@ -17,6 +17,7 @@
 #include <span>
 #include <thread>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 namespace masu {
@@ -138,6 +139,45 @@ TEST_P(TopkTest, SizesAroundTilesAndVectors) {
     data.front() = data.back() = 65535;
     expect_topk(data, 2);
   }
+}
+
+// A work-group of the filter stops looking for equal elements when it has seen enough of them.
+TEST_P(TopkTest, EqualElementsEverywhere) {
+  constexpr float infinity = std::numeric_limits<float>::infinity();
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const TopkOptions smallest{.largest = false, .nan = NanPolicy::skip};
+  for (const auto& [most, rare] : {std::pair{0.0F, 1e-45F},
+                                   {0.0F, -1e-45F},
+                                   {-0.0F, 0.0F},
+                                   {infinity, nan},
+                                   {nan, 1.0F},
+                                   {nan, infinity},
+                                   {-infinity, 1.0F},
+                                   {1.0F, nan}}) {
+    std::vector<float> data(60000, most);
+    for (std::size_t i = 500; i < data.size(); i += 7001) data[i] = rare;
+    expect_topk(data, 20);
+    expect_topk(data, 20, smallest);
+  }
+  std::vector<std::uint16_t> data(60000, 65535);
+  expect_topk(data, 20);
+  data[50000] = 3;
+  expect_topk(data, 59999);
+}
+
+// So rare that those that are needed are looked for in many tiles.
+TEST_P(TopkTest, EqualElementsFarApart) {
+  const std::size_t size = 4000001;
+  const std::size_t apart = 1301;
+  std::vector<float> data(size, 1);
+  std::vector<Expected<float>> expected(1);
+  for (std::size_t i = 7; i < size; i += apart) {
+    data[i] = 2;
+    expected[0].indices.push_back(i);
+  }
+  expected[0].indices.resize(1200);
+  expected[0].values.assign(1200, 2);
+  expect_result(topk(device.upload(data), 1200), expected, "far apart");
 }
 
 TEST_P(TopkTest, NansEverywhere) {
