@@ -1,52 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // The kernels of the networks and of merging compile as CUDA C++ for each architecture that masu supports, without a
 // GPU.
-#include "backends/cuda/compiler.h"
-#include "runtime/kernel_source.h"
-#include "runtime/program_cache.h"
 #include "sort/bitonic_device.h"
 #include "sort/sort_merge.h"
+#include "sort/sort_nvrtc_test.h"
 #include "sort/sort_rows.h"
-
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <string>
-#include <vector>
 
 namespace masu {
 namespace {
 
-constexpr const char* options = "--std=c++17 --fmad=false -default-device";
-
-// What an H200 says of itself to CUDA.
-DeviceInfo gpu() {
-  DeviceInfo info;
-  info.id = "cuda:0";
-  info.kind = DeviceKind::cuda;
-  info.gpu = true;
-  info.local_bytes = 232448;
-  info.compute_units = 132;
-  info.max_work_group_size = 1024;
-  return info;
-}
-
-class SortNetworkNvrtc : public ::testing::TestWithParam<int> {
- protected:
-  void SetUp() override {
-    if (!cuda::nvrtc().usable()) GTEST_SKIP() << "NVRTC is not here: " << cuda::nvrtc().why;
-  }
-  static void expect_compiles(std::span<const std::string_view> files, const std::vector<runtime::Define>& defines,
-                              const std::vector<std::string>& names) {
-    const std::string text =
-        runtime::own_program_text(runtime::kernel_text("src/backends/cuda/prelude.cuh"), files, defines);
-    const cuda::Compiled compiled = cuda::compile(cuda::nvrtc(), GetParam(), text, options);
-    std::string given;
-    for (const runtime::Define& define : defines) given += ' ' + define.name + '=' + define.value;
-    EXPECT_EQ(compiled.log, "") << given;
-    EXPECT_THAT(cuda::entry_names(compiled.image), ::testing::UnorderedElementsAreArray(names)) << given;
-  }
-};
+class SortNetworkNvrtc : public test::SortNvrtc {};
 INSTANTIATE_TEST_SUITE_P(Architectures, SortNetworkNvrtc, ::testing::Values(75, 80, 90));
 
 TEST_P(SortNetworkNvrtc, Rows) {
@@ -57,7 +20,7 @@ TEST_P(SortNetworkNvrtc, Rows) {
       sort_kernels::Arrays arrays;
       arrays.dtype = dtype;
       arrays.order = indexed ? Order::descending : Order::ascending;
-      sort_rows::Plan plan = sort_rows::make(gpu(), arrays, indexed, dtype == Dtype::i8 ? 5 : 256);
+      sort_rows::Plan plan = sort_rows::make(test::nvrtc_gpu(), arrays, indexed, dtype == Dtype::i8 ? 5 : 256);
       plan.moves_keys = true;
       plans.push_back(plan);
     }
@@ -79,7 +42,8 @@ TEST_P(SortNetworkNvrtc, Bitonic) {
     for (const unsigned index_bytes : {0U, 4U, 8U}) {
       const Dtype dtype = index_bytes == 0 ? Dtype::i64 : index_bytes == 4 ? Dtype::f32 : Dtype::f16;
       if (GetParam() != 90 && fused == 2) continue;
-      expect_compiles(bitonic::files(), bitonic::defines(gpu(), dtype, Order::descending, index_bytes, fused), name);
+      expect_compiles(bitonic::files(),
+                      bitonic::defines(test::nvrtc_gpu(), dtype, Order::descending, index_bytes, fused), name);
     }
   }
 }
@@ -87,7 +51,7 @@ TEST_P(SortNetworkNvrtc, Bitonic) {
 TEST_P(SortNetworkNvrtc, Merge) {
   for (const unsigned payload_bytes : {0U, 1U, 2U, 4U, 8U}) {
     const Dtype dtype = payload_bytes == 4 ? Dtype::f64 : payload_bytes == 2 ? Dtype::f16 : Dtype::f32;
-    expect_compiles(sort_merge::files(), sort_merge::defines(gpu(), dtype, Order::ascending, payload_bytes),
+    expect_compiles(sort_merge::files(), sort_merge::defines(test::nvrtc_gpu(), dtype, Order::ascending, payload_bytes),
                     {"sort_merge"});
   }
 }

@@ -14,7 +14,8 @@
 # Buffer::write or Device::upload. (Fills would too; masu fills by copies there.)
 #
 # With --written-by-kernels reads of uninitialised memory are not looked for: in programs whose kernels read what earlier
-# kernels wrote at run-time offsets, Oclgrind 21.10 reports memory that was written, constants even.
+# kernels wrote at run-time offsets, and in kernels that store a vector which was made part by part, Oclgrind 21.10 reports
+# memory that was written, constants even.
 #
 # Oclgrind runs one kernel at a time and aborts when two threads launch: PROGRAM must launch from one thread. It also
 # ignores #line, so its lines count from the start of the assembled source, prelude included.

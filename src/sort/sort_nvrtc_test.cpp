@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// The kernels of radix sort, and of what stands beside an order, compile as CUDA C++ for each architecture that masu
+// supports, without a GPU.
+#include "sort/sort_nvrtc_test.h"
+
+#include "sort/sort_plan.h"
+
+#include <cstdint>
+
+namespace masu {
+namespace {
+
+// Keys, and the bytes of a value that moves with each.
+struct Kind {
+  Dtype dtype;
+  std::size_t value_bytes;
+};
+
+class SortRadixNvrtc : public test::SortNvrtc {
+ protected:
+  // All on one architecture, the first of them on the others.
+  static std::vector<Kind> here(std::vector<Kind> kinds) {
+    if (GetParam() != 90) kinds.resize(1);
+    return kinds;
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Architectures, SortRadixNvrtc, ::testing::Values(75, 80, 90));
+
+TEST_P(SortRadixNvrtc, Passes) {
+  const std::vector<std::string> names{"sort_count", "sort_scan_tiles", "sort_scan_chunks", "sort_scatter"};
+  for (const Kind& kind : here({{Dtype::u32, 4},
+                                {Dtype::u32, 0},
+                                {Dtype::i8, 1},
+                                {Dtype::u8, 16},
+                                {Dtype::f16, 2},
+                                {Dtype::f64, 0},
+                                {Dtype::i64, 8}})) {
+    // More keys than 32 bits count, in pieces, where something moves with them.
+    const std::uint64_t count = kind.value_bytes == 0 ? 1000 : std::uint64_t{1} << 33;
+    const auto plan = sort_plan::make(test::nvrtc_gpu(), kind.dtype, kind.value_bytes, count, kind.value_bytes != 0);
+    expect_compiles(sort_plan::sort_files, plan.defines(), names);
+  }
+}
+
+TEST_P(SortRadixNvrtc, Local) {
+  std::uint64_t longest = 16000;
+  for (const Kind& kind :
+       here({{Dtype::f32, 4}, {Dtype::u32, 0}, {Dtype::i8, 16}, {Dtype::f16, 1}, {Dtype::f64, 2}, {Dtype::i64, 8}})) {
+    const auto plan =
+        sort_plan::make_local(test::nvrtc_gpu(), kind.dtype, kind.value_bytes, longest, kind.value_bytes > 2);
+    expect_compiles(sort_plan::local_files, plan.defines(), {"sort_local"});
+    longest /= 2;
+  }
+}
+
+TEST_P(SortRadixNvrtc, Orders) {
+  for (const Kind& kind : here({{Dtype::f32, 4}, {Dtype::u8, 4}, {Dtype::i16, 8}, {Dtype::f64, 8}})) {
+    expect_compiles(sort_plan::order_files, sort_plan::order_defines(kind.dtype, kind.value_bytes),
+                    {"sort_iota", "sort_check"});
+  }
+}
+
+}  // namespace
+}  // namespace masu

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether kernels of this room compile as CUDA C++, without a GPU.
+#pragma once
+
+#include "backends/cuda/compiler.h"
+#include "runtime/kernel_source.h"
+#include "runtime/program_cache.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <masu/device.h>
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace masu::test {
+
+// What an H200 says of itself to CUDA.
+inline DeviceInfo nvrtc_gpu() {
+  DeviceInfo info;
+  info.id = "cuda:0";
+  info.kind = DeviceKind::cuda;
+  info.gpu = true;
+  info.local_bytes = 232448;
+  info.compute_units = 132;
+  info.max_work_group_size = 1024;
+  return info;
+}
+
+// The parameter is the architecture, as 90 for 9.0.
+class SortNvrtc : public ::testing::TestWithParam<int> {
+ protected:
+  void SetUp() override {
+    if (!cuda::nvrtc().usable()) GTEST_SKIP() << "NVRTC is not here: " << cuda::nvrtc().why;
+  }
+  static void expect_compiles(std::span<const std::string_view> files, const std::vector<runtime::Define>& defines,
+                              const std::vector<std::string>& names) {
+    const std::string text =
+        runtime::own_program_text(runtime::kernel_text("src/backends/cuda/prelude.cuh"), files, defines);
+    const cuda::Compiled compiled =
+        cuda::compile(cuda::nvrtc(), GetParam(), text, "--std=c++17 --fmad=false -default-device");
+    std::string given;
+    for (const runtime::Define& define : defines) given += ' ' + define.name + '=' + define.value;
+    EXPECT_EQ(compiled.log, "") << given;
+    EXPECT_THAT(cuda::entry_names(compiled.image), ::testing::UnorderedElementsAreArray(names)) << given;
+  }
+};
+
+}  // namespace masu::test

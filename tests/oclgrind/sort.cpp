@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+// Radix sort on the device opencl:0, small, against std::stable_sort: what check.sh runs under Oclgrind. Everything is
+// launched from this one thread.
+//
+//   oclgrind_sort local|local_values|local_indices|passes|passes_values|passes_indices|gathered|is_sorted
+#include "sort/sort_plan.h"
+#include "sort_data.h"
+
+#include <masu/device.h>
+
+#include <array>
+#include <cstdio>
+#include <exception>
+
+namespace masu::oclgrind {
+namespace {
+
+// `pieces` of `length` keys: rows, or segments with some keys before and behind them.
+struct Shape {
+  std::size_t pieces;
+  std::size_t length;
+  bool segments = false;
+};
+
+template <class T>
+class Case {
+ public:
+  Case(const Device& device, const Shape& shape, Order order)
+      : device_(device), margin_(shape.segments ? 3 : 0), count_(shape.pieces * shape.length + 2 * margin_) {
+    keys_ = make_keys<T>(count_);
+    const std::vector<T> inner(keys_.begin() + margin(), keys_.end() - margin());
+    const std::vector<std::uint32_t> of_pieces = order_of(inner, shape.length, order);
+    from_.resize(count_);
+    std::iota(from_.begin(), from_.end(), 0U);
+    for (std::size_t i = 0; i < of_pieces.size(); ++i) {
+      const std::size_t begin = margin_ + i / shape.length * shape.length;
+      from_[margin_ + i] = static_cast<std::uint32_t>(begin + of_pieces[i]);
+    }
+    for (std::size_t piece = 0; shape.segments && piece <= shape.pieces; ++piece) {
+      segments_.push_back(margin_ + piece * shape.length);
+    }
+    options_.order = order;
+    options_.algorithm = SortAlgorithm::radix;
+    if (shape.segments) options_.segments = segments_;
+    else options_.rows = shape.pieces;
+    piece_length_ = shape.length;
+  }
+
+  void keys_alone() {
+    Buffer<T> data = device_.upload(keys_);
+    sort(data, options_);
+    expect_keys(data);
+    Buffer<T> result(device_, count_);
+    const Buffer<T> source = device_.upload(keys_);
+    sort(source, dtype_of<T>, result, options_);
+    expect_keys(result);
+  }
+
+  template <class Value>
+  void with_values() {
+    Buffer<T> data = device_.upload(keys_);
+    std::vector<Value> values(count_);
+    for (std::size_t i = 0; i < count_; ++i) values[i] = value_of<Value>(i);
+    Buffer<Value> moved = device_.upload(values);
+    sort_by_key(data, moved, options_);
+    expect_keys(data);
+    const std::vector<Value> got = moved.read();
+    for (std::size_t i = 0; i < count_; ++i) expect(got[i] == value_of<Value>(from_[i]), "values");
+  }
+
+  template <class Index>
+  void indices() {
+    const Buffer<T> data = device_.upload(keys_);
+    Buffer<Index> found(device_, count_);
+    argsort(data, dtype_of<T>, found, dtype_of<Index>, options_);
+    const std::vector<Index> got = found.read();
+    for (std::size_t i = 0; i < count_; ++i) {
+      const bool outside = i < margin_ || i >= count_ - margin_;
+      const std::size_t begin = outside ? 0 : margin_ + (i - margin_) / piece_length_ * piece_length_;
+      expect(got[i] + begin == from_[i], "indices");
+    }
+  }
+
+  void checked() {
+    const Buffer<T> data = device_.upload(keys_);
+    expect(!is_sorted(data, options_), "not sorted");
+    std::vector<T> sorted;
+    for (const std::uint32_t from : from_) sorted.push_back(keys_[from]);
+    expect(is_sorted(device_.upload(sorted), options_), "sorted");
+  }
+
+ private:
+  [[nodiscard]] std::ptrdiff_t margin() const { return static_cast<std::ptrdiff_t>(margin_); }
+  template <class Value>
+  static Value value_of(std::size_t i) {
+    if constexpr (std::is_integral_v<Value>) return static_cast<Value>(i);
+    else return {static_cast<typename Value::value_type>(i), static_cast<typename Value::value_type>(i >> 8U)};
+  }
+  void expect_keys(const Buffer<T>& data) const {
+    const std::vector<T> got = data.read();
+    for (std::size_t i = 0; i < count_; ++i) expect(same_bits(got[i], keys_[from_[i]]), "keys");
+  }
+
+  const Device& device_;
+  std::size_t margin_;
+  std::size_t count_;
+  std::size_t piece_length_ = 0;
+  std::vector<T> keys_;
+  std::vector<std::uint32_t> from_;  // the place in the input of each key of the result
+  std::vector<std::uint64_t> segments_;
+  SortOptions options_;
+};
+
+void run(const std::string& name) {
+  const Device device = Device::open("opencl");
+  std::printf("device: %s\n", device.info().name.c_str());
+  // Just too long for one work-group.
+  const auto longer = [&](Dtype dtype, std::size_t value_bytes) {
+    return sort_plan::most_local_keys(device.info(), dtype, value_bytes) + 37;
+  };
+  using Record3 = std::array<std::uint8_t, 3>;
+  using Record16 = std::array<std::uint64_t, 2>;
+  if (name == "local") {
+    Case<float>(device, {1, 300}, Order::descending).keys_alone();
+    Case<std::int8_t>(device, {3, 100}, Order::ascending).keys_alone();
+    Case<std::uint64_t>(device, {2, 100, true}, Order::ascending).keys_alone();
+  } else if (name == "local_values") {
+    Case<Half>(device, {2, 100, true}, Order::descending).with_values<std::uint16_t>();
+    Case<std::uint8_t>(device, {1, 100}, Order::ascending).with_values<std::uint64_t>();
+    Case<std::int16_t>(device, {1, 100}, Order::ascending).with_values<Record16>();
+  } else if (name == "local_indices") {
+    Case<std::uint8_t>(device, {2, 100, true}, Order::descending).indices<std::uint32_t>();
+    Case<double>(device, {1, 100}, Order::descending).indices<std::uint64_t>();
+  } else if (name == "passes") {
+    Case<std::uint8_t>(device, {1, longer(Dtype::u8, 0)}, Order::descending).keys_alone();
+    Case<double>(device, {1, longer(Dtype::f64, 0)}, Order::ascending).keys_alone();
+  } else if (name == "passes_values") {
+    Case<std::int16_t>(device, {1, longer(Dtype::i16, 4), true}, Order::descending).with_values<std::uint32_t>();
+  } else if (name == "passes_indices") {
+    Case<std::uint8_t>(device, {1, longer(Dtype::u8, 8)}, Order::ascending).indices<std::uint64_t>();
+  } else if (name == "gathered") {
+    Case<std::int8_t>(device, {3, 50, true}, Order::ascending).with_values<Record3>();
+  } else if (name == "is_sorted") {
+    Case<float>(device, {3, 30, true}, Order::descending).checked();
+    Case<std::int64_t>(device, {3, 30}, Order::ascending).checked();
+  } else {
+    throw std::runtime_error("no such kernel: " + name);
+  }
+}
+
+}  // namespace
+}  // namespace masu::oclgrind
+
+int main(int count, char** arguments) try {
+  masu::oclgrind::run(count == 2 ? arguments[1] : "local");
+} catch (const std::exception& error) {
+  std::fprintf(stderr, "%s\n", error.what());
+  return 1;
+}
