@@ -16,6 +16,31 @@ bool same_bits(const ArrayView& a, std::uint64_t i, const ArrayView& b, std::uin
   return std::memcmp(element_at(a, i), element_at(b, j), size_of(a.dtype)) == 0;
 }
 
+bool precedes(const ArrayView& a, std::uint64_t i, const ArrayView& b, std::uint64_t j) {
+  return dispatch(a.dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    return comes_before(static_cast<const T*>(a.data)[i], static_cast<const T*>(b.data)[j]);
+  });
+}
+
+bool differ(const ArrayView& a, std::uint64_t i, const ArrayView& b, std::uint64_t j) {
+  return precedes(a, i, b, j) || precedes(b, j, a, i);
+}
+
+std::vector<std::uint64_t> reference_search(const ArrayView& sorted, const ArrayView& values, bool behind) {
+  std::vector<std::uint64_t> places(values.count);
+  for (std::uint64_t i = 0; i < values.count; ++i) {
+    std::uint64_t end = sorted.count;
+    while (places[i] < end) {
+      const std::uint64_t middle = places[i] + (end - places[i]) / 2;
+      const bool above = behind ? !precedes(values, i, sorted, middle) : precedes(sorted, middle, values, i);
+      if (above) places[i] = middle + 1;
+      else end = middle;
+    }
+  }
+  return places;
+}
+
 std::vector<std::uint64_t> reference_order(const ArrayView& data, Order order, std::uint64_t rows) {
   std::vector<std::uint64_t> places(data.count);
   std::iota(places.begin(), places.end(), 0);

@@ -41,5 +41,11 @@ std::vector<ReferenceRun> reference_unique(const ArrayView& data);
 const std::byte* element_at(const ArrayView& data, std::uint64_t index);
 // Whether two elements of the same dtype have the same bits.
 bool same_bits(const ArrayView& a, std::uint64_t i, const ArrayView& b, std::uint64_t j);
+// Whether the one comes before the other; whether they are two values.
+bool precedes(const ArrayView& a, std::uint64_t i, const ArrayView& b, std::uint64_t j);
+bool differ(const ArrayView& a, std::uint64_t i, const ArrayView& b, std::uint64_t j);
+
+// Where each value goes in what is in order: in front of what is equal to it, or behind.
+std::vector<std::uint64_t> reference_search(const ArrayView& sorted, const ArrayView& values, bool behind);
 
 }  // namespace masu::cli

@@ -20,8 +20,12 @@ struct Group {
 };
 
 // A primitive adds a row.
-constexpr std::array<Group, 3> groups{
-    {{"histogram", selftest_histogram}, {"histogram shapes", selftest_shapes}, {"sort", selftest_sort}}};
+constexpr std::array<Group, 6> groups{{{"histogram", selftest_histogram},
+                                       {"histogram shapes", selftest_shapes},
+                                       {"sort", selftest_sort},
+                                       {"topk", selftest_topk},
+                                       {"unique", selftest_unique},
+                                       {"quantile", selftest_quantile}}};
 
 std::vector<std::string> device_ids(const std::string& asked) {
   if (!asked.empty()) return {Device::open(asked).id()};

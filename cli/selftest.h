@@ -43,6 +43,11 @@ std::vector<std::byte> selftest_special_data(Dtype dtype, std::string_view distr
                                              std::uint64_t seed);
 
 void selftest_sort(const Device& device, SelftestTally& tally);
+void selftest_topk(const Device& device, SelftestTally& tally);
+// Runs and searching too.
+void selftest_unique(const Device& device, SelftestTally& tally);
+// The n-th element and partitions too.
+void selftest_quantile(const Device& device, SelftestTally& tally);
 void selftest_histogram(const Device& device, SelftestTally& tally);
 // Rows, joint histograms, regions of images, and bins that are found in the data.
 void selftest_shapes(const Device& device, SelftestTally& tally);
