@@ -2,6 +2,7 @@
 #include "ordering.h"
 
 #include "runtime/parallel.h"
+#include "sort/sort_key.h"
 
 #include <fmt/format.h>
 #include <masu/io.h>
@@ -59,6 +60,30 @@ constexpr auto topks = std::to_array<TopkCase>({
     {"i64-100", Dtype::i64, 100, true},
     {"i64-1000", Dtype::i64, 1000},
     {"i64-1e6", Dtype::i64, million},
+});
+
+constexpr auto uniques = std::to_array<UniqueCase>({
+    {"run-length-u8", Dtype::u8, true},
+    {"run-length-u16", Dtype::u16, true, false},
+    {"run-length-f16", Dtype::f16, true, false},
+    {"run-length-u32", Dtype::u32, true},
+    {"run-length-f32", Dtype::f32, true, false},
+    {"run-length-u64", Dtype::u64, true},
+    {"run-length-f64", Dtype::f64, true, false},
+    {"unique-u8", Dtype::u8, false},
+    {"unique-u16", Dtype::u16, false},
+    {"unique-u32", Dtype::u32, false},
+    {"unique-f32", Dtype::f32, false},
+    {"unique-u64", Dtype::u64, false, false},
+});
+
+constexpr auto searches = std::to_array<SearchCase>({
+    {"f32-in-1000", Dtype::f32, 1000},
+    {"f32-in-1Mi", Dtype::f32, std::uint64_t{1} << 20},
+    {"f32-in-256Mi", Dtype::f32, std::uint64_t{1} << 28, false},
+    {"u64-in-1Mi", Dtype::u64, std::uint64_t{1} << 20},
+    {"u32-in-1Mi", Dtype::u32, std::uint64_t{1} << 20, false},
+    {"u16-in-1000", Dtype::u16, 1000, false},
 });
 
 Dtype unsigned_of(std::size_t bytes) {
@@ -185,6 +210,24 @@ std::span<const SortCase> sort_cases() {
 
 std::span<const TopkCase> topk_cases() {
   return topks;
+}
+
+std::span<const UniqueCase> unique_cases() {
+  return uniques;
+}
+
+std::span<const SearchCase> search_cases() {
+  return searches;
+}
+
+Input search_sorted(const SearchCase& what, std::string_view distribution) {
+  Input sorted = ordering_input(what.dtype, what.sorted, distribution);
+  dispatch(what.dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    auto* const first = reinterpret_cast<T*>(sorted.bytes().data());
+    std::sort(first, first + what.sorted, [](T a, T b) { return sort_key(a) < sort_key(b); });
+  });
+  return sorted;
 }
 
 Row ordering_row(std::string_view name, const Input& input, std::string_view distribution) {

@@ -61,6 +61,24 @@ struct TopkCase {
 };
 std::span<const TopkCase> topk_cases();
 
+struct UniqueCase {
+  std::string_view name;
+  Dtype dtype;
+  bool runs;  // run_length, else unique
+  bool usual = true;
+};
+std::span<const UniqueCase> unique_cases();
+
+struct SearchCase {
+  std::string_view name;
+  Dtype dtype;
+  std::uint64_t sorted;  // elements of the sorted data
+  bool usual = true;
+};
+std::span<const SearchCase> search_cases();
+// The sorted data that values of this distribution are sought in: as many of them, in order.
+Input search_sorted(const SearchCase& what, std::string_view distribution);
+
 // What the rows of an input of a case have in common; a k stands among their details.
 Row ordering_row(std::string_view name, const Input& input, std::string_view distribution);
 Row sort_row(const SortCase& what, const Input& keys, std::string_view distribution);

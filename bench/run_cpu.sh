@@ -36,11 +36,14 @@ declare -A usual_cases=(
   [histogram]="u8-256 f32-100 f64-100 f32-1000 f32-edges100 f32-edges1000 joint-100x100 i32-1e7"
   [sort]="u32 i32 f32 u64 u8 u16 pairs-u32-u32 argsort-u32"
   [topk]="f32-1 f32-100 f32-1000 u32-100 i64-100"
+  [unique]="run-length-u8 run-length-u32 run-length-u64 unique-u8 unique-u16 unique-u32 unique-f32"
+  [search]="f32-in-1000 f32-in-1Mi u64-in-1Mi u16-in-1000"
 )
 declare -A usual_distributions=(
   [histogram]="uniform constant normal zipf sorted runs few" [sort]=$ordering [topk]=$ordering
+  [unique]="$ordering runs" [search]="uniform constant sorted"
 )
-declare -A peers=([histogram]="peer_loops peer_opencv" [sort]=peer_loops)
+declare -A peers=([histogram]="peer_loops peer_opencv" [sort]=peer_loops [unique]=peer_loops [search]=peer_loops)
 declare -A peer_cases=([peer_loops-histogram]="u8-256 f32-100 f64-100 i32-1e7" [peer_opencv-histogram]="u8-256 f32-100")
 numpy_lacks="pairs-u32-u32 pairs-u64-u32 segments-4Ki segments-64Ki segments-1Mi"
 [[ -n ${usual_cases[$suite]-} ]] || { echo "bench/run_cpu.sh: no suite $suite" >&2; exit 1; }

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""CuPy on the inputs of masu bench, on the first CUDA device: cupy.sort, argsort, and a full sort for the greatest k.
+"""CuPy on the inputs of masu bench, on the first CUDA device: cupy.sort, argsort, and a full sort for the greatest k;
+unique; searchsorted.
 
-    bench/peers/cupy_peer.py {sort,topk} [--case NAME,…] [--distribution NAME,…] [--count N] …
+    bench/peers/cupy_peer.py {sort,topk,unique,search} [--case NAME,…] [--distribution NAME,…] [--count N] …
 """
 import cupy
 import numpy as np
@@ -49,9 +50,24 @@ def measure_topk(case, raw, repeats):
     yield "partition", both(lambda: cupy.partition(data, data.size - k)[data.size - k:], repeats), {"k": k}
 
 
+def measure_unique(case, raw, repeats):
+    data = cupy.asarray(np.frombuffer(raw, DTYPES[rows.UNIQUES[case]]))
+    yield "unique", both(lambda: cupy.unique(data, return_counts=True), repeats), {}
+
+
+def measure_search(case, raw, repeats):
+    data = cupy.asarray(np.frombuffer(raw, DTYPES[rows.SEARCHES[case]]))
+    sorted_data, values = data[: rows.SOUGHT_IN[case]], data[rows.SOUGHT_IN[case]:]
+    yield "searchsorted", both(lambda: cupy.searchsorted(sorted_data, values), repeats), {}
+
+
 SUITES = {
     "sort": rows.Suite(SORTS, ["u32", "f32", "u64", "u8", "u16", "argsort-u32"], rows.ORDERING, "256Mi", measure_sort),
     "topk": rows.Suite(TOPKS, ["f32-100", "f32-1000", "i64-100"], rows.ORDERING, "256Mi", measure_topk),
+    "unique": rows.Suite(rows.UNIQUES, ["unique-u8", "unique-u32", "unique-f32"], rows.ORDERING, "256Mi",
+                         measure_unique),
+    "search": rows.Suite(rows.SEARCHES, ["f32-in-1000", "f32-in-1Mi", "u64-in-1Mi"], rows.ORDERING, "64Mi",
+                         measure_search, rows.SOUGHT_IN),
 }
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // peer_input SUITE CASE DISTRIBUTION SIZE: the bytes that masu and the peers work on, on standard output, for peers
-// that are no C++ programs. SIZE is in bytes for histogram, else in elements.
+// that are no C++ programs. SIZE is in bytes for histogram, else in elements; of search the sorted data comes first.
 #include "harness.h"
 #include "histogram_cases.h"
 #include "ordering.h"
@@ -9,6 +9,7 @@
 
 #include <cstdio>
 #include <exception>
+#include <string_view>
 
 namespace {
 
@@ -34,7 +35,10 @@ bench::Input input(const std::string& suite, const char* name, const char* distr
     return keys(what.dtype, distribution, what.whole(size));
   }
   if (suite == "topk") return keys(only(name, bench::topk_cases()).dtype, distribution, size);
-  if (suite != "histogram") throw Error(ErrorCode::invalid_argument, "SUITE must be histogram, sort or topk");
+  if (suite == "unique") return keys(only(name, bench::unique_cases()).dtype, distribution, size);
+  if (suite == "search") return keys(only(name, bench::search_cases()).dtype, distribution, size);
+  if (suite != "histogram")
+    throw Error(ErrorCode::invalid_argument, "SUITE must be histogram, sort, topk, unique or search");
   const auto shape = bench::Selection::chosen("DISTRIBUTION", {distribution}, bench::histogram_distributions).front();
   return bench::histogram_input(only(name, bench::histogram_cases()), size, shape);
 }
@@ -46,6 +50,10 @@ int main(int argc, char** argv) {
     if (argc != 5) throw Error(ErrorCode::invalid_argument, "SUITE CASE DISTRIBUTION SIZE must be given");
     const bench::Input made = input(argv[1], argv[2], argv[3], io::parse_size(argv[4]));
     io::OutputFile file("-");
+    if (argv[1] == std::string_view("search")) {
+      const bench::Input sorted = bench::search_sorted(only(argv[2], bench::search_cases()), argv[3]);
+      file.write(sorted.bytes().data(), sorted.bytes().size());
+    }
     file.write(made.bytes().data(), made.bytes().size());
     file.commit();
     return 0;

@@ -6,7 +6,9 @@
 
 namespace masu::bench {
 
-PeerSuite counting_loops();  // loops.cpp
-PeerSuite standard_sorts();  // sorts.cpp
+PeerSuite counting_loops();   // loops.cpp
+PeerSuite standard_sorts();   // sorts.cpp
+PeerSuite standard_unique();  // finds.cpp
+PeerSuite standard_search();
 
 }  // namespace masu::bench

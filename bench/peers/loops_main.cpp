@@ -3,5 +3,5 @@
 
 int main(int argc, char** argv) {
   using namespace masu::bench;
-  return peer_main(argc, argv, {counting_loops(), standard_sorts()});
+  return peer_main(argc, argv, {counting_loops(), standard_sorts(), standard_unique(), standard_search()});
 }

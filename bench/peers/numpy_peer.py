@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""NumPy on the inputs of masu bench, one thread: histogram, histogram2d, bincount; sort, argsort; partition.
+"""NumPy on the inputs of masu bench, one thread: histogram, bincount; sort, argsort; partition; unique; searchsorted.
 
-    bench/peers/numpy_peer.py {histogram,sort,topk} [--case NAME,…] [--distribution NAME,…] [--size N] [--count N] …
+    bench/peers/numpy_peer.py {histogram,sort,topk,unique,search} [--case NAME,…] [--distribution NAME,…] [--size N] [--count N] …
 """
 import sys
 
@@ -91,12 +91,37 @@ def measure_topk(case, raw, repeats):
     yield "partition", {"kernel": rows.host_seconds(greatest, repeats)}, {"k": k}
 
 
+def run_length(data):
+    """The runs' values and lengths, by what NumPy has for it."""
+    starts = np.flatnonzero(np.concatenate(([True], data[1:] != data[:-1])))
+    return data[starts], np.diff(np.append(starts, data.size))
+
+
+def measure_unique(case, raw, repeats):
+    if case in rows.RUNS:
+        data = np.frombuffer(raw, DTYPES[rows.RUNS[case]])
+        yield "flatnonzero", {"kernel": rows.host_seconds(lambda: run_length(data), repeats)}, {}
+    else:
+        data = np.frombuffer(raw, DTYPES[rows.UNIQUES[case]])
+        yield "unique", {"kernel": rows.host_seconds(lambda: np.unique(data, return_counts=True), repeats)}, {}
+
+
+def measure_search(case, raw, repeats):
+    data = np.frombuffer(raw, DTYPES[rows.SEARCHES[case]])
+    sorted_data, values = np.split(data, [rows.SOUGHT_IN[case]])
+    yield "searchsorted", {"kernel": rows.host_seconds(lambda: np.searchsorted(sorted_data, values), repeats)}, {}
+
+
 SUITES = {
     "histogram": rows.Suite({case: dtype for case, (dtype, _) in BINS.items()}, ["u8-256", "f32-100", "f64-100"],
                             ["uniform", "constant", "normal", "zipf", "sorted", "runs", "few"], "100Mi",
                             measure_histogram),
     "sort": rows.Suite(SORTS, ["u32", "f32", "u64", "u8", "u16", "argsort-u32"], rows.ORDERING, "16Mi", measure_sort),
     "topk": rows.Suite(TOPKS, ["f32-100", "f32-1000", "i64-100"], rows.ORDERING, "16Mi", measure_topk),
+    "unique": rows.Suite({**rows.UNIQUES, **rows.RUNS}, ["run-length-u32", "unique-u8", "unique-u32", "unique-f32"],
+                         rows.ORDERING, "16Mi", measure_unique),
+    "search": rows.Suite(rows.SEARCHES, ["f32-in-1000", "f32-in-1Mi", "u64-in-1Mi"], rows.ORDERING, "4Mi",
+                         measure_search, rows.SOUGHT_IN),
 }
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@
 #include <exception>
 #include <memory>
 #include <numeric>
+#include <type_traits>
 
 #include "sort_check.h"
 
@@ -128,6 +129,31 @@ std::vector<Row> measure_sorts(const std::vector<SortPeer>& peers, const Selecti
   return rows;
 }
 
+// Cases of unique and search; `sorted_of` makes what a case's data is sought in.
+template <class Case, class SortedOf>
+std::vector<Row> measure_finding(std::span<const Case> cases, const std::vector<FindingPeer>& peers,
+                                 const Selection& selection, std::span<const std::string_view> usual,
+                                 const SortedOf& sorted_of) {
+  std::vector<Row> rows;
+  for (const Case& what : selection.chosen_cases(cases)) {
+    for (const std::uint64_t count : selection.counts(size_of(what.dtype), usual)) {
+      for (const std::string_view distribution : ordering_distributions_of(what.dtype, selection.distributions)) {
+        const Input data = ordering_input(what.dtype, count, distribution);
+        const Input sorted = sorted_of(what, distribution);
+        bool runs = false;
+        if constexpr (std::is_same_v<Case, UniqueCase>) runs = what.runs;
+        for (const FindingPeer& peer : peers) {
+          each_turn(peer, selection, ordering_row(what.name, data, distribution), [&](Row row, const PeerTurn& turn) {
+            row.seconds = peer.run({turn, runs, data.view(), sorted.view()});
+            rows.push_back(std::move(row));
+          });
+        }
+      }
+    }
+  }
+  return rows;
+}
+
 Selection with_sizes(Selection selection, const std::vector<std::string_view>& sizes) {
   if (selection.size_texts.empty() && !selection.quick) selection.size_texts.assign(sizes.begin(), sizes.end());
   if (selection.size_texts.empty()) selection.size_texts.emplace_back("64Ki");
@@ -186,6 +212,25 @@ PeerSuite sort_peers(std::vector<SortPeer> peers, std::vector<std::string_view> 
           [peers = std::move(peers), counts = std::move(counts)](const Selection& selection,
                                                                  const std::vector<std::string>& only) {
             return measure_sorts(named(peers, only), selection, counts);
+          }};
+}
+
+PeerSuite unique_peers(std::vector<FindingPeer> peers, std::vector<std::string_view> counts) {
+  const std::string program = peers.front().name;
+  return {"unique", program,
+          [peers = std::move(peers), counts = std::move(counts)](const Selection& selection,
+                                                                 const std::vector<std::string>& only) {
+            return measure_finding(unique_cases(), named(peers, only), selection, counts,
+                                   [](const UniqueCase& what, std::string_view) { return Input(what.dtype, 0); });
+          }};
+}
+
+PeerSuite search_peers(std::vector<FindingPeer> peers, std::vector<std::string_view> counts) {
+  const std::string program = peers.front().name;
+  return {"search", program,
+          [peers = std::move(peers), counts = std::move(counts)](const Selection& selection,
+                                                                 const std::vector<std::string>& only) {
+            return measure_finding(search_cases(), named(peers, only), selection, counts, search_sorted);
           }};
 }
 

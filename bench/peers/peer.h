@@ -64,6 +64,16 @@ struct SortPeer : PeerAbout {
   std::function<Sorted(const Task&)> run;
 };
 
+// What a peer of the suites unique and search works on; it gives its seconds.
+struct FindingPeer : PeerAbout {
+  struct Task : PeerTurn {
+    bool runs;  // run lengths are wanted, else distinct values; of unique alone
+    ArrayView data;
+    ArrayView sorted;  // where the data is sought; of search alone
+  };
+  std::function<Samples(const Task&)> run;
+};
+
 // A suite that a program of peers measures.
 struct PeerSuite {
   std::string name;
@@ -74,6 +84,8 @@ struct PeerSuite {
 // `sizes` and `counts` are what is measured unless --size or --count is given.
 PeerSuite histogram_peers(std::vector<HistogramPeer> peers, std::vector<std::string_view> sizes);
 PeerSuite sort_peers(std::vector<SortPeer> peers, std::vector<std::string_view> counts);
+PeerSuite unique_peers(std::vector<FindingPeer> peers, std::vector<std::string_view> counts);
+PeerSuite search_peers(std::vector<FindingPeer> peers, std::vector<std::string_view> counts);
 
 // The main function of a peer's program, whose first argument is one of the suites.
 int peer_main(int argc, char** argv, const std::vector<PeerSuite>& suites);

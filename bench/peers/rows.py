@@ -19,10 +19,16 @@ import typing
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 UNITS = {"Ki": 1 << 10, "Mi": 1 << 20, "Gi": 1 << 30, "k": 1000, "M": 1000**2, "G": 1000**3}
 BYTES = {"u8": 1, "u16": 2, "u32": 4, "i32": 4, "u64": 8, "i64": 8, "f16": 2, "f32": 4, "f64": 8}
-ORDERING = ["uniform", "and3", "constant", "zipf", "sorted", "reversed"]  # usual for sort and topk, and all:
+ORDERING = ["uniform", "and3", "constant", "zipf", "sorted", "reversed"]  # usual but for histogram, and all:
 EVERY_ORDERING = ["uniform", "and2", "and3", "and5", "bits", "constant", "few", "normal", "zipf", "sorted", "reversed",
                   "runs", "special"]
 MOST_SECONDS = 2  # of the repeats, unless their number is asked for; of 3 at least
+
+UNIQUES = {f"unique-{dtype}": dtype for dtype in ("u8", "u16", "u32", "f32", "u64")}
+RUNS = {f"run-length-{dtype}": dtype for dtype in ("u8", "u16", "f16", "u32", "f32", "u64", "f64")}
+SEARCHES = {"f32-in-1000": "f32", "f32-in-1Mi": "f32", "f32-in-256Mi": "f32", "u64-in-1Mi": "u64", "u32-in-1Mi": "u32",
+            "u16-in-1000": "u16"}
+SOUGHT_IN = {case: {"1000": 1000, "1Mi": 1 << 20, "256Mi": 1 << 28}[case.split("-")[-1]] for case in SEARCHES}
 
 
 @dataclasses.dataclass
@@ -34,6 +40,7 @@ class Suite:
     distributions: list
     amount: str  # bytes of a histogram's input, elements of others, unless asked for
     measure: typing.Callable
+    before: dict = dataclasses.field(default_factory=dict)  # elements in front of a case's input, of what it is sought in
 
 
 def size(text):
@@ -89,15 +96,16 @@ def measure_all(suite, about, options, program, device):
                     continue
                 raw = subprocess.run([executable, suite, case, distribution, str(amount)], stdout=subprocess.PIPE,
                                      check=True).stdout
+                size_bytes = len(raw) - about.before.get(case, 0) * BYTES[dtype]
                 for name, kinds, details in about.measure(case, raw, options.repeats):
                     for kind, seconds in kinds.items():
                         median = statistics.median(seconds)
-                        count = len(raw) // BYTES[dtype]
+                        count = size_bytes // BYTES[dtype]
                         yield {"peer": f"{program} {name}", "device": device, "kind": kind, "case": case,
-                               "dtype": dtype, **details, "distribution": distribution, "bytes": len(raw),
+                               "dtype": dtype, **details, "distribution": distribution, "bytes": size_bytes,
                                "count": count, "threads": 1 if device == "cpu" else None, "repeats": len(seconds),
                                "seconds_median": median, "seconds_min": min(seconds),
-                               "gb_per_s": len(raw) / median / 1e9, "elements_per_s": count / median}
+                               "gb_per_s": size_bytes / median / 1e9, "elements_per_s": count / median}
 
 
 def listed(text):

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""PyTorch on the inputs of masu bench, on the first CUDA device: torch.sort (with its indices), argsort, topk.
+"""PyTorch on the inputs of masu bench, on the first CUDA device: torch.sort (with its indices), argsort, topk;
+unique, unique_consecutive; searchsorted.
 
-    bench/peers/torch_peer.py {sort,topk} [--case NAME,…] [--distribution NAME,…] [--count N] …
+    bench/peers/torch_peer.py {sort,topk,unique,search} [--case NAME,…] [--distribution NAME,…] [--count N] …
 """
 import numpy as np
 import torch
@@ -50,9 +51,33 @@ def measure_topk(case, raw, repeats):
     yield "topk", both(lambda: torch.topk(data, k), repeats), {"k": k}
 
 
+def measure_unique(case, raw, repeats):
+    if case in rows.RUNS:
+        data = on_device(raw, rows.RUNS[case])
+        yield "unique_consecutive", both(lambda: torch.unique_consecutive(data, return_counts=True), repeats), {}
+    else:
+        data = on_device(raw, rows.UNIQUES[case])
+        yield "unique", both(lambda: torch.unique(data, return_counts=True), repeats), {}
+
+
+def measure_search(case, raw, repeats):
+    data = on_device(raw, rows.SEARCHES[case])
+    sorted_data, values = data[: rows.SOUGHT_IN[case]], data[rows.SOUGHT_IN[case]:]
+    yield "searchsorted", both(lambda: torch.searchsorted(sorted_data, values), repeats), {}
+
+
+def known(cases):
+    """Those whose types PyTorch sorts."""
+    return {case: dtype for case, dtype in cases.items() if dtype in DTYPES}
+
+
 SUITES = {
     "sort": rows.Suite(SORTS, ["f32", "i32", "i64", "u8", "argsort-f32"], rows.ORDERING, "256Mi", measure_sort),
     "topk": rows.Suite(TOPKS, ["f32-100", "f32-1000", "i64-100"], rows.ORDERING, "256Mi", measure_topk),
+    "unique": rows.Suite(known({**rows.UNIQUES, **rows.RUNS}), ["run-length-f32", "unique-u8", "unique-f32"],
+                         rows.ORDERING, "256Mi", measure_unique),
+    "search": rows.Suite(known(rows.SEARCHES), ["f32-in-1000", "f32-in-1Mi"], rows.ORDERING, "64Mi", measure_search,
+                         rows.SOUGHT_IN),
 }
 
 if __name__ == "__main__":

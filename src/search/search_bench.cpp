@@ -16,27 +16,8 @@
 namespace masu::bench {
 namespace {
 
-struct SearchCase {
-  std::string_view name;
-  Dtype dtype;
-  std::uint64_t sorted;  // elements of the sorted data
-  bool usual = true;
-  [[nodiscard]] std::size_t element_bytes() const noexcept { return size_of(dtype); }
-};
-constexpr std::array<SearchCase, 6> all_cases = {{{"f32-in-1000", Dtype::f32, 1000},
-                                                  {"f32-in-1Mi", Dtype::f32, std::uint64_t{1} << 20},
-                                                  {"f32-in-256Mi", Dtype::f32, std::uint64_t{1} << 28, false},
-                                                  {"u64-in-1Mi", Dtype::u64, std::uint64_t{1} << 20},
-                                                  {"u32-in-1Mi", Dtype::u32, std::uint64_t{1} << 20, false},
-                                                  {"u16-in-1000", Dtype::u16, 1000, false}}};
 constexpr std::array<std::string_view, 2> gpu_counts = {"64Mi", "1000"};
 constexpr std::array<std::string_view, 2> other_counts = {"4Mi", "1000"};
-
-template <class T>
-void sort_plainly(std::span<std::byte> bytes) {
-  auto* first = reinterpret_cast<T*>(bytes.data());
-  std::sort(first, first + bytes.size() / sizeof(T), reference::less<T>);
-}
 
 // At most this many answers are checked by a binary search each, spread over all.
 constexpr std::uint64_t checked = std::uint64_t{1} << 20;
@@ -106,21 +87,17 @@ Measurements search_suite(const Request& request) {
     throw Error(ErrorCode::invalid_argument, "bench: search has no strategies and no --ladder");
   }
   Runner runner(request, {"kernel", "call"}, {"kernel", "call"});
-  for (const SearchCase& what : request.selection.chosen_cases(std::span<const SearchCase>(all_cases))) {
+  for (const SearchCase& what : request.selection.chosen_cases(search_cases())) {
     for (const Device& device : request.devices) {
-      const auto counts = device.info().gpu ? request.selection.counts(what.element_bytes(), gpu_counts)
-                                            : request.selection.counts(what.element_bytes(), other_counts);
+      const auto counts = device.info().gpu ? request.selection.counts(size_of(what.dtype), gpu_counts)
+                                            : request.selection.counts(size_of(what.dtype), other_counts);
       for (const std::uint64_t count : counts) {
         runner.next_group();
         for (const std::string_view distribution :
              ordering_distributions_of(what.dtype, request.selection.distributions)) {
-          Input sorted = ordering_input(what.dtype, what.sorted, distribution);
-          dispatch(what.dtype, [&](auto tag) { sort_plainly<typename decltype(tag)::type>(sorted.bytes()); });
+          const Input sorted = search_sorted(what, distribution);
           const Input values = ordering_input(what.dtype, count, distribution);
-          SortCase plain;
-          plain.name = what.name;
-          plain.dtype = what.dtype;
-          const Row row = sort_row(plain, values, distribution);
+          const Row row = ordering_row(what.name, values, distribution);
           runner.on_device(device, row, [&](const Row& one) {
             Searching work(what, sorted, values, device, runner.ceilings());
             runner.measure(one, work);

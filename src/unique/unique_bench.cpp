@@ -15,25 +15,6 @@
 namespace masu::bench {
 namespace {
 
-struct UniqueCase {
-  std::string_view name;
-  Dtype dtype;
-  bool runs;  // run_length, else unique
-  bool usual = true;
-  [[nodiscard]] std::size_t element_bytes() const noexcept { return size_of(dtype); }
-};
-constexpr std::array<UniqueCase, 12> all_cases = {{{"run-length-u8", Dtype::u8, true},
-                                                   {"run-length-u16", Dtype::u16, true, false},
-                                                   {"run-length-f16", Dtype::f16, true, false},
-                                                   {"run-length-u32", Dtype::u32, true},
-                                                   {"run-length-f32", Dtype::f32, true, false},
-                                                   {"run-length-u64", Dtype::u64, true},
-                                                   {"run-length-f64", Dtype::f64, true, false},
-                                                   {"unique-u8", Dtype::u8, false},
-                                                   {"unique-u16", Dtype::u16, false},
-                                                   {"unique-u32", Dtype::u32, false},
-                                                   {"unique-f32", Dtype::f32, false},
-                                                   {"unique-u64", Dtype::u64, false, false}}};
 constexpr std::array<std::string_view, 2> gpu_counts = {"256Mi", "16Mi"};
 constexpr std::array<std::string_view, 1> other_counts = {"16Mi"};
 
@@ -145,19 +126,16 @@ Measurements unique_suite(const Request& request) {
     throw Error(ErrorCode::invalid_argument, "bench: unique has no strategies and no --ladder");
   }
   Runner runner(request, {"kernel", "call"}, {"kernel", "call"});
-  for (const UniqueCase& what : request.selection.chosen_cases(std::span<const UniqueCase>(all_cases))) {
+  for (const UniqueCase& what : request.selection.chosen_cases(unique_cases())) {
     for (const Device& device : request.devices) {
-      const auto counts = device.info().gpu ? request.selection.counts(what.element_bytes(), gpu_counts)
-                                            : request.selection.counts(what.element_bytes(), other_counts);
+      const auto counts = device.info().gpu ? request.selection.counts(size_of(what.dtype), gpu_counts)
+                                            : request.selection.counts(size_of(what.dtype), other_counts);
       for (const std::uint64_t count : counts) {
         runner.next_group();
         for (const std::string_view distribution :
              ordering_distributions_of(what.dtype, request.selection.distributions)) {
           const Input input = ordering_input(what.dtype, count, distribution);
-          SortCase plain;
-          plain.name = what.name;
-          plain.dtype = what.dtype;
-          measure(runner, what, input, device, sort_row(plain, input, distribution));
+          measure(runner, what, input, device, ordering_row(what.name, input, distribution));
         }
       }
     }
