@@ -21,6 +21,9 @@ class DiskCache {
   // $XDG_CACHE_HOME/masu or ~/.cache/masu; empty with MASU_CACHE=off, and where neither is set.
   static std::filesystem::path default_directory();
 
+  // Whether it can hit at all.
+  [[nodiscard]] bool enabled() const noexcept { return !directory_.empty(); }
+
   // `key` is a file name. The content is what store was given, or nothing.
   [[nodiscard]] std::optional<std::string> load(const std::string& key) const noexcept;
   // Writes a temporary file and renames it, then removes the entries that were used longest ago while all together

@@ -45,6 +45,7 @@ std::shared_ptr<Module> load_or_compile(Device& device, const std::string& key, 
     }
   }
   std::shared_ptr<Module> module = device.compile(text, options);
+  if (!cache.enabled()) return module;  // PoCL compiles all kernels once more when it is asked for a binary
   if (const std::string binary = module->binary(); !binary.empty()) cache.store(key, pack(module->notes(), binary));
   return module;
 }
