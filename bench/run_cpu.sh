@@ -43,7 +43,7 @@ declare -A usual_distributions=(
   [histogram]="uniform constant normal zipf sorted runs few" [sort]=$ordering [topk]=$ordering
   [unique]="$ordering runs" [search]="uniform constant sorted"
 )
-declare -A peers=([histogram]="peer_loops peer_opencv" [sort]=peer_loops [unique]=peer_loops [search]=peer_loops)
+declare -A peers=([histogram]="peer_loops peer_opencv" [sort]=peer_loops [topk]=peer_loops [unique]=peer_loops [search]=peer_loops)
 declare -A peer_cases=([peer_loops-histogram]="u8-256 f32-100 f64-100 i32-1e7" [peer_opencv-histogram]="u8-256 f32-100")
 numpy_lacks="pairs-u32-u32 pairs-u64-u32 segments-4Ki segments-64Ki segments-1Mi"
 [[ -n ${usual_cases[$suite]-} ]] || { echo "bench/run_cpu.sh: no suite $suite" >&2; exit 1; }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Distinct values, runs and places as the standard library finds them: std::sort and std::unique, a loop over
-// neighbours, std::lower_bound for each value. NaNs are equal to each other and the greatest, as masu has them.
+// neighbours, std::lower_bound for each value; the greatest elements as std::partial_sort_copy and std::nth_element
+// find them, without their indices. NaNs are equal to each other and the greatest, as masu has them.
 #include <algorithm>
 #include <numeric>
 #include <stdexcept>
@@ -107,6 +108,43 @@ Samples places(const FindingPeer::Task& task) {
   });
 }
 
+struct After {
+  template <class T>
+  bool operator()(T a, T b) const {
+    return Before{}(b, a);
+  }
+};
+
+// Select gets the elements, a copy of them if it asks for one, and where the first k go.
+template <bool copies, class Select>
+Samples first_elements(const FindingPeer::Task& task, const Select& select) {
+  return with_type(task.data.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    const auto data = elements<T>(task.data);
+    std::vector<T> work(copies ? data.size() : 0);
+    std::vector<T> found(task.k);
+    const Samples samples = time_repeats(
+        task.repeats, [&] { select(data, work, found); },
+        [&] { std::copy_n(data.begin(), work.size(), work.begin()); });
+    if (!std::is_sorted(found.begin(), found.end(), After{})) throw std::runtime_error("the first are not in order");
+    return samples;
+  });
+}
+
+Samples partial_sort_copy(const FindingPeer::Task& task) {
+  return first_elements<false>(task, [](const auto& data, auto&, auto& found) {
+    std::partial_sort_copy(data.begin(), data.end(), found.begin(), found.end(), After{});
+  });
+}
+
+Samples nth_element(const FindingPeer::Task& task) {
+  return first_elements<true>(task, [](const auto&, auto& work, auto& found) {
+    const auto end = work.begin() + static_cast<std::ptrdiff_t>(found.size());
+    if (end != work.end()) std::nth_element(work.begin(), end, work.end(), After{});
+    std::partial_sort_copy(work.begin(), end, found.begin(), found.end(), After{});
+  });
+}
+
 template <class Case>
 std::vector<std::string> names_of(std::span<const Case> cases) {
   std::vector<std::string> names;
@@ -127,6 +165,13 @@ PeerSuite standard_unique() {
   return unique_peers(
       {{{"loop over neighbours", "cpu", all, 1}, runs_or_values}, {{"std::unique", "cpu", values, 1}, values_alone}},
       {"16Mi"});
+}
+
+PeerSuite standard_topk() {
+  const std::vector<std::string> all = names_of(topk_cases());
+  return topk_peers({{{"std::partial_sort_copy", "cpu", all, 1}, partial_sort_copy},
+                     {{"std::nth_element", "cpu", all, 1}, nth_element}},
+                    {"16Mi"});
 }
 
 PeerSuite standard_search() {

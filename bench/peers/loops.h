@@ -10,5 +10,6 @@ PeerSuite counting_loops();   // loops.cpp
 PeerSuite standard_sorts();   // sorts.cpp
 PeerSuite standard_unique();  // finds.cpp
 PeerSuite standard_search();
+PeerSuite standard_topk();
 
 }  // namespace masu::bench

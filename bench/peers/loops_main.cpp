@@ -3,5 +3,6 @@
 
 int main(int argc, char** argv) {
   using namespace masu::bench;
-  return peer_main(argc, argv, {counting_loops(), standard_sorts(), standard_unique(), standard_search()});
+  return peer_main(argc, argv,
+                   {counting_loops(), standard_sorts(), standard_unique(), standard_search(), standard_topk()});
 }

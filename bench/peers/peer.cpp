@@ -129,7 +129,7 @@ std::vector<Row> measure_sorts(const std::vector<SortPeer>& peers, const Selecti
   return rows;
 }
 
-// Cases of unique and search; `sorted_of` makes what a case's data is sought in.
+// Cases of unique, search and topk; `sorted_of` makes what a case's data is sought in.
 template <class Case, class SortedOf>
 std::vector<Row> measure_finding(std::span<const Case> cases, const std::vector<FindingPeer>& peers,
                                  const Selection& selection, std::span<const std::string_view> usual,
@@ -142,9 +142,15 @@ std::vector<Row> measure_finding(std::span<const Case> cases, const std::vector<
         const Input sorted = sorted_of(what, distribution);
         bool runs = false;
         if constexpr (std::is_same_v<Case, UniqueCase>) runs = what.runs;
+        Row about = ordering_row(what.name, data, distribution);
+        std::uint64_t k = 0;
+        if constexpr (std::is_same_v<Case, TopkCase>) {
+          k = std::min(what.k, count);
+          about = topk_row(what, data, distribution);
+        }
         for (const FindingPeer& peer : peers) {
-          each_turn(peer, selection, ordering_row(what.name, data, distribution), [&](Row row, const PeerTurn& turn) {
-            row.seconds = peer.run({turn, runs, data.view(), sorted.view()});
+          each_turn(peer, selection, about, [&](Row row, const PeerTurn& turn) {
+            row.seconds = peer.run({turn, runs, k, data.view(), sorted.view()});
             rows.push_back(std::move(row));
           });
         }
@@ -222,6 +228,16 @@ PeerSuite unique_peers(std::vector<FindingPeer> peers, std::vector<std::string_v
                                                                  const std::vector<std::string>& only) {
             return measure_finding(unique_cases(), named(peers, only), selection, counts,
                                    [](const UniqueCase& what, std::string_view) { return Input(what.dtype, 0); });
+          }};
+}
+
+PeerSuite topk_peers(std::vector<FindingPeer> peers, std::vector<std::string_view> counts) {
+  const std::string program = peers.front().name;
+  return {"topk", program,
+          [peers = std::move(peers), counts = std::move(counts)](const Selection& selection,
+                                                                 const std::vector<std::string>& only) {
+            return measure_finding(topk_cases(), named(peers, only), selection, counts,
+                                   [](const TopkCase& what, std::string_view) { return Input(what.dtype, 0); });
           }};
 }
 

@@ -64,10 +64,11 @@ struct SortPeer : PeerAbout {
   std::function<Sorted(const Task&)> run;
 };
 
-// What a peer of the suites unique and search works on; it gives its seconds.
+// What a peer of the suites unique, search and topk works on; it gives its seconds.
 struct FindingPeer : PeerAbout {
   struct Task : PeerTurn {
-    bool runs;  // run lengths are wanted, else distinct values; of unique alone
+    bool runs;        // run lengths are wanted, else distinct values; of unique alone
+    std::uint64_t k;  // elements that are wanted, the greatest first; of topk alone
     ArrayView data;
     ArrayView sorted;  // where the data is sought; of search alone
   };
@@ -86,6 +87,7 @@ PeerSuite histogram_peers(std::vector<HistogramPeer> peers, std::vector<std::str
 PeerSuite sort_peers(std::vector<SortPeer> peers, std::vector<std::string_view> counts);
 PeerSuite unique_peers(std::vector<FindingPeer> peers, std::vector<std::string_view> counts);
 PeerSuite search_peers(std::vector<FindingPeer> peers, std::vector<std::string_view> counts);
+PeerSuite topk_peers(std::vector<FindingPeer> peers, std::vector<std::string_view> counts);
 
 // The main function of a peer's program, whose first argument is one of the suites.
 int peer_main(int argc, char** argv, const std::vector<PeerSuite>& suites);
