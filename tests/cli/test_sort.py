@@ -10,7 +10,7 @@ import unittest
 
 import numpy as np
 
-from command import MASU, CommandTest, masu
+from command import MASU, CommandTest, masu, usable_devices
 from samples import DTYPES, order_of, sample
 
 class SortTest(CommandTest):
@@ -73,6 +73,27 @@ class SortTest(CommandTest):
             self.same(self.sort(file, "--algorithm", algorithm), values[order_of(values)], algorithm)
             self.same(self.sort(file, "--algorithm", algorithm, "--index", "--descending"),
                       order_of(values, True).astype("u8"), algorithm)
+
+    def test_nothing_but_nan(self):
+        for bits in ("u2", "u4", "u8"):
+            kind = f"f{bits[1]}"
+            payloads = np.random.default_rng(1).integers(1, 99, 5001).astype(bits)
+            values = (payloads | np.array(-np.inf if bits == "u4" else np.inf, kind).view(bits)).view(kind)
+            file = self.save_npy("in.npy", values)
+            for options in ([], ["--descending"], ["--memory", "64Ki"]):
+                self.same(self.sort(file, "--verify", *options), values)
+                self.same(self.sort(file, "--index", *options), np.arange(5001, dtype="u8"))
+
+    def test_devices(self):
+        for device in usable_devices("opencl")[:1] + usable_devices("cuda")[:1]:
+            for code, more in (("i4", []), ("f4", ["--descending"]), ("f4", ["--descending", "--memory", "128Ki"])):
+                values = sample(code, 60_003, seed=7)
+                file = self.save_npy("in.npy", values)
+                order = order_of(values, bool(more))
+                for what, expected in ([], values[order]), (["--index"], order.astype("u8")):
+                    out = self.path("out.npy")
+                    self.ok("sort", file, "-o", out, "--device", device, *more, *what)
+                    self.same(np.load(out), expected, (device, code, more, what))
 
     def test_rows(self):
         values = sample("i2", 60 * 501).reshape(60, 501)
@@ -258,6 +279,28 @@ class LimitsTest(CommandTest):
             self.assertIn(b"File too large", result.stderr)
             self.assertEqual(result.stderr.count(b"\n"), 1)
             self.assertEqual(os.listdir(self.folder), [])
+
+    def test_the_input_is_kept_when_sorting_in_place_fails(self):
+        values = sample("u8", 200_000)
+        file = self.save_npy("in.npy", values)
+        with open(file, "rb") as before:
+            content = before.read()
+        for memory in ([], ["--memory", "256Ki"]):
+            result = self.limited(1 << 20, file, "-o", file, "--tmpdir", self.folder, *memory)
+            self.assertEqual(result.returncode, 1, result.stderr)
+            with open(file, "rb") as after:
+                self.assertEqual(after.read(), content)
+        with open(self.path("short.npy"), "wb") as short:
+            short.write(content[:-1])
+        self.fails(1, "sort", self.path("short.npy"), "-o", file, says="short.npy")
+        with self.start("-", "--input-format", "raw", "--dtype", "u64", "-o", file) as run:
+            run.stdin.write(content)  # and no end
+            run.stdin.flush()
+            run.send_signal(signal.SIGINT)
+            self.assertEqual(run.wait(), 130)
+        with open(file, "rb") as after:
+            self.assertEqual(after.read(), content)
+        self.assertEqual(set(os.listdir(self.folder)), {"in.npy", "short.npy"})
 
     def test_full_disk(self):
         self.fails(1, "sort", "random:u64:100k", "-o", "/dev/full", says="No space left")

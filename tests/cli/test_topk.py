@@ -54,9 +54,13 @@ class TopkTest(CommandTest):
 
     def test_devices(self):
         for device in usable_devices("opencl")[:1] + usable_devices("cuda")[:1]:
-            for code in ("i4", "f2", "f4"):
+            for code, smallest, nan in (("i4", True, "last"), ("f4", False, "skip")):
                 values = sample(code, 30_001, seed=7)
-                self.every_side(self.save_npy("in.npy", values), values, 77, "--memory", "40k", device=device)
+                file = self.save_npy("in.npy", values)
+                how = ["-k", 77, "--nan", nan, *(["--smallest"] if smallest else [])]
+                for memory in ([], ["--memory", "40k"]):
+                    found = self.topk(file, *how, *memory, device=device)
+                    self.check(found, values, first(values, 77, smallest, nan), (device, code, memory))
 
     def test_more_than_memory_holds(self):
         for code in ("f4", "i8"):

@@ -2,11 +2,14 @@
 """masu unique against NumPy: counts by value and by count, in memory and through files."""
 
 import os
+import resource
+import signal
+import subprocess
 import unittest
 
 import numpy as np
 
-from command import CommandTest, masu
+from command import MASU, CommandTest, masu
 from samples import DTYPES, loads, order_of, same_number, sample
 
 
@@ -72,6 +75,30 @@ class UniqueTest(CommandTest):
             self.assertEqual(file.read(), "value,count\n3,3\n-0,2\n")
         self.assertEqual(self.unique(text)["values"], [0, 1, 3, 10, "NaN"])
         self.assertEqual(self.unique("-", stdin=b"")["values"], [])
+
+    def test_nothing_but_nan(self):
+        for dtype in ("f2", "f4", "f8"):
+            found = self.unique(self.save_npy("nan.npy", np.full(3001, -np.nan, dtype)), "--verify")
+            self.assertEqual((found["values"], found["counts"]), (["NaN"], [3001]))
+
+    def test_files_that_may_not_grow(self):
+        for more in ([], ["--by", "count"], ["-o", self.path("o.json")]):
+            result = masu("unique", "random:u64:1M", "--memory", "1Mi", "--tmpdir", self.folder, *more,
+                          preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20)))
+            self.assertEqual((result.returncode, result.stdout), (1, b""))
+            self.assertRegex(result.stderr, rb"^masu: .*File too large[^\n]*\n$")
+            self.assertEqual(os.listdir(self.folder), [])
+
+    def test_interrupted(self):
+        with subprocess.Popen([MASU, "unique", "-", "--input-format", "raw", "--dtype", "u64", "--memory", "128Ki",
+                               "--tmpdir", self.folder, "-o", self.path("o.csv")], stdin=subprocess.PIPE,
+                              stderr=subprocess.PIPE) as run:
+            run.stdin.write(np.arange(400_000, dtype="u8").tobytes())  # and no end: by now there are runs
+            run.stdin.flush()
+            run.send_signal(signal.SIGINT)
+            run.wait()
+            self.assertEqual((run.returncode, run.stderr.read()), (130, b""))
+        self.assertEqual(os.listdir(self.folder), [])
 
     def test_wrong_use(self):
         for arguments in (["--by", "size"], ["--limit", "0"], ["--limit", "x"], ["-o", "x.npy"], ["second.npy"]):
