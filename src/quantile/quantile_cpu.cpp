@@ -8,6 +8,7 @@
 #include <masu/device.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <mutex>
 
@@ -24,6 +25,35 @@ const Ranking& ascending(Dtype dtype) {
   return is_float(dtype) ? floats : integers;
 }
 
+constexpr std::size_t block_elements = 1024;
+template <class T>
+using KeyBlock = std::array<KeyOf<T>, block_elements>;
+
+// The same keys, by a loop for the compiler to make vectors of.
+template <class T>
+void find_keys(const T* x, std::size_t count, KeyBlock<T>& keys) {
+  for (std::size_t i = 0; i < count; ++i) {
+    KeyOf<T> key = key_of(x[i]);
+    if constexpr (is_float_type<T>) {
+      const auto magnitude = static_cast<KeyOf<T>>(std::bit_cast<KeyOf<T>>(x[i]) & ~key_sign<T>);
+      constexpr auto infinity = static_cast<KeyOf<T>>(infinity_key<T>() ^ key_sign<T>);
+      key = magnitude > infinity ? static_cast<KeyOf<T>>(~KeyOf<T>{0}) : key;
+    }
+    keys[i] = key;
+  }
+}
+
+// Calls f(keys, first, length) for each block of `count` elements.
+template <class T, class F>
+void for_blocks(const T* x, std::uint64_t count, const F& f) {
+  KeyBlock<T> keys;
+  for (std::uint64_t first = 0; first < count; first += block_elements) {
+    const auto length = static_cast<std::size_t>(std::min<std::uint64_t>(block_elements, count - first));
+    find_keys(x + first, length, keys);
+    f(keys, first, length);
+  }
+}
+
 std::uint64_t pieces_of(std::uint64_t count) {
   return (count + piece_elements - 1) / piece_elements;
 }
@@ -34,10 +64,12 @@ void count_piece(const T* x, std::uint64_t count, const DigitPass& pass, std::ui
   const std::uint64_t mask = (std::uint64_t{1} << pass.width) - 1;
   if (pass.prefixes.size() == 1) {
     const std::uint64_t prefix = pass.prefixes[0];
-    for (std::uint64_t i = 0; i < count; ++i) {
-      const std::uint64_t front = std::uint64_t{key(x[i])} >> pass.shift;
-      if (front >> pass.width == prefix) ++tables[front & mask];
-    }
+    for_blocks(x, count, [&](const KeyBlock<T>& keys, std::uint64_t, std::size_t length) {
+      for (std::size_t i = 0; i < length; ++i) {
+        const std::uint64_t front = std::uint64_t{keys[i]} >> pass.shift;
+        if (front >> pass.width == prefix) ++tables[front & mask];
+      }
+    });
     return;
   }
   for (std::uint64_t i = 0; i < count; ++i) {
@@ -130,17 +162,25 @@ PartitionResult partition_by_key(const ArrayView& data, void* result, std::uint6
     using T = typename decltype(tag)::type;
     const T* x = static_cast<const T*>(data.data);
     T* to = static_cast<T*>(result);
-    const Ranking& key = ascending(dtype_of<T>);
+    const auto pivot = static_cast<KeyOf<T>>(wanted);
     const std::uint64_t pieces = pieces_of(data.count);
     std::vector<PartitionResult> begins(pieces);
-    const auto end_of = [&](std::uint64_t piece) { return std::min(data.count, (piece + 1) * piece_elements); };
+    const auto length_of = [&](std::uint64_t piece) {
+      return std::min(piece_elements, data.count - piece * piece_elements);
+    };
     runtime::parallel_tasks(pieces, [&](std::uint64_t piece) {
       PartitionResult here;
-      for (std::uint64_t i = piece * piece_elements; i < end_of(piece); ++i) {
-        const std::uint64_t one = key(x[i]);
-        here.less += one < wanted ? 1 : 0;
-        here.equal += one == wanted ? 1 : 0;
-      }
+      for_blocks(x + piece * piece_elements, length_of(piece),
+                 [&](const KeyBlock<T>& keys, std::uint64_t, std::size_t length) {
+                   std::uint32_t less = 0;
+                   std::uint32_t equal = 0;
+                   for (std::size_t i = 0; i < length; ++i) {
+                     less += static_cast<std::uint32_t>(keys[i] < pivot);
+                     equal += static_cast<std::uint32_t>(keys[i] == pivot);
+                   }
+                   here.less += less;
+                   here.equal += equal;
+                 });
       begins[piece] = here;
     });
     PartitionResult all;
@@ -152,13 +192,17 @@ PartitionResult partition_by_key(const ArrayView& data, void* result, std::uint6
     }
     runtime::parallel_tasks(pieces, [&](std::uint64_t piece) {
       const std::uint64_t first = piece * piece_elements;
-      T* less = to + begins[piece].less;
-      T* equal = to + all.less + begins[piece].equal;
-      T* greater = to + all.less + all.equal + (first - begins[piece].less - begins[piece].equal);
-      for (std::uint64_t i = first; i < end_of(piece); ++i) {
-        const std::uint64_t one = key(x[i]);
-        (one < wanted ? *less++ : one == wanted ? *equal++ : *greater++) = x[i];
-      }
+      // Where the next less, equal and greater element goes; no branch depends on the data.
+      std::array<T*, 3> next{to + begins[piece].less, to + all.less + begins[piece].equal,
+                             to + all.less + all.equal + (first - begins[piece].less - begins[piece].equal)};
+      for_blocks(x + first, length_of(piece), [&](const KeyBlock<T>& keys, std::uint64_t begin, std::size_t length) {
+        std::array<std::uint8_t, block_elements> classes;
+        for (std::size_t i = 0; i < length; ++i) {
+          classes[i] = static_cast<std::uint8_t>(static_cast<unsigned>(keys[i] >= pivot) +
+                                                 static_cast<unsigned>(keys[i] > pivot));
+        }
+        for (std::size_t i = 0; i < length; ++i) *next[classes[i]]++ = x[first + begin + i];
+      });
     });
     return all;
   });
