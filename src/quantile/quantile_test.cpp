@@ -14,6 +14,7 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <string>
 #include <vector>
@@ -131,9 +132,11 @@ TEST_P(QuantileTest, EveryPlaceOfEveryType) {
       for (const std::uint64_t n :
            {std::uint64_t{0}, std::uint64_t{size / 3}, std::uint64_t{size / 2}, std::uint64_t{size - 1}}) {
         const T found = nth_element(buffer, n);
-        EXPECT_EQ(std::memcmp(&found, &sorted[n], sizeof(T)), 0) << to_string(dtype_of<T>) << ' ' << size << ' ' << n;
         std::uint64_t bits = 0;
         std::memcpy(&bits, &sorted[n], sizeof(T));
+        std::uint64_t found_bits = 0;
+        std::memcpy(&found_bits, &found, sizeof(T));
+        EXPECT_EQ(found_bits, bits) << to_string(dtype_of<T>) << ' ' << size << ' ' << n;
         EXPECT_EQ(nth_element_bits(device, ArrayView(data), n), bits);
       }
     }
@@ -204,14 +207,14 @@ TEST_P(QuantileTest, RowsPiecesAndManyQuantiles) {
         EXPECT_EQ(exact_quantiles(cpu, ArrayView(values), q), whole);
         EXPECT_GT(times.compute, 0);
         QuantileFinder finder(device, dtype, q);
-        int passes = 0;
+        std::size_t passes = 0;
         do {
           ++passes;
-          const auto half = static_cast<std::size_t>(passes * 10007);
+          const std::size_t half = passes * 10007;
           finder.add(ArrayView(dtype, values.data(), half));
           finder.add_buffer(device.upload(std::span(values).subspan(half)), dtype);
         } while (finder.next_pass());
-        EXPECT_LE(passes, 6);
+        EXPECT_LE(passes, 6U);
         EXPECT_EQ(finder.count(), values.size());
         EXPECT_EQ(finder.result(), whole);
       }

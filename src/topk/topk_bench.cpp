@@ -10,6 +10,8 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <cstring>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -29,7 +31,9 @@ bool is_right(const ArrayView& data, std::uint64_t k, const std::vector<std::uin
   const auto* elements = static_cast<const T*>(data.data);
   for (std::uint64_t i = 0; i < k; ++i) {
     if (indices[i] >= data.count) return false;
-    if (std::memcmp(bytes.data() + i * sizeof(T), elements + indices[i], sizeof(T)) != 0) return false;
+    KeyOf<T> bits;
+    std::memcpy(&bits, bytes.data() + i * sizeof(T), sizeof(T));
+    if (bits != std::bit_cast<KeyOf<T>>(elements[indices[i]])) return false;
     if (i == 0) continue;
     const auto before = rank(elements[indices[i - 1]]);
     const auto here = rank(elements[indices[i]]);

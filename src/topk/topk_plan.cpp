@@ -149,7 +149,7 @@ Sampling sampling(const Plan& plan, std::uint64_t count, std::uint64_t k) {
       std::bit_floor(std::clamp<std::uint64_t>(count / elements_a_sample, samples, most_sampled));
   if (count < least_filtered || part > 0.5) return result;
   // Fewer elements for each rank where k is large: so that the ranks differ enough.
-  double each = static_cast<double>(wanted / samples);
+  double each = static_cast<double>(wanted) / all;
   const auto chance = [&] { return -std::expm1(each * std::log1p(-part)); };
   while (each > 1 && chance() > 0.2) each /= 2;
   const double mean = all * chance();

@@ -28,8 +28,11 @@ auto number_of(T x) {
 }
 template <class T>
 bool is_nan(T x) {
-  const auto value = number_of(x);
-  return value != value;
+  if constexpr (std::is_integral_v<T>) {
+    return false;
+  } else {
+    return std::isnan(number_of(x));
+  }
 }
 // Ascending, NaN last.
 template <class T>
