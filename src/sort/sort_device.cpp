@@ -114,9 +114,10 @@ DeviceWork sort_on_device(Stream& stream, const BufferBase& keys, Dtype dtype, B
       break;
     case Way::segments: {
       const std::uint64_t most = most_of_rows(info, dtype, companions);
+      const sort_rows::Segments short_ones(stream.device(), arrays, job.pieces.segments, work);
       sort_radix::sort(stream, keys, dtype, result, companions, job, workspace, may_wait, most, work);
       if (result != nullptr) arrays.source = result;  // where the keys have been copied
-      sort_rows::sort_segments(stream, arrays, job.pieces.segments, work);
+      short_ones.sort(stream, arrays, work);
       break;
     }
   }

@@ -126,6 +126,9 @@ class RadixSorter {
         needs_(std::move(needs)),
         others_(others),
         work_(work) {
+    if (needs_.plan.pieces) {  // before anything is queued, as it takes a while
+      tables_.emplace(job_.pieces, needs_.plan.tile(), needs_.local.tile(), others_);
+    }
     scratch_.emplace(
         Place::of(sort_kernels::memory_of(device_, scratch, std::max<std::uint64_t>(needs_.bytes, 16), work)));
   }
@@ -226,14 +229,13 @@ class RadixSorter {
 
   void sort(const Task& task, bool may_wait) {
     const Pieces& pieces = job_.pieces;
-    const bool tables = needs_.plan.pieces;
-    if (!tables) {
+    if (!tables_) {
       if (pieces.count <= needs_.local.tile()) return launch_local(task, 1, 0);
       const std::uint64_t tiles = (pieces.count + needs_.plan.tile() - 1) / needs_.plan.tile();
       return launch_passes(task, {tiles, (tiles + sort_plan::chunk_tiles - 1) / sort_plan::chunk_tiles, 1, 0, 0, 0},
                            may_wait);
     }
-    SortTables made(pieces, needs_.plan.tile(), needs_.local.tile(), others_);
+    SortTables& made = *tables_;
     if (made.words().empty()) return;
     work_.tables.push_back(made.take_words());
     const std::vector<std::uint64_t>& words = work_.tables.back();
@@ -436,6 +438,7 @@ class RadixSorter {
   Dtype dtype_;
   SortJob job_;
   Needs needs_;
+  std::optional<SortTables> tables_;  // of pieces
   std::optional<Place> scratch_;
   std::uint64_t others_;
   DeviceWork& work_;

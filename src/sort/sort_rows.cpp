@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sort/sort_rows.h"
 
+#include "runtime/parallel.h"
 #include "runtime/whole.h"
 
 #include <fmt/format.h>
@@ -8,7 +9,8 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <optional>
+#include <memory>
+#include <utility>
 
 namespace masu::sort_rows {
 
@@ -23,6 +25,7 @@ constexpr unsigned most_group = 512;
 constexpr unsigned usual_group = 128;
 constexpr std::uint64_t most_local_bytes = 48 << 10;
 constexpr unsigned registers_a_unit = 65536;
+constexpr std::uint64_t task_segments = std::uint64_t{1} << 16;
 
 constexpr std::array<std::string_view, 3> rows_files = {"src/sort/sort_key.cl", "src/sort/sort_lanes.cl",
                                                         "src/sort/sort_rows.cl"};
@@ -112,12 +115,6 @@ class Launcher {
   const Arrays& arrays_;
   bool segments_;
   DeviceWork& work_;
-};
-
-// Segments of one class of lengths: where they begin among those of all, which are in the order of their classes.
-struct LengthClass {
-  std::uint64_t count = 0;
-  std::uint64_t first = 0;
 };
 
 }  // namespace
@@ -220,46 +217,54 @@ void sort(Stream& stream, const Arrays& arrays, const Rows& rows, const BufferBa
   Launcher(stream, arrays, false, work).sort(where, list ? &*list : nullptr);
 }
 
-void sort_segments(Stream& stream, const Arrays& arrays, std::span<const std::uint64_t> offsets, DeviceWork& work) {
-  const bool listed = !wants_indices(arrays) && needs_list(arrays.dtype);
-  const std::uint64_t most = most_local_keys(stream.device().info(), arrays.dtype, wants_indices(arrays));
-  std::array<LengthClass, 33> classes;
-  std::uint64_t all = 0;
-  const auto class_of = [&](std::uint64_t length) {
+Segments::Segments(const Device& device, const Arrays& arrays, std::span<const std::uint64_t> offsets,
+                   DeviceWork& work) {
+  const std::uint64_t most = most_local_keys(device.info(), arrays.dtype, wants_indices(arrays));
+  const std::uint64_t segments = offsets.size() - 1;
+  const auto class_of = [&](std::uint64_t segment) {
+    const std::uint64_t length = offsets[segment + 1] - offsets[segment];
     return length < 2 || length > most ? 0U : static_cast<unsigned>(std::bit_width(length - 1));
   };
-  for (std::size_t s = 0; s + 1 < offsets.size(); ++s) ++classes[class_of(offsets[s + 1] - offsets[s])].count;
-  classes[0].count = 0;
-  for (LengthClass& c : classes) {
-    c.first = all;
-    all += c.count;
-  }
-  if (all == 0) return;
-  std::vector<std::uint64_t> begins(all);
-  std::vector<std::uint32_t> lengths(all);
-  std::array<std::uint64_t, 33> next{};
-  std::ranges::transform(classes, next.begin(), &LengthClass::first);
-  for (std::size_t s = 0; s + 1 < offsets.size(); ++s) {
-    const std::uint64_t length = offsets[s + 1] - offsets[s];
-    if (const unsigned c = class_of(length); c != 0) {
-      begins[next[c]] = offsets[s];
-      lengths[next[c]++] = static_cast<std::uint32_t>(length);
-    }
-  }
-  const auto upload = [&](const void* data, std::uint64_t bytes) {
-    Buffer<std::byte>& memory = work.memory.emplace_back(stream.device(), bytes);
-    memory.write(std::span(static_cast<const std::byte*>(data), bytes));
-    return memory.slice(0, bytes);
+  // How many of each class a task has, then where it puts them.
+  std::vector<std::array<std::uint64_t, most_classes>> places((segments + task_segments - 1) / task_segments);
+  const auto each_segment = [&](const auto& body) {
+    runtime::parallel_tasks(places.size(), [&](std::uint64_t task) {
+      const std::uint64_t end = std::min(segments, (task + 1) * task_segments);
+      for (std::uint64_t s = task * task_segments; s < end; ++s) body(s, places[task][class_of(s)]);
+    });
   };
-  const Buffer<std::byte> begins_there = upload(begins.data(), all * sizeof(std::uint64_t));
-  const Buffer<std::byte> lengths_there = upload(lengths.data(), all * sizeof(std::uint32_t));
+  each_segment([](std::uint64_t /*segment*/, std::uint64_t& count) { ++count; });
+  std::uint64_t all = 0;
+  for (unsigned c = 1; c < most_classes; ++c) {
+    firsts_[c] = all;
+    for (auto& of_task : places) all += std::exchange(of_task[c], all);
+  }
+  firsts_[most_classes] = all;
+  if (all == 0) return;
+  const auto begins = std::make_unique_for_overwrite<std::uint64_t[]>(all);
+  const auto lengths = std::make_unique_for_overwrite<std::uint32_t[]>(all);
+  each_segment([&](std::uint64_t segment, std::uint64_t& place) {
+    if (class_of(segment) == 0) return;
+    begins[place] = offsets[segment];
+    lengths[place++] = static_cast<std::uint32_t>(offsets[segment + 1] - offsets[segment]);
+  });
+  const auto upload = [&](std::optional<Buffer<std::byte>>& there, const void* data, std::uint64_t bytes) {
+    Buffer<std::byte>& memory = work.memory.emplace_back(device, bytes);
+    memory.write(std::span(static_cast<const std::byte*>(data), bytes));
+    there.emplace(memory.slice(0, bytes));
+  };
+  upload(begins_, begins.get(), all * sizeof(std::uint64_t));
+  upload(lengths_, lengths.get(), all * sizeof(std::uint32_t));
+}
+
+void Segments::sort(Stream& stream, const Arrays& arrays, DeviceWork& work) const {
+  const bool listed = !wants_indices(arrays) && needs_list(arrays.dtype);
   Launcher launcher(stream, arrays, true, work);
-  for (unsigned c = 1; c < classes.size(); ++c) {
-    const LengthClass& here = classes[c];
-    if (here.count == 0) continue;
-    Where where{{KernelArgument(whole(begins_there)), KernelArgument(whole(lengths_there)), here.first},
-                here.count,
-                std::uint64_t{1} << c};
+  for (unsigned c = 1; c < most_classes; ++c) {
+    const std::uint64_t count = firsts_[c + 1] - firsts_[c];
+    if (count == 0) continue;
+    const Where where{
+        {KernelArgument(whole(*begins_)), KernelArgument(whole(*lengths_)), firsts_[c]}, count, std::uint64_t{1} << c};
     if (!listed) {
       launcher.sort(where, nullptr);
       continue;

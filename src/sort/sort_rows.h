@@ -4,7 +4,9 @@
 
 #include "sort/sort_kernels.h"
 
+#include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -66,11 +68,24 @@ std::uint64_t scratch_bytes(const DeviceInfo& device, const sort_kernels::Arrays
 void sort(Stream& stream, const sort_kernels::Arrays& arrays, const Rows& rows, const BufferBase* scratch,
           DeviceWork& work);
 
-// Sorts every segment of 2 keys up to most_local_keys() by itself, stably; longer ones are left to the caller. Shorter
-// ones, and what is outside, are neither written nor copied: source and target are the same, and indices (counted from
-// the segment's begin) of segments of 1 key are not written.
-// Beside scratch_bytes() it allocates 12 bytes for each segment.
-void sort_segments(Stream& stream, const sort_kernels::Arrays& arrays, std::span<const std::uint64_t> offsets,
-                   DeviceWork& work);
+// The segments of 2 keys up to most_local_keys(), listed on the device by classes of lengths. Made before anything is
+// queued, as it takes the host a while: 12 bytes of the device's memory for each, kept with the work.
+class Segments {
+ public:
+  // Of `arrays`, only what is wanted counts.
+  Segments(const Device& device, const sort_kernels::Arrays& arrays, std::span<const std::uint64_t> offsets,
+           DeviceWork& work);
+
+  // Sorts each by itself, stably; longer ones are left to the caller. Shorter ones, and what is outside, are neither
+  // written nor copied: source and target are the same, and indices (counted from the segment's begin) of segments of 1
+  // key are not written.
+  void sort(Stream& stream, const sort_kernels::Arrays& arrays, DeviceWork& work) const;
+
+ private:
+  static constexpr std::size_t most_classes = 33;         // class c: more than 2^(c - 1) keys, up to 2^c
+  std::array<std::uint64_t, most_classes + 1> firsts_{};  // where each class begins
+  std::optional<Buffer<std::byte>> begins_;               // of the segments, in keys
+  std::optional<Buffer<std::byte>> lengths_;
+};
 
 }  // namespace masu::sort_rows

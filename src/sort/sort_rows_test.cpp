@@ -3,6 +3,7 @@
 #include "sort/sort_kernels_test.h"
 
 #include <gtest/gtest.h>
+#include <masu/sort.h>
 
 #include <string>
 #include <utility>
@@ -136,9 +137,28 @@ TEST_P(SortRows, SegmentsOfSeveralClasses) {
     expect_sorted(
         keys, pieces, Order::ascending, with,
         [&](Stream& stream, const Arrays& arrays, DeviceWork& work) {
-          sort_rows::sort_segments(stream, arrays, offsets, work);
+          sort_rows::Segments(device, arrays, offsets, work).sort(stream, arrays, work);
         },
         "segments");
+  }
+}
+
+// So many that short ones are sorted here, whatever the device, while long ones are sorted by digits.
+TEST_P(SortRows, ManySegments) {
+  std::vector<std::uint64_t> offsets{1};
+  for (int i = 0; i < 5000; ++i) offsets.push_back(offsets.back() + (i == 77 ? 9000 : i % 3 == 0 ? i % 2 : 3 + i % 2));
+  Pairs pieces;
+  for (std::size_t s = 0; s + 1 < offsets.size(); ++s) pieces.emplace_back(offsets[s], offsets[s + 1]);
+  const auto keys = test::make_keys<std::int32_t>(offsets.back() + 2, test::Keys::few, 8);
+  const auto expected = test::expected_of(keys, pieces, Order::descending);
+  const SortOptions options{.order = Order::descending, .segments = offsets};
+  const Buffer<std::int32_t> source = device.upload(keys);
+  Buffer<std::int32_t> sorted(device, keys.size());
+  sort(source, Dtype::i32, sorted, options);
+  EXPECT_EQ(sorted.read(), expected.keys);
+  const std::vector<std::uint32_t> indices = argsort<std::uint32_t>(source, options).read();
+  for (const auto& [begin, end] : pieces) {
+    for (std::size_t i = begin; i < end; ++i) ASSERT_EQ(indices[i] + begin, expected.indices[i]) << i;
   }
 }
 

@@ -77,7 +77,7 @@ void run(const std::string& name) {
   } else if (name == "segments") {
     const std::vector<std::uint64_t> offsets{0, 20, 40, 60};
     check<float>(device, 3, 20, With::records, [&](Stream& stream, const Arrays& arrays, DeviceWork& work) {
-      sort_rows::sort_segments(stream, arrays, offsets, work);
+      sort_rows::Segments(device, arrays, offsets, work).sort(stream, arrays, work);
     });
   } else if (name == "bitonic") {
     check<float>(device, 1, most + 37, With::records, [&](Stream& stream, const Arrays& arrays, DeviceWork& work) {
