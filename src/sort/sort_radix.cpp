@@ -117,13 +117,13 @@ Needs needs_of(const DeviceInfo& info, Dtype dtype, const Companions& companions
 
 class RadixSorter {
  public:
-  RadixSorter(Stream& stream, Dtype dtype, const SortJob& job, Needs needs, const BufferBase* scratch,
+  RadixSorter(Stream& stream, Dtype dtype, const SortJob& job, const Needs& needs, const BufferBase* scratch,
               std::uint64_t others, DeviceWork& work)
       : stream_(stream),
         device_(stream.device()),
         dtype_(dtype),
         job_(job),
-        needs_(std::move(needs)),
+        needs_(needs),
         others_(others),
         work_(work) {
     if (needs_.plan.pieces) {  // before anything is queued, as it takes a while
