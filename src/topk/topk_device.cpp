@@ -287,15 +287,21 @@ void DeviceTopk::order(Stream& stream, const Row& row, std::uint64_t entries) {
   Buffer<std::uint64_t> keys(device_, memory_->memory(), begin + at_->keys, entries * sizeof(std::uint64_t));
   const Buffer<std::byte> workspace(device_, memory_->memory(), begin + at_->sorting, at_->sorting_bytes);
   SortTimes times;
-  const SortOptions up{.workspace = &workspace, .times = &times};
-  const SortOptions down{.order = Order::descending, .workspace = &workspace, .times = &times};
+  const auto options = [&](Dtype dtype, std::size_t value_bytes, Order order) {
+    SortOptions result{.order = order, .times = &times};
+    // Fewer entries than were planned for may be sorted in another way.
+    if (sort_workspace(device_, dtype, entries, value_bytes) <= at_->sorting_bytes) result.workspace = &workspace;
+    return result;
+  };
   if (plan_.pairs()) {
-    Buffer<std::uint32_t> indices(device_, memory_->memory(), begin + at_->indices, entries * sizeof(std::uint32_t));
-    sort_by_key(indices, Dtype::u32, keys, sizeof(std::uint64_t), up);
+    constexpr std::size_t key_bytes = sizeof(std::uint64_t);
+    constexpr std::size_t index_bytes = sizeof(std::uint32_t);
+    Buffer<std::uint32_t> indices(device_, memory_->memory(), begin + at_->indices, entries * index_bytes);
+    sort_by_key(indices, Dtype::u32, keys, key_bytes, options(Dtype::u32, key_bytes, Order::ascending));
     sorting_ += times.compute;
-    sort_by_key(keys, Dtype::u64, indices, sizeof(std::uint32_t), down);
+    sort_by_key(keys, Dtype::u64, indices, index_bytes, options(Dtype::u64, index_bytes, Order::descending));
   } else {
-    sort(keys, Dtype::u64, down);
+    sort(keys, Dtype::u64, options(Dtype::u64, 0, Order::descending));
   }
   sorting_ += times.compute;
   std::vector<KernelArgument> arguments = data_arguments(row.number);
