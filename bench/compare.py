@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Puts reports of masu bench and of its peers side by side: how many times as fast masu is, and how near the ceiling.
 
-Reports of several rounds are merged first: the median of their medians, the least of their least.
+Reports of several rounds are merged first: the median of their medians, the least of their least; with --best a row is
+that of its best round, for machines that others use as well.
 """
 import argparse
 import json
@@ -13,8 +14,8 @@ import sys
 KEY = ("peer", "device", "kind", "case", "distribution", "bytes", "threads", "strategy", "asked")
 
 
-def merge(reports):
-    """One row for each KEY."""
+def merge(reports, middle=statistics.median):
+    """One row for each KEY; `middle` makes one time of those of several rounds."""
     rounds = {}
     for report in reports:
         for row in report["rows"]:
@@ -22,12 +23,12 @@ def merge(reports):
     rows = []
     for group in rounds.values():
         row = dict(group[0])
-        row["seconds_median"] = statistics.median(r["seconds_median"] for r in group)
+        row["seconds_median"] = middle([r["seconds_median"] for r in group])
         row["seconds_min"] = min(r["seconds_min"] for r in group)
         row["repeats"] = sum(r["repeats"] for r in group)
         row["gb_per_s"] = row["bytes"] / row["seconds_median"] / 1e9
         if "ceiling_gb_per_s" in row:
-            row["ceiling_gb_per_s"] = statistics.median(r["ceiling_gb_per_s"] for r in group)
+            row["ceiling_gb_per_s"] = row["bytes"] / middle([r["bytes"] / r["ceiling_gb_per_s"] for r in group])
             row["ratio"] = row["gb_per_s"] / row["ceiling_gb_per_s"]
         rows.append(row)
     return rows
@@ -87,10 +88,11 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("reports", nargs="+", type=pathlib.Path, metavar="REPORT.json")
     parser.add_argument("--markdown", action="store_true", help="write a Markdown table")
+    parser.add_argument("--best", action="store_true", help="take each row's best round, not the median of all")
     parser.add_argument("--merge", type=pathlib.Path, metavar="FILE", help="write all rows, merged, as one report")
     options = parser.parse_args()
     reports = [json.loads(path.read_text(encoding="utf-8")) for path in options.reports]
-    rows = merge(reports)
+    rows = merge(reports, min if options.best else statistics.median)
     if options.merge:
         text = json.dumps(merged_report(reports, rows), indent=1) + "\n"
         options.merge.write_text(text, encoding="utf-8")

@@ -50,13 +50,15 @@ def size(text):
     return int(text)
 
 
-def host_seconds(function, repeats, finish=lambda: None):
-    """The host's seconds of each repeat, from the call until finish() returns; the first call is not timed."""
+def host_seconds(function, repeats, finish=lambda: None, prepare=lambda: None):
+    """The host's seconds of each repeat, from the call until finish() returns; the first call, and prepare(), are not."""
     seconds = []
+    prepare()
     function()
     finish()
     end = time.perf_counter() + MOST_SECONDS
     while len(seconds) < repeats and (len(seconds) < 3 or time.perf_counter() < end):
+        prepare()
         start = time.perf_counter()
         function()
         finish()

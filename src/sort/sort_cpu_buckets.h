@@ -40,11 +40,26 @@ struct Numbers {
   }
 };
 
+// Whether some keys tell that the numbers of all need every bit, so that nothing is gained by looking for the least.
+template <class T>
+bool spans_all_bits(const T* keys, std::uint64_t count, Order order) {
+  constexpr std::uint64_t looked_at = 64;
+  const std::uint64_t stride = count / looked_at + 1;
+  auto least = sort_key(keys[0], order);
+  auto greatest = least;
+  for (std::uint64_t i = stride; i < count; i += stride) {
+    least = std::min(least, sort_key(keys[i], order));
+    greatest = std::max(greatest, sort_key(keys[i], order));
+  }
+  return static_cast<decltype(least)>(greatest - least) >> (8 * sizeof(T) - 1) != 0;
+}
+
 template <class T>
 Numbers<T> numbers_of(const T* keys, std::uint64_t count, Order order, Threads threads) {
   using Key = typename Numbers<T>::Key;
   Numbers<T> result = {keys, order};
   if constexpr (sizeof(T) >= 4) {
+    if (spans_all_bits(keys, count, order)) return result;
     const std::uint64_t stripes = stripes_of(count, threads);
     std::vector<KeyRange> ranges(stripes);
     for_stripes(count, stripes, [&](std::uint64_t first, std::uint64_t last, std::uint64_t stripe) {
