@@ -2,9 +2,10 @@
 // Stable merging of sorted runs, in OpenCL C 1.2 (and, behind the CUDA prelude, in CUDA C++). sort_key.cl stands in front
 // of this file.
 //
-// Each work-group makes a tile of the result. Where its part of the two runs begins and ends is found by binary search
-// along a diagonal of the merge path (O. Green, R. McColl and D. A. Bader, GPU merge path, ICS 2012), so every group has
-// as much to do, whatever the keys are.
+// Each work-group makes a tile of the result. Where its part of the two runs begins and ends is found by search along a
+// diagonal of the merge path (O. Green, R. McColl and D. A. Bader, GPU merge path, ICS 2012), so every group has as much
+// to do, whatever the keys are. Half of the work-items look at as many places of a diagonal at once: reads of memory
+// that wait for each other are few.
 //
 // Defines, all given by sort_merge.cpp:
 #ifndef MASU_GROUP            // work-items in a work-group
@@ -18,6 +19,9 @@
 #endif
 
 #define MASU_TILE (MASU_GROUP * MASU_EACH)
+#define MASU_PROBES (MASU_GROUP > 1 ? MASU_GROUP / 2 : 1)
+// Places lie with a word between those of each work-item, so that neighbours do not share a bank.
+#define MASU_PADDED(i) ((i) + (i) / MASU_EACH)
 #if MASU_PAYLOAD_BYTES == 8
 #define MASU_PAYLOAD ulong
 #elif MASU_PAYLOAD_BYTES == 4
@@ -29,7 +33,7 @@
 #endif
 
 // `pieces` of piece_length keys, in each sorted runs of run_length, a multiple of MASU_TILE, the last shorter. Runs 0 and 1
-// become one, 2 and 3, and so on. `found` has two places.
+// become one, 2 and 3, and so on. `places` has MASU_TILE + MASU_GROUP words, `found` four.
 __kernel MASU_WORK_GROUP(MASU_GROUP) void sort_merge(
     __global const uchar *key_source, const ulong key_source_offset, __global uchar *key_target,
     const ulong key_target_offset, __global const uchar *payload_source, const ulong payload_source_offset,
@@ -52,19 +56,40 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void sort_merge(
   const ulong begin = tile_begin - base;
   const ulong end = min(begin + MASU_TILE, a_length + b_length);
 
-  // How many of the first `diagonal` keys of the result are a's: of equal keys, a's come first.
+  // How many of the first `diagonal` keys of the result are a's: of equal keys, a's come first. At least found[side], and
+  // at most found[2 + side]; places[side] counts the probes below.
   for (uint side = lane; side < 2; side += MASU_GROUP) {
     const ulong diagonal = side == 0 ? begin : end;
-    ulong low = (ulong)max((long)diagonal - (long)b_length, (long)0);
-    ulong high = min(diagonal, a_length);
-    while (low < high) {
-      const ulong middle = low + (high - low) / 2;
-      if (ordered_key(b[diagonal - 1 - middle]) < ordered_key(a[middle])) high = middle;
-      else low = middle + 1;
-    }
-    found[side] = low;
+    found[side] = (ulong)max((long)diagonal - (long)b_length, (long)0);
+    found[2 + side] = min(diagonal, a_length);
+    places[side] = 0;
   }
   barrier(CLK_LOCAL_MEM_FENCE);
+  while (found[0] < found[2] || found[1] < found[3]) {
+    for (uint i = lane; i < 2 * MASU_PROBES; i += MASU_GROUP) {
+      const uint side = i / MASU_PROBES;
+      const ulong width = found[2 + side] - found[side];
+      const ulong step = (width + MASU_PROBES) / (MASU_PROBES + 1);
+      const ulong within = (i % MASU_PROBES + 1) * step;
+      if (width != 0 && within <= width) {
+        const ulong middle = found[side] + within - 1;
+        const ulong diagonal = side == 0 ? begin : end;
+        if (ordered_key(b[diagonal - 1 - middle]) >= ordered_key(a[middle])) atomic_inc(&places[side]);
+      }
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (uint side = lane; side < 2; side += MASU_GROUP) {
+      const uint below = places[side];
+      const ulong width = found[2 + side] - found[side];
+      const ulong step = (width + MASU_PROBES) / (MASU_PROBES + 1);
+      if (width != 0) {
+        if (below < MASU_PROBES) found[2 + side] = found[side] + min(width, (below + 1) * step - 1);
+        found[side] += below * step;
+      }
+      places[side] = 0;
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+  }
   const ulong a_begin = found[0];
   const uint a_count = (uint)(found[1] - a_begin);
   const ulong b_begin = begin - a_begin;
@@ -86,10 +111,18 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void sort_merge(
   }
   uint of_a = low;
   uint of_b = a_count + (diagonal - low);
-  for (uint i = diagonal; i < min(diagonal + MASU_EACH, count); ++i) {
-    const bool from_b =
-        of_a == a_count || (of_b < count && ordered_key(keys[of_b]) < ordered_key(keys[of_a]));
-    places[i] = from_b ? of_b++ : of_a++;
+  if (diagonal < count) {
+    MASU_WIDE a_key = ordered_key(keys[min(of_a, count - 1)]);
+    MASU_WIDE b_key = ordered_key(keys[min(of_b, count - 1)]);
+    for (uint i = diagonal; i < min(diagonal + MASU_EACH, count); ++i) {
+      const bool from_b = of_a == a_count || (of_b < count && b_key < a_key);
+      places[MASU_PADDED(i)] = from_b ? of_b : of_a;
+      of_a += from_b ? 0 : 1;
+      of_b += from_b ? 1 : 0;
+      const MASU_WIDE next = ordered_key(keys[min(from_b ? of_b : of_a, count - 1)]);
+      a_key = from_b ? a_key : next;
+      b_key = from_b ? next : b_key;
+    }
   }
   barrier(CLK_LOCAL_MEM_FENCE);
 
@@ -99,7 +132,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void sort_merge(
   __global MASU_PAYLOAD *moved = (__global MASU_PAYLOAD *)(payload_target + payload_target_offset) + first + begin;
 #endif
   for (uint i = lane; i < count; i += MASU_GROUP) {
-    const uint place = places[i];
+    const uint place = places[MASU_PADDED(i)];
     to[i] = keys[place];
 #if MASU_PAYLOAD_BYTES != 0
     moved[i] = payload[place < a_count ? a_begin + place : a_length + b_begin + (place - a_count)];

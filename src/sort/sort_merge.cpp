@@ -20,7 +20,7 @@ constexpr unsigned most_group = 256;
 constexpr unsigned most_each = 8;
 constexpr std::array<std::string_view, 2> merge_files = {"src/sort/sort_key.cl", "src/sort/sort_merge.cl"};
 
-// Work-items of a group, and keys of each: a tile's keys and their places take 12 bytes each at most.
+// Work-items of a group, and keys of each: a tile's keys and their places take 12 bytes each at most, and padding.
 struct Shape {
   unsigned group;
   unsigned each;
@@ -32,7 +32,7 @@ Shape shape_of(const DeviceInfo& device, Dtype dtype) {
               most_each};
   // Runs are whole numbers of tiles.
   const std::uint64_t run = sort_rows::most_local_keys(device, dtype, true);
-  while (shape.tile() > run || 12 * shape.tile() + 64 > device.local_bytes) {
+  while (shape.tile() > run || 12 * shape.tile() + 4 * shape.group + 64 > device.local_bytes) {
     (shape.each > 1 ? shape.each : shape.group) /= 2;
   }
   return shape;
@@ -168,8 +168,8 @@ void sort(Stream& stream, const Arrays& arrays, std::uint64_t pieces, std::uint6
       }
       for (const std::uint64_t value : {piece_length, piece_tiles, run, first}) arguments.emplace_back(value);
       arguments.emplace_back(LocalMemory{shape.tile() * size_of(arrays.dtype)});
-      arguments.emplace_back(LocalMemory{shape.tile() * sizeof(std::uint32_t)});
-      arguments.emplace_back(LocalMemory{2 * sizeof(std::uint64_t)});
+      arguments.emplace_back(LocalMemory{(shape.tile() + shape.group) * sizeof(std::uint32_t)});
+      arguments.emplace_back(LocalMemory{4 * sizeof(std::uint64_t)});
       sort_kernels::launch(stream, *kernel, std::min(tiles - first, sort_kernels::most_groups), shape.group, arguments,
                            work);
     }
