@@ -59,7 +59,9 @@ Way way_of(const DeviceInfo& info, Dtype dtype, const Companions& companions, co
   if (equal && job.algorithm == SortAlgorithm::bitonic) return Way::bitonic;
   if (equal && job.algorithm == SortAlgorithm::merge) return Way::merge;
   // Rows in registers are for GPUs; elsewhere each length is a program that takes long to build, for little.
-  if (job.algorithm == SortAlgorithm::radix || !info.gpu) return Way::radix;
+  if (job.algorithm == SortAlgorithm::radix || (!info.gpu && pieces.size() < sort_plan::many_pieces)) {
+    return Way::radix;
+  }
   if (!equal) return Way::segments;
   return pieces.longest() <= most_of_rows(info, dtype, companions) ? Way::rows : Way::radix;
 }

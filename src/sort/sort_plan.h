@@ -26,6 +26,8 @@ inline constexpr unsigned counter_words = digits / 2 * columns;
 inline constexpr unsigned chunk_tiles = 128;
 // From so many keys on, the bits that all keys share are looked for, and passes are saved.
 inline constexpr std::uint64_t facts_keys = std::uint64_t{1} << 20;
+// Without a GPU, sorting so many pieces by digits takes longer than building the programs for their lengths.
+inline constexpr std::uint64_t many_pieces = 4096;
 inline constexpr unsigned order_group = 256;  // work-items, of the kernels of sort_order.cl
 
 // How keys of one kind are sorted in tiles.
