@@ -415,15 +415,30 @@ RunArrays run_length(const Device& device, const ArrayView& data, const RunOptio
   return result;
 }
 
+namespace {
+
+// On `cpu`, into its memory.
+DeviceRuns<std::byte> runs_here(const Device& device, const ArrayView& data, const RunOptions& options) try {
+  const Timer timer(&UniqueTimes::compute, options.times);
+  const CpuRunFinder finder(data);
+  const std::uint64_t runs = finder.runs();
+  DeviceRuns<std::byte> found{Bytes(device, runs * size_of(data.dtype)), Counts(device, options.lengths ? runs : 0),
+                              Counts(device, options.starts ? runs : 0)};
+  finder.write(found.values.native(), options.lengths ? static_cast<std::uint64_t*>(found.lengths.native()) : nullptr,
+               options.starts ? static_cast<std::uint64_t*>(found.starts.native()) : nullptr);
+  return found;
+} catch (const std::bad_alloc&) {
+  no_memory("run_length", data);
+}
+
+}  // namespace
+
 DeviceRuns<std::byte> run_length(const BufferBase& data, Dtype dtype, const RunOptions& options) {
   start_times(options.times);
   const std::uint64_t count = count_of("run_length", data, dtype);
   const Device& device = data.device();
-  if (on_cpu(device) || count == 0) {
-    const RunArrays found = run_length(
-        Device::open("cpu"), count == 0 ? ArrayView(dtype, nullptr, 0) : host_view(data, dtype, count), options);
-    return {upload(device, found.values.bytes), upload(device, found.lengths), upload(device, found.starts)};
-  }
+  if (count == 0) return {Bytes(device, 0), Counts(device, 0), Counts(device, 0)};
+  if (on_cpu(device)) return runs_here(device, host_view(data, dtype, count), options);
   Stream stream(device, options.times != nullptr ? Timing::on : Timing::off);
   return RunJob(stream, data, dtype, count, options).finish();
 }
