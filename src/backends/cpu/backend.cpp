@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <hwy/targets.h>
 #include <masu/error.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "runtime/backend.h"
@@ -54,17 +55,25 @@ class CpuMemory final : public Memory {
   // A null `data` is allocated here.
   CpuMemory(void* data, std::uint64_t bytes, bool read_only)
       : Memory(bytes, read_only), data_(data), owned_(data == nullptr) {
-    if (owned_) data_ = ::operator new(bytes, alignment);
+    if (!owned_) return;
+    data_ = ::operator new(bytes, alignment());
+    // Touching fresh memory in small pages takes longer than most work on it. Where this fails, pages are small.
+    if (is_large()) madvise(data_, bytes / huge_page * huge_page, MADV_HUGEPAGE);
   }
   ~CpuMemory() override {
-    if (owned_) ::operator delete(data_, alignment);
+    if (owned_) ::operator delete(data_, alignment());
   }
   CpuMemory(const CpuMemory&) = delete;
   CpuMemory& operator=(const CpuMemory&) = delete;
   [[nodiscard]] void* native() const noexcept override { return data_; }
 
  private:
-  static constexpr std::align_val_t alignment{128};
+  static constexpr std::uint64_t huge_page = std::uint64_t{2} << 20;
+  static constexpr std::uint64_t large = std::uint64_t{16} << 20;
+  [[nodiscard]] bool is_large() const noexcept { return Memory::bytes() >= large; }
+  [[nodiscard]] std::align_val_t alignment() const noexcept {
+    return static_cast<std::align_val_t>(is_large() ? huge_page : 128);
+  }
   void* data_;
   bool owned_;
 };
