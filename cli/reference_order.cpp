@@ -42,13 +42,19 @@ std::vector<std::uint64_t> reference_search(const ArrayView& sorted, const Array
 }
 
 std::vector<std::uint64_t> reference_order(const ArrayView& data, Order order, std::uint64_t rows) {
+  std::vector<std::uint64_t> bounds;
+  for (std::uint64_t row = 0; row <= rows; ++row) bounds.push_back(data.count / rows * row);
+  return reference_order(data, order, bounds);
+}
+
+std::vector<std::uint64_t> reference_order(const ArrayView& data, Order order, std::span<const std::uint64_t> bounds) {
   std::vector<std::uint64_t> places(data.count);
   std::iota(places.begin(), places.end(), 0);
-  const auto length = static_cast<std::ptrdiff_t>(std::max<std::uint64_t>(1, data.count / rows));
   dispatch(data.dtype, [&](auto tag) {
     const auto* values = static_cast<const typename decltype(tag)::type*>(data.data);
-    for (auto row = places.begin(); row != places.end(); row += length) {
-      std::stable_sort(row, row + length,
+    for (std::size_t i = 1; i < bounds.size(); ++i) {
+      std::stable_sort(places.begin() + static_cast<std::ptrdiff_t>(bounds[i - 1]),
+                       places.begin() + static_cast<std::ptrdiff_t>(bounds[i]),
                        [&](std::uint64_t a, std::uint64_t b) { return comes_before(values[a], values[b], order); });
     }
   });

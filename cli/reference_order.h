@@ -10,6 +10,7 @@
 #include <cmath>
 #include <concepts>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace masu::cli {
@@ -26,6 +27,8 @@ bool comes_before(T a, T b, Order order = Order::ascending) {
 // Where the elements in order are in the data; each of `rows` equal rows by itself, the places counted from the start
 // of the data.
 std::vector<std::uint64_t> reference_order(const ArrayView& data, Order order, std::uint64_t rows = 1);
+// The same of each segment from one of the bounds to the next; what lies outside stays where it is.
+std::vector<std::uint64_t> reference_order(const ArrayView& data, Order order, std::span<const std::uint64_t> bounds);
 
 // The first `k` of these, NaNs left out where that is asked.
 std::vector<std::uint64_t> reference_topk(const ArrayView& data, Order order, bool skip_nan, std::uint64_t k);

@@ -21,13 +21,20 @@ struct Case {
   ArrayView data;
   std::vector<std::byte> keys;  // to be sorted
   SortOptions options;
-  std::vector<std::uint64_t> right;  // the order
+  std::vector<std::uint64_t> bounds;  // of rows or segments
+  std::vector<std::uint64_t> right;   // the order
   [[nodiscard]] MutableArrayView view() { return {data.dtype, keys.data(), data.count}; }
 };
 
 bool keys_alone(Case& test) {
   sort(test.device, test.view(), test.options);
   return are_elements(test.keys.data(), test.data, test.right);
+}
+
+bool to_another_place(Case& test) {
+  std::vector<std::byte> result(test.keys.size());
+  sort(test.device, test.data, {test.data.dtype, result.data(), test.data.count}, test.options);
+  return are_elements(result.data(), test.data, test.right);
 }
 
 bool with_values(Case& test) {
@@ -41,8 +48,9 @@ bool with_values(Case& test) {
 bool order_alone(Case& test) {
   std::vector<std::uint64_t> found(test.data.count);
   argsort(test.device, test.data, MutableArrayView(found), test.options);
-  const std::uint64_t length = test.data.count / test.options.rows;
-  for (std::uint64_t i = 0; i < found.size(); ++i) found[i] += i / length * length;
+  for (std::size_t i = 1; i < test.bounds.size(); ++i) {  // from places in a row or segment to places in the data
+    for (std::uint64_t at = test.bounds[i - 1]; at < test.bounds[i]; ++at) found[at] += test.bounds[i - 1];
+  }
   return found == test.right;
 }
 
@@ -58,8 +66,19 @@ struct Operation {
   const char* name;
   bool (*run)(Case& test);
 };
-constexpr std::array<Operation, 4> operations{
-    {{"keys", keys_alone}, {"keys and values", with_values}, {"order", order_alone}, {"check", order_is_kept}}};
+constexpr std::array<Operation, 5> operations{{{"keys", keys_alone},
+                                               {"keys out of place", to_another_place},
+                                               {"keys and values", with_values},
+                                               {"order", order_alone},
+                                               {"check", order_is_kept}}};
+
+// Bounds of `rows` rows, or where there are none, of segments of very different lengths that leave out both ends.
+std::vector<std::uint64_t> bounds_of(std::uint64_t size, std::uint64_t rows) {
+  if (rows == 0) return {size / 9, size / 9, size / 3, size / 3 + (size > 1 ? 1 : 0), size - size / 5};
+  std::vector<std::uint64_t> bounds;
+  for (std::uint64_t row = 0; row <= rows; ++row) bounds.push_back(size / rows * row);
+  return bounds;
+}
 
 }  // namespace
 
@@ -90,7 +109,7 @@ bool are_elements(const std::byte* bytes, const ArrayView& data, const std::vect
   return true;
 }
 
-// Algorithms, distributions, orders and rows take turns, so that each meets each dtype and operation.
+// Algorithms, distributions, orders, rows and segments take turns, so that each meets many dtypes and operations.
 void selftest_sort(const Device& device, SelftestTally& tally) {
   std::uint64_t number = 0;
   for (const Dtype dtype : selftest_dtypes) {
@@ -98,17 +117,25 @@ void selftest_sort(const Device& device, SelftestTally& tally) {
       for (const Operation& operation : operations) {
         ++number;
         SortOptions options;
-        options.order = number % 2 == 0 ? Order::ascending : Order::descending;
-        options.algorithm = algorithms[size > most_bitonic ? 0 : number / 2 % algorithms.size()];
-        options.rows = size % 10 == 0 && size > 0 && number % 3 == 0 ? 10 : 1;
+        // Where each turn needs programs of its own, these change with the dtype alone.
+        const std::uint64_t turn = device.kind() == DeviceKind::cpu ? number : static_cast<std::uint64_t>(dtype);
+        options.order = turn % 2 == 0 ? Order::ascending : Order::descending;
+        options.algorithm = algorithms[size > most_bitonic ? 0 : turn / 2 % algorithms.size()];
+        const std::uint64_t rows = number % 9 == 4 ? 0 : size % 10 == 0 && size > 0 && number % 3 == 0 ? 10 : 1;
         const char* const distribution = distributions[number % distributions.size()];
         const std::string name = fmt::format(
-            "{} {} of {} {} values, {}, algorithm {}, {} rows", operation.name, to_string(dtype), size, distribution,
-            number % 2 == 0 ? "ascending" : "descending", to_string(options.algorithm), options.rows);
+            "{} {} of {} {} values, {}, algorithm {}, {}", operation.name, to_string(dtype), size, distribution,
+            options.order == Order::ascending ? "ascending" : "descending", to_string(options.algorithm),
+            rows == 0   ? "segments"
+            : rows == 1 ? "all"
+                        : "rows");
         selftest_case(device, tally, name, Strategy::automatic, [&] {
           const std::vector<std::byte> bytes = selftest_special_data(dtype, distribution, size, number);
           const ArrayView data(dtype, bytes.data(), size);
-          Case test{device, data, bytes, options, reference_order(data, options.order, options.rows)};
+          const std::vector<std::uint64_t> bounds = bounds_of(size, rows);
+          Case test{device, data, bytes, options, bounds, reference_order(data, options.order, bounds)};
+          if (rows == 0) test.options.segments = bounds;
+          else test.options.rows = rows;
           return operation.run(test);
         });
       }
