@@ -5,9 +5,11 @@
 
 #include "bench/ordering.h"
 #include "bench/runner.h"
+#include "sort/sort_key.h"
 #include "unique/unique_reference.h"
 
 #include <array>
+#include <bit>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -38,7 +40,8 @@ bool is_right(const ArrayView& data, const DeviceRuns<std::byte>& found) {
   std::uint64_t e = 0;
   for (std::size_t r = 0; r < values.size(); ++r) {
     if (starts[r] != e || lengths[r] == 0 || lengths[r] > data.count - e) return false;
-    if (std::memcmp(&values[r], elements + e, sizeof(T)) != 0) return false;
+    if (std::bit_cast<UnsignedOf<sizeof(T)>>(values[r]) != std::bit_cast<UnsignedOf<sizeof(T)>>(elements[e]))
+      return false;
     if (e != 0 && reference::same(elements[e - 1], elements[e])) return false;
     for (const std::uint64_t end = e + lengths[r]; ++e < end;) {
       if (!reference::same(elements[e - 1], elements[e])) return false;
