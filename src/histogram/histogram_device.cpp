@@ -228,6 +228,10 @@ std::vector<std::uint64_t> DeviceCounter::totals() const {
   return result;
 }
 
+const Buffer<std::uint64_t>& DeviceCounter::counts() const noexcept {
+  return state_->counts;
+}
+
 HistogramTimes DeviceCounter::times() const {
   state_->settle();
   HistogramTimes times = state_->times;

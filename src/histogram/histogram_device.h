@@ -41,6 +41,8 @@ class DeviceCounter {
   [[nodiscard]] std::vector<std::uint64_t> totals() const;
   [[nodiscard]] HistogramTimes times() const;
   [[nodiscard]] Strategy strategy() const noexcept;
+  // The totals where they are counted: of the bins, then of what is outside.
+  [[nodiscard]] const Buffer<std::uint64_t>& counts() const noexcept;
   // Slots of one channel.
   [[nodiscard]] std::uint64_t slots() const noexcept;
 

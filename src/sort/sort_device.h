@@ -18,6 +18,7 @@ namespace masu {
 struct DeviceWork {
   std::vector<Buffer<std::byte>> memory;
   std::vector<std::vector<std::uint64_t>> tables;
+  std::vector<std::shared_ptr<const void>> kept;
   std::optional<Event> first;
   Event last;
 

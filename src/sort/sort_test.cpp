@@ -103,6 +103,32 @@ TEST_P(SortTest, ManyKeysAndSharedDigits) {
   expect_sorted(keys, {});
 }
 
+// Keys of 8 and 16 bits are counted: from any place on, with values that are missing.
+TEST_P(SortTest, ManyShortKeys) {
+  const auto check = [&](auto tag, std::uint64_t count) {
+    using T = decltype(tag);
+    for (const Keys kind : {Keys::random, Keys::few, Keys::equal}) {
+      const std::vector<T> keys = make_keys<T>(kind, count);
+      for (const std::uint64_t skipped : {0, 1, 7}) {
+        SCOPED_TRACE(skipped);
+        Buffer<T> all = device.upload(keys);
+        Buffer<T> view = all.slice(skipped, count - 2 * skipped);
+        sort(view, {.order = skipped == 1 ? Order::descending : Order::ascending});
+        std::vector<T> expected = keys;
+        const auto begin = expected.begin() + static_cast<std::ptrdiff_t>(skipped);
+        const auto end = expected.end() - static_cast<std::ptrdiff_t>(skipped);
+        std::sort(begin, end);
+        if (skipped == 1) std::reverse(begin, end);
+        ASSERT_EQ(all.read(), expected);
+      }
+    }
+  };
+  check(std::uint8_t{}, 70001);
+  check(std::int8_t{}, 65550);
+  check(std::uint16_t{}, (1 << 19) + 99);
+  check(std::int16_t{}, (1 << 19) + 15);
+}
+
 TEST_P(SortTest, ValuesOfEverySize) {
   const std::vector<std::uint16_t> keys = make_keys<std::uint16_t>(Keys::few, 9000);
   const std::vector<std::uint64_t> order = plain_order(keys.data(), keys.size(), Order::ascending);

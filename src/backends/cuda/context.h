@@ -34,6 +34,9 @@ class Context {
   // current. An event may be given back while a stream still has to reach it; recording it again is well defined.
   CUevent take_event();
   void give_event(CUevent event) noexcept;
+  // Streams without work, kept likewise: making one takes longer than a small kernel.
+  CUstream take_stream();
+  void give_stream(CUstream stream) noexcept;
 
  private:
   Context(const Driver& driver, CUcontext handle, CUdevice device, std::string name, bool retained);
@@ -45,6 +48,7 @@ class Context {
   bool retained_;
   std::mutex mutex_;
   std::vector<CUevent> events_;
+  std::vector<CUstream> streams_;
 };
 
 // Makes a context current in this thread, and the caller's own current again at the end.

@@ -38,7 +38,7 @@ HostBlock make_host_block(std::uint64_t bytes, std::string_view function) {
 Stream::Stream(std::shared_ptr<Context> context, Timing timing)
     : context_(std::move(context)), owned_(true), timing_(timing) {
   const ContextScope scope(*context_);
-  check(driver().stream_create(&handle_, stream_non_blocking), "cuStreamCreate");
+  handle_ = context_->take_stream();
 }
 
 Stream::Stream(std::shared_ptr<Context> context, CUstream handle) : context_(std::move(context)), handle_(handle) {
@@ -55,8 +55,10 @@ Stream::Stream(std::shared_ptr<Context> context, CUstream handle) : context_(std
 Stream::~Stream() {
   const ContextScope scope(*context_, std::nothrow);
   if (!scope.current()) return;
-  driver().stream_synchronize(handle_);
-  if (owned_) driver().stream_destroy(handle_);
+  const CUresult code = driver().stream_synchronize(handle_);
+  if (!owned_) return;
+  if (code == success) context_->give_stream(handle_);
+  else driver().stream_destroy(handle_);
 }
 
 template <class Command>

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// Radix sort from the greatest digit to the least on a device, for keys alone whose equals have equal bits: half the
+// passes of sort_radix on random keys, for equal keys may change places.
+#pragma once
+
+#include "sort/sort_device.h"
+
+#include <cstdint>
+
+namespace masu::sort_buckets {
+
+// Whether it may be the way for keys alone, in one piece. `may_wait`: it reads what it finds back.
+bool serves(const DeviceInfo& info, Dtype dtype, const Companions& companions, const SortJob& job, bool may_wait);
+
+// Bytes of temporary memory.
+std::uint64_t scratch_bytes(const DeviceInfo& info, Dtype dtype, std::uint64_t count);
+
+// Sorts `keys` into `result`, which may be the same. False, with nothing written but temporary memory, where keys that
+// are equal have different bits, so that only a stable sort will do: NaNs, or zeros of both signs. Scratch of
+// scratch_bytes(), from a multiple of 16 on; null: allocated. Waits for counts, not for the last keys.
+bool sort(Stream& stream, const BufferBase& keys, Dtype dtype, const BufferBase& result, const SortJob& job,
+          const BufferBase* scratch, DeviceWork& work);
+
+}  // namespace masu::sort_buckets

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sort/sort_counting.h"
+
+#include "histogram/bin_rule.h"
+#include "histogram/histogram_device.h"
+#include "runtime/whole.h"
+#include "sort/sort_kernels.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+
+namespace masu::sort_counting {
+
+namespace {
+
+constexpr std::uint64_t most_group = 1024;  // of the kernel that scans
+constexpr std::uint64_t fill_group = 256;
+constexpr std::uint64_t fill_vectors = 4;
+constexpr std::array<std::string_view, 2> fill_files = {"src/sort/sort_key.cl", "src/sort/sort_fill.cl"};
+
+std::uint64_t values_of(Dtype dtype) {
+  return std::uint64_t{1} << (8 * size_of(dtype));
+}
+
+// From so many keys on, counting takes less than passes: all counts are scanned, however many keys there are.
+std::uint64_t least_keys(Dtype dtype) {
+  return size_of(dtype) == 1 ? std::uint64_t{1} << 16 : std::uint64_t{1} << 19;
+}
+
+std::shared_ptr<runtime::Kernel> kernel(const Device& device, Dtype dtype, std::uint64_t group, std::string_view name) {
+  std::vector<runtime::Define> defines = sort_kernels::key_defines(dtype, Order::ascending);
+  defines.push_back({"MASU_GROUP", fmt::to_string(group)});
+  defines.push_back({"MASU_VALUES", fmt::to_string(values_of(dtype))});
+  defines.push_back({"MASU_VECTORS", fmt::to_string(fill_vectors)});
+  return sort_kernels::kernel(device, fill_files, defines, name);
+}
+
+}  // namespace
+
+bool serves(Dtype dtype, const Companions& companions, const SortJob& job) {
+  return companions.kind == Companions::Kind::none && job.algorithm == SortAlgorithm::automatic &&
+         job.pieces.segments.empty() && job.pieces.rows == 1 && !is_float(dtype) && size_of(dtype) <= 2 &&
+         job.pieces.count >= least_keys(dtype);
+}
+
+std::uint64_t scratch_bytes(Dtype dtype) {
+  return (values_of(dtype) + 2) * sizeof(std::uint64_t);
+}
+
+void sort(Stream& stream, const BufferBase& keys, Dtype dtype, const BufferBase& result, const SortJob& job,
+          const BufferBase* scratch, DeviceWork& work) {
+  const Device& device = stream.device();
+  const DeviceInfo& info = device.info();
+  const std::uint64_t count = job.pieces.count;
+  const std::uint64_t values = values_of(dtype);
+  const Buffer<std::byte> offsets = sort_kernels::memory_of(device, scratch, scratch_bytes(dtype), work);
+  const auto flip = static_cast<std::uint32_t>(job.order == Order::descending ? values - 1 : 0);
+
+  const Dtype bits = size_of(dtype) == 1 ? Dtype::u8 : Dtype::u16;
+  const auto counter =
+      std::make_shared<DeviceCounter>(device, BinRule(Bins::integers(values), bits, false), HistogramOptions{});
+  work.kept.push_back(counter);
+  work.done(stream.record());
+  counter->add(keys, count, &stream);
+
+  const std::uint64_t scan_group =
+      std::min<std::uint64_t>({most_group, std::bit_floor(std::uint64_t{info.max_work_group_size}), values});
+  const std::array<KernelArgument, 5> scanned{counter->counts(), whole(offsets), offsets.byte_offset(), flip,
+                                              LocalMemory{2 * scan_group * sizeof(std::uint64_t)}};
+  sort_kernels::launch(stream, *kernel(device, dtype, scan_group, "sort_offsets"), values / scan_group, scan_group,
+                       scanned, work);
+
+  const std::uint64_t group = std::min(fill_group, scan_group);
+  const std::uint64_t tile = group * fill_vectors * 16 / size_of(dtype);
+  const std::array<KernelArgument, 7> filled{whole(result),
+                                             result.byte_offset(),
+                                             whole(offsets),
+                                             offsets.byte_offset(),
+                                             count,
+                                             flip,
+                                             LocalMemory{2 * sizeof(std::uint32_t)}};
+  // One more than needed, where the first key does not lie at a multiple of 16 bytes.
+  sort_kernels::launch(stream, *kernel(device, dtype, group, "sort_fill"), (count + 15 + tile - 1) / tile, group,
+                       filled, work);
+}
+
+}  // namespace masu::sort_counting

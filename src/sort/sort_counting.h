@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// Integers of 8 and 16 bits on a device: counted, and written anew. Equal ones have equal bits, so that nobody sees
+// that they did not move.
+#pragma once
+
+#include "sort/sort_device.h"
+
+#include <cstdint>
+
+namespace masu::sort_counting {
+
+// Whether it is the way for keys alone, in one piece.
+bool serves(Dtype dtype, const Companions& companions, const SortJob& job);
+
+// Bytes of temporary memory; the counts themselves take 2 KiB or 512 KiB more.
+std::uint64_t scratch_bytes(Dtype dtype);
+
+// Sorts `keys` into `result`, which may be the same. Scratch of scratch_bytes(), from a multiple of 16 on; null:
+// allocated.
+void sort(Stream& stream, const BufferBase& keys, Dtype dtype, const BufferBase& result, const SortJob& job,
+          const BufferBase* scratch, DeviceWork& work);
+
+}  // namespace masu::sort_counting

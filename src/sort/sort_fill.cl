@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sorted keys of 8 or 16 bits from how often each occurs, in OpenCL C 1.2 (and, behind the CUDA prelude, in CUDA C++):
+//   sort_offsets  where the keys of each value begin
+//   sort_fill     writes every place's key
+// sort_key.cl stands in front of this file.
+//
+// Defines beside those of sort_key.cl, all given by sort_counting.cpp:
+#ifndef MASU_GROUP            // work-items in a work-group: a power of two, of which MASU_VALUES is a multiple
+#error "MASU_GROUP is not defined"
+#endif
+#ifndef MASU_VALUES           // values that a key can have, 256 or 65536
+#error "MASU_VALUES is not defined"
+#endif
+#ifndef MASU_VECTORS          // vectors of 16 bytes that a work-item of sort_fill writes
+#error "MASU_VECTORS is not defined"
+#endif
+
+#define MASU_KEYS (16 / MASU_KEY_BYTES)  // of a vector
+
+// The key that is `rank`-th in ascending order, or in descending order where `flip` is MASU_VALUES - 1.
+inline uint key_of(const uint rank, const uint flip) {
+#if MASU_KEY_CLASS == 1
+  return (rank ^ flip) ^ MASU_SIGN;
+#else
+  return rank ^ flip;
+#endif
+}
+
+// offsets[r] is how many keys come before those of rank r; offsets[MASU_VALUES] is all. Each work-group scans MASU_GROUP
+// counts, and sums all before them by itself: they are few, and no group waits for another.
+__kernel MASU_WORK_GROUP(MASU_GROUP) void sort_offsets(__global const ulong *restrict counts,
+                                                       __global uchar *scratch, const ulong offsets_at,
+                                                       const uint flip, __local ulong *sums) {
+  MASU_LOCAL_POINTER(ulong, sums);
+  const uint lid = (uint)get_local_id(0);
+  const uint first = (uint)get_group_id(0) * MASU_GROUP;
+  __global ulong *const offsets = (__global ulong *)(scratch + offsets_at);
+  ulong before = 0;
+  for (uint rank = lid; rank < first; rank += MASU_GROUP) before += counts[key_of(rank, flip)];
+  const ulong own = counts[key_of(first + lid, flip)];
+  __local ulong *const totals = sums + MASU_GROUP;
+  sums[lid] = own;
+  totals[lid] = before;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  for (uint distance = 1; distance < MASU_GROUP; distance *= 2) {
+    const ulong other = lid >= distance ? sums[lid - distance] : 0;
+    const ulong partner = totals[lid ^ distance];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    sums[lid] += other;
+    totals[lid] += partner;
+    barrier(CLK_LOCAL_MEM_FENCE);
+  }
+  offsets[first + lid] = totals[lid] + sums[lid] - own;
+  if (first + lid == MASU_VALUES - 1) offsets[MASU_VALUES] = totals[lid] + sums[lid];
+}
+
+// The rank of place p, which lies in [low, high].
+inline uint rank_at(__global const ulong *offsets, const ulong p, const uint low, const uint high) {
+  uint from = low;
+  uint to = high;
+  while (from < to) {  // the last rank whose keys begin at or before p; empty ranks after it begin behind
+    const uint middle = from + (to - from + 1) / 2;
+    if (offsets[middle] <= p) from = middle;
+    else to = middle - 1;
+  }
+  return from;
+}
+
+// A work-group writes MASU_GROUP * MASU_VECTORS vectors that lie at multiples of 16 bytes; the first and the last of all
+// may stand out, and are written key by key.
+__kernel MASU_WORK_GROUP(MASU_GROUP) void sort_fill(__global uchar *sorted, const ulong sorted_at,
+                                                    __global const uchar *restrict scratch, const ulong offsets_at,
+                                                    const ulong count, const uint flip, __local uint *ends) {
+  MASU_LOCAL_POINTER(uint, ends);
+  const uint lid = (uint)get_local_id(0);
+  __global const ulong *const offsets = (__global const ulong *)(scratch + offsets_at);
+  __global MASU_KEY *const to = (__global MASU_KEY *)(sorted + sorted_at);
+  const uint before = (uint)((size_t)to & 15) / MASU_KEY_BYTES;  // keys between a multiple of 16 and the first
+  const ulong tile = get_group_id(0) * (ulong)(MASU_GROUP * MASU_VECTORS * MASU_KEYS);
+  if (lid < 2) {  // the ranks of the tile's first place and of its last
+    const ulong end = tile + (ulong)(MASU_GROUP * MASU_VECTORS * MASU_KEYS);
+    const ulong first = tile < before ? 0 : tile - before;
+    const ulong last = end - before < count ? end - before - 1 : count - 1;
+    ends[lid] = rank_at(offsets, lid == 0 ? first : last, 0, MASU_VALUES - 1);
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+  const uint low = ends[0];
+  const uint high = ends[1];
+  for (uint v = 0; v < MASU_VECTORS; ++v) {
+    const ulong place = tile + (ulong)(v * MASU_GROUP + lid) * MASU_KEYS;  // counted from the multiple of 16
+    if (place >= count + before) break;
+    const bool whole = place >= before && place - before + MASU_KEYS <= count;
+    const ulong begin = place < before ? 0 : place - before;
+    const ulong end = place + MASU_KEYS - before < count ? place + MASU_KEYS - before : count;
+    uint rank = rank_at(offsets, begin, low, high);
+    if (whole && (rank == high || offsets[rank + 1] >= end)) {
+      uint word = key_of(rank, flip);
+#if MASU_KEY_BYTES == 1
+      word |= word << 8;
+#endif
+      word |= word << 16;
+      uint4 vector;
+      vector.x = word;
+      vector.y = word;
+      vector.z = word;
+      vector.w = word;
+      *(__global uint4 *)(to + begin) = vector;
+    } else {
+      for (ulong p = begin; p < end; ++p) {
+        if (rank < high && offsets[rank + 1] <= p) rank = rank_at(offsets, p, rank + 1, high);
+        to[p] = (MASU_KEY)key_of(rank, flip);
+      }
+    }
+  }
+}
