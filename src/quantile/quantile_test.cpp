@@ -148,9 +148,10 @@ TEST_P(QuantileTest, PartsStably) {
     using T = typename decltype(tag)::type;
     for (const std::size_t size : {1, 2, 511, 512, 513, 20011, 150001}) {
       const std::vector<T> data = mixed_values<T>(size, size);
+      const std::vector<T> sorted = sorted_values(data);
       for (const std::uint64_t k : {std::uint64_t{0}, std::uint64_t{size / 2}, std::uint64_t{size - 1}}) {
         std::vector<T> expected = data;
-        const T pivot = sorted_values(data)[k];
+        const T pivot = sorted[k];
         const auto less =
             std::stable_partition(expected.begin(), expected.end(), [&](T x) { return comes_before(x, pivot); });
         const auto equal = std::stable_partition(less, expected.end(), [&](T x) { return !comes_before(pivot, x); });
