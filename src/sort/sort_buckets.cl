@@ -6,8 +6,7 @@
 //   bucket_split    a work-group for each bucket: where the keys of each digit go; what is small enough goes to a list for
 //                   sort_finish.cl, what is not becomes a bucket of the next level
 //   bucket_scatter  orders tiles in local memory and writes them where they reserve room
-// No work-group waits for another. sort_key.cl and sort_rank.cl
-// stand in front of this file.
+// No work-group waits for another. sort_key.cl and sort_rank.cl stand in front of this file.
 //
 // Defines beside those of these, all given by sort_buckets.cpp:
 #ifndef MASU_MOST             // keys of a bucket that sort_finish.cl takes
@@ -150,8 +149,9 @@ inline uint sum_before(const uint own, __local uint *sums, const uint lid, uint 
   return result;
 }
 
-// Counts become places. A bucket of equal keys goes to the entries as it is. Neighbouring digits of few keys make one entry, of at most MASU_MOST keys: what lies in one window
-// of half as many. `last`: 1 where no digits are left, so that the keys of each large bucket are equal.
+// Counts become places. A bucket of equal keys goes to the entries as it is. Neighbouring digits of few keys make one
+// entry, of at most MASU_MOST keys: what begins in one window of half as many. `last`: no digits are left, so that the
+// keys of each large bucket are equal.
 __kernel MASU_WORK_GROUP(MASU_DIGITS) void bucket_split(__global uchar *scratch, const ulong opens_at,
                                                         const ulong counts_at, const ulong header_at,
                                                         const ulong next_opens_at, const ulong next_tiles_at,

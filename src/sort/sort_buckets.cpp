@@ -20,10 +20,6 @@ namespace {
 using sort_plan::digits;
 using sort_plan::Plan;
 
-constexpr std::array<std::string_view, 3> level_files = {"src/sort/sort_key.cl", "src/sort/sort_rank.cl",
-                                                         "src/sort/sort_buckets.cl"};
-constexpr std::array<std::string_view, 3> finish_files = {"src/sort/sort_key.cl", "src/sort/sort_rank.cl",
-                                                          "src/sort/sort_finish.cl"};
 constexpr unsigned bin_most = 48;     // keys that search for their places among each other
 constexpr unsigned most_each = 62;    // tiles of a work-group whose counters of 16 bits do not run over
 constexpr unsigned most_levels = 12;  // 8 bits a level, but for the second one, which may have fewer
@@ -101,15 +97,12 @@ class Sorter {
         scratch_(sort_kernels::memory_of(stream.device(), scratch, layout_.bytes, work)),
         work_(work) {
     const Device& device = stream.device();
-    std::vector<runtime::Define> defines = layout_.level.defines();
-    defines.push_back({"MASU_MOST", std::to_string(layout_.most())});
-    defines.push_back({"MASU_LEVEL_TILE", std::to_string(layout_.level.tile())});
+    const DeviceInfo& info = device.info();
+    const std::vector<runtime::Define> defines = level_defines(info, dtype);
     count_ = sort_kernels::kernel(device, level_files, defines, "bucket_count");
     split_ = sort_kernels::kernel(device, level_files, defines, "bucket_split");
     scatter_ = sort_kernels::kernel(device, level_files, defines, "bucket_scatter");
-    defines = layout_.finish.defines();
-    defines.push_back({"MASU_BIN_MOST", std::to_string(bin_most)});
-    finish_ = sort_kernels::kernel(device, finish_files, defines, "bucket_finish");
+    finish_ = sort_kernels::kernel(device, finish_files, finish_defines(info, dtype), "bucket_finish");
   }
 
   bool run() {
@@ -151,7 +144,12 @@ class Sorter {
       launch_split(level, header[Word::open], shift);
       Header next{};
       const Event read(stream_.implementation().read(*scratch_.memory(), header_at(level), next.data(), sizeof next));
-      launch_scatter(level, *from, *to, header, shift);
+      try {
+        launch_scatter(level, *from, *to, header, shift);
+      } catch (...) {
+        stream_.finish();  // nobody writes to `next` once it is gone
+        throw;
+      }
       Event(read).wait();
       if (next[Word::small] != 0) launch_finish(*to, *from, next[Word::small]);
       bits = shift;
@@ -280,11 +278,26 @@ std::uint64_t least_keys(Dtype dtype) {
 bool serves(const DeviceInfo& info, Dtype dtype, const Companions& companions, const SortJob& job, bool may_wait) {
   return may_wait && info.gpu && companions.kind == Companions::Kind::none && size_of(dtype) >= 4 &&
          job.algorithm == SortAlgorithm::automatic && job.pieces.segments.empty() && job.pieces.rows == 1 &&
-         job.pieces.count >= least_keys(dtype) && job.pieces.count <= most_keys;
+         job.pieces.count >= least_keys(dtype) && job.pieces.count <= most_keys &&
+         layout_of(info, dtype, 0).finish_bytes() <= info.local_bytes;
 }
 
 std::uint64_t scratch_bytes(const DeviceInfo& info, Dtype dtype, std::uint64_t count) {
   return layout_of(info, dtype, count).bytes;
+}
+
+std::vector<runtime::Define> level_defines(const DeviceInfo& info, Dtype dtype) {
+  const Layout layout = layout_of(info, dtype, 0);
+  std::vector<runtime::Define> defines = layout.level.defines();
+  defines.push_back({"MASU_MOST", std::to_string(layout.most())});
+  defines.push_back({"MASU_LEVEL_TILE", std::to_string(layout.level.tile())});
+  return defines;
+}
+
+std::vector<runtime::Define> finish_defines(const DeviceInfo& info, Dtype dtype) {
+  std::vector<runtime::Define> defines = layout_of(info, dtype, 0).finish.defines();
+  defines.push_back({"MASU_BIN_MOST", std::to_string(bin_most)});
+  return defines;
 }
 
 bool sort(Stream& stream, const BufferBase& keys, Dtype dtype, const BufferBase& result, const SortJob& job,

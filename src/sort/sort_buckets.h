@@ -3,9 +3,13 @@
 // passes of sort_radix on random keys, for equal keys may change places.
 #pragma once
 
+#include "runtime/program_cache.h"
 #include "sort/sort_device.h"
 
+#include <array>
 #include <cstdint>
+#include <string_view>
+#include <vector>
 
 namespace masu::sort_buckets {
 
@@ -20,5 +24,13 @@ std::uint64_t scratch_bytes(const DeviceInfo& info, Dtype dtype, std::uint64_t c
 // scratch_bytes(), from a multiple of 16 on; null: allocated. Waits for counts, not for the last keys.
 bool sort(Stream& stream, const BufferBase& keys, Dtype dtype, const BufferBase& result, const SortJob& job,
           const BufferBase* scratch, DeviceWork& work);
+
+// What its kernels are built from: those of a level, and the one that finishes small buckets.
+inline constexpr std::array<std::string_view, 3> level_files = {"src/sort/sort_key.cl", "src/sort/sort_rank.cl",
+                                                                "src/sort/sort_buckets.cl"};
+inline constexpr std::array<std::string_view, 3> finish_files = {"src/sort/sort_key.cl", "src/sort/sort_rank.cl",
+                                                                 "src/sort/sort_finish.cl"};
+std::vector<runtime::Define> level_defines(const DeviceInfo& info, Dtype dtype);
+std::vector<runtime::Define> finish_defines(const DeviceInfo& info, Dtype dtype);
 
 }  // namespace masu::sort_buckets

@@ -17,9 +17,9 @@
 namespace masu {
 namespace {
 
-enum class Shape { random, few, equal, sorted, reversed, low_bits, skewed, one_large };
-constexpr Shape all_shapes[] = {Shape::random,   Shape::few,      Shape::equal,  Shape::sorted,
-                                Shape::reversed, Shape::low_bits, Shape::skewed, Shape::one_large};
+enum class Shape { random, few, equal, sorted, reversed, low_bits, skewed, one_large, magnitudes };
+constexpr Shape all_shapes[] = {Shape::random,   Shape::few,    Shape::equal,     Shape::sorted,    Shape::reversed,
+                                Shape::low_bits, Shape::skewed, Shape::one_large, Shape::magnitudes};
 
 // Numbers whose equals have equal bits.
 template <class T>
@@ -31,8 +31,9 @@ std::vector<T> make(Shape shape, std::uint64_t count) {
     if (shape == Shape::few) bits = bits % 5 << (8 * sizeof(T) - 7);
     if (shape == Shape::equal) bits = 77;
     if (shape == Shape::low_bits) bits &= 0xfff;
-    if (shape == Shape::skewed) bits &= random() & random() & random();
+    for (int times = 0; shape == Shape::skewed && times < 3; ++times) bits &= random();
     if (shape == Shape::one_large) bits = i == count / 2 ? bits : 3;
+    if (shape == Shape::magnitudes) bits >>= random() % 64;  // large buckets on every level, and many small ones
     if constexpr (std::is_floating_point_v<T>) {
       keys[i] = shape == Shape::random || shape == Shape::sorted || shape == Shape::reversed
                     ? static_cast<T>(static_cast<double>(bits >> 11) * 0x1p-53)

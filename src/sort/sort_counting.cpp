@@ -19,7 +19,6 @@ namespace {
 constexpr std::uint64_t most_group = 1024;  // of the kernel that scans
 constexpr std::uint64_t fill_group = 256;
 constexpr std::uint64_t fill_vectors = 4;
-constexpr std::array<std::string_view, 2> fill_files = {"src/sort/sort_key.cl", "src/sort/sort_fill.cl"};
 
 std::uint64_t values_of(Dtype dtype) {
   return std::uint64_t{1} << (8 * size_of(dtype));
@@ -31,11 +30,7 @@ std::uint64_t least_keys(Dtype dtype) {
 }
 
 std::shared_ptr<runtime::Kernel> kernel(const Device& device, Dtype dtype, std::uint64_t group, std::string_view name) {
-  std::vector<runtime::Define> defines = sort_kernels::key_defines(dtype, Order::ascending);
-  defines.push_back({"MASU_GROUP", fmt::to_string(group)});
-  defines.push_back({"MASU_VALUES", fmt::to_string(values_of(dtype))});
-  defines.push_back({"MASU_VECTORS", fmt::to_string(fill_vectors)});
-  return sort_kernels::kernel(device, fill_files, defines, name);
+  return sort_kernels::kernel(device, files, defines(dtype, group), name);
 }
 
 }  // namespace
@@ -44,6 +39,14 @@ bool serves(Dtype dtype, const Companions& companions, const SortJob& job) {
   return companions.kind == Companions::Kind::none && job.algorithm == SortAlgorithm::automatic &&
          job.pieces.segments.empty() && job.pieces.rows == 1 && !is_float(dtype) && size_of(dtype) <= 2 &&
          job.pieces.count >= least_keys(dtype);
+}
+
+std::vector<runtime::Define> defines(Dtype dtype, std::uint64_t group) {
+  std::vector<runtime::Define> list = sort_kernels::key_defines(dtype, Order::ascending);
+  list.push_back({"MASU_GROUP", fmt::to_string(group)});
+  list.push_back({"MASU_VALUES", fmt::to_string(values_of(dtype))});
+  list.push_back({"MASU_VECTORS", fmt::to_string(fill_vectors)});
+  return list;
 }
 
 std::uint64_t scratch_bytes(Dtype dtype) {

@@ -3,9 +3,13 @@
 // that they did not move.
 #pragma once
 
+#include "runtime/program_cache.h"
 #include "sort/sort_device.h"
 
+#include <array>
 #include <cstdint>
+#include <string_view>
+#include <vector>
 
 namespace masu::sort_counting {
 
@@ -19,5 +23,9 @@ std::uint64_t scratch_bytes(Dtype dtype);
 // allocated.
 void sort(Stream& stream, const BufferBase& keys, Dtype dtype, const BufferBase& result, const SortJob& job,
           const BufferBase* scratch, DeviceWork& work);
+
+// What its kernels are built from, for work-groups of `group`.
+inline constexpr std::array<std::string_view, 2> files = {"src/sort/sort_key.cl", "src/sort/sort_fill.cl"};
+std::vector<runtime::Define> defines(Dtype dtype, std::uint64_t group);
 
 }  // namespace masu::sort_counting

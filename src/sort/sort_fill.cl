@@ -77,11 +77,11 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void sort_fill(__global uchar *sorted, cons
   __global MASU_KEY *const to = (__global MASU_KEY *)(sorted + sorted_at);
   const uint before = (uint)((size_t)to & 15) / MASU_KEY_BYTES;  // keys between a multiple of 16 and the first
   const ulong tile = get_group_id(0) * (ulong)(MASU_GROUP * MASU_VECTORS * MASU_KEYS);
-  if (lid < 2) {  // the ranks of the tile's first place and of its last
+  for (uint i = lid; i < 2; i += MASU_GROUP) {  // the ranks of the tile's first place and of its last
     const ulong end = tile + (ulong)(MASU_GROUP * MASU_VECTORS * MASU_KEYS);
-    const ulong first = tile < before ? 0 : tile - before;
+    const ulong first = max(tile, (ulong)before) - before;
     const ulong last = end - before < count ? end - before - 1 : count - 1;
-    ends[lid] = rank_at(offsets, lid == 0 ? first : last, 0, MASU_VALUES - 1);
+    ends[i] = rank_at(offsets, i == 0 ? first : last, 0, MASU_VALUES - 1);
   }
   barrier(CLK_LOCAL_MEM_FENCE);
   const uint low = ends[0];
@@ -90,7 +90,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void sort_fill(__global uchar *sorted, cons
     const ulong place = tile + (ulong)(v * MASU_GROUP + lid) * MASU_KEYS;  // counted from the multiple of 16
     if (place >= count + before) break;
     const bool whole = place >= before && place - before + MASU_KEYS <= count;
-    const ulong begin = place < before ? 0 : place - before;
+    const ulong begin = max(place, (ulong)before) - before;
     const ulong end = place + MASU_KEYS - before < count ? place + MASU_KEYS - before : count;
     uint rank = rank_at(offsets, begin, low, high);
     if (whole && (rank == high || offsets[rank + 1] >= end)) {

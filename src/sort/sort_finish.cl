@@ -54,7 +54,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void bucket_finish(
     }
     return;
   }
-  const uint shift = bits > 13 ? bits - 13 : 0;
+  const uint shift = max(bits, 13U) - 13;
   const MASU_WIDE turned = flip != 0 ? MASU_ALL : 0;  // greater keys become the lesser ones
   clear_counters(counters, lid);
   if (lid == 0) *full = 0;

@@ -3,6 +3,8 @@
 // supports, without a GPU.
 #include "sort/sort_nvrtc_test.h"
 
+#include "sort/sort_buckets.h"
+#include "sort/sort_counting.h"
 #include "sort/sort_plan.h"
 
 #include <cstdint>
@@ -57,6 +59,21 @@ TEST_P(SortRadixNvrtc, Orders) {
   for (const Kind& kind : here({{Dtype::f32, 4}, {Dtype::u8, 4}, {Dtype::i16, 8}, {Dtype::f64, 8}})) {
     expect_compiles(sort_plan::order_files, sort_plan::order_defines(kind.dtype, kind.value_bytes),
                     {"sort_iota", "sort_check"});
+  }
+}
+
+TEST_P(SortRadixNvrtc, Buckets) {
+  for (const Kind& kind : here({{Dtype::u32, 0}, {Dtype::i64, 0}, {Dtype::f32, 0}, {Dtype::f64, 0}})) {
+    expect_compiles(sort_buckets::level_files, sort_buckets::level_defines(test::nvrtc_gpu(), kind.dtype),
+                    {"bucket_count", "bucket_split", "bucket_scatter"});
+    expect_compiles(sort_buckets::finish_files, sort_buckets::finish_defines(test::nvrtc_gpu(), kind.dtype),
+                    {"bucket_finish"});
+  }
+}
+
+TEST_P(SortRadixNvrtc, Counting) {
+  for (const Kind& kind : here({{Dtype::i8, 0}, {Dtype::u16, 0}})) {
+    expect_compiles(sort_counting::files, sort_counting::defines(kind.dtype, 256), {"sort_offsets", "sort_fill"});
   }
 }
 

@@ -2,7 +2,10 @@
 // Radix sort on the device opencl:0, small, against std::stable_sort: what check.sh runs under Oclgrind. Everything is
 // launched from this one thread.
 //
-//   oclgrind_sort local|local_values|local_indices|passes|passes_values|passes_indices|gathered|is_sorted
+//   oclgrind_sort local|local_values|local_indices|passes|passes_values|passes_indices|gathered|is_sorted|
+//                 buckets|buckets_floats|counting
+#include "sort/sort_buckets.h"
+#include "sort/sort_counting.h"
 #include "sort/sort_plan.h"
 #include "sort_data.h"
 
@@ -114,6 +117,59 @@ class Case {
   SortOptions options_;
 };
 
+// Keys for the sort from the greatest digit on, which GPUs take by themselves for many keys only. All but a few share
+// their first digit: a bucket for a second level, in which those of `same` have too many in one bin.
+template <class T>
+std::vector<T> bucket_keys(std::size_t count) {
+  std::vector<T> keys(count);
+  std::uint32_t state = 1;
+  for (std::size_t i = 0; i < count; ++i) {
+    state = state * 1664525U + 1013904223U;
+    const std::uint32_t number = state >> 8U;
+    const bool same = i % 16 == 3;
+    const std::uint32_t bits = i % 32 == 0 ? number * 255U : same ? 0x40123400U | (number & 7U) : 0x40000000U | number;
+    if constexpr (std::is_floating_point_v<T>) keys[i] = std::bit_cast<T>((bits & ~0x04000000U) | 1U);
+    else keys[i] = bits;
+  }
+  return keys;
+}
+
+// Sorts what begins at place 1 of `keys`, in place or elsewhere, by `sorter`.
+template <class T, class Sorter>
+void sort_alone(const Device& device, std::vector<T> keys, Order order, bool in_place, const Sorter& sorter) {
+  const Buffer<T> all = device.upload(keys);
+  const Buffer<T> other(device, keys.size());
+  const Buffer<T> from = all.slice(1, keys.size() - 1);
+  const Buffer<T> to = (in_place ? all : other).slice(1, keys.size() - 1);
+  {
+    Stream stream(device);
+    DeviceWork work;
+    sorter(stream, from, to, SortJob{order, SortAlgorithm::automatic, {from.size(), 1, {}}}, work);
+    stream.finish();
+  }
+  std::sort(keys.begin() + 1, keys.end());
+  if (order == Order::descending) std::reverse(keys.begin() + 1, keys.end());
+  const std::vector<T> got = to.read();
+  expect(std::equal(got.begin(), got.end(), keys.begin() + 1, same_bits<T>), "keys");
+  if (in_place) expect(same_bits(all.read()[0], keys[0]), "what stands in front");
+}
+
+template <class T>
+void buckets(const Device& device, std::size_t count, Order order, bool in_place) {
+  sort_alone(device, bucket_keys<T>(count), order, in_place,
+             [](Stream& stream, const Buffer<T>& from, const Buffer<T>& to, const SortJob& job, DeviceWork& work) {
+               expect(sort_buckets::sort(stream, from, dtype_of<T>, to, job, nullptr, work), "not sorted");
+             });
+}
+
+template <class T>
+void counting(const Device& device, std::size_t count, Order order, bool in_place) {
+  sort_alone(device, make_keys<T>(count), order, in_place,
+             [](Stream& stream, const Buffer<T>& from, const Buffer<T>& to, const SortJob& job, DeviceWork& work) {
+               sort_counting::sort(stream, from, dtype_of<T>, to, job, nullptr, work);
+             });
+}
+
 void run(const std::string& name) {
   const Device device = Device::open("opencl");
   std::printf("device: %s\n", device.info().name.c_str());
@@ -146,6 +202,13 @@ void run(const std::string& name) {
   } else if (name == "is_sorted") {
     Case<float>(device, {3, 30, true}, Order::descending).checked();
     Case<std::int64_t>(device, {3, 30}, Order::ascending).checked();
+  } else if (name == "buckets") {
+    buckets<std::uint32_t>(device, 7001, Order::ascending, true);
+  } else if (name == "buckets_floats") {
+    buckets<float>(device, 7001, Order::descending, false);
+  } else if (name == "counting") {
+    counting<std::int8_t>(device, 5001, Order::descending, true);
+    counting<std::uint16_t>(device, 3001, Order::ascending, false);
   } else {
     throw std::runtime_error("no such kernel: " + name);
   }

@@ -22,8 +22,17 @@
 // Between __kernel and void: the kernel always runs in work-groups of n work-items (in one dimension). One of them fills
 // a multiprocessor: without the 1, NVRTC 13.0 spills registers to make room for two (2026-11).
 #define MASU_WORK_GROUP(n) __launch_bounds__(n, 1)
-// The same where `groups` of them share a multiprocessor: the compiler leaves registers for all.
-#define MASU_WORK_GROUPS(n, groups) __launch_bounds__(n, groups)
+// The same where `groups` of them, or as many as it has room for, share a multiprocessor: the compiler leaves registers
+// for all.
+#if __CUDA_ARCH__ == 750
+#define MASU_RESIDENT_THREADS 1024
+#elif (__CUDA_ARCH__ > 800 && __CUDA_ARCH__ < 900) || __CUDA_ARCH__ >= 1200
+#define MASU_RESIDENT_THREADS 1536
+#else
+#define MASU_RESIDENT_THREADS 2048
+#endif
+#define MASU_WORK_GROUPS(n, groups) \
+  __launch_bounds__(n, (groups) * (n) < MASU_RESIDENT_THREADS ? (groups) : MASU_RESIDENT_THREADS / (n))
 // Before a function that is called rarely: it stays out of the way of the loop that calls it.
 #define MASU_NOINLINE __noinline__
 // Before a function with arrays in registers: it becomes part of its caller, where their subscripts are constants.
