@@ -4,6 +4,7 @@
 #pragma once
 
 #include <masu/bins.h>
+#include <masu/bitonic.h>
 #include <masu/buffer.h>
 #include <masu/device.h>
 #include <masu/dtype.h>
@@ -13,7 +14,11 @@
 #include <masu/host_buffer.h>
 #include <masu/joint_histogram.h>
 #include <masu/program.h>
+#include <masu/quantile.h>
 #include <masu/row_histogram.h>
+#include <masu/search.h>
 #include <masu/sort.h>
 #include <masu/stream.h>
+#include <masu/topk.h>
+#include <masu/unique.h>
 #include <masu/version.h>
