@@ -234,6 +234,7 @@ class RunJob {
     finder_.write(
         {&result.values, options_.lengths ? &result.lengths : nullptr, options_.starts ? &result.starts : nullptr});
     stream_.finish();
+    if (options_.times != nullptr) options_.times->compute += finder_.seconds();
     return result;
   }
 

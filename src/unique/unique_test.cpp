@@ -251,6 +251,11 @@ TEST_P(UniqueTest, Times) {
   (void)unique(device, reference::data_of<float>(Shape::few, 1000), {.times = &times});
   EXPECT_GT(times.compute, 0);
   EXPECT_GE(times.transfer, 0);
+  times = {-1, -1};
+  const Buffer<std::uint32_t> there = device.upload(reference::data_of<std::uint32_t>(Shape::few, 1000));
+  (void)run_length(there, {.times = &times});
+  EXPECT_GT(times.compute, 0);
+  EXPECT_GE(times.transfer, 0);
 }
 
 TEST_P(UniqueTest, ManyThreads) {
