@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The kernels compile as CUDA C++ for each architecture that masu supports, without a GPU.
-#include "backends/cuda/compiler.h"
-#include "histogram/histogram_plan.h"
-#include "runtime/kernel_source.h"
-#include "runtime/program_cache.h"
+#include "each_architecture.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
+#include "histogram/histogram_plan.h"
 
 #include <string>
 #include <vector>
@@ -17,43 +13,21 @@ namespace {
 using histogram_plan::KernelKind;
 using histogram_plan::Plan;
 
-constexpr const char* options = "--std=c++17 --fmad=false -default-device";
-
-// What an H200 says of itself to CUDA.
-DeviceInfo gpu() {
-  DeviceInfo info;
-  info.id = "cuda:0";
-  info.kind = DeviceKind::cuda;
-  info.gpu = true;
-  info.local_bytes = 232448;
-  info.compute_units = 132;
-  info.max_work_group_size = 1024;
-  return info;
-}
-
-void expect_compiles(const Plan& plan, std::span<const SlotRule> columns, bool joint, int architecture) {
-  const std::string text = runtime::own_program_text(runtime::kernel_text("src/backends/cuda/prelude.cuh"),
-                                                     plan.files(), plan.defines(gpu(), columns, joint));
-  const cuda::Compiled compiled = cuda::compile(cuda::nvrtc(), architecture, text, options);
-  EXPECT_EQ(compiled.log, "");
-  EXPECT_THAT(cuda::entry_names(compiled.image), ::testing::ElementsAre(std::string(plan.kernel_name())))
-      << to_string(columns.front().element) << ' ' << columns.front().function() << " sm_" << architecture;
-}
-
 SlotRule rule_of(const Bins& bins, Dtype dtype, bool joint = false) {
-  return {BinRule(bins, dtype, false), gpu(), joint};
+  return {BinRule(bins, dtype, false), test::nvrtc_gpu(), joint};
 }
 
-class HistogramNvrtc : public ::testing::TestWithParam<int> {
+class HistogramNvrtc : public test::EachArchitecture {
  protected:
-  void SetUp() override {
-    if (!cuda::nvrtc().usable()) GTEST_SKIP() << "NVRTC is not here: " << cuda::nvrtc().why;
+  static void expect_plan(const Plan& plan, std::span<const SlotRule> columns, bool joint) {
+    SCOPED_TRACE(std::string(to_string(columns.front().element)) + ' ' + std::string(columns.front().function()));
+    expect_compiles(plan.files(), plan.defines(test::nvrtc_gpu(), columns, joint), {std::string(plan.kernel_name())});
   }
   static void expect_strategy(const SlotRule& rule, Strategy strategy, unsigned channels = 1, bool rows = false) {
-    expect_compiles(histogram_plan::make(gpu(), rule, channels, strategy, rows), {&rule, 1}, false, GetParam());
+    expect_plan(histogram_plan::make(test::nvrtc_gpu(), rule, channels, strategy, rows), {&rule, 1}, false);
   }
 };
-INSTANTIATE_TEST_SUITE_P(Architectures, HistogramNvrtc, ::testing::Values(75, 80, 90));
+MASU_ON_EACH_ARCHITECTURE(HistogramNvrtc);
 
 TEST_P(HistogramNvrtc, EveryKernel) {
   const SlotRule bytes = rule_of(Bins::integers(256), Dtype::u8);
@@ -66,16 +40,16 @@ TEST_P(HistogramNvrtc, EveryKernel) {
   expect_strategy(wide, Strategy::packed);
   expect_strategy(wide, Strategy::split);
   expect_strategy(rule_of(Bins::integers(40000), Dtype::u16), Strategy::packed, 2);
-  Plan parts = histogram_plan::make(gpu(), wide, 1, Strategy::partitioned);
+  Plan parts = histogram_plan::make(test::nvrtc_gpu(), wide, 1, Strategy::partitioned);
   for (const KernelKind kernel : {KernelKind::scatter, KernelKind::sizes, KernelKind::scan, KernelKind::parts}) {
-    expect_compiles(histogram_plan::step(gpu(), parts, kernel), {&wide, 1}, false, GetParam());
+    expect_plan(histogram_plan::step(test::nvrtc_gpu(), parts, kernel), {&wide, 1}, false);
   }
   for (const std::uint64_t elements : {1, 4096}) {
-    expect_compiles(histogram_plan::make_rows(gpu(), bytes, 1, elements).value(), {&bytes, 1}, false, GetParam());
+    expect_plan(histogram_plan::make_rows(test::nvrtc_gpu(), bytes, 1, elements).value(), {&bytes, 1}, false);
   }
   SlotRule range = rule_of(Bins::integers(256), Dtype::i8);
   range.value = Dtype::i8;
-  expect_compiles(histogram_plan::make_range(gpu()), {&range, 1}, false, GetParam());
+  expect_plan(histogram_plan::make_range(test::nvrtc_gpu()), {&range, 1}, false);
 }
 
 TEST_P(HistogramNvrtc, EveryTypeAndRule) {
@@ -100,10 +74,10 @@ TEST_P(HistogramNvrtc, JointHistograms) {
     columns.push_back(rule_of(bins, Dtype::f32, true));
     if (d != 1 && d != 7) continue;
     for (const Strategy strategy : {Strategy::lanes, Strategy::global, Strategy::partitioned}) {
-      const Plan plan = histogram_plan::make_joint(gpu(), columns, 10000, strategy);
-      expect_compiles(plan, columns, true, GetParam());
+      const Plan plan = histogram_plan::make_joint(test::nvrtc_gpu(), columns, 10000, strategy);
+      expect_plan(plan, columns, true);
       if (strategy == Strategy::partitioned) {
-        expect_compiles(histogram_plan::step(gpu(), plan, KernelKind::sizes), columns, true, GetParam());
+        expect_plan(histogram_plan::step(test::nvrtc_gpu(), plan, KernelKind::sizes), columns, true);
       }
     }
   }

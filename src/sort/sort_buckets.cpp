@@ -155,8 +155,9 @@ class Sorter {
       bits = shift;
       header = next;
       from = to;
-      if (header[Word::open] != 0)
+      if (header[Word::open] != 0) {
         shift = bits - std::min(bits, level == 0 ? second_bits(header) : sort_plan::digit_bits);
+      }
     }
     return true;
   }

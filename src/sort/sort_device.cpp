@@ -127,13 +127,18 @@ DeviceWork sort_on_device(Stream& stream, const BufferBase& keys, Dtype dtype, B
     case Way::merge: sort_merge::sort(stream, arrays, rows, length, workspace, work); break;
     case Way::rows: sort_rows::sort(stream, arrays, {rows, length, length}, workspace, work); break;
     case Way::counting: sort_counting::sort(stream, keys, dtype, *result, job, workspace, work); break;
-    case Way::radix:
+    case Way::radix: {
+      // Both ways in the same memory: the first leaves to the second what only a stable sort can do.
+      const Buffer<std::byte> memory =
+          sort_kernels::memory_of(stream.device(), workspace,
+                                  std::max<std::uint64_t>(scratch_bytes(info, arrays, companions, job, way), 16), work);
       if (sort_buckets::serves(info, dtype, companions, job, may_wait) &&
-          sort_buckets::sort(stream, keys, dtype, *result, job, workspace, work)) {
+          sort_buckets::sort(stream, keys, dtype, *result, job, &memory, work)) {
         break;
       }
-      sort_radix::sort(stream, keys, dtype, result, companions, job, workspace, may_wait, 0, work);
+      sort_radix::sort(stream, keys, dtype, result, companions, job, &memory, may_wait, 0, work);
       break;
+    }
     case Way::segments: {
       const std::uint64_t most = most_of_rows(info, dtype, companions);
       const sort_rows::Segments short_ones(stream.device(), arrays, job.pieces.segments, work);

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // The kernels of the networks and of merging compile as CUDA C++ for each architecture that masu supports, without a
 // GPU.
+#include "each_architecture.h"
 #include "sort/bitonic_device.h"
 #include "sort/sort_merge.h"
-#include "sort/sort_nvrtc_test.h"
 #include "sort/sort_rows.h"
 
 namespace masu {
 namespace {
 
-class SortNetworkNvrtc : public test::SortNvrtc {};
-INSTANTIATE_TEST_SUITE_P(Architectures, SortNetworkNvrtc, ::testing::Values(75, 80, 90));
+class SortNetworkNvrtc : public test::EachArchitecture {};
+MASU_ON_EACH_ARCHITECTURE(SortNetworkNvrtc);
 
 TEST_P(SortNetworkNvrtc, Rows) {
   std::vector<sort_rows::Plan> plans;

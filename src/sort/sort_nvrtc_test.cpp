@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The kernels of radix sort, and of what stands beside an order, compile as CUDA C++ for each architecture that masu
 // supports, without a GPU.
-#include "sort/sort_nvrtc_test.h"
 
+#include "each_architecture.h"
 #include "sort/sort_buckets.h"
 #include "sort/sort_counting.h"
 #include "sort/sort_plan.h"
@@ -18,7 +18,7 @@ struct Kind {
   std::size_t value_bytes;
 };
 
-class SortRadixNvrtc : public test::SortNvrtc {
+class SortRadixNvrtc : public test::EachArchitecture {
  protected:
   // All on one architecture, the first of them on the others.
   static std::vector<Kind> here(std::vector<Kind> kinds) {
@@ -26,7 +26,7 @@ class SortRadixNvrtc : public test::SortNvrtc {
     return kinds;
   }
 };
-INSTANTIATE_TEST_SUITE_P(Architectures, SortRadixNvrtc, ::testing::Values(75, 80, 90));
+MASU_ON_EACH_ARCHITECTURE(SortRadixNvrtc);
 
 TEST_P(SortRadixNvrtc, Passes) {
   const std::vector<std::string> names{"sort_count", "sort_scan_tiles", "sort_scan_chunks", "sort_scatter"};

@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The kernels of this room and of the room quantile compile as CUDA C++, without a GPU and without a warning.
-#include "backends/cuda/compiler.h"
-#include "quantile/quantile_plan.h"
-#include "runtime/kernel_source.h"
-#include "runtime/program_cache.h"
-#include "topk/topk_plan.h"
+#include "each_architecture.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
+#include "quantile/quantile_plan.h"
+#include "topk/topk_plan.h"
 
 #include <string>
 #include <vector>
@@ -18,33 +14,7 @@ namespace {
 using topk_plan::Part;
 using topk_plan::Plan;
 
-// What an H200 says of itself to CUDA.
-DeviceInfo gpu() {
-  DeviceInfo info;
-  info.id = "cuda:0";
-  info.kind = DeviceKind::cuda;
-  info.gpu = true;
-  info.local_bytes = 232448;
-  info.compute_units = 132;
-  info.max_work_group_size = 1024;
-  return info;
-}
-
-class TopkNvrtc : public ::testing::TestWithParam<int> {
- protected:
-  void SetUp() override {
-    if (!cuda::nvrtc().usable()) GTEST_SKIP() << "NVRTC is not here: " << cuda::nvrtc().why;
-  }
-  static void expect_compiles(const std::vector<std::string_view>& files, const std::vector<runtime::Define>& defines,
-                              const std::vector<std::string>& names) {
-    const std::string text =
-        runtime::own_program_text(runtime::kernel_text("src/backends/cuda/prelude.cuh"), files, defines);
-    const cuda::Compiled compiled =
-        cuda::compile(cuda::nvrtc(), GetParam(), text, "--std=c++17 --fmad=false -default-device");
-    EXPECT_EQ(compiled.log, "") << names.front();
-    EXPECT_THAT(cuda::entry_names(compiled.image), ::testing::UnorderedElementsAreArray(names));
-  }
-};
+class TopkNvrtc : public test::EachArchitecture {};
 INSTANTIATE_TEST_SUITE_P(Architectures, TopkNvrtc, ::testing::Values(75, 90));
 
 TEST_P(TopkNvrtc, EveryKernelOfEveryKindOfElement) {
@@ -52,23 +22,23 @@ TEST_P(TopkNvrtc, EveryKernelOfEveryKindOfElement) {
     if (GetParam() != 90 && dtype != Dtype::f32) continue;  // the others differ by nothing an architecture knows
     for (const bool largest : {true, false}) {
       const NanPolicy nan = largest == (dtype == Dtype::f16) ? NanPolicy::skip : NanPolicy::last;
-      const Plan plan = topk_plan::make(gpu(), dtype, Ranking(dtype, largest, nan));
+      const Plan plan = topk_plan::make(test::nvrtc_gpu(), dtype, Ranking(dtype, largest, nan));
       expect_compiles(plan.files(Part::select), plan.defines(Part::select),
                       {"topk_sample", "topk_threshold", "topk_filter", "topk_scan", "topk_gather"});
       expect_compiles(plan.files(Part::finish), plan.defines(Part::finish), {"topk_finish"});
       expect_compiles(plan.files(Part::rows), plan.defines(Part::rows), {"topk_rows"});
     }
-    const Plan plan = topk_plan::make(gpu(), dtype, Ranking(dtype, true, NanPolicy::last));
+    const Plan plan = topk_plan::make(test::nvrtc_gpu(), dtype, Ranking(dtype, true, NanPolicy::last));
     for (const unsigned prefixes : {1U, 2U, 4U}) {
       expect_compiles(plan.files(Part::digits), plan.defines(Part::digits, prefixes), {"topk_digits"});
     }
-    expect_compiles(quantile_plan::files(), quantile_plan::defines(gpu(), dtype),
+    expect_compiles(quantile_plan::files(), quantile_plan::defines(test::nvrtc_gpu(), dtype),
                     {"quantile_count", "quantile_scan", "quantile_scatter", "quantile_gather"});
   }
 }
 
 TEST(TopkPlan, SamplesSoThatFewPass) {
-  const Plan plan = topk_plan::make(gpu(), Dtype::f32, Ranking(Dtype::f32, true, NanPolicy::last));
+  const Plan plan = topk_plan::make(test::nvrtc_gpu(), Dtype::f32, Ranking(Dtype::f32, true, NanPolicy::last));
   const std::uint64_t n = std::uint64_t{1} << 28;
   for (const std::uint64_t k : {1, 100, 1024, 1000000}) {
     const topk_plan::Sampling sampling = topk_plan::sampling(plan, n, k);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether kernels of this room compile as CUDA C++, without a GPU.
+// Whether masu's kernels compile as CUDA C++ for each architecture that it supports, without a GPU and without a
+// warning.
 #pragma once
 
 #include "backends/cuda/compiler.h"
@@ -30,7 +31,7 @@ inline DeviceInfo nvrtc_gpu() {
 }
 
 // The parameter is the architecture, as 90 for 9.0.
-class SortNvrtc : public ::testing::TestWithParam<int> {
+class EachArchitecture : public ::testing::TestWithParam<int> {
  protected:
   void SetUp() override {
     if (!cuda::nvrtc().usable()) GTEST_SKIP() << "NVRTC is not here: " << cuda::nvrtc().why;
@@ -47,5 +48,7 @@ class SortNvrtc : public ::testing::TestWithParam<int> {
     EXPECT_THAT(cuda::entry_names(compiled.image), ::testing::UnorderedElementsAreArray(names)) << given;
   }
 };
+
+#define MASU_ON_EACH_ARCHITECTURE(suite) INSTANTIATE_TEST_SUITE_P(Architectures, suite, ::testing::Values(75, 80, 90))
 
 }  // namespace masu::test
