@@ -24,8 +24,7 @@ void add_device_options(CLI::App& app, CommonOptions& options) {
 
 void add_common_options(CLI::App& app, CommonOptions& options) {
   add_device_options(app, options);
-  app.add_option("--memory", options.memory, "Hold at most that much of the data at a time")
-      ->type_name("BYTES");
+  app.add_option("--memory", options.memory, "Hold at most that much of the data at a time")->type_name("BYTES");
   app.add_option("--tmpdir", options.tmpdir, "Where streams that are read twice, and runs that are sorted, are kept")
       ->type_name("DIR");
   app.add_option("-o,--output", options.output, "Write the result to FILE, whole or not at all")->type_name("FILE");

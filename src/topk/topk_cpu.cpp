@@ -19,7 +19,7 @@ namespace {
 constexpr std::size_t block_elements = 4096;      // that the SIMD loop looks at in one call
 constexpr std::uint64_t least_sampled = 1 << 16;  // elements that are worth a sample
 constexpr std::uint64_t most_samples = 1 << 14;
-constexpr std::uint64_t elements_a_sample = 256;  // at least
+constexpr std::uint64_t elements_a_sample = 256;                 // at least
 constexpr std::uint64_t task_elements = std::uint64_t{1} << 19;  // at least, of one thread's turn
 constexpr std::size_t spare_entries = 512;                       // beside 2 k, before a list is cut
 
