@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Radix sort from the greatest digit to the least, for keys alone, in OpenCL C 1.2 (and, behind the CUDA prelude, in CUDA
-// C++). Equal keys may change places, so it is for keys whose equals have equal bits. A level parts every open bucket by
+// Radix sort from the greatest digit to the least in OpenCL C 1.2 (and, behind the CUDA prelude, in CUDA C++). Equal keys
+// may change places, so it is for keys alone whose equals have equal bits, and for packed keys, of which no two are equal;
+// values move with these. A level parts every open bucket by
 // one digit of 8 bits:
 //   bucket_count    counts the digits of each bucket, tile by tile
 //   bucket_split    a work-group for each bucket: where the keys of each digit go; what is small enough goes to a list for
 //                   sort_finish.cl, what is not becomes a bucket of the next level
 //   bucket_scatter  orders tiles in local memory and writes them where they reserve room
-// No work-group waits for another. sort_key.cl and sort_rank.cl stand in front of this file.
+// No work-group waits for another. sort_key.cl, sort_rank.cl and sort_packed.cl stand in
+// front of this file.
 //
 // Defines beside those of these, all given by sort_buckets.cpp:
 #ifndef MASU_MOST             // keys of a bucket that sort_finish.cl takes
@@ -43,6 +45,33 @@
                                 : MASU_AT(const uint, tiles_at)[3 * (tile) + 1];                  \
   const size_t bucket = single != 0 ? 0 : MASU_AT(const uint, tiles_at)[3 * (tile) + 2];
 
+// Takes the keys of a tile, each work-item every MASU_GROUP-th.
+inline void load_tile(MASU_KEY *loaded, __global const uchar *restrict keys, const size_t first, const uint size,
+                      const uint single, const uint flip, const uint lid) {
+#if MASU_PACKED
+  if (single != 0) {
+    __global const uint *const source = (__global const uint *)keys + first;
+    uint bits[MASU_ITEMS];
+    MASU_UNROLLED
+    for (uint i = 0; i < MASU_ITEMS; ++i) {
+      const uint place = i * MASU_GROUP + lid;
+      bits[i] = place < size ? source[place] : 0;
+    }
+    MASU_UNROLLED
+    for (uint i = 0; i < MASU_ITEMS; ++i) loaded[i] = packed_key(bits[i], first + i * MASU_GROUP + lid, flip);
+    return;
+  }
+#endif
+  (void)single;
+  (void)flip;
+  __global const MASU_KEY *const from = (__global const MASU_KEY *)keys + first;
+  MASU_UNROLLED
+  for (uint i = 0; i < MASU_ITEMS; ++i) {
+    const uint place = i * MASU_GROUP + lid;
+    loaded[i] = place < size ? from[place] : 0;
+  }
+}
+
 inline uint special_of(const MASU_KEY key) {
 #if MASU_KEY_CLASS == 2
   const MASU_WIDE magnitude = key & (MASU_SIGN - 1);
@@ -76,18 +105,13 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void bucket_count(__global const uchar *res
        ++tile) {
     MASU_FIND_TILE(tile)
     in_bucket = bucket;
-    __global const MASU_KEY *const from = (__global const MASU_KEY *)(keys + keys_at) + first;
     MASU_KEY loaded[MASU_ITEMS];
-    MASU_UNROLLED
-    for (uint i = 0; i < MASU_ITEMS; ++i) {
-      const uint place = i * MASU_GROUP + lid;
-      loaded[i] = place < size ? from[place] : 0;
-    }
+    load_tile(loaded, keys + keys_at, first, size, single, flip, lid);
     MASU_UNROLLED
     for (uint i = 0; i < MASU_ITEMS; ++i) {
       if (i * MASU_GROUP + lid < size) {
         const MASU_WIDE key = ordered_key(loaded[i]);
-        const uint digit = ((uint)(key >> shift) & (MASU_DIGITS - 1)) ^ flip;
+        const uint digit = ((uint)(key >> shift) & (MASU_DIGITS - 1)) ^ MASU_DIGIT_FLIP;
         atomic_add(&counters[counter_of(digit, column)], 1U << shift_of(digit));
         zeros |= ~key;
         ones |= key;
@@ -230,7 +254,7 @@ __kernel MASU_WORK_GROUP(MASU_DIGITS) void bucket_split(__global uchar *scratch,
 
 __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void bucket_scatter(
     __global const uchar *restrict keys_from, const ulong keys_at, __global uchar *restrict sorted,
-    const ulong sorted_at, __global uchar *scratch, const ulong tiles_at, const ulong cursors_at,
+    const ulong sorted_at, MASU_VALUE_PARAMETERS __global uchar *scratch, const ulong tiles_at, const ulong cursors_at,
     const ulong facts_at, const ulong count, const uint single, const uint shift, const uint flip, __local uint4 *local_memory) {
   MASU_LOCAL_POINTER(uint4, local_memory);
   __local uint *const counters = (__local uint *)local_memory;
@@ -241,13 +265,8 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void bucket_scatter(
   const size_t tile = get_group_id(0);
   MASU_FIND_TILE(tile)
   if (all_equal(MASU_AT(const uint, facts_at) + bucket * MASU_FACTS)) return;
-  __global const MASU_KEY *const from = (__global const MASU_KEY *)(keys_from + keys_at) + first;
   MASU_KEY keys[MASU_ITEMS];
-  MASU_UNROLLED
-  for (uint i = 0; i < MASU_ITEMS; ++i) {
-    const uint place = i * MASU_GROUP + lid;
-    keys[i] = place < size ? from[place] : 0;
-  }
+  load_tile(keys, keys_from + keys_at, first, size, single, flip, lid);
   clear_counters(counters, lid);
   barrier(CLK_LOCAL_MEM_FENCE);
   const uint column = lid % MASU_COLUMNS;
@@ -256,7 +275,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void bucket_scatter(
   for (uint i = 0; i < MASU_ITEMS; ++i) {
     ranks[i] = 0;
     if (i * MASU_GROUP + lid < size) {
-      const uint digit = digit_of(keys[i], shift, flip);
+      const uint digit = digit_of(keys[i], shift, MASU_DIGIT_FLIP);
       const uint upper = shift_of(digit);
       const uint old = atomic_add(&counters[counter_of(digit, column)], 1U << upper);
       ranks[i] = (old >> upper & 0xffff) | digit << 16;
@@ -283,6 +302,17 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void bucket_scatter(
   for (uint i = 0; i < MASU_ITEMS; ++i) {
     if (i * MASU_GROUP + lid < size) staging[ranks[i]] = keys[i];
   }
+#if MASU_VALUE_BYTES > 0
+  __global const MASU_VALUE *const values_from = (__global const MASU_VALUE *)(values + values_at) + first;
+  __global MASU_VALUE *const values_to = (__global MASU_VALUE *)(moved + moved_at);
+  __local MASU_VALUE *const staged_values = (__local MASU_VALUE *)counters;
+  MASU_VALUE taken[MASU_ITEMS];
+  uint targets[MASU_ITEMS];
+  MASU_UNROLLED
+  for (uint i = 0; i < MASU_ITEMS; ++i) {
+    if (i * MASU_GROUP + lid < size) taken[i] = values_from[i * MASU_GROUP + lid];
+  }
+#endif
   barrier(CLK_LOCAL_MEM_FENCE);
   __global MASU_KEY *const to = (__global MASU_KEY *)(sorted + sorted_at);
   MASU_UNROLLED
@@ -290,7 +320,24 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void bucket_scatter(
     const uint place = i * MASU_GROUP + lid;
     if (place < size) {
       const MASU_KEY key = staging[place];
-      to[bases[digit_of(key, shift, flip)] + place] = key;
+      const uint target = bases[digit_of(key, shift, MASU_DIGIT_FLIP)] + place;
+      to[target] = key;
+#if MASU_VALUE_BYTES > 0
+      targets[i] = target;
+#endif
     }
   }
+#if MASU_VALUE_BYTES > 0
+  barrier(CLK_LOCAL_MEM_FENCE);
+  MASU_UNROLLED
+  for (uint i = 0; i < MASU_ITEMS; ++i) {
+    if (i * MASU_GROUP + lid < size) staged_values[ranks[i]] = taken[i];
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+  MASU_UNROLLED
+  for (uint i = 0; i < MASU_ITEMS; ++i) {
+    const uint place = i * MASU_GROUP + lid;
+    if (place < size) values_to[targets[i]] = staged_values[place];
+  }
+#endif
 }

@@ -9,7 +9,9 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 #include <limits>
+#include <numeric>
 #include <random>
 #include <string>
 #include <vector>
@@ -54,7 +56,7 @@ class SortBuckets : public test::EachDevice {
     Stream stream(device);
     DeviceWork work;
     const bool sorted =
-        sort_buckets::sort(stream, keys, dtype_of<T>, result, {order, {}, {keys.size(), 1, {}}}, nullptr, work);
+        sort_buckets::sort(stream, keys, dtype_of<T>, &result, {}, {order, {}, {keys.size(), 1, {}}}, nullptr, work);
     stream.finish();
     return sorted;
   }
@@ -93,6 +95,111 @@ TEST_P(SortBuckets, EveryShape) {
   expect_every_shape<std::int32_t>();
   expect_every_shape<std::uint64_t>();
   expect_every_shape<double>();
+}
+
+// Orders, and records beside their keys, against a stable sort: with zeros of both signs and NaNs among the keys.
+template <class T>
+std::vector<T> keys_with_equals(std::uint64_t count) {
+  std::vector<T> keys = make<T>(Shape::skewed, count);
+  const std::vector<T> few = make<T>(Shape::random, 64);
+  for (std::uint64_t i = 0; i < count; i += 3) keys[i] = few[i % 64];
+  if constexpr (std::is_floating_point_v<T>) {
+    for (std::uint64_t i = 0; i < count; i += 2) keys[i] = -keys[i];
+    for (std::uint64_t i = 0; i < count; i += 5) keys[i] = i % 2 == 0 ? 0.0F : -0.0F;
+    for (std::uint64_t i = 7; i < count; i += 11) {
+      keys[i] = std::bit_cast<T>(static_cast<std::uint32_t>(0x7f800001U + i) | (i % 2 == 0 ? 0x80000000U : 0));
+    }
+  }
+  return keys;
+}
+template <class T>
+std::vector<std::uint32_t> stable_order(const std::vector<T>& keys, Order order) {
+  std::vector<std::uint32_t> indices(keys.size());
+  std::iota(indices.begin(), indices.end(), 0);
+  std::ranges::stable_sort(indices, [&](std::uint32_t a, std::uint32_t b) {
+    return order == Order::ascending ? sort_key(keys[a]) < sort_key(keys[b]) : sort_key(keys[b]) < sort_key(keys[a]);
+  });
+  return indices;
+}
+
+struct Bytes16 {
+  std::uint64_t words[2];
+};
+
+template <class Index, class T>
+void expect_order(const Device& device, const std::vector<T>& keys, Order order) {
+  const Buffer<T> there = device.upload(keys);
+  Buffer<Index> indices(device, keys.size());
+  Stream stream(device);
+  DeviceWork work;
+  ASSERT_TRUE(sort_buckets::sort(stream, there, dtype_of<T>, nullptr,
+                                 {Companions::Kind::indices, &indices, sizeof(Index)},
+                                 {order, {}, {keys.size(), 1, {}}}, nullptr, work));
+  stream.finish();
+  const std::vector<std::uint32_t> expected = stable_order(keys, order);
+  EXPECT_TRUE(std::ranges::equal(indices.read(), expected));
+  EXPECT_EQ(std::memcmp(there.read().data(), keys.data(), keys.size() * sizeof(T)), 0);
+}
+
+template <class Record, class T>
+void expect_records(const Device& device, const std::vector<T>& keys, Order order, bool in_place) {
+  const auto record_of = [](std::uint32_t i) {
+    if constexpr (sizeof(Record) == 16) return Record{{i, ~std::uint64_t{i}}};
+    else return static_cast<Record>(i * 40503U);
+  };
+  std::vector<std::byte> records(keys.size() * sizeof(Record));
+  for (std::uint32_t i = 0; i < keys.size(); ++i) {
+    const Record record = record_of(i);
+    std::memcpy(&records[i * sizeof(Record)], &record, sizeof record);
+  }
+  const Buffer<T> there = device.upload(keys);
+  const Buffer<T> other(device, keys.size());
+  Buffer<std::byte> moved = device.upload(records);
+  Stream stream(device);
+  DeviceWork work;
+  ASSERT_TRUE(sort_buckets::sort(stream, there, dtype_of<T>, in_place ? &there : &other,
+                                 {Companions::Kind::records, &moved, sizeof(Record)}, {order, {}, {keys.size(), 1, {}}},
+                                 nullptr, work));
+  stream.finish();
+  const std::vector<T> sorted = (in_place ? there : other).read();
+  const std::vector<std::byte> result = moved.read();
+  const std::vector<std::uint32_t> expected = stable_order(keys, order);
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    const Record record = record_of(expected[i]);
+    ASSERT_EQ(std::memcmp(&sorted[i], &keys[expected[i]], sizeof(T)), 0) << i;
+    ASSERT_EQ(std::memcmp(&result[i * sizeof(Record)], &record, sizeof record), 0) << i;
+  }
+}
+
+TEST_P(SortBuckets, PackedKeysKeepTheOrderOfEquals) {
+  for (const std::uint64_t count : {6000, 100003}) {
+    SCOPED_TRACE(count);
+    expect_order<std::uint64_t>(device, keys_with_equals<float>(count), Order::descending);
+    expect_records<std::uint32_t>(device, keys_with_equals<float>(count), Order::ascending, true);
+    if (!device.info().gpu) continue;  // programs take long to build
+    for (const Order order : {Order::ascending, Order::descending}) {
+      expect_order<std::uint32_t>(device, keys_with_equals<std::uint32_t>(count), order);
+      expect_order<std::uint64_t>(device, keys_with_equals<std::int32_t>(count), order);
+      expect_order<std::uint32_t>(device, keys_with_equals<float>(count), order);
+      expect_records<std::uint8_t>(device, keys_with_equals<std::uint32_t>(count), order, true);
+      expect_records<std::uint16_t>(device, keys_with_equals<std::int32_t>(count), order, false);
+      expect_records<std::uint64_t>(device, keys_with_equals<float>(count), order, false);
+      expect_records<Bytes16>(device, keys_with_equals<float>(count), order, true);
+    }
+  }
+}
+
+TEST_P(SortBuckets, LeavesEqualPackedKeys) {
+  const std::vector<std::uint32_t> keys(20000, 7);
+  const Buffer<std::uint32_t> there = device.upload(keys);
+  Buffer<std::uint32_t> values = device.upload(keys);
+  Stream stream(device);
+  DeviceWork work;
+  EXPECT_FALSE(sort_buckets::sort(stream, there, Dtype::u32, &there, {Companions::Kind::records, &values, 4},
+                                  {Order::ascending, {}, {keys.size(), 1, {}}}, nullptr, work));
+  stream.finish();
+  EXPECT_EQ(there.read(), keys);
+  EXPECT_EQ(values.read(), keys);
 }
 
 TEST_P(SortBuckets, LeavesWhatOnlyAStableSortCanDo) {

@@ -78,6 +78,10 @@ Way way_of(const DeviceInfo& info, Dtype dtype, const Companions& companions, co
   return pieces.count <= most_merged(dtype, companions) ? Way::merge : Way::radix;
 }
 
+std::uint64_t radix_bytes(const DeviceInfo& info, Dtype dtype, const Companions& companions, const SortJob& job) {
+  return std::max<std::uint64_t>(sort_radix::scratch_bytes(info, dtype, companions, job), 16);
+}
+
 // Temporary memory that the way needs, for `arrays` that may lack their buffers.
 std::uint64_t scratch_bytes(const DeviceInfo& info, const Arrays& arrays, const Companions& companions,
                             const SortJob& job, Way way) {
@@ -91,9 +95,20 @@ std::uint64_t scratch_bytes(const DeviceInfo& info, const Arrays& arrays, const 
     case Way::segments:
     case Way::radix: break;
   }
-  const std::uint64_t bytes = sort_radix::scratch_bytes(info, arrays.dtype, companions, job);
+  const std::uint64_t bytes = radix_bytes(info, arrays.dtype, companions, job);
   if (!sort_buckets::serves(info, arrays.dtype, companions, job, true)) return bytes;
-  return std::max(bytes, sort_buckets::scratch_bytes(info, arrays.dtype, job.pieces.count));
+  return std::max(bytes, sort_buckets::scratch_bytes(info, arrays.dtype, companions, job.pieces.count));
+}
+
+// Memory for both ways of sorting by digits, or, where there is not so much, for the one that needs less.
+Buffer<std::byte> memory_for_digits(const Device& device, const BufferBase* workspace, std::uint64_t both,
+                                    std::uint64_t least, DeviceWork& work) {
+  try {
+    return sort_kernels::memory_of(device, workspace, both, work);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::out_of_memory || both == least) throw;
+  }
+  return sort_kernels::memory_of(device, workspace, least, work);
 }
 
 void check_workspace(const Device& device, const BufferBase& workspace, std::uint64_t bytes) {
@@ -130,10 +145,11 @@ DeviceWork sort_on_device(Stream& stream, const BufferBase& keys, Dtype dtype, B
     case Way::radix: {
       // Both ways in the same memory: the first leaves to the second what only a stable sort can do.
       const Buffer<std::byte> memory =
-          sort_kernels::memory_of(stream.device(), workspace,
-                                  std::max<std::uint64_t>(scratch_bytes(info, arrays, companions, job, way), 16), work);
+          memory_for_digits(stream.device(), workspace, scratch_bytes(info, arrays, companions, job, way),
+                            radix_bytes(info, dtype, companions, job), work);
       if (sort_buckets::serves(info, dtype, companions, job, may_wait) &&
-          sort_buckets::sort(stream, keys, dtype, *result, job, &memory, work)) {
+          memory.size_bytes() >= sort_buckets::scratch_bytes(info, dtype, companions, job.pieces.count) &&
+          sort_buckets::sort(stream, keys, dtype, result, companions, job, &memory, work)) {
         break;
       }
       sort_radix::sort(stream, keys, dtype, result, companions, job, &memory, may_wait, 0, work);

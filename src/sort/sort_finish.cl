@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The small buckets of sort_buckets.cl, each sorted by a work-group in local memory, in OpenCL C 1.2 (and, behind the CUDA
-// prelude, in CUDA C++). Equal keys may change places. sort_key.cl and sort_rank.cl stand in front of this file.
+// prelude, in CUDA C++). Equal keys may change places. sort_key.cl, sort_rank.cl and sort_packed.cl stand in front of
+// this file.
 //
 // Defines beside those of these, all given by sort_buckets.cpp:
 #ifndef MASU_BIN_MOST         // keys that may share a bin
@@ -13,17 +14,48 @@
 
 // Bins by 13 bits: two counters of 16 bits a word.
 #define MASU_BINS (2 * MASU_COUNTERS)
+#define MASU_SETTLED 0x80000000U  // beside a bin: its keys are equal
+inline uint bin_of(const uint rank) { return rank >> 16 & (MASU_BINS - 1); }
 inline uint bin_begin(const uint bin, __local const uint *counters) {
   return counters[bin & (MASU_COUNTERS - 1)] >> (bin / MASU_COUNTERS * 16) & 0xffff;
 }
+inline uint bin_end(const uint bin, const uint size, __local const uint *counters) {
+  return bin == MASU_BINS - 1 ? size : bin_begin(bin + 1, counters);
+}
+// Counts a key in its bin. The number of those that came before it there.
+inline uint count_in_bin(const uint bin, __local uint *counters) {
+  const uint upper = bin / MASU_COUNTERS * 16;
+  return atomic_add(&counters[bin & (MASU_COUNTERS - 1)], 1U << upper) >> upper & 0xffff;
+}
+
+inline uint width_of(const MASU_WIDE bits) { return (uint)(8 * sizeof(MASU_WIDE)) - (uint)clz(bits); }
+
+// Writes a tile's keys, or what they stand for, to their places: each work-item every MASU_GROUP-th.
+#if !MASU_PACKED
+#define MASU_RESULT MASU_KEY
+#define MASU_RESULT_OF(key) (key)
+#elif MASU_INDEX_BYTES != 0
+#define MASU_RESULT MASU_INDEX
+#define MASU_RESULT_OF(key) ((uint)(key))
+#else
+#define MASU_RESULT uint
+#define MASU_RESULT_OF(key) unpacked_key(key, flip, (__global const uint *)(source + source_at))
+#endif
+#define MASU_STORE_KEY(place, key) \
+  ((__global MASU_RESULT *)(sorted + sorted_at))[first + (place)] = MASU_RESULT_OF(key)
 
 // Sorts entry by entry. An entry is its first key, its keys, and the bits in which these may differ: none, and they are
-// copied, with MASU_OTHER from `others`. They go into bins by the uppermost 13 of these bits, then each key finds its
-// place in its bin. Where a bin is full, digit by digit instead. `sorted` may be `keys_from` or `others`.
+// copied, with MASU_OTHER from `others`. They go into bins by the uppermost 13 of these bits. While a bin is full, those
+// of its keys go into as many bins as it has keys, by the uppermost bits in which they do differ. Then each key finds its
+// place in its bin. `sorted` may be `keys_from` or `others`, and `moved` may be `values`.
 __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void bucket_finish(
     __global const uchar *keys_from, const ulong keys_at, __global const uchar *others, const ulong others_at,
-    __global uchar *sorted, const ulong sorted_at, __global const uchar *restrict scratch, const ulong small_at,
-    const uint flip, __local uint4 *local_memory) {
+    __global uchar *sorted, const ulong sorted_at,
+#if MASU_VALUE_BYTES > 0
+    __global const uchar *values, const ulong values_at, __global uchar *moved, const ulong moved_at,
+    __global const uchar *source, const ulong source_at,
+#endif
+    __global const uchar *restrict scratch, const ulong small_at, const uint flip, __local uint4 *local_memory) {
   MASU_LOCAL_POINTER(uint4, local_memory);
   __local uint *const counters = (__local uint *)local_memory;
   __local MASU_KEY *const staging = (__local MASU_KEY *)(counters + MASU_COUNTERS);
@@ -38,7 +70,10 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void bucket_finish(
   __global const MASU_KEY *const from =
       (row[2] & MASU_OTHER) != 0 ? (__global const MASU_KEY *)(others + others_at) + first
                                  : (__global const MASU_KEY *)(keys_from + keys_at) + first;
-  __global MASU_KEY *const to = (__global MASU_KEY *)(sorted + sorted_at) + first;
+#if MASU_VALUE_BYTES > 0
+  __global const MASU_VALUE *const values_from = (__global const MASU_VALUE *)(values + values_at) + first;
+  __global MASU_VALUE *const values_to = (__global MASU_VALUE *)(moved + moved_at) + first;
+#endif
   MASU_KEY keys[MASU_ITEMS];
   uint ranks[MASU_ITEMS];
   MASU_UNROLLED
@@ -50,12 +85,17 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void bucket_finish(
     MASU_UNROLLED
     for (uint i = 0; i < MASU_ITEMS; ++i) {
       const uint place = i * MASU_GROUP + lid;
-      if (place < size) to[place] = keys[i];
+      if (place < size) {
+        MASU_STORE_KEY(place, keys[i]);
+#if MASU_VALUE_BYTES > 0
+        values_to[place] = values_from[place];
+#endif
+      }
     }
     return;
   }
   const uint shift = max(bits, 13U) - 13;
-  const MASU_WIDE turned = flip != 0 ? MASU_ALL : 0;  // greater keys become the lesser ones
+  const MASU_WIDE turned = MASU_DIGIT_FLIP != 0 ? MASU_ALL : 0;  // greater keys become the lesser ones
   clear_counters(counters, lid);
   if (lid == 0) *full = 0;
   barrier(CLK_LOCAL_MEM_FENCE);
@@ -64,67 +104,114 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void bucket_finish(
     ranks[i] = 0;
     if (i * MASU_GROUP + lid < size) {
       const uint bin = (uint)((ordered_key(keys[i]) ^ turned) >> shift) & (MASU_BINS - 1);
-      const uint upper = bin / MASU_COUNTERS * 16;
-      const uint old = atomic_add(&counters[bin & (MASU_COUNTERS - 1)], 1U << upper) >> upper & 0xffff;
-      if (old >= MASU_BIN_MOST && shift != 0) *full = 1;
-      ranks[i] = old | bin << 16;
+      const uint before = count_in_bin(bin, counters);
+      if (before >= MASU_BIN_MOST && shift != 0) *full = 1;
+      ranks[i] = before | bin << 16 | (shift == 0 ? MASU_SETTLED : 0);
     }
   }
   barrier(CLK_LOCAL_MEM_FENCE);
-  scan_counters(counters, partial, lid);
-  MASU_UNROLLED
-  for (uint i = 0; i < MASU_ITEMS; ++i) {
-    if (i * MASU_GROUP + lid < size) {
-      ranks[i] += bin_begin(ranks[i] >> 16, counters);
-      staging[ranks[i] & 0xffff] = keys[i];
-    }
-  }
-  const bool by_digits = *full != 0;
-  barrier(CLK_LOCAL_MEM_FENCE);
-  if (!by_digits && shift != 0) {
+  MASU_ROLLED
+  for (;;) {
+    scan_counters(counters, partial, lid);
     MASU_UNROLLED
     for (uint i = 0; i < MASU_ITEMS; ++i) {
       if (i * MASU_GROUP + lid < size) {
-        const uint bin = ranks[i] >> 16;
-        const uint here = ranks[i] & 0xffff;
-        uint place = bin_begin(bin, counters);
-        const uint end = bin == MASU_BINS - 1 ? size : bin_begin(bin + 1, counters);
-        if (end - place > 1) {
-          const MASU_WIDE own = ordered_key(keys[i]) ^ turned;
-          const uint begin = place;
-          MASU_ROLLED
-          for (uint k = begin; k < end; ++k) {
-            const MASU_WIDE other = ordered_key(staging[k]) ^ turned;
-            place += other < own || (other == own && k < here) ? 1 : 0;
-          }
-        }
-        ranks[i] = place;
+        ranks[i] += bin_begin(bin_of(ranks[i]), counters);
+        staging[ranks[i] & 0xffff] = keys[i];
+      }
+    }
+    const bool crowded = *full != 0;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (!crowded) break;
+    // What a bin's keys are, its first one and their number, before the counters are used for their widths: how many of
+    // the lower bits do not agree with the first key. Bins of two keys or more begin two places or more apart.
+    MASU_UNROLLED
+    for (uint i = 0; i < MASU_ITEMS; ++i) {
+      if (i * MASU_GROUP + lid < size) {
+        const uint begin = bin_begin(bin_of(ranks[i]), counters);
+        ranks[i] = begin | (bin_end(bin_of(ranks[i]), size, counters) - begin) << 16;
+      }
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    clear_counters(counters, lid);
+    if (lid == 0) *full = 0;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    MASU_UNROLLED
+    for (uint i = 0; i < MASU_ITEMS; ++i) {
+      const uint begin = ranks[i] & 0xffff;
+      if (i * MASU_GROUP + lid < size && ranks[i] >> 16 > 1) {
+        atomic_max(&counters[begin / 2], width_of(ordered_key(keys[i]) ^ ordered_key(staging[begin])));
       }
     }
     barrier(CLK_LOCAL_MEM_FENCE);
     MASU_UNROLLED
     for (uint i = 0; i < MASU_ITEMS; ++i) {
-      if (i * MASU_GROUP + lid < size) staging[ranks[i]] = keys[i];
+      if (i * MASU_GROUP + lid < size) {
+        const uint begin = ranks[i] & 0xffff;
+        const uint in_bin = ranks[i] >> 16;
+        const uint parts = 31 - (uint)clz(in_bin);
+        const uint width = in_bin > 1 ? counters[begin / 2] : 0;
+        const uint part_shift = max(width, parts) - parts;
+        const uint part = (uint)((ordered_key(keys[i]) ^ turned) >> part_shift) & ((1U << min(width, parts)) - 1);
+        ranks[i] = (begin + part) << 16 | (part_shift == 0 ? MASU_SETTLED : 0);
+      }
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    clear_counters(counters, lid);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    MASU_UNROLLED
+    for (uint i = 0; i < MASU_ITEMS; ++i) {
+      if (i * MASU_GROUP + lid < size) {
+        const uint before = count_in_bin(bin_of(ranks[i]), counters);
+        if (before >= MASU_BIN_MOST && (ranks[i] & MASU_SETTLED) == 0) *full = 1;
+        ranks[i] |= before;
+      }
     }
     barrier(CLK_LOCAL_MEM_FENCE);
   }
-  if (by_digits) {
-    const uint own = lid % MASU_COLUMNS * (MASU_ROWS * MASU_ITEMS) + lid / MASU_COLUMNS * MASU_ITEMS;
-    for (uint digit_shift = 0; digit_shift < bits; digit_shift += 8) {
-      MASU_UNROLLED
-      for (uint i = 0; i < MASU_ITEMS; ++i) keys[i] = own + i < size ? staging[own + i] : 0;
-      rank_keys(keys, digit_shift, flip, own, size, ranks, counters, partial, lid);
-      barrier(CLK_LOCAL_MEM_FENCE);
-      MASU_UNROLLED
-      for (uint i = 0; i < MASU_ITEMS; ++i) {
-        if (own + i < size) staging[ranks[i]] = keys[i];
+  MASU_UNROLLED
+  for (uint i = 0; i < MASU_ITEMS; ++i) {
+    const uint here = ranks[i] & 0xffff;
+    uint place = here;
+    if (i * MASU_GROUP + lid < size && (ranks[i] & MASU_SETTLED) == 0) {
+      const uint begin = bin_begin(bin_of(ranks[i]), counters);
+      const uint end = bin_end(bin_of(ranks[i]), size, counters);
+      if (end - begin > 1) {
+        const MASU_WIDE own = ordered_key(keys[i]) ^ turned;
+        place = begin;
+        MASU_ROLLED
+        for (uint k = begin; k < end; ++k) {
+          const MASU_WIDE other = ordered_key(staging[k]) ^ turned;
+          place += other < own || (other == own && k < here) ? 1 : 0;
+        }
       }
-      barrier(CLK_LOCAL_MEM_FENCE);
     }
+    ranks[i] = place;
   }
+  barrier(CLK_LOCAL_MEM_FENCE);
+  MASU_UNROLLED
+  for (uint i = 0; i < MASU_ITEMS; ++i) {
+    if (i * MASU_GROUP + lid < size) staging[ranks[i]] = keys[i];
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
   MASU_UNROLLED
   for (uint i = 0; i < MASU_ITEMS; ++i) {
     const uint place = i * MASU_GROUP + lid;
-    if (place < size) to[place] = staging[place];
+    if (place < size) MASU_STORE_KEY(place, staging[place]);
   }
+#if MASU_VALUE_BYTES > 0
+  __local MASU_VALUE *const staged_values = (__local MASU_VALUE *)staging;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  MASU_UNROLLED
+  for (uint i = 0; i < MASU_ITEMS; ++i) {
+    const uint place = i * MASU_GROUP + lid;
+    if (place < size) staged_values[ranks[i]] = values_from[place];
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+  MASU_UNROLLED
+  for (uint i = 0; i < MASU_ITEMS; ++i) {
+    const uint place = i * MASU_GROUP + lid;
+    if (place < size) values_to[place] = staged_values[place];
+  }
+#endif
 }

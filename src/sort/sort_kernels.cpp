@@ -12,10 +12,20 @@ namespace masu::sort_kernels {
 
 std::vector<runtime::Define> key_defines(Dtype dtype, Order order) {
   return {{"MASU_KEY_BYTES", fmt::to_string(size_of(dtype))},
-          {"MASU_KEY_CLASS", is_float(dtype)    ? "2"
-                             : is_signed(dtype) ? "1"
-                                                : "0"},
+          {"MASU_KEY_CLASS", fmt::to_string(key_class(dtype))},
           {"MASU_DESCENDING", order == Order::descending ? "1" : "0"}};
+}
+
+unsigned key_class(Dtype dtype) noexcept {
+  if (is_float(dtype)) return 2;
+  return is_signed(dtype) ? 1 : 0;
+}
+
+bool aligned(const BufferBase* buffer, std::uint64_t bytes) {
+  if (buffer == nullptr) return true;
+  const bool has_address = buffer->device().kind() == DeviceKind::cuda;
+  const auto base = has_address ? reinterpret_cast<std::uintptr_t>(buffer->native()) : 0;
+  return (base + buffer->byte_offset()) % bytes == 0;
 }
 
 unsigned unit_of(std::initializer_list<std::uint64_t> sizes) noexcept {

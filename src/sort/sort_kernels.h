@@ -39,6 +39,12 @@ struct Arrays {
 // The defines of sort_key.cl.
 std::vector<runtime::Define> key_defines(Dtype dtype, Order order);
 
+// 0: unsigned integers, 1: signed integers, 2: floats.
+unsigned key_class(Dtype dtype) noexcept;
+
+// Whether values of so many bytes, a power of two, can be read whole; of a buffer that is not known yet, so assumed.
+bool aligned(const BufferBase* buffer, std::uint64_t bytes);
+
 // The most bytes, 8, 4, 2 or 1, in which all of `sizes` can be counted.
 unsigned unit_of(std::initializer_list<std::uint64_t> sizes) noexcept;
 

@@ -63,10 +63,22 @@ TEST_P(SortRadixNvrtc, Orders) {
 }
 
 TEST_P(SortRadixNvrtc, Buckets) {
-  for (const Kind& kind : here({{Dtype::u32, 0}, {Dtype::i64, 0}, {Dtype::f32, 0}, {Dtype::f64, 0}})) {
-    expect_compiles(sort_buckets::level_files, sort_buckets::level_defines(test::nvrtc_gpu(), kind.dtype),
+  struct Case {
+    Dtype dtype;
+    Companions companions;
+  };
+  std::vector<Case> cases = {{Dtype::u32, {}},
+                             {Dtype::i64, {}},
+                             {Dtype::f32, {}},
+                             {Dtype::f64, {}},
+                             {Dtype::f32, {Companions::Kind::indices, nullptr, 8}},
+                             {Dtype::i32, {Companions::Kind::records, nullptr, 4}},
+                             {Dtype::f32, {Companions::Kind::records, nullptr, 16}}};
+  if (GetParam() != 90) cases.resize(1);
+  for (const auto& [dtype, companions] : cases) {
+    expect_compiles(sort_buckets::level_files, sort_buckets::level_defines(test::nvrtc_gpu(), dtype, companions),
                     {"bucket_count", "bucket_split", "bucket_scatter"});
-    expect_compiles(sort_buckets::finish_files, sort_buckets::finish_defines(test::nvrtc_gpu(), kind.dtype),
+    expect_compiles(sort_buckets::finish_files, sort_buckets::finish_defines(test::nvrtc_gpu(), dtype, companions),
                     {"bucket_finish"});
   }
 }

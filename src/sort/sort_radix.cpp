@@ -33,17 +33,9 @@ struct Place {
   [[nodiscard]] Place copy() const { return {whole(memory), at}; }
 };
 
-// Where a value may be read in words of its own size.
-bool aligned(const BufferBase& buffer, std::uint64_t bytes) {
-  const bool has_address = buffer.device().kind() == DeviceKind::cuda;
-  const auto base = has_address ? reinterpret_cast<std::uintptr_t>(buffer.native()) : 0;
-  return (base + buffer.byte_offset()) % bytes == 0;
-}
-
 // Whether records move with the keys.
 bool may_carry(const Companions& companions) {
-  return companions.buffer == nullptr || companions.kind != Companions::Kind::records ||
-         aligned(*companions.buffer, companions.bytes);
+  return companions.kind != Companions::Kind::records || sort_kernels::aligned(companions.buffer, companions.bytes);
 }
 
 // What a sort needs beside its input and its result, in one piece of temporary memory.

@@ -158,7 +158,7 @@ template <class T>
 void buckets(const Device& device, std::size_t count, Order order, bool in_place) {
   sort_alone(device, bucket_keys<T>(count), order, in_place,
              [](Stream& stream, const Buffer<T>& from, const Buffer<T>& to, const SortJob& job, DeviceWork& work) {
-               expect(sort_buckets::sort(stream, from, dtype_of<T>, to, job, nullptr, work), "not sorted");
+               expect(sort_buckets::sort(stream, from, dtype_of<T>, &to, {}, job, nullptr, work), "not sorted");
              });
 }
 
