@@ -6,10 +6,12 @@
 #include <masu/bins.h>
 #include <masu/bitonic.h>
 #include <masu/buffer.h>
+#include <masu/convert.h>
 #include <masu/device.h>
 #include <masu/dtype.h>
 #include <masu/error.h>
 #include <masu/exact_sum.h>
+#include <masu/gather.h>
 #include <masu/histogram.h>
 #include <masu/host_buffer.h>
 #include <masu/joint_histogram.h>
@@ -20,5 +22,6 @@
 #include <masu/sort.h>
 #include <masu/stream.h>
 #include <masu/topk.h>
+#include <masu/transpose.h>
 #include <masu/unique.h>
 #include <masu/version.h>
