@@ -17,7 +17,9 @@
 #include <masu/joint_histogram.h>
 #include <masu/program.h>
 #include <masu/quantile.h>
+#include <masu/reduce.h>
 #include <masu/row_histogram.h>
+#include <masu/scan.h>
 #include <masu/search.h>
 #include <masu/sort.h>
 #include <masu/stream.h>
