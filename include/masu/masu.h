@@ -23,6 +23,7 @@
 #include <masu/search.h>
 #include <masu/sort.h>
 #include <masu/stream.h>
+#include <masu/sum.h>
 #include <masu/topk.h>
 #include <masu/transpose.h>
 #include <masu/unique.h>
