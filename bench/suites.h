@@ -37,6 +37,7 @@ Measurements unique_suite(const Request& request);
 Measurements search_suite(const Request& request);
 Measurements topk_suite(const Request& request);
 Measurements quantile_suite(const Request& request);
+Measurements reduce_suite(const Request& request);
 Measurements transpose_suite(const Request& request);
 
 struct Suite {
