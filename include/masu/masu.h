@@ -28,3 +28,4 @@
 #include <masu/transpose.h>
 #include <masu/unique.h>
 #include <masu/version.h>
+#include <masu/weighted_histogram.h>

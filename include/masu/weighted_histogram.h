@@ -88,7 +88,7 @@ class MASU_EXPORT WeightedHistogram {
   friend class WeightedHistogramAccumulator;
   template <class T>
   [[nodiscard]] std::span<const T> part(const std::vector<T>& all, std::uint64_t row, bool extra) const;
-  [[nodiscard]] double extra(std::uint64_t row, unsigned columns, std::size_t place, const char* name) const;
+  [[nodiscard]] double extra(std::uint64_t row, bool joint, std::size_t place, const char* name) const;
   std::uint64_t rows_ = 1;
   std::uint64_t cells_ = 0;   // of a row
   std::uint64_t extras_ = 0;  // of a row, behind its cells
