@@ -45,18 +45,23 @@
 // What follows from the size.
 #if MASU_WEIGHT_BYTES == 1
 #define MASU_WEIGHT uchar
+#define MASU_SIGNED_WEIGHT char
 #elif MASU_WEIGHT_BYTES == 2
 #define MASU_WEIGHT ushort
+#define MASU_SIGNED_WEIGHT short
 #define MASU_FRACTION_BITS 10
 #elif MASU_WEIGHT_BYTES == 4
 #define MASU_WEIGHT uint
+#define MASU_SIGNED_WEIGHT int
 #define MASU_FRACTION_BITS 23
 #else
 #define MASU_WEIGHT ulong
+#define MASU_SIGNED_WEIGHT long
 #define MASU_FRACTION_BITS 52
 #endif
 #define MASU_SIGN ((MASU_WEIGHT)1 << (8 * MASU_WEIGHT_BYTES - 1))
-#if MASU_WEIGHT_SIGNED && !MASU_SQUARED
+// Floats have a sign beside their digits; integers have it in the highest one.
+#if MASU_WEIGHT_FLOAT && !MASU_SQUARED
 #define MASU_NEGATIVE(bits) (((bits) & MASU_SIGN) != 0)
 #else
 #define MASU_NEGATIVE(bits) false
@@ -70,7 +75,7 @@
 #define MASU_EXPONENT(bits) ((uint)((bits) >> MASU_FRACTION_BITS) & MASU_MOST_EXPONENT)
 #define MASU_FRACTION(bits) ((bits) & (((MASU_WEIGHT)1 << MASU_FRACTION_BITS) - 1))
 // How far the lowest bit of the weight, or of its square, is above the unit.
-#define MASU_PLACE_OF(exponent) (((exponent) - ((exponent) != 0 ? 1 : 0)) << MASU_SQUARED)
+#define MASU_PLACE_OF(exponent) ((uint)(max((int)(exponent), 1) - 1) << MASU_SQUARED)
 #endif
 
 #if MASU_KERNEL == MASU_KERNEL_WEIGHTED
@@ -80,28 +85,30 @@ struct masu_wide {
   ulong high;
 };
 
-// The magnitude of a weight in the digits it lies in, the lowest one first.
+// A weight, or its square, in the digits it lies in, the lowest one first.
 MASU_INLINE struct masu_wide digits_of(const MASU_WEIGHT bits) {
   struct masu_wide wide;
 #if MASU_WEIGHT_FLOAT
   const uint exponent = MASU_EXPONENT(bits);
   const ulong magnitude = (ulong)MASU_FRACTION(bits) | (exponent != 0 ? (ulong)1 << MASU_FRACTION_BITS : 0);
-  const uint shift = MASU_PLACE_OF(exponent) & 15;
-#else
-#if MASU_WEIGHT_SIGNED
-  const ulong magnitude = (bits & MASU_SIGN) != 0 ? (MASU_WEIGHT)((MASU_WEIGHT)0 - bits) : bits;
+#elif MASU_WEIGHT_SIGNED
+  const ulong magnitude = (ulong)(long)(MASU_SIGNED_WEIGHT)bits;
 #else
   const ulong magnitude = bits;
 #endif
-#endif
 #if MASU_SQUARED
+  // The square of a negative number is that of its two's complement, but for the high word.
   wide.low = magnitude * magnitude;
   wide.high = MASU_WEIGHT_BYTES == 8 ? mul_hi(magnitude, magnitude) : 0;
+#if MASU_WEIGHT_BYTES == 8 && MASU_WEIGHT_SIGNED && !MASU_WEIGHT_FLOAT
+  if ((magnitude & MASU_SIGN) != 0) wide.high -= 2 * magnitude;
+#endif
 #else
   wide.low = magnitude;
   wide.high = 0;
 #endif
 #if MASU_WEIGHT_FLOAT
+  const uint shift = MASU_PLACE_OF(exponent) & 15;
 #if MASU_TOUCHED > 4
   // The low word's bits that leave it; in two steps, as no shift is by 64.
   wide.high = wide.high << shift | wide.low >> 1 >> (63 - shift);
@@ -110,7 +117,14 @@ MASU_INLINE struct masu_wide digits_of(const MASU_WEIGHT bits) {
 #endif
   return wide;
 }
-#define MASU_DIGIT(wide, k) ((int)((k) < 4 ? (wide).low >> (16 * ((k) & 3)) : (wide).high >> (16 * ((k) & 3))) & 0xffff)
+#define MASU_BITS_OF_DIGIT(wide, k) \
+  (int)(((k) < 4 ? (wide).low >> (16 * ((k) & 3)) : (wide).high >> (16 * ((k) & 3))) & 0xffff)
+#if MASU_WEIGHT_SIGNED && !MASU_WEIGHT_FLOAT && !MASU_SQUARED
+#define MASU_DIGIT(wide, k) \
+  ((k) + 1 == MASU_TOUCHED ? (int)(short)MASU_BITS_OF_DIGIT(wide, k) : MASU_BITS_OF_DIGIT(wide, k))
+#else
+#define MASU_DIGIT(wide, k) MASU_BITS_OF_DIGIT(wide, k)
+#endif
 
 // Adds to a 64-bit number in two words: whoever makes the low word wrap adds the carry. Needs no 64-bit atomics.
 inline void add_signed(__global uint *number, const int amount) {
@@ -179,7 +193,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void weighted_histogram(MASU_INPUT, __globa
   const uint copies = 1u << copies_log;
   const uint copy = lane & (copies - 1);
   // The last digit of a table only takes carries.
-  const uint places = digits > MASU_TOUCHED ? digits - MASU_TOUCHED : 0;
+  const uint places = digits == 0 ? 0 : digits - MASU_TOUCHED;
   const uint words = (slots * digits) << copies_log;
   const ulong units = (row_length == 0 ? 0 : count / row_length) * parts;
   // As many elements of the group as keep each digit in its word.
@@ -289,7 +303,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void weighted_window(__global const uchar *
     if (step == 0 && highest != 0) atomic_max(&found[0], highest);
     if (step == 1 && below != 0) atomic_add(&found[1], below);
     barrier(CLK_LOCAL_MEM_FENCE);
-    base = min(found[0] > places ? found[0] - places : 0, (uint)MASU_DIGITS - digits);
+    base = min((uint)max((int)found[0] - (int)places, 0), (uint)MASU_DIGITS - digits);
   }
   if (lane == 0) descriptions[description_at] = found[1] > looked_at / MASU_OUTLIERS ? wide : narrow | base;
 }

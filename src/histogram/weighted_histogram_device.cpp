@@ -76,7 +76,7 @@ struct DeviceWeightedCounter::State {
 
   State(const Device& on, std::span<const std::shared_ptr<const BinRule>> bin_rules, std::vector<SlotRule> columns,
         std::span<const WeightFormat> formats, const WeightedOptions& asked, std::uint64_t elements,
-        std::optional<weighted_plan::Tables> tables)
+        const std::optional<weighted_plan::Trial>& trial)
       : device(on),
         options(asked),
         row_elements(elements),
@@ -87,20 +87,25 @@ struct DeviceWeightedCounter::State {
         stream(device) {
     std::vector<SlotRule> guided;
     for (std::size_t d = 0; d < rules.size(); ++d) guided.push_back(rules.column(d));
-    for (const WeightFormat& format : formats) sums.push_back(make_sums(guided, format, tables));
+    for (const WeightFormat& format : formats) sums.push_back(make_sums(guided, format, trial));
   }
 
   [[nodiscard]] weighted_plan::Plan plan_of(std::span<const SlotRule> columns, const WeightFormat& format,
-                                            std::optional<weighted_plan::Tables> tables) const {
+                                            const std::optional<weighted_plan::Trial>& trial) const {
     weighted_plan::Plan plan =
         weighted_plan::make(device.info(), columns, slots, format, options.outside == Outside::clamp);
-    if (tables) plan.tables = *tables;
+    if (trial) {
+      plan.tables = trial->tables;
+      plan.base.group = trial->group;
+      plan.base.groups = trial->groups;
+      plan.base.unroll = trial->unroll;
+    }
     return plan;
   }
 
   [[nodiscard]] Sums make_sums(std::span<const SlotRule> columns, const WeightFormat& format,
-                               std::optional<weighted_plan::Tables> tables) const {
-    const weighted_plan::Plan plan = plan_of(columns, format, tables);
+                               const std::optional<weighted_plan::Trial>& trial) const {
+    const weighted_plan::Plan plan = plan_of(columns, format, trial);
     const auto kernel_of = [&](const weighted_plan::Plan& of) {
       return runtime::own_program(*device.implementation(), of.base.files(),
                                   of.defines(device.info(), columns, columns.size() > 1))
@@ -212,9 +217,10 @@ DeviceWeightedCounter::DeviceWeightedCounter(const Device& device,
 DeviceWeightedCounter::DeviceWeightedCounter(const Device& device,
                                              std::span<const std::shared_ptr<const BinRule>> rules,
                                              std::span<const WeightFormat> formats, const WeightedOptions& options,
-                                             std::uint64_t row_elements, std::optional<weighted_plan::Tables> tables)
-    : state_(
-          std::make_unique<State>(device, rules, slot_rules(device, rules), formats, options, row_elements, tables)) {}
+                                             std::uint64_t row_elements,
+                                             const std::optional<weighted_plan::Trial>& trial)
+    : state_(std::make_unique<State>(device, rules, slot_rules(device, rules), formats, options, row_elements, trial)) {
+}
 
 DeviceWeightedCounter::~DeviceWeightedCounter() = default;
 

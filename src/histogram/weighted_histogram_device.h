@@ -21,10 +21,10 @@ class DeviceWeightedCounter {
   DeviceWeightedCounter(const Device& device, std::span<const std::shared_ptr<const BinRule>> rules,
                         std::span<const WeightFormat> formats, const WeightedOptions& options,
                         std::uint64_t row_elements);
-  // With a table in local memory of a layout that the plan would not choose. For tests.
+  // With a plan for another device. For tests.
   DeviceWeightedCounter(const Device& device, std::span<const std::shared_ptr<const BinRule>> rules,
                         std::span<const WeightFormat> formats, const WeightedOptions& options,
-                        std::uint64_t row_elements, std::optional<weighted_plan::Tables> tables);
+                        std::uint64_t row_elements, const std::optional<weighted_plan::Trial>& trial);
   ~DeviceWeightedCounter();
   DeviceWeightedCounter(const DeviceWeightedCounter&) = delete;
   DeviceWeightedCounter& operator=(const DeviceWeightedCounter&) = delete;
