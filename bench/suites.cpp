@@ -17,6 +17,9 @@ std::span<const Suite> suites() {
       Suite{"search", search_suite, "Searching speed as a part of the device's reading speed", "reading"},
       Suite{"topk", topk_suite, "Finding the first k as a part of the device's reading speed", "reading"},
       Suite{"quantile", quantile_suite, "Finding medians as a part of the device's reading speed", "reading"},
+      Suite{"transpose", transpose_suite, "Transposing as a part of the device's copying speed", "copying"},
+      Suite{"convert", convert_suite, "Converting as a part of the device's copying speed", "copying"},
+      Suite{"reduce", reduce_suite, "Finding extremes as a part of the device's reading speed", "reading"},
   };
   return known;
 }

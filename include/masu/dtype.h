@@ -156,6 +156,32 @@ struct RecordsView {
     static_assert(std::is_trivially_copyable_v<std::ranges::range_value_t<R>>,
                   "masu: values that are moved with keys must be trivially copyable");
   }
+  explicit RecordsView(const MutableArrayView& view)
+      : data(view.data), record_bytes(size_of(view.dtype)), count(view.count) {}
+};
+
+/// The same, only to be read.
+struct ConstRecordsView {
+  const void* data = nullptr;
+  std::size_t record_bytes = 1;
+  std::uint64_t count = 0;
+
+  ConstRecordsView() = default;
+  ConstRecordsView(const void* records, std::size_t size, std::uint64_t number)
+      : data(records), record_bytes(size), count(number) {}
+  ConstRecordsView(const RecordsView& view) noexcept
+      : data(view.data), record_bytes(view.record_bytes), count(view.count) {}
+  explicit ConstRecordsView(const ArrayView& view)
+      : data(view.data), record_bytes(size_of(view.dtype)), count(view.count) {}
+
+  template <HostRange R>
+  explicit ConstRecordsView(const R& range)
+      : data(std::ranges::data(range)),
+        record_bytes(sizeof(std::ranges::range_value_t<R>)),
+        count(std::ranges::size(range)) {
+    static_assert(std::is_trivially_copyable_v<std::ranges::range_value_t<R>>,
+                  "masu: elements that are moved must be trivially copyable");
+  }
 };
 
 }  // namespace masu

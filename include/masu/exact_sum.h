@@ -7,7 +7,10 @@
 #include <masu/export.h>
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <span>
+#include <vector>
 
 namespace masu {
 
@@ -24,12 +27,20 @@ class MASU_EXPORT ExactSum {
   [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
   /// The exact sum, rounded once to f64 (to nearest, ties to even). 0 when empty; an exact zero is +0. NaN, or
   /// infinities of both signs, give the quiet NaN 0x7ff8000000000000; infinities of one sign give that infinity.
-  [[nodiscard]] double sum() const noexcept;
+  [[nodiscard]] double sum() const noexcept { return sum(Dtype::f64); }
+  /// The same, rounded once to f64, f32 or f16: exact as a double, and in a cast to float. Other dtypes count as f64.
+  [[nodiscard]] double sum(Dtype result) const noexcept;
   /// The exact mean, rounded once to f64. Throws invalid_argument when empty.
   [[nodiscard]] double mean() const;
 
+  /// What it holds, exactly: equal for equal totals, however they came about. Little-endian, with a version.
+  [[nodiscard]] std::vector<std::byte> bytes() const;
+  /// Throws invalid_argument for anything that bytes() did not write.
+  static ExactSum from_bytes(std::span<const std::byte> bytes);
+
  private:
-  /// Value = sum of digits_[i] * 2^(32 i - 1074); each digit is a signed 64-bit number that carries are taken from.
+  friend struct ExactSumPart;
+  /// Value = sum of digits_[i] * 2^(32 i - 1088); each digit is a signed 64-bit number that carries are taken from.
   static constexpr int digits = 70;
   std::array<std::int64_t, digits> digits_{};
   std::uint64_t count_ = 0;

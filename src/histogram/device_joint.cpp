@@ -16,16 +16,6 @@ namespace {
 
 constexpr std::uint64_t extra_cells = 2;  // outside, nan
 
-std::vector<SlotRule> slot_rules(const Device& device, std::span<const std::shared_ptr<const BinRule>> rules) {
-  std::vector<SlotRule> result;
-  for (const auto& rule : rules) result.emplace_back(*rule, device.info(), true);
-  // One type of positions serves all columns.
-  if (!histogram_plan::positions_in_double(result)) return result;
-  result.clear();
-  for (const auto& rule : rules) result.emplace_back(*rule, device.info(), true, true);
-  return result;
-}
-
 std::uint64_t cells_of(std::span<const std::shared_ptr<const BinRule>> rules) {
   std::uint64_t cells = 1;
   for (const auto& rule : rules) cells *= rule->n;
@@ -116,7 +106,7 @@ struct DeviceJointCounter::State {
 
 DeviceJointCounter::DeviceJointCounter(const Device& device, std::span<const std::shared_ptr<const BinRule>> rules,
                                        const HistogramOptions& options)
-    : state_(std::make_unique<State>(device, slot_rules(device, rules), cells_of(rules), options)) {}
+    : state_(std::make_unique<State>(device, joint_slot_rules(device, rules), cells_of(rules), options)) {}
 
 DeviceJointCounter::~DeviceJointCounter() = default;
 

@@ -3,10 +3,19 @@
 
 #include "runtime/program_cache.h"
 
-#include <span>
 #include <utility>
 
 namespace masu {
+
+std::vector<SlotRule> joint_slot_rules(const Device& device, std::span<const std::shared_ptr<const BinRule>> rules) {
+  std::vector<SlotRule> result;
+  for (const auto& rule : rules) result.emplace_back(*rule, device.info(), true);
+  // One type of positions serves all columns.
+  if (!histogram_plan::positions_in_double(result)) return result;
+  result.clear();
+  for (const auto& rule : rules) result.emplace_back(*rule, device.info(), true, true);
+  return result;
+}
 
 DeviceRules::DeviceRules(const Device& device, std::vector<SlotRule> columns, const histogram_plan::Plan& plan,
                          bool joint)

@@ -13,9 +13,13 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 namespace masu {
+
+// The rules of the columns of a joint histogram.
+std::vector<SlotRule> joint_slot_rules(const Device& device, std::span<const std::shared_ptr<const BinRule>> rules);
 
 class DeviceRules {
  public:

@@ -4,7 +4,7 @@
 // that are partitioned because no table in local memory holds them. histogram_slots.cl stands in front of this file.
 //
 // Defines beside those of histogram_slots.cl, all given by histogram_plan.cpp:
-#ifndef MASU_KERNEL           // which one kernel to compile: one of the six below
+#ifndef MASU_KERNEL           // which one kernel to compile: one of the six below, or one of weighted_histogram.cl
 #error "MASU_KERNEL is not defined"
 #endif
 #ifndef MASU_GROUP            // work-items in a work-group, a power of two

@@ -17,13 +17,14 @@ constexpr std::string_view vectors_file = "src/histogram/histogram_vectors.cl";
 constexpr std::string_view kernels_file = "src/histogram/histogram.cl";
 constexpr std::string_view elements_file = "src/histogram/histogram_elements.cl";
 constexpr std::string_view range_file = "src/histogram/histogram_range.cl";
+constexpr std::string_view weighted_file = "src/histogram/weighted_histogram.cl";
 
 struct KernelEntry {
   std::string_view name;
   std::string_view file;
   int number;  // MASU_KERNEL
 };
-constexpr std::array<KernelEntry, 14> kernels{{{"histogram_local", kernels_file, 0},
+constexpr std::array<KernelEntry, 16> kernels{{{"histogram_local", kernels_file, 0},
                                                {"histogram_global", kernels_file, 1},
                                                {"histogram_private", kernels_file, 2},
                                                {"histogram_sequential", kernels_file, 3},
@@ -36,7 +37,9 @@ constexpr std::array<KernelEntry, 14> kernels{{{"histogram_local", kernels_file,
                                                {"histogram_scan", elements_file, 3},
                                                {"histogram_scatter", elements_file, 4},
                                                {"histogram_parts", elements_file, 5},
-                                               {"histogram_range", range_file, 0}}};
+                                               {"histogram_range", range_file, 0},
+                                               {"weighted_histogram", weighted_file, 6},
+                                               {"weighted_window", weighted_file, 7}}};
 const KernelEntry& entry(KernelKind kind) {
   return kernels[static_cast<std::size_t>(kind)];
 }
@@ -169,6 +172,7 @@ std::string_view Plan::kernel_name() const noexcept {
 std::vector<std::string_view> Plan::files() const {
   const std::string_view file = entry(kernel).file;
   if (file == kernels_file) return {slots_file, vectors_file, kernels_file};
+  if (file == weighted_file) return {slots_file, elements_file, weighted_file};
   return {slots_file, file};
 }
 

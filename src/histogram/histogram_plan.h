@@ -33,7 +33,9 @@ enum class KernelKind {
   scan,
   scatter,
   parts,
-  range  // histogram_range.cl
+  range,     // histogram_range.cl
+  weighted,  // weighted_histogram.cl, behind histogram_elements.cl
+  weighted_window
 };
 
 // Local memory has this many banks of four bytes on every GPU that masu knows; a warp's lanes are spread over them.

@@ -1,53 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "histogram/joint_histogram_cpu.h"
 
-#include "histogram/histogram_simd_guide.h"
-
 #include <algorithm>
 #include <cstring>
 
 namespace masu::cpu {
 
-// The cells of points: each column's slots, joined.
-class JointCounter::Points final : public SlotStream {
- public:
-  Points(const JointCounter& owner, std::span<const Column> columns) : owner_(owner), columns_(columns) {
-    std::uint64_t stride = owner.totals_.size() - 2;
-    for (const auto& rule : owner.rules_) {
-      stride /= rule->n;
-      loops_.push_back({.n = static_cast<std::uint32_t>(rule->n),
-                        .stride = static_cast<std::uint32_t>(stride),
-                        .clamp = owner.clamp_});
-    }
+JointPoints::JointPoints(std::span<const std::shared_ptr<const BinRule>> rules, std::span<const SlotWriter> writers,
+                         bool clamp, std::span<const Column> columns)
+    : rules_(rules), writers_(writers), columns_(columns) {
+  for (const auto& rule : rules) all_cells_ *= static_cast<std::uint32_t>(rule->n);
+  std::uint32_t stride = all_cells_;
+  for (const auto& rule : rules) {
+    stride /= static_cast<std::uint32_t>(rule->n);
+    loops_.push_back({.n = static_cast<std::uint32_t>(rule->n), .stride = stride, .clamp = clamp});
   }
+}
 
-  void write(std::uint64_t first, std::size_t count, SlotHistories& histories, std::uint32_t* cells) const override {
-    std::memset(cells, 0, count * sizeof(std::uint32_t));
-    alignas(64) std::uint32_t slots[block_elements];
-    alignas(64) std::byte gathered[block_elements * sizeof(std::uint64_t)];
-    for (std::size_t d = 0; d < columns_.size(); ++d) {
-      const Column& column = columns_[d];
-      const std::size_t size = size_of(owner_.rules_[d]->dtype);
-      const std::byte* x = column.data + first * column.stride;
-      if (column.stride != size) {
-        for (std::size_t i = 0; i < count; ++i) std::memcpy(gathered + i * size, x + i * column.stride, size);
-        x = gathered;
-      } else {
-        prefetch_next(x, count * size);
-      }
-      owner_.writers_[d].write(x, count, histories[d], slots);
-      join_(slots, count, loops_[d], cells);
+void JointPoints::write(std::uint64_t first, std::size_t count, SlotHistories& histories, std::uint32_t* cells) const {
+  std::memset(cells, 0, count * sizeof(std::uint32_t));
+  alignas(64) std::uint32_t slots[block_elements];
+  alignas(64) std::byte gathered[block_elements * sizeof(std::uint64_t)];
+  for (std::size_t d = 0; d < columns_.size(); ++d) {
+    const Column& column = columns_[d];
+    const std::size_t size = size_of(rules_[d]->dtype);
+    const std::byte* x = column.data + first * column.stride;
+    if (column.stride != size) {
+      for (std::size_t i = 0; i < count; ++i) std::memcpy(gathered + i * size, x + i * column.stride, size);
+      x = gathered;
+    } else {
+      prefetch_next(x, count * size);
     }
-    finish_(count, static_cast<std::uint32_t>(owner_.totals_.size() - 2), cells);
+    writers_[d].write(x, count, histories[d], slots);
+    join_(slots, count, loops_[d], cells);
   }
-
- private:
-  const JointCounter& owner_;
-  std::span<const Column> columns_;
-  std::vector<JoinLoop> loops_;
-  JoinSlots join_ = join_slots();
-  FinishCells finish_ = finish_cells();
-};
+  finish_(count, all_cells_, cells);
+}
 
 JointCounter::JointCounter(std::span<const std::shared_ptr<const BinRule>> rules, bool clamp, Strategy strategy,
                            std::span<std::uint64_t> totals)
@@ -75,7 +63,7 @@ void JointCounter::add_interleaved(const ArrayView& points) {
 void JointCounter::add(std::span<const Column> columns, std::uint64_t count) {
   for (SlotWriter& writer : writers_) writer.prepare(count);
   const std::size_t size = size_of(rules_.front()->dtype) * rules_.size();
-  counter_.count(Points(*this, columns), count, size, totals_);
+  counter_.count(JointPoints(rules_, writers_, clamp_, columns), count, size, totals_);
 }
 
 }  // namespace masu::cpu

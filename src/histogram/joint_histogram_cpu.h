@@ -3,7 +3,9 @@
 #pragma once
 
 #include "histogram/bin_rule.h"
+#include "histogram/histogram_cpu_slots.h"
 #include "histogram/histogram_cpu_streams.h"
+#include "histogram/histogram_simd_guide.h"
 
 #include <masu/histogram.h>
 
@@ -14,6 +16,29 @@
 #include <vector>
 
 namespace masu::cpu {
+
+// Element i of a column lies at data + i * stride.
+struct Column {
+  const std::byte* data;
+  std::size_t stride;
+};
+
+// The cells of points: each column's slots, joined. Behind the cells: outside, NaN. Keeps references to what it gets.
+class JointPoints final : public SlotStream {
+ public:
+  JointPoints(std::span<const std::shared_ptr<const BinRule>> rules, std::span<const SlotWriter> writers, bool clamp,
+              std::span<const Column> columns);
+  void write(std::uint64_t first, std::size_t count, SlotHistories& histories, std::uint32_t* cells) const override;
+
+ private:
+  std::span<const std::shared_ptr<const BinRule>> rules_;
+  std::span<const SlotWriter> writers_;
+  std::span<const Column> columns_;
+  std::uint32_t all_cells_ = 1;
+  std::vector<JoinLoop> loops_;
+  JoinSlots join_ = join_slots();
+  FinishCells finish_ = finish_cells();
+};
 
 class JointCounter {
  public:
@@ -27,12 +52,6 @@ class JointCounter {
   [[nodiscard]] Strategy strategy() const noexcept { return counter_.strategy(); }
 
  private:
-  // Element i of a column lies at data + i * stride.
-  struct Column {
-    const std::byte* data;
-    std::size_t stride;
-  };
-  class Points;
   void add(std::span<const Column> columns, std::uint64_t count);
 
   std::vector<std::shared_ptr<const BinRule>> rules_;

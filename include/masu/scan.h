@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Scans: of each element what all up to it come to, with the same bits on every device.
+///
+/// **Rule.** Element i of the result is the sum (the least, the greatest) of elements 0 to i of the input (inclusive),
+/// or of those in front of i (exclusive; the first is then the identity). Rows, or segments that flags begin, are
+/// scanned each for itself.
+/// - Sums of integers are taken modulo 2^bits of their dtype; the identity is 0.
+/// - Sums of floats: each prefix's exact sum, rounded once to the dtype (to nearest, ties to even; an overflow gives
+///   infinity). An exact zero is +0, a prefix with NaN or with infinities of both signs is the quiet NaN of positive
+///   sign, one with one infinity is that. So rounding errors do not add up, and the order of the elements of a prefix
+///   does not matter. The identity is +0.
+/// - Least and greatest: the element at the first position of the extreme, with its bits; -0 equals +0; from the first
+///   NaN on, the result is that NaN. The identity is the type's greatest (min) or least (max) value, infinity for
+///   floats.
+/// **Aliasing.** Input and output may be the same memory; they must not overlap in another way.
+/// **Limits.** Every dtype; 64-bit sizes. **Complexity.** O(n).
+/// **Memory.** scan_workspace() bytes on a device. **Exceptions.** Error with invalid_argument, unsupported,
+/// out_of_memory or device_lost; what is found wrong before the work begins leaves the output untouched. All functions
+/// may be called from many threads at once.
+///
+/// Example:
+/// @code
+/// std::vector<std::uint32_t> lengths = {3, 0, 5};
+/// std::vector<std::uint32_t> starts = masu::scan(lengths, {.exclusive = true});  // 0 3 3
+/// @endcode
+#pragma once
+
+#include <masu/buffer.h>
+#include <masu/device.h>
+#include <masu/dtype.h>
+#include <masu/stream.h>
+
+#include <cstdint>
+#include <memory>
+#include <ranges>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+namespace masu {
+
+enum class ScanOp { sum, min, max };
+/// "sum", "min", "max".
+MASU_EXPORT std::string_view to_string(ScanOp op) noexcept;
+/// Throws invalid_argument, listing the names.
+MASU_EXPORT ScanOp scan_op_from_name(std::string_view name);
+
+/// Seconds that a scan took.
+struct ScanTimes {
+  double transfer = 0;  ///< moving data to the device and results back (host clock)
+  double compute = 0;   ///< scanning: device time on OpenCL and CUDA, host clock on `cpu`
+};
+
+struct ScanOptions {
+  ScanOp op = ScanOp::sum;
+  bool exclusive = false;
+  /// The data are this many rows of equal length, each scanned for itself. Must divide the elements.
+  std::uint64_t rows = 1;
+  /// u8, as many as elements, or none: a segment begins at each that is not zero (and at the first of each row). For
+  /// host data.
+  ArrayView flags = {};
+  /// The same for data in device memory, on its device; must not overlap the output.
+  const BufferBase* device_flags = nullptr;
+  /// Temporary memory to use instead of allocating: at least scan_workspace() bytes on the device, from a multiple of
+  /// 16 bytes on. Not used on `cpu`.
+  const BufferBase* workspace = nullptr;
+  ScanTimes* times = nullptr;  ///< where not null, gets what the call took
+};
+
+/// Scans data that comes in pieces: each piece's result goes on from the one before. Move-only; one thread at a time.
+class MASU_EXPORT ScanAccumulator {
+ public:
+  /// options.rows must be 1, and there are no flags.
+  ScanAccumulator(const Device& device, Dtype dtype, const ScanOptions& options = {});
+  ScanAccumulator(ScanAccumulator&&) noexcept;
+  ScanAccumulator& operator=(ScanAccumulator&&) noexcept;
+  ~ScanAccumulator();
+
+  /// Scans the next piece, in host memory; both are of the dtype and of one size, and may be the same memory.
+  void scan(const ArrayView& input, MutableArrayView output);
+  /// Elements that came so far.
+  [[nodiscard]] std::uint64_t count() const noexcept;
+  [[nodiscard]] ScanTimes times() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+/// Bytes of temporary device memory: what is allocated when options.workspace is null. 0 on `cpu`.
+MASU_EXPORT std::uint64_t scan_workspace(const Device& device, Dtype dtype, std::uint64_t count,
+                                         const ScanOptions& options = {});
+
+/// The device for host data when none is named: `cpu`, as moving the data takes longer than scanning it, unless
+/// MASU_DEVICE names another.
+MASU_EXPORT Device device_for_scan();
+
+/// Scans host data, on a device. Input and output are of one dtype and size.
+MASU_EXPORT void scan(const Device& device, const ArrayView& input, MutableArrayView output,
+                      const ScanOptions& options = {});
+/// Scans device memory, where it is: both on one device, of one size.
+MASU_EXPORT void scan(const BufferBase& input, Dtype dtype, BufferBase& output, const ScanOptions& options = {});
+/// The same on a stream of that device, while the caller goes on. Buffers and stream must outlive the result's `get()`;
+/// options.times is not filled.
+MASU_EXPORT Pending<void> scan(Stream& stream, const BufferBase& input, Dtype dtype, BufferBase& output,
+                               const ScanOptions& options = {});
+
+/// The scan of a contiguous host range, on a device.
+template <HostRange R>
+auto scan(const Device& device, const R& input, const ScanOptions& options = {}) {
+  std::vector<std::remove_cv_t<std::ranges::range_value_t<R>>> output(std::ranges::size(input));
+  scan(device, ArrayView(input), MutableArrayView(output), options);
+  return output;
+}
+/// The scan of a contiguous host range, on the device that device_for_scan names.
+template <HostRange R>
+auto scan(const R& input, const ScanOptions& options = {}) {
+  return scan(device_for_scan(), input, options);
+}
+/// The scan of a buffer, on its device.
+template <Element T>
+Buffer<std::remove_const_t<T>> scan(const Buffer<T>& input, const ScanOptions& options = {}) {
+  Buffer<std::remove_const_t<T>> output(input.device(), input.size());
+  scan(input, dtype_of<T>, output, options);
+  return output;
+}
+/// The same into a buffer of the same size, which may be the input itself.
+template <Element T>
+void scan(const Buffer<T>& input, Buffer<std::remove_const_t<T>>& output, const ScanOptions& options = {}) {
+  scan(input, dtype_of<T>, output, options);
+}
+
+}  // namespace masu

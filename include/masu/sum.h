@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Sums, dot products, means, norms and variances, exact and rounded once, with the same bits on every device.
+///
+/// **Rule.** A result is the exact real number that the stored values define, rounded once, to nearest with ties to
+/// even: to f64, or to f32 or f16 where SumOptions::result asks for it. So the order and the grouping of the data do
+/// not matter, and nothing overflows or underflows on the way. An exact zero is +0. NaN, or infinities of both signs,
+/// give the quiet NaN 0x7ff8000000000000; one infinity gives it. In a dot product what counts are the products:
+/// infinity times zero is NaN. The variance of data with an infinity is NaN.
+/// **Integers.** `sum` and `dot` of integers are exact: i64 of signed data, u64 of unsigned data; a final result
+/// outside is an error, whatever partial sums are. Means, norms and variances of integers are rounded as those of
+/// floats.
+/// **Empty data.** Sum, dot and norm are 0. A mean needs one element, a variance more than ddof.
+/// **Limits.** Every dtype; f64 only where the device has fp64; up to 2^40 elements; 64-bit sizes.
+/// **Complexity.** O(n), one pass (variance on devices: two). **Memory.** sum_workspace() bytes on a device; on `cpu`
+/// some 70 KB a thread.
+/// **Exceptions.** Error with invalid_argument, unsupported, out_of_memory or device_lost; nothing of the caller's is
+/// changed. All functions may be called from many threads at once.
+/// **Method.** Kulisch's long accumulator: fixed-point numbers as wide as the dtype's range (src/sum/README.md).
+///
+/// Example:
+/// @code
+/// std::vector<double> x = …;
+/// double total = masu::sum(x);
+/// double length = masu::norm2(x);
+/// masu::SumResult of_rows = masu::sum(masu::Device::open("cpu"), masu::ArrayView(x), {.rows = 10});
+/// @endcode
+#pragma once
+
+#include <masu/buffer.h>
+#include <masu/device.h>
+#include <masu/dtype.h>
+#include <masu/stream.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <type_traits>
+#include <vector>
+
+namespace masu {
+
+/// Seconds that were spent so far.
+struct SumTimes {
+  double transfer = 0;  ///< moving data to the device and results back (host clock)
+  double compute = 0;   ///< adding: device time on OpenCL and CUDA, host clock on `cpu`
+};
+
+struct SumOptions {
+  /// The data are this many rows of equal length, each with a result of its own. Must divide the elements.
+  std::uint64_t rows = 1;
+  /// What results that are not integers are rounded to: f64, f32 or f16.
+  Dtype result = Dtype::f64;
+  /// The variance divides by n - ddof.
+  std::uint64_t ddof = 0;
+  /// Temporary memory to use instead of allocating: at least sum_workspace() bytes on the device, from a multiple of
+  /// 16 bytes on. Not used on `cpu` and where data comes in pieces.
+  const BufferBase* workspace = nullptr;
+  SumTimes* times = nullptr;  ///< where not null, gets what the call took
+};
+
+/// A number for each row. A plain value.
+class MASU_EXPORT SumResult {
+ public:
+  /// What the numbers are: i64 or u64 for sums and dot products of integers, else SumOptions::result.
+  [[nodiscard]] Dtype dtype() const noexcept { return dtype_; }
+  [[nodiscard]] std::uint64_t rows() const noexcept { return bits_.size(); }
+  /// As a double: exact for f64, f32 and f16 (a cast to float is exact then); an integer rounded to nearest. Throws
+  /// invalid_argument for a row past the end, as the others do.
+  [[nodiscard]] double value(std::uint64_t row = 0) const;
+  /// Throws invalid_argument unless dtype() is i64.
+  [[nodiscard]] std::int64_t signed_integer(std::uint64_t row = 0) const;
+  /// Throws invalid_argument unless dtype() is u64.
+  [[nodiscard]] std::uint64_t unsigned_integer(std::uint64_t row = 0) const;
+  friend bool operator==(const SumResult&, const SumResult&) = default;
+
+ private:
+  friend struct SumParts;
+  [[nodiscard]] std::uint64_t bits(std::uint64_t row) const;
+  Dtype dtype_ = Dtype::f64;
+  std::vector<std::uint64_t> bits_;  // of a double or an integer
+};
+
+/// The type of sums and dot products of T.
+template <Element T>
+using SumType = std::conditional_t<is_float(dtype_of<T>), double,
+                                   std::conditional_t<is_signed(dtype_of<T>), std::int64_t, std::uint64_t>>;
+
+/// What an accumulator keeps.
+enum class SumKind : std::uint8_t {
+  sum,      ///< the sum: for sum() and mean()
+  squares,  ///< the sum and the sum of squares: for sum(), mean(), norm2() and variance()
+  dot,      ///< the sum of products of two inputs: for dot()
+};
+
+/// Exact sums of data that comes in pieces: for chunks, threads and ranks. The results are those of all data at once.
+/// Move-only; one thread at a time.
+class MASU_EXPORT SumAccumulator {
+ public:
+  /// `row_length` 0: all elements are one row. Otherwise the elements come row after row, each of that many; pieces may
+  /// begin and end anywhere.
+  SumAccumulator(const Device& device, Dtype dtype, SumKind kind = SumKind::sum, std::uint64_t row_length = 0);
+  SumAccumulator(SumAccumulator&&) noexcept;
+  SumAccumulator& operator=(SumAccumulator&&) noexcept;
+  ~SumAccumulator();
+
+  /// Adds a piece of host memory; SumKind::dot takes two, of equal length. Returns when the memory may be reused.
+  void add(const ArrayView& x);
+  void add(const ArrayView& x, const ArrayView& y);
+  /// Adds a piece in memory of this accumulator's device.
+  void add_buffer(const BufferBase& x, Dtype dtype);
+  void add_buffers(const BufferBase& x, const BufferBase& y, Dtype dtype);
+  /// Adds what another one holds, of the same dtype and kind; both without rows. The other may be of another device.
+  void merge(const SumAccumulator& other);
+
+  /// What it holds, exactly: equal for equal totals, whatever the device and the pieces. Little-endian, with a version;
+  /// only without rows.
+  [[nodiscard]] std::vector<std::byte> bytes() const;
+  /// Throws invalid_argument for anything that bytes() did not write.
+  static SumAccumulator from_bytes(const Device& device, std::span<const std::byte> bytes);
+
+  [[nodiscard]] Dtype dtype() const noexcept;
+  [[nodiscard]] SumKind kind() const noexcept;
+  /// Elements that came so far.
+  [[nodiscard]] std::uint64_t count() const noexcept;
+  /// Rows that came so far: 1 without rows.
+  [[nodiscard]] std::uint64_t rows() const noexcept;
+
+  /// The results so far, a number for each row. They throw invalid_argument where the kind does not keep what they
+  /// need, and where the last row is not complete.
+  [[nodiscard]] SumResult sum(Dtype result = Dtype::f64) const;
+  [[nodiscard]] SumResult dot(Dtype result = Dtype::f64) const;
+  [[nodiscard]] SumResult mean(Dtype result = Dtype::f64) const;
+  [[nodiscard]] SumResult norm2(Dtype result = Dtype::f64) const;
+  [[nodiscard]] SumResult variance(std::uint64_t ddof = 0, Dtype result = Dtype::f64) const;
+  [[nodiscard]] SumTimes times() const;
+
+ private:
+  struct State;
+  explicit SumAccumulator(std::unique_ptr<State> state) noexcept;
+  std::unique_ptr<State> state_;
+};
+
+/// Bytes of temporary device memory that any function of this header needs for `count` elements: what is allocated when
+/// options.workspace is null. 0 on `cpu`.
+MASU_EXPORT std::uint64_t sum_workspace(const Device& device, Dtype dtype, std::uint64_t count,
+                                        const SumOptions& options = {});
+
+/// The device for host data of `bytes` bytes when none is named: the one expected to finish first, transfers and
+/// start-up included; `cpu` for anything small. MASU_DEVICE overrides.
+MASU_EXPORT Device device_for_sum(std::uint64_t bytes);
+
+/// Of host data whose type is known at run time, on a device. `x` and `y` of a dot product have one dtype and length.
+MASU_EXPORT SumResult sum(const Device& device, const ArrayView& x, const SumOptions& options = {});
+MASU_EXPORT SumResult dot(const Device& device, const ArrayView& x, const ArrayView& y, const SumOptions& options = {});
+MASU_EXPORT SumResult mean(const Device& device, const ArrayView& x, const SumOptions& options = {});
+MASU_EXPORT SumResult norm2(const Device& device, const ArrayView& x, const SumOptions& options = {});
+MASU_EXPORT SumResult variance(const Device& device, const ArrayView& x, const SumOptions& options = {});
+
+/// Of device memory, where it is.
+MASU_EXPORT SumResult sum(const BufferBase& x, Dtype dtype, const SumOptions& options = {});
+MASU_EXPORT SumResult dot(const BufferBase& x, const BufferBase& y, Dtype dtype, const SumOptions& options = {});
+MASU_EXPORT SumResult mean(const BufferBase& x, Dtype dtype, const SumOptions& options = {});
+MASU_EXPORT SumResult norm2(const BufferBase& x, Dtype dtype, const SumOptions& options = {});
+MASU_EXPORT SumResult variance(const BufferBase& x, Dtype dtype, const SumOptions& options = {});
+
+/// The same on a stream of the memory's device while the caller goes on. The data, `stream` and options.workspace must
+/// outlive the result's `get()`, which throws what goes wrong; options.times is not filled.
+MASU_EXPORT Pending<SumResult> sum(Stream& stream, const BufferBase& x, Dtype dtype, const SumOptions& options = {});
+MASU_EXPORT Pending<SumResult> dot(Stream& stream, const BufferBase& x, const BufferBase& y, Dtype dtype,
+                                   const SumOptions& options = {});
+MASU_EXPORT Pending<SumResult> mean(Stream& stream, const BufferBase& x, Dtype dtype, const SumOptions& options = {});
+MASU_EXPORT Pending<SumResult> norm2(Stream& stream, const BufferBase& x, Dtype dtype, const SumOptions& options = {});
+MASU_EXPORT Pending<SumResult> variance(Stream& stream, const BufferBase& x, Dtype dtype,
+                                        const SumOptions& options = {});
+
+namespace detail {
+/// The one number of a result.
+template <Element T>
+SumType<T> one_sum(const SumResult& result) {
+  if constexpr (std::is_same_v<SumType<T>, double>) return result.value();
+  else if constexpr (std::is_same_v<SumType<T>, std::int64_t>) return result.signed_integer();
+  else return result.unsigned_integer();
+}
+MASU_EXPORT SumOptions one_row(const SumOptions& options);  ///< Throws invalid_argument unless rows is 1.
+inline Device device_for(const ArrayView& x, unsigned inputs) {
+  return device_for_sum(inputs * x.count * size_of(x.dtype));
+}
+template <HostRange R>
+using ValueOf = std::remove_cv_t<std::ranges::range_value_t<R>>;
+}  // namespace detail
+
+/// Of all elements of a contiguous host range, on the device that device_for_sum names. options.rows must be 1.
+template <HostRange R>
+SumType<detail::ValueOf<R>> sum(const R& x, const SumOptions& options = {}) {
+  const ArrayView view(x);
+  return detail::one_sum<detail::ValueOf<R>>(sum(detail::device_for(view, 1), view, detail::one_row(options)));
+}
+template <HostRange R, HostRange S>
+requires std::is_same_v<detail::ValueOf<R>, detail::ValueOf<S>> SumType<detail::ValueOf<R>> dot(
+    const R& x, const S& y, const SumOptions& options = {}) {
+  const ArrayView view(x);
+  return detail::one_sum<detail::ValueOf<R>>(
+      dot(detail::device_for(view, 2), view, ArrayView(y), detail::one_row(options)));
+}
+template <HostRange R>
+double mean(const R& x, const SumOptions& options = {}) {
+  const ArrayView view(x);
+  return mean(detail::device_for(view, 1), view, detail::one_row(options)).value();
+}
+template <HostRange R>
+double norm2(const R& x, const SumOptions& options = {}) {
+  const ArrayView view(x);
+  return norm2(detail::device_for(view, 1), view, detail::one_row(options)).value();
+}
+template <HostRange R>
+double variance(const R& x, const SumOptions& options = {}) {
+  const ArrayView view(x);
+  return variance(detail::device_for(view, 1), view, detail::one_row(options)).value();
+}
+
+/// Of all elements of a buffer, on its device. options.rows must be 1.
+template <Element T>
+SumType<T> sum(const Buffer<T>& x, const SumOptions& options = {}) {
+  return detail::one_sum<T>(sum(x, dtype_of<T>, detail::one_row(options)));
+}
+template <Element T>
+SumType<T> dot(const Buffer<T>& x, const Buffer<T>& y, const SumOptions& options = {}) {
+  return detail::one_sum<T>(dot(x, y, dtype_of<T>, detail::one_row(options)));
+}
+template <Element T>
+double mean(const Buffer<T>& x, const SumOptions& options = {}) {
+  return mean(x, dtype_of<T>, detail::one_row(options)).value();
+}
+template <Element T>
+double norm2(const Buffer<T>& x, const SumOptions& options = {}) {
+  return norm2(x, dtype_of<T>, detail::one_row(options)).value();
+}
+template <Element T>
+double variance(const Buffer<T>& x, const SumOptions& options = {}) {
+  return variance(x, dtype_of<T>, detail::one_row(options)).value();
+}
+
+}  // namespace masu

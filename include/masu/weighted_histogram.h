@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Weighted histograms: the sum of the weights that fall into each bin, exactly, with the same bits on every device; of
+/// one column, of rows, and of several columns together.
+///
+/// **Rule.** Element i has the weight w[i]. It falls into a bin, below, above, or among the NaNs as histogram.h says; a
+/// point of several columns falls into a cell, outside, or among the NaNs as joint_histogram.h says. Each bin's total
+/// is the exact real sum of its weights, rounded once to f64 (to nearest, ties to even); an exact zero, and the total
+/// of an empty bin, is +0. Integer weights have exact integer totals besides: a total that does not fit i64 (u64 for
+/// unsigned weights) is an error that names the bin. A bin with a NaN among its weights, or with infinities of both
+/// signs, has the quiet NaN 0x7ff8000000000000; one with infinities of one sign has that infinity. With `variances`
+/// each bin also has the exact sum of its squared weights, rounded once to f64: the variance of the total of counted
+/// events. Nothing depends on the order of the data, on its pieces or on the device.
+///
+/// **Limits.** Every dtype, for data and weights alike; 1 to 8 columns of one dtype; 1 to 2^20 rows; rows * cells at
+/// most 2^31. **Memory.** The exact sums: 48 (integer, f16), 96 (f32) or 544 (f64) bytes a bin and row, with variances
+/// another 80, 56, 168 or 1,072, once for each CPU thread while that is small; on a device about twice as much, once.
+/// **Complexity.** O(elements + bins). **Exceptions.** Error with invalid_argument (also: lengths that differ,
+/// overflow), unsupported, out_of_memory or device_lost; nothing of the caller's is changed then.
+/// **Method.** U. Kulisch's long accumulator for each bin (Computer Arithmetic and Validity, 2013).
+///
+/// Example:
+/// @code
+/// masu::WeightedHistogram h = masu::weighted_histogram(energies, weights, masu::Bins::even(256, 0, 10));
+/// for (double total : h.totals()) …
+/// @endcode
+#pragma once
+
+#include <masu/histogram.h>
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace masu {
+
+struct WeightedOptions {
+  bool right_open = false;  ///< the last bin does not hold x = e[n]
+  Outside outside = Outside::drop;
+  bool variances = false;    ///< sum the squares of the weights too
+  std::uint64_t rows = 1;    ///< equal blocks of the data, each with a histogram of its own; only with one column
+  std::uint64_t memory = 0;  ///< most bytes of staging memory on a device; 0: what suits the device
+};
+
+/// The result. A plain value: copyable, independent of the data, the device and the options. Of several rows, `row`
+/// says which; the functions throw invalid_argument for a row past the end.
+class MASU_EXPORT WeightedHistogram {
+ public:
+  /// Columns of the data.
+  [[nodiscard]] unsigned dimensions() const noexcept { return static_cast<unsigned>(rules_.size()); }
+  [[nodiscard]] std::uint64_t rows() const noexcept { return rows_; }
+  /// Bins of column d.
+  [[nodiscard]] std::uint64_t size(unsigned d = 0) const;
+  /// All size(d) + 1 edges of column d.
+  [[nodiscard]] std::vector<double> edges(unsigned d = 0) const;
+  /// The total of each cell, the last column's bins next to each other; of one column: of each bin.
+  [[nodiscard]] std::span<const double> totals(std::uint64_t row = 0) const;
+  /// The exact totals of signed integer weights; empty for other weights.
+  [[nodiscard]] std::span<const std::int64_t> signed_totals(std::uint64_t row = 0) const;
+  /// The exact totals of unsigned integer weights; empty for other weights.
+  [[nodiscard]] std::span<const std::uint64_t> unsigned_totals(std::uint64_t row = 0) const;
+  /// The sum of the squared weights of each cell; empty unless asked for.
+  [[nodiscard]] std::span<const double> variances(std::uint64_t row = 0) const;
+
+  /// What fell into no cell: below, above, NaN of one column; outside, NaN of several. The same in the same forms.
+  [[nodiscard]] std::span<const double> extra_totals(std::uint64_t row = 0) const;
+  [[nodiscard]] std::span<const std::int64_t> signed_extra_totals(std::uint64_t row = 0) const;
+  [[nodiscard]] std::span<const std::uint64_t> unsigned_extra_totals(std::uint64_t row = 0) const;
+  [[nodiscard]] std::span<const double> extra_variances(std::uint64_t row = 0) const;
+  /// The total of what is below the bins, above them, or NaN; of several columns the first two throw.
+  [[nodiscard]] double below(std::uint64_t row = 0) const;
+  [[nodiscard]] double above(std::uint64_t row = 0) const;
+  [[nodiscard]] double nan(std::uint64_t row = 0) const;
+  /// The total of the points outside of the bins of several columns; throws where there is one column.
+  [[nodiscard]] double outside(std::uint64_t row = 0) const;
+
+  /// totals / their sum / width (volume) of each cell, as numpy.histogram(density=True, weights=…).
+  [[nodiscard]] std::vector<double> density(std::uint64_t row = 0) const;
+  /// How many elements (points) there were, in all rows together.
+  [[nodiscard]] std::uint64_t n() const noexcept { return n_; }
+  [[nodiscard]] Dtype dtype() const noexcept { return dtype_; }
+  [[nodiscard]] Dtype weights_dtype() const noexcept { return weights_dtype_; }
+  /// Equal edges and the same bits in all totals and variances.
+  friend MASU_EXPORT bool operator==(const WeightedHistogram& a, const WeightedHistogram& b);
+
+ private:
+  friend class WeightedHistogramAccumulator;
+  template <class T>
+  [[nodiscard]] std::span<const T> part(const std::vector<T>& all, std::uint64_t row, bool extra) const;
+  [[nodiscard]] double extra(std::uint64_t row, bool joint, std::size_t place, const char* name) const;
+  std::uint64_t rows_ = 1;
+  std::uint64_t cells_ = 0;   // of a row
+  std::uint64_t extras_ = 0;  // of a row, behind its cells
+  std::vector<double> totals_;
+  std::vector<double> variances_;
+  std::vector<std::int64_t> signed_;
+  std::vector<std::uint64_t> unsigned_;
+  std::uint64_t n_ = 0;
+  Dtype dtype_ = Dtype::f64;
+  Dtype weights_dtype_ = Dtype::f64;
+  std::vector<std::shared_ptr<const struct BinRule>> rules_;
+};
+
+/// Sums weights that come in pieces, in host or device memory. Move-only; one thread at a time.
+class MASU_EXPORT WeightedHistogramAccumulator {
+ public:
+  /// `bins`: one definite entry for each column. With options.rows > 1, each row has `row_elements` elements.
+  WeightedHistogramAccumulator(const Device& device, Dtype dtype, Dtype weights, std::span<const Bins> bins,
+                               const WeightedOptions& options = {}, std::uint64_t row_elements = 0);
+  /// Of one column.
+  WeightedHistogramAccumulator(const Device& device, Dtype dtype, Dtype weights, const Bins& bins,
+                               const WeightedOptions& options = {}, std::uint64_t row_elements = 0)
+      : WeightedHistogramAccumulator(device, dtype, weights, std::span(&bins, 1), options, row_elements) {}
+  WeightedHistogramAccumulator(WeightedHistogramAccumulator&&) noexcept;
+  WeightedHistogramAccumulator& operator=(WeightedHistogramAccumulator&&) noexcept;
+  ~WeightedHistogramAccumulator();
+
+  /// Adds a piece of host memory: columns and weights of the same length. Rows may begin and end anywhere in it.
+  void add(std::span<const ArrayView> columns, const ArrayView& weights);
+  void add(const ArrayView& data, const ArrayView& weights) { add(std::span(&data, 1), weights); }
+  /// Adds points that lie one after the other, dimensions() coordinates each, in host memory.
+  void add_interleaved(const ArrayView& points, const ArrayView& weights);
+  /// Adds device memory of this accumulator's device. With a stream, there while the caller goes on (finish the stream
+  /// before `result` and `merge`).
+  void add_buffers(std::span<const BufferBase* const> columns, Dtype dtype, const BufferBase& weights,
+                   Dtype weights_dtype, Stream* stream = nullptr);
+  void add_buffer(const BufferBase& data, Dtype dtype, const BufferBase& weights, Dtype weights_dtype,
+                  Stream* stream = nullptr) {
+    const BufferBase* const column = &data;
+    add_buffers(std::span(&column, 1), dtype, weights, weights_dtype, stream);
+  }
+  /// Adds everything that another accumulator of the same dtypes, edges, rows and options holds, exactly; the other one
+  /// may be of another device. Throws invalid_argument where they differ.
+  void merge(const WeightedHistogramAccumulator& other);
+  /// The totals so far, rounded. Throws invalid_argument where an integer total does not fit, naming the bin.
+  [[nodiscard]] WeightedHistogram result() const;
+  [[nodiscard]] HistogramTimes times() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+/// The weighted histogram of host data on a device. Bins may depend on the data (never on the weights).
+MASU_EXPORT WeightedHistogram weighted_histogram(const Device& device, const ArrayView& data, const ArrayView& weights,
+                                                 const Bins& bins, const WeightedOptions& options = {});
+/// The same of device memory, where it is.
+MASU_EXPORT WeightedHistogram weighted_histogram(const BufferBase& data, Dtype dtype, const BufferBase& weights,
+                                                 Dtype weights_dtype, const Bins& bins,
+                                                 const WeightedOptions& options = {});
+/// The same on a stream of the memory's device while the caller goes on. The operands and `stream` must outlive the
+/// result's `get()`. `bins` must be definite.
+MASU_EXPORT Pending<WeightedHistogram> weighted_histogram(Stream& stream, const BufferBase& data, Dtype dtype,
+                                                          const BufferBase& weights, Dtype weights_dtype,
+                                                          const Bins& bins, const WeightedOptions& options = {});
+/// The weighted joint histogram of columns in host memory, on a device.
+MASU_EXPORT WeightedHistogram weighted_joint_histogram(const Device& device, std::span<const ArrayView> columns,
+                                                       const ArrayView& weights, std::span<const Bins> bins,
+                                                       const WeightedOptions& options = {});
+/// The same of columns in device memory, where they are.
+MASU_EXPORT WeightedHistogram weighted_joint_histogram(std::span<const BufferBase* const> columns, Dtype dtype,
+                                                       const BufferBase& weights, Dtype weights_dtype,
+                                                       std::span<const Bins> bins, const WeightedOptions& options = {});
+/// Of contiguous host ranges, on a device.
+template <HostRange R, HostRange W>
+WeightedHistogram weighted_histogram(const Device& device, const R& data, const W& weights, const Bins& bins,
+                                     const WeightedOptions& options = {}) {
+  return weighted_histogram(device, ArrayView(data), ArrayView(weights), bins, options);
+}
+/// Of contiguous host ranges, on the device that device_for_histogram names.
+template <HostRange R, HostRange W>
+WeightedHistogram weighted_histogram(const R& data, const W& weights, const Bins& bins,
+                                     const WeightedOptions& options = {}) {
+  const ArrayView view(data);
+  const ArrayView by(weights);
+  const std::uint64_t bytes = view.count * size_of(view.dtype) + by.count * size_of(by.dtype);
+  return weighted_histogram(device_for_histogram(bytes), view, by, bins, options);
+}
+/// Of buffers, on their device.
+template <Element T, Element W>
+WeightedHistogram weighted_histogram(const Buffer<T>& data, const Buffer<W>& weights, const Bins& bins,
+                                     const WeightedOptions& options = {}) {
+  return weighted_histogram(data, dtype_of<T>, weights, dtype_of<W>, bins, options);
+}
+template <Element T, Element W>
+Pending<WeightedHistogram> weighted_histogram(Stream& stream, const Buffer<T>& data, const Buffer<W>& weights,
+                                              const Bins& bins, const WeightedOptions& options = {}) {
+  return weighted_histogram(stream, data, dtype_of<T>, weights, dtype_of<W>, bins, options);
+}
+
+}  // namespace masu

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// Blocks of elements by vectors, from memory to a buffer in the nearest cache and, where the output is large, from
+// there past the caches; pairs of dtypes and roundings without a fast way, and blocks in which something does not fit,
+// one by one.
+#include "convert/convert_cpu.h"
+
+#include "convert/convert_simd.h"
+#include "runtime/parallel.h"
+#include "runtime/stream_out.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstring>
+
+namespace masu {
+
+namespace {
+
+constexpr std::uint64_t task_elements = std::uint64_t{1} << 16;
+
+std::uint64_t load(const std::byte* at, unsigned bytes) {
+  std::uint64_t bits = 0;
+  std::memcpy(&bits, at, bytes);
+  return bits;
+}
+
+// The first position of what does not fit.
+std::uint64_t convert_singly(const ConvertRule& rule, const std::byte* in, std::byte* out, std::uint64_t count) {
+  const unsigned from = rule.source.bits / 8;
+  const unsigned to = rule.target.bits / 8;
+  std::uint64_t first = no_position;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    bool bad = false;
+    const std::uint64_t bits = convert_bits(rule, load(in + i * from, from), bad);
+    std::memcpy(out + i * to, &bits, to);
+    if (bad && first == no_position) first = i;
+  }
+  return first;
+}
+
+}  // namespace
+
+std::uint64_t convert_cpu(const ConvertRule& rule, const void* in, void* out, std::uint64_t count) {
+  const auto* from = static_cast<const std::byte*>(in);
+  auto* to = static_cast<std::byte*>(out);
+  const std::uint64_t in_bytes = rule.source.bits / 8;
+  const std::uint64_t out_bytes = rule.target.bits / 8;
+  const bool copies = rule.source_dtype == rule.target_dtype;
+  const bool fast = has_fast_way(rule);
+  const bool streams = count * out_bytes >= runtime::stream_out_bytes;
+  std::atomic<std::uint64_t> first{no_position};
+  runtime::parallel_tasks((count + task_elements - 1) / task_elements, [&](std::uint64_t task) {
+    const std::uint64_t begin = task * task_elements;
+    const std::uint64_t end = std::min(count, begin + task_elements);
+    alignas(64) std::byte buffer[convert_block * sizeof(double)];
+    for (std::uint64_t i = begin; i < end; i += convert_block) {
+      const std::uint64_t part = std::min<std::uint64_t>(convert_block, end - i);
+      const std::byte* source = from + i * in_bytes;
+      std::byte* target = to + i * out_bytes;
+      if (copies) {
+        if (streams) runtime::stream_out(target, source, part * out_bytes);
+        else std::memcpy(target, source, part * out_bytes);
+        continue;
+      }
+      std::byte* made = streams ? buffer : target;
+      std::uint64_t bad = no_position;
+      if (!fast || convert_fast(rule, source, made, part)) bad = convert_singly(rule, source, made, part);
+      if (streams) runtime::stream_out(target, buffer, part * out_bytes);
+      if (bad == no_position || rule.overflow != Overflow::error) continue;
+      std::uint64_t known = first.load();
+      while (i + bad < known && !first.compare_exchange_weak(known, i + bad)) {
+      }
+    }
+    if (streams) runtime::stream_out_end();
+  });
+  return first.load();
+}
+
+}  // namespace masu

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "convert/convert_plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <string>
+
+namespace masu::convert_plan {
+
+namespace {
+
+constexpr std::uint64_t groups_a_unit_gpu = 16;
+constexpr std::uint64_t groups_a_unit_cpu = 2;
+
+using Defines = std::vector<runtime::Define>;
+
+// A literal of an integer type that has at least 32 bits.
+std::string literal(bool is_signed, unsigned bits, std::uint64_t magnitude, bool negative) {
+  if (!is_signed) return fmt::format("{}u{}", magnitude, bits == 64 ? "l" : "");
+  if (!negative) return fmt::format("{}{}", magnitude, bits == 64 ? "l" : "");
+  // The least number's magnitude is no number of its type.
+  return fmt::format("(-{0}{1} - 1{1})", magnitude - 1, bits == 64 ? "l" : "");
+}
+
+std::string kind_of(const Format& format) {
+  return format.is_float ? "2" : format.is_signed ? "1" : "0";
+}
+
+// PTX's name of a type in cvt; integers of fewer bits come as 32.
+std::string instruction_type(const Format& format) {
+  if (format.is_float) return fmt::format("f{}", format.bits);
+  return fmt::format("{}{}", format.is_signed ? 's' : 'u', std::max(32U, format.bits));
+}
+
+std::string register_of(const Format& format) {
+  if (!format.is_float) return format.bits == 64 ? "l" : "r";
+  return format.bits == 16 ? "h" : format.bits == 32 ? "f" : "d";
+}
+
+void define_to_float(Defines& defines, const ConvertRule& rule) {
+  const std::string_view modes[] = {".rn", ".rz", ".rp", ".rm"};
+  const auto rounding = static_cast<std::size_t>(rule.rounding);
+  const bool exact = rule.source.is_float && rule.source.fraction < rule.target.fraction;
+  defines.push_back({"MASU_TARGET_FRACTION", fmt::to_string(rule.target.fraction)});
+  defines.push_back({"MASU_ROUNDING", fmt::to_string(rounding)});
+  defines.push_back({"MASU_INSTRUCTION", fmt::format("\"cvt{}.{}.{}\"", exact ? "" : modes[rounding],
+                                                     instruction_type(rule.target), instruction_type(rule.source))});
+  defines.push_back({"MASU_INSTRUCTION_IN", fmt::format("\"{}\"", register_of(rule.source))});
+  defines.push_back({"MASU_INSTRUCTION_OUT", fmt::format("\"={}\"", register_of(rule.target))});
+  defines.push_back({"MASU_LIMITED", rule.limited ? "1" : "0"});
+  if (!rule.limited) return;
+  defines.push_back({"MASU_LIMIT_UP", literal(false, rule.source.bits, rule.limit_up, false)});
+  defines.push_back({"MASU_LIMIT_DOWN", literal(false, rule.source.bits, rule.limit_down, false)});
+  defines.push_back({"MASU_OVERFLOW_UP", literal(false, rule.target.bits, rule.overflow_up, false)});
+  defines.push_back({"MASU_OVERFLOW_DOWN", literal(false, rule.target.bits, rule.overflow_down, false)});
+}
+
+void define_integers(Defines& defines, const ConvertRule& rule) {
+  const Format& from = rule.source;
+  const Format& to = rule.target;
+  const bool wraps = rule.overflow == Overflow::wrap;
+  const bool low = !wraps && from.below() > to.below();
+  const bool high = !wraps && from.most() > to.most();
+  defines.push_back({"MASU_CHECK_LOW", low ? "1" : "0"});
+  defines.push_back({"MASU_CHECK_HIGH", high ? "1" : "0"});
+  if (low) {
+    defines.push_back({"MASU_LOW", to.below() == 0 ? "0" : literal(from.is_signed, from.bits, to.below(), true)});
+  }
+  if (high) defines.push_back({"MASU_HIGH", literal(from.is_signed, from.bits, to.most(), false)});
+}
+
+void define_to_integer(Defines& defines, const ConvertRule& rule) {
+  const Format& to = rule.target;
+  const bool f64 = rule.source.bits == 64;
+  const std::string suffix = f64 ? "" : "f";
+  // Just below the least number there is a float only where the floats lie close enough.
+  const unsigned precision = f64 ? 53 : 24;
+  const bool low_fits = to.is_signed && to.bits > precision;
+  const std::string below = to.is_signed ? fmt::format("{}", to.below() + (low_fits ? 0 : 1)) : "1";
+  const unsigned width = to.bits - (to.is_signed ? 1 : 0);
+  const std::string whole = fmt::format("{}{}", to.is_signed ? "" : "u", to.bits == 64 ? "long" : "int");
+  defines.push_back({"MASU_VALUE", f64 ? "double" : "float"});
+  defines.push_back({"MASU_WHOLE", whole});
+  defines.push_back({"MASU_LOW_FITS", low_fits ? "1" : "0"});
+  defines.push_back({"MASU_LOW", fmt::format("(-{}.0{})", below, suffix)});
+  defines.push_back({"MASU_HIGH", fmt::format("0x1p{}{}", width, suffix)});
+  defines.push_back({"MASU_LEAST", to.is_signed ? literal(true, to.bits, to.below(), true) : "0"});
+  defines.push_back({"MASU_MOST", literal(to.is_signed, to.bits, to.most(), false)});
+}
+
+// Elements in front of which vectors of `vector` elements are aligned on both sides; `vector` where there are none.
+std::uint64_t head_for(std::uint64_t vector, std::uint64_t in_offset, std::uint64_t in_bytes, std::uint64_t out_offset,
+                       std::uint64_t out_bytes) {
+  for (std::uint64_t head = 0; head < vector; ++head) {
+    if ((in_offset + head * in_bytes) % (vector * in_bytes) == 0 &&
+        (out_offset + head * out_bytes) % (vector * out_bytes) == 0) {
+      return head;
+    }
+  }
+  return vector;
+}
+
+}  // namespace
+
+std::vector<runtime::Define> Plan::defines(const ConvertRule& rule) const {
+  Defines result = {{"MASU_GROUP", fmt::to_string(group)},
+                    {"MASU_VECTOR", fmt::to_string(vector)},
+                    {"MASU_UNROLL", fmt::to_string(unroll)},
+                    {"MASU_ERROR", rule.overflow == Overflow::error ? "1" : "0"},
+                    {"MASU_WRAP", rule.overflow == Overflow::wrap ? "1" : "0"},
+                    {"MASU_FP64", fp64 ? "1" : "0"},
+                    {"MASU_SOURCE_BITS", fmt::to_string(rule.source.bits)},
+                    {"MASU_SOURCE_KIND", kind_of(rule.source)},
+                    {"MASU_TARGET_BITS", fmt::to_string(rule.target.bits)},
+                    {"MASU_TARGET_KIND", kind_of(rule.target)}};
+  if (rule.source.is_float) result.push_back({"MASU_SOURCE_FRACTION", fmt::to_string(rule.source.fraction)});
+  if (rule.target.is_float) define_to_float(result, rule);
+  else if (rule.source.is_float) define_to_integer(result, rule);
+  else define_integers(result, rule);
+  return result;
+}
+
+Plan make(const DeviceInfo& device, const ConvertRule& rule, std::uint64_t count, std::uint64_t in_offset,
+          std::uint64_t out_offset, unsigned group) {
+  Plan plan;
+  plan.group = group != 0 ? group : std::min(plan.group, std::bit_floor(std::max(1U, device.max_work_group_size)));
+  plan.fp64 = device.fp64;
+  const std::uint64_t in_bytes = rule.source.bits / 8;
+  const std::uint64_t out_bytes = rule.target.bits / 8;
+  std::uint64_t vector = vector_bytes / std::max(in_bytes, out_bytes);
+  while (head_for(vector, in_offset, in_bytes, out_offset, out_bytes) == vector) vector /= 2;
+  plan.vector = static_cast<unsigned>(vector);
+  plan.head = std::min(count, head_for(vector, in_offset, in_bytes, out_offset, out_bytes));
+  plan.vectors = (count - plan.head) / vector;
+  const std::uint64_t a_group = std::uint64_t{plan.group} * plan.unroll;
+  const std::uint64_t most = std::max(1U, device.compute_units) * (device.gpu ? groups_a_unit_gpu : groups_a_unit_cpu);
+  plan.groups = std::clamp<std::uint64_t>((plan.vectors + a_group - 1) / a_group, 1, std::min(most, most_groups));
+  return plan;
+}
+
+}  // namespace masu::convert_plan

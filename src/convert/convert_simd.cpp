@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+// Plain loops without branches, which the compiler turns into vectors, compiled once for each instruction set.
+#include "convert/convert_simd.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+// Three sets are enough: the loops gain little from what lies between.
+#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_AVX3_DL)
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "convert/convert_simd.cpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace masu::HWY_NAMESPACE {
+namespace {
+
+// Between integers. `bad` is not 0 where something does not fit; the result is as near as can be, or, where it wraps,
+// what is left of the bits.
+template <class S, class T>
+unsigned IntegersLoop(const S* HWY_RESTRICT in, T* HWY_RESTRICT out, std::size_t count) {
+  constexpr S low = std::is_unsigned_v<S> || (std::is_signed_v<T> && sizeof(T) >= sizeof(S))
+                        ? std::numeric_limits<S>::min()
+                        : static_cast<S>(std::numeric_limits<T>::min());
+  constexpr S high = sizeof(T) > sizeof(S) || (sizeof(T) == sizeof(S) && std::is_unsigned_v<T>)
+                         ? std::numeric_limits<S>::max()
+                         : static_cast<S>(std::numeric_limits<T>::max());
+  S wrong = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    const S x = in[i];
+    const S fit = x < low ? low : x > high ? high : x;
+    wrong = static_cast<S>(wrong | (x ^ fit));
+    out[i] = static_cast<T>(fit);
+  }
+  return wrong != 0 ? 1 : 0;
+}
+
+template <class S, class T>
+unsigned PlainLoop(const S* HWY_RESTRICT in, T* HWY_RESTRICT out, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) out[i] = static_cast<T>(in[i]);
+  return 0;
+}
+
+// What fits lies between `below` and `above`, and is converted as it is or, where the type is narrow, by way of i32.
+template <class F, class T>
+unsigned ToIntegerLoop(const F* HWY_RESTRICT in, T* HWY_RESTRICT out, std::size_t count) {
+  using Way = std::conditional_t<(sizeof(T) < 4), std::int32_t, T>;
+  constexpr T least = std::numeric_limits<T>::min();
+  constexpr T most = std::numeric_limits<T>::max();
+  constexpr F above = static_cast<F>(most / 2 + 1) * F{2};
+  // One below the least, or, where floats are too far apart for that, the float in front of it.
+  constexpr int digits = std::numeric_limits<F>::digits;
+  constexpr int bits = std::numeric_limits<T>::digits;
+  constexpr F step = bits < digits ? F{1} : static_cast<F>(std::uint64_t{1} << (bits < digits ? 0 : bits - digits + 1));
+  constexpr F below = static_cast<F>(least) - (std::is_unsigned_v<T> ? F{1} : step);
+  unsigned wrong = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    const F x = in[i];
+    const bool high = x >= above;
+    const bool fits = x > below && !high;
+    const T made = static_cast<T>(static_cast<Way>(fits ? x : F{0}));
+    out[i] = fits ? made : high ? most : x <= below ? least : T{0};
+    wrong |= fits ? 0U : 1U;
+  }
+  return wrong;
+}
+
+// To nearest; the largest finite one, or infinity where it wraps, for what overflows.
+template <bool Wrap>
+unsigned NarrowLoop(const double* HWY_RESTRICT in, float* HWY_RESTRICT out, std::size_t count) {
+  constexpr double limit = 0x1.ffffffp127;
+  unsigned wrong = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    const double x = in[i];
+    const double magnitude = std::fabs(x);
+    const bool overflows = magnitude >= limit && magnitude <= std::numeric_limits<double>::max();
+    const float y = static_cast<float>(x);
+    const float most = x < 0 ? -std::numeric_limits<float>::max() : std::numeric_limits<float>::max();
+    out[i] = overflows && !Wrap ? most : y;
+    wrong |= overflows ? 1U : 0U;
+  }
+  return wrong;
+}
+
+unsigned FromHalfLoop(const std::uint16_t* HWY_RESTRICT in, float* HWY_RESTRICT out, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::uint32_t bits = in[i];
+    const std::uint32_t magnitude = (bits & 0x7fffU) << 13;
+    // As a float it is 2^112 times too small; exact for subnormals, too.
+    const auto value = std::bit_cast<std::uint32_t>(std::bit_cast<float>(magnitude) * 0x1p112F);
+    const std::uint32_t quiet = magnitude > 0x0f800000U ? 0x7fc00000U : 0x7f800000U;
+    const std::uint32_t made = magnitude >= 0x0f800000U ? magnitude | quiet : value;
+    out[i] = std::bit_cast<float>(made | (bits & 0x8000U) << 16);
+  }
+  return 0;
+}
+
+// To nearest even, from float or double.
+template <class F, bool Wrap>
+unsigned ToHalfLoop(const F* HWY_RESTRICT in, std::uint16_t* HWY_RESTRICT out, std::size_t count) {
+  using Bits = std::conditional_t<sizeof(F) == 4, std::uint32_t, std::uint64_t>;
+  constexpr int fraction = std::numeric_limits<F>::digits - 1;
+  constexpr int gone = fraction - 10;
+  constexpr Bits sign = Bits{1} << (8 * sizeof(F) - 1);
+  constexpr Bits infinity = std::bit_cast<Bits>(std::numeric_limits<F>::infinity());
+  constexpr Bits limit = std::bit_cast<Bits>(F{65520});
+  constexpr Bits normal = std::bit_cast<Bits>(F{0x1p-14});
+  constexpr F magic = sizeof(F) == 4 ? F{0.5} : static_cast<F>(0x1p28);  // its last place is the least f16
+  unsigned wrong = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    const Bits bits = std::bit_cast<Bits>(in[i]);
+    const Bits magnitude = bits & ~sign;
+    const Bits odd = magnitude >> gone & 1U;
+    const Bits large = (magnitude - (normal - (Bits{1} << fraction)) + ((Bits{1} << (gone - 1)) - 1 + odd)) >> gone;
+    // The hardware rounds what is added to the magic number.
+    const Bits small = std::bit_cast<Bits>(std::bit_cast<F>(magnitude) + magic) - std::bit_cast<Bits>(magic);
+    const Bits nan = 0x7e00U | (magnitude >> gone & 0x3ffU);
+    const bool overflows = magnitude >= limit && magnitude < infinity;
+    Bits made = magnitude < normal ? small : large;
+    made = magnitude >= limit ? (overflows && !Wrap ? Bits{0x7bff} : Bits{0x7c00}) : made;
+    made = magnitude > infinity ? nan : made;
+    out[i] = static_cast<std::uint16_t>(made | (bits & sign) >> (8 * sizeof(F) - 16));
+    wrong |= overflows ? 1U : 0U;
+  }
+  return wrong;
+}
+
+// Far beyond f16 all integers are alike, and those up to there are floats.
+template <class S>
+unsigned TowardsHalfLoop(const S* HWY_RESTRICT in, float* HWY_RESTRICT out, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) {
+    if constexpr (sizeof(S) <= 2) {
+      out[i] = static_cast<float>(in[i]);
+    } else {
+      constexpr S high = 100000;
+      constexpr S low = std::is_signed_v<S> ? static_cast<S>(-100000) : S{0};
+      const S x = in[i];
+      out[i] = static_cast<float>(static_cast<std::int32_t>(x < low ? low : x > high ? high : x));
+    }
+  }
+  return 0;
+}
+
+// The loops of one pair. S and T as they lie in memory, Half as u16; buffers take what lies between.
+template <class S, class T>
+unsigned Convert(const S* in, T* out, std::size_t count, bool wrap) {
+  constexpr bool from_float = std::is_floating_point_v<S>;
+  constexpr bool to_float = std::is_floating_point_v<T>;
+  if constexpr (!from_float && !to_float) {
+    if (wrap) return PlainLoop(in, out, count);
+    return IntegersLoop(in, out, count);
+  } else if constexpr (from_float && !to_float) {
+    return ToIntegerLoop(in, out, count);
+  } else if constexpr (std::is_same_v<S, double> && std::is_same_v<T, float>) {
+    return wrap ? NarrowLoop<true>(in, out, count) : NarrowLoop<false>(in, out, count);
+  } else {
+    return PlainLoop(in, out, count);
+  }
+}
+
+template <class F>
+unsigned ToHalf(const F* in, std::uint16_t* out, std::size_t count, bool wrap) {
+  return wrap ? ToHalfLoop<F, true>(in, out, count) : ToHalfLoop<F, false>(in, out, count);
+}
+
+template <class S, class T>
+unsigned ConvertPair(const void* in, void* out, std::size_t count, bool wrap) {
+  alignas(64) float floats[convert_block];
+  if constexpr (std::is_same_v<S, T>) {
+    return 0;  // copies are made elsewhere
+  } else if constexpr (std::is_same_v<S, Half>) {
+    FromHalfLoop(static_cast<const std::uint16_t*>(in), floats, count);
+    if constexpr (std::is_same_v<T, float>) {
+      std::copy_n(floats, count, static_cast<float*>(out));
+      return 0;
+    } else {
+      return Convert(floats, static_cast<T*>(out), count, wrap);
+    }
+  } else if constexpr (std::is_same_v<T, Half>) {
+    auto* halves = static_cast<std::uint16_t*>(out);
+    if constexpr (std::is_floating_point_v<S>) {
+      return ToHalf(static_cast<const S*>(in), halves, count, wrap);
+    } else {
+      TowardsHalfLoop(static_cast<const S*>(in), floats, count);
+      return ToHalf(floats, halves, count, wrap);
+    }
+  } else {
+    return Convert(static_cast<const S*>(in), static_cast<T*>(out), count, wrap);
+  }
+}
+
+unsigned ConvertAny(Dtype source, Dtype target, const void* in, void* out, std::size_t count, bool wrap) {
+  return dispatch(source, [&](auto from) {
+    return dispatch(target, [&](auto to) {
+      return ConvertPair<typename decltype(from)::type, typename decltype(to)::type>(in, out, count, wrap);
+    });
+  });
+}
+
+}  // namespace
+}  // namespace masu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace masu {
+
+HWY_EXPORT(ConvertAny);
+
+bool has_fast_way(const ConvertRule& rule) noexcept {
+  if (!rule.target.is_float) return !rule.source.is_float || rule.overflow != Overflow::wrap;
+  if (rule.rounding == Rounding::nearest_even) return true;
+  // What is exact is rounded nowhere.
+  const unsigned digits = rule.source.is_float ? rule.source.fraction + 1 : rule.source.bits;
+  return digits <= rule.target.fraction + 1 && !rule.limited;
+}
+
+bool convert_fast(const ConvertRule& rule, const void* in, void* out, std::size_t count) noexcept {
+  const bool wrap = rule.overflow == Overflow::wrap;
+  const unsigned wrong = HWY_DYNAMIC_DISPATCH(ConvertAny)(rule.source_dtype, rule.target_dtype, in, out, count, wrap);
+  return wrong != 0 && !wrap;
+}
+
+}  // namespace masu
+#endif

@@ -1,0 +1,418 @@
+// SPDX-License-Identifier: Apache-2.0
+// Weighted histograms: the public functions.
+#include "histogram/bin_rule.h"
+#include "histogram/definite_bins.h"
+#include "histogram/histogram_checks.h"
+#include "histogram/weighted_histogram_cpu.h"
+#include "histogram/weighted_histogram_device.h"
+#include "histogram/weighted_sums.h"
+
+#include <masu/weighted_histogram.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <new>
+#include <optional>
+#include <string>
+
+namespace masu {
+
+namespace {
+
+constexpr std::uint64_t most_slots = std::uint64_t{1} << 31;
+constexpr std::uint64_t most_rows = std::uint64_t{1} << 20;
+constexpr std::size_t most_columns = 8;
+constexpr std::string_view name = "weighted_histogram";
+
+[[noreturn]] void invalid(const std::string& message) {
+  throw Error(ErrorCode::invalid_argument, fmt::format("{}: {}", name, message));
+}
+
+void check_columns(std::size_t expected, std::size_t got) {
+  if (expected != got) {
+    invalid(fmt::format("there must be {} columns, one for each of the bins, got {}", expected, got));
+  }
+}
+
+void check_count(std::size_t columns) {
+  if (columns < 1 || columns > most_columns) {
+    invalid(fmt::format("columns must be 1 to {}, got {}", most_columns, columns));
+  }
+}
+
+void check_lengths(std::uint64_t elements, std::uint64_t weights) {
+  if (elements != weights) {
+    invalid(fmt::format("there must be a weight for each element, got {} elements and {} weights", elements, weights));
+  }
+}
+
+void check_column_lengths(std::uint64_t expected, std::uint64_t got) {
+  if (expected != got) invalid(fmt::format("columns must have the same length, got {} and {}", expected, got));
+}
+
+void check_weights(Dtype expected, Dtype got) {
+  if (expected != got) {
+    invalid(fmt::format("weights must be {} as before, got {}", to_string(expected), to_string(got)));
+  }
+}
+
+}  // namespace
+
+struct WeightedHistogramAccumulator::State {
+  Device device;
+  Dtype dtype;
+  Dtype weights_dtype;
+  std::vector<std::shared_ptr<const BinRule>> rules;
+  WeightedOptions options;
+  std::uint64_t row_elements = 0;
+  std::uint64_t all_elements = 0;     // that the rows hold
+  std::uint64_t cells = 1;            // of a row
+  std::uint64_t slots = 0;            // with those behind them
+  std::vector<WeightFormat> formats;  // the weights, their squares
+  std::vector<WeightSums> sums;       // on the CPU; for a device, what was merged
+  std::unique_ptr<cpu::WeightedCounter> here;
+  std::unique_ptr<DeviceWeightedCounter> counter;
+  HistogramTimes times;
+  std::uint64_t n = 0;         // elements, with those that were merged
+  std::uint64_t position = 0;  // elements that were added here
+
+  [[nodiscard]] std::uint64_t sums_bytes() const {
+    std::uint64_t bytes = 0;
+    for (const WeightFormat& format : formats) bytes += WeightSums::bytes_for(format, slots * options.rows);
+    return bytes;
+  }
+  [[nodiscard]] std::vector<WeightSums> zeros() const try {
+    check_memory(name, slots * options.rows, sums_bytes());
+    std::vector<WeightSums> result;
+    for (const WeightFormat& format : formats) result.emplace_back(format, slots * options.rows);
+    return result;
+  } catch (const std::bad_alloc&) {
+    no_memory(name, slots * options.rows, sums_bytes());
+  }
+
+  void add_here(std::span<const cpu::Column> columns, const void* weights, std::uint64_t count) {
+    const double start = now();
+    here->add(columns, static_cast<const std::byte*>(weights), count);
+    times.compute += now() - start;
+  }
+  // All of it, with carries moved on.
+  [[nodiscard]] std::vector<WeightSums> collect() const {
+    std::vector<WeightSums> result = sums.empty() ? zeros() : sums;
+    if (counter) counter->collect(result);
+    for (WeightSums& each : result) {
+      each.propagate(0, each.slots());
+      if (options.outside != Outside::clamp || rules.size() != 1) continue;
+      for (std::uint64_t row = 0; row < options.rows; ++row) {
+        const std::uint64_t first = row * slots;
+        each.move(first + cells + slot_below, first);
+        each.move(first + cells + slot_above, first + cells - 1);
+      }
+    }
+    return result;
+  }
+  void check_room(std::uint64_t count) const {
+    if (count > all_elements - position) {
+      invalid(fmt::format("{} rows hold {} elements, got {}", options.rows, all_elements, position + count));
+    }
+  }
+  void advance(std::uint64_t count) {
+    position += count;
+    n += count;
+  }
+  [[noreturn]] void overflow(std::uint64_t row, std::uint64_t slot) const;
+};
+
+void WeightedHistogramAccumulator::State::overflow(std::uint64_t row, std::uint64_t slot) const {
+  std::string where;
+  const bool joint = rules.size() > 1;
+  constexpr std::string_view of_one[] = {"the values below the bins", "the values above the bins", "the NaNs"};
+  constexpr std::string_view of_several[] = {"the points outside of the bins", "the points with a NaN"};
+  if (slot >= cells) {
+    where = joint ? of_several[slot - cells] : of_one[slot - cells];
+  } else {
+    where = fmt::format("{} {}", joint ? "cell" : "bin", slot);
+    for (std::uint64_t stride = cells, d = 0; joint && d < rules.size(); ++d) {
+      stride /= rules[d]->n;
+      where += fmt::format("{}{}", d == 0 ? " (" : ", ", slot / stride % rules[d]->n);
+      if (d + 1 == rules.size()) where += ")";
+    }
+  }
+  if (options.rows > 1) where += fmt::format(" of row {}", row);
+  invalid(fmt::format("the total of {} must fit {}, got one that does not", where,
+                      is_signed(weights_dtype) ? "i64" : "u64"));
+}
+
+WeightedHistogramAccumulator::WeightedHistogramAccumulator(const Device& device, Dtype dtype, Dtype weights,
+                                                           std::span<const Bins> bins, const WeightedOptions& options,
+                                                           std::uint64_t row_elements) {
+  check_count(bins.size());
+  if (options.rows < 1 || options.rows > most_rows) {
+    invalid(fmt::format("rows must be 1 to {}, got {}", most_rows, options.rows));
+  }
+  if (options.rows > 1 && bins.size() > 1) {
+    invalid(fmt::format("rows are for one column, got {} columns", bins.size()));
+  }
+  if (options.rows > 1 && row_elements > std::numeric_limits<std::uint64_t>::max() / options.rows) {
+    invalid(fmt::format("rows must have fewer than 2^64 elements in all, got {} of {}", options.rows, row_elements));
+  }
+  state_ = std::make_unique<State>(
+      State{device, dtype, weights, {}, options, row_elements, 0, 1, 0, {}, {}, nullptr, nullptr, {}, 0, 0});
+  State& s = *state_;
+  // A single row has no end.
+  if (options.rows == 1) s.row_elements = std::numeric_limits<std::uint64_t>::max();
+  s.all_elements = s.row_elements * options.rows;
+  bool reached = true;
+  for (const Bins& column : bins) {
+    auto rule = std::make_shared<const BinRule>(column, dtype, options.right_open, bins.size() > 1);
+    if (rule->n > most_slots / options.rows / s.cells) {
+      invalid(fmt::format("rows * cells must be at most 2^31, got {} * {} and more", options.rows * s.cells, rule->n));
+    }
+    s.cells *= rule->n;
+    reached = reached && reaches_bins(*rule);
+    s.rules.push_back(std::move(rule));
+  }
+  s.slots = s.cells + (bins.size() > 1 ? 2 : extra_slots);
+  s.formats.emplace_back(weights, false);
+  if (options.variances) s.formats.emplace_back(weights, true);
+  if (device.kind() != DeviceKind::cpu && reached) {
+    s.counter = std::make_unique<DeviceWeightedCounter>(device, s.rules, s.formats, options, s.row_elements);
+    return;
+  }
+  s.sums = s.zeros();
+  s.here = std::make_unique<cpu::WeightedCounter>(s.rules, options.outside == Outside::clamp, options.rows,
+                                                  s.row_elements, s.sums);
+}
+
+WeightedHistogramAccumulator::WeightedHistogramAccumulator(WeightedHistogramAccumulator&&) noexcept = default;
+WeightedHistogramAccumulator& WeightedHistogramAccumulator::operator=(WeightedHistogramAccumulator&&) noexcept =
+    default;
+WeightedHistogramAccumulator::~WeightedHistogramAccumulator() = default;
+
+void WeightedHistogramAccumulator::add(std::span<const ArrayView> columns, const ArrayView& weights) {
+  State& s = *state_;
+  check_columns(s.rules.size(), columns.size());
+  for (const ArrayView& column : columns) {
+    check_dtype(name, s.dtype, column.dtype);
+    check_column_lengths(columns.front().count, column.count);
+  }
+  check_weights(s.weights_dtype, weights.dtype);
+  check_lengths(columns.front().count, weights.count);
+  s.check_room(weights.count);
+  if (weights.count == 0) return;
+  if (s.counter) {
+    s.counter->add(columns, weights);
+  } else {
+    std::vector<cpu::Column> found;
+    for (const ArrayView& column : columns) {
+      found.push_back({static_cast<const std::byte*>(column.data), size_of(column.dtype)});
+    }
+    s.add_here(found, weights.data, weights.count);
+  }
+  s.advance(weights.count);
+}
+
+void WeightedHistogramAccumulator::add_interleaved(const ArrayView& points, const ArrayView& weights) {
+  State& s = *state_;
+  const std::size_t columns = s.rules.size();
+  check_dtype(name, s.dtype, points.dtype);
+  check_weights(s.weights_dtype, weights.dtype);
+  if (points.count % columns != 0) {
+    invalid(fmt::format("{} columns must divide the elements, got {}", columns, points.count));
+  }
+  check_lengths(points.count / columns, weights.count);
+  if (columns == 1) return add(points, weights);
+  if (weights.count == 0) return;
+  const std::size_t size = size_of(s.dtype);
+  const auto* from = static_cast<const std::byte*>(points.data);
+  if (!s.counter) {
+    std::vector<cpu::Column> found;
+    for (std::size_t d = 0; d < columns; ++d) found.push_back({from + d * size, columns * size});
+    s.add_here(found, weights.data, weights.count);
+    return s.advance(weights.count);
+  }
+  // A device gets columns, made of pieces.
+  constexpr std::uint64_t piece_bytes = std::uint64_t{4} << 20;
+  const std::uint64_t piece = std::min(piece_bytes / size, weights.count);
+  std::vector<std::vector<std::byte>> memory(columns, std::vector<std::byte>(piece * size));
+  std::vector<ArrayView> views(columns);
+  for (std::uint64_t first = 0; first < weights.count; first += piece) {
+    const std::uint64_t length = std::min(piece, weights.count - first);
+    for (std::size_t d = 0; d < columns; ++d) {
+      for (std::uint64_t i = 0; i < length; ++i) {
+        std::copy_n(from + ((first + i) * columns + d) * size, size, memory[d].data() + i * size);
+      }
+      views[d] = ArrayView(s.dtype, memory[d].data(), length);
+    }
+    const auto* by = static_cast<const std::byte*>(weights.data) + first * size_of(weights.dtype);
+    add(views, ArrayView(weights.dtype, by, length));
+  }
+}
+
+void WeightedHistogramAccumulator::add_buffers(std::span<const BufferBase* const> columns, Dtype dtype,
+                                               const BufferBase& weights, Dtype weights_dtype, Stream* stream) {
+  State& s = *state_;
+  check_columns(s.rules.size(), columns.size());
+  check_dtype(name, s.dtype, dtype);
+  check_weights(s.weights_dtype, weights_dtype);
+  const std::uint64_t count = columns.front()->size_bytes() / size_of(dtype);
+  for (const BufferBase* column : columns) {
+    check_device(name, s.device, *column, stream);
+    check_column_lengths(count, column->size_bytes() / size_of(dtype));
+  }
+  check_device(name, s.device, weights, stream);
+  check_lengths(count, weights.size_bytes() / size_of(weights_dtype));
+  s.check_room(count);
+  if (count == 0) return;
+  if (s.counter) {
+    s.counter->add(columns, weights, count, stream);
+    return s.advance(count);
+  }
+  std::vector<std::vector<std::byte>> memory;
+  const auto on_host = [&](const BufferBase& buffer, Dtype of) {
+    if (s.device.kind() == DeviceKind::cpu) return host_view(buffer, of);
+    // No value of the dtype reaches the bins: rare enough to sum on the host.
+    if (stream != nullptr) stream->finish();
+    memory.push_back(
+        Buffer<const std::byte>(buffer.device(), buffer.memory(), buffer.byte_offset(), buffer.size_bytes()).read());
+    return ArrayView(of, memory.back().data(), count);
+  };
+  std::vector<ArrayView> views;
+  for (const BufferBase* column : columns) views.push_back(on_host(*column, dtype));
+  add(views, on_host(weights, weights_dtype));
+}
+
+void WeightedHistogramAccumulator::merge(const WeightedHistogramAccumulator& other) {
+  State& s = *state_;
+  const State& from = *other.state_;
+  const auto same = [](const auto& a, const auto& b) { return a->same_edges(*b); };
+  if (s.dtype != from.dtype || s.weights_dtype != from.weights_dtype || s.options.rows != from.options.rows ||
+      s.row_elements != from.row_elements || s.options.variances != from.options.variances ||
+      s.options.outside != from.options.outside ||
+      !std::equal(s.rules.begin(), s.rules.end(), from.rules.begin(), from.rules.end(), same)) {
+    throw Error(ErrorCode::invalid_argument,
+                "WeightedHistogramAccumulator::merge: both must have the same dtypes, edges, rows and options, got "
+                "different ones");
+  }
+  const std::vector<WeightSums> theirs = from.collect();
+  if (s.sums.empty()) s.sums = s.zeros();
+  for (std::size_t k = 0; k < s.sums.size(); ++k) {
+    s.sums[k].propagate(0, s.sums[k].slots());
+    s.sums[k].merge(theirs[k]);
+    s.sums[k].propagate(0, s.sums[k].slots());
+  }
+  s.n += from.n;
+}
+
+WeightedHistogram WeightedHistogramAccumulator::result() const try {
+  const State& s = *state_;
+  const std::vector<WeightSums> sums = s.collect();
+  WeightedHistogram result;
+  result.rows_ = s.options.rows;
+  result.cells_ = s.cells;
+  result.extras_ = s.slots - s.cells;
+  result.n_ = s.n;
+  result.dtype_ = s.dtype;
+  result.weights_dtype_ = s.weights_dtype;
+  result.rules_ = s.rules;
+  const std::uint64_t all = s.slots * s.options.rows;
+  for (const WeightSums& each : sums) {
+    std::vector<double>& to = each.format().squared ? result.variances_ : result.totals_;
+    to.resize(all);
+    for (std::uint64_t i = 0; i < all; ++i) to[i] = each.total(i);
+  }
+  if (is_float(s.weights_dtype)) return result;
+  const auto exact = [&]<class T>(std::vector<T>& to,
+                                  std::optional<T> (WeightSums::*total)(std::uint64_t) const noexcept) {
+    to.resize(all);
+    for (std::uint64_t i = 0; i < all; ++i) {
+      const std::optional<T> found = (sums.front().*total)(i);
+      if (!found) s.overflow(i / s.slots, i % s.slots);
+      to[i] = *found;
+    }
+  };
+  if (is_signed(s.weights_dtype)) {
+    exact(result.signed_, &WeightSums::signed_total);
+  } else {
+    exact(result.unsigned_, &WeightSums::unsigned_total);
+  }
+  return result;
+} catch (const std::bad_alloc&) {
+  no_memory(name, state_->slots * state_->options.rows, state_->sums_bytes());
+}
+
+HistogramTimes WeightedHistogramAccumulator::times() const {
+  return state_->counter ? state_->counter->times() : state_->times;
+}
+
+namespace {
+
+std::uint64_t row_elements(std::uint64_t count, const WeightedOptions& options) {
+  if (options.rows != 0 && count % options.rows != 0) {
+    invalid(fmt::format("{} rows must divide the elements, got {}", options.rows, count));
+  }
+  return options.rows == 0 ? 0 : count / options.rows;
+}
+
+}  // namespace
+
+WeightedHistogram weighted_histogram(const Device& device, const ArrayView& data, const ArrayView& weights,
+                                     const Bins& bins, const WeightedOptions& options) {
+  check_lengths(data.count, weights.count);
+  WeightedHistogramAccumulator accumulator(device, data.dtype, weights.dtype, definite_bins(device, data, bins),
+                                           options, row_elements(data.count, options));
+  accumulator.add(data, weights);
+  return accumulator.result();
+}
+
+WeightedHistogram weighted_histogram(const BufferBase& data, Dtype dtype, const BufferBase& weights,
+                                     Dtype weights_dtype, const Bins& bins, const WeightedOptions& options) {
+  const std::uint64_t count = data.size_bytes() / size_of(dtype);
+  check_lengths(count, weights.size_bytes() / size_of(weights_dtype));
+  WeightedHistogramAccumulator accumulator(data.device(), dtype, weights_dtype, definite_bins(data, dtype, bins),
+                                           options, row_elements(count, options));
+  accumulator.add_buffer(data, dtype, weights, weights_dtype);
+  return accumulator.result();
+}
+
+Pending<WeightedHistogram> weighted_histogram(Stream& stream, const BufferBase& data, Dtype dtype,
+                                              const BufferBase& weights, Dtype weights_dtype, const Bins& bins,
+                                              const WeightedOptions& options) {
+  const std::uint64_t count = data.size_bytes() / size_of(dtype);
+  auto accumulator = std::make_shared<WeightedHistogramAccumulator>(data.device(), dtype, weights_dtype, bins, options,
+                                                                    row_elements(count, options));
+  accumulator->add_buffer(data, dtype, weights, weights_dtype, &stream);
+  return {stream.record(), [accumulator] { return accumulator->result(); }};
+}
+
+WeightedHistogram weighted_joint_histogram(const Device& device, std::span<const ArrayView> columns,
+                                           const ArrayView& weights, std::span<const Bins> bins,
+                                           const WeightedOptions& options) {
+  check_count(columns.size());
+  check_columns(bins.size(), columns.size());
+  check_lengths(columns.front().count, weights.count);
+  std::vector<Bins> definite;
+  for (std::size_t d = 0; d < bins.size(); ++d) definite.push_back(definite_bins(device, columns[d], bins[d]));
+  WeightedHistogramAccumulator accumulator(device, columns.front().dtype, weights.dtype, definite, options,
+                                           row_elements(weights.count, options));
+  accumulator.add(columns, weights);
+  return accumulator.result();
+}
+
+WeightedHistogram weighted_joint_histogram(std::span<const BufferBase* const> columns, Dtype dtype,
+                                           const BufferBase& weights, Dtype weights_dtype, std::span<const Bins> bins,
+                                           const WeightedOptions& options) {
+  check_count(columns.size());
+  check_columns(bins.size(), columns.size());
+  const std::uint64_t count = columns.front()->size_bytes() / size_of(dtype);
+  check_lengths(count, weights.size_bytes() / size_of(weights_dtype));
+  std::vector<Bins> definite;
+  for (std::size_t d = 0; d < bins.size(); ++d) definite.push_back(definite_bins(*columns[d], dtype, bins[d]));
+  WeightedHistogramAccumulator accumulator(columns.front()->device(), dtype, weights_dtype, definite, options,
+                                           row_elements(count, options));
+  accumulator.add_buffers(columns, dtype, weights, weights_dtype);
+  return accumulator.result();
+}
+
+}  // namespace masu

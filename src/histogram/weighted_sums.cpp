@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "histogram/weighted_sums.h"
+
+#include <bit>
+#include <span>
+#include <type_traits>
+#include <utility>
+
+namespace masu {
+
+namespace {
+
+using fixed::Wide;
+constexpr std::uint64_t low_32 = fixed::digit_mask;
+
+// Adds magnitude << shift, or takes it away: `bits` is the most bits of the magnitude, `shift` is below 32.
+template <unsigned bits, bool shifted>
+void add_magnitude(std::int64_t* words, Wide magnitude, unsigned shift, bool negative) {
+  if constexpr (bits + 31 > 128) {  // the halves of a product of two f64 one after the other
+    add_magnitude<64, shifted>(words, static_cast<std::uint64_t>(magnitude), shift, negative);
+    add_magnitude<bits - 64, shifted>(words + 2, magnitude >> 64, shift, negative);
+  } else {
+    constexpr unsigned all = shifted ? bits + 31 : bits;
+    using Bits = std::conditional_t<all <= 64, std::uint64_t, Wide>;
+    const Bits moved = static_cast<Bits>(magnitude) << shift;
+    const std::int64_t sign = negative ? -1 : 0;
+    for (unsigned k = 0; k < (all + 31) / 32; ++k) {
+      words[k] += (static_cast<std::int64_t>(static_cast<std::uint64_t>(moved >> (32 * k)) & low_32) ^ sign) - sign;
+    }
+  }
+}
+
+template <class T>
+struct FloatBits;
+template <>
+struct FloatBits<Half> {
+  using Bits = std::uint16_t;
+  static constexpr unsigned fraction = 10;
+};
+template <>
+struct FloatBits<float> {
+  using Bits = std::uint32_t;
+  static constexpr unsigned fraction = 23;
+};
+template <>
+struct FloatBits<double> {
+  using Bits = std::uint64_t;
+  static constexpr unsigned fraction = 52;
+};
+
+template <class T, bool squared>
+void add_floats(const std::uint32_t* slots, const void* weights, std::size_t count, std::int64_t* words,
+                std::uint8_t* flags) {
+  using Bits = typename FloatBits<T>::Bits;
+  constexpr WeightFormat format(dtype_of<T>, squared);
+  constexpr unsigned fraction_bits = FloatBits<T>::fraction;
+  constexpr unsigned exponent_mask = (1U << (8 * sizeof(T) - 1 - fraction_bits)) - 1;
+  const T* x = static_cast<const T*>(weights);
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto bits = std::bit_cast<Bits>(x[i]);
+    const auto exponent = static_cast<unsigned>(bits >> fraction_bits) & exponent_mask;
+    const auto fraction = static_cast<std::uint64_t>(bits) & ((std::uint64_t{1} << fraction_bits) - 1);
+    const bool negative = !squared && (bits >> (8 * sizeof(T) - 1)) != 0;
+    if (exponent == exponent_mask) [[unlikely]] {
+      flags[slots[i]] |= fraction != 0 ? fixed::has_nan : negative ? fixed::has_minus_infinity : fixed::has_infinity;
+      continue;
+    }
+    const std::uint64_t mantissa = fraction | static_cast<std::uint64_t>(exponent != 0) << fraction_bits;
+    unsigned shift = exponent - static_cast<unsigned>(exponent != 0);
+    Wide magnitude = mantissa;
+    if constexpr (squared) {
+      magnitude *= mantissa;
+      shift *= 2;
+    }
+    std::int64_t* at = words + slots[i] * format.words() + shift / 32;
+    add_magnitude<format.bits, true>(at, magnitude, shift % 32, negative);
+  }
+}
+
+template <class T, bool squared>
+void add_integers(const std::uint32_t* slots, const void* weights, std::size_t count, std::int64_t* words,
+                  std::uint8_t* /*flags*/) {
+  constexpr WeightFormat format(dtype_of<T>, squared);
+  const T* x = static_cast<const T*>(weights);
+  for (std::size_t i = 0; i < count; ++i) {
+    std::int64_t* at = words + slots[i] * format.words();
+    if constexpr (squared) {
+      const auto wide = static_cast<std::uint64_t>(x[i]);
+      const Wide magnitude = x[i] < 0 ? -wide : wide;
+      add_magnitude<format.bits, false>(at, magnitude * magnitude, 0, false);
+    } else if constexpr (sizeof(T) < 8) {
+      at[0] += static_cast<std::int64_t>(x[i]);
+    } else {
+      at[0] += static_cast<std::int64_t>(static_cast<std::uint64_t>(x[i]) & low_32);
+      at[1] += static_cast<std::int64_t>(x[i] >> 32);
+    }
+  }
+}
+
+}  // namespace
+
+AddWeights add_weights(const WeightFormat& format) noexcept {
+  return dispatch(format.weights, [&](auto tag) -> AddWeights {
+    using T = typename decltype(tag)::type;
+    if constexpr (is_float(dtype_of<T>)) {
+      return format.squared ? add_floats<T, true> : add_floats<T, false>;
+    } else {
+      return format.squared ? add_integers<T, true> : add_integers<T, false>;
+    }
+  });
+}
+
+void WeightSums::propagate(std::uint64_t first, std::uint64_t end) noexcept {
+  for (std::uint64_t slot = first; slot < end; ++slot) fixed::propagate({words(slot), format_.words()});
+}
+
+void WeightSums::merge(const WeightSums& other, std::uint64_t first) noexcept {
+  std::int64_t* to = words(first);
+  for (std::size_t i = 0; i < other.words_.size(); ++i) to[i] += other.words_[i];
+  for (std::size_t i = 0; i < other.flags_.size(); ++i) flags_[first + i] |= other.flags_[i];
+}
+
+void WeightSums::add_digits(std::uint64_t slot, const std::uint64_t* digits) noexcept {
+  std::int64_t* to = words(slot);
+  const unsigned count = format_.digits();
+  std::int64_t carry = 0;
+  for (unsigned d = 0; d + 1 < count; ++d) {
+    const std::int64_t value = static_cast<std::int64_t>(digits[d]) + carry;
+    carry = value >> 16;
+    to[d / 2] += (value & 0xffff) << (16 * (d % 2));
+  }
+  // The last digit is below 2^62: a carry of at most 2^46 and what carries came to it before.
+  const std::int64_t last = static_cast<std::int64_t>(digits[count - 1]) + carry;
+  to[(count - 1) / 2] += last * (std::int64_t{1} << (16 * ((count - 1) % 2)));
+  *flags(slot) |= static_cast<std::uint8_t>(digits[count]);
+  fixed::propagate({to, format_.words()});
+}
+
+void WeightSums::move(std::uint64_t from, std::uint64_t to) noexcept {
+  std::int64_t* source = words(from);
+  for (std::size_t i = 0; i < format_.words(); ++i) words(to)[i] += std::exchange(source[i], 0);
+  *flags(to) |= std::exchange(*flags(from), std::uint8_t{0});
+  propagate(to, to + 1);
+}
+
+fixed::Part WeightSums::part(std::uint64_t slot) const noexcept {
+  fixed::Part result;
+  result.number = fixed::magnitude_of({words_.data() + slot * format_.words(), format_.words()}, format_.unit);
+  result.specials = flags_[slot];
+  return result;
+}
+
+double WeightSums::total(std::uint64_t slot) const noexcept {
+  return fixed::sum_of(part(slot), Dtype::f64);
+}
+
+std::optional<std::int64_t> WeightSums::signed_total(std::uint64_t slot) const noexcept {
+  std::uint64_t bits = 0;
+  if (!fixed::integer_of(part(slot), true, bits)) return std::nullopt;
+  return static_cast<std::int64_t>(bits);
+}
+
+std::optional<std::uint64_t> WeightSums::unsigned_total(std::uint64_t slot) const noexcept {
+  std::uint64_t bits = 0;
+  if (!fixed::integer_of(part(slot), false, bits)) return std::nullopt;
+  return bits;
+}
+
+}  // namespace masu

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+// Data that comes in pieces.
+#include "histogram/staging.h"
+#include "reduce/reduce_checks.h"
+#include "reduce/reduce_cpu.h"
+#include "reduce/reduce_device.h"
+#include "reduce/reduce_plan.h"
+#include "reduce/reduce_result.h"
+#include "runtime/backend.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <deque>
+#include <optional>
+#include <span>
+
+namespace masu {
+
+struct ReduceAccumulator::State {
+  Device device;
+  Dtype dtype;
+  ReduceOp op;
+  bool skip;
+  Reduced found;
+  std::uint64_t count = 0;
+  ReduceTimes times;
+  std::optional<Staging> staging;
+
+  // A piece whose result has not been fetched.
+  struct Piece {
+    Stream* stream;
+    std::uint64_t first;
+    DeviceReduce job;
+  };
+
+  State(const Device& on, Dtype type, ReduceOp asked, bool skips) : device(on), dtype(type), op(asked), skip(skips) {}
+
+  void take(Reduced piece, std::uint64_t first) {
+    for (Extreme& extreme : piece.extremes) extreme.index += first;
+    found.merge(piece);
+  }
+
+  void add_here(const ArrayView& data) {
+    const auto start = std::chrono::steady_clock::now();
+    found.merge(reduce_cpu(data, 1, op, skip, count).front());
+    count += data.count;
+    times.compute += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  }
+
+  void fetch(Piece& piece) {
+    take(piece.job.fetch(*piece.stream).front(), piece.first);
+    times.compute += piece.job.seconds();
+  }
+
+  Piece start(Stream& stream, const BufferBase& data, std::uint64_t data_at, std::uint64_t elements) {
+    Piece piece{&stream, count,
+                DeviceReduce(device, reduce_plan::make(device.info(), dtype, op, skip, 1, elements), nullptr)};
+    piece.job.start(stream, data, data_at);
+    count += elements;
+    return piece;
+  }
+};
+
+ReduceAccumulator::ReduceAccumulator(const Device& device, Dtype dtype, ReduceOp op, const ReduceOptions& options) {
+  if (options.rows != 1) {
+    refuse_reduce(fmt::format("rows must be 1 where data comes in pieces, got {}", options.rows));
+  }
+  state_ = std::make_unique<State>(device, dtype, op, options.nan == NanRule::skip);
+}
+
+ReduceAccumulator::ReduceAccumulator(ReduceAccumulator&&) noexcept = default;
+ReduceAccumulator& ReduceAccumulator::operator=(ReduceAccumulator&&) noexcept = default;
+ReduceAccumulator::~ReduceAccumulator() = default;
+
+void ReduceAccumulator::add(const ArrayView& data) {
+  State& s = *state_;
+  if (data.dtype != s.dtype) {
+    refuse_reduce(fmt::format("the pieces must be {}, got {}", to_string(s.dtype), to_string(data.dtype)));
+  }
+  if (data.count == 0) return;
+  if (s.device.kind() == DeviceKind::cpu) return s.add_here(data);
+  if (!s.staging) s.staging.emplace(s.device, 0);
+  const std::size_t size = size_of(s.dtype);
+  const std::uint64_t bytes = data.count * size;
+  const std::uint64_t most = s.staging->piece_bytes() / size * size;
+  const auto* from = static_cast<const std::byte*>(data.data);
+  // The result of a piece is fetched when the next but one begins: until then copies go on beside the kernels.
+  std::deque<State::Piece> under_way;
+  const auto fetch_first = [&] {
+    s.fetch(under_way.front());
+    under_way.pop_front();
+  };
+  for (std::uint64_t first = 0; first < bytes; first += most) {
+    const std::span piece(from + first, std::min(most, bytes - first));
+    s.staging->piece({&piece, 1}, [&](Stream& stream, const BufferBase& buffer, auto) {
+      under_way.push_back(s.start(stream, buffer, buffer.byte_offset(), piece.size() / size));
+    });
+    if (under_way.size() == 2) fetch_first();
+  }
+  while (!under_way.empty()) fetch_first();
+  s.staging->release();
+}
+
+void ReduceAccumulator::add_buffer(const BufferBase& data, Dtype dtype) {
+  State& s = *state_;
+  if (dtype != s.dtype) {
+    refuse_reduce(fmt::format("the pieces must be {}, got {}", to_string(s.dtype), to_string(dtype)));
+  }
+  if (!(data.device() == s.device)) {
+    refuse_reduce(fmt::format("the pieces must lie on {}, got {}", s.device.id(), data.device().id()));
+  }
+  const std::uint64_t elements = reduce_elements_of(data, dtype);
+  if (elements == 0) return;
+  if (s.device.kind() == DeviceKind::cpu) {
+    return s.add_here({dtype, static_cast<const std::byte*>(data.native()) + data.byte_offset(), elements});
+  }
+  Stream stream(s.device);
+  State::Piece piece = s.start(stream, data, data.byte_offset(), elements);
+  s.fetch(piece);
+}
+
+void ReduceAccumulator::merge(const ReduceAccumulator& later) {
+  State& s = *state_;
+  const State& other = *later.state_;
+  if (other.dtype != s.dtype || other.op != s.op || other.skip != s.skip) {
+    refuse_reduce("accumulators that are merged must have one dtype, one operation and one rule for NaN");
+  }
+  s.take(other.found, s.count);
+  s.count += other.count;
+}
+
+std::uint64_t ReduceAccumulator::count() const noexcept {
+  return state_->count;
+}
+
+ReduceResult ReduceAccumulator::result() const {
+  if (state_->count == 0 && state_->op != ReduceOp::count_nonzero) {
+    refuse_reduce(fmt::format("{} needs at least one element, got none", to_string(state_->op)));
+  }
+  return ReduceParts::make(state_->dtype, state_->op, state_->skip, {state_->found});
+}
+
+ReduceTimes ReduceAccumulator::times() const {
+  ReduceTimes times = state_->times;
+  if (state_->staging) times.transfer += state_->staging->seconds();
+  return times;
+}
+
+}  // namespace masu

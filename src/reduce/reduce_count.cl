@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// How many elements are not zero, in OpenCL C 1.2 (and, behind the CUDA prelude, in CUDA C++). Behind
+// reduce_elements.cl.
+//
+// Defines, all given by reduce_plan.cpp:
+#ifndef MASU_GROUP            // work-items in a work-group, a power of two
+#error "MASU_GROUP is not defined"
+#endif
+#ifndef MASU_VECTORS          // 16-byte vectors that a work-item reads at a time
+#error "MASU_VECTORS is not defined"
+#endif
+
+#define MASU_TILE ((ulong)MASU_GROUP * MASU_VECTORS * MASU_PER_VECTOR)  // elements
+
+// In two words. Narrow elements: adding all ones below their highest bit carries into it unless they are zero there.
+#if MASU_BYTES == 1
+#define MASU_REST 0x7f7f7f7fU
+#elif MASU_BYTES == 2
+#define MASU_REST 0x7fff7fffU
+#endif
+inline uint nonzero_in(const uint low, const uint high) {
+#if MASU_BYTES == 8
+  return (low | (MASU_FLOAT ? high & 0x7fffffffU : high)) != 0;
+#elif MASU_BYTES == 4
+  return ((MASU_FLOAT ? low & 0x7fffffffU : low) != 0) + ((MASU_FLOAT ? high & 0x7fffffffU : high) != 0);
+#else
+  const uint a = ((low & MASU_REST) + MASU_REST) | (MASU_FLOAT ? 0 : low);
+  const uint b = ((high & MASU_REST) + MASU_REST) | (MASU_FLOAT ? 0 : high);
+  return popcount(a & ~MASU_REST) + popcount(b & ~MASU_REST);
+#endif
+}
+
+inline uint is_nonzero(const MASU_WIDE bits) { return (MASU_FLOAT ? bits & (MASU_SIGN - 1) : bits) != 0; }
+
+// The sum of each `width` work-items that lie side by side, in all of them. All work-items of the group come here;
+// `width` is a power of two.
+inline ulong sum_of(const ulong count, const uint width, __local ulong *sums) {
+  const uint lane = (uint)get_local_id(0);
+  sums[lane] = count;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  for (uint distance = width / 2; distance != 0; distance /= 2) {
+    if ((lane & (width - 1)) < distance) sums[lane] += sums[lane + distance];
+    barrier(CLK_LOCAL_MEM_FENCE);
+  }
+  const ulong sum = sums[lane & ~(width - 1)];
+  barrier(CLK_LOCAL_MEM_FENCE);
+  return sum;
+}
+
+// `members` work-groups take the tiles of each row in turn, and write what each has counted.
+__kernel MASU_WORK_GROUPS(MASU_GROUP, 8) void count_parts(__global const uchar *restrict memory, const ulong memory_at,
+                                                          const ulong count, const uint members,
+                                                          __global uchar *part_memory, const ulong parts_at,
+                                                          __local ulong *sums) {
+  MASU_LOCAL_POINTER(ulong, sums);  // MASU_GROUP
+  const uint lane = (uint)get_local_id(0);
+  const ulong row = get_group_id(0) / members;
+  const uint member = (uint)(get_group_id(0) % members);
+  __global const uchar *data = memory + memory_at + row * count * MASU_BYTES;
+  const uint gap = gap_of(data);
+  const ulong tiles = (count + gap + MASU_TILE - 1) / MASU_TILE;
+  ulong found = 0;
+  for (ulong tile = member; tile < tiles; tile += members) {
+    uint here = 0;
+    const long first = (long)(tile * MASU_TILE) - (long)gap;  // element
+    if (first >= 0 && (ulong)first + MASU_TILE <= count) {
+      __global const uint4 *vectors = (__global const uint4 *)(data + first * MASU_BYTES) + lane;
+      uint4 v[MASU_VECTORS];
+      MASU_PRAGMA_UNROLL
+      for (uint i = 0; i < MASU_VECTORS; ++i) v[i] = masu_load_streaming(vectors + i * MASU_GROUP);
+      MASU_PRAGMA_UNROLL
+      for (uint i = 0; i < MASU_VECTORS; ++i) here += nonzero_in(v[i].x, v[i].y) + nonzero_in(v[i].z, v[i].w);
+    } else {
+      const ulong begin = first < 0 ? 0 : (ulong)first;
+      const ulong end = min((ulong)(first + (long)MASU_TILE), count);
+      for (ulong i = begin + lane; i < end; i += MASU_GROUP) here += is_nonzero(element_at(data, i));
+    }
+    found += here;
+  }
+  found = sum_of(found, MASU_GROUP, sums);
+  if (lane == 0) ((__global ulong *)(part_memory + parts_at))[row * members + member] = found;
+}
+
+// A work-group for each row: adds up the members' counts.
+__kernel MASU_WORK_GROUP(MASU_GROUP) void count_totals(const uint members, __global const uchar *restrict part_memory,
+                                                       const ulong parts_at, __global uchar *result_memory,
+                                                       const ulong results_at, __local ulong *sums) {
+  MASU_LOCAL_POINTER(ulong, sums);  // MASU_GROUP
+  const uint lane = (uint)get_local_id(0);
+  const ulong row = get_group_id(0);
+  __global const ulong *parts = (__global const ulong *)(part_memory + parts_at) + row * members;
+  ulong found = 0;
+  for (uint member = lane; member < members; member += MASU_GROUP) found += parts[member];
+  found = sum_of(found, MASU_GROUP, sums);
+  if (lane == 0) ((__global ulong *)(result_memory + results_at))[row] = found;
+}
+
+// Short rows: `width` work-items take each, several rows side by side a work-group.
+__kernel MASU_WORK_GROUP(MASU_GROUP) void count_rows(__global const uchar *restrict memory, const ulong memory_at,
+                                                     const uint count, const ulong rows, const uint width,
+                                                     __global uchar *result_memory, const ulong results_at,
+                                                     __local ulong *sums) {
+  MASU_LOCAL_POINTER(ulong, sums);  // MASU_GROUP
+  const uint lane = (uint)get_local_id(0);
+  const uint side_by_side = MASU_GROUP / width;
+  for (ulong first = get_group_id(0) * side_by_side; first < rows; first += get_num_groups(0) * side_by_side) {
+    const ulong row = first + lane / width;
+    __global const uchar *data = memory + memory_at + row * count * MASU_BYTES;
+    uint here = 0;
+    for (uint i = lane % width; row < rows && i < count; i += width) here += is_nonzero(element_at(data, i));
+    const ulong found = sum_of(here, width, sums);
+    if (row < rows && lane % width == 0) ((__global ulong *)(result_memory + results_at))[row] = found;
+  }
+}

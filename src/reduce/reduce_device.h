@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reducing on an OpenCL or CUDA device.
+#pragma once
+
+#include "reduce/reduce_plan.h"
+#include "reduce/reduce_rank.h"
+
+#include <masu/buffer.h>
+#include <masu/stream.h>
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace masu {
+
+class DeviceReduce {
+ public:
+  // With no `workspace`, memory is allocated. Throws invalid_argument for one that does not do.
+  DeviceReduce(const Device& device, const reduce_plan::Plan& plan, const BufferBase* workspace);
+
+  // Launches all; the rows begin `data_at` bytes into the memory that the buffer lies in.
+  void start(Stream& stream, const BufferBase& data, std::uint64_t data_at);
+  // What was found in each row. Waits.
+  std::vector<Reduced> fetch(Stream& stream) const;
+  // Device time of the launches; the stream's events must tell times. Waits.
+  [[nodiscard]] double seconds() const;
+
+ private:
+  void launch(Stream& stream, std::string_view name, std::uint64_t groups, std::vector<KernelArgument> arguments);
+
+  reduce_plan::Plan plan_;
+  Buffer<std::byte> memory_;
+  Buffer<std::byte> parts_;
+  Buffer<std::byte> results_;
+  std::vector<Event> launches_;
+};
+
+}  // namespace masu

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reduce/reduce_plan.h"
+
+#include "reduce/reduce_rank.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <string>
+
+namespace masu::reduce_plan {
+
+namespace {
+
+constexpr std::array<std::string_view, 2> extreme_files = {"src/reduce/reduce_elements.cl", "src/reduce/reduce.cl"};
+constexpr std::array<std::string_view, 2> count_files = {"src/reduce/reduce_elements.cl", "src/reduce/reduce_count.cl"};
+
+constexpr std::uint64_t groups_a_unit_gpu = 8;  // of 256 work-items: as many as run at once
+constexpr std::uint64_t groups_a_unit_cpu = 2;
+constexpr std::uint64_t elements_an_item = 4;  // of a short row
+constexpr std::uint64_t word = sizeof(std::uint64_t);
+
+std::uint64_t aligned(std::uint64_t bytes) {
+  return (bytes + alignment - 1) / alignment * alignment;
+}
+
+}  // namespace
+
+std::uint64_t Plan::part_bytes() const noexcept {
+  return aligned(rows * members * word * (counts() ? 1 : 2 * extremes()));
+}
+
+std::uint64_t Plan::result_bytes() const noexcept {
+  return aligned(rows * word * (counts() ? 1 : 2 * extremes()));
+}
+
+std::span<const std::string_view> Plan::files() const noexcept {
+  return counts() ? count_files : extreme_files;
+}
+
+std::vector<runtime::Define> Plan::defines() const {
+  std::vector<runtime::Define> result{{"MASU_GROUP", std::to_string(group)},
+                                      {"MASU_VECTORS", std::to_string(vectors)},
+                                      {"MASU_BYTES", std::to_string(size_of(dtype))},
+                                      {"MASU_FLOAT", is_float(dtype) ? "1" : "0"},
+                                      {"MASU_SIGNED", is_signed(dtype) && !is_float(dtype) && !counts() ? "1" : "0"},
+                                      {"MASU_SKIP", skip && is_float(dtype) && !counts() ? "1" : "0"}};
+  if (!counts()) {
+    result.push_back({"MASU_MIN", wants(op, 0) ? "1" : "0"});
+    result.push_back({"MASU_MAX", wants(op, 1) ? "1" : "0"});
+  }
+  return result;
+}
+
+Plan make(const DeviceInfo& device, Dtype dtype, ReduceOp op, bool skip, std::uint64_t rows, std::uint64_t count,
+          unsigned group, std::uint64_t most_groups) {
+  Plan plan{.dtype = dtype, .op = op, .skip = skip, .rows = rows, .count = count};
+  const unsigned most_items = std::bit_floor(std::max(1U, device.max_work_group_size));
+  plan.group = group != 0 ? group : std::min(plan.group, most_items);
+  if (most_groups == 0) {
+    most_groups = std::max(1U, device.compute_units) * (device.gpu ? groups_a_unit_gpu : groups_a_unit_cpu);
+  }
+  if (count * size_of(dtype) <= short_row_bytes) {
+    plan.width = static_cast<unsigned>(
+        std::min<std::uint64_t>(plan.group, std::bit_ceil((count + elements_an_item - 1) / elements_an_item)));
+    const std::uint64_t side_by_side = plan.group / plan.width;
+    plan.groups = std::min(most_groups, (rows + side_by_side - 1) / side_by_side);
+    return plan;
+  }
+  // One more tile where the data does not begin at a vector.
+  const std::uint64_t tiles = count / plan.tile_elements() + 1;
+  plan.members = static_cast<unsigned>(std::clamp<std::uint64_t>(most_groups / rows, 1, tiles));
+  plan.groups = rows * plan.members;
+  return plan;
+}
+
+}  // namespace masu::reduce_plan

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// How data is reduced on a device, and every constant of the kernels.
+#pragma once
+
+#include "runtime/program_cache.h"
+
+#include <masu/device.h>
+#include <masu/dtype.h>
+#include <masu/reduce.h>
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace masu::reduce_plan {
+
+// Of temporary memory, in bytes.
+inline constexpr std::uint64_t alignment = 16;
+// Rows of at most this many bytes are short: a few work-items take each.
+inline constexpr std::uint64_t short_row_bytes = std::uint64_t{1} << 12;
+
+struct Plan {
+  Dtype dtype = Dtype::u8;
+  ReduceOp op = ReduceOp::min;
+  bool skip = false;
+  std::uint64_t rows = 1;
+  std::uint64_t count = 1;   // elements of a row
+  unsigned group = 256;      // work-items in a work-group
+  unsigned vectors = 4;      // 16-byte vectors that a work-item reads at a time
+  unsigned members = 0;      // work-groups for each row; 0: rows are short
+  unsigned width = 1;        // work-items for each short row
+  std::uint64_t groups = 1;  // work-groups of the first launch
+
+  [[nodiscard]] bool counts() const noexcept { return op == ReduceOp::count_nonzero; }
+  // Extremes of a row that are sought.
+  [[nodiscard]] unsigned extremes() const noexcept { return counts() ? 0 : op == ReduceOp::minmax ? 2 : 1; }
+  [[nodiscard]] std::uint64_t tile_elements() const noexcept {
+    return std::uint64_t{group} * vectors * alignment / size_of(dtype);
+  }
+  // What the first launch writes, and what the last one does, in bytes.
+  [[nodiscard]] std::uint64_t part_bytes() const noexcept;
+  [[nodiscard]] std::uint64_t result_bytes() const noexcept;
+  [[nodiscard]] std::uint64_t workspace() const noexcept { return part_bytes() + result_bytes(); }
+  [[nodiscard]] std::span<const std::string_view> files() const noexcept;
+  [[nodiscard]] std::vector<runtime::Define> defines() const;
+};
+
+// For `rows` rows of `count` >= 1 elements. `group`, `most_groups`: not those that suit the device, for tests.
+Plan make(const DeviceInfo& device, Dtype dtype, ReduceOp op, bool skip, std::uint64_t rows, std::uint64_t count,
+          unsigned group = 0, std::uint64_t most_groups = 0);
+
+}  // namespace masu::reduce_plan

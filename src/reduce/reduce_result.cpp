@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reduce/reduce_result.h"
+
+#include "reduce/reduce_checks.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <string_view>
+
+namespace masu {
+
+namespace {
+
+constexpr std::uint64_t no_index = ~std::uint64_t{0};
+
+void check_indices(std::span<const std::uint64_t> indices, std::string_view name) {
+  const auto found = std::find(indices.begin(), indices.end(), no_index);
+  if (found == indices.end()) return;
+  throw Error(ErrorCode::invalid_argument,
+              fmt::format("{}: row {} has only NaNs, which are skipped", name, found - indices.begin()));
+}
+
+}  // namespace
+
+void refuse_reduce(const std::string& rule) {
+  throw Error(ErrorCode::invalid_argument, "reduce: " + rule);
+}
+
+std::uint64_t reduce_elements_of(const BufferBase& data, Dtype dtype) {
+  if (data.size_bytes() % size_of(dtype) != 0) {
+    refuse_reduce(
+        fmt::format("{} bytes are no whole number of elements of {} bytes", data.size_bytes(), size_of(dtype)));
+  }
+  return data.size_bytes() / size_of(dtype);
+}
+
+ReduceResult ReduceParts::make(Dtype dtype, ReduceOp op, bool skip, const std::vector<Reduced>& rows) {
+  ReduceResult result;
+  result.dtype_ = dtype;
+  result.op_ = op;
+  result.rows_ = rows.size();
+  if (op == ReduceOp::count_nonzero) {
+    for (const Reduced& row : rows) result.nonzero_.push_back(row.nonzero);
+    return result;
+  }
+  const std::size_t size = size_of(dtype);
+  for (int which = 0; which < 2; ++which) {
+    if (!wants(op, which)) continue;
+    result.values_[which].resize(rows.size() * size);
+    result.indices_[which].resize(rows.size());
+    for (std::size_t row = 0; row < rows.size(); ++row) {
+      const Extreme& extreme = rows[row].extremes[which];
+      std::memcpy(result.values_[which].data() + row * size, &extreme.bits, size);
+      const bool only_nans = skip && is_float(dtype) && extreme.rank == ~std::uint64_t{0};
+      result.indices_[which][row] = only_nans ? no_index : extreme.index;
+    }
+  }
+  return result;
+}
+
+ArrayView ReduceResult::min_values() const {
+  if (!wants(op_, 0)) refuse_reduce(fmt::format("the least was not asked for, but {}", to_string(op_)));
+  return {dtype_, values_[0].data(), rows_};
+}
+
+ArrayView ReduceResult::max_values() const {
+  if (!wants(op_, 1)) refuse_reduce(fmt::format("the greatest was not asked for, but {}", to_string(op_)));
+  return {dtype_, values_[1].data(), rows_};
+}
+
+std::span<const std::uint64_t> ReduceResult::min_indices() const {
+  (void)min_values();
+  check_indices(indices_[0], "argmin");
+  return indices_[0];
+}
+
+std::span<const std::uint64_t> ReduceResult::max_indices() const {
+  (void)max_values();
+  check_indices(indices_[1], "argmax");
+  return indices_[1];
+}
+
+std::span<const std::uint64_t> ReduceResult::nonzero() const {
+  if (op_ != ReduceOp::count_nonzero) {
+    refuse_reduce(fmt::format("the number of elements that are not zero was not asked for, but {}", to_string(op_)));
+  }
+  return nonzero_;
+}
+
+const void* ReduceResult::element(const ArrayView& values, Dtype dtype, std::uint64_t row) const {
+  if (dtype != dtype_) {
+    refuse_reduce(fmt::format("the elements are {}, got {}", to_string(dtype_), to_string(dtype)));
+  }
+  if (row >= rows_) refuse_reduce(fmt::format("the result has {} rows, got row {}", rows_, row));
+  return static_cast<const std::byte*>(values.data) + row * size_of(dtype_);
+}
+
+}  // namespace masu

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "reduce/reduce_rank.h"
+
+#include <masu/reduce.h>
+
+#include <vector>
+
+namespace masu {
+
+// Makes results.
+struct ReduceParts {
+  static ReduceResult make(Dtype dtype, ReduceOp op, bool skip, const std::vector<Reduced>& rows);
+};
+
+}  // namespace masu

@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0
+// Transposing by tiles in local memory, in OpenCL C 1.2 (and, behind the CUDA prelude, in CUDA C++): a tile is read along
+// its rows and written along its columns, so both go over memory in order.
+//
+// Defines, all given by transpose_plan.cpp:
+#ifndef MASU_GROUP            // work-items in a work-group
+#error "MASU_GROUP is not defined"
+#endif
+#ifndef MASU_FREE             // 1: tiles of any shape, elements of several units; 0: square tiles of whole words
+#error "MASU_FREE is not defined"
+#endif
+#ifndef MASU_WORD             // the type that is moved at a time: uchar, ushort, uint, ulong or uint4
+#error "MASU_WORD is not defined"
+#endif
+#ifndef MASU_IN_PLACE         // 1: `in` and `out` are one square matrix, and tiles change places
+#error "MASU_IN_PLACE is not defined"
+#endif
+#ifndef MASU_BAND             // so many tiles side by side are done row by row, so that what runs at once lies close
+#error "MASU_BAND is not defined"
+#endif
+
+// Where tile `n` of across x down stands.
+inline void tile_at(const ulong n, const ulong across, const ulong down, ulong *x, ulong *y) {
+  const ulong in_band = MASU_BAND * down;
+  const ulong first = n / in_band * MASU_BAND;
+  const ulong width = across - first < MASU_BAND ? across - first : MASU_BAND;
+  const ulong rest = n % in_band;
+  *y = rest / width;
+  *x = first + rest % width;
+}
+
+#if MASU_FREE
+
+#ifndef MASU_UNITS            // words of an element
+#error "MASU_UNITS is not defined"
+#endif
+
+// q * d + r = n for n < 2^16, by inverse = ceil(2^32 / d), d > 1.
+inline uint quotient(const uint n, const uint divisor, const uint inverse) {
+  return divisor == 1 ? n : mul_hi(n, inverse);
+}
+
+// A tile into local memory, `stride` words a row.
+inline void load_tile(__global const MASU_WORD *in, const ulong rows, const ulong columns, const ulong row,
+                      const ulong column, const uint tile_rows, const uint tile_columns, const uint inverse,
+                      const uint stride, __local MASU_WORD *tile) {
+  const uint width = tile_columns * MASU_UNITS;
+  const uint valid_rows = rows - row < tile_rows ? (uint)(rows - row) : tile_rows;
+  const uint valid = (columns - column < tile_columns ? (uint)(columns - column) : tile_columns) * MASU_UNITS;
+  in += (row * columns + column) * MASU_UNITS;
+  for (uint n = (uint)get_local_id(0); n < valid_rows * width; n += MASU_GROUP) {
+    const uint r = quotient(n, width, inverse);
+    const uint u = n - r * width;
+    if (u < valid) tile[r * stride + u] = in[(size_t)r * columns * MASU_UNITS + u];
+  }
+}
+
+// The transposed tile to rows `column`…, columns `row`… of out, which has `rows` columns.
+inline void store_tile(__global MASU_WORD *out, const ulong rows, const ulong columns, const ulong row,
+                       const ulong column, const uint tile_rows, const uint tile_columns, const uint inverse,
+                       const uint stride, __local const MASU_WORD *tile) {
+  const uint width = tile_rows * MASU_UNITS;
+  const uint valid_columns = columns - column < tile_columns ? (uint)(columns - column) : tile_columns;
+  const uint valid = (rows - row < tile_rows ? (uint)(rows - row) : tile_rows) * MASU_UNITS;
+  out += (column * rows + row) * MASU_UNITS;
+  for (uint n = (uint)get_local_id(0); n < valid_columns * width; n += MASU_GROUP) {
+    const uint c = quotient(n, width, inverse);
+    const uint u = n - c * width;
+    const uint r = u / MASU_UNITS;
+    if (u < valid) {
+      out[(size_t)c * rows * MASU_UNITS + u] = tile[r * stride + c * MASU_UNITS + (u - r * MASU_UNITS)];
+    }
+  }
+}
+
+__kernel MASU_WORK_GROUP(MASU_GROUP) void transpose_free(__global const uchar *in_memory, const ulong in_at,
+                                                         __global uchar *out_memory, const ulong out_at,
+                                                         const ulong rows, const ulong columns, const uint tile_rows,
+                                                         const uint tile_columns, const uint row_inverse,
+                                                         const uint column_inverse, const uint stride,
+                                                         __local MASU_WORD *tile) {
+  MASU_LOCAL_POINTER(MASU_WORD, tile);  // tile_rows * stride words, twice in place
+  __global const MASU_WORD *in = (__global const MASU_WORD *)(in_memory + in_at);
+  __global MASU_WORD *out = (__global MASU_WORD *)(out_memory + out_at);
+  const ulong across = (columns + tile_columns - 1) / tile_columns;
+  const ulong down = (rows + tile_rows - 1) / tile_rows;
+  for (ulong n = get_group_id(0); n < across * down; n += get_num_groups(0)) {
+    ulong x, y;
+    tile_at(n, across, down, &x, &y);
+    const ulong row = y * tile_rows;
+    const ulong column = x * tile_columns;
+#if MASU_IN_PLACE
+    if (x < y) continue;  // the tile of the other side does both
+    __local MASU_WORD *other = tile + tile_rows * stride;
+    load_tile(in, rows, columns, row, column, tile_rows, tile_columns, column_inverse, stride, tile);
+    if (x != y) load_tile(in, rows, columns, column, row, tile_rows, tile_columns, column_inverse, stride, other);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    store_tile(out, rows, columns, row, column, tile_rows, tile_columns, row_inverse, stride, tile);
+    if (x != y) store_tile(out, rows, columns, column, row, tile_rows, tile_columns, row_inverse, stride, other);
+#else
+    load_tile(in, rows, columns, row, column, tile_rows, tile_columns, column_inverse, stride, tile);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    store_tile(out, rows, columns, row, column, tile_rows, tile_columns, row_inverse, stride, tile);
+#endif
+    barrier(CLK_LOCAL_MEM_FENCE);
+  }
+}
+
+#else
+
+#ifndef MASU_PACK             // elements in a word: 4, 2 or 1
+#error "MASU_PACK is not defined"
+#endif
+#ifndef MASU_TILE             // rows and columns of a tile
+#error "MASU_TILE is not defined"
+#endif
+#ifndef MASU_ALIGNED          // 1: each row begins at a whole word
+#error "MASU_ALIGNED is not defined"
+#endif
+#ifndef MASU_BANK_WORDS       // words beside each other in different banks of local memory
+#error "MASU_BANK_WORDS is not defined"
+#endif
+
+#define MASU_WORDS (MASU_TILE / MASU_PACK)                     // of a row of a tile
+#define MASU_BLOCKS ((MASU_WORDS * MASU_WORDS) / MASU_GROUP)   // of MASU_PACK x MASU_PACK elements, for a work-item
+#define MASU_ELEMENT_BITS (32 / MASU_PACK)
+
+// Word w of column c of a tile. Lanes that write words of columns which are MASU_PACK apart, and lanes that read words
+// beside each other, all meet different banks.
+#define MASU_PLACE(c, w) ((c) * (MASU_WORDS + 1) + (c) / MASU_BANK_WORDS + (w))
+#define MASU_TILE_WORDS MASU_PLACE(MASU_TILE, 0)
+
+#if MASU_PACK == 4
+#define MASU_ELEMENT uchar
+#elif MASU_PACK == 2
+#define MASU_ELEMENT ushort
+#else
+#define MASU_ELEMENT MASU_WORD
+#endif
+
+#define MASU_STEP (MASU_GROUP / MASU_WORDS)  // words of a group lie in so many rows of a tile
+
+#if !MASU_ALIGNED
+// The word at any element; `at` counts elements from a whole word on. None past `end` is read.
+inline uint load_anywhere(__global const uint *words, const ulong at, const ulong end) {
+  const ulong w = at / MASU_PACK;
+  const uint shift = (uint)(at % MASU_PACK) * MASU_ELEMENT_BITS;
+  if ((w + 1) * MASU_PACK + (shift != 0 ? MASU_PACK : 0) <= end) {
+    return shift == 0 ? words[w] : words[w] >> shift | words[w + 1] << (32 - shift);
+  }
+  uint bits = 0;
+  for (uint k = 0; k < MASU_PACK && at + k < end; ++k) {
+    bits |= (uint)((__global const MASU_ELEMENT *)words)[at + k] << k * MASU_ELEMENT_BITS;
+  }
+  return bits;
+}
+#endif
+
+// Reads the tile at (row, column), transposes it within words, and leaves it in local memory by columns. `in_skip`: elements
+// between a whole word of memory and the matrix.
+inline void load_tile(__global const MASU_WORD *in, const uint in_skip, const ulong rows, const ulong columns,
+                      const ulong row, const ulong column, __local MASU_WORD *tile) {
+  const uint lane = (uint)get_local_id(0) % MASU_WORDS;
+  const uint first = (uint)get_local_id(0) / MASU_WORDS;
+  const uint rows_left = rows - row < MASU_TILE ? (uint)(rows - row) : MASU_TILE;
+  const bool inside = column + lane * MASU_PACK < columns;
+  const ulong begin = (row + first * MASU_PACK) * columns + column + lane * MASU_PACK;
+  MASU_WORD word[MASU_BLOCKS][MASU_PACK];
+  MASU_PRAGMA_UNROLL
+  for (uint b = 0; b < MASU_BLOCKS; ++b) {
+    MASU_PRAGMA_UNROLL
+    for (uint j = 0; j < MASU_PACK; ++j) {
+      const bool valid = inside && (first + b * MASU_STEP) * MASU_PACK + j < rows_left;
+      const ulong at = begin + (b * MASU_STEP * MASU_PACK + j) * columns;
+#if MASU_PACK == 1
+      if (valid) word[b][0] = in[at];
+#elif MASU_ALIGNED
+      word[b][j] = valid ? in[at / MASU_PACK] : 0;
+#else
+      word[b][j] = valid ? load_anywhere(in, in_skip + at, in_skip + rows * columns) : 0;
+#endif
+    }
+  }
+  MASU_PRAGMA_UNROLL
+  for (uint b = 0; b < MASU_BLOCKS; ++b) {
+    const uint c = lane * MASU_PACK;
+    const uint w = first + b * MASU_STEP;
+#if MASU_PACK == 4
+    // Bytes of pairs of rows, then halves of pairs of pairs.
+    const uint a = (word[b][0] & 0x00ff00ffu) | (word[b][1] & 0x00ff00ffu) << 8;
+    const uint d = (word[b][0] >> 8 & 0x00ff00ffu) | (word[b][1] & 0xff00ff00u);
+    const uint e = (word[b][2] & 0x00ff00ffu) | (word[b][3] & 0x00ff00ffu) << 8;
+    const uint f = (word[b][2] >> 8 & 0x00ff00ffu) | (word[b][3] & 0xff00ff00u);
+    tile[MASU_PLACE(c, w)] = (a & 0xffffu) | e << 16;
+    tile[MASU_PLACE(c + 1, w)] = (d & 0xffffu) | f << 16;
+    tile[MASU_PLACE(c + 2, w)] = a >> 16 | (e & 0xffff0000u);
+    tile[MASU_PLACE(c + 3, w)] = d >> 16 | (f & 0xffff0000u);
+#elif MASU_PACK == 2
+    tile[MASU_PLACE(c, w)] = (word[b][0] & 0xffffu) | word[b][1] << 16;
+    tile[MASU_PLACE(c + 1, w)] = word[b][0] >> 16 | (word[b][1] & 0xffff0000u);
+#else
+    if (inside && w < rows_left) tile[MASU_PLACE(c, w)] = word[b][0];
+#endif
+  }
+}
+
+#if MASU_ALIGNED
+// Writes the tile that was read at (row, column) to where it belongs: rows of `rows` elements.
+inline void store_tile(__global MASU_WORD *out, const uint out_skip, const ulong rows, const ulong columns,
+                       const ulong row, const ulong column, __local const MASU_WORD *tile) {
+  const uint lane = (uint)get_local_id(0) % MASU_WORDS;
+  const uint first = (uint)get_local_id(0) / MASU_WORDS;
+  const uint columns_left = columns - column < MASU_TILE ? (uint)(columns - column) : MASU_TILE;
+  const ulong row_words = rows / MASU_PACK;
+  if (row + lane * MASU_PACK >= rows) return;
+  out += (column + first) * row_words + row / MASU_PACK + lane;
+  MASU_PRAGMA_UNROLL
+  for (uint b = 0; b < MASU_BLOCKS * MASU_PACK; ++b) {
+    const uint c = first + b * MASU_STEP;
+    if (c < columns_left) out[b * MASU_STEP * row_words] = tile[MASU_PLACE(c, lane)];
+  }
+}
+#else
+// The same where rows begin anywhere in a word: whole words of `out` are put together of two words each, what is left at
+// both ends goes by elements.
+inline void store_tile(__global MASU_WORD *out, const uint out_skip, const ulong rows, const ulong columns,
+                       const ulong row, const ulong column, __local const MASU_WORD *tile) {
+  __global MASU_ELEMENT *elements = (__global MASU_ELEMENT *)out;
+  const uint valid = rows - row < MASU_TILE ? (uint)(rows - row) : MASU_TILE;
+  const uint columns_left = columns - column < MASU_TILE ? (uint)(columns - column) : MASU_TILE;
+  for (uint n = (uint)get_local_id(0); n < columns_left * (MASU_WORDS + 1); n += MASU_GROUP) {
+    const uint c = n / (MASU_WORDS + 1);
+    const uint w = n % (MASU_WORDS + 1);
+    const ulong first = out_skip + (column + c) * rows + row;  // where the tile's part of this row of out begins
+    const uint before = (uint)(first % MASU_PACK);
+    const ulong word = first / MASU_PACK + w;
+    // The word has the column's elements from w * MASU_PACK - before on.
+    const uint low = w > 0 ? tile[MASU_PLACE(c, w - 1)] : 0;
+    const uint high = w < MASU_WORDS ? tile[MASU_PLACE(c, w)] : 0;
+    const uint shift = before * MASU_ELEMENT_BITS;
+    const uint bits = shift == 0 ? high : low >> (32 - shift) | high << shift;
+    if (w * MASU_PACK >= before && (w + 1) * MASU_PACK - before <= valid) {
+      out[word] = bits;
+    } else {
+      MASU_PRAGMA_UNROLL
+      for (uint k = 0; k < MASU_PACK; ++k) {
+        const uint at = w * MASU_PACK + k;
+        if (at >= before && at - before < valid) {
+          elements[word * MASU_PACK + k] = (MASU_ELEMENT)(bits >> k * MASU_ELEMENT_BITS);
+        }
+      }
+    }
+  }
+}
+#endif
+
+__kernel MASU_WORK_GROUP(MASU_GROUP) void transpose_tiles(__global const uchar *in_memory, const ulong in_at,
+                                                          const uint in_skip, __global uchar *out_memory,
+                                                          const ulong out_at, const uint out_skip, const ulong rows,
+                                                          const ulong columns, __local MASU_WORD *tile) {
+  MASU_LOCAL_POINTER(MASU_WORD, tile);  // MASU_TILE_WORDS, twice in place
+  __global const MASU_WORD *in = (__global const MASU_WORD *)(in_memory + in_at);
+  __global MASU_WORD *out = (__global MASU_WORD *)(out_memory + out_at);
+  const ulong across = (columns + MASU_TILE - 1) / MASU_TILE;
+  const ulong down = (rows + MASU_TILE - 1) / MASU_TILE;
+  for (ulong n = get_group_id(0); n < across * down; n += get_num_groups(0)) {
+    ulong x, y;
+    tile_at(n, across, down, &x, &y);
+    const ulong row = y * MASU_TILE;
+    const ulong column = x * MASU_TILE;
+#if MASU_IN_PLACE
+    if (x < y) continue;  // the tile of the other side does both
+    __local MASU_WORD *other = tile + MASU_TILE_WORDS;
+    load_tile(in, in_skip, rows, columns, row, column, tile);
+    if (x != y) load_tile(in, in_skip, rows, columns, column, row, other);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    store_tile(out, out_skip, rows, columns, row, column, tile);
+    if (x != y) store_tile(out, out_skip, rows, columns, column, row, other);
+#else
+    load_tile(in, in_skip, rows, columns, row, column, tile);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    store_tile(out, out_skip, rows, columns, row, column, tile);
+#endif
+    barrier(CLK_LOCAL_MEM_FENCE);
+  }
+}
+
+#endif

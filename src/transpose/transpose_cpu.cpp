@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tiles are read along rows into a buffer in the nearest cache, small blocks turned in registers, and leave it along
+// columns in long runs, past the caches where the output is large.
+#include "transpose/transpose_cpu.h"
+
+#include "runtime/parallel.h"
+#include "runtime/stream_out.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstring>
+#include <memory>
+#include <utility>
+
+namespace masu {
+
+namespace {
+
+constexpr std::uint64_t tile_bytes = std::uint64_t{16} << 10;
+constexpr std::uint64_t run_bytes = 512;  // of a row of the output that a tile has
+constexpr std::uint64_t task_bytes = std::uint64_t{512} << 10;
+constexpr std::size_t vector_bytes = 16;
+
+struct Shape {
+  std::uint64_t in_stride;   // bytes from row to row
+  std::uint64_t out_stride;  // the same of the output
+  std::uint64_t rows;        // of the block
+  std::uint64_t columns;
+};
+
+// A block element by element: out[c][r] = in[r][c].
+template <std::size_t Bytes>
+void turn_singly(const std::byte* in, std::byte* out, const Shape& shape, std::uint64_t first_row,
+                 std::uint64_t first_column) {
+  for (std::uint64_t c = first_column; c < shape.columns; ++c) {
+    for (std::uint64_t r = first_row; r < shape.rows; ++r) {
+      std::memcpy(out + c * shape.out_stride + r * Bytes, in + r * shape.in_stride + c * Bytes, Bytes);
+    }
+  }
+}
+
+template <std::size_t Bytes>
+struct LaneOf;
+template <>
+struct LaneOf<1> {
+  using type = std::uint8_t;
+};
+template <>
+struct LaneOf<2> {
+  using type = std::uint16_t;
+};
+template <>
+struct LaneOf<4> {
+  using type = std::uint32_t;
+};
+template <>
+struct LaneOf<8> {
+  using type = std::uint64_t;
+};
+
+// As many rows of a vector as it has elements become as many columns: each step interleaves row i with the row half of
+// them further on.
+template <std::size_t Bytes, std::size_t... Pair>
+void turn_vectors(const std::byte* in, std::byte* out, const Shape& shape, std::index_sequence<Pair...> /*pairs*/) {
+  constexpr int lanes = static_cast<int>(vector_bytes / Bytes);
+  using V __attribute__((vector_size(vector_bytes))) = typename LaneOf<Bytes>::type;
+  V rows[lanes];
+  for (int i = 0; i < lanes; ++i) {
+    std::memcpy(&rows[i], in + static_cast<std::uint64_t>(i) * shape.in_stride, vector_bytes);
+  }
+  for (int step = lanes; step > 1; step /= 2) {
+    V next[lanes];
+    for (int i = 0; i < lanes / 2; ++i) {
+      const V a = rows[i];
+      const V b = rows[i + lanes / 2];
+      next[2 * i] = __builtin_shufflevector(a, b, static_cast<int>(Pair % 2 * lanes + Pair / 2)...);
+      next[2 * i + 1] = __builtin_shufflevector(a, b, static_cast<int>(Pair % 2 * lanes + lanes / 2 + Pair / 2)...);
+    }
+    for (int i = 0; i < lanes; ++i) rows[i] = next[i];
+  }
+  for (int i = 0; i < lanes; ++i) {
+    std::memcpy(out + static_cast<std::uint64_t>(i) * shape.out_stride, &rows[i], vector_bytes);
+  }
+}
+
+template <std::size_t Bytes>
+void turn(const std::byte* in, std::byte* out, const Shape& shape) {
+  if constexpr (Bytes == 1 || Bytes == 2 || Bytes == 4 || Bytes == 8) {
+    constexpr std::size_t lanes = vector_bytes / Bytes;
+    const std::uint64_t rows = shape.rows / lanes * lanes;
+    const std::uint64_t columns = shape.columns / lanes * lanes;
+    for (std::uint64_t r = 0; r < rows; r += lanes) {
+      for (std::uint64_t c = 0; c < columns; c += lanes) {
+        turn_vectors<Bytes>(in + r * shape.in_stride + c * Bytes, out + c * shape.out_stride + r * Bytes, shape,
+                            std::make_index_sequence<lanes>());
+      }
+    }
+    turn_singly<Bytes>(in, out, {shape.in_stride, shape.out_stride, rows, shape.columns}, 0, columns);
+    turn_singly<Bytes>(in, out, shape, rows, 0);
+  } else {
+    turn_singly<Bytes>(in, out, shape, 0, 0);
+  }
+}
+
+using Turn = void (*)(const std::byte*, std::byte*, const Shape&);
+template <std::size_t... Index>
+constexpr std::array<Turn, sizeof...(Index)> turns(std::index_sequence<Index...> /*bytes*/) {
+  return {&turn<Index + 1>...};
+}
+constexpr auto turn_of_bytes = turns(std::make_index_sequence<64>());
+
+struct Job {
+  const std::byte* in;
+  std::byte* out;
+  std::size_t bytes;
+  std::uint64_t rows;
+  std::uint64_t columns;
+  Turn turn;
+  std::uint64_t tile_rows;
+  std::uint64_t tile_columns;
+  bool streams;
+};
+
+// Through the buffer: the tile at (row, column).
+void move_tile(const Job& job, std::uint64_t row, std::uint64_t column, std::byte* buffer) {
+  const std::uint64_t rows = std::min(job.tile_rows, job.rows - row);
+  const std::uint64_t columns = std::min(job.tile_columns, job.columns - column);
+  const std::byte* from = job.in + (row * job.columns + column) * job.bytes;
+  std::byte* to = job.out + (column * job.rows + row) * job.bytes;
+  if (!job.streams) {
+    job.turn(from, to, {job.columns * job.bytes, job.rows * job.bytes, rows, columns});
+    return;
+  }
+  job.turn(from, buffer, {job.columns * job.bytes, rows * job.bytes, rows, columns});
+  for (std::uint64_t c = 0; c < columns; ++c) {
+    runtime::stream_out(to + c * job.rows * job.bytes, buffer + c * rows * job.bytes, rows * job.bytes);
+  }
+}
+
+// Tile (row, column) and its mirror image change places.
+void swap_tiles(const Job& job, std::uint64_t row, std::uint64_t column, std::byte* buffer) {
+  const std::uint64_t rows = std::min(job.tile_rows, job.rows - row);
+  const std::uint64_t columns = std::min(job.tile_columns, job.columns - column);
+  const std::uint64_t stride = job.columns * job.bytes;
+  std::byte* upper = job.out + (row * job.columns + column) * job.bytes;
+  std::byte* lower = job.out + (column * job.rows + row) * job.bytes;
+  job.turn(upper, buffer, {stride, rows * job.bytes, rows, columns});
+  if (row != column) job.turn(lower, upper, {stride, stride, columns, rows});
+  for (std::uint64_t c = 0; c < columns; ++c) {
+    std::memcpy(lower + c * stride, buffer + c * rows * job.bytes, rows * job.bytes);
+  }
+}
+
+}  // namespace
+
+void transpose_cpu(const void* in, void* out, std::size_t element_bytes, std::uint64_t rows, std::uint64_t columns) {
+  const std::uint64_t bytes = rows * columns * element_bytes;
+  if (rows <= 1 || columns <= 1) {
+    if (in == out) return;
+    const std::uint64_t tasks = (bytes + task_bytes - 1) / task_bytes;
+    runtime::parallel_tasks(tasks, [&](std::uint64_t task) {
+      const std::uint64_t begin = task * task_bytes;
+      std::memcpy(static_cast<std::byte*>(out) + begin, static_cast<const std::byte*>(in) + begin,
+                  std::min(task_bytes, bytes - begin));
+    });
+    return;
+  }
+  Job job{static_cast<const std::byte*>(in),
+          static_cast<std::byte*>(out),
+          element_bytes,
+          rows,
+          columns,
+          turn_of_bytes[element_bytes - 1],
+          0,
+          0,
+          bytes >= runtime::stream_out_bytes};
+  const std::uint64_t elements = tile_bytes / element_bytes;
+  if (in == out) {
+    job.tile_rows = job.tile_columns = std::uint64_t{1} << (static_cast<unsigned>(std::bit_width(elements)) - 1) / 2;
+  } else {
+    job.tile_rows = std::min(rows, std::max<std::uint64_t>(run_bytes / element_bytes, elements / columns));
+    job.tile_columns = std::min(columns, std::max<std::uint64_t>(elements / job.tile_rows, 1));
+  }
+  // A task is a strip of tiles along a row of tiles.
+  const std::uint64_t down = (rows + job.tile_rows - 1) / job.tile_rows;
+  const std::uint64_t across = (columns + job.tile_columns - 1) / job.tile_columns;
+  const std::uint64_t strip =
+      std::clamp<std::uint64_t>(task_bytes / (job.tile_rows * job.tile_columns * element_bytes), 1, across);
+  const std::uint64_t strips = (across + strip - 1) / strip;
+  runtime::parallel_tasks(strips * down, [&](std::uint64_t task) {
+    const std::uint64_t row = task / strips * job.tile_rows;
+    const std::uint64_t first = task % strips * strip;
+    alignas(64) std::byte buffer[tile_bytes];
+    for (std::uint64_t x = first; x < std::min(across, first + strip); ++x) {
+      if (in != out) move_tile(job, row, x * job.tile_columns, buffer);
+      else if (x * job.tile_columns >= row) swap_tiles(job, row, x * job.tile_columns, buffer);
+    }
+    if (job.streams) runtime::stream_out_end();
+  });
+}
+
+}  // namespace masu

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a matrix is cut into tiles, and every constant of the kernels.
+#pragma once
+
+#include "runtime/program_cache.h"
+
+#include <masu/device.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace masu::transpose_plan {
+
+inline constexpr std::string_view file = "src/transpose/transpose.cl";
+inline constexpr std::uint64_t most_groups = std::uint64_t{1} << 30;  // each goes on to further tiles
+inline constexpr unsigned band = 16;                                  // tiles side by side that are done row by row
+inline constexpr unsigned bank_words = 32;
+// Below this edge of the matrix a tile of fixed shape would be mostly empty.
+inline constexpr std::uint64_t least_edge = 24;
+// Local memory of a tile of free shape: several groups share a compute unit.
+inline constexpr std::uint64_t free_tile_bytes = std::uint64_t{1} << 14;
+
+// What is transposed, in device memory.
+struct Matrix {
+  std::uint64_t rows = 0;
+  std::uint64_t columns = 0;
+  std::size_t element_bytes = 1;
+  std::uint64_t in_offset = 0;  // bytes
+  std::uint64_t out_offset = 0;
+  bool in_place = false;
+};
+
+enum class Strategy {
+  tiles,  // square tiles of elements of 1, 2, 4, 8 or 16 bytes, small ones several to a word
+  free,   // tiles of any shape, elements of any number of units
+};
+
+struct Plan {
+  Strategy strategy = Strategy::free;
+  unsigned group = 256;         // work-items in a work-group
+  unsigned unit = 1;            // bytes of a unit: what is moved at a time (in local memory, of `tiles` that of a word)
+  unsigned units = 1;           // of an element
+  unsigned pack = 1;            // elements in a word
+  bool aligned = true;          // words begin where rows do
+  std::uint64_t tile_rows = 1;  // elements
+  std::uint64_t tile_columns = 1;
+  std::uint64_t groups = 1;
+  bool in_place = false;
+
+  [[nodiscard]] const char* kernel() const noexcept;
+  [[nodiscard]] std::uint64_t local_bytes() const noexcept;
+  [[nodiscard]] std::vector<runtime::Define> defines() const;
+};
+
+// `group`: not the one that suits the device, for tests.
+Plan make(const DeviceInfo& device, const Matrix& matrix, unsigned group = 0);
+
+}  // namespace masu::transpose_plan
