@@ -40,6 +40,7 @@ Measurements quantile_suite(const Request& request);
 Measurements transpose_suite(const Request& request);
 Measurements convert_suite(const Request& request);
 Measurements reduce_suite(const Request& request);
+Measurements sum_suite(const Request& request);
 
 struct Suite {
   std::string name;
