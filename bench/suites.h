@@ -39,6 +39,7 @@ Measurements topk_suite(const Request& request);
 Measurements quantile_suite(const Request& request);
 Measurements transpose_suite(const Request& request);
 Measurements convert_suite(const Request& request);
+Measurements gather_suite(const Request& request);
 Measurements reduce_suite(const Request& request);
 Measurements sum_suite(const Request& request);
 
