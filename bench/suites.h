@@ -37,6 +37,7 @@ Measurements unique_suite(const Request& request);
 Measurements search_suite(const Request& request);
 Measurements topk_suite(const Request& request);
 Measurements quantile_suite(const Request& request);
+Measurements scan_suite(const Request& request);
 Measurements transpose_suite(const Request& request);
 Measurements convert_suite(const Request& request);
 Measurements gather_suite(const Request& request);
