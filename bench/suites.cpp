@@ -19,7 +19,10 @@ std::span<const Suite> suites() {
       Suite{"quantile", quantile_suite, "Finding medians as a part of the device's reading speed", "reading"},
       Suite{"transpose", transpose_suite, "Transposing as a part of the device's copying speed", "copying"},
       Suite{"convert", convert_suite, "Converting as a part of the device's copying speed", "copying"},
+      Suite{"gather", gather_suite, "Moving by indices as a part of the device's copying speed", "copying"},
+      Suite{"sum", sum_suite, "Adding exactly as a part of the device's reading speed", "reading"},
       Suite{"reduce", reduce_suite, "Finding extremes as a part of the device's reading speed", "reading"},
+      Suite{"scan", scan_suite, "Scanning speed as a part of the device's copying speed", "copying"},
   };
   return known;
 }

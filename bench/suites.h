@@ -37,9 +37,12 @@ Measurements unique_suite(const Request& request);
 Measurements search_suite(const Request& request);
 Measurements topk_suite(const Request& request);
 Measurements quantile_suite(const Request& request);
+Measurements scan_suite(const Request& request);
 Measurements transpose_suite(const Request& request);
 Measurements convert_suite(const Request& request);
+Measurements gather_suite(const Request& request);
 Measurements reduce_suite(const Request& request);
+Measurements sum_suite(const Request& request);
 
 struct Suite {
   std::string name;

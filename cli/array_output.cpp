@@ -35,8 +35,8 @@ ArrayOutput::Form ArrayOutput::form_of(const std::string& path) {
 ArrayOutput::ArrayOutput(const std::string& path)
     : form_(form_of(path)), file_(is_standard_output(path) ? "-" : path) {}
 
-void ArrayOutput::begin(Dtype dtype, std::span<const std::uint64_t> shape) {
-  if (form_ == Form::npy) file_.write(io::npy_header(dtype, shape));
+void ArrayOutput::begin(Dtype dtype, std::span<const std::uint64_t> shape, bool fortran_order) {
+  if (form_ == Form::npy) file_.write(io::npy_header(dtype, shape, fortran_order));
 }
 
 void ArrayOutput::write(const ArrayView& piece) {

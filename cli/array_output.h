@@ -19,8 +19,8 @@ class ArrayOutput {
  public:
   // "" and "-" are standard output.
   explicit ArrayOutput(const std::string& path);
-  // Before the first piece.
-  void begin(Dtype dtype, std::span<const std::uint64_t> shape);
+  // Before the first piece. `fortran_order`: the pieces come in that order of an array of the shape.
+  void begin(Dtype dtype, std::span<const std::uint64_t> shape, bool fortran_order = false);
   void write(const ArrayView& piece);
   void commit() { file_.commit(); }
 

@@ -15,6 +15,7 @@ struct Command {
 };
 
 Command add_bench(CLI::App& root);
+Command add_convert(CLI::App& root);
 Command add_devices(CLI::App& root);
 Command add_histogram(CLI::App& root);
 Command add_quantile(CLI::App& root);
@@ -22,6 +23,7 @@ Command add_run(CLI::App& root);
 Command add_selftest(CLI::App& root);
 Command add_sort(CLI::App& root);
 Command add_topk(CLI::App& root);
+Command add_transpose(CLI::App& root);
 Command add_unique(CLI::App& root);
 
 }  // namespace masu::cli

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "topk_table.h"
 
-#include "io/half.h"
+#include "element_bits.h"
 
 #include <algorithm>
-#include <cmath>
-#include <concepts>
 #include <cstring>
 #include <utility>
 
@@ -18,16 +16,6 @@ constexpr std::uint64_t whole_row_bytes = 64;  // that a value of a whole row ta
 // Each thread keeps up to 2 k, and their merge 4 k.
 bool fits(std::uint64_t k, std::uint64_t memory) {
   return k <= memory / entry_bytes / (2 * std::uint64_t{cpu_threads()} + 4);
-}
-
-bool is_nan(const ArrayView& data, std::uint64_t index) {
-  return dispatch(data.dtype, [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    [[maybe_unused]] const T value = static_cast<const T*>(data.data)[index];
-    if constexpr (std::integral<T>) return false;
-    else if constexpr (std::same_as<T, Half>) return std::isnan(io::to_double(value));
-    else return std::isnan(value);
-  });
 }
 
 }  // namespace

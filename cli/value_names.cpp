@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "value_names.h"
 
+#include <masu/convert.h>
 #include <masu/histogram.h>
 #include <masu/quantile.h>
 #include <masu/sort.h>
@@ -29,6 +30,7 @@ const std::vector<ValueName>& value_names() {
       {"RULE", ValueKind::words, names_to(Estimator::sqrt)},
       {"ALGORITHM", ValueKind::words, names_to(SortAlgorithm::merge)},
       {"METHOD", ValueKind::words, names_to(QuantileMethod::nearest)},
+      {"ROUNDING", ValueKind::words, names_to(Rounding::down)},
       {"STRATEGY", ValueKind::words, names_to(Strategy::partitioned)},
       {"ID", ValueKind::words, {"auto", "cpu", "opencl", "opencl:0", "cuda", "cuda:0"}},
       {"FILE", ValueKind::file, {}},

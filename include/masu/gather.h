@@ -21,7 +21,7 @@
 /// `compact` that has too little room. `out` is untouched then. So is an overlap of `out` with an input, except where
 /// `reverse` says otherwise.
 /// **Complexity.** O(n). **Memory.** On a device gather_workspace(), scatter_workspace() or compact_workspace() bytes;
-/// on `cpu` nothing, but 4 or 8 bytes an element of `out` for scatter with several threads.
+/// on `cpu` none.
 /// **Exceptions.** Error with invalid_argument, unsupported, out_of_memory or device_lost; what is found wrong before
 /// the work begins leaves the output untouched. All functions may be called from many threads at once.
 ///

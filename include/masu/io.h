@@ -113,8 +113,8 @@ class MASU_EXPORT OutputFile {
 /// Removes the temporary files of every OutputFile and spool of this process. Async-signal-safe.
 MASU_EXPORT void remove_unfinished() noexcept;
 
-/// The header of a version 1.0 .npy file in C order, ready to be followed by the elements.
-MASU_EXPORT std::string npy_header(Dtype dtype, std::span<const std::uint64_t> shape);
+/// The header of a version 1.0 .npy file, ready to be followed by the elements in C order, or in Fortran order.
+MASU_EXPORT std::string npy_header(Dtype dtype, std::span<const std::uint64_t> shape, bool fortran_order = false);
 
 /// Writes an array by the ending of `path`: .npy, .txt or .csv (one number a line), else raw.
 /// "-" is standard output: raw, or text when that is a terminal.

@@ -138,6 +138,7 @@ class MASU_EXPORT SumAccumulator {
 
  private:
   struct State;
+  void add_memory(const BufferBase& x, const BufferBase& y, Dtype dtype);
   explicit SumAccumulator(std::unique_ptr<State> state) noexcept;
   std::unique_ptr<State> state_;
 };

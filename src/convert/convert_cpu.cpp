@@ -53,16 +53,18 @@ std::uint64_t convert_cpu(const ConvertRule& rule, const void* in, void* out, st
   runtime::parallel_tasks((count + task_elements - 1) / task_elements, [&](std::uint64_t task) {
     const std::uint64_t begin = task * task_elements;
     const std::uint64_t end = std::min(count, begin + task_elements);
+    if (copies) {
+      const std::uint64_t bytes = (end - begin) * out_bytes;
+      if (streams) runtime::stream_out(to + begin * out_bytes, from + begin * out_bytes, bytes);
+      else std::memcpy(to + begin * out_bytes, from + begin * out_bytes, bytes);
+      if (streams) runtime::stream_out_end();
+      return;
+    }
     alignas(64) std::byte buffer[convert_block * sizeof(double)];
     for (std::uint64_t i = begin; i < end; i += convert_block) {
       const std::uint64_t part = std::min<std::uint64_t>(convert_block, end - i);
       const std::byte* source = from + i * in_bytes;
       std::byte* target = to + i * out_bytes;
-      if (copies) {
-        if (streams) runtime::stream_out(target, source, part * out_bytes);
-        else std::memcpy(target, source, part * out_bytes);
-        continue;
-      }
       std::byte* made = streams ? buffer : target;
       std::uint64_t bad = no_position;
       if (!fast || convert_fast(rule, source, made, part)) bad = convert_singly(rule, source, made, part);

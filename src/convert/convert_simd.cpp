@@ -20,6 +20,8 @@ HWY_BEFORE_NAMESPACE();
 namespace masu::HWY_NAMESPACE {
 namespace {
 
+namespace hn = hwy::HWY_NAMESPACE;
+
 // Between integers. `bad` is not 0 where something does not fit; the result is as near as can be, or, where it wraps,
 // what is left of the bits.
 template <class S, class T>
@@ -46,28 +48,34 @@ unsigned PlainLoop(const S* HWY_RESTRICT in, T* HWY_RESTRICT out, std::size_t co
   return 0;
 }
 
-// What fits lies between `below` and `above`, and is converted as it is or, where the type is narrow, by way of i32.
+// What fits lies between `below` and `above`. It is brought between two floats that surely do, and converted, where the
+// type is narrow by way of i32.
 template <class F, class T>
 unsigned ToIntegerLoop(const F* HWY_RESTRICT in, T* HWY_RESTRICT out, std::size_t count) {
   using Way = std::conditional_t<(sizeof(T) < 4), std::int32_t, T>;
-  constexpr T least = std::numeric_limits<T>::min();
-  constexpr T most = std::numeric_limits<T>::max();
-  constexpr F above = static_cast<F>(most / 2 + 1) * F{2};
-  // One below the least, or, where floats are too far apart for that, the float in front of it.
+  using Bits = std::conditional_t<sizeof(F) == 4, std::uint32_t, std::uint64_t>;
   constexpr int digits = std::numeric_limits<F>::digits;
   constexpr int bits = std::numeric_limits<T>::digits;
-  constexpr F step = bits < digits ? F{1} : static_cast<F>(std::uint64_t{1} << (bits < digits ? 0 : bits - digits + 1));
-  constexpr F below = static_cast<F>(least) - (std::is_unsigned_v<T> ? F{1} : step);
-  unsigned wrong = 0;
+  constexpr T most = std::numeric_limits<T>::max();
+  constexpr F least = static_cast<F>(std::numeric_limits<T>::min());
+  constexpr F above = static_cast<F>(most / 2 + 1) * F{2};
+  // The floats in front of these; but 1 less is enough where floats lie closer.
+  constexpr F step = static_cast<F>(std::uint64_t{1} << (bits < digits ? 0 : bits - digits));
+  constexpr F last = above - step;
+  constexpr F below = least - (std::is_unsigned_v<T> || bits < digits ? F{1} : 2 * step);
+  Bits wrong = 0;
   for (std::size_t i = 0; i < count; ++i) {
     const F x = in[i];
-    const bool high = x >= above;
-    const bool fits = x > below && !high;
-    const T made = static_cast<T>(static_cast<Way>(fits ? x : F{0}));
-    out[i] = fits ? made : high ? most : x <= below ? least : T{0};
-    wrong |= fits ? 0U : 1U;
+    F c = x > least ? x : least;
+    c = c < last ? c : last;
+    Way made = static_cast<Way>(c);
+    if constexpr (bits >= digits) made = x >= above ? static_cast<Way>(most) : made;
+    made = x == x ? made : Way{0};
+    out[i] = static_cast<T>(made);
+    wrong |= x > below ? Bits{0} : Bits{1};
+    wrong |= x < above ? Bits{0} : Bits{1};
   }
-  return wrong;
+  return wrong != 0 ? 1 : 0;
 }
 
 // To nearest; the largest finite one, or infinity where it wraps, for what overflows.
@@ -87,7 +95,14 @@ unsigned NarrowLoop(const double* HWY_RESTRICT in, float* HWY_RESTRICT out, std:
   return wrong;
 }
 
-unsigned FromHalfLoop(const std::uint16_t* HWY_RESTRICT in, float* HWY_RESTRICT out, std::size_t count) {
+#undef MASU_HALF_INSTRUCTIONS
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2
+#define MASU_HALF_INSTRUCTIONS 1
+#else
+#define MASU_HALF_INSTRUCTIONS 0
+#endif
+
+void FromHalfSingly(const std::uint16_t* HWY_RESTRICT in, float* HWY_RESTRICT out, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) {
     const std::uint32_t bits = in[i];
     const std::uint32_t magnitude = (bits & 0x7fffU) << 13;
@@ -97,12 +112,11 @@ unsigned FromHalfLoop(const std::uint16_t* HWY_RESTRICT in, float* HWY_RESTRICT 
     const std::uint32_t made = magnitude >= 0x0f800000U ? magnitude | quiet : value;
     out[i] = std::bit_cast<float>(made | (bits & 0x8000U) << 16);
   }
-  return 0;
 }
 
 // To nearest even, from float or double.
 template <class F, bool Wrap>
-unsigned ToHalfLoop(const F* HWY_RESTRICT in, std::uint16_t* HWY_RESTRICT out, std::size_t count) {
+unsigned ToHalfSingly(const F* HWY_RESTRICT in, std::uint16_t* HWY_RESTRICT out, std::size_t count) {
   using Bits = std::conditional_t<sizeof(F) == 4, std::uint32_t, std::uint64_t>;
   constexpr int fraction = std::numeric_limits<F>::digits - 1;
   constexpr int gone = fraction - 10;
@@ -128,6 +142,47 @@ unsigned ToHalfLoop(const F* HWY_RESTRICT in, std::uint16_t* HWY_RESTRICT out, s
     wrong |= overflows ? 1U : 0U;
   }
   return wrong;
+}
+
+void FromHalfLoop(const std::uint16_t* HWY_RESTRICT in, float* HWY_RESTRICT out, std::size_t count) {
+  std::size_t i = 0;
+#if MASU_HALF_INSTRUCTIONS
+  const hn::ScalableTag<float> d;
+  const hn::Rebind<hwy::float16_t, decltype(d)> half;
+  for (; i + hn::Lanes(d) <= count; i += hn::Lanes(d)) {
+    hn::StoreU(hn::PromoteTo(d, hn::LoadU(half, reinterpret_cast<const hwy::float16_t*>(in + i))), d, out + i);
+  }
+#endif
+  FromHalfSingly(in + i, out + i, count - i);
+}
+
+template <bool Wrap>
+unsigned ToHalfLoop(const float* HWY_RESTRICT in, std::uint16_t* HWY_RESTRICT out, std::size_t count) {
+  std::size_t i = 0;
+  unsigned wrong = 0;
+#if MASU_HALF_INSTRUCTIONS
+  const hn::ScalableTag<float> d;
+  const hn::Rebind<hwy::float16_t, decltype(d)> half;
+  const auto limit = hn::Set(d, 65520.0F);
+  const auto greatest = hn::Set(d, std::numeric_limits<float>::max());
+  const auto most = hn::Set(d, 65504.0F);
+  for (; i + hn::Lanes(d) <= count; i += hn::Lanes(d)) {
+    auto x = hn::LoadU(d, in + i);
+    const auto magnitude = hn::Abs(x);
+    const auto overflows = hn::And(hn::Ge(magnitude, limit), hn::Le(magnitude, greatest));
+    if (!hn::AllFalse(d, overflows)) {
+      wrong = 1;
+      if (!Wrap) x = hn::IfThenElse(overflows, hn::CopySign(most, x), x);
+    }
+    hn::StoreU(hn::DemoteTo(half, x), half, reinterpret_cast<hwy::float16_t*>(out + i));
+  }
+#endif
+  return wrong | ToHalfSingly<float, Wrap>(in + i, out + i, count - i);
+}
+
+template <bool Wrap>
+unsigned ToHalfLoop(const double* HWY_RESTRICT in, std::uint16_t* HWY_RESTRICT out, std::size_t count) {
+  return ToHalfSingly<double, Wrap>(in, out, count);
 }
 
 // Far beyond f16 all integers are alike, and those up to there are floats.
@@ -165,7 +220,7 @@ unsigned Convert(const S* in, T* out, std::size_t count, bool wrap) {
 
 template <class F>
 unsigned ToHalf(const F* in, std::uint16_t* out, std::size_t count, bool wrap) {
-  return wrap ? ToHalfLoop<F, true>(in, out, count) : ToHalfLoop<F, false>(in, out, count);
+  return wrap ? ToHalfLoop<true>(in, out, count) : ToHalfLoop<false>(in, out, count);
 }
 
 template <class S, class T>
@@ -174,11 +229,12 @@ unsigned ConvertPair(const void* in, void* out, std::size_t count, bool wrap) {
   if constexpr (std::is_same_v<S, T>) {
     return 0;  // copies are made elsewhere
   } else if constexpr (std::is_same_v<S, Half>) {
-    FromHalfLoop(static_cast<const std::uint16_t*>(in), floats, count);
+    const auto* halves = static_cast<const std::uint16_t*>(in);
     if constexpr (std::is_same_v<T, float>) {
-      std::copy_n(floats, count, static_cast<float*>(out));
+      FromHalfLoop(halves, static_cast<float*>(out), count);
       return 0;
     } else {
+      FromHalfLoop(halves, floats, count);
       return Convert(floats, static_cast<T*>(out), count, wrap);
     }
   } else if constexpr (std::is_same_v<T, Half>) {

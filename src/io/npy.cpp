@@ -195,10 +195,11 @@ std::unique_ptr<Source> open_npy(Input input) {
   return flat_source(std::move(input), std::move(info), layout);
 }
 
-std::string npy_header(Dtype dtype, std::span<const std::uint64_t> shape) {
+std::string npy_header(Dtype dtype, std::span<const std::uint64_t> shape, bool fortran_order) {
   const auto found = std::find_if(descrs.begin() + 1, descrs.end(), [&](const Descr& d) { return d.dtype == dtype; });
   const char order = size_of(dtype) == 1 ? '|' : std::endian::native == std::endian::big ? '>' : '<';
-  std::string text = fmt::format("{{'descr': '{}{}', 'fortran_order': False, 'shape': (", order, found->name);
+  std::string text = fmt::format("{{'descr': '{}{}', 'fortran_order': {}, 'shape': (", order, found->name,
+                                 fortran_order ? "True" : "False");
   for (std::size_t i = 0; i < shape.size(); ++i) {
     if (i != 0) text += ' ';
     text += std::to_string(shape[i]);

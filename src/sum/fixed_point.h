@@ -119,14 +119,16 @@ class Accumulator {
 using Sum = Accumulator<-1088, 70>;
 using Products = Accumulator<-2176, 137>;
 
-// A finished number, and what came that was none.
+// A finished number, or what came that was none: then the number is 0.
 struct Part {
   Magnitude number;
   std::uint8_t specials = 0;
 
   Part() = default;
   template <int lowest, std::size_t size>
-  explicit Part(const Accumulator<lowest, size>& from) : number(from.magnitude()), specials(from.specials()) {}
+  explicit Part(const Accumulator<lowest, size>& from) : specials(from.specials()) {
+    if (specials == 0) number = from.magnitude();
+  }
 };
 
 // The rules of sum.h. `count` is that of the elements.

@@ -22,11 +22,12 @@
 // Where tile `n` of across x down stands.
 inline void tile_at(const ulong n, const ulong across, const ulong down, ulong *x, ulong *y) {
   const ulong in_band = MASU_BAND * down;
-  const ulong first = n / in_band * MASU_BAND;
+  const ulong number = n / in_band;
+  const ulong first = number * MASU_BAND;
   const ulong width = across - first < MASU_BAND ? across - first : MASU_BAND;
-  const ulong rest = n % in_band;
+  const ulong rest = n - number * in_band;
   *y = rest / width;
-  *x = first + rest % width;
+  *x = first + (rest - *y * width);
 }
 
 #if MASU_FREE
@@ -230,7 +231,7 @@ inline void store_tile(__global MASU_WORD *out, const uint out_skip, const ulong
   const uint columns_left = columns - column < MASU_TILE ? (uint)(columns - column) : MASU_TILE;
   for (uint n = (uint)get_local_id(0); n < columns_left * (MASU_WORDS + 1); n += MASU_GROUP) {
     const uint c = n / (MASU_WORDS + 1);
-    const uint w = n % (MASU_WORDS + 1);
+    const uint w = n - c * (MASU_WORDS + 1);
     const ulong first = out_skip + (column + c) * rows + row;  // where the tile's part of this row of out begins
     const uint before = (uint)(first % MASU_PACK);
     const ulong word = first / MASU_PACK + w;

@@ -17,25 +17,43 @@ namespace masu {
 
 namespace {
 
-constexpr std::uint64_t tile_bytes = std::uint64_t{16} << 10;
-constexpr std::uint64_t run_bytes = 512;  // of a row of the output that a tile has
-constexpr std::uint64_t task_bytes = std::uint64_t{512} << 10;
+constexpr std::uint64_t run_bytes = 512;  // of a row of the input, and of one of the output, that a tile has
+constexpr std::uint64_t in_place_bytes = std::uint64_t{16} << 10;  // of a tile
+constexpr std::uint64_t task_bytes = std::uint64_t{1} << 20;
 constexpr std::size_t vector_bytes = 16;
+constexpr std::size_t line_bytes = 64;
+constexpr std::uint64_t block = 16;  // rows and columns of elements that no vector turns
 
 struct Shape {
   std::uint64_t in_stride;   // bytes from row to row
   std::uint64_t out_stride;  // the same of the output
   std::uint64_t rows;        // of the block
   std::uint64_t columns;
+  std::uint64_t ahead = 0;  // bytes from here to what is read next, after the block; 0: unknown
 };
+
+// Rows of the block that is read next.
+void prefetch(const std::byte* in, const Shape& shape, std::uint64_t rows, std::uint64_t row_bytes) {
+  if (shape.ahead == 0) return;
+  for (std::uint64_t r = 0; r < rows; ++r) {
+    for (std::uint64_t b = 0; b < row_bytes; b += line_bytes) {
+      __builtin_prefetch(in + r * shape.in_stride + shape.ahead + b);
+    }
+  }
+}
 
 // A block element by element: out[c][r] = in[r][c].
 template <std::size_t Bytes>
-void turn_singly(const std::byte* in, std::byte* out, const Shape& shape, std::uint64_t first_row,
-                 std::uint64_t first_column) {
-  for (std::uint64_t c = first_column; c < shape.columns; ++c) {
-    for (std::uint64_t r = first_row; r < shape.rows; ++r) {
-      std::memcpy(out + c * shape.out_stride + r * Bytes, in + r * shape.in_stride + c * Bytes, Bytes);
+void turn_singly(const std::byte* in, std::byte* out, const Shape& shape) {
+  for (std::uint64_t first = 0; first < shape.rows; first += block) {
+    const std::uint64_t end = std::min(shape.rows, first + block);
+    prefetch(in + first * shape.in_stride, shape, end - first, shape.columns * Bytes);
+    for (std::uint64_t column = 0; column < shape.columns; column += block) {
+      for (std::uint64_t c = column; c < std::min(shape.columns, column + block); ++c) {
+        for (std::uint64_t r = first; r < end; ++r) {
+          std::memcpy(out + c * shape.out_stride + r * Bytes, in + r * shape.in_stride + c * Bytes, Bytes);
+        }
+      }
     }
   }
 }
@@ -91,15 +109,19 @@ void turn(const std::byte* in, std::byte* out, const Shape& shape) {
     const std::uint64_t rows = shape.rows / lanes * lanes;
     const std::uint64_t columns = shape.columns / lanes * lanes;
     for (std::uint64_t r = 0; r < rows; r += lanes) {
+      prefetch(in + r * shape.in_stride, shape, lanes, shape.columns * Bytes);
       for (std::uint64_t c = 0; c < columns; c += lanes) {
         turn_vectors<Bytes>(in + r * shape.in_stride + c * Bytes, out + c * shape.out_stride + r * Bytes, shape,
                             std::make_index_sequence<lanes>());
       }
     }
-    turn_singly<Bytes>(in, out, {shape.in_stride, shape.out_stride, rows, shape.columns}, 0, columns);
-    turn_singly<Bytes>(in, out, shape, rows, 0);
+    // What is left on the right and below.
+    turn_singly<Bytes>(in + columns * Bytes, out + columns * shape.out_stride,
+                       {shape.in_stride, shape.out_stride, rows, shape.columns - columns});
+    turn_singly<Bytes>(in + rows * shape.in_stride, out + rows * Bytes,
+                       {shape.in_stride, shape.out_stride, shape.rows - rows, shape.columns});
   } else {
-    turn_singly<Bytes>(in, out, shape, 0, 0);
+    turn_singly<Bytes>(in, out, shape);
   }
 }
 
@@ -132,9 +154,12 @@ void move_tile(const Job& job, std::uint64_t row, std::uint64_t column, std::byt
     job.turn(from, to, {job.columns * job.bytes, job.rows * job.bytes, rows, columns});
     return;
   }
-  job.turn(from, buffer, {job.columns * job.bytes, rows * job.bytes, rows, columns});
+  // Runs one line apart from a power of two: they would all fall into few sets of the cache.
+  const std::uint64_t stride = rows * job.bytes + line_bytes;
+  const bool more = column + columns + job.tile_columns <= job.columns;
+  job.turn(from, buffer, {job.columns * job.bytes, stride, rows, columns, more ? columns * job.bytes : 0});
   for (std::uint64_t c = 0; c < columns; ++c) {
-    runtime::stream_out(to + c * job.rows * job.bytes, buffer + c * rows * job.bytes, rows * job.bytes);
+    runtime::stream_out(to + c * job.rows * job.bytes, buffer + c * stride, rows * job.bytes);
   }
 }
 
@@ -175,13 +200,17 @@ void transpose_cpu(const void* in, void* out, std::size_t element_bytes, std::ui
           0,
           0,
           bytes >= runtime::stream_out_bytes};
-  const std::uint64_t elements = tile_bytes / element_bytes;
+  const std::uint64_t run = run_bytes / element_bytes;
   if (in == out) {
+    const std::uint64_t elements = in_place_bytes / element_bytes;
     job.tile_rows = job.tile_columns = std::uint64_t{1} << (static_cast<unsigned>(std::bit_width(elements)) - 1) / 2;
   } else {
-    job.tile_rows = std::min(rows, std::max<std::uint64_t>(run_bytes / element_bytes, elements / columns));
-    job.tile_columns = std::min(columns, std::max<std::uint64_t>(elements / job.tile_rows, 1));
+    // What a short side leaves is given to the other.
+    job.tile_rows = std::min(rows, std::max(run, run * run / columns));
+    job.tile_columns = std::min(columns, std::max(run, run * run / job.tile_rows));
   }
+  // Of a tile, with its runs apart; in place of a tile.
+  const std::uint64_t buffer_bytes = job.tile_columns * (job.tile_rows * element_bytes + (in == out ? 0 : line_bytes));
   // A task is a strip of tiles along a row of tiles.
   const std::uint64_t down = (rows + job.tile_rows - 1) / job.tile_rows;
   const std::uint64_t across = (columns + job.tile_columns - 1) / job.tile_columns;
@@ -191,10 +220,10 @@ void transpose_cpu(const void* in, void* out, std::size_t element_bytes, std::ui
   runtime::parallel_tasks(strips * down, [&](std::uint64_t task) {
     const std::uint64_t row = task / strips * job.tile_rows;
     const std::uint64_t first = task % strips * strip;
-    alignas(64) std::byte buffer[tile_bytes];
+    const auto buffer = std::make_unique_for_overwrite<std::byte[]>(buffer_bytes);
     for (std::uint64_t x = first; x < std::min(across, first + strip); ++x) {
-      if (in != out) move_tile(job, row, x * job.tile_columns, buffer);
-      else if (x * job.tile_columns >= row) swap_tiles(job, row, x * job.tile_columns, buffer);
+      if (in != out) move_tile(job, row, x * job.tile_columns, buffer.get());
+      else if (x * job.tile_columns >= row) swap_tiles(job, row, x * job.tile_columns, buffer.get());
     }
     if (job.streams) runtime::stream_out_end();
   });

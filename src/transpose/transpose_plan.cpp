@@ -24,8 +24,9 @@ std::string_view type_of(unsigned bytes) {
 }
 
 // Rows and columns of a square tile: runs of at least 128 bytes, in at most 17 KiB of local memory (33 for pairs of
-// halves), twice that in place.
-unsigned tile_of(std::size_t element_bytes, unsigned pack, bool in_place) {
+// halves), twice that in place. Devices that are no GPUs hide no latency with many loads, and compile them slowly.
+unsigned tile_of(const DeviceInfo& device, std::size_t element_bytes, unsigned pack, bool in_place) {
+  if (!device.gpu) return bank_words * pack;
   if (pack == 4 || (pack == 2 && !in_place)) return 128;
   return element_bytes <= word_bytes ? 64 : 32;
 }
@@ -53,7 +54,7 @@ void make_tiles(Plan& plan, const DeviceInfo& device, const Matrix& matrix) {
       plan.aligned = true;
     }
   }
-  std::uint64_t tile = std::min(tile_of(bytes, plan.pack, matrix.in_place), plan.group * plan.pack);
+  std::uint64_t tile = std::min(tile_of(device, bytes, plan.pack, matrix.in_place), plan.group * plan.pack);
   const std::uint64_t copies = matrix.in_place ? 2 : 1;
   while (tile > plan.pack && copies * tile_words(tile, plan.pack) * plan.unit > device.local_bytes) tile /= 2;
   plan.tile_rows = plan.tile_columns = tile;

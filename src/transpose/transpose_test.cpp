@@ -21,7 +21,11 @@ namespace {
 
 using Bytes = std::vector<std::byte>;
 
-class TransposeTest : public test::EachDevice {};
+class TransposeTest : public test::EachDevice {
+ protected:
+  // OpenCL CPU devices compile slowly.
+  [[nodiscard]] bool thorough() const { return device.kind() == DeviceKind::cpu || device.info().gpu; }
+};
 MASU_ON_EACH_DEVICE(TransposeTest);
 
 Bytes random_bytes(std::size_t count, std::uint64_t seed) {
@@ -69,13 +73,14 @@ void expect_transposed(const Device& device, std::size_t size, std::size_t rows,
 
 TEST_P(TransposeTest, SizesOfElements) {
   for (const std::size_t size : {1, 2, 3, 4, 8, 12, 16, 24, 64}) {
+    if (!thorough() && size != 1 && size != 3 && size != 16) continue;
     expect_transposed(device, size, 70, 70, 0);
     expect_transposed(device, size, 3, 200, 1);
   }
 }
 
 TEST_P(TransposeTest, EverySizeOfElement) {
-  if (device.kind() != DeviceKind::cpu && !device.info().gpu) GTEST_SKIP() << "compiling for each takes long";
+  if (!thorough()) GTEST_SKIP() << "compiling for each takes long";
   for (std::size_t size = 1; size <= 64; ++size) {
     expect_transposed(device, size, 29, 35, 1);
     expect_transposed(device, size, 30, 30, 0);
@@ -100,20 +105,21 @@ TEST_P(TransposeTest, Shapes) {
                                                                            {257, 258},
                                                                            {256, 256}}};
   for (const auto& [rows, columns] : shapes) {
-    for (const std::size_t size : {1, 2, 4}) {
+    for (const std::size_t size : {2, 1, 4}) {
+      if (!thorough() && size == 2) continue;
       expect_transposed(device, size, rows, columns, size == 2 ? 3 : 0);
     }
   }
   expect_transposed(device, 1, 128, 132, 3);
   expect_transposed(device, 1, 259, 259, 1);
-  expect_transposed(device, 2, 131, 131, 1);
+  if (thorough()) expect_transposed(device, 2, 131, 131, 1);
 }
 
 // Past the bands of tiles, and on the CPU past the caches.
 TEST_P(TransposeTest, Large) {
   expect_transposed(device, 4, 1100, 1301, 1);
   expect_transposed(device, 1, 2100, 2303, 0);
-  expect_transposed(device, 8, 700, 700, 0);
+  expect_transposed(device, 16, 300, 300, 0);
   expect_transposed(device, 3, 1500, 1111, 2);
 }
 

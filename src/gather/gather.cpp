@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: Apache-2.0
+// Gather, scatter, permute and reverse: check, then on the CPU or on a device.
+#include "gather/gather_cpu.h"
+#include "gather/gather_device.h"
+#include "gather/gather_plan.h"
+#include "gather/gather_work.h"
+#include "runtime/operands.h"
+
+#include <masu/gather.h>
+
+#include <fmt/format.h>
+
+#include <array>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace masu {
+
+namespace {
+
+using gather_plan::Move;
+using gather_plan::Operation;
+
+constexpr std::array<std::string_view, 4> names = {"gather", "scatter", "permute", "reverse"};
+
+std::string_view name_of(const Move& move) {
+  return names[static_cast<std::size_t>(move.operation)];
+}
+
+[[noreturn]] void refuse(Operation operation, const std::string& rule) {
+  throw Error(ErrorCode::invalid_argument, fmt::format("{}: {}", names[static_cast<std::size_t>(operation)], rule));
+}
+
+// How many of everything there are, in all rows.
+struct Counts {
+  std::uint64_t in;
+  std::uint64_t indices;
+  std::uint64_t out;
+};
+
+Move make_move(Operation operation, std::size_t element_bytes, const Counts& counts, Dtype index_dtype,
+               std::uint64_t rows) {
+  if (operation != Operation::reverse && index_dtype != Dtype::u32 && index_dtype != Dtype::u64) {
+    refuse(operation, fmt::format("indices are u32 or u64, got {}", to_string(index_dtype)));
+  }
+  const auto row_of = [&](std::string_view what, std::uint64_t count) {
+    if (rows == 0) refuse(operation, "rows must be >= 1, got 0");
+    if (count % rows != 0) refuse(operation, fmt::format("{} rows must divide the {} {}", rows, count, what));
+    return count / rows;
+  };
+  Move move{operation, element_bytes, rows, row_of("elements", counts.in), row_of("elements out", counts.out)};
+  move.index_dtype = index_dtype;
+  move.indices = counts.indices;
+  if (operation == Operation::gather && counts.out != counts.indices) {
+    refuse(operation, fmt::format("as many elements out as indices, got {} for {}", counts.out, counts.indices));
+  }
+  if (operation == Operation::scatter && counts.in != counts.indices) {
+    refuse(operation, fmt::format("as many elements as indices, got {} for {}", counts.in, counts.indices));
+  }
+  if (operation == Operation::permute && (move.in_row != counts.indices || move.out_row != counts.indices)) {
+    refuse(operation, fmt::format("rows have as many elements as the mask, got {} in and {} out for {}", move.in_row,
+                                  move.out_row, counts.indices));
+  }
+  if (operation == Operation::reverse && counts.in != counts.out) {
+    refuse(operation, fmt::format("as many elements out as in, got {} for {}", counts.out, counts.in));
+  }
+  if (operation == Operation::gather || operation == Operation::scatter) move.index_row = counts.indices / rows;
+  if (operation != Operation::reverse && counts.indices != 0 && move.limit() == 0) {
+    refuse(operation, fmt::format("indices must be below 0, got {} of them", counts.indices));
+  }
+  return move;
+}
+
+void check_index(const Move& move, const BadIndex& bad) {
+  if (bad.position == BadIndex{}.position) return;
+  refuse(move.operation,
+         fmt::format("indices must be below {}, got {} at position {}", move.limit(), bad.index, bad.position));
+}
+
+std::uint64_t index_at(const Move& move, const void* indices, std::uint64_t position) {
+  if (move.index_dtype == Dtype::u32) return static_cast<const std::uint32_t*>(indices)[position];
+  return static_cast<const std::uint64_t*>(indices)[position];
+}
+
+void here(const Move& move, const void* in, const void* indices, void* out, GatherTimes* times) {
+  const double start = runtime::seconds_now();
+  if (move.operation != Operation::reverse) {
+    const std::uint64_t bad = first_bad_index_cpu(indices, move.index_dtype, move.indices, move.limit());
+    if (bad != move.indices) check_index(move, {bad, index_at(move, indices, bad)});
+  }
+  move_cpu(move, in, indices, out);
+  if (times != nullptr) times->compute += runtime::seconds_now() - start;
+}
+
+// Nothing moves, and no index can be wrong.
+bool is_idle(const Move& move) {
+  return move.operation == Operation::reverse ? move.rows * move.in_row == 0 : move.indices == 0;
+}
+
+std::uint64_t workspace_of(const Move& move) {
+  if (move.operation == Operation::reverse) return 0;
+  if (move.operation == Operation::scatter) return gather_plan::scatter_bytes(move.rows * move.out_row);
+  return gather_plan::notes_bytes();
+}
+
+// Device memory; `indices` is null for reverse.
+struct Operands {
+  const BufferBase& in;
+  const BufferBase* indices;
+  const BufferBase& out;
+};
+
+Move checked(Operation operation, const Operands& operands, std::size_t element_bytes, Dtype index_dtype,
+             const GatherOptions& options) {
+  const std::string_view name = names[static_cast<std::size_t>(operation)];
+  runtime::check_element_bytes(name, element_bytes);
+  Counts counts{runtime::count_of(name, operands.in, element_bytes), 0,
+                runtime::count_of(name, operands.out, element_bytes)};
+  runtime::check_one_device(name, operands.in, operands.out);
+  runtime::check_writable(name, operands.out);
+  if (operands.indices != nullptr) {
+    counts.indices = runtime::count_of(name, *operands.indices, size_of(index_dtype));
+    runtime::check_one_device(name, *operands.indices, operands.out);
+  }
+  Move move = make_move(operation, element_bytes, counts, index_dtype, options.rows);
+  move.in_place = operation == Operation::reverse && runtime::same_place(operands.in, operands.out);
+  if (!move.in_place && runtime::overlap(operands.in, operands.out)) runtime::refuse_overlap(name, "the input");
+  if (operands.indices != nullptr && runtime::overlap(*operands.indices, operands.out)) {
+    runtime::refuse_overlap(name, "the indices");
+  }
+  if (operands.out.device().kind() != DeviceKind::cpu) {
+    runtime::check_workspace(name, options.workspace, operands.out.device(), workspace_of(move));
+  }
+  return move;
+}
+
+void here(const Move& move, const Operands& operands, GatherTimes* times) {
+  here(move, runtime::host_address(operands.in),
+       operands.indices != nullptr ? runtime::host_address(*operands.indices) : nullptr,
+       runtime::host_address(operands.out), times);
+}
+
+std::shared_ptr<const GatherWork> queue(Stream& stream, const Move& move, const Operands& operands,
+                                        const BufferBase* workspace) {
+  auto work = std::make_shared<GatherWork>();
+  const auto plan = gather_plan::make(stream.device().info(), move.element_bytes,
+                                      operands.in.byte_offset() | operands.out.byte_offset());
+  if (move.operation == Operation::reverse) {
+    work->events = reverse_on_device(stream, move, operands.in, operands.out, plan);
+    return work;
+  }
+  work->take_notes(stream.device(), workspace, workspace_of(move));
+  work->events = move_on_device(stream, move, operands.in, *operands.indices, operands.out, *work->notes, plan);
+  return work;
+}
+
+void check_noted(const Move& move, const GatherWork& work) {
+  if (work.notes) check_index(move, first_bad_index(work.notes->slice(0, gather_plan::notes_bytes())));
+}
+
+void run(Operation operation, const Operands& operands, std::size_t element_bytes, Dtype index_dtype,
+         const GatherOptions& options) {
+  if (options.times != nullptr) *options.times = {};
+  const Move move = checked(operation, operands, element_bytes, index_dtype, options);
+  if (is_idle(move)) return;
+  if (operands.out.device().kind() == DeviceKind::cpu) return here(move, operands, options.times);
+  Stream stream(operands.out.device(), options.times != nullptr ? Timing::on : Timing::off);
+  const auto work = queue(stream, move, operands, options.workspace);
+  stream.finish();
+  if (options.times != nullptr) options.times->compute += work->seconds();
+  check_noted(move, *work);
+}
+
+Pending<void> run(Stream& stream, Operation operation, const Operands& operands, std::size_t element_bytes,
+                  Dtype index_dtype, const GatherOptions& options) {
+  const Move move = checked(operation, operands, element_bytes, index_dtype, options);
+  runtime::check_stream(name_of(move), stream, operands.out);
+  if (is_idle(move)) return {Event(), [] {}};
+  if (operands.out.device().kind() == DeviceKind::cpu) {
+    stream.finish();
+    return finished_work<void>([&] { here(move, operands, nullptr); });
+  }
+  const auto work = queue(stream, move, operands, options.workspace);
+  return {work->events.back(), [=] { check_noted(move, *work); }};
+}
+
+// Host data.
+void run(const Device& device, Operation operation, const ConstRecordsView& in, const ArrayView& indices,
+         const RecordsView& out, const GatherOptions& options) {
+  if (options.times != nullptr) *options.times = {};
+  const std::string_view name = names[static_cast<std::size_t>(operation)];
+  runtime::check_element_bytes(name, in.record_bytes);
+  if (in.record_bytes != out.record_bytes) {
+    refuse(operation,
+           fmt::format("elements must have one size, got {} and {} bytes", in.record_bytes, out.record_bytes));
+  }
+  if (std::max({in.count, indices.count, out.count}) > runtime::most_elements) {
+    refuse(operation, fmt::format("at most 2^48 elements, got {}", std::max({in.count, indices.count, out.count})));
+  }
+  const std::uint64_t in_bytes = in.count * in.record_bytes;
+  const std::uint64_t out_bytes = out.count * out.record_bytes;
+  const std::uint64_t index_bytes = indices.count * size_of(indices.dtype);
+  Move move = make_move(operation, in.record_bytes, {in.count, indices.count, out.count}, indices.dtype, options.rows);
+  move.in_place = operation == Operation::reverse && in.data == out.data;
+  if (!move.in_place && runtime::overlap(in.data, in_bytes, out.data, out_bytes)) {
+    runtime::refuse_overlap(name, "the input");
+  }
+  if (runtime::overlap(indices.data, index_bytes, out.data, out_bytes)) runtime::refuse_overlap(name, "the indices");
+  if (is_idle(move)) return;
+  if (device.kind() == DeviceKind::cpu) return here(move, in.data, indices.data, out.data, options.times);
+  const double start = runtime::seconds_now();
+  const Buffer<std::byte> in_there = runtime::upload_bytes(device, in.data, in_bytes);
+  const Buffer<std::byte> indices_there = runtime::upload_bytes(device, indices.data, index_bytes);
+  // Scatter leaves most of the output as it was, perhaps.
+  const Buffer<std::byte> out_there = move.in_place ? in_there.slice(0, in_bytes)
+                                      : operation == Operation::scatter
+                                          ? runtime::upload_bytes(device, out.data, out_bytes)
+                                          : Buffer<std::byte>(device, out_bytes);
+  const double brought = runtime::seconds_now() - start;
+  const BufferBase* used = operation == Operation::reverse ? nullptr : &indices_there;
+  run(operation, {in_there, used, out_there}, in.record_bytes, indices.dtype, options);
+  const double done = runtime::seconds_now();
+  runtime::download_bytes(out_there, out.data);
+  if (options.times != nullptr) options.times->transfer += brought + runtime::seconds_now() - done;
+}
+
+}  // namespace
+
+Device device_for_gather() {
+  return runtime::device_for_host_data();
+}
+
+std::uint64_t gather_workspace(const Device& device) noexcept {
+  return device.kind() == DeviceKind::cpu ? 0 : gather_plan::notes_bytes();
+}
+
+std::uint64_t scatter_workspace(const Device& device, std::uint64_t out_count) noexcept {
+  return device.kind() == DeviceKind::cpu ? 0 : gather_plan::scatter_bytes(out_count);
+}
+
+void gather(const Device& device, const ConstRecordsView& in, const ArrayView& indices, const RecordsView& out,
+            const GatherOptions& options) {
+  run(device, Operation::gather, in, indices, out, options);
+}
+void scatter(const Device& device, const ConstRecordsView& in, const ArrayView& indices, const RecordsView& out,
+             const GatherOptions& options) {
+  run(device, Operation::scatter, in, indices, out, options);
+}
+void permute(const Device& device, const ConstRecordsView& in, const ArrayView& mask, const RecordsView& out,
+             const GatherOptions& options) {
+  run(device, Operation::permute, in, mask, out, options);
+}
+void reverse(const Device& device, const ConstRecordsView& in, const RecordsView& out, const GatherOptions& options) {
+  run(device, Operation::reverse, in, {Dtype::u32, nullptr, 0}, out, options);
+}
+
+void gather(const BufferBase& in, std::size_t element_bytes, const BufferBase& indices, Dtype index_dtype,
+            BufferBase& out, const GatherOptions& options) {
+  run(Operation::gather, {in, &indices, out}, element_bytes, index_dtype, options);
+}
+void scatter(const BufferBase& in, std::size_t element_bytes, const BufferBase& indices, Dtype index_dtype,
+             BufferBase& out, const GatherOptions& options) {
+  run(Operation::scatter, {in, &indices, out}, element_bytes, index_dtype, options);
+}
+void permute(const BufferBase& in, std::size_t element_bytes, const BufferBase& mask, Dtype index_dtype,
+             BufferBase& out, const GatherOptions& options) {
+  run(Operation::permute, {in, &mask, out}, element_bytes, index_dtype, options);
+}
+void reverse(const BufferBase& in, std::size_t element_bytes, BufferBase& out, const GatherOptions& options) {
+  run(Operation::reverse, {in, nullptr, out}, element_bytes, Dtype::u32, options);
+}
+
+Pending<void> gather(Stream& stream, const BufferBase& in, std::size_t element_bytes, const BufferBase& indices,
+                     Dtype index_dtype, BufferBase& out, const GatherOptions& options) {
+  return run(stream, Operation::gather, {in, &indices, out}, element_bytes, index_dtype, options);
+}
+Pending<void> scatter(Stream& stream, const BufferBase& in, std::size_t element_bytes, const BufferBase& indices,
+                      Dtype index_dtype, BufferBase& out, const GatherOptions& options) {
+  return run(stream, Operation::scatter, {in, &indices, out}, element_bytes, index_dtype, options);
+}
+Pending<void> permute(Stream& stream, const BufferBase& in, std::size_t element_bytes, const BufferBase& mask,
+                      Dtype index_dtype, BufferBase& out, const GatherOptions& options) {
+  return run(stream, Operation::permute, {in, &mask, out}, element_bytes, index_dtype, options);
+}
+Pending<void> reverse(Stream& stream, const BufferBase& in, std::size_t element_bytes, BufferBase& out,
+                      const GatherOptions& options) {
+  return run(stream, Operation::reverse, {in, nullptr, out}, element_bytes, Dtype::u32, options);
+}
+
+}  // namespace masu

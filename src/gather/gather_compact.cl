@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+// Records whose flag is not 0, in their order, in OpenCL C 1.2 (and, behind the CUDA prelude, in CUDA C++): count them by
+// tiles, add up the counts, move them.
+//
+// Defines, all given by gather_plan.cpp:
+#ifndef MASU_GROUP            // work-items in a work-group
+#error "MASU_GROUP is not defined"
+#endif
+#ifndef MASU_UNIT             // the type of a unit of a record: uchar, ushort, uint, ulong or uint4
+#error "MASU_UNIT is not defined"
+#endif
+#ifndef MASU_UNITS            // units of a record
+#error "MASU_UNITS is not defined"
+#endif
+#ifndef MASU_ITEMS            // elements of a tile, and tiles that are added up at a time, for each work-item
+#error "MASU_ITEMS is not defined"
+#endif
+
+#define MASU_TILE (MASU_GROUP * MASU_ITEMS)
+
+// The sum of `mine` over the work-items in front of this one; *all is that over all. `sums` are MASU_GROUP words in local
+// memory. All work-items must come here.
+inline uint sum_before(const uint mine, __local uint *sums, uint *all) {
+  const uint lane = (uint)get_local_id(0);
+  sums[lane] = mine;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  for (uint distance = 1; distance < MASU_GROUP; distance <<= 1) {
+    const uint other = lane >= distance ? sums[lane - distance] : 0;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    sums[lane] += other;
+    barrier(CLK_LOCAL_MEM_FENCE);
+  }
+  *all = sums[MASU_GROUP - 1];
+  return sums[lane] - mine;
+}
+
+// counts[t]: the flags of tile t that are not 0.
+__kernel MASU_WORK_GROUP(MASU_GROUP) void compact_count(__global const uchar *restrict flag_memory, const ulong flag_at,
+                                                        const ulong count, __global uchar *restrict note_memory,
+                                                        const ulong count_at, __local uint *sum) {
+  MASU_LOCAL_POINTER(uint, sum);  // 1
+  __global const uchar *flags = flag_memory + flag_at;
+  __global uint *counts = (__global uint *)(note_memory + count_at);
+  const ulong tiles = (count + MASU_TILE - 1) / MASU_TILE;
+  for (ulong tile = get_group_id(0); tile < tiles; tile += get_num_groups(0)) {
+    if (get_local_id(0) == 0) *sum = 0;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    uint mine = 0;
+    MASU_PRAGMA_UNROLL
+    for (uint k = 0; k < MASU_ITEMS; ++k) {
+      const ulong i = tile * MASU_TILE + k * MASU_GROUP + get_local_id(0);
+      if (i < count) mine += flags[i] != 0;
+    }
+    if (mine != 0) atomic_add(sum, mine);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (get_local_id(0) == 0) counts[tile] = *sum;
+    barrier(CLK_LOCAL_MEM_FENCE);
+  }
+}
+
+// offsets[t]: the counts of the tiles in front of t; the sum of all is in front of the offsets. One work-group.
+__kernel MASU_WORK_GROUP(MASU_GROUP) void compact_offsets(__global uchar *note_memory, const ulong note_at,
+                                                          const ulong count_at, const ulong tiles,
+                                                          __local uint *sums) {
+  MASU_LOCAL_POINTER(uint, sums);  // MASU_GROUP
+  __global ulong *total = (__global ulong *)(note_memory + note_at);
+  __global const uint *counts = (__global const uint *)(note_memory + count_at);
+  ulong before = 0;
+  for (ulong first = 0; first < tiles; first += MASU_TILE) {
+    const ulong mine = first + get_local_id(0) * MASU_ITEMS;
+    uint sum = 0;
+    for (uint k = 0; k < MASU_ITEMS; ++k) sum += mine + k < tiles ? counts[mine + k] : 0;
+    uint all;
+    ulong offset = before + sum_before(sum, sums, &all);
+    for (uint k = 0; k < MASU_ITEMS && mine + k < tiles; ++k) {
+      total[1 + mine + k] = offset;
+      offset += counts[mine + k];
+    }
+    before += all;
+    barrier(CLK_LOCAL_MEM_FENCE);
+  }
+  if (get_local_id(0) == 0) *total = before;
+}
+
+// Moves the records of each tile behind those of the tiles in front of it; does nothing where they are more than `room`.
+__kernel MASU_WORK_GROUP(MASU_GROUP) void compact_move(__global const uchar *restrict record_memory,
+                                                       const ulong record_at, __global const uchar *restrict flag_memory,
+                                                       const ulong flag_at, __global uchar *restrict out_memory,
+                                                       const ulong out_at, const ulong count, const ulong room,
+                                                       __global const uchar *restrict note_memory, const ulong note_at,
+                                                       __local uint *sums) {
+  MASU_LOCAL_POINTER(uint, sums);  // MASU_GROUP, and MASU_TILE / 2 for the list
+  __local ushort *list = (__local ushort *)(sums + MASU_GROUP);
+  __global const ulong *total = (__global const ulong *)(note_memory + note_at);
+  if (*total > room) return;
+  __global const MASU_UNIT *records = (__global const MASU_UNIT *)(record_memory + record_at);
+  __global MASU_UNIT *out = (__global MASU_UNIT *)(out_memory + out_at);
+  __global const uchar *flags = flag_memory + flag_at;
+  const uint lane = (uint)get_local_id(0);
+  const ulong tiles = (count + MASU_TILE - 1) / MASU_TILE;
+  for (ulong tile = get_group_id(0); tile < tiles; tile += get_num_groups(0)) {
+    const ulong begin = tile * MASU_TILE;
+    // The flags by all, then each work-item's own.
+    for (uint k = 0; k < MASU_ITEMS; ++k) {
+      const uint i = k * MASU_GROUP + lane;
+      list[i] = begin + i < count && flags[begin + i] != 0;
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    uint set = 0;  // a bit for each
+    for (uint k = 0; k < MASU_ITEMS; ++k) set |= (uint)list[lane * MASU_ITEMS + k] << k;
+    uint all;
+    uint place = sum_before(popcount(set), sums, &all);
+    for (uint k = 0; k < MASU_ITEMS; ++k) {
+      if ((set >> k & 1) != 0) list[place++] = (ushort)(lane * MASU_ITEMS + k);
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    const ulong first = total[1 + tile] * MASU_UNITS;
+    for (uint u = lane; u < all * MASU_UNITS; u += MASU_GROUP) {
+      const uint i = u / MASU_UNITS;
+      out[first + u] = records[(begin + list[i]) * MASU_UNITS + (u - i * MASU_UNITS)];
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+  }
+}

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// Moving records on an OpenCL or CUDA device. All functions queue, and return the events of what they launched.
+#pragma once
+
+#include "gather/gather_plan.h"
+
+#include <masu/stream.h>
+
+#include <cstdint>
+#include <vector>
+
+namespace masu {
+
+using Events = std::vector<Event>;
+
+// Gather, scatter and permute: looks at the indices first. `notes`: gather_plan::notes_bytes(), for scatter
+// scatter_bytes(); read by first_bad_index() after the work.
+Events move_on_device(Stream& stream, const gather_plan::Move& move, const BufferBase& in, const BufferBase& indices,
+                      const BufferBase& out, const BufferBase& notes, const gather_plan::Plan& plan);
+Events reverse_on_device(Stream& stream, const gather_plan::Move& move, const BufferBase& in, const BufferBase& out,
+                         const gather_plan::Plan& plan);
+// `notes`: compact_bytes(); its first u64 is the number of elements afterwards. Moves nothing where it is above `room`.
+Events compact_on_device(Stream& stream, std::uint64_t count, const BufferBase& in, const BufferBase& flags,
+                         const BufferBase& out, std::uint64_t room, const BufferBase& notes,
+                         const gather_plan::Plan& plan);
+// start and step: the integers, or the bits of f64.
+Events iota_on_device(Stream& stream, Dtype dtype, std::uint64_t count, const BufferBase& out, std::uint64_t start,
+                      std::uint64_t step, const gather_plan::Plan& plan);
+
+// What the indices' check has noted.
+struct BadIndex {
+  std::uint64_t position = ~std::uint64_t{0};  // none
+  std::uint64_t index = 0;
+};
+BadIndex first_bad_index(const Buffer<std::byte>& notes);
+
+}  // namespace masu

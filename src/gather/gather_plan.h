@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is moved where, what to launch, and every constant of the kernels.
+#pragma once
+
+#include "runtime/program_cache.h"
+
+#include <masu/device.h>
+#include <masu/dtype.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace masu::gather_plan {
+
+inline constexpr std::array<std::string_view, 2> move_files = {"src/runtime/first_position.cl", "src/gather/gather.cl"};
+inline constexpr std::array<std::string_view, 1> compact_files = {"src/gather/gather_compact.cl"};
+inline constexpr std::array<std::string_view, 1> iota_files = {"src/gather/gather_iota.cl"};
+
+inline constexpr unsigned unroll = 4;              // units in flight for each work-item
+inline constexpr unsigned compact_items = 16;      // elements of a tile for each work-item
+inline constexpr std::uint64_t note_groups = 512;  // work-groups that look at indices, at most
+inline constexpr std::uint64_t flag_bytes = 8;     // in front of what they note
+inline constexpr std::uint64_t note_bytes = 16;    // position and index
+inline constexpr std::uint64_t owner_bytes = 4;    // for each place of a scatter
+inline constexpr std::uint64_t claimed_at_a_time = std::uint64_t{1} << 31;
+
+enum class Operation { gather, scatter, permute, reverse };
+
+// Rows of records.
+struct Move {
+  Operation operation = Operation::gather;
+  std::size_t element_bytes = 1;
+  std::uint64_t rows = 1;
+  std::uint64_t in_row = 0;     // records of a row of the input
+  std::uint64_t out_row = 0;    // of the output
+  std::uint64_t index_row = 0;  // indices of a row; 0: all rows have the same
+  std::uint64_t indices = 0;    // in all
+  Dtype index_dtype = Dtype::u32;
+  bool in_place = false;
+
+  // What indices are below.
+  [[nodiscard]] std::uint64_t limit() const noexcept { return operation == Operation::scatter ? out_row : in_row; }
+};
+
+struct Plan {
+  unsigned group = 256;  // work-items in a work-group
+  unsigned unit = 1;     // bytes that are moved at a time
+  unsigned units = 1;    // of a record
+  std::uint64_t most_groups = 1;
+
+  // Work-groups for this many items.
+  [[nodiscard]] std::uint64_t groups(std::uint64_t items) const noexcept;
+  [[nodiscard]] std::vector<runtime::Define> move_defines(Dtype index_dtype) const;
+  [[nodiscard]] std::vector<runtime::Define> compact_defines() const;
+  [[nodiscard]] std::vector<runtime::Define> iota_defines(Dtype dtype) const;
+  [[nodiscard]] std::uint64_t tile() const noexcept { return std::uint64_t{group} * compact_items; }
+};
+
+// `offsets`: those of all memory that holds records, or'ed. `group`: not the one that suits the device, for tests.
+Plan make(const DeviceInfo& device, std::size_t element_bytes, std::uint64_t offsets, unsigned group = 0);
+
+std::uint64_t notes_bytes() noexcept;
+std::uint64_t scatter_bytes(std::uint64_t places) noexcept;
+// The sum of all, an offset and a count for each tile of so many elements.
+std::uint64_t compact_bytes(std::uint64_t count, std::uint64_t tile) noexcept;
+
+}  // namespace masu::gather_plan

@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: Apache-2.0
+// The public functions: check, then on the CPU or on a device.
+#include "runtime/backend.h"
+#include "runtime/operands.h"
+#include "scan/scan_cpu.h"
+#include "scan/scan_device.h"
+#include "scan/scan_op.h"
+#include "scan/scan_plan.h"
+
+#include <masu/scan.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace masu {
+
+namespace {
+
+constexpr std::array<std::string_view, 3> op_names = {"sum", "min", "max"};
+constexpr std::string_view function = "scan";
+
+[[noreturn]] void refuse(const std::string& rule) {
+  throw Error(ErrorCode::invalid_argument, "scan: " + rule);
+}
+
+void check_shape(std::uint64_t count, std::uint64_t out_count, const ScanOptions& options) {
+  if (count > runtime::most_elements) refuse(fmt::format("at most 2^48 elements, got {}", count));
+  if (out_count != count) refuse(fmt::format("input and output must be of one size, got {} and {}", count, out_count));
+  if (options.rows == 0 || options.rows > runtime::most_elements || count % options.rows != 0) {
+    refuse(fmt::format("rows must be at least 1 and divide the {} elements, got {}", count, options.rows));
+  }
+}
+
+void check_flag_count(std::uint64_t flags, std::uint64_t count) {
+  if (flags != count) refuse(fmt::format("as many flags as elements, got {} for {}", flags, count));
+}
+
+// The flags' first byte; null where there are none.
+const std::uint8_t* host_flags(const ScanOptions& options, std::uint64_t count) {
+  if (options.device_flags != nullptr) refuse("device_flags are for data in device memory, got host data");
+  if (options.flags.data == nullptr && options.flags.count == 0) return nullptr;
+  if (options.flags.dtype != Dtype::u8) refuse(fmt::format("flags are u8, got {}", to_string(options.flags.dtype)));
+  check_flag_count(options.flags.count, count);
+  return static_cast<const std::uint8_t*>(options.flags.data);
+}
+
+// Elements.
+std::uint64_t check(const BufferBase& input, Dtype dtype, const BufferBase& output, const ScanOptions& options) {
+  const std::uint64_t count = runtime::count_of(function, input, size_of(dtype));
+  check_shape(count, runtime::count_of(function, output, size_of(dtype)), options);
+  runtime::check_one_device(function, input, output);
+  runtime::check_writable(function, output);
+  if (!runtime::same_place(input, output) && runtime::overlap(input, output)) {
+    runtime::refuse_overlap(function, "the input");
+  }
+  if (options.flags.data != nullptr || options.flags.count != 0) {
+    refuse("flags are for host data, got data in device memory: use device_flags");
+  }
+  if (options.device_flags != nullptr) {
+    check_flag_count(options.device_flags->size_bytes(), count);
+    runtime::check_one_device(function, input, *options.device_flags);
+    if (runtime::overlap(*options.device_flags, output)) runtime::refuse_overlap(function, "the flags");
+  }
+  return count;
+}
+
+bool on_cpu(const Device& device) {
+  return device.kind() == DeviceKind::cpu;
+}
+
+void start_times(const ScanOptions& options) {
+  if (options.times != nullptr) *options.times = {};
+}
+void add_times(const ScanOptions& options, double transfer, double compute) {
+  if (options.times == nullptr) return;
+  options.times->transfer += transfer;
+  options.times->compute += compute;
+}
+
+ScanJob job_of(Dtype dtype, const void* input, void* output, std::uint64_t count, const std::uint8_t* flags,
+               const ScanOptions& options) {
+  return {dtype,
+          options.op,
+          options.exclusive,
+          static_cast<const std::byte*>(input),
+          static_cast<std::byte*>(output),
+          count,
+          options.rows,
+          flags};
+}
+
+void here(const ScanJob& job, const ScanOptions& options) {
+  const double start = runtime::seconds_now();
+  scan_cpu(job);
+  add_times(options, 0, runtime::seconds_now() - start);
+}
+
+void here(const BufferBase& input, Dtype dtype, const BufferBase& output, std::uint64_t count,
+          const ScanOptions& options) {
+  const auto* flags = options.device_flags == nullptr
+                          ? nullptr
+                          : reinterpret_cast<const std::uint8_t*>(runtime::host_address(*options.device_flags));
+  here(job_of(dtype, runtime::host_address(input), runtime::host_address(output), count, flags, options), options);
+}
+
+// Exact sums of data on a device are found on the host: the data goes there and back.
+void by_host(Stream& stream, const BufferBase& input, Dtype dtype, BufferBase& output, std::uint64_t count,
+             const ScanOptions& options) {
+  const double start = runtime::seconds_now();
+  std::vector<std::byte> data(input.size_bytes());
+  std::vector<std::uint8_t> flags(options.device_flags == nullptr ? 0 : count);
+  stream.read_bytes(input, 0, data.data(), data.size());
+  if (options.device_flags != nullptr) stream.read_bytes(*options.device_flags, 0, flags.data(), flags.size());
+  stream.finish();
+  const double read = runtime::seconds_now();
+  here(job_of(dtype, data.data(), data.data(), count, flags.empty() ? nullptr : flags.data(), options), options);
+  const double scanned = runtime::seconds_now();
+  stream.write_bytes(output, 0, data.data(), data.size());
+  stream.finish();
+  add_times(options, read - start + runtime::seconds_now() - scanned, 0);
+}
+
+scan_plan::Plan plan_for(const Device& device, Dtype dtype, std::uint64_t count, const ScanOptions& options) {
+  const bool segmented = options.rows != 1 || options.device_flags != nullptr || options.flags.count != 0;
+  return scan_plan::make(device.info(), dtype, count, options.op, options.exclusive, segmented);
+}
+
+DeviceScan start_on(Stream& stream, const BufferBase& input, Dtype dtype, const BufferBase& output, std::uint64_t count,
+                    const ScanOptions& options) {
+  DeviceScan scan(stream.device(), plan_for(stream.device(), dtype, count, options), options.workspace);
+  scan.start(stream, input, output, count / options.rows, options.device_flags, scan_identity(dtype, options.op));
+  return scan;
+}
+
+}  // namespace
+
+std::string_view to_string(ScanOp op) noexcept {
+  return op_names[static_cast<std::size_t>(op)];
+}
+
+ScanOp scan_op_from_name(std::string_view name) {
+  const auto found = std::find(op_names.begin(), op_names.end(), name);
+  if (found != op_names.end()) return static_cast<ScanOp>(found - op_names.begin());
+  refuse(fmt::format("the operation is one of sum min max, got \"{}\"", name));
+}
+
+Device device_for_scan() {
+  return runtime::device_for_host_data();
+}
+
+std::uint64_t scan_workspace(const Device& device, Dtype dtype, std::uint64_t count, const ScanOptions& options) {
+  check_shape(count, count, options);
+  if (on_cpu(device) || count == 0 || is_exact_sum(dtype, options.op)) return 0;
+  return plan_for(device, dtype, count, options).workspace();
+}
+
+void scan(const Device& device, const ArrayView& input, MutableArrayView output, const ScanOptions& options) {
+  start_times(options);
+  if (input.dtype != output.dtype) {
+    refuse(fmt::format("input and output must be of one type, got {} and {}", to_string(input.dtype),
+                       to_string(output.dtype)));
+  }
+  check_shape(input.count, output.count, options);
+  const std::uint8_t* flags = host_flags(options, input.count);
+  const std::uint64_t bytes = input.count * size_of(input.dtype);
+  if (input.data != output.data && runtime::overlap(input.data, bytes, output.data, bytes)) {
+    runtime::refuse_overlap(function, "the input");
+  }
+  if (flags != nullptr && runtime::overlap(flags, input.count, output.data, bytes)) {
+    runtime::refuse_overlap(function, "the flags");
+  }
+  if (input.count == 0) return;
+  if (on_cpu(device) || is_exact_sum(input.dtype, options.op)) {
+    return here(job_of(input.dtype, input.data, output.data, input.count, flags, options), options);
+  }
+  const double start = runtime::seconds_now();
+  Buffer<std::byte> there = runtime::upload_bytes(device, input.data, bytes);
+  std::optional<Buffer<std::byte>> flags_there;
+  if (flags != nullptr) flags_there.emplace(runtime::upload_bytes(device, flags, input.count));
+  ScanOptions inner = options;
+  inner.flags = {};
+  inner.device_flags = flags_there ? &*flags_there : nullptr;
+  const double brought = runtime::seconds_now();
+  scan(there, input.dtype, there, inner);
+  const double scanned = runtime::seconds_now();
+  runtime::download_bytes(there, output.data);
+  add_times(options, brought - start + runtime::seconds_now() - scanned, 0);
+}
+
+void scan(const BufferBase& input, Dtype dtype, BufferBase& output, const ScanOptions& options) {
+  start_times(options);
+  const std::uint64_t count = check(input, dtype, output, options);
+  if (count == 0) return;
+  if (on_cpu(input.device())) return here(input, dtype, output, count, options);
+  Stream stream(input.device(), options.times != nullptr ? Timing::on : Timing::off);
+  if (is_exact_sum(dtype, options.op)) return by_host(stream, input, dtype, output, count, options);
+  const DeviceScan done = start_on(stream, input, dtype, output, count, options);
+  stream.finish();
+  if (options.times != nullptr) add_times(options, 0, done.seconds());
+}
+
+Pending<void> scan(Stream& stream, const BufferBase& input, Dtype dtype, BufferBase& output,
+                   const ScanOptions& options) {
+  const std::uint64_t count = check(input, dtype, output, options);
+  runtime::check_stream(function, stream, input);
+  ScanOptions untimed = options;
+  untimed.times = nullptr;
+  if (count == 0) return {Event(), [] {}};
+  if (on_cpu(input.device())) {
+    stream.finish();  // what was given to it before may still change the data
+    here(input, dtype, output, count, untimed);
+    return {Event(), [] {}};
+  }
+  if (is_exact_sum(dtype, options.op)) {
+    by_host(stream, input, dtype, output, count, untimed);
+    return {Event(), [] {}};
+  }
+  auto under_way = std::make_shared<DeviceScan>(start_on(stream, input, dtype, output, count, untimed));
+  return {stream.record(), [under_way] {}};
+}
+
+struct ScanAccumulator::State {
+  Device device;
+  Dtype dtype;
+  ScanOptions options;
+  ScanState state;
+  std::uint64_t count = 0;
+  ScanTimes times;
+};
+
+ScanAccumulator::ScanAccumulator(const Device& device, Dtype dtype, const ScanOptions& options) {
+  if (options.rows != 1) refuse(fmt::format("rows must be 1 where data comes in pieces, got {}", options.rows));
+  if (options.flags.count != 0 || options.device_flags != nullptr) refuse("data that comes in pieces has no flags");
+  state_ = std::make_unique<State>(State{device, dtype, options, {}, 0, {}});
+  state_->options.workspace = nullptr;  // pieces of different sizes need different memory
+  state_->state.bits = scan_identity(dtype, options.op);
+}
+
+ScanAccumulator::ScanAccumulator(ScanAccumulator&&) noexcept = default;
+ScanAccumulator& ScanAccumulator::operator=(ScanAccumulator&&) noexcept = default;
+ScanAccumulator::~ScanAccumulator() = default;
+
+void ScanAccumulator::scan(const ArrayView& input, MutableArrayView output) {
+  State& s = *state_;
+  if (input.dtype != s.dtype || output.dtype != s.dtype) {
+    refuse(fmt::format("the pieces must be {}, got {} and {}", to_string(s.dtype), to_string(input.dtype),
+                       to_string(output.dtype)));
+  }
+  check_shape(input.count, output.count, s.options);
+  const std::uint64_t bytes = input.count * size_of(s.dtype);
+  if (input.data != output.data && runtime::overlap(input.data, bytes, output.data, bytes)) {
+    runtime::refuse_overlap(function, "the input");
+  }
+  if (input.count == 0) return;
+  const double start = runtime::seconds_now();
+  if (on_cpu(s.device) || is_exact_sum(s.dtype, s.options.op)) {
+    scan_cpu(job_of(s.dtype, input.data, output.data, input.count, nullptr, s.options), &s.state);
+    s.times.compute += runtime::seconds_now() - start;
+  } else {
+    Buffer<std::byte> there = runtime::upload_bytes(s.device, input.data, bytes);
+    Stream stream(s.device);
+    DeviceScan piece(s.device, plan_for(s.device, s.dtype, input.count, s.options), nullptr);
+    piece.start(stream, there, there, input.count, nullptr, s.state.bits);
+    s.state.bits = piece.fetch_state(stream);
+    runtime::download_bytes(there, output.data);
+    s.times.compute += piece.seconds();
+    s.times.transfer += runtime::seconds_now() - start - piece.seconds();
+  }
+  s.count += input.count;
+}
+
+std::uint64_t ScanAccumulator::count() const noexcept {
+  return state_->count;
+}
+
+ScanTimes ScanAccumulator::times() const {
+  return state_->times;
+}
+
+}  // namespace masu

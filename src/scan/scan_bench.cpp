@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// How fast prefixes are summed and compared. Axes: device, case, number of elements, distribution, CPU threads. Every
+// result is checked before it is timed; plain copying of the same bytes is the ceiling.
+#include <masu/scan.h>
+
+#include "bench/moving.h"
+#include "bench/ordering.h"
+#include "bench/runner.h"
+#include "scan/scan_reference.h"
+
+#include <algorithm>
+#include <cstring>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace masu::bench {
+namespace {
+
+struct ScanCase {
+  std::string_view name;
+  Dtype dtype;
+  ScanOp op;
+  bool usual = false;
+  bool exclusive = false;
+  std::uint64_t row = 0;  // elements of a row; 0: all
+};
+
+constexpr auto cases = std::to_array<ScanCase>({
+    {"u32-sum", Dtype::u32, ScanOp::sum, true},
+    {"u32-sum-exclusive", Dtype::u32, ScanOp::sum, false, true},
+    {"u64-sum", Dtype::u64, ScanOp::sum, true},
+    {"u8-sum", Dtype::u8, ScanOp::sum, true},
+    {"i32-max", Dtype::i32, ScanOp::max, true},
+    {"f32-max", Dtype::f32, ScanOp::max, true},
+    {"f64-min", Dtype::f64, ScanOp::min},
+    {"f32-sum", Dtype::f32, ScanOp::sum, true},
+    {"f64-sum", Dtype::f64, ScanOp::sum, true},
+    {"f16-sum", Dtype::f16, ScanOp::sum},
+    {"u32-sum-rows-of-1000", Dtype::u32, ScanOp::sum, false, false, 1000},
+});
+
+// How many elements in front are compared with a plain scan. Behind them: sums with what the differences to their
+// neighbours are.
+constexpr std::uint64_t scanned_plainly = std::uint64_t{1} << 22;
+
+class Scanning final : public Moving {
+ public:
+  Scanning(Runner& runner, const Device& device, const ScanCase& what, const Input& input)
+      : Moving(runner, device, input.bytes(), input.bytes().size()), what_(what), count_(input.view().count) {
+    options_.op = what.op;
+    options_.exclusive = what.exclusive;
+    if (what.row != 0) options_.rows = count_ / what.row;
+    dispatch(what.dtype, [&](auto tag) {
+      using T = typename decltype(tag)::type;
+      const auto* x = static_cast<const T*>(input.view().data);
+      std::uint64_t size = std::min(count_, scanned_plainly);
+      if (what.row != 0) size = size / what.row * what.row;
+      const std::vector<T> front(x, x + size);
+      const auto right = reference::scan(front, what.op, what.exclusive, what.row == 0 ? 1 : size / what.row);
+      right_.resize(size * sizeof(T));
+      std::memcpy(right_.data(), right.data(), right_.size());
+    });
+  }
+  double run() override {
+    ScanTimes times;
+    options_.times = &times;
+    scan(source_, what_.dtype, target_, options_);
+    options_.times = nullptr;
+    return times.compute + times.transfer;
+  }
+  void call() override { scan(source_, what_.dtype, target_, options_); }
+
+ private:
+  [[nodiscard]] bool is_right(const std::byte* result, std::uint64_t i) const override {
+    return dispatch(what_.dtype, [&](auto tag) {
+      using T = typename decltype(tag)::type;
+      const std::size_t at = i * sizeof(T);
+      if (at < right_.size()) return std::memcmp(result + at, right_.data() + at, sizeof(T)) == 0;
+      if constexpr (std::is_integral_v<T>) {
+        if (what_.op == ScanOp::sum) {
+          const auto* found = reinterpret_cast<const T*>(result);
+          const auto* x = reinterpret_cast<const T*>(in_.data());
+          const bool first = what_.row != 0 && i % what_.row == 0;
+          const T before = first ? T{0} : found[i - 1];
+          const T term = what_.exclusive ? x[i - 1] : x[i];
+          return found[i] == static_cast<T>(before + (what_.exclusive && first ? T{0} : term));
+        }
+      }
+      return true;
+    });
+  }
+  [[nodiscard]] std::uint64_t result_count() const override { return count_; }
+
+  ScanCase what_;
+  std::uint64_t count_;
+  ScanOptions options_;
+  std::vector<std::byte> right_;
+};
+
+}  // namespace
+
+Measurements scan_suite(const Request& request) {
+  if (request.ladder || !request.strategies.empty()) {
+    throw Error(ErrorCode::invalid_argument, "bench: scan has no strategies and no --ladder");
+  }
+  Runner runner(request, {"kernel", "call"}, {"kernel", "call"});
+  for (const ScanCase& what : request.selection.chosen_cases(std::span<const ScanCase>(cases))) {
+    for (const auto& [count, devices] : runner.devices_by_count(size_of(what.dtype))) {
+      runner.next_group();
+      for (const std::string_view distribution :
+           ordering_distributions_of(what.dtype, request.selection.distributions)) {
+        const std::uint64_t whole = what.row == 0 ? count : count / what.row * what.row;
+        const Input input = ordering_input(what.dtype, whole, distribution);
+        const Row row = ordering_row(what.name, input, distribution);
+        for (const Device& device : devices) {
+          runner.on_device(device, row, [&](const Row& one) {
+            Scanning work(runner, device, what, input);
+            runner.measure(one, work);
+          });
+        }
+      }
+    }
+  }
+  return runner.finish();
+}
+
+}  // namespace masu::bench

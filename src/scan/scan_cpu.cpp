@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scan/scan_cpu.h"
+
+#include "runtime/parallel.h"
+#include "scan/scan_op.h"
+#include "scan/scan_plan.h"
+#include "scan/scan_simd.h"
+
+#include <masu/device.h>
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+namespace masu {
+
+namespace {
+
+// The work on ranges of one job. A range starts from a state and leaves one.
+class Scanner {
+ public:
+  explicit Scanner(const ScanJob& job)
+      : job_(job),
+        size_(size_of(job.dtype)),
+        exact_(is_exact_sum(job.dtype, job.op)),
+        identity_(scan_identity(job.dtype, job.op)) {}
+
+  [[nodiscard]] ScanState start() const {
+    ScanState state;
+    state.bits = identity_;
+    return state;
+  }
+
+  // Scans elements begin to end; segments begin where flags say so.
+  void scan(std::uint64_t begin, std::uint64_t end, ScanState& state) const {
+    each_segment(begin, end, state,
+                 [&](std::uint64_t first, std::uint64_t last) { scan_one(first, last, state, true); });
+  }
+  // The state behind them alone. `reset`: whether a segment began among them.
+  void total(std::uint64_t begin, std::uint64_t end, ScanState& state, bool& reset) const {
+    // What lies in front of the last segment is of no importance.
+    const std::uint64_t last = last_flag(begin, end);
+    reset = last != end;
+    scan_one(reset ? last : begin, end, state, false);
+  }
+  // The state behind a range of this total.
+  void advance(ScanState& state, const ScanState& total, bool reset) const {
+    if (reset) {
+      state = total;
+    } else if (exact_) {
+      state.sum.merge(total.sum);
+    } else {
+      state.bits = cpu::scan_total(job_.dtype, job_.op, &total.bits, 1, state.bits);
+    }
+  }
+
+ private:
+  template <class F>
+  void each_segment(std::uint64_t begin, std::uint64_t end, ScanState& state, const F& f) const {
+    if (job_.flags == nullptr) return f(begin, end);
+    for (std::uint64_t first = begin; first < end;) {
+      if (job_.flags[first] != 0) state = start();
+      std::uint64_t next = first + 1;
+      while (next < end && job_.flags[next] == 0) ++next;
+      f(first, next);
+      first = next;
+    }
+  }
+  // `end` where there is none.
+  [[nodiscard]] std::uint64_t last_flag(std::uint64_t begin, std::uint64_t end) const {
+    for (std::uint64_t i = job_.flags == nullptr ? begin : end; i > begin; --i) {
+      if (job_.flags[i - 1] != 0) return i - 1;
+    }
+    return end;
+  }
+
+  void scan_one(std::uint64_t begin, std::uint64_t end, ScanState& state, bool write) const {
+    const std::byte* const x = job_.input + begin * size_;
+    std::byte* const y = write ? job_.output + begin * size_ : nullptr;
+    const std::uint64_t count = end - begin;
+    if (exact_) {
+      exact(x, y, count, state.sum);
+    } else if (write) {
+      state.bits = cpu::scan_elements(job_.dtype, job_.op, job_.exclusive, x, y, count, state.bits);
+    } else {
+      state.bits = cpu::scan_total(job_.dtype, job_.op, x, count, state.bits);
+    }
+  }
+  void exact(const std::byte* x, std::byte* y, std::uint64_t count, PrefixSum& sum) const {
+    const auto run = [&](auto* input) {
+      using T = std::remove_const_t<std::remove_pointer_t<decltype(input)>>;
+      sum.run(input, reinterpret_cast<T*>(y), count, job_.exclusive);
+    };
+    if (job_.dtype == Dtype::f16) return run(reinterpret_cast<const Half*>(x));
+    if (job_.dtype == Dtype::f32) return run(reinterpret_cast<const float*>(x));
+    run(reinterpret_cast<const double*>(x));
+  }
+
+  const ScanJob& job_;
+  std::size_t size_;
+  bool exact_;
+  std::uint64_t identity_;
+};
+
+// One range by all threads, part after part: first the totals of the part's pieces, which brings them into the cache,
+// then the pieces from the states in front of them.
+void scan_range(const Scanner& scanner, std::size_t element_bytes, std::uint64_t begin, std::uint64_t end,
+                ScanState& state) {
+  const std::uint64_t piece = scan_plan::cpu_piece_bytes / element_bytes;
+  const unsigned threads = cpu_threads();
+  if (threads == 1 || end - begin <= piece) return scanner.scan(begin, end, state);
+  struct Piece {
+    ScanState state;
+    bool reset = false;
+  };
+  std::vector<Piece> pieces(std::size_t{threads} * scan_plan::cpu_pieces_a_thread);
+  for (std::uint64_t first = begin; first < end; first += piece * pieces.size()) {
+    const std::uint64_t here = std::min<std::uint64_t>(pieces.size(), (end - first + piece - 1) / piece);
+    const auto range = [&](std::uint64_t p, auto&& f) { f(first + p * piece, std::min(end, first + (p + 1) * piece)); };
+    runtime::parallel_tasks(here, [&](std::uint64_t p) {
+      pieces[p].state = scanner.start();
+      range(p,
+            [&](std::uint64_t from, std::uint64_t to) { scanner.total(from, to, pieces[p].state, pieces[p].reset); });
+    });
+    for (std::uint64_t p = 0; p < here; ++p) {
+      const Piece total = pieces[p];
+      pieces[p].state = state;
+      scanner.advance(state, total.state, total.reset);
+    }
+    runtime::parallel_tasks(here, [&](std::uint64_t p) {
+      range(p, [&](std::uint64_t from, std::uint64_t to) { scanner.scan(from, to, pieces[p].state); });
+    });
+  }
+}
+
+}  // namespace
+
+void scan_cpu(const ScanJob& job, ScanState* state) {
+  const Scanner scanner(job);
+  const std::size_t size = size_of(job.dtype);
+  if (state != nullptr) return scan_range(scanner, size, 0, job.count, *state);
+  const std::uint64_t row = job.count / job.rows;
+  if (row == 0) return;
+  if (row * size > scan_plan::cpu_piece_bytes && job.rows < 2 * std::uint64_t{cpu_threads()}) {
+    for (std::uint64_t r = 0; r < job.rows; ++r) {
+      ScanState from = scanner.start();
+      scan_range(scanner, size, r * row, (r + 1) * row, from);
+    }
+    return;
+  }
+  const std::uint64_t together = std::max<std::uint64_t>(1, scan_plan::cpu_piece_bytes / size / row);
+  runtime::parallel_tasks((job.rows + together - 1) / together, [&](std::uint64_t t) {
+    const std::uint64_t end = std::min(job.rows, (t + 1) * together);
+    for (std::uint64_t r = t * together; r < end; ++r) {
+      ScanState from = scanner.start();
+      scanner.scan(r * row, (r + 1) * row, from);
+    }
+  });
+}
+
+}  // namespace masu

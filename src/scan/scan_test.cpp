@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: Apache-2.0
+// Scans, on every device, against a plain loop.
+#include "each_device.h"
+#include "expect_error.h"
+#include "scan/scan_device.h"
+#include "scan/scan_op.h"
+#include "scan/scan_plan.h"
+#include "scan/scan_reference.h"
+
+#include <masu/scan.h>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace masu {
+namespace {
+
+using reference::same_bits;
+using reference::Shape;
+
+class ScanTest : public test::EachDevice {
+ protected:
+  [[nodiscard]] bool slow() const { return device.kind() != DeviceKind::cpu && !device.info().gpu; }
+  struct Case {
+    Dtype dtype;
+    ScanOp op;
+    bool exclusive;
+  };
+  // OpenCL CPU devices have slow compilers.
+  [[nodiscard]] std::vector<Case> cases() const {
+    if (slow()) {
+      return {{Dtype::u8, ScanOp::sum, false},
+              {Dtype::f32, ScanOp::min, false},
+              {Dtype::f64, ScanOp::max, false},
+              {Dtype::f32, ScanOp::sum, false}};
+    }
+    std::vector<Case> all;
+    for (const Dtype dtype : {Dtype::u8, Dtype::i8, Dtype::u16, Dtype::i16, Dtype::u32, Dtype::i32, Dtype::u64,
+                              Dtype::i64, Dtype::f16, Dtype::f32, Dtype::f64}) {
+      for (const ScanOp op : {ScanOp::sum, ScanOp::min, ScanOp::max}) {
+        for (const bool exclusive : {false, true}) all.push_back({dtype, op, exclusive});
+      }
+    }
+    return all;
+  }
+  // Elements in the middle of a longer buffer.
+  template <class T>
+  Buffer<T> misaligned(const std::vector<T>& data) const {
+    std::vector<T> all(data.size() + 4);
+    std::copy(data.begin(), data.end(), all.begin() + 1);
+    return device.upload(all).slice(1, data.size());
+  }
+};
+MASU_ON_EACH_DEVICE(ScanTest);
+
+std::vector<std::uint8_t> random_flags(std::size_t count, unsigned one_in) {
+  std::mt19937 random(3);
+  std::vector<std::uint8_t> flags(count);
+  for (std::uint8_t& flag : flags) flag = random() % one_in == 0 ? static_cast<std::uint8_t>(1 + random() % 255) : 0;
+  return flags;
+}
+
+TEST_P(ScanTest, EveryTypeAndShape) {
+  for (const Case& one : cases()) {
+    dispatch(one.dtype, [&](auto tag) {
+      using T = typename decltype(tag)::type;
+      for (const Shape shape : reference::shapes) {
+        const std::string name = std::string(to_string(one.dtype)) + " " + std::string(to_string(one.op)) + " shape " +
+                                 std::to_string(static_cast<int>(shape)) + (one.exclusive ? " exclusive" : "");
+        const std::size_t count = is_exact_sum(one.dtype, one.op) ? 3001 : 20011;
+        const std::vector<T> data = reference::data_of<T>(shape, count, 5);
+        const ScanOptions options{.op = one.op, .exclusive = one.exclusive};
+        const auto right = reference::scan(data, one.op, one.exclusive);
+        EXPECT_TRUE(same_bits(scan(device.upload(data), options).read(), right)) << name;
+        EXPECT_TRUE(same_bits(scan(device, data, options), right)) << name << ", host";
+        // From one odd place to another, and in place.
+        const Buffer<T> odd = misaligned(data);
+        Buffer<T> target = Buffer<T>(device, count + 3).slice(3, count);
+        scan(odd, target, options);
+        EXPECT_TRUE(same_bits(target.read(), right)) << name << ", misaligned";
+        Buffer<T> both = device.upload(data);
+        scan(both, both, options);
+        EXPECT_TRUE(same_bits(both.read(), right)) << name << ", in place";
+      }
+    });
+  }
+}
+
+// Around vectors, tiles and work-groups' chunks; one row, several, and segments.
+TEST_P(ScanTest, EverySizeRowsAndFlags) {
+  for (const std::size_t row : {1, 2, 3, 15, 16, 17, 255, 1023, 4095, 4096, 4097, 8191, 30011}) {
+    for (const std::uint64_t rows : {1, 3, 100}) {
+      if (rows == 100 && row > 300) continue;
+      const std::string name = std::to_string(rows) + " rows of " + std::to_string(row);
+      const auto words = reference::data_of<std::uint32_t>(Shape::random_bits, row * rows, 3);
+      const auto expected = reference::scan(words, ScanOp::sum, true, rows);
+      EXPECT_TRUE(same_bits(scan(misaligned(words), {.exclusive = true, .rows = rows}).read(), expected)) << name;
+      const auto floats = reference::data_of<float>(Shape::special, row * rows, 4);
+      for (const unsigned one_in : {2U, 500U}) {
+        const auto flags = random_flags(words.size(), one_in);
+        const Buffer<std::uint8_t> there = misaligned(flags);
+        const ScanOptions with{.exclusive = true, .rows = rows, .device_flags = &there};
+        EXPECT_TRUE(
+            same_bits(scan(device.upload(words), with).read(), reference::scan(words, ScanOp::sum, true, rows, flags)))
+            << name << ", flags";
+        const ScanOptions least{.op = ScanOp::min, .rows = rows, .flags = ArrayView(flags)};
+        EXPECT_TRUE(same_bits(scan(device, floats, least), reference::scan(floats, ScanOp::min, false, rows, flags)))
+            << name << ", least, flags";
+      }
+    }
+  }
+}
+
+// More than the CPU's threads take at a time.
+TEST_P(ScanTest, Large) {
+  const auto data = reference::data_of<std::uint32_t>(Shape::random_bits, 700007, 6);
+  auto flags = std::vector<std::uint8_t>(data.size());
+  for (const std::size_t i : {100000, 350000, 350001}) flags[i] = 1;
+  for (const bool flagged : {false, true}) {
+    const auto right = reference::scan(data, ScanOp::sum, true, 1, flagged ? flags : std::vector<std::uint8_t>());
+    const ScanOptions options{.exclusive = true, .flags = flagged ? ArrayView(flags) : ArrayView()};
+    EXPECT_TRUE(same_bits(scan(device, data, options), right));
+  }
+  const auto floats = reference::data_of<float>(Shape::few, 400009, 7);
+  EXPECT_TRUE(same_bits(scan(device, floats), reference::scan(floats, ScanOp::sum, false)));
+}
+
+template <class T>
+void expect_exact(const Device& device, const std::vector<T>& data, const std::string& name) {
+  for (const bool exclusive : {false, true}) {
+    const auto found = scan(device, data, {.exclusive = exclusive});
+    const auto right = reference::scan(data, ScanOp::sum, exclusive);
+    const auto wrong = [&] {
+      std::size_t i = 0;
+      while (std::memcmp(&found[i], &right[i], sizeof(T)) == 0) ++i;
+      return i;
+    };
+    EXPECT_TRUE(same_bits(found, right)) << name << (exclusive ? " exclusive" : "") << " at " << wrong();
+  }
+}
+
+template <class T>
+T float_of(double x) {
+  if constexpr (std::is_same_v<T, Half>) {
+    return runtime::to_half(x);
+  } else {
+    return static_cast<T>(x);
+  }
+}
+
+// Data of every kind that needs another width of numbers, with infinities and NaN at the end.
+template <class T>
+void exact_sums(const Device& device, const std::string& name) {
+  std::mt19937_64 random(5);
+  const auto real = [&] { return static_cast<double>(random() >> 11) * 0x1p-53; };
+  const int scale = sizeof(T) == 2 ? 6 : sizeof(T) == 4 ? 60 : 500;
+  std::vector<T> uniform;
+  std::vector<T> normal;
+  std::vector<T> all_exponents;
+  std::vector<T> cancelling;
+  std::vector<T> whole;
+  std::vector<T> small;
+  std::vector<T> large;
+  for (int i = 0; i < 2500; ++i) {
+    uniform.push_back(float_of<T>(real()));
+    normal.push_back(float_of<T>(std::sqrt(-2 * std::log(real() + 1e-18)) * std::cos(6.2831853 * real())));
+    all_exponents.push_back(float_of<T>(std::ldexp(real() - 0.5, static_cast<int>(random() % (2 * scale)) - scale)));
+    cancelling.push_back(all_exponents.back());
+    if (i % 2 == 1)
+      cancelling.back() =
+          float_of<T>(-static_cast<double>(reference::number(cancelling[static_cast<std::size_t>(i - 1)])));
+    whole.push_back(float_of<T>(static_cast<double>(random() % 2000) - 900));
+    small.push_back(std::bit_cast<T>(static_cast<UnsignedOf<sizeof(T)>>(random() % 5)));
+    large.push_back(float_of<T>((real() < 0.5 ? -1 : 1) *
+                                static_cast<double>(reference::number(std::bit_cast<T>(
+                                    static_cast<UnsignedOf<sizeof(T)>>(infinity_bits<T> - 1 - random() % 3))))));
+  }
+  expect_exact(device, uniform, name + " uniform");
+  expect_exact(device, normal, name + " normal");
+  expect_exact(device, all_exponents, name + " all exponents");
+  expect_exact(device, cancelling, name + " cancelling");
+  expect_exact(device, whole, name + " whole");
+  expect_exact(device, small, name + " subnormal");
+  expect_exact(device, large, name + " large");
+  // Half a unit of the last place, and a bit more or less that comes much later.
+  std::vector<T> ties = {float_of<T>(1),
+                         float_of<T>(std::ldexp(1, sizeof(T) == 2   ? -11
+                                                   : sizeof(T) == 4 ? -24
+                                                                    : -53)),
+                         std::bit_cast<T>(static_cast<UnsignedOf<sizeof(T)>>(1)),
+                         std::bit_cast<T>(static_cast<UnsignedOf<sizeof(T)>>(1)), float_of<T>(-1)};
+  for (int i = 0; i < 8; ++i) ties.push_back(ties[static_cast<std::size_t>(i * 3 % 5)]);
+  expect_exact(device, ties, name + " ties");
+  uniform.push_back(std::bit_cast<T>(static_cast<UnsignedOf<sizeof(T)>>(infinity_bits<T>)));
+  uniform.insert(uniform.end(), 100, float_of<T>(-7));
+  expect_exact(device, uniform, name + " infinity");
+  uniform.push_back(float_of<T>(-INFINITY));
+  uniform.push_back(float_of<T>(1));
+  expect_exact(device, uniform, name + " infinities");
+  normal[777] = std::bit_cast<T>(static_cast<UnsignedOf<sizeof(T)>>(infinity_bits<T> + 5));
+  expect_exact(device, normal, name + " NaN");
+}
+
+TEST_P(ScanTest, ExactSums) {
+  exact_sums<Half>(device, "f16");
+  exact_sums<float>(device, "f32");
+  exact_sums<double>(device, "f64");
+}
+
+TEST_P(ScanTest, InPieces) {
+  const auto check = [&](auto tag, ScanOp op, bool exclusive) {
+    using T = typename decltype(tag)::type;
+    const auto data = reference::data_of<T>(Shape::random_bits, 9001, 2);
+    std::vector<T> found = data;
+    ScanAccumulator accumulator(device, dtype_of<T>, {.op = op, .exclusive = exclusive});
+    for (std::size_t first = 0; first < data.size(); first += 4500) {
+      const std::size_t count = std::min<std::size_t>(4500, data.size() - first);
+      accumulator.scan(ArrayView(dtype_of<T>, found.data() + first, count),
+                       MutableArrayView(dtype_of<T>, found.data() + first, count));
+    }
+    EXPECT_EQ(accumulator.count(), data.size());
+    EXPECT_GT(accumulator.times().compute, 0);
+    EXPECT_TRUE(same_bits(found, reference::scan(data, op, exclusive))) << to_string(dtype_of<T>) << to_string(op);
+  };
+  check(TypeTag<std::uint32_t>(), ScanOp::sum, true);
+  check(TypeTag<float>(), ScanOp::min, false);
+  check(TypeTag<float>(), ScanOp::sum, false);
+}
+
+TEST_P(ScanTest, StreamWorkspaceAndTimes) {
+  const auto data = reference::data_of<std::uint32_t>(Shape::random_bits, 30000, 2);
+  const auto right = reference::scan(data, ScanOp::sum, true);
+  const Buffer<std::uint32_t> there = device.upload(data);
+  Buffer<std::uint32_t> output(device, data.size());
+  Stream stream(device);
+  scan(stream, there, Dtype::u32, output, {.exclusive = true}).get();
+  stream.finish();
+  EXPECT_EQ(output.read(), right);
+  const auto floats = reference::data_of<float>(Shape::few, 3000, 2);
+  const Buffer<float> floats_there = device.upload(floats);
+  Buffer<float> sums(device, floats.size());
+  scan(stream, floats_there, Dtype::f32, sums).get();
+  EXPECT_TRUE(same_bits(sums.read(), reference::scan(floats, ScanOp::sum, false)));
+  const Buffer<std::byte> workspace(device, scan_workspace(device, Dtype::u32, data.size(), {.exclusive = true}));
+  ScanTimes times{-1, -1};
+  scan(there, output, {.exclusive = true, .workspace = &workspace, .times = &times});
+  EXPECT_EQ(output.read(), right);
+  EXPECT_GT(times.compute, 0);
+  EXPECT_GE(times.transfer, 0);
+  if (device.kind() == DeviceKind::cpu) return;
+  const Buffer<std::byte> small = workspace.slice(0, 8);
+  MASU_EXPECT_ERROR(scan(there, output, {.exclusive = true, .workspace = &small}), invalid_argument, "workspace");
+}
+
+TEST_P(ScanTest, EmptyAndRefusals) {
+  EXPECT_TRUE(scan(device, std::vector<float>()).empty());
+  const Buffer<std::uint8_t> six = device.upload(std::vector<std::uint8_t>(6, 1));
+  EXPECT_TRUE(scan(six.slice(0, 0)).empty());
+  Buffer<std::uint8_t> five(device, 5);
+  MASU_EXPECT_ERROR(scan(six, five), invalid_argument, "scan: input and output must be of one size, got 6 and 5");
+  Buffer<std::uint8_t> twelve(device, 12);
+  Buffer<std::uint8_t> shifted = twelve.slice(1, 6);
+  MASU_EXPECT_ERROR(scan(twelve.slice(0, 6), shifted), invalid_argument,
+                    "scan: the output and the input must not overlap");
+  MASU_EXPECT_ERROR((void)scan(six, {.rows = 4}), invalid_argument,
+                    "scan: rows must be at least 1 and divide the 6 elements, got 4");
+  MASU_EXPECT_ERROR((void)scan(six, {.device_flags = &five}), invalid_argument,
+                    "as many flags as elements, got 5 for 6");
+  const std::vector<std::uint8_t> flags(6);
+  MASU_EXPECT_ERROR((void)scan(six, {.flags = ArrayView(flags)}), invalid_argument, "use device_flags");
+  const std::vector<std::uint32_t> data(6, 1);
+  MASU_EXPECT_ERROR((void)scan(device, data, {.flags = ArrayView(data)}), invalid_argument, "flags are u8, got u32");
+  MASU_EXPECT_ERROR((void)scan(device, data, {.device_flags = &six}), invalid_argument, "device_flags are for data");
+  std::vector<float> other(6);
+  MASU_EXPECT_ERROR(scan(device, ArrayView(data), MutableArrayView(other)), invalid_argument,
+                    "of one type, got u32 and f32");
+  MASU_EXPECT_ERROR(ScanAccumulator(device, Dtype::u8, {.rows = 2}), invalid_argument, "rows must be 1");
+  EXPECT_EQ(scan_op_from_name("max"), ScanOp::max);
+  MASU_EXPECT_ERROR((void)scan_op_from_name("mean"), invalid_argument, "one of sum min max, got \"mean\"");
+}
+
+// What the plan gives to large devices only: many chunks, and work-groups of other sizes.
+class ScanKernelTest : public test::EachDevice {};
+MASU_ON_EACH_KERNEL_DEVICE(ScanKernelTest);
+
+TEST_P(ScanKernelTest, ManyGroups) {
+  const auto data = reference::data_of<std::uint32_t>(Shape::random_bits, 10011, 9);
+  const auto right = reference::scan(data, ScanOp::sum, false);
+  const Buffer<std::uint32_t> there = device.upload(data);
+  Buffer<std::uint32_t> output(device, data.size());
+  Stream stream(device);
+  const auto plan = scan_plan::make(device.info(), Dtype::u32, data.size(), ScanOp::sum, false, false, 32, 50);
+  EXPECT_GT(plan.groups, plan.group / 2);
+  EXPECT_GT(plan.groups * plan.chunk, plan.groups);
+  DeviceScan job(device, plan, nullptr);
+  job.start(stream, there, output, data.size(), nullptr, 0);
+  EXPECT_EQ(job.fetch_state(stream), right.back());
+  EXPECT_EQ(output.read(), right);
+}
+
+}  // namespace
+}  // namespace masu

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+// The public functions: validate, add, round.
+#include "histogram/histogram_checks.h"
+#include "sum/sum_device.h"
+#include "sum/sum_rows.h"
+#include "sum/sum_totals.h"
+
+#include <masu/sum.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <memory>
+#include <string>
+
+namespace masu {
+
+using Function = SumRule::Function;
+
+namespace {
+
+constexpr std::uint64_t most_rows = std::uint64_t{1} << 32;
+
+[[noreturn]] void refuse(const std::string& rule) {
+  throw Error(ErrorCode::invalid_argument, rule);
+}
+
+SumRule rule_of(Function function, Dtype dtype, const SumOptions& options) {
+  return {function, dtype, options.result, options.ddof};
+}
+
+// Elements of a row.
+std::uint64_t check_rows(const SumRule& rule, std::uint64_t count, const SumOptions& options) {
+  if (options.rows == 0 || options.rows > most_rows || count % options.rows != 0) {
+    refuse(
+        fmt::format("{}: rows must be 1 to 2^32 and divide the {} elements, got {}", rule.name(), count, options.rows));
+  }
+  rule.check(count / options.rows);
+  return count / options.rows;
+}
+
+void check_lengths(const SumRule& rule, std::uint64_t x, std::uint64_t y) {
+  if (x != y) refuse(fmt::format("{}: x and y must have as many elements, got {} and {}", rule.name(), x, y));
+}
+
+std::uint64_t elements_of(const SumRule& rule, const BufferBase& x) {
+  const std::size_t size = size_of(rule.dtype);
+  if (x.size_bytes() % size != 0) {
+    refuse(fmt::format("{}: {} bytes are no whole number of elements of {} bytes", rule.name(), x.size_bytes(), size));
+  }
+  return x.size_bytes() / size;
+}
+
+// The rows' results, as they come.
+class Results {
+ public:
+  Results(const SumRule& rule, std::uint64_t rows, std::uint64_t row)
+      : rule_(rule), row_(row), result_(SumParts::make(rule.result_dtype(), rows)) {}
+  void take(std::uint64_t row, const Totals& totals) { SumParts::bits(result_, row) = rule_.bits(Parts(totals), row_); }
+  [[nodiscard]] RowSums::Sink sink() {
+    return [this](std::uint64_t row, const Totals& totals) { take(row, totals); };
+  }
+  // Rows without elements, which no data completes.
+  SumResult finish() {
+    if (row_ == 0) {
+      const Totals nothing;
+      for (std::uint64_t row = 0; row < result_.rows(); ++row) take(row, nothing);
+    }
+    return std::move(result_);
+  }
+
+ private:
+  SumRule rule_;
+  std::uint64_t row_;
+  SumResult result_;
+};
+
+void give_times(const SumOptions& options, const RowSums& sums) {
+  if (options.times != nullptr) *options.times = sums.times();
+}
+
+SumResult of_host(Function function, const Device& device, const ArrayView& x, const ArrayView& y,
+                  const SumOptions& options) {
+  const SumRule rule = rule_of(function, x.dtype, options);
+  check_dtype(rule.name(), x.dtype, y.dtype);
+  check_lengths(rule, x.count, y.count);
+  const std::uint64_t row = check_rows(rule, x.count, options);
+  Results results(rule, options.rows, row);
+  RowSums sums(device, x.dtype, rule.needs(), row, results.sink());
+  sums.add(x.data, y.data, x.count);
+  give_times(options, sums);
+  return results.finish();
+}
+
+std::uint64_t check_buffers(const SumRule& rule, const BufferBase& x, const BufferBase& y, const SumOptions& options) {
+  check_device(rule.name(), x.device(), y, nullptr);
+  const std::uint64_t count = elements_of(rule, x);
+  check_lengths(rule, count, elements_of(rule, y));
+  return check_rows(rule, count, options);
+}
+
+SumResult of_buffer(Function function, const BufferBase& x, const BufferBase& y, Dtype dtype,
+                    const SumOptions& options) {
+  const SumRule rule = rule_of(function, dtype, options);
+  const std::uint64_t row = check_buffers(rule, x, y, options);
+  if (x.device().kind() == DeviceKind::cpu) {
+    return of_host(function, x.device(), host_view(x, dtype), host_view(y, dtype), options);
+  }
+  Results results(rule, options.rows, row);
+  RowSums sums(x.device(), dtype, rule.needs(), row, results.sink());
+  const bool timed = options.times != nullptr;
+  Stream stream(x.device(), timed ? Timing::on : Timing::off);
+  sums.add(stream, x, x.byte_offset(), y, y.byte_offset(), row * options.rows, timed, options.workspace);
+  give_times(options, sums);
+  return results.finish();
+}
+
+Pending<SumResult> on_stream(Function function, Stream& stream, const BufferBase& x, const BufferBase& y, Dtype dtype,
+                             const SumOptions& options) {
+  const SumRule rule = rule_of(function, dtype, options);
+  check_device(rule.name(), stream.device(), x, &stream);
+  const std::uint64_t row = check_buffers(rule, x, y, options);
+  SumOptions quiet = options;
+  quiet.times = nullptr;
+  if (stream.device().kind() == DeviceKind::cpu) {
+    stream.finish();  // what was given to it before may still change the data
+    auto result = std::make_shared<SumResult>(of_buffer(function, x, y, dtype, quiet));
+    return {stream.record(), [result] { return std::move(*result); }};
+  }
+  if (options.rows > DeviceSum::most_rows(x.device(), dtype, rule.needs())) {
+    return {stream.record(), [function, &x, &y, dtype, quiet] { return of_buffer(function, x, y, dtype, quiet); }};
+  }
+  auto job = std::make_shared<DeviceSum>(stream.device(), dtype, rule.needs(), options.rows, row, options.workspace);
+  job->start(stream, x, x.byte_offset(), y, y.byte_offset());
+  return {stream.record(), [job, &stream, rule, row, rows = options.rows] {
+            job->finish(stream);
+            Results results(rule, rows, row);
+            for (std::uint64_t r = 0; r < rows; ++r) {
+              Totals totals;
+              job->add_to(totals, r);
+              results.take(r, totals);
+            }
+            return results.finish();
+          }};
+}
+
+}  // namespace
+
+std::uint64_t SumResult::bits(std::uint64_t row) const {
+  if (row >= bits_.size()) refuse(fmt::format("sum: the result has {} rows, got row {}", bits_.size(), row));
+  return bits_[row];
+}
+
+double SumResult::value(std::uint64_t row) const {
+  const std::uint64_t word = bits(row);
+  if (dtype_ == Dtype::i64) return static_cast<double>(static_cast<std::int64_t>(word));
+  return dtype_ == Dtype::u64 ? static_cast<double>(word) : std::bit_cast<double>(word);
+}
+
+std::int64_t SumResult::signed_integer(std::uint64_t row) const {
+  if (dtype_ != Dtype::i64) refuse(fmt::format("sum: the result must be i64, got {}", to_string(dtype_)));
+  return static_cast<std::int64_t>(bits(row));
+}
+
+std::uint64_t SumResult::unsigned_integer(std::uint64_t row) const {
+  if (dtype_ != Dtype::u64) refuse(fmt::format("sum: the result must be u64, got {}", to_string(dtype_)));
+  return bits(row);
+}
+
+SumResult sum(const Device& device, const ArrayView& x, const SumOptions& options) {
+  return of_host(Function::sum, device, x, x, options);
+}
+SumResult dot(const Device& device, const ArrayView& x, const ArrayView& y, const SumOptions& options) {
+  return of_host(Function::dot, device, x, y, options);
+}
+SumResult mean(const Device& device, const ArrayView& x, const SumOptions& options) {
+  return of_host(Function::mean, device, x, x, options);
+}
+SumResult norm2(const Device& device, const ArrayView& x, const SumOptions& options) {
+  return of_host(Function::norm2, device, x, x, options);
+}
+SumResult variance(const Device& device, const ArrayView& x, const SumOptions& options) {
+  return of_host(Function::variance, device, x, x, options);
+}
+
+SumResult sum(const BufferBase& x, Dtype dtype, const SumOptions& options) {
+  return of_buffer(Function::sum, x, x, dtype, options);
+}
+SumResult dot(const BufferBase& x, const BufferBase& y, Dtype dtype, const SumOptions& options) {
+  return of_buffer(Function::dot, x, y, dtype, options);
+}
+SumResult mean(const BufferBase& x, Dtype dtype, const SumOptions& options) {
+  return of_buffer(Function::mean, x, x, dtype, options);
+}
+SumResult norm2(const BufferBase& x, Dtype dtype, const SumOptions& options) {
+  return of_buffer(Function::norm2, x, x, dtype, options);
+}
+SumResult variance(const BufferBase& x, Dtype dtype, const SumOptions& options) {
+  return of_buffer(Function::variance, x, x, dtype, options);
+}
+
+Pending<SumResult> sum(Stream& stream, const BufferBase& x, Dtype dtype, const SumOptions& options) {
+  return on_stream(Function::sum, stream, x, x, dtype, options);
+}
+Pending<SumResult> dot(Stream& stream, const BufferBase& x, const BufferBase& y, Dtype dtype,
+                       const SumOptions& options) {
+  return on_stream(Function::dot, stream, x, y, dtype, options);
+}
+Pending<SumResult> mean(Stream& stream, const BufferBase& x, Dtype dtype, const SumOptions& options) {
+  return on_stream(Function::mean, stream, x, x, dtype, options);
+}
+Pending<SumResult> norm2(Stream& stream, const BufferBase& x, Dtype dtype, const SumOptions& options) {
+  return on_stream(Function::norm2, stream, x, x, dtype, options);
+}
+Pending<SumResult> variance(Stream& stream, const BufferBase& x, Dtype dtype, const SumOptions& options) {
+  return on_stream(Function::variance, stream, x, x, dtype, options);
+}
+
+std::uint64_t sum_workspace(const Device& device, Dtype dtype, std::uint64_t count, const SumOptions& options) {
+  const SumRule rule = rule_of(Function::sum, dtype, options);
+  (void)check_rows(rule, count, options);
+  if (device.kind() == DeviceKind::cpu) return 0;
+  std::uint64_t bytes = 0;
+  for (const SumNeeds& needs : {SumNeeds{.values = true, .squares = true}, SumNeeds{.products = true}}) {
+    const std::uint64_t rows = std::min(options.rows, DeviceSum::most_rows(device, dtype, needs));
+    bytes = std::max(bytes, DeviceSum::bytes(device, dtype, needs, rows));
+  }
+  return bytes;
+}
+
+Device device_for_sum(std::uint64_t bytes) {
+  // As for counting: to read and to move the data is what takes the time.
+  return device_for_histogram(bytes);
+}
+
+SumOptions detail::one_row(const SumOptions& options) {
+  if (options.rows != 1) {
+    refuse(fmt::format("sum: rows must be 1 where one number is returned, got {}", options.rows));
+  }
+  return options;
+}
+
+}  // namespace masu

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sums of data that comes in pieces, and their bytes.
+#include "histogram/histogram_checks.h"
+#include "sum/sum_rows.h"
+#include "sum/sum_totals.h"
+
+#include <masu/sum.h>
+
+#include <fmt/format.h>
+
+#include <mutex>
+#include <string>
+#include <utility>
+
+namespace masu {
+
+using Function = SumRule::Function;
+
+namespace {
+
+constexpr std::uint64_t magic = 0x6d75736d;  // "msum"
+constexpr std::uint64_t version = 1;
+constexpr std::size_t sum_words = 70;  // the most of a number
+constexpr std::size_t product_words = 137;
+
+[[noreturn]] void refuse(const std::string& rule) {
+  throw Error(ErrorCode::invalid_argument, "SumAccumulator: " + rule);
+}
+
+void append(std::vector<std::byte>& bytes, const SumNeeds& needs, const Parts& parts) {
+  if (needs.values) fixed::append(bytes, parts.values);
+  if (needs.squares || needs.products) fixed::append(bytes, parts.products);
+}
+
+bool take(std::span<const std::byte>& bytes, const SumNeeds& needs, Parts& parts) {
+  if (needs.values && !fixed::take(bytes, fixed::Sum::lowest, sum_words, parts.values)) return false;
+  return !(needs.squares || needs.products) ||
+         fixed::take(bytes, fixed::Products::lowest, product_words, parts.products);
+}
+
+}  // namespace
+
+struct SumAccumulator::State {
+  Dtype dtype;
+  SumKind kind;
+  SumNeeds needs;
+  std::uint64_t row_length;
+  Device device;
+  std::mutex mutex;
+  std::vector<std::vector<std::byte>> finished;  // rows
+  RowSums sums;
+
+  State(const Device& on, Dtype type, SumKind what, std::uint64_t length)
+      : dtype(type),
+        kind(what),
+        needs(needs_of(what)),
+        row_length(length),
+        device(on),
+        sums(on, type, needs, length, [this](std::uint64_t row, const Totals& totals) { keep(row, totals); }) {}
+
+  void keep(std::uint64_t row, const Totals& totals) {
+    std::vector<std::byte> bytes;
+    append(bytes, needs, Parts(totals));
+    const std::lock_guard lock(mutex);
+    if (finished.size() <= row) finished.resize(row + 1);
+    finished[row] = std::move(bytes);
+  }
+
+  void check_inputs(unsigned inputs) const {
+    const unsigned expected = kind == SumKind::dot ? 2 : 1;
+    if (inputs != expected) refuse(fmt::format("{} inputs are added, got {}", expected, inputs));
+  }
+
+  [[nodiscard]] SumResult result(const SumRule& rule) const {
+    const SumNeeds wanted = rule.needs();
+    if ((wanted.values && !needs.values) || (wanted.squares && !needs.squares) ||
+        (wanted.products && !needs.products)) {
+      constexpr std::array<std::string_view, 3> names = {"sum", "squares", "dot"};
+      refuse(
+          fmt::format("a {} needs what SumKind::{} does not keep", rule.name(), names[static_cast<std::size_t>(kind)]));
+    }
+    if (row_length == 0) {
+      rule.check(sums.count());
+      SumResult result = SumParts::make(rule.result_dtype(), 1);
+      SumParts::bits(result, 0) = rule.bits(Parts(sums.open_row()), sums.count());
+      return result;
+    }
+    rule.check(row_length);
+    if (sums.in_row() != 0) {
+      refuse(fmt::format("the last row must have {} elements, got {}", row_length, sums.in_row()));
+    }
+    SumResult result = SumParts::make(rule.result_dtype(), finished.size());
+    for (std::size_t row = 0; row < finished.size(); ++row) {
+      Parts parts;
+      std::span<const std::byte> bytes(finished[row]);
+      (void)take(bytes, needs, parts);
+      SumParts::bits(result, row) = rule.bits(parts, row_length);
+    }
+    return result;
+  }
+};
+
+SumAccumulator::SumAccumulator(const Device& device, Dtype dtype, SumKind kind, std::uint64_t row_length)
+    : state_(std::make_unique<State>(device, dtype, kind, row_length)) {}
+SumAccumulator::SumAccumulator(std::unique_ptr<State> state) noexcept : state_(std::move(state)) {}
+SumAccumulator::SumAccumulator(SumAccumulator&&) noexcept = default;
+SumAccumulator& SumAccumulator::operator=(SumAccumulator&&) noexcept = default;
+SumAccumulator::~SumAccumulator() = default;
+
+void SumAccumulator::add(const ArrayView& x) {
+  state_->check_inputs(1);
+  check_dtype("SumAccumulator", state_->dtype, x.dtype);
+  state_->sums.add(x.data, x.data, x.count);
+}
+
+void SumAccumulator::add(const ArrayView& x, const ArrayView& y) {
+  state_->check_inputs(2);
+  check_dtype("SumAccumulator", state_->dtype, x.dtype);
+  check_dtype("SumAccumulator", state_->dtype, y.dtype);
+  if (x.count != y.count) refuse(fmt::format("x and y must have as many elements, got {} and {}", x.count, y.count));
+  state_->sums.add(x.data, y.data, x.count);
+}
+
+void SumAccumulator::add_buffer(const BufferBase& x, Dtype dtype) {
+  state_->check_inputs(1);
+  add_memory(x, x, dtype);
+}
+
+void SumAccumulator::add_buffers(const BufferBase& x, const BufferBase& y, Dtype dtype) {
+  state_->check_inputs(2);
+  add_memory(x, y, dtype);
+}
+
+void SumAccumulator::add_memory(const BufferBase& x, const BufferBase& y, Dtype dtype) {
+  State& s = *state_;
+  check_dtype("SumAccumulator", s.dtype, dtype);
+  check_device("SumAccumulator", s.device, x, nullptr);
+  check_device("SumAccumulator", s.device, y, nullptr);
+  const std::size_t size = size_of(dtype);
+  if (x.size_bytes() % size != 0 || x.size_bytes() != y.size_bytes()) {
+    refuse(fmt::format("inputs must have as many bytes, a multiple of {}, got {} and {}", size, x.size_bytes(),
+                       y.size_bytes()));
+  }
+  if (x.size_bytes() == 0) return;
+  if (s.device.kind() == DeviceKind::cpu) {
+    return s.sums.add(host_view(x, dtype).data, host_view(y, dtype).data, x.size_bytes() / size);
+  }
+  Stream stream(s.device);
+  s.sums.add(stream, x, x.byte_offset(), y, y.byte_offset(), x.size_bytes() / size, true);
+}
+
+void SumAccumulator::merge(const SumAccumulator& other) {
+  const State& from = *other.state_;
+  if (state_->row_length != 0 || from.row_length != 0) refuse("merge: there must be no rows");
+  if (state_->dtype != from.dtype || state_->kind != from.kind) {
+    refuse(fmt::format("merge: both must have one type and kind, got {} and {}", to_string(state_->dtype),
+                       to_string(from.dtype)));
+  }
+  state_->sums.merge(from.sums.open_row(), from.sums.count());
+}
+
+std::vector<std::byte> SumAccumulator::bytes() const {
+  const State& s = *state_;
+  if (s.row_length != 0) refuse("bytes: there must be no rows");
+  std::vector<std::byte> result;
+  fixed::append(result, magic, sizeof(std::uint32_t));
+  fixed::append(result, version, 1);
+  fixed::append(result, static_cast<std::uint64_t>(s.dtype), 1);
+  fixed::append(result, static_cast<std::uint64_t>(s.kind), 1);
+  fixed::append(result, 0, 1);
+  fixed::append(result, s.sums.count(), sizeof(std::uint64_t));
+  append(result, s.needs, Parts(s.sums.open_row()));
+  return result;
+}
+
+SumAccumulator SumAccumulator::from_bytes(const Device& device, std::span<const std::byte> bytes) {
+  std::array<std::uint64_t, 5> head{};
+  std::uint64_t count = 0;
+  bool good = fixed::take(bytes, sizeof(std::uint32_t), head[0]);
+  for (std::size_t i = 1; i < head.size(); ++i) good = good && fixed::take(bytes, 1, head[i]);
+  good = good && fixed::take(bytes, sizeof(std::uint64_t), count);
+  if (!good || head[0] != magic || head[1] != version || head[2] > static_cast<std::uint64_t>(Dtype::f64) ||
+      head[3] > static_cast<std::uint64_t>(SumKind::dot) || head[4] != 0) {
+    refuse("from_bytes: these are not the bytes of a SumAccumulator of this version");
+  }
+  auto state =
+      std::make_unique<State>(device, static_cast<Dtype>(head[2]), static_cast<SumKind>(head[3]), std::uint64_t{0});
+  Parts parts;
+  if (!take(bytes, state->needs, parts) || !bytes.empty()) refuse("from_bytes: the bytes hold no number");
+  Totals totals;
+  totals.values.add(parts.values.number);
+  totals.values.note(parts.values.specials);
+  totals.products.add(parts.products.number);
+  totals.products.note(parts.products.specials);
+  state->sums.merge(totals, count);
+  return SumAccumulator(std::move(state));
+}
+
+Dtype SumAccumulator::dtype() const noexcept {
+  return state_->dtype;
+}
+SumKind SumAccumulator::kind() const noexcept {
+  return state_->kind;
+}
+std::uint64_t SumAccumulator::count() const noexcept {
+  return state_->sums.count();
+}
+std::uint64_t SumAccumulator::rows() const noexcept {
+  return state_->row_length == 0 ? 1 : state_->sums.full_rows() + (state_->sums.in_row() != 0 ? 1 : 0);
+}
+
+SumResult SumAccumulator::sum(Dtype result) const {
+  return state_->result({Function::sum, state_->dtype, result});
+}
+SumResult SumAccumulator::dot(Dtype result) const {
+  return state_->result({Function::dot, state_->dtype, result});
+}
+SumResult SumAccumulator::mean(Dtype result) const {
+  return state_->result({Function::mean, state_->dtype, result});
+}
+SumResult SumAccumulator::norm2(Dtype result) const {
+  return state_->result({Function::norm2, state_->dtype, result});
+}
+SumResult SumAccumulator::variance(std::uint64_t ddof, Dtype result) const {
+  return state_->result({Function::variance, state_->dtype, result, ddof});
+}
+SumTimes SumAccumulator::times() const {
+  return state_->sums.times();
+}
+
+}  // namespace masu

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+// How fast numbers are added exactly. Axes: device, case, number of elements, distribution, CPU threads. Every result
+// is checked by the plain loop before it is timed; masu and the plain reading of the same bytes take turns. A dot
+// product's inputs are the two halves of one memory.
+#include <masu/sum.h>
+
+#include "bench/ordering.h"
+#include "bench/runner.h"
+#include "runtime/parallel.h"
+#include "sum/sum_plain.h"
+#include "sum/sum_totals.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <type_traits>
+
+namespace masu::bench {
+namespace {
+
+struct SumCase {
+  std::string_view name;
+  Dtype dtype;
+  SumRule::Function function = SumRule::Function::sum;
+  bool usual = false;
+  std::uint64_t row = 0;  // elements of a row; 0: all
+};
+
+using Function = SumRule::Function;
+constexpr auto cases = std::to_array<SumCase>({
+    {"f32-sum", Dtype::f32, Function::sum, true},
+    {"f32-dot", Dtype::f32, Function::dot, true},
+    {"f64-sum", Dtype::f64, Function::sum, true},
+    {"f64-dot", Dtype::f64, Function::dot, true},
+    {"f16-sum", Dtype::f16, Function::sum, true},
+    {"f16-dot", Dtype::f16, Function::dot},
+    {"f32-variance", Dtype::f32, Function::variance},
+    {"f64-norm2", Dtype::f64, Function::norm2},
+    {"u8-sum", Dtype::u8, Function::sum, true},
+    {"i32-sum", Dtype::i32, Function::sum, true},
+    {"i32-norm2", Dtype::i32, Function::norm2},
+    {"u64-mean", Dtype::u64, Function::mean},
+    {"f32-sum-rows-of-64", Dtype::f32, Function::sum, false, 64},
+    {"f32-sum-rows-of-64Ki", Dtype::f32, Function::sum, false, 1 << 16},
+});
+
+// uniform: from 0 to 1; normal; wide: every finite number alike, by its bits; cancelling: as wide, the second half of
+// an input being the first with other signs, but for its last element; constant; subnormal: as wide, with the least
+// exponent.
+constexpr std::array<std::string_view, 6> distributions = {"uniform",    "normal",   "wide",
+                                                           "cancelling", "constant", "subnormal"};
+
+constexpr std::uint64_t piece = std::uint64_t{1} << 20;
+
+template <class F>
+void in_pieces(std::uint64_t count, const F& use) {
+  runtime::parallel_tasks((count + piece - 1) / piece,
+                          [&](std::uint64_t task) { use(task * piece, std::min(count, (task + 1) * piece)); });
+}
+
+// Random words as finite numbers.
+template <class Word>
+void make_finite(Word* words, std::uint64_t count, bool subnormal) {
+  constexpr int fraction = sizeof(Word) == 2 ? 10 : sizeof(Word) == 4 ? 23 : 52;
+  constexpr Word sign = static_cast<Word>(~(static_cast<Word>(~Word{0}) >> 1U));
+  constexpr Word field = static_cast<Word>(static_cast<Word>(~sign) >> fraction << fraction);
+  constexpr Word lowest = static_cast<Word>(Word{1} << fraction);
+  in_pieces(count, [&](std::uint64_t first, std::uint64_t end) {
+    for (std::uint64_t i = first; i < end; ++i) {
+      if (subnormal) words[i] = static_cast<Word>(words[i] & ~field);
+      else if ((words[i] & field) == field) words[i] = static_cast<Word>(words[i] ^ lowest);
+    }
+  });
+}
+
+template <class Word>
+void cancel(Word* words, std::uint64_t count) {
+  constexpr Word sign = static_cast<Word>(~(static_cast<Word>(~Word{0}) >> 1U));
+  const std::uint64_t half = count / 2;
+  in_pieces(half, [&](std::uint64_t first, std::uint64_t end) {
+    for (std::uint64_t i = first; i < end; ++i) words[half + i] = static_cast<Word>(words[i] ^ sign);
+  });
+  if (half != 0) words[2 * half - 1] = Word{1};
+}
+
+Input input_of(const SumCase& what, std::uint64_t count, std::string_view distribution) {
+  const bool bits = distribution == "wide" || distribution == "cancelling" || distribution == "subnormal";
+  if (!is_float(what.dtype)) return ordering_input(what.dtype, count, bits ? "uniform" : distribution);
+  Input input = ordering_input(what.dtype, count, bits ? "bits" : distribution);
+  if (!bits) return input;
+  const auto change = [&](auto* words) {
+    make_finite(words, count, distribution == "subnormal");
+    if (distribution != "cancelling") return;
+    const std::uint64_t inputs = what.function == Function::dot ? 2 : 1;
+    cancel(words, count / inputs);
+    // The other factor: small, and alike where the first is, so that products cancel as well.
+    for (std::uint64_t i = count / inputs; i < count; ++i)
+      words[i] = words[count / inputs + (i - count / inputs) % (count / 2 / inputs)];
+  };
+  std::byte* memory = input.bytes().data();
+  if (what.dtype == Dtype::f16) change(reinterpret_cast<std::uint16_t*>(memory));
+  else if (what.dtype == Dtype::f32) change(reinterpret_cast<std::uint32_t*>(memory));
+  else change(reinterpret_cast<std::uint64_t*>(memory));
+  return input;
+}
+
+// By plain loops, in pieces that are merged.
+template <class T>
+Totals plain_totals(const SumNeeds& needs, const T* x, const T* y, std::uint64_t count) {
+  Totals totals;
+  std::mutex mutex;
+  in_pieces(count, [&](std::uint64_t first, std::uint64_t end) {
+    Totals own;
+    if (needs.values) cpu::add_plain(x + first, end - first, own.values);
+    if (needs.squares || needs.products) cpu::add_plain(x + first, y + first, end - first, own.products);
+    const std::lock_guard lock(mutex);
+    totals.values.merge(own.values);
+    totals.products.merge(own.products);
+  });
+  return totals;
+}
+
+class Summing final : public Work {
+ public:
+  Summing(const SumCase& what, const Input& input, const Device& device, Ceilings& ceilings)
+      : what_(what),
+        rule_{what.function, what.dtype},
+        input_(input),
+        ceilings_(ceilings),
+        data_(device.upload(input.bytes())),
+        half_(what.function == Function::dot ? data_.size() / 2 : 0),
+        x_(data_.slice(0, data_.size() - half_)),
+        y_(data_.slice(half_, data_.size() - half_)),
+        stream_(device) {
+    if (what.row != 0) options_.rows = x_.size() / size_of(what.dtype) / what.row;
+    if (device.kind() == DeviceKind::cpu) here_.emplace(input.bytes());
+  }
+  double run() override {
+    SumTimes times;
+    options_.times = &times;
+    call();
+    options_.times = nullptr;
+    return times.compute;
+  }
+  void call() override {
+    switch (what_.function) {
+      case Function::sum: result_ = sum(x_, what_.dtype, options_); break;
+      case Function::dot: result_ = dot(x_, y_, what_.dtype, options_); break;
+      case Function::mean: result_ = mean(x_, what_.dtype, options_); break;
+      case Function::norm2: result_ = norm2(x_, what_.dtype, options_); break;
+      case Function::variance: result_ = variance(x_, what_.dtype, options_); break;
+    }
+  }
+  double ceiling() override {
+    if (here_) return here_->read(input_.bytes());
+    return ceilings_.reading(data_, input_.bytes()).read(stream_, data_).seconds();
+  }
+  void check(const std::string& name) override {
+    const bool right = dispatch(what_.dtype, [&](auto tag) {
+      using T = typename decltype(tag)::type;
+      const auto* x = reinterpret_cast<const T*>(input_.bytes().data());
+      const auto* y = x + half_ / sizeof(T);
+      const std::uint64_t row = x_.size() / sizeof(T) / options_.rows;
+      for (std::uint64_t r = 0; r < options_.rows; ++r) {
+        const Totals totals = plain_totals(rule_.needs(), x + r * row, y + r * row, row);
+        SumResult expected = SumParts::make(rule_.result_dtype(), 1);
+        SumParts::bits(expected, 0) = rule_.bits(Parts(totals), row);
+        if (SumParts::bits(result_, r) != SumParts::bits(expected, 0)) return false;
+      }
+      return true;
+    });
+    if (!right) throw WrongResult("bench: " + name + ": the result is not that of a plain loop");
+  }
+
+ private:
+  SumCase what_;
+  SumRule rule_;
+  const Input& input_;
+  Ceilings& ceilings_;
+  SumOptions options_;
+  Buffer<std::byte> data_;
+  std::uint64_t half_;  // bytes of x where there is a y
+  Buffer<std::byte> x_;
+  Buffer<std::byte> y_;
+  Stream stream_;
+  std::optional<CpuCeiling> here_;
+  SumResult result_;
+};
+
+constexpr std::array<std::string_view, 2> gpu_counts = {"256Mi", "4Mi"};
+constexpr std::array<std::string_view, 1> other_counts = {"16Mi"};
+
+}  // namespace
+
+Measurements sum_suite(const Request& request) {
+  if (request.ladder || !request.strategies.empty()) {
+    throw Error(ErrorCode::invalid_argument, "bench: sum has no strategies and no --ladder");
+  }
+  Runner runner(request, {"kernel", "call"}, {"kernel", "call"});
+  for (const SumCase& what : request.selection.chosen_cases(std::span<const SumCase>(cases))) {
+    for (const Device& device : request.devices) {
+      const auto counts = device.info().gpu ? request.selection.counts(size_of(what.dtype), gpu_counts)
+                                            : request.selection.counts(size_of(what.dtype), other_counts);
+      for (const std::uint64_t count : counts) {
+        runner.next_group();
+        for (const std::string_view distribution :
+             Selection::chosen("--distribution", request.selection.distributions, distributions)) {
+          const bool bits = distribution != "uniform" && distribution != "normal" && distribution != "constant";
+          if (bits && !is_float(what.dtype)) continue;
+          const std::uint64_t whole = what.row == 0 ? count : count / what.row * what.row;
+          const std::uint64_t inputs = what.function == Function::dot ? 2 : 1;
+          const Input input = input_of(what, inputs * whole, distribution);
+          Row row = ordering_row(what.name, input, distribution);
+          row.count = whole;
+          runner.on_device(device, row, [&](const Row& one) {
+            Summing work(what, input, device, runner.ceilings());
+            runner.measure(one, work);
+          });
+        }
+      }
+    }
+  }
+  return runner.finish();
+}
+
+}  // namespace masu::bench

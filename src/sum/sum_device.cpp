@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sum/sum_device.h"
+
+#include "runtime/backend.h"
+#include "runtime/whole.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace masu {
+
+using sum_plan::Inputs;
+using sum_plan::Plan;
+
+namespace {
+
+constexpr std::uint64_t alignment = 16;  // of what lies in the temporary memory
+
+std::uint64_t aligned(std::uint64_t bytes) {
+  return (bytes + alignment - 1) / alignment * alignment;
+}
+
+std::vector<Inputs> inputs_of(const SumNeeds& needs) {
+  std::vector<Inputs> result;
+  if (needs.values) result.push_back(Inputs::values);
+  if (needs.squares) result.push_back(Inputs::squares);
+  if (needs.products) result.push_back(Inputs::products);
+  return result;
+}
+
+}  // namespace
+
+std::vector<DeviceSum::Pass> DeviceSum::passes(const Device& device, Dtype dtype, const SumNeeds& needs,
+                                               std::uint64_t rows, std::uint64_t& end) {
+  std::vector<Pass> result;
+  end = 0;
+  for (const Inputs inputs : inputs_of(needs)) {
+    Pass pass{.plan = sum_plan::make(device.info(), dtype, inputs)};
+    pass.totals = end;
+    pass.flags = pass.totals + rows * pass.plan.total_bytes();
+    end = aligned(pass.flags + rows * sizeof(std::uint32_t));
+    result.push_back(pass);
+  }
+  return result;
+}
+
+std::uint64_t DeviceSum::bytes(const Device& device, Dtype dtype, const SumNeeds& needs, std::uint64_t rows) {
+  std::uint64_t end = 0;
+  passes(device, dtype, needs, rows, end);
+  return end;
+}
+
+std::uint64_t DeviceSum::most_rows(const Device& device, Dtype dtype, const SumNeeds& needs) {
+  return std::max<std::uint64_t>(sum_plan::most_total_bytes / bytes(device, dtype, needs, 1), 1);
+}
+
+DeviceSum::DeviceSum(const Device& device, Dtype dtype, const SumNeeds& needs, std::uint64_t rows, std::uint64_t count,
+                     const BufferBase* workspace)
+    : device_(device), rows_(rows), count_(count) {
+  if (dtype == Dtype::f64 && !device.info().fp64) {
+    throw Error(ErrorCode::unsupported, fmt::format("sum: {} has no fp64, got f64 data", device.id()));
+  }
+  passes_ = passes(device, dtype, needs, rows, end_);
+  if (workspace == nullptr) {
+    memory_.emplace(device, end_);
+    return;
+  }
+  if (!(workspace->device() == device) || workspace->size_bytes() < end_ || workspace->memory()->read_only() ||
+      workspace->byte_offset() % alignment != 0) {
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("sum: workspace must be at least {} writable bytes on {} that begin at a multiple of {}, "
+                            "got {} on {}",
+                            end_, device.id(), alignment, workspace->size_bytes(), workspace->device().id()));
+  }
+  memory_.emplace(device, workspace->memory(), workspace->byte_offset(), end_);
+}
+
+void DeviceSum::launch(Stream& stream, const Pass& pass, bool classify) {
+  const Plan& plan = pass.plan;
+  const auto kernel = runtime::own_program(*device_.implementation(), {&sum_plan::file, 1}, plan.defines(classify))
+                          ->kernel(classify ? "sum_classify" : "sum_add");
+  const std::uint64_t begin = memory_->byte_offset();
+  std::vector<KernelArgument> arguments{
+      whole(*x_), x_at_, whole(*y_), y_at_, count_, rows_, plan.shares(rows_, count_)};
+  arguments.emplace_back(whole(*memory_));
+  arguments.emplace_back(begin + pass.totals);
+  arguments.emplace_back(begin + pass.flags);
+  if (!classify) arguments.emplace_back(LocalMemory{plan.local_bytes()});
+  const std::uint64_t groups = plan.groups(rows_, count_);
+  launches_.emplace_back(stream.implementation().launch(*kernel, NDRange(groups * plan.group, plan.group), arguments));
+}
+
+void DeviceSum::start(Stream& stream, const BufferBase& x, std::uint64_t x_at, const BufferBase& y,
+                      std::uint64_t y_at) {
+  x_ = &x;
+  y_ = &y;
+  x_at_ = x_at;
+  y_at_ = y_at;
+  launches_.clear();
+  constexpr std::uint32_t zero = 0;
+  stream.fill_bytes(*memory_, &zero, sizeof(zero));
+  if (count_ == 0) return;
+  for (const Pass& pass : passes_) launch(stream, pass, false);
+}
+
+void DeviceSum::finish(Stream& stream) {
+  words_.resize(end_ / sizeof(std::uint32_t));
+  stream.read_bytes(*memory_, 0, words_.data(), end_);
+  stream.finish();
+  bool again = false;
+  for (const Pass& pass : passes_) {
+    bool found = false;
+    for (std::uint64_t row = 0; row < rows_ && !found; ++row) found = flag(pass, row) != 0;
+    if (!found) continue;
+    launch(stream, pass, true);
+    again = true;
+  }
+  if (!again) return;
+  stream.read_bytes(*memory_, 0, words_.data(), end_);
+  stream.finish();
+}
+
+void DeviceSum::add_to(Totals& totals, std::uint64_t row) const {
+  for (const Pass& pass : passes_) {
+    const Plan& plan = pass.plan;
+    const auto first =
+        words_.begin() + static_cast<std::ptrdiff_t>((pass.totals + row * plan.total_bytes()) / sizeof(std::uint32_t));
+    const auto specials = static_cast<std::uint8_t>(flag(pass, row) >> 1U);
+    const auto add = [&](auto& target) {
+      target.note(specials);
+      if (specials != 0) return;  // what was added is no number then
+      for (unsigned i = 0; i < plan.table_rows; ++i) {
+        const std::uint64_t low = first[2 * i];
+        const std::uint64_t high = first[2 * i + 1];
+        if ((low | high) != 0) target.add(static_cast<std::int64_t>(high << 32 | low), plan.exponent(i));
+      }
+    };
+    if (plan.inputs == Inputs::values) {
+      add(totals.values);
+    } else {
+      add(totals.products);
+    }
+  }
+}
+
+double DeviceSum::seconds() const {
+  double total = 0;
+  for (const Event& event : launches_) total += event.seconds();
+  return total;
+}
+
+}  // namespace masu

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// Exact sums on an OpenCL or CUDA device.
+#pragma once
+
+#include "sum/sum_plan.h"
+#include "sum/sum_totals.h"
+
+#include <masu/buffer.h>
+#include <masu/stream.h>
+#include <masu/sum.h>
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace masu {
+
+class DeviceSum {
+ public:
+  // For `rows` rows of `count` elements, at most most_rows(). With no `workspace`, memory is allocated.
+  DeviceSum(const Device& device, Dtype dtype, const SumNeeds& needs, std::uint64_t rows, std::uint64_t count,
+            const BufferBase* workspace);
+  // Bytes of temporary memory.
+  static std::uint64_t bytes(const Device& device, Dtype dtype, const SumNeeds& needs, std::uint64_t rows);
+  // Rows that one launch can take.
+  static std::uint64_t most_rows(const Device& device, Dtype dtype, const SumNeeds& needs);
+
+  // Launches everything on data that begins so many bytes into the memories of the buffers. `y` matters where products
+  // of two inputs are asked for.
+  void start(Stream& stream, const BufferBase& x, std::uint64_t x_at, const BufferBase& y, std::uint64_t y_at);
+  // Waits, looks for what kind of numbers were not finite, and has the totals then.
+  void finish(Stream& stream);
+  void add_to(Totals& totals, std::uint64_t row) const;
+  // Device time of the launches, once finished; the stream's events must tell times.
+  [[nodiscard]] double seconds() const;
+
+ private:
+  // What is added up in one launch, and where its totals and flags lie in the temporary memory, in bytes.
+  struct Pass {
+    sum_plan::Plan plan;
+    std::uint64_t totals = 0;
+    std::uint64_t flags = 0;
+  };
+  static std::vector<Pass> passes(const Device& device, Dtype dtype, const SumNeeds& needs, std::uint64_t rows,
+                                  std::uint64_t& end);
+  void launch(Stream& stream, const Pass& pass, bool classify);
+  [[nodiscard]] std::uint32_t flag(const Pass& pass, std::uint64_t row) const {
+    return words_[pass.flags / sizeof(std::uint32_t) + row];
+  }
+
+  Device device_;
+  std::uint64_t rows_;
+  std::uint64_t count_;
+  std::uint64_t end_ = 0;
+  std::vector<Pass> passes_;
+  std::optional<Buffer<std::byte>> memory_;
+  const BufferBase* x_ = nullptr;
+  const BufferBase* y_ = nullptr;
+  std::uint64_t x_at_ = 0;
+  std::uint64_t y_at_ = 0;
+  std::vector<std::uint32_t> words_;  // the temporary memory, once finished
+  std::vector<Event> launches_;
+};
+
+}  // namespace masu

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// The kernels compile as CUDA C++ for each architecture that masu supports, without a GPU and without a warning.
+#include "each_architecture.h"
+
+#include "sum/sum_plan.h"
+
+namespace masu {
+namespace {
+
+using sum_plan::Inputs;
+
+class SumNvrtc : public test::EachArchitecture {};
+MASU_ON_EACH_ARCHITECTURE(SumNvrtc);
+
+TEST_P(SumNvrtc, EveryTypeAndInput) {
+  for (const Dtype dtype :
+       {Dtype::u8, Dtype::i16, Dtype::i32, Dtype::u64, Dtype::i64, Dtype::f16, Dtype::f32, Dtype::f64}) {
+    if (GetParam() != 90 && !is_float(dtype)) continue;  // the others differ by nothing an architecture knows
+    if (GetParam() == 80 && dtype != Dtype::f64) continue;
+    for (const Inputs inputs : {Inputs::squares, Inputs::values, Inputs::products}) {
+      if (inputs == Inputs::squares && !is_float(dtype)) continue;
+      const sum_plan::Plan plan = sum_plan::make(test::nvrtc_gpu(), dtype, inputs);
+      expect_compiles({&sum_plan::file, 1}, plan.defines(false), {"sum_add"});
+      if (is_float(dtype) && GetParam() == 90) {
+        expect_compiles({&sum_plan::file, 1}, plan.defines(true), {"sum_classify"});
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace masu

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sum/sum_plan.h"
+
+#include <algorithm>
+#include <bit>
+#include <string>
+
+namespace masu::sum_plan {
+
+namespace {
+
+constexpr unsigned digit_bits = 16;
+constexpr unsigned integer_rows = 12;  // of 192 bits
+
+// Floats of a dtype: what place 0 stands for, the places that there are (with those of infinities), and the bits of a
+// mantissa.
+struct FloatRange {
+  int lowest;
+  unsigned places;
+  unsigned mantissa;
+};
+
+FloatRange range_of(Dtype dtype) {
+  if (dtype == Dtype::f16) return {-24, 31, 11};
+  if (dtype == Dtype::f32) return {-149, 255, 24};
+  return {-1074, 2047, 53};
+}
+
+// How values of `bits` bits become digits: where they are few, so that a digit holds as many as it can, in rows of its
+// own; else one row for all digits of 16 places.
+void lay_out(Plan& plan, unsigned places, unsigned bits) {
+  constexpr unsigned narrow = 2 * digit_bits - 1;
+  if (bits <= 12) {
+    plan.spacing = 2;
+    plan.digits = 1;
+    plan.step = 1;
+  } else if (bits + 7 <= narrow) {
+    plan.spacing = 3;
+    plan.digits = 2;
+    plan.step = 2;
+  } else {
+    plan.spacing = 4;
+    plan.digits = (bits + digit_bits - 1 + digit_bits - 1) / digit_bits;
+    plan.step = 1;
+  }
+  plan.table_rows = ((places - 1) >> plan.spacing) * plan.step + plan.digits;
+}
+
+unsigned work_group(const DeviceInfo& device, unsigned wanted) {
+  return std::bit_floor(std::max(16U, std::min(wanted, device.max_work_group_size)));
+}
+
+}  // namespace
+
+std::vector<runtime::Define> Plan::defines(bool classify) const {
+  const auto flag = [](bool on) { return std::string(on ? "1" : "0"); };
+  return {{"MASU_GROUP", std::to_string(group)},
+          {"MASU_GROUPS_A_UNIT", std::to_string(groups_a_unit)},
+          {"MASU_GPU", flag(gpu)},
+          {"MASU_UNROLL", std::to_string(unroll)},
+          {"MASU_VALUE_BYTES", std::to_string(size_of(dtype))},
+          {"MASU_FLOAT", flag(is_float(dtype))},
+          {"MASU_SIGNED", flag(is_signed(dtype) && !is_float(dtype))},
+          {"MASU_INPUTS", std::to_string(static_cast<unsigned>(inputs))},
+          {"MASU_COLUMNS", std::to_string(columns)},
+          {"MASU_TABLE_ROWS", std::to_string(table_rows)},
+          {"MASU_SPACING", std::to_string(spacing)},
+          {"MASU_STEP", std::to_string(step)},
+          {"MASU_CLASSIFY", flag(classify)},
+          {"MASU_STEPS", std::to_string(steps)}};
+}
+
+int Plan::exponent(unsigned row) const noexcept {
+  if (!is_float(dtype)) return static_cast<int>(row * digit_bits);
+  return lowest + static_cast<int>((row / step << spacing) + row % step * digit_bits);
+}
+
+std::uint64_t Plan::shares(std::uint64_t rows, std::uint64_t count) const noexcept {
+  const std::uint64_t room = std::max<std::uint64_t>(most_groups / std::max<std::uint64_t>(rows, 1), 1);
+  return std::clamp<std::uint64_t>(count / share, 1, room);
+}
+
+std::uint64_t Plan::groups(std::uint64_t rows, std::uint64_t count) const noexcept {
+  // More than the device has at a time where there are many rows: so that it is never short of some.
+  constexpr std::uint64_t rounds = 8;
+  return std::clamp<std::uint64_t>(rows * shares(rows, count), 1, most_groups * rounds);
+}
+
+Plan make(const DeviceInfo& device, Dtype dtype, Inputs inputs) {
+  Plan plan;
+  plan.dtype = dtype;
+  plan.inputs = inputs;
+  plan.gpu = device.gpu;
+  plan.table_rows = integer_rows;
+  const bool two = inputs != Inputs::values;
+  if (is_float(dtype)) {
+    const FloatRange range = range_of(dtype);
+    lay_out(plan, two ? 2 * range.places - 1 : range.places, two ? 2 * range.mantissa : range.mantissa);
+    plan.lowest = two ? 2 * range.lowest : range.lowest;
+  }
+  // Work-items of a CPU device run one after the other: they share columns.
+  plan.columns = device.gpu ? 32 : 4;
+  plan.group = work_group(device, device.gpu ? 512 : 64);
+  plan.unroll = !device.gpu ? 1 : inputs == Inputs::products ? 2 : 4;
+  const std::size_t room = std::max<std::size_t>(device.local_bytes, 16384);
+  while (plan.local_bytes() > room && plan.columns > 1) plan.columns /= 2;
+  const unsigned per_vector = static_cast<unsigned>(16 / size_of(dtype));
+  const unsigned a_step = std::max(plan.group / plan.columns, 1U) * per_vector;
+  plan.steps = is_float(dtype) ? std::max(additions / a_step / plan.unroll * plan.unroll, 1U) : integer_steps;
+  plan.groups_a_unit = device.gpu ? 2 : 1;
+  plan.most_groups = std::uint64_t{std::max(1U, device.compute_units)} * plan.groups_a_unit;
+  plan.share = std::uint64_t{plan.group} * plan.unroll * per_vector;
+  return plan;
+}
+
+}  // namespace masu::sum_plan

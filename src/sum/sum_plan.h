@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// What to launch for a sum on a device, and every constant of the kernels: they stand here once and reach the kernels
+// as defines.
+#pragma once
+
+#include "runtime/program_cache.h"
+
+#include <masu/device.h>
+#include <masu/dtype.h>
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace masu::sum_plan {
+
+inline constexpr std::string_view file = "src/sum/sum.cl";
+
+// What is added: as MASU_INPUTS.
+enum class Inputs { squares, values, products };
+
+// The most totals of one launch, in bytes: many rows are several launches.
+inline constexpr std::uint64_t most_total_bytes = std::uint64_t{64} << 20;
+// What a counter takes: so many digits of up to 2^16. With the few elements beside the vectors, less than 2^31 / 2^16.
+inline constexpr unsigned additions = 32704;
+// Vectors of 8- and 16-bit integers that are added in 32 bits.
+inline constexpr unsigned integer_steps = 1024;
+
+struct Plan {
+  Dtype dtype = Dtype::u8;
+  Inputs inputs = Inputs::values;
+  bool gpu = false;
+  unsigned group = 64;
+  unsigned unroll = 1;
+  unsigned columns = 32;
+  unsigned spacing = 4;  // 2^this places have one first row
+  unsigned step = 1;     // rows from the first row of one place to that of the next
+  unsigned digits = 1;   // of a value
+  unsigned table_rows = 12;
+  int lowest = 0;                 // exponent of place 0
+  unsigned steps = 0;             // vectors of a work-item before counters could overflow
+  unsigned groups_a_unit = 1;     // work-groups that share a compute unit
+  std::uint64_t most_groups = 1;  // that the device has at a time
+  std::uint64_t share = 1;        // elements that are worth a work-group
+
+  // `classify`: of the kernel that looks at what is not finite, not of the one that adds.
+  [[nodiscard]] std::vector<runtime::Define> defines(bool classify) const;
+  // The exponent of a row's counters.
+  [[nodiscard]] int exponent(unsigned row) const noexcept;
+  // Work-groups for each row, and of the launch.
+  [[nodiscard]] std::uint64_t shares(std::uint64_t rows, std::uint64_t count) const noexcept;
+  [[nodiscard]] std::uint64_t groups(std::uint64_t rows, std::uint64_t count) const noexcept;
+  [[nodiscard]] std::size_t local_bytes() const noexcept { return std::size_t{4} * columns * table_rows; }
+  [[nodiscard]] std::uint64_t total_bytes() const noexcept { return std::uint64_t{8} * table_rows; }  // of a row
+};
+
+Plan make(const DeviceInfo& device, Dtype dtype, Inputs inputs);
+
+}  // namespace masu::sum_plan

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the functions of sum.h need of their data, and how their results are made of it.
+#pragma once
+
+#include "sum/fixed_point.h"
+
+#include <masu/dtype.h>
+#include <masu/sum.h>
+
+#include <cstdint>
+#include <string_view>
+
+namespace masu {
+
+// What is added up.
+struct SumNeeds {
+  bool values = false;
+  bool squares = false;
+  bool products = false;  // of two inputs; never beside the others
+};
+SumNeeds needs_of(SumKind kind) noexcept;
+
+// Exact totals of a row: of its values, and of its squares or products.
+struct Totals {
+  fixed::Sum values;
+  fixed::Products products;
+};
+struct Parts {
+  fixed::Part values;
+  fixed::Part products;
+  Parts() = default;
+  explicit Parts(const Totals& totals) : values(totals.values), products(totals.products) {}
+};
+
+// One of the five functions on data of a dtype.
+struct SumRule {
+  enum class Function { sum, dot, mean, norm2, variance };
+
+  Function function = Function::sum;
+  Dtype dtype = Dtype::u8;
+  Dtype result = Dtype::f64;
+  std::uint64_t ddof = 0;
+
+  [[nodiscard]] std::string_view name() const noexcept;
+  [[nodiscard]] SumNeeds needs() const noexcept;
+  // The dtype of results.
+  [[nodiscard]] Dtype result_dtype() const noexcept;
+  // Throws invalid_argument unless the result's dtype is a float's, and rows of `count` elements have a result.
+  void check(std::uint64_t count) const;
+  // The bits of a result (a double's, or an integer's) of a row of `count` elements. Throws invalid_argument where an
+  // integer does not fit.
+  [[nodiscard]] std::uint64_t bits(const Parts& parts, std::uint64_t count) const;
+};
+
+// Makes results.
+struct SumParts {
+  static SumResult make(Dtype dtype, std::uint64_t rows) {
+    SumResult result;
+    result.dtype_ = dtype;
+    result.bits_.resize(rows);
+    return result;
+  }
+  static std::uint64_t& bits(SumResult& result, std::uint64_t row) { return result.bits_[row]; }
+};
+
+}  // namespace masu
