@@ -3,7 +3,7 @@
 // launched from this one thread.
 //
 //   oclgrind_sort local|local_values|local_indices|passes|passes_values|passes_indices|gathered|is_sorted|
-//                 buckets|buckets_floats|counting
+//                 buckets|buckets_floats|buckets_packed|counting
 #include "sort/sort_buckets.h"
 #include "sort/sort_counting.h"
 #include "sort/sort_plan.h"
@@ -162,6 +162,28 @@ void buckets(const Device& device, std::size_t count, Order order, bool in_place
              });
 }
 
+// Records beside packed keys; the values are the places.
+void packed(const Device& device, std::size_t count) {
+  std::vector<float> keys = bucket_keys<float>(count);
+  for (std::size_t i = 0; i < count; i += 100) keys[i] = i % 200 == 0 ? -0.0F : 0.0F;
+  std::vector<std::uint32_t> places(count);
+  std::iota(places.begin(), places.end(), 0U);
+  const Buffer<float> there = device.upload(keys);
+  Buffer<std::uint32_t> moved = device.upload(places);
+  {
+    Stream stream(device);
+    DeviceWork work;
+    expect(sort_buckets::sort(stream, there, Dtype::f32, &there, {Companions::Kind::records, &moved, 4},
+                              {Order::ascending, SortAlgorithm::automatic, {count, 1, {}}}, nullptr, work),
+           "not sorted");
+    stream.finish();
+  }
+  std::ranges::stable_sort(places, [&](std::uint32_t a, std::uint32_t b) { return keys[a] < keys[b]; });
+  expect(moved.read() == places, "places");
+  const std::vector<float> sorted = there.read();
+  for (std::size_t i = 0; i < count; ++i) expect(same_bits(sorted[i], keys[places[i]]), "keys");
+}
+
 template <class T>
 void counting(const Device& device, std::size_t count, Order order, bool in_place) {
   sort_alone(device, make_keys<T>(count), order, in_place,
@@ -206,6 +228,8 @@ void run(const std::string& name) {
     buckets<std::uint32_t>(device, 7001, Order::ascending, true);
   } else if (name == "buckets_floats") {
     buckets<float>(device, 7001, Order::descending, false);
+  } else if (name == "buckets_packed") {
+    packed(device, 6001);
   } else if (name == "counting") {
     counting<std::int8_t>(device, 5001, Order::descending, true);
     counting<std::uint16_t>(device, 3001, Order::ascending, false);
