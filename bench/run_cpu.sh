@@ -38,13 +38,21 @@ declare -A usual_cases=(
   [topk]="f32-1 f32-100 f32-1000 u32-100 i64-100"
   [unique]="run-length-u8 run-length-u32 run-length-u64 unique-u8 unique-u16 unique-u32 unique-f32"
   [search]="f32-in-1000 f32-in-1Mi u64-in-1Mi u16-in-1000"
+  [sum]="f32-sum f64-sum f32-dot f64-dot i32-sum"
+  [reduce]="f32-min f32-minmax f64-min f16-min u8-max i32-max f32-count-nonzero u8-count-nonzero"
+  [scan]="u32-sum u64-sum f32-sum f64-sum"
+  [convert]="u8-to-f32 f32-to-u8 f32-to-f16 f16-to-f32 f64-to-f32 i64-to-f64"
+  [transpose]="1-square 2-square 4-square 8-square 16-square"
 )
 declare -A usual_distributions=(
   [histogram]="uniform constant normal zipf sorted runs few" [sort]=$ordering [topk]=$ordering
   [unique]="$ordering runs" [search]="uniform constant sorted"
+  [sum]=uniform [reduce]=uniform [scan]=uniform [convert]=uniform [transpose]=uniform
 )
-declare -A peers=([histogram]="peer_loops peer_opencv" [sort]=peer_loops [topk]=peer_loops [unique]=peer_loops [search]=peer_loops)
-declare -A peer_cases=([peer_loops-histogram]="u8-256 f32-100 f64-100 i32-1e7" [peer_opencv-histogram]="u8-256 f32-100")
+declare -A peers=([histogram]="peer_loops peer_opencv" [sort]=peer_loops [topk]=peer_loops [unique]=peer_loops [search]=peer_loops
+  [sum]=peer_loops [reduce]=peer_loops [scan]=peer_loops)
+declare -A peer_cases=([peer_loops-histogram]="u8-256 f32-100 f64-100 i32-1e7" [peer_opencv-histogram]="u8-256 f32-100"
+  [peer_loops-reduce]="f32-min f32-minmax f64-min u8-max i32-max f32-count-nonzero u8-count-nonzero")
 numpy_lacks="pairs-u32-u32 pairs-u64-u32 segments-4Ki segments-64Ki segments-1Mi"
 [[ -n ${usual_cases[$suite]-} ]] || { echo "bench/run_cpu.sh: no suite $suite" >&2; exit 1; }
 cases=${cases:-${usual_cases[$suite]}}

@@ -17,9 +17,12 @@ struct Command {
 Command add_bench(CLI::App& root);
 Command add_convert(CLI::App& root);
 Command add_devices(CLI::App& root);
+Command add_dot(CLI::App& root);
 Command add_histogram(CLI::App& root);
 Command add_quantile(CLI::App& root);
+Command add_reduce(CLI::App& root);
 Command add_run(CLI::App& root);
+Command add_scan(CLI::App& root);
 Command add_selftest(CLI::App& root);
 Command add_sort(CLI::App& root);
 Command add_topk(CLI::App& root);

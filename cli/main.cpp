@@ -22,9 +22,9 @@ namespace masu::cli {
 namespace {
 
 // A subcommand is a file with one such function.
-constexpr Command (*commands[])(CLI::App& root) = {add_histogram, add_sort,      add_topk,    add_unique,
-                                                   add_quantile,  add_transpose, add_convert, add_run,
-                                                   add_devices,   add_selftest,  add_bench};
+constexpr Command (*commands[])(CLI::App& root) = {
+    add_histogram, add_reduce,    add_dot,     add_sort, add_topk,    add_unique,   add_quantile,
+    add_scan,      add_transpose, add_convert, add_run,  add_devices, add_selftest, add_bench};
 
 std::string one_line(std::string text) {
   std::replace(text.begin(), text.end(), '\n', ' ');

@@ -59,6 +59,16 @@ void add_input_options(CLI::App& app, InputOptions& options) {
   in(app.add_flag("--strict", options.strict, "Text input: an entry that cannot be read is an error"));
 }
 
+void add_result_option(CLI::App& app, std::string& result) {
+  app.add_option("--result", result, "Round sums and the like to it, once (f64); sums of integers stay integers")
+      ->type_name("FLOAT");
+}
+
+Dtype parse_result(const std::string& result) {
+  if (result == "f64" || result == "f32" || result == "f16") return dtype_from_name(result);
+  usage_error("--result takes " + words_of("FLOAT") + ", got '" + result + "'");
+}
+
 void apply(CommonOptions& options) {
   if (!options.threads.empty()) {
     set_cpu_threads(static_cast<unsigned>(whole_number("--threads", options.threads, 1, 1U << 16)));

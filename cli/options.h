@@ -48,6 +48,10 @@ void add_common_options(CLI::App& app, CommonOptions& options);
 // INPUT… and how it is read.
 void add_input_options(CLI::App& app, InputOptions& options);
 
+// --result: what sums and the like are rounded to, and its value.
+void add_result_option(CLI::App& app, std::string& result);
+Dtype parse_result(const std::string& result);
+
 // --memory.
 std::optional<std::uint64_t> memory_limit(const CommonOptions& options);
 

@@ -20,12 +20,17 @@ struct Group {
 };
 
 // A primitive adds a row.
-constexpr std::array<Group, 6> groups{{{"histogram", selftest_histogram},
-                                       {"histogram shapes", selftest_shapes},
-                                       {"sort", selftest_sort},
-                                       {"topk", selftest_topk},
-                                       {"unique", selftest_unique},
-                                       {"quantile", selftest_quantile}}};
+constexpr std::array<Group, 11> groups{{{"histogram", selftest_histogram},
+                                        {"histogram shapes", selftest_shapes},
+                                        {"sort", selftest_sort},
+                                        {"topk", selftest_topk},
+                                        {"unique", selftest_unique},
+                                        {"quantile", selftest_quantile},
+                                        {"sum", selftest_sum},
+                                        {"reduce", selftest_reduce},
+                                        {"scan", selftest_scan},
+                                        {"movement", selftest_movement},
+                                        {"convert", selftest_convert}}};
 
 std::vector<std::string> device_ids(const std::string& asked) {
   if (!asked.empty()) return {Device::open(asked).id()};

@@ -48,6 +48,12 @@ void selftest_topk(const Device& device, SelftestTally& tally);
 void selftest_unique(const Device& device, SelftestTally& tally);
 // The n-th element and partitions too.
 void selftest_quantile(const Device& device, SelftestTally& tally);
+void selftest_sum(const Device& device, SelftestTally& tally);
+void selftest_reduce(const Device& device, SelftestTally& tally);
+void selftest_scan(const Device& device, SelftestTally& tally);
+// Transposing, gathering and their kin.
+void selftest_movement(const Device& device, SelftestTally& tally);
+void selftest_convert(const Device& device, SelftestTally& tally);
 void selftest_histogram(const Device& device, SelftestTally& tally);
 // Rows, joint histograms, regions of images, and bins that are found in the data.
 void selftest_shapes(const Device& device, SelftestTally& tally);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "value_names.h"
 
+#include "reduce_job.h"
+
 #include <masu/convert.h>
 #include <masu/histogram.h>
 #include <masu/quantile.h>
@@ -30,6 +32,8 @@ const std::vector<ValueName>& value_names() {
       {"RULE", ValueKind::words, names_to(Estimator::sqrt)},
       {"ALGORITHM", ValueKind::words, names_to(SortAlgorithm::merge)},
       {"METHOD", ValueKind::words, names_to(QuantileMethod::nearest)},
+      {"FLOAT", ValueKind::words, {"f64", "f32", "f16"}},
+      {"OP", ValueKind::words, reduce_op_names()},
       {"ROUNDING", ValueKind::words, names_to(Rounding::down)},
       {"STRATEGY", ValueKind::words, names_to(Strategy::partitioned)},
       {"ID", ValueKind::words, {"auto", "cpu", "opencl", "opencl:0", "cuda", "cuda:0"}},

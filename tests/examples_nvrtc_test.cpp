@@ -22,6 +22,8 @@ struct Source {
 const std::vector<std::string> of_atomics = {"in_local", "in_global", "floats_in_local", "floats_in_global"};
 const std::vector<Source> sources = {
     {"shared_memory_histogram", "", {"shared_memory_histogram"}},
+    {"dot_product", "-DSUM=float", {"dot_atomic", "dot_items", "dot_groups"}},
+    {"dot_product", "-DSUM=double", {"dot_atomic", "dot_items", "dot_groups"}},
     {"memory_fence", "", {"sum_by_last_group", "pass_messages"}},
     {"atomics", "-DNUMBER=int", of_atomics},
     {"atomics", "-DNUMBER=uint", of_atomics},

@@ -73,8 +73,8 @@ part_cli() {
   local example status=0
   need_build
   need_python
-  for example in atomic_histogram atomics group_sum image_histogram memory_fence shared_memory_histogram shuffle transpose \
-    vector_load_store; do
+  for example in atomic_histogram atomics dot_product group_sum image_histogram memory_fence shared_memory_histogram shuffle \
+    transpose vector_load_store; do
     check "the example $example is built" test -x "$test_build/examples/$example" || status=1
   done
   MASU=$test_build/masu python -m unittest discover -v -s tests/cli -t tests/cli && return $status

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // peer_cub: NVIDIA's CUB, device time.
 #include "cub_histogram.h"
+#include "cub_reduce.h"
 #include "cub_sort.h"
 #include "peer.h"
 
@@ -66,6 +67,21 @@ bench::SortPeer sort_peer(const char* name, const std::vector<std::string>& case
           [keys, pairs](const bench::SortPeer::Task& task) { return sort(task, keys, pairs); }};
 }
 
+bench::Reduced reduce(const bench::ReducingPeer::Task& task, bench::CubReduction what) {
+  const bench::CubReduced found =
+      bench::cub_reduce({what, cub_type(task.x.dtype), task.x.data, task.y.data, task.x.count, task.repeats});
+  bench::Reduced reduced;
+  for (const double seconds : found.device_seconds) reduced.kernel.add(seconds);
+  for (const double seconds : found.call_seconds) reduced.call.add(seconds);
+  reduced.scratch = found.scratch;
+  return reduced;
+}
+
+bench::ReducingPeer reducing_peer(const std::string& name, const std::vector<std::string>& cases,
+                                  bench::CubReduction what) {
+  return {{name, "cuda:0", cases, 0}, [what](const bench::ReducingPeer::Task& task) { return reduce(task, what); }};
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -78,6 +94,13 @@ int main(int argc, char** argv) {
                                           "i32",           "i64",         "f64",        "f16", "pairs-u32-u32",
                                           "pairs-u64-u32", "argsort-u32", "argsort-f32"};
   const std::vector<std::string> merge = {"u32", "f32", "u64", "pairs-u32-u32", "argsort-u32"};
+  using bench::CubReduction;
+  const std::vector<std::string> sums = {"f32-sum", "f64-sum", "i32-sum", "u64-sum"};
+  const std::vector<std::string> dots = {"f32-dot", "f64-dot"};
+  const std::vector<std::string> minima = {"f32-min", "f64-min"};
+  const std::vector<std::string> maxima = {"f32-max", "u8-max", "i32-max", "u64-max"};
+  const std::vector<std::string> scans = {"u32-sum", "i32-sum", "u64-sum", "f32-sum", "f64-sum"};
+  const auto cub = [](const char* name) { return bench::cub_version() + " " + name; };
   const std::vector<std::string> parts = {"rows-256", "segments-4Ki", "segments-64Ki", "segments-1Mi"};
   return bench::peer_main(
       argc, argv,
@@ -85,5 +108,16 @@ int main(int argc, char** argv) {
        bench::sort_peers({sort_peer("radix", radix, false, CubSort::radix_keys, CubSort::radix_pairs),
                           sort_peer("segmented", parts, true, CubSort::segmented, CubSort::segmented),
                           sort_peer("merge", merge, false, CubSort::merge_keys, CubSort::merge_pairs)},
-                         {"256Mi", "16Mi"})});
+                         {"256Mi", "16Mi"}),
+       bench::reducing_peers(
+           "sum",
+           {reducing_peer(cub("Sum"), sums, CubReduction::sum), reducing_peer("cuBLAS dot", dots, CubReduction::dot)},
+           {"256Mi", "4Mi"}),
+       bench::reducing_peers(
+           "reduce",
+           {reducing_peer(cub("Min"), minima, CubReduction::min), reducing_peer(cub("Max"), maxima, CubReduction::max),
+            reducing_peer(cub("ArgMin"), minima, CubReduction::argmin)},
+           {"256Mi", "4Mi"}),
+       bench::reducing_peers("scan", {reducing_peer(cub("InclusiveSum"), scans, CubReduction::scan)},
+                             {"256Mi", "4Mi"})});
 }

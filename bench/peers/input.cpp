@@ -37,8 +37,18 @@ bench::Input input(const std::string& suite, const char* name, const char* distr
   if (suite == "topk") return keys(only(name, bench::topk_cases()).dtype, distribution, size);
   if (suite == "unique") return keys(only(name, bench::unique_cases()).dtype, distribution, size);
   if (suite == "search") return keys(only(name, bench::search_cases()).dtype, distribution, size);
-  if (suite != "histogram")
-    throw Error(ErrorCode::invalid_argument, "SUITE must be histogram, sort, topk, unique or search");
+  const std::string_view text = name;
+  if (suite == "transpose") {  // CASE begins with the bytes of an element
+    return keys(Dtype::u8, distribution, size * io::parse_size(text.substr(0, text.find('-'))));
+  }
+  if (suite == "sum" || suite == "reduce" || suite == "scan" || suite == "convert") {  // with the dtype
+    return keys(dtype_from_name(text.substr(0, text.find('-'))), distribution,
+                text.ends_with("-dot") ? 2 * size : size);
+  }
+  if (suite != "histogram") {
+    throw Error(ErrorCode::invalid_argument,
+                "SUITE must be histogram, sort, topk, unique, search, sum, reduce, scan, convert or transpose");
+  }
   const auto shape = bench::Selection::chosen("DISTRIBUTION", {distribution}, bench::histogram_distributions).front();
   return bench::histogram_input(only(name, bench::histogram_cases()), size, shape);
 }

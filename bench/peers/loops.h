@@ -11,5 +11,6 @@ PeerSuite standard_sorts();   // sorts.cpp
 PeerSuite standard_unique();  // finds.cpp
 PeerSuite standard_search();
 PeerSuite standard_topk();
+std::vector<PeerSuite> plain_reductions();  // reductions.cpp
 
 }  // namespace masu::bench

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""NumPy on the inputs of masu bench, one thread: histogram, bincount; sort, argsort; partition; unique; searchsorted.
+"""NumPy on the inputs of masu bench, one thread: histogram, bincount; sort, argsort; partition; unique; searchsorted;
+sum, dot, and math.fsum of Python; min, max, count_nonzero; cumsum; conversions and transposes by copyto.
 
-    bench/peers/numpy_peer.py {histogram,sort,topk,unique,search} [--case NAME,…] [--distribution NAME,…] [--size N] [--count N] …
+    bench/peers/numpy_peer.py SUITE [--case NAME,…] [--distribution NAME,…] [--size N] [--count N] …
 """
+import math
 import sys
 
 import numpy as np
@@ -13,7 +15,7 @@ import rows
 MASK = (1 << 64) - 1
 GOLDEN = 0x9E3779B97F4A7C15
 DTYPES = {"u8": np.uint8, "u16": np.uint16, "u32": np.uint32, "i32": np.int32, "u64": np.uint64, "i64": np.int64,
-          "f16": np.float16, "f32": np.float32, "f64": np.float64}
+          "f16": np.float16, "f32": np.float32, "f64": np.float64, "c128": np.complex128}
 BINS = {"u8-256": ("u8", 256), "f32-100": ("f32", 100), "f64-100": ("f64", 100), "f32-1000": ("f32", 1000),
         "f32-edges100": ("f32", 100), "f32-edges1000": ("f32", 1000), "joint-100x100": ("f32", 100),
         "i32-1e7": ("i32", 10**7)}
@@ -115,6 +117,52 @@ def measure_search(case, raw, repeats):
     yield "searchsorted", {"kernel": rows.host_seconds(lambda: np.searchsorted(sorted_data, values), repeats)}, {}
 
 
+def minmax(data):
+    return data.min(), data.max()
+
+
+EXTREMES = {"min": np.min, "max": np.max, "minmax": minmax, "count-nonzero": np.count_nonzero, "nanmin": np.nanmin}
+
+
+def measure_reduce(case, raw, repeats):
+    data = np.frombuffer(raw, DTYPES[rows.EXTREMES[case]])
+    op = case.split("-", 1)[1]
+    yield op.replace("-", "_"), {"kernel": rows.host_seconds(lambda: EXTREMES[op](data), repeats)}, {}
+
+
+def measure_sum(case, raw, repeats):
+    """Of a dot product the data is both vectors, one behind the other."""
+    dtype, op = case.split("-")
+    data = np.frombuffer(raw, DTYPES[dtype])
+    if op == "dot":
+        x, y = np.split(data, 2)
+        yield "dot", {"kernel": rows.host_seconds(lambda: np.dot(x, y), repeats)}, {}
+        return
+    yield "sum", {"kernel": rows.host_seconds(lambda: data.sum(), repeats)}, {}
+    if dtype == "f64":
+        yield "math.fsum", {"kernel": rows.host_seconds(lambda: math.fsum(data), repeats)}, {}
+
+
+def measure_scan(case, raw, repeats):
+    data = np.frombuffer(raw, DTYPES[rows.SCANS[case]])
+    out = np.empty_like(data)
+    yield "cumsum", {"kernel": rows.host_seconds(lambda: np.cumsum(data, dtype=data.dtype, out=out), repeats)}, {}
+
+
+def measure_convert(case, raw, repeats):
+    source, _, target = case.split("-")[:3]
+    data = np.frombuffer(raw, DTYPES[source])
+    out = np.empty(data.shape, DTYPES[target])
+    yield "copyto", {"kernel": rows.host_seconds(lambda: np.copyto(out, data, casting="unsafe"), repeats)}, {}
+
+
+def measure_transpose(case, raw, repeats):
+    data = np.frombuffer(raw, DTYPES[rows.SQUARES[case]])
+    data = data.reshape(rows.square(data.size))
+    out = np.empty(data.shape[::-1], data.dtype)
+    yield "copyto", {"kernel": rows.host_seconds(lambda: np.copyto(out, data.T), repeats)}, {}
+
+
 SUITES = {
     "histogram": rows.Suite({case: dtype for case, (dtype, _) in BINS.items()}, ["u8-256", "f32-100", "f64-100"],
                             ["uniform", "constant", "normal", "zipf", "sorted", "runs", "few"], "100Mi",
@@ -125,6 +173,12 @@ SUITES = {
                          rows.ORDERING, "16Mi", measure_unique),
     "search": rows.Suite(rows.SEARCHES, ["f32-in-1000", "f32-in-1Mi", "u64-in-1Mi"], rows.ORDERING, "4Mi",
                          measure_search, rows.SOUGHT_IN),
+    "reduce": rows.Suite(rows.EXTREMES, ["f32-min", "f32-minmax", "f64-min", "f16-min", "u8-max", "i32-max",
+                                         "f32-count-nonzero", "u8-count-nonzero"], rows.FLAT, "16Mi", measure_reduce),
+    "sum": rows.Suite(rows.SUMS, ["f32-sum", "f64-sum", "f32-dot", "f64-dot"], rows.FLAT, "16Mi", measure_sum),
+    "scan": rows.Suite(rows.SCANS, ["u32-sum", "f32-sum", "f64-sum"], rows.FLAT, "16Mi", measure_scan),
+    "convert": rows.Suite(rows.CONVERSIONS, list(rows.CONVERSIONS), rows.FLAT, "16Mi", measure_convert),
+    "transpose": rows.Suite(rows.SQUARES, list(rows.SQUARES), rows.FLAT, "16Mi", measure_transpose),
 }
 
 if __name__ == "__main__":

@@ -28,25 +28,6 @@ void say(const PeerAbout& peer, const Row& row, const std::string& text) {
                text.c_str());
 }
 
-// Calls measure(row, turn) for each number of threads that the peer has; what it throws leaves the row out.
-void each_turn(const PeerAbout& peer, const Selection& selection, Row row,
-               const std::function<void(const Row&, const PeerTurn&)>& measure) {
-  if (std::find(peer.cases.begin(), peer.cases.end(), row.case_name) == peer.cases.end()) return;
-  row.peer = peer.name;
-  row.device = peer.device;
-  std::vector<unsigned> threads = selection.threads_or_default();
-  if (peer.most_threads == 0) threads = {0};
-  for (const unsigned count : threads) {
-    if (count > peer.most_threads) continue;
-    row.threads = count;
-    try {
-      measure(row, {count, selection.repeats_or(peer.most_threads == 0 ? device_repeats : cpu_repeats)});
-    } catch (const std::runtime_error& error) {
-      say(peer, row, fmt::format("left out: {}", error.what()));
-    }
-  }
-}
-
 // Bytes must be counted exactly; others may fall into the bin beside where a peer's rule has another
 // rounding. A wrong count is its own defect; the time it takes is the time it takes.
 void check(const HistogramPeer& peer, const Row& row, const HistogramPeer::Task& task,
@@ -166,16 +147,6 @@ Selection with_sizes(Selection selection, const std::vector<std::string_view>& s
   return selection;
 }
 
-template <class Peer>
-std::vector<Peer> named(std::vector<Peer> peers, const std::vector<std::string>& only) {
-  std::erase_if(peers, [&](const Peer& peer) {
-    return !only.empty() && std::none_of(only.begin(), only.end(), [&](const std::string& text) {
-      return peer.name.find(text) != std::string::npos;
-    });
-  });
-  return peers;
-}
-
 int run(int argc, char** argv, const std::vector<PeerSuite>& suites) {
   CLI::App app("Measures peers of masu on the inputs of masu bench; writes JSON.");
   Selection selection;
@@ -202,6 +173,24 @@ int run(int argc, char** argv, const std::vector<PeerSuite>& suites) {
 }
 
 }  // namespace
+
+void each_turn(const PeerAbout& peer, const Selection& selection, Row row,
+               const std::function<void(const Row&, const PeerTurn&)>& measure) {
+  if (std::find(peer.cases.begin(), peer.cases.end(), row.case_name) == peer.cases.end()) return;
+  row.peer = peer.name;
+  row.device = peer.device;
+  std::vector<unsigned> threads = selection.threads_or_default();
+  if (peer.most_threads == 0) threads = {0};
+  for (const unsigned count : threads) {
+    if (count > peer.most_threads) continue;
+    row.threads = count;
+    try {
+      measure(row, {count, selection.repeats_or(peer.most_threads == 0 ? device_repeats : cpu_repeats)});
+    } catch (const std::runtime_error& error) {
+      say(peer, row, fmt::format("left out: {}", error.what()));
+    }
+  }
+}
 
 PeerSuite histogram_peers(std::vector<HistogramPeer> peers, std::vector<std::string_view> sizes) {
   const std::string program = peers.front().name;

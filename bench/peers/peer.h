@@ -7,10 +7,12 @@
 #include "histogram_cases.h"
 #include "ordering.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace masu::bench {
@@ -75,6 +77,22 @@ struct FindingPeer : PeerAbout {
   std::function<Samples(const Task&)> run;
 };
 
+// What a peer of the suites sum, reduce, scan, convert and transpose works on, whose cases begin with the dtype:
+// f32-min.
+struct Reduced {
+  Samples kernel;  // as of a sort
+  Samples call;
+  std::uint64_t scratch = 0;
+};
+struct ReducingPeer : PeerAbout {
+  struct Task : PeerTurn {
+    std::string_view what;  // the case without its dtype: "min"
+    ArrayView x;
+    ArrayView y;  // as long; of dot products
+  };
+  std::function<Reduced(const Task&)> run;
+};
+
 // A suite that a program of peers measures.
 struct PeerSuite {
   std::string name;
@@ -88,6 +106,24 @@ PeerSuite sort_peers(std::vector<SortPeer> peers, std::vector<std::string_view> 
 PeerSuite unique_peers(std::vector<FindingPeer> peers, std::vector<std::string_view> counts);
 PeerSuite search_peers(std::vector<FindingPeer> peers, std::vector<std::string_view> counts);
 PeerSuite topk_peers(std::vector<FindingPeer> peers, std::vector<std::string_view> counts);
+// Of the suite of that name.
+PeerSuite reducing_peers(std::string suite, std::vector<ReducingPeer> peers, std::vector<std::string_view> counts);
+
+// Calls measure(row, turn) for each number of threads that the peer has, where it has the row's case; what `measure`
+// throws leaves the row out.
+void each_turn(const PeerAbout& peer, const Selection& selection, Row row,
+               const std::function<void(const Row&, const PeerTurn&)>& measure);
+
+// Those whose name has one of `only` in it, all where there is none.
+template <class Peer>
+std::vector<Peer> named(std::vector<Peer> peers, const std::vector<std::string>& only) {
+  std::erase_if(peers, [&](const Peer& peer) {
+    return !only.empty() && std::none_of(only.begin(), only.end(), [&](const std::string& text) {
+      return peer.name.find(text) != std::string::npos;
+    });
+  });
+  return peers;
+}
 
 // The main function of a peer's program, whose first argument is one of the suites.
 int peer_main(int argc, char** argv, const std::vector<PeerSuite>& suites);

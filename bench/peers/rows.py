@@ -7,6 +7,7 @@ import argparse
 import dataclasses
 import datetime
 import json
+import math
 import os
 import pathlib
 import platform
@@ -18,7 +19,8 @@ import typing
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 UNITS = {"Ki": 1 << 10, "Mi": 1 << 20, "Gi": 1 << 30, "k": 1000, "M": 1000**2, "G": 1000**3}
-BYTES = {"u8": 1, "u16": 2, "u32": 4, "i32": 4, "u64": 8, "i64": 8, "f16": 2, "f32": 4, "f64": 8}
+BYTES = {"u8": 1, "u16": 2, "u32": 4, "i32": 4, "u64": 8, "i64": 8, "f16": 2, "f32": 4, "f64": 8,
+         "c128": 16}
 ORDERING = ["uniform", "and3", "constant", "zipf", "sorted", "reversed"]  # usual but for histogram, and all:
 EVERY_ORDERING = ["uniform", "and2", "and3", "and5", "bits", "constant", "few", "normal", "zipf", "sorted", "reversed",
                   "runs", "special"]
@@ -28,6 +30,17 @@ UNIQUES = {f"unique-{dtype}": dtype for dtype in ("u8", "u16", "u32", "f32", "u6
 RUNS = {f"run-length-{dtype}": dtype for dtype in ("u8", "u16", "f16", "u32", "f32", "u64", "f64")}
 SEARCHES = {"f32-in-1000": "f32", "f32-in-1Mi": "f32", "f32-in-256Mi": "f32", "u64-in-1Mi": "u64", "u32-in-1Mi": "u32",
             "u16-in-1000": "u16"}
+EXTREMES = {f"{dtype}-{op}": dtype for dtype in ("u8", "i32", "u64", "f16", "f32", "f64")
+            for op in ("min", "max", "minmax", "count-nonzero")}
+EXTREMES["f32-nanmin"] = "f32"
+SUMS = {f"{dtype}-{op}": dtype for dtype in ("i32", "u64", "f32", "f64") for op in ("sum", "dot")}
+SCANS = {f"{dtype}-sum": dtype for dtype in ("u32", "i32", "u64", "f32", "f64")}
+CONVERSIONS = {pair: pair.split("-")[0] for pair in (
+    "u8-to-f32", "u16-to-f32", "i32-to-f32", "f32-to-u8", "f32-to-i32", "f32-to-f16", "f16-to-f32", "f32-to-f64",
+    "f64-to-f32", "f64-to-f16", "i64-to-f64", "i64-to-i32-wrap")}
+SQUARES = {f"{size}-square": dtype for size, dtype in
+           ((1, "u8"), (2, "u16"), (4, "u32"), (8, "u64"), (16, "c128"))}
+FLAT = ["uniform"]  # what the data are changes nothing
 SOUGHT_IN = {case: {"1000": 1000, "1Mi": 1 << 20, "256Mi": 1 << 28}[case.split("-")[-1]] for case in SEARCHES}
 
 
@@ -48,6 +61,12 @@ def size(text):
         if text.endswith(unit):
             return int(text[: -len(unit)]) * factor
     return int(text)
+
+
+def square(count):
+    """The rows and columns of the matrix of masu bench transpose: rows are a power of two."""
+    height = 1 << (math.isqrt(count).bit_length() - 1)
+    return height, count // height
 
 
 def host_seconds(function, repeats, finish=lambda: None, prepare=lambda: None):

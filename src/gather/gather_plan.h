@@ -15,7 +15,9 @@
 
 namespace masu::gather_plan {
 
-inline constexpr std::array<std::string_view, 2> move_files = {"src/runtime/first_position.cl", "src/gather/gather.cl"};
+inline constexpr std::array<std::string_view, 1> gather_files = {"src/gather/gather.cl"};
+inline constexpr std::array<std::string_view, 3> move_files = {"src/runtime/first_position.cl", "src/gather/gather.cl",
+                                                               "src/gather/gather_moves.cl"};
 inline constexpr std::array<std::string_view, 1> compact_files = {"src/gather/gather_compact.cl"};
 inline constexpr std::array<std::string_view, 1> iota_files = {"src/gather/gather_iota.cl"};
 

@@ -5,6 +5,8 @@
 #include "runtime/operands.h"
 #include "runtime/whole.h"
 
+#include <array>
+
 namespace masu {
 
 namespace {
@@ -22,7 +24,7 @@ DeviceScan::DeviceScan(const Device& device, const scan_plan::Plan& plan, const 
 
 void DeviceScan::launch(Stream& stream, std::string_view name, std::uint64_t groups,
                         std::vector<KernelArgument> arguments, bool tile) {
-  const auto program = runtime::own_program(*stream.device().implementation(), scan_plan::files, plan_.defines());
+  const auto program = runtime::own_program(*stream.device().implementation(), plan_.files(), plan_.defines());
   if (tile) arguments.emplace_back(LocalMemory{static_cast<std::size_t>(plan_.tile_bytes())});
   arguments.emplace_back(LocalMemory{static_cast<std::size_t>(plan_.totals_bytes())});
   launches_.emplace_back(
@@ -34,6 +36,15 @@ void DeviceScan::start(Stream& stream, const BufferBase& input, const BufferBase
   launches_.clear();
   const auto data = whole(input);
   const auto totals = whole(totals_);
+  if (plan_.once) {
+    const std::uint64_t zero = 0;
+    launches_.push_back(stream.fill_bytes(totals_, &zero, sizeof zero));
+    launch(stream, "scan_once", plan_.groups,
+           {data, input.byte_offset(), whole(output), output.byte_offset(), plan_.count, state, totals,
+            totals_.byte_offset(), totals_.byte_offset() + scan_plan::alignment},
+           true);
+    return;
+  }
   const auto flag_memory = whole(flags != nullptr ? *flags : input);
   const std::uint64_t flags_at = flags != nullptr ? flags->byte_offset() : 0;
   const std::uint32_t has_flags = flags != nullptr ? 1 : 0;
@@ -49,10 +60,12 @@ void DeviceScan::start(Stream& stream, const BufferBase& input, const BufferBase
 }
 
 std::uint64_t DeviceScan::fetch_state(Stream& stream) const {
-  std::uint64_t state = 0;
-  stream.read_bytes(totals_, plan_.groups * 2 * sizeof state, &state, sizeof state);
+  std::array<std::uint64_t, 2> words{};
+  stream.read_bytes(totals_, plan_.state_at(), words.data(), plan_.state_words() * sizeof words[0]);
   stream.finish();
-  return state;
+  constexpr std::uint64_t value = 0xffffffff;  // behind it stands the status
+  if (!plan_.once) return words[0];
+  return (words[1] & value) << 32 | (words[0] & value);
 }
 
 double DeviceScan::seconds() const {

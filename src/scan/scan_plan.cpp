@@ -4,12 +4,18 @@
 #include "scan/scan_op.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <string>
 
 namespace masu::scan_plan {
 
 namespace {
+
+constexpr std::array<std::string_view, 3> three_launches = {"src/reduce/reduce_elements.cl", "src/scan/scan_tile.cl",
+                                                            "src/scan/scan.cl"};
+constexpr std::array<std::string_view, 3> one_launch = {"src/reduce/reduce_elements.cl", "src/scan/scan_tile.cl",
+                                                        "src/scan/scan_once.cl"};
 
 constexpr std::uint64_t groups_a_unit_gpu = 4;
 constexpr std::uint64_t groups_a_unit_cpu = 2;
@@ -30,7 +36,16 @@ std::uint64_t Plan::tile_elements() const noexcept {
 }
 
 std::uint64_t Plan::workspace() const noexcept {
+  if (once) return alignment + (tiles() * state_words() * word + alignment - 1) / alignment * alignment;
   return (groups + 1) * 2 * word;
+}
+
+std::uint64_t Plan::state_at() const noexcept {
+  return once ? alignment + (tiles() - 1) * state_words() * word : groups * 2 * word;
+}
+
+std::span<const std::string_view> Plan::files() const noexcept {
+  return once ? one_launch : three_launches;
 }
 
 std::uint64_t Plan::tile_bytes() const noexcept {
@@ -38,7 +53,7 @@ std::uint64_t Plan::tile_bytes() const noexcept {
 }
 
 std::uint64_t Plan::totals_bytes() const noexcept {
-  return std::uint64_t{4} * group * word;
+  return (std::uint64_t{4} * group + 2) * word;
 }
 
 std::vector<runtime::Define> Plan::defines() const {
@@ -64,9 +79,22 @@ Plan make(const DeviceInfo& device, Dtype dtype, std::uint64_t count, ScanOp op,
   if (most_groups == 0) {
     most_groups = std::max(1U, device.compute_units) * (device.gpu ? groups_a_unit_gpu : groups_a_unit_cpu);
   }
-  const std::uint64_t tiles = (count + plan.tile_elements() - 1) / plan.tile_elements();
-  plan.chunk = std::max<std::uint64_t>(1, (tiles + most_groups - 1) / most_groups);
-  plan.groups = std::max<std::uint64_t>(1, (tiles + plan.chunk - 1) / plan.chunk);
+  // What waits for other work-groups needs a device on which those that have begun go on.
+  if (device.kind == DeviceKind::cuda && can_be_once(plan)) return in_one_launch(plan, most_groups);
+  plan.chunk = std::max<std::uint64_t>(1, (plan.tiles() + most_groups - 1) / most_groups);
+  plan.groups = std::max<std::uint64_t>(1, (plan.tiles() + plan.chunk - 1) / plan.chunk);
+  return plan;
+}
+
+bool can_be_once(const Plan& plan) noexcept {
+  constexpr std::uint64_t most_tiles = std::uint64_t{1} << 31;  // tickets have 32 bits
+  return !plan.segmented && !is_float(plan.dtype) && plan.tiles() < most_tiles;
+}
+
+Plan in_one_launch(Plan plan, std::uint64_t most_groups) noexcept {
+  plan.once = true;
+  plan.chunk = 1;
+  plan.groups = std::clamp<std::uint64_t>(most_groups, 1, plan.tiles());
   return plan;
 }
 

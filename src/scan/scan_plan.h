@@ -8,14 +8,13 @@
 #include <masu/dtype.h>
 #include <masu/scan.h>
 
-#include <array>
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <vector>
 
 namespace masu::scan_plan {
 
-inline constexpr std::array<std::string_view, 2> files = {"src/reduce/reduce_elements.cl", "src/scan/scan.cl"};
 // Of temporary memory, in bytes.
 inline constexpr std::uint64_t alignment = 16;
 // What one CPU thread takes at a time: it stays in the second-level cache between its total and its scan.
@@ -27,6 +26,7 @@ struct Plan {
   ScanOp op = ScanOp::sum;
   bool exclusive = false;
   bool segmented = false;
+  bool once = false;     // in one launch, by look-back
   unsigned group = 256;  // work-items in a work-group
   unsigned vectors = 4;  // 16-byte vectors of a work-item in a tile
   std::uint64_t count = 0;
@@ -34,16 +34,25 @@ struct Plan {
   std::uint64_t groups = 1;  // work-groups
 
   [[nodiscard]] std::uint64_t tile_elements() const noexcept;
-  // The chunks' totals, as pairs of words, and one more: what comes behind all.
+  [[nodiscard]] std::uint64_t tiles() const noexcept { return (count + tile_elements() - 1) / tile_elements(); }
+  // The chunks' totals, as pairs of words, and one more: what lies behind all. In one launch: a vector for the tickets,
+  // and the tiles' words.
   [[nodiscard]] std::uint64_t workspace() const noexcept;
+  // Where in it the state behind all is told: one word, or two with 32 bits each.
+  [[nodiscard]] std::uint64_t state_at() const noexcept;
+  [[nodiscard]] std::uint64_t state_words() const noexcept { return once && size_of(dtype) == 8 ? 2 : 1; }
   // Local memory of the kernels: a tile, and the work-items' totals.
   [[nodiscard]] std::uint64_t tile_bytes() const noexcept;
   [[nodiscard]] std::uint64_t totals_bytes() const noexcept;
+  [[nodiscard]] std::span<const std::string_view> files() const noexcept;
   [[nodiscard]] std::vector<runtime::Define> defines() const;
 };
 
 // `group`, `most_groups`: not those that suit the device, for tests.
 Plan make(const DeviceInfo& device, Dtype dtype, std::uint64_t count, ScanOp op, bool exclusive, bool segmented,
           unsigned group = 0, std::uint64_t most_groups = 0);
+// The same scan in one launch, where it can be done so.
+bool can_be_once(const Plan& plan) noexcept;
+Plan in_one_launch(Plan plan, std::uint64_t most_groups) noexcept;
 
 }  // namespace masu::scan_plan

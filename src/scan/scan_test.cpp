@@ -296,13 +296,31 @@ TEST_P(ScanKernelTest, ManyGroups) {
   const Buffer<std::uint32_t> there = device.upload(data);
   Buffer<std::uint32_t> output(device, data.size());
   Stream stream(device);
-  const auto plan = scan_plan::make(device.info(), Dtype::u32, data.size(), ScanOp::sum, false, false, 32, 50);
-  EXPECT_GT(plan.groups, plan.group / 2);
-  EXPECT_GT(plan.groups * plan.chunk, plan.groups);
+  scan_plan::Plan plan = scan_plan::make(device.info(), Dtype::u32, data.size(), ScanOp::sum, false, false, 32, 50);
+  for (const bool once : {false, true}) {
+    if (once) plan = scan_plan::in_one_launch(plan, 8);
+    EXPECT_TRUE(once || plan.once || plan.groups > plan.group / 2);
+    DeviceScan job(device, plan, nullptr);
+    job.start(stream, there, output, data.size(), nullptr, 0);
+    EXPECT_EQ(job.fetch_state(stream), right.back());
+    EXPECT_EQ(output.read(), right);
+  }
+}
+
+// One launch for elements of two words, from a state on, in place.
+TEST_P(ScanKernelTest, OneLaunch) {
+  const auto data = reference::data_of<std::uint64_t>(Shape::random_bits, 5011, 9);
+  auto right = reference::scan(data, ScanOp::sum, true);
+  constexpr std::uint64_t state = 0xfedcba9876543210;
+  for (std::uint64_t& x : right) x += state;
+  Buffer<std::uint64_t> both = device.upload(data);
+  Stream stream(device);
+  const auto plan = scan_plan::in_one_launch(
+      scan_plan::make(device.info(), Dtype::u64, data.size(), ScanOp::sum, true, false, 32), 5);
   DeviceScan job(device, plan, nullptr);
-  job.start(stream, there, output, data.size(), nullptr, 0);
-  EXPECT_EQ(job.fetch_state(stream), right.back());
-  EXPECT_EQ(output.read(), right);
+  job.start(stream, both, both, data.size(), nullptr, state);
+  EXPECT_EQ(job.fetch_state(stream), right.back() + data.back());
+  EXPECT_EQ(both.read(), right);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sort/sort_kernels.h"
 
+#include "gather/gather_plan.h"
 #include "runtime/whole.h"
 
 #include <fmt/format.h>
@@ -62,22 +63,19 @@ Buffer<std::byte> memory_of(const Device& device, const BufferBase* scratch, std
 void gather(Stream& stream, const BufferBase& records, const BufferBase& moved, const BufferBase& indices,
             std::size_t index_bytes, std::size_t record_bytes, std::uint64_t count, std::uint64_t piece_length,
             DeviceWork& work) {
-  constexpr unsigned most_group = 256;
-  constexpr std::array<std::string_view, 1> files = {"src/sort/sort_gather.cl"};
-  const DeviceInfo& device = stream.device().info();
-  const std::uint64_t group = std::min<std::uint64_t>(device.max_work_group_size, most_group);
-  const unsigned unit = unit_of({record_bytes, records.byte_offset(), moved.byte_offset()});
-  const std::array<runtime::Define, 3> defines = {{{"MASU_GROUP", fmt::to_string(group)},
-                                                   {"MASU_INDEX_BYTES", fmt::to_string(index_bytes)},
-                                                   {"MASU_RECORD_UNIT", fmt::to_string(unit)}}};
-  const std::uint64_t units = count * (record_bytes / unit);
+  const auto plan =
+      gather_plan::make(stream.device().info(), record_bytes, records.byte_offset() | moved.byte_offset());
+  const std::uint64_t units = count * plan.units;
   std::vector<KernelArgument> arguments;
   for (const BufferBase* array : {&records, &moved, &indices}) append(arguments, array, records);
-  arguments.emplace_back(static_cast<std::uint32_t>(record_bytes / unit));
-  arguments.emplace_back(piece_length);
-  arguments.emplace_back(units);
-  const std::uint64_t groups = std::min((units + group - 1) / group, most_groups);
-  launch(stream, *kernel(stream.device(), files, defines, "sort_gather"), groups, group, arguments, work);
+  for (const std::uint64_t number : {units, piece_length, piece_length, piece_length}) arguments.emplace_back(number);
+  append(arguments, nullptr, indices);
+  arguments.emplace_back(std::uint32_t{0});  // the indices are right
+  const std::uint64_t a_group = std::uint64_t{plan.group} * gather_plan::unroll;
+  const std::uint64_t groups = std::min((units + a_group - 1) / a_group, most_groups);
+  const auto defines = plan.move_defines(index_bytes == 4 ? Dtype::u32 : Dtype::u64);
+  launch(stream, *kernel(stream.device(), gather_plan::gather_files, defines, "gather_records"), groups, plan.group,
+         arguments, work);
 }
 
 void copy(Stream& stream, const BufferBase& source, const BufferBase& target, DeviceWork& work) {

@@ -35,24 +35,40 @@ inline void tile_at(const ulong n, const ulong across, const ulong down, ulong *
 #ifndef MASU_UNITS            // words of an element
 #error "MASU_UNITS is not defined"
 #endif
+#ifndef MASU_UNROLL           // loads in flight for each work-item
+#error "MASU_UNROLL is not defined"
+#endif
 
 // q * d + r = n for n < 2^16, by inverse = ceil(2^32 / d), d > 1.
 inline uint quotient(const uint n, const uint divisor, const uint inverse) {
   return divisor == 1 ? n : mul_hi(n, inverse);
 }
 
-// A tile into local memory, `stride` words a row.
+// A tile into local memory, `stride` words a row; `nowhere`: this work-item's place for what lies outside. With a condition
+// for each, loads would wait for each other.
 inline void load_tile(__global const MASU_WORD *in, const ulong rows, const ulong columns, const ulong row,
                       const ulong column, const uint tile_rows, const uint tile_columns, const uint inverse,
-                      const uint stride, __local MASU_WORD *tile) {
+                      const uint stride, __local MASU_WORD *tile, __local MASU_WORD *nowhere) {
   const uint width = tile_columns * MASU_UNITS;
   const uint valid_rows = rows - row < tile_rows ? (uint)(rows - row) : tile_rows;
   const uint valid = (columns - column < tile_columns ? (uint)(columns - column) : tile_columns) * MASU_UNITS;
   in += (row * columns + column) * MASU_UNITS;
-  for (uint n = (uint)get_local_id(0); n < valid_rows * width; n += MASU_GROUP) {
-    const uint r = quotient(n, width, inverse);
-    const uint u = n - r * width;
-    if (u < valid) tile[r * stride + u] = in[(size_t)r * columns * MASU_UNITS + u];
+  const uint all = valid_rows * width;
+  for (uint first = (uint)get_local_id(0); first < all; first += MASU_UNROLL * MASU_GROUP) {
+    MASU_WORD word[MASU_UNROLL];
+    MASU_PRAGMA_UNROLL
+    for (uint k = 0; k < MASU_UNROLL; ++k) {
+      const uint n = min(first + k * MASU_GROUP, all - 1);
+      const uint r = quotient(n, width, inverse);
+      word[k] = in[(size_t)r * columns * MASU_UNITS + min(n - r * width, valid - 1)];
+    }
+    MASU_PRAGMA_UNROLL
+    for (uint k = 0; k < MASU_UNROLL; ++k) {
+      const uint n = first + k * MASU_GROUP;
+      const uint r = quotient(n, width, inverse);
+      const uint u = n - r * width;
+      *(n < all && u < valid ? &tile[r * stride + u] : nowhere) = word[k];
+    }
   }
 }
 
@@ -80,7 +96,8 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void transpose_free(__global const uchar *i
                                                          const uint tile_columns, const uint row_inverse,
                                                          const uint column_inverse, const uint stride,
                                                          __local MASU_WORD *tile) {
-  MASU_LOCAL_POINTER(MASU_WORD, tile);  // tile_rows * stride words, twice in place
+  MASU_LOCAL_POINTER(MASU_WORD, tile);  // tile_rows * stride words, twice in place, and MASU_GROUP
+  __local MASU_WORD *nowhere = tile + (1 + MASU_IN_PLACE) * tile_rows * stride + get_local_id(0);
   __global const MASU_WORD *in = (__global const MASU_WORD *)(in_memory + in_at);
   __global MASU_WORD *out = (__global MASU_WORD *)(out_memory + out_at);
   const ulong across = (columns + tile_columns - 1) / tile_columns;
@@ -93,13 +110,13 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void transpose_free(__global const uchar *i
 #if MASU_IN_PLACE
     if (x < y) continue;  // the tile of the other side does both
     __local MASU_WORD *other = tile + tile_rows * stride;
-    load_tile(in, rows, columns, row, column, tile_rows, tile_columns, column_inverse, stride, tile);
-    if (x != y) load_tile(in, rows, columns, column, row, tile_rows, tile_columns, column_inverse, stride, other);
-    barrier(CLK_LOCAL_MEM_FENCE);
+    load_tile(in, rows, columns, row, column, tile_rows, tile_columns, column_inverse, stride, tile, nowhere);
+    if (x != y) load_tile(in, rows, columns, column, row, tile_rows, tile_columns, column_inverse, stride, other, nowhere);
+    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);  // what is written was read by others
     store_tile(out, rows, columns, row, column, tile_rows, tile_columns, row_inverse, stride, tile);
     if (x != y) store_tile(out, rows, columns, column, row, tile_rows, tile_columns, row_inverse, stride, other);
 #else
-    load_tile(in, rows, columns, row, column, tile_rows, tile_columns, column_inverse, stride, tile);
+    load_tile(in, rows, columns, row, column, tile_rows, tile_columns, column_inverse, stride, tile, nowhere);
     barrier(CLK_LOCAL_MEM_FENCE);
     store_tile(out, rows, columns, row, column, tile_rows, tile_columns, row_inverse, stride, tile);
 #endif
@@ -142,46 +159,56 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void transpose_free(__global const uchar *i
 #define MASU_STEP (MASU_GROUP / MASU_WORDS)  // words of a group lie in so many rows of a tile
 
 #if !MASU_ALIGNED
-// The word at any element; `at` counts elements from a whole word on. None past `end` is read.
-inline uint load_anywhere(__global const uint *words, const ulong at, const ulong end) {
-  const ulong w = at / MASU_PACK;
-  const uint shift = (uint)(at % MASU_PACK) * MASU_ELEMENT_BITS;
-  if ((w + 1) * MASU_PACK + (shift != 0 ? MASU_PACK : 0) <= end) {
-    return shift == 0 ? words[w] : words[w] >> shift | words[w + 1] << (32 - shift);
-  }
+// The word at any element; `at` counts elements from a whole word on. What lies behind `end` is not read.
+inline uint load_before(__global const uint *words, const ulong at, const ulong end) {
   uint bits = 0;
   for (uint k = 0; k < MASU_PACK && at + k < end; ++k) {
     bits |= (uint)((__global const MASU_ELEMENT *)words)[at + k] << k * MASU_ELEMENT_BITS;
   }
   return bits;
 }
+// The same where two whole words are there.
+inline uint load_anywhere(__global const uint *words, const ulong at) {
+  const ulong w = at / MASU_PACK;
+  return (uint)(((ulong)words[w + 1] << 32 | words[w]) >> (uint)(at % MASU_PACK) * MASU_ELEMENT_BITS);
+}
 #endif
 
 // Reads the tile at (row, column), transposes it within words, and leaves it in local memory by columns. `in_skip`: elements
-// between a whole word of memory and the matrix.
+// between a whole word of memory and the matrix. Places outside of the matrix get something from inside: with a
+// condition for each, loads would wait for each other.
 inline void load_tile(__global const MASU_WORD *in, const uint in_skip, const ulong rows, const ulong columns,
                       const ulong row, const ulong column, __local MASU_WORD *tile) {
   const uint lane = (uint)get_local_id(0) % MASU_WORDS;
   const uint first = (uint)get_local_id(0) / MASU_WORDS;
-  const uint rows_left = rows - row < MASU_TILE ? (uint)(rows - row) : MASU_TILE;
-  const bool inside = column + lane * MASU_PACK < columns;
-  const ulong begin = (row + first * MASU_PACK) * columns + column + lane * MASU_PACK;
+  const uint last_row = rows - row < MASU_TILE ? (uint)(rows - row) - 1 : MASU_TILE - 1;
+  const uint last_column = columns - column < MASU_TILE ? (uint)(columns - column) - 1 : MASU_TILE - 1;
+  const ulong begin = row * columns + column + min(lane * MASU_PACK, last_column / MASU_PACK * MASU_PACK);
+#define MASU_AT (begin + min((first + b * MASU_STEP) * MASU_PACK + j, last_row) * columns)
   MASU_WORD word[MASU_BLOCKS][MASU_PACK];
+#if MASU_ALIGNED
   MASU_PRAGMA_UNROLL
   for (uint b = 0; b < MASU_BLOCKS; ++b) {
     MASU_PRAGMA_UNROLL
-    for (uint j = 0; j < MASU_PACK; ++j) {
-      const bool valid = inside && (first + b * MASU_STEP) * MASU_PACK + j < rows_left;
-      const ulong at = begin + (b * MASU_STEP * MASU_PACK + j) * columns;
-#if MASU_PACK == 1
-      if (valid) word[b][0] = in[at];
-#elif MASU_ALIGNED
-      word[b][j] = valid ? in[at / MASU_PACK] : 0;
+    for (uint j = 0; j < MASU_PACK; ++j) word[b][j] = in[MASU_AT / MASU_PACK];
+  }
 #else
-      word[b][j] = valid ? load_anywhere(in, in_skip + at, in_skip + rows * columns) : 0;
-#endif
+  if (row + MASU_TILE < rows) {
+    MASU_PRAGMA_UNROLL
+    for (uint b = 0; b < MASU_BLOCKS; ++b) {
+      MASU_PRAGMA_UNROLL
+      for (uint j = 0; j < MASU_PACK; ++j) word[b][j] = load_anywhere(in, in_skip + MASU_AT);
+    }
+  } else {
+    MASU_PRAGMA_UNROLL
+    for (uint b = 0; b < MASU_BLOCKS; ++b) {
+      MASU_PRAGMA_UNROLL
+      for (uint j = 0; j < MASU_PACK; ++j) {
+        word[b][j] = load_before(in, in_skip + MASU_AT, in_skip + rows * columns);
+      }
     }
   }
+#endif
   MASU_PRAGMA_UNROLL
   for (uint b = 0; b < MASU_BLOCKS; ++b) {
     const uint c = lane * MASU_PACK;
@@ -200,60 +227,63 @@ inline void load_tile(__global const MASU_WORD *in, const uint in_skip, const ul
     tile[MASU_PLACE(c, w)] = (word[b][0] & 0xffffu) | word[b][1] << 16;
     tile[MASU_PLACE(c + 1, w)] = word[b][0] >> 16 | (word[b][1] & 0xffff0000u);
 #else
-    if (inside && w < rows_left) tile[MASU_PLACE(c, w)] = word[b][0];
+    tile[MASU_PLACE(c, w)] = word[b][0];
 #endif
   }
 }
 
-#if MASU_ALIGNED
+#define MASU_RUNS (MASU_BLOCKS * MASU_PACK)  // words of a tile that a work-item writes
+
 // Writes the tile that was read at (row, column) to where it belongs: rows of `rows` elements.
 inline void store_tile(__global MASU_WORD *out, const uint out_skip, const ulong rows, const ulong columns,
                        const ulong row, const ulong column, __local const MASU_WORD *tile) {
   const uint lane = (uint)get_local_id(0) % MASU_WORDS;
   const uint first = (uint)get_local_id(0) / MASU_WORDS;
+  const uint rows_left = rows - row < MASU_TILE ? (uint)(rows - row) : MASU_TILE;
   const uint columns_left = columns - column < MASU_TILE ? (uint)(columns - column) : MASU_TILE;
+#if MASU_ALIGNED
   const ulong row_words = rows / MASU_PACK;
-  if (row + lane * MASU_PACK >= rows) return;
   out += (column + first) * row_words + row / MASU_PACK + lane;
-  MASU_PRAGMA_UNROLL
-  for (uint b = 0; b < MASU_BLOCKS * MASU_PACK; ++b) {
-    const uint c = first + b * MASU_STEP;
-    if (c < columns_left) out[b * MASU_STEP * row_words] = tile[MASU_PLACE(c, lane)];
-  }
-}
-#else
-// The same where rows begin anywhere in a word: whole words of `out` are put together of two words each, what is left at
-// both ends goes by elements.
-inline void store_tile(__global MASU_WORD *out, const uint out_skip, const ulong rows, const ulong columns,
-                       const ulong row, const ulong column, __local const MASU_WORD *tile) {
-  __global MASU_ELEMENT *elements = (__global MASU_ELEMENT *)out;
-  const uint valid = rows - row < MASU_TILE ? (uint)(rows - row) : MASU_TILE;
-  const uint columns_left = columns - column < MASU_TILE ? (uint)(columns - column) : MASU_TILE;
-  for (uint n = (uint)get_local_id(0); n < columns_left * (MASU_WORDS + 1); n += MASU_GROUP) {
-    const uint c = n / (MASU_WORDS + 1);
-    const uint w = n - c * (MASU_WORDS + 1);
-    const ulong first = out_skip + (column + c) * rows + row;  // where the tile's part of this row of out begins
-    const uint before = (uint)(first % MASU_PACK);
-    const ulong word = first / MASU_PACK + w;
-    // The word has the column's elements from w * MASU_PACK - before on.
-    const uint low = w > 0 ? tile[MASU_PLACE(c, w - 1)] : 0;
-    const uint high = w < MASU_WORDS ? tile[MASU_PLACE(c, w)] : 0;
-    const uint shift = before * MASU_ELEMENT_BITS;
-    const uint bits = shift == 0 ? high : low >> (32 - shift) | high << shift;
-    if (w * MASU_PACK >= before && (w + 1) * MASU_PACK - before <= valid) {
-      out[word] = bits;
-    } else {
-      MASU_PRAGMA_UNROLL
-      for (uint k = 0; k < MASU_PACK; ++k) {
-        const uint at = w * MASU_PACK + k;
-        if (at >= before && at - before < valid) {
-          elements[word * MASU_PACK + k] = (MASU_ELEMENT)(bits >> k * MASU_ELEMENT_BITS);
-        }
-      }
+  if (rows_left == MASU_TILE && columns_left == MASU_TILE) {
+    MASU_WORD word[MASU_RUNS];
+    MASU_PRAGMA_UNROLL
+    for (uint b = 0; b < MASU_RUNS; ++b) word[b] = tile[MASU_PLACE(first + b * MASU_STEP, lane)];
+    MASU_PRAGMA_UNROLL
+    for (uint b = 0; b < MASU_RUNS; ++b) out[b * MASU_STEP * row_words] = word[b];
+  } else if (lane * MASU_PACK < rows_left) {
+    for (uint b = 0; first + b * MASU_STEP < columns_left; ++b) {
+      out[b * MASU_STEP * row_words] = tile[MASU_PLACE(first + b * MASU_STEP, lane)];
     }
   }
-}
+#else
+  // Rows begin anywhere in a word: whole words of `out` are put together of two words each.
+  const ulong begin = out_skip + column * rows + row;
+  for (uint c = first; c < columns_left; c += MASU_STEP) {
+    const ulong at = begin + c * rows;  // where the tile's part of this row of out begins
+    const uint before = (uint)(at % MASU_PACK);
+    const uint low = tile[MASU_PLACE(c, lane == 0 ? 0 : lane - 1)];
+    const uint high = tile[MASU_PLACE(c, lane)];
+    const uint shift = before * MASU_ELEMENT_BITS;
+    // The word has the column's elements from lane * MASU_PACK - before on.
+    if ((lane != 0 || before == 0) && (lane + 1) * MASU_PACK - before <= rows_left) {
+      out[at / MASU_PACK + lane] = (uint)(((ulong)high << 32 | low) >> (32 - shift));
+    }
+  }
+  // What is left at both ends goes by elements.
+  __global MASU_ELEMENT *elements = (__global MASU_ELEMENT *)out;
+  for (uint c = (uint)get_local_id(0); c < columns_left; c += MASU_GROUP) {
+    const ulong at = begin + c * rows;
+    const uint head = min((uint)(0 - (uint)at) % MASU_PACK, rows_left);
+    const uint tail = head + (rows_left - head) / MASU_PACK * MASU_PACK;
+    for (uint k = 0; k < head; ++k) {
+      elements[at + k] = (MASU_ELEMENT)(tile[MASU_PLACE(c, 0)] >> k * MASU_ELEMENT_BITS);
+    }
+    for (uint k = tail; k < rows_left; ++k) {
+      elements[at + k] = (MASU_ELEMENT)(tile[MASU_PLACE(c, k / MASU_PACK)] >> k % MASU_PACK * MASU_ELEMENT_BITS);
+    }
+  }
 #endif
+}
 
 __kernel MASU_WORK_GROUP(MASU_GROUP) void transpose_tiles(__global const uchar *in_memory, const ulong in_at,
                                                           const uint in_skip, __global uchar *out_memory,
@@ -274,7 +304,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void transpose_tiles(__global const uchar *
     __local MASU_WORD *other = tile + MASU_TILE_WORDS;
     load_tile(in, in_skip, rows, columns, row, column, tile);
     if (x != y) load_tile(in, in_skip, rows, columns, column, row, other);
-    barrier(CLK_LOCAL_MEM_FENCE);
+    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);  // what is written was read by others
     store_tile(out, out_skip, rows, columns, row, column, tile);
     if (x != y) store_tile(out, out_skip, rows, columns, column, row, other);
 #else

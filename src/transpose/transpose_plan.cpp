@@ -83,7 +83,8 @@ const char* Plan::kernel() const noexcept {
 
 std::uint64_t Plan::local_bytes() const noexcept {
   const std::uint64_t words = strategy == Strategy::tiles ? tile_words(tile_rows, pack) : tile_rows * stride_of(*this);
-  return words * unit * (in_place ? 2 : 1);
+  const std::uint64_t beside = strategy == Strategy::free ? group : 0;
+  return (words * (in_place ? 2 : 1) + beside) * unit;
 }
 
 std::vector<runtime::Define> Plan::defines() const {
@@ -94,6 +95,7 @@ std::vector<runtime::Define> Plan::defines() const {
                                          {"MASU_BAND", std::to_string(band)}};
   if (strategy == Strategy::free) {
     result.push_back({"MASU_UNITS", std::to_string(units)});
+    result.push_back({"MASU_UNROLL", std::to_string(unroll)});
   } else {
     result.push_back({"MASU_PACK", std::to_string(pack)});
     result.push_back({"MASU_TILE", std::to_string(tile_rows)});

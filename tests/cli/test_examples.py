@@ -2,16 +2,18 @@
 """The example programs, on the devices that are here."""
 
 import os
+import re
 import subprocess
 import unittest
+from fractions import Fraction
 
 from command import MASU, CommandTest, bmp24, usable_devices
 
 FOLDER = os.environ.get("MASU_EXAMPLES", os.path.join(os.path.dirname(MASU), "examples"))
 
 # The examples that take numbers, and one of those.
-NUMBERS = {"atomic_histogram": "--values", "atomics": "--n", "bitonic_sort": "--n", "group_sum": "--n", "memory_fence": "--n",
-           "shuffle": "--n", "transpose": "--rows", "vector_load_store": "--n"}
+NUMBERS = {"atomic_histogram": "--values", "atomics": "--n", "bitonic_sort": "--n", "dot_product": "--n", "group_sum": "--n",
+           "memory_fence": "--n", "shuffle": "--n", "transpose": "--rows", "vector_load_store": "--n"}
 
 
 def made_up(count):
@@ -138,8 +140,25 @@ class Examples(CommandTest):
         with open(chart, encoding="utf-8") as file:
             self.assertIn("</svg>", file.read())
 
+    def test_dot_product(self):
+        for device in ["cpu"] + usable_devices("opencl") + usable_devices("cuda"):
+            for settings, n in (("--n 100003 --runs 2", 100003), ("--n 0 --runs 1", 0), ("--n 1 --runs 1", 1),
+                                ("--n 1009 --groups 7 --items 13 --runs 2", 1009),
+                                ("--n 5 --groups 100 --items 1 --runs 1", 5)):
+                text = self.agrees("dot_product", device, settings)
+                values = [x >> 8 for x in made_up(2 * n)]
+                exact = float(Fraction(sum(x * y for x, y in zip(values[:n], values[n:])), 2**48))
+                self.assertIn(f"\nthe dot product of {n} values is ", text)
+                found = re.search(r"values is (\S+)\n", text)[1]
+                self.assertEqual(float(found), exact, settings)
+                self.assertRegex(text, r"\nmasu::dot +0 +1 ")
+                self.assertGreaterEqual(text.count("\n"), 6 if device == "cpu" else 7)
+        for device in ("opencl:99", "cuda:99", "nonsense"):
+            status, _, errors = self.example("dot_product", "--device", device)
+            self.assertEqual((status, errors.count("\n")), (1, 1), errors)
+
     def test_no_device(self):
-        for name in ("image_histogram", *NUMBERS):
+        for name in ("image_histogram", *(set(NUMBERS) - {"dot_product"})):
             for device in ("opencl:99", "cpu", "cuda:99", "nonsense"):
                 status, _, errors = self.example(name, "--device", device)
                 self.assertEqual((status, errors.count("\n")), (1, 1), errors)

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// The kernels that find extremes, count and scan on the device opencl:0, small, against plain loops: what check.sh runs
+// under Oclgrind. Everything is launched from this one thread.
+//
+//   oclgrind_reduce_scan extremes|counts|scan|segments
+#include "reduce/reduce_device.h"
+#include "reduce/reduce_plan.h"
+#include "scan/scan_device.h"
+#include "scan/scan_op.h"
+#include "scan/scan_plan.h"
+#include "scan/scan_reference.h"
+
+#include <masu/stream.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <exception>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace masu {
+namespace {
+
+using reference::Shape;
+
+constexpr unsigned group = 16;
+constexpr std::uint64_t groups = 3;
+
+void expect(bool right, const std::string& what) {
+  if (!right) throw std::runtime_error("wrong: " + what);
+  std::printf("right: %s\n", what.c_str());
+}
+
+// Elements with one in front and one behind, so that they start and end at odd places.
+template <class T>
+Buffer<T> padded(const Device& device, const std::vector<T>& data) {
+  std::vector<T> all(data.size() + 2, data.front());
+  std::copy(data.begin(), data.end(), all.begin() + 1);
+  return device.upload(all).slice(1, data.size());
+}
+
+// Loads of several vectors in flight too, as GPUs do.
+DeviceInfo as_gpu(const Device& device) {
+  DeviceInfo info = device.info();
+  info.gpu = true;
+  return info;
+}
+
+template <class T>
+void reduce_rows(const Device& device, ReduceOp op, std::uint64_t rows, std::uint64_t count, bool skip) {
+  const std::vector<T> data = reference::data_of<T>(Shape::special, rows * count, 3);
+  const Buffer<T> there = padded(device, data);
+  Stream stream(device);
+  DeviceReduce job(device, reduce_plan::make(as_gpu(device), dtype_of<T>, op, skip, rows, count, group, groups * rows),
+                   nullptr);
+  job.start(stream, there, there.byte_offset());
+  const std::vector<Reduced> found = job.fetch(stream);
+  bool right = true;
+  for (std::uint64_t r = 0; r < rows; ++r) {
+    const T* x = data.data() + r * count;
+    Reduced expected;
+    for (std::uint64_t i = 0; i < count; ++i) {
+      if (reference::number(x[i]) != 0) ++expected.nonzero;
+      for (int which = 0; which < 2; ++which) {
+        const Extreme here{ExtremeRule{which == 1, skip}(x[i]), i, 0};
+        if (here.before(expected.extremes[which])) expected.extremes[which] = here;
+      }
+    }
+    if (op == ReduceOp::count_nonzero) right = right && found[r].nonzero == expected.nonzero;
+    for (int which = 0; which < 2; ++which) {
+      if (wants(op, which)) right = right && found[r].extremes[which].index == expected.extremes[which].index;
+    }
+  }
+  expect(right, std::string(to_string(op)) + " " + std::string(to_string(dtype_of<T>)) + ", " + std::to_string(rows) +
+                    " rows of " + std::to_string(count));
+}
+
+template <class T>
+void scan_all(const Device& device, std::uint64_t count, ScanOp op, bool exclusive, bool segments) {
+  const std::vector<T> data = reference::data_of<T>(Shape::special, count, 4);
+  std::vector<std::uint8_t> flags(segments ? count : 0);
+  for (std::size_t i = 0; i < flags.size(); i += 1 + i % 37) flags[i] = 1;
+  const Buffer<T> there = device.upload(data);
+  const Buffer<std::uint8_t> flags_there = device.upload(flags);
+  Buffer<T> output(device, count);
+  Stream stream(device);
+  DeviceScan job(device, scan_plan::make(as_gpu(device), dtype_of<T>, count, op, exclusive, segments, group, groups),
+                 nullptr);
+  job.start(stream, there, output, count / (segments ? 2 : 1), segments ? &flags_there : nullptr,
+            scan_identity(dtype_of<T>, op));
+  stream.finish();
+  expect(reference::same_bits(output.read(), reference::scan(data, op, exclusive, segments ? 2 : 1, flags)),
+         std::string(to_string(op)) + " of " + std::to_string(count) + " " + std::string(to_string(dtype_of<T>)));
+}
+
+void run(const std::string& name) {
+  const Device device = Device::open("opencl");
+  std::printf("device: %s\n", device.info().name.c_str());
+  if (name == "extremes") {
+    reduce_rows<float>(device, ReduceOp::minmax, 2, 2100, false);
+    reduce_rows<Half>(device, ReduceOp::min, 1, 5000, true);
+    reduce_rows<std::int8_t>(device, ReduceOp::max, 1, 7000, false);
+    reduce_rows<double>(device, ReduceOp::max, 5, 30, false);
+  } else if (name == "counts") {
+    reduce_rows<float>(device, ReduceOp::count_nonzero, 2, 2100, false);
+    reduce_rows<std::int8_t>(device, ReduceOp::count_nonzero, 1, 7000, false);
+    reduce_rows<double>(device, ReduceOp::count_nonzero, 5, 30, false);
+  } else if (name == "scan") {
+    scan_all<std::uint32_t>(device, 1900, ScanOp::sum, false, false);
+    scan_all<std::uint8_t>(device, 2000, ScanOp::max, true, false);
+    scan_all<double>(device, 777, ScanOp::min, false, false);
+  } else {
+    scan_all<std::uint32_t>(device, 1900, ScanOp::sum, true, true);
+    scan_all<Half>(device, 1500, ScanOp::max, false, true);
+  }
+}
+
+}  // namespace
+}  // namespace masu
+
+int main(int count, char** arguments) try {
+  masu::run(count == 2 ? arguments[1] : "extremes");
+} catch (const std::exception& error) {
+  std::fprintf(stderr, "%s\n", error.what());
+  return 1;
+}

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// The kernels of exact sums, on little data, for Oclgrind: `sum values|products|special|integers`.
+#include "sum/sum_test_data.h"
+
+#include <masu/masu.h>
+
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <limits>
+#include <string_view>
+#include <vector>
+
+namespace {
+
+using namespace masu;
+
+// Against the CPU, which other tests hold against an oracle. From an odd element on.
+template <class T>
+bool right(const Device& device, const std::vector<T>& x, const SumOptions& options = {}) {
+  const Device cpu = Device::open("cpu");
+  const Buffer<T> all = device.upload(x);
+  const Buffer<T> there = all.slice(1, x.size() - 1);
+  const ArrayView here(dtype_of<T>, x.data() + 1, x.size() - 1);
+  return sum(there, dtype_of<T>, options) == sum(cpu, here, options);
+}
+template <class T>
+bool right_dot(const Device& device, const std::vector<T>& x) {
+  const Device cpu = Device::open("cpu");
+  const Buffer<T> all = device.upload(x);
+  const std::uint64_t n = x.size() - 2;
+  return dot(all.slice(1, n), all.slice(2, n), dtype_of<T>) ==
+             dot(cpu, {dtype_of<T>, x.data() + 1, n}, {dtype_of<T>, x.data() + 2, n}) &&
+         norm2(all, dtype_of<T>) == norm2(cpu, ArrayView(x));
+}
+
+bool values(const Device& device) {
+  return right(device, test::sum_data<float>("wide", 901), {.rows = 3}) &&
+         right(device, test::sum_data<Half>("normal", 700)) && right(device, test::sum_data<double>("cancelling", 700));
+}
+
+bool products(const Device& device) {
+  return right_dot(device, test::sum_data<float>("wide", 500)) &&
+         right_dot(device, test::sum_data<Half>("wide", 300)) && right_dot(device, test::sum_data<double>("wide", 300));
+}
+
+bool special(const Device& device) {
+  std::vector<float> x = test::sum_data<float>("normal", 500);
+  x[77] = -std::numeric_limits<float>::infinity();
+  const Buffer<float> there = device.upload(x);
+  return std::isinf(sum(there)) && std::isinf(dot(there, there)) && std::isnan(variance(there));
+}
+
+bool integers(const Device& device) {
+  return right(device, test::sum_data<std::uint8_t>("wide", 700)) &&
+         right(device, test::sum_data<std::int64_t>("wide", 301), {.rows = 3}) &&
+         right_dot(device, test::sum_data<std::int16_t>("wide", 300)) &&
+         right_dot(device, test::sum_data<std::int64_t>("wide", 300));
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  struct Case {
+    std::string_view name;
+    bool (*run)(const Device&);
+  };
+  constexpr Case cases[] = {{"values", values}, {"products", products}, {"special", special}, {"integers", integers}};
+  const std::string_view wanted = count == 2 ? arguments[1] : "";
+  const Device device = Device::open("opencl");
+  for (const Case& one : cases) {
+    if (one.name != wanted) continue;
+    const bool good = one.run(device);
+    std::printf("%s: %s on %s\n", arguments[1], good ? "right" : "wrong", device.info().name.c_str());
+    return good ? 0 : 1;
+  }
+  std::fprintf(stderr, "sum: values, products, special or integers\n");
+  return 1;
+}
