@@ -11,6 +11,7 @@ namespace masu::bench {
 std::span<const Suite> suites() {
   static const std::array known = {
       Suite{"histogram", histogram_suite, "Counting speed as a part of the device's reading speed", "reading"},
+      Suite{"weighted", weighted_suite, "Summing weights by bins as a part of the device's reading speed", "reading"},
       Suite{"sort", sort_suite, "Sorting speed as a part of the device's copying speed", "copying"},
       Suite{"unique", unique_suite, "Finding runs and distinct values as a part of the device's reading speed",
             "reading"},

@@ -43,6 +43,7 @@ Measurements convert_suite(const Request& request);
 Measurements gather_suite(const Request& request);
 Measurements reduce_suite(const Request& request);
 Measurements sum_suite(const Request& request);
+Measurements weighted_suite(const Request& request);
 
 struct Suite {
   std::string name;

@@ -24,10 +24,30 @@ void print_notes(const HistogramResult& result, bool outsiders, bool verified) {
   if (verified) note(fmt::format("verified: {} {}", result.n(), what));
 }
 
+Exit run_weighted_command(const HistogramCommandOptions& asked, const WeightedJob& weighted, Progress& progress) {
+  const CommonOptions& common = asked.common;
+  HistogramJob work = asked.job();
+  // A value that cannot be read would part the weights from their values.
+  work.source.strict = true;
+  const std::string_view form = asked.chosen_format().name;
+  const bool to_stdout = common.output.empty() || common.output == "-";
+  if (form == "npy" && to_stdout && is_terminal(STDOUT_FILENO)) {
+    usage_error("--format npy does not go to a terminal; use -o FILE");
+  }
+  io::OutputFile output(to_stdout ? "-" : common.output);
+  const WeightedResult result = run_weighted(work, weighted, asked.input.inputs, progress);
+  write_weighted(result, form, asked.density, [&](std::string_view text) { output.write(text); });
+  output.commit();
+  if (!common.quiet && common.verify) note(fmt::format("verified: the totals of {} values", result.histogram.n()));
+  if (common.time) note_times(result.seconds, result.bytes);
+  return Exit::done;
+}
+
 Exit run_command(HistogramCommandOptions& asked) {
   const CommonOptions& common = asked.common;
   apply(asked.common);
   Progress progress(common.quiet && common.progress == "auto" ? "never" : common.progress);
+  if (const auto weighted = asked.weighted_job()) return run_weighted_command(asked, *weighted, progress);
   HistogramJob work = asked.job();
   const Format& form = asked.chosen_format();
   work.summaries = form.name == "table";

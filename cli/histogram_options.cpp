@@ -36,6 +36,7 @@ constexpr const char* examples = R"(Examples:
   masu histogram table.csv --header --column price --format csv -o prices.csv
   masu histogram table.csv --header --joint --column width --column height --bins '40;20'
   masu histogram random:u8:1Mi --rows 16 --bins 64
+  masu histogram energies.npy --weights weights.npy --variances --bins 100
   seq 1000 | masu histogram - --edges 0,10,100,1000
   masu histogram random:u8:1Gi --device opencl --time --verify)";
 
@@ -79,6 +80,18 @@ void HistogramCommandOptions::add_to(CLI::App& app) {
   in(shape, app.add_option("--region", region, "Only the pixels of a rectangle"))->type_name("X,Y,W,H");
   in(shape, app.add_option("--pitch", pitch, "With --region of data that is no image: bytes from row to row"))
       ->type_name("BYTES");
+
+  const char* const by = "Weights";
+  in(by, app.add_option("--weights", weights,
+                        "Sum the weights in FILE, one for each value or point, instead of counting: exactly, rounded\n"
+                        "once. Read as the input is, but for the options below"))
+      ->type_name("FILE");
+  in(by, app.add_option("--weights-format", weights_format, "How to read them (auto: by content)"))
+      ->type_name("auto|raw|text|npy|image");
+  in(by, app.add_option("--weights-dtype", weights_dtype, "Element type of raw and text weights"))->type_name("DTYPE");
+  in(by, app.add_option("--weights-column", weights_column, "Text: the weights' column, its name or number from 1"))
+      ->type_name("NAME|N");
+  in(by, app.add_flag("--variances", variances, "Also the sum of the squared weights of each bin"));
 
   const char* const result = "Result";
   in(result, app.add_option("--format", format, "The form of the result (table, or by the ending of -o)"))
@@ -131,6 +144,39 @@ HistogramJob HistogramCommandOptions::job() const {
   job.device = common.device;
   job.plot = !plot.empty();
   job.verify = common.verify;
+  return job;
+}
+
+std::optional<WeightedJob> HistogramCommandOptions::weighted_job() const {
+  if (weights.empty()) {
+    if (variances || weights_format != "auto" || !weights_dtype.empty() || !weights_column.empty()) {
+      usage_error("--variances, --weights-format, --weights-dtype and --weights-column need --weights");
+    }
+    return std::nullopt;
+  }
+  const auto refuse = [](bool given, std::string_view option) {
+    if (given) usage_error(fmt::format("--weights and {} exclude each other", option));
+  };
+  refuse(cumulative, "--cumulative");
+  refuse(log_counts, "--log-counts");
+  refuse(!plot.empty(), "--plot");
+  refuse(strategy != "auto", "--strategy");
+  if (!joint && input.inputs.size() > 1) usage_error("--weights takes one input, or columns with --joint");
+  if (weights == "-" && std::count(input.inputs.begin(), input.inputs.end(), "-") > 0) {
+    usage_error("values and weights can't both come from standard input");
+  }
+  WeightedJob job;
+  job.weights = weights;
+  job.variances = variances;
+  job.from = source_options(input, common);
+  job.from.format = io::input_format_from_name(weights_format);
+  job.from.dtype.reset();
+  job.from.offset = 0;
+  job.from.count.reset();
+  if (!weights_dtype.empty()) job.from.dtype = dtype_from_name(weights_dtype);
+  job.from.column = weights_column;
+  // An entry left out would part the weights from their values.
+  job.from.strict = true;
   return job;
 }
 

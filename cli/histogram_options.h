@@ -4,9 +4,11 @@
 
 #include "bins_request.h"
 #include "histogram_job.h"
+#include "histogram_weighted.h"
 #include "options.h"
 
 #include <CLI/CLI.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -30,6 +32,11 @@ struct HistogramCommandOptions {
   std::string strategy = "auto";
   std::string format;
   std::string plot;
+  std::string weights;
+  std::string weights_format = "auto";
+  std::string weights_dtype;
+  std::string weights_column;
+  bool variances = false;
   bool joint = false;
   bool right_open = false;
   bool density = false;
@@ -39,6 +46,8 @@ struct HistogramCommandOptions {
   void add_to(CLI::App& app);
   // These throw invalid_argument for values that no input can suit.
   [[nodiscard]] HistogramJob job() const;
+  // What --weights asks for; nothing without it.
+  [[nodiscard]] std::optional<WeightedJob> weighted_job() const;
   [[nodiscard]] const Format& chosen_format() const;
 };
 

@@ -13,8 +13,9 @@
 /// events. Nothing depends on the order of the data, on its pieces or on the device.
 ///
 /// **Limits.** Every dtype, for data and weights alike; 1 to 8 columns of one dtype; 1 to 2^20 rows; rows * cells at
-/// most 2^31. **Memory.** The exact sums: 48 (integer, f16), 96 (f32) or 544 (f64) bytes a bin and row, with variances
-/// another 80, 56, 168 or 1,072, once for each CPU thread while that is small; on a device about twice as much, once.
+/// most 2^31. **Memory.** The exact sums, of integers and f16, f32, f64 weights at most 33, 81, 537 bytes a bin and
+/// row, for each CPU thread while that is small; on a device 48, 160, 1,072 bytes. With variances about three times as
+/// much.
 /// **Complexity.** O(elements + bins). **Exceptions.** Error with invalid_argument (also: lengths that differ,
 /// overflow), unsupported, out_of_memory or device_lost; nothing of the caller's is changed then.
 /// **Method.** U. Kulisch's long accumulator for each bin (Computer Arithmetic and Validity, 2013).

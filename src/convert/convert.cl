@@ -353,6 +353,22 @@ inline void put_element(uint *words, const uint k, const MASU_TARGET bits) {
 #endif
 }
 
+// Converts a vector; a bit is set for each element that does not fit, where that is wanted.
+inline uint convert_vector(const uint *loaded, __global uchar *to) {
+  uint made[MASU_OUT_WORDS];
+  uint all_bad = 0;
+  MASU_PRAGMA_UNROLL
+  for (uint k = 0; k < MASU_VECTOR; ++k) {
+    uint bad = 0;
+    put_element(made, k, converted(element_of(loaded, k), &bad));
+    all_bad |= bad << k;
+  }
+  store(made, to);
+  return MASU_ERROR ? all_bad : 0;
+}
+
+inline ulong first_bit(const uint bits) { return popcount((bits & (0 - bits)) - 1); }
+
 // `head` elements one by one, then whole vectors, then the rest of `count` one by one. found: of each work-group, the
 // first position of what does not fit, and the element there.
 __kernel MASU_WORK_GROUP(MASU_GROUP) void convert_elements(__global const uchar *restrict in_memory, const ulong in_at,
@@ -377,33 +393,22 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void convert_elements(__global const uchar 
 
   __global const uchar *from = in + head * MASU_SOURCE_BYTES;
   __global uchar *to = out + head * MASU_TARGET_BYTES;
-  for (size_t i = get_global_id(0); i < vectors; i += MASU_UNROLL * stride) {
+  size_t i = get_global_id(0);
+  for (; i + (MASU_UNROLL - 1) * stride < vectors; i += MASU_UNROLL * stride) {
     uint loaded[MASU_UNROLL][MASU_IN_WORDS];
     MASU_PRAGMA_UNROLL
-    for (uint u = 0; u < MASU_UNROLL; ++u) {
-      const size_t at = i + u * stride;
-      if (at < vectors) load(from + at * MASU_IN_BYTES, loaded[u]);
-    }
+    for (uint u = 0; u < MASU_UNROLL; ++u) load(from + (i + u * stride) * MASU_IN_BYTES, loaded[u]);
     MASU_PRAGMA_UNROLL
     for (uint u = 0; u < MASU_UNROLL; ++u) {
-      const size_t at = i + u * stride;
-      if (at >= vectors) break;
-      uint made[MASU_OUT_WORDS];
-      uint all_bad = 0;
-      MASU_PRAGMA_UNROLL
-      for (uint k = 0; k < MASU_VECTOR; ++k) {
-        uint bad = 0;
-        put_element(made, k, converted(element_of(loaded[u], k), &bad));
-        all_bad |= bad << k;
-      }
-      store(made, to + at * MASU_OUT_BYTES);
-#if MASU_ERROR
-      if (all_bad != 0) {
-        const ulong position = head + at * MASU_VECTOR + popcount((all_bad & (0 - all_bad)) - 1);
-        if (position < first_bad) first_bad = position;
-      }
-#endif
+      const uint bad = convert_vector(loaded[u], to + (i + u * stride) * MASU_OUT_BYTES);
+      if (bad != 0) first_bad = min(first_bad, head + (i + u * stride) * MASU_VECTOR + first_bit(bad));
     }
+  }
+  for (; i < vectors; i += stride) {
+    uint loaded[MASU_IN_WORDS];
+    load(from + i * MASU_IN_BYTES, loaded);
+    const uint bad = convert_vector(loaded, to + i * MASU_OUT_BYTES);
+    if (bad != 0) first_bad = min(first_bad, head + i * MASU_VECTOR + first_bit(bad));
   }
 
 #if MASU_ERROR

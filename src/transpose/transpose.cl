@@ -80,12 +80,17 @@ inline void store_tile(__global MASU_WORD *out, const ulong rows, const ulong co
   const uint valid_columns = columns - column < tile_columns ? (uint)(columns - column) : tile_columns;
   const uint valid = (rows - row < tile_rows ? (uint)(rows - row) : tile_rows) * MASU_UNITS;
   out += (column * rows + row) * MASU_UNITS;
-  for (uint n = (uint)get_local_id(0); n < valid_columns * width; n += MASU_GROUP) {
-    const uint c = quotient(n, width, inverse);
-    const uint u = n - c * width;
-    const uint r = u / MASU_UNITS;
-    if (u < valid) {
-      out[(size_t)c * rows * MASU_UNITS + u] = tile[r * stride + c * MASU_UNITS + (u - r * MASU_UNITS)];
+  const uint all = valid_columns * width;
+  for (uint first = (uint)get_local_id(0); first < all; first += MASU_UNROLL * MASU_GROUP) {
+    MASU_PRAGMA_UNROLL
+    for (uint k = 0; k < MASU_UNROLL; ++k) {
+      const uint n = first + k * MASU_GROUP;
+      const uint c = quotient(n, width, inverse);
+      const uint u = n - c * width;
+      const uint r = u / MASU_UNITS;
+      if (n < all && u < valid) {
+        out[(size_t)c * rows * MASU_UNITS + u] = tile[r * stride + c * MASU_UNITS + (u - r * MASU_UNITS)];
+      }
     }
   }
 }
