@@ -38,7 +38,7 @@ struct ValuesOf {
   static constexpr bool pairs = false;
   static constexpr int first = std::is_same_v<T, float> ? 1 : 2;
   static constexpr int second = 2 * first;
-  using Bins = DoubleBuckets;
+  using Bins = DoubleBins;
   const T* x;
   HWY_INLINE V Get(std::size_t i) const {
     if constexpr (std::is_same_v<T, float>) {
@@ -50,8 +50,19 @@ struct ValuesOf {
   }
   HWY_INLINE void Prefetch(std::size_t i) const { hwy::Prefetch(reinterpret_cast<const char*>(x + i) + prefetched); }
   void Plain(std::size_t i, std::size_t count, fixed::Sum& total) const { add_plain(x + i, count, total); }
-  HWY_INLINE void Bin(std::size_t i, fixed::Wide* places) const { Bins::add(places, static_cast<double>(x[i])); }
-  HWY_INLINE bool IsFinite(std::size_t i) const { return std::abs(x[i]) <= std::numeric_limits<T>::max(); }
+  HWY_INLINE double Number(std::size_t i) const { return static_cast<double>(x[i]); }
+  bool AreFinite(std::size_t count) const {
+    const hn::ScalableTag<T> d;
+    const auto largest = hn::Set(d, std::numeric_limits<T>::max());
+    auto finite = hn::Eq(largest, largest);
+    std::size_t i = 0;
+    for (; i + hn::Lanes(d) <= count; i += hn::Lanes(d)) {
+      finite = hn::And(finite, hn::Le(hn::Abs(hn::LoadU(d, x + i)), largest));
+    }
+    bool rest = true;
+    for (; i < count; ++i) rest = rest && std::isfinite(x[i]);
+    return rest && hn::AllTrue(d, finite);
+  }
   ValuesOf From(std::size_t i) const { return {x + i}; }
 };
 
@@ -62,7 +73,7 @@ struct ProductsOf {
   static constexpr bool pairs = std::is_same_v<T, double>;
   static constexpr int first = pairs ? 4 : 2;
   static constexpr int second = 4;
-  using Bins = std::conditional_t<pairs, ProductBuckets, DoubleBuckets>;
+  using Bins = std::conditional_t<pairs, ProductBins, DoubleBins>;
   const T* x;
   const T* y;
   HWY_INLINE V Get(std::size_t i) const { return hn::Mul(ValuesOf<T>{x}.Get(i), ValuesOf<T>{y}.Get(i)); }
@@ -71,14 +82,8 @@ struct ProductsOf {
     ValuesOf<T>{y}.Prefetch(i);
   }
   void Plain(std::size_t i, std::size_t count, fixed::Products& total) const { add_plain(x + i, y + i, count, total); }
-  HWY_INLINE void Bin(std::size_t i, fixed::Wide* places) const {
-    if constexpr (pairs) Bins::add(places, x[i], y[i]);
-    else Bins::add(places, static_cast<double>(x[i]) * static_cast<double>(y[i]));
-  }
-  HWY_INLINE bool IsFinite(std::size_t i) const {
-    return static_cast<bool>(static_cast<int>(ValuesOf<T>{x}.IsFinite(i)) &
-                             static_cast<int>(ValuesOf<T>{y}.IsFinite(i)));
-  }
+  HWY_INLINE double Number(std::size_t i) const { return static_cast<double>(x[i]) * static_cast<double>(y[i]); }
+  bool AreFinite(std::size_t count) const { return ValuesOf<T>{x}.AreFinite(count) && ValuesOf<T>{y}.AreFinite(count); }
   ProductsOf From(std::size_t i) const { return {x + i, y + i}; }
 };
 constexpr double least_product = 0x1p-960;
@@ -240,7 +245,7 @@ class Adder {
  public:
   explicit Adder(Total& total) : total_(total) {}
   ~Adder() {
-    if (bins_) bins_->give(total_);
+    if (bins_) bins_->Give(total_);
   }
   Adder(const Adder&) = delete;
   Adder& operator=(const Adder&) = delete;
@@ -267,24 +272,24 @@ class Adder {
       i = end;
     }
   }
+  // Elements one by one, in bins if there are enough.
   void AddAny(const Source& source, std::size_t i, std::size_t end) {
     if (!bins_) {
-      if (end - i < least_binned && plain_ < least_binned) {
+      if (end - i + plain_ < least_binned) {
         plain_ += end - i;
         return source.Plain(i, end - i, total_);
       }
       bins_.emplace();
     }
-    bool finite = true;
-    for (std::size_t k = i; k < end; ++k) finite &= source.IsFinite(k);
-    if (!finite) return source.Plain(i, end - i, total_);
-    binned_ += end - i;
-    if (binned_ > Source::Bins::most) {
-      bins_->give(total_);
-      binned_ = end - i;
+    for (; i < end; i += bin_chunk) {
+      const std::size_t count = std::min(bin_chunk, end - i);
+      // What is added twice does not matter: with a number that is not finite, the sum is none.
+      if (!bins_->Add(source.From(i), count)) source.Plain(i, count, total_);
+      if (++chunks_ == chunks_before_give) {
+        bins_->Give(total_);
+        chunks_ = 0;
+      }
     }
-    fixed::Wide* places = bins_->places();
-    for (; i < end; ++i) source.Bin(i, places);
   }
 
  private:
@@ -293,7 +298,7 @@ class Adder {
   static constexpr std::size_t least_binned = 1024;
   Total& total_;
   std::optional<typename Source::Bins> bins_;
-  std::uint64_t binned_ = 0;
+  std::size_t chunks_ = 0;  // in the bins
   std::size_t plain_ = 0;
   std::size_t behind_ = 1;
 };
