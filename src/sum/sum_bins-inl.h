@@ -79,46 +79,78 @@ class DoubleBins {
   std::unique_ptr<Sums> sums_ = std::make_unique<Sums>();
 };
 
-// Products of 106 bits in three parts, of 32, 32 and 42 bits.
+// Sums of f32: mantissas of 24 bits, of which 64 bits hold more than ever come.
+class FloatBins {
+ public:
+  template <class Source>
+  bool Add(const Source& source, std::size_t count) {
+    std::uint64_t* HWY_RESTRICT sums = sums_.data();
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto bits = std::bit_cast<std::uint32_t>(source.x[i]);
+      const std::uint32_t bin = bits >> float_fraction_bits;
+      const std::uint32_t normal = (bin & float_infinite) != 0 ? 1 : 0;
+      sums[bin] += (bits & ((1U << float_fraction_bits) - 1)) | normal << float_fraction_bits;
+    }
+    const bool finite = sums[float_infinite] == 0 && sums[bins / 2 + float_infinite] == 0;
+    sums[float_infinite] = sums[bins / 2 + float_infinite] = 0;
+    return finite;
+  }
+  template <class Total>
+  void Give(Total& total) {
+    for (std::size_t bin = 0; bin < bins; ++bin) {
+      const auto field = static_cast<int>(bin % (bins / 2));
+      if (sums_[bin] != 0) total.add(sums_[bin], std::max(field, 1) - 1 - 149, bin >= bins / 2);
+    }
+    sums_ = {};
+  }
+
+ private:
+  static constexpr std::size_t bins = 512;
+  static constexpr int float_fraction_bits = 23;
+  static constexpr std::size_t float_infinite = 255;
+  std::array<std::uint64_t, bins> sums_{};
+};
+
+// Products of 106 bits, shifted by the low bits of their place, in four parts of 32 bits: there are so few sums of 64
+// bits that they stay in the first cache.
 class ProductBins {
  public:
   template <class Source>
   bool Add(const Source& source, std::size_t count) {
     if (!source.AreFinite(count)) return false;
-    Sums& sums = *sums_;
     for (std::size_t i = 0; i < count; ++i) {
       const DoubleParts a(source.x[i]);
       const DoubleParts b(source.y[i]);
-      const fixed::Wide product = static_cast<fixed::Wide>(a.mantissa) * b.mantissa;
+      const std::uint64_t place = a.place + b.place;
+      const fixed::Wide product = static_cast<fixed::Wide>(a.mantissa) * b.mantissa << (place & (spacing - 1));
       const auto low = static_cast<std::uint64_t>(product);
-      const std::uint64_t bin = (a.place + b.place) << 1 | (a.negative ^ b.negative);
-      sums.parts[0][bin] += low & fixed::digit_mask;
-      sums.parts[1][bin] += low >> fixed::digit_bits;
-      sums.parts[2][bin] += static_cast<std::uint64_t>(product >> 64);
+      const auto high = static_cast<std::uint64_t>(product >> 64);
+      std::uint64_t* sums = sums_[a.negative ^ b.negative] + place / spacing;
+      sums[0] += low & fixed::digit_mask;
+      sums[2] += low >> fixed::digit_bits;
+      sums[4] += high & fixed::digit_mask;
+      sums[6] += high >> fixed::digit_bits;
     }
     return true;
   }
   template <class Total>
   void Give(Total& total) {
-    for (std::size_t bin = 0; bin < bins; ++bin) {
-      for (int part = 0; part < 3; ++part) {
-        std::uint64_t& sum = sums_->parts[part][bin];
-        if (sum == 0) continue;
-        total.add(sum, static_cast<int>(bin / 2) + fixed::digit_bits * part - 2148, bin % 2 != 0);
-        sum = 0;
+    for (std::size_t sign = 0; sign < 2; ++sign) {
+      for (std::size_t row = 0; row < rows; ++row) {
+        const int exponent = static_cast<int>(row * spacing) - 2148;
+        if (sums_[sign][row] != 0) total.add(sums_[sign][row], exponent, sign != 0);
+        sums_[sign][row] = 0;
       }
     }
   }
 
  private:
-  static constexpr std::size_t bins = 2 * 4093;
-  struct Sums {
-    std::uint64_t parts[3][bins] = {};
-  };
-  std::unique_ptr<Sums> sums_ = std::make_unique<Sums>();
+  static constexpr std::uint64_t spacing = 16;
+  static constexpr std::size_t rows = 4092 / spacing + 7;
+  std::uint64_t sums_[2][rows] = {};
 };
 
-// Chunks before a part of 42 bits could overflow.
+// Chunks before a sum could overflow.
 constexpr std::size_t chunks_before_give = 1024;
 
 }  // namespace

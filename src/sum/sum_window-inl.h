@@ -38,7 +38,7 @@ struct ValuesOf {
   static constexpr bool pairs = false;
   static constexpr int first = std::is_same_v<T, float> ? 1 : 2;
   static constexpr int second = 2 * first;
-  using Bins = DoubleBins;
+  using Bins = std::conditional_t<std::is_same_v<T, float>, FloatBins, DoubleBins>;
   const T* x;
   HWY_INLINE V Get(std::size_t i) const {
     if constexpr (std::is_same_v<T, float>) {
