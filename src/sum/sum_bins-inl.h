@@ -14,13 +14,13 @@ HWY_BEFORE_NAMESPACE();
 namespace masu::cpu::HWY_NAMESPACE {
 namespace {
 
-constexpr int fraction_bits = 52;
-constexpr std::uint64_t fraction_mask = (std::uint64_t{1} << fraction_bits) - 1;
-constexpr std::uint64_t field_mask = 2047;
-constexpr std::uint64_t infinite = field_mask;
+inline constexpr int fraction_bits = 52;
+inline constexpr std::uint64_t fraction_mask = (std::uint64_t{1} << fraction_bits) - 1;
+inline constexpr std::uint64_t field_mask = 2047;
+inline constexpr std::uint64_t infinite = field_mask;
 
 // So many mantissas of 53 bits, and 32 bits more, fit 64.
-constexpr std::size_t bin_chunk = 2040;
+inline constexpr std::size_t bin_chunk = 2040;
 
 struct DoubleParts {
   std::uint64_t mantissa;
@@ -151,7 +151,7 @@ class ProductBins {
 };
 
 // Chunks before a sum could overflow.
-constexpr std::size_t chunks_before_give = 1024;
+inline constexpr std::size_t chunks_before_give = 1024;
 
 }  // namespace
 }  // namespace masu::cpu::HWY_NAMESPACE

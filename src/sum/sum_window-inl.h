@@ -23,13 +23,13 @@ namespace hn = hwy::HWY_NAMESPACE;
 using D = hn::ScalableTag<double>;
 using V = hn::Vec<D>;
 
-constexpr int room = 10;               // an accumulator takes 2^this numbers
-constexpr int level_bits = 51 - room;  // from one level to the next
-constexpr std::size_t chains = 4;      // accumulators of a level, so that additions need not wait for each other
-constexpr std::size_t block_steps = 16;
-constexpr std::size_t prefetched = 1024;  // bytes ahead
-constexpr int highest_base = 1023;
-constexpr int lowest_base = -1022;
+inline constexpr int room = 10;               // an accumulator takes 2^this numbers
+inline constexpr int level_bits = 51 - room;  // from one level to the next
+inline constexpr std::size_t chains = 4;      // accumulators of a level, so that additions need not wait for each other
+inline constexpr std::size_t block_steps = 16;
+inline constexpr std::size_t prefetched = 1024;  // bytes ahead
+inline constexpr int highest_base = 1023;
+inline constexpr int lowest_base = -1022;
 
 // Where the numbers come from: vectors of doubles, and how elements are added that do not go this way. `first` and
 // `second` are the levels that are tried.
@@ -86,7 +86,7 @@ struct ProductsOf {
   bool AreFinite(std::size_t count) const { return ValuesOf<T>{x}.AreFinite(count) && ValuesOf<T>{y}.AreFinite(count); }
   ProductsOf From(std::size_t i) const { return {x + i, y + i}; }
 };
-constexpr double least_product = 0x1p-960;
+inline constexpr double least_product = 0x1p-960;
 
 template <int levels>
 struct Window {
@@ -359,7 +359,7 @@ inline void ToFloats(const Half* from, std::size_t count, float* to) {
     to[i] = std::bit_cast<float>(bits | sign);
   }
 }
-constexpr std::size_t half_piece = 4096;
+inline constexpr std::size_t half_piece = 4096;
 
 template <class Total>
 void AddReal(const ValuesOf<Half>& source, std::uint64_t count, Total& total) {
