@@ -153,7 +153,7 @@ bool numbered(const Device& device, Dtype dtype) {
     iota(device, {dtype, found.data(), count}, &start, &step);
     for (std::uint64_t i = 0; i < count; ++i) {
       const T expected = of(3.0 + 7.0 * static_cast<double>(i));
-      if (std::memcmp(found.data() + i * sizeof(T), &expected, sizeof(T)) != 0) return false;
+      if (bits_of(ArrayView(dtype, found.data(), count), i) != bits_of(ArrayView(dtype, &expected, 1), 0)) return false;
     }
     return true;
   });
