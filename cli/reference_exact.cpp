@@ -8,6 +8,7 @@
 #include <cmath>
 #include <concepts>
 #include <limits>
+#include <type_traits>
 
 namespace masu::cli {
 namespace {
@@ -166,8 +167,9 @@ ReferenceSum::Parts ReferenceSum::parts_of(const ArrayView& data, std::uint64_t 
     Parts parts;
     if constexpr (std::integral<T>) {
       parts.negative = element < 0;
-      const auto bits = static_cast<std::uint64_t>(element);
-      parts.mantissa = parts.negative ? 0 - bits : bits;
+      using U = std::make_unsigned_t<T>;
+      const U bits = static_cast<U>(element);
+      parts.mantissa = parts.negative ? static_cast<U>(U{0} - bits) : bits;
     } else {
       double value = 0;
       if constexpr (std::same_as<T, Half>) value = io::to_double(element);

@@ -60,18 +60,22 @@ bool run(const Device& device, const ArrayView& data, const Case& test) {
 
 }  // namespace
 
-// Distributions take turns; every third case has NaNs and zeros of both signs.
+// Distributions take turns; every third case has NaNs and zeros of both signs. A device has to compile a program for
+// each choice, so there extremes are those of every third dtype.
 void selftest_scan(const Device& device, SelftestTally& tally) {
+  const bool all = device.kind() == DeviceKind::cpu;
   std::uint64_t number = 0;
   for (const Dtype dtype : selftest_dtypes) {
     for (const ScanOp op : ops) {
+      const std::uint64_t turn = static_cast<std::uint64_t>(dtype) + static_cast<std::uint64_t>(op);
+      if (!all && op != ScanOp::sum && turn % 3 != 0) continue;
       for (const Case& shape : {Case{dtype, op, false, 1, 1, false},
                                 {dtype, op, false, 1, 9001, false},
                                 {dtype, op, false, 40, 137, false},
                                 {dtype, op, false, 2, 4100, true}}) {
         const char* const distribution = distributions[++number % distributions.size()];
         Case test = shape;
-        test.exclusive = (number + number / 4) % 2 == 0;
+        test.exclusive = (all ? number + number / 4 : turn) % 2 == 0;
         const std::string name = fmt::format("{} scan by {} of {} rows of {} {} {} values{}",
                                              test.exclusive ? "exclusive" : "inclusive", to_string(op), test.rows,
                                              test.length, distribution, to_string(dtype), test.flags ? ", flags" : "");

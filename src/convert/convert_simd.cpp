@@ -35,7 +35,8 @@ unsigned IntegersLoop(const S* HWY_RESTRICT in, T* HWY_RESTRICT out, std::size_t
   S wrong = 0;
   for (std::size_t i = 0; i < count; ++i) {
     const S x = in[i];
-    const S fit = x < low ? low : x > high ? high : x;
+    const S enough = x > low ? x : low;
+    const S fit = enough < high ? enough : high;
     wrong = static_cast<S>(wrong | (x ^ fit));
     out[i] = static_cast<T>(fit);
   }

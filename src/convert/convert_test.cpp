@@ -181,33 +181,47 @@ class ConvertTest : public test::EachDevice {
 };
 MASU_ON_EACH_DEVICE(ConvertTest);
 
+using Oracle = Answer (*)(const std::byte*, Overflow, Rounding);
+
 template <class S, class T>
-void expect_converted(const Device& device, const std::vector<S>& values, Overflow overflow, Rounding rounding) {
-  const std::string name = std::string(to_string(dtype_of<S>)) + " to " + std::string(to_string(dtype_of<T>)) + ", " +
+Answer answer_for(const std::byte* value, Overflow overflow, Rounding rounding) {
+  S source;
+  std::memcpy(&source, value, sizeof source);
+  if constexpr (std::is_same_v<S, T>) return {bits_of(source)};
+  else return expected<S, T>(source, overflow, rounding);
+}
+
+void expect_converted(const Device& device, const ArrayView& values, Dtype target, Oracle oracle, Overflow overflow,
+                      Rounding rounding) {
+  const std::string name = std::string(to_string(values.dtype)) + " to " + std::string(to_string(target)) + ", " +
                            std::string(to_string(overflow)) + ", " + std::string(to_string(rounding));
-  std::vector<T> out(values.size());
+  std::vector<std::byte> out(values.count * size_of(target));
   const ConvertOptions options{.overflow = overflow, .rounding = rounding};
-  std::size_t first = values.size();
+  std::uint64_t first = values.count;
   std::string error;
   try {
-    convert(device, ArrayView(values), MutableArrayView(out), options);
+    convert(device, values, MutableArrayView(target, out.data(), values.count), options);
   } catch (const Error& thrown) {
     error = thrown.what();
   }
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    if (std::is_same_v<S, T>) {
-      ASSERT_EQ(bits_of(out[i]), bits_of(values[i])) << name << " at " << i;
-      continue;
-    }
-    const Answer answer = expected<S, T>(values[i], overflow, rounding);
-    ASSERT_EQ(bits_of(out[i]), answer.bits) << name << ": " << bits_of(values[i]) << " at " << i;
-    if (!answer.fits && first == values.size()) first = i;
+  for (std::uint64_t i = 0; i < values.count; ++i) {
+    const Answer answer =
+        oracle(static_cast<const std::byte*>(values.data) + i * size_of(values.dtype), overflow, rounding);
+    std::uint64_t made = 0;
+    std::memcpy(&made, &out[i * size_of(target)], size_of(target));
+    ASSERT_EQ(made, answer.bits) << name << " at " << i;
+    if (!answer.fits && first == values.count) first = i;
   }
-  if (overflow != Overflow::error || first == values.size()) {
+  if (overflow != Overflow::error || first == values.count) {
     EXPECT_EQ(error, "") << name;
   } else {
     EXPECT_NE(error.find(" at position " + std::to_string(first)), std::string::npos) << name << ": " << error;
   }
+}
+
+template <class S, class T>
+void expect_converted(const Device& device, const std::vector<S>& values, Overflow overflow, Rounding rounding) {
+  expect_converted(device, ArrayView(values), dtype_of<T>, &answer_for<S, T>, overflow, rounding);
 }
 
 TEST_P(ConvertTest, EveryPair) {

@@ -70,7 +70,7 @@ struct PlainTotal {
       sum.add(ArrayView(std::span(&weight, 1)));
       integer += static_cast<Int128>(weight);
       // The square of a 64-bit integer in three parts of 32 bits and more, each exact as f64.
-      const auto wide = static_cast<std::uint64_t>(weight);
+      const auto wide = static_cast<std::uint64_t>(static_cast<std::int64_t>(weight));
       const std::uint64_t magnitude = weight < 0 ? -wide : wide;
       const auto low = static_cast<double>(magnitude & 0xffffffffU);
       const auto high = static_cast<double>(magnitude >> 32);

@@ -8,10 +8,12 @@
 #include "bench/runner.h"
 #include "unique/unique_reference.h"
 
-#include <array>
+#include <fmt/format.h>
+
 #include <cstring>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace masu::bench {
@@ -26,23 +28,22 @@ struct ReduceCase {
   std::uint64_t row = 0;  // elements of a row; 0: all
 };
 
-// A place is found with each extreme, so `argmin` is `min`.
+// A place is found with each extreme, so `argmin` is `min`. Cases of one dtype stand together: they share the input.
 constexpr auto cases = std::to_array<ReduceCase>({
     {"f32-min", Dtype::f32, ReduceOp::min, true},
-    {"f32-max", Dtype::f32, ReduceOp::max},
     {"f32-minmax", Dtype::f32, ReduceOp::minmax, true},
     {"f32-nanmin", Dtype::f32, ReduceOp::min, false, NanRule::skip},
-    {"f64-min", Dtype::f64, ReduceOp::min, true},
-    {"f64-minmax", Dtype::f64, ReduceOp::minmax},
-    {"f16-min", Dtype::f16, ReduceOp::min, true},
-    {"u8-max", Dtype::u8, ReduceOp::max, true},
-    {"u8-minmax", Dtype::u8, ReduceOp::minmax},
-    {"i32-max", Dtype::i32, ReduceOp::max, true},
-    {"u64-max", Dtype::u64, ReduceOp::max},
     {"f32-count-nonzero", Dtype::f32, ReduceOp::count_nonzero, true},
-    {"u8-count-nonzero", Dtype::u8, ReduceOp::count_nonzero, true},
     {"f32-min-rows-of-64", Dtype::f32, ReduceOp::min, false, NanRule::propagate, 64},
     {"f32-min-rows-of-64Ki", Dtype::f32, ReduceOp::min, false, NanRule::propagate, 1 << 16},
+    {"f64-min", Dtype::f64, ReduceOp::min, true},
+    {"f64-minmax", Dtype::f64, ReduceOp::minmax},
+    {"f16-min", Dtype::f16, ReduceOp::min},
+    {"u8-max", Dtype::u8, ReduceOp::max, true},
+    {"u8-minmax", Dtype::u8, ReduceOp::minmax},
+    {"u8-count-nonzero", Dtype::u8, ReduceOp::count_nonzero},
+    {"i32-max", Dtype::i32, ReduceOp::max},
+    {"u64-max", Dtype::u64, ReduceOp::max},
 });
 
 template <class T>
@@ -126,9 +127,6 @@ class Reducing final : public Work {
   ReduceResult result_;
 };
 
-constexpr std::array<std::string_view, 2> gpu_counts = {"256Mi", "4Mi"};
-constexpr std::array<std::string_view, 1> other_counts = {"16Mi"};
-
 }  // namespace
 
 Measurements reduce_suite(const Request& request) {
@@ -136,18 +134,21 @@ Measurements reduce_suite(const Request& request) {
     throw Error(ErrorCode::invalid_argument, "bench: reduce has no strategies and no --ladder");
   }
   Runner runner(request, {"kernel", "call"}, {"kernel", "call"});
+  const std::vector<std::string>& wanted = request.selection.distributions;
+  std::optional<Input> input;  // that of the case before, where it serves this one too
+  std::string made;
   for (const ReduceCase& what : request.selection.chosen_cases(std::span<const ReduceCase>(cases))) {
-    for (const Device& device : request.devices) {
-      const auto counts = device.info().gpu ? request.selection.counts(size_of(what.dtype), gpu_counts)
-                                            : request.selection.counts(size_of(what.dtype), other_counts);
-      for (const std::uint64_t count : counts) {
-        runner.next_group();
-        for (const std::string_view distribution :
-             ordering_distributions_of(what.dtype, request.selection.distributions)) {
-          const std::uint64_t whole = what.row == 0 ? count : count / what.row * what.row;
-          const Input input = ordering_input(what.dtype, whole, distribution);
-          runner.on_device(device, ordering_row(what.name, input, distribution), [&](const Row& one) {
-            Reducing work(what, input, device, runner.ceilings());
+    for (const auto& [count, devices] : runner.devices_by_count(size_of(what.dtype))) {
+      runner.next_group();
+      const std::uint64_t whole = what.row == 0 ? count : count / what.row * what.row;
+      for (const std::string_view distribution :
+           ordering_distributions_of(what.dtype, wanted.empty() ? std::vector<std::string>{"uniform"} : wanted)) {
+        const std::string key = fmt::format("{} {} {}", to_string(what.dtype), whole, distribution);
+        if (key != made) input.emplace(ordering_input(what.dtype, whole, distribution));
+        made = key;
+        for (const Device& device : devices) {
+          runner.on_device(device, ordering_row(what.name, *input, distribution), [&](const Row& one) {
+            Reducing work(what, *input, device, runner.ceilings());
             runner.measure(one, work);
           });
         }

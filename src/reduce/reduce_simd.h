@@ -12,7 +12,7 @@
 namespace masu::cpu {
 
 // The place of an extreme is sought in the one block of this many bytes that has it first.
-inline constexpr std::uint64_t block_bytes = std::uint64_t{1} << 14;
+inline constexpr std::uint64_t block_bytes = std::uint64_t{1} << 16;
 
 // The least rank of elements, and where the first block begins that has it, in elements.
 struct BestBlock {

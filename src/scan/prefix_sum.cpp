@@ -23,6 +23,8 @@ constexpr int block_bits = 10;
 // Bits of the numbers that sums of a block are kept in, where they fit.
 constexpr int narrow_bits = 62;
 constexpr int wide_bits = 126;
+// Above all exponents.
+constexpr int no_exponent = 1 << 14;
 // Exponents of which both powers of two are normal numbers of f64.
 constexpr int most_scale = 1000;
 
@@ -124,7 +126,24 @@ template <class T>
 T rounded(Wide value, int exponent) {
   const bool negative = value < 0;
   const auto bits = static_cast<UnsignedWide>(value);
-  return rounded<T>(negative ? -bits : bits, exponent, false, negative);
+  const UnsignedWide magnitude = negative ? -bits : bits;
+  const auto high = static_cast<std::uint64_t>(magnitude >> limb_bits);
+  if (std::is_same_v<T, Half> || exponent < -most_scale || exponent > most_scale / 2) {
+    return rounded<T>(magnitude, exponent, false, negative);
+  }
+  // The highest 64 bits, the lowest of them set where anything below is: the conversion rounds them as all of them.
+  // What is below the least normal number is a whole number of few bits and exact.
+  double scale = power_of_two(exponent);
+  auto top = static_cast<std::uint64_t>(magnitude);
+  if (high != 0) {
+    const int shift = std::countl_zero(high);
+    const UnsignedWide shifted = magnitude << shift;
+    top = static_cast<std::uint64_t>(shifted >> limb_bits) | (static_cast<std::uint64_t>(shifted) != 0 ? 1U : 0U);
+    scale = power_of_two(exponent + limb_bits - shift);
+  }
+  const double scaled =
+      static_cast<double>(static_cast<std::conditional_t<std::is_same_v<T, Half>, float, T>>(top)) * scale;
+  return of_number<T>(negative ? -scaled : scaled);
 }
 
 // In units of 2^unit. A 64-bit sum is rounded by the conversion; the product is exact.
@@ -180,31 +199,31 @@ void run_sum(Sum& sum, const T* input, T* output, std::size_t count, bool exclus
 
 // The exponents of the lowest bit and of the highest that elements have; zeros have none.
 struct Range {
-  int low = 1 << 14;
-  int high = -(1 << 14);
+  int low = no_exponent;
+  int high = -no_exponent;
   bool finite = true;
 };
 
 template <class T>
 Range fields_of(const T* x, std::size_t count) {
-  int least = 1 << 14;
+  int least = no_exponent;
   int most = 0;
   for (std::size_t i = 0; i < count; ++i) {
     const std::uint64_t bits = bits_of(x[i]);
     const int field = field_of(x[i]);
     const bool zero = (bits & ((std::uint64_t{1} << (8 * sizeof(T) - 1)) - 1)) == 0;
-    least = std::min(least, zero ? 1 << 14 : field);
+    least = std::min(least, zero ? no_exponent : field);
     most = std::max(most, field);
   }
-  if (least == 1 << 14) return {};
+  if (least == no_exponent) return {};
   return {Format<T>::lowest + std::max(least, 1) - 1, Format<T>::lowest + std::max(most, 1) + Format<T>::fraction,
           most != special_field<T>};
 }
 
 // The same, with zeros at the low end of numbers left out.
 template <class T>
-int lowest_bit(const T* x, std::size_t count) {
-  int low = 1 << 14;
+int lowest_bit_of(const T* x, std::size_t count) {
+  int low = no_exponent;
   for (std::size_t i = 0; i < count; ++i) {
     const std::uint64_t magnitude = magnitude_of(x[i]);
     if (magnitude != 0) low = std::min(low, exponent_of(x[i]) + std::countr_zero(magnitude));
@@ -239,7 +258,13 @@ void PrefixSum::add(T x) noexcept {
   const std::uint64_t magnitude = magnitude_of(x);
   if (magnitude == 0) return;
   add_bits(magnitude, exponent_of(x), is_negative(x));
-  unit_ = std::min(unit_, exponent_of(x));
+}
+
+int PrefixSum::lowest_bit() const noexcept {
+  for (std::size_t i = 0; i < limbs; ++i) {
+    if (limbs_[i] != 0) return lowest + limb_bits * static_cast<int>(i) + std::countr_zero(limbs_[i]);
+  }
+  return no_exponent;
 }
 
 bool PrefixSum::in_units(int exponent, int bits, Wide& value) const noexcept {
@@ -303,15 +328,16 @@ template <class T>
 void PrefixSum::run_block(const T* input, T* output, std::size_t count, bool exclusive) {
   Range range = fields_of(input, count);
   if (special() || !range.finite) return run_specials(input, output, count, exclusive);
-  if (range.low > range.high) range.low = range.high = std::min(unit_, 0);  // zeros alone
+  const int unit = lowest_bit();
+  if (range.low > range.high) range.low = range.high = std::min(unit, 0);  // zeros alone
   Wide start = 0;
   const auto fits = [&](int low, int bits) {
     return range.high - low + block_bits < bits && in_units(low, bits, start);
   };
-  int low = std::min(range.low, unit_);
+  int low = std::min(range.low, unit);
   bool narrow = fits(low, narrow_bits);
   if (!narrow) {
-    low = std::min(lowest_bit(input, count), unit_);
+    low = std::min({lowest_bit_of(input, count), unit, range.high});
     narrow = fits(low, narrow_bits);
   }
   narrow = narrow && low >= -most_scale && low <= most_scale;
@@ -327,7 +353,6 @@ void PrefixSum::run_block(const T* input, T* output, std::size_t count, bool exc
   } else {
     return run_specials(input, output, count, exclusive);
   }
-  unit_ = low;
   const Wide change = end - start;
   const bool negative = change < 0;
   const UnsignedWide amount = negative ? -static_cast<UnsignedWide>(change) : static_cast<UnsignedWide>(change);
@@ -352,7 +377,6 @@ void PrefixSum::merge(const PrefixSum& later) noexcept {
     limbs_[i] = static_cast<std::uint64_t>(sum);
     carry = static_cast<unsigned>(sum >> limb_bits);
   }
-  unit_ = std::min(unit_, later.unit_);
   nan_ = nan_ || later.nan_;
   infinity_ = infinity_ || later.infinity_;
   minus_infinity_ = minus_infinity_ || later.minus_infinity_;

@@ -34,6 +34,8 @@ class PrefixSum {
   [[nodiscard]] T value() const noexcept;
   // The sum in units of 2^exponent, where it is a whole number of them that `bits` bits hold with a sign.
   [[nodiscard]] bool in_units(int exponent, int bits, Wide& value) const noexcept;
+  // The exponent of the lowest bit that is set; a great one where the sum is 0.
+  [[nodiscard]] int lowest_bit() const noexcept;
   // Of all bits above the highest limb.
   [[nodiscard]] std::uint64_t fill() const noexcept { return -(limbs_.back() >> 63); }
   template <class T>
@@ -42,7 +44,6 @@ class PrefixSum {
   void run_specials(const T* input, T* output, std::size_t count, bool exclusive);
 
   std::array<std::uint64_t, limbs> limbs_{};
-  int unit_ = 1024;  // the sum is a multiple of 2^unit_
   bool nan_ = false;
   bool infinity_ = false;
   bool minus_infinity_ = false;

@@ -2,6 +2,7 @@
 #include "scan/scan_cpu.h"
 
 #include "runtime/parallel.h"
+#include "runtime/stream_out.h"
 #include "scan/scan_op.h"
 #include "scan/scan_plan.h"
 #include "scan/scan_simd.h"
@@ -9,7 +10,7 @@
 #include <masu/device.h>
 
 #include <algorithm>
-#include <cstring>
+#include <type_traits>
 #include <vector>
 
 namespace masu {
@@ -23,7 +24,8 @@ class Scanner {
       : job_(job),
         size_(size_of(job.dtype)),
         exact_(is_exact_sum(job.dtype, job.op)),
-        identity_(scan_identity(job.dtype, job.op)) {}
+        identity_(scan_identity(job.dtype, job.op)),
+        streams_(job.input != job.output && job.count * size_ >= runtime::stream_out_bytes) {}
 
   [[nodiscard]] ScanState start() const {
     ScanState state;
@@ -33,15 +35,15 @@ class Scanner {
 
   // Scans elements begin to end; segments begin where flags say so.
   void scan(std::uint64_t begin, std::uint64_t end, ScanState& state) const {
-    each_segment(begin, end, state,
-                 [&](std::uint64_t first, std::uint64_t last) { scan_one(first, last, state, true); });
+    each_segment(begin, end, state, [&](std::uint64_t first, std::uint64_t last) { write(first, last, state); });
+    if (streams_) runtime::stream_out_end();
   }
   // The state behind them alone. `reset`: whether a segment began among them.
   void total(std::uint64_t begin, std::uint64_t end, ScanState& state, bool& reset) const {
     // What lies in front of the last segment is of no importance.
     const std::uint64_t last = last_flag(begin, end);
     reset = last != end;
-    scan_one(reset ? last : begin, end, state, false);
+    run(reset ? last : begin, end, nullptr, state);
   }
   // The state behind a range of this total.
   void advance(ScanState& state, const ScanState& total, bool reset) const {
@@ -74,32 +76,43 @@ class Scanner {
     return end;
   }
 
-  void scan_one(std::uint64_t begin, std::uint64_t end, ScanState& state, bool write) const {
+  // Large outputs go past the caches, by way of a buffer.
+  void write(std::uint64_t begin, std::uint64_t end, ScanState& state) const {
+    if (!streams_) return run(begin, end, job_.output + begin * size_, state);
+    alignas(64) std::byte buffer[scan_plan::cpu_buffer_bytes];
+    for (std::uint64_t first = begin; first < end; first += sizeof buffer / size_) {
+      const std::uint64_t last = std::min(end, first + sizeof buffer / size_);
+      run(first, last, buffer, state);
+      runtime::stream_out(job_.output + first * size_, buffer, (last - first) * size_);
+    }
+  }
+  // One segment, to `y` where that is not null.
+  void run(std::uint64_t begin, std::uint64_t end, std::byte* y, ScanState& state) const {
     const std::byte* const x = job_.input + begin * size_;
-    std::byte* const y = write ? job_.output + begin * size_ : nullptr;
     const std::uint64_t count = end - begin;
     if (exact_) {
       exact(x, y, count, state.sum);
-    } else if (write) {
+    } else if (y != nullptr) {
       state.bits = cpu::scan_elements(job_.dtype, job_.op, job_.exclusive, x, y, count, state.bits);
     } else {
       state.bits = cpu::scan_total(job_.dtype, job_.op, x, count, state.bits);
     }
   }
   void exact(const std::byte* x, std::byte* y, std::uint64_t count, PrefixSum& sum) const {
-    const auto run = [&](auto* input) {
+    const auto add = [&](auto* input) {
       using T = std::remove_const_t<std::remove_pointer_t<decltype(input)>>;
       sum.run(input, reinterpret_cast<T*>(y), count, job_.exclusive);
     };
-    if (job_.dtype == Dtype::f16) return run(reinterpret_cast<const Half*>(x));
-    if (job_.dtype == Dtype::f32) return run(reinterpret_cast<const float*>(x));
-    run(reinterpret_cast<const double*>(x));
+    if (job_.dtype == Dtype::f16) return add(reinterpret_cast<const Half*>(x));
+    if (job_.dtype == Dtype::f32) return add(reinterpret_cast<const float*>(x));
+    add(reinterpret_cast<const double*>(x));
   }
 
   const ScanJob& job_;
   std::size_t size_;
   bool exact_;
   std::uint64_t identity_;
+  bool streams_;
 };
 
 // One range by all threads, part after part: first the totals of the part's pieces, which brings them into the cache,

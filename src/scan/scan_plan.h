@@ -20,6 +20,8 @@ inline constexpr std::uint64_t alignment = 16;
 // What one CPU thread takes at a time: it stays in the second-level cache between its total and its scan.
 inline constexpr std::uint64_t cpu_piece_bytes = std::uint64_t{1} << 18;
 inline constexpr unsigned cpu_pieces_a_thread = 2;
+// What a thread writes at a time where outputs go past the caches.
+inline constexpr std::uint64_t cpu_buffer_bytes = std::uint64_t{1} << 13;
 
 struct Plan {
   Dtype dtype = Dtype::u8;

@@ -11,6 +11,7 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "scan/scan_simd.cpp"
+#include <hwy/cache_control.h>
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
@@ -19,6 +20,9 @@ namespace masu::cpu::HWY_NAMESPACE {
 namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
+
+// How far in front of the loads lines are asked for.
+constexpr std::size_t ahead_bytes = 2048;
 
 // Operations on unsigned lanes whose identity is 0, which shifts bring in.
 struct Adding {
@@ -84,6 +88,7 @@ Bits ScanIntegers(const Bits* input, Bits* output, std::size_t count, Bits flip,
     carry = op(carry, LastLane(d, prefixes));
   };
   for (; i + 4 * lanes <= count; i += 4 * lanes) {
+    hwy::Prefetch(input + i + ahead_bytes / sizeof(Bits));
     step(i);
     step(i + lanes);
     step(i + 2 * lanes);

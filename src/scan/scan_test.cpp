@@ -36,10 +36,7 @@ class ScanTest : public test::EachDevice {
   // OpenCL CPU devices have slow compilers.
   [[nodiscard]] std::vector<Case> cases() const {
     if (slow()) {
-      return {{Dtype::u8, ScanOp::sum, false},
-              {Dtype::f32, ScanOp::min, false},
-              {Dtype::f64, ScanOp::max, false},
-              {Dtype::f32, ScanOp::sum, false}};
+      return {{Dtype::u8, ScanOp::sum, false}, {Dtype::f32, ScanOp::min, false}, {Dtype::f32, ScanOp::sum, false}};
     }
     std::vector<Case> all;
     for (const Dtype dtype : {Dtype::u8, Dtype::i8, Dtype::u16, Dtype::i16, Dtype::u32, Dtype::i32, Dtype::u64,
@@ -110,6 +107,7 @@ TEST_P(ScanTest, EverySizeRowsAndFlags) {
         EXPECT_TRUE(
             same_bits(scan(device.upload(words), with).read(), reference::scan(words, ScanOp::sum, true, rows, flags)))
             << name << ", flags";
+        if (slow()) continue;
         const ScanOptions least{.op = ScanOp::min, .rows = rows, .flags = ArrayView(flags)};
         EXPECT_TRUE(same_bits(scan(device, floats, least), reference::scan(floats, ScanOp::min, false, rows, flags)))
             << name << ", least, flags";

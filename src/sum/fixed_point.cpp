@@ -147,7 +147,8 @@ constexpr int zero_place = 1 << 15;
 
 void append(std::vector<std::byte>& bytes, const Part& part) {
   append(bytes, part.specials | (part.number.negative ? minus_flag : 0), 2);
-  append(bytes, static_cast<std::uint64_t>(part.number.exponent / digit_bits + zero_place), 2);
+  const int place = part.number.exponent / digit_bits + zero_place;
+  append(bytes, static_cast<std::uint64_t>(place), 2);
   append(bytes, part.number.size, 2);
   for (const std::uint32_t word : part.number.span()) append(bytes, word, sizeof(word));
 }

@@ -195,6 +195,10 @@ inline void add_total(__global uint *total, const ulong number) {
   if (high != 0) atomic_add(total + 1, high);
 }
 
+// This work-item's column. `rows` is below 2^40; as compilers do not know that, they leave the column in one register and
+// find a digit's counter by a constant from the cell, not by bits of an index put together anew.
+#define MASU_COLUMN ((size_t)(get_local_id(0) & (MASU_COLUMNS - 1)) + (size_t)(rows >> 40))
+
 inline void clear(__local uint *table) {
   for (uint i = (uint)get_local_id(0); i < MASU_TABLE_ROWS * MASU_COLUMNS; i += MASU_GROUP) table[i] = 0;
 }
@@ -230,7 +234,7 @@ inline void flush(__local uint *table, __global uint *totals) {
 // are never seen as floats: processors may take them for zeros.
 #define MASU_FIELD(bits) ((uint)((bits) >> MASU_FRACTION) & MASU_TOP)
 #define MASU_MANTISSA(bits, normal) \
-  (((bits) & (((MASU_BITS)1 << MASU_FRACTION) - 1)) | (MASU_BITS)(normal) << MASU_FRACTION)
+  (((bits) & (((MASU_BITS)1 << MASU_FRACTION) - 1)) + ((MASU_BITS)(normal) << MASU_FRACTION))
 
 // The first counter of a place: of the row that it begins in, and this work-item's column.
 #define MASU_CELL(place) (column + ((place) >> MASU_SPACING) * (MASU_STEP * MASU_COLUMNS))
@@ -294,7 +298,7 @@ inline void add_number(__local uint *column, const ulong low, const ulong high, 
   {                                                                                         \
     const MASU_BITS b = (bits);                                                             \
     const uint field = MASU_FIELD(b);                                                       \
-    const uint normal = min(field, 1u);                                                     \
+    const uint normal = min(field, one);                                                     \
     worst = max(worst, field);                                                              \
     const uint minus = 0u - (uint)(b >> MASU_SIGN_BIT);                                     \
     MASU_ADD_ONE(MASU_MANTISSA(b, normal), field - normal, minus)                           \
@@ -311,8 +315,8 @@ inline void add_number(__local uint *column, const ulong low, const ulong high, 
     const MASU_BITS b = (y_bits);                                                           \
     const uint a_field = MASU_FIELD(a);                                                     \
     const uint b_field = MASU_FIELD(b);                                                     \
-    const uint a_normal = min(a_field, 1u);                                                 \
-    const uint b_normal = min(b_field, 1u);                                                 \
+    const uint a_normal = min(a_field, one);                                                 \
+    const uint b_normal = min(b_field, one);                                                 \
     worst = max(worst, max(a_field, b_field));                                              \
     const uint minus = 0u - (uint)((a ^ b) >> MASU_SIGN_BIT);                               \
     const MASU_BITS m = MASU_MANTISSA(a, a_normal);                                         \
@@ -332,7 +336,7 @@ inline void add_number(__local uint *column, const ulong low, const ulong high, 
 #if !MASU_CLASSIFY
 __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void sum_add(MASU_PARAMETERS, __local uint *table) {
   MASU_LOCAL_POINTER(uint, table);
-  __local uint *column = table + (get_local_id(0) & (MASU_COLUMNS - 1));
+  __local uint *column = table + MASU_COLUMN;
   clear(table);
   barrier(CLK_LOCAL_MEM_FENCE);
   const size_t units = (size_t)rows * shares;
@@ -340,6 +344,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void sum_add(MASU_PARA
     MASU_UNIT(unit)
     __global uint *row_totals = totals + totals_at / 4 + row * (2 * MASU_TABLE_ROWS);
     uint worst = 0;
+    const uint one = 1u + (uint)(rows >> 40);  // 1, which compilers do not know either: a minimum, no choice
     const size_t round_vectors = MASU_STEPS * stride;
     const size_t rounds = vectors == 0 ? 1 : (vectors + round_vectors - 1) / round_vectors;
     for (size_t round = 0; round < rounds; ++round) {
@@ -455,7 +460,7 @@ inline void add_wide(ulong *total, const ulong low, const ulong high, const ulon
 
 __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void sum_add(MASU_PARAMETERS, __local uint *table) {
   MASU_LOCAL_POINTER(uint, table);
-  __local uint *column = table + (get_local_id(0) & (MASU_COLUMNS - 1));
+  __local uint *column = table + MASU_COLUMN;
   clear(table);
   barrier(CLK_LOCAL_MEM_FENCE);
   const size_t units = (size_t)rows * shares;

@@ -37,12 +37,12 @@ constexpr auto cases = std::to_array<SumCase>({
     {"f32-dot", Dtype::f32, Function::dot, true},
     {"f64-sum", Dtype::f64, Function::sum, true},
     {"f64-dot", Dtype::f64, Function::dot, true},
-    {"f16-sum", Dtype::f16, Function::sum, true},
+    {"f16-sum", Dtype::f16},
     {"f16-dot", Dtype::f16, Function::dot},
     {"f32-variance", Dtype::f32, Function::variance},
     {"f64-norm2", Dtype::f64, Function::norm2},
-    {"u8-sum", Dtype::u8, Function::sum, true},
-    {"i32-sum", Dtype::i32, Function::sum, true},
+    {"u8-sum", Dtype::u8},
+    {"i32-sum", Dtype::i32},
     {"i32-norm2", Dtype::i32, Function::norm2},
     {"u64-mean", Dtype::u64, Function::mean},
     {"f32-sum-rows-of-64", Dtype::f32, Function::sum, false, 64},
@@ -54,6 +54,7 @@ constexpr auto cases = std::to_array<SumCase>({
 // exponent.
 constexpr std::array<std::string_view, 6> distributions = {"uniform",    "normal",   "wide",
                                                            "cancelling", "constant", "subnormal"};
+constexpr std::array<std::string_view, 3> usual_distributions_of_sums = {"uniform", "wide", "cancelling"};
 
 constexpr std::uint64_t piece = std::uint64_t{1} << 20;
 
@@ -78,12 +79,14 @@ void make_finite(Word* words, std::uint64_t count, bool subnormal) {
   });
 }
 
+// The second half is the first one with other signs (`opposite`) or as it is.
 template <class Word>
-void cancel(Word* words, std::uint64_t count) {
+void repeat_half(Word* words, std::uint64_t count, bool opposite) {
   constexpr Word sign = static_cast<Word>(~(static_cast<Word>(~Word{0}) >> 1U));
   const std::uint64_t half = count / 2;
+  const Word flipped = opposite ? sign : Word{0};
   in_pieces(half, [&](std::uint64_t first, std::uint64_t end) {
-    for (std::uint64_t i = first; i < end; ++i) words[half + i] = static_cast<Word>(words[i] ^ sign);
+    for (std::uint64_t i = first; i < end; ++i) words[half + i] = static_cast<Word>(words[i] ^ flipped);
   });
   if (half != 0) words[2 * half - 1] = Word{1};
 }
@@ -96,11 +99,9 @@ Input input_of(const SumCase& what, std::uint64_t count, std::string_view distri
   const auto change = [&](auto* words) {
     make_finite(words, count, distribution == "subnormal");
     if (distribution != "cancelling") return;
-    const std::uint64_t inputs = what.function == Function::dot ? 2 : 1;
-    cancel(words, count / inputs);
-    // The other factor: small, and alike where the first is, so that products cancel as well.
-    for (std::uint64_t i = count / inputs; i < count; ++i)
-      words[i] = words[count / inputs + (i - count / inputs) % (count / 2 / inputs)];
+    const std::uint64_t elements = what.function == Function::dot ? count / 2 : count;
+    repeat_half(words, elements, true);
+    if (elements != count) repeat_half(words + elements, elements, false);
   };
   std::byte* memory = input.bytes().data();
   if (what.dtype == Dtype::f16) change(reinterpret_cast<std::uint16_t*>(memory));
@@ -125,12 +126,43 @@ Totals plain_totals(const SumNeeds& needs, const T* x, const T* y, std::uint64_t
   return totals;
 }
 
+// The results of an input by plain loops, made once for all devices.
+class Expected {
+ public:
+  Expected(const SumCase& what, const Input& input) : what_(what), rule_{what.function, what.dtype}, input_(input) {}
+  bool equals(const SumResult& result) {
+    if (bits_.empty()) {
+      dispatch(what_.dtype, [&](auto tag) { compute<typename decltype(tag)::type>(); });
+    }
+    if (result.rows() != bits_.size()) return false;
+    SumResult expected = SumParts::make(rule_.result_dtype(), bits_.size());
+    for (std::uint64_t row = 0; row < bits_.size(); ++row) SumParts::bits(expected, row) = bits_[row];
+    return result == expected;
+  }
+
+ private:
+  template <class T>
+  void compute() {
+    const std::uint64_t count = input_.view().count / (what_.function == Function::dot ? 2 : 1);
+    const auto* x = reinterpret_cast<const T*>(input_.bytes().data());
+    const T* y = what_.function == Function::dot ? x + count : x;
+    const std::uint64_t row = what_.row == 0 ? count : what_.row;
+    for (std::uint64_t first = 0; first < count; first += row) {
+      bits_.push_back(rule_.bits(Parts(plain_totals(rule_.needs(), x + first, y + first, row)), row));
+    }
+  }
+  SumCase what_;
+  SumRule rule_;
+  const Input& input_;
+  std::vector<std::uint64_t> bits_;
+};
+
 class Summing final : public Work {
  public:
-  Summing(const SumCase& what, const Input& input, const Device& device, Ceilings& ceilings)
+  Summing(const SumCase& what, const Input& input, Expected& expected, const Device& device, Ceilings& ceilings)
       : what_(what),
-        rule_{what.function, what.dtype},
         input_(input),
+        expected_(expected),
         ceilings_(ceilings),
         data_(device.upload(input.bytes())),
         half_(what.function == Function::dot ? data_.size() / 2 : 0),
@@ -161,26 +193,13 @@ class Summing final : public Work {
     return ceilings_.reading(data_, input_.bytes()).read(stream_, data_).seconds();
   }
   void check(const std::string& name) override {
-    const bool right = dispatch(what_.dtype, [&](auto tag) {
-      using T = typename decltype(tag)::type;
-      const auto* x = reinterpret_cast<const T*>(input_.bytes().data());
-      const auto* y = x + half_ / sizeof(T);
-      const std::uint64_t row = x_.size() / sizeof(T) / options_.rows;
-      for (std::uint64_t r = 0; r < options_.rows; ++r) {
-        const Totals totals = plain_totals(rule_.needs(), x + r * row, y + r * row, row);
-        SumResult expected = SumParts::make(rule_.result_dtype(), 1);
-        SumParts::bits(expected, 0) = rule_.bits(Parts(totals), row);
-        if (SumParts::bits(result_, r) != SumParts::bits(expected, 0)) return false;
-      }
-      return true;
-    });
-    if (!right) throw WrongResult("bench: " + name + ": the result is not that of a plain loop");
+    if (!expected_.equals(result_)) throw WrongResult("bench: " + name + ": the result is not that of a plain loop");
   }
 
  private:
   SumCase what_;
-  SumRule rule_;
   const Input& input_;
+  Expected& expected_;
   Ceilings& ceilings_;
   SumOptions options_;
   Buffer<std::byte> data_;
@@ -192,9 +211,6 @@ class Summing final : public Work {
   SumResult result_;
 };
 
-constexpr std::array<std::string_view, 2> gpu_counts = {"256Mi", "4Mi"};
-constexpr std::array<std::string_view, 1> other_counts = {"16Mi"};
-
 }  // namespace
 
 Measurements sum_suite(const Request& request) {
@@ -203,22 +219,21 @@ Measurements sum_suite(const Request& request) {
   }
   Runner runner(request, {"kernel", "call"}, {"kernel", "call"});
   for (const SumCase& what : request.selection.chosen_cases(std::span<const SumCase>(cases))) {
-    for (const Device& device : request.devices) {
-      const auto counts = device.info().gpu ? request.selection.counts(size_of(what.dtype), gpu_counts)
-                                            : request.selection.counts(size_of(what.dtype), other_counts);
-      for (const std::uint64_t count : counts) {
-        runner.next_group();
-        for (const std::string_view distribution :
-             Selection::chosen("--distribution", request.selection.distributions, distributions)) {
-          const bool bits = distribution != "uniform" && distribution != "normal" && distribution != "constant";
-          if (bits && !is_float(what.dtype)) continue;
-          const std::uint64_t whole = what.row == 0 ? count : count / what.row * what.row;
-          const std::uint64_t inputs = what.function == Function::dot ? 2 : 1;
-          const Input input = input_of(what, inputs * whole, distribution);
-          Row row = ordering_row(what.name, input, distribution);
-          row.count = whole;
+    for (const auto& size : runner.devices_by_count(size_of(what.dtype))) {
+      runner.next_group();
+      for (const std::string_view distribution : Selection::chosen("--distribution", request.selection.distributions,
+                                                                   distributions, usual_distributions_of_sums)) {
+        const bool bits = distribution == "wide" || distribution == "cancelling" || distribution == "subnormal";
+        if (bits && !is_float(what.dtype)) continue;
+        const std::uint64_t count =
+            what.row == 0 ? size.first : std::max<std::uint64_t>(size.first / what.row, 1) * what.row;
+        const Input input = input_of(what, what.function == Function::dot ? 2 * count : count, distribution);
+        Expected expected(what, input);
+        Row row = ordering_row(what.name, input, distribution);
+        row.count = count;
+        for (const Device& device : size.second) {
           runner.on_device(device, row, [&](const Row& one) {
-            Summing work(what, input, device, runner.ceilings());
+            Summing work(what, input, expected, device, runner.ceilings());
             runner.measure(one, work);
           });
         }

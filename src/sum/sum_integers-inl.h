@@ -22,8 +22,8 @@ using Twice =
                                           std::conditional_t<std::is_signed_v<T>, std::int64_t, std::uint64_t>>>;
 
 // Sums of this many fit: of bytes and their products 32 bits, of others 64.
-constexpr std::uint64_t byte_block = std::uint64_t{1} << 15;
-constexpr std::uint64_t block_of_others = std::uint64_t{1} << 20;
+inline constexpr std::uint64_t byte_block = std::uint64_t{1} << 15;
+inline constexpr std::uint64_t block_of_others = std::uint64_t{1} << 20;
 
 template <class T, class At, class Total>
 HWY_INLINE void AddNarrow(std::uint64_t count, const At& at, Total& total) {

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sum/sum_simd.h"
 
-#include "sum/sum_buckets.h"
 #include "sum/sum_plain.h"
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
+#include <limits>
+#include <memory>
 #include <optional>
 #include <type_traits>
 
@@ -15,6 +17,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "sum/sum_bins-inl.h"
 #include "sum/sum_integers-inl.h"
 #include "sum/sum_window-inl.h"
 

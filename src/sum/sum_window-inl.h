@@ -23,13 +23,13 @@ namespace hn = hwy::HWY_NAMESPACE;
 using D = hn::ScalableTag<double>;
 using V = hn::Vec<D>;
 
-constexpr int room = 10;               // an accumulator takes 2^this numbers
-constexpr int level_bits = 51 - room;  // from one level to the next
-constexpr std::size_t chains = 4;      // accumulators of a level, so that additions need not wait for each other
-constexpr std::size_t block_steps = 16;
-constexpr std::size_t prefetched = 1024;  // bytes ahead
-constexpr int highest_base = 1023;
-constexpr int lowest_base = -1022;
+inline constexpr int room = 10;               // an accumulator takes 2^this numbers
+inline constexpr int level_bits = 51 - room;  // from one level to the next
+inline constexpr std::size_t chains = 4;      // accumulators of a level, so that additions need not wait for each other
+inline constexpr std::size_t block_steps = 16;
+inline constexpr std::size_t prefetched = 1024;  // bytes ahead
+inline constexpr int highest_base = 1023;
+inline constexpr int lowest_base = -1022;
 
 // Where the numbers come from: vectors of doubles, and how elements are added that do not go this way. `first` and
 // `second` are the levels that are tried.
@@ -38,7 +38,7 @@ struct ValuesOf {
   static constexpr bool pairs = false;
   static constexpr int first = std::is_same_v<T, float> ? 1 : 2;
   static constexpr int second = 2 * first;
-  using Bins = DoubleBuckets;
+  using Bins = std::conditional_t<std::is_same_v<T, float>, FloatBins, DoubleBins>;
   const T* x;
   HWY_INLINE V Get(std::size_t i) const {
     if constexpr (std::is_same_v<T, float>) {
@@ -50,8 +50,19 @@ struct ValuesOf {
   }
   HWY_INLINE void Prefetch(std::size_t i) const { hwy::Prefetch(reinterpret_cast<const char*>(x + i) + prefetched); }
   void Plain(std::size_t i, std::size_t count, fixed::Sum& total) const { add_plain(x + i, count, total); }
-  HWY_INLINE void Bin(std::size_t i, fixed::Wide* places) const { Bins::add(places, static_cast<double>(x[i])); }
-  HWY_INLINE bool IsFinite(std::size_t i) const { return std::abs(x[i]) <= std::numeric_limits<T>::max(); }
+  HWY_INLINE double Number(std::size_t i) const { return static_cast<double>(x[i]); }
+  bool AreFinite(std::size_t count) const {
+    const hn::ScalableTag<T> d;
+    const auto largest = hn::Set(d, std::numeric_limits<T>::max());
+    auto finite = hn::Eq(largest, largest);
+    std::size_t i = 0;
+    for (; i + hn::Lanes(d) <= count; i += hn::Lanes(d)) {
+      finite = hn::And(finite, hn::Le(hn::Abs(hn::LoadU(d, x + i)), largest));
+    }
+    bool rest = true;
+    for (; i < count; ++i) rest = rest && std::isfinite(x[i]);
+    return rest && hn::AllTrue(d, finite);
+  }
   ValuesOf From(std::size_t i) const { return {x + i}; }
 };
 
@@ -62,7 +73,7 @@ struct ProductsOf {
   static constexpr bool pairs = std::is_same_v<T, double>;
   static constexpr int first = pairs ? 4 : 2;
   static constexpr int second = 4;
-  using Bins = std::conditional_t<pairs, ProductBuckets, DoubleBuckets>;
+  using Bins = std::conditional_t<pairs, ProductBins, DoubleBins>;
   const T* x;
   const T* y;
   HWY_INLINE V Get(std::size_t i) const { return hn::Mul(ValuesOf<T>{x}.Get(i), ValuesOf<T>{y}.Get(i)); }
@@ -71,17 +82,11 @@ struct ProductsOf {
     ValuesOf<T>{y}.Prefetch(i);
   }
   void Plain(std::size_t i, std::size_t count, fixed::Products& total) const { add_plain(x + i, y + i, count, total); }
-  HWY_INLINE void Bin(std::size_t i, fixed::Wide* places) const {
-    if constexpr (pairs) Bins::add(places, x[i], y[i]);
-    else Bins::add(places, static_cast<double>(x[i]) * static_cast<double>(y[i]));
-  }
-  HWY_INLINE bool IsFinite(std::size_t i) const {
-    return static_cast<bool>(static_cast<int>(ValuesOf<T>{x}.IsFinite(i)) &
-                             static_cast<int>(ValuesOf<T>{y}.IsFinite(i)));
-  }
+  HWY_INLINE double Number(std::size_t i) const { return static_cast<double>(x[i]) * static_cast<double>(y[i]); }
+  bool AreFinite(std::size_t count) const { return ValuesOf<T>{x}.AreFinite(count) && ValuesOf<T>{y}.AreFinite(count); }
   ProductsOf From(std::size_t i) const { return {x + i, y + i}; }
 };
-constexpr double least_product = 0x1p-960;
+inline constexpr double least_product = 0x1p-960;
 
 template <int levels>
 struct Window {
@@ -240,7 +245,7 @@ class Adder {
  public:
   explicit Adder(Total& total) : total_(total) {}
   ~Adder() {
-    if (bins_) bins_->give(total_);
+    if (bins_) bins_->Give(total_);
   }
   Adder(const Adder&) = delete;
   Adder& operator=(const Adder&) = delete;
@@ -267,24 +272,24 @@ class Adder {
       i = end;
     }
   }
+  // Elements one by one, in bins if there are enough.
   void AddAny(const Source& source, std::size_t i, std::size_t end) {
     if (!bins_) {
-      if (end - i < least_binned && plain_ < least_binned) {
+      if (end - i + plain_ < least_binned) {
         plain_ += end - i;
         return source.Plain(i, end - i, total_);
       }
       bins_.emplace();
     }
-    bool finite = true;
-    for (std::size_t k = i; k < end; ++k) finite &= source.IsFinite(k);
-    if (!finite) return source.Plain(i, end - i, total_);
-    binned_ += end - i;
-    if (binned_ > Source::Bins::most) {
-      bins_->give(total_);
-      binned_ = end - i;
+    for (; i < end; i += bin_chunk) {
+      const std::size_t count = std::min(bin_chunk, end - i);
+      // What is added twice does not matter: with a number that is not finite, the sum is none.
+      if (!bins_->Add(source.From(i), count)) source.Plain(i, count, total_);
+      if (++chunks_ == chunks_before_give) {
+        bins_->Give(total_);
+        chunks_ = 0;
+      }
     }
-    fixed::Wide* places = bins_->places();
-    for (; i < end; ++i) source.Bin(i, places);
   }
 
  private:
@@ -293,7 +298,7 @@ class Adder {
   static constexpr std::size_t least_binned = 1024;
   Total& total_;
   std::optional<typename Source::Bins> bins_;
-  std::uint64_t binned_ = 0;
+  std::size_t chunks_ = 0;  // in the bins
   std::size_t plain_ = 0;
   std::size_t behind_ = 1;
 };
@@ -354,7 +359,7 @@ inline void ToFloats(const Half* from, std::size_t count, float* to) {
     to[i] = std::bit_cast<float>(bits | sign);
   }
 }
-constexpr std::size_t half_piece = 4096;
+inline constexpr std::size_t half_piece = 4096;
 
 template <class Total>
 void AddReal(const ValuesOf<Half>& source, std::uint64_t count, Total& total) {
