@@ -20,8 +20,6 @@ HWY_BEFORE_NAMESPACE();
 namespace masu::HWY_NAMESPACE {
 namespace {
 
-namespace hn = hwy::HWY_NAMESPACE;
-
 // Between integers. `bad` is not 0 where something does not fit; the result is as near as can be, or, where it wraps,
 // what is left of the bits.
 template <class S, class T>
@@ -38,13 +36,14 @@ unsigned IntegersLoop(const S* HWY_RESTRICT in, T* HWY_RESTRICT out, std::size_t
     const S enough = x > low ? x : low;
     const S fit = enough < high ? enough : high;
     wrong = static_cast<S>(wrong | (x ^ fit));
-    out[i] = static_cast<T>(fit);
+    out[i] = static_cast<T>(fit);  // NOLINT(bugprone-signed-char-misuse): i8 is a number here
   }
   return wrong != 0 ? 1 : 0;
 }
 
 template <class S, class T>
 unsigned PlainLoop(const S* HWY_RESTRICT in, T* HWY_RESTRICT out, std::size_t count) {
+  // NOLINTNEXTLINE(bugprone-signed-char-misuse): i8 is a number here
   for (std::size_t i = 0; i < count; ++i) out[i] = static_cast<T>(in[i]);
   return 0;
 }
@@ -59,7 +58,8 @@ unsigned ToIntegerLoop(const F* HWY_RESTRICT in, T* HWY_RESTRICT out, std::size_
   constexpr int bits = std::numeric_limits<T>::digits;
   constexpr T most = std::numeric_limits<T>::max();
   constexpr F least = static_cast<F>(std::numeric_limits<T>::min());
-  constexpr F above = static_cast<F>(most / 2 + 1) * F{2};
+  constexpr std::uint64_t half = static_cast<std::uint64_t>(most) / 2 + 1;
+  constexpr F above = static_cast<F>(half) * F{2};
   // The floats in front of these; but 1 less is enough where floats lie closer.
   constexpr F step = static_cast<F>(std::uint64_t{1} << (bits < digits ? 0 : bits - digits));
   constexpr F last = above - step;
@@ -71,7 +71,7 @@ unsigned ToIntegerLoop(const F* HWY_RESTRICT in, T* HWY_RESTRICT out, std::size_
     c = c < last ? c : last;
     Way made = static_cast<Way>(c);
     if constexpr (bits >= digits) made = x >= above ? static_cast<Way>(most) : made;
-    made = x == x ? made : Way{0};
+    made = std::isnan(x) ? Way{0} : made;
     out[i] = static_cast<T>(made);
     wrong |= x > below ? Bits{0} : Bits{1};
     wrong |= x < above ? Bits{0} : Bits{1};
@@ -99,6 +99,7 @@ unsigned NarrowLoop(const double* HWY_RESTRICT in, float* HWY_RESTRICT out, std:
 #undef MASU_HALF_INSTRUCTIONS
 #if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2
 #define MASU_HALF_INSTRUCTIONS 1
+namespace hn = hwy::HWY_NAMESPACE;
 #else
 #define MASU_HALF_INSTRUCTIONS 0
 #endif
