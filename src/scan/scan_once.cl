@@ -10,6 +10,11 @@
 // A tile's word tells first its own total, then that of all up to it. It has value and status together and is read and
 // written as a whole, so no fence is needed; elements of 8 bytes have two words, each with the status.
 
+// Define beside those of scan_tile.cl, given by scan_plan.cpp:
+#ifndef MASU_GROUPS_A_UNIT    // work-groups that share a compute unit
+#error "MASU_GROUPS_A_UNIT is not defined"
+#endif
+
 #define MASU_STATUS_TOTAL 1u
 #define MASU_STATUS_PREFIX 2u
 
@@ -43,36 +48,31 @@ inline uint await(__global volatile ulong *words, const ulong tile, MASU_WIDE *v
 #endif
 }
 
-// What lies in front of a tile, in the first MASU_SHUFFLE_LANES work-items, which come here.
-inline MASU_WIDE look_back(__global volatile ulong *words, const ulong tile, const MASU_WIDE state) {
-  MASU_WIDE sum = MASU_IDENTITY;
-#if MASU_SHUFFLE_LANES > 1
+// What lies in front of a tile. All work-items come here: each looks at another tile, the first at the nearest.
+inline MASU_WIDE look_back(__global volatile ulong *words, const ulong tile, const MASU_WIDE state,
+                           __local uint *nearest, __local ulong *totals) {
   const uint lane = (uint)get_local_id(0);
-  for (ulong before = tile;; before -= MASU_SHUFFLE_LANES) {
-    // Each looks at another tile, the first at the nearest.
-    uint nearest = MASU_SHUFFLE_LANES;  // that tells of all up to it
+  MASU_WIDE sum = MASU_IDENTITY;
+  for (ulong before = tile;; before -= MASU_GROUP) {
     MASU_WIDE value = state;
-    if (before <= lane || await(words, before - 1 - lane, &value) == MASU_STATUS_PREFIX) nearest = lane;
-    for (uint mask = 1; mask < MASU_SHUFFLE_LANES; mask *= 2) nearest = min(nearest, masu_shuffle_xor(nearest, mask));
+    const bool tells_all = before <= lane || await(words, before - 1 - lane, &value) == MASU_STATUS_PREFIX;
+    if (lane == 0) *nearest = MASU_GROUP;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (tells_all) atomic_min(nearest, lane);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    const uint last = *nearest;
     Total total = nothing();
-    if (lane <= nearest) total.value = value;
-    for (uint mask = 1; mask < MASU_SHUFFLE_LANES; mask *= 2) total = joined(total, other_total(total, mask));
-    sum = combine(sum, total.value);
-    if (nearest < MASU_SHUFFLE_LANES) return sum;
+    if (lane <= last) total.value = value;
+    Total all;
+    total_before(total, &all, totals);
+    sum = combine(sum, all.value);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (last < MASU_GROUP) return sum;
   }
-#else
-  for (ulong before = tile; before != 0; --before) {
-    MASU_WIDE value;
-    const uint status = await(words, before - 1, &value);
-    sum = combine(sum, value);
-    if (status == MASU_STATUS_PREFIX) return sum;
-  }
-  return combine(sum, state);
-#endif
 }
 
 // `words` are zeros at the start, as is the first word of `ticket_memory`. Input and output may be the same memory.
-__kernel MASU_WORK_GROUPS(MASU_GROUP, 4) void scan_once(__global const uchar *memory, const ulong memory_at,
+__kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void scan_once(__global const uchar *memory, const ulong memory_at,
                                                         __global uchar *output_memory, const ulong output_at,
                                                         const ulong count, const ulong state,
                                                         __global uchar *word_memory, const ulong tickets_at,
@@ -109,15 +109,10 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, 4) void scan_once(__global const uchar *me
     Total all;
     const Total before = total_before(total_of(item, 0), &all, totals);
     if (lane == 0 && ticket != 0) publish(words, ticket, MASU_STATUS_TOTAL, all.value);
-    if (lane < MASU_SHUFFLE_LANES) {
-      const MASU_WIDE front = look_back(words, ticket, (MASU_WIDE)state);
-      if (lane == 0) {
-        publish(words, ticket, MASU_STATUS_PREFIX, combine(front, all.value));
-        shared[1] = front;
-      }
-    }
     barrier(CLK_LOCAL_MEM_FENCE);
-    scan_item(item, 0, combine((MASU_WIDE)shared[1], before.value));
+    const MASU_WIDE front = look_back(words, ticket, (MASU_WIDE)state, (__local uint *)(shared + 1), totals);
+    if (lane == 0) publish(words, ticket, MASU_STATUS_PREFIX, combine(front, all.value));
+    scan_item(item, 0, combine(front, before.value));
     store_item(tile, item);
     store_tile(output_memory + output_at, first, count, tile);
     ticket = following;

@@ -67,6 +67,7 @@ std::vector<runtime::Define> Plan::defines() const {
           {"MASU_OP", std::to_string(static_cast<int>(op))},
           {"MASU_EXCLUSIVE", exclusive ? "1" : "0"},
           {"MASU_SEGMENTED", segmented ? "1" : "0"},
+          {"MASU_GROUPS_A_UNIT", std::to_string(groups_a_unit_gpu)},
           {"MASU_IDENTITY", std::to_string(scan_identity(dtype, op)) + suffix}};
 }
 

@@ -81,7 +81,7 @@ Layout layout_of(const DeviceInfo& info, Dtype source, const Companions& compani
     layout.finish = layout.level;
     layout.finish.group = std::min(512U, layout.level.group);
     layout.finish.items = items;
-    layout.finish.resident = packed(companions) ? 2 : 3;  // registers
+    layout.finish.resident = size_of(dtype) == 8 ? 2 : 3;  // registers
     if (layout.finish_bytes() <= info.local_bytes) break;
   }
   layout.most_open = count / layout.most() + 1;
@@ -207,9 +207,7 @@ class Sorter {
     return (facts[Fact::zeros] | std::uint64_t{facts[Fact::zeros + 1]} << 32) &
            (facts[Fact::ones] | std::uint64_t{facts[Fact::ones + 1]} << 32);
   }
-  [[nodiscard]] bool in_place() const {
-    return keys_.memory()->serial() == result_->memory()->serial() && keys_.byte_offset() == result_->byte_offset();
-  }
+  [[nodiscard]] bool in_place() const { return sort_kernels::same_place(keys_, *result_); }
   // Keeps floats that are looked up by their index while they are overwritten.
   void keep_source() {
     if (looked_up()) sort_kernels::copy(stream_, keys_, source(), work_);

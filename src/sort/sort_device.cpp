@@ -9,6 +9,7 @@
 #include "sort/sort_counting.h"
 #include "sort/sort_kernels.h"
 #include "sort/sort_merge.h"
+#include "sort/sort_ordered.h"
 #include "sort/sort_plan.h"
 #include "sort/sort_radix.h"
 #include "sort/sort_rows.h"
@@ -147,6 +148,10 @@ DeviceWork sort_on_device(Stream& stream, const BufferBase& keys, Dtype dtype, B
       const Buffer<std::byte> memory =
           memory_for_digits(stream.device(), workspace, scratch_bytes(info, arrays, companions, job, way),
                             radix_bytes(info, dtype, companions, job), work);
+      if (sort_ordered::serves(job, may_wait) &&
+          sort_ordered::sort(stream, keys, dtype, result, companions, job, memory, work)) {
+        break;
+      }
       if (sort_buckets::serves(info, dtype, companions, job, may_wait) &&
           memory.size_bytes() >= sort_buckets::scratch_bytes(info, dtype, companions, job.pieces.count) &&
           sort_buckets::sort(stream, keys, dtype, result, companions, job, &memory, work)) {

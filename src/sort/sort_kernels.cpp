@@ -40,6 +40,10 @@ unsigned Arrays::record_unit() const noexcept {
   return unit_of({record_bytes, records->byte_offset(), moved_records->byte_offset()});
 }
 
+bool same_place(const BufferBase& a, const BufferBase& b) {
+  return a.memory()->serial() == b.memory()->serial() && a.byte_offset() == b.byte_offset();
+}
+
 std::shared_ptr<runtime::Kernel> kernel(const Device& device, std::span<const std::string_view> files,
                                         std::span<const runtime::Define> defines, std::string_view name) {
   return runtime::own_program(*device.implementation(), files, defines)->kernel(name);

@@ -45,6 +45,9 @@ unsigned key_class(Dtype dtype) noexcept;
 // Whether values of so many bytes, a power of two, can be read whole; of a buffer that is not known yet, so assumed.
 bool aligned(const BufferBase* buffer, std::uint64_t bytes);
 
+// Whether two buffers begin at one place.
+bool same_place(const BufferBase& a, const BufferBase& b);
+
 // The most bytes, 8, 4, 2 or 1, in which all of `sizes` can be counted.
 unsigned unit_of(std::initializer_list<std::uint64_t> sizes) noexcept;
 

@@ -48,3 +48,17 @@ __kernel void sort_check(__global const uchar *restrict keys, const ulong keys_a
   }
   if (found) *unsorted = 1;
 }
+
+// What neighbours among `count` keys are: 1 where some key comes after its successor, 2 where some does not.
+__kernel void sort_neighbours(__global const uchar *restrict keys, const ulong keys_at, const ulong count,
+                              const uint flip, __global uchar *scratch, const ulong found_at) {
+  __global const MASU_KEY *const at = (__global const MASU_KEY *)(keys + keys_at);
+  const size_t stride = get_global_size(0);
+  uint found = 0;
+  for (size_t i = get_global_id(0); i + 1 < count && found != 3; i += stride) {
+    const MASU_WIDE key = ordered_key(at[i]);
+    const MASU_WIDE next = ordered_key(at[i + 1]);
+    found |= (flip != 0 ? key < next : key > next) ? 1 : 2;
+  }
+  if (found != 0) atomic_or((__global uint *)(scratch + found_at), found);
+}
