@@ -84,10 +84,8 @@ inline void load(uint *words, __global const uchar *bytes, const size_t first, c
   __global const uchar *from = bytes + first * MASU_VALUE_BYTES;
   if (aligned) {
     const uint4 v = masu_load_streaming((__global const uint4 *)from);
-    words[0] = v.x;
-    words[1] = v.y;
-    words[2] = v.z;
-    words[3] = v.w;
+    words[0] = v.x, words[1] = v.y;
+    words[2] = v.z, words[3] = v.w;
     return;
   }
   MASU_UNROLLED

@@ -137,6 +137,9 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void transpose_free(__global const uchar *i
 #ifndef MASU_TILE             // rows and columns of a tile
 #error "MASU_TILE is not defined"
 #endif
+#ifndef MASU_RESIDENT_ITEMS   // work-items that shall share a multiprocessor: registers are left for so many
+#error "MASU_RESIDENT_ITEMS is not defined"
+#endif
 #ifndef MASU_ALIGNED          // 1: each row begins at a whole word
 #error "MASU_ALIGNED is not defined"
 #endif
@@ -192,10 +195,20 @@ inline void load_tile(__global const MASU_WORD *in, const uint in_skip, const ul
 #define MASU_AT (begin + min((first + b * MASU_STEP) * MASU_PACK + j, last_row) * columns)
   MASU_WORD word[MASU_BLOCKS][MASU_PACK];
 #if MASU_ALIGNED
-  MASU_PRAGMA_UNROLL
-  for (uint b = 0; b < MASU_BLOCKS; ++b) {
+  if (last_row == MASU_TILE - 1) {  // addresses by additions
+    const ulong row_words = columns / MASU_PACK;
+    in += begin / MASU_PACK + first * MASU_PACK * row_words;
     MASU_PRAGMA_UNROLL
-    for (uint j = 0; j < MASU_PACK; ++j) word[b][j] = in[MASU_AT / MASU_PACK];
+    for (uint b = 0; b < MASU_BLOCKS; ++b) {
+      MASU_PRAGMA_UNROLL
+      for (uint j = 0; j < MASU_PACK; ++j) word[b][j] = in[(b * MASU_STEP * MASU_PACK + j) * row_words];
+    }
+  } else {
+    MASU_PRAGMA_UNROLL
+    for (uint b = 0; b < MASU_BLOCKS; ++b) {
+      MASU_PRAGMA_UNROLL
+      for (uint j = 0; j < MASU_PACK; ++j) word[b][j] = in[MASU_AT / MASU_PACK];
+    }
   }
 #else
   if (row + MASU_TILE < rows) {
@@ -290,7 +303,7 @@ inline void store_tile(__global MASU_WORD *out, const uint out_skip, const ulong
 #endif
 }
 
-__kernel MASU_WORK_GROUP(MASU_GROUP) void transpose_tiles(__global const uchar *in_memory, const ulong in_at,
+__kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT_ITEMS / MASU_GROUP) void transpose_tiles(__global const uchar *in_memory, const ulong in_at,
                                                           const uint in_skip, __global uchar *out_memory,
                                                           const ulong out_at, const uint out_skip, const ulong rows,
                                                           const ulong columns, __local MASU_WORD *tile) {

@@ -23,11 +23,11 @@ std::string_view type_of(unsigned bytes) {
   }
 }
 
-// Rows and columns of a square tile: runs of at least 128 bytes, in at most 17 KiB of local memory (33 for pairs of
-// halves), twice that in place. Devices that are no GPUs hide no latency with many loads, and compile them slowly.
-unsigned tile_of(const DeviceInfo& device, std::size_t element_bytes, unsigned pack, bool in_place) {
+// Rows and columns of a square tile: runs of at least 128 bytes, in at most 17 KiB of local memory, twice that in
+// place. Devices that are no GPUs hide no latency with many loads, and compile them slowly.
+unsigned tile_of(const DeviceInfo& device, std::size_t element_bytes, unsigned pack) {
   if (!device.gpu) return bank_words * pack;
-  if (pack == 4 || (pack == 2 && !in_place)) return 128;
+  if (pack == 4) return 128;
   return element_bytes <= word_bytes ? 64 : 32;
 }
 
@@ -54,7 +54,7 @@ void make_tiles(Plan& plan, const DeviceInfo& device, const Matrix& matrix) {
       plan.aligned = true;
     }
   }
-  std::uint64_t tile = std::min(tile_of(device, bytes, plan.pack, matrix.in_place), plan.group * plan.pack);
+  std::uint64_t tile = std::min(tile_of(device, bytes, plan.pack), plan.group * plan.pack);
   const std::uint64_t copies = matrix.in_place ? 2 : 1;
   while (tile > plan.pack && copies * tile_words(tile, plan.pack) * plan.unit > device.local_bytes) tile /= 2;
   plan.tile_rows = plan.tile_columns = tile;
@@ -99,6 +99,7 @@ std::vector<runtime::Define> Plan::defines() const {
   } else {
     result.push_back({"MASU_PACK", std::to_string(pack)});
     result.push_back({"MASU_TILE", std::to_string(tile_rows)});
+    result.push_back({"MASU_RESIDENT_ITEMS", std::to_string(std::max(resident_items, group))});
     result.push_back({"MASU_ALIGNED", aligned ? "1" : "0"});
     result.push_back({"MASU_BANK_WORDS", std::to_string(bank_words)});
   }
@@ -113,6 +114,11 @@ Plan make(const DeviceInfo& device, const Matrix& matrix, unsigned group) {
                      (matrix.in_offset | matrix.out_offset) % matrix.element_bytes == 0;
   if (whole && std::min(matrix.rows, matrix.columns) >= least_edge) make_tiles(plan, device, matrix);
   else make_free(plan, device, matrix);
+  // More than 8 words for a work-item cost registers, and so work-groups that run at once.
+  if (plan.strategy == Strategy::tiles && device.gpu && group == 0 && device.max_work_group_size >= 512 &&
+      plan.tile_rows * plan.tile_rows / plan.pack > 8 * plan.group) {
+    plan.group = 512;
+  }
   const std::uint64_t across = (matrix.columns + plan.tile_columns - 1) / plan.tile_columns;
   const std::uint64_t down = (matrix.rows + plan.tile_rows - 1) / plan.tile_rows;
   plan.groups = std::min(across * down, most_groups);

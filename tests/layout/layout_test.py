@@ -88,13 +88,13 @@ class Layout(unittest.TestCase):
                   if not (ROOT / "include/masu" / f"{room}.h").is_file())
 
     def test_runtime_and_backends_know_no_primitive(self):
-        # Names of primitives are also words ("unique", "search"), and the beginning of functions of OpenCL C (convert_int):
-        # what is forbidden is their headers, functions, kernels, files and types.
-        others = r"ptr\b|(?:u?(?:char|short|int|long)|float|double)\d*\b"
+        # Names of primitives are also words ("unique", "search"): what is forbidden is their headers, functions, kernels,
+        # files and types.
+        opencl = r"u?(?:char|short|int|long)|float|double"  # OpenCL C's own convert_char and so on
 
         def known_by(room):
             kind = "".join(word.capitalize() for word in room.split("_"))
-            return (rf'#\s*include\s*[<"](?:masu/{room}\.h|{room}/)|\bmasu::{room}\s*[(<]|(?<!std::)\b{room}_(?!{others})\w|'
+            return (rf'#\s*include\s*[<"](?:masu/{room}\.h|{room}/)|\bmasu::{room}\s*[(<]|(?<!std::)\b{room}_(?!ptr\b|{opencl})\w|'
                     rf'"{room}|/{room}[./_"]|\b{kind}[A-Z(<{{]')
 
         rooms = [p for p in below("src/runtime/", "src/backends/") if not is_test(p)]
