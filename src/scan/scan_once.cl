@@ -48,73 +48,64 @@ inline uint await(__global volatile ulong *words, const ulong tile, MASU_WIDE *v
 #endif
 }
 
-// What lies in front of a tile. All work-items come here: each looks at another tile, the first at the nearest.
-inline MASU_WIDE look_back(__global volatile ulong *words, const ulong tile, const MASU_WIDE state,
-                           __local uint *nearest, __local ulong *totals) {
-  const uint lane = (uint)get_local_id(0);
+// What lies in front of a tile, in the first MASU_SHUFFLE_LANES work-items, which come here.
+inline MASU_WIDE look_back(__global volatile ulong *words, const ulong tile, const MASU_WIDE state) {
   MASU_WIDE sum = MASU_IDENTITY;
-  for (ulong before = tile;; before -= MASU_GROUP) {
+#if MASU_SHUFFLE_LANES > 1
+  const uint lane = (uint)get_local_id(0);
+  for (ulong before = tile;; before -= MASU_SHUFFLE_LANES) {
+    // Each looks at another tile, the first at the nearest.
+    uint nearest = MASU_SHUFFLE_LANES;  // that tells of all up to it
     MASU_WIDE value = state;
-    const bool tells_all = before <= lane || await(words, before - 1 - lane, &value) == MASU_STATUS_PREFIX;
-    if (lane == 0) *nearest = MASU_GROUP;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    if (tells_all) atomic_min(nearest, lane);
-    barrier(CLK_LOCAL_MEM_FENCE);
-    const uint last = *nearest;
+    if (before <= lane || await(words, before - 1 - lane, &value) == MASU_STATUS_PREFIX) nearest = lane;
+    for (uint mask = 1; mask < MASU_SHUFFLE_LANES; mask *= 2) nearest = min(nearest, masu_shuffle_xor(nearest, mask));
     Total total = nothing();
-    if (lane <= last) total.value = value;
-    Total all;
-    total_before(total, &all, totals);
-    sum = combine(sum, all.value);
-    barrier(CLK_LOCAL_MEM_FENCE);
-    if (last < MASU_GROUP) return sum;
+    if (lane <= nearest) total.value = value;
+    for (uint mask = 1; mask < MASU_SHUFFLE_LANES; mask *= 2) total = joined(total, other_total(total, mask));
+    sum = combine(sum, total.value);
+    if (nearest < MASU_SHUFFLE_LANES) return sum;
   }
+#else
+  for (ulong before = tile; before != 0; --before) {
+    MASU_WIDE value;
+    const uint status = await(words, before - 1, &value);
+    sum = combine(sum, value);
+    if (status == MASU_STATUS_PREFIX) return sum;
+  }
+  return combine(sum, state);
+#endif
 }
 
-// `words` are zeros at the start, as is the first word of `ticket_memory`. Input and output may be the same memory.
-__kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void scan_once(__global const uchar *memory, const ulong memory_at,
-                                                        __global uchar *output_memory, const ulong output_at,
-                                                        const ulong count, const ulong state,
-                                                        __global uchar *word_memory, const ulong tickets_at,
-                                                        const ulong words_at, __local uint4 *tile,
-                                                        __local ulong *totals) {
+// A work-group takes a tile. `words` are zeros at the start, as is the first word of `ticket_memory`. Input and output may
+// be the same memory.
+__kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void scan_once(
+    __global const uchar *memory, const ulong memory_at, __global uchar *output_memory, const ulong output_at,
+    const ulong count, const ulong state, __global uchar *word_memory, const ulong tickets_at, const ulong words_at,
+    __local uint4 *tile, __local ulong *totals) {
   MASU_LOCAL_POINTER(uint4, tile);    // MASU_GROUP * MASU_ITEM_VECTORS
   MASU_LOCAL_POINTER(ulong, totals);  // 4 * MASU_GROUP + 2
   __local ulong *const shared = totals + 4 * MASU_GROUP;
   const uint lane = (uint)get_local_id(0);
-  __global const uchar *data = memory + memory_at;
-  __global volatile uint *tickets = (__global volatile uint *)(word_memory + tickets_at);
   __global volatile ulong *words = (__global volatile ulong *)(word_memory + words_at);
-  // Whole tiles come by way of registers, one tile ahead: they arrive while this one waits for those in front of it.
-  const ulong whole = is_aligned(data) ? count / MASU_TILE : 0;
-  uint4 next[MASU_ITEM_VECTORS];
-  if (lane == 0) shared[0] = atomic_inc(tickets);
+  if (lane == 0) shared[0] = atomic_inc((__global volatile uint *)(word_memory + tickets_at));
   barrier(CLK_LOCAL_MEM_FENCE);
-  ulong ticket = shared[0];
-  barrier(CLK_LOCAL_MEM_FENCE);
-  if (ticket < whole) load_vectors(data, ticket * MASU_TILE, next);
-  while (ticket * MASU_TILE < count) {
-    const ulong first = ticket * MASU_TILE;
-    if (lane == 0) shared[0] = atomic_inc(tickets);
-    if (ticket < whole) {
-      put_vectors(tile, next);
-    } else {
-      put_elements(data, first, count, tile);
+  const ulong ticket = shared[0];
+  const ulong first = ticket * MASU_TILE;
+  load_tile(memory + memory_at, first, count, tile);
+  uint item[MASU_ITEM_WORDS];
+  load_item(tile, item);
+  Total all;
+  const Total before = total_before(total_of(item, 0), &all, totals);
+  if (lane == 0 && ticket != 0) publish(words, ticket, MASU_STATUS_TOTAL, all.value);
+  if (lane < MASU_SHUFFLE_LANES) {
+    const MASU_WIDE front = look_back(words, ticket, (MASU_WIDE)state);
+    if (lane == 0) {
+      publish(words, ticket, MASU_STATUS_PREFIX, combine(front, all.value));
+      shared[1] = front;
     }
-    barrier(CLK_LOCAL_MEM_FENCE);
-    const ulong following = shared[0];
-    uint item[MASU_ITEM_WORDS];
-    load_item(tile, item);
-    if (following < whole) load_vectors(data, following * MASU_TILE, next);
-    Total all;
-    const Total before = total_before(total_of(item, 0), &all, totals);
-    if (lane == 0 && ticket != 0) publish(words, ticket, MASU_STATUS_TOTAL, all.value);
-    barrier(CLK_LOCAL_MEM_FENCE);
-    const MASU_WIDE front = look_back(words, ticket, (MASU_WIDE)state, (__local uint *)(shared + 1), totals);
-    if (lane == 0) publish(words, ticket, MASU_STATUS_PREFIX, combine(front, all.value));
-    scan_item(item, 0, combine(front, before.value));
-    store_item(tile, item);
-    store_tile(output_memory + output_at, first, count, tile);
-    ticket = following;
   }
+  barrier(CLK_LOCAL_MEM_FENCE);
+  scan_item(item, 0, combine((MASU_WIDE)shared[1], before.value));
+  store_item(tile, item);
+  store_tile(output_memory + output_at, first, count, tile);
 }

@@ -19,6 +19,7 @@ constexpr std::array<std::string_view, 3> one_launch = {"src/reduce/reduce_eleme
 
 constexpr std::uint64_t groups_a_unit_gpu = 4;
 constexpr std::uint64_t groups_a_unit_cpu = 2;
+constexpr unsigned once_groups_a_unit = 6;
 constexpr std::uint64_t vector_bytes = 16;
 constexpr std::uint64_t word = sizeof(std::uint64_t);
 
@@ -67,7 +68,7 @@ std::vector<runtime::Define> Plan::defines() const {
           {"MASU_OP", std::to_string(static_cast<int>(op))},
           {"MASU_EXCLUSIVE", exclusive ? "1" : "0"},
           {"MASU_SEGMENTED", segmented ? "1" : "0"},
-          {"MASU_GROUPS_A_UNIT", std::to_string(groups_a_unit_gpu)},
+          {"MASU_GROUPS_A_UNIT", std::to_string(groups_a_unit)},
           {"MASU_IDENTITY", std::to_string(scan_identity(dtype, op)) + suffix}};
 }
 
@@ -81,7 +82,7 @@ Plan make(const DeviceInfo& device, Dtype dtype, std::uint64_t count, ScanOp op,
     most_groups = std::max(1U, device.compute_units) * (device.gpu ? groups_a_unit_gpu : groups_a_unit_cpu);
   }
   // What waits for other work-groups needs a device on which those that have begun go on.
-  if (device.kind == DeviceKind::cuda && can_be_once(plan)) return in_one_launch(plan, most_groups);
+  if (device.kind == DeviceKind::cuda && can_be_once(plan)) return in_one_launch(plan);
   plan.chunk = std::max<std::uint64_t>(1, (plan.tiles() + most_groups - 1) / most_groups);
   plan.groups = std::max<std::uint64_t>(1, (plan.tiles() + plan.chunk - 1) / plan.chunk);
   return plan;
@@ -92,10 +93,11 @@ bool can_be_once(const Plan& plan) noexcept {
   return !plan.segmented && !is_float(plan.dtype) && plan.tiles() < most_tiles;
 }
 
-Plan in_one_launch(Plan plan, std::uint64_t most_groups) noexcept {
+Plan in_one_launch(Plan plan) noexcept {
   plan.once = true;
   plan.chunk = 1;
-  plan.groups = std::clamp<std::uint64_t>(most_groups, 1, plan.tiles());
+  plan.groups = plan.tiles();
+  plan.groups_a_unit = once_groups_a_unit;
   return plan;
 }
 

@@ -28,9 +28,10 @@ struct Plan {
   ScanOp op = ScanOp::sum;
   bool exclusive = false;
   bool segmented = false;
-  bool once = false;     // in one launch, by look-back
-  unsigned group = 256;  // work-items in a work-group
-  unsigned vectors = 4;  // 16-byte vectors of a work-item in a tile
+  bool once = false;           // in one launch, by look-back
+  unsigned group = 256;        // work-items in a work-group
+  unsigned vectors = 4;        // 16-byte vectors of a work-item in a tile
+  unsigned groups_a_unit = 4;  // work-groups that share a compute unit
   std::uint64_t count = 0;
   std::uint64_t chunk = 1;   // tiles that a work-group takes
   std::uint64_t groups = 1;  // work-groups
@@ -55,6 +56,6 @@ Plan make(const DeviceInfo& device, Dtype dtype, std::uint64_t count, ScanOp op,
           unsigned group = 0, std::uint64_t most_groups = 0);
 // The same scan in one launch, where it can be done so.
 bool can_be_once(const Plan& plan) noexcept;
-Plan in_one_launch(Plan plan, std::uint64_t most_groups) noexcept;
+Plan in_one_launch(Plan plan) noexcept;
 
 }  // namespace masu::scan_plan

@@ -296,7 +296,7 @@ TEST_P(ScanKernelTest, ManyGroups) {
   Stream stream(device);
   scan_plan::Plan plan = scan_plan::make(device.info(), Dtype::u32, data.size(), ScanOp::sum, false, false, 32, 50);
   for (const bool once : {false, true}) {
-    if (once) plan = scan_plan::in_one_launch(plan, 8);
+    if (once) plan = scan_plan::in_one_launch(plan);
     EXPECT_TRUE(once || plan.once || plan.groups > plan.group / 2);
     DeviceScan job(device, plan, nullptr);
     job.start(stream, there, output, data.size(), nullptr, 0);
@@ -313,8 +313,8 @@ TEST_P(ScanKernelTest, OneLaunch) {
   for (std::uint64_t& x : right) x += state;
   Buffer<std::uint64_t> both = device.upload(data);
   Stream stream(device);
-  const auto plan = scan_plan::in_one_launch(
-      scan_plan::make(device.info(), Dtype::u64, data.size(), ScanOp::sum, true, false, 32), 5);
+  const auto plan =
+      scan_plan::in_one_launch(scan_plan::make(device.info(), Dtype::u64, data.size(), ScanOp::sum, true, false, 32));
   DeviceScan job(device, plan, nullptr);
   job.start(stream, both, both, data.size(), nullptr, state);
   EXPECT_EQ(job.fetch_state(stream), right.back() + data.back());

@@ -78,7 +78,7 @@ DeviceSum::DeviceSum(const Device& device, Dtype dtype, const SumNeeds& needs, s
 
 void DeviceSum::launch(Stream& stream, const Pass& pass, bool classify) {
   const Plan& plan = pass.plan;
-  const auto kernel = runtime::own_program(*device_.implementation(), {&sum_plan::file, 1}, plan.defines(classify))
+  const auto kernel = runtime::own_program(*device_.implementation(), plan.files(), plan.defines(classify))
                           ->kernel(classify ? "sum_classify" : "sum_add");
   const std::uint64_t begin = memory_->byte_offset();
   std::vector<KernelArgument> arguments{

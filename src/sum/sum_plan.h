@@ -9,12 +9,11 @@
 #include <masu/dtype.h>
 
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <vector>
 
 namespace masu::sum_plan {
-
-inline constexpr std::string_view file = "src/sum/sum.cl";
 
 // What is added: as MASU_INPUTS.
 enum class Inputs { squares, values, products };
@@ -45,6 +44,7 @@ struct Plan {
 
   // `classify`: of the kernel that looks at what is not finite, not of the one that adds.
   [[nodiscard]] std::vector<runtime::Define> defines(bool classify) const;
+  [[nodiscard]] std::span<const std::string_view> files() const noexcept;
   // The exponent of a row's counters.
   [[nodiscard]] int exponent(unsigned row) const noexcept;
   // Work-groups for each row, and of the launch.

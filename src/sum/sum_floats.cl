@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+// Exact sums and dot products of floats, in OpenCL C 1.2 (and, behind the CUDA prelude, in CUDA C++). Behind sum.cl.
+
+#if MASU_VALUE_BYTES == 2
+#define MASU_FRACTION 10
+#define MASU_TOP 31u
+#elif MASU_VALUE_BYTES == 4
+#define MASU_FRACTION 23
+#define MASU_TOP 255u
+#else
+#define MASU_FRACTION 52
+#define MASU_TOP 2047u
+#endif
+#define MASU_SIGN_BIT (MASU_VALUE_BYTES * 8 - 1)
+
+// A float's parts. Its place is its exponent's field less 1, or 0 where the field is 0: taken out of the magnitude, it
+// leaves the mantissa, with the implicit bit of what is normal. Subnormal numbers are never seen as floats: processors may
+// take them for zeros. The field stands in the upper word.
+#if MASU_VALUE_BYTES == 8
+#define MASU_UPPER(bits) ((uint)((bits) >> 32))
+#define MASU_UPPER_FRACTION (MASU_FRACTION - 32)
+#else
+#define MASU_UPPER(bits) (bits)
+#define MASU_UPPER_FRACTION MASU_FRACTION
+#endif
+#define MASU_MAGNITUDE(bits) ((bits) & (((MASU_BITS)1 << MASU_SIGN_BIT) - 1))
+#define MASU_PLACE(upper) ((uint)max((int)((upper) >> MASU_UPPER_FRACTION) - 1, 0))
+#define MASU_MANTISSA(magnitude, place) ((magnitude) - ((MASU_BITS)(place) << MASU_FRACTION))
+#define MASU_INFINITE ((MASU_BITS)MASU_TOP << MASU_FRACTION)
+
+// The first counter of a place: of the row that it begins in, and this work-item's column.
+#define MASU_CELL(place) (column + ((place) >> MASU_SPACING) * (MASU_STEP * MASU_COLUMNS))
+#define MASU_DIGIT(cell, number, value) atomic_add((cell) + (number) * MASU_COLUMNS, (uint)(value));
+
+// Adds ±mantissa * 2^place; `minus` is 0 or all bits.
+#if MASU_VALUE_BYTES < 8 && !(MASU_VALUE_BYTES == 4 && MASU_INPUTS != 1)
+// At most 31 bits when shifted.
+inline void add_number(__local uint *column, const uint mantissa, const uint place, const uint minus) {
+  __local uint *cell = MASU_CELL(place);
+  const uint v = ((mantissa << (place & MASU_PLACES_MASK)) ^ minus) - minus;
+  MASU_DIGIT(cell, 0, v)
+#if MASU_PAIRED
+  MASU_DIGIT(cell, 1, as_int(v) >> 16)
+#endif
+}
+#elif MASU_VALUE_BYTES == 4
+// At most 63 bits when shifted.
+inline void add_number(__local uint *column, const ulong mantissa, const uint place, const uint minus) {
+  __local uint *cell = MASU_CELL(place);
+  const ulong shifted = mantissa << (place & MASU_PLACES_MASK);
+  // The two's complement is the bits the other way round, plus 1; that goes into the lowest digit.
+  const uint w0 = (uint)shifted ^ minus;
+  const uint w1 = (uint)(shifted >> 32) ^ minus;
+  MASU_DIGIT(cell, 0, (w0 & 65535u) - minus)
+  MASU_DIGIT(cell, 1, w0 >> 16)
+  MASU_DIGIT(cell, 2, w1 & 65535u)
+  MASU_DIGIT(cell, 3, as_int(w1) >> 16)
+}
+#else
+// At most 68 bits when shifted; or, of two words, 121.
+inline void add_number(__local uint *column, const ulong low, const ulong high, const uint place, const uint minus) {
+  __local uint *cell = MASU_CELL(place);
+  const uint shift = place & MASU_PLACES_MASK;
+  const ulong shifted = low << shift;
+  const uint w0 = (uint)shifted ^ minus;
+  const uint w1 = (uint)(shifted >> 32) ^ minus;
+  const ulong above = (high << shift) | (low >> 1 >> (63 - shift));
+  const uint w2 = (uint)above ^ minus;
+  MASU_DIGIT(cell, 0, (w0 & 65535u) - minus)
+  MASU_DIGIT(cell, 1, w0 >> 16)
+  MASU_DIGIT(cell, 2, w1 & 65535u)
+  MASU_DIGIT(cell, 3, w1 >> 16)
+#if MASU_INPUTS == 1
+  MASU_DIGIT(cell, 4, w2)
+#else
+  const uint w3 = (uint)(above >> 32) ^ minus;
+  MASU_DIGIT(cell, 4, w2 & 65535u)
+  MASU_DIGIT(cell, 5, w2 >> 16)
+  MASU_DIGIT(cell, 6, w3 & 65535u)
+  MASU_DIGIT(cell, 7, as_int(w3) >> 16)
+#endif
+}
+#endif
+
+// Adds one element, or one product, and keeps the greatest upper word of a magnitude in `worst`.
+#if MASU_INPUTS == 1
+#define MASU_ADD(bits, unused)                                                              \
+  {                                                                                         \
+    const MASU_BITS b = (bits);                                                             \
+    const MASU_BITS magnitude = MASU_MAGNITUDE(b);                                          \
+    const uint place = MASU_PLACE(MASU_UPPER(magnitude));                                   \
+    worst = max(worst, MASU_UPPER(magnitude));                                              \
+    const uint minus = 0u - (uint)(b >> MASU_SIGN_BIT);                                     \
+    MASU_ADD_ONE(MASU_MANTISSA(magnitude, place), place, minus)                             \
+  }
+#if MASU_VALUE_BYTES == 8
+#define MASU_ADD_ONE(mantissa, place, minus) add_number(column, mantissa, 0, place, minus);
+#else
+#define MASU_ADD_ONE(mantissa, place, minus) add_number(column, mantissa, place, minus);
+#endif
+#else
+#define MASU_ADD(x_bits, y_bits)                                                            \
+  {                                                                                         \
+    const MASU_BITS a = (x_bits);                                                           \
+    const MASU_BITS b = (y_bits);                                                           \
+    const MASU_BITS a_magnitude = MASU_MAGNITUDE(a);                                        \
+    const MASU_BITS b_magnitude = MASU_MAGNITUDE(b);                                        \
+    const uint a_place = MASU_PLACE(MASU_UPPER(a_magnitude));                               \
+    const uint b_place = MASU_PLACE(MASU_UPPER(b_magnitude));                               \
+    worst = max(worst, max(MASU_UPPER(a_magnitude), MASU_UPPER(b_magnitude)));              \
+    const uint minus = 0u - (uint)((a ^ b) >> MASU_SIGN_BIT);                               \
+    const MASU_BITS m = MASU_MANTISSA(a_magnitude, a_place);                                \
+    const MASU_BITS n = MASU_MANTISSA(b_magnitude, b_place);                                \
+    MASU_ADD_ONE(m, n, a_place + b_place, minus)                                            \
+  }
+#if MASU_VALUE_BYTES == 8
+#define MASU_ADD_ONE(m, n, place, minus) add_number(column, (m) * (n), mul_hi(m, n), place, minus);
+#elif MASU_VALUE_BYTES == 4
+#define MASU_ADD_ONE(m, n, place, minus) add_number(column, (ulong)(m) * (n), place, minus);
+#else
+#define MASU_ADD_ONE(m, n, place, minus) add_number(column, (m) * (n), place, minus);
+#endif
+#endif
+
+#if !MASU_CLASSIFY
+__kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void sum_add(MASU_PARAMETERS, __local uint *table) {
+  MASU_LOCAL_POINTER(uint, table);
+  __local uint *column = table + MASU_COLUMN;
+  clear(table);
+  barrier(CLK_LOCAL_MEM_FENCE);
+  const size_t units = (size_t)rows * shares;
+  for (size_t unit = get_group_id(0); unit < units; unit += get_num_groups(0)) {
+    MASU_UNIT(unit)
+    __global uint *row_totals = totals + totals_at / 4 + row * (2 * MASU_TABLE_ROWS);
+    uint worst = 0;
+    const size_t round_vectors = MASU_STEPS * stride;
+    const size_t rounds = vectors == 0 ? 1 : (vectors + round_vectors - 1) / round_vectors;
+    for (size_t round = 0; round < rounds; ++round) {
+      const size_t last = (round + 1) * round_vectors;
+      const size_t end = last < vectors ? last : vectors;
+      MASU_ADD_VECTORS(first + round * round_vectors, end)
+      if (round == 0) {
+        MASU_ADD_EDGES
+      }
+      barrier(CLK_LOCAL_MEM_FENCE);
+      flush(table, row_totals);
+      barrier(CLK_LOCAL_MEM_FENCE);
+    }
+    if (worst >= MASU_UPPER(MASU_INFINITE)) atomic_or(totals + flags_at / 4 + row, 1u);
+  }
+}
+
+#else
+#undef MASU_ADD
+// Which NaNs and infinities there are.
+inline uint kind_of(const MASU_BITS a, const MASU_BITS b) {
+  const MASU_BITS m = MASU_MAGNITUDE(a);
+#if MASU_INPUTS == 1
+  if (m < MASU_INFINITE) return 0;
+  const uint minus = (uint)(a >> MASU_SIGN_BIT);
+  return m > MASU_INFINITE ? MASU_NAN : minus != 0 ? MASU_MINUS_INFINITY : MASU_INFINITY;
+#else
+  const MASU_BITS n = MASU_MAGNITUDE(b);
+  if (m < MASU_INFINITE && n < MASU_INFINITE) return 0;
+  const uint minus = (uint)((a ^ b) >> MASU_SIGN_BIT);
+  return m > MASU_INFINITE || n > MASU_INFINITE || m == 0 || n == 0 ? MASU_NAN
+         : minus != 0                                              ? MASU_MINUS_INFINITY
+                                                                   : MASU_INFINITY;
+#endif
+}
+#define MASU_ADD(x_bits, y_bits) seen |= kind_of(x_bits, y_bits);
+
+// Launched where something was not finite.
+__kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void sum_classify(MASU_PARAMETERS) {
+  const size_t units = (size_t)rows * shares;
+  for (size_t unit = get_group_id(0); unit < units; unit += get_num_groups(0)) {
+    MASU_UNIT(unit)
+    uint seen = 0;
+    MASU_ADD_VECTORS(first, vectors)
+    MASU_ADD_EDGES
+    if (seen != 0) atomic_or(totals + flags_at / 4 + row, seen << 1);
+  }
+}
+#endif
