@@ -118,7 +118,7 @@ class Bench(CommandTest):
         self.fails(2, "bench", "histogram", "--quick", "--device", "cpu", "--chart", "chart.jpg", says="chart.jpg")
 
     def test_wrong_use(self):
-        for arguments, says in [(["scan"], "'scan'"), (["histogram", "--case", "u9"], "'u9'"),
+        for arguments, says in [(["juggle"], "'juggle'"), (["histogram", "--case", "u9"], "'u9'"),
                                 (["histogram", "--distribution", "gauss"], "'gauss'"), (["histogram", "--kind", "disk"], "'disk'"),
                                 (["histogram", "--strategy", "magic"], "magic"),
                                 (["histogram", "--size", "3"], "'3'"), (["histogram", "--size", "many"], "many"),
