@@ -9,8 +9,10 @@
 /// **Complexity.** radix: O(n * bytes of a key); merge: O(n log n); bitonic: O(n log^2 n).
 /// **Memory.** Temporary: one copy of keys and values, and at most a quarter of it more; for argsort on devices, where
 /// the keys stay, two copies of them and one of the indices; for values that do not move with their keys (of sizes
-/// other than 1, 2, 4, 8 and 16 bytes, or at odd places) their order twice as well. sort_workspace() and
-/// argsort_workspace() tell the bytes beforehand. On `cpu`, no more than that; sorted input needs none.
+/// other than 1, 2, 4, 8 and 16 bytes, or at odd places) their order twice as well. Many keys of 4 bytes with values or
+/// indices take 16 bytes a key (20 where floats have values) and a copy of the values on devices with much local
+/// memory; where there is not so much memory, the other way is taken. sort_workspace() and argsort_workspace() tell the
+/// bytes beforehand. On `cpu`, no more than that; sorted input needs none.
 /// **Exceptions.** Error with invalid_argument, unsupported, out_of_memory or device_lost. What is found wrong before
 /// the work begins leaves all data untouched; a device that is lost in the middle may leave a mixture. All functions
 /// may be called from many threads at once, on different data.
