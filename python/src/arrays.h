@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// Arrays as the functions of the extension module take them: C-contiguous, native byte order, one of masu's dtypes; in
+// host memory (anything with the buffer protocol) or on a device (DeviceArray). The package brings all else into this
+// shape before.
+#pragma once
+
+#include <masu/buffer.h>
+#include <masu/device.h>
+#include <masu/dtype.h>
+#include <nanobind/nanobind.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace masu_python {
+
+namespace nb = nanobind;
+
+// Memory on a device: masu's own, or another library's, which `owner` keeps alive.
+struct DeviceArray {
+  masu::Buffer<std::byte> buffer;
+  masu::Dtype dtype = masu::Dtype::u8;
+  bool boolean = false;  // u8 that stands for truth values
+  bool read_only = false;
+  std::vector<std::int64_t> shape;
+  nb::object owner;
+};
+
+// What Input and Output have in common. Holds the array's memory while it lives; made and destroyed with the GIL.
+class Array {
+ public:
+  Array(const Array&) = delete;
+  Array& operator=(const Array&) = delete;
+
+  [[nodiscard]] masu::Dtype dtype() const noexcept { return dtype_; }
+  [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
+  // Null for an array in host memory.
+  [[nodiscard]] bool on_device() const noexcept { return device_ != nullptr; }
+
+ protected:
+  Array(nb::handle array, bool writable);
+  ~Array();
+
+  Py_buffer view_{};
+  DeviceArray* device_ = nullptr;
+  void* data_ = nullptr;
+  masu::Dtype dtype_ = masu::Dtype::u8;
+  std::uint64_t count_ = 0;
+};
+
+// An array that is only read: `view()` in host memory, `buffer()` on a device.
+class Input : public Array {
+ public:
+  explicit Input(nb::handle array) : Array(array, false) {}
+  [[nodiscard]] masu::ArrayView view() const noexcept { return {dtype_, data_, count_}; }
+  [[nodiscard]] const masu::Buffer<std::byte>& buffer() const noexcept { return device_->buffer; }
+  template <class T>
+  [[nodiscard]] const T* data() const noexcept {
+    return static_cast<const T*>(data_);
+  }
+};
+
+// An array that is written.
+class Output : public Array {
+ public:
+  explicit Output(nb::handle array) : Array(array, true) {}
+  [[nodiscard]] masu::MutableArrayView view() const noexcept { return {dtype_, data_, count_}; }
+  [[nodiscard]] masu::Buffer<std::byte>& buffer() const noexcept { return device_->buffer; }
+  template <class T>
+  [[nodiscard]] T* data() const noexcept {
+    return static_cast<T*>(data_);
+  }
+};
+
+}  // namespace masu_python

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "module.h"
+
+#include <masu/error.h>
+#include <masu/version.h>
+
+namespace masu_python {
+namespace {
+
+PyObject* exception_for(masu::ErrorCode code) {
+  switch (code) {
+    case masu::ErrorCode::invalid_argument: return PyExc_ValueError;
+    case masu::ErrorCode::unsupported: return PyExc_TypeError;
+    case masu::ErrorCode::out_of_memory: return PyExc_MemoryError;
+    case masu::ErrorCode::io: return PyExc_OSError;
+    case masu::ErrorCode::interrupted: return PyExc_KeyboardInterrupt;
+    case masu::ErrorCode::device_lost:
+    case masu::ErrorCode::build_failed: break;
+  }
+  return PyExc_RuntimeError;
+}
+
+void translate(const std::exception_ptr& pointer, void*) {
+  try {
+    std::rethrow_exception(pointer);
+  } catch (const masu::Error& error) {
+    PyErr_SetString(exception_for(error.code()), error.what());
+  }
+}
+
+}  // namespace
+}  // namespace masu_python
+
+NB_MODULE(_masu, m) {
+  using namespace masu_python;
+  m.doc() = "masu's C++ functions on contiguous arrays. The public functions are those of the package `masu`.";
+  nb::register_exception_translator(translate);
+  register_device(m);
+  register_histogram(m);
+  register_order(m);
+  register_sums(m);
+  register_program(m);
+}

@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "module.h"
+
+namespace masu_python {
+
+void register_program(nb::module_&) {}
+
+}  // namespace masu_python
