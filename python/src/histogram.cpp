@@ -1,8 +1,300 @@
 // SPDX-License-Identifier: Apache-2.0
+// Counts and sums of weights between bins that Python has made definite; NumPy's semantics are in python/masu/.
+#include "arrays.h"
 #include "module.h"
 
-namespace masu_python {
+#include <masu/histogram.h>
+#include <masu/joint_histogram.h>
+#include <masu/reduce.h>
+#include <masu/row_histogram.h>
+#include <masu/search.h>
+#include <masu/transpose.h>
+#include <masu/weighted_histogram.h>
 
-void register_histogram(nb::module_&) {}
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace masu_python {
+namespace {
+
+// The bins of one column, as python/masu/_bins.py has them: (origin, lo, hi, edges).
+struct Spec {
+  enum Origin { between_edges, given_range, data_range, integers };  // as in _bins.py
+
+  explicit Spec(nb::handle tuple)
+      : origin(static_cast<Origin>(nb::cast<int>(tuple[0]))),
+        lo(nb::cast<double>(tuple[1])),
+        hi(nb::cast<double>(tuple[2])) {
+    if (origin != integers) edges = std::make_unique<Input>(tuple[3]);
+  }
+  [[nodiscard]] std::span<const double> numbers() const { return {edges->data<double>(), edges->count()}; }
+  [[nodiscard]] bool even() const noexcept { return origin == given_range || origin == data_range; }
+  [[nodiscard]] masu::Bins given() const {
+    if (origin == integers) return masu::Bins::integers(static_cast<std::uint64_t>(hi));
+    return masu::Bins::edges({numbers().begin(), numbers().end()});
+  }
+  // The bins as the library finds them by itself.
+  [[nodiscard]] masu::Bins own() const {
+    if (origin == given_range) return masu::Bins::even(numbers().size() - 1, lo, hi);
+    if (origin == data_range) return masu::Bins::even(numbers().size() - 1, masu::ValueRange{lo, hi, false});
+    return given();
+  }
+
+  Origin origin;
+  double lo;
+  double hi;
+  std::unique_ptr<Input> edges;
+};
+
+std::vector<Spec> specs_of(nb::handle list) {
+  std::vector<Spec> specs;
+  for (const nb::handle entry : list) specs.emplace_back(entry);
+  return specs;
+}
+
+// Counts with the library's own even bins where their edges are those that NumPy has, else between NumPy's edges.
+// `edges(result, d)` are those of column d.
+template <class Count, class Edges>
+auto counted(std::span<const Spec> specs, Count&& count, Edges&& edges) {
+  std::vector<masu::Bins> bins;
+  const bool own = std::ranges::any_of(specs, &Spec::even);
+  try {
+    for (const Spec& spec : specs) bins.push_back(spec.own());
+    auto result = count(bins);
+    bool same = true;
+    for (std::size_t d = 0; d < specs.size() && same; ++d)
+      if (specs[d].even()) same = std::ranges::equal(edges(result, static_cast<unsigned>(d)), specs[d].numbers());
+    if (same) return result;
+  } catch (const masu::Error& error) {
+    // the library refuses even bins without width, numpy.histogramdd does not
+    if (!own || error.code() != masu::ErrorCode::invalid_argument) throw;
+  }
+  bins.clear();
+  for (const Spec& spec : specs) bins.push_back(spec.given());
+  return count(bins);
+}
+
+// False where edges do not tell where f16 values go: NumPy's f16 arithmetic decides, which the library has for its own
+// edges only.
+template <class Result>
+bool as_numpy(const Spec& spec, masu::Dtype dtype, const Result& result) {
+  return dtype != masu::Dtype::f16 || !spec.even() || std::ranges::equal(result.edges(), spec.numbers());
+}
+
+void require_count(const Output& output, std::uint64_t count, const char* what) {
+  if (output.count() == count) return;
+  throw masu::Error(masu::ErrorCode::invalid_argument, std::string("histogram: ") + what + " must have " +
+                                                           std::to_string(count) + " elements, got " +
+                                                           std::to_string(output.count()));
+}
+
+template <class T, class U>
+void put(const Output& output, std::span<const U> values, const char* what) {
+  require_count(output, values.size(), what);
+  if (output.dtype() != masu::dtype_of<T>)
+    throw masu::Error(masu::ErrorCode::invalid_argument, std::string("histogram: ") + what + " are of another dtype");
+  std::ranges::transform(values, output.data<T>(), [](U value) { return static_cast<T>(value); });
+}
+
+// counts: rows * channels * bins; extras: below, above, NaN of each. False where NumPy has to count.
+bool histogram(nb::handle data, nb::handle bins, std::uint64_t rows, unsigned channels, nb::handle counts,
+               nb::handle extras, const masu::Device& device) {
+  const Input in(data);
+  const Spec spec(bins);
+  const Output out(counts);
+  const Output rest(extras);
+  return call([&] {
+    masu::HistogramOptions options;
+    options.channels = channels;
+    std::vector<std::uint64_t> outside;
+    if (rows == 1 && channels == 1) {
+      const masu::Histogram result = counted(
+          {&spec, 1},
+          [&](const std::vector<masu::Bins>& which) {
+            return in.on_device() ? masu::histogram(in.buffer(), in.dtype(), which[0], options)
+                                  : masu::histogram(device, in.view(), which[0], options);
+          },
+          [](const masu::Histogram& h, unsigned) { return h.edges(); });
+      if (!as_numpy(spec, in.dtype(), result)) return false;
+      put<std::int64_t>(out, result.counts(), "counts");
+      outside = {result.below(), result.above(), result.nan()};
+    } else {
+      const masu::RowHistograms result = counted(
+          {&spec, 1},
+          [&](const std::vector<masu::Bins>& which) {
+            return in.on_device() ? masu::row_histograms(in.buffer(), in.dtype(), rows, which[0], options)
+                                  : masu::row_histograms(device, in.view(), rows, which[0], options);
+          },
+          [](const masu::RowHistograms& h, unsigned) { return h.edges(); });
+      if (!as_numpy(spec, in.dtype(), result)) return false;
+      put<std::int64_t>(out, result.counts(), "counts");
+      for (std::uint64_t row = 0; row < rows; ++row) {
+        for (unsigned channel = 0; channel < channels; ++channel) {
+          outside.push_back(result.below(row, channel));
+          outside.push_back(result.above(row, channel));
+          outside.push_back(result.nan(row, channel));
+        }
+      }
+    }
+    put<std::int64_t>(rest, std::span<const std::uint64_t>(outside), "extras");
+    return true;
+  });
+}
+
+struct Columns {
+  explicit Columns(nb::handle list) {
+    for (const nb::handle column : list) inputs.push_back(std::make_unique<Input>(column));
+    for (const auto& input : inputs) {
+      on_device = on_device || input->on_device();
+      if (input->on_device()) buffers.push_back(&input->buffer());
+      else views.push_back(input->view());
+    }
+  }
+  [[nodiscard]] masu::Dtype dtype() const { return inputs.at(0)->dtype(); }
+
+  std::vector<std::unique_ptr<Input>> inputs;
+  std::vector<masu::ArrayView> views;
+  std::vector<const masu::BufferBase*> buffers;
+  bool on_device = false;
+};
+
+// counts: f64, one for each cell, as numpy.histogramdd has them.
+void joint_histogram(nb::handle columns, nb::handle bins, nb::handle counts, const masu::Device& device) {
+  const Columns in(columns);
+  const std::vector<Spec> specs = specs_of(bins);
+  const Output out(counts);
+  call([&] {
+    const masu::JointHistogram result = counted(
+        specs,
+        [&](const std::vector<masu::Bins>& which) {
+          return in.on_device ? masu::joint_histogram(in.buffers, in.dtype(), which)
+                              : masu::joint_histogram(device, in.views, which);
+        },
+        [](const masu::JointHistogram& h, unsigned d) { return h.edges(d); });
+    put<double>(out, result.counts(), "counts");
+  });
+}
+
+// totals: f64, i64 or u64, rows * cells; extras: what is in no cell, in the same dtype; variances: f64, or None.
+// False where NumPy has to count.
+bool weighted_histogram(nb::handle columns, nb::handle weights, nb::handle bins, std::uint64_t rows, nb::handle totals,
+                        nb::handle extras, nb::handle variances, const masu::Device& device) {
+  const Columns in(columns);
+  const Input by(weights);
+  const std::vector<Spec> specs = specs_of(bins);
+  const Output out(totals);
+  const Output rest(extras);
+  std::optional<Output> squares;
+  if (!variances.is_none()) squares.emplace(variances);
+  return call([&] {
+    masu::WeightedOptions options;
+    options.rows = rows;
+    options.variances = squares.has_value();
+    const masu::WeightedHistogram result = counted(
+        specs,
+        [&](const std::vector<masu::Bins>& which) {
+          if (specs.size() > 1)
+            return in.on_device
+                       ? masu::weighted_joint_histogram(in.buffers, in.dtype(), by.buffer(), by.dtype(), which, options)
+                       : masu::weighted_joint_histogram(device, in.views, by.view(), which, options);
+          return in.on_device
+                     ? masu::weighted_histogram(*in.buffers[0], in.dtype(), by.buffer(), by.dtype(), which[0], options)
+                     : masu::weighted_histogram(device, in.views[0], by.view(), which[0], options);
+        },
+        [](const masu::WeightedHistogram& h, unsigned d) { return h.edges(d); });
+    if (specs.size() == 1 && !as_numpy(specs[0], in.dtype(), result)) return false;
+    const std::uint64_t cells = result.totals().size();
+    const std::uint64_t more = result.extra_totals().size();
+    require_count(out, rows * cells, "totals");
+    require_count(rest, rows * more, "extras");
+    const auto place = [](const auto values, const Output& target, std::uint64_t row) {
+      std::memcpy(target.data<std::byte>() + row * values.size_bytes(), values.data(), values.size_bytes());
+    };
+    for (std::uint64_t row = 0; row < rows; ++row) {
+      if (out.dtype() == masu::Dtype::i64) {
+        place(result.signed_totals(row), out, row);
+        place(result.signed_extra_totals(row), rest, row);
+      } else if (out.dtype() == masu::Dtype::u64) {
+        place(result.unsigned_totals(row), out, row);
+        place(result.unsigned_extra_totals(row), rest, row);
+      } else {
+        place(result.totals(row), out, row);
+        place(result.extra_totals(row), rest, row);
+      }
+      if (squares) place(result.variances(row), *squares, row);
+    }
+    return true;
+  });
+}
+
+// The least and the greatest value into `pair`; a NaN is both. Of the finite ones only where that is asked for; false
+// where there are none.
+bool extremes(nb::handle data, nb::handle pair, bool finite, const masu::Device& device) {
+  const Input in(data);
+  const Output out(pair);
+  return call([&] {
+    if (finite && masu::is_float(in.dtype())) {
+      const auto range =
+          in.on_device() ? masu::finite_range(in.buffer(), in.dtype()) : masu::finite_range(device, in.view());
+      const double ends[] = {range ? range->lo : 0, range ? range->hi : 0};
+      put<double>(out, std::span<const double>(ends), "extremes");
+      return range.has_value();
+    }
+    const masu::ReduceResult result = in.on_device() ? masu::reduce(in.buffer(), in.dtype(), masu::ReduceOp::minmax)
+                                                     : masu::reduce(device, in.view(), masu::ReduceOp::minmax);
+    const std::size_t bytes = masu::size_of(in.dtype());
+    require_count(out, 2, "extremes");
+    std::memcpy(out.data<std::byte>(), result.min_values().data, bytes);
+    std::memcpy(out.data<std::byte>() + bytes, result.max_values().data, bytes);
+    return true;
+  });
+}
+
+// How many edges, ascending and of the values' dtype, are <= each value, with `right` < each value.
+void digitize(nb::handle edges, nb::handle values, nb::handle bins, bool right, const masu::Device& device) {
+  const Input sorted(edges);
+  const Input in(values);
+  const Output out(bins);
+  call([&] {
+    const masu::SearchOptions options{.side = right ? masu::Side::left : masu::Side::right};
+    require_count(out, in.count(), "bins");
+    if (in.on_device()) {
+      masu::searchsorted(sorted.buffer(), in.buffer(), in.dtype(), out.buffer(), masu::Dtype::u64, options);
+    } else {
+      masu::searchsorted(device, sorted.view(), in.view(), {masu::Dtype::u64, out.data<void>(), out.count()}, options);
+    }
+  });
+}
+
+// The columns of a matrix of `rows` rows, one after the other.
+void columns_of(nb::handle points, std::uint64_t rows, nb::handle columns, const masu::Device& device) {
+  const Input in(points);
+  const Output out(columns);
+  call([&] {
+    const std::uint64_t width = rows == 0 ? 0 : in.count() / rows;
+    require_count(out, in.count(), "columns");
+    if (in.on_device()) masu::transpose(in.buffer(), masu::size_of(in.dtype()), rows, width, out.buffer());
+    else masu::transpose(device, in.view(), rows, width, out.view());
+  });
+}
+
+}  // namespace
+
+void register_histogram(nb::module_& m) {
+  m.def("histogram", histogram, nb::arg("data"), nb::arg("bins"), nb::arg("rows"), nb::arg("channels"),
+        nb::arg("counts"), nb::arg("extras"), nb::arg("device"));
+  m.def("joint_histogram", joint_histogram, nb::arg("columns"), nb::arg("bins"), nb::arg("counts"), nb::arg("device"));
+  m.def("weighted_histogram", weighted_histogram, nb::arg("columns"), nb::arg("weights"), nb::arg("bins"),
+        nb::arg("rows"), nb::arg("totals"), nb::arg("extras"), nb::arg("variances").none(), nb::arg("device"));
+  m.def("extremes", extremes, nb::arg("data"), nb::arg("pair"), nb::arg("finite"), nb::arg("device"));
+  m.def("digitize", digitize, nb::arg("edges"), nb::arg("values"), nb::arg("bins"), nb::arg("right"),
+        nb::arg("device"));
+  m.def("columns", columns_of, nb::arg("points"), nb::arg("rows"), nb::arg("columns"), nb::arg("device"));
+}
 
 }  // namespace masu_python

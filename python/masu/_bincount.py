@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: Apache-2.0
+"""bincount and digitize."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_tuple
+
+from . import _arrays, _bins, _device, _histogram, _masu, _small
+
+_SAMPLE = 4096
+_GUESS = 2**16  # as many counters as fit the second-level cache of any processor
+_MOST_BINS = 2**31
+
+
+def bincount(x, /, weights=None, minlength=0, *, axis=None, device=None):
+    """How often each of the integers 0, 1, 2, … occurs: ``numpy.bincount``.
+
+    Parameters
+    ----------
+    x : array_like of non-negative integers
+        The data: one axis, or any number of them with ``axis``.
+    weights : array_like, optional
+        A weight for each value, of the shape of ``x``; entry i then is the total of the weights of the values i.
+    minlength : int, optional
+        The least length of the result.
+    axis : int or tuple of int, optional
+        Count along these axes: one result for each position of the remaining axes, all of one length. NumPy has no
+        such parameter.
+    device : str or masu.Device, optional
+        Where to count data of the host.
+
+    Returns
+    -------
+    counts : array
+        int64 of length ``max(x.max() + 1, minlength)``; float64 with weights. With ``axis``, the shape of the
+        remaining axes, then that length.
+
+    Results, warnings and errors are NumPy's; totals of weights are exact, rounded to float64 once.
+
+    >>> import numpy as np, masu
+    >>> masu.bincount(np.array([0, 1, 1, 3]))
+    array([1, 2, 0, 1])
+    >>> masu.bincount(np.array([[0, 1], [1, 1]]), axis=1)
+    array([[1, 1],
+           [0, 2]])
+    """
+    if weights is None and axis is None and device is None and type(x) is np.ndarray and x.size < 4 * _small.limit:
+        return np.bincount(x, minlength=minlength)
+    data = np.asarray(x)
+    by = None if weights is None else np.asarray(weights)
+    fits = (
+        data.size > 0
+        and data.dtype.kind in "iub"
+        and (data.ndim == 1 or axis is not None)
+        and np.can_cast(data.dtype, np.intp)
+        and (by is None or by.shape == data.shape and by.dtype.kind in "iuf" and _arrays.has_dtype(by))
+    )
+    if not fits:
+        if axis is None:
+            return np.bincount(x, weights, minlength)
+        return _refused(data, by, minlength, axis)
+    # NumPy's own errors for minlength
+    least = np.bincount(np.empty(0, np.intp), minlength=minlength).size
+    where = _device.resolve(device)
+    axes = None if axis is None else normalize_axis_tuple(axis, data.ndim)
+    if axes is None and by is None:
+        counts = _guessed(data, least, where)
+        if counts is not None:
+            return counts
+    low, high = _histogram.extremes(data, where).tolist()
+    if low < 0:
+        return np.bincount(np.array([low]))
+    size = max(high + 1, least)
+    if size > _MOST_BINS:
+        return np.bincount(x, weights, minlength)
+    found = _histogram.integers(data, by, size, axes, where)
+    if found is None:
+        if axis is not None:
+            raise ValueError("bincount: a total of integer weights must fit 64 bits")
+        return np.bincount(x, weights, minlength)
+    return found
+
+
+def _refused(data, weights, minlength, axis):
+    """Counts along axes of nothing; errors for what cannot be counted."""
+    axes = normalize_axis_tuple(axis, data.ndim)
+    if weights is not None and weights.shape != data.shape:
+        raise ValueError("The weights and list don't have the same length.")
+    if data.size:
+        raise TypeError(f"bincount: axis needs integers and weights of dtypes that masu has, got {data.dtype}")
+    shape = tuple(n for i, n in enumerate(data.shape) if i not in axes)
+    length = np.bincount(np.empty(0, np.intp), minlength=minlength).size
+    return np.zeros((*shape, length), np.intp if weights is None else np.float64)
+
+
+def _guessed(data, least, device):
+    """The counts after one pass over the data, with as many counters as a sample suggests; None where it misleads."""
+    flat = _histogram.flat(data)
+    sample = flat[:: max(1, flat.size // _SAMPLE)]
+    size = 256 if flat.dtype.itemsize == 1 else 2 << (2 * int(sample.max()) + 255).bit_length()
+    if size > _GUESS or sample.min() < 0:
+        return None
+    counts, (below, above, _) = _histogram.native(flat, _bins.integers(size), 1, 1, device)
+    if below or above:
+        return None
+    length = max(int(np.flatnonzero(counts)[-1]) + 1, least)
+    if length <= size:
+        return counts[:length].copy()
+    return np.concatenate([counts, np.zeros(length - size, np.intp)])
+
+
+def digitize(x, bins, right=False, *, device=None):
+    """The bin of each value: ``numpy.digitize``.
+
+    Parameters are those of NumPy: ``bins`` are monotonic edges; the answer is i where ``bins[i-1] <= x < bins[i]``, with
+    ``right`` where ``bins[i-1] < x <= bins[i]``, and the other way round for decreasing edges. ``device`` as in
+    `masu.histogram`. Returns int64 of the shape of ``x``, bit for bit as NumPy, and its errors.
+
+    >>> import numpy as np, masu
+    >>> masu.digitize(np.array([0.2, 6.4, 3.0, 1.6]), [0.0, 1.0, 2.5, 4.0, 10.0])
+    array([1, 4, 3, 2])
+    """
+    if type(x) is np.ndarray and x.size < _small.limit and device is None:
+        return np.digitize(x, bins, right)
+    data = np.asarray(x)
+    edges = np.asarray(bins)
+    if data.ndim == 0 or not (_arrays.has_dtype(data) and _arrays.has_dtype(edges)) or edges.dtype.kind == "b":
+        return np.digitize(x, bins, right)
+    np.digitize(np.empty(0, data.dtype), edges, right)  # NumPy's errors
+    if edges.size == 0 or edges.dtype.kind == "f" and np.isnan(edges).any():
+        return np.digitize(x, bins, right)
+    decreasing = bool(edges[0] > edges[-1])
+    if decreasing:
+        edges = edges[::-1]
+    common = np.result_type(np.uint8 if data.dtype.kind == "b" else data.dtype, edges.dtype)
+    if data.dtype.itemsize == 8 and data.dtype.kind in "iu":
+        data = data.astype(common, copy=False)
+    values = _arrays.native(data)
+    if values.dtype.kind == "b":
+        values = values.view(np.uint8)
+    before, limits = _thresholds(edges.astype(common, copy=False), values.dtype, right)
+    result = np.empty(values.shape, np.intp)
+    _masu.digitize(limits, values, result, bool(right), _device.resolve(device))
+    if before:
+        result += before
+    return np.subtract(edges.size, result, out=result) if decreasing else result
+
+
+def _thresholds(edges, dtype, left):
+    """(how many edges lie before every value, the others as values of the dtype), for searches on one side.
+
+    The number of edges e <= x, or with `left` e < x, stays the same for all x of the dtype where each edge is rounded
+    to it upwards, or with `left` downwards.
+    """
+    if edges.dtype == dtype:
+        return 0, _arrays.native(edges)
+    if dtype.kind == "f":
+        with np.errstate(over="ignore"):
+            near = edges.astype(dtype)
+        off = near > edges if left else near < edges
+        return 0, np.where(off, np.nextafter(near, dtype.type(-np.inf if left else np.inf)), near)
+    info = np.iinfo(dtype)
+    whole = edges if edges.dtype.kind in "iu" else np.floor(edges) if left else np.ceil(edges)
+    before = int(np.count_nonzero(whole < info.min))
+    until = whole.size - int(np.count_nonzero(whole > info.max))
+    return before, whole[before:until].astype(dtype)

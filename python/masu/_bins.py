@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Bins made definite: the edges that the running NumPy computes, and how masu counts between them."""
+
+from __future__ import annotations
+
+import operator
+
+import numpy as np
+
+# What the native code is told of the bins: between the given edges; even bins over a given range; even bins over the
+# range of the data; a bin for each of the integers 0 to n - 1. It computes even edges itself and counts between the
+# given ones where they differ.
+EDGES, GIVEN, DATA, INTEGERS = 0, 1, 2, 3
+_EXACT = 2**53  # up to here f64 has every integer
+
+
+def _beyond_exact(number):
+    """Whether NumPy compares this end of a range exactly with 64-bit integers where masu rounds them to f64."""
+    try:
+        return abs(operator.index(number)) >= _EXACT
+    except TypeError:
+        return False
+
+
+def edges_of(dtype, bins, range, extremes):
+    """The edges as np.histogram_bin_edges has them, for `bins` that are no name; its errors and warnings too.
+
+    `extremes()` gives the least and greatest value of the data as an array, or an empty one. NumPy is asked about
+    these two values alone: nothing else of the data decides.
+    """
+    proxy = extremes() if range is None and np.ndim(bins) == 0 else np.empty(0, dtype)
+    return np.histogram_bin_edges(proxy, bins, range)
+
+
+def spec(dtype, edges, uniform, range):
+    """How masu counts what np.histogram counts between these edges: what the native code is told.
+
+    None where masu does not have NumPy's arithmetic.
+    """
+    if not _usable(dtype, edges, uniform, range):
+        return None
+    numbers = edges.astype(np.float64, copy=False)
+    if not uniform:
+        return (EDGES, 0.0, 0.0, numbers)
+    narrow = dtype.kind == "f" and dtype.itemsize < 8
+    if edges.dtype == np.float64:
+        # NumPy compares f16 and f32 data in f64 here
+        return (EDGES if narrow else GIVEN, *_ends(numbers), numbers)
+    if not narrow or edges.dtype != dtype:
+        return None
+    if range is None:
+        return (DATA, *_ends(numbers), numbers)
+    return (GIVEN, float(range[0]), float(range[1]), numbers)
+
+
+def column_spec(dtype, edges, uniform, range):
+    """The same for a column of np.histogramdd, which searches in the edges whatever the bins are."""
+    if not _usable(dtype, edges, uniform, range):
+        return None
+    numbers = edges.astype(np.float64, copy=False)
+    origin = EDGES if not uniform or dtype == np.float16 else DATA if range is None else GIVEN
+    return (origin, *_ends(numbers), numbers)
+
+
+def integers(size):
+    """Value v falls into bin v, of `size` bins."""
+    return (INTEGERS, 0.0, float(size), None)
+
+
+def size(spec):
+    """The number of bins."""
+    return int(spec[2]) if spec[3] is None else len(spec[3]) - 1
+
+
+def _ends(numbers):
+    return float(numbers[0]), float(numbers[-1])
+
+
+def _usable(dtype, edges, uniform, range):
+    if edges.dtype.kind not in "iuf" or edges.dtype.itemsize > 8 or len(edges) < 2:
+        return False
+    if dtype.kind in "iu" and dtype.itemsize == 8:
+        exact = range if uniform else edges[[0, -1]].tolist() if edges.dtype.kind in "iu" else None
+        if exact is not None and any(map(_beyond_exact, exact)):
+            return False
+    return uniform or edges.dtype.kind != "f" or not np.isnan(edges).any()

@@ -1,0 +1,236 @@
+# SPDX-License-Identifier: Apache-2.0
+"""masu.Histogram: the counts of all values, those outside of the bins and NaN too, as one object."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from . import _histogram
+
+
+class _Traits:
+    """What scikit-hep's PlottableAxis asks: these axes neither wrap around nor have labels for bins."""
+
+    __slots__ = ()
+    circular = False
+    discrete = False
+
+    def __eq__(self, other):
+        return isinstance(other, _Traits)
+
+    def __hash__(self):
+        return hash(_Traits)
+
+
+class _Axis:
+    """The bins as a sequence of (lower edge, upper edge)."""
+
+    __slots__ = ("edges",)
+    traits = _Traits()
+    label = ""
+
+    def __init__(self, edges):
+        self.edges = edges
+
+    def __len__(self):
+        return len(self.edges) - 1
+
+    def __getitem__(self, index):
+        size = len(self)
+        if not -size <= index < size:
+            raise IndexError(f"axis: bins are numbered -{size} to {size - 1}, got {index}")
+        index %= size
+        return (float(self.edges[index]), float(self.edges[index + 1]))
+
+    def __iter__(self):
+        lower = self.edges.tolist()
+        return zip(map(float, lower), map(float, lower[1:]))
+
+    def __eq__(self, other):
+        return isinstance(other, _Axis) and np.array_equal(self.edges, other.edges)
+
+    __hash__ = None
+
+    def __repr__(self):
+        return f"<axis of {len(self)} bins over [{self.edges[0]}, {self.edges[-1]}]>"
+
+
+def _frozen(array):
+    array = np.asarray(array)
+    array.setflags(write=False)
+    return array
+
+
+class Histogram:
+    """How many values fall into each bin, below the bins, above them, and how many are NaN.
+
+    Nothing is lost: the counts of the bins, ``below``, ``above`` and ``nan`` add up to ``n``. Made by
+    `Histogram.of`; two histograms of the same edges are added with ``+``. It is a plain value: it can be compared,
+    pickled and copied, and its arrays are read-only.
+
+    It follows scikit-hep's PlottableHistogram protocol (``axes``, ``kind``, ``values()``, ``variances()``,
+    ``counts()``), so mplhep and other programs draw it as it is; ``plt.stairs(*h.to_numpy())`` does too.
+
+    Of weighted data, the values are the exact totals of the weights, each rounded once to float64 (exact integers for
+    integer weights), and the variances are the exact sums of the squared weights, rounded once. Totals that are added
+    with ``+`` are rounded again.
+
+    >>> import numpy as np, masu
+    >>> h = masu.Histogram.of(np.array([0.5, 1.5, 1.6, 9.0, np.nan]), bins=2, range=(0, 2))
+    >>> h.counts(), h.below, h.above, h.nan, h.n
+    (array([1, 2]), 0, 1, 1, 5)
+    >>> (h + h).values()
+    array([2., 4.])
+    """
+
+    __slots__ = ("_above", "_below", "_edges", "_nan", "_totals", "_variances")
+    kind = "COUNT"
+
+    def __init__(self, counts, edges, below=0, above=0, nan=0, variances=None):
+        counts = np.array(counts)
+        edges = np.array(edges)
+        if counts.ndim != 1 or edges.shape != (len(counts) + 1,) or len(counts) < 1:
+            raise ValueError(
+                f"Histogram: n counts need n + 1 edges, n >= 1, got shapes {counts.shape} and {edges.shape}"
+            )
+        if counts.dtype.kind not in "iuf":
+            raise TypeError(f"Histogram: counts must be numbers, got {counts.dtype}")
+        if variances is not None:
+            variances = np.array(variances, dtype=np.float64)
+            if variances.shape != counts.shape:
+                raise ValueError(f"Histogram: a variance for each bin, got {len(variances)} for {len(counts)}")
+        self._totals = _frozen(counts)
+        self._edges = _frozen(edges)
+        self._variances = None if variances is None else _frozen(variances)
+        self._below, self._above, self._nan = (
+            part if isinstance(part, int) else np.asarray(part).item() for part in (below, above, nan)
+        )
+
+    @classmethod
+    def of(cls, a, bins=10, range=None, weights=None, *, device=None):
+        """The histogram of all values of ``a``.
+
+        Parameters: ``a``, ``bins``, ``range``, ``weights`` and ``device`` as in `masu.histogram`, with one difference:
+        without a range, the bins span the finite values, so data with NaN or infinities are welcome.
+        Raises TypeError for dtypes that masu lacks.
+
+        >>> masu.Histogram.of([1, 2, 2, 3], bins=[1, 2, 3]).values()
+        array([1., 3.])
+        """
+        return cls(*_histogram.everything(a, bins, range, weights, device))
+
+    @property
+    def edges(self):
+        """All n + 1 edges, as `masu.histogram` returns them."""
+        return self._edges
+
+    @property
+    def below(self):
+        """How many values lie below the first edge (their total weight)."""
+        return self._below
+
+    @property
+    def above(self):
+        """How many values lie above the last edge (their total weight)."""
+        return self._above
+
+    @property
+    def nan(self):
+        """How many values are NaN (their total weight)."""
+        return self._nan
+
+    @property
+    def n(self):
+        """How many values were counted, wherever they fell (the total weight)."""
+        return self._totals.sum().item() + self._below + self._above + self._nan
+
+    @property
+    def weighted(self):
+        """Whether weights were summed."""
+        return self._variances is not None
+
+    @property
+    def axes(self):
+        """One axis: a sequence of (lower edge, upper edge)."""
+        return (_Axis(self._edges),)
+
+    def counts(self):
+        """The counts, int64. Of weighted data: the effective ones, values()**2 / variances(), float64."""
+        if self._variances is None:
+            return self._totals
+        totals = self._totals.astype(np.float64)
+        return np.divide(totals**2, self._variances, out=np.zeros_like(totals), where=self._variances != 0)
+
+    def values(self):
+        """The counts, or the totals of the weights, as float64."""
+        return self._totals.astype(np.float64)
+
+    def totals(self):
+        """The counts, or the totals of the weights, in their own dtype."""
+        return self._totals
+
+    def variances(self):
+        """The variance of each value: the count, or the sum of the squared weights; float64."""
+        return self.values() if self._variances is None else self._variances.copy()
+
+    def density(self):
+        """The probability density, as ``numpy.histogram(density=True)``: its integral over the bins is 1."""
+        return self._totals / np.array(np.diff(self._edges), float) / self._totals.sum()
+
+    def cumulative(self):
+        """Entry i is the sum of the values 0 to i, in the dtype of `totals`."""
+        return np.cumsum(self._totals, dtype=self._totals.dtype)
+
+    def to_numpy(self):
+        """``(totals, edges)``, as `masu.histogram` returns them."""
+        return self._totals.copy(), self._edges.copy()
+
+    def __len__(self):
+        return len(self._totals)
+
+    def __add__(self, other):
+        if not isinstance(other, Histogram):
+            return NotImplemented
+        if not np.array_equal(self._edges, other._edges):
+            raise ValueError("Histogram: only histograms of equal edges can be added")
+        if self.weighted != other.weighted:
+            raise ValueError("Histogram: counts and totals of weights cannot be added")
+        variances = self._variances + other._variances if self.weighted else None
+        return Histogram(
+            self._totals + other._totals,
+            self._edges,
+            self._below + other._below,
+            self._above + other._above,
+            self._nan + other._nan,
+            variances,
+        )
+
+    def __radd__(self, other):
+        # sum([h, …]) starts with 0
+        return self if isinstance(other, int) and other == 0 else NotImplemented
+
+    def __eq__(self, other):
+        if not isinstance(other, Histogram):
+            return NotImplemented
+        mine, theirs = self._extras(), other._extras()
+        return (
+            np.array_equal(self._edges, other._edges)
+            and np.array_equal(self._totals, other._totals, equal_nan=self.weighted)
+            and np.array_equal(mine, theirs, equal_nan=True)
+            and self.weighted == other.weighted
+            and (not self.weighted or np.array_equal(self._variances, other._variances, equal_nan=True))
+        )
+
+    __hash__ = None
+
+    def _extras(self):
+        return np.array([self._below, self._above, self._nan], dtype=np.float64 if self.weighted else None)
+
+    def __reduce__(self):
+        return Histogram, (self._totals, self._edges, self._below, self._above, self._nan, self._variances)
+
+    def __repr__(self):
+        return (
+            f"<masu.Histogram: {len(self)} bins over [{self._edges[0]}, {self._edges[-1]}], "
+            f"below {self._below}, above {self._above}, nan {self._nan}, n {self.n}>"
+        )

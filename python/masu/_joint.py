@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: Apache-2.0
+"""histogramdd and histogram2d."""
+
+from __future__ import annotations
+
+import math
+import operator
+
+import numpy as np
+
+from . import _arrays, _bins, _device, _histogram, _masu, _small
+
+_MOST_COLUMNS = 8
+_MOST_CELLS = 2**31
+
+
+def histogramdd(sample, bins=10, range=None, density=None, weights=None, *, device=None):
+    """How many points fall into each cell of a grid: ``numpy.histogramdd``, many times faster.
+
+    Parameters
+    ----------
+    sample : (N, D) array, or a sequence of D arrays of length N
+        The points, as in NumPy. Columns that are arrays of their own are used where they are.
+    bins : sequence or int, optional
+        As in NumPy: edges or a number of equal bins, for each column or for all.
+    range : sequence of (lower, upper) or None, optional
+        As in NumPy: for each column the ends of its equal bins.
+    density : bool, optional
+        Whether to return the probability density.
+    weights : (N,) array_like, optional
+        A weight for each point.
+    device : str or masu.Device, optional
+        Where to count data of the host.
+
+    Returns
+    -------
+    hist : array of float64
+        Of shape ``(n0, n1, …)``.
+    edges : list of arrays
+        The edges of each column.
+
+    Counts, edges, dtypes, warnings and errors are NumPy's; totals of weights are exact, rounded to float64 once. More
+    than 8 columns or 2**31 cells, and dtypes that masu lacks, are NumPy's to count.
+
+    >>> import numpy as np, masu
+    >>> points = np.array([[0.5, 0.5], [1.5, 0.5], [1.5, 2.5]])
+    >>> masu.histogramdd(points, bins=(2, 3), range=((0, 2), (0, 3)))[0]
+    array([[1., 0., 0.],
+           [1., 0., 1.]])
+    """
+    if _small_enough(sample) and weights is None and device is None:
+        return np.histogramdd(sample, bins, range, density)
+    found = _count(sample, bins, range, weights, device)
+    if found is None:
+        return np.histogramdd(sample, bins, range, density, weights)
+    hist, edges = found
+    if density:
+        total = hist.sum()
+        for i, widths in enumerate(map(np.diff, edges)):
+            shape = np.ones(len(edges), int)
+            shape[i] = hist.shape[i]
+            hist = hist / widths.reshape(shape)
+        hist /= total
+    return hist, edges
+
+
+def histogram2d(x, y, bins=10, range=None, density=None, weights=None, *, device=None):
+    """How many points (x, y) fall into each cell of a grid: ``numpy.histogram2d``, many times faster.
+
+    Parameters are those of NumPy, and ``device`` as in `histogramdd`, whose rules hold. Returns the counts, float64, of
+    shape ``(nx, ny)``, the edges of x and the edges of y.
+
+    >>> masu.histogram2d([0.5, 1.5, 1.5], [0.5, 0.5, 2.5], bins=(2, 3), range=((0, 2), (0, 3)))[0]
+    array([[1., 0., 0.],
+           [1., 0., 1.]])
+    """
+    if type(x) is np.ndarray and x.size < _small.limit and weights is None and device is None:
+        return np.histogram2d(x, y, bins, range, density)
+    if len(x) != len(y):
+        raise ValueError("x and y must have the same length.")
+    try:
+        count = len(bins)
+    except TypeError:
+        count = 1
+    if count not in (1, 2):
+        bins = np.asarray(bins)
+        bins = [bins, bins]
+    hist, edges = histogramdd([x, y], bins, range, density, weights, device=device)
+    return hist, edges[0], edges[1]
+
+
+def _small_enough(sample):
+    if type(sample) is np.ndarray:
+        return sample.size < _small.limit
+    return type(sample) in (list, tuple) and sum(map(np.size, sample)) < _small.limit
+
+
+def _columns(sample, where):
+    """The columns, contiguous and of one dtype; None where they are not masu's to count."""
+    if type(sample) in (list, tuple) and all(type(x) is np.ndarray and x.ndim == 1 for x in sample):
+        if not sample or len({len(x) for x in sample}) != 1:
+            return None
+        dtype = np.result_type(*sample)
+        if not _arrays.has_dtype(np.empty(0, dtype)):
+            return None
+        return [_arrays.native(x.astype(dtype, copy=False)) for x in sample]
+    points = sample if hasattr(sample, "shape") and len(sample.shape) == 2 else np.atleast_2d(sample).T
+    points = np.asarray(points)
+    if points.ndim != 2 or not _arrays.has_dtype(points):
+        return None
+    if points.T.flags.c_contiguous or points.shape[1] < 2 or not points.flags.c_contiguous:
+        return list(_arrays.native(points.T))
+    turned = np.empty(points.shape[::-1], points.dtype.newbyteorder("="))
+    _masu.columns(_arrays.native(points), len(points), turned, where)
+    return list(turned)
+
+
+def _count(sample, bins, range, weights, device):
+    """(hist, edges); None where the call is NumPy's."""
+    where = _device.resolve(device)
+    columns = _columns(sample, where)
+    if not columns or len(columns) > _MOST_COLUMNS or columns[0].dtype.kind == "b":
+        return None
+    if weights is not None:
+        weights = np.asarray(weights)
+        if weights.shape != columns[0].shape or weights.dtype.kind == "b" or not _arrays.has_dtype(weights):
+            return None
+    try:
+        each = list(bins) if len(bins) == len(columns) else None
+    except TypeError:
+        each = [bins] * len(columns)
+    ranges = [None] * len(columns) if range is None else range
+    if each is None or len(ranges) != len(columns):
+        return None
+    edges = []
+    specs = []
+    for column, rule, ends in zip(columns, each, ranges):
+        uniform = np.ndim(rule) == 0
+        needed = uniform and ends is None
+        pair = _histogram.extremes(column, where) if needed else np.empty(0, column.dtype)
+        try:
+            found = np.histogramdd(pair.reshape(-1, 1), [operator.index(rule) if uniform else rule], [ends])[1][0]
+        except (TypeError, ValueError):
+            # NumPy says it with the number of the column
+            return None
+        spec = _bins.column_spec(column.dtype, found, uniform, ends)
+        if spec is None:
+            return None
+        edges.append(found)
+        specs.append(spec)
+    shape = tuple(len(e) - 1 for e in edges)
+    if math.prod(shape) > _MOST_CELLS:
+        return None
+    hist = np.empty(shape)
+    if weights is None:
+        _masu.joint_histogram(columns, specs, hist, where)
+        return hist, edges
+    extras = np.empty(3 if len(columns) == 1 else 2, np.float64)
+    _masu.weighted_histogram(columns, _arrays.native(weights), specs, 1, hist, extras, None, where)
+    return hist, edges
