@@ -13,6 +13,13 @@ _NoValue = np._NoValue
 _names = {"e": "f16", "f": "f32", "d": "f64"}
 
 
+def _loop_dtype(data, dtype, out):
+    """The dtype in which NumPy would add."""
+    if dtype is not None:
+        return np.dtype(dtype)
+    return data.dtype if out is None else np.promote_types(data.dtype, out.dtype)
+
+
 def sum(a, axis=None, dtype=None, out=None, keepdims=_NoValue, initial=_NoValue, where=_NoValue, *, device=None):
     """The sum along axes, as `numpy.sum`, but exact: of floats the exact sum, rounded once, to nearest.
 
@@ -43,7 +50,7 @@ def _sum(a, axis, dtype, out, keepdims, initial, where, device):
     data = host(a)
     if data is NUMPY or not (out is None or type(out) is _ndarray):
         return numpys()
-    rounded = np.dtype(dtype) if dtype is not None else data.dtype if out is None else out.dtype
+    rounded = _loop_dtype(data, dtype, out)
     if data.dtype.kind != "f" and rounded.kind != "f":
         return _sum_integers(data, axis, dtype, out, keepdims, initial, where, device, numpys)
     if rounded.char not in _names:
@@ -75,7 +82,7 @@ def _sum(a, axis, dtype, out, keepdims, initial, where, device):
     result = sums.astype(rounded).reshape(shape)
     if out is None:
         return result if shape else result[()]
-    np.copyto(out, result, casting="same_kind")
+    np.copyto(out, result, casting="unsafe")  # as NumPy's reductions do
     return out
 
 
@@ -90,6 +97,8 @@ def _sum_integers(data, axis, dtype, out, keepdims, initial, where, device, nump
         total = _masu.sum_all(flat, _device.resolve(device))
     except ValueError:  # out of 64 bits, in which NumPy wraps round
         return numpys()
+    if data.dtype.itemsize == 8:
+        return data.dtype.type(total)
     return (np.uintp if data.dtype.kind == "u" else np.intp)(total)
 
 
@@ -115,7 +124,7 @@ def cumsum(a, axis=None, dtype=None, out=None, *, device=None):
     data = host(a)
     if data is NUMPY or not (out is None or type(out) is _ndarray):
         return np.cumsum(a, axis, dtype, out)
-    summed = np.dtype(dtype) if dtype is not None else data.dtype if out is None else out.dtype
+    summed = _loop_dtype(data, dtype, out)
     if summed.char not in _names:
         return np.cumsum(a, axis, dtype, out)
     summed = summed.newbyteorder("=")
@@ -137,7 +146,7 @@ def cumsum(a, axis=None, dtype=None, out=None, *, device=None):
         result = result_like(data, axes, summed, lambda to: _masu.cumsum(rows, to, rows.size // rows.shape[-1], device))
     if out is None:
         return result
-    np.copyto(out, result, casting="same_kind")
+    np.copyto(out, result, casting="unsafe")  # as NumPy's reductions do
     return out
 
 
