@@ -1,20 +1,31 @@
 # SPDX-License-Identifier: Apache-2.0
 """NumPy's histograms and sorts, and exact sums, with the same bits on every device."""
 from ._bincount import bincount, digitize
+from ._device_array import DeviceArray, to_device
 from ._histogram import histogram, histogram_bin_edges
 from ._histogram_class import Histogram
 from ._joint import histogram2d, histogramdd
+from ._masu import Device, DeviceInfo, cpu_threads, devices, set_cpu_threads
 from ._order import TopK, argpartition, argsort, partition, searchsorted, sort, topk, unique
+from ._program import Kernel, LocalMemory, Program
 from ._quantile import median, quantile
 from ._sums import cumsum, dot, sum
 
 __all__ = [
+    "Device",
+    "DeviceArray",
+    "DeviceInfo",
     "Histogram",
+    "Kernel",
+    "LocalMemory",
+    "Program",
     "TopK",
     "argpartition",
     "argsort",
     "bincount",
+    "cpu_threads",
     "cumsum",
+    "devices",
     "digitize",
     "dot",
     "histogram",
@@ -25,8 +36,10 @@ __all__ = [
     "partition",
     "quantile",
     "searchsorted",
+    "set_cpu_threads",
     "sort",
     "sum",
+    "to_device",
     "topk",
     "unique",
 ]

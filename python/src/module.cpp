@@ -47,6 +47,7 @@ NB_MODULE(_masu, m) {
   m.doc() = "masu's C++ functions on contiguous arrays. The public functions are those of the package `masu`.";
   nb::register_exception_translator(translate);
   register_device(m);
+  register_device_array(m);
   register_histogram(m);
   register_order(m);
   register_sums(m);
