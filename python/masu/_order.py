@@ -42,6 +42,8 @@ def sort(a, axis=-1, kind=None, order=None, *, stable=None, device=None):
             copy = a.copy("K")
         copy.sort(axis, kind, order, stable=stable)
         return copy
+    if _arrays.foreign(a):
+        return _arrays.in_kind(sort, a, axis=axis, kind=kind, order=order, stable=stable, device=device)
     data = host(a)
     if data is NUMPY or not _usual(kind, order, stable):
         return np.sort(a, axis, kind, order, stable=stable)
@@ -71,6 +73,8 @@ def argsort(a, axis=-1, kind=None, order=None, *, stable=None, device=None):
         if kind is None and order is None and stable is None:
             return a.argsort(axis, "stable")
         return a.argsort(axis, kind, order, stable=stable)
+    if _arrays.foreign(a):
+        return _arrays.in_kind(argsort, a, axis=axis, kind=kind, order=order, stable=stable, device=device)
     data = host(a)
     if data is NUMPY or not _usual(kind, order, stable):
         return np.argsort(a, axis, kind, order, stable=stable)
@@ -141,6 +145,8 @@ def partition(a, kth, axis=-1, kind="introselect", order=None, *, device=None):
         result = np.empty_like(a)
         _masu.part_short(a, result, kth, False)
         return result
+    if _arrays.foreign(a):
+        return _arrays.in_kind(partition, a, kth=kth, axis=axis, kind=kind, order=order, device=device)
     return _part(_masu.partition, np.partition, a, kth, axis, kind, order, device, None)
 
 
@@ -155,6 +161,8 @@ def argpartition(a, kth, axis=-1, kind="introselect", order=None, *, device=None
         result = np.empty(a.size, np.intp)
         _masu.part_short(a, result, kth, True)
         return result
+    if _arrays.foreign(a):
+        return _arrays.in_kind(argpartition, a, kth=kth, axis=axis, kind=kind, order=order, device=device)
     return _part(_masu.argpartition, np.argpartition, a, kth, axis, kind, order, device, np.intp)
 
 
@@ -171,6 +179,8 @@ def searchsorted(a, v, side="left", sorter=None, *, device=None):
     >>> masu.searchsorted([1.0, 2.0, 4.0], [0.5, 2.0, 9.0]).tolist()
     [0, 1, 3]
     """
+    if _arrays.foreign(a, v):
+        return _arrays.in_kind(searchsorted, a, v, side=side, sorter=sorter, device=device)
     if device is None and np.size(v) < _small.limit:
         return np.searchsorted(a, v, side, sorter)
     data, sought = host(a), host(v)
@@ -207,6 +217,9 @@ def unique(ar, return_index=False, return_inverse=False, return_counts=False, ax
     >>> values.tolist(), counts.tolist()
     ([1, 3], [1, 2])
     """
+    if _arrays.foreign(ar):
+        return _arrays.in_kind(unique, ar, return_index=return_index, return_inverse=return_inverse,
+                               return_counts=return_counts, axis=axis, equal_nan=equal_nan, sorted=sorted, device=device)
     data = NUMPY if type(ar) is _ndarray and ar.size < _small.limit and device is None else host(ar)
     if data is NUMPY or axis is not None and data.ndim != 1:
         return np.unique(ar, return_index, return_inverse, return_counts, axis, equal_nan=equal_nan, sorted=sorted)
@@ -264,6 +277,8 @@ def topk(a, k, axis=-1, *, largest=True, device=None):
     >>> masu.topk([3, 9, 1, 9], 2).indices.tolist()
     [1, 3]
     """
+    if _arrays.foreign(a):
+        return _arrays.in_kind(topk, a, k=k, axis=axis, largest=largest, device=device)
     data = host(a)
     if data is NUMPY:
         data = np.asarray(a)

@@ -8,7 +8,7 @@ and error is that of the running NumPy.
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
-from . import _device, _masu, _small
+from . import _arrays, _device, _masu, _small
 from ._lines import NUMPY, host, words
 
 __all__ = ["median", "quantile"]
@@ -90,6 +90,8 @@ def median(a, axis=None, out=None, overwrite_input=False, keepdims=False, *, dev
     >>> float(masu.median([4.0, 1.0, 3.0, 2.0]))
     2.5
     """
+    if _arrays.foreign(a):
+        return _arrays.in_kind(median, a, axis=axis, out=out, overwrite_input=overwrite_input, keepdims=keepdims, device=device)
     if not (type(a) is _ndarray and a.size < _small.limit and device is None):
         data = host(a)
         if data is not NUMPY and data.dtype.isnative:
@@ -114,6 +116,9 @@ def quantile(a, q, axis=None, out=None, overwrite_input=False, method="linear", 
     >>> masu.quantile([1.0, 2.0, 3.0, 4.0, 5.0], [0.25, 0.5]).tolist()
     [2.0, 3.0]
     """
+    if _arrays.foreign(a):
+        return _arrays.in_kind(quantile, a, q=q, axis=axis, out=out, overwrite_input=overwrite_input, method=method,
+                               keepdims=keepdims, weights=weights, device=device)
     if weights is None and not (type(a) is _ndarray and a.size < _small.limit and device is None):
         data = host(a)
         if data is not NUMPY and data.dtype.isnative:

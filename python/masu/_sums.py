@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
-from . import _device, _masu, _small
+from . import _arrays, _device, _masu, _small
 from ._lines import NUMPY, axes_of, device_for, host, lines, result_like, words
 
 __all__ = ["cumsum", "dot", "sum"]
@@ -44,6 +44,8 @@ def sum(a, axis=None, dtype=None, out=None, keepdims=_NoValue, initial=_NoValue,
 
 
 def _sum(a, axis, dtype, out, keepdims, initial, where, device):
+    if _arrays.foreign(a):
+        return _arrays.in_kind(sum, a, axis=axis, dtype=dtype, out=out, keepdims=keepdims, initial=initial, where=where, device=device)
     def numpys():
         return np.sum(a, axis, dtype, out, keepdims, initial, where)
 
@@ -121,6 +123,8 @@ def cumsum(a, axis=None, dtype=None, out=None, *, device=None):
             result = np.empty_like(a)
             _masu.cumsum(a, result, 1, device_for(device, a.size))
             return result
+    if _arrays.foreign(a):
+        return _arrays.in_kind(cumsum, a, axis=axis, dtype=dtype, out=out, device=device)
     data = host(a)
     if data is NUMPY or not (out is None or type(out) is _ndarray):
         return np.cumsum(a, axis, dtype, out)
@@ -160,6 +164,8 @@ def dot(a, b, out=None, *, device=None):
     >>> float(masu.dot([1e100, 1.0, -1e100], [1.0, 1.0, 1.0]))
     1.0
     """
+    if _arrays.foreign(a, b):
+        return _arrays.in_kind(dot, a, b, out=out, device=device)
     if out is not None:
         return np.dot(a, b, out)
     if type(a) is _ndarray and type(b) is _ndarray and a.dtype is b.dtype and a.ndim == 1 and a.shape == b.shape:
