@@ -151,6 +151,7 @@ void from_dlpack(DeviceArray* self, nb::object capsule) {
   const std::int64_t ordinal = tensor->device.device_id;
   auto buffer = call([&] {
     const masu::Device device = cuda_device(ordinal);
+    if (count == 0) return masu::Buffer<std::byte>(device, 0);  // its address may be null
     wait_for_stream(device, 1);
     return masu::Buffer<std::byte>::wrap_native(device, address, count * masu::size_of(dtype));
   });
