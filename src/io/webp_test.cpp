@@ -52,12 +52,12 @@ Bytes lossy(const V8& pixels, int width, int height, int channels) {
 Bytes riff(const Bytes& chunks) {
   return "RIFF" + little(4 + chunks.size(), 4) + "WEBP" + chunks;
 }
-Bytes chunk(const Bytes& kind, const Bytes& data) {
+Bytes riff_chunk(const Bytes& kind, const Bytes& data) {
   return kind + little(data.size(), 4) + data + Bytes(data.size() % 2, '\0');
 }
 Bytes extended(int flags, int width, int height) {
-  return chunk("VP8X", little(static_cast<unsigned>(flags), 4) + little(static_cast<unsigned>(width - 1), 3) +
-                           little(static_cast<unsigned>(height - 1), 3));
+  return riff_chunk("VP8X", little(static_cast<unsigned>(flags), 4) + little(static_cast<unsigned>(width - 1), 3) +
+                                little(static_cast<unsigned>(height - 1), 3));
 }
 
 TEST(Webp, LosslessIsExact) {
@@ -95,8 +95,8 @@ TEST(Webp, Lossy) {
 TEST(Webp, ChunksAroundTheImage) {
   const V8 pixels = picture(17, 13, 3);
   const Bytes image = lossless(pixels, 17, 13, 3).substr(12);
-  const Bytes profile = chunk("ICCP", Bytes(200001, 'p'));
-  const Bytes bytes = riff(extended(0x28, 17, 13) + profile + image + chunk("EXIF", "x"));
+  const Bytes profile = riff_chunk("ICCP", Bytes(200001, 'p'));
+  const Bytes bytes = riff(extended(0x28, 17, 13) + profile + image + riff_chunk("EXIF", "x"));
   expect_values<std::uint8_t>(bytes, pixels);
   EXPECT_EQ(values<std::uint8_t>(*open_bytes(bytes + "what follows is not read")), pixels);
 }
