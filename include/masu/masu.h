@@ -14,6 +14,7 @@
 #include <masu/gather.h>
 #include <masu/histogram.h>
 #include <masu/host_buffer.h>
+#include <masu/interrupt.h>
 #include <masu/joint_histogram.h>
 #include <masu/program.h>
 #include <masu/quantile.h>

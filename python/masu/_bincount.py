@@ -47,6 +47,8 @@ def bincount(x, /, weights=None, minlength=0, *, axis=None, device=None):
     array([[1, 1],
            [0, 2]])
     """
+    if type(x) is list:
+        x = np.asarray(x)
     if weights is None and axis is None and device is None and type(x) is np.ndarray and x.size < 4 * _small.limit:
         return np.bincount(x, minlength=minlength)
     data = np.asarray(x)
@@ -115,8 +117,8 @@ def _guessed(data, least, device):
 def digitize(x, bins, right=False, *, device=None):
     """The bin of each value: ``numpy.digitize``.
 
-    Parameters are those of NumPy: ``bins`` are monotonic edges; the answer is i where ``bins[i-1] <= x < bins[i]``, with
-    ``right`` where ``bins[i-1] < x <= bins[i]``, and the other way round for decreasing edges. ``device`` as in
+    Parameters are those of NumPy: ``bins`` are monotonic edges; the answer is i where ``bins[i-1] <= x < bins[i]``,
+    with ``right`` where ``bins[i-1] < x <= bins[i]``, and the other way round for decreasing edges. ``device`` as in
     `masu.histogram`. Returns int64 of the shape of ``x``, bit for bit as NumPy, and its errors.
 
     >>> import numpy as np, masu
@@ -158,10 +160,10 @@ def _thresholds(edges, dtype, left):
     if edges.dtype == dtype:
         return 0, _arrays.native(edges)
     if dtype.kind == "f":
-        with np.errstate(over="ignore"):
+        with np.errstate(over="ignore", under="ignore"):
             near = edges.astype(dtype)
-        off = near > edges if left else near < edges
-        return 0, np.where(off, np.nextafter(near, dtype.type(-np.inf if left else np.inf)), near)
+            off = near > edges if left else near < edges
+            return 0, np.where(off, np.nextafter(near, dtype.type(-np.inf if left else np.inf)), near)
     info = np.iinfo(dtype)
     whole = edges if edges.dtype.kind in "iu" else np.floor(edges) if left else np.ceil(edges)
     before = int(np.count_nonzero(whole < info.min))

@@ -8,7 +8,7 @@ _opened = {}
 
 
 def resolve(device=None):
-    """The _masu.Device for the argument `device` of a call with host arrays: None is MASU_DEVICE, or "cpu"."""
+    """The masu.Device for the argument `device` of a call with host arrays: None is MASU_DEVICE, or "cpu"."""
     if device is None:
         device = os.environ.get("MASU_DEVICE") or "cpu"
     if isinstance(device, _masu.Device):
@@ -17,5 +17,9 @@ def resolve(device=None):
         raise TypeError(f"device: must be a name or a masu.Device, got {type(device).__name__}")
     found = _opened.get(device)
     if found is None:
-        found = _opened[device] = _masu.open_device(device)
+        found = _opened[device] = _masu.Device(device)
     return found
+
+
+# oneTBB's threads do not live on in a forked process; one thread needs none of them.
+os.register_at_fork(after_in_child=lambda: _masu.set_cpu_threads(1))

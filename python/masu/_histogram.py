@@ -57,6 +57,8 @@ def histogram(a, bins=10, range=None, density=None, weights=None, *, axis=None, 
     array([[0, 2, 1],
            [1, 2, 0]])
     """
+    if type(a) is list:
+        a = np.asarray(a)
     if weights is None and axis is None and device is None and type(a) is np.ndarray and a.size < _small.limit:
         return np.histogram(a, bins, range, density)
     data = _subtractable(np.asarray(a))
@@ -79,6 +81,7 @@ def histogram_bin_edges(a, bins=10, range=None, weights=None, *, device=None):
     Parameters are those of `histogram`. Edges, dtype, warnings and errors are those of the running NumPy, which is
     asked about the least and the greatest value alone; rules by name (``bins="auto"`` …) are NumPy's own computation.
 
+    >>> import masu
     >>> masu.histogram_bin_edges([0, 0, 0, 1, 2, 3, 3, 4, 5], bins=5)
     array([0., 1., 2., 3., 4., 5.])
     """
@@ -162,7 +165,9 @@ def _count(data, bins, range, weights, axis, device, complete=False):
     hist, extras, variances = totals
     if complete:
         return hist, edges, *extras.tolist(), variances
-    return hist.astype(weights.dtype.newbyteorder("="), copy=False), edges
+    # NumPy keeps the weights' byte order for equal bins only
+    dtype = weights.dtype if uniform and axes is None else weights.dtype.newbyteorder("=")
+    return hist.astype(dtype, copy=False), edges
 
 
 def flat(data):

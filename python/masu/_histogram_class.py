@@ -114,6 +114,7 @@ class Histogram:
         without a range, the bins span the finite values, so data with NaN or infinities are welcome.
         Raises TypeError for dtypes that masu lacks.
 
+        >>> import masu
         >>> masu.Histogram.of([1, 2, 2, 3], bins=[1, 2, 3]).values()
         array([1., 3.])
         """

@@ -70,11 +70,12 @@ def histogram2d(x, y, bins=10, range=None, density=None, weights=None, *, device
     Parameters are those of NumPy, and ``device`` as in `histogramdd`, whose rules hold. Returns the counts, float64, of
     shape ``(nx, ny)``, the edges of x and the edges of y.
 
+    >>> import masu
     >>> masu.histogram2d([0.5, 1.5, 1.5], [0.5, 0.5, 2.5], bins=(2, 3), range=((0, 2), (0, 3)))[0]
     array([[1., 0., 0.],
            [1., 0., 1.]])
     """
-    if type(x) is np.ndarray and x.size < _small.limit and weights is None and device is None:
+    if weights is None and device is None and type(x) is np.ndarray and x.size < _small.limit:
         return np.histogram2d(x, y, bins, range, density)
     if len(x) != len(y):
         raise ValueError("x and y must have the same length.")

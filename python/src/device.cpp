@@ -1,25 +1,90 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "arrays.h"
 #include "module.h"
 
 #include <masu/device.h>
+#include <nanobind/operators.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <functional>
+#include <string>
+
 namespace masu_python {
+namespace {
+
+template <class T>
+auto text_of(T masu::DeviceInfo::*field) {
+  return [field](const masu::Device& device) { return device.info().*field; };
+}
+
+std::string kind_of(const masu::DeviceInfo& info) {
+  return std::string(masu::to_string(info.kind));
+}
+
+std::string text_of_info(const masu::DeviceInfo& info) {
+  std::string text = "<" + info.id + ": " + info.name;
+  if (!info.usable) text += ", not usable: " + info.why;
+  return text + ">";
+}
+
+void register_info(nb::module_& m) {
+  using Info = masu::DeviceInfo;
+  nb::class_<Info>(m, "DeviceInfo", "What a device says of itself; one that cannot be used says why.")
+      .def_prop_ro("kind", kind_of, "\"cpu\", \"opencl\" or \"cuda\"")
+      .def_ro("id", &Info::id, "what masu.Device takes")
+      .def_ro("name", &Info::name)
+      .def_ro("vendor", &Info::vendor)
+      .def_ro("driver", &Info::driver)
+      .def_ro("architecture", &Info::architecture)
+      .def_ro("usable", &Info::usable)
+      .def_ro("why", &Info::why, "why it is not usable; empty otherwise")
+      .def_ro("gpu", &Info::gpu)
+      .def_ro("fp64", &Info::fp64)
+      .def_ro("memory_bytes", &Info::memory_bytes)
+      .def_ro("local_bytes", &Info::local_bytes, "local (shared) memory of a work-group")
+      .def_ro("max_allocation_bytes", &Info::max_allocation_bytes)
+      .def_ro("compute_units", &Info::compute_units)
+      .def_ro("max_work_group_size", &Info::max_work_group_size)
+      .def_ro("warp_size", &Info::warp_size)
+      .def("__repr__", text_of_info);
+}
+
+}  // namespace
 
 void register_device(nb::module_& m) {
-  nb::class_<masu::Device>(m, "Device", nb::is_weak_referenceable())
-      .def_prop_ro("id", [](const masu::Device& device) { return device.id(); })
-      .def_prop_ro("kind", [](const masu::Device& device) { return std::string(masu::to_string(device.kind())); });
+  using masu::Device;
+  register_info(m);
+  nb::class_<Device>(
+      m, "Device",
+      "A device: \"cpu\", \"opencl:0\", \"cuda\", a part of a name as in \"opencl:NVIDIA\", or \"auto\", "
+      "the best one present.\n\nRaises ValueError for a name of no known form, TypeError where no such "
+      "usable device is present.")
+      .def(
+          "__init__",
+          [](Device* self, const std::string& id) {
+            Device device = call([&] { return Device::open(id); });
+            new (self) Device(std::move(device));
+          },
+          nb::arg("id"))
+      .def_prop_ro("info", &Device::info, nb::rv_policy::copy)
+      .def_prop_ro(
+          "kind", [](const Device& self) { return kind_of(self.info()); }, "\"cpu\", \"opencl\" or \"cuda\"")
+      .def_prop_ro("id", text_of(&masu::DeviceInfo::id))
+      .def_prop_ro("name", text_of(&masu::DeviceInfo::name))
+      .def_prop_ro("memory_bytes", text_of(&masu::DeviceInfo::memory_bytes))
+      .def(
+          "synchronize", [](const Device& self) { call([&] { self.synchronize(); }); },
+          "Waits until everything that was given to this device has run.")
+      .def(
+          "__eq__", [](const Device& self, const Device& other) { return self == other; }, nb::is_operator())
+      .def("__hash__", [](const Device& self) { return std::hash<const void*>{}(self.implementation().get()); })
+      .def("__repr__", [](const Device& self) { return "masu.Device(\"" + self.id() + "\")"; });
   m.def(
-      "open_device", [](const std::string& id) { return call([&] { return masu::Device::open(id); }); }, nb::arg("id"));
-  m.def("set_cpu_threads", &masu::set_cpu_threads, nb::arg("threads"));
-  m.def("cpu_threads", &masu::cpu_threads);
-
-  nb::class_<DeviceArray>(m, "DeviceArray")
-      .def_prop_ro("shape", [](const DeviceArray& array) { return nb::tuple(nb::cast(array.shape)); })
-      .def_prop_ro("device", [](const DeviceArray& array) { return array.buffer.device(); });
+      "devices", [] { return call([] { return Device::list(); }); },
+      "Every device that there is, the CPU first, as a list of DeviceInfo. Loads the libraries of the GPUs.");
+  m.def("set_cpu_threads", &masu::set_cpu_threads, nb::arg("threads"),
+        "Limits the CPU threads that masu uses; 0 returns to the default.");
+  m.def("cpu_threads", &masu::cpu_threads, "The CPU threads that a call started now would use.");
 }
 
 }  // namespace masu_python

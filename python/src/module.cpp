@@ -24,11 +24,22 @@ void translate(const std::exception_ptr& pointer, void*) {
   try {
     std::rethrow_exception(pointer);
   } catch (const masu::Error& error) {
+    // What a handler of a signal raised is there already.
+    if (error.code() == masu::ErrorCode::interrupted && PyErr_Occurred() != nullptr) return;
     PyErr_SetString(exception_for(error.code()), error.what());
   }
 }
 
+// Runs the handlers of the signals that have come. True when one raised an exception, which stays set.
+bool signal_raised() {
+  const nb::gil_scoped_acquire acquired;
+  return PyErr_CheckSignals() != 0;
+}
+
 }  // namespace
+
+Stoppable::Stoppable() : scope_(signal_raised) {}
+
 }  // namespace masu_python
 
 NB_MODULE(_masu, m) {
@@ -36,6 +47,7 @@ NB_MODULE(_masu, m) {
   m.doc() = "masu's C++ functions on contiguous arrays. The public functions are those of the package `masu`.";
   nb::register_exception_translator(translate);
   register_device(m);
+  register_device_array(m);
   register_histogram(m);
   register_order(m);
   register_sums(m);

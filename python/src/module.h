@@ -2,9 +2,9 @@
 // What the files of the extension module share: how each adds its functions, and how a call of masu is made.
 #pragma once
 
+#include <masu/interrupt.h>
 #include <nanobind/nanobind.h>
 
-#include <type_traits>
 #include <utility>
 
 namespace masu_python {
@@ -12,16 +12,28 @@ namespace masu_python {
 namespace nb = nanobind;
 
 void register_device(nb::module_& m);
+void register_device_array(nb::module_& m);
 void register_histogram(nb::module_& m);
 void register_order(nb::module_& m);
 void register_sums(nb::module_& m);
 void register_program(nb::module_& m);
 
-// Makes a call of masu without the GIL. masu::Error becomes the exception of Python that its code stands for (see
-// module.cpp). `work` must not touch Python; what it captures is made before.
+// While it lives, Ctrl-C ends masu's calls of this thread: handlers of signals run between two parts of the work, as
+// Python runs them in its main thread only. Made without the GIL.
+class Stoppable {
+ public:
+  Stoppable();
+
+ private:
+  masu::InterruptScope scope_;
+};
+
+// Makes a call of masu without the GIL, stoppable. masu::Error becomes the exception of Python that its code stands for
+// (see module.cpp). `work` must not touch Python; what it captures is made before.
 template <class F>
 auto call(F&& work) {
-  nb::gil_scoped_release released;
+  const nb::gil_scoped_release released;
+  const Stoppable stoppable;
   return std::forward<F>(work)();
 }
 

@@ -3,6 +3,7 @@
 
 #include "histogram/bin_rule.h"
 #include "histogram/ordered_key.h"
+#include "runtime/interrupt.h"
 #include "runtime/parallel.h"
 
 #include <masu/device.h>
@@ -116,7 +117,10 @@ void add_to_tally(const TallyPass& pass, const ArrayView& data, Tally& total) {
     std::mutex joining;
     runtime::parallel_tasks(std::min<std::uint64_t>(threads, pieces), [&](std::uint64_t) {
       Tally part(pass);
-      for (std::uint64_t piece = next++; piece < pieces; piece = next++) add(piece, part);
+      for (std::uint64_t piece = next++; piece < pieces; piece = next++) {
+        runtime::check_interrupted();
+        add(piece, part);
+      }
       const std::lock_guard lock(joining);
       total.merge(part);
     });

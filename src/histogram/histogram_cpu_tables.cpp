@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "histogram/histogram_cpu_tables.h"
 
+#include "runtime/interrupt.h"
 #include "runtime/parallel.h"
 
 #include <masu/device.h>
@@ -107,6 +108,7 @@ void count_in_tables(const TableShape& shape, unsigned copies, std::uint64_t ele
     };
     std::uint64_t counted = 0;
     for (std::uint64_t p = next_piece++; p < pieces; p = next_piece++) {
+      runtime::check_interrupted();
       const std::uint64_t length = std::min(piece, elements - p * piece);
       if (counted + length > drain_elements) {
         drain();

@@ -2,6 +2,7 @@
 #include "histogram/weighted_histogram_cpu.h"
 
 #include "histogram/histogram_cpu.h"
+#include "runtime/interrupt.h"
 #include "runtime/parallel.h"
 
 #include <masu/device.h>
@@ -134,6 +135,7 @@ void WeightedCounter::add_in_tables(std::uint64_t row, const Part& part) {
     for (const WeightSums& each : sums_) tables.emplace_back(each.format(), slots_);
     std::uint64_t added = 0;
     for (std::uint64_t p = next_piece++; p < pieces; p = next_piece++) {
+      runtime::check_interrupted();
       const std::uint64_t first = part.first + p * piece_elements;
       const std::uint64_t length = std::min(piece_elements, part.count - p * piece_elements);
       each_block(part.stream, first, length, [&](const std::uint32_t* slots, std::uint64_t at, std::size_t count) {

@@ -2,6 +2,7 @@
 #include "quantile/quantile_cpu.h"
 
 #include "quantile/quantile_plan.h"
+#include "runtime/interrupt.h"
 #include "runtime/parallel.h"
 #include "topk/topk_rank.h"
 
@@ -100,7 +101,10 @@ void count_digits(const ArrayView& data, const DigitPass& pass, std::span<std::u
     std::mutex joining;
     runtime::parallel_tasks(std::min(threads, pieces), [&](std::uint64_t) {
       std::vector<std::uint64_t> own(tables.size());
-      for (std::uint64_t piece = next++; piece < pieces; piece = next++) count(piece, own.data());
+      for (std::uint64_t piece = next++; piece < pieces; piece = next++) {
+        runtime::check_interrupted();
+        count(piece, own.data());
+      }
       const std::lock_guard lock(joining);
       for (std::size_t i = 0; i < own.size(); ++i) tables[i] += own[i];
     });

@@ -11,6 +11,7 @@
 #include <tbb/task_arena.h>
 
 #include "runtime/cpu_limits.h"
+#include "runtime/interrupt.h"
 
 #include <algorithm>
 #include <atomic>
@@ -48,7 +49,9 @@ unsigned cpu_threads() {
 
 namespace runtime {
 
-void parallel_tasks(std::uint64_t tasks, const std::function<void(std::uint64_t)>& body) {
+namespace {
+
+void run_tasks(std::uint64_t tasks, const std::function<void(std::uint64_t)>& body) {
   const unsigned threads = static_cast<unsigned>(std::min<std::uint64_t>(cpu_threads(), tasks));
   if (threads <= 1) {
     for (std::uint64_t task = 0; task < tasks; ++task) body(task);
@@ -81,6 +84,24 @@ void parallel_tasks(std::uint64_t tasks, const std::function<void(std::uint64_t)
     arena.execute(loop);
   }
   done.load(std::memory_order_acquire);
+}
+
+}  // namespace
+
+void parallel_tasks(std::uint64_t tasks, const std::function<void(std::uint64_t)>& body) {
+  Interruption* const interruption = Interruption::current();
+  if (interruption == nullptr) {
+    run_tasks(tasks, body);
+    return;
+  }
+  interruption->check();
+  // oneTBB's own threads take the caller's interruption over, so that loops inside of a task end too. Tasks that have
+  // not begun are left out, and since the results are then not whole, the call ends here.
+  run_tasks(tasks, [&](std::uint64_t task) {
+    const Interruption::Loan loan(interruption);
+    if (!interruption->stopped()) body(task);
+  });
+  interruption->check();
 }
 
 }  // namespace runtime

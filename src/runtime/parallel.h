@@ -11,7 +11,8 @@ namespace masu::runtime {
 
 // Runs body(task) for every task in [0, tasks) on up to cpu_threads() threads of oneTBB. With one thread, or one task,
 // it runs in the caller and starts no thread. The caller's arena and its limit are honoured. Exceptions reach the
-// caller. Exported for masu's other libraries.
+// caller. Where the caller's InterruptScope says so, it ends with an Error of code interrupted. Exported for masu's
+// other libraries.
 MASU_EXPORT void parallel_tasks(std::uint64_t tasks, const std::function<void(std::uint64_t)>& body);
 
 }  // namespace masu::runtime

@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Arrays in device memory."""
+import numpy as np
+
+from . import _masu
+
+_DTYPES = {"u1": "u8", "i1": "i8", "u2": "u16", "i2": "i16", "u4": "u32", "i4": "i32", "u8": "u64", "i8": "i64",
+           "f2": "f16", "f4": "f32", "f8": "f64", "b1": "bool"}
+_NUMPY = {name: np.dtype(code) for code, name in _DTYPES.items()}
+_CUDA = 2  # DLPack's number of CUDA memory
+
+
+def dtype_name(dtype):
+    """masu's name of a NumPy dtype; TypeError where masu lacks it."""
+    dtype = np.dtype(dtype)
+    name = _DTYPES.get(dtype.kind + str(dtype.itemsize))
+    if name is None:
+        raise TypeError(f"masu: the dtype must be bool, an integer or float16 to float64, got {dtype}")
+    return name
+
+
+class DeviceArray(_masu.DeviceArray):
+    """A C-contiguous array in the memory of a device: what masu's functions give for arrays of a device.
+
+    `DeviceArray(device, dtype, shape)` is uninitialised; `masu.to_device(array, device)` copies an array there. On CUDA
+    devices it has `__dlpack__` and `__cuda_array_interface__`, so that PyTorch, CuPy, JAX and Numba take it without a
+    copy; `numpy.asarray` copies it to the host. Its work is done when the call that made it returns.
+
+    >>> import numpy as np
+    >>> import masu
+    >>> on_device = masu.to_device(np.float32([3, 1, 2]), "cpu")
+    >>> on_device
+    masu.DeviceArray(shape=(3,), dtype=float32, device="cpu")
+    >>> np.asarray(masu.sort(on_device))
+    array([1., 2., 3.], dtype=float32)
+    """
+
+    def __init__(self, device, dtype=None, shape=None, *more):
+        if dtype is None:
+            super().__init__(device)
+        elif isinstance(device, _masu.DeviceArray):
+            super().__init__(device, dtype, shape)
+        else:
+            super().__init__(device, dtype if type(dtype) is str and dtype in _NUMPY else dtype_name(dtype), shape, *more)
+
+    @property
+    def dtype(self):
+        return _NUMPY[self._dtype]
+
+    @property
+    def ndim(self):
+        return len(self.shape)
+
+    @property
+    def size(self):
+        size = 1
+        for length in self.shape:
+            size *= length
+        return size
+
+    @property
+    def nbytes(self):
+        return self.size * self.dtype.itemsize
+
+    def __len__(self):
+        if not self.shape:
+            raise TypeError("len() of unsized object")
+        return self.shape[0]
+
+    def __repr__(self):
+        return f'masu.DeviceArray(shape={self.shape}, dtype={self.dtype}, device="{self.device.id}")'
+
+    def reshape(self, *shape):
+        """The same memory with another shape; one length may be -1."""
+        shape = list(shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape)
+        if shape.count(-1) == 1:
+            rest = 1
+            for length in shape:
+                rest *= length
+            shape[shape.index(-1)] = self.size // -rest if rest else 0
+        return DeviceArray(self, shape, self)
+
+    def get(self):
+        """A copy in host memory, as a NumPy array."""
+        result = np.empty(self.shape, self.dtype)
+        self._read(result)
+        return result
+
+    def __array__(self, dtype=None, copy=None):
+        if copy is False:
+            raise ValueError("DeviceArray: an array on a device cannot be taken without a copy")
+        result = self.get()
+        return result if dtype is None else result.astype(dtype, copy=False)
+
+    def __dlpack_device__(self):
+        if self.device.kind != "cuda":
+            raise BufferError(f"__dlpack__: the memory must be a CUDA device's, got {self.device.id}")
+        return (_CUDA, self._ordinal)
+
+    def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
+        here = self.__dlpack_device__()
+        if copy or dl_device is not None and tuple(dl_device) != here:
+            raise BufferError("__dlpack__: the memory is given as it is, without a copy")
+        return self._dlpack(max_version is not None and max_version[0] >= 1)
+
+    @property
+    def __cuda_array_interface__(self):
+        if self.device.kind != "cuda":
+            raise AttributeError(f"__cuda_array_interface__: the memory must be a CUDA device's, got {self.device.id}")
+        return {"shape": self.shape, "typestr": self.dtype.str, "data": (self._address if self.size else 0,
+                self._read_only), "strides": None, "version": 3, "stream": None}
+
+
+def to_device(array, device):
+    """Copies an array to a device, as a `DeviceArray`.
+
+    `device` is a name or a `masu.Device`. Raises TypeError for a dtype that masu lacks.
+    """
+    if not isinstance(device, _masu.Device):
+        device = _masu.Device(device)
+    data = np.asarray(array)
+    name = dtype_name(data.dtype)
+    data = np.require(data, data.dtype.newbyteorder("="), ["C", "A"])
+    result = DeviceArray(device, name, data.shape)
+    if data.size:
+        result._write(data)
+    return result
+
+
+def from_cuda_interface(array, device=None):
+    """The memory behind `__cuda_array_interface__` (versions 2 and 3), after the work on its stream."""
+    about = array.__cuda_array_interface__
+    if about.get("mask") is not None:
+        raise TypeError("masu: a masked array on a device is not supported")
+    dtype = np.dtype(about["typestr"])
+    name = dtype_name(dtype)
+    if not dtype.isnative:
+        raise TypeError(f"masu: an array on a device must have native byte order, got {dtype.str}")
+    shape = tuple(about["shape"])
+    address, read_only = about["data"]
+    strides = about.get("strides")
+    size = int(np.prod(shape, dtype=object))
+    if strides is not None and size:
+        expected = dtype.itemsize
+        for length, stride in zip(reversed(shape), reversed(strides)):
+            if length != 1 and stride != expected:
+                raise ValueError("masu: an array on a device must be C-contiguous; make a contiguous copy of it first")
+            expected *= length
+    stream = about.get("stream")
+    if stream == 0:
+        raise ValueError("masu: __cuda_array_interface__: the stream must not be 0, got 0")
+    device = _masu.Device("cuda") if device is None else device
+    if not size:
+        return DeviceArray(device, name, shape)
+    return DeviceArray(device, name, shape, address, bool(read_only), stream or 0, array)

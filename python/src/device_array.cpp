@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: Apache-2.0
+// Device memory from and to other libraries: DLPack (https://dmlc.github.io/dlpack) and the plain address that
+// __cuda_array_interface__ gives.
+#include "arrays.h"
+#include "module.h"
+
+#include <masu/error.h>
+#include <masu/stream.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace masu_python {
+namespace {
+
+namespace dl = nb::dlpack;
+
+constexpr std::int32_t cuda_memory = 2;
+constexpr std::int32_t cuda_managed_memory = 13;
+constexpr std::uint64_t flag_read_only = 1;
+constexpr const char* plain_name = "dltensor";
+constexpr const char* plain_used = "used_dltensor";
+constexpr const char* versioned_name = "dltensor_versioned";
+constexpr const char* versioned_used = "used_dltensor_versioned";
+
+// DLPack's two structures, before and since its version 1.
+struct Plain {
+  dl::dltensor tensor;
+  void* context;
+  void (*deleter)(Plain*);
+};
+struct Versioned {
+  std::uint32_t major, minor;
+  void* context;
+  void (*deleter)(Versioned*);
+  std::uint64_t flags;
+  dl::dltensor tensor;
+};
+
+masu::Dtype dtype_from(dl::dtype type, bool& boolean) {
+  const auto is = [&](dl::dtype_code code) { return type.code == static_cast<std::uint8_t>(code); };
+  boolean = is(dl::dtype_code::Bool) && type.bits == 8;
+  if (type.lanes == 1) {
+    if (boolean) return masu::Dtype::u8;
+    const char* kind = is(dl::dtype_code::Int)     ? "i"
+                       : is(dl::dtype_code::UInt)  ? "u"
+                       : is(dl::dtype_code::Float) ? "f"
+                                                   : nullptr;
+    const bool has =
+        type.bits == 16 || type.bits == 32 || type.bits == 64 || (type.bits == 8 && !is(dl::dtype_code::Float));
+    if (kind != nullptr && has) return masu::dtype_from_name(kind + std::to_string(type.bits));
+  }
+  throw nb::type_error("from_dlpack: the dtype must be bool, an integer or float16 to float64 on a device");
+}
+
+dl::dtype dtype_of(const DeviceArray& array) {
+  const dl::dtype_code code = array.boolean                  ? dl::dtype_code::Bool
+                              : masu::is_float(array.dtype)  ? dl::dtype_code::Float
+                              : masu::is_signed(array.dtype) ? dl::dtype_code::Int
+                                                             : dl::dtype_code::UInt;
+  return {static_cast<std::uint8_t>(code), static_cast<std::uint8_t>(8 * masu::size_of(array.dtype)), 1};
+}
+
+std::uint64_t count_of(const std::vector<std::int64_t>& shape) {
+  std::uint64_t count = 1;
+  for (const std::int64_t length : shape) {
+    if (length < 0) throw nb::value_error("DeviceArray: lengths must be >= 0");
+    if (length != 0 && count > (std::uint64_t{1} << 48) / static_cast<std::uint64_t>(length)) {
+      throw nb::value_error("DeviceArray: too many elements");
+    }
+    count *= static_cast<std::uint64_t>(length);
+  }
+  return count;
+}
+
+void check_contiguous(const dl::dltensor& tensor, std::uint64_t count) {
+  if (tensor.strides == nullptr || count == 0) return;
+  std::int64_t expected = 1;
+  for (std::int32_t axis = tensor.ndim - 1; axis >= 0; --axis) {
+    if (tensor.shape[axis] != 1 && tensor.strides[axis] != expected) {
+      throw nb::value_error(
+          "from_dlpack: an array on a device must be C-contiguous; make a contiguous copy of it first");
+    }
+    expected *= tensor.shape[axis];
+  }
+}
+
+std::int64_t ordinal_of(const masu::Device& device) {
+  return static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(device.native_device()));
+}
+
+// The device that the driver gives this number. "cuda:N" counts the usable ones.
+masu::Device cuda_device(std::int64_t ordinal) {
+  for (const masu::DeviceInfo& info : masu::Device::list()) {
+    if (info.kind != masu::DeviceKind::cuda || !info.usable) continue;
+    masu::Device device = masu::Device::open(info.id);
+    if (ordinal_of(device) == ordinal) return device;
+  }
+  throw masu::Error(masu::ErrorCode::unsupported,
+                    "from_dlpack: no usable CUDA device has the number " + std::to_string(ordinal));
+}
+
+// Waits for what was given to a stream of the caller's; 1 is the legacy default stream, 2 the thread's own.
+void wait_for_stream(const masu::Device& device, std::uint64_t stream) {
+  masu::Stream::wrap(device, reinterpret_cast<void*>(static_cast<std::uintptr_t>(stream))).finish();
+}
+
+template <class Tensor>
+nb::object taken(nb::handle capsule, const char* name, const char* used) {
+  auto* tensor = static_cast<Tensor*>(PyCapsule_GetPointer(capsule.ptr(), name));
+  if (tensor == nullptr || PyCapsule_SetName(capsule.ptr(), used) != 0) throw nb::python_error();
+  return nb::capsule(tensor, [](void* pointer) noexcept {
+    auto* held = static_cast<Tensor*>(pointer);
+    if (held->deleter != nullptr) held->deleter(held);
+  });
+}
+
+// What __dlpack__(stream=1) gave: the producer made the legacy default stream wait for its work.
+void from_dlpack(DeviceArray* self, nb::object capsule) {
+  const dl::dltensor* tensor = nullptr;
+  nb::object owner;
+  bool read_only = false;
+  if (PyCapsule_IsValid(capsule.ptr(), versioned_name)) {
+    const auto* versioned = static_cast<Versioned*>(PyCapsule_GetPointer(capsule.ptr(), versioned_name));
+    if (versioned->major != 1) throw nb::buffer_error("from_dlpack: DLPack's version must be 1");
+    owner = taken<Versioned>(capsule, versioned_name, versioned_used);
+    tensor = &versioned->tensor;
+    read_only = (versioned->flags & flag_read_only) != 0;
+  } else if (PyCapsule_IsValid(capsule.ptr(), plain_name)) {
+    const auto* plain = static_cast<Plain*>(PyCapsule_GetPointer(capsule.ptr(), plain_name));
+    owner = taken<Plain>(capsule, plain_name, plain_used);
+    tensor = &plain->tensor;
+  } else {
+    throw nb::type_error("from_dlpack: __dlpack__ must give a capsule that has not been used");
+  }
+  if (tensor->device.device_type != cuda_memory && tensor->device.device_type != cuda_managed_memory) {
+    throw nb::type_error("from_dlpack: the memory must be the host's or a CUDA device's");
+  }
+  bool boolean = false;
+  const masu::Dtype dtype = dtype_from(tensor->dtype, boolean);
+  const std::vector<std::int64_t> shape(tensor->shape, tensor->shape + tensor->ndim);
+  const std::uint64_t count = count_of(shape);
+  check_contiguous(*tensor, count);
+  auto* address = static_cast<std::byte*>(tensor->data) + tensor->byte_offset;
+  const std::int64_t ordinal = tensor->device.device_id;
+  auto buffer = call([&] {
+    const masu::Device device = cuda_device(ordinal);
+    wait_for_stream(device, 1);
+    return masu::Buffer<std::byte>::wrap_native(device, address, count * masu::size_of(dtype));
+  });
+  new (self) DeviceArray{std::move(buffer), dtype, boolean, read_only, shape, std::move(owner)};
+}
+
+struct Exported {
+  std::vector<std::int64_t> shape;
+  std::vector<std::int64_t> strides;
+  nb::object array;
+};
+
+void release(Exported* exported) {
+  const nb::gil_scoped_acquire acquired;
+  delete exported;
+}
+
+dl::dltensor tensor_of(const DeviceArray& array, Exported& exported) {
+  exported.shape = array.shape;
+  exported.strides.resize(array.shape.size());
+  std::int64_t stride = 1;
+  for (std::size_t axis = array.shape.size(); axis-- > 0; stride *= array.shape[axis]) exported.strides[axis] = stride;
+  return {static_cast<std::byte*>(array.buffer.native()) + array.buffer.byte_offset(),
+          {cuda_memory, static_cast<std::int32_t>(ordinal_of(array.buffer.device()))},
+          static_cast<std::int32_t>(array.shape.size()),
+          dtype_of(array),
+          exported.shape.data(),
+          exported.strides.data(),
+          0};
+}
+
+template <class Tensor>
+nb::object exported_capsule(std::unique_ptr<Tensor> tensor, const char* name) {
+  PyObject* capsule = PyCapsule_New(tensor.get(), name, [](PyObject* self) {
+    const char* now = PyCapsule_GetName(self);  // a consumer that took it over has changed the name
+    if (now == nullptr || std::string_view(now).starts_with("used_")) return;
+    auto* held = static_cast<Tensor*>(PyCapsule_GetPointer(self, now));
+    if (held != nullptr) held->deleter(held);
+  });
+  if (capsule == nullptr) throw nb::python_error();
+  tensor.release();
+  return nb::steal(capsule);
+}
+
+// Calls of masu on a device have ended when they return, so there is nothing that a consumer's stream must wait for.
+nb::object to_dlpack(nb::handle self, bool versioned) {
+  const auto& array = nb::cast<const DeviceArray&>(self);
+  if (array.buffer.device().kind() != masu::DeviceKind::cuda) {
+    throw nb::buffer_error("__dlpack__: the memory must be a CUDA device's");
+  }
+  if (array.read_only && !versioned) {
+    throw nb::buffer_error("__dlpack__: read-only memory needs a consumer that knows DLPack 1");
+  }
+  auto exported = std::make_unique<Exported>();
+  exported->array = nb::borrow(self);
+  const dl::dltensor tensor = tensor_of(array, *exported);
+  if (versioned) {
+    auto managed = std::make_unique<Versioned>(Versioned{1, 0, exported.get(),
+                                                         [](Versioned* held) {
+                                                           release(static_cast<Exported*>(held->context));
+                                                           delete held;
+                                                         },
+                                                         array.read_only ? flag_read_only : 0, tensor});
+    exported.release();
+    return exported_capsule(std::move(managed), versioned_name);
+  }
+  auto managed = std::make_unique<Plain>(Plain{tensor, exported.get(), [](Plain* held) {
+                                                 release(static_cast<Exported*>(held->context));
+                                                 delete held;
+                                               }});
+  exported.release();
+  return exported_capsule(std::move(managed), plain_name);
+}
+
+std::string dtype_name(const DeviceArray& array) {
+  return array.boolean ? "bool" : std::string(masu::to_string(array.dtype));
+}
+
+}  // namespace
+
+void register_device_array(nb::module_& m) {
+  nb::class_<DeviceArray>(m, "DeviceArray", nb::is_weak_referenceable())
+      .def(
+          "__init__",
+          [](DeviceArray* self, const masu::Device& device, const std::string& dtype,
+             const std::vector<std::int64_t>& shape) {
+            const masu::Dtype type = masu::dtype_from_name(dtype);
+            const std::uint64_t count = count_of(shape);
+            auto buffer = call([&] { return masu::Buffer<std::byte>(device, count * masu::size_of(type)); });
+            new (self) DeviceArray{std::move(buffer), type, dtype == "bool", false, shape, nb::object()};
+          },
+          nb::arg("device"), nb::arg("dtype"), nb::arg("shape"))
+      // Memory of another library's at an address, which `owner` keeps alive. Waits for `stream` where there is one.
+      .def(
+          "__init__",
+          [](DeviceArray* self, const masu::Device& device, const std::string& dtype,
+             const std::vector<std::int64_t>& shape, std::uint64_t address, bool read_only, std::uint64_t stream,
+             nb::object owner) {
+            const masu::Dtype type = masu::dtype_from_name(dtype);
+            const std::uint64_t count = count_of(shape);
+            auto buffer = call([&] {
+              if (stream != 0) wait_for_stream(device, stream);
+              return masu::Buffer<std::byte>::wrap_native(
+                  device, reinterpret_cast<void*>(static_cast<std::uintptr_t>(address)), count * masu::size_of(type));
+            });
+            new (self) DeviceArray{std::move(buffer), type, dtype == "bool", read_only, shape, std::move(owner)};
+          },
+          nb::arg("device"), nb::arg("dtype"), nb::arg("shape"), nb::arg("address"), nb::arg("read_only"),
+          nb::arg("stream"), nb::arg("owner"))
+      .def("__init__", from_dlpack, nb::arg("capsule"))
+      // The same memory with another shape.
+      .def(
+          "__init__",
+          [](DeviceArray* self, const DeviceArray& other, const std::vector<std::int64_t>& shape, nb::object owner) {
+            const masu::Buffer<std::byte>& all = other.buffer;
+            if (count_of(shape) * masu::size_of(other.dtype) != all.size()) {
+              throw nb::value_error("reshape: the number of elements must stay the same");
+            }
+            new (self) DeviceArray{all.slice(0, all.size()), other.dtype, other.boolean,
+                                   other.read_only,          shape,       std::move(owner)};
+          },
+          nb::arg("array"), nb::arg("shape"), nb::arg("owner"))
+      .def(
+          "_dlpack", [](nb::handle self, bool versioned) { return to_dlpack(self, versioned); }, nb::arg("versioned"))
+      .def("_write",
+           [](DeviceArray& self, nb::handle source) {
+             const Input input(source);
+             call([&] { self.buffer.write({input.data<std::byte>(), self.buffer.size()}); });
+           })
+      .def("_read",
+           [](const DeviceArray& self, nb::handle target) {
+             const Output output(target);
+             call([&] { self.buffer.read({output.data<std::byte>(), self.buffer.size()}); });
+           })
+      .def("_fill_zero", [](DeviceArray& self) { call([&] { self.buffer.fill(std::byte{0}); }); })
+      .def_prop_ro("_dtype", dtype_name)
+      .def_prop_ro("_address",
+                   [](const DeviceArray& self) {
+                     return reinterpret_cast<std::uintptr_t>(self.buffer.native()) + self.buffer.byte_offset();
+                   })
+      .def_prop_ro("_ordinal", [](const DeviceArray& self) { return ordinal_of(self.buffer.device()); })
+      .def_ro("_read_only", &DeviceArray::read_only)
+      .def_prop_ro("shape", [](const DeviceArray& self) { return nb::tuple(nb::cast(self.shape)); })
+      .def_prop_ro("device", [](const DeviceArray& self) { return self.buffer.device(); });
+}
+
+}  // namespace masu_python

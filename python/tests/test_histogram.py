@@ -1,0 +1,328 @@
+# SPDX-License-Identifier: Apache-2.0
+"""histogram, histogram2d, histogramdd, histogram_bin_edges, bincount and digitize beside NumPy's, bit for bit."""
+
+import doctest
+import importlib
+import math
+import warnings
+
+import numpy as np
+import pytest
+
+import masu
+
+DTYPES = ["?", "u1", "i1", "u2", "i2", "u4", "i4", "u8", "i8", "f2", "f4", "f8", ">f4", ">i2", "c8", "O", "g"]
+
+
+@pytest.fixture(autouse=True)
+def masu_itself(monkeypatch):
+    monkeypatch.setattr(masu._small, "limit", 0)
+
+
+def outcome(function, args, options):
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        try:
+            value = function(*args, **options)
+        except Exception as error:
+            value = error
+    return value, [(w.category, str(w.message)) for w in seen]
+
+
+def arrays(value):
+    if isinstance(value, (np.ndarray, np.generic)):
+        return [value]
+    return [array for part in value for array in arrays(part)]
+
+
+def same(name, *args, **options):
+    """masu's function and NumPy's give the same arrays, warnings and errors."""
+    got, got_warnings = outcome(getattr(masu, name), args, options)
+    want, want_warnings = outcome(getattr(np, name), args, options)
+    told = (name, args, options, got, want)
+    if isinstance(got, Exception) or isinstance(want, Exception):
+        assert (type(got), str(got)) == (type(want), str(want)), told
+        return
+    assert type(got) is type(want), told
+    for mine, theirs in zip(arrays(got), arrays(want), strict=True):
+        assert (mine.dtype, mine.shape) == (theirs.dtype, theirs.shape), told
+        assert np.array_equal(mine, theirs, equal_nan=theirs.dtype.kind in "fc"), told
+    assert got_warnings == want_warnings, told
+
+
+def sample(dtype, size=2000):
+    return (np.random.default_rng(7).normal(size=size) * 20 + 50).astype(dtype)
+
+
+BINS = [
+    {},
+    {"bins": 37},
+    {"bins": 20, "range": (3, 60.5)},
+    {"bins": 20, "range": (-3, 60)},
+    {"bins": 20, "range": (-3.25, np.float64(60))},
+    {"bins": 20, "range": (np.float32(1.1), np.float32(60))},
+    {"bins": [0, 1, 5.5, 20, 100]},
+    {"bins": np.array([0, 1, 5, 20, 20], "i4")},
+    {"bins": "sqrt"},
+    {"bins": "auto", "range": (40, 60)},
+    {"bins": 5, "density": True},
+    {"bins": [0, np.inf]},
+    {"range": (5, 5)},
+    {"bins": 100_000},
+    # what NumPy refuses, or answers in its own way
+    {"bins": 0},
+    {"bins": 2.5},
+    {"bins": "x"},
+    {"bins": [3, 2]},
+    {"bins": []},
+    {"bins": [1]},
+    {"bins": [[1, 2]]},
+    {"bins": [0, np.nan, 50]},
+    {"range": (3, 1)},
+    {"range": (0, np.inf)},
+    {"range": (0, 1e-300), "bins": 1_000_000},
+]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_histogram_is_numpys(dtype):
+    data = sample(dtype)
+    for options in BINS:
+        same("histogram", data, **options)
+        same("histogram", data[:0], **options)
+        same("histogram_bin_edges", data, **{k: v for k, v in options.items() if k != "density"})
+
+
+@pytest.mark.parametrize("dtype", ["u1", "i8", "f2", "f8"])
+def test_memory_order_strides_and_kinds_of_input(dtype):
+    data = sample(dtype, 2520).reshape(7, 40, 9)
+    read_only = data.copy()
+    read_only.setflags(write=False)
+    columns = np.asfortranarray(data)
+    for view in (data.T, data[::2, ::-3], columns, read_only, data[0, 0, 0], data[:, 1:2], data.tolist()):
+        same("histogram", view, 12)
+        same("histogram", view, [0, 30, 50.5, 70])
+
+
+def test_ends_of_64_bit_integers():
+    for dtype in ("i8", "u8"):
+        top = np.iinfo(dtype).max
+        data = np.array([0, 1, 2**53 - 1, 2**53, 2**53 + 1, 2**53 + 2, top - 1, top], dtype)
+        for options in (
+            {"bins": 7},
+            {"bins": 4, "range": (0, 2**53)},
+            {"bins": 4, "range": (0.0, float(2**53))},
+            {"bins": np.array([0, 2**53 - 1, 2**53], dtype)},
+            {"bins": np.array([0, 2**53, 2**53 + 1, top], dtype)},
+            {"bins": [0.0, 2.0**53]},
+        ):
+            same("histogram", data, **options)
+
+
+def test_values_that_are_not_finite():
+    data = np.array([1.0, 2, np.nan, np.inf, -np.inf, 3, -0.0], "f4")
+    same("histogram", data)
+    same("histogram", data, 4, (0, 3))
+    same("histogram", data, [0, 1, np.inf])
+    same("histogram", data, [-np.inf, 1, 2])
+    same("histogramdd", data.reshape(-1, 1), 3)
+    same("histogramdd", np.stack([data, data], 1), 3, [(0, 3), (0, 3)])
+
+
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8"])
+def test_values_at_the_edges(dtype):
+    kind = np.dtype(dtype).type
+    for low, high, bins in ((0, 1, 10), (-0.1, 0.7, 7), (1e-3, 12.3, 100), (-1, 1, 3)):
+        edges = np.histogram_bin_edges(np.array([low, high], dtype), bins)
+        near = np.concatenate([np.nextafter(edges, kind(-np.inf)), edges, np.nextafter(edges, kind(np.inf))])
+        same("histogram", near.astype(dtype), bins, (low, high))
+        same("histogram", near.astype(dtype), edges)
+        same("histogram", near.astype(dtype), bins)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("dtype", ["?", "u1", "i8", "f2", "f4", "f8", "O"])
+def test_joint_histograms_are_numpys(dtype):
+    x = sample(dtype, 600)
+    points = x.reshape(-1, 2)
+    edges = [[0, 1, 5.5, 80], [1, 2, 3, 100]]
+    for bins in (5, [5, [0, 10, 50, 100]], edges, [0, 1, 2], 0, [5, 0], [1, 2.5], [3, [3, 2]], [5]):
+        for ends in (None, [[0, 50], [0, 50]], [None, (0.1, 50)], [(3, 1), None]):
+            same("histogram2d", x, x[::-1], bins, ends)
+            same("histogramdd", points, bins, ends, True)
+            same("histogramdd", np.asfortranarray(points), bins, ends)
+            same("histogramdd", points[:0], bins, ends)
+    same("histogram2d", x, x[1:])
+    same("histogramdd", [x, x, x], 3)
+    same("histogramdd", points.tolist()[:2], 3)
+
+
+def test_columns_of_different_dtypes():
+    x, y = sample("i4"), sample("f4")
+    same("histogram2d", x, y, 20)
+    same("histogram2d", y, sample("f8"), 20, [[0, 100], [10, 90]])
+    same("histogramdd", (x, y, sample("u1")), (3, [0, 50, 100], 4))
+    same("histogramdd", [y] * 9, 2)
+
+
+def exact(data, edges, weights):
+    place = np.minimum(np.searchsorted(edges, data, "right") - 1, len(edges) - 2)
+    held = (data >= edges[0]) & (data <= edges[-1])
+    return [math.fsum(weights[held & (place == i)].astype("f8")) for i in range(len(edges) - 1)]
+
+
+@pytest.mark.parametrize("bins", [6, [0, 20, 50.5, 80]])
+def test_totals_of_weights(bins):
+    data = sample("f8")
+    for dtype in ("i1", "u2", "i4", "u8", "i8"):
+        weights = (data * 3).astype(dtype)
+        same("histogram", data, bins, weights=weights)
+    for dtype in ("f2", "f4", "f8", ">f8"):
+        weights = np.random.default_rng(3).normal(size=data.size).astype(dtype)
+        totals, edges = masu.histogram(data, bins, weights=weights)
+        assert totals.dtype == np.histogram(data, bins, weights=weights)[0].dtype
+        assert totals.tolist() == np.array(exact(data, edges, weights)).astype(dtype).tolist()
+    for weights in (data > 50, data + 1j, data.astype(object), data.astype("g"), data[1:], "x"):
+        same("histogram", data, bins, weights=weights)
+    totals, edges = masu.histogram(data, bins, weights=data, density=True)
+    assert np.allclose((totals * np.diff(edges)).sum(), 1)
+
+
+def test_totals_of_points_and_counts():
+    x, y = sample("f8"), sample("f8")[::-1]
+    cancels = np.random.default_rng(5).normal(size=x.size) * 10.0 ** np.arange(x.size).__mod__(17)
+    totals, x_edges, y_edges = masu.histogram2d(x, y, (1, 4), weights=cancels)
+    assert totals.tolist() == [exact(y, y_edges, cancels)]
+    totals = masu.histogramdd(x.reshape(-1, 1), 4, weights=cancels)[0]
+    assert totals.tolist() == exact(x, np.histogram_bin_edges(x, 4), cancels)
+    values = np.arange(x.size) % 5
+    got = masu.bincount(values, cancels, 7)
+    assert got.tolist() == [math.fsum(cancels[values == i]) for i in range(7)]
+    same("bincount", values, np.arange(x.size, dtype="i2"))
+    same("bincount", values, cancels[1:])
+    same("bincount", values, cancels + 1j)
+
+
+@pytest.mark.parametrize("dtype", ["u1", "i2", "f2", "f4", ">f8"])
+@pytest.mark.parametrize("axis", [0, 1, -1, (1, 2), (0, 1), (3, 0), (0, 1, 2, 3), ()])
+def test_one_histogram_for_each_remaining_position(dtype, axis):
+    data = sample(dtype, 3 * 40 * 4 * 5).reshape(3, 40, 4, 5)
+    weights = np.random.default_rng(1).integers(-9, 9, size=data.shape)
+    axes = (axis,) if isinstance(axis, int) else axis
+    axes = tuple(i % 4 for i in axes)
+    rest = tuple(i for i in range(4) if i not in axes)
+    shape = tuple(data.shape[i] for i in rest)
+    flat = data.transpose(rest + axes).reshape(math.prod(shape), -1)
+    by = weights.transpose(rest + axes).reshape(flat.shape)
+    ends = np.array([data.min(), data.max()], data.dtype)
+    hist, edges = masu.histogram(data, 7, axis=axis)
+    totals, _ = masu.histogram(data, 7, axis=axis, weights=weights)
+    assert edges.tobytes() == np.histogram_bin_edges(data, 7).tobytes()
+    assert hist.shape == totals.shape == (*shape, 7)
+    for values, w, counts, sums in zip(flat, by, hist.reshape(-1, 7), totals.reshape(-1, 7), strict=True):
+        # with both ends added, NumPy finds the same bins
+        more = np.concatenate([values, ends]).astype(data.dtype)
+        assert counts.tolist() == (np.histogram(more, 7)[0] - np.histogram(ends, 7)[0]).tolist()
+        assert sums.tolist() == np.histogram(more, 7, weights=np.concatenate([w, [0, 0]]))[0].tolist()
+    if data.dtype.kind in "iu":
+        data = abs(data)
+        counts = masu.bincount(data, axis=axis)
+        want = [np.bincount(v, minlength=int(data.max()) + 1) for v in data.transpose(rest + axes).reshape(flat.shape)]
+        assert np.array_equal(counts, np.reshape(want, counts.shape)) and counts.shape[:-1] == shape
+
+
+def test_axes_of_nothing_and_wrong_ones():
+    assert masu.histogram(np.empty((3, 0)), 4, axis=1)[0].tolist() == [[0] * 4] * 3
+    assert masu.histogram(np.empty((0, 3)), 4, axis=1)[0].shape == (0, 4)
+    assert masu.bincount(np.empty((2, 0), int), minlength=3, axis=1).tolist() == [[0, 0, 0]] * 2
+    assert np.allclose(masu.histogram(np.eye(4), 2, axis=0, density=True)[0].sum(axis=1) * 0.5, 1)
+    for wrong in (2, (0, 0)):
+        with pytest.raises(ValueError):
+            masu.histogram(np.ones((2, 2)), axis=wrong)
+    with pytest.raises(TypeError, match="axis needs"):
+        masu.histogram(np.ones((2, 2), object), axis=0)
+    with pytest.raises(TypeError, match="axis needs"):
+        masu.bincount(np.ones((2, 2)), axis=0)
+    with pytest.raises(ValueError):
+        masu.histogram(np.ones((2, 2)), axis=0, weights=np.ones(2))
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_bincount_is_numpys(dtype):
+    data = sample(dtype)
+    for values in (data, data if dtype == "?" else abs(data), data[::3], data[:0], data[:1], data.reshape(2, -1)):
+        same("bincount", values)
+        same("bincount", values, None, 200)
+        same("bincount", values, minlength=-1)
+        same("bincount", values, minlength=None)
+        same("bincount", values, minlength=2.5)
+
+
+def test_bincount_of_values_that_a_sample_does_not_show():
+    data = np.zeros(100_000, int)
+    data[12_345] = 70_000
+    same("bincount", data)
+    data[12_346] = -1
+    same("bincount", data)
+    same("bincount", np.arange(100_000))
+    same("bincount", [2**40, -3])
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_digitize_is_numpys(dtype):
+    data = sample(dtype)
+    same_dtype = np.array([1, 5, 50], "u1" if dtype == "?" else dtype)
+    for bins in (
+        [0, 1, 5.5, 20, 100],
+        [0, 1, 5, 20, 300],
+        [100, 50, 2, -70000],
+        [1e300, 49.5, -1e300],
+        [-(2**40), 2**40],
+        [2**60, 2**62],
+        same_dtype,
+        np.array([3, 7], "f2"),
+        np.array([0.1, 50.7], ">f4"),
+        [2, 2, 2],
+        [5],
+        [],
+        [3, 1, 2],
+        [0, np.nan],
+        [[1, 2]],
+        [True, False],
+    ):
+        for right in (False, True):
+            same("digitize", data, bins, right)
+            same("digitize", data.reshape(2, -1).T, bins, right)
+
+
+@pytest.mark.filterwarnings("ignore:overflow")
+def test_digitize_of_values_at_the_edges():
+    bins = [0.1, 0.2, 0.7, 1e-46, 65504.5]
+    for dtype in ("f2", "f4", "f8"):
+        near = np.array(sorted(bins)).astype(dtype)
+        kind = near.dtype.type
+        next_ones = [np.nextafter(near, kind(-np.inf)), np.nextafter(near, kind(np.inf))]
+        near = np.concatenate([near, *next_ones, [kind(np.nan)]])
+        for right in (False, True):
+            same("digitize", near, sorted(bins), right)
+    same("digitize", 3, [1, 2])
+
+
+def test_small_input_is_numpys_and_the_same(monkeypatch):
+    data = sample("f4", 100)
+    by_masu = masu.histogram(data, 9), masu.histogram2d(data, data, 3), masu.bincount(abs(data).astype(int))
+    monkeypatch.setattr(masu._small, "limit", 4096)
+    monkeypatch.delattr(masu._masu, "histogram")
+    monkeypatch.delattr(masu._masu, "joint_histogram")
+    by_numpy = masu.histogram(data, 9), masu.histogram2d(data, data, 3), masu.bincount(abs(data).astype(int))
+    for mine, theirs in zip(arrays(by_masu), arrays(by_numpy), strict=True):
+        assert mine.dtype == theirs.dtype and np.array_equal(mine, theirs)
+
+
+@pytest.mark.parametrize("module", ["_bincount", "_histogram", "_histogram_class", "_joint"])
+def test_examples_of_the_docstrings(module):
+    failed, tried = doctest.testmod(importlib.import_module(f"masu.{module}"))
+    assert tried > 0 and failed == 0

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""masu.Histogram: its numbers, and that other programs draw it as it is."""
+
+import copy
+import math
+import pickle
+
+import numpy as np
+import pytest
+
+import masu
+
+DATA = np.concatenate([np.random.default_rng(2).normal(size=500), [np.nan, np.inf, -np.inf, 9.0]])
+
+
+def test_nothing_is_lost():
+    h = masu.Histogram.of(DATA, bins=[-1, 0, 0.5, 2])
+    assert h.counts().tolist() == np.histogram(DATA, [-1, 0, 0.5, 2])[0].tolist()
+    assert h.below == np.count_nonzero(DATA < -1)
+    assert h.above == np.count_nonzero(DATA > 2)
+    assert h.nan == 1
+    assert h.n == DATA.size
+    assert len(h) == 3
+    assert h.edges.tolist() == [-1, 0, 0.5, 2]
+    assert h.cumulative().tolist() == np.cumsum(h.counts()).tolist()
+    assert np.array_equal(h.density(), np.histogram(DATA, [-1, 0, 0.5, 2], density=True)[0])
+    assert h.variances().tolist() == h.values().tolist() == h.counts().tolist()
+    assert "below" in repr(h)
+
+
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "i8", "u1", "?"])
+@pytest.mark.filterwarnings("ignore")
+def test_bins_over_the_finite_values(dtype):
+    finite = DATA[np.isfinite(DATA)].astype(dtype)
+    data = DATA.astype(dtype) if np.dtype(dtype).kind == "f" else finite
+    h = masu.Histogram.of(data, bins=12)
+    counts, edges = np.histogram(finite, 12)
+    assert h.counts().tolist() == counts.tolist()
+    assert h.edges.dtype == edges.dtype and h.edges.tobytes() == edges.tobytes()
+    assert masu.Histogram.of(np.array([np.nan], "f4"), 2).edges.tolist() == [0, 0.5, 1]
+
+
+def test_weights():
+    weights = np.random.default_rng(4).normal(size=DATA.size)
+    edges = [-1, 0.5, 2]
+    h = masu.Histogram.of(DATA, edges, weights=weights)
+    parts = [(DATA >= -1) & (DATA < 0.5), (DATA >= 0.5) & (DATA <= 2)]
+    assert h.values().tolist() == [math.fsum(weights[p]) for p in parts]
+    assert np.allclose(h.variances(), [math.fsum(weights[p] ** 2) for p in parts], rtol=1e-15)
+    assert np.array_equal(h.counts(), h.values() ** 2 / h.variances())
+    assert h.below == math.fsum(weights[DATA < -1])
+    assert h.nan == math.fsum(weights[np.isnan(DATA)])
+    assert h.weighted and (h + h).values().tolist() == (2 * h.values()).tolist()
+    whole = masu.Histogram.of(DATA, edges, weights=np.full(DATA.size, 3))
+    assert whole.totals().dtype == np.int64 and whole.n == 3 * DATA.size
+
+
+def test_sums_equality_copies_and_pickles():
+    halves = [masu.Histogram.of(part, 5, (-2, 2)) for part in np.array_split(DATA, 2)]
+    both = masu.Histogram.of(DATA, 5, (-2, 2))
+    assert sum(halves) == both == halves[0] + halves[1] and both != halves[0]
+    weighted = masu.Histogram.of(DATA, 5, (-2, 2), weights=DATA)
+    for h in (both, weighted):
+        assert pickle.loads(pickle.dumps(h)) == h == copy.deepcopy(h)
+    with pytest.raises(ValueError, match="equal edges"):
+        both + masu.Histogram.of(DATA, 5, (-2, 3))
+    with pytest.raises(ValueError, match="weights"):
+        both + weighted
+    with pytest.raises(TypeError):
+        both + 1
+    with pytest.raises(ValueError):
+        both.counts()[0] = 1
+    with pytest.raises(ValueError, match="n \\+ 1 edges"):
+        masu.Histogram([1, 2], [0, 1])
+    with pytest.raises(TypeError, match="a dtype that masu has"):
+        masu.Histogram.of(DATA.astype(complex))
+
+
+def test_axes():
+    (axis,) = masu.Histogram.of(DATA, [-1, 0, 2]).axes
+    assert len(axis) == 2 and list(axis) == [(-1, 0), (0, 2)] == [axis[0], axis[-1]]
+    assert axis == masu.Histogram.of(DATA, [-1, 0, 2]).axes[0] != masu.Histogram.of(DATA, [-1, 0, 3]).axes[0]
+    assert not axis.traits.circular and not axis.traits.discrete
+    with pytest.raises(IndexError):
+        axis[2]
+
+
+def test_follows_scikit_heps_protocol():
+    plottable = pytest.importorskip("uhi.typing.plottable")
+    h = masu.Histogram.of(DATA, 5)
+    assert isinstance(h, plottable.PlottableHistogram)
+    assert isinstance(h.axes[0], plottable.PlottableAxisGeneric)
+    assert isinstance(h.axes[0].traits, plottable.PlottableTraits)
+
+
+def test_is_drawn_by_matplotlib():
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("agg")
+    from matplotlib import pyplot
+
+    h = masu.Histogram.of(DATA, 5)
+    drawn = pyplot.stairs(*h.to_numpy()).get_data()
+    assert np.array_equal(drawn.values, h.values()) and np.array_equal(drawn.edges, h.edges)
+    pyplot.close("all")
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_is_drawn_by_mplhep():
+    mplhep = pytest.importorskip("mplhep")
+    import matplotlib
+
+    matplotlib.use("agg")
+    from matplotlib import pyplot
+
+    h = masu.Histogram.of(DATA, 5)
+    drawn = mplhep.histplot(h, yerr=False)[0].stairs.get_data()
+    assert np.array_equal(drawn.values, h.values()) and np.array_equal(drawn.edges, h.edges)
+    pyplot.close("all")
