@@ -3,9 +3,10 @@
 # The parts of ./test: part_NAME runs in a process of its own, in the source tree's root, its output in a log that
 # tests/count.awk counts. limits[NAME] is its time limit in seconds (600 where none is given).
 
-parts=(build unit cli selftest oclgrind install format shell layout asan tsan fuzz tidy)
+parts=(build unit python cli selftest oclgrind install format shell layout asan tsan fuzz tidy)
 alone=(build asan tsan fuzz tidy)  # these use every core; of the others, at_once run at a time
 at_once=2
+declare -A limits=([build]=1500 [unit]=1200 [asan]=1800 [tsan]=1800 [fuzz]=1500 [tidy]=1500)
 declare -A limits=([build]=1500 [unit]=1200 [asan]=1800 [tsan]=1800 [fuzz]=1500 [tidy]=1500)
 test_build=${root:?}/build/test
 
@@ -17,7 +18,7 @@ check() {
 }
 
 sources() {
-  find src include cli examples tests bench -name '*.cpp' -o -name '*.h' | sort
+  find src include cli examples tests bench python -name '*.cpp' -o -name '*.h' | sort
 }
 
 # Two parts may ask for the same at the same time.
@@ -90,6 +91,28 @@ part_cli() {
 part_selftest() {
   need_build
   "$test_build/masu" selftest
+}
+
+# The Python package, with the library that the build has made: installed in a virtual environment of its own.
+part_python() {
+  local prefix=$root/build/python/prefix venv=$root/build/python/venv system=/usr/bin/python3 wanted options
+  need_build
+  [[ -x $system ]] || system=python3
+  wanted=$(<python/tests/requirements.txt)
+  if [[ ! -f $venv/.installed || $(<"$venv/.installed") != "$wanted" ]]; then
+    rm -rf "$venv"
+    if ! "$system" -m venv "$venv" ||
+      ! "$venv/bin/python" -m pip install -q --disable-pip-version-check -r python/tests/requirements.txt; then
+      die "the tests of the Python package need what python/tests/requirements.txt lists from PyPI"
+    fi
+    echo "$wanted" >"$venv/.installed"
+  fi
+  cmake --install "$test_build" --prefix "$prefix" >/dev/null || die "installing the library failed"
+  options=(-C "build-dir=$root/build/python/extension" -C "cmake.define.MASU_PYTHON_PREFIX=$prefix")
+  command -v ccache >/dev/null && options+=(-C cmake.define.CMAKE_CXX_COMPILER_LAUNCHER=ccache)
+  check "the package installs" env PATH="$venv/bin:$PATH" "$venv/bin/python" -m pip install -q --disable-pip-version-check \
+    --no-build-isolation --no-deps --force-reinstall "${options[@]}" . || return
+  "$venv/bin/python" -m pytest -q -p no:cacheprovider python/tests
 }
 
 part_oclgrind() {

@@ -6,8 +6,10 @@ from ._histogram import histogram, histogram_bin_edges
 from ._histogram_class import Histogram
 from ._joint import histogram2d, histogramdd
 from ._masu import Device, DeviceInfo, cpu_threads, devices, set_cpu_threads
-from ._order import sort
+from ._order import TopK, argpartition, argsort, partition, searchsorted, sort, topk, unique
 from ._program import Kernel, LocalMemory, Program
+from ._quantile import median, quantile
+from ._sums import cumsum, dot, sum
 
 __all__ = [
     "Device",
@@ -17,16 +19,28 @@ __all__ = [
     "Kernel",
     "LocalMemory",
     "Program",
+    "TopK",
+    "argpartition",
+    "argsort",
     "bincount",
     "cpu_threads",
+    "cumsum",
     "devices",
     "digitize",
+    "dot",
     "histogram",
     "histogram2d",
     "histogram_bin_edges",
     "histogramdd",
+    "median",
+    "partition",
+    "quantile",
+    "searchsorted",
     "set_cpu_threads",
     "sort",
+    "sum",
     "to_device",
+    "topk",
+    "unique",
 ]
 __version__ = "0.1.0"

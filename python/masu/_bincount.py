@@ -47,10 +47,12 @@ def bincount(x, /, weights=None, minlength=0, *, axis=None, device=None):
     array([[1, 1],
            [0, 2]])
     """
-    if type(x) is list:
-        x = np.asarray(x)
-    if weights is None and axis is None and device is None and type(x) is np.ndarray and x.size < 4 * _small.limit:
+    small = 4 * _small.limit
+    if weights is None and axis is None and device is None and type(x) in (np.ndarray, list) and np.size(x) < small:
         return np.bincount(x, minlength=minlength)
+    if _arrays.foreign(x, weights):
+        options = {"weights": weights, "minlength": minlength, "axis": axis}
+        return _arrays.in_kind(bincount, x, **options, device=device)
     data = np.asarray(x)
     by = None if weights is None else np.asarray(weights)
     fits = (
@@ -127,6 +129,8 @@ def digitize(x, bins, right=False, *, device=None):
     """
     if type(x) is np.ndarray and x.size < _small.limit and device is None:
         return np.digitize(x, bins, right)
+    if _arrays.foreign(x, bins):
+        return _arrays.in_kind(digitize, x, bins=bins, right=right, device=device)
     data = np.asarray(x)
     edges = np.asarray(bins)
     if data.ndim == 0 or not (_arrays.has_dtype(data) and _arrays.has_dtype(edges)) or edges.dtype.kind == "b":

@@ -61,6 +61,9 @@ def histogram(a, bins=10, range=None, density=None, weights=None, *, axis=None, 
         a = np.asarray(a)
     if weights is None and axis is None and device is None and type(a) is np.ndarray and a.size < _small.limit:
         return np.histogram(a, bins, range, density)
+    if _arrays.foreign(a, bins, weights):
+        options = {"bins": bins, "range": range, "density": density, "weights": weights, "axis": axis}
+        return _arrays.in_kind(histogram, a, **options, device=device)
     data = _subtractable(np.asarray(a))
     by = None if weights is None else np.asarray(weights)
     found = _count(data, bins, range, by, axis, device)
@@ -85,6 +88,9 @@ def histogram_bin_edges(a, bins=10, range=None, weights=None, *, device=None):
     >>> masu.histogram_bin_edges([0, 0, 0, 1, 2, 3, 3, 4, 5], bins=5)
     array([0., 1., 2., 3., 4., 5.])
     """
+    if _arrays.foreign(a, bins):
+        options = {"bins": bins, "range": range, "weights": weights}
+        return _arrays.in_kind(histogram_bin_edges, a, **options, device=device)
     if type(a) is np.ndarray and a.size < _small.limit or isinstance(bins, str) or weights is not None:
         return np.histogram_bin_edges(a, bins, range, weights)
     data = np.asarray(a)
@@ -118,8 +124,13 @@ def extremes(data, device, finite=False):
 
 def everything(a, bins, range, weights, device):
     """What masu.Histogram consists of: counts or totals, edges, below, above, nan, variances."""
-    data = _subtractable(np.asarray(a))
-    by = None if weights is None else np.asarray(weights)
+    data, by, bins = (_arrays.taken(x, device) if _arrays.foreign(x) else x for x in (a, weights, bins))
+    if isinstance(bins, _masu.DeviceArray):
+        bins = bins.get()
+    if not isinstance(data, _masu.DeviceArray) or by is not None or data.dtype.kind == "b":
+        # the weights' way is the host's
+        data = _subtractable(np.asarray(data))
+        by = None if by is None else np.asarray(by)
     found = _count(data, bins, range, by, None, device, complete=True)
     if found is None:
         raise TypeError(f"Histogram: data, edges and weights must be of a dtype that masu has, got {data.dtype}")
@@ -172,6 +183,8 @@ def _count(data, bins, range, weights, axis, device, complete=False):
 
 def flat(data):
     """All elements in the order in which they lie in memory, contiguous and native: a view where possible."""
+    if isinstance(data, _masu.DeviceArray):
+        return data
     if not data.flags.c_contiguous:
         data = data.ravel(order="K")
     return _arrays.native(data)

@@ -50,6 +50,11 @@ def histogramdd(sample, bins=10, range=None, density=None, weights=None, *, devi
     """
     if _small_enough(sample) and weights is None and device is None:
         return np.histogramdd(sample, bins, range, density)
+    options = {"bins": bins, "range": range, "density": density, "weights": weights}
+    if type(sample) in (list, tuple) and _arrays.foreign(*sample):
+        return _arrays.in_kind(_of_columns, *sample, **options, device=device)
+    if _arrays.foreign(sample, weights):
+        return _arrays.in_kind(histogramdd, sample, **options, device=device)
     found = _count(sample, bins, range, weights, device)
     if found is None:
         return np.histogramdd(sample, bins, range, density, weights)
@@ -77,6 +82,9 @@ def histogram2d(x, y, bins=10, range=None, density=None, weights=None, *, device
     """
     if weights is None and device is None and type(x) is np.ndarray and x.size < _small.limit:
         return np.histogram2d(x, y, bins, range, density)
+    if _arrays.foreign(x, y, weights):
+        options = {"bins": bins, "range": range, "density": density, "weights": weights}
+        return _arrays.in_kind(histogram2d, x, y, **options, device=device)
     if len(x) != len(y):
         raise ValueError("x and y must have the same length.")
     try:
@@ -88,6 +96,10 @@ def histogram2d(x, y, bins=10, range=None, density=None, weights=None, *, device
         bins = [bins, bins]
     hist, edges = histogramdd([x, y], bins, range, density, weights, device=device)
     return hist, edges[0], edges[1]
+
+
+def _of_columns(*columns, **options):
+    return histogramdd(columns, **options)
 
 
 def _small_enough(sample):
@@ -105,6 +117,8 @@ def _columns(sample, where):
         if not _arrays.has_dtype(np.empty(0, dtype)):
             return None
         return [_arrays.native(x.astype(dtype, copy=False)) for x in sample]
+    if not hasattr(sample, "shape"):
+        iter(sample)  # NumPy's error
     points = sample if hasattr(sample, "shape") and len(sample.shape) == 2 else np.atleast_2d(sample).T
     points = np.asarray(points)
     if points.ndim != 2 or not _arrays.has_dtype(points):

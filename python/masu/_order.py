@@ -1,12 +1,303 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sorting."""
+"""Sorts, orders, partitions, searches, distinct values and the k first, with NumPy's signatures and results."""
+from typing import NamedTuple
+
 import numpy as np
+from numpy.lib.array_utils import normalize_axis_index
 
-from . import _arrays, _device, _masu
+from . import _arrays, _device, _masu, _small
+from ._lines import NUMPY, axes_of, device_for, host, lines, result_like, words
+
+__all__ = ["TopK", "argpartition", "argsort", "partition", "searchsorted", "sort", "topk", "unique"]
+
+_ndarray = np.ndarray
+_kinds = (None, "quicksort", "heapsort", "mergesort", "stable")
 
 
-def sort(a, *, device=None):
-    data = _arrays.native(np.asarray(a))
-    result = np.empty_like(data)
-    _masu.sort(data, result, 1, _device.resolve(device))
-    return result
+def _usual(kind, order, stable):
+    """Whether these are arguments for which every order of NumPy's is masu's; NumPy judges the others."""
+    if order is not None or not (kind is None or type(kind) is str and kind in _kinds):
+        return False
+    return stable is None or kind is None and type(stable) is bool
+
+
+def sort(a, axis=-1, kind=None, order=None, *, stable=None, device=None):
+    """A sorted copy of an array, as `numpy.sort`.
+
+    `a`: an array of any shape. `axis`: the axis along which to sort; None sorts the flattened array. `kind`, `order` and
+    `stable` as NumPy has them: every kind gives the same order, NaN last and -0.0 equal to 0.0; arrays too small to be
+    worth a call are sorted by NumPy with the kind asked for. Returns an array of a's dtype and shape.
+
+    Raises AxisError (a ValueError) for an axis that there is not, and what NumPy raises for `kind` and `order`. Complex,
+    object, string, long double, date and structured arrays and subclasses of ndarray are handed to `numpy.sort`.
+
+    >>> import masu
+    >>> masu.sort([3, 1, 2]).tolist()
+    [1, 2, 3]
+    """
+    if type(a) is _ndarray and a.size < _small.limit and device is None:
+        if axis is None:
+            copy, axis = a.flatten(), -1
+        else:
+            copy = a.copy("K")
+        copy.sort(axis, kind, order, stable=stable)
+        return copy
+    if _arrays.foreign(a):
+        return _arrays.in_kind(sort, a, axis=axis, kind=kind, order=order, stable=stable, device=device)
+    data = host(a)
+    if data is NUMPY or not _usual(kind, order, stable):
+        return np.sort(a, axis, kind, order, stable=stable)
+    if axis is None:
+        data, axis = data.reshape(-1), -1
+    axis = normalize_axis_index(axis, data.ndim)
+    axes = axes_of(data, axis)
+    rows = lines(data, axes)
+    where = _device.resolve(device)
+    return result_like(data, axes, data.dtype, lambda out: _masu.sort(rows, out, rows.size // rows.shape[-1], where))
+
+
+def argsort(a, axis=-1, kind=None, order=None, *, stable=None, device=None):
+    """The indices that sort an array, as `numpy.argsort`, always stably.
+
+    `a`: an array of any shape. `axis`: the axis along which to sort; None takes the flattened array. What is equal keeps
+    its order whatever the `kind`: where NumPy's default leaves it open, masu's order is that of kind="stable". Returns
+    an array of intp of a's shape, such that `take_along_axis(a, argsort(a, axis), axis)` is sorted.
+
+    Raises and hands to NumPy what `sort` does.
+
+    >>> import masu
+    >>> masu.argsort([3.0, 1.0, 2.0, 1.0]).tolist()
+    [1, 3, 2, 0]
+    """
+    if type(a) is _ndarray and a.size < _small.limit and device is None:
+        if kind is None and order is None and stable is None:
+            return a.argsort(axis, "stable")
+        return a.argsort(axis, kind, order, stable=stable)
+    if _arrays.foreign(a):
+        return _arrays.in_kind(argsort, a, axis=axis, kind=kind, order=order, stable=stable, device=device)
+    data = host(a)
+    if data is NUMPY or not _usual(kind, order, stable):
+        return np.argsort(a, axis, kind, order, stable=stable)
+    if axis is None:
+        data, axis = data.reshape(-1), -1
+    axis = normalize_axis_index(axis, data.ndim)
+    axes = axes_of(data, axis)
+    rows = lines(data, axes)
+    where = _device.resolve(device)
+    return result_like(data, axes, np.intp, lambda out: _masu.argsort(rows, out, rows.size // rows.shape[-1], where))
+
+
+def _places(kth, length):
+    """kth as ascending places below length; None where NumPy is to judge them."""
+    if type(kth) is int:
+        places = [kth]
+    else:
+        places = np.asarray(kth)
+        if places.dtype.kind not in "iu" or places.ndim > 1 or places.size == 0:
+            return None
+        places = np.unique(places).tolist() if places.ndim else [int(places)]
+    if places[0] < -length or places[-1] >= length:
+        return None
+    return places if places[0] >= 0 else sorted({k % length for k in places})
+
+
+def _short(a, kth, axis, kind, order, device):
+    """Whether this is one short contiguous row and one place of it."""
+    if (type(a) is not _ndarray or type(kth) is not int or device is not None or axis not in (-1, 0)
+            or kind != "introselect" or order is not None or a.ndim != 1):
+        return False
+    return (-a.size <= kth < a.size < _small.limit and a.dtype.char in _arrays.NATIVE and a.dtype.isnative
+            and a.flags.carray)
+
+
+def _part(call, numpys, a, kth, axis, kind, order, device, dtype):
+    data = host(a)
+    if data is NUMPY or order is not None or kind != "introselect":
+        return numpys(a, kth, axis, kind, order)
+    if axis is None:
+        data, axis = data.reshape(-1), -1
+    axis = normalize_axis_index(axis, data.ndim)
+    places = _places(kth, data.shape[axis])
+    if places is None:
+        return numpys(a, kth, axis, kind, order)
+    axes = axes_of(data, axis)
+    rows = lines(data, axes)
+    where = device_for(device, data.size)
+    return result_like(data, axes, dtype or data.dtype,
+                       lambda out: call(rows, out, rows.size // rows.shape[-1], places, where))
+
+
+def partition(a, kth, axis=-1, kind="introselect", order=None, *, device=None):
+    """A copy of an array parted around the elements at the places `kth` of its sorted order, as `numpy.partition`.
+
+    `kth`: a place, or several; negative ones count from the end. `axis`: the axis along which to part; None takes the
+    flattened array. What stands at those places is as in NumPy's result. Unlike NumPy's, the result is defined
+    everywhere: what lies between two of the places keeps the order of the input, equals of the element at a place
+    standing beside it (on a GPU, with several places or rows, all is sorted).
+
+    Raises ValueError for a place outside of the axis, and hands to NumPy what `sort` does.
+
+    >>> import masu
+    >>> masu.partition([7, 1, 5, 9, 3], 2).tolist()
+    [1, 3, 5, 7, 9]
+    """
+    if _short(a, kth, axis, kind, order, device):
+        result = np.empty_like(a)
+        _masu.part_short(a, result, kth, False)
+        return result
+    if _arrays.foreign(a):
+        return _arrays.in_kind(partition, a, kth=kth, axis=axis, kind=kind, order=order, device=device)
+    return _part(_masu.partition, np.partition, a, kth, axis, kind, order, device, None)
+
+
+def argpartition(a, kth, axis=-1, kind="introselect", order=None, *, device=None):
+    """The indices that part an array as `partition` does, as `numpy.argpartition`: intp, of a's shape.
+
+    >>> import masu
+    >>> masu.argpartition([7, 1, 5, 9, 3], 2).tolist()
+    [1, 4, 2, 0, 3]
+    """
+    if _short(a, kth, axis, kind, order, device):
+        result = np.empty(a.size, np.intp)
+        _masu.part_short(a, result, kth, True)
+        return result
+    if _arrays.foreign(a):
+        return _arrays.in_kind(argpartition, a, kth=kth, axis=axis, kind=kind, order=order, device=device)
+    return _part(_masu.argpartition, np.argpartition, a, kth, axis, kind, order, device, np.intp)
+
+
+def searchsorted(a, v, side="left", sorter=None, *, device=None):
+    """Where the elements of `v` go in sorted data, as `numpy.searchsorted`.
+
+    `a`: sorted in one dimension (or with `sorter`, the indices that sort it). `v`: values of any shape. `side`: "left",
+    in front of what is equal, or "right", behind it. Both are compared in the dtype that NumPy promotes them to. Returns
+    intp of v's shape. Where `a` is not sorted, the results are unspecified numbers from 0 to its length.
+
+    Raises what `numpy.searchsorted` does.
+
+    >>> import masu
+    >>> masu.searchsorted([1.0, 2.0, 4.0], [0.5, 2.0, 9.0]).tolist()
+    [0, 1, 3]
+    """
+    if _arrays.foreign(a, v):
+        return _arrays.in_kind(searchsorted, a, v, side=side, sorter=sorter, device=device)
+    if device is None and np.size(v) < _small.limit:
+        return np.searchsorted(a, v, side, sorter)
+    data, sought = host(a), host(v)
+    if data is NUMPY or sought is NUMPY or data.ndim != 1 or side not in ("left", "right"):
+        return np.searchsorted(a, v, side, sorter)
+    common = np.promote_types(data.dtype, sought.dtype)
+    if sorter is not None:
+        order = host(sorter)
+        if (order is NUMPY or order.shape != data.shape or order.dtype.kind not in "iu"
+                or not np.can_cast(order.dtype, np.intp, "safe") or order.min() < 0 or order.max() >= order.size):
+            return np.searchsorted(a, v, side, sorter)
+        data = data[order]
+    data = words(np.require(data, common, "CA"))
+    values = words(np.require(sought, common, "CA"))
+    found = np.empty(sought.shape, np.intp)
+    _masu.searchsorted(data, values, found, side == "right", _device.resolve(device))
+    return found if found.ndim else found[()]
+
+
+def unique(ar, return_index=False, return_inverse=False, return_counts=False, axis=None, *, equal_nan=True,
+           sorted=True, device=None):
+    """The sorted distinct elements of an array, as `numpy.unique`.
+
+    Optionally with the indices where each is first (`return_index`), for each element the place of its value
+    (`return_inverse`, of ar's shape) and how often each occurs (`return_counts`), all of intp. `equal_nan=False` keeps
+    every NaN. A value is represented by its first occurrence, which tells -0.0 from 0.0. The result is sorted also with
+    sorted=False. `axis`, the distinct parts of an array along an axis, is handed to NumPy unless `ar` has one
+    dimension. Returns the distinct values, or a tuple of them and what was asked for.
+
+    Hands to NumPy what `sort` does, and raises what it raises.
+
+    >>> import masu
+    >>> values, counts = masu.unique([3, 1, 3], return_counts=True)
+    >>> values.tolist(), counts.tolist()
+    ([1, 3], [1, 2])
+    """
+    if _arrays.foreign(ar):
+        return _arrays.in_kind(unique, ar, return_index=return_index, return_inverse=return_inverse,
+                               return_counts=return_counts, axis=axis, equal_nan=equal_nan, sorted=sorted, device=device)
+    data = NUMPY if type(ar) is _ndarray and ar.size < _small.limit and device is None else host(ar)
+    if data is NUMPY or axis is not None and data.ndim != 1:
+        return np.unique(ar, return_index, return_inverse, return_counts, axis, equal_nan=equal_nan, sorted=sorted)
+    if axis is not None:
+        normalize_axis_index(axis, 1)
+    rows = words(np.require(data, data.dtype.newbyteorder("="), "CA"))
+    found, first, inverse, counts = _masu.unique(rows, bool(return_index), bool(return_inverse), bool(return_counts),
+                                                 _device.resolve(device))
+    values = found.view(data.dtype.newbyteorder("="))
+    if not equal_nan and values.dtype.kind == "f" and values[-1] != values[-1]:
+        values, first, inverse, counts = _every_nan(rows.reshape(-1), values, first, inverse, counts)
+    if not data.dtype.isnative:
+        values = values.astype(data.dtype)
+    results = (values,)
+    if return_index:
+        results += (first,)
+    if return_inverse:
+        results += (inverse.reshape(data.shape),)
+    if return_counts:
+        results += (counts,)
+    return results if len(results) > 1 else values
+
+
+def _every_nan(data, values, first, inverse, counts):
+    """unique's results with every NaN a value of its own, in the order of the input."""
+    places = np.flatnonzero(np.isnan(data))
+    values = np.concatenate((values[:-1], data[places]))
+    if first is not None:
+        first = np.concatenate((first[:-1], places))
+    if inverse is not None:
+        inverse[places] += np.arange(places.size)
+    if counts is not None:
+        counts = np.concatenate((counts[:-1], np.ones(places.size, np.intp)))
+    return values, first, inverse, counts
+
+
+class TopK(NamedTuple):
+    """What topk returns."""
+
+    values: np.ndarray
+    indices: np.ndarray
+
+
+def topk(a, k, axis=-1, *, largest=True, device=None):
+    """The k largest (or smallest) elements along an axis and where they stand, in order.
+
+    `k`: from 1 to the length of the axis. `axis`: None takes the flattened array. `largest=False`: the smallest first.
+    What is equal comes by index, the lower first; NaN counts as the largest. Returns TopK(values, indices), both with k
+    in place of the axis's length: values of a's dtype with the bits that they had, indices of intp.
+
+    Raises ValueError for a k outside of its range, AxisError for an axis that there is not and TypeError for dtypes that
+    masu has not.
+
+    >>> import masu
+    >>> masu.topk([3, 9, 1, 9], 2).indices.tolist()
+    [1, 3]
+    """
+    if _arrays.foreign(a):
+        return _arrays.in_kind(topk, a, k=k, axis=axis, largest=largest, device=device)
+    data = host(a)
+    if data is NUMPY:
+        data = np.asarray(a)
+        if not _arrays.has_dtype(data):
+            raise TypeError(f"topk: the dtype must be bool, an integer or float16 to float64, got {data.dtype}")
+    if axis is None:
+        data, axis = data.reshape(-1), -1
+    axis = normalize_axis_index(axis, data.ndim)
+    if isinstance(k, bool) or not hasattr(k, "__index__"):
+        raise TypeError(f"topk: k must be an integer, got {type(k).__name__}")
+    k = k.__index__()
+    if not 1 <= k <= data.shape[axis]:
+        raise ValueError(f"topk: k must be from 1 to {data.shape[axis]}, the length of the axis, got {k}")
+    axes = (*(i for i in range(data.ndim) if i != axis), axis)
+    rows = lines(data, axes)
+    shape = (*rows.shape[:-1], k)
+    values, indices = np.empty(shape, data.dtype.newbyteorder("=")), np.empty(shape, np.intp)
+    if values.size:
+        _masu.topk(rows, words(values), indices, k, bool(largest), values.size // k, device_for(device, data.size))
+    if not data.dtype.isnative:
+        values = values.astype(data.dtype)
+    return TopK(np.moveaxis(values, -1, axis), np.moveaxis(indices, -1, axis))

@@ -1,26 +1,198 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "arrays.h"
 #include "module.h"
+#include "parts.h"
 
+#include <masu/quantile.h>
+#include <masu/search.h>
 #include <masu/sort.h>
+#include <masu/topk.h>
+#include <masu/unique.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
 
 namespace masu_python {
 namespace {
 
-void sort(nb::handle data, nb::handle result, std::uint64_t rows, const masu::Device& device) {
+using masu::Device;
+using masu::Dtype;
+using Places = std::vector<std::uint64_t>;
+
+// NumPy's intp in memory that masu writes as u64.
+masu::MutableArrayView unsigned_view(const Output& output) {
+  return {Dtype::u64, output.view().data, output.count()};
+}
+
+void sort(nb::handle data, nb::handle result, std::uint64_t rows, const Device& device) {
   const Input input(data);
   const Output output(result);
   call([&] {
     const masu::SortOptions options{.rows = rows};
     if (input.on_device()) masu::sort(input.buffer(), input.dtype(), output.buffer(), options);
+    else if (input.view().data == output.view().data) masu::sort(device, output.view(), options);
     else masu::sort(device, input.view(), output.view(), options);
+  });
+}
+
+void argsort(nb::handle data, nb::handle result, std::uint64_t rows, const Device& device) {
+  const Input input(data);
+  const Output output(result);
+  call([&] {
+    const masu::SortOptions options{.rows = rows};
+    if (input.on_device()) masu::argsort(input.buffer(), input.dtype(), output.buffer(), Dtype::u64, options);
+    else masu::argsort(device, input.view(), unsigned_view(output), options);
+  });
+}
+
+// On a device several places, and those of several rows, come from sorting.
+void partition(nb::handle data, nb::handle result, std::uint64_t rows, const Places& places, const Device& device) {
+  const Input input(data);
+  const Output output(result);
+  call([&] {
+    if (!input.on_device()) {
+      part_rows(device, input.view(), rows, places, output.view().data, nullptr);
+    } else if (rows == 1 && places.size() == 1) {
+      masu::partition(input.buffer(), input.dtype(), output.buffer(), places[0]);
+    } else {
+      masu::sort(input.buffer(), input.dtype(), output.buffer(), {.rows = rows});
+    }
+  });
+}
+
+void argpartition(nb::handle data, nb::handle result, std::uint64_t rows, const Places& places, const Device& device) {
+  const Input input(data);
+  const Output output(result);
+  call([&] {
+    if (input.on_device()) {
+      masu::argsort(input.buffer(), input.dtype(), output.buffer(), Dtype::u64, {.rows = rows});
+    } else {
+      part_rows(device, input.view(), rows, places, nullptr, output.data<std::int64_t>());
+    }
+  });
+}
+
+// One short row and one place (negative: from the end): the result holds elements of the row's dtype or, where it is of
+// intp and `indices`, where they stand. So little work that the GIL is kept.
+void part_short(nb::handle data, nb::handle result, std::int64_t place, bool indices) {
+  const Input input(data);
+  const Output output(result);
+  if (place < 0) place += static_cast<std::int64_t>(input.count());
+  part_short_row(input.view(), static_cast<std::uint64_t>(place), indices ? nullptr : output.view().data,
+                 indices ? output.data<std::int64_t>() : nullptr);
+}
+
+// The elements at places of each row's order, into host memory.
+void elements_at_places(nb::handle data, nb::handle result, std::uint64_t rows, const Places& places,
+                        const Device& device) {
+  const Input input(data);
+  const Output output(result);
+  call([&] {
+    if (input.on_device()) elements_at(input.buffer(), input.dtype(), rows, places, output.view().data);
+    else elements_at(device, input.view(), rows, places, output.view().data);
+  });
+}
+
+void searchsorted(nb::handle sorted, nb::handle values, nb::handle result, bool right, const Device& device) {
+  const Input data(sorted);
+  const Input sought(values);
+  const Output output(result);
+  call([&] {
+    const masu::SearchOptions options{.side = right ? masu::Side::right : masu::Side::left};
+    if (data.on_device()) {
+      masu::searchsorted(data.buffer(), sought.buffer(), data.dtype(), output.buffer(), Dtype::u64, options);
+    } else {
+      masu::searchsorted(device, data.view(), sought.view(), unsigned_view(output), options);
+    }
+  });
+}
+
+// A NumPy array that owns the vector's memory.
+template <class T, class Stored>
+nb::object array_of(std::vector<Stored>&& vector) {
+  auto owned = std::make_unique<std::vector<Stored>>(std::move(vector));
+  Stored* const data = owned->data();
+  const std::size_t count = owned->size();
+  const nb::capsule owner(owned.get(),
+                          [](void* pointer) noexcept { delete static_cast<std::vector<Stored>*>(pointer); });
+  owned.release();
+  return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(data, {count}, owner));
+}
+
+template <class T>
+nb::object device_array(masu::Buffer<T>&& buffer, Dtype dtype) {
+  const auto count = static_cast<std::int64_t>(buffer.size_bytes() / masu::size_of(dtype));
+  DeviceArray array{
+      masu::Buffer<std::byte>(buffer.device(), buffer.memory(), buffer.byte_offset(), buffer.size_bytes()),
+      dtype,
+      false,
+      false,
+      {count},
+      {}};
+  return nb::cast(std::move(array));
+}
+
+// Values (as bytes in host memory), first places, inverse, counts: None for what was not asked for.
+nb::tuple unique(nb::handle data, bool indices, bool inverse, bool counts, const Device& device) {
+  const Input input(data);
+  const masu::UniqueOptions options{.counts = counts, .indices = indices, .inverse = inverse};
+  if (input.on_device()) {
+    auto found = call([&] { return masu::unique(input.buffer(), input.dtype(), options); });
+    const auto given = [](bool asked, masu::Buffer<std::uint64_t>&& buffer) {
+      return asked ? device_array(std::move(buffer), Dtype::i64) : nb::object(nb::none());
+    };
+    return nb::make_tuple(device_array(std::move(found.values), input.dtype()),
+                          given(indices, std::move(found.indices)), given(inverse, std::move(found.inverse)),
+                          given(counts, std::move(found.counts)));
+  }
+  masu::UniqueArrays found = call([&] { return masu::unique(device, input.view(), options); });
+  const auto given = [](bool asked, std::vector<std::uint64_t>&& vector) {
+    return asked ? array_of<std::int64_t>(std::move(vector)) : nb::object(nb::none());
+  };
+  return nb::make_tuple(array_of<std::uint8_t>(std::move(found.values.bytes)), given(indices, std::move(found.indices)),
+                        given(inverse, std::move(found.inverse)), given(counts, std::move(found.counts)));
+}
+
+void topk(nb::handle data, nb::handle values, nb::handle indices, std::uint64_t k, bool largest, std::uint64_t rows,
+          const Device& device) {
+  const Input input(data);
+  const Output best(values);
+  const Output where(indices);
+  call([&] {
+    const masu::TopkOptions options{.largest = largest, .rows = rows};
+    if (input.on_device()) {
+      masu::topk(input.buffer(), input.dtype(), k, best.buffer(), where.buffer(), options);
+      return;
+    }
+    const masu::TopkResult found = masu::topk(device, input.view(), k, options);
+    const std::size_t bytes = k * masu::size_of(input.dtype());
+    for (std::uint64_t row = 0; row < rows; ++row) {
+      std::memcpy(best.data<std::byte>() + row * bytes, found.view(row).data, bytes);
+      std::memcpy(where.data<std::uint64_t>() + row * k, found.indices(row).data(), k * sizeof(std::uint64_t));
+    }
   });
 }
 
 }  // namespace
 
 void register_order(nb::module_& m) {
-  m.def("sort", sort, nb::arg("data"), nb::arg("result"), nb::arg("rows"), nb::arg("device"));
+  using nb::arg;
+  m.def("sort", sort, arg("data"), arg("result"), arg("rows"), arg("device"));
+  m.def("argsort", argsort, arg("data"), arg("result"), arg("rows"), arg("device"));
+  m.def("partition", partition, arg("data"), arg("result"), arg("rows"), arg("places"), arg("device"));
+  m.def("argpartition", argpartition, arg("data"), arg("result"), arg("rows"), arg("places"), arg("device"));
+  m.def("part_short", part_short, arg("data"), arg("result"), arg("place"), arg("indices"));
+  m.def("elements_at", elements_at_places, arg("data"), arg("result"), arg("rows"), arg("places"), arg("device"));
+  m.def("searchsorted", searchsorted, arg("sorted"), arg("values"), arg("result"), arg("right"), arg("device"));
+  m.def("unique", unique, arg("data"), arg("indices"), arg("inverse"), arg("counts"), arg("device"));
+  m.def("topk", topk, arg("data"), arg("values"), arg("indices"), arg("k"), arg("largest"), arg("rows"), arg("device"));
 }
 
 }  // namespace masu_python

@@ -71,6 +71,10 @@ bool Counter::count_steps(const ArrayView& data, std::span<std::uint64_t> totals
   std::vector<std::uint64_t> steps(shape.slots);
   const std::size_t size = size_of(data.dtype);
   const unsigned copies = std::min(4U, copies_of(shape, choose_strategy(shape, Strategy::automatic)));
+  if (writer_.count_steps_by_cells(data.data, data.count, copies, steps)) {
+    writer_.fold_steps(steps, totals);
+    return true;
+  }
   count_in_tables(shape, copies, data.count, size, steps,
                   [&](Tables& tables, std::uint64_t first, std::uint64_t count) {
                     StepTables table;

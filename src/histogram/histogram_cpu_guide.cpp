@@ -88,35 +88,47 @@ void Guide<T>::make_steps(const BinRule& rule) {
 }
 
 template <class T>
-std::uint32_t Guide<T>::spread(bool by_bits, std::vector<std::uint32_t>& cells) {
+bool Guide<T>::lay(bool by_bits, GuideLoop<T>& loop) const {
   const auto finite = [](T v) { return std::isfinite(v); };
   const auto first = std::find_if(steps_.begin(), steps_.end(), finite);
   const auto last = std::find_if(steps_.rbegin(), steps_.rend(), finite);
   const T lo = first != steps_.end() ? *first : T{0};
   const T hi = last != steps_.rend() ? *last : T{0};
-  loop_.by_bits = by_bits;
-  if (by_bits) {
-    const std::int64_t first_bits = ordered_bits(lo);
-    const std::int64_t last_bits = ordered_bits(hi);
-    loop_.shift = 0;
-    while ((last_bits - first_bits) >> loop_.shift > loop_.cells - 4) ++loop_.shift;
-    const std::int64_t unit = std::int64_t{1} << loop_.shift;
-    using Bits = std::numeric_limits<std::int32_t>;
-    loop_.base = static_cast<std::int32_t>(std::max<std::int64_t>(first_bits - unit, Bits::min()));
-    loop_.top = static_cast<std::int32_t>(std::min<std::int64_t>(last_bits + unit, Bits::max()));
-  } else {
-    loop_.lo = lo;
-    loop_.scale = static_cast<T>(loop_.cells - 3) / (hi - lo);
-    if (!std::isnormal(loop_.scale)) return std::numeric_limits<std::uint32_t>::max();
+  loop.by_bits = by_bits;
+  loop.lo = lo;
+  if (!by_bits) {
+    loop.scale = static_cast<T>(loop.cells - 3) / (hi - lo);
+    return std::isnormal(loop.scale);
   }
+  const std::int64_t first_bits = ordered_bits(lo);
+  const std::int64_t last_bits = ordered_bits(hi);
+  loop.shift = 0;
+  while ((last_bits - first_bits) >> loop.shift > loop.cells - 4) ++loop.shift;
+  const std::int64_t unit = std::int64_t{1} << loop.shift;
+  using Bits = std::numeric_limits<std::int32_t>;
+  loop.base = static_cast<std::int32_t>(std::max<std::int64_t>(first_bits - unit, Bits::min()));
+  loop.top = static_cast<std::int32_t>(std::min<std::int64_t>(last_bits + unit, Bits::max()));
+  return true;
+}
+
+template <class T>
+std::vector<std::uint32_t> Guide<T>::cells(std::span<const T> x, const GuideLoop<T>& loop) const {
   constexpr std::size_t block = 256;
-  for (std::size_t i = 0; i < steps_.size(); i += block) {
-    cells_of_(steps_.data() + i, std::min(block, steps_.size() - i), loop_, cells.data() + i);
+  std::vector<std::uint32_t> result(x.size());
+  for (std::size_t i = 0; i < x.size(); i += block) {
+    cells_of_(x.data() + i, std::min(block, x.size() - i), loop, result.data() + i);
   }
+  return result;
+}
+
+template <class T>
+std::uint32_t Guide<T>::spread(bool by_bits, std::vector<std::uint32_t>& of_steps) {
+  if (!lay(by_bits, loop_)) return std::numeric_limits<std::uint32_t>::max();
+  of_steps = cells(steps_, loop_);
   std::uint32_t most = 0;
   std::uint32_t shared = 0;
-  for (std::size_t i = 0; i < cells.size(); ++i) {
-    shared = i > 0 && cells[i] == cells[i - 1] ? shared + 1 : 1;
+  for (std::size_t i = 0; i < of_steps.size(); ++i) {
+    shared = i > 0 && of_steps[i] == of_steps[i - 1] ? shared + 1 : 1;
     most = std::max(most, shared);
   }
   return most;
@@ -162,6 +174,14 @@ void Guide<T>::write(const T* x, std::size_t count, std::uint32_t* slots) const 
     for (std::size_t i = 0; i < count; ++i) slots[i] = search(x[i], slots[i]);
   }
   for (std::size_t i = 0; i < count; ++i) slots[i] = after_[slots[i]];
+}
+
+template <class T>
+void Guide<T>::count_steps(const T* x, std::size_t count, const StepTables& tables) const {
+  if (parted_) return count_steps_(x, count, loop_, tables);
+  std::uint32_t cells[256];
+  cells_of_(x, count, loop_, cells);
+  for (std::size_t i = 0; i < count; ++i) ++tables[i % tables.size()][search(x[i], cells[i])];
 }
 
 template <class T>

@@ -27,24 +27,27 @@ class Guide {
   // The slot of each value, a block of a few hundred.
   void write(const T* x, std::size_t count, std::uint32_t* slots) const;
 
-  // Where no cell has more than a few steps, values are counted by the steps they reach, and slots looked up in the
-  // end.
-  [[nodiscard]] bool parted() const noexcept { return parted_; }
-  // How many counters that takes.
+  // Values are counted by the steps they reach, and slots looked up in the end: how many counters that takes.
   [[nodiscard]] std::uint64_t step_counters() const noexcept { return after_.size(); }
   // Counts a block of a few hundred values.
-  void count_steps(const T* x, std::size_t count, const StepTables& tables) const {
-    count_steps_(x, count, loop_, tables);
-  }
+  void count_steps(const T* x, std::size_t count, const StepTables& tables) const;
   // Adds these counts to those of the slots.
   void fold(std::span<const std::uint64_t> counted, std::span<std::uint64_t> totals) const;
+
+  // The thresholds of T, in order, each once.
+  [[nodiscard]] std::span<const T> steps() const noexcept { return std::span(steps_).first(after_.size() - 2); }
+  // Lays loop.cells cells over the steps, of equal width or of equal steps of the bits. False where the edges are too
+  // far apart for the one or too close for the other.
+  bool lay(bool by_bits, GuideLoop<T>& loop) const;
+  // The cells of values.
+  [[nodiscard]] std::vector<std::uint32_t> cells(std::span<const T> x, const GuideLoop<T>& loop) const;
 
  private:
   // Divides the values into cells, and says whether few enough steps share one.
   bool divide(std::uint64_t wanted, std::vector<std::uint32_t>& cells);
   void make_steps(const BinRule& rule);
   // Spreads the steps over cells; returns how many share one at most.
-  std::uint32_t spread(bool by_bits, std::vector<std::uint32_t>& cells);
+  std::uint32_t spread(bool by_bits, std::vector<std::uint32_t>& of_steps);
   void fill(const std::vector<std::uint32_t>& cells, std::uint32_t nan_slot);
   [[nodiscard]] std::uint32_t search(T x, std::uint32_t cell) const;
 

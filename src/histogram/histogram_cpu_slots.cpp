@@ -160,8 +160,46 @@ void SlotWriter::write(const void* x, std::size_t count, SlotHistory& history, s
 }
 
 std::uint64_t SlotWriter::step_counters() const noexcept {
-  if (guide_f32_) return guide_f32_->parted() ? guide_f32_->step_counters() : 0;
-  return guide_f64_ && guide_f64_->parted() ? guide_f64_->step_counters() : 0;
+  if (guide_f32_) return guide_f32_->step_counters();
+  return guide_f64_ ? guide_f64_->step_counters() : 0;
+}
+
+template <class T, class U>
+bool SlotWriter::count_by_cells_of(const T* x, std::uint64_t elements, const Guide<U>& guide,
+                                   std::optional<CellMap<U>>& map, unsigned copies, std::span<std::uint64_t> steps) {
+  if (!map) {
+    std::vector<U> sample(std::min<std::uint64_t>(elements, cells_block));
+    for (std::size_t i = 0; i < sample.size(); ++i) sample[i] = static_cast<U>(x[i * (elements / sample.size())]);
+    map.emplace(guide, sample, elements);
+  }
+  if (!map->pays()) return false;
+  const auto read = [&](std::uint64_t first, std::size_t count, U* room) -> const U* {
+    prefetch_next(x + first, count * sizeof(T));
+    if constexpr (std::is_same_v<T, U>) {
+      return x + first;
+    } else {
+      for (std::size_t i = 0; i < count; ++i) room[i] = static_cast<U>(x[first + i]);
+      return room;
+    }
+  };
+  count_by_cells<U>(*map, read, elements, sizeof(T), copies, steps);
+  return true;
+}
+
+bool SlotWriter::count_steps_by_cells(const void* x, std::uint64_t elements, unsigned copies,
+                                      std::span<std::uint64_t> steps) {
+  if (elements < cells_block) return false;
+  if (guide_f32_) {
+    return count_by_cells_of(static_cast<const float*>(x), elements, *guide_f32_, cells_f32_, copies, steps);
+  }
+  return dispatch(rule_.dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    if constexpr (std::is_same_v<T, Half>) {
+      return false;
+    } else {
+      return count_by_cells_of(static_cast<const T*>(x), elements, *guide_f64_, cells_f64_, copies, steps);
+    }
+  });
 }
 
 void SlotWriter::count_steps(const void* x, std::size_t count, const StepTables& tables) const {

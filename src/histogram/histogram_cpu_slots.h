@@ -3,6 +3,7 @@
 #pragma once
 
 #include "histogram/bin_rule.h"
+#include "histogram/histogram_cpu_cells.h"
 #include "histogram/histogram_cpu_guide.h"
 #include "histogram/histogram_simd.h"
 
@@ -38,6 +39,9 @@ class SlotWriter {
   // most block_elements.
   [[nodiscard]] std::uint64_t step_counters() const noexcept;
   void count_steps(const void* x, std::size_t count, const StepTables& tables) const;
+  // Counts the steps of all elements, where most of them need not be compared: otherwise false, and nothing is counted.
+  // Not while others write.
+  bool count_steps_by_cells(const void* x, std::uint64_t elements, unsigned copies, std::span<std::uint64_t> steps);
   void fold_steps(std::span<const std::uint64_t> counted, std::span<std::uint64_t> totals) const;
 
  private:
@@ -45,6 +49,9 @@ class SlotWriter {
   void write_values(const T* x, std::size_t count, SlotHistory& history, std::uint32_t* slots) const;
   void make_even_loop();
   void make_table();
+  template <class T, class U>
+  bool count_by_cells_of(const T* x, std::uint64_t elements, const Guide<U>& guide, std::optional<CellMap<U>>& map,
+                         unsigned copies, std::span<std::uint64_t> steps);
 
   const BinRule& rule_;
   std::uint64_t prepared_ = 0;
@@ -54,6 +61,8 @@ class SlotWriter {
   std::vector<std::uint32_t> of_value_;  // 8- and 16-bit data: the slot of each bit pattern
   std::optional<Guide<float>> guide_f32_;
   std::optional<Guide<double>> guide_f64_;
+  std::optional<CellMap<float>> cells_f32_;
+  std::optional<CellMap<double>> cells_f64_;
 };
 
 }  // namespace masu::cpu

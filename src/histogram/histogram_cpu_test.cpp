@@ -191,6 +191,55 @@ TEST(HistogramCpu, GuidesToEdgesOfEveryShape) {
   }
 }
 
+// Enough values for cells of every size; what the first ones are like says nothing of the others.
+TEST(HistogramCpu, CellsOfManyValues) {
+  constexpr double inf = std::numeric_limits<double>::infinity();
+  std::mt19937_64 random(12);
+  const auto part = [&] { return static_cast<double>(random() >> 11) * 0x1p-53; };
+  const auto expect = [&]<class T>(T, std::vector<double> edges, std::vector<double> values, bool right_open) {
+    std::sort(edges.begin(), edges.end());
+    std::vector<T> data;
+    for (const double value : values) data.push_back(static_cast<T>(value));
+    const BinRule rule(Bins::edges(edges), dtype_of<T>, right_open);
+    std::vector<std::uint64_t> expected(slots_of(rule));
+    for (const T value : data) ++expected[rule.slot(static_cast<double>(value))];
+    ASSERT_EQ(count(data, rule, Strategy::automatic), expected)
+        << to_string(dtype_of<T>) << ' ' << edges.size() << " edges, " << right_open;
+  };
+  const auto of_each_type = [&](const std::vector<double>& edges, const std::vector<double>& values) {
+    for (const bool right_open : {false, true}) {
+      expect(float{}, edges, values, right_open);
+      expect(double{}, edges, values, right_open);
+    }
+  };
+  const std::size_t size = 300'001;
+  std::vector<double> uniform, integers, wide, runs, changing;
+  for (std::size_t i = 0; i < size; ++i) {
+    uniform.push_back(part() * 1.02 - 0.01);
+    integers.push_back(std::floor(part() * 40));
+    wide.push_back(i % 50 == 0 ? std::nan("") : (i % 3 == 0 ? -1 : 1) * std::pow(10, part() * 70 - 35));
+    runs.push_back(i % 700 < 400 && i > 0 ? runs.back() : part());
+    changing.push_back(i < size / 2 ? part() : i % 2 == 0 ? 0.5 : std::nan(""));
+  }
+  wide[0] = inf;
+  wide[1] = -inf;
+  std::vector<double> few{-inf, 0, 0.25, 0.5, 0.5, 0.75, 1, inf};
+  std::vector<double> whole, random_few, random_many, ratios, tiny, close;
+  for (int i = 0; i <= 30; ++i) whole.push_back(i);
+  for (int i = 0; i <= 120; ++i) random_few.push_back(part());
+  for (int i = 0; i <= 900; ++i) random_many.push_back(part());
+  for (int i = -200; i <= 200; ++i) ratios.push_back((i < 0 ? -1 : 1) * std::pow(1.4, std::abs(i)) * 1e-20);
+  for (int i = 0; i <= 90; ++i) tiny.push_back(i * 5e-324);
+  for (int i = 0; i <= 5000; ++i) close.push_back(0.5 + i * 0x1p-40);
+  for (const auto* edges : {&few, &whole, &random_few, &random_many, &ratios, &tiny, &close}) {
+    for (const auto* values : {&uniform, &integers, &wide, &runs, &changing}) of_each_type(*edges, *values);
+  }
+  // Integers of 32 and 64 bits are compared as f64.
+  expect(std::int32_t{}, random_few, integers, false);
+  expect(std::int64_t{}, whole, integers, false);
+  expect(std::uint64_t{}, {0, 3.5, 7, 20, 1e19}, integers, true);
+}
+
 // Blocks of 64 bytes with one value, two (in any order) or three, at every alignment and of every length.
 TEST(HistogramCpu, BytesInBlocksOfFewValues) {
   std::mt19937_64 random(11);

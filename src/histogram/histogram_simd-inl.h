@@ -19,7 +19,17 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Whole numbers in the lanes' type as 32-bit integers.
+// Truncates numbers of the lanes' type to 32-bit integers, which must hold them. Highway looks after others too.
+#if HWY_TARGET <= HWY_AVX3
+template <class DI>
+HWY_INLINE hn::Vec<DI> to_int(DI, hn::Vec<hn::Rebind<float, DI>> v) {
+  return hn::Vec<DI>{_mm512_cvttps_epi32(v.raw)};
+}
+template <class DI>
+HWY_INLINE hn::Vec<DI> to_int(DI, hn::Vec<hn::Rebind<double, DI>> v) {
+  return hn::Vec<DI>{_mm512_cvttpd_epi32(v.raw)};
+}
+#else
 template <class DI>
 HWY_INLINE hn::Vec<DI> to_int(DI di, hn::Vec<hn::Rebind<float, DI>> v) {
   return hn::ConvertTo(di, v);
@@ -28,6 +38,7 @@ template <class DI>
 HWY_INLINE hn::Vec<DI> to_int(DI di, hn::Vec<hn::Rebind<double, DI>> v) {
   return hn::DemoteTo(di, v);
 }
+#endif
 
 // Calls body(x, slots) for whole vectors, the last one through a padded copy.
 template <class D, class T, class Body>

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The lines of an array along an axis, as rows of contiguous memory, and arrays like it for the results."""
+import numpy as np
+
+from . import _arrays, _device, _small
+
+#: In place of an array: NumPy's own function is to be called.
+NUMPY = None
+
+_ndarray = np.ndarray
+
+
+def device_for(device, size):
+    """The device of a call. Little data stays on the CPU, whatever MASU_DEVICE says: no device's start is worth it."""
+    if device is None and size < _small.limit:
+        return _device.resolve("cpu")
+    return _device.resolve(device)
+
+
+def host(a):
+    """`a` as a plain array that masu can take; NUMPY for all else, and for what is empty or has no dimension."""
+    if type(a) is not _ndarray:
+        a = np.asanyarray(a)
+        if type(a) is np.memmap:
+            a = a.view(_ndarray)
+        elif type(a) is not _ndarray:
+            return NUMPY
+    return a if a.dtype.char in _arrays.NATIVE and a.size and a.ndim else NUMPY
+
+
+def words(a):
+    """A contiguous array, bool as the bytes that it is stored in."""
+    return a.view(np.uint8) if a.dtype.char == "?" else a
+
+
+def axes_of(a, axis):
+    """The axes with `axis` last and the others as they lie in memory, so that lines need no copy where that is so."""
+    if a.ndim == 1:
+        return (0,)
+    rest = [i for i in range(a.ndim) if i != axis]
+    if not a.flags.c_contiguous:
+        rest.sort(key=lambda i: -abs(a.strides[i]))
+    return (*rest, axis)
+
+
+def lines(a, axes):
+    """The lines of `a` along the last of `axes`: contiguous, aligned and native."""
+    turned = a if a.ndim == 1 else a.transpose(axes)
+    flags = turned.flags
+    if flags.c_contiguous and flags.aligned and a.dtype.isnative:
+        return words(turned)
+    return words(np.require(turned, a.dtype.newbyteorder("="), "CA"))
+
+
+def result_like(a, axes, dtype, write):
+    """An array of a's shape and order in memory, its lines written by write(contiguous rows)."""
+    out = np.empty_like(a, dtype, subok=False)
+    turned = out if out.ndim == 1 else out.transpose(axes)
+    if turned.flags.c_contiguous and out.dtype.isnative:
+        write(words(turned))
+    else:
+        rows = np.empty(turned.shape, out.dtype.newbyteorder("="))
+        write(words(rows))
+        turned[...] = rows
+    return out

@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Exact sums, running sums and dot products: floats are added without error and rounded once."""
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
+
+from . import _arrays, _device, _masu, _small
+from ._lines import NUMPY, axes_of, device_for, host, lines, result_like, words
+
+__all__ = ["cumsum", "dot", "sum"]
+
+_ndarray = np.ndarray
+_NoValue = np._NoValue
+_names = {"e": "f16", "f": "f32", "d": "f64"}
+
+
+def _loop_dtype(data, dtype, out):
+    """The dtype in which NumPy would add."""
+    if dtype is not None:
+        return np.dtype(dtype)
+    return data.dtype if out is None else np.promote_types(data.dtype, out.dtype)
+
+
+def sum(a, axis=None, dtype=None, out=None, keepdims=_NoValue, initial=_NoValue, where=_NoValue, *, device=None):
+    """The sum along axes, as `numpy.sum`, but exact: of floats the exact sum, rounded once, to nearest.
+
+    `axis`: an axis, several, or None for all. `dtype`: what the sum is rounded to, by default a's dtype (intp or uintp for
+    small integers, as NumPy has it); integers are converted to a float dtype first. `out`, `keepdims`, `initial` and
+    `where` as NumPy has them; `initial` is a further addend. So the result does not depend on the order of the data, and
+    nothing overflows on the way. An exact zero is 0.0; NaN, or infinities of both signs, give NaN, without a warning.
+    Integers are added modulo 2^64, as NumPy does.
+
+    Raises what NumPy raises, and hands to `numpy.sum` what `sort` hands to NumPy.
+
+    >>> import masu
+    >>> float(masu.sum([1e100, 1.0, -1e100]))
+    1.0
+    """
+    if (type(a) is _ndarray and axis is None and dtype is None and out is None and keepdims is _NoValue
+            and initial is _NoValue and where is _NoValue):
+        kind = a.dtype.char
+        if kind in "def" and a.size and a.ndim and a.flags.c_contiguous and a.dtype.isnative and a.flags.aligned:
+            return a.dtype.type(_masu.sum_all(a, device_for(device, a.size)))
+    return _sum(a, axis, dtype, out, keepdims, initial, where, device)
+
+
+def _sum(a, axis, dtype, out, keepdims, initial, where, device):
+    if _arrays.foreign(a):
+        return _arrays.in_kind(sum, a, axis=axis, dtype=dtype, out=out, keepdims=keepdims, initial=initial, where=where, device=device)
+    def numpys():
+        return np.sum(a, axis, dtype, out, keepdims, initial, where)
+
+    data = host(a)
+    if data is NUMPY or not (out is None or type(out) is _ndarray):
+        return numpys()
+    rounded = _loop_dtype(data, dtype, out)
+    if data.dtype.kind != "f" and rounded.kind != "f":
+        return _sum_integers(data, axis, dtype, out, keepdims, initial, where, device, numpys)
+    if rounded.char not in _names:
+        return numpys()
+    rounded = rounded.newbyteorder("=")
+    try:
+        axes = tuple(range(data.ndim)) if axis is None else normalize_axis_tuple(axis, data.ndim)
+    except (TypeError, ValueError):
+        return numpys()
+    keep = keepdims is not _NoValue and bool(keepdims)
+    kept = [i for i in range(data.ndim) if i not in axes]
+    shape = tuple(data.shape[i] if i in kept else 1 for i in range(data.ndim) if keep or i in kept)
+    if not axes or out is not None and out.shape != shape:
+        return numpys()
+    if data.dtype.kind != "f":
+        data = data.astype(rounded)
+    if where is not _NoValue and where is not True:
+        mask = np.asarray(where)
+        if mask.dtype.char != "?":
+            return numpys()
+        data = np.where(np.broadcast_to(mask, data.shape), data, data.dtype.type(0))
+    turned = data.transpose(*kept, *sorted(axes, key=lambda i: -abs(data.strides[i])))
+    rows = np.require(turned, data.dtype.newbyteorder("="), "CA").reshape(*turned.shape[:len(kept)], -1)
+    if initial is not _NoValue and initial is not None:
+        first = np.full((*rows.shape[:-1], 1), np.asarray(initial, rounded))
+        rows = np.concatenate((rows, first), axis=-1)
+    sums = np.empty(rows.shape[:-1])
+    _masu.sum_rows(rows, sums, _names[rounded.char], device_for(device, rows.size))
+    result = sums.astype(rounded).reshape(shape)
+    if out is None:
+        return result if shape else result[()]
+    np.copyto(out, result, casting="unsafe")  # as NumPy's reductions do
+    return out
+
+
+def _sum_integers(data, axis, dtype, out, keepdims, initial, where, device, numpys):
+    """Sums of all integers of an array, where they are exact as NumPy's are; else NumPy's."""
+    plain = (data.size >= _small.limit and axis is None and dtype is None and out is None and initial is _NoValue
+             and where is _NoValue and (keepdims is _NoValue or not keepdims) and data.flags.forc)
+    if not plain:
+        return numpys()
+    flat = words(np.require(data.reshape(-1, order="A"), data.dtype.newbyteorder("="), "CA"))
+    try:
+        total = _masu.sum_all(flat, _device.resolve(device))
+    except ValueError:  # out of 64 bits, in which NumPy wraps round
+        return numpys()
+    if data.dtype.itemsize == 8:
+        return data.dtype.type(total)
+    return (np.uintp if data.dtype.kind == "u" else np.intp)(total)
+
+
+def cumsum(a, axis=None, dtype=None, out=None, *, device=None):
+    """The running sum along an axis, as `numpy.cumsum`, but exact: of floats each is the exact sum of all elements up to
+    it, rounded once, to nearest.
+
+    `axis`: None takes the flattened array. `dtype`: the result's, by default a's (intp or uintp for small integers);
+    elements are converted to it first. `out`: an array for the result. Running sums of integers are NumPy's, modulo
+    2^64. A running sum behind a NaN, or behind infinities of both signs, is NaN.
+
+    Raises what NumPy raises, and hands to `numpy.cumsum` what `sort` hands to NumPy.
+
+    >>> import masu
+    >>> masu.cumsum([1e100, 1.0, -1e100]).tolist()
+    [1e+100, 1e+100, 1.0]
+    """
+    if type(a) is _ndarray and a.ndim == 1 and dtype is None and out is None and axis in (None, 0, -1):
+        if a.size and a.dtype.char in _names and a.flags.carray and a.dtype.isnative:
+            result = np.empty_like(a)
+            _masu.cumsum(a, result, 1, device_for(device, a.size))
+            return result
+    if _arrays.foreign(a):
+        return _arrays.in_kind(cumsum, a, axis=axis, dtype=dtype, out=out, device=device)
+    data = host(a)
+    if data is NUMPY or not (out is None or type(out) is _ndarray):
+        return np.cumsum(a, axis, dtype, out)
+    summed = _loop_dtype(data, dtype, out)
+    if summed.char not in _names:
+        return np.cumsum(a, axis, dtype, out)
+    summed = summed.newbyteorder("=")
+    if axis is None:
+        data, axis = data.reshape(-1), 0
+    axis = normalize_axis_index(axis, data.ndim)
+    if out is not None and out.shape != data.shape:
+        return np.cumsum(a, axis, dtype, out)
+    if data.dtype != summed:
+        data = data.astype(summed)
+    device = device_for(device, data.size)
+    if data.ndim == 1:
+        rows = lines(data, (0,))
+        result = np.empty(data.shape, summed)
+        _masu.cumsum(rows, result, 1, device)
+    else:
+        axes = axes_of(data, axis)
+        rows = lines(data, axes)
+        result = result_like(data, axes, summed, lambda to: _masu.cumsum(rows, to, rows.size // rows.shape[-1], device))
+    if out is None:
+        return result
+    np.copyto(out, result, casting="unsafe")  # as NumPy's reductions do
+    return out
+
+
+def dot(a, b, out=None, *, device=None):
+    """The dot product, as `numpy.dot`, but exact for two arrays of floats in one dimension: the exact sum of the exact
+    products, rounded once to the dtype that NumPy promotes both to.
+
+    Infinity times zero is NaN, without a warning. Integers, matrices and all else are NumPy's.
+
+    >>> import masu
+    >>> float(masu.dot([1e100, 1.0, -1e100], [1.0, 1.0, 1.0]))
+    1.0
+    """
+    if _arrays.foreign(a, b):
+        return _arrays.in_kind(dot, a, b, out=out, device=device)
+    if out is not None:
+        return np.dot(a, b, out)
+    if type(a) is _ndarray and type(b) is _ndarray and a.dtype is b.dtype and a.ndim == 1 and a.shape == b.shape:
+        if a.size and a.dtype.char in "fd" and a.flags.carray and b.flags.carray and a.dtype.isnative:
+            return a.dtype.type(_masu.dot(a, b, device_for(device, a.size)))
+    left, right = host(a), host(b)
+    if left is NUMPY or right is NUMPY or left.ndim != 1 or left.shape != right.shape:
+        return np.dot(a, b)
+    common = left.dtype
+    if right.dtype != common or not common.isnative:
+        common = np.promote_types(common, right.dtype)
+    if common.char not in _names:
+        return np.dot(a, b)
+    left, right = np.require(left, common, "CA"), np.require(right, common, "CA")
+    return common.type(_masu.dot(left, right, device_for(device, left.size)))

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// Exact sums of few floats, rounded once, at the cost of adding them: the rounding errors of the additions are added up
+// beside, and where what is not known of them could change the result, there is none, and masu's accumulators find it.
+//
+// Method: T. Ogita, S. M. Rump, S. Oishi, "Accurate sum and dot product", SIAM J. Sci. Comput. 26(6), 2005.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <type_traits>
+
+namespace masu_python {
+
+// Up to so many elements; the bound below holds for far more.
+inline constexpr std::uint64_t short_sum_elements = 4096;
+
+class ShortSum {
+ public:
+  void add(double x) noexcept {
+    const double sum = sum_ + x;
+    const double part = sum - sum_;
+    add_error((sum_ - (sum - part)) + (x - part));
+    sum_ = sum;
+  }
+  // x y: exactly, or rounded() gives nothing.
+  void add_product(double x, double y) noexcept {
+    const double product = x * y;
+    const double xh = upper(x), yh = upper(y);
+    const double xl = x - xh, yl = y - yh;
+    add_error(((xh * yh - product) + xh * yl + xl * yh) + xl * yl);
+    add(product);
+    in_range_ = in_range_ && exact_factor(x) && exact_factor(y);
+  }
+
+  // The exact sum rounded to T, or nothing where that is not certain.
+  template <class T>
+  [[nodiscard]] std::optional<double> rounded() const noexcept {
+    if (!in_range_ || !std::isfinite(sum_) || !std::isfinite(error_)) return std::nullopt;
+    const double sum = sum_ + error_;
+    const double part = sum - sum_;
+    const double rest = (sum_ - (sum - part)) + (error_ - part);
+    if (!std::isfinite(sum)) return std::nullopt;
+    // Every error was added with one rounding: together they are off by less than this.
+    const double bound = errors_ * (static_cast<double>(additions_) * (2 * std::numeric_limits<double>::epsilon()));
+    if (rest == 0 && bound == 0) return static_cast<double>(static_cast<T>(sum)) + 0.0;
+    constexpr double infinity = std::numeric_limits<double>::infinity();
+    if (sum + std::nextafter(rest + bound, infinity) != sum) return std::nullopt;
+    if (sum + std::nextafter(rest - bound, -infinity) != sum) return std::nullopt;
+    if constexpr (!std::is_same_v<T, double>) {
+      if (static_cast<T>(std::nextafter(sum, -infinity)) != static_cast<T>(std::nextafter(sum, infinity))) {
+        return std::nullopt;
+      }
+    }
+    return static_cast<double>(static_cast<T>(sum)) + 0.0;
+  }
+
+ private:
+  // Whether a product with such a factor has an error that is a number of its own.
+  static bool exact_factor(double x) noexcept {
+    const double size = std::fabs(x);
+    return size == 0 || (size > 0x1p-400 && size < 0x1p400);
+  }
+  static double upper(double x) noexcept {  // the upper 26 bits
+    const double scaled = x * 134217729.0;
+    return scaled - (scaled - x);
+  }
+  void add_error(double error) noexcept {
+    error_ += error;
+    errors_ += std::fabs(error);
+    ++additions_;
+  }
+
+  double sum_ = 0;
+  double error_ = 0;
+  double errors_ = 0;
+  std::uint64_t additions_ = 0;
+  bool in_range_ = true;
+};
+
+template <class T>
+std::optional<double> short_sum(const T* x, std::uint64_t count) noexcept {
+  ShortSum sum;
+  for (std::uint64_t i = 0; i < count; ++i) sum.add(static_cast<double>(x[i]));
+  return sum.rounded<T>();
+}
+
+template <class T>
+std::optional<double> short_dot(const T* x, const T* y, std::uint64_t count) noexcept {
+  ShortSum sum;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    if constexpr (std::is_same_v<T, double>) sum.add_product(x[i], y[i]);
+    else sum.add(static_cast<double>(x[i]) * static_cast<double>(y[i]));  // exact
+  }
+  return sum.rounded<T>();
+}
+
+}  // namespace masu_python

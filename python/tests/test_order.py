@@ -1,0 +1,324 @@
+# SPDX-License-Identifier: Apache-2.0
+"""masu's ordering functions beside NumPy's: the same bits, dtypes, shapes and errors."""
+import doctest
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+import masu
+from masu import _order, _quantile, _small
+
+DTYPES = "?bBhHiIlLqQefd"
+LENGTHS = (1, 2, 7, 100, 5000, 70000)
+METHODS = ("inverted_cdf", "averaged_inverted_cdf", "closest_observation", "interpolated_inverted_cdf", "hazen",
+           "weibull", "linear", "median_unbiased", "normal_unbiased", "lower", "higher", "midpoint", "nearest")
+
+
+@pytest.fixture(autouse=True)
+def no_limit(monkeypatch):
+    """masu itself is tested, for arrays of every size."""
+    monkeypatch.setattr(_small, "limit", 0)
+
+
+def same(got, want):
+    got, want = np.asarray(got), np.asarray(want)
+    assert got.dtype == want.dtype and got.shape == want.shape
+    np.testing.assert_array_equal(got, want)
+
+
+def same_bits(got, want):
+    same(got, want)
+    assert np.asarray(got).tobytes() == np.asarray(want).tobytes()
+
+
+def data(dtype, length, specials=True):
+    r = np.random.default_rng([ord(dtype), length])
+    if dtype in "efd":
+        a = ((r.random(length) - 0.5) * 200).astype(dtype)
+        if specials and length > 50:
+            a[::17] = np.nan
+            a[1::17] = -np.nan
+            a[2::5] = 0.0
+            a[3::5] = -0.0
+            a[4::97] = np.inf
+        return a
+    info = np.iinfo("u1" if dtype == "?" else dtype)
+    return r.integers(info.min, info.max, length, np.uint8 if dtype == "?" else dtype, endpoint=True).astype(dtype)
+
+
+def layouts(a):
+    """The same kind of data in other strides and bytes."""
+    return a, a[::-2] if a.size > 1 else a, a.astype(a.dtype.newbyteorder(">"))
+
+
+def cube(dtype="d"):
+    return data(dtype, 4 * 5 * 60, specials=False).reshape(4, 5, 60)
+
+
+def cubes():
+    a = cube()
+    return a, np.asfortranarray(a), a[:, ::2, ::-3], a.T
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_sort_and_argsort_are_the_stable_ones(dtype):
+    for length in LENGTHS:
+        for a in layouts(data(dtype, length)):
+            # NumPy's own sorts leave the bits of NaNs and the order of both zeros open; the stable order does not.
+            order = np.argsort(a, kind="stable")
+            same_bits(masu.argsort(a), order)
+            same_bits(masu.argsort(a, kind="stable"), order)
+            same_bits(masu.sort(a), a[order])
+            same(masu.sort(a, kind="heapsort"), np.sort(a))
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2, -1, -3, None])
+def test_axes_and_memory_order(axis):
+    for a in cubes():
+        got, want = masu.sort(a, axis), np.sort(a, axis)
+        same_bits(got, want)
+        assert got.strides == want.strides
+        same_bits(masu.argsort(a, axis=axis), np.argsort(a, axis=axis, kind="stable"))
+        for kth in (0, 1, [-1, 0]):
+            index = np.asarray(kth)
+            same_bits(np.take(masu.partition(a, kth, axis), index, axis), np.take(want, index, axis))
+        flat = a if axis is not None else a.ravel()
+        parted = np.take_along_axis(flat, masu.argpartition(a, 1, axis), axis if axis is not None else -1)
+        same_bits(parted, masu.partition(a, 1, axis))
+        top = masu.topk(a, 2, axis)
+        same_bits(top.values, np.take(np.flip(want, -1 if axis is None else axis), [0, 1], -1 if axis is None else axis))
+        same_bits(np.take_along_axis(flat, top.indices, -1 if axis is None else axis), top.values)
+
+
+def stable_partition(a, places):
+    """Elements between the pivots' values in input order; the rule that partition has and NumPy has not."""
+    ordered = np.sort(a)
+    key = np.searchsorted(ordered, a)  # equals share the place of the first of them
+    pivots = np.unique(np.searchsorted(ordered, ordered[places]))
+    part = 2 * np.searchsorted(pivots, key) + np.isin(key, pivots)
+    return np.argsort(part, kind="stable")
+
+
+@pytest.mark.parametrize("limit", [0, 4096])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_partition_is_stable(dtype, limit, monkeypatch):
+    monkeypatch.setattr(_small, "limit", limit)
+    for length in LENGTHS if limit == 0 else LENGTHS[:4]:
+        for a in layouts(data(dtype, length)):
+            n = a.size
+            for kth in (0, n // 2, n - 1, -1, [0, n // 3, -1], list(range(0, n, max(1, n // 25)))):
+                order = stable_partition(a, np.ravel(kth))
+                same_bits(masu.argpartition(a, kth), order)
+                same_bits(masu.partition(a, kth), a[order])
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_searchsorted(dtype):
+    for length in LENGTHS:
+        a = data(dtype, length)
+        ordered, order = np.sort(a), np.argsort(a, kind="stable")
+        for side in ("left", "right"):
+            same_bits(masu.searchsorted(ordered, a, side), np.searchsorted(ordered, a, side))
+            same_bits(masu.searchsorted(a, a[::-1], side, order), np.searchsorted(a, a[::-1], side, order))
+            for other in ("f", "q", ">i2"):
+                values = np.arange(-6, 6).astype(other).reshape(3, 4)
+                same_bits(masu.searchsorted(ordered, values, side), np.searchsorted(ordered, values, side))
+        assert type(masu.searchsorted(ordered, 3)) is np.intp
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_unique(dtype):
+    for length in LENGTHS:
+        for a in layouts(data(dtype, length)):
+            same(masu.unique(a), np.unique(a))
+            for nan in (True, False):
+                got = masu.unique(a, True, True, True, equal_nan=nan)
+                want = np.unique(a, True, True, True, equal_nan=nan)
+                assert len(got) == len(want) == 4
+                for x, y in zip(got, want):
+                    same_bits(x, y)
+    a = data(dtype, 100).reshape(4, 25)
+    for axis in (None, 0, -1):
+        got, want = masu.unique(a, return_inverse=True, axis=axis), np.unique(a, return_inverse=True, axis=axis)
+        same(got[0], want[0])
+        same_bits(got[1], want[1])
+    same_bits(masu.unique(a, return_counts=True, sorted=False)[1], np.unique(a, return_counts=True)[1])
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_topk(dtype):
+    for length in LENGTHS:
+        for a in layouts(data(dtype, length)):
+            for k in {1, min(5, a.size), a.size}:
+                # Largest first, equals by index: the stable order of the keys turned round.
+                keys = np.searchsorted(np.sort(a), a)
+                order = np.argsort(-keys, kind="stable")[:k]
+                got = masu.topk(a, k)
+                same_bits(got.indices, order)
+                same_bits(got.values, a[order])
+                same_bits(masu.topk(a, k, largest=False).indices, np.argsort(a, kind="stable")[:k])
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_median_and_quantile(dtype):
+    for length in (1, 2, 101, 5000):
+        for specials in (True, False):
+            a = data(dtype, length, specials)
+            with np.errstate(all="ignore"):
+                same(masu.median(a), np.median(a))
+                for method in METHODS if dtype != "?" else ():
+                    for q in (0.3, 1, np.float32(0.7), [0.1, 0.9], np.array([[0, 1.0], [0.5, 0.2]])):
+                        same(masu.quantile(a, q, method=method), np.quantile(a, q, method=method))
+
+
+@pytest.mark.parametrize("axis", [None, 0, 1, -1, (0, 1), (2, 0), (0, 1, 2)])
+def test_median_and_quantile_axes(axis):
+    for a in cubes():
+        for keepdims in (False, True):
+            for q in (0.4, [0.1, 0.5]):
+                for method in ("linear", "lower"):
+                    want = np.quantile(a, q, axis, method=method, keepdims=keepdims)
+                    same_bits(masu.quantile(a, q, axis, method=method, keepdims=keepdims), want)
+                    out = np.zeros(np.shape(want))
+                    assert masu.quantile(a, q, axis, out, method=method, keepdims=keepdims) is out
+                    same_bits(out, want)
+            want = np.median(a, axis, keepdims=keepdims)
+            same_bits(masu.median(a, axis, keepdims=keepdims, overwrite_input=True), want)
+            out = np.zeros(np.shape(want))
+            assert masu.median(a, axis, out, keepdims=keepdims) is out
+            same_bits(out, want)
+
+
+def test_median_and_quantile_are_masu_s(monkeypatch):
+    """NumPy's functions still part and take as foreseen: nothing falls back to them."""
+
+    def fail(*args, **keywords):
+        raise AssertionError("NumPy's partition was called")
+
+    a = data("d", 5000)
+    monkeypatch.setattr(_quantile, "_Unforeseen", AssertionError)
+    monkeypatch.setattr(np, "partition", fail)
+    assert np.isnan(masu.median(a)) and np.isnan(masu.quantile(a, 0.5))
+
+
+def test_quantile_weights_and_errors_are_numpys():
+    a = data("d", 500, specials=False)
+    weights = np.arange(500.0)
+    same(masu.quantile(a, [0.2, 0.8], method="inverted_cdf", weights=weights),
+         np.quantile(a, [0.2, 0.8], method="inverted_cdf", weights=weights))
+    for arguments in ((a, 1.5), (a, -0.1), (a, np.nan), (a, 0.5, 3), (a, 0.5, (0, 0)), (a, 0.5, None, np.zeros(3)),
+                      (a, np.zeros((1, 1, 1))), (a, 0.5, None, None, False, "middle")):
+        try:
+            want = np.quantile(*arguments)
+        except Exception as error:
+            with pytest.raises(type(error)):
+                masu.quantile(*arguments)
+        else:
+            same(masu.quantile(*arguments), want)
+
+
+@pytest.mark.parametrize("name, arguments", [
+    ("sort", ([3, 1], 1)), ("sort", ([3, 1], -1, "bogo")), ("sort", (np.array(3),)), ("sort", ([1, 2], -1, None, "x")),
+    ("argsort", ([3, 1], 7)), ("argsort", ([3, 1], -1, "bogo")), ("argsort", ([1, 2], 0.5)),
+    ("partition", ([3, 1], 2)), ("partition", ([3, 1], -3)), ("partition", ([3, 1], 0.5)),
+    ("partition", ([3, 1], [[0]])), ("partition", ([3, 1], 0, 2)), ("partition", ([3, 1], 0, -1, "quick")),
+    ("argpartition", ([3, 1], [0, 5])), ("argpartition", ([3, 1], "0")),
+    ("searchsorted", ([1, 2], 1, "middle")), ("searchsorted", ([[1, 2]], 1)),
+    ("searchsorted", ([1, 2], [1], "left", [0])), ("searchsorted", ([1, 2], [1], "left", [0, 2])),
+    ("searchsorted", ([1, 2], [1], "left", [0, -1])), ("searchsorted", ([1, 2], [1], "left", [0.0, 1.0])),
+    ("unique", ([1, 2], False, False, False, 1)), ("median", ([1, 2], 1)), ("median", (["a", "b"],)),
+])
+def test_errors_are_numpys(name, arguments):
+    with pytest.raises(Exception) as theirs:
+        getattr(np, name)(*arguments)
+    with pytest.raises(type(theirs.value)):
+        getattr(masu, name)(*arguments)
+
+
+def test_topk_errors():
+    a = np.arange(6).reshape(2, 3)
+    for k in (0, -1, 4):
+        with pytest.raises(ValueError, match="topk: k must be from 1 to 3"):
+            masu.topk(a, k)
+    for arguments in ((a, 1.5), (a, True), (a.astype(complex), 1)):
+        with pytest.raises(TypeError, match="^topk: "):
+            masu.topk(*arguments)
+    with pytest.raises(ValueError):
+        masu.topk(a, 1, 2)
+    assert masu.topk(np.empty((0, 3)), 2).values.shape == (0, 2)
+
+
+def test_what_is_numpys():
+    for a in (np.array([2 + 1j, 1]), np.array(["b", "a"]), np.array([3, 1], object), np.empty(0), np.empty((0, 3)),
+              np.array([3, 1], "M8[s]"), np.ma.array([3, 1], mask=[0, 1]), np.matrix([[3, 1]])):
+        same(masu.sort(a), np.sort(a))
+        same(masu.argsort(a), np.argsort(a))
+        assert type(masu.sort(a)) is type(np.sort(a))
+        if not np.ma.isMaskedArray(a):
+            same(masu.unique(a), np.unique(a))
+    pairs = np.array([(2, 1), (1, 3)], "i4,i4")
+    same(masu.sort(pairs, order="f1"), np.sort(pairs, order="f1"))
+    with pytest.warns(RuntimeWarning):
+        assert np.isnan(masu.median([]))
+
+
+def test_read_only_lists_and_views():
+    a = data("d", 300, specials=False)
+    a.flags.writeable = False
+    same_bits(masu.sort(a), np.sort(a))
+    same_bits(masu.sort(memoryview(a)), np.sort(a))
+    same_bits(masu.sort(a.tolist()), np.sort(a))
+    same_bits(masu.argsort(range(9, 0, -1)), np.arange(8, -1, -1))
+    unaligned = np.zeros(300 * 8 + 1, np.uint8)[1:].view(np.float64)
+    unaligned[:] = a
+    same_bits(masu.sort(unaligned), np.sort(a))
+    same_bits(masu.median(unaligned), np.median(a))
+
+
+ARRAYS = hnp.arrays(st.sampled_from([np.dtype(c) for c in DTYPES]), hnp.array_shapes(max_dims=3, max_side=8))
+
+
+@settings(max_examples=60, deadline=None)
+@given(ARRAYS, st.integers(-4, 4), st.data())
+def test_any_array(a, axis, draw):
+    def outcome(function, *arguments, **keywords):
+        with np.errstate(all="ignore"):
+            try:
+                return np.asarray(function(*arguments, **keywords))
+            except Exception as error:
+                return type(error)
+
+    def check(got, want):
+        if isinstance(want, type):
+            assert got is want
+        else:
+            same(got, want)
+
+    turned = a.transpose(draw.draw(st.permutations(range(a.ndim))))[..., ::draw.draw(st.sampled_from([1, -1, 2]))]
+    check(outcome(masu.sort, turned, axis), outcome(np.sort, turned, axis))
+    check(outcome(masu.argsort, turned, axis), outcome(np.argsort, turned, axis, kind="stable"))
+    check(outcome(masu.unique, turned), outcome(np.unique, turned))
+    check(outcome(masu.median, turned, axis), outcome(np.median, turned, axis))
+    q = draw.draw(st.floats(0, 1))
+    if turned.dtype.kind == "f" or turned.dtype.itemsize > 1:
+        check(outcome(masu.quantile, turned, q, axis), outcome(np.quantile, turned, q, axis))
+
+
+def test_small_arrays_give_the_same(monkeypatch):
+    for dtype in "Bid":
+        a = data(dtype, 100, specials=False)
+        for limit in (0, 4096):
+            monkeypatch.setattr(_small, "limit", limit)
+            same_bits(masu.sort(a), np.sort(a))
+            same_bits(masu.argsort(a), np.argsort(a, kind="stable"))
+            same_bits(masu.sort(a.reshape(10, 10), None), np.sort(a))
+            same_bits(masu.unique(a), np.unique(a))
+            same_bits(masu.median(a), np.median(a))
+
+
+def test_examples():
+    for module in (_order, _quantile):
+        assert doctest.testmod(module).failed == 0

@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: Apache-2.0
+"""masu's sums beside math.fsum and fractions, which are exact, and NumPy's rules of shapes, dtypes and errors."""
+import doctest
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import masu
+from masu import _masu, _small, _sums
+
+
+@pytest.fixture(autouse=True, params=[0, 4096])
+def limit(request, monkeypatch):
+    monkeypatch.setattr(_small, "limit", request.param)
+
+
+def wide(*shape):
+    """Numbers that a plain sum gets wrong."""
+    r = np.random.default_rng(shape)
+    return r.standard_normal(shape) * 10.0 ** r.integers(-20, 20, shape)
+
+
+def exact(values):
+    return math.fsum(np.ravel(values).tolist())
+
+
+def single(values):
+    """The exact sum rounded once to f32; by way of f64 it could be rounded twice."""
+    total = sum((Fraction(float(v)) for v in np.ravel(values)), Fraction(0))
+    near = np.float32(float(total))
+    nearest = min((np.nextafter(near, np.float32(-np.inf)), near, np.nextafter(near, np.float32(np.inf))),
+                  key=lambda x: (abs(Fraction(float(x)) - total), int(x.view(np.uint32)) & 1))
+    return nearest + np.float32(0)
+
+
+def same(got, want):
+    got, want = np.asarray(got), np.asarray(want)
+    assert got.dtype == want.dtype and got.shape == want.shape
+    np.testing.assert_array_equal(got, want)
+
+
+@pytest.mark.parametrize("axis", [None, 0, 1, -1, (0, 1), (2, 0), (0, 1, 2)])
+@pytest.mark.parametrize("keepdims", [False, True])
+def test_sum_is_exact(axis, keepdims):
+    base = wide(7, 30, 11)
+    axes = range(3) if axis is None else [i % 3 for i in np.ravel(axis)]
+    for a in (base, np.asfortranarray(base), base.T, base[::-1, ::2, ::3], base.astype(">f8")):
+        rest = [i for i in range(3) if i not in axes]
+        rows = a.transpose(*rest, *axes).reshape(*(a.shape[i] for i in rest), -1)
+        like = np.sum(a, axis, keepdims=keepdims)
+        want = np.apply_along_axis(lambda row: exact(row), -1, rows).reshape(np.shape(like))
+        got = masu.sum(a, axis, keepdims=keepdims)
+        same(got, want.astype(like.dtype))
+        assert type(got) is type(like)
+        out = np.zeros(np.shape(like))
+        assert masu.sum(a, axis, None, out, keepdims) is out
+        same(out, got)
+
+
+@pytest.mark.parametrize("length", [1, 5, 100, 5000])
+def test_hard_sums(length):
+    r = np.random.default_rng(length)
+    for _ in range(40 if length <= 100 else 3):
+        half = r.standard_normal(length)
+        for a in (half, np.ldexp(half, r.integers(-900, 900, length)), np.concatenate((half, -half, [2.0**-60])),
+                  np.array([1, 2.0**-53, *r.integers(-1, 2, 3) * 2.0**-106]), np.round(half * 2) * 2.0**-1074,
+                  r.permutation(np.concatenate((half, -half[1:])))):
+            got = masu.sum(a)
+            assert got == exact(a) and (got != 0 or not np.signbit(got))
+        x, y = half.astype(np.float32), r.permutation(np.ldexp(half, r.integers(-30, 30, length))).astype(np.float32)
+        same(masu.sum(y), single(y))
+        for a, b in ((x, y), (x.astype("d"), y.astype("d")), (half, half), (half, -half), (half, half[::-1])):
+            total = sum((Fraction(float(v)) * Fraction(float(w)) for v, w in zip(a, b)), Fraction(0))
+            got = masu.dot(a, b)
+            assert got.dtype == a.dtype
+            if a.dtype == np.float64:
+                assert got == float(total)
+            else:
+                assert abs(Fraction(float(got)) - total) <= abs(Fraction(float(np.spacing(got)))) / 2
+
+
+def test_specials():
+    inf, nan = np.inf, np.nan
+    for values, want in (([inf, 1.0], inf), ([inf, -inf], nan), ([nan, 1.0], nan), ([1e308, 1e308, -1e308], 1e308),
+                         ([1e308, 1e308], inf), ([-0.0, -0.0], 0.0), ([5e-324, -5e-324], 0.0)):
+        for a in (np.array(values), np.resize(values + [0.0] * 6000, 6000)):
+            same(masu.sum(a), np.float64(want))
+        same(masu.cumsum(values)[-1], np.float64(want))
+        same(masu.dot(values, np.ones(len(values))), np.float64(want))
+    same(masu.dot([inf, 1.0], [0.0, 1.0]), np.float64(nan))
+    same(masu.dot([1e200, 1e200], [1e200, -1e200]), np.float64(0))
+    same(masu.dot([1e-200, 1.0], [1e-200, 2.0**-1074]), np.float64(2.0**-1074))
+    assert masu.dot([1e-162, 1.0], [1e-162, 0.0]) == float(Fraction(1e-162) ** 2)
+
+
+def test_where_initial_dtype():
+    a = wide(6, 50)
+    mask = np.random.default_rng(1).random(a.shape) < 0.5
+    assert masu.sum(a, where=mask) == exact(a[mask])
+    assert masu.sum(a, where=mask[:1]) == exact(a[np.broadcast_to(mask[:1], a.shape)])
+    assert masu.sum(a, initial=1e30) == exact([*a.ravel(), 1e30])
+    assert masu.sum(a, 1, initial=1e30).tolist() == [exact([*row, 1e30]) for row in a]
+    short = a.astype("f")
+    assert masu.sum(short, dtype="d") == exact(short) and masu.sum(short, dtype="d").dtype == np.float64
+    assert masu.sum(a, dtype="f") == np.float32(exact(a))
+    half = np.full(4000, 0.1, "e")
+    same(masu.sum(half), np.float16(exact(half)))
+    whole = np.zeros(50, int)
+    assert masu.sum(a % 1e6, 0, out=whole) is whole and whole.tolist() == [int(exact(c)) for c in a.T % 1e6]
+    out = np.zeros((), "f")
+    assert masu.sum(a, out=out) is out and out == np.float32(exact(a))
+
+
+@pytest.mark.parametrize("dtype", "?bBhHiIlLqQ")
+def test_integers_are_numpys(dtype):
+    r = np.random.default_rng(ord(dtype))
+    info = np.iinfo("u1" if dtype == "?" else dtype)
+    for length in (1, 100, 9000):
+        a = r.integers(info.min, info.max, length, np.uint8 if dtype == "?" else dtype, endpoint=True).astype(dtype)
+        for b in (a, a[::-1], a.astype(a.dtype.newbyteorder(">"))):
+            same(masu.sum(b), np.sum(b))
+            same(masu.cumsum(b), np.cumsum(b))
+            assert type(masu.sum(b)) is type(np.sum(b))
+        same(masu.sum(a.reshape(1, -1), 1), np.sum(a.reshape(1, -1), 1))
+        same(masu.dot(a, a), np.dot(a, a))
+        assert masu.sum(a, dtype="d") == exact(a.astype("d"))
+        assert masu.cumsum(a, dtype="d")[-1] == exact(a.astype("d"))
+
+
+@pytest.mark.parametrize("axis", [None, 0, 1, 2, -1])
+def test_cumsum_is_exact(axis):
+    base = wide(5, 6, 9)
+    for a in (base, base.T, base[:, ::-2], np.asfortranarray(base), base.astype(">f8"), base.astype("f")):
+        got, like = masu.cumsum(a, axis), np.cumsum(a, axis)
+        rows = a.reshape(1, -1) if axis is None else np.moveaxis(a, axis, -1).reshape(-1, a.shape[axis])
+        rule = single if a.dtype.char == "f" else exact
+        want = np.array([[rule(row[:i + 1]) for i in range(row.size)] for row in rows]).astype(like.dtype)
+        if axis is None:
+            want = want[0]
+        else:
+            moved = np.moveaxis(like, axis, -1)
+            want = np.moveaxis(want.reshape(moved.shape), -1, axis)
+        same(got, want)
+        out = np.zeros(like.shape, like.dtype.newbyteorder("="))
+        assert masu.cumsum(a, axis, None, out) is out
+        same(out, got)
+    same(masu.cumsum(base, axis, "f").dtype, np.cumsum(base, axis, "f").dtype)
+
+
+def test_dot_of_other_shapes_and_dtypes():
+    a, v = wide(4, 6), np.arange(6.0)
+    same(masu.dot(a, v), np.dot(a, v))
+    same(masu.dot(a, a.T), np.dot(a, a.T))
+    same(masu.dot(3.0, v), np.dot(3.0, v))
+    same(masu.dot(v, v + 1j), np.dot(v, v + 1j))
+    same(masu.dot(np.arange(6), v), np.float64(55))
+    same(masu.dot(v.astype("e"), v.astype("f")), np.float32(55))
+    same(masu.dot(v[::-1], v.astype(">f8")), np.float64(20))
+    assert masu.dot([], []) == np.dot([], [])
+
+
+A = wide(3, 4)
+
+
+@pytest.mark.parametrize("name, arguments, keywords", [
+    ("sum", (A, 5), {}), ("sum", (A, (0, 0)), {}), ("sum", (A, None, None, np.zeros(3)), {}), ("sum", (A, 1.5), {}),
+    ("sum", ("abc",), {}), ("sum", (A,), {"where": [1, 2]}),
+    ("sum", (A,), {"where": np.ones(3, bool)}), ("sum", (A,), {"initial": "x"}), ("sum", ((i for i in "a"),), {}),
+    ("sum", (A, None, "nothing"), {}), ("cumsum", (A, 5), {}), ("cumsum", (A, None, None, np.zeros(3)), {}),
+    ("cumsum", (A, 1.5), {}), ("cumsum", (["a", None],), {}),
+    ("dot", (A, A), {}), ("dot", (A[0], A[:, 0]), {}), ("dot", (A[0], A[0], np.zeros(3)), {}),
+])
+def test_errors_are_numpys(name, arguments, keywords):
+    with pytest.raises(Exception) as theirs:
+        getattr(np, name)(*arguments, **keywords)
+    with pytest.raises(type(theirs.value)):
+        getattr(masu, name)(*arguments, **keywords)
+
+
+def test_little_data_and_much_agree():
+    """The sums of few elements are added another way than those of many."""
+    device = masu.Device("cpu")
+    r = np.random.default_rng(2)
+    for _ in range(200):
+        x, y = np.ldexp(r.standard_normal((2, 30)), r.integers(-40, 40, (2, 30))).astype(r.choice(["f", "d"]))
+        padded = [np.concatenate((v, np.zeros(5000, v.dtype))) for v in (x, y)]
+        assert _masu.sum_all(x, device) == _masu.sum_all(padded[0], device)
+        assert _masu.dot(x, y, device) == _masu.dot(*padded, device)
+
+
+def test_what_is_numpys():
+    same(masu.sum(np.empty((0, 3)), 0), np.zeros(3))
+    same(masu.sum(np.array([1 + 2j, 3])), np.complex128(4 + 2j))
+    same(masu.sum(np.array([1, 2], object)), np.sum(np.array([1, 2], object)))
+    same(masu.sum(np.longdouble([1, 2])), np.longdouble(3))
+    assert masu.sum(np.ma.array([1.0, 2.0], mask=[0, 1])) == 1
+    same(masu.cumsum(np.matrix([[1.0, 2.0]])), np.matrix([[1.0, 3.0]]))
+    same(masu.sum(np.float64(3)), np.float64(3))
+
+
+def test_examples():
+    assert doctest.testmod(_sums).failed == 0
