@@ -59,10 +59,10 @@ void tell_check(const std::string& file, const Device& device, const CheckedLaun
     arguments.push_back(std::move(told));
   }
   const FactsJson facts{{"kernel", launch.kernel},
-                   {"source", launch.source},
-                   {"build_log", launch.build_log},
-                   {"work_items", launch.work_items},
-                   {"arguments", std::move(arguments)}};
+                        {"source", launch.source},
+                        {"build_log", launch.build_log},
+                        {"work_items", launch.work_items},
+                        {"arguments", std::move(arguments)}};
   std::ofstream stream(file);
   stream << facts.dump(-1, ' ', false, FactsJson::error_handler_t::replace) << std::flush;
   if (!stream) throw Error(ErrorCode::io, "run: cannot write '" + file + "', which --under-oclgrind names");

@@ -189,7 +189,10 @@ struct WeightedForm {
   std::string_view name;
   void (*write)(const WeightedResult&, bool, const Sink&);
 };
-constexpr WeightedForm forms[] = {{"table", write_weighted_table}, {"json", write_weighted_json}, {"csv", write_weighted_csv}, {"npy", write_weighted_npy}};
+constexpr WeightedForm forms[] = {{"table", write_weighted_table},
+                                  {"json", write_weighted_json},
+                                  {"csv", write_weighted_csv},
+                                  {"npy", write_weighted_npy}};
 
 }  // namespace
 

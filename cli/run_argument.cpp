@@ -27,7 +27,8 @@ struct RunArgumentKey {
   std::string_view text;
   std::string Texts::*value;
 };
-constexpr std::array<RunArgumentKey, 3> keys{{{",format=", &Texts::format}, {",dtype=", &Texts::dtype}, {",out=", &Texts::out}}};
+constexpr std::array<RunArgumentKey, 3> keys{
+    {{",format=", &Texts::format}, {",dtype=", &Texts::dtype}, {",out=", &Texts::out}}};
 
 // Where the next of the keys begins: commas stand in the names of files too.
 std::size_t next_key(std::string_view text, std::span<const RunArgumentKey> known, std::size_t from) {
@@ -43,8 +44,9 @@ Texts take_texts(std::string_view option, std::string& input, std::span<const Ru
   std::size_t at = next_key(whole, known, 0);
   input = whole.substr(0, at);
   while (at < whole.size()) {
-    const RunArgumentKey& key = *std::find_if(known.begin(), known.end(),
-                                   [&](const RunArgumentKey& k) { return whole.compare(at, k.text.size(), k.text) == 0; });
+    const RunArgumentKey& key = *std::find_if(known.begin(), known.end(), [&](const RunArgumentKey& k) {
+      return whole.compare(at, k.text.size(), k.text) == 0;
+    });
     const std::size_t begin = at + key.text.size();
     at = next_key(whole, known, begin);
     if (at == begin) usage_error(fmt::format("{}: {} needs a value, got '{}'", option, key.text.substr(1), whole));

@@ -58,7 +58,7 @@ Exit run_selftest(CommonOptions& options) {
       group.run(device, tally);
       for (const std::string& failure : tally.failures) note(fmt::format("{} {}: {}", id, group.name, failure));
       print_line(fmt::format("{} {}: {} passed, {} failed ({})", id, group.name, tally.passed, tally.failed,
-                        device.info().name));
+                             device.info().name));
       all.passed += tally.passed;
       all.failed += tally.failed;
     }

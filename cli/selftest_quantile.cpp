@@ -69,9 +69,9 @@ struct QuantileOperation {
   bool (*run)(const Device& device, const ArrayView& data, std::uint64_t number);
 };
 constexpr std::array<QuantileOperation, 4> quantile_operations{{{"quantiles", quantiles_of_rows},
-                                               {"quantiles of pieces", quantiles_of_pieces},
-                                               {"n-th element", element_at_place},
-                                               {"partition", parted}}};
+                                                                {"quantiles of pieces", quantiles_of_pieces},
+                                                                {"n-th element", element_at_place},
+                                                                {"partition", parted}}};
 
 }  // namespace
 

@@ -100,9 +100,9 @@ struct ReduceOperation {
   bool (*run)(const Device& device, const Rows& rows);
 };
 constexpr std::array<ReduceOperation, 4> reduce_operations{{{"extremes", extremes},
-                                               {"extremes without NaN", extremes_without_nan},
-                                               {"values that are not zero", nonzero},
-                                               {"extremes of pieces", pieces}}};
+                                                            {"extremes without NaN", extremes_without_nan},
+                                                            {"values that are not zero", nonzero},
+                                                            {"extremes of pieces", pieces}}};
 
 }  // namespace
 

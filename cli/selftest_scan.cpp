@@ -70,9 +70,9 @@ void selftest_scan(const Device& device, SelftestTally& tally) {
       const std::uint64_t turn = static_cast<std::uint64_t>(dtype) + static_cast<std::uint64_t>(op);
       if (!all && op != ScanOp::sum && turn % 3 != 0) continue;
       for (const ScanCase& shape : {ScanCase{dtype, op, false, 1, 1, false},
-                                {dtype, op, false, 1, 9001, false},
-                                {dtype, op, false, 40, 137, false},
-                                {dtype, op, false, 2, 4100, true}}) {
+                                    {dtype, op, false, 1, 9001, false},
+                                    {dtype, op, false, 40, 137, false},
+                                    {dtype, op, false, 2, 4100, true}}) {
         const char* const distribution = scan_distributions[++number % scan_distributions.size()];
         ScanCase test = shape;
         test.exclusive = (all ? number + number / 4 : turn) % 2 == 0;

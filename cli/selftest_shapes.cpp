@@ -119,8 +119,8 @@ void region(const Device& device, SelftestTally& tally, Dtype dtype, const Image
     std::vector<reference::Counts> right = plain(shapes_part(data, 0, 0), bins, options, found.front().edges());
     const auto half = reference::half_even(BinRule(bins, dtype, false));
     for (std::uint64_t y = inside.y; y < inside.y + inside.height; ++y) {
-      reference::histogram(shapes_part(data, y * stride + inside.x * channels, inside.width * channels), found.front().edges(),
-                           false, options.outside, right, half);
+      reference::histogram(shapes_part(data, y * stride + inside.x * channels, inside.width * channels),
+                           found.front().edges(), false, options.outside, right, half);
     }
     for (unsigned c = 0; c < channels; ++c) {
       if (!equal(found[c], right[c])) return false;

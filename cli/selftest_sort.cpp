@@ -67,10 +67,10 @@ struct SortOperation {
   bool (*run)(SortCase& test);
 };
 constexpr std::array<SortOperation, 5> sort_operations{{{"keys", keys_alone},
-                                               {"keys out of place", to_another_place},
-                                               {"keys and values", with_values},
-                                               {"order", order_alone},
-                                               {"check", order_is_kept}}};
+                                                        {"keys out of place", to_another_place},
+                                                        {"keys and values", with_values},
+                                                        {"order", order_alone},
+                                                        {"check", order_is_kept}}};
 
 // Bounds of `rows` rows, or where there are none, of segments of very different lengths that leave out both ends.
 std::vector<std::uint64_t> bounds_of(std::uint64_t size, std::uint64_t rows) {
@@ -109,7 +109,8 @@ bool are_elements(const std::byte* bytes, const ArrayView& data, const std::vect
   return true;
 }
 
-// Algorithms, sort_distributions, orders, rows and segments take turns, so that each meets many dtypes and sort_operations.
+// Algorithms, sort_distributions, orders, rows and segments take turns, so that each meets many dtypes and
+// sort_operations.
 void selftest_sort(const Device& device, SelftestTally& tally) {
   std::uint64_t number = 0;
   for (const Dtype dtype : selftest_dtypes) {

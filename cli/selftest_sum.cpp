@@ -115,11 +115,11 @@ struct SumOperation {
   bool (*run)(const Device& device, const Data& data);
 };
 constexpr std::array<SumOperation, 6> sum_operations{{{"sum", sums},
-                                               {"mean", means},
-                                               {"norm2", norms},
-                                               {"variance", variances},
-                                               {"dot product", dots},
-                                               {"sum of pieces", sums_of_pieces}}};
+                                                      {"mean", means},
+                                                      {"norm2", norms},
+                                                      {"variance", variances},
+                                                      {"dot product", dots},
+                                                      {"sum of pieces", sums_of_pieces}}};
 
 // Finite floats of every exponent: random bits, where those of infinities and NaNs lose one.
 std::vector<std::byte> every_exponent(Dtype dtype, std::uint64_t count, std::uint64_t seed) {

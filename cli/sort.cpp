@@ -26,8 +26,8 @@ Exit check(const SortCommandOptions& asked) {
   if (asked.common.json) {
     const std::string place = found.out_of_order ? fmt::format(R"(,"first":{})", *found.out_of_order) : "";
     print_text(fmt::format("{{\"sorted\":{},\"dtype\":\"{}\",\"device\":{}{}{},{}}}\n", !found.out_of_order,
-                      to_string(found.dtype), json_string(found.device), place, json_bad_lines(found.bad_lines),
-                      json_seconds(found.seconds)));
+                           to_string(found.dtype), json_string(found.device), place, json_bad_lines(found.bad_lines),
+                           json_seconds(found.seconds)));
   }
   if (!asked.common.quiet) note_bad_lines(found.name, found.bad_lines);
   if (asked.common.time) note_times(found.seconds, found.count * size_of(found.dtype));

@@ -61,7 +61,8 @@ Exit run_command(UniqueCommandOptions& asked) {
   const ColumnsForm form = columns_form(common, false);
   if (asked.by != "value" && asked.by != "count") usage_error("--by takes value or count, got '" + asked.by + "'");
   const bool by_count = asked.by == "count";
-  const std::uint64_t limit = asked.limit.empty() ? unique_no_limit : whole_number("--limit", asked.limit, 1, unique_no_limit);
+  const std::uint64_t limit =
+      asked.limit.empty() ? unique_no_limit : whole_number("--limit", asked.limit, 1, unique_no_limit);
   ArrayStream stream(asked.input, common, device_for_unique, "unique");
   const Dtype dtype = stream.info().dtype;
   const std::vector<std::byte> reference = common.verify ? stream.whole() : std::vector<std::byte>();

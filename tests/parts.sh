@@ -7,7 +7,6 @@ parts=(build unit python cli selftest oclgrind install format shell layout asan 
 alone=(build asan tsan fuzz tidy)  # these use every core; of the others, at_once run at a time
 at_once=2
 declare -A limits=([build]=1500 [unit]=1200 [asan]=1800 [tsan]=1800 [fuzz]=1500 [tidy]=1500)
-declare -A limits=([build]=1500 [unit]=1200 [asan]=1800 [tsan]=1800 [fuzz]=1500 [tidy]=1500)
 test_build=${root:?}/build/test
 
 # check NAME COMMAND…: runs it and says how it went.

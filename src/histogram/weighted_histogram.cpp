@@ -44,7 +44,8 @@ void check_count(std::size_t columns) {
 
 void check_weighted_lengths(std::uint64_t elements, std::uint64_t weights) {
   if (elements != weights) {
-    weighted_invalid(fmt::format("there must be a weight for each element, got {} elements and {} weights", elements, weights));
+    weighted_invalid(
+        fmt::format("there must be a weight for each element, got {} elements and {} weights", elements, weights));
   }
 }
 
@@ -141,7 +142,7 @@ void WeightedHistogramAccumulator::State::overflow(std::uint64_t row, std::uint6
   }
   if (options.rows > 1) where += fmt::format(" of row {}", row);
   weighted_invalid(fmt::format("the total of {} must fit {}, got one that does not", where,
-                      is_signed(weights_dtype) ? "i64" : "u64"));
+                               is_signed(weights_dtype) ? "i64" : "u64"));
 }
 
 WeightedHistogramAccumulator::WeightedHistogramAccumulator(const Device& device, Dtype dtype, Dtype weights,
@@ -155,7 +156,8 @@ WeightedHistogramAccumulator::WeightedHistogramAccumulator(const Device& device,
     weighted_invalid(fmt::format("rows are for one column, got {} columns", bins.size()));
   }
   if (options.rows > 1 && row_elements > std::numeric_limits<std::uint64_t>::max() / options.rows) {
-    weighted_invalid(fmt::format("rows must have fewer than 2^64 elements in all, got {} of {}", options.rows, row_elements));
+    weighted_invalid(
+        fmt::format("rows must have fewer than 2^64 elements in all, got {} of {}", options.rows, row_elements));
   }
   state_ = std::make_unique<State>(
       State{device, dtype, weights, {}, options, row_elements, 0, 1, 0, {}, {}, nullptr, nullptr, {}, 0, 0});
@@ -167,7 +169,8 @@ WeightedHistogramAccumulator::WeightedHistogramAccumulator(const Device& device,
   for (const Bins& column : bins) {
     auto rule = std::make_shared<const BinRule>(column, dtype, options.right_open, bins.size() > 1);
     if (rule->n > most_slots / options.rows / s.cells) {
-      weighted_invalid(fmt::format("rows * cells must be at most 2^31, got {} * {} and more", options.rows * s.cells, rule->n));
+      weighted_invalid(
+          fmt::format("rows * cells must be at most 2^31, got {} * {} and more", options.rows * s.cells, rule->n));
     }
     s.cells *= rule->n;
     reached = reached && reaches_bins(*rule);

@@ -12,7 +12,7 @@ namespace {
 using V8 = std::vector<std::uint8_t>;
 using Names = std::vector<std::string>;
 
-SourceOptions image_only() {
+SourceOptions webp_only() {
   SourceOptions options;
   options.format = InputFormat::image;
   return options;
@@ -104,7 +104,7 @@ TEST(Webp, ChunksAroundTheImage) {
 TEST(Webp, CutFiles) {
   const V8 pixels = picture(17, 13, 4);
   for (const Bytes& bytes : {lossless(pixels, 17, 13, 4), lossy(pixels, 17, 13, 4)}) {
-    expect_every_cut_bad(bytes, image_only());
+    expect_every_cut_bad(bytes, webp_only());
     expect_bad(bytes.substr(0, 100), "truncated: ");
     // Made whole again by a header that agrees.
     Bytes shorter = bytes.substr(0, bytes.size() / 2 * 2 - 20);
@@ -121,7 +121,7 @@ TEST(Webp, DamagedFiles) {
       Bytes bad = good;
       for (int k = 0; k < 1 + i % 3; ++k) bad[12 + random() % (bad.size() - 12)] = static_cast<char>(random());
       try {
-        const auto source = open_bytes(bad, image_only());
+        const auto source = open_bytes(bad, webp_only());
         if (*source->info().count > 1000000) continue;
         EXPECT_EQ(read_all(*source).size(), source->info().count);
       } catch (const Error& error) {
@@ -148,7 +148,7 @@ TEST(Webp, Lies) {
     expect_bad(riff(extended(0, 20, 10)), "webp: ", {}, known_size);
     expect_bad(riff(extended(0, 18, 13) + good.substr(12)), "webp: ", {}, known_size);
   }
-  expect_bad("RIFF" + little(36, 4) + "WAVEfmt and so on", "sound", image_only());
+  expect_bad("RIFF" + little(36, 4) + "WAVEfmt and so on", "sound", webp_only());
 }
 
 TEST(Webp, AnErrorStaysAnError) {
