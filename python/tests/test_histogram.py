@@ -270,6 +270,18 @@ def test_bincount_of_values_that_a_sample_does_not_show():
     same("bincount", [2**40, -3])
 
 
+@pytest.mark.parametrize("dtype", ["u1", "i1", "u2", "i2", "u4", "i4", "u8", "i8"])
+def test_integers_far_outside_of_the_bins(dtype):
+    info = np.iinfo(dtype)
+    data = np.array([info.min, info.max, 0, 1, 6, 7, 8, 100], dtype)
+    more = [value for value in (-1, 2**31, 2**32, 2**32 + 3, -(2**32) + 3) if info.min <= value <= info.max]
+    data = np.concatenate([data, np.array(more, dtype)] * 41)
+    counts, extras = np.empty(7, np.int64), np.empty(3, np.int64)
+    masu._masu.histogram(data, (3, 0.0, 7.0, None), 1, 1, counts, extras, masu.Device("cpu"))
+    assert counts.tolist() == [np.count_nonzero(data == i) for i in range(7)]
+    assert extras.tolist() == [np.count_nonzero(data < 0), np.count_nonzero(data >= 7), 0]
+
+
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_digitize_is_numpys(dtype):
