@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Counts what a log of ./test says: GoogleTest cases, unittest cases, tests of ctest that are neither, lines
-# "passed: NAME", "failed: NAME", "skipped: NAME", and closing lines "N passed, N failed[, N skipped]".
+# "passed: NAME", "failed: NAME", "skipped: NAME", and closing lines "N passed, N failed[, N skipped]", pytest's too.
 # Prints "PASSED FAILED SKIPPED".
 
 # The number behind `name=` in a closing line of unittest, "FAILED (failures=1, errors=2)".
@@ -42,6 +42,15 @@ match($0, /^[0-9]+: /) {  # ctest -V writes the test's number before each line o
   passed += $1
   failed += $3
   skipped += $5
+  cases[id] = 1
+}
+# pytest: "=== 2 failed, 30 passed, 1 skipped in 4.2s ===", errors beside the tests too.
+/^=+ .*[0-9]+ (passed|failed|errors?|skipped).* in [0-9.]+s.* =+$/ {
+  for (i = 2; i < NF; i++) {
+    if ($(i + 1) ~ /^(passed|xfailed)/) passed += $i
+    else if ($(i + 1) ~ /^(failed|error|xpassed)/) failed += $i
+    else if ($(i + 1) ~ /^skipped/) skipped += $i
+  }
   cases[id] = 1
 }
 END { print passed + 0, failed + 0, skipped + 0 }

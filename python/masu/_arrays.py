@@ -41,13 +41,14 @@ def in_kind(function, *arrays, device=None, **options):
     In host memory they become NumPy arrays without a copy. On a device they stay where they are, and the function of
     the same name in `_on_device` is called.
     """
-    inputs = [taken(array, device) if foreign(array) else array for array in arrays]
-    give = next(_giver(array) for array in arrays if foreign(array))
-    if any(isinstance(array, _masu.DeviceArray) for array in inputs):
+    give = next(_giver(array) for array in (*arrays, *options.values()) if foreign(array))
+    arrays = [taken(array, device) if foreign(array) else array for array in arrays]
+    options = {name: taken(value, device) if foreign(value) else value for name, value in options.items()}
+    if any(isinstance(array, _masu.DeviceArray) for array in (*arrays, *options.values())):
         from . import _on_device
-        result = _on_device.call(function.__name__, inputs, options)
+        result = _on_device.call(function.__name__, arrays, options)
     else:
-        result = function(*inputs, device=device, **options)
+        result = function(*arrays, device=device, **options)
     return _given(result, give)
 
 
@@ -90,6 +91,8 @@ def _given(result, give):
         return give(result) if result.dtype.char in NATIVE and result.flags.writeable else result
     if isinstance(result, _masu.DeviceArray):
         return give(result)
+    if isinstance(result, list):
+        return [_given(part, give) for part in result]
     if isinstance(result, tuple):
         parts = [_given(part, give) for part in result]
         return type(result)(*parts) if hasattr(result, "_fields") else tuple(parts)

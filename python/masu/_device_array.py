@@ -39,7 +39,7 @@ class DeviceArray(_masu.DeviceArray):
         if dtype is None:
             super().__init__(device)
         elif isinstance(device, _masu.DeviceArray):
-            super().__init__(device, dtype, shape)
+            super().__init__(device, dtype, shape, *more)
         else:
             super().__init__(device, dtype if type(dtype) is str and dtype in _NUMPY else dtype_name(dtype), shape, *more)
 
@@ -79,6 +79,10 @@ class DeviceArray(_masu.DeviceArray):
                 rest *= length
             shape[shape.index(-1)] = self.size // -rest if rest else 0
         return DeviceArray(self, shape, self)
+
+    def rows(self):
+        """The parts along the first axis, in the same memory."""
+        return [DeviceArray(self, self.shape[1:], self, i) for i in range(len(self))]
 
     def get(self):
         """A copy in host memory, as a NumPy array."""

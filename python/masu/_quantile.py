@@ -46,6 +46,13 @@ class _Parted(np.ndarray):
     sort = argsort = copy = flatten = mean = sum = _unforeseen
 
 
+def stand_in(shape, dtype, find):
+    """An array for NumPy's functions whose elements are `find(places)`: those places of each row's order."""
+    parted = np.zeros(shape, dtype).view(_Parted)
+    parted.find = find
+    return parted
+
+
 def _reduced(function, data, axis, out, keepdims, device, **keywords):
     """NumPy's function of the axes that are reduced, brought together as the last one."""
     ndim = data.ndim
@@ -62,8 +69,7 @@ def _reduced(function, data, axis, out, keepdims, device, **keywords):
         _masu.elements_at(words(rows), words(found), number, places.tolist(), _device.resolve(device))
         return found
 
-    parted = np.zeros(rows.shape, rows.dtype).view(_Parted)
-    parted.find = find
+    parted = stand_in(rows.shape, rows.dtype, find)
     target = out
     if keepdims and out is not None:
         target = out[(..., *(0 if i in axes else slice(None) for i in range(ndim)))]

@@ -151,6 +151,7 @@ void from_dlpack(DeviceArray* self, nb::object capsule) {
   const std::int64_t ordinal = tensor->device.device_id;
   auto buffer = call([&] {
     const masu::Device device = cuda_device(ordinal);
+    if (count == 0) return masu::Buffer<std::byte>(device, 0);  // its address may be null
     wait_for_stream(device, 1);
     return masu::Buffer<std::byte>::wrap_native(device, address, count * masu::size_of(dtype));
   });
@@ -261,18 +262,21 @@ void register_device_array(nb::module_& m) {
           nb::arg("device"), nb::arg("dtype"), nb::arg("shape"), nb::arg("address"), nb::arg("read_only"),
           nb::arg("stream"), nb::arg("owner"))
       .def("__init__", from_dlpack, nb::arg("capsule"))
-      // The same memory with another shape.
+      // The same memory with another shape, or the part of it with that number.
       .def(
           "__init__",
-          [](DeviceArray* self, const DeviceArray& other, const std::vector<std::int64_t>& shape, nb::object owner) {
+          [](DeviceArray* self, const DeviceArray& other, const std::vector<std::int64_t>& shape, nb::object owner,
+             std::int64_t part) {
             const masu::Buffer<std::byte>& all = other.buffer;
-            if (count_of(shape) * masu::size_of(other.dtype) != all.size()) {
+            const std::uint64_t bytes = count_of(shape) * masu::size_of(other.dtype);
+            if (part < 0 && bytes != all.size()) {
               throw nb::value_error("reshape: the number of elements must stay the same");
             }
-            new (self) DeviceArray{all.slice(0, all.size()), other.dtype, other.boolean,
-                                   other.read_only,          shape,       std::move(owner)};
+            const std::uint64_t first = part < 0 ? 0 : static_cast<std::uint64_t>(part) * bytes;
+            new (self) DeviceArray{all.slice(first, bytes), other.dtype, other.boolean,
+                                   other.read_only,         shape,       std::move(owner)};
           },
-          nb::arg("array"), nb::arg("shape"), nb::arg("owner"))
+          nb::arg("array"), nb::arg("shape"), nb::arg("owner"), nb::arg("part") = -1)
       .def(
           "_dlpack", [](nb::handle self, bool versioned) { return to_dlpack(self, versioned); }, nb::arg("versioned"))
       .def("_write",

@@ -7,6 +7,7 @@
 #include <masu/search.h>
 #include <masu/sort.h>
 #include <masu/topk.h>
+#include <masu/transpose.h>
 #include <masu/unique.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/vector.h>
@@ -87,6 +88,22 @@ void part_short(nb::handle data, nb::handle result, std::int64_t place, bool ind
   if (place < 0) place += static_cast<std::int64_t>(input.count());
   part_short_row(input.view(), static_cast<std::uint64_t>(place), indices ? nullptr : output.view().data,
                  indices ? output.data<std::int64_t>() : nullptr);
+}
+
+// Turns each of `matrices` matrices of `columns` columns, one behind the other in host memory.
+void turn(nb::handle data, nb::handle result, std::uint64_t matrices, std::uint64_t columns) {
+  const Input input(data);
+  const Output output(result);
+  call([&] {
+    const Device cpu = Device::open("cpu");
+    const std::uint64_t each = input.count() / matrices;
+    const std::size_t size = masu::size_of(input.dtype());
+    for (std::uint64_t i = 0; i < matrices; ++i) {
+      const masu::ConstRecordsView from(input.data<std::byte>() + i * each * size, size, each);
+      const masu::RecordsView to(output.data<std::byte>() + i * each * size, size, each);
+      masu::transpose(cpu, from, each / columns, columns, to);
+    }
+  });
 }
 
 // The elements at places of each row's order, into host memory.
@@ -188,6 +205,7 @@ void register_order(nb::module_& m) {
   m.def("argsort", argsort, arg("data"), arg("result"), arg("rows"), arg("device"));
   m.def("partition", partition, arg("data"), arg("result"), arg("rows"), arg("places"), arg("device"));
   m.def("argpartition", argpartition, arg("data"), arg("result"), arg("rows"), arg("places"), arg("device"));
+  m.def("turn", turn, arg("data"), arg("result"), arg("matrices"), arg("columns"));
   m.def("part_short", part_short, arg("data"), arg("result"), arg("place"), arg("indices"));
   m.def("elements_at", elements_at_places, arg("data"), arg("result"), arg("rows"), arg("places"), arg("device"));
   m.def("searchsorted", searchsorted, arg("sorted"), arg("values"), arg("result"), arg("right"), arg("device"));

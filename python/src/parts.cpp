@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "parts.h"
 
+#include "keys.h"
+#include "selection.h"
+
 #include <masu/quantile.h>
 #include <masu/sort.h>
 
@@ -21,47 +24,6 @@ namespace {
 // From so many places on, sorting a copy of a long row finds them sooner than counting its digits does.
 constexpr std::size_t many_places = 16;
 
-template <class T>
-struct KeyOf {
-  using type = std::make_unsigned_t<T>;
-};
-template <>
-struct KeyOf<Half> {
-  using type = std::uint16_t;
-};
-template <>
-struct KeyOf<float> {
-  using type = std::uint32_t;
-};
-template <>
-struct KeyOf<double> {
-  using type = std::uint64_t;
-};
-
-// The order of sort.h as unsigned integers: both zeros are one key; all NaNs are one, the greatest.
-template <class T>
-typename KeyOf<T>::type key_of(T value) {
-  using Key = typename KeyOf<T>::type;
-  const Key bits = std::bit_cast<Key>(value);
-  constexpr Key sign = static_cast<Key>(Key{1} << (sizeof(Key) * 8 - 1));
-  if constexpr (is_float(dtype_of<T>)) {
-    constexpr Key infinity = sizeof(T) == 2 ? 0x7c00 : sizeof(T) == 4 ? 0x7f800000 : Key(0x7ff0000000000000);
-    const Key magnitude = static_cast<Key>(bits & static_cast<Key>(~sign));
-    if (magnitude > infinity) return std::numeric_limits<Key>::max();
-    if (magnitude == 0) return sign;
-    return static_cast<Key>(bits & sign ? ~bits : bits | sign);
-  } else {
-    return std::is_signed_v<T> ? static_cast<Key>(bits ^ sign) : bits;
-  }
-}
-
-template <class T>
-T element_of(std::uint64_t bits) {
-  T value;
-  std::memcpy(&value, &bits, sizeof value);
-  return value;
-}
-
 // The quantiles that are the elements at these places: `nearest` rounds q (length - 1), which is k but for a rounding
 // error, to k.
 std::vector<double> quantiles_of(std::uint64_t length, std::span<const std::uint64_t> places) {
@@ -80,18 +42,17 @@ void store(const std::vector<Quantile>& found, Dtype dtype, void* elements) {
   dispatch(dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     std::transform(found.begin(), found.end(), static_cast<T*>(elements),
-                   [](const Quantile& one) { return element_of<T>(one.bits); });
+                   [](const Quantile& one) { return element_of_bits<T>(one.bits); });
   });
 }
 
-// The keys of the elements at these places of a row, ascending, each once.
+// The keys of the elements at these places of a row, ascending, each once; of a long row with their counts.
 template <class T>
-std::vector<typename KeyOf<T>::type> pivots(const Device& device, const T* row, std::uint64_t length,
-                                            std::span<const std::uint64_t> places) {
-  using Key = typename KeyOf<T>::type;
-  std::vector<Key> keys;
+std::vector<Place<Key<T>>> pivots(const Device& device, const T* row, std::uint64_t length,
+                                  std::span<const std::uint64_t> places) {
+  std::vector<Place<Key<T>>> found;
   if (length <= short_row) {  // a call of the library's for each would cost more
-    std::vector<Key> copy(length);
+    std::vector<Key<T>> copy(length);
     std::transform(row, row + length, copy.begin(), key_of<T>);
     std::uint64_t first = 0;
     for (const std::uint64_t k : places) {
@@ -99,65 +60,88 @@ std::vector<typename KeyOf<T>::type> pivots(const Device& device, const T* row, 
         std::nth_element(copy.begin() + static_cast<std::ptrdiff_t>(first),
                          copy.begin() + static_cast<std::ptrdiff_t>(k), copy.end());
       }
-      keys.push_back(copy[k]);
+      found.push_back({copy[k]});
       first = k + 1;
     }
   } else if (places.size() >= many_places) {
     std::vector<T> copy(length);
     sort(device, ArrayView(dtype_of<T>, row, length), MutableArrayView(dtype_of<T>, copy.data(), length));
-    for (const std::uint64_t k : places) keys.push_back(key_of(copy[k]));
+    for (const std::uint64_t k : places) found.push_back({key_of(copy[k])});
   } else {
-    const ArrayView view(dtype_of<T>, row, length);
-    for (const Quantile& one : exact_quantiles(device, view, quantiles_of(length, places), nearest(1))) {
-      keys.push_back(key_of(element_of<T>(one.bits)));
-    }
-    if (is_float(dtype_of<T>) && keys.back() == std::numeric_limits<Key>::max()) {
-      keys.clear();  // there are NaNs, which hide what is below them
-      for (const std::uint64_t k : places) keys.push_back(key_of(element_of<T>(nth_element_bits(device, view, k))));
+    found = select(row, length, places);
+    if (found.empty()) {
+      const ArrayView view(dtype_of<T>, row, length);
+      for (const std::uint64_t k : places) {
+        found.push_back({key_of(element_of_bits<T>(nth_element_bits(device, view, k)))});
+      }
     }
   }
-  keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
-  return keys;
+  const auto same = [](const auto& a, const auto& b) { return a.key == b.key; };
+  found.erase(std::unique(found.begin(), found.end(), same), found.end());
+  return found;
 }
 
 // Which part a key belongs to: 2 i below pivot i, 2 i + 1 equal to it.
-template <class Key>
+template <class K>
 class PartOf {
  public:
-  explicit PartOf(const std::vector<Key>& pivots) : pivots_(pivots) {}
-  std::size_t operator()(Key key) const {
+  explicit PartOf(const std::vector<K>& pivots) : pivots_(pivots) {}
+  std::size_t operator()(K key) const {
     if (pivots_.size() > 8) {
       const auto found = std::lower_bound(pivots_.begin(), pivots_.end(), key);
       return 2 * static_cast<std::size_t>(found - pivots_.begin()) + (found != pivots_.end() && *found == key ? 1 : 0);
     }
     std::size_t part = 0;
-    for (const Key pivot : pivots_) part += (key >= pivot ? 1U : 0U) + (key > pivot ? 1U : 0U);
+    for (const K pivot : pivots_) part += (key >= pivot ? 1U : 0U) + (key > pivot ? 1U : 0U);
     return part;
   }
 
  private:
-  const std::vector<Key>& pivots_;
+  const std::vector<K>& pivots_;
 };
+
+// Brings each element, or its index, to its part: `next` says where each part goes on.
+template <class T, class F>
+void scatter(const T* row, std::uint64_t length, std::uint64_t* next, const F& part_of, T* values,
+             std::int64_t* indices) {
+  if (values != nullptr) {
+    for (std::uint64_t i = 0; i < length; ++i) values[next[part_of(row[i])]++] = row[i];
+  } else {
+    for (std::uint64_t i = 0; i < length; ++i) indices[next[part_of(row[i])]++] = static_cast<std::int64_t>(i);
+  }
+}
+
+template <class T>
+void scatter_around(const T* row, std::uint64_t length, const Place<Key<T>>& place, T* values, std::int64_t* indices) {
+  std::uint64_t next[3] = {0, place.less, place.less + place.equal};
+  const Key<T> key = place.key;
+  if constexpr (std::is_floating_point_v<T>) {
+    if (key != std::numeric_limits<Key<T>>::max()) {  // a NaN is neither less nor equal
+      const T pivot = element_of_key<T>(key);
+      const auto part_of = [pivot](T value) { return (value < pivot ? 0U : 1U) + (value <= pivot ? 0U : 1U); };
+      return scatter(row, length, next, part_of, values, indices);
+    }
+  }
+  const auto part_of = [key](T value) {
+    const Key<T> one = key_of(value);
+    return (one >= key ? 1U : 0U) + (one > key ? 1U : 0U);
+  };
+  scatter(row, length, next, part_of, values, indices);
+}
 
 template <class T>
 void part_row(const Device& device, const T* row, std::uint64_t length, std::span<const std::uint64_t> places,
               T* values, std::int64_t* indices) {
-  if (values != nullptr && places.size() == 1 && length > short_row) {
-    partition(device, ArrayView(dtype_of<T>, row, length), MutableArrayView(dtype_of<T>, values, length), places[0]);
-    return;
-  }
-  const auto keys = pivots(device, row, length, places);
-  const PartOf part_of(keys);
+  const auto found = pivots(device, row, length, places);
+  if (found.size() == 1 && found[0].equal != 0) return scatter_around(row, length, found[0], values, indices);
+  std::vector<Key<T>> keys;
+  for (const auto& place : found) keys.push_back(place.key);
+  const PartOf part_of_key(keys);
+  const auto part_of = [&](T value) { return part_of_key(key_of(value)); };
   std::vector<std::uint64_t> next(2 * keys.size() + 2);  // where each part goes on; the first stays 0
-  for (std::uint64_t i = 0; i < length; ++i) ++next[part_of(key_of(row[i])) + 1];
+  for (std::uint64_t i = 0; i < length; ++i) ++next[part_of(row[i]) + 1];
   for (std::size_t part = 1; part < next.size(); ++part) next[part] += next[part - 1];
-  if (values != nullptr) {
-    for (std::uint64_t i = 0; i < length; ++i) values[next[part_of(key_of(row[i]))]++] = row[i];
-  } else {
-    for (std::uint64_t i = 0; i < length; ++i) {
-      indices[next[part_of(key_of(row[i]))]++] = static_cast<std::int64_t>(i);
-    }
-  }
+  scatter(row, length, next.data(), part_of, values, indices);
 }
 
 }  // namespace
@@ -180,9 +164,9 @@ void part_short_row(const ArrayView& row, std::uint64_t place, void* values, std
     using T = typename decltype(tag)::type;
     const T* const elements = static_cast<const T*>(row.data);
     const auto length = static_cast<std::ptrdiff_t>(row.count);
-    std::vector<typename KeyOf<T>::type> keys(row.count);
+    std::vector<Key<T>> keys(row.count);
     std::transform(elements, elements + length, keys.begin(), key_of<T>);
-    std::vector<typename KeyOf<T>::type> parted(keys);
+    std::vector<Key<T>> parted(keys);
     const auto middle = parted.begin() + static_cast<std::ptrdiff_t>(place);
     std::nth_element(parted.begin(), middle, parted.end());
     const auto pivot = *middle;
@@ -200,7 +184,19 @@ void part_short_row(const ArrayView& row, std::uint64_t place, void* values, std
 
 void elements_at(const Device& device, const ArrayView& data, std::uint64_t rows, std::span<const std::uint64_t> places,
                  void* elements) {
-  store(exact_quantiles(device, data, quantiles_of(data.count / rows, places), nearest(rows)), data.dtype, elements);
+  const std::uint64_t length = data.count / rows;
+  const bool selected = length > short_row && places.size() < many_places && dispatch(data.dtype, [&](auto tag) {
+                          using T = typename decltype(tag)::type;
+                          for (std::uint64_t row = 0; row < rows; ++row) {
+                            const auto found = select(static_cast<const T*>(data.data) + row * length, length, places);
+                            if (found.empty()) return false;
+                            std::transform(found.begin(), found.end(), static_cast<T*>(elements) + row * places.size(),
+                                           [](const auto& place) { return element_of_key<T>(place.key); });
+                          }
+                          return true;
+                        });
+  if (!selected)
+    store(exact_quantiles(device, data, quantiles_of(length, places), nearest(rows)), data.dtype, elements);
 }
 
 void elements_at(const BufferBase& data, Dtype dtype, std::uint64_t rows, std::span<const std::uint64_t> places,

@@ -3,7 +3,10 @@
 
 import copy
 import math
+import pathlib
 import pickle
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -116,3 +119,11 @@ def test_is_drawn_by_mplhep():
     drawn = mplhep.histplot(h, yerr=False)[0].stairs.get_data()
     assert np.array_equal(drawn.values, h.values()) and np.array_equal(drawn.edges, h.edges)
     pyplot.close("all")
+
+
+def test_the_example_draws_its_charts(tmp_path):
+    pytest.importorskip("mplhep")
+    pytest.importorskip("PIL")
+    example = pathlib.Path(__file__).parents[1] / "examples" / "histograms.py"
+    subprocess.run([sys.executable, example, tmp_path], check=True)
+    assert len(list(tmp_path.glob("*.svg"))) == 4

@@ -93,6 +93,16 @@ def test_axes_and_memory_order(axis):
         same_bits(np.take_along_axis(flat, top.indices, -1 if axis is None else axis), top.values)
 
 
+@pytest.mark.parametrize("dtype", "?hfd")
+def test_large_matrices_are_turned(dtype):
+    a = data(dtype, 60 * 7 * 200).reshape(60, 7, 200)
+    for b in (a, a.T, a.transpose(1, 0, 2), np.broadcast_to(a[:1], a.shape), a[:, ::2], a.astype(a.dtype.newbyteorder(">"))):
+        for axis in range(3):
+            order = np.argsort(b, axis, kind="stable")
+            same_bits(masu.argsort(b, axis), order)
+            same_bits(masu.sort(b, axis), np.take_along_axis(b, order, axis))
+
+
 def stable_partition(a, places):
     """Elements between the pivots' values in input order; the rule that partition has and NumPy has not."""
     ordered = np.sort(a)

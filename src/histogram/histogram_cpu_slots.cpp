@@ -169,7 +169,8 @@ bool SlotWriter::count_by_cells_of(const T* x, std::uint64_t elements, const Gui
                                    std::optional<CellMap<U>>& map, unsigned copies, std::span<std::uint64_t> steps) {
   if (!map) {
     std::vector<U> sample(std::min<std::uint64_t>(elements, cells_block));
-    for (std::size_t i = 0; i < sample.size(); ++i) sample[i] = static_cast<U>(x[i * (elements / sample.size())]);
+    const std::uint64_t stride = elements / sample.size();
+    for (std::size_t i = 0; i < sample.size(); ++i) sample[i] = static_cast<U>(x[i * stride]);
     map.emplace(guide, sample, elements);
   }
   if (!map->pays()) return false;

@@ -1,0 +1,370 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The public functions for arrays in device memory: read where they are, results on their device.
+
+What is small (edges, a few places, totals) is computed on the host with NumPy's rules, as for host arrays. Where NumPy
+has a choice that devices have not (another axis than the last, rules for bins by name, other dtypes), TypeError says so.
+"""
+import math
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_index
+
+from . import _bins, _histogram, _masu, _order, _quantile
+from ._device_array import DeviceArray, to_device
+
+_functions = {}
+
+
+def call(name, arrays, options):
+    """The function `name` of arrays, at least one of them (or of the options) a DeviceArray."""
+    devices = {array.device for array in (*arrays, *options.values()) if isinstance(array, _masu.DeviceArray)}
+    if len(devices) > 1:
+        raise ValueError(f"{name}: the arrays must be on one device, got {' and '.join(d.id for d in devices)}")
+    function = _functions.get(name)
+    if function is None or not any(isinstance(array, _masu.DeviceArray) for array in arrays):
+        raise TypeError(f"{name}: this is not supported with arrays on a device; copy them to the host")
+    return function(*(a if isinstance(a, _masu.DeviceArray) else np.asarray(a) for a in arrays), **options)
+
+
+def _function(function):
+    _functions[function.__name__] = function
+    return function
+
+
+def _there(name, array, like):
+    """A host array on the device of `like`, in its dtype, if that changes no value."""
+    if isinstance(array, _masu.DeviceArray):
+        if array.dtype != like.dtype:
+            raise TypeError(f"{name}: on a device the dtypes must be the same, got {like.dtype} and {array.dtype}")
+        return array
+    converted = array.astype(like.dtype)
+    if not np.array_equal(converted, array):
+        raise TypeError(f"{name}: the values must be of the dtype {like.dtype} of the array on the device")
+    return to_device(converted, like.device)
+
+
+def _like(array, dtype=None, shape=None):
+    return DeviceArray(array.device, array._dtype if dtype is None else dtype, array.shape if shape is None else shape)
+
+
+def _as_rows(name, array, axis):
+    """(array, number of rows, length of a row); `axis` must be the last one, None takes all as one row."""
+    if axis is None:
+        array = array.reshape(-1)
+        return array, 1, array.size
+    if normalize_axis_index(axis, array.ndim) != array.ndim - 1:
+        raise TypeError(f"{name}: on a device the axis must be the last one or None, got {axis}")
+    length = array.shape[-1]
+    return array, array.size // length if length else 0, length
+
+
+def _refuse(name, **options):
+    """For what only NumPy has."""
+    for option, value in options.items():
+        if value is not None and value is not False and value is not np._NoValue:
+            raise TypeError(f"{name}: {option} is not supported for arrays on a device")
+
+
+@_function
+def sort(a, axis=-1, kind=None, order=None, *, stable=None):
+    _refuse("sort", order=order)
+    a, rows, _ = _as_rows("sort", a, axis)
+    result = _like(a)
+    if a.size:
+        _masu.sort(a, result, rows, a.device)
+    return result
+
+
+@_function
+def argsort(a, axis=-1, kind=None, order=None, *, stable=None):
+    _refuse("argsort", order=order)
+    a, rows, _ = _as_rows("argsort", a, axis)
+    result = _like(a, "i64")
+    if a.size:
+        _masu.argsort(a, result, rows, a.device)
+    return result
+
+
+def _parted(name, native, dtype, a, kth, axis, order):
+    _refuse(name, order=order)
+    a, rows, length = _as_rows(name, a, axis)
+    np.partition(np.empty(length, np.bool), kth)  # NumPy's errors
+    places = np.unique(np.asarray(kth) % max(length, 1)).tolist()
+    result = _like(a, dtype)
+    if a.size:
+        native(a, result, rows, places, a.device)
+    return result
+
+
+@_function
+def partition(a, kth, axis=-1, kind="introselect", order=None):
+    return _parted("partition", _masu.partition, None, a, kth, axis, order)
+
+
+@_function
+def argpartition(a, kth, axis=-1, kind="introselect", order=None):
+    return _parted("argpartition", _masu.argpartition, "i64", a, kth, axis, order)
+
+
+@_function
+def searchsorted(a, v, side="left", sorter=None):
+    _refuse("searchsorted", sorter=sorter)
+    np.searchsorted(np.empty(0), 0, side)  # NumPy's errors
+    if isinstance(a, _masu.DeviceArray):
+        v = _there("searchsorted", v, a)
+    else:
+        a = _there("searchsorted", a, v)
+    if a.ndim != 1:
+        raise ValueError("object too deep for desired array")
+    result = _like(v, "i64")
+    if v.size:
+        _masu.searchsorted(a, v, result, side in ("right", "r", "R"), a.device)
+    return result
+
+
+@_function
+def unique(ar, return_index=False, return_inverse=False, return_counts=False, axis=None, *, equal_nan=True,
+           sorted=True):
+    _refuse("unique", axis=axis)
+    if not equal_nan:
+        raise TypeError("unique: equal_nan=False is not supported for arrays on a device")
+    found = _masu.unique(ar, bool(return_index), bool(return_inverse), bool(return_counts), ar.device)
+    values, first, inverse, counts = (None if part is None else DeviceArray(part, part.shape, part) for part in found)
+    if ar.dtype == np.bool:
+        values = to_device(values.get().view(np.bool), ar.device)
+    if inverse is not None:
+        inverse = inverse.reshape(ar.shape)
+    results = [part for part in (values, first, inverse, counts) if part is not None]
+    return tuple(results) if len(results) > 1 else values
+
+
+@_function
+def topk(a, k, axis=-1, *, largest=True):
+    a, rows, length = _as_rows("topk", a, axis)
+    if not 1 <= k <= length:
+        raise ValueError(f"topk: k must be from 1 to {length}, the length of the axis, got {k}")
+    shape = (*a.shape[:-1], k)
+    values, indices = _like(a, shape=shape), _like(a, "i64", shape)
+    if values.size:
+        _masu.topk(a, values, indices, k, bool(largest), rows, a.device)
+    return _order.TopK(values, indices)
+
+
+@_function
+def sum(a, axis=None, dtype=None, out=None, keepdims=False, initial=None, where=None):
+    _refuse("sum", dtype=dtype, out=out, keepdims=keepdims, initial=initial, where=None if where is True else where)
+    integers = {"u": np.uintp, "i": np.intp, "b": np.intp}.get(a.dtype.kind)
+    if axis is None or a.ndim == 1:
+        _, _, length = _as_rows("sum", a, axis)
+        total = _masu.sum_all(a, a.device) if length else 0
+        return to_device(np.asarray(total, integers or a.dtype), a.device)
+    _, rows, length = _as_rows("sum", a, axis)
+    if integers is not None:
+        raise TypeError("sum: on a device integers are summed with axis=None only")
+    sums = np.zeros(rows)
+    if a.size:
+        _masu.sum_rows(a, sums, a._dtype, a.device)
+    return to_device(sums.astype(a.dtype).reshape(a.shape[:-1]), a.device)
+
+
+@_function
+def cumsum(a, axis=None, dtype=None, out=None):
+    _refuse("cumsum", dtype=dtype, out=out)
+    a, rows, _ = _as_rows("cumsum", a, axis)
+    if a.dtype.kind != "f" and a.dtype.itemsize < 8:
+        raise TypeError(f"cumsum: on a device the dtype must be a float or have 64 bits, got {a.dtype}")
+    result = _like(a)
+    if a.size:
+        _masu.cumsum(a, result, rows, a.device)
+    return result
+
+
+@_function
+def dot(a, b, out=None):
+    _refuse("dot", out=out)
+    if not (isinstance(a, _masu.DeviceArray) and isinstance(b, _masu.DeviceArray)) or a.dtype != b.dtype:
+        raise TypeError("dot: both arrays must be on the device, of one dtype")
+    if a.ndim != 1 or a.shape != b.shape or a.dtype.kind != "f":
+        raise TypeError("dot: arrays on a device must be floats in one dimension, of one length")
+    total = _masu.dot(a, b, a.device) if a.size else 0.0
+    return to_device(np.asarray(total, a.dtype), a.device)
+
+
+def _located(name, function, a, axis, options):
+    """NumPy's own quantiles on the elements that masu finds at the places that it asks for."""
+    a, rows, length = _as_rows(name, a, axis)
+
+    def find(places):
+        found = np.empty((rows, places.size), a.dtype)
+        _masu.elements_at(a, found.view(np.uint8) if a.dtype == np.bool else found, rows, places.tolist(), a.device)
+        return found
+
+    stand_in = _quantile.stand_in(a.shape, a.dtype, find)
+    return to_device(function(stand_in, axis=-1, overwrite_input=True, **options), a.device)
+
+
+@_function
+def median(a, axis=None, out=None, overwrite_input=False, keepdims=False):
+    _refuse("median", out=out, keepdims=keepdims)
+    return _located("median", np.median, a, axis, {})
+
+
+@_function
+def quantile(a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False, *, weights=None):
+    _refuse("quantile", out=out, keepdims=keepdims, weights=weights)
+    return _located("quantile", np.quantile, a, axis, {"q": q, "method": method})
+
+
+def _numbers(array):
+    """The dtype in which NumPy counts: truth values as uint8, with its warning."""
+    if array.dtype != np.bool:
+        return array.dtype
+    np.histogram_bin_edges(np.empty(0, np.bool))
+    return np.dtype(np.uint8)
+
+
+def _extremes(array):
+    dtype = _numbers(array)
+    pair = np.empty(2, dtype)
+    return pair if array.size and _masu.extremes(array, pair, False, array.device) else np.empty(0, dtype)
+
+
+def _edges(name, a, bins, range):
+    if isinstance(bins, str):
+        raise TypeError(f"{name}: rules for bins by name need data in host memory, got {bins!r}")
+    return _bins.edges_of(_numbers(a), bins, range, lambda: _extremes(a))
+
+
+@_function
+def histogram_bin_edges(a, bins=10, range=None, weights=None):
+    return to_device(_edges("histogram_bin_edges", a, bins, range), a.device)
+
+
+@_function
+def histogram(a, bins=10, range=None, density=None, weights=None, axis=None):
+    a, rows, _ = _as_rows("histogram", a, axis)
+    bins = bins.get() if isinstance(bins, _masu.DeviceArray) else bins
+    edges = _edges("histogram", a, bins, range)
+    spec = _bins.spec(_numbers(a), edges, np.ndim(bins) == 0, range)
+    if spec is None:
+        raise TypeError(f"histogram: these bins are not supported for {a.dtype} on a device")
+    shape = (*(() if axis is None else a.shape[:-1]), len(edges) - 1)
+    if weights is None:
+        found = _histogram.native(a, spec, rows, 1, a.device) if a.size else (np.zeros(math.prod(shape), np.int64), None)
+        hist = None if found is None else found[0].reshape(shape)
+    else:
+        hist = _weighted(a, weights, spec, rows, shape)
+    if hist is None:
+        raise TypeError(f"histogram: these bins are not supported for {a.dtype} on a device")
+    if density:
+        hist = hist / np.array(np.diff(edges), float) / hist.sum(axis=-1, keepdims=True)
+    return to_device(hist, a.device), to_device(edges, a.device)
+
+
+def _weighted(a, weights, spec, rows, shape, dtype=None):
+    if not isinstance(weights, _masu.DeviceArray):
+        weights = to_device(weights, a.device)
+    if weights.size != a.size or weights.dtype == np.bool:
+        raise ValueError("weights should have the same shape as a.")
+    exact = dtype or {"i": np.int64, "u": np.uint64}.get(weights.dtype.kind, np.float64)
+    totals, extras = np.zeros(math.prod(shape), exact), np.zeros(3 * rows, exact)
+    if a.size and not _masu.weighted_histogram([a], weights, [spec], rows, totals, extras, None, a.device):
+        return None
+    return totals.astype(dtype or weights.dtype).reshape(shape)
+
+
+@_function
+def bincount(x, weights=None, minlength=0, axis=None):
+    if x.dtype.kind not in "iub" or not np.can_cast(x.dtype, np.intp):
+        np.bincount(np.empty(0, x.dtype))  # NumPy's error
+        raise TypeError(f"bincount: the dtype must fit int64, got {x.dtype}")
+    least = np.bincount(np.empty(0, np.intp), minlength=minlength).size
+    if axis is None and x.ndim != 1:
+        raise ValueError("object of too small depth for desired array" if x.ndim < 1 else "object too deep for desired array")
+    x, rows, _ = _as_rows("bincount", x, axis)
+    if not x.size:
+        return to_device(np.zeros((*x.shape[:-1], least), np.intp if weights is None else np.float64), x.device)
+    pair = np.empty(2, np.uint8 if x.dtype == np.bool else x.dtype)
+    _masu.extremes(x, pair, False, x.device)
+    low, high = pair.tolist()
+    if low < 0:
+        np.bincount(np.array([low]))
+    size = max(high + 1, least)
+    spec, shape = _bins.integers(size), (*x.shape[:-1], size)
+    if weights is None:
+        counts = _histogram.native(x, spec, rows, 1, x.device)[0].reshape(shape)
+    else:
+        counts = _weighted(x, weights, spec, rows, shape, np.float64)
+    return to_device(counts, x.device)
+
+
+@_function
+def histogram2d(x, y, bins=10, range=None, density=None, weights=None):
+    if len(x) != len(y):
+        raise ValueError("x and y must have the same length.")
+    bins = bins if hasattr(bins, "__len__") and len(bins) in (1, 2) else [bins, bins]
+    hist, edges = _of_columns(x, y, bins=bins, range=range, density=density, weights=weights)
+    return hist, *edges
+
+
+@_function
+def histogramdd(sample, bins=10, range=None, density=None, weights=None):
+    if sample.ndim == 1:
+        return _of_columns(sample, bins=bins, range=range, density=density, weights=weights)
+    if sample.ndim != 2:
+        raise ValueError(f"histogramdd: the sample must have 2 dimensions, got {sample.ndim}")
+    rows, width = sample.shape
+    turned = _like(sample, shape=(width, rows))
+    if sample.size:
+        _masu.columns(sample, rows, turned, sample.device)
+    return _of_columns(*turned.rows(), bins=bins, range=range, density=density, weights=weights)
+
+
+@_function
+def _of_columns(*columns, bins=10, range=None, density=None, weights=None):
+    like = next(column for column in columns if isinstance(column, _masu.DeviceArray))
+    columns = [_there("histogramdd", column, like) for column in columns]
+    if any(column.ndim != 1 or len(column) != len(like) for column in columns):
+        raise ValueError("histogramdd: the columns must have one dimension and one length")
+    each = list(bins) if hasattr(bins, "__len__") else [bins] * len(columns)
+    ranges = [None] * len(columns) if range is None else list(range)
+    if len(each) != len(columns):
+        raise ValueError("The dimension of bins must be equal to the dimension of the sample x.")
+    if len(ranges) != len(columns):
+        raise ValueError("range argument must have one entry per dimension")
+    edges, specs = [], []
+    for column, rule, ends in zip(columns, each, ranges):
+        uniform = np.ndim(rule) == 0
+        pair = _extremes(column) if uniform and ends is None else np.empty(0, column.dtype)
+        edges.append(np.histogramdd(pair.reshape(-1, 1), [rule], [ends])[1][0])
+        specs.append(_bins.column_spec(column.dtype, edges[-1], uniform, ends))
+    if None in specs or like.dtype == np.bool:
+        raise TypeError(f"histogramdd: these bins are not supported for {like.dtype} on a device")
+    hist = np.zeros(tuple(len(e) - 1 for e in edges))
+    if like.size and weights is None:
+        _masu.joint_histogram(columns, specs, hist, like.device)
+    elif like.size:
+        by = weights if isinstance(weights, _masu.DeviceArray) else to_device(weights, like.device)
+        if by.shape != like.shape or by.dtype == np.bool:
+            raise ValueError("The weights and list don't have the same length.")
+        extras = np.empty(3 if len(columns) == 1 else 2)
+        _masu.weighted_histogram(columns, by, specs, 1, hist, extras, None, like.device)
+    if density:
+        total = hist.sum()
+        for i, widths in enumerate(map(np.diff, edges)):
+            hist = hist / np.expand_dims(widths, [axis for axis in np.arange(len(edges)) if axis != i])
+        hist = hist / total
+    return to_device(hist, like.device), [to_device(e, like.device) for e in edges]
+
+
+@_function
+def digitize(x, bins, right=False):
+    edges = bins.get() if isinstance(bins, _masu.DeviceArray) else np.asarray(bins)
+    np.digitize(np.empty(0), edges, right)  # NumPy's errors
+    converted = edges.astype(x.dtype)
+    if edges.size == 0 or not np.array_equal(converted, edges) or edges[0] > edges[-1] or x.dtype == np.bool:
+        raise TypeError(f"digitize: on a device the edges must increase and be values of the data's dtype {x.dtype}")
+    result = _like(x, "i64")
+    if x.size:
+        _masu.digitize(to_device(converted, x.device), x, result, bool(right), x.device)
+    return result

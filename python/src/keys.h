@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// The order of masu/sort.h as unsigned integers.
+#pragma once
+
+#include <masu/dtype.h>
+
+#include <bit>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+
+namespace masu_python {
+
+template <class T>
+struct KeyOf {
+  using type = std::make_unsigned_t<T>;
+};
+template <>
+struct KeyOf<masu::Half> {
+  using type = std::uint16_t;
+};
+template <>
+struct KeyOf<float> {
+  using type = std::uint32_t;
+};
+template <>
+struct KeyOf<double> {
+  using type = std::uint64_t;
+};
+template <class T>
+using Key = typename KeyOf<T>::type;
+
+template <class T>
+inline constexpr Key<T> sign_of = static_cast<Key<T>>(Key<T>{1} << (sizeof(T) * 8 - 1));
+
+// Both zeros are one key; all NaNs are one, the greatest.
+template <class T>
+Key<T> key_of(T value) {
+  const auto bits = std::bit_cast<Key<T>>(value);
+  if constexpr (masu::is_float(masu::dtype_of<T>)) {
+    constexpr Key<T> infinity = sizeof(T) == 2 ? 0x7c00 : sizeof(T) == 4 ? 0x7f800000 : Key<T>(0x7ff0000000000000);
+    const Key<T> magnitude = static_cast<Key<T>>(bits & static_cast<Key<T>>(~sign_of<T>));
+    Key<T> key = static_cast<Key<T>>((bits & sign_of<T>) != 0 ? ~bits : bits | sign_of<T>);
+    key = magnitude == 0 ? sign_of<T> : key;
+    return magnitude > infinity ? std::numeric_limits<Key<T>>::max() : key;
+  } else {
+    return std::is_signed_v<T> ? static_cast<Key<T>>(bits ^ sign_of<T>) : bits;
+  }
+}
+
+// An element of that key: a zero is +0.
+template <class T>
+T element_of_key(Key<T> key) {
+  if constexpr (masu::is_float(masu::dtype_of<T>)) {
+    return std::bit_cast<T>(static_cast<Key<T>>((key & sign_of<T>) != 0 ? key ^ sign_of<T> : ~key));
+  } else {
+    return std::bit_cast<T>(std::is_signed_v<T> ? static_cast<Key<T>>(key ^ sign_of<T>) : key);
+  }
+}
+
+// The element with these bits.
+template <class T>
+T element_of_bits(std::uint64_t bits) {
+  T value;
+  std::memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+}  // namespace masu_python

@@ -1,0 +1,240 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Devices, arrays in their memory and kernels, on the CPU and on OpenCL where there is a device."""
+import math
+import os
+import pickle
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import masu
+
+NAMES = [info.id for info in masu.devices() if info.usable]
+KERNELS = [name for name in NAMES if name.startswith("opencl")]
+random = np.random.default_rng(5)
+FLOATS = random.standard_normal(3000).astype("f4").round(2)
+FLOATS[7], FLOATS[11], FLOATS[13] = -0.0, 0.0, 0.0
+SMALL = random.integers(0, 200, 3000).astype("u1")
+
+
+@pytest.fixture(params=NAMES)
+def device(request):
+    return request.param
+
+
+def same(got, want):
+    """What a device has is what NumPy has: dtype, shape and bits."""
+    if isinstance(want, (tuple, list)):
+        assert len(got) == len(want)
+        for one, other in zip(got, want):
+            same(one, other)
+        return
+    assert type(got) is masu.DeviceArray
+    want = np.asarray(want)
+    assert (got.dtype, got.shape) == (want.dtype, want.shape)
+    assert got.get().tobytes() == want.tobytes()
+
+
+def test_what_devices_say():
+    infos = masu.devices()
+    assert infos[0].id == infos[0].kind == "cpu" and infos[0].usable and infos[0].why == ""
+    assert all(info.usable or info.why for info in infos)
+    cpu = masu.Device("cpu")
+    assert repr(cpu) == 'masu.Device("cpu")' and cpu.name == cpu.info.name and cpu.memory_bytes > 0
+    assert cpu == masu.Device("cpu") and len({cpu, masu.Device("cpu")}) == 1 and cpu != "cpu"
+
+
+@pytest.mark.parametrize("wrong, error", [("gpu", ValueError), ("cuda:77", TypeError), ("opencl:77", TypeError),
+                                          (5, TypeError), (b"cpu", TypeError)])
+def test_wrong_devices(wrong, error):
+    with pytest.raises(error):
+        masu.sort(FLOATS, device=wrong)
+    with pytest.raises(TypeError if type(wrong) is not str else error):
+        masu.Device(wrong)
+
+
+def test_the_environment_names_the_device():
+    code = ("import masu, numpy; masu._small.limit = 0\n"
+            "try: masu.sort(numpy.ones(9))\n"
+            "except ValueError as error: print(error)")
+    done = subprocess.run([sys.executable, "-c", code], env={**os.environ, "MASU_DEVICE": "nonsense"},
+                          capture_output=True, text=True, timeout=100)
+    assert "nonsense" in done.stdout, done
+
+
+@pytest.mark.parametrize("dtype", "? b B h H i I q Q e f d".split())
+def test_there_and_back(device, dtype):
+    data = random.integers(0, 2, (3, 1, 5)).astype(dtype)
+    there = masu.to_device(data[:, :, ::-1], device)
+    assert there.device.id == device and (there.dtype, there.shape) == (data.dtype, data.shape)
+    assert (there.ndim, there.size, there.nbytes, len(there)) == (3, 15, 15 * data.itemsize, 3)
+    np.testing.assert_array_equal(np.asarray(there), data[:, :, ::-1])
+    np.testing.assert_array_equal(np.asarray(there.reshape(5, -1), float), data[:, :, ::-1].reshape(5, 3))
+    assert np.array(there, copy=True).dtype == data.dtype
+
+
+def test_device_arrays_refuse(device):
+    there = masu.to_device(FLOATS, device)
+    with pytest.raises(TypeError):
+        masu.to_device(FLOATS + 1j, device)
+    with pytest.raises(ValueError):
+        there.reshape(7, 11)
+    with pytest.raises(ValueError):
+        np.asarray(there, copy=False)
+    with pytest.raises(TypeError):
+        len(masu.DeviceArray(masu.Device(device), "f4", ()))
+    with pytest.raises(ValueError):
+        masu.DeviceArray(masu.Device(device), "f4", (-1,))
+    with pytest.raises(ValueError):
+        masu.DeviceArray(masu.Device(device), "f4", (2**40, 2**40))
+    with pytest.raises((MemoryError, ValueError)):
+        masu.DeviceArray(masu.Device(device), "f4", (2**46,))
+    with pytest.raises(BufferError):
+        there.__dlpack__()
+    assert not hasattr(there, "__cuda_array_interface__")
+    with pytest.raises(TypeError):
+        pickle.dumps(there)
+    assert masu.to_device(np.empty((0, 3)), device).get().shape == (0, 3)
+
+
+def test_ordering(device):
+    there = masu.to_device(FLOATS, device)
+    square = FLOATS.reshape(30, 100)
+    on_rows = masu.to_device(square, device)
+    same(masu.sort(there), np.sort(FLOATS, kind="stable"))
+    same(masu.sort(on_rows), np.sort(square, kind="stable"))
+    same(masu.sort(on_rows, axis=None), np.sort(square, None, kind="stable"))
+    same(masu.argsort(there), np.argsort(FLOATS, kind="stable"))
+    same(masu.argsort(on_rows), np.argsort(square, kind="stable"))
+    for k in (0, 1500, -1):
+        parted = masu.partition(there, k).get()
+        assert parted[k] == np.sort(FLOATS)[k] and np.array_equal(np.sort(parted), np.sort(FLOATS))
+        assert FLOATS[masu.argpartition(there, k).get()[k]] == np.sort(FLOATS)[k]
+    best = masu.topk(there, 5)
+    same(best.values, np.sort(FLOATS)[::-1][:5])
+    assert isinstance(best, masu.TopK)
+    same(masu.unique(there, True, True, True), np.unique(FLOATS, True, True, True))
+    same(masu.unique(masu.to_device(FLOATS > 0, device)), np.array([False, True]))
+    edges = np.sort(FLOATS)[::10].copy()
+    same(masu.searchsorted(masu.to_device(edges, device), there), np.searchsorted(edges, FLOATS))
+    same(masu.searchsorted(edges, there, "right"), np.searchsorted(edges, FLOATS, "right"))
+    same(masu.digitize(there, edges), np.digitize(FLOATS, edges))
+    for q in (0.3, [0.0, 0.25, 1.0]):
+        same(masu.quantile(there, q), np.quantile(FLOATS, q))
+        same(masu.quantile(on_rows, q, axis=1, method="nearest"), np.quantile(square, q, axis=1, method="nearest"))
+    same(masu.median(on_rows, axis=-1), np.median(square, axis=-1))
+
+
+def test_sums(device):
+    there = masu.to_device(FLOATS, device)
+    same(masu.sum(there), np.float32(math.fsum(FLOATS)))
+    same(masu.sum(masu.to_device(SMALL, device)), SMALL.sum())
+    same(masu.sum(there.reshape(30, 100), axis=1), np.float32([math.fsum(row) for row in FLOATS.reshape(30, 100)]))
+    same(masu.dot(there, there), np.float32(math.fsum(FLOATS.astype("f8") ** 2)))
+    same(masu.cumsum(masu.to_device(SMALL.astype("i8"), device)), np.cumsum(SMALL.astype("i8")))
+
+
+def test_histograms(device):
+    there = masu.to_device(FLOATS, device)
+    small = masu.to_device(SMALL, device)
+    edges = np.array([-1, 0.25, 0.5, 3])
+    for bins, ends in ((10, None), (1000, (-1, 1)), (edges, None)):
+        same(masu.histogram(there, bins, ends), np.histogram(FLOATS, bins, ends))
+        same(masu.histogram(there, bins, ends, density=True), np.histogram(FLOATS, bins, ends, density=True))
+        same(masu.histogram_bin_edges(there, bins, ends), np.histogram_bin_edges(FLOATS, bins, ends))
+    same(masu.histogram(there, masu.to_device(edges, device)), np.histogram(FLOATS, edges))
+    weights = random.integers(0, 9, FLOATS.size)
+    same(masu.histogram(there, 10, weights=masu.to_device(weights, device)), np.histogram(FLOATS, 10, weights=weights))
+    same(masu.histogram(small.reshape(30, 100), 10, axis=1)[0],
+         np.array([np.histogram(row, np.histogram_bin_edges(SMALL, 10))[0] for row in SMALL.reshape(30, 100)]))
+    same(masu.bincount(small), np.bincount(SMALL))
+    same(masu.bincount(small, weights.astype("f8"), 300), np.bincount(SMALL, weights, 300))
+    x, y = FLOATS[:1500], FLOATS[1500:]
+    pair = masu.to_device(x, device), masu.to_device(y, device)
+    same(masu.histogram2d(*pair, 7), np.histogram2d(x, y, 7))
+    same(masu.histogram2d(*pair, (edges, 3), density=True), np.histogram2d(x, y, (edges, 3), density=True))
+    points = FLOATS.reshape(1000, 3)
+    same(masu.histogramdd(masu.to_device(points, device), 4), np.histogramdd(points, 4))
+
+
+def test_what_devices_have_not(device):
+    there = masu.to_device(FLOATS.reshape(30, 100), device)
+    for call in (lambda: masu.sort(there, axis=0), lambda: masu.histogram(there, "auto"),
+                 lambda: masu.unique(there, axis=0), lambda: masu.cumsum(masu.to_device(SMALL, device)),
+                 lambda: masu.bincount(there.reshape(-1)), lambda: masu.sum(there, axis=0),
+                 lambda: masu.sum(there, dtype="f8"), lambda: masu.dot(there, there)):
+        with pytest.raises(TypeError):
+            call()
+    with pytest.raises(np.exceptions.AxisError):
+        masu.sort(there, axis=2)
+    with pytest.raises(ValueError):
+        masu.topk(there, 101)
+    with pytest.raises(ValueError):
+        masu.partition(there, 100)
+
+
+def test_arrays_of_two_devices():
+    if len(NAMES) < 2:
+        pytest.skip("there is one device")
+    with pytest.raises(ValueError, match="one device"):
+        masu.dot(masu.to_device(FLOATS, NAMES[0]), masu.to_device(FLOATS, NAMES[1]))
+
+
+SOURCE = """
+kernel void scale(global float *x, float a, float4 v) { x[get_global_id(0)] = x[get_global_id(0)] * a + v.y; }
+kernel void turn(global const int *from, global int *to, local int *tile) {
+  tile[get_local_id(0)] = from[get_global_id(0)];
+  barrier(CLK_LOCAL_MEM_FENCE);
+  to[get_global_id(0)] = tile[get_local_size(0) - 1 - get_local_id(0)];
+}
+"""
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_kernels(name):
+    program = masu.Program(name, SOURCE)
+    assert sorted(program.kernel_names) == ["scale", "turn"] and "scale" in repr(program)
+    scale = program.kernel("scale")
+    assert scale.name == "scale" and scale.max_work_group_size >= 1
+    x = np.arange(64, dtype="f4")
+    assert scale(64, None, x, 3, (0, 1, 0, 0)) >= 0
+    np.testing.assert_array_equal(x, np.arange(64) * 3 + 1)
+    there = masu.to_device(x, name)
+    scale(there.size, 32, there, np.float32(2), (0.0, 0.5, 0.0, 0.0))
+    np.testing.assert_array_equal(there.get(), x * 2 + 0.5)
+    numbers = np.arange(64, dtype="i4")
+    numbers.flags.writeable = False
+    turned = np.zeros(64, "i4")
+    program.kernel("turn")((64,), (8,), numbers, turned, masu.LocalMemory(32))
+    np.testing.assert_array_equal(turned, numbers.reshape(8, 8)[:, ::-1].reshape(-1))
+    strided = np.zeros(128, "f4")[::2]
+    scale(64, None, strided, 1, (0, 7, 0, 0))
+    assert (strided == 7).all()
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_wrong_kernels_and_arguments(name):
+    with pytest.raises(RuntimeError, match="does not compile(.|\n)*error"):
+        masu.Program(name, "kernel void f(int x { }")
+    program = masu.Program(name, SOURCE)
+    with pytest.raises(ValueError, match="scale"):
+        program.kernel("missing")
+    scale = program.kernel("scale")
+    x = np.zeros(8, "f4")
+    four = (0, 0, 0, 0)
+    for arguments, error in (((x,), ValueError), ((x, 1, 2), ValueError), ((x, 1, (1, 2)), ValueError),
+                             ((x.astype("f8"), 1, four), ValueError), ((x, np.float64(1), four), ValueError),
+                             ((x + 1j, 1, four), TypeError), ((x.astype(">f4"), 1, four), TypeError),
+                             ((x, "1", four), TypeError), ((x, masu.LocalMemory(4), four), ValueError)):
+        with pytest.raises(error):
+            scale(8, None, *arguments)
+    for sizes in ((0, 1, 2, 3), "x", None, (8, 8), -1):
+        with pytest.raises((ValueError, TypeError, OverflowError)):
+            scale(sizes, 4, x, 1, four)
+
+
+def test_the_cpu_compiles_nothing():
+    with pytest.raises(TypeError):
+        masu.Program("cpu", SOURCE)
