@@ -118,6 +118,16 @@ def test_ends_of_64_bit_integers():
             {"bins": [0.0, 2.0**53]},
         ):
             same("histogram", data, **options)
+        # here NumPy's guess of a bin ends elsewhere than a search, or fails
+        for bins in (1, 3, 10, 100):
+            same("histogram", np.arange(top - 99, top, dtype=dtype), bins)
+            same("histogram", np.arange(top // 2, top // 2 + 99_900, 999, dtype=dtype), bins)
+
+
+def test_ends_of_float16():
+    data = np.random.default_rng(0).normal(size=3000).astype("f2") * np.float16(0.02)
+    for ends in ((-0.011246, 0.00833), (np.float16(-0.011246), np.float16(0.00833)), (-0.01, np.float64(0.01))):
+        same("histogram", data, 700, ends)
 
 
 def test_values_that_are_not_finite():
