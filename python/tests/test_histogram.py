@@ -120,8 +120,8 @@ def test_ends_of_64_bit_integers():
             same("histogram", data, **options)
         # here NumPy's guess of a bin ends elsewhere than a search, or fails
         for bins in (1, 3, 10, 100):
-            same("histogram", (np.arange(100) + top - 100).astype(dtype), bins)
-            same("histogram", (np.arange(100) * 999 + top // 2).astype(dtype), bins)
+            same("histogram", np.arange(top - 99, top, dtype=dtype), bins)
+            same("histogram", np.arange(top // 2, top // 2 + 99_900, 999, dtype=dtype), bins)
 
 
 def test_ends_of_float16():
