@@ -9,6 +9,7 @@ speed that a report of masu gives for that size.
 """
 import argparse
 import json
+import math
 from xml.sax.saxutils import escape
 
 SIZES = {"100Mi": 100 << 20, "1Gi": 1 << 30, "4Gi": 4 << 30}
@@ -71,6 +72,31 @@ def draw(series, ceiling, title):
         out.append(f'<text x="{WIDTH - 10}" y="{y(ceiling) - 4:.1f}" text-anchor="end">'
                    f'reading speed {ceiling:.0f} GB/s</text>')
     out.append(f'<text x="10" y="{TOP + 4}">GB/s</text></svg>')
+    return "\n".join(out) + "\n"
+
+
+def bars_across(values, title):
+    """{label: value} as horizontal bars, a line a label, on a logarithmic scale from the least of them, or 1."""
+    least, most = min(1, *values.values()), max(*values.values())
+    left, line, width = 270, 18, WIDTH - 270 - 60
+    height = 40 + line * len(values) + 10
+
+    def length(value):
+        return width * math.log(value / least) / math.log(most / least)
+
+    out = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}" '
+           f'viewBox="0 0 {WIDTH} {height}" font-family="sans-serif" font-size="12">',
+           f'<rect width="{WIDTH}" height="{height}" fill="#ffffff"/>',
+           f'<text x="10" y="20" font-size="15">{escape(title)}</text>']
+    for index, (label, value) in enumerate(values.items()):
+        y = 36 + line * index
+        start, end = left + length(min(value, 1)), left + length(max(value, 1))
+        out.append(f'<text x="{left - 8}" y="{y + 12}" text-anchor="end">{escape(label)}</text>')
+        out.append(f'<rect x="{start:.1f}" y="{y + 1}" width="{end - start:.1f}" height="{line - 4}" '
+                   f'fill="{COLOURS[0 if value >= 1 else 2]}"/>')
+        out.append(f'<text x="{end + 4:.1f}" y="{y + 12}">{value:.3g}</text>')
+    one = left + length(1)
+    out.append(f'<line x1="{one:.1f}" x2="{one:.1f}" y1="32" y2="{height - 8}" stroke="#333333"/></svg>')
     return "\n".join(out) + "\n"
 
 

@@ -9,7 +9,7 @@ namespace {
 
 // At most this many elements of a result are looked at, spread over all.
 constexpr std::uint64_t checked = std::uint64_t{1} << 20;
-constexpr std::uint64_t vector_bytes = 16;
+constexpr std::uint64_t moved_vector_bytes = 16;
 
 std::span<std::byte> here(const Buffer<std::byte>& buffer, std::uint64_t bytes) {
   return {static_cast<std::byte*>(buffer.native()) + buffer.byte_offset(), bytes};
@@ -24,10 +24,10 @@ Moving::Moving(Runner& runner, const Device& device, std::span<const std::byte> 
       source_(device.upload(in)),
       target_(device, out_bytes),
       runner_(runner),
-      plain_bytes_(std::min<std::uint64_t>(in.size(), out_bytes) / vector_bytes * vector_bytes),
+      plain_bytes_(std::min<std::uint64_t>(in.size(), out_bytes) / moved_vector_bytes * moved_vector_bytes),
       stream_(device) {
   bytes_a_copied_byte_ = static_cast<double>(in.size() + out_bytes + extra_bytes) /
-                         static_cast<double>(2 * std::max(plain_bytes_, vector_bytes));
+                         static_cast<double>(2 * std::max(plain_bytes_, moved_vector_bytes));
 }
 
 double Moving::ceiling() {

@@ -145,7 +145,7 @@ std::string end_text(const ChildEnd& end, const CheckRequest& request) {
 }
 
 // The child's result with what the check found; what is no JSON object is passed on as it is.
-void write_json(const std::string& printed, Json check) {
+void write_checked_json(const std::string& printed, Json check) {
   Json result = Json::parse(printed, nullptr, false);
   io::OutputFile output("-");
   if (!result.is_object()) {
@@ -193,7 +193,7 @@ Exit check_kernel(const CheckRequest& request) {
     Json check{{"faults", check_json(faults, source)}, {"work_items", facts.work_items}, {"cut", found.cut}};
     if (!trouble.empty()) check["error"] = trouble;
     else if (!ran) check["error"] = fmt::format("the run ended with status {}", end.status);
-    write_json(output.read(), std::move(check));
+    write_checked_json(output.read(), std::move(check));
   }
   if (!request.json) say(check_text(faults, source));
   const std::string items = count_text(facts.work_items, "work-item");

@@ -13,7 +13,7 @@
 namespace masu::cli {
 namespace {
 
-using Json = nlohmann::json;
+using FactsJson = nlohmann::json;
 
 // In Oclgrind a pointer is a number: which buffer in the upper bits, where in it in the lower ones.
 constexpr const char* address_text = R"(
@@ -49,34 +49,34 @@ void tell_check(const std::string& file, const Device& device, const CheckedLaun
                 "run: --check: Oclgrind could not be loaded, the device is " + device.info().name);
   }
   Addresses addresses(device);
-  Json arguments = Json::array();
+  FactsJson arguments = FactsJson::array();
   for (const CheckedLaunch::Argument& argument : launch.arguments) {
-    Json told{{"name", argument.name}, {"buffer", argument.buffer != nullptr}};
+    FactsJson told{{"name", argument.name}, {"buffer", argument.buffer != nullptr}};
     if (argument.buffer != nullptr) {
       told["address"] = argument.buffer->size_bytes() == 0 ? 0 : addresses.of(*argument.buffer);
       told["bytes"] = argument.buffer->size_bytes();
     }
     arguments.push_back(std::move(told));
   }
-  const Json facts{{"kernel", launch.kernel},
-                   {"source", launch.source},
-                   {"build_log", launch.build_log},
-                   {"work_items", launch.work_items},
-                   {"arguments", std::move(arguments)}};
+  const FactsJson facts{{"kernel", launch.kernel},
+                        {"source", launch.source},
+                        {"build_log", launch.build_log},
+                        {"work_items", launch.work_items},
+                        {"arguments", std::move(arguments)}};
   std::ofstream stream(file);
-  stream << facts.dump(-1, ' ', false, Json::error_handler_t::replace) << std::flush;
+  stream << facts.dump(-1, ' ', false, FactsJson::error_handler_t::replace) << std::flush;
   if (!stream) throw Error(ErrorCode::io, "run: cannot write '" + file + "', which --under-oclgrind names");
 }
 
 std::optional<CheckFacts> parse_facts(std::string_view text) {
-  const Json json = Json::parse(text, nullptr, false);
+  const FactsJson json = FactsJson::parse(text, nullptr, false);
   if (!json.is_object()) return std::nullopt;
   CheckFacts facts;
   facts.kernel = json.value("kernel", "");
   facts.source = json.value("source", "");
   facts.build_log = json.value("build_log", "");
   facts.work_items = json.value("work_items", std::uint64_t{0});
-  for (const Json& argument : json.value("arguments", Json::array())) {
+  for (const FactsJson& argument : json.value("arguments", FactsJson::array())) {
     facts.arguments.push_back({argument.value("name", ""), argument.value("buffer", false),
                                argument.value("address", std::uint64_t{0}), argument.value("bytes", std::uint64_t{0})});
   }

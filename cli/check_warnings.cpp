@@ -34,7 +34,7 @@ constexpr std::array<std::pair<std::string_view, FaultKind>, 18> faults{{
     {"is used uninitialized", FaultKind::compiler},
 }};
 
-std::string_view take_line(std::string_view& text) {
+std::string_view take_warning_line(std::string_view& text) {
   const auto end = text.find('\n');
   const std::string_view line = text.substr(0, end);
   text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
@@ -60,7 +60,7 @@ std::vector<Fault> faults_in_build_log(std::string_view log, const SourceName& n
   std::vector<Fault> result;
   while (!log.empty()) {
     // "input.cl:3:21: warning: format specifies type …"
-    const std::string_view line = take_line(log);
+    const std::string_view line = take_warning_line(log);
     const auto at = line.find(word);
     if (at == std::string_view::npos) continue;
     const std::string_view text = line.substr(at + word.size());

@@ -54,7 +54,7 @@ void write_json_column(const ColumnsResult& result, std::size_t column, io::Outp
   to.write("],");
 }
 
-void write_json(const ColumnsResult& result, io::OutputFile& to) {
+void json_columns(const ColumnsResult& result, io::OutputFile& to) {
   to.write("{");
   for (std::size_t column = 0; column < result.heads.size(); ++column) write_json_column(result, column, to);
   to.write(result.json_rest + "}\n");
@@ -84,7 +84,7 @@ std::vector<std::string> names_of(const ColumnsResult& result) {
   return names;
 }
 
-void write_csv(const ColumnsResult& result, io::OutputFile& to) {
+void csv_columns(const ColumnsResult& result, io::OutputFile& to) {
   const auto line = [&](const std::vector<std::string>& texts) {
     to.write(fmt::format("{}\n", fmt::join(texts, ",")));
   };
@@ -92,7 +92,7 @@ void write_csv(const ColumnsResult& result, io::OutputFile& to) {
   each_entry(result, line);
 }
 
-void write_table(const ColumnsResult& result, io::OutputFile& to) {
+void table_columns(const ColumnsResult& result, io::OutputFile& to) {
   std::vector<std::vector<std::string>> waiting{names_of(result)};
   std::vector<std::size_t> widths(waiting.front().size());
   const auto line = [&](const std::vector<std::string>& texts) {
@@ -118,7 +118,7 @@ void write_table(const ColumnsResult& result, io::OutputFile& to) {
 }
 
 // Rows of one length make a table of two dimensions.
-void write_npy(const ColumnsResult& result, io::OutputFile& to) {
+void npy_columns(const ColumnsResult& result, io::OutputFile& to) {
   std::vector<std::uint64_t> shape;
   if (result.rows.empty()) {
     shape.push_back(0);
@@ -151,7 +151,7 @@ ColumnsForm columns_form(const CommonOptions& common, bool has_array) {
 }
 
 void write_columns(const ColumnsResult& result, ColumnsForm form, const CommonOptions& common) {
-  constexpr std::array writers = {write_table, write_csv, write_json, write_npy};
+  constexpr std::array writers = {table_columns, csv_columns, json_columns, npy_columns};
   io::OutputFile output(common.output.empty() ? "-" : common.output);
   writers[static_cast<std::size_t>(form)](result, output);
   output.commit();

@@ -59,7 +59,7 @@ void write_joint(const HistogramResult& result, const WriteOptions& options, con
   }
 }
 
-std::string header(const HistogramResult& result, const WriteOptions& options, bool with_channel) {
+std::string csv_header(const HistogramResult& result, const WriteOptions& options, bool with_channel) {
   std::string text = options.several ? "input," : "";
   if (result.rows) text += "row,";
   if (with_channel) text += "channel,";
@@ -81,7 +81,7 @@ void write_csv(const HistogramResult& result, const WriteOptions& options, const
   // The columns of all inputs of a call agree: several inputs may have different channels.
   const bool with_channel = has_channels(result, options);
   TextSink to(sink);
-  if (options.first) to.add(header(result, options, with_channel));
+  if (options.first) to.add(csv_header(result, options, with_channel));
   const std::string input = options.several ? field(result.source.name) + "," : "";
   if (result.joint) write_joint(result, options, input, to);
   for (std::uint64_t row = 0; !result.joint && row < result.row_count(); ++row) {

@@ -19,7 +19,7 @@
 namespace masu::cli {
 namespace {
 
-constexpr const char* examples = R"(Examples:
+constexpr const char* dot_examples = R"(Examples:
   masu dot x.npy y.npy
   masu dot prices.csv --header --column price --column amount
   masu dot random:f32:100M random:f32:100M:seed=1 --time)";
@@ -145,7 +145,7 @@ Command add_dot(CLI::App& root) {
   add_input_options(*app, options->input);
   add_result_option(*app, options->result);
   add_common_options(*app, options->common);
-  app->footer(examples);
+  app->footer(dot_examples);
   return {app, [options] { return run_command(*options); }};
 }
 

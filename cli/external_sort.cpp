@@ -13,16 +13,16 @@
 namespace masu::cli {
 namespace {
 
-constexpr std::uint64_t least_memory = std::uint64_t{64} << 10U;
+constexpr std::uint64_t least_sort_memory = std::uint64_t{64} << 10U;
 constexpr std::uint64_t unknown_memory = std::uint64_t{1} << 30U;
 constexpr std::uint64_t least_run = 4096;  // records: less is not parted when a device has no memory for it
 
 }  // namespace
 
 std::uint64_t memory_budget(std::optional<std::uint64_t> allowed) {
-  if (allowed) return std::max(*allowed, least_memory);
+  if (allowed) return std::max(*allowed, least_sort_memory);
   const std::uint64_t available = runtime::available_memory();
-  return available == 0 ? unknown_memory : std::max(available / 4 * 3, least_memory);
+  return available == 0 ? unknown_memory : std::max(available / 4 * 3, least_sort_memory);
 }
 
 // Sorting takes a copy of the records and a quarter more, beside the records themselves.

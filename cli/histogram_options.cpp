@@ -28,7 +28,7 @@ const Format* find_format(std::string_view name) {
   return found == formats.end() ? nullptr : found;
 }
 
-constexpr const char* examples = R"(Examples:
+constexpr const char* histogram_examples = R"(Examples:
   masu histogram photo.png
   masu histogram photo.png --region 100,50,640,480 --plot photo.svg
   masu histogram samples.npy --bins auto --density --json
@@ -104,7 +104,7 @@ void HistogramCommandOptions::add_to(CLI::App& app) {
   app.add_option("--strategy", strategy, "How to count, with the same result: " + words_of("STRATEGY"))
       ->type_name("STRATEGY");
   add_common_options(app, common);
-  app.footer(examples);
+  app.footer(histogram_examples);
 }
 
 const Format& HistogramCommandOptions::chosen_format() const {

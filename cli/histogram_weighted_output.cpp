@@ -65,7 +65,7 @@ void write_grid(const WeightedHistogram& h, unsigned column, std::uint64_t first
   write_list(size, part, to);
 }
 
-void write_json(const WeightedResult& result, bool density, const Sink& sink) {
+void write_weighted_json(const WeightedResult& result, bool density, const Sink& sink) {
   const WeightedHistogram& h = result.histogram;
   TextSink to(sink);
   to.add(fmt::format(R"({{"n":{},"dtype":"{}","weights":"{}","device":{},)", h.n(), to_string(h.dtype()),
@@ -132,13 +132,13 @@ void each_line(const WeightedResult& result, bool density,
   }
 }
 
-void write_csv(const WeightedResult& result, bool density, const Sink& sink) {
+void write_weighted_csv(const WeightedResult& result, bool density, const Sink& sink) {
   TextSink to(sink);
   each_line(result, density, [&](const auto& texts) { to.add(fmt::format("{}\n", fmt::join(texts, ","))); });
   to.flush();
 }
 
-void write_table(const WeightedResult& result, bool density, const Sink& sink) {
+void write_weighted_table(const WeightedResult& result, bool density, const Sink& sink) {
   const WeightedHistogram& h = result.histogram;
   TextSink to(sink);
   to.add(fmt::format("{}: {} of {} weighted by {} of {}\n", result.source.name, h.n(), to_string(h.dtype()),
@@ -166,7 +166,7 @@ void write_table(const WeightedResult& result, bool density, const Sink& sink) {
 }
 
 // The totals (or, as asked, the density), of shape (bins), (rows, bins), or that of the grid.
-void write_npy(const WeightedResult& result, bool density, const Sink& sink) {
+void write_weighted_npy(const WeightedResult& result, bool density, const Sink& sink) {
   const WeightedHistogram& h = result.histogram;
   std::vector<std::uint64_t> shape;
   if (result.by_rows) shape.push_back(h.rows());
@@ -189,7 +189,10 @@ struct WeightedForm {
   std::string_view name;
   void (*write)(const WeightedResult&, bool, const Sink&);
 };
-constexpr WeightedForm forms[] = {{"table", write_table}, {"json", write_json}, {"csv", write_csv}, {"npy", write_npy}};
+constexpr WeightedForm forms[] = {{"table", write_weighted_table},
+                                  {"json", write_weighted_json},
+                                  {"csv", write_weighted_csv},
+                                  {"npy", write_weighted_npy}};
 
 }  // namespace
 

@@ -21,7 +21,7 @@
 namespace masu::cli {
 namespace {
 
-constexpr const char* examples = R"(Examples:
+constexpr const char* quantile_examples = R"(Examples:
   masu quantile latencies.npy
   masu quantile latencies.npy -q 0.5,0.99,0.999
   masu quantile ages.csv --header --column age --dtype u8 --method lower
@@ -133,7 +133,7 @@ Command add_quantile(CLI::App& root) {
       ->type_name("METHOD");
   app->add_option("--rows", options->rows, "Those of each of N equal blocks of the input")->type_name("N");
   add_common_options(*app, options->common);
-  app->footer(examples);
+  app->footer(quantile_examples);
   return {app, [options] { return run_command(*options); }};
 }
 

@@ -19,7 +19,7 @@
 namespace masu::cli {
 namespace {
 
-constexpr const char* examples = R"(Examples:
+constexpr const char* reduce_examples = R"(Examples:
   masu reduce samples.npy
   masu reduce samples.npy --op sum
   masu reduce prices.csv --header --column price --op mean,variance --ddof 1 --json
@@ -142,7 +142,7 @@ Command add_reduce(CLI::App& root) {
   app->add_option("--rows", options->rows, "Those of each of N equal blocks of the input")->type_name("N");
   add_result_option(*app, options->result);
   add_common_options(*app, options->common);
-  app->footer(examples);
+  app->footer(reduce_examples);
   return {app, [options] { return run_command(*options); }};
 }
 

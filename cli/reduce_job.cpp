@@ -16,7 +16,7 @@
 namespace masu::cli {
 namespace {
 
-constexpr std::uint64_t row_copies = 8;  // of a whole row, that memory has to hold
+constexpr std::uint64_t reduce_row_copies = 8;  // of a whole row, that memory has to hold
 
 // What one kind of reduction found for each row so far.
 struct Reduced {
@@ -125,10 +125,10 @@ class ReduceJob {
   ReduceFound operator()() {
     const std::uint64_t length = request_.row_length.value_or(0);
     const std::uint64_t row_bytes = length * size_of(stream_.info().dtype);
-    const bool short_rows = length > 0 && row_bytes <= request_.memory / row_copies;
+    const bool short_rows = length > 0 && row_bytes <= request_.memory / reduce_row_copies;
     if (short_rows) whole_.emplace(length);
     else if (length > 0) parts_.emplace(length);
-    if (short_rows) stream_.limit_pieces(request_.memory / row_copies);
+    if (short_rows) stream_.limit_pieces(request_.memory / reduce_row_copies);
     stream_.pass([&](const ArrayView& piece) {
       take(piece);
       return true;

@@ -14,7 +14,7 @@ namespace {
 constexpr std::uint16_t nan_of_f16 = 0x7e00;
 
 template <class T>
-bool is_nan(T value) {
+bool is_not_number(T value) {
   if constexpr (std::integral<T>) return false;
   else if constexpr (std::same_as<T, Half>) return std::isnan(io::to_double(value));
   else return std::isnan(value);
@@ -23,12 +23,12 @@ bool is_nan(T value) {
 template <class T>
 T plain(T value) {
   if constexpr (std::same_as<T, Half>) {
-    if (is_nan(value)) return std::bit_cast<Half>(nan_of_f16);
+    if (is_not_number(value)) return std::bit_cast<Half>(nan_of_f16);
     return io::to_double(value) == 0 ? Half{} : value;
   } else if constexpr (std::integral<T>) {
     return value;
   } else {
-    if (is_nan(value)) return std::numeric_limits<T>::quiet_NaN();
+    if (is_not_number(value)) return std::numeric_limits<T>::quiet_NaN();
     return value == 0 ? T{0} : value;
   }
 }
@@ -48,7 +48,7 @@ std::uint64_t plain_bits(const ArrayView& data, std::uint64_t index) {
 std::vector<Quantile> reference_quantiles(const ArrayView& data, std::span<const double> q, QuantileMethod method) {
   const std::vector<std::uint64_t> order = reference_order(data, Order::ascending);
   const bool any_nan = dispatch(data.dtype, [&](auto tag) {
-    return is_nan(static_cast<const typename decltype(tag)::type*>(data.data)[order.back()]);
+    return is_not_number(static_cast<const typename decltype(tag)::type*>(data.data)[order.back()]);
   });
   std::vector<Quantile> result;
   for (const double one : q) {

@@ -23,28 +23,30 @@ struct Texts {
   std::string format;
   std::string out;
 };
-struct Key {
+struct RunArgumentKey {
   std::string_view text;
   std::string Texts::*value;
 };
-constexpr std::array<Key, 3> keys{{{",format=", &Texts::format}, {",dtype=", &Texts::dtype}, {",out=", &Texts::out}}};
+constexpr std::array<RunArgumentKey, 3> keys{
+    {{",format=", &Texts::format}, {",dtype=", &Texts::dtype}, {",out=", &Texts::out}}};
 
 // Where the next of the keys begins: commas stand in the names of files too.
-std::size_t next_key(std::string_view text, std::span<const Key> known, std::size_t from) {
+std::size_t next_key(std::string_view text, std::span<const RunArgumentKey> known, std::size_t from) {
   std::size_t next = text.size();
-  for (const Key& key : known) next = std::min(next, text.find(key.text, from));
+  for (const RunArgumentKey& key : known) next = std::min(next, text.find(key.text, from));
   return next;
 }
 
 // Takes the texts of the keys off `input`, which stays with what stands before them.
-Texts take_texts(std::string_view option, std::string& input, std::span<const Key> known) {
+Texts take_texts(std::string_view option, std::string& input, std::span<const RunArgumentKey> known) {
   Texts texts;
   const std::string whole = input;
   std::size_t at = next_key(whole, known, 0);
   input = whole.substr(0, at);
   while (at < whole.size()) {
-    const Key& key = *std::find_if(known.begin(), known.end(),
-                                   [&](const Key& k) { return whole.compare(at, k.text.size(), k.text) == 0; });
+    const RunArgumentKey& key = *std::find_if(known.begin(), known.end(), [&](const RunArgumentKey& k) {
+      return whole.compare(at, k.text.size(), k.text) == 0;
+    });
     const std::size_t begin = at + key.text.size();
     at = next_key(whole, known, begin);
     if (at == begin) usage_error(fmt::format("{}: {} needs a value, got '{}'", option, key.text.substr(1), whole));

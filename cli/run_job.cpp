@@ -33,7 +33,7 @@ struct RunBuffer {
 };
 
 // The compiler's: #include finds what lies beside the kernel, as for compilers of files.
-std::string build_options(const RunJob& job) {
+std::string run_build_options(const RunJob& job) {
   const std::string& name = job.source.name;
   if (!includes_files(job.source)) return job.options;
   const std::size_t slash = name.rfind('/');
@@ -43,9 +43,9 @@ std::string build_options(const RunJob& job) {
          (job.source.language == DeviceKind::cuda ? "--include-path=" : "-I ") + folder;
 }
 
-class Run {
+class RunProgram {
  public:
-  explicit Run(const RunJob& job)
+  explicit RunProgram(const RunJob& job)
       : job_(job), watchdog_("run", job.timeout), output_(job.output_to_stderr), device_(Device::open(job.device)) {}
 
   RunResult operator()();
@@ -69,10 +69,10 @@ class Run {
   RunResult result_;
 };
 
-Kernel Run::build() {
+Kernel RunProgram::build() {
   const Watchdog::Watch watch = watchdog_.watch("compiling " + job_.source.name);
   const auto began = Clock::now();
-  const Program program = Program::from_source(device_, with_file_name(job_.source), build_options(job_));
+  const Program program = Program::from_source(device_, with_file_name(job_.source), run_build_options(job_));
   result_.log = program.log();
   Kernel kernel = find_kernel(program, job_.kernel, job_.source.name);
   result_.kernel = source_name(kernel);
@@ -80,7 +80,7 @@ Kernel Run::build() {
   return kernel;
 }
 
-RunBuffer Run::load(std::size_t argument, const BufferRequest& request) {
+RunBuffer RunProgram::load(std::size_t argument, const BufferRequest& request) {
   auto began = Clock::now();
   const std::unique_ptr<io::Source> source = open_input(request.from);
   const Dtype dtype = source->info().dtype;
@@ -116,13 +116,13 @@ RunBuffer Run::load(std::size_t argument, const BufferRequest& request) {
   return buffer;
 }
 
-void Run::load_buffers() {
+void RunProgram::load_buffers() {
   for (std::size_t i = 0; i < job_.arguments.size(); ++i) {
     if (const auto* request = std::get_if<BufferRequest>(&job_.arguments[i])) buffers_.push_back(load(i, *request));
   }
 }
 
-std::vector<KernelArgument> Run::arguments() const {
+std::vector<KernelArgument> RunProgram::arguments() const {
   std::vector<KernelArgument> list;
   auto buffer = buffers_.begin();
   for (const RunArgument& argument : job_.arguments) {
@@ -136,7 +136,7 @@ std::vector<KernelArgument> Run::arguments() const {
   return list;
 }
 
-NDRange Run::range() const {
+NDRange RunProgram::range() const {
   std::vector<std::size_t> global = job_.global;
   if (global.empty()) {
     const bool equal = std::all_of(buffers_.begin(), buffers_.end(),
@@ -157,7 +157,7 @@ NDRange Run::range() const {
 }
 
 // Drivers of CPU devices count work-groups in 32 bits, and fail in ways of their own beyond.
-void Run::check_size(const NDRange& range) const {
+void RunProgram::check_size(const NDRange& range) const {
   std::uint64_t items = 1;
   std::uint64_t groups = 1;
   for (unsigned i = 0; i < range.dimensions; ++i) {
@@ -173,7 +173,7 @@ void Run::check_size(const NDRange& range) const {
   }
 }
 
-void Run::tell_check_of(const Kernel& kernel, const NDRange& shape) const {
+void RunProgram::tell_check_of(const Kernel& kernel, const NDRange& shape) const {
   CheckedLaunch told{result_.kernel, job_.source.text, result_.log, 1, {}};
   for (const std::size_t size : shape.global) told.work_items *= size;
   for (std::size_t i = 0; i < job_.arguments.size(); ++i) told.arguments.push_back({argument_name(kernel, i), nullptr});
@@ -181,7 +181,7 @@ void Run::tell_check_of(const Kernel& kernel, const NDRange& shape) const {
   tell_check(job_.check_facts, device_, told);
 }
 
-void Run::launch(Kernel& kernel) {
+void RunProgram::launch(Kernel& kernel) {
   const std::vector<KernelArgument> list = arguments();
   check_count(kernel, list, device_.kind());
   const NDRange shape = range();
@@ -204,7 +204,7 @@ void Run::launch(Kernel& kernel) {
   std::sort(result_.seconds.kernel.begin(), result_.seconds.kernel.end());
 }
 
-void Run::read_back(const Kernel& kernel) {
+void RunProgram::read_back(const Kernel& kernel) {
   for (const RunBuffer& buffer : buffers_) {
     std::vector<const Expectation*> expected;
     for (const Expectation& expectation : job_.expectations) {
@@ -227,7 +227,7 @@ void Run::read_back(const Kernel& kernel) {
   }
 }
 
-RunResult Run::operator()() {
+RunResult RunProgram::operator()() {
   const auto began = Clock::now();
   result_.device = device_.id();
   Kernel kernel = build();
@@ -252,7 +252,7 @@ RunResult run_kernel(const RunJob& job) {
     setenv("MASU_CACHE", "off", 1);
     setenv("CUDA_CACHE_DISABLE", "1", 1);
   }
-  return Run(job)();
+  return RunProgram(job)();
 }
 
 }  // namespace masu::cli

@@ -17,7 +17,7 @@ constexpr double default_timeout = 60;   // seconds
 constexpr double longest_timeout = 1e9;  // 30 years, which a clock can add
 constexpr std::uint64_t most_repeats = 1'000'000;
 
-constexpr const char* examples = R"(Examples:
+constexpr const char* run_examples = R"(Examples:
   masu run saxpy.cl --arg buffer=iota:f32:8,out=- --arg buffer=iota:f32:8 --arg f32=2 --arg u32=8
   masu run blur.cl --global 640,480 --local 16,16 --arg buffer=in.npy --arg buffer=zeros:u8:307200,out=out.npy
   masu run sum.cl --kernel sum_groups --global 1Mi --local 256 --arg buffer=data.raw,dtype=f32 --arg local=1Ki
@@ -113,7 +113,7 @@ void RunOptions::add_to(CLI::App& app) {
   app.add_flag("--json", json, "Write the result as JSON");
   app.add_flag("--quiet", quiet, "No warnings of the compiler on standard error");
   app.add_flag("--time", time, "Say how long compiling, transfer and the kernel took");
-  app.footer(examples);
+  app.footer(run_examples);
 }
 
 RunJob RunOptions::job() const {

@@ -30,14 +30,14 @@ std::string sizes(const std::vector<std::size_t>& list) {
   return list.empty() ? "null" : fmt::format("[{}]", fmt::join(list, ","));
 }
 
-std::string head(const RunOutput& output) {
+std::string run_result_head(const RunOutput& output) {
   const std::string name = output.name.empty() ? "" : fmt::format(R"("name":{},)", json_string(output.name));
   return fmt::format(R"({{"argument":{},{}"dtype":"{}","count":{},)", output.argument, name, to_string(output.dtype),
                      output.view().count);
 }
 
 void write_json_output(const RunOutput& output, io::OutputFile& to) {
-  to.write(head(output));
+  to.write(run_result_head(output));
   if (output.target != "-") {
     to.write(fmt::format(R"("file":{}}})", json_string(output.target)));
     return;

@@ -17,12 +17,12 @@
 namespace masu::cli {
 namespace {
 
-constexpr const char* examples = R"(Examples:
+constexpr const char* scan_examples = R"(Examples:
   masu scan lengths.npy --exclusive -o starts.npy
   masu scan balances.csv --header --column change -o balance.txt
   masu scan table.raw --dtype f32 --rows 1000 --op max -o peaks.npy)";
 
-constexpr std::uint64_t row_copies = 4;  // of a whole row and its result, that memory has to hold
+constexpr std::uint64_t scan_row_copies = 4;  // of a whole row and its result, that memory has to hold
 
 struct ScanCommandOptions {
   CommonOptions common;
@@ -50,7 +50,7 @@ class ScanJob {
     output_.begin(stream_.info().dtype, shape);
     const std::uint64_t row_bytes = row_length * size_of(stream_.info().dtype);
     if (row_length == 0) scan_one();
-    else if (row_bytes <= memory / row_copies) scan_short_rows(row_length, memory);
+    else if (row_bytes <= memory / scan_row_copies) scan_short_rows(row_length, memory);
     else scan_long_rows(row_length);
     output_.commit();
     return done_;
@@ -75,7 +75,7 @@ class ScanJob {
     });
   }
   void scan_short_rows(std::uint64_t row_length, std::uint64_t memory) {
-    stream_.limit_pieces(memory / row_copies);
+    stream_.limit_pieces(memory / scan_row_copies);
     WholeRows gather(row_length);
     stream_.pass([&](const ArrayView& piece) {
       gather.add(piece, [&](const ArrayView& rows, std::uint64_t count) {
@@ -164,7 +164,7 @@ Command add_scan(CLI::App& root) {
   app->add_flag("--exclusive", options->exclusive, "Without the element itself: all in front of it");
   app->add_option("--rows", options->rows, "Scan each of N equal blocks of the input by itself")->type_name("N");
   add_common_options(*app, options->common);
-  app->footer(examples);
+  app->footer(scan_examples);
   return {app, [options] { return run_command(*options); }};
 }
 

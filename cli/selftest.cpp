@@ -42,7 +42,7 @@ std::vector<std::string> device_ids(const std::string& asked) {
   return ids;
 }
 
-void print(const std::string& line) {
+void print_line(const std::string& line) {
   io::OutputFile output("-");
   output.write(line + "\n");
   output.commit();
@@ -57,13 +57,13 @@ Exit run_selftest(CommonOptions& options) {
       SelftestTally tally;
       group.run(device, tally);
       for (const std::string& failure : tally.failures) note(fmt::format("{} {}: {}", id, group.name, failure));
-      print(fmt::format("{} {}: {} passed, {} failed ({})", id, group.name, tally.passed, tally.failed,
-                        device.info().name));
+      print_line(fmt::format("{} {}: {} passed, {} failed ({})", id, group.name, tally.passed, tally.failed,
+                             device.info().name));
       all.passed += tally.passed;
       all.failed += tally.failed;
     }
   }
-  print(fmt::format("{} passed, {} failed", all.passed, all.failed));
+  print_line(fmt::format("{} passed, {} failed", all.passed, all.failed));
   return all.failed == 0 ? Exit::done : Exit::differs;
 }
 

@@ -16,7 +16,7 @@ namespace {
 constexpr std::array strategies = {Strategy::automatic, Strategy::sequential, Strategy::global, Strategy::private_,
                                    Strategy::local,     Strategy::lanes,      Strategy::packed, Strategy::partitioned};
 constexpr std::array distributions = {"uniform", "constant", "normal", "zipf", "sorted", "runs", "few"};
-constexpr std::array<std::uint64_t, 6> sizes = {0, 1, 2, 31, 4099, 70001};
+constexpr std::array<std::uint64_t, 6> histogram_sizes = {0, 1, 2, 31, 4099, 70001};
 
 struct Shape {
   const char* name;
@@ -135,7 +135,7 @@ void selftest_histogram(const Device& device, SelftestTally& tally) {
   const std::vector<Shape> all = shapes();
   std::uint64_t number = 0;
   for (const Choice& choice : choices(device, all)) {
-    for (const std::uint64_t size : sizes) {
+    for (const std::uint64_t size : histogram_sizes) {
       Case test{choice.dtype, choice.shape, distributions[number % distributions.size()], size, {}};
       test.options.strategy = choice.strategy;
       test.options.channels = choice.channels;

@@ -12,8 +12,8 @@
 namespace masu::cli {
 namespace {
 
-// Records of so many bytes each, and where every one of them has to come from.
-struct Records {
+// MovedRecords of so many bytes each, and where every one of them has to come from.
+struct MovedRecords {
   std::vector<std::byte> bytes;
   std::size_t size;
   [[nodiscard]] std::uint64_t count() const { return bytes.size() / size; }
@@ -21,13 +21,13 @@ struct Records {
   [[nodiscard]] RecordsView room() { return {bytes.data(), size, count()}; }
 };
 
-Records random_records(std::size_t size, std::uint64_t count, std::uint64_t seed) {
+MovedRecords random_records(std::size_t size, std::uint64_t count, std::uint64_t seed) {
   return {selftest_data(Dtype::u8, "uniform", count * size, seed), size};
 }
 
 constexpr std::uint64_t nowhere = ~std::uint64_t{0};  // the record is all zeros
 
-bool come_from(const Records& found, const Records& data, const std::vector<std::uint64_t>& places) {
+bool come_from(const MovedRecords& found, const MovedRecords& data, const std::vector<std::uint64_t>& places) {
   const std::vector<std::byte> zeros(data.size);
   bool right = found.count() == places.size();
   for (std::uint64_t i = 0; right && i < places.size(); ++i) {
@@ -37,17 +37,17 @@ bool come_from(const Records& found, const Records& data, const std::vector<std:
   return right;
 }
 
-Records room_for(std::size_t size, std::uint64_t count) {
+MovedRecords room_for(std::size_t size, std::uint64_t count) {
   return {std::vector<std::byte>(size * count), size};
 }
 
 bool transposed(const Device& device, std::size_t size, std::uint64_t number) {
   const std::uint64_t rows = number % 2 == 0 ? 67 : 129;
   const std::uint64_t columns = number % 3 == 0 ? rows : 201;
-  const Records data = random_records(size, rows * columns, number);
+  const MovedRecords data = random_records(size, rows * columns, number);
   std::vector<std::uint64_t> places;
   for (std::uint64_t i = 0; i < rows * columns; ++i) places.push_back(i % rows * columns + i / rows);
-  Records found = rows == columns ? data : room_for(size, rows * columns);
+  MovedRecords found = rows == columns ? data : room_for(size, rows * columns);
   transpose(device, rows == columns ? found.view() : data.view(), rows, columns, found.room());
   return come_from(found, data, places);
 }
@@ -60,19 +60,19 @@ std::vector<std::uint64_t> made_up_indices(std::uint64_t count, std::uint64_t li
 }
 
 bool gathered(const Device& device, std::size_t size, std::uint64_t number) {
-  const Records data = random_records(size, 5003, number);
+  const MovedRecords data = random_records(size, 5003, number);
   const std::vector<std::uint64_t> places = made_up_indices(7001, data.count());
   const std::vector<std::uint32_t> narrow(places.begin(), places.end());
-  Records found = room_for(size, places.size());
+  MovedRecords found = room_for(size, places.size());
   const bool wide = number % 2 == 0;
   gather(device, data.view(), wide ? ArrayView(places) : ArrayView(narrow), found.room());
   return come_from(found, data, places);
 }
 
 bool scattered(const Device& device, std::size_t size, std::uint64_t number) {
-  const Records data = random_records(size, 5003, number);
+  const MovedRecords data = random_records(size, 5003, number);
   const std::vector<std::uint64_t> indices = made_up_indices(data.count(), 4001);
-  Records found = room_for(size, 4001);
+  MovedRecords found = room_for(size, 4001);
   std::vector<std::uint64_t> places(found.count(), nowhere);
   for (std::uint64_t i = 0; i < indices.size(); ++i) places[indices[i]] = i;
   scatter(device, data.view(), ArrayView(indices), found.room());
@@ -82,11 +82,11 @@ bool scattered(const Device& device, std::size_t size, std::uint64_t number) {
 bool permuted(const Device& device, std::size_t size, std::uint64_t number) {
   const std::uint64_t length = 61;
   const std::uint64_t rows = 70;
-  const Records data = random_records(size, rows * length, number);
+  const MovedRecords data = random_records(size, rows * length, number);
   const std::vector<std::uint64_t> mask = made_up_indices(length, length);
   std::vector<std::uint64_t> places;
   for (std::uint64_t i = 0; i < rows * length; ++i) places.push_back(i / length * length + mask[i % length]);
-  Records found = room_for(size, rows * length);
+  MovedRecords found = room_for(size, rows * length);
   GatherOptions options;
   options.rows = rows;
   permute(device, data.view(), ArrayView(mask), found.room(), options);
@@ -94,31 +94,31 @@ bool permuted(const Device& device, std::size_t size, std::uint64_t number) {
 }
 
 bool reversed(const Device& device, std::size_t size, std::uint64_t number) {
-  const Records data = random_records(size, 7001, number);
+  const MovedRecords data = random_records(size, 7001, number);
   std::vector<std::uint64_t> places;
   for (std::uint64_t i = data.count(); i > 0; --i) places.push_back(i - 1);
   const bool in_place = number % 2 == 0;
-  Records found = in_place ? data : room_for(size, data.count());
+  MovedRecords found = in_place ? data : room_for(size, data.count());
   reverse(device, in_place ? found.view() : data.view(), found.room());
   return come_from(found, data, places);
 }
 
 bool compacted(const Device& device, std::size_t size, std::uint64_t number) {
-  const Records data = random_records(size, 9001, number);
+  const MovedRecords data = random_records(size, 9001, number);
   std::vector<std::uint8_t> flags;
   std::vector<std::uint64_t> places;
   for (std::uint64_t i = 0; i < data.count(); ++i) {
     flags.push_back(static_cast<std::uint8_t>(i * i % 7 < 3 ? i % 5 : 0));
     if (flags.back() != 0) places.push_back(i);
   }
-  Records found = room_for(size, data.count());
+  MovedRecords found = room_for(size, data.count());
   if (compact(device, data.view(), ArrayView(flags), found.room()) != places.size()) return false;
   places.resize(data.count(), nowhere);
   return come_from(found, data, places);
 }
 
 bool filled(const Device& device, std::size_t size, std::uint64_t number) {
-  const Records element = random_records(size, 1, number);
+  const MovedRecords element = random_records(size, 1, number);
   Buffer<std::byte> buffer(device, 1009 * size);
   fill(buffer, element.bytes.data(), size);
   return come_from({buffer.read(), size}, element, std::vector<std::uint64_t>(1009));
@@ -135,7 +135,7 @@ constexpr std::array<Movement, 7> movements{{{"transpose", transposed},
                                              {"reverse", reversed},
                                              {"compact", compacted},
                                              {"fill", filled}}};
-constexpr std::array<std::size_t, 7> sizes = {1, 2, 4, 8, 16, 3, 40};
+constexpr std::array<std::size_t, 7> movement_sizes = {1, 2, 4, 8, 16, 3, 40};
 
 // 3, 10, 17, … in every dtype, modulo its range.
 bool numbered(const Device& device, Dtype dtype) {
@@ -185,7 +185,7 @@ bool converted(const Device& device, const ArrayView& data, Dtype to, const Conv
 void selftest_movement(const Device& device, SelftestTally& tally) {
   std::uint64_t number = 0;
   for (const Movement& movement : movements) {
-    for (const std::size_t size : sizes) {
+    for (const std::size_t size : movement_sizes) {
       ++number;
       selftest_case(device, tally, fmt::format("{} of elements of {} bytes", movement.name, size), Strategy::automatic,
                     [&] { return movement.run(device, size, number); });

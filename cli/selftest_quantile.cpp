@@ -11,8 +11,8 @@
 namespace masu::cli {
 namespace {
 
-constexpr std::array distributions = {"uniform", "few", "sorted", "constant", "reversed", "zipf"};
-constexpr std::array<std::uint64_t, 3> sizes = {1, 4100, 70000};
+constexpr std::array quantile_distributions = {"uniform", "few", "sorted", "constant", "reversed", "zipf"};
+constexpr std::array<std::uint64_t, 3> quantile_sizes = {1, 4100, 70000};
 constexpr std::array<double, 5> places = {0, 0.01, 0.5, 2.0 / 3, 1};
 
 bool quantiles_of_rows(const Device& device, const ArrayView& data, std::uint64_t number) {
@@ -64,14 +64,14 @@ bool parted(const Device& device, const ArrayView& data, std::uint64_t number) {
   return found == expected && are_elements(result.data(), data, order);
 }
 
-struct Operation {
+struct QuantileOperation {
   const char* name;
   bool (*run)(const Device& device, const ArrayView& data, std::uint64_t number);
 };
-constexpr std::array<Operation, 4> operations{{{"quantiles", quantiles_of_rows},
-                                               {"quantiles of pieces", quantiles_of_pieces},
-                                               {"n-th element", element_at_place},
-                                               {"partition", parted}}};
+constexpr std::array<QuantileOperation, 4> quantile_operations{{{"quantiles", quantiles_of_rows},
+                                                                {"quantiles of pieces", quantiles_of_pieces},
+                                                                {"n-th element", element_at_place},
+                                                                {"partition", parted}}};
 
 }  // namespace
 
@@ -79,10 +79,10 @@ constexpr std::array<Operation, 4> operations{{{"quantiles", quantiles_of_rows},
 void selftest_quantile(const Device& device, SelftestTally& tally) {
   std::uint64_t number = 0;
   for (const Dtype dtype : selftest_dtypes) {
-    for (const std::uint64_t size : sizes) {
-      for (const Operation& operation : operations) {
+    for (const std::uint64_t size : quantile_sizes) {
+      for (const QuantileOperation& operation : quantile_operations) {
         ++number;
-        const char* const distribution = distributions[number % distributions.size()];
+        const char* const distribution = quantile_distributions[number % quantile_distributions.size()];
         const std::string name = fmt::format("{} of {} {} values, {}, case {}", operation.name, size, distribution,
                                              to_string(dtype), number);
         selftest_case(device, tally, name, Strategy::automatic, [&] {

@@ -10,7 +10,7 @@
 namespace masu::cli {
 namespace {
 
-constexpr std::array distributions = {"uniform", "few", "sorted", "constant", "reversed", "zipf"};
+constexpr std::array reduce_distributions = {"uniform", "few", "sorted", "constant", "reversed", "zipf"};
 
 struct Rows {
   ArrayView data;
@@ -90,19 +90,19 @@ bool pieces(const Device& device, const Rows& rows) {
          same(found.max_values(), expected[2]) && same(ArrayView(found.max_indices()), expected[3]);
 }
 
-struct Shape {
+struct ReduceShape {
   std::uint64_t rows;
   std::uint64_t length;
 };
 
-struct Operation {
+struct ReduceOperation {
   const char* name;
   bool (*run)(const Device& device, const Rows& rows);
 };
-constexpr std::array<Operation, 4> operations{{{"extremes", extremes},
-                                               {"extremes without NaN", extremes_without_nan},
-                                               {"values that are not zero", nonzero},
-                                               {"extremes of pieces", pieces}}};
+constexpr std::array<ReduceOperation, 4> reduce_operations{{{"extremes", extremes},
+                                                            {"extremes without NaN", extremes_without_nan},
+                                                            {"values that are not zero", nonzero},
+                                                            {"extremes of pieces", pieces}}};
 
 }  // namespace
 
@@ -110,9 +110,9 @@ constexpr std::array<Operation, 4> operations{{{"extremes", extremes},
 void selftest_reduce(const Device& device, SelftestTally& tally) {
   std::uint64_t number = 0;
   for (const Dtype dtype : selftest_dtypes) {
-    for (const Shape& shape : {Shape{1, 1}, {1, 70001}, {30, 137}}) {
-      for (const Operation& operation : operations) {
-        const char* const distribution = distributions[++number % distributions.size()];
+    for (const ReduceShape& shape : {ReduceShape{1, 1}, {1, 70001}, {30, 137}}) {
+      for (const ReduceOperation& operation : reduce_operations) {
+        const char* const distribution = reduce_distributions[++number % reduce_distributions.size()];
         const std::string name = fmt::format("{} of {} rows of {} {} {} values", operation.name, shape.rows,
                                              shape.length, distribution, to_string(dtype));
         selftest_case(device, tally, name, Strategy::automatic, [&] {

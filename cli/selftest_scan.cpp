@@ -10,10 +10,10 @@
 namespace masu::cli {
 namespace {
 
-constexpr std::array distributions = {"uniform", "few", "sorted", "reversed"};
+constexpr std::array scan_distributions = {"uniform", "few", "sorted", "reversed"};
 constexpr std::array ops = {ScanOp::sum, ScanOp::min, ScanOp::max};
 
-struct Case {
+struct ScanCase {
   Dtype dtype;
   ScanOp op;
   bool exclusive;
@@ -22,7 +22,7 @@ struct Case {
   bool flags;  // segments begin at some elements
 };
 
-bool right(const ArrayView& found, const ArrayView& data, const Case& test, std::span<const std::uint8_t> flags) {
+bool right(const ArrayView& found, const ArrayView& data, const ScanCase& test, std::span<const std::uint8_t> flags) {
   ReferenceScan reference(test.dtype, test.op, test.exclusive);
   for (std::uint64_t i = 0; i < data.count; ++i) {
     const bool begins = i % test.length == 0 || (!flags.empty() && flags[i] != 0);
@@ -33,7 +33,7 @@ bool right(const ArrayView& found, const ArrayView& data, const Case& test, std:
 }
 
 // At once, and where it is one row in three pieces.
-bool run(const Device& device, const ArrayView& data, const Case& test) {
+bool run(const Device& device, const ArrayView& data, const ScanCase& test) {
   std::vector<std::byte> result(data.count * size_of(data.dtype));
   const MutableArrayView found(data.dtype, result.data(), data.count);
   std::vector<std::uint8_t> flags(test.flags ? data.count : 0);
@@ -69,12 +69,12 @@ void selftest_scan(const Device& device, SelftestTally& tally) {
     for (const ScanOp op : ops) {
       const std::uint64_t turn = static_cast<std::uint64_t>(dtype) + static_cast<std::uint64_t>(op);
       if (!all && op != ScanOp::sum && turn % 3 != 0) continue;
-      for (const Case& shape : {Case{dtype, op, false, 1, 1, false},
-                                {dtype, op, false, 1, 9001, false},
-                                {dtype, op, false, 40, 137, false},
-                                {dtype, op, false, 2, 4100, true}}) {
-        const char* const distribution = distributions[++number % distributions.size()];
-        Case test = shape;
+      for (const ScanCase& shape : {ScanCase{dtype, op, false, 1, 1, false},
+                                    {dtype, op, false, 1, 9001, false},
+                                    {dtype, op, false, 40, 137, false},
+                                    {dtype, op, false, 2, 4100, true}}) {
+        const char* const distribution = scan_distributions[++number % scan_distributions.size()];
+        ScanCase test = shape;
         test.exclusive = (all ? number + number / 4 : turn) % 2 == 0;
         const std::string name = fmt::format("{} scan by {} of {} rows of {} {} {} values{}",
                                              test.exclusive ? "exclusive" : "inclusive", to_string(op), test.rows,

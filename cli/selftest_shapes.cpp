@@ -12,7 +12,7 @@
 namespace masu::cli {
 namespace {
 
-ArrayView part(const ArrayView& data, std::uint64_t first, std::uint64_t count) {
+ArrayView shapes_part(const ArrayView& data, std::uint64_t first, std::uint64_t count) {
   return {data.dtype, static_cast<const std::byte*>(data.data) + first * size_of(data.dtype), count};
 }
 
@@ -44,7 +44,7 @@ void rows(const Device& device, SelftestTally& tally, Dtype dtype, const Bins& b
     const ArrayView data = view_of(dtype, bytes);
     const RowHistograms found = row_histograms(device, data, count, bins, options);
     for (std::uint64_t r = 0; r < count; ++r) {
-      const auto right = plain(part(data, r * row_elements, row_elements), bins, options, found.edges());
+      const auto right = plain(shapes_part(data, r * row_elements, row_elements), bins, options, found.edges());
       for (unsigned c = 0; c < channels; ++c) {
         if (!equal(found.histogram(r, c), right[c])) return false;
       }
@@ -60,7 +60,7 @@ std::vector<std::uint64_t> slots(const ArrayView& column, const Bins& bins, cons
   std::vector<reference::Counts> one(1);
   for (std::uint64_t i = 0; i < column.count; ++i) {
     one[0] = {std::vector<std::uint64_t>(n), 0, 0, 0};
-    reference::histogram(part(column, i, 1), edges, bins.kind() == Bins::Kind::integers, Outside::drop, one);
+    reference::histogram(shapes_part(column, i, 1), edges, bins.kind() == Bins::Kind::integers, Outside::drop, one);
     const auto found = std::find(one[0].counts.begin(), one[0].counts.end(), std::uint64_t{1});
     result.push_back(one[0].nan != 0 ? n + 1 : static_cast<std::uint64_t>(found - one[0].counts.begin()));
   }
@@ -116,11 +116,11 @@ void region(const Device& device, SelftestTally& tally, Dtype dtype, const Image
     const std::vector<std::byte> bytes = selftest_data(dtype, "uniform", stride * layout.height, stride);
     const ArrayView data = view_of(dtype, bytes);
     const std::vector<Histogram> found = histogram_channels(device, data, layout, bins, options);
-    std::vector<reference::Counts> right = plain(part(data, 0, 0), bins, options, found.front().edges());
+    std::vector<reference::Counts> right = plain(shapes_part(data, 0, 0), bins, options, found.front().edges());
     const auto half = reference::half_even(BinRule(bins, dtype, false));
     for (std::uint64_t y = inside.y; y < inside.y + inside.height; ++y) {
-      reference::histogram(part(data, y * stride + inside.x * channels, inside.width * channels), found.front().edges(),
-                           false, options.outside, right, half);
+      reference::histogram(shapes_part(data, y * stride + inside.x * channels, inside.width * channels),
+                           found.front().edges(), false, options.outside, right, half);
     }
     for (unsigned c = 0; c < channels; ++c) {
       if (!equal(found[c], right[c])) return false;

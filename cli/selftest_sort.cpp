@@ -12,11 +12,11 @@ namespace {
 
 constexpr std::array algorithms = {SortAlgorithm::automatic, SortAlgorithm::bitonic, SortAlgorithm::radix,
                                    SortAlgorithm::merge};
-constexpr std::array distributions = {"uniform", "constant", "sorted", "reversed", "few", "runs", "zipf"};
-constexpr std::array<std::uint64_t, 5> sizes = {0, 1, 1020, 4099, 70000};
+constexpr std::array sort_distributions = {"uniform", "constant", "sorted", "reversed", "few", "runs", "zipf"};
+constexpr std::array<std::uint64_t, 5> sort_sizes = {0, 1, 1020, 4099, 70000};
 constexpr std::uint64_t most_bitonic = 4099;  // more takes long on small devices
 
-struct Case {
+struct SortCase {
   const Device& device;
   ArrayView data;
   std::vector<std::byte> keys;  // to be sorted
@@ -26,18 +26,18 @@ struct Case {
   [[nodiscard]] MutableArrayView view() { return {data.dtype, keys.data(), data.count}; }
 };
 
-bool keys_alone(Case& test) {
+bool keys_alone(SortCase& test) {
   sort(test.device, test.view(), test.options);
   return are_elements(test.keys.data(), test.data, test.right);
 }
 
-bool to_another_place(Case& test) {
+bool to_another_place(SortCase& test) {
   std::vector<std::byte> result(test.keys.size());
   sort(test.device, test.data, {test.data.dtype, result.data(), test.data.count}, test.options);
   return are_elements(result.data(), test.data, test.right);
 }
 
-bool with_values(Case& test) {
+bool with_values(SortCase& test) {
   std::vector<std::uint32_t> values(test.data.count);
   std::iota(values.begin(), values.end(), 0U);
   sort_by_key(test.device, test.view(), RecordsView(values), test.options);
@@ -45,7 +45,7 @@ bool with_values(Case& test) {
          are_elements(test.keys.data(), test.data, test.right);
 }
 
-bool order_alone(Case& test) {
+bool order_alone(SortCase& test) {
   std::vector<std::uint64_t> found(test.data.count);
   argsort(test.device, test.data, MutableArrayView(found), test.options);
   for (std::size_t i = 1; i < test.bounds.size(); ++i) {  // from places in a row or segment to places in the data
@@ -54,7 +54,7 @@ bool order_alone(Case& test) {
   return found == test.right;
 }
 
-bool order_is_kept(Case& test) {
+bool order_is_kept(SortCase& test) {
   for (std::uint64_t i = 0; i < test.right.size(); ++i) {
     std::memcpy(test.keys.data() + i * size_of(test.data.dtype), element_at(test.data, test.right[i]),
                 size_of(test.data.dtype));
@@ -62,15 +62,15 @@ bool order_is_kept(Case& test) {
   return is_sorted(test.device, test.view(), test.options);
 }
 
-struct Operation {
+struct SortOperation {
   const char* name;
-  bool (*run)(Case& test);
+  bool (*run)(SortCase& test);
 };
-constexpr std::array<Operation, 5> operations{{{"keys", keys_alone},
-                                               {"keys out of place", to_another_place},
-                                               {"keys and values", with_values},
-                                               {"order", order_alone},
-                                               {"check", order_is_kept}}};
+constexpr std::array<SortOperation, 5> sort_operations{{{"keys", keys_alone},
+                                                        {"keys out of place", to_another_place},
+                                                        {"keys and values", with_values},
+                                                        {"order", order_alone},
+                                                        {"check", order_is_kept}}};
 
 // Bounds of `rows` rows, or where there are none, of segments of very different lengths that leave out both ends.
 std::vector<std::uint64_t> bounds_of(std::uint64_t size, std::uint64_t rows) {
@@ -109,12 +109,13 @@ bool are_elements(const std::byte* bytes, const ArrayView& data, const std::vect
   return true;
 }
 
-// Algorithms, distributions, orders, rows and segments take turns, so that each meets many dtypes and operations.
+// Algorithms, sort_distributions, orders, rows and segments take turns, so that each meets many dtypes and
+// sort_operations.
 void selftest_sort(const Device& device, SelftestTally& tally) {
   std::uint64_t number = 0;
   for (const Dtype dtype : selftest_dtypes) {
-    for (const std::uint64_t size : sizes) {
-      for (const Operation& operation : operations) {
+    for (const std::uint64_t size : sort_sizes) {
+      for (const SortOperation& operation : sort_operations) {
         ++number;
         SortOptions options;
         // Where each turn needs programs of its own, these change with the dtype alone.
@@ -122,7 +123,7 @@ void selftest_sort(const Device& device, SelftestTally& tally) {
         options.order = turn % 2 == 0 ? Order::ascending : Order::descending;
         options.algorithm = algorithms[size > most_bitonic ? 0 : turn / 2 % algorithms.size()];
         const std::uint64_t rows = number % 9 == 4 ? 0 : size % 10 == 0 && size > 0 && number % 3 == 0 ? 10 : 1;
-        const char* const distribution = distributions[number % distributions.size()];
+        const char* const distribution = sort_distributions[number % sort_distributions.size()];
         const std::string name = fmt::format(
             "{} {} of {} {} values, {}, algorithm {}, {}", operation.name, to_string(dtype), size, distribution,
             options.order == Order::ascending ? "ascending" : "descending", to_string(options.algorithm),
@@ -133,7 +134,7 @@ void selftest_sort(const Device& device, SelftestTally& tally) {
           const std::vector<std::byte> bytes = selftest_special_data(dtype, distribution, size, number);
           const ArrayView data(dtype, bytes.data(), size);
           const std::vector<std::uint64_t> bounds = bounds_of(size, rows);
-          Case test{device, data, bytes, options, bounds, reference_order(data, options.order, bounds)};
+          SortCase test{device, data, bytes, options, bounds, reference_order(data, options.order, bounds)};
           if (rows == 0) test.options.segments = bounds;
           else test.options.rows = rows;
           return operation.run(test);

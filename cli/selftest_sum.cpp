@@ -105,21 +105,21 @@ bool sums_of_pieces(const Device& device, const Data& data) {
   return same(all.sum(data.result), reference(whole, "sum")) && same(all.norm2(data.result), reference(whole, "norm2"));
 }
 
-struct Shape {
+struct SumShape {
   std::uint64_t rows;
   std::uint64_t length;
 };
 
-struct Operation {
+struct SumOperation {
   const char* name;
   bool (*run)(const Device& device, const Data& data);
 };
-constexpr std::array<Operation, 6> operations{{{"sum", sums},
-                                               {"mean", means},
-                                               {"norm2", norms},
-                                               {"variance", variances},
-                                               {"dot product", dots},
-                                               {"sum of pieces", sums_of_pieces}}};
+constexpr std::array<SumOperation, 6> sum_operations{{{"sum", sums},
+                                                      {"mean", means},
+                                                      {"norm2", norms},
+                                                      {"variance", variances},
+                                                      {"dot product", dots},
+                                                      {"sum of pieces", sums_of_pieces}}};
 
 // Finite floats of every exponent: random bits, where those of infinities and NaNs lose one.
 std::vector<std::byte> every_exponent(Dtype dtype, std::uint64_t count, std::uint64_t seed) {
@@ -144,8 +144,8 @@ std::vector<std::byte> every_exponent(Dtype dtype, std::uint64_t count, std::uin
 void selftest_sum(const Device& device, SelftestTally& tally) {
   std::uint64_t number = 0;
   for (const Dtype dtype : selftest_dtypes) {
-    for (const Shape& shape : {Shape{1, 0}, {1, 1}, {1, 20011}, {30, 137}}) {
-      for (const Operation& operation : operations) {
+    for (const SumShape& shape : {SumShape{1, 0}, {1, 1}, {1, 20011}, {30, 137}}) {
+      for (const SumOperation& operation : sum_operations) {
         ++number;
         const std::uint64_t count = shape.rows * shape.length;
         const Dtype result = number % 4 == 0 ? Dtype::f32 : number % 4 == 2 ? Dtype::f16 : Dtype::f64;

@@ -10,16 +10,16 @@
 namespace masu::cli {
 namespace {
 
-constexpr std::array distributions = {"uniform", "few", "sorted", "constant", "reversed", "zipf"};
+constexpr std::array topk_distributions = {"uniform", "few", "sorted", "constant", "reversed", "zipf"};
 
-struct Case {
+struct TopkCase {
   Dtype dtype;
   std::uint64_t rows;
   std::uint64_t length;
   std::uint64_t k;
 };
 
-bool right(const TopkResult& found, const ArrayView& data, const Case& test, const TopkOptions& options) {
+bool right(const TopkResult& found, const ArrayView& data, const TopkCase& test, const TopkOptions& options) {
   for (std::uint64_t row = 0; row < test.rows; ++row) {
     const ArrayView values = part_of(data, row * test.length, test.length);
     const auto expected = reference_topk(values, options.largest ? Order::descending : Order::ascending,
@@ -32,7 +32,7 @@ bool right(const TopkResult& found, const ArrayView& data, const Case& test, con
 }
 
 // In one piece, and in three where there are no rows.
-bool run(const Device& device, const ArrayView& data, const Case& test, TopkOptions options) {
+bool run(const Device& device, const ArrayView& data, const TopkCase& test, TopkOptions options) {
   if (test.rows == 1) {
     TopkAccumulator accumulator(device, test.dtype, test.k, options);
     const std::uint64_t third = data.count / 3;
@@ -52,14 +52,14 @@ bool run(const Device& device, const ArrayView& data, const Case& test, TopkOpti
 void selftest_topk(const Device& device, SelftestTally& tally) {
   std::uint64_t number = 0;
   for (const Dtype dtype : selftest_dtypes) {
-    for (const Case& test :
-         {Case{dtype, 1, 1, 1}, {dtype, 1, 70001, 100}, {dtype, 1, 4099, 2000}, {dtype, 30, 137, 5}}) {
+    for (const TopkCase& test :
+         {TopkCase{dtype, 1, 1, 1}, {dtype, 1, 70001, 100}, {dtype, 1, 4099, 2000}, {dtype, 30, 137, 5}}) {
       ++number;
       TopkOptions options;
       const std::uint64_t turn = device.kind() == DeviceKind::cpu ? number : static_cast<std::uint64_t>(dtype);
       options.largest = turn % 2 == 0;
       options.nan = turn % 3 == 0 ? NanPolicy::last : NanPolicy::skip;
-      const char* const distribution = distributions[number % distributions.size()];
+      const char* const distribution = topk_distributions[number % topk_distributions.size()];
       const std::string name =
           fmt::format("{} {} of {} rows of {} {} values, {}, NaN {}", test.k, options.largest ? "largest" : "smallest",
                       test.rows, test.length, distribution, to_string(dtype), to_string(options.nan));

@@ -10,8 +10,8 @@
 namespace masu::cli {
 namespace {
 
-constexpr std::array distributions = {"uniform", "few", "runs", "constant", "sorted", "zipf"};
-constexpr std::array<std::uint64_t, 3> sizes = {0, 4099, 70001};
+constexpr std::array unique_distributions = {"uniform", "few", "runs", "constant", "sorted", "zipf"};
+constexpr std::array<std::uint64_t, 3> unique_sizes = {0, 4099, 70001};
 
 bool distinct_values(const Device& device, const ArrayView& data) {
   UniqueOptions options;
@@ -62,11 +62,11 @@ bool places_in_order(const Device& device, const ArrayView& data) {
   return true;
 }
 
-struct Operation {
+struct UniqueOperation {
   const char* name;
   bool (*run)(const Device& device, const ArrayView& data);
 };
-constexpr std::array<Operation, 3> operations{
+constexpr std::array<UniqueOperation, 3> unique_operations{
     {{"distinct values", distinct_values}, {"runs", runs_of_equals}, {"search", places_in_order}}};
 
 }  // namespace
@@ -75,9 +75,9 @@ constexpr std::array<Operation, 3> operations{
 void selftest_unique(const Device& device, SelftestTally& tally) {
   std::uint64_t number = 0;
   for (const Dtype dtype : selftest_dtypes) {
-    for (const std::uint64_t size : sizes) {
-      for (const Operation& operation : operations) {
-        const char* const distribution = distributions[++number % distributions.size()];
+    for (const std::uint64_t size : unique_sizes) {
+      for (const UniqueOperation& operation : unique_operations) {
+        const char* const distribution = unique_distributions[++number % unique_distributions.size()];
         const std::string name =
             fmt::format("{} of {} {} values, {}", operation.name, size, distribution, to_string(dtype));
         selftest_case(device, tally, name, Strategy::automatic, [&] {

@@ -7,7 +7,7 @@
 namespace masu::cli {
 namespace {
 
-std::string one_line(std::string text) {
+std::string one_shell_line(std::string text) {
   std::replace(text.begin(), text.end(), '\n', ' ');
   return text;
 }
@@ -18,7 +18,7 @@ OptionText option_text(const CLI::Option& option) {
   for (const std::string& name : option.get_lnames()) text.names.push_back("--" + name);
   const bool flag = option.get_items_expected_max() == 0;
   if (!flag) text.argument = option.get_positional() ? option.get_name(true) : option.get_type_name();
-  text.description = one_line(option.get_description());
+  text.description = one_shell_line(option.get_description());
   text.group = option.get_group();
   text.repeatable = option.get_items_expected_max() > 1;
   return text;
@@ -32,7 +32,7 @@ std::vector<CommandText> command_texts(const CLI::App& root) {
     CommandText command;
     command.names.push_back(app->get_name());
     command.names.insert(command.names.end(), app->get_aliases().begin(), app->get_aliases().end());
-    command.description = one_line(app->get_description());
+    command.description = one_shell_line(app->get_description());
     command.examples = app->get_footer();
     for (const CLI::Option* option : app->get_options()) {
       if (option->get_group().empty()) continue;  // hidden

@@ -15,7 +15,7 @@
 namespace masu::cli {
 namespace {
 
-void print(const std::string& text) {
+void print_text(const std::string& text) {
   io::OutputFile output("-");
   output.write(text);
   output.commit();
@@ -25,9 +25,9 @@ Exit check(const SortCommandOptions& asked) {
   const OrderCheck found = check_order(asked);
   if (asked.common.json) {
     const std::string place = found.out_of_order ? fmt::format(R"(,"first":{})", *found.out_of_order) : "";
-    print(fmt::format("{{\"sorted\":{},\"dtype\":\"{}\",\"device\":{}{}{},{}}}\n", !found.out_of_order,
-                      to_string(found.dtype), json_string(found.device), place, json_bad_lines(found.bad_lines),
-                      json_seconds(found.seconds)));
+    print_text(fmt::format("{{\"sorted\":{},\"dtype\":\"{}\",\"device\":{}{}{},{}}}\n", !found.out_of_order,
+                           to_string(found.dtype), json_string(found.device), place, json_bad_lines(found.bad_lines),
+                           json_seconds(found.seconds)));
   }
   if (!asked.common.quiet) note_bad_lines(found.name, found.bad_lines);
   if (asked.common.time) note_times(found.seconds, found.count * size_of(found.dtype));
@@ -54,9 +54,9 @@ Exit run_command(SortCommandOptions& asked) {
   if (asked.is_sorted) return check(asked);
   Progress progress(progress_mode(asked.common));
   const SortSummary done = run_sort(asked, progress);
-  if (asked.trace) print(trace(done.count / done.rows));
+  if (asked.trace) print_text(trace(done.count / done.rows));
   if (asked.common.json) {
-    print(
+    print_text(
         fmt::format("{{\"n\":{},\"dtype\":\"{}\",\"device\":{},\"algorithm\":\"{}\",\"order\":\"{}\",\"rows\":{},"
                     "\"runs\":{}{},{}}}\n",
                     done.count, to_string(done.dtype), json_string(done.device), asked.algorithm,

@@ -17,9 +17,9 @@
 namespace masu::cli {
 namespace {
 
-class Run {
+class SortRun {
  public:
-  Run(const SortCommandOptions& asked, Progress& progress);
+  SortRun(const SortCommandOptions& asked, Progress& progress);
   SortSummary operator()();
 
  private:
@@ -55,7 +55,7 @@ class Run {
   SortSummary result_;
 };
 
-Run::Run(const SortCommandOptions& asked, Progress& progress)
+SortRun::SortRun(const SortCommandOptions& asked, Progress& progress)
     : asked_(asked),
       progress_(progress),
       keys_(open_array(asked.input, asked.common, false)),
@@ -72,12 +72,12 @@ Run::Run(const SortCommandOptions& asked, Progress& progress)
   if (values_) values_output_.emplace(asked.values_output);
 }
 
-Device Run::open_device() const {
+Device SortRun::open_device() const {
   if (!asked_.common.device.empty()) return Device::open(asked_.common.device);
   return device_for_sort(known_bytes(*keys_).value_or(0));
 }
 
-void Run::open_values() {
+void SortRun::open_values() {
   if (asked_.index) shape_.payload_bytes = sizeof(std::uint64_t);
   if (asked_.values.empty()) return;
   values_ = open_array(asked_.values, asked_.values_dtype, asked_.common);
@@ -89,13 +89,13 @@ void Run::open_values() {
   }
 }
 
-void Run::check_rows() const {
+void SortRun::check_rows() const {
   if (count_ && *count_ % rows_ != 0) {
     usage_error(fmt::format("--rows {} must divide the {} values of {}", rows_, *count_, keys_->info().name));
   }
 }
 
-ExternalSort::Request Run::request(std::optional<std::uint64_t> count) const {
+ExternalSort::Request SortRun::request(std::optional<std::uint64_t> count) const {
   const auto payload = values_        ? ExternalSort::Payload::given
                        : asked_.index ? ExternalSort::Payload::index
                                       : ExternalSort::Payload::none;
@@ -103,20 +103,20 @@ ExternalSort::Request Run::request(std::optional<std::uint64_t> count) const {
           count};
 }
 
-void Run::read_values(ExternalSort::Room room, std::uint64_t count) {
+void SortRun::read_values(ExternalSort::Room room, std::uint64_t count) {
   if (!values_ || read_elements(*values_, room.payload, count) == count) return;
   throw Error(ErrorCode::io, fmt::format("as many values as keys are needed: {} ends before {}", values_->info().name,
                                          keys_->info().name));
 }
 
-void Run::check_values_end() {
+void SortRun::check_values_end() {
   std::array<std::byte, 8> more{};
   if (!values_ || values_->read(more.data(), 1) == 0) return;
   throw Error(ErrorCode::io, fmt::format("as many values as keys are needed: {} ends before {}", keys_->info().name,
                                          values_->info().name));
 }
 
-void Run::fill(ExternalSort& sorter, std::optional<std::uint64_t> count) {
+void SortRun::fill(ExternalSort& sorter, std::optional<std::uint64_t> count) {
   constexpr std::uint64_t piece_bytes = std::uint64_t{4} << 20U;  // so that the bar moves
   while (!count || sorter.count() < *count) {
     const ExternalSort::Room room = sorter.room();
@@ -135,14 +135,14 @@ void Run::fill(ExternalSort& sorter, std::optional<std::uint64_t> count) {
   }
 }
 
-void Run::begin_output(std::uint64_t count) {
+void SortRun::begin_output(std::uint64_t count) {
   const std::vector<std::uint64_t> shape =
       rows_ > 1 ? std::vector<std::uint64_t>{rows_, count / rows_} : std::vector<std::uint64_t>{count};
   if (output_) output_->begin(asked_.index ? Dtype::u64 : shape_.keys, shape);
   if (values_) values_output_->begin(values_->info().dtype, shape);
 }
 
-void Run::take(const Records& records) {
+void SortRun::take(const Records& records) {
   const std::uint64_t count = records.keys.count;
   if (reference_) reference_->compare(records);
   const Dtype payload = values_ ? values_->info().dtype : Dtype::u64;
@@ -150,14 +150,14 @@ void Run::take(const Records& records) {
   if (values_) values_output_->write({payload, records.payload, count});
 }
 
-void Run::add_times(const ExternalSort& sorter) {
+void SortRun::add_times(const ExternalSort& sorter) {
   result_.seconds.transfer += sorter.times().transfer;
   result_.seconds.compute += sorter.times().compute;
   result_.runs += sorter.runs();
   result_.count += sorter.count();
 }
 
-void Run::sort_all() {
+void SortRun::sort_all() {
   ExternalSort sorter(request(count_));
   sorter.progress = [this](std::uint64_t bytes) { progress_.advance(bytes); };
   fill(sorter, count_);
@@ -170,7 +170,7 @@ void Run::sort_all() {
 }
 
 // As many rows at a time as memory holds; a row that it does not hold goes through files.
-void Run::sort_rows() {
+void SortRun::sort_rows() {
   const std::uint64_t length = *count_ / rows_;
   begin_output(*count_);
   if (length == 0) return;
@@ -185,7 +185,7 @@ void Run::sort_rows() {
   }
 }
 
-SortSummary Run::operator()() {
+SortSummary SortRun::operator()() {
   double verifying = 0;
   if (asked_.common.verify) {
     const auto began = Clock::now();
@@ -213,7 +213,7 @@ SortSummary Run::operator()() {
 }  // namespace
 
 SortSummary run_sort(const SortCommandOptions& asked, Progress& progress) {
-  return Run(asked, progress)();
+  return SortRun(asked, progress)();
 }
 
 }  // namespace masu::cli

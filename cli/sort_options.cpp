@@ -10,7 +10,7 @@
 namespace masu::cli {
 namespace {
 
-constexpr const char* examples = R"(Examples:
+constexpr const char* sort_examples = R"(Examples:
   masu sort samples.npy -o sorted.npy
   masu sort sizes.txt --descending -o sizes.txt
   masu sort keys.npy -o keys.npy --values labels.npy --values-output labels.npy
@@ -39,7 +39,7 @@ void SortCommandOptions::add_to(CLI::App& app) {
   in(result, app.add_flag("--is-sorted", is_sorted, "Only check the order; exit status 3 where it is not kept"));
   in(result, app.add_flag("--trace", trace, "With bitonic: list the passes of the network on standard output"));
   add_common_options(app, common);
-  app.footer(examples);
+  app.footer(sort_examples);
 }
 
 void SortCommandOptions::check() const {

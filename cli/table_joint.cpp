@@ -9,7 +9,7 @@
 namespace masu::cli {
 namespace {
 
-constexpr std::uint64_t most_lines = 24;
+constexpr std::uint64_t most_joint_lines = 24;
 constexpr std::uint64_t most_bars = 16;
 constexpr std::uint64_t narrowest = 10;
 constexpr std::uint64_t widest_cell = 4;
@@ -22,7 +22,7 @@ void write_map(const HistogramResult& result, const TableOptions& options, const
   const auto x_label = [&](double edge) { return edge_label(edge, joint.dtype(), result.column_edge_dtypes[0]); };
   const auto y_label = [&](double edge) { return edge_label(edge, joint.dtype(), result.column_edge_dtypes[1]); };
 
-  const std::uint64_t bins_a_line = bins_a_place(joint.size(1), most_lines);
+  const std::uint64_t bins_a_line = bins_a_place(joint.size(1), most_joint_lines);
   const std::uint64_t lines = bins_a_place(joint.size(1), bins_a_line);
   std::vector<std::string> labels;
   std::size_t margin = 0;

@@ -9,8 +9,8 @@
 namespace masu::cli {
 namespace {
 
-constexpr std::uint64_t most_lines = 40;  // rows that are shown, of one channel each
-constexpr std::uint64_t narrowest = 10;
+constexpr std::uint64_t most_rows_lines = 40;  // rows that are shown, of one channel each
+constexpr std::uint64_t narrowest_row = 10;
 
 std::vector<std::uint64_t> grouped(std::span<const std::uint64_t> counts, std::uint64_t bins_a_column) {
   std::vector<std::uint64_t> sums((counts.size() + bins_a_column - 1) / bins_a_column);
@@ -33,13 +33,13 @@ void write_row_table(const HistogramResult& result, const TableOptions& options,
   const std::uint64_t bins = result.first().size();
   const unsigned channels = result.channel_count();
   const std::uint64_t rows = result.row_count();
-  const std::uint64_t shown = std::min(rows, std::max<std::uint64_t>(1, most_lines / channels));
+  const std::uint64_t shown = std::min(rows, std::max<std::uint64_t>(1, most_rows_lines / channels));
 
   std::size_t name_width = 0;
   for (const std::string& name : result.names) name_width = std::max(name_width, name.size() + 1);
   const std::size_t row_width = fmt::to_string(shown - 1).size();
   const std::uint64_t margin = row_width + name_width + 2;
-  const std::uint64_t places = options.width > margin + narrowest ? options.width - margin : narrowest;
+  const std::uint64_t places = options.width > margin + narrowest_row ? options.width - margin : narrowest_row;
   const std::uint64_t bins_a_column = bins_a_place(bins, places);
 
   std::string head =

@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::uint64_t most_values = std::uint64_t{1} << 40U;
 
-constexpr const char* examples = R"(Examples:
+constexpr const char* topk_examples = R"(Examples:
   masu topk scores.npy -k 10
   masu topk prices.csv --header --column price -k 5 --smallest
   masu topk table.raw --dtype f32 --rows 1000 -k 3 -o best.npy
@@ -136,7 +136,7 @@ Command add_topk(CLI::App& root) {
   app->add_option("--rows", options->rows, "The first of each of N equal blocks of the input")->type_name("N");
   app->add_flag("--index", options->index, "Only where they are, from 0 in the input or in its row");
   add_common_options(*app, options->common);
-  app->footer(examples);
+  app->footer(topk_examples);
   return {app, [options] { return run_command(*options); }};
 }
 

@@ -15,7 +15,7 @@
 namespace masu::cli {
 namespace {
 
-constexpr const char* examples = R"(Examples:
+constexpr const char* transpose_examples = R"(Examples:
   masu transpose table.npy -o turned.npy
   masu transpose photo.png -o turned.npy
   masu transpose samples.raw --dtype f32 --shape 1000,250 -o channels.raw)";
@@ -190,7 +190,7 @@ Command add_transpose(CLI::App& root) {
   app->add_option("--shape", options->shape, "The rows and columns of the input (those of a .npy file or image)")
       ->type_name("R,C");
   add_common_options(*app, options->common);
-  app->footer(examples);
+  app->footer(transpose_examples);
   return {app, [options] { return run_command(*options); }};
 }
 

@@ -19,10 +19,10 @@
 namespace masu::cli {
 namespace {
 
-constexpr std::uint64_t no_limit = std::numeric_limits<std::uint64_t>::max();
+constexpr std::uint64_t unique_no_limit = std::numeric_limits<std::uint64_t>::max();
 constexpr std::uint64_t pieces_in_memory = 8;  // a piece and its sorted copies are a part of what may be held
 
-constexpr const char* examples = R"(Examples:
+constexpr const char* unique_examples = R"(Examples:
   masu unique labels.npy
   masu unique words.txt --by count --limit 10
   masu unique table.csv --header --column country --dtype u16 --json
@@ -61,7 +61,8 @@ Exit run_command(UniqueCommandOptions& asked) {
   const ColumnsForm form = columns_form(common, false);
   if (asked.by != "value" && asked.by != "count") usage_error("--by takes value or count, got '" + asked.by + "'");
   const bool by_count = asked.by == "count";
-  const std::uint64_t limit = asked.limit.empty() ? no_limit : whole_number("--limit", asked.limit, 1, no_limit);
+  const std::uint64_t limit =
+      asked.limit.empty() ? unique_no_limit : whole_number("--limit", asked.limit, 1, unique_no_limit);
   ArrayStream stream(asked.input, common, device_for_unique, "unique");
   const Dtype dtype = stream.info().dtype;
   const std::vector<std::byte> reference = common.verify ? stream.whole() : std::vector<std::byte>();
@@ -103,7 +104,7 @@ Command add_unique(CLI::App& root) {
   app->add_option("--by", options->by, "The order: by value, or the most frequent first")->type_name("value|count");
   app->add_option("--limit", options->limit, "Only the first N of them")->type_name("N");
   add_common_options(*app, options->common);
-  app->footer(examples);
+  app->footer(unique_examples);
   return {app, [options] { return run_command(*options); }};
 }
 

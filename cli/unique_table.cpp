@@ -11,7 +11,7 @@
 namespace masu::cli {
 namespace {
 
-constexpr std::uint64_t block_entries = 4096;  // that merging gives at a time
+constexpr std::uint64_t table_block_entries = 4096;  // that merging gives at a time
 
 // Whether two values are one: neither comes before the other.
 bool same_value(const ArrayView& a, std::uint64_t i, const void* b) {
@@ -78,7 +78,7 @@ void UniqueTable::merge_runs(const Sink& sink) {
             counts.back() += count;
             continue;
           }
-          if (counts.size() > block_entries) flush(1);
+          if (counts.size() > table_block_entries) flush(1);
           values.insert(values.end(), at(block.keys, i), at(block.keys, i + 1));
           counts.push_back(count);
         }

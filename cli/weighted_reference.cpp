@@ -12,7 +12,7 @@
 namespace masu::cli {
 namespace {
 
-double value_at(const ArrayView& data, std::uint64_t i) {
+double weighted_value_at(const ArrayView& data, std::uint64_t i) {
   return dispatch(data.dtype, [&](auto tag) -> double {
     using T = typename decltype(tag)::type;
     T value;
@@ -70,7 +70,8 @@ void WeightedReference::add(std::span<const ArrayView> columns, const ArrayView&
   std::vector<double> point(dimensions);
   for (std::uint64_t i = 0; i < weights.count; ++i, ++position_) {
     for (std::size_t d = 0; d < dimensions; ++d) {
-      point[d] = interleaved ? value_at(columns.front(), i * dimensions + d) : value_at(columns[d], i);
+      point[d] =
+          interleaved ? weighted_value_at(columns.front(), i * dimensions + d) : weighted_value_at(columns[d], i);
     }
     const std::uint64_t row = row_elements_ == 0 ? 0 : position_ / row_elements_;
     const auto* weight = static_cast<const std::byte*>(weights.data) + i * size_of(weights.dtype);

@@ -3,7 +3,9 @@
 # The parts of ./test: part_NAME runs in a process of its own, in the source tree's root, its output in a log that
 # tests/count.awk counts. limits[NAME] is its time limit in seconds (600 where none is given).
 
-parts=(build format shell layout unit cli selftest python oclgrind install asan tsan fuzz tidy)
+parts=(build unit python cli selftest oclgrind install format shell layout asan tsan fuzz tidy)
+alone=(build asan tsan fuzz tidy)  # these use every core; of the others, at_once run at a time
+at_once=2
 declare -A limits=([build]=1500 [unit]=1200 [asan]=1800 [tsan]=1800 [fuzz]=1500 [tidy]=1500)
 test_build=${root:?}/build/test
 
@@ -18,11 +20,16 @@ sources() {
   find src include cli examples tests bench python -name '*.cpp' -o -name '*.h' | sort
 }
 
-need_build() { build test || die "the build failed"; }
+# Two parts may ask for the same at the same time.
+need_build() {
+  mkdir -p build
+  { flock 9 && build test; } 9>build/test.lock || die "the build failed"
+}
 
 # A Python with NumPy in build/venv, and NVRTC where no toolkit has it; MASU_NVRTC then names it.
 python() { "$root/build/venv/bin/python" "$@"; }
-need_python() {
+need_python() { { flock 9 && set_up_python; } 9>build/venv.lock || exit 1; }
+set_up_python() {
   local want=('numpy>=2') system=/usr/bin/python3 done=build/venv/.installed
   [[ -x $system ]] || system=python3
   find_nvrtc >/dev/null || want+=(nvidia-cuda-nvrtc)
@@ -156,10 +163,15 @@ part_fuzz() {
   tests/fuzz/run.sh build/fuzz "$seconds"
 }
 
+# The files of a folder are read together (MASU_UNITY), which takes an eighth of the time.
 part_tidy() {
-  local jobs
-  need_build
+  local jobs made=build/tidy/bench/embedded
   jobs=$(nproc)
-  find src cli -name '*.cpp' | sort |
-    xargs -P "$jobs" -n 4 clang-tidy --quiet -p "$test_build" --warnings-as-errors='*' && echo "passed: clang-tidy"
+  cmake --preset tidy >/dev/null || die "cmake failed"
+  mkdir -p $made && cmake -DOUT=$made/ceiling_cl.h -DHEADER=1 -DFILES=bench/ceiling.cl -P cmake/embed_kernels.cmake ||
+    die "bench/ceiling.cl could not be embedded"
+  grep -oE '"file": "[^"]+"' build/tidy/compile_commands.json | cut -d'"' -f4 |
+    grep -E '/(src|cli)/|/Unity/' | grep -vE '/(examples|oclgrind)/|_embedded\.cpp$' | sort -u |
+    xargs -P "$jobs" -n 1 clang-tidy --quiet -p build/tidy --checks=-bugprone-suspicious-include --warnings-as-errors='*' &&
+    echo "passed: clang-tidy"
 }

@@ -20,7 +20,7 @@ namespace {
 using namespace std::string_literals;
 using ::testing::HasSubstr;
 
-constexpr const char* opencl_text = R"(
+constexpr const char* limits_opencl = R"(
 kernel void mark(global uint* out, uint n) {
   const uint i = get_global_id(0) + get_global_size(0) * (get_global_id(1) + get_global_size(1) * get_global_id(2));
   if (i < n) out[i] = 1 + get_local_size(0) + 100 * get_local_size(1) + 10000 * get_local_size(2);
@@ -38,7 +38,7 @@ kernel void hungry(global uint* out, local uint* more) {
 }
 )";
 
-constexpr const char* cuda_text = R"(
+constexpr const char* limits_cuda = R"(
 extern "C" __global__ void mark(unsigned* out, unsigned n) {
   const unsigned x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
   const unsigned z = blockIdx.z * blockDim.z + threadIdx.z;
@@ -59,7 +59,7 @@ extern "C" __global__ void hungry(unsigned* out) {
 class ProgramLimitsTest : public test::EachDevice {
  protected:
   [[nodiscard]] bool opencl() const { return device.kind() == DeviceKind::opencl; }
-  [[nodiscard]] std::string text() const { return opencl() ? opencl_text : cuda_text; }
+  [[nodiscard]] std::string text() const { return opencl() ? limits_opencl : limits_cuda; }
   [[nodiscard]] Kernel kernel(std::string_view name) const { return Program::from_source(device, text()).kernel(name); }
   Stream stream{device};
 };

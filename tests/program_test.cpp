@@ -20,7 +20,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr const char* opencl_text = R"(
+constexpr const char* opencl_program = R"(
 kernel void add(global uint* data, uint value) { data[get_global_id(0)] += value; }
 kernel void where(global uint* out, uint width) {
   out[get_global_id(1) * width + get_global_id(0)] = 1000 * get_global_size(0) + get_local_size(1);
@@ -35,7 +35,7 @@ kernel void reverse(global uint* data, local uint* shared) {
 kernel void vector(global float* out, float4 v) { out[0] = v.x + 2 * v.y + 3 * v.z + 4 * v.w; }
 )";
 
-constexpr const char* cuda_text = R"(
+constexpr const char* cuda_program = R"(
 typedef unsigned int uint;
 extern "C" __global__ void add(uint* data, uint value) { data[blockIdx.x * blockDim.x + threadIdx.x] += value; }
 extern "C" __global__ void where(uint* out, uint width) {
@@ -56,7 +56,9 @@ extern "C" __global__ void vector(float* out, float4 v) { out[0] = v.x + 2 * v.y
 class ProgramTest : public test::EachDevice {
  protected:
   [[nodiscard]] bool opencl() const { return device.kind() == DeviceKind::opencl; }
-  [[nodiscard]] Program program() const { return Program::from_source(device, opencl() ? opencl_text : cuda_text); }
+  [[nodiscard]] Program program() const {
+    return Program::from_source(device, opencl() ? opencl_program : cuda_program);
+  }
   [[nodiscard]] static std::vector<std::uint32_t> numbers(std::size_t count) {
     std::vector<std::uint32_t> values(count);
     std::iota(values.begin(), values.end(), 0U);
@@ -138,7 +140,7 @@ TEST_P(ProgramTest, OpenClKindsOfArgumentsAreChecked) {
   if (!opencl()) GTEST_SKIP() << "CUDA tells no kinds";
   const test::ScopedEnv off("MASU_CACHE", "off");  // a program that was loaded need not tell its kinds
   const Program made = Program::from_source(Device::wrap_opencl(device.native_context(), device.native_device()),
-                                            std::string("// compiled here\n") + opencl_text);
+                                            std::string("// compiled here\n") + opencl_program);
   Stream stream(device);
   Buffer<std::uint32_t> buffer = device.upload(numbers(64));
   Kernel add = made.kernel("add");
@@ -182,7 +184,7 @@ TEST_P(ProgramTest, BuildErrorsNameTheLine) {
     }
   }
   MASU_EXPECT_ERROR((void)Program::from_source(device, ""), build_failed, "");
-  MASU_EXPECT_ERROR((void)Program::from_source(device, opencl() ? opencl_text : cuda_text, "--no-such-option"),
+  MASU_EXPECT_ERROR((void)Program::from_source(device, opencl() ? opencl_program : cuda_program, "--no-such-option"),
                     build_failed, "--no-such-option");
 }
 
@@ -201,7 +203,7 @@ TEST_P(ProgramTest, ListsItsKernels) {
 
 TEST_P(ProgramTest, BinariesLoad) {
   runtime::Device& implementation = *device.implementation();
-  const std::string binary = implementation.compile(opencl() ? opencl_text : cuda_text, "")->binary();
+  const std::string binary = implementation.compile(opencl() ? opencl_program : cuda_program, "")->binary();
   if (binary.empty()) GTEST_SKIP() << "the driver gives no binary";
   const auto loaded = implementation.load(binary);
   ASSERT_NE(loaded, nullptr);
@@ -238,7 +240,7 @@ TEST_P(ProgramTest, OutlivesItsDevice) {
   std::optional<Kernel> kernel;
   {
     const Device other = Device::open(device.id());
-    kernel.emplace(Program::from_source(other, opencl() ? opencl_text : cuda_text).kernel("add"));
+    kernel.emplace(Program::from_source(other, opencl() ? opencl_program : cuda_program).kernel("add"));
   }
   Stream stream(device);
   Buffer<std::uint32_t> buffer = device.upload(numbers(64));
@@ -248,7 +250,7 @@ TEST_P(ProgramTest, OutlivesItsDevice) {
 
 TEST(ProgramOnCpu, IsUnsupported) {
   const Device cpu = Device::open("cpu");
-  MASU_EXPECT_ERROR((void)Program::from_source(cpu, opencl_text), unsupported, "cpu");
+  MASU_EXPECT_ERROR((void)Program::from_source(cpu, opencl_program), unsupported, "cpu");
 }
 
 TEST(ProgramOnSeveralDevices, KernelsRefuseForeignBuffersAndStreams) {
@@ -256,7 +258,7 @@ TEST(ProgramOnSeveralDevices, KernelsRefuseForeignBuffersAndStreams) {
   for (const std::string& id : test::kernel_device_ids()) {
     const Device device = test::open_once(id);
     Kernel add =
-        Program::from_source(device, device.kind() == DeviceKind::opencl ? opencl_text : cuda_text).kernel("add");
+        Program::from_source(device, device.kind() == DeviceKind::opencl ? opencl_program : cuda_program).kernel("add");
     Stream stream(device);
     Stream foreign(cpu);
     Buffer<std::uint32_t> buffer = cpu.allocate<std::uint32_t>(64);

@@ -10,7 +10,7 @@ from numpy.lib.array_utils import normalize_axis_tuple
 
 from . import _arrays, _bins, _device, _histogram, _masu, _small
 
-_SAMPLE = 4096
+_SAMPLE = 1024
 _GUESS = 2**16  # as many counters as fit the second-level cache of any processor
 _MOST_BINS = 2**31
 
@@ -103,8 +103,8 @@ def _refused(data, weights, minlength, axis):
 def _guessed(data, least, device):
     """The counts after one pass over the data, with as many counters as a sample suggests; None where it misleads."""
     flat = _histogram.flat(data)
-    sample = flat[:: max(1, flat.size // _SAMPLE)]
-    size = 256 if flat.dtype.itemsize == 1 else 2 << (2 * int(sample.max()) + 255).bit_length()
+    sample = flat[:: max(1, flat.size // _SAMPLE)].copy()
+    size = 256 if flat.dtype.itemsize == 1 else 1 << (3 * int(sample.max()) // 2 + 255).bit_length()
     if size > _GUESS or sample.min() < 0:
         return None
     counts, (below, above, _) = _histogram.native(flat, _bins.integers(size), 1, 1, device)

@@ -42,6 +42,8 @@ def spec(dtype, edges, uniform, range):
     numbers = edges.astype(np.float64, copy=False)
     if not uniform:
         return (EDGES, 0.0, 0.0, numbers)
+    if not _guessed_as_searched(dtype, numbers, range):
+        return None
     narrow = dtype.kind == "f" and dtype.itemsize < 8
     if edges.dtype == np.float64:
         # NumPy compares f16 and f32 data in f64 here
@@ -51,6 +53,18 @@ def spec(dtype, edges, uniform, range):
     if range is None:
         return (DATA, *_ends(numbers), numbers)
     return (GIVEN, float(range[0]), float(range[1]), numbers)
+
+
+def _guessed_as_searched(dtype, numbers, range):
+    """Whether NumPy's guess of a bin and its one correction end where a search in the edges does."""
+    if dtype == np.float16 and range is not None:
+        # NumPy's f16 scalars make the guess coarser than Python's numbers do
+        return not any(isinstance(end, np.generic) for end in range)
+    if dtype.kind in "iu" and dtype.itemsize == 8 and range is None:
+        # NumPy guesses with the exact width of the range, but with values and edges that are rounded to f64
+        low, high = _ends(numbers)
+        return high - low >= 4 * np.spacing(max(abs(low), abs(high))) * len(numbers)
+    return True
 
 
 def column_spec(dtype, edges, uniform, range):

@@ -11,7 +11,7 @@ from ._lines import NUMPY, axes_of, contiguous, device_for, host, lines, result_
 __all__ = ["TopK", "argpartition", "argsort", "partition", "searchsorted", "sort", "topk", "unique"]
 
 _ndarray = np.ndarray
-_kinds = (None, "quicksort", "heapsort", "mergesort", "stable")
+_kinds = (None, "quicksort", "heapsort", "mergesort", "stable", "quick", "heap", "merge")
 
 
 def _usual(kind, order, stable):
@@ -36,7 +36,8 @@ def sort(a, axis=-1, kind=None, order=None, *, stable=None, device=None):
     >>> masu.sort([3, 1, 2]).tolist()
     [1, 2, 3]
     """
-    if type(a) is _ndarray and a.size < _small.limit and device is None:
+    # Not f16, which NumPy's sort leaves unsorted where it has zeros of both signs and the processor AVX-512 (2.4).
+    if type(a) is _ndarray and a.size < _small.limit and device is None and a.dtype.char != "e":
         if axis is None:
             copy, axis = a.flatten(), -1
         else:

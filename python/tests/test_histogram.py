@@ -118,6 +118,16 @@ def test_ends_of_64_bit_integers():
             {"bins": [0.0, 2.0**53]},
         ):
             same("histogram", data, **options)
+        # here NumPy's guess of a bin ends elsewhere than a search, or fails
+        for bins in (1, 3, 10, 100):
+            same("histogram", np.arange(top - 99, top, dtype=dtype), bins)
+            same("histogram", np.arange(top // 2, top // 2 + 99_900, 999, dtype=dtype), bins)
+
+
+def test_ends_of_float16():
+    data = np.random.default_rng(0).normal(size=3000).astype("f2") * np.float16(0.02)
+    for ends in ((-0.011246, 0.00833), (np.float16(-0.011246), np.float16(0.00833)), (-0.01, np.float64(0.01))):
+        same("histogram", data, 700, ends)
 
 
 def test_values_that_are_not_finite():
@@ -268,6 +278,18 @@ def test_bincount_of_values_that_a_sample_does_not_show():
     same("bincount", data)
     same("bincount", np.arange(100_000))
     same("bincount", [2**40, -3])
+
+
+@pytest.mark.parametrize("dtype", ["u1", "i1", "u2", "i2", "u4", "i4", "u8", "i8"])
+def test_integers_far_outside_of_the_bins(dtype):
+    info = np.iinfo(dtype)
+    data = np.array([info.min, info.max, 0, 1, 6, 7, 8, 100], dtype)
+    more = [value for value in (-1, 2**31, 2**32, 2**32 + 3, -(2**32) + 3) if info.min <= value <= info.max]
+    data = np.concatenate([data, np.array(more, dtype)] * 41)
+    counts, extras = np.empty(7, np.int64), np.empty(3, np.int64)
+    masu._masu.histogram(data, (3, 0.0, 7.0, None), 1, 1, counts, extras, masu.Device("cpu"))
+    assert counts.tolist() == [np.count_nonzero(data == i) for i in range(7)]
+    assert extras.tolist() == [np.count_nonzero(data < 0), np.count_nonzero(data >= 7), 0]
 
 
 @pytest.mark.filterwarnings("ignore")

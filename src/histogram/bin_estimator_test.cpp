@@ -21,9 +21,9 @@ namespace masu {
 namespace {
 
 // SplitMix64 and the shapes, as tests/tables/bins.py has them.
-class Samples {
+class EstimatorSamples {
  public:
-  explicit Samples(std::uint64_t seed) : state_(seed) {}
+  explicit EstimatorSamples(std::uint64_t seed) : state_(seed) {}
 
   double next(int shape) {
     const double a = unit();
@@ -56,7 +56,7 @@ T from_double(double x) {
 std::vector<std::byte> samples(Dtype dtype, std::uint64_t seed, int shape, std::uint64_t n, double lo, double width) {
   return dispatch(dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    Samples random(seed);
+    EstimatorSamples random(seed);
     std::vector<std::byte> bytes(n * sizeof(T));
     for (std::uint64_t i = 0; i < n; ++i) {
       const T x = from_double<T>(lo + width * random.next(shape));
@@ -129,7 +129,7 @@ TEST(BinEstimatorTest, little_to_go_by) {
 
 TEST(BinEstimatorTest, what_is_not_finite_is_ignored) {
   std::vector<double> data;
-  Samples random(8);
+  EstimatorSamples random(8);
   for (int i = 0; i < 1000; ++i) data.push_back(random.next(1));
   std::vector<double> mixed = data;
   for (std::size_t i = 0; i < mixed.size(); i += 7) mixed.insert(mixed.begin() + static_cast<std::ptrdiff_t>(i), NAN);
@@ -150,7 +150,7 @@ TEST(BinEstimatorTest, integers_have_no_narrower_bins_than_one) {
 // Large enough for threads; the pieces must not matter, and the range of even(n) is the data's.
 TEST(BinEstimatorTest, threads_and_pieces_do_not_matter) {
   std::vector<float> data(1 << 21);
-  Samples random(4);
+  EstimatorSamples random(4);
   for (float& x : data) x = static_cast<float>(random.next(1) * 20 - 5);
   for (const Estimator estimator : {Estimator::automatic, Estimator::scott, Estimator::doane}) {
     const Bins bins = Bins::automatic(estimator);
@@ -178,7 +178,7 @@ TEST(BinEstimatorTest, quartiles_of_wide_keys) {
 
 TEST(BinEstimatorTest, histogram_takes_them) {
   std::vector<double> data;
-  Samples random(2);
+  EstimatorSamples random(2);
   for (int i = 0; i < 5000; ++i) data.push_back(random.next(2));
   const Device cpu = Device::open("cpu");
   const Histogram h = histogram(cpu, ArrayView(data), Bins::automatic(Estimator::fd));

@@ -124,7 +124,7 @@ void SlotWriter::write_values(const T* x, std::size_t count, SlotHistory& histor
     if constexpr (std::is_integral_v<T>) {
       if (rule_.kind == Bins::Kind::integers) {
         const auto n = static_cast<std::uint32_t>(rule_.n);
-        if constexpr (sizeof(T) == 4) return integer_slots(T{})(x, count, n, slots);
+        if constexpr (sizeof(T) >= 4) return integer_slots(T{})(x, count, n, slots);
         return write_integers(x, count, n, slots);
       }
     }
@@ -169,7 +169,8 @@ bool SlotWriter::count_by_cells_of(const T* x, std::uint64_t elements, const Gui
                                    std::optional<CellMap<U>>& map, unsigned copies, std::span<std::uint64_t> steps) {
   if (!map) {
     std::vector<U> sample(std::min<std::uint64_t>(elements, cells_block));
-    for (std::size_t i = 0; i < sample.size(); ++i) sample[i] = static_cast<U>(x[i * (elements / sample.size())]);
+    const std::uint64_t stride = elements / sample.size();
+    for (std::size_t i = 0; i < sample.size(); ++i) sample[i] = static_cast<U>(x[i * stride]);
     map.emplace(guide, sample, elements);
   }
   if (!map->pays()) return false;

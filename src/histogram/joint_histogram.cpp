@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::uint64_t most_cells = std::uint64_t{1} << 31;
 constexpr std::size_t most_columns = 8;
-constexpr std::uint64_t extra_cells = 2;  // outside, nan
+constexpr std::uint64_t joint_extra_cells = 2;  // outside, nan
 constexpr std::string_view name = "joint_histogram";
 
 [[noreturn]] void invalid(const std::string& message) {
@@ -135,7 +135,7 @@ JointHistogramAccumulator::JointHistogramAccumulator(const Device& device, Dtype
     reached = reached && reaches_bins(*rule);
     s.rules.push_back(std::move(rule));
   }
-  const std::uint64_t bytes = (2 * s.cells + extra_cells) * sizeof(std::uint64_t);
+  const std::uint64_t bytes = (2 * s.cells + joint_extra_cells) * sizeof(std::uint64_t);
   check_memory(name, s.cells, bytes);
   const bool on_cpu = device.kind() == DeviceKind::cpu;
   if (!on_cpu && reached) {
@@ -143,7 +143,7 @@ JointHistogramAccumulator::JointHistogramAccumulator(const Device& device, Dtype
     return;
   }
   try {
-    s.totals.resize(s.cells + extra_cells);
+    s.totals.resize(s.cells + joint_extra_cells);
   } catch (const std::bad_alloc&) {
     no_memory(name, s.cells, bytes);
   }

@@ -25,8 +25,8 @@ namespace {
 constexpr long double clear = 1e-7L;
 
 // A finite number is a whole number of at most 53 bits times 2^exponent.
-struct Parts {
-  explicit Parts(double x) {
+struct SignedNatural {
+  explicit SignedNatural(double x) {
     const auto bits = std::bit_cast<std::uint64_t>(x);
     const auto biased = static_cast<int>(bits >> 52 & 2047);
     negative = bits >> 63 != 0;
@@ -51,13 +51,13 @@ class Distances {
         throw Error(ErrorCode::invalid_argument,
                     fmt::format("otsu_threshold: edges must be finite, got {} at {}", edge, i));
       }
-      const Parts parts(edge);
+      const SignedNatural parts(edge);
       if (parts.magnitude != 0) unit_ = std::min(unit_, parts.exponent);
     }
   }
   Natural of_edge(std::uint64_t i) const {
-    const Parts edge(histogram_.edge(i));
-    const Parts origin(origin_);
+    const SignedNatural edge(histogram_.edge(i));
+    const SignedNatural origin(origin_);
     if (edge.negative != origin.negative) return whole(edge) + whole(origin);
     return edge.negative ? whole(origin) - whole(edge) : whole(edge) - whole(origin);
   }
@@ -70,7 +70,7 @@ class Distances {
   }
 
  private:
-  Natural whole(const Parts& x) const {
+  Natural whole(const SignedNatural& x) const {
     return x.magnitude == 0 ? Natural() : Natural(x.magnitude, static_cast<unsigned>(x.exponent - unit_));
   }
   const Histogram& histogram_;

@@ -22,10 +22,10 @@ namespace {
 
 constexpr std::uint64_t most_rows = std::uint64_t{1} << 20;
 constexpr std::uint64_t most_counters = std::uint64_t{1} << 33;
-constexpr std::string_view name = "row_histograms";
+constexpr std::string_view rows_name = "row_histograms";
 
-[[noreturn]] void invalid(const std::string& message) {
-  throw Error(ErrorCode::invalid_argument, fmt::format("{}: {}", name, message));
+[[noreturn]] void rows_invalid(const std::string& message) {
+  throw Error(ErrorCode::invalid_argument, fmt::format("{}: {}", rows_name, message));
 }
 
 ArrayView part(const ArrayView& data, std::uint64_t first, std::uint64_t count) {
@@ -38,13 +38,14 @@ Buffer<const std::byte> part(const BufferBase& data, Dtype dtype, std::uint64_t 
 }
 
 void check_rows(std::uint64_t rows, std::uint64_t row_elements, unsigned channels) {
-  if (rows < 1 || rows > most_rows) invalid(fmt::format("rows must be 1 to {}, got {}", most_rows, rows));
+  if (rows < 1 || rows > most_rows) rows_invalid(fmt::format("rows must be 1 to {}, got {}", most_rows, rows));
   if (row_elements % channels != 0) {
-    invalid(fmt::format("{} channels must divide the elements of a row, got {}", channels, row_elements));
+    rows_invalid(fmt::format("{} channels must divide the elements of a row, got {}", channels, row_elements));
   }
   std::uint64_t elements = 0;
   if (__builtin_mul_overflow(rows, row_elements, &elements)) {
-    invalid(fmt::format("rows and their elements must be fewer than 2^64 elements, got {} x {}", rows, row_elements));
+    rows_invalid(
+        fmt::format("rows and their elements must be fewer than 2^64 elements, got {} x {}", rows, row_elements));
   }
 }
 
@@ -120,7 +121,7 @@ struct RowHistogramAccumulator::State {
   void check_left(std::uint64_t count) {
     const std::uint64_t left = rows * row_elements - position;
     if (count > left) {
-      invalid(fmt::format("{} rows of {} elements have {} left, got {}", rows, row_elements, left, count));
+      rows_invalid(fmt::format("{} rows of {} elements have {} left, got {}", rows, row_elements, left, count));
     }
   }
 
@@ -159,11 +160,11 @@ struct RowHistogramAccumulator::State {
 RowHistogramAccumulator::RowHistogramAccumulator(const Device& device, Dtype dtype, const Bins& bins,
                                                  std::uint64_t rows, std::uint64_t row_elements,
                                                  const HistogramOptions& options) {
-  check_channels(name, options.channels);
+  check_channels(rows_name, options.channels);
   check_rows(rows, row_elements, options.channels);
   auto rule = std::make_shared<const BinRule>(bins, dtype, options.right_open);
   if (rule->n > most_counters / (rows * options.channels)) {
-    invalid(
+    rows_invalid(
         fmt::format("rows * channels * bins must be at most 2^33, got {} * {} * {}", rows, options.channels, rule->n));
   }
   state_ =
@@ -173,7 +174,7 @@ RowHistogramAccumulator::RowHistogramAccumulator(const Device& device, Dtype dty
   // The totals and the result. A device's totals are read into memory of their own.
   const std::uint64_t slots = on_device ? histogram_plan::slots_of(*rule) : rule->n + extra_slots;
   const std::uint64_t bytes = s.tables() * (slots + rule->n + extra_slots) * sizeof(std::uint64_t);
-  check_memory(name, s.counters(), bytes);
+  check_memory(rows_name, s.counters(), bytes);
   if (on_device) {
     s.counter = std::make_unique<DeviceRowCounter>(device, *rule, rows, row_elements, options);
     return;
@@ -182,7 +183,7 @@ RowHistogramAccumulator::RowHistogramAccumulator(const Device& device, Dtype dty
     s.counts.resize(s.counters());
     s.outside.resize(s.tables() * extra_slots);
   } catch (const std::bad_alloc&) {
-    no_memory(name, s.counters(), bytes);
+    no_memory(rows_name, s.counters(), bytes);
   }
   const bool here = device.kind() == DeviceKind::cpu;
   s.here = std::make_unique<cpu::RowCounter>(rule, row_elements, options.channels,
@@ -195,7 +196,7 @@ RowHistogramAccumulator::~RowHistogramAccumulator() = default;
 
 void RowHistogramAccumulator::add(const ArrayView& data) {
   State& s = *state_;
-  check_dtype(name, s.rule->dtype, data.dtype);
+  check_dtype(rows_name, s.rule->dtype, data.dtype);
   s.split(
       data.count, [&](std::uint64_t first, std::uint64_t count) { s.take(part(data, first, count).data, count); },
       [&](std::uint64_t first, std::uint64_t count) { s.count_pixels(part(data, first, count)); });
@@ -203,9 +204,9 @@ void RowHistogramAccumulator::add(const ArrayView& data) {
 
 void RowHistogramAccumulator::add_buffer(const BufferBase& data, Dtype dtype) {
   State& s = *state_;
-  check_device(name, s.device, data, nullptr);
+  check_device(rows_name, s.device, data, nullptr);
   if (s.device.kind() == DeviceKind::cpu) return add(host_view(data, dtype));
-  check_dtype(name, s.rule->dtype, dtype);
+  check_dtype(rows_name, s.rule->dtype, dtype);
   s.split(
       data.size_bytes() / size_of(dtype),
       [&](std::uint64_t first, std::uint64_t count) {
@@ -264,7 +265,7 @@ RowHistograms RowHistogramAccumulator::result() const try {
   }
   return result;
 } catch (const std::bad_alloc&) {
-  no_memory(name, state_->counters(), state_->counters() * sizeof(std::uint64_t));
+  no_memory(rows_name, state_->counters(), state_->counters() * sizeof(std::uint64_t));
 }
 
 HistogramTimes RowHistogramAccumulator::times() const {
@@ -274,10 +275,11 @@ HistogramTimes RowHistogramAccumulator::times() const {
 namespace {
 
 std::uint64_t row_elements_of(std::uint64_t elements, std::uint64_t rows, const HistogramOptions& options) {
-  check_channels(name, options.channels);
-  if (rows < 1 || rows > most_rows) invalid(fmt::format("rows must be 1 to {}, got {}", most_rows, rows));
+  check_channels(rows_name, options.channels);
+  if (rows < 1 || rows > most_rows) rows_invalid(fmt::format("rows must be 1 to {}, got {}", most_rows, rows));
   if (elements % (rows * options.channels) != 0) {
-    invalid(fmt::format("{} rows of {} channels must divide the elements, got {}", rows, options.channels, elements));
+    rows_invalid(
+        fmt::format("{} rows of {} channels must divide the elements, got {}", rows, options.channels, elements));
   }
   return elements / rows;
 }

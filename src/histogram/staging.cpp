@@ -12,12 +12,12 @@ namespace masu {
 
 namespace {
 
-constexpr std::uint64_t alignment = 16;         // of each span on the device: what the kernels' vectors want
+constexpr std::uint64_t span_alignment = 16;    // of each span on the device: what the kernels' vectors want
 constexpr std::uint64_t least_piece = 1 << 16;  // below this, copies cost more than they carry
 constexpr std::uint64_t copy_bytes = 1 << 20;   // what a thread copies at a time
 
-std::uint64_t aligned(std::uint64_t bytes) {
-  return (bytes + alignment - 1) / alignment * alignment;
+std::uint64_t aligned_span(std::uint64_t bytes) {
+  return (bytes + span_alignment - 1) / span_alignment * span_alignment;
 }
 
 void copy(std::byte* target, const std::byte* source, std::uint64_t bytes) {
@@ -32,8 +32,9 @@ void copy(std::byte* target, const std::byte* source, std::uint64_t bytes) {
 // Each of the two lanes has a buffer on the device and one in page-locked memory.
 Staging::Staging(const Device& device, std::uint64_t bytes)
     : device_(device),
-      piece_(bytes == 0 ? histogram_plan::staging_bytes
-                        : std::clamp(bytes / 4 / alignment * alignment, least_piece, histogram_plan::staging_bytes)),
+      piece_(bytes == 0
+                 ? histogram_plan::staging_bytes
+                 : std::clamp(bytes / 4 / span_alignment * span_alignment, least_piece, histogram_plan::staging_bytes)),
       lanes_{Lane(device), Lane(device)} {}
 
 Staging::~Staging() = default;
@@ -65,7 +66,7 @@ void Staging::piece(std::span<const std::span<const std::byte>> spans, const Use
   bool locked = true;
   for (const std::span<const std::byte> span : spans) {
     offsets.push_back(bytes);
-    bytes += aligned(span.size());
+    bytes += aligned_span(span.size());
     locked = locked && device_.is_page_locked(span.data(), span.size());
   }
   Lane& lane = next(bytes, !locked);

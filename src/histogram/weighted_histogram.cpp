@@ -22,39 +22,40 @@ namespace masu {
 namespace {
 
 constexpr std::uint64_t most_slots = std::uint64_t{1} << 31;
-constexpr std::uint64_t most_rows = std::uint64_t{1} << 20;
-constexpr std::size_t most_columns = 8;
-constexpr std::string_view name = "weighted_histogram";
+constexpr std::uint64_t most_weighted_rows = std::uint64_t{1} << 20;
+constexpr std::size_t most_weighted_columns = 8;
+constexpr std::string_view weighted_name = "weighted_histogram";
 
-[[noreturn]] void invalid(const std::string& message) {
-  throw Error(ErrorCode::invalid_argument, fmt::format("{}: {}", name, message));
+[[noreturn]] void weighted_invalid(const std::string& message) {
+  throw Error(ErrorCode::invalid_argument, fmt::format("{}: {}", weighted_name, message));
 }
 
-void check_columns(std::size_t expected, std::size_t got) {
+void check_weighted_columns(std::size_t expected, std::size_t got) {
   if (expected != got) {
-    invalid(fmt::format("there must be {} columns, one for each of the bins, got {}", expected, got));
+    weighted_invalid(fmt::format("there must be {} columns, one for each of the bins, got {}", expected, got));
   }
 }
 
 void check_count(std::size_t columns) {
-  if (columns < 1 || columns > most_columns) {
-    invalid(fmt::format("columns must be 1 to {}, got {}", most_columns, columns));
+  if (columns < 1 || columns > most_weighted_columns) {
+    weighted_invalid(fmt::format("columns must be 1 to {}, got {}", most_weighted_columns, columns));
   }
 }
 
-void check_lengths(std::uint64_t elements, std::uint64_t weights) {
+void check_weighted_lengths(std::uint64_t elements, std::uint64_t weights) {
   if (elements != weights) {
-    invalid(fmt::format("there must be a weight for each element, got {} elements and {} weights", elements, weights));
+    weighted_invalid(
+        fmt::format("there must be a weight for each element, got {} elements and {} weights", elements, weights));
   }
 }
 
 void check_column_lengths(std::uint64_t expected, std::uint64_t got) {
-  if (expected != got) invalid(fmt::format("columns must have the same length, got {} and {}", expected, got));
+  if (expected != got) weighted_invalid(fmt::format("columns must have the same length, got {} and {}", expected, got));
 }
 
 void check_weights(Dtype expected, Dtype got) {
   if (expected != got) {
-    invalid(fmt::format("weights must be {} as before, got {}", to_string(expected), to_string(got)));
+    weighted_invalid(fmt::format("weights must be {} as before, got {}", to_string(expected), to_string(got)));
   }
 }
 
@@ -84,12 +85,12 @@ struct WeightedHistogramAccumulator::State {
     return bytes;
   }
   [[nodiscard]] std::vector<WeightSums> zeros() const try {
-    check_memory(name, slots * options.rows, sums_bytes());
+    check_memory(weighted_name, slots * options.rows, sums_bytes());
     std::vector<WeightSums> result;
     for (const WeightFormat& format : formats) result.emplace_back(format, slots * options.rows);
     return result;
   } catch (const std::bad_alloc&) {
-    no_memory(name, slots * options.rows, sums_bytes());
+    no_memory(weighted_name, slots * options.rows, sums_bytes());
   }
 
   void add_here(std::span<const cpu::Column> columns, const void* weights, std::uint64_t count) {
@@ -114,7 +115,7 @@ struct WeightedHistogramAccumulator::State {
   }
   void check_room(std::uint64_t count) const {
     if (count > all_elements - position) {
-      invalid(fmt::format("{} rows hold {} elements, got {}", options.rows, all_elements, position + count));
+      weighted_invalid(fmt::format("{} rows hold {} elements, got {}", options.rows, all_elements, position + count));
     }
   }
   void advance(std::uint64_t count) {
@@ -140,22 +141,23 @@ void WeightedHistogramAccumulator::State::overflow(std::uint64_t row, std::uint6
     }
   }
   if (options.rows > 1) where += fmt::format(" of row {}", row);
-  invalid(fmt::format("the total of {} must fit {}, got one that does not", where,
-                      is_signed(weights_dtype) ? "i64" : "u64"));
+  weighted_invalid(fmt::format("the total of {} must fit {}, got one that does not", where,
+                               is_signed(weights_dtype) ? "i64" : "u64"));
 }
 
 WeightedHistogramAccumulator::WeightedHistogramAccumulator(const Device& device, Dtype dtype, Dtype weights,
                                                            std::span<const Bins> bins, const WeightedOptions& options,
                                                            std::uint64_t row_elements) {
   check_count(bins.size());
-  if (options.rows < 1 || options.rows > most_rows) {
-    invalid(fmt::format("rows must be 1 to {}, got {}", most_rows, options.rows));
+  if (options.rows < 1 || options.rows > most_weighted_rows) {
+    weighted_invalid(fmt::format("rows must be 1 to {}, got {}", most_weighted_rows, options.rows));
   }
   if (options.rows > 1 && bins.size() > 1) {
-    invalid(fmt::format("rows are for one column, got {} columns", bins.size()));
+    weighted_invalid(fmt::format("rows are for one column, got {} columns", bins.size()));
   }
   if (options.rows > 1 && row_elements > std::numeric_limits<std::uint64_t>::max() / options.rows) {
-    invalid(fmt::format("rows must have fewer than 2^64 elements in all, got {} of {}", options.rows, row_elements));
+    weighted_invalid(
+        fmt::format("rows must have fewer than 2^64 elements in all, got {} of {}", options.rows, row_elements));
   }
   state_ = std::make_unique<State>(
       State{device, dtype, weights, {}, options, row_elements, 0, 1, 0, {}, {}, nullptr, nullptr, {}, 0, 0});
@@ -167,7 +169,8 @@ WeightedHistogramAccumulator::WeightedHistogramAccumulator(const Device& device,
   for (const Bins& column : bins) {
     auto rule = std::make_shared<const BinRule>(column, dtype, options.right_open, bins.size() > 1);
     if (rule->n > most_slots / options.rows / s.cells) {
-      invalid(fmt::format("rows * cells must be at most 2^31, got {} * {} and more", options.rows * s.cells, rule->n));
+      weighted_invalid(
+          fmt::format("rows * cells must be at most 2^31, got {} * {} and more", options.rows * s.cells, rule->n));
     }
     s.cells *= rule->n;
     reached = reached && reaches_bins(*rule);
@@ -192,13 +195,13 @@ WeightedHistogramAccumulator::~WeightedHistogramAccumulator() = default;
 
 void WeightedHistogramAccumulator::add(std::span<const ArrayView> columns, const ArrayView& weights) {
   State& s = *state_;
-  check_columns(s.rules.size(), columns.size());
+  check_weighted_columns(s.rules.size(), columns.size());
   for (const ArrayView& column : columns) {
-    check_dtype(name, s.dtype, column.dtype);
+    check_dtype(weighted_name, s.dtype, column.dtype);
     check_column_lengths(columns.front().count, column.count);
   }
   check_weights(s.weights_dtype, weights.dtype);
-  check_lengths(columns.front().count, weights.count);
+  check_weighted_lengths(columns.front().count, weights.count);
   s.check_room(weights.count);
   if (weights.count == 0) return;
   if (s.counter) {
@@ -216,12 +219,12 @@ void WeightedHistogramAccumulator::add(std::span<const ArrayView> columns, const
 void WeightedHistogramAccumulator::add_interleaved(const ArrayView& points, const ArrayView& weights) {
   State& s = *state_;
   const std::size_t columns = s.rules.size();
-  check_dtype(name, s.dtype, points.dtype);
+  check_dtype(weighted_name, s.dtype, points.dtype);
   check_weights(s.weights_dtype, weights.dtype);
   if (points.count % columns != 0) {
-    invalid(fmt::format("{} columns must divide the elements, got {}", columns, points.count));
+    weighted_invalid(fmt::format("{} columns must divide the elements, got {}", columns, points.count));
   }
-  check_lengths(points.count / columns, weights.count);
+  check_weighted_lengths(points.count / columns, weights.count);
   if (columns == 1) return add(points, weights);
   if (weights.count == 0) return;
   const std::size_t size = size_of(s.dtype);
@@ -253,16 +256,16 @@ void WeightedHistogramAccumulator::add_interleaved(const ArrayView& points, cons
 void WeightedHistogramAccumulator::add_buffers(std::span<const BufferBase* const> columns, Dtype dtype,
                                                const BufferBase& weights, Dtype weights_dtype, Stream* stream) {
   State& s = *state_;
-  check_columns(s.rules.size(), columns.size());
-  check_dtype(name, s.dtype, dtype);
+  check_weighted_columns(s.rules.size(), columns.size());
+  check_dtype(weighted_name, s.dtype, dtype);
   check_weights(s.weights_dtype, weights_dtype);
   const std::uint64_t count = columns.front()->size_bytes() / size_of(dtype);
   for (const BufferBase* column : columns) {
-    check_device(name, s.device, *column, stream);
+    check_device(weighted_name, s.device, *column, stream);
     check_column_lengths(count, column->size_bytes() / size_of(dtype));
   }
-  check_device(name, s.device, weights, stream);
-  check_lengths(count, weights.size_bytes() / size_of(weights_dtype));
+  check_device(weighted_name, s.device, weights, stream);
+  check_weighted_lengths(count, weights.size_bytes() / size_of(weights_dtype));
   s.check_room(count);
   if (count == 0) return;
   if (s.counter) {
@@ -339,7 +342,7 @@ WeightedHistogram WeightedHistogramAccumulator::result() const try {
   }
   return result;
 } catch (const std::bad_alloc&) {
-  no_memory(name, state_->slots * state_->options.rows, state_->sums_bytes());
+  no_memory(weighted_name, state_->slots * state_->options.rows, state_->sums_bytes());
 }
 
 HistogramTimes WeightedHistogramAccumulator::times() const {
@@ -350,7 +353,7 @@ namespace {
 
 std::uint64_t row_elements(std::uint64_t count, const WeightedOptions& options) {
   if (options.rows != 0 && count % options.rows != 0) {
-    invalid(fmt::format("{} rows must divide the elements, got {}", options.rows, count));
+    weighted_invalid(fmt::format("{} rows must divide the elements, got {}", options.rows, count));
   }
   return options.rows == 0 ? 0 : count / options.rows;
 }
@@ -359,7 +362,7 @@ std::uint64_t row_elements(std::uint64_t count, const WeightedOptions& options) 
 
 WeightedHistogram weighted_histogram(const Device& device, const ArrayView& data, const ArrayView& weights,
                                      const Bins& bins, const WeightedOptions& options) {
-  check_lengths(data.count, weights.count);
+  check_weighted_lengths(data.count, weights.count);
   WeightedHistogramAccumulator accumulator(device, data.dtype, weights.dtype, definite_bins(device, data, bins),
                                            options, row_elements(data.count, options));
   accumulator.add(data, weights);
@@ -369,7 +372,7 @@ WeightedHistogram weighted_histogram(const Device& device, const ArrayView& data
 WeightedHistogram weighted_histogram(const BufferBase& data, Dtype dtype, const BufferBase& weights,
                                      Dtype weights_dtype, const Bins& bins, const WeightedOptions& options) {
   const std::uint64_t count = data.size_bytes() / size_of(dtype);
-  check_lengths(count, weights.size_bytes() / size_of(weights_dtype));
+  check_weighted_lengths(count, weights.size_bytes() / size_of(weights_dtype));
   WeightedHistogramAccumulator accumulator(data.device(), dtype, weights_dtype, definite_bins(data, dtype, bins),
                                            options, row_elements(count, options));
   accumulator.add_buffer(data, dtype, weights, weights_dtype);
@@ -390,8 +393,8 @@ WeightedHistogram weighted_joint_histogram(const Device& device, std::span<const
                                            const ArrayView& weights, std::span<const Bins> bins,
                                            const WeightedOptions& options) {
   check_count(columns.size());
-  check_columns(bins.size(), columns.size());
-  check_lengths(columns.front().count, weights.count);
+  check_weighted_columns(bins.size(), columns.size());
+  check_weighted_lengths(columns.front().count, weights.count);
   std::vector<Bins> definite;
   for (std::size_t d = 0; d < bins.size(); ++d) definite.push_back(definite_bins(device, columns[d], bins[d]));
   WeightedHistogramAccumulator accumulator(device, columns.front().dtype, weights.dtype, definite, options,
@@ -404,9 +407,9 @@ WeightedHistogram weighted_joint_histogram(std::span<const BufferBase* const> co
                                            const BufferBase& weights, Dtype weights_dtype, std::span<const Bins> bins,
                                            const WeightedOptions& options) {
   check_count(columns.size());
-  check_columns(bins.size(), columns.size());
+  check_weighted_columns(bins.size(), columns.size());
   const std::uint64_t count = columns.front()->size_bytes() / size_of(dtype);
-  check_lengths(count, weights.size_bytes() / size_of(weights_dtype));
+  check_weighted_lengths(count, weights.size_bytes() / size_of(weights_dtype));
   std::vector<Bins> definite;
   for (std::size_t d = 0; d < bins.size(); ++d) definite.push_back(definite_bins(*columns[d], dtype, bins[d]));
   WeightedHistogramAccumulator accumulator(columns.front()->device(), dtype, weights_dtype, definite, options,

@@ -21,7 +21,7 @@ namespace {
 constexpr std::uint64_t piece_elements = std::uint64_t{1} << 16;
 // Fewer elements than this are not worth a second thread, nor fewer than this many for each slot a table a thread.
 constexpr std::uint64_t threads_pay = std::uint64_t{1} << 14;
-constexpr std::uint64_t table_pays = 4;
+constexpr std::uint64_t weighted_table_pays = 4;
 // The most bytes of the sums of one thread.
 constexpr std::uint64_t most_table_bytes = std::uint64_t{8} << 20;
 // The elements whose slots are found at a time where threads share the slots.
@@ -100,7 +100,7 @@ void WeightedCounter::add_row(std::uint64_t row, const Part& part) {
   for (const WeightSums& each : sums_) bytes += WeightSums::bytes_for(each.format(), slots_);
   const bool alone = cpu_threads() == 1 || part.count < threads_pay;
   if (!alone && bytes > most_table_bytes) return add_in_shares(row, part);
-  if (!alone && part.count >= table_pays * slots_) return add_in_tables(row, part);
+  if (!alone && part.count >= weighted_table_pays * slots_) return add_in_tables(row, part);
   for (std::uint64_t first = 0; first < part.count; first += fixed::additions_before_carry / 2) {
     add_directly(row, {part.stream, part.weights, part.first + first,
                        std::min(fixed::additions_before_carry / 2, part.count - first)});

@@ -20,7 +20,7 @@ namespace {
   throw Error(ErrorCode::invalid_argument, fmt::format("WeightedHistogram::{}", message));
 }
 
-const BinRule& column_rule(std::span<const std::shared_ptr<const BinRule>> rules, unsigned d) {
+const BinRule& weighted_column_rule(std::span<const std::shared_ptr<const BinRule>> rules, unsigned d) {
   if (d >= rules.size()) invalid(fmt::format("size: the column must be < {}, got {}", rules.size(), d));
   return *rules[d];
 }
@@ -34,11 +34,11 @@ bool same_bits(const std::vector<double>& a, const std::vector<double>& b) {
 }  // namespace
 
 std::uint64_t WeightedHistogram::size(unsigned d) const {
-  return column_rule(rules_, d).n;
+  return weighted_column_rule(rules_, d).n;
 }
 
 std::vector<double> WeightedHistogram::edges(unsigned d) const {
-  const BinRule& rule = column_rule(rules_, d);
+  const BinRule& rule = weighted_column_rule(rules_, d);
   std::vector<double> result(rule.n + 1);
   for (std::uint64_t i = 0; i < result.size(); ++i) result[i] = rule.edge(i);
   return result;

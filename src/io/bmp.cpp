@@ -93,7 +93,7 @@ void read_masks(Reader& reader, BmpHeader& header, std::span<const std::byte> in
   }
 }
 
-BmpHeader read_header(Reader& reader) {
+BmpHeader read_bmp_header(Reader& reader) {
   std::array<std::byte, 18> file{};
   reader.read_exact(file.data(), file.size(), "the header");
   if (!is_bmp(file)) reader.fail("bmp: does not begin with BM and a known header");
@@ -257,7 +257,7 @@ bool is_bmp(std::span<const std::byte> head) noexcept {
 }
 
 std::unique_ptr<Source> open_bmp(Input input) {
-  BmpHeader header = read_header(input.reader);
+  BmpHeader header = read_bmp_header(input.reader);
   return std::make_unique<BmpSource>(std::move(input), std::move(header));
 }
 

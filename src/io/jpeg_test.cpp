@@ -119,7 +119,7 @@ std::size_t marker(const Bytes& bytes, unsigned char kind) {
   return at;
 }
 
-SourceOptions image_only() {
+SourceOptions jpeg_only() {
   SourceOptions options;
   options.format = InputFormat::image;
   return options;
@@ -189,7 +189,7 @@ TEST(Jpeg, CutFiles) {
   const Picture picture = Picture::smooth(17, 13, 3);
   for (const bool progressive : {false, true}) {
     const Bytes bytes = encode(picture, {.quality = 50, .progressive = progressive});
-    expect_every_cut_bad(bytes, image_only());
+    expect_every_cut_bad(bytes, jpeg_only());
     expect_bad(bytes.substr(0, bytes.size() - 9),
                "truncated: the file ends at byte " + std::to_string(bytes.size() - 9));
     // The end of the data, made whole by an end marker.
@@ -208,7 +208,7 @@ TEST(Jpeg, DamagedFiles) {
       Bytes bad = good;
       for (int k = 0; k < 1 + i % 3; ++k) bad[random() % bad.size()] = static_cast<char>(random());
       try {
-        const auto source = open_bytes(bad, image_only());
+        const auto source = open_bytes(bad, jpeg_only());
         EXPECT_EQ(read_all(*source).size(), source->info().count);
       } catch (const Error& error) {
         EXPECT_THAT(error.what(), testing::StartsWith("memory: "));

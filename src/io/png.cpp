@@ -17,7 +17,7 @@ namespace masu::io {
 namespace {
 
 constexpr std::array<unsigned char, 8> signature = {0x89, 'P', 'N', 'G', '\r', '\n', 0x1a, '\n'};
-constexpr std::uint64_t largest_frame = std::uint64_t{1} << 30;  // of an interlaced image, in bytes
+constexpr std::uint64_t largest_png_frame = std::uint64_t{1} << 30;  // of an interlaced image, in bytes
 
 struct PngHeader {
   std::uint64_t width = 0;
@@ -49,7 +49,7 @@ class PngDecoder {
     read_ = png_.png_create_read_struct(PNG_LIBPNG_VER_STRING, this, on_error, on_warning);
     if (read_ == nullptr) reader_.fail("png: libpng cannot be started");
     any_size_ = any_size;
-    guarded(read_header);
+    guarded(read_png_header);
   }
   // Rows after all passes of an interlaced image, `rows` pointers; else the next row.
   void read_row(std::byte* target) {
@@ -86,7 +86,7 @@ class PngDecoder {
     return true;
   }
 
-  static void read_header(PngDecoder* self) {
+  static void read_png_header(PngDecoder* self) {
     const LibPng& png = self->png_;
     png_structp read = self->read_;
     self->info_ = png.png_create_info_struct(read);
@@ -168,7 +168,7 @@ class PngDecoder {
   std::uint64_t row_bytes_ = 0;
 };
 
-PngHeader read_header(Reader& reader) {
+PngHeader read_png_header(Reader& reader) {
   const auto head = reader.peek(33);
   if (!is_png(head)) reader.fail("png: does not begin with the signature of PNG");
   if (head.size() < 33) reader.fail(fmt::format("truncated: the file ends at byte {} inside the header", head.size()));
@@ -232,10 +232,10 @@ class PngSource final : public RowSource {
         layout_(layout),
         decoder_(reader_, library) {
     const auto frame = checked_product(row_elements() * size_of(info_.dtype), header_.height);
-    if (header_.interlaced && (!frame || *frame > largest_frame))
+    if (header_.interlaced && (!frame || *frame > largest_png_frame))
       reader_.fail(
           fmt::format("png: an interlaced image is held in memory as a whole; {} x {} pixels need more than {} MiB",
-                      header_.width, header_.height, largest_frame >> 20));
+                      header_.width, header_.height, largest_png_frame >> 20));
   }
 
  private:
@@ -288,7 +288,7 @@ bool is_png(std::span<const std::byte> head) noexcept {
 }
 
 std::unique_ptr<Source> open_png(Input input) {
-  const PngHeader header = read_header(input.reader);
+  const PngHeader header = read_png_header(input.reader);
   const LibPng& library = LibPng::instance();
   library.library.require(input.reader.name());
   const PngLayout layout = probe(input.reader, library);

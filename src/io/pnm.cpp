@@ -100,7 +100,7 @@ void read_pam_header(Reader& reader, PnmHeader& header) {
   if (header.depth < 1 || header.depth > 4) reader.fail(fmt::format("pam: depth must be 1 to 4, got {}", header.depth));
 }
 
-PnmHeader read_header(Reader& reader) {
+PnmHeader read_pnm_header(Reader& reader) {
   PnmHeader header;
   std::byte magic[2];
   reader.read_exact(magic, 2, "the header");
@@ -205,7 +205,7 @@ bool is_pnm(std::span<const std::byte> head) noexcept {
 }
 
 std::unique_ptr<Source> open_pnm(Input input) {
-  const PnmHeader header = read_header(input.reader);
+  const PnmHeader header = read_pnm_header(input.reader);
   return std::make_unique<PnmSource>(std::move(input), header);
 }
 

@@ -11,7 +11,7 @@
 namespace masu::io {
 namespace {
 
-constexpr std::size_t buffer_bytes = std::size_t{1} << 18;
+constexpr std::size_t reader_buffer_bytes = std::size_t{1} << 18;
 constexpr std::uint64_t unmeasured_memory = std::uint64_t{1} << 24;
 
 class MemoryStream final : public ByteStream {
@@ -55,7 +55,7 @@ void fail_errno(std::string_view name, std::string_view action, int error) {
 Reader::Reader(std::string name, std::unique_ptr<ByteStream> stream)
     : name_(std::move(name)),
       stream_(std::move(stream)),
-      buffer_(std::make_unique_for_overwrite<std::byte[]>(buffer_bytes)) {}
+      buffer_(std::make_unique_for_overwrite<std::byte[]>(reader_buffer_bytes)) {}
 
 std::uint64_t Reader::measured_size() {
   if (const auto known = stream_->size()) return *known;
@@ -75,7 +75,7 @@ std::span<const std::byte> Reader::peek(std::size_t bytes) {
     end_ -= begin_;
     begin_ = 0;
     while (end_ < bytes) {
-      const std::size_t got = stream_->read(buffer_.get() + end_, buffer_bytes - end_);
+      const std::size_t got = stream_->read(buffer_.get() + end_, reader_buffer_bytes - end_);
       ended_ = got == 0;
       if (ended_) break;
       end_ += got;
@@ -88,7 +88,7 @@ std::size_t Reader::read(void* target, std::size_t bytes) {
   auto* out = static_cast<std::byte*>(target);
   std::size_t done = 0;
   while (done < bytes) {
-    if (begin_ == end_ && bytes - done >= buffer_bytes) {
+    if (begin_ == end_ && bytes - done >= reader_buffer_bytes) {
       const std::size_t got = stream_->read(out + done, bytes - done);
       if (got == 0) break;
       buffer_start_ += begin_ + got;

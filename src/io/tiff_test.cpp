@@ -10,7 +10,7 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-SourceOptions image_only() {
+SourceOptions tiff_only() {
   SourceOptions options;
   options.format = InputFormat::image;
   return options;
@@ -226,7 +226,7 @@ TEST(Tiff, CutFiles) {
     for (const unsigned tile : {0U, 16U}) {
       TiffSpec spec{.width = 9, .height = 18, .compression = compression, .rows_per_strip = 8, .tile = tile};
       const Bytes bytes = write_tiff(spec, noise<std::uint8_t>(spec));
-      expect_every_cut_bad(bytes, image_only());
+      expect_every_cut_bad(bytes, tiff_only());
     }
   // The directory first, so that the data can be missing.
   const std::vector<TiffTag> tags = {{256, 4, 1, 20}, {257, 4, 1, 10},  {258, 3, 1, 8},  {259, 3, 1, 1},
@@ -248,7 +248,7 @@ TEST(Tiff, DamagedFiles) {
         Bytes bad = good;
         for (int k = 0; k < 1 + i % 3; ++k) bad[random() % bad.size()] = static_cast<char>(random());
         try {
-          const auto source = open_bytes(bad, image_only());
+          const auto source = open_bytes(bad, tiff_only());
           EXPECT_EQ(read_all(*source, std::uint64_t{1} << 28).size(),
                     *source->info().count * size_of(source->info().dtype));
         } catch (const Error& error) {

@@ -12,7 +12,7 @@ namespace {
 using V8 = std::vector<std::uint8_t>;
 using Names = std::vector<std::string>;
 
-SourceOptions image_only() {
+SourceOptions webp_only() {
   SourceOptions options;
   options.format = InputFormat::image;
   return options;
@@ -52,12 +52,12 @@ Bytes lossy(const V8& pixels, int width, int height, int channels) {
 Bytes riff(const Bytes& chunks) {
   return "RIFF" + little(4 + chunks.size(), 4) + "WEBP" + chunks;
 }
-Bytes chunk(const Bytes& kind, const Bytes& data) {
+Bytes riff_chunk(const Bytes& kind, const Bytes& data) {
   return kind + little(data.size(), 4) + data + Bytes(data.size() % 2, '\0');
 }
 Bytes extended(int flags, int width, int height) {
-  return chunk("VP8X", little(static_cast<unsigned>(flags), 4) + little(static_cast<unsigned>(width - 1), 3) +
-                           little(static_cast<unsigned>(height - 1), 3));
+  return riff_chunk("VP8X", little(static_cast<unsigned>(flags), 4) + little(static_cast<unsigned>(width - 1), 3) +
+                                little(static_cast<unsigned>(height - 1), 3));
 }
 
 TEST(Webp, LosslessIsExact) {
@@ -95,8 +95,8 @@ TEST(Webp, Lossy) {
 TEST(Webp, ChunksAroundTheImage) {
   const V8 pixels = picture(17, 13, 3);
   const Bytes image = lossless(pixels, 17, 13, 3).substr(12);
-  const Bytes profile = chunk("ICCP", Bytes(200001, 'p'));
-  const Bytes bytes = riff(extended(0x28, 17, 13) + profile + image + chunk("EXIF", "x"));
+  const Bytes profile = riff_chunk("ICCP", Bytes(200001, 'p'));
+  const Bytes bytes = riff(extended(0x28, 17, 13) + profile + image + riff_chunk("EXIF", "x"));
   expect_values<std::uint8_t>(bytes, pixels);
   EXPECT_EQ(values<std::uint8_t>(*open_bytes(bytes + "what follows is not read")), pixels);
 }
@@ -104,7 +104,7 @@ TEST(Webp, ChunksAroundTheImage) {
 TEST(Webp, CutFiles) {
   const V8 pixels = picture(17, 13, 4);
   for (const Bytes& bytes : {lossless(pixels, 17, 13, 4), lossy(pixels, 17, 13, 4)}) {
-    expect_every_cut_bad(bytes, image_only());
+    expect_every_cut_bad(bytes, webp_only());
     expect_bad(bytes.substr(0, 100), "truncated: ");
     // Made whole again by a header that agrees.
     Bytes shorter = bytes.substr(0, bytes.size() / 2 * 2 - 20);
@@ -121,7 +121,7 @@ TEST(Webp, DamagedFiles) {
       Bytes bad = good;
       for (int k = 0; k < 1 + i % 3; ++k) bad[12 + random() % (bad.size() - 12)] = static_cast<char>(random());
       try {
-        const auto source = open_bytes(bad, image_only());
+        const auto source = open_bytes(bad, webp_only());
         if (*source->info().count > 1000000) continue;
         EXPECT_EQ(read_all(*source).size(), source->info().count);
       } catch (const Error& error) {
@@ -148,7 +148,7 @@ TEST(Webp, Lies) {
     expect_bad(riff(extended(0, 20, 10)), "webp: ", {}, known_size);
     expect_bad(riff(extended(0, 18, 13) + good.substr(12)), "webp: ", {}, known_size);
   }
-  expect_bad("RIFF" + little(36, 4) + "WAVEfmt and so on", "sound", image_only());
+  expect_bad("RIFF" + little(36, 4) + "WAVEfmt and so on", "sound", webp_only());
 }
 
 TEST(Webp, AnErrorStaysAnError) {

@@ -10,7 +10,7 @@
 namespace masu::plot {
 namespace {
 
-constexpr double most_columns_a_unit = 3;  // of vector formats, whose maps are pictures too
+constexpr double most_cells_a_unit = 3;  // of vector formats, whose maps are pictures too
 constexpr std::uint32_t white = 0xFFFFFF;
 
 void check(const HeatMap& map) {
@@ -58,7 +58,7 @@ std::vector<std::uint64_t> pixels(const HeatMap& map, const std::vector<Span>& c
 }
 
 double resolution_of(const HeatMap& map, Format format) {
-  return format == Format::png ? map.pixel_ratio : most_columns_a_unit;
+  return format == Format::png ? map.pixel_ratio : most_cells_a_unit;
 }
 
 std::vector<std::string> notes_of(const HeatMap& map, Format format) {

@@ -10,7 +10,9 @@
 
 #include <fmt/format.h>
 
-#include <cstring>
+#include <array>
+#include <bit>
+#include <cstddef>
 #include <optional>
 #include <span>
 #include <string>
@@ -53,7 +55,8 @@ bool is_number(T x) {
 
 template <class T>
 bool same_bits(T a, T b) {
-  return std::memcmp(&a, &b, sizeof(T)) == 0;
+  using Bytes = std::array<std::byte, sizeof(T)>;
+  return std::bit_cast<Bytes>(a) == std::bit_cast<Bytes>(b);
 }
 
 // Against a plain loop, row by row.

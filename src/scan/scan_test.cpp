@@ -12,9 +12,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
-#include <cstring>
+#include <cstddef>
 #include <random>
 #include <string>
 #include <vector>
@@ -137,7 +138,8 @@ void expect_exact(const Device& device, const std::vector<T>& data, const std::s
     const auto right = reference::scan(data, ScanOp::sum, exclusive);
     const auto wrong = [&] {
       std::size_t i = 0;
-      while (std::memcmp(&found[i], &right[i], sizeof(T)) == 0) ++i;
+      using Bytes = std::array<std::byte, sizeof(T)>;
+      while (std::bit_cast<Bytes>(found[i]) == std::bit_cast<Bytes>(right[i])) ++i;
       return i;
     };
     EXPECT_TRUE(same_bits(found, right)) << name << (exclusive ? " exclusive" : "") << " at " << wrong();

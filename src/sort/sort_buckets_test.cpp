@@ -152,7 +152,7 @@ void expect_records(const Device& device, const std::vector<T>& keys, Order orde
   std::vector<std::byte> records(keys.size() * sizeof(Record));
   for (std::uint32_t i = 0; i < keys.size(); ++i) {
     const Record record = record_of(i);
-    std::memcpy(&records[i * sizeof(Record)], &record, sizeof record);
+    std::memcpy(&records[std::size_t{i} * sizeof(Record)], &record, sizeof record);
   }
   const Buffer<T> there = device.upload(keys);
   const Buffer<T> other(device, keys.size());
@@ -168,7 +168,8 @@ void expect_records(const Device& device, const std::vector<T>& keys, Order orde
   const std::vector<std::uint32_t> expected = stable_order(keys, order);
   for (std::size_t i = 0; i < keys.size(); ++i) {
     const Record record = record_of(expected[i]);
-    ASSERT_EQ(std::memcmp(&sorted[i], &keys[expected[i]], sizeof(T)), 0) << i;
+    using Bytes = std::array<std::byte, sizeof(T)>;
+    ASSERT_EQ(std::bit_cast<Bytes>(sorted[i]), std::bit_cast<Bytes>(keys[expected[i]])) << i;
     ASSERT_EQ(std::memcmp(&result[i * sizeof(Record)], &record, sizeof record), 0) << i;
   }
 }

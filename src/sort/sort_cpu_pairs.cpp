@@ -15,12 +15,12 @@ namespace masu::cpu {
 
 namespace {
 
-constexpr std::uint64_t insertion_most = 24;
+constexpr std::uint64_t pairs_insertion_most = 24;
 constexpr std::size_t most_value_bytes = 64;
 constexpr std::uint64_t bucket_pairs = std::uint64_t{1} << 15;  // sorted without buckets
 constexpr std::size_t slot_bytes = sizeof(std::uint64_t);
 
-using SmallOrder = std::array<std::uint8_t, insertion_most>;
+using SmallOrder = std::array<std::uint8_t, pairs_insertion_most>;
 
 template <class T>
 SmallOrder small_order(const T* keys, std::uint64_t count, Order order) {
@@ -37,8 +37,8 @@ SmallOrder small_order(const T* keys, std::uint64_t count, Order order) {
 template <class T>
 void sort_small(T* keys, std::byte* values, std::size_t bytes, std::uint64_t count, Order order) {
   const SmallOrder places = small_order(keys, count, order);
-  std::array<T, insertion_most> old_keys;
-  std::array<std::byte, insertion_most * most_value_bytes> old_values;
+  std::array<T, pairs_insertion_most> old_keys;
+  std::array<std::byte, pairs_insertion_most * most_value_bytes> old_values;
   std::memcpy(old_keys.data(), keys, count * sizeof(T));
   std::memcpy(old_values.data(), values, count * bytes);
   for (std::uint64_t i = 0; i < count; ++i) {
@@ -141,7 +141,7 @@ void sort_by_buckets(const Pairs<T>& home, const Pairs<T>& spare, std::uint64_t 
 
 template <class T>
 void sort_typed(T* keys, std::byte* values, std::size_t bytes, std::uint64_t count, Order order, Threads threads) {
-  if (count <= insertion_most) return sort_small(keys, values, bytes, count, order);
+  if (count <= pairs_insertion_most) return sort_small(keys, values, bytes, count, order);
   const Trend trend = trend_of(dtype_of<T>, keys, count, order, threads);
   if (trend.rising) return;
   if (trend.falling) {
@@ -166,7 +166,7 @@ void sort_typed(T* keys, std::byte* values, std::size_t bytes, std::uint64_t cou
 
 template <class T, class Index>
 void order_typed(const T* keys, Index* indices, std::uint64_t count, Order order, Threads threads) {
-  if (count <= insertion_most) {
+  if (count <= pairs_insertion_most) {
     const SmallOrder places = small_order(keys, count, order);
     std::copy_n(places.begin(), count, indices);
     return;

@@ -28,7 +28,7 @@ bool place(std::vector<Counts>& counts, std::uint64_t count) {
 }
 
 template <class Items>
-void sort_items(Items&& items, Threads threads) {
+void radix_items(Items&& items, Threads threads) {
   const std::uint64_t count = items.count();
   using Key = decltype(items.key(0));
   std::vector<Counts> counts(stripes_of(count, threads));
@@ -53,7 +53,7 @@ void sort_items(Items&& items, Threads threads) {
 
 void radix_sort(const StableWork& work, Order order, Threads threads) {
   if (work.count == 0) return;
-  with_items(work, order, [&](auto&& items) { sort_items(items, threads); });
+  with_items(work, order, [&](auto&& items) { radix_items(items, threads); });
 }
 
 }  // namespace masu::cpu

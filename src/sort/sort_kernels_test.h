@@ -5,6 +5,7 @@
 #include "each_device.h"
 #include "sort/sort_kernels.h"
 #include "sort/sort_key.h"
+#include "sort/sort_test_data.h"
 
 #include <gtest/gtest.h>
 #include <masu/device.h>
@@ -26,9 +27,6 @@ template <class F>
 void each_dtype(F&& f) {
   for (int i = 0; i <= static_cast<int>(Dtype::f64); ++i) dispatch(static_cast<Dtype>(i), f);
 }
-
-enum class Keys { random, few, equal, sorted, reversed, special };
-inline constexpr Keys all_keys[] = {Keys::random, Keys::few, Keys::equal, Keys::sorted, Keys::reversed, Keys::special};
 
 // Keys of any bits; `special` has the extremes, zeros of both signs, infinities and several NaNs.
 template <class T>

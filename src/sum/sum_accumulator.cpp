@@ -19,11 +19,11 @@ using Function = SumRule::Function;
 namespace {
 
 constexpr std::uint64_t magic = 0x6d75736d;  // "msum"
-constexpr std::uint64_t version = 1;
+constexpr std::uint64_t accumulator_version = 1;
 constexpr std::size_t sum_words = 70;  // the most of a number
 constexpr std::size_t product_words = 137;
 
-[[noreturn]] void refuse(const std::string& rule) {
+[[noreturn]] void refuse_pieces(const std::string& rule) {
   throw Error(ErrorCode::invalid_argument, "SumAccumulator: " + rule);
 }
 
@@ -68,7 +68,7 @@ struct SumAccumulator::State {
 
   void check_inputs(unsigned inputs) const {
     const unsigned expected = kind == SumKind::dot ? 2 : 1;
-    if (inputs != expected) refuse(fmt::format("{} inputs are added, got {}", expected, inputs));
+    if (inputs != expected) refuse_pieces(fmt::format("{} inputs are added, got {}", expected, inputs));
   }
 
   [[nodiscard]] SumResult result(const SumRule& rule) const {
@@ -76,7 +76,7 @@ struct SumAccumulator::State {
     if ((wanted.values && !needs.values) || (wanted.squares && !needs.squares) ||
         (wanted.products && !needs.products)) {
       constexpr std::array<std::string_view, 3> names = {"sum", "squares", "dot"};
-      refuse(
+      refuse_pieces(
           fmt::format("a {} needs what SumKind::{} does not keep", rule.name(), names[static_cast<std::size_t>(kind)]));
     }
     if (row_length == 0) {
@@ -87,7 +87,7 @@ struct SumAccumulator::State {
     }
     rule.check(row_length);
     if (sums.in_row() != 0) {
-      refuse(fmt::format("the last row must have {} elements, got {}", row_length, sums.in_row()));
+      refuse_pieces(fmt::format("the last row must have {} elements, got {}", row_length, sums.in_row()));
     }
     SumResult result = SumParts::make(rule.result_dtype(), finished.size());
     for (std::size_t row = 0; row < finished.size(); ++row) {
@@ -117,7 +117,8 @@ void SumAccumulator::add(const ArrayView& x, const ArrayView& y) {
   state_->check_inputs(2);
   check_dtype("SumAccumulator", state_->dtype, x.dtype);
   check_dtype("SumAccumulator", state_->dtype, y.dtype);
-  if (x.count != y.count) refuse(fmt::format("x and y must have as many elements, got {} and {}", x.count, y.count));
+  if (x.count != y.count)
+    refuse_pieces(fmt::format("x and y must have as many elements, got {} and {}", x.count, y.count));
   state_->sums.add(x.data, y.data, x.count);
 }
 
@@ -138,8 +139,8 @@ void SumAccumulator::add_memory(const BufferBase& x, const BufferBase& y, Dtype 
   check_device("SumAccumulator", s.device, y, nullptr);
   const std::size_t size = size_of(dtype);
   if (x.size_bytes() % size != 0 || x.size_bytes() != y.size_bytes()) {
-    refuse(fmt::format("inputs must have as many bytes, a multiple of {}, got {} and {}", size, x.size_bytes(),
-                       y.size_bytes()));
+    refuse_pieces(fmt::format("inputs must have as many bytes, a multiple of {}, got {} and {}", size, x.size_bytes(),
+                              y.size_bytes()));
   }
   if (x.size_bytes() == 0) return;
   if (s.device.kind() == DeviceKind::cpu) {
@@ -151,20 +152,20 @@ void SumAccumulator::add_memory(const BufferBase& x, const BufferBase& y, Dtype 
 
 void SumAccumulator::merge(const SumAccumulator& other) {
   const State& from = *other.state_;
-  if (state_->row_length != 0 || from.row_length != 0) refuse("merge: there must be no rows");
+  if (state_->row_length != 0 || from.row_length != 0) refuse_pieces("merge: there must be no rows");
   if (state_->dtype != from.dtype || state_->kind != from.kind) {
-    refuse(fmt::format("merge: both must have one type and kind, got {} and {}", to_string(state_->dtype),
-                       to_string(from.dtype)));
+    refuse_pieces(fmt::format("merge: both must have one type and kind, got {} and {}", to_string(state_->dtype),
+                              to_string(from.dtype)));
   }
   state_->sums.merge(from.sums.open_row(), from.sums.count());
 }
 
 std::vector<std::byte> SumAccumulator::bytes() const {
   const State& s = *state_;
-  if (s.row_length != 0) refuse("bytes: there must be no rows");
+  if (s.row_length != 0) refuse_pieces("bytes: there must be no rows");
   std::vector<std::byte> result;
   fixed::append(result, magic, sizeof(std::uint32_t));
-  fixed::append(result, version, 1);
+  fixed::append(result, accumulator_version, 1);
   fixed::append(result, static_cast<std::uint64_t>(s.dtype), 1);
   fixed::append(result, static_cast<std::uint64_t>(s.kind), 1);
   fixed::append(result, 0, 1);
@@ -179,14 +180,14 @@ SumAccumulator SumAccumulator::from_bytes(const Device& device, std::span<const 
   bool good = fixed::take(bytes, sizeof(std::uint32_t), head[0]);
   for (std::size_t i = 1; i < head.size(); ++i) good = good && fixed::take(bytes, 1, head[i]);
   good = good && fixed::take(bytes, sizeof(std::uint64_t), count);
-  if (!good || head[0] != magic || head[1] != version || head[2] > static_cast<std::uint64_t>(Dtype::f64) ||
+  if (!good || head[0] != magic || head[1] != accumulator_version || head[2] > static_cast<std::uint64_t>(Dtype::f64) ||
       head[3] > static_cast<std::uint64_t>(SumKind::dot) || head[4] != 0) {
-    refuse("from_bytes: these are not the bytes of a SumAccumulator of this version");
+    refuse_pieces("from_bytes: these are not the bytes of a SumAccumulator of this version");
   }
   auto state =
       std::make_unique<State>(device, static_cast<Dtype>(head[2]), static_cast<SumKind>(head[3]), std::uint64_t{0});
   Parts parts;
-  if (!take(bytes, state->needs, parts) || !bytes.empty()) refuse("from_bytes: the bytes hold no number");
+  if (!take(bytes, state->needs, parts) || !bytes.empty()) refuse_pieces("from_bytes: the bytes hold no number");
   Totals totals;
   totals.values.add(parts.values.number);
   totals.values.note(parts.values.specials);

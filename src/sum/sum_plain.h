@@ -27,7 +27,7 @@ struct Decoded {
 template <class T>
 Decoded decode(T x) {
   if constexpr (!is_real<T>) {
-    const auto bits = static_cast<std::uint64_t>(x);
+    const auto bits = static_cast<std::uint64_t>(static_cast<std::int64_t>(x));
     const bool negative = std::is_signed_v<T> && x < T{0};
     return {negative ? 0 - bits : bits, 0, negative, 0};
   } else {

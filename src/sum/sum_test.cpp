@@ -168,8 +168,8 @@ TEST_P(Sum, IntegersAtTheEdge) {
   const auto most = std::numeric_limits<std::int64_t>::max();
   const auto least = std::numeric_limits<std::int64_t>::min();
   const auto all = std::numeric_limits<std::uint64_t>::max();
-  const auto of = [&](std::vector<std::int64_t> x) { return sum(device.upload(x)); };
-  const auto of_unsigned = [&](std::vector<std::uint64_t> x) { return sum(device.upload(x)); };
+  const auto of = [&](const std::vector<std::int64_t>& x) { return sum(device.upload(x)); };
+  const auto of_unsigned = [&](const std::vector<std::uint64_t>& x) { return sum(device.upload(x)); };
   EXPECT_EQ(of({most, 1, -1}), most);  // beyond, and back
   EXPECT_EQ(of({least, -1, 1}), least);
   EXPECT_EQ(of({most, most, least, least, 7}), 5);
@@ -180,7 +180,7 @@ TEST_P(Sum, IntegersAtTheEdge) {
   EXPECT_EQ(sum(device.upload(std::vector<std::int32_t>(300, std::numeric_limits<std::int32_t>::min()))),
             300 * std::int64_t{std::numeric_limits<std::int32_t>::min()});
 
-  const auto dot_of = [&](std::vector<std::int64_t> x, std::vector<std::int64_t> y) {
+  const auto dot_of = [&](const std::vector<std::int64_t>& x, const std::vector<std::int64_t>& y) {
     return dot(device.upload(x), device.upload(y));
   };
   EXPECT_EQ(dot_of({least, least, 5, 1}, {least, most, 3, least}), 15);
@@ -396,7 +396,7 @@ TEST(SumAccumulatorBytes, AreCheckedOnReading) {
 }
 
 TEST(SumRounding, ToNarrowFormatsOnce) {
-  const auto rounded = [](std::vector<double> x, Dtype dtype) { return sum(x, {.result = dtype}); };
+  const auto rounded = [](const std::vector<double>& x, Dtype dtype) { return sum(x, {.result = dtype}); };
   // To f64 first, these would be ties.
   EXPECT_EQ(rounded({1, 0x1p-24, 0x1p-80}, Dtype::f32), 1 + 0x1p-23);
   EXPECT_EQ(rounded({1, 0x1p-24}, Dtype::f32), 1);

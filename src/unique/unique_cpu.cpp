@@ -22,8 +22,8 @@ namespace masu {
 namespace {
 
 constexpr std::uint64_t word_bits = 64;
-constexpr std::uint64_t task_elements = std::uint64_t{1} << 17;
-constexpr std::uint64_t task_words = task_elements / word_bits;
+constexpr std::uint64_t unique_task_elements = std::uint64_t{1} << 17;
+constexpr std::uint64_t task_words = unique_task_elements / word_bits;
 
 // Calls f with the place of each element in the order.
 template <class F>
@@ -42,11 +42,11 @@ void with_order(const CpuOrder& order, const F& f) {
 CpuRunFinder::CpuRunFinder(const ArrayView& data)
     : data_(data),
       mask_((data.count + word_bits - 1) / word_bits),
-      tasks_((data.count + task_elements - 1) / task_elements + 1) {
+      tasks_((data.count + unique_task_elements - 1) / unique_task_elements + 1) {
   // First each task notes its own, one place further on; then they are added up.
   runtime::parallel_tasks(tasks_.size() - 1, [&](std::uint64_t t) {
-    const std::uint64_t first = t * task_elements;
-    const std::uint64_t count = std::min(task_elements, data_.count - first);
+    const std::uint64_t first = t * unique_task_elements;
+    const std::uint64_t count = std::min(unique_task_elements, data_.count - first);
     const std::uint64_t word = t * task_words;
     const std::uint64_t end = word + (count + word_bits - 1) / word_bits;
     mark_starts(data_.dtype, static_cast<const std::byte*>(data_.data) + first * size_of(data_.dtype), count, t != 0,
@@ -113,8 +113,8 @@ void CpuRunFinder::write_inverse(const CpuOrder& order, std::uint64_t* inverse) 
   with_order(order, [&](const auto& place) {
     runtime::parallel_tasks(tasks_.size() - 1, [&](std::uint64_t t) {
       std::uint64_t up_to = tasks_[t].runs_before;  // runs that start at or before an element
-      const std::uint64_t end = std::min(data_.count, (t + 1) * task_elements);
-      for (std::uint64_t e = t * task_elements; e < end; ++e) {
+      const std::uint64_t end = std::min(data_.count, (t + 1) * unique_task_elements);
+      for (std::uint64_t e = t * unique_task_elements; e < end; ++e) {
         up_to += mask_[e / word_bits] >> (e % word_bits) & 1U;
         inverse[place(e)] = up_to - 1;
       }

@@ -115,14 +115,14 @@ class CudaCommandTest : public ::testing::Test {
   std::unique_ptr<runtime::Stream> stream_;
 };
 
-Bytes iota(std::size_t count) {
+Bytes iota_bytes(std::size_t count) {
   Bytes bytes(count);
   std::iota(bytes.begin(), bytes.end(), std::uint8_t{0});
   return bytes;
 }
 
 TEST_F(CudaCommandTest, WritesCopiesAndReadsWithOffsets) {
-  const auto source = upload(iota(100));
+  const auto source = upload(iota_bytes(100));
   const auto target = upload(Bytes(100, 0xee));
   stream_->copy(*target, 3, *source, 10, 20);
   Bytes expected(100, 0xee);
@@ -155,7 +155,7 @@ TEST_F(CudaCommandTest, FillsWithAnyPatternAtAnyPlace) {
 }
 
 TEST_F(CudaCommandTest, MappingsKeepWhatIsNotTouched) {
-  const auto memory = upload(iota(100));
+  const auto memory = upload(iota_bytes(100));
   for (const MapMode mode : {MapMode::write, MapMode::read_write, MapMode::read}) {
     auto* mapped = static_cast<std::uint8_t*>(stream_->map(*memory, 10, 50, mode));
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(mapped) % 64, 0U);
@@ -163,7 +163,7 @@ TEST_F(CudaCommandTest, MappingsKeepWhatIsNotTouched) {
     mapped[static_cast<int>(mode)] = 200;
     stream_->unmap(*memory, 10, 50, mapped, mode);
   }
-  Bytes expected = iota(100);
+  Bytes expected = iota_bytes(100);
   expected[10 + static_cast<int>(MapMode::write)] = 200;
   expected[10 + static_cast<int>(MapMode::read_write)] = 200;
   EXPECT_EQ(read(*memory), expected);
@@ -172,7 +172,7 @@ TEST_F(CudaCommandTest, MappingsKeepWhatIsNotTouched) {
 }
 
 TEST_F(CudaCommandTest, HostRangesShareTheirRegistration) {
-  Bytes host = iota(1000);
+  Bytes host = iota_bytes(1000);
   auto whole = device_->wrap_host(host.data(), host.size(), false);
   auto part = device_->wrap_host(host.data() + 100, 50, true);
   whole.reset();  // the range stays registered for the part
@@ -216,12 +216,12 @@ TEST_F(CudaCommandTest, HostMemoryIsPageLocked) {
 }
 
 TEST_F(CudaCommandTest, WrapsMemoryWithoutOwningIt) {
-  const auto memory = upload(iota(64));
+  const auto memory = upload(iota_bytes(64));
   {
     const auto view = device_->wrap_native(static_cast<char*>(memory->native()) + 8, 56);
     EXPECT_EQ(read(*view).front(), 8);
   }
-  EXPECT_EQ(read(*memory), iota(64));
+  EXPECT_EQ(read(*memory), iota_bytes(64));
   MASU_EXPECT_ERROR(device_->wrap_native(static_cast<char*>(memory->native()) + 8, 57), invalid_argument,
                     "57 bytes, got 56");
   MASU_EXPECT_ERROR(device_->wrap_native(nullptr, 1), invalid_argument, "CUdeviceptr");
@@ -233,7 +233,7 @@ TEST_F(CudaCommandTest, OutOfMemoryNamesAskedAndFree) {
 }
 
 TEST_F(CudaCommandTest, EventsOutliveTheirStreamAndDevice) {
-  const auto memory = upload(iota(10));
+  const auto memory = upload(iota_bytes(10));
   const auto first = stream_->fill(*memory, 0, 10, "x", 1);
   const auto second = stream_->record();
   EXPECT_TRUE(first->ready());

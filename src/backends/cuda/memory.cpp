@@ -37,7 +37,7 @@ CUdeviceptr as_device_pointer(const void* handle) {
   return static_cast<CUdeviceptr>(number(handle));
 }
 
-bool attribute(const Driver& driver, CUdevice device, int which) {
+bool has_attribute(const Driver& driver, CUdevice device, int which) {
   int value = 0;
   return driver.device_get_attribute(&value, which, device) == success && value != 0;
 }
@@ -69,11 +69,11 @@ bool acquire(const Context& context, void* data, std::uint64_t bytes, bool read_
     }
   }
   const Driver& driver = context.driver();
-  if (!attribute(driver, context.device(), device_host_register_supported)) {
+  if (!has_attribute(driver, context.device(), device_host_register_supported)) {
     throw_not_in_place(context, "a device that cannot register host memory");
   }
   const bool read_only_mapping =
-      read_only && attribute(driver, context.device(), device_read_only_host_register_supported);
+      read_only && has_attribute(driver, context.device(), device_read_only_host_register_supported);
   const unsigned flags =
       host_register_portable | host_register_device_map | (read_only_mapping ? host_register_read_only : 0U);
   list.ranges.reserve(list.ranges.size() + 1);

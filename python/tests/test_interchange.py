@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Arrays that are not NumPy's: stand-ins for the protocols, and real libraries where they are installed."""
+import array
+import ctypes
+import mmap
+import sys
+import types
+
+import numpy as np
+import pytest
+
+import masu
+from strategies import assert_same
+
+DATA = np.random.default_rng(7).standard_normal(5000).astype("f4")
+
+
+class WithDLPack:
+    """A tensor of a library on the CPU that speaks DLPack and nothing else."""
+
+    def __init__(self, values):
+        self.values = values
+
+    def __dlpack__(self, **keywords):
+        return self.values.__dlpack__(**keywords)
+
+    def __dlpack_device__(self):
+        return self.values.__dlpack_device__()
+
+
+class WithArray:
+    def __init__(self, values):
+        self.values = values
+
+    def __array__(self, dtype=None, copy=None):
+        return self.values if dtype is None else self.values.astype(dtype)
+
+
+class WithInterface:
+    def __init__(self, values):
+        self.values = values
+        self.__array_interface__ = values.__array_interface__
+
+
+def mapped(values):
+    out = mmap.mmap(-1, values.nbytes)
+    out.write(values.tobytes())
+    return memoryview(out).cast("f")
+
+
+KINDS = {
+    "dlpack": WithDLPack,
+    "array": WithArray,
+    "array interface": WithInterface,
+    "memoryview": lambda values: memoryview(values),
+    "array.array": lambda values: array.array("f", values.tobytes()),
+    "ctypes": lambda values: (ctypes.c_float * values.size).from_buffer_copy(values),
+    "mmap": mapped,
+    "list": lambda values: values.tolist(),
+}
+
+
+@pytest.fixture(autouse=True)
+def small_arrays_too(monkeypatch):
+    monkeypatch.setattr(masu._small, "limit", 0)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_protocols(kind):
+    given = KINDS[kind](DATA)
+    as_numpy = np.asarray(DATA.tolist()) if kind == "list" else DATA
+    np.testing.assert_array_equal(np.asarray(masu.sort(given)), np.sort(as_numpy))
+    np.testing.assert_array_equal(np.asarray(masu.argsort(given, kind="stable")), np.argsort(as_numpy, kind="stable"))
+    for got, want in zip(masu.histogram(given, 20), np.histogram(as_numpy, 20)):
+        np.testing.assert_array_equal(np.asarray(got), want)
+    np.testing.assert_array_equal(np.asarray(masu.unique(given)), np.unique(as_numpy))
+
+
+@pytest.mark.parametrize("kind", [WithDLPack, WithArray, lambda values: memoryview(values)])
+def test_read_only(kind):
+    values = DATA.copy()
+    values.flags.writeable = False
+    np.testing.assert_array_equal(np.asarray(masu.sort(kind(values))), np.sort(DATA))
+
+
+def test_bytes_and_bytearray_are_as_numpy_takes_them():
+    """A string to NumPy, not numbers; a bytearray is numbers."""
+    assert_same(masu.sort(bytearray(b"masu")), np.sort(bytearray(b"masu")))
+    assert_same(masu.unique(b"masu"), np.unique(b"masu"))
+    counts, _ = masu.histogram(memoryview(b"masu"), 256, (0, 256))
+    assert counts[ord("m")] == 1 and counts.sum() == 4
+
+
+def library(name):
+    """A library of tensors on the CPU, of the least that masu needs: a type and from_dlpack."""
+    module = types.ModuleType(name)
+
+    class Tensor(WithDLPack):
+        __module__ = f"{name}.core"
+
+    module.Tensor = Tensor
+    module.from_dlpack = lambda other: Tensor(np.from_dlpack(other))
+    return module
+
+
+def test_results_come_back_in_kind(monkeypatch):
+    tensors = library("some_tensors")
+    monkeypatch.setitem(sys.modules, "some_tensors", tensors)
+    ordered = masu.sort(tensors.Tensor(DATA))
+    assert type(ordered) is tensors.Tensor
+    np.testing.assert_array_equal(ordered.values, np.sort(DATA))
+    counts, edges = masu.histogram(tensors.Tensor(DATA), 10)
+    assert type(counts) is type(edges) is tensors.Tensor
+    np.testing.assert_array_equal(counts.values, np.histogram(DATA, 10)[0])
+    ordered.values[0] = 0  # results are not read-only
+
+
+def test_strided_tensors():
+    """Of DLPack strides come as well."""
+    view = DATA.reshape(50, 100)[::-2, 3::7]
+    np.testing.assert_array_equal(np.asarray(masu.sort(WithDLPack(view.copy()), axis=0)), np.sort(view, 0))
+    np.testing.assert_array_equal(np.from_dlpack(WithDLPack(masu.sort(view.T))), np.sort(view.T))
+
+
+class Broken:
+    """Says that it is a tensor, and fails."""
+
+    def __init__(self, error):
+        self.error = error
+
+    def __dlpack__(self, **keywords):
+        raise self.error
+
+    def __dlpack_device__(self):
+        return (1, 0)
+
+
+@pytest.mark.parametrize("error", [BufferError("cannot export"), RuntimeError("requires grad"), ValueError("no")])
+def test_errors_of_a_library_are_told(error):
+    with pytest.raises(type(error), match=str(error)):
+        masu.sort(Broken(error))
+
+
+class WithCuda:
+    """An array in the memory of a GPU, or so it says."""
+
+    def __init__(self, **changes):
+        self.__cuda_array_interface__ = {"shape": (4,), "typestr": "<f4", "data": (0x1000, False), "version": 3,
+                                         "strides": None, **changes}
+
+
+@pytest.mark.parametrize("changes", [{}, {"shape": (2**62, 2**62)}, {"typestr": "<c8"}, {"typestr": "?"},
+                                     {"data": None}, {"shape": (-1,)}, {"shape": "four"}, {"version": 0},
+                                     {"strides": (0,)}])
+def test_device_arrays_without_their_device(changes):
+    """Where there is no GPU, and where the description is broken, there is an error and no crash."""
+    if any(device.usable and device.kind == "cuda" for device in masu.devices()):
+        pytest.skip("there is a GPU, to which 0x1000 must not be shown")
+    with pytest.raises(Exception) as caught:
+        masu.sort(WithCuda(**changes))
+    assert isinstance(caught.value, (ValueError, TypeError, RuntimeError, OSError, MemoryError, BufferError))
+
+
+def test_pandas():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"x": DATA, "n": np.arange(DATA.size) % 7})
+    np.testing.assert_array_equal(masu.sort(frame["x"]), np.sort(DATA))
+    assert_same(masu.histogram(frame["x"], 10), np.histogram(frame["x"], 10))
+    assert_same(masu.bincount(frame["n"]), np.bincount(frame["n"]))
+    assert_same(masu.histogram2d(frame["x"], frame["n"], 5), np.histogram2d(frame["x"], frame["n"], 5))
+    assert_same(masu.quantile(frame["x"].to_numpy(), 0.3), np.quantile(frame["x"].to_numpy(), 0.3))
+    np.testing.assert_array_equal(masu.unique(frame["n"]), np.arange(7))
+
+
+def test_pyarrow():
+    pyarrow = pytest.importorskip("pyarrow")
+    column = pyarrow.array(DATA)
+    for given in (column, pyarrow.chunked_array([column.slice(0, 9), column.slice(9)])):
+        np.testing.assert_array_equal(np.asarray(masu.sort(given)), np.sort(DATA))
+        np.testing.assert_array_equal(np.asarray(masu.histogram(given, 10)[0]), np.histogram(DATA, 10)[0])
+    with_null = pyarrow.array([1.0, None, 0.5])
+    np.testing.assert_array_equal(np.asarray(masu.sort(with_null)), [0.5, 1.0, np.nan])
+
+
+def test_torch_on_the_cpu():
+    torch = pytest.importorskip("torch")
+    tensor = torch.from_numpy(DATA)
+    ordered = masu.sort(tensor)
+    assert isinstance(ordered, torch.Tensor)
+    np.testing.assert_array_equal(ordered.numpy(), np.sort(DATA))
+    counts, _ = masu.histogram(tensor, 10)
+    assert counts.dtype == torch.int64

@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0
+"""masu among what else a process does: its start, threads, forks, Ctrl-C."""
+import concurrent.futures
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import masu
+
+needs_proc = pytest.mark.skipif(not os.path.exists("/proc/self/maps"), reason="there is no /proc")
+
+
+def python(code, **keywords):
+    """What a new interpreter prints."""
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], stdout=subprocess.PIPE, timeout=120,
+                          check=True, text=True, **keywords)
+    return done.stdout.strip()
+
+
+@needs_proc
+def test_import_starts_no_thread_and_opens_no_driver():
+    told = python("""
+        import os
+        import numpy  # which may start the threads of its linear algebra
+        before = len(os.listdir("/proc/self/task"))
+        import masu
+        masu.sort(numpy.arange(9.0))
+        maps = open("/proc/self/maps").read()
+        print(len(os.listdir("/proc/self/task")) - before,
+              [name for name in ("libcuda", "libnvrtc", "libOpenCL", "libpocl", "libcairo", "libpng") if name in maps])
+    """)
+    assert told == "0 []"
+
+
+def test_import_takes_in_little(capsys):
+    """What it imports is NumPy, and a handful of modules; how long that takes is only told."""
+    told = python("""
+        import sys, time
+        import numpy
+        before, start = set(sys.modules), time.perf_counter()
+        import masu
+        took = time.perf_counter() - start
+        print(f"{took * 1000:.1f}", *sorted(name for name in set(sys.modules) - before))
+    """)
+    took, *modules = told.split()
+    with capsys.disabled():
+        print(f"\nimport masu, after numpy: {took} ms, {len(modules)} modules")
+    foreign = {"torch", "cupy", "jax", "pandas", "pyarrow", "matplotlib", "subprocess", "multiprocessing", "asyncio"}
+    assert not foreign & set(modules)
+
+
+CALLS = {
+    "histogram": lambda a: masu.histogram(a, 50)[0],
+    "sort": masu.sort,
+    "argsort": lambda a: masu.argsort(a, kind="stable"),
+    "unique": masu.unique,
+    "quantile": lambda a: masu.quantile(a, [0.1, 0.9]),
+    "cumsum": masu.cumsum,
+    "searchsorted": lambda a: masu.searchsorted(np.linspace(-3, 3, 99), a),
+}
+
+
+def test_threads_call_at_once():
+    """On arrays of their own, and all on one."""
+    rng = np.random.default_rng(1)
+    data = [rng.standard_normal(20_000) for _ in range(4)]
+    tasks = [(name, a) for name in CALLS for a in (*data, data[0], data[0])]
+    alone = [CALLS[name](a) for name, a in tasks]
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        together = list(pool.map(lambda task: CALLS[task[0]](task[1]), tasks * 3))
+    for got, want in zip(together, alone * 3):
+        np.testing.assert_array_equal(got, want)
+
+
+def test_other_threads_run_during_a_call():
+    data = np.random.default_rng(2).standard_normal(6_000_000)
+    work = threading.Thread(target=masu.argsort, args=(data,), kwargs={"kind": "stable"})
+    ticks = 0
+    work.start()
+    while work.is_alive():
+        time.sleep(0.002)
+        ticks += 1
+    assert ticks > 5  # one, if the call held the interpreter
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+@pytest.mark.parametrize("first", ["import masu", "import masu; masu.sort(numpy.random.rand(1_000_000))"])
+def test_a_forked_child_calls(first):
+    told = python(f"""
+        import numpy, os, signal
+        {first}
+        child = os.fork()
+        if child == 0:
+            signal.alarm(60)
+            a = numpy.random.rand(1_000_000)
+            good = (masu.sort(a) == numpy.sort(a)).all() and masu.histogram(a)[0].sum() == a.size
+            os._exit(0 if good else 1)
+        print(os.waitpid(child, 0)[1], (masu.sort(numpy.arange(300_000)[::-1])[:3]).tolist())
+    """)
+    assert told == "0 [0, 1, 2]"
+
+
+def load(seed):
+    """A batch, as the worker of a loader prepares it."""
+    batch = np.random.default_rng(seed).integers(0, 256, 300_000, dtype="u1")
+    return masu.bincount(batch, minlength=256), masu.sort(batch)[::1000]
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+@pytest.mark.parametrize("method", sorted(set(multiprocessing.get_all_start_methods()) & {"fork", "spawn"}))
+def test_the_workers_of_a_loader(method):
+    masu.sort(np.random.rand(500_000))  # the parent has threads by now
+    context = multiprocessing.get_context(method)
+    with concurrent.futures.ProcessPoolExecutor(2, mp_context=context) as pool:
+        for seed, (counts, ordered) in enumerate(pool.map(load, range(4))):
+            batch = np.random.default_rng(seed).integers(0, 256, 300_000, dtype="u1")
+            np.testing.assert_array_equal(counts, np.bincount(batch, minlength=256))
+            np.testing.assert_array_equal(ordered, np.sort(batch)[::1000])
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+@pytest.mark.parametrize("call", ["masu.argsort(a, kind='stable')", "masu.histogram(a, numpy.sort(a[::50]))",
+                                  "masu.cumsum(a)"])
+def test_control_c_stops_a_call(call):
+    """The interpreter goes on, and so does masu, which takes further calls."""
+    code = f"""
+        import numpy, time
+        import masu
+        a = numpy.random.default_rng(3).standard_normal(2_000_000)
+        a = numpy.concatenate([a] * 20)
+        print("ready", flush=True)
+        try:
+            while True:  # a call that has just ended is made again, so that the signal comes in one
+                {call}
+        except KeyboardInterrupt:
+            stopped = time.time()
+        print(masu.sort(a[:200_000])[0] == a[:200_000].min(), stopped)
+    """
+    child = subprocess.Popen([sys.executable, "-c", textwrap.dedent(code)], stdout=subprocess.PIPE, text=True)
+    try:
+        assert child.stdout.readline() == "ready\n"
+        time.sleep(0.3)
+        sent = time.time()
+        child.send_signal(signal.SIGINT)
+        out, _ = child.communicate(timeout=60)
+    finally:
+        child.kill()
+    good, stopped = out.split()
+    assert good == "True"
+    print(f"{call}: stopped after {float(stopped) - sent:.2f} s")
