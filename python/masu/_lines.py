@@ -36,6 +36,13 @@ def words(a):
     return a.view(np.uint8) if a.dtype.char == "?" else a
 
 
+def contiguous(a, dtype):
+    """`a` as C-contiguous, aligned elements of `dtype`, which is native; itself where it is so."""
+    if a.dtype == dtype and a.flags.aligned:
+        return a if a.flags.c_contiguous else a.copy("C")
+    return a.astype(dtype, "C")
+
+
 def axes_of(a, axis):
     """The axes with `axis` last and the others as they lie in memory, so that lines need no copy where that is so."""
     if a.ndim == 1:
@@ -68,12 +75,12 @@ def lines(a, axes):
     flags = turned.flags
     if flags.c_contiguous and flags.aligned and a.dtype.isnative:
         return words(turned)
-    if a.ndim > 1 and (found := _matrices(a, axes)):
+    if a.size >= _WORTH_TURNING and a.ndim > 1 and (found := _matrices(a, axes)):
         straight, matrices, behind = found
         rows = words(np.empty(turned.shape, a.dtype))
         _masu.turn(straight, rows, matrices, behind)
         return rows
-    return words(np.require(turned, a.dtype.newbyteorder("="), "CA"))
+    return words(contiguous(turned, a.dtype if a.dtype.isnative else a.dtype.newbyteorder("=")))
 
 
 def result_like(a, axes, dtype, write):
@@ -85,9 +92,9 @@ def result_like(a, axes, dtype, write):
         return out
     rows = words(np.empty(turned.shape, out.dtype.newbyteorder("=")))
     write(rows)
-    if out.ndim > 1 and (found := _matrices(out, axes)):
+    if out.size >= _WORTH_TURNING and out.ndim > 1 and (found := _matrices(out, axes)):
         straight, matrices, _ = found
         _masu.turn(rows, straight, matrices, out.shape[axes[-1]])
     else:
-        turned[...] = rows.view(turned.dtype.newbyteorder("="))
+        turned[...] = rows if out.dtype.char != "?" else rows.view(out.dtype)
     return out

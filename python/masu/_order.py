@@ -6,7 +6,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
 from . import _arrays, _device, _masu, _small
-from ._lines import NUMPY, axes_of, device_for, host, lines, result_like, words
+from ._lines import NUMPY, axes_of, contiguous, device_for, host, lines, result_like, words
 
 __all__ = ["TopK", "argpartition", "argsort", "partition", "searchsorted", "sort", "topk", "unique"]
 
@@ -24,12 +24,13 @@ def _usual(kind, order, stable):
 def sort(a, axis=-1, kind=None, order=None, *, stable=None, device=None):
     """A sorted copy of an array, as `numpy.sort`.
 
-    `a`: an array of any shape. `axis`: the axis along which to sort; None sorts the flattened array. `kind`, `order` and
-    `stable` as NumPy has them: every kind gives the same order, NaN last and -0.0 equal to 0.0; arrays too small to be
-    worth a call are sorted by NumPy with the kind asked for. Returns an array of a's dtype and shape.
+    `a`: an array of any shape. `axis`: the axis along which to sort; None sorts the flattened array. `kind`, `order`
+    and `stable` as NumPy has them: every kind gives the same order, NaN last and -0.0 equal to 0.0; arrays too small
+    to be worth a call are sorted by NumPy with the kind asked for. Returns an array of a's dtype and shape.
 
-    Raises AxisError (a ValueError) for an axis that there is not, and what NumPy raises for `kind` and `order`. Complex,
-    object, string, long double, date and structured arrays and subclasses of ndarray are handed to `numpy.sort`.
+    Raises AxisError (a ValueError) for an axis that there is not, and what NumPy raises for `kind` and `order`.
+    Complex, object, string, long double, date and structured arrays and subclasses of ndarray are handed to
+    `numpy.sort`.
 
     >>> import masu
     >>> masu.sort([3, 1, 2]).tolist()
@@ -60,9 +61,9 @@ def sort(a, axis=-1, kind=None, order=None, *, stable=None, device=None):
 def argsort(a, axis=-1, kind=None, order=None, *, stable=None, device=None):
     """The indices that sort an array, as `numpy.argsort`, always stably.
 
-    `a`: an array of any shape. `axis`: the axis along which to sort; None takes the flattened array. What is equal keeps
-    its order whatever the `kind`: where NumPy's default leaves it open, masu's order is that of kind="stable". Returns
-    an array of intp of a's shape, such that `take_along_axis(a, argsort(a, axis), axis)` is sorted.
+    `a`: an array of any shape. `axis`: the axis along which to sort; None takes the flattened array. What is equal
+    keeps its order whatever the `kind`: where NumPy's default leaves it open, masu's order is that of kind="stable".
+    Returns an array of intp of a's shape, such that `take_along_axis(a, argsort(a, axis), axis)` is sorted.
 
     Raises and hands to NumPy what `sort` does.
 
@@ -91,24 +92,32 @@ def argsort(a, axis=-1, kind=None, order=None, *, stable=None, device=None):
 def _places(kth, length):
     """kth as ascending places below length; None where NumPy is to judge them."""
     if type(kth) is int:
-        places = [kth]
+        places = {kth}
+    elif type(kth) in (list, tuple) and kth and all(type(k) is int for k in kth):
+        places = set(kth)
     else:
         places = np.asarray(kth)
         if places.dtype.kind not in "iu" or places.ndim > 1 or places.size == 0:
             return None
-        places = np.unique(places).tolist() if places.ndim else [int(places)]
-    if places[0] < -length or places[-1] >= length:
+        places = set(np.unique(places).tolist())
+    if min(places) < -length or max(places) >= length:
         return None
-    return places if places[0] >= 0 else sorted({k % length for k in places})
+    return sorted({k % length for k in places})
 
 
 def _short(a, kth, axis, kind, order, device):
-    """Whether this is one short contiguous row and one place of it."""
-    if (type(a) is not _ndarray or type(kth) is not int or device is not None or axis not in (-1, 0)
-            or kind != "introselect" or order is not None or a.ndim != 1):
-        return False
-    return (-a.size <= kth < a.size < _small.limit and a.dtype.char in _arrays.NATIVE and a.dtype.isnative
-            and a.flags.carray)
+    """Whether this looks like one short contiguous row and one place of it."""
+    return (type(a) is _ndarray and type(kth) is int and a.ndim == 1 and a.size < _small.limit and axis == -1
+            and device is None and order is None and kind == "introselect" and a.flags.carray)
+
+
+def _part_short(a, kth, dtype, indices):
+    """That row parted, or None where NumPy is to judge the place, or the dtype needs another way."""
+    result = np.empty(a.size, dtype)
+    try:
+        return result if _masu.part_short(a, result, kth, indices) else None
+    except TypeError:
+        return None
 
 
 def _part(call, numpys, a, kth, axis, kind, order, device, dtype):
@@ -142,9 +151,7 @@ def partition(a, kth, axis=-1, kind="introselect", order=None, *, device=None):
     >>> masu.partition([7, 1, 5, 9, 3], 2).tolist()
     [1, 3, 5, 7, 9]
     """
-    if _short(a, kth, axis, kind, order, device):
-        result = np.empty_like(a)
-        _masu.part_short(a, result, kth, False)
+    if _short(a, kth, axis, kind, order, device) and (result := _part_short(a, kth, a.dtype, False)) is not None:
         return result
     if _arrays.foreign(a):
         return _arrays.in_kind(partition, a, kth=kth, axis=axis, kind=kind, order=order, device=device)
@@ -158,9 +165,7 @@ def argpartition(a, kth, axis=-1, kind="introselect", order=None, *, device=None
     >>> masu.argpartition([7, 1, 5, 9, 3], 2).tolist()
     [1, 4, 2, 0, 3]
     """
-    if _short(a, kth, axis, kind, order, device):
-        result = np.empty(a.size, np.intp)
-        _masu.part_short(a, result, kth, True)
+    if _short(a, kth, axis, kind, order, device) and (result := _part_short(a, kth, np.intp, True)) is not None:
         return result
     if _arrays.foreign(a):
         return _arrays.in_kind(argpartition, a, kth=kth, axis=axis, kind=kind, order=order, device=device)
@@ -170,9 +175,9 @@ def argpartition(a, kth, axis=-1, kind="introselect", order=None, *, device=None
 def searchsorted(a, v, side="left", sorter=None, *, device=None):
     """Where the elements of `v` go in sorted data, as `numpy.searchsorted`.
 
-    `a`: sorted in one dimension (or with `sorter`, the indices that sort it). `v`: values of any shape. `side`: "left",
-    in front of what is equal, or "right", behind it. Both are compared in the dtype that NumPy promotes them to. Returns
-    intp of v's shape. Where `a` is not sorted, the results are unspecified numbers from 0 to its length.
+    `a`: sorted in one dimension (or with `sorter`, the indices that sort it). `v`: values of any shape. `side`:
+    "left", in front of what is equal, or "right", behind it. Both are compared in the dtype that NumPy promotes them
+    to. Returns intp of v's shape. Where `a` is not sorted, the results are unspecified numbers from 0 to its length.
 
     Raises what `numpy.searchsorted` does.
 
@@ -180,6 +185,9 @@ def searchsorted(a, v, side="left", sorter=None, *, device=None):
     >>> masu.searchsorted([1.0, 2.0, 4.0], [0.5, 2.0, 9.0]).tolist()
     [0, 1, 3]
     """
+    if device is None and type(a) is _ndarray:
+        if type(v) is _ndarray and v.size < _small.limit or type(v) is int or type(v) is float:
+            return a.searchsorted(v, side, sorter)
     if _arrays.foreign(a, v):
         return _arrays.in_kind(searchsorted, a, v, side=side, sorter=sorter, device=device)
     if device is None and np.size(v) < _small.limit:
@@ -194,8 +202,8 @@ def searchsorted(a, v, side="left", sorter=None, *, device=None):
                 or not np.can_cast(order.dtype, np.intp, "safe") or order.min() < 0 or order.max() >= order.size):
             return np.searchsorted(a, v, side, sorter)
         data = data[order]
-    data = words(np.require(data, common, "CA"))
-    values = words(np.require(sought, common, "CA"))
+    data = words(contiguous(data, common))
+    values = words(contiguous(sought, common))
     found = np.empty(sought.shape, np.intp)
     _masu.searchsorted(data, values, found, side == "right", _device.resolve(device))
     return found if found.ndim else found[()]
@@ -220,13 +228,14 @@ def unique(ar, return_index=False, return_inverse=False, return_counts=False, ax
     """
     if _arrays.foreign(ar):
         return _arrays.in_kind(unique, ar, return_index=return_index, return_inverse=return_inverse,
-                               return_counts=return_counts, axis=axis, equal_nan=equal_nan, sorted=sorted, device=device)
+                               return_counts=return_counts, axis=axis, equal_nan=equal_nan, sorted=sorted,
+                               device=device)
     data = NUMPY if type(ar) is _ndarray and ar.size < _small.limit and device is None else host(ar)
     if data is NUMPY or axis is not None and data.ndim != 1:
         return np.unique(ar, return_index, return_inverse, return_counts, axis, equal_nan=equal_nan, sorted=sorted)
     if axis is not None:
         normalize_axis_index(axis, 1)
-    rows = words(np.require(data, data.dtype.newbyteorder("="), "CA"))
+    rows = words(contiguous(data, data.dtype.newbyteorder("=")))
     found, first, inverse, counts = _masu.unique(rows, bool(return_index), bool(return_inverse), bool(return_counts),
                                                  _device.resolve(device))
     values = found.view(data.dtype.newbyteorder("="))
@@ -271,8 +280,8 @@ def topk(a, k, axis=-1, *, largest=True, device=None):
     What is equal comes by index, the lower first; NaN counts as the largest. Returns TopK(values, indices), both with k
     in place of the axis's length: values of a's dtype with the bits that they had, indices of intp.
 
-    Raises ValueError for a k outside of its range, AxisError for an axis that there is not and TypeError for dtypes that
-    masu has not.
+    Raises ValueError for a k outside of its range, AxisError for an axis that there is not and TypeError for dtypes
+    that masu has not.
 
     >>> import masu
     >>> masu.topk([3, 9, 1, 9], 2).indices.tolist()

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
 from . import _arrays, _device, _masu, _small
-from ._lines import NUMPY, host, words
+from ._lines import NUMPY, contiguous, host, words
 
 __all__ = ["median", "quantile"]
 
@@ -59,7 +59,7 @@ def _reduced(function, data, axis, out, keepdims, device, **keywords):
     axes = tuple(range(ndim)) if axis is None else normalize_axis_tuple(axis, ndim)
     kept = [i for i in range(ndim) if i not in axes]
     turned = data.transpose(*kept, *sorted(axes, key=lambda i: -abs(data.strides[i])))
-    rows = np.require(turned, data.dtype.newbyteorder("="), "CA").reshape(*turned.shape[:len(kept)], -1)
+    rows = contiguous(turned, data.dtype).reshape(*turned.shape[:len(kept)], -1)
     asked = []
 
     def find(places):
@@ -86,9 +86,10 @@ def _reduced(function, data, axis, out, keepdims, device, **keywords):
 def median(a, axis=None, out=None, overwrite_input=False, keepdims=False, *, device=None):
     """The median along an axis, as `numpy.median`.
 
-    `axis`: an axis, several, or None for the flattened array. `out`: an array for the result. `overwrite_input`: allowed
-    as NumPy has it; `a` is left as it is. `keepdims`: the reduced axes stay with length 1. The mean of the middle two is
-    computed by NumPy, in the dtype that it uses; a NaN makes the median NaN. Returns float64, or a's dtype for floats.
+    `axis`: an axis, several, or None for the flattened array. `out`: an array for the result. `overwrite_input`:
+    allowed as NumPy has it; `a` is left as it is. `keepdims`: the reduced axes stay with length 1. The mean of the
+    middle two is computed by NumPy, in the dtype that it uses; a NaN makes the median NaN. Returns float64, or a's
+    dtype for floats.
 
     Raises what NumPy raises, and hands to NumPy what `sort` does.
 
@@ -97,7 +98,8 @@ def median(a, axis=None, out=None, overwrite_input=False, keepdims=False, *, dev
     2.5
     """
     if _arrays.foreign(a):
-        return _arrays.in_kind(median, a, axis=axis, out=out, overwrite_input=overwrite_input, keepdims=keepdims, device=device)
+        return _arrays.in_kind(median, a, axis=axis, out=out, overwrite_input=overwrite_input, keepdims=keepdims,
+                               device=device)
     if not (type(a) is _ndarray and a.size < _small.limit and device is None):
         data = host(a)
         if data is not NUMPY and data.dtype.isnative:

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from . import _arrays, _device, _masu, _small
-from ._lines import NUMPY, axes_of, device_for, host, lines, result_like, words
+from ._lines import NUMPY, axes_of, contiguous, device_for, host, lines, result_like, words
 
 __all__ = ["cumsum", "dot", "sum"]
 
@@ -23,11 +23,11 @@ def _loop_dtype(data, dtype, out):
 def sum(a, axis=None, dtype=None, out=None, keepdims=_NoValue, initial=_NoValue, where=_NoValue, *, device=None):
     """The sum along axes, as `numpy.sum`, but exact: of floats the exact sum, rounded once, to nearest.
 
-    `axis`: an axis, several, or None for all. `dtype`: what the sum is rounded to, by default a's dtype (intp or uintp for
-    small integers, as NumPy has it); integers are converted to a float dtype first. `out`, `keepdims`, `initial` and
-    `where` as NumPy has them; `initial` is a further addend. So the result does not depend on the order of the data, and
-    nothing overflows on the way. An exact zero is 0.0; NaN, or infinities of both signs, give NaN, without a warning.
-    Integers are added modulo 2^64, as NumPy does.
+    `axis`: an axis, several, or None for all. `dtype`: what the sum is rounded to, by default a's dtype (intp or
+    uintp for small integers, as NumPy has it); integers are converted to a float dtype first. `out`, `keepdims`,
+    `initial` and `where` as NumPy has them; `initial` is a further addend. So the result does not depend on the order
+    of the data, and nothing overflows on the way. An exact zero is 0.0; NaN, or infinities of both signs, give NaN,
+    without a warning. Integers are added modulo 2^64, as NumPy does.
 
     Raises what NumPy raises, and hands to `numpy.sum` what `sort` hands to NumPy.
 
@@ -35,17 +35,31 @@ def sum(a, axis=None, dtype=None, out=None, keepdims=_NoValue, initial=_NoValue,
     >>> float(masu.sum([1e100, 1.0, -1e100]))
     1.0
     """
-    if (type(a) is _ndarray and axis is None and dtype is None and out is None and keepdims is _NoValue
-            and initial is _NoValue and where is _NoValue):
+    if (type(a) is _ndarray and dtype is None and out is None and keepdims is _NoValue and initial is _NoValue
+            and where is _NoValue):
         kind = a.dtype.char
-        if kind in "def" and a.size and a.ndim and a.flags.c_contiguous and a.dtype.isnative and a.flags.aligned:
-            return a.dtype.type(_masu.sum_all(a, device_for(device, a.size)))
+        if kind in "def":
+            if axis is None and a.size and a.ndim and a.flags.carray and a.dtype.isnative:
+                return a.dtype.type(_masu.sum_all(a, device_for(device, a.size)))
+            if kind != "e" and type(axis) is int and a.ndim == 2 and 0 < a.size < _small.limit and -2 <= axis < 2:
+                return _sum_lines(a if axis in (1, -1) else a.T, device)
+        elif a.size < _small.limit and device is None:
+            return np.add.reduce(a, axis)
     return _sum(a, axis, dtype, out, keepdims, initial, where, device)
+
+
+def _sum_lines(lines, device):
+    """The sums of the lines of a small matrix of floats."""
+    dtype = lines.dtype if lines.dtype.isnative else lines.dtype.newbyteorder("=")
+    result = np.empty(lines.shape[0], dtype)
+    _masu.sum_rows(contiguous(lines, dtype), result, _names[dtype.char], device_for(device, lines.size))
+    return result
 
 
 def _sum(a, axis, dtype, out, keepdims, initial, where, device):
     if _arrays.foreign(a):
-        return _arrays.in_kind(sum, a, axis=axis, dtype=dtype, out=out, keepdims=keepdims, initial=initial, where=where, device=device)
+        return _arrays.in_kind(sum, a, axis=axis, dtype=dtype, out=out, keepdims=keepdims, initial=initial, where=where,
+                               device=device)
     def numpys():
         return np.sum(a, axis, dtype, out, keepdims, initial, where)
 
@@ -75,7 +89,7 @@ def _sum(a, axis, dtype, out, keepdims, initial, where, device):
             return numpys()
         data = np.where(np.broadcast_to(mask, data.shape), data, data.dtype.type(0))
     turned = data.transpose(*kept, *sorted(axes, key=lambda i: -abs(data.strides[i])))
-    rows = np.require(turned, data.dtype.newbyteorder("="), "CA").reshape(*turned.shape[:len(kept)], -1)
+    rows = contiguous(turned, data.dtype.newbyteorder("=")).reshape(*turned.shape[:len(kept)], -1)
     if initial is not _NoValue and initial is not None:
         first = np.full((*rows.shape[:-1], 1), np.asarray(initial, rounded))
         rows = np.concatenate((rows, first), axis=-1)
@@ -94,7 +108,7 @@ def _sum_integers(data, axis, dtype, out, keepdims, initial, where, device, nump
              and where is _NoValue and (keepdims is _NoValue or not keepdims) and data.flags.forc)
     if not plain:
         return numpys()
-    flat = words(np.require(data.reshape(-1, order="A"), data.dtype.newbyteorder("="), "CA"))
+    flat = words(contiguous(data.reshape(-1, order="A"), data.dtype.newbyteorder("=")))
     try:
         total = _masu.sum_all(flat, _device.resolve(device))
     except ValueError:  # out of 64 bits, in which NumPy wraps round
@@ -105,8 +119,7 @@ def _sum_integers(data, axis, dtype, out, keepdims, initial, where, device, nump
 
 
 def cumsum(a, axis=None, dtype=None, out=None, *, device=None):
-    """The running sum along an axis, as `numpy.cumsum`, but exact: of floats each is the exact sum of all elements up to
-    it, rounded once, to nearest.
+    """The running sum along an axis, as `numpy.cumsum`, but exact: each is the exact sum, rounded once, to nearest.
 
     `axis`: None takes the flattened array. `dtype`: the result's, by default a's (intp or uintp for small integers);
     elements are converted to it first. `out`: an array for the result. Running sums of integers are NumPy's, modulo
@@ -118,11 +131,15 @@ def cumsum(a, axis=None, dtype=None, out=None, *, device=None):
     >>> masu.cumsum([1e100, 1.0, -1e100]).tolist()
     [1e+100, 1e+100, 1.0]
     """
-    if type(a) is _ndarray and a.ndim == 1 and dtype is None and out is None and axis in (None, 0, -1):
-        if a.size and a.dtype.char in _names and a.flags.carray and a.dtype.isnative:
-            result = np.empty_like(a)
-            _masu.cumsum(a, result, 1, device_for(device, a.size))
-            return result
+    if type(a) is _ndarray and dtype is None and out is None:
+        if a.dtype.kind != "f":
+            if device is None:
+                return a.cumsum(axis)
+        elif a.ndim == 1 and (axis is None or axis == 0) and a.size and a.flags.carray and a.dtype.char in _names:
+            if a.dtype.isnative:
+                result = np.empty(a.size, a.dtype)
+                _masu.cumsum(a, result, 1, device_for(device, a.size))
+                return result
     if _arrays.foreign(a):
         return _arrays.in_kind(cumsum, a, axis=axis, dtype=dtype, out=out, device=device)
     data = host(a)
@@ -164,20 +181,22 @@ def dot(a, b, out=None, *, device=None):
     >>> float(masu.dot([1e100, 1.0, -1e100], [1.0, 1.0, 1.0]))
     1.0
     """
+    if type(a) is _ndarray and type(b) is _ndarray and out is None:
+        dtype = a.dtype
+        if dtype.char in "fd":
+            if (dtype is b.dtype and a.ndim == 1 and a.shape == b.shape and a.flags.carray and b.flags.carray
+                    and dtype.isnative and a.size):
+                return dtype.type(_masu.dot(a, b, device_for(device, a.size)))
+        elif dtype is b.dtype and dtype.char != "e":
+            return np.dot(a, b)
     if _arrays.foreign(a, b):
         return _arrays.in_kind(dot, a, b, out=out, device=device)
-    if out is not None:
-        return np.dot(a, b, out)
-    if type(a) is _ndarray and type(b) is _ndarray and a.dtype is b.dtype and a.ndim == 1 and a.shape == b.shape:
-        if a.size and a.dtype.char in "fd" and a.flags.carray and b.flags.carray and a.dtype.isnative:
-            return a.dtype.type(_masu.dot(a, b, device_for(device, a.size)))
     left, right = host(a), host(b)
-    if left is NUMPY or right is NUMPY or left.ndim != 1 or left.shape != right.shape:
-        return np.dot(a, b)
+    if out is not None or left is NUMPY or right is NUMPY or left.ndim != 1 or left.shape != right.shape:
+        return np.dot(a, b, out)
     common = left.dtype
     if right.dtype != common or not common.isnative:
         common = np.promote_types(common, right.dtype)
     if common.char not in _names:
-        return np.dot(a, b)
-    left, right = np.require(left, common, "CA"), np.require(right, common, "CA")
-    return common.type(_masu.dot(left, right, device_for(device, left.size)))
+        return np.dot(a, b, out)
+    return common.type(_masu.dot(contiguous(left, common), contiguous(right, common), device_for(device, left.size)))

@@ -27,7 +27,7 @@ std::string text_of_info(const masu::DeviceInfo& info) {
   return text + ">";
 }
 
-void register_info(nb::module_& m) {
+void add_info(nb::module_& m) {
   using Info = masu::DeviceInfo;
   nb::class_<Info>(m, "DeviceInfo", "What a device says of itself; one that cannot be used says why.")
       .def_prop_ro("kind", kind_of, "\"cpu\", \"opencl\" or \"cuda\"")
@@ -53,7 +53,7 @@ void register_info(nb::module_& m) {
 
 void register_device(nb::module_& m) {
   using masu::Device;
-  register_info(m);
+  add_info(m);
   nb::class_<Device>(
       m, "Device",
       "A device: \"cpu\", \"opencl:0\", \"cuda\", a part of a name as in \"opencl:NVIDIA\", or \"auto\", "
@@ -76,7 +76,8 @@ void register_device(nb::module_& m) {
           "synchronize", [](const Device& self) { call([&] { self.synchronize(); }); },
           "Waits until everything that was given to this device has run.")
       .def(
-          "__eq__", [](const Device& self, const Device& other) { return self == other; }, nb::is_operator())
+          "__eq__", [](const Device& self, const Device& other) { return self == other; }, nb::is_operator(),
+          nb::sig("def __eq__(self, other: object, /) -> bool"))
       .def("__hash__", [](const Device& self) { return std::hash<const void*>{}(self.implementation().get()); })
       .def("__repr__", [](const Device& self) { return "masu.Device(\"" + self.id() + "\")"; });
   m.def(

@@ -297,7 +297,9 @@ void register_device_array(nb::module_& m) {
                    })
       .def_prop_ro("_ordinal", [](const DeviceArray& self) { return ordinal_of(self.buffer.device()); })
       .def_ro("_read_only", &DeviceArray::read_only)
-      .def_prop_ro("shape", [](const DeviceArray& self) { return nb::tuple(nb::cast(self.shape)); })
+      .def_prop_ro(
+          "shape", [](const DeviceArray& self) { return nb::tuple(nb::cast(self.shape)); },
+          nb::sig("def shape(self) -> tuple[int, ...]"))
       .def_prop_ro("device", [](const DeviceArray& self) { return self.buffer.device(); });
 }
 

@@ -81,13 +81,15 @@ void argpartition(nb::handle data, nb::handle result, std::uint64_t rows, const 
 }
 
 // One short row and one place (negative: from the end): the result holds elements of the row's dtype or, where it is of
-// intp and `indices`, where they stand. So little work that the GIL is kept.
-void part_short(nb::handle data, nb::handle result, std::int64_t place, bool indices) {
+// intp and `indices`, where they stand. False for a place that there is not. So little work that the GIL is kept.
+bool part_short(nb::handle data, nb::handle result, std::int64_t place, bool indices) {
   const Input input(data);
   const Output output(result);
-  if (place < 0) place += static_cast<std::int64_t>(input.count());
-  part_short_row(input.view(), static_cast<std::uint64_t>(place), indices ? nullptr : output.view().data,
-                 indices ? output.data<std::int64_t>() : nullptr);
+  const auto length = static_cast<std::int64_t>(input.count());
+  if (place < -length || place >= length) return false;
+  part_short_row(input.view(), static_cast<std::uint64_t>(place < 0 ? place + length : place),
+                 indices ? nullptr : output.view().data, indices ? output.data<std::int64_t>() : nullptr);
+  return true;
 }
 
 // Turns each of `matrices` matrices of `columns` columns, one behind the other in host memory.

@@ -18,12 +18,7 @@ inline constexpr std::uint64_t short_sum_elements = 4096;
 
 class ShortSum {
  public:
-  void add(double x) noexcept {
-    const double sum = sum_ + x;
-    const double part = sum - sum_;
-    add_error((sum_ - (sum - part)) + (x - part));
-    sum_ = sum;
-  }
+  void add(double x) noexcept { add_error(add_exactly(sum_, x)); }
   // x y: exactly, or rounded() gives nothing.
   void add_product(double x, double y) noexcept {
     const double product = x * y;
@@ -38,17 +33,16 @@ class ShortSum {
   template <class T>
   [[nodiscard]] std::optional<double> rounded() const noexcept {
     if (!in_range_ || !std::isfinite(sum_) || !std::isfinite(error_)) return std::nullopt;
-    const double sum = sum_ + error_;
-    const double part = sum - sum_;
-    const double rest = (sum_ - (sum - part)) + (error_ - part);
+    double sum = sum_;
+    const double rest = add_exactly(sum, error_);
     if (!std::isfinite(sum)) return std::nullopt;
-    // Every error was added with one rounding: together they are off by less than this.
-    const double bound = errors_ * (static_cast<double>(additions_) * (2 * std::numeric_limits<double>::epsilon()));
-    if (rest == 0 && bound == 0) return static_cast<double>(static_cast<T>(sum)) + 0.0;
+    const double bound = 2 * lost_;  // what was lost was added up with roundings of its own
     constexpr double infinity = std::numeric_limits<double>::infinity();
-    if (sum + std::nextafter(rest + bound, infinity) != sum) return std::nullopt;
-    if (sum + std::nextafter(rest - bound, -infinity) != sum) return std::nullopt;
-    if constexpr (!std::is_same_v<T, double>) {
+    if (bound != 0) {
+      if (sum + std::nextafter(rest + bound, infinity) != sum) return std::nullopt;
+      if (sum + std::nextafter(rest - bound, -infinity) != sum) return std::nullopt;
+    }
+    if (!std::is_same_v<T, double> && (rest != 0 || bound != 0)) {
       if (static_cast<T>(std::nextafter(sum, -infinity)) != static_cast<T>(std::nextafter(sum, infinity))) {
         return std::nullopt;
       }
@@ -66,16 +60,18 @@ class ShortSum {
     const double scaled = x * 134217729.0;
     return scaled - (scaled - x);
   }
-  void add_error(double error) noexcept {
-    error_ += error;
-    errors_ += std::fabs(error);
-    ++additions_;
+  // Adds, and returns what the rounding took away.
+  static double add_exactly(double& sum, double x) noexcept {
+    const double before = sum;
+    sum += x;
+    const double part = sum - before;
+    return (before - (sum - part)) + (x - part);
   }
+  void add_error(double error) noexcept { lost_ += std::fabs(add_exactly(error_, error)); }
 
   double sum_ = 0;
   double error_ = 0;
-  double errors_ = 0;
-  std::uint64_t additions_ = 0;
+  double lost_ = 0;
   bool in_range_ = true;
 };
 

@@ -63,17 +63,21 @@ nb::object dot(nb::handle x, nb::handle y, const Device& device) {
   }));
 }
 
-// The exact sums of rows of floats as f64: exact where the result's dtype is f32 or f16, too.
+// The exact sums of rows of floats, rounded once to `rounded`, into f64 or f32, which hold that.
 void sum_rows(nb::handle data, nb::handle result, Dtype rounded, const Device& device) {
   const Input input(data);
   const Output output(result);
   const std::uint64_t length = input.count() / output.count();
+  const auto put = [&](std::uint64_t row, double sum) {
+    if (output.dtype() == Dtype::f32) output.data<float>()[row] = static_cast<float>(sum);
+    else output.data<double>()[row] = sum;
+  };
   const auto rows_in_turn = [&](const auto* x) {
     std::optional<double> sum;
     for (std::uint64_t row = 0; row < output.count(); ++row) {
       sum = short_sum(x + row * length, length);
       if (!sum) break;
-      output.data<double>()[row] = *sum;
+      put(row, *sum);
     }
     return sum;
   };
@@ -82,7 +86,7 @@ void sum_rows(nb::handle data, nb::handle result, Dtype rounded, const Device& d
     const masu::SumOptions options{.rows = output.count(), .result = rounded};
     const masu::SumResult sums = input.on_device() ? masu::sum(input.buffer(), input.dtype(), options)
                                                    : masu::sum(device, input.view(), options);
-    for (std::uint64_t row = 0; row < output.count(); ++row) output.data<double>()[row] = sums.value(row);
+    for (std::uint64_t row = 0; row < output.count(); ++row) put(row, sums.value(row));
   });
 }
 

@@ -89,14 +89,16 @@ def test_axes_and_memory_order(axis):
         parted = np.take_along_axis(flat, masu.argpartition(a, 1, axis), axis if axis is not None else -1)
         same_bits(parted, masu.partition(a, 1, axis))
         top = masu.topk(a, 2, axis)
-        same_bits(top.values, np.take(np.flip(want, -1 if axis is None else axis), [0, 1], -1 if axis is None else axis))
-        same_bits(np.take_along_axis(flat, top.indices, -1 if axis is None else axis), top.values)
+        along = -1 if axis is None else axis
+        same_bits(top.values, np.take(np.flip(want, along), [0, 1], along))
+        same_bits(np.take_along_axis(flat, top.indices, along), top.values)
 
 
 @pytest.mark.parametrize("dtype", "?hfd")
 def test_large_matrices_are_turned(dtype):
     a = data(dtype, 60 * 7 * 200).reshape(60, 7, 200)
-    for b in (a, a.T, a.transpose(1, 0, 2), np.broadcast_to(a[:1], a.shape), a[:, ::2], a.astype(a.dtype.newbyteorder(">"))):
+    swapped = a.astype(a.dtype.newbyteorder(">"))
+    for b in (a, a.T, a.transpose(1, 0, 2), np.broadcast_to(a[:1], a.shape), a[:, ::2], swapped):
         for axis in range(3):
             order = np.argsort(b, axis, kind="stable")
             same_bits(masu.argsort(b, axis), order)

@@ -218,13 +218,13 @@ void HistogramAccumulator::add_buffer(const BufferBase& data, Dtype dtype, const
 
 std::vector<Histogram> HistogramAccumulator::result() const try {
   const State& s = *state_;
-  const std::vector<std::uint64_t> totals = s.counter ? s.counter->totals() : s.totals;
+  const std::vector<std::uint64_t> of_device = s.counter ? s.counter->totals() : std::vector<std::uint64_t>();
+  const std::vector<std::uint64_t>& totals = s.counter ? of_device : s.totals;
   const BinRule& rule = *s.rule;
   const std::uint64_t counted = totals.size() / s.options.channels;
   std::vector<Histogram> result(s.options.channels);
   for (unsigned c = 0; c < s.options.channels; ++c) {
-    std::vector<std::uint64_t> slots(rule.n + extra_slots);
-    histogram_plan::fold_slots(rule, std::span(totals).subspan(c * counted, counted), slots);
+    std::vector<std::uint64_t> slots = histogram_plan::folded(rule, std::span(totals).subspan(c * counted, counted));
     Histogram& h = result[c];
     h.below_ = slots[rule.n + slot_below];
     h.above_ = slots[rule.n + slot_above];

@@ -111,7 +111,7 @@ std::optional<ValueRange> finite_range(const ArrayView& data) {
           lo = std::min(lo, value);
           hi = std::max(hi, value);
         }
-      } else if constexpr (std::is_floating_point_v<T>) {
+      } else if constexpr (sizeof(T) >= 4) {
         range_of(from, length, lo, hi);
       } else {
         for (std::uint64_t i = 0; i < length; ++i) {

@@ -2,6 +2,7 @@
 #include "histogram/histogram_cpu_cells.h"
 
 #include "histogram/histogram_cpu_tables.h"
+#include "runtime/interrupt.h"
 #include "runtime/parallel.h"
 
 #include <masu/device.h>
@@ -259,6 +260,7 @@ void count_by_cells(const CellMap<T>& map, const ReadBlock<T>& read, std::uint64
     };
     std::uint64_t counted = 0;
     for (std::uint64_t p = next_piece++; p < pieces; p = next_piece++) {
+      runtime::check_interrupted();
       const std::uint64_t length = std::min(piece, elements - p * piece);
       if (counted + length > most_counted) {
         drain();

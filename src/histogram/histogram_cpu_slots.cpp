@@ -124,7 +124,7 @@ void SlotWriter::write_values(const T* x, std::size_t count, SlotHistory& histor
     if constexpr (std::is_integral_v<T>) {
       if (rule_.kind == Bins::Kind::integers) {
         const auto n = static_cast<std::uint32_t>(rule_.n);
-        if constexpr (sizeof(T) == 4) return integer_slots(T{})(x, count, n, slots);
+        if constexpr (sizeof(T) >= 4) return integer_slots(T{})(x, count, n, slots);
         return write_integers(x, count, n, slots);
       }
     }

@@ -34,6 +34,15 @@ std::uint64_t table_bytes(const TableShape& shape) noexcept {
                                                   strategy, tables, limit, bytes));
 }
 
+// A whole block.
+bool all_equal(const std::uint32_t* slots) noexcept {
+  const std::uint32_t first = slots[0];
+  if (slots[block_elements - 1] != first || slots[block_elements / 2] != first) return false;
+  std::uint32_t different = 0;
+  for (std::size_t i = 0; i < block_elements; ++i) different |= slots[i] ^ first;
+  return different == 0;
+}
+
 }  // namespace
 
 Strategy choose_strategy(const TableShape& shape, Strategy asked) {
@@ -60,8 +69,7 @@ void Tables::add(const std::uint32_t* slots, std::size_t count) {
   if (shape_.channels == 1) {
     if (copies_ == most_copies) return add_copies<most_copies>(slots, count);
     if (copies_ > 1) return add_copies<2>(slots, count);
-    for (std::size_t i = 0; i < count; ++i) ++counts_[slots[i]];
-    return;
+    return add_copies<1>(slots, count);
   }
   std::uint32_t* table = counts_.data();
   const auto [slots_of_channel, channels] = shape_;
@@ -70,15 +78,24 @@ void Tables::add(const std::uint32_t* slots, std::size_t count) {
   }
 }
 
+// Values of several parts of a block take turns: equal neighbours, as in sorted data, would wait for each other's sum.
 template <unsigned copies>
 void Tables::add_copies(const std::uint32_t* slots, std::size_t count) {
+  if (count != block_elements) {
+    for (std::size_t i = 0; i < count; ++i) ++counts_[slots[i]];
+    return;
+  }
+  if (all_equal(slots)) {
+    counts_[slots[0]] += block_elements;
+    return;
+  }
+  constexpr unsigned parts = std::max(4U, copies);
+  constexpr std::size_t length = block_elements / parts;
   std::uint32_t* tables[copies];
   for (unsigned k = 0; k < copies; ++k) tables[k] = counts_.data() + k * shape_.slots;
-  std::size_t i = 0;
-  for (; i + copies <= count; i += copies) {
-    for (unsigned k = 0; k < copies; ++k) ++tables[k][slots[i + k]];
+  for (std::size_t i = 0; i < length; ++i) {
+    for (unsigned part = 0; part < parts; ++part) ++tables[part % copies][slots[part * length + i]];
   }
-  for (; i < count; ++i) ++tables[0][slots[i]];
 }
 
 void Tables::add(const SlotStream& stream, std::uint64_t first, std::uint64_t count) {

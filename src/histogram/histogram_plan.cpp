@@ -165,6 +165,14 @@ void fold_slots(const BinRule& rule, std::span<const std::uint64_t> counted, std
   }
 }
 
+std::vector<std::uint64_t> folded(const BinRule& rule, std::span<const std::uint64_t> counted) {
+  // The pages of many bins are touched once only.
+  if (counted.size() == rule.n + extra_slots && size_of(rule.dtype) != 1) return {counted.begin(), counted.end()};
+  std::vector<std::uint64_t> slots(rule.n + extra_slots);
+  fold_slots(rule, counted, slots);
+  return slots;
+}
+
 std::string_view Plan::kernel_name() const noexcept {
   return entry(kernel).name;
 }

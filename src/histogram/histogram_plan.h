@@ -66,6 +66,8 @@ std::uint64_t slots_of(const BinRule& rule) noexcept;
 
 // Adds what was counted of one channel, slots_of(rule) totals or those of a device, to rule.n + extra_slots slots.
 void fold_slots(const BinRule& rule, std::span<const std::uint64_t> counted, std::span<std::uint64_t> slots);
+// The same as a new array.
+std::vector<std::uint64_t> folded(const BinRule& rule, std::span<const std::uint64_t> counted);
 
 struct Plan {
   Strategy strategy = Strategy::global;

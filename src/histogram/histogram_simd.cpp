@@ -152,23 +152,35 @@ template <class T>
 HWY_INLINE void WriteIntegers(const T* values, std::size_t count, std::uint32_t n, std::uint32_t* slots) {
   const hn::ScalableTag<T> d;
   const hn::RebindToUnsigned<decltype(d)> du;
+  const hn::Rebind<std::uint32_t, decltype(d)> d32;
   const auto end = hn::Set(du, n);
-  const auto above = hn::Set(du, n + 1);
+  const auto above = hn::Set(du, static_cast<std::make_unsigned_t<T>>(std::uint64_t{n} + 1));
   for_vectors(d, values, count, slots, [&](const T* from, std::uint32_t* to) HWY_ATTR {
     const auto x = hn::LoadU(d, from);
     const auto v = hn::BitCast(du, x);
     auto other = above;
     if constexpr (std::is_signed_v<T>) {
       // The sign as a number: 1 of a negative value is taken from n + 1.
-      other = hn::Sub(above, hn::ShiftRight<31>(v));
+      other = hn::Sub(above, hn::ShiftRight<8 * sizeof(T) - 1>(v));
     }
-    hn::StoreU(hn::IfThenElse(hn::Lt(v, end), v, other), du, to);
+    const auto slot = hn::IfThenElse(hn::Lt(v, end), v, other);
+    if constexpr (sizeof(T) == sizeof(std::uint32_t)) {
+      hn::StoreU(slot, d32, to);
+    } else {
+      hn::StoreU(hn::TruncateTo(d32, slot), d32, to);
+    }
   });
 }
 void WriteSlotsI32(const std::int32_t* x, std::size_t count, std::uint32_t n, std::uint32_t* slots) {
   WriteIntegers(x, count, n, slots);
 }
 void WriteSlotsU32(const std::uint32_t* x, std::size_t count, std::uint32_t n, std::uint32_t* slots) {
+  WriteIntegers(x, count, n, slots);
+}
+void WriteSlotsI64(const std::int64_t* x, std::size_t count, std::uint32_t n, std::uint32_t* slots) {
+  WriteIntegers(x, count, n, slots);
+}
+void WriteSlotsU64(const std::uint64_t* x, std::size_t count, std::uint32_t n, std::uint32_t* slots) {
   WriteIntegers(x, count, n, slots);
 }
 
@@ -284,6 +296,45 @@ void RangeF64(const double* x, std::size_t count, double& lo, double& hi) {
   Range(x, count, lo, hi);
 }
 
+template <class T>
+HWY_INLINE void IntegerRange(const T* x, std::size_t count, T& lo, T& hi) {
+  const hn::ScalableTag<T> d;
+  const std::size_t lanes = hn::Lanes(d);
+  auto least = hn::Set(d, lo);
+  auto greatest = hn::Set(d, hi);
+  std::size_t i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    const auto v = hn::LoadU(d, x + i);
+    least = hn::Min(least, v);
+    greatest = hn::Max(greatest, v);
+  }
+  // 64-bit lanes are not reduced by every instruction set.
+  HWY_ALIGN T lows[hn::MaxLanes(d)];
+  HWY_ALIGN T highs[hn::MaxLanes(d)];
+  hn::Store(least, d, lows);
+  hn::Store(greatest, d, highs);
+  for (std::size_t k = 0; k < lanes; ++k) {
+    if (lows[k] < lo) lo = lows[k];
+    if (highs[k] > hi) hi = highs[k];
+  }
+  for (; i < count; ++i) {
+    if (x[i] < lo) lo = x[i];
+    if (x[i] > hi) hi = x[i];
+  }
+}
+void RangeI32(const std::int32_t* x, std::size_t count, std::int32_t& lo, std::int32_t& hi) {
+  IntegerRange(x, count, lo, hi);
+}
+void RangeU32(const std::uint32_t* x, std::size_t count, std::uint32_t& lo, std::uint32_t& hi) {
+  IntegerRange(x, count, lo, hi);
+}
+void RangeI64(const std::int64_t* x, std::size_t count, std::int64_t& lo, std::int64_t& hi) {
+  IntegerRange(x, count, lo, hi);
+}
+void RangeU64(const std::uint64_t* x, std::size_t count, std::uint64_t& lo, std::uint64_t& hi) {
+  IntegerRange(x, count, lo, hi);
+}
+
 }  // namespace
 }  // namespace masu::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -296,9 +347,15 @@ HWY_EXPORT(WriteSlotsF32);
 HWY_EXPORT(WriteSlotsF32Native);
 HWY_EXPORT(WriteSlotsI32);
 HWY_EXPORT(WriteSlotsU32);
+HWY_EXPORT(WriteSlotsI64);
+HWY_EXPORT(WriteSlotsU64);
 HWY_EXPORT(AddBytes);
 HWY_EXPORT(RangeF32);
 HWY_EXPORT(RangeF64);
+HWY_EXPORT(RangeI32);
+HWY_EXPORT(RangeU32);
+HWY_EXPORT(RangeI64);
+HWY_EXPORT(RangeU64);
 
 SlotsF64 slots_f64() {
   return chosen(HWY_DISPATCH_TABLE(WriteSlotsF64));
@@ -315,6 +372,12 @@ SlotsI32 integer_slots(std::int32_t) {
 SlotsU32 integer_slots(std::uint32_t) {
   return chosen(HWY_DISPATCH_TABLE(WriteSlotsU32));
 }
+SlotsI64 integer_slots(std::int64_t) {
+  return chosen(HWY_DISPATCH_TABLE(WriteSlotsI64));
+}
+SlotsU64 integer_slots(std::uint64_t) {
+  return chosen(HWY_DISPATCH_TABLE(WriteSlotsU64));
+}
 CountBytes count_bytes() {
   return chosen(HWY_DISPATCH_TABLE(AddBytes));
 }
@@ -323,6 +386,18 @@ void range_of(const float* x, std::size_t count, float& lo, float& hi) {
 }
 void range_of(const double* x, std::size_t count, double& lo, double& hi) {
   HWY_DYNAMIC_DISPATCH(RangeF64)(x, count, lo, hi);
+}
+void range_of(const std::int32_t* x, std::size_t count, std::int32_t& lo, std::int32_t& hi) {
+  HWY_DYNAMIC_DISPATCH(RangeI32)(x, count, lo, hi);
+}
+void range_of(const std::uint32_t* x, std::size_t count, std::uint32_t& lo, std::uint32_t& hi) {
+  HWY_DYNAMIC_DISPATCH(RangeU32)(x, count, lo, hi);
+}
+void range_of(const std::int64_t* x, std::size_t count, std::int64_t& lo, std::int64_t& hi) {
+  HWY_DYNAMIC_DISPATCH(RangeI64)(x, count, lo, hi);
+}
+void range_of(const std::uint64_t* x, std::size_t count, std::uint64_t& lo, std::uint64_t& hi) {
+  HWY_DYNAMIC_DISPATCH(RangeU64)(x, count, lo, hi);
 }
 
 }  // namespace masu::cpu

@@ -32,11 +32,15 @@ SlotsF64 slots_f64();         // edges in f64
 SlotsF32 slots_f32();         // edges in f32: the f64 edge, rounded
 SlotsF32 slots_f32_native();  // edges computed in f32
 
-// The slots of 32-bit integers in bins 0 … n - 1: the value itself, or n (below), or n + 1 (above).
+// The slots of integers in bins 0 … n - 1: the value itself, or n (below), or n + 1 (above).
 using SlotsI32 = void (*)(const std::int32_t* x, std::size_t count, std::uint32_t n, std::uint32_t* slots);
 using SlotsU32 = void (*)(const std::uint32_t* x, std::size_t count, std::uint32_t n, std::uint32_t* slots);
+using SlotsI64 = void (*)(const std::int64_t* x, std::size_t count, std::uint32_t n, std::uint32_t* slots);
+using SlotsU64 = void (*)(const std::uint64_t* x, std::size_t count, std::uint32_t n, std::uint32_t* slots);
 SlotsI32 integer_slots(std::int32_t);
 SlotsU32 integer_slots(std::uint32_t);
+SlotsI64 integer_slots(std::int64_t);
+SlotsU64 integer_slots(std::uint64_t);
 
 // Adds the counts of bytes to 256 totals. 64 bytes of one or two values are counted at once.
 using CountBytes = void (*)(const std::uint8_t* data, std::size_t count, std::uint32_t* totals);
@@ -45,5 +49,9 @@ CountBytes count_bytes();
 // The least and greatest finite values; `lo` > `hi` where there are none. Starts from what `lo` and `hi` hold.
 void range_of(const float* x, std::size_t count, float& lo, float& hi);
 void range_of(const double* x, std::size_t count, double& lo, double& hi);
+void range_of(const std::int32_t* x, std::size_t count, std::int32_t& lo, std::int32_t& hi);
+void range_of(const std::uint32_t* x, std::size_t count, std::uint32_t& lo, std::uint32_t& hi);
+void range_of(const std::int64_t* x, std::size_t count, std::int64_t& lo, std::int64_t& hi);
+void range_of(const std::uint64_t* x, std::size_t count, std::uint64_t& lo, std::uint64_t& hi);
 
 }  // namespace masu::cpu

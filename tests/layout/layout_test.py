@@ -7,8 +7,8 @@ import subprocess
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-CODE = {".cpp", ".h", ".cl", ".cu", ".cuh", ".cmake", ".py", ".sh", ".awk"}
-CODE_NAMES = {"CMakeLists.txt", "run", "test", "gpu", "packages.txt", ".clang-format", ".clang-tidy"}
+CODE = {".cpp", ".h", ".cl", ".cu", ".cuh", ".cmake", ".py", ".pyi", ".sh", ".awk"}
+CODE_NAMES = {"CMakeLists.txt", "run", "test", "gpu", "packages.txt", ".clang-format", ".clang-tidy", "pyproject.toml"}
 TEXT = CODE | {".md", ".json", ".txt", ".in", ".toml", ".supp"}
 MOST_LINES = 500
 FREE_OF_LIMIT = {"LICENSE"}
@@ -76,7 +76,7 @@ class Layout(unittest.TestCase):
 
     def test_root_has_what_a_reader_looks_for(self):
         wanted = ("README.md ARCHITECTURE.md CONTRIBUTING.md CHANGELOG.md SECURITY.md LICENSE THIRD_PARTY.md run test "
-                  "CMakeLists.txt CMakePresets.json .clang-format .clang-tidy .ci/run tools/gpu docs/README.md").split()
+                  "CMakeLists.txt CMakePresets.json pyproject.toml .clang-format .clang-tidy .ci/run tools/gpu docs/README.md").split()
         self.none(w for w in wanted if not (ROOT / w).is_file())
 
     def test_primitive_rooms_have_the_same_shape(self):
@@ -136,6 +136,17 @@ class Layout(unittest.TestCase):
         self.none(self.lines_with(r"(?<![\w.$}])/(?:work|root)/|bash_(?:jobs)", text_files()))
         self.none(self.lines_with(r"pypi\.org|pythonhosted\.|deb\.debian|registry\.npmjs|proxy\.golang", text_files()))
 
+    def test_python_sees_the_public_headers_alone(self):
+        self.none(self.lines_with(r'#\s*include\s*[<"](?!masu/|nanobind/|\w+>|\w+\.h")',
+                                  below("python/src/")))
+
+    def test_python_registers_what_it_has(self):
+        module = read(ROOT / "python/src/module.cpp")
+        found = [re.findall(r"^void (register_\w+)\(nb::module_& m\) \{", read(p), re.M) for p in below("python/src/")]
+        self.none(f for names in found for f in names if f"{f}(m);" not in module)
+        self.none(w for w in "README.md CMakeLists.txt masu/__init__.py masu/__init__.pyi masu/py.typed tests".split()
+                  if not (ROOT / "python" / w).exists())
+
     def test_links_between_documents_lead_somewhere(self):
         broken = []
         for path in (p for p in FILES if p.suffix == ".md"):
@@ -147,6 +158,8 @@ class Layout(unittest.TestCase):
     def test_versions_agree(self):
         project = re.search(r"project\(masu VERSION (\d+)\.(\d+)\.(\d+)", read(ROOT / "CMakeLists.txt")).groups()
         header = read(ROOT / "include/masu/version.h")
+        self.assertIn(f'version = "{".".join(project)}"', read(ROOT / "pyproject.toml"))
+        self.assertIn(f'__version__ = "{".".join(project)}"', read(ROOT / "python/masu/__init__.py"))
         self.assertEqual(list(project), [re.search(rf"version_{part} = (\d+)", header).group(1)
                                          for part in ("major", "minor", "patch")])
 

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is installed: names, types and the command."""
+import ast
+import inspect
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+import masu
+
+PACKAGE = pathlib.Path(masu.__file__).parent
+STUB = ast.parse((PACKAGE / "__init__.pyi").read_text())
+USES = """
+from typing import assert_type
+import masu, numpy as np, numpy.typing as npt
+x = np.zeros(5, np.float32)
+assert_type(masu.sort(x), npt.NDArray[np.float32])
+assert_type(masu.argsort(x), npt.NDArray[np.intp])
+masu.sort([1, 2, 3], axis=None).sum()
+h, e = masu.histogram(x, 10, (0, 1))
+h.sum()
+d = masu.to_device(x, "cpu")
+assert_type(masu.sort(d), masu.DeviceArray)
+masu.histogram(d)[0].get()
+seconds: float = masu.Program("opencl", "").kernel("f")(4, None, x, masu.LocalMemory(4))
+names = [device.name.upper() for device in masu.devices()]
+masu.Histogram.of(x).values().sum()
+masu.sort(x, device=3)
+"""
+
+
+def test_every_name_is_there_and_documented():
+    assert sorted(masu.__all__) == masu.__all__
+    for name in masu.__all__:
+        assert getattr(masu, name).__doc__, name
+
+
+def test_the_types_are_there_and_agree():
+    assert (PACKAGE / "py.typed").exists() and (PACKAGE / "_masu.pyi").exists()
+    described = {}
+    for node in STUB.body:
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            described.setdefault(node.name, []).append(node)
+        elif isinstance(node, ast.ImportFrom):
+            described.update({alias.asname: [] for alias in node.names if alias.asname})
+    assert set(masu.__all__) <= set(described)
+    for name, nodes in described.items():
+        for node in nodes:
+            if isinstance(node, ast.FunctionDef):
+                compare(getattr(masu, name), node)
+            elif name in masu.__all__ and name != "TopK":
+                for method in node.body:
+                    if isinstance(method, ast.FunctionDef):
+                        there = inspect.getattr_static(getattr(masu, name), method.name)
+                        if inspect.isfunction(there) and name != "DeviceArray":
+                            compare(there, method)
+
+
+def compare(function, node):
+    arguments = node.args
+    names = [a.arg for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
+    parameters = inspect.signature(function).parameters.values()
+    assert names == [p.name for p in parameters if p.kind != p.VAR_POSITIONAL], function
+    defaults = len(arguments.defaults) + sum(default is not None for default in arguments.kw_defaults)
+    assert defaults == sum(p.default is not p.empty for p in parameters), function
+
+
+def test_a_type_checker_uses_them(tmp_path):
+    pytest.importorskip("mypy")
+    (tmp_path / "uses.py").write_text(USES)
+    environment = dict(os.environ)
+    if PACKAGE.parent.name != "site-packages":
+        environment["MYPYPATH"] = str(PACKAGE.parent)
+    done = subprocess.run([sys.executable, "-m", "mypy", "--cache-dir", tmp_path / "cache", tmp_path / "uses.py"],
+                          capture_output=True, text=True, cwd=tmp_path, timeout=200, env=environment)
+    wrong = [line for line in done.stdout.splitlines() if "error:" in line]
+    assert len(wrong) == 1 and "call-overload" in wrong[0], done.stdout  # the last line of it
+
+
+def test_the_command():
+    version = f"masu {masu.__version__}\n"
+    assert subprocess.run([sys.executable, "-m", "masu", "--version"], capture_output=True, text=True).stdout == version
+    script = pathlib.Path(sys.executable).with_name("masu")
+    if script.exists():
+        assert subprocess.run([script, "--version"], capture_output=True, text=True).stdout == version
+    wrong = subprocess.run([sys.executable, "-m", "masu", "nothing"], capture_output=True, text=True)
+    assert wrong.returncode == 2 and wrong.stderr and not wrong.stdout
+
+
+def test_the_version_is_the_librarys():
+    root = pathlib.Path(__file__).resolve().parents[2]
+    if not (root / "pyproject.toml").exists():
+        pytest.skip("needs the source tree")
+    assert f'version = "{masu.__version__}"' in (root / "pyproject.toml").read_text()
+
+
+def test_the_module_needs_no_library_of_a_gpu():
+    reader = shutil.which("readelf")
+    if reader is None:
+        pytest.skip("needs readelf")
+    module = next(PACKAGE.glob("_masu.*so"))
+    needed = subprocess.run([reader, "-d", module], capture_output=True, text=True, check=True).stdout
+    assert "libmasu.so" in needed
+    assert not any(name in needed for name in ("libcuda", "libOpenCL", "libcairo", "libpng", "libtbb"))
