@@ -48,8 +48,9 @@ def bincount(x, /, weights=None, minlength=0, *, axis=None, device=None):
            [0, 2]])
     """
     small = 4 * _small.limit
-    if weights is None and axis is None and device is None and type(x) in (np.ndarray, list) and np.size(x) < small:
-        return np.bincount(x, minlength=minlength)
+    plain = axis is None and device is None and (weights is None or _summed_exactly(weights))
+    if plain and (x.size if type(x) is np.ndarray else len(x) if type(x) is list else small) < small:
+        return np.bincount(x, weights, minlength)
     if _arrays.foreign(x, weights):
         options = {"weights": weights, "minlength": minlength, "axis": axis}
         return _arrays.in_kind(bincount, x, **options, device=device)
@@ -86,6 +87,11 @@ def bincount(x, /, weights=None, minlength=0, *, axis=None, device=None):
             raise ValueError("bincount: a total of integer weights must fit 64 bits")
         return np.bincount(x, weights, minlength)
     return found
+
+
+def _summed_exactly(weights):
+    """Whether NumPy's sums of few of these weights are exact: integers that are far from 2**53 together."""
+    return type(weights) is np.ndarray and weights.dtype.kind in "iu" and weights.dtype.itemsize <= 4
 
 
 def _refused(data, weights, minlength, axis):
@@ -127,6 +133,8 @@ def digitize(x, bins, right=False, *, device=None):
     >>> masu.digitize(np.array([0.2, 6.4, 3.0, 1.6]), [0.0, 1.0, 2.5, 4.0, 10.0])
     array([1, 4, 3, 2])
     """
+    if type(x) is list:
+        x = np.asarray(x)
     if type(x) is np.ndarray and x.size < _small.limit and device is None:
         return np.digitize(x, bins, right)
     if _arrays.foreign(x, bins):

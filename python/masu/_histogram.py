@@ -88,6 +88,8 @@ def histogram_bin_edges(a, bins=10, range=None, weights=None, *, device=None):
     >>> masu.histogram_bin_edges([0, 0, 0, 1, 2, 3, 3, 4, 5], bins=5)
     array([0., 1., 2., 3., 4., 5.])
     """
+    if type(a) is list:
+        a = np.asarray(a)
     if _arrays.foreign(a, bins):
         options = {"bins": bins, "range": range, "weights": weights}
         return _arrays.in_kind(histogram_bin_edges, a, **options, device=device)

@@ -80,7 +80,7 @@ def histogram2d(x, y, bins=10, range=None, density=None, weights=None, *, device
     array([[1., 0., 0.],
            [1., 0., 1.]])
     """
-    if weights is None and device is None and type(x) is np.ndarray and x.size < _small.limit:
+    if weights is None and device is None and _small_enough((x, y)):
         return np.histogram2d(x, y, bins, range, density)
     if _arrays.foreign(x, y, weights):
         options = {"bins": bins, "range": range, "density": density, "weights": weights}
@@ -105,7 +105,9 @@ def _of_columns(*columns, **options):
 def _small_enough(sample):
     if type(sample) is np.ndarray:
         return sample.size < _small.limit
-    return type(sample) in (list, tuple) and sum(map(np.size, sample)) < _small.limit
+    if type(sample) not in (list, tuple) or not all(type(column) in (np.ndarray, list) for column in sample):
+        return False
+    return sum(map(np.size, sample)) < _small.limit
 
 
 def _columns(sample, where):

@@ -19,11 +19,11 @@ namespace masu::cpu {
 namespace {
 
 // Counters of the cells stay in the second-level cache.
-constexpr std::uint64_t cells_an_edge = 16;
-constexpr std::uint64_t least_cells = 4096;
-constexpr std::uint64_t most_cells = std::uint64_t{1} << 16;
+constexpr std::uint64_t fine_cells_an_edge = 16;
+constexpr std::uint64_t least_fine_cells = 4096;
+constexpr std::uint64_t most_fine_cells = std::uint64_t{1} << 16;
 // Elements that pay for the tables.
-constexpr std::uint64_t elements_a_cell = 4;
+constexpr std::uint64_t elements_a_fine_cell = 4;
 constexpr std::uint64_t elements_for_pairs = std::uint64_t{1} << 14;
 // What a value costs by either way, where comparing it at once costs 1.
 constexpr double cost_of_cells = 0.6;
@@ -49,13 +49,13 @@ CellMap<T>::CellMap(const Guide<T>& guide, std::span<const T> sample, std::uint6
     best = choice;
   };
   const std::uint64_t steps = guide_.steps().size();
-  const auto cells =
-      static_cast<std::uint32_t>(std::clamp(std::bit_ceil(cells_an_edge * steps), least_cells, most_cells));
+  const auto cells = static_cast<std::uint32_t>(
+      std::clamp(std::bit_ceil(fine_cells_an_edge * steps), least_fine_cells, most_fine_cells));
   for (const bool by_bits : {false, true}) {
     if (count_pairs_ != nullptr && elements >= elements_for_pairs) {
       attempt({Kind::pairs, RegionTables::cells, by_bits}, cost_of_pairs);
     }
-    if (steps < most_cells && elements >= elements_a_cell * cells) {
+    if (steps < most_fine_cells && elements >= elements_a_fine_cell * cells) {
       attempt({Kind::cells, cells, by_bits}, cost_of_cells);
     }
   }

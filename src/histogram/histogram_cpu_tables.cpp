@@ -35,7 +35,7 @@ std::uint64_t table_bytes(const TableShape& shape) noexcept {
 }
 
 // A whole block.
-bool all_equal(const std::uint32_t* slots) noexcept {
+bool all_slots_equal(const std::uint32_t* slots) noexcept {
   const std::uint32_t first = slots[0];
   if (slots[block_elements - 1] != first || slots[block_elements / 2] != first) return false;
   std::uint32_t different = 0;
@@ -85,7 +85,7 @@ void Tables::add_copies(const std::uint32_t* slots, std::size_t count) {
     for (std::size_t i = 0; i < count; ++i) ++counts_[slots[i]];
     return;
   }
-  if (all_equal(slots)) {
+  if (all_slots_equal(slots)) {
     counts_[slots[0]] += block_elements;
     return;
   }
