@@ -168,7 +168,8 @@ part_tidy() {
   local jobs made=build/tidy/bench/embedded
   jobs=$(nproc)
   cmake --preset tidy >/dev/null || die "cmake failed"
-  mkdir -p $made && cmake -DOUT=$made/ceiling_cl.h -DHEADER=1 -DFILES=bench/ceiling.cl -P cmake/embed_kernels.cmake ||
+  mkdir -p "$made"
+  cmake -DOUT=$made/ceiling_cl.h -DHEADER=1 -DFILES=bench/ceiling.cl -P cmake/embed_kernels.cmake ||
     die "bench/ceiling.cl could not be embedded"
   grep -oE '"file": "[^"]+"' build/tidy/compile_commands.json | cut -d'"' -f4 |
     grep -E '/(src|cli)/|/Unity/' | grep -vE '/(examples|oclgrind)/|_embedded\.cpp$' | sort -u |
