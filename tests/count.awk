@@ -44,9 +44,9 @@ match($0, /^[0-9]+: /) {  # ctest -V writes the test's number before each line o
   skipped += $5
   cases[id] = 1
 }
-# pytest: "=== 2 failed, 30 passed, 1 skipped in 4.2s ===", errors beside the tests too.
-/^=+ .*[0-9]+ (passed|failed|errors?|skipped).* in [0-9.]+s.* =+$/ {
-  for (i = 2; i < NF; i++) {
+# pytest: "2 failed, 30 passed, 1 skipped in 4.2s", errors beside the tests too.
+/^(=+ )?[0-9]+ (passed|failed|errors?|skipped).* in [0-9.]+s/ {
+  for (i = 1; i < NF; i++) {
     if ($(i + 1) ~ /^(passed|xfailed)/) passed += $i
     else if ($(i + 1) ~ /^(failed|error|xpassed)/) failed += $i
     else if ($(i + 1) ~ /^skipped/) skipped += $i

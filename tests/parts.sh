@@ -6,7 +6,7 @@
 parts=(build unit python cli selftest oclgrind install format shell layout asan tsan fuzz tidy)
 alone=(build asan tsan fuzz tidy)  # these use every core; of the others, at_once run at a time
 at_once=2
-declare -A limits=([build]=1500 [unit]=1200 [asan]=1800 [tsan]=1800 [fuzz]=1500 [tidy]=1500)
+declare -A limits=([python]=900 [build]=1500 [unit]=1200 [asan]=1800 [tsan]=1800 [fuzz]=1500 [tidy]=1500)
 test_build=${root:?}/build/test
 
 # check NAME COMMAND…: runs it and says how it went.
@@ -107,8 +107,9 @@ part_python() {
     echo "$wanted" >"$venv/.installed"
   fi
   cmake --install "$test_build" --prefix "$prefix" >/dev/null || die "installing the library failed"
-  options=(-C "build-dir=$root/build/python/extension" -C "cmake.define.MASU_PYTHON_PREFIX=$prefix")
-  command -v ccache >/dev/null && options+=(-C cmake.define.CMAKE_CXX_COMPILER_LAUNCHER=ccache)
+  options=(--config-settings=build-dir="$root/build/python/extension"
+    --config-settings=cmake.define.MASU_PYTHON_PREFIX="$prefix")
+  command -v ccache >/dev/null && options+=(--config-settings=cmake.define.CMAKE_CXX_COMPILER_LAUNCHER=ccache)
   check "the package installs" env PATH="$venv/bin:$PATH" "$venv/bin/python" -m pip install -q --disable-pip-version-check \
     --no-build-isolation --no-deps --force-reinstall "${options[@]}" . || return
   "$venv/bin/python" -m pytest -q -p no:cacheprovider python/tests
