@@ -78,10 +78,13 @@ def _giver(array):
     """What turns a result into an array of the library that `array` is of."""
     if isinstance(array, _masu.DeviceArray):
         return None
-    library = sys.modules.get(type(array).__module__.partition(".")[0])
-    if getattr(library, "__name__", "") == "jaxlib":
-        library = sys.modules.get("jax.numpy")
-    return getattr(library, "from_dlpack", None)
+    for kind in type(array).__mro__:
+        root = kind.__module__.partition(".")[0]
+        library = sys.modules.get("jax.numpy" if root in ("jax", "jaxlib") else root)
+        give = getattr(library, "from_dlpack", None)
+        if give is not None:
+            return give
+    return None
 
 
 def _given(result, give):

@@ -13,6 +13,8 @@ def resolve(device=None):
         device = os.environ.get("MASU_DEVICE") or "cpu"
     if isinstance(device, _masu.Device):
         return device
+    if isinstance(device, _masu.DeviceInfo):
+        device = device.id
     if not isinstance(device, str):
         raise TypeError(f"device: must be a name or a masu.Device, got {type(device).__name__}")
     found = _opened.get(device)

@@ -36,8 +36,9 @@ def sort(a, axis=-1, kind=None, order=None, *, stable=None, device=None):
     >>> masu.sort([3, 1, 2]).tolist()
     [1, 2, 3]
     """
-    # Not f16, which NumPy's sort leaves unsorted where it has zeros of both signs and the processor AVX-512 (2.4).
-    if type(a) is _ndarray and a.size < _small.limit and device is None and a.dtype.char != "e":
+    if type(a) is _ndarray and a.size < _small.limit and device is None:
+        if a.dtype.char == "e" and stable is None and (kind is None or kind == "quicksort"):
+            kind = "stable"  # with AVX-512 NumPy's quicksort leaves zeros of both signs unsorted (2.4)
         if axis is None:
             copy, axis = a.flatten(), -1
         else:
@@ -230,7 +231,8 @@ def unique(ar, return_index=False, return_inverse=False, return_counts=False, ax
         return _arrays.in_kind(unique, ar, return_index=return_index, return_inverse=return_inverse,
                                return_counts=return_counts, axis=axis, equal_nan=equal_nan, sorted=sorted,
                                device=device)
-    data = NUMPY if type(ar) is _ndarray and ar.size < _small.limit and device is None else host(ar)
+    little = type(ar) is _ndarray and ar.size < _small.limit and device is None and ar.dtype.char != "e"  # see sort
+    data = NUMPY if little else host(ar)
     if data is NUMPY or axis is not None and data.ndim != 1:
         return np.unique(ar, return_index, return_inverse, return_counts, axis, equal_nan=equal_nan, sorted=sorted)
     if axis is not None:

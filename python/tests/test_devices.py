@@ -43,6 +43,7 @@ def test_what_devices_say():
     assert all(info.usable or info.why for info in infos)
     cpu = masu.Device("cpu")
     assert repr(cpu) == 'masu.Device("cpu")' and cpu.name == cpu.info.name and cpu.memory_bytes > 0
+    np.testing.assert_array_equal(masu.sort([3, 1, 2], device=infos[0]), [1, 2, 3])
     assert cpu == masu.Device("cpu") and len({cpu, masu.Device("cpu")}) == 1 and cpu != "cpu"
 
 

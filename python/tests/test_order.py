@@ -319,6 +319,14 @@ def test_any_array(a, axis, draw):
         check(outcome(masu.quantile, turned, q, axis), outcome(np.quantile, turned, q, axis))
 
 
+def test_small_half_precision_is_sorted():
+    _small.limit = 4096  # the fixture puts it back
+    a = np.array([0.0, -0.0, 1.0, -1.0, np.nan] * 40, "e")
+    ordered = masu.sort(a)
+    assert (ordered[:-41] <= ordered[1:-40]).all() and np.isnan(ordered[-40:]).all()
+    same(masu.unique(a), np.array([-1, 0, 1, np.nan], "e"))
+
+
 def test_small_arrays_give_the_same(monkeypatch):
     for dtype in "Bid":
         a = data(dtype, 100, specials=False)

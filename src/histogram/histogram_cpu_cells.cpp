@@ -23,8 +23,8 @@ constexpr std::uint64_t fine_cells_an_edge = 16;
 constexpr std::uint64_t least_fine_cells = 4096;
 constexpr std::uint64_t most_fine_cells = std::uint64_t{1} << 16;
 // Elements that pay for the tables.
-constexpr std::uint64_t elements_a_fine_cell = 4;
-constexpr std::uint64_t elements_for_pairs = std::uint64_t{1} << 14;
+constexpr std::uint64_t elements_a_fine_cell = 16;
+constexpr std::uint64_t elements_for_pairs = std::uint64_t{1} << 15;
 // What a value costs by either way, where comparing it at once costs 1.
 constexpr double cost_of_cells = 0.6;
 constexpr double cost_of_pairs = 0.35;

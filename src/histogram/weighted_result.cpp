@@ -16,12 +16,12 @@ namespace masu {
 
 namespace {
 
-[[noreturn]] void invalid(const std::string& message) {
+[[noreturn]] void result_invalid(const std::string& message) {
   throw Error(ErrorCode::invalid_argument, fmt::format("WeightedHistogram::{}", message));
 }
 
 const BinRule& weighted_column_rule(std::span<const std::shared_ptr<const BinRule>> rules, unsigned d) {
-  if (d >= rules.size()) invalid(fmt::format("size: the column must be < {}, got {}", rules.size(), d));
+  if (d >= rules.size()) result_invalid(fmt::format("size: the column must be < {}, got {}", rules.size(), d));
   return *rules[d];
 }
 
@@ -46,7 +46,7 @@ std::vector<double> WeightedHistogram::edges(unsigned d) const {
 
 template <class T>
 std::span<const T> WeightedHistogram::part(const std::vector<T>& all, std::uint64_t row, bool extra) const {
-  if (row >= rows_) invalid(fmt::format("totals: the row must be < {}, got {}", rows_, row));
+  if (row >= rows_) result_invalid(fmt::format("totals: the row must be < {}, got {}", rows_, row));
   if (all.empty()) return {};
   const std::span<const T> of_row = std::span(all).subspan(row * (cells_ + extras_), cells_ + extras_);
   return extra ? of_row.subspan(cells_) : of_row.first(cells_);
@@ -79,7 +79,7 @@ std::span<const double> WeightedHistogram::extra_variances(std::uint64_t row) co
 
 double WeightedHistogram::extra(std::uint64_t row, bool joint, std::size_t place, const char* name) const {
   if (joint != (rules_.size() > 1)) {
-    invalid(fmt::format("{}: is of {}, got {}", name, joint ? "several columns" : "one column", rules_.size()));
+    result_invalid(fmt::format("{}: is of {}, got {}", name, joint ? "several columns" : "one column", rules_.size()));
   }
   return extra_totals(row)[place];
 }
