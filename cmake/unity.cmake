@@ -4,6 +4,11 @@
 # `./test tidy` finds. A build without this shows which includes are missing.
 set(MASU_UNITY "" CACHE STRING "What is compiled several files at a time: nothing, tests or all")
 
+# A local name may be that of something in another file, and a class of a source looks like one of a header that has members
+# of an anonymous namespace. Linked last, since the last option counts.
+add_library(masu_together INTERFACE)
+target_compile_options(masu_together INTERFACE -Wno-shadow -Wno-subobject-linkage)
+
 function(masu_unity target)
   if(NOT (MASU_UNITY STREQUAL "all" OR (MASU_UNITY STREQUAL "tests" AND "${ARGV1}" STREQUAL "TEST")))
     return()
@@ -26,5 +31,6 @@ function(masu_unity target)
     math(EXPR part "${count_${room}} / 16")
     set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${room}_${part})
   endforeach()
+  cmake_language(EVAL CODE "cmake_language(DEFER CALL target_link_libraries ${target} PRIVATE masu_together)")
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP UNITY_BUILD_BATCH_SIZE 0)
 endfunction()

@@ -58,7 +58,8 @@ assert measured.n == 406_000 and measured.below > 0 and measured.above > 0
 
 figure, axes = plt.subplots(figsize=size)
 mplhep.histplot(expected, ax=axes, histtype="fill", color="#a9d6e5", label="background")
-mplhep.histplot(measured, ax=axes, histtype="errorbar", color="#013a63", markersize=3, label="measured", w2method="sqrt")
+dots = {"histtype": "errorbar", "color": "#013a63", "markersize": 3, "w2method": "sqrt"}
+mplhep.histplot(measured, ax=axes, label="measured", **dots)
 axes.set(title="406,000 events, most of them below the bins", xlabel="mass", ylabel="events", xlim=(80, 200))
 axes.legend(frameon=False)
 save(figure, "python-events")
