@@ -26,7 +26,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import chart  # noqa: E402
 
 COUNTS = [10_000_000, 100]
-SECONDS = 6  # of a case at most, after 3 rounds
+SECONDS = 2  # of a case at most, after 3 rounds
 
 
 def floats(dtype):
