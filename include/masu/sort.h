@@ -34,6 +34,7 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 namespace masu {
@@ -132,8 +133,10 @@ template <Element T>
 void sort(Buffer<T>& data, const SortOptions& options = {}) {
   sort(data, dtype_of<T>, options);
 }
-template <Element T>
-void sort(const Buffer<const T>& data, Buffer<T>& result, const SortOptions& options = {}) {
+/// `data` may be a Buffer<const T> or a Buffer<T>; it stays as it is.
+template <class Source, Element T>
+requires std::is_same_v<std::remove_const_t<Source>, T>
+void sort(const Buffer<Source>& data, Buffer<T>& result, const SortOptions& options = {}) {
   sort(data, dtype_of<T>, result, options);
 }
 template <Element T>

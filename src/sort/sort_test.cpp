@@ -206,6 +206,9 @@ TEST_P(SortTest, BuffersViewsWorkspaceAndStreams) {
   Buffer<std::int32_t> result(device, keys.size());
   sort(view.read_only(), result);
   EXPECT_EQ(result.read(), expected);
+  result.fill(0);
+  sort(view, result);
+  EXPECT_EQ(result.read(), expected);
   EXPECT_EQ(view.read(), keys);
 
   const std::uint64_t bytes = sort_workspace(device, Dtype::i32, keys.size());
