@@ -7,7 +7,7 @@ set(MASU_UNITY "" CACHE STRING "What is compiled several files at a time: nothin
 # A local name may be that of something in another file, and a class of a source looks like one of a header that has members
 # of an anonymous namespace. Linked last, since the last option counts.
 add_library(masu_together INTERFACE)
-target_compile_options(masu_together INTERFACE -Wno-shadow -Wno-subobject-linkage)
+target_compile_options(masu_together INTERFACE -Wno-shadow $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
 
 function(masu_unity target)
   if(NOT (MASU_UNITY STREQUAL "all" OR (MASU_UNITY STREQUAL "tests" AND "${ARGV1}" STREQUAL "TEST")))
