@@ -196,7 +196,7 @@ TEST(HistogramCpu, CellsOfManyValues) {
   constexpr double inf = std::numeric_limits<double>::infinity();
   std::mt19937_64 random(12);
   const auto part = [&] { return static_cast<double>(random() >> 11) * 0x1p-53; };
-  const auto expect = [&]<class T>(T, std::vector<double> edges, std::vector<double> values, bool right_open) {
+  const auto expect = [&]<class T>(T, std::vector<double> edges, const std::vector<double>& values, bool right_open) {
     std::sort(edges.begin(), edges.end());
     std::vector<T> data;
     for (const double value : values) data.push_back(static_cast<T>(value));

@@ -147,7 +147,7 @@ template <class Record, class T>
 void expect_records(const Device& device, const std::vector<T>& keys, Order order, bool in_place) {
   const auto record_of = [](std::uint32_t i) {
     if constexpr (sizeof(Record) == 16) return Record{{i, ~std::uint64_t{i}}};
-    else return static_cast<Record>(i * 40503U);
+    else return static_cast<Record>(std::uint64_t{i} * 40503U);
   };
   std::vector<std::byte> records(keys.size() * sizeof(Record));
   for (std::uint32_t i = 0; i < keys.size(); ++i) {
