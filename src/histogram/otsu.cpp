@@ -25,8 +25,8 @@ namespace {
 constexpr long double clear = 1e-7L;
 
 // A finite number is a whole number of at most 53 bits times 2^exponent.
-struct SignedNatural {
-  explicit SignedNatural(double x) {
+struct ScaledInteger {
+  explicit ScaledInteger(double x) {
     const auto bits = std::bit_cast<std::uint64_t>(x);
     const auto biased = static_cast<int>(bits >> 52 & 2047);
     negative = bits >> 63 != 0;
@@ -51,13 +51,13 @@ class Distances {
         throw Error(ErrorCode::invalid_argument,
                     fmt::format("otsu_threshold: edges must be finite, got {} at {}", edge, i));
       }
-      const SignedNatural parts(edge);
+      const ScaledInteger parts(edge);
       if (parts.magnitude != 0) unit_ = std::min(unit_, parts.exponent);
     }
   }
   Natural of_edge(std::uint64_t i) const {
-    const SignedNatural edge(histogram_.edge(i));
-    const SignedNatural origin(origin_);
+    const ScaledInteger edge(histogram_.edge(i));
+    const ScaledInteger origin(origin_);
     if (edge.negative != origin.negative) return whole(edge) + whole(origin);
     return edge.negative ? whole(origin) - whole(edge) : whole(edge) - whole(origin);
   }
@@ -70,7 +70,7 @@ class Distances {
   }
 
  private:
-  Natural whole(const SignedNatural& x) const {
+  Natural whole(const ScaledInteger& x) const {
     return x.magnitude == 0 ? Natural() : Natural(x.magnitude, static_cast<unsigned>(x.exponent - unit_));
   }
   const Histogram& histogram_;
