@@ -86,6 +86,10 @@ class MASU_EXPORT Device {
   /// Waits until everything that was given to this device has run.
   void synchronize() const;
 
+  /// Frees the memory that is kept of buffers which are gone, so that the next allocation is quick: on CUDA up to a
+  /// sixteenth of the device's memory, which other libraries may want. Elsewhere nothing is kept.
+  void trim() const;
+
   /// The native handles: cl_context / CUcontext, and cl_device_id / CUdevice (as an integer in the pointer); null on
   /// `cpu`.
   [[nodiscard]] void* native_context() const noexcept;

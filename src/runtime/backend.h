@@ -123,6 +123,10 @@ class Stream {
   virtual void unmap(Memory& memory, std::uint64_t offset, std::uint64_t bytes, void* address, MapMode mode) = 0;
   virtual std::shared_ptr<masu::runtime::Event> launch(Kernel& kernel, const NDRange& range,
                                                        std::span<const KernelArgument> arguments) = 0;
+  // The same, with all work-groups on the device at once, so that they may wait for each other. What cannot promise
+  // that takes one work-group only.
+  virtual std::shared_ptr<masu::runtime::Event> launch_together(Kernel& kernel, const NDRange& range,
+                                                                std::span<const KernelArgument> arguments);
   virtual std::shared_ptr<masu::runtime::Event> record() = 0;
   virtual void wait(masu::runtime::Event& event) = 0;
   virtual void finish() = 0;
@@ -153,6 +157,8 @@ class Device : public std::enable_shared_from_this<Device> {
   virtual std::unique_ptr<Stream> make_stream(Timing timing) = 0;
   virtual std::unique_ptr<Stream> wrap_stream(void* native) = 0;
   virtual void synchronize() = 0;
+  // Gives back released memory that is kept for later.
+  virtual void trim() {}
 
   // Compiles `text`, which is complete (a prelude, if any, is part of it). `options` are the compiler's own.
   virtual std::shared_ptr<Module> compile(std::string_view text, std::string_view options) = 0;

@@ -45,6 +45,10 @@ void Device::synchronize() const {
   implementation_->synchronize();
 }
 
+void Device::trim() const {
+  implementation_->trim();
+}
+
 void* Device::native_context() const noexcept {
   return implementation_->native_context();
 }

@@ -25,6 +25,15 @@ void check_range(const char* function, const BufferBase& buffer, std::uint64_t o
 
 }  // namespace
 
+std::shared_ptr<runtime::Event> runtime::Stream::launch_together(Kernel& kernel, const NDRange& range,
+                                                                 std::span<const KernelArgument> arguments) {
+  if (range.global != range.local) {
+    throw Error(ErrorCode::unsupported,
+                "Kernel::launch: work-groups that wait for each other need a CUDA device, or be a single one");
+  }
+  return launch(kernel, range, arguments);
+}
+
 void runtime::throw_untimed() {
   throw Error(ErrorCode::unsupported, "Event::seconds: the stream must be made with Timing::on, got Timing::off");
 }

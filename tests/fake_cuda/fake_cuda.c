@@ -171,8 +171,13 @@ int cuCtxGetDevice(int* device) {
   return ok;
 }
 
+static int context_synchronizations;
+int fake_cuda_context_synchronizations(void) {
+  return context_synchronizations;
+}
 int cuCtxSynchronize(void) {
   NEEDS_CONTEXT;
+  ++context_synchronizations;
   return ok;
 }
 
@@ -387,10 +392,15 @@ typedef struct {
 } Function;
 static Function functions[] = {{"plain", {sizeof(Address), 4}}, {"_Z3addPjj", {sizeof(Address), 4}}};
 static int occupancy_calls;
+static int cooperative_launches;
 static unsigned last_shared;
 
 int fake_cuda_occupancy_calls(void) {
   return occupancy_calls;
+}
+
+int fake_cuda_cooperative_launches(void) {
+  return cooperative_launches;
 }
 int fake_cuda_last_shared(void) {
   return (int)last_shared;
@@ -468,4 +478,11 @@ int cuLaunchKernel(const Function* function, unsigned grid_x, unsigned grid_y, u
   const size_t items = (size_t)grid_x * grid_y * grid_z * block_x * block_y * block_z;
   for (size_t i = 0; i < items; ++i) data[i] += by;
   return ok;
+}
+
+int cuLaunchCooperativeKernel(const Function* function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                              unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared, void* stream,
+                              void** arguments) {
+  ++cooperative_launches;
+  return cuLaunchKernel(function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared, stream, arguments, NULL);
 }

@@ -7,12 +7,23 @@ namespace masu::cuda {
 
 namespace {
 
-constexpr std::size_t most_streams = 16;  // kept for later
+constexpr std::size_t most_streams = 16;         // kept for later
+constexpr std::size_t kept_part_of_memory = 16;  // released memory, a part of all
+
+std::uint64_t most_memory(const Driver& driver, CUdevice device) {
+  std::size_t bytes = 0;
+  return driver.device_total_mem(&bytes, device) == success ? bytes / kept_part_of_memory : 0;
+}
 
 }  // namespace
 
 Context::Context(const Driver& driver, CUcontext handle, CUdevice device, std::string name, bool retained)
-    : driver_(driver), handle_(handle), device_(device), name_(std::move(name)), retained_(retained) {}
+    : driver_(driver),
+      handle_(handle),
+      device_(device),
+      name_(std::move(name)),
+      retained_(retained),
+      memory_(most_memory(driver, device)) {}
 
 std::shared_ptr<Context> Context::primary(const Driver& driver, CUdevice device, std::string name) {
   CUcontext handle = nullptr;
@@ -30,6 +41,7 @@ Context::~Context() {
     if (scope.current()) {
       for (CUevent event : events_) driver_.event_destroy(event);
       for (CUstream stream : streams_) driver_.stream_destroy(stream);
+      drop_memory();
     }
   }
   if (retained_) driver_.primary_ctx_release(device_);
@@ -82,6 +94,51 @@ void Context::give_stream(CUstream stream) noexcept {
   }
   const ContextScope scope(*this, std::nothrow);
   if (scope.current()) driver_.stream_destroy(stream);
+}
+
+CUdeviceptr Context::take_memory(std::uint64_t bytes, CUresult& answer) {
+  const std::uint64_t size = memory_.rounded(bytes);
+  answer = success;
+  {
+    const std::lock_guard lock(mutex_);
+    if (const CUdeviceptr kept = memory_.take(size)) return kept;
+  }
+  CUdeviceptr address = 0;
+  answer = driver_.mem_alloc(&address, size);
+  if (answer == error_out_of_memory) {
+    drop_memory();
+    answer = driver_.mem_alloc(&address, size);
+  }
+  return answer == success ? address : 0;
+}
+
+void Context::give_memory(CUdeviceptr address, std::uint64_t bytes) noexcept {
+  try {
+    std::vector<CUdeviceptr> rest;
+    {
+      const std::lock_guard lock(mutex_);
+      rest = memory_.give(address, memory_.rounded(bytes));
+    }
+    free_memory(rest);
+  } catch (...) {  // no memory to keep it
+    driver_.mem_free(address);
+  }
+}
+
+void Context::drop_memory() noexcept {
+  try {
+    std::vector<CUdeviceptr> all;
+    {
+      const std::lock_guard lock(mutex_);
+      all = memory_.drop();
+    }
+    free_memory(all);
+  } catch (...) {  // it stays
+  }
+}
+
+void Context::free_memory(const std::vector<CUdeviceptr>& blocks) noexcept {
+  for (const CUdeviceptr block : blocks) driver_.mem_free(block);
 }
 
 }  // namespace masu::cuda

@@ -4,7 +4,10 @@
 
 #include "backends/cuda/driver_api.h"
 #include "backends/cuda/error.h"
+#include "backends/cuda/memory_cache.h"
 
+#include <atomic>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -37,9 +40,18 @@ class Context {
   // Streams without work, kept likewise: making one takes longer than a small kernel.
   CUstream take_stream();
   void give_stream(CUstream stream) noexcept;
+  // Device memory, through the cache of released memory; 0 and the driver's answer where there is none. What is given
+  // back must be as large as was asked for. The context must be current.
+  CUdeviceptr take_memory(std::uint64_t bytes, CUresult& answer);
+  void give_memory(CUdeviceptr address, std::uint64_t bytes) noexcept;
+  // Frees what is kept.
+  void drop_memory() noexcept;
+  // Streams of masu's that have commands which nobody has waited for.
+  std::atomic<int>& busy_streams() noexcept { return busy_streams_; }
 
  private:
   Context(const Driver& driver, CUcontext handle, CUdevice device, std::string name, bool retained);
+  void free_memory(const std::vector<CUdeviceptr>& blocks) noexcept;
 
   const Driver& driver_;
   CUcontext handle_;
@@ -49,6 +61,8 @@ class Context {
   std::mutex mutex_;
   std::vector<CUevent> events_;
   std::vector<CUstream> streams_;
+  MemoryCache memory_;
+  std::atomic<int> busy_streams_ = 0;
 };
 
 // Makes a context current in this thread, and the caller's own current again at the end.

@@ -155,6 +155,11 @@ void Device::synchronize() {
   context_->check(context_->driver().ctx_synchronize(), "cuCtxSynchronize");
 }
 
+void Device::trim() {
+  const ContextScope scope(*context_);
+  context_->drop_memory();
+}
+
 std::shared_ptr<runtime::Module> Device::compile(std::string_view text, std::string_view options) {
   Compiled compiled = cuda::compile(nvrtc(), architecture_, text, options);
   auto image = std::make_shared<LoadedImage>(context_, std::move(compiled.image), limits_);

@@ -68,57 +68,59 @@ inline constexpr int jit_error_log_buffer_size_bytes = 6;
 
 // X(member, exported symbol, parameters): what must be there. A name with _v2 is what cuda.h maps the plain name to;
 // the plain symbol is an older function with other types. The newest of these came with CUDA 11.0.
-#define MASU_CUDA_DRIVER_FUNCTIONS(X)                                                           \
-  X(init, cuInit, (unsigned))                                                                   \
-  X(driver_get_version, cuDriverGetVersion, (int*))                                             \
-  X(get_error_name, cuGetErrorName, (CUresult, const char**))                                   \
-  X(get_error_string, cuGetErrorString, (CUresult, const char**))                               \
-  X(device_get_count, cuDeviceGetCount, (int*))                                                 \
-  X(device_get, cuDeviceGet, (CUdevice*, int))                                                  \
-  X(device_get_name, cuDeviceGetName, (char*, int, CUdevice))                                   \
-  X(device_total_mem, cuDeviceTotalMem_v2, (std::size_t*, CUdevice))                            \
-  X(device_get_attribute, cuDeviceGetAttribute, (int*, int, CUdevice))                          \
-  X(primary_ctx_retain, cuDevicePrimaryCtxRetain, (CUcontext*, CUdevice))                       \
-  X(primary_ctx_release, cuDevicePrimaryCtxRelease_v2, (CUdevice))                              \
-  X(ctx_push_current, cuCtxPushCurrent_v2, (CUcontext))                                         \
-  X(ctx_pop_current, cuCtxPopCurrent_v2, (CUcontext*))                                          \
-  X(ctx_get_device, cuCtxGetDevice, (CUdevice*))                                                \
-  X(ctx_synchronize, cuCtxSynchronize, ())                                                      \
-  X(mem_get_info, cuMemGetInfo_v2, (std::size_t*, std::size_t*))                                \
-  X(mem_alloc, cuMemAlloc_v2, (CUdeviceptr*, std::size_t))                                      \
-  X(mem_free, cuMemFree_v2, (CUdeviceptr))                                                      \
-  X(mem_host_alloc, cuMemHostAlloc, (void**, std::size_t, unsigned))                            \
-  X(mem_free_host, cuMemFreeHost, (void*))                                                      \
-  X(mem_host_register, cuMemHostRegister_v2, (void*, std::size_t, unsigned))                    \
-  X(mem_host_unregister, cuMemHostUnregister, (void*))                                          \
-  X(mem_host_get_device_pointer, cuMemHostGetDevicePointer_v2, (CUdeviceptr*, void*, unsigned)) \
-  X(pointer_get_attribute, cuPointerGetAttribute, (void*, int, CUdeviceptr))                    \
-  X(memcpy_htod_async, cuMemcpyHtoDAsync_v2, (CUdeviceptr, const void*, std::size_t, CUstream)) \
-  X(memcpy_dtoh_async, cuMemcpyDtoHAsync_v2, (void*, CUdeviceptr, std::size_t, CUstream))       \
-  X(memcpy_dtod_async, cuMemcpyDtoDAsync_v2, (CUdeviceptr, CUdeviceptr, std::size_t, CUstream)) \
-  X(memset_d8_async, cuMemsetD8Async, (CUdeviceptr, unsigned char, std::size_t, CUstream))      \
-  X(memset_d16_async, cuMemsetD16Async, (CUdeviceptr, unsigned short, std::size_t, CUstream))   \
-  X(memset_d32_async, cuMemsetD32Async, (CUdeviceptr, unsigned, std::size_t, CUstream))         \
-  X(stream_create, cuStreamCreate, (CUstream*, unsigned))                                       \
-  X(stream_destroy, cuStreamDestroy_v2, (CUstream))                                             \
-  X(stream_synchronize, cuStreamSynchronize, (CUstream))                                        \
-  X(stream_wait_event, cuStreamWaitEvent, (CUstream, CUevent, unsigned))                        \
-  X(stream_get_ctx, cuStreamGetCtx, (CUstream, CUcontext*))                                     \
-  X(event_create, cuEventCreate, (CUevent*, unsigned))                                          \
-  X(event_record, cuEventRecord, (CUevent, CUstream))                                           \
-  X(event_query, cuEventQuery, (CUevent))                                                       \
-  X(event_synchronize, cuEventSynchronize, (CUevent))                                           \
-  X(event_destroy, cuEventDestroy_v2, (CUevent))                                                \
-  X(event_elapsed_time, cuEventElapsedTime, (float*, CUevent, CUevent))                         \
-  X(module_load_data_ex, cuModuleLoadDataEx, (CUmodule*, const void*, unsigned, int*, void**))  \
-  X(module_unload, cuModuleUnload, (CUmodule))                                                  \
-  X(module_get_function, cuModuleGetFunction, (CUfunction*, CUmodule, const char*))             \
-  X(func_get_attribute, cuFuncGetAttribute, (int*, int, CUfunction))                            \
-  X(func_set_attribute, cuFuncSetAttribute, (CUfunction, int, int))                             \
-  X(occupancy_max_potential_block_size, cuOccupancyMaxPotentialBlockSize,                       \
-    (int*, int*, CUfunction, OccupancyCallback, std::size_t, int))                              \
-  X(launch_kernel, cuLaunchKernel,                                                              \
-    (CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream, void**, void**))
+#define MASU_CUDA_DRIVER_FUNCTIONS(X)                                                                             \
+  X(init, cuInit, (unsigned))                                                                                     \
+  X(driver_get_version, cuDriverGetVersion, (int*))                                                               \
+  X(get_error_name, cuGetErrorName, (CUresult, const char**))                                                     \
+  X(get_error_string, cuGetErrorString, (CUresult, const char**))                                                 \
+  X(device_get_count, cuDeviceGetCount, (int*))                                                                   \
+  X(device_get, cuDeviceGet, (CUdevice*, int))                                                                    \
+  X(device_get_name, cuDeviceGetName, (char*, int, CUdevice))                                                     \
+  X(device_total_mem, cuDeviceTotalMem_v2, (std::size_t*, CUdevice))                                              \
+  X(device_get_attribute, cuDeviceGetAttribute, (int*, int, CUdevice))                                            \
+  X(primary_ctx_retain, cuDevicePrimaryCtxRetain, (CUcontext*, CUdevice))                                         \
+  X(primary_ctx_release, cuDevicePrimaryCtxRelease_v2, (CUdevice))                                                \
+  X(ctx_push_current, cuCtxPushCurrent_v2, (CUcontext))                                                           \
+  X(ctx_pop_current, cuCtxPopCurrent_v2, (CUcontext*))                                                            \
+  X(ctx_get_device, cuCtxGetDevice, (CUdevice*))                                                                  \
+  X(ctx_synchronize, cuCtxSynchronize, ())                                                                        \
+  X(mem_get_info, cuMemGetInfo_v2, (std::size_t*, std::size_t*))                                                  \
+  X(mem_alloc, cuMemAlloc_v2, (CUdeviceptr*, std::size_t))                                                        \
+  X(mem_free, cuMemFree_v2, (CUdeviceptr))                                                                        \
+  X(mem_host_alloc, cuMemHostAlloc, (void**, std::size_t, unsigned))                                              \
+  X(mem_free_host, cuMemFreeHost, (void*))                                                                        \
+  X(mem_host_register, cuMemHostRegister_v2, (void*, std::size_t, unsigned))                                      \
+  X(mem_host_unregister, cuMemHostUnregister, (void*))                                                            \
+  X(mem_host_get_device_pointer, cuMemHostGetDevicePointer_v2, (CUdeviceptr*, void*, unsigned))                   \
+  X(pointer_get_attribute, cuPointerGetAttribute, (void*, int, CUdeviceptr))                                      \
+  X(memcpy_htod_async, cuMemcpyHtoDAsync_v2, (CUdeviceptr, const void*, std::size_t, CUstream))                   \
+  X(memcpy_dtoh_async, cuMemcpyDtoHAsync_v2, (void*, CUdeviceptr, std::size_t, CUstream))                         \
+  X(memcpy_dtod_async, cuMemcpyDtoDAsync_v2, (CUdeviceptr, CUdeviceptr, std::size_t, CUstream))                   \
+  X(memset_d8_async, cuMemsetD8Async, (CUdeviceptr, unsigned char, std::size_t, CUstream))                        \
+  X(memset_d16_async, cuMemsetD16Async, (CUdeviceptr, unsigned short, std::size_t, CUstream))                     \
+  X(memset_d32_async, cuMemsetD32Async, (CUdeviceptr, unsigned, std::size_t, CUstream))                           \
+  X(stream_create, cuStreamCreate, (CUstream*, unsigned))                                                         \
+  X(stream_destroy, cuStreamDestroy_v2, (CUstream))                                                               \
+  X(stream_synchronize, cuStreamSynchronize, (CUstream))                                                          \
+  X(stream_wait_event, cuStreamWaitEvent, (CUstream, CUevent, unsigned))                                          \
+  X(stream_get_ctx, cuStreamGetCtx, (CUstream, CUcontext*))                                                       \
+  X(event_create, cuEventCreate, (CUevent*, unsigned))                                                            \
+  X(event_record, cuEventRecord, (CUevent, CUstream))                                                             \
+  X(event_query, cuEventQuery, (CUevent))                                                                         \
+  X(event_synchronize, cuEventSynchronize, (CUevent))                                                             \
+  X(event_destroy, cuEventDestroy_v2, (CUevent))                                                                  \
+  X(event_elapsed_time, cuEventElapsedTime, (float*, CUevent, CUevent))                                           \
+  X(module_load_data_ex, cuModuleLoadDataEx, (CUmodule*, const void*, unsigned, int*, void**))                    \
+  X(module_unload, cuModuleUnload, (CUmodule))                                                                    \
+  X(module_get_function, cuModuleGetFunction, (CUfunction*, CUmodule, const char*))                               \
+  X(func_get_attribute, cuFuncGetAttribute, (int*, int, CUfunction))                                              \
+  X(func_set_attribute, cuFuncSetAttribute, (CUfunction, int, int))                                               \
+  X(occupancy_max_potential_block_size, cuOccupancyMaxPotentialBlockSize,                                         \
+    (int*, int*, CUfunction, OccupancyCallback, std::size_t, int))                                                \
+  X(launch_kernel, cuLaunchKernel,                                                                                \
+    (CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream, void**, void**)) \
+  X(launch_cooperative_kernel, cuLaunchCooperativeKernel,                                                         \
+    (CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream, void**))
 
 // What may be absent; the pointer is null then. cuFuncGetParamInfo came with CUDA 12.4.
 #define MASU_CUDA_DRIVER_OPTIONAL_FUNCTIONS(X) \

@@ -2,6 +2,7 @@
 // The driver's side of the backend without a GPU, on tests/fake_cuda: what is missing or broken is named, commands do
 // what they say, and nothing is left behind.
 #include "backends/cuda/device.h"
+#include "backends/cuda/memory.h"
 #include "expect_error.h"
 #include "fake_cuda/fake_driver.h"
 #include "scoped_env.h"
@@ -216,20 +217,56 @@ TEST_F(CudaCommandTest, HostMemoryIsPageLocked) {
 }
 
 TEST_F(CudaCommandTest, WrapsMemoryWithoutOwningIt) {
-  const auto memory = upload(iota_bytes(64));
+  const auto memory = upload(iota_bytes(512));  // a whole block of the driver's
   {
-    const auto view = device_->wrap_native(static_cast<char*>(memory->native()) + 8, 56);
+    const auto view = device_->wrap_native(static_cast<char*>(memory->native()) + 8, 504);
     EXPECT_EQ(read(*view).front(), 8);
   }
-  EXPECT_EQ(read(*memory), iota_bytes(64));
-  MASU_EXPECT_ERROR(device_->wrap_native(static_cast<char*>(memory->native()) + 8, 57), invalid_argument,
-                    "57 bytes, got 56");
+  EXPECT_EQ(read(*memory), iota_bytes(512));
+  MASU_EXPECT_ERROR(device_->wrap_native(static_cast<char*>(memory->native()) + 8, 505), invalid_argument,
+                    "505 bytes, got 504");
   MASU_EXPECT_ERROR(device_->wrap_native(nullptr, 1), invalid_argument, "CUdeviceptr");
 }
 
 TEST_F(CudaCommandTest, OutOfMemoryNamesAskedAndFree) {
   MASU_EXPECT_ERROR(device_->allocate(std::uint64_t{1} << 40), out_of_memory,
                     "1099511627776 bytes free, got 1048576 of 1073741824");
+}
+
+TEST_F(CudaCommandTest, ReleasedMemoryIsKeptForTheNextAllocation) {
+  const int before = ask_fake_driver("fake_cuda_live");
+  auto memory = device_->allocate(1000);
+  const auto address = static_cast<const Memory&>(*memory).address();
+  memory.reset();
+  EXPECT_EQ(ask_fake_driver("fake_cuda_live"), before + 1);  // kept
+  memory = device_->allocate(900);
+  EXPECT_EQ(static_cast<const Memory&>(*memory).address(), address);
+  EXPECT_EQ(memory->bytes(), 900);
+  device_->trim();  // what is in use stays
+  EXPECT_EQ(ask_fake_driver("fake_cuda_live"), before + 1);
+  memory.reset();
+  device_->trim();
+  EXPECT_EQ(ask_fake_driver("fake_cuda_live"), before);
+  // Without room everything kept is freed before the driver is asked again.
+  device_->allocate(1000).reset();
+  MASU_EXPECT_ERROR(device_->allocate(std::uint64_t{1} << 40), out_of_memory, "bytes free");
+  EXPECT_EQ(ask_fake_driver("fake_cuda_live"), before);
+}
+
+// Whoever was told the address may still use the memory, as may a stream that nobody waited for.
+TEST_F(CudaCommandTest, MemoryIsKeptOnceNothingUsesIt) {
+  const auto synchronized = [&](auto&& use) {
+    auto memory = device_->allocate(100);
+    use(*memory);
+    const int before = ask_fake_driver("fake_cuda_context_synchronizations");
+    memory.reset();
+    return ask_fake_driver("fake_cuda_context_synchronizations") - before;
+  };
+  EXPECT_EQ(synchronized([](runtime::Memory&) {}), 0);
+  EXPECT_EQ(synchronized([](runtime::Memory& memory) { (void)memory.native(); }), 1);
+  EXPECT_EQ(synchronized([&](runtime::Memory& memory) { stream_->fill(memory, 0, 100, "x", 1); }), 1);
+  stream_->finish();
+  EXPECT_EQ(synchronized([](runtime::Memory&) {}), 0);
 }
 
 TEST_F(CudaCommandTest, EventsOutliveTheirStreamAndDevice) {

@@ -142,15 +142,23 @@ void Kernel::allow_local_bytes(std::uint64_t bytes) {
   local_allowed_ = local_limit_;
 }
 
-void Kernel::launch(CUstream stream, const NDRange& range, std::span<const KernelArgument> arguments) {
+void Kernel::launch(CUstream stream, const NDRange& range, std::span<const KernelArgument> arguments,
+                    Together together) {
   const std::uint64_t local_bytes = take_arguments(arguments);
   check_parameters(arguments);
   allow_local_bytes(local_bytes);
-  const LaunchShape blocks = shape(range, local_bytes);
-  context().check(context().driver().launch_kernel(
-                      function_, blocks.grid[0], blocks.grid[1], blocks.grid[2], blocks.block[0], blocks.block[1],
-                      blocks.block[2], static_cast<unsigned>(local_bytes), stream, parameters_.data(), nullptr),
-                  "cuLaunchKernel");
+  const auto [grid, block] = shape(range, local_bytes);
+  const auto shared = static_cast<unsigned>(local_bytes);
+  const Driver& driver = context().driver();
+  if (together == Together::yes) {
+    context().check(driver.launch_cooperative_kernel(function_, grid[0], grid[1], grid[2], block[0], block[1], block[2],
+                                                     shared, stream, parameters_.data()),
+                    "cuLaunchCooperativeKernel");
+  } else {
+    context().check(driver.launch_kernel(function_, grid[0], grid[1], grid[2], block[0], block[1], block[2], shared,
+                                         stream, parameters_.data(), nullptr),
+                    "cuLaunchKernel");
+  }
 }
 
 }  // namespace masu::cuda

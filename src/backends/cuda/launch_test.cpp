@@ -113,6 +113,18 @@ TEST_F(CudaKernelTest, TheDeviceIsAskedForASizeOnce) {
   EXPECT_EQ(data.read(), std::vector<std::uint32_t>(64, 6));
 }
 
+TEST_F(CudaKernelTest, WorkGroupsThatWaitForEachOtherAreLaunchedTogether) {
+  Buffer<std::uint32_t> data = buffer<std::uint32_t>(64);
+  data.fill(0);
+  const auto add = module_->kernel("add");
+  const int before = ask_fake_driver("fake_cuda_cooperative_launches");
+  const auto stream = device_->make_stream(Timing::on);
+  const std::vector<KernelArgument> arguments{data, 3};
+  stream->launch_together(*add, NDRange(64, 32), arguments);
+  EXPECT_EQ(ask_fake_driver("fake_cuda_cooperative_launches"), before + 1);
+  EXPECT_EQ(data.read(), std::vector<std::uint32_t>(64, 3));
+}
+
 TEST_F(CudaKernelTest, BinariesThatTheDriverRefusesAreMisses) {
   EXPECT_EQ(device_->load(pack(Image{true, LocalConvention::dynamic, "no PTX"})), nullptr);
   EXPECT_EQ(device_->load("nonsense"), nullptr);

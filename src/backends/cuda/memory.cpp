@@ -116,7 +116,8 @@ HostRegistration::~HostRegistration() {
 std::shared_ptr<Memory> Memory::allocate(const std::shared_ptr<Context>& context, std::uint64_t bytes) {
   const ContextScope scope(*context);
   std::shared_ptr<Memory> memory(new Memory(context, 0, bytes, false));
-  const CUresult code = context->driver().mem_alloc(&memory->address_, bytes);
+  CUresult code = success;
+  memory->address_ = context->take_memory(bytes, code);
   if (code == error_out_of_memory) {
     std::size_t free = 0;
     std::size_t total = 0;
@@ -164,10 +165,14 @@ std::shared_ptr<Memory> Memory::wrap_host(const std::shared_ptr<Context>& contex
 Memory::~Memory() {
   if (!owned_) return;
   const ContextScope scope(*context_, std::nothrow);
-  if (scope.current()) context_->driver().mem_free(address_);
+  if (!scope.current()) return;
+  // Where work may still use it, of masu's or of those who know the address.
+  if (exposed_ || context_->busy_streams() != 0) context_->driver().ctx_synchronize();
+  context_->give_memory(address_, bytes());
 }
 
 void* Memory::native() const noexcept {
+  exposed_ = true;
   return reinterpret_cast<void*>(static_cast<std::uintptr_t>(address_));
 }
 

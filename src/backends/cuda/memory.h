@@ -5,6 +5,7 @@
 #include "backends/cuda/context.h"
 #include "runtime/backend.h"
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 
@@ -51,6 +52,7 @@ class Memory final : public runtime::Memory {
   std::shared_ptr<Context> context_;
   CUdeviceptr address_;
   bool owned_ = false;
+  mutable std::atomic<bool> exposed_ = false;  // the address has been told
   std::unique_ptr<HostRegistration> registration_;
 };
 

@@ -51,6 +51,9 @@ class LoadedImage {
   CUmodule handle_ = nullptr;
 };
 
+// Whether all blocks of a launch must be on the device at once.
+enum class Together : bool { no, yes };
+
 class Kernel final : public runtime::Kernel {
  public:
   // `symbol` is its name in the image, `entry` what that says.
@@ -60,7 +63,7 @@ class Kernel final : public runtime::Kernel {
   [[nodiscard]] const Context& context() const noexcept { return image_->context(); }
 
   // The context must be current.
-  void launch(CUstream stream, const NDRange& range, std::span<const KernelArgument> arguments);
+  void launch(CUstream stream, const NDRange& range, std::span<const KernelArgument> arguments, Together together);
 
  private:
   // Fills parameters_; returns the bytes of dynamic shared memory.

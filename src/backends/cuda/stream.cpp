@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/cuda/stream.h"
 
-#include "backends/cuda/module.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -56,15 +54,21 @@ Stream::~Stream() {
   const ContextScope scope(*context_, std::nothrow);
   if (!scope.current()) return;
   const CUresult code = driver().stream_synchronize(handle_);
+  set_busy(false);
   if (!owned_) return;
   if (code == success) context_->give_stream(handle_);
   else driver().stream_destroy(handle_);
+}
+
+void Stream::set_busy(bool busy) noexcept {
+  if (busy_.exchange(busy) != busy) context_->busy_streams() += busy ? 1 : -1;
 }
 
 template <class Command>
 std::shared_ptr<Event> Stream::marked(Command&& command) {
   const ContextScope scope(*context_);
   auto event = std::make_shared<Event>(context_, timing_);
+  set_busy(true);
   if (timing_ == Timing::on) event->record_start(handle_);
   command();
   event->record_end(handle_);
@@ -155,18 +159,29 @@ void Stream::unmap(runtime::Memory& memory, std::uint64_t offset, std::uint64_t 
   mappings_.erase(mapping);
   if (mode == MapMode::read) return;
   const ContextScope scope(*context_);
+  set_busy(true);
   check(driver().memcpy_htod_async(own.address() + offset, address, bytes, handle_), "cuMemcpyHtoDAsync");
   retire(std::move(block));
 }
 
 Stream::Done Stream::launch(runtime::Kernel& kernel, const NDRange& range, std::span<const KernelArgument> arguments) {
+  return launch(kernel, range, arguments, Together::no);
+}
+
+Stream::Done Stream::launch_together(runtime::Kernel& kernel, const NDRange& range,
+                                     std::span<const KernelArgument> arguments) {
+  return launch(kernel, range, arguments, Together::yes);
+}
+
+Stream::Done Stream::launch(runtime::Kernel& kernel, const NDRange& range, std::span<const KernelArgument> arguments,
+                            Together together) {
   auto* own = dynamic_cast<Kernel*>(&kernel);
   if (own == nullptr || own->context().handle() != context_->handle()) {
     throw Error(
         ErrorCode::invalid_argument,
         fmt::format("Kernel::launch: the kernel must be of {}, got one of another device", context_->device_name()));
   }
-  return marked([&] { own->launch(handle_, range, arguments); });
+  return marked([&] { own->launch(handle_, range, arguments, together); });
 }
 
 Stream::Done Stream::record() {
@@ -186,6 +201,7 @@ void Stream::wait(runtime::Event& event) {
 void Stream::finish() {
   const ContextScope scope(*context_);
   check(driver().stream_synchronize(handle_), "cuStreamSynchronize");
+  set_busy(false);
   retired_.clear();
 }
 

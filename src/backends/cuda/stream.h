@@ -4,8 +4,10 @@
 
 #include "backends/cuda/event.h"
 #include "backends/cuda/memory.h"
+#include "backends/cuda/module.h"
 #include "runtime/backend.h"
 
+#include <atomic>
 #include <cstddef>
 #include <deque>
 #include <memory>
@@ -42,6 +44,8 @@ class Stream final : public runtime::Stream {
   void* map(runtime::Memory& memory, std::uint64_t offset, std::uint64_t bytes, MapMode mode) override;
   void unmap(runtime::Memory& memory, std::uint64_t offset, std::uint64_t bytes, void* address, MapMode mode) override;
   Done launch(runtime::Kernel& kernel, const NDRange& range, std::span<const KernelArgument> arguments) override;
+  Done launch_together(runtime::Kernel& kernel, const NDRange& range,
+                       std::span<const KernelArgument> arguments) override;
   Done record() override;
   void wait(runtime::Event& event) override;
   void finish() override;
@@ -50,6 +54,9 @@ class Stream final : public runtime::Stream {
   // Runs `command`, with the context current, and marks its end, and its start where times are wanted.
   template <class Command>
   std::shared_ptr<Event> marked(Command&& command);
+  Done launch(runtime::Kernel& kernel, const NDRange& range, std::span<const KernelArgument> arguments,
+              Together together);
+  void set_busy(bool busy) noexcept;
   void fill_by_doubling(CUdeviceptr target, std::uint64_t bytes, const std::byte* pattern, std::size_t pattern_size);
   void check(CUresult code, std::string_view function) const { context_->check(code, function); }
   [[nodiscard]] const Driver& driver() const noexcept { return context_->driver(); }
@@ -60,6 +67,7 @@ class Stream final : public runtime::Stream {
   std::shared_ptr<Context> context_;
   CUstream handle_ = nullptr;
   bool owned_ = false;
+  std::atomic<bool> busy_ = false;  // commands were given since the last finish
   Timing timing_ = Timing::on;
   std::unordered_map<void*, HostBlock> mappings_;
   std::deque<std::pair<std::shared_ptr<Event>, HostBlock>> retired_;
