@@ -25,10 +25,13 @@ DeviceScan::DeviceScan(const Device& device, const scan_plan::Plan& plan, const 
 void DeviceScan::launch(Stream& stream, std::string_view name, std::uint64_t groups,
                         std::vector<KernelArgument> arguments, bool tile) {
   const auto program = runtime::own_program(*stream.device().implementation(), plan_.files(), plan_.defines());
-  if (tile) arguments.emplace_back(LocalMemory{static_cast<std::size_t>(plan_.tile_bytes())});
+  if (tile) arguments.emplace_back(LocalMemory{static_cast<std::size_t>(plan_.kept_bytes())});
   arguments.emplace_back(LocalMemory{static_cast<std::size_t>(plan_.totals_bytes())});
-  launches_.emplace_back(
-      stream.implementation().launch(*program->kernel(name), NDRange(groups * plan_.group, plan_.group), arguments));
+  const auto kernel = program->kernel(name);
+  const NDRange range(groups * plan_.items(), plan_.items());
+  auto& commands = stream.implementation();
+  launches_.emplace_back(plan_.once ? commands.launch_together(*kernel, range, arguments)
+                                    : commands.launch(*kernel, range, arguments));
 }
 
 void DeviceScan::start(Stream& stream, const BufferBase& input, const BufferBase& output, std::uint64_t row,
@@ -41,7 +44,7 @@ void DeviceScan::start(Stream& stream, const BufferBase& input, const BufferBase
     launches_.push_back(stream.fill_bytes(totals_, &zero, sizeof zero));
     launch(stream, "scan_once", plan_.groups,
            {data, input.byte_offset(), whole(output), output.byte_offset(), plan_.count, state, totals,
-            totals_.byte_offset(), totals_.byte_offset() + scan_plan::alignment},
+            totals_.byte_offset(), totals_.byte_offset() + plan_.state_at()},
            true);
     return;
   }
@@ -60,12 +63,10 @@ void DeviceScan::start(Stream& stream, const BufferBase& input, const BufferBase
 }
 
 std::uint64_t DeviceScan::fetch_state(Stream& stream) const {
-  std::array<std::uint64_t, 2> words{};
-  stream.read_bytes(totals_, plan_.state_at(), words.data(), plan_.state_words() * sizeof words[0]);
+  std::uint64_t state = 0;
+  stream.read_bytes(totals_, plan_.state_at(), &state, sizeof state);
   stream.finish();
-  constexpr std::uint64_t value = 0xffffffff;  // behind it stands the status
-  if (!plan_.once) return words[0];
-  return (words[1] & value) << 32 | (words[0] & value);
+  return state;
 }
 
 double DeviceScan::seconds() const {

@@ -1,111 +1,379 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scans in one launch, by decoupled look-back (Merrill and Garland, "Single-pass Parallel Prefix Scan with Decoupled
-// Look-back", 2016), in OpenCL C 1.2 (and, behind the CUDA prelude, in CUDA C++). Behind scan_tile.cl. Integers without
-// segments only: their totals may be joined in any order.
+// Scans in one launch, one read and one write, in OpenCL C 1.2 (and, behind the CUDA prelude, in CUDA C++). Behind
+// scan_tile.cl. No segments.
 //
-// Work-groups wait for others here. That ends where a work-group that has begun goes on whatever others do, as on
-// NVIDIA's devices: the plan knows. Tiles are taken by ticket, so all tiles in front of one have been taken by groups
-// that have begun.
+// The data is taken in waves: in wave w, work-group g takes tile w * groups + g. It scans the tile by itself, tells its
+// total, and keeps the result in local memory. MASU_LATE waves later, when the totals of that wave have long been told,
+// it adds what lies in front and writes. So no work-group stands still for another, though each waits for all: the plan
+// launches them together (cooperatively), all at once on the device.
 //
-// A tile's word tells first its own total, then that of all up to it. It has value and status together and is read and
-// written as a whole, so no fence is needed; elements of 8 bytes have two words, each with the status.
+// A total stands with its wave's number in one 64-bit word, read and written as a whole, so no fence is needed; elements
+// of 8 bytes have two words, each with the number. Numbers begin with 1 in words of 0. There are MASU_WAVES words a
+// work-group, used in turns: whoever tells the total of wave w has read those of wave w - MASU_LATE - 1, so all have told
+// that one, and read those of wave w - 2 * MASU_LATE - 2. Each total is told MASU_REPLICAS times, as one place that all
+// read at once slows them down.
+//
+// Of a work-group's items MASU_GROUP scan, and MASU_SUB_GROUP more read the totals meanwhile. Each sub-group takes a part
+// of the tile for itself: it comes and goes by rows of neighbouring vectors, one for each work-item, and through local
+// memory, so that a work-item scans MASU_ITEM_VECTORS vectors that lie side by side.
 
 // Define beside those of scan_tile.cl, given by scan_plan.cpp:
-#ifndef MASU_GROUPS_A_UNIT    // work-groups that share a compute unit
-#error "MASU_GROUPS_A_UNIT is not defined"
+#ifndef MASU_REPLICAS    // of each total
+#error "MASU_REPLICAS is not defined"
+#endif
+#ifndef MASU_LATE        // waves between a tile's scan and its writing
+#error "MASU_LATE is not defined"
+#endif
+#ifndef MASU_WAVES       // that have words of their own: a power of two, at least 2 * MASU_LATE + 2
+#error "MASU_WAVES is not defined"
 #endif
 
-#define MASU_STATUS_TOTAL 1u
-#define MASU_STATUS_PREFIX 2u
-
-inline void publish(__global volatile ulong *words, const ulong tile, const uint status, const MASU_WIDE value) {
-#if MASU_BYTES == 8
-  words[2 * tile] = (ulong)status << 32 | (uint)value;
-  words[2 * tile + 1] = (ulong)status << 32 | value >> 32;
-#else
-  words[tile] = (ulong)status << 32 | value;
-#endif
-}
-
-// Waits until the tile tells something; gives the status.
-inline uint await(__global volatile ulong *words, const ulong tile, MASU_WIDE *value) {
-#if MASU_BYTES == 8
-  ulong low;
-  ulong high;
-  do {
-    low = words[2 * tile];
-    high = words[2 * tile + 1];
-  } while (low >> 32 == 0 || low >> 32 != high >> 32);
-  *value = high << 32 | (uint)low;
-  return (uint)(low >> 32);
-#else
-  ulong word;
-  do {
-    word = words[tile];
-  } while (word >> 32 == 0);
-  *value = (uint)word;
-  return (uint)(word >> 32);
-#endif
-}
-
-// What lies in front of a tile, in the first MASU_SHUFFLE_LANES work-items, which come here.
-inline MASU_WIDE look_back(__global volatile ulong *words, const ulong tile, const MASU_WIDE state) {
-  MASU_WIDE sum = MASU_IDENTITY;
 #if MASU_SHUFFLE_LANES > 1
-  const uint lane = (uint)get_local_id(0);
-  for (ulong before = tile;; before -= MASU_SHUFFLE_LANES) {
-    // Each looks at another tile, the first at the nearest.
-    uint nearest = MASU_SHUFFLE_LANES;  // that tells of all up to it
-    MASU_WIDE value = state;
-    if (before <= lane || await(words, before - 1 - lane, &value) == MASU_STATUS_PREFIX) nearest = lane;
-    for (uint mask = 1; mask < MASU_SHUFFLE_LANES; mask *= 2) nearest = min(nearest, masu_shuffle_xor(nearest, mask));
-    Total total = nothing();
-    if (lane <= nearest) total.value = value;
-    for (uint mask = 1; mask < MASU_SHUFFLE_LANES; mask *= 2) total = joined(total, other_total(total, mask));
-    sum = combine(sum, total.value);
-    if (nearest < MASU_SHUFFLE_LANES) return sum;
-  }
+#define MASU_SUB_GROUP MASU_SHUFFLE_LANES
 #else
-  for (ulong before = tile; before != 0; --before) {
-    MASU_WIDE value;
-    const uint status = await(words, before - 1, &value);
-    sum = combine(sum, value);
-    if (status == MASU_STATUS_PREFIX) return sum;
-  }
-  return combine(sum, state);
+#define MASU_SUB_GROUP 1
+#endif
+#define MASU_SUB_GROUPS (MASU_GROUP / MASU_SUB_GROUP)
+#define MASU_WORDS_OF_TOTAL (MASU_BYTES == 8 ? 2 : 1)
+// Totals of a work-group that are read at a time: the loads are under way together.
+#define MASU_AT_ONCE (8 / MASU_WORDS_OF_TOTAL)
+
+// Where totals are joined in any order, neighbours read neighbouring words.
+#define MASU_ANY_ORDER (MASU_OP == 0 || !MASU_FLOAT)
+
+// Sums of 1- and 2-byte elements are added within a word without a carry from one to the next.
+#if MASU_OP == 0 && MASU_BYTES < 4
+#define MASU_PACKED 1
+#define MASU_TOPS (MASU_BYTES == 1 ? 0x80808080u : 0x80008000u)
+#define MASU_ONES (MASU_BYTES == 1 ? 0x01010101u : 0x00010001u)
+inline uint packed_sum(const uint a, const uint b) {
+  return ((a & ~MASU_TOPS) + (b & ~MASU_TOPS)) ^ ((a ^ b) & MASU_TOPS);
+}
+#else
+#define MASU_PACKED 0
+#endif
+
+// A total to which elements are joined one after the other: its rank is kept, so that each element is ranked once.
+typedef struct {
+  MASU_WIDE value;
+  MASU_WIDE rank;
+} Running;
+inline Running running_from(const MASU_WIDE value) {
+  Running running;
+  running.value = value;
+  running.rank = MASU_OP == 0 ? 0 : rank_of(value, MASU_OP == 2);
+  return running;
+}
+MASU_INLINE void take(Running *running, const MASU_WIDE x) {
+#if MASU_OP == 0
+  running->value = combine(running->value, x);
+#else
+  const MASU_WIDE rank = rank_of(x, MASU_OP == 2);
+  const uint better = rank < running->rank;
+  running->value = better ? x : running->value;
+  running->rank = better ? rank : running->rank;
 #endif
 }
 
-// A work-group takes a tile. `words` are zeros at the start, as is the first word of `ticket_memory`. Input and output may
-// be the same memory.
-__kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void scan_once(
-    __global const uchar *memory, const ulong memory_at, __global uchar *output_memory, const ulong output_at,
-    const ulong count, const ulong state, __global uchar *word_memory, const ulong tickets_at, const ulong words_at,
-    __local uint4 *tile, __local ulong *totals) {
-  MASU_LOCAL_POINTER(uint4, tile);    // MASU_GROUP * MASU_ITEM_VECTORS
-  MASU_LOCAL_POINTER(ulong, totals);  // 4 * MASU_GROUP + 2
-  __local ulong *const shared = totals + 4 * MASU_GROUP;
-  const uint lane = (uint)get_local_id(0);
-  __global volatile ulong *words = (__global volatile ulong *)(word_memory + words_at);
-  if (lane == 0) shared[0] = atomic_inc((__global volatile uint *)(word_memory + tickets_at));
-  barrier(CLK_LOCAL_MEM_FENCE);
-  const ulong ticket = shared[0];
-  const ulong first = ticket * MASU_TILE;
-  load_tile(memory + memory_at, first, count, tile);
-  uint item[MASU_ITEM_WORDS];
-  load_item(tile, item);
-  Total all;
-  const Total before = total_before(total_of(item, 0), &all, totals);
-  if (lane == 0 && ticket != 0) publish(words, ticket, MASU_STATUS_TOTAL, all.value);
-  if (lane < MASU_SHUFFLE_LANES) {
-    const MASU_WIDE front = look_back(words, ticket, (MASU_WIDE)state);
-    if (lane == 0) {
-      publish(words, ticket, MASU_STATUS_PREFIX, combine(front, all.value));
-      shared[1] = front;
+// The words of a vector, and back.
+MASU_INLINE void unpack(const uint4 vector, uint *words) {
+  words[0] = vector.x;
+  words[1] = vector.y;
+  words[2] = vector.z;
+  words[3] = vector.w;
+}
+MASU_INLINE uint4 packed(const uint *words) {
+  uint4 vector;
+  vector.x = words[0];
+  vector.y = words[1];
+  vector.z = words[2];
+  vector.w = words[3];
+  return vector;
+}
+
+// The total of a work-item's vectors, which lie side by side in local memory.
+MASU_INLINE MASU_WIDE total_of_vectors(__local const uint4 *part, const uint first) {
+#if MASU_PACKED
+  uint total = 0;
+  MASU_PRAGMA_UNROLL
+  for (uint r = 0; r < MASU_ITEM_VECTORS; ++r) {
+    const uint4 v = part[place_of(first + r)];
+    total = packed_sum(total, packed_sum(packed_sum(v.x, v.y), packed_sum(v.z, v.w)));
+  }
+  total = packed_sum(total, total >> 16);
+#if MASU_BYTES == 1
+  total = packed_sum(total, total >> 8);
+#endif
+  return total & MASU_ALL;
+#else
+  Running total = running_from(MASU_IDENTITY);
+  MASU_PRAGMA_UNROLL
+  for (uint r = 0; r < MASU_ITEM_VECTORS; ++r) {
+    uint words[4];
+    unpack(part[place_of(first + r)], words);
+    MASU_PRAGMA_UNROLL
+    for (uint k = 0; k < MASU_PER_VECTOR; ++k) take(&total, element_of(words, k));
+  }
+  return total.value;
+#endif
+}
+
+// Turns a vector's elements into their results; *running is the total in front of them, and then behind them.
+MASU_INLINE uint4 scan_vector(const uint4 vector, Running *running) {
+  uint words[4];
+  unpack(vector, words);
+#if MASU_PACKED
+  uint total = running->value;
+  MASU_PRAGMA_UNROLL
+  for (uint i = 0; i < 4; ++i) {
+    uint x = words[i];
+    x = packed_sum(x, x << 8 * MASU_BYTES);
+#if MASU_BYTES == 1
+    x = packed_sum(x, x << 16);
+#endif
+    const uint front = (total & MASU_ALL) * MASU_ONES;
+    total += x >> (32 - 8 * MASU_BYTES);
+    words[i] = packed_sum(MASU_EXCLUSIVE ? x << 8 * MASU_BYTES : x, front);
+  }
+  running->value = total & MASU_ALL;
+#else
+  MASU_PRAGMA_UNROLL
+  for (uint k = 0; k < MASU_PER_VECTOR; ++k) {
+    const MASU_WIDE before = running->value;
+    take(running, element_of(words, k));
+    set_element_of(words, k, MASU_EXCLUSIVE ? before : running->value);
+  }
+#endif
+  return packed(words);
+}
+
+// Joins what lies in front to each result of a vector.
+MASU_INLINE uint4 behind(const Running front, const uint4 vector) {
+  uint words[4];
+  unpack(vector, words);
+#if MASU_PACKED
+  MASU_PRAGMA_UNROLL
+  for (uint i = 0; i < 4; ++i) words[i] = packed_sum(words[i], front.value * MASU_ONES);
+#else
+  MASU_PRAGMA_UNROLL
+  for (uint k = 0; k < MASU_PER_VECTOR; ++k) {
+    Running total = front;
+    take(&total, element_of(words, k));
+    set_element_of(words, k, total.value);
+  }
+#endif
+  return packed(words);
+}
+
+// The total of the sub-group's work-items in front of this one, and in *all that of all.
+MASU_INLINE MASU_WIDE items_before(MASU_WIDE own, MASU_WIDE *all) {
+  MASU_WIDE before = MASU_IDENTITY;
+#if MASU_SUB_GROUP > 1
+  MASU_PRAGMA_UNROLL
+  for (uint mask = 1; mask < MASU_SUB_GROUP; mask *= 2) {
+    Total x = nothing();
+    x.value = own;
+    const MASU_WIDE other = other_total(x, mask).value;
+    const uint second = ((uint)get_local_id(0) & mask) != 0;
+    if (second) before = combine(other, before);
+    own = second && !MASU_ANY_ORDER ? combine(other, own) : combine(own, other);
+  }
+#endif
+  *all = own;
+  return before;
+}
+
+// A work-item's vectors of a tile; elements behind the last are the identity.
+MASU_INLINE void load_rows(__global const uchar *data, const ulong tile, const ulong count, const uint place,
+                           uint4 *vectors) {
+  const ulong first = tile * MASU_TILE;
+  if (first + MASU_TILE <= count && is_aligned(data)) {
+    __global const uint4 *from = (__global const uint4 *)(data + first * MASU_BYTES) + place;
+    MASU_PRAGMA_UNROLL
+    for (uint r = 0; r < MASU_ITEM_VECTORS; ++r) vectors[r] = from[r * MASU_SUB_GROUP];
+  } else {
+    MASU_PRAGMA_UNROLL
+    for (uint r = 0; r < MASU_ITEM_VECTORS; ++r) {
+      const ulong at = first + (place + r * MASU_SUB_GROUP) * MASU_PER_VECTOR;
+      uint words[4] = {0, 0, 0, 0};
+      MASU_PRAGMA_UNROLL
+      for (uint k = 0; k < MASU_PER_VECTOR; ++k) {
+        set_element_of(words, k, at + k < count ? element_at(data, at + k) : (MASU_WIDE)MASU_IDENTITY);
+      }
+      vectors[r] = packed(words);
     }
   }
-  barrier(CLK_LOCAL_MEM_FENCE);
-  scan_item(item, 0, combine((MASU_WIDE)shared[1], before.value));
-  store_item(tile, item);
-  store_tile(output_memory + output_at, first, count, tile);
+}
+
+inline void put_result(__global uchar *data, const ulong i, const MASU_WIDE x) {
+#if MASU_BYTES == 1
+  data[i] = (uchar)x;
+#elif MASU_BYTES == 2
+  ((__global ushort *)data)[i] = (ushort)x;
+#elif MASU_BYTES == 4
+  ((__global uint *)data)[i] = x;
+#else
+  ((__global ulong *)data)[i] = x;
+#endif
+}
+
+// Writes a work-item's vectors of a tile, from local memory, behind `front`.
+MASU_INLINE void store_rows(__global uchar *data, const ulong tile, const ulong count, const uint place,
+                            const Running front, __local const uint4 *part) {
+  const ulong first = tile * MASU_TILE;
+  const uint lane = (uint)get_local_id(0) % MASU_SUB_GROUP;
+  if (first + MASU_TILE <= count && is_aligned(data)) {
+    __global uint4 *to = (__global uint4 *)(data + first * MASU_BYTES) + place;
+    MASU_PRAGMA_UNROLL
+    for (uint r = 0; r < MASU_ITEM_VECTORS; ++r) {
+      to[r * MASU_SUB_GROUP] = behind(front, part[place_of(r * MASU_SUB_GROUP + lane)]);
+    }
+  } else {
+    for (uint r = 0; r < MASU_ITEM_VECTORS; ++r) {
+      const ulong at = first + (place + r * MASU_SUB_GROUP) * MASU_PER_VECTOR;
+      uint words[4];
+      unpack(behind(front, part[place_of(r * MASU_SUB_GROUP + lane)]), words);
+      MASU_PRAGMA_UNROLL
+      for (uint k = 0; k < MASU_PER_VECTOR; ++k) {
+        if (at + k < count) put_result(data, at + k, element_of(words, k));
+      }
+    }
+  }
+}
+
+// Words of wave `number` (from 1 on); `stride` apart by replica.
+inline __global volatile ulong *words_of(__global volatile ulong *words, const uint number, const uint replica,
+                                         const uint stride) {
+  return words + ((number & (MASU_WAVES - 1)) * MASU_REPLICAS + replica) * stride;
+}
+
+// The words of one total, and whether they are those of wave `number`.
+inline uint has_come(const ulong *word, const uint number) {
+  return (uint)(word[0] >> 32) == number && (uint)(word[MASU_WORDS_OF_TOTAL - 1] >> 32) == number;
+}
+inline void read_words(__global volatile const ulong *words, const uint group, ulong *word) {
+  for (uint i = 0; i < MASU_WORDS_OF_TOTAL; ++i) word[i] = words[group * MASU_WORDS_OF_TOTAL + i];
+}
+
+// Waits for the totals of a wave with `told` tiles; gives that of the work-groups in front of this one, and in *all that
+// of all. The sub-group that reads comes here.
+inline MASU_WIDE totals_of_wave(__global volatile const ulong *words, const uint number, const uint told, MASU_WIDE *all) {
+  const uint lane = (uint)get_local_id(0) % MASU_SUB_GROUP;
+  const uint own = (uint)get_group_id(0);
+  const uint each = (told + MASU_SUB_GROUP - 1) / MASU_SUB_GROUP;
+  const uint first = MASU_ANY_ORDER ? lane : lane * each;
+  const uint step = MASU_ANY_ORDER ? MASU_SUB_GROUP : 1;
+  MASU_WIDE before = MASU_IDENTITY;
+  MASU_WIDE sum = MASU_IDENTITY;
+  for (uint i = 0; i < each; i += MASU_AT_ONCE) {
+    ulong word[MASU_AT_ONCE][2];
+    MASU_PRAGMA_UNROLL
+    for (uint k = 0; k < MASU_AT_ONCE; ++k) {
+      const uint group = first + (i + k) * step;
+      if (i + k < each && group < told) read_words(words, group, word[k]);
+    }
+    MASU_PRAGMA_UNROLL
+    for (uint k = 0; k < MASU_AT_ONCE; ++k) {
+      const uint group = first + (i + k) * step;
+      if (i + k < each && group < told) {
+        while (!has_come(word[k], number)) read_words(words, group, word[k]);
+#if MASU_BYTES == 8
+        const MASU_WIDE value = word[k][1] << 32 | (uint)word[k][0];
+#else
+        const MASU_WIDE value = (uint)word[k][0];
+#endif
+        sum = combine(sum, value);
+        if (group < own) before = combine(before, value);
+      }
+    }
+  }
+  MASU_WIDE whole;
+  items_before(before, &whole);
+  items_before(sum, all);
+  return whole;
+}
+
+// `words` are zeros at the start. Input and output may be the same memory. Behind the words, at `state_at`, stands at
+// the end the total of all.
+__kernel MASU_WORK_GROUP(MASU_GROUP + MASU_SUB_GROUP) void scan_once(
+    __global const uchar *memory, const ulong memory_at, __global uchar *output_memory, const ulong output_at,
+    const ulong count, const ulong state, __global uchar *word_memory, const ulong words_at, const ulong state_at,
+    __local uint4 *kept, __local ulong *totals) {
+  MASU_LOCAL_POINTER(uint4, kept);    // (MASU_LATE + 1) * MASU_GROUP * MASU_ITEM_VECTORS
+  MASU_LOCAL_POINTER(ulong, totals);  // 2 * (MASU_SUB_GROUPS + 2)
+  const uint item = (uint)get_local_id(0);
+  const uint lane = item % MASU_SUB_GROUP;
+  const uint sub_group = item / MASU_SUB_GROUP;
+  const uint group = (uint)get_group_id(0);
+  const uint groups = (uint)get_num_groups(0);
+  const uint stride = (groups + 255) / 256 * 256 * MASU_WORDS_OF_TOTAL;
+  const uint place = sub_group * MASU_SUB_GROUP * MASU_ITEM_VECTORS + lane;
+  const uint scans = item < MASU_GROUP;
+  __global volatile ulong *words = (__global volatile ulong *)(word_memory + words_at);
+  const ulong tiles = (count + MASU_TILE - 1) / MASU_TILE;
+  const ulong waves = (tiles + groups - 1) / groups;
+  uint4 vectors[MASU_ITEM_VECTORS];
+  MASU_WIDE running = (MASU_WIDE)state;  // of all in front of the wave that is written
+  MASU_WIDE front[MASU_LATE];            // of each wave that waits: the group's tile in front of this sub-group
+  for (uint i = 0; i < MASU_LATE; ++i) front[i] = MASU_IDENTITY;
+  if (scans) load_rows(memory + memory_at, group, count, place, vectors);
+  uint slot = 0;
+  for (ulong wave = 0; wave < waves + MASU_LATE; ++wave) {
+    __local ulong *const shared = totals + (wave & 1) * (MASU_SUB_GROUPS + 2);
+    if (scans) {
+      __local uint4 *const part = kept + (slot * MASU_SUB_GROUPS + sub_group) * MASU_SUB_GROUP * MASU_ITEM_VECTORS;
+      MASU_PRAGMA_UNROLL
+      for (uint r = 0; r < MASU_ITEM_VECTORS; ++r) part[place_of(r * MASU_SUB_GROUP + lane)] = vectors[r];
+      if (wave + 1 < waves) load_rows(memory + memory_at, (wave + 1) * groups + group, count, place, vectors);
+      masu_sub_group_barrier();
+      MASU_WIDE sum;
+      Running before = running_from(items_before(total_of_vectors(part, lane * MASU_ITEM_VECTORS), &sum));
+      MASU_PRAGMA_UNROLL
+      for (uint r = 0; r < MASU_ITEM_VECTORS; ++r) {
+        __local uint4 *const vector = part + place_of(lane * MASU_ITEM_VECTORS + r);
+        *vector = scan_vector(*vector, &before);
+      }
+      if (lane == 0) shared[sub_group] = sum;
+    } else if (wave >= MASU_LATE) {
+      const ulong first = (wave - MASU_LATE) * groups;
+      const uint number = (uint)(wave - MASU_LATE) + 1;
+      MASU_WIDE all;
+      const MASU_WIDE before = totals_of_wave(words_of(words, number, group % MASU_REPLICAS, stride), number,
+                                              (uint)min((ulong)groups, tiles - first), &all);
+      if (lane == 0) {
+        shared[MASU_SUB_GROUPS] = before;
+        shared[MASU_SUB_GROUPS + 1] = all;
+      }
+    }
+    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+    if (scans) {
+      if (++slot > MASU_LATE) slot = 0;
+      const ulong tile = (wave - MASU_LATE) * groups + group;
+      if (wave >= MASU_LATE && tile < tiles) {
+        const MASU_WIDE before = combine(combine(running, (MASU_WIDE)shared[MASU_SUB_GROUPS]), front[MASU_LATE - 1]);
+        store_rows(output_memory + output_at, tile, count, place, running_from(before),
+                   kept + (slot * MASU_SUB_GROUPS + sub_group) * MASU_SUB_GROUP * MASU_ITEM_VECTORS);
+      }
+      if (wave >= MASU_LATE) running = combine(running, (MASU_WIDE)shared[MASU_SUB_GROUPS + 1]);
+      MASU_PRAGMA_UNROLL
+      for (uint i = MASU_LATE - 1; i > 0; --i) front[i] = front[i - 1];
+      MASU_WIDE all = MASU_IDENTITY;
+      front[0] = MASU_IDENTITY;
+      for (uint i = 0; i < MASU_SUB_GROUPS; ++i) {
+        if (i == sub_group) front[0] = all;
+        all = combine(all, (MASU_WIDE)shared[i]);
+      }
+      if (item < MASU_REPLICAS && wave * groups + group < tiles) {
+        const uint number = (uint)wave + 1;
+        __global volatile ulong *own = words_of(words, number, item, stride) + group * MASU_WORDS_OF_TOTAL;
+#if MASU_BYTES == 8
+        own[0] = (ulong)number << 32 | (uint)all;
+        own[1] = (ulong)number << 32 | all >> 32;
+#else
+        own[0] = (ulong)number << 32 | all;
+#endif
+      }
+    }
+  }
+  if (group == 0 && item == 0) *(__global ulong *)(word_memory + state_at) = running;
 }

@@ -28,24 +28,26 @@ struct Plan {
   ScanOp op = ScanOp::sum;
   bool exclusive = false;
   bool segmented = false;
-  bool once = false;           // in one launch, by look-back
-  unsigned group = 256;        // work-items in a work-group
-  unsigned vectors = 4;        // 16-byte vectors of a work-item in a tile
-  unsigned groups_a_unit = 4;  // work-groups that share a compute unit
+  bool once = false;       // in one launch, whose work-groups wait for each other
+  unsigned group = 256;    // work-items in a work-group that scan
+  unsigned sub_group = 1;  // work-items that exchange without local memory; in one launch so many more read totals
+  unsigned vectors = 4;    // 16-byte vectors of a work-item in a tile
   std::uint64_t count = 0;
-  std::uint64_t chunk = 1;   // tiles that a work-group takes
+  std::uint64_t chunk = 1;   // tiles that a work-group takes one after the other, in three launches
   std::uint64_t groups = 1;  // work-groups
 
   [[nodiscard]] std::uint64_t tile_elements() const noexcept;
   [[nodiscard]] std::uint64_t tiles() const noexcept { return (count + tile_elements() - 1) / tile_elements(); }
-  // The chunks' totals, as pairs of words, and one more: what lies behind all. In one launch: a vector for the tickets,
-  // and the tiles' words.
+  // The chunks' totals, as pairs of words, and one more: what lies behind all. In one launch: the words in which totals
+  // are told, and the same one.
   [[nodiscard]] std::uint64_t workspace() const noexcept;
-  // Where in it the state behind all is told: one word, or two with 32 bits each.
+  // Where in it the word is that tells the state behind all.
   [[nodiscard]] std::uint64_t state_at() const noexcept;
-  [[nodiscard]] std::uint64_t state_words() const noexcept { return once && size_of(dtype) == 8 ? 2 : 1; }
-  // Local memory of the kernels: a tile, and the work-items' totals.
+  // Work-items of a work-group, those that read totals among them.
+  [[nodiscard]] unsigned items() const noexcept { return once ? group + sub_group : group; }
+  // Local memory of the kernels: a tile, or those that wait to be written, and the totals.
   [[nodiscard]] std::uint64_t tile_bytes() const noexcept;
+  [[nodiscard]] std::uint64_t kept_bytes() const noexcept;
   [[nodiscard]] std::uint64_t totals_bytes() const noexcept;
   [[nodiscard]] std::span<const std::string_view> files() const noexcept;
   [[nodiscard]] std::vector<runtime::Define> defines() const;
@@ -54,8 +56,9 @@ struct Plan {
 // `group`, `most_groups`: not those that suit the device, for tests.
 Plan make(const DeviceInfo& device, Dtype dtype, std::uint64_t count, ScanOp op, bool exclusive, bool segmented,
           unsigned group = 0, std::uint64_t most_groups = 0);
-// The same scan in one launch, where it can be done so.
+// The same scan in one launch, where it can be done so and the device can have `groups` work-groups on it at once.
+// `group`: as in make.
 bool can_be_once(const Plan& plan) noexcept;
-Plan in_one_launch(Plan plan) noexcept;
+Plan in_one_launch(const DeviceInfo& device, Plan plan, std::uint64_t groups, unsigned group = 0) noexcept;
 
 }  // namespace masu::scan_plan

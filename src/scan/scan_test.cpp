@@ -16,6 +16,7 @@
 #include <bit>
 #include <cmath>
 #include <cstddef>
+#include <cstring>
 #include <random>
 #include <string>
 #include <vector>
@@ -287,7 +288,11 @@ TEST_P(ScanTest, EmptyAndRefusals) {
 }
 
 // What the plan gives to large devices only: many chunks, and work-groups of other sizes.
-class ScanKernelTest : public test::EachDevice {};
+class ScanKernelTest : public test::EachDevice {
+ protected:
+  // Work-groups that may wait for each other.
+  [[nodiscard]] std::uint64_t together() const { return device.kind() == DeviceKind::cuda ? 7 : 1; }
+};
 MASU_ON_EACH_KERNEL_DEVICE(ScanKernelTest);
 
 TEST_P(ScanKernelTest, ManyGroups) {
@@ -298,7 +303,7 @@ TEST_P(ScanKernelTest, ManyGroups) {
   Stream stream(device);
   scan_plan::Plan plan = scan_plan::make(device.info(), Dtype::u32, data.size(), ScanOp::sum, false, false, 32, 50);
   for (const bool once : {false, true}) {
-    if (once) plan = scan_plan::in_one_launch(plan);
+    if (once) plan = scan_plan::in_one_launch(device.info(), plan, together(), 32);
     EXPECT_TRUE(once || plan.once || plan.groups > plan.group / 2);
     DeviceScan job(device, plan, nullptr);
     job.start(stream, there, output, data.size(), nullptr, 0);
@@ -307,20 +312,49 @@ TEST_P(ScanKernelTest, ManyGroups) {
   }
 }
 
-// One launch for elements of two words, from a state on, in place.
+// One launch, in place, from a state on: elements of two words, packed ones, and those whose order shows.
 TEST_P(ScanKernelTest, OneLaunch) {
-  const auto data = reference::data_of<std::uint64_t>(Shape::random_bits, 5011, 9);
-  auto right = reference::scan(data, ScanOp::sum, true);
-  constexpr std::uint64_t state = 0xfedcba9876543210;
-  for (std::uint64_t& x : right) x += state;
-  Buffer<std::uint64_t> both = device.upload(data);
-  Stream stream(device);
-  const auto plan =
-      scan_plan::in_one_launch(scan_plan::make(device.info(), Dtype::u64, data.size(), ScanOp::sum, true, false, 32));
-  DeviceScan job(device, plan, nullptr);
-  job.start(stream, both, both, data.size(), nullptr, state);
-  EXPECT_EQ(job.fetch_state(stream), right.back() + data.back());
-  EXPECT_EQ(both.read(), right);
+  const auto check = [&](auto tag, ScanOp op, bool exclusive, std::size_t count, std::uint64_t state) {
+    using T = typename decltype(tag)::type;
+    auto data = reference::data_of<T>(op == ScanOp::sum ? Shape::random_bits : Shape::special, count, 9);
+    const std::string name = std::string(to_string(dtype_of<T>)) + " " + std::string(to_string(op)) + " of " +
+                             std::to_string(count) + (exclusive ? " exclusive" : "");
+    std::vector<T> all(1);  // the state as an element in front
+    std::memcpy(all.data(), &state, sizeof(T));
+    all.insert(all.end(), data.begin(), data.end());
+    const auto inclusive = reference::scan(all, op, false);
+    const auto* first = inclusive.data() + (exclusive ? 0 : 1);
+    const std::vector<T> right(first, first + count);
+    for (const std::size_t shift : {std::size_t{0}, std::size_t{1}}) {
+      std::vector<T> padded(shift);
+      padded.insert(padded.end(), data.begin(), data.end());
+      Buffer<T> both = device.upload(padded).slice(shift, count);
+      Stream stream(device);
+      const scan_plan::Plan three = scan_plan::make(device.info(), dtype_of<T>, count, op, exclusive, false, 32);
+      const auto plan = scan_plan::in_one_launch(device.info(), three, together(), 32);
+      DeviceScan job(device, plan, nullptr);
+      job.start(stream, both, both, count, nullptr, state);
+      T last;
+      const std::uint64_t behind = job.fetch_state(stream);
+      std::memcpy(&last, &behind, sizeof last);
+      EXPECT_TRUE(same_bits(std::vector<T>{last}, {inclusive.back()})) << name << ", from " << shift;
+      EXPECT_TRUE(same_bits(both.read(), right)) << name << ", from " << shift;
+    }
+  };
+  // Less than a tile, whole tiles, and so many that every word is used again.
+  const std::size_t tile = std::size_t{32} * 8 * 16;  // bytes
+  const std::size_t many = 12 * together() * tile;
+  check(TypeTag<std::uint64_t>(), ScanOp::sum, true, 5011, 0xfedcba9876543210);
+  check(TypeTag<std::uint8_t>(), ScanOp::sum, false, many + 77, 200);
+  if (device.kind() != DeviceKind::cuda && !device.info().gpu) return;  // a compiler that takes seconds
+  check(TypeTag<std::uint8_t>(), ScanOp::sum, true, tile * 3, 7);
+  check(TypeTag<std::int16_t>(), ScanOp::sum, false, many / 2 + 1, 5);
+  check(TypeTag<std::uint16_t>(), ScanOp::sum, true, 999, 0);
+  check(TypeTag<std::uint32_t>(), ScanOp::sum, false, many / 4, 1);
+  check(TypeTag<std::int8_t>(), ScanOp::max, false, many, 0x90);
+  check(TypeTag<float>(), ScanOp::max, false, many / 4 + 3, std::bit_cast<std::uint32_t>(-INFINITY));
+  check(TypeTag<double>(), ScanOp::min, true, many / 8 + 5, std::bit_cast<std::uint64_t>(double{INFINITY}));
+  check(TypeTag<Half>(), ScanOp::min, false, many / 2 + 5, 0x7c00);
 }
 
 }  // namespace

@@ -77,6 +77,8 @@ inline void write_mem_fence(uint flags) { mem_fence(flags); }
 // there.
 #define MASU_SHUFFLE_LANES 32
 inline uint masu_shuffle_xor(uint x, uint mask) { return __shfl_xor_sync(0xffffffffU, x, (int)mask); }
+// Of as many neighbours: each sees then what the others wrote to local memory.
+inline void masu_sub_group_barrier() { __syncwarp(); }
 
 // Atomics, relaxed, on local and global memory alike; each returns the old value.
 #define MASU_ATOMIC(T, name, cuda)                                                         \

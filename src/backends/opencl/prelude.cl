@@ -17,7 +17,8 @@
 #define MASU_PRAGMA_UNROLL _Pragma("unroll")
 // masu_shuffle_xor(x, mask) is the x of the work-item whose number differs by `mask`, below MASU_SHUFFLE_LANES. All
 // work-items of the group must come there. Where nothing is known of lanes it is not there, and MASU_SHUFFLE_LANES is 1:
-// exchange through local memory.
+// exchange through local memory. After masu_sub_group_barrier() the work-items of as many lanes see what each of them wrote to
+// local memory.
 #ifdef __NV_CL_C_VERSION
 #define MASU_SHUFFLE_LANES 32
 inline uint masu_shuffle_xor(const uint x, const uint mask) {
@@ -25,8 +26,10 @@ inline uint masu_shuffle_xor(const uint x, const uint mask) {
   asm volatile("shfl.sync.bfly.b32 %0, %1, %2, 31, 0xffffffff;" : "=r"(y) : "r"(x), "r"(mask));
   return y;
 }
+#define masu_sub_group_barrier() asm volatile("bar.warp.sync 0xffffffff;" ::: "memory")
 #else
 #define MASU_SHUFFLE_LANES 1
+#define masu_sub_group_barrier()
 #endif
 // 16 bytes of global memory, aligned to 16, that this launch reads once and nobody writes: p is a __global const uint4 *.
 #define masu_load_streaming(p) (*(p))
