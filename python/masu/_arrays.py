@@ -58,7 +58,12 @@ def taken(array, device):
     if isinstance(array, _masu.DeviceArray):
         return array
     if hasattr(type(array), "__dlpack__"):
-        memory = array.__dlpack_device__()[0]
+        try:
+            memory = array.__dlpack_device__()[0]
+        except (TypeError, BufferError):  # as pyarrow says of an array with nulls
+            if not hasattr(type(array), "__array__"):
+                raise
+            return np.asarray(array)
         if memory in _HOST_MEMORY:
             return np.asarray(array) if hasattr(type(array), "__array__") else np.from_dlpack(array)
         if memory in _CUDA_MEMORY:

@@ -11,7 +11,9 @@
 #include <nanobind/stl/vector.h>
 
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -95,12 +97,17 @@ std::int64_t ordinal_of(const masu::Device& device) {
   return static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(device.native_device()));
 }
 
-// The device that the driver gives this number. "cuda:N" counts the usable ones.
+// The device that the driver gives this number. "cuda:N" counts the usable ones. Devices stay open, with their compiled
+// kernels, streams and memory; never destroyed, as the driver may be gone when static objects are.
 masu::Device cuda_device(std::int64_t ordinal) {
+  static auto& mutex = *new std::mutex;
+  static auto& opened = *new std::map<std::int64_t, masu::Device>;
+  const std::lock_guard lock(mutex);
+  if (const auto known = opened.find(ordinal); known != opened.end()) return known->second;
   for (const masu::DeviceInfo& info : masu::Device::list()) {
     if (info.kind != masu::DeviceKind::cuda || !info.usable) continue;
     masu::Device device = masu::Device::open(info.id);
-    if (ordinal_of(device) == ordinal) return device;
+    if (ordinal_of(device) == ordinal) return opened.emplace(ordinal, device).first->second;
   }
   throw masu::Error(masu::ErrorCode::unsupported,
                     "from_dlpack: no usable CUDA device has the number " + std::to_string(ordinal));
