@@ -9,9 +9,9 @@
 //
 // A total stands with its wave's number in one 64-bit word, read and written as a whole, so no fence is needed; elements
 // of 8 bytes have two words, each with the number. Numbers begin with 1 in words of 0. There are MASU_WAVES words a
-// work-group, used in turns: whoever tells the total of wave w has read those of wave w - MASU_LATE - 1, so all have told
-// that one, and read those of wave w - 2 * MASU_LATE - 2. Each total is told MASU_REPLICAS times, as one place that all
-// read at once slows them down.
+// work-group, used in turns: whoever tells the total of wave w has read those of wave w - MASU_LATE, so all have told that
+// one, and have read those of wave w - 2 * MASU_LATE. Each total is told MASU_REPLICAS times, as one place that all read at
+// once slows them down.
 //
 // Of a work-group's items MASU_GROUP scan, and MASU_SUB_GROUP more read the totals meanwhile. Each sub-group takes a part
 // of the tile for itself: it comes and goes by rows of neighbouring vectors, one for each work-item, and through local
@@ -24,7 +24,7 @@
 #ifndef MASU_LATE        // waves between a tile's scan and its writing
 #error "MASU_LATE is not defined"
 #endif
-#ifndef MASU_WAVES       // that have words of their own: a power of two, at least 2 * MASU_LATE + 2
+#ifndef MASU_WAVES       // that have words of their own: a power of two, at least 2 * MASU_LATE
 #error "MASU_WAVES is not defined"
 #endif
 
