@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tiles are read along rows into a buffer in the nearest cache, small blocks turned in registers, and leave it along
-// columns in long runs, past the caches where the output is large.
+// Small blocks are turned in registers. Where the output is large and its rows begin with lines, so many rows of the
+// input are read at a time as make whole lines of the output, which are written at once, past the caches. Else tiles
+// are read along rows into a buffer in the nearest cache, and leave it along columns in long runs.
 #include "transpose/transpose_cpu.h"
 
 #include "runtime/parallel.h"
@@ -18,6 +19,7 @@ namespace masu {
 namespace {
 
 constexpr std::uint64_t run_bytes = 512;  // of a row of the input, and of one of the output, that a tile has
+constexpr std::uint64_t line_run_bytes = std::uint64_t{4} << 10;   // of a row of the input, where lines are written
 constexpr std::uint64_t in_place_bytes = std::uint64_t{16} << 10;  // of a tile
 constexpr std::uint64_t task_bytes = std::uint64_t{1} << 20;
 constexpr std::size_t vector_bytes = 16;
@@ -125,6 +127,51 @@ void turn(const std::byte* in, std::byte* out, const Shape& shape) {
   }
 }
 
+// `wide` columns of as many rows as fill a line: lines[c] = column c.
+template <std::size_t Bytes>
+void turn_into_lines(const std::byte* in, std::uint64_t stride, std::byte* lines, std::size_t wide) {
+  constexpr std::size_t lanes = vector_bytes / Bytes;
+  for (std::size_t r = 0; r < line_bytes / Bytes; r += lanes) {
+    for (std::size_t c = 0; c < wide; c += lanes) {
+      const std::byte* from = in + r * stride + c * Bytes;
+      std::byte* to = lines + c * line_bytes + r * Bytes;
+      if constexpr (lanes == 1) {
+        std::memcpy(to, from, vector_bytes);
+      } else {
+        turn_vectors<Bytes>(from, to, {stride, line_bytes, lanes, lanes}, std::make_index_sequence<lanes>());
+      }
+    }
+  }
+}
+
+// As many rows as fill lines of the output, which begin with lines: each line is written at once.
+template <std::size_t Bytes>
+void turn_lines(const std::byte* in, std::byte* out, const Shape& shape) {
+  constexpr std::size_t side = line_bytes / Bytes;
+  // The many rows of narrow elements are brought near first, a line wide: rows whose distance is a power of two would
+  // drive each other from the cache before their lines are used up.
+  constexpr bool by_squares = Bytes <= 2;
+  constexpr std::size_t wide = by_squares ? side : vector_bytes / Bytes;
+  const std::uint64_t columns = shape.columns / wide * wide;
+  for (std::uint64_t c = 0; c < columns; c += wide) {
+    alignas(line_bytes) std::array<std::byte, wide * line_bytes> lines;
+    if constexpr (by_squares) {
+      alignas(line_bytes) std::array<std::byte, side * line_bytes> square;
+      for (std::size_t r = 0; r < side; ++r) {
+        std::memcpy(square.data() + r * line_bytes, in + r * shape.in_stride + c * Bytes, line_bytes);
+      }
+      turn_into_lines<Bytes>(square.data(), line_bytes, lines.data(), wide);
+    } else {
+      turn_into_lines<Bytes>(in + c * Bytes, shape.in_stride, lines.data(), wide);
+    }
+    for (std::size_t i = 0; i < wide; ++i) {
+      runtime::stream_line(out + (c + i) * shape.out_stride, lines.data() + i * line_bytes);
+    }
+  }
+  turn_singly<Bytes>(in + columns * Bytes, out + columns * shape.out_stride,
+                     {shape.in_stride, shape.out_stride, shape.rows, shape.columns - columns});
+}
+
 using Turn = void (*)(const std::byte*, std::byte*, const Shape&);
 template <std::size_t... Index>
 constexpr std::array<Turn, sizeof...(Index)> turns(std::index_sequence<Index...> /*bytes*/) {
@@ -142,7 +189,19 @@ struct Job {
   std::uint64_t tile_rows;
   std::uint64_t tile_columns;
   bool streams;
+  Turn lines;  // where whole lines can be written; tiles are as high as a line then
 };
+
+Turn lines_of_bytes(std::size_t bytes) {
+  switch (bytes) {
+    case 1: return &turn_lines<1>;
+    case 2: return &turn_lines<2>;
+    case 4: return &turn_lines<4>;
+    case 8: return &turn_lines<8>;
+    case 16: return &turn_lines<16>;
+    default: return nullptr;
+  }
+}
 
 // Through the buffer: the tile at (row, column).
 void move_tile(const Job& job, std::uint64_t row, std::uint64_t column, std::byte* buffer) {
@@ -150,6 +209,10 @@ void move_tile(const Job& job, std::uint64_t row, std::uint64_t column, std::byt
   const std::uint64_t columns = std::min(job.tile_columns, job.columns - column);
   const std::byte* from = job.in + (row * job.columns + column) * job.bytes;
   std::byte* to = job.out + (column * job.rows + row) * job.bytes;
+  if (job.lines != nullptr) {  // the rows are whole lines, so every tile is
+    job.lines(from, to, {job.columns * job.bytes, job.rows * job.bytes, rows, columns});
+    return;
+  }
   if (!job.streams) {
     job.turn(from, to, {job.columns * job.bytes, job.rows * job.bytes, rows, columns});
     return;
@@ -199,9 +262,16 @@ void transpose_cpu(const void* in, void* out, std::size_t element_bytes, std::ui
           turn_of_bytes[element_bytes - 1],
           0,
           0,
-          bytes >= runtime::stream_out_bytes};
+          bytes >= runtime::stream_out_bytes,
+          nullptr};
+  const bool begins_with_lines =
+      reinterpret_cast<std::uintptr_t>(out) % line_bytes == 0 && rows * element_bytes % line_bytes == 0;
+  if (job.streams && in != out && begins_with_lines) job.lines = lines_of_bytes(element_bytes);
   const std::uint64_t run = run_bytes / element_bytes;
-  if (in == out) {
+  if (job.lines != nullptr) {
+    job.tile_rows = line_bytes / element_bytes;
+    job.tile_columns = std::min(columns, line_run_bytes / element_bytes);
+  } else if (in == out) {
     const std::uint64_t elements = in_place_bytes / element_bytes;
     job.tile_rows = job.tile_columns = std::uint64_t{1} << (static_cast<unsigned>(std::bit_width(elements)) - 1) / 2;
   } else {

@@ -121,6 +121,15 @@ TEST_P(TransposeTest, Large) {
   expect_transposed(device, 1, 2100, 2303, 0);
   expect_transposed(device, 16, 300, 300, 0);
   expect_transposed(device, 3, 1500, 1111, 2);
+  if (device.kind() != DeviceKind::cpu) return;
+  // Where all rows of the output begin with lines of 64 bytes, the CPU writes whole lines; some columns are left over.
+  for (const std::size_t size : {1, 2, 4, 8, 16}) {
+    const std::size_t line = 64 / size;
+    for (const std::size_t columns : {(std::size_t{5} << 20) / (17 * line * size) + 3, std::size_t{16384}}) {
+      expect_transposed(device, size, 17 * line, columns, line);
+    }
+    expect_transposed(device, size, 17 * line, 5003, 1);  // no row begins with a line
+  }
 }
 
 TEST_P(TransposeTest, RangesAndBuffers) {
