@@ -67,7 +67,8 @@ std::uint64_t convert_cpu(const ConvertRule& rule, const void* in, void* out, st
       std::byte* target = to + i * out_bytes;
       std::byte* made = streams ? buffer : target;
       std::uint64_t bad = no_position;
-      if (!fast || convert_fast(rule, source, made, part)) bad = convert_singly(rule, source, made, part);
+      const bool unfit = fast && convert_fast(rule, source, made, part);  // it has saturated then
+      if (!fast || (unfit && rule.overflow == Overflow::error)) bad = convert_singly(rule, source, made, part);
       if (streams) runtime::stream_out(target, buffer, part * out_bytes);
       if (bad == no_position || rule.overflow != Overflow::error) continue;
       std::uint64_t known = first.load();
