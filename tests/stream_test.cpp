@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <masu/histogram.h>
+#include <masu/sort.h>
 #include <masu/stream.h>
 
 #include "each_device.h"
@@ -139,6 +141,43 @@ TEST_P(StreamTest, WrapsANativeQueue) {
   wrapped.fill(buffer, 3);
   owner.finish();
   EXPECT_EQ(buffer.read(), std::vector<int>(5, 3));
+}
+
+TEST_P(StreamTest, CallsOfAScopeRunOnTheQueueOfTheCaller) {
+  if (device.kind() == DeviceKind::cpu) {
+    MASU_EXPECT_ERROR((void)StreamScope(device, nullptr), unsupported, "cpu");
+    return;
+  }
+  Stream owner(device, Timing::off);
+  Stream other(device);
+  Buffer<std::uint32_t> buffer = device.allocate<std::uint32_t>(1U << 22);
+  const std::vector<std::uint32_t> sevens(buffer.size(), 7);
+  {
+    const StreamScope scope(device, owner.native());
+    EXPECT_EQ(Stream(device).native(), owner.native());
+    for (std::uint32_t round = 0; round < 10; ++round) {  // nobody waits for the filling but the queue itself
+      owner.fill(buffer, round);
+      owner.fill(buffer, 7U);
+      ASSERT_EQ(buffer.read(), sevens) << round;
+      owner.fill(buffer, round);
+      ASSERT_EQ(histogram(buffer, Bins::edges({double(round), round + 0.5, 20})).counts()[0], buffer.size());
+      owner.fill(buffer, 7U);
+      sort(buffer);
+      ASSERT_EQ(buffer.read(), sevens) << round;
+    }
+    std::thread([&] { EXPECT_NE(Stream(device).native(), owner.native()); }).join();
+    {
+      const StreamScope inner(device, other.native());
+      EXPECT_EQ(Stream(device).native(), other.native());
+    }
+    EXPECT_EQ(Stream(device).native(), owner.native());
+    for (const std::string& id : test::device_ids()) {
+      if (id != device.id()) {
+        EXPECT_NE(Stream(test::open_once(id)).native(), owner.native());
+      }
+    }
+  }
+  EXPECT_NE(Stream(device).native(), owner.native());
 }
 
 TEST_P(StreamTest, SynchronizeWaitsForEveryStream) {

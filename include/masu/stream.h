@@ -131,6 +131,28 @@ class MASU_EXPORT Stream {
   std::unique_ptr<runtime::Stream> implementation_;
 };
 
+/// While it lives, masu's calls of this thread that are given no stream run on a queue of the caller's instead of one
+/// of masu's own: after the work that was given to the queue before, without waiting for it. Calls that wait for their
+/// result still do. Scopes of different devices live side by side; of those of one device, the last made counts. A
+/// scope ends in the thread that made it, the last made first.
+/// @code
+/// const masu::StreamScope scope(device, stream);  // a cudaStream_t
+/// produce<<<grid, block, 0, stream>>>(values);
+/// masu::sort(buffer);
+/// @endcode
+class MASU_EXPORT StreamScope {
+ public:
+  /// `native_queue` is what Stream::wrap takes, and lives as long as the scope. Throws as that does.
+  StreamScope(const Device& device, void* native_queue);
+  ~StreamScope();
+  StreamScope(const StreamScope&) = delete;
+  StreamScope& operator=(const StreamScope&) = delete;
+
+ private:
+  struct Entry;
+  std::unique_ptr<Entry> entry_;
+};
+
 template <class T>
 void Mapping<T>::unmap() {
   if (Stream* stream = std::exchange(stream_, nullptr)) {

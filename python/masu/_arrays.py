@@ -10,6 +10,7 @@ from . import _masu
 NATIVE = frozenset("?bBhHiIlLqQefd")
 _HOST_MEMORY = frozenset((1, 3, 11))  # DLPack's numbers: the host's, and what CUDA and ROCm lock in it
 _CUDA_MEMORY = frozenset((2, 13))
+_LEGACY_STREAM = 1
 
 
 def has_dtype(array):
@@ -39,27 +40,37 @@ def in_kind(function, *arrays, device=None, **options):
     """Calls `function(*arrays, **options)` for arrays of other libraries; results are arrays of the first one's library.
 
     In host memory they become NumPy arrays without a copy. On a device they stay where they are, and the function of
-    the same name in `_on_device` is called.
+    the same name in `_on_device` is called, on the stream to which their library gives its work now.
     """
     give = next(_giver(array) for array in (*arrays, *options.values()) if foreign(array))
     arrays = [taken(array, device) if foreign(array) else array for array in arrays]
     options = {name: taken(value, device) if foreign(value) else value for name, value in options.items()}
-    if any(isinstance(array, _masu.DeviceArray) for array in (*arrays, *options.values())):
+    there = on_devices(*arrays, *options.values())
+    if there:
         from . import _on_device
-        result = _on_device.call(function.__name__, arrays, options)
+        with _masu.OnStream(there):
+            result = _on_device.call(function.__name__, arrays, options)
     else:
         result = function(*arrays, device=device, **options)
     return _given(result, give)
 
 
+def on_devices(*arrays):
+    """Those in device memory."""
+    return [array for array in arrays if isinstance(array, _masu.DeviceArray)]
+
+
 def taken(array, device):
-    """Another library's array as a NumPy array, or, on a device, as a DeviceArray; without a copy."""
+    """Another library's array as a NumPy array, or, on a device, as a DeviceArray; without a copy.
+
+    The library's work on a DeviceArray may be under way: what uses it stands in `with _masu.OnStream(arrays)`.
+    """
     from . import _device, _device_array
     if isinstance(array, _masu.DeviceArray):
         return array
     if hasattr(type(array), "__dlpack__"):
         try:
-            memory = array.__dlpack_device__()[0]
+            memory, ordinal = array.__dlpack_device__()
         except (TypeError, BufferError):  # as pyarrow says of an array with nulls
             if not hasattr(type(array), "__array__"):
                 raise
@@ -67,29 +78,44 @@ def taken(array, device):
         if memory in _HOST_MEMORY:
             return np.asarray(array) if hasattr(type(array), "__array__") else np.from_dlpack(array)
         if memory in _CUDA_MEMORY:
-            # Stream 1, the legacy default stream, then waits for the producer's work, and masu for that stream.
+            stream = _current_stream(array, ordinal)
+            # -1: nothing need wait, as masu works on the same stream; else the legacy default stream waits.
+            asked = _LEGACY_STREAM if stream is None else -1
             try:
-                capsule = array.__dlpack__(stream=1, max_version=(1, 0))
+                capsule = array.__dlpack__(stream=asked, max_version=(1, 0))
             except TypeError:  # a producer from before DLPack 1
-                capsule = array.__dlpack__(stream=1)
-            return _device_array.DeviceArray(capsule)
+                capsule = array.__dlpack__(stream=asked)
+            return _device_array.DeviceArray(capsule, stream=_LEGACY_STREAM if stream is None else stream)
     if hasattr(array, "__cuda_array_interface__"):
         where = None if device is None else _device.resolve(device)
         return _device_array.from_cuda_interface(array, where)
     raise TypeError(f"masu: the memory of {type(array).__name__} must be the host's or a CUDA device's")
 
 
-def _giver(array):
-    """What turns a result into an array of the library that `array` is of."""
-    if isinstance(array, _masu.DeviceArray):
-        return None
+def _current_stream(array, ordinal):
+    """The handle of the stream to which the array's library gives work for the device now; None where it tells none."""
+    library = _library(array)
+    name = getattr(library, "__name__", None)
+    if name == "torch":
+        return library.cuda.current_stream(ordinal).cuda_stream
+    if name == "cupy":
+        return library.cuda.get_current_stream(ordinal).ptr
+    return None
+
+
+def _library(array):
+    """The module of the library that `array` is of; None where it has no from_dlpack."""
     for kind in type(array).__mro__:
         root = kind.__module__.partition(".")[0]
         library = sys.modules.get("jax.numpy" if root in ("jax", "jaxlib") else root)
-        give = getattr(library, "from_dlpack", None)
-        if give is not None:
-            return give
+        if hasattr(library, "from_dlpack"):
+            return library
     return None
+
+
+def _giver(array):
+    """What turns a result into an array of the library that `array` is of."""
+    return None if isinstance(array, _masu.DeviceArray) else getattr(_library(array), "from_dlpack", None)
 
 
 def _given(result, give):

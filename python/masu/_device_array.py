@@ -35,9 +35,9 @@ class DeviceArray(_masu.DeviceArray):
     array([1., 2., 3.], dtype=float32)
     """
 
-    def __init__(self, device, dtype=None, shape=None, *more):
+    def __init__(self, device, dtype=None, shape=None, *more, stream=None):
         if dtype is None:
-            super().__init__(device)
+            super().__init__(device, stream)
         elif isinstance(device, _masu.DeviceArray):
             super().__init__(device, dtype, shape, *more)
         else:
@@ -132,7 +132,7 @@ def to_device(array, device):
 
 
 def from_cuda_interface(array, device=None):
-    """The memory behind `__cuda_array_interface__` (versions 2 and 3), after the work on its stream."""
+    """The memory behind `__cuda_array_interface__` (versions 2 and 3), whose stream is the array's."""
     about = array.__cuda_array_interface__
     if about.get("mask") is not None:
         raise TypeError("masu: a masked array on a device is not supported")
@@ -156,4 +156,4 @@ def from_cuda_interface(array, device=None):
     device = _masu.Device("cuda") if device is None else device
     if not size:
         return DeviceArray(device, name, shape)
-    return DeviceArray(device, name, shape, address, bool(read_only), stream or 0, array)
+    return DeviceArray(device, name, shape, address, bool(read_only), stream, array)

@@ -127,6 +127,11 @@ def extremes(data, device, finite=False):
 def everything(a, bins, range, weights, device):
     """What masu.Histogram consists of: counts or totals, edges, below, above, nan, variances."""
     data, by, bins = (_arrays.taken(x, device) if _arrays.foreign(x) else x for x in (a, weights, bins))
+    with _masu.OnStream(_arrays.on_devices(data, by, bins)):
+        return _everything(data, bins, range, by, device)
+
+
+def _everything(data, bins, range, by, device):
     if isinstance(bins, _masu.DeviceArray):
         bins = bins.get()
     if not isinstance(data, _masu.DeviceArray) or by is not None or data.dtype.kind == "b":

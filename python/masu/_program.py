@@ -114,8 +114,9 @@ class Kernel:
                 given.append(memory if isinstance(memory, _masu.DeviceArray) else self._copied(i, memory, back))
             else:
                 given.append(self._copied(i, np.asarray(argument), back))
-        seconds = self._kernel.launch(self.device, _sizes("global_size", global_size),
-                                      [] if local_size is None else _sizes("local_size", local_size), given)
+        sizes = _sizes("global_size", global_size), [] if local_size is None else _sizes("local_size", local_size)
+        with _masu.OnStream(_arrays.on_devices(*given)):
+            seconds = self._kernel.launch(self.device, *sizes, given)
         for memory, array in back:
             array[...] = memory.get()
         return seconds

@@ -11,6 +11,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace masu_python {
@@ -25,6 +26,7 @@ struct DeviceArray {
   bool read_only = false;
   std::vector<std::int64_t> shape;
   nb::object owner;
+  std::optional<std::uint64_t> stream;  // CUDA's handle, where another library's work on the memory may be under way
 };
 
 // What Input and Output have in common. Holds the array's memory while it lives; made and destroyed with the GIL.

@@ -7,6 +7,7 @@
 #include <masu/error.h>
 #include <masu/stream.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -14,6 +15,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -113,10 +115,40 @@ masu::Device cuda_device(std::int64_t ordinal) {
                     "from_dlpack: no usable CUDA device has the number " + std::to_string(ordinal));
 }
 
-// Waits for what was given to a stream of the caller's; 1 is the legacy default stream, 2 the thread's own.
-void wait_for_stream(const masu::Device& device, std::uint64_t stream) {
-  masu::Stream::wrap(device, reinterpret_cast<void*>(static_cast<std::uintptr_t>(stream))).finish();
+constexpr std::uint64_t legacy_stream = 1;  // the driver's names of the default streams: 2 is the thread's own
+
+void* handle_of(std::uint64_t stream) {
+  return reinterpret_cast<void*>(static_cast<std::uintptr_t>(stream));
 }
+
+// Waits for what was given to a stream of another library's.
+void wait_for_stream(const masu::Device& device, std::uint64_t stream) {
+  masu::Stream::wrap(device, handle_of(stream)).finish();
+}
+
+// Masu's calls of this thread run on the stream of the first of the arrays that has one, after what was given to it;
+// what was given to other arrays' streams is waited for.
+class OnStream {
+ public:
+  explicit OnStream(nb::handle arrays) {
+    const DeviceArray* first = nullptr;
+    for (nb::handle each : arrays) {
+      const auto& array = nb::cast<const DeviceArray&>(each);
+      if (!array.stream) continue;
+      const masu::Device device = array.buffer.device();
+      if (first == nullptr) {
+        first = &array;
+        scope_.emplace(device, handle_of(*array.stream));
+      } else if (array.stream != first->stream || device != first->buffer.device()) {
+        call([&] { wait_for_stream(device, *array.stream); });
+      }
+    }
+  }
+  void leave() { scope_.reset(); }
+
+ private:
+  std::optional<masu::StreamScope> scope_;
+};
 
 template <class Tensor>
 nb::object taken(nb::handle capsule, const char* name, const char* used) {
@@ -128,8 +160,9 @@ nb::object taken(nb::handle capsule, const char* name, const char* used) {
   });
 }
 
-// What __dlpack__(stream=1) gave: the producer made the legacy default stream wait for its work.
-void from_dlpack(DeviceArray* self, nb::object capsule) {
+// What __dlpack__ gave. Its producer's work is on `stream`, where calls on it then run (OnStream); without one, the
+// legacy default stream waits for that work, and this for the stream.
+void from_dlpack(DeviceArray* self, nb::object capsule, std::optional<std::uint64_t> stream) {
   const dl::dltensor* tensor = nullptr;
   nb::object owner;
   bool read_only = false;
@@ -159,10 +192,10 @@ void from_dlpack(DeviceArray* self, nb::object capsule) {
   auto buffer = call([&] {
     const masu::Device device = cuda_device(ordinal);
     if (count == 0) return masu::Buffer<std::byte>(device, 0);  // its address may be null
-    wait_for_stream(device, 1);
+    if (!stream) wait_for_stream(device, legacy_stream);
     return masu::Buffer<std::byte>::wrap_native(device, address, count * masu::size_of(dtype));
   });
-  new (self) DeviceArray{std::move(buffer), dtype, boolean, read_only, shape, std::move(owner)};
+  new (self) DeviceArray{std::move(buffer), dtype, boolean, read_only, shape, std::move(owner), stream};
 }
 
 struct Exported {
@@ -240,6 +273,10 @@ std::string dtype_name(const DeviceArray& array) {
 }  // namespace
 
 void register_device_array(nb::module_& m) {
+  nb::class_<OnStream>(m, "OnStream")
+      .def(nb::init<nb::handle>(), nb::arg("arrays"))
+      .def("__enter__", [](nb::handle self) { return nb::borrow(self); })
+      .def("__exit__", [](OnStream& self, const nb::args& /*exception*/) { self.leave(); });
   nb::class_<DeviceArray>(m, "DeviceArray", nb::is_weak_referenceable())
       .def(
           "__init__",
@@ -248,27 +285,27 @@ void register_device_array(nb::module_& m) {
             const masu::Dtype type = masu::dtype_from_name(dtype);
             const std::uint64_t count = count_of(shape);
             auto buffer = call([&] { return masu::Buffer<std::byte>(device, count * masu::size_of(type)); });
-            new (self) DeviceArray{std::move(buffer), type, dtype == "bool", false, shape, nb::object()};
+            new (self) DeviceArray{std::move(buffer), type, dtype == "bool", false, shape, nb::object(), std::nullopt};
           },
           nb::arg("device"), nb::arg("dtype"), nb::arg("shape"))
-      // Memory of another library's at an address, which `owner` keeps alive. Waits for `stream` where there is one.
+      // Memory of another library's at an address, which `owner` keeps alive; its work may be under way on `stream`.
       .def(
           "__init__",
           [](DeviceArray* self, const masu::Device& device, const std::string& dtype,
-             const std::vector<std::int64_t>& shape, std::uint64_t address, bool read_only, std::uint64_t stream,
-             nb::object owner) {
+             const std::vector<std::int64_t>& shape, std::uint64_t address, bool read_only,
+             std::optional<std::uint64_t> stream, nb::object owner) {
             const masu::Dtype type = masu::dtype_from_name(dtype);
             const std::uint64_t count = count_of(shape);
             auto buffer = call([&] {
-              if (stream != 0) wait_for_stream(device, stream);
               return masu::Buffer<std::byte>::wrap_native(
                   device, reinterpret_cast<void*>(static_cast<std::uintptr_t>(address)), count * masu::size_of(type));
             });
-            new (self) DeviceArray{std::move(buffer), type, dtype == "bool", read_only, shape, std::move(owner)};
+            new (self)
+                DeviceArray{std::move(buffer), type, dtype == "bool", read_only, shape, std::move(owner), stream};
           },
           nb::arg("device"), nb::arg("dtype"), nb::arg("shape"), nb::arg("address"), nb::arg("read_only"),
-          nb::arg("stream"), nb::arg("owner"))
-      .def("__init__", from_dlpack, nb::arg("capsule"))
+          nb::arg("stream").none(), nb::arg("owner"))
+      .def("__init__", from_dlpack, nb::arg("capsule"), nb::arg("stream") = nb::none())
       // The same memory with another shape, or the part of it with that number.
       .def(
           "__init__",
@@ -280,8 +317,8 @@ void register_device_array(nb::module_& m) {
               throw nb::value_error("reshape: the number of elements must stay the same");
             }
             const std::uint64_t first = part < 0 ? 0 : static_cast<std::uint64_t>(part) * bytes;
-            new (self) DeviceArray{all.slice(first, bytes), other.dtype, other.boolean,
-                                   other.read_only,         shape,       std::move(owner)};
+            new (self) DeviceArray{all.slice(first, bytes), other.dtype, other.boolean, other.read_only, shape,
+                                   std::move(owner),        other.stream};
           },
           nb::arg("array"), nb::arg("shape"), nb::arg("owner"), nb::arg("part") = -1)
       .def(
@@ -302,6 +339,7 @@ void register_device_array(nb::module_& m) {
                    [](const DeviceArray& self) {
                      return reinterpret_cast<std::uintptr_t>(self.buffer.native()) + self.buffer.byte_offset();
                    })
+      .def_prop_ro("_stream", [](const DeviceArray& self) { return self.stream; })
       .def_prop_ro("_ordinal", [](const DeviceArray& self) { return ordinal_of(self.buffer.device()); })
       .def_ro("_read_only", &DeviceArray::read_only)
       .def_prop_ro(

@@ -154,7 +154,8 @@ nb::object device_array(masu::Buffer<T>&& buffer, Dtype dtype) {
       false,
       false,
       {count},
-      {}};
+      {},
+      std::nullopt};
   return nb::cast(std::move(array));
 }
 

@@ -14,7 +14,7 @@ import weakref
 import numpy as np
 
 import masu
-from masu import _arrays
+from masu import _arrays, _masu
 
 DRIVER = ctypes.CDLL(pathlib.Path(os.environ["LD_LIBRARY_PATH"]) / "libcuda.so.1")
 DRIVER.fake_cuda_synchronized.restype = ctypes.c_size_t
@@ -57,7 +57,7 @@ sys.modules["tensors"] = tensors
 for versioned in (True, False):
     tensor = Tensor(masu.to_device(DATA, "cuda"), versioned)
     taken = _arrays.taken(tensor, None)
-    assert tensor.asked == [1] and DRIVER.fake_cuda_synchronized() == 1
+    assert tensor.asked == [1] and taken._stream == 1
     assert taken._address == tensor.memory._address and (taken.get() == DATA).all() and taken.device.id == "cuda:0"
     watch = weakref.ref(tensor.memory)
     del tensor
@@ -71,7 +71,7 @@ for dtype in "? b B h H i I q Q e f d".split():
     taken = masu.DeviceArray(masu.to_device(data, "cuda").__dlpack__(max_version=(1, 0)))
     assert taken.dtype == data.dtype and (taken.get() == data).all()
 capsule = there.__dlpack__()
-masu.DeviceArray(capsule)
+assert masu.DeviceArray(capsule)._stream is None and DRIVER.fake_cuda_synchronized() == 1
 fails(TypeError, "used", lambda: masu.DeviceArray(capsule))
 fails(TypeError, "", lambda: masu.DeviceArray(5))
 there.__dlpack__(), there.__dlpack__(max_version=(1, 2))  # capsules that nobody takes
@@ -97,11 +97,41 @@ class Interface:
 about = there.__cuda_array_interface__
 assert about["shape"] == (2, 3) and about["typestr"] == "<f4" and about["strides"] is None and about["version"] == 3
 assert about["data"] == (there._address, False) and about["stream"] is None
-for stream, waited in ((None, None), (1, 1), (2, 2), (4096, 4096)):
-    before = DRIVER.fake_cuda_synchronized()
+for stream in (None, 1, 2, 4096):
     taken = _arrays.taken(Interface(there, stream=stream, strides=(12, 4)), None)
-    assert DRIVER.fake_cuda_synchronized() == (before if waited is None else waited)
-    assert taken._address == there._address and (taken.get() == DATA).all()
+    assert taken._address == there._address and taken._stream == stream
+    with _masu.OnStream([there, taken]):
+        assert (taken.get() == DATA).all()  # reads on that stream, and waits for it
+        assert stream is None or DRIVER.fake_cuda_synchronized() == stream
+    there.get()
+    assert DRIVER.fake_cuda_synchronized() not in (1, 2, 4096)
+# One call runs on one stream: the first array's. Other arrays' streams are waited for, where they are others.
+one, same, other = (_arrays.taken(Interface(there, stream=stream), None) for stream in (4096, 4096, 8192))
+for arrays, waited in (([one, same], False), ([one, other], True)):
+    there.get()
+    with _masu.OnStream(arrays):
+        assert (DRIVER.fake_cuda_synchronized() == 8192) == waited
+        with _masu.OnStream([there]):  # has none of its own
+            one.get()
+            assert DRIVER.fake_cuda_synchronized() == 4096
+
+
+class StreamedTensor(Tensor):
+    """Of a library that tells its current stream as PyTorch and CuPy do."""
+
+    __module__ = "torch.core"
+
+
+for name, current in (("torch", lambda ordinal: types.SimpleNamespace(cuda_stream=4096 + ordinal)),
+                      ("cupy", lambda ordinal: types.SimpleNamespace(ptr=4096 + ordinal))):
+    library = types.ModuleType(name)
+    library.from_dlpack = tensors.from_dlpack
+    library.cuda = types.SimpleNamespace(current_stream=current, get_current_stream=current)
+    sys.modules[name], StreamedTensor.__module__ = library, f"{name}.core"
+    tensor = StreamedTensor(masu.to_device(DATA, "cuda"))
+    taken = _arrays.taken(tensor, None)
+    assert tensor.asked == [-1] and taken._stream == 4096
+    del sys.modules[name]
 read_only = _arrays.taken(Interface(there, data=(there._address, True)), None)
 assert read_only.__cuda_array_interface__["data"][1]
 fails(BufferError, "read-only", read_only.__dlpack__)

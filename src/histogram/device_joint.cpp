@@ -99,8 +99,7 @@ struct DeviceJointCounter::State {
 
   void settle() {
     if (staging) staging->finish();
-    for (const Event& event : launches) times.compute += event.seconds();
-    launches.clear();
+    times.compute += take_seconds(launches);
   }
 };
 

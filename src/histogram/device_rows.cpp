@@ -115,8 +115,7 @@ struct DeviceRowCounter::State {
   void settle() {
     if (staging) staging->finish();
     stream.finish();
-    for (const Event& event : launches) times.compute += event.seconds();
-    launches.clear();
+    times.compute += take_seconds(launches);
   }
 };
 

@@ -3,6 +3,7 @@
 
 #include "runtime/program_cache.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace masu {
@@ -17,14 +18,25 @@ std::vector<SlotRule> joint_slot_rules(const Device& device, std::span<const std
   return result;
 }
 
+double take_seconds(std::vector<Event>& launches) try {
+  double seconds = 0;
+  for (const Event& event : std::exchange(launches, {})) seconds += event.seconds();
+  return seconds;
+} catch (const Error& error) {
+  if (error.code() != ErrorCode::unsupported) throw;
+  return 0;
+}
+
 DeviceRules::DeviceRules(const Device& device, std::vector<SlotRule> columns, const histogram_plan::Plan& plan,
-                         bool joint)
+                         bool joint, Stream* stream)
     : device_(device), columns_(std::move(columns)), joint_(joint) {
   const bool in_double = histogram_plan::positions_in_double(columns_);
   tables_.reserve(2 * columns_.size());
   const auto upload = [&](std::span<const std::byte> bytes) -> const Buffer<std::byte>& {
     Buffer<std::byte>& table = tables_.emplace_back(device_, std::max<std::size_t>(bytes.size(), 16));
-    if (!bytes.empty()) table.write(bytes);
+    if (bytes.empty()) return table;
+    if (stream != nullptr) stream->write(table, bytes);
+    else table.write(bytes);
     return table;
   };
   for (SlotRule& column : columns_) {

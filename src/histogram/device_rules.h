@@ -10,6 +10,7 @@
 #include <masu/buffer.h>
 #include <masu/device.h>
 #include <masu/program.h>
+#include <masu/stream.h>
 
 #include <cstdint>
 #include <memory>
@@ -21,10 +22,15 @@ namespace masu {
 // The rules of the columns of a joint histogram.
 std::vector<SlotRule> joint_slot_rules(const Device& device, std::span<const std::shared_ptr<const BinRule>> rules);
 
+// The device time of kernels that have run, which it forgets; what a queue of the caller's does not tell is 0.
+double take_seconds(std::vector<Event>& launches);
+
 class DeviceRules {
  public:
-  // Makes the guides of the plan's size, and uploads them. `joint`: columns of a joint histogram, even if it is one.
-  DeviceRules(const Device& device, std::vector<SlotRule> columns, const histogram_plan::Plan& plan, bool joint);
+  // Makes the guides of the plan's size, and uploads them: on `stream` while the caller goes on, where there is one; it
+  // is finished before the rules are destroyed. `joint`: columns of a joint histogram, even if it is one.
+  DeviceRules(const Device& device, std::vector<SlotRule> columns, const histogram_plan::Plan& plan, bool joint,
+              Stream* stream = nullptr);
 
   [[nodiscard]] std::shared_ptr<runtime::Kernel> kernel(const histogram_plan::Plan& plan) const;
   // The arguments of column d's MASU_RULE_PARAMETERS.

@@ -19,6 +19,8 @@ histogram_plan::Plan plan_of(const Device& device, const SlotRule& rule, const H
   return histogram_plan::make(device.info(), rule, options.channels, options.strategy);
 }
 
+constexpr std::size_t most_launches = 256;  // whose times are still to be asked for
+
 // A kernel for one span, or for rows with a pitch.
 struct Launcher {
   histogram_plan::Plan plan;
@@ -41,13 +43,14 @@ struct DeviceCounter::State {
   Device device;
   HistogramOptions options;
   histogram_plan::Plan plan;
+  Stream stream;
   DeviceRules rules;
   std::uint64_t slots;  // of one channel
   std::uint64_t pixel;  // bytes of the elements of all channels
   Launcher span;
   std::optional<Launcher> rows;
-  Stream stream;
   Buffer<std::uint64_t> counts;
+  Event prepared;  // rules and counts, on `stream`
   std::optional<Partitioner> partitioner;
   std::optional<Staging> staging;
   std::vector<Event> launches;
@@ -57,20 +60,29 @@ struct DeviceCounter::State {
       : device(on),
         options(asked),
         plan(planned),
-        rules(device, {std::move(rule)}, plan, false),
+        stream(device),
+        rules(device, {std::move(rule)}, plan, false, &stream),
         slots(rules.column(0).slots),
         pixel(size_of(rules.column(0).element) * plan.channels),
-        stream(device),
         counts(device, slots * plan.channels) {
     const double start = now();
-    counts.fill(0);
+    prepared = stream.fill(counts, std::uint64_t{0});
     if (plan.strategy != Strategy::partitioned) span = {plan, rules.kernel(plan)};
     times.transfer += now() - start;
+  }
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+  ~State() {
+    try {
+      stream.finish();  // before the host memory of the rules goes
+    } catch (...) {     // a lost device, which the next call on it reports
+    }
   }
 
   // Launches on `queue`, in pieces so small that no 32-bit count of a work-group overflows. Rows of `count` elements.
   void launch(Stream& queue, const BufferBase& data, std::uint64_t offset, std::uint64_t count, std::uint64_t row_count,
               std::uint64_t pitch) {
+    if (&queue != &stream && !prepared.ready()) queue.wait(prepared);
     if (plan.strategy == Strategy::partitioned) return partition(queue, data, offset, count, row_count, pitch);
     const std::size_t size = size_of(rules.column(0).element);
     // A work-group takes whole rows; long ones are for all groups.
@@ -154,8 +166,7 @@ struct DeviceCounter::State {
 
   void settle() {
     if (staging) staging->finish();
-    for (const Event& event : launches) times.compute += event.seconds();
-    launches.clear();
+    times.compute += take_seconds(launches);
   }
 };
 
@@ -209,10 +220,9 @@ void DeviceCounter::add_rows(const BufferBase& data, std::uint64_t offset, std::
   State& s = *state_;
   Stream& queue = stream != nullptr ? *stream : s.stream;
   s.launch(queue, data, data.byte_offset() + offset, count, rows, pitch);
-  if (stream == nullptr) {
-    queue.finish();
-    s.settle();
-  }
+  if (stream != nullptr) return;
+  queue.finish();
+  if (s.launches.size() >= most_launches) s.settle();
 }
 
 void DeviceCounter::add(const BufferBase& data, std::uint64_t count, Stream* stream) {
@@ -221,9 +231,11 @@ void DeviceCounter::add(const BufferBase& data, std::uint64_t count, Stream* str
 
 std::vector<std::uint64_t> DeviceCounter::totals() const {
   State& s = *state_;
-  s.settle();
+  if (s.staging) s.staging->finish();
   const double start = now();
-  std::vector<std::uint64_t> result = s.counts.read();
+  std::vector<std::uint64_t> result(s.counts.size());
+  s.stream.read(s.counts, std::span(result));
+  s.stream.finish();
   s.times.transfer += now() - start;
   return result;
 }

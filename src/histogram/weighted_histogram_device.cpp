@@ -202,8 +202,7 @@ struct DeviceWeightedCounter::State {
   void settle() {
     if (staging) staging->finish();
     stream.finish();
-    for (const Event& event : launches) times.compute += event.seconds();
-    launches.clear();
+    times.compute += take_seconds(launches);
     described = 0;
   }
 };

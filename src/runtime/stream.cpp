@@ -5,6 +5,7 @@
 
 #include "runtime/backend.h"
 #include "runtime/checks.h"
+#include "runtime/stream_pool.h"
 
 namespace masu {
 namespace {
@@ -57,7 +58,8 @@ double Event::seconds_since(const Event& earlier) const {
   return implementation_->seconds_since(*earlier.implementation_);
 }
 
-Stream::Stream(const Device& device, Timing timing) : Stream(device, device.implementation()->make_stream(timing)) {}
+Stream::Stream(const Device& device, Timing timing)
+    : Stream(device, runtime::stream_for_call(*device.implementation(), timing)) {}
 
 Stream::Stream(Device device, std::unique_ptr<runtime::Stream> implementation) noexcept
     : device_(std::move(device)), implementation_(std::move(implementation)) {}
@@ -65,6 +67,15 @@ Stream::Stream(Device device, std::unique_ptr<runtime::Stream> implementation) n
 Stream Stream::wrap(const Device& device, void* native_queue) {
   return Stream(device, device.implementation()->wrap_stream(native_queue));
 }
+
+struct StreamScope::Entry : runtime::Borrowed {
+  using Borrowed::Borrowed;
+};
+
+StreamScope::StreamScope(const Device& device, void* native_queue)
+    : entry_(std::make_unique<Entry>(device.implementation(), native_queue)) {}
+
+StreamScope::~StreamScope() = default;
 
 Stream::Stream(Stream&&) noexcept = default;
 Stream::~Stream() = default;

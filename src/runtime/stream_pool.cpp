@@ -6,8 +6,37 @@
 
 namespace masu::runtime {
 
+namespace {
+
+// This thread's scopes, the innermost first.
+thread_local constinit const Borrowed* borrowed = nullptr;
+
+const Borrowed* borrowed_of(const Device& device) {
+  const Borrowed* found = borrowed;
+  while (found != nullptr && found->device.get() != &device) found = found->outer;
+  return found;
+}
+
+}  // namespace
+
+std::unique_ptr<Stream> stream_for_call(Device& device, Timing timing) {
+  const Borrowed* scope = borrowed_of(device);
+  return scope != nullptr ? device.wrap_stream(scope->queue) : device.make_stream(timing);
+}
+
+Borrowed::Borrowed(std::shared_ptr<Device> of, void* native) : device(std::move(of)), queue(native), outer(borrowed) {
+  device->wrap_stream(queue);  // throws for what is none
+  borrowed = this;
+}
+
+Borrowed::~Borrowed() {
+  borrowed = outer;
+}
+
 StreamLease::StreamLease(Device& device) : device_(device.shared_from_this()), exceptions_(std::uncaught_exceptions()) {
-  {
+  if (borrowed_of(device) != nullptr) {
+    kept_ = false;
+  } else {
     Kept& kept = device.kept();
     const std::lock_guard lock(kept.mutex);
     if (!kept.streams.empty()) {
@@ -15,12 +44,12 @@ StreamLease::StreamLease(Device& device) : device_(device.shared_from_this()), e
       kept.streams.pop_back();
     }
   }
-  if (stream_ == nullptr) stream_ = device.make_stream(Timing::on);
+  if (stream_ == nullptr) stream_ = stream_for_call(device, Timing::on);
 }
 
 StreamLease::~StreamLease() {
   // After a failure work may still be under way on the caller's memory: the stream's destructor waits for it.
-  if (std::uncaught_exceptions() > exceptions_) return;
+  if (!kept_ || std::uncaught_exceptions() > exceptions_) return;
   try {
     Kept& kept = device_->kept();
     const std::lock_guard lock(kept.mutex);

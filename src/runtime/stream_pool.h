@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Streams for calls that wait for their result: each call borrows one, so that many threads can use a device at once.
+// Streams for calls that are given none: masu's own, or the queue of the caller's that a StreamScope names.
 #pragma once
 
 #include "runtime/backend.h"
@@ -8,7 +8,23 @@
 
 namespace masu::runtime {
 
-// A stream of `device`, borrowed until destruction. Never null. Make a new one only when all are lent.
+// A stream on the queue of this thread's innermost StreamScope of `device`; a new one of masu's where there is none.
+std::unique_ptr<Stream> stream_for_call(Device& device, Timing timing);
+
+// What a StreamScope puts in force for this thread.
+struct Borrowed {
+  Borrowed(std::shared_ptr<Device> of, void* native);
+  ~Borrowed();
+  Borrowed(const Borrowed&) = delete;
+  Borrowed& operator=(const Borrowed&) = delete;
+
+  std::shared_ptr<Device> device;
+  void* queue;
+  const Borrowed* outer;
+};
+
+// A stream for a call that waits for its result, borrowed until destruction, so that many threads can use a device at
+// once. Never null. Made anew only when all are lent.
 class StreamLease {
  public:
   explicit StreamLease(Device& device);
@@ -21,6 +37,7 @@ class StreamLease {
  private:
   std::shared_ptr<Device> device_;
   int exceptions_;  // in flight when it was borrowed
+  bool kept_ = true;
   std::unique_ptr<Stream> stream_;
 };
 

@@ -53,7 +53,7 @@ Stream::Stream(std::shared_ptr<Context> context, CUstream handle) : context_(std
 Stream::~Stream() {
   const ContextScope scope(*context_, std::nothrow);
   if (!scope.current()) return;
-  const CUresult code = driver().stream_synchronize(handle_);
+  const CUresult code = busy_ ? driver().stream_synchronize(handle_) : success;
   set_busy(false);
   if (!owned_) return;
   if (code == success) context_->give_stream(handle_);
@@ -195,6 +195,7 @@ void Stream::wait(runtime::Event& event) {
   const auto* own = dynamic_cast<const Event*>(&event);
   if (own == nullptr) return event.wait();  // another backend's: the stream cannot wait for it, so the caller does
   const ContextScope scope(*context_);
+  set_busy(true);
   check(driver().stream_wait_event(handle_, own->end(), 0), "cuStreamWaitEvent");
 }
 
