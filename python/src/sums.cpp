@@ -17,7 +17,7 @@ namespace {
 using masu::Device;
 using masu::Dtype;
 
-// The exact sum of all elements, as a number of Python's: rounded once to the data's dtype, or an integer.
+// An exact sum as a number of Python's: rounded once to the data's dtype, or an integer.
 nb::object number(const masu::SumResult& result) {
   if (result.dtype() == Dtype::i64) return nb::int_(result.signed_integer());
   if (result.dtype() == Dtype::u64) return nb::int_(result.unsigned_integer());
@@ -39,15 +39,13 @@ std::optional<double> of_few(const Input& input, const F& sum) {
   return std::nullopt;
 }
 
+// Of all elements in host memory.
 nb::object sum_all(nb::handle data, const Device& device) {
   const Input input(data);
   if (const auto sum = of_few(input, [&](const auto* x) { return short_sum(x, input.count()); }))
     return nb::float_(*sum);
   const masu::SumOptions options = rounded_to(input.dtype());
-  return number(call([&] {
-    return input.on_device() ? masu::sum(input.buffer(), input.dtype(), options)
-                             : masu::sum(device, input.view(), options);
-  }));
+  return number(call([&] { return masu::sum(device, input.view(), options); }));
 }
 
 nb::object dot(nb::handle x, nb::handle y, const Device& device) {
