@@ -2,15 +2,16 @@
 """The public functions for arrays in device memory: read where they are, results on their device.
 
 What is small (edges, a few places, totals) is computed on the host with NumPy's rules, as for host arrays. Where NumPy
-has a choice that devices have not (another axis than the last, rules for bins by name, other dtypes), TypeError says so.
+has a choice that devices have not (rules for bins by name, other dtypes), TypeError says so.
 """
 import math
 
 import numpy as np
-from numpy.lib.array_utils import normalize_axis_index
+from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
-from . import _bins, _histogram, _masu, _order, _quantile
-from ._device_array import DeviceArray, to_device
+from . import _bins, _histogram, _lines, _masu, _order, _quantile
+from ._device_array import DeviceArray, dtype_name, to_device
+from ._device_lines import array_like, converted, lines, placed, swapped
 
 _functions = {}
 
@@ -43,19 +44,23 @@ def _there(name, array, like):
     return to_device(converted, like.device)
 
 
-def _like(array, dtype=None, shape=None):
-    return DeviceArray(array.device, array._dtype if dtype is None else dtype, array.shape if shape is None else shape)
+def _one_axis(a, axis):
+    """(array, axis); None takes all as one line."""
+    return (a.reshape(-1), 0) if axis is None else (a, normalize_axis_index(axis, a.ndim))
 
 
-def _as_rows(name, array, axis):
-    """(array, number of rows, length of a row); `axis` must be the last one, None takes all as one row."""
-    if axis is None:
-        array = array.reshape(-1)
-        return array, 1, array.size
-    if normalize_axis_index(axis, array.ndim) != array.ndim - 1:
-        raise TypeError(f"{name}: on a device the axis must be the last one or None, got {axis}")
-    length = array.shape[-1]
-    return array, array.size // length if length else 0, length
+def _axes(a, axis):
+    """Axes to be reduced, ascending; None stands for all."""
+    return tuple(range(a.ndim)) if axis is None else tuple(sorted(normalize_axis_tuple(axis, a.ndim)))
+
+
+def _along(a, axis, dtype, write):
+    """An array like `a` whose lines along an axis write(lines, result, number of lines) fills."""
+    rows = lines(a, (axis,))
+    result = array_like(rows, dtype)
+    if a.size:
+        write(rows, result, a.size // rows.shape[-1])
+    return placed(result, axis)
 
 
 def _refuse(name, **options):
@@ -68,32 +73,24 @@ def _refuse(name, **options):
 @_function
 def sort(a, axis=-1, kind=None, order=None, *, stable=None):
     _refuse("sort", order=order)
-    a, rows, _ = _as_rows("sort", a, axis)
-    result = _like(a)
-    if a.size:
-        _masu.sort(a, result, rows, a.device)
-    return result
+    a, axis = _one_axis(a, axis)
+    return _along(a, axis, None, lambda rows, out, number: _masu.sort(rows, out, number, a.device))
 
 
 @_function
 def argsort(a, axis=-1, kind=None, order=None, *, stable=None):
     _refuse("argsort", order=order)
-    a, rows, _ = _as_rows("argsort", a, axis)
-    result = _like(a, "i64")
-    if a.size:
-        _masu.argsort(a, result, rows, a.device)
-    return result
+    a, axis = _one_axis(a if a.ndim else a.reshape(1), axis)
+    return _along(a, axis, "i64", lambda rows, out, number: _masu.argsort(rows, out, number, a.device))
 
 
 def _parted(name, native, dtype, a, kth, axis, order):
     _refuse(name, order=order)
-    a, rows, length = _as_rows(name, a, axis)
+    a, axis = _one_axis(a, axis)
+    length = a.shape[axis]
     np.partition(np.empty(length, np.bool), kth)  # NumPy's errors
     places = np.unique(np.asarray(kth) % max(length, 1)).tolist()
-    result = _like(a, dtype)
-    if a.size:
-        native(a, result, rows, places, a.device)
-    return result
+    return _along(a, axis, dtype, lambda rows, out, number: native(rows, out, number, places, a.device))
 
 
 @_function
@@ -103,7 +100,7 @@ def partition(a, kth, axis=-1, kind="introselect", order=None):
 
 @_function
 def argpartition(a, kth, axis=-1, kind="introselect", order=None):
-    return _parted("argpartition", _masu.argpartition, "i64", a, kth, axis, order)
+    return _parted("argpartition", _masu.argpartition, "i64", a if a.ndim else a.reshape(1), kth, axis, order)
 
 
 @_function
@@ -116,7 +113,7 @@ def searchsorted(a, v, side="left", sorter=None):
         a = _there("searchsorted", a, v)
     if a.ndim != 1:
         raise ValueError("object too deep for desired array")
-    result = _like(v, "i64")
+    result = array_like(v, "i64")
     if v.size:
         _masu.searchsorted(a, v, result, side in ("right", "r", "R"), a.device)
     return result
@@ -125,9 +122,12 @@ def searchsorted(a, v, side="left", sorter=None):
 @_function
 def unique(ar, return_index=False, return_inverse=False, return_counts=False, axis=None, *, equal_nan=True,
            sorted=True):
-    _refuse("unique", axis=axis)
-    if not equal_nan:
-        raise TypeError("unique: equal_nan=False is not supported for arrays on a device")
+    if axis is not None and ar.ndim != 1:
+        raise TypeError(f"unique: on a device axis needs an array of one dimension, got {ar.ndim}")
+    if axis is not None:
+        normalize_axis_index(axis, 1)
+    if not equal_nan and ar.dtype.kind == "f":
+        raise TypeError("unique: equal_nan=False is not supported for floats on a device")
     found = _masu.unique(ar, bool(return_index), bool(return_inverse), bool(return_counts), ar.device)
     values, first, inverse, counts = (None if part is None else DeviceArray(part, part.shape, part) for part in found)
     if ar.dtype == np.bool:
@@ -140,43 +140,67 @@ def unique(ar, return_index=False, return_inverse=False, return_counts=False, ax
 
 @_function
 def topk(a, k, axis=-1, *, largest=True):
-    a, rows, length = _as_rows("topk", a, axis)
-    if not 1 <= k <= length:
-        raise ValueError(f"topk: k must be from 1 to {length}, the length of the axis, got {k}")
-    shape = (*a.shape[:-1], k)
-    values, indices = _like(a, shape=shape), _like(a, "i64", shape)
+    a, axis = _one_axis(a, axis)
+    if not 1 <= k <= a.shape[axis]:
+        raise ValueError(f"topk: k must be from 1 to {a.shape[axis]}, the length of the axis, got {k}")
+    rows = lines(a, (axis,))
+    shape = (*rows.shape[:-1], k)
+    values, indices = array_like(a, shape=shape), array_like(a, "i64", shape)
     if values.size:
-        _masu.topk(a, values, indices, k, bool(largest), rows, a.device)
-    return _order.TopK(values, indices)
+        _masu.topk(rows, values, indices, k, bool(largest), values.size // k, a.device)
+    return _order.TopK(placed(values, axis), placed(indices, axis))
+
+
+def _summed(name, a, dtype):
+    """The dtype in which NumPy adds."""
+    if dtype is None:
+        dtype = {"u": np.uintp, "i": np.intp, "b": np.intp}.get(a.dtype.kind, a.dtype)
+    dtype = np.dtype(dtype).newbyteorder("=")
+    if dtype.kind not in ("f" if a.dtype.kind == "f" else "iuf") or dtype.itemsize > 8:
+        raise TypeError(f"{name}: {a.dtype} on a device cannot be summed as {dtype}")
+    return dtype
+
+
+def _modular(rows, number):
+    """The sums of rows of integers modulo 2^64: the last of their running sums."""
+    wide = converted(rows, np.dtype(np.uint64))
+    running = array_like(wide)
+    _masu.cumsum(wide, running, number, wide.device)
+    columns = swapped(running, 1, number)
+    return DeviceArray(columns, (number,), columns, rows.shape[-1] - 1).get()
 
 
 @_function
 def sum(a, axis=None, dtype=None, out=None, keepdims=False, initial=None, where=None):
-    _refuse("sum", dtype=dtype, out=out, keepdims=keepdims, initial=initial, where=None if where is True else where)
-    integers = {"u": np.uintp, "i": np.intp, "b": np.intp}.get(a.dtype.kind)
-    if axis is None or a.ndim == 1:
-        _, _, length = _as_rows("sum", a, axis)
-        total = _masu.sum_all(a, a.device) if length else 0
-        return to_device(np.asarray(total, integers or a.dtype), a.device)
-    _, rows, length = _as_rows("sum", a, axis)
-    if integers is not None:
-        raise TypeError("sum: on a device integers are summed with axis=None only")
-    sums = np.zeros(rows)
+    _refuse("sum", out=out, initial=initial, where=None if where is True else where)
+    dtype = _summed("sum", a, dtype)
+    axes = _axes(a, None if a.ndim == 0 and axis in (0, -1) else axis)
+    if a.ndim and not axes:
+        raise TypeError("sum: axis=() is not supported for arrays on a device")
+    keep = keepdims is not np._NoValue and keepdims
+    shape = tuple(1 if i in axes else n for i, n in enumerate(a.shape) if keep or i not in axes)
+    whole = dtype.kind != "f"
+    sums = np.zeros(math.prod(shape), np.float64 if not whole else np.int64 if a.dtype.kind == "i" else np.uint64)
     if a.size:
-        _masu.sum_rows(a, sums, a._dtype, a.device)
-    return to_device(sums.astype(a.dtype).reshape(a.shape[:-1]), a.device)
+        rows = lines(a, axes)
+        if not whole and a.dtype.kind != "f":
+            rows = converted(rows, dtype)
+        try:
+            _masu.sum_rows(rows, sums, dtype_name(dtype), a.device)
+        except ValueError:  # out of 64 bits, in which NumPy wraps round
+            if not whole:
+                raise
+            sums = _modular(rows, sums.size)
+    return to_device(sums.astype(dtype).reshape(shape), a.device)
 
 
 @_function
 def cumsum(a, axis=None, dtype=None, out=None):
-    _refuse("cumsum", dtype=dtype, out=out)
-    a, rows, _ = _as_rows("cumsum", a, axis)
-    if a.dtype.kind != "f" and a.dtype.itemsize < 8:
-        raise TypeError(f"cumsum: on a device the dtype must be a float or have 64 bits, got {a.dtype}")
-    result = _like(a)
-    if a.size:
-        _masu.cumsum(a, result, rows, a.device)
-    return result
+    _refuse("cumsum", out=out)
+    dtype = _summed("cumsum", a, dtype)
+    a, axis = _one_axis(a if a.ndim else a.reshape(1), axis)
+    return _along(a, axis, dtype_name(dtype),
+                  lambda rows, out, number: _masu.cumsum(converted(rows, dtype), out, number, a.device))
 
 
 @_function
@@ -184,35 +208,44 @@ def dot(a, b, out=None):
     _refuse("dot", out=out)
     if not (isinstance(a, _masu.DeviceArray) and isinstance(b, _masu.DeviceArray)) or a.dtype != b.dtype:
         raise TypeError("dot: both arrays must be on the device, of one dtype")
-    if a.ndim != 1 or a.shape != b.shape or a.dtype.kind != "f":
-        raise TypeError("dot: arrays on a device must be floats in one dimension, of one length")
-    total = _masu.dot(a, b, a.device) if a.size else 0.0
-    return to_device(np.asarray(total, a.dtype), a.device)
+    if a.ndim != 1 or a.shape != b.shape:
+        raise TypeError("dot: arrays on a device must have one dimension and one length")
+    total = _masu.dot(a, b, a.device) if a.size else 0
+    if a.dtype.kind in "iu":  # as NumPy, which adds in the arrays' dtype
+        total = np.asarray(total % (1 << 8 * a.dtype.itemsize), f"u{a.dtype.itemsize}")
+    return to_device(np.asarray(total).astype(a.dtype), a.device)
 
 
-def _located(name, function, a, axis, options):
+def _located(name, function, a, axis, keepdims, **options):
     """NumPy's own quantiles on the elements that masu finds at the places that it asks for."""
-    a, rows, length = _as_rows(name, a, axis)
+    axes = _axes(a, axis)
+    if not a.size:
+        return to_device(function(np.empty(a.shape, a.dtype), axis=axis, keepdims=keepdims, **options), a.device)
+    rows = lines(a, axes)
+    number = a.size // rows.shape[-1]
 
     def find(places):
-        found = np.empty((rows, places.size), a.dtype)
-        _masu.elements_at(a, found.view(np.uint8) if a.dtype == np.bool else found, rows, places.tolist(), a.device)
+        found = np.empty((number, places.size), a.dtype)
+        _masu.elements_at(rows, _lines.words(found), number, places.tolist(), a.device)
         return found
 
-    stand_in = _quantile.stand_in(a.shape, a.dtype, find)
-    return to_device(function(stand_in, axis=-1, overwrite_input=True, **options), a.device)
+    try:
+        result = _quantile.of_found(function, a.shape, axes, a.dtype, find, keepdims=keepdims, **options)
+    except _quantile.Unforeseen:
+        raise TypeError(f"{name}: this is not supported with arrays on a device; copy them to the host") from None
+    return to_device(result, a.device)
 
 
 @_function
 def median(a, axis=None, out=None, overwrite_input=False, keepdims=False):
-    _refuse("median", out=out, keepdims=keepdims)
-    return _located("median", np.median, a, axis, {})
+    _refuse("median", out=out)
+    return _located("median", np.median, a, axis, keepdims)
 
 
 @_function
 def quantile(a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False, *, weights=None):
-    _refuse("quantile", out=out, keepdims=keepdims, weights=weights)
-    return _located("quantile", np.quantile, a, axis, {"q": q, "method": method})
+    _refuse("quantile", out=out, weights=weights)
+    return _located("quantile", np.quantile, a, axis, keepdims, q=q, method=method)
 
 
 def _numbers(array):
@@ -242,13 +275,16 @@ def histogram_bin_edges(a, bins=10, range=None, weights=None):
 
 @_function
 def histogram(a, bins=10, range=None, density=None, weights=None, axis=None):
-    a, rows, _ = _as_rows("histogram", a, axis)
+    axes = _axes(a, axis)
+    weights = None if weights is None else _weights(weights, a, axes)
+    a = lines(a, axes)
+    rows = math.prod(a.shape[:-1])
     bins = bins.get() if isinstance(bins, _masu.DeviceArray) else bins
     edges = _edges("histogram", a, bins, range)
     spec = _bins.spec(_numbers(a), edges, np.ndim(bins) == 0, range)
     if spec is None:
         raise TypeError(f"histogram: these bins are not supported for {a.dtype} on a device")
-    shape = (*(() if axis is None else a.shape[:-1]), len(edges) - 1)
+    shape = (*a.shape[:-1], len(edges) - 1)
     if weights is None:
         found = _histogram.native(a, spec, rows, 1, a.device) if a.size else (np.zeros(math.prod(shape), np.int64), None)
         hist = None if found is None else found[0].reshape(shape)
@@ -261,11 +297,18 @@ def histogram(a, bins=10, range=None, density=None, weights=None, axis=None):
     return to_device(hist, a.device), to_device(edges, a.device)
 
 
-def _weighted(a, weights, spec, rows, shape, dtype=None):
+def _weights(weights, a, axes):
+    """The weights of the elements of `a`, there, as lines along the axes."""
     if not isinstance(weights, _masu.DeviceArray):
         weights = to_device(weights, a.device)
-    if weights.size != a.size or weights.dtype == np.bool:
+    if weights.shape != a.shape:
         raise ValueError("weights should have the same shape as a.")
+    if weights.dtype == np.bool:
+        raise TypeError("histogram: weights of bool are not supported on a device")
+    return lines(weights, axes)
+
+
+def _weighted(a, weights, spec, rows, shape, dtype=None):
     exact = dtype or {"i": np.int64, "u": np.uint64}.get(weights.dtype.kind, np.float64)
     totals, extras = np.zeros(math.prod(shape), exact), np.zeros(3 * rows, exact)
     if a.size and not _masu.weighted_histogram([a], weights, [spec], rows, totals, extras, None, a.device):
@@ -281,16 +324,20 @@ def bincount(x, weights=None, minlength=0, axis=None):
     least = np.bincount(np.empty(0, np.intp), minlength=minlength).size
     if axis is None and x.ndim != 1:
         raise ValueError("object of too small depth for desired array" if x.ndim < 1 else "object too deep for desired array")
-    x, rows, _ = _as_rows("bincount", x, axis)
+    axes = _axes(x, axis)
+    weights = None if weights is None else _weights(weights, x, axes)
+    x = lines(x, axes)
     if not x.size:
-        return to_device(np.zeros((*x.shape[:-1], least), np.intp if weights is None else np.float64), x.device)
+        # without an axis NumPy has integers here, weights or not
+        dtype = np.intp if weights is None or axis is None else np.float64
+        return to_device(np.zeros((*x.shape[:-1], least), dtype), x.device)
     pair = np.empty(2, np.uint8 if x.dtype == np.bool else x.dtype)
     _masu.extremes(x, pair, False, x.device)
     low, high = pair.tolist()
     if low < 0:
         np.bincount(np.array([low]))
     size = max(high + 1, least)
-    spec, shape = _bins.integers(size), (*x.shape[:-1], size)
+    spec, rows, shape = _bins.integers(size), math.prod(x.shape[:-1]), (*x.shape[:-1], size)
     if weights is None:
         counts = _histogram.native(x, spec, rows, 1, x.device)[0].reshape(shape)
     else:
@@ -314,7 +361,7 @@ def histogramdd(sample, bins=10, range=None, density=None, weights=None):
     if sample.ndim != 2:
         raise ValueError(f"histogramdd: the sample must have 2 dimensions, got {sample.ndim}")
     rows, width = sample.shape
-    turned = _like(sample, shape=(width, rows))
+    turned = array_like(sample, shape=(width, rows))
     if sample.size:
         _masu.columns(sample, rows, turned, sample.device)
     return _of_columns(*turned.rows(), bins=bins, range=range, density=density, weights=weights)
@@ -364,7 +411,7 @@ def digitize(x, bins, right=False):
     converted = edges.astype(x.dtype)
     if edges.size == 0 or not np.array_equal(converted, edges) or edges[0] > edges[-1] or x.dtype == np.bool:
         raise TypeError(f"digitize: on a device the edges must increase and be values of the data's dtype {x.dtype}")
-    result = _like(x, "i64")
+    result = array_like(x, "i64")
     if x.size:
         _masu.digitize(to_device(converted, x.device), x, result, bool(right), x.device)
     return result

@@ -5,6 +5,8 @@ NumPy's functions part a copy of the data around the places they need, and compu
 an array whose partition() has masu find those places' elements and writes these alone. So every rule, rounding, warning
 and error is that of the running NumPy.
 """
+import math
+
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
@@ -16,7 +18,7 @@ __all__ = ["median", "quantile"]
 _ndarray = np.ndarray
 
 
-class _Unforeseen(Exception):
+class Unforeseen(Exception):
     """NumPy's function did something else with the data than part it and take elements."""
 
 
@@ -41,16 +43,36 @@ class _Parted(np.ndarray):
         return self.view(_ndarray)[index]
 
     def _unforeseen(self, *args, **keywords):
-        raise _Unforeseen
+        raise Unforeseen
 
     sort = argsort = copy = flatten = mean = sum = _unforeseen
 
 
-def stand_in(shape, dtype, find):
-    """An array for NumPy's functions whose elements are `find(places)`: those places of each row's order."""
-    parted = np.zeros(shape, dtype).view(_Parted)
-    parted.find = find
-    return parted
+def of_found(function, shape, axes, dtype, find, out=None, keepdims=False, **keywords):
+    """NumPy's function of data of that shape over `axes`, where find(places) gives the elements at these places of the
+    order of what lies along them, a row of places for each position of the other axes.
+    """
+    ndim = len(shape)
+    asked = []
+
+    def noted(places):
+        asked.append(True)
+        return find(places)
+
+    kept = tuple(shape[i] for i in range(ndim) if i not in axes)
+    parted = np.zeros((*kept, math.prod(shape[i] for i in axes)), dtype).view(_Parted)
+    parted.find = noted
+    target = out
+    if keepdims and out is not None:
+        target = out[(..., *(0 if i in axes else slice(None) for i in range(ndim)))]
+    result = function(parted, axis=-1, out=target, overwrite_input=True, **keywords)
+    if not asked:
+        raise Unforeseen
+    if out is not None:
+        return out
+    if keepdims:
+        result = result[(..., *(np.newaxis if i in axes else slice(None) for i in range(ndim)))]
+    return result
 
 
 def _reduced(function, data, axis, out, keepdims, device, **keywords):
@@ -60,27 +82,14 @@ def _reduced(function, data, axis, out, keepdims, device, **keywords):
     kept = [i for i in range(ndim) if i not in axes]
     turned = data.transpose(*kept, *sorted(axes, key=lambda i: -abs(data.strides[i])))
     rows = contiguous(turned, data.dtype).reshape(*turned.shape[:len(kept)], -1)
-    asked = []
 
     def find(places):
-        asked.append(True)
         number = rows.size // rows.shape[-1]
         found = np.empty((number, places.size), rows.dtype)
         _masu.elements_at(words(rows), words(found), number, places.tolist(), _device.resolve(device))
         return found
 
-    parted = stand_in(rows.shape, rows.dtype, find)
-    target = out
-    if keepdims and out is not None:
-        target = out[(..., *(0 if i in axes else slice(None) for i in range(ndim)))]
-    result = function(parted, axis=-1, out=target, overwrite_input=True, **keywords)
-    if not asked:
-        raise _Unforeseen
-    if out is not None:
-        return out
-    if keepdims:
-        result = result[(..., *(np.newaxis if i in axes else slice(None) for i in range(ndim)))]
-    return result
+    return of_found(function, data.shape, axes, data.dtype, find, out, keepdims, **keywords)
 
 
 def median(a, axis=None, out=None, overwrite_input=False, keepdims=False, *, device=None):
@@ -105,7 +114,7 @@ def median(a, axis=None, out=None, overwrite_input=False, keepdims=False, *, dev
         if data is not NUMPY and data.dtype.isnative:
             try:
                 return _reduced(np.median, data, axis, out, keepdims, device)
-            except _Unforeseen:
+            except Unforeseen:
                 pass
     return np.median(a, axis, out, overwrite_input, keepdims)
 
@@ -132,6 +141,6 @@ def quantile(a, q, axis=None, out=None, overwrite_input=False, method="linear", 
         if data is not NUMPY and data.dtype.isnative:
             try:
                 return _reduced(np.quantile, data, axis, out, keepdims, device, q=q, method=method)
-            except _Unforeseen:
+            except Unforeseen:
                 pass
     return np.quantile(a, q, axis, out, overwrite_input, method, keepdims, weights=weights)

@@ -6,6 +6,7 @@
 #include <masu/quantile.h>
 #include <masu/search.h>
 #include <masu/sort.h>
+#include <masu/stream.h>
 #include <masu/topk.h>
 #include <masu/transpose.h>
 #include <masu/unique.h>
@@ -92,14 +93,24 @@ bool part_short(nb::handle data, nb::handle result, std::int64_t place, bool ind
   return true;
 }
 
-// Turns each of `matrices` matrices of `columns` columns, one behind the other in host memory.
+// Turns each of `matrices` matrices of `columns` columns, one behind the other.
 void turn(nb::handle data, nb::handle result, std::uint64_t matrices, std::uint64_t columns) {
   const Input input(data);
   const Output output(result);
   call([&] {
-    const Device cpu = Device::open("cpu");
     const std::uint64_t each = input.count() / matrices;
     const std::size_t size = masu::size_of(input.dtype());
+    if (input.on_device()) {
+      masu::Stream stream(input.buffer().device(), masu::Timing::off);
+      for (std::uint64_t i = 0; i < matrices; ++i) {
+        const auto from = input.buffer().slice(i * each * size, each * size);
+        auto to = output.buffer().slice(i * each * size, each * size);
+        masu::transpose(stream, from, size, each / columns, columns, to);
+      }
+      stream.finish();
+      return;
+    }
+    const Device cpu = Device::open("cpu");
     for (std::uint64_t i = 0; i < matrices; ++i) {
       const masu::ConstRecordsView from(input.data<std::byte>() + i * each * size, size, each);
       const masu::RecordsView to(output.data<std::byte>() + i * each * size, size, each);

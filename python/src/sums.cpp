@@ -3,6 +3,7 @@
 #include "module.h"
 #include "short_sum.h"
 
+#include <masu/convert.h>
 #include <masu/scan.h>
 #include <masu/sum.h>
 
@@ -16,7 +17,7 @@ namespace {
 using masu::Device;
 using masu::Dtype;
 
-// The exact sum of all elements, as a number of Python's: rounded once to the data's dtype, or an integer.
+// An exact sum as a number of Python's: rounded once to the data's dtype, or an integer.
 nb::object number(const masu::SumResult& result) {
   if (result.dtype() == Dtype::i64) return nb::int_(result.signed_integer());
   if (result.dtype() == Dtype::u64) return nb::int_(result.unsigned_integer());
@@ -38,15 +39,13 @@ std::optional<double> of_few(const Input& input, const F& sum) {
   return std::nullopt;
 }
 
+// Of all elements in host memory.
 nb::object sum_all(nb::handle data, const Device& device) {
   const Input input(data);
   if (const auto sum = of_few(input, [&](const auto* x) { return short_sum(x, input.count()); }))
     return nb::float_(*sum);
   const masu::SumOptions options = rounded_to(input.dtype());
-  return number(call([&] {
-    return input.on_device() ? masu::sum(input.buffer(), input.dtype(), options)
-                             : masu::sum(device, input.view(), options);
-  }));
+  return number(call([&] { return masu::sum(device, input.view(), options); }));
 }
 
 nb::object dot(nb::handle x, nb::handle y, const Device& device) {
@@ -63,7 +62,8 @@ nb::object dot(nb::handle x, nb::handle y, const Device& device) {
   }));
 }
 
-// The exact sums of rows of floats, rounded once to `rounded`, into f64 or f32, which hold that.
+// The exact sums of rows: of floats, rounded once to `rounded`, into f64 or f32, which hold that; of integers into i64
+// or u64.
 void sum_rows(nb::handle data, nb::handle result, Dtype rounded, const Device& device) {
   const Input input(data);
   const Output output(result);
@@ -83,10 +83,15 @@ void sum_rows(nb::handle data, nb::handle result, Dtype rounded, const Device& d
   };
   if (rounded == input.dtype() && of_few(input, rows_in_turn)) return;
   call([&] {
-    const masu::SumOptions options{.rows = output.count(), .result = rounded};
+    masu::SumOptions options = rounded_to(rounded);
+    options.rows = output.count();
     const masu::SumResult sums = input.on_device() ? masu::sum(input.buffer(), input.dtype(), options)
                                                    : masu::sum(device, input.view(), options);
-    for (std::uint64_t row = 0; row < output.count(); ++row) put(row, sums.value(row));
+    for (std::uint64_t row = 0; row < output.count(); ++row) {
+      if (sums.dtype() == Dtype::i64) output.data<std::int64_t>()[row] = sums.signed_integer(row);
+      else if (sums.dtype() == Dtype::u64) output.data<std::uint64_t>()[row] = sums.unsigned_integer(row);
+      else put(row, sums.value(row));
+    }
   });
 }
 
@@ -97,6 +102,17 @@ void cumsum(nb::handle data, nb::handle result, std::uint64_t rows, const Device
     const masu::ScanOptions options{.rows = rows};
     if (input.on_device()) masu::scan(input.buffer(), input.dtype(), output.buffer(), options);
     else masu::scan(device, input.view(), output.view(), options);
+  });
+}
+
+// Each element in the result's dtype: integers modulo its range, floats rounded to nearest.
+void convert(nb::handle data, nb::handle result, const Device& device) {
+  const Input input(data);
+  const Output output(result);
+  call([&] {
+    const masu::ConvertOptions options{.overflow = masu::Overflow::wrap};
+    if (input.on_device()) masu::convert(input.buffer(), input.dtype(), output.buffer(), output.dtype(), options);
+    else masu::convert(device, input.view(), output.view(), options);
   });
 }
 
@@ -112,6 +128,7 @@ void register_sums(nb::module_& m) {
         sum_rows(data, result, masu::dtype_from_name(dtype), device);
       },
       arg("data"), arg("result"), arg("dtype"), arg("device"));
+  m.def("convert", convert, arg("data"), arg("result"), arg("device"));
   m.def("cumsum", cumsum, arg("data"), arg("result"), arg("rows"), arg("device"));
 }
 

@@ -163,12 +163,138 @@ def test_histograms(device):
     same(masu.histogramdd(masu.to_device(points, device), 4), np.histogramdd(points, 4))
 
 
+SHAPES = [(2, 3, 4), (4, 3, 2), (4, 2, 3), (5, 1, 3), (3, 2, 1), (2, 0, 3), (1, 3, 2, 2), (7,), (0,), ()]
+
+
+def cube(dtype, shape):
+    """Few values, so that many are equal, and in floats zeros of both signs and a NaN."""
+    numbers = np.random.default_rng(len(shape)).integers(-3, 9, shape)
+    if dtype not in "efd":
+        return numbers.astype("i8").astype(dtype)
+    numbers = np.asarray(numbers / 2, dtype)
+    numbers[numbers == -1.5] = -0.0
+    numbers[numbers == 4] = np.nan
+    return numbers
+
+
+def as_on_the_host(function, data, device, *args, **options):
+    """The function does with an array on the device what it does with one on the host, be it an error."""
+    try:
+        want = function(data, *args, **options)
+    except Exception as error:  # noqa: BLE001
+        with pytest.raises(type(error)):
+            function(masu.to_device(data, device), *args, **options)
+    else:
+        same(function(masu.to_device(data, device), *args, **options), want)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_lines_along_any_axis(device, shape, monkeypatch):
+    monkeypatch.setattr(masu._small, "limit", 0)
+    for axis in (None, *range(-len(shape) - 1, len(shape) + 1)):
+        for dtype in "?bHiQefd":
+            data = cube(dtype, shape)
+            as_on_the_host(masu.sort, data, device, axis)
+            as_on_the_host(masu.cumsum, data, device, axis)
+        for dtype in "?he":
+            data = cube(dtype, shape)
+            as_on_the_host(masu.argsort, data, device, axis)
+            as_on_the_host(masu.topk, data, device, 2, axis)
+            as_on_the_host(masu.topk, data, device, 1, axis, largest=False)
+
+
+@pytest.mark.parametrize("k", (0, -1, (2, 0), 4))
+def test_parts_along_any_axis(device, k):
+    for shape in ((4, 3, 4), (3, 5), (6,)):
+        data = cube("i", shape)
+        there = masu.to_device(data, device)
+        for axis in (None, *range(-len(shape), len(shape))):
+            try:
+                want = np.partition(data, k, axis)
+            except ValueError as error:
+                for function in (masu.partition, masu.argpartition):
+                    with pytest.raises(type(error)):
+                        function(there, k, axis)
+                continue
+            parted, places = masu.partition(there, k, axis).get(), masu.argpartition(there, k, axis).get()
+            source, axis = (data.reshape(-1), 0) if axis is None else (data, axis)
+            assert (parted.dtype, places.dtype) == (data.dtype, np.intp) and parted.shape == places.shape == want.shape
+            np.testing.assert_array_equal(np.sort(parted, axis), np.sort(source, axis))
+            np.testing.assert_array_equal(np.sort(places, axis), np.argsort(np.sort(places, axis), axis, stable=True))
+            for found in (parted, np.take_along_axis(source, places, axis)):
+                np.testing.assert_array_equal(found.take(k, axis), want.take(k, axis))
+
+
+def test_many_short_lines(device):
+    """More matrices than are turned one by one, and few large ones."""
+    for shape in ((300, 20, 30), (300, 30, 20), (3, 700, 500)):
+        data = random.integers(0, 99, shape).astype("H")
+        same(masu.sort(masu.to_device(data, device), axis=1), np.sort(data, axis=1))
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("shape", SHAPES)
+def test_several_axes_reduced(device, shape, monkeypatch):
+    monkeypatch.setattr(masu._small, "limit", 0)
+    axes = [None, (), (0, 0), *range(-len(shape) - 1, len(shape) + 1)]
+    axes += [pair for pair in ((0, 1), (2, 0), (1, 2), (0, -1, 1)) if len(shape) > 2]
+    for i, axis in enumerate(axes):
+        keepdims = i % 2 == 0
+        for dtype in "?bIqed":
+            if axis != ():
+                as_on_the_host(masu.sum, cube(dtype, shape), device, axis, keepdims=keepdims)
+        for dtype in "Be":
+            data = cube(dtype, shape)
+            as_on_the_host(masu.median, data, device, axis, keepdims=keepdims)
+            as_on_the_host(masu.quantile, data, device, [[0.25], [1]], axis, method="linear", keepdims=keepdims)
+        data = cube("h", shape)
+        weights = np.arange(data.size, dtype="f4").reshape(shape)
+        as_on_the_host(masu.histogram, data, device, [-2, 0, 5], density=True, axis=axis)
+        as_on_the_host(masu.histogram, data, device, 3, (-1, 4), weights=weights, axis=axis)
+        as_on_the_host(masu.bincount, abs(data), device, axis=axis)
+        as_on_the_host(masu.bincount, abs(data), device, weights, 4, axis=axis)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("dtype", list("bBhHiIqQefd"))
+def test_sums_as_another_dtype(device, dtype):
+    for source in "?iQ" if dtype not in "efd" else "?bQefd":
+        data = cube(source, (3, 4, 2))
+        for axis in (None, 0, 2):
+            as_on_the_host(masu.sum, data, device, axis, dtype)
+            as_on_the_host(masu.cumsum, data, device, axis, dtype)
+
+
+def test_integers_beyond_64_bits(device):
+    """Sums wrap round as NumPy's do; so does a dot product of which the exact one has 64 bits."""
+    for dtype in "qQ":
+        data = random.integers(0, np.iinfo(dtype).max, (3, 50, 4), dtype, endpoint=True)
+        for axis in (None, 0, 1, (0, 2)):
+            same(masu.sum(masu.to_device(data, device), axis), data.sum(axis))
+    for dtype in "?bBhHiIqQ":
+        data = random.integers(0, 2 if dtype == "?" else min(np.iinfo(dtype).max, 2**27), 200).astype(dtype)
+        there = masu.to_device(data, device)
+        same(masu.dot(there, there), np.dot(data, data))
+    with pytest.raises(ValueError, match="dot"):
+        masu.dot(*[masu.to_device(np.full(4, 2**62), device)] * 2)
+
+
+def test_unique_of_one_axis(device):
+    there = masu.to_device(SMALL, device)
+    same(masu.unique(there, return_counts=True, axis=-1, equal_nan=False), np.unique(SMALL, return_counts=True))
+    with pytest.raises(np.exceptions.AxisError):
+        masu.unique(there, axis=1)
+
+
 def test_what_devices_have_not(device):
     there = masu.to_device(FLOATS.reshape(30, 100), device)
-    for call in (lambda: masu.sort(there, axis=0), lambda: masu.histogram(there, "auto"),
-                 lambda: masu.unique(there, axis=0), lambda: masu.cumsum(masu.to_device(SMALL, device)),
-                 lambda: masu.bincount(there.reshape(-1)), lambda: masu.sum(there, axis=0),
-                 lambda: masu.sum(there, dtype="f8"), lambda: masu.dot(there, there)):
+    small = masu.to_device(SMALL, device)
+    for call in (lambda: masu.histogram(there, "auto"), lambda: masu.unique(there, axis=0),
+                 lambda: masu.unique(there, equal_nan=False), lambda: masu.bincount(there.reshape(-1)),
+                 lambda: masu.sum(there, ()), lambda: masu.sum(there, dtype="i4"), lambda: masu.sum(small, dtype="?"),
+                 lambda: masu.cumsum(there, dtype="F"), lambda: masu.cumsum(small, out=SMALL),
+                 lambda: masu.dot(there, there), lambda: masu.dot(there.reshape(-1), small),
+                 lambda: masu.histogram(small, weights=SMALL > 3)):
         with pytest.raises(TypeError):
             call()
     with pytest.raises(np.exceptions.AxisError):
@@ -177,6 +303,8 @@ def test_what_devices_have_not(device):
         masu.topk(there, 101)
     with pytest.raises(ValueError):
         masu.partition(there, 100)
+    with pytest.raises(ValueError):
+        masu.histogram(there, weights=small)
 
 
 def test_arrays_of_two_devices():
