@@ -119,6 +119,9 @@ class MASU_EXPORT BinEstimator {
   std::unique_ptr<State> state_;
 };
 
+/// All n + 1 edges that a histogram of data of this dtype has. Throws invalid_argument unless `bins` are definite.
+MASU_EXPORT std::vector<double> bin_edges(const Bins& bins, Dtype dtype);
+
 /// The range of the finite values; nothing when there are none.
 MASU_EXPORT std::optional<ValueRange> finite_range(const Device& device, const ArrayView& data);
 MASU_EXPORT std::optional<ValueRange> finite_range(const BufferBase& data, Dtype dtype);

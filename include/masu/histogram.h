@@ -203,6 +203,10 @@ MASU_EXPORT Histogram histogram(const Device& device, const ArrayView& data, con
 /// The histogram of device memory whose type is known at run time, where it is.
 MASU_EXPORT Histogram histogram(const BufferBase& data, Dtype dtype, const Bins& bins,
                                 const HistogramOptions& options = {});
+/// The same, with the result in memory of the same device: `counts` gets the 64-bit counts of the n bins, then below,
+/// above and nan, n + 3 in all. Throws invalid_argument for a `counts` of another size, and one that overlaps `data`.
+MASU_EXPORT void histogram(const BufferBase& data, Dtype dtype, const Bins& bins, BufferBase& counts,
+                           const HistogramOptions& options = {});
 /// The same, counted on a stream of the memory's device while the caller goes on. `data` and `stream` must outlive the
 /// result's `get()`. `bins` must be definite.
 MASU_EXPORT Pending<Histogram> histogram(Stream& stream, const BufferBase& data, Dtype dtype, const Bins& bins,
@@ -222,6 +226,12 @@ Histogram histogram(const R& data, const Bins& bins, const HistogramOptions& opt
 template <Element T>
 Histogram histogram(const Buffer<T>& data, const Bins& bins, const HistogramOptions& options = {}) {
   return histogram(data, dtype_of<T>, bins, options);
+}
+/// The same, with the result in memory of the same device: see above.
+template <Element T>
+void histogram(const Buffer<T>& data, const Bins& bins, Buffer<std::uint64_t>& counts,
+               const HistogramOptions& options = {}) {
+  histogram(data, dtype_of<T>, bins, counts, options);
 }
 /// The histogram of a buffer, counted on a stream of its device while the caller goes on. `data` and `stream` must
 /// outlive the result's `get()`. `bins` must be definite.

@@ -5,7 +5,7 @@ from ._device_array import DeviceArray, to_device
 from ._histogram import histogram, histogram_bin_edges
 from ._histogram_class import Histogram
 from ._joint import histogram2d, histogramdd
-from ._masu import Device, DeviceInfo, cpu_threads, devices, set_cpu_threads
+from ._masu import Device, DeviceInfo, __version__, cpu_threads, devices, set_cpu_threads
 from ._order import TopK, argpartition, argsort, partition, searchsorted, sort, topk, unique
 from ._program import Kernel, LocalMemory, Program
 from ._quantile import median, quantile
@@ -43,4 +43,3 @@ __all__ = [
     "topk",
     "unique",
 ]
-__version__ = "0.1.0"

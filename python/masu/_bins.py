@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 import operator
 
 import numpy as np
@@ -12,6 +13,8 @@ import numpy as np
 # given ones where they differ.
 EDGES, GIVEN, DATA, INTEGERS = 0, 1, 2, 3
 _EXACT = 2**53  # up to here f64 has every integer
+_MOST_KEPT_BINS = 10_000  # of edges that are kept
+_PLAIN = frozenset((int, float))
 
 
 def _beyond_exact(number):
@@ -28,8 +31,23 @@ def edges_of(dtype, bins, range, extremes):
     `extremes()` gives the least and greatest value of the data as an array, or an empty one. NumPy is asked about
     these two values alone: nothing else of the data decides.
     """
+    if type(range) is tuple and type(bins) is int and bins <= _MOST_KEPT_BINS and _PLAIN.issuperset(map(type, range)):
+        try:
+            return _between(dtype, bins, range, str(range)).copy()
+        except FloatingPointError:  # NumPy's to warn of
+            pass
     proxy = extremes() if range is None and np.ndim(bins) == 0 else np.empty(0, dtype)
     return np.histogram_bin_edges(proxy, bins, range)
+
+
+@functools.lru_cache(64)
+def _between(dtype, bins, range, text):
+    """Even edges over a given range, kept: computing them takes longer than counting an image on a GPU.
+
+    `text`, that of `range`, is there for the key: it tells 1 from 1.0 and 0.0 from -0.0.
+    """
+    with np.errstate(all="raise"):
+        return np.histogram_bin_edges(np.empty(0, dtype), bins, range)
 
 
 def spec(dtype, edges, uniform, range):
@@ -39,7 +57,7 @@ def spec(dtype, edges, uniform, range):
     """
     if not _usable(dtype, edges, uniform, range):
         return None
-    numbers = edges.astype(np.float64, copy=False)
+    numbers = np.ascontiguousarray(edges, np.float64)
     if not uniform:
         return (EDGES, 0.0, 0.0, numbers)
     if not _guessed_as_searched(dtype, numbers, range):
@@ -57,6 +75,8 @@ def spec(dtype, edges, uniform, range):
 
 def _guessed_as_searched(dtype, numbers, range):
     """Whether NumPy's guess of a bin and its one correction end where a search in the edges does."""
+    if range is not None and any(isinstance(end, (bool, np.bool)) for end in range):
+        return False  # NumPy refuses to subtract them
     if dtype == np.float16 and range is not None:
         # NumPy's f16 scalars make the guess coarser than Python's numbers do
         return not any(isinstance(end, np.generic) for end in range)
@@ -71,7 +91,7 @@ def column_spec(dtype, edges, uniform, range):
     """The same for a column of np.histogramdd, which searches in the edges whatever the bins are."""
     if not _usable(dtype, edges, uniform, range):
         return None
-    numbers = edges.astype(np.float64, copy=False)
+    numbers = np.ascontiguousarray(edges, np.float64)
     origin = EDGES if not uniform or dtype == np.float16 else DATA if range is None else GIVEN
     return (origin, *_ends(numbers), numbers)
 

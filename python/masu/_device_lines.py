@@ -46,6 +46,8 @@ def swapped(array, outer, length):
 
 def lines(array, axes):
     """`array` with `axes` behind the others, in their order, as one axis."""
+    if array.ndim == len(axes) == 1:
+        return array
     result, outer = array, 1
     for reduced, run in itertools.groupby(range(array.ndim), axes.__contains__):
         length = math.prod(array.shape[i] for i in run)

@@ -9,7 +9,7 @@ import math
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
-from . import _bins, _histogram, _lines, _masu, _order, _quantile
+from . import _arrays, _bins, _histogram, _lines, _masu, _order, _quantile
 from ._device_array import DeviceArray, dtype_name, to_device
 from ._device_lines import array_like, converted, lines, placed, swapped
 
@@ -18,13 +18,14 @@ _functions = {}
 
 def call(name, arrays, options):
     """The function `name` of arrays, at least one of them (or of the options) a DeviceArray."""
-    devices = {array.device for array in (*arrays, *options.values()) if isinstance(array, _masu.DeviceArray)}
+    there = [array for array in (*arrays, *options.values()) if isinstance(array, _masu.DeviceArray)]
+    devices = {array.device for array in there} if len(there) > 1 else ()
     if len(devices) > 1:
         raise ValueError(f"{name}: the arrays must be on one device, got {' and '.join(d.id for d in devices)}")
     function = _functions.get(name)
     if function is None or not any(isinstance(array, _masu.DeviceArray) for array in arrays):
         raise TypeError(f"{name}: this is not supported with arrays on a device; copy them to the host")
-    return function(*(a if isinstance(a, _masu.DeviceArray) else np.asarray(a) for a in arrays), **options)
+    return function(*[a if isinstance(a, _masu.DeviceArray) else np.asarray(a) for a in arrays], **options)
 
 
 def _function(function):
@@ -285,6 +286,11 @@ def histogram(a, bins=10, range=None, density=None, weights=None, axis=None):
     if spec is None:
         raise TypeError(f"histogram: these bins are not supported for {a.dtype} on a device")
     shape = (*a.shape[:-1], len(edges) - 1)
+    if weights is None and not density and a.size and len(shape) == 1:
+        counts = DeviceArray(a.device, "i64", (shape[0] + 3,))
+        found = DeviceArray(a.device, edges.dtype, edges.shape)
+        if _masu.histogram_there(a, spec, counts, _arrays.native(edges), found, a.device):
+            return DeviceArray(counts, shape, counts, 0), found
     if weights is None:
         found = _histogram.native(a, spec, rows, 1, a.device) if a.size else (np.zeros(math.prod(shape), np.int64), None)
         hist = None if found is None else found[0].reshape(shape)

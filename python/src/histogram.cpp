@@ -79,6 +79,16 @@ auto counted(std::span<const Spec> specs, Count&& count, Edges&& edges) {
   return count(bins);
 }
 
+// Whether the library's own even bins have the edges that NumPy has.
+bool same_edges(const Spec& spec, masu::Dtype dtype) {
+  try {
+    return std::ranges::equal(masu::bin_edges(spec.own(), dtype), spec.numbers());
+  } catch (const masu::Error& error) {
+    if (error.code() != masu::ErrorCode::invalid_argument) throw;
+    return false;
+  }
+}
+
 // False where edges do not tell where f16 values go: NumPy's f16 arithmetic decides, which the library has for its own
 // edges only.
 template <class Result>
@@ -142,6 +152,26 @@ bool histogram(nb::handle data, nb::handle bins, std::uint64_t rows, unsigned ch
       }
     }
     put<std::int64_t>(rest, std::span<const std::uint64_t>(outside), "extras");
+    return true;
+  });
+}
+
+// The same of one row in device memory, into device memory: `counts` gets those of the bins, then below, above, NaN;
+// `edges` gets `numbers`, which the caller may have in another dtype than the bins have them.
+bool histogram_there(nb::handle data, nb::handle bins, nb::handle counts, nb::handle numbers, nb::handle edges,
+                     const masu::Device& device) {
+  const Input in(data);
+  const Spec spec(bins);
+  const Output out(counts);
+  const Input given(numbers);
+  const Output copy(edges);
+  return call([&] {
+    masu::Stream stream(device);
+    stream.write_bytes(copy.buffer(), 0, given.data<std::byte>(), copy.buffer().size_bytes());
+    const bool own = spec.even() && same_edges(spec, in.dtype());
+    if (!own && spec.even() && in.dtype() == masu::Dtype::f16) return false;
+    masu::histogram(in.buffer(), in.dtype(), own ? spec.own() : spec.given(), out.buffer());
+    stream.finish();
     return true;
   });
 }
@@ -288,6 +318,8 @@ void columns_of(nb::handle points, std::uint64_t rows, nb::handle columns, const
 void register_histogram(nb::module_& m) {
   m.def("histogram", histogram, nb::arg("data"), nb::arg("bins"), nb::arg("rows"), nb::arg("channels"),
         nb::arg("counts"), nb::arg("extras"), nb::arg("device"));
+  m.def("histogram_there", histogram_there, nb::arg("data"), nb::arg("bins"), nb::arg("counts"), nb::arg("numbers"),
+        nb::arg("edges"), nb::arg("device"));
   m.def("joint_histogram", joint_histogram, nb::arg("columns"), nb::arg("bins"), nb::arg("counts"), nb::arg("device"));
   m.def("weighted_histogram", weighted_histogram, nb::arg("columns"), nb::arg("weights"), nb::arg("bins"),
         nb::arg("rows"), nb::arg("totals"), nb::arg("extras"), nb::arg("variances").none(), nb::arg("device"));

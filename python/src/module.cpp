@@ -45,6 +45,7 @@ Stoppable::Stoppable() : scope_(signal_raised) {}
 NB_MODULE(_masu, m) {
   using namespace masu_python;
   m.doc() = "masu's C++ functions on contiguous arrays. The public functions are those of the package `masu`.";
+  m.attr("__version__") = nb::str(masu::version().data(), masu::version().size());
   nb::register_exception_translator(translate);
   register_device(m);
   register_device_array(m);

@@ -121,6 +121,18 @@ def test_sums(library):
     library.same(masu.cumsum(array), masu.cumsum(FLOATS))
 
 
+def test_axes(library):
+    data = FLOATS[:99_960].reshape(40, 51, 49)
+    array, bytes_ = library.give(data), library.give(BYTES[:99_960].reshape(40, 51, 49))
+    for axis in (0, 1, -1):
+        library.same(masu.sort(array, axis=axis), np.sort(data, axis, kind="stable"))
+        library.same(masu.argsort(array, axis=axis), np.argsort(data, axis, kind="stable"))
+        library.same(masu.sum(bytes_, axis=axis), np.sum(BYTES[:99_960].reshape(40, 51, 49), axis))
+        library.same(masu.median(array, axis=axis), np.median(data, axis))
+        want = masu.histogram(data, 9, (-2, 2), axis=axis)
+        library.same(masu.histogram(array, 9, (-2, 2), axis=axis), want)
+
+
 def test_empty_and_refused(library):
     library.same(masu.sort(library.give(FLOATS[:0])), FLOATS[:0])
     library.same(masu.histogram(library.give(FLOATS[:0]), 4, (0, 1)), np.histogram(FLOATS[:0], 4, (0, 1)))
@@ -148,6 +160,23 @@ def test_after_the_work_on_another_stream(library):
             total = masu.sum(array)
         assert library.get(counts).tolist() == [0, 1 << 24]
         assert float(library.get(total)) == 200 * 2.0**24
+
+
+def test_work_goes_to_the_stream_of_the_library(library):
+    """Not to the default stream, nor to one of masu's own: other streams' work is not waited for."""
+    if library.name == "jax":
+        pytest.skip("jax has no streams of the user's")
+    module = library.module
+    array = library.give(FLOATS)
+    masu.sort(array), masu.histogram(array, 10, (-1, 1))  # compiled
+    stream = module.cuda.Stream() if library.name == "torch" else module.cuda.Stream(non_blocking=True)
+    handle = stream.cuda_stream if library.name == "torch" else stream.ptr
+    with (module.cuda.stream(stream) if library.name == "torch" else stream):
+        taken = _arrays.taken(array, None)
+        assert taken._stream == handle
+        library.same(masu.sort(array), np.sort(FLOATS, kind="stable"))
+        library.same(masu.histogram(array, 10, (-1, 1)), np.histogram(FLOATS, 10, (-1, 1)))
+    assert _arrays.taken(array, None)._stream != handle
 
 
 def test_results_outlive_what_made_them(library):

@@ -149,6 +149,13 @@ def test_histograms(device):
         same(masu.histogram(there, bins, ends, density=True), np.histogram(FLOATS, bins, ends, density=True))
         same(masu.histogram_bin_edges(there, bins, ends), np.histogram_bin_edges(FLOATS, bins, ends))
     same(masu.histogram(there, masu.to_device(edges, device)), np.histogram(FLOATS, edges))
+    for odd in (edges.astype(">f8"), np.repeat(edges, 2)[::2], [-1, 0, 2], np.float32([-2, 0, 3]), np.int8([-1, 0, 1])):
+        counts, found = np.histogram(FLOATS, odd)
+        same(masu.histogram(there, odd), (counts, found.astype(found.dtype.newbyteorder("="))))
+    for dtype in "B h H i I q Q e f d".split():  # counted in the device's memory, where it has the rule
+        data = np.abs(FLOATS * 30).astype(dtype)
+        for bins, ends in ((7, (0, 50)), (7, (0.5, 50.0)), (7, (-1, -0.0)), (edges, None), (300, None)):
+            same(masu.histogram(masu.to_device(data, device), bins, ends), np.histogram(data, bins, ends))
     weights = random.integers(0, 9, FLOATS.size)
     same(masu.histogram(there, 10, weights=masu.to_device(weights, device)), np.histogram(FLOATS, 10, weights=weights))
     same(masu.histogram(small.reshape(30, 100), 10, axis=1)[0],

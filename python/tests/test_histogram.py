@@ -151,6 +151,22 @@ def test_values_at_the_edges(dtype):
         same("histogram", near.astype(dtype), bins)
 
 
+def test_edges_of_any_layout():
+    """Strided, of the other byte order, of small integers; and the same even bins asked for again and again."""
+    x, edges = sample("f4"), np.array([-1, 0.5, 7, 30, 80])
+    for odd in (np.repeat(edges, 2)[::2], edges[::-1].copy()[::-1], edges.astype(">f8"), edges.astype("i1"), edges.tolist()):
+        same("histogram", x, odd)
+        same("histogram2d", x, x[::-1], (odd, odd))
+        same("histogram", x, odd, weights=np.arange(x.size))
+    for _ in range(2):
+        for ends in ((0, 1), (0.0, 1.0), (-1.0, 0.0), (-1.0, -0.0), (-1, 0), [0, 1], (False, True), (-1e300, 1e300), (0, 1e-320)):
+            for data in (x, x.astype("f2"), x.astype("i4"), x.astype("f8")):
+                same("histogram", data, 10, ends)
+                same("histogram_bin_edges", data, 10, ends)
+    masu.histogram(x, 5, (0, 50))[1][:] = 0  # the result is the caller's
+    same("histogram", x, 5, (0, 50))
+
+
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("dtype", ["?", "u1", "i8", "f2", "f4", "f8", "O"])
 def test_joint_histograms_are_numpys(dtype):

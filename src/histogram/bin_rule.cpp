@@ -133,6 +133,12 @@ double BinRule::edge(std::uint64_t i) const noexcept {
   return f32_edges ? static_cast<double>(static_cast<float>(e)) : e;
 }
 
+std::vector<double> BinRule::all_edges() const {
+  std::vector<double> result(n + 1);
+  for (std::uint64_t i = 0; i <= n; ++i) result[i] = edge(i);
+  return result;
+}
+
 double BinRule::even_edge_f16(std::uint64_t i) const noexcept {
   if (i == n) return half_of(hi);
   if (!f16_arithmetic) return half_of(even_edge_f64(*this, i));

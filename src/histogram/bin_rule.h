@@ -26,6 +26,7 @@ struct BinRule {
   BinRule(const Bins& bins, Dtype dtype, bool right_open, bool joint = false);
 
   double edge(std::uint64_t i) const noexcept;
+  std::vector<double> all_edges() const;
   // The slot of a value of the dtype: a bin, or n + slot_below / slot_above / slot_nan.
   std::uint64_t slot(double x) const noexcept;
   // The slots of all 65,536 bit patterns of f16.

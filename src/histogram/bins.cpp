@@ -190,4 +190,11 @@ std::optional<ValueRange> merge(const std::optional<ValueRange>& a, const std::o
   return ValueRange{std::min(a->lo, b->lo), std::max(a->hi, b->hi), single};
 }
 
+std::vector<double> bin_edges(const Bins& bins, Dtype dtype) {
+  if (bins.needs_data()) {
+    throw Error(ErrorCode::invalid_argument, "bin_edges: the bins must not depend on data; find them before");
+  }
+  return BinRule(bins, dtype, false).all_edges();
+}
+
 }  // namespace masu

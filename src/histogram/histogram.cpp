@@ -6,6 +6,7 @@
 #include "histogram/histogram_cpu.h"
 #include "histogram/histogram_device.h"
 #include "histogram/histogram_plan.h"
+#include "runtime/operands.h"
 
 #include <masu/histogram.h>
 
@@ -20,9 +21,7 @@
 namespace masu {
 
 std::vector<double> Histogram::edges() const {
-  std::vector<double> result(size() + 1);
-  for (std::uint64_t i = 0; i < result.size(); ++i) result[i] = rule_->edge(i);
-  return result;
+  return rule_->all_edges();
 }
 
 double Histogram::edge(std::uint64_t i) const {
@@ -320,6 +319,31 @@ Histogram histogram(const Device& device, const ArrayView& data, const Bins& bin
 Histogram histogram(const BufferBase& data, Dtype dtype, const Bins& bins, const HistogramOptions& options) {
   check_one_channel(options);
   return std::move(histogram_channels(data, dtype, bins, options).front());
+}
+
+void histogram(const BufferBase& data, Dtype dtype, const Bins& bins, BufferBase& counts,
+               const HistogramOptions& options) {
+  check_one_channel(options);
+  runtime::check_one_device("histogram", data, counts);
+  runtime::check_writable("histogram", counts);
+  if (runtime::overlap(data, counts)) runtime::refuse_overlap("histogram", "counts");
+  const Bins definite = definite_bins(data, dtype, bins);
+  const BinRule rule(definite, dtype, options.right_open);
+  const std::uint64_t slots = rule.n + extra_slots;
+  if (counts.size_bytes() != slots * sizeof(std::uint64_t)) {
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("histogram: counts must have {} bytes, 8 for each of {} bins, below, above and nan, got {}",
+                            slots * sizeof(std::uint64_t), rule.n, counts.size_bytes()));
+  }
+  const bool there = data.device().kind() != DeviceKind::cpu && options.outside == Outside::drop;
+  if (there && size_of(dtype) != 1 && reaches_bins(rule)) {  // bytes are counted by value, and folded on the host
+    DeviceCounter counter(data.device(), rule, options, Timing::off);
+    if (counter.slots() == slots) return counter.count(data, data.size_bytes() / size_of(dtype), counts);
+  }
+  const Histogram found = histogram(data, dtype, definite, options);
+  std::vector<std::uint64_t> all(found.counts().begin(), found.counts().end());
+  all.insert(all.end(), {found.below(), found.above(), found.nan()});
+  Buffer<std::uint64_t>(counts.device(), counts.memory(), counts.byte_offset(), counts.size_bytes()).write(all);
 }
 
 Pending<Histogram> histogram(Stream& stream, const BufferBase& data, Dtype dtype, const Bins& bins,

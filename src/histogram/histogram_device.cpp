@@ -56,11 +56,12 @@ struct DeviceCounter::State {
   std::vector<Event> launches;
   HistogramTimes times;
 
-  State(const Device& on, SlotRule rule, const histogram_plan::Plan& planned, const HistogramOptions& asked)
+  State(const Device& on, SlotRule rule, const histogram_plan::Plan& planned, const HistogramOptions& asked,
+        Timing timing)
       : device(on),
         options(asked),
         plan(planned),
-        stream(device),
+        stream(device, timing),
         rules(device, {std::move(rule)}, plan, false, &stream),
         slots(rules.column(0).slots),
         pixel(size_of(rules.column(0).element) * plan.channels),
@@ -170,15 +171,16 @@ struct DeviceCounter::State {
   }
 };
 
-DeviceCounter::DeviceCounter(const Device& device, const BinRule& rule, const HistogramOptions& options) {
+DeviceCounter::DeviceCounter(const Device& device, const BinRule& rule, const HistogramOptions& options,
+                             Timing timing) {
   SlotRule slot_rule(rule, device.info());
   const histogram_plan::Plan plan = plan_of(device, slot_rule, options);
-  state_ = std::make_unique<State>(device, std::move(slot_rule), plan, options);
+  state_ = std::make_unique<State>(device, std::move(slot_rule), plan, options, timing);
 }
 
 DeviceCounter::DeviceCounter(const Device& device, SlotRule rule, const histogram_plan::Plan& plan,
                              const HistogramOptions& options)
-    : state_(std::make_unique<State>(device, std::move(rule), plan, options)) {}
+    : state_(std::make_unique<State>(device, std::move(rule), plan, options, Timing::on)) {}
 
 DeviceCounter::~DeviceCounter() = default;
 
@@ -227,6 +229,13 @@ void DeviceCounter::add_rows(const BufferBase& data, std::uint64_t offset, std::
 
 void DeviceCounter::add(const BufferBase& data, std::uint64_t count, Stream* stream) {
   add_rows(data, 0, count, 1, 0, stream);
+}
+
+void DeviceCounter::count(const BufferBase& data, std::uint64_t count, BufferBase& totals) {
+  State& s = *state_;
+  if (count != 0) s.launch(s.stream, data, data.byte_offset(), count, 1, 0);
+  s.stream.copy_bytes(totals, s.counts);
+  s.stream.finish();
 }
 
 std::vector<std::uint64_t> DeviceCounter::totals() const {

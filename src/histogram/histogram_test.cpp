@@ -3,6 +3,7 @@
 #include "histogram/histogram_reference.h"
 
 #include "each_device.h"
+#include "expect_error.h"
 #include "histogram/bin_rule.h"
 #include "histogram/histogram_test_data.h"
 
@@ -253,6 +254,38 @@ TEST_P(HistogramTest, AccumulatesMergesAndRunsOnAStream) {
   const Buffer<float> buffer = device.upload(data);
   Pending<Histogram> pending = histogram(stream, buffer, bins);
   EXPECT_EQ(pending.get(), whole);
+}
+
+TEST_P(HistogramTest, ResultInDeviceMemory) {
+  const std::vector<Bins> all{Bins::even(37, -3, 60), Bins::even(12), Bins::edges({-5, 0.5, 0.5, 7, 90}),
+                              Bins::logarithmic(9, 0.25, 70), Bins::even(5, 1000, 2000)};
+  for_each_type([&](auto tag) {
+    using T = typename decltype(tag)::type;
+    const Buffer<T> samples = device.upload(Samples<T>(50, -20, 90).take(20011));
+    const Buffer<T> finite = device.upload(Samples<T>(50, -20, 90).finite(5003));
+    for (const Bins& bins : all) {
+      const Buffer<T>& buffer = bins.needs_data() ? finite : samples;
+      for (const Outside outside : {Outside::drop, Outside::clamp}) {
+        const HistogramOptions options{.right_open = true, .outside = outside};
+        const Histogram expected = histogram(buffer, bins, options);
+        std::vector<std::uint64_t> slots(expected.counts().begin(), expected.counts().end());
+        slots.insert(slots.end(), {expected.below(), expected.above(), expected.nan()});
+        Buffer<std::uint64_t> counts = device.allocate<std::uint64_t>(slots.size());
+        histogram(buffer, bins, counts, options);
+        ASSERT_EQ(counts.read(), slots) << to_string(dtype_of<T>) << " " << bins.size();
+        if (!bins.needs_data()) {
+          EXPECT_EQ(bin_edges(bins, dtype_of<T>), expected.edges());
+        }
+      }
+    }
+    Buffer<std::uint64_t> counts = device.upload(std::vector<std::uint64_t>(40, 7));
+    histogram(samples.slice(0, 0), all[0], counts);  // nothing is counted
+    EXPECT_EQ(counts.read(), std::vector<std::uint64_t>(40));
+    MASU_EXPECT_ERROR(histogram(samples, all[2], counts), invalid_argument, "must have 56 bytes");
+    MASU_EXPECT_ERROR((void)bin_edges(all[1], dtype_of<T>), invalid_argument, "must not depend on data");
+  });
+  Buffer<std::uint64_t> same = device.upload(std::vector<std::uint64_t>(40, 7));
+  MASU_EXPECT_ERROR(histogram(same, all[0], same), invalid_argument, "overlap");
 }
 
 TEST_P(HistogramTest, RandomShapes) {

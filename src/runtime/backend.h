@@ -155,7 +155,8 @@ class Device : public std::enable_shared_from_this<Device> {
   virtual std::shared_ptr<HostMemory> allocate_host(std::uint64_t bytes) = 0;  // bytes >= 1; page-locked if it can be
   [[nodiscard]] virtual bool is_page_locked(const void* data, std::uint64_t bytes) const noexcept = 0;  // bytes >= 1
   virtual std::unique_ptr<Stream> make_stream(Timing timing) = 0;
-  virtual std::unique_ptr<Stream> wrap_stream(void* native) = 0;
+  // OpenCL takes times as the queue has them.
+  virtual std::unique_ptr<Stream> wrap_stream(void* native, Timing timing) = 0;
   virtual void synchronize() = 0;
   // Gives back released memory that is kept for later.
   virtual void trim() {}

@@ -32,7 +32,7 @@ struct FakeDevice final : Device {
   std::shared_ptr<Memory> wrap_host(void*, std::uint64_t, bool) override { return nullptr; }
   std::shared_ptr<Memory> wrap_native(void*, std::uint64_t) override { return nullptr; }
   std::unique_ptr<Stream> make_stream(Timing) override { return nullptr; }
-  std::unique_ptr<Stream> wrap_stream(void*) override { return nullptr; }
+  std::unique_ptr<Stream> wrap_stream(void*, Timing) override { return nullptr; }
   void synchronize() override {}
   std::shared_ptr<Module> compile(std::string_view text, std::string_view options) override {
     ++compiled;

@@ -65,7 +65,7 @@ Stream::Stream(Device device, std::unique_ptr<runtime::Stream> implementation) n
     : device_(std::move(device)), implementation_(std::move(implementation)) {}
 
 Stream Stream::wrap(const Device& device, void* native_queue) {
-  return Stream(device, device.implementation()->wrap_stream(native_queue));
+  return Stream(device, device.implementation()->wrap_stream(native_queue, Timing::on));
 }
 
 struct StreamScope::Entry : runtime::Borrowed {

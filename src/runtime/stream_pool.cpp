@@ -21,11 +21,11 @@ const Borrowed* borrowed_of(const Device& device) {
 
 std::unique_ptr<Stream> stream_for_call(Device& device, Timing timing) {
   const Borrowed* scope = borrowed_of(device);
-  return scope != nullptr ? device.wrap_stream(scope->queue) : device.make_stream(timing);
+  return scope != nullptr ? device.wrap_stream(scope->queue, timing) : device.make_stream(timing);
 }
 
 Borrowed::Borrowed(std::shared_ptr<Device> of, void* native) : device(std::move(of)), queue(native), outer(borrowed) {
-  device->wrap_stream(queue);  // throws for what is none
+  device->wrap_stream(queue, Timing::off);  // throws for what is none
   borrowed = this;
 }
 

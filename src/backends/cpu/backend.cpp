@@ -208,7 +208,7 @@ class CpuDevice final : public Device {
     return std::make_shared<CpuMemory>(handle, bytes, false);
   }
   std::unique_ptr<Stream> make_stream(Timing timing) override { return std::make_unique<CpuStream>(timing); }
-  std::unique_ptr<Stream> wrap_stream(void*) override {
+  std::unique_ptr<Stream> wrap_stream(void*, Timing) override {
     throw Error(ErrorCode::unsupported, "Stream::wrap: the device must be an OpenCL or a CUDA device, got cpu");
   }
   void synchronize() override {}

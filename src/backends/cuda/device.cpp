@@ -146,8 +146,8 @@ std::unique_ptr<runtime::Stream> Device::make_stream(Timing timing) {
   return std::make_unique<Stream>(context_, timing);
 }
 
-std::unique_ptr<runtime::Stream> Device::wrap_stream(void* native) {
-  return std::make_unique<Stream>(context_, static_cast<CUstream>(native));
+std::unique_ptr<runtime::Stream> Device::wrap_stream(void* native, Timing timing) {
+  return std::make_unique<Stream>(context_, static_cast<CUstream>(native), timing);
 }
 
 void Device::synchronize() {

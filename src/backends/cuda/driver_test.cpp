@@ -286,7 +286,7 @@ TEST_F(CudaCommandTest, EventsOutliveTheirStreamAndDevice) {
 }
 
 TEST_F(CudaCommandTest, WrapsStreamsAndContexts) {
-  auto wrapped = device_->wrap_stream(nullptr);
+  auto wrapped = device_->wrap_stream(nullptr, Timing::on);
   EXPECT_EQ(wrapped->native(), nullptr);
   const auto memory = device_->allocate(4);
   wrapped->fill(*memory, 0, 4, "abcd", 4);

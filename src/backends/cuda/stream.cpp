@@ -39,7 +39,8 @@ Stream::Stream(std::shared_ptr<Context> context, Timing timing)
   handle_ = context_->take_stream();
 }
 
-Stream::Stream(std::shared_ptr<Context> context, CUstream handle) : context_(std::move(context)), handle_(handle) {
+Stream::Stream(std::shared_ptr<Context> context, CUstream handle, Timing timing)
+    : context_(std::move(context)), handle_(handle), timing_(timing) {
   const ContextScope scope(*context_);
   CUcontext of_stream = nullptr;
   check(driver().stream_get_ctx(handle_, &of_stream), "cuStreamGetCtx");

@@ -28,7 +28,7 @@ class Stream final : public runtime::Stream {
  public:
   Stream(std::shared_ptr<Context> context, Timing timing);
   // A stream of the caller's; null is the default stream.
-  Stream(std::shared_ptr<Context> context, CUstream handle);
+  Stream(std::shared_ptr<Context> context, CUstream handle, Timing timing);
   ~Stream() override;
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;

@@ -111,7 +111,7 @@ std::unique_ptr<runtime::Stream> Device::make_stream(Timing timing) {
   return std::make_unique<Stream>(context_.get(), std::move(queue), info_, queues_);
 }
 
-std::unique_ptr<runtime::Stream> Device::wrap_stream(void* native) {
+std::unique_ptr<runtime::Stream> Device::wrap_stream(void* native, Timing /*timing*/) {
   const auto queue = static_cast<cl_command_queue>(native);
   if (queue == nullptr) {
     throw Error(ErrorCode::invalid_argument, "Stream::wrap: a cl_command_queue must not be null, got null");

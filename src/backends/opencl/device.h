@@ -29,7 +29,7 @@ class Device final : public runtime::Device {
   std::shared_ptr<runtime::HostMemory> allocate_host(std::uint64_t bytes) override;
   [[nodiscard]] bool is_page_locked(const void* data, std::uint64_t bytes) const noexcept override;
   std::unique_ptr<runtime::Stream> make_stream(Timing timing) override;
-  std::unique_ptr<runtime::Stream> wrap_stream(void* native) override;
+  std::unique_ptr<runtime::Stream> wrap_stream(void* native, Timing timing) override;
   void synchronize() override;
   std::shared_ptr<runtime::Module> compile(std::string_view text, std::string_view options) override;
   std::shared_ptr<runtime::Module> load(std::string_view binary) override;
