@@ -31,23 +31,41 @@ def edges_of(dtype, bins, range, extremes):
     `extremes()` gives the least and greatest value of the data as an array, or an empty one. NumPy is asked about
     these two values alone: nothing else of the data decides.
     """
-    if type(range) is tuple and type(bins) is int and bins <= _MOST_KEPT_BINS and _PLAIN.issuperset(map(type, range)):
-        try:
-            return _between(dtype, bins, range, str(range)).copy()
-        except FloatingPointError:  # NumPy's to warn of
-            pass
+    kept = _kept(dtype, bins, range)
+    if kept is not None:
+        return kept[0].copy()
     proxy = extremes() if range is None and np.ndim(bins) == 0 else np.empty(0, dtype)
     return np.histogram_bin_edges(proxy, bins, range)
 
 
+def edges_and_spec(dtype, bins, range, extremes):
+    """`edges_of` and their `spec`."""
+    kept = _kept(dtype, bins, range)
+    if kept is not None:
+        return kept[0].copy(), kept[1]
+    edges = edges_of(dtype, bins, range, extremes)
+    return edges, spec(dtype.newbyteorder("="), edges, np.ndim(bins) == 0, range)
+
+
+def _kept(dtype, bins, range):
+    """Edges and spec of even bins over a range of plain numbers; None for other bins."""
+    if type(range) is tuple and type(bins) is int and bins <= _MOST_KEPT_BINS and _PLAIN.issuperset(map(type, range)):
+        try:
+            return _between(dtype, bins, range, str(range))
+        except FloatingPointError:  # NumPy's to warn of
+            pass
+    return None
+
+
 @functools.lru_cache(64)
 def _between(dtype, bins, range, text):
-    """Even edges over a given range, kept: computing them takes longer than counting an image on a GPU.
+    """Kept, as computing them takes longer than counting an image on a GPU.
 
     `text`, that of `range`, is there for the key: it tells 1 from 1.0 and 0.0 from -0.0.
     """
     with np.errstate(all="raise"):
-        return np.histogram_bin_edges(np.empty(0, dtype), bins, range)
+        edges = np.histogram_bin_edges(np.empty(0, dtype), bins, range)
+    return edges, spec(dtype.newbyteorder("="), edges, True, range)
 
 
 def spec(dtype, edges, uniform, range):

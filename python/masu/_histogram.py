@@ -162,9 +162,9 @@ def _count(data, bins, range, weights, axis, device, complete=False):
     uniform = np.ndim(bins) == 0
     if isinstance(bins, str):
         edges = np.histogram_bin_edges(data, bins, range)
+        spec = _bins.spec(data.dtype.newbyteorder("="), edges, True, range)
     else:
-        edges = _bins.edges_of(data.dtype, bins, range, lambda: extremes(data, device, finite=complete))
-    spec = _bins.spec(data.dtype.newbyteorder("="), edges, uniform, range)
+        edges, spec = _bins.edges_and_spec(data.dtype, bins, range, lambda: extremes(data, device, finite=complete))
     if spec is None or len(edges) > _MOST_BINS:
         return None
     where = _device.resolve(device)

@@ -263,15 +263,15 @@ def _extremes(array):
     return pair if array.size and _masu.extremes(array, pair, False, array.device) else np.empty(0, dtype)
 
 
-def _edges(name, a, bins, range):
+def _edges_and_spec(name, a, bins, range):
     if isinstance(bins, str):
         raise TypeError(f"{name}: rules for bins by name need data in host memory, got {bins!r}")
-    return _bins.edges_of(_numbers(a), bins, range, lambda: _extremes(a))
+    return _bins.edges_and_spec(_numbers(a), bins, range, lambda: _extremes(a))
 
 
 @_function
 def histogram_bin_edges(a, bins=10, range=None, weights=None):
-    return to_device(_edges("histogram_bin_edges", a, bins, range), a.device)
+    return to_device(_edges_and_spec("histogram_bin_edges", a, bins, range)[0], a.device)
 
 
 @_function
@@ -281,8 +281,7 @@ def histogram(a, bins=10, range=None, density=None, weights=None, axis=None):
     a = lines(a, axes)
     rows = math.prod(a.shape[:-1])
     bins = bins.get() if isinstance(bins, _masu.DeviceArray) else bins
-    edges = _edges("histogram", a, bins, range)
-    spec = _bins.spec(_numbers(a), edges, np.ndim(bins) == 0, range)
+    edges, spec = _edges_and_spec("histogram", a, bins, range)
     if spec is None:
         raise TypeError(f"histogram: these bins are not supported for {a.dtype} on a device")
     shape = (*a.shape[:-1], len(edges) - 1)
