@@ -154,6 +154,7 @@ class CellCounter {
   void add(const T* x, std::size_t count) {
     if (count != cells_block || pause_ != 0) {
       pause_ -= pause_ != 0 ? 1 : 0;
+      prefetch_next(x, count * sizeof(T));
       return map_.guide_.count_steps(x, count, tables_);
     }
     const std::size_t left = left_.count;

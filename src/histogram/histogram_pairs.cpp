@@ -126,6 +126,7 @@ inline void write_places(const T* block, const GuideLoop<T>& loop, const Registe
   Undecided<T> own = left;  // in registers
   const GuideLoop<T> fixed = loop;
   for (std::size_t i = 0; i < pairs_a_block; i += values_at_once) {
+    prefetch_ahead(block + 2 * i, 2 * values_at_once);
     const __m512i first = regions_of_values<by_bits, all_undecided>(block + i, fixed, tables, own);
     const __m512i second = regions_of_values<by_bits, all_undecided>(block + pairs_a_block + i, fixed, tables, own);
     _mm512_store_si512(places + i, _mm512_or_si512(_mm512_slli_epi32(first, RegionTables::region_bits), second));

@@ -12,6 +12,16 @@ namespace masu::cpu {
 // What these loops count at a time.
 inline constexpr std::size_t cells_block = 256;
 
+// These loops prefetch values so far ahead of their block, a little at a time: a block's lines at once are more than a
+// core waits for, and none arrives while they are counted.
+inline constexpr std::size_t prefetched_bytes = 4096;
+// The lines of `count` values so far ahead of them.
+template <class T>
+inline void prefetch_ahead(const T* values, std::size_t count) noexcept {
+  const auto from = reinterpret_cast<std::uintptr_t>(values) + prefetched_bytes;
+  for (std::size_t i = 0; i < count * sizeof(T); i += 64) __builtin_prefetch(reinterpret_cast<const void*>(from + i));
+}
+
 // Values that cells do not decide. There is always room for a block and a vector more.
 template <class T>
 struct Undecided {
