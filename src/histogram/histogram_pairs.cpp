@@ -30,12 +30,12 @@ namespace {
 
 constexpr std::size_t values_at_once = 16;
 
-inline void append_undecided(const float* values, unsigned bits, Undecided<float>& left) {
+HWY_INLINE void append_undecided(const float* values, unsigned bits, Undecided<float>& left) {
   _mm512_storeu_ps(left.values + left.count,
                    _mm512_maskz_compress_ps(static_cast<__mmask16>(bits), _mm512_loadu_ps(values)));
   left.count += static_cast<unsigned>(_mm_popcnt_u32(bits));
 }
-inline void append_undecided(const double* values, unsigned bits, Undecided<double>& left) {
+HWY_INLINE void append_undecided(const double* values, unsigned bits, Undecided<double>& left) {
   for (unsigned half = 0; half < 2; ++half) {
     const unsigned part = (bits >> (8 * half)) & 0xff;
     _mm512_storeu_pd(left.values + left.count,
@@ -46,10 +46,10 @@ inline void append_undecided(const double* values, unsigned bits, Undecided<doub
 
 // 16 values as f32, rounded down: x >= e then needs round(x) >= round(e), and follows where e is not rounded or the two
 // differ.
-inline __m512 load_values(const float* values) {
+HWY_INLINE __m512 load_values(const float* values) {
   return _mm512_loadu_ps(values);
 }
-inline __m512 load_values(const double* values) {
+HWY_INLINE __m512 load_values(const double* values) {
   constexpr int down = _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC;
   const __m256 low = _mm512_cvt_roundpd_ps(_mm512_loadu_pd(values), down);
   const __m256 high = _mm512_cvt_roundpd_ps(_mm512_loadu_pd(values + 8), down);
@@ -62,7 +62,7 @@ struct TreeRegisters {
   __m512 sixth[2];
   __m512 seventh[4];
 };
-inline TreeRegisters load_tree(const StepTree& tree) {
+HWY_INLINE TreeRegisters load_tree(const StepTree& tree) {
   TreeRegisters registers;
   for (unsigned i = 0; i < 5; ++i) registers.first[i] = _mm512_loadu_ps(tree.first[i]);
   for (unsigned i = 0; i < 2; ++i) registers.sixth[i] = _mm512_loadu_ps(tree.sixth + StepTree::lanes * i);
@@ -71,7 +71,7 @@ inline TreeRegisters load_tree(const StepTree& tree) {
 }
 // `reached`: which values reach their step of the level before.
 template <unsigned level>
-inline __m512 steps_of_level(const TreeRegisters& tree, __m512i leaf, __mmask16 reached) {
+HWY_INLINE __m512 steps_of_level(const TreeRegisters& tree, __m512i leaf, __mmask16 reached) {
   if constexpr (level == 0) return tree.first[0];
   if constexpr (level < 5) return _mm512_permutexvar_ps(leaf, tree.first[level]);
   if constexpr (level == 5) return _mm512_permutex2var_ps(tree.sixth[0], leaf, tree.sixth[1]);
@@ -88,7 +88,7 @@ struct Descent {
   __mmask16 reached[abreast];
 };
 template <unsigned level, unsigned levels, bool exact>
-inline void descend(const TreeRegisters& tree, Descent& to) {
+HWY_INLINE void descend(const TreeRegisters& tree, Descent& to) {
   if constexpr (level < levels) {
     __m512 step[abreast];
     HWY_UNROLL(4)
@@ -107,7 +107,7 @@ inline void descend(const TreeRegisters& tree, Descent& to) {
 
 // Four vectors of places; a pair is two values half a block apart.
 template <unsigned levels, bool exact, class T>
-inline void write_places(const T* block, const TreeRegisters& tree, std::uint32_t* places, Undecided<T>& left) {
+HWY_INLINE void write_places(const T* block, const TreeRegisters& tree, std::uint32_t* places, Undecided<T>& left) {
   Descent to;
   HWY_UNROLL(4)
   for (unsigned v = 0; v < abreast; ++v) {
@@ -144,7 +144,7 @@ inline void write_places(const T* block, const TreeRegisters& tree, std::uint32_
   }
 }
 
-inline bool all_pairs_equal(const std::uint32_t* places, unsigned levels) {
+HWY_INLINE bool all_pairs_equal(const std::uint32_t* places, unsigned levels) {
   const std::uint32_t pairs = (1U << (2 * levels)) - 1;
   if (((places[0] ^ places[pairs_a_block - 1]) & pairs) != 0) return false;
   std::uint32_t other = 0;
@@ -154,7 +154,7 @@ inline bool all_pairs_equal(const std::uint32_t* places, unsigned levels) {
 
 // Pairs of two parts of the block take turns: runs of equal ones would wait for each other's sum.
 constexpr std::size_t half_pairs = pairs_a_block / 2;
-inline void count_places(const std::uint32_t* places, std::size_t count, std::uint16_t* counters) {
+HWY_INLINE void count_places(const std::uint32_t* places, std::size_t count, std::uint16_t* counters) {
   for (std::size_t i = 0; i < count; ++i) {
     ++counters[places[i]];
     ++counters[places[half_pairs + i]];
@@ -162,7 +162,7 @@ inline void count_places(const std::uint32_t* places, std::size_t count, std::ui
 }
 
 template <unsigned levels, bool exact, class T>
-inline void count_pairs_of(const T* block, const StepTree& tree, PairCounts& counts, Undecided<T>& left) {
+HWY_INLINE void count_pairs_of(const T* block, const StepTree& tree, PairCounts& counts, Undecided<T>& left) {
   constexpr std::size_t values = values_at_once * abreast;
   const TreeRegisters registers = load_tree(tree);
   Undecided<T> own = left;  // in registers
@@ -181,7 +181,7 @@ inline void count_pairs_of(const T* block, const StepTree& tree, PairCounts& cou
   if (!counts.waits) counters[places[0]] = static_cast<std::uint16_t>(counters[places[0]] + pairs_a_block);
 }
 template <bool exact, class T>
-inline void count_pairs_by_levels(const T* block, const StepTree& tree, PairCounts& counts, Undecided<T>& left) {
+HWY_INLINE void count_pairs_by_levels(const T* block, const StepTree& tree, PairCounts& counts, Undecided<T>& left) {
   if (tree.levels == 5) return count_pairs_of<5, exact>(block, tree, counts, left);
   if (tree.levels == 6) return count_pairs_of<6, exact>(block, tree, counts, left);
   count_pairs_of<7, exact>(block, tree, counts, left);
