@@ -27,43 +27,85 @@ constexpr std::uint64_t elements_a_fine_cell = 16;
 constexpr std::uint64_t elements_for_pairs = std::uint64_t{1} << 15;
 // What a value costs by either way, where comparing it at once costs 1.
 constexpr double cost_of_cells = 0.6;
-constexpr double cost_of_pairs = 0.35;
+constexpr double cost_of_pairs = 0.25;
+
+// As the loop rounds: towards -inf.
+float rounded_down(float value) {
+  return value;
+}
+float rounded_down(double value) {
+  constexpr float infinity = std::numeric_limits<float>::infinity();
+  constexpr float most = std::numeric_limits<float>::max();
+  if (value > most) return std::isinf(value) ? infinity : most;
+  if (value < -most) return -infinity;
+  const auto near = static_cast<float>(value);
+  return near > value ? std::nextafter(near, -infinity) : near;
+}
+
+// The steps that values of a leaf of the tree reach: the leaf's bits the other way round.
+std::uint32_t reached_by(std::uint32_t leaf, unsigned levels) {
+  std::uint32_t reached = 0;
+  for (unsigned level = 0; level < levels; ++level) reached = reached * 2 + (leaf >> level & 1);
+  return reached;
+}
 
 }  // namespace
 
 template <class T>
 CellMap<T>::CellMap(const Guide<T>& guide, std::span<const T> sample, std::uint64_t elements) : guide_(guide) {
-  struct Choice {
-    Kind kind;
-    std::uint32_t cells;
-    bool by_bits;
-  };
-  Choice best{Kind::none, 0, false};
   double least = 1;
-  const auto attempt = [&](const Choice& choice, double cost) {
-    if (!divide(choice.cells, choice.by_bits)) return;
-    if (choice.kind == Kind::pairs && marks_.size() > RegionTables::none - 2) return;
-    cost += undecided_part(sample);
-    if (cost >= least) return;
-    least = cost;
-    best = choice;
-  };
+  if (count_pairs_ != nullptr && elements >= elements_for_pairs && plant()) {
+    const double cost = cost_of_pairs + lost_part(sample);
+    if (cost < least) {
+      least = cost;
+      kind_ = Kind::pairs;
+    }
+  }
   const std::uint64_t steps = guide_.steps().size();
   const auto cells = static_cast<std::uint32_t>(
       std::clamp(std::bit_ceil(fine_cells_an_edge * steps), least_fine_cells, most_fine_cells));
+  if (least <= cost_of_cells || steps >= most_fine_cells || elements < elements_a_fine_cell * cells) return;
+  bool best_by_bits = false;
   for (const bool by_bits : {false, true}) {
-    if (count_pairs_ != nullptr && elements >= elements_for_pairs) {
-      attempt({Kind::pairs, RegionTables::cells, by_bits}, cost_of_pairs);
-    }
-    if (steps < most_fine_cells && elements >= elements_a_fine_cell * cells) {
-      attempt({Kind::cells, cells, by_bits}, cost_of_cells);
+    if (!divide(cells, by_bits)) continue;
+    const double cost = cost_of_cells + undecided_part(sample);
+    if (cost >= least) continue;
+    least = cost;
+    kind_ = Kind::cells;
+    best_by_bits = by_bits;
+  }
+  if (kind_ != Kind::cells) return;
+  divide(cells, best_by_bits);
+  fill_cells();
+}
+
+template <class T>
+bool CellMap<T>::plant() {
+  const std::span<const T> steps = guide_.steps();
+  if (steps.size() > StepTree::most_steps) return false;
+  tree_.levels = 5;
+  while (steps.size() > (std::size_t{1} << tree_.levels) - 2) ++tree_.levels;
+  tree_.exact = true;
+  for (const T step : steps) tree_.exact = tree_.exact && static_cast<T>(rounded_down(step)) == step;
+  for (unsigned level = 0; level < tree_.levels; ++level) {
+    const std::uint32_t size = 1U << level;
+    float* to = level < 5 ? tree_.first[level] : level == 5 ? tree_.sixth : tree_.seventh;
+    for (std::uint32_t i = 0; i < std::max(size, StepTree::lanes); ++i) {
+      const std::uint32_t at = reached_by(i % size | size, tree_.levels) - 1;
+      to[i] = at < steps.size() ? rounded_down(steps[at]) : std::numeric_limits<float>::quiet_NaN();
     }
   }
-  if (best.kind == Kind::none) return;
-  divide(best.cells, best.by_bits);
-  kind_ = best.kind;
-  fill_cells();
-  if (kind_ == Kind::pairs) make_regions();
+  return true;
+}
+
+template <class T>
+double CellMap<T>::lost_part(std::span<const T> sample) const {
+  if (tree_.exact) return 0;
+  std::vector<float> steps;
+  for (const T step : guide_.steps()) steps.push_back(rounded_down(step));
+  const auto lost = std::count_if(sample.begin(), sample.end(),
+                                  [&](T x) { return std::binary_search(steps.begin(), steps.end(), rounded_down(x)); });
+  return static_cast<double>(lost) / static_cast<double>(std::max<std::size_t>(1, sample.size()));
 }
 
 template <class T>
@@ -111,28 +153,6 @@ void CellMap<T>::fill_cells() {
   reached_[loop_.cells] = static_cast<std::uint32_t>(steps.size()) + 1;
 }
 
-template <class T>
-void CellMap<T>::make_regions() {
-  tables_ = {};
-  region_reached_.assign(1, 0);
-  for (std::uint32_t cell = 0; cell < loop_.cells; ++cell) {
-    const std::uint32_t word = cell / 32;
-    const std::uint32_t bit = 1U << (cell % 32);
-    if (cell % 32 == 0) tables_.before[word] = static_cast<std::uint32_t>(region_reached_.size()) - 1;
-    if (reached_[cell] == cell_undecided) {
-      tables_.starts[word] |= bit;
-      tables_.undecided[word] |= bit;
-      region_reached_.push_back(cell_undecided);
-    } else if (region_reached_.back() == cell_undecided || cell == 0) {
-      region_reached_.back() = reached_[cell];
-    } else if (region_reached_.back() != reached_[cell]) {
-      tables_.starts[word] |= bit;
-      region_reached_.push_back(reached_[cell]);
-    }
-  }
-  tables_.all_undecided = std::equal(std::begin(tables_.starts), std::end(tables_.starts), tables_.undecided);
-}
-
 // What a thread counts.
 template <class T>
 class CellCounter {
@@ -142,8 +162,9 @@ class CellCounter {
     left_ = {left_values_.data(), 0};
     for (unsigned k = 0; k < tables_.size(); ++k) tables_[k] = steps_.data() + k % copies * steps;
     if (map.kind_ == CellMap<T>::Kind::pairs) {
-      pairs_.resize(RegionTables::pairs);
-      regions_.resize(RegionTables::none + std::size_t{1});
+      pairs_.resize(std::size_t{1} << StepTree::place_bits);
+      leaves_.resize(std::size_t{1} << map.tree_.levels);
+      waiting_.counters = pairs_.data();
     } else {
       cells_.resize(map.reached_.size());
       clear_cells();
@@ -154,11 +175,12 @@ class CellCounter {
   void add(const T* x, std::size_t count) {
     if (count != cells_block || pause_ != 0) {
       pause_ -= pause_ != 0 ? 1 : 0;
+      prefetch_next(x, count * sizeof(T));
       return map_.guide_.count_steps(x, count, tables_);
     }
     const std::size_t left = left_.count;
     if (!pairs_.empty()) {
-      map_.count_pairs_(x, map_.loop_, map_.tables_, pairs_.data(), left_);
+      map_.count_pairs_(x, map_.tree_, waiting_, left_);
       if (++blocks_ == std::numeric_limits<std::uint16_t>::max() / pairs_a_block) fold_pairs();
     } else {
       map_.count_cells_(x, map_.loop_, cells_.data(), left_);
@@ -172,10 +194,12 @@ class CellCounter {
     compare();
     if (!pairs_.empty()) {
       fold_pairs();
-      for (std::size_t i = 0; i < map_.region_reached_.size(); ++i) {
-        if (map_.region_reached_[i] != cell_undecided) totals[map_.region_reached_[i]] += regions_[i];
+      // The last leaf's values were compared.
+      for (std::uint32_t leaf = 0; leaf + 1 < leaves_.size(); ++leaf) {
+        const std::uint32_t reached = reached_by(leaf, map_.tree_.levels);
+        if (reached < size_) totals[reached] += leaves_[leaf];
       }
-      std::fill(regions_.begin(), regions_.end(), 0);
+      std::fill(leaves_.begin(), leaves_.end(), 0);
     } else {
       for (std::size_t i = 0; i < cells_.size(); ++i) {
         if (map_.reached_[i] != cell_undecided) totals[map_.reached_[i]] += cells_[i];
@@ -213,15 +237,16 @@ class CellCounter {
   }
 
   void fold_pairs() {
-    constexpr std::size_t row = std::size_t{1} << RegionTables::region_bits;
-    for (std::size_t first = 0; first < row; ++first) {
-      std::uint64_t sum = 0;
+    count_waiting(waiting_);
+    const std::size_t row = leaves_.size();
+    for (std::size_t first = 0; first < pairs_.size(); first += row) {
+      std::uint32_t sum = 0;
       for (std::size_t second = 0; second < row; ++second) {
-        const std::uint64_t count = pairs_[first * row + second];
+        const std::uint32_t count = pairs_[first + second];
         sum += count;
-        regions_[second] += count;
+        leaves_[second] += count;
       }
-      regions_[first] += sum;
+      leaves_[first / row % row] += sum;
     }
     std::fill(pairs_.begin(), pairs_.end(), std::uint16_t{0});
     blocks_ = 0;
@@ -233,7 +258,8 @@ class CellCounter {
   StepTables tables_;
   std::vector<std::uint32_t> cells_;
   std::vector<std::uint16_t> pairs_;
-  std::vector<std::uint64_t> regions_;
+  PairCounts waiting_{};
+  std::vector<std::uint32_t> leaves_;
   std::vector<T> left_values_;
   Undecided<T> left_{};
   unsigned blocks_ = 0;

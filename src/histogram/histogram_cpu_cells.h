@@ -39,15 +39,17 @@ class CellMap {
   // The part of the sample that would be compared.
   [[nodiscard]] double undecided_part(std::span<const T> sample) const;
   void fill_cells();
-  void make_regions();
+  // Sets the tree, where there are few steps.
+  bool plant();
+  // The part of the sample that the tree does not decide.
+  [[nodiscard]] double lost_part(std::span<const T> sample) const;
 
   const Guide<T>& guide_;
   Kind kind_ = Kind::none;
   GuideLoop<T> loop_{};
   std::vector<Mark> marks_;
   std::vector<std::uint32_t> reached_;  // of each cell, NaN's too: the steps its values reach, or cell_undecided
-  RegionTables tables_{};
-  std::vector<std::uint32_t> region_reached_;
+  StepTree tree_{};
   std::conditional_t<std::is_same_v<T, float>, CountCellsF32, CountCellsF64> count_cells_ = count_cells(T{});
   std::conditional_t<std::is_same_v<T, float>, CountPairsF32, CountPairsF64> count_pairs_ = count_pairs(T{});
 };

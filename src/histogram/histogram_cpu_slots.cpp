@@ -175,10 +175,10 @@ bool SlotWriter::count_by_cells_of(const T* x, std::uint64_t elements, const Gui
   }
   if (!map->pays()) return false;
   const auto read = [&](std::uint64_t first, std::size_t count, U* room) -> const U* {
-    prefetch_next(x + first, count * sizeof(T));
     if constexpr (std::is_same_v<T, U>) {
       return x + first;
     } else {
+      prefetch_next(x + first, count * sizeof(T));
       for (std::size_t i = 0; i < count; ++i) room[i] = static_cast<U>(x[first + i]);
       return room;
     }

@@ -14,6 +14,7 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <numeric>
 #include <random>
 #include <span>
 #include <vector>
@@ -238,6 +239,72 @@ TEST(HistogramCpu, CellsOfManyValues) {
   expect(std::int32_t{}, random_few, integers, false);
   expect(std::int64_t{}, whole, integers, false);
   expect(std::uint64_t{}, {0, 3.5, 7, 20, 1e19}, integers, true);
+}
+
+// As many steps as the tree in registers takes, and more. Values lie at edges and next to them, in f32 and in f64.
+template <class T>
+void expect_steps(const std::vector<double>& edges, std::mt19937_64& random, std::size_t size) {
+  std::vector<T> special;
+  const T inf = std::numeric_limits<T>::infinity();
+  for (const double e : edges) {
+    const auto x = static_cast<T>(e);
+    const auto near = static_cast<float>(e);
+    special.insert(special.end(), {x, std::nextafter(x, inf), std::nextafter(x, -inf), static_cast<T>(near),
+                                   static_cast<T>(std::nextafter(near, std::numeric_limits<float>::infinity())),
+                                   static_cast<T>(std::nextafter(near, -std::numeric_limits<float>::infinity()))});
+  }
+  special.insert(special.end(), {T{0}, -T{0}, inf, -inf, std::numeric_limits<T>::quiet_NaN(),
+                                 std::numeric_limits<T>::max(), std::numeric_limits<T>::lowest(),
+                                 std::numeric_limits<T>::denorm_min(), -std::numeric_limits<T>::denorm_min()});
+  std::vector<T> data(size + 1);
+  for (std::size_t i = 0; i < size + 1; ++i) {
+    const double at = static_cast<double>(random() >> 11) * 0x1p-53;
+    data[i] = random() % 4 == 0 ? special[random() % special.size()]
+                                : static_cast<T>(edges.front() + (edges.back() - edges.front()) * at);
+    if (i / 4096 % 3 == 2 && i % 600 != 0) data[i] = data[i - 1];  // runs
+  }
+  for (const bool right_open : {false, true}) {
+    const BinRule rule(Bins::edges(edges), dtype_of<T>, right_open);
+    std::vector<std::uint64_t> expected(slots_of(rule));
+    for (std::size_t i = 1; i < data.size(); ++i) ++expected[rule.slot(static_cast<double>(data[i]))];
+    Counter counter(std::make_shared<const BinRule>(rule), 1, Strategy::automatic);
+    std::vector<std::uint64_t> totals(slots_of(rule));
+    counter.count(ArrayView(std::span<const T>(data).subspan(1)), totals);
+    ASSERT_EQ(totals, expected) << to_string(dtype_of<T>) << ", edges: " << edges.size() << ", size: " << size;
+  }
+}
+
+TEST(HistogramCpu, StepsOfEveryNumber) {
+  std::mt19937_64 random(13);
+  constexpr double inf = std::numeric_limits<double>::infinity();
+  for (std::size_t n = 2; n <= 260; n += n < 132 ? 1 : n < 250 ? 10 : 1) {
+    std::vector<double> any(n), whole(n), huge(n);
+    for (std::size_t i = 0; i < n; ++i) {
+      any[i] = static_cast<double>(random() >> 11) * 0x1p-53 - 0.3;
+      whole[i] = static_cast<double>(i) - 5;
+      huge[i] = std::ldexp(any[i], static_cast<int>(random() % 300)) * (random() % 2 == 0 ? 1 : 1e-45);
+    }
+    if (n > 4) any[0] = -inf, any[1] = inf, any[2] = 0;
+    for (std::vector<double>* edges : {&any, &whole, &huge}) {
+      std::sort(edges->begin(), edges->end());
+      if (std::isinf(edges->front())) edges->front() = -1;
+      const std::size_t size = (std::size_t{1} << 15) + random() % 600;
+      expect_steps<float>(*edges, random, size);
+      expect_steps<double>(*edges, random, size);
+    }
+  }
+  for (std::size_t size = 0; size < 600; size += 37) expect_steps<double>({0, 0.1, 0.25, 3}, random, size);
+  // A counter of 16 bits would overflow: more than 2^16 equal pairs, but never a block of equal values.
+  std::vector<float> alike(std::size_t{1} << 19, 0.5F);
+  for (std::size_t i = 0; i < alike.size(); i += 200) alike[i] = 2;
+  const Threads limit(1);
+  std::vector<double> hundred(100);
+  std::iota(hundred.begin(), hundred.end(), 0);
+  const BinRule rule(Bins::edges(hundred), Dtype::f32, false);
+  const std::uint64_t others = (alike.size() + 199) / 200;
+  const std::vector<std::uint64_t> totals = count(alike, rule, Strategy::automatic);
+  EXPECT_EQ(totals[0], alike.size() - others);
+  EXPECT_EQ(totals[2], others);
 }
 
 // Blocks of 64 bytes with one value, two (in any order) or three, at every alignment and of every length.

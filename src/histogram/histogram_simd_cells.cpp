@@ -68,6 +68,7 @@ HWY_INLINE void CountCells(const T* block, const GuideLoop<T>& loop, std::uint32
   constexpr std::size_t quarter = cells_block / 4;
   Undecided<T> own = left;  // in registers
   for (std::size_t i = 0; i < quarter; i += group) {
+    prefetch_ahead(block + 4 * i, 4 * group);
     std::uint32_t bits[4] = {};
     HWY_UNROLL(16)
     for (std::size_t k = 0; k < group; ++k) {
