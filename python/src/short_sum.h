@@ -36,13 +36,11 @@ class ShortSum {
     double sum = sum_;
     const double rest = add_exactly(sum, error_);
     if (!std::isfinite(sum)) return std::nullopt;
-    const double bound = 2 * lost_;  // what was lost was added up with roundings of its own
-    constexpr double infinity = std::numeric_limits<double>::infinity();
-    if (bound != 0) {
-      if (sum + std::nextafter(rest + bound, infinity) != sum) return std::nullopt;
-      if (sum + std::nextafter(rest - bound, -infinity) != sum) return std::nullopt;
-    }
-    if (!std::is_same_v<T, double> && (rest != 0 || bound != 0)) {
+    // What was lost was added up with roundings of its own, and so are these bounds.
+    const double bound = 2 * lost_ + (lost_ + std::fabs(rest)) * 0x1p-50;
+    if (lost_ != 0 && (sum + (rest + bound) != sum || sum + (rest - bound) != sum)) return std::nullopt;
+    if (!std::is_same_v<T, double> && (rest != 0 || lost_ != 0)) {
+      constexpr double infinity = std::numeric_limits<double>::infinity();
       if (static_cast<T>(std::nextafter(sum, -infinity)) != static_cast<T>(std::nextafter(sum, infinity))) {
         return std::nullopt;
       }
@@ -80,6 +78,19 @@ std::optional<double> short_sum(const T* x, std::uint64_t count) noexcept {
   ShortSum sum;
   for (std::uint64_t i = 0; i < count; ++i) sum.add(static_cast<double>(x[i]));
   return sum.rounded<T>();
+}
+
+// The running sums. False where one is not certain.
+template <class T>
+bool short_running_sums(const T* x, std::uint64_t count, T* sums) noexcept {
+  ShortSum sum;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    sum.add(static_cast<double>(x[i]));
+    const std::optional<double> rounded = sum.rounded<T>();
+    if (!rounded) return false;
+    sums[i] = static_cast<T>(*rounded);
+  }
+  return true;
 }
 
 template <class T>

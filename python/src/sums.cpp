@@ -98,6 +98,12 @@ void sum_rows(nb::handle data, nb::handle result, Dtype rounded, const Device& d
 void cumsum(nb::handle data, nb::handle result, std::uint64_t rows, const Device& device) {
   const Input input(data);
   const Output output(result);
+  const auto few = [&](const auto* x) -> std::optional<double> {
+    using T = std::remove_cvref_t<decltype(*x)>;
+    if (rows != 1 || !short_running_sums(x, input.count(), output.data<T>())) return std::nullopt;
+    return 0.0;
+  };
+  if (of_few(input, few)) return;
   call([&] {
     const masu::ScanOptions options{.rows = rows};
     if (input.on_device()) masu::scan(input.buffer(), input.dtype(), output.buffer(), options);
