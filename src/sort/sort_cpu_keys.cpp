@@ -2,9 +2,8 @@
 #include "sort/sort_cpu_keys.h"
 
 #include "sort/sort_cpu_items.h"
+#include "sort/sort_cpu_leaf.h"
 #include "sort/sort_cpu_specials.h"
-
-#include <hwy/contrib/sort/vqsort.h>
 
 #include <atomic>
 #include <vector>
@@ -87,7 +86,7 @@ void sort_codes(T* keys, std::uint64_t count, Order order, Threads threads) {
     } else {
       auto* const codes = reinterpret_cast<std::uint16_t*>(keys);
       for (std::uint64_t i = 0; i < count; ++i) codes[i] = static_cast<std::uint16_t>(code_index(keys[i], order));
-      hwy::Sorter()(codes, count, hwy::SortAscending());
+      sort_leaf(codes, count);
       for (std::uint64_t i = 0; i < count; ++i) keys[i] = key_of_code<T>(codes[i], order);
     }
   } else {

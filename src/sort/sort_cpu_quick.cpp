@@ -4,8 +4,7 @@
 #include <masu/device.h>
 
 #include "runtime/parallel.h"
-
-#include <hwy/contrib/sort/vqsort.h>
+#include "sort/sort_cpu_leaf.h"
 
 #include <algorithm>
 #include <bit>
@@ -15,7 +14,7 @@ namespace masu::cpu {
 
 namespace {
 
-constexpr std::size_t leaf_bytes = std::size_t{256} << 10;     // given to vqsort: a part of a core's own cache
+constexpr std::size_t leaf_bytes = std::size_t{256} << 10;     // given to sort_leaf: a part of a core's own cache
 constexpr std::size_t parallel_bytes = std::size_t{1} << 20;   // less is not worth a second thread
 constexpr std::size_t worker_bytes = std::size_t{256} << 10;   // least part of a range that a thread partitions
 constexpr std::size_t ranges_a_thread = 4;                     // so that threads end at the same time
@@ -62,7 +61,7 @@ class QuickSort {
 template <class Code>
 void QuickSort<Code>::finish(Range<Code> range) const {
   if (!range.is_coded && !coding_.is_identity()) encode(range.begin, range.count, coding_);
-  hwy::Sorter()(range.begin, range.count, hwy::SortAscending());
+  sort_leaf(range.begin, range.count);
   if (!coding_.is_identity()) decode(range.begin, range.count, coding_);
 }
 

@@ -2,6 +2,7 @@
 // What is particular to the CPU: every path by its sizes, numbers of threads and instruction sets. What holds on all
 // devices is tested in sort_test.cpp.
 #include "sort/sort_cpu.h"
+#include "sort/sort_cpu_leaf.h"
 
 #include "sort/sort_cpu_order.h"
 #include "sort/sort_simd.h"
@@ -195,6 +196,29 @@ TEST(SortCpu, EverySizeOfValues) {
   check(keys_of<float>("specials", 1000), job, sizes);
   check(keys_of<std::uint64_t>("skewed", 1000), job, sizes);
   check(keys_of<std::int16_t>("bits", 1000), job, sizes);
+}
+
+// Where vqsort is fast nothing else sorts leaves by digits.
+template <class Code>
+void check_leaves() {
+  std::mt19937_64 random(11);
+  for (const std::size_t count : {0, 1, 2, 3, 100, 2047, 2048, 2049, 70'001}) {
+    for (const std::uint64_t mask : {~0ULL, 0xffULL, 0xff00ULL, 0x8000'8000ULL, 0ULL}) {
+      std::vector<Code> codes(count);
+      for (Code& code : codes) code = static_cast<Code>(random() & mask);
+      std::vector<Code> sorted = codes;
+      std::vector<Code> again = codes;
+      std::ranges::sort(sorted);
+      cpu::sort_leaf_by_digits(codes.data(), count);
+      cpu::sort_leaf(again.data(), count);
+      EXPECT_EQ(codes, sorted) << count << " " << mask;
+      EXPECT_EQ(again, sorted) << count << " " << mask;
+    }
+  }
+}
+TEST(SortCpu, Leaves) {
+  check_leaves<std::uint16_t>();
+  check_leaves<std::int32_t>();
 }
 
 // Long enough for splitting by pivots, for the scattering of argsort, and for counting keys of 16 bits.
