@@ -118,7 +118,7 @@ class Naive {
     const masu::Program program = build("float");
     masu::Kernel atomic = program.kernel("dot_atomic");
     auto total = device_.allocate<float>(1);
-    // Of all that compare and exchange at a time one succeeds: 10^5 of a GPU's did not end in minutes; one group fights.
+    // Of all that compare and exchange at a time one succeeds: 10^5 did not end in minutes, so one group fights.
     const std::uint64_t fighters = items_for(atomic, 0);
     const bool few = device_.kind() == masu::DeviceKind::opencl && device_.info().gpu;
     const masu::NDRange fight = few ? masu::NDRange(fighters, fighters) : range(fighters);
