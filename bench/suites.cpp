@@ -2,6 +2,7 @@
 #include "suites.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -9,7 +10,7 @@
 namespace masu::bench {
 
 std::span<const Suite> suites() {
-  static const std::array known = {
+  static const std::array<Suite, suite_names.size()> known = {
       Suite{"histogram", histogram_suite, "Counting speed as a part of the device's reading speed", "reading"},
       Suite{"weighted", weighted_suite, "Summing weights by bins as a part of the device's reading speed", "reading"},
       Suite{"sort", sort_suite, "Sorting speed as a part of the device's copying speed", "copying"},
@@ -32,13 +33,7 @@ const Suite& suite_named(std::string_view name) {
   const auto found = std::find_if(suites().begin(), suites().end(), [&](const Suite& one) { return one.name == name; });
   if (found != suites().end()) return *found;
   throw Error(ErrorCode::invalid_argument,
-              fmt::format("bench: the suite must be one of {}, got '{}'", suite_names(), name));
-}
-
-std::string suite_names() {
-  std::string text;
-  for (const Suite& one : suites()) text += (text.empty() ? "" : ", ") + one.name;
-  return text;
+              fmt::format("bench: the suite must be one of {}, got '{}'", fmt::join(suite_names, ", "), name));
 }
 
 }  // namespace masu::bench

@@ -54,7 +54,5 @@ struct Suite {
 std::span<const Suite> suites();
 // Throws invalid_argument, listing the names.
 const Suite& suite_named(std::string_view name);
-// "histogram, sort"
-std::string suite_names();
 
 }  // namespace masu::bench

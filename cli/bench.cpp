@@ -1,87 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// masu bench: how fast masu is here, next to how fast the device can read.
-#include "bench/report.h"
-#include "bench/suites.h"
+// masu bench: how fast masu is here, next to how fast the device can read. What measures is a program of its own,
+// masu-bench, which is this command with another run_bench().
+#include "bench.h"
 #include "command.h"
-#include "terminal.h"
 #include "value_names.h"
 
 #include <fmt/format.h>
-#include <masu/io.h>
-#include <unistd.h>
-#include <exception>
+#include <fmt/ranges.h>
+#include <CLI/CLI.hpp>
 #include <memory>
 
 namespace masu::cli {
-namespace {
-
-struct BenchOptions {
-  std::string suite;
-  std::vector<std::string> devices;
-  std::vector<std::string> strategies;
-  std::vector<std::string> kinds;
-  bool ladder = false;
-  bench::Selection selection;
-  std::string output = "-";
-  std::string chart;
-  bool json = false;
-};
-
-std::vector<Device> usable_devices(const std::vector<std::string>& asked) {
-  std::vector<Device> devices;
-  for (const std::string& id : asked) devices.push_back(Device::open(id));
-  if (!asked.empty()) return devices;
-  for (const DeviceInfo& info : Device::list()) {
-    if (info.usable) devices.push_back(Device::open(info.id));
-    else note(fmt::format("{}: left out: {}", info.id, info.why));
-  }
-  return devices;
-}
-
-void write(const std::string& path, const std::string& text) {
-  io::OutputFile file(path);
-  file.write(text);
-  file.commit();
-}
-
-Exit run_bench(const BenchOptions& options) {
-  const bench::Suite& suite = bench::suite_named(options.suite);
-  if (!options.chart.empty()) plot::format_from_path(options.chart);  // before anything is measured
-  bench::Request request;
-  request.selection = options.selection;
-  request.strategies = options.strategies;
-  request.kinds = options.kinds;
-  request.ladder = options.ladder;
-  request.devices = usable_devices(options.devices);
-  const bool watched = is_terminal(STDERR_FILENO);
-  request.note = note;
-  request.progress = [watched](const std::string& row) {
-    if (watched) note(row);
-  };
-  const bench::Measurements measured = suite.run(request);
-  const std::vector<bench::Row>& rows = measured.rows;
-  std::vector<DeviceInfo> infos;
-  for (const Device& device : request.devices) infos.push_back(device.info());
-  if (!options.chart.empty()) plot::save(bench::chart(suite, infos, rows), options.chart);
-  const auto json = [&] {
-    return bench::to_json(suite.name, "masu", infos, rows).dump(2, ' ', false, bench::Json::error_handler_t::replace) +
-           "\n";
-  };
-  write(options.output, options.json ? json() : bench::table(rows));
-  try {
-    if (measured.failure) std::rethrow_exception(measured.failure);
-  } catch (const bench::WrongResult& error) {
-    throw Differs(error.what());
-  }
-  return Exit::done;
-}
-
-}  // namespace
 
 Command add_bench(CLI::App& root) {
   CLI::App* app = root.add_subcommand("bench", "Measure masu next to the reading or copying speed of each device");
-  auto options = std::make_shared<BenchOptions>();
-  app->add_option("SUITE", options->suite, "What to measure: " + bench::suite_names())->required()->type_name("");
+  auto options = std::make_shared<bench::Options>();
+  app->add_option("SUITE", options->suite, "What to measure: " + fmt::format("{}", fmt::join(bench::suite_names, ", ")))
+      ->required()
+      ->type_name("");
   app->add_option("--device", options->devices, "cpu, opencl:N, cuda:N; repeatable (every usable device)")
       ->delimiter(',')
       ->type_name("ID");

@@ -6,6 +6,7 @@
 #include "check_log.h"
 #include "check_process.h"
 #include "check_report.h"
+#include "own_process.h"
 
 #include <masu/io.h>
 
@@ -15,8 +16,6 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 
 namespace masu::cli {
@@ -52,35 +51,11 @@ static inline size_t __attribute__((overloadable)) masu_step(__global const vola
     masu_event; })
 )";
 
-std::string file_text(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-}
-
-// This process's command line behind "run".
+// This process's arguments behind "run".
 std::vector<std::string> own_arguments() {
-  const std::string line = file_text("/proc/self/cmdline");
-  std::vector<std::string> arguments;
-  for (std::size_t begin = 0; begin < line.size();) {
-    const std::size_t end = std::min(line.find('\0', begin), line.size());
-    arguments.push_back(line.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  const auto run = std::find(arguments.begin() + (arguments.empty() ? 0 : 1), arguments.end(), "run");
-  if (run == arguments.end()) {
-    throw Error(ErrorCode::io, "run: --check reads its command line from /proc/self/cmdline, which is not there");
-  }
-  return {run + 1, arguments.end()};
-}
-
-std::string own_program() {
-  std::string path(4096, '\0');
-  const ssize_t length = ::readlink("/proc/self/exe", path.data(), path.size());
-  if (length <= 0 || length == static_cast<ssize_t>(path.size())) {
-    throw Error(ErrorCode::io, "run: --check finds its program by /proc/self/exe, which cannot be read");
-  }
-  path.resize(static_cast<std::size_t>(length));
-  return path;
+  const std::vector<std::string> arguments = command_line();
+  const auto run = std::find(arguments.begin() + 1, arguments.end(), "run");
+  return {run == arguments.end() ? run : run + 1, arguments.end()};
 }
 
 // Settings of Oclgrind come from here alone; a cached program would lack the lines of its source.

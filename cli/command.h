@@ -4,8 +4,11 @@
 
 #include "errors.h"
 
-#include <CLI/CLI.hpp>
 #include <functional>
+
+namespace CLI {
+class App;
+}
 
 namespace masu::cli {
 

@@ -3,6 +3,7 @@
 #include "value_names.h"
 
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 namespace masu::cli {
 namespace {

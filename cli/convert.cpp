@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 #include <masu/convert.h>
+#include <CLI/CLI.hpp>
 #include <memory>
 
 namespace masu::cli {

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <masu/device.h>
 #include <masu/io.h>
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>

@@ -13,6 +13,7 @@
 
 #include <fmt/format.h>
 #include <masu/sum.h>
+#include <CLI/CLI.hpp>
 #include <array>
 #include <memory>
 

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <masu/plot.h>
 #include <unistd.h>
+#include <CLI/CLI.hpp>
 #include <memory>
 #include <span>
 

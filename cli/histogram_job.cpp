@@ -6,6 +6,7 @@
 #include "errors.h"
 #include "histogram_input.h"
 #include "pieces.h"
+#include "weighted_reference.h"
 
 #include <fmt/format.h>
 #include <masu/device.h>
@@ -18,17 +19,6 @@ namespace {
 Device open_device(const HistogramJob& job, const HistogramInput& input) {
   if (!job.device.empty()) return Device::open(job.device);
   return device_for_histogram(input.bytes().value_or(0));
-}
-
-// Every `stride`th element of a piece from `first` on.
-std::vector<std::byte> every(const ArrayView& piece, unsigned first, unsigned stride) {
-  const std::size_t element = size_of(piece.dtype);
-  std::vector<std::byte> values(piece.count / stride * element);
-  const auto* from = static_cast<const std::byte*>(piece.data) + first * element;
-  for (std::size_t at = 0; at < values.size(); at += element, from += stride * element) {
-    std::memcpy(values.data() + at, from, element);
-  }
-  return values;
 }
 
 class Run {
@@ -90,8 +80,7 @@ void Run::find(std::span<const ArrayView> piece) {
       finders_[i].add(piece[i]);
       continue;
     }
-    const std::vector<std::byte> column =
-        every(piece.front(), static_cast<unsigned>(i), static_cast<unsigned>(finders_.size()));
+    const std::vector<std::byte> column = every(piece.front(), i, finders_.size());
     finders_[i].add({piece.front().dtype, column.data(), piece.front().count / finders_.size()});
   }
 }

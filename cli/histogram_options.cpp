@@ -6,6 +6,7 @@
 #include "value_names.h"
 
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 

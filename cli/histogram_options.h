@@ -7,10 +7,13 @@
 #include "histogram_weighted.h"
 #include "options.h"
 
-#include <CLI/CLI.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
+
+namespace CLI {
+class App;
+}
 
 namespace masu::cli {
 

@@ -7,6 +7,7 @@
 
 #include <masu/io.h>
 #include <masu/version.h>
+#include <CLI/CLI.hpp>
 
 #include <fcntl.h>
 #include <unistd.h>

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 #include <masu/version.h>
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <utility>

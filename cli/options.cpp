@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 #include <malloc.h>
+#include <CLI/CLI.hpp>
 #include <charconv>
 #include <cstdlib>
 #include <limits>

@@ -5,12 +5,15 @@
 #include <masu/device.h>
 #include <masu/io.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+namespace CLI {
+class App;
+}
 
 namespace masu::cli {
 

@@ -14,6 +14,7 @@
 
 #include <fmt/format.h>
 #include <masu/quantile.h>
+#include <CLI/CLI.hpp>
 #include <array>
 #include <cstring>
 #include <memory>

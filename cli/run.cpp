@@ -7,6 +7,7 @@
 #include "run_result.h"
 #include "terminal.h"
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
 

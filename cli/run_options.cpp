@@ -5,6 +5,7 @@
 #include "options.h"
 
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
 #include <filesystem>

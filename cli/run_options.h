@@ -4,9 +4,12 @@
 #include "check.h"
 #include "run_job.h"
 
-#include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
+
+namespace CLI {
+class App;
+}
 
 namespace masu::cli {
 

@@ -12,6 +12,7 @@
 
 #include <fmt/format.h>
 #include <masu/scan.h>
+#include <CLI/CLI.hpp>
 #include <memory>
 
 namespace masu::cli {

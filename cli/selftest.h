@@ -19,6 +19,8 @@ inline constexpr std::array selftest_dtypes = {Dtype::u8,  Dtype::i8,  Dtype::u1
 
 // What the cases of one primitive on one device came to.
 struct SelftestTally {
+  std::uint64_t every = 1;  // of so many cases one is run
+  std::uint64_t met = 0;
   std::uint64_t passed = 0;
   std::uint64_t failed = 0;
   std::vector<std::string> failures;  // the first few, in words
@@ -32,7 +34,8 @@ struct SelftestTally {
 // Random values of a dtype between -100 and 120.
 std::vector<std::byte> selftest_data(Dtype dtype, std::string_view distribution, std::uint64_t count,
                                      std::uint64_t seed);
-// Adds what `test` finds; refusals that a device or a named strategy may give are left out.
+// Adds what `test` finds, where it is this case's turn; refusals that a device or a named strategy may give are left
+// out.
 void selftest_case(const Device& device, SelftestTally& tally, const std::string& name, Strategy strategy,
                    const std::function<bool()>& test);
 

@@ -2,11 +2,14 @@
 // The manual page and the shells' completions, made from the options that the command itself reads.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+namespace CLI {
+class App;
+}
 
 namespace masu::cli {
 

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 #include <masu/bitonic.h>
 #include <masu/io.h>
+#include <CLI/CLI.hpp>
 #include <memory>
 
 namespace masu::cli {

@@ -5,6 +5,7 @@
 #include "errors.h"
 #include "value_names.h"
 
+#include <CLI/CLI.hpp>
 #include <utility>
 
 namespace masu::cli {

@@ -6,9 +6,12 @@
 
 #include <masu/sort.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <string>
+
+namespace CLI {
+class App;
+}
 
 namespace masu::cli {
 

@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 #include <masu/topk.h>
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <memory>

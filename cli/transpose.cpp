@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 #include <masu/transpose.h>
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstring>
 #include <memory>

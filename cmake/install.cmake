@@ -14,6 +14,7 @@ install(TARGETS masu_shared masu_io_shared masu_plot_shared EXPORT masu-shared $
 install(TARGETS masu_static masu_io_static masu_plot_static EXPORT masu-static ${masu_install_dirs})
 if(TARGET masu_cli)
   install(TARGETS masu_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT runtime)
+  install(TARGETS masu_bench_program RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT bench)
 endif()
 install(DIRECTORY include/masu DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development FILES_MATCHING PATTERN "*.h")
 install(FILES LICENSE THIRD_PARTY.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT runtime)

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash disable=SC2034
 # The parts of ./test: part_NAME runs in a process of its own, in the source tree's root, its output in a log that
-# tests/count.awk counts. limits[NAME] is its time limit in seconds (600 where none is given).
+# tests/count.awk counts. A part with shards is run as so many jobs, each told its number.
 
-parts=(build unit python cli selftest oclgrind install format shell layout asan tsan fuzz tidy)
-alone=(build asan tsan fuzz tidy)  # these use every core; of the others, at_once run at a time
-at_once=2
-declare -A limits=([python]=900 [build]=1500 [unit]=1200 [asan]=1800 [tsan]=1800 [fuzz]=1500 [tidy]=1500)
-test_build=${root:?}/build/test
+parts=(build unit python cli selftest format shell layout)                              # what ./test runs
+more_parts=(vocabulary intel oclgrind install selftest_all numpy single asan tsan fuzz tidy)  # and with --all
+alone=(build single asan tsan fuzz tidy)  # these use every core; of the others as many as there are cores run at a time
+declare -A shards=([unit]=4)
+test_build=${root:?}/build/release
 
 # check NAME COMMAND…: runs it and says how it went.
 check() {
@@ -20,26 +20,36 @@ sources() {
   find src include cli examples tests bench python -name '*.cpp' -o -name '*.h' | sort
 }
 
-# Two parts may ask for the same at the same time.
-need_build() {
-  mkdir -p build
-  { flock 9 && build test; } 9>build/test.lock || die "the build failed"
+# What ./run builds, and the tests and examples beside it; for the parts of --all everything.
+build_tests() {
+  local targets=(masu_cli masu_shared masu_io_shared masu_plot_shared masu_tests masu_io_tests masu_plot_tests masu_check_tests
+    masu_examples masu_shell_files)
+  [[ -z ${MASU_TEST_ALL-} ]] || targets=(all)
+  build release -DMASU_BUILD_TESTS=ON -DMASU_BUILD_EXAMPLES=ON "${targets[@]}"
+}
+need_build() { build_tests || die "the build failed"; }
+
+# virtual_environment FOLDER PACKAGE…: a Python with these packages of PyPI, made once.
+virtual_environment() {
+  local folder=$1 system=/usr/bin/python3
+  shift
+  [[ -x $system ]] || system=python3
+  mkdir -p "$(dirname "$folder")"
+  (
+    flock 9
+    [[ ! -f $folder/.installed || $(<"$folder/.installed") != "$*" ]] || exit 0
+    rm -rf "$folder"
+    "$system" -m venv "$folder" && "$folder/bin/python" -m pip install -q --disable-pip-version-check "$@" &&
+      echo "$*" >"$folder/.installed"
+  ) 9>"$folder.lock" || die "the tests need these packages of PyPI, in $folder: $*"
 }
 
 # A Python with NumPy in build/venv, and NVRTC where no toolkit has it; MASU_NVRTC then names it.
 python() { "$root/build/venv/bin/python" "$@"; }
-need_python() { { flock 9 && set_up_python; } 9>build/venv.lock || exit 1; }
-set_up_python() {
-  local want=('numpy>=2') system=/usr/bin/python3 done=build/venv/.installed
-  [[ -x $system ]] || system=python3
+need_python() {
+  local want=('numpy>=2')
   find_nvrtc >/dev/null || want+=(nvidia-cuda-nvrtc)
-  if [[ ! -f $done || $(<"$done") != "${want[*]}" ]]; then
-    rm -rf build/venv
-    if ! "$system" -m venv build/venv || ! python -m pip install -q --disable-pip-version-check "${want[@]}"; then
-      die "the tests need ${want[*]} from PyPI, in build/venv"
-    fi
-    echo "${want[*]}" >"$done"
-  fi
+  virtual_environment build/venv "${want[@]}"
   if [[ ${#want[@]} -gt 1 && -z ${MASU_NVRTC-} ]]; then
     MASU_NVRTC=$(find "$root"/build/venv/lib*/python3*/site-packages/nvidia -name 'libnvrtc.so*' -print -quit)
     export MASU_NVRTC
@@ -52,8 +62,8 @@ find_nvrtc() {
 }
 
 part_build() {
-  check "everything builds" build test || return
-  ln -sfn test/examples build/examples
+  check "everything builds" build_tests || return
+  ln -sfn release/examples build/examples
 }
 
 part_format() {
@@ -69,10 +79,22 @@ part_layout() {
   python3 tests/layout/layout_test.py -v
 }
 
+# The unit tests on every device that is there, in as many jobs as part unit has shards.
 part_unit() {
+  local program status=0
   need_build
   need_python
-  ctest --test-dir "$test_build" -V -j2 -E '^oclgrind_' --timeout 1000 --no-tests=error
+  export GTEST_TOTAL_SHARDS=${shards[unit]} GTEST_SHARD_INDEX=$(($1 - 1))
+  for program in masu_tests masu_io_tests masu_plot_tests check/masu_check_tests; do
+    "$test_build/tests/$program" || status=1
+  done
+  return $status
+}
+
+# Every function of a kernel's vocabulary.
+part_vocabulary() {
+  need_build
+  "$test_build/tests/vocabulary/masu_vocabulary_tests"
 }
 
 # The command and the examples.
@@ -89,35 +111,62 @@ part_cli() {
 
 part_selftest() {
   need_build
+  "$test_build/masu" selftest --quick
+}
+
+part_selftest_all() {
+  need_build
   "$test_build/masu" selftest
 }
 
-# The Python package, with the library that the build has made: installed in a virtual environment of its own.
-part_python() {
-  local prefix=$root/build/python/prefix venv=$root/build/python/venv system=/usr/bin/python3 wanted options
+# Installs the Python package, with the library that the build has made, in a virtual environment of its own.
+install_python() {
+  local prefix=$root/build/python/prefix venv=$root/build/python/venv wanted options component
   need_build
-  [[ -x $system ]] || system=python3
-  wanted=$(<python/tests/requirements.txt)
-  if [[ ! -f $venv/.installed || $(<"$venv/.installed") != "$wanted" ]]; then
-    rm -rf "$venv"
-    if ! "$system" -m venv "$venv" ||
-      ! "$venv/bin/python" -m pip install -q --disable-pip-version-check -r python/tests/requirements.txt; then
-      die "the tests of the Python package need what python/tests/requirements.txt lists from PyPI"
-    fi
-    echo "$wanted" >"$venv/.installed"
-  fi
-  cmake --install "$test_build" --prefix "$prefix" >/dev/null || die "installing the library failed"
+  mapfile -t wanted < <(grep -v '^#' python/tests/requirements.txt)
+  virtual_environment "$venv" "${wanted[@]}"
+  for component in runtime development; do
+    cmake --install "$test_build" --prefix "$prefix" --component "$component" >/dev/null ||
+      die "installing the library failed"
+  done
   options=(--config-settings=build-dir="$root/build/python/extension"
     --config-settings=cmake.define.MASU_PYTHON_PREFIX="$prefix")
   command -v ccache >/dev/null && options+=(--config-settings=cmake.define.CMAKE_CXX_COMPILER_LAUNCHER=ccache)
   check "the package installs" env PATH="$venv/bin:$PATH" "$venv/bin/python" -m pip install -q --disable-pip-version-check \
-    --no-build-isolation --no-deps --force-reinstall "${options[@]}" . || return
-  "$venv/bin/python" -m pytest -q -p no:cacheprovider python/tests
+    --no-build-isolation --no-deps --force-reinstall "${options[@]}" .
+}
+
+# tests_python ARGUMENT…: pytest with them.
+tests_python() { "$root/build/python/venv/bin/python" -m pytest -q -p no:cacheprovider "$@"; }
+
+part_python() {
+  install_python && tests_python python/tests --ignore=python/tests/test_numpy_redirect.py
+}
+
+# NumPy's own tests, their calls redirected to masu.
+part_numpy() {
+  [[ -x build/python/venv/bin/python ]] || install_python || return
+  tests_python -s python/tests/test_numpy_redirect.py
+}
+
+# Intel's OpenCL for CPUs, from PyPI: the tests that run on OpenCL devices, on another compiler and runtime than PoCL's.
+part_intel() {
+  local folder=$root/build/intel status=0
+  need_build
+  virtual_environment "$folder/venv" intel-opencl-rt intel-cmplr-lib-rt tbb
+  mkdir -p "$folder/vendors"
+  echo "$folder/venv/lib/libintelocl.so" >"$folder/vendors/intel.icd"
+  export OCL_ICD_VENDORS=$folder/vendors LD_LIBRARY_PATH=$folder/venv/lib MASU_TEST_DEVICES=opencl:0
+  "$test_build/masu" devices | grep '^opencl:0 .*Intel\|^opencl:0 ' || { echo "failed: Intel's OpenCL is found"; return 1; }
+  "$test_build/tests/masu_tests" --gtest_filter='*opencl_0' || status=1
+  "$test_build/tests/vocabulary/masu_vocabulary_tests" --gtest_filter="-$(paste -sd: tests/intel_faults.txt)" || status=1
+  "$test_build/masu" selftest --device opencl:0 || status=1
+  return $status
 }
 
 part_oclgrind() {
   need_build
-  ctest --test-dir "$test_build" -V -j2 -R '^oclgrind_' --timeout 500 --no-tests=error
+  ctest --test-dir "$test_build" -V -j2 -R '^oclgrind_' --timeout 86400 --no-tests=error
 }
 
 part_install() {
@@ -128,18 +177,16 @@ part_install() {
 # sanitized PRESET PROGRAM=FILTER…: builds tests with a sanitizer and runs them on the CPU device: the drivers of the
 # others are not instrumented, and neither is NVRTC. Two halves of each program's tests run side by side.
 sanitized() {
-  local preset=$1 tests program half status=0
+  local preset=$1 tests half status=0
   shift
   build "$preset" "${@%%=*}" || die "the build failed"
   for tests in "$@"; do
-    program=${tests%%=*}
     for half in 0 1; do
       GTEST_FILTER=${tests#*=} MASU_TEST_DEVICES=cpu GTEST_TOTAL_SHARDS=2 GTEST_SHARD_INDEX=$half \
-        "build/$preset/tests/$program" >"build/$preset/$program.$half.log" 2>&1 &
+        "build/$preset/tests/${tests%%=*}" &
     done
     wait -n || status=1
     wait -n || status=1
-    cat "build/$preset/$program".[01].log
   done
   return $status
 }
@@ -164,16 +211,26 @@ part_fuzz() {
   tests/fuzz/run.sh build/fuzz "$seconds"
 }
 
-# The files of a folder are read together (MASU_UNITY), which takes an eighth of the time.
-part_tidy() {
-  local jobs made=build/tidy/bench/embedded
-  jobs=$(nproc)
-  cmake --preset tidy >/dev/null || die "cmake failed"
+# embedded PRESET: configures it, and makes the header that benchmarks include, as building would.
+embedded() {
+  local made=build/$1/bench/embedded
+  cmake --preset "$1" >/dev/null || die "cmake failed"
   mkdir -p "$made"
-  cmake -DOUT=$made/ceiling_cl.h -DHEADER=1 -DFILES=bench/ceiling.cl -P cmake/embed_kernels.cmake ||
+  cmake -DOUT="$made/ceiling_cl.h" -DHEADER=1 -DFILES=bench/ceiling.cl -P cmake/embed_kernels.cmake ||
     die "bench/ceiling.cl could not be embedded"
+}
+
+# Other builds compile the files of a folder together, which hides missing includes.
+part_single() {
+  embedded single
+  python3 tests/each_file.py build/single
+}
+
+# The files of a folder are read together here too, which takes an eighth of the time.
+part_tidy() {
+  embedded tidy
   grep -oE '"file": "[^"]+"' build/tidy/compile_commands.json | cut -d'"' -f4 |
     grep -E '/(src|cli)/|/Unity/' | grep -vE '/(examples|oclgrind)/|_embedded\.cpp$' | sort -u |
-    xargs -P "$jobs" -n 1 clang-tidy --quiet -p build/tidy --checks=-bugprone-suspicious-include --warnings-as-errors='*' &&
+    xargs -t -P "$(nproc)" -n 1 clang-tidy --quiet -p build/tidy --checks=-bugprone-suspicious-include --warnings-as-errors='*' &&
     echo "passed: clang-tidy"
 }

@@ -51,6 +51,8 @@ set_up() {
       die "installing needs root. As root: apt-get update && ${install[*]}"
     fi
   fi
+  # dpkg refuses to go on after an installation that was interrupted.
+  [[ -z $(dpkg --audit 2>/dev/null) ]] || install=(sh -c 'dpkg --configure -a && exec "$@"' sh "${install[@]}")
   say "${as_root[*]:+sudo }apt-get update && ${as_root[*]:+sudo }${install[*]}"
   if ((!yes)) && [[ -t 0 && -t 2 ]]; then
     read -r -p 'masu: run this now? [Y/n] ' answer
@@ -62,21 +64,36 @@ set_up() {
   "${as_root[@]}" "${install[@]}" -o DPkg::Lock::Timeout=300 </dev/null >&2 || die "apt-get could not install the packages"
 }
 
-# build PRESET [TARGET…]: configures if needed, and builds, in build/PRESET.
+# build PRESET [-DOPTION=VALUE…] [TARGET…]: configures if needed, and builds, in build/PRESET. Another one that builds there is
+# waited for.
 build() {
-  local preset=$1 cache=${root:?}/build/$1/CMakeCache.txt fresh=() faster=() jobs
+  local preset=$1 folder=${root:?}/build/$1 options=() status
+  shift
+  while [[ ${1-} == -D* ]]; do options+=("$1") && shift; done
+  if ! mkdir -p "$folder" 2>/dev/null || [[ ! -w $folder ]]; then die "cannot write to $folder: the build needs it"; fi
+  (
+    flock -n 9 || { say "another build is running in $folder: waiting for it" && flock 9; }
+    cd "$root" && configure "$preset" "${options[@]}" && cmake --build "build/$preset" -j "$(nproc)" ${1:+--target "$@"}
+  ) 9>"$folder/.lock" </dev/null >&2
+  status=$?
+  if ((status)) && [[ $(df --output=avail "$folder" | tail -n 1) -lt 65536 ]]; then say "the disk is full: $folder"; fi
+  return $status
+}
+
+# configure PRESET [-DOPTION=VALUE…]: unless build/PRESET is configured so already.
+configure() {
+  local preset=$1 cache=build/$1/CMakeCache.txt option fresh=() launcher=()
   shift
   # A tree that was moved or copied with its build folder cannot go on with it.
   if [[ -f $cache ]] && ! grep -qxF "CMAKE_HOME_DIRECTORY:INTERNAL=$root" "$cache"; then fresh=(--fresh); fi
-  if command -v ccache >/dev/null; then
-    export CMAKE_CXX_COMPILER_LAUNCHER=ccache
-  elif [[ $preset == asan || $preset == tsan ]]; then
-    faster=(-DMASU_PRECOMPILED_HEADERS=ON)  # the other builds show which includes are missing
+  if [[ -f $cache && -f build/$preset/build.ninja && ${#fresh[@]} -eq 0 ]]; then
+    for option in "$@"; do
+      grep -q "^${option:2:${#option}-2}\$" <(sed 's/:[A-Z]*=/=/' "$cache") || { cmake "$@" "build/$preset" && return; }
+    done
+    return 0
   fi
-  jobs=$(nproc 2>/dev/null || echo 2)
-  (
-    cd "$root" &&
-      { [[ -f $cache && -f build/$preset/build.ninja && ${#fresh[@]} -eq 0 ]] || cmake "${fresh[@]}" --preset "$preset" "${faster[@]}"; } &&
-      cmake --build "build/$preset" -j "$jobs" ${1:+--target "$@"}
-  ) </dev/null >&2
+  if [[ -z ${CMAKE_CXX_COMPILER_LAUNCHER-} ]] && command -v ccache >/dev/null; then
+    launcher=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
+  fi
+  cmake "${fresh[@]}" --preset "$preset" "${launcher[@]}" "$@"
 }

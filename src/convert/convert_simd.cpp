@@ -10,7 +10,8 @@
 #include <type_traits>
 
 // Three sets are enough: the loops gain little from what lies between.
-#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_AVX3_DL)
+#undef HWY_DISABLED_TARGETS
+#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL)
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "convert/convert_simd.cpp"
 #include <hwy/foreach_target.h>

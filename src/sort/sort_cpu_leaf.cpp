@@ -15,8 +15,8 @@ namespace masu::cpu {
 namespace {
 
 constexpr std::size_t by_digits_from = 1024;
-constexpr unsigned digit_bits = 8;
-constexpr std::size_t digit_values = std::size_t{1} << digit_bits;
+constexpr unsigned leaf_digit_bits = 8;
+constexpr std::size_t leaf_digit_values = std::size_t{1} << leaf_digit_bits;
 
 // vqsort packs keys of 16 and 32 bits by instructions that Zen 4 stores one by one: 24 ns a key of 32 bits, 5 by
 // digits.
@@ -33,12 +33,12 @@ bool packs_slowly() {
 template <class Code>
 void by_digits(Code* codes, std::size_t count, Code* spare) {
   using Bits = std::make_unsigned_t<Code>;
-  constexpr unsigned passes = 8 * sizeof(Code) / digit_bits;
+  constexpr unsigned passes = 8 * sizeof(Code) / leaf_digit_bits;
   constexpr Bits flip = std::is_signed_v<Code> ? static_cast<Bits>(std::numeric_limits<Code>::min()) : Bits{0};
   const auto digit = [](Code code, unsigned pass) {
-    return (static_cast<Bits>(static_cast<Bits>(code) ^ flip) >> (pass * digit_bits)) % digit_values;
+    return (static_cast<Bits>(static_cast<Bits>(code) ^ flip) >> (pass * leaf_digit_bits)) % leaf_digit_values;
   };
-  std::array<std::array<std::size_t, digit_values>, passes> places{};
+  std::array<std::array<std::size_t, leaf_digit_values>, passes> places{};
   for (std::size_t i = 0; i < count; ++i) {
     for (unsigned pass = 0; pass < passes; ++pass) ++places[pass][digit(codes[i], pass)];
   }

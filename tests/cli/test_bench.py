@@ -2,6 +2,7 @@
 """masu bench and what reads its reports: that each runs and says what it promises. How fast is not tested."""
 
 import json
+import os
 import pathlib
 import re
 import subprocess
@@ -9,7 +10,7 @@ import sys
 import unittest
 import xml.etree.ElementTree
 
-from command import CommandTest, usable_devices
+from command import MASU, CommandTest, usable_devices
 
 BENCH = pathlib.Path(__file__).resolve().parents[2] / "bench"
 DISTRIBUTIONS = ["uniform", "constant", "normal", "zipf", "sorted", "runs", "few"]
@@ -17,6 +18,7 @@ CASES = {"u8-256": ("u8", 256), "f32-100": ("f32", 100), "f64-100": ("f64", 100)
          "f32-1000": ("f32", 1000), "f32-edges100": ("f32", 100)}
 
 
+@unittest.skipUnless(os.access(MASU + "-bench", os.X_OK), "masu-bench is not built")
 class Bench(CommandTest):
     def report(self, *arguments):
         return json.loads(self.ok("bench", "histogram", "--quick", "--json", *arguments))
@@ -158,6 +160,12 @@ class Bench(CommandTest):
                                 (["--kind", "pinned"], "'pinned'")]:
             self.fails(2, "bench", "sort", *arguments, "--device", "cpu", says=says)
         self.fails(2, "bench", "histogram", "--count", "1000", "--device", "cpu", says="--count")
+
+    def test_weighted_histograms(self):
+        report = json.loads(self.ok("bench", "weighted", "--quick", "--device", "cpu", "--threads", "1", "--json"))
+        cases = {(row["case"], row["distribution"]) for row in report["rows"]}
+        self.assertEqual(cases, {(case, distribution) for case in ("f32-256", "f32-256-wide")
+                                 for distribution in ("uniform", "constant", "zipf")})
 
     def test_an_absent_device(self):
         self.fails(1, "bench", "histogram", "--quick", "--device", "cuda:99", says="cuda:99")

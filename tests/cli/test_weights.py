@@ -94,12 +94,6 @@ class Weights(CommandTest):
                           "--verify", stdin=bytes(self.x))
         self.assertEqual((found["edges"][0], found["edges"][-1], len(found["totals"])), (0, 10, 5))
 
-    def test_benchmark(self):
-        report = json.loads(self.ok("bench", "weighted", "--quick", "--device", "cpu", "--threads", "1", "--json"))
-        cases = {(row["case"], row["distribution"]) for row in report["rows"]}
-        self.assertEqual(cases, {(case, distribution) for case in ("f32-256", "f32-256-wide")
-                                 for distribution in ("uniform", "constant", "zipf")})
-
     def test_wrong_use(self):
         short = self.write("short.raw", raw("d", self.w[:-1]))
         given = [self.values, "--dtype", "u8", "--weights"]

@@ -25,7 +25,7 @@ mv "$work/first" "$prefix"  # an installed tree can be moved
 lib=$(dirname "$(find "$prefix" -name libmasu.so)")
 
 # --- what was laid down
-files=(bin/masu include/masu/masu.h include/masu/io.h include/masu/plot.h share/doc/masu/LICENSE share/doc/masu/THIRD_PARTY.md
+files=(bin/masu bin/masu-bench include/masu/masu.h include/masu/io.h include/masu/plot.h share/doc/masu/LICENSE share/doc/masu/THIRD_PARTY.md
   share/man/man1/masu.1 share/bash-completion/completions/masu share/zsh/site-functions/_masu
   share/fish/vendor_completions.d/masu.fish)
 for file in "${files[@]}"; do check "installed: $file" test -e "$prefix/$file"; done
@@ -38,6 +38,7 @@ check "only headers in include/" nothing find "$prefix/include" -type f ! -name 
 command_runs() { "$prefix/bin/masu" --version | grep -q '0\.1\.0'; }
 check "the installed command runs" command_runs
 no_build_paths() { grep -rl --include='*.cmake' --include='*.pc' -e "$(readlink -f "$build")" "$prefix"; }
+check "the installed command measures" "$prefix/bin/masu" bench histogram --quick --device cpu --case u8-256 -o "$work/bench.txt"
 check "no path of the build in the package files" nothing no_build_paths
 
 # --- what the libraries export and need
