@@ -70,7 +70,8 @@ memory and are held against the plain copy to the device.""",
 
 `sum` and `cumsum` of floats are exact in masu and rounded in NumPy; masu's `partition` is stable. The chart is of Zen 5.""",
     "Python beside PyTorch and CuPy": "Whole calls, in turns with the library, from an idle GPU to the result. `torch.sort` also returns the order; "
-                                      "sums are exact in masu and rounded in the libraries.",
+                                      "sums are exact in masu and rounded in the libraries. CuPy's column divides medians of two runs; "
+                                      "the chapter Recorded has the ratios of CuPy's own run.",
 }
 HEAD = """# Performance
 
