@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Draws what a command prints as a picture of a terminal, an SVG that is legible on light and dark pages.
 
-    COLUMNS=80 ./run histogram images/cat.bmp | tools/terminal_svg.py --lines 37 "masu histogram images/cat.bmp" > FILE.svg
+    COLUMNS=72 ./run histogram images/cat.bmp | tools/terminal_svg.py --lines 35 "masu histogram images/cat.bmp" > FILE.svg
 
 Standard input is the output; the argument is the command that stands above it. Bars of block characters are drawn as
 rectangles, so that they look the same in every font.
@@ -12,7 +12,7 @@ import re
 import sys
 from xml.sax.saxutils import escape
 
-WIDTH, HEIGHT, MARGIN = 7.25, 14, 14  # of a character, of a line, around all
+WIDTH, HEIGHT, MARGIN = 7.25, 13, 12  # of a character, of a line, around all
 EIGHTHS = {character: eighths for eighths, character in enumerate(" ▏▎▍▌▋▊▉█")}
 BACK, TEXT, PROMPT, BAR = "#1b1f24", "#e6e8eb", "#8fd19e", "#5aa9e6"
 
