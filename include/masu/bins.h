@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Bins: which intervals a histogram counts, told without the data, or found from it.
+/// Bins: which intervals a histogram counts, given explicitly or found from the data.
 ///
 /// **Rule.** The edges e[0] … e[n] are computed once on the host. Even bins: exactly as NumPy >= 2 computes them for
 /// the dtype. Values and edges are compared in NumPy's common type: f32 for f32 data in even bins, f64 otherwise
@@ -25,7 +25,7 @@ class BufferBase;
 struct ValueRange {
   double lo = 0;
   double hi = 0;
-  bool single = true;  ///< all finite values compare equal (told in the dtype, before rounding to f64)
+  bool single = true;  ///< all finite values compare equal (compared in the dtype, before rounding to f64)
 };
 
 /// NumPy's rules for the number of bins, `numpy.histogram_bin_edges`: "auto", "fd" (Freedman and Diaconis), "doane",
@@ -60,9 +60,9 @@ class MASU_EXPORT Bins {
   /// "auto" and "fd". "stone" counts histograms of 1 to max(100, sqrt(values)) bins, 2 MiB of counters a pass, and of
   /// 32- and 64-bit data takes at most 16,785,408 values.
   static Bins automatic(Estimator estimator);
-  /// The same over [lo, hi], from the values that lie in it.
+  /// The same over [lo, hi], from the values in that range.
   static Bins automatic(Estimator estimator, double lo, double hi);
-  /// What the command line does when nothing is asked: integers of at most 1,024 different possible or present values:
+  /// The command's default bins: integers of at most 1,024 different possible or present values:
   /// a bin for each value; other integers: about 100 bins of one whole width; floats: 100 bins over the range.
   static Bins for_data(Dtype dtype, const std::optional<ValueRange>& range);
 

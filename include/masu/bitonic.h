@@ -8,7 +8,7 @@
 /// elements, 6 + 4 for 16, none for 0 and 1.
 ///
 /// A pass cuts the elements into blocks of twice its distance d and compares pairs of a block. The first pass of a
-/// stage is mirrored: it compares d - 1 - i with d + i, for i < d, counted from the begin of the block. The other
+/// stage is mirrored: it compares d - 1 - i with d + i, for i < d, counted from the start of the block. The other
 /// passes compare i with d + i. The lesser of two always goes to the lower place. So no pair ever moves an element
 /// beyond the end of the others, and pairs with a place at or after n are left out: the network sorts any n, not only
 /// powers of two. The pairs of one pass share no element; passes come one after the other.
@@ -16,7 +16,7 @@
 /// A network is not stable in itself. masu sorts pairs of key and index by it, of which no two are equal.
 /// **Complexity.** About n/4 log^2 n comparisons, whatever the values are.
 /// **Source.** K. E. Batcher, Sorting networks and their applications, AFIPS 1968; D. E. Knuth, The Art of Computer
-/// Programming, volume 3, section 5.3.4. Mirroring the first pass turns all comparators into one direction.
+/// Programming, volume 3, section 5.3.4. Mirroring the first pass gives all comparators one direction.
 ///
 /// Example:
 /// @code
@@ -42,7 +42,7 @@ struct BitonicPass {
   std::uint32_t pass = 0;      ///< from 0 within the stage
   std::uint64_t distance = 1;  ///< 2^(stage - pass)
   bool merge = false;          ///< belongs to the final merge
-  /// The first pass of a stage: pairs lie mirrored around the middle of their block.
+  /// The first pass of a stage: pairs are mirrored around the middle of their block.
   [[nodiscard]] constexpr bool mirrored() const noexcept { return pass == 0; }
   friend constexpr bool operator==(const BitonicPass&, const BitonicPass&) = default;
 };

@@ -29,7 +29,7 @@ class MASU_EXPORT BufferBase {
 
   [[nodiscard]] const Device& device() const noexcept { return device_; }
   [[nodiscard]] std::uint64_t size_bytes() const noexcept { return bytes_; }
-  /// Where this buffer starts in the memory it lies in, in bytes (not 0 for sub-views).
+  /// The offset of this buffer in its memory, in bytes (not 0 for sub-views).
   [[nodiscard]] std::uint64_t byte_offset() const noexcept { return offset_; }
   /// The memory's own handle: cl_mem, CUdeviceptr (as a pointer), or the address on `cpu`. byte_offset() is not in it.
   [[nodiscard]] void* native() const noexcept;
@@ -94,8 +94,8 @@ class Buffer : public BufferBase {
   [[nodiscard]] std::uint64_t size() const noexcept { return size_bytes() / sizeof(T); }
   [[nodiscard]] bool empty() const noexcept { return size_bytes() == 0; }
 
-  /// A view of `count` elements from element `first` on, in the same memory. Throws invalid_argument when they do not
-  /// lie inside.
+  /// A view of `count` elements from element `first` on, in the same memory. Throws invalid_argument when they are not
+  /// inside.
   [[nodiscard]] Buffer slice(std::uint64_t first, std::uint64_t count) const {
     check_slice(first, count, sizeof(T));
     return Buffer(device(), memory(), byte_offset() + first * sizeof(T), count * sizeof(T));

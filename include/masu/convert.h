@@ -2,24 +2,24 @@
 /// @file
 /// Converting elements from any dtype to any other, with the same bits on every device.
 ///
-/// **To an integer.** From a float the fraction is cut off (towards zero), as C and NumPy do. A value fits if what is
-/// left is one that the type holds: 255.9 and -0.9 fit u8. NaN and infinities fit no integer.
+/// **To an integer.** From a float the fraction is cut off (towards zero), as C and NumPy do. A value fits if the rest
+/// is a value of the type: 255.9 and -0.9 fit u8. NaN and infinities fit no integer.
 /// **To a float.** The value is rounded once, as Rounding says, with subnormal results. It fits unless it overflows as
-/// IEEE 754 says: rounded as if exponents had no end, it is beyond the greatest finite number. Being inexact, or
+/// IEEE 754 says: rounded with an unbounded exponent, it exceeds the greatest finite number. Being inexact, or
 /// becoming zero, is not an overflow. NaN and infinities fit every float; a NaN keeps its sign and the leading bits of
 /// its payload and is quiet then.
-/// **What does not fit**, by Overflow:
+/// **Values that do not fit**, by Overflow:
 /// - `error`: the call throws, naming the first one's position and value. Elements are then as with `saturate`.
 /// - `saturate`: the nearest number that the type holds (of a float the greatest finite one of that sign); NaN gives 0.
 /// - `wrap`: to an integer the value modulo 2^bits (two's complement), NaN and infinities 0; to a float what IEEE 754
 /// gives:
-///   infinity, or the greatest finite number where the rounding leads there.
+///   infinity, or the greatest finite number, depending on the rounding.
 /// **To the same dtype** elements are copied, bit by bit.
 /// **Limits.** Every pair of dtypes; up to 2^48 elements. No device needs fp64 for it.
 /// **Overlap** of `in` and `out` is an error.
-/// **Complexity.** O(n). **Memory.** On a device a few KiB beside the data; on `cpu` none.
-/// **Exceptions.** Error with invalid_argument, unsupported, out_of_memory or device_lost; what is found wrong before
-/// the work begins leaves `out` untouched. All functions may be called from many threads at once.
+/// **Complexity.** O(n). **Memory.** On a device a few KiB in addition to the data; on `cpu` none.
+/// **Exceptions.** Error with invalid_argument, unsupported, out_of_memory or device_lost; an error found before the
+/// work begins leaves `out` untouched. All functions may be called from many threads at once.
 ///
 /// Example:
 /// @code
@@ -41,9 +41,9 @@
 
 namespace masu {
 
-/// What becomes of a value that does not fit; see above.
+/// How a value that does not fit is treated; see above.
 enum class Overflow { error, saturate, wrap };
-/// Where a value between two floats goes (OpenCL's rte, rtz, rtp and rtn). Only results that are floats are rounded.
+/// How a value between two floats is rounded (OpenCL's rte, rtz, rtp and rtn). Only float results are rounded.
 enum class Rounding {
   nearest_even,  ///< to the nearer; in the middle to the one whose last bit is 0
   zero,          ///< towards zero
@@ -69,9 +69,9 @@ struct ConvertOptions {
   /// Temporary memory to use instead of allocating: at least convert_workspace() bytes on the device, from a multiple
   /// of 8 bytes on. Not used on `cpu`.
   const BufferBase* workspace = nullptr;
-  /// Added to positions in errors: where this data begins in the whole, when it comes in pieces.
+  /// Added to positions in errors: where this data begins in the whole, for data in pieces.
   std::uint64_t first_position = 0;
-  ConvertTimes* times = nullptr;  ///< where not null, gets what the call took
+  ConvertTimes* times = nullptr;  ///< where not null, receives the times of the call
 };
 
 /// Bytes of temporary device memory for a conversion with Overflow::error; 0 on `cpu`.
@@ -87,7 +87,7 @@ MASU_EXPORT void convert(const Device& device, const ArrayView& in, MutableArray
 /// The same of device memory, where it is: both on one device, with the same number of elements.
 MASU_EXPORT void convert(const BufferBase& in, Dtype in_dtype, BufferBase& out, Dtype out_dtype,
                          const ConvertOptions& options = {});
-/// The same on a stream of that device, while the caller goes on; get() throws for a value that does not fit. Buffers,
+/// The same on a stream of that device without waiting; get() throws for a value that does not fit. Buffers,
 /// workspace and stream must outlive the result's `get()`; options.times is not filled.
 MASU_EXPORT Pending<void> convert(Stream& stream, const BufferBase& in, Dtype in_dtype, BufferBase& out,
                                   Dtype out_dtype, const ConvertOptions& options = {});

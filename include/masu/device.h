@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Devices: which there are, which one to use, and the memory on them.
+/// Devices: listing, opening, and their memory.
 #pragma once
 
 #include <masu/dtype.h>
@@ -21,13 +21,13 @@ class Device;
 template <class T>
 class Buffer;
 
-/// What runs the work.
+/// The kind of a device.
 enum class DeviceKind { cpu, opencl, cuda };
 
 /// "cpu", "opencl", "cuda".
 MASU_EXPORT std::string_view to_string(DeviceKind kind) noexcept;
 
-/// What a device says of itself. Sizes are bytes. A device that cannot be used is listed with the reason.
+/// Properties of a device. Sizes are bytes. A device that cannot be used is listed with the reason.
 struct DeviceInfo {
   std::string id;  ///< "cpu", "opencl:0", "cuda:1": what Device::open takes
   DeviceKind kind = DeviceKind::cpu;
@@ -57,7 +57,7 @@ class MASU_EXPORT Device {
   /// Throws invalid_argument for a name of no known form, unsupported where no such usable device is present.
   static Device open(std::string_view id = "");
 
-  /// Every device of every backend, the CPU first; what cannot be used says why. Loads the GPU libraries.
+  /// Every device of every backend, the CPU first; an unusable one has its reason in `why`. Loads the GPU libraries.
   static std::vector<DeviceInfo> list();
 
   /// Uses an OpenCL context and device of the caller's (cl_context, cl_device_id). Both are retained while in use.
@@ -83,11 +83,11 @@ class MASU_EXPORT Device {
   /// wait: a HostBuffer of this device; on CUDA also what the caller allocated or registered as such. False on `cpu`.
   [[nodiscard]] bool is_page_locked(const void* data, std::uint64_t bytes) const noexcept;
 
-  /// Waits until everything that was given to this device has run.
+  /// Waits until all work given to this device is done.
   void synchronize() const;
 
-  /// Frees the memory that is kept of buffers which are gone, so that the next allocation is quick: on CUDA up to a
-  /// sixteenth of the device's memory, which other libraries may want. Elsewhere nothing is kept.
+  /// Returns the memory that masu keeps of released buffers to the driver. It is kept to make later allocations fast:
+  /// on CUDA up to a sixteenth of the device's memory, elsewhere none.
   void trim() const;
 
   /// The native handles: cl_context / CUcontext, and cl_device_id / CUdevice (as an integer in the pointer); null on

@@ -2,28 +2,28 @@
 /// @file
 /// Moving elements: gather, scatter, permute, reverse, compact, fill and iota, with the same bits on every device.
 ///
-/// **Elements** of 1 to 64 bytes, of any size between, are moved as they are, bit by bit. **Indices** are u32 or u64.
+/// **Elements** of 1 to 64 bytes, any size in between, are moved as they are, bit by bit. **Indices** are u32 or u64.
 /// Up to 2^48 elements. With options.rows each array is that many rows of equal length, each treated by itself; indices
 /// count from the start of the row.
 /// - `gather`: out[i] = in[indices[i]]. As many elements in `out` as indices.
-/// - `scatter`: out[indices[i]] = in[i]. Where an index comes more than once, the last of them stays, as with NumPy.
-///   Elements of `out` that no index names keep what they were.
+/// - `scatter`: out[indices[i]] = in[i]. Where an index is repeated, the last element is kept, as in NumPy.
+///   Elements of `out` that no index names are unchanged.
 /// - `permute`: out[i] = in[mask[i]], by one mask for all rows: rows * mask elements in and out. Indices may repeat.
 /// - `reverse`: the first becomes the last; `out` may be `in` itself.
-/// - `compact`: the elements whose flag (u8) is not 0, in their order. Returns their number; what lies behind them in
-///   `out` stays as it was.
+/// - `compact`: the elements whose flag (u8) is not 0, in their order. Returns their number; the rest of `out` is
+/// unchanged.
 /// - `fill`: one element, everywhere. `iota`: element i is start + i * step: integers modulo 2^bits; floats: i, start
 /// and
 ///   step as f64, multiplied and added with one rounding (fma), then rounded to the dtype, to nearest even (f16 and f32
 ///   overflow to infinity).
 ///
-/// **Bad input.** An index out of range is an error that names the first one's position and value; so is `out` of
-/// `compact` that has too little room. `out` is untouched then. So is an overlap of `out` with an input, except where
+/// **Bad input.** An index out of range is an error that names the first one's position and value; so is an `out` of
+/// `compact` that is too small. `out` is untouched then. So is an overlap of `out` with an input, except where
 /// `reverse` says otherwise.
 /// **Complexity.** O(n). **Memory.** On a device gather_workspace(), scatter_workspace() or compact_workspace() bytes;
 /// on `cpu` none.
-/// **Exceptions.** Error with invalid_argument, unsupported, out_of_memory or device_lost; what is found wrong before
-/// the work begins leaves the output untouched. All functions may be called from many threads at once.
+/// **Exceptions.** Error with invalid_argument, unsupported, out_of_memory or device_lost; an error found before the
+/// work begins leaves the output untouched. All functions may be called from many threads at once.
 ///
 /// Example:
 /// @code
@@ -57,7 +57,7 @@ struct GatherOptions {
   /// Temporary memory to use instead of allocating: at least what the function's …_workspace() says, on the device,
   /// from a multiple of 8 bytes on. Not used on `cpu`.
   const BufferBase* workspace = nullptr;
-  GatherTimes* times = nullptr;  ///< where not null, gets what the call took
+  GatherTimes* times = nullptr;  ///< where not null, receives the times of the call
 };
 
 /// Bytes of temporary device memory for gather and permute. 0 on `cpu`.
@@ -103,7 +103,7 @@ MASU_EXPORT void fill(BufferBase& out, const void* element, std::size_t element_
 MASU_EXPORT void iota(BufferBase& out, Dtype dtype, const void* start, const void* step,
                       const GatherOptions& options = {});
 
-/// The same on a stream of that device, while the caller goes on; get() throws what is wrong with the indices. Buffers,
+/// The same on a stream of that device without waiting; get() throws the errors of the indices. Buffers,
 /// workspace and stream must outlive the result's `get()`; options.times is not filled.
 MASU_EXPORT Pending<void> gather(Stream& stream, const BufferBase& in, std::size_t element_bytes,
                                  const BufferBase& indices, Dtype index_dtype, BufferBase& out,
@@ -144,7 +144,7 @@ Buffer<std::remove_const_t<T>> gather(const Buffer<T>& in, const Buffer<I>& indi
   return out;
 }
 
-/// Puts the elements of a host range where indices say, on a device.
+/// Scatters the elements of a host range to the places of `indices`, on a device.
 template <HostRange R, HostRange I, HostRange O>
 void scatter(const Device& device, const R& in, const I& indices, O&& out, const GatherOptions& options = {}) {
   scatter(device, ConstRecordsView(in), ArrayView(indices), RecordsView(out), options);
@@ -154,7 +154,7 @@ template <HostRange R, HostRange I, HostRange O>
 void scatter(const R& in, const I& indices, O&& out, const GatherOptions& options = {}) {
   scatter(device_for_gather(), in, indices, out, options);
 }
-/// Puts the elements of a buffer where indices say, on their device.
+/// Scatters the elements of a buffer to the places of `indices`, on their device.
 template <class T, Element I>
 void scatter(const Buffer<T>& in, const Buffer<I>& indices, Buffer<std::remove_const_t<T>>& out,
              const GatherOptions& options = {}) {

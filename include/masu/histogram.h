@@ -10,9 +10,9 @@
 /// of many rows: row_histogram.h; of several columns together: joint_histogram.h.
 /// **Complexity.** O(elements + bins); explicit edges O(elements * log bins) at worst.
 /// **Memory.** 8 bytes a bin for the result; on the CPU a table a thread while that is small; on a device the tables,
-/// what histogram_workspace() says, and staging buffers for host data (HistogramOptions::memory bounds both).
-/// **Exceptions.** Error with invalid_argument, unsupported, out_of_memory or device_lost; nothing of the caller's is
-/// changed then. All functions may be called from many threads at once.
+/// histogram_workspace() bytes of them, and staging buffers for host data (HistogramOptions::memory bounds both).
+/// **Exceptions.** Error with invalid_argument, unsupported, out_of_memory or device_lost; the caller's data is
+/// unchanged then. All functions may be called from many threads at once.
 ///
 /// Example:
 /// @code
@@ -38,15 +38,15 @@
 
 namespace masu {
 
-/// How a histogram is counted. Every strategy gives the same counts; where its tables do not fit, the error says which
-/// limit it met. The names, but for `automatic` ("auto"), are the steps that a GPU textbook walks through.
+/// How a histogram is counted. Every strategy gives the same counts; where its tables do not fit, the error names the
+/// limit. The names, but for `automatic` ("auto"), are the steps of a GPU textbook.
 enum class Strategy {
   automatic,   ///< "auto": the plan chooses
   sequential,  ///< one loop, one table
   global,      ///< atomic adds to the result in global memory
   private_,    ///< "private": a table for each thread or work-item, then merged
   local,       ///< one table for each work-group in local memory, then merged
-  lanes,   ///< replicated tables, the copy chosen by the lane so that no two lanes of a warp meet in one memory bank
+  lanes,       ///< replicated tables, the copy chosen by the lane so that no two lanes of a warp use one memory bank
   split,   ///< a share of the bins for each work-group, in local memory; groups of other shares read the same values
   packed,  ///< one table for each work-group, two 16-bit counters a word, halved into the result before they overflow
   partitioned,  ///< values are first sorted into parts of the bins, each of which fits a table; then each part is
@@ -56,7 +56,7 @@ MASU_EXPORT std::string_view to_string(Strategy strategy) noexcept;
 /// Throws invalid_argument, listing the names.
 MASU_EXPORT Strategy strategy_from_name(std::string_view name);
 
-/// Where values outside of the range go: to `below` and `above`, or into the first and the last bin.
+/// How values outside of the range are counted: in `below` and `above`, or in the first and the last bin.
 enum class Outside { drop, clamp };
 
 struct HistogramOptions {
@@ -76,7 +76,7 @@ struct Region {
   std::uint64_t height = 0;
 };
 
-/// How the pixels of an image lie in memory, and which of them are counted. A pixel is `channels` elements.
+/// The layout of an image's pixels in memory, and which of them are counted. A pixel is `channels` elements.
 struct ImageLayout {
   std::uint64_t width = 0;       ///< pixels in a row
   std::uint64_t height = 0;      ///< rows
@@ -102,7 +102,7 @@ class MASU_EXPORT Histogram {
   [[nodiscard]] std::vector<double> density() const;
   /// Entry i is the sum of counts 0 … i.
   [[nodiscard]] std::vector<std::uint64_t> cumulative() const;
-  /// How many values were counted, wherever they fell.
+  /// The number of values counted, in the bins and outside.
   [[nodiscard]] std::uint64_t n() const noexcept;
   [[nodiscard]] Dtype dtype() const noexcept { return dtype_; }
   /// The strategy that was used; never `automatic`.
@@ -143,7 +143,7 @@ class MASU_EXPORT HistogramAccumulator {
   /// Counts a piece of host memory; its count must be a multiple of `channels`. Returns when the memory may be reused.
   void add(const ArrayView& data);
   /// Counts pixels of an image in host memory. Throws invalid_argument for a region outside of the image, and for an
-  /// image that does not lie in `data`.
+  /// image that is not inside `data`.
   void add(const ArrayView& data, const ImageLayout& layout);
   /// Counts device memory of this accumulator's device, dtype and element type.
   template <Element T>
@@ -154,7 +154,7 @@ class MASU_EXPORT HistogramAccumulator {
   [[nodiscard]] std::vector<Histogram> result() const;
   [[nodiscard]] HistogramTimes times() const;
 
-  /// The same for data whose type is known at run time; with a stream, counted there while the caller goes on (finish
+  /// The same for data whose type is known at run time; with a stream, counted there without waiting (finish
   /// the stream before `result`).
   void add_buffer(const BufferBase& data, Dtype dtype, Stream* stream = nullptr);
   /// The same for pixels of an image in device memory.
@@ -177,12 +177,12 @@ MASU_EXPORT std::uint64_t histogram_workspace(const Device& device, Dtype dtype,
 /// Which value each bin becomes so that an image's values spread evenly over 0 … levels - 1:
 /// round((cumulative - least) / (n - least) * (levels - 1)), half up, in exact integer arithmetic, where `least` is the
 /// count of the first bin that is not empty (R. C. Gonzalez, R. E. Woods, Digital Image Processing, 3.3.1). All 0 where
-/// only one bin is not empty; identity has no meaning there. Throws invalid_argument for levels outside 2 … 65536 and
-/// where nothing was counted.
+/// only one bin is not empty; the formula divides by zero there. Throws invalid_argument for levels outside 2 … 65536
+/// and where nothing was counted.
 MASU_EXPORT std::vector<std::uint16_t> equalization_map(const Histogram& histogram, std::uint32_t levels = 256);
-/// The edge that best parts the counts in two (N. Otsu, 1979): values below it are the one class, values from it on the
-/// other. Every bin stands for the middle of its edges; among equal maxima of the variance between the classes, the
-/// least edge. Throws invalid_argument where fewer than two bins hold anything.
+/// The edge that best separates the counts into two classes (N. Otsu, 1979): values below it, and values from it on. A
+/// bin's values are taken as the middle of its edges; among equal maxima of the variance between the classes, the least
+/// edge. Throws invalid_argument where fewer than two bins have counts.
 MASU_EXPORT double otsu_threshold(const Histogram& histogram);
 
 /// One histogram for each of `options.channels` interleaved channels of host data, on a device.
@@ -207,7 +207,7 @@ MASU_EXPORT Histogram histogram(const BufferBase& data, Dtype dtype, const Bins&
 /// above and nan, n + 3 in all. Throws invalid_argument for a `counts` of another size, and one that overlaps `data`.
 MASU_EXPORT void histogram(const BufferBase& data, Dtype dtype, const Bins& bins, BufferBase& counts,
                            const HistogramOptions& options = {});
-/// The same, counted on a stream of the memory's device while the caller goes on. `data` and `stream` must outlive the
+/// The same, counted on a stream of the memory's device without waiting. `data` and `stream` must outlive the
 /// result's `get()`. `bins` must be definite.
 MASU_EXPORT Pending<Histogram> histogram(Stream& stream, const BufferBase& data, Dtype dtype, const Bins& bins,
                                          const HistogramOptions& options = {});
@@ -233,7 +233,7 @@ void histogram(const Buffer<T>& data, const Bins& bins, Buffer<std::uint64_t>& c
                const HistogramOptions& options = {}) {
   histogram(data, dtype_of<T>, bins, counts, options);
 }
-/// The histogram of a buffer, counted on a stream of its device while the caller goes on. `data` and `stream` must
+/// The histogram of a buffer, counted on a stream of its device without waiting. `data` and `stream` must
 /// outlive the result's `get()`. `bins` must be definite.
 template <Element T>
 Pending<Histogram> histogram(Stream& stream, const Buffer<T>& data, const Bins& bins,

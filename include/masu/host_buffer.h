@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Host memory from which copies to a device run at full speed, beside the host's own work.
+/// Host memory from which copies to a device run at full speed, in parallel with the host's own work.
 #pragma once
 
 #include <masu/device.h>
@@ -27,7 +27,7 @@ class MASU_EXPORT HostBufferBase {
         bytes_(std::exchange(other.bytes_, 0)) {}
   HostBufferBase& operator=(HostBufferBase&& other) noexcept {
     if (this != &other) {
-      memory_ = std::move(other.memory_);  // the old memory goes before its device
+      memory_ = std::move(other.memory_);  // the old memory is released before its device
       device_ = std::move(other.device_);
       data_ = std::exchange(other.data_, nullptr);
       bytes_ = std::exchange(other.bytes_, 0);

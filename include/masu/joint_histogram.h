@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Joint histograms of up to 8 columns: how many points fall into each cell of a grid, `numpy.histogramdd`.
+/// Joint histograms of up to 8 columns: how many points fall into each joint bin, as `numpy.histogramdd`.
 ///
 /// **Rule.** Point i is (column 0 [i], column 1 [i], …). Each coordinate falls into a bin of its own column's Bins as
 /// bins.h says, except that even bins over a given range keep f64 edges for f32 data, as numpy.histogramdd does. A
 /// point with a NaN is counted in `nan`; otherwise one with a coordinate in no bin is counted in `outside`; so
 /// sum(counts) + outside + nan = n. With `Outside::clamp` coordinates below and above go to their first and last bin.
-/// **Limits.** 1 to 8 columns of one dtype; at most 2^31 cells. **Memory.** 8 bytes a cell for the result, as much
-/// again on a device. **Exceptions.** As in histogram.h.
+/// **Limits.** 1 to 8 columns of one dtype; at most 2^31 joint bins. **Memory.** 8 bytes a joint bin for the result, as
+/// much again on a device. **Exceptions.** As in histogram.h.
 ///
 /// Example:
 /// @code
@@ -36,9 +36,9 @@ class MASU_EXPORT JointHistogram {
   [[nodiscard]] std::span<const std::uint64_t> counts() const noexcept { return counts_; }
   [[nodiscard]] std::uint64_t outside() const noexcept { return outside_; }
   [[nodiscard]] std::uint64_t nan() const noexcept { return nan_; }
-  /// How many points were counted, wherever they fell.
+  /// The number of points counted, in the bins and outside.
   [[nodiscard]] std::uint64_t n() const noexcept;
-  /// counts / sum(counts) / volume of each cell, as numpy.histogramdd(density=True).
+  /// counts / sum(counts) / volume of each joint bin, as numpy.histogramdd(density=True).
   [[nodiscard]] std::vector<double> density() const;
   [[nodiscard]] Dtype dtype() const noexcept { return dtype_; }
   [[nodiscard]] Strategy strategy() const noexcept { return strategy_; }
@@ -66,11 +66,11 @@ class MASU_EXPORT JointHistogramAccumulator {
   JointHistogramAccumulator& operator=(JointHistogramAccumulator&&) noexcept;
   ~JointHistogramAccumulator();
 
-  /// Counts points whose columns lie in host memory, all of the same dtype and length.
+  /// Counts points whose columns are in host memory, all of the same dtype and length.
   void add(std::span<const ArrayView> columns);
-  /// Counts points that lie one after the other, dimensions() coordinates each.
+  /// Counts points stored one after the other, dimensions() coordinates each.
   void add_interleaved(const ArrayView& points);
-  /// Counts points whose columns lie in device memory; with a stream, there while the caller goes on (finish the
+  /// Counts points whose columns are in device memory; with a stream, there without waiting (finish the
   /// stream before `result`).
   void add_buffers(std::span<const BufferBase* const> columns, Dtype dtype, Stream* stream = nullptr);
   [[nodiscard]] JointHistogram result() const;

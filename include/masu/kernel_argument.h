@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// What a kernel is given, and what it wants: arguments and parameters.
+/// Arguments of a kernel launch, and parameters of a kernel.
 #pragma once
 
 #include <masu/buffer.h>
@@ -16,8 +16,8 @@
 namespace masu {
 
 /// A vector of OpenCL C or CUDA as an argument or an element of a buffer: `Vector<float, 4>{1, 2, 3, 4}` for `float4`.
-/// Aligned to its size, as in OpenCL C; one of 3 elements takes the room of 4. CUDA's vectors of 3 take the room of 3:
-/// as an argument both fit, in a buffer they do not.
+/// Aligned to its size, as in OpenCL C; one of 3 elements takes the space of 4. CUDA's vectors of 3 take the space of
+/// 3: as an argument both fit, in a buffer they do not.
 template <Element T, std::size_t N>
 requires(N == 2 || N == 3 || N == 4 || N == 8 || N == 16) struct alignas(sizeof(T) * (N == 3 ? 4 : N)) Vector {
   using value_type = T;
@@ -29,7 +29,7 @@ requires(N == 2 || N == 3 || N == 4 || N == 8 || N == 16) struct alignas(sizeof(
   friend constexpr bool operator==(const Vector&, const Vector&) = default;
 };
 
-/// What masu knows of the type of an argument: nothing, or a dtype and how many of it stand together.
+/// The known type of an argument: none, or a dtype and the width of a vector of it.
 struct ArgumentType {
   Dtype dtype = Dtype::u8;
   std::uint8_t width = 0;  ///< 1 for a scalar, 2 3 4 8 16 for a vector, 0 when nothing is known
@@ -116,8 +116,8 @@ class MASU_EXPORT KernelArgument {
   alignas(16) std::byte bytes_[most_bytes] = {};
 };
 
-/// What a kernel says of one of its parameters, as far as the driver tells. OpenCL tells all of it as a rule, but
-/// no sizes of structures. CUDA tells the size, and of a kernel that is not `extern "C"` the type too.
+/// A parameter of a kernel, as far as the driver reports it. OpenCL drivers usually report all but the sizes of
+/// structures. CUDA reports the size, and of a kernel that is not `extern "C"` the type too.
 struct KernelParameter {
   /// other: an image, a sampler, or nothing is known.
   enum class Kind : std::uint8_t { buffer, value, local, other };

@@ -4,8 +4,8 @@
 ///
 /// **Rule.** One drawing code for the three formats. The same chart gives the same bytes, on machines with the same
 /// Cairo and fonts. Where several bins share a column of pixels, the highest of them is drawn, and a note says so.
-/// **Limits.** 100 to 20,000 wide and high; a PNG at most 32,000 pixels a side and 2^28 in all; charts refer to counts
-/// of theirs, which must stay as they are until the chart is drawn. **Memory.** 4 bytes a pixel; no copy of counts.
+/// **Limits.** 100 to 20,000 wide and high; a PNG at most 32,000 pixels a side and 2^28 in all; a chart refers to its
+/// counts, which must not change until it is drawn. **Memory.** 4 bytes a pixel; no copy of counts.
 /// **Exceptions.** Error with invalid_argument, unsupported (Cairo, libcairo.so.2, is opened when the first plot is
 /// drawn, and was not found), out_of_memory or, by `save`, io.
 ///
@@ -51,10 +51,10 @@ struct Frame {
   std::string title;
   std::string x_label;
   std::string y_label;             ///< empty: what the chart shows, "count" for a histogram
-  std::vector<std::string> notes;  ///< small lines below the axes, beside those that the chart makes itself
+  std::vector<std::string> notes;  ///< small lines below the axes, in addition to the chart's own
   unsigned width = 800;            ///< in pixels of an SVG: 1/96 inch
   unsigned height = 500;
-  double pixel_ratio = 2;  ///< pixels of a PNG to one of these, each way
+  double pixel_ratio = 2;  ///< pixels of a PNG to one of these, in each direction
 };
 
 /// `automatic` is logarithmic where all edges are positive and of equal ratio, over a factor of 10 or more.
@@ -78,7 +78,7 @@ struct Series {
   std::optional<Colour> colour;  ///< none: by its name, else the next of a palette for all eyes
   BinAxis bins;
   std::span<const std::uint64_t> counts;  ///< bins.size of them
-  std::uint64_t below = 0;                ///< these three are told in a note
+  std::uint64_t below = 0;                ///< these three are shown in a note
   std::uint64_t above = 0;
   std::uint64_t nan = 0;
 };
@@ -94,7 +94,7 @@ inline Series series(const Histogram& histogram, std::string name = {}) {
 }
 Series series(Histogram&& histogram, std::string name = {}) = delete;
 
-/// What the height of a bin is: its count, counts / sum(counts) / width, or the sum of the counts up to it.
+/// The height of a bin: its count, counts / sum(counts) / width, or the sum of the counts up to it.
 enum class Quantity { counts, density, cumulative };
 
 /// One or several histograms over one axis, as filled steps. Bins are as wide as they are.
@@ -104,14 +104,14 @@ struct HistogramChart : Frame {
   bool log_counts = false;  ///< heights on a logarithmic axis; empty bins have none
 };
 
-/// Counts of a grid of cells as colours, with a bar that explains them. Cells without counts stay white.
+/// Counts of joint bins as colours, with a colour bar. Joint bins without counts stay white.
 struct HeatMap : Frame {
   BinAxis x;
   BinAxis y;
   std::span<const std::uint64_t> counts;  ///< x.size * y.size of them
   bool x_major = false;  ///< counts[ix * y.size + iy], as numpy.histogram2d has them; else counts[iy * x.size + ix]
   bool y_down = false;   ///< y grows downwards, as rows do
-  std::uint64_t outside = 0;  ///< these two are told in a note
+  std::uint64_t outside = 0;  ///< these two are shown in a note
   std::uint64_t nan = 0;
   bool log_counts = false;
 };

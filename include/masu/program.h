@@ -50,7 +50,7 @@ class MASU_EXPORT Kernel {
   [[nodiscard]] const std::string& name() const noexcept;
   /// The largest work-group that this kernel can run with on its device.
   [[nodiscard]] std::size_t max_work_group_size() const;
-  /// What the kernel wants, in order; as many as it takes where the driver tells the number, else empty.
+  /// The kernel's parameters, in order; empty where the driver does not report their number.
   [[nodiscard]] const std::vector<KernelParameter>& parameters() const noexcept;
   /// Launches on the stream: `kernel(stream, {global, local}, buffer, 3, LocalMemory{1024})`. Returns at once.
   /// Throws invalid_argument, before anything runs, for a wrong number, kind, type or size of arguments (see
@@ -73,11 +73,11 @@ class MASU_EXPORT Program {
   /// the program cache; text that includes files is compiled anew each time, since they may have changed. Throws
   /// build_failed with the compiler's log, unsupported on `cpu` and where a device has no compiler.
   static Program from_source(const Device& device, std::string_view text, std::string_view options = "");
-  /// A CUDA kernel that is not `extern "C"` goes by its name in the source, "scale<float>" for a template's instance,
-  /// or, where several have that name, by its symbol. Throws invalid_argument with the names that there are.
+  /// A CUDA kernel that is not `extern "C"` is found by its name in the source, "scale<float>" for a template's
+  /// instance, or, where several have that name, by its symbol. Throws invalid_argument and lists the names.
   [[nodiscard]] Kernel kernel(std::string_view name) const;
   [[nodiscard]] std::vector<std::string> kernel_names() const;
-  /// What the compiler said, warnings too; also of a program that came from the cache.
+  /// The compiler's log, with warnings; also of a program from the cache.
   [[nodiscard]] const std::string& log() const noexcept;
 
  private:

@@ -4,15 +4,16 @@
 /// partition around the k-th, with the same bits on every device.
 ///
 /// **Order.** That of sort.h: floats by value, -0 equal to +0, NaN greater than all else. A result that is a zero is
-/// +0, one that is NaN the quiet NaN with no other bit set: which of several equals stands at a place is not asked.
+/// +0, one that is NaN the quiet NaN with no other bit set: which of several equal elements is at a place does not
+/// matter.
 /// **Quantiles** are those of numpy.quantile (NumPy 2 and later) with an array of f64 quantiles: the place is computed
 /// in f64 from n and q by the method's own formula; between two neighbours a and b, b - a is taken in the dtype, all
 /// else in f64. Any NaN in the data makes every quantile and the median NaN. Where b - a of integers overflows NumPy's
-/// dtype its result is of no use; here it is exact.
+/// dtype NumPy's result is wrong; here it is exact.
 /// **Complexity.** O(n) a pass over the data: as a rule two or three passes; small or numerous quantiles on a device: a
 /// sort. **Memory.** quantile_workspace() bytes on a device; on `cpu` at most 8 MiB a thread; partition: one copy.
-/// **Exceptions.** Error with invalid_argument, unsupported, out_of_memory or device_lost. What is found wrong before
-/// the work begins leaves all data untouched. All functions may be called from many threads at once.
+/// **Exceptions.** Error with invalid_argument, unsupported, out_of_memory or device_lost. An error found before the
+/// work begins leaves all data untouched. All functions may be called from many threads at once.
 ///
 /// Method: R. J. Hyndman, Y. Fan, "Sample quantiles in statistical packages", The American Statistician 50(4), 1996.
 ///
@@ -39,7 +40,7 @@
 
 namespace masu {
 
-/// Which place a quantile is, with NumPy's names and meanings.
+/// How a quantile's place is computed, with NumPy's names and meanings.
 enum class QuantileMethod {
   inverted_cdf,
   averaged_inverted_cdf,
@@ -69,7 +70,7 @@ struct QuantileOptions {
   QuantileMethod method = QuantileMethod::linear;
   /// The data are this many rows of equal length, each with results of its own. Must divide the elements.
   std::uint64_t rows = 1;
-  QuantileTimes* times = nullptr;  ///< where not null, gets what the call took
+  QuantileTimes* times = nullptr;  ///< where not null, receives the times of the call
 };
 
 /// A quantile. Methods that choose an element rather than compute between two (inverted_cdf, closest_observation,
@@ -146,13 +147,13 @@ MASU_EXPORT double median(const BufferBase& data, Dtype dtype);
 MASU_EXPORT std::uint64_t nth_element_bits(const Device& device, const ArrayView& data, std::uint64_t n);
 MASU_EXPORT std::uint64_t nth_element_bits(const BufferBase& data, Dtype dtype, std::uint64_t n);
 
-/// How a partition came out: `less` elements, then `equal` ones, then the rest, which is greater.
+/// The result of a partition: `less` elements, then `equal` ones, then the rest, which is greater.
 struct PartitionResult {
   std::uint64_t less = 0;
   std::uint64_t equal = 0;
   friend bool operator==(const PartitionResult&, const PartitionResult&) = default;
 };
-/// Parts data around the element at place k of the sorted order: what is less, what is equal to it, what is greater,
+/// Partitions data around the element at place k of the sorted order: the less, the equal, then the greater elements,
 /// each in input order. Elements keep their bits. Throws invalid_argument for a k that is not below the elements.
 MASU_EXPORT PartitionResult partition(const Device& device, MutableArrayView data, std::uint64_t k);
 /// Out of place, into `result` of the same dtype and count; the two must not overlap.

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Least and greatest elements and where they stand, and how many elements are not zero, with the same bits on every
+/// Least and greatest elements, their positions, and the number of non-zero elements, with the same bits on every
 /// device.
 ///
 /// **Rule.** The extreme is the element at the first position of the least (or greatest) value, with its bits; -0
 /// equals +0, so the first of them decides. NaN propagates: where there is one, the first NaN is the result, and its
-/// place is that of the extreme, as numpy.min and numpy.argmin have it. With NanRule::skip NaNs are left out; where
-/// nothing else is there, the value is the first NaN, as numpy.nanmin has it, and its place is an error, as
-/// numpy.nanargmin has it. An element counts as not zero unless it is 0, -0 or +0: a NaN does.
+/// place is that of the extreme, as numpy.min and numpy.argmin have it. With NanRule::skip NaNs are left out; where all
+/// elements are NaN, the value is the first NaN, as numpy.nanmin has it, and its place is an error, as numpy.nanargmin
+/// has it. An element counts as not zero unless it is 0, -0 or +0: a NaN does.
 /// **Empty input.** An extreme of nothing is an error; nothing of it is not zero, all() of it is true, any() is false.
 /// **Limits.** Every dtype; 64-bit sizes; a device without fp64 takes f64 too: it compares bits.
 /// **Complexity.** O(n): the data is read once.
@@ -44,7 +44,7 @@ enum class NanRule {
   skip,       ///< they are left out
 };
 
-/// What is asked of the data.
+/// The operation.
 enum class ReduceOp { min, max, minmax, count_nonzero };
 /// "min", "max", "minmax", "count-nonzero".
 MASU_EXPORT std::string_view to_string(ReduceOp op) noexcept;
@@ -63,10 +63,11 @@ struct ReduceOptions {
   /// Temporary memory to use instead of allocating: at least reduce_workspace() bytes on the device, from a multiple of
   /// 16 bytes on. Not used on `cpu` and where data comes in pieces.
   const BufferBase* workspace = nullptr;
-  ReduceTimes* times = nullptr;  ///< where not null, gets what the call took
+  ReduceTimes* times = nullptr;  ///< where not null, receives the times of the call
 };
 
-/// The result: of each row what the operation asked for. A plain value. What was not asked for throws invalid_argument.
+/// The results of the operation, for each row. A plain value. Reading a result that was not requested throws
+/// invalid_argument.
 class MASU_EXPORT ReduceResult {
  public:
   [[nodiscard]] Dtype dtype() const noexcept { return dtype_; }
@@ -75,7 +76,7 @@ class MASU_EXPORT ReduceResult {
   /// The least and the greatest element of each row, of the data's dtype. Valid as long as this result.
   [[nodiscard]] ArrayView min_values() const;
   [[nodiscard]] ArrayView max_values() const;
-  /// Where they stand, counted from the start of the row. Throws invalid_argument where NaNs are skipped and a row has
+  /// Their positions, counted from the start of the row. Throws invalid_argument where NaNs are skipped and a row has
   /// nothing else.
   [[nodiscard]] std::span<const std::uint64_t> min_indices() const;
   [[nodiscard]] std::span<const std::uint64_t> max_indices() const;
@@ -123,9 +124,9 @@ class MASU_EXPORT ReduceAccumulator {
   /// Takes what another accumulator of the same dtype, operation and NaN rule has taken, as the pieces behind this
   /// one's.
   void merge(const ReduceAccumulator& later);
-  /// Elements that came so far.
+  /// Elements so far.
   [[nodiscard]] std::uint64_t count() const noexcept;
-  /// Of all that came so far. Throws invalid_argument for an extreme of nothing.
+  /// The result so far. Throws invalid_argument for an extreme of nothing.
   [[nodiscard]] ReduceResult result() const;
   [[nodiscard]] ReduceTimes times() const;
 
@@ -147,7 +148,7 @@ MASU_EXPORT ReduceResult reduce(const Device& device, const ArrayView& data, Red
                                 const ReduceOptions& options = {});
 /// The same of device memory, where it is.
 MASU_EXPORT ReduceResult reduce(const BufferBase& data, Dtype dtype, ReduceOp op, const ReduceOptions& options = {});
-/// The same, on a stream of the memory's device while the caller goes on. `data`, `stream` and options.workspace must
+/// The same, on a stream of the memory's device without waiting. `data`, `stream` and options.workspace must
 /// outlive the result's `get()`; options.times is not filled.
 MASU_EXPORT Pending<ReduceResult> reduce(Stream& stream, const BufferBase& data, Dtype dtype, ReduceOp op,
                                          const ReduceOptions& options = {});

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Scans: of each element what all up to it come to, with the same bits on every device.
+/// Scans: for each element the sum, least or greatest of all elements up to it, with the same bits on every device.
 ///
 /// **Rule.** Element i of the result is the sum (the least, the greatest) of elements 0 to i of the input (inclusive),
 /// or of those in front of i (exclusive; the first is then the identity). Rows, or segments that flags begin, are
-/// scanned each for itself.
+/// scanned separately.
 /// - Sums of integers are taken modulo 2^bits of their dtype; the identity is 0.
 /// - Sums of floats: each prefix's exact sum, rounded once to the dtype (to nearest, ties to even; an overflow gives
 ///   infinity). An exact zero is +0, a prefix with NaN or with infinities of both signs is the quiet NaN of positive
-///   sign, one with one infinity is that. So rounding errors do not add up, and the order of the elements of a prefix
-///   does not matter. The identity is +0.
+///   sign, one with one infinity is that infinity. So rounding errors do not add up, and the order of the elements of a
+///   prefix does not matter. The identity is +0.
 /// - Least and greatest: the element at the first position of the extreme, with its bits; -0 equals +0; from the first
 ///   NaN on, the result is that NaN. The identity is the type's greatest (min) or least (max) value, infinity for
 ///   floats.
-/// **Aliasing.** Input and output may be the same memory; they must not overlap in another way.
+/// **Aliasing.** Input and output may be the same memory; any other overlap is an error.
 /// **Limits.** Every dtype; 64-bit sizes. **Complexity.** O(n).
 /// **Memory.** scan_workspace() bytes on a device. **Exceptions.** Error with invalid_argument, unsupported,
-/// out_of_memory or device_lost; what is found wrong before the work begins leaves the output untouched. All functions
+/// out_of_memory or device_lost; an error found before the work begins leaves the output untouched. All functions
 /// may be called from many threads at once.
 ///
 /// Example:
@@ -65,10 +65,10 @@ struct ScanOptions {
   /// Temporary memory to use instead of allocating: at least scan_workspace() bytes on the device, from a multiple of
   /// 16 bytes on. Not used on `cpu`.
   const BufferBase* workspace = nullptr;
-  ScanTimes* times = nullptr;  ///< where not null, gets what the call took
+  ScanTimes* times = nullptr;  ///< where not null, receives the times of the call
 };
 
-/// Scans data that comes in pieces: each piece's result goes on from the one before. Move-only; one thread at a time.
+/// Scans data that comes in pieces: each piece's result continues the one before. Move-only; one thread at a time.
 class MASU_EXPORT ScanAccumulator {
  public:
   /// options.rows must be 1, and there are no flags.
@@ -79,7 +79,7 @@ class MASU_EXPORT ScanAccumulator {
 
   /// Scans the next piece, in host memory; both are of the dtype and of one size, and may be the same memory.
   void scan(const ArrayView& input, MutableArrayView output);
-  /// Elements that came so far.
+  /// Elements so far.
   [[nodiscard]] std::uint64_t count() const noexcept;
   [[nodiscard]] ScanTimes times() const;
 
@@ -101,7 +101,7 @@ MASU_EXPORT void scan(const Device& device, const ArrayView& input, MutableArray
                       const ScanOptions& options = {});
 /// Scans device memory, where it is: both on one device, of one size.
 MASU_EXPORT void scan(const BufferBase& input, Dtype dtype, BufferBase& output, const ScanOptions& options = {});
-/// The same on a stream of that device, while the caller goes on. Buffers and stream must outlive the result's `get()`;
+/// The same on a stream of that device without waiting. Buffers and stream must outlive the result's `get()`;
 /// options.times is not filled.
 MASU_EXPORT Pending<void> scan(Stream& stream, const BufferBase& input, Dtype dtype, BufferBase& output,
                                const ScanOptions& options = {});

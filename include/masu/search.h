@@ -9,9 +9,9 @@
 /// **Limits.** Every dtype, the same for data and values; 64-bit sizes; answers are u64, or u32 where `sorted` has less
 /// than 2^32 elements. A device without fp64 searches f64 too: it compares bits.
 /// **Complexity.** O(values * log(sorted)).
-/// **Memory.** On a device none beside data and answers; on `cpu` at most 256 KiB.
-/// **Exceptions.** Error with invalid_argument, unsupported, out_of_memory or device_lost; what is found wrong before
-/// the work begins leaves the answers untouched. All functions may be called from many threads at once.
+/// **Memory.** On a device none in addition to data and answers; on `cpu` at most 256 KiB.
+/// **Exceptions.** Error with invalid_argument, unsupported, out_of_memory or device_lost; an error found before the
+/// work begins leaves the answers untouched. All functions may be called from many threads at once.
 ///
 /// Example:
 /// @code
@@ -32,7 +32,7 @@
 
 namespace masu {
 
-/// Where a value goes among those equal to it: in front of all, or behind all.
+/// Where a value is placed among its equals: before all or after all.
 enum class Side { left, right };
 
 /// Seconds that a search took.
@@ -43,7 +43,7 @@ struct SearchTimes {
 
 struct SearchOptions {
   Side side = Side::left;
-  SearchTimes* times = nullptr;  ///< where not null, gets what the call took
+  SearchTimes* times = nullptr;  ///< where not null, receives the times of the call
 };
 
 /// The device for host data when none is named: `cpu`, as moving the data takes longer than
@@ -56,7 +56,7 @@ MASU_EXPORT void searchsorted(const Device& device, const ArrayView& sorted, con
 /// Searches device memory, where it is: all three on one device.
 MASU_EXPORT void searchsorted(const BufferBase& sorted, const BufferBase& values, Dtype dtype, BufferBase& positions,
                               Dtype position_dtype, const SearchOptions& options = {});
-/// The same on a stream of that device, while the caller goes on. Buffers and stream must outlive the result's `get()`;
+/// The same on a stream of that device without waiting. Buffers and stream must outlive the result's `get()`;
 /// options.times is not filled.
 MASU_EXPORT Pending<void> searchsorted(Stream& stream, const BufferBase& sorted, const BufferBase& values, Dtype dtype,
                                        BufferBase& positions, Dtype position_dtype, const SearchOptions& options = {});

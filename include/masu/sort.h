@@ -3,19 +3,19 @@
 /// Sorting: keys, keys with values, and the order itself (argsort), stably, with the same bits on every device.
 ///
 /// **Order.** Integers by value. Floats by value, -0 equal to +0; NaNs (any sign, any payload) are equal to each other
-/// and greater than all else: last when ascending, first when descending. What is equal keeps its order, also when
-/// descending; so zeros and NaNs keep their bits and their places among each other.
+/// and greater than all else: last when ascending, first when descending. Equal elements keep their order, also when
+/// descending, so zeros and NaNs keep their bits.
 /// **Limits.** Every dtype; 64-bit sizes; values are records of 1 to 64 bytes.
 /// **Complexity.** radix: O(n * bytes of a key); merge: O(n log n); bitonic: O(n log^2 n).
 /// **Memory.** Temporary: one copy of keys and values, and at most a quarter of it more; for argsort on devices, where
-/// the keys stay, two copies of them and one of the indices; for values that do not move with their keys (of sizes
-/// other than 1, 2, 4, 8 and 16 bytes, or at odd places) their order twice as well. Many keys of 4 bytes with values or
-/// indices take 16 bytes a key (20 where floats have values) and a copy of the values on devices with much local
-/// memory; where there is not so much memory, the other way is taken. sort_workspace() and argsort_workspace() tell the
-/// bytes beforehand. On `cpu`, no more than that; sorted input needs none.
-/// **Exceptions.** Error with invalid_argument, unsupported, out_of_memory or device_lost. What is found wrong before
-/// the work begins leaves all data untouched; a device that is lost in the middle may leave a mixture. All functions
-/// may be called from many threads at once, on different data.
+/// the keys stay, two copies of them and one of the indices; for values that are gathered at the end (of sizes other
+/// than 1, 2, 4, 8 and 16 bytes, or unaligned) their order twice as well. Many keys of 4 bytes with values or indices
+/// take 16 bytes a key (20 where floats have values) and a copy of the values on devices with much local memory; with
+/// less memory, another algorithm is used. sort_workspace() and argsort_workspace() return the bytes. On `cpu` it is
+/// at most that; sorted input needs none.
+/// **Exceptions.** Error with invalid_argument, unsupported, out_of_memory or device_lost. An error found before the
+/// work begins leaves all data untouched; a device that is lost during the call may leave old and new data mixed. All
+/// functions may be called from many threads at once, on different data.
 ///
 /// Example:
 /// @code
@@ -63,13 +63,13 @@ struct SortOptions {
   SortAlgorithm algorithm = SortAlgorithm::automatic;
   /// The data are this many rows of equal length, each sorted by itself. Must divide the elements.
   std::uint64_t rows = 1;
-  /// Where not empty: segment s is [segments[s], segments[s + 1]), each sorted by itself; what lies outside of them
-  /// stays as it is. Offsets never fall and end at or below the number of elements. Not together with `rows`.
+  /// Where not empty: segment s is [segments[s], segments[s + 1]), each sorted by itself; elements outside of the
+  /// segments are unchanged. Offsets are non-decreasing and at most the number of elements. Not together with `rows`.
   std::span<const std::uint64_t> segments = {};
   /// Temporary memory to use instead of allocating: at least sort_workspace() bytes on the device, from a multiple of
   /// 16 bytes on. Not used on `cpu`.
   const BufferBase* workspace = nullptr;
-  SortTimes* times = nullptr;  ///< where not null, gets what the call took
+  SortTimes* times = nullptr;  ///< where not null, receives the times of the call
 };
 
 /// Bytes of temporary memory for sorting `count` keys with `value_bytes` bytes of value each (0: keys alone), in place
@@ -93,7 +93,7 @@ MASU_EXPORT void sort(const Device& device, const ArrayView& data, MutableArrayV
 MASU_EXPORT void sort(BufferBase& data, Dtype dtype, const SortOptions& options = {});
 MASU_EXPORT void sort(const BufferBase& data, Dtype dtype, BufferBase& result, const SortOptions& options = {});
 
-/// Sorts keys in place and moves the values along: as many values as keys.
+/// Sorts keys in place and moves the payload with them: as many values as keys.
 MASU_EXPORT void sort_by_key(const Device& device, MutableArrayView keys, RecordsView values,
                              const SortOptions& options = {});
 MASU_EXPORT void sort_by_key(BufferBase& keys, Dtype dtype, BufferBase& values, std::size_t value_bytes,
@@ -107,11 +107,11 @@ MASU_EXPORT void argsort(const Device& device, const ArrayView& keys, MutableArr
 MASU_EXPORT void argsort(const BufferBase& keys, Dtype dtype, BufferBase& indices, Dtype index_dtype,
                          const SortOptions& options = {});
 
-/// Whether every row, or every segment, is in order (what is outside of segments does not matter).
+/// Whether every row, or every segment, is in order (elements outside of segments are not compared).
 MASU_EXPORT bool is_sorted(const Device& device, const ArrayView& data, const SortOptions& options = {});
 MASU_EXPORT bool is_sorted(const BufferBase& data, Dtype dtype, const SortOptions& options = {});
 
-/// The same on a stream of the memory's device, while the caller goes on. Buffers and stream must outlive the result's
+/// The same on a stream of the memory's device without waiting. Buffers and stream must outlive the result's
 /// `get()`; options.segments and options.times only the call, and options.times is not filled.
 MASU_EXPORT Pending<void> sort(Stream& stream, BufferBase& data, Dtype dtype, const SortOptions& options = {});
 MASU_EXPORT Pending<void> sort_by_key(Stream& stream, BufferBase& keys, Dtype dtype, BufferBase& values,

@@ -68,8 +68,8 @@ class Mapping {
   MapMode mode_;
 };
 
-/// Whether the events of a stream tell times. They cost: a launch of some microseconds takes about twice as long
-/// through NVIDIA's OpenCL, and a fifth longer through CUDA.
+/// Whether the events of a stream measure times. That has a cost: a launch of some microseconds takes about twice as
+/// long through NVIDIA's OpenCL, and a fifth longer through CUDA.
 enum class Timing { on, off };
 
 /// An in-order queue of work on one device. Calls return before the work is done: host memory and buffers given to them

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// The k largest or smallest elements and where they stand, in order, with the same bits on every device.
+/// The k largest or smallest elements and their positions, in order, with the same bits on every device.
 ///
-/// **Order.** That of sort.h: largest first (or smallest first), floats by value, -0 equal to +0. What is equal comes
-/// by index, the lower first, and only the lowest indices of the last value are taken. NaN counts as the largest, or
-/// is skipped. Chosen elements keep their bits.
+/// **Order.** That of sort.h: largest first (or smallest first), floats by value, -0 equal to +0. Equal elements are
+/// ordered by index, and of those equal to the last one the lowest indices are taken. NaN counts as the largest, or is
+/// skipped. Chosen elements keep their bits.
 /// **Limits.** k from 1 to the elements of a row; every dtype; 64-bit sizes; up to 2^32 rows.
 /// **Complexity.** O(n) expected for one row, plus O(k log k).
-/// **Memory.** The result, and topk_workspace() bytes on a device; on `cpu` about 32 k bytes a thread, beside the
-/// result. **Exceptions.** Error with invalid_argument, unsupported, out_of_memory or device_lost; nothing of the
-/// caller's is changed then. All functions may be called from many threads at once.
+/// **Memory.** The result, and topk_workspace() bytes on a device; on `cpu` about 32 k bytes a thread, in addition to
+/// the result. **Exceptions.** Error with invalid_argument, unsupported, out_of_memory or device_lost; the caller's
+/// data is unchanged then. All functions may be called from many threads at once.
 ///
 /// Example:
 /// @code
@@ -33,10 +33,10 @@
 
 namespace masu {
 
-/// Where NaNs stand.
+/// How NaNs are ordered.
 enum class NanPolicy {
-  last,  ///< above all else: first of the largest, last of the smallest
-  skip,  ///< nowhere: they are counted and left out
+  last,  ///< greater than all else: first of the largest, last of the smallest
+  skip,  ///< left out, and counted
 };
 /// "last", "skip".
 MASU_EXPORT std::string_view to_string(NanPolicy policy) noexcept;
@@ -57,7 +57,7 @@ struct TopkOptions {
   /// Temporary memory to use instead of allocating: at least topk_workspace() bytes on the device, from a multiple of
   /// 16 bytes on. Not used on `cpu` and where data comes in pieces.
   const BufferBase* workspace = nullptr;
-  TopkTimes* times = nullptr;  ///< where not null, gets what the call took
+  TopkTimes* times = nullptr;  ///< where not null, receives the times of the call
 };
 
 /// The result. A plain value. Where NaNs are skipped, a row has fewer than k elements if fewer are left.
@@ -110,7 +110,7 @@ class MASU_EXPORT TopkAccumulator {
   }
   /// The same for data whose type is known at run time.
   void add_buffer(const BufferBase& data, Dtype dtype);
-  /// Elements that came so far, skipped ones included.
+  /// Elements so far, skipped ones included.
   [[nodiscard]] std::uint64_t count() const noexcept;
   /// The top k so far; all that came, in order, where that is fewer than k.
   [[nodiscard]] TopkResult result() const;
@@ -136,7 +136,7 @@ MASU_EXPORT TopkResult topk(const Device& device, const ArrayView& data, std::ui
                             const TopkOptions& options = {});
 /// The same of device memory, where it is.
 MASU_EXPORT TopkResult topk(const BufferBase& data, Dtype dtype, std::uint64_t k, const TopkOptions& options = {});
-/// The same, on a stream of the memory's device while the caller goes on. `data`, `stream` and options.workspace must
+/// The same, on a stream of the memory's device without waiting. `data`, `stream` and options.workspace must
 /// outlive the result's `get()`; options.times is not filled.
 MASU_EXPORT Pending<TopkResult> topk(Stream& stream, const BufferBase& data, Dtype dtype, std::uint64_t k,
                                      const TopkOptions& options = {});

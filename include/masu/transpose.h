@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Transposing a matrix of elements of any kind, with the same bits on every device.
+/// Transposing a matrix of elements of any size, with the same bits on every device.
 ///
 /// **Rule.** `in` holds `rows` x `columns` elements, row by row (C order); `out` gets columns x rows:
 /// out[c * rows + r] = in[r * columns + c]. Elements are moved as they are, bit by bit.
-/// **Limits.** Elements of 1 to 64 bytes, of any size between; up to 2^48 elements; rows or columns may be 0 or 1.
+/// **Limits.** Elements of 1 to 64 bytes, any size in between; up to 2^48 elements; rows or columns may be 0 or 1.
 /// **Overlap.** `out` may be `in` itself where the matrix is square: it is transposed in place. Any other overlap is an
 /// error.
-/// **Complexity.** O(rows * columns). **Memory.** None beside the data; on a device host data takes its size, twice.
-/// **Exceptions.** Error with invalid_argument, unsupported, out_of_memory or device_lost; what is found wrong before
-/// the work begins leaves `out` untouched. All functions may be called from many threads at once.
+/// **Complexity.** O(rows * columns). **Memory.** None in addition to the data; host data on a device takes twice its
+/// size.
+/// **Exceptions.** Error with invalid_argument, unsupported, out_of_memory or device_lost; an error found before the
+/// work begins leaves `out` untouched. All functions may be called from many threads at once.
 ///
 /// Example:
 /// @code
 /// std::vector<float> image = …;  // 480 rows of 640
-/// std::vector<float> turned = masu::transpose(image, 480, 640);
+/// std::vector<float> transposed = masu::transpose(image, 480, 640);
 /// @endcode
 #pragma once
 
@@ -38,7 +39,7 @@ struct TransposeTimes {
 };
 
 struct TransposeOptions {
-  TransposeTimes* times = nullptr;  ///< where not null, gets what the call took
+  TransposeTimes* times = nullptr;  ///< where not null, receives the times of the call
 };
 
 /// The device for host data when none is named: `cpu`, as moving the data takes longer than transposing it, unless
@@ -51,7 +52,7 @@ MASU_EXPORT void transpose(const Device& device, const ConstRecordsView& in, std
 /// The same of device memory, where it is: both of rows * columns elements of `element_bytes` bytes, on one device.
 MASU_EXPORT void transpose(const BufferBase& in, std::size_t element_bytes, std::uint64_t rows, std::uint64_t columns,
                            BufferBase& out, const TransposeOptions& options = {});
-/// The same on a stream of that device, while the caller goes on. Buffers and stream must outlive the result's `get()`;
+/// The same on a stream of that device without waiting. Buffers and stream must outlive the result's `get()`;
 /// options.times is not filled.
 MASU_EXPORT Pending<void> transpose(Stream& stream, const BufferBase& in, std::size_t element_bytes, std::uint64_t rows,
                                     std::uint64_t columns, BufferBase& out, const TransposeOptions& options = {});

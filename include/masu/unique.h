@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Distinct values: which there are, how many of each, where each is first; and runs of equal values as they lie.
+/// Distinct values: which they are, the count and the first position of each; and runs of equal neighbours.
 ///
 /// **Rule.** Two elements are one value when neither sorts before the other in the order of sort.h: -0 and +0 are one,
 /// and all NaNs (any sign, any payload) are one. A value is represented by the bits of its first element in the input.
@@ -9,12 +9,12 @@
 /// Empty input is valid and gives empty results.
 /// **Limits.** Every dtype; 64-bit sizes; counts and places are u64.
 /// **Complexity.** run_length: O(n), the data is read once. unique: a sort (sort.h) and a run_length; 8- and 16-bit
-/// data are counted instead of sorted, unless places are asked for on a device.
-/// **Memory.** run_length: n / 8 bytes and a little beside the result. unique: a sorted copy of the data, with indices
-/// or inverse an order too (4 bytes an element, 8 above 2^32), and what the sort needs. unique_workspace() and
-/// run_length_workspace() tell the bytes beforehand.
-/// **Exceptions.** Error with invalid_argument, unsupported, out_of_memory or device_lost; nothing of the caller's is
-/// changed then. All functions may be called from many threads at once.
+/// data are counted instead of sorted, unless positions are requested on a device.
+/// **Memory.** run_length: n / 8 bytes and a little in addition to the result. unique: a sorted copy of the data, with
+/// indices or inverse an order too (4 bytes an element, 8 above 2^32), and what the sort needs. unique_workspace() and
+/// run_length_workspace() return the bytes.
+/// **Exceptions.** Error with invalid_argument, unsupported, out_of_memory or device_lost; the caller's data is
+/// unchanged then. All functions may be called from many threads at once.
 ///
 /// Example:
 /// @code
@@ -54,7 +54,7 @@ struct UniqueOptions {
   /// Temporary memory to use instead of allocating: at least unique_workspace() bytes on the device, from a multiple of
   /// 16 bytes on. Not used on `cpu` and by host data.
   const BufferBase* workspace = nullptr;
-  UniqueTimes* times = nullptr;  ///< where not null, gets what the call took
+  UniqueTimes* times = nullptr;  ///< where not null, receives the times of the call
 };
 
 struct RunOptions {
@@ -65,7 +65,7 @@ struct RunOptions {
   UniqueTimes* times = nullptr;
 };
 
-/// The distinct values of host data, ascending. What the options did not ask for is empty.
+/// The distinct values of host data, ascending. Results that the options do not request are empty.
 template <class T>
 struct Unique {
   std::vector<T> values;
@@ -74,7 +74,7 @@ struct Unique {
   std::vector<std::uint64_t> inverse;  ///< one for each element of the input: values[inverse[i]] equals element i
 };
 
-/// The runs of host data, in input order. What the options did not ask for is empty.
+/// The runs of host data, in input order. Results that the options do not request are empty.
 template <class T>
 struct Runs {
   std::vector<T> values;
@@ -105,7 +105,8 @@ struct RunArrays {
   [[nodiscard]] std::uint64_t size() const noexcept { return values.size(); }
 };
 
-/// The distinct values of device data, in memory of that device. What the options did not ask for has no elements.
+/// The distinct values of device data, in memory of that device. Results that the options do not request have no
+/// elements.
 template <class T>
 struct DeviceUnique {
   Buffer<T> values;
@@ -141,9 +142,8 @@ MASU_EXPORT DeviceUnique<std::byte> unique(const BufferBase& data, Dtype dtype, 
 MASU_EXPORT RunArrays run_length(const Device& device, const ArrayView& data, const RunOptions& options = {});
 MASU_EXPORT DeviceRuns<std::byte> run_length(const BufferBase& data, Dtype dtype, const RunOptions& options = {});
 
-/// The same on a stream of the memory's device, while the caller goes on. How many there are is known to the device
-/// alone until then, so get() does the last part of the work. Buffers and stream must outlive it; options.times is not
-/// filled.
+/// The same on a stream of the memory's device without waiting. Before get() only the device knows how many values
+/// there are, so get() does the last part of the work. Buffers and stream must outlive it; options.times is not filled.
 MASU_EXPORT Pending<DeviceUnique<std::byte>> unique(Stream& stream, const BufferBase& data, Dtype dtype,
                                                     const UniqueOptions& options = {});
 MASU_EXPORT Pending<DeviceRuns<std::byte>> run_length(Stream& stream, const BufferBase& data, Dtype dtype,
@@ -151,7 +151,7 @@ MASU_EXPORT Pending<DeviceRuns<std::byte>> run_length(Stream& stream, const Buff
 
 /// Distinct values with counts of data that comes in pieces. Memory: the distinct values so far with their counts,
 /// twice while they are merged, and what `unique` needs for a piece. 8- and 16-bit data: a table of fixed size. The
-/// result is that of `unique` on all pieces one behind the other, wherever they are cut. Move-only; one thread at a
+/// result is that of `unique` on all pieces one after the other, wherever they are cut. Move-only; one thread at a
 /// time. After an exception it holds an unspecified part of the piece: only destroy it then.
 class MASU_EXPORT UniqueAccumulator {
  public:

@@ -11,7 +11,7 @@ import pytest
 import masu
 
 DOCS = pathlib.Path(__file__).parents[2] / "docs"
-PAGES = ["python.md", "coming-from-numpy.md", "coming-from-torch-and-cupy.md", "coming-from-cub-and-thrust.md"]
+PAGES = ["../README.md", "python.md", "coming-from-numpy.md", "coming-from-torch-and-cupy.md", "coming-from-cub-and-thrust.md"]
 
 
 def run(text, name, names):
@@ -37,9 +37,9 @@ def test_page(page):
 
 @pytest.mark.parametrize("page", PAGES)
 def test_links(page):
-    text = (DOCS / page).read_text(encoding="utf-8")
-    for target in re.findall(r"\]\(([^)#]+)[^)]*\)", text):
-        assert (DOCS / target).exists(), target
+    path = DOCS / page
+    for target in re.findall(r"\]\(([^)#]+)[^)]*\)", path.read_text(encoding="utf-8")):
+        assert (path.parent / target).exists(), target
 
 
 @pytest.mark.parametrize("name", masu.__all__)

@@ -75,6 +75,16 @@ with_pkg_config() {  # NAME DEFINES PACKAGE: shared
     "$work/$1"
 }
 check "a program by pkg-config masu runs" with_pkg_config pc_masu "" masu
+# The program in README.md prints what its comment says.
+readme_program() {
+  local said
+  awk '/^```/ { on = $0 == "```cpp"; next } on' "$here/../../README.md" >"$work/readme.cpp"
+  said=$(sed -n 's|.*printf.*// ||p' "$work/readme.cpp")
+  # shellcheck disable=SC2046
+  g++ -std=c++20 -Wall -Wextra -Werror "$work/readme.cpp" -o "$work/readme" $(pkg-config --cflags --libs masu) -Wl,-rpath,"$lib" &&
+    [[ -n $said && $("$work/readme") == "$said" ]]
+}
+check "the program in README.md runs" readme_program
 check "a program by pkg-config masu_io runs" with_pkg_config pc_io -DUSE_IO masu_io
 check "a program by pkg-config masu_plot runs" with_pkg_config pc_plot -DUSE_PLOT masu_plot
 static_with_pkg_config() {

@@ -4,6 +4,7 @@ import concurrent.futures
 import pathlib
 import re
 import subprocess
+import sys
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -11,7 +12,7 @@ CODE = {".cpp", ".h", ".cl", ".cu", ".cuh", ".cmake", ".py", ".pyi", ".sh", ".aw
 CODE_NAMES = {"CMakeLists.txt", "run", "test", "gpu", "packages.txt", ".clang-format", ".clang-tidy", "pyproject.toml"}
 TEXT = CODE | {".md", ".json", ".txt", ".in", ".toml", ".supp"}
 MOST_LINES = 500
-FREE_OF_LIMIT = {"LICENSE"}
+FREE_OF_LIMIT = {"LICENSE", "performance.md"}  # performance.md is generated
 
 
 def files():
@@ -45,6 +46,21 @@ def below(*folders):
 
 def read(path):
     return path.read_text(encoding="utf-8")
+
+
+def without_code(path):
+    return re.sub(r"^```.*?^```$", "", read(path), flags=re.M | re.S)
+
+
+def anchors(path):
+    """The anchors that GitHub makes of a page's headings; equal ones are numbered."""
+    seen, found = {}, set()
+    for heading in re.findall(r"^#+ +(.*)$", without_code(path), re.M):
+        text = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", heading)
+        anchor = re.sub(r"[^\w\- ]", "", text.strip().lower()).replace(" ", "-")
+        found.add(f"{anchor}-{seen[anchor]}" if anchor in seen else anchor)
+        seen[anchor] = seen.get(anchor, 0) + 1
+    return found
 
 
 def is_test(path):
@@ -150,10 +166,19 @@ class Layout(unittest.TestCase):
     def test_links_between_documents_lead_somewhere(self):
         broken = []
         for path in (p for p in FILES if p.suffix == ".md"):
-            for target in re.findall(r"\]\(([^)#\s]+)", read(path)):
-                if "://" not in target and not (path.parent / target).exists():
-                    broken.append(f"{name(path)}: {target}")
+            for target, _, place in re.findall(r"\]\(([^)#\s]*)(#([^)\s]*))?\)", without_code(path)):
+                to = path.parent / target if target else path
+                if "://" in target:
+                    continue
+                if not to.exists() or (place and to.suffix == ".md" and place not in anchors(to)):
+                    broken.append(f"{name(path)}: {target}#{place}")
         self.none(broken)
+
+    def test_performance_page_is_generated(self):
+        done = subprocess.run([sys.executable, ROOT / "bench/performance.py"], capture_output=True, text=True, encoding="utf-8")
+        self.assertEqual("", done.stderr)
+        self.assertTrue(done.stdout == read(ROOT / "docs/performance.md"),
+                        "docs/performance.md differs from bench/results: bench/performance.py > docs/performance.md")
 
     def test_versions_agree(self):
         project = re.search(r"project\(masu VERSION (\d+)\.(\d+)\.(\d+)", read(ROOT / "CMakeLists.txt")).groups()
