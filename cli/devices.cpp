@@ -1,12 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // masu devices: what masu can compute on here, and why not on the rest.
 #include "command.h"
+#include "runtime/registry.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <masu/device.h>
 #include <masu/io.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -33,16 +40,78 @@ Json to_json(const DeviceInfo& info) {
   return json;
 }
 
+Json told_by(const std::vector<DeviceInfo>& devices) {
+  Json list = Json::array();
+  for (const DeviceInfo& info : devices) list.push_back(to_json(info));
+  return list;
+}
+
+std::string text_of(const Json& json) {
+  return json.dump(2, ' ', false, Json::error_handler_t::replace);
+}
+
+[[noreturn]] void tell(DeviceKind kind, int pipe) {
+  try {
+    const std::string text = text_of(told_by(runtime::list_devices(kind)));
+    for (std::size_t done = 0; done < text.size();) {
+      const ssize_t count = ::write(pipe, text.data() + done, text.size() - done);
+      if (count < 0 && errno != EINTR) _exit(1);
+      done += count < 0 ? 0 : static_cast<std::size_t>(count);
+    }
+    _exit(0);
+  } catch (...) {
+    _exit(1);
+  }
+}
+
+std::string read_all(int pipe) {
+  std::string text;
+  std::array<char, 4096> piece;
+  for (;;) {
+    const ssize_t count = ::read(pipe, piece.data(), piece.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return text;
+    text.append(piece.data(), static_cast<std::size_t>(count));
+  }
+}
+
+// The devices of a kind. Some drivers crash when they are opened, so a child process opens them.
+Json devices_of(DeviceKind kind) {
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return told_by(runtime::list_devices(kind));
+  const pid_t child = ::fork();
+  if (child == 0) tell(kind, ends[1]);
+  ::close(ends[1]);
+  const std::string text = read_all(ends[0]);
+  ::close(ends[0]);
+  if (child < 0) return told_by(runtime::list_devices(kind));
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  const Json list = Json::parse(text, nullptr, false);
+  if (!list.is_discarded()) return list;
+  DeviceInfo crashed;
+  crashed.id = to_string(kind);
+  crashed.kind = kind;
+  crashed.usable = false;
+  crashed.why = WIFSIGNALED(status) ? fmt::format("the driver crashed ({})", ::strsignal(WTERMSIG(status)))
+                                    : "the driver ended the process that opened it";
+  if (kind == DeviceKind::opencl) crashed.why += "; OCL_ICD_VENDORS chooses among OpenCL drivers";
+  return told_by({crashed});
+}
+
 std::string memory_text(std::uint64_t bytes) {
   return bytes == 0 ? "-" : fmt::format("{:.1f} GiB", static_cast<double>(bytes) / (1U << 30U));
 }
 
-std::string table(const std::vector<DeviceInfo>& devices) {
+std::string table(const Json& devices) {
   std::vector<std::vector<std::string>> rows = {{"ID", "NAME", "MEMORY", "UNITS", "STATE"}};
-  for (const DeviceInfo& info : devices) {
-    rows.push_back({info.id, info.name.empty() ? "-" : info.name, memory_text(info.memory_bytes),
-                    info.usable ? fmt::to_string(info.compute_units) : "-",
-                    info.usable ? "usable" : "not usable: " + info.why});
+  for (const Json& info : devices) {
+    const bool usable = info["usable"];
+    const std::string name = info["name"];
+    rows.push_back({info["id"], name.empty() ? "-" : name, memory_text(info["memory_bytes"]),
+                    usable ? info["compute_units"].dump() : "-",
+                    usable ? "usable" : "not usable: " + info["why"].get<std::string>()});
   }
   std::vector<std::size_t> widths(rows.front().size());
   for (const auto& row : rows) {
@@ -57,15 +126,12 @@ std::string table(const std::vector<DeviceInfo>& devices) {
 }
 
 Exit list_devices(bool json) {
-  const std::vector<DeviceInfo> devices = Device::list();
-  io::OutputFile output("-");
-  if (json) {
-    Json list = Json::array();
-    for (const DeviceInfo& info : devices) list.push_back(to_json(info));
-    output.write(list.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
-  } else {
-    output.write(table(devices));
+  Json devices = told_by(runtime::list_devices(DeviceKind::cpu));
+  for (const DeviceKind kind : {DeviceKind::opencl, DeviceKind::cuda}) {
+    for (Json& device : devices_of(kind)) devices.push_back(std::move(device));
   }
+  io::OutputFile output("-");
+  output.write(json ? text_of(devices) + "\n" : table(devices));
   output.commit();
   return Exit::done;
 }

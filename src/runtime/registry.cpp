@@ -121,11 +121,16 @@ std::shared_ptr<Device> open_device(std::string_view id) {
                   id));
 }
 
+std::vector<DeviceInfo> list_devices(DeviceKind kind) {
+  return devices_of(kind == DeviceKind::cpu      ? cpu_backend()
+                    : kind == DeviceKind::opencl ? opencl_backend()
+                                                 : cuda_backend());
+}
+
 std::vector<DeviceInfo> list_devices() {
   std::vector<DeviceInfo> all;
-  for (Backend* backend : {&cpu_backend(), &opencl_backend(), &cuda_backend()}) {
-    std::vector<DeviceInfo> devices = devices_of(*backend);
-    std::ranges::move(devices, std::back_inserter(all));
+  for (const DeviceKind kind : {DeviceKind::cpu, DeviceKind::opencl, DeviceKind::cuda}) {
+    std::ranges::move(list_devices(kind), std::back_inserter(all));
   }
   return all;
 }

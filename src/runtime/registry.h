@@ -13,5 +13,6 @@ namespace masu::runtime {
 // See masu::Device::open and masu::Device::list.
 std::shared_ptr<Device> open_device(std::string_view id);
 std::vector<DeviceInfo> list_devices();
+std::vector<DeviceInfo> list_devices(DeviceKind kind);
 
 }  // namespace masu::runtime

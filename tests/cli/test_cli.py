@@ -323,6 +323,22 @@ class Devices(CommandTest):
         for device in listed:
             self.assertIn(device["id"], text)
 
+    def test_a_driver_that_crashes_is_a_line(self):
+        library = self.write("crash.so", b"")
+        source = self.write("crash.cpp", b"#include <cstdlib>\nstruct Crash { Crash() { std::abort(); } } crash;\n")
+        subprocess.run(["g++", "-shared", "-fPIC", source, "-o", library], check=True)
+        vendors = os.path.join(self.folder, "vendors")
+        os.mkdir(vendors)
+        self.write("vendors/crash.icd", library.encode())
+        environment = {"OCL_ICD_VENDORS": vendors}
+        listed = json.loads(self.ok("devices", "--json", env=environment))
+        self.assertEqual(listed[0]["id"], "cpu")
+        opencl = [device for device in listed if device["kind"] == "opencl"]
+        self.assertEqual([device["usable"] for device in opencl], [False])
+        if "libOpenCL" not in opencl[0]["why"]:  # a machine without a loader opens no driver
+            self.assertIn("the driver crashed", opencl[0]["why"])
+        self.assertIn(opencl[0]["why"].encode(), self.ok("devices", env=environment))
+
     def test_cpu_opens_no_gpu_library(self):
         result = masu("histogram", "zeros:u8:1Mi", "--device", "cpu", "--json", env={"LD_DEBUG": "files"})
         self.assertEqual(result.returncode, 0)
