@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Exact sums of few floats, rounded once, at the cost of adding them: the rounding errors of the additions are added up
-// beside, and where what is not known of them could change the result, there is none, and masu's accumulators find it.
+// Exact running sums of few floats, rounded once, at the cost of adding them: the rounding errors of the additions are
+// added up beside, and where what is not known of them could change the result, there is none, and masu's accumulators
+// find it.
 //
 // Method: T. Ogita, S. M. Rump, S. Oishi, "Accurate sum and dot product", SIAM J. Sci. Comput. 26(6), 2005.
 #pragma once
@@ -19,20 +20,10 @@ inline constexpr std::uint64_t short_sum_elements = 4096;
 class ShortSum {
  public:
   void add(double x) noexcept { add_error(add_exactly(sum_, x)); }
-  // x y: exactly, or rounded() gives nothing.
-  void add_product(double x, double y) noexcept {
-    const double product = x * y;
-    const double xh = upper(x), yh = upper(y);
-    const double xl = x - xh, yl = y - yh;
-    add_error(((xh * yh - product) + xh * yl + xl * yh) + xl * yl);
-    add(product);
-    in_range_ = in_range_ && exact_factor(x) && exact_factor(y);
-  }
-
   // The exact sum rounded to T, or nothing where that is not certain.
   template <class T>
   [[nodiscard]] std::optional<double> rounded() const noexcept {
-    if (!in_range_ || !std::isfinite(sum_) || !std::isfinite(error_)) return std::nullopt;
+    if (!std::isfinite(sum_) || !std::isfinite(error_)) return std::nullopt;
     double sum = sum_;
     const double rest = add_exactly(sum, error_);
     if (!std::isfinite(sum)) return std::nullopt;
@@ -49,15 +40,6 @@ class ShortSum {
   }
 
  private:
-  // Whether a product with such a factor has an error that is a number of its own.
-  static bool exact_factor(double x) noexcept {
-    const double size = std::fabs(x);
-    return size == 0 || (size > 0x1p-400 && size < 0x1p400);
-  }
-  static double upper(double x) noexcept {  // the upper 26 bits
-    const double scaled = x * 134217729.0;
-    return scaled - (scaled - x);
-  }
   // Adds, and returns what the rounding took away.
   static double add_exactly(double& sum, double x) noexcept {
     const double before = sum;
@@ -70,15 +52,7 @@ class ShortSum {
   double sum_ = 0;
   double error_ = 0;
   double lost_ = 0;
-  bool in_range_ = true;
 };
-
-template <class T>
-std::optional<double> short_sum(const T* x, std::uint64_t count) noexcept {
-  ShortSum sum;
-  for (std::uint64_t i = 0; i < count; ++i) sum.add(static_cast<double>(x[i]));
-  return sum.rounded<T>();
-}
 
 // The running sums. False where one is not certain.
 template <class T>
@@ -91,16 +65,6 @@ bool short_running_sums(const T* x, std::uint64_t count, T* sums) noexcept {
     sums[i] = static_cast<T>(*rounded);
   }
   return true;
-}
-
-template <class T>
-std::optional<double> short_dot(const T* x, const T* y, std::uint64_t count) noexcept {
-  ShortSum sum;
-  for (std::uint64_t i = 0; i < count; ++i) {
-    if constexpr (std::is_same_v<T, double>) sum.add_product(x[i], y[i]);
-    else sum.add(static_cast<double>(x[i]) * static_cast<double>(y[i]));  // exact
-  }
-  return sum.rounded<T>();
 }
 
 }  // namespace masu_python
