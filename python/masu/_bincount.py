@@ -54,14 +54,13 @@ def bincount(x, /, weights=None, minlength=0, *, axis=None, device=None):
     plain = axis is None and device is None and (weights is None or _summed_exactly(weights))
     if plain and (x.size if type(x) is np.ndarray else len(x) if type(x) is list else small) < small:
         return np.bincount(x, weights, minlength)
-    if axis is None and type(x) is np.ndarray and type(weights) is np.ndarray and (found := _weighted(
-            x, weights, minlength, device)) is not None:
-        return found
     if _arrays.foreign(x, weights):
         options = {"weights": weights, "minlength": minlength, "axis": axis}
         return _arrays.in_kind(bincount, x, **options, device=device)
     data = np.asarray(x)
     by = None if weights is None else np.asarray(weights)
+    if axis is None and by is not None and (found := _weighted(data, by, minlength, device)) is not None:
+        return found
     fits = (
         data.size > 0
         and data.dtype.kind in "iub"
