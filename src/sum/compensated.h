@@ -45,26 +45,15 @@ std::optional<double> certain(double sum, double error, double bound) noexcept {
 struct Compensated {
   double sum = 0;
   double error = 0;  // the sum of the additions' errors, rounded
-  double size = 0;   // the sum of their magnitudes
+  double lost = 0;   // the sum of the magnitudes of what its roundings took away
 
   void add(double x) noexcept { add_error(add_exactly(sum, x)); }
-  void add_error(double x) noexcept {
-    error += x;
-    size += std::fabs(x);
-  }
-  void add(const Compensated& other) noexcept {
-    add(other.sum);
-    error += other.error;
-    size += other.size;
-  }
-  // How far the exact sum can be from sum + error after so many additions to `error`: twice u * additions * size, for
-  // the roundings of `size` and of this.
-  [[nodiscard]] double bound(double additions) const noexcept {
-    return size == 0 ? 0 : additions * size * 0x1p-52 + 0x1p-1074;
-  }
+  void add_error(double x) noexcept { lost += std::fabs(add_exactly(error, x)); }
+  // How far the exact sum can be from sum + error: twice, as `lost` is rounded too.
+  [[nodiscard]] double bound() const noexcept { return lost == 0 ? 0 : 2 * lost + 0x1p-1074; }
   template <class T>
-  [[nodiscard]] std::optional<double> rounded(double additions) const noexcept {
-    return certain<T>(sum, error, bound(additions));
+  [[nodiscard]] std::optional<double> rounded() const noexcept {
+    return certain<T>(sum, error, bound());
   }
 };
 

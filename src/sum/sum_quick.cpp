@@ -67,6 +67,25 @@ struct QuickErrors {
   }
   HWY_INLINE void Add(QV x) { AddError(AddSum(x)); }
 };
+// The same for few numbers, whose sums often lie exactly between two: `size` is that of what the errors' additions
+// lose.
+struct QuickTwice : QuickErrors {
+  HWY_INLINE void AddError(QV x) {
+    const QV total = hn::Add(error, x);
+    const QV part = hn::Sub(total, error);
+    const QV lost = hn::Add(hn::Sub(error, hn::Sub(total, part)), hn::Sub(x, part));
+    error = total;
+    size = hn::Add(size, hn::Abs(lost));
+  }
+  HWY_INLINE void Add(QV x) { AddError(AddSum(x)); }
+};
+// What `size` tells of the exact sum after so many additions: twice the bound, for its own roundings.
+template <class S>
+HWY_INLINE double QuickBound(double size, double additions) {
+  if (size == 0) return 0;
+  return std::is_same_v<S, QuickTwice> ? 2 * size + 0x1p-1074 : additions * size * 0x1p-52 + 0x1p-1074;
+}
+inline constexpr std::uint64_t quick_few = 64;
 
 template <class T>
 struct QuickValues {
@@ -110,23 +129,15 @@ struct QuickProducts {
 template <class S>
 HWY_INLINE void QuickGather(const S& sums, Compensated& total, double& size) {
   const QD d;
-  HWY_ALIGN double sum[HWY_MAX_BYTES / sizeof(double)];
-  HWY_ALIGN double error[HWY_MAX_BYTES / sizeof(double)];
-  hn::Store(sums.sum, d, sum);
-  if constexpr (std::is_same_v<S, QuickErrors>) {
-    hn::Store(sums.error, d, error);
-    total.size += hn::GetLane(hn::SumOfLanes(d, sums.size));
-  } else {
-    size += hn::GetLane(hn::SumOfLanes(d, sums.size));
-  }
-  for (std::size_t i = 0; i < hn::Lanes(d); ++i) {
-    total.add(sum[i]);
-    if constexpr (std::is_same_v<S, QuickErrors>) total.error += error[i];
+  HWY_ALIGN double lanes[HWY_MAX_BYTES / sizeof(double)];
+  size += hn::GetLane(hn::SumOfLanes(d, sums.size));
+  hn::Store(sums.sum, d, lanes);
+  for (std::size_t i = 0; i < hn::Lanes(d); ++i) total.add(lanes[i]);
+  if constexpr (!std::is_same_v<S, QuickPlain>) {
+    hn::Store(sums.error, d, lanes);
+    for (std::size_t i = 0; i < hn::Lanes(d); ++i) total.add_error(lanes[i]);
   }
 }
-
-// Additions beside those of a chain, when the chains are put together.
-inline constexpr double quick_gathered = 256;
 
 template <class S, class Source>
 QuickPart QuickLoop(const Source& source, std::size_t count) {
@@ -151,22 +162,22 @@ QuickPart QuickLoop(const Source& source, std::size_t count) {
   QuickGather(b, total, size);
   QuickGather(c, total, size);
   QuickGather(d, total, size);
-  const double additions = static_cast<double>(count / (4 * lanes)) + quick_gathered;
-  return {total.sum, total.error, total.bound(additions) + additions * size * 0x1p-52};
+  // Of a chain, and of its rest; and those of the sizes.
+  const double additions = static_cast<double>(count / (4 * lanes)) + 8 + static_cast<double>(lanes);
+  return {total.sum, total.error, total.bound() + QuickBound<S>(size, additions)};
 }
 
 template <class T>
 QuickPart QuickSum(const T* x, std::uint64_t count) {
-  // Few f32 have sums that lie between two f32 so often that their errors are worth keeping.
-  if (std::is_same_v<T, float> && count <= 64) return QuickLoop<QuickErrors>(QuickValues<T>{x}, count);
+  if (count <= quick_few) return QuickLoop<QuickTwice>(QuickValues<T>{x}, count);
   return QuickLoop<typename QuickValues<T>::Sums>(QuickValues<T>{x}, count);
 }
 template <class T>
 QuickPart QuickDot(const T* x, const T* y, std::uint64_t count) {
   if constexpr (std::is_same_v<T, double>) {
     if (HWY_NATIVE_FMA == 0) return {0, 0, std::numeric_limits<double>::infinity()};
-  } else if (count <= 64) {
-    return QuickLoop<QuickErrors>(QuickProducts<T>{x, y}, count);
+  } else if (count <= quick_few) {
+    return QuickLoop<QuickTwice>(QuickProducts<T>{x, y}, count);
   }
   QuickPart part = QuickLoop<typename QuickProducts<T>::Sums>(QuickProducts<T>{x, y}, count);
   // A product below the normal numbers and its error are rounded to multiples of the least number.
@@ -185,7 +196,7 @@ void QuickStrip(const T* x, std::uint64_t rows, std::uint64_t stride, std::size_
     S s;
     s.sum = hn::Load(d, sums + c);
     s.size = hn::Load(d, sizes + c);
-    if constexpr (std::is_same_v<S, QuickErrors>) s.error = hn::Load(d, errors + c);
+    if constexpr (!std::is_same_v<S, QuickPlain>) s.error = hn::Load(d, errors + c);
     if (n == lanes) {
       for (std::uint64_t row = 0; row < rows; ++row) s.Add(QuickLoad(x + row * stride + c));
     } else {
@@ -193,7 +204,7 @@ void QuickStrip(const T* x, std::uint64_t rows, std::uint64_t stride, std::size_
     }
     hn::Store(s.sum, d, sums + c);
     hn::Store(s.size, d, sizes + c);
-    if constexpr (std::is_same_v<S, QuickErrors>) hn::Store(s.error, d, errors + c);
+    if constexpr (!std::is_same_v<S, QuickPlain>) hn::Store(s.error, d, errors + c);
   }
 }
 
@@ -215,9 +226,7 @@ void QuickColumnsOf(const T* x, std::uint64_t rows, std::uint64_t stride, std::u
     }
     const auto additions = static_cast<double>(rows);
     for (std::size_t c = 0; c < columns; ++c) {
-      const Compensated all{sums[c], errors[c], sizes[c]};
-      const auto found = std::is_same_v<S, QuickErrors> ? all.rounded<T>(additions)
-                                                        : certain<T>(sums[c], 0, additions * sizes[c] * 0x1p-52);
+      const auto found = certain<T>(sums[c], errors[c], QuickBound<S>(sizes[c], additions));
       sure[first + c] = found.has_value();
       result[first + c] = static_cast<T>(found.value_or(0));
     }
@@ -226,8 +235,8 @@ void QuickColumnsOf(const T* x, std::uint64_t rows, std::uint64_t stride, std::u
 template <class T>
 void QuickColumns(const T* x, std::uint64_t rows, std::uint64_t stride, std::uint64_t count, T* result,
                   std::uint8_t* sure) {
-  if (std::is_same_v<T, float> && rows > 64) return QuickColumnsOf<T, QuickPlain>(x, rows, stride, count, result, sure);
-  QuickColumnsOf<T, QuickErrors>(x, rows, stride, count, result, sure);
+  if (rows <= quick_few) return QuickColumnsOf<T, QuickTwice>(x, rows, stride, count, result, sure);
+  QuickColumnsOf<T, typename QuickValues<T>::Sums>(x, rows, stride, count, result, sure);
 }
 
 #define MASU_QUICK(name, T)                                                                                     \
@@ -299,7 +308,7 @@ std::optional<double> quick_total(std::uint64_t count, Dtype result, const Part&
   }
   // The bounds' own additions round too.
   const double additions = 2 * static_cast<double>(pieces) + 2;
-  const double all = bound * (1 + additions * 0x1p-52) + total.bound(additions);
+  const double all = bound * (1 + additions * 0x1p-52) + total.bound();
   return result == Dtype::f32 ? certain<float>(total.sum, total.error, all)
                               : certain<double>(total.sum, total.error, all);
 }
