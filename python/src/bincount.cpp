@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Totals of weights by integers, exact and rounded once, with memory and time by what is touched.
-#include "../../src/sum/compensated.h"
 #include "arrays.h"
 #include "module.h"
+#include "short_sum.h"
 
 #include <masu/interrupt.h>
 #include <masu/sum.h>
@@ -52,9 +52,9 @@ void add_sorted(std::vector<Weighed>& elements, double* totals) {
   std::vector<double> weights;
   for (std::size_t first = 0; first < elements.size();) {
     std::size_t end = first;
-    masu::Compensated sum;
+    Compensated sum;
     for (; end < elements.size() && elements[end].bin == elements[first].bin; ++end) sum.add(elements[end].weight);
-    std::optional<double> total = sum.rounded<double>(static_cast<double>(end - first));
+    std::optional<double> total = sum.rounded<double>();
     if (!total) {
       weights.clear();
       for (std::size_t i = first; i < end; ++i) weights.push_back(elements[i].weight);
@@ -79,14 +79,13 @@ Totals totals_of(const X* x, const W* weights, std::uint64_t count, std::uint64_
     add_sorted(unsure, totals.get());
     return totals;
   }
-  std::vector<masu::Compensated> sums(bins);
+  std::vector<Compensated> sums(bins);
   each_in_pieces(count,
                  [&](std::uint64_t i) { sums[static_cast<std::uint64_t>(x[i])].add(static_cast<double>(weights[i])); });
-  const auto additions = static_cast<double>(count);
   constexpr double open = std::numeric_limits<double>::quiet_NaN();
   bool all_sure = true;
   each_in_pieces(bins, [&](std::uint64_t bin) {
-    const std::optional<double> total = sums[bin].template rounded<double>(additions);
+    const std::optional<double> total = sums[bin].template rounded<double>();
     totals[bin] = total.value_or(open);
     all_sure = all_sure && total;
   });
