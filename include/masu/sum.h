@@ -159,6 +159,10 @@ MASU_EXPORT SumResult mean(const Device& device, const ArrayView& x, const SumOp
 MASU_EXPORT SumResult norm2(const Device& device, const ArrayView& x, const SumOptions& options = {});
 MASU_EXPORT SumResult variance(const Device& device, const ArrayView& x, const SumOptions& options = {});
 
+/// The exact sum of each column of a matrix in host memory, which lies row after row: rounded once to the data's dtype,
+/// f32 or f64. Runs on the CPU. `result` has `columns` elements of that dtype.
+MASU_EXPORT void sum_columns(const ArrayView& x, std::uint64_t columns, const MutableArrayView& result);
+
 /// Of device memory, where it is.
 MASU_EXPORT SumResult sum(const BufferBase& x, Dtype dtype, const SumOptions& options = {});
 MASU_EXPORT SumResult dot(const BufferBase& x, const BufferBase& y, Dtype dtype, const SumOptions& options = {});

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+import os
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
@@ -13,6 +14,8 @@ from . import _arrays, _bins, _device, _histogram, _masu, _small
 _SAMPLE = 1024
 _GUESS = 2**16  # as many counters as fit the second-level cache of any processor
 _MOST_BINS = 2**31
+_INTEGERS = frozenset("bBhHiIlq")  # that NumPy casts to intp
+_WEIGHTS = frozenset("bBhHiIfd")  # that float64 holds
 
 
 def bincount(x, /, weights=None, minlength=0, *, axis=None, device=None):
@@ -56,6 +59,8 @@ def bincount(x, /, weights=None, minlength=0, *, axis=None, device=None):
         return _arrays.in_kind(bincount, x, **options, device=device)
     data = np.asarray(x)
     by = None if weights is None else np.asarray(weights)
+    if axis is None and by is not None and (found := _weighted(data, by, minlength, device)) is not None:
+        return found
     fits = (
         data.size > 0
         and data.dtype.kind in "iub"
@@ -87,6 +92,20 @@ def bincount(x, /, weights=None, minlength=0, *, axis=None, device=None):
             raise ValueError("bincount: a total of integer weights must fit 64 bits")
         return np.bincount(x, weights, minlength)
     return found
+
+
+def _weighted(x, weights, minlength, device):
+    """Exact totals of plain arrays on the CPU; None where another way must be taken."""
+    if x.ndim != 1 or x.shape != weights.shape or not (x.flags.forc and weights.flags.forc) or type(minlength) is not int:
+        return None
+    if minlength < 0 or x.dtype.char not in _INTEGERS or weights.dtype.char not in _WEIGHTS:
+        return None
+    if not (x.dtype.isnative and weights.dtype.isnative and x.flags.aligned and weights.flags.aligned):
+        return None
+    if device is not None or os.environ.get("MASU_DEVICE"):
+        if _device.resolve(device).kind != "cpu":
+            return None
+    return _masu.weighted_bincount(x, weights, minlength)
 
 
 def _summed_exactly(weights):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sorts, orders, partitions, searches, distinct values and the k first, with NumPy's signatures and results."""
+import inspect
 from typing import NamedTuple
 
 import numpy as np
@@ -11,7 +12,9 @@ from ._lines import NUMPY, axes_of, contiguous, device_for, host, lines, result_
 __all__ = ["TopK", "argpartition", "argsort", "partition", "searchsorted", "sort", "topk", "unique"]
 
 _ndarray = np.ndarray
+_NoValue = np._NoValue
 _kinds = (None, "quicksort", "heapsort", "mergesort", "stable", "quick", "heap", "merge")
+_numpy_descends = "descending" in inspect.signature(np.sort).parameters  # from 2.5 on
 
 
 def _usual(kind, order, stable):
@@ -21,22 +24,45 @@ def _usual(kind, order, stable):
     return stable is None or kind is None and type(stable) is bool
 
 
-def sort(a, axis=-1, kind=None, order=None, *, stable=None, device=None):
+def _direction(name, descending, kind):
+    """Whether the order is descending, and the keyword with which NumPy's function is told so."""
+    if descending is _NoValue:
+        return False, {}
+    if kind is not None and descending is not None:
+        raise ValueError(f"{name}: kind and descending must not both be given")
+    return bool(descending), {"descending": descending}
+
+
+def _numpys(function, a, axis, kind, order, stable, direction):
+    """NumPy's sort or argsort of what masu does not sort."""
+    if direction and not _numpy_descends:
+        data = np.asanyarray(a)
+        if direction["descending"] and data.size and data.ndim:
+            raise TypeError(f"{function.__name__}: descending order of {data.dtype} requires NumPy 2.5, "
+                            f"got {np.__version__}")
+        direction = {}
+    return function(a, axis, kind, order, stable=stable, **direction)
+
+
+def sort(a, axis=-1, kind=None, order=None, *, stable=None, descending=_NoValue, device=None):
     """A sorted copy of an array, as `numpy.sort`.
 
     `a`: an array of any shape. `axis`: the axis along which to sort; None sorts the flattened array. `kind`, `order`
     and `stable` as NumPy has them: every kind gives the same order, NaN last and -0.0 equal to 0.0; arrays too small
-    to be worth a call are sorted by NumPy with the kind asked for. Returns an array of a's dtype and shape.
+    to be worth a call are sorted by NumPy with the kind asked for. `descending`: True sorts from the greatest to the
+    least element, NaN last, as NumPy 2.5 does; it works with older NumPy too. Returns an array of a's dtype and shape.
 
     Raises AxisError (a ValueError) for an axis that there is not, and what NumPy raises for `kind` and `order`.
     Complex, object, string, long double, date and structured arrays and subclasses of ndarray are handed to
-    `numpy.sort`.
+    `numpy.sort`; with `descending`, NumPy before 2.5 cannot sort them, and TypeError is raised.
 
     >>> import masu
     >>> masu.sort([3, 1, 2]).tolist()
     [1, 2, 3]
+    >>> masu.sort([3.0, float("nan"), 4.0], descending=True).tolist()
+    [4.0, 3.0, nan]
     """
-    if type(a) is _ndarray and a.size < _small.limit and device is None:
+    if type(a) is _ndarray and a.size < _small.limit and device is None and descending is _NoValue:
         if a.dtype.char == "e" and stable is None and (kind is None or kind == "quicksort"):
             kind = "stable"  # with AVX-512 NumPy's quicksort leaves zeros of both signs unsorted (2.4)
         if axis is None:
@@ -46,24 +72,28 @@ def sort(a, axis=-1, kind=None, order=None, *, stable=None, device=None):
         copy.sort(axis, kind, order, stable=stable)
         return copy
     if _arrays.foreign(a):
-        return _arrays.in_kind(sort, a, axis=axis, kind=kind, order=order, stable=stable, device=device)
+        return _arrays.in_kind(sort, a, axis=axis, kind=kind, order=order, stable=stable, descending=descending,
+                               device=device)
+    backwards, direction = _direction("sort", descending, kind)
     data = host(a)
-    if data is NUMPY or not _usual(kind, order, stable):
-        return np.sort(a, axis, kind, order, stable=stable)
+    if data is NUMPY or not _usual(kind, order, None if backwards else stable):
+        return _numpys(np.sort, a, axis, kind, order, stable, direction)
     if axis is None:
         data, axis = data.reshape(-1), -1
     axis = normalize_axis_index(axis, data.ndim)
     axes = axes_of(data, axis)
     rows = lines(data, axes)
     where = _device.resolve(device)
-    return result_like(data, axes, data.dtype, lambda out: _masu.sort(rows, out, rows.size // rows.shape[-1], where))
+    return result_like(data, axes, data.dtype,
+                       lambda out: _masu.sort(rows, out, rows.size // rows.shape[-1], where, backwards))
 
 
-def argsort(a, axis=-1, kind=None, order=None, *, stable=None, device=None):
+def argsort(a, axis=-1, kind=None, order=None, *, stable=None, descending=_NoValue, device=None):
     """The indices that sort an array, as `numpy.argsort`, always stably.
 
     `a`: an array of any shape. `axis`: the axis along which to sort; None takes the flattened array. What is equal
     keeps its order whatever the `kind`: where NumPy's default leaves it open, masu's order is that of kind="stable".
+    `descending`: as `sort` has it; what is equal keeps its order then too.
     Returns an array of intp of a's shape, such that `take_along_axis(a, argsort(a, axis), axis)` is sorted.
 
     Raises and hands to NumPy what `sort` does.
@@ -72,22 +102,25 @@ def argsort(a, axis=-1, kind=None, order=None, *, stable=None, device=None):
     >>> masu.argsort([3.0, 1.0, 2.0, 1.0]).tolist()
     [1, 3, 2, 0]
     """
-    if type(a) is _ndarray and a.size < _small.limit and device is None:
+    if type(a) is _ndarray and a.size < _small.limit and device is None and descending is _NoValue:
         if kind is None and order is None and stable is None:
             return a.argsort(axis, "stable")
         return a.argsort(axis, kind, order, stable=stable)
     if _arrays.foreign(a):
-        return _arrays.in_kind(argsort, a, axis=axis, kind=kind, order=order, stable=stable, device=device)
+        return _arrays.in_kind(argsort, a, axis=axis, kind=kind, order=order, stable=stable, descending=descending,
+                               device=device)
+    backwards, direction = _direction("argsort", descending, kind)
     data = host(a)
-    if data is NUMPY or not _usual(kind, order, stable):
-        return np.argsort(a, axis, kind, order, stable=stable)
+    if data is NUMPY or not _usual(kind, order, None if backwards else stable):
+        return _numpys(np.argsort, a, axis, kind, order, stable, direction)
     if axis is None:
         data, axis = data.reshape(-1), -1
     axis = normalize_axis_index(axis, data.ndim)
     axes = axes_of(data, axis)
     rows = lines(data, axes)
     where = _device.resolve(device)
-    return result_like(data, axes, np.intp, lambda out: _masu.argsort(rows, out, rows.size // rows.shape[-1], where))
+    return result_like(data, axes, np.intp,
+                       lambda out: _masu.argsort(rows, out, rows.size // rows.shape[-1], where, backwards))
 
 
 def _places(kth, length):

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Exact sums, running sums and dot products: floats are added without error and rounded once."""
+import math
+
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
@@ -41,8 +43,14 @@ def sum(a, axis=None, dtype=None, out=None, keepdims=_NoValue, initial=_NoValue,
         if kind in "def":
             if axis is None and a.size and a.ndim and a.flags.carray and a.dtype.isnative:
                 return a.dtype.type(_masu.sum_all(a, device_for(device, a.size)))
-            if kind != "e" and type(axis) is int and a.ndim == 2 and 0 < a.size < _small.limit and -2 <= axis < 2:
-                return _sum_lines(a if axis in (1, -1) else a.T, device)
+            if kind != "e" and type(axis) is int and a.ndim == 2 and a.size and -2 <= axis < 2 and a.dtype.isnative:
+                by_columns = a if axis in (0, -2) else a.T
+                if by_columns.flags.carray and device_for(device, a.size).kind == "cpu":
+                    result = np.empty(by_columns.shape[1], a.dtype)
+                    _masu.sum_columns(by_columns, result)
+                    return result
+                if a.size < _small.limit:
+                    return _sum_lines(a if axis in (1, -1) else a.T, device)
         elif a.size < _small.limit and device is None:
             return np.add.reduce(a, axis)
     return _sum(a, axis, dtype, out, keepdims, initial, where, device)
@@ -88,6 +96,11 @@ def _sum(a, axis, dtype, out, keepdims, initial, where, device):
         if mask.dtype.char != "?":
             return numpys()
         data = np.where(np.broadcast_to(mask, data.shape), data, data.dtype.type(0))
+    columns = initial is _NoValue and data.dtype.char in "fd" and data.dtype == rounded and _by_columns(data, axes)
+    if columns and device_for(device, data.size).kind == "cpu":
+        result = np.empty(columns[1], rounded)
+        _masu.sum_columns(columns[0], result)
+        return _placed(result.reshape(shape), out)
     turned = data.transpose(*kept, *sorted(axes, key=lambda i: -abs(data.strides[i])))
     rows = contiguous(turned, data.dtype.newbyteorder("=")).reshape(*turned.shape[:len(kept)], -1)
     if initial is not _NoValue and initial is not None:
@@ -95,9 +108,23 @@ def _sum(a, axis, dtype, out, keepdims, initial, where, device):
         rows = np.concatenate((rows, first), axis=-1)
     sums = np.empty(rows.shape[:-1])
     _masu.sum_rows(rows, sums, _names[rounded.char], device_for(device, rows.size))
-    result = sums.astype(rounded).reshape(shape)
+    return _placed(sums.astype(rounded).reshape(shape), out)
+
+
+def _by_columns(data, axes):
+    """(a matrix, its columns) whose columns are to be summed: where all of `axes` lie before the others in memory."""
+    kept = [i for i in range(data.ndim) if i not in axes]
+    turned = data if axes == tuple(range(len(axes))) else data.transpose(*sorted(axes, reverse=True), *kept)
+    if not kept or not (turned.flags.c_contiguous and turned.flags.aligned and data.dtype.isnative):
+        return None
+    columns = math.prod(data.shape[i] for i in kept)
+    return turned.reshape(-1, columns), columns
+
+
+def _placed(result, out):
+    """A result as NumPy gives it, or in `out`."""
     if out is None:
-        return result if shape else result[()]
+        return result if result.shape else result[()]
     np.copyto(out, result, casting="unsafe")  # as NumPy's reductions do
     return out
 

@@ -13,6 +13,7 @@ namespace nb = nanobind;
 
 void register_device(nb::module_& m);
 void register_device_array(nb::module_& m);
+void register_bincount(nb::module_& m);
 void register_histogram(nb::module_& m);
 void register_order(nb::module_& m);
 void register_sums(nb::module_& m);

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "arrays.h"
+#include "keys.h"
 #include "module.h"
 #include "parts.h"
 
 #include <masu/quantile.h>
+#include <masu/reduce.h>
 #include <masu/search.h>
 #include <masu/sort.h>
 #include <masu/stream.h>
@@ -16,8 +18,10 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -33,24 +37,93 @@ masu::MutableArrayView unsigned_view(const Output& output) {
   return {Dtype::u64, output.view().data, output.count()};
 }
 
-void sort(nb::handle data, nb::handle result, std::uint64_t rows, const Device& device) {
-  const Input input(data);
-  const Output output(result);
-  call([&] {
-    const masu::SortOptions options{.rows = rows};
-    if (input.on_device()) masu::sort(input.buffer(), input.dtype(), output.buffer(), options);
-    else if (input.view().data == output.view().data) masu::sort(device, output.view(), options);
-    else masu::sort(device, input.view(), output.view(), options);
+// masu's descending order has NaN first, NumPy's last: the NaNs of each row's front are moved behind its other
+// elements. `element(i)` is element i of the sorted rows, `sorted` what is moved.
+template <class T, class Moved, class F>
+void move_nans_back(std::uint64_t rows, std::uint64_t length, const F& element, Moved* sorted) {
+  if constexpr (masu::is_float(masu::dtype_of<T>)) {
+    constexpr Key<T> nan = std::numeric_limits<Key<T>>::max();
+    for (std::uint64_t row = 0; row < rows; ++row) {
+      std::uint64_t nans = 0;
+      while (nans < length && key_of(element(row, nans)) == nan) ++nans;
+      Moved* const first = sorted + row * length;
+      if (nans < length) std::rotate(first, first + nans, first + length);
+    }
+  }
+}
+
+// The same for memory on a device. Rows with NaN are moved on the host. `moved`: a type as wide as what is moved.
+template <class Moved>
+void move_nans_back(const Input& input, const Output& output, std::uint64_t rows) {
+  masu::dispatch(input.dtype(), [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    if constexpr (masu::is_float(masu::dtype_of<T>)) {
+      constexpr Key<T> nan = std::numeric_limits<Key<T>>::max();
+      const auto is_nan = [](T value) { return key_of(value) == nan; };
+      const std::uint64_t length = input.count() / rows;
+      const masu::ReduceResult greatest =
+          masu::reduce(input.buffer(), input.dtype(), masu::ReduceOp::max, {.rows = rows});
+      for (std::uint64_t row = 0; row < rows; ++row) {
+        if (!is_nan(greatest.max<T>(row))) continue;
+        const auto bytes = input.buffer().slice(row * length * sizeof(T), length * sizeof(T)).read();
+        const std::span<const T> elements(reinterpret_cast<const T*>(bytes.data()), length);
+        const auto nans = std::count_if(elements.begin(), elements.end(), is_nan);
+        auto there = output.buffer().slice(row * length * sizeof(Moved), length * sizeof(Moved));
+        std::vector<std::byte> sorted = there.read();
+        std::rotate(sorted.begin(), sorted.begin() + nans * static_cast<std::ptrdiff_t>(sizeof(Moved)), sorted.end());
+        there.write(sorted);
+      }
+    }
   });
 }
 
-void argsort(nb::handle data, nb::handle result, std::uint64_t rows, const Device& device) {
+masu::SortOptions sort_options(std::uint64_t rows, bool descending) {
+  return {.order = descending ? masu::Order::descending : masu::Order::ascending, .rows = rows};
+}
+
+void sort(nb::handle data, nb::handle result, std::uint64_t rows, const Device& device, bool descending) {
   const Input input(data);
   const Output output(result);
   call([&] {
-    const masu::SortOptions options{.rows = rows};
+    const masu::SortOptions options = sort_options(rows, descending);
+    if (input.on_device()) {
+      masu::sort(input.buffer(), input.dtype(), output.buffer(), options);
+    } else if (input.view().data == output.view().data) {
+      masu::sort(device, output.view(), options);
+    } else {
+      masu::sort(device, input.view(), output.view(), options);
+    }
+    if (!descending || !masu::is_float(input.dtype())) return;
+    masu::dispatch(input.dtype(), [&](auto tag) {
+      using T = typename decltype(tag)::type;
+      if (input.on_device()) return move_nans_back<T>(input, output, rows);
+      T* const sorted = output.data<T>();
+      const std::uint64_t length = output.count() / rows;
+      move_nans_back<T>(
+          rows, length, [&](std::uint64_t row, std::uint64_t i) { return sorted[row * length + i]; }, sorted);
+    });
+  });
+}
+
+void argsort(nb::handle data, nb::handle result, std::uint64_t rows, const Device& device, bool descending) {
+  const Input input(data);
+  const Output output(result);
+  call([&] {
+    const masu::SortOptions options = sort_options(rows, descending);
     if (input.on_device()) masu::argsort(input.buffer(), input.dtype(), output.buffer(), Dtype::u64, options);
     else masu::argsort(device, input.view(), unsigned_view(output), options);
+    if (!descending || !masu::is_float(input.dtype())) return;
+    if (input.on_device()) return move_nans_back<std::uint64_t>(input, output, rows);
+    masu::dispatch(input.dtype(), [&](auto tag) {
+      using T = typename decltype(tag)::type;
+      const T* const elements = input.data<T>();
+      std::int64_t* const order = output.data<std::int64_t>();
+      const std::uint64_t length = output.count() / rows;
+      const auto element = [&](std::uint64_t row, std::uint64_t i) {
+        return elements[row * length + static_cast<std::uint64_t>(order[row * length + i])];
+      };
+      move_nans_back<T>(rows, length, element, order);
+    });
   });
 }
 
@@ -215,8 +288,8 @@ void topk(nb::handle data, nb::handle values, nb::handle indices, std::uint64_t 
 
 void register_order(nb::module_& m) {
   using nb::arg;
-  m.def("sort", sort, arg("data"), arg("result"), arg("rows"), arg("device"));
-  m.def("argsort", argsort, arg("data"), arg("result"), arg("rows"), arg("device"));
+  m.def("sort", sort, arg("data"), arg("result"), arg("rows"), arg("device"), arg("descending") = false);
+  m.def("argsort", argsort, arg("data"), arg("result"), arg("rows"), arg("device"), arg("descending") = false);
   m.def("partition", partition, arg("data"), arg("result"), arg("rows"), arg("places"), arg("device"));
   m.def("argpartition", argpartition, arg("data"), arg("result"), arg("rows"), arg("places"), arg("device"));
   m.def("turn", turn, arg("data"), arg("result"), arg("matrices"), arg("columns"));

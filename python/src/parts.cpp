@@ -4,6 +4,7 @@
 #include "keys.h"
 #include "selection.h"
 
+#include <masu/interrupt.h>
 #include <masu/quantile.h>
 #include <masu/sort.h>
 
@@ -100,15 +101,26 @@ class PartOf {
   const std::vector<K>& pivots_;
 };
 
+// Calls body(first, end) for [0, length) in pieces, between which the call can be interrupted.
+template <class F>
+void in_pieces(std::uint64_t length, const F& body) {
+  for (std::uint64_t first = 0; first < length; first += interruptible) {
+    check_interrupted();
+    body(first, std::min(length, first + interruptible));
+  }
+}
+
 // Brings each element, or its index, to its part: `next` says where each part goes on.
 template <class T, class F>
 void scatter(const T* row, std::uint64_t length, std::uint64_t* next, const F& part_of, T* values,
              std::int64_t* indices) {
-  if (values != nullptr) {
-    for (std::uint64_t i = 0; i < length; ++i) values[next[part_of(row[i])]++] = row[i];
-  } else {
-    for (std::uint64_t i = 0; i < length; ++i) indices[next[part_of(row[i])]++] = static_cast<std::int64_t>(i);
-  }
+  in_pieces(length, [&](std::uint64_t first, std::uint64_t end) {
+    if (values != nullptr) {
+      for (std::uint64_t i = first; i < end; ++i) values[next[part_of(row[i])]++] = row[i];
+    } else {
+      for (std::uint64_t i = first; i < end; ++i) indices[next[part_of(row[i])]++] = static_cast<std::int64_t>(i);
+    }
+  });
 }
 
 template <class T>
@@ -139,7 +151,9 @@ void part_row(const Device& device, const T* row, std::uint64_t length, std::spa
   const PartOf part_of_key(keys);
   const auto part_of = [&](T value) { return part_of_key(key_of(value)); };
   std::vector<std::uint64_t> next(2 * keys.size() + 2);  // where each part goes on; the first stays 0
-  for (std::uint64_t i = 0; i < length; ++i) ++next[part_of(row[i]) + 1];
+  in_pieces(length, [&](std::uint64_t first, std::uint64_t end) {
+    for (std::uint64_t i = first; i < end; ++i) ++next[part_of(row[i]) + 1];
+  });
   for (std::size_t part = 1; part < next.size(); ++part) next[part] += next[part - 1];
   scatter(row, length, next.data(), part_of, values, indices);
 }
@@ -152,6 +166,7 @@ void part_rows(const Device& device, const ArrayView& data, std::uint64_t rows, 
   dispatch(data.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     for (std::uint64_t row = 0; row < rows; ++row) {
+      if (length < interruptible && row % (interruptible / length) == 0) check_interrupted();
       part_row(device, static_cast<const T*>(data.data) + row * length, length, places,
                values == nullptr ? nullptr : static_cast<T*>(values) + row * length,
                indices == nullptr ? nullptr : indices + row * length);

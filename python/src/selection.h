@@ -7,6 +7,8 @@
 
 #include "keys.h"
 
+#include <masu/interrupt.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -17,6 +19,9 @@
 #include <vector>
 
 namespace masu_python {
+
+// Elements that a loop passes between two looks at whether the call shall end; a multiple of every block.
+inline constexpr std::uint64_t interruptible = std::uint64_t{1} << 18;
 
 // A key, and how many of the row are less and equal.
 template <class K>
@@ -75,6 +80,7 @@ std::vector<Place<Key<T>>> select(const T* row, std::uint64_t length, std::span<
   }
   std::array<K, block> keys;
   for (std::uint64_t first = 0; first < length; first += block) {
+    if (first % interruptible == 0) masu::check_interrupted();
     const std::uint64_t count = std::min(block, length - first);
     for (std::uint64_t i = 0; i < count; ++i) keys[i] = key_of(row[first + i]);
     for (Between<K>& range : between) {

@@ -1,106 +1,78 @@
 // SPDX-License-Identifier: Apache-2.0
-// Exact sums of few floats, rounded once, at the cost of adding them: the rounding errors of the additions are added up
-// beside, and where what is not known of them could change the result, there is none, and masu's accumulators find it.
-//
-// Method: T. Ogita, S. M. Rump, S. Oishi, "Accurate sum and dot product", SIAM J. Sci. Comput. 26(6), 2005.
+// Exact sums of few floats, each rounded once, at little more than the cost of adding them: the rounding errors of the
+// additions are added up beside, and a bound proves the rounding. masu's own is in src/sum/compensated.h.
 #pragma once
 
 #include <cmath>
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <type_traits>
 
 namespace masu_python {
 
-// Up to so many elements; the bound below holds for far more.
-inline constexpr std::uint64_t short_sum_elements = 4096;
+// Adds, and returns what the rounding took away, which is exact.
+inline double add_exactly(double& sum, double x) noexcept {
+  const double before = sum;
+  sum += x;
+  const double part = sum - before;
+  return (before - (sum - part)) + (x - part);
+}
 
-class ShortSum {
- public:
-  void add(double x) noexcept { add_error(add_exactly(sum_, x)); }
-  // x y: exactly, or rounded() gives nothing.
-  void add_product(double x, double y) noexcept {
-    const double product = x * y;
-    const double xh = upper(x), yh = upper(y);
-    const double xl = x - xh, yl = y - yh;
-    add_error(((xh * yh - product) + xh * yl + xl * yh) + xl * yl);
-    add(product);
-    in_range_ = in_range_ && exact_factor(x) && exact_factor(y);
+// The number sum + error + d, |d| <= bound, rounded to T; nothing where that is not certain. An exact zero is +0.
+template <class T>
+std::optional<double> certain(double sum, double error, double bound) noexcept {
+  if (!(std::fabs(sum) <= 0x1p1000) || !(std::fabs(error) <= 0x1p1000) || !(bound <= 0x1p1000)) return std::nullopt;
+  const double rest = add_exactly(sum, error);
+  if constexpr (std::is_same_v<T, double>) {
+    if (bound == 0) return sum + 0.0;
+    // Wider by what the two additions below round.
+    const double wide = bound + (std::fabs(rest) + bound) * 0x1p-50;
+    if (sum + (rest + wide) != sum || sum + (rest - wide) != sum) return std::nullopt;
+    return sum + 0.0;
+  } else {
+    if (bound == 0 && rest == 0) return static_cast<double>(static_cast<T>(sum)) + 0.0;
+    const double wide = (bound + std::fabs(rest)) * (1 + 0x1p-50) + std::fabs(sum) * 0x1p-51 + 0x1p-1070;
+    const T low = static_cast<T>(sum - wide);
+    const T high = static_cast<T>(sum + wide);
+    // Both zeros are equal: a sum so close to zero is not known.
+    if (low != high || low == 0) return std::nullopt;
+    return static_cast<double>(low);
   }
+}
 
-  // The exact sum rounded to T, or nothing where that is not certain.
+struct Compensated {
+  double sum = 0;
+  double error = 0;  // the sum of the additions' errors, rounded
+  double lost = 0;   // the sum of the magnitudes of what its roundings took away
+
+  void add(double x) noexcept { add_error(add_exactly(sum, x)); }
+  void add_error(double x) noexcept { lost += std::fabs(add_exactly(error, x)); }
+  // How far the exact sum can be from sum + error: twice, as `lost` is rounded too.
+  [[nodiscard]] double bound() const noexcept { return lost == 0 ? 0 : 2 * lost + 0x1p-1074; }
   template <class T>
   [[nodiscard]] std::optional<double> rounded() const noexcept {
-    if (!in_range_ || !std::isfinite(sum_) || !std::isfinite(error_)) return std::nullopt;
-    double sum = sum_;
-    const double rest = add_exactly(sum, error_);
-    if (!std::isfinite(sum)) return std::nullopt;
-    // What was lost was added up with roundings of its own, and so are these bounds.
-    const double bound = 2 * lost_ + (lost_ + std::fabs(rest)) * 0x1p-50;
-    if (lost_ != 0 && (sum + (rest + bound) != sum || sum + (rest - bound) != sum)) return std::nullopt;
-    if (!std::is_same_v<T, double> && (rest != 0 || lost_ != 0)) {
-      constexpr double infinity = std::numeric_limits<double>::infinity();
-      if (static_cast<T>(std::nextafter(sum, -infinity)) != static_cast<T>(std::nextafter(sum, infinity))) {
-        return std::nullopt;
-      }
-    }
-    return static_cast<double>(static_cast<T>(sum)) + 0.0;
+    return certain<T>(sum, error, bound());
   }
-
- private:
-  // Whether a product with such a factor has an error that is a number of its own.
-  static bool exact_factor(double x) noexcept {
-    const double size = std::fabs(x);
-    return size == 0 || (size > 0x1p-400 && size < 0x1p400);
-  }
-  static double upper(double x) noexcept {  // the upper 26 bits
-    const double scaled = x * 134217729.0;
-    return scaled - (scaled - x);
-  }
-  // Adds, and returns what the rounding took away.
-  static double add_exactly(double& sum, double x) noexcept {
-    const double before = sum;
-    sum += x;
-    const double part = sum - before;
-    return (before - (sum - part)) + (x - part);
-  }
-  void add_error(double error) noexcept { lost_ += std::fabs(add_exactly(error_, error)); }
-
-  double sum_ = 0;
-  double error_ = 0;
-  double lost_ = 0;
-  bool in_range_ = true;
 };
 
-template <class T>
-std::optional<double> short_sum(const T* x, std::uint64_t count) noexcept {
-  ShortSum sum;
-  for (std::uint64_t i = 0; i < count; ++i) sum.add(static_cast<double>(x[i]));
-  return sum.rounded<T>();
-}
+// Up to so many elements, whose sums are made with the GIL.
+inline constexpr std::uint64_t short_sum_elements = std::uint64_t{1} << 17;
 
 // The running sums. False where one is not certain.
 template <class T>
 bool short_running_sums(const T* x, std::uint64_t count, T* sums) noexcept {
-  ShortSum sum;
+  Compensated sum;
   for (std::uint64_t i = 0; i < count; ++i) {
     sum.add(static_cast<double>(x[i]));
-    const std::optional<double> rounded = sum.rounded<T>();
+    if (sum.error == 0 && sum.lost == 0) {  // exact so far
+      sums[i] = static_cast<T>(sum.sum + 0.0);
+      continue;
+    }
+    const auto rounded = sum.rounded<T>();
     if (!rounded) return false;
     sums[i] = static_cast<T>(*rounded);
   }
   return true;
-}
-
-template <class T>
-std::optional<double> short_dot(const T* x, const T* y, std::uint64_t count) noexcept {
-  ShortSum sum;
-  for (std::uint64_t i = 0; i < count; ++i) {
-    if constexpr (std::is_same_v<T, double>) sum.add_product(x[i], y[i]);
-    else sum.add(static_cast<double>(x[i]) * static_cast<double>(y[i]));  // exact
-  }
-  return sum.rounded<T>();
 }
 
 }  // namespace masu_python

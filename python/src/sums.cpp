@@ -8,8 +8,7 @@
 #include <masu/sum.h>
 
 #include <cstdint>
-#include <optional>
-#include <type_traits>
+#include <utility>
 
 namespace masu_python {
 namespace {
@@ -24,39 +23,32 @@ nb::object number(const masu::SumResult& result) {
   return nb::float_(result.value());
 }
 
+constexpr std::uint64_t brief_elements = 16384;
+
 masu::SumOptions rounded_to(Dtype dtype) {
   masu::SumOptions options;
   if (masu::is_float(dtype)) options.result = dtype;
   return options;
 }
 
-// Few elements in host memory are added here, with the GIL: a call of masu's would cost more than the work.
+// Makes a call of masu that is over soon: the GIL is kept.
 template <class F>
-std::optional<double> of_few(const Input& input, const F& sum) {
-  if (input.on_device() || input.count() > short_sum_elements) return std::nullopt;
-  if (input.dtype() == Dtype::f64) return sum(input.data<double>());
-  if (input.dtype() == Dtype::f32) return sum(input.data<float>());
-  return std::nullopt;
+auto brief_call(const Input& input, const F& work) {
+  return !input.on_device() && input.count() <= brief_elements ? work() : call(work);
 }
 
 // Of all elements in host memory.
 nb::object sum_all(nb::handle data, const Device& device) {
   const Input input(data);
-  if (const auto sum = of_few(input, [&](const auto* x) { return short_sum(x, input.count()); }))
-    return nb::float_(*sum);
   const masu::SumOptions options = rounded_to(input.dtype());
-  return number(call([&] { return masu::sum(device, input.view(), options); }));
+  return number(brief_call(input, [&] { return masu::sum(device, input.view(), options); }));
 }
 
 nb::object dot(nb::handle x, nb::handle y, const Device& device) {
   const Input left(x);
   const Input right(y);
-  const auto short_product = [&](const auto* few) {
-    return short_dot(few, right.data<std::remove_cvref_t<decltype(*few)>>(), left.count());
-  };
-  if (const auto sum = of_few(left, short_product)) return nb::float_(*sum);
   const masu::SumOptions options = rounded_to(left.dtype());
-  return number(call([&] {
+  return number(brief_call(left, [&] {
     return left.on_device() ? masu::dot(left.buffer(), right.buffer(), left.dtype(), options)
                             : masu::dot(device, left.view(), right.view(), options);
   }));
@@ -67,22 +59,7 @@ nb::object dot(nb::handle x, nb::handle y, const Device& device) {
 void sum_rows(nb::handle data, nb::handle result, Dtype rounded, const Device& device) {
   const Input input(data);
   const Output output(result);
-  const std::uint64_t length = input.count() / output.count();
-  const auto put = [&](std::uint64_t row, double sum) {
-    if (output.dtype() == Dtype::f32) output.data<float>()[row] = static_cast<float>(sum);
-    else output.data<double>()[row] = sum;
-  };
-  const auto rows_in_turn = [&](const auto* x) {
-    std::optional<double> sum;
-    for (std::uint64_t row = 0; row < output.count(); ++row) {
-      sum = short_sum(x + row * length, length);
-      if (!sum) break;
-      put(row, *sum);
-    }
-    return sum;
-  };
-  if (rounded == input.dtype() && of_few(input, rows_in_turn)) return;
-  call([&] {
+  brief_call(input, [&] {
     masu::SumOptions options = rounded_to(rounded);
     options.rows = output.count();
     const masu::SumResult sums = input.on_device() ? masu::sum(input.buffer(), input.dtype(), options)
@@ -90,20 +67,29 @@ void sum_rows(nb::handle data, nb::handle result, Dtype rounded, const Device& d
     for (std::uint64_t row = 0; row < output.count(); ++row) {
       if (sums.dtype() == Dtype::i64) output.data<std::int64_t>()[row] = sums.signed_integer(row);
       else if (sums.dtype() == Dtype::u64) output.data<std::uint64_t>()[row] = sums.unsigned_integer(row);
-      else put(row, sums.value(row));
+      else if (output.dtype() == Dtype::f32) output.data<float>()[row] = static_cast<float>(sums.value(row));
+      else output.data<double>()[row] = sums.value(row);
     }
   });
+}
+
+// The exact sums of the columns of a matrix of floats in host memory, rounded once to their dtype.
+void sum_columns(nb::handle data, nb::handle result) {
+  const Input input(data);
+  const Output output(result);
+  brief_call(input, [&] { masu::sum_columns(input.view(), output.count(), output.view()); });
 }
 
 void cumsum(nb::handle data, nb::handle result, std::uint64_t rows, const Device& device) {
   const Input input(data);
   const Output output(result);
-  const auto few = [&](const auto* x) -> std::optional<double> {
-    using T = std::remove_cvref_t<decltype(*x)>;
-    if (rows != 1 || !short_running_sums(x, input.count(), output.data<T>())) return std::nullopt;
-    return 0.0;
-  };
-  if (of_few(input, few)) return;
+  if (rows == 1 && !input.on_device() && input.count() <= short_sum_elements) {
+    if (input.dtype() == Dtype::f64) {
+      if (short_running_sums(input.data<double>(), input.count(), output.data<double>())) return;
+    } else if (input.dtype() == Dtype::f32) {
+      if (short_running_sums(input.data<float>(), input.count(), output.data<float>())) return;
+    }
+  }
   call([&] {
     const masu::ScanOptions options{.rows = rows};
     if (input.on_device()) masu::scan(input.buffer(), input.dtype(), output.buffer(), options);
@@ -134,6 +120,7 @@ void register_sums(nb::module_& m) {
         sum_rows(data, result, masu::dtype_from_name(dtype), device);
       },
       arg("data"), arg("result"), arg("dtype"), arg("device"));
+  m.def("sum_columns", sum_columns, arg("data"), arg("result"));
   m.def("convert", convert, arg("data"), arg("result"), arg("device"));
   m.def("cumsum", cumsum, arg("data"), arg("result"), arg("rows"), arg("device"));
 }

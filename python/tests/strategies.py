@@ -29,7 +29,7 @@ def values(rng, dtype, count):
         if kind == 0:
             return rng.integers(0, 5, count).astype(dtype)
         if kind == 1:
-            return np.where(rng.random(count) < 0.3, ends.max, ends.min).astype(dtype)
+            return np.where(rng.random(count) < 0.3, dtype.type(ends.max), dtype.type(ends.min))
         if kind == 2:
             return (rng.integers(-3, 4, count) if dtype.kind == "i" else rng.integers(0, 300, count)).astype(dtype)
         return rng.integers(ends.min, ends.max, count, dtype, endpoint=True)

@@ -377,3 +377,15 @@ def test_wrong_kernels_and_arguments(name):
 def test_the_cpu_compiles_nothing():
     with pytest.raises(TypeError):
         masu.Program("cpu", SOURCE)
+
+
+@pytest.mark.parametrize("axis", [0, 1, None])
+def test_descending(device, axis):
+    a = np.random.default_rng(8).standard_normal((5, 400)).astype("f")
+    a[1, ::3] = np.nan
+    a[2] = np.nan
+    a[:, 7], a[:, 9] = 0.0, -0.0
+    there = masu.to_device(a, device)
+    for function in (masu.sort, masu.argsort):
+        got, want = function(there, axis, descending=True).get(), function(a, axis, descending=True)
+        assert got.shape == want.shape and got.tobytes() == want.tobytes()

@@ -75,6 +75,55 @@ def test_sort_and_argsort_are_the_stable_ones(dtype):
             same(masu.sort(a, kind="heapsort"), np.sort(a))
 
 
+def descending(a):
+    """The stable order from the greatest to the least, NaN last."""
+    key = np.searchsorted(np.sort(a), a).astype(np.intp)  # equals share a place
+    return np.argsort(np.where(a != a, a.size, -key), kind="stable")
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_descending(dtype):
+    for length in LENGTHS:
+        for a in layouts(data(dtype, length)):
+            order = descending(a)
+            for keywords in ({"descending": True}, {"descending": True, "stable": True}):
+                same_bits(masu.argsort(a, **keywords), order)
+                same_bits(masu.sort(a, **keywords), a[order])
+            for no in (False, None, np._NoValue):
+                same_bits(masu.sort(a, descending=no), masu.sort(a))
+                same_bits(masu.argsort(a, descending=no), masu.argsort(a))
+    rows = data(dtype, 2000).reshape(20, 100)
+    for axis in (0, 1, None):
+        lines = rows.reshape(1, -1) if axis is None else rows if axis else rows.T
+        order = np.array([descending(line) for line in lines])
+        want = np.take_along_axis(lines, order, 1)
+        same_bits(masu.sort(rows, axis, descending=True), want.ravel() if axis is None else want if axis else want.T)
+        order = order.ravel() if axis is None else order if axis else order.T
+        same_bits(masu.argsort(rows, axis, descending=True), order)
+    all_nan = np.full(99, np.nan)
+    same_bits(masu.argsort(all_nan, descending=True), np.arange(99))
+
+
+def test_descending_beside_numpys(monkeypatch):
+    a = data("d", 300)
+    for limit in (0, 4096):
+        monkeypatch.setattr(_small, "limit", limit)
+        for function in (masu.sort, masu.argsort):
+            with pytest.raises(ValueError):
+                function(a, kind="stable", descending=True)
+            assert function(np.empty((0, 3)), descending=True).shape == (0, 3)
+            assert function([3, 1, 2], descending=True).tolist() == ([3, 2, 1] if function is masu.sort else [0, 2, 1])
+            if _order._numpy_descends:
+                same(function(np.array(["b", "c"]), descending=True), getattr(np, function.__name__)(
+                    np.array(["b", "c"]), descending=True))
+            else:
+                with pytest.raises(TypeError, match="requires NumPy 2.5"):
+                    function(np.array(["b", "c"]), descending=True)
+        if _order._numpy_descends:
+            same(masu.sort(a, descending=True), np.sort(a, descending=True))
+            same_bits(masu.argsort(a, descending=True), np.argsort(a, stable=True, descending=True))
+
+
 @pytest.mark.parametrize("axis", [0, 1, 2, -1, -3, None])
 def test_axes_and_memory_order(axis):
     for a in cubes():

@@ -156,3 +156,34 @@ def test_control_c_stops_a_call(call):
     good, stopped = out.split()
     assert good == "True"
     print(f"{call}: stopped after {float(stopped) - sent:.2f} s")
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="signals of POSIX")
+@pytest.mark.parametrize("call", [
+    "masu.partition(a, a.size // 2)", "masu.argpartition(a, [9, a.size // 2])", "masu.median(a)", "masu.sort(a)",
+    "masu.sort(a, descending=True)", "masu.argsort(a)", "masu.unique(a)", "masu.bincount(x, a)"])
+def test_control_c_stops_a_call_soon(call, capsys):
+    """A fifth of the way: the call ends before the half of its own length is over, or within 0.2 s."""
+    told = python(f"""
+        import numpy, signal, time
+        import masu
+        a = numpy.random.default_rng(4).standard_normal(10_000_000)
+        x = numpy.random.default_rng(5).integers(0, 1_000_000, a.size)
+        start = time.perf_counter()
+        {call}
+        length = time.perf_counter() - start
+        stopped = None
+        due = time.perf_counter() + length / 5
+        signal.signal(signal.SIGALRM, signal.default_int_handler)
+        signal.setitimer(signal.ITIMER_REAL, length / 5)
+        try:
+            {call}
+            signal.setitimer(signal.ITIMER_REAL, 0)
+        except KeyboardInterrupt:
+            stopped = time.perf_counter()
+        print(length, -1 if stopped is None else stopped - due)
+    """)
+    length, late = map(float, told.split())
+    assert -0.001 <= late <= max(0.2, length / 2), (length, late)
+    with capsys.disabled():
+        print(f"\n{call}: {length:.2f} s, stopped after {late * 1000:.0f} ms")

@@ -41,6 +41,80 @@ def same(got, want):
     np.testing.assert_array_equal(got, want)
 
 
+def kinds(r, dtype, count):
+    """Numbers that are easy to add, that cancel, that lie between two f32, that are tiny or far apart."""
+    half = np.ldexp(r.standard_normal(count), r.integers(-60, 60, count))
+    low = -1070 if dtype == "d" else -145
+    yield r.random(count)
+    yield r.integers(-3, 4, count).astype("d")
+    yield half
+    yield r.permutation(np.concatenate([half, -half]))[:count]
+    yield np.where(r.random(count) < 0.5, 1.0, 2.0**-24) * r.choice([1, -1], count)
+    yield np.ldexp(r.standard_normal(count), r.integers(low, low + 40, count))
+    yield np.zeros(count) * -1
+
+
+@pytest.mark.parametrize("dtype", "fd")
+def test_sums_of_columns_and_rows(dtype):
+    want = exact if dtype == "d" else single
+    r = np.random.default_rng(6)
+    for shape in ((1, 5), (3, 1), (3, 7), (20, 33), (70, 515), (300, 5)):
+        for values in kinds(r, dtype, shape[0] * shape[1]):
+            a = values.astype(dtype).reshape(shape)
+            for b in (a, np.asfortranarray(a), a[::-1]):
+                for axis in (0, 1):
+                    lines = b if axis else b.T
+                    same(masu.sum(b, axis=axis), np.array([want(line) for line in lines], dtype))
+            cube = a.reshape(1, *shape)
+            same(masu.sum(cube, axis=(0, 1)), np.array([want(line) for line in a.T], dtype))
+
+
+@pytest.mark.parametrize("dtype", "fd")
+@pytest.mark.parametrize("count", [1, 3, 17, 64, 65, 1000, 100_001])
+def test_one_row(dtype, count):
+    want = exact if dtype == "d" else single
+    r = np.random.default_rng(count)
+    for x in kinds(r, dtype, count):
+        x = x.astype(dtype)
+        same(masu.sum(x), x.dtype.type(want(x)))
+        if count <= 1000:
+            for y in kinds(r, dtype, count):
+                y = y.astype(dtype)
+                products = [Fraction(float(a)) * Fraction(float(b)) for a, b in zip(x, y)]
+                total = sum(products, Fraction(0))
+                got = masu.dot(x, y)
+                if dtype == "d":
+                    assert got == float(total)
+                else:
+                    least = min(abs(Fraction(float(n)) - total) for n in (
+                        np.nextafter(got, np.float32(-np.inf)), np.nextafter(got, np.float32(np.inf))))
+                    assert abs(Fraction(float(got)) - total) <= least
+            sums = masu.cumsum(x)
+            for i in range(0, count, 50):
+                same(sums[i], x.dtype.type(want(x[:i + 1])))
+
+
+@pytest.mark.parametrize("bins", [3, 1000, 100_000])
+@pytest.mark.parametrize("dtype", ["f", "d", "i4", "i8"])
+def test_weighted_bincount_is_exact(bins, dtype):
+    r = np.random.default_rng(bins)
+    for count in (1, 10, 3000):
+        for weights in kinds(r, "d" if dtype == "d" else "f", count):
+            weights = r.integers(-99, 99, count).astype(dtype) if dtype[0] == "i" else weights.astype(dtype)
+            x = r.integers(0, bins, count).astype(r.choice(["i8", "i4", "u4"]))
+            want = np.zeros(max(int(x.max()) + 1, 7))
+            for bin in np.unique(x):
+                want[bin] = exact(weights[x == bin])
+            same(masu.bincount(x, weights, 7), want)
+    same(masu.bincount([0, 1, 1, 2, 2], [np.nan, np.inf, 1.0, np.inf, -np.inf]), np.array([np.nan, np.inf, np.nan]))
+
+
+def test_weighted_bincount_touches_what_it_needs():
+    """400 MB of totals of which one page is written."""
+    totals = masu.bincount(np.array([50_000_000]), np.array([0.5]))
+    assert totals.size == 50_000_001 and totals[-1] == 0.5 and not totals[:1000].any()
+
+
 @pytest.mark.parametrize("axis", [None, 0, 1, -1, (0, 1), (2, 0), (0, 1, 2)])
 @pytest.mark.parametrize("keepdims", [False, True])
 def test_sum_is_exact(axis, keepdims):

@@ -56,4 +56,8 @@ InterruptScope::~InterruptScope() {
   runtime::of_this_thread = outer_;
 }
 
+void check_interrupted() {
+  runtime::check_interrupted();
+}
+
 }  // namespace masu

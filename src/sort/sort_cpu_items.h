@@ -34,9 +34,14 @@ inline std::uint64_t stripes_of(std::uint64_t count, Threads threads, std::uint6
   return most == 1 ? 1 : std::min(most * each, count / task_elements);
 }
 inline void copy_bytes(void* to, const void* from, std::uint64_t bytes, Threads threads) {
-  for_stripes(bytes, stripes_of(bytes / 8, threads), [&](std::uint64_t first, std::uint64_t last, std::uint64_t) {
-    std::memcpy(static_cast<std::byte*>(to) + first, static_cast<const std::byte*>(from) + first, last - first);
-  });
+  // Memory that is touched for the first time takes long: stripes that a call can be interrupted between.
+  constexpr std::uint64_t most_bytes = std::uint64_t{16} << 20;
+  const std::uint64_t stripes = stripes_of(bytes / 8, threads);
+  for_stripes(bytes, threads == Threads::one ? 1 : std::max(stripes, bytes / most_bytes),
+              [&](std::uint64_t first, std::uint64_t last, std::uint64_t) {
+                std::memcpy(static_cast<std::byte*>(to) + first, static_cast<const std::byte*>(from) + first,
+                            last - first);
+              });
 }
 
 template <class T>

@@ -3,6 +3,7 @@
 
 #include <masu/device.h>
 
+#include "runtime/interrupt.h"
 #include "runtime/parallel.h"
 #include "sort/sort_cpu_leaf.h"
 
@@ -89,6 +90,7 @@ bool is_least(const Range<Code>& range, Code pivot) {
 template <class Code>
 void QuickSort<Code>::sequential(Range<Code> range, unsigned levels) const {
   while (range.count * sizeof(Code) > leaf_bytes && levels-- != 0) {
+    runtime::check_interrupted();
     const Code pivot = pivot_of(range, samples_few);
     const bool equal_first = is_least(range, pivot);
     const Code bound = static_cast<Code>(pivot + (equal_first ? 1 : 0));

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The public functions: validate, add, round.
 #include "histogram/histogram_checks.h"
+#include "runtime/parallel.h"
+#include "sum/sum_cpu.h"
 #include "sum/sum_device.h"
+#include "sum/sum_quick.h"
 #include "sum/sum_rows.h"
 #include "sum/sum_totals.h"
 
@@ -13,6 +16,7 @@
 #include <bit>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace masu {
 
@@ -57,6 +61,7 @@ class Results {
  public:
   Results(const SumRule& rule, std::uint64_t rows, std::uint64_t row)
       : rule_(rule), row_(row), result_(SumParts::make(rule.result_dtype(), rows)) {}
+  void take(std::uint64_t row, double value) { SumParts::bits(result_, row) = std::bit_cast<std::uint64_t>(value); }
   void take(std::uint64_t row, const Totals& totals) { SumParts::bits(result_, row) = rule_.bits(Parts(totals), row_); }
   [[nodiscard]] RowSums::Sink sink() {
     return [this](std::uint64_t row, const Totals& totals) { take(row, totals); };
@@ -80,6 +85,39 @@ void give_times(const SumOptions& options, const RowSums& sums) {
   if (options.times != nullptr) *options.times = sums.times();
 }
 
+bool is_quick(const SumRule& rule, const Device& device) {
+  const auto wide = [](Dtype dtype) { return dtype == Dtype::f32 || dtype == Dtype::f64; };
+  return device.kind() == DeviceKind::cpu && (rule.function == Function::sum || rule.function == Function::dot) &&
+         wide(rule.dtype) && wide(rule.result);
+}
+
+// Rows of floats on the CPU: those whose rounding is proved without exact totals, and the others.
+void add_quickly(const SumRule& rule, const ArrayView& x, const ArrayView& y, std::uint64_t rows, std::uint64_t length,
+                 Results& results) {
+  const auto one = [&]<class T>(const T* from, const T* with, std::uint64_t row) {
+    const auto found = rule.function == Function::dot ? cpu::quick_dot(from, with, length, rule.result)
+                                                      : cpu::quick_sum(from, length, rule.result);
+    if (found) return results.take(row, *found);
+    Totals totals;
+    cpu::add_totals(rule.dtype, rule.needs(), from, with, length, totals);
+    results.take(row, totals);
+  };
+  const auto all = [&]<class T>(const T* from, const T* with) {
+    constexpr std::uint64_t task_elements = std::uint64_t{1} << 16;
+    if (rows < 2 || rows * length < 2 * task_elements || length > task_elements) {
+      for (std::uint64_t row = 0; row < rows; ++row) one(from + row * length, with + row * length, row);
+      return;
+    }
+    const std::uint64_t each = std::max<std::uint64_t>(task_elements / length, 1);
+    runtime::parallel_tasks((rows + each - 1) / each, [&](std::uint64_t task) {
+      const std::uint64_t end = std::min(rows, (task + 1) * each);
+      for (std::uint64_t row = task * each; row < end; ++row) one(from + row * length, with + row * length, row);
+    });
+  };
+  if (rule.dtype == Dtype::f32) all(static_cast<const float*>(x.data), static_cast<const float*>(y.data));
+  else all(static_cast<const double*>(x.data), static_cast<const double*>(y.data));
+}
+
 SumResult of_host(Function function, const Device& device, const ArrayView& x, const ArrayView& y,
                   const SumOptions& options) {
   const SumRule rule = rule_of(function, x.dtype, options);
@@ -87,6 +125,12 @@ SumResult of_host(Function function, const Device& device, const ArrayView& x, c
   check_lengths(rule, x.count, y.count);
   const std::uint64_t row = check_rows(rule, x.count, options);
   Results results(rule, options.rows, row);
+  if (is_quick(rule, device) && row != 0) {
+    const double start = options.times == nullptr ? 0 : now();
+    add_quickly(rule, x, y, options.rows, row, results);
+    if (options.times != nullptr) *options.times = {.transfer = 0, .compute = now() - start};
+    return results.finish();
+  }
   RowSums sums(device, x.dtype, rule.needs(), row, results.sink());
   sums.add(x.data, y.data, x.count);
   give_times(options, sums);
@@ -182,6 +226,43 @@ SumResult norm2(const Device& device, const ArrayView& x, const SumOptions& opti
 }
 SumResult variance(const Device& device, const ArrayView& x, const SumOptions& options) {
   return of_host(Function::variance, device, x, x, options);
+}
+
+void sum_columns(const ArrayView& x, std::uint64_t columns, const MutableArrayView& result) {
+  if (x.dtype != Dtype::f32 && x.dtype != Dtype::f64) {
+    refuse(fmt::format("sum_columns: the dtype must be f32 or f64, got {}", to_string(x.dtype)));
+  }
+  check_dtype("sum_columns", x.dtype, result.dtype);
+  if (columns == 0 || x.count % columns != 0) {
+    refuse(fmt::format("sum_columns: columns must be >= 1 and divide the {} elements, got {}", x.count, columns));
+  }
+  if (result.count != columns) {
+    refuse(fmt::format("sum_columns: the result must have {} elements, got {}", columns, result.count));
+  }
+  const std::uint64_t rows = x.count / columns;
+  const auto all = [&]<class T>(const T* from, T* to) {
+    constexpr std::uint64_t task_columns = 512;
+    constexpr std::uint64_t threads_pay = std::uint64_t{1} << 16;
+    const auto some = [&](std::uint64_t first, std::uint64_t end) {
+      std::vector<std::uint8_t> sure(end - first);
+      cpu::quick_columns(from, rows, columns, first, end, to + first, sure.data());
+      std::vector<T> column;
+      for (std::uint64_t c = first; c < end; ++c) {
+        if (sure[c - first] != 0) continue;
+        column.resize(rows);
+        for (std::uint64_t row = 0; row < rows; ++row) column[row] = from[row * columns + c];
+        Totals totals;
+        cpu::add_totals(x.dtype, {.values = true}, column.data(), column.data(), rows, totals);
+        to[c] = static_cast<T>(fixed::sum_of(fixed::Part(totals.values), x.dtype));
+      }
+    };
+    if (x.count < threads_pay) return some(0, columns);
+    runtime::parallel_tasks((columns + task_columns - 1) / task_columns, [&](std::uint64_t task) {
+      some(task * task_columns, std::min(columns, (task + 1) * task_columns));
+    });
+  };
+  if (x.dtype == Dtype::f32) all(static_cast<const float*>(x.data), static_cast<float*>(result.data));
+  else all(static_cast<const double*>(x.data), static_cast<double*>(result.data));
 }
 
 SumResult sum(const BufferBase& x, Dtype dtype, const SumOptions& options) {

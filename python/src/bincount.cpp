@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+// Totals of weights by integers, exact and rounded once, with memory and time by what is touched.
+#include "arrays.h"
+#include "module.h"
+#include "short_sum.h"
+
+#include <masu/interrupt.h>
+#include <masu/sum.h>
+#include <nanobind/ndarray.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <limits>
+#include <memory>
+#include <new>
+#include <optional>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace masu_python {
+namespace {
+
+constexpr std::uint64_t most_totals = std::uint64_t{1} << 31;
+// Elements between two looks at whether the call shall end.
+constexpr std::uint64_t looked_after = std::uint64_t{1} << 18;
+constexpr std::uint64_t few_weights = 16384;  // so little work that the GIL is kept
+
+struct Free {
+  void operator()(double* memory) const noexcept { std::free(memory); }
+};
+using Totals = std::unique_ptr<double[], Free>;
+
+template <class F>
+void each_in_pieces(std::uint64_t count, const F& body) {
+  for (std::uint64_t first = 0; first < count; first += looked_after) {
+    masu::check_interrupted();
+    const std::uint64_t end = std::min(count, first + looked_after);
+    for (std::uint64_t i = first; i < end; ++i) body(i);
+  }
+}
+
+struct Weighed {
+  std::uint64_t bin;
+  double weight;
+};
+
+// The totals of the bins of elements that are few: sorted by bin, so nothing is touched but what they name.
+void add_sorted(std::vector<Weighed>& elements, double* totals) {
+  std::sort(elements.begin(), elements.end(), [](const Weighed& a, const Weighed& b) { return a.bin < b.bin; });
+  std::vector<double> weights;
+  for (std::size_t first = 0; first < elements.size();) {
+    std::size_t end = first;
+    Compensated sum;
+    for (; end < elements.size() && elements[end].bin == elements[first].bin; ++end) sum.add(elements[end].weight);
+    std::optional<double> total = sum.rounded<double>();
+    if (!total) {
+      weights.clear();
+      for (std::size_t i = first; i < end; ++i) weights.push_back(elements[i].weight);
+      total = masu::sum(masu::Device::open("cpu"), masu::ArrayView(weights)).value();
+    }
+    totals[elements[first].bin] = *total;
+    first = end;
+  }
+}
+
+template <class X, class W>
+Totals totals_of(const X* x, const W* weights, std::uint64_t count, std::uint64_t bins) {
+  // Memory that is not written takes no time and no place.
+  Totals totals(static_cast<double*>(std::calloc(std::max<std::uint64_t>(bins, 1), sizeof(double))));
+  if (!totals) throw std::bad_alloc();
+  std::vector<Weighed> unsure;
+  if (count < bins / 16) {
+    unsure.reserve(count);
+    each_in_pieces(count, [&](std::uint64_t i) {
+      unsure.push_back({static_cast<std::uint64_t>(x[i]), static_cast<double>(weights[i])});
+    });
+    add_sorted(unsure, totals.get());
+    return totals;
+  }
+  std::vector<Compensated> sums(bins);
+  each_in_pieces(count,
+                 [&](std::uint64_t i) { sums[static_cast<std::uint64_t>(x[i])].add(static_cast<double>(weights[i])); });
+  constexpr double open = std::numeric_limits<double>::quiet_NaN();
+  bool all_sure = true;
+  each_in_pieces(bins, [&](std::uint64_t bin) {
+    const std::optional<double> total = sums[bin].template rounded<double>();
+    totals[bin] = total.value_or(open);
+    all_sure = all_sure && total;
+  });
+  if (all_sure) return totals;
+  each_in_pieces(count, [&](std::uint64_t i) {
+    const auto bin = static_cast<std::uint64_t>(x[i]);
+    if (totals[bin] != totals[bin]) unsure.push_back({bin, static_cast<double>(weights[i])});
+  });
+  add_sorted(unsure, totals.get());
+  return totals;
+}
+
+// The dtypes whose elements are doubles as they are.
+template <class W>
+inline constexpr bool is_weight = !std::is_same_v<W, masu::Half> && (sizeof(W) < 8 || std::is_same_v<W, double>);
+
+// The totals of the weights of 0, 1, 2, …, at least `least` of them; None where there are negative integers, too many
+// bins, or dtypes for which another way must be taken.
+nb::object weighted_bincount(nb::handle integers, nb::handle weights, std::uint64_t least) {
+  const Input x(integers);
+  const Input by(weights);
+  if (x.on_device() || by.on_device() || x.count() != by.count() || x.count() == 0 || masu::is_float(x.dtype())) {
+    return nb::none();
+  }
+  std::uint64_t bins = 0;
+  Totals totals;
+  const auto work = [&] {
+    masu::dispatch(x.dtype(), [&](auto tag) {
+      using X = typename decltype(tag)::type;
+      if constexpr (std::is_integral_v<X>) {
+        const X* const data = x.data<X>();
+        X low = data[0];
+        X high = data[0];
+        each_in_pieces(x.count(), [&](std::uint64_t i) {
+          low = std::min(low, data[i]);
+          high = std::max(high, data[i]);
+        });
+        if (low < X{0} || static_cast<std::uint64_t>(high) >= most_totals || least > most_totals) return;
+        bins = std::max<std::uint64_t>(static_cast<std::uint64_t>(high) + 1, least);
+        masu::dispatch(by.dtype(), [&](auto weight) {
+          using W = typename decltype(weight)::type;
+          if constexpr (is_weight<W>) totals = totals_of(data, by.data<W>(), x.count(), bins);
+        });
+      }
+    });
+  };
+  if (x.count() <= few_weights) work();
+  else call(work);
+  if (!totals) return nb::none();
+  double* const memory = totals.get();
+  const nb::capsule owner(memory, [](void* pointer) noexcept { std::free(pointer); });
+  static_cast<void>(totals.release());
+  return nb::cast(nb::ndarray<nb::numpy, double, nb::ndim<1>>(memory, {static_cast<std::size_t>(bins)}, owner));
+}
+
+}  // namespace
+
+void register_bincount(nb::module_& m) {
+  m.def("weighted_bincount", weighted_bincount, nb::arg("integers"), nb::arg("weights"), nb::arg("least"));
+}
+
+}  // namespace masu_python

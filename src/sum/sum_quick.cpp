@@ -1,0 +1,356 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sum/sum_quick.h"
+
+#include "runtime/parallel.h"
+#include "sum/compensated.h"
+
+#include <masu/device.h>
+
+#include <algorithm>
+#include <limits>
+#include <type_traits>
+#include <vector>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "sum/sum_quick.cpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace masu::cpu::HWY_NAMESPACE {
+namespace {
+
+namespace hn = hwy::HWY_NAMESPACE;
+using QD = hn::ScalableTag<double>;
+using QV = hn::Vec<QD>;
+
+// Numbers as doubles, `n` of them where there is not a whole vector; the others are 0.
+HWY_INLINE QV QuickLoad(const double* x) {
+  return hn::LoadU(QD(), x);
+}
+HWY_INLINE QV QuickLoad(const float* x) {
+  return hn::PromoteTo(QD(), hn::LoadU(hn::Rebind<float, QD>(), x));
+}
+template <class T>
+HWY_INLINE QV QuickLoad(const T* x, std::size_t n) {
+  HWY_ALIGN T memory[HWY_MAX_BYTES / sizeof(double)] = {};
+  for (std::size_t i = 0; i < n; ++i) memory[i] = x[i];
+  return QuickLoad(memory);
+}
+
+// Additions whose errors are not kept: each rounds by at most half a unit of `size`, the sum of the magnitudes.
+struct QuickPlain {
+  QV sum;
+  QV size;
+  HWY_INLINE void Begin() { sum = size = hn::Zero(QD()); }
+  HWY_INLINE void Add(QV x) {
+    sum = hn::Add(sum, x);
+    size = hn::Add(size, hn::Abs(x));
+  }
+};
+// Additions whose errors are added up, with the sum of their magnitudes.
+struct QuickErrors {
+  QV sum;
+  QV error;
+  QV size;
+  HWY_INLINE void Begin() { sum = error = size = hn::Zero(QD()); }
+  HWY_INLINE void AddError(QV x) {
+    error = hn::Add(error, x);
+    size = hn::Add(size, hn::Abs(x));
+  }
+  HWY_INLINE QV AddSum(QV x) {
+    const QV total = hn::Add(sum, x);
+    const QV part = hn::Sub(total, sum);
+    const QV lost = hn::Add(hn::Sub(sum, hn::Sub(total, part)), hn::Sub(x, part));
+    sum = total;
+    return lost;
+  }
+  HWY_INLINE void Add(QV x) { AddError(AddSum(x)); }
+};
+// The same for few numbers, whose sums often lie exactly between two: `size` is that of what the errors' additions
+// lose.
+struct QuickTwice : QuickErrors {
+  HWY_INLINE void AddError(QV x) {
+    const QV total = hn::Add(error, x);
+    const QV part = hn::Sub(total, error);
+    const QV lost = hn::Add(hn::Sub(error, hn::Sub(total, part)), hn::Sub(x, part));
+    error = total;
+    size = hn::Add(size, hn::Abs(lost));
+  }
+  HWY_INLINE void Add(QV x) { AddError(AddSum(x)); }
+};
+// What `size` tells of the exact sum after so many additions: twice the bound, for its own roundings.
+template <class S>
+HWY_INLINE double QuickBound(double size, double additions) {
+  if (size == 0) return 0;
+  return std::is_same_v<S, QuickTwice> ? 2 * size + 0x1p-1074 : additions * size * 0x1p-52 + 0x1p-1074;
+}
+inline constexpr std::uint64_t quick_few = 64;
+
+template <class T>
+struct QuickValues {
+  using Sums = std::conditional_t<std::is_same_v<T, float>, QuickPlain, QuickErrors>;
+  const T* x;
+  template <class S>
+  HWY_INLINE void Add(std::size_t i, S& sums) const {
+    sums.Add(QuickLoad(x + i));
+  }
+  template <class S>
+  HWY_INLINE void Add(std::size_t i, std::size_t n, S& sums) const {
+    sums.Add(QuickLoad(x + i, n));
+  }
+};
+// A product of two f32 is a double; of two f64 it is the sum of two, but for what underflows.
+template <class T>
+struct QuickProducts {
+  using Sums = std::conditional_t<std::is_same_v<T, float>, QuickPlain, QuickErrors>;
+  const T* x;
+  const T* y;
+  template <class S>
+  HWY_INLINE void AddOne(QV a, QV b, S& sums) const {
+    const QV product = hn::Mul(a, b);
+    if constexpr (std::is_same_v<T, float>) {
+      sums.Add(product);
+    } else {
+      const QV lost = sums.AddSum(product);
+      sums.AddError(hn::Add(lost, hn::MulSub(a, b, product)));
+    }
+  }
+  template <class S>
+  HWY_INLINE void Add(std::size_t i, S& sums) const {
+    AddOne(QuickLoad(x + i), QuickLoad(y + i), sums);
+  }
+  template <class S>
+  HWY_INLINE void Add(std::size_t i, std::size_t n, S& sums) const {
+    AddOne(QuickLoad(x + i, n), QuickLoad(y + i, n), sums);
+  }
+};
+
+template <class S>
+HWY_INLINE void QuickGather(const S& sums, Compensated& total, double& size) {
+  const QD d;
+  HWY_ALIGN double lanes[HWY_MAX_BYTES / sizeof(double)];
+  size += hn::GetLane(hn::SumOfLanes(d, sums.size));
+  hn::Store(sums.sum, d, lanes);
+  for (std::size_t i = 0; i < hn::Lanes(d); ++i) total.add(lanes[i]);
+  if constexpr (!std::is_same_v<S, QuickPlain>) {
+    hn::Store(sums.error, d, lanes);
+    for (std::size_t i = 0; i < hn::Lanes(d); ++i) total.add_error(lanes[i]);
+  }
+}
+
+template <class S, class Source>
+QuickPart QuickLoop(const Source& source, std::size_t count) {
+  const std::size_t lanes = hn::Lanes(QD());
+  S a, b, c, d;
+  a.Begin();
+  b.Begin();
+  c.Begin();
+  d.Begin();
+  std::size_t i = 0;
+  for (; i + 4 * lanes <= count; i += 4 * lanes) {
+    source.Add(i, a);
+    source.Add(i + lanes, b);
+    source.Add(i + 2 * lanes, c);
+    source.Add(i + 3 * lanes, d);
+  }
+  for (; i + lanes <= count; i += lanes) source.Add(i, a);
+  if (i < count) source.Add(i, count - i, b);
+  Compensated total;
+  double size = 0;
+  QuickGather(a, total, size);
+  QuickGather(b, total, size);
+  QuickGather(c, total, size);
+  QuickGather(d, total, size);
+  // Of a chain, and of its rest; and those of the sizes.
+  const double additions = static_cast<double>(count / (4 * lanes)) + 8 + static_cast<double>(lanes);
+  return {total.sum, total.error, total.bound() + QuickBound<S>(size, additions)};
+}
+
+template <class T>
+QuickPart QuickSum(const T* x, std::uint64_t count) {
+  if (count <= quick_few) return QuickLoop<QuickTwice>(QuickValues<T>{x}, count);
+  return QuickLoop<typename QuickValues<T>::Sums>(QuickValues<T>{x}, count);
+}
+template <class T>
+QuickPart QuickDot(const T* x, const T* y, std::uint64_t count) {
+  if constexpr (std::is_same_v<T, double>) {
+    if (HWY_NATIVE_FMA == 0) return {0, 0, std::numeric_limits<double>::infinity()};
+  } else if (count <= quick_few) {
+    return QuickLoop<QuickTwice>(QuickProducts<T>{x, y}, count);
+  }
+  QuickPart part = QuickLoop<typename QuickProducts<T>::Sums>(QuickProducts<T>{x, y}, count);
+  // A product below the normal numbers and its error are rounded to multiples of the least number.
+  if (std::is_same_v<T, double>) part.bound += static_cast<double>(count) * 0x1p-1073;
+  return part;
+}
+
+// Adds `rows` rows to the sums of a strip of columns, one vector of columns after the other.
+template <class T, class S>
+void QuickStrip(const T* x, std::uint64_t rows, std::uint64_t stride, std::size_t columns, double* sums, double* errors,
+                double* sizes) {
+  const QD d;
+  const std::size_t lanes = hn::Lanes(d);
+  for (std::size_t c = 0; c < columns; c += lanes) {
+    const std::size_t n = std::min(lanes, columns - c);
+    S s;
+    s.sum = hn::Load(d, sums + c);
+    s.size = hn::Load(d, sizes + c);
+    if constexpr (!std::is_same_v<S, QuickPlain>) s.error = hn::Load(d, errors + c);
+    if (n == lanes) {
+      for (std::uint64_t row = 0; row < rows; ++row) s.Add(QuickLoad(x + row * stride + c));
+    } else {
+      for (std::uint64_t row = 0; row < rows; ++row) s.Add(QuickLoad(x + row * stride + c, n));
+    }
+    hn::Store(s.sum, d, sums + c);
+    hn::Store(s.size, d, sizes + c);
+    if constexpr (!std::is_same_v<S, QuickPlain>) hn::Store(s.error, d, errors + c);
+  }
+}
+
+template <class T, class S>
+void QuickColumnsOf(const T* x, std::uint64_t rows, std::uint64_t stride, std::uint64_t count, T* result,
+                    std::uint8_t* sure) {
+  constexpr std::size_t strip = 512;     // columns whose sums stay in the first-level cache
+  constexpr std::uint64_t together = 8;  // rows that are read side by side
+  HWY_ALIGN double sums[strip];
+  HWY_ALIGN double errors[strip];
+  HWY_ALIGN double sizes[strip];
+  for (std::uint64_t first = 0; first < count; first += strip) {
+    const std::size_t columns = std::min<std::uint64_t>(strip, count - first);
+    std::fill_n(sums, strip, 0.0);
+    std::fill_n(errors, strip, 0.0);
+    std::fill_n(sizes, strip, 0.0);
+    for (std::uint64_t row = 0; row < rows; row += together) {
+      QuickStrip<T, S>(x + row * stride + first, std::min(together, rows - row), stride, columns, sums, errors, sizes);
+    }
+    const auto additions = static_cast<double>(rows);
+    for (std::size_t c = 0; c < columns; ++c) {
+      const auto found = certain<T>(sums[c], errors[c], QuickBound<S>(sizes[c], additions));
+      sure[first + c] = found.has_value();
+      result[first + c] = static_cast<T>(found.value_or(0));
+    }
+  }
+}
+template <class T>
+void QuickColumns(const T* x, std::uint64_t rows, std::uint64_t stride, std::uint64_t count, T* result,
+                  std::uint8_t* sure) {
+  if (rows <= quick_few) return QuickColumnsOf<T, QuickTwice>(x, rows, stride, count, result, sure);
+  QuickColumnsOf<T, typename QuickValues<T>::Sums>(x, rows, stride, count, result, sure);
+}
+
+#define MASU_QUICK(name, T)                                                                                     \
+  QuickPart QuickSum##name(const T* x, std::uint64_t count) {                                                   \
+    return QuickSum(x, count);                                                                                  \
+  }                                                                                                             \
+  QuickPart QuickDot##name(const T* x, const T* y, std::uint64_t count) {                                       \
+    return QuickDot(x, y, count);                                                                               \
+  }                                                                                                             \
+  void QuickColumns##name(const T* x, std::uint64_t rows, std::uint64_t stride, std::uint64_t count, T* result, \
+                          std::uint8_t* sure) {                                                                 \
+    QuickColumns(x, rows, stride, count, result, sure);                                                         \
+  }
+MASU_QUICK(F32, float)
+MASU_QUICK(F64, double)
+#undef MASU_QUICK
+
+}  // namespace
+}  // namespace masu::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace masu::cpu {
+namespace {
+
+HWY_EXPORT(QuickSumF32);
+HWY_EXPORT(QuickSumF64);
+HWY_EXPORT(QuickDotF32);
+HWY_EXPORT(QuickDotF64);
+HWY_EXPORT(QuickColumnsF32);
+HWY_EXPORT(QuickColumnsF64);
+
+// Elements between two reductions: bounds grow with the chains.
+constexpr std::uint64_t quick_piece = std::uint64_t{1} << 15;
+// From so many pieces on, threads share them.
+constexpr std::uint64_t pieces_a_task = 8;
+
+// Whether doubles are rounded to nearest and subnormal numbers are numbers.
+bool quick_arithmetic() {
+  volatile double tiny = std::numeric_limits<double>::denorm_min();
+  volatile double one = 1;
+  volatile double half_unit = 0x1p-53;
+  return tiny * one != 0 && one + half_unit == 1 && one + 1.5 * half_unit > 1;
+}
+
+template <class Part>
+std::optional<double> quick_total(std::uint64_t count, Dtype result, const Part& part) {
+  if (!quick_arithmetic()) return std::nullopt;
+  const std::uint64_t pieces = (count + quick_piece - 1) / quick_piece;
+  Compensated total;
+  double bound = 0;
+  const auto take = [&](const QuickPart& found) {
+    total.add(found.sum);
+    total.add_error(found.error);
+    bound += found.bound;
+  };
+  const auto piece = [&](std::uint64_t i) {
+    return part(i * quick_piece, std::min(quick_piece, count - i * quick_piece));
+  };
+  if (pieces < 2 * pieces_a_task || cpu_threads() == 1) {
+    for (std::uint64_t i = 0; i < pieces; ++i) take(piece(i));
+  } else {
+    std::vector<QuickPart> found(pieces);
+    runtime::parallel_tasks((pieces + pieces_a_task - 1) / pieces_a_task, [&](std::uint64_t task) {
+      const std::uint64_t end = std::min(pieces, (task + 1) * pieces_a_task);
+      for (std::uint64_t i = task * pieces_a_task; i < end; ++i) found[i] = piece(i);
+    });
+    for (const QuickPart& each : found) take(each);
+  }
+  // The bounds' own additions round too.
+  const double additions = 2 * static_cast<double>(pieces) + 2;
+  const double all = bound * (1 + additions * 0x1p-52) + total.bound();
+  return result == Dtype::f32 ? certain<float>(total.sum, total.error, all)
+                              : certain<double>(total.sum, total.error, all);
+}
+
+}  // namespace
+
+template <>
+std::optional<double> quick_sum<float>(const float* x, std::uint64_t count, Dtype result) {
+  return quick_total(count, result, [&](std::uint64_t first, std::uint64_t n) {
+    return HWY_DYNAMIC_DISPATCH(QuickSumF32)(x + first, n);
+  });
+}
+template <>
+std::optional<double> quick_sum<double>(const double* x, std::uint64_t count, Dtype result) {
+  return quick_total(count, result, [&](std::uint64_t first, std::uint64_t n) {
+    return HWY_DYNAMIC_DISPATCH(QuickSumF64)(x + first, n);
+  });
+}
+template <>
+std::optional<double> quick_dot<float>(const float* x, const float* y, std::uint64_t count, Dtype result) {
+  return quick_total(count, result, [&](std::uint64_t first, std::uint64_t n) {
+    return HWY_DYNAMIC_DISPATCH(QuickDotF32)(x + first, y + first, n);
+  });
+}
+template <>
+std::optional<double> quick_dot<double>(const double* x, const double* y, std::uint64_t count, Dtype result) {
+  return quick_total(count, result, [&](std::uint64_t first, std::uint64_t n) {
+    return HWY_DYNAMIC_DISPATCH(QuickDotF64)(x + first, y + first, n);
+  });
+}
+template <>
+void quick_columns<float>(const float* x, std::uint64_t rows, std::uint64_t columns, std::uint64_t first,
+                          std::uint64_t end, float* result, std::uint8_t* sure) {
+  if (!quick_arithmetic()) return static_cast<void>(std::fill_n(sure, end - first, std::uint8_t{0}));
+  HWY_DYNAMIC_DISPATCH(QuickColumnsF32)(x + first, rows, columns, end - first, result, sure);
+}
+template <>
+void quick_columns<double>(const double* x, std::uint64_t rows, std::uint64_t columns, std::uint64_t first,
+                           std::uint64_t end, double* result, std::uint8_t* sure) {
+  if (!quick_arithmetic()) return static_cast<void>(std::fill_n(sure, end - first, std::uint8_t{0}));
+  HWY_DYNAMIC_DISPATCH(QuickColumnsF64)(x + first, rows, columns, end - first, result, sure);
+}
+
+}  // namespace masu::cpu
+#endif

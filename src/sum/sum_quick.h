@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sums and dot products of floats that are exact and rounded once, by plain and compensated additions and a bound that
+// proves the rounding: far less work than an exact total. Where the bound does not prove it there is no result.
+#pragma once
+
+#include <masu/dtype.h>
+
+#include <cstdint>
+#include <optional>
+
+namespace masu::cpu {
+
+// What a loop knows of a sum: it is sum + error + d, |d| <= bound.
+struct QuickPart {
+  double sum;
+  double error;
+  double bound;
+};
+
+// Rounded to `result`, f32 or f64. T is float or double. The whole work is done by all threads where it is worth it.
+template <class T>
+std::optional<double> quick_sum(const T* x, std::uint64_t count, Dtype result);
+template <class T>
+std::optional<double> quick_dot(const T* x, const T* y, std::uint64_t count, Dtype result);
+
+// The sums of columns [first, end) of a matrix of `rows` rows of `columns` elements, each rounded to T. sure[c - first]
+// tells whether result[c - first] is certain. By the calling thread.
+template <class T>
+void quick_columns(const T* x, std::uint64_t rows, std::uint64_t columns, std::uint64_t first, std::uint64_t end,
+                   T* result, std::uint8_t* sure);
+
+}  // namespace masu::cpu

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sums whose rounding a bound proves, beside exact ones.
+#include "sum/sum_quick.h"
+
+#include <gtest/gtest.h>
+#include <masu/exact_sum.h>
+#include <masu/sum.h>
+
+#include "expect_error.h"
+#include "sum/compensated.h"
+
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <random>
+#include <vector>
+
+namespace masu {
+namespace {
+
+// Numbers that are easy to add, that cancel, that lie between two f32, that are tiny or far apart.
+template <class T>
+std::vector<T> quick_numbers(unsigned kind, std::size_t count) {
+  std::mt19937_64 random(kind * 1000 + count);
+  std::normal_distribution<double> normal;
+  std::uniform_int_distribution<int> exponent(-60, 60);
+  constexpr int low = std::is_same_v<T, double> ? -1074 : -149;
+  std::uniform_int_distribution<int> tiny(low, low + 60);
+  std::vector<T> result(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    double x = 0;
+    switch (kind) {
+      case 0: x = std::fabs(normal(random)); break;
+      case 1: x = std::round(3 * normal(random)); break;
+      case 2: x = std::ldexp(normal(random), exponent(random)); break;
+      case 3:
+        x = i % 2 == 1 ? -static_cast<double>(result[i - 1]) : std::ldexp(normal(random), exponent(random));
+        break;
+      case 4: x = (random() % 2 == 0 ? 1.0 : 0x1p-24) * (random() % 2 == 0 ? 1 : -1); break;
+      case 5: x = std::ldexp(normal(random), tiny(random)); break;
+      default: x = -0.0; break;
+    }
+    result[i] = static_cast<T>(x);
+  }
+  return result;
+}
+constexpr unsigned quick_kinds = 7;
+
+template <class T>
+double exact_of(const std::vector<T>& x) {
+  ExactSum sum;
+  sum.add(ArrayView(x));
+  if constexpr (std::is_same_v<T, double>) return sum.sum();
+  else return sum.sum(Dtype::f32);
+}
+
+template <class T>
+class QuickSumTest : public ::testing::Test {};
+using QuickTypes = ::testing::Types<float, double>;
+TYPED_TEST_SUITE(QuickSumTest, QuickTypes);
+
+TYPED_TEST(QuickSumTest, GivesTheExactSumOrNothing) {
+  using T = TypeParam;
+  for (const std::size_t count : {0, 1, 2, 5, 16, 17, 63, 64, 65, 1000, 40000}) {
+    for (unsigned kind = 0; kind < quick_kinds; ++kind) {
+      const std::vector<T> x = quick_numbers<T>(kind, count);
+      const auto found = cpu::quick_sum(x.data(), count, dtype_of<T>);
+      if (kind == 0) EXPECT_TRUE(found) << count;
+      if (found)
+        EXPECT_EQ(std::bit_cast<std::uint64_t>(*found), std::bit_cast<std::uint64_t>(exact_of(x)))
+            << count << " of kind " << kind;
+    }
+  }
+  const T infinity = std::numeric_limits<T>::infinity();
+  for (const std::vector<T>& x : {std::vector<T>{1, infinity}, {1, -infinity, infinity}, {NAN}}) {
+    EXPECT_FALSE(cpu::quick_sum(x.data(), x.size(), dtype_of<T>));
+  }
+}
+
+TYPED_TEST(QuickSumTest, ColumnsAreExact) {
+  using T = TypeParam;
+  for (const std::size_t columns : {1, 3, 8, 515}) {
+    for (const std::size_t rows : {0, 1, 2, 9, 64, 65, 200}) {
+      for (unsigned kind = 0; kind < quick_kinds; ++kind) {
+        const std::vector<T> x = quick_numbers<T>(kind, rows * columns);
+        std::vector<T> result(columns, T{7});
+        sum_columns(ArrayView(x), columns, MutableArrayView(result));
+        for (std::size_t c = 0; c < columns; ++c) {
+          std::vector<T> column;
+          for (std::size_t row = 0; row < rows; ++row) column.push_back(x[row * columns + c]);
+          ASSERT_EQ(std::bit_cast<std::uint64_t>(static_cast<double>(result[c])),
+                    std::bit_cast<std::uint64_t>(exact_of(column)))
+              << rows << " x " << columns << " of kind " << kind;
+        }
+      }
+    }
+  }
+}
+
+TEST(SumColumns, ChecksItsArguments) {
+  std::vector<double> x(6), result(3);
+  std::vector<int> integers(6);
+  MASU_EXPECT_ERROR(sum_columns(ArrayView(integers), 3, MutableArrayView(integers)), invalid_argument, "f32 or f64");
+  MASU_EXPECT_ERROR(sum_columns(ArrayView(x), 4, MutableArrayView(result)), invalid_argument, "divide the 6 elements");
+  MASU_EXPECT_ERROR(sum_columns(ArrayView(x), 0, MutableArrayView(result)), invalid_argument, ">= 1");
+  MASU_EXPECT_ERROR(sum_columns(ArrayView(x), 2, MutableArrayView(result)), invalid_argument, "2 elements, got 3");
+}
+
+TEST(Certain, IsNotSureWithinItsBound) {
+  EXPECT_EQ(certain<double>(1, 0, 0), 1.0);
+  EXPECT_EQ(certain<double>(1, 0x1p-53, 0), 1.0);  // a tie, to even
+  EXPECT_FALSE(certain<double>(1, 0x1p-53, 0x1p-100));
+  EXPECT_FALSE(certain<double>(0, 0, 0x1p-1074));
+  EXPECT_EQ(certain<float>(1 + 0x1p-24, 0, 0), 1.0);
+  EXPECT_FALSE(certain<float>(1 + 0x1p-24, 0, 0x1p-60));
+  EXPECT_EQ(certain<float>(1 + 0x1p-25, 0, 0x1p-60), 1.0);
+  EXPECT_FALSE(certain<float>(std::numeric_limits<double>::infinity(), 0, 0));
+}
+
+}  // namespace
+}  // namespace masu
