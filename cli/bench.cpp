@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // masu bench: how fast masu is here, next to how fast the device can read.
+#include "array_output.h"
 #include "bench/report.h"
 #include "bench/suites.h"
 #include "command.h"
@@ -46,6 +47,7 @@ void write(const std::string& path, const std::string& text) {
 
 Exit run_bench(const BenchOptions& options) {
   const bench::Suite& suite = bench::suite_named(options.suite);
+  check_ending("-o", options.output, ".txt .json");
   if (!options.chart.empty()) plot::format_from_path(options.chart);  // before anything is measured
   bench::Request request;
   request.selection = options.selection;
@@ -54,7 +56,7 @@ Exit run_bench(const BenchOptions& options) {
   request.ladder = options.ladder;
   request.devices = usable_devices(options.devices);
   const bool watched = is_terminal(STDERR_FILENO);
-  request.note = note;
+  request.note = [](const std::string& line) { note(line); };
   request.progress = [watched](const std::string& row) {
     if (watched) note(row);
   };
@@ -67,7 +69,7 @@ Exit run_bench(const BenchOptions& options) {
     return bench::to_json(suite.name, "masu", infos, rows).dump(2, ' ', false, bench::Json::error_handler_t::replace) +
            "\n";
   };
-  write(options.output, options.json ? json() : bench::table(rows));
+  write(options.output, options.json || options.output.ends_with(".json") ? json() : bench::table(rows));
   try {
     if (measured.failure) std::rethrow_exception(measured.failure);
   } catch (const bench::WrongResult& error) {

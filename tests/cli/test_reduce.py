@@ -131,7 +131,7 @@ class ReduceTest(CommandTest):
         self.assertEqual(self.ok("reduce", big, "--op", "sum,mean", "--result", "f32", "--verify", "--quiet"), b"inf\n3e+38\n")
 
     def test_forms(self):
-        text = self.write("in.txt", "3 -0 7 0 7")
+        text = self.write("in.txt", "3 -0.0 7 0 7")
         self.assertEqual(self.ok("reduce", text), b"17\n3.4\n-0\n7\n")
         self.assertEqual(self.ok("reduce", text, "--op", "argmax,count-nonzero"), b"2\n3\n")
         self.ok("reduce", text, "--op", "min,max", "--rows", 5, "-o", self.path("o.csv"))
