@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // masu-bench: what `masu bench` runs.
+#include "cli/array_output.h"
 #include "cli/bench.h"
 #include "cli/terminal.h"
 #include "report.h"
@@ -34,6 +35,7 @@ void write(const std::string& path, const std::string& text) {
 
 Exit run_bench(const bench::Options& options) {
   const bench::Suite& suite = bench::suite_named(options.suite);
+  check_ending("-o", options.output, ".txt .json");
   if (!options.chart.empty()) plot::format_from_path(options.chart);  // before anything is measured
   bench::Request request;
   request.selection = options.selection;
@@ -42,7 +44,7 @@ Exit run_bench(const bench::Options& options) {
   request.ladder = options.ladder;
   request.devices = usable_devices(options.devices);
   const bool watched = is_terminal(STDERR_FILENO);
-  request.note = note;
+  request.note = [](const std::string& line) { note(line); };
   request.progress = [watched](const std::string& row) {
     if (watched) note(row);
   };
@@ -55,7 +57,7 @@ Exit run_bench(const bench::Options& options) {
     return bench::to_json(suite.name, "masu", infos, rows).dump(2, ' ', false, bench::Json::error_handler_t::replace) +
            "\n";
   };
-  write(options.output, options.json ? json() : bench::table(rows));
+  write(options.output, options.json || options.output.ends_with(".json") ? json() : bench::table(rows));
   try {
     if (measured.failure) std::rethrow_exception(measured.failure);
   } catch (const bench::WrongResult& error) {

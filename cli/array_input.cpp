@@ -14,7 +14,9 @@ std::unique_ptr<io::Source> open_array(const InputOptions& input, const CommonOp
   io::SourceOptions options = source_options(input, common);
   if (!input.columns.empty()) options.column = input.columns.front();
   options.map = in_place;
-  return io::open(input.inputs.front(), options);
+  std::unique_ptr<io::Source> source = io::open(input.inputs.front(), options);
+  if (!common.quiet) note_images(source->info());
+  return source;
 }
 
 std::unique_ptr<io::Source> open_array(const std::string& path, const std::string& dtype, const CommonOptions& common) {
@@ -61,6 +63,10 @@ std::vector<std::byte> read_and_rewind(io::Source& source) {
 
 std::string progress_mode(const CommonOptions& common) {
   return common.quiet && common.progress == "auto" ? "never" : common.progress;
+}
+
+void note_images(const io::SourceInfo& info) {
+  if (info.images > 1) note(fmt::format("masu: {}: read image 1 of {}", info.name, info.images));
 }
 
 void note_bad_lines(const std::string& name, std::uint64_t bad_lines) {

@@ -36,6 +36,8 @@ std::vector<std::byte> read_and_rewind(io::Source& source);
 // Whether the bar is drawn, as the options say it.
 std::string progress_mode(const CommonOptions& common);
 
+// Says on standard error that a file has more images than the one that is read.
+void note_images(const io::SourceInfo& info);
 // What all these commands say on standard error behind a result, but for --quiet.
 void note_bad_lines(const std::string& name, std::uint64_t bad_lines);
 void note_result(const CommonOptions& common, const std::string& name, std::uint64_t bad_lines, std::uint64_t count);

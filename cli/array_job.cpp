@@ -10,6 +10,7 @@
 namespace masu::cli {
 
 void check_array_output(const CommonOptions& common) {
+  check_array_ending("-o", common.output);
   if (common.json && is_standard_output(common.output)) usage_error("--json needs standard output; give -o FILE");
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // An array written in pieces, whole or not at all, in the form that its path's ending says: .npy, .txt or .csv (one
-// number a line), else raw. On a terminal it is text.
+// number a line), else raw. On a terminal, and where the input is text, standard output is text.
 #pragma once
 
 #include <masu/dtype.h>
@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 
 namespace masu::cli {
 
@@ -17,8 +18,8 @@ void write_lines(const ArrayView& array, io::OutputFile& to);
 
 class ArrayOutput {
  public:
-  // "" and "-" are standard output.
-  explicit ArrayOutput(const std::string& path);
+  // "" and "-" are standard output; `from` is the input that the array is made of.
+  ArrayOutput(const std::string& path, const io::SourceInfo& from);
   // Before the first piece. `fortran_order`: the pieces come in that order of an array of the shape.
   void begin(Dtype dtype, std::span<const std::uint64_t> shape, bool fortran_order = false);
   void write(const ArrayView& piece);
@@ -26,12 +27,19 @@ class ArrayOutput {
 
  private:
   enum class Form { raw, text, npy };
-  static Form form_of(const std::string& path);
+  static Form form_of(const std::string& path, const io::SourceInfo& from);
   Form form_;
   io::OutputFile file_;
 };
 
 // Whether that path is standard output.
 bool is_standard_output(const std::string& path);
+// Whether they are one file.
+bool is_same_output(const std::string& a, const std::string& b);
+
+// A usage error where the path's ending means a format that is not among those that `option` writes (".npy .csv").
+void check_ending(std::string_view option, const std::string& path, std::string_view written);
+// As arrays are written.
+void check_array_ending(std::string_view option, const std::string& path);
 
 }  // namespace masu::cli

@@ -19,6 +19,7 @@ ArrayStream::ArrayStream(const InputOptions& input, const CommonOptions& common,
                          std::string what)
     : what_(std::move(what)),
       source_(open_array(input, common, true)),
+      opening_(since(began_)),
       device_(open_device(common, *source_, choose)),
       progress_(progress_mode(common)),
       piece_bytes_(chunk_bytes(device_, 1, memory_limit(common))) {}
@@ -50,7 +51,7 @@ void ArrayStream::pass(const std::function<bool(const ArrayView&)>& take) {
 }
 
 Seconds ArrayStream::seconds(double transfer, double compute) const {
-  return {reader_ ? reader_->seconds() : 0, transfer, compute, since(began_) - aside_};
+  return {opening_ + (reader_ ? reader_->seconds() : 0), transfer, compute, since(began_) - aside_};
 }
 
 }  // namespace masu::cli

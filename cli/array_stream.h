@@ -50,6 +50,7 @@ class ArrayStream {
   Clock::time_point began_ = Clock::now();
   std::string what_;
   std::unique_ptr<io::Source> source_;
+  double opening_;  // seconds: a text is parsed then
   Device device_;
   Progress progress_;
   std::uint64_t piece_bytes_;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdlib>
 
 namespace masu::cli {
 namespace {
@@ -36,9 +37,15 @@ std::size_t columns(const std::string& text) {
       std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
 }
 
+std::string six_digits(double value) {
+  std::string text = fmt::format("{:.6g}", value);
+  const double shown = std::strtod(text.c_str(), nullptr);
+  return shown == std::floor(shown) ? io::format_number(shown) : text;
+}
+
 std::string edge_label(double edge, Dtype data, Dtype edge_dtype) {
   const bool whole = !is_float(data) && edge == std::floor(edge);
-  return whole ? io::format_number(edge, edge_dtype) : fmt::format("{:.6g}", edge);
+  return whole ? io::format_number(edge, edge_dtype) : six_digits(edge);
 }
 
 double height(std::uint64_t count, std::uint64_t most, bool log_counts) {

@@ -7,10 +7,12 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <string>
 
 namespace masu::cli {
 namespace {
 
+constexpr std::uint64_t most_estimated_bins = std::uint64_t{1} << 24U;
 constexpr double most_default_bins = 1024;  // for integers between given limits: a bin for each value up to here
 
 Bins bins_of_range(const BinsRequest& request, Dtype dtype) {
@@ -67,9 +69,24 @@ void BinsFinder::add(const ArrayView& piece) {
   else range_ = merge(range_, finite_range(device_, piece));
 }
 
+// Far values make bins by the billion of little data.
+void BinsFinder::end_estimate() {
+  std::string found;
+  try {
+    if (!estimator_->next_pass()) bins_ = estimator_->bins();
+    if (!bins_ || bins_->size() <= most_estimated_bins) return;
+    found = fmt::format("the rule must find at most {} bins, got {}", most_estimated_bins, bins_->size());
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::invalid_argument) throw;
+    found = error.what();
+  }
+  throw Error(ErrorCode::io,
+              fmt::format("{}: {}; give --range LO:HI, which leaves far values out, or --bins N", name_, found));
+}
+
 void BinsFinder::end_pass() {
   if (estimator_) {
-    if (!estimator_->next_pass()) bins_ = estimator_->bins();
+    end_estimate();
   } else if (request_.log) {
     bins_ = logarithmic_bins(request_.bins.value_or(default_bins), range_, name_);
   } else if (!request_.bins) {

@@ -27,6 +27,7 @@ class BinsFinder {
   [[nodiscard]] Dtype edge_dtype(bool joint) const;
 
  private:
+  void end_estimate();
   BinsRequest request_;
   std::string name_;
   Dtype dtype_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "columns.h"
 
+#include "array_output.h"
 #include "element_text.h"
 #include "errors.h"
 
@@ -142,8 +143,8 @@ void npy_columns(const ColumnsResult& result, io::OutputFile& to) {
 
 ColumnsForm columns_form(const CommonOptions& common, bool has_array) {
   const std::string& path = common.output;
+  check_ending("-o", path, has_array ? ".txt .csv .json .npy" : ".txt .csv .json");
   const bool npy = path.ends_with(".npy");
-  if (npy && !has_array) usage_error("-o: a .npy file holds one array; write .json, .csv or .txt, got " + path);
   if (npy && common.json) usage_error("-o: a .npy file is no JSON; give --json or " + path);
   if (npy) return ColumnsForm::npy;
   if (common.json || path.ends_with(".json")) return ColumnsForm::json;

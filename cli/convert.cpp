@@ -65,7 +65,7 @@ Exit run_command(ConvertCommandOptions& asked) {
   ConvertOptions how = conversion(asked);
   ArrayStream stream(
       asked.input, common, [](std::uint64_t) { return device_for_convert(); }, "convert");
-  ArrayOutput output(common.output);
+  ArrayOutput output(common.output, stream.info());
   output.begin(to, shape_of(stream, common), stream.info().fortran_order);
   ArrayDone done;
   std::vector<std::byte> result;

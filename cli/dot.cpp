@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // masu dot: the exact dot product of two inputs.
 #include "array_input.h"
+#include "array_output.h"
 #include "command.h"
 #include "element_bits.h"
 #include "element_text.h"
@@ -48,7 +49,9 @@ Sources open_both(const InputOptions& input, const CommonOptions& common) {
     options.strict = true;  // an entry that is left out would part the pairs behind it
     if (!input.columns.empty()) options.column = columns ? input.columns[i] : input.columns.front();
     sources.push_back(io::open(columns ? first : input.inputs[i], options));
+    if (!common.quiet) note_images(sources.back()->info());
   }
+  io::unify_dtypes(sources);
   const io::SourceInfo& x = sources[0]->info();
   const io::SourceInfo& y = sources[1]->info();
   if (x.dtype != y.dtype) {
@@ -90,6 +93,7 @@ Exit run_command(DotCommandOptions& asked) {
   const CommonOptions& common = asked.common;
   apply(asked.common);
   const Dtype wanted = parse_result(asked.result);
+  check_ending("-o", common.output, ".txt .json .npy");
   const auto began = Clock::now();
   const Sources sources = open_both(asked.input, common);
   const io::SourceInfo& info = sources.front()->info();

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 #include <numeric>
 #include <span>
 #include <utility>
@@ -15,6 +16,7 @@ namespace {
 
 constexpr std::uint64_t least_sort_memory = std::uint64_t{64} << 10U;
 constexpr std::uint64_t unknown_memory = std::uint64_t{1} << 30U;
+constexpr std::uint64_t first_reserve = std::uint64_t{1} << 20U;
 constexpr std::uint64_t least_run = 4096;  // records: less is not parted when a device has no memory for it
 
 }  // namespace
@@ -38,10 +40,20 @@ ExternalSort::ExternalSort(Request request)
   if (request_.count) capacity_ = std::clamp<std::uint64_t>(*request_.count, 1, capacity_);
 }
 
+// Room for all where the count is known; else it grows with what comes.
 void ExternalSort::reserve() {
-  if (keys_) return;
-  keys_ = std::make_unique_for_overwrite<std::byte[]>(capacity_ * size_of(request_.shape.keys));
-  payload_ = std::make_unique_for_overwrite<std::byte[]>(capacity_ * request_.shape.payload_bytes);
+  if (filled_ < reserved_ || reserved_ == capacity_) return;
+  const std::uint64_t more = std::max(first_reserve / request_.shape.bytes() + 1, reserved_ * 2);
+  reserved_ = request_.count ? capacity_ : std::min(capacity_, more);
+  const auto grow = [&](std::unique_ptr<std::byte[], Free>& memory, std::uint64_t bytes) {
+    if (bytes == 0) return;
+    void* grown = std::realloc(memory.get(), bytes);
+    if (grown == nullptr) throw std::bad_alloc();
+    (void)memory.release();
+    memory.reset(static_cast<std::byte*>(grown));
+  };
+  grow(keys_, reserved_ * size_of(request_.shape.keys));
+  grow(payload_, reserved_ * request_.shape.payload_bytes);
 }
 
 std::byte* ExternalSort::keys(std::uint64_t record) const {
@@ -55,7 +67,7 @@ std::byte* ExternalSort::payload(std::uint64_t record) const {
 ExternalSort::Room ExternalSort::room() {
   reserve();
   if (filled_ == capacity_) spill(0, std::exchange(filled_, 0));
-  return {keys(filled_), request_.payload == Payload::given ? payload(filled_) : nullptr, capacity_ - filled_};
+  return {keys(filled_), request_.payload == Payload::given ? payload(filled_) : nullptr, reserved_ - filled_};
 }
 
 void ExternalSort::filled(std::uint64_t count) {

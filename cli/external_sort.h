@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -61,6 +62,9 @@ class ExternalSort {
   std::function<void(std::uint64_t)> progress = [](std::uint64_t) {};
 
  private:
+  struct Free {
+    void operator()(void* memory) const noexcept { std::free(memory); }
+  };
   void reserve();
   [[nodiscard]] SortOptions options(std::uint64_t rows, SortTimes& times) const;
   void sort_in_memory(std::uint64_t first, std::uint64_t count, std::uint64_t rows, bool index_only);
@@ -70,8 +74,9 @@ class ExternalSort {
 
   Request request_;
   std::uint64_t capacity_;
-  std::unique_ptr<std::byte[]> keys_;
-  std::unique_ptr<std::byte[]> payload_;
+  std::uint64_t reserved_ = 0;  // records that keys_ and payload_ have room for
+  std::unique_ptr<std::byte[], Free> keys_;
+  std::unique_ptr<std::byte[], Free> payload_;
   std::uint64_t filled_ = 0;
   std::uint64_t spilled_ = 0;
   std::uint64_t run_count_ = 0;

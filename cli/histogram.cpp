@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // masu histogram: where its result goes.
+#include "array_input.h"
+#include "array_output.h"
 #include "command.h"
 #include "histogram_options.h"
 #include "histogram_plot.h"
@@ -9,6 +11,7 @@
 #include <masu/plot.h>
 #include <unistd.h>
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <memory>
 #include <span>
 
@@ -18,6 +21,7 @@ namespace {
 void print_notes(const HistogramResult& result, bool outsiders, bool verified) {
   const std::string& name = result.source.name;
   const char* const what = result.joint ? "points" : "values";
+  note_images(result.source);
   if (result.bad_lines > 0) note(fmt::format("masu: {}: {} entries could not be read", name, result.bad_lines));
   if (outsiders && result.outsiders() > 0) {
     note(fmt::format("masu: {}: {} {} lie in no bin", name, result.outsiders(), what));
@@ -36,7 +40,11 @@ Exit run_weighted_command(const HistogramCommandOptions& asked, const WeightedJo
     usage_error("--format npy does not go to a terminal; use -o FILE");
   }
   io::OutputFile output(to_stdout ? "-" : common.output);
-  const WeightedResult result = run_weighted(work, weighted, asked.input.inputs, progress);
+  WeightedResult result = run_weighted(work, weighted, asked.input.inputs, progress);
+  if (form == "table") {
+    result.source.name = visible(result.source.name);
+    result.weights = visible(result.weights);
+  }
   write_weighted(result, form, asked.density, [&](std::string_view text) { output.write(text); });
   output.commit();
   if (!common.quiet && common.verify) note(fmt::format("verified: the totals of {} values", result.histogram.n()));
@@ -55,6 +63,7 @@ Exit run_command(HistogramCommandOptions& asked) {
   const bool to_stdout = common.output.empty() || common.output == "-";
   const std::span<const std::string> inputs = asked.input.inputs;
   const bool several = inputs.size() > 1 && !work.joint;
+  if (several && std::count(inputs.begin(), inputs.end(), "-") > 1) usage_error("standard input can be one INPUT only");
   if (form.name == "npy") {
     if (several) usage_error("--format npy takes one input");
     if (asked.density && asked.cumulative) usage_error("--format npy holds --density or --cumulative, not both");
@@ -64,6 +73,7 @@ Exit run_command(HistogramCommandOptions& asked) {
   if (!asked.plot.empty()) {
     plot::format_from_path(asked.plot);
     if (several) usage_error("--plot takes one input");
+    if (is_same_output(asked.plot, common.output)) usage_error("-o and --plot must be two files");
     if (asked.density && asked.cumulative) usage_error("--plot draws --density or --cumulative, not both");
   }
 
@@ -71,7 +81,12 @@ Exit run_command(HistogramCommandOptions& asked) {
   if (!to_stdout) file.emplace(common.output);
   WriteOptions options{several, true, asked.density, asked.cumulative, asked.log_counts};
   for (std::size_t i = 0; i < (several ? inputs.size() : 1); ++i) {
-    const HistogramResult result = run_histogram(work, several ? inputs.subspan(i, 1) : inputs, progress);
+    HistogramResult result = run_histogram(work, several ? inputs.subspan(i, 1) : inputs, progress);
+    // JSON has escapes of its own, and a CSV file is no terminal.
+    if (form.name == "table" || (form.name == "csv" && to_stdout && is_terminal(STDOUT_FILENO))) {
+      result.source.name = visible(result.source.name);
+      for (std::string& name : result.names) name = visible(name);
+    }
     // On standard output each result stands on its own; a file appears when all are done.
     std::optional<io::OutputFile> stream;
     if (to_stdout) stream.emplace("-");

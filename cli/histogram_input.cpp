@@ -96,16 +96,21 @@ HistogramInput separate_columns(const HistogramJob& job, std::span<const std::st
       usage_error(fmt::format("--joint of several inputs: each is one column, {} has {} channels", info.name,
                               info.channels.size()));
     }
-    if (info.dtype != first.dtype) {
-      throw Error(ErrorCode::io, fmt::format("the columns must have one dtype: {} is {}, {} is {}", first.name,
-                                             to_string(first.dtype), info.name, to_string(info.dtype)));
-    }
     if (info.count && first.count && *info.count != *first.count) {
       throw Error(ErrorCode::io, fmt::format("the columns must be equally long: {} has {} values, {} has {}",
                                              first.name, *first.count, info.name, *info.count));
     }
     result.names.push_back(by_name ? options.column : input);
     name += (name.empty() ? "" : ", ") + info.name;
+  }
+  io::unify_dtypes(result.sources);
+  for (const auto& source : result.sources) {
+    const io::SourceInfo& info = source->info();
+    const io::SourceInfo& first = result.sources.front()->info();
+    if (info.dtype != first.dtype) {
+      throw Error(ErrorCode::io, fmt::format("the columns must have one dtype: {} is {}, {} is {}", first.name,
+                                             to_string(first.dtype), info.name, to_string(info.dtype)));
+    }
   }
   result.info = result.sources.front()->info();
   if (!by_name) result.info.name = name;

@@ -27,6 +27,7 @@ class Run {
       : job_(job),
         progress_(progress),
         input_(open_histogram_input(job, inputs)),
+        opening_(since(began_)),
         device_(open_device(job, input_)),
         pieces_(input_.sources, input_.channels, chunk_bytes(device_, input_.sources.size(), job.memory), progress),
         values_(input_.count()) {
@@ -48,9 +49,11 @@ class Run {
   }
   [[nodiscard]] std::unique_ptr<Counter> make_counter() const;
 
+  Clock::time_point began_ = Clock::now();
   const HistogramJob& job_;
   Progress& progress_;
   HistogramInput input_;
+  double opening_;  // seconds: a text is parsed then
   Device device_;
   Pieces pieces_;
   std::optional<std::uint64_t> values_;  // their number, where it is known
@@ -123,7 +126,6 @@ std::unique_ptr<Counter> Run::make_counter() const {
 }
 
 HistogramResult Run::operator()() {
-  const auto began = Clock::now();
   std::unique_ptr<Counter> counter;
   // Where it can be made now, it refuses what cannot work before any reading.
   if (!finders_want_data() && (!job_.rows || values_)) counter = make_counter();
@@ -152,7 +154,7 @@ HistogramResult Run::operator()() {
   result.names = input_.names;
   for (const BinsFinder& finder : finders_) result.column_edge_dtypes.push_back(finder.edge_dtype(job_.joint));
   result.edge_dtype = result.column_edge_dtypes.front();
-  result.seconds = {pieces_.seconds(), times.transfer, finding_ + times.compute, since(began) - verifying};
+  result.seconds = {opening_ + pieces_.seconds(), times.transfer, finding_ + times.compute, since(began_) - verifying};
   result.bad_lines = input_.bad_lines();
   if (job_.verify) counter->compare(result);
   return result;

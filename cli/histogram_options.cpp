@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "histogram_options.h"
 
+#include "array_output.h"
 #include "errors.h"
 #include "terminal.h"
 #include "value_names.h"
@@ -109,6 +110,7 @@ void HistogramCommandOptions::add_to(CLI::App& app) {
 }
 
 const Format& HistogramCommandOptions::chosen_format() const {
+  check_ending("-o", common.output, ".txt .json .csv .npy");
   if (common.json) {
     if (!format.empty() && format != "json") usage_error("--json and --format " + format + " exclude each other");
     return *find_format("json");

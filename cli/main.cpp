@@ -4,7 +4,9 @@
 #include "shell_files.h"
 #include "signals.h"
 #include "suggest.h"
+#include "terminal.h"
 
+#include <fmt/format.h>
 #include <masu/io.h>
 #include <masu/version.h>
 #include <CLI/CLI.hpp>
@@ -12,7 +14,6 @@
 #include <fcntl.h>
 #include <unistd.h>
 #include <algorithm>
-#include <cstdio>
 #include <exception>
 #include <new>
 #include <string>
@@ -32,17 +33,16 @@ std::string one_line(std::string text) {
   return text;
 }
 
-int report(Exit status, const std::string& message) {
-  std::fprintf(stderr, "masu%s%s\n", message.starts_with(' ') ? "" : ": ", message.c_str());
+int report(Exit status, const std::string& message, std::string_view kept = "") {
+  note(fmt::format("masu{}{}", message.starts_with(' ') ? "" : ": ", message), kept);
   return static_cast<int>(status);
 }
 
 // "masu histogram: message", whether or not the message starts with the command's name already.
 int report_usage(const std::string& command, const std::string& message) {
   const std::string prefix = command + ": ";
-  if (command.empty()) return report(Exit::usage, one_line(message));
-  return report(Exit::usage,
-                " " + prefix + one_line(message.starts_with(prefix) ? message.substr(prefix.size()) : message));
+  if (command.empty()) return report(Exit::usage, message);
+  return report(Exit::usage, " " + prefix + (message.starts_with(prefix) ? message.substr(prefix.size()) : message));
 }
 
 // A reader that went away, as OutputFile reports it: `masu … | head` ends silently.
@@ -74,13 +74,12 @@ int run_command(const Command& command) {
   try {
     return static_cast<int>(command.run());
   } catch (const Differs& error) {
-    return report(Exit::differs, one_line(error.what()));
+    return report(Exit::differs, error.what());
   } catch (const Error& error) {
     if (reader_gone(error)) return static_cast<int>(Exit::done);
     if (error.code() == ErrorCode::invalid_argument) return report_usage(command.app->get_name(), error.what());
     // A build error carries the compiler's log on further lines.
-    const bool log = error.code() == ErrorCode::build_failed;
-    return report(Exit::failed, log ? error.what() : one_line(error.what()));
+    return report(Exit::failed, error.what(), error.code() == ErrorCode::build_failed ? "\n\t" : "");
   }
 }
 
@@ -116,7 +115,7 @@ int run(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     const auto command = chosen();
     const CLI::App& asked = command == list.end() ? app : *command->app;
-    return report_usage(command == list.end() ? "" : asked.get_name(), usage_message(error, asked));
+    return report_usage(command == list.end() ? "" : asked.get_name(), one_line(usage_message(error, asked)));
   }
   const Command& command = *chosen();
   for (const CLI::Option* option : command.app->get_options()) {
@@ -139,8 +138,8 @@ int main(int argc, char** argv) {
   } catch (const std::bad_alloc&) {
     return report(Exit::failed, "out of memory");
   } catch (const masu::Error& error) {
-    return reader_gone(error) ? static_cast<int>(Exit::done) : report(Exit::failed, one_line(error.what()));
+    return reader_gone(error) ? static_cast<int>(Exit::done) : report(Exit::failed, error.what());
   } catch (const std::exception& error) {
-    return report(Exit::failed, one_line(error.what()));
+    return report(Exit::failed, error.what());
   }
 }

@@ -103,6 +103,7 @@ io::SourceOptions source_options(const InputOptions& input, const CommonOptions&
   result.strict = input.strict;
   result.map = true;
   result.tmpdir = common.tmpdir;
+  result.memory = memory_limit(common).value_or(0) / 2;
   return result;
 }
 

@@ -19,7 +19,7 @@ Exit run_command(const RunOptions& asked) {
   const bool checked = !asked.under_oclgrind.empty();  // then the parent reports
   if (asked.check && !checked) return check_kernel(asked.check_request(job));
   const RunResult result = run_kernel(job);
-  if (!asked.quiet && !checked && !result.log.empty()) note(result.log);
+  if (!asked.quiet && !checked && !result.log.empty()) note(result.log, "\n\t");
   if (asked.json) write_outputs_as_json(job, result);
   else write_outputs(result);
   if (asked.time) note_times(result);

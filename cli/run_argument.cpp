@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "run_argument.h"
 
+#include "array_output.h"
 #include "errors.h"
 #include "options.h"
 #include "run_value.h"
@@ -63,6 +64,7 @@ BufferRequest parse_buffer(const std::string& text) {
   request.from.input = text;
   const Texts texts = take_texts("--arg buffer", request.from.input, keys);
   request.output = texts.out;
+  check_array_ending("--arg buffer: out=", texts.out);
   if (!texts.format.empty()) request.from.format = texts.format;
   if (texts.dtype.empty()) return request;
   const std::optional<ValueType> type = value_type(texts.dtype);
@@ -106,7 +108,9 @@ std::unique_ptr<io::Source> open_input(const InputRequest& request) {
   options.format = io::input_format_from_name(text ? "text" : request.format);
   options.strict = options.format == io::InputFormat::text;
   options.dtype = request.dtype;
-  return io::open(request.input, options);
+  std::unique_ptr<io::Source> source = io::open(request.input, options);
+  source->retype(Dtype::f64);  // what a kernel gets depends on its parameters, not on the numbers
+  return source;
 }
 
 void refuse_bad_entries(const io::Source& source) {

@@ -7,6 +7,7 @@
 #include "kernel_output.h"
 #include "run_expect.h"
 #include "run_kernel.h"
+#include "terminal.h"
 #include "times.h"
 #include "watchdog.h"
 
@@ -70,7 +71,7 @@ class RunProgram {
 };
 
 Kernel RunProgram::build() {
-  const Watchdog::Watch watch = watchdog_.watch("compiling " + job_.source.name);
+  const Watchdog::Watch watch = watchdog_.watch("compiling " + visible(job_.source.name));
   const auto began = Clock::now();
   const Program program = Program::from_source(device_, with_file_name(job_.source), run_build_options(job_));
   result_.log = program.log();

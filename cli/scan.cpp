@@ -44,7 +44,7 @@ ScanOp parse_op(const std::string& name) {
 class ScanJob {
  public:
   ScanJob(ArrayStream& stream, const ScanOptions& how, const CommonOptions& common)
-      : stream_(stream), how_(how), verify_(common.verify), output_(common.output) {}
+      : stream_(stream), how_(how), verify_(common.verify), output_(common.output, stream.info()) {}
 
   // Rows of `row_length` elements, or all as one.
   ArrayDone operator()(std::uint64_t row_length, std::uint64_t memory, std::vector<std::uint64_t> shape) {

@@ -39,6 +39,9 @@ void handle_signals() {
   handle(SIGINT, true);
   handle(SIGHUP, true);
   handle(SIGTERM, true);
+  handle(SIGQUIT, true);
+  handle(SIGALRM, true);
+  handle(SIGXCPU, true);
   handle(SIGPIPE, false);
   ::signal(SIGXFSZ, SIG_IGN);  // a file that grew too large is an error of the write
 }

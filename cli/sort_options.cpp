@@ -57,13 +57,15 @@ void SortCommandOptions::check() const {
       {common.json && trace, "--json and --trace exclude each other"},
       {!values.empty() && is_standard_output(values_output) && to_stdout,
        "keys and values cannot both go to standard output; give -o FILE"},
-      {!values.empty() && common.output == values_output, "-o and --values-output must be two files"},
+      {is_same_output(common.output, values_output), "-o and --values-output must be two files"},
       {values == "-" && !input.inputs.empty() && input.inputs.front() == "-",
        "INPUT and --values cannot both be standard input"},
   };
   for (const auto& [broken, rule] : rules) {
     if (broken) usage_error(rule);
   }
+  check_array_ending("-o", common.output);
+  check_array_ending("--values-output", values_output);
   (void)sort_algorithm_from_name(algorithm);
 }
 

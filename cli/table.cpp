@@ -36,7 +36,7 @@ std::vector<Bar> group(const HistogramResult& result, const Histogram& histogram
     cumulative += bar.count;
     if (options.density) {
       const double width = histogram.edge(end) - histogram.edge(first);
-      bar.more.push_back(fmt::format("{:.4g}", static_cast<double>(bar.count) / counted / width));
+      bar.more.push_back(six_digits(static_cast<double>(bar.count) / counted / width));
     }
     if (options.cumulative) bar.more.push_back(fmt::to_string(cumulative));
     bars.push_back(std::move(bar));

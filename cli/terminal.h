@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 namespace masu::cli {
 
@@ -10,7 +11,9 @@ bool is_terminal(int descriptor);
 unsigned output_width();
 // True when the user's locale can show characters beyond ASCII.
 bool utf8_locale();
-// One line on standard error.
-void note(const std::string& line);
+// What may be printed on a terminal: control characters, and bytes that are no UTF-8, as \x1b; but for those of `kept`.
+std::string visible(std::string_view text, std::string_view kept = "");
+// One line on standard error, or several with "\n" in `kept`. Control characters are made visible.
+void note(std::string_view text, std::string_view kept = "");
 
 }  // namespace masu::cli

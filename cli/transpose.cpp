@@ -72,7 +72,10 @@ Matrix own_matrix(const io::SourceInfo& info) {
 class TransposeJob {
  public:
   TransposeJob(ArrayStream& stream, const Matrix& matrix, const CommonOptions& common)
-      : stream_(stream), matrix_(matrix), output_(common.output), pixel_(matrix.depth * size_of(stream.info().dtype)) {
+      : stream_(stream),
+        matrix_(matrix),
+        output_(common.output, stream.info()),
+        pixel_(matrix.depth * size_of(stream.info().dtype)) {
     if (!common.verify) return;
     reference_ = stream.whole();
   }

@@ -26,7 +26,8 @@ enum class Endian { little, big };
 
 struct SourceOptions {
   InputFormat format = InputFormat::automatic;
-  std::optional<Dtype> dtype;          ///< raw: needed; text: the type to read as (f64); elsewhere it must agree
+  std::optional<Dtype> dtype;          ///< raw: needed; text: the type of its numbers, else they decide it:
+                                       ///< whole ones i64 (u64 beyond), with decimals f64; elsewhere it must agree
   std::uint64_t offset = 0;            ///< raw: bytes to skip
   std::optional<std::uint64_t> count;  ///< raw: elements to read at most
   Endian endian = Endian::little;      ///< raw
@@ -37,6 +38,7 @@ struct SourceOptions {
   bool strict = false;                 ///< text: an entry that cannot be read is an error
   bool map = false;                    ///< files: Source::view gives their bytes in place; installs a SIGBUS handler
   std::string tmpdir;                  ///< where a stream that must be read twice is spooled; empty: $TMPDIR or /tmp
+  std::uint64_t memory = 0;            ///< text without a dtype: bytes of its numbers kept in memory; 0: 1 GiB
 };
 
 struct SourceInfo {
@@ -48,6 +50,7 @@ struct SourceInfo {
   bool fortran_order = false;          ///< .npy; the elements come in the file's order
   std::vector<std::string> channels;   ///< images: gray, red, green, blue, alpha; cyan, magenta, yellow, black; or
                                        ///< numbers from 0 for what has no name; elsewhere empty
+  std::uint64_t images = 1;            ///< in the file, of which the first one is read (TIFF)
 };
 
 /// Numbers that are read in pieces, in native byte order. One thread at a time.
@@ -73,14 +76,23 @@ class MASU_EXPORT Source {
   virtual void rewind() = 0;
   /// Says before the first read that rewind() will be called.
   virtual void keep_for_rewind() {}
+  /// Text without a dtype, before the first read: gives its numbers as i64, u64 or f64 instead of the dtype that they
+  /// decided. False, and no change, where the dtype is fixed. Throws io where a number does not fit exactly.
+  virtual bool retype(Dtype /*dtype*/) { return false; }
   /// Text: entries so far that were empty or unreadable.
   [[nodiscard]] virtual std::uint64_t bad_lines() const noexcept { return 0; }
 };
 
 /// Opens a file, "-" (standard input) or a generator (`random:DTYPE:N[:…]`, `iota:DTYPE:N`, `zeros:DTYPE:N`).
-/// Only headers are read. Throws io for what cannot be opened or is malformed, invalid_argument for options or
-/// generator texts that are wrong.
+/// Only headers are read, but of text. Throws io for what cannot be opened or is malformed, invalid_argument for
+/// options or generator texts that are wrong. Text without a dtype is parsed to its end: a stream, once. Text without a
+/// number is an error.
 MASU_EXPORT std::unique_ptr<Source> open(const std::string& input, const SourceOptions& options = {});
+
+/// Gives texts without a dtype one that all of the sources have, before the first read: that of the others where there
+/// are any, else f64, u64 or i64, the first of them that one of the texts needs. Throws io where a number does not fit.
+/// Sources whose dtype is fixed stay as they are.
+MASU_EXPORT void unify_dtypes(std::span<const std::unique_ptr<Source>> sources);
 
 /// Reads what a source has left, whole. `limit_bytes` bounds the memory (0: none); a source of unknown length grows it.
 MASU_EXPORT std::vector<std::byte> read_all(Source& source, std::uint64_t limit_bytes = 0);

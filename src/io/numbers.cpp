@@ -19,11 +19,22 @@ namespace {
 
 template <class T>
 std::size_t shortest(char* target, std::size_t room, T value) noexcept {
+  if constexpr (std::is_floating_point_v<T>) {
+    // Whole numbers have no exponent, but beyond 2^53, where no float tells one from the next, they always have: so a
+    // text of floats is read as floats again.
+    constexpr auto largest = static_cast<T>(0x1p53);
+    const bool whole = std::trunc(value) == value && std::fabs(value) <= largest;
+    const bool large = std::isfinite(value) && std::fabs(value) > largest;
+    if (whole || large) {
+      const auto form = whole ? std::chars_format::fixed : std::chars_format::scientific;
+      return static_cast<std::size_t>(std::to_chars(target, target + room, value, form).ptr - target);
+    }
+  }
   return static_cast<std::size_t>(std::to_chars(target, target + room, value).ptr - target);
 }
 
 std::size_t put_double(char* target, std::size_t room, double value) noexcept {
-  if (std::isnan(value)) value = std::fabs(value);  // a NaN has no sign to speak of
+  // A NaN has no sign to speak of.
   return shortest(target, room, std::isnan(value) ? std::numeric_limits<double>::quiet_NaN() : value);
 }
 

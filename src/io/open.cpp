@@ -26,17 +26,25 @@ bool looks_like_text(std::span<const std::byte> head) noexcept {
   });
 }
 
-// Only what numbers, their separators and comments are made of, with a separator among them.
-bool looks_like_numbers(std::span<const std::byte> head) noexcept {
-  constexpr std::string_view separators = " \t\r\n,;";
-  constexpr std::string_view others = "0123456789+-.eE";
-  bool separated = false;
+// The sequences of UTF-8; one that `head` cuts at its end is good too.
+bool is_utf8(std::span<const std::byte> head) noexcept {
+  unsigned more = 0;
   for (const std::byte b : head) {
-    const char c = static_cast<char>(b);
-    if (separators.find(c) != std::string_view::npos) separated = true;
-    else if (others.find(c) == std::string_view::npos) return false;
+    const auto c = std::to_integer<unsigned char>(b);
+    const bool continues = (c & 0xc0U) == 0x80U;
+    if (continues != (more != 0)) return false;
+    if (continues) --more;
+    else if (c >= 0x80) more = c >= 0xf8 ? 8 : c >= 0xf0 ? 3 : c >= 0xe0 ? 2 : 1;
+    if (more > 3) return false;
   }
-  return separated;
+  return true;
+}
+
+// The bytes of elements may look like text, but then many of them are beyond ASCII, and they are no UTF-8.
+bool surely_text(std::span<const std::byte> head) noexcept {
+  if (!looks_like_text(head)) return false;
+  const auto beyond = std::count_if(head.begin(), head.end(), [](std::byte b) { return b >= std::byte{0x80}; });
+  return beyond <= static_cast<std::ptrdiff_t>(head.size() / 4) || is_utf8(head);
 }
 
 // Formats that a user may reasonably try, to say so by name.
@@ -51,6 +59,33 @@ std::string_view foreign_format(std::span<const std::byte> head) noexcept {
   }};
   for (const auto& [magic, name] : known)
     if (begins(head, magic)) return name;
+  return {};
+}
+
+// What a file is named as, "" where its name says nothing that masu could check.
+std::string_view named_as(std::string_view path) noexcept {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 13> endings = {{
+      {"png", "an image"},
+      {"jpg", "an image"},
+      {"jpeg", "an image"},
+      {"tif", "an image"},
+      {"tiff", "an image"},
+      {"webp", "an image"},
+      {"bmp", "an image"},
+      {"pnm", "an image"},
+      {"pbm", "an image"},
+      {"pgm", "an image"},
+      {"ppm", "an image"},
+      {"pam", "an image"},
+      {"npy", "a .npy file"},
+  }};
+  const std::size_t dot = path.rfind('.');
+  if (dot == std::string_view::npos) return {};
+  std::string ending(path.substr(dot + 1));
+  for (char& c : ending)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  for (const auto& [known, what] : endings)
+    if (ending == known) return what;
   return {};
 }
 
@@ -106,13 +141,17 @@ std::unique_ptr<Source> open_input(Input input) {
   const auto head = input.reader.peek(4096);
   if (const ImageFormat* format = image_format(head)) return format->open(std::move(input));
   if (is_npy(head)) return open_npy(std::move(input));
+  if (const std::string_view named = named_as(input.reader.name()); !named.empty()) {
+    const std::string_view foreign = foreign_format(head);
+    input.reader.fail(fmt::format("is named as {}, but is {} (--input-format text or raw reads it all the same)", named,
+                                  foreign.empty() ? "none" : foreign));
+  }
   const bool asks_text = !options.column.empty() || !options.delimiter.empty() || options.header || options.strict;
   const bool asks_raw = options.offset != 0 || options.count || options.endian != Endian::little;
   if (asks_text && !asks_raw && looks_like_text(head)) return open_text(std::move(input));
   if (options.dtype) {
-    // Digits and line ends are hardly ever the bytes of wider elements.
-    const bool numbers = !asks_raw && size_of(*options.dtype) > 1 && looks_like_numbers(head);
-    return numbers ? open_text(std::move(input)) : open_raw(std::move(input));
+    const bool text = !asks_raw && !head.empty() && surely_text(head);
+    return text ? open_text(std::move(input)) : open_raw(std::move(input));
   }
   if (const std::string_view foreign = foreign_format(head); !foreign.empty())
     input.reader.fail(fmt::format("is {}; {}", foreign, readable));

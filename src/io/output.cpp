@@ -31,7 +31,28 @@ struct Slot {
   std::array<char, PATH_MAX> path{};
 };
 std::array<Slot, 32> slots;
+std::atomic<int> making{0};  // files whose making has begun and not ended
 static_assert(std::atomic<int>::is_always_lock_free);
+
+// While a file is made, no handler may interrupt this thread, and one on another thread waits.
+class Making {
+ public:
+  Making() noexcept {
+    sigset_t all;
+    ::sigfillset(&all);
+    ::pthread_sigmask(SIG_BLOCK, &all, &before_);
+    making.fetch_add(1);
+  }
+  Making(const Making&) = delete;
+  Making& operator=(const Making&) = delete;
+  ~Making() {
+    making.fetch_sub(1);
+    ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+
+ private:
+  sigset_t before_{};
+};
 
 Slot* claim(const std::string& path) {
   if (path.size() >= PATH_MAX) return nullptr;
@@ -72,9 +93,42 @@ class PipeSignalBlocked {
   bool was_pending_ = false;
 };
 
-std::string resolved(const std::string& path) {
+std::string folder_of(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  return slash == std::string::npos ? "" : path.substr(0, slash + 1);
+}
+
+// The file behind symbolic links, also where it does not exist yet.
+std::string resolved(std::string path) {
+  constexpr int most_links = 40;  // as Linux has it
   std::array<char, PATH_MAX> target{};
-  return ::realpath(path.c_str(), target.data()) != nullptr ? std::string(target.data()) : path;
+  if (::realpath(path.c_str(), target.data()) != nullptr) return target.data();
+  for (int links = 0; links < most_links; ++links) {
+    const ssize_t length = ::readlink(path.c_str(), target.data(), target.size());
+    if (length < 0) break;
+    const std::string link(target.data(), static_cast<std::size_t>(length));
+    path = link.starts_with('/') ? link : folder_of(path) + link;
+  }
+  return path;
+}
+
+// Some file systems cannot; what fails there is no loss of data.
+bool synced(int fd) noexcept {
+  int status = 0;
+  do status = ::fsync(fd);
+  while (status != 0 && errno == EINTR);
+  return status == 0 || (errno != EIO && errno != ENOSPC && errno != EDQUOT);
+}
+
+// Makes a rename last.
+bool sync_folder(const std::string& folder) noexcept {
+  const int fd = ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) return true;  // a folder that may be written but not read
+  const bool good = synced(fd);
+  const int error = errno;
+  ::close(fd);
+  errno = error;
+  return good;
 }
 
 }  // namespace
@@ -108,6 +162,7 @@ struct OutputFile::State {
     }
     struct stat status {};
     const bool exists = ::stat(path.c_str(), &status) == 0;
+    if (!exists && errno != ENOENT) fail_errno(name, "cannot be written", errno);
     if (exists && S_ISDIR(status.st_mode)) fail_io(name, "is a directory");
     if (exists && !S_ISREG(status.st_mode)) {
       fd = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
@@ -117,26 +172,42 @@ struct OutputFile::State {
     }
     if (exists && ::access(path.c_str(), W_OK) != 0) fail_errno(name, "cannot be written", errno);
     target = resolved(path);
-    const std::size_t slash = target.rfind('/');
-    const std::string folder = slash == std::string::npos ? "" : target.substr(0, slash + 1);
+    const std::string folder = folder_of(target);
     static std::atomic<unsigned> counter{0};
     for (int attempt = 0;; ++attempt) {
       std::string beside = fmt::format("{}.masu-{}-{}.part", folder, ::getpid(), counter.fetch_add(1));
       slot = claim(beside);
       if (slot == nullptr)
         fail_io(name, "cannot be written: too many files are being written, or its path is too long");
-      fd = ::open(beside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+      int error = 0;
+      {
+        const Making now;
+        fd = ::open(beside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        error = errno;
+      }
       if (fd >= 0) {
         owned = true;
         temporary = std::move(beside);
         break;
       }
-      const int error = errno;
       release();
       if (error != EEXIST || attempt == 100) fail_errno(name, "cannot be written", error);
     }
-    // A file that is replaced keeps who may read it.
-    if (exists && ::fchmod(fd, status.st_mode & 0777) != 0) fail_errno(name, "cannot be written", errno);
+    if (exists) keep_owner_and_mode(status);
+  }
+
+  // A file that is replaced stays whose it was, and keeps who may read it.
+  void keep_owner_and_mode(const struct stat& before) const {
+    struct stat now {};
+    if (::fstat(fd, &now) != 0) fail_errno(name, "cannot be written", errno);
+    const uid_t owner = before.st_uid == now.st_uid ? static_cast<uid_t>(-1) : before.st_uid;
+    const gid_t group = before.st_gid == now.st_gid ? static_cast<gid_t>(-1) : before.st_gid;
+    const bool other = owner != static_cast<uid_t>(-1) || group != static_cast<gid_t>(-1);
+    if (other && ::fchown(fd, owner, group) != 0)
+      fail_errno(name,
+                 fmt::format("cannot be replaced by a file of the same owner ({}:{})", before.st_uid, before.st_gid),
+                 errno);
+    if (::fchmod(fd, before.st_mode & 07777) != 0) fail_errno(name, "cannot be written", errno);
   }
 
   void put(const char* data, std::uint64_t bytes) {
@@ -175,11 +246,13 @@ void OutputFile::commit() {
   State& state = *state_;
   state.flush();
   if (state.owned) {
+    if (!state.temporary.empty() && !synced(state.fd)) fail_errno(state.name, "writing failed", errno);
     if (::close(std::exchange(state.fd, -1)) != 0 && errno != EINTR) fail_errno(state.name, "writing failed", errno);
     if (!state.temporary.empty()) {
       if (::rename(state.temporary.c_str(), state.target.c_str()) != 0)
         fail_errno(state.name, "cannot be written", errno);
       state.release();
+      if (!sync_folder(folder_of(state.target))) fail_errno(state.name, "writing its folder failed", errno);
     }
   }
   state_.reset();
@@ -187,6 +260,8 @@ void OutputFile::commit() {
 
 void remove_unfinished() noexcept {
   const int before = errno;
+  while (making.load() != 0) {  // on another thread, for the time of one open()
+  }
   for (Slot& slot : slots)
     if (slot.state.load() == 2) ::unlink(slot.path.data());
   errno = before;

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cmath>
+#include <cstdlib>
 #include <thread>
 
 #include "io/half.h"
@@ -45,6 +46,39 @@ TEST(Numbers, ShortestForms) {
   }
 }
 
+TEST(Numbers, WholeOnesHaveNoExponent) {
+  for (const std::uint64_t whole : {1ULL, 100000ULL, 1000000ULL, 12345678900000ULL, 1ULL << 53}) {
+    EXPECT_EQ(format_number(static_cast<double>(whole)), std::to_string(whole));
+    EXPECT_EQ(format_number(-static_cast<double>(whole)), "-" + std::to_string(whole));
+  }
+  EXPECT_EQ(format_number(1e10, Dtype::f32), "10000000000");
+  EXPECT_EQ(format_number(16777216, Dtype::f32), "16777216");
+  EXPECT_EQ(format_number(30000, Dtype::f16), "30000");
+  EXPECT_EQ(format_number(1e-5), "1e-05");
+  EXPECT_EQ(format_number(123456.5), "123456.5");
+  // Beyond 2^53 they always have one.
+  EXPECT_EQ(format_number(0x1p53 + 2), "9.007199254740994e+15");
+  EXPECT_EQ(format_number(-1e22), "-1e+22");
+  EXPECT_EQ(format_number(0x1p64), "1.8446744073709552e+19");
+  std::uint64_t bits = 1;
+  for (int i = 0; i < 20000; ++i) {
+    bits = bits * 6364136223846793005U + 1442695040888963407U;
+    double wide = 0;
+    float narrow = 0;
+    std::memcpy(&wide, &bits, sizeof wide);
+    std::memcpy(&narrow, &bits, sizeof narrow);
+    const double whole = std::trunc(std::ldexp(wide - std::trunc(wide), i % 60));
+    for (const double value : {wide, whole, static_cast<double>(narrow)}) {
+      if (!std::isfinite(value)) continue;
+      EXPECT_EQ(std::strtod(format_number(value).c_str(), nullptr), value);
+    }
+    if (std::isfinite(narrow)) {
+      const std::string text = format_number(static_cast<double>(narrow), Dtype::f32);
+      EXPECT_EQ(std::strtof(text.c_str(), nullptr), narrow);
+    }
+  }
+}
+
 TEST(Output, AppearsWholeOrNotAtAll) {
   const Folder folder;
   {
@@ -78,6 +112,41 @@ TEST(Output, ReplacesAndKeepsModeAndLink) {
   struct stat status {};
   ASSERT_EQ(::stat(path.c_str(), &status), 0);
   EXPECT_EQ(status.st_mode & 0777U, 0600U);
+}
+
+TEST(Output, MakesTheTargetOfADanglingLink) {
+  const Folder folder;
+  std::filesystem::create_directory(folder / "there");
+  std::filesystem::create_symlink("there/file", folder / "one");
+  std::filesystem::create_symlink(folder / "one", folder / "two");
+  OutputFile file(folder / "two");
+  file.write("new");
+  file.commit();
+  EXPECT_EQ(slurp(folder / "there/file"), "new");
+  EXPECT_TRUE(std::filesystem::is_symlink(folder / "one"));
+  EXPECT_TRUE(std::filesystem::is_symlink(folder / "two"));
+  EXPECT_EQ(folder.files(), 3U);
+  std::filesystem::create_symlink("loop", folder / "loop");
+  expect_error(ErrorCode::io, "loop: ", [&] { OutputFile(folder / "loop").commit(); });
+  std::filesystem::create_symlink("no/such", folder / "nowhere");
+  expect_error(ErrorCode::io, "No such file", [&] { OutputFile(folder / "nowhere").commit(); });
+}
+
+TEST(Output, KeepsTheOwner) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root may give files away";
+  const Folder folder;
+  const std::string path = folder.write("a", "old");
+  ASSERT_EQ(::chown(path.c_str(), 1234, 2345), 0);
+  ASSERT_EQ(::chmod(path.c_str(), 02751), 0);
+  OutputFile file(path);
+  file.write("new");
+  file.commit();
+  struct stat status {};
+  ASSERT_EQ(::stat(path.c_str(), &status), 0);
+  EXPECT_EQ(status.st_uid, 1234U);
+  EXPECT_EQ(status.st_gid, 2345U);
+  EXPECT_EQ(status.st_mode & 07777U, 02751U);
+  EXPECT_EQ(slurp(path), "new");
 }
 
 TEST(Output, UmaskAndUnfinished) {
@@ -147,17 +216,28 @@ TEST(Open, TellsByContent) {
   const auto format = [&](const Bytes& bytes, std::optional<Dtype> dtype = {}) {
     SourceOptions options;
     options.dtype = dtype;
-    return open(folder.write("file.png", bytes), options)->info().format;
+    return open(folder.write("file", bytes), options)->info().format;
   };
   EXPECT_EQ(format("P5 1 1 255 a"), "pnm");
   EXPECT_EQ(format("1 2 3\n"), "text");
-  EXPECT_EQ(format(""), "text");
   EXPECT_EQ(format("BMW 1\n"), "text");
-  EXPECT_EQ(format("hello", Dtype::u8), "raw");
-  EXPECT_EQ(format("12\n34\n", Dtype::u8), "raw");
+  EXPECT_EQ(format("12\n34\n", Dtype::u8), "text");
   EXPECT_EQ(format("12\n34\n", Dtype::i32), "text");
+  EXPECT_EQ(format("caf\xc3\xa9,na\xc3\xafve\n1,2\n", Dtype::f32), "text");
+  EXPECT_EQ(format("\xe6\x9e\xa1\xe6\x9e\xa1\n1\n", Dtype::f32), "text");
+  EXPECT_EQ(format("caf\xe9 1 2 3 4\n", Dtype::f32), "text");  // Latin-1
+  EXPECT_EQ(format("\xe6\x9e\xe6\x9e\xe6\x9e 1\n", Dtype::u8), "raw");
+  EXPECT_EQ(format("", Dtype::u8), "raw");
+  expect_error(ErrorCode::io, "file: has no number", [&] { format(""); });
   EXPECT_EQ(format(Bytes("\0\1\2\3", 4), Dtype::f32), "raw");
   EXPECT_EQ(format(npy_header(Dtype::u8, {}) + "x"), "npy");
+  for (const std::string name : {"a.png", "a.JPEG", "a.tif", "a.npy"}) {
+    expect_error(ErrorCode::io, "is named as a", [&] { open(folder.write(name, "1 2 3\n")); });
+    SourceOptions options;
+    options.format = InputFormat::text;
+    EXPECT_EQ(open(folder / name, options)->info().format, "text");
+  }
+  expect_error(ErrorCode::io, "is a GIF image", [&] { open(folder.write("b.png", "GIF89a")); });
   expect_error(ErrorCode::io, "--dtype", [&] { format(Bytes("\0\1\2\3", 4)); });
   expect_error(ErrorCode::io, "GIF", [&] { format("GIF89a"); });
   expect_error(ErrorCode::io, "cannot be opened", [&] { open(folder / "none"); });

@@ -4,12 +4,27 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <utility>
 
 namespace masu::io {
 
 Source::~Source() = default;
+
+void unify_dtypes(std::span<const std::unique_ptr<Source>> sources) {
+  std::optional<Dtype> fixed;
+  std::optional<Dtype> needed;
+  constexpr std::array order = {Dtype::i64, Dtype::u64, Dtype::f64};
+  const auto place = [&](Dtype dtype) { return std::find(order.begin(), order.end(), dtype); };
+  for (const auto& source : sources) {
+    const Dtype own = source->info().dtype;
+    if (!source->retype(own)) fixed = fixed.value_or(own);
+    else if (!needed || place(own) > place(*needed)) needed = own;
+  }
+  for (const auto& source : sources)
+    if (needed) source->retype(fixed.value_or(*needed));
+}
 
 void swap_bytes(void* data, std::uint64_t count, std::size_t element_bytes) noexcept {
   const auto swap_all = [&]<class T>(T (*swap)(T)) {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files and pipes as streams. A pipe that may be read again is kept: up to 1 MiB in memory, then in a temporary file
-// that is unlinked as soon as it is open, so that nothing of it can stay behind.
+// Files and pipes as streams. A pipe that may be read again is kept: up to 1 MiB in memory, then in a SpoolFile.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -13,29 +12,13 @@
 #include <utility>
 
 #include "io/reader.h"
+#include "io/spool_file.h"
 
 namespace masu::io {
 namespace {
 
 constexpr std::size_t memory_bytes = std::size_t{1} << 20;
 constexpr std::size_t largest_read = std::size_t{1} << 30;
-
-class Descriptor {
- public:
-  explicit Descriptor(int fd = -1) noexcept : fd_(fd) {}
-  Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  Descriptor& operator=(Descriptor&& other) noexcept {
-    std::swap(fd_, other.fd_);
-    return *this;
-  }
-  ~Descriptor() {
-    if (fd_ > STDIN_FILENO) ::close(fd_);
-  }
-  [[nodiscard]] int get() const noexcept { return fd_; }
-
- private:
-  int fd_;
-};
 
 std::size_t read_some(int fd, std::byte* target, std::size_t bytes, const std::string& name) {
   for (;;) {
@@ -70,7 +53,7 @@ class SeekableStream final : public ByteStream {
 class SpooledStream final : public ByteStream {
  public:
   SpooledStream(Descriptor fd, std::string name, std::string tmpdir)
-      : fd_(std::move(fd)), name_(std::move(name)), tmpdir_(std::move(tmpdir)) {}
+      : fd_(std::move(fd)), name_(name), file_(std::move(name), std::move(tmpdir)) {}
 
   std::size_t read(std::byte* target, std::size_t bytes) override {
     if (position_ < stored_) return read_stored(target, bytes);
@@ -104,60 +87,26 @@ class SpooledStream final : public ByteStream {
  private:
   std::size_t read_stored(std::byte* target, std::size_t bytes) {
     bytes = static_cast<std::size_t>(std::min<std::uint64_t>(bytes, stored_ - position_));
-    if (file_.get() < 0) {
-      std::memcpy(target, memory_.data() + position_, bytes);
-    } else {
-      ssize_t got = 0;
-      do got = ::pread(file_.get(), target, std::min(bytes, largest_read), static_cast<off_t>(position_));
-      while (got < 0 && errno == EINTR);
-      if (got < 0) fail_errno(name_, "reading the spool file failed", errno);
-      if (got == 0) fail_io(name_, "the spool file was cut short");
-      bytes = static_cast<std::size_t>(got);
-    }
+    if (file_.exists()) bytes = file_.read(target, bytes, position_);
+    else std::memcpy(target, memory_.data() + position_, bytes);
     position_ += bytes;
     return bytes;
   }
 
   void store(const std::byte* data, std::size_t bytes) {
-    if (file_.get() < 0 && stored_ + bytes <= memory_bytes) {
+    if (!file_.exists() && stored_ + bytes <= memory_bytes) {
       memory_.insert(memory_.end(), data, data + bytes);
     } else {
-      if (file_.get() < 0) {
-        open_file();
-        append(memory_.data(), memory_.size(), 0);
-        memory_ = {};
-      }
-      append(data, bytes, stored_);
+      if (!file_.exists()) file_.append(memory_.data(), memory_.size());
+      memory_ = {};
+      file_.append(data, bytes);
     }
     stored_ += bytes;
   }
 
-  void open_file() {
-    if (tmpdir_.empty()) {
-      const char* variable = std::getenv("TMPDIR");
-      tmpdir_ = variable != nullptr && *variable != '\0' ? variable : "/tmp";
-    }
-    std::string path = tmpdir_ + "/masu-spool-XXXXXX";
-    file_ = Descriptor(::mkostemp(path.data(), O_CLOEXEC));
-    if (file_.get() < 0) fail_errno(name_, fmt::format("cannot make a spool file in {}", tmpdir_), errno);
-    ::unlink(path.c_str());
-  }
-
-  void append(const std::byte* data, std::size_t bytes, std::uint64_t at) {
-    while (bytes != 0) {
-      const ssize_t put = ::pwrite(file_.get(), data, bytes, static_cast<off_t>(at));
-      if (put < 0 && errno == EINTR) continue;
-      if (put < 0) fail_errno(name_, fmt::format("writing the spool file in {} failed", tmpdir_), errno);
-      data += put;
-      at += static_cast<std::uint64_t>(put);
-      bytes -= static_cast<std::size_t>(put);
-    }
-  }
-
   Descriptor fd_;
   std::string name_;
-  std::string tmpdir_;
-  Descriptor file_;
+  SpoolFile file_;
   std::vector<std::byte> memory_;
   std::uint64_t stored_ = 0;    // bytes kept so far
   std::uint64_t position_ = 0;  // of the next byte to give
@@ -165,6 +114,49 @@ class SpooledStream final : public ByteStream {
 };
 
 }  // namespace
+
+Descriptor::~Descriptor() {
+  if (fd_ > STDIN_FILENO) ::close(fd_);
+}
+
+SpoolFile::SpoolFile(std::string name, std::string folder) : name_(std::move(name)), folder_(std::move(folder)) {
+  if (!folder_.empty()) return;
+  const char* variable = std::getenv("TMPDIR");
+  folder_ = variable != nullptr && *variable != '\0' ? variable : "/tmp";
+}
+
+void SpoolFile::open() {
+  fd_ = Descriptor(::open(folder_.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
+  if (!exists() && (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL)) {  // not on every file system
+    std::string path = folder_ + "/masu-spool-XXXXXX";
+    fd_ = Descriptor(::mkostemp(path.data(), O_CLOEXEC));
+    if (exists()) ::unlink(path.c_str());
+  }
+  if (!exists()) fail_errno(name_, fmt::format("cannot make a spool file in {}", folder_), errno);
+}
+
+void SpoolFile::append(const void* data, std::size_t bytes) {
+  if (!exists()) open();
+  const auto* from = static_cast<const std::byte*>(data);
+  while (bytes != 0) {
+    const ssize_t put = ::pwrite(fd_.get(), from, std::min(bytes, largest_read), static_cast<off_t>(size_));
+    if (put < 0 && errno == EINTR) continue;
+    if (put < 0) fail_errno(name_, fmt::format("writing the spool file in {} failed", folder_), errno);
+    from += put;
+    size_ += static_cast<std::uint64_t>(put);
+    bytes -= static_cast<std::size_t>(put);
+  }
+}
+
+std::size_t SpoolFile::read(void* target, std::size_t bytes, std::uint64_t position) const {
+  bytes = static_cast<std::size_t>(std::min<std::uint64_t>(std::min(bytes, largest_read), size_ - position));
+  ssize_t got = 0;
+  do got = ::pread(fd_.get(), target, bytes, static_cast<off_t>(position));
+  while (got < 0 && errno == EINTR);
+  if (got < 0) fail_errno(name_, "reading the spool file failed", errno);
+  if (got == 0) fail_io(name_, "the spool file was cut short");
+  return static_cast<std::size_t>(got);
+}
 
 std::unique_ptr<ByteStream> spooled_stream(int descriptor, std::string name, std::string tmpdir) {
   return std::make_unique<SpooledStream>(Descriptor(descriptor), std::move(name), std::move(tmpdir));

@@ -1,90 +1,57 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers in text. Entries are taken from a window of the file, so memory does not depend on the length of a line.
+// Numbers in text. Entries are taken from a window of the file, so memory does not depend on the length of a line. With
+// a dtype they are parsed as they are read; without one all are parsed first, since the last may decide what the first
+// is.
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
-#include <limits>
 #include <utility>
 
-#include "io/half.h"
 #include "io/sources.h"
+#include "io/text_column.h"
 #include "io/text_fields.h"
+#include "io/text_numbers.h"
 
 namespace masu::io {
 namespace {
 
-// A decimal that is too large or too small for T: infinity or zero, as rounding has it.
-template <class T>
-T beyond_range(std::string_view text) noexcept {
-  const bool negative = text.starts_with('-');
-  std::int64_t magnitude = 0;  // decimal exponent of the first digit that is not 0
-  bool point = false;
-  bool digits = false;
-  std::size_t i = negative ? 1 : 0;
-  for (; i < text.size() && text[i] != 'e' && text[i] != 'E'; ++i) {
-    if (text[i] == '.') {
-      point = true;
-      continue;
-    }
-    digits = digits || text[i] != '0';
-    if (digits && !point) ++magnitude;
-    if (!digits && point) --magnitude;
-  }
-  std::int64_t exponent = 0;
-  if (i < text.size()) {
-    std::string_view rest = text.substr(i + 1);
-    if (rest.starts_with('+')) rest.remove_prefix(1);
-    if (std::from_chars(rest.data(), rest.data() + rest.size(), exponent).ec == std::errc::result_out_of_range)
-      exponent = rest.starts_with('-') ? -(std::int64_t{1} << 40) : std::int64_t{1} << 40;
-  }
-  const T value = digits && magnitude + exponent > 0 ? std::numeric_limits<T>::infinity() : T{0};
-  return negative ? -value : value;
-}
-
-template <class T>
-bool parse_number(std::string_view text, T& value) noexcept {
-  if constexpr (std::is_same_v<T, Half>) {
-    double wide = 0;
-    if (!parse_number(text, wide)) return false;
-    value = to_half(wide);
-    return true;
-  } else {
-    if (text.size() > 1 && text[0] == '+' && text[1] != '-') text.remove_prefix(1);
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (end != text.data() + text.size()) return false;
-    if constexpr (std::is_floating_point_v<T>) {
-      if (error == std::errc::result_out_of_range) value = beyond_range<T>(text);
-      else if (std::isnan(value)) value = std::numeric_limits<T>::quiet_NaN();
-      return error == std::errc() || error == std::errc::result_out_of_range;
-    } else {
-      return error == std::errc();
-    }
-  }
-}
+constexpr std::uint64_t default_memory = std::uint64_t{1} << 30;
 
 class TextSource final : public Source {
  public:
-  explicit TextSource(Input input) : strict_(input.options.strict), fields_(std::move(input.reader), input.options) {
+  explicit TextSource(Input input)
+      : strict_(input.options.strict), told_(input.options.dtype), fields_(std::move(input.reader), input.options) {
     info_.name = fields_.reader().name();
     info_.format = "text";
-    info_.dtype = input.options.dtype.value_or(Dtype::f64);
     if (input.options.header) fields_.read_header();
     if (!input.options.column.empty()) column_ = fields_.find_column(input.options.column);
+    column_name_ = input.options.column;
     start_ = fields_.mark();
+    if (told_) info_.dtype = *told_;
+    else look(input.options);
   }
 
   [[nodiscard]] const SourceInfo& info() const noexcept override { return info_; }
   [[nodiscard]] std::uint64_t bad_lines() const noexcept override { return bad_; }
   void keep_for_rewind() override { keep_ = true; }
   void rewind() override {
-    fields_.go_to(start_);
-    found_ = false;
-    bad_ = 0;
+    position_ = 0;
+    if (!kept()) go_back();
+  }
+
+  bool retype(Dtype dtype) override {
+    if (told_ || (dtype != Dtype::i64 && dtype != Dtype::u64 && dtype != Dtype::f64)) return false;
+    numbers_->retype(dtype);
+    info_.dtype = dtype;
+    return true;
   }
 
   std::uint64_t read(void* target, std::uint64_t count) override {
+    if (kept()) {
+      count = numbers_->read(position_, target, count);
+      position_ += count;
+      return count;
+    }
     if (!started_) {
       started_ = true;
       if (!keep_) fields_.reader().forget();
@@ -94,16 +61,53 @@ class TextSource final : public Source {
       auto* out = static_cast<T*>(target);
       std::uint64_t done = 0;
       while (done < count && next(out[done])) ++done;
+      position_ += done;
+      if (done < count && position_ == 0) refuse_nothing();
       return done;
     });
   }
 
+  std::optional<ArrayView> view(std::uint64_t count) override {
+    const std::uint64_t* words = kept() ? numbers_->at(position_) : nullptr;
+    if (words == nullptr) return std::nullopt;
+    count = std::min(count, numbers_->count() - position_);
+    position_ += count;
+    return ArrayView(info_.dtype, words, count);
+  }
+
  private:
-  // The next readable entry.
-  template <class T>
-  bool next(T& value) {
+  [[nodiscard]] bool kept() const noexcept { return numbers_ && numbers_->kept(); }
+
+  void go_back() {
+    fields_.go_to(start_);
+    found_ = false;
+    bad_ = 0;
+    first_bad_.clear();
+  }
+
+  // Parses all to know the dtype. What can be read again need not be kept whole.
+  void look(const SourceOptions& options) {
+    Reader& reader = fields_.reader();
+    const bool again = reader.size().has_value();
+    if (!again) reader.forget();
+    numbers_.emplace(info_.name, options.tmpdir, options.memory != 0 ? options.memory : default_memory, !again);
+    Field field;
+    while (next_entry(field)) {
+      const TextNumber number = field.too_long ? TextNumber() : parse_any_number(field.text);
+      if (number.kind == TextNumber::no_number) bad("is not a number", field);
+      else numbers_->add(number, field);
+    }
+    numbers_->end();
+    if (numbers_->count() == 0) refuse_nothing();
+    info_.dtype = numbers_->dtype();
+    info_.count = numbers_->count();
+    if (!kept()) go_back();
+  }
+
+  // The next entry that is of the column.
+  bool next_entry(Field& field) {
     for (;;) {
-      const Field field = fields_.next();
+      field = fields_.next();
       switch (field.kind) {
         case Field::end: return false;
         case Field::line_end:
@@ -112,30 +116,56 @@ class TextSource final : public Source {
           continue;
         case Field::entry: break;
       }
-      if (column_) {
-        if (field.index != *column_) continue;
-        found_ = true;
-      }
-      if (!field.too_long && parse_number(field.text, value)) return true;
-      bad(field.text.empty() ? "is empty" : fmt::format("is not a number of dtype {}", to_string(info_.dtype)), field);
+      if (!column_) return true;
+      if (field.index != *column_) continue;
+      found_ = true;
+      return true;
     }
   }
 
+  // The next number.
+  template <class T>
+  bool next(T& value) {
+    Field field;
+    while (next_entry(field)) {
+      const Fit fit = field.too_long ? Fit::no_number : parse_number(field.text, value);
+      if (fit == Fit::number) return true;
+      if (fit == Fit::misfit)
+        fields_.reader().fail(
+            fmt::format("line {}: {} does not fit {}", field.line, printable(field.text), to_string(info_.dtype)));
+      bad("is not a number", field);
+    }
+    return false;
+  }
+
   void bad(std::string_view why, const Field& field) {
-    if (strict_)
-      fields_.reader().fail(fmt::format("text: line {}: the entry '{}' {}", field.line, printable(field.text), why));
-    ++bad_;
+    const auto what = [&] {
+      return fmt::format("line {}: the entry '{}' {}", field.line, printable(field.text),
+                         field.kind == Field::entry && field.text.empty() ? "is empty" : why);
+    };
+    if (strict_) fields_.reader().fail(what());
+    if (bad_++ == 0) first_bad_ = what();
+  }
+
+  [[noreturn]] void refuse_nothing() const {
+    const std::string where = column_name_.empty() ? "" : fmt::format("column {} ", printable(column_name_));
+    fail_io(info_.name, where + "has no number" + (first_bad_.empty() ? "" : "; " + first_bad_));
   }
 
   SourceInfo info_;
   bool strict_;
+  std::optional<Dtype> told_;
   bool started_ = false;
   bool keep_ = false;
   bool found_ = false;  // the column, in this line
   std::uint64_t bad_ = 0;
+  std::string first_bad_;
+  std::uint64_t position_ = 0;  // in elements
   std::optional<std::uint64_t> column_;
+  std::string column_name_;
   TextFields fields_;
   TextFields::Mark start_;
+  std::optional<TextColumn> numbers_;  // without a dtype
 };
 
 }  // namespace

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
 #include <cmath>
 
 #include "io/test_files.h"
@@ -8,13 +10,27 @@ namespace {
 
 using D = std::vector<double>;
 
-SourceOptions text(const std::string& column = "", bool header = false, const std::string& delimiter = "") {
+SourceOptions raw_options(Dtype dtype) {
+  SourceOptions options;
+  options.format = InputFormat::raw;
+  options.dtype = dtype;
+  return options;
+}
+
+SourceOptions text(const std::string& column = "", bool header = false, const std::string& delimiter = "",
+                   std::optional<Dtype> dtype = Dtype::f64) {
   SourceOptions options;
   options.format = InputFormat::text;
+  options.dtype = dtype;
   options.column = column;
   options.header = header;
   options.delimiter = delimiter;
   return options;
+}
+
+// The numbers decide the dtype.
+SourceOptions untyped() {
+  return text("", false, "", std::nullopt);
 }
 
 void expect_text(const Bytes& bytes, const D& expected, std::uint64_t bad, const SourceOptions& options = text()) {
@@ -27,8 +43,6 @@ void expect_text(const Bytes& bytes, const D& expected, std::uint64_t bad, const
 }
 
 TEST(Text, Tokens) {
-  expect_text("", {}, 0);
-  expect_text("\n\n  \n", {}, 0);
   expect_text("1", {1}, 0);
   expect_text("1 2\t3\n4,5;6\r\n7\n", {1, 2, 3, 4, 5, 6, 7}, 0);
   expect_text("1, 2, 3,\n4", {1, 2, 3, 4}, 0);
@@ -45,10 +59,14 @@ TEST(Text, Tokens) {
 
 TEST(Text, FloatsBeyondTheRange) {
   const double inf = std::numeric_limits<double>::infinity();
-  expect_text("inf -inf infinity 1e400 -1e400 1e-400 -0.001e-7", {inf, -inf, inf, inf, -inf, 0, -1e-10}, 0);
-  expect_text("1e99999999999999999999 1e-99999999999999999999 0e99999999999999999999", {inf, 0, 0}, 0);
-  const Bytes many = "0." + Bytes(2000, '0') + "1e2001 1" + Bytes(400, '0');
-  expect_text(many, {1, inf}, 0);
+  expect_text("inf -inf infinity 1e-400 -0.001e-7", {inf, -inf, inf, 0, -1e-10}, 0);
+  expect_text("1e-99999999999999999999 0e99999999999999999999", {0, 0}, 0);
+  expect_text("0." + Bytes(2000, '0') + "1e2001", {1}, 0);
+  for (const char* large : {"1e400", "-1e400", "1e99999999999999999999", "1.8e308"}) {
+    expect_bad(Bytes("1.5\n") + large + " 2", fmt::format("line 2: {} does not fit f64", large), text());
+    expect_bad(Bytes("1.5\n") + large + " 2", fmt::format("line 2: {} does not fit f64", large), untyped());
+  }
+  expect_bad("1" + Bytes(400, '0'), "line 1: 1000", text());
   const Bytes nans = "nan NaN -nan";
   const auto source = open_bytes(nans, text());
   for (const double v : values<double>(*source)) EXPECT_TRUE(std::isnan(v));
@@ -57,16 +75,118 @@ TEST(Text, FloatsBeyondTheRange) {
 TEST(Text, Dtypes) {
   SourceOptions options = text();
   options.dtype = Dtype::u8;
-  expect_values<std::uint8_t>("0 255 256 -1 3.0 1e2", {0, 255}, options);
+  expect_values<std::uint8_t>("0 255 x 3.0 1e2 -0 25500e-2 -0.0", {0, 255, 3, 100, 0, 255, 0}, options);
+  for (const char* misfit : {"256", "-1", "1.5", "nan", "-inf", "1e99", "1e400", "-0.5", "1e-400", "2550e-3"})
+    expect_bad(Bytes("1\n\n7 ") + misfit, fmt::format("line 3: {} does not fit u8", misfit), options);
   options.dtype = Dtype::i64;
-  expect_values<std::int64_t>("-9223372036854775808 9223372036854775807 9223372036854775808", {INT64_MIN, INT64_MAX},
-                              options);
+  expect_values<std::int64_t>("-9223372036854775808 9223372036854775807 -9.223372036854775808e18 9007199254740993.0",
+                              {INT64_MIN, INT64_MAX, INT64_MIN, 9007199254740993}, options);
+  expect_bad("9223372036854775808", "line 1: 9223372036854775808 does not fit i64", options);
+  expect_bad("4503599627370497.1", "does not fit i64", options);
   options.dtype = Dtype::u64;
   expect_values<std::uint64_t>("18446744073709551615", {UINT64_MAX}, options);
   options.dtype = Dtype::f32;
-  expect_values<float>("0.1 1e39 16777217", {0.1F, std::numeric_limits<float>::infinity(), 16777216.0F}, options);
+  expect_values<float>("0.1 16777217 inf", {0.1F, 16777216.0F, std::numeric_limits<float>::infinity()}, options);
+  expect_bad("1e39", "1e39 does not fit f32", options);
   options.dtype = Dtype::f16;
-  expect_values<Half>("1 65504 65520", {Half{0x3c00}, Half{0x7bff}, Half{0x7c00}}, options);
+  expect_values<Half>("1 65504 -inf", {Half{0x3c00}, Half{0x7bff}, Half{0xfc00}}, options);
+  expect_bad("65520", "65520 does not fit f16", options);
+}
+
+TEST(Text, TheNumbersDecideTheDtype) {
+  using I = std::vector<std::int64_t>;
+  using U = std::vector<std::uint64_t>;
+  expect_values<std::int64_t>("1 -2 +3 -0 007", I{1, -2, 3, 0, 7}, untyped());
+  expect_values<std::int64_t>("9007199254740993 9007199254740992 x", I{9007199254740993, 9007199254740992}, untyped());
+  expect_values<std::int64_t>("-0 -9223372036854775808 -0 9223372036854775807", I{0, INT64_MIN, 0, INT64_MAX},
+                              untyped());
+  expect_values<std::uint64_t>("1 -0 18446744073709551615 9223372036854775808 -0",
+                               U{1, 0, UINT64_MAX, std::uint64_t{1} << 63, 0}, untyped());
+  expect_values<double>("1 9007199254740992 -9007199254740992 0.5 3 1e300", D{1, 0x1p53, -0x1p53, 0.5, 3, 1e300},
+                        untyped());
+  expect_values<double>("5.0", D{5}, untyped());
+  expect_values<double>("1e3", D{1000}, untyped());
+  const auto zeros = open_bytes("-0 0 -0.0 -0 0.5", untyped());
+  for (const bool negative : {true, false, true, true, false}) {
+    double value = 1;
+    ASSERT_EQ(zeros->read(&value, 1), 1U);
+    EXPECT_EQ(std::signbit(value), negative);
+  }
+}
+
+TEST(Text, NumbersThatNoDtypeHoldsTogether) {
+  const std::string rounds = "(--dtype f64 rounds";
+  for (const Bytes wide : {"9007199254740993", "-9007199254740993", "9007199254740994", "18446744073709551615"}) {
+    for (const Bytes other : {"0.5", "nan", "1e3", "inf"}) {
+      expect_bad("1\n" + wide + "\n" + other, "line 2 has " + wide + ": f64 holds", untyped());
+      expect_bad("1\n" + other + "\n" + wide, "line 2 has " + other + ", which needs f64", untyped());
+      expect_bad(other + "\n" + wide, rounds, untyped());
+    }
+  }
+  expect_bad("-1\n9223372036854775808", "line 1 has -1 and line 2 has 9223372036854775808", untyped());
+  expect_bad("9223372036854775808\n-1", rounds, untyped());
+  expect_bad("18446744073709551616", "line 1: 18446744073709551616 does not fit 64 bits " + rounds, untyped());
+  expect_bad("0.5\n-9223372036854775809", "line 2: -9223372036854775809 does not fit 64 bits", untyped());
+  expect_text("9007199254740993 0.5 18446744073709551616", {0x1p53, 0.5, 0x1p64}, 0);  // with a dtype
+}
+
+TEST(Text, MoreThanMemoryHolds) {
+  Bytes whole;
+  Bytes mixed;
+  std::vector<std::int64_t> integers;
+  D floats;
+  for (int i = 0; i < 300000; ++i) {
+    integers.push_back(i % 1000 == 7 ? 0 : std::int64_t{i} - 1000);
+    floats.push_back(i < 200000 ? static_cast<double>(integers.back()) : i + 0.25);
+    const std::string text = i % 1000 == 7 ? "-0" : std::to_string(integers.back());
+    whole += text + "\n";
+    mixed += i < 200000 ? text + "\n" : fmt::format("{}\n", floats.back());
+  }
+  const Folder folder;
+  SourceOptions options = untyped();
+  options.memory = 1 << 16;
+  options.tmpdir = folder / "";
+  expect_values<std::int64_t>(whole, integers, options);
+  expect_values<double>(mixed, floats, options);
+  EXPECT_EQ(folder.files(), 0U);
+}
+
+TEST(Text, OneDtypeForSeveral) {
+  const auto dtypes = [](std::vector<Bytes> texts, std::optional<Dtype> fixed = {}) {
+    std::vector<std::unique_ptr<Source>> sources;
+    const Bytes raw(16, '\0');
+    for (const Bytes& bytes : texts) sources.push_back(open_bytes(bytes, untyped()));
+    if (fixed) sources.push_back(open_bytes(raw, raw_options(*fixed)));
+    unify_dtypes(sources);
+    for (const auto& source : sources) EXPECT_EQ(source->info().dtype, sources.back()->info().dtype);
+    if (sources.front()->info().dtype == Dtype::f64) {
+      EXPECT_EQ(values<double>(*sources.front()), D{1});
+    } else {
+      EXPECT_EQ(values<std::int64_t>(*sources.front()), std::vector<std::int64_t>{1});
+    }
+    return sources.front()->info().dtype;
+  };
+  EXPECT_EQ(dtypes({"1", "2"}), Dtype::i64);
+  EXPECT_EQ(dtypes({"1", "0.5"}), Dtype::f64);
+  EXPECT_EQ(dtypes({"1", "9223372036854775808"}), Dtype::u64);
+  EXPECT_EQ(dtypes({"1", "-2"}, Dtype::f64), Dtype::f64);
+  EXPECT_EQ(dtypes({"1"}, Dtype::u64), Dtype::u64);
+  expect_error(ErrorCode::io, "line 1: 9007199254740993 does not fit f64", [&] { dtypes({"9007199254740993", ".5"}); });
+  expect_error(ErrorCode::io, "line 1: -1 does not fit u64", [&] { dtypes({"-1"}, Dtype::u64); });
+  expect_error(ErrorCode::io, "line 1: 0.5 does not fit i64", [&] { dtypes({"0.5"}, Dtype::i64); });
+}
+
+TEST(Text, NoNumberIsAnError) {
+  for (const auto& options : {untyped(), text()}) {
+    expect_bad("", "has no number", options);
+    expect_bad("\n\n  \n", "has no number", options);
+    expect_bad("# 1\n", "has no number", options);
+    expect_bad("abc\nd", "has no number; line 1: the entry 'abc' is not a number", options);
+  }
+  SourceOptions column = text("b", true);
+  expect_bad("a,b\n1,x\n2,\n", "column b has no number; line 2: the entry 'x' is not a number", column);
+  column.dtype.reset();
+  expect_bad("a,b\n", "column b has no number", column);
 }
 
 TEST(Text, Columns) {
@@ -90,7 +210,7 @@ TEST(Text, Columns) {
 TEST(Text, StrictNamesTheLine) {
   SourceOptions options = text();
   options.strict = true;
-  expect_bad("1\n2 x\n", "line 2: the entry 'x' is not a number of dtype f64", options);
+  expect_bad("1\n2 x\n", "line 2: the entry 'x' is not a number", options);
   expect_bad("1\n\n1,,2\n", "line 3: the entry '' is empty", options);
   options.column = "2";
   expect_bad("1 2\n# c\n3\n", "line 3", options);

@@ -74,12 +74,13 @@ void check(const TiffLayout& layout, Reader& reader) {
 
 class TiffSource final : public RowSource {
  public:
-  TiffSource(Input input, TiffLayout layout, const LibTiff& library)
+  TiffSource(Input input, TiffLayout layout, std::uint64_t images, const LibTiff& library)
       : RowSource(std::move(input), "tiff", layout.dtype, layout.height, layout.width, layout.channels),
         library_(library),
         layout_(std::move(layout)),
         way_(way_of(layout_)),
         rows_(band_rows(layout_)) {
+    info_.images = images;
     keep_all();
   }
 
@@ -212,12 +213,14 @@ std::unique_ptr<Source> open_tiff(Input input) {
   const LibTiff& library = LibTiff::instance();
   library.library.require(input.reader.name());
   TiffLayout layout;
+  std::uint64_t images = 1;
   {
     TiffFile file(input.reader, library);
     layout = tiff_layout(file, input.reader);
+    images = std::max<std::uint64_t>(1, file.images());
   }
   check(layout, input.reader);
-  return std::make_unique<TiffSource>(std::move(input), std::move(layout), library);
+  return std::make_unique<TiffSource>(std::move(input), std::move(layout), images, library);
 }
 
 }  // namespace masu::io

@@ -28,6 +28,11 @@ class TiffFile {
   [[nodiscard]] std::uint64_t size() const noexcept { return size_; }  // of the file
   [[nodiscard]] bool tiled() const { return library_.TIFFIsTiled(tiff_) != 0; }
 
+  // Images in the file. Where the links between them are bad, those that are found.
+  [[nodiscard]] std::uint64_t images() const {
+    return library_.TIFFLastDirectory(tiff_) != 0 ? 1 : library_.TIFFNumberOfDirectories(tiff_);
+  }
+
   // A tag that holds one number of this type, or what the standard says where it is absent.
   template <class T>
   [[nodiscard]] std::optional<T> field(std::uint32_t tag) const {

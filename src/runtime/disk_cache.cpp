@@ -14,8 +14,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdlib>
-#include <fstream>
-#include <iterator>
+#include <utility>
 #include <vector>
 
 namespace masu::runtime {
@@ -24,14 +23,36 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view temporary_suffix = ".tmp";
+constexpr std::uint64_t most_header = 4096;
 constexpr auto temporary_age = std::chrono::hours(1);  // older ones were left behind by a process that died
 
 std::string header(const std::string& key, std::string_view content) {
   return fmt::format("masu-cache-1 {} {}\n", key, sha256(content));
 }
 
+// The content of a regular file of at most that many bytes; nothing for what else has the name, a pipe that nobody
+// writes or a device.
+std::optional<std::string> read_file(const fs::path& path, std::uint64_t most) {
+  const int file = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+  if (file < 0) return std::nullopt;
+  struct stat status {};
+  bool good =
+      ::fstat(file, &status) == 0 && S_ISREG(status.st_mode) && static_cast<std::uint64_t>(status.st_size) <= most;
+  std::string text(good ? static_cast<std::size_t>(status.st_size) : 0, '\0');
+  for (std::size_t done = 0; good && done < text.size();) {
+    const ssize_t got = ::read(file, text.data() + done, text.size() - done);
+    good = got > 0;
+    if (good) done += static_cast<std::size_t>(got);
+  }
+  ::close(file);
+  return good ? std::optional(std::move(text)) : std::nullopt;
+}
+
+// A process that ends meanwhile leaves nothing behind, where the file system has files without a name.
 bool write_file(const fs::path& path, std::string_view header, std::string_view content) {
-  const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+  int file = ::open(path.parent_path().c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+  const bool nameless = file >= 0;
+  if (!nameless) file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (file < 0) return false;
   bool good = true;
   for (std::string_view part : {header, content}) {
@@ -40,6 +61,10 @@ bool write_file(const fs::path& path, std::string_view header, std::string_view 
       good = written > 0;
       if (good) part.remove_prefix(static_cast<std::size_t>(written));
     }
+  }
+  if (good && nameless) {
+    const std::string open_file = fmt::format("/proc/self/fd/{}", file);
+    good = ::linkat(AT_FDCWD, open_file.c_str(), AT_FDCWD, path.c_str(), AT_SYMLINK_FOLLOW) == 0;
   }
   return ::close(file) == 0 && good;
 }
@@ -66,13 +91,12 @@ bool DiskCache::trusted() const {
 std::optional<std::string> DiskCache::load(const std::string& key) const noexcept try {
   if (directory_.empty() || !trusted()) return std::nullopt;
   const fs::path path = directory_ / key;
-  std::ifstream stream(path, std::ios::binary);
-  if (!stream) return std::nullopt;
-  std::string text{std::istreambuf_iterator<char>(stream), {}};
-  const std::size_t start = text.find('\n') + 1;
-  if (start == 0 || text.compare(0, start, header(key, std::string_view(text).substr(start))) != 0) return std::nullopt;
+  std::optional<std::string> text = read_file(path, limit_ + most_header);
+  const std::size_t start = text ? text->find('\n') + 1 : 0;
+  if (start == 0 || text->compare(0, start, header(key, std::string_view(*text).substr(start))) != 0)
+    return std::nullopt;
   ::utimensat(AT_FDCWD, path.c_str(), nullptr, 0);  // the time of last use
-  text.erase(0, start);
+  text->erase(0, start);
   return text;
 } catch (...) {
   return std::nullopt;

@@ -88,6 +88,16 @@ TEST_F(DiskCacheTest, UnusableDirectoriesAreSilentMisses) {
   EXPECT_EQ(cache.load("key"), std::nullopt);
 }
 
+TEST_F(DiskCacheTest, WhatIsNoRegularFileIsAMiss) {
+  cache.store("other", "content");
+  ASSERT_EQ(::mkfifo((directory / "pipe").c_str(), 0600), 0);  // reading it would wait for a writer
+  EXPECT_EQ(cache.load("pipe"), std::nullopt);
+  fs::create_symlink("/dev/zero", directory / "device");  // reading it would never end
+  EXPECT_EQ(cache.load("device"), std::nullopt);
+  cache.store("pipe", "content");
+  EXPECT_EQ(cache.load("pipe"), "content");
+}
+
 TEST_F(DiskCacheTest, RemovesWhatWasUsedLongestAgo) {
   const DiskCache small(directory, 5000);
   const std::string content(1000, 'x');  // four entries and their headers fit, five do not

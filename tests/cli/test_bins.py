@@ -39,7 +39,7 @@ class Logarithmic(CommandTest):
         found = self.json(self.write("a", raw("f", data)), "--dtype", "f32", "--log", "--bins", "1")
         self.assertEqual((found["edges"], found["counts"]), ([min(data), 77], [3]))
         self.assertEqual(self.json(self.write("b", "8 8"), "--log", "--bins", "2")["edges"], [4, 8, 16])
-        self.assertEqual(self.json(self.write("c", ""), "--log", "--bins", "1")["edges"], [1, 10])
+        self.assertEqual(self.json(self.write("c", "nan"), "--log", "--bins", "1")["edges"], [1, 10])
 
     def test_ranges_that_are_not_positive(self):
         self.fails(1, "histogram", "iota:u8:5", "--log", says="--log needs positive values, the least one is 0")

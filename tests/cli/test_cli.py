@@ -124,7 +124,7 @@ class Inputs(CommandTest):
         table = self.write("t.csv", "name,price\na,1\nb,oops\nc,3\n% nothing\n")
         options = ["--header", "--delimiter", ",", "--comment", "%", "--edges", "0,2,4", "--column"]
         found = self.json(table, *options, "price")
-        self.assertEqual((found["counts"], found["bad_lines"], found["dtype"]), ([1, 1], 1, "f64"))
+        self.assertEqual((found["counts"], found["bad_lines"], found["dtype"]), ([1, 1], 1, "i64"))
         found = self.json(table, *options, "2", "--dtype", "i16")
         self.assertEqual((found["counts"], found["dtype"]), ([1, 1], "i16"))
         result = masu("histogram", table, *options, "price")

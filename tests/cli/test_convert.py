@@ -108,7 +108,7 @@ class ConvertTest(CommandTest):
         np.save(self.path("f.npy"), np.asfortranarray(values[0]))
         self.ok("convert", self.path("f.npy"), "--to", "i64", "-o", self.path("f.npy"), "--memory", "1")
         np.testing.assert_array_equal(np.load(self.path("f.npy")), values[0].astype("i8"), strict=True)
-        self.assertEqual(self.ok("convert", "-", "--to", "u8", stdin=b"1 2.9 -0.5"), b"\1\2\0")
+        self.assertEqual(self.ok("convert", "-", "--to", "u8", stdin=b"1 2.9 -0.5"), b"1\n2\n0\n")
         self.ok("convert", "-", "--to", "f32", "-o", self.path("o.npy"), stdin=b"1 2.5")
         np.testing.assert_array_equal(np.load(self.path("o.npy")), np.array([1, 2.5], "f4"), strict=True)
         found = loads(self.ok("convert", "iota:u8:200", "--to", "f16", "-o", self.path("o.raw"), "--json"))

@@ -3,6 +3,7 @@
 
 import json
 import os
+import resource
 import signal
 import subprocess
 import tempfile
@@ -131,7 +132,7 @@ class BadInput(CommandTest):
             ("short.npy", array[:-1], []),
             ("lie.npy", npy("<f8", (10**15,), bytes(80)), []),
             ("complex.npy", npy("<c16", (5,), bytes(80)), []),
-            ("odd.raw", b"12345", ["--dtype", "f32"]),
+            ("odd.raw", b"\0\1\2\3\4", ["--dtype", "f32"]),
         ):
             with self.subTest(name):
                 self.fails(1, "histogram", self.write(name, data), *options, says=name)
@@ -198,6 +199,40 @@ class Endings(CommandTest):
         self.assertEqual(self.interrupt(generator, signal.SIGTERM), -signal.SIGTERM)
         several = ["histogram", "zeros:u8:3", "random:f32:1Ti", "-o", self.path("out.csv"), "--device", "cpu"]
         self.assertEqual(self.interrupt(several, signal.SIGINT), 130)
+
+    def test_signals_at_any_time(self):
+        for stop in (signal.SIGINT, signal.SIGXCPU, signal.SIGTERM):
+            for delay in (0, 0.002, 0.01, 0.03, 0.1):
+                with subprocess.Popen([MASU, "histogram", "zeros:u8:3", "random:u8:8Ti", "-o", self.path("out.json")],
+                                      stderr=subprocess.PIPE) as process:
+                    time.sleep(delay)
+                    process.send_signal(stop)
+                    self.assertIn(process.wait(timeout=20), (-stop, 130), (stop, delay))
+                self.assertEqual(os.listdir(self.folder), [], (stop, delay))
+
+    def test_limit_of_time(self):
+        result = masu("histogram", "zeros:u8:3", "random:u8:8Ti", "-o", self.path("out.json"),
+                      preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (1, 10)))
+        self.assertEqual((result.returncode, os.listdir(self.folder)), (-signal.SIGXCPU, []))
+
+    def test_input_that_is_rewritten(self):
+        path = self.write("a.txt", "2\n1\n")
+        os.chmod(path, 0o640)
+        if os.geteuid() == 0:
+            os.chown(path, 1234, 2345)
+        before = os.stat(path)
+        os.symlink("a.txt", self.path("link.txt"))
+        self.ok("sort", self.path("link.txt"), "-o", self.path("link.txt"))
+        after = os.stat(path)
+        self.assertEqual((after.st_mode, after.st_uid, after.st_gid), (before.st_mode, before.st_uid, before.st_gid))
+        self.assertTrue(os.path.islink(self.path("link.txt")))
+        with open(path, "rb") as file:
+            self.assertEqual(file.read(), b"1\n2\n")
+        os.symlink("b.txt", self.path("dangling.txt"))
+        self.ok("sort", path, "-o", self.path("dangling.txt"))
+        self.assertFalse(os.path.islink(self.path("b.txt")))
+        self.assertTrue(os.path.islink(self.path("dangling.txt")))
+        self.assertEqual(len(os.listdir(self.folder)), 4)
 
     def test_interrupt_while_a_stream_is_kept(self):
         arguments = ["histogram", "-", "--tmpdir", self.folder, "--memory", "64Ki"]

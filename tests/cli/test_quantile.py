@@ -125,7 +125,7 @@ class QuantileTest(CommandTest):
 
     def test_nothing(self):
         self.fails(1, "quantile", "zeros:f32:0", says="zeros:f32:0: there are no values")
-        self.fails(1, "quantile", "-", "-o", self.path("o.json"), stdin=b"", says="standard input: there are no values")
+        self.fails(1, "quantile", "-", "-o", self.path("o.json"), stdin=b"", says="standard input: has no number")
         self.assertEqual(os.listdir(self.folder), [])
 
     def test_wrong_use(self):

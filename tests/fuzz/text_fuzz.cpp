@@ -11,7 +11,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   constexpr std::array<const char*, 4> comments = {"#", "", "//", "-"};
   masu::io::SourceOptions options;
   options.format = masu::io::InputFormat::text;
-  options.dtype = static_cast<masu::Dtype>(data[0] % 11);
+  // 11 and 12: the numbers decide it.
+  if (data[0] % 13 < 11) options.dtype = static_cast<masu::Dtype>(data[0] % 13);
+  options.memory = 1;
   options.column = columns[data[1] % columns.size()];
   options.delimiter = delimiters[data[2] % delimiters.size()];
   options.comment = comments[data[3] % comments.size()];
