@@ -2,6 +2,7 @@
 """NumPy's histograms and sorts, and exact sums, with the same bits on every device."""
 from ._bincount import bincount, digitize
 from ._device_array import DeviceArray, to_device
+from ._fallback import Fallback
 from ._histogram import histogram, histogram_bin_edges
 from ._histogram_class import Histogram
 from ._joint import histogram2d, histogramdd
@@ -15,6 +16,7 @@ __all__ = [
     "Device",
     "DeviceArray",
     "DeviceInfo",
+    "Fallback",
     "Histogram",
     "Kernel",
     "LocalMemory",

@@ -13,6 +13,7 @@ import numpy as np
 # given ones where they differ.
 EDGES, GIVEN, DATA, INTEGERS = 0, 1, 2, 3
 _EXACT = 2**53  # up to here f64 has every integer
+_MOST_OFF = 0.25  # bins that a guess may be off for its width alone
 _MOST_KEPT_BINS = 10_000  # of edges that are kept
 _PLAIN = frozenset((int, float))
 
@@ -78,7 +79,7 @@ def spec(dtype, edges, uniform, range):
     numbers = np.ascontiguousarray(edges, np.float64)
     if not uniform:
         return (EDGES, 0.0, 0.0, numbers)
-    if not _guessed_as_searched(dtype, numbers, range):
+    if not (_compared_as_edges(dtype, numbers, range) and _guessed_as_searched(dtype, numbers, range)):
         return None
     narrow = dtype.kind == "f" and dtype.itemsize < 8
     if edges.dtype == np.float64:
@@ -91,18 +92,52 @@ def spec(dtype, edges, uniform, range):
     return (GIVEN, float(range[0]), float(range[1]), numbers)
 
 
+def ends(range):
+    """The ends of even bins as NumPy has them: a range without width gets the width 1."""
+    first, last = range
+    return (first - 0.5, last + 0.5) if first == last else (first, last)
+
+
+def difference(a, b):
+    """a - b in NumPy's dtype of both, as np.histogram has it: of integers unsigned, so that nothing overflows."""
+    dtype = np.result_type(a, b)
+    if dtype.kind != "i":
+        return np.subtract(a, b, dtype=dtype)
+    unsigned = np.dtype(f"u{dtype.itemsize}")
+    return np.subtract(np.asarray(a, dtype), np.asarray(b, dtype), casting="unsafe", dtype=unsigned)
+
+
+def _compared_as_edges(dtype, numbers, range):
+    """Whether values compare with the ends as given, in NumPy's dtype of both, as they do with the first and last edge."""
+    if range is None:
+        return True
+    for end, edge in zip(ends(range), _ends(numbers)):
+        if not isinstance(end, (int, np.integer)):
+            with np.errstate(over="ignore"):
+                end = np.asarray(end).astype(np.result_type(dtype, end))
+        if float(end) != edge:
+            return False
+    return True
+
+
 def _guessed_as_searched(dtype, numbers, range):
     """Whether NumPy's guess of a bin and its one correction end where a search in the edges does."""
-    if range is not None and any(isinstance(end, (bool, np.bool)) for end in range):
+    if range is None:
+        if dtype.kind in "iu" and dtype.itemsize == 8:
+            # NumPy guesses with the exact width of the range, but with values and edges that are rounded to f64
+            low, high = _ends(numbers)
+            return high - low >= 4 * np.spacing(max(abs(low), abs(high))) * len(numbers)
+        return True
+    if any(isinstance(end, (bool, np.bool)) for end in range):
         return False  # NumPy refuses to subtract them
-    if dtype == np.float16 and range is not None:
+    if dtype == np.float16:
         # NumPy's f16 scalars make the guess coarser than Python's numbers do
         return not any(isinstance(end, np.generic) for end in range)
-    if dtype.kind in "iu" and dtype.itemsize == 8 and range is None:
-        # NumPy guesses with the exact width of the range, but with values and edges that are rounded to f64
-        low, high = _ends(numbers)
-        return high - low >= 4 * np.spacing(max(abs(low), abs(high))) * len(numbers)
-    return True
+    # The width has the dtype of the ends, which may be a narrow one.
+    first, last = ends(range)
+    with np.errstate(all="ignore"):
+        width = float(difference(last, first))
+    return abs(width / (numbers[-1] - numbers[0]) - 1) * len(numbers) < _MOST_OFF
 
 
 def column_spec(dtype, edges, uniform, range):
@@ -135,4 +170,7 @@ def _usable(dtype, edges, uniform, range):
         exact = range if uniform else edges[[0, -1]].tolist() if edges.dtype.kind in "iu" else None
         if exact is not None and any(map(_beyond_exact, exact)):
             return False
-    return uniform or edges.dtype.kind != "f" or not np.isnan(edges).any()
+    if edges.dtype.kind != "f":
+        return True
+    # np.histogramdd has even edges that are not finite, or decrease at the end of a range of subnormal numbers
+    return bool(np.isfinite(edges).all() and (edges[:-1] <= edges[1:]).all() if uniform else not np.isnan(edges).any())

@@ -219,11 +219,8 @@ def dot(a, b, out=None):
 
 def _located(name, function, a, axis, keepdims, **options):
     """NumPy's own quantiles on the elements that masu finds at the places that it asks for."""
-    axes = _axes(a, axis)
     if not a.size:
         return to_device(function(np.empty(a.shape, a.dtype), axis=axis, keepdims=keepdims, **options), a.device)
-    rows = lines(a, axes)
-    number = a.size // rows.shape[-1]
 
     def find(places):
         found = np.empty((number, places.size), a.dtype)
@@ -231,9 +228,15 @@ def _located(name, function, a, axis, keepdims, **options):
         return found
 
     try:
+        axes = _axes(a, axis)
+        rows = lines(a, axes)
+        number = a.size // rows.shape[-1]
         result = _quantile.of_found(function, a.shape, axes, a.dtype, find, keepdims=keepdims, **options)
     except _quantile.Unforeseen:
         raise TypeError(f"{name}: this is not supported with arrays on a device; copy them to the host") from None
+    except (IndexError, TypeError, ValueError):
+        function(np.zeros((1,) * a.ndim, a.dtype), axis=axis, keepdims=keepdims, **options)  # NumPy's error, if it has one
+        raise
     return to_device(result, a.device)
 
 
@@ -316,7 +319,7 @@ def _weights(weights, a, axes):
 def _weighted(a, weights, spec, rows, shape, dtype=None):
     exact = dtype or {"i": np.int64, "u": np.uint64}.get(weights.dtype.kind, np.float64)
     totals, extras = np.zeros(math.prod(shape), exact), np.zeros(3 * rows, exact)
-    if a.size and not _masu.weighted_histogram([a], weights, [spec], rows, totals, extras, None, a.device):
+    if a.size and not _masu.weighted_histogram([a], weights, [spec], rows, totals, extras, None, True, a.device):
         return None
     return totals.astype(dtype or weights.dtype).reshape(shape)
 
@@ -400,7 +403,7 @@ def _of_columns(*columns, bins=10, range=None, density=None, weights=None):
         if by.shape != like.shape or by.dtype == np.bool:
             raise ValueError("The weights and list don't have the same length.")
         extras = np.empty(3 if len(columns) == 1 else 2)
-        _masu.weighted_histogram(columns, by, specs, 1, hist, extras, None, like.device)
+        _masu.weighted_histogram(columns, by, specs, 1, hist, extras, None, True, like.device)
     if density:
         total = hist.sum()
         for i, widths in enumerate(map(np.diff, edges)):

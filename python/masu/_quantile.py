@@ -22,6 +22,10 @@ class Unforeseen(Exception):
     """NumPy's function did something else with the data than part it and take elements."""
 
 
+# What a call ends with that NumPy's own function judges: which of several errors comes first is NumPy's to say.
+_NUMPYS = (Unforeseen, IndexError, TypeError, ValueError)
+
+
 class _Parted(np.ndarray):
     """Stands for data in NumPy's functions: only the places that partition() was asked for are there."""
 
@@ -114,7 +118,7 @@ def median(a, axis=None, out=None, overwrite_input=False, keepdims=False, *, dev
         if data is not NUMPY and data.dtype.isnative:
             try:
                 return _reduced(np.median, data, axis, out, keepdims, device)
-            except Unforeseen:
+            except _NUMPYS:
                 pass
     return np.median(a, axis, out, overwrite_input, keepdims)
 
@@ -141,6 +145,6 @@ def quantile(a, q, axis=None, out=None, overwrite_input=False, method="linear", 
         if data is not NUMPY and data.dtype.isnative:
             try:
                 return _reduced(np.quantile, data, axis, out, keepdims, device, q=q, method=method)
-            except Unforeseen:
+            except _NUMPYS:
                 pass
     return np.quantile(a, q, axis, out, overwrite_input, method, keepdims, weights=weights)
