@@ -76,11 +76,19 @@ def spec(dtype, edges, uniform, range):
     """
     if not _usable(dtype, edges, uniform, range):
         return None
-    numbers = np.ascontiguousarray(edges, np.float64)
+    numbers = np.array(edges, np.float64)
     if not uniform:
         return (EDGES, 0.0, 0.0, numbers)
-    if not (_compared_as_edges(dtype, numbers, range) and _guessed_as_searched(dtype, numbers, range)):
+    if not _guessed_as_searched(dtype, numbers, range):
         return None
+    if range is not None:
+        low, high = (_compared(dtype, end) for end in ends(range))
+        if (low, high) != _ends(numbers):
+            # NumPy has no bin for a value between an end and a greater first edge
+            if dtype == np.float16 or not numbers[0] <= low <= numbers[1] or not numbers[-2] <= high:
+                return None
+            numbers[0], numbers[-1] = low, high
+            return (EDGES, 0.0, 0.0, numbers)
     narrow = dtype.kind == "f" and dtype.itemsize < 8
     if edges.dtype == np.float64:
         # NumPy compares f16 and f32 data in f64 here
@@ -107,17 +115,12 @@ def difference(a, b):
     return np.subtract(np.asarray(a, dtype), np.asarray(b, dtype), casting="unsafe", dtype=unsigned)
 
 
-def _compared_as_edges(dtype, numbers, range):
-    """Whether values compare with the ends as given, in NumPy's dtype of both, as they do with the first and last edge."""
-    if range is None:
-        return True
-    for end, edge in zip(ends(range), _ends(numbers)):
-        if not isinstance(end, (int, np.integer)):
-            with np.errstate(over="ignore"):
-                end = np.asarray(end).astype(np.result_type(dtype, end))
-        if float(end) != edge:
-            return False
-    return True
+def _compared(dtype, end):
+    """The end of a range with which NumPy compares values, in its dtype of both."""
+    if not isinstance(end, (int, np.integer)):
+        with np.errstate(over="ignore"):
+            end = np.asarray(end).astype(np.result_type(dtype, end))
+    return float(end)
 
 
 def _guessed_as_searched(dtype, numbers, range):

@@ -9,7 +9,7 @@ import math
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
-from . import _arrays, _bins, _histogram, _lines, _masu, _order, _quantile
+from . import _arrays, _bins, _histogram, _lines, _masu, _moments, _order, _quantile
 from ._device_array import DeviceArray, dtype_name, to_device
 from ._device_lines import array_like, converted, lines, placed, swapped
 
@@ -195,6 +195,35 @@ def sum(a, axis=None, dtype=None, out=None, keepdims=False, initial=None, where=
     return to_device(sums.astype(dtype).reshape(shape), a.device)
 
 
+def _moment(name, a, axis, dtype, ddof, keepdims):
+    rounded = _moments.rounded_to(a, dtype)
+    axes = _axes(a, axis)
+    if rounded is None or ddof is None or not axes:
+        raise TypeError(f"{name}: a dtype of integers, axis=() and a ddof that is no integer >= 0 are not supported on a device")
+    keep = keepdims is not np._NoValue and keepdims
+    shape = tuple(1 if i in axes else n for i, n in enumerate(a.shape) if keep or i not in axes)
+    length = math.prod(a.shape[i] for i in axes)
+    if length <= max(ddof, 0):
+        raise ValueError(f"{name}: on a device there must be more than {max(ddof, 0)} elements, got {length}")
+    found = np.zeros(math.prod(shape))
+    if a.size:
+        _masu.moments(lines(a, axes), found, _moments.name_of(rounded), ddof, a.device)
+    return to_device(found.astype(rounded).reshape(shape), a.device)
+
+
+@_function
+def mean(a, axis=None, dtype=None, out=None, keepdims=np._NoValue, where=np._NoValue):
+    _refuse("mean", out=out, where=where)
+    return _moment("mean", a, axis, dtype, -1, keepdims)
+
+
+@_function
+def var(a, axis=None, dtype=None, out=None, ddof=0, keepdims=np._NoValue, where=np._NoValue, mean=np._NoValue,
+        correction=np._NoValue):
+    _refuse("var", out=out, where=where, mean=mean)
+    return _moment("var", a, axis, dtype, _moments.freedom(ddof, correction), keepdims)
+
+
 @_function
 def cumsum(a, axis=None, dtype=None, out=None):
     _refuse("cumsum", out=out)
@@ -244,6 +273,12 @@ def _located(name, function, a, axis, keepdims, **options):
 def median(a, axis=None, out=None, overwrite_input=False, keepdims=False):
     _refuse("median", out=out)
     return _located("median", np.median, a, axis, keepdims)
+
+
+@_function
+def percentile(a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False, *, weights=None):
+    _refuse("percentile", out=out, weights=weights)
+    return _located("percentile", np.percentile, a, axis, keepdims, q=q, method=method)
 
 
 @_function

@@ -14,8 +14,8 @@ FLOATS = ["f2", "f4", "f8"]
 
 
 def seeds(few, device="cpu"):
-    """(seed, random numbers) of so many calls, a quarter of them where kernels are compiled; a thousand in long tests."""
-    for seed in range(1000 if LONG else few if device == "cpu" else few // 4):
+    """(seed, random numbers) of so many calls, a twentieth where kernels are compiled for each; a thousand in long tests."""
+    for seed in range(1000 if LONG else few if device == "cpu" else few // 20):
         yield seed, np.random.default_rng(seed)
 
 
