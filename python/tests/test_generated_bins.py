@@ -58,6 +58,16 @@ def test_columns(device):
 
 
 @pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("dtype", ["u1", "i1"])
+def test_bytes_beside_all_bins_of_a_column(device, dtype):
+    points = np.array([[0, 5], [3, 9]], dtype)
+    for beside in ([300, 400], [-400, -300]):
+        for weights in (None, [1.5, 2]):
+            as_numpy("histogramdd", points, [np.array([0, 10]), np.array(beside)], weights=weights, device=device)
+            as_numpy("histogram2d", *points.T, 2, [(0, 10), tuple(beside)], weights=weights, device=device)
+
+
+@pytest.mark.parametrize("device", DEVICES)
 def test_one_column(device):
     for seed, rng in seeds(120, device):
         dtype = np.dtype(rng.choice([*INTEGERS, *FLOATS]) if seed % 2 else rng.choice(["u1", "i1"]))
