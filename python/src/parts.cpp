@@ -295,6 +295,13 @@ void elements_at(const BufferBase& data, Dtype dtype, std::uint64_t rows, std::s
   Buffer<std::byte> chosen(data.device(), found * size_of(dtype));
   gather(sorted, size_of(dtype), indices, Dtype::u64, chosen);
   chosen.read(std::span(static_cast<std::byte*>(elements), chosen.size_bytes()));
+  dispatch(dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    T* const first = static_cast<T*>(elements);
+    if constexpr (is_float(dtype_of<T>)) {
+      std::replace_if(first, first + found, is_nan<T>, element_of_key<T>(std::numeric_limits<Key<T>>::max()));
+    }
+  });
 }
 
 }  // namespace masu_python
