@@ -7,10 +7,10 @@
 /// point of several columns falls into a cell, outside, or among the NaNs as joint_histogram.h says. Each bin's total
 /// is the exact real sum of its weights, rounded once to f64 (to nearest, ties to even); an exact zero, and the total
 /// of an empty bin, is +0. Integer weights have exact integer totals besides: a total that does not fit i64 (u64 for
-/// unsigned weights) is an error that names the bin. A bin with a NaN among its weights, or with infinities of both
-/// signs, has the quiet NaN 0x7ff8000000000000; one with infinities of one sign has that infinity. With `variances`
-/// each bin also has the exact sum of its squared weights, rounded once to f64: the variance of the total of counted
-/// events. Nothing depends on the order of the data, on its pieces or on the device.
+/// unsigned weights) is an error that names the bin, or, with `wrap`, is taken modulo 2^64. A bin with a NaN among its
+/// weights, or with infinities of both signs, has the quiet NaN 0x7ff8000000000000; one with infinities of one sign has
+/// that infinity. With `variances` each bin also has the exact sum of its squared weights, rounded once to f64: the
+/// variance of the total of counted events. Nothing depends on the order of the data, on its pieces or on the device.
 ///
 /// **Limits.** Every dtype, for data and weights alike; 1 to 8 columns of one dtype; 1 to 2^20 rows; rows * cells at
 /// most 2^31. **Memory.** The exact sums, of integers and f16, f32, f64 weights at most 33, 81, 537 bytes a bin and
@@ -42,6 +42,7 @@ struct WeightedOptions {
   bool variances = false;    ///< sum the squares of the weights too
   std::uint64_t rows = 1;    ///< equal blocks of the data, each with a histogram of its own; only with one column
   std::uint64_t memory = 0;  ///< most bytes of staging memory on a device; 0: what suits the device
+  bool wrap = false;         ///< integer totals modulo 2^64, where one that does not fit is an error otherwise
 };
 
 /// The result. A plain value: copyable, independent of the data, the device and the options. Of several rows, `row`

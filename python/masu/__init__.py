@@ -2,19 +2,22 @@
 """NumPy's histograms and sorts, and exact sums, with the same bits on every device."""
 from ._bincount import bincount, digitize
 from ._device_array import DeviceArray, to_device
+from ._fallback import Fallback
 from ._histogram import histogram, histogram_bin_edges
 from ._histogram_class import Histogram
 from ._joint import histogram2d, histogramdd
 from ._masu import Device, DeviceInfo, __version__, cpu_threads, devices, set_cpu_threads
+from ._moments import mean, var
 from ._order import TopK, argpartition, argsort, partition, searchsorted, sort, topk, unique
 from ._program import Kernel, LocalMemory, Program
-from ._quantile import median, quantile
+from ._quantile import median, nanmedian, nanpercentile, nanquantile, percentile, quantile
 from ._sums import cumsum, dot, sum
 
 __all__ = [
     "Device",
     "DeviceArray",
     "DeviceInfo",
+    "Fallback",
     "Histogram",
     "Kernel",
     "LocalMemory",
@@ -32,8 +35,13 @@ __all__ = [
     "histogram2d",
     "histogram_bin_edges",
     "histogramdd",
+    "mean",
     "median",
+    "nanmedian",
+    "nanpercentile",
+    "nanquantile",
     "partition",
+    "percentile",
     "quantile",
     "searchsorted",
     "set_cpu_threads",
@@ -42,4 +50,5 @@ __all__ = [
     "to_device",
     "topk",
     "unique",
+    "var",
 ]

@@ -9,7 +9,7 @@ import os
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
-from . import _arrays, _bins, _device, _histogram, _masu, _small
+from . import _arrays, _bins, _device, _fallback, _histogram, _masu, _small
 
 _SAMPLE = 1024
 _GUESS = 2**16  # as many counters as fit the second-level cache of any processor
@@ -65,12 +65,12 @@ def bincount(x, /, weights=None, minlength=0, *, axis=None, device=None):
         data.size > 0
         and data.dtype.kind in "iub"
         and (data.ndim == 1 or axis is not None)
-        and np.can_cast(data.dtype, np.intp)
+        and _counted(data.dtype)
         and (by is None or by.shape == data.shape and by.dtype.kind in "iuf" and _arrays.has_dtype(by))
     )
     if not fits:
         if axis is None:
-            return np.bincount(x, weights, minlength)
+            return _numpys(x, weights, minlength)
         return _refused(data, by, minlength, axis)
     # NumPy's own errors for minlength
     least = np.bincount(np.empty(0, np.intp), minlength=minlength).size
@@ -81,17 +81,30 @@ def bincount(x, /, weights=None, minlength=0, *, axis=None, device=None):
         if counts is not None:
             return counts
     low, high = _histogram.extremes(data, where).tolist()
-    if low < 0:
-        return np.bincount(np.array([low]))
+    if low < 0 or high >= 2**63:
+        return np.bincount(np.array([-1]))
     size = max(high + 1, least)
     if size > _MOST_BINS:
-        return np.bincount(x, weights, minlength)
-    found = _histogram.integers(data, by, size, axes, where)
-    if found is None:
-        if axis is not None:
-            raise ValueError("bincount: a total of integer weights must fit 64 bits")
-        return np.bincount(x, weights, minlength)
-    return found
+        return _numpys(x, weights, minlength)
+    return _histogram.integers(data, by, size, axes, where)
+
+
+def _counted(dtype):
+    """Whether NumPy counts integers of the dtype: uint64 from 2.4 on."""
+    if np.can_cast(dtype, np.intp):
+        return True
+    try:
+        np.bincount(np.empty(0, dtype))
+    except TypeError:
+        return False
+    return dtype.kind == "u"
+
+
+def _numpys(x, weights, minlength):
+    result = np.bincount(x, weights, minlength)
+    if weights is not None and (by := np.asarray(weights)).dtype.kind in _fallback.SUMMED and by.size:
+        _fallback.warn("bincount", f"weights of {by.dtype} in {result.size} bins")
+    return result
 
 
 def _weighted(x, weights, minlength, device):

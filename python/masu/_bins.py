@@ -13,6 +13,7 @@ import numpy as np
 # given ones where they differ.
 EDGES, GIVEN, DATA, INTEGERS = 0, 1, 2, 3
 _EXACT = 2**53  # up to here f64 has every integer
+_MOST_OFF = 0.25  # bins that a guess may be off for its width alone
 _MOST_KEPT_BINS = 10_000  # of edges that are kept
 _PLAIN = frozenset((int, float))
 
@@ -75,11 +76,19 @@ def spec(dtype, edges, uniform, range):
     """
     if not _usable(dtype, edges, uniform, range):
         return None
-    numbers = np.ascontiguousarray(edges, np.float64)
+    numbers = np.array(edges, np.float64)
     if not uniform:
         return (EDGES, 0.0, 0.0, numbers)
     if not _guessed_as_searched(dtype, numbers, range):
         return None
+    if range is not None:
+        low, high = (_compared(dtype, end) for end in ends(range))
+        if (low, high) != _ends(numbers):
+            # NumPy has no bin for a value between an end and a greater first edge
+            if dtype == np.float16 or not numbers[0] <= low <= numbers[1] or not numbers[-2] <= high:
+                return None
+            numbers[0], numbers[-1] = low, high
+            return (EDGES, 0.0, 0.0, numbers)
     narrow = dtype.kind == "f" and dtype.itemsize < 8
     if edges.dtype == np.float64:
         # NumPy compares f16 and f32 data in f64 here
@@ -91,18 +100,47 @@ def spec(dtype, edges, uniform, range):
     return (GIVEN, float(range[0]), float(range[1]), numbers)
 
 
+def ends(range):
+    """The ends of even bins as NumPy has them: a range without width gets the width 1."""
+    first, last = range
+    return (first - 0.5, last + 0.5) if first == last else (first, last)
+
+
+def difference(a, b):
+    """a - b in NumPy's dtype of both, as np.histogram has it: of integers unsigned, so that nothing overflows."""
+    dtype = np.result_type(a, b)
+    if dtype.kind != "i":
+        return np.subtract(a, b, dtype=dtype)
+    unsigned = np.dtype(f"u{dtype.itemsize}")
+    return np.subtract(np.asarray(a, dtype), np.asarray(b, dtype), casting="unsafe", dtype=unsigned)
+
+
+def _compared(dtype, end):
+    """The end of a range with which NumPy compares values, in its dtype of both."""
+    if not isinstance(end, (int, np.integer)):
+        with np.errstate(over="ignore"):
+            end = np.asarray(end).astype(np.result_type(dtype, end))
+    return float(end)
+
+
 def _guessed_as_searched(dtype, numbers, range):
     """Whether NumPy's guess of a bin and its one correction end where a search in the edges does."""
-    if range is not None and any(isinstance(end, (bool, np.bool)) for end in range):
+    if range is None:
+        if dtype.kind in "iu" and dtype.itemsize == 8:
+            # NumPy guesses with the exact width of the range, but with values and edges that are rounded to f64
+            low, high = _ends(numbers)
+            return high - low >= 4 * np.spacing(max(abs(low), abs(high))) * len(numbers)
+        return True
+    if any(isinstance(end, (bool, np.bool)) for end in range):
         return False  # NumPy refuses to subtract them
-    if dtype == np.float16 and range is not None:
+    if dtype == np.float16:
         # NumPy's f16 scalars make the guess coarser than Python's numbers do
         return not any(isinstance(end, np.generic) for end in range)
-    if dtype.kind in "iu" and dtype.itemsize == 8 and range is None:
-        # NumPy guesses with the exact width of the range, but with values and edges that are rounded to f64
-        low, high = _ends(numbers)
-        return high - low >= 4 * np.spacing(max(abs(low), abs(high))) * len(numbers)
-    return True
+    # The width has the dtype of the ends, which may be a narrow one.
+    first, last = ends(range)
+    with np.errstate(all="ignore"):
+        width = float(difference(last, first))
+    return abs(width / (numbers[-1] - numbers[0]) - 1) * len(numbers) < _MOST_OFF
 
 
 def column_spec(dtype, edges, uniform, range):
@@ -135,4 +173,7 @@ def _usable(dtype, edges, uniform, range):
         exact = range if uniform else edges[[0, -1]].tolist() if edges.dtype.kind in "iu" else None
         if exact is not None and any(map(_beyond_exact, exact)):
             return False
-    return uniform or edges.dtype.kind != "f" or not np.isnan(edges).any()
+    if edges.dtype.kind != "f":
+        return True
+    # np.histogramdd has even edges that are not finite, or decrease at the end of a range of subnormal numbers
+    return bool(np.isfinite(edges).all() and (edges[:-1] <= edges[1:]).all() if uniform else not np.isnan(edges).any())

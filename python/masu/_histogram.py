@@ -8,7 +8,7 @@ import math
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
-from . import _arrays, _bins, _device, _masu, _small
+from . import _arrays, _bins, _by_place, _device, _fallback, _masu, _small
 
 _MOST_ROWS = 2**20  # of one native call
 _MOST_CHANNELS = 16
@@ -47,8 +47,9 @@ def histogram(a, bins=10, range=None, density=None, weights=None, *, axis=None, 
 
     Counts, edges, dtypes, warnings and errors are NumPy's, bit for bit. Totals of floating-point weights are exact: the
     real sum, rounded to float64 once and then to the weights' dtype, where NumPy's carry rounding errors; totals of
-    integer weights are exact, modulo the weights' dtype. Data, edges or weights of a dtype that masu lacks (complex,
-    object, longdouble, datetime) are NumPy's to count; with ``axis`` they are a TypeError.
+    integer weights are exact, modulo the weights' dtype. Data, edges or weights of a dtype that masu lacks (object,
+    longdouble, datetime; complex data) are NumPy's to count; with ``axis`` they are a TypeError. Where NumPy sums the
+    weights, masu.Fallback is issued.
 
     >>> import numpy as np, masu
     >>> masu.histogram([1, 2, 1], bins=[0, 1, 2, 3])
@@ -70,7 +71,12 @@ def histogram(a, bins=10, range=None, density=None, weights=None, *, axis=None, 
     if found is None:
         if axis is not None:
             raise TypeError(f"histogram: axis needs a dtype that masu has, got {data.dtype}")
-        return np.histogram(data, bins, range, density, weights)
+        found = None if by is None else _by_place.histogram(data, bins, range, by, device)
+    if found is None:
+        result = np.histogram(data, bins, range, density, weights)
+        if by is not None and by.dtype.kind in _fallback.SUMMED:
+            _fallback.warn("histogram", f"weights of {by.dtype} for data of {data.dtype}")
+        return result
     hist, edges = found
     if density:
         widths = np.array(np.diff(edges), float)
@@ -134,14 +140,30 @@ def everything(a, bins, range, weights, device):
 def _everything(data, bins, range, by, device):
     if isinstance(bins, _masu.DeviceArray):
         bins = bins.get()
+    given = data
     if not isinstance(data, _masu.DeviceArray) or by is not None or data.dtype.kind == "b":
         # the weights' way is the host's
-        data = _subtractable(np.asarray(data))
+        given = np.asarray(data)
+        data = _subtractable(given)
         by = None if by is None else np.asarray(by)
     found = _count(data, bins, range, by, None, device, complete=True)
     if found is None:
-        raise TypeError(f"Histogram: data, edges and weights must be of a dtype that masu has, got {data.dtype}")
+        raise TypeError(f"Histogram: {_lacking(given, by, bins)}")
     return found
+
+
+def _lacking(data, weights, bins):
+    """What of a call is of a dtype that masu lacks, in words."""
+    if not _arrays.has_dtype(data):
+        return f"the data must be of a dtype that masu has, got {data.dtype}"
+    if weights is not None and weights.shape != data.shape:
+        return f"the weights must have the shape of the data, {data.shape}, got {weights.shape}"
+    if weights is not None and (weights.dtype.kind == "b" or not _arrays.has_dtype(weights)):
+        return f"the weights must be integers or float16 to float64, got {weights.dtype}"
+    if isinstance(bins, str):
+        return f"rules for bins by name take no weights, got {bins!r}"
+    return f"these bins are not supported for data of {data.dtype}, got edges of {np.asarray(bins).dtype}" if np.ndim(
+        bins) else f"this range is not supported for data of {data.dtype}"
 
 
 def _count(data, bins, range, weights, axis, device, complete=False):
@@ -164,7 +186,16 @@ def _count(data, bins, range, weights, axis, device, complete=False):
         edges = np.histogram_bin_edges(data, bins, range)
         spec = _bins.spec(data.dtype.newbyteorder("="), edges, True, range)
     else:
-        edges, spec = _bins.edges_and_spec(data.dtype, bins, range, lambda: extremes(data, device, finite=complete))
+        def ask():
+            return _bins.edges_and_spec(data.dtype, bins, range, lambda: extremes(data, device, finite=complete))
+
+        try:
+            with np.errstate(divide="raise", over="raise", invalid="raise"):
+                edges, spec = ask()
+        except FloatingPointError:
+            if not complete and axes is None:
+                return None  # NumPy's to warn of
+            edges, spec = ask()
     if spec is None or len(edges) > _MOST_BINS:
         return None
     where = _device.resolve(device)
@@ -177,7 +208,7 @@ def _count(data, bins, range, weights, axis, device, complete=False):
             return None
         counts, extras = found
         return (counts, edges, *extras.tolist()) if complete else (counts, edges)
-    totals = _totals(data, weights, spec, axes, where, complete)
+    totals = _totals(data, weights, spec, axes, where, complete, wrap=not complete)
     if totals is None:
         return None
     hist, extras, variances = totals
@@ -235,9 +266,11 @@ def _rows(data, spec, axes, device):
     return (parts[0] if len(parts) == 1 else np.concatenate(parts)).reshape(*shape, bins)
 
 
-def _totals(data, weights, spec, axes, device, variances=False, dtype=None):
-    """(totals, what lies outside, variances or None); None where NumPy's f16 arithmetic is not masu's, and where an
-    integer total has no 64-bit integer."""
+def _totals(data, weights, spec, axes, device, variances=False, dtype=None, wrap=True):
+    """(totals, what lies outside, variances or None); None where NumPy's f16 arithmetic is not masu's.
+
+    Without `wrap`, an integer total that does not fit 64 bits is a ValueError that names the bin.
+    """
     if axes is None:
         rows, shape = 1, ()
         values, by = _arrays.native(data).reshape(1, -1), _arrays.native(weights).reshape(1, -1)
@@ -257,24 +290,18 @@ def _totals(data, weights, spec, axes, device, variances=False, dtype=None):
     step = max(1, _SUMS // bins)
     for start in range(0, rows if data.size else 0, step):
         part = slice(start, start + step)
-        try:
-            same = _masu.weighted_histogram(
-                [values[part]], by[part], [spec], len(values[part]), totals[part], extras[part],
-                None if squares is None else squares[part], device,
-            )  # fmt: skip
-        except ValueError:
-            if exact is np.float64:
-                raise
-            return None
+        same = _masu.weighted_histogram(
+            [values[part]], by[part], [spec], len(values[part]), totals[part], extras[part],
+            None if squares is None else squares[part], wrap, device,
+        )  # fmt: skip
         if not same:
             return None
     return totals.reshape(*shape, bins), extras[0] if rows == 1 else extras, None if squares is None else squares[0]
 
 
-def integers(data, weights, size, axes, device):
-    """np.bincount of data that lies in 0 … size - 1; None as `_totals`."""
+def integers(data, weights, size, axes, device, dtype=np.float64):
+    """np.bincount of data that lies in 0 … size - 1; totals of that dtype, None: the one in which they are exact."""
     spec = _bins.integers(size)
     if weights is not None:
-        found = _totals(data, weights, spec, axes, device, dtype=np.float64)
-        return None if found is None else found[0]
+        return _totals(data, weights, spec, axes, _device.resolve(device), dtype=dtype)[0]
     return native(flat(data), spec, 1, 1, device)[0] if axes is None else _rows(data, spec, axes, device)

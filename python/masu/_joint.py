@@ -8,7 +8,7 @@ import operator
 
 import numpy as np
 
-from . import _arrays, _bins, _device, _histogram, _masu, _small
+from . import _arrays, _bins, _by_place, _device, _fallback, _histogram, _masu, _small
 
 _MOST_COLUMNS = 8
 _MOST_CELLS = 2**31
@@ -40,7 +40,8 @@ def histogramdd(sample, bins=10, range=None, density=None, weights=None, *, devi
         The edges of each column.
 
     Counts, edges, dtypes, warnings and errors are NumPy's; totals of weights are exact, rounded to float64 once. More
-    than 8 columns or 2**31 cells, and dtypes that masu lacks, are NumPy's to count.
+    than 8 columns or 2**31 cells, and dtypes that masu lacks, are NumPy's to count; where NumPy sums weights too,
+    masu.Fallback is issued.
 
     >>> import numpy as np, masu
     >>> points = np.array([[0.5, 0.5], [1.5, 0.5], [1.5, 2.5]])
@@ -56,8 +57,14 @@ def histogramdd(sample, bins=10, range=None, density=None, weights=None, *, devi
     if _arrays.foreign(sample, weights):
         return _arrays.in_kind(histogramdd, sample, **options, device=device)
     found = _count(sample, bins, range, weights, device)
+    if found is None and weights is not None:
+        weights = np.asarray(weights)
+        found = _by_place.histogramdd(sample, bins, range, weights, device)
     if found is None:
-        return np.histogramdd(sample, bins, range, density, weights)
+        result = np.histogramdd(sample, bins, range, density, weights)
+        if weights is not None and weights.dtype.kind in _fallback.SUMMED:
+            _fallback.warn("histogramdd", f"weights of {weights.dtype} in {result[0].size} cells")
+        return result
     hist, edges = found
     if density:
         total = hist.sum()
@@ -156,9 +163,10 @@ def _count(sample, bins, range, weights, device):
         needed = uniform and ends is None
         pair = _histogram.extremes(column, where) if needed else np.empty(0, column.dtype)
         try:
-            found = np.histogramdd(pair.reshape(-1, 1), [operator.index(rule) if uniform else rule], [ends])[1][0]
-        except (TypeError, ValueError):
-            # NumPy says it with the number of the column
+            with np.errstate(divide="raise", over="raise", invalid="raise"):
+                found = np.histogramdd(pair.reshape(-1, 1), [operator.index(rule) if uniform else rule], [ends])[1][0]
+        except (FloatingPointError, TypeError, ValueError):
+            # NumPy says it with the number of the column, and warns itself
             return None
         spec = _bins.column_spec(column.dtype, found, uniform, ends)
         if spec is None:
@@ -173,5 +181,5 @@ def _count(sample, bins, range, weights, device):
         _masu.joint_histogram(columns, specs, hist, where)
         return hist, edges
     extras = np.empty(3 if len(columns) == 1 else 2, np.float64)
-    _masu.weighted_histogram(columns, _arrays.native(weights), specs, 1, hist, extras, None, where)
+    _masu.weighted_histogram(columns, _arrays.native(weights), specs, 1, hist, extras, None, True, where)
     return hist, edges

@@ -9,7 +9,7 @@ import math
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
-from . import _arrays, _bins, _histogram, _lines, _masu, _order, _quantile
+from . import _arrays, _bins, _histogram, _lines, _masu, _moments, _order, _quantile
 from ._device_array import DeviceArray, dtype_name, to_device
 from ._device_lines import array_like, converted, lines, placed, swapped
 
@@ -198,6 +198,35 @@ def sum(a, axis=None, dtype=None, out=None, keepdims=False, initial=None, where=
     return to_device(sums.astype(dtype).reshape(shape), a.device)
 
 
+def _moment(name, a, axis, dtype, ddof, keepdims):
+    rounded = _moments.rounded_to(a, dtype)
+    axes = _axes(a, axis)
+    if rounded is None or ddof is None or not axes:
+        raise TypeError(f"{name}: a dtype of integers, axis=() and a ddof that is no integer >= 0 are not supported on a device")
+    keep = keepdims is not np._NoValue and keepdims
+    shape = tuple(1 if i in axes else n for i, n in enumerate(a.shape) if keep or i not in axes)
+    length = math.prod(a.shape[i] for i in axes)
+    if length <= max(ddof, 0):
+        raise ValueError(f"{name}: on a device there must be more than {max(ddof, 0)} elements, got {length}")
+    found = np.zeros(math.prod(shape))
+    if a.size:
+        _masu.moments(lines(a, axes), found, _moments.name_of(rounded), ddof, a.device)
+    return to_device(found.astype(rounded).reshape(shape), a.device)
+
+
+@_function
+def mean(a, axis=None, dtype=None, out=None, keepdims=np._NoValue, where=np._NoValue):
+    _refuse("mean", out=out, where=where)
+    return _moment("mean", a, axis, dtype, -1, keepdims)
+
+
+@_function
+def var(a, axis=None, dtype=None, out=None, ddof=0, keepdims=np._NoValue, where=np._NoValue, mean=np._NoValue,
+        correction=np._NoValue):
+    _refuse("var", out=out, where=where, mean=mean)
+    return _moment("var", a, axis, dtype, _moments.freedom(ddof, correction), keepdims)
+
+
 @_function
 def cumsum(a, axis=None, dtype=None, out=None):
     _refuse("cumsum", out=out)
@@ -222,11 +251,8 @@ def dot(a, b, out=None):
 
 def _located(name, function, a, axis, keepdims, **options):
     """NumPy's own quantiles on the elements that masu finds at the places that it asks for."""
-    axes = _axes(a, axis)
     if not a.size:
         return to_device(function(np.empty(a.shape, a.dtype), axis=axis, keepdims=keepdims, **options), a.device)
-    rows = lines(a, axes)
-    number = a.size // rows.shape[-1]
 
     def find(places):
         found = np.empty((number, places.size), a.dtype)
@@ -234,9 +260,15 @@ def _located(name, function, a, axis, keepdims, **options):
         return found
 
     try:
+        axes = _axes(a, axis)
+        rows = lines(a, axes)
+        number = a.size // rows.shape[-1]
         result = _quantile.of_found(function, a.shape, axes, a.dtype, find, keepdims=keepdims, **options)
     except _quantile.Unforeseen:
         raise TypeError(f"{name}: this is not supported with arrays on a device; copy them to the host") from None
+    except (IndexError, TypeError, ValueError):
+        function(np.zeros((1,) * a.ndim, a.dtype), axis=axis, keepdims=keepdims, **options)  # NumPy's error, if it has one
+        raise
     return to_device(result, a.device)
 
 
@@ -244,6 +276,12 @@ def _located(name, function, a, axis, keepdims, **options):
 def median(a, axis=None, out=None, overwrite_input=False, keepdims=False):
     _refuse("median", out=out)
     return _located("median", np.median, a, axis, keepdims)
+
+
+@_function
+def percentile(a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False, *, weights=None):
+    _refuse("percentile", out=out, weights=weights)
+    return _located("percentile", np.percentile, a, axis, keepdims, q=q, method=method)
 
 
 @_function
@@ -319,7 +357,7 @@ def _weights(weights, a, axes):
 def _weighted(a, weights, spec, rows, shape, dtype=None):
     exact = dtype or {"i": np.int64, "u": np.uint64}.get(weights.dtype.kind, np.float64)
     totals, extras = np.zeros(math.prod(shape), exact), np.zeros(3 * rows, exact)
-    if a.size and not _masu.weighted_histogram([a], weights, [spec], rows, totals, extras, None, a.device):
+    if a.size and not _masu.weighted_histogram([a], weights, [spec], rows, totals, extras, None, True, a.device):
         return None
     return totals.astype(dtype or weights.dtype).reshape(shape)
 
@@ -403,7 +441,7 @@ def _of_columns(*columns, bins=10, range=None, density=None, weights=None):
         if by.shape != like.shape or by.dtype == np.bool:
             raise ValueError("The weights and list don't have the same length.")
         extras = np.empty(3 if len(columns) == 1 else 2)
-        _masu.weighted_histogram(columns, by, specs, 1, hist, extras, None, like.device)
+        _masu.weighted_histogram(columns, by, specs, 1, hist, extras, None, True, like.device)
     if density:
         total = hist.sum()
         for i, widths in enumerate(map(np.diff, edges)):

@@ -142,7 +142,8 @@ def _places(kth, length):
 def _short(a, kth, axis, kind, order, device):
     """Whether this looks like one short contiguous row and one place of it."""
     return (type(a) is _ndarray and type(kth) is int and a.ndim == 1 and a.size < _small.limit and axis == -1
-            and device is None and order is None and kind == "introselect" and a.flags.carray)
+            and device is None and order is None and kind == "introselect" and a.flags.carray
+            and a.dtype.char in _arrays.NATIVE)
 
 
 def _part_short(a, kth, dtype, indices):

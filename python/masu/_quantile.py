@@ -13,13 +13,18 @@ from numpy.lib.array_utils import normalize_axis_tuple
 from . import _arrays, _device, _masu, _small
 from ._lines import NUMPY, contiguous, host, words
 
-__all__ = ["median", "quantile"]
+__all__ = ["median", "nanmedian", "nanpercentile", "nanquantile", "percentile", "quantile"]
 
 _ndarray = np.ndarray
+_SHORT = 600  # NumPy's number
 
 
 class Unforeseen(Exception):
     """NumPy's function did something else with the data than part it and take elements."""
+
+
+# What a call ends with that NumPy's own function judges: which of several errors comes first is NumPy's to say.
+_NUMPYS = (Unforeseen, IndexError, TypeError, ValueError)
 
 
 class _Parted(np.ndarray):
@@ -75,21 +80,127 @@ def of_found(function, shape, axes, dtype, find, out=None, keepdims=False, **key
     return result
 
 
-def _reduced(function, data, axis, out, keepdims, device, **keywords):
-    """NumPy's function of the axes that are reduced, brought together as the last one."""
+def _rows(data, axis):
+    """(the axes that are reduced, what lies along them as rows)."""
     ndim = data.ndim
     axes = tuple(range(ndim)) if axis is None else normalize_axis_tuple(axis, ndim)
     kept = [i for i in range(ndim) if i not in axes]
     turned = data.transpose(*kept, *sorted(axes, key=lambda i: -abs(data.strides[i])))
-    rows = contiguous(turned, data.dtype).reshape(*turned.shape[:len(kept)], -1)
+    return axes, contiguous(turned, data.dtype).reshape(*turned.shape[:len(kept)], -1)
 
-    def find(places):
-        number = rows.size // rows.shape[-1]
-        found = np.empty((number, places.size), rows.dtype)
-        _masu.elements_at(words(rows), words(found), number, places.tolist(), _device.resolve(device))
-        return found
 
-    return of_found(function, data.shape, axes, data.dtype, find, out, keepdims, **keywords)
+def _at(rows, places, device):
+    number = rows.size // rows.shape[-1]
+    found = np.empty((number, len(places)), rows.dtype)
+    _masu.elements_at(words(rows), words(found), number, list(places), _device.resolve(device))
+    return found
+
+
+def _reduced(function, data, axis, out, keepdims, device, **keywords):
+    """NumPy's function of the axes that are reduced, brought together as the last one."""
+    axes, rows = _rows(data, axis)
+    return of_found(function, data.shape, axes, data.dtype, lambda places: _at(rows, places.tolist(), device), out,
+                    keepdims, **keywords)
+
+
+def _of_rows(plain, rows, count, alone, device, keywords):
+    """`plain` of the first `count` elements of the order of each row, all at once where NumPy's arithmetic with numbers
+    warns of nothing: its arithmetic with arrays has other words, and none for integers.
+    """
+    def of(some, shape, along):
+        def find(places):
+            return _at(some, places.tolist(), device)
+
+        return np.asarray(of_found(plain, shape, along, rows.dtype, find, **keywords))
+
+    if not alone and (rows.dtype.kind == "f" or _narrow(rows)):
+        try:
+            with np.errstate(over="raise", invalid="raise", divide="raise"):
+                return of(rows, (len(rows), count), (1,))
+        except FloatingPointError:
+            pass
+    each = [of(row[np.newaxis], (count,), (0,)) for row in rows]
+    return each[0] if alone else np.stack(each, axis=-1)
+
+
+def _narrow(rows):
+    """Whether no difference of two elements overflows."""
+    return rows.dtype.kind == "b" or int(rows.max()) - int(rows.min()) <= np.iinfo(rows.dtype).max
+
+
+def _without_nan(numpys, plain, data, axis, out, keepdims, device, **keywords):
+    """NumPy's nan function: `plain`, the function without nan, of what is no NaN in each row. NaN is behind all else in
+    the order, so that the elements of a row are those at its first places.
+    """
+    axes, rows = _rows(data, axis)
+    kept = rows.shape[:-1]
+    rows = rows.reshape(-1, rows.shape[-1])
+    length = rows.shape[1]
+    # of short lines NumPy's nanmedian is an arithmetic of its own
+    short = plain is np.median and kept != () and length < _SHORT
+    counts = length - np.count_nonzero(np.isnan(rows), axis=1) if rows.dtype.kind == "f" else np.full(len(rows), length)
+    parts = []
+    for count in np.unique(counts).tolist():
+        chosen = np.flatnonzero(counts == count)
+        these = rows if chosen.size == len(rows) else rows[chosen]
+        if count == 0:
+            shape = length if not kept else (chosen.size, length)
+            found = numpys(np.full(shape, np.nan, rows.dtype), axis=-1, **keywords)
+        elif short:
+            found = numpys(_at(these, sorted({(count - 1) // 2, count // 2}), device), axis=1)
+        else:
+            found = _of_rows(plain, these, count, kept == (), device, keywords)
+        parts.append((chosen, np.asarray(found)))
+    if not kept:
+        result = parts[0][1]
+    else:
+        first = next(found for chosen, found in parts if chosen[0] == 0)  # NumPy's dtype is that of the first row's
+        result = np.empty((*first.shape[:-1], len(rows)), first.dtype)
+        for chosen, found in parts:
+            result[..., chosen] = found
+        result = result.reshape(*first.shape[:-1], *kept)
+    if keepdims is not np._NoValue and keepdims:
+        result = result[(..., *(np.newaxis if i in axes else slice(None) for i in range(data.ndim)))]
+    if out is None:
+        return result[()]
+    if out.shape != result.shape:
+        raise Unforeseen
+    out[...] = result
+    return out
+
+
+def _of_q(numpys, plain, a, q, axis, out, overwrite_input, method, keepdims, weights, device):
+    """A function of q; `plain`: the function without nan, None where that is NumPy's itself."""
+    if _arrays.foreign(a):
+        return _arrays.in_kind(globals()[numpys.__name__], a, q=q, axis=axis, out=out, overwrite_input=overwrite_input,
+                               method=method, keepdims=keepdims, weights=weights, device=device)
+    if weights is None and not (type(a) is _ndarray and a.size < _small.limit and device is None):
+        data = host(a)
+        if data is not NUMPY and data.dtype.isnative:
+            try:
+                if plain is None:
+                    return _reduced(numpys, data, axis, out, keepdims, device, q=q, method=method)
+                return _without_nan(numpys, plain, data, axis, out, keepdims, device, q=q, method=method)
+            except _NUMPYS:
+                pass
+    return numpys(a, q, axis, out, overwrite_input, method, keepdims, weights=weights)
+
+
+def _of_middle(numpys, plain, a, axis, out, overwrite_input, keepdims, device):
+    """The same of the medians."""
+    if _arrays.foreign(a):
+        return _arrays.in_kind(globals()[numpys.__name__], a, axis=axis, out=out, overwrite_input=overwrite_input,
+                               keepdims=keepdims, device=device)
+    if not (type(a) is _ndarray and a.size < _small.limit and device is None):
+        data = host(a)
+        if data is not NUMPY and data.dtype.isnative:
+            try:
+                if plain is None:
+                    return _reduced(numpys, data, axis, out, keepdims, device)
+                return _without_nan(numpys, plain, data, axis, out, keepdims, device)
+            except _NUMPYS:
+                pass
+    return numpys(a, axis, out, overwrite_input, keepdims)
 
 
 def median(a, axis=None, out=None, overwrite_input=False, keepdims=False, *, device=None):
@@ -106,17 +217,19 @@ def median(a, axis=None, out=None, overwrite_input=False, keepdims=False, *, dev
     >>> float(masu.median([4.0, 1.0, 3.0, 2.0]))
     2.5
     """
-    if _arrays.foreign(a):
-        return _arrays.in_kind(median, a, axis=axis, out=out, overwrite_input=overwrite_input, keepdims=keepdims,
-                               device=device)
-    if not (type(a) is _ndarray and a.size < _small.limit and device is None):
-        data = host(a)
-        if data is not NUMPY and data.dtype.isnative:
-            try:
-                return _reduced(np.median, data, axis, out, keepdims, device)
-            except Unforeseen:
-                pass
-    return np.median(a, axis, out, overwrite_input, keepdims)
+    return _of_middle(np.median, None, a, axis, out, overwrite_input, keepdims, device)
+
+
+def nanmedian(a, axis=None, out=None, overwrite_input=False, keepdims=np._NoValue, *, device=None):
+    """The median along an axis of what is no NaN, as `numpy.nanmedian`.
+
+    Parameters are those of `median`. Where there are NaNs alone the result is NaN, with NumPy's warning.
+
+    >>> import masu
+    >>> float(masu.nanmedian([4.0, float("nan"), 3.0, 2.0]))
+    3.0
+    """
+    return _of_middle(np.nanmedian, np.median, a, axis, out, overwrite_input, keepdims, device)
 
 
 def quantile(a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False, *, weights=None,
@@ -133,14 +246,39 @@ def quantile(a, q, axis=None, out=None, overwrite_input=False, method="linear", 
     >>> masu.quantile([1.0, 2.0, 3.0, 4.0, 5.0], [0.25, 0.5]).tolist()
     [2.0, 3.0]
     """
-    if _arrays.foreign(a):
-        return _arrays.in_kind(quantile, a, q=q, axis=axis, out=out, overwrite_input=overwrite_input, method=method,
-                               keepdims=keepdims, weights=weights, device=device)
-    if weights is None and not (type(a) is _ndarray and a.size < _small.limit and device is None):
-        data = host(a)
-        if data is not NUMPY and data.dtype.isnative:
-            try:
-                return _reduced(np.quantile, data, axis, out, keepdims, device, q=q, method=method)
-            except Unforeseen:
-                pass
-    return np.quantile(a, q, axis, out, overwrite_input, method, keepdims, weights=weights)
+    return _of_q(np.quantile, None, a, q, axis, out, overwrite_input, method, keepdims, weights, device)
+
+
+def percentile(a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False, *, weights=None,
+               device=None):
+    """Percentiles along an axis, as `numpy.percentile`: `quantile`, with `q` from 0 to 100.
+
+    >>> import masu
+    >>> masu.percentile([1.0, 2.0, 3.0, 4.0, 5.0], [25, 50]).tolist()
+    [2.0, 3.0]
+    """
+    return _of_q(np.percentile, None, a, q, axis, out, overwrite_input, method, keepdims, weights, device)
+
+
+def nanquantile(a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=np._NoValue, *, weights=None,
+                device=None):
+    """Quantiles along an axis of what is no NaN, as `numpy.nanquantile`.
+
+    Parameters are those of `quantile`. Where there are NaNs alone the result is NaN, with NumPy's warning.
+
+    >>> import masu
+    >>> float(masu.nanquantile([1.0, float("nan"), 3.0], 0.5))
+    2.0
+    """
+    return _of_q(np.nanquantile, np.quantile, a, q, axis, out, overwrite_input, method, keepdims, weights, device)
+
+
+def nanpercentile(a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=np._NoValue, *, weights=None,
+                  device=None):
+    """Percentiles along an axis of what is no NaN, as `numpy.nanpercentile`: `nanquantile`, with `q` from 0 to 100.
+
+    >>> import masu
+    >>> float(masu.nanpercentile([1.0, float("nan"), 3.0], 50))
+    2.0
+    """
+    return _of_q(np.nanpercentile, np.percentile, a, q, axis, out, overwrite_input, method, keepdims, weights, device)

@@ -5,7 +5,7 @@ import math
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
-from . import _arrays, _device, _masu, _small
+from . import _arrays, _device, _fallback, _masu, _small
 from ._lines import NUMPY, axes_of, contiguous, device_for, host, lines, result_like, words
 
 __all__ = ["cumsum", "dot", "sum"]
@@ -51,7 +51,7 @@ def sum(a, axis=None, dtype=None, out=None, keepdims=_NoValue, initial=_NoValue,
                     return result
                 if a.size < _small.limit:
                     return _sum_lines(a if axis in (1, -1) else a.T, device)
-        elif a.size < _small.limit and device is None:
+        elif a.size < _small.limit and device is None and a.dtype.kind in "biu":
             return np.add.reduce(a, axis)
     return _sum(a, axis, dtype, out, keepdims, initial, where, device)
 
@@ -69,7 +69,7 @@ def _sum(a, axis, dtype, out, keepdims, initial, where, device):
         return _arrays.in_kind(sum, a, axis=axis, dtype=dtype, out=out, keepdims=keepdims, initial=initial, where=where,
                                device=device)
     def numpys():
-        return np.sum(a, axis, dtype, out, keepdims, initial, where)
+        return _fallback.summed("sum", np.sum(a, axis, dtype, out, keepdims, initial, where), a)
 
     data = host(a)
     if data is NUMPY or not (out is None or type(out) is _ndarray):
@@ -159,7 +159,7 @@ def cumsum(a, axis=None, dtype=None, out=None, *, device=None):
     [1e+100, 1e+100, 1.0]
     """
     if type(a) is _ndarray and dtype is None and out is None:
-        if a.dtype.kind != "f":
+        if a.dtype.kind in "biu":
             if device is None:
                 return a.cumsum(axis)
         elif a.ndim == 1 and (axis is None or axis == 0) and a.size and a.flags.carray and a.dtype.char in _names:
@@ -171,16 +171,16 @@ def cumsum(a, axis=None, dtype=None, out=None, *, device=None):
         return _arrays.in_kind(cumsum, a, axis=axis, dtype=dtype, out=out, device=device)
     data = host(a)
     if data is NUMPY or not (out is None or type(out) is _ndarray):
-        return np.cumsum(a, axis, dtype, out)
+        return _fallback.summed("cumsum", np.cumsum(a, axis, dtype, out), a)
     summed = _loop_dtype(data, dtype, out)
     if summed.char not in _names:
-        return np.cumsum(a, axis, dtype, out)
+        return _fallback.summed("cumsum", np.cumsum(a, axis, dtype, out), a)
     summed = summed.newbyteorder("=")
     if axis is None:
         data, axis = data.reshape(-1), 0
     axis = normalize_axis_index(axis, data.ndim)
     if out is not None and out.shape != data.shape:
-        return np.cumsum(a, axis, dtype, out)
+        return _fallback.summed("cumsum", np.cumsum(a, axis, dtype, out), a)
     if data.dtype != summed:
         data = data.astype(summed)
     device = device_for(device, data.size)
@@ -214,16 +214,16 @@ def dot(a, b, out=None, *, device=None):
             if (dtype is b.dtype and a.ndim == 1 and a.shape == b.shape and a.flags.carray and b.flags.carray
                     and dtype.isnative and a.size):
                 return dtype.type(_masu.dot(a, b, device_for(device, a.size)))
-        elif dtype is b.dtype and dtype.char != "e":
+        elif dtype is b.dtype and dtype.kind in "biu":
             return np.dot(a, b)
     if _arrays.foreign(a, b):
         return _arrays.in_kind(dot, a, b, out=out, device=device)
     left, right = host(a), host(b)
     if out is not None or left is NUMPY or right is NUMPY or left.ndim != 1 or left.shape != right.shape:
-        return np.dot(a, b, out)
+        return _fallback.summed("dot", np.dot(a, b, out), a)
     common = left.dtype
     if right.dtype != common or not common.isnative:
         common = np.promote_types(common, right.dtype)
     if common.char not in _names:
-        return np.dot(a, b, out)
+        return _fallback.summed("dot", np.dot(a, b, out), a)
     return common.type(_masu.dot(contiguous(left, common), contiguous(right, common), device_for(device, left.size)))

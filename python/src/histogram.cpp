@@ -211,9 +211,9 @@ void joint_histogram(nb::handle columns, nb::handle bins, nb::handle counts, con
 }
 
 // totals: f64, i64 or u64, rows * cells; extras: what is in no cell, in the same dtype; variances: f64, or None.
-// False where NumPy has to count.
+// `wrap`: integer totals modulo 2^64, else one that does not fit is an error. False where NumPy has to count.
 bool weighted_histogram(nb::handle columns, nb::handle weights, nb::handle bins, std::uint64_t rows, nb::handle totals,
-                        nb::handle extras, nb::handle variances, const masu::Device& device) {
+                        nb::handle extras, nb::handle variances, bool wrap, const masu::Device& device) {
   const Columns in(columns);
   const Input by(weights);
   const std::vector<Spec> specs = specs_of(bins);
@@ -225,6 +225,7 @@ bool weighted_histogram(nb::handle columns, nb::handle weights, nb::handle bins,
     masu::WeightedOptions options;
     options.rows = rows;
     options.variances = squares.has_value();
+    options.wrap = wrap;
     const masu::WeightedHistogram result = counted(
         specs,
         [&](const std::vector<masu::Bins>& which) {
@@ -322,7 +323,8 @@ void register_histogram(nb::module_& m) {
         nb::arg("edges"), nb::arg("device"));
   m.def("joint_histogram", joint_histogram, nb::arg("columns"), nb::arg("bins"), nb::arg("counts"), nb::arg("device"));
   m.def("weighted_histogram", weighted_histogram, nb::arg("columns"), nb::arg("weights"), nb::arg("bins"),
-        nb::arg("rows"), nb::arg("totals"), nb::arg("extras"), nb::arg("variances").none(), nb::arg("device"));
+        nb::arg("rows"), nb::arg("totals"), nb::arg("extras"), nb::arg("variances").none(), nb::arg("wrap"),
+        nb::arg("device"));
   m.def("extremes", extremes, nb::arg("data"), nb::arg("pair"), nb::arg("finite"), nb::arg("device"));
   m.def("digitize", digitize, nb::arg("edges"), nb::arg("values"), nb::arg("bins"), nb::arg("right"),
         nb::arg("device"));

@@ -49,10 +49,12 @@ Key<T> key_of(T value) {
   }
 }
 
-// An element of that key: a zero is +0.
+// An element of that key: a zero is +0, a NaN the quiet one with no other bit set.
 template <class T>
 T element_of_key(Key<T> key) {
   if constexpr (masu::is_float(masu::dtype_of<T>)) {
+    constexpr Key<T> quiet = sizeof(T) == 2 ? 0x7e00 : sizeof(T) == 4 ? 0x7fc00000 : Key<T>(0x7ff8000000000000);
+    if (key == std::numeric_limits<Key<T>>::max()) return std::bit_cast<T>(quiet);
     return std::bit_cast<T>(static_cast<Key<T>>((key & sign_of<T>) != 0 ? key ^ sign_of<T> : ~key));
   } else {
     return std::bit_cast<T>(std::is_signed_v<T> ? static_cast<Key<T>>(key ^ sign_of<T>) : key);

@@ -5,13 +5,16 @@
 #include "selection.h"
 
 #include <masu/interrupt.h>
+#include <masu/gather.h>
 #include <masu/quantile.h>
+#include <masu/reduce.h>
 #include <masu/sort.h>
 
 #include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstring>
+#include <iterator>
 #include <limits>
 #include <type_traits>
 #include <vector>
@@ -47,10 +50,10 @@ void store(const std::vector<Quantile>& found, Dtype dtype, void* elements) {
   });
 }
 
-// The keys of the elements at these places of a row, ascending, each once; of a long row with their counts.
+// The key of the element at each of these places of a row, ascending; of a long row with their counts.
 template <class T>
-std::vector<Place<Key<T>>> pivots(const Device& device, const T* row, std::uint64_t length,
-                                  std::span<const std::uint64_t> places) {
+std::vector<Place<Key<T>>> keys_at(const Device& device, const T* row, std::uint64_t length,
+                                   std::span<const std::uint64_t> places) {
   std::vector<Place<Key<T>>> found;
   if (length <= short_row) {  // a call of the library's for each would cost more
     std::vector<Key<T>> copy(length);
@@ -77,9 +80,67 @@ std::vector<Place<Key<T>>> pivots(const Device& device, const T* row, std::uint6
       }
     }
   }
+  return found;
+}
+
+// The same keys, each once.
+template <class T>
+std::vector<Place<Key<T>>> pivots(const Device& device, const T* row, std::uint64_t length,
+                                  std::span<const std::uint64_t> places) {
+  auto found = keys_at(device, row, length, places);
   const auto same = [](const auto& a, const auto& b) { return a.key == b.key; };
   found.erase(std::unique(found.begin(), found.end(), same), found.end());
   return found;
+}
+
+template <class T>
+bool is_nan(T element) {
+  return key_of(element) == std::numeric_limits<Key<T>>::max();
+}
+template <class T>
+bool is_zero(T element) {
+  return key_of(element) == sign_of<T>;
+}
+
+// Puts in the place of each zero among the elements found the one that stands there in the stable order of the row.
+template <class T>
+void find_zeros(const T* row, std::uint64_t length, std::span<const std::uint64_t> places, T* found) {
+  constexpr Key<T> negative_zero = sign_of<T>;
+  std::uint64_t less = 0;
+  std::uint64_t negative = 0;
+  std::uint64_t zeros = 0;
+  for (std::uint64_t i = 0; i < length; ++i) {
+    less += key_of(row[i]) < sign_of<T> ? 1U : 0U;
+    zeros += is_zero(row[i]) ? 1U : 0U;
+    negative += std::bit_cast<Key<T>>(row[i]) == negative_zero ? 1U : 0U;
+  }
+  if (negative == 0) return;
+  std::vector<T> in_order;
+  if (negative == zeros) in_order.assign(1, std::bit_cast<T>(negative_zero));
+  else std::copy_if(row, row + length, std::back_inserter(in_order), is_zero<T>);
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    if (is_zero(found[i])) found[i] = in_order[negative == zeros ? 0 : places[i] - less];
+  }
+}
+
+// Whether device memory of floats has a zero with a sign: the least of all integers in its place.
+template <class T>
+bool has_negative_zero(const BufferBase& data) {
+  using Bits = std::make_signed_t<Key<T>>;
+  const ReduceResult least = reduce(data, dtype_of<Bits>, ReduceOp::min);
+  Bits bits = 0;
+  std::memcpy(&bits, least.min_values().data, sizeof bits);
+  return bits == std::numeric_limits<Bits>::min();
+}
+
+// What the library's quantiles leave open: the order of a row with a NaN, and which of several zeros stands at a place.
+template <class T>
+void decide(const Device& device, const T* row, std::uint64_t length, std::span<const std::uint64_t> places, T* found) {
+  if (std::any_of(found, found + places.size(), is_nan<T>)) {
+    const auto keys = keys_at(device, row, length, places);
+    std::transform(keys.begin(), keys.end(), found, [](const auto& place) { return element_of_key<T>(place.key); });
+  }
+  if (std::any_of(found, found + places.size(), is_zero<T>)) find_zeros(row, length, places, found);
 }
 
 // Which part a key belongs to: 2 i below pivot i, 2 i + 1 equal to it.
@@ -212,12 +273,50 @@ void elements_at(const Device& device, const ArrayView& data, std::uint64_t rows
                         });
   if (!selected)
     store(exact_quantiles(device, data, quantiles_of(length, places), nearest(rows)), data.dtype, elements);
+  dispatch(data.dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    if constexpr (is_float(dtype_of<T>)) {
+      for (std::uint64_t row = 0; row < rows; ++row) {
+        decide(device, static_cast<const T*>(data.data) + row * length, length, places,
+               static_cast<T*>(elements) + row * places.size());
+      }
+    }
+  });
 }
 
 void elements_at(const BufferBase& data, Dtype dtype, std::uint64_t rows, std::span<const std::uint64_t> places,
                  void* elements) {
   const std::uint64_t count = data.size_bytes() / size_of(dtype);
   store(exact_quantiles(data, dtype, quantiles_of(count / rows, places), nearest(rows)), dtype, elements);
+  const std::uint64_t found = rows * places.size();
+  const bool open = dispatch(dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    if constexpr (is_float(dtype_of<T>)) {
+      const T* const first = static_cast<const T*>(elements);
+      if (std::any_of(first, first + found, is_nan<T>)) return true;
+      return std::any_of(first, first + found, is_zero<T>) && has_negative_zero<T>(data);
+    } else {
+      return false;
+    }
+  });
+  if (!open) return;
+  Buffer<std::byte> sorted(data.device(), data.size_bytes());
+  sort(data, dtype, sorted, {.rows = rows});
+  std::vector<std::uint64_t> where;
+  for (std::uint64_t row = 0; row < rows; ++row) {
+    for (const std::uint64_t place : places) where.push_back(row * (count / rows) + place);
+  }
+  const Buffer<std::uint64_t> indices = data.device().upload(where);
+  Buffer<std::byte> chosen(data.device(), found * size_of(dtype));
+  gather(sorted, size_of(dtype), indices, Dtype::u64, chosen);
+  chosen.read(std::span(static_cast<std::byte*>(elements), chosen.size_bytes()));
+  dispatch(dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    T* const first = static_cast<T*>(elements);
+    if constexpr (is_float(dtype_of<T>)) {
+      std::replace_if(first, first + found, is_nan<T>, element_of_key<T>(std::numeric_limits<Key<T>>::max()));
+    }
+  });
 }
 
 }  // namespace masu_python

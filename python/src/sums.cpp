@@ -80,6 +80,24 @@ void sum_columns(nb::handle data, nb::handle result) {
   brief_call(input, [&] { masu::sum_columns(input.view(), output.count(), output.view()); });
 }
 
+// The exact means of rows, or with a ddof that is not negative their variances, rounded once to `rounded`, into f64.
+void moments(nb::handle data, nb::handle result, Dtype rounded, std::int64_t ddof, const Device& device) {
+  const Input input(data);
+  const Output output(result);
+  call([&] {
+    masu::SumOptions options;
+    options.result = rounded;
+    options.rows = output.count();
+    if (ddof >= 0) options.ddof = static_cast<std::uint64_t>(ddof);
+    const auto of = [&](const auto& function) {
+      return input.on_device() ? function(input.buffer(), input.dtype()) : function(device, input.view());
+    };
+    const masu::SumResult found = ddof < 0 ? of([&](const auto&... x) { return masu::mean(x..., options); })
+                                           : of([&](const auto&... x) { return masu::variance(x..., options); });
+    for (std::uint64_t row = 0; row < output.count(); ++row) output.data<double>()[row] = found.value(row);
+  });
+}
+
 void cumsum(nb::handle data, nb::handle result, std::uint64_t rows, const Device& device) {
   const Input input(data);
   const Output output(result);
@@ -121,6 +139,12 @@ void register_sums(nb::module_& m) {
       },
       arg("data"), arg("result"), arg("dtype"), arg("device"));
   m.def("sum_columns", sum_columns, arg("data"), arg("result"));
+  m.def(
+      "moments",
+      [](nb::handle data, nb::handle result, const char* dtype, std::int64_t ddof, const Device& device) {
+        moments(data, result, masu::dtype_from_name(dtype), ddof, device);
+      },
+      arg("data"), arg("result"), arg("dtype"), arg("ddof"), arg("device"));
   m.def("convert", convert, arg("data"), arg("result"), arg("device"));
   m.def("cumsum", cumsum, arg("data"), arg("result"), arg("rows"), arg("device"));
 }

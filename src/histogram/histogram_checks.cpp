@@ -48,14 +48,14 @@ ArrayView host_view(const BufferBase& buffer, Dtype dtype) {
           buffer.size_bytes() / size_of(dtype)};
 }
 
-bool reaches_bins(const BinRule& rule) {
+bool reaches_bins(const BinRule& rule, bool joint) {
   return dispatch(rule.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     if constexpr (std::is_same_v<T, Half>) {
       const std::optional<Thresholds<float>> limits = half_thresholds(rule);
       return !limits || (!limits->all_below && !limits->all_above);
     } else {
-      if (size_of(rule.dtype) == 1) return true;
+      if (size_of(rule.dtype) == 1 && !joint) return true;
       const BinLimits<T> limits(rule);
       return !limits.all_below && !limits.all_above;
     }

@@ -29,8 +29,9 @@ void check_memory(std::string_view function, std::uint64_t counters, std::uint64
 
 // The elements of a buffer on `cpu`.
 ArrayView host_view(const BufferBase& buffer, Dtype dtype);
-// True when some value of the dtype lies in a bin or between two: what the kernels take for granted.
-bool reaches_bins(const BinRule& rule);
+// True when some value of the dtype lies in a bin or between two: what the kernels take for granted. Bytes of one
+// column are counted by value, so they need no such value; `joint`: the bins are one column's of several.
+bool reaches_bins(const BinRule& rule, bool joint = false);
 // Seconds of a steady clock.
 double now();
 

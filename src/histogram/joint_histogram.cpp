@@ -132,7 +132,7 @@ JointHistogramAccumulator::JointHistogramAccumulator(const Device& device, Dtype
       invalid(fmt::format("there must be at most 2^31 cells, got {} * {} and more", s.cells, rule->n));
     }
     s.cells *= rule->n;
-    reached = reached && reaches_bins(*rule);
+    reached = reached && reaches_bins(*rule, true);
     s.rules.push_back(std::move(rule));
   }
   const std::uint64_t bytes = (2 * s.cells + joint_extra_cells) * sizeof(std::uint64_t);

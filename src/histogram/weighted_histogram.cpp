@@ -14,7 +14,6 @@
 #include <algorithm>
 #include <limits>
 #include <new>
-#include <optional>
 #include <string>
 
 namespace masu {
@@ -173,7 +172,7 @@ WeightedHistogramAccumulator::WeightedHistogramAccumulator(const Device& device,
           fmt::format("rows * cells must be at most 2^31, got {} * {} and more", options.rows * s.cells, rule->n));
     }
     s.cells *= rule->n;
-    reached = reached && reaches_bins(*rule);
+    reached = reached && reaches_bins(*rule, bins.size() > 1);
     s.rules.push_back(std::move(rule));
   }
   s.slots = s.cells + (bins.size() > 1 ? 2 : extra_slots);
@@ -326,20 +325,16 @@ WeightedHistogram WeightedHistogramAccumulator::result() const try {
     for (std::uint64_t i = 0; i < all; ++i) to[i] = each.total(i);
   }
   if (is_float(s.weights_dtype)) return result;
-  const auto exact = [&]<class T>(std::vector<T>& to,
-                                  std::optional<T> (WeightSums::*total)(std::uint64_t) const noexcept) {
+  const auto exact = [&]<class T>(std::vector<T>& to) {
     to.resize(all);
     for (std::uint64_t i = 0; i < all; ++i) {
-      const std::optional<T> found = (sums.front().*total)(i);
-      if (!found) s.overflow(i / s.slots, i % s.slots);
-      to[i] = *found;
+      std::uint64_t bits = 0;
+      if (!sums.front().integer_total(i, bits) && !s.options.wrap) s.overflow(i / s.slots, i % s.slots);
+      to[i] = static_cast<T>(bits);
     }
   };
-  if (is_signed(s.weights_dtype)) {
-    exact(result.signed_, &WeightSums::signed_total);
-  } else {
-    exact(result.unsigned_, &WeightSums::unsigned_total);
-  }
+  if (is_signed(s.weights_dtype)) exact(result.signed_);
+  else exact(result.unsigned_);
   return result;
 } catch (const std::bad_alloc&) {
   no_memory(weighted_name, state_->slots * state_->options.rows, state_->sums_bytes());

@@ -154,16 +154,8 @@ double WeightSums::total(std::uint64_t slot) const noexcept {
   return fixed::sum_of(part(slot), Dtype::f64);
 }
 
-std::optional<std::int64_t> WeightSums::signed_total(std::uint64_t slot) const noexcept {
-  std::uint64_t bits = 0;
-  if (!fixed::integer_of(part(slot), true, bits)) return std::nullopt;
-  return static_cast<std::int64_t>(bits);
-}
-
-std::optional<std::uint64_t> WeightSums::unsigned_total(std::uint64_t slot) const noexcept {
-  std::uint64_t bits = 0;
-  if (!fixed::integer_of(part(slot), false, bits)) return std::nullopt;
-  return bits;
+bool WeightSums::integer_total(std::uint64_t slot, std::uint64_t& bits) const noexcept {
+  return fixed::integer_of(part(slot), is_signed(format_.weights), bits);
 }
 
 }  // namespace masu

@@ -8,7 +8,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <vector>
 
 namespace masu {
@@ -75,9 +74,8 @@ class WeightSums {
 
   // The exact sum, rounded once; NaN and infinities as masu/weighted_histogram.h says.
   [[nodiscard]] double total(std::uint64_t slot) const noexcept;
-  // The exact sum of integer weights; nothing where it does not fit.
-  [[nodiscard]] std::optional<std::int64_t> signed_total(std::uint64_t slot) const noexcept;
-  [[nodiscard]] std::optional<std::uint64_t> unsigned_total(std::uint64_t slot) const noexcept;
+  // Whether the exact sum of integer weights fits i64 (u64 of unsigned ones). `bits`: the sum modulo 2^64.
+  bool integer_total(std::uint64_t slot, std::uint64_t& bits) const noexcept;
 
  private:
   [[nodiscard]] fixed::Part part(std::uint64_t slot) const noexcept;

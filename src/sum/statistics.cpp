@@ -132,15 +132,14 @@ double variance_of(const Part& sum, const Part& squares, std::uint64_t count, st
 
 bool integer_of(const Part& sum, bool is_signed, std::uint64_t& bits) noexcept {
   const Magnitude& number = sum.number;
-  bits = static_cast<std::uint64_t>(window(number, -number.exponent));
+  const auto magnitude = static_cast<std::uint64_t>(window(number, -number.exponent));
+  bits = number.negative ? -magnitude : magnitude;
   if (number.size == 0) return true;
   const int width =
       number.exponent + static_cast<int>(number.size) * digit_bits - std::countl_zero(number.words[number.size - 1]);
   if (width > 64) return false;
   constexpr std::uint64_t half = std::uint64_t{1} << 63;
   if (!is_signed) return !number.negative;
-  const std::uint64_t magnitude = bits;
-  if (number.negative) bits = -bits;
   return magnitude < half || (number.negative && magnitude == half);
 }
 

@@ -18,7 +18,8 @@ from . import redirect
 # The files, and the tests of each by class and name.
 FILES = {
     "lib/tests/test_histograms.py": r"",
-    "lib/tests/test_function_base.py": r"Test(Bincount|Digitize|Unique|Cumsum|Median|Quantile)\b",
+    "lib/tests/test_function_base.py": r"Test(Bincount|Digitize|Unique|Cumsum|Median|Quantile|Percentile)\b",
+    "lib/tests/test_nanfunctions.py": r"TestNanFunctions_(Median|Percentile|Quantile)\b",
     "lib/tests/test_arraysetops.py": r"TestUnique\b",
     "_core/tests/test_multiarray.py": r"::test_\w*(sort|partition|search)",
     "_core/tests/test_numeric.py": r"TestNonarrayArgs::test_(cumsum|searchsorted|sort|argsort)\b",

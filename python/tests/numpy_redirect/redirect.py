@@ -18,7 +18,8 @@ import types
 import numpy
 
 FUNCTIONS = ("histogram", "histogram2d", "histogramdd", "histogram_bin_edges", "bincount", "digitize", "searchsorted",
-             "sort", "argsort", "partition", "argpartition", "unique", "cumsum", "median", "quantile")
+             "sort", "argsort", "partition", "argpartition", "unique", "cumsum", "median", "quantile", "percentile",
+             "nanmedian", "nanquantile", "nanpercentile")
 METHODS = ("sort", "argsort", "partition", "argpartition", "searchsorted", "cumsum")
 IN_PLACE = ("sort", "partition")
 

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The warning where a result is not exact."""
+import sys
+import warnings
+
+import numpy as np
+
+SUMMED = "iufcO"  # the kinds of weights whose sums NumPy may round
+
+
+class Fallback(Warning):
+    """A call that NumPy made, as masu lacks the dtype or the shape, so that its sums are NumPy's and not exact.
+
+    Ignored unless it is switched on: ``warnings.simplefilter("always", masu.Fallback)``, or ``"error"``.
+    """
+
+
+# Behind all other filters, so that those of the user, and of python -W, come first.
+warnings.simplefilter("ignore", Fallback, append=True)
+
+
+def warn(function, why):
+    """Issues it for the line of the caller outside of the package."""
+    level, frame = 1, sys._getframe()
+    while frame.f_back is not None and frame.f_globals.get("__package__") == __package__:
+        level, frame = level + 1, frame.f_back
+    warnings.warn(f"{function}: {why}: the sums are NumPy's, not exact", Fallback, stacklevel=level)
+
+
+def summed(function, result, a):
+    """NumPy's result of a function that adds elements of `a`, with the warning where these are several and no integers."""
+    dtype = getattr(result, "dtype", None)
+    if (dtype is None or dtype.kind in "fcO") and np.size(a) > 1:
+        warn(function, f"a result of {dtype or 'objects'}")
+    return result

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Exact means and variances."""
+import operator
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_tuple
+
+from . import _arrays, _fallback, _masu
+from ._lines import NUMPY, contiguous, device_for, host, words
+
+__all__ = ["mean", "var"]
+
+_ndarray = np.ndarray
+_NoValue = np._NoValue
+_names = {"e": "f16", "f": "f32", "d": "f64"}
+
+
+def mean(a, axis=None, dtype=None, out=None, keepdims=_NoValue, *, where=_NoValue, device=None):
+    """The mean along axes, as `numpy.mean`, but exact: the real mean of the elements, rounded once, to nearest.
+
+    `axis`: an axis, several, or None for all. `dtype`: what the mean is rounded to, float16 to float64; by default a's
+    dtype, float64 for integers. `out` and `keepdims` as NumPy has them. Nothing overflows on the way, and the order of
+    the data does not matter. An exact zero is 0.0; NaN, or infinities of both signs, give NaN, without a warning.
+
+    Raises what NumPy raises. Means of nothing, other dtypes and calls with `where` are NumPy's.
+
+    >>> import masu
+    >>> float(masu.mean([1e100, 1.0, -1e100, 2.0]))
+    0.75
+    """
+    if _arrays.foreign(a):
+        return _arrays.in_kind(mean, a, axis=axis, dtype=dtype, out=out, keepdims=keepdims, where=where, device=device)
+    if where is _NoValue:
+        found = _moment(a, axis, dtype, out, None, keepdims, device)
+        if found is not None:
+            return found
+    more = {} if where is _NoValue else {"where": where}
+    return _fallback.summed("mean", np.mean(a, axis, dtype, out, keepdims, **more), a)
+
+
+def var(a, axis=None, dtype=None, out=None, ddof=0, keepdims=_NoValue, *, where=_NoValue, mean=_NoValue,
+        correction=_NoValue, device=None):
+    """The variance along axes, as `numpy.var`, but exact: the real variance of the elements, rounded once, to nearest.
+
+    Parameters are those of `mean`. `ddof`, or `correction`: the sum of the squared distances from the mean is divided
+    by the number of elements minus this. Data with NaN or an infinity give NaN, without a warning.
+
+    Raises what NumPy raises. Where no more than `ddof` elements are there, other dtypes, a `ddof` that is negative or no
+    integer, and calls with `where` or `mean` are NumPy's.
+
+    >>> import masu
+    >>> float(masu.var([1e8 + 1, 1e8 + 2, 1e8 + 3], ddof=1))
+    1.0
+    """
+    if _arrays.foreign(a):
+        return _arrays.in_kind(var, a, axis=axis, dtype=dtype, out=out, ddof=ddof, keepdims=keepdims, where=where,
+                               mean=mean, correction=correction, device=device)
+    if where is _NoValue and mean is _NoValue:
+        less = freedom(ddof, correction)
+        found = None if less is None else _moment(a, axis, dtype, out, less, keepdims, device)
+        if found is not None:
+            return found
+    given = {"where": where, "mean": mean, "correction": correction}
+    more = {name: value for name, value in given.items() if value is not _NoValue}
+    return _fallback.summed("var", np.var(a, axis, dtype, out, ddof, keepdims, **more), a)
+
+
+def freedom(ddof, correction):
+    """What is taken from the number of elements; None where NumPy is to judge it."""
+    if correction is not _NoValue:
+        if ddof != 0:
+            return None
+        ddof = correction
+    try:
+        less = operator.index(ddof)
+    except TypeError:
+        return None
+    return less if 0 <= less < 2**63 else None
+
+
+def rounded_to(data, dtype):
+    """The dtype of the result; None where masu lacks it."""
+    if dtype is None:
+        dtype = data.dtype if data.dtype.kind == "f" else np.float64
+    try:
+        dtype = np.dtype(dtype)
+    except TypeError:
+        return None
+    return dtype.newbyteorder("=") if dtype.char in _names else None
+
+
+def name_of(dtype):
+    return _names[dtype.char]
+
+
+def _moment(a, axis, dtype, out, ddof, keepdims, device):
+    """Means, or with a ddof variances; None where they are NumPy's."""
+    data = host(a)
+    if data is NUMPY or not (out is None or type(out) is _ndarray and out.dtype.kind == "f"):
+        return None
+    rounded = rounded_to(data, dtype)
+    try:
+        axes = tuple(range(data.ndim)) if axis is None else normalize_axis_tuple(axis, data.ndim)
+    except (TypeError, ValueError):
+        return None
+    keep = keepdims is not _NoValue and bool(keepdims)
+    kept = [i for i in range(data.ndim) if i not in axes]
+    shape = tuple(data.shape[i] if i in kept else 1 for i in range(data.ndim) if keep or i in kept)
+    if rounded is None or not axes or out is not None and out.shape != shape:
+        return None
+    turned = data.transpose(*kept, *sorted(axes, key=lambda i: -abs(data.strides[i])))
+    rows = contiguous(turned, data.dtype.newbyteorder("=")).reshape(*turned.shape[:len(kept)], -1)
+    if ddof is not None and rows.shape[-1] <= ddof:
+        return None
+    found = np.empty(rows.shape[:-1])
+    _masu.moments(words(rows), found, name_of(rounded), -1 if ddof is None else ddof, device_for(device, rows.size))
+    result = found.astype(rounded).reshape(shape)
+    if out is None:
+        return result if shape else result[()]
+    np.copyto(out, result, casting="unsafe")
+    return out

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+"""mean and var: the real value, rounded once, with NumPy's parameters, errors and shapes."""
+import doctest
+import fractions
+import importlib
+
+import numpy as np
+import pytest
+
+import masu
+from generators import DEVICES, FLOATS, INTEGERS, numbers, outcome, same, seeds
+
+
+def rounded(exact, dtype):
+    """A fraction as the nearest number of the dtype, ties to the even one."""
+    dtype = np.dtype(dtype)
+    near = dtype.type(float(exact))
+    if np.isinf(near):
+        near = np.copysign(np.finfo(dtype).max, near)
+    best = [near, np.nextafter(near, dtype.type(-np.inf)), np.nextafter(near, dtype.type(np.inf))]
+    best = [x for x in best if np.isfinite(x)]
+    return min(best, key=lambda x: (abs(fractions.Fraction(float(x)) - exact), int(x.view(f"u{dtype.itemsize}")) & 1))
+
+
+def exact(values, ddof=None):
+    values = [fractions.Fraction(x) for x in values.tolist()]
+    mean = sum(values, fractions.Fraction(0)) / len(values)
+    if ddof is None:
+        return mean
+    return sum(((x - mean) ** 2 for x in values), fractions.Fraction(0)) / (len(values) - ddof)
+
+
+def data_of(rng):
+    """Elements whose sums are hard, none of them so large that a variance overflows."""
+    dtype = np.dtype(rng.choice(["?", *INTEGERS, *FLOATS, *FLOATS]))
+    shape = tuple(int(n) for n in rng.integers(1, 6, rng.integers(1, 4)))
+    if dtype.kind != "f":
+        return numbers(rng, dtype, shape)
+    large = {2: 100, 4: 2.0**30, 8: 2.0**60}[dtype.itemsize]
+    return rng.choice(np.array([large, -large, 1, 0.1, -3.7, 1e-4, 0, large + 1], dtype), shape)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_the_real_value_rounded_once(device):
+    for seed, rng in seeds(150, device):
+        data = data_of(rng)
+        axis = [None, 0, -1, tuple(range(data.ndim))][rng.integers(4)]
+        dtype = [None, "f8", "f4"][rng.integers(3)]
+        keepdims = bool(rng.integers(2))
+        for name, ddof in (("mean", None), ("var", 0), ("var", 1)):
+            options = {"axis": axis, "dtype": dtype, "keepdims": keepdims, **({} if name == "mean" else {"ddof": ddof})}
+            shape = np.mean(data, axis=axis, keepdims=keepdims)
+            want = dtype or (data.dtype if data.dtype.kind == "f" else "f8")
+            axes = range(data.ndim) if axis is None else [axis % data.ndim] if isinstance(axis, int) else axis
+            rest = [i for i in range(data.ndim) if i not in axes]
+            rows = data.transpose(*rest, *axes).reshape(shape.size, -1)
+            if rows.shape[1] <= (ddof or 0):
+                continue
+            got = getattr(masu, name)(data, **options, device=device)
+            wanted = np.array([rounded(exact(row, ddof), want) for row in rows], want).reshape(shape.shape)
+            told = (device, seed, name, data, options)
+            same(np.asarray(got), wanted, told)
+            assert type(got) is type(getattr(np, name)(data, **options)), told
+            there = getattr(masu, name)(masu.to_device(data, device), **options)
+            same(there.get(), wanted, told)
+
+
+def test_long_rows():
+    data = np.random.default_rng(2).normal(size=(3, 40_000)) * 1e9
+    for row, mean, variance in zip(data, masu.mean(data, axis=1), masu.var(data, 1, ddof=1)):
+        assert mean == rounded(exact(row), "f8") and variance == rounded(exact(row, 1), "f8")
+
+
+@pytest.mark.parametrize("name", ["mean", "var"])
+def test_what_is_numpys(name):
+    """Errors, warnings and results of calls that masu leaves to NumPy."""
+    data = np.array([[1.0, 2, 4, 5], [3, 5, 6, 10]])  # whose variances are exact in NumPy, too
+    for options in ({"axis": 2}, {"axis": (0, 0)}, {"axis": 1.5}, {"dtype": "U3"}, {"dtype": "x"}, {"out": np.zeros(3)}, {"axis": 0, "out": np.zeros(4, "i4")},
+                    {"axis": 0, "out": np.zeros(2)}, {"where": data > 2}, {"dtype": "i8"}, {"dtype": "D"}, {"axis": ()},
+                    {"keepdims": True, "axis": 1}, {"axis": 0}, {}):
+        as_numpys(name, data, **options)
+    for a in (data[:0], data.astype("D"), data.astype("O"), "text", None, 3.0, np.float32(2)):
+        as_numpys(name, a)
+    if name == "var":
+        for options in ({"ddof": 8}, {"ddof": 9}, {"ddof": 0.5}, {"ddof": -1}, {"ddof": "x"}, {"ddof": 4, "correction": 4},
+                        {"correction": 4}, {"mean": np.array([[4.5]])}, {"ddof": 4, "axis": 1}):
+            as_numpys(name, data, **options)
+    out = np.zeros(4, "f4")
+    assert getattr(masu, name)(data, 0, out=out) is out and np.array_equal(out, getattr(np, name)(data, 0))
+
+
+def as_numpys(name, *args, **options):
+    want, said = outcome(getattr(np, name), *args, **options)
+    got, mine = outcome(getattr(masu, name), *args, **options)
+    same(got, want, (name, args, options, got, want))
+    assert {one for one in mine if one[0] is not masu.Fallback} == said, (name, args, options, mine, said)
+
+
+def test_sums_of_numpys_are_told():
+    for call in (lambda: masu.mean(np.ones(3, "D")), lambda: masu.var(np.ones(3), ddof=0.5),
+                 lambda: masu.mean(np.ones(3), where=np.array([True, False, True]))):
+        assert masu.Fallback in {category for category, _ in outcome(call)[1]}
+    for call in (lambda: masu.mean([1.0, 2]), lambda: masu.var([1, 2, 3]), lambda: masu.mean(3.0)):
+        assert not outcome(call)[1]
+
+
+def test_what_is_not_finite():
+    inf, nan = np.inf, np.nan
+    for values, mean in ([inf, 1], inf), ([-inf, 1], -inf), ([inf, -inf], nan), ([nan, 1], nan):
+        same(masu.mean(np.float64(values)), np.float64(mean))
+        assert np.isnan(masu.var(np.float64(values)))
+    most = np.finfo("f8").max
+    assert masu.mean(np.array([most] * 3)) == most and masu.var(np.array([most] * 3)) == 0
+    assert np.isinf(masu.var(np.array([most, -most])))
+
+
+def test_what_devices_refuse():
+    there = masu.to_device(np.ones(4), "cpu")
+    for call in (lambda: masu.mean(there, dtype="i8"), lambda: masu.var(there, ddof=0.5), lambda: masu.var(there, ddof=4),
+                 lambda: masu.mean(there, where=np.ones(4, bool)), lambda: masu.mean(masu.to_device(np.ones(0), "cpu"))):
+        with pytest.raises((TypeError, ValueError)):
+            call()
+
+
+def test_examples_of_the_docstrings():
+    failed, tried = doctest.testmod(importlib.import_module("masu._moments"))
+    assert tried > 0 and failed == 0
