@@ -59,7 +59,7 @@ using Bits = UnsignedOf<sizeof(T)>;
 
 // `count` keys whose bits are `make(random, i)`.
 template <class T, class Make>
-std::vector<T> keys_of(std::uint64_t count, const Make& make) {
+std::vector<T> keys_by(std::uint64_t count, const Make& make) {
   std::mt19937_64 random(count);
   std::vector<T> keys(count);
   for (std::uint64_t i = 0; i < count; ++i) keys[i] = std::bit_cast<T>(static_cast<Bits<T>>(make(random, i)));
@@ -69,21 +69,21 @@ std::vector<T> keys_of(std::uint64_t count, const Make& make) {
 template <class T>
 void each_crowd(std::uint64_t count, const std::function<void(const std::vector<T>&, const std::string&)>& sort) {
   constexpr unsigned width = 8 * sizeof(T);
-  sort(keys_of<T>(count, [](auto& random, auto) { return random(); }), "random");
-  sort(keys_of<T>(count, [](auto&, auto) { return 0x1234567812345678U; }), "equal");
-  sort(keys_of<T>(count, [](auto& random, auto) { return random() & random() & random(); }), "and3");
-  sort(keys_of<T>(count, [](auto& random, auto) { return (random() % 5) << (width - 5); }), "few");
-  sort(keys_of<T>(count, [](auto& random, auto) { return random() % 5 * 0x0101010101010101U; }), "few spread");
-  sort(keys_of<T>(count, [](auto& random, auto) { return random() >> (64 - width) >> random() % width; }),
+  sort(keys_by<T>(count, [](auto& random, auto) { return random(); }), "random");
+  sort(keys_by<T>(count, [](auto&, auto) { return 0x1234567812345678U; }), "equal");
+  sort(keys_by<T>(count, [](auto& random, auto) { return random() & random() & random(); }), "and3");
+  sort(keys_by<T>(count, [](auto& random, auto) { return (random() % 5) << (width - 5); }), "few");
+  sort(keys_by<T>(count, [](auto& random, auto) { return random() % 5 * 0x0101010101010101U; }), "few spread");
+  sort(keys_by<T>(count, [](auto& random, auto) { return random() >> (64 - width) >> random() % width; }),
        "magnitudes");
-  sort(keys_of<T>(count, [](auto&, auto i) { return i * 3; }), "rising");
-  sort(keys_of<T>(count, [&](auto&, auto i) { return (count - i) << (width - 24); }), "falling");
+  sort(keys_by<T>(count, [](auto&, auto i) { return i * 3; }), "rising");
+  sort(keys_by<T>(count, [&](auto&, auto i) { return (count - i) << (width - 24); }), "falling");
   for (const unsigned bit : {0U, 7U, 8U, 15U, 16U, width - 1}) {
-    sort(keys_of<T>(count, [&](auto& random, auto) { return 0x4142434441424344U ^ (random() % 2) << bit; }),
+    sort(keys_by<T>(count, [&](auto& random, auto) { return 0x4142434441424344U ^ (random() % 2) << bit; }),
          "bit " + std::to_string(bit));
   }
   for (const unsigned bits : {4U, 8U, 9U, 12U, 16U, 20U}) {  // of one bucket
-    sort(keys_of<T>(count,
+    sort(keys_by<T>(count,
                     [&](auto& random, auto) {
                       return (std::uint64_t{0x4142} << (width - 16)) |
                              random() % (std::uint64_t{1} << std::min(bits, width - 16));
@@ -110,18 +110,18 @@ TEST_P(SortKeys, FloatsKeepZerosAndNansInOrder) {
     const auto number = [](auto& random) {
       return std::bit_cast<Bits<T>>(static_cast<T>(static_cast<std::int64_t>(random()) % 1000));
     };
-    expect_sorted_both_ways(keys_of<T>(count, [&](auto& random, auto) { return number(random); }), "one zero");
+    expect_sorted_both_ways(keys_by<T>(count, [&](auto& random, auto) { return number(random); }), "one zero");
     expect_sorted_both_ways(
-        keys_of<T>(count, [&](auto& random, auto i) { return i % 3 == 0 ? sign : number(random) | 1; }), "minus zero");
+        keys_by<T>(count, [&](auto& random, auto i) { return i % 3 == 0 ? sign : number(random) | 1; }), "minus zero");
     expect_sorted_both_ways(
-        keys_of<T>(count, [&](auto& random, auto i) { return i % 2 == 0 ? (i / 2 % 2) * sign : number(random); }),
+        keys_by<T>(count, [&](auto& random, auto i) { return i % 2 == 0 ? (i / 2 % 2) * sign : number(random); }),
         "zeros");
-    expect_sorted_both_ways(keys_of<T>(count, [&](auto&, auto i) { return i % 3 == 0 ? sign : Bits<T>{0}; }),
+    expect_sorted_both_ways(keys_by<T>(count, [&](auto&, auto i) { return i % 3 == 0 ? sign : Bits<T>{0}; }),
                             "only zeros");
-    expect_sorted_both_ways(keys_of<T>(count, [&](auto&, auto i) { return infinity_bits<T> + 1 + i + (i % 2) * sign; }),
+    expect_sorted_both_ways(keys_by<T>(count, [&](auto&, auto i) { return infinity_bits<T> + 1 + i + (i % 2) * sign; }),
                             "only NaNs");
     expect_sorted_both_ways(
-        keys_of<T>(count, [&](auto& random, auto i) { return i == count / 2 ? infinity_bits<T> + 9 : number(random); }),
+        keys_by<T>(count, [&](auto& random, auto i) { return i == count / 2 ? infinity_bits<T> + 9 : number(random); }),
         "one NaN");
   };
   all(float{}, 50021);
@@ -131,10 +131,10 @@ TEST_P(SortKeys, FloatsKeepZerosAndNansInOrder) {
 TEST_P(SortKeys, SizesAroundTiles) {
   for (const std::uint64_t size :
        {1U, 2U, 31U, 255U, 256U, 257U, 4607U, 4608U, 4609U, 6143U, 6144U, 6145U, 12287U, 12288U, 12289U, 24577U}) {
-    expect_sorted_both_ways(keys_of<std::uint32_t>(size, [](auto& random, auto) { return random(); }), "random");
-    expect_sorted_both_ways(keys_of<std::uint32_t>(size, [](auto& random, auto) { return random() & 0xffff; }),
+    expect_sorted_both_ways(keys_by<std::uint32_t>(size, [](auto& random, auto) { return random(); }), "random");
+    expect_sorted_both_ways(keys_by<std::uint32_t>(size, [](auto& random, auto) { return random() & 0xffff; }),
                             "one bucket");
-    expect_sorted_both_ways(keys_of<std::uint32_t>(size, [](auto& random, auto) { return random() & 0xff0f; }),
+    expect_sorted_both_ways(keys_by<std::uint32_t>(size, [](auto& random, auto) { return random() & 0xff0f; }),
                             "full bins");
   }
 }
