@@ -177,7 +177,7 @@ class Sorter {
         throw;
       }
       Event(read).wait();
-      if (next[Word::small] != 0) launch_finish(to, from, next[Word::small]);
+      if (next[Word::small] != 0) launch_finish(level, to, from, next[Word::small]);
       bits = shift;
       header = next;
       from = to;
@@ -309,7 +309,7 @@ class Sorter {
     sort_kernels::launch(stream_, *scatter_, header[Word::tiles], layout_.level.group, arguments, work_);
   }
 
-  void launch_finish(const Moved& from, const Moved& others, std::uint32_t entries) {
+  void launch_finish(unsigned level, const Moved& from, const Moved& others, std::uint32_t entries) {
     std::vector<KernelArgument> arguments;
     add(arguments, *from.keys);
     add(arguments, *others.keys);
@@ -321,6 +321,7 @@ class Sorter {
       else add(arguments, keys_);
     }
     arguments.emplace_back(whole(scratch_));
+    arguments.emplace_back(header_at(level) + Word::small * sizeof(std::uint32_t));
     arguments.emplace_back(at(layout_.small));
     arguments.emplace_back(flip());
     arguments.emplace_back(LocalMemory{layout_.finish_bytes()});
@@ -391,8 +392,19 @@ std::vector<runtime::Define> level_defines(const DeviceInfo& info, Dtype dtype, 
 std::vector<runtime::Define> finish_defines(const DeviceInfo& info, Dtype dtype, const Companions& companions) {
   std::vector<runtime::Define> defines = layout_of(info, dtype, companions, 0).finish.defines();
   defines.push_back({"MASU_BIN_MOST", std::to_string(bin_most)});
+  defines.push_back({"MASU_PLACED", "0"});
   add_packing(defines, dtype, companions);
   return defines;
+}
+
+Finish finish_of_keys(const DeviceInfo& info, Dtype dtype) {
+  const Layout layout = layout_of(info, dtype, {}, 0);
+  std::vector<runtime::Define> defines = finish_defines(info, dtype, {});
+  for (runtime::Define& define : defines) {
+    if (define.name == "MASU_PLACED") define.value = std::to_string(1);
+  }
+  return {std::move(defines), layout.finish.group, layout.finish.resident, static_cast<unsigned>(layout.most()),
+          layout.finish_bytes()};
 }
 
 bool sort(Stream& stream, const BufferBase& keys, Dtype dtype, const BufferBase* result, const Companions& companions,

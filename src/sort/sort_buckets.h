@@ -30,9 +30,20 @@ bool sort(Stream& stream, const BufferBase& keys, Dtype dtype, const BufferBase*
 // What its kernels are built from: those of a level, and the one that finishes small buckets.
 inline constexpr std::array<std::string_view, 4> level_files = {"src/sort/sort_key.cl", "src/sort/sort_rank.cl",
                                                                 "src/sort/sort_packed.cl", "src/sort/sort_buckets.cl"};
-inline constexpr std::array<std::string_view, 4> finish_files = {"src/sort/sort_key.cl", "src/sort/sort_rank.cl",
-                                                                 "src/sort/sort_packed.cl", "src/sort/sort_finish.cl"};
+inline constexpr std::array<std::string_view, 5> finish_files = {"src/sort/sort_key.cl", "src/sort/sort_placed.cl",
+                                                                 "src/sort/sort_rank.cl", "src/sort/sort_packed.cl",
+                                                                 "src/sort/sort_finish.cl"};
 std::vector<runtime::Define> level_defines(const DeviceInfo& info, Dtype dtype, const Companions& companions);
 std::vector<runtime::Define> finish_defines(const DeviceInfo& info, Dtype dtype, const Companions& companions);
+
+// How sort_finish.cl is built and launched for keys alone, of the dtype.
+struct Finish {
+  std::vector<runtime::Define> defines;
+  unsigned group;
+  unsigned resident;  // work-groups that share a compute unit
+  unsigned most;      // keys of an entry
+  std::uint64_t local_bytes;
+};
+Finish finish_of_keys(const DeviceInfo& info, Dtype dtype);
 
 }  // namespace masu::sort_buckets

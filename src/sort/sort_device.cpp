@@ -8,6 +8,7 @@
 #include "sort/sort_buckets.h"
 #include "sort/sort_counting.h"
 #include "sort/sort_kernels.h"
+#include "sort/sort_keys.h"
 #include "sort/sort_merge.h"
 #include "sort/sort_ordered.h"
 #include "sort/sort_plan.h"
@@ -26,8 +27,8 @@ namespace {
 
 using sort_kernels::Arrays;
 
-// Who sorts: the network or merging, rows in registers, counting, or digits.
-enum class Way : std::uint8_t { bitonic, merge, rows, segments, counting, radix };
+// Who sorts: the network or merging, rows in registers, counting, keys alone from a histogram on, or digits.
+enum class Way : std::uint8_t { bitonic, merge, rows, segments, counting, keys, radix };
 
 bool indices_wanted(const Companions& companions) {
   return companions.kind == Companions::Kind::indices;
@@ -70,6 +71,7 @@ Way way_of(const DeviceInfo& info, Dtype dtype, const Companions& companions, co
   if (equal && job.algorithm == SortAlgorithm::bitonic) return Way::bitonic;
   if (equal && job.algorithm == SortAlgorithm::merge) return Way::merge;
   if (sort_counting::serves(dtype, companions, job)) return Way::counting;
+  if (sort_keys::serves(info, dtype, companions, job)) return Way::keys;
   // Rows in registers are for GPUs; elsewhere each length is a program that takes long to build, for little.
   if (job.algorithm == SortAlgorithm::radix || (!info.gpu && pieces.size() < sort_plan::many_pieces)) {
     return Way::radix;
@@ -93,6 +95,7 @@ std::uint64_t scratch_bytes(const DeviceInfo& info, const Arrays& arrays, const 
     case Way::merge: return sort_merge::scratch_bytes(info, arrays, rows, length);
     case Way::rows: return sort_rows::scratch_bytes(info, arrays, {rows, length, length});
     case Way::counting: return sort_counting::scratch_bytes(arrays.dtype);
+    case Way::keys: return sort_keys::scratch_bytes(info, arrays.dtype, length);
     case Way::segments:
     case Way::radix: break;
   }
@@ -143,6 +146,15 @@ DeviceWork sort_on_device(Stream& stream, const BufferBase& keys, Dtype dtype, B
     case Way::merge: sort_merge::sort(stream, arrays, rows, length, workspace, work); break;
     case Way::rows: sort_rows::sort(stream, arrays, {rows, length, length}, workspace, work); break;
     case Way::counting: sort_counting::sort(stream, keys, dtype, *result, job, workspace, work); break;
+    case Way::keys: {
+      const Buffer<std::byte> memory = sort_kernels::memory_of(
+          stream.device(), workspace, sort_keys::scratch_bytes(info, dtype, job.pieces.count), work);
+      if (!sort_ordered::serves(job, may_wait) ||
+          !sort_ordered::sort(stream, keys, dtype, result, companions, job, memory, work)) {
+        sort_keys::sort(stream, keys, dtype, *result, job, &memory, work);
+      }
+      break;
+    }
     case Way::radix: {
       // Both ways in the same memory: the first leaves to the second what only a stable sort can do.
       const Buffer<std::byte> memory =

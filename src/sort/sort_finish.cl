@@ -1,14 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// The small buckets of sort_buckets.cl, each sorted by a work-group in local memory, in OpenCL C 1.2 (and, behind the CUDA
-// prelude, in CUDA C++). Equal keys may change places. sort_key.cl, sort_rank.cl and sort_packed.cl stand in front of
-// this file.
+// The small buckets of sort_buckets.cl and sort_crowded.cl, each sorted by a work-group in local memory, in OpenCL C 1.2 (and,
+// behind the CUDA prelude, in CUDA C++). Equal keys may change places. sort_key.cl, sort_placed.cl, sort_rank.cl and
+// sort_packed.cl stand in front of this file.
 //
 // Defines beside those of these, all given by sort_buckets.cpp:
 #ifndef MASU_BIN_MOST         // keys that may share a bin
 #error "MASU_BIN_MOST is not defined"
 #endif
 
-// In the third word of an entry: see bucket_finish.
+#ifndef MASU_PLACED           // 1: keys are placed keys (sort_placed.cl); 0: they are as the caller has them, or packed
+#error "MASU_PLACED is not defined"
+#endif
+// What keys are compared by.
+#if MASU_PLACED
+#define MASU_ORDER(key) (key)
+#else
+#define MASU_ORDER(key) (ordered_key(key) ^ (MASU_DIGIT_FLIP != 0 ? MASU_ALL : 0))
+#endif
+
+// In the third word of an entry: see finish_entry.
 #define MASU_OTHER 0x80000000U
 #define MASU_ROLLED _Pragma("unroll 1")
 
@@ -33,7 +43,7 @@ inline uint width_of(const MASU_WIDE bits) { return (uint)(8 * sizeof(MASU_WIDE)
 // Writes a tile's keys, or what they stand for, to their places: each work-item every MASU_GROUP-th.
 #if !MASU_PACKED
 #define MASU_RESULT MASU_KEY
-#define MASU_RESULT_OF(key) (key)
+#define MASU_RESULT_OF(key) (MASU_PLACED ? natural_key(key, flip != 0 ? MASU_ALL : 0) : (key))
 #elif MASU_INDEX_BYTES != 0
 #define MASU_RESULT MASU_INDEX
 #define MASU_RESULT_OF(key) ((uint)(key))
@@ -44,26 +54,27 @@ inline uint width_of(const MASU_WIDE bits) { return (uint)(8 * sizeof(MASU_WIDE)
 #define MASU_STORE_KEY(place, key) \
   ((__global MASU_RESULT *)(sorted + sorted_at))[first + (place)] = MASU_RESULT_OF(key)
 
-// Sorts entry by entry. An entry is its first key, its keys, and the bits in which these may differ: none, and they are
-// copied, with MASU_OTHER from `others`. They go into bins by the uppermost 13 of these bits. While a bin is full, those
+#if MASU_VALUE_BYTES > 0
+#define MASU_FINISH_VALUES                                                                               \
+  __global const uchar *values, const ulong values_at, __global uchar *moved, const ulong moved_at,      \
+      __global const uchar *source, const ulong source_at,
+#define MASU_FINISH_VALUE_ARGUMENTS values, values_at, moved, moved_at, source, source_at,
+#else
+#define MASU_FINISH_VALUES
+#define MASU_FINISH_VALUE_ARGUMENTS
+#endif
+
+// Sorts an entry: its first key, its keys, and the bits in which these may differ: none, and they are copied. With MASU_OTHER
+// they are in `others`. They go into bins by the uppermost 13 of these bits. While a bin is full, those
 // of its keys go into as many bins as it has keys, by the uppermost bits in which they do differ. Then each key finds its
 // place in its bin. `sorted` may be `keys_from` or `others`, and `moved` may be `values`.
-__kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void bucket_finish(
-    __global const uchar *keys_from, const ulong keys_at, __global const uchar *others, const ulong others_at,
-    __global uchar *sorted, const ulong sorted_at,
-#if MASU_VALUE_BYTES > 0
-    __global const uchar *values, const ulong values_at, __global uchar *moved, const ulong moved_at,
-    __global const uchar *source, const ulong source_at,
-#endif
-    __global const uchar *restrict scratch, const ulong small_at, const uint flip, __local uint4 *local_memory) {
-  MASU_LOCAL_POINTER(uint4, local_memory);
-  __local uint *const counters = (__local uint *)local_memory;
+MASU_INLINE void finish_entry(__global const uint *row, __global const uchar *keys_from, const ulong keys_at,
+                              __global const uchar *others, const ulong others_at, __global uchar *sorted,
+                              const ulong sorted_at, MASU_FINISH_VALUES const uint flip, __local uint *counters,
+                              const uint lid) {
   __local MASU_KEY *const staging = (__local MASU_KEY *)(counters + MASU_COUNTERS);
   __local uint *const partial = counters + MASU_COUNTERS + MASU_STAGING_WORDS;
   __local uint *const full = partial + MASU_GROUP * 17 / 16 + 63;
-  const uint lid = (uint)get_local_id(0);
-  const size_t entry = get_group_id(0);
-  __global const uint *const row = MASU_AT(const uint, small_at) + 3 * entry;
   const size_t first = row[0];
   const uint size = row[1];
   const uint bits = row[2] & ~MASU_OTHER;
@@ -95,7 +106,6 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void bucket_finish(
     return;
   }
   const uint shift = max(bits, 13U) - 13;
-  const MASU_WIDE turned = MASU_DIGIT_FLIP != 0 ? MASU_ALL : 0;  // greater keys become the lesser ones
   clear_counters(counters, lid);
   if (lid == 0) *full = 0;
   barrier(CLK_LOCAL_MEM_FENCE);
@@ -103,7 +113,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void bucket_finish(
   for (uint i = 0; i < MASU_ITEMS; ++i) {
     ranks[i] = 0;
     if (i * MASU_GROUP + lid < size) {
-      const uint bin = (uint)((ordered_key(keys[i]) ^ turned) >> shift) & (MASU_BINS - 1);
+      const uint bin = (uint)(MASU_ORDER(keys[i]) >> shift) & (MASU_BINS - 1);
       const uint before = count_in_bin(bin, counters);
       if (before >= MASU_BIN_MOST && shift != 0) *full = 1;
       ranks[i] = before | bin << 16 | (shift == 0 ? MASU_SETTLED : 0);
@@ -140,7 +150,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void bucket_finish(
     for (uint i = 0; i < MASU_ITEMS; ++i) {
       const uint begin = ranks[i] & 0xffff;
       if (i * MASU_GROUP + lid < size && ranks[i] >> 16 > 1) {
-        atomic_max(&counters[begin / 2], width_of(ordered_key(keys[i]) ^ ordered_key(staging[begin])));
+        atomic_max(&counters[begin / 2], width_of(MASU_ORDER(keys[i]) ^ MASU_ORDER(staging[begin])));
       }
     }
     barrier(CLK_LOCAL_MEM_FENCE);
@@ -152,7 +162,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void bucket_finish(
         const uint parts = 31 - (uint)clz(in_bin);
         const uint width = in_bin > 1 ? counters[begin / 2] : 0;
         const uint part_shift = max(width, parts) - parts;
-        const uint part = (uint)((ordered_key(keys[i]) ^ turned) >> part_shift) & ((1U << min(width, parts)) - 1);
+        const uint part = (uint)(MASU_ORDER(keys[i]) >> part_shift) & ((1U << min(width, parts)) - 1);
         ranks[i] = (begin + part) << 16 | (part_shift == 0 ? MASU_SETTLED : 0);
       }
     }
@@ -177,11 +187,11 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void bucket_finish(
       const uint begin = bin_begin(bin_of(ranks[i]), counters);
       const uint end = bin_end(bin_of(ranks[i]), size, counters);
       if (end - begin > 1) {
-        const MASU_WIDE own = ordered_key(keys[i]) ^ turned;
+        const MASU_KEY own = MASU_ORDER(keys[i]);
         place = begin;
         MASU_ROLLED
         for (uint k = begin; k < end; ++k) {
-          const MASU_WIDE other = ordered_key(staging[k]) ^ turned;
+          const MASU_KEY other = MASU_ORDER(staging[k]);
           place += other < own || (other == own && k < here) ? 1 : 0;
         }
       }
@@ -214,4 +224,19 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void bucket_finish(
     if (place < size) values_to[place] = staged_values[place];
   }
 #endif
+}
+
+// Work-groups take turns at the entries, of which there are as many as *found.
+__kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void bucket_finish(
+    __global const uchar *keys_from, const ulong keys_at, __global const uchar *others, const ulong others_at,
+    __global uchar *sorted, const ulong sorted_at, MASU_FINISH_VALUES __global const uchar *restrict scratch,
+    const ulong found_at, const ulong small_at, const uint flip, __local uint4 *local_memory) {
+  MASU_LOCAL_POINTER(uint4, local_memory);
+  const uint lid = (uint)get_local_id(0);
+  const uint found = MASU_AT(const uint, found_at)[0];
+  for (uint entry = (uint)get_group_id(0); entry < found; entry += (uint)get_num_groups(0)) {
+    finish_entry(MASU_AT(const uint, small_at) + 3 * (size_t)entry, keys_from, keys_at, others, others_at, sorted,
+                 sorted_at, MASU_FINISH_VALUE_ARGUMENTS flip, (__local uint *)local_memory, lid);
+    barrier(CLK_LOCAL_MEM_FENCE);
+  }
 }

@@ -5,6 +5,7 @@
 #include "each_architecture.h"
 #include "sort/sort_buckets.h"
 #include "sort/sort_counting.h"
+#include "sort/sort_keys.h"
 #include "sort/sort_plan.h"
 
 #include <cstdint>
@@ -80,6 +81,26 @@ TEST_P(SortRadixNvrtc, Buckets) {
                     {"bucket_count", "bucket_split", "bucket_scatter"});
     expect_compiles(sort_buckets::finish_files, sort_buckets::finish_defines(test::nvrtc_gpu(), dtype, companions),
                     {"bucket_finish"});
+  }
+}
+
+TEST_P(SortRadixNvrtc, Keys) {
+  DeviceInfo small = test::nvrtc_gpu();
+  small.local_bytes = std::uint64_t{48} << 10;
+  for (const DeviceInfo& info : {test::nvrtc_gpu(), small}) {
+    for (const Kind& kind : here({{Dtype::f32, 0}, {Dtype::u32, 0}, {Dtype::i64, 0}, {Dtype::f64, 0}})) {
+      expect_compiles(
+          sort_keys::part_files, sort_keys::part_defines(info, kind.dtype),
+          {"keys_count", "keys_places", "keys_first", "keys_second", "crowd_count", "crowd_split", "crowd_scatter"});
+      expect_compiles(sort_keys::special_files, sort_keys::special_defines(kind.dtype),
+                      {"special_count", "special_move", "special_restore"});
+      expect_compiles(sort_keys::finish_files, sort_keys::finish_defines(info, kind.dtype, false), {"keys_finish"});
+      expect_compiles(sort_buckets::finish_files, sort_buckets::finish_of_keys(info, kind.dtype).defines,
+                      {"bucket_finish"});
+      if (info.local_bytes == small.local_bytes) continue;
+      expect_compiles(sort_keys::finish_files, sort_keys::finish_defines(info, kind.dtype, true), {"keys_finish"});
+      expect_compiles(sort_keys::tally_files, sort_keys::tally_defines(info, kind.dtype), {"crowd_tally"});
+    }
   }
 }
 

@@ -77,6 +77,24 @@ inline void write_mem_fence(uint flags) { mem_fence(flags); }
 // there.
 #define MASU_SHUFFLE_LANES 32
 inline uint masu_shuffle_xor(uint x, uint mask) { return __shfl_xor_sync(0xffffffffU, x, (int)mask); }
+// Whether x is the same in all lanes, and the sum of the x of the lanes up to this one: the same.
+inline bool masu_lanes_agree(uint x) { return __all_sync(0xffffffffU, x == __shfl_sync(0xffffffffU, x, 0)) != 0; }
+inline uint masu_scan_lanes(uint x) {
+  for (uint distance = 1; distance < 32; distance *= 2) {
+    const uint other = __shfl_up_sync(0xffffffffU, x, distance);
+    x += threadIdx.x % 32 >= distance ? other : 0;
+  }
+  return x;
+}
+// The greatest x of the lanes up to this one, and the x of the lane before this one.
+inline uint masu_max_lanes(uint x) {
+  for (uint distance = 1; distance < 32; distance *= 2) {
+    const uint other = __shfl_up_sync(0xffffffffU, x, distance);
+    x = threadIdx.x % 32 >= distance && other > x ? other : x;
+  }
+  return x;
+}
+inline uint masu_lane_before(uint x) { return __shfl_up_sync(0xffffffffU, x, 1); }
 // Of as many neighbours: each sees then what the others wrote to local memory.
 inline void masu_sub_group_barrier() { __syncwarp(); }
 
@@ -158,6 +176,10 @@ inline ulong clz(ulong x) { return (ulong)__clzll((long long)x); }
 inline uint rotate(uint x, uint n) { return __funnelshift_l(x, x, n); }
 inline ulong rotate(ulong x, ulong n) { return x << (n & 63) | x >> (-n & 63); }
 
+// Of the lower and of the upper 16 bits, as unsigned numbers.
+inline uint masu_min_pair(uint a, uint b) { return __vminu2(a, b); }
+inline uint masu_max_pair(uint a, uint b) { return __vmaxu2(a, b); }
+
 // Vectors at element alignment.
 #define MASU_VECTORS(T, T2, T4)                                                            \
   inline T2 vload2(size_t i, const T *p) {                                                 \
@@ -184,6 +206,16 @@ inline uint4 masu_load_streaming(const uint4 *p) {
       : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
       : "l"(__cvta_generic_to_global(p)));
   return v;
+}
+
+// x, which the compiler then holds as it is: it computes nothing from what x was made of.
+inline uint masu_computed(uint x) {
+  asm("" : "+r"(x));
+  return x;
+}
+inline ulong masu_computed(ulong x) {
+  asm("" : "+l"(x));
+  return x;
 }
 
 // The value of an f16 number by its bits, exactly.

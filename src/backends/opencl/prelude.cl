@@ -17,7 +17,8 @@
 #define MASU_PRAGMA_UNROLL _Pragma("unroll")
 // masu_shuffle_xor(x, mask) is the x of the work-item whose number differs by `mask`, below MASU_SHUFFLE_LANES. All
 // work-items of the group must come there. Where nothing is known of lanes it is not there, and MASU_SHUFFLE_LANES is 1:
-// exchange through local memory. After masu_sub_group_barrier() the work-items of as many lanes see what each of them wrote to
+// exchange through local memory. In the same way masu_lanes_agree(x) is whether x is the same in all lanes (false where nothing
+// is known of them), and masu_scan_lanes(x) the sum of the x of the lanes up to this one. After masu_sub_group_barrier() the work-items of as many lanes see what each of them wrote to
 // local memory.
 #ifdef __NV_CL_C_VERSION
 #define MASU_SHUFFLE_LANES 32
@@ -26,13 +27,48 @@ inline uint masu_shuffle_xor(const uint x, const uint mask) {
   asm volatile("shfl.sync.bfly.b32 %0, %1, %2, 31, 0xffffffff;" : "=r"(y) : "r"(x), "r"(mask));
   return y;
 }
+inline bool masu_lanes_agree(const uint x) {
+  uint first;
+  asm volatile("shfl.sync.idx.b32 %0, %1, 0, 31, 0xffffffff;" : "=r"(first) : "r"(x));
+  uint same;
+  asm volatile("{ .reg .pred p; setp.eq.u32 p, %1, %2; vote.sync.all.pred p, p, 0xffffffff; selp.u32 %0, 1, 0, p; }"
+               : "=r"(same)
+               : "r"(x), "r"(first));
+  return same != 0;
+}
+inline uint masu_lane_at(const uint x, const uint distance) {
+  uint other;
+  asm volatile("shfl.sync.up.b32 %0, %1, %2, 0, 0xffffffff;" : "=r"(other) : "r"(x), "r"(distance));
+  return other;
+}
+inline uint masu_scan_lanes(uint x) {
+  for (uint distance = 1; distance < 32; distance *= 2) {
+    const uint other = masu_lane_at(x, distance);
+    x += get_local_id(0) % 32 >= distance ? other : 0;
+  }
+  return x;
+}
+inline uint masu_max_lanes(uint x) {
+  for (uint distance = 1; distance < 32; distance *= 2) {
+    const uint other = masu_lane_at(x, distance);
+    x = get_local_id(0) % 32 >= distance ? max(x, other) : x;
+  }
+  return x;
+}
+inline uint masu_lane_before(const uint x) { return masu_lane_at(x, 1); }
 #define masu_sub_group_barrier() asm volatile("bar.warp.sync 0xffffffff;" ::: "memory")
 #else
 #define MASU_SHUFFLE_LANES 1
+#define masu_lanes_agree(x) ((void)(x), false)
 #define masu_sub_group_barrier()
 #endif
 // 16 bytes of global memory, aligned to 16, that this launch reads once and nobody writes: p is a __global const uint4 *.
 #define masu_load_streaming(p) (*(p))
+// Of the lower and of the upper 16 bits, as unsigned numbers.
+#define masu_min_pair(a, b) as_uint(min(as_ushort2(a), as_ushort2(b)))
+#define masu_max_pair(a, b) as_uint(max(as_ushort2(a), as_ushort2(b)))
+// x, which a compiler for CUDA then holds as it is: it computes nothing from what x was made of.
+#define masu_computed(x) (x)
 // The value of an f16 number by its bits, exactly.
 inline float masu_half_value(const uint bits) {
   const uint magnitude = (bits & 0x7fff) << 13;

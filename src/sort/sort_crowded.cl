@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+// Buckets of sort_keys.cl that are too large for a work-group, parted further, in OpenCL C 1.2 (and, behind the CUDA prelude,
+// in CUDA C++). A level takes each crowded bucket by the upper 8 of the bits in which its keys may differ:
+//   crowd_count    counts these digits, and finds the bits in which keys do differ
+//   crowd_split    a bucket at a time: where the keys of each digit go. What a work-group can sort is listed for
+//                  sort_finish.cl; what it cannot goes to the next level, with the bits that are left
+//   crowd_scatter  moves the keys there; where the digit is all in which keys differ, writes them by their counts
+// A bucket whose keys differ in 16 bits at most goes to sort_tally.cl, if it is not too large for a work-group. A bucket whose
+// digit is the same in all keys stays, and goes to the next level with the bits that do differ. How much there
+// is to do stands in the header; work-groups take turns. sort_key.cl, sort_placed.cl, sort_scan.cl, sort_lists.cl and
+// sort_keys.cl stand in front of this file.
+
+// The last word of a crowded bucket: MASU_IN_PARTED, and what becomes of it.
+#define MASU_MOVES 2
+#define MASU_FILLS 4
+// In the third word of an entry: see sort_finish.cl.
+#define MASU_OTHER 0x80000000U
+
+inline uint width_of(const MASU_KEY bits) {
+  return bits == 0 ? 0 : (uint)(8 * sizeof(MASU_KEY)) - (uint)clz(bits);
+}
+inline uint digit_shift(const uint bits) { return max(bits, 8U) - 8; }
+inline MASU_KEY found_bits(__global const uint *found) {
+#if MASU_KEY_BYTES == 8
+  return found[0] | (MASU_KEY)found[1] << 32;
+#else
+  return found[0];
+#endif
+}
+
+__kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void crowd_count(
+    __global const uchar *restrict sorted, const ulong sorted_at, __global const uchar *restrict parted,
+    const ulong parted_at, __global uchar *scratch, const ulong level_at, const ulong opens_at, const ulong rows_at,
+    const ulong tiles_at, __local uint4 *local_memory) {
+  MASU_LOCAL_POINTER(uint4, local_memory);
+  __local uint *const counters = (__local uint *)local_memory;
+  __local uint *const found = counters + MASU_COUNTERS;
+  const uint lid = (uint)get_local_id(0);
+  const uint tiles = MASU_AT(const uint, level_at)[1];
+  for (uint tile = (uint)get_group_id(0); tile < tiles; tile += (uint)get_num_groups(0)) {
+    __global const uint *const where = MASU_AT(const uint, tiles_at) + (size_t)tile * 3;
+    __global const uint *const open = MASU_AT(const uint, opens_at) + (size_t)where[2] * MASU_OPEN;
+    __global uint *const row = MASU_AT(uint, rows_at) + (size_t)where[2] * MASU_ROW;
+    const uint size = where[1];
+    const uint shift = digit_shift(open[2]);
+    __global const MASU_KEY *const from =
+        (__global const MASU_KEY *)((open[3] & MASU_IN_PARTED) != 0 ? parted + parted_at : sorted + sorted_at) + where[0];
+    for (uint i = lid; i < MASU_COUNTERS + 4; i += MASU_GROUP) counters[i] = 0;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    MASU_KEY ones = 0;
+    MASU_KEY nones = 0;
+    for (uint i = lid; i < size; i += MASU_GROUP) {
+      const MASU_KEY key = from[i];
+      const uint digit = digit_of(key, shift);
+      atomic_add(&counters[counter_of(digit, lid % 32)], 1U << upper_of(digit));
+      ones |= key;
+      nones |= ~key;
+    }
+    atomic_or(&found[0], (uint)ones);
+    atomic_or(&found[2], (uint)nones);
+#if MASU_KEY_BYTES == 8
+    atomic_or(&found[1], (uint)(ones >> 32));
+    atomic_or(&found[3], (uint)(nones >> 32));
+#endif
+    barrier(CLK_LOCAL_MEM_FENCE);
+    // Sums of the columns; each work-item begins at another one, so that no two read one bank at once.
+    for (uint digit = lid; digit < 128; digit += MASU_GROUP) {
+      uint lower = 0;
+      uint upper = 0;
+      for (uint i = 0; i < 32; ++i) {
+        const uint both = counters[digit * 32 + ((i + digit) & 31)];
+        lower += both & 0xffff;
+        upper += both >> 16;
+      }
+      if (lower != 0) atomic_add(&row[digit], lower);
+      if (upper != 0) atomic_add(&row[digit + 128], upper);
+    }
+    if (lid < 4 && found[lid] != 0) atomic_or(&row[MASU_ONES + lid], found[lid]);
+    barrier(CLK_LOCAL_MEM_FENCE);
+  }
+}
+
+#define MASU_ALONE 0xffffffffU  // more keys than half of what an entry holds
+
+// Counts become places. Neighbouring digits of few keys make one entry, of at most MASU_MOST keys: what begins in one window of
+// half as many.
+__kernel MASU_WORK_GROUP(256) void crowd_split(__global uchar *scratch, const ulong header_at, const ulong level_at,
+                                               const ulong opens_at, const ulong rows_at, const ulong next_opens_at,
+                                               const ulong next_rows_at, const ulong next_tiles_at,
+                                               const ulong entries_at, const ulong tallies_at,
+                                               const uint tally_most, __local uint *shared) {
+  MASU_LOCAL_POINTER(uint, shared);
+  const uint digit = (uint)get_local_id(0);
+  __global uint *const header = MASU_AT(uint, header_at);
+  __global uint *const level = MASU_AT(uint, level_at);
+  __local uint *const begins = shared + 256;
+  __local uint *const kinds = begins + 256;
+  __local uint *const noted = kinds + 256;
+  const uint buckets = level[0];
+  for (uint bucket = (uint)get_group_id(0); bucket < buckets; bucket += (uint)get_num_groups(0)) {
+    __global uint *const open = MASU_AT(uint, opens_at) + (size_t)bucket * MASU_OPEN;
+    __global uint *const row = MASU_AT(uint, rows_at) + (size_t)bucket * MASU_ROW;
+    const uint bucket_begin = open[0];
+    const uint bucket_size = open[1];
+    const uint state = open[3];
+    const uint shift = digit_shift(open[2]);
+    const MASU_KEY differ = found_bits(row + MASU_ONES) & found_bits(row + MASU_NONES);
+    const uint width = width_of(differ);
+    const bool fills = (differ & ~((MASU_KEY)255 << shift)) == 0;
+    const bool tallied = !fills && width <= 16 && bucket_size <= tally_most;
+    const bool stays = !fills && !tallied && width <= shift;
+    if (tallied && digit == 0) {
+      list_tally(scratch, header, tallies_at, bucket_begin, bucket_size, state & MASU_IN_PARTED);
+    }
+    const uint keys = row[digit];
+    uint total;
+    const uint within = scan_group(keys, 256, shared, digit, &total) - keys;
+    const uint begin = bucket_begin + within;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (!stays) row[digit] = begin;
+    if (digit == 0) open[3] = state | (fills ? MASU_FILLS : stays || tallied ? 0 : MASU_MOVES);
+    const uint kind = keys > MASU_MOST / 2 ? MASU_ALONE : within / (MASU_MOST / 2);
+    begins[digit] = begin;
+    kinds[digit] = kind;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    const uint other = (state & MASU_IN_PARTED) ^ MASU_IN_PARTED;
+    const bool moves = !fills && !stays && !tallied;
+    // An entry begins here, and ends before digit `end`.
+    if (moves && keys <= MASU_MOST && (digit == 0 || kind == MASU_ALONE || kinds[digit - 1] != kind)) {
+      uint end = digit + 1;
+      if (kind != MASU_ALONE) {
+        while (end < 256 && kinds[end] == kind) ++end;
+      }
+      const uint in_entry = (end == 256 ? bucket_begin + bucket_size : begins[end]) - begin;
+      uint bits = shift;
+      for (uint spread = digit ^ (end - 1); spread != 0; spread >>= 1) ++bits;
+      if (in_entry != 0) {
+        __global uint *const entry = MASU_AT(uint, entries_at) + (size_t)atomic_inc(&header[MASU_ENTRIES]) * 3;
+        entry[0] = begin;
+        entry[1] = in_entry;
+        entry[2] = bits | (other != 0 ? MASU_OTHER : 0);
+      }
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    const bool opens = stays ? digit == 0 : moves && keys > MASU_MOST;
+    open_buckets(opens, stays ? bucket_begin : begin, stays ? bucket_size : keys, stays ? width : shift,
+                 stays ? state : other, scratch, level + 2, next_opens_at, next_rows_at, next_tiles_at, noted, digit, 256);
+    barrier(CLK_LOCAL_MEM_FENCE);
+  }
+}
+
+// Writes the keys of `size` places from `begin` on by where those of each digit begin. `base`: a key of the bucket, whatever its
+// digit is.
+inline void fill_tile(__global MASU_KEY *to, __global const uint *starts, const uint begin, const uint size,
+                      const MASU_KEY base, const uint shift, const MASU_KEY flip, __local uint *begins, const uint lid) {
+  for (uint digit = lid; digit < 256; digit += MASU_GROUP) begins[digit] = starts[digit];
+  barrier(CLK_LOCAL_MEM_FENCE);
+  for (uint i = lid; i < size; i += MASU_GROUP) {
+    uint digit = 0;  // the last one whose keys begin at or before this place
+    for (uint step = 128; step != 0; step >>= 1) digit += begins[digit + step] <= begin + i ? step : 0;
+    to[begin + i] = natural_key((base & ~((MASU_KEY)255 << shift)) | (MASU_KEY)digit << shift, flip);
+  }
+}
+
+__kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void crowd_scatter(
+    __global uchar *sorted, const ulong sorted_at, __global uchar *parted, const ulong parted_at,
+    __global uchar *scratch, const ulong level_at, const ulong opens_at, const ulong rows_at, const ulong tiles_at,
+    const uint flipped, __local uint4 *local_memory) {
+  MASU_LOCAL_POINTER(uint4, local_memory);
+  const uint lid = (uint)get_local_id(0);
+  const uint tiles = MASU_AT(const uint, level_at)[1];
+  for (uint tile = (uint)get_group_id(0); tile < tiles; tile += (uint)get_num_groups(0)) {
+    __global const uint *const where = MASU_AT(const uint, tiles_at) + (size_t)tile * 3;
+    __global const uint *const open = MASU_AT(const uint, opens_at) + (size_t)where[2] * MASU_OPEN;
+    __global uint *const row = MASU_AT(uint, rows_at) + (size_t)where[2] * MASU_ROW;
+    const uint begin = where[0];
+    const uint size = where[1];
+    const uint shift = digit_shift(open[2]);
+    const uint state = open[3];
+    __global MASU_KEY *const here = (__global MASU_KEY *)(sorted + sorted_at);
+    __global MASU_KEY *const there = (__global MASU_KEY *)(parted + parted_at);
+    const bool in_parted = (state & MASU_IN_PARTED) != 0;
+    if ((state & MASU_FILLS) != 0) {
+      fill_tile(here, row, begin, size, ~found_bits(row + MASU_NONES), shift, flipped != 0 ? MASU_ALL : 0,
+                (__local uint *)local_memory, lid);
+    } else if ((state & MASU_MOVES) != 0) {
+      part_some(in_parted ? there : here, in_parted ? here : there, row, begin, begin + size, shift, false, 0,
+                (__local uint *)local_memory, lid);
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+  }
+}

@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: Apache-2.0
+// The buckets of sort_keys.cl that a work-group can finish, each by its own, in OpenCL C 1.2 (and, behind the CUDA prelude, in
+// CUDA C++). sort_key.cl, sort_placed.cl, sort_scan.cl and sort_lists.cl stand in front of this
+// file.
+//
+// Defines beside those of these, all given by sort_keys.cpp:
+#ifndef MASU_GROUP            // work-items in a work-group
+#error "MASU_GROUP is not defined"
+#endif
+#ifndef MASU_ITEMS            // keys of a work-item
+#error "MASU_ITEMS is not defined"
+#endif
+#ifndef MASU_RESIDENT         // work-groups that share a compute unit
+#error "MASU_RESIDENT is not defined"
+#endif
+#ifndef MASU_MOST             // keys of a bucket: no more than MASU_GROUP * MASU_ITEMS
+#error "MASU_MOST is not defined"
+#endif
+#ifndef MASU_LISTED           // 1: work-groups take turns at the buckets of a list; 0: each takes one of all
+#error "MASU_LISTED is not defined"
+#endif
+#ifndef MASU_UNROLL           // 1: loops over the keys of a work-item are unrolled, so that they lie in registers
+#error "MASU_UNROLL is not defined"
+#endif
+#if MASU_UNROLL
+#define MASU_UNROLLED MASU_PRAGMA_UNROLL
+#else
+#define MASU_UNROLLED _Pragma("nounroll")
+#endif
+#define MASU_ROLLED _Pragma("unroll 1")
+// Where list_bucket writes: entries for sort_finish.cl, or for sort_tally.cl, or a level of sort_crowded.cl.
+#define MASU_LIST_PARAMETERS const ulong entries_at, const ulong rows_at, const ulong tiles_at,
+#define MASU_LIST_ARGUMENTS entries_at, rows_at, tiles_at,
+#ifndef MASU_BIN_BITS         // of a key, by which it goes into a bin
+#error "MASU_BIN_BITS is not defined"
+#endif
+// Two counters of 16 bits a word.
+#define MASU_WORDS (1 << (MASU_BIN_BITS - 1))
+inline uint bin_of(const MASU_KEY key) {
+  return (uint)(key >> (MASU_KEY_BITS - 16 - MASU_BIN_BITS)) & (2 * MASU_WORDS - 1);
+}
+inline uint bin_word(const uint bin) { return bin & (MASU_WORDS - 1); }
+inline uint bin_upper(const uint bin) { return bin / MASU_WORDS * 16; }
+inline uint bin_begin(const uint bin, __local const uint *counters) {
+  return counters[bin_word(bin)] >> bin_upper(bin) & 0xffff;
+}
+inline uint bin_end(const uint bin, const uint size, __local const uint *counters) {
+  return bin == 2 * MASU_WORDS - 1 ? size : bin_begin(bin + 1, counters);
+}
+
+// Gives a bucket with too many keys in a bin to those who can do with it.
+inline void list_bucket(__global uchar *scratch, const ulong header_at, MASU_LIST_PARAMETERS const uint begin,
+                        const uint size, __local uint *noted, const uint lid) {
+  __global uint *const header = MASU_AT(uint, header_at);
+#if !MASU_LISTED
+  (void)noted;
+  if (lid != 0) return;
+  __global uint *const entry = MASU_AT(uint, entries_at) + (size_t)atomic_inc(&header[MASU_ENTRIES]) * 3;
+  entry[0] = begin;
+  entry[1] = size;
+  entry[2] = MASU_KEY_BITS - 16;
+#elif MASU_KEY_BYTES == 4
+  (void)noted;
+  if (lid == 0) list_tally(scratch, header, entries_at, begin, size, 0);
+#else
+  open_buckets(lid == 0, begin, size, MASU_KEY_BITS - 16, 0, scratch, header + MASU_LEVELS, entries_at, rows_at, tiles_at,
+               noted, lid, MASU_GROUP);
+#endif
+}
+
+#if MASU_KEY_BYTES == 4
+#define MASU_BIN_KEYS 9      // keys of a bin that lie in one window
+#define MASU_RANKED_KEYS 32  // keys of a bin that may be compared with each other
+#define MASU_EDGE 8      // least keys in front of a bucket's
+#define MASU_BEHIND 192  // room behind it, for greatest keys, and for what changes places with the last ones
+// Keys are kept as 16 bits; neighbouring halves of every second 128 bytes change places, so that windows of 16 keys that
+// neighbours read lie in different banks.
+inline uint kept_at(const uint i) { return i ^ (i >> 6 & 1) << 3; }
+inline uint vector_at(const uint i) { return i ^ (i >> 3 & 1); }
+
+inline void exchange(uint *a, uint *b) {
+  const uint low = masu_min_pair(*a, *b);
+  *b = masu_max_pair(*a, *b);
+  *a = low;
+}
+#define MASU_X(i, k) exchange(&v[i], &v[k]);
+// Sorts 16 pairs of numbers of 16 bits by M. W. Green's network (1969), of 60 exchanges.
+MASU_INLINE void sort_16(uint *v) {
+  MASU_X(0, 1) MASU_X(2, 3) MASU_X(4, 5) MASU_X(6, 7) MASU_X(8, 9) MASU_X(10, 11) MASU_X(12, 13) MASU_X(14, 15)
+  MASU_X(0, 2) MASU_X(1, 3) MASU_X(4, 6) MASU_X(5, 7) MASU_X(8, 10) MASU_X(9, 11) MASU_X(12, 14) MASU_X(13, 15)
+  MASU_X(0, 4) MASU_X(1, 5) MASU_X(2, 6) MASU_X(3, 7) MASU_X(8, 12) MASU_X(9, 13) MASU_X(10, 14) MASU_X(11, 15)
+  MASU_X(0, 8) MASU_X(1, 9) MASU_X(2, 10) MASU_X(3, 11) MASU_X(4, 12) MASU_X(5, 13) MASU_X(6, 14) MASU_X(7, 15)
+  MASU_X(5, 10) MASU_X(6, 9) MASU_X(3, 12) MASU_X(13, 14) MASU_X(4, 8) MASU_X(7, 11) MASU_X(1, 2)
+  MASU_X(1, 4) MASU_X(7, 13) MASU_X(2, 8) MASU_X(11, 14)
+  MASU_X(2, 4) MASU_X(5, 6) MASU_X(9, 10) MASU_X(11, 13) MASU_X(3, 8) MASU_X(7, 12)
+  MASU_X(6, 8) MASU_X(10, 12) MASU_X(3, 5) MASU_X(7, 9)
+  MASU_X(3, 4) MASU_X(5, 6) MASU_X(7, 8) MASU_X(9, 10) MASU_X(11, 12)
+  MASU_X(6, 7) MASU_X(8, 9)
+}
+// Two vectors of 8 numbers each from two windows: pairs of one number of each, and back.
+inline void pair_up(const uint a, const uint b, uint *v) {
+  v[0] = (a & 0xffff) | b << 16;
+  v[1] = a >> 16 | (b & 0xffff0000U);
+}
+inline uint lower_halves(const uint x, const uint y) { return (x & 0xffff) | y << 16; }
+inline uint upper_halves(const uint x, const uint y) { return x >> 16 | (y & 0xffff0000U); }
+
+
+// Finishes a bucket whose bins hold more keys than a window, where in each of them there are few, or all are equal: each
+// key finds its place among those of its bin. False, with nothing written, where there are others.
+MASU_INLINE bool rank_bucket(__global uint *keys_at, __local const ushort *kept, __local const uint *counters,
+                             __local uint *mixed, const uint bucket, const uint size, const uint flip, const uint lid) {
+  barrier(CLK_LOCAL_MEM_FENCE);
+  if (lid == 0) *mixed = 0;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  MASU_ROLLED
+  for (uint i = 0; i < MASU_ITEMS; ++i) {
+    const uint here = i * MASU_GROUP + lid;
+    if (here < size) {
+      const uint own = kept[kept_at(MASU_EDGE + here)];
+      const uint first = bin_begin(bin_of(own), counters);
+      if (bin_end(bin_of(own), size, counters) - first > MASU_RANKED_KEYS && kept[kept_at(MASU_EDGE + first)] != own) {
+        *mixed = 1;
+      }
+    }
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+  if (*mixed != 0) return false;
+  MASU_ROLLED
+  for (uint i = 0; i < MASU_ITEMS; ++i) {
+    const uint here = i * MASU_GROUP + lid;
+    if (here < size) {
+      const uint own = kept[kept_at(MASU_EDGE + here)];
+      const uint first = bin_begin(bin_of(own), counters);
+      const uint end = bin_end(bin_of(own), size, counters);
+      uint place = here;
+      if (end - first <= MASU_RANKED_KEYS) {
+        place = first;
+        MASU_ROLLED
+        for (uint k = first; k < end; ++k) {
+          const uint other = kept[kept_at(MASU_EDGE + k)];
+          place += other < own || (other == own && k < here) ? 1 : 0;
+        }
+      }
+      keys_at[place] = natural_key(bucket << 16 | own, flip);
+    }
+  }
+  return true;
+}
+
+// Sorts a bucket: into bins, then all windows of 16 keys, then those that begin in the
+// middle of these. A bin of 9 keys or fewer lies in one of them. In place.
+MASU_INLINE void finish_bucket(__global uchar *sorted, const ulong sorted_at, __global uchar *scratch,
+                               const ulong header_at, MASU_LIST_PARAMETERS const uint bucket, const uint begin,
+                               const uint size, const uint flipped, __local uint *counters, const uint lid) {
+  __local ushort *const kept = (__local ushort *)(counters + MASU_WORDS);
+  __local uint *const partial = counters + MASU_WORDS + (MASU_MOST + MASU_EDGE + MASU_BEHIND) / 2;
+  __local uint *const crowded = partial + MASU_GROUP;
+  __global uint *const keys_at = (__global uint *)(sorted + sorted_at) + begin;
+  uint keys[MASU_ITEMS];
+  MASU_UNROLLED
+  for (uint i = 0; i < MASU_ITEMS; ++i) {
+    const uint place = i * MASU_GROUP + lid;
+    keys[i] = place < size ? keys_at[place] & 0xffff : 0;
+  }
+  for (uint i = lid; i < MASU_WORDS; i += MASU_GROUP) counters[i] = 0;
+  if (lid == 0) *crowded = 0;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  MASU_UNROLLED
+  for (uint i = 0; i < MASU_ITEMS; ++i) {
+    if (i * MASU_GROUP + lid < size) {
+      const uint bin = bin_of(keys[i]);
+      keys[i] |= (atomic_add(&counters[bin_word(bin)], 1U << bin_upper(bin)) >> bin_upper(bin) & 0xffff) << 16;
+    }
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+  uint total;
+  if (scan_counter_pairs(counters, MASU_WORDS / MASU_GROUP, MASU_GROUP, partial, lid, &total) > MASU_BIN_KEYS) *crowded = 1;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  const bool full = *crowded != 0;
+  MASU_UNROLLED
+  for (uint i = 0; i < MASU_ITEMS; ++i) {
+    if (i * MASU_GROUP + lid < size) {
+      const uint bin = bin_of(keys[i] & 0xffff);
+      const uint place = (counters[bin_word(bin)] >> bin_upper(bin) & 0xffff) + (keys[i] >> 16);
+      kept[kept_at(MASU_EDGE + place)] = (ushort)keys[i];
+    }
+  }
+  if (full) {
+    if (!rank_bucket(keys_at, kept, counters, crowded, bucket, size, flipped != 0 ? MASU_ALL : 0, lid)) {
+      list_bucket(scratch, header_at, MASU_LIST_ARGUMENTS begin, size, counters, lid);
+    }
+    return;
+  }
+  for (uint i = lid; i < MASU_EDGE; i += MASU_GROUP) kept[kept_at(i)] = 0;
+  for (uint i = lid; i < MASU_BEHIND - 16; i += MASU_GROUP) kept[kept_at(MASU_EDGE + size + i)] = 0xffff;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  // Each work-item takes two windows at once, one of either half of all.
+  const uint pairs = ((size + 31) / 16 / 2 + 4) / 4 * 4;
+  __local uint4 *const vectors = (__local uint4 *)kept;
+  MASU_ROLLED
+  for (uint round = 0; round < 2; ++round) {
+    MASU_ROLLED
+    for (uint window = lid; window < pairs; window += MASU_GROUP) {
+      const uint at = 1 + 2 * window + round;
+      uint4 a = vectors[vector_at(at)];
+      uint4 c = vectors[vector_at(at + 1)];
+      uint4 b = vectors[vector_at(at + 2 * pairs)];
+      uint4 d = vectors[vector_at(at + 2 * pairs + 1)];
+      uint v[16];
+      pair_up(a.x, b.x, v);
+      pair_up(a.y, b.y, v + 2);
+      pair_up(a.z, b.z, v + 4);
+      pair_up(a.w, b.w, v + 6);
+      pair_up(c.x, d.x, v + 8);
+      pair_up(c.y, d.y, v + 10);
+      pair_up(c.z, d.z, v + 12);
+      pair_up(c.w, d.w, v + 14);
+      sort_16(v);
+      a.x = lower_halves(v[0], v[1]);
+      b.x = upper_halves(v[0], v[1]);
+      a.y = lower_halves(v[2], v[3]);
+      b.y = upper_halves(v[2], v[3]);
+      a.z = lower_halves(v[4], v[5]);
+      b.z = upper_halves(v[4], v[5]);
+      a.w = lower_halves(v[6], v[7]);
+      b.w = upper_halves(v[6], v[7]);
+      c.x = lower_halves(v[8], v[9]);
+      d.x = upper_halves(v[8], v[9]);
+      c.y = lower_halves(v[10], v[11]);
+      d.y = upper_halves(v[10], v[11]);
+      c.z = lower_halves(v[12], v[13]);
+      d.z = upper_halves(v[12], v[13]);
+      c.w = lower_halves(v[14], v[15]);
+      d.w = upper_halves(v[14], v[15]);
+      vectors[vector_at(at)] = a;
+      vectors[vector_at(at + 1)] = c;
+      vectors[vector_at(at + 2 * pairs)] = b;
+      vectors[vector_at(at + 2 * pairs + 1)] = d;
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+  }
+  const uint flip = flipped != 0 ? MASU_ALL : 0;
+  MASU_UNROLLED
+  for (uint i = 0; i < MASU_ITEMS; ++i) {
+    const uint place = i * MASU_GROUP + lid;
+    if (place < size) keys_at[place] = natural_key(bucket << 16 | kept[kept_at(MASU_EDGE + place)], flip);
+  }
+}
+
+#else
+#define MASU_BIN_KEYS 24  // that may share a bin
+
+// Sorts a bucket: into bins, then each key to its place among those of its bin. In place.
+MASU_INLINE void finish_bucket(__global uchar *sorted, const ulong sorted_at, __global uchar *scratch,
+                               const ulong header_at, MASU_LIST_PARAMETERS const uint bucket, const uint begin,
+                               const uint size, const uint flipped, __local uint *counters, const uint lid) {
+  __local MASU_KEY *const kept = (__local MASU_KEY *)(counters + MASU_WORDS);
+  __local uint *const partial = counters + MASU_WORDS + MASU_MOST * 2;
+  __local uint *const crowded = partial + MASU_GROUP;
+  __global MASU_KEY *const keys_at = (__global MASU_KEY *)(sorted + sorted_at) + begin;
+  MASU_KEY keys[MASU_ITEMS];
+  uint ranks[MASU_ITEMS];
+  MASU_UNROLLED
+  for (uint i = 0; i < MASU_ITEMS; ++i) {
+    const uint place = i * MASU_GROUP + lid;
+    keys[i] = place < size ? keys_at[place] : 0;
+  }
+  for (uint i = lid; i < MASU_WORDS; i += MASU_GROUP) counters[i] = 0;
+  if (lid == 0) *crowded = 0;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  MASU_UNROLLED
+  for (uint i = 0; i < MASU_ITEMS; ++i) {
+    ranks[i] = 0;
+    if (i * MASU_GROUP + lid < size) {
+      const uint bin = bin_of(keys[i]);
+      ranks[i] = atomic_add(&counters[bin_word(bin)], 1U << bin_upper(bin)) >> bin_upper(bin) & 0xffff;
+    }
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+  uint total;
+  if (scan_counter_pairs(counters, MASU_WORDS / MASU_GROUP, MASU_GROUP, partial, lid, &total) > MASU_BIN_KEYS) *crowded = 1;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  if (*crowded != 0) {
+    list_bucket(scratch, header_at, MASU_LIST_ARGUMENTS begin, size, counters, lid);
+    return;
+  }
+  MASU_UNROLLED
+  for (uint i = 0; i < MASU_ITEMS; ++i) {
+    if (i * MASU_GROUP + lid < size) kept[bin_begin(bin_of(keys[i]), counters) + ranks[i]] = keys[i];
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+  const MASU_KEY flip = flipped != 0 ? MASU_ALL : 0;
+  MASU_ROLLED
+  for (uint i = 0; i < MASU_ITEMS; ++i) {
+    const uint here = i * MASU_GROUP + lid;
+    if (here < size) {
+      const MASU_KEY own = kept[here];
+      const uint bin = bin_of(own);
+      const uint first = bin_begin(bin, counters);
+      const uint end = bin_end(bin, size, counters);
+      uint place = first;
+      MASU_ROLLED
+      for (uint k = first; k < end; ++k) {
+        const MASU_KEY other = kept[k];
+        place += other < own || (other == own && k < here) ? 1 : 0;
+      }
+      keys_at[place] = natural_key(own, flip);
+    }
+  }
+}
+#endif
+
+__kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void keys_finish(
+    __global uchar *sorted, const ulong sorted_at, __global uchar *scratch, const ulong header_at, const ulong counts_at,
+    const ulong starts_at, const ulong list_at, MASU_LIST_PARAMETERS const uint flipped,
+    __local uint4 *local_memory) {
+  MASU_LOCAL_POINTER(uint4, local_memory);
+  const uint lid = (uint)get_local_id(0);
+#if MASU_LISTED
+  const uint listed = MASU_AT(const uint, header_at)[MASU_MIDDLE];
+  for (uint i = (uint)get_group_id(0); i < listed; i += (uint)get_num_groups(0)) {
+    const uint bucket = MASU_AT(const uint, list_at)[i];
+    const uint size = MASU_AT(const uint, counts_at)[bucket];
+    const uint begin = MASU_AT(const uint, starts_at)[bucket] - size;  // it has moved with each key
+    finish_bucket(sorted, sorted_at, scratch, header_at, MASU_LIST_ARGUMENTS bucket, begin, size, flipped,
+                  (__local uint *)local_memory, lid);
+    barrier(CLK_LOCAL_MEM_FENCE);
+  }
+#else
+  const uint bucket = (uint)get_group_id(0);
+  const uint size = MASU_AT(const uint, counts_at)[bucket];
+  const uint begin = MASU_AT(const uint, starts_at)[bucket] - size;  // it has moved with each key
+  if (size == 0 || size > MASU_MOST) return;
+  finish_bucket(sorted, sorted_at, scratch, header_at, MASU_LIST_ARGUMENTS bucket, begin, size, flipped,
+                (__local uint *)local_memory, lid);
+#endif
+}

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the kernels of sort_keys.cl tell each other by device memory, in OpenCL C 1.2 (and, behind the CUDA prelude, in CUDA
+// C++). sort_key.cl stands in front of this file.
+//
+// Defines beside those of this, all given by sort_keys.cpp:
+#ifndef MASU_PART_TILE        // keys that a work-group parts at once
+#error "MASU_PART_TILE is not defined"
+#endif
+
+#define MASU_AT(type, at) ((__global type *)(scratch + (at)))
+// The words of the header: how many keys are zeros, negative zeros and NaNs; the lengths of lists.
+#define MASU_ZEROS 0
+#define MASU_MINUSES 1
+#define MASU_NANS 2
+#define MASU_ENTRIES 3  // for sort_finish.cl
+#define MASU_MIDDLE 4   // for the larger work-groups of keys_finish
+#define MASU_TALLIES 5  // for sort_tally.cl
+#define MASU_LEVELS 8   // of each level of sort_crowded.cl: its buckets, and their tiles
+
+// Gives a bucket to sort_tally.cl.
+inline void list_tally(__global uchar *scratch, __global uint *header, const ulong tallies_at, const uint begin,
+                       const uint size, const uint in_parted) {
+  __global uint *const entry = MASU_AT(uint, tallies_at) + (size_t)atomic_inc(&header[MASU_TALLIES]) * 3;
+  entry[0] = begin;
+  entry[1] = size;
+  entry[2] = in_parted;
+}
+
+// A crowded bucket: its first key, its keys, the bits in which they may differ, and where they are and go.
+#define MASU_OPEN 4  // words
+#define MASU_IN_PARTED 1
+// What the keys of a crowded bucket are: how many have each digit, then bits that are 1 in some key, and 0 in some, lower
+// words first.
+#define MASU_ONES 256
+#define MASU_NONES 258
+#define MASU_ROW 260  // words
+
+// Gives crowded buckets to a level of sort_crowded.cl: of each work-item of `group` one, or none. `noted` holds 1 + 4 * group
+// words.
+inline void open_buckets(const bool opens, const uint begin, const uint size, const uint bits, const uint state,
+                         __global uchar *scratch, __global uint *level, const ulong opens_at, const ulong rows_at,
+                         const ulong tiles_at, __local uint *noted, const uint lid, const uint group) {
+  if (lid == 0) noted[0] = 0;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  if (opens) {
+    const uint index = atomic_inc(&level[0]);
+    __global uint *const record = MASU_AT(uint, opens_at) + (size_t)index * MASU_OPEN;
+    record[0] = begin;
+    record[1] = size;
+    record[2] = bits;
+    record[3] = state;
+    __local uint *const note = noted + 1 + 4 * atomic_inc(&noted[0]);
+    note[0] = index;
+    note[1] = atomic_add(&level[1], (size + MASU_PART_TILE - 1) / MASU_PART_TILE);
+    note[2] = begin;
+    note[3] = size;
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+  const uint number = noted[0];
+  for (uint k = 0; k < number; ++k) {
+    __local const uint *const note = noted + 1 + 4 * k;
+    const uint index = note[0];
+    for (uint i = lid; i < MASU_ROW; i += group) MASU_AT(uint, rows_at)[(size_t)index * MASU_ROW + i] = 0;
+    const uint all = note[3];
+    for (uint i = lid; i < (all + MASU_PART_TILE - 1) / MASU_PART_TILE; i += group) {
+      __global uint *const tile = MASU_AT(uint, tiles_at) + ((size_t)note[1] + i) * 3;
+      tile[0] = note[2] + i * MASU_PART_TILE;
+      tile[1] = min(all - i * MASU_PART_TILE, (uint)MASU_PART_TILE);
+      tile[2] = index;
+    }
+  }
+}
