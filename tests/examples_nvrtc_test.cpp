@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The CUDA kernels of the examples compile for each architecture that masu supports, without a GPU.
 #include "backends/cuda/compiler.h"
+#include "each_architecture.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -31,7 +32,7 @@ const std::vector<Source> sources = {
 };
 
 class ExamplesNvrtc : public ::testing::TestWithParam<int> {};
-INSTANTIATE_TEST_SUITE_P(Architectures, ExamplesNvrtc, ::testing::Values(75, 80, 90));
+MASU_ON_EACH_ARCHITECTURE(ExamplesNvrtc);
 
 TEST_P(ExamplesNvrtc, EveryKernel) {
   if (!cuda::nvrtc().usable()) GTEST_SKIP() << "NVRTC is not here: " << cuda::nvrtc().why;

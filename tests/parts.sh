@@ -3,8 +3,9 @@
 # The parts of ./test: part_NAME runs in a process of its own, in the source tree's root, its output in a log that
 # tests/count.awk counts. A part with shards is run as so many jobs, each told its number.
 
-parts=(build unit python cli selftest format shell layout)                              # what ./test runs
-more_parts=(vocabulary intel oclgrind install selftest_all numpy single asan tsan fuzz tidy)  # and with --all
+parts=(build unit python cli selftest format shell layout)
+# And with --all:
+more_parts=(vocabulary intel interpreters numpy selftest_all oclgrind install single asan tsan fuzz tidy)
 alone=(build single asan tsan fuzz tidy)  # these use every core; of the others as many as there are cores run at a time
 declare -A shards=([unit]=4)
 test_build=${root:?}/build/release
@@ -141,6 +142,13 @@ tests_python() { "$root/build/python/venv/bin/python" -m pytest -q -p no:cachepr
 
 part_python() {
   install_python && tests_python python/tests --ignore=python/tests/test_numpy_redirect.py
+}
+
+# The Python package with every interpreter that is there, each with the oldest and the newest NumPy that it can have.
+part_interpreters() {
+  [[ -x build/python/venv/bin/python ]] || install_python || return
+  MASU_PYTHON_TESTS="${MASU_PYTHON_TESTS-python/tests/test_order.py python/tests/test_sums.py python/tests/test_histogram.py}" \
+    bash tests/python_matrix.sh build/python/prefix
 }
 
 # NumPy's own tests, their calls redirected to masu.

@@ -1,59 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Exact sums of few floats, each rounded once, at little more than the cost of adding them: the rounding errors of the
-// additions are added up beside, and a bound proves the rounding. masu's own is in src/sum/compensated.h.
+// Exact sums of few floats, each rounded once, at little more than the cost of adding them.
 #pragma once
 
-#include <cmath>
+#include "sum/compensated.h"
+
 #include <cstdint>
-#include <optional>
-#include <type_traits>
 
 namespace masu_python {
 
-// Adds, and returns what the rounding took away, which is exact.
-inline double add_exactly(double& sum, double x) noexcept {
-  const double before = sum;
-  sum += x;
-  const double part = sum - before;
-  return (before - (sum - part)) + (x - part);
-}
-
-// The number sum + error + d, |d| <= bound, rounded to T; nothing where that is not certain. An exact zero is +0.
-template <class T>
-std::optional<double> certain(double sum, double error, double bound) noexcept {
-  if (!(std::fabs(sum) <= 0x1p1000) || !(std::fabs(error) <= 0x1p1000) || !(bound <= 0x1p1000)) return std::nullopt;
-  const double rest = add_exactly(sum, error);
-  if constexpr (std::is_same_v<T, double>) {
-    if (bound == 0) return sum + 0.0;
-    // Wider by what the two additions below round.
-    const double wide = bound + (std::fabs(rest) + bound) * 0x1p-50;
-    if (sum + (rest + wide) != sum || sum + (rest - wide) != sum) return std::nullopt;
-    return sum + 0.0;
-  } else {
-    if (bound == 0 && rest == 0) return static_cast<double>(static_cast<T>(sum)) + 0.0;
-    const double wide = (bound + std::fabs(rest)) * (1 + 0x1p-50) + std::fabs(sum) * 0x1p-51 + 0x1p-1070;
-    const T low = static_cast<T>(sum - wide);
-    const T high = static_cast<T>(sum + wide);
-    // Both zeros are equal: a sum so close to zero is not known.
-    if (low != high || low == 0) return std::nullopt;
-    return static_cast<double>(low);
-  }
-}
-
-struct Compensated {
-  double sum = 0;
-  double error = 0;  // the sum of the additions' errors, rounded
-  double lost = 0;   // the sum of the magnitudes of what its roundings took away
-
-  void add(double x) noexcept { add_error(add_exactly(sum, x)); }
-  void add_error(double x) noexcept { lost += std::fabs(add_exactly(error, x)); }
-  // How far the exact sum can be from sum + error: twice, as `lost` is rounded too.
-  [[nodiscard]] double bound() const noexcept { return lost == 0 ? 0 : 2 * lost + 0x1p-1074; }
-  template <class T>
-  [[nodiscard]] std::optional<double> rounded() const noexcept {
-    return certain<T>(sum, error, bound());
-  }
-};
+using masu::add_exactly;
+using masu::Compensated;
 
 // Up to so many elements, whose sums are made with the GIL.
 inline constexpr std::uint64_t short_sum_elements = std::uint64_t{1} << 17;

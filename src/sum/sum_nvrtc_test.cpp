@@ -10,7 +10,7 @@ namespace {
 using sum_plan::Inputs;
 
 class SumNvrtc : public test::EachArchitecture {};
-INSTANTIATE_TEST_SUITE_P(Architectures, SumNvrtc, ::testing::Values(75, 90));
+MASU_ON_EACH_ARCHITECTURE(SumNvrtc);
 
 TEST_P(SumNvrtc, EveryTypeAndInput) {
   for (const Dtype dtype : {Dtype::u8, Dtype::i16, Dtype::u64, Dtype::i64, Dtype::f16, Dtype::f32, Dtype::f64}) {

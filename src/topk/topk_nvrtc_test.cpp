@@ -15,7 +15,7 @@ using topk_plan::Part;
 using topk_plan::Plan;
 
 class TopkNvrtc : public test::EachArchitecture {};
-INSTANTIATE_TEST_SUITE_P(Architectures, TopkNvrtc, ::testing::Values(75, 90));
+MASU_ON_EACH_ARCHITECTURE(TopkNvrtc);
 
 TEST_P(TopkNvrtc, EveryKernelOfEveryKindOfElement) {
   for (const Dtype dtype : {Dtype::u8, Dtype::i64, Dtype::f16, Dtype::f32}) {
