@@ -4,8 +4,8 @@
 #include "keys.h"
 #include "selection.h"
 
-#include <masu/interrupt.h>
 #include <masu/gather.h>
+#include <masu/interrupt.h>
 #include <masu/quantile.h>
 #include <masu/reduce.h>
 #include <masu/sort.h>

@@ -22,8 +22,8 @@ void part_rows(const masu::Device& device, const masu::ArrayView& data, std::uin
 inline constexpr std::uint64_t short_row = 1U << 15;
 void part_short_row(const masu::ArrayView& row, std::uint64_t place, void* values, std::int64_t* indices);
 
-// The elements at these places of each row's sorted order, row by row: of the stable order, which tells -0 from +0. A NaN
-// is the quiet NaN.
+// The elements at these places of each row's sorted order, row by row: of the stable order, which tells -0 from +0. A
+// NaN is the quiet NaN.
 void elements_at(const masu::Device& device, const masu::ArrayView& data, std::uint64_t rows,
                  std::span<const std::uint64_t> places, void* elements);
 // The same of device memory, into host memory.
