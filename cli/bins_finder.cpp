@@ -71,17 +71,12 @@ void BinsFinder::add(const ArrayView& piece) {
 
 // Far values make bins by the billion of little data.
 void BinsFinder::end_estimate() {
-  std::string found;
-  try {
-    if (!estimator_->next_pass()) bins_ = estimator_->bins();
-    if (!bins_ || bins_->size() <= most_estimated_bins) return;
-    found = fmt::format("the rule must find at most {} bins, got {}", most_estimated_bins, bins_->size());
-  } catch (const Error& error) {
-    if (error.code() != ErrorCode::invalid_argument) throw;
-    found = error.what();
-  }
+  if (!estimator_->next_pass()) bins_ = estimator_->bins();
+  if (!bins_ || bins_->size() <= most_estimated_bins) return;
   throw Error(ErrorCode::io,
-              fmt::format("{}: {}; give --range LO:HI, which leaves far values out, or --bins N", name_, found));
+              fmt::format("{}: the rule must find at most {} bins, got {}; give --range LO:HI, which leaves far "
+                          "values out, or --bins N",
+                          name_, most_estimated_bins, bins_->size()));
 }
 
 void BinsFinder::end_pass() {

@@ -11,7 +11,6 @@
 #include <gtest/gtest.h>
 #include <masu/device.h>
 
-#include <cstdlib>
 #include <span>
 #include <string>
 #include <string_view>
@@ -50,12 +49,6 @@ class EachArchitecture : public ::testing::TestWithParam<int> {
   }
 };
 
-// The newest one; with MASU_TEST_ALL (./test --all) all that masu supports.
-inline std::vector<int> architectures() {
-  return std::getenv("MASU_TEST_ALL") != nullptr ? std::vector{75, 80, 90} : std::vector{90};
-}
-
 }  // namespace masu::test
 
-#define MASU_ON_EACH_ARCHITECTURE(suite) \
-  INSTANTIATE_TEST_SUITE_P(Architectures, suite, ::testing::ValuesIn(::masu::test::architectures()))
+#define MASU_ON_EACH_ARCHITECTURE(suite) INSTANTIATE_TEST_SUITE_P(Architectures, suite, ::testing::Values(75, 80, 90))

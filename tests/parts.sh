@@ -80,11 +80,13 @@ part_layout() {
   python3 tests/layout/layout_test.py -v
 }
 
-# The unit tests on every device that is there, in as many jobs as part unit has shards.
+# The unit tests on every device that is there, in as many jobs as part unit has shards; with --all NVRTC compiles every
+# kernel too.
 part_unit() {
   local program status=0
   need_build
   need_python
+  [[ -n ${MASU_TEST_ALL-} ]] || export GTEST_FILTER='-Architectures/*'
   export GTEST_TOTAL_SHARDS=${shards[unit]} GTEST_SHARD_INDEX=$(($1 - 1))
   for program in masu_tests masu_io_tests masu_plot_tests check/masu_check_tests; do
     "$test_build/tests/$program" || status=1
@@ -98,7 +100,13 @@ part_vocabulary() {
   "$test_build/tests/vocabulary/masu_vocabulary_tests"
 }
 
-# The command and the examples.
+# From here on this process sees no OpenCL device.
+without_opencl() {
+  mkdir -p build/no-vendors
+  export OCL_ICD_VENDORS=$root/build/no-vendors
+}
+
+# The command and the examples; of the command's tests those on OpenCL devices with --all.
 part_cli() {
   local example status=0
   need_build
@@ -107,7 +115,12 @@ part_cli() {
     transpose vector_load_store; do
     check "the example $example is built" test -x "$test_build/examples/$example" || status=1
   done
-  MASU=$test_build/masu python -m unittest discover -v -s tests/cli -t tests/cli && return $status
+  export MASU=$test_build/masu
+  if [[ -z ${MASU_TEST_ALL-} ]]; then
+    (cd tests/cli && python -m unittest -v test_examples) || status=1
+    without_opencl
+  fi
+  python -m unittest discover -v -s tests/cli -t tests/cli && return $status
 }
 
 part_selftest() {
@@ -140,8 +153,11 @@ install_python() {
 # tests_python ARGUMENT…: pytest with them.
 tests_python() { "$root/build/python/venv/bin/python" -m pytest -q -p no:cacheprovider "$@"; }
 
+# On the CPU; with --all on OpenCL too, where compiling kernels takes most of the time.
 part_python() {
-  install_python && tests_python python/tests --ignore=python/tests/test_numpy_redirect.py
+  install_python || return
+  [[ -n ${MASU_TEST_ALL-} ]] || without_opencl
+  tests_python python/tests --ignore=python/tests/test_numpy_redirect.py
 }
 
 # The Python package with every interpreter that is there, each with the oldest and the newest NumPy that it can have.

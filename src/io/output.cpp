@@ -106,8 +106,8 @@ std::string resolved(std::string path) {
   for (int links = 0; links < most_links; ++links) {
     const ssize_t length = ::readlink(path.c_str(), target.data(), target.size());
     if (length < 0) break;
-    const std::string link(target.data(), static_cast<std::size_t>(length));
-    path = link.starts_with('/') ? link : folder_of(path) + link;
+    const std::string_view link(target.data(), static_cast<std::size_t>(length));
+    path = (link.starts_with('/') ? "" : folder_of(path)).append(link);
   }
   return path;
 }
