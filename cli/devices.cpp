@@ -88,7 +88,7 @@ Json devices_of(DeviceKind kind) {
   int status = 0;
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
-  const Json list = Json::parse(text, nullptr, false);
+  Json list = Json::parse(text, nullptr, false);
   if (!list.is_discarded()) return list;
   DeviceInfo crashed;
   crashed.id = to_string(kind);

@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 #include <masu/device.h>
 
+#include <cstdlib>
 #include <span>
 #include <string>
 #include <string_view>
@@ -48,6 +49,11 @@ class EachArchitecture : public ::testing::TestWithParam<int> {
     EXPECT_THAT(cuda::entry_names(compiled.image), ::testing::UnorderedElementsAreArray(names)) << given;
   }
 };
+
+// The oldest and the newest that masu supports; with MASU_TEST_LONG those between too.
+inline std::vector<int> architectures() {
+  return std::getenv("MASU_TEST_LONG") != nullptr ? std::vector{75, 80, 90} : std::vector{75, 90};
+}
 
 }  // namespace masu::test
 

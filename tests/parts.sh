@@ -5,7 +5,8 @@
 
 parts=(build unit python cli selftest format shell layout)
 # And with --all:
-more_parts=(vocabulary intel interpreters numpy selftest_all oclgrind install single asan tsan fuzz tidy)
+more_parts=(vocabulary intel numpy selftest_all oclgrind install single asan tsan fuzz tidy)
+long_parts=(interpreters)  # and with --long
 alone=(build single asan tsan fuzz tidy)  # these use every core; of the others as many as there are cores run at a time
 declare -A shards=([unit]=4)
 test_build=${root:?}/build/release
@@ -81,7 +82,7 @@ part_layout() {
 }
 
 # The unit tests on every device that is there, in as many jobs as part unit has shards; with --all NVRTC compiles every
-# kernel too.
+# kernel too, with --long for each architecture.
 part_unit() {
   local program status=0
   need_build

@@ -118,9 +118,10 @@ TEST(Text, NumbersThatNoDtypeHoldsTogether) {
   const std::string rounds = "(--dtype f64 rounds";
   for (const Bytes wide : {"9007199254740993", "-9007199254740993", "9007199254740994", "18446744073709551615"}) {
     for (const Bytes other : {"0.5", "nan", "1e3", "inf"}) {
-      expect_bad("1\n" + wide + "\n" + other, "line 2 has " + wide + ": f64 holds", untyped());
-      expect_bad("1\n" + other + "\n" + wide, "line 2 has " + other + ", which needs f64", untyped());
-      expect_bad(other + "\n" + wide, rounds, untyped());
+      expect_bad(fmt::format("1\n{}\n{}", wide, other), fmt::format("line 2 has {}: f64 holds", wide), untyped());
+      expect_bad(fmt::format("1\n{}\n{}", other, wide), fmt::format("line 2 has {}, which needs f64", other),
+                 untyped());
+      expect_bad(fmt::format("{}\n{}", other, wide), rounds, untyped());
     }
   }
   expect_bad("-1\n9223372036854775808", "line 1 has -1 and line 2 has 9223372036854775808", untyped());
@@ -152,7 +153,7 @@ TEST(Text, MoreThanMemoryHolds) {
 }
 
 TEST(Text, OneDtypeForSeveral) {
-  const auto dtypes = [](std::vector<Bytes> texts, std::optional<Dtype> fixed = {}) {
+  const auto dtypes = [](const std::vector<Bytes>& texts, std::optional<Dtype> fixed = {}) {
     std::vector<std::unique_ptr<Source>> sources;
     const Bytes raw(16, '\0');
     for (const Bytes& bytes : texts) sources.push_back(open_bytes(bytes, untyped()));

@@ -71,7 +71,13 @@ void each_crowd(std::uint64_t count, const std::function<void(const std::vector<
   constexpr unsigned width = 8 * sizeof(T);
   sort(keys_by<T>(count, [](auto& random, auto) { return random(); }), "random");
   sort(keys_by<T>(count, [](auto&, auto) { return 0x1234567812345678U; }), "equal");
-  sort(keys_by<T>(count, [](auto& random, auto) { return random() & random() & random(); }), "and3");
+  const auto and3 = [](auto& random, auto) {
+    auto key = random();
+    key &= random();
+    key &= random();
+    return key;
+  };
+  sort(keys_by<T>(count, and3), "and3");
   sort(keys_by<T>(count, [](auto& random, auto) { return (random() % 5) << (width - 5); }), "few");
   sort(keys_by<T>(count, [](auto& random, auto) { return random() % 5 * 0x0101010101010101U; }), "few spread");
   sort(keys_by<T>(count, [](auto& random, auto) { return random() >> (64 - width) >> random() % width; }),
