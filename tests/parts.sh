@@ -5,8 +5,8 @@
 
 parts=(build unit python cli selftest format shell layout)
 # And with --all:
-more_parts=(vocabulary intel numpy selftest_all oclgrind install single asan tsan fuzz tidy)
-long_parts=(interpreters)  # and with --long
+more_parts=(vocabulary numpy selftest_all oclgrind install asan tsan fuzz tidy)
+long_parts=(intel interpreters single)  # and with --long
 alone=(build single asan tsan fuzz tidy)  # these use every core; of the others as many as there are cores run at a time
 declare -A shards=([unit]=4)
 test_build=${root:?}/build/release

@@ -14,7 +14,7 @@ _MOST_BINS = 2**31
 
 def histogram(data, bins, range, weights, device):
     """(totals, edges) of np.histogram, exact; None where its totals are NumPy's to find."""
-    if weights.shape != data.shape or not _summed(weights, "fiuc"):
+    if weights.shape != data.shape or isinstance(bins, str) or not _summed(weights, "fiuc"):
         return None
     counts, edges = np.histogram(data, bins, range)  # NumPy's errors and warnings
     uniform = np.ndim(bins) == 0
