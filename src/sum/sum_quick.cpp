@@ -315,39 +315,33 @@ std::optional<double> quick_total(std::uint64_t count, Dtype result, const Part&
 
 }  // namespace
 
-template <>
-std::optional<double> quick_sum<float>(const float* x, std::uint64_t count, Dtype result) {
+std::optional<double> quick_sum(const float* x, std::uint64_t count, Dtype result) {
   return quick_total(count, result, [&](std::uint64_t first, std::uint64_t n) {
     return HWY_DYNAMIC_DISPATCH(QuickSumF32)(x + first, n);
   });
 }
-template <>
-std::optional<double> quick_sum<double>(const double* x, std::uint64_t count, Dtype result) {
+std::optional<double> quick_sum(const double* x, std::uint64_t count, Dtype result) {
   return quick_total(count, result, [&](std::uint64_t first, std::uint64_t n) {
     return HWY_DYNAMIC_DISPATCH(QuickSumF64)(x + first, n);
   });
 }
-template <>
-std::optional<double> quick_dot<float>(const float* x, const float* y, std::uint64_t count, Dtype result) {
+std::optional<double> quick_dot(const float* x, const float* y, std::uint64_t count, Dtype result) {
   return quick_total(count, result, [&](std::uint64_t first, std::uint64_t n) {
     return HWY_DYNAMIC_DISPATCH(QuickDotF32)(x + first, y + first, n);
   });
 }
-template <>
-std::optional<double> quick_dot<double>(const double* x, const double* y, std::uint64_t count, Dtype result) {
+std::optional<double> quick_dot(const double* x, const double* y, std::uint64_t count, Dtype result) {
   return quick_total(count, result, [&](std::uint64_t first, std::uint64_t n) {
     return HWY_DYNAMIC_DISPATCH(QuickDotF64)(x + first, y + first, n);
   });
 }
-template <>
-void quick_columns<float>(const float* x, std::uint64_t rows, std::uint64_t columns, std::uint64_t first,
-                          std::uint64_t end, float* result, std::uint8_t* sure) {
+void quick_columns(const float* x, std::uint64_t rows, std::uint64_t columns, std::uint64_t first, std::uint64_t end,
+                   float* result, std::uint8_t* sure) {
   if (!quick_arithmetic()) return static_cast<void>(std::fill_n(sure, end - first, std::uint8_t{0}));
   HWY_DYNAMIC_DISPATCH(QuickColumnsF32)(x + first, rows, columns, end - first, result, sure);
 }
-template <>
-void quick_columns<double>(const double* x, std::uint64_t rows, std::uint64_t columns, std::uint64_t first,
-                           std::uint64_t end, double* result, std::uint8_t* sure) {
+void quick_columns(const double* x, std::uint64_t rows, std::uint64_t columns, std::uint64_t first, std::uint64_t end,
+                   double* result, std::uint8_t* sure) {
   if (!quick_arithmetic()) return static_cast<void>(std::fill_n(sure, end - first, std::uint8_t{0}));
   HWY_DYNAMIC_DISPATCH(QuickColumnsF64)(x + first, rows, columns, end - first, result, sure);
 }

@@ -17,16 +17,17 @@ struct QuickPart {
   double bound;
 };
 
-// Rounded to `result`, f32 or f64. T is float or double. The whole work is done by all threads where it is worth it.
-template <class T>
-std::optional<double> quick_sum(const T* x, std::uint64_t count, Dtype result);
-template <class T>
-std::optional<double> quick_dot(const T* x, const T* y, std::uint64_t count, Dtype result);
+// Rounded to `result`, f32 or f64. The whole work is done by all threads where it is worth it.
+std::optional<double> quick_sum(const float* x, std::uint64_t count, Dtype result);
+std::optional<double> quick_sum(const double* x, std::uint64_t count, Dtype result);
+std::optional<double> quick_dot(const float* x, const float* y, std::uint64_t count, Dtype result);
+std::optional<double> quick_dot(const double* x, const double* y, std::uint64_t count, Dtype result);
 
-// The sums of columns [first, end) of a matrix of `rows` rows of `columns` elements, each rounded to T. sure[c - first]
-// tells whether result[c - first] is certain. By the calling thread.
-template <class T>
-void quick_columns(const T* x, std::uint64_t rows, std::uint64_t columns, std::uint64_t first, std::uint64_t end,
-                   T* result, std::uint8_t* sure);
+// The sums of columns [first, end) of a matrix of `rows` rows of `columns` elements, each rounded to its dtype. sure[c
+// - first] tells whether result[c - first] is certain. By the calling thread.
+void quick_columns(const float* x, std::uint64_t rows, std::uint64_t columns, std::uint64_t first, std::uint64_t end,
+                   float* result, std::uint8_t* sure);
+void quick_columns(const double* x, std::uint64_t rows, std::uint64_t columns, std::uint64_t first, std::uint64_t end,
+                   double* result, std::uint8_t* sure);
 
 }  // namespace masu::cpu
