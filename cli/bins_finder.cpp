@@ -12,7 +12,7 @@
 namespace masu::cli {
 namespace {
 
-constexpr std::uint64_t most_estimated_bins = std::uint64_t{1} << 24U;
+constexpr double most_estimated_bins = 1U << 24U;
 constexpr double most_default_bins = 1024;  // for integers between given limits: a bin for each value up to here
 
 Bins bins_of_range(const BinsRequest& request, Dtype dtype) {
@@ -71,12 +71,14 @@ void BinsFinder::add(const ArrayView& piece) {
 
 // Far values make bins by the billion of little data.
 void BinsFinder::end_estimate() {
-  if (!estimator_->next_pass()) bins_ = estimator_->bins();
-  if (!bins_ || bins_->size() <= most_estimated_bins) return;
-  throw Error(ErrorCode::io,
-              fmt::format("{}: the rule must find at most {} bins, got {}; give --range LO:HI, which leaves far "
-                          "values out, or --bins N",
-                          name_, most_estimated_bins, bins_->size()));
+  if (estimator_->next_pass()) return;
+  if (!(estimator_->bins_found() <= most_estimated_bins)) {
+    throw Error(ErrorCode::io,
+                fmt::format("{}: the rule must find at most {} bins, got {}; give --range LO:HI, which leaves far "
+                            "values out, or --bins N",
+                            name_, most_estimated_bins, estimator_->bins_found()));
+  }
+  bins_ = estimator_->bins();
 }
 
 void BinsFinder::end_pass() {

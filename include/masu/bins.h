@@ -111,6 +111,8 @@ class MASU_EXPORT BinEstimator {
   void add(const ArrayView& data);
   /// Ends a pass. True when all the data has to be given once more.
   [[nodiscard]] bool next_pass();
+  /// How many bins there are, once next_pass() was false: a whole number, which may be more than Bins holds.
+  [[nodiscard]] double bins_found() const;
   /// The bins, once next_pass() was false. Throws invalid_argument where the estimator asks for more than 2^31 bins.
   [[nodiscard]] Bins bins() const;
 

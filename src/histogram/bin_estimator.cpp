@@ -212,18 +212,23 @@ struct BinEstimator::State {
     return false;
   }
 
-  Bins result() const {
-    if (!automatic) return even(bins.size_);
-    if (data.n == 0) return even(1);
+  // How many bins the rule finds; it may be more than Bins holds.
+  double found() const {
+    if (!automatic) return static_cast<double>(bins.size_);
+    if (data.n == 0) return 1;
     double delta = data.spread;
     if (given) delta = bins.lo_ == bins.hi_ ? (bins.hi_ + 0.5) - (bins.lo_ - 0.5) : bins.hi_ - bins.lo_;
-    const double found = bins_of_width(bins.estimator_, data, delta, given);
-    if (!(found <= most_bins)) {
+    return std::max(bins_of_width(bins.estimator_, data, delta, given), 1.0);
+  }
+
+  Bins result() const {
+    const double size = found();
+    if (!(size <= most_bins)) {
       throw Error(ErrorCode::invalid_argument,
                   fmt::format("histogram: the rule {} must find 1 to 2147483648 bins, got {} for {} values",
-                              to_string(bins.estimator_), found, data.n));
+                              to_string(bins.estimator_), size, data.n));
     }
-    return even(static_cast<std::uint64_t>(std::max(found, 1.0)));
+    return even(static_cast<std::uint64_t>(size));
   }
 
   Device cpu = Device::open("cpu");
@@ -267,6 +272,14 @@ void BinEstimator::add(const ArrayView& data) {
 
 bool BinEstimator::next_pass() {
   return !state_->done && state_->next_pass();
+}
+
+double BinEstimator::bins_found() const {
+  if (!state_->done) {
+    throw Error(ErrorCode::invalid_argument,
+                "BinEstimator::bins_found: passes must be given until next_pass() is false");
+  }
+  return state_->found();
 }
 
 Bins BinEstimator::bins() const {

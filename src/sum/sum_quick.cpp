@@ -163,7 +163,8 @@ QuickPart QuickLoop(const Source& source, std::size_t count) {
   QuickGather(c, total, size);
   QuickGather(d, total, size);
   // Of a chain, and of its rest; and those of the sizes.
-  const double additions = static_cast<double>(count / (4 * lanes)) + 8 + static_cast<double>(lanes);
+  const std::size_t steps = count / (4 * lanes);
+  const double additions = static_cast<double>(steps + 8 + lanes);
   return {total.sum, total.error, total.bound() + QuickBound<S>(size, additions)};
 }
 
