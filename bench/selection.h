@@ -2,6 +2,8 @@
 // What a benchmark is to measure, as options tell it. The command reads these options too, so this includes little.
 #pragma once
 
+#include "cli/command_line.h"
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -9,10 +11,6 @@
 #include <string>
 #include <string_view>
 #include <vector>
-
-namespace CLI {
-class App;
-}
 
 namespace masu::bench {
 
@@ -71,7 +69,7 @@ struct Selection {
 };
 
 // Its options.
-void add_selection(CLI::App& app, Selection& selection);
+void add_selection(const cli::Subcommand& app, Selection& selection);
 
 // The options of `masu bench`.
 struct Options {

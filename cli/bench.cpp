@@ -7,37 +7,36 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <CLI/CLI.hpp>
 #include <memory>
 
 namespace masu::cli {
 
-Command add_bench(CLI::App& root) {
-  CLI::App* app = root.add_subcommand("bench", "Measure masu next to the reading or copying speed of each device");
+Command add_bench(CommandLine& line) {
+  const Subcommand app = line.add("bench", "Measure masu next to the reading or copying speed of each device");
   auto options = std::make_shared<bench::Options>();
-  app->add_option("SUITE", options->suite, "What to measure: " + fmt::format("{}", fmt::join(bench::suite_names, ", ")))
-      ->required()
-      ->type_name("");
-  app->add_option("--device", options->devices, "cpu, opencl:N, cuda:N; repeatable (every usable device)")
-      ->delimiter(',')
-      ->type_name("ID");
-  app->add_option("--strategy,--algorithm", options->strategies,
-                  "histogram: " + words_of("STRATEGY") + "; others: as their command's --algorithm (auto)")
-      ->delimiter(',')
-      ->type_name("STRATEGY");
-  app->add_option("--kind", options->kinds,
-                  "kernel, call, pinned or pageable: data on the device, whole calls, data in page-locked and in "
-                  "ordinary host memory (kernel, call)")
-      ->delimiter(',')
-      ->type_name("KIND");
-  app->add_flag("--ladder", options->ladder,
-                "histogram: every strategy side by side, for u8-256 unless cases are named");
-  bench::add_selection(*app, options->selection);
-  app->add_flag("--json", options->json, "Write the report as JSON");
-  app->add_option("--chart", options->chart, "Write a chart to FILE, by its ending: .svg, .png or .pdf")
-      ->type_name("FILE");
-  app->add_option("-o,--output", options->output, "Write the report to FILE, whole or not at all")->type_name("FILE");
-  app->footer(
+  app.add_option("SUITE", options->suite, "What to measure: " + fmt::format("{}", fmt::join(bench::suite_names, ", ")))
+      .required()
+      .type_name("");
+  app.add_option("--device", options->devices, "cpu, opencl:N, cuda:N; repeatable (every usable device)")
+      .delimiter(',')
+      .type_name("ID");
+  app.add_option("--strategy,--algorithm", options->strategies,
+                 "histogram: " + words_of("STRATEGY") + "; others: as their command's --algorithm (auto)")
+      .delimiter(',')
+      .type_name("STRATEGY");
+  app.add_option("--kind", options->kinds,
+                 "kernel, call, pinned or pageable: data on the device, whole calls, data in page-locked and in "
+                 "ordinary host memory (kernel, call)")
+      .delimiter(',')
+      .type_name("KIND");
+  app.add_flag("--ladder", options->ladder,
+               "histogram: every strategy side by side, for u8-256 unless cases are named");
+  bench::add_selection(app, options->selection);
+  app.add_flag("--json", options->json, "Write the report as JSON");
+  app.add_option("--chart", options->chart, "Write a chart to FILE, by its ending: .svg, .png or .pdf")
+      .type_name("FILE");
+  app.add_option("-o,--output", options->output, "Write the report to FILE, whole or not at all").type_name("FILE");
+  app.footer(
       "Examples:\n  masu bench histogram\n"
       "  masu bench histogram --device cuda:0 --size 1Gi --case u8-256 --chart h.svg\n"
       "  masu bench sort --count 256Mi,64Ki --case u32,pairs-u32-u32 --distribution all\n"

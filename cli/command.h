@@ -2,34 +2,31 @@
 // What a subcommand is to main(): its options, and what to do when it was chosen. One add_… function per file.
 #pragma once
 
+#include "command_line.h"
 #include "errors.h"
 
 #include <functional>
 
-namespace CLI {
-class App;
-}
-
 namespace masu::cli {
 
 struct Command {
-  CLI::App* app;
+  Subcommand app;
   std::function<Exit()> run;
 };
 
-Command add_bench(CLI::App& root);
-Command add_convert(CLI::App& root);
-Command add_devices(CLI::App& root);
-Command add_dot(CLI::App& root);
-Command add_histogram(CLI::App& root);
-Command add_quantile(CLI::App& root);
-Command add_reduce(CLI::App& root);
-Command add_run(CLI::App& root);
-Command add_scan(CLI::App& root);
-Command add_selftest(CLI::App& root);
-Command add_sort(CLI::App& root);
-Command add_topk(CLI::App& root);
-Command add_transpose(CLI::App& root);
-Command add_unique(CLI::App& root);
+Command add_bench(CommandLine& line);
+Command add_convert(CommandLine& line);
+Command add_devices(CommandLine& line);
+Command add_dot(CommandLine& line);
+Command add_histogram(CommandLine& line);
+Command add_quantile(CommandLine& line);
+Command add_reduce(CommandLine& line);
+Command add_run(CommandLine& line);
+Command add_scan(CommandLine& line);
+Command add_selftest(CommandLine& line);
+Command add_sort(CommandLine& line);
+Command add_topk(CommandLine& line);
+Command add_transpose(CommandLine& line);
+Command add_unique(CommandLine& line);
 
 }  // namespace masu::cli

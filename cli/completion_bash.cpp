@@ -3,7 +3,6 @@
 #include "value_names.h"
 
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
 
 namespace masu::cli {
 namespace {
@@ -89,10 +88,10 @@ complete -F _masu masu
 
 }  // namespace
 
-std::string bash_completion(const CLI::App& root) {
+std::string bash_completion(const CommandLine& line) {
   std::string text(head);
   std::vector<std::string> names;
-  for (const CommandText& command : command_texts(root)) {
+  for (const CommandText& command : line.texts()) {
     text += command_cases(command);
     names.push_back(command.names.front());
   }

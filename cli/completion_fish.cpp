@@ -3,7 +3,6 @@
 #include "value_names.h"
 
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
 
 namespace masu::cli {
 namespace {
@@ -35,11 +34,11 @@ std::string option_line(const OptionText& option, const std::string& begin) {
 
 }  // namespace
 
-std::string fish_completion(const CLI::App& root) {
+std::string fish_completion(const CommandLine& line) {
   std::string text = "# fish completion of masu, made by masu --print fish\ncomplete -c masu -f\n";
   text += "complete -c masu -n __fish_use_subcommand -l help -d 'Print a help message and exit'\n";
   text += "complete -c masu -n __fish_use_subcommand -l version -d 'Print the version and exit'\n";
-  for (const CommandText& command : command_texts(root)) {
+  for (const CommandText& command : line.texts()) {
     text += fmt::format("complete -c masu -n __fish_use_subcommand -a {} -d {}\n", command.names.front(),
                         literal(command.description));
     std::string names;

@@ -3,7 +3,6 @@
 #include "value_names.h"
 
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
 
 namespace masu::cli {
 namespace {
@@ -43,8 +42,8 @@ std::string specification(const OptionText& option) {
 
 }  // namespace
 
-std::string zsh_completion(const CLI::App& root) {
-  const std::vector<CommandText> commands = command_texts(root);
+std::string zsh_completion(const CommandLine& line) {
+  const std::vector<CommandText> commands = line.texts();
   std::string text = R"(#compdef masu
 # zsh completion of masu, made by masu --print zsh
 _masu() {

@@ -10,7 +10,6 @@
 
 #include <fmt/format.h>
 #include <masu/convert.h>
-#include <CLI/CLI.hpp>
 #include <memory>
 
 namespace masu::cli {
@@ -98,18 +97,18 @@ Exit run_command(ConvertCommandOptions& asked) {
 
 }  // namespace
 
-Command add_convert(CLI::App& root) {
-  CLI::App* app = root.add_subcommand("convert", "Numbers as another element type");
+Command add_convert(CommandLine& line) {
+  const Subcommand app = line.add("convert", "Numbers as another element type");
   auto options = std::make_shared<ConvertCommandOptions>();
-  add_input_options(*app, options->input);
-  app->add_option("--to", options->to, "The element type of the result")->required()->type_name("DTYPE");
-  app->add_flag("--saturate", options->saturate, "A value that does not fit becomes the nearest that does");
-  app->add_flag("--wrap", options->wrap, "A value that does not fit is taken modulo 2^bits; floats become infinite");
-  app->add_option("--rounding", options->rounding,
-                  "Where a value between two floats goes (nearest-even): " + words_of("ROUNDING"))
-      ->type_name("ROUNDING");
-  add_common_options(*app, options->common);
-  app->footer(examples);
+  add_input_options(app, options->input);
+  app.add_option("--to", options->to, "The element type of the result").required().type_name("DTYPE");
+  app.add_flag("--saturate", options->saturate, "A value that does not fit becomes the nearest that does");
+  app.add_flag("--wrap", options->wrap, "A value that does not fit is taken modulo 2^bits; floats become infinite");
+  app.add_option("--rounding", options->rounding,
+                 "Where a value between two floats goes (nearest-even): " + words_of("ROUNDING"))
+      .type_name("ROUNDING");
+  add_common_options(app, options->common);
+  app.footer(examples);
   return {app, [options] { return run_command(*options); }};
 }
 

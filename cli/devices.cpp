@@ -9,7 +9,6 @@
 #include <masu/io.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -138,11 +137,11 @@ Exit list_devices(bool json) {
 
 }  // namespace
 
-Command add_devices(CLI::App& root) {
-  CLI::App* app = root.add_subcommand("devices", "List the devices, and why one cannot be used");
+Command add_devices(CommandLine& line) {
+  const Subcommand app = line.add("devices", "List the devices, and why one cannot be used");
   auto json = std::make_shared<bool>(false);
-  app->add_flag("--json", *json, "Write the list as JSON");
-  app->footer("Examples:\n  masu devices\n  masu devices --json");
+  app.add_flag("--json", *json, "Write the list as JSON");
+  app.footer("Examples:\n  masu devices\n  masu devices --json");
   return {app, [json] { return list_devices(*json); }};
 }
 

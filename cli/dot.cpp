@@ -14,7 +14,6 @@
 
 #include <fmt/format.h>
 #include <masu/sum.h>
-#include <CLI/CLI.hpp>
 #include <array>
 #include <memory>
 
@@ -144,13 +143,13 @@ Exit run_command(DotCommandOptions& asked) {
 
 }  // namespace
 
-Command add_dot(CLI::App& root) {
-  CLI::App* app = root.add_subcommand("dot", "The exact dot product of two inputs");
+Command add_dot(CommandLine& line) {
+  const Subcommand app = line.add("dot", "The exact dot product of two inputs");
   auto options = std::make_shared<DotCommandOptions>();
-  add_input_options(*app, options->input);
-  add_result_option(*app, options->result);
-  add_common_options(*app, options->common);
-  app->footer(dot_examples);
+  add_input_options(app, options->input);
+  add_result_option(app, options->result);
+  add_common_options(app, options->common);
+  app.footer(dot_examples);
   return {app, [options] { return run_command(*options); }};
 }
 

@@ -10,7 +10,6 @@
 #include <fmt/format.h>
 #include <masu/plot.h>
 #include <unistd.h>
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
 #include <span>
@@ -105,10 +104,10 @@ Exit run_command(HistogramCommandOptions& asked) {
 
 }  // namespace
 
-Command add_histogram(CLI::App& root) {
-  CLI::App* app = root.add_subcommand("histogram", "Count how many values fall into each bin")->alias("hist");
+Command add_histogram(CommandLine& line) {
+  const Subcommand app = line.add("histogram", "Count how many values fall into each bin", "hist");
   auto options = std::make_shared<HistogramCommandOptions>();
-  options->add_to(*app);
+  options->add_to(app);
   return {app, [options] { return run_command(*options); }};
 }
 

@@ -7,7 +7,6 @@
 #include "value_names.h"
 
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 
@@ -56,55 +55,54 @@ Region parse_region(const std::string& text) {
 
 }  // namespace
 
-void HistogramCommandOptions::add_to(CLI::App& app) {
+void HistogramCommandOptions::add_to(const Subcommand& app) {
   add_input_options(app, input);
-  const auto in = [](const char* group, CLI::Option* option) { return option->group(group); };
+  const auto in = [](const char* group, const Option& option) { return option.group(group); };
   const char* const which = "Bins";
   in(which, app.add_option("--bins", bins.bins,
                            "N equal bins over --range, or over the data's range; or as many as NumPy's rule finds:\n" +
                                words_of("RULE")))
-      ->type_name("N|RULE");
-  in(which, app.add_option("--range", bins.range, "The edges of the first and the last bin (-1:1)"))
-      ->type_name("LO:HI");
-  in(which, app.add_option("--edges", bins.edges, "The bins' edges, or a file with them"))->type_name("A,B,...|@FILE");
-  in(which, app.add_option("--integers", bins.integers, "N bins: the value v goes to bin v"))->type_name("N");
+      .type_name("N|RULE");
+  in(which, app.add_option("--range", bins.range, "The edges of the first and the last bin (-1:1)")).type_name("LO:HI");
+  in(which, app.add_option("--edges", bins.edges, "The bins' edges, or a file with them")).type_name("A,B,...|@FILE");
+  in(which, app.add_option("--integers", bins.integers, "N bins: the value v goes to bin v")).type_name("N");
   in(which, app.add_flag("--log", bins.log, "The bins have equal ratios instead of equal widths"));
   in(which, app.add_flag("--right-open", right_open, "The last bin does not hold its upper edge"));
   in(which, app.add_option("--outside", outside, "Values outside of the bins: drop (count apart) or clamp"))
-      ->type_name("drop|clamp");
+      .type_name("drop|clamp");
 
   const char* const shape = "Shape";
-  in(shape, app.add_option("--channels", channels, "Interleaved channels, one histogram each"))->type_name("N");
-  in(shape, app.add_option("--rows", rows, "One histogram for each of N equal blocks of the input"))->type_name("N");
+  in(shape, app.add_option("--channels", channels, "Interleaved channels, one histogram each")).type_name("N");
+  in(shape, app.add_option("--rows", rows, "One histogram for each of N equal blocks of the input")).type_name("N");
   in(shape, app.add_flag("--joint", joint,
                          "Count points: the inputs, columns or channels are their coordinates. The options of bins\n"
                          "hold for all columns, or have a value for each: --bins '100;50'"));
-  in(shape, app.add_option("--region", region, "Only the pixels of a rectangle"))->type_name("X,Y,W,H");
+  in(shape, app.add_option("--region", region, "Only the pixels of a rectangle")).type_name("X,Y,W,H");
   in(shape, app.add_option("--pitch", pitch, "With --region of data that is no image: bytes from row to row"))
-      ->type_name("BYTES");
+      .type_name("BYTES");
 
   const char* const by = "Weights";
   in(by, app.add_option("--weights", weights,
                         "Sum the weights in FILE, one for each value or point, instead of counting: exactly, rounded\n"
                         "once. Read as the input is, but for the options below"))
-      ->type_name("FILE");
+      .type_name("FILE");
   in(by, app.add_option("--weights-format", weights_format, "How to read them (auto: by content)"))
-      ->type_name("auto|raw|text|npy|image");
-  in(by, app.add_option("--weights-dtype", weights_dtype, "Element type of raw and text weights"))->type_name("DTYPE");
+      .type_name("auto|raw|text|npy|image");
+  in(by, app.add_option("--weights-dtype", weights_dtype, "Element type of raw and text weights")).type_name("DTYPE");
   in(by, app.add_option("--weights-column", weights_column, "Text: the weights' column, its name or number from 1"))
-      ->type_name("NAME|N");
+      .type_name("NAME|N");
   in(by, app.add_flag("--variances", variances, "Also the sum of the squared weights of each bin"));
 
   const char* const result = "Result";
   in(result, app.add_option("--format", format, "The form of the result (table, or by the ending of -o)"))
-      ->type_name("table|json|csv|npy");
+      .type_name("table|json|csv|npy");
   in(result, app.add_flag("--density", density, "Also counts / sum / width, so that the integral is 1"));
   in(result, app.add_flag("--cumulative", cumulative, "Also the sum of the counts up to each bin"));
   in(result, app.add_flag("--log-counts", log_counts, "Bars by the logarithm of the counts, in table and plot"));
   in(result, app.add_option("--plot", plot, "Draw the result to FILE too, by its ending: .svg, .png or .pdf"))
-      ->type_name("FILE");
+      .type_name("FILE");
   app.add_option("--strategy", strategy, "How to count, with the same result: " + words_of("STRATEGY"))
-      ->type_name("STRATEGY");
+      .type_name("STRATEGY");
   add_common_options(app, common);
   app.footer(histogram_examples);
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "bins_request.h"
+#include "command_line.h"
 #include "histogram_job.h"
 #include "histogram_weighted.h"
 #include "options.h"
@@ -10,10 +11,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-
-namespace CLI {
-class App;
-}
 
 namespace masu::cli {
 
@@ -46,7 +43,7 @@ struct HistogramCommandOptions {
   bool cumulative = false;
   bool log_counts = false;
 
-  void add_to(CLI::App& app);
+  void add_to(const Subcommand& app);
   // These throw invalid_argument for values that no input can suit.
   [[nodiscard]] HistogramJob job() const;
   // What --weights asks for; nothing without it.

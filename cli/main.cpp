@@ -3,13 +3,11 @@
 #include "command.h"
 #include "shell_files.h"
 #include "signals.h"
-#include "suggest.h"
 #include "terminal.h"
 
 #include <fmt/format.h>
 #include <masu/io.h>
 #include <masu/version.h>
-#include <CLI/CLI.hpp>
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -24,14 +22,9 @@ namespace masu::cli {
 namespace {
 
 // A subcommand is a file with one such function.
-constexpr Command (*commands[])(CLI::App& root) = {
+constexpr Command (*commands[])(CommandLine& line) = {
     add_histogram, add_reduce,    add_dot,     add_sort, add_topk,    add_unique,   add_quantile,
     add_scan,      add_transpose, add_convert, add_run,  add_devices, add_selftest, add_bench};
-
-std::string one_line(std::string text) {
-  std::replace(text.begin(), text.end(), '\n', ' ');
-  return text;
-}
 
 int report(Exit status, const std::string& message, std::string_view kept = "") {
   note(fmt::format("masu{}{}", message.starts_with(' ') ? "" : ": ", message), kept);
@@ -48,11 +41,6 @@ int report_usage(const std::string& command, const std::string& message) {
 // A reader that went away, as OutputFile reports it: `masu … | head` ends silently.
 bool reader_gone(const Error& error) {
   return error.code() == ErrorCode::io && std::string_view(error.what()).ends_with("(EPIPE)");
-}
-
-// An empty text means "none" to these; elsewhere it is a shell variable that was never set.
-bool may_be_empty(const CLI::Option& option) {
-  return option.check_lname("comment") || option.check_lname("device") || option.check_lname("options");
 }
 
 // A file that is opened while one of these is closed would get its number, and be written to as if it were it.
@@ -77,53 +65,29 @@ int run_command(const Command& command) {
     return report(Exit::differs, error.what());
   } catch (const Error& error) {
     if (reader_gone(error)) return static_cast<int>(Exit::done);
-    if (error.code() == ErrorCode::invalid_argument) return report_usage(command.app->get_name(), error.what());
+    if (error.code() == ErrorCode::invalid_argument) return report_usage(command.app.name(), error.what());
     // A build error carries the compiler's log on further lines.
     return report(Exit::failed, error.what(), error.code() == ErrorCode::build_failed ? "\n\t" : "");
   }
 }
 
 int run(int argc, char** argv) {
-  CLI::App app("Count, order and sum data at memory speed, with the same bits on every processor.", "masu");
-  const std::string version = "masu " + std::string(masu::version());
-  app.set_version_flag("--version", version);
-  app.require_subcommand(1);
-  app.get_formatter()->label("SUBCOMMAND", "COMMAND INPUT...");
-  app.footer(
-      "masu COMMAND --help tells more. Exit status: 0 done, 1 failed, 2 wrong usage, 3 checked and found\n"
-      "otherwise, 130 interrupted.");
+  CommandLine line("masu", "Count, order and sum data at memory speed, with the same bits on every processor.",
+                   "masu " + std::string(masu::version()),
+                   "masu COMMAND --help tells more. Exit status: 0 done, 1 failed, 2 wrong usage, 3 checked and found\n"
+                   "otherwise, 130 interrupted.");
   std::vector<Command> list;
-  for (const auto add : commands) {
-    list.push_back(add(app));
-    list.back().app->set_version_flag("--version", version);
-    list.back().app->group("Commands");
-  }
+  for (const auto add : commands) list.push_back(add(line));
   // For the build and for packagers: the manual page, or the completions of a shell.
   if (argc == 3 && std::string_view(argv[1]) == "--print") {
-    if (const auto file = shell_file(app, argv[2])) return print(*file);
+    if (const auto file = shell_file(line, argv[2])) return print(*file);
     return report_usage("", "--print takes man, bash, zsh or fish, got '" + std::string(argv[2]) + "'");
   }
-  const auto chosen = [&] {
-    return std::find_if(list.begin(), list.end(), [](const Command& command) { return command.app->parsed(); });
-  };
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::CallForHelp&) {
-    return print(app.help());
-  } catch (const CLI::CallForVersion&) {
-    return print(version + "\n");
-  } catch (const CLI::ParseError& error) {
-    const auto command = chosen();
-    const CLI::App& asked = command == list.end() ? app : *command->app;
-    return report_usage(command == list.end() ? "" : asked.get_name(), one_line(usage_message(error, asked)));
-  }
-  const Command& command = *chosen();
-  for (const CLI::Option* option : command.app->get_options()) {
-    const auto& values = option->results();
-    if (may_be_empty(*option) || std::find(values.begin(), values.end(), "") == values.end()) continue;
-    return report_usage(command.app->get_name(), option->get_name() + " got an empty value");
-  }
-  return run_command(command);
+  const CommandLine::Parsed parsed = line.parse(argc, argv);
+  if (parsed.what == CommandLine::Parsed::What::print) return print(parsed.text);
+  if (parsed.what == CommandLine::Parsed::What::wrong_use) return report_usage(parsed.command, parsed.text);
+  return run_command(*std::find_if(list.begin(), list.end(),
+                                   [&](const Command& command) { return command.app.name() == parsed.command; }));
 }
 
 }  // namespace

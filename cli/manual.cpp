@@ -4,7 +4,6 @@
 
 #include <fmt/format.h>
 #include <masu/version.h>
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -98,13 +97,13 @@ std::string example_lines(const CommandText& command) {
 
 }  // namespace
 
-std::string manual(const CLI::App& root) {
-  const std::vector<CommandText> commands = command_texts(root);
+std::string manual(const CommandLine& line) {
+  const std::vector<CommandText> commands = line.texts();
   std::string text = "'\\\" t\n.\\\" Made by masu --print man.\n";
   text += fmt::format(".TH MASU 1 \"\" \"masu {}\" \"User Commands\"\n", masu::version());
   text += ".SH NAME\nmasu \\- " + roff("count, order and sum data, with the same bits on every processor") + "\n";
   text += ".SH SYNOPSIS\n.B masu\n\\fICOMMAND\\fR [\\fIINPUT\\fR...] [\\fIoptions\\fR]\n";
-  text += ".SH DESCRIPTION\n" + roff(root.get_description()) +
+  text += ".SH DESCRIPTION\n" + roff(line.description()) +
           "\nResults go to standard output, or whole or not at all to a file; everything else goes to standard error.\n"
           "Numbers take the suffixes Ki Mi Gi Ti (powers of 1024) and k M G T (powers of 1000).\n";
   text += ".SH COMMANDS\n";

@@ -6,7 +6,6 @@
 
 #include <fmt/format.h>
 #include <malloc.h>
-#include <CLI/CLI.hpp>
 #include <charconv>
 #include <cstdlib>
 #include <limits>
@@ -17,52 +16,52 @@ namespace {
 constexpr std::uint64_t no_limit = std::numeric_limits<std::uint64_t>::max();
 }
 
-void add_device_options(CLI::App& app, CommonOptions& options) {
+void add_device_options(const Subcommand& app, CommonOptions& options) {
   app.add_option("--device", options.device, "cpu, opencl:N, cuda:N, a part of a name (opencl:NVIDIA), or auto")
-      ->type_name("ID");
-  app.add_option("--threads", options.threads, "Use at most N threads on the CPU")->type_name("N");
+      .type_name("ID");
+  app.add_option("--threads", options.threads, "Use at most N threads on the CPU").type_name("N");
 }
 
-void add_common_options(CLI::App& app, CommonOptions& options) {
+void add_common_options(const Subcommand& app, CommonOptions& options) {
   add_device_options(app, options);
-  app.add_option("--memory", options.memory, "Hold at most that much of the data at a time")->type_name("BYTES");
+  app.add_option("--memory", options.memory, "Hold at most that much of the data at a time").type_name("BYTES");
   app.add_option("--tmpdir", options.tmpdir, "Where streams that are read twice, and runs that are sorted, are kept")
-      ->type_name("DIR");
-  app.add_option("-o,--output", options.output, "Write the result to FILE, whole or not at all")->type_name("FILE");
+      .type_name("DIR");
+  app.add_option("-o,--output", options.output, "Write the result to FILE, whole or not at all").type_name("FILE");
   app.add_option("--progress", options.progress, "A bar on standard error (auto: on a terminal)")
-      ->type_name("auto|always|never");
+      .type_name("auto|always|never");
   app.add_flag("--json", options.json, "Write the result as JSON");
   app.add_flag("--quiet", options.quiet, "No notes and no progress on standard error");
   app.add_flag("--time", options.time, "Say how long reading, transfer and computing took");
   app.add_flag("--verify", options.verify, "Recompute by a plain sequential program and compare");
 }
 
-void add_input_options(CLI::App& app, InputOptions& options) {
+void add_input_options(const Subcommand& app, InputOptions& options) {
   app.add_option("INPUT", options.inputs,
                  "A file (image, .npy, raw, text), - for standard input, or a generator:\n"
                  "random:DTYPE:N[:dist=D][:lo=A][:hi=B][:seed=S], iota:DTYPE:N, zeros:DTYPE:N")
-      ->required()
-      ->type_name("");
-  const auto in = [](CLI::Option* option) { return option->group("Input"); };
+      .required()
+      .type_name("");
+  const auto in = [](const Option& option) { return option.group("Input"); };
   in(app.add_option("--input-format", options.format, "How to read it (auto: by content)"))
-      ->type_name("auto|raw|text|npy|image");
+      .type_name("auto|raw|text|npy|image");
   in(app.add_option("--dtype", options.dtype, "Element type of raw and text input: " + words_of("DTYPE")))
-      ->type_name("DTYPE");
-  in(app.add_option("--offset", options.offset, "Raw input: bytes to skip"))->type_name("BYTES");
-  in(app.add_option("--count", options.count, "Raw input: read at most N elements"))->type_name("N");
-  in(app.add_option("--endian", options.endian, "Raw input: the order of bytes (little)"))->type_name("little|big");
+      .type_name("DTYPE");
+  in(app.add_option("--offset", options.offset, "Raw input: bytes to skip")).type_name("BYTES");
+  in(app.add_option("--count", options.count, "Raw input: read at most N elements")).type_name("N");
+  in(app.add_option("--endian", options.endian, "Raw input: the order of bytes (little)")).type_name("little|big");
   in(app.add_option("--column", options.columns, "Text input: a column's name, or its number from 1"))
-      ->type_name("NAME|N")
-      ->allow_extra_args(false);
-  in(app.add_option("--delimiter", options.delimiter, "Text input: the character between entries"))->type_name("C");
-  in(app.add_option("--comment", options.comment, "Text input: what starts a comment (#)"))->type_name("TEXT");
+      .type_name("NAME|N")
+      .one_value();
+  in(app.add_option("--delimiter", options.delimiter, "Text input: the character between entries")).type_name("C");
+  in(app.add_option("--comment", options.comment, "Text input: what starts a comment (#)")).type_name("TEXT");
   in(app.add_flag("--header", options.header, "Text input: the first line names the columns"));
   in(app.add_flag("--strict", options.strict, "Text input: an entry that cannot be read is an error"));
 }
 
-void add_result_option(CLI::App& app, std::string& result) {
+void add_result_option(const Subcommand& app, std::string& result) {
   app.add_option("--result", result, "Round sums and the like to it, once (f64); sums of integers stay integers")
-      ->type_name("FLOAT");
+      .type_name("FLOAT");
 }
 
 Dtype parse_result(const std::string& result) {

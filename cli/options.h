@@ -2,6 +2,8 @@
 // The options that several subcommands share, and the reading of their values.
 #pragma once
 
+#include "command_line.h"
+
 #include <masu/device.h>
 #include <masu/io.h>
 
@@ -10,10 +12,6 @@
 #include <string>
 #include <string_view>
 #include <vector>
-
-namespace CLI {
-class App;
-}
 
 namespace masu::cli {
 
@@ -45,14 +43,14 @@ struct InputOptions {
 };
 
 // --device and --threads, for commands that compute.
-void add_device_options(CLI::App& app, CommonOptions& options);
+void add_device_options(const Subcommand& app, CommonOptions& options);
 // All the others of CommonOptions, for commands that turn inputs into a result.
-void add_common_options(CLI::App& app, CommonOptions& options);
+void add_common_options(const Subcommand& app, CommonOptions& options);
 // INPUT… and how it is read.
-void add_input_options(CLI::App& app, InputOptions& options);
+void add_input_options(const Subcommand& app, InputOptions& options);
 
 // --result: what sums and the like are rounded to, and its value.
-void add_result_option(CLI::App& app, std::string& result);
+void add_result_option(const Subcommand& app, std::string& result);
 Dtype parse_result(const std::string& result);
 
 // --memory.

@@ -13,7 +13,6 @@
 
 #include <fmt/format.h>
 #include <masu/sum.h>
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
 
@@ -133,17 +132,16 @@ Exit run_command(ReduceCommandOptions& asked) {
 
 }  // namespace
 
-Command add_reduce(CLI::App& root) {
-  CLI::App* app = root.add_subcommand("reduce", "Exact sums and means, extremes, norms");
+Command add_reduce(CommandLine& line) {
+  const Subcommand app = line.add("reduce", "Exact sums and means, extremes, norms");
   auto options = std::make_shared<ReduceCommandOptions>();
-  add_input_options(*app, options->input);
-  app->add_option("--op", options->ops, "What, parted by commas (sum,mean,min,max): " + words_of("OP"))
-      ->type_name("OP");
-  app->add_option("--ddof", options->ddof, "The variance divides by n - N (0)")->type_name("N");
-  app->add_option("--rows", options->rows, "Those of each of N equal blocks of the input")->type_name("N");
-  add_result_option(*app, options->result);
-  add_common_options(*app, options->common);
-  app->footer(reduce_examples);
+  add_input_options(app, options->input);
+  app.add_option("--op", options->ops, "What, parted by commas (sum,mean,min,max): " + words_of("OP")).type_name("OP");
+  app.add_option("--ddof", options->ddof, "The variance divides by n - N (0)").type_name("N");
+  app.add_option("--rows", options->rows, "Those of each of N equal blocks of the input").type_name("N");
+  add_result_option(app, options->result);
+  add_common_options(app, options->common);
+  app.footer(reduce_examples);
   return {app, [options] { return run_command(*options); }};
 }
 

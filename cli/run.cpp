@@ -7,7 +7,6 @@
 #include "run_result.h"
 #include "terminal.h"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
 
@@ -31,10 +30,10 @@ Exit run_command(const RunOptions& asked) {
 
 }  // namespace
 
-Command add_run(CLI::App& root) {
-  CLI::App* app = root.add_subcommand("run", "Compile a kernel of yours and run it");
+Command add_run(CommandLine& line) {
+  const Subcommand app = line.add("run", "Compile a kernel of yours and run it");
   auto options = std::make_shared<RunOptions>();
-  options->add_to(*app);
+  options->add_to(app);
   return {app, [options] { return run_command(*options); }};
 }
 

@@ -5,7 +5,6 @@
 #include "options.h"
 
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -70,47 +69,47 @@ void check_streams(const RunJob& job, bool source_from_stdin) {
 
 }  // namespace
 
-void RunOptions::add_to(CLI::App& app) {
+void RunOptions::add_to(const Subcommand& app) {
   app.add_option("FILE", file, "The kernel: OpenCL C (.cl) or CUDA C++ (.cu); - for standard input")
-      ->required()
-      ->type_name("");
-  const auto in = [](const char* group, CLI::Option* option) { return option->group(group); };
+      .required()
+      .type_name("");
+  const auto in = [](const char* group, const Option& option) { return option.group(group); };
   const char* const program = "Kernel";
   in(program, app.add_option("--language", language, "The kernel's language, where the file's ending does not say it"))
-      ->type_name("opencl|cuda");
-  in(program, app.add_option("--kernel", kernel, "Which kernel of the file (its only one)"))->type_name("NAME");
+      .type_name("opencl|cuda");
+  in(program, app.add_option("--kernel", kernel, "Which kernel of the file (its only one)")).type_name("NAME");
   in(program, app.add_option("--options", options, "Options for the compiler (\"-DN=16 -cl-std=CL1.2\")"))
-      ->type_name("TEXT");
+      .type_name("TEXT");
 
   const char* const launch = "Launch";
   in(launch, app.add_option("--global", global,
                             "Work-items in 1 to 3 dimensions, on CUDA too (the number of elements, where all buffers\n"
                             "have the same)"))
-      ->type_name("X[,Y,Z]");
-  in(launch, app.add_option("--local", local, "Work-items of a work-group (the device chooses)"))->type_name("X[,Y,Z]");
+      .type_name("X[,Y,Z]");
+  in(launch, app.add_option("--local", local, "Work-items of a work-group (the device chooses)")).type_name("X[,Y,Z]");
   in(launch,
      app.add_option("--arg", arguments,
                     "An argument, in the kernel's order: buffer=INPUT[,dtype=T][,format=F][,out=FILE|-], where\n"
                     "INPUT is a file, - or a generator (iota:f32:64) and out= gets what the buffer holds at\n"
                     "the end; local=BYTES; a value as u32=64 or f32=0.5; or a vector as f32x4=1,2,3,4"))
-      ->type_name("ARG")
-      ->allow_extra_args(false);
-  in(launch, app.add_option("--repeat", repeat, "Run the kernel N times, on the same buffers"))->type_name("N");
+      .type_name("ARG")
+      .one_value();
+  in(launch, app.add_option("--repeat", repeat, "Run the kernel N times, on the same buffers")).type_name("N");
   in(launch, app.add_option("--timeout", timeout,
                             "End the run when compiling and running take longer than that (60; 0: never)"))
-      ->type_name("SECONDS");
+      .type_name("SECONDS");
 
   const char* const result = "Result";
   in(result, app.add_option("--expect", expectations,
                             "Compare the buffer of argument N (from 0, or its name) with INPUT; exit 3 if it differs"))
-      ->type_name("N=INPUT")
-      ->allow_extra_args(false);
+      .type_name("N=INPUT")
+      .one_value();
   in(result, app.add_flag("--check", check,
                           "Run it under Oclgrind, and report races, accesses out of bounds, memory that nobody wrote\n"
                           "and divergent barriers, with their line; exit 3 where there are any"));
-  app.add_option("--under-oclgrind", under_oclgrind)->group("");  // what --check runs
+  app.add_option("--under-oclgrind", under_oclgrind).group("");  // what --check runs
   app.add_option("--device", device, "opencl, opencl:N, cuda, cuda:N, or a part of a name (opencl:NVIDIA)")
-      ->type_name("ID");
+      .type_name("ID");
   app.add_flag("--json", json, "Write the result as JSON");
   app.add_flag("--quiet", quiet, "No warnings of the compiler on standard error");
   app.add_flag("--time", time, "Say how long compiling, transfer and the kernel took");

@@ -2,14 +2,11 @@
 #pragma once
 
 #include "check.h"
+#include "command_line.h"
 #include "run_job.h"
 
 #include <string>
 #include <vector>
-
-namespace CLI {
-class App;
-}
 
 namespace masu::cli {
 
@@ -32,7 +29,7 @@ struct RunOptions {
   bool check = false;
   std::string under_oclgrind;
 
-  void add_to(CLI::App& app);
+  void add_to(const Subcommand& app);
   // Reads the kernel too. Throws invalid_argument for values that make no sense, io where the file cannot be read.
   [[nodiscard]] RunJob job() const;
   [[nodiscard]] CheckRequest check_request(const RunJob& job) const;

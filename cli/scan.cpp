@@ -12,7 +12,6 @@
 
 #include <fmt/format.h>
 #include <masu/scan.h>
-#include <CLI/CLI.hpp>
 #include <memory>
 
 namespace masu::cli {
@@ -157,15 +156,15 @@ Exit run_command(ScanCommandOptions& asked) {
 
 }  // namespace
 
-Command add_scan(CLI::App& root) {
-  CLI::App* app = root.add_subcommand("scan", "Running sums, minima or maxima");
+Command add_scan(CommandLine& line) {
+  const Subcommand app = line.add("scan", "Running sums, minima or maxima");
   auto options = std::make_shared<ScanCommandOptions>();
-  add_input_options(*app, options->input);
-  app->add_option("--op", options->op, "What all elements up to each one come to (sum)")->type_name("sum|min|max");
-  app->add_flag("--exclusive", options->exclusive, "Without the element itself: all in front of it");
-  app->add_option("--rows", options->rows, "Scan each of N equal blocks of the input by itself")->type_name("N");
-  add_common_options(*app, options->common);
-  app->footer(scan_examples);
+  add_input_options(app, options->input);
+  app.add_option("--op", options->op, "What all elements up to each one come to (sum)").type_name("sum|min|max");
+  app.add_flag("--exclusive", options->exclusive, "Without the element itself: all in front of it");
+  app.add_option("--rows", options->rows, "Scan each of N equal blocks of the input by itself").type_name("N");
+  add_common_options(app, options->common);
+  app.footer(scan_examples);
   return {app, [options] { return run_command(*options); }};
 }
 

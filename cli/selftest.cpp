@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 #include <masu/device.h>
 #include <masu/io.h>
-#include <CLI/CLI.hpp>
 #include <array>
 #include <memory>
 
@@ -75,12 +74,12 @@ Exit run_selftest(SelftestOptions& options) {
 
 }  // namespace
 
-Command add_selftest(CLI::App& root) {
-  CLI::App* app = root.add_subcommand("selftest", "Check every primitive against a plain program on every device");
+Command add_selftest(CommandLine& line) {
+  const Subcommand app = line.add("selftest", "Check every primitive against a plain program on every device");
   auto options = std::make_shared<SelftestOptions>();
-  add_device_options(*app, *options);
-  app->add_flag("--quick", options->quick, "Run every seventh case of each primitive");
-  app->footer("Examples:\n  masu selftest --quick\n  masu selftest --device opencl:0");
+  add_device_options(app, *options);
+  app.add_flag("--quick", options->quick, "Run every seventh case of each primitive");
+  app.footer("Examples:\n  masu selftest --quick\n  masu selftest --device opencl:0");
   return {app, [options] { return run_selftest(*options); }};
 }
 

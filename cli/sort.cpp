@@ -10,7 +10,6 @@
 #include <fmt/format.h>
 #include <masu/bitonic.h>
 #include <masu/io.h>
-#include <CLI/CLI.hpp>
 #include <memory>
 
 namespace masu::cli {
@@ -71,10 +70,10 @@ Exit run_command(SortCommandOptions& asked) {
 
 }  // namespace
 
-Command add_sort(CLI::App& root) {
-  CLI::App* app = root.add_subcommand("sort", "Bring values into order");
+Command add_sort(CommandLine& line) {
+  const Subcommand app = line.add("sort", "Bring values into order");
   auto options = std::make_shared<SortCommandOptions>();
-  options->add_to(*app);
+  options->add_to(app);
   return {app, [options] { return run_command(*options); }};
 }
 

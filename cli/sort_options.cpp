@@ -5,7 +5,6 @@
 #include "errors.h"
 #include "value_names.h"
 
-#include <CLI/CLI.hpp>
 #include <utility>
 
 namespace masu::cli {
@@ -23,19 +22,18 @@ constexpr const char* sort_examples = R"(Examples:
 
 }  // namespace
 
-void SortCommandOptions::add_to(CLI::App& app) {
+void SortCommandOptions::add_to(const Subcommand& app) {
   add_input_options(app, input);
-  const auto in = [](const char* group, CLI::Option* option) { return option->group(group); };
+  const auto in = [](const char* group, const Option& option) { return option.group(group); };
   const char* const how = "Order";
   in(how, app.add_flag("--descending", descending, "The greatest first; what is equal keeps its order"));
-  in(how, app.add_option("--rows", rows, "Sort each of N equal blocks of the input by itself"))->type_name("N");
+  in(how, app.add_option("--rows", rows, "Sort each of N equal blocks of the input by itself")).type_name("N");
   in(how, app.add_option("--algorithm", algorithm, "How to sort, with the same result: " + words_of("ALGORITHM")))
-      ->type_name("ALGORITHM");
+      .type_name("ALGORITHM");
   const char* const result = "Result";
-  in(result, app.add_option("--values", values, "Move the values of FILE along with the keys"))->type_name("FILE");
-  in(result, app.add_option("--values-dtype", values_dtype, "Element type of raw or text --values"))
-      ->type_name("DTYPE");
-  in(result, app.add_option("--values-output", values_output, "Where the moved values go"))->type_name("FILE");
+  in(result, app.add_option("--values", values, "Move the values of FILE along with the keys")).type_name("FILE");
+  in(result, app.add_option("--values-dtype", values_dtype, "Element type of raw or text --values")).type_name("DTYPE");
+  in(result, app.add_option("--values-output", values_output, "Where the moved values go")).type_name("FILE");
   in(result, app.add_flag("--index", index, "Write the order instead: where each element was (u64)"));
   in(result, app.add_flag("--is-sorted", is_sorted, "Only check the order; exit status 3 where it is not kept"));
   in(result, app.add_flag("--trace", trace, "With bitonic: list the passes of the network on standard output"));

@@ -2,16 +2,13 @@
 // The options of masu sort.
 #pragma once
 
+#include "command_line.h"
 #include "options.h"
 
 #include <masu/sort.h>
 
 #include <cstdint>
 #include <string>
-
-namespace CLI {
-class App;
-}
 
 namespace masu::cli {
 
@@ -28,7 +25,7 @@ struct SortCommandOptions {
   bool is_sorted = false;
   bool trace = false;
 
-  void add_to(CLI::App& app);
+  void add_to(const Subcommand& app);
   // Throws invalid_argument for options that exclude each other.
   void check() const;
   [[nodiscard]] Order order() const { return descending ? Order::descending : Order::ascending; }

@@ -2,15 +2,11 @@
 #pragma once
 
 #include <string>
-
-namespace CLI {
-class App;
-class ParseError;
-}  // namespace CLI
+#include <vector>
 
 namespace masu::cli {
 
-// What to say about arguments that CLI11 refused, with the nearest known name where one is near.
-std::string usage_message(const CLI::ParseError& error, const CLI::App& app);
+// "; did you mean NAME?" with the known name nearest to the word; nothing where none is near.
+std::string nearest(const std::string& word, const std::vector<std::string>& known);
 
 }  // namespace masu::cli

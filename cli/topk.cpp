@@ -11,7 +11,6 @@
 
 #include <fmt/format.h>
 #include <masu/topk.h>
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <memory>
@@ -126,18 +125,18 @@ Exit run_command(TopkCommandOptions& asked) {
 
 }  // namespace
 
-Command add_topk(CLI::App& root) {
-  CLI::App* app = root.add_subcommand("topk", "The greatest or least values, and where they are");
+Command add_topk(CommandLine& line) {
+  const Subcommand app = line.add("topk", "The greatest or least values, and where they are");
   auto options = std::make_shared<TopkCommandOptions>();
-  add_input_options(*app, options->input);
-  app->add_option("-k", options->k, "How many; more than there are gives all, in order")->required()->type_name("K");
-  app->add_flag("--smallest", options->smallest, "The least instead, the least first");
-  app->add_option("--nan", options->nan, "NaNs are left out (skip), or greater than all else (last)")
-      ->type_name("last|skip");
-  app->add_option("--rows", options->rows, "The first of each of N equal blocks of the input")->type_name("N");
-  app->add_flag("--index", options->index, "Only where they are, from 0 in the input or in its row");
-  add_common_options(*app, options->common);
-  app->footer(topk_examples);
+  add_input_options(app, options->input);
+  app.add_option("-k", options->k, "How many; more than there are gives all, in order").required().type_name("K");
+  app.add_flag("--smallest", options->smallest, "The least instead, the least first");
+  app.add_option("--nan", options->nan, "NaNs are left out (skip), or greater than all else (last)")
+      .type_name("last|skip");
+  app.add_option("--rows", options->rows, "The first of each of N equal blocks of the input").type_name("N");
+  app.add_flag("--index", options->index, "Only where they are, from 0 in the input or in its row");
+  add_common_options(app, options->common);
+  app.footer(topk_examples);
   return {app, [options] { return run_command(*options); }};
 }
 

@@ -8,7 +8,6 @@
 
 #include <fmt/format.h>
 #include <masu/transpose.h>
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstring>
 #include <memory>
@@ -187,14 +186,14 @@ Exit run_command(TransposeCommandOptions& asked) {
 
 }  // namespace
 
-Command add_transpose(CLI::App& root) {
-  CLI::App* app = root.add_subcommand("transpose", "Rows become columns");
+Command add_transpose(CommandLine& line) {
+  const Subcommand app = line.add("transpose", "Rows become columns");
   auto options = std::make_shared<TransposeCommandOptions>();
-  add_input_options(*app, options->input);
-  app->add_option("--shape", options->shape, "The rows and columns of the input (those of a .npy file or image)")
-      ->type_name("R,C");
-  add_common_options(*app, options->common);
-  app->footer(transpose_examples);
+  add_input_options(app, options->input);
+  app.add_option("--shape", options->shape, "The rows and columns of the input (those of a .npy file or image)")
+      .type_name("R,C");
+  add_common_options(app, options->common);
+  app.footer(transpose_examples);
   return {app, [options] { return run_command(*options); }};
 }
 

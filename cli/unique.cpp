@@ -11,7 +11,6 @@
 
 #include <fmt/format.h>
 #include <masu/unique.h>
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -98,14 +97,14 @@ Exit run_command(UniqueCommandOptions& asked) {
 
 }  // namespace
 
-Command add_unique(CLI::App& root) {
-  CLI::App* app = root.add_subcommand("unique", "The distinct values, and how often each occurs");
+Command add_unique(CommandLine& line) {
+  const Subcommand app = line.add("unique", "The distinct values, and how often each occurs");
   auto options = std::make_shared<UniqueCommandOptions>();
-  add_input_options(*app, options->input);
-  app->add_option("--by", options->by, "The order: by value, or the most frequent first")->type_name("value|count");
-  app->add_option("--limit", options->limit, "Only the first N of them")->type_name("N");
-  add_common_options(*app, options->common);
-  app->footer(unique_examples);
+  add_input_options(app, options->input);
+  app.add_option("--by", options->by, "The order: by value, or the most frequent first").type_name("value|count");
+  app.add_option("--limit", options->limit, "Only the first N of them").type_name("N");
+  add_common_options(app, options->common);
+  app.footer(unique_examples);
   return {app, [options] { return run_command(*options); }};
 }
 

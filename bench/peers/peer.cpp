@@ -156,7 +156,7 @@ int run(int argc, char** argv, const std::vector<PeerSuite>& suites) {
   std::vector<std::string> names;
   for (const PeerSuite& one : suites) names.push_back(one.name);
   app.add_option("SUITE", suite, "What to measure")->required()->check(CLI::IsMember(names));
-  add_selection(app, selection);
+  add_selection(cli::Subcommand(app), selection);
   app.add_option("--only", only, "Measure the peers with TEXT in their names; repeatable")
       ->delimiter(',')
       ->type_name("TEXT");

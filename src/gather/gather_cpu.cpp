@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plain loops over pieces, for each size of a record.
+// Plain loops over pieces, for records of 1 to 64 bytes.
 #include "gather/gather_cpu.h"
 
 #include "runtime/half.h"
@@ -8,14 +8,12 @@
 #include <masu/device.h>
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
 #include <numeric>
-#include <utility>
 #include <vector>
 
 namespace masu {
@@ -48,30 +46,69 @@ void by_rows(std::uint64_t begin, std::uint64_t end, std::uint64_t row_length, c
   }
 }
 
-template <std::size_t Bytes>
-struct Record {
-  std::byte bytes[Bytes];
+// A record in registers: one part, or two that overlap, where its size is between two powers of 2.
+template <std::size_t PartBytes, bool Whole>
+class Record {
+ public:
+  explicit Record(std::size_t bytes) : bytes_(bytes) {}
+  std::size_t bytes() const { return Whole ? PartBytes : bytes_; }
+  void load(const std::byte* in) {
+    std::memcpy(first_, in, PartBytes);
+    if constexpr (!Whole) std::memcpy(last_, in + bytes_ - PartBytes, PartBytes);
+  }
+  void store(std::byte* out) const {
+    std::memcpy(out, first_, PartBytes);
+    if constexpr (!Whole) std::memcpy(out + bytes_ - PartBytes, last_, PartBytes);
+  }
+  void copy(const std::byte* in, std::byte* out) {
+    load(in);
+    store(out);
+  }
+
+ private:
+  std::size_t bytes_;
+  std::byte first_[PartBytes];
+  std::byte last_[Whole ? 1 : PartBytes];
 };
 
-template <std::size_t Bytes, class Index>
-void gather_as(const Move& move, const Record<Bytes>* in, const Index* indices, Record<Bytes>* out) {
+// body(record) with the record of so many bytes, 1 to 64.
+template <class F>
+void with_record(std::size_t bytes, const F& body) {
+  if (bytes == 3) return body(Record<2, false>(bytes));
+  switch (std::bit_floor(bytes)) {
+    case 1: return body(Record<1, true>(bytes));
+    case 2: return body(Record<2, true>(bytes));
+    case 4: return bytes == 4 ? body(Record<4, true>(bytes)) : body(Record<4, false>(bytes));
+    case 8: return bytes == 8 ? body(Record<8, true>(bytes)) : body(Record<8, false>(bytes));
+    case 16: return bytes == 16 ? body(Record<16, true>(bytes)) : body(Record<16, false>(bytes));
+    case 32: return bytes == 32 ? body(Record<32, true>(bytes)) : body(Record<32, false>(bytes));
+    default: return body(Record<64, true>(bytes));
+  }
+}
+
+template <class Record, class Index>
+void gather_as(const Move& move, Record record, const std::byte* in, const Index* indices, std::byte* out) {
+  const std::size_t bytes = record.bytes();
   in_pieces(move.rows * move.out_row, [&](std::uint64_t begin, std::uint64_t end) {
     by_rows(begin, end, move.out_row, [&](std::uint64_t row, std::uint64_t first, std::uint64_t last) {
-      const Record<Bytes>* from = in + row * move.in_row;
+      Record element = record;
+      const std::byte* from = in + row * move.in_row * bytes;
       const Index* index = indices + row * move.index_row;
-      Record<Bytes>* to = out + row * move.out_row;
-      for (std::uint64_t i = first; i < last; ++i) to[i] = from[index[i]];
+      std::byte* to = out + row * move.out_row * bytes;
+      for (std::uint64_t i = first; i < last; ++i) element.copy(from + index[i] * bytes, to + i * bytes);
     });
   });
 }
 
 // Each thread has some of the places and goes through all indices, in order: so the last of them stays.
-template <std::size_t Bytes, class Index>
-void scatter_as(const Move& move, const Record<Bytes>* in, const Index* indices, Record<Bytes>* out) {
+template <class Record, class Index>
+void scatter_as(const Move& move, Record record, const std::byte* in, const Index* indices, std::byte* out) {
+  const std::size_t bytes = record.bytes();
   const std::uint64_t places = move.rows * move.out_row;
   const std::uint64_t parts =
       move.indices < task_records ? 1 : std::min<std::uint64_t>({cpu_threads(), most_parts, places});
   runtime::parallel_tasks(parts, [&](std::uint64_t part) {
+    Record element = record;
     const std::uint64_t begin = places / parts * part + std::min(part, places % parts);
     const std::uint64_t width = places / parts + (part < places % parts ? 1 : 0);
     by_rows(0, move.indices, move.in_row, [&](std::uint64_t row, std::uint64_t first, std::uint64_t last) {
@@ -79,67 +116,47 @@ void scatter_as(const Move& move, const Record<Bytes>* in, const Index* indices,
       const std::uint64_t in_offset = row * move.in_row;
       for (std::uint64_t i = first; i < last; ++i) {
         const std::uint64_t place = offset + indices[in_offset + i];
-        if (place < width) out[begin + place] = in[in_offset + i];
+        if (place < width) element.copy(in + (in_offset + i) * bytes, out + (begin + place) * bytes);
       }
     });
   });
 }
 
-template <std::size_t Bytes>
-void reverse_as(const Move& move, const Record<Bytes>* in, Record<Bytes>* out) {
+template <class Record>
+void reverse_as(const Move& move, Record record, const std::byte* in, std::byte* out) {
+  const std::size_t bytes = record.bytes();
   const std::uint64_t moved = move.in_place ? move.in_row / 2 : move.in_row;
   if (moved == 0) return;
   in_pieces(move.rows * moved, [&](std::uint64_t begin, std::uint64_t end) {
     by_rows(begin, end, moved, [&](std::uint64_t row, std::uint64_t first, std::uint64_t last) {
+      Record left = record;
+      Record right = record;
       const std::uint64_t offset = row * move.in_row;
       const std::uint64_t mirror = offset + move.in_row - 1;
       for (std::uint64_t j = first; j < last; ++j) {
-        const Record<Bytes> record = in[offset + j];
-        if (move.in_place) out[offset + j] = in[mirror - j];
-        out[mirror - j] = record;
+        left.load(in + (offset + j) * bytes);
+        if (move.in_place) {
+          right.load(in + (mirror - j) * bytes);
+          right.store(out + (offset + j) * bytes);
+        }
+        left.store(out + (mirror - j) * bytes);
       }
     });
   });
 }
 
-template <std::size_t Bytes>
-void move_as(const Move& move, const void* in, const void* indices, void* out) {
-  const auto* from = static_cast<const Record<Bytes>*>(in);
-  auto* to = static_cast<Record<Bytes>*>(out);
-  if (move.operation == Operation::reverse) return reverse_as(move, from, to);
-  const auto by = [&](const auto* index) {
-    if (move.operation == Operation::scatter) scatter_as(move, from, index, to);
-    else gather_as(move, from, index, to);
-  };
-  if (move.index_dtype == Dtype::u32) by(static_cast<const std::uint32_t*>(indices));
-  else by(static_cast<const std::uint64_t*>(indices));
-}
-
-template <std::size_t Bytes>
-void compact_as(std::uint64_t count, const void* in, const std::uint8_t* flags, void* out,
+template <class Record>
+void compact_as(Record record, std::uint64_t count, const std::byte* in, const std::uint8_t* flags, std::byte* out,
                 const std::vector<std::uint64_t>& offsets) {
-  const auto* from = static_cast<const Record<Bytes>*>(in);
-  auto* to = static_cast<Record<Bytes>*>(out);
+  const std::size_t bytes = record.bytes();
   in_pieces(count, [&](std::uint64_t begin, std::uint64_t end) {
+    Record element = record;
     std::uint64_t place = offsets[begin / task_records];
     for (std::uint64_t i = begin; i < end; ++i) {
-      if (flags[i] != 0) to[place++] = from[i];
+      if (flags[i] != 0) element.copy(in + i * bytes, out + place++ * bytes);
     }
   });
 }
-
-using MoveRecords = void (*)(const Move&, const void*, const void*, void*);
-using CompactRecords = void (*)(std::uint64_t, const void*, const std::uint8_t*, void*,
-                                const std::vector<std::uint64_t>&);
-struct ForBytes {
-  MoveRecords move;
-  CompactRecords compact;
-};
-template <std::size_t... Index>
-constexpr std::array<ForBytes, sizeof...(Index)> for_each_size(std::index_sequence<Index...> /*bytes*/) {
-  return {ForBytes{&move_as<Index + 1>, &compact_as<Index + 1>}...};
-}
-constexpr auto for_bytes = for_each_size(std::make_index_sequence<64>());
 
 template <class Index>
 std::uint64_t first_bad(const Index* indices, std::uint64_t count, std::uint64_t limit) {
@@ -176,7 +193,17 @@ std::uint64_t first_bad_index_cpu(const void* indices, Dtype dtype, std::uint64_
 }
 
 void move_cpu(const Move& move, const void* in, const void* indices, void* out) {
-  for_bytes[move.element_bytes - 1].move(move, in, indices, out);
+  const auto* from = static_cast<const std::byte*>(in);
+  auto* to = static_cast<std::byte*>(out);
+  with_record(move.element_bytes, [&](auto record) {
+    if (move.operation == Operation::reverse) return reverse_as(move, record, from, to);
+    const auto by = [&](const auto* index) {
+      if (move.operation == Operation::scatter) scatter_as(move, record, from, index, to);
+      else gather_as(move, record, from, index, to);
+    };
+    if (move.index_dtype == Dtype::u32) by(static_cast<const std::uint32_t*>(indices));
+    else by(static_cast<const std::uint64_t*>(indices));
+  });
 }
 
 std::uint64_t compact_cpu(std::size_t element_bytes, std::uint64_t count, const void* in, const void* flags, void* out,
@@ -189,7 +216,11 @@ std::uint64_t compact_cpu(std::size_t element_bytes, std::uint64_t count, const 
     offsets[begin / task_records + 1] = sum;
   });
   std::partial_sum(offsets.begin(), offsets.end(), offsets.begin());
-  if (offsets.back() <= room) for_bytes[element_bytes - 1].compact(count, in, set, out, offsets);
+  if (offsets.back() <= room) {
+    with_record(element_bytes, [&](auto record) {
+      compact_as(record, count, static_cast<const std::byte*>(in), set, static_cast<std::byte*>(out), offsets);
+    });
+  }
   return offsets.back();
 }
 

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "command_line.h"
+
+#include "suggest.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+namespace masu::cli {
+namespace {
+
+std::string in_one_line(std::string text) {
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  return text;
+}
+
+std::vector<const CLI::App*> subcommands(const CLI::App& app) {
+  return app.get_subcommands([](const CLI::App*) { return true; });
+}
+
+std::vector<std::string> option_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  return names;
+}
+
+std::vector<std::string> command_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : subcommands(app)) names.push_back(command->get_name());
+  return names;
+}
+
+// What to say about arguments that were refused, with the nearest known name where one is near.
+std::string usage_message(const CLI::ParseError& error, const CLI::App& app) {
+  const std::vector<std::string> remaining = app.remaining(true);
+  const bool root = app.get_parent() == nullptr;
+  if (root && remaining.empty() && error.get_name() == "RequiredError") {
+    return "a command is required; masu --help lists them";
+  }
+  if (remaining.empty()) {
+    const std::string text = error.what();
+    return text == "INPUT is required" ? "an INPUT is required; masu " + app.get_name() + " --help tells more" : text;
+  }
+  const std::string& first = remaining.front();
+  if (first.starts_with('-')) {
+    const std::string name = first.substr(0, first.find('='));
+    return "unknown option " + name + nearest(name, option_names(app));
+  }
+  if (root) return "unknown command " + first + nearest(first, command_names(app));
+  return "unexpected argument " + first;
+}
+
+// An empty text means "none" to these; elsewhere it is a shell variable that was never set.
+bool may_be_empty(const CLI::Option& option) {
+  return option.check_lname("comment") || option.check_lname("device") || option.check_lname("options");
+}
+
+OptionText option_text(const CLI::Option& option) {
+  OptionText text;
+  for (const std::string& name : option.get_snames()) text.names.push_back("-" + name);
+  for (const std::string& name : option.get_lnames()) text.names.push_back("--" + name);
+  const bool flag = option.get_items_expected_max() == 0;
+  if (!flag) text.argument = option.get_positional() ? option.get_name(true) : option.get_type_name();
+  text.description = in_one_line(option.get_description());
+  text.group = option.get_group();
+  text.repeatable = option.get_items_expected_max() > 1;
+  return text;
+}
+
+}  // namespace
+
+const Option& Option::type_name(const std::string& name) const {
+  option_->type_name(name);
+  return *this;
+}
+const Option& Option::group(const std::string& name) const {
+  option_->group(name);
+  return *this;
+}
+const Option& Option::required() const {
+  option_->required();
+  return *this;
+}
+const Option& Option::delimiter(char between) const {
+  option_->delimiter(between);
+  return *this;
+}
+const Option& Option::one_value() const {
+  option_->allow_extra_args(false);
+  return *this;
+}
+const Option& Option::range(unsigned least, unsigned most) const {
+  option_->check(CLI::Range(least, most));
+  return *this;
+}
+
+Option Subcommand::add_option(const std::string& names, std::string& value, const std::string& description) const {
+  return Option(app_->add_option(names, value, description));
+}
+Option Subcommand::add_option(const std::string& names, std::vector<std::string>& values,
+                              const std::string& description) const {
+  return Option(app_->add_option(names, values, description));
+}
+Option Subcommand::add_option(const std::string& names, unsigned& value, const std::string& description) const {
+  return Option(app_->add_option(names, value, description));
+}
+Option Subcommand::add_option(const std::string& names, std::vector<unsigned>& values,
+                              const std::string& description) const {
+  return Option(app_->add_option(names, values, description));
+}
+Option Subcommand::add_flag(const std::string& names, bool& value, const std::string& description) const {
+  return Option(app_->add_flag(names, value, description));
+}
+void Subcommand::footer(const std::string& text) const {
+  app_->footer(text);
+}
+std::string Subcommand::name() const {
+  return app_->get_name();
+}
+
+CommandLine::CommandLine(const std::string& name, std::string description, std::string version,
+                         const std::string& footer)
+    : description_(std::move(description)),
+      version_(std::move(version)),
+      app_(std::make_unique<CLI::App>(description_, name)) {
+  app_->set_version_flag("--version", version_);
+  app_->require_subcommand(1);
+  app_->get_formatter()->label("SUBCOMMAND", "COMMAND INPUT...");
+  app_->footer(footer);
+}
+CommandLine::~CommandLine() = default;
+
+Subcommand CommandLine::add(const std::string& name, const std::string& description, const std::string& alias) {
+  CLI::App* app = app_->add_subcommand(name, description);
+  if (!alias.empty()) app->alias(alias);
+  app->set_version_flag("--version", version_);
+  app->group("Commands");
+  return Subcommand(*app);
+}
+
+CommandLine::Parsed CommandLine::parse(int argc, char** argv) {
+  std::string name;
+  const auto chosen = [&]() -> const CLI::App& {
+    const auto list = subcommands(*app_);
+    const auto found = std::find_if(list.begin(), list.end(), [](const CLI::App* app) { return app->parsed(); });
+    if (found == list.end()) return *app_;
+    name = (*found)->get_name();
+    return **found;
+  };
+  try {
+    app_->parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    return {Parsed::What::print, "", app_->help()};
+  } catch (const CLI::CallForVersion&) {
+    return {Parsed::What::print, "", version_ + "\n"};
+  } catch (const CLI::ParseError& error) {
+    const std::string text = in_one_line(usage_message(error, chosen()));
+    return {Parsed::What::wrong_use, name, text};
+  }
+  for (const CLI::Option* option : chosen().get_options()) {
+    const auto& values = option->results();
+    if (may_be_empty(*option) || std::find(values.begin(), values.end(), "") == values.end()) continue;
+    return {Parsed::What::wrong_use, name, option->get_name() + " got an empty value"};
+  }
+  return {Parsed::What::run, name, ""};
+}
+
+std::vector<CommandText> CommandLine::texts() const {
+  std::vector<CommandText> commands;
+  for (const CLI::App* app : subcommands(*app_)) {
+    CommandText command;
+    command.names.push_back(app->get_name());
+    command.names.insert(command.names.end(), app->get_aliases().begin(), app->get_aliases().end());
+    command.description = in_one_line(app->get_description());
+    command.examples = app->get_footer();
+    for (const CLI::Option* option : app->get_options()) {
+      if (option->get_group().empty()) continue;  // hidden
+      auto& list = option->get_positional() ? command.positionals : command.options;
+      list.push_back(option_text(*option));
+    }
+    commands.push_back(std::move(command));
+  }
+  return commands;
+}
+
+}  // namespace masu::cli
