@@ -46,29 +46,33 @@ void by_rows(std::uint64_t begin, std::uint64_t end, std::uint64_t row_length, c
   }
 }
 
-// A record in registers: one part, or two that overlap, where its size is between two powers of 2.
+// How records of one size are moved: as one part, or as two that overlap, where the size is between two powers of 2.
 template <std::size_t PartBytes, bool Whole>
 class Record {
  public:
+  struct Value {
+    std::byte first[PartBytes];
+    std::byte last[Whole ? 1 : PartBytes];
+  };
   explicit Record(std::size_t bytes) : bytes_(bytes) {}
   std::size_t bytes() const { return Whole ? PartBytes : bytes_; }
-  void load(const std::byte* in) {
-    std::memcpy(first_, in, PartBytes);
-    if constexpr (!Whole) std::memcpy(last_, in + bytes_ - PartBytes, PartBytes);
+  Value load(const std::byte* in) const {
+    Value value;
+    std::memcpy(value.first, in, PartBytes);
+    if constexpr (!Whole) std::memcpy(value.last, in + bytes_ - PartBytes, PartBytes);
+    return value;
   }
-  void store(std::byte* out) const {
-    std::memcpy(out, first_, PartBytes);
-    if constexpr (!Whole) std::memcpy(out + bytes_ - PartBytes, last_, PartBytes);
+  void store(const Value& value, std::byte* out) const {
+    std::memcpy(out, value.first, PartBytes);
+    if constexpr (!Whole) std::memcpy(out + bytes_ - PartBytes, value.last, PartBytes);
   }
-  void copy(const std::byte* in, std::byte* out) {
-    load(in);
-    store(out);
+  void copy(const std::byte* in, std::byte* out) const {
+    if constexpr (Whole) std::memcpy(out, in, PartBytes);
+    else store(load(in), out);
   }
 
  private:
   std::size_t bytes_;
-  std::byte first_[PartBytes];
-  std::byte last_[Whole ? 1 : PartBytes];
 };
 
 // body(record) with the record of so many bytes, 1 to 64.
@@ -88,10 +92,10 @@ void with_record(std::size_t bytes, const F& body) {
 
 template <class Record, class Index>
 void gather_as(const Move& move, Record record, const std::byte* in, const Index* indices, std::byte* out) {
-  const std::size_t bytes = record.bytes();
   in_pieces(move.rows * move.out_row, [&](std::uint64_t begin, std::uint64_t end) {
     by_rows(begin, end, move.out_row, [&](std::uint64_t row, std::uint64_t first, std::uint64_t last) {
-      Record element = record;
+      const Record element = record;  // of this thread, so that no store can change it
+      const std::size_t bytes = element.bytes();
       const std::byte* from = in + row * move.in_row * bytes;
       const Index* index = indices + row * move.index_row;
       std::byte* to = out + row * move.out_row * bytes;
@@ -103,20 +107,23 @@ void gather_as(const Move& move, Record record, const std::byte* in, const Index
 // Each thread has some of the places and goes through all indices, in order: so the last of them stays.
 template <class Record, class Index>
 void scatter_as(const Move& move, Record record, const std::byte* in, const Index* indices, std::byte* out) {
-  const std::size_t bytes = record.bytes();
   const std::uint64_t places = move.rows * move.out_row;
   const std::uint64_t parts =
       move.indices < task_records ? 1 : std::min<std::uint64_t>({cpu_threads(), most_parts, places});
   runtime::parallel_tasks(parts, [&](std::uint64_t part) {
-    Record element = record;
     const std::uint64_t begin = places / parts * part + std::min(part, places % parts);
     const std::uint64_t width = places / parts + (part < places % parts ? 1 : 0);
     by_rows(0, move.indices, move.in_row, [&](std::uint64_t row, std::uint64_t first, std::uint64_t last) {
+      const Record element = record;
+      const std::size_t bytes = element.bytes();
       const std::uint64_t offset = row * move.out_row - begin;
-      const std::uint64_t in_offset = row * move.in_row;
+      const std::uint64_t places_here = width;
+      const Index* index = indices + row * move.in_row;
+      const std::byte* from = in + row * move.in_row * bytes;
+      std::byte* to = out + begin * bytes;
       for (std::uint64_t i = first; i < last; ++i) {
-        const std::uint64_t place = offset + indices[in_offset + i];
-        if (place < width) element.copy(in + (in_offset + i) * bytes, out + (begin + place) * bytes);
+        const std::uint64_t place = offset + index[i];
+        if (place < places_here) element.copy(from + i * bytes, to + place * bytes);
       }
     });
   });
@@ -124,22 +131,24 @@ void scatter_as(const Move& move, Record record, const std::byte* in, const Inde
 
 template <class Record>
 void reverse_as(const Move& move, Record record, const std::byte* in, std::byte* out) {
-  const std::size_t bytes = record.bytes();
   const std::uint64_t moved = move.in_place ? move.in_row / 2 : move.in_row;
   if (moved == 0) return;
   in_pieces(move.rows * moved, [&](std::uint64_t begin, std::uint64_t end) {
     by_rows(begin, end, moved, [&](std::uint64_t row, std::uint64_t first, std::uint64_t last) {
-      Record left = record;
-      Record right = record;
+      const Record element = record;
+      const std::size_t bytes = element.bytes();
       const std::uint64_t offset = row * move.in_row;
-      const std::uint64_t mirror = offset + move.in_row - 1;
+      const std::byte* from = in + offset * bytes;
+      std::byte* to = out + offset * bytes;
+      const std::uint64_t end_place = move.in_row - 1;
+      if (!move.in_place) {
+        for (std::uint64_t j = first; j < last; ++j) element.copy(from + j * bytes, to + (end_place - j) * bytes);
+        return;
+      }
       for (std::uint64_t j = first; j < last; ++j) {
-        left.load(in + (offset + j) * bytes);
-        if (move.in_place) {
-          right.load(in + (mirror - j) * bytes);
-          right.store(out + (offset + j) * bytes);
-        }
-        left.store(out + (mirror - j) * bytes);
+        const auto left = element.load(from + j * bytes);
+        element.copy(from + (end_place - j) * bytes, to + j * bytes);
+        element.store(left, to + (end_place - j) * bytes);
       }
     });
   });
@@ -148,9 +157,9 @@ void reverse_as(const Move& move, Record record, const std::byte* in, std::byte*
 template <class Record>
 void compact_as(Record record, std::uint64_t count, const std::byte* in, const std::uint8_t* flags, std::byte* out,
                 const std::vector<std::uint64_t>& offsets) {
-  const std::size_t bytes = record.bytes();
   in_pieces(count, [&](std::uint64_t begin, std::uint64_t end) {
-    Record element = record;
+    const Record element = record;
+    const std::size_t bytes = element.bytes();
     std::uint64_t place = offsets[begin / task_records];
     for (std::uint64_t i = begin; i < end; ++i) {
       if (flags[i] != 0) element.copy(in + i * bytes, out + place++ * bytes);
