@@ -304,7 +304,23 @@ def _extremes(array):
     return pair if array.size and _masu.extremes(array, pair, False, array.device) else np.empty(0, dtype)
 
 
+def _on_host(bins):
+    """Bins as NumPy takes them, so that its rules say what they are."""
+    if type(bins) in (list, tuple):
+        return [_on_host(part) for part in bins]
+    return bins.get() if isinstance(bins, _masu.DeviceArray) else bins
+
+
+def _each(bins):
+    """How many columns these bins are for, as NumPy counts them; None for all."""
+    try:
+        return len(bins)
+    except TypeError:
+        return None
+
+
 def _edges_and_spec(name, a, bins, range):
+    bins = _on_host(bins)
     if isinstance(bins, str):
         raise TypeError(f"{name}: rules for bins by name need data in host memory, got {bins!r}")
     return _bins.edges_and_spec(_numbers(a), bins, range, lambda: _extremes(a))
@@ -321,8 +337,10 @@ def histogram(a, bins=10, range=None, density=None, weights=None, axis=None):
     weights = None if weights is None else _weights(weights, a, axes)
     a = lines(a, axes)
     rows = math.prod(a.shape[:-1])
-    bins = bins.get() if isinstance(bins, _masu.DeviceArray) else bins
     edges, spec = _edges_and_spec("histogram", a, bins, range)
+    if len(edges) < 2:  # no bins, as NumPy has it
+        hist = np.zeros((*a.shape[:-1], 0), np.intp if weights is None else weights.dtype)
+        return to_device(hist, a.device), to_device(edges, a.device)
     if spec is None:
         raise TypeError(f"histogram: these bins are not supported for {a.dtype} on a device")
     shape = (*a.shape[:-1], len(edges) - 1)
@@ -395,7 +413,8 @@ def bincount(x, weights=None, minlength=0, axis=None):
 def histogram2d(x, y, bins=10, range=None, density=None, weights=None):
     if len(x) != len(y):
         raise ValueError("x and y must have the same length.")
-    bins = bins if hasattr(bins, "__len__") and len(bins) in (1, 2) else [bins, bins]
+    bins = _on_host(bins)
+    bins = bins if _each(bins) in (1, 2) else [bins, bins]
     hist, edges = _of_columns(x, y, bins=bins, range=range, density=density, weights=weights)
     return hist, *edges
 
@@ -419,7 +438,8 @@ def _of_columns(*columns, bins=10, range=None, density=None, weights=None):
     columns = [_there("histogramdd", column, like) for column in columns]
     if any(column.ndim != 1 or len(column) != len(like) for column in columns):
         raise ValueError("histogramdd: the columns must have one dimension and one length")
-    each = list(bins) if hasattr(bins, "__len__") else [bins] * len(columns)
+    bins = _on_host(bins)
+    each = [bins] * len(columns) if _each(bins) is None else list(bins)
     ranges = [None] * len(columns) if range is None else list(range)
     if len(each) != len(columns):
         raise ValueError("The dimension of bins must be equal to the dimension of the sample x.")
