@@ -115,6 +115,9 @@ def mean(a: Any, axis: _Axes = None, dtype: npt.DTypeLike | None = None, out: _A
 def var(a: Any, axis: _Axes = None, dtype: npt.DTypeLike | None = None, out: _Array | None = None, ddof: float = 0,
         keepdims: bool = ..., *, where: Any = ..., mean: Any = ..., correction: float = ...,
         device: _Device = None) -> Any: ...
+def std(a: Any, axis: _Axes = None, dtype: npt.DTypeLike | None = None, out: _Array | None = None, ddof: float = 0,
+        keepdims: bool = ..., *, where: Any = ..., mean: Any = ..., correction: float = ...,
+        device: _Device = None) -> Any: ...
 @overload
 def median(a: _Plain, axis: _Axes = None, out: _Array | None = None, overwrite_input: bool = False,
            keepdims: bool = False, *, device: _Device = None) -> Any: ...

@@ -198,7 +198,7 @@ def sum(a, axis=None, dtype=None, out=None, keepdims=False, initial=None, where=
     return to_device(sums.astype(dtype).reshape(shape), a.device)
 
 
-def _moment(name, a, axis, dtype, ddof, keepdims):
+def _moment(name, a, axis, dtype, ddof, keepdims, root=False):
     rounded = _moments.rounded_to(a, dtype)
     axes = _axes(a, axis)
     if rounded is None or ddof is None or not axes:
@@ -210,7 +210,7 @@ def _moment(name, a, axis, dtype, ddof, keepdims):
         raise ValueError(f"{name}: on a device there must be more than {max(ddof, 0)} elements, got {length}")
     found = np.zeros(math.prod(shape))
     if a.size:
-        _masu.moments(lines(a, axes), found, _moments.name_of(rounded), ddof, a.device)
+        _masu.moments(lines(a, axes), found, _moments.name_of(rounded), ddof, root, a.device)
     return to_device(found.astype(rounded).reshape(shape), a.device)
 
 
@@ -225,6 +225,13 @@ def var(a, axis=None, dtype=None, out=None, ddof=0, keepdims=np._NoValue, where=
         correction=np._NoValue):
     _refuse("var", out=out, where=where, mean=mean)
     return _moment("var", a, axis, dtype, _moments.freedom(ddof, correction), keepdims)
+
+
+@_function
+def std(a, axis=None, dtype=None, out=None, ddof=0, keepdims=np._NoValue, where=np._NoValue, mean=np._NoValue,
+        correction=np._NoValue):
+    _refuse("std", out=out, where=where, mean=mean)
+    return _moment("std", a, axis, dtype, _moments.freedom(ddof, correction), keepdims, root=True)
 
 
 @_function

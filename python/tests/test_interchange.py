@@ -123,7 +123,7 @@ def test_scalars_come_back_in_kind(monkeypatch):
     whole = np.arange(40)
     for values in (DATA, DATA.astype("f8"), whole, whole.astype("u1"), DATA > 0, DATA.astype("D")):
         for name, *more in (("sum",), ("median",), ("quantile", 0.3), ("percentile", 30), ("nanmedian",), ("mean",),
-                            ("var",), ("searchsorted", 0), ("digitize", [0])):
+                            ("var",), ("std",), ("searchsorted", 0), ("digitize", [0])):
             given = values[:1].reshape(()) if name == "digitize" else np.sort(values)
             want = outcome(getattr(masu, name), given, *more)[0]
             got = outcome(getattr(masu, name), tensors.Tensor(given), *more)[0]

@@ -32,12 +32,12 @@ def test_a_library_with_functions_of_its_own_is_asked():
     for name, *args in (("sort", own), ("argsort", own), ("unique", own), ("median", own), ("quantile", own, 0.5),
                         ("histogram", own), ("histogram2d", own, own), ("histogramdd", own), ("digitize", own, [1]),
                         ("bincount", own), ("searchsorted", own, 3), ("partition", own, 1), ("nanmedian", own),
-                        ("sum", own), ("cumsum", own), ("mean", own), ("var", own), ("dot", own, own),
+                        ("sum", own), ("cumsum", own), ("mean", own), ("var", own), ("std", own), ("dot", own, own),
                         ("histogram_bin_edges", own), ("digitize", DATA, own), ("dot", DATA, own)):
         got, told = outcome(getattr(masu, name), *args)
         assert got[0] == name, (name, got)
         warned = {category for category, _ in told}
-        assert warned == ({masu.Fallback} if name in ("sum", "cumsum", "mean", "var", "dot") else set()), (name, told)
+        assert warned == ({masu.Fallback} if name in ("sum", "cumsum", "mean", "var", "std", "dot") else set()), (name, told)
     assert masu.histogram(own, 5, (0, 1)) == ("histogram", 1, ["bins", "range"])
     assert masu.histogramdd([own, own])[0] == "histogramdd"
     assert masu.Fallback in {category for category, _ in outcome(masu.histogram, own, 5, weights=DATA)[1]}
