@@ -85,7 +85,7 @@ TEST(Output, AppearsWholeOrNotAtAll) {
     OutputFile file(folder / "a");
     file.write("hello");
     EXPECT_FALSE(std::filesystem::exists(folder / "a"));
-    EXPECT_EQ(folder.files(), 1U);
+    EXPECT_LE(folder.files(), 1U);  // none where files without a name can be made
   }
   EXPECT_EQ(folder.files(), 0U);
   OutputFile file(folder / "a");
