@@ -13,7 +13,7 @@ from . import _arrays, _bins, _histogram, _lines, _masu, _moments, _order, _quan
 from ._device_array import DeviceArray, dtype_name, to_device
 from ._device_lines import array_like, converted, lines, placed, swapped
 
-_functions = {}
+_functions: dict = {}
 
 
 def call(name, arrays, options):

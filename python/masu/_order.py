@@ -14,6 +14,8 @@ __all__ = ["TopK", "argpartition", "argsort", "partition", "searchsorted", "sort
 _ndarray = np.ndarray
 _NoValue = np._NoValue
 _kinds = (None, "quicksort", "heapsort", "mergesort", "stable", "quick", "heap", "merge")
+# From 2.3 on; what is older always sorts.
+_unsorted = {"sorted": False} if "sorted" in inspect.signature(np.unique).parameters else {}
 _numpy_descends = "descending" in inspect.signature(np.sort).parameters  # from 2.5 on
 
 
@@ -272,7 +274,8 @@ def unique(ar, return_index=False, return_inverse=False, return_counts=False, ax
     little = type(ar) is _ndarray and ar.size < _small.limit and device is None and ar.dtype.char != "e"  # see sort
     data = NUMPY if little else host(ar)
     if data is NUMPY or axis is not None and data.ndim != 1:
-        return np.unique(ar, return_index, return_inverse, return_counts, axis, equal_nan=equal_nan, sorted=sorted)
+        more = {} if sorted else _unsorted
+        return np.unique(ar, return_index, return_inverse, return_counts, axis, equal_nan=equal_nan, **more)
     if axis is not None:
         normalize_axis_index(axis, 1)
     rows = words(contiguous(data, data.dtype.newbyteorder("=")))

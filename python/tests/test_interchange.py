@@ -16,6 +16,9 @@ from strategies import assert_same
 DATA = np.random.default_rng(7).standard_normal(5000).astype("f4")
 
 
+_read_only_dlpack = np.lib.NumpyVersion(np.__version__) >= "2.1.0"  # what is older has no word for it
+
+
 class WithDLPack:
     """A tensor of a library on the CPU that speaks DLPack and nothing else."""
 
@@ -81,6 +84,8 @@ def test_protocols(kind):
 def test_read_only(kind):
     values = DATA.copy()
     values.flags.writeable = False
+    if kind is WithDLPack and not _read_only_dlpack:
+        pytest.skip("NumPy 2.0 does not export read-only arrays")
     np.testing.assert_array_equal(np.asarray(masu.sort(kind(values))), np.sort(DATA))
 
 
@@ -113,7 +118,8 @@ def test_results_come_back_in_kind(monkeypatch):
     counts, edges = masu.histogram(tensors.Tensor(DATA), 10)
     assert type(counts) is type(edges) is tensors.Tensor
     np.testing.assert_array_equal(counts.values, np.histogram(DATA, 10)[0])
-    ordered.values[0] = 0  # results are not read-only
+    if _read_only_dlpack:
+        ordered.values[0] = 0  # results are not read-only
 
 
 def test_scalars_come_back_in_kind(monkeypatch):
