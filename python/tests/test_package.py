@@ -29,7 +29,7 @@ masu.histogram(d)[0].get()
 seconds: float = masu.Program("opencl", "").kernel("f")(4, None, x, masu.LocalMemory(4))
 names = [device.name.upper() for device in masu.devices()]
 masu.Histogram.of(x).values().sum()
-both: masu.Histogram = sum([masu.Histogram.of(x), masu.Histogram.of(x)])
+assert_type(masu.Histogram.of(x) + masu.Histogram.of(x), masu.Histogram)
 spread = masu.std(x, axis=0, ddof=1, keepdims=True) / masu.mean(x)
 values, indices = masu.topk(x, 2)
 assert_type(masu.sort(x, descending=True), npt.NDArray[np.float32])
