@@ -118,7 +118,7 @@ def test_results_come_back_in_kind(monkeypatch):
     counts, edges = masu.histogram(tensors.Tensor(DATA), 10)
     assert type(counts) is type(edges) is tensors.Tensor
     np.testing.assert_array_equal(counts.values, np.histogram(DATA, 10)[0])
-    if _read_only_dlpack:
+    if np.from_dlpack(DATA.copy()).flags.writeable:  # NumPy 2.0 and 2.1 take all of DLPack read-only
         ordered.values[0] = 0  # results are not read-only
 
 
