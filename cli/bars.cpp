@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bars.h"
 
+#include "element_text.h"
+
 #include <fmt/format.h>
 #include <algorithm>
 #include <array>
@@ -37,15 +39,9 @@ std::size_t columns(const std::string& text) {
       std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
 }
 
-std::string six_digits(double value) {
-  std::string text = fmt::format("{:.6g}", value);
-  const double shown = std::strtod(text.c_str(), nullptr);
-  return shown == std::floor(shown) ? io::format_number(shown) : text;
-}
-
 std::string edge_label(double edge, Dtype data, Dtype edge_dtype) {
   const bool whole = !is_float(data) && edge == std::floor(edge);
-  return whole ? io::format_number(edge, edge_dtype) : six_digits(edge);
+  return whole ? io::format_number(edge, edge_dtype) : table_number(edge, chart_digits);
 }
 
 double height(std::uint64_t count, std::uint64_t most, bool log_counts) {

@@ -19,10 +19,10 @@ struct Bar {
 
 // Columns that a text of ours takes: every character is one wide.
 std::size_t columns(const std::string& text);
-// An edge in the digits that are enough to read a chart; the other formats have them all.
+// How many digits are enough to read a chart; the other formats have them all.
+constexpr int chart_digits = 6;
+// An edge in these, or in --digits.
 std::string edge_label(double edge, Dtype data, Dtype edge_dtype);
-// Six significant digits; whole numbers without an exponent up to 2^53.
-std::string six_digits(double value);
 // How high a count stands against the highest one, from 0 to 1.
 double height(std::uint64_t count, std::uint64_t most, bool log_counts);
 // One of a row of characters of growing darkness or height; a blank for 0 only.

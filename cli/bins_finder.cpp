@@ -13,6 +13,7 @@ namespace masu::cli {
 namespace {
 
 constexpr double most_estimated_bins = 1U << 24U;
+constexpr std::uint64_t most_checked_bins = 1U << 20U;
 constexpr double most_default_bins = 1024;  // for integers between given limits: a bin for each value up to here
 
 Bins bins_of_range(const BinsRequest& request, Dtype dtype) {
@@ -59,6 +60,7 @@ BinsFinder::BinsFinder(const BinsRequest& request, const io::SourceInfo& info, c
       dtype_(info.dtype),
       device_(device),
       bins_(bins_without_data(request, info)) {
+  if (bins_) check_width();
   if (bins_ || !request.rule) return;
   estimator_.emplace(dtype_, request.range ? Bins::automatic(*request.rule, request.range->first, request.range->second)
                                            : Bins::automatic(*request.rule));
@@ -90,6 +92,23 @@ void BinsFinder::end_pass() {
     bins_ = Bins::for_data(dtype_, range_);
   } else {
     bins_ = range_ ? Bins::even(*request_.bins, *range_) : Bins::even(*request_.bins, 0, 1);
+  }
+  if (bins_) check_width();
+}
+
+// Edges are f64, which does not have every whole number beyond 2^53.
+void BinsFinder::check_width() const {
+  if (is_float(dtype_) || size_of(dtype_) < 8 || bins_->kind() != Bins::Kind::even ||
+      bins_->size() > most_checked_bins) {
+    return;
+  }
+  try {
+    (void)bin_edges(*bins_, dtype_);
+  } catch (const Error&) {
+    throw Error(request_.range ? ErrorCode::invalid_argument : ErrorCode::io,
+                fmt::format("{}: {} bins of whole numbers beyond 2^53 have no width, as f64 does not hold their edges; "
+                            "count each value with masu unique, or give fewer bins over a wider --range",
+                            name_, bins_->size()));
   }
 }
 

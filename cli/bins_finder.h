@@ -28,6 +28,7 @@ class BinsFinder {
 
  private:
   void end_estimate();
+  void check_width() const;
   BinsRequest request_;
   std::string name_;
   Dtype dtype_;

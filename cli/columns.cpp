@@ -61,9 +61,9 @@ void json_columns(const ColumnsResult& result, io::OutputFile& to) {
   to.write(result.json_rest + "}\n");
 }
 
-// Calls `take` with the texts of each entry, the row's number first where there are rows.
-template <class Take>
-void each_entry(const ColumnsResult& result, const Take& take) {
+// Calls `take` with the texts of each entry, made by `text`, the row's number first where there are rows.
+template <class Text, class Take>
+void each_entry(const ColumnsResult& result, const Text& text, const Take& take) {
   RowCursor cursor(result.rows);
   std::vector<std::string> texts;
   result.pieces([&](std::span<const ArrayView> piece) {
@@ -71,7 +71,7 @@ void each_entry(const ColumnsResult& result, const Take& take) {
       texts.clear();
       while (cursor.ended()) cursor.next_row();
       if (!result.rows.empty()) texts.push_back(std::to_string(cursor.row()));
-      for (const ArrayView& column : piece) texts.push_back(element_text(column, i));
+      for (const ArrayView& column : piece) texts.push_back(text(column, i));
       take(texts);
       cursor.advance();
     }
@@ -90,7 +90,7 @@ void csv_columns(const ColumnsResult& result, io::OutputFile& to) {
     to.write(fmt::format("{}\n", fmt::join(texts, ",")));
   };
   line(names_of(result));
-  each_entry(result, line);
+  each_entry(result, element_text, line);
 }
 
 void table_columns(const ColumnsResult& result, io::OutputFile& to) {
@@ -110,7 +110,7 @@ void table_columns(const ColumnsResult& result, io::OutputFile& to) {
     for (const auto& texts : waiting) line(texts);
     waiting.clear();
   };
-  each_entry(result, [&](const std::vector<std::string>& texts) {
+  each_entry(result, table_element, [&](const std::vector<std::string>& texts) {
     if (waiting.empty()) return line(texts);
     waiting.push_back(texts);
     if (waiting.size() > measured_entries) settle();

@@ -133,7 +133,7 @@ Exit run_command(DotCommandOptions& asked) {
     output.write(io::npy_header(dtype, std::array<std::uint64_t, 1>{1}));
     output.write(&bits, size_of(dtype));
   } else {
-    output.write(element_text(value, 0) + "\n");
+    output.write(table_element(value, 0) + "\n");
   }
   output.commit();
   note_result(common, info.name, 0, sums.count());
@@ -149,6 +149,7 @@ Command add_dot(CommandLine& line) {
   add_input_options(app, options->input);
   add_result_option(app, options->result);
   add_common_options(app, options->common);
+  add_digits_option(app, options->common);
   app.footer(dot_examples);
   return {app, [options] { return run_command(*options); }};
 }

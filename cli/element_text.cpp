@@ -1,17 +1,52 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "element_text.h"
 
+#include "io/half.h"
 #include "io/numbers.h"
 
+#include <masu/io.h>
+
+#include <fmt/format.h>
 #include <array>
+#include <cmath>
+#include <cstdlib>
+#include <optional>
+#include <type_traits>
 
 namespace masu::cli {
+
+namespace {
+std::optional<int> table_digits;  // --digits
+}
 
 std::string element_text(const ArrayView& array, std::uint64_t index) {
   return dispatch(array.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     std::array<char, io::number_room> text{};
     return std::string(text.data(), io::put_number(text.data(), text.size(), static_cast<const T*>(array.data)[index]));
+  });
+}
+
+void set_table_digits(int digits) {
+  table_digits = digits;
+}
+
+std::string table_number(double value, int usual, Dtype dtype) {
+  const int digits = table_digits.value_or(usual);
+  if (digits == 0 || !std::isfinite(value)) return io::format_number(value, dtype);
+  std::string text = fmt::format("{:.{}g}", value, digits);
+  const double shown = std::strtod(text.c_str(), nullptr);
+  return shown == std::floor(shown) ? io::format_number(shown) : text;
+}
+
+std::string table_element(const ArrayView& array, std::uint64_t index) {
+  if (!table_digits || !is_float(array.dtype)) return element_text(array, index);
+  return dispatch(array.dtype, [&](auto tag) -> std::string {
+    using T = typename decltype(tag)::type;
+    const T value = static_cast<const T*>(array.data)[index];
+    if constexpr (std::is_floating_point_v<T>) return table_number(value, 0, array.dtype);
+    else if constexpr (std::is_same_v<T, Half>) return table_number(io::to_double(value), 0, array.dtype);
+    else return element_text(array, index);
   });
 }
 

@@ -11,6 +11,14 @@ namespace masu::cli {
 
 // The shortest form that reads back to the same value of the dtype; nan, inf, -inf.
 std::string element_text(const ArrayView& array, std::uint64_t index);
+
+// How many significant digits floats have in tables and lines, for this process; 0 is the shortest form that reads
+// back.
+void set_table_digits(int digits);
+// A number with these, or where they are not set with `usual`; whole numbers have no exponent up to 2^53.
+std::string table_number(double value, int usual = 0, Dtype dtype = Dtype::f64);
+// An element of a table: floats with these digits, all else as element_text().
+std::string table_element(const ArrayView& array, std::uint64_t index);
 // Such a text as JSON has it: "NaN", "Infinity" and "-Infinity" in quotes.
 std::string json_of_text(std::string text);
 // Both.

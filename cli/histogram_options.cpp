@@ -104,6 +104,7 @@ void HistogramCommandOptions::add_to(const Subcommand& app) {
   app.add_option("--strategy", strategy, "How to count, with the same result: " + words_of("STRATEGY"))
       .type_name("STRATEGY");
   add_common_options(app, common);
+  add_digits_option(app, common);
   app.footer(histogram_examples);
 }
 
@@ -162,6 +163,7 @@ std::optional<WeightedJob> HistogramCommandOptions::weighted_job() const {
   refuse(log_counts, "--log-counts");
   refuse(!plot.empty(), "--plot");
   refuse(strategy != "auto", "--strategy");
+  refuse(!common.digits.empty(), "--digits");
   if (!joint && input.inputs.size() > 1) usage_error("--weights takes one input, or columns with --joint");
   if (weights == "-" && std::count(input.inputs.begin(), input.inputs.end(), "-") > 0) {
     usage_error("values and weights can't both come from standard input");

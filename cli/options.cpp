@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "options.h"
 
+#include "element_text.h"
 #include "errors.h"
 #include "value_names.h"
 
@@ -34,6 +35,12 @@ void add_common_options(const Subcommand& app, CommonOptions& options) {
   app.add_flag("--quiet", options.quiet, "No notes and no progress on standard error");
   app.add_flag("--time", options.time, "Say how long reading, transfer and computing took");
   app.add_flag("--verify", options.verify, "Recompute by a plain sequential program and compare");
+}
+
+void add_digits_option(const Subcommand& app, CommonOptions& options) {
+  app.add_option("--digits", options.digits,
+                 "Print floats with N significant digits, 1 to 17; JSON, CSV and .npy have all")
+      .type_name("N|full");
 }
 
 void add_input_options(const Subcommand& app, InputOptions& options) {
@@ -72,6 +79,14 @@ Dtype parse_result(const std::string& result) {
 void apply(CommonOptions& options) {
   if (!options.threads.empty()) {
     set_cpu_threads(static_cast<unsigned>(whole_number("--threads", options.threads, 1, 1U << 16)));
+  }
+  if (options.digits == "full") {
+    set_table_digits(0);
+  } else if (!options.digits.empty()) {
+    if (options.digits.find_first_not_of("0123456789") != std::string::npos) {
+      usage_error("--digits takes a whole number from 1 to 17, or full, got '" + options.digits + "'");
+    }
+    set_table_digits(static_cast<int>(whole_number("--digits", options.digits, 1, 17)));
   }
   // What is freed goes back to the system: glibc would raise this threshold with every large block, and keep them.
   if (!options.memory.empty()) ::mallopt(M_MMAP_THRESHOLD, 128 << 10);

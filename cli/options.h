@@ -21,6 +21,7 @@ struct CommonOptions {
   std::string memory;
   std::string tmpdir;
   std::string output;
+  std::string digits;
   std::string progress = "auto";
   bool json = false;
   bool quiet = false;
@@ -49,6 +50,9 @@ void add_common_options(const Subcommand& app, CommonOptions& options);
 // INPUT… and how it is read.
 void add_input_options(const Subcommand& app, InputOptions& options);
 
+// --digits, for commands that print numbers as tables or lines.
+void add_digits_option(const Subcommand& app, CommonOptions& options);
+
 // --result: what sums and the like are rounded to, and its value.
 void add_result_option(const Subcommand& app, std::string& result);
 Dtype parse_result(const std::string& result);
@@ -56,7 +60,7 @@ Dtype parse_result(const std::string& result);
 // --memory.
 std::optional<std::uint64_t> memory_limit(const CommonOptions& options);
 
-// Makes --threads, --memory and an explicit `--device auto` hold for this process.
+// Makes --threads, --memory, --digits and an explicit `--device auto` hold for this process.
 void apply(CommonOptions& options);
 // How io::open shall read the inputs.
 io::SourceOptions source_options(const InputOptions& input, const CommonOptions& common);

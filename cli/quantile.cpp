@@ -133,6 +133,7 @@ Command add_quantile(CommandLine& line) {
       .type_name("METHOD");
   app.add_option("--rows", options->rows, "Those of each of N equal blocks of the input").type_name("N");
   add_common_options(app, options->common);
+  add_digits_option(app, options->common);
   app.footer(quantile_examples);
   return {app, [options] { return run_command(*options); }};
 }

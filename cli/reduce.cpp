@@ -82,7 +82,7 @@ void write_values(const ReduceRequest& request, const ReduceFound& found, const 
     output.write(json_rest + "}\n");
   } else {
     for (std::uint64_t row = 0; row < request.rows; ++row) {
-      for (const ReduceColumn& column : found.columns) output.write(element_text(column.view(), row) + "\n");
+      for (const ReduceColumn& column : found.columns) output.write(table_element(column.view(), row) + "\n");
     }
   }
   output.commit();
@@ -141,6 +141,7 @@ Command add_reduce(CommandLine& line) {
   app.add_option("--rows", options->rows, "Those of each of N equal blocks of the input").type_name("N");
   add_result_option(app, options->result);
   add_common_options(app, options->common);
+  add_digits_option(app, options->common);
   app.footer(reduce_examples);
   return {app, [options] { return run_command(*options); }};
 }

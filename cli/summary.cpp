@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "summary.h"
 
+#include "element_text.h"
+
 #include "io/half.h"
 #include "runtime/parallel.h"
 
@@ -164,13 +166,13 @@ std::string Summary::range() const {
       return fmt::format("{}:{}", +from_bits<T>(lo_), +from_bits<T>(hi_));
     } else {
       using Held = std::conditional_t<std::is_same_v<T, Half>, float, T>;  // f16 values are held as f32
-      return io::format_number(from_bits<Held>(lo_), dtype_) + ":" + io::format_number(from_bits<Held>(hi_), dtype_);
+      return table_number(from_bits<Held>(lo_), 0, dtype_) + ":" + table_number(from_bits<Held>(hi_), 0, dtype_);
     }
   });
 }
 
 std::string Summary::mean() const {
-  return sum_.count() == 0 ? "-" : io::format_number(sum_.mean());
+  return sum_.count() == 0 ? "-" : table_number(sum_.mean());
 }
 
 }  // namespace masu::cli

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The bar chart of each channel.
 #include "bars.h"
+#include "element_text.h"
 
 #include <fmt/format.h>
 #include <algorithm>
@@ -36,7 +37,7 @@ std::vector<Bar> group(const HistogramResult& result, const Histogram& histogram
     cumulative += bar.count;
     if (options.density) {
       const double width = histogram.edge(end) - histogram.edge(first);
-      bar.more.push_back(six_digits(static_cast<double>(bar.count) / counted / width));
+      bar.more.push_back(table_number(static_cast<double>(bar.count) / counted / width, chart_digits));
     }
     if (options.cumulative) bar.more.push_back(fmt::to_string(cumulative));
     bars.push_back(std::move(bar));

@@ -136,6 +136,7 @@ Command add_topk(CommandLine& line) {
   app.add_option("--rows", options->rows, "The first of each of N equal blocks of the input").type_name("N");
   app.add_flag("--index", options->index, "Only where they are, from 0 in the input or in its row");
   add_common_options(app, options->common);
+  add_digits_option(app, options->common);
   app.footer(topk_examples);
   return {app, [options] { return run_command(*options); }};
 }

@@ -104,6 +104,7 @@ Command add_unique(CommandLine& line) {
   app.add_option("--by", options->by, "The order: by value, or the most frequent first").type_name("value|count");
   app.add_option("--limit", options->limit, "Only the first N of them").type_name("N");
   add_common_options(app, options->common);
+  add_digits_option(app, options->common);
   app.footer(unique_examples);
   return {app, [options] { return run_command(*options); }};
 }

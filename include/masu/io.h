@@ -103,9 +103,10 @@ MASU_EXPORT std::uint64_t parse_size(std::string_view text);
 /// A number in the shortest form that reads back to the same value of its dtype; nan, inf, -inf for what is not finite.
 MASU_EXPORT std::string format_number(double value, Dtype dtype = Dtype::f64);
 
-/// A file that appears whole or not at all: written beside its target under another name and renamed by `commit`.
-/// Destroyed without it, nothing remains. "-" is standard output. Also cleaned up when a signal ends the process
-/// through `remove_unfinished`.
+/// A file that appears whole or not at all: written without a name in its target's folder, where the file system can
+/// (Linux's O_TMPFILE), else under another name beside the target, and given its name by `commit`. Destroyed without
+/// it, nothing remains. "-" is standard output. Files with another name are also removed when a signal ends the process
+/// through `remove_unfinished`; those without a name end with the process, however it ends.
 class MASU_EXPORT OutputFile {
  public:
   explicit OutputFile(const std::string& path);
@@ -114,7 +115,7 @@ class MASU_EXPORT OutputFile {
   ~OutputFile();
   void write(const void* data, std::uint64_t bytes);
   void write(std::string_view text) { write(text.data(), text.size()); }
-  /// Flushes, closes and renames. Throws io (a full disk too); the target is untouched then.
+  /// Flushes, closes and gives the file its name. Throws io (a full disk too); the target is untouched then.
   void commit();
 
  private:

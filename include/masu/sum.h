@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Sums, dot products, means, norms and variances, exact and rounded once, with the same bits on every device.
+/// Sums, dot products, means, norms, variances and standard deviations, exact and rounded once, with the same bits on
+/// every device.
 ///
 /// **Rule.** A result is the exact real number that the stored values define, rounded once, to nearest with ties to
 /// even: to f64, or to f32 or f16 where SumOptions::result asks for it. So the order and the grouping of the data do
@@ -52,7 +53,7 @@ struct SumOptions {
   std::uint64_t rows = 1;
   /// What results that are not integers are rounded to: f64, f32 or f16.
   Dtype result = Dtype::f64;
-  /// The variance divides by n - ddof.
+  /// The variance divides by n - ddof; the standard deviation is the root of the exact variance.
   std::uint64_t ddof = 0;
   /// Temporary memory to use instead of allocating: at least sum_workspace() bytes on the device, from a multiple of
   /// 16 bytes on. Not used on `cpu` and where data comes in pieces.
@@ -134,6 +135,7 @@ class MASU_EXPORT SumAccumulator {
   [[nodiscard]] SumResult mean(Dtype result = Dtype::f64) const;
   [[nodiscard]] SumResult norm2(Dtype result = Dtype::f64) const;
   [[nodiscard]] SumResult variance(std::uint64_t ddof = 0, Dtype result = Dtype::f64) const;
+  [[nodiscard]] SumResult standard_deviation(std::uint64_t ddof = 0, Dtype result = Dtype::f64) const;
   [[nodiscard]] SumTimes times() const;
 
  private:
@@ -158,6 +160,7 @@ MASU_EXPORT SumResult dot(const Device& device, const ArrayView& x, const ArrayV
 MASU_EXPORT SumResult mean(const Device& device, const ArrayView& x, const SumOptions& options = {});
 MASU_EXPORT SumResult norm2(const Device& device, const ArrayView& x, const SumOptions& options = {});
 MASU_EXPORT SumResult variance(const Device& device, const ArrayView& x, const SumOptions& options = {});
+MASU_EXPORT SumResult standard_deviation(const Device& device, const ArrayView& x, const SumOptions& options = {});
 
 /// The exact sum of each column of a matrix in host memory, which lies row after row: rounded once to the data's dtype,
 /// f32 or f64. Runs on the CPU. `result` has `columns` elements of that dtype.
@@ -169,6 +172,7 @@ MASU_EXPORT SumResult dot(const BufferBase& x, const BufferBase& y, Dtype dtype,
 MASU_EXPORT SumResult mean(const BufferBase& x, Dtype dtype, const SumOptions& options = {});
 MASU_EXPORT SumResult norm2(const BufferBase& x, Dtype dtype, const SumOptions& options = {});
 MASU_EXPORT SumResult variance(const BufferBase& x, Dtype dtype, const SumOptions& options = {});
+MASU_EXPORT SumResult standard_deviation(const BufferBase& x, Dtype dtype, const SumOptions& options = {});
 
 /// The same on a stream of the memory's device while the caller goes on. The data, `stream` and options.workspace must
 /// outlive the result's `get()`, which throws what goes wrong; options.times is not filled.
@@ -179,6 +183,8 @@ MASU_EXPORT Pending<SumResult> mean(Stream& stream, const BufferBase& x, Dtype d
 MASU_EXPORT Pending<SumResult> norm2(Stream& stream, const BufferBase& x, Dtype dtype, const SumOptions& options = {});
 MASU_EXPORT Pending<SumResult> variance(Stream& stream, const BufferBase& x, Dtype dtype,
                                         const SumOptions& options = {});
+MASU_EXPORT Pending<SumResult> standard_deviation(Stream& stream, const BufferBase& x, Dtype dtype,
+                                                  const SumOptions& options = {});
 
 namespace detail {
 /// The one number of a result.
@@ -224,6 +230,11 @@ double variance(const R& x, const SumOptions& options = {}) {
   const ArrayView view(x);
   return variance(detail::device_for(view, 1), view, detail::one_row(options)).value();
 }
+template <HostRange R>
+double standard_deviation(const R& x, const SumOptions& options = {}) {
+  const ArrayView view(x);
+  return standard_deviation(detail::device_for(view, 1), view, detail::one_row(options)).value();
+}
 
 /// Of all elements of a buffer, on its device. options.rows must be 1.
 template <Element T>
@@ -245,6 +256,10 @@ double norm2(const Buffer<T>& x, const SumOptions& options = {}) {
 template <Element T>
 double variance(const Buffer<T>& x, const SumOptions& options = {}) {
   return variance(x, dtype_of<T>, detail::one_row(options)).value();
+}
+template <Element T>
+double standard_deviation(const Buffer<T>& x, const SumOptions& options = {}) {
+  return standard_deviation(x, dtype_of<T>, detail::one_row(options)).value();
 }
 
 }  // namespace masu

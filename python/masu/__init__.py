@@ -7,7 +7,7 @@ from ._histogram import histogram, histogram_bin_edges
 from ._histogram_class import Histogram
 from ._joint import histogram2d, histogramdd
 from ._masu import Device, DeviceInfo, __version__, cpu_threads, devices, set_cpu_threads
-from ._moments import mean, var
+from ._moments import mean, std, var
 from ._order import TopK, argpartition, argsort, partition, searchsorted, sort, topk, unique
 from ._program import Kernel, LocalMemory, Program
 from ._quantile import median, nanmedian, nanpercentile, nanquantile, percentile, quantile
@@ -46,6 +46,7 @@ __all__ = [
     "searchsorted",
     "set_cpu_threads",
     "sort",
+    "std",
     "sum",
     "to_device",
     "topk",

@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Arrays of any library in, results of the same library out."""
+import inspect
 import sys
 
 import numpy as np
 
-from . import _masu
+from . import _fallback, _masu
 
 #: The dtypes that masu computes with, by NumPy's character, in native byte order and the other.
 NATIVE = frozenset("?bBhHiIlLqQefd")
+_GIVEN = NATIVE | frozenset("FD")  # what DLPack has
 _HOST_MEMORY = frozenset((1, 3, 11))  # DLPack's numbers: the host's, and what CUDA and ROCm lock in it
 _CUDA_MEMORY = frozenset((2, 13))
 _LEGACY_STREAM = 1
@@ -28,7 +30,7 @@ def foreign(*arrays):
     for array in arrays:
         kind = type(array)
         if (kind is not np.ndarray and kind not in _PLAIN and not isinstance(array, (np.ndarray, np.generic))
-                and (hasattr(kind, "__dlpack__") or hasattr(array, "__cuda_array_interface__"))):
+                and (_in_memory(array) or hasattr(kind, "__array_function__"))):
             return True
     return False
 
@@ -36,15 +38,62 @@ def foreign(*arrays):
 _PLAIN = frozenset((list, tuple, int, float, bool, str, type(None), memoryview, bytes, bytearray))
 
 
+def _in_memory(array):
+    """Whether masu can use the memory of an array of another library."""
+    return hasattr(type(array), "__dlpack__") or hasattr(array, "__cuda_array_interface__")
+
+
+def foreign_bins(bins):
+    """Whether bins, or one of a sequence of bins, are an array of another library."""
+    return foreign(*bins) if type(bins) in (list, tuple) else foreign(bins)
+
+
+def _of_pandas(a):
+    kind = type(a)
+    return kind is not np.ndarray and kind not in _PLAIN and "pandas" in sys.modules and any(
+        base.__module__.partition(".")[0] == "pandas" for base in kind.__mro__)
+
+
+def as_numpy(a):
+    """`np.asanyarray(a)`; ValueError where `a` is of pandas and has missing values (NA), which no number stands for."""
+    if _of_pandas(a) and getattr(getattr(a, "dtype", None), "na_value", None) is sys.modules["pandas"].NA and a.isna().any():
+        raise ValueError(f"masu: the {type(a).__name__} must have no missing values (NA), got some in dtype {a.dtype}; "
+                         "use dropna() or fillna() first")
+    return np.asanyarray(a)
+
+
+def plain(a):
+    """The same as a plain array."""
+    return np.asarray(as_numpy(a))
+
+
+def is_series(a):
+    """Whether `a` is a Series of pandas, for which NumPy's functions that keep the shape give a Series."""
+    return _of_pandas(a) and isinstance(a, sys.modules["pandas"].Series)
+
+
+def like_series(a, result):
+    """The result for each element of a Series, with its index and name."""
+    return a._constructor(result, index=a.index, name=a.name)
+
+
 def in_kind(function, *arrays, device=None, **options):
     """Calls `function(*arrays, **options)` for arrays of other libraries; results are arrays of the first one's library.
 
     In host memory they become NumPy arrays without a copy. On a device they stay where they are, and the function of
-    the same name in `_on_device` is called, on the stream to which their library gives its work now.
+    the same name in `_on_device` is called, on the stream to which their library gives its work now. A library whose
+    arrays are not memory (Dask, sparse) has NumPy's functions of its own, and its function is called.
     """
-    give = next(_giver(array) for array in (*arrays, *options.values()) if foreign(array))
-    arrays = [taken(array, device) if foreign(array) else array for array in arrays]
-    options = {name: taken(value, device) if foreign(value) else value for name, value in options.items()}
+    given = [*arrays, *options.values(), *_parts(options.get("bins"))]
+    there = [array for array in given if foreign(array)]
+    for array in there:
+        if not _in_memory(array):
+            return _its_own(array, function, arrays, options, device)
+    give = _giver(there[0])
+    arrays = [_taken(array, device) for array in arrays]
+    options = {name: _taken(value, device) for name, value in options.items()}
+    if type(options.get("bins")) in (list, tuple):
+        options["bins"] = [_taken(part, device) for part in options["bins"]]
     there = on_devices(*arrays, *options.values())
     if there:
         from . import _on_device
@@ -53,6 +102,36 @@ def in_kind(function, *arrays, device=None, **options):
     else:
         result = function(*arrays, device=device, **options)
     return _given(result, give)
+
+
+def _parts(bins):
+    return bins if type(bins) in (list, tuple) else ()
+
+
+def _taken(value, device):
+    return taken(value, device) if foreign(value) else value
+
+
+def _its_own(array, function, arrays, options, device):
+    """What the library of `array` computes where NumPy's function of the same name is called."""
+    name, kind = function.__name__, type(array)
+    told = f"{name}: {kind.__module__}.{kind.__qualname__} has functions of its own"
+    if name == "_of_columns":
+        name, arrays = "histogramdd", [arrays]
+    if not hasattr(np, name) or device is not None:
+        raise TypeError(f"{told}, and none with {'this name' if device is None else 'device'}; "
+                        "convert it with numpy.asarray first")
+    defaults = inspect.signature(function).parameters
+    options = {key: value for key, value in options.items()
+               if key not in defaults or value is not defaults[key].default}
+    if name in ("histogram", "bincount") and "axis" in options:
+        raise TypeError(f"{told}, and none with axis; convert it with numpy.asarray first")
+    if name in _SUMS or options.get("weights") is not None:
+        _fallback.warn(name, f"an array of {kind.__module__}")
+    return getattr(np, name)(*arrays, **options)
+
+
+_SUMS = frozenset(("sum", "cumsum", "dot", "mean", "var", "std"))
 
 
 def on_devices(*arrays):
@@ -89,6 +168,8 @@ def taken(array, device):
     if hasattr(array, "__cuda_array_interface__"):
         where = None if device is None else _device.resolve(device)
         return _device_array.from_cuda_interface(array, where)
+    if hasattr(type(array), "__array_function__"):
+        raise TypeError(f"masu: {type(array).__name__} must be converted with numpy.asarray first")
     raise TypeError(f"masu: the memory of {type(array).__name__} must be the host's or a CUDA device's")
 
 
@@ -121,8 +202,11 @@ def _giver(array):
 def _given(result, give):
     if give is None:
         return result
-    if isinstance(result, np.ndarray):
-        return give(result) if result.dtype.char in NATIVE and result.flags.writeable else result
+    if isinstance(result, (np.ndarray, np.generic)):
+        result = np.asarray(result)  # of a scalar, an array without dimensions
+        if result.dtype.char not in _GIVEN:
+            return result
+        return give(result if result.flags.writeable and result.dtype.isnative else native(result).copy())
     if isinstance(result, _masu.DeviceArray):
         # PyTorch takes a capsule too, and then asks for no stream: masu's work is done.
         return give(result._dlpack(False)) if give.__module__ == "torch.utils.dlpack" else give(result)

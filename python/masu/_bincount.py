@@ -57,8 +57,8 @@ def bincount(x, /, weights=None, minlength=0, *, axis=None, device=None):
     if _arrays.foreign(x, weights):
         options = {"weights": weights, "minlength": minlength, "axis": axis}
         return _arrays.in_kind(bincount, x, **options, device=device)
-    data = np.asarray(x)
-    by = None if weights is None else np.asarray(weights)
+    data = _arrays.plain(x)
+    by = None if weights is None else _arrays.plain(weights)
     if axis is None and by is not None and (found := _weighted(data, by, minlength, device)) is not None:
         return found
     fits = (
@@ -167,12 +167,13 @@ def digitize(x, bins, right=False, *, device=None):
     """
     if type(x) is list:
         x = np.asarray(x)
-    if type(x) is np.ndarray and x.size < _small.limit and device is None:
+    other = _arrays.foreign(x, bins)
+    if not other and type(x) is np.ndarray and x.size < _small.limit and device is None:
         return np.digitize(x, bins, right)
-    if _arrays.foreign(x, bins):
+    if other:
         return _arrays.in_kind(digitize, x, bins=bins, right=right, device=device)
-    data = np.asarray(x)
-    edges = np.asarray(bins)
+    data = _arrays.plain(x)
+    edges = _arrays.plain(bins)
     if data.ndim == 0 or not (_arrays.has_dtype(data) and _arrays.has_dtype(edges)) or edges.dtype.kind == "b":
         return np.digitize(x, bins, right)
     np.digitize(np.empty(0, data.dtype), edges, right)  # NumPy's errors

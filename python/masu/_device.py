@@ -4,7 +4,7 @@ import os
 
 from . import _masu
 
-_opened = {}
+_opened: dict[str, _masu.Device] = {}
 
 
 def resolve(device=None):

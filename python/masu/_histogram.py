@@ -60,13 +60,14 @@ def histogram(a, bins=10, range=None, density=None, weights=None, *, axis=None, 
     """
     if type(a) is list:
         a = np.asarray(a)
-    if weights is None and axis is None and device is None and type(a) is np.ndarray and a.size < _small.limit:
+    other = _arrays.foreign(a, bins, weights)
+    if not other and weights is None and axis is None and device is None and type(a) is np.ndarray and a.size < _small.limit:
         return np.histogram(a, bins, range, density)
-    if _arrays.foreign(a, bins, weights):
+    if other:
         options = {"bins": bins, "range": range, "density": density, "weights": weights, "axis": axis}
         return _arrays.in_kind(histogram, a, **options, device=device)
-    data = _subtractable(np.asarray(a))
-    by = None if weights is None else np.asarray(weights)
+    data = _subtractable(_arrays.plain(a))
+    by = None if weights is None else _arrays.plain(weights)
     found = _count(data, bins, range, by, axis, device)
     if found is None:
         if axis is not None:
@@ -101,7 +102,7 @@ def histogram_bin_edges(a, bins=10, range=None, weights=None, *, device=None):
         return _arrays.in_kind(histogram_bin_edges, a, **options, device=device)
     if type(a) is np.ndarray and a.size < _small.limit or isinstance(bins, str) or weights is not None:
         return np.histogram_bin_edges(a, bins, range, weights)
-    data = np.asarray(a)
+    data = _arrays.plain(a)
     if not _arrays.has_dtype(data):
         return np.histogram_bin_edges(a, bins, range)
     return _bins.edges_of(data.dtype, bins, range, lambda: extremes(data, device))
@@ -143,9 +144,9 @@ def _everything(data, bins, range, by, device):
     given = data
     if not isinstance(data, _masu.DeviceArray) or by is not None or data.dtype.kind == "b":
         # the weights' way is the host's
-        given = np.asarray(data)
+        given = _arrays.plain(data)
         data = _subtractable(given)
-        by = None if by is None else np.asarray(by)
+        by = None if by is None else _arrays.plain(by)
     found = _count(data, bins, range, by, None, device, complete=True)
     if found is None:
         raise TypeError(f"Histogram: {_lacking(given, by, bins)}")

@@ -49,7 +49,7 @@ class _Axis:
     def __eq__(self, other):
         return isinstance(other, _Axis) and np.array_equal(self.edges, other.edges)
 
-    __hash__ = None
+    __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self):
         return f"<axis of {len(self)} bins over [{self.edges[0]}, {self.edges[-1]}]>"
@@ -222,7 +222,7 @@ class Histogram:
             and (not self.weighted or np.array_equal(self._variances, other._variances, equal_nan=True))
         )
 
-    __hash__ = None
+    __hash__ = None  # type: ignore[assignment]
 
     def _extras(self):
         return np.array([self._below, self._above, self._nan], dtype=np.float64 if self.weighted else None)

@@ -49,12 +49,13 @@ def histogramdd(sample, bins=10, range=None, density=None, weights=None, *, devi
     array([[1., 0., 0.],
            [1., 0., 1.]])
     """
-    if _small_enough(sample) and weights is None and device is None:
+    other = _arrays.foreign_bins(bins)
+    if _small_enough(sample) and weights is None and device is None and not other:
         return np.histogramdd(sample, bins, range, density)
     options = {"bins": bins, "range": range, "density": density, "weights": weights}
     if type(sample) in (list, tuple) and _arrays.foreign(*sample):
         return _arrays.in_kind(_of_columns, *sample, **options, device=device)
-    if _arrays.foreign(sample, weights):
+    if other or _arrays.foreign(sample, weights):
         return _arrays.in_kind(histogramdd, sample, **options, device=device)
     found = _count(sample, bins, range, weights, device)
     if found is None and weights is not None:
@@ -87,9 +88,10 @@ def histogram2d(x, y, bins=10, range=None, density=None, weights=None, *, device
     array([[1., 0., 0.],
            [1., 0., 1.]])
     """
-    if weights is None and device is None and _small_enough((x, y)):
+    other = _arrays.foreign_bins(bins)
+    if weights is None and device is None and not other and _small_enough((x, y)):
         return np.histogram2d(x, y, bins, range, density)
-    if _arrays.foreign(x, y, weights):
+    if other or _arrays.foreign(x, y, weights):
         options = {"bins": bins, "range": range, "density": density, "weights": weights}
         return _arrays.in_kind(histogram2d, x, y, **options, device=device)
     if len(x) != len(y):

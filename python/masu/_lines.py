@@ -23,7 +23,7 @@ def device_for(device, size):
 def host(a):
     """`a` as a plain array that masu can take; NUMPY for all else, and for what is empty or has no dimension."""
     if type(a) is not _ndarray:
-        a = np.asanyarray(a)
+        a = _arrays.as_numpy(a)
         if type(a) is np.memmap:
             a = a.view(_ndarray)
         elif type(a) is not _ndarray:

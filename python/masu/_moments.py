@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Exact means and variances."""
+"""Exact means, variances and standard deviations."""
 import operator
 
 import numpy as np
@@ -8,7 +8,7 @@ from numpy.lib.array_utils import normalize_axis_tuple
 from . import _arrays, _fallback, _masu
 from ._lines import NUMPY, contiguous, device_for, host, words
 
-__all__ = ["mean", "var"]
+__all__ = ["mean", "std", "var"]
 
 _ndarray = np.ndarray
 _NoValue = np._NoValue
@@ -31,7 +31,7 @@ def mean(a, axis=None, dtype=None, out=None, keepdims=_NoValue, *, where=_NoValu
     if _arrays.foreign(a):
         return _arrays.in_kind(mean, a, axis=axis, dtype=dtype, out=out, keepdims=keepdims, where=where, device=device)
     if where is _NoValue:
-        found = _moment(a, axis, dtype, out, None, keepdims, device)
+        found = _moment(a, axis, dtype, out, None, False, keepdims, device)
         if found is not None:
             return found
     more = {} if where is _NoValue else {"where": where}
@@ -52,17 +52,38 @@ def var(a, axis=None, dtype=None, out=None, ddof=0, keepdims=_NoValue, *, where=
     >>> float(masu.var([1e8 + 1, 1e8 + 2, 1e8 + 3], ddof=1))
     1.0
     """
+    return _spread(var, a, axis, dtype, out, ddof, keepdims, where, mean, correction, device)
+
+
+def std(a, axis=None, dtype=None, out=None, ddof=0, keepdims=_NoValue, *, where=_NoValue, mean=_NoValue,
+        correction=_NoValue, device=None):
+    """The standard deviation along axes, as `numpy.std`, but exact: the root of the real variance, rounded once, to
+    nearest.
+
+    Parameters, errors and what is NumPy's are those of `var`. It is finite also where the variance is too large for the
+    dtype.
+
+    >>> import masu
+    >>> float(masu.std([1e8 + 1, 1e8 + 2, 1e8 + 3], ddof=1))
+    1.0
+    """
+    return _spread(std, a, axis, dtype, out, ddof, keepdims, where, mean, correction, device)
+
+
+def _spread(function, a, axis, dtype, out, ddof, keepdims, where, mean, correction, device):
+    """var or std."""
     if _arrays.foreign(a):
-        return _arrays.in_kind(var, a, axis=axis, dtype=dtype, out=out, ddof=ddof, keepdims=keepdims, where=where,
+        return _arrays.in_kind(function, a, axis=axis, dtype=dtype, out=out, ddof=ddof, keepdims=keepdims, where=where,
                                mean=mean, correction=correction, device=device)
     if where is _NoValue and mean is _NoValue:
         less = freedom(ddof, correction)
-        found = None if less is None else _moment(a, axis, dtype, out, less, keepdims, device)
+        found = None if less is None else _moment(a, axis, dtype, out, less, function is std, keepdims, device)
         if found is not None:
             return found
     given = {"where": where, "mean": mean, "correction": correction}
     more = {name: value for name, value in given.items() if value is not _NoValue}
-    return _fallback.summed("var", np.var(a, axis, dtype, out, ddof, keepdims, **more), a)
+    name = function.__name__
+    return _fallback.summed(name, getattr(np, name)(a, axis, dtype, out, ddof, keepdims, **more), a)
 
 
 def freedom(ddof, correction):
@@ -93,8 +114,8 @@ def name_of(dtype):
     return _names[dtype.char]
 
 
-def _moment(a, axis, dtype, out, ddof, keepdims, device):
-    """Means, or with a ddof variances; None where they are NumPy's."""
+def _moment(a, axis, dtype, out, ddof, root, keepdims, device):
+    """Means, or with a ddof variances, or their roots; None where they are NumPy's."""
     data = host(a)
     if data is NUMPY or not (out is None or type(out) is _ndarray and out.dtype.kind == "f"):
         return None
@@ -113,7 +134,8 @@ def _moment(a, axis, dtype, out, ddof, keepdims, device):
     if ddof is not None and rows.shape[-1] <= ddof:
         return None
     found = np.empty(rows.shape[:-1])
-    _masu.moments(words(rows), found, name_of(rounded), -1 if ddof is None else ddof, device_for(device, rows.size))
+    device = device_for(device, rows.size)
+    _masu.moments(words(rows), found, name_of(rounded), -1 if ddof is None else ddof, root, device)
     result = found.astype(rounded).reshape(shape)
     if out is None:
         return result if shape else result[()]

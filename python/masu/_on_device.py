@@ -13,7 +13,7 @@ from . import _arrays, _bins, _histogram, _lines, _masu, _moments, _order, _quan
 from ._device_array import DeviceArray, dtype_name, to_device
 from ._device_lines import array_like, converted, lines, placed, swapped
 
-_functions = {}
+_functions: dict = {}
 
 
 def call(name, arrays, options):
@@ -198,7 +198,7 @@ def sum(a, axis=None, dtype=None, out=None, keepdims=False, initial=None, where=
     return to_device(sums.astype(dtype).reshape(shape), a.device)
 
 
-def _moment(name, a, axis, dtype, ddof, keepdims):
+def _moment(name, a, axis, dtype, ddof, keepdims, root=False):
     rounded = _moments.rounded_to(a, dtype)
     axes = _axes(a, axis)
     if rounded is None or ddof is None or not axes:
@@ -210,7 +210,7 @@ def _moment(name, a, axis, dtype, ddof, keepdims):
         raise ValueError(f"{name}: on a device there must be more than {max(ddof, 0)} elements, got {length}")
     found = np.zeros(math.prod(shape))
     if a.size:
-        _masu.moments(lines(a, axes), found, _moments.name_of(rounded), ddof, a.device)
+        _masu.moments(lines(a, axes), found, _moments.name_of(rounded), ddof, root, a.device)
     return to_device(found.astype(rounded).reshape(shape), a.device)
 
 
@@ -225,6 +225,13 @@ def var(a, axis=None, dtype=None, out=None, ddof=0, keepdims=np._NoValue, where=
         correction=np._NoValue):
     _refuse("var", out=out, where=where, mean=mean)
     return _moment("var", a, axis, dtype, _moments.freedom(ddof, correction), keepdims)
+
+
+@_function
+def std(a, axis=None, dtype=None, out=None, ddof=0, keepdims=np._NoValue, where=np._NoValue, mean=np._NoValue,
+        correction=np._NoValue):
+    _refuse("std", out=out, where=where, mean=mean)
+    return _moment("std", a, axis, dtype, _moments.freedom(ddof, correction), keepdims, root=True)
 
 
 @_function
@@ -304,7 +311,23 @@ def _extremes(array):
     return pair if array.size and _masu.extremes(array, pair, False, array.device) else np.empty(0, dtype)
 
 
+def _on_host(bins):
+    """Bins as NumPy takes them, so that its rules say what they are."""
+    if type(bins) in (list, tuple):
+        return [_on_host(part) for part in bins]
+    return bins.get() if isinstance(bins, _masu.DeviceArray) else bins
+
+
+def _each(bins):
+    """How many columns these bins are for, as NumPy counts them; None for all."""
+    try:
+        return len(bins)
+    except TypeError:
+        return None
+
+
 def _edges_and_spec(name, a, bins, range):
+    bins = _on_host(bins)
     if isinstance(bins, str):
         raise TypeError(f"{name}: rules for bins by name need data in host memory, got {bins!r}")
     return _bins.edges_and_spec(_numbers(a), bins, range, lambda: _extremes(a))
@@ -321,8 +344,10 @@ def histogram(a, bins=10, range=None, density=None, weights=None, axis=None):
     weights = None if weights is None else _weights(weights, a, axes)
     a = lines(a, axes)
     rows = math.prod(a.shape[:-1])
-    bins = bins.get() if isinstance(bins, _masu.DeviceArray) else bins
     edges, spec = _edges_and_spec("histogram", a, bins, range)
+    if len(edges) < 2:  # no bins, as NumPy has it
+        hist = np.zeros((*a.shape[:-1], 0), np.intp if weights is None else weights.dtype)
+        return to_device(hist, a.device), to_device(edges, a.device)
     if spec is None:
         raise TypeError(f"histogram: these bins are not supported for {a.dtype} on a device")
     shape = (*a.shape[:-1], len(edges) - 1)
@@ -395,7 +420,8 @@ def bincount(x, weights=None, minlength=0, axis=None):
 def histogram2d(x, y, bins=10, range=None, density=None, weights=None):
     if len(x) != len(y):
         raise ValueError("x and y must have the same length.")
-    bins = bins if hasattr(bins, "__len__") and len(bins) in (1, 2) else [bins, bins]
+    bins = _on_host(bins)
+    bins = bins if _each(bins) in (1, 2) else [bins, bins]
     hist, edges = _of_columns(x, y, bins=bins, range=range, density=density, weights=weights)
     return hist, *edges
 
@@ -419,7 +445,8 @@ def _of_columns(*columns, bins=10, range=None, density=None, weights=None):
     columns = [_there("histogramdd", column, like) for column in columns]
     if any(column.ndim != 1 or len(column) != len(like) for column in columns):
         raise ValueError("histogramdd: the columns must have one dimension and one length")
-    each = list(bins) if hasattr(bins, "__len__") else [bins] * len(columns)
+    bins = _on_host(bins)
+    each = [bins] * len(columns) if _each(bins) is None else list(bins)
     ranges = [None] * len(columns) if range is None else list(range)
     if len(each) != len(columns):
         raise ValueError("The dimension of bins must be equal to the dimension of the sample x.")

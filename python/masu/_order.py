@@ -14,6 +14,8 @@ __all__ = ["TopK", "argpartition", "argsort", "partition", "searchsorted", "sort
 _ndarray = np.ndarray
 _NoValue = np._NoValue
 _kinds = (None, "quicksort", "heapsort", "mergesort", "stable", "quick", "heap", "merge")
+# From 2.3 on; what is older always sorts.
+_unsorted = {"sorted": False} if "sorted" in inspect.signature(np.unique).parameters else {}
 _numpy_descends = "descending" in inspect.signature(np.sort).parameters  # from 2.5 on
 
 
@@ -94,7 +96,8 @@ def argsort(a, axis=-1, kind=None, order=None, *, stable=None, descending=_NoVal
     `a`: an array of any shape. `axis`: the axis along which to sort; None takes the flattened array. What is equal
     keeps its order whatever the `kind`: where NumPy's default leaves it open, masu's order is that of kind="stable".
     `descending`: as `sort` has it; what is equal keeps its order then too.
-    Returns an array of intp of a's shape, such that `take_along_axis(a, argsort(a, axis), axis)` is sorted.
+    Returns an array of intp of a's shape, such that `take_along_axis(a, argsort(a, axis), axis)` is sorted; for a Series
+    of pandas a Series with its index.
 
     Raises and hands to NumPy what `sort` does.
 
@@ -106,6 +109,9 @@ def argsort(a, axis=-1, kind=None, order=None, *, stable=None, descending=_NoVal
         if kind is None and order is None and stable is None:
             return a.argsort(axis, "stable")
         return a.argsort(axis, kind, order, stable=stable)
+    if _arrays.is_series(a):
+        order = argsort(_arrays.as_numpy(a), axis, kind, order, stable=stable, descending=descending, device=device)
+        return _arrays.like_series(a, order)
     if _arrays.foreign(a):
         return _arrays.in_kind(argsort, a, axis=axis, kind=kind, order=order, stable=stable, descending=descending,
                                device=device)
@@ -226,7 +232,7 @@ def searchsorted(a, v, side="left", sorter=None, *, device=None):
     if _arrays.foreign(a, v):
         return _arrays.in_kind(searchsorted, a, v, side=side, sorter=sorter, device=device)
     if device is None and np.size(v) < _small.limit:
-        return np.searchsorted(a, v, side, sorter)
+        return np.searchsorted(_arrays.as_numpy(a), _arrays.as_numpy(v), side, sorter)
     data, sought = host(a), host(v)
     if data is NUMPY or sought is NUMPY or data.ndim != 1 or side not in ("left", "right"):
         return np.searchsorted(a, v, side, sorter)
@@ -268,7 +274,8 @@ def unique(ar, return_index=False, return_inverse=False, return_counts=False, ax
     little = type(ar) is _ndarray and ar.size < _small.limit and device is None and ar.dtype.char != "e"  # see sort
     data = NUMPY if little else host(ar)
     if data is NUMPY or axis is not None and data.ndim != 1:
-        return np.unique(ar, return_index, return_inverse, return_counts, axis, equal_nan=equal_nan, sorted=sorted)
+        more = {} if sorted else _unsorted
+        return np.unique(ar, return_index, return_inverse, return_counts, axis, equal_nan=equal_nan, **more)
     if axis is not None:
         normalize_axis_index(axis, 1)
     rows = words(contiguous(data, data.dtype.newbyteorder("=")))

@@ -30,7 +30,7 @@ _NUMPYS = (Unforeseen, IndexError, TypeError, ValueError)
 class _Parted(np.ndarray):
     """Stands for data in NumPy's functions: only the places that partition() was asked for are there."""
 
-    __array_ufunc__ = None
+    __array_ufunc__ = None  # type: ignore[assignment]
     find = None  # find(places): the elements at these places of each row's order, a row of them for each
 
     def __array_finalize__(self, base):

@@ -29,7 +29,8 @@ def sum(a, axis=None, dtype=None, out=None, keepdims=_NoValue, initial=_NoValue,
     uintp for small integers, as NumPy has it); integers are converted to a float dtype first. `out`, `keepdims`,
     `initial` and `where` as NumPy has them; `initial` is a further addend. So the result does not depend on the order
     of the data, and nothing overflows on the way. An exact zero is 0.0; NaN, or infinities of both signs, give NaN,
-    without a warning. Integers are added modulo 2^64, as NumPy does.
+    without a warning. Integers are added modulo 2^64, as NumPy does. NaN in a Series of pandas counts as well, where
+    pandas' own sums leave it out; missing values (NA) of its nullable dtypes are a ValueError.
 
     Raises what NumPy raises, and hands to `numpy.sum` what `sort` hands to NumPy.
 
@@ -150,7 +151,8 @@ def cumsum(a, axis=None, dtype=None, out=None, *, device=None):
 
     `axis`: None takes the flattened array. `dtype`: the result's, by default a's (intp or uintp for small integers);
     elements are converted to it first. `out`: an array for the result. Running sums of integers are NumPy's, modulo
-    2^64. A running sum behind a NaN, or behind infinities of both signs, is NaN.
+    2^64. A running sum behind a NaN, or behind infinities of both signs, is NaN. For a Series of pandas the result is a
+    Series with its index.
 
     Raises what NumPy raises, and hands to `numpy.cumsum` what `sort` hands to NumPy.
 
@@ -167,6 +169,9 @@ def cumsum(a, axis=None, dtype=None, out=None, *, device=None):
                 result = np.empty(a.size, a.dtype)
                 _masu.cumsum(a, result, 1, device_for(device, a.size))
                 return result
+    if _arrays.is_series(a):
+        result = cumsum(_arrays.as_numpy(a), axis, dtype, out, device=device)
+        return _arrays.like_series(a, result) if out is None else result
     if _arrays.foreign(a):
         return _arrays.in_kind(cumsum, a, axis=axis, dtype=dtype, out=out, device=device)
     data = host(a)

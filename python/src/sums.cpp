@@ -80,8 +80,9 @@ void sum_columns(nb::handle data, nb::handle result) {
   brief_call(input, [&] { masu::sum_columns(input.view(), output.count(), output.view()); });
 }
 
-// The exact means of rows, or with a ddof that is not negative their variances, rounded once to `rounded`, into f64.
-void moments(nb::handle data, nb::handle result, Dtype rounded, std::int64_t ddof, const Device& device) {
+// The exact means of rows, or with a ddof that is not negative their variances, with `root` the roots of these, rounded
+// once to `rounded`, into f64.
+void moments(nb::handle data, nb::handle result, Dtype rounded, std::int64_t ddof, bool root, const Device& device) {
   const Input input(data);
   const Output output(result);
   call([&] {
@@ -93,7 +94,8 @@ void moments(nb::handle data, nb::handle result, Dtype rounded, std::int64_t ddo
       return input.on_device() ? function(input.buffer(), input.dtype()) : function(device, input.view());
     };
     const masu::SumResult found = ddof < 0 ? of([&](const auto&... x) { return masu::mean(x..., options); })
-                                           : of([&](const auto&... x) { return masu::variance(x..., options); });
+                                  : root ? of([&](const auto&... x) { return masu::standard_deviation(x..., options); })
+                                         : of([&](const auto&... x) { return masu::variance(x..., options); });
     for (std::uint64_t row = 0; row < output.count(); ++row) output.data<double>()[row] = found.value(row);
   });
 }
@@ -141,10 +143,10 @@ void register_sums(nb::module_& m) {
   m.def("sum_columns", sum_columns, arg("data"), arg("result"));
   m.def(
       "moments",
-      [](nb::handle data, nb::handle result, const char* dtype, std::int64_t ddof, const Device& device) {
-        moments(data, result, masu::dtype_from_name(dtype), ddof, device);
+      [](nb::handle data, nb::handle result, const char* dtype, std::int64_t ddof, bool root, const Device& device) {
+        moments(data, result, masu::dtype_from_name(dtype), ddof, root, device);
       },
-      arg("data"), arg("result"), arg("dtype"), arg("ddof"), arg("device"));
+      arg("data"), arg("result"), arg("dtype"), arg("ddof"), arg("root"), arg("device"));
   m.def("convert", convert, arg("data"), arg("result"), arg("device"));
   m.def("cumsum", cumsum, arg("data"), arg("result"), arg("rows"), arg("device"));
 }

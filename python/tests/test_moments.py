@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""mean and var: the real value, rounded once, with NumPy's parameters, errors and shapes."""
+"""mean, var and std: the real value, rounded once, with NumPy's parameters, errors and shapes."""
 import doctest
 import fractions
 import importlib
+import math
 
 import numpy as np
 import pytest
@@ -20,6 +21,14 @@ def rounded(exact, dtype):
     best = [near, np.nextafter(near, dtype.type(-np.inf)), np.nextafter(near, dtype.type(np.inf))]
     best = [x for x in best if np.isfinite(x)]
     return min(best, key=lambda x: (abs(fractions.Fraction(float(x)) - exact), int(x.view(f"u{dtype.itemsize}")) & 1))
+
+
+def root(exact, dtype):
+    """The root of a fraction as the nearest number of the dtype, by whole numbers alone."""
+    wide = 1 << 800  # the root has some hundred bits more than any dtype
+    floor = math.isqrt(exact.numerator * wide**2 // exact.denominator)
+    more = fractions.Fraction(floor, wide) ** 2 != exact
+    return rounded(fractions.Fraction(2 * floor + more, 2 * wide), dtype)  # no tie where there is more
 
 
 def exact(values, ddof=None):
@@ -47,7 +56,7 @@ def test_the_real_value_rounded_once(device):
         axis = [None, 0, -1, tuple(range(data.ndim))][rng.integers(4)]
         dtype = [None, "f8", "f4"][rng.integers(3)]
         keepdims = bool(rng.integers(2))
-        for name, ddof in (("mean", None), ("var", 0), ("var", 1)):
+        for name, ddof in (("mean", None), ("var", 0), ("var", 1), ("std", 0), ("std", 1)):
             options = {"axis": axis, "dtype": dtype, "keepdims": keepdims, **({} if name == "mean" else {"ddof": ddof})}
             shape = np.mean(data, axis=axis, keepdims=keepdims)
             want = dtype or (data.dtype if data.dtype.kind == "f" else "f8")
@@ -57,7 +66,8 @@ def test_the_real_value_rounded_once(device):
             if rows.shape[1] <= (ddof or 0):
                 continue
             got = getattr(masu, name)(data, **options, device=device)
-            wanted = np.array([rounded(exact(row, ddof), want) for row in rows], want).reshape(shape.shape)
+            to = root if name == "std" else rounded
+            wanted = np.array([to(exact(row, ddof), want) for row in rows], want).reshape(shape.shape)
             told = (device, seed, name, data, options)
             same(np.asarray(got), wanted, told)
             assert type(got) is type(getattr(np, name)(data, **options)), told
@@ -71,7 +81,20 @@ def test_long_rows():
         assert mean == rounded(exact(row), "f8") and variance == rounded(exact(row, 1), "f8")
 
 
-@pytest.mark.parametrize("name", ["mean", "var"])
+def test_roots_near_ties():
+    """The root of the rounded variance would be another number for some of these."""
+    rng = np.random.default_rng(5)
+    differ = 0
+    for dtype in ("f8", "f4", "f2"):
+        for _ in range(300):
+            data = rng.normal(size=rng.integers(2, 5)).astype(dtype)
+            got = masu.std(data)
+            assert got == root(exact(data, 0), dtype), data
+            differ += got != np.sqrt(masu.var(data))
+    assert differ > 50
+
+
+@pytest.mark.parametrize("name", ["mean", "var", "std"])
 def test_what_is_numpys(name):
     """Errors, warnings and results of calls that masu leaves to NumPy."""
     data = np.array([[1.0, 2, 4, 5], [3, 5, 6, 10]])  # whose variances are exact in NumPy, too
@@ -81,7 +104,7 @@ def test_what_is_numpys(name):
         as_numpys(name, data, **options)
     for a in (data[:0], data.astype("D"), data.astype("O"), "text", None, 3.0, np.float32(2)):
         as_numpys(name, a)
-    if name == "var":
+    if name != "mean":
         for options in ({"ddof": 8}, {"ddof": 9}, {"ddof": 0.5}, {"ddof": -1}, {"ddof": "x"}, {"ddof": 4, "correction": 4},
                         {"correction": 4}, {"mean": np.array([[4.5]])}, {"ddof": 4, "axis": 1}):
             as_numpys(name, data, **options)
@@ -97,7 +120,7 @@ def as_numpys(name, *args, **options):
 
 
 def test_sums_of_numpys_are_told():
-    for call in (lambda: masu.mean(np.ones(3, "D")), lambda: masu.var(np.ones(3), ddof=0.5),
+    for call in (lambda: masu.mean(np.ones(3, "D")), lambda: masu.var(np.ones(3), ddof=0.5), lambda: masu.std(np.ones(3), ddof=-1),
                  lambda: masu.mean(np.ones(3), where=np.array([True, False, True]))):
         assert masu.Fallback in {category for category, _ in outcome(call)[1]}
     for call in (lambda: masu.mean([1.0, 2]), lambda: masu.var([1, 2, 3]), lambda: masu.mean(3.0)):
@@ -108,15 +131,15 @@ def test_what_is_not_finite():
     inf, nan = np.inf, np.nan
     for values, mean in ([inf, 1], inf), ([-inf, 1], -inf), ([inf, -inf], nan), ([nan, 1], nan):
         same(masu.mean(np.float64(values)), np.float64(mean))
-        assert np.isnan(masu.var(np.float64(values)))
+        assert np.isnan(masu.var(np.float64(values))) and np.isnan(masu.std(np.float64(values)))
     most = np.finfo("f8").max
     assert masu.mean(np.array([most] * 3)) == most and masu.var(np.array([most] * 3)) == 0
-    assert np.isinf(masu.var(np.array([most, -most])))
+    assert np.isinf(masu.var(np.array([most, -most]))) and masu.std(np.array([most, -most])) == most
 
 
 def test_what_devices_refuse():
     there = masu.to_device(np.ones(4), "cpu")
-    for call in (lambda: masu.mean(there, dtype="i8"), lambda: masu.var(there, ddof=0.5), lambda: masu.var(there, ddof=4),
+    for call in (lambda: masu.mean(there, dtype="i8"), lambda: masu.var(there, ddof=0.5), lambda: masu.var(there, ddof=4), lambda: masu.std(there, ddof=4),
                  lambda: masu.mean(there, where=np.ones(4, bool)), lambda: masu.mean(masu.to_device(np.ones(0), "cpu"))):
         with pytest.raises((TypeError, ValueError)):
             call()

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import masu
+from generators import outcome
 from masu import _order, _quantile, _small
 
 DTYPES = "?bBhHiIlLqQefd"
@@ -232,7 +233,12 @@ def test_median_and_quantile(dtype):
                 same(masu.median(a), np.median(a))
                 for method in METHODS if dtype != "?" else ():
                     for q in (0.3, 1, np.float32(0.7), [0.1, 0.9], np.array([[0, 1.0], [0.5, 0.2]])):
-                        same(masu.quantile(a, q, method=method), np.quantile(a, q, method=method))
+                        want = outcome(np.quantile, a, q, method=method)[0]
+                        got = outcome(masu.quantile, a, q, method=method)[0]
+                        if isinstance(want, Exception):  # NumPy 2.0 finds no place in much data of f16
+                            assert (type(got), str(got)) == (type(want), str(want))
+                        else:
+                            same(got, want)
 
 
 @pytest.mark.parametrize("axis", [None, 0, 1, -1, (0, 1), (2, 0), (0, 1, 2)])

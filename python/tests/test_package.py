@@ -29,6 +29,12 @@ masu.histogram(d)[0].get()
 seconds: float = masu.Program("opencl", "").kernel("f")(4, None, x, masu.LocalMemory(4))
 names = [device.name.upper() for device in masu.devices()]
 masu.Histogram.of(x).values().sum()
+assert_type(masu.Histogram.of(x) + masu.Histogram.of(x), masu.Histogram)
+spread = masu.std(x, axis=0, ddof=1, keepdims=True) / masu.mean(x)
+values, indices = masu.topk(x, 2)
+assert_type(masu.sort(x, descending=True), npt.NDArray[np.float32])
+assert_type(masu.cumsum(d), masu.DeviceArray)
+h, x_edges, y_edges = masu.histogram2d(x, x, bins=(2, 3))
 masu.sort(x, device=3)
 """
 
@@ -75,10 +81,29 @@ def test_a_type_checker_uses_them(tmp_path):
     environment = dict(os.environ)
     if PACKAGE.parent.name != "site-packages":
         environment["MYPYPATH"] = str(PACKAGE.parent)
-    done = subprocess.run([sys.executable, "-m", "mypy", "--cache-dir", tmp_path / "cache", tmp_path / "uses.py"],
+    done = subprocess.run([sys.executable, "-m", "mypy", "--strict", "--cache-dir", tmp_path / "cache", tmp_path / "uses.py"],
                           capture_output=True, text=True, cwd=tmp_path, timeout=200, env=environment)
     wrong = [line for line in done.stdout.splitlines() if "error:" in line]
     assert len(wrong) == 1 and "call-overload" in wrong[0], done.stdout  # the last line of it
+
+
+# What the extension module and its base classes have, which nanobind describes, and constructors that are masu's own.
+PRIVATE = r"""
+masu\._.*
+masu\.(Device|DeviceArray|DeviceInfo)
+masu\.(DeviceArray|Kernel|DeviceInfo)\.__init__
+"""
+
+
+@pytest.mark.skipif("MASU_TEST_LONG" not in os.environ, reason="takes a minute")
+def test_the_types_are_those_at_run_time(tmp_path):
+    pytest.importorskip("mypy")
+    (tmp_path / "private.txt").write_text(PRIVATE)
+    done = subprocess.run([sys.executable, "-m", "mypy.stubtest", "masu", "--allowlist", tmp_path / "private.txt",
+                           "--ignore-unused-allowlist"],
+                          capture_output=True, text=True, cwd=tmp_path, timeout=600,
+                          env={**os.environ, "MYPYPATH": str(PACKAGE.parent) if PACKAGE.parent.name != "site-packages" else ""})
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_the_command():

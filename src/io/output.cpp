@@ -135,8 +135,8 @@ bool sync_folder(const std::string& folder) noexcept {
 
 struct OutputFile::State {
   std::string name;       // for messages
-  std::string target;     // what `temporary` is renamed to
-  std::string temporary;  // empty: written in place (standard output, devices, pipes)
+  std::string target;     // the name at the end; empty: written in place (standard output, devices, pipes)
+  std::string temporary;  // the name until then; empty: none
   Slot* slot = nullptr;
   int fd = -1;
   bool owned = false;  // not by its number: a file gets that of standard output where the caller closed it
@@ -172,6 +172,32 @@ struct OutputFile::State {
     }
     if (exists && ::access(path.c_str(), W_OK) != 0) fail_errno(name, "cannot be written", errno);
     target = resolved(path);
+    if (!open_without_name()) {
+      with_name([&](const char* beside) {
+        fd = ::open(beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        return fd >= 0;
+      });
+    }
+    owned = true;
+    if (exists) keep_owner_and_mode(status);
+  }
+
+  // The way to a file that has no name; it needs /proc.
+  [[nodiscard]] std::string path_of_file() const { return fmt::format("/proc/self/fd/{}", fd); }
+
+  // False where the file system cannot make a file without a name, or none can be given later.
+  bool open_without_name() {
+    const std::string folder = folder_of(target);
+    fd = ::open(folder.empty() ? "." : folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+    if (fd < 0) return false;
+    if (::access(path_of_file().c_str(), F_OK) == 0) return true;
+    ::close(std::exchange(fd, -1));
+    return false;
+  }
+
+  // Makes `temporary` by make(its name), which is false with an errno where it fails.
+  template <class F>
+  void with_name(const F& make) {
     const std::string folder = folder_of(target);
     static std::atomic<unsigned> counter{0};
     for (int attempt = 0;; ++attempt) {
@@ -182,18 +208,24 @@ struct OutputFile::State {
       int error = 0;
       {
         const Making now;
-        fd = ::open(beside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        error = errno;
+        if (make(beside.c_str())) temporary = std::move(beside);
+        else error = errno;
       }
-      if (fd >= 0) {
-        owned = true;
-        temporary = std::move(beside);
-        break;
-      }
+      if (error == 0) return;
       release();
       if (error != EEXIST || attempt == 100) fail_errno(name, "cannot be written", error);
     }
-    if (exists) keep_owner_and_mode(status);
+  }
+
+  // Gives a file without a name that of the target, or where that exists one beside it.
+  void link() {
+    const std::string file = path_of_file();
+    const auto link_to = [&](const char* path) {
+      return ::linkat(AT_FDCWD, file.c_str(), AT_FDCWD, path, AT_SYMLINK_FOLLOW) == 0;
+    };
+    if (link_to(target.c_str())) return;
+    if (errno != EEXIST) fail_errno(name, "cannot be written", errno);
+    with_name(link_to);
   }
 
   // A file that is replaced stays whose it was, and keeps who may read it.
@@ -246,10 +278,13 @@ void OutputFile::commit() {
   State& state = *state_;
   state.flush();
   if (state.owned) {
-    if (!state.temporary.empty() && !synced(state.fd)) fail_errno(state.name, "writing failed", errno);
+    if (!state.target.empty()) {
+      if (!synced(state.fd)) fail_errno(state.name, "writing failed", errno);
+      if (state.temporary.empty()) state.link();
+    }
     if (::close(std::exchange(state.fd, -1)) != 0 && errno != EINTR) fail_errno(state.name, "writing failed", errno);
-    if (!state.temporary.empty()) {
-      if (::rename(state.temporary.c_str(), state.target.c_str()) != 0)
+    if (!state.target.empty()) {
+      if (!state.temporary.empty() && ::rename(state.temporary.c_str(), state.target.c_str()) != 0)
         fail_errno(state.name, "cannot be written", errno);
       state.release();
       if (!sync_folder(folder_of(state.target))) fail_errno(state.name, "writing its folder failed", errno);

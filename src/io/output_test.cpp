@@ -85,7 +85,7 @@ TEST(Output, AppearsWholeOrNotAtAll) {
     OutputFile file(folder / "a");
     file.write("hello");
     EXPECT_FALSE(std::filesystem::exists(folder / "a"));
-    EXPECT_EQ(folder.files(), 1U);
+    EXPECT_LE(folder.files(), 1U);  // none where files without a name can be made
   }
   EXPECT_EQ(folder.files(), 0U);
   OutputFile file(folder / "a");
@@ -159,7 +159,8 @@ TEST(Output, UmaskAndUnfinished) {
   EXPECT_EQ(status.st_mode & 0777U, 0640U);
   OutputFile b(folder / "b");
   OutputFile c(folder / "c");
-  EXPECT_EQ(folder.files(), 3U);
+  const std::size_t files = folder.files();
+  EXPECT_TRUE(files == 1 || files == 3) << files;  // those that are made have no name, or another one
   remove_unfinished();
   EXPECT_EQ(folder.files(), 1U);
 }

@@ -18,13 +18,14 @@ double special(std::uint8_t flags) {
   return std::numeric_limits<double>::quiet_NaN();
 }
 
-// number / divisor with 128 bits more than the number has, which is more than a divisor of 64 bits can take away.
-// `more` is set where that is not exact.
-Magnitude quotient(const Magnitude& number, std::uint64_t divisor, bool& more) {
-  constexpr std::size_t extra = 4;
+// number / divisor, rounded down to a multiple of 2^lowest. `more` is set where that is not exact. Four words below
+// those of the number are more than a divisor of 64 bits can take away.
+Magnitude quotient(const Magnitude& number, std::uint64_t divisor, int lowest, bool& more) {
+  if (number.size == 0) return number;
+  const auto extra = static_cast<std::size_t>((number.exponent - lowest) / digit_bits);
   Magnitude result;
   result.size = number.size + extra;
-  result.exponent = number.exponent - digit_bits * static_cast<int>(extra);
+  result.exponent = lowest;
   result.negative = number.negative;
   Wide remainder = 0;
   for (std::size_t i = result.size; i-- > 0;) {
@@ -95,13 +96,14 @@ double sum_of(const Part& sum, Dtype result) noexcept {
 double mean_of(const Part& sum, std::uint64_t count, Dtype result) noexcept {
   if (sum.specials != 0) return special(sum.specials);
   bool more = false;
-  const Magnitude mean = quotient(sum.number, count, more);
+  const Magnitude mean = quotient(sum.number, count, sum.number.exponent - 4 * digit_bits, more);
   return rounded(mean, more, result);
 }
 
-double norm2_of(const Part& squares, Dtype result) noexcept {
-  if (squares.specials != 0) return special(squares.specials);
-  const Magnitude& number = squares.number;
+namespace {
+
+// The root of a number, which has at least 128 bits if there is `more` of it.
+double root_of(const Magnitude& number, bool more, Dtype result) {
   if (number.size == 0) return 0;
   // The square is cut to 127 or 128 bits above an even exponent; the root of that has 64, and no whole number lies
   // between it and the root of all bits.
@@ -114,20 +116,39 @@ double norm2_of(const Part& squares, Dtype result) noexcept {
     const Wide trial = root | bit;
     if (trial * trial <= square) root |= bit;
   }
-  const bool more = low > std::countr_zero(number.words[0]) || static_cast<Wide>(root) * root != square;
+  more = more || low > std::countr_zero(number.words[0]) || static_cast<Wide>(root) * root != square;
   return rounded(Magnitude(root, 0, (number.exponent + low) / 2), more, result);
+}
+
+// (n Σx² - (Σx)²) / (n (n - ddof)), rounded down to at least 128 bits; `more` is set where that is not exact.
+Magnitude variance_number(const Part& sum, const Part& squares, std::uint64_t count, std::uint64_t ddof, bool& more) {
+  const Magnitude squared = product(sum.number, sum.number);
+  const Magnitude above = difference(product(squares.number, Magnitude(count, 0, 0)), squared);
+  // A quotient of quotients, both rounded down to multiples of one number, is rounded down.
+  const int lowest = above.exponent - 8 * digit_bits;
+  return quotient(quotient(above, count, lowest, more), count - ddof, lowest, more);
+}
+
+}  // namespace
+
+double norm2_of(const Part& squares, Dtype result) noexcept {
+  return squares.specials != 0 ? special(squares.specials) : root_of(squares.number, false, result);
 }
 
 double variance_of(const Part& sum, const Part& squares, std::uint64_t count, std::uint64_t ddof,
                    Dtype result) noexcept {
   if (squares.specials != 0) return std::numeric_limits<double>::quiet_NaN();
-  // (n Σx² - (Σx)²) / (n (n - ddof)): a quotient of quotients, both rounded down, is rounded down.
-  const Magnitude squared = product(sum.number, sum.number);
-  const Magnitude above = difference(product(squares.number, Magnitude(count, 0, 0)), squared);
   bool more = false;
-  const Magnitude first = quotient(above, count, more);
-  const Magnitude second = quotient(first, count - ddof, more);
-  return rounded(second, more, result);
+  const Magnitude variance = variance_number(sum, squares, count, ddof, more);
+  return rounded(variance, more, result);
+}
+
+double deviation_of(const Part& sum, const Part& squares, std::uint64_t count, std::uint64_t ddof,
+                    Dtype result) noexcept {
+  if (squares.specials != 0) return std::numeric_limits<double>::quiet_NaN();
+  bool more = false;
+  const Magnitude variance = variance_number(sum, squares, count, ddof, more);
+  return root_of(variance, more, result);
 }
 
 bool integer_of(const Part& sum, bool is_signed, std::uint64_t& bits) noexcept {

@@ -227,6 +227,9 @@ SumResult norm2(const Device& device, const ArrayView& x, const SumOptions& opti
 SumResult variance(const Device& device, const ArrayView& x, const SumOptions& options) {
   return of_host(Function::variance, device, x, x, options);
 }
+SumResult standard_deviation(const Device& device, const ArrayView& x, const SumOptions& options) {
+  return of_host(Function::standard_deviation, device, x, x, options);
+}
 
 void sum_columns(const ArrayView& x, std::uint64_t columns, const MutableArrayView& result) {
   if (x.dtype != Dtype::f32 && x.dtype != Dtype::f64) {
@@ -280,6 +283,9 @@ SumResult norm2(const BufferBase& x, Dtype dtype, const SumOptions& options) {
 SumResult variance(const BufferBase& x, Dtype dtype, const SumOptions& options) {
   return of_buffer(Function::variance, x, x, dtype, options);
 }
+SumResult standard_deviation(const BufferBase& x, Dtype dtype, const SumOptions& options) {
+  return of_buffer(Function::standard_deviation, x, x, dtype, options);
+}
 
 Pending<SumResult> sum(Stream& stream, const BufferBase& x, Dtype dtype, const SumOptions& options) {
   return on_stream(Function::sum, stream, x, x, dtype, options);
@@ -296,6 +302,9 @@ Pending<SumResult> norm2(Stream& stream, const BufferBase& x, Dtype dtype, const
 }
 Pending<SumResult> variance(Stream& stream, const BufferBase& x, Dtype dtype, const SumOptions& options) {
   return on_stream(Function::variance, stream, x, x, dtype, options);
+}
+Pending<SumResult> standard_deviation(Stream& stream, const BufferBase& x, Dtype dtype, const SumOptions& options) {
+  return on_stream(Function::standard_deviation, stream, x, x, dtype, options);
 }
 
 std::uint64_t sum_workspace(const Device& device, Dtype dtype, std::uint64_t count, const SumOptions& options) {

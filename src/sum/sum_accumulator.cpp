@@ -225,6 +225,10 @@ SumResult SumAccumulator::norm2(Dtype result) const {
 SumResult SumAccumulator::variance(std::uint64_t ddof, Dtype result) const {
   return state_->result({Function::variance, state_->dtype, result, ddof});
 }
+
+SumResult SumAccumulator::standard_deviation(std::uint64_t ddof, Dtype result) const {
+  return state_->result({Function::standard_deviation, state_->dtype, result, ddof});
+}
 SumTimes SumAccumulator::times() const {
   return state_->sums.times();
 }

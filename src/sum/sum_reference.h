@@ -151,4 +151,19 @@ inline bool is_variance(const Total& sum, const Total& squares, std::uint64_t n,
   return is_quotient({above, Natural()}, Natural(n) * Natural(n - ddof) * one, got, dtype);
 }
 
+// The root of the same.
+inline bool is_deviation(const Total& sum, const Total& squares, std::uint64_t n, std::uint64_t ddof, double got,
+                         Dtype dtype = Dtype::f64) {
+  const Natural one(1, static_cast<unsigned>(scale));
+  const Natural above = Natural(n) * squares.magnitude() * one - sum.magnitude() * sum.magnitude();
+  const Natural divisor = Natural(n) * Natural(n - ddof);
+  if (above == Natural()) return got == 0 && !std::signbit(got);
+  return !std::signbit(got) && is_nearest(
+                                   [&](std::uint64_t mantissa, int exponent) {
+                                     const Natural m(mantissa, static_cast<unsigned>(scale + exponent));
+                                     return above <=> divisor * m * m;
+                                   },
+                                   got, dtype);
+}
+
 }  // namespace masu::reference

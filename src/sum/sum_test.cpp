@@ -73,6 +73,8 @@ class Sum : public test::EachDevice {
     SumOptions sample = options;
     sample.ddof = 1;
     EXPECT_TRUE(reference::is_variance(total, squares, n, 1, variance(on_x, dtype, sample).value(), result));
+    const SumResult deviation = standard_deviation(on_x, dtype, sample);
+    EXPECT_TRUE(reference::is_deviation(total, squares, n, 1, deviation.value(), result));
   }
 };
 MASU_ON_EACH_DEVICE(Sum);
@@ -262,6 +264,7 @@ TEST_P(Sum, EmptyDataAndErrors) {
   MASU_EXPECT_ERROR((void)sum(x, Dtype::f32).value(1), invalid_argument, "has 1 rows, got row 1");
   EXPECT_EQ(sum(x, {.result = Dtype::f16}), 6);
   EXPECT_EQ(variance(x), 2.0 / 3);
+  EXPECT_EQ(standard_deviation(x), std::sqrt(2.0 / 3));
 }
 
 TEST_P(Sum, StreamsAndWorkspaces) {
@@ -315,6 +318,7 @@ TEST_P(Sum, PiecesGiveTheSameAsAll) {
   EXPECT_EQ(squares.mean(Dtype::f32), mean(on_x, Dtype::f32, {.result = Dtype::f32}));
   EXPECT_EQ(squares.norm2().value(), norm2(on_x));
   EXPECT_EQ(squares.variance(1).value(), variance(on_x, {.ddof = 1}));
+  EXPECT_EQ(squares.standard_deviation(1).value(), standard_deviation(on_x, {.ddof = 1}));
   EXPECT_EQ(products.dot().value(), dot(on_x, on_y));
   EXPECT_EQ(rows.rows(), 5U);
   EXPECT_EQ(rows.variance(), variance(on_x, Dtype::f32, {.rows = 5}));

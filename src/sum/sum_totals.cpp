@@ -14,7 +14,7 @@ SumNeeds needs_of(SumKind kind) noexcept {
 }
 
 std::string_view SumRule::name() const noexcept {
-  constexpr std::array<std::string_view, 5> names = {"sum", "dot", "mean", "norm2", "variance"};
+  constexpr std::array<std::string_view, 6> names = {"sum", "dot", "mean", "norm2", "variance", "standard_deviation"};
   return names[static_cast<std::size_t>(function)];
 }
 
@@ -22,7 +22,8 @@ SumNeeds SumRule::needs() const noexcept {
   switch (function) {
     case Function::dot: return {.products = true};
     case Function::norm2: return {.squares = true};
-    case Function::variance: return {.values = true, .squares = true};
+    case Function::variance:
+    case Function::standard_deviation: return {.values = true, .squares = true};
     default: return {.values = true};
   }
 }
@@ -39,7 +40,7 @@ void SumRule::check(std::uint64_t count) const {
                 fmt::format("{}: the result's type must be f64, f32 or f16, got {}", name(), to_string(result)));
   }
   const bool mean = function == Function::mean;
-  if (!mean && function != Function::variance) return;
+  if (!mean && function != Function::variance && function != Function::standard_deviation) return;
   const std::uint64_t least = mean ? 0 : ddof;
   if (count > least) return;
   throw Error(ErrorCode::invalid_argument,
@@ -66,6 +67,9 @@ std::uint64_t SumRule::bits(const Parts& parts, std::uint64_t count) const {
     case Function::mean: value = fixed::mean_of(parts.values, count, result); break;
     case Function::norm2: value = fixed::norm2_of(parts.products, result); break;
     case Function::variance: value = fixed::variance_of(parts.values, parts.products, count, ddof, result); break;
+    case Function::standard_deviation:
+      value = fixed::deviation_of(parts.values, parts.products, count, ddof, result);
+      break;
   }
   return std::bit_cast<std::uint64_t>(value);
 }

@@ -32,9 +32,9 @@ struct Parts {
   explicit Parts(const Totals& totals) : values(totals.values), products(totals.products) {}
 };
 
-// One of the five functions on data of a dtype.
+// One of the six functions on data of a dtype.
 struct SumRule {
-  enum class Function { sum, dot, mean, norm2, variance };
+  enum class Function { sum, dot, mean, norm2, variance, standard_deviation };
 
   Function function = Function::sum;
   Dtype dtype = Dtype::u8;

@@ -50,6 +50,22 @@ class Logarithmic(CommandTest):
         self.fails(2, "histogram", "iota:u8:5", "--log", "--integers", "2", says="exclude each other")
 
 
+class LargeIntegers(CommandTest):
+    def test_bins_without_width(self):
+        """Whole numbers beyond 2^53 that lie close together."""
+        for name, form, first in (("a", "q", 2**60), ("b", "Q", 2**63 + 5), ("c", "q", -2**62)):
+            path = self.write(name, raw(form, [first + i for i in range(20)]))
+            dtype = {"q": "i64", "Q": "u64"}[form]
+            for options in ([], ["--bins", "5"], ["--bins", "auto"], ["--json"], ["--rows", "2"]):
+                self.fails(1, "histogram", path, "--dtype", dtype, *options, says="masu unique")
+            limits = f"{first}:{first + 20}"
+            self.fails(2, "histogram", path, "--dtype", dtype, f"--range={limits}", says="wider --range")
+            low = first // 4096 * 4096
+            found = self.json(path, "--dtype", dtype, f"--range={low - 4096}:{low + 8192}", "--bins", "3", "--verify")
+            self.assertEqual(sum(found["counts"]), 20)
+            self.assertEqual(len(self.ok("unique", path, "--dtype", dtype).splitlines()), 21)
+
+
 class Rules(CommandTest):
     def test_small_pieces_and_pipes_give_the_same(self):
         data = b"".join(b"%d\n" % (i * i % 1009) for i in range(5000))

@@ -214,6 +214,53 @@ class Endings(CommandTest):
                         process.kill()
                 self.assertEqual(os.listdir(self.folder), [], (stop, delay))
 
+    def test_kills_at_any_time(self):
+        """No handler can tidy up after these."""
+        self.ok("convert", "iota:u8:9", "--to", "u8", "-o", self.path("first.npy"))
+        probe = subprocess.Popen([MASU, "histogram", "zeros:u8:3", "random:u8:8Ti", "-o", self.path("out.json"), "--device",
+                                  "cpu"], stderr=subprocess.PIPE)
+        with probe:
+            time.sleep(0.3)
+            named = any(name.endswith(".part") for name in os.listdir(self.folder))
+            probe.kill()
+        if named:
+            self.skipTest("the file system has no files without a name")
+        for out in ("out.json", "first.npy"):
+            for delay in (0, 0.002, 0.01, 0.03, 0.1):
+                command = ["histogram", "zeros:u8:3", "random:u8:8Ti", "--device", "cpu"] if out == "out.json" else [
+                    "convert", "random:u8:8Ti", "--to", "u8", "--device", "cpu"]
+                limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (2**30, 2**30))
+                with subprocess.Popen([MASU, *command, "-o", self.path(out)], stderr=subprocess.PIPE,
+                                      preexec_fn=limit) as process:
+                    time.sleep(delay)
+                    process.kill()
+                    process.wait(timeout=60)
+                self.assertEqual(os.listdir(self.folder), ["first.npy"], (out, delay))
+        self.assertEqual(os.path.getsize(self.path("first.npy")), 128 + 9)
+
+    def test_without_proc(self):
+        """Then no file without a name can be given one: it has another name first."""
+        hidden = ["unshare", "-rm", "sh", "-c", 'mount -t tmpfs none /proc && exec "$0" "$@"', MASU]
+        try:
+            tried = subprocess.run([*hidden[:-1], "true"], capture_output=True, check=False)
+        except FileNotFoundError:
+            self.skipTest("needs unshare")
+        if tried.returncode != 0:
+            self.skipTest("needs a mount namespace")
+        for text in ("1\n2\n", "1\n2\n3\n"):
+            subprocess.run([*hidden, "sort", self.write("in.txt", text), "-o", self.path("out.txt")], check=True)
+            with open(self.path("out.txt"), encoding="ascii") as file:
+                self.assertEqual(file.read(), text)
+            self.assertEqual(sorted(os.listdir(self.folder)), ["in.txt", "out.txt"])
+        arguments = [*hidden, "histogram", "zeros:u8:3", "random:u8:8Ti", "-o", self.path("a.json"), "--device", "cpu"]
+        with subprocess.Popen(arguments, stderr=subprocess.PIPE) as process:
+            while not any(name.endswith(".part") for name in os.listdir(self.folder)):
+                self.assertIsNone(process.poll())
+                time.sleep(0.01)
+            process.terminate()
+            process.wait(timeout=60)
+        self.assertEqual(sorted(os.listdir(self.folder)), ["in.txt", "out.txt"])
+
     def test_limit_of_time(self):
         result = masu("histogram", "zeros:u8:3", "random:u8:8Ti", "-o", self.path("out.json"),
                       preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (1, 10)))
