@@ -20,7 +20,7 @@ constexpr std::uint64_t most_keys = (std::uint64_t{1} << 31) - 16;  // places ar
 constexpr std::uint64_t least_keys = std::uint64_t{1} << 22;
 constexpr std::uint64_t bucket_keys = 4096;  // on average
 // Keys of 4 bytes have a faster finish where buckets are 16 of their bits; from so many keys on.
-constexpr std::uint64_t narrow_keys = std::uint64_t{1} << 27;
+constexpr std::uint64_t narrow_keys = std::uint64_t{1} << 26;
 constexpr unsigned row_words = 260;
 constexpr unsigned open_words = 4;
 constexpr unsigned tile_words = 3;
@@ -56,6 +56,7 @@ struct Tuning {
 
   unsigned most = 0;  // keys of a bucket that a work-group finishes
   unsigned bucket_bits = 0;
+  unsigned units = 1;   // compute units of the device
   bool narrow = false;  // keys of 4 bytes, of which a bucket leaves 16 bits
 
   [[nodiscard]] unsigned buckets() const noexcept { return 1U << bucket_bits; }
@@ -70,7 +71,7 @@ Tuning shapes_of(const DeviceInfo& info, Dtype dtype) {
   const bool wide = size_of(dtype) == 8;
   if (info.local_bytes >= std::uint64_t{176} << 10 && info.max_work_group_size >= 1024) {
     if (wide) return {{512, 12, 2}, {512, 9, 3}, 12, {1024, 12, 1}, 14, 1024, 1024, 65536, 256, info.gpu};
-    return {{512, 24, 2}, {256, 18, 6}, 12, {512, 32, 2}, 14, 1024, 1024, 65536, 256, info.gpu};
+    return {{512, 24, 2}, {256, 18, 6}, 12, {1024, 24, 1}, 14, 1024, 1024, 65536, 256, info.gpu};
   }
   if (wide) return {{256, 12, 1}, {256, 16, 1}, 12, {0, 0, 0}, 0, 0, 256, 16384, 256, info.gpu};
   return {{256, 24, 1}, {256, 18, 1}, 12, {0, 0, 0}, 0, 0, 256, 16384, 256, info.gpu};
@@ -79,6 +80,7 @@ Tuning shapes_of(const DeviceInfo& info, Dtype dtype) {
 Tuning tuning_of(const DeviceInfo& info, Dtype dtype, unsigned bucket_bits) {
   Tuning tuning = shapes_of(info, dtype);
   tuning.bucket_bits = bucket_bits;
+  tuning.units = std::max(1U, static_cast<unsigned>(info.compute_units));
   tuning.narrow = size_of(dtype) == 4 && bucket_bits == most_bucket_bits;
   if (size_of(dtype) == 4 && !tuning.narrow) {  // whole keys lie in local memory
     tuning.finish = {256, 18, tuning.middle.group != 0 ? 4U : 1U};
@@ -106,10 +108,10 @@ std::uint64_t finish_bytes(const Tuning& tuning, Dtype dtype, unsigned group, un
 std::uint64_t tally_bytes(const Tuning& tuning, bool counters) {
   return (tuning.tally_group * 10 + 4 + (counters ? 32768 + most_tallied / 32768 + 4 : 0)) * std::uint64_t{4};
 }
-// Keys of a bucket that one work-group may count: not so many that the others wait for it.
+// Keys of a bucket that one work-group may count: fewer than its share of all, so that the others do not wait for it.
 std::uint32_t tally_most(const Tuning& tuning, std::uint64_t count) {
   if (tuning.tally_group == 0) return 0;
-  return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(count / 1024, 65536, most_tallied));
+  return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(count * 3 / 5 / tuning.units, 65536, most_tallied));
 }
 
 struct Layout {
@@ -310,7 +312,7 @@ class Sorter {
     const auto kernel = sort_kernels::kernel(stream_.device(), tally_files,
                                              tally_defines(stream_.device().info(), dtype_, tuning_.bucket_bits), name);
     arguments.emplace_back(LocalMemory{tally_bytes(tuning_, counters)});
-    sort_kernels::launch(stream_, *kernel, units(), tuning_.tally_group, arguments, work_);
+    sort_kernels::launch(stream_, *kernel, units() * (counters ? 1 : 2), tuning_.tally_group, arguments, work_);
   }
 
   void split(unsigned level) {

@@ -33,15 +33,10 @@ MASU_INLINE uint greatest_before(const uint x, const uint least, __local uint *p
   const uint lanes = masu_max_lanes(x);
   if (lid % 32 == 31) partial[lid / 32] = lanes;
   barrier(CLK_LOCAL_MEM_FENCE);
-  uint before = least;
-  uint all = least;
-  MASU_PRAGMA_UNROLL
-  for (uint i = 0; i < MASU_GROUP / 32; ++i) {
-    const uint one = partial[i];
-    if (i < lid / 32) before = max(before, one);
-    all = max(all, one);
-  }
-  *most = all;
+  // Each lane takes the greatest x of 32 work-items.
+  const uint one = lid % 32 < MASU_GROUP / 32 ? partial[lid % 32] : 0;
+  const uint before = max(least, masu_last_lane(masu_max_lanes(lid % 32 < lid / 32 ? one : 0)));
+  *most = max(least, masu_last_lane(masu_max_lanes(one)));
   const uint neighbour = masu_lane_before(lanes);
   return lid % 32 == 0 ? before : max(before, neighbour);
 #else
@@ -153,15 +148,17 @@ MASU_INLINE void write_values(__global MASU_KEY *to, const uint lo, const uint h
     for (uint block = found[0] + lid / MASU_SHUFFLE_LANES; block <= last;
          block += MASU_GROUP / MASU_SHUFFLE_LANES) {
       const uint first = block * MASU_BLOCK + lane * MASU_LANE_VALUES;
+      uint numbers[MASU_LANE_VALUES];
       uint keys = 0;
-      for (uint k = 0; k < MASU_LANE_VALUES; ++k) keys += keys_of(first + k, counters, overflows, runs_over, table);
+      for (uint k = 0; k < MASU_LANE_VALUES; ++k) {
+        keys += numbers[k] = keys_of(first + k, counters, overflows, runs_over, table);
+      }
       uint at = begins[block] + masu_scan_lanes(keys) - keys;
       for (uint k = 0; k < MASU_LANE_VALUES; ++k) {
-        const uint number = keys_of(first + k, counters, overflows, runs_over, table);
         // What begins before the first window is marked there.
         const uint mark = max(at, lo) - window;  // wraps in front of the window
-        if (number != 0 && at + number > window && mark < places) marks[mark] = (ushort)(first + k);
-        at += number;
+        if (numbers[k] != 0 && at + numbers[k] > window && mark < places) marks[mark] = (ushort)(first + k);
+        at += numbers[k];
       }
     }
     barrier(CLK_LOCAL_MEM_FENCE);
@@ -196,7 +193,11 @@ MASU_INLINE void write_values(__global MASU_KEY *to, const uint lo, const uint h
       }
     }
     barrier(CLK_LOCAL_MEM_FENCE);
-    for (uint i = lid; i < places; i += MASU_GROUP) to[window + i] = natural_key(base | marks[i], flip);
+    MASU_PRAGMA_UNROLL
+    for (uint k = 0; k < MASU_PLACES; ++k) {
+      const uint i = k * MASU_GROUP + lid;
+      if (i < places) to[window + i] = natural_key(base | marks[i], flip);
+    }
     barrier(CLK_LOCAL_MEM_FENCE);
   }
 }
@@ -277,7 +278,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void huge_count(__global const uchar *sorte
     barrier(CLK_LOCAL_MEM_FENCE);)
 }
 
-__kernel MASU_WORK_GROUP(MASU_GROUP) void huge_fill(__global uchar *sorted, const ulong sorted_at,
+__kernel MASU_WORK_GROUPS(MASU_GROUP, 2) void huge_fill(__global uchar *sorted, const ulong sorted_at,
                                                     __global uchar *parted, const ulong parted_at,
                                                     __global uchar *scratch, const ulong header_at,
                                                     const ulong huges_at, const uint flipped,

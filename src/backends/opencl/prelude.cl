@@ -18,7 +18,8 @@
 // masu_shuffle_xor(x, mask) is the x of the work-item whose number differs by `mask`, below MASU_SHUFFLE_LANES. All
 // work-items of the group must come there. Where nothing is known of lanes it is not there, and MASU_SHUFFLE_LANES is 1:
 // exchange through local memory. In the same way masu_lanes_agree(x) is whether x is the same in all lanes (false where nothing
-// is known of them), masu_first_lane(x) the x of the first lane, masu_sum_lanes(x) the sum of the x of all lanes, and
+// is known of them), masu_first_lane(x) and masu_last_lane(x) the x of the first lane and of
+// the last one, masu_sum_lanes(x) the sum of the x of all lanes, and
 // masu_scan_lanes(x) that of the lanes up to this one. After masu_sub_group_barrier() the work-items of as many lanes see what each of them wrote to
 // local memory.
 #ifdef __NV_CL_C_VERSION
@@ -41,6 +42,11 @@ inline uint masu_first_lane(const uint x) {
   uint first;
   asm volatile("shfl.sync.idx.b32 %0, %1, 0, 31, 0xffffffff;" : "=r"(first) : "r"(x));
   return first;
+}
+inline uint masu_last_lane(const uint x) {
+  uint last;
+  asm volatile("shfl.sync.idx.b32 %0, %1, 31, 31, 0xffffffff;" : "=r"(last) : "r"(x));
+  return last;
 }
 inline uint masu_sum_lanes(uint x) {
   for (uint mask = 1; mask < 32; mask *= 2) x += masu_shuffle_xor(x, mask);
