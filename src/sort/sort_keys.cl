@@ -277,9 +277,6 @@ __kernel MASU_WORK_GROUP(MASU_PLACES_GROUP) void keys_places(__global uchar *scr
     atomic_add(&header[MASU_HUGE_KEYS], own);
   }
 #else
-  (void)tallies_at;
-  (void)huges_at;
-  (void)tally_most;
   open_buckets(own > MASU_MIDDLE_MOST, start, own, MASU_REST_BITS, 0, scratch, header + MASU_LEVELS, opens_at, rows_at,
                tiles_at, totals + MASU_PLACES_GROUP, lid, MASU_PLACES_GROUP);
 #endif

@@ -28,7 +28,7 @@
 #define MASU_UNROLLED _Pragma("nounroll")
 #endif
 #define MASU_ROLLED _Pragma("unroll 1")
-// Where list_bucket writes: entries for sort_finish.cl, or for sort_tally.cl, or a level of sort_crowded.cl.
+// Where list_bucket writes: entries for sort_finish.cl, or a level of sort_crowded.cl.
 #define MASU_LIST_PARAMETERS const ulong entries_at, const ulong rows_at, const ulong tiles_at,
 #define MASU_LIST_ARGUMENTS entries_at, rows_at, tiles_at,
 #ifndef MASU_BIN_BITS         // of a key, by which it goes into a bin
@@ -87,8 +87,8 @@ inline uint lower_halves(const uint x, const uint y) { return (x & 0xffff) | y <
 inline uint upper_halves(const uint x, const uint y) { return x >> 16 | (y & 0xffff0000U); }
 
 
-// Ranks the keys of bins that windows do not sort among all keys of their bins, in place of those with the same bin: such a
-// bin has a counter for each of its values where its keys will be kept.
+// The upper half of each of `keys` is its place in its bin. Gives the keys of bins that windows do not sort their final
+// places: such a bin has a counter for each of its values, in the memory where its keys are kept later.
 MASU_INLINE void rank_values(uint *keys, __local uint *kept, __local const uint *counters, const uint size, const uint lid) {
   for (uint i = lid; i < size / 2 + 1; i += MASU_GROUP) kept[i] = 0;
   barrier(CLK_LOCAL_MEM_FENCE);
