@@ -21,7 +21,8 @@ namespace {
 using sort_plan::digits;
 using sort_plan::Plan;
 
-constexpr unsigned bin_most = 48;     // keys that search for their places among each other
+// Keys that search for their places among each other: where their bins are not kept beside them, and where they are.
+constexpr std::array<unsigned, 2> bin_most = {48, 144};
 constexpr unsigned most_each = 62;    // tiles of a work-group whose counters of 16 bits do not run over
 constexpr unsigned most_levels = 12;  // 8 bits a level, but for the second one, which may have fewer
 constexpr std::uint64_t most_keys = std::uint64_t{1} << 31;  // places are uint
@@ -53,6 +54,7 @@ struct Layout {
   Plan level;
   Plan finish;
   std::uint64_t most_open;
+  bool staged_bins = false;  // each key's bin is kept beside it
   // Where things begin in the temporary memory, and its size. Those of two levels stand side by side.
   std::uint64_t keys = 0;
   std::uint64_t keys_too = 0;  // packed ones
@@ -68,7 +70,8 @@ struct Layout {
 
   [[nodiscard]] std::uint64_t most() const noexcept { return finish.tile(); }
   [[nodiscard]] std::uint64_t finish_bytes() const noexcept {
-    return (sort_plan::counter_words + finish.staging_words() + finish.group * 17 / 16 + 64) * std::uint64_t{4};
+    return (sort_plan::counter_words + finish.staging_words() + finish.group * 17 / 16 + 64) * std::uint64_t{4} +
+           (staged_bins ? most() * 2 : 0);
   }
 };
 
@@ -84,6 +87,7 @@ Layout layout_of(const DeviceInfo& info, Dtype source, const Companions& compani
     layout.finish.resident = size_of(dtype) == 8 ? 2 : 3;  // registers
     if (layout.finish_bytes() <= info.local_bytes) break;
   }
+  layout.staged_bins = layout.finish_bytes() + layout.most() * 2 <= info.local_bytes;
   layout.most_open = count / layout.most() + 1;
   std::uint64_t end = 0;
   const auto reserve = [&](std::uint64_t bytes) { return std::exchange(end, end + (bytes + 15) / 16 * 16); };
@@ -390,8 +394,10 @@ std::vector<runtime::Define> level_defines(const DeviceInfo& info, Dtype dtype, 
 }
 
 std::vector<runtime::Define> finish_defines(const DeviceInfo& info, Dtype dtype, const Companions& companions) {
-  std::vector<runtime::Define> defines = layout_of(info, dtype, companions, 0).finish.defines();
-  defines.push_back({"MASU_BIN_MOST", std::to_string(bin_most)});
+  const Layout layout = layout_of(info, dtype, companions, 0);
+  std::vector<runtime::Define> defines = layout.finish.defines();
+  defines.push_back({"MASU_BIN_MOST", std::to_string(bin_most[layout.staged_bins ? 1 : 0])});
+  defines.push_back({"MASU_STAGED_BINS", layout.staged_bins ? "1" : "0"});
   defines.push_back({"MASU_PLACED", "0"});
   add_packing(defines, dtype, companions);
   return defines;

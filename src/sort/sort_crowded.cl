@@ -28,6 +28,15 @@ inline MASU_KEY found_bits(__global const uint *found) {
 #endif
 }
 
+// Sets in `word` the bits that are set in some work-item's `bits`. All work-items come there.
+inline void note_bits(__local uint *word, uint bits) {
+#if MASU_SHUFFLE_LANES == 32
+  for (uint mask = 1; mask < MASU_SHUFFLE_LANES; mask *= 2) bits |= masu_shuffle_xor(bits, mask);
+  if (get_local_id(0) % MASU_SHUFFLE_LANES != 0) return;
+#endif
+  atomic_or(word, bits);
+}
+
 __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void crowd_count(
     __global const uchar *restrict sorted, const ulong sorted_at, __global const uchar *restrict parted,
     const ulong parted_at, __global uchar *scratch, const ulong level_at, const ulong opens_at, const ulong rows_at,
@@ -49,18 +58,21 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void crowd_count(
     barrier(CLK_LOCAL_MEM_FENCE);
     MASU_KEY ones = 0;
     MASU_KEY nones = 0;
-    for (uint i = lid; i < size; i += MASU_GROUP) {
-      const MASU_KEY key = from[i];
-      const uint digit = digit_of(key, shift);
-      atomic_add(&counters[counter_of(digit, lid % 32)], 1U << upper_of(digit));
-      ones |= key;
-      nones |= ~key;
+    MASU_SOME_UNROLLED
+    for (uint i = 0; i < MASU_ITEMS; ++i) {
+      const uint place = i * MASU_GROUP + lid;
+      if (place < size) {
+        const MASU_KEY key = from[place];
+        count_digit(digit_of(key, shift), lid % 32, counters);
+        ones |= key;
+        nones |= ~key;
+      }
     }
-    atomic_or(&found[0], (uint)ones);
-    atomic_or(&found[2], (uint)nones);
+    note_bits(&found[0], (uint)ones);
+    note_bits(&found[2], (uint)nones);
 #if MASU_KEY_BYTES == 8
-    atomic_or(&found[1], (uint)(ones >> 32));
-    atomic_or(&found[3], (uint)(nones >> 32));
+    note_bits(&found[1], (uint)(ones >> 32));
+    note_bits(&found[3], (uint)(nones >> 32));
 #endif
     barrier(CLK_LOCAL_MEM_FENCE);
     // Sums of the columns; each work-item begins at another one, so that no two read one bank at once.
@@ -183,6 +195,9 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void crowd_scatter(
     if ((state & MASU_FILLS) != 0) {
       fill_tile(here, row, begin, size, ~found_bits(row + MASU_NONES), shift, flipped != 0 ? MASU_ALL : 0,
                 (__local uint *)local_memory, lid);
+    } else if ((state & MASU_MOVES) != 0 && MASU_UNROLL != 0 && size == MASU_TILE) {
+      part_whole(in_parted ? there : here, in_parted ? here : there, row, begin, shift, false, false, 0,
+                 (__local uint *)local_memory, lid);
     } else if ((state & MASU_MOVES) != 0) {
       part_some(in_parted ? there : here, in_parted ? here : there, row, begin, begin + size, shift, false, 0,
                 (__local uint *)local_memory, lid);

@@ -8,6 +8,9 @@
 #error "MASU_BIN_MOST is not defined"
 #endif
 
+#ifndef MASU_STAGED_BINS      // 1: there is local memory to keep the bin of each key beside it
+#error "MASU_STAGED_BINS is not defined"
+#endif
 #ifndef MASU_PLACED           // 1: keys are placed keys (sort_placed.cl); 0: they are as the caller has them, or packed
 #error "MASU_PLACED is not defined"
 #endif
@@ -179,13 +182,30 @@ MASU_INLINE void finish_entry(__global const uint *row, __global const uchar *ke
     }
     barrier(CLK_LOCAL_MEM_FENCE);
   }
+  // Neighbours that rank neighbouring keys take as long as each other: they are in one bin, or in bins as large.
+#if MASU_STAGED_BINS
+  __local ushort *const bins = (__local ushort *)(full + 1);
   MASU_UNROLLED
   for (uint i = 0; i < MASU_ITEMS; ++i) {
+    if (i * MASU_GROUP + lid < size) bins[ranks[i] & 0xffff] = (ushort)(ranks[i] >> 16);
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+#endif
+  uint places[MASU_ITEMS];
+  MASU_UNROLLED
+  for (uint i = 0; i < MASU_ITEMS; ++i) {
+#if MASU_STAGED_BINS
+    const uint here = i * MASU_GROUP + lid;
+    const uint rank = here < size ? (uint)bins[here] << 16 : 0;
+    if (here < size) keys[i] = staging[here];
+#else
     const uint here = ranks[i] & 0xffff;
+    const uint rank = ranks[i];
+#endif
     uint place = here;
-    if (i * MASU_GROUP + lid < size && (ranks[i] & MASU_SETTLED) == 0) {
-      const uint begin = bin_begin(bin_of(ranks[i]), counters);
-      const uint end = bin_end(bin_of(ranks[i]), size, counters);
+    if (i * MASU_GROUP + lid < size && (rank & MASU_SETTLED) == 0) {
+      const uint begin = bin_begin(bin_of(rank), counters);
+      const uint end = bin_end(bin_of(rank), size, counters);
       if (end - begin > 1) {
         const MASU_KEY own = MASU_ORDER(keys[i]);
         place = begin;
@@ -196,12 +216,17 @@ MASU_INLINE void finish_entry(__global const uint *row, __global const uchar *ke
         }
       }
     }
-    ranks[i] = place;
+    places[i] = place;
   }
   barrier(CLK_LOCAL_MEM_FENCE);
   MASU_UNROLLED
   for (uint i = 0; i < MASU_ITEMS; ++i) {
-    if (i * MASU_GROUP + lid < size) staging[ranks[i]] = keys[i];
+    if (i * MASU_GROUP + lid < size) {
+      staging[places[i]] = keys[i];
+#if MASU_STAGED_BINS && MASU_VALUE_BYTES > 0
+      bins[i * MASU_GROUP + lid] = (ushort)places[i];
+#endif
+    }
   }
   barrier(CLK_LOCAL_MEM_FENCE);
   MASU_UNROLLED
@@ -215,7 +240,11 @@ MASU_INLINE void finish_entry(__global const uint *row, __global const uchar *ke
   MASU_UNROLLED
   for (uint i = 0; i < MASU_ITEMS; ++i) {
     const uint place = i * MASU_GROUP + lid;
-    if (place < size) staged_values[ranks[i]] = values_from[place];
+#if MASU_STAGED_BINS
+    if (place < size) staged_values[bins[ranks[i] & 0xffff]] = values_from[place];
+#else
+    if (place < size) staged_values[places[i]] = values_from[place];
+#endif
   }
   barrier(CLK_LOCAL_MEM_FENCE);
   MASU_UNROLLED

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keys alone, parted by their upper 16 bits, in OpenCL C 1.2 (and, behind the CUDA prelude, in CUDA C++):
-//   keys_count   counts the placed keys of each bucket: of each value of the upper 16 bits
+// Keys alone, parted by their uppermost bits, in OpenCL C 1.2 (and, behind the CUDA prelude, in CUDA C++):
+//   keys_count   counts the placed keys of each bucket: of each value of the uppermost bits
 //   keys_places  where each bucket begins; lists those that keys_finish does not take
 //   keys_first   parts all keys by the upper 8 bits
-//   keys_second  parts each of these parts by the next 8 bits
+//   keys_second  parts each of these parts by the other bits of the bucket
 // Equal keys may change places. No work-group waits for another. sort_key.cl, sort_placed.cl, sort_scan.cl and
 // sort_lists.cl stand in front of this file.
 //
@@ -32,6 +32,9 @@
 #ifndef MASU_MIDDLE_MOST      // the same of the larger work-groups that take turns; MASU_MOST where there are none
 #error "MASU_MIDDLE_MOST is not defined"
 #endif
+#ifndef MASU_TALLY            // 1: sort_tally.cl takes what keys_finish does not; 0: sort_crowded.cl does
+#error "MASU_TALLY is not defined"
+#endif
 #ifndef MASU_UNROLL           // 1: loops over the keys of a work-item are unrolled, so that they lie in registers
 #error "MASU_UNROLL is not defined"
 #endif
@@ -48,16 +51,20 @@
 #define MASU_SOME_UNROLLED _Pragma("nounroll")
 #endif
 
-// Counts placed keys by 16 of their bits, exactly, in counters of 16 bits, two a word: what runs over half of one goes to
+#define MASU_BUCKETS (1U << MASU_BUCKET_BITS)
+inline uint bucket_of(const MASU_KEY placed) { return (uint)(placed >> MASU_REST_BITS); }
+
+// Counts placed keys by their buckets, exactly, in counters of 16 bits, two a word: what runs over half of one goes to
 // `totals` at once. Others may add meanwhile: fewer than the other half.
 inline void count_bucket(const uint bucket, const uint number, __local uint *counters, __global uint *totals,
                          const uint first) {
   const uint bin = bucket - first;
   if (bin >= MASU_COUNT_BINS) return;
+  const uint word = spread_word(bin >> 1);
   const uint upper = (bin & 1) << 4;
-  const uint old = atomic_add(&counters[bin >> 1], number << upper) >> upper & 0xffff;
+  const uint old = atomic_add(&counters[word], number << upper) >> upper & 0xffff;
   if (old < 0x8000 && old + number >= 0x8000) {
-    atomic_sub(&counters[bin >> 1], 0x8000U << upper);
+    atomic_sub(&counters[word], 0x8000U << upper);
     atomic_add(&totals[bucket], 0x8000U);
   }
 }
@@ -99,32 +106,40 @@ inline void count_special(const MASU_KEY bits, Specials *specials) {
 inline void count_key(const MASU_KEY bits, const MASU_KEY flip, __local uint *counters, __global uint *totals,
                       const uint first, Specials *specials) {
   if (MASU_IS_SPECIAL(bits)) count_special(bits, specials);
-  else count_bucket((uint)(placed_key(bits, flip) >> (MASU_KEY_BITS - 16)), 1, counters, totals, first);
+  else count_bucket(bucket_of(placed_key(bits, flip)), 1, counters, totals, first);
 }
 
-// Buckets of a vector of keys; those that are special have none.
+// Buckets of a vector of keys; those that are special have none. Keys of bucket *hot are counted by one lane, where an
+// eighth of all lanes' keys or more are in it. Where they are not, another bucket becomes the hot one.
 #define MASU_NO_BUCKET 0x80000000U
+#define MASU_HOT_KEYS max(MASU_VECTOR * MASU_SHUFFLE_LANES / 8, MASU_VECTOR)
 inline void count_vector(const uint4 vector, const MASU_KEY flip, __local uint *counters, __global uint *totals,
-                         const uint first, Specials *specials) {
+                         const uint first, uint *hot, Specials *specials) {
   MASU_KEY keys[MASU_VECTOR];
   unpack_vector(vector, keys);
   uint buckets[MASU_VECTOR];
-  bool same = true;
+  uint own = 0;
   MASU_PRAGMA_UNROLL
   for (uint k = 0; k < MASU_VECTOR; ++k) {
-    buckets[k] = (uint)(placed_key(keys[k], flip) >> (MASU_KEY_BITS - 16));
+    buckets[k] = bucket_of(placed_key(keys[k], flip));
     if (MASU_IS_SPECIAL(keys[k])) {
       buckets[k] = MASU_NO_BUCKET;
       count_special(keys[k], specials);
     }
-    same = same && buckets[k] == buckets[0];
+    own += buckets[k] == *hot ? 1 : 0;
   }
-  if (masu_lanes_agree(same ? buckets[0] : MASU_NO_BUCKET + 1 + (uint)get_local_id(0) % 2)) {
-    if (get_local_id(0) % MASU_SHUFFLE_LANES == 0 && buckets[0] != MASU_NO_BUCKET) {
-      count_bucket(buckets[0], MASU_VECTOR * MASU_SHUFFLE_LANES, counters, totals, first);
+  const uint in_hot = masu_sum_lanes(own);
+  if (in_hot >= MASU_HOT_KEYS) {
+    if (*hot != MASU_NO_BUCKET && get_local_id(0) % MASU_SHUFFLE_LANES == 0) {
+      count_bucket(*hot, in_hot, counters, totals, first);
+    }
+    MASU_PRAGMA_UNROLL
+    for (uint k = 0; k < MASU_VECTOR; ++k) {
+      if (buckets[k] != *hot && buckets[k] != MASU_NO_BUCKET) count_bucket(buckets[k], 1, counters, totals, first);
     }
     return;
   }
+  *hot = masu_first_lane(buckets[0]);
   MASU_PRAGMA_UNROLL
   for (uint k = 0; k < MASU_VECTOR; ++k) {
     if (buckets[k] != MASU_NO_BUCKET) count_bucket(buckets[k], 1, counters, totals, first);
@@ -137,7 +152,7 @@ inline void clear_bins(__local uint *counters, const uint lid) {
 // Adds a work-group's counters to those of all.
 inline void flush_bins(__local const uint *counters, __global uint *totals, const uint first, const uint lid) {
   for (uint i = lid; i < MASU_COUNT_BINS / 2; i += MASU_COUNT_GROUP) {
-    const uint pair = counters[i];
+    const uint pair = counters[spread_word(i)];
     if ((pair & 0xffff) != 0) atomic_add(&totals[first + 2 * i], pair & 0xffff);
     if (pair >> 16 != 0) atomic_add(&totals[first + 2 * i + 1], pair >> 16);
   }
@@ -145,9 +160,11 @@ inline void flush_bins(__local const uint *counters, __global uint *totals, cons
 
 // The words of `starts`, behind those of the buckets, for each of the upper 8 bits: where the next key goes, where the first
 // key is, and how many tiles of keys_second come before.
-#define MASU_CURSORS 65536
-#define MASU_FIRST_KEYS (65536 + 256)
-#define MASU_FIRST_TILES (65536 + 512)
+#define MASU_CURSORS MASU_BUCKETS
+#define MASU_FIRST_KEYS (MASU_BUCKETS + 256)
+#define MASU_FIRST_TILES (MASU_BUCKETS + 512)
+// The bits of a bucket that keys_second parts by.
+#define MASU_SECOND_BITS (MASU_BUCKET_BITS - 8)
 
 // Work-groups take turns at the ranges of buckets. All of a range count all keys together.
 __kernel MASU_WORK_GROUP(MASU_COUNT_GROUP) void keys_count(__global const uchar *restrict keys, const ulong keys_at,
@@ -157,12 +174,13 @@ __kernel MASU_WORK_GROUP(MASU_COUNT_GROUP) void keys_count(__global const uchar 
   MASU_LOCAL_POINTER(uint, counters);
   const MASU_KEY flip = flipped != 0 ? MASU_ALL : 0;
   const uint lid = (uint)get_local_id(0);
-  const uint ranges = 65536 / MASU_COUNT_BINS;
+  const uint ranges = MASU_BUCKETS / MASU_COUNT_BINS;
   const uint first = (uint)get_group_id(0) % ranges * MASU_COUNT_BINS;
   const uint group = (uint)get_group_id(0) / ranges;
   const uint groups = (uint)get_num_groups(0) / ranges;
   __global uint *const totals = MASU_AT(uint, counts_at);
   __global const MASU_KEY *const from = (__global const MASU_KEY *)(keys + keys_at);
+  uint hot = MASU_NO_BUCKET;
   Specials specials;
   specials.zeros = 0;
   specials.minuses = 0;
@@ -184,11 +202,11 @@ __kernel MASU_WORK_GROUP(MASU_COUNT_GROUP) void keys_count(__global const uchar 
     MASU_PRAGMA_UNROLL
     for (uint k = 0; k < 4; ++k) held[k] = masu_load_streaming(whole + i + k * (ulong)stride + lid);
     MASU_PRAGMA_UNROLL
-    for (uint k = 0; k < 4; ++k) count_vector(held[k], flip, counters, totals, first, &specials);
+    for (uint k = 0; k < 4; ++k) count_vector(held[k], flip, counters, totals, first, &hot, &specials);
   }
   for (; i < vectors; i += stride) {
     if (i + MASU_COUNT_GROUP <= vectors) {
-      count_vector(masu_load_streaming(whole + i + lid), flip, counters, totals, first, &specials);
+      count_vector(masu_load_streaming(whole + i + lid), flip, counters, totals, first, &hot, &specials);
     } else if (i + lid < vectors) {
       for (uint k = 0; k < MASU_VECTOR; ++k) {
         count_key(from[head + (uint)(i + lid) * MASU_VECTOR + k], flip, counters, totals, first, &specials);
@@ -207,13 +225,14 @@ __kernel MASU_WORK_GROUP(MASU_COUNT_GROUP) void keys_count(__global const uchar 
 }
 
 // Each work-group scans as many buckets as it has work-items, and sums all before them by itself: they are few, and no group
-// waits for another. Zeros lie between buckets 0x7fff and 0x8000; NaNs behind all others, or, where greater keys come first,
+// waits for another. Zeros lie between both halves of the buckets; NaNs behind all others, or, where greater keys come first,
 // in front of them.
 __kernel MASU_WORK_GROUP(MASU_PLACES_GROUP) void keys_places(__global uchar *scratch, const ulong header_at,
                                                              const ulong counts_at, const ulong starts_at,
                                                              const ulong opens_at, const ulong rows_at,
                                                              const ulong tiles_at, const ulong middle_at,
-                                                             const ulong tallies_at, const uint tally_most,
+                                                             const ulong tallies_at, const ulong huges_at,
+                                                             const uint tally_most,
                                                              const uint flipped, __local uint *sums) {
   MASU_LOCAL_POINTER(uint, sums);
   const uint lid = (uint)get_local_id(0);
@@ -236,22 +255,31 @@ __kernel MASU_WORK_GROUP(MASU_PLACES_GROUP) void keys_places(__global uchar *scr
     barrier(CLK_LOCAL_MEM_FENCE);
   }
   const uint nans = flipped != 0 ? header[MASU_NANS] : 0;
-  const uint zeros = first >= 32768 ? header[MASU_ZEROS] + header[MASU_MINUSES] : 0;
+  const uint zeros = first >= MASU_BUCKETS / 2 ? header[MASU_ZEROS] + header[MASU_MINUSES] : 0;
   const uint bucket = first + lid;
   const uint start = totals[lid] + sums[lid] - own + nans + zeros;
   MASU_AT(uint, starts_at)[bucket] = start;
-  if ((bucket & 255) == 0) {
-    MASU_AT(uint, starts_at)[MASU_CURSORS + (bucket >> 8)] = start;
-    MASU_AT(uint, starts_at)[MASU_FIRST_KEYS + (bucket >> 8)] = start;
+  if ((bucket & ((1U << MASU_SECOND_BITS) - 1)) == 0) {
+    MASU_AT(uint, starts_at)[MASU_CURSORS + (bucket >> MASU_SECOND_BITS)] = start;
+    MASU_AT(uint, starts_at)[MASU_FIRST_KEYS + (bucket >> MASU_SECOND_BITS)] = start;
   }
   if (own > MASU_MOST && own <= MASU_MIDDLE_MOST) {
     MASU_AT(uint, middle_at)[atomic_inc(&header[MASU_MIDDLE])] = bucket;
-  } else if (own > MASU_MOST && own <= tally_most && MASU_KEY_BITS == 32) {
-    list_tally(scratch, header, tallies_at, start, own, 0);
   }
-  open_buckets(own > MASU_MIDDLE_MOST && (own > tally_most || MASU_KEY_BITS != 32), start, own, MASU_KEY_BITS - 16, 0,
-               scratch, header + MASU_LEVELS, opens_at, rows_at, tiles_at, totals + MASU_PLACES_GROUP, lid,
-               MASU_PLACES_GROUP);
+#if MASU_TALLY
+  else if (own > MASU_MOST && own <= tally_most) {
+    list_tally(scratch, header, tallies_at, start, own, 0);
+  } else if (own > MASU_MOST) {
+    __global uint *const huge = MASU_AT(uint, huges_at) + (size_t)atomic_inc(&header[MASU_HUGES]) * 3;
+    huge[0] = start;
+    huge[1] = own;
+    huge[2] = bucket;
+    atomic_add(&header[MASU_HUGE_KEYS], own);
+  }
+#else
+  open_buckets(own > MASU_MIDDLE_MOST, start, own, MASU_REST_BITS, 0, scratch, header + MASU_LEVELS, opens_at, rows_at,
+               tiles_at, totals + MASU_PLACES_GROUP, lid, MASU_PLACES_GROUP);
+#endif
 }
 
 inline uint digit_of(const MASU_KEY key, const uint shift) { return (uint)(key >> shift) & 255; }
@@ -294,22 +322,27 @@ inline void write_key(__global MASU_KEY *to, const uint place, const uint shift,
   to[MASU_BASES(memory)[digit_of(key, shift)] + place] = key;
 }
 
-// Puts the keys from[base …], a whole tile from a multiple of 16 bytes on, to their places by the digit at `shift`: in local
-// memory first, then to where `cursors` give room. `first`: the keys are as the caller has them, and zeros and NaNs are left
-// out.
+// Puts the keys from[base …], a whole tile, to their places by the digit at `shift`: in local memory first, then to where
+// `cursors` give room. `aligned`: it begins at a multiple of 16 bytes. `first`: the keys are as the caller has them, and zeros
+// and NaNs are left out.
 MASU_INLINE void part_whole(__global const MASU_KEY *from, __global MASU_KEY *to, __global uint *cursors,
-                            const uint base, const uint shift, const bool first, const MASU_KEY flip,
-                            __local uint *memory, const uint lid) {
+                            const uint base, const uint shift, const bool aligned, const bool first,
+                            const MASU_KEY flip, __local uint *memory, const uint lid) {
   __local uint *const counters = MASU_PART_COUNTERS(memory);
   const bool checked = first && MASU_KEY_CLASS == 2;
   const uint column = lid % 32;
   MASU_KEY keys[MASU_ITEMS];
   uint ranks[MASU_ITEMS / 2];
   uint moves = 0;  // a bit for each key
-  MASU_UNROLLED
-  for (uint v = 0; v < MASU_ITEMS / MASU_VECTOR; ++v) {
-    unpack_vector(masu_load_streaming((__global const uint4 *)(from + base) + v * MASU_GROUP + lid),
-                  keys + v * MASU_VECTOR);
+  if (aligned) {
+    MASU_UNROLLED
+    for (uint v = 0; v < MASU_ITEMS / MASU_VECTOR; ++v) {
+      unpack_vector(masu_load_streaming((__global const uint4 *)(from + base) + v * MASU_GROUP + lid),
+                    keys + v * MASU_VECTOR);
+    }
+  } else {
+    MASU_UNROLLED
+    for (uint i = 0; i < MASU_ITEMS; ++i) keys[i] = from[base + i * MASU_GROUP + lid];
   }
   clear_counters(counters, lid);
   barrier(CLK_LOCAL_MEM_FENCE);
@@ -385,7 +418,8 @@ MASU_INLINE void part_some(__global const MASU_KEY *from, __global MASU_KEY *to,
 // Tiles of a part: they begin at multiples of 16 bytes.
 inline uint part_tiles(__global const uint *starts, __global const uint *counts, const uint part) {
   const uint begin = starts[MASU_FIRST_KEYS + part];
-  const uint end = starts[part * 256 + 255] + counts[part * 256 + 255];
+  const uint last = ((part + 1) << MASU_SECOND_BITS) - 1;
+  const uint end = starts[last] + counts[last];
   return begin == end ? 0 : (end - begin / MASU_VECTOR * MASU_VECTOR + MASU_TILE - 1) / MASU_TILE;
 }
 
@@ -419,7 +453,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void keys_first(
   const bool whole = MASU_UNROLL != 0 && lo == base && hi == base + MASU_TILE;
   const uint shift = MASU_KEY_BITS - 8;
   if (whole) {
-    part_whole(from, to, starts + MASU_CURSORS, base, shift, true, flip, (__local uint *)local_memory, lid);
+    part_whole(from, to, starts + MASU_CURSORS, base, shift, true, true, flip, (__local uint *)local_memory, lid);
   } else {
     part_some(from, to, starts + MASU_CURSORS, lo, hi, shift, true, flip, (__local uint *)local_memory, lid);
   }
@@ -454,10 +488,11 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void keys_second(
   __global const MASU_KEY *const from = (__global const MASU_KEY *)(parted + parted_at);
   __global MASU_KEY *const to = (__global MASU_KEY *)(sorted + sorted_at);
   const bool whole = MASU_UNROLL != 0 && lo == base && hi == base + MASU_TILE;
-  const uint shift = MASU_KEY_BITS - 16;
+  // The 8 bits may begin with some of the part's own.
+  __global uint *const cursors = starts + (part << MASU_SECOND_BITS & ~255U);
   if (whole) {
-    part_whole(from, to, starts + part * 256, base, shift, false, 0, (__local uint *)local_memory, lid);
+    part_whole(from, to, cursors, base, MASU_REST_BITS, true, false, 0, (__local uint *)local_memory, lid);
   } else {
-    part_some(from, to, starts + part * 256, lo, hi, shift, false, 0, (__local uint *)local_memory, lid);
+    part_some(from, to, cursors, lo, hi, MASU_REST_BITS, false, 0, (__local uint *)local_memory, lid);
   }
 }

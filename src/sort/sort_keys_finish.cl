@@ -28,7 +28,7 @@
 #define MASU_UNROLLED _Pragma("nounroll")
 #endif
 #define MASU_ROLLED _Pragma("unroll 1")
-// Where list_bucket writes: entries for sort_finish.cl, or for sort_tally.cl, or a level of sort_crowded.cl.
+// Where list_bucket writes: entries for sort_finish.cl, or a level of sort_crowded.cl.
 #define MASU_LIST_PARAMETERS const ulong entries_at, const ulong rows_at, const ulong tiles_at,
 #define MASU_LIST_ARGUMENTS entries_at, rows_at, tiles_at,
 #ifndef MASU_BIN_BITS         // of a key, by which it goes into a bin
@@ -37,7 +37,7 @@
 // Two counters of 16 bits a word.
 #define MASU_WORDS (1 << (MASU_BIN_BITS - 1))
 inline uint bin_of(const MASU_KEY key) {
-  return (uint)(key >> (MASU_KEY_BITS - 16 - MASU_BIN_BITS)) & (2 * MASU_WORDS - 1);
+  return (uint)(key >> (MASU_REST_BITS - MASU_BIN_BITS)) & (2 * MASU_WORDS - 1);
 }
 inline uint bin_word(const uint bin) { return bin & (MASU_WORDS - 1); }
 inline uint bin_upper(const uint bin) { return bin / MASU_WORDS * 16; }
@@ -48,29 +48,10 @@ inline uint bin_end(const uint bin, const uint size, __local const uint *counter
   return bin == 2 * MASU_WORDS - 1 ? size : bin_begin(bin + 1, counters);
 }
 
-// Gives a bucket with too many keys in a bin to those who can do with it.
-inline void list_bucket(__global uchar *scratch, const ulong header_at, MASU_LIST_PARAMETERS const uint begin,
-                        const uint size, __local uint *noted, const uint lid) {
-  __global uint *const header = MASU_AT(uint, header_at);
-#if !MASU_LISTED
-  (void)noted;
-  if (lid != 0) return;
-  __global uint *const entry = MASU_AT(uint, entries_at) + (size_t)atomic_inc(&header[MASU_ENTRIES]) * 3;
-  entry[0] = begin;
-  entry[1] = size;
-  entry[2] = MASU_KEY_BITS - 16;
-#elif MASU_KEY_BYTES == 4
-  (void)noted;
-  if (lid == 0) list_tally(scratch, header, entries_at, begin, size, 0);
-#else
-  open_buckets(lid == 0, begin, size, MASU_KEY_BITS - 16, 0, scratch, header + MASU_LEVELS, entries_at, rows_at, tiles_at,
-               noted, lid, MASU_GROUP);
-#endif
-}
-
-#if MASU_KEY_BYTES == 4
+#if MASU_REST_BITS == 16 && MASU_KEY_BYTES == 4
 #define MASU_BIN_KEYS 9      // keys of a bin that lie in one window
-#define MASU_RANKED_KEYS 32  // keys of a bin that may be compared with each other
+#define MASU_SPAN_KEYS 17    // keys of a bin that lie in two windows and the half between them
+#define MASU_VALUE_MASK ((1U << (16 - MASU_BIN_BITS)) - 1)  // the bits of a key below its bin
 #define MASU_EDGE 8      // least keys in front of a bucket's
 #define MASU_BEHIND 192  // room behind it, for greatest keys, and for what changes places with the last ones
 // Keys are kept as 16 bits; neighbouring halves of every second 128 bytes change places, so that windows of 16 keys that
@@ -106,52 +87,46 @@ inline uint lower_halves(const uint x, const uint y) { return (x & 0xffff) | y <
 inline uint upper_halves(const uint x, const uint y) { return x >> 16 | (y & 0xffff0000U); }
 
 
-// Finishes a bucket whose bins hold more keys than a window, where in each of them there are few, or all are equal: each
-// key finds its place among those of its bin. False, with nothing written, where there are others.
-MASU_INLINE bool rank_bucket(__global uint *keys_at, __local const ushort *kept, __local const uint *counters,
-                             __local uint *mixed, const uint bucket, const uint size, const uint flip, const uint lid) {
+// The upper half of each of `keys` is its place in its bin. Gives the keys of bins that windows do not sort their final
+// places: such a bin has a counter for each of its values, in the memory where its keys are kept later.
+MASU_INLINE void rank_values(uint *keys, __local uint *kept, __local const uint *counters, const uint size, const uint lid) {
+  for (uint i = lid; i < size / 2 + 1; i += MASU_GROUP) kept[i] = 0;
   barrier(CLK_LOCAL_MEM_FENCE);
-  if (lid == 0) *mixed = 0;
-  barrier(CLK_LOCAL_MEM_FENCE);
-  MASU_ROLLED
+  MASU_UNROLLED
   for (uint i = 0; i < MASU_ITEMS; ++i) {
-    const uint here = i * MASU_GROUP + lid;
-    if (here < size) {
-      const uint own = kept[kept_at(MASU_EDGE + here)];
-      const uint first = bin_begin(bin_of(own), counters);
-      if (bin_end(bin_of(own), size, counters) - first > MASU_RANKED_KEYS && kept[kept_at(MASU_EDGE + first)] != own) {
-        *mixed = 1;
+    if (i * MASU_GROUP + lid < size) {
+      const uint bin = bin_of(keys[i] & 0xffff);
+      const uint begin = bin_begin(bin, counters);
+      if (bin_end(bin, size, counters) - begin > MASU_SPAN_KEYS) {
+        const uint value = (begin + 1) / 2 * 2 + (keys[i] & MASU_VALUE_MASK);
+        const uint upper = (value & 1) << 4;
+        const uint rank = atomic_add(&kept[value / 2], 1U << upper) >> upper & 0xffff;
+        keys[i] = (keys[i] & 0xffff) | rank << 16;
       }
     }
   }
   barrier(CLK_LOCAL_MEM_FENCE);
-  if (*mixed != 0) return false;
-  MASU_ROLLED
+  MASU_UNROLLED
   for (uint i = 0; i < MASU_ITEMS; ++i) {
-    const uint here = i * MASU_GROUP + lid;
-    if (here < size) {
-      const uint own = kept[kept_at(MASU_EDGE + here)];
-      const uint first = bin_begin(bin_of(own), counters);
-      const uint end = bin_end(bin_of(own), size, counters);
-      uint place = here;
-      if (end - first <= MASU_RANKED_KEYS) {
-        place = first;
+    if (i * MASU_GROUP + lid < size) {
+      const uint bin = bin_of(keys[i] & 0xffff);
+      const uint begin = bin_begin(bin, counters);
+      if (bin_end(bin, size, counters) - begin > MASU_SPAN_KEYS) {
+        const uint value = keys[i] & MASU_VALUE_MASK;
+        __local const uint *const words = kept + (begin + 1) / 2;
+        uint before = (value & 1) != 0 ? words[value / 2] & 0xffff : 0;
         MASU_ROLLED
-        for (uint k = first; k < end; ++k) {
-          const uint other = kept[kept_at(MASU_EDGE + k)];
-          place += other < own || (other == own && k < here) ? 1 : 0;
-        }
+        for (uint word = 0; word < value / 2; ++word) before += (words[word] & 0xffff) + (words[word] >> 16);
+        keys[i] += before << 16;
       }
-      keys_at[place] = natural_key(bucket << 16 | own, flip);
     }
   }
-  return true;
+  barrier(CLK_LOCAL_MEM_FENCE);
 }
 
-// Sorts a bucket: into bins, then all windows of 16 keys, then those that begin in the
-// middle of these. A bin of 9 keys or fewer lies in one of them. In place.
-MASU_INLINE void finish_bucket(__global uchar *sorted, const ulong sorted_at, __global uchar *scratch,
-                               const ulong header_at, MASU_LIST_PARAMETERS const uint bucket, const uint begin,
+// Sorts a bucket: into bins, then all windows of 16 keys, then those that begin in the middle of these. A bin of 9 keys or
+// fewer lies in one of them; where there are larger ones, the first windows are sorted again. In place.
+MASU_INLINE void finish_bucket(__global uchar *sorted, const ulong sorted_at, const uint bucket, const uint begin,
                                const uint size, const uint flipped, __local uint *counters, const uint lid) {
   __local ushort *const kept = (__local ushort *)(counters + MASU_WORDS);
   __local uint *const partial = counters + MASU_WORDS + (MASU_MOST + MASU_EDGE + MASU_BEHIND) / 2;
@@ -175,9 +150,11 @@ MASU_INLINE void finish_bucket(__global uchar *sorted, const ulong sorted_at, __
   }
   barrier(CLK_LOCAL_MEM_FENCE);
   uint total;
-  if (scan_counter_pairs(counters, MASU_WORDS / MASU_GROUP, MASU_GROUP, partial, lid, &total) > MASU_BIN_KEYS) *crowded = 1;
+  const uint own_most = scan_counter_pairs(counters, MASU_WORDS / MASU_GROUP, MASU_GROUP, partial, lid, &total);
+  if (own_most > MASU_BIN_KEYS) atomic_max(crowded, own_most);
   barrier(CLK_LOCAL_MEM_FENCE);
-  const bool full = *crowded != 0;
+  const uint most = *crowded;
+  if (most > MASU_SPAN_KEYS) rank_values(keys, (__local uint *)kept, counters, size, lid);
   MASU_UNROLLED
   for (uint i = 0; i < MASU_ITEMS; ++i) {
     if (i * MASU_GROUP + lid < size) {
@@ -186,12 +163,6 @@ MASU_INLINE void finish_bucket(__global uchar *sorted, const ulong sorted_at, __
       kept[kept_at(MASU_EDGE + place)] = (ushort)keys[i];
     }
   }
-  if (full) {
-    if (!rank_bucket(keys_at, kept, counters, crowded, bucket, size, flipped != 0 ? MASU_ALL : 0, lid)) {
-      list_bucket(scratch, header_at, MASU_LIST_ARGUMENTS begin, size, counters, lid);
-    }
-    return;
-  }
   for (uint i = lid; i < MASU_EDGE; i += MASU_GROUP) kept[kept_at(i)] = 0;
   for (uint i = lid; i < MASU_BEHIND - 16; i += MASU_GROUP) kept[kept_at(MASU_EDGE + size + i)] = 0xffff;
   barrier(CLK_LOCAL_MEM_FENCE);
@@ -199,10 +170,10 @@ MASU_INLINE void finish_bucket(__global uchar *sorted, const ulong sorted_at, __
   const uint pairs = ((size + 31) / 16 / 2 + 4) / 4 * 4;
   __local uint4 *const vectors = (__local uint4 *)kept;
   MASU_ROLLED
-  for (uint round = 0; round < 2; ++round) {
+  for (uint round = 0; round < (most > MASU_BIN_KEYS ? 3U : 2U); ++round) {
     MASU_ROLLED
     for (uint window = lid; window < pairs; window += MASU_GROUP) {
-      const uint at = 1 + 2 * window + round;
+      const uint at = 1 + 2 * window + (round & 1);
       uint4 a = vectors[vector_at(at)];
       uint4 c = vectors[vector_at(at + 1)];
       uint4 b = vectors[vector_at(at + 2 * pairs)];
@@ -248,15 +219,35 @@ MASU_INLINE void finish_bucket(__global uchar *sorted, const ulong sorted_at, __
   }
 }
 
+#define MASU_FINISH(bucket, begin, size) \
+  finish_bucket(sorted, sorted_at, bucket, begin, size, flipped, (__local uint *)local_memory, lid)
+
 #else
 #define MASU_BIN_KEYS 24  // that may share a bin
 
+// Gives a bucket with too many keys in a bin to sort_finish.cl, or to sort_crowded.cl.
+inline void list_bucket(__global uchar *scratch, const ulong header_at, MASU_LIST_PARAMETERS const uint begin,
+                        const uint size, __local uint *noted, const uint lid) {
+  __global uint *const header = MASU_AT(uint, header_at);
+#if MASU_LISTED
+  open_buckets(lid == 0, begin, size, MASU_REST_BITS, 0, scratch, header + MASU_LEVELS, entries_at, rows_at, tiles_at,
+               noted, lid, MASU_GROUP);
+#else
+  (void)noted;
+  if (lid != 0) return;
+  __global uint *const entry = MASU_AT(uint, entries_at) + (size_t)atomic_inc(&header[MASU_ENTRIES]) * 3;
+  entry[0] = begin;
+  entry[1] = size;
+  entry[2] = MASU_REST_BITS;
+#endif
+}
+
 // Sorts a bucket: into bins, then each key to its place among those of its bin. In place.
 MASU_INLINE void finish_bucket(__global uchar *sorted, const ulong sorted_at, __global uchar *scratch,
-                               const ulong header_at, MASU_LIST_PARAMETERS const uint bucket, const uint begin,
-                               const uint size, const uint flipped, __local uint *counters, const uint lid) {
+                               const ulong header_at, MASU_LIST_PARAMETERS const uint begin, const uint size,
+                                const uint flipped, __local uint *counters, const uint lid) {
   __local MASU_KEY *const kept = (__local MASU_KEY *)(counters + MASU_WORDS);
-  __local uint *const partial = counters + MASU_WORDS + MASU_MOST * 2;
+  __local uint *const partial = counters + MASU_WORDS + MASU_MOST * (MASU_KEY_BYTES / 4);
   __local uint *const crowded = partial + MASU_GROUP;
   __global MASU_KEY *const keys_at = (__global MASU_KEY *)(sorted + sorted_at) + begin;
   MASU_KEY keys[MASU_ITEMS];
@@ -309,6 +300,9 @@ MASU_INLINE void finish_bucket(__global uchar *sorted, const ulong sorted_at, __
     }
   }
 }
+#define MASU_FINISH(bucket, begin, size)                                                                   \
+  finish_bucket(sorted, sorted_at, scratch, header_at, MASU_LIST_ARGUMENTS begin, size, flipped, \
+                (__local uint *)local_memory, lid)
 #endif
 
 __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void keys_finish(
@@ -323,8 +317,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void keys_finish(
     const uint bucket = MASU_AT(const uint, list_at)[i];
     const uint size = MASU_AT(const uint, counts_at)[bucket];
     const uint begin = MASU_AT(const uint, starts_at)[bucket] - size;  // it has moved with each key
-    finish_bucket(sorted, sorted_at, scratch, header_at, MASU_LIST_ARGUMENTS bucket, begin, size, flipped,
-                  (__local uint *)local_memory, lid);
+    MASU_FINISH(bucket, begin, size);
     barrier(CLK_LOCAL_MEM_FENCE);
   }
 #else
@@ -332,7 +325,6 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void keys_finish(
   const uint size = MASU_AT(const uint, counts_at)[bucket];
   const uint begin = MASU_AT(const uint, starts_at)[bucket] - size;  // it has moved with each key
   if (size == 0 || size > MASU_MOST) return;
-  finish_bucket(sorted, sorted_at, scratch, header_at, MASU_LIST_ARGUMENTS bucket, begin, size, flipped,
-                (__local uint *)local_memory, lid);
+  MASU_FINISH(bucket, begin, size);
 #endif
 }

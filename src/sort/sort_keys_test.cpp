@@ -37,7 +37,7 @@ class SortKeys : public test::EachDevice {
     Stream stream(device);
     DeviceWork work;
     sort_keys::sort(stream, from, dtype_of<T>, to, {order, SortAlgorithm::automatic, {inner.size(), 1, {}}}, nullptr,
-                    work);
+                    work, bucket_bits);
     stream.finish();
     std::vector<T> expected = keys;
     std::ranges::stable_sort(expected.begin() + edge, expected.end() - edge, {},
@@ -47,6 +47,8 @@ class SortKeys : public test::EachDevice {
       EXPECT_TRUE(test::bits_of(all.read()) == test::bits_of(keys));
     }
   }
+  unsigned bucket_bits = 0;  // as for so many keys
+
   template <class T>
   void expect_sorted_both_ways(const std::vector<T>& keys, const std::string& what) const {
     expect_sorted(keys, Order::ascending, true, what);
@@ -99,12 +101,36 @@ void each_crowd(std::uint64_t count, const std::function<void(const std::vector<
 }
 
 TEST_P(SortKeys, Crowds) {
-  each_crowd<std::uint32_t>(60001, [&](const auto& keys, const auto& what) { expect_sorted_both_ways(keys, what); });
+  for (const unsigned bits : {0U, sort_keys::most_bucket_bits}) {
+    bucket_bits = bits;
+    each_crowd<std::uint32_t>(60001, [&](const auto& keys, const auto& what) { expect_sorted_both_ways(keys, what); });
+  }
+  bucket_bits = 0;
   each_crowd<std::int64_t>(
       30011, [&](const auto& keys, const auto& what) { expect_sorted(keys, Order::ascending, true, what); });
   if (!device.info().gpu) return;  // programs take long to build
-  each_crowd<std::int32_t>(1000003, [&](const auto& keys, const auto& what) { expect_sorted_both_ways(keys, what); });
-  each_crowd<std::uint64_t>(1000003, [&](const auto& keys, const auto& what) { expect_sorted_both_ways(keys, what); });
+  for (const unsigned bits : {0U, 13U, sort_keys::most_bucket_bits}) {
+    bucket_bits = bits;
+    each_crowd<std::int32_t>(1000003, [&](const auto& keys, const auto& what) { expect_sorted_both_ways(keys, what); });
+    each_crowd<std::uint64_t>(1000003,
+                              [&](const auto& keys, const auto& what) { expect_sorted_both_ways(keys, what); });
+  }
+}
+
+// Buckets that are counted by all work-groups together begin at 65,537 keys.
+TEST_P(SortKeys, HugeBuckets) {
+  bucket_bits = sort_keys::most_bucket_bits;
+  for (const std::uint64_t size : {65536U, 65537U, 200003U, 262144U}) {
+    for (const std::uint64_t values : {1U, 2U, 40U, 5000U, 65536U}) {
+      const std::string what = std::to_string(values) + " values";
+      expect_sorted_both_ways(keys_by<std::uint32_t>(size, [&](auto& random, auto) { return random() % values; }),
+                              what);
+      expect_sorted(
+          keys_by<std::int32_t>(
+              size, [&](auto& random, auto i) { return (i % 3 == 0 ? 0x7fff0000U : 0x80000000U) | random() % values; }),
+          Order::descending, true, what + " in two buckets");
+    }
+  }
 }
 
 TEST_P(SortKeys, FloatsKeepZerosAndNansInOrder) {
@@ -135,6 +161,7 @@ TEST_P(SortKeys, FloatsKeepZerosAndNansInOrder) {
 }
 
 TEST_P(SortKeys, SizesAroundTiles) {
+  bucket_bits = sort_keys::most_bucket_bits;
   for (const std::uint64_t size :
        {1U, 2U, 31U, 255U, 256U, 257U, 4607U, 4608U, 4609U, 6143U, 6144U, 6145U, 12287U, 12288U, 12289U, 24577U}) {
     expect_sorted_both_ways(keys_by<std::uint32_t>(size, [](auto& random, auto) { return random(); }), "random");
@@ -142,6 +169,16 @@ TEST_P(SortKeys, SizesAroundTiles) {
                             "one bucket");
     expect_sorted_both_ways(keys_by<std::uint32_t>(size, [](auto& random, auto) { return random() & 0xff0f; }),
                             "full bins");
+  }
+  // Bins of as many keys as windows sort, and more, at each place of a window: 16 values of each second bin.
+  for (const unsigned keys : {8U, 9U, 10U, 11U, 16U, 17U, 18U, 19U, 33U}) {
+    for (const unsigned shift : {0U, 1U, 3U, 7U, 8U, 13U}) {
+      expect_sorted_both_ways(
+          keys_by<std::uint32_t>(
+              2000,
+              [&](auto& random, auto i) { return i < shift ? 0 : (1 + (i - shift) / keys) * 16 + random() % 16; }),
+          std::to_string(keys) + " keys a bin from " + std::to_string(shift));
+    }
   }
 }
 

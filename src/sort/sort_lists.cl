@@ -6,6 +6,10 @@
 #ifndef MASU_PART_TILE        // keys that a work-group parts at once
 #error "MASU_PART_TILE is not defined"
 #endif
+#ifndef MASU_BUCKET_BITS      // uppermost bits of a key, which are its bucket: 10 to 16
+#error "MASU_BUCKET_BITS is not defined"
+#endif
+#define MASU_REST_BITS (MASU_KEY_BITS - MASU_BUCKET_BITS)
 
 #define MASU_AT(type, at) ((__global type *)(scratch + (at)))
 // The words of the header: how many keys are zeros, negative zeros and NaNs; the lengths of lists.
@@ -15,7 +19,13 @@
 #define MASU_ENTRIES 3  // for sort_finish.cl
 #define MASU_MIDDLE 4   // for the larger work-groups of keys_finish
 #define MASU_TALLIES 5  // for sort_tally.cl
+#define MASU_HUGES 6      // buckets that all work-groups of sort_tally.cl count together
+#define MASU_HUGE_KEYS 7  // their keys
+#define MASU_NEXT_TALLY 40  // the entry that a work-group of sort_tally.cl takes next
 #define MASU_LEVELS 8   // of each level of sort_crowded.cl: its buckets, and their tiles
+
+// Where a word of counters is kept, so that values with many bits in common lie in different banks. Its own inverse.
+inline uint spread_word(const uint word) { return word ^ ((word >> 5 ^ word >> 10) & 31); }
 
 // Gives a bucket to sort_tally.cl.
 inline void list_tally(__global uchar *scratch, __global uint *header, const ulong tallies_at, const uint begin,

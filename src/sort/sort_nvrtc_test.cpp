@@ -89,17 +89,22 @@ TEST_P(SortRadixNvrtc, Keys) {
   small.local_bytes = std::uint64_t{48} << 10;
   for (const DeviceInfo& info : {test::nvrtc_gpu(), small}) {
     for (const Kind& kind : here({{Dtype::f32, 0}, {Dtype::u32, 0}, {Dtype::i64, 0}, {Dtype::f64, 0}})) {
-      expect_compiles(
-          sort_keys::part_files, sort_keys::part_defines(info, kind.dtype),
-          {"keys_count", "keys_places", "keys_first", "keys_second", "crowd_count", "crowd_split", "crowd_scatter"});
-      expect_compiles(sort_keys::special_files, sort_keys::special_defines(kind.dtype),
-                      {"special_count", "special_move", "special_restore"});
-      expect_compiles(sort_keys::finish_files, sort_keys::finish_defines(info, kind.dtype, false), {"keys_finish"});
+      for (const unsigned bits : {sort_keys::most_bucket_bits, 12U}) {
+        expect_compiles(
+            sort_keys::part_files, sort_keys::part_defines(info, kind.dtype, bits),
+            {"keys_count", "keys_places", "keys_first", "keys_second", "crowd_count", "crowd_split", "crowd_scatter"});
+        expect_compiles(sort_keys::special_files, sort_keys::special_defines(info, kind.dtype, bits),
+                        {"special_count", "special_move", "special_restore"});
+        expect_compiles(sort_keys::finish_files, sort_keys::finish_defines(info, kind.dtype, false, bits),
+                        {"keys_finish"});
+        if (info.local_bytes == small.local_bytes) continue;
+        expect_compiles(sort_keys::finish_files, sort_keys::finish_defines(info, kind.dtype, true, bits),
+                        {"keys_finish"});
+        expect_compiles(sort_keys::tally_files, sort_keys::tally_defines(info, kind.dtype, bits),
+                        {"crowd_tally", "huge_count", "huge_fill"});
+      }
       expect_compiles(sort_buckets::finish_files, sort_buckets::finish_of_keys(info, kind.dtype).defines,
                       {"bucket_finish"});
-      if (info.local_bytes == small.local_bytes) continue;
-      expect_compiles(sort_keys::finish_files, sort_keys::finish_defines(info, kind.dtype, true), {"keys_finish"});
-      expect_compiles(sort_keys::tally_files, sort_keys::tally_defines(info, kind.dtype), {"crowd_tally"});
     }
   }
 }

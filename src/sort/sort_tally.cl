@@ -1,20 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
-// Crowded buckets whose keys differ in their lower 16 bits only, each counted and written anew by one work-group, in OpenCL
-// C 1.2 (and, behind the CUDA prelude, in CUDA C++). It needs 128 KiB of local memory for the counters of all 65,536 values.
+// Crowded buckets whose keys differ in their lower 16 bits only, counted and written anew, in OpenCL C 1.2 (and, behind the
+// CUDA prelude, in CUDA C++). It needs 128 KiB of local memory for the counters of all 65,536 values.
+//   crowd_tally  counts and writes buckets, each by one work-group
+//   huge_count   counts the largest buckets, all work-groups together
+//   huge_fill    writes them
 // sort_key.cl, sort_placed.cl, sort_scan.cl and sort_lists.cl stand in front of this file.
 //
 // Defines beside those of these, all given by sort_keys.cpp:
 #ifndef MASU_GROUP            // work-items in a work-group: a power of two from 256 on
 #error "MASU_GROUP is not defined"
 #endif
-#ifndef MASU_TALLIED          // keys of a bucket: no more than 2^21
+#ifndef MASU_TALLIED          // keys of a bucket of crowd_tally: no more than 2^21
 #error "MASU_TALLIED is not defined"
 #endif
 #define MASU_TALLY_WORDS 32768                  // two counters of 16 bits a word
-#define MASU_EACH 8                             // counters of a work-item, of those that are written at once
+#define MASU_BLOCK (65536 / MASU_GROUP)         // values of which all lanes take the next ones together
+#define MASU_LANE_VALUES (MASU_BLOCK / MASU_SHUFFLE_LANES)
 #define MASU_PLACES 16                          // places that a work-item writes at once
 #define MASU_WINDOW (MASU_GROUP * MASU_PLACES)
 #define MASU_OVERFLOWS (MASU_TALLIED / 32768)   // values that may each have run over half a counter
+
+// Where the local memory is used for what. huge_fill has no counters.
+#define MASU_MARKS(memory) ((__local ushort *)(memory))
+#define MASU_PARTIAL(memory) ((memory) + MASU_WINDOW / 2)
+#define MASU_BEGINS(memory) (MASU_PARTIAL(memory) + MASU_GROUP)  // of each block, and what is found once
+#define MASU_TALLY_COUNTERS(memory) (MASU_BEGINS(memory) + MASU_GROUP + 4)
+#define MASU_RUN_OVER(memory) (MASU_TALLY_COUNTERS(memory) + MASU_TALLY_WORDS)
 
 // The greatest x of the work-items before this one, and `least`; *most is that of all.
 MASU_INLINE uint greatest_before(const uint x, const uint least, __local uint *partial, const uint lid, uint *most) {
@@ -22,15 +33,10 @@ MASU_INLINE uint greatest_before(const uint x, const uint least, __local uint *p
   const uint lanes = masu_max_lanes(x);
   if (lid % 32 == 31) partial[lid / 32] = lanes;
   barrier(CLK_LOCAL_MEM_FENCE);
-  uint before = least;
-  uint all = least;
-  MASU_PRAGMA_UNROLL
-  for (uint i = 0; i < MASU_GROUP / 32; ++i) {
-    const uint one = partial[i];
-    if (i < lid / 32) before = max(before, one);
-    all = max(all, one);
-  }
-  *most = all;
+  // Each lane takes the greatest x of 32 work-items.
+  const uint one = lid % 32 < MASU_GROUP / 32 ? partial[lid % 32] : 0;
+  const uint before = max(least, masu_last_lane(masu_max_lanes(lid % 32 < lid / 32 ? one : 0)));
+  *most = max(least, masu_last_lane(masu_max_lanes(one)));
   const uint neighbour = masu_lane_before(lanes);
   return lid % 32 == 0 ? before : max(before, neighbour);
 #else
@@ -47,30 +53,174 @@ MASU_INLINE uint greatest_before(const uint x, const uint least, __local uint *p
 #endif
 }
 
-inline void tally_key(const uint value, const uint number, __local uint *counters, __local uint *overflows) {
+// Counts `number` keys of a value. What runs over half a counter goes to `table`, or, where there is none, to `overflows`.
+inline void tally_value(const uint value, const uint number, __local uint *counters, __local uint *overflows,
+                        __global uint *table) {
+  const uint word = spread_word(value >> 1);
   const uint upper = (value & 1) << 4;
-  const uint old = atomic_add(&counters[value >> 1], number << upper) >> upper & 0xffff;
+  const uint old = atomic_add(&counters[word], number << upper) >> upper & 0xffff;
   if (old < 0x8000 && old + number >= 0x8000) {
-    atomic_sub(&counters[value >> 1], 0x8000U << upper);
-    overflows[1 + atomic_inc(&overflows[0])] = value;
+    atomic_sub(&counters[word], 0x8000U << upper);
+    if (table != 0) atomic_add(&table[value], 0x8000U);
+    else overflows[1 + atomic_inc(&overflows[0])] = value;
+  }
+}
+
+// Counts `size` keys. Begins without a barrier and ends with one.
+MASU_INLINE void tally_keys(__global const MASU_KEY *from, const uint size, __local uint *memory, __global uint *table,
+                            const uint lid) {
+  __local uint *const counters = MASU_TALLY_COUNTERS(memory);
+  __local uint *const overflows = MASU_RUN_OVER(memory);
+  for (uint i = lid; i < MASU_TALLY_WORDS; i += MASU_GROUP) counters[i] = 0;
+  if (lid == 0) overflows[0] = 0;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  for (uint first = 0; first < size; first += 8 * MASU_GROUP) {
+    uint values[8];
+    MASU_PRAGMA_UNROLL
+    for (uint k = 0; k < 8; ++k) {
+      const uint place = first + k * MASU_GROUP + lid;
+      values[k] = place < size ? (uint)from[place] & 0xffff : 0x10000;
+    }
+    MASU_PRAGMA_UNROLL
+    for (uint k = 0; k < 8; ++k) {
+      if (masu_lanes_agree(values[k])) {
+        if (values[k] < 0x10000 && lid % MASU_SHUFFLE_LANES == 0) {
+          tally_value(values[k], MASU_SHUFFLE_LANES, counters, overflows, table);
+        }
+      } else if (values[k] < 0x10000) {
+        tally_value(values[k], 1, counters, overflows, table);
+      }
+    }
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+}
+
+// How many keys have a value, by the counters or by a table.
+inline uint keys_of(const uint value, __local const uint *counters, __local const uint *overflows, const uint runs_over,
+                    __global const uint *table) {
+  if (table != 0) return table[value];
+  uint number = counters[spread_word(value >> 1)] >> ((value & 1) << 4) & 0xffff;
+  for (uint i = 0; i < runs_over; ++i) number += overflows[1 + i] == value ? 0x8000 : 0;
+  return number;
+}
+
+// Writes the places [lo, hi) of a bucket that begins at `to`, window by window: the value of a place is the greatest one
+// whose keys begin there or before. `base`: the upper bits of the keys.
+MASU_INLINE void write_values(__global MASU_KEY *to, const uint lo, const uint hi, const MASU_KEY base, const MASU_KEY flip,
+                              __local uint *memory, __global const uint *table, const uint lid) {
+  __local ushort *const marks = MASU_MARKS(memory);
+  __local uint *const partial = MASU_PARTIAL(memory);
+  __local uint *const counters = MASU_TALLY_COUNTERS(memory);
+  __local uint *const overflows = MASU_RUN_OVER(memory);
+  __local uint *const begins = MASU_BEGINS(memory);
+  __local uint *const found = begins + MASU_GROUP;
+  const uint lane = lid % MASU_SHUFFLE_LANES;
+  const uint runs_over = table != 0 ? 0 : overflows[0];
+  for (uint block = lid / MASU_SHUFFLE_LANES; block < MASU_GROUP; block += MASU_GROUP / MASU_SHUFFLE_LANES) {
+    uint keys = 0;
+    for (uint k = 0; k < MASU_LANE_VALUES; ++k) {
+      keys += keys_of(block * MASU_BLOCK + lane * MASU_LANE_VALUES + k, counters, overflows, runs_over, table);
+    }
+    keys = masu_sum_lanes(keys);
+    if (lane == 0) begins[block] = keys;
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+  uint total;
+  const uint own_keys = begins[lid];
+  const uint end = scan_group(own_keys, MASU_GROUP, partial, lid, &total);
+  const uint begin = end - own_keys;
+  begins[lid] = begin;
+  uint carried = 0;  // the value at the place before the window
+  for (uint window = lo; window < hi; window += MASU_WINDOW) {
+    const uint places = min(hi - window, (uint)MASU_WINDOW);
+    for (uint i = lid; i < (places + MASU_PLACES - 1) / MASU_PLACES * (MASU_PLACES / 8); i += MASU_GROUP) {
+      uint4 clear;
+      clear.x = 0;
+      clear.y = 0;
+      clear.z = 0;
+      clear.w = 0;
+      ((__local uint4 *)marks)[i] = clear;
+    }
+    if (begin <= window && end > window) found[0] = lid;
+    if (begin < window + places && end >= window + places) found[1] = lid;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    const uint last = found[1];
+    for (uint block = found[0] + lid / MASU_SHUFFLE_LANES; block <= last;
+         block += MASU_GROUP / MASU_SHUFFLE_LANES) {
+      const uint first = block * MASU_BLOCK + lane * MASU_LANE_VALUES;
+      uint numbers[MASU_LANE_VALUES];
+      uint keys = 0;
+      for (uint k = 0; k < MASU_LANE_VALUES; ++k) {
+        keys += numbers[k] = keys_of(first + k, counters, overflows, runs_over, table);
+      }
+      uint at = begins[block] + masu_scan_lanes(keys) - keys;
+      for (uint k = 0; k < MASU_LANE_VALUES; ++k) {
+        // What begins before the first window is marked there.
+        const uint mark = max(at, lo) - window;  // wraps in front of the window
+        if (numbers[k] != 0 && at + numbers[k] > window && mark < places) marks[mark] = (ushort)(first + k);
+        at += numbers[k];
+      }
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    uint own[MASU_PLACES];
+    uint most = 0;
+    if (lid * MASU_PLACES < places) {
+      MASU_PRAGMA_UNROLL
+      for (uint k = 0; k < MASU_PLACES / 8; ++k) {
+        const uint4 eight = ((__local uint4 *)marks)[lid * (MASU_PLACES / 8) + k];
+        own[8 * k] = eight.x & 0xffff;
+        own[8 * k + 1] = eight.x >> 16;
+        own[8 * k + 2] = eight.y & 0xffff;
+        own[8 * k + 3] = eight.y >> 16;
+        own[8 * k + 4] = eight.z & 0xffff;
+        own[8 * k + 5] = eight.z >> 16;
+        own[8 * k + 6] = eight.w & 0xffff;
+        own[8 * k + 7] = eight.w >> 16;
+      }
+      MASU_PRAGMA_UNROLL
+      for (uint k = 0; k < MASU_PLACES; ++k) most = own[k] = max(most, own[k]);
+    }
+    const uint least = greatest_before(most, carried, partial, lid, &carried);
+    if (lid * MASU_PLACES < places) {
+      MASU_PRAGMA_UNROLL
+      for (uint k = 0; k < MASU_PLACES / 8; ++k) {
+        uint4 eight;
+        eight.x = max(least, own[8 * k]) | max(least, own[8 * k + 1]) << 16;
+        eight.y = max(least, own[8 * k + 2]) | max(least, own[8 * k + 3]) << 16;
+        eight.z = max(least, own[8 * k + 4]) | max(least, own[8 * k + 5]) << 16;
+        eight.w = max(least, own[8 * k + 6]) | max(least, own[8 * k + 7]) << 16;
+        ((__local uint4 *)marks)[lid * (MASU_PLACES / 8) + k] = eight;
+      }
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    MASU_PRAGMA_UNROLL
+    for (uint k = 0; k < MASU_PLACES; ++k) {
+      const uint i = k * MASU_GROUP + lid;
+      if (i < places) to[window + i] = natural_key(base | marks[i], flip);
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
   }
 }
 
 // Entries: first key, keys, and whether they are in `parted`.
 __kernel MASU_WORK_GROUP(MASU_GROUP) void crowd_tally(__global uchar *sorted, const ulong sorted_at,
-                                                      __global const uchar *parted, const ulong parted_at,
-                                                      __global uchar *scratch, const ulong found_at,
-                                                      const ulong entries_at, const uint flipped,
+                                                      __global uchar *parted, const ulong parted_at,
+                                                      __global uchar *scratch, const ulong header_at,
+                                                      const ulong entries_at, const ulong huges_at, const uint flipped,
                                                       __local uint4 *local_memory) {
   MASU_LOCAL_POINTER(uint4, local_memory);
-  __local uint *const counters = (__local uint *)local_memory;
-  __local ushort *const marks = (__local ushort *)(counters + MASU_TALLY_WORDS);
-  __local uint *const partial = counters + MASU_TALLY_WORDS + MASU_WINDOW / 2;
-  __local uint *const overflows = partial + MASU_GROUP;
+  __local uint *const memory = (__local uint *)local_memory;
   const uint lid = (uint)get_local_id(0);
-  const uint found = MASU_AT(const uint, found_at)[0];
+  const uint group = (uint)get_group_id(0);
+  const uint groups = (uint)get_num_groups(0);
+  const uint found = MASU_AT(const uint, header_at)[MASU_TALLIES];
   const MASU_KEY flip = flipped != 0 ? MASU_ALL : 0;
-  for (uint entry = (uint)get_group_id(0); entry < found; entry += (uint)get_num_groups(0)) {
+  __local uint *const next = MASU_BEGINS(memory) + MASU_GROUP + 2;
+  for (;;) {  // buckets differ in size: who is done takes the next one
+    if (lid == 0) *next = atomic_inc(&MASU_AT(uint, header_at)[MASU_NEXT_TALLY]);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    const uint entry = *next;
+    if (entry >= found) break;
     __global const uint *const row = MASU_AT(const uint, entries_at) + (size_t)entry * 3;
     const uint begin = row[0];
     const uint size = row[1];
@@ -79,101 +229,66 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void crowd_tally(__global uchar *sorted, co
         begin;
     __global MASU_KEY *const to = (__global MASU_KEY *)(sorted + sorted_at) + begin;
     const MASU_KEY base = from[0] & ~(MASU_KEY)0xffff;
-    for (uint i = lid; i < MASU_TALLY_WORDS; i += MASU_GROUP) counters[i] = 0;
-    if (lid == 0) overflows[0] = 0;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    for (uint first = 0; first < size; first += 8 * MASU_GROUP) {
-      uint values[8];
-      MASU_PRAGMA_UNROLL
-      for (uint k = 0; k < 8; ++k) {
-        const uint place = first + k * MASU_GROUP + lid;
-        values[k] = place < size ? (uint)from[place] & 0xffff : 0x10000;
-      }
-      MASU_PRAGMA_UNROLL
-      for (uint k = 0; k < 8; ++k) {
-        if (masu_lanes_agree(values[k])) {
-          if (values[k] < 0x10000 && lid % MASU_SHUFFLE_LANES == 0) {
-            tally_key(values[k], MASU_SHUFFLE_LANES, counters, overflows);
-          }
-        } else if (values[k] < 0x10000) {
-          tally_key(values[k], 1, counters, overflows);
-        }
-      }
-    }
-    barrier(CLK_LOCAL_MEM_FENCE);
-    // Stretch by stretch of the values: where those of each work-item begin, then window by window of these places.
-    const uint runs_over = overflows[0];
-    uint place = 0;
-    for (uint stretch = 0; stretch < 65536; stretch += MASU_GROUP * MASU_EACH) {
-      uint starts[MASU_EACH + 1];
-      uint sum = 0;
-      MASU_PRAGMA_UNROLL
-      for (uint k = 0; k < MASU_EACH; ++k) {
-        const uint value = stretch + lid * MASU_EACH + k;
-        uint number = counters[value >> 1] >> ((value & 1) << 4) & 0xffff;
-        for (uint i = 0; i < runs_over; ++i) number += overflows[1 + i] == value ? 0x8000 : 0;
-        starts[k] = sum;
-        sum += number;
-      }
-      starts[MASU_EACH] = sum;
-      uint total;
-      const uint before = scan_group(sum, MASU_GROUP, partial, lid, &total) - sum;
-      uint carried = 0;  // the value at the place before the window
-      for (uint window = 0; window < total; window += MASU_WINDOW) {
-        const uint places = min(total - window, (uint)MASU_WINDOW);
-        for (uint i = lid; i < (places + MASU_PLACES - 1) / MASU_PLACES * (MASU_PLACES / 8); i += MASU_GROUP) {
-          uint4 clear;
-          clear.x = 0;
-          clear.y = 0;
-          clear.z = 0;
-          clear.w = 0;
-          ((__local uint4 *)marks)[i] = clear;
-        }
-        barrier(CLK_LOCAL_MEM_FENCE);
-        MASU_PRAGMA_UNROLL
-        for (uint k = 0; k < MASU_EACH; ++k) {
-          const uint at = before + starts[k] - window;  // wraps in front of the window
-          if (starts[k + 1] != starts[k] && at < places) marks[at] = (ushort)(1 + lid * MASU_EACH + k);
-        }
-        barrier(CLK_LOCAL_MEM_FENCE);
-        uint own[MASU_PLACES];
-        uint most = 0;
-        if (lid * MASU_PLACES < places) {
-          MASU_PRAGMA_UNROLL
-          for (uint k = 0; k < MASU_PLACES / 8; ++k) {
-            const uint4 eight = ((__local uint4 *)marks)[lid * (MASU_PLACES / 8) + k];
-            own[8 * k] = eight.x & 0xffff;
-            own[8 * k + 1] = eight.x >> 16;
-            own[8 * k + 2] = eight.y & 0xffff;
-            own[8 * k + 3] = eight.y >> 16;
-            own[8 * k + 4] = eight.z & 0xffff;
-            own[8 * k + 5] = eight.z >> 16;
-            own[8 * k + 6] = eight.w & 0xffff;
-            own[8 * k + 7] = eight.w >> 16;
-          }
-          MASU_PRAGMA_UNROLL
-          for (uint k = 0; k < MASU_PLACES; ++k) most = own[k] = max(most, own[k]);
-        }
-        const uint least = greatest_before(most, carried, partial, lid, &carried);
-        if (lid * MASU_PLACES < places) {
-          MASU_PRAGMA_UNROLL
-          for (uint k = 0; k < MASU_PLACES / 8; ++k) {
-            uint4 eight;
-            eight.x = max(least, own[8 * k]) | max(least, own[8 * k + 1]) << 16;
-            eight.y = max(least, own[8 * k + 2]) | max(least, own[8 * k + 3]) << 16;
-            eight.z = max(least, own[8 * k + 4]) | max(least, own[8 * k + 5]) << 16;
-            eight.w = max(least, own[8 * k + 6]) | max(least, own[8 * k + 7]) << 16;
-            ((__local uint4 *)marks)[lid * (MASU_PLACES / 8) + k] = eight;
-          }
-        }
-        barrier(CLK_LOCAL_MEM_FENCE);
-        for (uint i = lid; i < places; i += MASU_GROUP) {
-          to[place + window + i] = natural_key(base | (stretch + marks[i] - 1), flip);
-        }
-        barrier(CLK_LOCAL_MEM_FENCE);
-      }
-      place += total;
-      barrier(CLK_LOCAL_MEM_FENCE);
-    }
+    tally_keys(from, size, memory, 0, lid);
+    write_values(to, 0, size, base, flip, memory, 0, lid);
   }
+  // The tables of huge_count.
+  const uint huges = MASU_AT(const uint, header_at)[MASU_HUGES];
+  for (uint i = 0; i < huges; ++i) {
+    __global uint *const table =
+        (__global uint *)((__global MASU_KEY *)(parted + parted_at) + MASU_AT(const uint, huges_at)[3 * i]);
+    for (uint value = group * MASU_GROUP + lid; value < 65536; value += groups * MASU_GROUP) table[value] = 0;
+  }
+}
+
+// For each part of the huge buckets that is this work-group's share: the bucket's first key, its table, which lies in
+// `parted` where its keys were, and the part [lo, hi) of its keys.
+#define MASU_EACH_SHARE(work)                                                                               \
+  const uint huges = MASU_AT(const uint, header_at)[MASU_HUGES];                                            \
+  const ulong all = MASU_AT(const uint, header_at)[MASU_HUGE_KEYS];                                         \
+  const ulong first = all * get_group_id(0) / get_num_groups(0);                                            \
+  const ulong behind = all * (get_group_id(0) + 1) / get_num_groups(0);                                     \
+  ulong passed = 0;                                                                                         \
+  for (uint i = 0; i < huges && passed < behind; ++i) {                                                     \
+    const uint begin = MASU_AT(const uint, huges_at)[3 * i];                                                \
+    const uint size = MASU_AT(const uint, huges_at)[3 * i + 1];                                             \
+    const uint lo = (uint)min(max(first, passed) - passed, (ulong)size);                                    \
+    const uint hi = (uint)min(behind - passed, (ulong)size);                                                \
+    __global uint *const table = (__global uint *)((__global MASU_KEY *)(parted + parted_at) + begin);      \
+    passed += size;                                                                                         \
+    if (lo < hi) {                                                                                          \
+      work                                                                                                  \
+    }                                                                                                       \
+  }
+
+__kernel MASU_WORK_GROUP(MASU_GROUP) void huge_count(__global const uchar *sorted, const ulong sorted_at,
+                                                     __global uchar *parted, const ulong parted_at,
+                                                     __global uchar *scratch, const ulong header_at,
+                                                     const ulong huges_at, __local uint4 *local_memory) {
+  MASU_LOCAL_POINTER(uint4, local_memory);
+  __local uint *const memory = (__local uint *)local_memory;
+  const uint lid = (uint)get_local_id(0);
+  MASU_EACH_SHARE(
+    tally_keys((__global const MASU_KEY *)(sorted + sorted_at) + begin + lo, hi - lo, memory, table, lid);
+    for (uint i = lid; i < MASU_TALLY_WORDS; i += MASU_GROUP) {
+      const uint pair = MASU_TALLY_COUNTERS(memory)[spread_word(i)];
+      if ((pair & 0xffff) != 0) atomic_add(&table[2 * i], pair & 0xffff);
+      if (pair >> 16 != 0) atomic_add(&table[2 * i + 1], pair >> 16);
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);)
+}
+
+__kernel MASU_WORK_GROUPS(MASU_GROUP, 2) void huge_fill(__global uchar *sorted, const ulong sorted_at,
+                                                    __global uchar *parted, const ulong parted_at,
+                                                    __global uchar *scratch, const ulong header_at,
+                                                    const ulong huges_at, const uint flipped,
+                                                    __local uint4 *local_memory) {
+  MASU_LOCAL_POINTER(uint4, local_memory);
+  __local uint *const memory = (__local uint *)local_memory;
+  const uint lid = (uint)get_local_id(0);
+  const MASU_KEY flip = flipped != 0 ? MASU_ALL : 0;
+  MASU_EACH_SHARE(
+    __global MASU_KEY *const to = (__global MASU_KEY *)(sorted + sorted_at) + begin;
+    const MASU_KEY base = (MASU_KEY)MASU_AT(const uint, huges_at)[3 * i + 2] << 16;
+    write_values(to, lo, hi, base, flip, memory, table, lid);)
 }

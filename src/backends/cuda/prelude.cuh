@@ -79,6 +79,17 @@ inline void write_mem_fence(uint flags) { mem_fence(flags); }
 inline uint masu_shuffle_xor(uint x, uint mask) { return __shfl_xor_sync(0xffffffffU, x, (int)mask); }
 // Whether x is the same in all lanes, and the sum of the x of the lanes up to this one: the same.
 inline bool masu_lanes_agree(uint x) { return __all_sync(0xffffffffU, x == __shfl_sync(0xffffffffU, x, 0)) != 0; }
+// The x of the first lane, that of the last one, and the sum of the x of all lanes.
+inline uint masu_first_lane(uint x) { return __shfl_sync(0xffffffffU, x, 0); }
+inline uint masu_last_lane(uint x) { return __shfl_sync(0xffffffffU, x, 31); }
+inline uint masu_sum_lanes(uint x) {
+#if __CUDA_ARCH__ >= 800
+  return __reduce_add_sync(0xffffffffU, x);
+#else
+  for (uint mask = 1; mask < 32; mask *= 2) x += masu_shuffle_xor(x, mask);
+  return x;
+#endif
+}
 inline uint masu_scan_lanes(uint x) {
   for (uint distance = 1; distance < 32; distance *= 2) {
     const uint other = __shfl_up_sync(0xffffffffU, x, distance);

@@ -18,7 +18,9 @@
 // masu_shuffle_xor(x, mask) is the x of the work-item whose number differs by `mask`, below MASU_SHUFFLE_LANES. All
 // work-items of the group must come there. Where nothing is known of lanes it is not there, and MASU_SHUFFLE_LANES is 1:
 // exchange through local memory. In the same way masu_lanes_agree(x) is whether x is the same in all lanes (false where nothing
-// is known of them), and masu_scan_lanes(x) the sum of the x of the lanes up to this one. After masu_sub_group_barrier() the work-items of as many lanes see what each of them wrote to
+// is known of them), masu_first_lane(x) and masu_last_lane(x) the x of the first lane and of
+// the last one, masu_sum_lanes(x) the sum of the x of all lanes, and
+// masu_scan_lanes(x) that of the lanes up to this one. After masu_sub_group_barrier() the work-items of as many lanes see what each of them wrote to
 // local memory.
 #ifdef __NV_CL_C_VERSION
 #define MASU_SHUFFLE_LANES 32
@@ -35,6 +37,20 @@ inline bool masu_lanes_agree(const uint x) {
                : "=r"(same)
                : "r"(x), "r"(first));
   return same != 0;
+}
+inline uint masu_first_lane(const uint x) {
+  uint first;
+  asm volatile("shfl.sync.idx.b32 %0, %1, 0, 31, 0xffffffff;" : "=r"(first) : "r"(x));
+  return first;
+}
+inline uint masu_last_lane(const uint x) {
+  uint last;
+  asm volatile("shfl.sync.idx.b32 %0, %1, 31, 31, 0xffffffff;" : "=r"(last) : "r"(x));
+  return last;
+}
+inline uint masu_sum_lanes(uint x) {
+  for (uint mask = 1; mask < 32; mask *= 2) x += masu_shuffle_xor(x, mask);
+  return x;
 }
 inline uint masu_lane_at(const uint x, const uint distance) {
   uint other;
@@ -60,6 +76,9 @@ inline uint masu_lane_before(const uint x) { return masu_lane_at(x, 1); }
 #else
 #define MASU_SHUFFLE_LANES 1
 #define masu_lanes_agree(x) ((void)(x), false)
+#define masu_first_lane(x) (x)
+#define masu_sum_lanes(x) (x)
+#define masu_scan_lanes(x) (x)
 #define masu_sub_group_barrier()
 #endif
 // 16 bytes of global memory, aligned to 16, that this launch reads once and nobody writes: p is a __global const uint4 *.
