@@ -205,7 +205,8 @@ void elements_at_places(nb::handle data, nb::handle result, std::uint64_t rows, 
     } else if (device.kind() == masu::DeviceKind::cpu) {
       masu::elements_at(input.view(), rows, places, output.view());
     } else {
-      const auto there = device.upload(std::span(input.data<std::byte>(), input.count() * masu::size_of(input.dtype())));
+      const auto there =
+          device.upload(std::span(input.data<std::byte>(), input.count() * masu::size_of(input.dtype())));
       elements_at(there, input.dtype(), rows, places, output.view().data);
     }
   });

@@ -206,11 +206,25 @@ void part_plainly(const T* row, std::uint64_t length, std::span<const PlacedElem
   }
 }
 
+// The same around one.
+template <bool indices, class T>
+void part_short_row(const T* row, std::uint64_t length, const PlacedElement<WorkOf<T>>& found,
+                    OutputOf<indices, T>* to) {
+  std::uint64_t next[3] = {0, found.less, found.less + found.equal};
+  for (std::uint64_t i = 0; i < length; ++i) {
+    const WorkOf<T> x = work_of(row[i]);
+    const std::uint64_t at = next[1U - (before(x, found.element) ? 1U : 0U) + (before(found.element, x) ? 1U : 0U)]++;
+    if constexpr (indices) to[at] = i;
+    else to[at] = row[i];
+  }
+}
+
 constexpr std::uint64_t plainly_up_to = 64;  // elements of a row
 
 template <bool indices, class T>
 void part_row(const T* row, std::uint64_t length, std::vector<PlacedElement<WorkOf<T>>>& found,
               OutputOf<indices, T>* to) {
+  if (found.size() == 1 && length <= plainly_up_to) return part_short_row<indices>(row, length, found[0], to);
   const auto same = [](const auto& a, const auto& b) { return a.less == b.less; };
   const auto end = std::unique(found.begin(), found.end(), same);
   const std::span<const PlacedElement<WorkOf<T>>> pivots(found.data(), static_cast<std::size_t>(end - found.begin()));
