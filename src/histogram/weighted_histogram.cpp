@@ -59,8 +59,7 @@ void check_weights(Dtype expected, Dtype got) {
   }
 }
 
-// More slots than this have narrow sums (weighted_narrow.h), where there are at most narrow_elements elements for each.
-constexpr std::uint64_t narrow_from = 1024;
+// Slots have narrow sums (weighted_narrow.h) where there are at most narrow_elements elements for each.
 constexpr std::uint64_t narrow_elements = 256;
 
 std::vector<cpu::Column> columns_of(std::span<const ArrayView> columns) {
@@ -335,7 +334,7 @@ WeightedHistogram WeightedHistogramAccumulator::result_of(std::span<const ArrayV
                                                           const ArrayView& weights) {
   State& s = *state_;
   const bool narrow = !s.counter && s.options.rows == 1 && !s.options.variances && is_float(s.weights_dtype) &&
-                      s.sums.empty() && s.slots > narrow_from && weights.count / narrow_elements <= s.slots;
+                      s.sums.empty() && weights.count / narrow_elements <= s.slots;
   if (!narrow) {
     add(columns, weights);
     return result();
