@@ -22,6 +22,7 @@
 #include <masu/row_histogram.h>
 #include <masu/scan.h>
 #include <masu/search.h>
+#include <masu/selection.h>
 #include <masu/sort.h>
 #include <masu/stream.h>
 #include <masu/sum.h>

@@ -16,7 +16,13 @@ _NoValue = np._NoValue
 _kinds = (None, "quicksort", "heapsort", "mergesort", "stable", "quick", "heap", "merge")
 # From 2.3 on; what is older always sorts.
 _unsorted = {"sorted": False} if "sorted" in inspect.signature(np.unique).parameters else {}
+_FEW_HALVES = 128
 _numpy_descends = "descending" in inspect.signature(np.sort).parameters  # from 2.5 on
+
+
+def _few(a):
+    """Below so many elements NumPy sorts them sooner; float16 stably, which takes it long."""
+    return min(_small.limit, _FEW_HALVES) if a.dtype.char == "e" else _small.limit
 
 
 def _usual(kind, order, stable):
@@ -64,7 +70,7 @@ def sort(a, axis=-1, kind=None, order=None, *, stable=None, descending=_NoValue,
     >>> masu.sort([3.0, float("nan"), 4.0], descending=True).tolist()
     [4.0, 3.0, nan]
     """
-    if type(a) is _ndarray and a.size < _small.limit and device is None and descending is _NoValue:
+    if type(a) is _ndarray and a.size < _few(a) and device is None and descending is _NoValue:
         if a.dtype.char == "e" and stable is None and (kind is None or kind == "quicksort"):
             kind = "stable"  # with AVX-512 NumPy's quicksort leaves zeros of both signs unsorted (2.4)
         if axis is None:

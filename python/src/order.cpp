@@ -7,6 +7,7 @@
 #include <masu/quantile.h>
 #include <masu/reduce.h>
 #include <masu/search.h>
+#include <masu/selection.h>
 #include <masu/sort.h>
 #include <masu/stream.h>
 #include <masu/topk.h>
@@ -133,7 +134,7 @@ void partition(nb::handle data, nb::handle result, std::uint64_t rows, const Pla
   const Output output(result);
   call([&] {
     if (!input.on_device()) {
-      part_rows(device, input.view(), rows, places, output.view().data, nullptr);
+      masu::partition_rows(input.view(), rows, places, output.view());
     } else if (rows == 1 && places.size() == 1) {
       masu::partition(input.buffer(), input.dtype(), output.buffer(), places[0]);
     } else {
@@ -149,7 +150,7 @@ void argpartition(nb::handle data, nb::handle result, std::uint64_t rows, const 
     if (input.on_device()) {
       masu::argsort(input.buffer(), input.dtype(), output.buffer(), Dtype::u64, {.rows = rows});
     } else {
-      part_rows(device, input.view(), rows, places, nullptr, output.data<std::int64_t>());
+      masu::argpartition_rows(input.view(), rows, places, {output.data<std::uint64_t>(), output.count()});
     }
   });
 }
@@ -161,8 +162,9 @@ bool part_short(nb::handle data, nb::handle result, std::int64_t place, bool ind
   const Output output(result);
   const auto length = static_cast<std::int64_t>(input.count());
   if (place < -length || place >= length) return false;
-  part_short_row(input.view(), static_cast<std::uint64_t>(place < 0 ? place + length : place),
-                 indices ? nullptr : output.view().data, indices ? output.data<std::int64_t>() : nullptr);
+  const auto at = static_cast<std::uint64_t>(place < 0 ? place + length : place);
+  if (indices) masu::argpartition_rows(input.view(), 1, {&at, 1}, {output.data<std::uint64_t>(), output.count()});
+  else masu::partition_rows(input.view(), 1, {&at, 1}, output.view());
   return true;
 }
 
@@ -198,8 +200,15 @@ void elements_at_places(nb::handle data, nb::handle result, std::uint64_t rows, 
   const Input input(data);
   const Output output(result);
   call([&] {
-    if (input.on_device()) elements_at(input.buffer(), input.dtype(), rows, places, output.view().data);
-    else elements_at(device, input.view(), rows, places, output.view().data);
+    if (input.on_device()) {
+      elements_at(input.buffer(), input.dtype(), rows, places, output.view().data);
+    } else if (device.kind() == masu::DeviceKind::cpu) {
+      masu::elements_at(input.view(), rows, places, output.view());
+    } else {
+      const auto there =
+          device.upload(std::span(input.data<std::byte>(), input.count() * masu::size_of(input.dtype())));
+      elements_at(there, input.dtype(), rows, places, output.view().data);
+    }
   });
 }
 

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Exact sums of few floats, each rounded once, at little more than the cost of adding them.
+// Exact sums of floats, each rounded once, at little more than the cost of adding them.
 #pragma once
 
 #include "sum/compensated.h"
+
+#include <masu/interrupt.h>
 
 #include <cstdint>
 
@@ -16,9 +18,10 @@ inline constexpr std::uint64_t short_sum_elements = std::uint64_t{1} << 17;
 
 // The running sums. False where one is not certain.
 template <class T>
-bool short_running_sums(const T* x, std::uint64_t count, T* sums) noexcept {
+bool running_sums(const T* x, std::uint64_t count, T* sums) {
   Compensated sum;
   for (std::uint64_t i = 0; i < count; ++i) {
+    if (i % short_sum_elements == 0 && i != 0) masu::check_interrupted();
     sum.add(static_cast<double>(x[i]));
     if (sum.error == 0 && sum.lost == 0) {  // exact so far
       sums[i] = static_cast<T>(sum.sum + 0.0);

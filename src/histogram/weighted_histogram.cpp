@@ -5,6 +5,7 @@
 #include "histogram/histogram_checks.h"
 #include "histogram/weighted_histogram_cpu.h"
 #include "histogram/weighted_histogram_device.h"
+#include "histogram/weighted_narrow.h"
 #include "histogram/weighted_sums.h"
 
 #include <masu/weighted_histogram.h>
@@ -58,6 +59,17 @@ void check_weights(Dtype expected, Dtype got) {
   }
 }
 
+// Slots have narrow sums (weighted_narrow.h) where there are at most narrow_elements elements for each.
+constexpr std::uint64_t narrow_elements = 256;
+
+std::vector<cpu::Column> columns_of(std::span<const ArrayView> columns) {
+  std::vector<cpu::Column> found;
+  for (const ArrayView& column : columns) {
+    found.push_back({static_cast<const std::byte*>(column.data), size_of(column.dtype)});
+  }
+  return found;
+}
+
 }  // namespace
 
 struct WeightedHistogramAccumulator::State {
@@ -94,6 +106,11 @@ struct WeightedHistogramAccumulator::State {
 
   void add_here(std::span<const cpu::Column> columns, const void* weights, std::uint64_t count) {
     const double start = now();
+    if (!here) {
+      if (sums.empty()) sums = zeros();
+      here = std::make_unique<cpu::WeightedCounter>(rules, options.outside == Outside::clamp, options.rows,
+                                                    row_elements, sums);
+    }
     here->add(columns, static_cast<const std::byte*>(weights), count);
     times.compute += now() - start;
   }
@@ -111,6 +128,16 @@ struct WeightedHistogramAccumulator::State {
       }
     }
     return result;
+  }
+  void check_columns(std::span<const ArrayView> columns, const ArrayView& weights) const {
+    check_weighted_columns(rules.size(), columns.size());
+    for (const ArrayView& column : columns) {
+      check_dtype(weighted_name, dtype, column.dtype);
+      check_column_lengths(columns.front().count, column.count);
+    }
+    check_weights(weights_dtype, weights.dtype);
+    check_weighted_lengths(columns.front().count, weights.count);
+    check_room(weights.count);
   }
   void check_room(std::uint64_t count) const {
     if (count > all_elements - position) {
@@ -182,9 +209,6 @@ WeightedHistogramAccumulator::WeightedHistogramAccumulator(const Device& device,
     s.counter = std::make_unique<DeviceWeightedCounter>(device, s.rules, s.formats, options, s.row_elements);
     return;
   }
-  s.sums = s.zeros();
-  s.here = std::make_unique<cpu::WeightedCounter>(s.rules, options.outside == Outside::clamp, options.rows,
-                                                  s.row_elements, s.sums);
 }
 
 WeightedHistogramAccumulator::WeightedHistogramAccumulator(WeightedHistogramAccumulator&&) noexcept = default;
@@ -194,24 +218,10 @@ WeightedHistogramAccumulator::~WeightedHistogramAccumulator() = default;
 
 void WeightedHistogramAccumulator::add(std::span<const ArrayView> columns, const ArrayView& weights) {
   State& s = *state_;
-  check_weighted_columns(s.rules.size(), columns.size());
-  for (const ArrayView& column : columns) {
-    check_dtype(weighted_name, s.dtype, column.dtype);
-    check_column_lengths(columns.front().count, column.count);
-  }
-  check_weights(s.weights_dtype, weights.dtype);
-  check_weighted_lengths(columns.front().count, weights.count);
-  s.check_room(weights.count);
+  s.check_columns(columns, weights);
   if (weights.count == 0) return;
-  if (s.counter) {
-    s.counter->add(columns, weights);
-  } else {
-    std::vector<cpu::Column> found;
-    for (const ArrayView& column : columns) {
-      found.push_back({static_cast<const std::byte*>(column.data), size_of(column.dtype)});
-    }
-    s.add_here(found, weights.data, weights.count);
-  }
+  if (s.counter) s.counter->add(columns, weights);
+  else s.add_here(columns_of(columns), weights.data, weights.count);
   s.advance(weights.count);
 }
 
@@ -307,9 +317,8 @@ void WeightedHistogramAccumulator::merge(const WeightedHistogramAccumulator& oth
   s.n += from.n;
 }
 
-WeightedHistogram WeightedHistogramAccumulator::result() const try {
+WeightedHistogram WeightedHistogramAccumulator::empty_result() const {
   const State& s = *state_;
-  const std::vector<WeightSums> sums = s.collect();
   WeightedHistogram result;
   result.rows_ = s.options.rows;
   result.cells_ = s.cells;
@@ -318,6 +327,47 @@ WeightedHistogram WeightedHistogramAccumulator::result() const try {
   result.dtype_ = s.dtype;
   result.weights_dtype_ = s.weights_dtype;
   result.rules_ = s.rules;
+  return result;
+}
+
+WeightedHistogram WeightedHistogramAccumulator::result_of(std::span<const ArrayView> columns,
+                                                          const ArrayView& weights) {
+  State& s = *state_;
+  const bool narrow = !s.counter && s.options.rows == 1 && !s.options.variances && is_float(s.weights_dtype) &&
+                      s.sums.empty() && weights.count / narrow_elements <= s.slots;
+  if (!narrow) {
+    add(columns, weights);
+    return result();
+  }
+  s.check_columns(columns, weights);
+  const double start = now();
+  const bool clamp = s.options.outside == Outside::clamp;
+  s.advance(weights.count);
+  WeightedHistogram result = empty_result();
+  try {
+    check_memory(weighted_name, s.slots, s.slots * sizeof(double));
+    result.totals_.resize(s.slots);
+  } catch (const std::bad_alloc&) {
+    no_memory(weighted_name, s.slots, s.slots * sizeof(double));
+  }
+  std::vector<cpu::SlotWriter> writers;
+  for (const auto& rule : s.rules) writers.emplace_back(*rule).prepare(weights.count);
+  if (s.rules.size() == 1) {
+    const cpu::ValueStream stream(writers.front(), columns.front());
+    cpu::add_narrow(stream, {s.slots, s.cells, clamp}, weights, result.totals_);
+  } else {
+    const std::vector<cpu::Column> found = columns_of(columns);
+    const cpu::JointPoints stream(s.rules, writers, clamp, found);
+    cpu::add_narrow(stream, {s.slots, s.cells, false}, weights, result.totals_);
+  }
+  s.times.compute += now() - start;
+  return result;
+}
+
+WeightedHistogram WeightedHistogramAccumulator::result() const try {
+  const State& s = *state_;
+  const std::vector<WeightSums> sums = s.collect();
+  WeightedHistogram result = empty_result();
   const std::uint64_t all = s.slots * s.options.rows;
   for (const WeightSums& each : sums) {
     std::vector<double>& to = each.format().squared ? result.variances_ : result.totals_;
@@ -360,8 +410,7 @@ WeightedHistogram weighted_histogram(const Device& device, const ArrayView& data
   check_weighted_lengths(data.count, weights.count);
   WeightedHistogramAccumulator accumulator(device, data.dtype, weights.dtype, definite_bins(device, data, bins),
                                            options, row_elements(data.count, options));
-  accumulator.add(data, weights);
-  return accumulator.result();
+  return accumulator.result_of({&data, 1}, weights);
 }
 
 WeightedHistogram weighted_histogram(const BufferBase& data, Dtype dtype, const BufferBase& weights,
@@ -394,8 +443,7 @@ WeightedHistogram weighted_joint_histogram(const Device& device, std::span<const
   for (std::size_t d = 0; d < bins.size(); ++d) definite.push_back(definite_bins(device, columns[d], bins[d]));
   WeightedHistogramAccumulator accumulator(device, columns.front().dtype, weights.dtype, definite, options,
                                            row_elements(weights.count, options));
-  accumulator.add(columns, weights);
-  return accumulator.result();
+  return accumulator.result_of(columns, weights);
 }
 
 WeightedHistogram weighted_joint_histogram(std::span<const BufferBase* const> columns, Dtype dtype,

@@ -6,6 +6,7 @@
 #include "quantile/quantile_places.h"
 #include "quantile/quantile_plan.h"
 #include "quantile/quantile_rule.h"
+#include "quantile/selection.h"
 
 #include <masu/quantile.h>
 
@@ -90,8 +91,9 @@ std::vector<std::uint64_t> keys_at(const Input& input, std::uint64_t rows, std::
                                    QuantileTimes* times) {
   const std::uint64_t count = input.count / rows;
   const double start = now();
-  if (input.buffer == nullptr && on_cpu(input.device) && count <= quantile_plan::short_row) {
-    std::vector<std::uint64_t> result = cpu::keys_of_rows(input.part(0, input.count), rows, places);
+  if (input.buffer == nullptr && on_cpu(input.device)) {
+    std::vector<std::uint64_t> result(rows * places.size());
+    cpu::keys_at(input.part(0, input.count), rows, places, result);
     if (times != nullptr) times->compute += now() - start;
     return result;
   }
@@ -337,10 +339,10 @@ PartitionResult partition(const Device& device, const ArrayView& data, MutableAr
   }
   const std::uint64_t bytes = data.count * size_of(data.dtype);
   if (overlap(data.data, result.data, bytes)) refuse("partition", "data and result must not overlap");
-  if (on_cpu(device)) {
-    return cpu::partition_by_key(data, result.data, find_key("partition", "k", Input(device, data), k));
-  }
   if (k >= data.count) find_key("partition", "k", Input(device, data), k);  // says so
+  if (on_cpu(device)) {
+    return cpu::partition_at(data, result.data, k);
+  }
   const std::span from(static_cast<const std::byte*>(data.data), bytes);
   const Buffer<std::byte> there = device.upload(from);
   Buffer<std::byte> parted(device, bytes);
@@ -350,13 +352,12 @@ PartitionResult partition(const Device& device, const ArrayView& data, MutableAr
 }
 
 PartitionResult partition(const Device& device, MutableArrayView data, std::uint64_t k) {
+  if (k >= data.count) find_key("partition", "k", Input(device, data), k);  // says so
   if (on_cpu(device)) {
-    const std::uint64_t key = find_key("partition", "k", Input(device, data), k);
     const auto* first = static_cast<const std::byte*>(data.data);
     const std::vector<std::byte> copy(first, first + data.count * size_of(data.dtype));
-    return cpu::partition_by_key({data.dtype, copy.data(), data.count}, data.data, key);
+    return cpu::partition_at({data.dtype, copy.data(), data.count}, data.data, k);
   }
-  if (k >= data.count) find_key("partition", "k", Input(device, data), k);  // says so
   const std::span bytes(static_cast<std::byte*>(data.data), data.count * size_of(data.dtype));
   const Buffer<std::byte> there = device.upload(bytes);
   Buffer<std::byte> parted(device, bytes.size());
@@ -376,9 +377,10 @@ PartitionResult partition(const BufferBase& data, Dtype dtype, BufferBase& resul
     refuse("partition", "data and result must not overlap");
   }
   const Input input(data, dtype, count);
-  const std::uint64_t key = find_key("partition", "k", input, k);
-  if (!on_cpu(input.device)) return partition_on_device(data, dtype, result, key);
-  return cpu::partition_by_key(input.part(0, count), const_cast<void*>(host_view(result, dtype).data), key);
+  if (k >= count || !on_cpu(input.device)) {
+    return partition_on_device(data, dtype, result, find_key("partition", "k", input, k));
+  }
+  return cpu::partition_at(input.part(0, count), const_cast<void*>(host_view(result, dtype).data), k);
 }
 
 PartitionResult partition(BufferBase& data, Dtype dtype, std::uint64_t k) {

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Selection and partition on the CPU: counted digits, collected keys, short rows, and elements on their way to their
-// part.
+// What selection from data that comes in pieces needs on the CPU: counted digits and collected keys.
 #pragma once
 
 #include <masu/dtype.h>
-#include <masu/quantile.h>
 
 #include <cstdint>
 #include <span>
@@ -23,12 +21,5 @@ void count_digits(const ArrayView& data, const DigitPass& pass, std::span<std::u
 // Appends the keys whose bits from `shift` on are one of the prefixes.
 void collect_keys(const ArrayView& data, unsigned shift, std::span<const std::uint64_t> prefixes,
                   std::vector<std::uint64_t>& keys);
-
-// The keys at `places` (ascending) of each of `rows` short rows, row by row.
-std::vector<std::uint64_t> keys_of_rows(const ArrayView& data, std::uint64_t rows,
-                                        std::span<const std::uint64_t> places);
-
-// Writes the elements whose key is less, then those that have it, then the others.
-PartitionResult partition_by_key(const ArrayView& data, void* result, std::uint64_t key);
 
 }  // namespace masu::cpu

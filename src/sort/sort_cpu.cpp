@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sort/sort_cpu.h"
 
+#include "quantile/select_simd.h"
 #include "sort/sort_cpu_items.h"
 #include "sort/sort_cpu_keys.h"
 #include "sort/sort_cpu_pairs.h"
@@ -56,11 +57,56 @@ void sort_stable(const cpu::StableWork& work, const SortJob& job, Threads thread
   else cpu::network_sort(work, job.order);
 }
 
+// Rows too short for a call each: many at a time in the lanes of vectors, but those near elements whose order their
+// bits do not tell.
+template <class T>
+void sort_short_rows_in_place(T* x, std::uint64_t rows, std::uint64_t length, Order order) {
+  constexpr std::uint64_t at_once = 2048;  // elements
+  const std::uint64_t rows_at_once = at_once / length;
+  const std::uint64_t rows_a_task = rows_at_once * (cpu::task_elements / at_once);
+  runtime::parallel_tasks((rows + rows_a_task - 1) / rows_a_task, [&](std::uint64_t task) {
+    const std::uint64_t end = std::min(rows, (task + 1) * rows_a_task);
+    for (std::uint64_t first = task * rows_a_task; first < end; first += rows_at_once) {
+      const std::uint64_t here = std::min(rows_at_once, end - first);
+      T* const begin = x + first * length;
+      if constexpr (std::is_floating_point_v<T>) {
+        if (cpu::specials_of(begin, here * length).are_seen()) {
+          for (std::uint64_t row = 0; row < here; ++row) {
+            cpu::sort_keys(dtype_of<T>, begin + row * length, length, order, Threads::one);
+          }
+          continue;
+        }
+      }
+      cpu::sort_short_rows(begin, here, length, begin);
+      if (order == Order::ascending) continue;
+      for (std::uint64_t row = 0; row < here; ++row) {
+        std::reverse(begin + row * length, begin + (row + 1) * length);
+      }
+    }
+  });
+}
+
+bool sort_as_short_rows(Dtype dtype, void* keys, const SortJob& job) {
+  const std::uint64_t length = job.pieces.longest();
+  if (job.algorithm != SortAlgorithm::automatic || !job.pieces.segments.empty() || job.pieces.rows < 2 || length < 2 ||
+      length > cpu::short_row_most) {
+    return false;
+  }
+  return dispatch(dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    if constexpr (cpu::is_wide<T>) {
+      sort_short_rows_in_place(static_cast<T*>(keys), job.pieces.rows, length, job.order);
+    }
+    return cpu::is_wide<T>;
+  });
+}
+
 }  // namespace
 
 void sort_cpu(const ArrayView& data, void* result, const SortJob& job) {
   const std::size_t size = size_of(data.dtype);
   if (result != data.data && data.count != 0) cpu::copy_bytes(result, data.data, data.count * size, Threads::all);
+  if (sort_as_short_rows(data.dtype, result, job)) return;
   each_piece(job.pieces, [&](std::uint64_t first, std::uint64_t length, Threads threads) {
     std::byte* const keys = static_cast<std::byte*>(result) + first * size;
     if (job.algorithm == SortAlgorithm::automatic) cpu::sort_keys(data.dtype, keys, length, job.order, threads);

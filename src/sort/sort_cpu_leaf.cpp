@@ -15,6 +15,7 @@ namespace masu::cpu {
 namespace {
 
 constexpr std::size_t by_digits_from = 1024;
+constexpr std::size_t halves_by_digits_from = 192;  // keys of 16 bits: two digits alone, and vqsort is slow with AVX2
 constexpr unsigned leaf_digit_bits = 8;
 constexpr std::size_t leaf_digit_values = std::size_t{1} << leaf_digit_bits;
 
@@ -80,7 +81,8 @@ void sort_one_by_digits(Code* codes, std::size_t count) {
 }  // namespace
 
 void sort_leaf(std::uint16_t* codes, std::size_t count) {
-  sort_one(codes, count);
+  if (count < halves_by_digits_from) return hwy::Sorter()(codes, count, hwy::SortAscending());
+  sort_leaf_by_digits(codes, count);
 }
 void sort_leaf(std::int32_t* codes, std::size_t count) {
   sort_one(codes, count);

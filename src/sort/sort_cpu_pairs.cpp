@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <utility>
 #include <vector>
 
 namespace masu::cpu {
@@ -201,6 +202,30 @@ void order_typed(const T* keys, Index* indices, std::uint64_t count, Order order
   radix_sort({dtype_of<T>, const_cast<T*>(keys), count, nullptr, 0, indices, sizeof(Index)}, order, threads);
 }
 
+// Orders of so many keys of 8 and 16 bits, and up to so many, come from counts of all keys: stable, in two passes.
+template <class T>
+constexpr std::uint64_t order_counted_from = std::uint64_t{1} << (sizeof(T) == 1 ? 7 : 14);
+constexpr std::uint64_t order_counted_to = std::uint64_t{1} << 20;
+
+template <class T, class Index>
+void order_by_counting(const T* keys, std::uint64_t count, Index* indices, Order order) {
+  std::vector<std::uint32_t> next(std::size_t{1} << (8 * sizeof(T)));
+  for (std::uint64_t i = 0; i < count; ++i) ++next[sort_key(keys[i], order)];
+  std::uint32_t sum = 0;
+  for (std::uint32_t& one : next) sum += std::exchange(one, sum);
+  for (std::uint64_t i = 0; i < count; ++i) indices[next[sort_key(keys[i], order)]++] = static_cast<Index>(i);
+}
+
+template <class T, class Index>
+void order_any(const T* keys, Index* indices, std::uint64_t count, Order order, Threads threads) {
+  if constexpr (sizeof(T) <= 2) {
+    if (count >= order_counted_from<T> && count <= order_counted_to) {
+      return order_by_counting(keys, count, indices, order);
+    }
+  }
+  order_typed(keys, indices, count, order, threads);
+}
+
 }  // namespace
 
 void sort_pairs(Dtype dtype, void* keys, std::byte* values, std::size_t value_bytes, std::uint64_t count, Order order,
@@ -216,8 +241,8 @@ void sort_order(Dtype dtype, const void* keys, void* indices, std::size_t index_
   dispatch(dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     const T* const typed = static_cast<const T*>(keys);
-    if (index_bytes == 4) order_typed(typed, static_cast<std::uint32_t*>(indices), count, order, threads);
-    else order_typed(typed, static_cast<std::uint64_t*>(indices), count, order, threads);
+    if (index_bytes == 4) order_any(typed, static_cast<std::uint32_t*>(indices), count, order, threads);
+    else order_any(typed, static_cast<std::uint64_t*>(indices), count, order, threads);
   });
 }
 

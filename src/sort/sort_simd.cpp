@@ -6,35 +6,12 @@
 #include <cstring>
 #include <utility>
 
-#ifndef MASU_SORT_SIDE_ORDERS
-#define MASU_SORT_SIDE_ORDERS
-namespace masu::cpu {
-namespace {
-
-// For every set of eight lanes: its lanes, then the others.
-struct SideOrders {
-  constexpr SideOrders() {
-    for (unsigned set = 0; set < 256; ++set) {
-      unsigned at = 0;
-      for (unsigned side = 2; side-- > 0;) {
-        for (unsigned lane = 0; lane < 8; ++lane) {
-          if ((set >> lane & 1) == side) lanes[set][at++] = static_cast<std::uint8_t>(lane);
-        }
-      }
-    }
-  }
-  std::uint8_t lanes[256][8] = {};
-};
-constexpr SideOrders side_orders;
-
-}  // namespace
-}  // namespace masu::cpu
-#endif
-
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "sort/sort_simd.cpp"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
+
+#include "sort/sort_sides-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace masu::cpu::HWY_NAMESPACE {
@@ -55,32 +32,6 @@ HWY_INLINE V Turned(D d, V bits) {
 template <bool Float, class Code>
 HWY_INLINE Code TurnedOne(Code bits) {
   return Float && bits < 0 ? static_cast<Code>(bits ^ std::numeric_limits<Code>::max()) : bits;
-}
-
-// The lanes of a mask first, the others behind them, both in order. Where eight lanes
-// are sorted by a table the table is ours: GCC 12 copies that of Highway 1.0.3's Compress to the stack each time.
-template <class D, class M, class V = hn::Vec<D>, class T = hn::TFromD<D>>
-HWY_INLINE V Sides(D d, V v, M first) {
-#if HWY_TARGET == HWY_AVX2
-  const hn::Repartition<std::int32_t, D> dl;
-  const auto mask = hn::MaskFromVec(hn::BitCast(dl, hn::VecFromMask(d, first)));
-#else
-  const D dl;
-  const M mask = first;
-#endif
-  if constexpr (HWY_TARGET == HWY_AVX2 || (HWY_TARGET == HWY_AVX3 && sizeof(T) == 8)) {
-    std::uint8_t set = 0;
-    hn::StoreMaskBits(dl, mask, &set);
-    const hn::Rebind<std::uint8_t, decltype(dl)> bytes;
-    const auto order =
-        hn::PromoteTo(hn::Rebind<std::int32_t, decltype(dl)>(), hn::LoadU(bytes, side_orders.lanes[set]));
-    hn::Vec<decltype(dl)> indices;
-    if constexpr (HWY_TARGET == HWY_AVX2) indices = order;
-    else indices = hn::PromoteTo(dl, order);
-    return hn::BitCast(d, hn::TableLookupLanes(hn::BitCast(dl, v), hn::IndicesFromVec(dl, indices)));
-  } else {
-    return hn::Compress(v, first);
-  }
 }
 
 // Partitions from both ends of free space, as Highway's vqsort does: what is read first is kept aside, so that there is

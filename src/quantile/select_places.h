@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+// The elements at places of the sorted order of a row in host memory. A sample tells between which elements each place
+// lies in all likelihood; one pass counts what is below and collects what is between, where the place is found again.
+//
+// Method: R. W. Floyd, R. L. Rivest, "Expected time bounds for selection", CACM 18(3), 1975.
+#pragma once
+
+#include "quantile/select_simd.h"
+#include "runtime/interrupt.h"
+#include "sort/sort_cpu_items.h"
+#include "sort/sort_cpu_keys.h"
+#include "sort/sort_cpu_leaf.h"
+#include "sort/sort_cpu_memory.h"
+#include "topk/topk_rank.h"
+
+#include <masu/dtype.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace masu::cpu {
+
+// Ordered as sort.h has it: -0 equal to +0, NaN greater than all else.
+template <class T>
+KeyOf<T> order_key(T x) noexcept {
+  const KeyOf<T> key = key_of(x);
+  if constexpr (is_float_type<T>) {
+    const auto magnitude = static_cast<KeyOf<T>>(std::bit_cast<KeyOf<T>>(x) & ~key_sign<T>);
+    if (magnitude > static_cast<KeyOf<T>>(infinity_key<T>() ^ key_sign<T>)) return std::numeric_limits<KeyOf<T>>::max();
+  }
+  return key;
+}
+template <class T>
+bool before(T a, T b) noexcept {
+  if constexpr (std::is_floating_point_v<T>) return a < b || (b != b && a == a);
+  else return a < b;
+}
+template <class T>
+bool alike(T a, T b) noexcept {
+  return !before(a, b) && !before(b, a);
+}
+
+// An element, and how many of its row come before it and are equal to it.
+template <class T>
+struct PlacedElement {
+  T element;
+  std::uint64_t less, equal;
+};
+
+// T: a type of select_simd.h. Places ascend.
+template <class T>
+class PlaceSelector {
+ public:
+  using Found = PlacedElement<T>;
+  // `threads`: those that sort a copy, where there are many places.
+  void find(const T* row, std::uint64_t length, std::span<const std::uint64_t> places, Found* found, Threads threads) {
+    if (places.size() >= many_places) by_sorting(row, length, places, found, threads);
+    else select(row, length, 0, places, found);
+  }
+
+ private:
+  static constexpr std::size_t many_places = 16;
+  static constexpr std::uint64_t few_elements = 200;
+  static constexpr std::size_t most_samples = std::size_t{1} << 14;
+  static constexpr std::uint64_t piece = std::uint64_t{1} << 14;
+
+  // Some places between two elements.
+  struct Group {
+    T low, high;
+    std::size_t first, count;  // of the places
+    std::unique_ptr<T[]> inside = {};
+    Narrowed size = {0, 0};
+    [[nodiscard]] bool is_one() const { return alike(low, high); }
+  };
+
+  void select(const T* x, std::uint64_t length, std::uint64_t before_x, std::span<const std::uint64_t> places,
+              Found* found) const;
+  [[nodiscard]] std::vector<Group> groups_of(const T* x, std::uint64_t length, std::uint64_t before_x,
+                                             std::span<const std::uint64_t> places) const;
+  static void by_sorting(const T* row, std::uint64_t length, std::span<const std::uint64_t> places, Found* found,
+                         Threads threads);
+  static void by_parting(const T* x, std::uint64_t length, std::uint64_t before_x,
+                         std::span<const std::uint64_t> places, Found* found);
+};
+
+template <class T>
+void PlaceSelector<T>::by_sorting(const T* row, std::uint64_t length, std::span<const std::uint64_t> places,
+                                  Found* found, Threads threads) {
+  const Scratch memory(length * sizeof(T));
+  T* const sorted = memory.as<T>();
+  copy_bytes(sorted, row, length * sizeof(T), threads);
+  sort_keys(dtype_of<T>, sorted, length, Order::ascending, threads);
+  for (std::size_t p = 0; p < places.size(); ++p) {
+    if (p != 0 && places[p] < found[p - 1].less + found[p - 1].equal) {
+      found[p] = found[p - 1];
+      continue;
+    }
+    const T element = sorted[places[p]];
+    std::uint64_t first = places[p];
+    std::uint64_t last = places[p] + 1;
+    if ((first != 0 && alike(sorted[first - 1], element)) || (last != length && alike(sorted[last], element))) {
+      first = static_cast<std::uint64_t>(std::lower_bound(sorted, sorted + first, element, before<T>) - sorted);
+      last = static_cast<std::uint64_t>(std::upper_bound(sorted + last, sorted + length, element, before<T>) - sorted);
+    }
+    found[p] = {element, first, last - first};
+  }
+}
+
+template <class T>
+void PlaceSelector<T>::by_parting(const T* x, std::uint64_t length, std::uint64_t before_x,
+                                  std::span<const std::uint64_t> places, Found* found) {
+  std::array<T, few_elements> little;
+  std::vector<T> much;
+  if (length > few_elements) much.resize(length);
+  T* const copy = length > few_elements ? much.data() : little.data();
+  std::copy_n(x, length, copy);
+  T* const end = copy + length;
+  T* from = copy;
+  for (std::size_t p = 0; p < places.size(); ++p) {
+    T* const place = copy + (places[p] - before_x);
+    std::nth_element(from, place, end, before<T>);
+    const T element = *place;
+    std::uint64_t less = 0;
+    std::uint64_t equal = 0;
+    for (const T* each = copy; each != end; ++each) {
+      less += before(*each, element) ? 1U : 0U;
+      equal += alike(*each, element) ? 1U : 0U;
+    }
+    found[p] = {element, before_x + less, equal};
+    from = place;
+  }
+}
+
+template <class T>
+auto PlaceSelector<T>::groups_of(const T* x, std::uint64_t length, std::uint64_t before_x,
+                                 std::span<const std::uint64_t> places) const -> std::vector<Group> {
+  using Code = std::make_signed_t<KeyOf<T>>;
+  constexpr auto sign = static_cast<KeyOf<T>>(KeyOf<T>{1} << (8 * sizeof(T) - 1));
+  const double wanted = std::pow(static_cast<double>(length), 2.0 / 3) / 2;
+  const std::size_t samples = std::clamp<std::size_t>(static_cast<std::size_t>(wanted), 64, most_samples);
+  const std::uint64_t step = length / samples;
+  std::array<Code, 256> few;
+  std::vector<Code> many(samples > few.size() ? samples : 0);
+  Code* const sample = samples > few.size() ? many.data() : few.data();
+  std::uint64_t random = 0x9e3779b97f4a7c15;
+  for (std::size_t i = 0; i < samples; ++i) {
+    random = random * 6364136223846793005 + 1442695040888963407;
+    sample[i] = static_cast<Code>(order_key(x[i * step + ((random >> 32) * step >> 32)]) ^ sign);
+  }
+  sort_leaf(sample, samples);
+  const auto element = [&](std::size_t i) { return value_of_key<T>(static_cast<KeyOf<T>>(sample[i]) ^ sign); };
+  std::vector<Group> groups;
+  groups.reserve(places.size());
+  for (std::size_t p = 0; p < places.size(); ++p) {
+    const double share = (static_cast<double>(places[p] - before_x) + 0.5) / static_cast<double>(length);
+    const double middle = share * static_cast<double>(samples);
+    const double spread = 2.5 * std::sqrt(middle * (1 - share)) + 3;
+    const double first = std::floor(middle - spread);
+    const double last = std::ceil(middle + spread);
+    const T low = first < 0 ? value_of_key<T>(order_key(std::numeric_limits<T>::has_infinity
+                                                            ? static_cast<T>(-std::numeric_limits<T>::infinity())
+                                                            : std::numeric_limits<T>::lowest()))
+                            : element(static_cast<std::size_t>(first));
+    const T high = last >= static_cast<double>(samples) ? value_of_key<T>(std::numeric_limits<KeyOf<T>>::max())
+                                                        : element(static_cast<std::size_t>(last));
+    if (!groups.empty() && !before(groups.back().high, low)) {
+      groups.back().high = before(high, groups.back().high) ? groups.back().high : high;
+      ++groups.back().count;
+    } else {
+      groups.push_back({low, high, p, 1});
+    }
+  }
+  return groups;
+}
+
+template <class T>
+void PlaceSelector<T>::select(const T* x, std::uint64_t length, std::uint64_t before_x,
+                              std::span<const std::uint64_t> places, Found* found) const {
+  if (length <= few_elements) return by_parting(x, length, before_x, places, found);
+  std::vector<Group> groups = groups_of(x, length, before_x, places);
+  for (Group& group : groups) {
+    if (!group.is_one()) group.inside = std::make_unique_for_overwrite<T[]>(length + spare_elements);
+  }
+  for (std::uint64_t first = 0; first < length; first += piece) {
+    if (first % (16 * piece) == 0) runtime::check_interrupted();
+    const std::uint64_t count = std::min(piece, length - first);
+    for (Group& group : groups) {
+      if (group.is_one()) {
+        const PartSizes sizes = count_parts(x + first, count, group.low);
+        group.size.below += sizes.less;
+        group.size.inside += sizes.equal;
+      } else {
+        const Narrowed size = narrow(x + first, count, group.low, group.high, group.inside.get() + group.size.inside);
+        group.size.below += size.below;
+        group.size.inside += size.inside;
+      }
+    }
+  }
+  for (const Group& group : groups) {
+    const std::span<const std::uint64_t> these = places.subspan(group.first, group.count);
+    Found* const to = found + group.first;
+    const std::uint64_t begin = before_x + group.size.below;
+    const std::uint64_t end = begin + group.size.inside;
+    if (these.front() < begin || these.back() >= end || (!group.is_one() && group.size.inside > length / 4 * 3)) {
+      by_parting(x, length, before_x, these, to);  // the sample misled
+    } else if (group.is_one()) {
+      std::fill_n(to, group.count, Found{group.low, begin, group.size.inside});
+    } else {
+      select(group.inside.get(), group.size.inside, begin, these, to);
+    }
+  }
+}
+
+}  // namespace masu::cpu

@@ -1,0 +1,465 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rows of host memory: the elements at places of their order, and the rows parted around them.
+#include "quantile/selection.h"
+
+#include "quantile/quantile_places.h"
+#include "quantile/select_places.h"
+#include "quantile/select_simd.h"
+#include "runtime/interrupt.h"
+#include "runtime/parallel.h"
+#include "sort/sort_cpu_items.h"
+#include "sort/sort_simd.h"
+
+#include <masu/device.h>
+#include <masu/selection.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <iterator>
+#include <numeric>
+#include <type_traits>
+#include <vector>
+
+namespace masu {
+
+namespace {
+
+using cpu::alike;
+using cpu::before;
+using cpu::order_key;
+using cpu::PlacedElement;
+using cpu::Threads;
+using Places = std::span<const std::uint64_t>;
+
+constexpr std::uint64_t selection_task = std::uint64_t{1} << 15;      // elements of rows that a thread takes at a time
+constexpr std::uint64_t short_rows_at_once = std::uint64_t{1} << 11;  // elements
+
+// What a row of T is found and parted as: elements of 1 and 2 bytes by their keys.
+template <class T>
+using WorkOf = std::conditional_t<(sizeof(T) < 4), std::uint32_t, T>;
+template <class T>
+WorkOf<T> work_of(T x) noexcept {
+  if constexpr (sizeof(T) < 4) return order_key(x);
+  else return x;
+}
+template <class T>
+T element_of(WorkOf<T> x) noexcept {
+  if constexpr (sizeof(T) < 4) return value_of_key<T>(x);
+  else return x;
+}
+
+// Of so many narrow elements the keys are counted.
+template <class T>
+constexpr std::uint64_t counted_keys_from = std::uint64_t{1} << (sizeof(T) == 1 ? 8 : 14);
+
+template <class T>
+void find_by_counting(const T* row, std::uint64_t length, Places places, PlacedElement<std::uint32_t>* found) {
+  std::vector<std::uint64_t> counts(std::size_t{1} << (8 * sizeof(T)));
+  for (std::uint64_t first = 0; first < length; first += selection_task) {
+    runtime::check_interrupted();
+    const std::uint64_t end = std::min(length, first + selection_task);
+    for (std::uint64_t i = first; i < end; ++i) ++counts[order_key(row[i])];
+  }
+  std::uint64_t less = 0;
+  std::uint32_t key = 0;
+  for (std::size_t p = 0; p < places.size(); ++p) {
+    while (less + counts[key] <= places[p]) less += counts[key++];
+    found[p] = {key, less, counts[key]};
+  }
+}
+
+// The elements at the places of one row.
+template <class T>
+void find_places(const T* row, std::uint64_t length, Places places, PlacedElement<WorkOf<T>>* found, Threads threads) {
+  cpu::PlaceSelector<WorkOf<T>> selector;
+  if constexpr (cpu::is_wide<T>) {
+    selector.find(row, length, places, found, threads);
+  } else if (length >= counted_keys_from<T>) {
+    find_by_counting(row, length, places, found);
+  } else {
+    std::vector<std::uint32_t> keys(length);
+    std::transform(row, row + length, keys.begin(), order_key<T>);
+    selector.find(keys.data(), length, places, found, threads);
+  }
+}
+
+// Elements or, with `indices`, where they stand in their rows.
+template <bool indices, class T>
+using OutputOf = std::conditional_t<indices, std::uint64_t, T>;
+
+// Where the parts of a row go on.
+struct PartEnds {
+  std::uint64_t less, equal, greater;
+};
+
+// Parts `count` elements, or their indices from `index` on.
+template <bool indices, class T>
+void part_stretch(const T* x, std::uint64_t count, std::uint64_t index, WorkOf<T> pivot, OutputOf<indices, T>* to,
+                  PartEnds& ends) {
+  using Work = WorkOf<T>;
+  constexpr bool by_place = indices || !cpu::is_wide<T>;
+  cpu::Parts<std::conditional_t<by_place, cpu::PlaceOf<Work>, Work>> parts;
+  std::array<Work, cpu::is_wide<T> ? 1 : cpu::part_block> keys;
+  for (std::uint64_t first = 0; first < count; first += cpu::part_block) {
+    if (first % (64 * cpu::part_block) == 0) runtime::check_interrupted();
+    const std::size_t length = std::min<std::uint64_t>(cpu::part_block, count - first);
+    const T* const block = x + first;
+    const Work* work;
+    if constexpr (cpu::is_wide<T>) {
+      work = block;
+    } else {
+      std::transform(block, block + length, keys.begin(), order_key<T>);
+      work = keys.data();
+    }
+    cpu::PartSizes sizes;
+    if constexpr (by_place) sizes = cpu::part_places(work, length, pivot, parts);
+    else sizes = cpu::part_values(work, length, pivot, parts);
+    const auto put = [&](const auto* from, std::uint64_t size, std::uint64_t& at) {
+      for (std::uint64_t i = 0; i < size; ++i) {
+        if constexpr (!by_place) to[at + i] = from[i];
+        else if constexpr (indices) to[at + i] = index + first + from[i];
+        else to[at + i] = block[from[i]];
+      }
+      at += size;
+    };
+    put(parts.less, sizes.less, ends.less);
+    put(parts.equal, sizes.equal, ends.equal);
+    put(parts.greater, length - sizes.less - sizes.equal, ends.greater);
+  }
+}
+
+template <bool indices, class T>
+void part_around(const T* row, std::uint64_t length, const PlacedElement<WorkOf<T>>& place, OutputOf<indices, T>* to) {
+  PartEnds ends{0, place.less, place.less + place.equal};
+  part_stretch<indices>(row, length, 0, place.element, to, ends);
+}
+
+// Parts a stretch of a row around several elements, that in the middle first.
+template <class T>
+class ManyParts {
+ public:
+  using Found = std::span<const PlacedElement<T>>;
+  // x lies elsewhere than `to`, or in `spare`, which has room for the stretch too. `first`: the place in the row of the
+  // stretch's first element.
+  static void across(const T* x, std::uint64_t length, std::uint64_t first, Found found, T* to, T* spare) {
+    const PlacedElement<T>& middle = found[found.size() / 2];
+    const std::uint64_t less = middle.less - first;
+    const std::uint64_t greater = less + middle.equal;
+    PartEnds ends{0, less, greater};
+    part_stretch<false>(x, length, 0, middle.element, to, ends);
+    within(to, less, first, found.first(found.size() / 2), spare);
+    within(to + greater, length - greater, first + greater, found.subspan(found.size() / 2 + 1), spare + greater);
+  }
+
+ private:
+  // The same where x is to be parted in its place.
+  static void within(T* x, std::uint64_t length, std::uint64_t first, Found found, T* spare) {
+    if (found.empty()) return;
+    const PlacedElement<T>& middle = found[found.size() / 2];
+    const std::uint64_t less = middle.less - first;
+    const std::uint64_t greater = less + middle.equal;
+    PartEnds ends{0, less, greater};
+    part_stretch<false>(x, length, 0, middle.element, spare, ends);
+    std::copy_n(spare + less, middle.equal, x + less);
+    const auto back = [&](std::uint64_t from, std::uint64_t count, Found rest) {
+      if (rest.empty()) std::copy_n(spare + from, count, x + from);
+      else across(spare + from, count, first + from, rest, x + from, spare + from);
+    };
+    back(0, less, found.first(found.size() / 2));
+    back(greater, length - greater, found.subspan(found.size() / 2 + 1));
+  }
+};
+
+// The part of an element around several: 2 i before the i-th, 2 i + 1 equal to it.
+template <class T>
+std::size_t part_of(T x, std::span<const PlacedElement<T>> found) {
+  std::size_t first = 0;
+  for (std::size_t size = found.size(); size > 1;) {  // the last one that x does not come before
+    const std::size_t half = size / 2;
+    first += before(x, found[first + half].element) ? 0 : half;
+    size -= half;
+  }
+  if (before(x, found[first].element)) return 2 * first;
+  return 2 * first + (before(found[first].element, x) ? 2 : 1);
+}
+
+// Parts a row of any elements around any number of them.
+template <bool indices, class T>
+void part_plainly(const T* row, std::uint64_t length, std::span<const PlacedElement<WorkOf<T>>> found,
+                  OutputOf<indices, T>* to) {
+  std::vector<std::uint64_t> next(2 * found.size() + 1);
+  for (std::size_t p = 0; p < found.size(); ++p) {
+    next[2 * p + 1] = found[p].less;
+    next[2 * p + 2] = found[p].less + found[p].equal;
+  }
+  for (std::uint64_t first = 0; first < length; first += selection_task) {
+    runtime::check_interrupted();
+    const std::uint64_t end = std::min(length, first + selection_task);
+    for (std::uint64_t i = first; i < end; ++i) {
+      const std::uint64_t at = next[part_of(work_of(row[i]), found)]++;
+      if constexpr (indices) to[at] = i;
+      else to[at] = row[i];
+    }
+  }
+}
+
+// The same around one.
+template <bool indices, class T>
+void part_short_row(const T* row, std::uint64_t length, const PlacedElement<WorkOf<T>>& found,
+                    OutputOf<indices, T>* to) {
+  std::uint64_t next[3] = {0, found.less, found.less + found.equal};
+  for (std::uint64_t i = 0; i < length; ++i) {
+    const WorkOf<T> x = work_of(row[i]);
+    const std::uint64_t at = next[1U - (before(x, found.element) ? 1U : 0U) + (before(found.element, x) ? 1U : 0U)]++;
+    if constexpr (indices) to[at] = i;
+    else to[at] = row[i];
+  }
+}
+
+constexpr std::uint64_t plainly_up_to = 64;  // elements of a row
+
+template <bool indices, class T>
+void part_row(const T* row, std::uint64_t length, std::vector<PlacedElement<WorkOf<T>>>& found,
+              OutputOf<indices, T>* to) {
+  if (found.size() == 1 && length <= plainly_up_to) return part_short_row<indices>(row, length, found[0], to);
+  const auto same = [](const auto& a, const auto& b) { return a.less == b.less; };
+  const auto end = std::unique(found.begin(), found.end(), same);
+  const std::span<const PlacedElement<WorkOf<T>>> pivots(found.data(), static_cast<std::size_t>(end - found.begin()));
+  if (length <= plainly_up_to) return part_plainly<indices>(row, length, pivots, to);
+  if (pivots.size() == 1) return part_around<indices>(row, length, pivots[0], to);
+  if constexpr (cpu::is_wide<T> && !indices) {
+    const cpu::Scratch spare(length * sizeof(T));
+    ManyParts<T>::across(row, length, 0, pivots, to, spare.as<T>());
+  } else {
+    part_plainly<indices>(row, length, pivots, to);
+  }
+}
+
+// Whether min and max order these elements, bits and all.
+template <class T>
+bool are_plain(const T* x, std::uint64_t count) {
+  if constexpr (std::is_floating_point_v<T>) return !cpu::specials_of(x, count).are_seen();
+  else return true;
+}
+
+// Calls take(row's number, row, found) for each row: the elements at the places, with their counts.
+template <class T, class Take>
+void each_row(const T* x, std::uint64_t rows, std::uint64_t length, Places places, const Take& take) {
+  using Found = std::vector<PlacedElement<WorkOf<T>>>;
+  const auto one = [&](std::uint64_t row, Found& found, Threads threads) {
+    find_places(x + row * length, length, places, found.data(), threads);
+    take(row, x + row * length, found);
+  };
+  const auto short_rows = [&](std::uint64_t first, std::uint64_t count, Found& found) {
+    if constexpr (cpu::is_wide<T>) {
+      std::array<T, short_rows_at_once> sorted;
+      const std::uint64_t at_once = short_rows_at_once / length;
+      for (std::uint64_t begin = first; begin < first + count; begin += at_once) {
+        const std::uint64_t here = std::min(at_once, first + count - begin);
+        if (!are_plain(x + begin * length, here * length)) {
+          for (std::uint64_t row = begin; row < begin + here; ++row) one(row, found, Threads::one);
+          continue;
+        }
+        cpu::sort_short_rows(x + begin * length, here, length, sorted.data());
+        for (std::uint64_t row = 0; row < here; ++row) {
+          const T* const in_order = sorted.data() + row * length;
+          for (std::size_t p = 0; p < places.size(); ++p) {
+            const T element = in_order[places[p]];
+            std::uint64_t from = places[p];
+            std::uint64_t end = places[p] + 1;
+            while (from != 0 && in_order[from - 1] == element) --from;
+            while (end != length && in_order[end] == element) ++end;
+            found[p] = {element, from, end - from};
+          }
+          take(begin + row, x + (begin + row) * length, found);
+        }
+      }
+    }
+  };
+  const std::uint64_t rows_a_task = std::max<std::uint64_t>(1, selection_task / length);
+  const std::uint64_t tasks = (rows + rows_a_task - 1) / rows_a_task;
+  const Threads threads = rows == 1 ? Threads::all : Threads::one;
+  runtime::parallel_tasks(tasks, [&](std::uint64_t task) {
+    Found found(places.size());
+    const std::uint64_t first = task * rows_a_task;
+    const std::uint64_t end = std::min(rows, first + rows_a_task);
+    if (cpu::is_wide<T> && length >= 2 && length <= cpu::short_row_most) return short_rows(first, end - first, found);
+    for (std::uint64_t row = first; row < end; ++row) one(row, found, threads);
+  });
+}
+
+// Puts in the place of each zero among the elements found the one that stands there in the stable order of the row.
+template <class T>
+void find_zeros(const T* row, std::uint64_t length, Places places, T* found) {
+  constexpr KeyOf<T> zero = key_sign<T>;
+  std::uint64_t less = 0;
+  std::uint64_t negative = 0;
+  std::uint64_t zeros = 0;
+  for (std::uint64_t i = 0; i < length; ++i) {
+    const KeyOf<T> key = order_key(row[i]);
+    less += key < zero ? 1U : 0U;
+    zeros += key == zero ? 1U : 0U;
+    negative += std::bit_cast<KeyOf<T>>(row[i]) == key_sign<T> ? 1U : 0U;
+  }
+  if (negative == 0) return;
+  std::vector<T> in_order;
+  std::copy_if(row, row + length, std::back_inserter(in_order), [](T x) { return order_key(x) == zero; });
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    if (order_key(found[i]) == zero) found[i] = in_order[places[i] - less];
+  }
+}
+
+[[noreturn]] void refuse_selection(std::string_view function, const std::string& rule) {
+  throw Error(ErrorCode::invalid_argument, fmt::format("{}: {}", function, rule));
+}
+
+void check_selection(std::string_view function, const ArrayView& data, std::uint64_t rows, Places places) {
+  if (rows == 0 || data.count % rows != 0) {
+    refuse_selection(function, fmt::format("rows must divide the {} elements, got {}", data.count, rows));
+  }
+  const std::uint64_t length = data.count / rows;
+  for (std::size_t p = 0; p < places.size(); ++p) {
+    if (places[p] >= length) {
+      refuse_selection(function,
+                       fmt::format("places must be below {}, the length of a row, got {}", length, places[p]));
+    }
+    if (p != 0 && places[p] <= places[p - 1]) {
+      refuse_selection(function, fmt::format("places must ascend, got {} after {}", places[p], places[p - 1]));
+    }
+  }
+}
+
+void check_selected(std::string_view function, Dtype dtype, std::uint64_t count, const MutableArrayView& result) {
+  if (result.dtype == dtype && result.count == count) return;
+  refuse_selection(function, fmt::format("the result must be {} {}, got {} {}", count, to_string(dtype), result.count,
+                                         to_string(result.dtype)));
+}
+
+template <bool indices, class T>
+void part_rows(const T* x, std::uint64_t count, std::uint64_t rows, Places places, OutputOf<indices, T>* to) {
+  const std::uint64_t length = count / rows;
+  if (count == 0) return;
+  if (places.empty()) {
+    for (std::uint64_t i = 0; i < count; ++i) {
+      if constexpr (indices) to[i] = i % length;
+      else to[i] = x[i];
+    }
+    return;
+  }
+  each_row(x, rows, length, places,
+           [&](std::uint64_t row, const T* elements, std::vector<PlacedElement<WorkOf<T>>>& found) {
+             part_row<indices>(elements, length, found, to + row * length);
+           });
+}
+
+}  // namespace
+
+void cpu::keys_at(const ArrayView& data, std::uint64_t rows, Places places, std::span<std::uint64_t> keys) {
+  dispatch(data.dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    each_row(static_cast<const T*>(data.data), rows, data.count / rows, places,
+             [&](std::uint64_t row, const T* /*elements*/, const auto& found) {
+               for (std::size_t p = 0; p < places.size(); ++p) {
+                 keys[row * places.size() + p] = order_key(element_of<T>(found[p].element));
+               }
+             });
+  });
+}
+
+PartitionResult cpu::partition_at(const ArrayView& data, void* result, std::uint64_t place) {
+  return dispatch(data.dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    const T* const row = static_cast<const T*>(data.data);
+    T* const to = static_cast<T*>(result);
+    PlacedElement<WorkOf<T>> found{};
+    find_places(row, data.count, {&place, 1}, &found, Threads::all);
+    const std::uint64_t stripes = cpu::stripes_of(data.count, Threads::all);
+    if (stripes == 1) {
+      part_around<false>(row, data.count, found, to);
+      return PartitionResult{found.less, found.equal};
+    }
+    std::vector<PartEnds> ends(stripes + 1);
+    cpu::for_stripes(data.count, stripes, [&](std::uint64_t first, std::uint64_t last, std::uint64_t stripe) {
+      PartEnds sizes{};
+      std::array<WorkOf<T>, cpu::part_block> work;
+      for (std::uint64_t at = first; at < last; at += cpu::part_block) {
+        const std::size_t count = std::min<std::uint64_t>(cpu::part_block, last - at);
+        const WorkOf<T>* block;
+        if constexpr (cpu::is_wide<T>) {
+          block = row + at;
+        } else {
+          std::transform(row + at, row + at + count, work.begin(), order_key<T>);
+          block = work.data();
+        }
+        const cpu::PartSizes here = cpu::count_parts(block, count, found.element);
+        sizes.less += here.less;
+        sizes.equal += here.equal;
+        sizes.greater += count - here.less - here.equal;
+      }
+      ends[stripe + 1] = sizes;
+    });
+    ends[0] = {0, found.less, found.less + found.equal};
+    for (std::uint64_t stripe = 0; stripe < stripes; ++stripe) {
+      ends[stripe + 1].less += ends[stripe].less;
+      ends[stripe + 1].equal += ends[stripe].equal;
+      ends[stripe + 1].greater += ends[stripe].greater;
+    }
+    cpu::for_stripes(data.count, stripes, [&](std::uint64_t first, std::uint64_t last, std::uint64_t stripe) {
+      PartEnds mine = ends[stripe];
+      part_stretch<false>(row + first, last - first, first, found.element, to, mine);
+    });
+    return PartitionResult{found.less, found.equal};
+  });
+}
+
+void partition_rows(const ArrayView& data, std::uint64_t rows, Places places, MutableArrayView result) {
+  check_selection("partition_rows", data, rows, places);
+  check_selected("partition_rows", data.dtype, data.count, result);
+  dispatch(data.dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    part_rows<false>(static_cast<const T*>(data.data), data.count, rows, places, static_cast<T*>(result.data));
+  });
+}
+
+void argpartition_rows(const ArrayView& data, std::uint64_t rows, Places places, std::span<std::uint64_t> indices) {
+  check_selection("argpartition_rows", data, rows, places);
+  if (indices.size() != data.count) {
+    refuse_selection("argpartition_rows", fmt::format("there must be {} indices, got {}", data.count, indices.size()));
+  }
+  dispatch(data.dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    part_rows<true>(static_cast<const T*>(data.data), data.count, rows, places, indices.data());
+  });
+}
+
+void elements_at(const ArrayView& data, std::uint64_t rows, Places places, MutableArrayView result) {
+  check_selection("elements_at", data, rows, places);
+  check_selected("elements_at", data.dtype, rows * places.size(), result);
+  if (data.count == 0 || places.empty()) return;
+  dispatch(data.dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    const std::uint64_t length = data.count / rows;
+    each_row(static_cast<const T*>(data.data), rows, length, places,
+             [&](std::uint64_t row, const T* elements, const auto& found) {
+               T* const to = static_cast<T*>(result.data) + row * places.size();
+               bool any_zero = false;
+               for (std::size_t p = 0; p < places.size(); ++p) {
+                 to[p] = element_of<T>(found[p].element);
+                 if constexpr (is_float(dtype_of<T>)) {
+                   const KeyOf<T> key = order_key(to[p]);
+                   const auto bits = static_cast<KeyOf<T>>(bits_of_key(data.dtype, key));
+                   to[p] = std::bit_cast<T>(bits);
+                   any_zero = any_zero || key == key_sign<T>;
+                 }
+               }
+               if constexpr (is_float(dtype_of<T>)) {
+                 if (any_zero) find_zeros(elements, length, places, to);
+               }
+             });
+  });
+}
+
+}  // namespace masu

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rows parted, their orders and elements at places, against the stable sort of each row.
+#include "runtime/half.h"
+
+#include <masu/selection.h>
+#include <masu/sort.h>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <limits>
+#include <random>
+#include <vector>
+
+namespace masu {
+namespace {
+
+template <class T>
+class Selection : public testing::Test {};
+using SelectionTypes = testing::Types<std::uint8_t, std::int8_t, std::uint16_t, std::int16_t, std::uint32_t,
+                                      std::int32_t, std::uint64_t, std::int64_t, Half, float, double>;
+TYPED_TEST_SUITE(Selection, SelectionTypes);
+
+template <class T>
+T number(double x) {
+  if constexpr (std::is_same_v<T, Half>) return runtime::to_half(x);
+  else return static_cast<T>(x);
+}
+
+// Kinds: any elements, few different ones, ascending ones, equal ones; of floats also NaN, infinities and both zeros.
+template <class T>
+std::vector<T> elements(std::uint64_t count, unsigned kind, std::mt19937_64& random) {
+  std::vector<T> result(count);
+  for (std::uint64_t i = 0; i < count; ++i) {
+    double x = static_cast<double>(random() % 100);
+    if (kind == 1) x = static_cast<double>(random() % 3);
+    if (kind == 2) x = static_cast<double>(i * 100 / count);
+    if (kind == 3) x = 7;
+    result[i] = number<T>(x);
+    if (kind == 0) {
+      const std::uint64_t bits = random();
+      std::memcpy(&result[i], &bits, sizeof(T));
+    }
+    if constexpr (is_float(dtype_of<T>)) {
+      const double special[] = {0.0, -0.0, std::numeric_limits<double>::infinity(),
+                                -std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN()};
+      if (kind == 1) result[i] = number<T>(special[random() % 5]);
+      if (kind == 2 && random() % 50 == 0) result[i] = number<T>(special[random() % 5]);
+    }
+  }
+  return result;
+}
+
+// The stable order of each row, and from it the parts: classes of what lies between and on the places.
+template <class T>
+void check(const std::vector<T>& data, std::uint64_t rows, const std::vector<std::uint64_t>& places) {
+  const std::uint64_t length = data.size() / rows;
+  const Device cpu = Device::open("cpu");
+  std::vector<T> parted(data.size());
+  std::vector<std::uint64_t> indices(data.size());
+  std::vector<T> found(rows * places.size());
+  partition_rows(ArrayView(data), rows, places, MutableArrayView(parted));
+  argpartition_rows(ArrayView(data), rows, places, indices);
+  elements_at(ArrayView(data), rows, places, MutableArrayView(found));
+  std::vector<std::uint64_t> order(data.size());
+  argsort(cpu, ArrayView(data), MutableArrayView(order), {.rows = rows});
+  const auto equal = [](T a, T b) {
+    if constexpr (is_float(dtype_of<T>)) {
+      double x = 0;
+      double y = 0;
+      if constexpr (std::is_same_v<T, Half>) x = runtime::to_double(a), y = runtime::to_double(b);
+      else x = a, y = b;
+      return x == y || (x != x && y != y);
+    } else {
+      return a == b;
+    }
+  };
+  for (std::uint64_t row = 0; row < rows; ++row) {
+    const T* const x = data.data() + row * length;
+    const std::uint64_t* const sorted = order.data() + row * length;
+    std::vector<std::uint64_t> rank(length);  // of equal elements one
+    for (std::uint64_t i = 1; i < length; ++i) {
+      rank[sorted[i]] = rank[sorted[i - 1]] + (equal(x[sorted[i]], x[sorted[i - 1]]) ? 0 : 1);
+    }
+    std::vector<std::uint64_t> part(length);
+    for (std::uint64_t i = 0; i < length; ++i) {
+      for (const std::uint64_t place : places) {
+        const std::uint64_t pivot = rank[sorted[place]];
+        part[i] += (rank[i] >= pivot ? 1 : 0) + (rank[i] > pivot ? 1 : 0);
+      }
+    }
+    std::vector<std::uint64_t> want(length);
+    for (std::uint64_t i = 0; i < length; ++i) want[i] = i;
+    std::stable_sort(want.begin(), want.end(), [&](std::uint64_t a, std::uint64_t b) { return part[a] < part[b]; });
+    for (std::uint64_t i = 0; i < length; ++i) {
+      ASSERT_EQ(indices[row * length + i], want[i]) << "row " << row << ", " << i << " of " << length;
+      ASSERT_EQ(std::memcmp(&parted[row * length + i], &x[want[i]], sizeof(T)), 0) << "row " << row << ", " << i;
+    }
+    for (std::size_t p = 0; p < places.size(); ++p) {
+      const T one = found[row * places.size() + p];
+      const T other = x[sorted[places[p]]];
+      if (equal(other, other) && std::memcmp(&one, &other, sizeof(T)) == 0) continue;
+      ASSERT_TRUE(equal(one, other) && is_float(dtype_of<T>)) << "row " << row << ", place " << places[p];
+      const T quiet = number<T>(std::numeric_limits<double>::quiet_NaN());
+      ASSERT_EQ(std::memcmp(&one, &quiet, sizeof(T)), 0) << "row " << row << ", place " << places[p];
+    }
+  }
+}
+
+TYPED_TEST(Selection, PartsAndFindsAsTheStableSortDoes) {
+  std::mt19937_64 random(1);
+  for (const std::uint64_t length : {1, 2, 3, 10, 31, 32, 33, 64, 65, 200, 201, 1000, 2048, 2049, 20000, 70000}) {
+    for (unsigned kind = 0; kind < 4; ++kind) {
+      const auto data = elements<TypeParam>(length, kind, random);
+      check(data, 1, {length / 2});
+      check(data, 1, {length - 1});
+      if (length < 3) continue;
+      check(data, 1, {0, length / 3, length - 1});
+      std::vector<std::uint64_t> many;
+      for (std::uint64_t place = 0; place < length; place += 1 + length / 25) many.push_back(place);
+      check(data, 1, many);
+    }
+  }
+}
+
+TYPED_TEST(Selection, EachRowForItself) {
+  std::mt19937_64 random(2);
+  for (const auto& [rows, length] : std::vector<std::pair<std::uint64_t, std::uint64_t>>{
+           {1000, 10}, {4100, 2}, {300, 32}, {40, 33}, {5, 3000}, {70, 1}}) {
+    for (unsigned kind = 0; kind < 4; ++kind) {
+      const auto data = elements<TypeParam>(rows * length, kind, random);
+      check(data, rows, {length / 2});
+      if (length > 1) check(data, rows, {0, length - 1});
+      check(data, rows, {});
+    }
+  }
+}
+
+TEST(SelectionErrors, NameTheRule) {
+  std::vector<int> data(10);
+  std::vector<int> result(10);
+  const auto error = [&](std::uint64_t rows, std::vector<std::uint64_t> places) -> std::string {
+    try {
+      partition_rows(ArrayView(data), rows, places, MutableArrayView(result));
+    } catch (const Error& caught) {
+      return caught.what();
+    }
+    return "";
+  };
+  EXPECT_EQ(error(3, {0}), "partition_rows: rows must divide the 10 elements, got 3");
+  EXPECT_EQ(error(2, {5}), "partition_rows: places must be below 5, the length of a row, got 5");
+  EXPECT_EQ(error(1, {3, 3}), "partition_rows: places must ascend, got 3 after 3");
+  result.resize(9);
+  EXPECT_EQ(error(1, {3}), "partition_rows: the result must be 10 i32, got 9 i32");
+}
+
+}  // namespace
+}  // namespace masu
