@@ -102,13 +102,14 @@ void each_crowd(std::uint64_t count, const std::function<void(const std::vector<
 
 TEST_P(SortKeys, Crowds) {
   for (const unsigned bits : {0U, sort_keys::most_bucket_bits}) {
+    if (bits == 0 && !device.info().gpu) continue;  // programs take long to build
     bucket_bits = bits;
     each_crowd<std::uint32_t>(60001, [&](const auto& keys, const auto& what) { expect_sorted_both_ways(keys, what); });
   }
   bucket_bits = 0;
   each_crowd<std::int64_t>(
       30011, [&](const auto& keys, const auto& what) { expect_sorted(keys, Order::ascending, true, what); });
-  if (!device.info().gpu) return;  // programs take long to build
+  if (!device.info().gpu) return;
   for (const unsigned bits : {0U, 13U, sort_keys::most_bucket_bits}) {
     bucket_bits = bits;
     each_crowd<std::int32_t>(1000003, [&](const auto& keys, const auto& what) { expect_sorted_both_ways(keys, what); });

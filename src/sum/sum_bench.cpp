@@ -186,6 +186,7 @@ class Summing final : public Work {
       case Function::mean: result_ = mean(x_, what_.dtype, options_); break;
       case Function::norm2: result_ = norm2(x_, what_.dtype, options_); break;
       case Function::variance: result_ = variance(x_, what_.dtype, options_); break;
+      case Function::standard_deviation: result_ = standard_deviation(x_, what_.dtype, options_); break;
     }
   }
   double ceiling() override {
