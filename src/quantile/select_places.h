@@ -39,7 +39,7 @@ KeyOf<T> order_key(T x) noexcept {
 }
 template <class T>
 bool before(T a, T b) noexcept {
-  if constexpr (std::is_floating_point_v<T>) return a < b || (b != b && a == a);
+  if constexpr (std::is_floating_point_v<T>) return a < b || (std::isnan(b) && !std::isnan(a));
   else return a < b;
 }
 template <class T>

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstring>
 #include <type_traits>
 #include <utility>
@@ -28,7 +29,9 @@ struct SelectBound {
   using M = hn::Mask<D>;
   V value;
   bool is_nan;
-  HWY_INLINE explicit SelectBound(T bound) : value(hn::Set(D(), bound)), is_nan(bound != bound) {}
+  HWY_INLINE explicit SelectBound(T bound) : value(hn::Set(D(), bound)), is_nan(false) {
+    if constexpr (std::is_floating_point_v<T>) is_nan = std::isnan(bound);
+  }
   template <bool Nan>
   HWY_INLINE M Below(V v) const {
     if constexpr (Nan) return hn::Eq(v, v);
@@ -261,8 +264,7 @@ namespace masu::cpu {
   PartSizes part_places<T>(const T* x, std::size_t count, T pivot, Parts<PlaceOf<T>>& parts) { \
     return HWY_DYNAMIC_DISPATCH(Places##name)(x, count, pivot, parts);                         \
   }                                                                                            \
-  template <>                                                                                  \
-  void sort_short_rows<T>(const T* x, std::uint64_t rows, std::size_t length, T* sorted) {     \
+  void sort_short_rows(const T* x, std::uint64_t rows, std::size_t length, T* sorted) {        \
     HWY_DYNAMIC_DISPATCH(ShortRows##name)(x, rows, length, sorted);                            \
   }
 MASU_SELECTED(I32, std::int32_t)

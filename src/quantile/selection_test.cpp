@@ -29,6 +29,11 @@ T number(double x) {
   else return static_cast<T>(x);
 }
 
+template <class T>
+bool have_same_bits(const T& a, const T& b) {
+  return std::memcmp(static_cast<const void*>(&a), static_cast<const void*>(&b), sizeof(T)) == 0;
+}
+
 // Kinds: any elements, few different ones, ascending ones, equal ones; of floats also NaN, infinities and both zeros.
 template <class T>
 std::vector<T> elements(std::uint64_t count, unsigned kind, std::mt19937_64& random) {
@@ -36,7 +41,8 @@ std::vector<T> elements(std::uint64_t count, unsigned kind, std::mt19937_64& ran
   for (std::uint64_t i = 0; i < count; ++i) {
     double x = static_cast<double>(random() % 100);
     if (kind == 1) x = static_cast<double>(random() % 3);
-    if (kind == 2) x = static_cast<double>(i * 100 / count);
+    const std::uint64_t percent = i * 100 / count;
+    if (kind == 2) x = static_cast<double>(percent);
     if (kind == 3) x = 7;
     result[i] = number<T>(x);
     if (kind == 0) {
@@ -96,15 +102,15 @@ void check(const std::vector<T>& data, std::uint64_t rows, const std::vector<std
     std::stable_sort(want.begin(), want.end(), [&](std::uint64_t a, std::uint64_t b) { return part[a] < part[b]; });
     for (std::uint64_t i = 0; i < length; ++i) {
       ASSERT_EQ(indices[row * length + i], want[i]) << "row " << row << ", " << i << " of " << length;
-      ASSERT_EQ(std::memcmp(&parted[row * length + i], &x[want[i]], sizeof(T)), 0) << "row " << row << ", " << i;
+      ASSERT_TRUE(have_same_bits(parted[row * length + i], x[want[i]])) << "row " << row << ", " << i;
     }
     for (std::size_t p = 0; p < places.size(); ++p) {
       const T one = found[row * places.size() + p];
       const T other = x[sorted[places[p]]];
-      if (equal(other, other) && std::memcmp(&one, &other, sizeof(T)) == 0) continue;
+      if (equal(other, other) && have_same_bits(one, other)) continue;
       ASSERT_TRUE(equal(one, other) && is_float(dtype_of<T>)) << "row " << row << ", place " << places[p];
       const T quiet = number<T>(std::numeric_limits<double>::quiet_NaN());
-      ASSERT_EQ(std::memcmp(&one, &quiet, sizeof(T)), 0) << "row " << row << ", place " << places[p];
+      ASSERT_TRUE(have_same_bits(one, quiet)) << "row " << row << ", place " << places[p];
     }
   }
 }

@@ -21,7 +21,7 @@ struct SideOrders {
   }
   std::uint8_t lanes[256][8] = {};
 };
-constexpr SideOrders side_orders;
+inline constexpr SideOrders side_orders;
 
 }  // namespace
 }  // namespace masu::cpu
