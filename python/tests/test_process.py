@@ -132,8 +132,9 @@ def test_the_workers_of_a_loader(method):
 def test_control_c_stops_a_call(call):
     """The interpreter goes on, and so does masu, which takes further calls."""
     code = f"""
-        import numpy, time
+        import numpy, signal, time
         import masu
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where the tests run in the background
         a = numpy.random.default_rng(3).standard_normal(2_000_000)
         a = numpy.concatenate([a] * 20)
         print("ready", flush=True)
