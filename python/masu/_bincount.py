@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import math
-import os
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
 from . import _arrays, _bins, _device, _fallback, _histogram, _masu, _small
+from ._lines import device_for
+
+_ndarray = np.ndarray
 
 _SAMPLE = 1024
 _GUESS = 2**16  # as many counters as fit the second-level cache of any processor
@@ -50,6 +52,9 @@ def bincount(x, /, weights=None, minlength=0, *, axis=None, device=None):
     array([[1, 1],
            [0, 2]])
     """
+    if (type(x) is _ndarray and type(weights) is _ndarray and axis is None
+            and (found := _weighted(x, weights, minlength, device)) is not None):
+        return found
     small = 4 * _small.limit
     plain = axis is None and device is None and (weights is None or _summed_exactly(weights))
     if plain and (x.size if type(x) is np.ndarray else len(x) if type(x) is list else small) < small:
@@ -115,9 +120,8 @@ def _weighted(x, weights, minlength, device):
         return None
     if not (x.dtype.isnative and weights.dtype.isnative and x.flags.aligned and weights.flags.aligned):
         return None
-    if device is not None or os.environ.get("MASU_DEVICE"):
-        if _device.resolve(device).kind != "cpu":
-            return None
+    if device_for(device, x.size).kind != "cpu":
+        return None
     return _masu.weighted_bincount(x, weights, minlength)
 
 

@@ -165,7 +165,7 @@ def _without_nan(numpys, plain, data, axis, out, keepdims, device, **keywords):
         return result[()]
     if out.shape != result.shape:
         raise Unforeseen
-    out[...] = result
+    out[...] = result[()]  # of one number NumPy assigns the number
     return out
 
 

@@ -9,6 +9,7 @@
 #include <nanobind/ndarray.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <cstdlib>
 #include <limits>
@@ -65,31 +66,97 @@ void add_sorted(std::vector<Weighed>& elements, double* totals) {
   }
 }
 
+// A sum and its additions' errors where no weight is below 0. The sum then never falls, so that its last value bounds
+// the errors, and what the errors' own roundings took away.
+struct Rising {
+  double sum = 0;
+  double error = 0;
+  void add(double x) noexcept { error += masu::add_exactly(sum, x); }
+};
+constexpr std::uint64_t most_rising = std::uint64_t{1} << 18;  // weights for which that bound leaves little open
+
+struct RisingRule {
+  double additions;
+  double exact_below;  // sums below this lose nothing: the errors are multiples of the least weight's last bit
+  RisingRule(std::uint64_t count, double least)
+      : additions(static_cast<double>(count)),
+        exact_below(0x1p105 / additions * (std::nextafter(least, 2 * least) - least)) {}
+  [[nodiscard]] std::optional<double> operator()(const Rising& sum) const noexcept {
+    const double bound = sum.sum < exact_below ? 0 : additions * additions * 0x1p-105 * sum.sum;
+    return masu::certain<double>(sum.sum, sum.error, bound);
+  }
+};
+
+constexpr double open = std::numeric_limits<double>::quiet_NaN();
+
+// Writes the totals, or `open` where they are not certain. The sums in `totals` are exact but for the errors that are
+// noted beside them: few where there are many more bins than elements.
+template <class X, class W>
+bool add_noted(const X* x, const W* weights, std::uint64_t count, double* totals) {
+  std::vector<Weighed> errors;
+  each_in_pieces(count, [&](std::uint64_t i) {
+    const auto bin = static_cast<std::uint64_t>(x[i]);
+    const double error = masu::add_exactly(totals[bin], static_cast<double>(weights[i]));
+    if (error != 0) errors.push_back({bin, error});
+  });
+  std::sort(errors.begin(), errors.end(), [](const Weighed& a, const Weighed& b) { return a.bin < b.bin; });
+  bool all_sure = true;
+  for (std::size_t first = 0; first < errors.size();) {
+    const std::uint64_t bin = errors[first].bin;
+    Compensated sum{totals[bin]};
+    for (; first < errors.size() && errors[first].bin == bin; ++first) sum.add_error(errors[first].weight);
+    const std::optional<double> total = sum.rounded<double>();
+    totals[bin] = total.value_or(open);
+    all_sure = all_sure && total;
+  }
+  return all_sure;
+}
+
+// The same by a sum for each bin.
+template <class Sum, class X, class W, class Rounded>
+bool add_to_sums(const X* x, const W* weights, std::uint64_t count, std::uint64_t bins, double* totals,
+                 const Rounded& rounded) {
+  std::vector<Sum> sums(bins);
+  each_in_pieces(count,
+                 [&](std::uint64_t i) { sums[static_cast<std::uint64_t>(x[i])].add(static_cast<double>(weights[i])); });
+  bool all_sure = true;
+  each_in_pieces(bins, [&](std::uint64_t bin) {
+    const std::optional<double> total = rounded(sums[bin]);
+    totals[bin] = total.value_or(open);
+    all_sure = all_sure && total;
+  });
+  return all_sure;
+}
+
+// The least weight above 0; nothing where one is below 0.
+template <class W>
+std::optional<double> least_weight(const W* weights, std::uint64_t count) {
+  W least = std::numeric_limits<W>::max();
+  bool negative = false;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    negative |= weights[i] < W{0};
+    least = weights[i] > W{0} && weights[i] < least ? weights[i] : least;
+  }
+  if (negative) return std::nullopt;
+  return static_cast<double>(least);
+}
+
 template <class X, class W>
 Totals totals_of(const X* x, const W* weights, std::uint64_t count, std::uint64_t bins) {
   // Memory that is not written takes no time and no place.
   Totals totals(static_cast<double*>(std::calloc(std::max<std::uint64_t>(bins, 1), sizeof(double))));
   if (!totals) throw std::bad_alloc();
-  std::vector<Weighed> unsure;
-  if (count < bins / 16) {
-    unsure.reserve(count);
-    each_in_pieces(count, [&](std::uint64_t i) {
-      unsure.push_back({static_cast<std::uint64_t>(x[i]), static_cast<double>(weights[i])});
-    });
-    add_sorted(unsure, totals.get());
-    return totals;
+  bool all_sure;
+  if (count < bins / 4) {
+    all_sure = add_noted(x, weights, count, totals.get());
+  } else if (const auto least = count <= most_rising ? least_weight(weights, count) : std::nullopt) {
+    all_sure = add_to_sums<Rising>(x, weights, count, bins, totals.get(), RisingRule(count, *least));
+  } else {
+    all_sure = add_to_sums<Compensated>(x, weights, count, bins, totals.get(),
+                                        [](const Compensated& sum) { return sum.rounded<double>(); });
   }
-  std::vector<Compensated> sums(bins);
-  each_in_pieces(count,
-                 [&](std::uint64_t i) { sums[static_cast<std::uint64_t>(x[i])].add(static_cast<double>(weights[i])); });
-  constexpr double open = std::numeric_limits<double>::quiet_NaN();
-  bool all_sure = true;
-  each_in_pieces(bins, [&](std::uint64_t bin) {
-    const std::optional<double> total = sums[bin].template rounded<double>();
-    totals[bin] = total.value_or(open);
-    all_sure = all_sure && total;
-  });
   if (all_sure) return totals;
+  std::vector<Weighed> unsure;
   each_in_pieces(count, [&](std::uint64_t i) {
     const auto bin = static_cast<std::uint64_t>(x[i]);
     if (totals[bin] != totals[bin]) unsure.push_back({bin, static_cast<double>(weights[i])});

@@ -108,6 +108,31 @@ def test_bincount(device):
 
 
 @pytest.mark.parametrize("device", DEVICES)
+def test_bincount_in_few_and_many_bins(device):
+    """Weights above 0, of one size and of many, whose sums lie between two numbers or exactly in the middle."""
+    kinds = [
+        lambda rng, n: rng.random(n), lambda rng, n: rng.integers(0, 9, n) * 2.0 ** rng.integers(-60, 3, n),
+        lambda rng, n: 10.0 ** rng.uniform(-200, 200, n), lambda rng, n: rng.choice([0.0, 5e-324, 2.0**-1022, 1.0], n),
+        lambda rng, n: rng.choice([1.0, 2.0**-53, 2.0**-54, 3 * 2.0**-54], n), lambda rng, n: rng.standard_normal(n),
+        lambda rng, n: rng.choice([np.inf, 1.0, 1e308], n), lambda rng, n: rng.integers(0, 2**63, n, "i8") * 1.0,
+        lambda rng, n: rng.random(n, "f4"), lambda rng, n: rng.choice([-0.0, 0.0], n), lambda rng, n: np.zeros(n),
+        lambda rng, n: rng.integers(-9, 9, n).astype("i2"), lambda rng, n: rng.integers(0, 2**32, n).astype("u4"),
+    ]
+    for seed, rng in seeds(120, device):
+        size = int(rng.integers(1, 400))
+        values = rng.integers(0, rng.choice([2, 30, size + 1, 9 * size]), size)
+        weights = kinds[seed % len(kinds)](rng, size)
+        got = exactly(masu.bincount, values, weights, device=device)
+        want = np.zeros(int(values.max()) + 1)
+        for i in np.unique(values):
+            try:
+                want[i] = math.fsum(weights[values == i].astype("f8"))
+            except OverflowError:
+                want[i] = np.inf
+        assert np.array_equal(got, want) and not np.signbit(got[want == 0]).any(), (device, seed, values, weights)
+
+
+@pytest.mark.parametrize("device", DEVICES)
 def test_columns(device):
     for seed, rng in seeds(120, device):
         dtype = rng.choice(["?", "u1", "i2", "i8", "u8", *FLOATS])

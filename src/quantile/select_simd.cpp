@@ -2,11 +2,9 @@
 #include "quantile/select_simd.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstring>
 #include <type_traits>
-#include <utility>
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "quantile/select_simd.cpp"
@@ -157,60 +155,6 @@ PartSizes PartBlock(const T* x, std::size_t count, T at, Sink sink) {
   return pivot.is_nan ? PartLoop<true>(x, count, pivot, sink) : PartLoop<false>(x, count, pivot, sink);
 }
 
-// Exchanges of a sorting network of any width. Method: D. E. Knuth, TAOCP 3, 5.2.2, algorithm M (K. E. Batcher).
-struct SelectNetwork {
-  std::array<std::pair<std::uint8_t, std::uint8_t>, 256> exchanges;
-  std::size_t size = 0;
-  explicit SelectNetwork(std::size_t width) {
-    std::size_t top = 1;
-    while (2 * top < width) top *= 2;
-    for (std::size_t p = top; p > 0; p /= 2) {
-      std::size_t q = top;
-      std::size_t r = 0;
-      std::size_t d = p;
-      for (;;) {
-        for (std::size_t i = 0; i + d < width; ++i) {
-          if ((i & p) == r) {
-            exchanges[size++] = {static_cast<std::uint8_t>(i), static_cast<std::uint8_t>(i + d)};
-          }
-        }
-        if (q == p) break;
-        d = q - p;
-        q /= 2;
-        r = p;
-      }
-    }
-  }
-};
-
-// As many rows at a time as a vector has lanes, each in a lane.
-template <class T>
-void SortShortRows(const T* x, std::uint64_t rows, std::size_t length, T* sorted) {
-  const hn::ScalableTag<T> d;
-  const std::size_t lanes = hn::Lanes(d);
-  const SelectNetwork network(length);
-  HWY_ALIGN T columns[short_row_most * hn::MaxLanes(d)] = {};
-  for (std::uint64_t first = 0; first < rows; first += lanes) {
-    const std::size_t here = std::min<std::uint64_t>(lanes, rows - first);
-    const T* const from = x + first * length;
-    for (std::size_t i = 0; i < length; ++i) {
-      for (std::size_t row = 0; row < here; ++row) columns[i * lanes + row] = from[row * length + i];
-    }
-    for (std::size_t e = 0; e < network.size; ++e) {
-      T* const a = columns + network.exchanges[e].first * lanes;
-      T* const b = columns + network.exchanges[e].second * lanes;
-      const auto one = hn::Load(d, a);
-      const auto other = hn::Load(d, b);
-      hn::Store(hn::Min(one, other), d, a);
-      hn::Store(hn::Max(one, other), d, b);
-    }
-    T* const to = sorted + first * length;
-    for (std::size_t row = 0; row < here; ++row) {
-      for (std::size_t i = 0; i < length; ++i) to[row * length + i] = columns[i * lanes + row];
-    }
-  }
-}
-
 #define MASU_SELECT(name, T)                                                                 \
   Narrowed Narrow##name(const T* x, std::uint64_t count, T low, T high, T* found) {          \
     return Narrow(x, count, low, high, found);                                               \
@@ -223,9 +167,6 @@ void SortShortRows(const T* x, std::uint64_t rows, std::size_t length, T* sorted
   }                                                                                          \
   PartSizes Places##name(const T* x, std::size_t count, T pivot, Parts<PlaceOf<T>>& parts) { \
     return PartBlock(x, count, pivot, SelectParts<true, T>(parts));                          \
-  }                                                                                          \
-  void ShortRows##name(const T* x, std::uint64_t rows, std::size_t length, T* sorted) {      \
-    SortShortRows(x, rows, length, sorted);                                                  \
   }
 MASU_SELECT(I32, std::int32_t)
 MASU_SELECT(U32, std::uint32_t)
@@ -247,7 +188,6 @@ namespace masu::cpu {
   HWY_EXPORT(Count##name);                                                                     \
   HWY_EXPORT(Values##name);                                                                    \
   HWY_EXPORT(Places##name);                                                                    \
-  HWY_EXPORT(ShortRows##name);                                                                 \
   template <>                                                                                  \
   Narrowed narrow<T>(const T* x, std::uint64_t count, T low, T high, T* found) {               \
     return HWY_DYNAMIC_DISPATCH(Narrow##name)(x, count, low, high, found);                     \
@@ -263,9 +203,6 @@ namespace masu::cpu {
   template <>                                                                                  \
   PartSizes part_places<T>(const T* x, std::size_t count, T pivot, Parts<PlaceOf<T>>& parts) { \
     return HWY_DYNAMIC_DISPATCH(Places##name)(x, count, pivot, parts);                         \
-  }                                                                                            \
-  void sort_short_rows(const T* x, std::uint64_t rows, std::size_t length, T* sorted) {        \
-    HWY_DYNAMIC_DISPATCH(ShortRows##name)(x, rows, length, sorted);                            \
   }
 MASU_SELECTED(I32, std::int32_t)
 MASU_SELECTED(U32, std::uint32_t)

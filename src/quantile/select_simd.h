@@ -11,9 +11,6 @@
 
 namespace masu::cpu {
 
-template <class T>
-inline constexpr bool is_wide = sizeof(T) >= 4;
-
 // Elements that the loops may write behind what they return.
 inline constexpr std::size_t spare_elements = 16;
 
@@ -48,14 +45,5 @@ template <class T>
 using PlaceOf = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
 template <class T>
 PartSizes part_places(const T* x, std::size_t count, T pivot, Parts<PlaceOf<T>>& parts);
-
-// Sorts rows of 2 to short_row_most elements, among which there is no NaN and no zeros of both signs.
-inline constexpr std::size_t short_row_most = 32;
-void sort_short_rows(const std::int32_t* x, std::uint64_t rows, std::size_t length, std::int32_t* sorted);
-void sort_short_rows(const std::uint32_t* x, std::uint64_t rows, std::size_t length, std::uint32_t* sorted);
-void sort_short_rows(const std::int64_t* x, std::uint64_t rows, std::size_t length, std::int64_t* sorted);
-void sort_short_rows(const std::uint64_t* x, std::uint64_t rows, std::size_t length, std::uint64_t* sorted);
-void sort_short_rows(const float* x, std::uint64_t rows, std::size_t length, float* sorted);
-void sort_short_rows(const double* x, std::uint64_t rows, std::size_t length, double* sorted);
 
 }  // namespace masu::cpu

@@ -8,6 +8,7 @@
 #include "runtime/interrupt.h"
 #include "runtime/parallel.h"
 #include "sort/sort_cpu_items.h"
+#include "sort/sort_short_rows.h"
 #include "sort/sort_simd.h"
 
 #include <masu/device.h>
@@ -18,6 +19,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <functional>
 #include <iterator>
 #include <numeric>
 #include <type_traits>
@@ -34,8 +36,8 @@ using cpu::PlacedElement;
 using cpu::Threads;
 using Places = std::span<const std::uint64_t>;
 
-constexpr std::uint64_t selection_task = std::uint64_t{1} << 15;      // elements of rows that a thread takes at a time
-constexpr std::uint64_t short_rows_at_once = std::uint64_t{1} << 11;  // elements
+constexpr std::uint64_t selection_task = std::uint64_t{1} << 15;  // elements of rows that a thread takes at a time
+constexpr std::uint64_t short_rows_at_once = std::uint64_t{1} << 11;
 
 // What a row of T is found and parted as: elements of 1 and 2 bytes by their keys.
 template <class T>
@@ -206,25 +208,34 @@ void part_plainly(const T* row, std::uint64_t length, std::span<const PlacedElem
   }
 }
 
-// The same around one.
+// The same around one. No branch is taken that depends on the elements.
 template <bool indices, class T>
-void part_short_row(const T* row, std::uint64_t length, const PlacedElement<WorkOf<T>>& found,
+void part_short_row(const T* row, std::uint64_t length, const PlacedElement<WorkOf<T>>& found, bool plain,
                     OutputOf<indices, T>* to) {
-  std::uint64_t next[3] = {0, found.less, found.less + found.equal};
-  for (std::uint64_t i = 0; i < length; ++i) {
-    const WorkOf<T> x = work_of(row[i]);
-    const std::uint64_t at = next[1U - (before(x, found.element) ? 1U : 0U) + (before(found.element, x) ? 1U : 0U)]++;
-    if constexpr (indices) to[at] = i;
-    else to[at] = row[i];
-  }
+  const auto part = [&](const auto& comes_before) {
+    PartEnds ends{0, found.less, found.less + found.equal};
+    for (std::uint64_t i = 0; i < length; ++i) {
+      const WorkOf<T> x = work_of(row[i]);
+      const std::uint64_t less = comes_before(x, found.element) ? 1 : 0;
+      const std::uint64_t greater = comes_before(found.element, x) ? 1 : 0;
+      const std::uint64_t at = less != 0 ? ends.less : greater != 0 ? ends.greater : ends.equal;
+      if constexpr (indices) to[at] = i;
+      else to[at] = row[i];
+      ends.less += less;
+      ends.greater += greater;
+      ends.equal += 1 - less - greater;
+    }
+  };
+  if (plain) part(std::less<>());
+  else part(before<WorkOf<T>>);
 }
 
 constexpr std::uint64_t plainly_up_to = 64;  // elements of a row
 
 template <bool indices, class T>
-void part_row(const T* row, std::uint64_t length, std::vector<PlacedElement<WorkOf<T>>>& found,
+void part_row(const T* row, std::uint64_t length, std::vector<PlacedElement<WorkOf<T>>>& found, bool plain,
               OutputOf<indices, T>* to) {
-  if (found.size() == 1 && length <= plainly_up_to) return part_short_row<indices>(row, length, found[0], to);
+  if (found.size() == 1 && length <= plainly_up_to) return part_short_row<indices>(row, length, found[0], plain, to);
   const auto same = [](const auto& a, const auto& b) { return a.less == b.less; };
   const auto end = std::unique(found.begin(), found.end(), same);
   const std::span<const PlacedElement<WorkOf<T>>> pivots(found.data(), static_cast<std::size_t>(end - found.begin()));
@@ -245,18 +256,19 @@ bool are_plain(const T* x, std::uint64_t count) {
   else return true;
 }
 
-// Calls take(row's number, row, found) for each row: the elements at the places, with their counts.
+// Calls take(row's number, row, found, plain) for each row: the elements at the places, with their counts, and whether
+// the row is known to be plain.
 template <class T, class Take>
 void each_row(const T* x, std::uint64_t rows, std::uint64_t length, Places places, const Take& take) {
   using Found = std::vector<PlacedElement<WorkOf<T>>>;
   const auto one = [&](std::uint64_t row, Found& found, Threads threads) {
     find_places(x + row * length, length, places, found.data(), threads);
-    take(row, x + row * length, found);
+    take(row, x + row * length, found, !is_float(dtype_of<T>));
   };
   const auto short_rows = [&](std::uint64_t first, std::uint64_t count, Found& found) {
     if constexpr (cpu::is_wide<T>) {
-      std::array<T, short_rows_at_once> sorted;
-      const std::uint64_t at_once = short_rows_at_once / length;
+      std::array<T, std::max(short_rows_at_once, cpu::lanes_most * cpu::short_row_most)> sorted;
+      const std::uint64_t at_once = cpu::short_rows_in(short_rows_at_once, length);
       for (std::uint64_t begin = first; begin < first + count; begin += at_once) {
         const std::uint64_t here = std::min(at_once, first + count - begin);
         if (!are_plain(x + begin * length, here * length)) {
@@ -274,7 +286,7 @@ void each_row(const T* x, std::uint64_t rows, std::uint64_t length, Places place
             while (end != length && in_order[end] == element) ++end;
             found[p] = {element, from, end - from};
           }
-          take(begin + row, x + (begin + row) * length, found);
+          take(begin + row, x + (begin + row) * length, found, true);
         }
       }
     }
@@ -286,7 +298,7 @@ void each_row(const T* x, std::uint64_t rows, std::uint64_t length, Places place
     Found found(places.size());
     const std::uint64_t first = task * rows_a_task;
     const std::uint64_t end = std::min(rows, first + rows_a_task);
-    if (cpu::is_wide<T> && length >= 2 && length <= cpu::short_row_most) return short_rows(first, end - first, found);
+    if (cpu::is_wide<T> && cpu::are_short_rows(end - first, length)) return short_rows(first, end - first, found);
     for (std::uint64_t row = first; row < end; ++row) one(row, found, threads);
   });
 }
@@ -350,8 +362,8 @@ void part_rows(const T* x, std::uint64_t count, std::uint64_t rows, Places place
     return;
   }
   each_row(x, rows, length, places,
-           [&](std::uint64_t row, const T* elements, std::vector<PlacedElement<WorkOf<T>>>& found) {
-             part_row<indices>(elements, length, found, to + row * length);
+           [&](std::uint64_t row, const T* elements, std::vector<PlacedElement<WorkOf<T>>>& found, bool plain) {
+             part_row<indices>(elements, length, found, plain, to + row * length);
            });
 }
 
@@ -361,7 +373,7 @@ void cpu::keys_at(const ArrayView& data, std::uint64_t rows, Places places, std:
   dispatch(data.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     each_row(static_cast<const T*>(data.data), rows, data.count / rows, places,
-             [&](std::uint64_t row, const T* /*elements*/, const auto& found) {
+             [&](std::uint64_t row, const T* /*elements*/, const auto& found, bool /*plain*/) {
                for (std::size_t p = 0; p < places.size(); ++p) {
                  keys[row * places.size() + p] = order_key(element_of<T>(found[p].element));
                }
@@ -443,7 +455,7 @@ void elements_at(const ArrayView& data, std::uint64_t rows, Places places, Mutab
     using T = typename decltype(tag)::type;
     const std::uint64_t length = data.count / rows;
     each_row(static_cast<const T*>(data.data), rows, length, places,
-             [&](std::uint64_t row, const T* elements, const auto& found) {
+             [&](std::uint64_t row, const T* elements, const auto& found, bool /*plain*/) {
                T* const to = static_cast<T*>(result.data) + row * places.size();
                bool any_zero = false;
                for (std::size_t p = 0; p < places.size(); ++p) {

@@ -134,7 +134,7 @@ TYPED_TEST(Selection, PartsAndFindsAsTheStableSortDoes) {
 TYPED_TEST(Selection, EachRowForItself) {
   std::mt19937_64 random(2);
   for (const auto& [rows, length] : std::vector<std::pair<std::uint64_t, std::uint64_t>>{
-           {1000, 10}, {4100, 2}, {300, 32}, {40, 33}, {5, 3000}, {70, 1}}) {
+           {1000, 10}, {4100, 2}, {300, 32}, {40, 33}, {20, 100}, {17, 512}, {9, 513}, {5, 3000}, {70, 1}}) {
     for (unsigned kind = 0; kind < 4; ++kind) {
       const auto data = elements<TypeParam>(rows * length, kind, random);
       check(data, rows, {length / 2});

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sort/sort_cpu.h"
 
-#include "quantile/select_simd.h"
 #include "sort/sort_cpu_items.h"
 #include "sort/sort_cpu_keys.h"
 #include "sort/sort_cpu_pairs.h"
 #include "sort/sort_cpu_stable.h"
+#include "sort/sort_short_rows.h"
 
+#include <array>
 #include <atomic>
 #include <numeric>
 #include <vector>
@@ -57,13 +58,14 @@ void sort_stable(const cpu::StableWork& work, const SortJob& job, Threads thread
   else cpu::network_sort(work, job.order);
 }
 
+constexpr std::uint64_t short_rows_at_once = 2048;  // elements
+
 // Rows too short for a call each: many at a time in the lanes of vectors, but those near elements whose order their
 // bits do not tell.
 template <class T>
 void sort_short_rows_in_place(T* x, std::uint64_t rows, std::uint64_t length, Order order) {
-  constexpr std::uint64_t at_once = 2048;  // elements
-  const std::uint64_t rows_at_once = at_once / length;
-  const std::uint64_t rows_a_task = rows_at_once * (cpu::task_elements / at_once);
+  const std::uint64_t rows_at_once = cpu::short_rows_in(short_rows_at_once, length);
+  const std::uint64_t rows_a_task = cpu::short_rows_in(cpu::task_elements, length);
   runtime::parallel_tasks((rows + rows_a_task - 1) / rows_a_task, [&](std::uint64_t task) {
     const std::uint64_t end = std::min(rows, (task + 1) * rows_a_task);
     for (std::uint64_t first = task * rows_a_task; first < end; first += rows_at_once) {
@@ -86,16 +88,66 @@ void sort_short_rows_in_place(T* x, std::uint64_t rows, std::uint64_t length, Or
   });
 }
 
+// Whether all pieces are short rows.
+bool short_rows_alone(const SortJob& job) {
+  return job.algorithm == SortAlgorithm::automatic && job.pieces.segments.empty() && job.pieces.rows >= 2 &&
+         cpu::are_short_rows(job.pieces.rows, job.pieces.longest());
+}
+
 bool sort_as_short_rows(Dtype dtype, void* keys, const SortJob& job) {
+  if (!short_rows_alone(job)) return false;
   const std::uint64_t length = job.pieces.longest();
-  if (job.algorithm != SortAlgorithm::automatic || !job.pieces.segments.empty() || job.pieces.rows < 2 || length < 2 ||
-      length > cpu::short_row_most) {
-    return false;
-  }
   return dispatch(dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     if constexpr (cpu::is_wide<T>) {
       sort_short_rows_in_place(static_cast<T*>(keys), job.pieces.rows, length, job.order);
+    }
+    return cpu::is_wide<T>;
+  });
+}
+
+// Writes the order of each of `rows` short rows, whose elements' places in it are found by comparing each with each.
+template <class T, class Index>
+void order_short_rows(const T* x, std::uint64_t rows, std::uint64_t length, Order order, Index* indices) {
+  const std::uint64_t rows_at_once = cpu::short_rows_in(short_rows_at_once, length);
+  const std::uint64_t rows_a_task = cpu::short_rows_in(cpu::task_elements, length);
+  runtime::parallel_tasks((rows + rows_a_task - 1) / rows_a_task, [&](std::uint64_t task) {
+    std::array<std::uint8_t, std::max(short_rows_at_once, cpu::lanes_most * cpu::ranked_row_most)> ranks;
+    const std::uint64_t end = std::min(rows, (task + 1) * rows_a_task);
+    for (std::uint64_t first = task * rows_a_task; first < end; first += rows_at_once) {
+      const std::uint64_t here = std::min(rows_at_once, end - first);
+      const T* const begin = x + first * length;
+      Index* to = indices + first * length;
+      if constexpr (std::is_floating_point_v<T>) {
+        if (cpu::specials_of(begin, here * length).are_seen()) {
+          for (std::uint64_t row = 0; row < here; ++row) {
+            cpu::sort_order(dtype_of<T>, reinterpret_cast<const std::byte*>(begin + row * length),
+                            reinterpret_cast<std::byte*>(to + row * length), sizeof(Index), length, order,
+                            Threads::one);
+          }
+          continue;
+        }
+      }
+      cpu::rank_short_rows(begin, here, length, order == Order::descending, ranks.data());
+      for (const std::uint8_t* rank = ranks.data(); rank != ranks.data() + here * length; rank += length) {
+        for (std::uint64_t i = 0; i < length; ++i) to[rank[i]] = static_cast<Index>(i);
+        to += length;
+      }
+    }
+  });
+}
+
+bool order_as_short_rows(const ArrayView& keys, MutableArrayView indices, const SortJob& job) {
+  const std::uint64_t length = job.pieces.longest();
+  if (!short_rows_alone(job) || length > cpu::ranked_row_most) return false;
+  return dispatch(keys.dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    if constexpr (cpu::is_wide<T>) {
+      const auto write = [&](auto* to) {
+        order_short_rows(static_cast<const T*>(keys.data), job.pieces.rows, length, job.order, to);
+      };
+      if (size_of(indices.dtype) == 4) write(static_cast<std::uint32_t*>(indices.data));
+      else write(static_cast<std::uint64_t*>(indices.data));
     }
     return cpu::is_wide<T>;
   });
@@ -128,6 +180,7 @@ void sort_by_key_cpu(MutableArrayView keys, RecordsView values, const SortJob& j
 }
 
 void argsort_cpu(const ArrayView& keys, MutableArrayView indices, const SortJob& job) {
+  if (order_as_short_rows(keys, indices, job)) return;
   const std::size_t bytes = size_of(indices.dtype);
   // What no piece writes: outside of segments, and pieces of one element.
   const bool by_rows = job.pieces.segments.empty();

@@ -189,6 +189,38 @@ TYPED_TEST(SortCpuOf, ManyThreads) {
   check(keys_of<TypeParam>("specials", count), job(SortAlgorithm::merge), {8}, {2});
 }
 
+// Rows that lie in the lanes of vectors, and those on either side of the limits of that.
+TYPED_TEST(SortCpuOf, ShortRows) {
+  using T = TypeParam;
+  for (const std::size_t length : {2, 3, 10, 16, 24, 25, 32, 33, 64, 100, 257, 512, 513}) {
+    for (const std::size_t rows : {2, 7, 8, 17, 33}) {
+      for (const char* distribution : {"bits", "few", "specials", "falling"}) {
+        for (const Order order : {Order::ascending, Order::descending}) {
+          SCOPED_TRACE(std::to_string(rows) + " rows of " + std::to_string(length) + " " + distribution);
+          const SortJob job{order, SortAlgorithm::automatic, {rows * length, rows, {}}};
+          const std::vector<T> keys = keys_of<T>(distribution, rows * length);
+          std::vector<T> sorted;
+          std::vector<std::uint32_t> order_of_rows;
+          for (std::size_t row = 0; row < rows; ++row) {
+            const auto first = keys.begin() + static_cast<std::ptrdiff_t>(row * length);
+            const std::vector<T> one(first, first + static_cast<std::ptrdiff_t>(length));
+            for (const std::uint64_t i : expected_order(one, order)) {
+              sorted.push_back(one[i]);
+              order_of_rows.push_back(static_cast<std::uint32_t>(i));
+            }
+          }
+          std::vector<T> result(keys.size());
+          sort_cpu(ArrayView(keys), result.data(), job);
+          ASSERT_TRUE(same_bits(result, sorted));
+          std::vector<std::uint32_t> indices(keys.size());
+          argsort_cpu(ArrayView(keys), MutableArrayView(indices), job);
+          ASSERT_EQ(indices, order_of_rows);
+        }
+      }
+    }
+  }
+}
+
 TEST(SortCpu, EverySizeOfValues) {
   std::vector<std::size_t> sizes(64);
   std::iota(sizes.begin(), sizes.end(), std::size_t{1});

@@ -47,6 +47,15 @@ struct QuickPlain {
     sum = hn::Add(sum, x);
     size = hn::Add(size, hn::Abs(x));
   }
+  HWY_INLINE void Merge(const QuickPlain& other) {
+    sum = hn::Add(sum, other.sum);
+    size = hn::Add(size, other.size);
+  }
+  template <class F>
+  HWY_INLINE QuickPlain Each(const F& f) const {
+    return {f(sum), f(size)};
+  }
+  [[nodiscard]] HWY_INLINE double Error() const { return 0; }
 };
 // Additions whose errors are added up, with the sum of their magnitudes.
 struct QuickErrors {
@@ -66,6 +75,16 @@ struct QuickErrors {
     return lost;
   }
   HWY_INLINE void Add(QV x) { AddError(AddSum(x)); }
+  HWY_INLINE void Merge(const QuickErrors& other) {
+    const QV lost = AddSum(other.sum);
+    error = hn::Add(hn::Add(error, other.error), lost);
+    size = hn::Add(hn::Add(size, other.size), hn::Abs(lost));
+  }
+  template <class F>
+  HWY_INLINE QuickErrors Each(const F& f) const {
+    return {f(sum), f(error), f(size)};
+  }
+  [[nodiscard]] HWY_INLINE double Error() const { return hn::GetLane(error); }
 };
 // The same for few numbers, whose sums often lie exactly between two: `size` is that of what the errors' additions
 // lose.
@@ -78,6 +97,16 @@ struct QuickTwice : QuickErrors {
     size = hn::Add(size, hn::Abs(lost));
   }
   HWY_INLINE void Add(QV x) { AddError(AddSum(x)); }
+  HWY_INLINE void Merge(const QuickTwice& other) {
+    const QV lost = AddSum(other.sum);
+    AddError(other.error);
+    AddError(lost);
+    size = hn::Add(size, other.size);
+  }
+  template <class F>
+  HWY_INLINE QuickTwice Each(const F& f) const {
+    return {{f(sum), f(error), f(size)}};
+  }
 };
 // What `size` tells of the exact sum after so many additions: twice the bound, for its own roundings.
 template <class S>
@@ -126,16 +155,17 @@ struct QuickProducts {
   }
 };
 
+// All lanes in the first one.
 template <class S>
-HWY_INLINE void QuickGather(const S& sums, Compensated& total, double& size) {
-  const QD d;
-  HWY_ALIGN double lanes[HWY_MAX_BYTES / sizeof(double)];
-  size += hn::GetLane(hn::SumOfLanes(d, sums.size));
-  hn::Store(sums.sum, d, lanes);
-  for (std::size_t i = 0; i < hn::Lanes(d); ++i) total.add(lanes[i]);
-  if constexpr (!std::is_same_v<S, QuickPlain>) {
-    hn::Store(sums.error, d, lanes);
-    for (std::size_t i = 0; i < hn::Lanes(d); ++i) total.add_error(lanes[i]);
+HWY_INLINE void QuickGather(S& sums) {
+  using Index = std::int64_t;
+  const hn::ScalableTag<Index> di;
+  HWY_ALIGN Index from[HWY_MAX_BYTES / sizeof(Index)];
+  const std::size_t lanes = hn::Lanes(di);
+  for (std::size_t step = lanes / 2; step != 0; step /= 2) {
+    for (std::size_t i = 0; i < lanes; ++i) from[i] = static_cast<Index>((i + step) % lanes);
+    const auto indices = hn::IndicesFromVec(QD(), hn::Load(di, from));
+    sums.Merge(sums.Each([&](QV v) HWY_ATTR { return hn::TableLookupLanes(v, indices); }));
   }
 }
 
@@ -156,16 +186,15 @@ QuickPart QuickLoop(const Source& source, std::size_t count) {
   }
   for (; i + lanes <= count; i += lanes) source.Add(i, a);
   if (i < count) source.Add(i, count - i, b);
-  Compensated total;
-  double size = 0;
-  QuickGather(a, total, size);
-  QuickGather(b, total, size);
-  QuickGather(c, total, size);
-  QuickGather(d, total, size);
-  // Of a chain, and of its rest; and those of the sizes.
-  const std::size_t steps = count / (4 * lanes);
-  const double additions = static_cast<double>(steps + 8 + lanes);
-  return {total.sum, total.error, total.bound() + QuickBound<S>(size, additions)};
+  a.Merge(b);
+  if (count >= 4 * lanes) {
+    c.Merge(d);
+    a.Merge(c);
+  }
+  QuickGather(a);
+  // Of a chain, and of its rest; twice for each merge; and those of the sizes.
+  const double additions = static_cast<double>(count / (4 * lanes) + 16 + lanes);
+  return {hn::GetLane(a.sum), a.Error(), QuickBound<S>(hn::GetLane(a.size), additions)};
 }
 
 template <class T>
