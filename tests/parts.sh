@@ -200,19 +200,25 @@ part_install() {
 }
 
 # sanitized PRESET PROGRAM=FILTER…: builds tests with a sanitizer and runs them on the CPU device: the drivers of the
-# others are not instrumented, and neither is NVRTC. Two halves of each program's tests run side by side.
+# others are not instrumented, and neither is NVRTC. The tests of each program run in parts, as many at a time as there
+# are cores.
 sanitized() {
-  local preset=$1 tests half status=0
+  local preset=$1 tests part running=0 status=0 pieces=8 at_once
+  at_once=$(nproc)
   shift
   build "$preset" "${@%%=*}" || die "the build failed"
   for tests in "$@"; do
-    for half in 0 1; do
-      GTEST_FILTER=${tests#*=} MASU_TEST_DEVICES=cpu GTEST_TOTAL_SHARDS=2 GTEST_SHARD_INDEX=$half \
+    for ((part = 0; part < pieces; part++)); do
+      if ((running == at_once)); then
+        wait -n || status=1
+        ((running--))
+      fi
+      ((++running))
+      GTEST_FILTER=${tests#*=} MASU_TEST_DEVICES=cpu GTEST_TOTAL_SHARDS=$pieces GTEST_SHARD_INDEX=$part \
         "build/$preset/tests/${tests%%=*}" &
     done
-    wait -n || status=1
-    wait -n || status=1
   done
+  for ((; running > 0; running--)); do wait -n || status=1; done
   return $status
 }
 
