@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Totals of weights by integers, exact and rounded once, with memory and time by what is touched.
 #include "arrays.h"
+#include "keys.h"
 #include "module.h"
 #include "short_sum.h"
 
@@ -9,9 +10,11 @@
 #include <nanobind/ndarray.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <new>
@@ -80,10 +83,10 @@ struct RisingRule {
   double exact_below;  // sums below this lose nothing: the errors are multiples of the least weight's last bit
   RisingRule(std::uint64_t count, double least)
       : additions(static_cast<double>(count)),
-        exact_below(0x1p105 / additions * (std::nextafter(least, 2 * least) - least)) {}
+        exact_below(std::min(0x1p105 / additions * (std::nextafter(least, 2 * least) - least), 0x1p1000)) {}
   [[nodiscard]] std::optional<double> operator()(const Rising& sum) const noexcept {
-    const double bound = sum.sum < exact_below ? 0 : additions * additions * 0x1p-105 * sum.sum;
-    return masu::certain<double>(sum.sum, sum.error, bound);
+    if (sum.sum < exact_below) return sum.sum + sum.error;
+    return masu::certain<double>(sum.sum, sum.error, additions * additions * 0x1p-105 * sum.sum);
   }
 };
 
@@ -128,17 +131,31 @@ bool add_to_sums(const X* x, const W* weights, std::uint64_t count, std::uint64_
   return all_sure;
 }
 
-// The least weight above 0; nothing where one is below 0.
+// What `join` makes of number(0), number(1), …, in four chains side by side.
+template <class T, class F, class Join>
+T joined(std::uint64_t count, T first, const F& number, const Join& join) {
+  T chains[4] = {first, first, first, first};
+  std::uint64_t i = 0;
+  for (; i + 4 <= count; i += 4) {
+    for (std::uint64_t chain = 0; chain < 4; ++chain) chains[chain] = join(chains[chain], number(i + chain));
+  }
+  for (; i < count; ++i) chains[0] = join(chains[0], number(i));
+  return join(join(chains[0], chains[1]), join(chains[2], chains[3]));
+}
+
+// The least weight above 0; nothing where one is below 0, or -0. Of floats that are not below 0, the bits have their
+// order.
 template <class W>
 std::optional<double> least_weight(const W* weights, std::uint64_t count) {
-  W least = std::numeric_limits<W>::max();
-  bool negative = false;
-  for (std::uint64_t i = 0; i < count; ++i) {
-    negative |= weights[i] < W{0};
-    least = weights[i] > W{0} && weights[i] < least ? weights[i] : least;
-  }
-  if (negative) return std::nullopt;
-  return static_cast<double>(least);
+  using Bits = Key<W>;
+  constexpr Bits sign = std::is_unsigned_v<W> ? Bits{0} : sign_of<W>;
+  const auto bits = [&](std::uint64_t i) { return std::bit_cast<Bits>(weights[i]); };
+  if ((joined(count, Bits{0}, bits, std::bit_or<Bits>()) & sign) != 0) return std::nullopt;
+  const auto zeros_last = [&](std::uint64_t i) { return static_cast<Bits>(bits(i) - 1); };
+  const Bits least =
+      joined(count, std::numeric_limits<Bits>::max(), zeros_last, [](Bits a, Bits b) { return std::min(a, b); });
+  if (least == std::numeric_limits<Bits>::max()) return std::numeric_limits<double>::max();
+  return static_cast<double>(std::bit_cast<W>(static_cast<Bits>(least + 1)));
 }
 
 template <class X, class W>
@@ -184,14 +201,20 @@ nb::object weighted_bincount(nb::handle integers, nb::handle weights, std::uint6
       using X = typename decltype(tag)::type;
       if constexpr (std::is_integral_v<X>) {
         const X* const data = x.data<X>();
-        X low = data[0];
-        X high = data[0];
-        each_in_pieces(x.count(), [&](std::uint64_t i) {
-          low = std::min(low, data[i]);
-          high = std::max(high, data[i]);
-        });
-        if (low < X{0} || static_cast<std::uint64_t>(high) >= most_totals || least > most_totals) return;
-        bins = std::max<std::uint64_t>(static_cast<std::uint64_t>(high) + 1, least);
+        // One that is negative is a large one.
+        std::uint64_t high = 0;
+        for (std::uint64_t first = 0; first < x.count(); first += looked_after) {
+          masu::check_interrupted();
+          const X* const piece = data + first;
+          using Unsigned = std::make_unsigned_t<X>;
+          high = std::max<std::uint64_t>(high, joined(
+                                                   std::min(looked_after, x.count() - first), Unsigned{0},
+                                                   [&](std::uint64_t i) { return static_cast<Unsigned>(piece[i]); },
+                                                   [](Unsigned a, Unsigned b) { return std::max(a, b); }));
+        }
+        if (std::is_signed_v<X> && high > static_cast<std::uint64_t>(std::numeric_limits<X>::max())) return;
+        if (high >= most_totals || least > most_totals) return;
+        bins = std::max(high + 1, least);
         masu::dispatch(by.dtype(), [&](auto weight) {
           using W = typename decltype(weight)::type;
           if constexpr (is_weight<W>) totals = totals_of(data, by.data<W>(), x.count(), bins);

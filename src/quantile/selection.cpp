@@ -208,7 +208,7 @@ void part_plainly(const T* row, std::uint64_t length, std::span<const PlacedElem
   }
 }
 
-// The same around one. No branch is taken that depends on the elements.
+// The same around one. The place is chosen by masks, since a branch would be guessed wrongly for half of the elements.
 template <bool indices, class T>
 void part_short_row(const T* row, std::uint64_t length, const PlacedElement<WorkOf<T>>& found, bool plain,
                     OutputOf<indices, T>* to) {
@@ -218,7 +218,8 @@ void part_short_row(const T* row, std::uint64_t length, const PlacedElement<Work
       const WorkOf<T> x = work_of(row[i]);
       const std::uint64_t less = comes_before(x, found.element) ? 1 : 0;
       const std::uint64_t greater = comes_before(found.element, x) ? 1 : 0;
-      const std::uint64_t at = less != 0 ? ends.less : greater != 0 ? ends.greater : ends.equal;
+      const std::uint64_t at =
+          ends.equal ^ ((ends.equal ^ ends.less) & -less) ^ ((ends.equal ^ ends.greater) & -greater);
       if constexpr (indices) to[at] = i;
       else to[at] = row[i];
       ends.less += less;
