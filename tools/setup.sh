@@ -76,8 +76,12 @@ build() {
     cd "$root" && configure "$preset" "${options[@]}" && cmake --build "build/$preset" -j "$(nproc)" ${1:+--target "$@"}
   ) 9>"$folder/.lock" </dev/null >&2
   status=$?
-  if ((status)) && [[ $(df --output=avail "$folder" | tail -n 1) -lt 65536 ]]; then say "the disk is full: $folder"; fi
+  ((status == 0)) || say_if_full "$folder"
   return $status
+}
+
+say_if_full() {
+  [[ $(df --output=avail "$1" | tail -n 1) -ge 65536 ]] || say "the disk is full: $1"
 }
 
 # configure PRESET [-DOPTION=VALUE…]: unless build/PRESET is configured so already.
