@@ -13,7 +13,7 @@ __all__ = ["cumsum", "dot", "sum"]
 _ndarray = np.ndarray
 _NoValue = np._NoValue
 _names = {"e": "f16", "f": "f32", "d": "f64"}
-_INTEGERS_PAY = 256  # times the limit of small arrays: up to there sums of integers by NumPy, the same bits, are as fast
+_WIDE_PAY = 256  # times the limit of small arrays: up to there NumPy adds 64-bit integers as fast, to the same bits
 
 
 def _loop_dtype(data, dtype, out):
@@ -53,7 +53,7 @@ def sum(a, axis=None, dtype=None, out=None, keepdims=_NoValue, initial=_NoValue,
                     return result
                 if a.size < _small.limit:
                     return _sum_lines(a if axis in (1, -1) else a.T, device)
-        elif a.size < _INTEGERS_PAY * _small.limit and device is None and a.dtype.kind in "biu":
+        elif kind in "bBhHiIlLqQ?" and a.size < _small.limit * (_WIDE_PAY if a.itemsize == 8 else 1) and device is None:
             return np.add.reduce(a, axis)
     return _sum(a, axis, dtype, out, keepdims, initial, where, device)
 

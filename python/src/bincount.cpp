@@ -8,12 +8,14 @@
 #include <masu/interrupt.h>
 #include <masu/sum.h>
 #include <nanobind/ndarray.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <functional>
 #include <limits>
 #include <memory>
@@ -32,9 +34,29 @@ constexpr std::uint64_t looked_after = std::uint64_t{1} << 18;
 constexpr std::uint64_t few_weights = 16384;  // so little work that the GIL is kept
 
 struct Free {
-  void operator()(double* memory) const noexcept { std::free(memory); }
+  void operator()(void* memory) const noexcept { std::free(memory); }
 };
 using Totals = std::unique_ptr<double[], Free>;
+
+// Zeros, in large pages where they are many: they are touched in any order.
+template <class T>
+std::unique_ptr<T[], Free> zeros(std::uint64_t count) {
+  constexpr std::size_t huge_page = std::size_t{1} << 21;
+  const std::size_t bytes = std::max<std::size_t>(count * sizeof(T), 1);
+  void* memory = nullptr;
+  if (bytes < 2 * huge_page) {
+    memory = std::calloc(bytes, 1);
+  } else {
+    const std::size_t whole = (bytes + huge_page - 1) / huge_page * huge_page;
+    memory = std::aligned_alloc(huge_page, whole);
+    if (memory != nullptr) {
+      static_cast<void>(::madvise(memory, whole, MADV_HUGEPAGE));  // where this fails, pages are small
+      std::memset(memory, 0, bytes);
+    }
+  }
+  if (memory == nullptr) throw std::bad_alloc();
+  return std::unique_ptr<T[], Free>(static_cast<T*>(memory));
+}
 
 template <class F>
 void each_in_pieces(std::uint64_t count, const F& body) {
@@ -76,14 +98,15 @@ struct Rising {
   double error = 0;
   void add(double x) noexcept { error += masu::add_exactly(sum, x); }
 };
-constexpr std::uint64_t most_rising = std::uint64_t{1} << 18;  // weights for which that bound leaves little open
+// That bound leaves little open for so many weights, and where a bin has few of them.
+constexpr std::uint64_t most_rising = std::uint64_t{1} << 18;
+constexpr std::uint64_t most_rising_in_bin = 64;
 
 struct RisingRule {
   double additions;
-  double exact_below;  // sums below this lose nothing: the errors are multiples of the least weight's last bit
-  RisingRule(std::uint64_t count, double least)
-      : additions(static_cast<double>(count)),
-        exact_below(std::min(0x1p105 / additions * (std::nextafter(least, 2 * least) - least), 0x1p1000)) {}
+  double exact_below;  // sums below this lose nothing: the errors are multiples of what all weights are multiples of
+  RisingRule(std::uint64_t count, double unit)
+      : additions(static_cast<double>(count)), exact_below(std::min(0x1p105 / additions * unit, 0x1p1000)) {}
   [[nodiscard]] std::optional<double> operator()(const Rising& sum) const noexcept {
     if (sum.sum < exact_below) return sum.sum + sum.error;
     return masu::certain<double>(sum.sum, sum.error, additions * additions * 0x1p-105 * sum.sum);
@@ -119,7 +142,8 @@ bool add_noted(const X* x, const W* weights, std::uint64_t count, double* totals
 template <class Sum, class X, class W, class Rounded>
 bool add_to_sums(const X* x, const W* weights, std::uint64_t count, std::uint64_t bins, double* totals,
                  const Rounded& rounded) {
-  std::vector<Sum> sums(bins);
+  static_assert(std::is_trivially_destructible_v<Sum>);  // and all zeros is an empty one
+  const auto sums = zeros<Sum>(bins);
   each_in_pieces(count,
                  [&](std::uint64_t i) { sums[static_cast<std::uint64_t>(x[i])].add(static_cast<double>(weights[i])); });
   bool all_sure = true;
@@ -143,19 +167,36 @@ T joined(std::uint64_t count, T first, const F& number, const Join& join) {
   return join(join(chains[0], chains[1]), join(chains[2], chains[3]));
 }
 
-// The least weight above 0; nothing where one is below 0, or -0. Of floats that are not below 0, the bits have their
-// order.
+// A power of 2 of which all weights are multiples; nothing where one is below 0, or -0. Of few weights the last bit of
+// the least, which may be more than is needed: of floats that are not below 0, the bits have their order.
 template <class W>
-std::optional<double> least_weight(const W* weights, std::uint64_t count) {
+std::optional<double> unit_of(const W* weights, std::uint64_t count) {
   using Bits = Key<W>;
   constexpr Bits sign = std::is_unsigned_v<W> ? Bits{0} : sign_of<W>;
+  constexpr Bits most = std::numeric_limits<Bits>::max();
   const auto bits = [&](std::uint64_t i) { return std::bit_cast<Bits>(weights[i]); };
+  const auto least = [](Bits a, Bits b) { return std::min(a, b); };
   if ((joined(count, Bits{0}, bits, std::bit_or<Bits>()) & sign) != 0) return std::nullopt;
-  const auto zeros_last = [&](std::uint64_t i) { return static_cast<Bits>(bits(i) - 1); };
-  const Bits least =
-      joined(count, std::numeric_limits<Bits>::max(), zeros_last, [](Bits a, Bits b) { return std::min(a, b); });
-  if (least == std::numeric_limits<Bits>::max()) return std::numeric_limits<double>::max();
-  return static_cast<double>(std::bit_cast<W>(static_cast<Bits>(least + 1)));
+  if constexpr (std::is_floating_point_v<W>) {
+    constexpr int fraction_bits = std::numeric_limits<W>::digits - 1;
+    constexpr int lowest = std::numeric_limits<W>::min_exponent - std::numeric_limits<W>::digits;  // of subnormals
+    if (count <= most_rising) {
+      const Bits found = joined(
+          count, most, [&](std::uint64_t i) { return static_cast<Bits>(bits(i) - 1); }, least);
+      const auto exponent = found == most ? 0 : static_cast<int>(static_cast<Bits>(found + 1) >> fraction_bits);
+      return std::ldexp(1.0, lowest + std::max(exponent - 1, 0));
+    }
+    const auto last_bit = [&](std::uint64_t i) {
+      const Bits exponent = bits(i) >> fraction_bits;
+      const Bits fraction = bits(i) & ((Bits{1} << fraction_bits) - 1);
+      const Bits digits = exponent == 0 ? fraction : fraction | Bits{1} << fraction_bits;
+      return digits == 0 ? most : static_cast<Bits>(std::max(exponent, Bits{1}) - 1 + std::countr_zero(digits));
+    };
+    const Bits found = joined(count, most, last_bit, least);
+    return std::ldexp(1.0, found == most ? 0 : lowest + static_cast<int>(found));
+  } else {
+    return 1.0;
+  }
 }
 
 template <class X, class W>
@@ -166,8 +207,9 @@ Totals totals_of(const X* x, const W* weights, std::uint64_t count, std::uint64_
   bool all_sure;
   if (count < bins / 4) {
     all_sure = add_noted(x, weights, count, totals.get());
-  } else if (const auto least = count <= most_rising ? least_weight(weights, count) : std::nullopt) {
-    all_sure = add_to_sums<Rising>(x, weights, count, bins, totals.get(), RisingRule(count, *least));
+  } else if (const auto unit =
+                 count <= std::max(most_rising, most_rising_in_bin * bins) ? unit_of(weights, count) : std::nullopt) {
+    all_sure = add_to_sums<Rising>(x, weights, count, bins, totals.get(), RisingRule(count, *unit));
   } else {
     all_sure = add_to_sums<Compensated>(x, weights, count, bins, totals.get(),
                                         [](const Compensated& sum) { return sum.rounded<double>(); });

@@ -132,6 +132,20 @@ def test_bincount_in_few_and_many_bins(device):
         assert np.array_equal(got, want) and not np.signbit(got[want == 0]).any(), (device, seed, values, weights)
 
 
+@pytest.mark.parametrize("kind", ["uniform", "wide", "ties", "f4"])
+def test_bincount_of_many_weights(kind):
+    rng = np.random.default_rng(11)
+    size = 300_000
+    values = np.where(rng.random(size) < 0.1, 7, rng.integers(0, 60_000, size))
+    weights = {"uniform": rng.random(size), "wide": 10.0 ** rng.uniform(-300, 300, size),
+               "ties": rng.choice([1.0, 2.0**-53, 2.0**-54, 0.0], size), "f4": rng.random(size, "f4")}[kind]
+    order = np.argsort(values, kind="stable")
+    parts = np.split(weights[order].astype("f8"), np.flatnonzero(np.diff(values[order])) + 1)
+    want = np.zeros(values.max() + 1)
+    want[np.unique(values)] = [math.fsum(part) for part in parts]
+    assert np.array_equal(exactly(masu.bincount, values, weights, device="cpu"), want)
+
+
 @pytest.mark.parametrize("device", DEVICES)
 def test_columns(device):
     for seed, rng in seeds(120, device):
