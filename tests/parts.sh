@@ -5,8 +5,8 @@
 
 parts=(build unit python cli selftest format shell layout)
 # And with --all:
-more_parts=(vocabulary numpy selftest_all oclgrind install asan tsan fuzz tidy)
-long_parts=(intel interpreters single)  # and with --long
+more_parts=(vocabulary numpy selftest_all intel oclgrind install asan tsan fuzz tidy)
+long_parts=(interpreters single)  # and with --long
 alone=(build single asan tsan fuzz tidy)  # these use every core; of the others as many as there are cores run at a time
 declare -A shards=([unit]=4)
 test_build=${root:?}/build/release
@@ -174,7 +174,8 @@ part_numpy() {
   tests_python -s python/tests/test_numpy_redirect.py
 }
 
-# Intel's OpenCL for CPUs, from PyPI: the tests that run on OpenCL devices, on another compiler and runtime than PoCL's.
+# Intel's OpenCL for CPUs, from PyPI: another compiler and runtime than PoCL's. The short self-test; with --long all tests
+# that run on OpenCL devices.
 part_intel() {
   local folder=$root/build/intel status=0
   need_build
@@ -183,6 +184,10 @@ part_intel() {
   echo "$folder/venv/lib/libintelocl.so" >"$folder/vendors/intel.icd"
   export OCL_ICD_VENDORS=$folder/vendors LD_LIBRARY_PATH=$folder/venv/lib MASU_TEST_DEVICES=opencl:0
   "$test_build/masu" devices | grep '^opencl:0 .*Intel\|^opencl:0 ' || { echo "failed: Intel's OpenCL is found"; return 1; }
+  if [[ -z ${MASU_TEST_LONG-} ]]; then
+    "$test_build/masu" selftest --quick --device opencl:0
+    return
+  fi
   "$test_build/tests/masu_tests" --gtest_filter='*opencl_0' || status=1
   "$test_build/tests/vocabulary/masu_vocabulary_tests" --gtest_filter="-$(paste -sd: tests/intel_faults.txt)" || status=1
   "$test_build/masu" selftest --device opencl:0 || status=1
