@@ -8,14 +8,12 @@
 #include <masu/interrupt.h>
 #include <masu/sum.h>
 #include <nanobind/ndarray.h>
-#include <sys/mman.h>
 
 #include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
-#include <cstring>
 #include <functional>
 #include <limits>
 #include <memory>
@@ -38,22 +36,10 @@ struct Free {
 };
 using Totals = std::unique_ptr<double[], Free>;
 
-// Zeros, in large pages where they are many: they are touched in any order.
+// Zeros; what is not written takes no time and no place.
 template <class T>
 std::unique_ptr<T[], Free> zeros(std::uint64_t count) {
-  constexpr std::size_t huge_page = std::size_t{1} << 21;
-  const std::size_t bytes = std::max<std::size_t>(count * sizeof(T), 1);
-  void* memory = nullptr;
-  if (bytes < 2 * huge_page) {
-    memory = std::calloc(bytes, 1);
-  } else {
-    const std::size_t whole = (bytes + huge_page - 1) / huge_page * huge_page;
-    memory = std::aligned_alloc(huge_page, whole);
-    if (memory != nullptr) {
-      static_cast<void>(::madvise(memory, whole, MADV_HUGEPAGE));  // where this fails, pages are small
-      std::memset(memory, 0, bytes);
-    }
-  }
+  void* const memory = std::calloc(std::max<std::uint64_t>(count, 1), sizeof(T));
   if (memory == nullptr) throw std::bad_alloc();
   return std::unique_ptr<T[], Free>(static_cast<T*>(memory));
 }
@@ -201,9 +187,7 @@ std::optional<double> unit_of(const W* weights, std::uint64_t count) {
 
 template <class X, class W>
 Totals totals_of(const X* x, const W* weights, std::uint64_t count, std::uint64_t bins) {
-  // Memory that is not written takes no time and no place.
-  Totals totals(static_cast<double*>(std::calloc(std::max<std::uint64_t>(bins, 1), sizeof(double))));
-  if (!totals) throw std::bad_alloc();
+  Totals totals = zeros<double>(bins);
   bool all_sure;
   if (count < bins / 4) {
     all_sure = add_noted(x, weights, count, totals.get());
