@@ -78,6 +78,19 @@ def markdown(lines, numbers_from=6):
     return "".join("| " + " | ".join(line) + " |\n" for line in [head, rule, *body])
 
 
+def text_of(report):
+    """A report as JSON with one line a row, its measured numbers to eight digits."""
+    def short(value):
+        return float(f"{value:.8g}") if isinstance(value, float) else value
+
+    def line(value):
+        return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+
+    head = "".join(f" {line(key)}: {line(value)},\n" for key, value in report.items() if key != "rows")
+    rows = ",\n".join(line({key: short(value) for key, value in row.items()}) for row in report["rows"])
+    return "{\n" + head + ' "rows": [\n' + rows + "\n ]\n}\n"
+
+
 def plain(lines, numbers_from=6):
     widths = [max(map(len, column)) for column in zip(*lines)]
     return "".join("  ".join(cell.ljust(w) if i < numbers_from else cell.rjust(w) for i, (cell, w) in
@@ -94,8 +107,7 @@ def main():
     reports = [json.loads(path.read_text(encoding="utf-8")) for path in options.reports]
     rows = merge(reports, min if options.best else statistics.median)
     if options.merge:
-        text = json.dumps(merged_report(reports, rows), indent=1) + "\n"
-        options.merge.write_text(text, encoding="utf-8")
+        options.merge.write_text(text_of(merged_report(reports, rows)), encoding="utf-8")
     lines = table(rows)
     sys.stdout.write(markdown(lines) if options.markdown else plain(lines))
 

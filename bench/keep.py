@@ -37,7 +37,7 @@ def keep(suite, reports, into):
         folder.mkdir(parents=True, exist_ok=True)
         devices = [one for one in merged["devices"] if one["id"] == device]
         report = {**merged, "devices": devices, "rows": rows}
-        (folder / f"{name}.json").write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+        (folder / f"{name}.json").write_text(compare.text_of(report), encoding="utf-8")
         print(folder / f"{name}.json")
 
 
