@@ -86,7 +86,7 @@ void add_integers(const std::uint32_t* slots, const void* weights, std::size_t c
     std::int64_t* at = words + slots[i] * format.words();
     if constexpr (squared) {
       const auto wide = static_cast<std::uint64_t>(static_cast<std::int64_t>(x[i]));
-      const Wide magnitude = x[i] < 0 ? -wide : wide;
+      const auto magnitude = static_cast<Wide>(x[i] < 0 ? std::uint64_t{0} - wide : wide);
       add_magnitude<format.bits, false>(at, magnitude * magnitude, 0, false);
     } else if constexpr (sizeof(T) < 8) {
       at[0] += static_cast<std::int64_t>(x[i]);
