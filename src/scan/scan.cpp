@@ -110,23 +110,6 @@ void here(const BufferBase& input, Dtype dtype, const BufferBase& output, std::u
   here(job_of(dtype, runtime::host_address(input), runtime::host_address(output), count, flags, options), options);
 }
 
-// Exact sums of data on a device are found on the host: the data goes there and back.
-void by_host(Stream& stream, const BufferBase& input, Dtype dtype, BufferBase& output, std::uint64_t count,
-             const ScanOptions& options) {
-  const double start = runtime::seconds_now();
-  std::vector<std::byte> data(input.size_bytes());
-  std::vector<std::uint8_t> flags(options.device_flags == nullptr ? 0 : count);
-  stream.read_bytes(input, 0, data.data(), data.size());
-  if (options.device_flags != nullptr) stream.read_bytes(*options.device_flags, 0, flags.data(), flags.size());
-  stream.finish();
-  const double read = runtime::seconds_now();
-  here(job_of(dtype, data.data(), data.data(), count, flags.empty() ? nullptr : flags.data(), options), options);
-  const double scanned = runtime::seconds_now();
-  stream.write_bytes(output, 0, data.data(), data.size());
-  stream.finish();
-  add_times(options, read - start + runtime::seconds_now() - scanned, 0);
-}
-
 scan_plan::Plan plan_for(const Device& device, Dtype dtype, std::uint64_t count, const ScanOptions& options) {
   const bool segmented = options.rows != 1 || options.device_flags != nullptr || options.flags.count != 0;
   return scan_plan::make(device.info(), dtype, count, options.op, options.exclusive, segmented);
@@ -135,7 +118,7 @@ scan_plan::Plan plan_for(const Device& device, Dtype dtype, std::uint64_t count,
 DeviceScan start_on(Stream& stream, const BufferBase& input, Dtype dtype, const BufferBase& output, std::uint64_t count,
                     const ScanOptions& options) {
   DeviceScan scan(stream.device(), plan_for(stream.device(), dtype, count, options), options.workspace);
-  scan.start(stream, input, output, count / options.rows, options.device_flags, scan_identity(dtype, options.op));
+  scan.start(stream, input, output, count / options.rows, options.device_flags);
   return scan;
 }
 
@@ -157,7 +140,7 @@ Device device_for_scan() {
 
 std::uint64_t scan_workspace(const Device& device, Dtype dtype, std::uint64_t count, const ScanOptions& options) {
   check_shape(count, count, options);
-  if (on_cpu(device) || count == 0 || is_exact_sum(dtype, options.op)) return 0;
+  if (on_cpu(device) || count == 0) return 0;
   return plan_for(device, dtype, count, options).workspace();
 }
 
@@ -177,9 +160,7 @@ void scan(const Device& device, const ArrayView& input, MutableArrayView output,
     runtime::refuse_overlap(function, "the flags");
   }
   if (input.count == 0) return;
-  if (on_cpu(device) || is_exact_sum(input.dtype, options.op)) {
-    return here(job_of(input.dtype, input.data, output.data, input.count, flags, options), options);
-  }
+  if (on_cpu(device)) return here(job_of(input.dtype, input.data, output.data, input.count, flags, options), options);
   const double start = runtime::seconds_now();
   Buffer<std::byte> there = runtime::upload_bytes(device, input.data, bytes);
   std::optional<Buffer<std::byte>> flags_there;
@@ -200,7 +181,6 @@ void scan(const BufferBase& input, Dtype dtype, BufferBase& output, const ScanOp
   if (count == 0) return;
   if (on_cpu(input.device())) return here(input, dtype, output, count, options);
   Stream stream(input.device(), options.times != nullptr ? Timing::on : Timing::off);
-  if (is_exact_sum(dtype, options.op)) return by_host(stream, input, dtype, output, count, options);
   const DeviceScan done = start_on(stream, input, dtype, output, count, options);
   stream.finish();
   if (options.times != nullptr) add_times(options, 0, done.seconds());
@@ -218,10 +198,6 @@ Pending<void> scan(Stream& stream, const BufferBase& input, Dtype dtype, BufferB
     here(input, dtype, output, count, untimed);
     return {Event(), [] {}};
   }
-  if (is_exact_sum(dtype, options.op)) {
-    by_host(stream, input, dtype, output, count, untimed);
-    return {Event(), [] {}};
-  }
   auto under_way = std::make_shared<DeviceScan>(start_on(stream, input, dtype, output, count, untimed));
   return {stream.record(), [under_way] {}};
 }
@@ -230,7 +206,8 @@ struct ScanAccumulator::State {
   Device device;
   Dtype dtype;
   ScanOptions options;
-  ScanState state;
+  ScanState state;                   // on `cpu`
+  std::vector<std::uint64_t> there;  // on others
   std::uint64_t count = 0;
   ScanTimes times;
 };
@@ -238,7 +215,7 @@ struct ScanAccumulator::State {
 ScanAccumulator::ScanAccumulator(const Device& device, Dtype dtype, const ScanOptions& options) {
   if (options.rows != 1) refuse(fmt::format("rows must be 1 where data comes in pieces, got {}", options.rows));
   if (options.flags.count != 0 || options.device_flags != nullptr) refuse("data that comes in pieces has no flags");
-  state_ = std::make_unique<State>(State{device, dtype, options, {}, 0, {}});
+  state_ = std::make_unique<State>(State{device, dtype, options, {}, {}, 0, {}});
   state_->options.workspace = nullptr;  // pieces of different sizes need different memory
   state_->state.bits = scan_identity(dtype, options.op);
 }
@@ -260,15 +237,15 @@ void ScanAccumulator::scan(const ArrayView& input, MutableArrayView output) {
   }
   if (input.count == 0) return;
   const double start = runtime::seconds_now();
-  if (on_cpu(s.device) || is_exact_sum(s.dtype, s.options.op)) {
+  if (on_cpu(s.device)) {
     scan_cpu(job_of(s.dtype, input.data, output.data, input.count, nullptr, s.options), &s.state);
     s.times.compute += runtime::seconds_now() - start;
   } else {
     Buffer<std::byte> there = runtime::upload_bytes(s.device, input.data, bytes);
     Stream stream(s.device);
     DeviceScan piece(s.device, plan_for(s.device, s.dtype, input.count, s.options), nullptr);
-    piece.start(stream, there, there, input.count, nullptr, s.state.bits);
-    s.state.bits = piece.fetch_state(stream);
+    piece.start(stream, there, there, input.count, nullptr, s.there);
+    s.there = piece.fetch_state(stream);
     runtime::download_bytes(there, output.data);
     s.times.compute += piece.seconds();
     s.times.transfer += runtime::seconds_now() - start - piece.seconds();

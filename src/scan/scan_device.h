@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scanning on an OpenCL or CUDA device: not for sums of floats.
+// Scanning on an OpenCL or CUDA device.
 #pragma once
 
 #include "scan/scan_plan.h"
@@ -8,6 +8,7 @@
 #include <masu/stream.h>
 
 #include <cstdint>
+#include <initializer_list>
 #include <string_view>
 #include <vector>
 
@@ -18,20 +19,23 @@ class DeviceScan {
   // With no `workspace`, memory is allocated.
   DeviceScan(const Device& device, const scan_plan::Plan& plan, const BufferBase* workspace);
 
-  // Launches all. `row`: elements of a row; `flags` may be null; `state`: what lies in front of the first element.
+  // Launches all. `row`: elements of a row; `flags` may be null; `state`: what lies in front of the first element, the
+  // identity where it is empty.
   void start(Stream& stream, const BufferBase& input, const BufferBase& output, std::uint64_t row,
-             const BufferBase* flags, std::uint64_t state);
+             const BufferBase* flags, const std::vector<std::uint64_t>& state = {});
   // What lies behind the last element. Waits.
-  std::uint64_t fetch_state(Stream& stream) const;
+  std::vector<std::uint64_t> fetch_state(Stream& stream) const;
   // Device time of the launches; the stream's events must tell times. Waits.
   [[nodiscard]] double seconds() const;
 
  private:
+  // `local`: bytes of local memory, one argument each.
   void launch(Stream& stream, std::string_view name, std::uint64_t groups, std::vector<KernelArgument> arguments,
-              bool tile);
+              std::initializer_list<std::uint64_t> local);
 
   scan_plan::Plan plan_;
   Buffer<std::byte> totals_;
+  std::vector<std::uint64_t> state_;  // until it is written
   std::vector<Event> launches_;
 };
 

@@ -17,13 +17,17 @@ TEST_P(ScanNvrtc, EveryKind) {
     ScanOp op;
     bool segmented;
   };
-  for (const Case& one : {Case{Dtype::i64, ScanOp::sum, false}, Case{Dtype::u32, ScanOp::sum, false},
-                          Case{Dtype::u8, ScanOp::sum, false}, Case{Dtype::f16, ScanOp::max, false},
-                          Case{Dtype::u32, ScanOp::min, true}, Case{Dtype::f64, ScanOp::min, true}}) {
+  for (const Case& one :
+       {Case{Dtype::i64, ScanOp::sum, false}, Case{Dtype::u32, ScanOp::sum, false}, Case{Dtype::u8, ScanOp::sum, false},
+        Case{Dtype::f16, ScanOp::max, false}, Case{Dtype::u32, ScanOp::min, true}, Case{Dtype::f64, ScanOp::min, true},
+        Case{Dtype::f16, ScanOp::sum, true}, Case{Dtype::f32, ScanOp::sum, false}, Case{Dtype::f64, ScanOp::sum, false},
+        Case{Dtype::f64, ScanOp::sum, true}}) {
     if (GetParam() != 90 && one.dtype != Dtype::i64) continue;  // the others differ by nothing an architecture knows
     const auto plan =
         scan_plan::make(test::nvrtc_gpu(), one.dtype, std::uint64_t{1} << 28, one.op, one.segmented, one.segmented);
-    if (plan.once) {
+    if (plan.exact) {
+      expect_compiles(plan.files(), plan.defines(), {"exact_chunks", "exact_totals", "exact_tiles"});
+    } else if (plan.once) {
       expect_compiles(plan.files(), plan.defines(), {"scan_once"});
     } else {
       expect_compiles(plan.files(), plan.defines(), {"scan_chunks", "scan_totals", "scan_tiles"});

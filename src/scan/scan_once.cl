@@ -53,7 +53,9 @@ inline uint packed_sum(const uint a, const uint b) {
 #define MASU_PACKED 0
 #endif
 
-// A total to which elements are joined one after the other: its rank is kept, so that each element is ranked once.
+// A total to which elements are joined one after the other. Where elements are ranked its rank is kept, so that each is
+// ranked once.
+#define MASU_RANKED (MASU_OP != 0 && !(MASU_FLOAT && MASU_BYTES >= 4 && MASU_FIRST_EXTREMES))
 typedef struct {
   MASU_WIDE value;
   MASU_WIDE rank;
@@ -61,17 +63,17 @@ typedef struct {
 inline Running running_from(const MASU_WIDE value) {
   Running running;
   running.value = value;
-  running.rank = MASU_OP == 0 ? 0 : rank_of(value, MASU_OP == 2);
+  running.rank = MASU_RANKED ? rank_of(value, MASU_OP == 2) : 0;
   return running;
 }
 MASU_INLINE void take(Running *running, const MASU_WIDE x) {
-#if MASU_OP == 0
-  running->value = combine(running->value, x);
-#else
+#if MASU_RANKED
   const MASU_WIDE rank = rank_of(x, MASU_OP == 2);
   const uint better = rank < running->rank;
   running->value = better ? x : running->value;
   running->rank = better ? rank : running->rank;
+#else
+  running->value = combine(running->value, x);
 #endif
 }
 

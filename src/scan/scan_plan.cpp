@@ -12,24 +12,39 @@ namespace masu::scan_plan {
 
 namespace {
 
-constexpr std::array<std::string_view, 3> three_launches = {"src/reduce/reduce_elements.cl", "src/scan/scan_tile.cl",
-                                                            "src/scan/scan.cl"};
-constexpr std::array<std::string_view, 3> one_launch = {"src/reduce/reduce_elements.cl", "src/scan/scan_tile.cl",
-                                                        "src/scan/scan_once.cl"};
+constexpr std::array<std::string_view, 4> three_launches = {"src/reduce/reduce_elements.cl", "src/scan/scan_tile.cl",
+                                                            "src/scan/scan_total.cl", "src/scan/scan.cl"};
+constexpr std::array<std::string_view, 4> one_launch = {"src/reduce/reduce_elements.cl", "src/scan/scan_tile.cl",
+                                                        "src/scan/scan_total.cl", "src/scan/scan_once.cl"};
+constexpr std::array<std::string_view, 6> exact_launches = {"src/reduce/reduce_elements.cl", "src/scan/scan_tile.cl",
+                                                            "src/scan/scan_window.cl",       "src/scan/scan_total.cl",
+                                                            "src/scan/scan_wide.cl",         "src/scan/scan_exact.cl"};
 
 constexpr std::uint64_t groups_a_unit_gpu = 4;
 constexpr std::uint64_t groups_a_unit_cpu = 2;
 constexpr std::uint64_t vector_bytes = 16;
 constexpr std::uint64_t word = sizeof(std::uint64_t);
+constexpr std::uint64_t span = 16;  // totals that a work-item scans, where there are no shuffles
 
-// In one launch, found on an H200: with those that read totals 768 work-items, so that each has 80 registers; three
-// waves late nobody waits (0.96 of copying; one wave late 0.64).
+// In one launch, found on an H200: three waves late nobody waits (0.96 of copying; one wave late 0.64). With those that
+// read totals 768 work-items, so that each has 80 registers; where instructions are the limit, half as many with twice
+// the vectors.
 constexpr unsigned once_group = 736;
 constexpr unsigned once_vectors = 4;
+constexpr unsigned once_group_busy = 352;
+constexpr unsigned once_vectors_busy = 8;
 constexpr unsigned late = 3;
 constexpr unsigned waves = 8;
 constexpr unsigned replicas = 4;
 constexpr std::uint64_t stride = 256;  // words between replicas: a multiple of this
+
+// Exact sums: chunks a compute unit; work-groups that share one; elements that a column of counters takes, each at most
+// 2^16, with room for those beside whole tiles.
+constexpr std::uint64_t exact_chunks_a_unit = 32;
+constexpr unsigned exact_groups_a_unit = 4;
+constexpr std::uint64_t column_elements = std::uint64_t{1} << 14;
+constexpr unsigned exact_columns_cpu = 8;
+constexpr unsigned found_words = 10;  // beside a wide number, which work-items find together
 
 // A work-item's vectors: of narrow elements fewer, as each is a step. Elsewhere than on GPUs what counts is how fast
 // the kernels compile.
@@ -45,16 +60,26 @@ std::uint64_t Plan::tile_elements() const noexcept {
 }
 
 std::uint64_t Plan::workspace() const noexcept {
-  return state_at() + 2 * word;
+  return state_at() + (exact ? state_words() : 2) * word;
+}
+
+unsigned Plan::wide_words() const noexcept {
+  return size_of(dtype) == 2 ? 3 : size_of(dtype) == 4 ? 11 : 68;
+}
+
+unsigned Plan::table_rows() const noexcept {
+  return size_of(dtype) == 2 ? 3 : size_of(dtype) == 4 ? 18 : 132;
 }
 
 std::uint64_t Plan::state_at() const noexcept {
+  if (exact) return groups * (state_words() + 1) * word;
   if (!once) return groups * 2 * word;
   const std::uint64_t words_of_total = size_of(dtype) == 8 ? 2 : 1;
   return waves * replicas * ((groups + stride - 1) / stride * stride) * words_of_total * word;
 }
 
 std::span<const std::string_view> Plan::files() const noexcept {
+  if (exact) return exact_launches;
   return once ? one_launch : three_launches;
 }
 
@@ -67,7 +92,17 @@ std::uint64_t Plan::kept_bytes() const noexcept {
 }
 
 std::uint64_t Plan::totals_bytes() const noexcept {
-  return once ? std::uint64_t{2} * (group / sub_group + 2) * word : (std::uint64_t{4} * group + 2) * word;
+  if (once) return std::uint64_t{2} * (group / sub_group + 2) * word;
+  const std::uint64_t words_of_total = exact && size_of(dtype) == 8 ? 3 : 2;
+  return (group + (group + span - 1) / span) * words_of_total * word;
+}
+
+std::uint64_t Plan::sums_bytes() const noexcept {
+  return 2 * wide_words() * word;
+}
+
+std::uint64_t Plan::wide_bytes() const noexcept {
+  return (wide_words() + found_words + table_rows() * columns) * sizeof(std::uint32_t);
 }
 
 std::vector<runtime::Define> Plan::defines() const {
@@ -81,6 +116,14 @@ std::vector<runtime::Define> Plan::defines() const {
           {"MASU_OP", std::to_string(static_cast<int>(op))},
           {"MASU_EXCLUSIVE", exclusive ? "1" : "0"},
           {"MASU_SEGMENTED", segmented ? "1" : "0"},
+          {"MASU_EXACT", exact ? "1" : "0"},
+          {"MASU_SPAN", std::to_string(span)},
+          {"MASU_WIDE_WORDS", std::to_string(wide_words())},
+          {"MASU_TABLE_ROWS", std::to_string(table_rows())},
+          {"MASU_COLUMNS", std::to_string(columns)},
+          {"MASU_FOUND", std::to_string(found_words)},
+          {"MASU_TILE_BITS", std::to_string(std::bit_width(tile_elements() - 1))},
+          {"MASU_GROUPS_A_UNIT", std::to_string(exact_groups_a_unit)},
           {"MASU_REPLICAS", std::to_string(replicas)},
           {"MASU_LATE", std::to_string(late)},
           {"MASU_WAVES", std::to_string(waves)},
@@ -93,20 +136,30 @@ Plan make(const DeviceInfo& device, Dtype dtype, std::uint64_t count, ScanOp op,
   const unsigned most_items = std::bit_floor(std::max(1U, device.max_work_group_size));
   plan.group = group != 0 ? group : std::min(plan.group, most_items);
   plan.vectors = vectors_of(device, dtype);
+  plan.exact = is_exact_sum(dtype, op);
   const bool most_groups_given = most_groups != 0;
   if (!most_groups_given) {
-    most_groups = std::max(1U, device.compute_units) * (device.gpu ? groups_a_unit_gpu : groups_a_unit_cpu);
+    const std::uint64_t gpu_groups = plan.exact ? exact_chunks_a_unit : groups_a_unit_gpu;
+    most_groups = std::max(1U, device.compute_units) * (device.gpu ? gpu_groups : groups_a_unit_cpu);
   }
   if (device.kind == DeviceKind::cuda && can_be_once(plan)) {
     return in_one_launch(device, plan, most_groups_given ? most_groups : device.compute_units, group);
   }
+  if (plan.exact) {
+    if (!device.gpu) plan.columns = exact_columns_cpu;
+    while (plan.vectors > 1 && plan.exact_bytes() > device.local_bytes) plan.vectors /= 2;
+    while (plan.columns > 1 && plan.exact_bytes() > device.local_bytes) plan.columns /= 2;
+  }
   plan.chunk = std::max<std::uint64_t>(1, (plan.tiles() + most_groups - 1) / most_groups);
+  if (plan.exact)
+    plan.chunk =
+        std::min(plan.chunk, std::max<std::uint64_t>(1, plan.columns * column_elements / plan.tile_elements()));
   plan.groups = std::max<std::uint64_t>(1, (plan.tiles() + plan.chunk - 1) / plan.chunk);
   return plan;
 }
 
 bool can_be_once(const Plan& plan) noexcept {
-  return !plan.segmented;
+  return !plan.segmented && !plan.exact;
 }
 
 Plan in_one_launch(const DeviceInfo& device, Plan plan, std::uint64_t groups, unsigned group) noexcept {
@@ -114,9 +167,10 @@ Plan in_one_launch(const DeviceInfo& device, Plan plan, std::uint64_t groups, un
   plan.chunk = 1;
   // As the preludes have it: on what is not NVIDIA's each work-item is a sub-group.
   plan.sub_group = device.vendor.starts_with("NVIDIA") ? device.warp_size : 1;
-  plan.group = group != 0 ? group : once_group;
+  const bool busy = device.gpu && (size_of(plan.dtype) < 4 || (is_float(plan.dtype) && plan.op != ScanOp::sum));
+  plan.group = group != 0 ? group : busy ? once_group_busy : once_group;
   // As much as local memory holds, unless compute units would have nothing to do then.
-  plan.vectors = once_vectors;
+  plan.vectors = busy ? once_vectors_busy : once_vectors;
   while (plan.vectors > 1 && plan.kept_bytes() + plan.totals_bytes() > device.local_bytes) plan.vectors /= 2;
   if (plan.tiles() < groups) plan.vectors = std::min(plan.vectors, 2U);
   plan.groups = std::clamp<std::uint64_t>(plan.tiles(), 1, std::max<std::uint64_t>(groups, 1));

@@ -29,26 +29,39 @@ struct Plan {
   bool exclusive = false;
   bool segmented = false;
   bool once = false;       // in one launch, whose work-groups wait for each other
+  bool exact = false;      // sums of floats
   unsigned group = 256;    // work-items in a work-group that scan
   unsigned sub_group = 1;  // work-items that exchange without local memory; in one launch so many more read totals
   unsigned vectors = 4;    // 16-byte vectors of a work-item in a tile
+  unsigned columns = 32;   // exact: counters of a digit
   std::uint64_t count = 0;
   std::uint64_t chunk = 1;   // tiles that a work-group takes one after the other, in three launches
   std::uint64_t groups = 1;  // work-groups
 
   [[nodiscard]] std::uint64_t tile_elements() const noexcept;
   [[nodiscard]] std::uint64_t tiles() const noexcept { return (count + tile_elements() - 1) / tile_elements(); }
-  // The chunks' totals, as pairs of words, and one more: what lies behind all. In one launch: the words in which totals
-  // are told, and the same one.
+  // The chunks' totals and one more, what lies behind all: pairs of words, or for exact sums rows of words. In one
+  // launch: the words in which totals are published, and the same one.
   [[nodiscard]] std::uint64_t workspace() const noexcept;
-  // Where in it the word is that tells the state behind all.
+  // Where in it the state behind all is, and its 64-bit words: the bits of an element, or a wide number's 32-bit words
+  // and how many NaNs, infinities and minus infinities there were.
   [[nodiscard]] std::uint64_t state_at() const noexcept;
+  [[nodiscard]] unsigned state_words() const noexcept { return exact ? wide_words() + 3 : 1; }
+  // Exact: the words of a number that holds any sum of 2^48 elements, and the digits of 16 bits that elements have.
+  [[nodiscard]] unsigned wide_words() const noexcept;
+  [[nodiscard]] unsigned table_rows() const noexcept;
   // Work-items of a work-group, those that read totals among them.
   [[nodiscard]] unsigned items() const noexcept { return once ? group + sub_group : group; }
   // Local memory of the kernels: a tile, or those that wait to be written, and the totals.
   [[nodiscard]] std::uint64_t tile_bytes() const noexcept;
   [[nodiscard]] std::uint64_t kept_bytes() const noexcept;
   [[nodiscard]] std::uint64_t totals_bytes() const noexcept;
+  // Exact: of the sums of the table's rows; of a wide number with the table.
+  [[nodiscard]] std::uint64_t sums_bytes() const noexcept;
+  [[nodiscard]] std::uint64_t wide_bytes() const noexcept;
+  [[nodiscard]] std::uint64_t exact_bytes() const noexcept {
+    return tile_bytes() + totals_bytes() + sums_bytes() + wide_bytes();
+  }
   [[nodiscard]] std::span<const std::string_view> files() const noexcept;
   [[nodiscard]] std::vector<runtime::Define> defines() const;
 };

@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a work-group does with a tile, which is what it holds at once, in OpenCL C 1.2 (and, behind the CUDA prelude, in
-// CUDA C++). Behind reduce_elements.cl of the room reduce, in front of the kernels.
+// CUDA C++). Behind reduce_elements.cl of the room reduce.
 //
 // In a tile each work-item has MASU_ITEMS elements that lie side by side; they come and go through local memory, so that
 // global memory is read and written by whole vectors.
-//
-// With segments a total is a pair: whether a segment began among the elements, and the total since the last that did.
 //
 // Defines, all given by scan_plan.cpp:
 #ifndef MASU_GROUP            // work-items in a work-group, a power of two
 #error "MASU_GROUP is not defined"
 #endif
-#ifndef MASU_ITEM_VECTORS     // 16-byte vectors of a work-item in a tile: 1, 2 or 4
+#ifndef MASU_ITEM_VECTORS     // 16-byte vectors of a work-item in a tile: 1, 2, 4 or 8
 #error "MASU_ITEM_VECTORS is not defined"
 #endif
 #ifndef MASU_OP               // 0: sum, 1: least, 2: greatest
@@ -30,35 +28,6 @@
 #define MASU_ITEM_WORDS (4 * MASU_ITEM_VECTORS)
 #define MASU_ITEMS (MASU_ITEM_VECTORS * MASU_PER_VECTOR)
 #define MASU_TILE ((ulong)MASU_GROUP * MASU_ITEMS)
-#define MASU_SPAN 16
-#define MASU_SPANS ((MASU_GROUP + MASU_SPAN - 1) / MASU_SPAN)
-
-// A total: a value, and whether a segment began.
-typedef struct {
-  MASU_WIDE value;
-  uint reset;
-} Total;
-
-// Of elements a in front of b.
-inline MASU_WIDE combine(const MASU_WIDE a, const MASU_WIDE b) {
-#if MASU_OP == 0
-  return (a + b) & MASU_ALL;
-#else
-  return rank_of(b, MASU_OP == 2) < rank_of(a, MASU_OP == 2) ? b : a;
-#endif
-}
-inline Total joined(const Total a, const Total b) {
-  Total total;
-  total.value = MASU_SEGMENTED && b.reset != 0 ? b.value : combine(a.value, b.value);
-  total.reset = MASU_SEGMENTED ? a.reset | b.reset : 0;
-  return total;
-}
-inline Total nothing(void) {
-  Total total;
-  total.value = MASU_IDENTITY;
-  total.reset = 0;
-  return total;
-}
 
 // Element k of a work-item's words.
 MASU_INLINE MASU_WIDE element_of(const uint *words, const uint k) {
@@ -201,108 +170,5 @@ inline uint heads_of(const ulong first, const ulong count, const ulong row, __gl
   return heads;
 #else
   return 0;
-#endif
-}
-
-MASU_INLINE Total total_of(const uint *words, const uint heads) {
-  Total total = nothing();
-  MASU_PRAGMA_UNROLL
-  for (uint k = 0; k < MASU_ITEMS; ++k) {
-    if (MASU_SEGMENTED && (heads >> k & 1) != 0) total.value = MASU_IDENTITY;
-    total.value = combine(total.value, element_of(words, k));
-  }
-  total.reset = MASU_SEGMENTED && heads != 0;
-  return total;
-}
-
-// Turns a work-item's elements into their results; `running` is the total in front of them.
-MASU_INLINE void scan_item(uint *words, const uint heads, MASU_WIDE running) {
-  MASU_PRAGMA_UNROLL
-  for (uint k = 0; k < MASU_ITEMS; ++k) {
-    if (MASU_SEGMENTED && (heads >> k & 1) != 0) running = MASU_IDENTITY;
-    const MASU_WIDE next = combine(running, element_of(words, k));
-    set_element_of(words, k, MASU_EXCLUSIVE ? running : next);
-    running = next;
-  }
-}
-
-#if MASU_SHUFFLE_LANES > 1
-inline Total other_total(const Total x, const uint mask) {
-  Total other;
-#if MASU_BYTES == 8
-  other.value = (ulong)masu_shuffle_xor((uint)(x.value >> 32), mask) << 32 | masu_shuffle_xor((uint)x.value, mask);
-#else
-  other.value = masu_shuffle_xor(x.value, mask);
-#endif
-  other.reset = MASU_SEGMENTED ? masu_shuffle_xor(x.reset, mask) : 0;
-  return other;
-}
-#endif
-
-// The total of the work-items in front of this one, and in *all that of the whole group. All work-items come here, and
-// meet a barrier before they come again.
-inline Total total_before(const Total own, Total *all, __local ulong *totals) {
-  const uint lane = (uint)get_local_id(0);
-#if MASU_SHUFFLE_LANES > 1
-  Total before = nothing();
-  Total sum = own;
-  for (uint mask = 1; mask < MASU_SHUFFLE_LANES; mask *= 2) {
-    const Total other = other_total(sum, mask);
-    if ((lane & mask) != 0) {
-      before = joined(other, before);
-      sum = joined(other, sum);
-    } else {
-      sum = joined(sum, other);
-    }
-  }
-  const uint sub_group = lane / MASU_SHUFFLE_LANES;
-  if (lane % MASU_SHUFFLE_LANES == 0) {
-    totals[2 * sub_group] = sum.value;
-    totals[2 * sub_group + 1] = sum.reset;
-  }
-  barrier(CLK_LOCAL_MEM_FENCE);
-  Total front = nothing();
-  *all = nothing();
-  for (uint i = 0; i < MASU_GROUP / MASU_SHUFFLE_LANES; ++i) {
-    Total one;
-    one.value = (MASU_WIDE)totals[2 * i];
-    one.reset = (uint)totals[2 * i + 1];
-    if (i == sub_group) front = *all;
-    *all = joined(*all, one);
-  }
-  return joined(front, before);
-#else
-  // A few work-items scan MASU_SPAN totals each, then everyone adds up theirs.
-  __local ulong *span_totals = totals + 2 * MASU_GROUP;
-  totals[2 * lane] = own.value;
-  totals[2 * lane + 1] = own.reset;
-  barrier(CLK_LOCAL_MEM_FENCE);
-  if (lane < MASU_SPANS) {
-    Total sum = nothing();
-    for (uint i = lane * MASU_SPAN; i < (lane + 1) * MASU_SPAN && i < MASU_GROUP; ++i) {
-      Total one;
-      one.value = (MASU_WIDE)totals[2 * i];
-      one.reset = (uint)totals[2 * i + 1];
-      totals[2 * i] = sum.value;
-      totals[2 * i + 1] = sum.reset;
-      sum = joined(sum, one);
-    }
-    span_totals[2 * lane] = sum.value;
-    span_totals[2 * lane + 1] = sum.reset;
-  }
-  barrier(CLK_LOCAL_MEM_FENCE);
-  Total front = nothing();
-  *all = nothing();
-  for (uint i = 0; i < MASU_SPANS; ++i) {
-    Total one;
-    one.value = (MASU_WIDE)span_totals[2 * i];
-    one.reset = (uint)span_totals[2 * i + 1];
-    if (i == lane / MASU_SPAN) front = *all;
-    *all = joined(*all, one);
-  }
-  Total before;
-  before.value = (MASU_WIDE)totals[2 * lane];
-  before.reset = (uint)totals[2 * lane + 1];
-  return joined(front, before);
 #endif
 }

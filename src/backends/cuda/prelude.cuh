@@ -229,6 +229,30 @@ inline ulong masu_computed(ulong x) {
   return x;
 }
 
+// Of two floats by their bits, the extreme that comes first: b where it is a NaN or better than a, and a is no NaN; else a.
+// In PTX, since the compiler makes a maximum of such a choice, which loses a NaN's bits.
+#define MASU_FIRST_EXTREMES 1
+#define MASU_FIRST_EXTREME(name, compare)                                                                            \
+  inline uint name(uint a, uint b) {                                                                                 \
+    uint c;                                                                                                          \
+    asm("{ .reg .pred p; .reg .f32 x, y; mov.b32 x, %1; mov.b32 y, %2; setp.num.f32 p, x, x; setp." compare          \
+        ".and.f32 p, y, x, p; selp.b32 %0, %2, %1, p; }"                                                             \
+        : "=r"(c)                                                                                                    \
+        : "r"(a), "r"(b));                                                                                           \
+    return c;                                                                                                        \
+  }                                                                                                                  \
+  inline ulong name(ulong a, ulong b) {                                                                              \
+    ulong c;                                                                                                         \
+    asm("{ .reg .pred p; .reg .f64 x, y; mov.b64 x, %1; mov.b64 y, %2; setp.num.f64 p, x, x; setp." compare          \
+        ".and.f64 p, y, x, p; selp.b64 %0, %2, %1, p; }"                                                             \
+        : "=l"(c)                                                                                                    \
+        : "l"(a), "l"(b));                                                                                           \
+    return c;                                                                                                        \
+  }
+MASU_FIRST_EXTREME(masu_first_least, "ltu")
+MASU_FIRST_EXTREME(masu_first_greatest, "gtu")
+#undef MASU_FIRST_EXTREME
+
 // The value of an f16 number by its bits, exactly.
 inline float masu_half_value(uint bits) {
   float x;

@@ -88,6 +88,8 @@ inline uint masu_lane_before(const uint x) { return masu_lane_at(x, 1); }
 #define masu_max_pair(a, b) as_uint(max(as_ushort2(a), as_ushort2(b)))
 // x, which a compiler for CUDA then holds as it is: it computes nothing from what x was made of.
 #define masu_computed(x) (x)
+// 1 where masu_first_least and masu_first_greatest are there: see the CUDA prelude.
+#define MASU_FIRST_EXTREMES 0
 // The value of an f16 number by its bits, exactly.
 inline float masu_half_value(const uint bits) {
   const uint magnitude = (bits & 0x7fff) << 13;

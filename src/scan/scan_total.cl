@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+// Totals of elements and their scan by a work-group, in OpenCL C 1.2 (and, behind the CUDA prelude, in CUDA C++). Behind
+// scan_tile.cl and, for exact sums, scan_window.cl.
+//
+// With segments a total is a pair: whether a segment began among the elements, and the total since the last that did.
+
+// Defines, given by scan_plan.cpp:
+#ifndef MASU_EXACT  // 1: totals are Windows
+#error "MASU_EXACT is not defined"
+#endif
+#ifndef MASU_SPAN   // totals that a work-item scans
+#error "MASU_SPAN is not defined"
+#endif
+
+#if MASU_EXACT
+typedef Window State;
+#define MASU_STATE_WORDS (MASU_WINDOW_BITS / 64)
+inline State identity(void) { return window_of(0); }
+inline State combine(const State a, const State b) { return window_sum(a, b); }
+#else
+typedef MASU_WIDE State;
+#define MASU_STATE_WORDS 1
+inline State identity(void) { return MASU_IDENTITY; }
+// Of elements a in front of b.
+inline State combine(const State a, const State b) {
+#if MASU_OP == 0
+  return (a + b) & MASU_ALL;
+#elif MASU_FLOAT && MASU_BYTES >= 4 && MASU_FIRST_EXTREMES
+  return MASU_OP == 1 ? masu_first_least(a, b) : masu_first_greatest(a, b);
+#else
+  return rank_of(b, MASU_OP == 2) < rank_of(a, MASU_OP == 2) ? b : a;
+#endif
+}
+#endif
+
+typedef struct {
+  State value;
+  uint reset;  // whether a segment began
+} Total;
+
+inline Total joined(const Total a, const Total b) {
+  Total total = b;
+  if (!MASU_SEGMENTED || b.reset == 0) total.value = combine(a.value, b.value);
+  total.reset = MASU_SEGMENTED ? a.reset | b.reset : 0;
+  return total;
+}
+inline Total nothing(void) {
+  Total total;
+  total.value = identity();
+  total.reset = 0;
+  return total;
+}
+
+// Totals in local memory, of MASU_STATE_WORDS + 1 words each.
+inline void put_total(__local ulong *totals, const uint i, const Total total) {
+  __local ulong *words = totals + i * (MASU_STATE_WORDS + 1);
+#if MASU_STATE_WORDS == 2
+  words[0] = total.value.low;
+  words[1] = total.value.high;
+#else
+  words[0] = total.value;
+#endif
+  words[MASU_STATE_WORDS] = total.reset;
+}
+inline Total get_total(__local const ulong *totals, const uint i) {
+  __local const ulong *words = totals + i * (MASU_STATE_WORDS + 1);
+  Total total;
+#if MASU_STATE_WORDS == 2
+  total.value.low = words[0];
+  total.value.high = words[1];
+#else
+  total.value = (State)words[0];
+#endif
+  total.reset = (uint)words[MASU_STATE_WORDS];
+  return total;
+}
+
+#if MASU_SHUFFLE_LANES > 1
+inline ulong other_word(const ulong x, const uint mask) {
+  return (ulong)masu_shuffle_xor((uint)(x >> 32), mask) << 32 | masu_shuffle_xor((uint)x, mask);
+}
+inline Total other_total(const Total x, const uint mask) {
+  Total other;
+#if MASU_STATE_WORDS == 2
+  other.value.low = other_word(x.value.low, mask);
+  other.value.high = other_word(x.value.high, mask);
+#else
+  other.value = sizeof(State) == 8 ? (State)other_word(x.value, mask) : (State)masu_shuffle_xor((uint)x.value, mask);
+#endif
+  other.reset = MASU_SEGMENTED ? masu_shuffle_xor(x.reset, mask) : 0;
+  return other;
+}
+#endif
+
+// The total of the work-items in front of this one, and in *all that of the whole group. All work-items come here, and
+// meet a barrier before they come again. `totals` has room for MASU_GROUP + MASU_SPANS totals.
+#define MASU_SPANS ((MASU_GROUP + MASU_SPAN - 1) / MASU_SPAN)
+inline Total total_before(const Total own, Total *all, __local ulong *totals) {
+  const uint lane = (uint)get_local_id(0);
+  *all = nothing();
+#if MASU_SHUFFLE_LANES > 1
+  Total before = nothing();
+  Total sum = own;
+  for (uint mask = 1; mask < MASU_SHUFFLE_LANES; mask *= 2) {
+    const Total other = other_total(sum, mask);
+    if ((lane & mask) != 0) {
+      before = joined(other, before);
+      sum = joined(other, sum);
+    } else {
+      sum = joined(sum, other);
+    }
+  }
+  const uint sub_group = lane / MASU_SHUFFLE_LANES;
+  if (lane % MASU_SHUFFLE_LANES == 0) put_total(totals, sub_group, sum);
+  barrier(CLK_LOCAL_MEM_FENCE);
+  Total front = nothing();
+  for (uint i = 0; i < MASU_GROUP / MASU_SHUFFLE_LANES; ++i) {
+    if (i == sub_group) front = *all;
+    *all = joined(*all, get_total(totals, i));
+  }
+  return joined(front, before);
+#else
+  // A few work-items scan MASU_SPAN totals each, then everyone adds up theirs.
+  put_total(totals, lane, own);
+  barrier(CLK_LOCAL_MEM_FENCE);
+  if (lane < MASU_SPANS) {
+    Total sum = nothing();
+    for (uint i = lane * MASU_SPAN; i < (lane + 1) * MASU_SPAN && i < MASU_GROUP; ++i) {
+      const Total one = get_total(totals, i);
+      put_total(totals, i, sum);
+      sum = joined(sum, one);
+    }
+    put_total(totals, MASU_GROUP + lane, sum);
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+  Total front = nothing();
+  for (uint i = 0; i < MASU_SPANS; ++i) {
+    if (i == lane / MASU_SPAN) front = *all;
+    *all = joined(*all, get_total(totals, MASU_GROUP + i));
+  }
+  return joined(front, get_total(totals, lane));
+#endif
+}
+
+#if !MASU_EXACT
+MASU_INLINE Total total_of(const uint *words, const uint heads) {
+  Total total = nothing();
+  MASU_PRAGMA_UNROLL
+  for (uint k = 0; k < MASU_ITEMS; ++k) {
+    if (MASU_SEGMENTED && (heads >> k & 1) != 0) total.value = MASU_IDENTITY;
+    total.value = combine(total.value, element_of(words, k));
+  }
+  total.reset = MASU_SEGMENTED && heads != 0;
+  return total;
+}
+
+// Turns a work-item's elements into their results; `running` is the total in front of them.
+MASU_INLINE void scan_item(uint *words, const uint heads, MASU_WIDE running) {
+  MASU_PRAGMA_UNROLL
+  for (uint k = 0; k < MASU_ITEMS; ++k) {
+    if (MASU_SEGMENTED && (heads >> k & 1) != 0) running = MASU_IDENTITY;
+    const MASU_WIDE next = combine(running, element_of(words, k));
+    set_element_of(words, k, MASU_EXCLUSIVE ? running : next);
+    running = next;
+  }
+}
+#endif

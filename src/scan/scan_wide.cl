@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// Numbers that hold any sum of floats, in local memory, in OpenCL C 1.2 (and, behind the CUDA prelude, in CUDA C++).
+// Behind scan_total.cl.
+//
+// A wide number has MASU_WIDE_WORDS words of 32 bits in two's complement, in units of the least subnormal number. Elements
+// are added to a table of counters, a row for each digit of 16 bits, a column for some of the work-items, so that the
+// lanes of a sub-group meet no bank: each of an element's digits is one local atomic whose result is not used.
+
+// Defines, given by scan_plan.cpp:
+#ifndef MASU_WIDE_WORDS  // of a wide number
+#error "MASU_WIDE_WORDS is not defined"
+#endif
+#ifndef MASU_TABLE_ROWS  // digits that elements have, at most 2 * MASU_WIDE_WORDS
+#error "MASU_TABLE_ROWS is not defined"
+#endif
+#ifndef MASU_COLUMNS     // of the table: as many as lanes of a sub-group, or 8
+#error "MASU_COLUMNS is not defined"
+#endif
+
+#define MASU_NAN 1U
+#define MASU_INFINITY 2U
+#define MASU_MINUS_INFINITY 4U
+
+inline uint is_special(const MASU_WIDE bits) { return MASU_MAGNITUDE(bits) >= MASU_INFINITE; }
+inline uint kind_of(const MASU_WIDE bits) {
+  if (MASU_MAGNITUDE(bits) > MASU_INFINITE) return MASU_NAN;
+  return (bits & MASU_SIGN) != 0 ? MASU_MINUS_INFINITY : MASU_INFINITY;
+}
+// What a sum is that has these kinds of elements.
+inline MASU_WIDE special_sum(const uint kinds) {
+  if (kinds == MASU_INFINITY) return MASU_INFINITE;
+  if (kinds == MASU_MINUS_INFINITY) return MASU_INFINITE | MASU_SIGN;
+  return MASU_INFINITE | (MASU_WIDE)1 << (MASU_FRACTION - 1);
+}
+
+// Table and sums: of the rows, a word for each digit of a wide number.
+inline void clear_table(__local uint *table, __local ulong *sums) {
+  const uint lane = (uint)get_local_id(0);
+  for (uint i = lane; i < MASU_TABLE_ROWS * MASU_COLUMNS; i += MASU_GROUP) table[i] = 0;
+  for (uint i = lane; i < 2 * MASU_WIDE_WORDS; i += MASU_GROUP) sums[i] = 0;
+}
+#define MASU_DIGIT(number, value) atomic_add(cell + (number) * MASU_COLUMNS, (uint)(value));
+// Adds an element; gives what kind it is where it is not finite. The highest digit has a sign.
+MASU_INLINE uint add_element(__local uint *column, const MASU_WIDE bits) {
+  if (is_special(bits)) return kind_of(bits);
+  const uint place = MASU_PLACE(MASU_UPPER(MASU_MAGNITUDE(bits)));
+  const long m = mantissa_of(bits, place);
+  const uint shift = place & 15;
+  __local uint *cell = column + (place >> 4) * MASU_COLUMNS;
+#if MASU_BYTES == 2
+  const uint x = (uint)m << shift;
+  MASU_DIGIT(0, x & 65535)
+  MASU_DIGIT(1, as_int(x) >> 16)
+#else
+  const ulong x = (ulong)m << shift;
+  MASU_DIGIT(0, x & 65535)
+  MASU_DIGIT(1, (uint)x >> 16)
+#if MASU_BYTES == 4
+  MASU_DIGIT(2, x >> 32)
+#else
+  MASU_DIGIT(2, x >> 32 & 65535)
+  MASU_DIGIT(3, x >> 48)
+  MASU_DIGIT(4, m >> 1 >> (63 - shift))
+#endif
+#endif
+  return 0;
+}
+// All work-items come here, behind a barrier.
+inline void add_rows(__local const uint *table, __local ulong *sums) {
+  const uint lane = (uint)get_local_id(0);
+#if MASU_COLUMNS == MASU_SHUFFLE_LANES
+  // A sub-group takes a row: the sums of the lower halves and of the upper ones fit 32 bits.
+  for (uint row = lane / MASU_COLUMNS; row < MASU_TABLE_ROWS; row += MASU_GROUP / MASU_COLUMNS) {
+    const uint x = table[row * MASU_COLUMNS + lane % MASU_COLUMNS];
+    const uint low = masu_sum_lanes(x & 65535);
+    const uint high = masu_sum_lanes((uint)(as_int(x) >> 16));
+    if (lane % MASU_COLUMNS == 0) sums[row] = (ulong)((long)as_int(high) * 65536 + low);
+  }
+#else
+  for (uint row = lane; row < MASU_TABLE_ROWS; row += MASU_GROUP) {
+    long sum = 0;
+    for (uint i = 0; i < MASU_COLUMNS; ++i) sum += as_int(table[row * MASU_COLUMNS + i]);
+    sums[row] = (ulong)sum;
+  }
+#endif
+}
+// One work-item adds the sums to a wide number.
+inline void add_sums(__local uint *wide, __local const ulong *sums) {
+  long carry = 0;
+  for (uint i = 0; i < MASU_WIDE_WORDS; ++i) {
+    carry += (long)sums[2 * i] + (long)sums[2 * i + 1] * 65536 + wide[i];
+    wide[i] = (uint)carry;
+    carry >>= 32;
+  }
+}
+
+inline uint wide_sign(__local const uint *wide) { return (uint)(as_int(wide[MASU_WIDE_WORDS - 1]) >> 31); }
+// floor(wide / 2^unit) modulo 2^MASU_WINDOW_BITS.
+inline Window wide_part(__local const uint *wide, const uint unit) {
+  const uint first = unit / 32;
+  const uint shift = unit % 32;
+  uint words[MASU_WINDOW_BITS / 32 + 1];
+  MASU_PRAGMA_UNROLL
+  for (uint i = 0; i <= MASU_WINDOW_BITS / 32; ++i) {
+    words[i] = first + i < MASU_WIDE_WORDS ? wide[first + i] : wide_sign(wide);
+  }
+  MASU_PRAGMA_UNROLL
+  for (uint i = 0; i < MASU_WINDOW_BITS / 32; ++i) {
+    words[i] = (uint)(((ulong)words[i + 1] << 32 | words[i]) >> shift);
+  }
+  return window_from((ulong)words[1] << 32 | words[0],
+                     (ulong)words[MASU_WINDOW_BITS / 32 - 1] << 32 | words[MASU_WINDOW_BITS / 32 - 2]);
+}
+// One work-item adds x * 2^unit.
+inline void add_window(__local uint *wide, const Window x, const uint unit) {
+  const uint sign = window_negative(x) != 0 ? 0xffffffffU : 0;
+  uint before = 0;
+  ulong carry = 0;
+  for (uint i = 0; unit / 32 + i < MASU_WIDE_WORDS; ++i) {
+    // Above x only its sign and the carry are left, which mostly are nothing together.
+    if (i > MASU_WINDOW_BITS / 32 && (uint)carry + sign == 0) break;
+    const uint word = i < MASU_WINDOW_BITS / 32 ? window_word(x, i) : sign;
+    carry += (ulong)wide[unit / 32 + i] + (uint)(((ulong)word << 32 | before) << unit % 32 >> 32);
+    wide[unit / 32 + i] = (uint)carry;
+    carry >>= 32;
+    before = word;
+  }
+}
