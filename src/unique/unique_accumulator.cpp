@@ -2,7 +2,7 @@
 // Pieces become sorted runs of distinct values, of which neighbours are merged when they are about equally long: so
 // each value is merged as often as the logarithm of the number of pieces, and the runs hold little more than the
 // result.
-#include "sort/sort_key.h"
+#include "elements/order.h"
 
 #include <masu/unique.h>
 
@@ -32,8 +32,8 @@ UniqueArrays merged_as(const UniqueArrays& a, const UniqueArrays& b) {
   std::uint64_t j = 0;
   std::uint64_t size = 0;
   for (; i < x_end && j < y_end; ++size) {
-    const auto left = sort_key(x[i]);
-    const auto right = sort_key(y[j]);
+    const auto left = ordered_key(x[i]);
+    const auto right = ordered_key(y[j]);
     const bool from_x = left <= right;
     const bool from_y = right <= left;
     to[size] = from_x ? x[i] : y[j];
