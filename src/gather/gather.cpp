@@ -6,7 +6,6 @@
 #include "gather/gather_cpu.h"
 #include "gather/gather_device.h"
 #include "gather/gather_plan.h"
-#include "gather/gather_work.h"
 
 #include <masu/gather.h>
 

@@ -6,7 +6,6 @@
 #include "gather/gather_cpu.h"
 #include "gather/gather_device.h"
 #include "gather/gather_plan.h"
-#include "gather/gather_work.h"
 #include "runtime/half.h"
 
 #include <masu/gather.h>
@@ -212,7 +211,7 @@ void fill(BufferBase& out, const void* element, std::size_t element_bytes, const
   const Event event = stream.fill_bytes(out, element, element_bytes);
   stream.finish();
   if (options.times == nullptr) return;
-  options.times->compute += out.device().kind() == DeviceKind::cpu ? call::now() - start : event.seconds();
+  options.times->compute += call::on_cpu(out.device()) ? call::now() - start : event.seconds();
 }
 
 Pending<void> fill(Stream& stream, BufferBase& out, const void* element, std::size_t element_bytes,
