@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "unique_table.h"
 
-#include "sort/sort_key.h"
+#include "elements/order.h"
 #include "times.h"
 
 #include <algorithm>
@@ -21,7 +21,7 @@ bool same_value(const ArrayView& a, std::uint64_t i, const void* b) {
     T right;
     std::memcpy(&left, static_cast<const std::byte*>(a.data) + i * sizeof(T), sizeof(T));
     std::memcpy(&right, b, sizeof(T));
-    return sort_key(left) == sort_key(right);
+    return ordered_key(left) == ordered_key(right);
   });
 }
 

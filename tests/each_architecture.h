@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether masu's kernels compile as CUDA C++ for each architecture that it supports, without a GPU and without a
-// warning.
+// Whether masu's kernels have all macros that they test, and compile as CUDA C++ for each architecture that it
+// supports, without a GPU and without a warning; without NVRTC, only the first.
 #pragma once
 
 #include "backends/cuda/compiler.h"
+#include "kernel_macros.h"
 #include "runtime/kernel_source.h"
 #include "runtime/program_cache.h"
 
@@ -34,17 +35,18 @@ inline DeviceInfo nvrtc_gpu() {
 // The parameter is the architecture, as 90 for 9.0.
 class EachArchitecture : public ::testing::TestWithParam<int> {
  protected:
-  void SetUp() override {
-    if (!cuda::nvrtc().usable()) GTEST_SKIP() << "NVRTC is not here: " << cuda::nvrtc().why;
-  }
   static void expect_compiles(std::span<const std::string_view> files, const std::vector<runtime::Define>& defines,
                               const std::vector<std::string>& names) {
     const std::string text =
         runtime::own_program_text(runtime::kernel_text("src/backends/cuda/prelude.cuh"), files, defines);
-    const cuda::Compiled compiled =
-        cuda::compile(cuda::nvrtc(), GetParam(), text, "--std=c++17 --fmad=false -default-device");
+    const MacroCheck macros(text);
     std::string given;
     for (const runtime::Define& define : defines) given += ' ' + define.name + '=' + define.value;
+    EXPECT_THAT(macros.undefined(), ::testing::IsEmpty()) << given;
+    EXPECT_TRUE(macros.whole()) << given;
+    if (!cuda::nvrtc().usable()) return;
+    const cuda::Compiled compiled =
+        cuda::compile(cuda::nvrtc(), GetParam(), text, "--std=c++17 --fmad=false -default-device");
     EXPECT_EQ(compiled.log, "") << given;
     EXPECT_THAT(cuda::entry_names(compiled.image), ::testing::UnorderedElementsAreArray(names)) << given;
   }

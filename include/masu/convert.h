@@ -67,7 +67,7 @@ struct ConvertOptions {
   Overflow overflow = Overflow::error;
   Rounding rounding = Rounding::nearest_even;
   /// Temporary memory to use instead of allocating: at least convert_workspace() bytes on the device, from a multiple
-  /// of 8 bytes on. Not used on `cpu`.
+  /// of 16 bytes on. Not used on `cpu`.
   const BufferBase* workspace = nullptr;
   /// Added to positions in errors: where this data begins in the whole, for data in pieces.
   std::uint64_t first_position = 0;

@@ -55,7 +55,7 @@ struct GatherOptions {
   /// The data are this many rows of equal length. Must divide the elements. Not for compact, fill and iota.
   std::uint64_t rows = 1;
   /// Temporary memory to use instead of allocating: at least what the function's …_workspace() says, on the device,
-  /// from a multiple of 8 bytes on. Not used on `cpu`.
+  /// from a multiple of 16 bytes on. Not used on `cpu`.
   const BufferBase* workspace = nullptr;
   GatherTimes* times = nullptr;  ///< where not null, receives the times of the call
 };

@@ -6,36 +6,16 @@
 // NVIDIA's, whose instructions round as is asked for, NaNs and what overflows are done on bits, the rest by instructions.
 //
 // Defines, all given by convert_plan.cpp:
-#ifndef MASU_GROUP            // work-items in a work-group
-#error "MASU_GROUP is not defined"
-#endif
-#ifndef MASU_VECTOR           // elements that a work-item loads and stores at a time
-#error "MASU_VECTOR is not defined"
-#endif
-#ifndef MASU_UNROLL           // loads in flight for each work-item
-#error "MASU_UNROLL is not defined"
-#endif
-#ifndef MASU_ERROR            // 1: the first that does not fit is noted
-#error "MASU_ERROR is not defined"
-#endif
-#ifndef MASU_WRAP             // 1: integers modulo 2^bits
-#error "MASU_WRAP is not defined"
-#endif
-#ifndef MASU_FP64             // 1: the device has double
-#error "MASU_FP64 is not defined"
-#endif
-#ifndef MASU_SOURCE_BITS      // 8, 16, 32 or 64
-#error "MASU_SOURCE_BITS is not defined"
-#endif
-#ifndef MASU_SOURCE_KIND      // 0: unsigned, 1: signed integers, 2: floats
-#error "MASU_SOURCE_KIND is not defined"
-#endif
-#ifndef MASU_TARGET_BITS
-#error "MASU_TARGET_BITS is not defined"
-#endif
-#ifndef MASU_TARGET_KIND
-#error "MASU_TARGET_KIND is not defined"
-#endif
+// - MASU_GROUP        work-items in a work-group
+// - MASU_VECTOR       elements that a work-item loads and stores at a time
+// - MASU_UNROLL       loads in flight for each work-item
+// - MASU_ERROR        1: the first that does not fit is noted
+// - MASU_WRAP         1: integers modulo 2^bits
+// - MASU_FP64         1: the device has double
+// - MASU_SOURCE_BITS  8, 16, 32 or 64
+// - MASU_SOURCE_KIND  0: unsigned, 1: signed integers, 2: floats
+// - MASU_TARGET_BITS
+// - MASU_TARGET_KIND
 // Between integers: MASU_CHECK_LOW, MASU_CHECK_HIGH: 1 where values can be below MASU_LOW, above MASU_HIGH, which are of
 // the source's type, widened to 32 bits.
 // From floats to integers: what fits is above MASU_LOW (or equal, with MASU_LOW_FITS) and below MASU_HIGH, which are of

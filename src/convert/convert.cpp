@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The public functions: check, then on the CPU or on a device.
+#include "call/launcher.h"
+#include "call/operands.h"
+#include "call/timer.h"
 #include "convert/convert_cpu.h"
 #include "convert/convert_device.h"
 #include "convert/convert_plan.h"
 #include "convert/convert_rule.h"
-#include "runtime/backend.h"
 #include "runtime/half.h"
-#include "runtime/operands.h"
 
 #include <masu/convert.h>
 
@@ -29,10 +30,6 @@ constexpr std::string_view name = "convert";
 constexpr std::array<std::string_view, 3> overflows = {"error", "saturate", "wrap"};
 constexpr std::array<std::string_view, 4> roundings = {"nearest-even", "zero", "up", "down"};
 
-[[noreturn]] void refuse(const std::string& rule) {
-  throw Error(ErrorCode::invalid_argument, "convert: " + rule);
-}
-
 ConvertRule rule_for(Dtype in, Dtype out, const ConvertOptions& options) {
   return make_rule(in, out, options.overflow, options.rounding);
 }
@@ -50,15 +47,18 @@ std::string text_of(Dtype dtype, std::uint64_t bits) {
 // What does not fit is an error, if any was found.
 void check_found(const ConvertRule& rule, std::uint64_t position, std::uint64_t bits, std::uint64_t first_position) {
   if (position == no_position || rule.overflow != Overflow::error) return;
-  refuse(fmt::format("every value must fit {}, got {} {} at position {}", to_string(rule.target_dtype),
-                     to_string(rule.source_dtype), text_of(rule.source_dtype, bits), first_position + position));
+  call::refuse(name,
+               fmt::format("every value must fit {}, got {} {} at position {}", to_string(rule.target_dtype),
+                           to_string(rule.source_dtype), text_of(rule.source_dtype, bits), first_position + position));
 }
 
 void here(const ConvertRule& rule, const void* in, void* out, std::uint64_t count, std::uint64_t first_position,
           ConvertTimes* times) {
-  const double start = runtime::seconds_now();
-  const std::uint64_t position = convert_cpu(rule, in, out, count);
-  if (times != nullptr) times->compute += runtime::seconds_now() - start;
+  std::uint64_t position = no_position;
+  {
+    const call::Timer timer(times, &ConvertTimes::compute);
+    position = convert_cpu(rule, in, out, count);
+  }
   std::uint64_t bits = 0;
   if (position != no_position) {
     const std::size_t bytes = size_of(rule.source_dtype);
@@ -69,19 +69,14 @@ void here(const ConvertRule& rule, const void* in, void* out, std::uint64_t coun
 
 std::uint64_t checked(const BufferBase& in, Dtype in_dtype, const BufferBase& out, Dtype out_dtype,
                       const ConvertOptions& options) {
-  const std::uint64_t count = runtime::count_of(name, in, size_of(in_dtype));
-  const std::uint64_t places = runtime::count_of(name, out, size_of(out_dtype));
-  if (count != places) refuse(fmt::format("as many elements out as in, got {} for {}", places, count));
-  runtime::check_one_device(name, in, out);
-  runtime::check_writable(name, out);
-  if (runtime::overlap(in, out)) runtime::refuse_overlap(name, "the input");
-  if (options.overflow == Overflow::error) {
-    runtime::check_workspace(name, options.workspace, in.device(), convert_workspace(in.device()));
-    if (options.workspace != nullptr && in.device().kind() != DeviceKind::cpu) {
-      runtime::check_writable(name, *options.workspace);
-      if (runtime::overlap(*options.workspace, out)) runtime::refuse_overlap(name, "the workspace");
-      if (runtime::overlap(*options.workspace, in)) refuse("the workspace and the input must not overlap");
-    }
+  const std::uint64_t count = call::count_of(name, in, in_dtype);
+  const std::uint64_t places = call::count_of(name, out, out_dtype);
+  if (count != places) call::refuse(name, fmt::format("as many elements out as in, got {} for {}", places, count));
+  call::check_one_device(name, in, out);
+  call::check_writable(name, out);
+  call::check_apart(name, "the output and the input", in, out);
+  if (options.overflow == Overflow::error && options.workspace != nullptr && !call::on_cpu(in.device())) {
+    call::check_workspace(name, *options.workspace, in.device(), convert_plan::most_workspace, {&in, &out});
   }
   return count;
 }
@@ -111,16 +106,13 @@ std::shared_ptr<const Queued> queue(Stream& stream, const BufferBase& in, const 
                                     const ConvertRule& rule, const BufferBase* workspace) {
   auto work = std::make_shared<Queued>();
   if (rule.source_dtype == rule.target_dtype) {
-    work->converted = Event(stream.implementation().copy(*out.memory(), out.byte_offset(), *in.memory(),
-                                                         in.byte_offset(), in.size_bytes()));
+    work->converted = call::copy(stream, in, out);
     return work;
   }
   const auto plan = convert_plan::make(stream.device().info(), rule, count, in.byte_offset(), out.byte_offset());
   const BufferBase* notes = nullptr;
   if (rule.overflow == Overflow::error) {
-    if (workspace == nullptr) work->notes.emplace(stream.device(), plan.workspace());
-    else work->notes.emplace(stream.device(), workspace->memory(), workspace->byte_offset(), plan.workspace());
-    notes = &*work->notes;
+    notes = &work->notes.emplace(call::take_workspace(name, workspace, stream.device(), plan.workspace()));
   }
   work->converted = convert_on_device(stream, in, out, count, rule, plan, notes);
   return work;
@@ -150,50 +142,50 @@ Rounding rounding_from_name(std::string_view text) {
   for (std::size_t i = 0; i < roundings.size(); ++i) {
     if (roundings[i] == text) return static_cast<Rounding>(i);
   }
-  refuse(fmt::format("the rounding must be one of nearest-even, zero, up, down, got '{}'", text));
+  call::refuse(name, fmt::format("the rounding must be one of nearest-even, zero, up, down, got '{}'", text));
 }
 
 std::uint64_t convert_workspace(const Device& device) noexcept {
-  return device.kind() == DeviceKind::cpu ? 0 : convert_plan::most_workspace;
+  return call::on_cpu(device) ? 0 : convert_plan::most_workspace;
 }
 
 Device device_for_convert() {
-  return runtime::device_for_host_data();
+  return call::device_for_host_data();
 }
 
 void convert(const Device& device, const ArrayView& in, MutableArrayView out, const ConvertOptions& options) {
-  if (options.times != nullptr) *options.times = {};
-  if (in.count > runtime::most_elements) refuse(fmt::format("at most 2^48 elements, got {}", in.count));
-  if (in.count != out.count) refuse(fmt::format("as many elements out as in, got {} for {}", out.count, in.count));
+  call::start_times(options.times);
+  call::check_count(name, in.count);
+  if (in.count != out.count)
+    call::refuse(name, fmt::format("as many elements out as in, got {} for {}", out.count, in.count));
   const std::uint64_t in_bytes = in.count * size_of(in.dtype);
   const std::uint64_t out_bytes = out.count * size_of(out.dtype);
-  if (runtime::overlap(in.data, in_bytes, out.data, out_bytes)) runtime::refuse_overlap(name, "the input");
+  if (call::overlap(in.data, in_bytes, out.data, out_bytes)) call::refuse_overlap(name, "the output and the input");
   if (in.count == 0) return;
-  if (device.kind() == DeviceKind::cpu) {
+  if (call::on_cpu(device)) {
     return here(rule_for(in.dtype, out.dtype, options), in.data, out.data, in.count, options.first_position,
                 options.times);
   }
-  const double start = runtime::seconds_now();
-  const Buffer<std::byte> there = runtime::upload_bytes(device, in.data, in_bytes);
+  const double start = call::now();
+  const Buffer<std::byte> there = call::upload_bytes(device, in.data, in_bytes);
   const Buffer<std::byte> made(device, out_bytes);
   checked(there, in.dtype, made, out.dtype, options);
-  const double brought = runtime::seconds_now() - start;
+  const double brought = call::now() - start;
   const ConvertRule rule = rule_for(in.dtype, out.dtype, options);
   const auto work = run(there, made, in.count, rule, options);
-  const double done = runtime::seconds_now();
-  runtime::download_bytes(made, out.data);
-  if (options.times != nullptr) options.times->transfer += brought + runtime::seconds_now() - done;
+  const double done = call::now();
+  call::download_bytes(made, out.data);
+  if (options.times != nullptr) options.times->transfer += brought + call::now() - done;
   work->check(rule, options.first_position);
 }
 
 void convert(const BufferBase& in, Dtype in_dtype, BufferBase& out, Dtype out_dtype, const ConvertOptions& options) {
-  if (options.times != nullptr) *options.times = {};
+  call::start_times(options.times);
   const std::uint64_t count = checked(in, in_dtype, out, out_dtype, options);
   if (count == 0) return;
   const ConvertRule rule = rule_for(in_dtype, out_dtype, options);
-  if (in.device().kind() == DeviceKind::cpu) {
-    return here(rule, runtime::host_address(in), runtime::host_address(out), count, options.first_position,
-                options.times);
+  if (call::on_cpu(in.device())) {
+    return here(rule, call::host_address(in), call::host_address(out), count, options.first_position, options.times);
   }
   run(in, out, count, rule, options)->check(rule, options.first_position);
 }
@@ -201,14 +193,14 @@ void convert(const BufferBase& in, Dtype in_dtype, BufferBase& out, Dtype out_dt
 Pending<void> convert(Stream& stream, const BufferBase& in, Dtype in_dtype, BufferBase& out, Dtype out_dtype,
                       const ConvertOptions& options) {
   const std::uint64_t count = checked(in, in_dtype, out, out_dtype, options);
-  runtime::check_stream(name, stream, in);
+  call::check_stream(name, stream, in);
   if (count == 0) return {Event(), [] {}};
   const ConvertRule rule = rule_for(in_dtype, out_dtype, options);
   const std::uint64_t first_position = options.first_position;
-  if (in.device().kind() == DeviceKind::cpu) {
+  if (call::on_cpu(in.device())) {
     stream.finish();
-    const auto* from = runtime::host_address(in);
-    const std::uint64_t position = convert_cpu(rule, from, runtime::host_address(out), count);
+    const auto* from = call::host_address(in);
+    const std::uint64_t position = convert_cpu(rule, from, call::host_address(out), count);
     std::uint64_t bits = 0;
     if (position != no_position) std::memcpy(&bits, from + position * size_of(in_dtype), size_of(in_dtype));
     return {Event(), [=] { check_found(rule, position, bits, first_position); }};

@@ -43,13 +43,13 @@ void define_to_float(Defines& defines, const ConvertRule& rule) {
   const std::string_view modes[] = {".rn", ".rz", ".rp", ".rm"};
   const auto rounding = static_cast<std::size_t>(rule.rounding);
   const bool exact = rule.source.is_float && rule.source.fraction < rule.target.fraction;
-  defines.push_back({"MASU_TARGET_FRACTION", fmt::to_string(rule.target.fraction)});
-  defines.push_back({"MASU_ROUNDING", fmt::to_string(rounding)});
+  defines.push_back({"MASU_TARGET_FRACTION", rule.target.fraction});
+  defines.push_back({"MASU_ROUNDING", rounding});
   defines.push_back({"MASU_INSTRUCTION", fmt::format("\"cvt{}.{}.{}\"", exact ? "" : modes[rounding],
                                                      instruction_type(rule.target), instruction_type(rule.source))});
   defines.push_back({"MASU_INSTRUCTION_IN", fmt::format("\"{}\"", register_of(rule.source))});
   defines.push_back({"MASU_INSTRUCTION_OUT", fmt::format("\"={}\"", register_of(rule.target))});
-  defines.push_back({"MASU_LIMITED", rule.limited ? "1" : "0"});
+  defines.push_back({"MASU_LIMITED", rule.limited});
   if (!rule.limited) return;
   defines.push_back({"MASU_LIMIT_UP", literal(false, rule.source.bits, rule.limit_up, false)});
   defines.push_back({"MASU_LIMIT_DOWN", literal(false, rule.source.bits, rule.limit_down, false)});
@@ -63,8 +63,8 @@ void define_integers(Defines& defines, const ConvertRule& rule) {
   const bool wraps = rule.overflow == Overflow::wrap;
   const bool low = !wraps && from.below() > to.below();
   const bool high = !wraps && from.most() > to.most();
-  defines.push_back({"MASU_CHECK_LOW", low ? "1" : "0"});
-  defines.push_back({"MASU_CHECK_HIGH", high ? "1" : "0"});
+  defines.push_back({"MASU_CHECK_LOW", low});
+  defines.push_back({"MASU_CHECK_HIGH", high});
   if (low) {
     defines.push_back({"MASU_LOW", to.below() == 0 ? "0" : literal(from.is_signed, from.bits, to.below(), true)});
   }
@@ -83,7 +83,7 @@ void define_to_integer(Defines& defines, const ConvertRule& rule) {
   const std::string whole = fmt::format("{}{}", to.is_signed ? "" : "u", to.bits == 64 ? "long" : "int");
   defines.push_back({"MASU_VALUE", f64 ? "double" : "float"});
   defines.push_back({"MASU_WHOLE", whole});
-  defines.push_back({"MASU_LOW_FITS", low_fits ? "1" : "0"});
+  defines.push_back({"MASU_LOW_FITS", low_fits});
   defines.push_back({"MASU_LOW", fmt::format("(-{}.0{})", below, suffix)});
   defines.push_back({"MASU_HIGH", fmt::format("0x1p{}{}", width, suffix)});
   defines.push_back({"MASU_LEAST", to.is_signed ? literal(true, to.bits, to.below(), true) : "0"});
@@ -105,17 +105,17 @@ std::uint64_t head_for(std::uint64_t vector, std::uint64_t in_offset, std::uint6
 }  // namespace
 
 std::vector<runtime::Define> Plan::defines(const ConvertRule& rule) const {
-  Defines result = {{"MASU_GROUP", fmt::to_string(group)},
-                    {"MASU_VECTOR", fmt::to_string(vector)},
-                    {"MASU_UNROLL", fmt::to_string(unroll)},
-                    {"MASU_ERROR", rule.overflow == Overflow::error ? "1" : "0"},
-                    {"MASU_WRAP", rule.overflow == Overflow::wrap ? "1" : "0"},
-                    {"MASU_FP64", fp64 ? "1" : "0"},
-                    {"MASU_SOURCE_BITS", fmt::to_string(rule.source.bits)},
+  Defines result = {{"MASU_GROUP", group},
+                    {"MASU_VECTOR", vector},
+                    {"MASU_UNROLL", unroll},
+                    {"MASU_ERROR", rule.overflow == Overflow::error},
+                    {"MASU_WRAP", rule.overflow == Overflow::wrap},
+                    {"MASU_FP64", fp64},
+                    {"MASU_SOURCE_BITS", rule.source.bits},
                     {"MASU_SOURCE_KIND", kind_of(rule.source)},
-                    {"MASU_TARGET_BITS", fmt::to_string(rule.target.bits)},
+                    {"MASU_TARGET_BITS", rule.target.bits},
                     {"MASU_TARGET_KIND", kind_of(rule.target)}};
-  if (rule.source.is_float) result.push_back({"MASU_SOURCE_FRACTION", fmt::to_string(rule.source.fraction)});
+  if (rule.source.is_float) result.push_back({"MASU_SOURCE_FRACTION", rule.source.fraction});
   if (rule.target.is_float) define_to_float(result, rule);
   else if (rule.source.is_float) define_to_integer(result, rule);
   else define_integers(result, rule);

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "convert/convert_rule.h"
-#include "runtime/program_cache.h"
+#include "runtime/define.h"
 
 #include <masu/device.h>
 
@@ -14,7 +14,7 @@
 
 namespace masu::convert_plan {
 
-inline constexpr std::array<std::string_view, 2> files = {"src/runtime/first_position.cl", "src/convert/convert.cl"};
+inline constexpr std::array<std::string_view, 2> files = {"src/elements/first_position.cl", "src/convert/convert.cl"};
 inline constexpr std::uint64_t vector_bytes = 16;  // of the wider side
 inline constexpr std::uint64_t most_groups = 4096;
 inline constexpr std::uint64_t found_bytes = 16;  // of a work-group: position and element

@@ -3,21 +3,11 @@
 // moved by a work-item of its own, so neighbours touch neighbours. Sorting uses it, too.
 //
 // Defines, all given by gather_plan.cpp:
-#ifndef MASU_GROUP            // work-items in a work-group
-#error "MASU_GROUP is not defined"
-#endif
-#ifndef MASU_UNROLL           // units in flight for each work-item
-#error "MASU_UNROLL is not defined"
-#endif
-#ifndef MASU_UNIT             // the type of a unit: uchar, ushort, uint, ulong or uint4
-#error "MASU_UNIT is not defined"
-#endif
-#ifndef MASU_UNITS            // units of a record
-#error "MASU_UNITS is not defined"
-#endif
-#ifndef MASU_INDEX            // uint or ulong
-#error "MASU_INDEX is not defined"
-#endif
+// - MASU_GROUP   work-items in a work-group
+// - MASU_UNROLL  units in flight for each work-item
+// - MASU_UNIT    the type of a unit: uchar, ushort, uint, ulong or uint4
+// - MASU_UNITS   units of a record
+// - MASU_INDEX   uint or ulong
 
 // n / divisor; short where both are.
 inline ulong quotient(const ulong n, const ulong divisor) {

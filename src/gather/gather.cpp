@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Gather, scatter, permute and reverse: check, then on the CPU or on a device.
+#include "call/launcher.h"
+#include "call/operands.h"
+#include "call/timer.h"
 #include "gather/gather_cpu.h"
 #include "gather/gather_device.h"
 #include "gather/gather_plan.h"
-#include "gather/gather_work.h"
-#include "runtime/operands.h"
 
 #include <masu/gather.h>
 
@@ -30,7 +31,7 @@ std::string_view name_of(const Move& move) {
 }
 
 [[noreturn]] void refuse(Operation operation, const std::string& rule) {
-  throw Error(ErrorCode::invalid_argument, fmt::format("{}: {}", names[static_cast<std::size_t>(operation)], rule));
+  call::refuse(names[static_cast<std::size_t>(operation)], rule);
 }
 
 // How many of everything there are, in all rows.
@@ -85,13 +86,12 @@ std::uint64_t index_at(const Move& move, const void* indices, std::uint64_t posi
 }
 
 void here(const Move& move, const void* in, const void* indices, void* out, GatherTimes* times) {
-  const double start = runtime::seconds_now();
+  const call::Timer timer(times, &GatherTimes::compute);
   if (move.operation != Operation::reverse) {
     const std::uint64_t bad = first_bad_index_cpu(indices, move.index_dtype, move.indices, move.limit());
     if (bad != move.indices) check_index(move, {bad, index_at(move, indices, bad)});
   }
   move_cpu(move, in, indices, out);
-  if (times != nullptr) times->compute += runtime::seconds_now() - start;
 }
 
 // Nothing moves, and no index can be wrong.
@@ -115,31 +115,31 @@ struct Operands {
 Move checked(Operation operation, const Operands& operands, std::size_t element_bytes, Dtype index_dtype,
              const GatherOptions& options) {
   const std::string_view name = names[static_cast<std::size_t>(operation)];
-  runtime::check_element_bytes(name, element_bytes);
-  Counts counts{runtime::count_of(name, operands.in, element_bytes), 0,
-                runtime::count_of(name, operands.out, element_bytes)};
-  runtime::check_one_device(name, operands.in, operands.out);
-  runtime::check_writable(name, operands.out);
+  call::check_element_bytes(name, element_bytes);
+  Counts counts{call::count_of(name, operands.in, element_bytes), 0, call::count_of(name, operands.out, element_bytes)};
+  call::check_one_device(name, operands.in, operands.out);
+  call::check_writable(name, operands.out);
   if (operands.indices != nullptr) {
-    counts.indices = runtime::count_of(name, *operands.indices, size_of(index_dtype));
-    runtime::check_one_device(name, *operands.indices, operands.out);
+    counts.indices = call::count_of(name, *operands.indices, index_dtype);
+    call::check_one_device(name, *operands.indices, operands.out);
   }
   Move move = make_move(operation, element_bytes, counts, index_dtype, options.rows);
-  move.in_place = operation == Operation::reverse && runtime::same_place(operands.in, operands.out);
-  if (!move.in_place && runtime::overlap(operands.in, operands.out)) runtime::refuse_overlap(name, "the input");
-  if (operands.indices != nullptr && runtime::overlap(*operands.indices, operands.out)) {
-    runtime::refuse_overlap(name, "the indices");
+  move.in_place = operation == Operation::reverse && call::same_place(operands.in, operands.out);
+  if (!move.in_place) call::check_apart(name, "the output and the input", operands.out, operands.in);
+  if (operands.indices != nullptr) {
+    call::check_apart(name, "the output and the indices", operands.out, *operands.indices);
   }
-  if (operands.out.device().kind() != DeviceKind::cpu) {
-    runtime::check_workspace(name, options.workspace, operands.out.device(), workspace_of(move));
+  if (operands.indices != nullptr && options.workspace != nullptr && !call::on_cpu(operands.out.device())) {
+    call::check_workspace(name, *options.workspace, operands.out.device(), workspace_of(move),
+                          {&operands.in, operands.indices, &operands.out});
   }
   return move;
 }
 
 void here(const Move& move, const Operands& operands, GatherTimes* times) {
-  here(move, runtime::host_address(operands.in),
-       operands.indices != nullptr ? runtime::host_address(*operands.indices) : nullptr,
-       runtime::host_address(operands.out), times);
+  here(move, call::host_address(operands.in),
+       operands.indices != nullptr ? call::host_address(*operands.indices) : nullptr, call::host_address(operands.out),
+       times);
 }
 
 std::shared_ptr<const GatherWork> queue(Stream& stream, const Move& move, const Operands& operands,
@@ -151,7 +151,7 @@ std::shared_ptr<const GatherWork> queue(Stream& stream, const Move& move, const 
     work->events = reverse_on_device(stream, move, operands.in, operands.out, plan);
     return work;
   }
-  work->take_notes(stream.device(), workspace, workspace_of(move));
+  work->notes = call::take_workspace(name_of(move), workspace, stream.device(), workspace_of(move));
   work->events = move_on_device(stream, move, operands.in, *operands.indices, operands.out, *work->notes, plan);
   return work;
 }
@@ -162,25 +162,25 @@ void check_noted(const Move& move, const GatherWork& work) {
 
 void run(Operation operation, const Operands& operands, std::size_t element_bytes, Dtype index_dtype,
          const GatherOptions& options) {
-  if (options.times != nullptr) *options.times = {};
+  call::start_times(options.times);
   const Move move = checked(operation, operands, element_bytes, index_dtype, options);
   if (is_idle(move)) return;
-  if (operands.out.device().kind() == DeviceKind::cpu) return here(move, operands, options.times);
+  if (call::on_cpu(operands.out.device())) return here(move, operands, options.times);
   Stream stream(operands.out.device(), options.times != nullptr ? Timing::on : Timing::off);
   const auto work = queue(stream, move, operands, options.workspace);
   stream.finish();
-  if (options.times != nullptr) options.times->compute += work->seconds();
+  if (options.times != nullptr) options.times->compute += call::seconds_of(work->events);
   check_noted(move, *work);
 }
 
 Pending<void> run(Stream& stream, Operation operation, const Operands& operands, std::size_t element_bytes,
                   Dtype index_dtype, const GatherOptions& options) {
   const Move move = checked(operation, operands, element_bytes, index_dtype, options);
-  runtime::check_stream(name_of(move), stream, operands.out);
+  call::check_stream(name_of(move), stream, operands.out);
   if (is_idle(move)) return {Event(), [] {}};
-  if (operands.out.device().kind() == DeviceKind::cpu) {
+  if (call::on_cpu(operands.out.device())) {
     stream.finish();
-    return finished_work<void>([&] { here(move, operands, nullptr); });
+    return call::finished_work([&] { here(move, operands, nullptr); });
   }
   const auto work = queue(stream, move, operands, options.workspace);
   return {work->events.back(), [=] { check_noted(move, *work); }};
@@ -189,55 +189,54 @@ Pending<void> run(Stream& stream, Operation operation, const Operands& operands,
 // Host data.
 void run(const Device& device, Operation operation, const ConstRecordsView& in, const ArrayView& indices,
          const RecordsView& out, const GatherOptions& options) {
-  if (options.times != nullptr) *options.times = {};
+  call::start_times(options.times);
   const std::string_view name = names[static_cast<std::size_t>(operation)];
-  runtime::check_element_bytes(name, in.record_bytes);
+  call::check_element_bytes(name, in.record_bytes);
   if (in.record_bytes != out.record_bytes) {
     refuse(operation,
            fmt::format("elements must have one size, got {} and {} bytes", in.record_bytes, out.record_bytes));
   }
-  if (std::max({in.count, indices.count, out.count}) > runtime::most_elements) {
-    refuse(operation, fmt::format("at most 2^48 elements, got {}", std::max({in.count, indices.count, out.count})));
-  }
+  call::check_count(name, std::max({in.count, indices.count, out.count}));
   const std::uint64_t in_bytes = in.count * in.record_bytes;
   const std::uint64_t out_bytes = out.count * out.record_bytes;
   const std::uint64_t index_bytes = indices.count * size_of(indices.dtype);
   Move move = make_move(operation, in.record_bytes, {in.count, indices.count, out.count}, indices.dtype, options.rows);
   move.in_place = operation == Operation::reverse && in.data == out.data;
-  if (!move.in_place && runtime::overlap(in.data, in_bytes, out.data, out_bytes)) {
-    runtime::refuse_overlap(name, "the input");
+  if (!move.in_place && call::overlap(in.data, in_bytes, out.data, out_bytes)) {
+    call::refuse_overlap(name, "the output and the input");
   }
-  if (runtime::overlap(indices.data, index_bytes, out.data, out_bytes)) runtime::refuse_overlap(name, "the indices");
+  if (call::overlap(indices.data, index_bytes, out.data, out_bytes))
+    call::refuse_overlap(name, "the output and the indices");
   if (is_idle(move)) return;
-  if (device.kind() == DeviceKind::cpu) return here(move, in.data, indices.data, out.data, options.times);
-  const double start = runtime::seconds_now();
-  const Buffer<std::byte> in_there = runtime::upload_bytes(device, in.data, in_bytes);
-  const Buffer<std::byte> indices_there = runtime::upload_bytes(device, indices.data, index_bytes);
+  if (call::on_cpu(device)) return here(move, in.data, indices.data, out.data, options.times);
+  const double start = call::now();
+  const Buffer<std::byte> in_there = call::upload_bytes(device, in.data, in_bytes);
+  const Buffer<std::byte> indices_there = call::upload(device, indices);
   // Scatter leaves most of the output as it was, perhaps.
   const Buffer<std::byte> out_there = move.in_place ? in_there.slice(0, in_bytes)
                                       : operation == Operation::scatter
-                                          ? runtime::upload_bytes(device, out.data, out_bytes)
+                                          ? call::upload_bytes(device, out.data, out_bytes)
                                           : Buffer<std::byte>(device, out_bytes);
-  const double brought = runtime::seconds_now() - start;
+  const double brought = call::now() - start;
   const BufferBase* used = operation == Operation::reverse ? nullptr : &indices_there;
   run(operation, {in_there, used, out_there}, in.record_bytes, indices.dtype, options);
-  const double done = runtime::seconds_now();
-  runtime::download_bytes(out_there, out.data);
-  if (options.times != nullptr) options.times->transfer += brought + runtime::seconds_now() - done;
+  const double done = call::now();
+  call::download_bytes(out_there, out.data);
+  if (options.times != nullptr) options.times->transfer += brought + call::now() - done;
 }
 
 }  // namespace
 
 Device device_for_gather() {
-  return runtime::device_for_host_data();
+  return call::device_for_host_data();
 }
 
 std::uint64_t gather_workspace(const Device& device) noexcept {
-  return device.kind() == DeviceKind::cpu ? 0 : gather_plan::notes_bytes();
+  return call::on_cpu(device) ? 0 : gather_plan::notes_bytes();
 }
 
 std::uint64_t scatter_workspace(const Device& device, std::uint64_t out_count) noexcept {
-  return device.kind() == DeviceKind::cpu ? 0 : gather_plan::scatter_bytes(out_count);
+  return call::on_cpu(device) ? 0 : gather_plan::scatter_bytes(out_count);
 }
 
 void gather(const Device& device, const ConstRecordsView& in, const ArrayView& indices, const RecordsView& out,

@@ -2,37 +2,13 @@
 // Records whose flag is not 0, in their order, in OpenCL C 1.2 (and, behind the CUDA prelude, in CUDA C++): count them by
 // tiles, add up the counts, move them.
 //
-// Defines, all given by gather_plan.cpp:
-#ifndef MASU_GROUP            // work-items in a work-group
-#error "MASU_GROUP is not defined"
-#endif
-#ifndef MASU_UNIT             // the type of a unit of a record: uchar, ushort, uint, ulong or uint4
-#error "MASU_UNIT is not defined"
-#endif
-#ifndef MASU_UNITS            // units of a record
-#error "MASU_UNITS is not defined"
-#endif
-#ifndef MASU_ITEMS            // elements of a tile, and tiles that are added up at a time, for each work-item
-#error "MASU_ITEMS is not defined"
-#endif
+// Behind group_scan.cl. Defines, all given by gather_plan.cpp:
+// - MASU_GROUP  work-items in a work-group
+// - MASU_UNIT   the type of a unit of a record: uchar, ushort, uint, ulong or uint4
+// - MASU_UNITS  units of a record
+// - MASU_ITEMS  elements of a tile, and tiles that are added up at a time, for each work-item
 
 #define MASU_TILE (MASU_GROUP * MASU_ITEMS)
-
-// The sum of `mine` over the work-items in front of this one; *all is that over all. `sums` are MASU_GROUP words in local
-// memory. All work-items must come here.
-inline uint sum_before(const uint mine, __local uint *sums, uint *all) {
-  const uint lane = (uint)get_local_id(0);
-  sums[lane] = mine;
-  barrier(CLK_LOCAL_MEM_FENCE);
-  for (uint distance = 1; distance < MASU_GROUP; distance <<= 1) {
-    const uint other = lane >= distance ? sums[lane - distance] : 0;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    sums[lane] += other;
-    barrier(CLK_LOCAL_MEM_FENCE);
-  }
-  *all = sums[MASU_GROUP - 1];
-  return sums[lane] - mine;
-}
 
 // counts[t]: the flags of tile t that are not 0.
 __kernel MASU_WORK_GROUP(MASU_GROUP) void compact_count(__global const uchar *restrict flag_memory, const ulong flag_at,
@@ -71,7 +47,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void compact_offsets(__global uchar *note_m
     uint sum = 0;
     for (uint k = 0; k < MASU_ITEMS; ++k) sum += mine + k < tiles ? counts[mine + k] : 0;
     uint all;
-    ulong offset = before + sum_before(sum, sums, &all);
+    ulong offset = before + group_scan(sum, MASU_GROUP, sums, (uint)get_local_id(0), &all) - sum;
     for (uint k = 0; k < MASU_ITEMS && mine + k < tiles; ++k) {
       total[1 + mine + k] = offset;
       offset += counts[mine + k];
@@ -109,7 +85,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void compact_move(__global const uchar *res
     uint set = 0;  // a bit for each
     for (uint k = 0; k < MASU_ITEMS; ++k) set |= (uint)list[lane * MASU_ITEMS + k] << k;
     uint all;
-    uint place = sum_before(popcount(set), sums, &all);
+    uint place = group_scan(popcount(set), MASU_GROUP, sums, lane, &all) - popcount(set);
     for (uint k = 0; k < MASU_ITEMS; ++k) {
       if ((set >> k & 1) != 0) list[place++] = (ushort)(lane * MASU_ITEMS + k);
     }

@@ -7,11 +7,18 @@
 #include <masu/stream.h>
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace masu {
 
 using Events = std::vector<Event>;
+
+// Work that was queued, and the memory in which it notes what it found.
+struct GatherWork {
+  Events events;
+  std::optional<Buffer<std::byte>> notes;
+};
 
 // Gather, scatter and permute: looks at the indices first. `notes`: gather_plan::notes_bytes(), for scatter
 // scatter_bytes(); read by first_bad_index() after the work.

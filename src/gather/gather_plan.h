@@ -2,7 +2,7 @@
 // What is moved where, what to launch, and every constant of the kernels.
 #pragma once
 
-#include "runtime/program_cache.h"
+#include "runtime/define.h"
 
 #include <masu/device.h>
 #include <masu/dtype.h>
@@ -16,10 +16,11 @@
 namespace masu::gather_plan {
 
 inline constexpr std::array<std::string_view, 1> gather_files = {"src/gather/gather.cl"};
-inline constexpr std::array<std::string_view, 3> move_files = {"src/runtime/first_position.cl", "src/gather/gather.cl",
+inline constexpr std::array<std::string_view, 3> move_files = {"src/elements/first_position.cl", "src/gather/gather.cl",
                                                                "src/gather/gather_moves.cl"};
-inline constexpr std::array<std::string_view, 1> compact_files = {"src/gather/gather_compact.cl"};
-inline constexpr std::array<std::string_view, 1> iota_files = {"src/gather/gather_iota.cl"};
+inline constexpr std::array<std::string_view, 2> compact_files = {"src/elements/group_scan.cl",
+                                                                  "src/gather/gather_compact.cl"};
+inline constexpr std::array<std::string_view, 2> iota_files = {"src/elements/elements.cl", "src/gather/gather_iota.cl"};
 
 inline constexpr unsigned unroll = 4;              // units in flight for each work-item
 inline constexpr unsigned compact_items = 16;      // elements of a tile for each work-item

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compact, fill and iota: check, then on the CPU or on a device.
+#include "call/launcher.h"
+#include "call/operands.h"
+#include "call/timer.h"
 #include "gather/gather_cpu.h"
 #include "gather/gather_device.h"
 #include "gather/gather_plan.h"
-#include "gather/gather_work.h"
-#include "runtime/backend.h"
 #include "runtime/half.h"
-#include "runtime/operands.h"
 
 #include <masu/gather.h>
 
@@ -24,24 +24,20 @@ namespace masu {
 
 namespace {
 
-[[noreturn]] void refuse(std::string_view function, const std::string& rule) {
-  throw Error(ErrorCode::invalid_argument, fmt::format("{}: {}", function, rule));
-}
-
 void check_rows(std::string_view function, const GatherOptions& options) {
-  if (options.rows != 1) refuse(function, fmt::format("there are no rows here, got {}", options.rows));
+  if (options.rows != 1) call::refuse(function, fmt::format("there are no rows here, got {}", options.rows));
 }
 
 std::uint64_t checked_number(std::uint64_t number, std::uint64_t room) {
   if (number > room) {
-    refuse("compact",
-           fmt::format("the output must have room for all that is selected, {} elements, got {}", number, room));
+    call::refuse("compact",
+                 fmt::format("the output must have room for all that is selected, {} elements, got {}", number, room));
   }
   return number;
 }
 
 void check_flags(std::uint64_t flags, std::uint64_t count) {
-  if (flags != count) refuse("compact", fmt::format("as many flags as elements, got {} for {}", flags, count));
+  if (flags != count) call::refuse("compact", fmt::format("as many flags as elements, got {} for {}", flags, count));
 }
 
 // What compact() works on, in device memory.
@@ -59,26 +55,25 @@ Selection checked(const BufferBase& in, std::size_t element_bytes, const BufferB
                   const GatherOptions& options) {
   constexpr std::string_view name = "compact";
   check_rows(name, options);
-  runtime::check_element_bytes(name, element_bytes);
-  const Selection selection{runtime::count_of(name, in, element_bytes), runtime::count_of(name, out, element_bytes)};
+  call::check_element_bytes(name, element_bytes);
+  const Selection selection{call::count_of(name, in, element_bytes), call::count_of(name, out, element_bytes)};
   check_flags(flags.size_bytes(), selection.count);
-  runtime::check_one_device(name, in, out);
-  runtime::check_one_device(name, flags, out);
-  runtime::check_writable(name, out);
-  if (runtime::overlap(in, out)) runtime::refuse_overlap(name, "the input");
-  if (runtime::overlap(flags, out)) runtime::refuse_overlap(name, "the flags");
-  if (out.device().kind() != DeviceKind::cpu) {
-    runtime::check_workspace(name, options.workspace, out.device(), notes_for(out.device(), selection.count));
+  call::check_one_device(name, in, out);
+  call::check_one_device(name, flags, out);
+  call::check_writable(name, out);
+  call::check_apart(name, "the output and the input", out, in);
+  call::check_apart(name, "the output and the flags", out, flags);
+  if (options.workspace != nullptr && !call::on_cpu(out.device())) {
+    call::check_workspace(name, *options.workspace, out.device(), notes_for(out.device(), selection.count),
+                          {&in, &flags, &out});
   }
   return selection;
 }
 
 std::uint64_t here(const Selection& selection, std::size_t element_bytes, const void* in, const void* flags, void* out,
                    GatherTimes* times) {
-  const double start = runtime::seconds_now();
-  const std::uint64_t number = compact_cpu(element_bytes, selection.count, in, flags, out, selection.room);
-  if (times != nullptr) times->compute += runtime::seconds_now() - start;
-  return checked_number(number, selection.room);
+  const call::Timer timer(times, &GatherTimes::compute);
+  return checked_number(compact_cpu(element_bytes, selection.count, in, flags, out, selection.room), selection.room);
 }
 
 std::shared_ptr<const GatherWork> queue(Stream& stream, const Selection& selection, std::size_t element_bytes,
@@ -86,7 +81,8 @@ std::shared_ptr<const GatherWork> queue(Stream& stream, const Selection& selecti
                                         const BufferBase* workspace) {
   auto work = std::make_shared<GatherWork>();
   const auto plan = gather_plan::make(stream.device().info(), element_bytes, in.byte_offset() | out.byte_offset());
-  work->take_notes(stream.device(), workspace, gather_plan::compact_bytes(selection.count, plan.tile()));
+  work->notes = call::take_workspace("compact", workspace, stream.device(),
+                                     gather_plan::compact_bytes(selection.count, plan.tile()));
   work->events = compact_on_device(stream, selection.count, in, flags, out, selection.room, *work->notes, plan);
   return work;
 }
@@ -111,8 +107,8 @@ std::uint64_t as_word(Dtype dtype, const void* element) {
 
 std::uint64_t checked_iota(const BufferBase& out, Dtype dtype, const GatherOptions& options) {
   check_rows("iota", options);
-  const std::uint64_t count = runtime::count_of("iota", out, size_of(dtype));
-  runtime::check_writable("iota", out);
+  const std::uint64_t count = call::count_of("iota", out, dtype);
+  call::check_writable("iota", out);
   if (is_float(dtype) && !out.device().info().fp64) {
     throw Error(ErrorCode::unsupported, fmt::format("iota: {} needs double precision, which {} does not have",
                                                     to_string(dtype), out.device().id()));
@@ -128,77 +124,77 @@ Events queue_iota(Stream& stream, const BufferBase& out, Dtype dtype, std::uint6
 
 void check_fill(const BufferBase& out, std::size_t element_bytes, const GatherOptions& options) {
   check_rows("fill", options);
-  runtime::check_element_bytes("fill", element_bytes);
-  runtime::count_of("fill", out, element_bytes);
-  runtime::check_writable("fill", out);
+  call::check_element_bytes("fill", element_bytes);
+  call::count_of("fill", out, element_bytes);
+  call::check_writable("fill", out);
 }
 
 }  // namespace
 
 std::uint64_t compact_workspace(const Device& device, std::uint64_t count) noexcept {
-  return device.kind() == DeviceKind::cpu ? 0 : notes_for(device, count);
+  return call::on_cpu(device) ? 0 : notes_for(device, count);
 }
 
 std::uint64_t compact(const Device& device, const ConstRecordsView& in, const ArrayView& flags, const RecordsView& out,
                       const GatherOptions& options) {
   constexpr std::string_view name = "compact";
-  if (options.times != nullptr) *options.times = {};
+  call::start_times(options.times);
   check_rows(name, options);
-  runtime::check_element_bytes(name, in.record_bytes);
+  call::check_element_bytes(name, in.record_bytes);
   if (in.record_bytes != out.record_bytes) {
-    refuse(name, fmt::format("elements must have one size, got {} and {} bytes", in.record_bytes, out.record_bytes));
+    call::refuse(name,
+                 fmt::format("elements must have one size, got {} and {} bytes", in.record_bytes, out.record_bytes));
   }
-  if (size_of(flags.dtype) != 1) refuse(name, fmt::format("flags are u8, got {}", to_string(flags.dtype)));
+  if (size_of(flags.dtype) != 1) call::refuse(name, fmt::format("flags are u8, got {}", to_string(flags.dtype)));
   check_flags(flags.count, in.count);
-  if (std::max(in.count, out.count) > runtime::most_elements) {
-    refuse(name, fmt::format("at most 2^48 elements, got {}", std::max(in.count, out.count)));
-  }
+  call::check_count(name, std::max(in.count, out.count));
   const std::uint64_t in_bytes = in.count * in.record_bytes;
   const std::uint64_t out_bytes = out.count * out.record_bytes;
-  if (runtime::overlap(in.data, in_bytes, out.data, out_bytes)) runtime::refuse_overlap(name, "the input");
-  if (runtime::overlap(flags.data, flags.count, out.data, out_bytes)) runtime::refuse_overlap(name, "the flags");
+  if (call::overlap(in.data, in_bytes, out.data, out_bytes)) call::refuse_overlap(name, "the output and the input");
+  if (call::overlap(flags.data, flags.count, out.data, out_bytes))
+    call::refuse_overlap(name, "the output and the flags");
   if (in.count == 0) return 0;
-  if (device.kind() == DeviceKind::cpu) {
+  if (call::on_cpu(device)) {
     return here({in.count, out.count}, in.record_bytes, in.data, flags.data, out.data, options.times);
   }
-  const double start = runtime::seconds_now();
-  const Buffer<std::byte> in_there = runtime::upload_bytes(device, in.data, in_bytes);
-  const Buffer<std::byte> flags_there = runtime::upload_bytes(device, flags.data, flags.count);
+  const double start = call::now();
+  const Buffer<std::byte> in_there = call::upload_bytes(device, in.data, in_bytes);
+  const Buffer<std::byte> flags_there = call::upload(device, flags);
   Buffer<std::byte> out_there(device, out_bytes);
-  const double brought = runtime::seconds_now() - start;
+  const double brought = call::now() - start;
   const std::uint64_t number = compact(in_there, in.record_bytes, flags_there, out_there, options);
-  const double done = runtime::seconds_now();
-  runtime::download_bytes(out_there.slice(0, number * in.record_bytes), out.data);
-  if (options.times != nullptr) options.times->transfer += brought + runtime::seconds_now() - done;
+  const double done = call::now();
+  call::download_bytes(out_there.slice(0, number * in.record_bytes), out.data);
+  if (options.times != nullptr) options.times->transfer += brought + call::now() - done;
   return number;
 }
 
 std::uint64_t compact(const BufferBase& in, std::size_t element_bytes, const BufferBase& flags, BufferBase& out,
                       const GatherOptions& options) {
-  if (options.times != nullptr) *options.times = {};
+  call::start_times(options.times);
   const Selection selection = checked(in, element_bytes, flags, out, options);
   if (selection.count == 0) return 0;
-  if (out.device().kind() == DeviceKind::cpu) {
-    return here(selection, element_bytes, runtime::host_address(in), runtime::host_address(flags),
-                runtime::host_address(out), options.times);
+  if (call::on_cpu(out.device())) {
+    return here(selection, element_bytes, call::host_address(in), call::host_address(flags), call::host_address(out),
+                options.times);
   }
   Stream stream(out.device(), options.times != nullptr ? Timing::on : Timing::off);
   const auto work = queue(stream, selection, element_bytes, in, flags, out, options.workspace);
   stream.finish();
-  if (options.times != nullptr) options.times->compute += work->seconds();
+  if (options.times != nullptr) options.times->compute += call::seconds_of(work->events);
   return number_of(*work, selection.room);
 }
 
 Pending<std::uint64_t> compact(Stream& stream, const BufferBase& in, std::size_t element_bytes, const BufferBase& flags,
                                BufferBase& out, const GatherOptions& options) {
   const Selection selection = checked(in, element_bytes, flags, out, options);
-  runtime::check_stream("compact", stream, out);
+  call::check_stream("compact", stream, out);
   if (selection.count == 0) return {Event(), [] { return std::uint64_t{0}; }};
-  if (out.device().kind() == DeviceKind::cpu) {
+  if (call::on_cpu(out.device())) {
     stream.finish();
-    return finished_work<std::uint64_t>([&] {
-      return here(selection, element_bytes, runtime::host_address(in), runtime::host_address(flags),
-                  runtime::host_address(out), nullptr);
+    return call::finished_work([&] {
+      return here(selection, element_bytes, call::host_address(in), call::host_address(flags), call::host_address(out),
+                  nullptr);
     });
   }
   const auto work = queue(stream, selection, element_bytes, in, flags, out, options.workspace);
@@ -207,50 +203,47 @@ Pending<std::uint64_t> compact(Stream& stream, const BufferBase& in, std::size_t
 }
 
 void fill(BufferBase& out, const void* element, std::size_t element_bytes, const GatherOptions& options) {
-  if (options.times != nullptr) *options.times = {};
+  call::start_times(options.times);
   check_fill(out, element_bytes, options);
   if (out.size_bytes() == 0) return;
   Stream stream(out.device(), options.times != nullptr ? Timing::on : Timing::off);
-  const double start = runtime::seconds_now();
+  const double start = call::now();
   const Event event = stream.fill_bytes(out, element, element_bytes);
   stream.finish();
   if (options.times == nullptr) return;
-  options.times->compute += out.device().kind() == DeviceKind::cpu ? runtime::seconds_now() - start : event.seconds();
+  options.times->compute += call::on_cpu(out.device()) ? call::now() - start : event.seconds();
 }
 
 Pending<void> fill(Stream& stream, BufferBase& out, const void* element, std::size_t element_bytes,
                    const GatherOptions& options) {
   check_fill(out, element_bytes, options);
-  runtime::check_stream("fill", stream, out);
+  call::check_stream("fill", stream, out);
   if (out.size_bytes() == 0) return {Event(), [] {}};
   return {stream.fill_bytes(out, element, element_bytes), [] {}};
 }
 
 void iota(const Device& device, MutableArrayView out, const void* start, const void* step,
           const GatherOptions& options) {
-  if (options.times != nullptr) *options.times = {};
+  call::start_times(options.times);
   check_rows("iota", options);
-  if (out.count > runtime::most_elements) refuse("iota", fmt::format("at most 2^48 elements, got {}", out.count));
+  call::check_count("iota", out.count);
   if (out.count == 0) return;
-  if (device.kind() == DeviceKind::cpu) {
-    const double begun = runtime::seconds_now();
-    iota_cpu(out.dtype, out.count, out.data, as_word(out.dtype, start), as_word(out.dtype, step));
-    if (options.times != nullptr) options.times->compute += runtime::seconds_now() - begun;
-    return;
+  if (call::on_cpu(device)) {
+    const call::Timer timer(options.times, &GatherTimes::compute);
+    return iota_cpu(out.dtype, out.count, out.data, as_word(out.dtype, start), as_word(out.dtype, step));
   }
   Buffer<std::byte> there(device, out.count * size_of(out.dtype));
   iota(there, out.dtype, start, step, options);
-  const double done = runtime::seconds_now();
-  runtime::download_bytes(there, out.data);
-  if (options.times != nullptr) options.times->transfer += runtime::seconds_now() - done;
+  const call::Timer timer(options.times, &GatherTimes::transfer);
+  call::download_bytes(there, out.data);
 }
 
 void iota(BufferBase& out, Dtype dtype, const void* start, const void* step, const GatherOptions& options) {
-  if (options.times != nullptr) *options.times = {};
+  call::start_times(options.times);
   const std::uint64_t count = checked_iota(out, dtype, options);
   if (count == 0) return;
-  if (out.device().kind() == DeviceKind::cpu) {
-    return iota(out.device(), MutableArrayView(dtype, runtime::host_address(out), count), start, step, options);
+  if (call::on_cpu(out.device())) {
+    return iota(out.device(), MutableArrayView(dtype, call::host_address(out), count), start, step, options);
   }
   Stream stream(out.device(), options.times != nullptr ? Timing::on : Timing::off);
   const Events events = queue_iota(stream, out, dtype, count, start, step);
@@ -261,11 +254,11 @@ void iota(BufferBase& out, Dtype dtype, const void* start, const void* step, con
 Pending<void> iota(Stream& stream, BufferBase& out, Dtype dtype, const void* start, const void* step,
                    const GatherOptions& options) {
   const std::uint64_t count = checked_iota(out, dtype, options);
-  runtime::check_stream("iota", stream, out);
+  call::check_stream("iota", stream, out);
   if (count == 0) return {Event(), [] {}};
-  if (out.device().kind() == DeviceKind::cpu) {
+  if (call::on_cpu(out.device())) {
     stream.finish();
-    iota_cpu(dtype, count, runtime::host_address(out), as_word(dtype, start), as_word(dtype, step));
+    iota_cpu(dtype, count, call::host_address(out), as_word(dtype, start), as_word(dtype, step));
     return {Event(), [] {}};
   }
   return {queue_iota(stream, out, dtype, count, start, step).back(), [] {}};

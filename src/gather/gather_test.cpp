@@ -325,7 +325,7 @@ TEST_P(GatherTest, Refusals) {
   if (device.kind() == DeviceKind::cpu) return;
   const Buffer<std::byte> small(device, 16);
   MASU_EXPECT_ERROR(gather(in, 4, indices, Dtype::u32, four, {.workspace = &small}), invalid_argument,
-                    "the workspace must have at least");
+                    "workspace must be at least");
   Buffer<std::uint32_t> elsewhere(Device::open("cpu"), 4);
   MASU_EXPECT_ERROR(gather(in, 4, indices, Dtype::u32, elsewhere), invalid_argument, "on one device");
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // BinEstimator: one pass tells how many values there are and between what; the others depend on the rule.
+#include "elements/order.h"
 #include "histogram/bin_estimator_stone.h"
 #include "histogram/bin_estimator_tally.h"
 #include "histogram/bin_width.h"
-#include "histogram/ordered_key.h"
 
 #include <masu/device.h>
 

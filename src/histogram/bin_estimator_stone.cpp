@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "histogram/bin_estimator_stone.h"
 
+#include "elements/order.h"
 #include "histogram/bin_rule.h"
 #include "histogram/bin_width.h"
-#include "histogram/ordered_key.h"
 
 #include <fmt/format.h>
 

@@ -18,7 +18,7 @@ class StoneRule {
   // `make(k)`: k bins over the range; `spread`: how far apart the least and the greatest of the n values are.
   StoneRule(Dtype dtype, std::uint64_t n, double spread, std::function<Bins(std::uint64_t)> make);
 
-  // All at once, from each value's key (ordered_key.h) and how often it occurs.
+  // All at once, from each value's key (elements/order.h) and how often it occurs.
   void count_values(std::span<const std::uint64_t> counts);
   // Or in passes over data: as many candidates together as fit into 2 MiB of counters.
   void add(const ArrayView& data);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "histogram/bin_estimator_tally.h"
 
+#include "elements/order.h"
 #include "histogram/bin_rule.h"
-#include "histogram/ordered_key.h"
 #include "runtime/interrupt.h"
 #include "runtime/parallel.h"
 
@@ -26,7 +26,7 @@ void add_piece(const TallyPass& pass, const T* x, std::uint64_t count, Tally& ta
   const auto last = static_cast<KeyOf<T>>(pass.limits.last);
   const auto each = [&](const auto& add) {
     for (std::uint64_t i = 0; i < count; ++i) {
-      const KeyOf<T> key = key_of(x[i]);
+      const KeyOf<T> key = ordered_key(x[i]);
       if (key >= first && key <= last) add(x[i], key);
     }
   };
@@ -68,9 +68,9 @@ KeyLimits finite_limits(Dtype dtype) {
   return dispatch(dtype, [](auto tag) -> KeyLimits {
     using T = typename decltype(tag)::type;
     if constexpr (std::is_same_v<T, Half>) {
-      return {key_of(Half{0xfbff}), key_of(Half{0x7bff})};
+      return {ordered_key(Half{0xfbff}), ordered_key(Half{0x7bff})};
     } else {
-      return {key_of(std::numeric_limits<T>::lowest()), key_of(std::numeric_limits<T>::max())};
+      return {ordered_key(std::numeric_limits<T>::lowest()), ordered_key(std::numeric_limits<T>::max())};
     }
   });
 }
@@ -80,10 +80,10 @@ KeyLimits range_limits(Dtype dtype, const Bins& bins) {
   return dispatch(dtype, [&](auto tag) -> KeyLimits {
     using T = typename decltype(tag)::type;
     if constexpr (std::is_same_v<T, Half>) {
-      return {key_of(runtime::to_half(rule.edge(0))), key_of(runtime::to_half(rule.edge(rule.n)))};
+      return {ordered_key(runtime::to_half(rule.edge(0))), ordered_key(runtime::to_half(rule.edge(rule.n)))};
     } else {
       const BinLimits<T> limits(rule);
-      return {key_of(limits.first), key_of(limits.last), limits.all_below || limits.all_above};
+      return {ordered_key(limits.first), ordered_key(limits.last), limits.all_below || limits.all_above};
     }
   });
 }

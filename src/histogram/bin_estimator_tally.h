@@ -13,7 +13,7 @@
 
 namespace masu {
 
-// Which values count, as keys (ordered_key.h), both ends included.
+// Which values count, as keys (elements/order.h), both ends included.
 struct KeyLimits {
   std::uint64_t first = 0;
   std::uint64_t last = 0;

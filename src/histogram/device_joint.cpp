@@ -2,10 +2,9 @@
 // Joint histograms on a device.
 #include "histogram/histogram_device.h"
 
+#include "call/staging.h"
 #include "histogram/device_rules.h"
 #include "histogram/partitioner.h"
-#include "histogram/staging.h"
-#include "runtime/backend.h"
 
 #include <algorithm>
 #include <span>
@@ -30,11 +29,11 @@ struct DeviceJointCounter::State {
   std::uint64_t slots;
   histogram_plan::Plan plan;
   DeviceRules rules;
-  std::shared_ptr<runtime::Kernel> kernel;
+  std::optional<call::Kernels> kernels;  // none where bins are partitioned
   Stream stream;
   Buffer<std::uint64_t> counts;
   std::optional<Partitioner> partitioner;
-  std::optional<Staging> staging;
+  std::optional<call::Staging> staging;
   std::vector<Event> launches;
   HistogramTimes times;
 
@@ -44,10 +43,10 @@ struct DeviceJointCounter::State {
         slots(cells + extra_cells),
         plan(plan_of(on, columns, slots, asked)),
         rules(device, std::move(columns), plan, true),
-        kernel(rules.kernel(plan)),
         stream(device),
         counts(device, slots) {
     counts.fill(0);
+    if (plan.strategy != Strategy::partitioned) kernels = rules.kernels(plan);
   }
 
   static histogram_plan::Plan plan_of(const Device& on, std::span<const SlotRule> columns, std::uint64_t slots,
@@ -67,31 +66,29 @@ struct DeviceJointCounter::State {
     const std::uint64_t most = most_elements();
     for (std::uint64_t first = 0; first < count; first += most) {
       const std::uint64_t length = std::min(most, count - first);
-      std::vector<KernelArgument> arguments{length, static_cast<std::uint32_t>(slots)};
+      call::Arguments input(length, static_cast<std::uint32_t>(slots));
       for (std::size_t d = 0; d < columns.size(); ++d) {
-        arguments.emplace_back(whole(*columns[d]));
-        arguments.emplace_back(offsets[d] + first * size_of(rules.column(d).element));
-        arguments.insert(arguments.end(), rules.arguments(d).begin(), rules.arguments(d).end());
+        input.add(call::At{*columns[d], offsets[d] + first * size_of(rules.column(d).element)});
+        input.add(rules.arguments(d));
       }
-      if (plan.strategy == Strategy::partitioned) {
-        partition(queue, arguments, length);
+      if (!kernels) {
+        partition(queue, input, *columns.front(), length);
         continue;
       }
-      arguments.emplace_back(counts, ArgumentType{});  // two words each to the kernel
-      rules.append_local(plan, arguments);
       const std::uint64_t items = std::uint64_t{plan.group} * plan.unroll;
       const std::uint64_t groups = std::clamp<std::uint64_t>((length + items - 1) / items, 1, plan.groups);
-      const NDRange range(groups * plan.group, plan.group);
-      launches.emplace_back(queue.implementation().launch(*kernel, range, arguments));
+      launches.push_back(kernels->launch(queue, plan.kernel_name(), groups, input,
+                                         KernelArgument(counts, ArgumentType{}),  // two words each to the kernel
+                                         rules.local(plan)));
     }
   }
 
-  void partition(Stream& queue, const std::vector<KernelArgument>& input, std::uint64_t length) {
+  void partition(Stream& queue, const call::Arguments& input, const BufferBase& data, std::uint64_t length) {
     if (!partitioner || partitioner->most_elements() < length) {
       stream.finish();
       queue.finish();
       partitioner.reset();
-      partitioner.emplace(device, rules, plan, slots, length, options.workspace);
+      partitioner.emplace(rules, plan, slots, length, data, options.workspace);
     }
     partitioner->count(queue, input, length, counts, launches);
     if (&queue != &stream) queue.finish();

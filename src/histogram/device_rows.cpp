@@ -2,9 +2,8 @@
 // One table for each row, on a device.
 #include "histogram/histogram_device.h"
 
+#include "call/staging.h"
 #include "histogram/device_rules.h"
-#include "histogram/staging.h"
-#include "runtime/backend.h"
 
 #include <algorithm>
 #include <span>
@@ -20,11 +19,11 @@ struct DeviceRowCounter::State {
   std::optional<histogram_plan::Plan> rows_plan;  // of whole rows
   DeviceRules rules;
   std::uint64_t slots;  // of one channel
-  std::shared_ptr<runtime::Kernel> kernel;
-  std::shared_ptr<runtime::Kernel> rows_kernel;
+  call::Kernels kernels;
+  std::optional<call::Kernels> rows_kernels;
   Stream stream;
   Buffer<std::uint64_t> counts;
-  std::optional<Staging> staging;
+  std::optional<call::Staging> staging;
   std::vector<Event> launches;
   HistogramTimes times;
   std::uint64_t position = 0;  // elements so far
@@ -40,13 +39,13 @@ struct DeviceRowCounter::State {
                       : std::nullopt),
         rules(device, {std::move(rule)}, plan, false),
         slots(rules.column(0).slots),
-        kernel(rules.kernel(plan)),
+        kernels(rules.kernels(plan)),
         stream(device),
         counts(device, rows * asked.channels * slots) {
     counts.fill(0);
     if (rows_plan) {
       rows_plan->cells = plan.cells;
-      rows_kernel = rules.kernel(*rows_plan);
+      rows_kernels = rules.kernels(*rows_plan);
     }
   }
 
@@ -64,16 +63,13 @@ struct DeviceRowCounter::State {
     return found;
   }
 
-  void launch(Stream& queue, const histogram_plan::Plan& with, runtime::Kernel& of, const BufferBase& data,
+  void launch(Stream& queue, const histogram_plan::Plan& with, call::Kernels& of, const BufferBase& data,
               std::uint64_t offset, std::uint64_t count, std::uint64_t row_count, std::uint64_t pitch,
               std::uint64_t first_total, std::uint64_t groups) {
-    std::vector<KernelArgument> arguments{whole(data), offset, count,
-                                          row_count,   pitch,  static_cast<std::uint32_t>(slots)};
-    arguments.insert(arguments.end(), rules.arguments(0).begin(), rules.arguments(0).end());
-    arguments.emplace_back(counts, ArgumentType{});  // two words each to the kernel
-    arguments.emplace_back(first_total);
-    rules.append_local(with, arguments);
-    launches.emplace_back(queue.implementation().launch(of, NDRange(groups * with.group, with.group), arguments));
+    launches.push_back(of.launch(queue, with.kernel_name(), groups, call::At{data, offset}, count, row_count, pitch,
+                                 static_cast<std::uint32_t>(slots), rules.arguments(0),
+                                 KernelArgument(counts, ArgumentType{}),  // two words each to the kernel
+                                 first_total, rules.local(with)));
     if (with.strategy == Strategy::sequential) queue.finish();
   }
 
@@ -85,7 +81,7 @@ struct DeviceRowCounter::State {
         histogram_plan::group_elements * plan.groups / plan.split / plan.channels * plan.channels;
     for (std::uint64_t first = 0; first < count; first += most) {
       const std::uint64_t length = std::min(most, count - first);
-      launch(queue, plan, *kernel, data, offset + first * size, length, 1, 0, first_total,
+      launch(queue, plan, kernels, data, offset + first * size, length, 1, 0, first_total,
              plan.groups_for(length, size));
     }
     position += count;
@@ -100,7 +96,7 @@ struct DeviceRowCounter::State {
       std::uint64_t taken = std::min(count, row_elements - in_row);
       if (whole_rows > 0) {
         taken = whole_rows * row_elements;
-        launch(queue, *rows_plan, *rows_kernel, data, offset, row_elements, whole_rows, row_elements * size,
+        launch(queue, *rows_plan, *rows_kernels, data, offset, row_elements, whole_rows, row_elements * size,
                position / row_elements * slots * options.channels,
                std::min<std::uint64_t>(whole_rows, rows_plan->groups));
         position += taken;

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "histogram/device_rules.h"
 
-#include "runtime/program_cache.h"
-
 #include <algorithm>
 #include <utility>
 
@@ -47,21 +45,18 @@ DeviceRules::DeviceRules(const Device& device, std::vector<SlotRule> columns, co
   }
 }
 
-std::shared_ptr<runtime::Kernel> DeviceRules::kernel(const histogram_plan::Plan& plan) const {
-  runtime::Device& implementation = *device_.implementation();
-  return runtime::own_program(implementation, plan.files(), plan.defines(device_.info(), columns_, joint_))
-      ->kernel(plan.kernel_name());
+call::Kernels DeviceRules::kernels(const histogram_plan::Plan& plan) const {
+  return {device_, plan.files(), plan.defines(device_.info(), columns_, joint_), plan.group};
 }
 
-void DeviceRules::append_local(const histogram_plan::Plan& plan, std::vector<KernelArgument>& arguments) const {
-  if (plan.local_words == 0) return;
-  arguments.emplace_back(LocalMemory{plan.local_words * sizeof(std::uint32_t)});
-  if (!plan.guide_local) return;
+call::Arguments DeviceRules::local(const histogram_plan::Plan& plan) const {
+  if (plan.local_words == 0) return call::Arguments();
+  const auto table = call::local<std::uint32_t>(plan.local_words);
+  if (!plan.guide_local) return call::Arguments(table);
   const SlotRule& rule = columns_.front();
   // The thresholds may be of 8 bytes each; local memory arguments follow each other at multiples of 16.
-  arguments.emplace_back(LocalMemory{rule.guide.size() * sizeof(std::uint32_t)});
-  arguments.emplace_back(LocalMemory{std::max<std::size_t>(rule.thresholds.size(), 8)});
-  arguments.emplace_back(rule.reachable);
+  return call::Arguments(table, call::local<std::uint32_t>(rule.guide.size()),
+                         LocalMemory{std::max<std::size_t>(rule.thresholds.size(), 8)}, rule.reachable);
 }
 
 }  // namespace masu

@@ -2,14 +2,12 @@
 // The rules of one column, or of all columns of a joint histogram, on a device; and the programs that use them.
 #pragma once
 
+#include "call/launcher.h"
 #include "histogram/histogram_plan.h"
 #include "histogram/slot_rule.h"
-#include "runtime/backend.h"
-#include "runtime/whole.h"
 
 #include <masu/buffer.h>
 #include <masu/device.h>
-#include <masu/program.h>
 #include <masu/stream.h>
 
 #include <cstdint>
@@ -32,11 +30,11 @@ class DeviceRules {
   DeviceRules(const Device& device, std::vector<SlotRule> columns, const histogram_plan::Plan& plan, bool joint,
               Stream* stream = nullptr);
 
-  [[nodiscard]] std::shared_ptr<runtime::Kernel> kernel(const histogram_plan::Plan& plan) const;
+  [[nodiscard]] call::Kernels kernels(const histogram_plan::Plan& plan) const;
   // The arguments of column d's MASU_RULE_PARAMETERS.
-  [[nodiscard]] const std::vector<KernelArgument>& arguments(std::size_t d) const { return arguments_[d]; }
-  // Appends the local memory of the plan: the table, and the guide and thresholds where they lie there.
-  void append_local(const histogram_plan::Plan& plan, std::vector<KernelArgument>& arguments) const;
+  [[nodiscard]] const call::Arguments& arguments(std::size_t d) const { return arguments_[d]; }
+  // The local memory of the plan: the table, and the guide and thresholds where they lie there.
+  [[nodiscard]] call::Arguments local(const histogram_plan::Plan& plan) const;
   [[nodiscard]] const SlotRule& column(std::size_t d) const { return columns_[d]; }
   [[nodiscard]] std::size_t size() const noexcept { return columns_.size(); }
 
@@ -45,7 +43,7 @@ class DeviceRules {
   std::vector<SlotRule> columns_;
   bool joint_;
   std::vector<Buffer<std::byte>> tables_;
-  std::vector<std::vector<KernelArgument>> arguments_;
+  std::vector<call::Arguments> arguments_;
 };
 
 }  // namespace masu

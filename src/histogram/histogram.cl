@@ -5,24 +5,12 @@
 // The kernels differ in where they count before they add to the totals; they are the steps of src/histogram/README.md.
 //
 // Defines beside those of the files in front, all given by histogram_plan.cpp:
-#ifndef MASU_KERNEL           // which one kernel to compile: one of the seven below
-#error "MASU_KERNEL is not defined"
-#endif
-#ifndef MASU_COPIES           // copies of the table in local memory, a power of two: 1 for `local`, more for `lanes`
-#error "MASU_COPIES is not defined"
-#endif
-#ifndef MASU_ROW_BITS         // log2 of the bytes of a slot with all its copies: log2(4 * MASU_COPIES)
-#error "MASU_ROW_BITS is not defined"
-#endif
-#ifndef MASU_ALL_BITS         // 1: the slots are all values of 16-bit elements
-#error "MASU_ALL_BITS is not defined"
-#endif
-#ifndef MASU_SPLIT            // shares of the bins, each counted by work-groups of its own; 1: every group counts all
-#error "MASU_SPLIT is not defined"
-#endif
-#ifndef MASU_PRIVATE_SLOTS    // slots that a work-item's private table has room for
-#error "MASU_PRIVATE_SLOTS is not defined"
-#endif
+// - MASU_KERNEL         which one kernel to compile: one of the seven below
+// - MASU_COPIES         copies of the table in local memory, a power of two: 1 for `local`, more for `lanes`
+// - MASU_ROW_BITS       log2 of the bytes of a slot with all its copies: log2(4 * MASU_COPIES)
+// - MASU_ALL_HALVES       1: the slots are all values of 16-bit elements
+// - MASU_SPLIT          shares of the bins, each counted by work-groups of its own; 1: every group counts all
+// - MASU_PRIVATE_SLOTS  slots that a work-item's private table has room for
 
 #define MASU_KERNEL_LOCAL 0
 #define MASU_KERNEL_GLOBAL 1
@@ -47,7 +35,7 @@
 #endif
 
 // Counting into the copy `copy` of a table in local memory.
-#if MASU_VALUE_BYTES == 1 && MASU_CHANNELS == 1 && (MASU_KERNEL == MASU_KERNEL_LOCAL || MASU_KERNEL == MASU_KERNEL_ROWS)
+#if MASU_ELEMENT_BYTES == 1 && MASU_CHANNELS == 1 && (MASU_KERNEL == MASU_KERNEL_LOCAL || MASU_KERNEL == MASU_KERNEL_ROWS)
 // The slot is the byte: one shift and one three-way logical instruction make its place in the table, in bytes.
 #define MASU_COUNT_IN_TABLE(slot) atomic_inc((__local uint *)(places + ((slot) * (4 * MASU_COPIES) | column)));
 #define MASU_PLACE(bits) atomic_inc((__local uint *)(places + (((bits) & (255 * 4 * MASU_COPIES)) | column)));
@@ -102,7 +90,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void histogram_local(MASU_PARAMETERS, MASU_
   }                                                           \
   MASU_NEXT_CHANNEL
 #define MASU_COUNT(x) MASU_COUNT_BIN(MASU_SLOT_OF(x))
-#if MASU_SPLIT == 2 && MASU_VALUE_BYTES == 2 && MASU_CHANNELS == 1 && MASU_ALL_BITS
+#if MASU_SPLIT == 2 && MASU_ELEMENT_BYTES == 2 && MASU_CHANNELS == 1 && MASU_ALL_HALVES
   // Each share is a half of the 65,536 values, told by one bit.
   const uint flip = first_slot == 0 ? 0 : 0x80008000u;
 #undef MASU_COUNT_VECTOR
@@ -123,7 +111,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void histogram_local(MASU_PARAMETERS, MASU_
   for (uint s = lane; s < counted; s += MASU_GROUP) {
     uint sum = 0;
     for (uint c = 0; c < MASU_COPIES; ++c) sum += table[s * MASU_COPIES + ((c + s * MASU_COPIES / 32) & (MASU_COPIES - 1))];
-    if (sum != 0) add_total(totals, first_total + first_slot + s, sum);
+    if (sum != 0) add_total(&totals[2 * (first_total + first_slot + s)], sum);
   }
 }
 #endif
@@ -172,7 +160,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void histogram_channels(MASU_PARAMETERS, __
     for (uint c = 0; c < 32; c += MASU_CHANNELS) {
       sum += table[(s & 255) * 32 + ((c + item * MASU_CHANNELS) & (32 - MASU_CHANNELS)) + member];
     }
-    if (sum != 0) add_total(totals, first_total + s, sum);
+    if (sum != 0) add_total(&totals[2 * (first_total + s)], sum);
   }
 }
 #endif
@@ -261,7 +249,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void histogram_channels(MASU_PARAMETERS, __
       const uint from = (c + item) % MASU_TEAMS;
       sum += table[(s & 255) * 32 + from * MASU_CHANNELS + counted];
     }
-    if (sum != 0) add_total(totals, first_total + s, sum);
+    if (sum != 0) add_total(&totals[2 * (first_total + s)], sum);
   }
 }
 #endif
@@ -287,7 +275,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void histogram_packed(MASU_PARAMETERS, MASU
     const uint before = atomic_add(word, one);                    \
     if ((upper ? before >> 16 : before & 65535) == 32767) {       \
       atomic_sub(word, one << 15);                                \
-      add_total(totals, first_total + slot, 32768);               \
+      add_total(&totals[2 * (first_total + slot)], 32768);               \
     }                                                             \
   }                                                               \
   MASU_NEXT_CHANNEL
@@ -295,7 +283,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void histogram_packed(MASU_PARAMETERS, MASU
   __global const uchar *bytes = data + byte_offset;
   const size_t head = head_of(bytes, count);
   const size_t vectors = (size_t)(count - head) / MASU_PER_VECTOR;
-  __global const uint4 *body = (__global const uint4 *)(bytes + head * MASU_VALUE_BYTES);
+  __global const uint4 *body = (__global const uint4 *)(bytes + head * MASU_ELEMENT_BYTES);
   const size_t stride = get_global_size(0);
   // All work-items of a group go round together; MASU_UNROLL vectors are 32 values.
   for (size_t begin = get_group_id(0) * MASU_GROUP; begin < vectors; begin += MASU_UNROLL * stride) {
@@ -325,8 +313,8 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void histogram_packed(MASU_PARAMETERS, MASU
   barrier(CLK_LOCAL_MEM_FENCE);
   for (uint w = lane; w < half_slots; w += MASU_GROUP) {
     const uint both = table[w];
-    if ((both & 65535) != 0) add_total(totals, first_total + w, both & 65535);
-    if ((both >> 16) != 0) add_total(totals, first_total + half_slots + w, both >> 16);
+    if ((both & 65535) != 0) add_total(&totals[2 * (first_total + w)], both & 65535);
+    if ((both >> 16) != 0) add_total(&totals[2 * (first_total + half_slots + w)], both >> 16);
   }
 }
 #endif
@@ -367,7 +355,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void histogram_rows(MASU_PARAMETERS, MASU_L
 // `global`: every value is one atomic addition to the result.
 __kernel MASU_WORK_GROUP(MASU_GROUP) void histogram_global(MASU_PARAMETERS) {
 #define MASU_COUNT_BIN(bin)                                 \
-  add_total(totals, first_total + MASU_CHANNEL + (bin), 1); \
+  add_total(&totals[2 * (first_total + MASU_CHANNEL + (bin))], 1); \
   MASU_NEXT_CHANNEL
 #define MASU_COUNT(x) MASU_COUNT_BIN(MASU_SLOT_OF(x))
   MASU_COUNT_ALL
@@ -385,7 +373,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void histogram_private(MASU_PARAMETERS) {
 #define MASU_COUNT(x) MASU_COUNT_BIN(MASU_SLOT_OF(x))
   MASU_COUNT_ALL
   for (uint s = 0; s < slots * MASU_CHANNELS; ++s) {
-    if (table[s] != 0) add_total(totals, first_total + s, table[s]);
+    if (table[s] != 0) add_total(&totals[2 * (first_total + s)], table[s]);
   }
 }
 #endif

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The public functions: validate, plan, count, fold.
+#include "call/operands.h"
+#include "call/timer.h"
 #include "histogram/bin_rule.h"
 #include "histogram/definite_bins.h"
 #include "histogram/histogram_checks.h"
 #include "histogram/histogram_cpu.h"
 #include "histogram/histogram_device.h"
 #include "histogram/histogram_plan.h"
-#include "runtime/operands.h"
 
 #include <masu/histogram.h>
 
@@ -61,9 +62,9 @@ struct HistogramAccumulator::State {
   HistogramTimes times;
 
   void count_here(const ArrayView& data) {
-    const double start = now();
+    const double start = call::now();
     here->count(data, totals);
-    times.compute += now() - start;
+    times.compute += call::now() - start;
   }
 };
 
@@ -118,7 +119,7 @@ HistogramAccumulator::HistogramAccumulator(const Device& device, Dtype dtype, co
   check_channels("histogram", options.channels);
   auto rule = std::make_shared<const BinRule>(bins, dtype, options.right_open);
   const std::uint64_t slots = histogram_plan::slots_of(*rule);
-  const bool on_cpu = device.kind() == DeviceKind::cpu;
+  const bool on_cpu = call::on_cpu(device);
   // The totals and the result.
   const std::uint64_t bytes = (slots + rule->n) * options.channels * sizeof(std::uint64_t);
   check_memory("histogram", rule->n, bytes);
@@ -144,7 +145,7 @@ HistogramAccumulator::~HistogramAccumulator() = default;
 
 void HistogramAccumulator::add(const ArrayView& data) {
   State& s = *state_;
-  check_dtype("histogram", s.rule->dtype, data.dtype);
+  call::check_dtype("histogram", s.rule->dtype, data.dtype);
   if (data.count % s.options.channels != 0) {
     throw Error(ErrorCode::invalid_argument,
                 fmt::format("histogram: {} channels must divide the elements, got {}", s.options.channels, data.count));
@@ -160,8 +161,9 @@ void HistogramAccumulator::add(const ArrayView& data) {
 void HistogramAccumulator::add_buffer(const BufferBase& data, Dtype dtype, Stream* stream) {
   State& s = *state_;
   const std::uint64_t count = data.size_bytes() / size_of(dtype);
-  check_device("histogram", s.device, data, stream);
-  if (s.device.kind() == DeviceKind::cpu) return add(host_view(data, dtype));
+  call::check_device("histogram", s.device, data);
+  if (stream != nullptr) call::check_stream("histogram", *stream, data);
+  if (call::on_cpu(s.device)) return add(call::host_view(data, dtype));
   if (dtype != s.rule->dtype || count % s.options.channels != 0) return add(ArrayView(dtype, nullptr, count));
   if (count == 0) return;
   if (s.counter) return s.counter->add(data, count, stream);
@@ -174,7 +176,7 @@ void HistogramAccumulator::add_buffer(const BufferBase& data, Dtype dtype, Strea
 
 void HistogramAccumulator::add(const ArrayView& data, const ImageLayout& layout) {
   State& s = *state_;
-  check_dtype("histogram", s.rule->dtype, data.dtype);
+  call::check_dtype("histogram", s.rule->dtype, data.dtype);
   const std::size_t size = size_of(data.dtype);
   const ImageRows image = rows_of(layout, s.options.channels, data.dtype, data.count * size);
   const auto* first = static_cast<const std::byte*>(data.data) + image.offset;
@@ -208,7 +210,7 @@ void HistogramAccumulator::add_buffer(const BufferBase& data, Dtype dtype, const
   if (image.rows <= 1 || image.pitch == row_bytes) return add_buffer(part, dtype, stream);
   add_buffer(Buffer<const std::byte>(data.device(), data.memory(), data.byte_offset(), 0), dtype, stream);  // checks
   const ImageLayout inside{image.elements / s.options.channels, image.rows, image.pitch, std::nullopt};
-  if (s.device.kind() == DeviceKind::cpu) return add(host_view(part, dtype), inside);
+  if (call::on_cpu(s.device)) return add(call::host_view(part, dtype), inside);
   if (s.counter) return s.counter->add_rows(part, 0, image.elements, image.rows, image.pitch, stream);
   if (stream != nullptr) stream->finish();
   const std::vector<std::byte> host = part.read();
@@ -248,12 +250,12 @@ HistogramTimes HistogramAccumulator::times() const {
 }
 
 std::optional<ValueRange> finite_range(const Device& device, const ArrayView& data) {
-  if (device.kind() == DeviceKind::cpu) return cpu::finite_range(data);
+  if (call::on_cpu(device)) return cpu::finite_range(data);
   return device_finite_range(device, data);
 }
 
 std::optional<ValueRange> finite_range(const BufferBase& data, Dtype dtype) {
-  if (data.device().kind() == DeviceKind::cpu) return cpu::finite_range(host_view(data, dtype));
+  if (call::on_cpu(data.device())) return cpu::finite_range(call::host_view(data, dtype));
   return device_finite_range(data, dtype);
 }
 
@@ -298,7 +300,7 @@ std::vector<Histogram> histogram_channels(const BufferBase& data, Dtype dtype, c
 
 std::uint64_t histogram_workspace(const Device& device, Dtype dtype, const Bins& bins, const HistogramOptions& options,
                                   std::uint64_t count) {
-  if (device.kind() == DeviceKind::cpu) return 0;
+  if (call::on_cpu(device)) return 0;
   const BinRule rule(bins, dtype, options.right_open);
   return reaches_bins(rule) ? device_workspace(device, rule, options, count) : 0;
 }
@@ -324,9 +326,9 @@ Histogram histogram(const BufferBase& data, Dtype dtype, const Bins& bins, const
 void histogram(const BufferBase& data, Dtype dtype, const Bins& bins, BufferBase& counts,
                const HistogramOptions& options) {
   check_one_channel(options);
-  runtime::check_one_device("histogram", data, counts);
-  runtime::check_writable("histogram", counts);
-  if (runtime::overlap(data, counts)) runtime::refuse_overlap("histogram", "counts");
+  call::check_one_device("histogram", data, counts);
+  call::check_writable("histogram", counts, "counts");
+  call::check_apart("histogram", "data and counts", data, counts);
   const Bins definite = definite_bins(data, dtype, bins);
   const BinRule rule(definite, dtype, options.right_open);
   const std::uint64_t slots = rule.n + extra_slots;
@@ -335,7 +337,7 @@ void histogram(const BufferBase& data, Dtype dtype, const Bins& bins, BufferBase
                 fmt::format("histogram: counts must have {} bytes, 8 for each of {} bins, below, above and nan, got {}",
                             slots * sizeof(std::uint64_t), rule.n, counts.size_bytes()));
   }
-  const bool there = data.device().kind() != DeviceKind::cpu && options.outside == Outside::drop;
+  const bool there = !call::on_cpu(data.device()) && options.outside == Outside::drop;
   if (there && size_of(dtype) != 1 && reaches_bins(rule)) {  // bytes are counted by value, and folded on the host
     DeviceCounter counter(data.device(), rule, options, Timing::off);
     if (counter.slots() == slots) return counter.count(data, data.size_bytes() / size_of(dtype), counts);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "histogram/histogram_checks.h"
 
+#include "call/operands.h"
 #include "runtime/cpu_limits.h"
 
 #include <fmt/format.h>
 
-#include <chrono>
 #include <optional>
 #include <type_traits>
 
@@ -13,21 +13,7 @@ namespace masu {
 
 void check_channels(std::string_view function, unsigned channels) {
   if (channels >= 1 && channels <= most_channels) return;
-  throw Error(ErrorCode::invalid_argument,
-              fmt::format("{}: channels must be 1 to {}, got {}", function, most_channels, channels));
-}
-
-void check_dtype(std::string_view function, Dtype expected, Dtype got) {
-  if (expected == got) return;
-  throw Error(ErrorCode::invalid_argument,
-              fmt::format("{}: data must be {} as before, got {}", function, to_string(expected), to_string(got)));
-}
-
-void check_device(std::string_view function, const Device& device, const BufferBase& buffer, const Stream* stream) {
-  if (buffer.device() == device && (stream == nullptr || stream->device() == device)) return;
-  throw Error(ErrorCode::invalid_argument,
-              fmt::format("{}: buffer and stream must be of the device {}, got {} and {}", function, device.id(),
-                          buffer.device().id(), stream != nullptr ? stream->device().id() : device.id()));
+  call::refuse(function, fmt::format("channels must be 1 to {}, got {}", most_channels, channels));
 }
 
 void no_memory(std::string_view function, std::uint64_t counters, std::uint64_t bytes, std::uint64_t free) {
@@ -43,11 +29,6 @@ void check_memory(std::string_view function, std::uint64_t counters, std::uint64
   if (free != 0 && bytes > free) no_memory(function, counters, bytes, free);
 }
 
-ArrayView host_view(const BufferBase& buffer, Dtype dtype) {
-  return {dtype, static_cast<const char*>(buffer.native()) + buffer.byte_offset(),
-          buffer.size_bytes() / size_of(dtype)};
-}
-
 bool reaches_bins(const BinRule& rule, bool joint) {
   return dispatch(rule.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
@@ -60,10 +41,6 @@ bool reaches_bins(const BinRule& rule, bool joint) {
       return !limits.all_below && !limits.all_above;
     }
   });
-}
-
-double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
 }  // namespace masu

@@ -4,7 +4,6 @@
 
 #include "histogram/bin_rule.h"
 
-#include <masu/buffer.h>
 #include <masu/dtype.h>
 #include <masu/histogram.h>
 
@@ -17,22 +16,14 @@ inline constexpr unsigned most_channels = 16;
 
 // `function`, in the following: the first word of the message. Throws invalid_argument unless channels are 1 to 16.
 void check_channels(std::string_view function, unsigned channels);
-// Throws invalid_argument unless the dtype is the accumulator's.
-void check_dtype(std::string_view function, Dtype expected, Dtype got);
-// Throws invalid_argument unless the buffer, and the stream if there is one, are of the device.
-void check_device(std::string_view function, const Device& device, const BufferBase& buffer, const Stream* stream);
 // Throws out_of_memory: `counters` counters need `bytes` bytes, of which `free` are free (0: not known).
 [[noreturn]] void no_memory(std::string_view function, std::uint64_t counters, std::uint64_t bytes,
                             std::uint64_t free = 0);
 // Where memory is promised freely, many counters would end the process by a signal instead of an error.
 void check_memory(std::string_view function, std::uint64_t counters, std::uint64_t bytes);
 
-// The elements of a buffer on `cpu`.
-ArrayView host_view(const BufferBase& buffer, Dtype dtype);
 // True when some value of the dtype lies in a bin or between two: what the kernels take for granted. Bytes of one
 // column are counted by value, so they need no such value; `joint`: the bins are one column's of several.
 bool reaches_bins(const BinRule& rule, bool joint = false);
-// Seconds of a steady clock.
-double now();
 
 }  // namespace masu

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "histogram/histogram_device.h"
+#include "call/operands.h"
+#include "call/timer.h"
 
+#include "call/staging.h"
 #include "histogram/device_rules.h"
 #include "histogram/histogram_checks.h"
 #include "histogram/partitioner.h"
-#include "histogram/staging.h"
-#include "runtime/backend.h"
 
 #include <algorithm>
 #include <limits>
@@ -21,10 +22,10 @@ histogram_plan::Plan plan_of(const Device& device, const SlotRule& rule, const H
 
 constexpr std::size_t most_launches = 256;  // whose times are still to be asked for
 
-// A kernel for one span, or for rows with a pitch.
+// For one span, or for rows with a pitch.
 struct Launcher {
   histogram_plan::Plan plan;
-  std::shared_ptr<runtime::Kernel> kernel;
+  call::Kernels kernels;
 };
 
 }  // namespace
@@ -46,13 +47,12 @@ struct DeviceCounter::State {
   Stream stream;
   DeviceRules rules;
   std::uint64_t slots;  // of one channel
-  std::uint64_t pixel;  // bytes of the elements of all channels
-  Launcher span;
+  std::optional<Launcher> span;
   std::optional<Launcher> rows;
   Buffer<std::uint64_t> counts;
   Event prepared;  // rules and counts, on `stream`
   std::optional<Partitioner> partitioner;
-  std::optional<Staging> staging;
+  std::optional<call::Staging> staging;
   std::vector<Event> launches;
   HistogramTimes times;
 
@@ -64,12 +64,10 @@ struct DeviceCounter::State {
         stream(device, timing),
         rules(device, {std::move(rule)}, plan, false, &stream),
         slots(rules.column(0).slots),
-        pixel(size_of(rules.column(0).element) * plan.channels),
         counts(device, slots * plan.channels) {
-    const double start = now();
+    const call::Timer timer(&times, &HistogramTimes::transfer);
     prepared = stream.fill(counts, std::uint64_t{0});
-    if (plan.strategy != Strategy::partitioned) span = {plan, rules.kernel(plan)};
-    times.transfer += now() - start;
+    if (plan.strategy != Strategy::partitioned) span.emplace(plan, rules.kernels(plan));
   }
   State(const State&) = delete;
   State& operator=(const State&) = delete;
@@ -93,7 +91,7 @@ struct DeviceCounter::State {
       for (std::uint64_t row = 0; row < row_count; ++row) {
         for (std::uint64_t first = 0; first < count; first += most) {
           const std::uint64_t length = std::min(most, count - first);
-          launch_one(queue, span, data, offset + row * pitch + first * size, length, 1, 0,
+          launch_one(queue, *span, data, offset + row * pitch + first * size, length, 1, 0,
                      plan.groups_for(length, size));
         }
       }
@@ -101,8 +99,7 @@ struct DeviceCounter::State {
     }
     if (!rows) {
       const auto for_rows = histogram_plan::make(device.info(), rules.column(0), plan.channels, row_strategy(), true);
-      rows = Launcher{for_rows, rules.kernel(with_guide(for_rows))};
-      rows->plan = with_guide(for_rows);
+      rows.emplace(with_guide(for_rows), rules.kernels(with_guide(for_rows)));
     }
     const std::uint64_t most = histogram_plan::group_elements / count;
     for (std::uint64_t first = 0; first < row_count; first += most) {
@@ -123,16 +120,13 @@ struct DeviceCounter::State {
     return other;
   }
 
-  void launch_one(Stream& queue, const Launcher& launcher, const BufferBase& data, std::uint64_t offset,
-                  std::uint64_t count, std::uint64_t row_count, std::uint64_t pitch, std::uint64_t groups) {
-    std::vector<KernelArgument> arguments{whole(data), offset, count,
-                                          row_count,   pitch,  static_cast<std::uint32_t>(slots)};
-    arguments.insert(arguments.end(), rules.arguments(0).begin(), rules.arguments(0).end());
-    arguments.emplace_back(counts, ArgumentType{});  // two words each to the kernel
-    arguments.emplace_back(std::uint64_t{0});
-    rules.append_local(launcher.plan, arguments);
-    const NDRange range(groups * launcher.plan.group, launcher.plan.group);
-    launches.emplace_back(queue.implementation().launch(*launcher.kernel, range, arguments));
+  void launch_one(Stream& queue, Launcher& launcher, const BufferBase& data, std::uint64_t offset, std::uint64_t count,
+                  std::uint64_t row_count, std::uint64_t pitch, std::uint64_t groups) {
+    launches.push_back(launcher.kernels.launch(queue, launcher.plan.kernel_name(), groups, call::At{data, offset},
+                                               count, row_count, pitch, static_cast<std::uint32_t>(slots),
+                                               rules.arguments(0),
+                                               KernelArgument(counts, ArgumentType{}),  // two words each to the kernel
+                                               std::uint64_t{0}, rules.local(launcher.plan)));
     // It adds without atomics, so no other stream may count beside it.
     if (plan.strategy == Strategy::sequential) queue.finish();
   }
@@ -144,8 +138,8 @@ struct DeviceCounter::State {
       stream.finish();  // it may still use the temporary memory of before
       if (partitioner) queue.finish();
       partitioner.reset();
-      partitioner.emplace(device, rules, plan, slots * plan.channels,
-                          std::min(all, Partitioner::chunk_elements(plan, options)), options.workspace);
+      partitioner.emplace(rules, plan, slots * plan.channels, std::min(all, Partitioner::chunk_elements(plan, options)),
+                          data, options.workspace);
     }
     const std::size_t size = size_of(rules.column(0).element);
     // Chunks of whole pixels, and of whole rows where there are several; a row that is longer than a chunk is cut.
@@ -155,10 +149,9 @@ struct DeviceCounter::State {
       const std::uint64_t row_length = std::min(whole_rows, row_count - row);
       for (std::uint64_t first = 0; first < count; first += chunk) {
         const std::uint64_t length = std::min(chunk, count - first);
-        std::vector<KernelArgument> input{
-            whole(data), offset + row * pitch + first * size,        length * row_length,
-            length,      row_length == 1 ? std::uint64_t{0} : pitch, static_cast<std::uint32_t>(slots)};
-        input.insert(input.end(), rules.arguments(0).begin(), rules.arguments(0).end());
+        const call::Arguments input(call::At{data, offset + row * pitch + first * size}, length * row_length, length,
+                                    row_length == 1 ? std::uint64_t{0} : pitch, static_cast<std::uint32_t>(slots),
+                                    rules.arguments(0));
         partitioner->count(queue, input, length * row_length, counts, launches);
       }
     }
@@ -187,16 +180,9 @@ DeviceCounter::~DeviceCounter() = default;
 void DeviceCounter::add(const ArrayView& data) {
   State& s = *state_;
   if (!s.staging) s.staging.emplace(s.device, s.options.memory / 2);
-  const std::uint64_t bytes = data.count * size_of(data.dtype);
-  const std::uint64_t most = std::max(s.pixel, s.staging->piece_bytes() / s.pixel * s.pixel);
-  const auto* from = static_cast<const std::byte*>(data.data);
-  for (std::uint64_t first = 0; first < bytes; first += most) {
-    const std::span piece(from + first, std::min(most, bytes - first));
-    s.staging->piece({&piece, 1}, [&](Stream& queue, const BufferBase& buffer, auto) {
-      s.launch(queue, buffer, 0, piece.size() / size_of(data.dtype), 1, 0);
-    });
-  }
-  s.staging->release();
+  s.staging->pieces(data, s.plan.channels, [&](Stream& queue, const BufferBase& buffer, std::uint64_t elements) {
+    s.launch(queue, buffer, 0, elements, 1, 0);
+  });
 }
 
 void DeviceCounter::add_image(const std::byte* first, std::uint64_t count, std::uint64_t rows, std::uint64_t pitch) {
@@ -241,11 +227,10 @@ void DeviceCounter::count(const BufferBase& data, std::uint64_t count, BufferBas
 std::vector<std::uint64_t> DeviceCounter::totals() const {
   State& s = *state_;
   if (s.staging) s.staging->finish();
-  const double start = now();
+  const call::Timer timer(&s.times, &HistogramTimes::transfer);
   std::vector<std::uint64_t> result(s.counts.size());
   s.stream.read(s.counts, std::span(result));
   s.stream.finish();
-  s.times.transfer += now() - start;
   return result;
 }
 
@@ -277,18 +262,13 @@ std::optional<ValueRange> range_on_device(const BufferBase& data, Dtype dtype, s
   const histogram_plan::Plan plan = histogram_plan::make_range(device.info());
   SlotRule rule(BinRule(Bins::edges({0, 1}), dtype, false), device.info());
   rule.value = dtype_of<T>;  // also of 8-bit elements, whose rule counts bytes
-  runtime::Device& implementation = *device.implementation();
-  const auto kernel =
-      runtime::own_program(implementation, plan.files(), plan.defines(device.info(), std::span(&rule, 1), false))
-          ->kernel(plan.kernel_name());
+  call::Kernels kernels(device, plan.files(), plan.defines(device.info(), std::span(&rule, 1), false), plan.group);
   const std::uint64_t groups = plan.groups_for(count, sizeof(T));
   Buffer<T> found(device, 2 * groups);
   Stream stream(device);
-  const std::size_t local = plan.group * sizeof(T);
+  const LocalMemory local = call::local<T>(plan.group);
   const T least = std::is_signed_v<T> ? static_cast<T>(std::is_integral_v<T> ? -greatest - 1 : -greatest) : T{0};
-  const std::vector<KernelArgument> arguments{whole(data),        data.byte_offset(), count, greatest, least, found,
-                                              LocalMemory{local}, LocalMemory{local}};
-  stream.implementation().launch(*kernel, NDRange(groups * plan.group, plan.group), arguments);
+  kernels.launch(stream, plan.kernel_name(), groups, data, count, greatest, least, KernelArgument(found), local, local);
   stream.finish();
   T lo = greatest;
   T hi = least;
@@ -312,9 +292,7 @@ std::optional<ValueRange> device_finite_range(const BufferBase& data, Dtype dtyp
       constexpr float greatest_half = 65504;
       return range_on_device<float>(data, dtype, count, greatest_half);
     } else {
-      if (std::is_same_v<T, double> && !data.device().info().fp64) {
-        throw Error(ErrorCode::unsupported, "finite_range: " + data.device().id() + " has no fp64, got f64 data");
-      }
+      call::check_fp64("finite_range", data.device(), dtype);
       return range_on_device<T>(data, dtype, count, std::numeric_limits<T>::max());
     }
   });
@@ -322,7 +300,7 @@ std::optional<ValueRange> device_finite_range(const BufferBase& data, Dtype dtyp
 
 std::optional<ValueRange> device_finite_range(const Device& device, const ArrayView& data) {
   std::optional<ValueRange> range;
-  const std::uint64_t most = histogram_plan::staging_bytes / size_of(data.dtype);
+  const std::uint64_t most = call::staging_bytes / size_of(data.dtype);
   for (std::uint64_t first = 0; first < data.count; first += most) {
     const auto* from = static_cast<const std::byte*>(data.data) + first * size_of(data.dtype);
     const std::uint64_t bytes = std::min(most, data.count - first) * size_of(data.dtype);

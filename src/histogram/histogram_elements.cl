@@ -1,33 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // Counting element by element, in OpenCL C 1.2 (and, behind the CUDA prelude, in CUDA C++): what does not take whole
 // vectors of one column. That is joint histograms, whose points have a coordinate in each of several columns, and bins
-// that are partitioned because no table in local memory holds them. histogram_slots.cl stands in front of this file.
+// that are partitioned because no table in local memory holds them. histogram_slots.cl and group_scan.cl stand in front of
+// this file.
 //
 // Defines beside those of histogram_slots.cl, all given by histogram_plan.cpp:
-#ifndef MASU_KERNEL           // which one kernel to compile: one of the six below, or one of weighted_histogram.cl
-#error "MASU_KERNEL is not defined"
-#endif
-#ifndef MASU_GROUP            // work-items in a work-group, a power of two
-#error "MASU_GROUP is not defined"
-#endif
-#ifndef MASU_UNROLL           // elements in flight for each work-item
-#error "MASU_UNROLL is not defined"
-#endif
-#ifndef MASU_COPIES           // copies of the table in local memory, a power of two
-#error "MASU_COPIES is not defined"
-#endif
-#ifndef MASU_CHANNELS         // interleaved channels, each with slots of its own
-#error "MASU_CHANNELS is not defined"
-#endif
-#ifndef MASU_COLUMNS          // columns of a joint histogram; 0: one column, not joint
-#error "MASU_COLUMNS is not defined"
-#endif
-#ifndef MASU_CLAMP            // 1: coordinates below and above belong to the first and the last bin
-#error "MASU_CLAMP is not defined"
-#endif
-#ifndef MASU_SLOT_SHIFT       // a part of the bins is 2^this slots
-#error "MASU_SLOT_SHIFT is not defined"
-#endif
+// - MASU_KERNEL      which one kernel to compile: one of the six below, or one of weighted_histogram.cl
+// - MASU_GROUP       work-items in a work-group, a power of two
+// - MASU_UNROLL      elements in flight for each work-item
+// - MASU_COPIES      copies of the table in local memory, a power of two
+// - MASU_CHANNELS    interleaved channels, each with slots of its own
+// - MASU_COLUMNS     columns of a joint histogram; 0: one column, not joint
+// - MASU_CLAMP       1: coordinates below and above belong to the first and the last bin
+// - MASU_SLOT_SHIFT  a part of the bins is 2^this slots
 
 #define MASU_KERNEL_LOCAL 0
 #define MASU_KERNEL_GLOBAL 1
@@ -68,8 +53,8 @@ inline MASU_VALUE element_value(__global const uchar *bytes, const ulong e, cons
 #define MASU_EACH_7(f, between) MASU_EACH_6(f, between) between() f(6)
 #define MASU_EACH_8(f, between) MASU_EACH_7(f, between) between() f(7)
 #define MASU_PASTE(a, b) a##b
-#define MASU_EACH_OF(n) MASU_PASTE(MASU_EACH_, n)
-#define MASU_EACH_COLUMN(f, between) MASU_EACH_OF(MASU_COLUMNS)(f, between)
+#define MASU_EACH_TO(n) MASU_PASTE(MASU_EACH_, n)
+#define MASU_EACH_COLUMN(f, between) MASU_EACH_TO(MASU_COLUMNS)(f, between)
 
 #define MASU_COLUMN(d) __global const uchar *restrict data##d, const ulong byte_offset##d, MASU_RULE_PARAMETERS(d)
 #define MASU_INPUT const ulong count, const uint slots, MASU_EACH_COLUMN(MASU_COLUMN, MASU_COMMA)
@@ -161,7 +146,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void histogram_elements_local(MASU_INPUT, M
 #if MASU_KERNEL == MASU_KERNEL_SIZES
     if (sum != 0) atomic_add(&MASU_AT(uint, sizes_at)[s], sum);
 #else
-    if (sum != 0) add_total(totals, s, sum);
+    if (sum != 0) add_total(&totals[2 * s], sum);
 #endif
   }
 }
@@ -170,24 +155,9 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void histogram_elements_local(MASU_INPUT, M
 #if MASU_KERNEL == MASU_KERNEL_GLOBAL
 // `global`: every element is one atomic addition to the result.
 __kernel MASU_WORK_GROUP(MASU_GROUP) void histogram_elements_global(MASU_INPUT, __global uint *totals) {
-#define MASU_ONE(slot) add_total(totals, slot, 1)
+#define MASU_ONE(slot) add_total(&totals[2 * (size_t)(slot)], 1)
   MASU_EACH_ELEMENT(MASU_ONE)
 #undef MASU_ONE
-}
-#endif
-
-#if MASU_KERNEL == MASU_KERNEL_SCAN || MASU_KERNEL == MASU_KERNEL_SCATTER
-// The sum of what the work-items before this one of the group have; sums[MASU_GROUP - 1] is that of all.
-inline uint sum_before(__local uint *sums, const uint lane, const uint own) {
-  sums[lane] = own;
-  barrier(CLK_LOCAL_MEM_FENCE);
-  for (uint distance = 1; distance < MASU_GROUP; distance *= 2) {
-    const uint before = lane >= distance ? sums[lane - distance] : 0;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    sums[lane] += before;
-    barrier(CLK_LOCAL_MEM_FENCE);
-  }
-  return sums[lane] - own;
 }
 #endif
 
@@ -204,14 +174,15 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void histogram_scan(MASU_TEMPORARY, const u
   const uint end = first + each < parts ? first + each : parts;
   uint sum = 0;
   for (uint p = first; p < end; ++p) sum += sizes[p];
-  uint begin = sum_before(sums, lane, sum);
+  uint all;
+  uint begin = group_scan(sum, MASU_GROUP, sums, lane, &all) - sum;
   for (uint p = first; p < end; ++p) {
     const uint size = sizes[p];
     begins[p] = begin;
     sizes[p] = begin;
     begin += size;
   }
-  if (lane == MASU_GROUP - 1) begins[parts] = sums[lane];
+  if (lane == MASU_GROUP - 1) begins[parts] = all;
 }
 #endif
 
@@ -263,7 +234,8 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, 2) void histogram_scatter(MASU_INPUT, MASU
     // An exclusive scan of the sizes, some parts to each work-item.
     uint sum = 0;
     for (uint p = first; p < end; ++p) sum += sizes[p];
-    uint begin = sum_before(sums, lane, sum);
+    uint all;
+    uint begin = group_scan(sum, MASU_GROUP, sums, lane, &all) - sum;
     for (uint p = first; p < end; ++p) {
       begins[p] = begin;
       begin += sizes[p];
@@ -327,7 +299,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void histogram_parts(MASU_TEMPORARY, const 
     for (; e < part_end; e += MASU_GROUP) atomic_inc(&table[sorted[e]]);
     barrier(CLK_LOCAL_MEM_FENCE);
     for (uint s = lane; s < slots; s += MASU_GROUP) {
-      if (table[s] != 0) add_total(totals, first + s, table[s]);
+      if (table[s] != 0) add_total(&totals[2 * ((size_t)first + s)], table[s]);
     }
     barrier(CLK_LOCAL_MEM_FENCE);
     i = part_end;

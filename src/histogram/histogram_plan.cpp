@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "histogram/histogram_plan.h"
 
+#include "elements/elements.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -43,24 +45,6 @@ constexpr std::array<KernelEntry, 16> kernels{{{"histogram_local", kernels_file,
 const KernelEntry& entry(KernelKind kind) {
   return kernels[static_cast<std::size_t>(kind)];
 }
-
-// How the kernels spell a dtype.
-struct KernelType {
-  std::string_view value;     // the type
-  std::string_view as_value;  // bits to it
-  std::string_view distance;  // of two values, where it cannot overflow; "" for that of positions
-};
-constexpr std::array<KernelType, 11> kernel_types{{{"uchar", "(uchar)", "uint"},
-                                                   {"char", "(char)", "uint"},
-                                                   {"ushort", "(ushort)", "uint"},
-                                                   {"short", "(short)", "uint"},
-                                                   {"uint", "(uint)", "uint"},
-                                                   {"int", "as_int", "uint"},
-                                                   {"ulong", "(ulong)", "ulong"},
-                                                   {"long", "as_long", "ulong"},
-                                                   {"float", "masu_half_value", ""},
-                                                   {"float", "as_float", ""},
-                                                   {"double", "as_double", ""}}};
 
 // The words that a work-group's tables can have. OpenCL drivers keep a few bytes of local memory for themselves (NVIDIA
 // 580: 4; 2026-11).
@@ -179,9 +163,12 @@ std::string_view Plan::kernel_name() const noexcept {
 
 std::vector<std::string_view> Plan::files() const {
   const std::string_view file = entry(kernel).file;
-  if (file == kernels_file) return {slots_file, vectors_file, kernels_file};
-  if (file == weighted_file) return {slots_file, elements_file, weighted_file};
-  return {slots_file, file};
+  std::vector<std::string_view> result{"src/elements/elements.cl", "src/elements/totals.cl", slots_file};
+  if (file == kernels_file) result.push_back(vectors_file);
+  if (file == elements_file || file == weighted_file) result.push_back("src/elements/group_scan.cl");
+  if (file == weighted_file) result.push_back(elements_file);
+  result.push_back(file);
+  return result;
 }
 
 bool positions_in_double(std::span<const SlotRule> columns) noexcept {
@@ -191,39 +178,38 @@ bool positions_in_double(std::span<const SlotRule> columns) noexcept {
 std::vector<runtime::Define> Plan::defines(const DeviceInfo& device, std::span<const SlotRule> columns,
                                            bool joint) const {
   const SlotRule& first = columns.front();
-  const KernelType& value = kernel_types[static_cast<std::size_t>(first.value)];
   // f16 elements that are compared as f32; otherwise an element's bits are the value's.
   const bool from_half = first.element == Dtype::f16 && first.value == Dtype::f32;
-  const KernelType& element = from_half ? kernel_types[static_cast<std::size_t>(Dtype::f16)] : value;
-  const std::string position = positions_in_double(columns) ? "double" : "float";
+  const std::string_view position = positions_in_double(columns) ? "double" : "float";
   std::vector<runtime::Define> result{
-      {"MASU_VALUE", std::string(value.value)},
-      {"MASU_VALUE_BYTES", std::to_string(size_of(first.element))},
-      {"MASU_AS_VALUE", std::string(element.as_value)},
-      {"MASU_DISTANCE", value.distance.empty() ? position : std::string(value.distance)},
+      {"MASU_VALUE", value_type(first.value).name},
+      {"MASU_AS_VALUE", value_type(from_half ? Dtype::f16 : first.value).from_bits},
+      {"MASU_ELEMENT_BYTES", size_of(first.element)},
+      {"MASU_ELEMENT_CLASS", element_class(first.value)},
+      {"MASU_DISTANCE", is_float(first.value)       ? position
+                        : size_of(first.value) == 8 ? "ulong"
+                                                    : "uint"},
       {"MASU_POSITION", position},
       {"MASU_EDGE", device.fp64 ? "double" : "float"},
       {"MASU_SLOT", "slot_" + std::string(first.function())},
       {"MASU_TRY", "try_" + std::string(first.function())},
-      {"MASU_GUIDE_LOCAL", guide_local ? "1" : "0"},
-      {"MASU_FLOAT", is_float(first.value) ? "1" : "0"},
-      {"MASU_SIGNED", is_signed(first.value) && !is_float(first.value) ? "1" : "0"},
-      {"MASU_ALL_INSIDE", first.all_inside && !joint ? "1" : "0"},
-      {"MASU_POSITION_DOUBLE", positions_in_double(columns) ? "1" : "0"},
-      {"MASU_FP64", device.fp64 ? "1" : "0"},
-      {"MASU_KERNEL", std::to_string(entry(kernel).number)},
-      {"MASU_GROUP", std::to_string(group)},
-      {"MASU_UNROLL", std::to_string(unroll)},
-      {"MASU_COPIES", std::to_string(copies)},
-      {"MASU_ROW_BITS", std::to_string(std::bit_width(copies) + 1)},
-      {"MASU_CHANNELS", std::to_string(channels)},
-      {"MASU_ROWS", rows ? "1" : "0"},
-      {"MASU_SPLIT", std::to_string(split)},
-      {"MASU_ALL_BITS", first.kind == SlotRule::Kind::bits && first.slots == half_slots ? "1" : "0"},
-      {"MASU_PRIVATE_SLOTS", std::to_string(private_slots)},
-      {"MASU_SLOT_SHIFT", std::to_string(slot_shift)},
-      {"MASU_CLAMP", clamp ? "1" : "0"},
-      {"MASU_COLUMNS", std::to_string(joint ? columns.size() : 0)}};
+      {"MASU_GUIDE_LOCAL", guide_local},
+      {"MASU_ALL_INSIDE", first.all_inside && !joint},
+      {"MASU_POSITION_DOUBLE", positions_in_double(columns)},
+      {"MASU_FP64", device.fp64},
+      {"MASU_KERNEL", entry(kernel).number},
+      {"MASU_GROUP", group},
+      {"MASU_UNROLL", unroll},
+      {"MASU_COPIES", copies},
+      {"MASU_ROW_BITS", std::bit_width(copies) + 1},
+      {"MASU_CHANNELS", channels},
+      {"MASU_ROWS", rows},
+      {"MASU_SPLIT", split},
+      {"MASU_ALL_HALVES", first.kind == SlotRule::Kind::bits && first.slots == half_slots},
+      {"MASU_PRIVATE_SLOTS", private_slots},
+      {"MASU_SLOT_SHIFT", slot_shift},
+      {"MASU_CLAMP", clamp},
+      {"MASU_COLUMNS", joint ? columns.size() : 0}};
   for (std::size_t d = 0; joint && d < columns.size(); ++d) {
     result.push_back({"MASU_TRY_" + std::to_string(d), "try_" + std::string(columns[d].function())});
     result.push_back({"MASU_SLOT_" + std::to_string(d), "slot_" + std::string(columns[d].function())});

@@ -5,7 +5,7 @@
 
 #include "histogram/bin_rule.h"
 #include "histogram/slot_rule.h"
-#include "runtime/program_cache.h"
+#include "runtime/define.h"
 
 #include <masu/device.h>
 #include <masu/histogram.h>
@@ -53,8 +53,6 @@ inline constexpr std::uint64_t packed_elements = std::uint64_t{1} << 15;
 // A guide to given edges has at most this many cells in local memory, and in global memory.
 inline constexpr std::uint32_t most_local_cells = 16384;
 inline constexpr std::uint32_t most_global_cells = 1U << 21;
-// Host data goes to the device in pieces of at most this: long enough for the bus, short enough to lock pages quickly.
-inline constexpr std::uint64_t staging_bytes = std::uint64_t{16} << 20;
 // `partitioned` sorts at most this many elements at a time, two bytes each, into at most so many parts.
 inline constexpr std::uint64_t partition_elements = std::uint64_t{1} << 27;
 inline constexpr std::uint64_t most_parts = 2000;

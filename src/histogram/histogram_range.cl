@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The least and the greatest finite value, in OpenCL C 1.2 (and, behind the CUDA prelude, in CUDA C++).
 // histogram_slots.cl stands in front of this file.
-#ifndef MASU_GROUP            // work-items in a work-group, a power of two
-#error "MASU_GROUP is not defined"
-#endif
+// - MASU_GROUP  work-items in a work-group, a power of two
 
 // The least and the greatest finite value: two values for each work-group, `least` > `greatest` where it met none.
 __kernel MASU_WORK_GROUP(MASU_GROUP) void histogram_range(__global const uchar *data, const ulong byte_offset,

@@ -3,48 +3,17 @@
 // the histogram share. A slot is a bin, or one of three behind the bins: below, above, NaN.
 //
 // Defines, all given by histogram_plan.cpp:
-#ifndef MASU_VALUE            // the type that values are compared in: uchar … double
-#error "MASU_VALUE is not defined"
-#endif
-#ifndef MASU_VALUE_BYTES      // the size of an element in memory: 1, 2, 4, 8
-#error "MASU_VALUE_BYTES is not defined"
-#endif
-#ifndef MASU_AS_VALUE         // turns an element's bits, in an unsigned integer of at least its size, into a value
-#error "MASU_AS_VALUE is not defined"
-#endif
-#ifndef MASU_DISTANCE         // the unsigned type of a difference of two integers; of floats, MASU_POSITION
-#error "MASU_DISTANCE is not defined"
-#endif
-#ifndef MASU_POSITION         // the type in which a bin, or a cell of a guide, is guessed: float or double
-#error "MASU_POSITION is not defined"
-#endif
-#ifndef MASU_EDGE             // the type in which edges are computed: double where the device has it, else float
-#error "MASU_EDGE is not defined"
-#endif
-#ifndef MASU_SLOT             // how a value finds its slot: slot_bits, slot_integers, slot_even_… or slot_edges
-#error "MASU_SLOT is not defined"
-#endif
-#ifndef MASU_TRY              // the same for most values, with less work: try_… of the same name
-#error "MASU_TRY is not defined"
-#endif
-#ifndef MASU_GUIDE_LOCAL      // 1: the guide and the thresholds are copied to local memory
-#error "MASU_GUIDE_LOCAL is not defined"
-#endif
-#ifndef MASU_FLOAT            // 1: MASU_VALUE is float or double
-#error "MASU_FLOAT is not defined"
-#endif
-#ifndef MASU_SIGNED           // 1: MASU_VALUE is a signed integer
-#error "MASU_SIGNED is not defined"
-#endif
-#ifndef MASU_ALL_INSIDE       // 1: every value of the type lies in a bin
-#error "MASU_ALL_INSIDE is not defined"
-#endif
-#ifndef MASU_POSITION_DOUBLE  // 1: MASU_POSITION is double
-#error "MASU_POSITION_DOUBLE is not defined"
-#endif
-#ifndef MASU_FP64             // 1 where the device has double
-#error "MASU_FP64 is not defined"
-#endif
+// - MASU_VALUE            the type that values are compared in: uchar … double
+// - MASU_AS_VALUE         turns an element's bits, in an unsigned integer of at least its size, into a value
+// - MASU_DISTANCE         the unsigned type of a difference of two integers; of floats, MASU_POSITION
+// - MASU_POSITION         the type in which a bin, or a cell of a guide, is guessed: float or double
+// - MASU_EDGE             the type in which edges are computed: double where the device has it, else float
+// - MASU_SLOT             how a value finds its slot: slot_bits, slot_integers, slot_even_… or slot_edges
+// - MASU_TRY              the same for most values, with less work: try_… of the same name
+// - MASU_GUIDE_LOCAL      1: the guide and the thresholds are copied to local memory
+// - MASU_ALL_INSIDE       1: every value of the type lies in a bin
+// - MASU_POSITION_DOUBLE  1: MASU_POSITION is double
+// - MASU_FP64             1 where the device has double
 
 #if MASU_FP64 && defined(MASU_OPENCL) && defined(cl_khr_fp64)
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
@@ -112,7 +81,7 @@ MASU_NOINLINE uint slot_integers(const MASU_VALUE x, MASU_SLOT_PARAMETERS) {
 
 // Conversions between numbers and integers are slow on some devices; these use the bits of a sum instead. A position is
 // rounded to the nearest whole number, and must be below 2^22 (float) or 2^31 (double).
-#if MASU_VALUE_BYTES == 2 && !MASU_FLOAT && !MASU_SIGNED
+#if MASU_ELEMENT_BYTES == 2 && !MASU_FLOAT && !MASU_SIGNED
 #define MASU_NUMBER(x) (as_float(0x4b000000u | (uint)(x)) - 8388608.0f)
 #else
 #define MASU_NUMBER(x) (MASU_POSITION)(x)
@@ -239,7 +208,7 @@ inline uint try_edges(const MASU_VALUE x, bool *sure, MASU_SLOT_PARAMETERS) {
 // The bits of a float as an unsigned integer in the order of the values, both zeros alike; of a double, those of its upper
 // word.
 inline uint ordered_bits(const MASU_VALUE x) {
-#if MASU_VALUE_BYTES == 8
+#if MASU_ELEMENT_BYTES == 8
   const uint bits = (uint)(as_ulong(x == 0 ? 0 : x) >> 32);
 #else
   const uint bits = as_uint(x == 0 ? 0 : x);
@@ -259,21 +228,5 @@ inline uint try_edges_by_bits(const MASU_VALUE x, bool *sure, MASU_SLOT_PARAMETE
 }
 #endif
 
-// A 64-bit sum in two words: whoever makes the low word wrap adds the carry. Needs no 64-bit atomics.
-inline void add_total(__global uint *totals, const size_t slot, const uint amount) {
-  const uint before = atomic_add(&totals[2 * slot], amount);
-  if (before + amount < before) atomic_inc(&totals[2 * slot + 1]);
-}
-
 // The value of element e of some bytes.
-inline MASU_VALUE value_at(__global const uchar *bytes, const size_t e) {
-#if MASU_VALUE_BYTES == 1
-  return MASU_AS_VALUE(bytes[e]);
-#elif MASU_VALUE_BYTES == 2
-  return MASU_AS_VALUE(((__global const ushort *)bytes)[e]);
-#elif MASU_VALUE_BYTES == 4
-  return MASU_AS_VALUE(((__global const uint *)bytes)[e]);
-#else
-  return MASU_AS_VALUE(((__global const ulong *)bytes)[e]);
-#endif
-}
+inline MASU_VALUE value_at(__global const uchar *bytes, const size_t e) { return MASU_AS_VALUE(element_at(bytes, e)); }

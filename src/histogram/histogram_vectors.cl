@@ -7,18 +7,10 @@
 // first.
 //
 // Defines beside those of histogram_slots.cl, all given by histogram_plan.cpp:
-#ifndef MASU_GROUP            // work-items in a work-group
-#error "MASU_GROUP is not defined"
-#endif
-#ifndef MASU_UNROLL           // 16-byte loads in flight for each work-item
-#error "MASU_UNROLL is not defined"
-#endif
-#ifndef MASU_CHANNELS         // interleaved channels, each with slots of its own
-#error "MASU_CHANNELS is not defined"
-#endif
-#ifndef MASU_ROWS             // 1: there are `rows` rows; 0: one
-#error "MASU_ROWS is not defined"
-#endif
+// - MASU_GROUP     work-items in a work-group
+// - MASU_UNROLL    16-byte loads in flight for each work-item
+// - MASU_CHANNELS  interleaved channels, each with slots of its own
+// - MASU_ROWS      1: there are `rows` rows; 0: one
 
 #define MASU_PARAMETERS                                                                                            \
   __global const uchar *restrict data, const ulong byte_offset, const ulong count, const ulong rows,              \
@@ -27,23 +19,21 @@
 // The elements lie as 16-byte vectors behind up to 15 bytes of head and before a tail; both are read one by one.
 inline size_t head_of(__global const uchar *bytes, const ulong count) {
   const size_t misaligned = (size_t)bytes & 15;
-  const size_t head = misaligned == 0 ? 0 : (16 - misaligned) / MASU_VALUE_BYTES;
+  const size_t head = misaligned == 0 ? 0 : (16 - misaligned) / MASU_ELEMENT_BYTES;
   return head < count ? head : (size_t)count;
 }
-
-#define MASU_PER_VECTOR (16 / MASU_VALUE_BYTES)
 
 // MASU_COUNT(x) is what a kernel does with one value, MASU_COUNT_BIN(bin) with one whose bin is known. These hand it every
 // value of a 16-byte vector, in order: all bins first, so that one branch serves them all.
 #define MASU_TRY_VALUE(n, bits)              \
   const MASU_VALUE x##n = MASU_AS_VALUE(bits); \
   const uint bin##n = MASU_TRY(x##n, &sure, MASU_RULE(0));
-#if MASU_VALUE_BYTES == 1
+#if MASU_ELEMENT_BYTES == 1
 #define MASU_COUNT_WORD(w)             \
   MASU_COUNT(MASU_AS_VALUE((w) & 255)) \
   MASU_COUNT(MASU_AS_VALUE((w) >> 8 & 255)) MASU_COUNT(MASU_AS_VALUE((w) >> 16 & 255)) MASU_COUNT(MASU_AS_VALUE((w) >> 24))
 #define MASU_COUNT_VECTOR(v) MASU_COUNT_WORD(v.x) MASU_COUNT_WORD(v.y) MASU_COUNT_WORD(v.z) MASU_COUNT_WORD(v.w)
-#elif MASU_VALUE_BYTES == 2
+#elif MASU_ELEMENT_BYTES == 2
 #define MASU_COUNT_VECTOR(v)                                                                              \
   {                                                                                                       \
     bool sure = true;                                                                                     \
@@ -58,7 +48,7 @@ inline size_t head_of(__global const uchar *bytes, const ulong count) {
       MASU_COUNT(x4) MASU_COUNT(x5) MASU_COUNT(x6) MASU_COUNT(x7)                                         \
     }                                                                                                     \
   }
-#elif MASU_VALUE_BYTES == 4
+#elif MASU_ELEMENT_BYTES == 4
 #define MASU_COUNT_VECTOR(v)                                                                          \
   {                                                                                                   \
     bool sure = true;                                                                                 \
@@ -100,7 +90,7 @@ inline size_t head_of(__global const uchar *bytes, const ulong count) {
   {                                                                                                   \
     const size_t head = head_of(bytes, count);                                                        \
     const size_t vectors = (size_t)(count - head) / MASU_PER_VECTOR;                                  \
-    __global const uint4 *body = (__global const uint4 *)((bytes) + head * MASU_VALUE_BYTES);         \
+    __global const uint4 *body = (__global const uint4 *)((bytes) + head * MASU_ELEMENT_BYTES);         \
     size_t i = (item);                                                                                \
     for (; i + (MASU_UNROLL - 1) * (stride) < vectors; i += MASU_UNROLL * (stride)) {                 \
       uint4 loaded[MASU_UNROLL];                                                                      \

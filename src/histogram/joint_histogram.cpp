@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Joint histograms: the public functions.
+#include "call/operands.h"
+#include "call/timer.h"
 #include "histogram/bin_rule.h"
 #include "histogram/definite_bins.h"
 #include "histogram/histogram_checks.h"
@@ -113,9 +115,9 @@ struct JointHistogramAccumulator::State {
 
   template <class Count>
   void count_here(const Count& count) {
-    const double start = now();
+    const double start = call::now();
     count();
-    times.compute += now() - start;
+    times.compute += call::now() - start;
   }
 };
 
@@ -137,7 +139,7 @@ JointHistogramAccumulator::JointHistogramAccumulator(const Device& device, Dtype
   }
   const std::uint64_t bytes = (2 * s.cells + joint_extra_cells) * sizeof(std::uint64_t);
   check_memory(name, s.cells, bytes);
-  const bool on_cpu = device.kind() == DeviceKind::cpu;
+  const bool on_cpu = call::on_cpu(device);
   if (!on_cpu && reached) {
     s.counter = std::make_unique<DeviceJointCounter>(device, s.rules, options);
     return;
@@ -159,7 +161,7 @@ void JointHistogramAccumulator::add(std::span<const ArrayView> columns) {
   State& s = *state_;
   check_columns(s.rules.size(), columns.size());
   for (const ArrayView& column : columns) {
-    check_dtype(name, s.dtype, column.dtype);
+    call::check_dtype(name, s.dtype, column.dtype);
     check_lengths(columns.front().count, column.count);
   }
   if (columns.front().count == 0) return;
@@ -169,7 +171,7 @@ void JointHistogramAccumulator::add(std::span<const ArrayView> columns) {
 
 void JointHistogramAccumulator::add_interleaved(const ArrayView& points) {
   State& s = *state_;
-  check_dtype(name, s.dtype, points.dtype);
+  call::check_dtype(name, s.dtype, points.dtype);
   const std::size_t columns = s.rules.size();
   if (points.count % columns != 0) {
     invalid(fmt::format("{} columns must divide the elements, got {}", columns, points.count));
@@ -199,11 +201,12 @@ void JointHistogramAccumulator::add_interleaved(const ArrayView& points) {
 void JointHistogramAccumulator::add_buffers(std::span<const BufferBase* const> columns, Dtype dtype, Stream* stream) {
   State& s = *state_;
   check_columns(s.rules.size(), columns.size());
-  check_dtype(name, s.dtype, dtype);
+  call::check_dtype(name, s.dtype, dtype);
   const std::size_t size = size_of(dtype);
   const std::uint64_t count = columns.front()->size_bytes() / size;
   for (const BufferBase* column : columns) {
-    check_device(name, s.device, *column, stream);
+    call::check_device(name, s.device, *column);
+    if (stream != nullptr) call::check_stream(name, *stream, *column);
     check_lengths(count, column->size_bytes() / size);
   }
   if (count == 0) return;
@@ -211,8 +214,8 @@ void JointHistogramAccumulator::add_buffers(std::span<const BufferBase* const> c
   std::vector<ArrayView> views;
   std::vector<std::vector<std::byte>> memory;
   for (const BufferBase* column : columns) {
-    if (s.device.kind() == DeviceKind::cpu) {
-      views.push_back(host_view(*column, dtype));
+    if (call::on_cpu(s.device)) {
+      views.push_back(call::host_view(*column, dtype));
       continue;
     }
     // No value of the dtype reaches some column's bins: rare enough to count on the host.

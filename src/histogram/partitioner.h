@@ -15,9 +15,9 @@ namespace masu {
 
 class Partitioner {
  public:
-  // Temporary memory for chunks of `elements`: allocated, or the caller's.
-  Partitioner(const Device& device, const DeviceRules& rules, const histogram_plan::Plan& plan, std::uint64_t slots,
-              std::uint64_t elements, const BufferBase* workspace);
+  // Temporary memory for chunks of `elements`: allocated, or the caller's, apart from the data.
+  Partitioner(const DeviceRules& rules, const histogram_plan::Plan& plan, std::uint64_t slots, std::uint64_t elements,
+              const BufferBase& data, const BufferBase* workspace);
 
   // The most elements of one chunk: what options.workspace holds, or else half of options.memory, the other half of
   // which is for staging. And the bytes for a chunk.
@@ -26,18 +26,17 @@ class Partitioner {
   [[nodiscard]] std::uint64_t most_elements() const noexcept { return elements_; }
 
   // Counts a chunk: `input` are the arguments of MASU_INPUT for it. Adds to `totals`.
-  void count(Stream& stream, const std::vector<KernelArgument>& input, std::uint64_t elements, const BufferBase& totals,
+  void count(Stream& stream, const call::Arguments& input, std::uint64_t elements, const BufferBase& totals,
              std::vector<Event>& launches);
 
  private:
   struct Launch {
     histogram_plan::Plan plan;
-    std::shared_ptr<runtime::Kernel> kernel;
+    call::Kernels kernels;
   };
   Launch prepare(const DeviceRules& rules, histogram_plan::KernelKind kernel) const;
   static std::uint64_t parts_bytes(const histogram_plan::Plan& plan);
 
-  const Device device_;
   histogram_plan::Plan plan_;
   std::uint64_t slots_;
   std::uint64_t elements_;

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One histogram for each of many rows: the public functions.
+#include "call/operands.h"
+#include "call/timer.h"
 #include "histogram/bin_rule.h"
 #include "histogram/definite_bins.h"
 #include "histogram/histogram_checks.h"
@@ -128,9 +130,9 @@ struct RowHistogramAccumulator::State {
   void count_pixels(const ArrayView& data) {
     if (data.count == 0) return;
     if (counter) return counter->add(data);
-    const double start = now();
+    const double start = call::now();
     here->add(data);
-    times.compute += now() - start;
+    times.compute += call::now() - start;
   }
 
   // Elements of a cut pixel.
@@ -170,7 +172,7 @@ RowHistogramAccumulator::RowHistogramAccumulator(const Device& device, Dtype dty
   state_ =
       std::make_unique<State>(State{device, rule, options, rows, row_elements, 0, {}, {}, nullptr, nullptr, {}, {}});
   State& s = *state_;
-  const bool on_device = device.kind() != DeviceKind::cpu && reaches_bins(*rule);
+  const bool on_device = !call::on_cpu(device) && reaches_bins(*rule);
   // The totals and the result. A device's totals are read into memory of their own.
   const std::uint64_t slots = on_device ? histogram_plan::slots_of(*rule) : rule->n + extra_slots;
   const std::uint64_t bytes = s.tables() * (slots + rule->n + extra_slots) * sizeof(std::uint64_t);
@@ -185,7 +187,7 @@ RowHistogramAccumulator::RowHistogramAccumulator(const Device& device, Dtype dty
   } catch (const std::bad_alloc&) {
     no_memory(rows_name, s.counters(), bytes);
   }
-  const bool here = device.kind() == DeviceKind::cpu;
+  const bool here = call::on_cpu(device);
   s.here = std::make_unique<cpu::RowCounter>(rule, row_elements, options.channels,
                                              here ? options.strategy : Strategy::automatic, s.counts, s.outside);
 }
@@ -196,7 +198,7 @@ RowHistogramAccumulator::~RowHistogramAccumulator() = default;
 
 void RowHistogramAccumulator::add(const ArrayView& data) {
   State& s = *state_;
-  check_dtype(rows_name, s.rule->dtype, data.dtype);
+  call::check_dtype(rows_name, s.rule->dtype, data.dtype);
   s.split(
       data.count, [&](std::uint64_t first, std::uint64_t count) { s.take(part(data, first, count).data, count); },
       [&](std::uint64_t first, std::uint64_t count) { s.count_pixels(part(data, first, count)); });
@@ -204,9 +206,9 @@ void RowHistogramAccumulator::add(const ArrayView& data) {
 
 void RowHistogramAccumulator::add_buffer(const BufferBase& data, Dtype dtype) {
   State& s = *state_;
-  check_device(rows_name, s.device, data, nullptr);
-  if (s.device.kind() == DeviceKind::cpu) return add(host_view(data, dtype));
-  check_dtype(rows_name, s.rule->dtype, dtype);
+  call::check_device(rows_name, s.device, data);
+  if (call::on_cpu(s.device)) return add(call::host_view(data, dtype));
+  call::check_dtype(rows_name, s.rule->dtype, dtype);
   s.split(
       data.size_bytes() / size_of(dtype),
       [&](std::uint64_t first, std::uint64_t count) {

@@ -326,17 +326,17 @@ std::string_view SlotRule::function() const noexcept {
   return names[static_cast<std::size_t>(kind)];
 }
 
-std::vector<KernelArgument> SlotRule::arguments(const BufferBase& thresholds_buffer, const BufferBase& guide_buffer,
-                                                bool in_double, bool edge_double) const {
+call::Arguments SlotRule::arguments(const BufferBase& thresholds_buffer, const BufferBase& guide_buffer, bool in_double,
+                                    bool edge_double) const {
   const auto position = [&](double x) { return in_double ? KernelArgument(x) : KernelArgument(static_cast<float>(x)); };
   const auto edge = [&](double x) { return edge_double ? KernelArgument(x) : KernelArgument(static_cast<float>(x)); };
   const auto or_zero = [&](const KernelArgument& bits_or_value) {
     if (kind != Kind::bits) return bits_or_value;
     return value == Dtype::u8 ? KernelArgument(std::uint8_t{0}) : KernelArgument(std::uint16_t{0});
   };
-  return {thresholds_buffer, guide_buffer,     cells,          bins,
-          or_zero(first_),   or_zero(last_),   or_zero(base_), position(scale_),
-          position(shift_),  position(error_), edge(lo_),      edge(step_)};
+  return call::Arguments(KernelArgument(thresholds_buffer), KernelArgument(guide_buffer), cells, bins, or_zero(first_),
+                         or_zero(last_), or_zero(base_), position(scale_), position(shift_), position(error_),
+                         edge(lo_), edge(step_));
 }
 
 }  // namespace masu

@@ -2,10 +2,10 @@
 // How the kernels find the slots of one column's values: a BinRule in the words of histogram_slots.cl.
 #pragma once
 
+#include "call/launcher.h"
 #include "histogram/bin_rule.h"
 
 #include <masu/device.h>
-#include <masu/program.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -39,9 +39,8 @@ struct SlotRule {
   [[nodiscard]] std::string_view function() const noexcept;
   // The arguments of MASU_RULE_PARAMETERS. The buffers hold `thresholds` and `guide`, or anything where those are
   // empty. `edge_double`: whether MASU_EDGE is double.
-  [[nodiscard]] std::vector<KernelArgument> arguments(const BufferBase& thresholds_buffer,
-                                                      const BufferBase& guide_buffer, bool position_double,
-                                                      bool edge_double) const;
+  [[nodiscard]] call::Arguments arguments(const BufferBase& thresholds_buffer, const BufferBase& guide_buffer,
+                                          bool position_double, bool edge_double) const;
 
   Kind kind = Kind::bits;
   Dtype element;            // of the data

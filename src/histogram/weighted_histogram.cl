@@ -8,36 +8,16 @@
 // NaN and infinities. In a table in local memory a digit has 32 bits, and its carry is moved on in time.
 //
 // Defines beside those of the files in front, all given by weighted_histogram_plan.cpp:
-#ifndef MASU_WEIGHT_BYTES     // the size of a weight in memory: 1, 2, 4, 8
-#error "MASU_WEIGHT_BYTES is not defined"
-#endif
-#ifndef MASU_WEIGHT_FLOAT     // 1: f16, f32 or f64; 0: an integer
-#error "MASU_WEIGHT_FLOAT is not defined"
-#endif
-#ifndef MASU_WEIGHT_SIGNED    // 1: it has a sign
-#error "MASU_WEIGHT_SIGNED is not defined"
-#endif
-#ifndef MASU_SQUARED          // 1: the squares of the weights are summed
-#error "MASU_SQUARED is not defined"
-#endif
-#ifndef MASU_DIGITS           // digits of a sum; the last one only takes carries
-#error "MASU_DIGITS is not defined"
-#endif
-#ifndef MASU_TOUCHED          // digits that one weight lies in
-#error "MASU_TOUCHED is not defined"
-#endif
-#ifndef MASU_WORD_WEIGHTS     // weights that a digit in local memory takes between two barriers
-#error "MASU_WORD_WEIGHTS is not defined"
-#endif
-#ifndef MASU_SAMPLED          // weights that are looked at before
-#error "MASU_SAMPLED is not defined"
-#endif
-#ifndef MASU_OUTLIERS         // one in so many of those may lie outside of the narrow table
-#error "MASU_OUTLIERS is not defined"
-#endif
-#if !defined(MASU_NAN) || !defined(MASU_INFINITY) || !defined(MASU_MINUS_INFINITY)  // flags
-#error "the flags are not defined"
-#endif
+// - MASU_WEIGHT_BYTES   the size of a weight in memory: 1, 2, 4, 8
+// - MASU_WEIGHT_FLOAT   1: f16, f32 or f64; 0: an integer
+// - MASU_WEIGHT_SIGNED  1: it has a sign
+// - MASU_SQUARED        1: the squares of the weights are summed
+// - MASU_DIGITS         digits of a sum; the last one only takes carries
+// - MASU_TOUCHED        digits that one weight lies in
+// - MASU_WORD_WEIGHTS   weights that a digit in local memory takes between two barriers
+// - MASU_SAMPLED        weights that are looked at before
+// - MASU_OUTLIERS       one in so many of those may lie outside of the narrow table
+// - MASU_NAN, MASU_INFINITY, MASU_MINUS_INFINITY  flags of what is not finite
 
 #define MASU_KERNEL_WEIGHTED 6
 #define MASU_KERNEL_WINDOW 7
@@ -59,10 +39,10 @@
 #define MASU_SIGNED_WEIGHT long
 #define MASU_FRACTION_BITS 52
 #endif
-#define MASU_SIGN ((MASU_WEIGHT)1 << (8 * MASU_WEIGHT_BYTES - 1))
+#define MASU_WEIGHT_SIGN ((MASU_WEIGHT)1 << (8 * MASU_WEIGHT_BYTES - 1))
 // Floats have a sign beside their digits; integers have it in the highest one.
 #if MASU_WEIGHT_FLOAT && !MASU_SQUARED
-#define MASU_NEGATIVE(bits) (((bits) & MASU_SIGN) != 0)
+#define MASU_NEGATIVE(bits) (((bits) & MASU_WEIGHT_SIGN) != 0)
 #else
 #define MASU_NEGATIVE(bits) false
 #endif
@@ -101,7 +81,7 @@ MASU_INLINE struct masu_wide digits_of(const MASU_WEIGHT bits) {
   wide.low = magnitude * magnitude;
   wide.high = MASU_WEIGHT_BYTES == 8 ? mul_hi(magnitude, magnitude) : 0;
 #if MASU_WEIGHT_BYTES == 8 && MASU_WEIGHT_SIGNED && !MASU_WEIGHT_FLOAT
-  if ((magnitude & MASU_SIGN) != 0) wide.high -= 2 * magnitude;
+  if ((magnitude & MASU_WEIGHT_SIGN) != 0) wide.high -= 2 * magnitude;
 #endif
 #else
   wide.low = magnitude;
@@ -170,7 +150,7 @@ MASU_INLINE void add_weight(const MASU_WEIGHT bits, const size_t slot, __local u
       const int digit = MASU_DIGIT(wide, k);
       if (digit != 0) atomic_add(&at[k * copies], (uint)(negative ? -digit : digit));
     }
-  } else if ((bits & (MASU_WEIGHT)(MASU_WEIGHT_FLOAT ? ~MASU_SIGN : ~(MASU_WEIGHT)0)) != 0) {
+  } else if ((bits & (MASU_WEIGHT)(MASU_WEIGHT_FLOAT ? ~MASU_WEIGHT_SIGN : ~(MASU_WEIGHT)0)) != 0) {
     add_to_totals(totals + slot * MASU_SLOT_WORDS, wide, lowest, negative);
   }
 }
@@ -291,7 +271,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void weighted_window(__global const uchar *
       const MASU_WEIGHT bits = MASU_WEIGHT_AT((size_t)(count / looked_at * i));
 #if MASU_WEIGHT_FLOAT
       const uint exponent = MASU_EXPONENT(bits);
-      if (exponent == MASU_MOST_EXPONENT || (bits & (MASU_WEIGHT)~MASU_SIGN) == 0) continue;
+      if (exponent == MASU_MOST_EXPONENT || (bits & (MASU_WEIGHT)~MASU_WEIGHT_SIGN) == 0) continue;
       const uint lowest = MASU_PLACE_OF(exponent) >> 4;
 #else
       if (bits == 0) continue;

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Weighted histograms: the public functions.
+#include "call/operands.h"
+#include "call/timer.h"
 #include "histogram/bin_rule.h"
 #include "histogram/definite_bins.h"
 #include "histogram/histogram_checks.h"
@@ -105,14 +107,14 @@ struct WeightedHistogramAccumulator::State {
   }
 
   void add_here(std::span<const cpu::Column> columns, const void* weights, std::uint64_t count) {
-    const double start = now();
+    const double start = call::now();
     if (!here) {
       if (sums.empty()) sums = zeros();
       here = std::make_unique<cpu::WeightedCounter>(rules, options.outside == Outside::clamp, options.rows,
                                                     row_elements, sums);
     }
     here->add(columns, static_cast<const std::byte*>(weights), count);
-    times.compute += now() - start;
+    times.compute += call::now() - start;
   }
   // All of it, with carries moved on.
   [[nodiscard]] std::vector<WeightSums> collect() const {
@@ -132,7 +134,7 @@ struct WeightedHistogramAccumulator::State {
   void check_columns(std::span<const ArrayView> columns, const ArrayView& weights) const {
     check_weighted_columns(rules.size(), columns.size());
     for (const ArrayView& column : columns) {
-      check_dtype(weighted_name, dtype, column.dtype);
+      call::check_dtype(weighted_name, dtype, column.dtype);
       check_column_lengths(columns.front().count, column.count);
     }
     check_weights(weights_dtype, weights.dtype);
@@ -205,7 +207,7 @@ WeightedHistogramAccumulator::WeightedHistogramAccumulator(const Device& device,
   s.slots = s.cells + (bins.size() > 1 ? 2 : extra_slots);
   s.formats.emplace_back(weights, false);
   if (options.variances) s.formats.emplace_back(weights, true);
-  if (device.kind() != DeviceKind::cpu && reached) {
+  if (!call::on_cpu(device) && reached) {
     s.counter = std::make_unique<DeviceWeightedCounter>(device, s.rules, s.formats, options, s.row_elements);
     return;
   }
@@ -228,7 +230,7 @@ void WeightedHistogramAccumulator::add(std::span<const ArrayView> columns, const
 void WeightedHistogramAccumulator::add_interleaved(const ArrayView& points, const ArrayView& weights) {
   State& s = *state_;
   const std::size_t columns = s.rules.size();
-  check_dtype(weighted_name, s.dtype, points.dtype);
+  call::check_dtype(weighted_name, s.dtype, points.dtype);
   check_weights(s.weights_dtype, weights.dtype);
   if (points.count % columns != 0) {
     weighted_invalid(fmt::format("{} columns must divide the elements, got {}", columns, points.count));
@@ -266,14 +268,16 @@ void WeightedHistogramAccumulator::add_buffers(std::span<const BufferBase* const
                                                const BufferBase& weights, Dtype weights_dtype, Stream* stream) {
   State& s = *state_;
   check_weighted_columns(s.rules.size(), columns.size());
-  check_dtype(weighted_name, s.dtype, dtype);
+  call::check_dtype(weighted_name, s.dtype, dtype);
   check_weights(s.weights_dtype, weights_dtype);
   const std::uint64_t count = columns.front()->size_bytes() / size_of(dtype);
   for (const BufferBase* column : columns) {
-    check_device(weighted_name, s.device, *column, stream);
+    call::check_device(weighted_name, s.device, *column);
+    if (stream != nullptr) call::check_stream(weighted_name, *stream, *column);
     check_column_lengths(count, column->size_bytes() / size_of(dtype));
   }
-  check_device(weighted_name, s.device, weights, stream);
+  call::check_device(weighted_name, s.device, weights);
+  if (stream != nullptr) call::check_stream(weighted_name, *stream, weights);
   check_weighted_lengths(count, weights.size_bytes() / size_of(weights_dtype));
   s.check_room(count);
   if (count == 0) return;
@@ -283,7 +287,7 @@ void WeightedHistogramAccumulator::add_buffers(std::span<const BufferBase* const
   }
   std::vector<std::vector<std::byte>> memory;
   const auto on_host = [&](const BufferBase& buffer, Dtype of) {
-    if (s.device.kind() == DeviceKind::cpu) return host_view(buffer, of);
+    if (call::on_cpu(s.device)) return call::host_view(buffer, of);
     // No value of the dtype reaches the bins: rare enough to sum on the host.
     if (stream != nullptr) stream->finish();
     memory.push_back(
@@ -340,7 +344,7 @@ WeightedHistogram WeightedHistogramAccumulator::result_of(std::span<const ArrayV
     return result();
   }
   s.check_columns(columns, weights);
-  const double start = now();
+  const double start = call::now();
   const bool clamp = s.options.outside == Outside::clamp;
   s.advance(weights.count);
   WeightedHistogram result = empty_result();
@@ -360,7 +364,7 @@ WeightedHistogram WeightedHistogramAccumulator::result_of(std::span<const ArrayV
     const cpu::JointPoints stream(s.rules, writers, clamp, found);
     cpu::add_narrow(stream, {s.slots, s.cells, false}, weights, result.totals_);
   }
-  s.times.compute += now() - start;
+  s.times.compute += call::now() - start;
   return result;
 }
 

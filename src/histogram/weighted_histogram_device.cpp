@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "histogram/weighted_histogram_device.h"
+#include "call/timer.h"
 
+#include "call/staging.h"
 #include "histogram/device_rules.h"
 #include "histogram/histogram_checks.h"
-#include "histogram/staging.h"
-#include "runtime/backend.h"
-#include "runtime/program_cache.h"
 
 #include <algorithm>
 #include <numeric>
@@ -53,8 +52,8 @@ struct DeviceWeightedCounter::State {
   // One for the weights, one for their squares.
   struct Sums {
     weighted_plan::Plan plan;
-    std::shared_ptr<runtime::Kernel> kernel;
-    std::shared_ptr<runtime::Kernel> window;  // nothing where there is one layout only
+    call::Kernels kernels;
+    std::optional<call::Kernels> window;  // nothing where there is one layout only
     Buffer<std::uint64_t> totals;
     Buffer<std::uint32_t> descriptions;  // of the layouts of launches; of the one layout first
   };
@@ -68,7 +67,7 @@ struct DeviceWeightedCounter::State {
   DeviceRules rules;
   Stream stream;
   std::vector<Sums> sums;
-  std::optional<Staging> staging;
+  std::optional<call::Staging> staging;
   std::vector<Event> launches;
   HistogramTimes times;
   std::uint64_t position = 0;   // elements so far
@@ -106,14 +105,14 @@ struct DeviceWeightedCounter::State {
   [[nodiscard]] Sums make_sums(std::span<const SlotRule> columns, const WeightFormat& format,
                                const std::optional<weighted_plan::Trial>& trial) const {
     const weighted_plan::Plan plan = plan_of(columns, format, trial);
-    const auto kernel_of = [&](const weighted_plan::Plan& of) {
-      return runtime::own_program(*device.implementation(), of.base.files(),
-                                  of.defines(device.info(), columns, columns.size() > 1))
-          ->kernel(of.base.kernel_name());
+    const auto kernels_of = [&](const weighted_plan::Plan& of) {
+      return call::Kernels(device, of.base.files(), of.defines(device.info(), columns, columns.size() > 1),
+                           of.base.group);
     };
-    Sums made{plan, kernel_of(plan), plan.tables.narrow ? kernel_of(plan.window()) : nullptr,
+    Sums made{plan, kernels_of(plan), std::nullopt,
               Buffer<std::uint64_t>(device, slots * options.rows * (format.digits() + 1)),
               Buffer<std::uint32_t>(device, weighted_plan::descriptions)};
+    if (plan.tables.narrow) made.window = kernels_of(plan.window());
     made.totals.fill(0);
     made.descriptions.fill(plan.tables.wide.description(0));
     return made;
@@ -135,47 +134,34 @@ struct DeviceWeightedCounter::State {
       if (described == weighted_plan::descriptions) settle();
       description = described++;
     }
-    for (const Sums& each : sums) {
+    for (Sums& each : sums) {
       const weighted_plan::Plan& plan = each.plan;
-      const std::uint64_t weights_offset = input.offsets.back() + first * size_of(plan.format.weights);
+      const call::At weights{*input.weights, input.offsets.back() + first * size_of(plan.format.weights)};
+      const KernelArgument layouts(each.descriptions);
       if (each.window) {
-        const std::vector<KernelArgument> arguments{
-            whole(*input.weights),           weights_offset,    count,       plan.tables.narrow->description(0),
-            plan.tables.wide.description(0), each.descriptions, description, LocalMemory{2 * sizeof(std::uint32_t)}};
-        launches.emplace_back(
-            queue.implementation().launch(*each.window, NDRange(plan.base.group, plan.base.group), arguments));
+        launches.push_back(each.window->launch(queue, plan.window().base.kernel_name(), 1, weights, count,
+                                               plan.tables.narrow->description(0), plan.tables.wide.description(0),
+                                               layouts, description, call::local<std::uint32_t>(2)));
       }
-      std::vector<KernelArgument> arguments;
+      call::Arguments elements;
       if (rules.size() == 1) {
-        arguments = {whole(*input.columns.front()),
-                     input.offsets.front() + first * size_of(rules.column(0).element),
-                     count,
-                     std::uint64_t{0},
-                     std::uint64_t{0},
-                     static_cast<std::uint32_t>(slots)};
-        arguments.insert(arguments.end(), rules.arguments(0).begin(), rules.arguments(0).end());
+        elements = call::Arguments(
+            call::At{*input.columns.front(), input.offsets.front() + first * size_of(rules.column(0).element)}, count,
+            std::uint64_t{0}, std::uint64_t{0}, static_cast<std::uint32_t>(slots), rules.arguments(0));
       } else {
-        arguments = {count, static_cast<std::uint32_t>(slots)};
+        elements = call::Arguments(count, static_cast<std::uint32_t>(slots));
         for (std::size_t d = 0; d < rules.size(); ++d) {
-          arguments.emplace_back(whole(*input.columns[d]));
-          arguments.emplace_back(input.offsets[d] + first * size_of(rules.column(d).element));
-          arguments.insert(arguments.end(), rules.arguments(d).begin(), rules.arguments(d).end());
+          elements.add(call::At{*input.columns[d], input.offsets[d] + first * size_of(rules.column(d).element)});
+          elements.add(rules.arguments(d));
         }
       }
       const std::uint64_t row_count = count / length;
       const std::uint32_t parts = plan.parts_for(length, row_count);
-      arguments.emplace_back(whole(*input.weights));
-      arguments.emplace_back(weights_offset);
-      arguments.emplace_back(length);
-      arguments.emplace_back(parts);
-      arguments.emplace_back(row * slots);
-      arguments.emplace_back(each.descriptions);
-      arguments.emplace_back(description);
-      arguments.emplace_back(each.totals, ArgumentType{});  // two words each to the kernel
-      arguments.emplace_back(LocalMemory{plan.local_words(slots) * sizeof(std::uint32_t)});
       const std::uint64_t groups = std::min<std::uint64_t>(row_count * parts, plan.base.groups);
-      launches.emplace_back(
-          queue.implementation().launch(*each.kernel, NDRange(groups * plan.base.group, plan.base.group), arguments));
+      launches.push_back(each.kernels.launch(queue, plan.base.kernel_name(), groups, elements, weights, length, parts,
+                                             row * slots, layouts, description,
+                                             KernelArgument(each.totals, ArgumentType{}),  // two words each to it
+                                             call::local<std::uint32_t>(plan.local_words(slots))));
     }
   }
 
@@ -261,9 +247,10 @@ void DeviceWeightedCounter::collect(std::span<WeightSums> sums) const {
   State& s = *state_;
   s.settle();
   for (std::size_t k = 0; k < sums.size(); ++k) {
-    const double start = now();
-    const std::vector<std::uint64_t> totals = s.sums[k].totals.read();
-    s.times.transfer += now() - start;
+    const std::vector<std::uint64_t> totals = [&] {
+      const call::Timer timer(&s.times, &HistogramTimes::transfer);
+      return s.sums[k].totals.read();
+    }();
     const std::size_t words = sums[k].format().digits() + 1;
     for (std::uint64_t row = 0; row < s.options.rows; ++row) {
       for (std::uint64_t slot = 0; slot < s.slots; ++slot) {

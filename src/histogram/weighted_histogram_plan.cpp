@@ -44,18 +44,18 @@ Tables tables_for(const DeviceInfo& device, const WeightFormat& format, std::uin
 std::vector<runtime::Define> Plan::defines(const DeviceInfo& device, std::span<const SlotRule> columns,
                                            bool joint) const {
   std::vector<runtime::Define> result = base.defines(device, columns, joint);
-  const std::vector<runtime::Define> own{{"MASU_WEIGHT_BYTES", std::to_string(size_of(format.weights))},
-                                         {"MASU_WEIGHT_FLOAT", is_float(format.weights) ? "1" : "0"},
-                                         {"MASU_WEIGHT_SIGNED", is_signed(format.weights) ? "1" : "0"},
-                                         {"MASU_SQUARED", format.squared ? "1" : "0"},
-                                         {"MASU_DIGITS", std::to_string(format.digits())},
-                                         {"MASU_TOUCHED", std::to_string(format.touched())},
-                                         {"MASU_WORD_WEIGHTS", std::to_string(word_weights)},
-                                         {"MASU_SAMPLED", std::to_string(sampled)},
-                                         {"MASU_OUTLIERS", std::to_string(outliers)},
-                                         {"MASU_INFINITY", std::to_string(fixed::has_infinity)},
-                                         {"MASU_MINUS_INFINITY", std::to_string(fixed::has_minus_infinity)},
-                                         {"MASU_NAN", std::to_string(fixed::has_nan)}};
+  const std::vector<runtime::Define> own{{"MASU_WEIGHT_BYTES", size_of(format.weights)},
+                                         {"MASU_WEIGHT_FLOAT", is_float(format.weights)},
+                                         {"MASU_WEIGHT_SIGNED", is_signed(format.weights)},
+                                         {"MASU_SQUARED", format.squared},
+                                         {"MASU_DIGITS", format.digits()},
+                                         {"MASU_TOUCHED", format.touched()},
+                                         {"MASU_WORD_WEIGHTS", word_weights},
+                                         {"MASU_SAMPLED", sampled},
+                                         {"MASU_OUTLIERS", outliers},
+                                         {"MASU_INFINITY", fixed::has_infinity},
+                                         {"MASU_MINUS_INFINITY", fixed::has_minus_infinity},
+                                         {"MASU_NAN", fixed::has_nan}};
   result.insert(result.end(), own.begin(), own.end());
   return result;
 }

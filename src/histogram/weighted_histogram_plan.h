@@ -6,7 +6,7 @@
 #include "histogram/histogram_plan.h"
 #include "histogram/slot_rule.h"
 #include "histogram/weighted_sums.h"
-#include "runtime/program_cache.h"
+#include "runtime/define.h"
 
 #include <masu/device.h>
 

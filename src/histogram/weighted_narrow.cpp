@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "histogram/weighted_narrow.h"
 
+#include "elements/order.h"
 #include "histogram/bin_rule.h"
-#include "histogram/ordered_key.h"
 #include "runtime/interrupt.h"
 #include "sum/compensated.h"
 #include "sum/sum_simd.h"

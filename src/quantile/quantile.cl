@@ -1,20 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// The stable partition around a key, in three steps, and elements at given places of sorted rows. topk_elements.cl stands in
-// front of this file. Defines beside those of it, given by quantile_plan.h:
-#ifndef MASU_GROUP          // work-items in a work-group
-#error "MASU_GROUP is not defined"
-#endif
-#ifndef MASU_ITEM_ELEMENTS  // elements that a work-item takes, one behind the other
-#error "MASU_ITEM_ELEMENTS is not defined"
-#endif
+// The stable partition around a key, in three steps, and elements at given places of sorted rows. Behind elements.cl,
+// order.cl and group_scan.cl. Defines beside those of them, given by quantile_plan.h:
+// - MASU_GROUP          work-items in a work-group
+// - MASU_ITEM_ELEMENTS  elements that a work-item takes, one behind the other
 
 #define MASU_TILE (MASU_GROUP * MASU_ITEM_ELEMENTS)
 // What a work-item has counted of its elements, and a group: those that are less in the low half, equal ones above.
 #define MASU_LESS 1u
 #define MASU_EQUAL 0x10000u
 
-inline uint class_of(const ulong rank, const ulong wanted) {
-  return rank < wanted ? MASU_LESS : rank == wanted ? MASU_EQUAL : 0u;
+inline uint class_of(const ulong key, const ulong wanted) {
+  return key < wanted ? MASU_LESS : key == wanted ? MASU_EQUAL : 0u;
 }
 
 // How many elements of each tile are less, and equal: `counts` has two 64-bit numbers for each.
@@ -31,7 +27,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void quantile_count(__global const uchar *d
     uint mine = 0;
     for (uint k = 0; k < MASU_ITEM_ELEMENTS; ++k) {
       const ulong e = tile * MASU_TILE + k * MASU_GROUP + lane;
-      if (e < count) mine += class_of(rank_of(element_at(data + byte_offset, e)), wanted);
+      if (e < count) mine += class_of(ordered_key(element_at(data + byte_offset, e)), wanted);
     }
     if ((mine & 0xffffu) != 0) atomic_add(&found[0], mine & 0xffffu);
     if (mine >> 16 != 0) atomic_add(&found[1], mine >> 16);
@@ -98,24 +94,17 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void quantile_scatter(__global const uchar 
     const ulong first = tile * MASU_TILE + lane * MASU_ITEM_ELEMENTS;
     uint mine = 0;
     for (uint k = 0; k < MASU_ITEM_ELEMENTS; ++k) {
-      if (first + k < count) mine += class_of(rank_of(element_at(bytes, first + k)), wanted);
+      if (first + k < count) mine += class_of(ordered_key(element_at(bytes, first + k)), wanted);
     }
-    sums[lane] = mine;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    for (uint distance = 1; distance < MASU_GROUP; distance *= 2) {
-      const uint before = lane >= distance ? sums[lane - distance] : 0;
-      barrier(CLK_LOCAL_MEM_FENCE);
-      sums[lane] += before;
-      barrier(CLK_LOCAL_MEM_FENCE);
-    }
-    const uint before = sums[lane] - mine;
+    uint all;
+    const uint before = group_scan(mine, MASU_GROUP, sums, lane, &all) - mine;
     ulong less = counts[2 * tile] + (before & 0xffffu);
     ulong equal = counts[2 * tile + 1] + (before >> 16);
     for (uint k = 0; k < MASU_ITEM_ELEMENTS; ++k) {
       const ulong e = first + k;
       if (e < count) {
         const MASU_BITS bits = element_at(bytes, e);
-        const uint which = class_of(rank_of(bits), wanted);
+        const uint which = class_of(ordered_key(bits), wanted);
         const ulong greater = all_less + all_equal + (e - less - equal);
         set_element(result + result_at, which == MASU_LESS ? less : which == MASU_EQUAL ? all_less + equal : greater, bits);
         less += which == MASU_LESS ? 1 : 0;
@@ -126,12 +115,12 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void quantile_scatter(__global const uchar 
   }
 }
 
-// The ranks at the same places of each of many rows of `count` elements.
+// The keys at the same places of each of many rows of `count` elements.
 __kernel MASU_WORK_GROUP(MASU_GROUP) void quantile_gather(__global const uchar *data, const ulong byte_offset,
                                                           const ulong count, const ulong rows,
                                                           __global const ulong *places, const uint number,
                                                           __global ulong *found) {
   for (ulong i = get_global_id(0); i < rows * number; i += get_global_size(0)) {
-    found[i] = rank_of(element_at(data + byte_offset, i / number * count + places[i % number]));
+    found[i] = ordered_key(element_at(data + byte_offset, i / number * count + places[i % number]));
   }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The public functions: validate, find places, compute.
-#include "histogram/histogram_checks.h"
+#include "call/operands.h"
+#include "call/timer.h"
 #include "quantile/quantile_cpu.h"
 #include "quantile/quantile_device.h"
 #include "quantile/quantile_places.h"
@@ -8,6 +9,7 @@
 #include "quantile/quantile_rule.h"
 #include "quantile/selection.h"
 
+#include <masu/histogram.h>
 #include <masu/quantile.h>
 
 #include <fmt/format.h>
@@ -34,35 +36,19 @@ constexpr std::array<std::string_view, 13> method_names = {"inverted_cdf",
                                                            "midpoint",
                                                            "nearest"};
 
-[[noreturn]] void refuse(std::string_view function, const std::string& rule) {
-  throw Error(ErrorCode::invalid_argument, fmt::format("{}: {}", function, rule));
-}
-
 void check_quantiles(std::span<const double> q) {
   for (const double one : q) {
-    if (!(one >= 0 && one <= 1)) refuse("quantile", fmt::format("q must be within 0 to 1, got {}", one));
+    if (!(one >= 0 && one <= 1)) call::refuse("quantile", fmt::format("q must be within 0 to 1, got {}", one));
   }
 }
 
 // Elements of a row.
 std::uint64_t check_shape(std::uint64_t count, const QuantileOptions& options) {
   if (options.rows == 0 || count % options.rows != 0) {
-    refuse("quantile", fmt::format("rows must divide the {} elements, got {}", count, options.rows));
+    call::refuse("quantile", fmt::format("rows must divide the {} elements, got {}", count, options.rows));
   }
-  if (count == 0) refuse("quantile", "there must be data, got no elements");
+  if (count == 0) call::refuse("quantile", "there must be data, got no elements");
   return count / options.rows;
-}
-
-std::uint64_t count_of(std::string_view function, const BufferBase& data, Dtype dtype) {
-  if (data.size_bytes() % size_of(dtype) != 0) {
-    refuse(function,
-           fmt::format("{} bytes are no whole number of elements of {} bytes", data.size_bytes(), size_of(dtype)));
-  }
-  return data.size_bytes() / size_of(dtype);
-}
-
-bool on_cpu(const Device& device) {
-  return device.kind() == DeviceKind::cpu;
 }
 
 // Data that is all there: on the host for a device, or on a device.
@@ -77,8 +63,8 @@ struct Input {
       : device(on), dtype(data.dtype), count(data.count), host(data.data), buffer(nullptr) {}
   Input(const BufferBase& data, Dtype type, std::uint64_t elements)
       : device(data.device()), dtype(type), count(elements), host(nullptr), buffer(&data) {
-    if (!on_cpu(device)) return;
-    host = host_view(data, type).data;
+    if (!call::on_cpu(device)) return;
+    host = call::host_view(data, type).data;
     buffer = nullptr;
   }
   [[nodiscard]] ArrayView part(std::uint64_t first, std::uint64_t elements) const {
@@ -90,22 +76,21 @@ struct Input {
 std::vector<std::uint64_t> keys_at(const Input& input, std::uint64_t rows, std::span<const std::uint64_t> places,
                                    QuantileTimes* times) {
   const std::uint64_t count = input.count / rows;
-  const double start = now();
-  if (input.buffer == nullptr && on_cpu(input.device)) {
+  const double start = call::now();
+  if (input.buffer == nullptr && call::on_cpu(input.device)) {
     std::vector<std::uint64_t> result(rows * places.size());
     cpu::keys_at(input.part(0, input.count), rows, places, result);
-    if (times != nullptr) times->compute += now() - start;
+    if (times != nullptr) times->compute += call::now() - start;
     return result;
   }
-  if (input.buffer == nullptr && !on_cpu(input.device) && rows > quantile_plan::few_rows) {
-    const std::span bytes(static_cast<const std::byte*>(input.host), input.count * size_of(input.dtype));
-    const Buffer<std::byte> there = input.device.upload(bytes);
-    if (times != nullptr) times->transfer += now() - start;
+  if (input.buffer == nullptr && !call::on_cpu(input.device) && rows > quantile_plan::few_rows) {
+    const Buffer<std::byte> there = call::upload(input.device, input.part(0, input.count));
+    if (times != nullptr) times->transfer += call::now() - start;
     return keys_at(Input(there, input.dtype, input.count), rows, places, times);
   }
   if (input.buffer != nullptr && rows > quantile_plan::few_rows) {
     std::vector<std::uint64_t> result = keys_of_rows_on_device(*input.buffer, input.dtype, rows, places);
-    if (times != nullptr) times->compute += now() - start;
+    if (times != nullptr) times->compute += call::now() - start;
     return result;
   }
   std::vector<std::uint64_t> result;
@@ -186,7 +171,7 @@ std::vector<double> values_of(const std::vector<Quantile>& found) {
 }
 
 double find_median(const Input& input) {
-  if (input.count == 0) refuse("median", "there must be data, got no elements");
+  if (input.count == 0) call::refuse("median", "there must be data, got no elements");
   const std::uint64_t upper = input.count / 2;
   const std::uint64_t lower = input.count % 2 == 0 ? upper - 1 : upper;
   std::vector<std::uint64_t> places{lower, upper, input.count - 1};
@@ -203,15 +188,9 @@ double find_median(const Input& input) {
 
 std::uint64_t find_key(std::string_view function, std::string_view name, const Input& input, std::uint64_t place) {
   if (place >= input.count) {
-    refuse(function, fmt::format("{} must be below the {} elements, got {}", name, input.count, place));
+    call::refuse(function, fmt::format("{} must be below the {} elements, got {}", name, input.count, place));
   }
   return keys_at(input, 1, {&place, 1}, nullptr).front();
-}
-
-bool overlap(const void* a, const void* b, std::uint64_t bytes) {
-  const auto left = reinterpret_cast<std::uintptr_t>(a);
-  const auto right = reinterpret_cast<std::uintptr_t>(b);
-  return left < right + bytes && right < left + bytes;
 }
 
 }  // namespace
@@ -223,7 +202,7 @@ std::string_view to_string(QuantileMethod method) noexcept {
 QuantileMethod quantile_method_from_name(std::string_view name) {
   const auto found = std::find(method_names.begin(), method_names.end(), name);
   if (found != method_names.end()) return static_cast<QuantileMethod>(found - method_names.begin());
-  refuse("quantile", fmt::format("method is one of {}, got \"{}\"", fmt::join(method_names, " "), name));
+  call::refuse("quantile", fmt::format("method is one of {}, got \"{}\"", fmt::join(method_names, " "), name));
 }
 
 struct QuantileFinder::State {
@@ -242,7 +221,7 @@ QuantileFinder::QuantileFinder(const Device& device, Dtype dtype, std::span<cons
                                const QuantileOptions& options) {
   check_quantiles(q);
   if (options.rows != 1) {
-    refuse("quantile", fmt::format("rows must be 1 where data comes in pieces, got {}", options.rows));
+    call::refuse("quantile", fmt::format("rows must be 1 where data comes in pieces, got {}", options.rows));
   }
   state_ = std::make_unique<State>(device, dtype, q, options);
 }
@@ -252,20 +231,20 @@ QuantileFinder& QuantileFinder::operator=(QuantileFinder&&) noexcept = default;
 QuantileFinder::~QuantileFinder() = default;
 
 void QuantileFinder::add(const ArrayView& data) {
-  check_dtype("quantile", state_->dtype, data.dtype);
+  call::check_dtype("quantile", state_->dtype, data.dtype);
   state_->finder.add(data);
 }
 
 void QuantileFinder::add_buffer(const BufferBase& data, Dtype dtype) {
-  check_dtype("quantile", state_->dtype, dtype);
-  check_device("quantile", state_->device, data, nullptr);
-  state_->finder.add(data, data.byte_offset(), count_of("quantile", data, dtype));
+  call::check_dtype("quantile", state_->dtype, dtype);
+  call::check_device("quantile", state_->device, data);
+  state_->finder.add(data, data.byte_offset(), call::count_of("quantile", data, dtype));
 }
 
 bool QuantileFinder::next_pass() {
   State& s = *state_;
   if (s.done) return false;
-  if (s.finder.count() == 0) refuse("quantile", "there must be data, got no elements");
+  if (s.finder.count() == 0) call::refuse("quantile", "there must be data, got no elements");
   if (!s.quantiles) s.quantiles = std::make_unique<Quantiles>(s.dtype, s.method, s.finder.count(), s.q);
   s.done = !s.finder.next_pass(s.quantiles->places());
   return !s.done;
@@ -273,7 +252,7 @@ bool QuantileFinder::next_pass() {
 
 std::vector<Quantile> QuantileFinder::result() const {
   const State& s = *state_;
-  if (!s.done) refuse("quantile", "the passes must have ended before there is a result");
+  if (!s.done) call::refuse("quantile", "the passes must have ended before there is a result");
   std::vector<Quantile> result;
   s.quantiles->append([&](std::size_t i) { return s.finder.key(s.quantiles->places()[i]); }, result);
   return result;
@@ -290,7 +269,7 @@ QuantileTimes QuantileFinder::times() const {
 std::uint64_t quantile_workspace(const Device& device, Dtype dtype, std::uint64_t count,
                                  const QuantileOptions& options) {
   check_shape(count, options);
-  if (on_cpu(device)) return 0;
+  if (call::on_cpu(device)) return 0;
   // A partition's counts, and its copy where it is in place; or sorted rows.
   return DigitCounter::bytes + partition_bytes(device, count) + count * size_of(dtype);
 }
@@ -302,7 +281,7 @@ std::vector<Quantile> exact_quantiles(const Device& device, const ArrayView& dat
 
 std::vector<Quantile> exact_quantiles(const BufferBase& data, Dtype dtype, std::span<const double> q,
                                       const QuantileOptions& options) {
-  return find(Input(data, dtype, count_of("quantile", data, dtype)), q, options);
+  return find(Input(data, dtype, call::count_of("quantile", data, dtype)), q, options);
 }
 
 std::vector<double> quantiles(const Device& device, const ArrayView& data, std::span<const double> q,
@@ -320,7 +299,7 @@ double median(const Device& device, const ArrayView& data) {
 }
 
 double median(const BufferBase& data, Dtype dtype) {
-  return find_median(Input(data, dtype, count_of("median", data, dtype)));
+  return find_median(Input(data, dtype, call::count_of("median", data, dtype)));
 }
 
 std::uint64_t nth_element_bits(const Device& device, const ArrayView& data, std::uint64_t n) {
@@ -328,66 +307,64 @@ std::uint64_t nth_element_bits(const Device& device, const ArrayView& data, std:
 }
 
 std::uint64_t nth_element_bits(const BufferBase& data, Dtype dtype, std::uint64_t n) {
-  const Input input(data, dtype, count_of("nth_element", data, dtype));
+  const Input input(data, dtype, call::count_of("nth_element", data, dtype));
   return bits_of_key(dtype, find_key("nth_element", "n", input, n));
 }
 
 PartitionResult partition(const Device& device, const ArrayView& data, MutableArrayView result, std::uint64_t k) {
   if (data.dtype != result.dtype || data.count != result.count) {
-    refuse("partition", fmt::format("the result must be {} {}, got {} {}", data.count, to_string(data.dtype),
-                                    result.count, to_string(result.dtype)));
+    call::refuse("partition", fmt::format("the result must be {} {}, got {} {}", data.count, to_string(data.dtype),
+                                          result.count, to_string(result.dtype)));
   }
   const std::uint64_t bytes = data.count * size_of(data.dtype);
-  if (overlap(data.data, result.data, bytes)) refuse("partition", "data and result must not overlap");
+  if (call::overlap(data.data, bytes, result.data, bytes)) call::refuse_overlap("partition", "data and result");
   if (k >= data.count) find_key("partition", "k", Input(device, data), k);  // says so
-  if (on_cpu(device)) {
+  if (call::on_cpu(device)) {
     return cpu::partition_at(data, result.data, k);
   }
-  const std::span from(static_cast<const std::byte*>(data.data), bytes);
-  const Buffer<std::byte> there = device.upload(from);
+  const Buffer<std::byte> there = call::upload(device, data);
   Buffer<std::byte> parted(device, bytes);
   const PartitionResult found = partition(there, data.dtype, parted, k);
-  parted.read(std::span(static_cast<std::byte*>(result.data), bytes));
+  call::download_bytes(parted, result.data);
   return found;
 }
 
 PartitionResult partition(const Device& device, MutableArrayView data, std::uint64_t k) {
   if (k >= data.count) find_key("partition", "k", Input(device, data), k);  // says so
-  if (on_cpu(device)) {
+  if (call::on_cpu(device)) {
     const auto* first = static_cast<const std::byte*>(data.data);
     const std::vector<std::byte> copy(first, first + data.count * size_of(data.dtype));
     return cpu::partition_at({data.dtype, copy.data(), data.count}, data.data, k);
   }
-  const std::span bytes(static_cast<std::byte*>(data.data), data.count * size_of(data.dtype));
-  const Buffer<std::byte> there = device.upload(bytes);
-  Buffer<std::byte> parted(device, bytes.size());
+  const Buffer<std::byte> there = call::upload(device, {data.dtype, data.data, data.count});
+  Buffer<std::byte> parted(device, there.size());
   const PartitionResult found = partition(there, data.dtype, parted, k);
-  parted.read(bytes);
+  call::download_bytes(parted, data.data);
   return found;
 }
 
 PartitionResult partition(const BufferBase& data, Dtype dtype, BufferBase& result, std::uint64_t k) {
-  const std::uint64_t count = count_of("partition", data, dtype);
-  if (!(result.device() == data.device()) || result.size_bytes() != data.size_bytes() || result.memory()->read_only()) {
-    refuse("partition", fmt::format("the result must be {} writable bytes on {}, got {} on {}", data.size_bytes(),
-                                    data.device().id(), result.size_bytes(), result.device().id()));
+  const std::uint64_t count = call::count_of("partition", data, dtype);
+  call::check_one_device("partition", data, result);
+  call::check_writable("partition", result, "the result");
+  if (result.size_bytes() != data.size_bytes()) {
+    call::refuse("partition",
+                 fmt::format("the result must have {} bytes, got {}", data.size_bytes(), result.size_bytes()));
   }
-  if (data.native() == result.native() && data.byte_offset() < result.byte_offset() + result.size_bytes() &&
-      result.byte_offset() < data.byte_offset() + data.size_bytes()) {
-    refuse("partition", "data and result must not overlap");
-  }
+  call::check_apart("partition", "data and result", data, result);
   const Input input(data, dtype, count);
-  if (k >= count || !on_cpu(input.device)) {
+  if (k >= count || !call::on_cpu(input.device)) {
     return partition_on_device(data, dtype, result, find_key("partition", "k", input, k));
   }
-  return cpu::partition_at(input.part(0, count), const_cast<void*>(host_view(result, dtype).data), k);
+  return cpu::partition_at(input.part(0, count), const_cast<void*>(call::host_view(result, dtype).data), k);
 }
 
 PartitionResult partition(BufferBase& data, Dtype dtype, std::uint64_t k) {
-  const std::uint64_t count = count_of("partition", data, dtype);
-  if (data.memory()->read_only()) refuse("partition", "data must be writable, got read-only memory");
-  if (on_cpu(data.device())) {
-    return partition(data.device(), MutableArrayView(dtype, const_cast<void*>(host_view(data, dtype).data), count), k);
+  const std::uint64_t count = call::count_of("partition", data, dtype);
+  call::check_writable("partition", data, "data");
+  if (call::on_cpu(data.device())) {
+    return partition(data.device(),
+                     MutableArrayView(dtype, const_cast<void*>(call::host_view(data, dtype).data), count), k);
   }
   Buffer<std::byte> parted(data.device(), data.size_bytes());
   const PartitionResult found = partition(data, dtype, parted, k);

@@ -5,7 +5,7 @@
 
 #include "bench/ordering.h"
 #include "bench/runner.h"
-#include "topk/topk_rank.h"
+#include "elements/order.h"
 
 #include <array>
 #include <chrono>
@@ -39,12 +39,11 @@ double seconds_now() {
 // How many elements come before an element of these bits, and how many are equal to it.
 template <class T>
 PartitionResult around(const ArrayView& data, std::uint64_t bits) {
-  const Ranking rank(data.dtype, true, NanPolicy::last);
-  const auto wanted = rank(std::bit_cast<T>(static_cast<KeyOf<T>>(bits)));
+  const auto wanted = ordered_key(std::bit_cast<T>(static_cast<KeyOf<T>>(bits)));
   const auto* elements = static_cast<const T*>(data.data);
   PartitionResult result;
   for (std::uint64_t e = 0; e < data.count; ++e) {
-    const auto here = rank(elements[e]);
+    const auto here = ordered_key(elements[e]);
     result.less += here < wanted ? 1 : 0;
     result.equal += here == wanted ? 1 : 0;
   }

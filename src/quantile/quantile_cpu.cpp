@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "quantile/quantile_cpu.h"
 
+#include "elements/order.h"
 #include "quantile/quantile_plan.h"
 #include "runtime/interrupt.h"
 #include "runtime/parallel.h"
-#include "topk/topk_rank.h"
 
 #include <masu/device.h>
 
@@ -20,28 +20,14 @@ namespace {
 constexpr std::uint64_t piece_elements = std::uint64_t{1} << 17;
 constexpr std::uint64_t many_pieces = 8;  // fewer are not worth a thread's tables
 
-const Ranking& ascending(Dtype dtype) {
-  static const Ranking integers(Dtype::u8, true, NanPolicy::last);
-  static const Ranking floats(Dtype::f32, true, NanPolicy::last);
-  return is_float(dtype) ? floats : integers;
-}
-
 constexpr std::size_t block_elements = 1024;
 template <class T>
 using KeyBlock = std::array<KeyOf<T>, block_elements>;
 
-// The same keys, by a loop for the compiler to make vectors of.
+// Keys, by a loop for the compiler to make vectors of.
 template <class T>
 void find_keys(const T* x, std::size_t count, KeyBlock<T>& keys) {
-  for (std::size_t i = 0; i < count; ++i) {
-    KeyOf<T> key = key_of(x[i]);
-    if constexpr (is_float_type<T>) {
-      const auto magnitude = static_cast<KeyOf<T>>(std::bit_cast<KeyOf<T>>(x[i]) & ~key_sign<T>);
-      constexpr auto infinity = static_cast<KeyOf<T>>(infinity_key<T>() ^ key_sign<T>);
-      key = magnitude > infinity ? static_cast<KeyOf<T>>(~KeyOf<T>{0}) : key;
-    }
-    keys[i] = key;
-  }
+  for (std::size_t i = 0; i < count; ++i) keys[i] = ordered_key(x[i]);
 }
 
 // Calls f(keys, first, length) for each block of `count` elements.
@@ -61,7 +47,6 @@ std::uint64_t pieces_of(std::uint64_t count) {
 
 template <class T>
 void count_piece(const T* x, std::uint64_t count, const DigitPass& pass, std::uint64_t* tables) {
-  const Ranking& key = ascending(dtype_of<T>);
   const std::uint64_t mask = (std::uint64_t{1} << pass.width) - 1;
   if (pass.prefixes.size() == 1) {
     const std::uint64_t prefix = pass.prefixes[0];
@@ -74,7 +59,7 @@ void count_piece(const T* x, std::uint64_t count, const DigitPass& pass, std::ui
     return;
   }
   for (std::uint64_t i = 0; i < count; ++i) {
-    const std::uint64_t front = std::uint64_t{key(x[i])} >> pass.shift;
+    const std::uint64_t front = std::uint64_t{ordered_key(x[i])} >> pass.shift;
     const auto found = std::lower_bound(pass.prefixes.begin(), pass.prefixes.end(), front >> pass.width);
     if (found == pass.prefixes.end() || *found != front >> pass.width) continue;
     ++tables[static_cast<std::uint64_t>(found - pass.prefixes.begin()) << pass.width | (front & mask)];
@@ -116,14 +101,13 @@ void collect_keys(const ArrayView& data, unsigned shift, std::span<const std::ui
   dispatch(data.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     const T* x = static_cast<const T*>(data.data);
-    const Ranking& key = ascending(dtype_of<T>);
     std::mutex joining;
     runtime::parallel_tasks(pieces_of(data.count), [&](std::uint64_t piece) {
       const std::uint64_t first = piece * piece_elements;
       const std::uint64_t end = std::min(data.count, first + piece_elements);
       std::vector<std::uint64_t> found;
       for (std::uint64_t i = first; i < end; ++i) {
-        const std::uint64_t one = key(x[i]);
+        const std::uint64_t one = ordered_key(x[i]);
         const bool wanted = prefixes.size() == 1 ? one >> shift == prefixes[0]
                                                  : std::binary_search(prefixes.begin(), prefixes.end(), one >> shift);
         if (wanted) found.push_back(one);

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "quantile/quantile_places.h"
 
-#include "histogram/histogram_checks.h"
+#include "call/operands.h"
+#include "call/timer.h"
 #include "quantile/quantile_cpu.h"
 #include "quantile/quantile_plan.h"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <bit>
@@ -38,14 +41,9 @@ std::uint64_t bits_of_key(Dtype dtype, std::uint64_t key) {
 }
 
 PlaceFinder::PlaceFinder(const Device& device, Dtype dtype)
-    : device_(device),
-      dtype_(dtype),
-      on_cpu_(device.kind() == DeviceKind::cpu),
-      left_(static_cast<unsigned>(8 * size_of(dtype))) {
+    : device_(device), dtype_(dtype), on_cpu_(call::on_cpu(device)), left_(static_cast<unsigned>(8 * size_of(dtype))) {
   if (!on_cpu_) {
-    if (dtype == Dtype::f64 && !device.info().fp64) {
-      throw Error(ErrorCode::unsupported, "quantile: " + device.id() + " has no fp64, got f64 data");
-    }
+    call::check_fp64("quantile", device, dtype);
     plan_ = topk_plan::make(device.info(), dtype, Ranking(dtype, true, NanPolicy::last));
     counter_.emplace(*plan_, device);
   }
@@ -67,20 +65,20 @@ void PlaceFinder::begin_pass() {
 void PlaceFinder::add(const ArrayView& data) {
   if (data.count == 0) return;
   if (on_cpu_) return add_here(data);
-  double start = now();
+  double start = call::now();
   const std::span bytes(static_cast<const std::byte*>(data.data), data.count * size_of(dtype_));
   const std::uint64_t most = quantile_plan::piece_bytes;
   for (std::uint64_t first = 0; first < bytes.size(); first += most) {
     const Buffer<std::byte> buffer =
         device_.upload(bytes.subspan(first, std::min<std::uint64_t>(most, bytes.size() - first)));
-    times_.transfer += now() - start;
+    times_.transfer += call::now() - start;
     add(buffer, buffer.byte_offset(), buffer.size() / size_of(dtype_));
-    start = now();
+    start = call::now();
   }
 }
 
 void PlaceFinder::add_here(const ArrayView& data) {
-  const double start = now();
+  const call::Timer timer(&times_, &QuantileTimes::compute);
   here_ += data.count;
   const cpu::DigitPass pass{left_ - width_, width_, prefixes_};
   if (collecting_) {
@@ -88,7 +86,6 @@ void PlaceFinder::add_here(const ArrayView& data) {
   } else {
     cpu::count_digits(data, pass, table_);
   }
-  times_.compute += now() - start;
 }
 
 void PlaceFinder::add(const BufferBase& data, std::uint64_t byte_offset, std::uint64_t count) {
@@ -114,8 +111,7 @@ bool PlaceFinder::next_pass(std::span<const std::uint64_t> places) {
     count_ = here_;
     for (const std::uint64_t place : places) found_[place] = {0, place};
   } else if (here_ != count_) {
-    throw Error(ErrorCode::invalid_argument, "quantile: every pass must give the same elements, got " +
-                                                 std::to_string(here_) + " after " + std::to_string(count_));
+    call::refuse("quantile", fmt::format("every pass must give the same elements, got {} after {}", here_, count_));
   }
   ++passes_;
   if (collecting_) {

@@ -2,12 +2,12 @@
 // What is launched for selection and partition on a device, and the constants of the room.
 #pragma once
 
-#include "topk/topk_plan.h"
+#include "elements/elements.h"
 
 #include <masu/device.h>
 
+#include <array>
 #include <cstdint>
-#include <string>
 #include <string_view>
 #include <vector>
 
@@ -33,16 +33,10 @@ inline unsigned work_group(const DeviceInfo& device) {
 inline std::uint64_t tile_elements(const DeviceInfo& device) {
   return std::uint64_t{work_group(device)} * item_elements;
 }
-inline std::vector<std::string_view> files() {
-  return {"src/topk/topk_elements.cl", "src/quantile/quantile.cl"};
-}
+inline constexpr std::array<std::string_view, 4> files = {"src/elements/elements.cl", "src/elements/order.cl",
+                                                          "src/elements/group_scan.cl", "src/quantile/quantile.cl"};
 inline std::vector<runtime::Define> defines(const DeviceInfo& device, Dtype dtype) {
-  const topk_plan::Plan plan = topk_plan::make(device, dtype, Ranking(dtype, true, NanPolicy::last));
-  std::vector<runtime::Define> result = plan.defines(topk_plan::Part::digits);
-  std::erase_if(result, [](const runtime::Define& define) { return define.name == "MASU_GROUP"; });
-  result.push_back({"MASU_GROUP", std::to_string(work_group(device))});
-  result.push_back({"MASU_ITEM_ELEMENTS", std::to_string(item_elements)});
-  return result;
+  return element_defines(dtype, {{"MASU_GROUP", work_group(device)}, {"MASU_ITEM_ELEMENTS", item_elements}});
 }
 
 }  // namespace masu::quantile_plan

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "quantile/quantile_rule.h"
 
-#include "histogram/ordered_key.h"
+#include "elements/order.h"
 #include "runtime/half.h"
 
 #include <bit>

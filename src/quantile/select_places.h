@@ -5,13 +5,13 @@
 // Method: R. W. Floyd, R. L. Rivest, "Expected time bounds for selection", CACM 18(3), 1975.
 #pragma once
 
+#include "elements/order.h"
 #include "quantile/select_simd.h"
 #include "runtime/interrupt.h"
 #include "sort/sort_cpu_items.h"
 #include "sort/sort_cpu_keys.h"
 #include "sort/sort_cpu_leaf.h"
 #include "sort/sort_cpu_memory.h"
-#include "topk/topk_rank.h"
 
 #include <masu/dtype.h>
 
@@ -27,16 +27,6 @@
 
 namespace masu::cpu {
 
-// Ordered as sort.h has it: -0 equal to +0, NaN greater than all else.
-template <class T>
-KeyOf<T> order_key(T x) noexcept {
-  const KeyOf<T> key = key_of(x);
-  if constexpr (is_float_type<T>) {
-    const auto magnitude = static_cast<KeyOf<T>>(std::bit_cast<KeyOf<T>>(x) & ~key_sign<T>);
-    if (magnitude > static_cast<KeyOf<T>>(infinity_key<T>() ^ key_sign<T>)) return std::numeric_limits<KeyOf<T>>::max();
-  }
-  return key;
-}
 template <class T>
 bool before(T a, T b) noexcept {
   if constexpr (std::is_floating_point_v<T>) return a < b || (std::isnan(b) && !std::isnan(a));
@@ -152,7 +142,7 @@ auto PlaceSelector<T>::groups_of(const T* x, std::uint64_t length, std::uint64_t
   std::uint64_t random = 0x9e3779b97f4a7c15;
   for (std::size_t i = 0; i < samples; ++i) {
     random = random * 6364136223846793005 + 1442695040888963407;
-    sample[i] = static_cast<Code>(order_key(x[i * step + ((random >> 32) * step >> 32)]) ^ sign);
+    sample[i] = static_cast<Code>(ordered_key(x[i * step + ((random >> 32) * step >> 32)]) ^ sign);
   }
   sort_leaf(sample, samples);
   const auto element = [&](std::size_t i) { return value_of_key<T>(static_cast<KeyOf<T>>(sample[i]) ^ sign); };
@@ -164,9 +154,9 @@ auto PlaceSelector<T>::groups_of(const T* x, std::uint64_t length, std::uint64_t
     const double spread = 2.5 * std::sqrt(middle * (1 - share)) + 3;
     const double first = std::floor(middle - spread);
     const double last = std::ceil(middle + spread);
-    const T low = first < 0 ? value_of_key<T>(order_key(std::numeric_limits<T>::has_infinity
-                                                            ? static_cast<T>(-std::numeric_limits<T>::infinity())
-                                                            : std::numeric_limits<T>::lowest()))
+    const T low = first < 0 ? value_of_key<T>(ordered_key(std::numeric_limits<T>::has_infinity
+                                                              ? static_cast<T>(-std::numeric_limits<T>::infinity())
+                                                              : std::numeric_limits<T>::lowest()))
                             : element(static_cast<std::size_t>(first));
     const T high = last >= static_cast<double>(samples) ? value_of_key<T>(std::numeric_limits<KeyOf<T>>::max())
                                                         : element(static_cast<std::size_t>(last));

@@ -31,7 +31,6 @@ namespace {
 
 using cpu::alike;
 using cpu::before;
-using cpu::order_key;
 using cpu::PlacedElement;
 using cpu::Threads;
 using Places = std::span<const std::uint64_t>;
@@ -44,7 +43,7 @@ template <class T>
 using WorkOf = std::conditional_t<(sizeof(T) < 4), std::uint32_t, T>;
 template <class T>
 WorkOf<T> work_of(T x) noexcept {
-  if constexpr (sizeof(T) < 4) return order_key(x);
+  if constexpr (sizeof(T) < 4) return ordered_key(x);
   else return x;
 }
 template <class T>
@@ -63,7 +62,7 @@ void find_by_counting(const T* row, std::uint64_t length, Places places, PlacedE
   for (std::uint64_t first = 0; first < length; first += selection_task) {
     runtime::check_interrupted();
     const std::uint64_t end = std::min(length, first + selection_task);
-    for (std::uint64_t i = first; i < end; ++i) ++counts[order_key(row[i])];
+    for (std::uint64_t i = first; i < end; ++i) ++counts[ordered_key(row[i])];
   }
   std::uint64_t less = 0;
   std::uint32_t key = 0;
@@ -83,7 +82,7 @@ void find_places(const T* row, std::uint64_t length, Places places, PlacedElemen
     find_by_counting(row, length, places, found);
   } else {
     std::vector<std::uint32_t> keys(length);
-    std::transform(row, row + length, keys.begin(), order_key<T>);
+    std::transform(row, row + length, keys.begin(), ordered_key<T>);
     selector.find(keys.data(), length, places, found, threads);
   }
 }
@@ -113,7 +112,7 @@ void part_stretch(const T* x, std::uint64_t count, std::uint64_t index, WorkOf<T
     if constexpr (cpu::is_wide<T>) {
       work = block;
     } else {
-      std::transform(block, block + length, keys.begin(), order_key<T>);
+      std::transform(block, block + length, keys.begin(), ordered_key<T>);
       work = keys.data();
     }
     cpu::PartSizes sizes;
@@ -312,16 +311,16 @@ void find_zeros(const T* row, std::uint64_t length, Places places, T* found) {
   std::uint64_t negative = 0;
   std::uint64_t zeros = 0;
   for (std::uint64_t i = 0; i < length; ++i) {
-    const KeyOf<T> key = order_key(row[i]);
+    const KeyOf<T> key = ordered_key(row[i]);
     less += key < zero ? 1U : 0U;
     zeros += key == zero ? 1U : 0U;
     negative += std::bit_cast<KeyOf<T>>(row[i]) == key_sign<T> ? 1U : 0U;
   }
   if (negative == 0) return;
   std::vector<T> in_order;
-  std::copy_if(row, row + length, std::back_inserter(in_order), [](T x) { return order_key(x) == zero; });
+  std::copy_if(row, row + length, std::back_inserter(in_order), [](T x) { return ordered_key(x) == zero; });
   for (std::size_t i = 0; i < places.size(); ++i) {
-    if (order_key(found[i]) == zero) found[i] = in_order[places[i] - less];
+    if (ordered_key(found[i]) == zero) found[i] = in_order[places[i] - less];
   }
 }
 
@@ -376,7 +375,7 @@ void cpu::keys_at(const ArrayView& data, std::uint64_t rows, Places places, std:
     each_row(static_cast<const T*>(data.data), rows, data.count / rows, places,
              [&](std::uint64_t row, const T* /*elements*/, const auto& found, bool /*plain*/) {
                for (std::size_t p = 0; p < places.size(); ++p) {
-                 keys[row * places.size() + p] = order_key(element_of<T>(found[p].element));
+                 keys[row * places.size() + p] = ordered_key(element_of<T>(found[p].element));
                }
              });
   });
@@ -404,7 +403,7 @@ PartitionResult cpu::partition_at(const ArrayView& data, void* result, std::uint
         if constexpr (cpu::is_wide<T>) {
           block = row + at;
         } else {
-          std::transform(row + at, row + at + count, work.begin(), order_key<T>);
+          std::transform(row + at, row + at + count, work.begin(), ordered_key<T>);
           block = work.data();
         }
         const cpu::PartSizes here = cpu::count_parts(block, count, found.element);
@@ -462,7 +461,7 @@ void elements_at(const ArrayView& data, std::uint64_t rows, Places places, Mutab
                for (std::size_t p = 0; p < places.size(); ++p) {
                  to[p] = element_of<T>(found[p].element);
                  if constexpr (is_float(dtype_of<T>)) {
-                   const KeyOf<T> key = order_key(to[p]);
+                   const KeyOf<T> key = ordered_key(to[p]);
                    const auto bits = static_cast<KeyOf<T>>(bits_of_key(data.dtype, key));
                    to[p] = std::bit_cast<T>(bits);
                    any_zero = any_zero || key == key_sign<T>;

@@ -10,7 +10,7 @@
 
 namespace masu::cpu {
 
-// The ascending keys (topk_rank.h) at `places`, which ascend, of each row: row by row.
+// The ascending keys (elements/order.h) at `places`, which ascend, of each row: row by row.
 void keys_at(const ArrayView& data, std::uint64_t rows, std::span<const std::uint64_t> places,
              std::span<std::uint64_t> keys);
 // Parts the data around the element at a place, by all threads.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Extremes, in OpenCL C 1.2 (and, behind the CUDA prelude, in CUDA C++). Behind reduce_elements.cl.
+// Extremes, in OpenCL C 1.2 (and, behind the CUDA prelude, in CUDA C++). Behind elements.cl and order.cl.
 //
 // A tile is what a work-group reads at once: MASU_VECTORS vectors of each work-item, side by side. A work-item takes the
 // least and the greatest of its part of a tile with plain minima, and only then looks whether that is better than what
@@ -7,41 +7,34 @@
 // of that rank in the first such tile is sought when all else is done.
 //
 // Defines, all given by reduce_plan.cpp:
-#ifndef MASU_GROUP            // work-items in a work-group, a power of two
-#error "MASU_GROUP is not defined"
-#endif
-#ifndef MASU_VECTORS          // 16-byte vectors that a work-item reads at a time
-#error "MASU_VECTORS is not defined"
-#endif
-#ifndef MASU_MIN              // 1: the least is wanted
-#error "MASU_MIN is not defined"
-#endif
-#ifndef MASU_MAX              // 1: the greatest is wanted
-#error "MASU_MAX is not defined"
-#endif
+// - MASU_GROUP    work-items in a work-group, a power of two
+// - MASU_VECTORS  16-byte vectors that a work-item reads at a time
+// - MASU_SKIP     1: NaNs are left out
+// - MASU_MIN      1: the least is wanted
+// - MASU_MAX      1: the greatest is wanted
 
 #define MASU_TILE ((ulong)MASU_GROUP * MASU_VECTORS * MASU_PER_VECTOR)  // elements
-#define MASU_LANES (MASU_BYTES < 4 ? 4 / MASU_BYTES : 1)
+#define MASU_LANES (MASU_ELEMENT_BYTES < 4 ? 4 / MASU_ELEMENT_BYTES : 1)
 
 // Narrow elements are compared as whole words: the one that is shifted to the top decides, what lies below it is of no
 // importance. So a word takes as many minima as it has elements, and no masks.
-#if MASU_BYTES == 8
+#if MASU_ELEMENT_BYTES == 8
 #define MASU_TOP 0
 #else
-#define MASU_TOP (32 - 8 * MASU_BYTES)
+#define MASU_TOP (32 - 8 * MASU_ELEMENT_BYTES)
 #endif
-#define MASU_BELOW (((MASU_WIDE)1 << MASU_TOP) - 1)
-#define MASU_WORD_ALL (~(MASU_WIDE)0)
+#define MASU_BELOW (((MASU_BITS)1 << MASU_TOP) - 1)
+#define MASU_WORD_ALL (~(MASU_BITS)0)
 #define MASU_WORD_SIGN (MASU_WORD_ALL ^ (MASU_WORD_ALL >> 1))
 
 // The raw order of floats: that of the bits, so -0 is below +0, and NaNs lie at both ends.
-#define MASU_RAW_LOW ((MASU_SIGN - 1) - MASU_INFINITE)  // of minus infinity
-#define MASU_RAW_HIGH (MASU_SIGN + MASU_INFINITE)
+#define MASU_RAW_LOW ((MASU_SIGN - 1) - MASU_INFINITY_BITS)  // of minus infinity
+#define MASU_RAW_HIGH (MASU_SIGN + MASU_INFINITY_BITS)
 #define MASU_RAW_SPAN (MASU_RAW_HIGH - MASU_RAW_LOW)
 
 // least[] and most[] of a part: raw orders at the top of words. Where NaNs are skipped, least[] is counted from minus
 // infinity up and most[] from plus infinity down, which makes NaNs great: then both are minima.
-MASU_INLINE void start_part(MASU_WIDE *least, MASU_WIDE *most) {
+MASU_INLINE void start_part(MASU_BITS *least, MASU_BITS *most) {
   MASU_PRAGMA_UNROLL
   for (uint lane = 0; lane < MASU_LANES; ++lane) {
     least[lane] = MASU_WORD_ALL;
@@ -49,26 +42,26 @@ MASU_INLINE void start_part(MASU_WIDE *least, MASU_WIDE *most) {
   }
 }
 
-MASU_INLINE void take_word(const MASU_WIDE word, MASU_WIDE *least, MASU_WIDE *most, const uint lane) {
+MASU_INLINE void take_word(const MASU_BITS word, MASU_BITS *least, MASU_BITS *most, const uint lane) {
 #if MASU_FLOAT
-#if MASU_BYTES == 8
-  const MASU_WIDE raw = word ^ ((ulong)((long)word >> 63) | MASU_WORD_SIGN);
+#if MASU_ELEMENT_BYTES == 8
+  const MASU_BITS raw = word ^ ((ulong)((long)word >> 63) | MASU_WORD_SIGN);
 #else
-  const MASU_WIDE raw = word ^ ((uint)((int)word >> 31) | MASU_WORD_SIGN);
+  const MASU_BITS raw = word ^ ((uint)((int)word >> 31) | MASU_WORD_SIGN);
 #endif
 #if MASU_SKIP
 #if MASU_MIN
-  least[lane] = min(least[lane], raw - ((MASU_WIDE)MASU_RAW_LOW << MASU_TOP));
+  least[lane] = min(least[lane], raw - ((MASU_BITS)MASU_RAW_LOW << MASU_TOP));
 #endif
 #if MASU_MAX
-  most[lane] = min(most[lane], ((MASU_WIDE)MASU_RAW_HIGH << MASU_TOP | MASU_BELOW) - raw);
+  most[lane] = min(most[lane], ((MASU_BITS)MASU_RAW_HIGH << MASU_TOP | MASU_BELOW) - raw);
 #endif
 #else  // both ends are needed, to see NaNs of both signs
   least[lane] = min(least[lane], raw);
   most[lane] = max(most[lane], raw);
 #endif
 #else
-  const MASU_WIDE raw = MASU_SIGNED ? word ^ MASU_WORD_SIGN : word;
+  const MASU_BITS raw = MASU_SIGNED ? word ^ MASU_WORD_SIGN : word;
 #if MASU_MIN
   least[lane] = min(least[lane], raw);
 #endif
@@ -78,14 +71,14 @@ MASU_INLINE void take_word(const MASU_WIDE word, MASU_WIDE *least, MASU_WIDE *mo
 #endif
 }
 
-MASU_INLINE void take_vector(const uint4 v, MASU_WIDE *least, MASU_WIDE *most) {
-#if MASU_BYTES == 8
+MASU_INLINE void take_vector(const uint4 v, MASU_BITS *least, MASU_BITS *most) {
+#if MASU_ELEMENT_BYTES == 8
   take_word((ulong)v.y << 32 | v.x, least, most, 0);
   take_word((ulong)v.w << 32 | v.z, least, most, 0);
 #else
   MASU_PRAGMA_UNROLL
   for (uint lane = 0; lane < MASU_LANES; ++lane) {
-    const uint shift = lane * (8 * MASU_BYTES) & 31;
+    const uint shift = lane * (8 * MASU_ELEMENT_BYTES) & 31;
     take_word(v.x << shift, least, most, lane);
     take_word(v.y << shift, least, most, lane);
     take_word(v.z << shift, least, most, lane);
@@ -95,7 +88,7 @@ MASU_INLINE void take_vector(const uint4 v, MASU_WIDE *least, MASU_WIDE *most) {
 }
 
 // The key of what has a raw order: both zeros have one.
-inline MASU_WIDE key_of_raw(const MASU_WIDE raw) {
+inline MASU_BITS key_of_raw(const MASU_BITS raw) {
 #if MASU_FLOAT
   return raw < MASU_SIGN ? raw + 1 : raw;
 #else
@@ -104,9 +97,9 @@ inline MASU_WIDE key_of_raw(const MASU_WIDE raw) {
 }
 
 // The ranks of the part's extremes. Where it has no elements they are worse than any number's, or equal to the worst.
-MASU_INLINE void ranks_of(const MASU_WIDE *least, const MASU_WIDE *most, MASU_WIDE *least_rank, MASU_WIDE *most_rank) {
-  MASU_WIDE low = least[0];
-  MASU_WIDE high = most[0];
+MASU_INLINE void ranks_of(const MASU_BITS *least, const MASU_BITS *most, MASU_BITS *least_rank, MASU_BITS *most_rank) {
+  MASU_BITS low = least[0];
+  MASU_BITS high = most[0];
   MASU_PRAGMA_UNROLL
   for (uint lane = 1; lane < MASU_LANES; ++lane) {
     low = min(low, least[lane]);
@@ -115,16 +108,25 @@ MASU_INLINE void ranks_of(const MASU_WIDE *least, const MASU_WIDE *most, MASU_WI
   low >>= MASU_TOP;
   high >>= MASU_TOP;
 #if MASU_FLOAT && MASU_SKIP
-  *least_rank = low > MASU_RAW_SPAN ? MASU_ALL : key_of_raw(low + MASU_RAW_LOW);
-  *most_rank = high > MASU_RAW_SPAN ? MASU_ALL : key_of_raw(MASU_RAW_HIGH - high) ^ MASU_ALL;
+  *least_rank = low > MASU_RAW_SPAN ? MASU_ALL_BITS : key_of_raw(low + MASU_RAW_LOW);
+  *most_rank = high > MASU_RAW_SPAN ? MASU_ALL_BITS : key_of_raw(MASU_RAW_HIGH - high) ^ MASU_ALL_BITS;
 #elif MASU_FLOAT
   const uint numbers = low >= MASU_RAW_LOW && high <= MASU_RAW_HIGH;
   *least_rank = numbers ? key_of_raw(low) : 0;
-  *most_rank = numbers ? key_of_raw(high) ^ MASU_ALL : 0;
+  *most_rank = numbers ? key_of_raw(high) ^ MASU_ALL_BITS : 0;
 #else
   *least_rank = low;
-  *most_rank = high ^ MASU_ALL;
+  *most_rank = high ^ MASU_ALL_BITS;
 #endif
+}
+
+// The less the better, as ExtremeRule has it.
+inline MASU_BITS rank_of(const MASU_BITS bits, const uint largest) {
+  const MASU_BITS key = ordered_key(bits);
+#if MASU_FLOAT
+  if (key == MASU_ALL_BITS) return MASU_SKIP ? MASU_ALL_BITS : 0;
+#endif
+  return largest != 0 ? key ^ MASU_ALL_BITS : key;
 }
 
 // The least pair (rank, place) of each `width` work-items that lie side by side, in all of them. All work-items of the
@@ -162,24 +164,24 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, 8) void extreme_parts(__global const uchar
   const uint lane = (uint)get_local_id(0);
   const ulong row = get_group_id(0) / members;
   const uint member = (uint)(get_group_id(0) % members);
-  __global const uchar *data = memory + memory_at + row * count * MASU_BYTES;
+  __global const uchar *data = memory + memory_at + row * count * MASU_ELEMENT_BYTES;
   const uint gap = gap_of(data);
   const ulong tiles = (count + gap + MASU_TILE - 1) / MASU_TILE;
 #if MASU_MIN
-  MASU_WIDE best_least = MASU_ALL;
+  MASU_BITS best_least = MASU_ALL_BITS;
   ulong least_tile = member;
 #endif
 #if MASU_MAX
-  MASU_WIDE best_most = MASU_ALL;
+  MASU_BITS best_most = MASU_ALL_BITS;
   ulong most_tile = member;
 #endif
   for (ulong tile = member; tile < tiles; tile += members) {
-    MASU_WIDE least[MASU_LANES];
-    MASU_WIDE most[MASU_LANES];
+    MASU_BITS least[MASU_LANES];
+    MASU_BITS most[MASU_LANES];
     start_part(least, most);
     const long first = (long)(tile * MASU_TILE) - (long)gap;  // element
     if (first >= 0 && (ulong)first + MASU_TILE <= count) {
-      __global const uint4 *vectors = (__global const uint4 *)(data + first * MASU_BYTES) + lane;
+      __global const uint4 *vectors = (__global const uint4 *)(data + first * MASU_ELEMENT_BYTES) + lane;
       uint4 v[MASU_VECTORS];
       MASU_PRAGMA_UNROLL
       for (uint i = 0; i < MASU_VECTORS; ++i) v[i] = masu_load_streaming(vectors + i * MASU_GROUP);
@@ -189,11 +191,11 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, 8) void extreme_parts(__global const uchar
       const ulong begin = first < 0 ? 0 : (ulong)first;
       const ulong end = min((ulong)(first + (long)MASU_TILE), count);
       for (ulong i = begin + lane; i < end; i += MASU_GROUP) {
-        take_word((MASU_WIDE)element_at(data, i) << MASU_TOP, least, most, 0);
+        take_word((MASU_BITS)element_at(data, i) << MASU_TOP, least, most, 0);
       }
     }
-    MASU_WIDE least_rank;
-    MASU_WIDE most_rank;
+    MASU_BITS least_rank;
+    MASU_BITS most_rank;
     ranks_of(least, most, &least_rank, &most_rank);
 #if MASU_MIN
     if (least_rank < best_least) {
@@ -242,7 +244,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void extreme_places(__global const uchar *r
   const ulong number = get_group_id(0);
   const ulong row = number % rows;
   const uint largest = !MASU_MIN || number >= rows;
-  __global const uchar *data = memory + memory_at + row * count * MASU_BYTES;
+  __global const uchar *data = memory + memory_at + row * count * MASU_ELEMENT_BYTES;
   __global const ulong *parts = (__global const ulong *)(part_memory + parts_at) + 2 * number * members;
   ulong rank = parts[0];
   ulong tile = parts[1];
@@ -261,7 +263,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void extreme_places(__global const uchar *r
   ulong worse = 1;
   ulong place = count;
   for (ulong i = begin + lane; i < end && worse != 0; i += MASU_GROUP) {
-    if (rank_of(element_at(data, i), largest) == (MASU_WIDE)rank) {
+    if (rank_of(element_at(data, i), largest) == (MASU_BITS)rank) {
       worse = 0;
       place = i;
     }
@@ -286,13 +288,13 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void extreme_rows(__global const uchar *res
   __global ulong *results = (__global ulong *)(result_memory + results_at);
   for (ulong first = get_group_id(0) * side_by_side; first < rows; first += get_num_groups(0) * side_by_side) {
     const ulong row = first + lane / width;
-    __global const uchar *data = memory + memory_at + row * count * MASU_BYTES;
-    ulong rank[2] = {MASU_ALL, MASU_ALL};
+    __global const uchar *data = memory + memory_at + row * count * MASU_ELEMENT_BYTES;
+    ulong rank[2] = {MASU_ALL_BITS, MASU_ALL_BITS};
     ulong place[2] = {count, count};
     for (uint i = lane % width; row < rows && i < count; i += width) {
-      const MASU_WIDE bits = element_at(data, i);
+      const MASU_BITS bits = element_at(data, i);
       for (uint largest = !MASU_MIN; largest < 1 + MASU_MAX; ++largest) {
-        const MASU_WIDE here = rank_of(bits, largest);
+        const MASU_BITS here = rank_of(bits, largest);
         if (here < rank[largest] || place[largest] == count) {
           rank[largest] = here;
           place[largest] = i;

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Data that comes in pieces.
-#include "histogram/staging.h"
-#include "reduce/reduce_checks.h"
+#include "call/operands.h"
+#include "call/staging.h"
+#include "call/timer.h"
 #include "reduce/reduce_cpu.h"
 #include "reduce/reduce_device.h"
 #include "reduce/reduce_plan.h"
 #include "reduce/reduce_result.h"
-#include "runtime/backend.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <deque>
 #include <optional>
 #include <span>
@@ -26,7 +25,7 @@ struct ReduceAccumulator::State {
   Reduced found;
   std::uint64_t count = 0;
   ReduceTimes times;
-  std::optional<Staging> staging;
+  std::optional<call::Staging> staging;
 
   // A piece whose result has not been fetched.
   struct Piece {
@@ -43,10 +42,9 @@ struct ReduceAccumulator::State {
   }
 
   void add_here(const ArrayView& data) {
-    const auto start = std::chrono::steady_clock::now();
+    const call::Timer timer(&times, &ReduceTimes::compute);
     found.merge(reduce_cpu(data, 1, op, skip, count).front());
     count += data.count;
-    times.compute += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   }
 
   void fetch(Piece& piece) {
@@ -56,7 +54,7 @@ struct ReduceAccumulator::State {
 
   Piece start(Stream& stream, const BufferBase& data, std::uint64_t data_at, std::uint64_t elements) {
     Piece piece{&stream, count,
-                DeviceReduce(device, reduce_plan::make(device.info(), dtype, op, skip, 1, elements), nullptr)};
+                DeviceReduce(data, reduce_plan::make(device.info(), dtype, op, skip, 1, elements), nullptr)};
     piece.job.start(stream, data, data_at);
     count += elements;
     return piece;
@@ -65,7 +63,7 @@ struct ReduceAccumulator::State {
 
 ReduceAccumulator::ReduceAccumulator(const Device& device, Dtype dtype, ReduceOp op, const ReduceOptions& options) {
   if (options.rows != 1) {
-    refuse_reduce(fmt::format("rows must be 1 where data comes in pieces, got {}", options.rows));
+    call::refuse(reduce_name, fmt::format("rows must be 1 where data comes in pieces, got {}", options.rows));
   }
   state_ = std::make_unique<State>(device, dtype, op, options.nan == NanRule::skip);
 }
@@ -76,46 +74,30 @@ ReduceAccumulator::~ReduceAccumulator() = default;
 
 void ReduceAccumulator::add(const ArrayView& data) {
   State& s = *state_;
-  if (data.dtype != s.dtype) {
-    refuse_reduce(fmt::format("the pieces must be {}, got {}", to_string(s.dtype), to_string(data.dtype)));
-  }
+  call::check_dtype(reduce_name, s.dtype, data.dtype);
   if (data.count == 0) return;
-  if (s.device.kind() == DeviceKind::cpu) return s.add_here(data);
+  if (call::on_cpu(s.device)) return s.add_here(data);
   if (!s.staging) s.staging.emplace(s.device, 0);
-  const std::size_t size = size_of(s.dtype);
-  const std::uint64_t bytes = data.count * size;
-  const std::uint64_t most = s.staging->piece_bytes() / size * size;
-  const auto* from = static_cast<const std::byte*>(data.data);
   // The result of a piece is fetched when the next but one begins: until then copies go on beside the kernels.
   std::deque<State::Piece> under_way;
   const auto fetch_first = [&] {
     s.fetch(under_way.front());
     under_way.pop_front();
   };
-  for (std::uint64_t first = 0; first < bytes; first += most) {
-    const std::span piece(from + first, std::min(most, bytes - first));
-    s.staging->piece({&piece, 1}, [&](Stream& stream, const BufferBase& buffer, auto) {
-      under_way.push_back(s.start(stream, buffer, buffer.byte_offset(), piece.size() / size));
-    });
+  s.staging->pieces(data, 1, [&](Stream& stream, const BufferBase& buffer, std::uint64_t elements) {
+    under_way.push_back(s.start(stream, buffer, buffer.byte_offset(), elements));
     if (under_way.size() == 2) fetch_first();
-  }
+  });
   while (!under_way.empty()) fetch_first();
-  s.staging->release();
 }
 
 void ReduceAccumulator::add_buffer(const BufferBase& data, Dtype dtype) {
   State& s = *state_;
-  if (dtype != s.dtype) {
-    refuse_reduce(fmt::format("the pieces must be {}, got {}", to_string(s.dtype), to_string(dtype)));
-  }
-  if (!(data.device() == s.device)) {
-    refuse_reduce(fmt::format("the pieces must lie on {}, got {}", s.device.id(), data.device().id()));
-  }
-  const std::uint64_t elements = reduce_elements_of(data, dtype);
+  call::check_dtype(reduce_name, s.dtype, dtype);
+  call::check_device(reduce_name, s.device, data);
+  const std::uint64_t elements = call::count_of(reduce_name, data, dtype);
   if (elements == 0) return;
-  if (s.device.kind() == DeviceKind::cpu) {
-    return s.add_here({dtype, static_cast<const std::byte*>(data.native()) + data.byte_offset(), elements});
-  }
+  if (call::on_cpu(s.device)) return s.add_here(call::host_view(data, dtype));
   Stream stream(s.device);
   State::Piece piece = s.start(stream, data, data.byte_offset(), elements);
   s.fetch(piece);
@@ -125,7 +107,7 @@ void ReduceAccumulator::merge(const ReduceAccumulator& later) {
   State& s = *state_;
   const State& other = *later.state_;
   if (other.dtype != s.dtype || other.op != s.op || other.skip != s.skip) {
-    refuse_reduce("accumulators that are merged must have one dtype, one operation and one rule for NaN");
+    call::refuse(reduce_name, "accumulators that are merged must have one dtype, one operation and one rule for NaN");
   }
   s.take(other.found, s.count);
   s.count += other.count;
@@ -137,7 +119,7 @@ std::uint64_t ReduceAccumulator::count() const noexcept {
 
 ReduceResult ReduceAccumulator::result() const {
   if (state_->count == 0 && state_->op != ReduceOp::count_nonzero) {
-    refuse_reduce(fmt::format("{} needs at least one element, got none", to_string(state_->op)));
+    call::refuse(reduce_name, fmt::format("{} needs at least one element, got none", to_string(state_->op)));
   }
   return ReduceParts::make(state_->dtype, state_->op, state_->skip, {state_->found});
 }

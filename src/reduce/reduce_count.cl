@@ -1,27 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 // How many elements are not zero, in OpenCL C 1.2 (and, behind the CUDA prelude, in CUDA C++). Behind
-// reduce_elements.cl.
+// elements.cl.
 //
 // Defines, all given by reduce_plan.cpp:
-#ifndef MASU_GROUP            // work-items in a work-group, a power of two
-#error "MASU_GROUP is not defined"
-#endif
-#ifndef MASU_VECTORS          // 16-byte vectors that a work-item reads at a time
-#error "MASU_VECTORS is not defined"
-#endif
+// - MASU_GROUP    work-items in a work-group, a power of two
+// - MASU_VECTORS  16-byte vectors that a work-item reads at a time
 
 #define MASU_TILE ((ulong)MASU_GROUP * MASU_VECTORS * MASU_PER_VECTOR)  // elements
 
 // In two words. Narrow elements: adding all ones below their highest bit carries into it unless they are zero there.
-#if MASU_BYTES == 1
+#if MASU_ELEMENT_BYTES == 1
 #define MASU_REST 0x7f7f7f7fU
-#elif MASU_BYTES == 2
+#elif MASU_ELEMENT_BYTES == 2
 #define MASU_REST 0x7fff7fffU
 #endif
 inline uint nonzero_in(const uint low, const uint high) {
-#if MASU_BYTES == 8
+#if MASU_ELEMENT_BYTES == 8
   return (low | (MASU_FLOAT ? high & 0x7fffffffU : high)) != 0;
-#elif MASU_BYTES == 4
+#elif MASU_ELEMENT_BYTES == 4
   return ((MASU_FLOAT ? low & 0x7fffffffU : low) != 0) + ((MASU_FLOAT ? high & 0x7fffffffU : high) != 0);
 #else
   const uint a = ((low & MASU_REST) + MASU_REST) | (MASU_FLOAT ? 0 : low);
@@ -30,7 +26,7 @@ inline uint nonzero_in(const uint low, const uint high) {
 #endif
 }
 
-inline uint is_nonzero(const MASU_WIDE bits) { return (MASU_FLOAT ? bits & (MASU_SIGN - 1) : bits) != 0; }
+inline uint is_nonzero(const MASU_BITS bits) { return (MASU_FLOAT ? bits & (MASU_SIGN - 1) : bits) != 0; }
 
 // The sum of each `width` work-items that lie side by side, in all of them. All work-items of the group come here;
 // `width` is a power of two.
@@ -56,7 +52,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, 8) void count_parts(__global const uchar *
   const uint lane = (uint)get_local_id(0);
   const ulong row = get_group_id(0) / members;
   const uint member = (uint)(get_group_id(0) % members);
-  __global const uchar *data = memory + memory_at + row * count * MASU_BYTES;
+  __global const uchar *data = memory + memory_at + row * count * MASU_ELEMENT_BYTES;
   const uint gap = gap_of(data);
   const ulong tiles = (count + gap + MASU_TILE - 1) / MASU_TILE;
   ulong found = 0;
@@ -64,7 +60,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, 8) void count_parts(__global const uchar *
     uint here = 0;
     const long first = (long)(tile * MASU_TILE) - (long)gap;  // element
     if (first >= 0 && (ulong)first + MASU_TILE <= count) {
-      __global const uint4 *vectors = (__global const uint4 *)(data + first * MASU_BYTES) + lane;
+      __global const uint4 *vectors = (__global const uint4 *)(data + first * MASU_ELEMENT_BYTES) + lane;
       uint4 v[MASU_VECTORS];
       MASU_PRAGMA_UNROLL
       for (uint i = 0; i < MASU_VECTORS; ++i) v[i] = masu_load_streaming(vectors + i * MASU_GROUP);
@@ -105,7 +101,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void count_rows(__global const uchar *restr
   const uint side_by_side = MASU_GROUP / width;
   for (ulong first = get_group_id(0) * side_by_side; first < rows; first += get_num_groups(0) * side_by_side) {
     const ulong row = first + lane / width;
-    __global const uchar *data = memory + memory_at + row * count * MASU_BYTES;
+    __global const uchar *data = memory + memory_at + row * count * MASU_ELEMENT_BYTES;
     uint here = 0;
     for (uint i = lane % width; row < rows && i < count; i += width) here += is_nonzero(element_at(data, i));
     const ulong found = sum_of(here, width, sums);

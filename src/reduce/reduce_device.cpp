@@ -1,71 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reduce/reduce_device.h"
 
-#include "runtime/backend.h"
-#include "runtime/whole.h"
-
-#include <fmt/format.h>
-
-#include <utility>
+#include "call/operands.h"
 
 namespace masu {
 
-namespace {
-
-Buffer<std::byte> memory_for(const Device& device, const BufferBase* workspace, std::uint64_t bytes) {
-  if (workspace == nullptr) return Buffer<std::byte>(device, bytes);
-  if (!(workspace->device() == device) || workspace->size_bytes() < bytes || workspace->memory()->read_only() ||
-      workspace->byte_offset() % reduce_plan::alignment != 0) {
-    throw Error(
-        ErrorCode::invalid_argument,
-        fmt::format("reduce: workspace must be at least {} writable bytes on {} that begin at a multiple of {}, "
-                    "got {} on {}",
-                    bytes, device.id(), reduce_plan::alignment, workspace->size_bytes(), workspace->device().id()));
-  }
-  return Buffer<std::byte>(device, workspace->memory(), workspace->byte_offset(), bytes);
-}
-
-}  // namespace
-
-DeviceReduce::DeviceReduce(const Device& device, const reduce_plan::Plan& plan, const BufferBase* workspace)
+DeviceReduce::DeviceReduce(const BufferBase& data, const reduce_plan::Plan& plan, const BufferBase* workspace)
     : plan_(plan),
-      memory_(memory_for(device, workspace, plan.workspace())),
+      memory_(call::take_workspace("reduce", workspace, data.device(), plan.workspace(), {&data})),
       parts_(memory_.slice(0, plan.part_bytes())),
-      results_(memory_.slice(plan.part_bytes(), plan.result_bytes())) {}
+      results_(memory_.slice(plan.part_bytes(), plan.result_bytes())),
+      kernels_(data.device(), plan.files(), plan.defines(), plan.group) {}
 
-void DeviceReduce::launch(Stream& stream, std::string_view name, std::uint64_t groups,
-                          std::vector<KernelArgument> arguments) {
-  const auto program = runtime::own_program(*stream.device().implementation(), plan_.files(), plan_.defines());
-  for (unsigned array = 0; array < (plan_.counts() ? 1 : 2); ++array) {
-    arguments.emplace_back(LocalMemory{plan_.group * sizeof(std::uint64_t)});
-  }
-  launches_.emplace_back(
-      stream.implementation().launch(*program->kernel(name), NDRange(groups * plan_.group, plan_.group), arguments));
+template <class... T>
+void DeviceReduce::launch(Stream& stream, std::string_view name, std::uint64_t groups, const T&... arguments) {
+  const LocalMemory words = call::local<std::uint64_t>(plan_.group);
+  launches_.push_back(plan_.counts() ? kernels_.launch(stream, name, groups, arguments..., words)
+                                     : kernels_.launch(stream, name, groups, arguments..., words, words));
 }
 
 void DeviceReduce::start(Stream& stream, const BufferBase& data, std::uint64_t data_at) {
   launches_.clear();
-  const auto whole_data = whole(data);
-  const auto whole_memory = whole(memory_);
-  if (plan_.members == 0) {
-    launch(stream, plan_.counts() ? "count_rows" : "extreme_rows", plan_.groups,
-           {whole_data, data_at, static_cast<std::uint32_t>(plan_.count), plan_.rows, std::uint32_t{plan_.width},
-            whole_memory, results_.byte_offset()});
-    return;
+  const call::At from{data, data_at};
+  const std::uint32_t members = plan_.members;
+  if (members == 0) {
+    launch(stream, plan_.counts() ? "count_rows" : "extreme_rows", plan_.groups, from,
+           static_cast<std::uint32_t>(plan_.count), plan_.rows, std::uint32_t{plan_.width}, results_);
+  } else if (plan_.counts()) {
+    launch(stream, "count_parts", plan_.groups, from, plan_.count, members, parts_);
+    launch(stream, "count_totals", plan_.rows, members, parts_, results_);
+  } else {
+    launch(stream, "extreme_parts", plan_.groups, from, plan_.count, plan_.rows, members, parts_);
+    launch(stream, "extreme_places", plan_.rows * plan_.extremes(), from, plan_.count, plan_.rows, members, parts_,
+           results_);
   }
-  if (plan_.counts()) {
-    launch(stream, "count_parts", plan_.groups,
-           {whole_data, data_at, plan_.count, std::uint32_t{plan_.members}, whole_memory, parts_.byte_offset()});
-    launch(stream, "count_totals", plan_.rows,
-           {std::uint32_t{plan_.members}, whole_memory, parts_.byte_offset(), whole_memory, results_.byte_offset()});
-    return;
-  }
-  launch(
-      stream, "extreme_parts", plan_.groups,
-      {whole_data, data_at, plan_.count, plan_.rows, std::uint32_t{plan_.members}, whole_memory, parts_.byte_offset()});
-  launch(stream, "extreme_places", plan_.rows * plan_.extremes(),
-         {whole_data, data_at, plan_.count, plan_.rows, std::uint32_t{plan_.members}, whole_memory,
-          parts_.byte_offset(), whole_memory, results_.byte_offset()});
 }
 
 std::vector<Reduced> DeviceReduce::fetch(Stream& stream) const {
@@ -89,9 +57,7 @@ std::vector<Reduced> DeviceReduce::fetch(Stream& stream) const {
 }
 
 double DeviceReduce::seconds() const {
-  double sum = 0;
-  for (const Event& event : launches_) sum += event.seconds();
-  return sum;
+  return call::seconds_of(launches_);
 }
 
 }  // namespace masu

@@ -2,6 +2,7 @@
 // Reducing on an OpenCL or CUDA device.
 #pragma once
 
+#include "call/launcher.h"
 #include "reduce/reduce_plan.h"
 #include "reduce/reduce_rank.h"
 
@@ -16,8 +17,8 @@ namespace masu {
 
 class DeviceReduce {
  public:
-  // With no `workspace`, memory is allocated. Throws invalid_argument for one that does not do.
-  DeviceReduce(const Device& device, const reduce_plan::Plan& plan, const BufferBase* workspace);
+  // For data of this buffer. With no `workspace`, memory is allocated.
+  DeviceReduce(const BufferBase& data, const reduce_plan::Plan& plan, const BufferBase* workspace);
 
   // Launches all; the rows begin `data_at` bytes into the memory that the buffer lies in.
   void start(Stream& stream, const BufferBase& data, std::uint64_t data_at);
@@ -27,12 +28,14 @@ class DeviceReduce {
   [[nodiscard]] double seconds() const;
 
  private:
-  void launch(Stream& stream, std::string_view name, std::uint64_t groups, std::vector<KernelArgument> arguments);
+  template <class... T>
+  void launch(Stream& stream, std::string_view name, std::uint64_t groups, const T&... arguments);
 
   reduce_plan::Plan plan_;
   Buffer<std::byte> memory_;
   Buffer<std::byte> parts_;
   Buffer<std::byte> results_;
+  call::Kernels kernels_;
   std::vector<Event> launches_;
 };
 

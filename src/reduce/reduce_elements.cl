@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Elements, how they lie in memory and how they are ordered, in OpenCL C 1.2 (and, behind the CUDA prelude, in CUDA
-// C++). Stands in front of the other kernel files of this room.
+// C++). Stands in front of src/scan's kernel files, which have not changed to elements.cl and order.cl.
 //
-// Defines, all given by reduce_plan.cpp:
+// Defines, all given by scan_plan.cpp:
 #ifndef MASU_BYTES            // of an element: 1, 2, 4 or 8
 #error "MASU_BYTES is not defined"
 #endif

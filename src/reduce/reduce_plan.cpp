@@ -1,55 +1,50 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reduce/reduce_plan.h"
 
+#include "call/operands.h"
+#include "elements/elements.h"
 #include "reduce/reduce_rank.h"
 
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <string>
+#include <utility>
 
 namespace masu::reduce_plan {
 
 namespace {
 
-constexpr std::array<std::string_view, 2> extreme_files = {"src/reduce/reduce_elements.cl", "src/reduce/reduce.cl"};
-constexpr std::array<std::string_view, 2> count_files = {"src/reduce/reduce_elements.cl", "src/reduce/reduce_count.cl"};
+constexpr std::array<std::string_view, 3> extreme_files = {"src/elements/elements.cl", "src/elements/order.cl",
+                                                           "src/reduce/reduce.cl"};
+constexpr std::array<std::string_view, 2> count_files = {"src/elements/elements.cl", "src/reduce/reduce_count.cl"};
 
 constexpr std::uint64_t groups_a_unit_gpu = 8;  // of 256 work-items: as many as run at once
 constexpr std::uint64_t groups_a_unit_cpu = 2;
 constexpr std::uint64_t elements_an_item = 4;  // of a short row
 constexpr std::uint64_t word = sizeof(std::uint64_t);
 
-std::uint64_t aligned(std::uint64_t bytes) {
-  return (bytes + alignment - 1) / alignment * alignment;
-}
-
 }  // namespace
 
 std::uint64_t Plan::part_bytes() const noexcept {
-  return aligned(rows * members * word * (counts() ? 1 : 2 * extremes()));
+  return call::aligned(rows * members * word * (counts() ? 1 : 2 * extremes()));
 }
 
 std::uint64_t Plan::result_bytes() const noexcept {
-  return aligned(rows * word * (counts() ? 1 : 2 * extremes()));
+  return call::aligned(rows * word * (counts() ? 1 : 2 * extremes()));
 }
 
 std::span<const std::string_view> Plan::files() const noexcept {
-  return counts() ? count_files : extreme_files;
+  if (counts()) return count_files;
+  return extreme_files;
 }
 
 std::vector<runtime::Define> Plan::defines() const {
-  std::vector<runtime::Define> result{{"MASU_GROUP", std::to_string(group)},
-                                      {"MASU_VECTORS", std::to_string(vectors)},
-                                      {"MASU_BYTES", std::to_string(size_of(dtype))},
-                                      {"MASU_FLOAT", is_float(dtype) ? "1" : "0"},
-                                      {"MASU_SIGNED", is_signed(dtype) && !is_float(dtype) && !counts() ? "1" : "0"},
-                                      {"MASU_SKIP", skip && is_float(dtype) && !counts() ? "1" : "0"}};
-  if (!counts()) {
-    result.push_back({"MASU_MIN", wants(op, 0) ? "1" : "0"});
-    result.push_back({"MASU_MAX", wants(op, 1) ? "1" : "0"});
-  }
-  return result;
+  std::vector<runtime::Define> own{{"MASU_GROUP", group}, {"MASU_VECTORS", vectors}};
+  if (counts()) return element_defines(without_sign(dtype), std::move(own));
+  own.push_back({"MASU_SKIP", skip && is_float(dtype)});
+  own.push_back({"MASU_MIN", wants(op, 0)});
+  own.push_back({"MASU_MAX", wants(op, 1)});
+  return element_defines(dtype, std::move(own));
 }
 
 Plan make(const DeviceInfo& device, Dtype dtype, ReduceOp op, bool skip, std::uint64_t rows, std::uint64_t count,

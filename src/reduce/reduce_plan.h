@@ -2,7 +2,7 @@
 // How data is reduced on a device, and every constant of the kernels.
 #pragma once
 
-#include "runtime/program_cache.h"
+#include "runtime/define.h"
 
 #include <masu/device.h>
 #include <masu/dtype.h>
@@ -15,8 +15,6 @@
 
 namespace masu::reduce_plan {
 
-// Of temporary memory, in bytes.
-inline constexpr std::uint64_t alignment = 16;
 // Rows of at most this many bytes are short: a few work-items take each.
 inline constexpr std::uint64_t short_row_bytes = std::uint64_t{1} << 12;
 
@@ -36,7 +34,7 @@ struct Plan {
   // Extremes of a row that are sought.
   [[nodiscard]] unsigned extremes() const noexcept { return counts() ? 0 : op == ReduceOp::minmax ? 2 : 1; }
   [[nodiscard]] std::uint64_t tile_elements() const noexcept {
-    return std::uint64_t{group} * vectors * alignment / size_of(dtype);
+    return std::uint64_t{group} * vectors * 16 / size_of(dtype);
   }
   // What the first launch writes, and what the last one does, in bytes.
   [[nodiscard]] std::uint64_t part_bytes() const noexcept;

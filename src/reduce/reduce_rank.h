@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Elements as ranks: unsigned numbers that are the less the better an element is. The extreme is the first element of
-// the least rank. The kernels' twin is in reduce_elements.cl.
+// the least rank. The kernels' half is in reduce.cl.
 #pragma once
 
-#include "sort/sort_key.h"
+#include "elements/order.h"
 
 #include <masu/dtype.h>
 #include <masu/reduce.h>
@@ -22,8 +22,8 @@ struct ExtremeRule {
 
   template <class T>
   [[nodiscard]] std::uint64_t operator()(T x) const noexcept {
-    using Key = UnsignedOf<sizeof(T)>;
-    const Key key = sort_key(x);
+    using Key = KeyOf<T>;
+    const Key key = ordered_key(x);
     if constexpr (infinity_bits<T> != 0) {
       if (key == static_cast<Key>(~Key{0})) return skip ? ~std::uint64_t{0} : 0;
     }
@@ -35,7 +35,7 @@ struct ExtremeRule {
 [[nodiscard]] inline std::uint64_t rank_of_bits(Dtype dtype, const ExtremeRule& rule, std::uint64_t bits) {
   return dispatch(dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    return rule(std::bit_cast<T>(static_cast<UnsignedOf<sizeof(T)>>(bits)));
+    return rule(std::bit_cast<T>(static_cast<KeyOf<T>>(bits)));
   });
 }
 

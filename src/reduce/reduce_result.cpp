@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reduce/reduce_result.h"
 
-#include "reduce/reduce_checks.h"
+#include "call/operands.h"
 
 #include <fmt/format.h>
 
@@ -23,18 +23,6 @@ void check_indices(std::span<const std::uint64_t> indices, std::string_view name
 }
 
 }  // namespace
-
-void refuse_reduce(const std::string& rule) {
-  throw Error(ErrorCode::invalid_argument, "reduce: " + rule);
-}
-
-std::uint64_t reduce_elements_of(const BufferBase& data, Dtype dtype) {
-  if (data.size_bytes() % size_of(dtype) != 0) {
-    refuse_reduce(
-        fmt::format("{} bytes are no whole number of elements of {} bytes", data.size_bytes(), size_of(dtype)));
-  }
-  return data.size_bytes() / size_of(dtype);
-}
 
 ReduceResult ReduceParts::make(Dtype dtype, ReduceOp op, bool skip, const std::vector<Reduced>& rows) {
   ReduceResult result;
@@ -61,12 +49,12 @@ ReduceResult ReduceParts::make(Dtype dtype, ReduceOp op, bool skip, const std::v
 }
 
 ArrayView ReduceResult::min_values() const {
-  if (!wants(op_, 0)) refuse_reduce(fmt::format("the least was not asked for, but {}", to_string(op_)));
+  if (!wants(op_, 0)) call::refuse(reduce_name, fmt::format("the least was not asked for, but {}", to_string(op_)));
   return {dtype_, values_[0].data(), rows_};
 }
 
 ArrayView ReduceResult::max_values() const {
-  if (!wants(op_, 1)) refuse_reduce(fmt::format("the greatest was not asked for, but {}", to_string(op_)));
+  if (!wants(op_, 1)) call::refuse(reduce_name, fmt::format("the greatest was not asked for, but {}", to_string(op_)));
   return {dtype_, values_[1].data(), rows_};
 }
 
@@ -84,16 +72,17 @@ std::span<const std::uint64_t> ReduceResult::max_indices() const {
 
 std::span<const std::uint64_t> ReduceResult::nonzero() const {
   if (op_ != ReduceOp::count_nonzero) {
-    refuse_reduce(fmt::format("the number of elements that are not zero was not asked for, but {}", to_string(op_)));
+    call::refuse(reduce_name,
+                 fmt::format("the number of elements that are not zero was not asked for, but {}", to_string(op_)));
   }
   return nonzero_;
 }
 
 const void* ReduceResult::element(const ArrayView& values, Dtype dtype, std::uint64_t row) const {
   if (dtype != dtype_) {
-    refuse_reduce(fmt::format("the elements are {}, got {}", to_string(dtype_), to_string(dtype)));
+    call::refuse(reduce_name, fmt::format("the elements are {}, got {}", to_string(dtype_), to_string(dtype)));
   }
-  if (row >= rows_) refuse_reduce(fmt::format("the result has {} rows, got row {}", rows_, row));
+  if (row >= rows_) call::refuse(reduce_name, fmt::format("the result has {} rows, got row {}", rows_, row));
   return static_cast<const std::byte*>(values.data) + row * size_of(dtype_);
 }
 

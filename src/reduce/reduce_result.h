@@ -9,6 +9,8 @@
 
 namespace masu {
 
+inline constexpr std::string_view reduce_name = "reduce";  // in messages
+
 // Makes results.
 struct ReduceParts {
   static ReduceResult make(Dtype dtype, ReduceOp op, bool skip, const std::vector<Reduced>& rows);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reduce/reduce_simd.h"
 
-#include "sort/sort_key.h"
+#include "elements/order.h"
 
 #include <algorithm>
 #include <cstddef>

@@ -262,7 +262,7 @@ TEST_P(ReduceTest, EmptyAndRefusals) {
   EXPECT_FALSE(masu::any(nothing));
   ReduceAccumulator accumulator(device, Dtype::u8, ReduceOp::max);
   MASU_EXPECT_ERROR((void)accumulator.result(), invalid_argument, "needs at least one element");
-  MASU_EXPECT_ERROR(accumulator.add(ArrayView(none)), invalid_argument, "the pieces must be u8, got f32");
+  MASU_EXPECT_ERROR(accumulator.add(ArrayView(none)), invalid_argument, "data must be u8 as before, got f32");
   MASU_EXPECT_ERROR(accumulator.merge(ReduceAccumulator(device, Dtype::u8, ReduceOp::min)), invalid_argument,
                     "one dtype, one operation");
   MASU_EXPECT_ERROR(ReduceAccumulator(device, Dtype::u8, ReduceOp::max, {.rows = 2}), invalid_argument,
@@ -273,7 +273,7 @@ TEST_P(ReduceTest, EmptyAndRefusals) {
                     "rows must be at least 1 and divide the 6 elements, got 4");
   MASU_EXPECT_ERROR((void)masu::min(there, {.rows = 2}), invalid_argument, "rows must be 1, got 2");
   MASU_EXPECT_ERROR((void)reduce(there, Dtype::f32, ReduceOp::min), invalid_argument,
-                    "6 bytes are no whole number of elements of 4 bytes");
+                    "size must be a multiple of 4 bytes (f32), got 6");
   const ReduceResult least = reduce(there, ReduceOp::min);
   MASU_EXPECT_ERROR((void)least.max_values(), invalid_argument, "the greatest was not asked for, but min");
   MASU_EXPECT_ERROR((void)least.nonzero(), invalid_argument, "was not asked for");
@@ -311,7 +311,7 @@ TEST_P(ReduceKernelTest, ManyGroups) {
   for (const ReduceOp op : {ReduceOp::minmax, ReduceOp::count_nonzero}) {
     const auto plan = reduce_plan::make(device.info(), Dtype::f32, op, true, rows, data.size() / rows, 32, 30);
     EXPECT_EQ(plan.members, 10U);
-    DeviceReduce job(device, plan, nullptr);
+    DeviceReduce job(there, plan, nullptr);
     job.start(stream, there, 0);
     const std::vector<Reduced> found = job.fetch(stream);
     for (std::uint64_t r = 0; r < rows; ++r) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "runtime/backend.h"
+#include "runtime/define.h"
 
 #include <memory>
 #include <span>
@@ -10,12 +11,6 @@
 #include <string_view>
 
 namespace masu::runtime {
-
-// One "#define NAME VALUE" in front of a kernel file.
-struct Define {
-  std::string name;
-  std::string value;
-};
 
 // masu's own kernel files at `paths` for a device: prelude, defines, then each file behind its "#line 1 path"; compiled
 // once per device and set of defines. Thread-safe; two threads that ask for the same program at once compile it once.

@@ -6,51 +6,16 @@
 // different banks, so work-items that go different ways do not wait for each other. The tree leads to a block; the rest
 // is a binary search in it.
 //
-// Defines, all given by search_plan.cpp:
-#ifndef MASU_GROUP            // work-items in a work-group
-#error "MASU_GROUP is not defined"
-#endif
-#ifndef MASU_UNROLL           // values that a work-item seeks at a time
-#error "MASU_UNROLL is not defined"
-#endif
-#ifndef MASU_ELEMENT          // an unsigned integer of an element's size
-#error "MASU_ELEMENT is not defined"
-#endif
-#ifndef MASU_KEY              // an unsigned integer that is ordered as elements are, of at least 32 bits
-#error "MASU_KEY is not defined"
-#endif
-#ifndef MASU_SIGN             // the sign bit of an element; 0 where it has none
-#error "MASU_SIGN is not defined"
-#endif
-#ifndef MASU_FLOAT            // 1: elements are floats
-#error "MASU_FLOAT is not defined"
-#endif
-#ifndef MASU_INFINITY         // the bits of infinity, where elements are floats
-#error "MASU_INFINITY is not defined"
-#endif
-#ifndef MASU_POSITION         // an unsigned integer that holds an answer
-#error "MASU_POSITION is not defined"
-#endif
-#ifndef MASU_RIGHT            // 1: behind what is equal, 0: in front of it
-#error "MASU_RIGHT is not defined"
-#endif
+// Behind elements.cl and order.cl. Defines beside those of them, all given by search_plan.cpp:
+// - MASU_GROUP     work-items in a work-group
+// - MASU_UNROLL    values that a work-item seeks at a time
+// - MASU_POSITION  an unsigned integer that holds an answer
+// - MASU_RIGHT     1: behind what is equal, 0: in front of it
 
-#define MASU_KEY_MOST (~(MASU_KEY)0)
-
-// Both zeros have one key, and all NaNs, the greatest.
-inline MASU_KEY key_of(const MASU_ELEMENT element) {
-  const MASU_KEY bits = (MASU_KEY)element;
-#if MASU_FLOAT
-  const MASU_KEY magnitude = bits & (MASU_KEY)((MASU_KEY)MASU_SIGN - 1);
-  if (magnitude > (MASU_KEY)MASU_INFINITY) return MASU_KEY_MOST;
-  return (bits & MASU_SIGN) != 0 ? (MASU_KEY)MASU_SIGN - magnitude : (MASU_KEY)MASU_SIGN + magnitude;
-#else
-  return bits ^ MASU_SIGN;
-#endif
-}
+#define MASU_KEY_MOST (~(MASU_BITS)0)
 
 // Whether an element with this key stands before the place of a value with that key.
-inline uint stands_before(const MASU_KEY element, const MASU_KEY value) {
+inline uint stands_before(const MASU_BITS element, const MASU_BITS value) {
 #if MASU_RIGHT
   return element <= value;
 #else
@@ -66,8 +31,8 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, 4) void search_sorted(__global const uchar
                                                         const ulong values_at, const ulong value_count,
                                                         __global uchar *restrict position_data,
                                                         const ulong positions_at, const uint levels, const uint shift,
-                                                        __local MASU_KEY *tree) {
-  MASU_LOCAL_POINTER(MASU_KEY, tree);  // 2^levels
+                                                        __local MASU_BITS *tree) {
+  MASU_LOCAL_POINTER(MASU_BITS, tree);  // 2^levels
   __global const MASU_ELEMENT *sorted = (__global const MASU_ELEMENT *)(sorted_data + sorted_at);
   __global const MASU_ELEMENT *values = (__global const MASU_ELEMENT *)(value_data + values_at);
   __global MASU_POSITION *positions = (__global MASU_POSITION *)(position_data + positions_at);
@@ -76,20 +41,20 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, 4) void search_sorted(__global const uchar
   for (uint node = 1 + lane; node < 1u << levels; node += MASU_GROUP) {
     const uint level = 31 - clz(node);
     const uint block = ((2 * (node - (1u << level)) + 1) << (levels - 1 - level)) - 1;
-    tree[node] = block < blocks ? key_of(sorted[((ulong)(block + 1) << shift) - 1]) : MASU_KEY_MOST;
+    tree[node] = block < blocks ? ordered_key(sorted[((ulong)(block + 1) << shift) - 1]) : MASU_KEY_MOST;
   }
   barrier(CLK_LOCAL_MEM_FENCE);
 
   const size_t stride = get_global_size(0);
   for (size_t first = get_global_id(0); first < value_count; first += MASU_UNROLL * stride) {
-    MASU_KEY key[MASU_UNROLL];
+    MASU_BITS key[MASU_UNROLL];
     uint node[MASU_UNROLL];
     ulong place[MASU_UNROLL];
     ulong end[MASU_UNROLL];
     MASU_PRAGMA_UNROLL
     for (uint k = 0; k < MASU_UNROLL; ++k) {
       const size_t i = first + k * stride;
-      key[k] = key_of(values[i < value_count ? i : first]);
+      key[k] = ordered_key(values[i < value_count ? i : first]);
       node[k] = 1;
     }
     for (uint level = 0; level < levels; ++level) {
@@ -108,7 +73,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, 4) void search_sorted(__global const uchar
       MASU_PRAGMA_UNROLL
       for (uint k = 0; k < MASU_UNROLL; ++k) {
         const ulong next = place[k] + step;
-        if (next <= end[k] && stands_before(key_of(sorted[next - 1]), key[k])) place[k] = next;
+        if (next <= end[k] && stands_before(ordered_key(sorted[next - 1]), key[k])) place[k] = next;
       }
     }
     MASU_PRAGMA_UNROLL

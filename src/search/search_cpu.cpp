@@ -3,9 +3,9 @@
 // processor waits for several elements at once, and no branch that depends on the data.
 #include "search/search_cpu.h"
 
+#include "elements/order.h"
 #include "runtime/parallel.h"
 #include "search/search_plan.h"
-#include "sort/sort_key.h"
 
 #include <algorithm>
 #include <bit>
@@ -36,7 +36,8 @@ class Searcher {
       const auto level = static_cast<unsigned>(std::bit_width(node)) - 1;
       const std::uint64_t nth = 2 * (node - (std::uint64_t{1} << level)) + 1;
       const std::uint64_t block = (nth << (shape_.levels - 1 - level)) - 1;
-      tree_[node] = block < blocks_ ? sort_key(sorted[((block + 1) << shape_.shift) - 1]) : static_cast<Key>(~Key{0});
+      tree_[node] =
+          block < blocks_ ? ordered_key(sorted[((block + 1) << shape_.shift) - 1]) : static_cast<Key>(~Key{0});
     }
   }
 
@@ -46,7 +47,7 @@ class Searcher {
     Key keys[N];
     std::uint64_t nodes[N];
     for (std::size_t k = 0; k < N; ++k) {
-      keys[k] = sort_key(values[k]);
+      keys[k] = ordered_key(values[k]);
       nodes[k] = 1;
     }
     for (unsigned level = 0; level < shape_.levels; ++level) {
@@ -63,7 +64,7 @@ class Searcher {
         const std::uint64_t next = places[k] + step;
         // Only the last block may be shorter: what would lie behind it is looked up in its place, and not counted.
         const std::uint64_t at = std::max<std::uint64_t>(1, std::min(next, ends[k]));
-        const std::uint64_t moves = stands_before(sort_key(sorted_[at - 1]), keys[k]) & unsigned{next <= ends[k]};
+        const std::uint64_t moves = stands_before(ordered_key(sorted_[at - 1]), keys[k]) & unsigned{next <= ends[k]};
         places[k] += moves * step;
       }
     }

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "search/search_plan.h"
 
-#include "sort/sort_key.h"
+#include "elements/elements.h"
 
 #include <algorithm>
 #include <bit>
-#include <string>
-#include <type_traits>
 
 namespace masu::search_plan {
 
@@ -14,10 +12,6 @@ namespace {
 
 constexpr std::uint64_t groups_a_unit_gpu = 8;  // of 256 work-items: as many as run at once
 constexpr std::uint64_t groups_a_unit_cpu = 2;
-
-std::string_view unsigned_type(std::size_t bytes) {
-  return bytes == 1 ? "uchar" : bytes == 2 ? "ushort" : bytes == 4 ? "uint" : "ulong";
-}
 
 }  // namespace
 
@@ -31,20 +25,10 @@ Tree tree_for(std::uint64_t sorted, std::uint64_t values, unsigned most_levels) 
 }
 
 std::vector<runtime::Define> Plan::defines(Dtype dtype, Dtype positions, Side side) const {
-  const std::size_t bytes = size_of(dtype);
-  const std::string suffix = bytes == 8 ? "ul" : "u";
-  const std::uint64_t sign = is_signed(dtype) ? std::uint64_t{1} << (8 * bytes - 1) : 0;
-  const std::uint64_t infinity =
-      dispatch(dtype, [](auto tag) { return std::uint64_t{infinity_bits<typename decltype(tag)::type>}; });
-  return {{"MASU_GROUP", std::to_string(group)},
-          {"MASU_UNROLL", std::to_string(unroll)},
-          {"MASU_ELEMENT", std::string(unsigned_type(bytes))},
-          {"MASU_KEY", std::string(unsigned_type(key_bytes))},
-          {"MASU_SIGN", std::to_string(sign) + suffix},
-          {"MASU_FLOAT", is_float(dtype) ? "1" : "0"},
-          {"MASU_INFINITY", std::to_string(infinity) + suffix},
-          {"MASU_POSITION", std::string(unsigned_type(size_of(positions)))},
-          {"MASU_RIGHT", side == Side::right ? "1" : "0"}};
+  return element_defines(dtype, {{"MASU_GROUP", group},
+                                 {"MASU_UNROLL", unroll},
+                                 {"MASU_POSITION", unsigned_type(size_of(positions))},
+                                 {"MASU_RIGHT", side == Side::right}});
 }
 
 Plan make(const DeviceInfo& device, Dtype dtype, std::uint64_t sorted, std::uint64_t values, unsigned group,

@@ -2,19 +2,21 @@
 // How sorted data is searched, and every constant of the kernel and of the CPU's tree.
 #pragma once
 
-#include "runtime/program_cache.h"
+#include "runtime/define.h"
 
 #include <masu/device.h>
 #include <masu/dtype.h>
 #include <masu/search.h>
 
+#include <array>
 #include <cstdint>
 #include <string_view>
 #include <vector>
 
 namespace masu::search_plan {
 
-inline constexpr std::string_view file = "src/search/search.cl";
+inline constexpr std::array<std::string_view, 3> files = {"src/elements/elements.cl", "src/elements/order.cl",
+                                                          "src/search/search.cl"};
 // Local memory of a work-group's tree: small enough for several groups to share a compute unit.
 inline constexpr std::uint64_t tree_bytes = std::uint64_t{1} << 14;
 // The CPU's tree fits into a core's second-level cache, and leaves room in it.

@@ -146,7 +146,7 @@ TEST_P(SearchTest, Refusals) {
   MASU_EXPECT_ERROR(searchsorted(data, data, Dtype::u32, few, Dtype::u64), invalid_argument,
                     "as many positions as values, got 7 for 8");
   MASU_EXPECT_ERROR(searchsorted(data, data.slice(0, 7), Dtype::u64, positions, Dtype::u64), invalid_argument,
-                    "28 bytes are no whole number of elements of 8 bytes");
+                    "size must be a multiple of 8 bytes (u64), got 28");
   Buffer<std::uint32_t> same = device.upload(std::vector<std::uint32_t>(8));
   MASU_EXPECT_ERROR(searchsorted(data, same, Dtype::u32, same, Dtype::u32), invalid_argument,
                     "positions and values must not overlap");

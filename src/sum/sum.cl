@@ -5,109 +5,40 @@
 // can overflow the table is added to 64-bit totals. Integers: each work-item adds in registers, and its total goes the
 // same way. Totals are two words, low one first; the host adds them up and rounds.
 //
-// All `rows` rows have `count` elements each; `shares` work-groups share a row.
+// Behind elements.cl and totals.cl. All `rows` rows have `count` elements each; `shares` work-groups share a row.
 //
-// Defines, all given by sum_plan.cpp:
-#ifndef MASU_GROUP        // work-items in a work-group
-#error "MASU_GROUP is not defined"
-#endif
-#ifndef MASU_GROUPS_A_UNIT  // work-groups that share a compute unit
-#error "MASU_GROUPS_A_UNIT is not defined"
-#endif
-#ifndef MASU_GPU          // 1: arrays may lie in registers, and loops over them are unrolled
-#error "MASU_GPU is not defined"
-#endif
-#ifndef MASU_UNROLL       // 16-byte loads of an input in flight for each work-item
-#error "MASU_UNROLL is not defined"
-#endif
-#ifndef MASU_VALUE_BYTES  // of an element
-#error "MASU_VALUE_BYTES is not defined"
-#endif
-#ifndef MASU_FLOAT        // 1: elements are floats
-#error "MASU_FLOAT is not defined"
-#endif
-#ifndef MASU_SIGNED       // 1: elements are signed integers
-#error "MASU_SIGNED is not defined"
-#endif
-#ifndef MASU_INPUTS       // 0: the squares of x; 1: x; 2: the products of x and y
-#error "MASU_INPUTS is not defined"
-#endif
-#ifndef MASU_COLUMNS      // of the table, a power of two
-#error "MASU_COLUMNS is not defined"
-#endif
-#ifndef MASU_TABLE_ROWS   // of the table
-#error "MASU_TABLE_ROWS is not defined"
-#endif
-#ifndef MASU_SPACING      // 2^this places have one first row
-#error "MASU_SPACING is not defined"
-#endif
-#ifndef MASU_STEP         // rows from the first row of one place to that of the next
-#error "MASU_STEP is not defined"
-#endif
-#ifndef MASU_CLASSIFY     // 1: the kernel that looks at what is not finite; 0: the one that adds
-#error "MASU_CLASSIFY is not defined"
-#endif
-#ifndef MASU_STEPS        // 16-byte vectors that a work-item takes before counters could overflow
-#error "MASU_STEPS is not defined"
-#endif
+// Defines beside those of them, all given by sum_plan.cpp:
+// - MASU_GROUP          work-items in a work-group
+// - MASU_GROUPS_A_UNIT  work-groups that share a compute unit
+// - MASU_UNROLLED       stands before loops over arrays that may lie in registers: unrolls them on GPUs
+// - MASU_UNROLL         16-byte loads of an input in flight for each work-item
+// - MASU_INPUTS         0: the squares of x; 1: x; 2: the products of x and y
+// - MASU_COLUMNS        of the table, a power of two
+// - MASU_TABLE_ROWS     of the table
+// - MASU_SPACING        2^this places have one first row
+// - MASU_STEP           rows from the first row of one place to that of the next
+// - MASU_CLASSIFY       1: the kernel that looks at what is not finite; 0: the one that adds
+// - MASU_STEPS          16-byte vectors that a work-item takes before counters could overflow
 
-#if MASU_GPU
-#define MASU_UNROLLED MASU_PRAGMA_UNROLL
-#else
-#define MASU_UNROLLED
-#endif
-#define MASU_PER_VECTOR (16 / MASU_VALUE_BYTES)
-#if MASU_VALUE_BYTES == 8
-#define MASU_BITS ulong
-#else
-#define MASU_BITS uint
-#endif
 #define MASU_PLACES_MASK ((1u << MASU_SPACING) - 1u)
 #define MASU_NAN 1u
 #define MASU_INFINITY 2u
 #define MASU_MINUS_INFINITY 4u
 
-inline MASU_BITS element_at(__global const uchar *bytes, const size_t i) {
-#if MASU_VALUE_BYTES == 1
-  return bytes[i];
-#elif MASU_VALUE_BYTES == 2
-  return ((__global const ushort *)bytes)[i];
-#elif MASU_VALUE_BYTES == 4
-  return ((__global const uint *)bytes)[i];
-#else
-  return ((__global const ulong *)bytes)[i];
-#endif
-}
-
 // The vector from element `first` on, as four words; `aligned`: at a multiple of 16 bytes.
 inline void load(uint *words, __global const uchar *bytes, const size_t first, const bool aligned) {
-  __global const uchar *from = bytes + first * MASU_VALUE_BYTES;
-  if (aligned) {
-    const uint4 v = masu_load_streaming((__global const uint4 *)from);
-    words[0] = v.x, words[1] = v.y;
-    words[2] = v.z, words[3] = v.w;
-    return;
-  }
-  MASU_UNROLLED
-  for (int w = 0; w < 4; ++w) {
-#if MASU_VALUE_BYTES == 8
-    words[w] = ((__global const uint *)from)[w];
-#else
-    words[w] = 0;
-    MASU_UNROLLED
-    for (int k = 0; k < 4 / MASU_VALUE_BYTES; ++k) {
-      words[w] |= element_at(from, w * (4 / MASU_VALUE_BYTES) + k) << (k * MASU_VALUE_BYTES * 8);
-    }
-#endif
-  }
+  __global const uchar *from = bytes + first * MASU_ELEMENT_BYTES;
+  const uint4 v = aligned ? masu_load_streaming((__global const uint4 *)from) : load_elements(from);
+  words[0] = v.x, words[1] = v.y;
+  words[2] = v.z, words[3] = v.w;
 }
 inline MASU_BITS element_of(const uint *words, const int k) {
-#if MASU_VALUE_BYTES == 8
+#if MASU_ELEMENT_BYTES == 8
   return (ulong)words[2 * k + 1] << 32 | words[2 * k];
-#elif MASU_VALUE_BYTES == 4
+#elif MASU_ELEMENT_BYTES == 4
   return words[k];
 #else
-  return words[k * MASU_VALUE_BYTES / 4] >> (k * MASU_VALUE_BYTES % 4 * 8) & ((1u << (MASU_VALUE_BYTES * 8)) - 1u);
+  return words[k * MASU_ELEMENT_BYTES / 4] >> (k * MASU_ELEMENT_BYTES % 4 * 8) & ((1u << (MASU_ELEMENT_BYTES * 8)) - 1u);
 #endif
 }
 
@@ -122,9 +53,9 @@ inline MASU_BITS element_of(const uint *words, const int k) {
   const size_t row = (unit) / shares;                                                                  \
   const size_t stride = (size_t)shares * MASU_GROUP;                                                   \
   const size_t first = ((unit) - row * shares) * MASU_GROUP + get_local_id(0);                         \
-  __global const uchar *xs = x + x_at + row * count * MASU_VALUE_BYTES;                                \
+  __global const uchar *xs = x + x_at + row * count * MASU_ELEMENT_BYTES;                                \
   const size_t misaligned = (size_t)xs & 15;                                                           \
-  const size_t before = misaligned == 0 ? 0 : (16 - misaligned) / MASU_VALUE_BYTES;                    \
+  const size_t before = misaligned == 0 ? 0 : (16 - misaligned) / MASU_ELEMENT_BYTES;                    \
   const size_t head = before < count ? before : (size_t)count;                                         \
   const size_t vectors = (size_t)(count - head) / MASU_PER_VECTOR;                                     \
   const size_t edges = (size_t)count - vectors * MASU_PER_VECTOR;                                      \
@@ -132,8 +63,8 @@ inline MASU_BITS element_of(const uint *words, const int k) {
 
 #if MASU_INPUTS == 2
 #define MASU_UNIT_Y                                                                                    \
-  __global const uchar *ys = y + y_at + row * count * MASU_VALUE_BYTES;                                \
-  const bool aligned = (((size_t)ys + head * MASU_VALUE_BYTES) & 15) == 0;
+  __global const uchar *ys = y + y_at + row * count * MASU_ELEMENT_BYTES;                                \
+  const bool aligned = (((size_t)ys + head * MASU_ELEMENT_BYTES) & 15) == 0;
 #define MASU_ALL_Y(n) uint all_y[n][4];
 #define MASU_LOAD_Y(k, element) load(all_y[k], ys, element, aligned);
 #define MASU_OF_Y(k) all_y[k]
@@ -185,14 +116,6 @@ inline MASU_BITS element_of(const uint *words, const int k) {
     MASU_ADD(one_x, MASU_ONE_Y(element))                                                \
   }
 
-// Adds a signed number of 64 bits to a total of two words, and another carry to none.
-inline void add_total(__global uint *total, const ulong number) {
-  const uint low = (uint)number;
-  uint high = (uint)(number >> 32);
-  if (low != 0) high += atomic_add(total, low) > UINT_MAX - low ? 1u : 0u;
-  if (high != 0) atomic_add(total + 1, high);
-}
-
 // This work-item's column. `rows` is below 2^40; as compilers do not know that, they leave the column in one register and
 // find a digit's counter by a constant from the cell, not by bits of an index put together anew.
 #define MASU_COLUMN ((size_t)(get_local_id(0) & (MASU_COLUMNS - 1)) + (size_t)(rows >> 40))
@@ -203,7 +126,7 @@ inline void clear(__local uint *table) {
 
 // Values of at most 31 bits that need two digits have rows of their own for both, and the lower row gets all of a value,
 // modulo 2^32: less what the upper row counts, times 2^16, it is the sum of the lower digits.
-#define MASU_PAIRED (MASU_FLOAT && MASU_VALUE_BYTES < 8 && (MASU_VALUE_BYTES == 4) == (MASU_INPUTS == 1))
+#define MASU_PAIRED (MASU_FLOAT && MASU_ELEMENT_BYTES < 8 && (MASU_ELEMENT_BYTES == 4) == (MASU_INPUTS == 1))
 
 // Adds every row of the table to its total, and clears it. The columns are gone through from a place that differs from
 // lane to lane, so that lanes do not meet in a bank.

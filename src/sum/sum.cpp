@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The public functions: validate, add, round.
-#include "histogram/histogram_checks.h"
+#include "call/operands.h"
+#include "call/timer.h"
 #include "runtime/parallel.h"
 #include "sum/sum_cpu.h"
 #include "sum/sum_device.h"
@@ -8,6 +9,7 @@
 #include "sum/sum_rows.h"
 #include "sum/sum_totals.h"
 
+#include <masu/histogram.h>
 #include <masu/sum.h>
 
 #include <fmt/format.h>
@@ -48,14 +50,6 @@ void check_lengths(const SumRule& rule, std::uint64_t x, std::uint64_t y) {
   if (x != y) refuse(fmt::format("{}: x and y must have as many elements, got {} and {}", rule.name(), x, y));
 }
 
-std::uint64_t elements_of(const SumRule& rule, const BufferBase& x) {
-  const std::size_t size = size_of(rule.dtype);
-  if (x.size_bytes() % size != 0) {
-    refuse(fmt::format("{}: {} bytes are no whole number of elements of {} bytes", rule.name(), x.size_bytes(), size));
-  }
-  return x.size_bytes() / size;
-}
-
 // The rows' results, as they come.
 class Results {
  public:
@@ -87,7 +81,7 @@ void give_times(const SumOptions& options, const RowSums& sums) {
 
 bool is_quick(const SumRule& rule, const Device& device) {
   const auto wide = [](Dtype dtype) { return dtype == Dtype::f32 || dtype == Dtype::f64; };
-  return device.kind() == DeviceKind::cpu && (rule.function == Function::sum || rule.function == Function::dot) &&
+  return call::on_cpu(device) && (rule.function == Function::sum || rule.function == Function::dot) &&
          wide(rule.dtype) && wide(rule.result);
 }
 
@@ -121,14 +115,14 @@ void add_quickly(const SumRule& rule, const ArrayView& x, const ArrayView& y, st
 SumResult of_host(Function function, const Device& device, const ArrayView& x, const ArrayView& y,
                   const SumOptions& options) {
   const SumRule rule = rule_of(function, x.dtype, options);
-  check_dtype(rule.name(), x.dtype, y.dtype);
+  call::check_dtype(rule.name(), x.dtype, y.dtype);
   check_lengths(rule, x.count, y.count);
   const std::uint64_t row = check_rows(rule, x.count, options);
   Results results(rule, options.rows, row);
   if (is_quick(rule, device) && row != 0) {
-    const double start = options.times == nullptr ? 0 : now();
+    call::start_times(options.times);
+    const call::Timer timer(options.times, &SumTimes::compute);
     add_quickly(rule, x, y, options.rows, row, results);
-    if (options.times != nullptr) *options.times = {.transfer = 0, .compute = now() - start};
     return results.finish();
   }
   RowSums sums(device, x.dtype, rule.needs(), row, results.sink());
@@ -138,9 +132,9 @@ SumResult of_host(Function function, const Device& device, const ArrayView& x, c
 }
 
 std::uint64_t check_buffers(const SumRule& rule, const BufferBase& x, const BufferBase& y, const SumOptions& options) {
-  check_device(rule.name(), x.device(), y, nullptr);
-  const std::uint64_t count = elements_of(rule, x);
-  check_lengths(rule, count, elements_of(rule, y));
+  call::check_one_device(rule.name(), x, y);
+  const std::uint64_t count = call::count_of(rule.name(), x, rule.dtype);
+  check_lengths(rule, count, call::count_of(rule.name(), y, rule.dtype));
   return check_rows(rule, count, options);
 }
 
@@ -148,8 +142,8 @@ SumResult of_buffer(Function function, const BufferBase& x, const BufferBase& y,
                     const SumOptions& options) {
   const SumRule rule = rule_of(function, dtype, options);
   const std::uint64_t row = check_buffers(rule, x, y, options);
-  if (x.device().kind() == DeviceKind::cpu) {
-    return of_host(function, x.device(), host_view(x, dtype), host_view(y, dtype), options);
+  if (call::on_cpu(x.device())) {
+    return of_host(function, x.device(), call::host_view(x, dtype), call::host_view(y, dtype), options);
   }
   Results results(rule, options.rows, row);
   RowSums sums(x.device(), dtype, rule.needs(), row, results.sink());
@@ -163,11 +157,11 @@ SumResult of_buffer(Function function, const BufferBase& x, const BufferBase& y,
 Pending<SumResult> on_stream(Function function, Stream& stream, const BufferBase& x, const BufferBase& y, Dtype dtype,
                              const SumOptions& options) {
   const SumRule rule = rule_of(function, dtype, options);
-  check_device(rule.name(), stream.device(), x, &stream);
+  call::check_stream(rule.name(), stream, x);
   const std::uint64_t row = check_buffers(rule, x, y, options);
   SumOptions quiet = options;
   quiet.times = nullptr;
-  if (stream.device().kind() == DeviceKind::cpu) {
+  if (call::on_cpu(stream.device())) {
     stream.finish();  // what was given to it before may still change the data
     auto result = std::make_shared<SumResult>(of_buffer(function, x, y, dtype, quiet));
     return {stream.record(), [result] { return std::move(*result); }};
@@ -175,8 +169,8 @@ Pending<SumResult> on_stream(Function function, Stream& stream, const BufferBase
   if (options.rows > DeviceSum::most_rows(x.device(), dtype, rule.needs())) {
     return {stream.record(), [function, &x, &y, dtype, quiet] { return of_buffer(function, x, y, dtype, quiet); }};
   }
-  auto job = std::make_shared<DeviceSum>(stream.device(), dtype, rule.needs(), options.rows, row, options.workspace);
-  job->start(stream, x, x.byte_offset(), y, y.byte_offset());
+  auto job = std::make_shared<DeviceSum>(x, y, dtype, rule.needs(), options.rows, row, options.workspace);
+  job->start(stream, x.byte_offset(), y.byte_offset());
   return {stream.record(), [job, &stream, rule, row, rows = options.rows] {
             job->finish(stream);
             Results results(rule, rows, row);
@@ -235,7 +229,7 @@ void sum_columns(const ArrayView& x, std::uint64_t columns, const MutableArrayVi
   if (x.dtype != Dtype::f32 && x.dtype != Dtype::f64) {
     refuse(fmt::format("sum_columns: the dtype must be f32 or f64, got {}", to_string(x.dtype)));
   }
-  check_dtype("sum_columns", x.dtype, result.dtype);
+  call::check_dtype("sum_columns", x.dtype, result.dtype);
   if (columns == 0 || x.count % columns != 0) {
     refuse(fmt::format("sum_columns: columns must be >= 1 and divide the {} elements, got {}", x.count, columns));
   }
@@ -310,7 +304,7 @@ Pending<SumResult> standard_deviation(Stream& stream, const BufferBase& x, Dtype
 std::uint64_t sum_workspace(const Device& device, Dtype dtype, std::uint64_t count, const SumOptions& options) {
   const SumRule rule = rule_of(Function::sum, dtype, options);
   (void)check_rows(rule, count, options);
-  if (device.kind() == DeviceKind::cpu) return 0;
+  if (call::on_cpu(device)) return 0;
   std::uint64_t bytes = 0;
   for (const SumNeeds& needs : {SumNeeds{.values = true, .squares = true}, SumNeeds{.products = true}}) {
     const std::uint64_t rows = std::min(options.rows, DeviceSum::most_rows(device, dtype, needs));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sums of data that comes in pieces, and their bytes.
-#include "histogram/histogram_checks.h"
+#include "call/operands.h"
 #include "sum/sum_rows.h"
 #include "sum/sum_totals.h"
 
@@ -24,7 +24,7 @@ constexpr std::size_t sum_words = 70;  // the most of a number
 constexpr std::size_t product_words = 137;
 
 [[noreturn]] void refuse_pieces(const std::string& rule) {
-  throw Error(ErrorCode::invalid_argument, "SumAccumulator: " + rule);
+  call::refuse("SumAccumulator", rule);
 }
 
 void append(std::vector<std::byte>& bytes, const SumNeeds& needs, const Parts& parts) {
@@ -109,14 +109,14 @@ SumAccumulator::~SumAccumulator() = default;
 
 void SumAccumulator::add(const ArrayView& x) {
   state_->check_inputs(1);
-  check_dtype("SumAccumulator", state_->dtype, x.dtype);
+  call::check_dtype("SumAccumulator", state_->dtype, x.dtype);
   state_->sums.add(x.data, x.data, x.count);
 }
 
 void SumAccumulator::add(const ArrayView& x, const ArrayView& y) {
   state_->check_inputs(2);
-  check_dtype("SumAccumulator", state_->dtype, x.dtype);
-  check_dtype("SumAccumulator", state_->dtype, y.dtype);
+  call::check_dtype("SumAccumulator", state_->dtype, x.dtype);
+  call::check_dtype("SumAccumulator", state_->dtype, y.dtype);
   if (x.count != y.count)
     refuse_pieces(fmt::format("x and y must have as many elements, got {} and {}", x.count, y.count));
   state_->sums.add(x.data, y.data, x.count);
@@ -134,17 +134,17 @@ void SumAccumulator::add_buffers(const BufferBase& x, const BufferBase& y, Dtype
 
 void SumAccumulator::add_memory(const BufferBase& x, const BufferBase& y, Dtype dtype) {
   State& s = *state_;
-  check_dtype("SumAccumulator", s.dtype, dtype);
-  check_device("SumAccumulator", s.device, x, nullptr);
-  check_device("SumAccumulator", s.device, y, nullptr);
+  call::check_dtype("SumAccumulator", s.dtype, dtype);
+  call::check_device("SumAccumulator", s.device, x);
+  call::check_device("SumAccumulator", s.device, y);
   const std::size_t size = size_of(dtype);
   if (x.size_bytes() % size != 0 || x.size_bytes() != y.size_bytes()) {
     refuse_pieces(fmt::format("inputs must have as many bytes, a multiple of {}, got {} and {}", size, x.size_bytes(),
                               y.size_bytes()));
   }
   if (x.size_bytes() == 0) return;
-  if (s.device.kind() == DeviceKind::cpu) {
-    return s.sums.add(host_view(x, dtype).data, host_view(y, dtype).data, x.size_bytes() / size);
+  if (call::on_cpu(s.device)) {
+    return s.sums.add(call::host_view(x, dtype).data, call::host_view(y, dtype).data, x.size_bytes() / size);
   }
   Stream stream(s.device);
   s.sums.add(stream, x, x.byte_offset(), y, y.byte_offset(), x.size_bytes() / size, true);

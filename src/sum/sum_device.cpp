@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sum/sum_device.h"
 
-#include "runtime/backend.h"
-#include "runtime/whole.h"
-
-#include <fmt/format.h>
+#include "call/operands.h"
 
 #include <algorithm>
 
@@ -14,12 +11,6 @@ using sum_plan::Inputs;
 using sum_plan::Plan;
 
 namespace {
-
-constexpr std::uint64_t alignment = 16;  // of what lies in the temporary memory
-
-std::uint64_t aligned(std::uint64_t bytes) {
-  return (bytes + alignment - 1) / alignment * alignment;
-}
 
 std::vector<Inputs> inputs_of(const SumNeeds& needs) {
   std::vector<Inputs> result;
@@ -39,7 +30,7 @@ std::vector<DeviceSum::Pass> DeviceSum::passes(const Device& device, Dtype dtype
     Pass pass{.plan = sum_plan::make(device.info(), dtype, inputs)};
     pass.totals = end;
     pass.flags = pass.totals + rows * pass.plan.total_bytes();
-    end = aligned(pass.flags + rows * sizeof(std::uint32_t));
+    end = call::aligned(pass.flags + rows * sizeof(std::uint32_t));
     result.push_back(pass);
   }
   return result;
@@ -55,46 +46,26 @@ std::uint64_t DeviceSum::most_rows(const Device& device, Dtype dtype, const SumN
   return std::max<std::uint64_t>(sum_plan::most_total_bytes / bytes(device, dtype, needs, 1), 1);
 }
 
-DeviceSum::DeviceSum(const Device& device, Dtype dtype, const SumNeeds& needs, std::uint64_t rows, std::uint64_t count,
-                     const BufferBase* workspace)
-    : device_(device), rows_(rows), count_(count) {
-  if (dtype == Dtype::f64 && !device.info().fp64) {
-    throw Error(ErrorCode::unsupported, fmt::format("sum: {} has no fp64, got f64 data", device.id()));
-  }
-  passes_ = passes(device, dtype, needs, rows, end_);
-  if (workspace == nullptr) {
-    memory_.emplace(device, end_);
-    return;
-  }
-  if (!(workspace->device() == device) || workspace->size_bytes() < end_ || workspace->memory()->read_only() ||
-      workspace->byte_offset() % alignment != 0) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("sum: workspace must be at least {} writable bytes on {} that begin at a multiple of {}, "
-                            "got {} on {}",
-                            end_, device.id(), alignment, workspace->size_bytes(), workspace->device().id()));
-  }
-  memory_.emplace(device, workspace->memory(), workspace->byte_offset(), end_);
+DeviceSum::DeviceSum(const BufferBase& x, const BufferBase& y, Dtype dtype, const SumNeeds& needs, std::uint64_t rows,
+                     std::uint64_t count, const BufferBase* workspace)
+    : device_(x.device()), x_(&x), y_(&y), rows_(rows), count_(count) {
+  call::check_fp64("sum", device_, dtype);
+  passes_ = passes(device_, dtype, needs, rows, end_);
+  memory_.emplace(call::take_workspace("sum", workspace, device_, end_, {&x, &y}));
 }
 
 void DeviceSum::launch(Stream& stream, const Pass& pass, bool classify) {
   const Plan& plan = pass.plan;
-  const auto kernel = runtime::own_program(*device_.implementation(), plan.files(), plan.defines(classify))
-                          ->kernel(classify ? "sum_classify" : "sum_add");
+  call::Kernels kernels(device_, plan.files(), plan.defines(classify), plan.group);
   const std::uint64_t begin = memory_->byte_offset();
-  std::vector<KernelArgument> arguments{
-      whole(*x_), x_at_, whole(*y_), y_at_, count_, rows_, plan.shares(rows_, count_)};
-  arguments.emplace_back(whole(*memory_));
-  arguments.emplace_back(begin + pass.totals);
-  arguments.emplace_back(begin + pass.flags);
-  if (!classify) arguments.emplace_back(LocalMemory{plan.local_bytes()});
-  const std::uint64_t groups = plan.groups(rows_, count_);
-  launches_.emplace_back(stream.implementation().launch(*kernel, NDRange(groups * plan.group, plan.group), arguments));
+  call::Arguments arguments(call::At{*x_, x_at_}, call::At{*y_, y_at_}, count_, rows_, plan.shares(rows_, count_),
+                            call::At{*memory_, begin + pass.totals}, begin + pass.flags);
+  if (!classify) arguments.add(LocalMemory{plan.local_bytes()});
+  launches_.push_back(
+      kernels.launch(stream, classify ? "sum_classify" : "sum_add", plan.groups(rows_, count_), arguments));
 }
 
-void DeviceSum::start(Stream& stream, const BufferBase& x, std::uint64_t x_at, const BufferBase& y,
-                      std::uint64_t y_at) {
-  x_ = &x;
-  y_ = &y;
+void DeviceSum::start(Stream& stream, std::uint64_t x_at, std::uint64_t y_at) {
   x_at_ = x_at;
   y_at_ = y_at;
   launches_.clear();
@@ -145,9 +116,7 @@ void DeviceSum::add_to(Totals& totals, std::uint64_t row) const {
 }
 
 double DeviceSum::seconds() const {
-  double total = 0;
-  for (const Event& event : launches_) total += event.seconds();
-  return total;
+  return call::seconds_of(launches_);
 }
 
 }  // namespace masu

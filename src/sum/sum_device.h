@@ -2,6 +2,7 @@
 // Exact sums on an OpenCL or CUDA device.
 #pragma once
 
+#include "call/launcher.h"
 #include "sum/sum_plan.h"
 #include "sum/sum_totals.h"
 
@@ -18,17 +19,17 @@ namespace masu {
 
 class DeviceSum {
  public:
-  // For `rows` rows of `count` elements, at most most_rows(). With no `workspace`, memory is allocated.
-  DeviceSum(const Device& device, Dtype dtype, const SumNeeds& needs, std::uint64_t rows, std::uint64_t count,
-            const BufferBase* workspace);
+  // For `rows` rows of `count` elements, at most most_rows(). `y` matters where products of two inputs are asked for.
+  // With no `workspace`, memory is allocated.
+  DeviceSum(const BufferBase& x, const BufferBase& y, Dtype dtype, const SumNeeds& needs, std::uint64_t rows,
+            std::uint64_t count, const BufferBase* workspace);
   // Bytes of temporary memory.
   static std::uint64_t bytes(const Device& device, Dtype dtype, const SumNeeds& needs, std::uint64_t rows);
   // Rows that one launch can take.
   static std::uint64_t most_rows(const Device& device, Dtype dtype, const SumNeeds& needs);
 
-  // Launches everything on data that begins so many bytes into the memories of the buffers. `y` matters where products
-  // of two inputs are asked for.
-  void start(Stream& stream, const BufferBase& x, std::uint64_t x_at, const BufferBase& y, std::uint64_t y_at);
+  // Launches everything on data that begins so many bytes into the memories of the buffers.
+  void start(Stream& stream, std::uint64_t x_at, std::uint64_t y_at);
   // Waits, looks for what kind of numbers were not finite, and has the totals then.
   void finish(Stream& stream);
   void add_to(Totals& totals, std::uint64_t row) const;
@@ -50,13 +51,13 @@ class DeviceSum {
   }
 
   Device device_;
+  const BufferBase* x_;
+  const BufferBase* y_;
   std::uint64_t rows_;
   std::uint64_t count_;
   std::uint64_t end_ = 0;
   std::vector<Pass> passes_;
   std::optional<Buffer<std::byte>> memory_;
-  const BufferBase* x_ = nullptr;
-  const BufferBase* y_ = nullptr;
   std::uint64_t x_at_ = 0;
   std::uint64_t y_at_ = 0;
   std::vector<std::uint32_t> words_;  // the temporary memory, once finished

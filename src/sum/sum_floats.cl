@@ -1,39 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 // Exact sums and dot products of floats, in OpenCL C 1.2 (and, behind the CUDA prelude, in CUDA C++). Behind sum.cl.
 
-#if MASU_VALUE_BYTES == 2
+#if MASU_ELEMENT_BYTES == 2
 #define MASU_FRACTION 10
-#define MASU_TOP 31u
-#elif MASU_VALUE_BYTES == 4
+#elif MASU_ELEMENT_BYTES == 4
 #define MASU_FRACTION 23
-#define MASU_TOP 255u
 #else
 #define MASU_FRACTION 52
-#define MASU_TOP 2047u
 #endif
-#define MASU_SIGN_BIT (MASU_VALUE_BYTES * 8 - 1)
+#define MASU_SIGN_BIT (MASU_ELEMENT_BYTES * 8 - 1)
 
 // A float's parts. Its place is its exponent's field less 1, or 0 where the field is 0: taken out of the magnitude, it
 // leaves the mantissa, with the implicit bit of what is normal. Subnormal numbers are never seen as floats: processors may
 // take them for zeros. The field stands in the upper word.
-#if MASU_VALUE_BYTES == 8
+#if MASU_ELEMENT_BYTES == 8
 #define MASU_UPPER(bits) ((uint)((bits) >> 32))
 #define MASU_UPPER_FRACTION (MASU_FRACTION - 32)
 #else
 #define MASU_UPPER(bits) (bits)
 #define MASU_UPPER_FRACTION MASU_FRACTION
 #endif
-#define MASU_MAGNITUDE(bits) ((bits) & (((MASU_BITS)1 << MASU_SIGN_BIT) - 1))
+#define MASU_MAGNITUDE(bits) ((bits) & (MASU_SIGN - 1))
 #define MASU_PLACE(upper) ((uint)max((int)((upper) >> MASU_UPPER_FRACTION) - 1, 0))
 #define MASU_MANTISSA(magnitude, place) ((magnitude) - ((MASU_BITS)(place) << MASU_FRACTION))
-#define MASU_INFINITE ((MASU_BITS)MASU_TOP << MASU_FRACTION)
 
 // The first counter of a place: of the row that it begins in, and this work-item's column.
 #define MASU_CELL(place) (column + ((place) >> MASU_SPACING) * (MASU_STEP * MASU_COLUMNS))
 #define MASU_DIGIT(cell, number, value) atomic_add((cell) + (number) * MASU_COLUMNS, (uint)(value));
 
 // Adds ±mantissa * 2^place; `minus` is 0 or all bits.
-#if MASU_VALUE_BYTES < 8 && !(MASU_VALUE_BYTES == 4 && MASU_INPUTS != 1)
+#if MASU_ELEMENT_BYTES < 8 && !(MASU_ELEMENT_BYTES == 4 && MASU_INPUTS != 1)
 // At most 31 bits when shifted.
 inline void add_number(__local uint *column, const uint mantissa, const uint place, const uint minus) {
   __local uint *cell = MASU_CELL(place);
@@ -43,7 +39,7 @@ inline void add_number(__local uint *column, const uint mantissa, const uint pla
   MASU_DIGIT(cell, 1, as_int(v) >> 16)
 #endif
 }
-#elif MASU_VALUE_BYTES == 4
+#elif MASU_ELEMENT_BYTES == 4
 // At most 63 bits when shifted.
 inline void add_number(__local uint *column, const ulong mantissa, const uint place, const uint minus) {
   __local uint *cell = MASU_CELL(place);
@@ -93,7 +89,7 @@ inline void add_number(__local uint *column, const ulong low, const ulong high, 
     const uint minus = 0u - (uint)(b >> MASU_SIGN_BIT);                                     \
     MASU_ADD_ONE(MASU_MANTISSA(magnitude, place), place, minus)                             \
   }
-#if MASU_VALUE_BYTES == 8
+#if MASU_ELEMENT_BYTES == 8
 #define MASU_ADD_ONE(mantissa, place, minus) add_number(column, mantissa, 0, place, minus);
 #else
 #define MASU_ADD_ONE(mantissa, place, minus) add_number(column, mantissa, place, minus);
@@ -113,9 +109,9 @@ inline void add_number(__local uint *column, const ulong low, const ulong high, 
     const MASU_BITS n = MASU_MANTISSA(b_magnitude, b_place);                                \
     MASU_ADD_ONE(m, n, a_place + b_place, minus)                                            \
   }
-#if MASU_VALUE_BYTES == 8
+#if MASU_ELEMENT_BYTES == 8
 #define MASU_ADD_ONE(m, n, place, minus) add_number(column, (m) * (n), mul_hi(m, n), place, minus);
-#elif MASU_VALUE_BYTES == 4
+#elif MASU_ELEMENT_BYTES == 4
 #define MASU_ADD_ONE(m, n, place, minus) add_number(column, (ulong)(m) * (n), place, minus);
 #else
 #define MASU_ADD_ONE(m, n, place, minus) add_number(column, (m) * (n), place, minus);
@@ -146,7 +142,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void sum_add(MASU_PARA
       flush(table, row_totals);
       barrier(CLK_LOCAL_MEM_FENCE);
     }
-    if (worst >= MASU_UPPER(MASU_INFINITE)) atomic_or(totals + flags_at / 4 + row, 1u);
+    if (worst >= MASU_UPPER(MASU_INFINITY_BITS)) atomic_or(totals + flags_at / 4 + row, 1u);
   }
 }
 
@@ -156,14 +152,14 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void sum_add(MASU_PARA
 inline uint kind_of(const MASU_BITS a, const MASU_BITS b) {
   const MASU_BITS m = MASU_MAGNITUDE(a);
 #if MASU_INPUTS == 1
-  if (m < MASU_INFINITE) return 0;
+  if (m < MASU_INFINITY_BITS) return 0;
   const uint minus = (uint)(a >> MASU_SIGN_BIT);
-  return m > MASU_INFINITE ? MASU_NAN : minus != 0 ? MASU_MINUS_INFINITY : MASU_INFINITY;
+  return m > MASU_INFINITY_BITS ? MASU_NAN : minus != 0 ? MASU_MINUS_INFINITY : MASU_INFINITY;
 #else
   const MASU_BITS n = MASU_MAGNITUDE(b);
-  if (m < MASU_INFINITE && n < MASU_INFINITE) return 0;
+  if (m < MASU_INFINITY_BITS && n < MASU_INFINITY_BITS) return 0;
   const uint minus = (uint)((a ^ b) >> MASU_SIGN_BIT);
-  return m > MASU_INFINITE || n > MASU_INFINITE || m == 0 || n == 0 ? MASU_NAN
+  return m > MASU_INFINITY_BITS || n > MASU_INFINITY_BITS || m == 0 || n == 0 ? MASU_NAN
          : minus != 0                                              ? MASU_MINUS_INFINITY
                                                                    : MASU_INFINITY;
 #endif

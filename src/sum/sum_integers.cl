@@ -2,7 +2,7 @@
 // Exact sums and dot products of integers, in OpenCL C 1.2 (and, behind the CUDA prelude, in CUDA C++). Behind sum.cl.
 
 // A work-item's total: two's complement, in as many words of 64 bits as it can need.
-#define MASU_SUM_64 (MASU_INPUTS == 1 ? MASU_VALUE_BYTES < 8 : MASU_VALUE_BYTES < 4)
+#define MASU_SUM_64 (MASU_INPUTS == 1 ? MASU_ELEMENT_BYTES < 8 : MASU_ELEMENT_BYTES < 4)
 
 // Adds a number of three words, the lowest first.
 inline void add_wide(ulong *total, const ulong low, const ulong high, const ulong top) {
@@ -13,9 +13,9 @@ inline void add_wide(ulong *total, const ulong low, const ulong high, const ulon
   total[1] += carry;
   total[2] += total[1] < carry ? 1 : 0;
 }
-#if MASU_VALUE_BYTES == 1
+#if MASU_ELEMENT_BYTES == 1
 #define MASU_INTEGER(bits) (MASU_SIGNED ? (int)as_char((uchar)(bits)) : (int)(bits))
-#elif MASU_VALUE_BYTES == 2
+#elif MASU_ELEMENT_BYTES == 2
 #define MASU_INTEGER(bits) (MASU_SIGNED ? (int)as_short((ushort)(bits)) : (int)(bits))
 #endif
 #if MASU_SIGNED
@@ -27,9 +27,9 @@ inline void add_wide(ulong *total, const ulong low, const ulong high, const ulon
 #endif
 
 #if MASU_INPUTS == 1
-#if MASU_VALUE_BYTES < 4
+#if MASU_ELEMENT_BYTES < 4
 #define MASU_ADD(bits, unused) part += MASU_INTEGER(bits);
-#elif MASU_VALUE_BYTES == 4
+#elif MASU_ELEMENT_BYTES == 4
 #define MASU_ADD(bits, unused) total[0] += (ulong)MASU_LONG(bits);
 #else
 #define MASU_ADD(bits, unused)                                              \
@@ -39,11 +39,11 @@ inline void add_wide(ulong *total, const ulong low, const ulong high, const ulon
   }
 #endif
 #else
-#if MASU_VALUE_BYTES == 1
+#if MASU_ELEMENT_BYTES == 1
 #define MASU_ADD(x_bits, y_bits) part += MASU_INTEGER(x_bits) * MASU_INTEGER(y_bits);
-#elif MASU_VALUE_BYTES == 2
+#elif MASU_ELEMENT_BYTES == 2
 #define MASU_ADD(x_bits, y_bits) total[0] += (ulong)((long)MASU_INTEGER(x_bits) * MASU_INTEGER(y_bits));
-#elif MASU_VALUE_BYTES == 4
+#elif MASU_ELEMENT_BYTES == 4
 #define MASU_ADD(x_bits, y_bits)                                            \
   {                                                                         \
     const ulong p = (ulong)(MASU_LONG(x_bits) * MASU_LONG(y_bits));         \
@@ -85,7 +85,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void sum_add(MASU_PARA
       const bool negative = MASU_SIGNED && as_long(total[0]) < 0;
       total[1] = negative ? ULONG_MAX : 0;
     }
-#if MASU_INPUTS == 1 || MASU_VALUE_BYTES < 8
+#if MASU_INPUTS == 1 || MASU_ELEMENT_BYTES < 8
     // Two words hold it: the third is made of the sign.
     total[2] = MASU_SIGNED && as_long(total[1]) < 0 ? ULONG_MAX : 0;
 #endif

@@ -1,17 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sum/sum_plan.h"
 
+#include "elements/elements.h"
+
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <string>
 
 namespace masu::sum_plan {
 
 namespace {
 
-constexpr std::array<std::string_view, 2> float_files = {"src/sum/sum.cl", "src/sum/sum_floats.cl"};
-constexpr std::array<std::string_view, 2> integer_files = {"src/sum/sum.cl", "src/sum/sum_integers.cl"};
+constexpr std::string_view elements_file = "src/elements/elements.cl";
+constexpr std::string_view totals_file = "src/elements/totals.cl";
+constexpr std::array<std::string_view, 4> float_files = {elements_file, totals_file, "src/sum/sum.cl",
+                                                         "src/sum/sum_floats.cl"};
+constexpr std::array<std::string_view, 4> integer_files = {elements_file, totals_file, "src/sum/sum.cl",
+                                                           "src/sum/sum_integers.cl"};
 constexpr unsigned digit_bits = 16;
 constexpr unsigned integer_rows = 12;  // of 192 bits
 
@@ -71,21 +76,17 @@ unsigned work_group(const DeviceInfo& device, unsigned wanted) {
 }  // namespace
 
 std::vector<runtime::Define> Plan::defines(bool classify) const {
-  const auto flag = [](bool on) { return std::string(on ? "1" : "0"); };
-  return {{"MASU_GROUP", std::to_string(group)},
-          {"MASU_GROUPS_A_UNIT", std::to_string(groups_a_unit)},
-          {"MASU_GPU", flag(gpu)},
-          {"MASU_UNROLL", std::to_string(unroll)},
-          {"MASU_VALUE_BYTES", std::to_string(size_of(dtype))},
-          {"MASU_FLOAT", flag(is_float(dtype))},
-          {"MASU_SIGNED", flag(is_signed(dtype) && !is_float(dtype))},
-          {"MASU_INPUTS", std::to_string(static_cast<unsigned>(inputs))},
-          {"MASU_COLUMNS", std::to_string(columns)},
-          {"MASU_TABLE_ROWS", std::to_string(table_rows)},
-          {"MASU_SPACING", std::to_string(spacing)},
-          {"MASU_STEP", std::to_string(step)},
-          {"MASU_CLASSIFY", flag(classify)},
-          {"MASU_STEPS", std::to_string(steps)}};
+  return element_defines(dtype, {{"MASU_GROUP", group},
+                                 {"MASU_GROUPS_A_UNIT", groups_a_unit},
+                                 {"MASU_UNROLLED", gpu ? "MASU_PRAGMA_UNROLL" : ""},
+                                 {"MASU_UNROLL", unroll},
+                                 {"MASU_INPUTS", static_cast<unsigned>(inputs)},
+                                 {"MASU_COLUMNS", columns},
+                                 {"MASU_TABLE_ROWS", table_rows},
+                                 {"MASU_SPACING", spacing},
+                                 {"MASU_STEP", step},
+                                 {"MASU_CLASSIFY", classify},
+                                 {"MASU_STEPS", steps}});
 }
 
 std::span<const std::string_view> Plan::files() const noexcept {

@@ -3,7 +3,7 @@
 // as defines.
 #pragma once
 
-#include "runtime/program_cache.h"
+#include "runtime/define.h"
 
 #include <masu/device.h>
 #include <masu/dtype.h>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sum/sum_rows.h"
 
-#include "histogram/histogram_checks.h"
+#include "call/operands.h"
+#include "call/timer.h"
 #include "runtime/parallel.h"
 #include "sum/sum_cpu.h"
 
@@ -42,8 +43,8 @@ void RowSums::cut(std::uint64_t count, const OnPart& part, const OnWhole& whole)
 
 void RowSums::add(const void* x, const void* y, std::uint64_t count) {
   if (count == 0) return;
-  if (device_.kind() != DeviceKind::cpu) return stage(x, y, count);
-  const double start = now();
+  if (!call::on_cpu(device_)) return stage(x, y, count);
+  const call::Timer timer(&times_, &SumTimes::compute);
   const std::size_t size = size_of(dtype_);
   const auto* from = static_cast<const std::byte*>(x);
   const auto* with = static_cast<const std::byte*>(y);
@@ -57,18 +58,17 @@ void RowSums::add(const void* x, const void* y, std::uint64_t count) {
         cpu::add_rows(dtype_, needs_, from + first * size, with + first * size, rows, row_length_,
                       [&](std::uint64_t row, const Totals& totals) { sink_(number + row, totals); });
       });
-  times_.compute += now() - start;
 }
 
 void RowSums::add(Stream& stream, const BufferBase& x, std::uint64_t x_at, const BufferBase& y, std::uint64_t y_at,
                   std::uint64_t count, bool timed, const BufferBase* workspace) {
   const std::size_t size = size_of(dtype_);
   const auto run = [&](std::uint64_t first, std::uint64_t rows, std::uint64_t length, const Sink& sink) {
-    DeviceSum job(device_, dtype_, needs_, rows, length, workspace);
-    job.start(stream, x, x_at + first * size, y, y_at + first * size);
+    DeviceSum job(x, y, dtype_, needs_, rows, length, workspace);
+    job.start(stream, x_at + first * size, y_at + first * size);
     job.finish(stream);
     if (timed) times_.compute += job.seconds();
-    const double start = now();
+    const call::Timer timer(&times_, &SumTimes::transfer);
     constexpr std::uint64_t rows_a_task = 64;
     runtime::parallel_tasks((rows + rows_a_task - 1) / rows_a_task, [&](std::uint64_t task) {
       const std::uint64_t end = std::min(rows, (task + 1) * rows_a_task);
@@ -78,7 +78,6 @@ void RowSums::add(Stream& stream, const BufferBase& x, std::uint64_t x_at, const
         sink(row, totals);
       }
     });
-    times_.transfer += now() - start;
   };
   cut(
       count,
@@ -123,15 +122,15 @@ void RowSums::stage(const void* x, const void* y, std::uint64_t count) {
     const bool one_row = row_length_ == 0 || in_row() + length < row_length_;
     take(jobs[turn]);
     if (!one_row) take(jobs[turn ^ 1U]);
-    staging_->piece(std::span(spans).first(inputs),
-                    [&](Stream& stream, const BufferBase& buffer, std::span<const std::uint64_t> offsets) {
-                      const std::uint64_t x_at = buffer.byte_offset() + offsets[0];
-                      const std::uint64_t y_at = buffer.byte_offset() + offsets[inputs - 1];
-                      if (!one_row) return add(stream, buffer, x_at, buffer, y_at, length, true);
-                      jobs[turn] = {&stream, std::make_unique<DeviceSum>(device_, dtype_, needs_, 1, length, nullptr)};
-                      jobs[turn].sum->start(stream, buffer, x_at, buffer, y_at);
-                      count_ += length;
-                    });
+    staging_->piece(std::span(spans).first(inputs), [&](Stream& stream, const BufferBase& buffer,
+                                                        std::span<const std::uint64_t> offsets) {
+      const std::uint64_t x_at = buffer.byte_offset() + offsets[0];
+      const std::uint64_t y_at = buffer.byte_offset() + offsets[inputs - 1];
+      if (!one_row) return add(stream, buffer, x_at, buffer, y_at, length, true);
+      jobs[turn] = {&stream, std::make_unique<DeviceSum>(buffer, buffer, dtype_, needs_, 1, length, nullptr)};
+      jobs[turn].sum->start(stream, x_at, y_at);
+      count_ += length;
+    });
   }
   for (Job& job : jobs) take(job);
   staging_->release();

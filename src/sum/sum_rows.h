@@ -2,7 +2,7 @@
 // Exact totals of rows whose elements come in pieces, on any device.
 #pragma once
 
-#include "histogram/staging.h"
+#include "call/staging.h"
 #include "sum/sum_device.h"
 #include "sum/sum_totals.h"
 
@@ -62,7 +62,7 @@ class RowSums {
   std::uint64_t count_ = 0;
   Totals open_;
   SumTimes times_;
-  std::optional<Staging> staging_;
+  std::optional<call::Staging> staging_;
 };
 
 }  // namespace masu

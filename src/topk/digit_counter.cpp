@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "topk/digit_counter.h"
 
-#include "histogram/device_rules.h"
-#include "runtime/backend.h"
+#include "call/launcher.h"
 
 #include <algorithm>
 #include <array>
@@ -22,9 +21,8 @@ std::vector<std::uint64_t> DigitCounter::count(Stream& stream, const BufferBase&
   constexpr std::uint64_t none = ~std::uint64_t{0};  // no rank has it
   std::array<std::uint64_t, most_prefixes> wanted{none, none, none, none};
   std::copy(prefixes.begin(), prefixes.end(), wanted.begin());
-  const auto defines = plan_.defines(topk_plan::Part::digits, tables);
-  const auto kernel = runtime::own_program(*device_.implementation(), plan_.files(topk_plan::Part::digits), defines)
-                          ->kernel("topk_digits");
+  constexpr auto part = topk_plan::Part::digits;
+  call::Kernels kernels(device_, plan_.files(part), plan_.defines(part, tables), plan_.work_items(part));
   stream.fill(totals_, std::uint64_t{0});
   const std::uint64_t unit = std::uint64_t{plan_.digit_group} * plan_.unroll * (16 / size_of(plan_.dtype));
   const std::size_t local = (sizeof(std::uint32_t) << digit_bits) * tables * std::max(1U, plan_.digit_copies / tables);
@@ -32,19 +30,10 @@ std::vector<std::uint64_t> DigitCounter::count(Stream& stream, const BufferBase&
   for (std::uint64_t first = 0; first < count; first += topk_plan::most_elements) {
     const std::uint64_t length = std::min(topk_plan::most_elements, count - first);
     const std::uint64_t groups = std::clamp<std::uint64_t>(length / unit, 1, std::uint64_t{plan_.compute_units} * 2);
-    const std::vector<KernelArgument> arguments{whole(data),
-                                                byte_offset + first * size_of(plan_.dtype),
-                                                static_cast<std::uint32_t>(length),
-                                                static_cast<std::uint32_t>(shift),
-                                                static_cast<std::uint32_t>(width),
-                                                wanted[0],
-                                                wanted[1],
-                                                wanted[2],
-                                                wanted[3],
-                                                KernelArgument(totals_, ArgumentType{}),
-                                                LocalMemory{local}};
-    launches_.emplace_back(
-        stream.implementation().launch(*kernel, NDRange(groups * plan_.digit_group, plan_.digit_group), arguments));
+    launches_.push_back(kernels.launch(
+        stream, "topk_digits", groups, call::At{data, byte_offset + first * size_of(plan_.dtype)},
+        static_cast<std::uint32_t>(length), static_cast<std::uint32_t>(shift), static_cast<std::uint32_t>(width),
+        wanted[0], wanted[1], wanted[2], wanted[3], KernelArgument(totals_, ArgumentType{}), LocalMemory{local}));
   }
   std::vector<std::uint64_t> result(prefixes.size() << digit_bits);
   stream.read(totals_, std::span(result));
@@ -53,9 +42,7 @@ std::vector<std::uint64_t> DigitCounter::count(Stream& stream, const BufferBase&
 }
 
 double DigitCounter::seconds() const {
-  double sum = 0;
-  for (const Event& event : launches_) sum += event.seconds();
-  return sum;
+  return call::seconds_of(launches_);
 }
 
 std::uint64_t exact_rank(Stream& stream, const topk_plan::Plan& plan, const BufferBase& data, std::uint64_t byte_offset,

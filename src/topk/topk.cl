@@ -1,24 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Top-k of one long row in one pass: a threshold from a sample, everything above it gathered, what is equal to it
-// counted tile by tile, and only the first of these gathered. topk_elements.cl and topk_select.cl stand in front of this
-// file; topk_order.cl has the step that brings what was gathered into order.
+// counted tile by tile, and only the first of these gathered. topk_rank.cl, group_scan.cl and topk_select.cl stand in
+// front of this file; topk_order.cl has the step that brings what was gathered into order.
 //
 // Defines beside those of the files in front, all given by topk_plan.cpp:
-#ifndef MASU_UNROLL         // 16-byte loads in flight for each work-item
-#error "MASU_UNROLL is not defined"
-#endif
-#ifndef MASU_GROUPS_A_UNIT  // work-groups of the filter that share a compute unit
-#error "MASU_GROUPS_A_UNIT is not defined"
-#endif
-#ifndef MASU_SAMPLES        // numbers that the sample leaves: the greatest of some elements each
-#error "MASU_SAMPLES is not defined"
-#endif
-#ifndef MASU_LOOKERS        // work-items that look for one of them
-#error "MASU_LOOKERS is not defined"
-#endif
-#ifndef MASU_LOOKS          // elements that a work-item looks at, at most
-#error "MASU_LOOKS is not defined"
-#endif
+// - MASU_VALUE          how elements are compared: a type
+// - MASU_AS_VALUE       bits to it
+// - MASU_UNROLL         16-byte loads in flight for each work-item
+// - MASU_GROUPS_A_UNIT  work-groups of the filter that share a compute unit
+// - MASU_SAMPLES        numbers that the sample leaves: the greatest of some elements each
+// - MASU_LOOKERS        work-items that look for one of them
+// - MASU_LOOKS          elements that a work-item looks at, at most
 
 #define MASU_TILE_VECTORS (MASU_GROUP * MASU_UNROLL)
 
@@ -87,7 +79,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void topk_threshold(MASU_WORK, const uint r
   for (int i = 0; i < MASU_SAMPLES / MASU_GROUP; ++i) mine[i] = ranks[lane + i * MASU_GROUP];
   uint rest = rest_of_all;
   ulong prefix = 0;
-  for (int shift = 8 * MASU_VALUE_BYTES - 8; shift >= 0; shift -= 8) {
+  for (int shift = 8 * MASU_ELEMENT_BYTES - 8; shift >= 0; shift -= 8) {
     clear_words(tables, MASU_DIGITS * MASU_COPIES);
     barrier(CLK_LOCAL_MEM_FENCE);
     MASU_UNROLLED
@@ -118,7 +110,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void topk_threshold(MASU_WORK, const uint r
 #define MASU_REACHES(x, t) ((x) >= (t))
 #define MASU_EXCEEDS(x, t) ((x) > (t))
 #endif
-#if MASU_VALUE_BYTES == 1
+#if MASU_ELEMENT_BYTES == 1
 #define MASU_MASK ulong
 #else
 #define MASU_MASK uint
@@ -126,11 +118,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void topk_threshold(MASU_WORK, const uint r
 
 // The value that the next higher rank stands for: what is above the threshold reaches it, and what is equal does not.
 inline MASU_VALUE next_value(const MASU_BITS threshold) {
-  const MASU_BITS bits = bits_of_rank(threshold + 1);
-#if MASU_FLOAT && !MASU_LARGEST
-  if (bits == MASU_SIGN) return MASU_AS_VALUE(bits_of_rank(threshold + 2));  // -0 is equal to +0
-#endif
-  return MASU_AS_VALUE(bits);
+  return MASU_AS_VALUE(bits_of_rank(threshold + 1));
 }
 
 // With collect 0: gathers what is above the threshold and counts for each tile what is equal to it, until the work-group
@@ -182,7 +170,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void topk_filter(MASU_
     uint4 loaded[MASU_UNROLL];
     if ((first - lane) * MASU_PER_VECTOR >= gap &&
         (first - lane + MASU_TILE_VECTORS) * MASU_PER_VECTOR <= (ulong)gap + count_here) {
-      __global const uint4 *body = (__global const uint4 *)(bytes - gap * MASU_VALUE_BYTES) + first;
+      __global const uint4 *body = (__global const uint4 *)(bytes - gap * MASU_ELEMENT_BYTES) + first;
       MASU_UNROLLED
       for (int k = 0; k < MASU_UNROLL; ++k) loaded[k] = masu_load_streaming(body + k * MASU_GROUP);
     } else {
@@ -282,22 +270,15 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void topk_scan(MASU_DATA, MASU_WORK, const 
       equal[i] = first + i < all_tiles ? tiles[first + i] : 0;
       sum += equal[i];
     }
-    sums[lane] = sum;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    for (uint distance = 1; distance < MASU_GROUP; distance *= 2) {
-      const uint before = lane >= distance ? sums[lane - distance] : 0;
-      barrier(CLK_LOCAL_MEM_FENCE);
-      sums[lane] += before;
-      barrier(CLK_LOCAL_MEM_FENCE);
-    }
-    uint before = total + sums[lane] - sum;
+    uint all;
+    uint before = total + group_scan(sum, MASU_GROUP, sums, lane, &all) - sum;
     MASU_UNROLLED
     for (int i = 0; i < MASU_SCANNED; ++i) {
       if (equal[i] != 0 && before >= needed) tiles[first + i] = 0;
       if (equal[i] != 0 && before < needed) last = first + i + 1;
       before += equal[i];
     }
-    total += sums[MASU_GROUP - 1];
+    total += all;
     barrier(CLK_LOCAL_MEM_FENCE);
   }
   if (last != 0) atomic_max(&control[control_end], last);

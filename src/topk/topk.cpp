@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The public functions: validate, plan, select, hand over.
-#include "histogram/histogram_checks.h"
-#include "histogram/staging.h"
+#include "call/operands.h"
+#include "call/staging.h"
+#include "call/timer.h"
 #include "topk/topk_cpu.h"
 #include "topk/topk_device.h"
 
+#include <masu/histogram.h>
 #include <masu/topk.h>
 
 #include <fmt/format.h>
@@ -22,11 +24,12 @@ namespace masu {
 namespace {
 
 constexpr std::array<std::string_view, 2> policy_names = {"last", "skip"};
+constexpr std::string_view topk_name = "topk";
 constexpr std::uint64_t most_rows = std::uint64_t{1} << 32;
 constexpr std::uint64_t no_index = ~std::uint64_t{0};
 
 [[noreturn]] void refuse(const std::string& rule) {
-  throw Error(ErrorCode::invalid_argument, "topk: " + rule);
+  call::refuse(topk_name, rule);
 }
 
 // Elements of a row.
@@ -41,24 +44,13 @@ std::uint64_t check_shape(std::uint64_t count, std::uint64_t k, const TopkOption
   return row;
 }
 
-std::uint64_t check_buffer(const BufferBase& data, Dtype dtype) {
-  if (data.size_bytes() % size_of(dtype) != 0) {
-    refuse(fmt::format("{} bytes are no whole number of elements of {} bytes", data.size_bytes(), size_of(dtype)));
+void check_target(const BufferBase& target, std::string_view what, std::uint64_t bytes, const BufferBase& data) {
+  call::check_one_device(topk_name, data, target);
+  call::check_writable(topk_name, target, what);
+  if (target.size_bytes() != bytes) {
+    refuse(fmt::format("{} must have {} bytes, got {}", what, bytes, target.size_bytes()));
   }
-  return data.size_bytes() / size_of(dtype);
-}
-
-bool overlap(const BufferBase& a, const BufferBase& b) {
-  return a.native() == b.native() && a.byte_offset() < b.byte_offset() + b.size_bytes() &&
-         b.byte_offset() < a.byte_offset() + a.size_bytes();
-}
-
-void check_target(const BufferBase& target, std::string_view name, std::uint64_t bytes, const BufferBase& data) {
-  if (!(target.device() == data.device()) || target.memory()->read_only() || target.size_bytes() != bytes) {
-    refuse(fmt::format("{} must be {} writable bytes on {}, got {} on {}", name, bytes, data.device().id(),
-                       target.size_bytes(), target.device().id()));
-  }
-  if (overlap(target, data)) refuse(fmt::format("{} and the data must not overlap", name));
+  call::check_apart(topk_name, fmt::format("{} and the data", what), target, data);
 }
 
 // A call on the rows of one buffer must fit the kernels' 32-bit numbers.
@@ -165,7 +157,7 @@ struct TopkAccumulator::State {
   cpu::TopkList list;
   std::uint64_t count = 0;
   TopkTimes times;
-  std::optional<Staging> staging;
+  std::optional<call::Staging> staging;
 
   State(const Device& on, Dtype type, std::uint64_t first, const TopkOptions& asked)
       : device(on), dtype(type), k(first), options(asked), list(type, ranking_of(type, asked), first) {
@@ -174,10 +166,9 @@ struct TopkAccumulator::State {
   }
 
   void add_here(const ArrayView& data) {
-    const double start = now();
+    const call::Timer timer(&times, &TopkTimes::compute);
     list.add(data, count);
     count += data.count;
-    times.compute += now() - start;
   }
 
   // The first of a piece that lies on the device go to the list.
@@ -185,13 +176,12 @@ struct TopkAccumulator::State {
     for (std::uint64_t first = 0; first < elements; first += topk_plan::most_elements) {
       const std::uint64_t length = std::min(topk_plan::most_elements, elements - first);
       const std::uint64_t wanted = std::min(k, length);
-      DeviceTopk job(device, dtype, options, 1, length, wanted, true);
-      job.start(stream, data, byte_offset + first * size_of(dtype), job.own_target());
+      DeviceTopk job(data, dtype, options, 1, length, wanted);
+      job.start(stream, byte_offset + first * size_of(dtype));
       job.finish(stream);
       times.compute += job.seconds();
-      const double start = now();
+      const call::Timer timer(&times, &TopkTimes::transfer);
       const TopkResult found = TopkParts::fetch(stream, job, dtype, 1, wanted);
-      times.transfer += now() - start;
       std::vector<cpu::TopkEntry> entries(found.size());
       const Ranking ranking = ranking_of(dtype, options);
       dispatch(dtype, [&](auto tag) {
@@ -219,30 +209,22 @@ TopkAccumulator::~TopkAccumulator() = default;
 
 void TopkAccumulator::add(const ArrayView& data) {
   State& s = *state_;
-  check_dtype("topk", s.dtype, data.dtype);
+  call::check_dtype(topk_name, s.dtype, data.dtype);
   if (data.count == 0) return;
-  if (s.device.kind() == DeviceKind::cpu) return s.add_here(data);
+  if (call::on_cpu(s.device)) return s.add_here(data);
   if (!s.staging) s.staging.emplace(s.device, 0);
-  const std::size_t size = size_of(s.dtype);
-  const std::uint64_t bytes = data.count * size;
-  const std::uint64_t most = s.staging->piece_bytes() / size * size;
-  const auto* from = static_cast<const std::byte*>(data.data);
-  for (std::uint64_t first = 0; first < bytes; first += most) {
-    const std::span piece(from + first, std::min(most, bytes - first));
-    s.staging->piece({&piece, 1}, [&](Stream& stream, const BufferBase& buffer, auto) {
-      s.add_there(stream, buffer, buffer.byte_offset(), piece.size() / size);
-    });
-  }
-  s.staging->release();
+  s.staging->pieces(data, 1, [&](Stream& stream, const BufferBase& buffer, std::uint64_t elements) {
+    s.add_there(stream, buffer, buffer.byte_offset(), elements);
+  });
 }
 
 void TopkAccumulator::add_buffer(const BufferBase& data, Dtype dtype) {
   State& s = *state_;
-  check_dtype("topk", s.dtype, dtype);
-  check_device("topk", s.device, data, nullptr);
-  const std::uint64_t elements = check_buffer(data, dtype);
+  call::check_dtype(topk_name, s.dtype, dtype);
+  call::check_device(topk_name, s.device, data);
+  const std::uint64_t elements = call::count_of(topk_name, data, dtype);
   if (elements == 0) return;
-  if (s.device.kind() == DeviceKind::cpu) return s.add_here(host_view(data, dtype));
+  if (call::on_cpu(s.device)) return s.add_here(call::host_view(data, dtype));
   Stream stream(s.device);
   s.add_there(stream, data, data.byte_offset(), elements);
 }
@@ -264,21 +246,10 @@ TopkTimes TopkAccumulator::times() const {
 namespace {
 
 TopkResult topk_here(const ArrayView& data, std::uint64_t k, const TopkOptions& options) {
-  const double start = now();
+  const call::Timer timer(options.times, &TopkTimes::compute);
   TopkResult result = TopkParts::make(data.dtype, options.rows, k);
   cpu::topk_rows(data, options.rows, k, ranking_of(data.dtype, options), TopkParts::target(result));
-  if (options.times != nullptr) options.times->compute += now() - start;
   return result;
-}
-
-void start_times(const TopkOptions& options) {
-  if (options.times != nullptr) *options.times = {};
-}
-
-void add_times(const TopkOptions& options, const TopkTimes& times) {
-  if (options.times == nullptr) return;
-  options.times->transfer += times.transfer;
-  options.times->compute += times.compute;
 }
 
 // Rows beyond what one launch takes: each is cut into pieces.
@@ -299,7 +270,7 @@ TopkResult topk_in_pieces(const BufferBase& data, Dtype dtype, std::uint64_t row
                 static_cast<std::byte*>(target.values) + r * k * size_of(dtype));
     target.found[r] = found.size();
     target.skipped[r] = found.skipped();
-    add_times(options, accumulator.times());
+    call::add_times(options.times, accumulator.times());
   }
   return result;
 }
@@ -307,55 +278,53 @@ TopkResult topk_in_pieces(const BufferBase& data, Dtype dtype, std::uint64_t row
 }  // namespace
 
 TopkResult topk(const Device& device, const ArrayView& data, std::uint64_t k, const TopkOptions& options) {
-  const std::uint64_t row = check_shape(data.count, k, options);
-  start_times(options);
-  if (device.kind() == DeviceKind::cpu) return topk_here(data, k, options);
+  check_shape(data.count, k, options);
+  call::start_times(options.times);
+  if (call::on_cpu(device)) return topk_here(data, k, options);
   if (options.rows == 1) {
     TopkAccumulator accumulator(device, data.dtype, k, options);
     accumulator.add(data);
-    add_times(options, accumulator.times());
+    call::add_times(options.times, accumulator.times());
     return accumulator.result();
   }
-  const double start = now();
-  const std::span bytes(static_cast<const std::byte*>(data.data), row * options.rows * size_of(data.dtype));
-  const Buffer<std::byte> buffer = device.upload(bytes);
-  const double brought = now() - start;
+  const double start = call::now();
+  const Buffer<std::byte> buffer = call::upload(device, data);
+  const double brought = call::now() - start;
   TopkResult result = topk(buffer, data.dtype, k, options);
-  add_times(options, {brought, 0});
+  call::add_times(options.times, {brought, 0});
   return result;
 }
 
 TopkResult topk(const BufferBase& data, Dtype dtype, std::uint64_t k, const TopkOptions& options) {
-  const std::uint64_t row = check_shape(check_buffer(data, dtype), k, options);
-  start_times(options);
-  if (data.device().kind() == DeviceKind::cpu) return topk_here(host_view(data, dtype), k, options);
+  const std::uint64_t row = check_shape(call::count_of(topk_name, data, dtype), k, options);
+  call::start_times(options.times);
+  if (call::on_cpu(data.device())) return topk_here(call::host_view(data, dtype), k, options);
   if (!fits_one_launch(row, options)) return topk_in_pieces(data, dtype, row, k, options);
   Stream stream(data.device(), options.times != nullptr ? Timing::on : Timing::off);
-  DeviceTopk job(data.device(), dtype, options, options.rows, row, k, true);
-  job.start(stream, data, data.byte_offset(), job.own_target());
+  DeviceTopk job(data, dtype, options, options.rows, row, k);
+  job.start(stream, data.byte_offset());
   job.finish(stream);
-  const double start = now();
-  TopkResult result = TopkParts::fetch(stream, job, dtype, options.rows, k);
-  if (options.times != nullptr) add_times(options, {now() - start, job.seconds()});
-  return result;
+  if (options.times != nullptr) options.times->compute += job.seconds();
+  const call::Timer timer(options.times, &TopkTimes::transfer);
+  return TopkParts::fetch(stream, job, dtype, options.rows, k);
 }
 
 Pending<TopkResult> topk(Stream& stream, const BufferBase& data, Dtype dtype, std::uint64_t k,
                          const TopkOptions& options) {
-  const std::uint64_t row = check_shape(check_buffer(data, dtype), k, options);
-  check_device("topk", stream.device(), data, &stream);
+  const std::uint64_t row = check_shape(call::count_of(topk_name, data, dtype), k, options);
+  call::check_stream(topk_name, stream, data);
   TopkOptions quiet = options;
   quiet.times = nullptr;
-  if (stream.device().kind() == DeviceKind::cpu) {
+  if (call::on_cpu(stream.device())) {
     stream.finish();  // what was given to it before may still change the data
-    auto result = std::make_shared<TopkResult>(topk_here(host_view(data, dtype), k, quiet));
+    auto result = std::make_shared<TopkResult>(topk_here(call::host_view(data, dtype), k, quiet));
     return {stream.record(), [result] { return std::move(*result); }};
   }
   if (!fits_one_launch(row, options)) {
     return {stream.record(), [&data, dtype, row, k, quiet] { return topk_in_pieces(data, dtype, row, k, quiet); }};
   }
-  auto job = std::make_shared<DeviceTopk>(stream.device(), dtype, quiet, options.rows, row, k, true);
-  job->start(stream, data, data.byte_offset(), job->own_target());
+  auto job = std::make_shared<DeviceTopk>(data, dtype, quiet, options.rows, row, k);
+  job->start(stream, data.byte_offset());
   const std::uint64_t rows = options.rows;
   return {stream.record(), [job, &stream, dtype, rows, k] {
             job->finish(stream);
@@ -365,19 +334,19 @@ Pending<TopkResult> topk(Stream& stream, const BufferBase& data, Dtype dtype, st
 
 void topk(const BufferBase& data, Dtype dtype, std::uint64_t k, BufferBase& values, BufferBase& indices,
           const TopkOptions& options) {
-  const std::uint64_t row = check_shape(check_buffer(data, dtype), k, options);
+  const std::uint64_t row = check_shape(call::count_of(topk_name, data, dtype), k, options);
   const std::uint64_t places = options.rows * k;
   check_target(values, "values", places * size_of(dtype), data);
   check_target(indices, "indices", places * sizeof(std::uint64_t), data);
-  if (overlap(values, indices)) refuse("values and indices must not overlap");
-  const bool here = data.device().kind() == DeviceKind::cpu;
+  call::check_apart(topk_name, "values and indices", values, indices);
+  const bool here = call::on_cpu(data.device());
   Stream stream(data.device(), options.times != nullptr && !here ? Timing::on : Timing::off);
   if (!here && fits_one_launch(row, options)) {
-    start_times(options);
-    DeviceTopk job(data.device(), dtype, options, options.rows, row, k, false);
-    job.start(stream, data, data.byte_offset(), {&indices, indices.byte_offset(), &values, values.byte_offset()});
+    call::start_times(options.times);
+    DeviceTopk job(data, dtype, options, options.rows, row, k, &indices, &values);
+    job.start(stream, data.byte_offset());
     job.finish(stream);
-    if (options.times != nullptr) add_times(options, {0, job.seconds()});
+    if (options.times != nullptr) options.times->compute += job.seconds();
     return;
   }
   const TopkResult result = topk(data, dtype, k, options);
@@ -397,7 +366,7 @@ void topk(const BufferBase& data, Dtype dtype, std::uint64_t k, BufferBase& valu
 std::uint64_t topk_workspace(const Device& device, Dtype dtype, std::uint64_t count, std::uint64_t k,
                              const TopkOptions& options) {
   const std::uint64_t row = check_shape(count, k, options);
-  if (device.kind() == DeviceKind::cpu) return 0;
+  if (call::on_cpu(device)) return 0;
   const std::uint64_t length = std::min(row, topk_plan::most_elements);
   const std::uint64_t rows = fits_one_launch(row, options) ? options.rows : 1;
   return DeviceTopk::bytes(device, dtype, options, rows, length, std::min(k, length), true);

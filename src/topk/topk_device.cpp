@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "topk/topk_device.h"
 
-#include "histogram/device_rules.h"
-#include "runtime/backend.h"
+#include "call/operands.h"
 #include "topk/digit_counter.h"
 
 #include <masu/sort.h>
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
@@ -36,8 +33,8 @@ std::uint64_t aligned(std::uint64_t bytes) {
   return (bytes + topk_plan::alignment - 1) / topk_plan::alignment * topk_plan::alignment;
 }
 
-KernelArgument local_words(std::size_t count) {
-  return LocalMemory{count * sizeof(std::uint32_t)};
+LocalMemory local_words(std::size_t count) {
+  return call::local<std::uint32_t>(count);
 }
 
 std::uint32_t u32(std::uint64_t value) {
@@ -70,11 +67,6 @@ struct DeviceTopk::Layout {
   std::uint64_t result_indices = 0;
   std::uint64_t result_values = 0;
   std::uint64_t end = 0;
-};
-
-// One row of a call.
-struct DeviceTopk::Row {
-  std::uint64_t number;
 };
 
 DeviceTopk::Layout DeviceTopk::layout(const Plan& plan, const Device& device, std::uint64_t rows, std::uint64_t count,
@@ -117,72 +109,59 @@ std::uint64_t DeviceTopk::bytes(const Device& device, Dtype dtype, const TopkOpt
   return layout(plan_for(device, dtype, options), device, rows, count, k, results).end;
 }
 
-DeviceTopk::DeviceTopk(const Device& device, Dtype dtype, const TopkOptions& options, std::uint64_t rows,
-                       std::uint64_t count, std::uint64_t k, bool results)
-    : device_(device),
-      plan_(plan_for(device, dtype, options)),
+DeviceTopk::DeviceTopk(const BufferBase& data, Dtype dtype, const TopkOptions& options, std::uint64_t rows,
+                       std::uint64_t count, std::uint64_t k, const BufferBase* indices, const BufferBase* values)
+    : device_(data.device()),
+      plan_(plan_for(device_, dtype, options)),
+      data_(data),
       rows_(rows),
       count_(count),
       k_(k),
-      at_(std::make_unique<Layout>(layout(plan_, device, rows, count, k, results))),
+      at_(std::make_unique<Layout>(layout(plan_, device_, rows, count, k, indices == nullptr))),
       skipped_(rows) {
-  if (dtype == Dtype::f64 && !device.info().fp64) {
-    throw Error(ErrorCode::unsupported, fmt::format("topk: {} has no fp64, got f64 data", device.id()));
+  call::check_fp64("topk", device_, dtype);
+  const BufferBase& first = indices != nullptr ? *indices : data;
+  const BufferBase& second = values != nullptr ? *values : data;
+  memory_.emplace(call::take_workspace("topk", options.workspace, device_, at_->end, {&data, &first, &second}));
+  if (indices != nullptr) {
+    target_ = {indices, indices->byte_offset(), values, values->byte_offset()};
+  } else {
+    const std::uint64_t begin = memory_->byte_offset();
+    target_ = {&*memory_, begin + at_->result_indices, &*memory_, begin + at_->result_values};
   }
-  const BufferBase* workspace = options.workspace;
-  if (workspace == nullptr) {
-    memory_.emplace(device, at_->end);
-    return;
-  }
-  constexpr std::uint64_t least_alignment = 16;
-  if (!(workspace->device() == device) || workspace->size_bytes() < at_->end || workspace->memory()->read_only() ||
-      workspace->byte_offset() % least_alignment != 0) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("topk: workspace must be at least {} writable bytes on {} that begin at a multiple of 16, "
-                            "got {} on {}",
-                            at_->end, device.id(), workspace->size_bytes(), workspace->device().id()));
-  }
-  memory_.emplace(device, workspace->memory(), workspace->byte_offset(), workspace->size_bytes());
 }
 
 DeviceTopk::~DeviceTopk() = default;
 
-TopkTarget DeviceTopk::own_target() const {
-  return {&*memory_, memory_->byte_offset() + at_->result_indices, &*memory_,
-          memory_->byte_offset() + at_->result_values};
+template <class... T>
+void DeviceTopk::launch(Stream& stream, Part part, std::string_view name, std::uint64_t groups, const T&... arguments) {
+  std::optional<call::Kernels>& kernels = kernels_[static_cast<std::size_t>(part)];
+  if (!kernels) kernels.emplace(device_, plan_.files(part), plan_.defines(part), plan_.work_items(part));
+  launches_.push_back(kernels->launch(stream, name, groups, arguments...));
 }
 
-void DeviceTopk::launch(Stream& stream, Part part, std::string_view name, std::uint64_t groups, unsigned group,
-                        const std::vector<KernelArgument>& arguments) {
-  const auto kernel =
-      runtime::own_program(*device_.implementation(), plan_.files(part), plan_.defines(part))->kernel(name);
-  launches_.emplace_back(stream.implementation().launch(*kernel, NDRange(groups * group, group), arguments));
+call::Arguments DeviceTopk::input(std::uint64_t row) const {
+  return call::Arguments(call::At{data_, data_at_ + row * count_ * size_of(plan_.dtype)}, u32(count_));
 }
 
-std::vector<KernelArgument> DeviceTopk::data_arguments(std::uint64_t row) const {
-  return {whole(*data_), data_at_ + row * count_ * size_of(plan_.dtype), u32(count_)};
-}
-
-void DeviceTopk::append_work(std::vector<KernelArgument>& arguments) const {
+call::Arguments DeviceTopk::work() const {
   const std::uint64_t begin = memory_->byte_offset();
-  arguments.emplace_back(whole(*memory_));
-  for (const std::uint64_t at : {at_->control, at_->ranks, at_->tiles, at_->keys, at_->indices}) {
-    arguments.emplace_back(begin + at);
-  }
+  return call::Arguments(call::At{*memory_, begin + at_->control}, begin + at_->ranks, begin + at_->tiles,
+                         begin + at_->keys, begin + at_->indices);
 }
 
-void DeviceTopk::append_result(std::vector<KernelArgument>& arguments, std::uint64_t row) const {
-  arguments.emplace_back(u32(k_));
-  arguments.emplace_back(whole(*target_.indices));
-  arguments.emplace_back(target_.indices_at + row * k_ * sizeof(std::uint64_t));
-  arguments.emplace_back(whole(*target_.values));
-  arguments.emplace_back(target_.values_at + row * k_ * size_of(plan_.dtype));
+call::Arguments DeviceTopk::result(std::uint64_t row) const {
+  return call::Arguments(u32(k_), call::At{*target_.indices, target_.indices_at + row * k_ * sizeof(std::uint64_t)},
+                         call::At{*target_.values, target_.values_at + row * k_ * size_of(plan_.dtype)});
 }
 
-void DeviceTopk::start(Stream& stream, const BufferBase& data, std::uint64_t byte_offset, const TopkTarget& target) {
-  data_ = &data;
+call::Arguments DeviceTopk::entries(std::uint64_t places) const {
+  return call::Arguments(LocalMemory{plan_.keys_local(places)}, local_words(plan_.pairs() ? places : 1),
+                         local_words(order_words));
+}
+
+void DeviceTopk::start(Stream& stream, std::uint64_t byte_offset) {
   data_at_ = byte_offset;
-  target_ = target;
   launches_.clear();
   sorting_ = 0;
   if (at_->rows) return launch_rows(stream);
@@ -191,70 +170,36 @@ void DeviceTopk::start(Stream& stream, const BufferBase& data, std::uint64_t byt
 
 void DeviceTopk::launch_rows(Stream& stream) {
   const std::uint64_t places = std::bit_ceil(k_);
-  std::vector<KernelArgument> arguments = data_arguments(0);
-  arguments.emplace_back(u32(rows_));
-  arguments.emplace_back(u32(places));
-  arguments.emplace_back(whole(*memory_));
-  arguments.emplace_back(memory_->byte_offset() + at_->nans);
-  append_result(arguments, 0);
-  arguments.emplace_back(LocalMemory{plan_.keys_local(places)});
-  arguments.push_back(local_words(plan_.pairs() ? places : 1));
-  arguments.push_back(local_words(order_words));
   constexpr std::uint64_t groups_a_unit = 8;  // what is done with short rows is mostly waiting
   const std::uint64_t groups = std::min(rows_, std::uint64_t{plan_.compute_units} * groups_a_unit);
-  launch(stream, Part::rows, "topk_rows", groups, plan_.order_group, arguments);
+  launch(stream, Part::rows, "topk_rows", groups, input(0), u32(rows_), u32(places),
+         call::At{*memory_, memory_->byte_offset() + at_->nans}, result(0), entries(places));
 }
 
-void DeviceTopk::filter(Stream& stream, const Row& row) {
-  std::vector<KernelArgument> input = data_arguments(row.number);
-  append_work(input);
-  std::vector<KernelArgument> arguments = input;
-  for (const KernelArgument& argument : {KernelArgument(u32(k_)), KernelArgument(u32(at_->sampling.capacity)),
-                                         KernelArgument(std::uint32_t{0}), local_words(filter_words)}) {
-    arguments.push_back(argument);
-  }
+void DeviceTopk::filter(Stream& stream, std::uint64_t row) {
+  const call::Arguments input_and_work(input(row), work());
+  const std::uint32_t capacity = u32(at_->sampling.capacity);
   const std::uint64_t groups = plan_.filter_groups(count_);
-  launch(stream, Part::select, "topk_filter", groups, plan_.group, arguments);
-  arguments = input;
-  arguments.emplace_back(u32(k_));
-  arguments.push_back(local_words(plan_.group));
-  launch(stream, Part::select, "topk_scan", 1, plan_.group, arguments);
-  arguments = input;
-  for (const KernelArgument& argument : {KernelArgument(u32(k_)), KernelArgument(u32(at_->sampling.capacity)),
-                                         KernelArgument(std::uint32_t{1}), local_words(filter_words)}) {
-    arguments.push_back(argument);
-  }
-  launch(stream, Part::select, "topk_filter", groups, plan_.group, arguments);
+  launch(stream, Part::select, "topk_filter", groups, input_and_work, u32(k_), capacity, std::uint32_t{0},
+         local_words(filter_words));
+  launch(stream, Part::select, "topk_scan", 1, input_and_work, u32(k_), local_words(plan_.group));
+  launch(stream, Part::select, "topk_filter", groups, input_and_work, u32(k_), capacity, std::uint32_t{1},
+         local_words(filter_words));
   if (k_ > plan_.places) return;
   const std::uint64_t places = std::bit_ceil(k_);
-  arguments = input;
-  arguments.emplace_back(u32(at_->sampling.capacity));
-  arguments.emplace_back(u32(places));
-  append_result(arguments, row.number);
-  arguments.emplace_back(LocalMemory{plan_.keys_local(places)});
-  arguments.push_back(local_words(plan_.pairs() ? places : 1));
-  arguments.push_back(local_words(order_words));
-  launch(stream, Part::finish, "topk_finish", 1, plan_.order_group, arguments);
+  launch(stream, Part::finish, "topk_finish", 1, input_and_work, capacity, u32(places), result(row), entries(places));
 }
 
 void DeviceTopk::start_row(Stream& stream, std::uint64_t row) {
   if (at_->sampling.sampled) {
-    std::vector<KernelArgument> arguments = data_arguments(row);
-    append_work(arguments);
-    arguments.emplace_back(std::uint32_t{at_->sampling.shift});
-    arguments.emplace_back(LocalMemory{plan_.sample_local()});
-    const std::uint64_t groups = topk_plan::samples * topk_plan::lookers / plan_.group;
-    launch(stream, Part::select, "topk_sample", groups, plan_.group, arguments);
-    arguments.clear();
-    append_work(arguments);
-    arguments.emplace_back(at_->sampling.rest);
-    arguments.emplace_back(LocalMemory{plan_.threshold_local()});
-    launch(stream, Part::select, "topk_threshold", 1, plan_.group, arguments);
+    launch(stream, Part::select, "topk_sample", topk_plan::samples * topk_plan::lookers / plan_.group, input(row),
+           work(), std::uint32_t{at_->sampling.shift}, LocalMemory{plan_.sample_local()});
+    launch(stream, Part::select, "topk_threshold", 1, work(), at_->sampling.rest, LocalMemory{plan_.threshold_local()});
   } else {
     Buffer<std::byte> control = memory_->slice(at_->control, sizeof(Control));
     stream.fill(control, std::byte{0});  // the threshold is the least rank
   }
-  filter(stream, {row});
+  filter(stream, row);
 }
 
 void DeviceTopk::finish_row(Stream& stream, std::uint64_t row) {
@@ -269,20 +214,20 @@ void DeviceTopk::finish_row(Stream& stream, std::uint64_t row) {
   if (control[control_above] > at_->sampling.capacity || reaching < k_) {
     // The sample misled: with the exact threshold fewer than k are above it, and k reach it.
     const std::uint64_t at = data_at_ + row * count_ * size_of(plan_.dtype);
-    const std::uint64_t rank = exact_rank(stream, plan_, *data_, at, count_, k_);
+    const std::uint64_t rank = exact_rank(stream, plan_, data_, at, count_, k_);
     control = {};
     control[control_threshold] = u32(rank);
     control[control_threshold + 1] = u32(rank >> 32);
     Buffer<std::byte> words = memory_->slice(at_->control, sizeof(Control));
     stream.write(words, std::as_bytes(std::span<const std::uint32_t>(control)));
-    filter(stream, {row});
+    filter(stream, row);
     look();
   }
   skipped_[row] = control[control_nan];
-  if (k_ > plan_.places) order(stream, {row}, std::uint64_t{control[control_above]} + control[control_taken]);
+  if (k_ > plan_.places) order(stream, row, std::uint64_t{control[control_above]} + control[control_taken]);
 }
 
-void DeviceTopk::order(Stream& stream, const Row& row, std::uint64_t entries) {
+void DeviceTopk::order(Stream& stream, std::uint64_t row, std::uint64_t entries) {
   const std::uint64_t begin = memory_->byte_offset();
   Buffer<std::uint64_t> keys(device_, memory_->memory(), begin + at_->keys, entries * sizeof(std::uint64_t));
   const Buffer<std::byte> workspace(device_, memory_->memory(), begin + at_->sorting, at_->sorting_bytes);
@@ -304,11 +249,8 @@ void DeviceTopk::order(Stream& stream, const Row& row, std::uint64_t entries) {
     sort(keys, Dtype::u64, options(Dtype::u64, 0, Order::descending));
   }
   sorting_ += times.compute;
-  std::vector<KernelArgument> arguments = data_arguments(row.number);
-  append_work(arguments);
-  append_result(arguments, row.number);
   const std::uint64_t groups = std::clamp<std::uint64_t>(k_ / plan_.group, 1, std::uint64_t{plan_.compute_units} * 4);
-  launch(stream, Part::select, "topk_gather", groups, plan_.group, arguments);
+  launch(stream, Part::select, "topk_gather", groups, input(row), work(), result(row));
 }
 
 void DeviceTopk::finish(Stream& stream) {
@@ -334,9 +276,7 @@ void DeviceTopk::fetch(Stream& stream, std::uint64_t* indices, void* values) con
 }
 
 double DeviceTopk::seconds() const {
-  double sum = sorting_;
-  for (const Event& event : launches_) sum += event.seconds();
-  return sum;
+  return sorting_ + call::seconds_of(launches_);
 }
 
 }  // namespace masu

@@ -3,12 +3,14 @@
 // and an order of that; rows: a work-group each. Where the sample misled, the exact threshold is found digit by digit.
 #pragma once
 
+#include "call/launcher.h"
 #include "topk/topk_plan.h"
 
 #include <masu/buffer.h>
 #include <masu/stream.h>
 #include <masu/topk.h>
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -17,20 +19,12 @@
 
 namespace masu {
 
-// Where results go: row r's begin at place r * k of both.
-struct TopkTarget {
-  const BufferBase* indices;
-  std::uint64_t indices_at;  // in its memory, in bytes, as the next
-  const BufferBase* values;
-  std::uint64_t values_at;
-};
-
 class DeviceTopk {
  public:
-  // For `rows` rows of `count` elements; k <= count < 2^31. `results`: also has room for results, for fetch(). With no
-  // `workspace`, memory is allocated.
-  DeviceTopk(const Device& device, Dtype dtype, const TopkOptions& options, std::uint64_t rows, std::uint64_t count,
-             std::uint64_t k, bool results);
+  // For `rows` rows of `count` elements; k <= count < 2^31. Results go to `indices` and `values`, row r's from place
+  // r * k on; where those are null, to memory of its own, for fetch(). With no `workspace`, memory is allocated.
+  DeviceTopk(const BufferBase& data, Dtype dtype, const TopkOptions& options, std::uint64_t rows, std::uint64_t count,
+             std::uint64_t k, const BufferBase* indices = nullptr, const BufferBase* values = nullptr);
   ~DeviceTopk();
   DeviceTopk(const DeviceTopk&) = delete;
   DeviceTopk& operator=(const DeviceTopk&) = delete;
@@ -38,12 +32,10 @@ class DeviceTopk {
   static std::uint64_t bytes(const Device& device, Dtype dtype, const TopkOptions& options, std::uint64_t rows,
                              std::uint64_t count, std::uint64_t k, bool results);
 
-  // Launches what needs no look at results in between; the buffer's first elements are the data.
-  void start(Stream& stream, const BufferBase& data, std::uint64_t byte_offset, const TopkTarget& target);
+  // Launches what needs no look at results in between; the data begins so many bytes into its buffer's memory.
+  void start(Stream& stream, std::uint64_t byte_offset);
   // Waits, and does what is left to do.
   void finish(Stream& stream);
-  // Where results go that are not the caller's.
-  [[nodiscard]] TopkTarget own_target() const;
   // The own results, of all rows.
   void fetch(Stream& stream, std::uint64_t* indices, void* values) const;
   // NaNs of each row that were skipped, once finished.
@@ -55,28 +47,38 @@ class DeviceTopk {
   struct Layout;
   static Layout layout(const topk_plan::Plan& plan, const Device& device, std::uint64_t rows, std::uint64_t count,
                        std::uint64_t k, bool results);
-  struct Row;
   void launch_rows(Stream& stream);
   void start_row(Stream& stream, std::uint64_t row);
   void finish_row(Stream& stream, std::uint64_t row);
-  void filter(Stream& stream, const Row& row);
-  void order(Stream& stream, const Row& row, std::uint64_t entries);
-  void launch(Stream& stream, topk_plan::Part part, std::string_view name, std::uint64_t groups, unsigned group,
-              const std::vector<KernelArgument>& arguments);
-  std::vector<KernelArgument> data_arguments(std::uint64_t row) const;
-  void append_work(std::vector<KernelArgument>& arguments) const;
-  void append_result(std::vector<KernelArgument>& arguments, std::uint64_t row) const;
+  void filter(Stream& stream, std::uint64_t row);
+  void order(Stream& stream, std::uint64_t row, std::uint64_t entries);
+  template <class... T>
+  void launch(Stream& stream, topk_plan::Part part, std::string_view name, std::uint64_t groups, const T&... arguments);
+  // The kernels' MASU_DATA, MASU_WORK and MASU_RESULT, and local memory for entries.
+  [[nodiscard]] call::Arguments input(std::uint64_t row) const;
+  [[nodiscard]] call::Arguments work() const;
+  [[nodiscard]] call::Arguments result(std::uint64_t row) const;
+  [[nodiscard]] call::Arguments entries(std::uint64_t places) const;
+
+  // Where results go; of row 0, in bytes.
+  struct Target {
+    const BufferBase* indices = nullptr;
+    std::uint64_t indices_at = 0;
+    const BufferBase* values = nullptr;
+    std::uint64_t values_at = 0;
+  };
 
   Device device_;
   topk_plan::Plan plan_;
+  const BufferBase& data_;
   std::uint64_t rows_;
   std::uint64_t count_;
   std::uint64_t k_;
   std::unique_ptr<Layout> at_;
   std::optional<Buffer<std::byte>> memory_;
-  const BufferBase* data_ = nullptr;
+  std::array<std::optional<call::Kernels>, topk_plan::parts> kernels_;
   std::uint64_t data_at_ = 0;
-  TopkTarget target_{};
+  Target target_;
   double sorting_ = 0;  // seconds of masu::sort
   std::vector<std::uint32_t> skipped_;
   std::vector<Event> launches_;

@@ -1,21 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// How often each digit follows given digits: exact selection, some bits at a time. topk_elements.cl stands in front of
+// How often each digit follows given digits: exact selection, some bits at a time. topk_rank.cl stands in front of
 // this file. Defines beside those of it, given by topk_plan.cpp:
-#ifndef MASU_GROUP
-#error "MASU_GROUP is not defined"
-#endif
-#ifndef MASU_UNROLL
-#error "MASU_UNROLL is not defined"
-#endif
-#ifndef MASU_COPIES      // of the tables in local memory
-#error "MASU_COPIES is not defined"
-#endif
-#ifndef MASU_DIGIT_BITS  // bits of a digit
-#error "MASU_DIGIT_BITS is not defined"
-#endif
-#ifndef MASU_PREFIXES    // how many prefixes are looked for at once, at most four
-#error "MASU_PREFIXES is not defined"
-#endif
+// - MASU_GROUP
+// - MASU_UNROLL
+// - MASU_COPIES      of the tables in local memory
+// - MASU_DIGIT_BITS  bits of a digit
+// - MASU_PREFIXES    how many prefixes are looked for at once, at most four
 
 #define MASU_DIGITS (1u << MASU_DIGIT_BITS)
 
@@ -72,8 +62,6 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void topk_digits(__global const uchar *data
   for (uint i = lane; i < MASU_DIGITS * MASU_PREFIXES; i += MASU_GROUP) {
     uint sum = 0;
     for (uint c = 0; c < MASU_COPIES; ++c) sum += tables[i * MASU_COPIES + c];
-    if (sum == 0) continue;
-    const uint before = atomic_add(&totals[2 * i], sum);
-    if (before + sum < before) atomic_inc(&totals[2 * i + 1]);  // who makes the low word wrap carries
+    add_total(&totals[2 * i], sum);
   }
 }

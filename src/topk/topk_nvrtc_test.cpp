@@ -32,7 +32,7 @@ TEST_P(TopkNvrtc, EveryKernelOfEveryKindOfElement) {
     for (const unsigned prefixes : {1U, 2U, 4U}) {
       expect_compiles(plan.files(Part::digits), plan.defines(Part::digits, prefixes), {"topk_digits"});
     }
-    expect_compiles(quantile_plan::files(), quantile_plan::defines(test::nvrtc_gpu(), dtype),
+    expect_compiles(quantile_plan::files, quantile_plan::defines(test::nvrtc_gpu(), dtype),
                     {"quantile_count", "quantile_scan", "quantile_scatter", "quantile_gather"});
   }
 }

@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The last step of a top-k: a work-group brings the first k entries into order, in local memory. topk_elements.cl and
+// The last step of a top-k: a work-group brings the first k entries into order, in local memory. topk_rank.cl and
 // topk_select.cl stand in front of this file. Defines beside those of them, given by topk_plan.cpp:
-#ifndef MASU_FROM_ROWS  // 1: the entries are the elements of rows; 0: what topk_filter gathered
-#error "MASU_FROM_ROWS is not defined"
-#endif
-#ifndef MASU_BATCH      // entries that a work-item loads at once
-#error "MASU_BATCH is not defined"
-#endif
+// - MASU_FROM_ROWS  1: the entries are the elements of rows; 0: what topk_filter gathered
+// - MASU_BATCH      entries that a work-item loads at once
 
 // Puts `places` (a power of two) entries into order, the greatest key first and of equal ones the lowest index.
 // MASU_PAIRS 1: keys and indices apart; 0: keys alone. Begins and ends with a barrier.
@@ -127,7 +123,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void topk_finish(MASU_DATA, MASU_WORK, cons
 #else
   const uint entries = count;
   for (size_t row = get_group_id(0); row < rows; row += get_num_groups(0)) {
-    __global const uchar *bytes = data + byte_offset + row * count * MASU_VALUE_BYTES;
+    __global const uchar *bytes = data + byte_offset + row * count * MASU_ELEMENT_BYTES;
 #endif
     // The bits in which the keys differ: no digit above them needs a look.
     if (lane < 8) state[lane] = 0;

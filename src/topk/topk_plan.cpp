@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "topk/topk_plan.h"
 
+#include "elements/elements.h"
+
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cmath>
 #include <string>
@@ -11,28 +12,10 @@ namespace masu::topk_plan {
 
 namespace {
 
-constexpr std::string_view elements_file = "src/topk/topk_elements.cl";
+constexpr std::string_view elements_file = "src/elements/elements.cl";
+constexpr std::string_view key_file = "src/elements/order.cl";
+constexpr std::string_view rank_file = "src/topk/topk_rank.cl";
 constexpr std::string_view select_file = "src/topk/topk_select.cl";
-constexpr std::string_view kernels_file = "src/topk/topk.cl";
-constexpr std::string_view order_file = "src/topk/topk_order.cl";
-constexpr std::string_view digits_file = "src/topk/topk_digits.cl";
-
-// How the kernels compare a dtype: a type, and bits to it.
-struct KernelType {
-  std::string_view value;
-  std::string_view as_value;
-};
-constexpr std::array<KernelType, 11> kernel_types{{{"uchar", "(uchar)"},
-                                                   {"char", "(char)"},
-                                                   {"ushort", "(ushort)"},
-                                                   {"short", "(short)"},
-                                                   {"uint", "(uint)"},
-                                                   {"int", "as_int"},
-                                                   {"ulong", "(ulong)"},
-                                                   {"long", "as_long"},
-                                                   {"float", "masu_half_value"},
-                                                   {"float", "as_float"},
-                                                   {"double", "as_double"}}};
 
 // Work-groups of the filter for each that runs at a time: so that all compute units end together.
 constexpr unsigned filter_rounds = 4;
@@ -47,45 +30,45 @@ unsigned work_group(const DeviceInfo& device, unsigned wanted) {
 
 std::vector<std::string_view> Plan::files(Part part) const {
   switch (part) {
-    case Part::select: return {elements_file, select_file, kernels_file};
-    case Part::digits: return {elements_file, digits_file};
-    default: return {elements_file, select_file, order_file};
+    case Part::select:
+      return {elements_file, key_file, rank_file, select_file, "src/elements/group_scan.cl", "src/topk/topk.cl"};
+    case Part::digits: return {elements_file, key_file, rank_file, "src/elements/totals.cl", "src/topk/topk_digits.cl"};
+    default: return {elements_file, key_file, rank_file, select_file, "src/topk/topk_order.cl"};
   }
 }
 
+unsigned Plan::work_items(Part part) const noexcept {
+  if (part == Part::select) return group;
+  return part == Part::digits ? digit_group : order_group;
+}
+
 std::vector<runtime::Define> Plan::defines(Part part, unsigned prefixes) const {
-  const KernelType& type = kernel_types[static_cast<std::size_t>(dtype)];
-  const auto flag = [](bool on) { return std::string(on ? "1" : "0"); };
   const bool wide = part == Part::finish || part == Part::rows;
-  std::vector<runtime::Define> result{{"MASU_VALUE", std::string(type.value)},
-                                      {"MASU_AS_VALUE", std::string(type.as_value)},
-                                      {"MASU_VALUE_BYTES", std::to_string(size_of(dtype))},
-                                      {"MASU_FLOAT", flag(is_float(dtype))},
-                                      {"MASU_SIGNED", flag(is_signed(dtype) && !is_float(dtype))},
-                                      {"MASU_LARGEST", flag(ranking.largest)},
-                                      {"MASU_NAN_FIRST", flag(ranking.nan_first)},
-                                      {"MASU_GROUP", std::to_string(wide                   ? order_group
-                                                                    : part == Part::digits ? digit_group
-                                                                                           : group)},
-                                      {"MASU_GPU", flag(gpu)},
-                                      {"MASU_UNROLL", std::to_string(unroll)}};
+  std::vector<runtime::Define> result = element_defines(dtype, {{"MASU_LARGEST", ranking.largest},
+                                                                {"MASU_NAN_FIRST", ranking.nan_first},
+                                                                {"MASU_UNROLLED", gpu ? "MASU_PRAGMA_UNROLL" : ""},
+                                                                {"MASU_GROUP", work_items(part)},
+                                                                {"MASU_UNROLL", unroll}});
   if (part == Part::digits) {
-    result.push_back({"MASU_COPIES", std::to_string(std::max(1U, digit_copies / prefixes))});
-    result.push_back({"MASU_DIGIT_BITS", std::to_string(digit_bits)});
-    result.push_back({"MASU_PREFIXES", std::to_string(prefixes)});
+    result.push_back({"MASU_COPIES", std::max(1U, digit_copies / prefixes)});
+    result.push_back({"MASU_DIGIT_BITS", digit_bits});
+    result.push_back({"MASU_PREFIXES", prefixes});
     return result;
   }
-  result.push_back({"MASU_SKIP", flag(ranking.skip)});
-  result.push_back({"MASU_PAIRS", flag(pairs())});
-  result.push_back({"MASU_COPIES", std::to_string(copies)});
+  result.push_back({"MASU_SKIP", ranking.skip});
+  result.push_back({"MASU_PAIRS", pairs()});
+  result.push_back({"MASU_COPIES", copies});
   if (wide) {
-    result.push_back({"MASU_FROM_ROWS", flag(part == Part::rows)});
-    result.push_back({"MASU_BATCH", std::to_string(batch)});
+    result.push_back({"MASU_FROM_ROWS", part == Part::rows});
+    result.push_back({"MASU_BATCH", batch});
   } else {
-    result.push_back({"MASU_GROUPS_A_UNIT", std::to_string(groups_a_unit)});
-    result.push_back({"MASU_SAMPLES", std::to_string(samples)});
-    result.push_back({"MASU_LOOKERS", std::to_string(lookers)});
-    result.push_back({"MASU_LOOKS", std::to_string(looks)});
+    const ValueType type = value_type(dtype);
+    result.push_back({"MASU_VALUE", type.name});
+    result.push_back({"MASU_AS_VALUE", type.from_bits});
+    result.push_back({"MASU_GROUPS_A_UNIT", groups_a_unit});
+    result.push_back({"MASU_SAMPLES", samples});
+    result.push_back({"MASU_LOOKERS", lookers});
+    result.push_back({"MASU_LOOKS", looks});
   }
   return result;
 }

@@ -3,7 +3,7 @@
 // as defines.
 #pragma once
 
-#include "runtime/program_cache.h"
+#include "runtime/define.h"
 #include "topk/topk_rank.h"
 
 #include <masu/device.h>
@@ -17,6 +17,7 @@ namespace masu::topk_plan {
 
 // A program; each has the kernels of its last file.
 enum class Part { select, finish, rows, digits };
+inline constexpr std::size_t parts = 4;
 
 // Elements of one launch: their numbers, and counts of them, fit 32 bits.
 inline constexpr std::uint64_t most_elements = std::uint64_t{1} << 31;
@@ -56,6 +57,7 @@ struct Plan {
   // Entries have their index apart.
   [[nodiscard]] bool pairs() const noexcept { return size_of(dtype) == 8; }
   [[nodiscard]] std::vector<std::string_view> files(Part part) const;
+  [[nodiscard]] unsigned work_items(Part part) const noexcept;  // of a work-group
   [[nodiscard]] std::vector<runtime::Define> defines(Part part, unsigned prefixes = 1) const;
   // Tiles of the filter for `count` elements, wherever they begin.
   [[nodiscard]] std::uint64_t tiles(std::uint64_t count) const noexcept;

@@ -1,22 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the kernels of a top-k share: their memory, entries, and how a work-group finds the least of the greatest numbers,
-// eight bits at a time. topk_elements.cl stands in front of this file.
+// eight bits at a time. topk_rank.cl stands in front of this file.
 //
 // An entry is an element that may be of the result: of up to four bytes as one number, rank << 32 | ~index, whose order is
 // that of the result; eight-byte ones (MASU_PAIRS) as rank and index apart.
-#ifndef MASU_GROUP   // work-items in a work-group, at least 16
-#error "MASU_GROUP is not defined"
-#endif
-#ifndef MASU_COPIES  // of a table of digits: neighbouring work-items count in different ones
-#error "MASU_COPIES is not defined"
-#endif
-
-#ifndef MASU_PAIRS   // 1: entries are a key and an index apart
-#error "MASU_PAIRS is not defined"
-#endif
-#ifndef MASU_SKIP    // 1: NaNs are counted and left out
-#error "MASU_SKIP is not defined"
-#endif
+// - MASU_GROUP   work-items in a work-group, at least 16
+// - MASU_COPIES  of a table of digits: neighbouring work-items count in different ones
+// - MASU_PAIRS   1: entries are a key and an index apart
+// - MASU_SKIP    1: NaNs are counted and left out
 
 // `count` elements, `byte_offset` bytes into `data`.
 #define MASU_DATA __global const uchar *data, const ulong byte_offset, const uint count
@@ -40,7 +31,7 @@
 #define control_words 16
 
 inline MASU_BITS threshold_of(__global const uint *control) {
-#if MASU_VALUE_BYTES == 8
+#if MASU_ELEMENT_BYTES == 8
   return (ulong)control[control_threshold + 1] << 32 | control[control_threshold];
 #else
   return control[control_threshold];

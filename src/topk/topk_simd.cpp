@@ -126,12 +126,11 @@ Bar<T>::Bar(const Ranking& ranking, std::uint64_t least_rank) : largest(ranking.
     constexpr std::uint64_t infinity = infinity_key<T>();
     constexpr std::uint64_t zero = key_sign<T>;
     nan_passes = ranking.nan_first || least_rank == 0;
-    // No key lies between those of zero and of what is just below it.
-    if (!ranking.largest && key == zero - 1) --key;
-    key = key > infinity ? infinity : key < most - infinity ? most - infinity : key;
+    key = std::clamp(key, zero - infinity_bits<T>, infinity);
     if constexpr (std::is_same_v<T, Half>) {
-      // -0 is one below +0, and NaN passes where no end is.
-      const auto value = static_cast<std::int16_t>(static_cast<std::int32_t>(key) - static_cast<std::int32_t>(zero));
+      // -0 is one below +0, which no key is, and NaN passes where no end is.
+      const auto distance = static_cast<std::int32_t>(key) - static_cast<std::int32_t>(zero);
+      const auto value = static_cast<std::int16_t>(distance < 0 ? distance - 1 : distance);
       const auto end = static_cast<std::int16_t>(infinity - zero);
       low = static_cast<std::int16_t>(-end - 1);
       high = end;

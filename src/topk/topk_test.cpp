@@ -324,7 +324,7 @@ TEST_P(TopkTest, RefusesWhatItCannotDo) {
   Buffer<float> values(device, 3);
   Buffer<std::uint64_t> indices(device, 2);
   EXPECT_THAT(message([&] { topk(buffer, Dtype::f32, 2, values, indices); }),
-              ::testing::StartsWith("topk: values must be 8 writable bytes"));
+              ::testing::StartsWith("topk: values must have 8 bytes, got 12"));
 }
 
 TEST_P(TopkTest, ManyThreadsAtOnce) {

@@ -3,21 +3,11 @@
 // its rows and written along its columns, so both go over memory in order.
 //
 // Defines, all given by transpose_plan.cpp:
-#ifndef MASU_GROUP            // work-items in a work-group
-#error "MASU_GROUP is not defined"
-#endif
-#ifndef MASU_FREE             // 1: tiles of any shape, elements of several units; 0: square tiles of whole words
-#error "MASU_FREE is not defined"
-#endif
-#ifndef MASU_WORD             // the type that is moved at a time: uchar, ushort, uint, ulong or uint4
-#error "MASU_WORD is not defined"
-#endif
-#ifndef MASU_IN_PLACE         // 1: `in` and `out` are one square matrix, and tiles change places
-#error "MASU_IN_PLACE is not defined"
-#endif
-#ifndef MASU_BAND             // so many tiles side by side are done row by row, so that what runs at once lies close
-#error "MASU_BAND is not defined"
-#endif
+// - MASU_GROUP     work-items in a work-group
+// - MASU_FREE      1: tiles of any shape, elements of several units; 0: square tiles of whole words
+// - MASU_WORD      the type that is moved at a time: uchar, ushort, uint, ulong or uint4
+// - MASU_IN_PLACE  1: `in` and `out` are one square matrix, and tiles change places
+// - MASU_BAND      so many tiles side by side are done row by row, so that what runs at once lies close
 
 // Where tile `n` of across x down stands.
 inline void tile_at(const ulong n, const ulong across, const ulong down, ulong *x, ulong *y) {
@@ -32,12 +22,8 @@ inline void tile_at(const ulong n, const ulong across, const ulong down, ulong *
 
 #if MASU_FREE
 
-#ifndef MASU_UNITS            // words of an element
-#error "MASU_UNITS is not defined"
-#endif
-#ifndef MASU_UNROLL           // loads in flight for each work-item
-#error "MASU_UNROLL is not defined"
-#endif
+// - MASU_UNITS   words of an element
+// - MASU_UNROLL  loads in flight for each work-item
 
 // q * d + r = n for n < 2^16, by inverse = ceil(2^32 / d), d > 1.
 inline uint quotient(const uint n, const uint divisor, const uint inverse) {
@@ -131,21 +117,11 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void transpose_free(__global const uchar *i
 
 #else
 
-#ifndef MASU_PACK             // elements in a word: 4, 2 or 1
-#error "MASU_PACK is not defined"
-#endif
-#ifndef MASU_TILE             // rows and columns of a tile
-#error "MASU_TILE is not defined"
-#endif
-#ifndef MASU_RESIDENT_ITEMS   // work-items that shall share a multiprocessor: registers are left for so many
-#error "MASU_RESIDENT_ITEMS is not defined"
-#endif
-#ifndef MASU_ALIGNED          // 1: each row begins at a whole word
-#error "MASU_ALIGNED is not defined"
-#endif
-#ifndef MASU_BANK_WORDS       // words beside each other in different banks of local memory
-#error "MASU_BANK_WORDS is not defined"
-#endif
+// - MASU_PACK            elements in a word: 4, 2 or 1
+// - MASU_TILE            rows and columns of a tile
+// - MASU_RESIDENT_ITEMS  work-items that shall share a multiprocessor: registers are left for so many
+// - MASU_ALIGNED         1: each row begins at a whole word
+// - MASU_BANK_WORDS      words beside each other in different banks of local memory
 
 #define MASU_WORDS (MASU_TILE / MASU_PACK)                     // of a row of a tile
 #define MASU_BLOCKS ((MASU_WORDS * MASU_WORDS) / MASU_GROUP)   // of MASU_PACK x MASU_PACK elements, for a work-item

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "transpose/transpose_device.h"
 
-#include "runtime/backend.h"
-#include "runtime/whole.h"
+#include "call/launcher.h"
 
+#include <cstddef>
 #include <cstdint>
-#include <span>
-#include <vector>
 
 namespace masu {
 
@@ -21,36 +19,23 @@ std::uint32_t inverse(std::uint64_t divisor) {
 
 Event transpose_on_device(Stream& stream, const BufferBase& in, const transpose_plan::Matrix& matrix,
                           const BufferBase& out, const transpose_plan::Plan& plan) {
-  const auto program =
-      runtime::own_program(*stream.device().implementation(), std::span(&transpose_plan::file, 1), plan.defines());
-  std::vector<KernelArgument> arguments;
+  call::Arguments arguments;
   if (plan.strategy == transpose_plan::Strategy::tiles) {
     for (const BufferBase* buffer : {&in, &out}) {
       const std::uint64_t skip = buffer->byte_offset() % plan.unit;
-      arguments.emplace_back(whole(*buffer));
-      arguments.emplace_back(buffer->byte_offset() - skip);
-      arguments.emplace_back(static_cast<std::uint32_t>(skip / matrix.element_bytes));
+      arguments.add(call::At{*buffer, buffer->byte_offset() - skip});
+      arguments.add(static_cast<std::uint32_t>(skip / matrix.element_bytes));
     }
-    arguments.emplace_back(matrix.rows);
-    arguments.emplace_back(matrix.columns);
+    arguments.add(call::Arguments(matrix.rows, matrix.columns));
   } else {
     const std::uint64_t row_units = plan.tile_rows * plan.units;
     const std::uint64_t column_units = plan.tile_columns * plan.units;
-    for (const BufferBase* buffer : {&in, &out}) {
-      arguments.emplace_back(whole(*buffer));
-      arguments.emplace_back(buffer->byte_offset());
-    }
-    arguments.emplace_back(matrix.rows);
-    arguments.emplace_back(matrix.columns);
-    arguments.emplace_back(static_cast<std::uint32_t>(plan.tile_rows));
-    arguments.emplace_back(static_cast<std::uint32_t>(plan.tile_columns));
-    arguments.emplace_back(inverse(row_units));
-    arguments.emplace_back(inverse(column_units));
-    arguments.emplace_back(static_cast<std::uint32_t>(column_units | 1));
+    arguments.add(call::Arguments(in, out, matrix.rows, matrix.columns, static_cast<std::uint32_t>(plan.tile_rows),
+                                  static_cast<std::uint32_t>(plan.tile_columns), inverse(row_units),
+                                  inverse(column_units), static_cast<std::uint32_t>(column_units | 1)));
   }
-  arguments.emplace_back(LocalMemory{static_cast<std::size_t>(plan.local_bytes())});
-  const NDRange range(plan.groups * plan.group, plan.group);
-  return Event(stream.implementation().launch(*program->kernel(plan.kernel()), range, arguments));
+  call::Kernels kernels(stream.device(), transpose_plan::files, plan.defines(), plan.group);
+  return kernels.launch(stream, plan.kernel(), plan.groups, arguments, call::local<std::byte>(plan.local_bytes()));
 }
 
 }  // namespace masu

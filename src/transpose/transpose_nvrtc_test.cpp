@@ -16,7 +16,7 @@ TEST_P(TransposeNvrtc, EverySizeOfElement) {
       if (GetParam() != 90 && bytes != 1) continue;  // the others differ by nothing an architecture knows
       for (const std::uint64_t columns : {4096U, 4097U}) {
         const auto plan = transpose_plan::make(test::nvrtc_gpu(), {columns, columns, bytes, 0, 0, in_place});
-        expect_compiles({&transpose_plan::file, 1}, plan.defines(), {plan.kernel()});
+        expect_compiles(transpose_plan::files, plan.defines(), {plan.kernel()});
       }
     }
   }

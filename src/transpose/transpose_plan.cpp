@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "transpose/transpose_plan.h"
 
-#include "runtime/operands.h"
+#include "call/operands.h"
+#include "elements/elements.h"
 
 #include <algorithm>
 #include <bit>
@@ -12,16 +13,6 @@ namespace masu::transpose_plan {
 namespace {
 
 constexpr std::size_t word_bytes = 4;  // elements smaller than this share a word
-
-std::string_view type_of(unsigned bytes) {
-  switch (bytes) {
-    case 1: return "uchar";
-    case 2: return "ushort";
-    case 4: return "uint";
-    case 8: return "ulong";
-    default: return "uint4";
-  }
-}
 
 // Rows and columns of a square tile: runs of at least 128 bytes, in at most 17 KiB of local memory, twice that in
 // place. Devices that are no GPUs hide no latency with many loads, and compile them slowly.
@@ -62,7 +53,7 @@ void make_tiles(Plan& plan, const DeviceInfo& device, const Matrix& matrix) {
 
 void make_free(Plan& plan, const DeviceInfo& device, const Matrix& matrix) {
   plan.strategy = Strategy::free;
-  plan.unit = runtime::move_unit(matrix.element_bytes, matrix.in_offset | matrix.out_offset);
+  plan.unit = call::move_unit(matrix.element_bytes, matrix.in_offset | matrix.out_offset);
   plan.units = static_cast<unsigned>(matrix.element_bytes / plan.unit);
   const std::uint64_t copies = matrix.in_place ? 2 : 1;
   const std::uint64_t elements =
@@ -88,20 +79,20 @@ std::uint64_t Plan::local_bytes() const noexcept {
 }
 
 std::vector<runtime::Define> Plan::defines() const {
-  std::vector<runtime::Define> result = {{"MASU_GROUP", std::to_string(group)},
-                                         {"MASU_FREE", strategy == Strategy::free ? "1" : "0"},
-                                         {"MASU_WORD", std::string(type_of(unit))},
-                                         {"MASU_IN_PLACE", in_place ? "1" : "0"},
-                                         {"MASU_BAND", std::to_string(band)}};
+  std::vector<runtime::Define> result = {{"MASU_GROUP", group},
+                                         {"MASU_FREE", strategy == Strategy::free},
+                                         {"MASU_WORD", unsigned_type(unit)},
+                                         {"MASU_IN_PLACE", in_place},
+                                         {"MASU_BAND", band}};
   if (strategy == Strategy::free) {
-    result.push_back({"MASU_UNITS", std::to_string(units)});
-    result.push_back({"MASU_UNROLL", std::to_string(unroll)});
+    result.push_back({"MASU_UNITS", units});
+    result.push_back({"MASU_UNROLL", unroll});
   } else {
-    result.push_back({"MASU_PACK", std::to_string(pack)});
-    result.push_back({"MASU_TILE", std::to_string(tile_rows)});
-    result.push_back({"MASU_RESIDENT_ITEMS", std::to_string(std::max(resident_items, group))});
-    result.push_back({"MASU_ALIGNED", aligned ? "1" : "0"});
-    result.push_back({"MASU_BANK_WORDS", std::to_string(bank_words)});
+    result.push_back({"MASU_PACK", pack});
+    result.push_back({"MASU_TILE", tile_rows});
+    result.push_back({"MASU_RESIDENT_ITEMS", std::max(resident_items, group)});
+    result.push_back({"MASU_ALIGNED", aligned});
+    result.push_back({"MASU_BANK_WORDS", bank_words});
   }
   return result;
 }

@@ -2,10 +2,11 @@
 // How a matrix is cut into tiles, and every constant of the kernels.
 #pragma once
 
-#include "runtime/program_cache.h"
+#include "runtime/define.h"
 
 #include <masu/device.h>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -13,7 +14,7 @@
 
 namespace masu::transpose_plan {
 
-inline constexpr std::string_view file = "src/transpose/transpose.cl";
+inline constexpr std::array<std::string_view, 1> files = {"src/transpose/transpose.cl"};
 inline constexpr std::uint64_t most_groups = std::uint64_t{1} << 30;  // each goes on to further tiles
 inline constexpr unsigned band = 16;                                  // tiles side by side that are done row by row
 inline constexpr unsigned bank_words = 32;

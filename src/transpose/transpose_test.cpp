@@ -166,8 +166,7 @@ TEST_P(TransposeTest, Refusals) {
                     "transpose: 3 x 5 matrices have 15 elements, got 12 in and 12 out");
   MASU_EXPECT_ERROR(transpose(data, 0, 3, 4, out), invalid_argument, "elements have 1 to 64 bytes, got 0");
   MASU_EXPECT_ERROR(transpose(data, 65, 3, 4, out), invalid_argument, "elements have 1 to 64 bytes, got 65");
-  MASU_EXPECT_ERROR(transpose(data, 7, 3, 4, out), invalid_argument,
-                    "48 bytes are no whole number of elements of 7 bytes");
+  MASU_EXPECT_ERROR(transpose(data, 7, 3, 4, out), invalid_argument, "size must be a multiple of 7 bytes, got 48");
   MASU_EXPECT_ERROR(transpose(data, 4, std::uint64_t{1} << 63, 4, out), invalid_argument, "at most 2^48 elements");
   MASU_EXPECT_ERROR(transpose(data, 4, 3, 4, data), invalid_argument,
                     "a matrix must be square to be transposed in place, got 3 x 4");

@@ -4,52 +4,25 @@
 // 1. unique_flags reads the data once and writes a bit for each element, 1 where a run starts, and for each span of
 //    elements how many starts it has and where the last one is.
 // 2. unique_emit reads the bits, finds how many starts lie before its span from the numbers of all spans, and writes
-// the
-//    runs. unique_inverse writes which run each element belongs to.
+//    the runs. unique_inverse writes which run each element belongs to.
 // Between the two the host reads the numbers of the spans: how many runs there are.
 //
 // Bit b of the mask is element b - lead, where `lead` elements would fill the 16 bytes in which the data starts: so
 // vectors of 16 aligned bytes make whole groups of bits. A tile is the bits that a work-group takes at a time.
 //
-// Defines, all given by unique_plan.cpp:
-#ifndef MASU_GROUP  // work-items in a work-group, a power of two, at least 16
-#error "MASU_GROUP is not defined"
-#endif
-#ifndef MASU_UNROLL  // 16-byte loads of a work-item in flight
-#error "MASU_UNROLL is not defined"
-#endif
-#ifndef MASU_WORDS  // words of the mask that a work-item has of a tile
-#error "MASU_WORDS is not defined"
-#endif
-#ifndef MASU_STAGED  // starts that a tile can bring into order in local memory
-#error "MASU_STAGED is not defined"
-#endif
-#ifndef MASU_ROW  // entries that one work-item of a scan sums
-#error "MASU_ROW is not defined"
-#endif
-#ifndef MASU_ELEMENT  // an unsigned integer of an element's size
-#error "MASU_ELEMENT is not defined"
-#endif
-#ifndef MASU_BYTES  // of an element
-#error "MASU_BYTES is not defined"
-#endif
-#ifndef MASU_FLOAT  // 1: elements are floats: both zeros are equal, and all NaNs
-#error "MASU_FLOAT is not defined"
-#endif
-#ifndef MASU_INFINITY  // the bits of infinity, where elements are floats
-#error "MASU_INFINITY is not defined"
-#endif
-#ifndef MASU_INDEX  // an unsigned integer that holds the place of an element in the order
-#error "MASU_INDEX is not defined"
-#endif
+// Behind elements.cl and group_scan.cl. Defines beside those of them, all given by unique_plan.cpp:
+// - MASU_GROUP     work-items in a work-group, a power of two, at least 16
+// - MASU_UNROLL    16-byte loads of a work-item in flight
+// - MASU_WORDS     words of the mask that a work-item has of a tile
+// - MASU_STAGED    starts that a tile can bring into order in local memory
+// - MASU_INDEX     an unsigned integer that holds the place of an element in the order
 
 #define MASU_TILE_WORDS (MASU_GROUP * MASU_WORDS)
-#define MASU_PER_VECTOR (16 / MASU_BYTES)
 #define MASU_PARTS (32 / MASU_PER_VECTOR)  // vectors that make a word of the mask
 
 // What a work-group is told of its input: `count` elements at data + byte_offset.
 #define MASU_INPUT __global const uchar *restrict data, const ulong byte_offset, const ulong count
-#define MASU_LEAD ((uint)((size_t)(data + byte_offset) & 15) / MASU_BYTES)
+#define MASU_LEAD gap_of(data + byte_offset)
 
 // Two words of each span: its starts, and 1 + the place of the last among its bits, 0 where it has none. A span has
 // less than 2^32 bits.
@@ -57,9 +30,9 @@
 
 inline int differ(const MASU_ELEMENT a, const MASU_ELEMENT b) {
 #if MASU_FLOAT
-  const MASU_ELEMENT magnitude = (MASU_ELEMENT)(((MASU_ELEMENT)1 << (8 * MASU_BYTES - 1)) - 1);
+  const MASU_BITS magnitude = MASU_SIGN - 1;
   return a != b && ((a | b) & magnitude) != 0 &&
-         !((a & magnitude) > (MASU_ELEMENT)MASU_INFINITY && (b & magnitude) > (MASU_ELEMENT)MASU_INFINITY);
+         !((a & magnitude) > MASU_INFINITY_BITS && (b & magnitude) > MASU_INFINITY_BITS);
 #else
   return a != b;
 #endif
@@ -68,7 +41,7 @@ inline int differ(const MASU_ELEMENT a, const MASU_ELEMENT b) {
 // Bit i: element i of a vector differs from the one before it, which is `before` for the first.
 // Where elements are shorter than a word, `before` is the word before this one. Shifted words are not joined by |: what
 // Clang makes of that, Oclgrind 21.10 does not know.
-#if MASU_BYTES == 1
+#if MASU_ELEMENT_BYTES == 1
 // The top bit of each byte that is not 0, brought together.
 inline uint word_flags(const uint word, const uint before) {
   const uint d = word ^ word << 8 ^ before >> 24;
@@ -79,7 +52,7 @@ inline uint vector_flags(const uint4 v, const MASU_ELEMENT before) {
   return word_flags(v.x, (uint)before << 24) | word_flags(v.y, v.x) << 4 | word_flags(v.z, v.y) << 8 |
          word_flags(v.w, v.z) << 12;
 }
-#elif MASU_BYTES == 2
+#elif MASU_ELEMENT_BYTES == 2
 inline uint word_flags(const uint word, const uint before) {
   const uint d = word ^ word << 16 ^ before >> 16;
   uint tops = ((d & 0x7fff7fffu) + 0x7fff7fffu) | d;
@@ -87,7 +60,7 @@ inline uint word_flags(const uint word, const uint before) {
   // A carry into the top bit of a half tells what is greater than infinity, and what is not 0.
   const uint a = word & 0x7fff7fffu;
   const uint b = (word << 16 & 0x7fff0000u) + (before >> 16 & 0x7fffu);
-  const uint above = (0x7fffu - MASU_INFINITY) * 0x10001u;
+  const uint above = (0x7fffu - MASU_INFINITY_BITS) * 0x10001u;
   tops &= ((a | b) + 0x7fff7fffu) & ~((a + above) & (b + above));
 #endif
   return (tops >> 15 & 1u) | (tops >> 30 & 2u);
@@ -96,7 +69,7 @@ inline uint vector_flags(const uint4 v, const MASU_ELEMENT before) {
   return word_flags(v.x, (uint)before << 16) | word_flags(v.y, v.x) << 2 | word_flags(v.z, v.y) << 4 |
          word_flags(v.w, v.z) << 6;
 }
-#elif MASU_BYTES == 4
+#elif MASU_ELEMENT_BYTES == 4
 inline uint vector_flags(const uint4 v, const MASU_ELEMENT before) {
   return (uint)differ(v.x, before) | (uint)differ(v.y, v.x) << 1 | (uint)differ(v.z, v.y) << 2 |
          (uint)differ(v.w, v.z) << 3;
@@ -119,31 +92,6 @@ inline uint edge_flags(__global const MASU_ELEMENT* elements, const ulong count,
     if (e == 0 || differ(elements[e], elements[e - 1])) flags |= 1u << i;
   }
   return flags;
-}
-
-// The sum of what the work-items before this one have, and that of all in *all. `sums` has MASU_GROUP words, `rows` has
-// MASU_GROUP / MASU_ROW.
-inline uint sum_before(__local uint* sums, __local uint* rows, const uint lane, const uint own, uint* all) {
-  sums[lane] = own;
-  barrier(CLK_LOCAL_MEM_FENCE);
-  if (lane < MASU_GROUP / MASU_ROW) {
-    uint sum = 0;
-    for (uint i = 0; i < MASU_ROW; ++i) sum += sums[lane * MASU_ROW + (i + lane) % MASU_ROW];
-    rows[lane] = sum;
-  }
-  barrier(CLK_LOCAL_MEM_FENCE);
-  const uint row = lane / MASU_ROW;
-  uint before = 0;
-  uint total = 0;
-  for (uint r = 0; r < MASU_GROUP / MASU_ROW; ++r) {
-    const uint sum = rows[r];
-    total += sum;
-    before += r < row ? sum : 0;
-  }
-  for (uint i = row * MASU_ROW; i < lane; ++i) before += sums[i];
-  *all = total;
-  barrier(CLK_LOCAL_MEM_FENCE);
-  return before;
 }
 
 // The starts in the spans before this one, and in *last 1 + the bit of the last of them, 0 where there is none.
@@ -183,7 +131,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, 4) void unique_flags(MASU_INPUT, const ulo
   const uint lane = (uint)get_local_id(0);
   // Vector v is the elements from v * MASU_PER_VECTOR - lead on. Those from `first` to before `end` are whole and have
   // an element before them.
-  __global const uint4* vectors = (__global const uint4*)(data + byte_offset - lead * MASU_BYTES);
+  __global const uint4* vectors = (__global const uint4*)(data + byte_offset - lead * MASU_ELEMENT_BYTES);
   const ulong first = 1;
   const ulong end = (count + lead) / MASU_PER_VECTOR;
   const ulong words_a_step = MASU_GROUP * MASU_UNROLL / MASU_PARTS;
@@ -271,11 +219,12 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, 4) void unique_flags(MASU_INPUT, const ulo
 __kernel MASU_WORK_GROUPS(MASU_GROUP, 4) void unique_emit(MASU_INPUT, const ulong tiles, const ulong all_tiles,
                                                       __global const uchar* restrict temporary, const ulong mask_at,
                                                       const ulong spans_at, MASU_OUTPUT, const ulong runs,
-                                                      __local ulong* partial, __local uint* sums, __local uint* rows,
-                                                      __local ushort* staged, __local uint* words) {
+                                                      __local ulong* partial, __local uint* sums,
+                                                      __local uint* last_bit, __local ushort* staged,
+                                                      __local uint* words) {
   MASU_LOCAL_POINTER(ulong, partial);  // 2 * MASU_GROUP
   MASU_LOCAL_POINTER(uint, sums);      // MASU_GROUP
-  MASU_LOCAL_POINTER(uint, rows);      // MASU_GROUP / MASU_ROW, and one more
+  MASU_LOCAL_POINTER(uint, last_bit);  // 1: of the tile
   MASU_LOCAL_POINTER(ushort, staged);  // MASU_STAGED: where the runs of a tile start, in order
   MASU_LOCAL_POINTER(uint, words);     // 2 * MASU_TILE_WORDS: of the mask, and the starts before each
   __global const uint* mask = (__global const uint*)(temporary + mask_at);
@@ -298,7 +247,8 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, 4) void unique_emit(MASU_INPUT, const ulon
       mine += popcount(own[k]);
     }
     uint all = 0;
-    uint rank = sum_before(sums, rows, lane, mine, &all);
+    uint rank = group_scan(mine, MASU_GROUP, sums, lane, &all) - mine;
+    barrier(CLK_LOCAL_MEM_FENCE);
     if (all == 0) continue;
     const ulong first = tile * MASU_TILE_WORDS * 32 - lead;  // the element of bit 0; may wrap around before element 0
     if (all <= MASU_STAGED) {
@@ -324,7 +274,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, 4) void unique_emit(MASU_INPUT, const ulon
         words[lane * MASU_WORDS + k] = own[k];
         words[MASU_TILE_WORDS + lane * MASU_WORDS + k] = rank;
         if (own[k] != 0 && rank + popcount(own[k]) == all) {
-          rows[MASU_GROUP / MASU_ROW] = (lane * MASU_WORDS + k) * 32 + 31 - clz(own[k]);
+          *last_bit = (lane * MASU_WORDS + k) * 32 + 31 - clz(own[k]);
         }
         rank += popcount(own[k]);
       }
@@ -343,7 +293,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, 4) void unique_emit(MASU_INPUT, const ulon
         }
         MASU_WRITE_RUN(base + i, e, before)
       }
-      last_start = first + rows[MASU_GROUP / MASU_ROW];
+      last_start = first + *last_bit;
     }
     base += all;
     barrier(CLK_LOCAL_MEM_FENCE);
@@ -359,10 +309,9 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, 4) void unique_inverse(MASU_INPUT, const u
                                                          const ulong spans_at, __global const uchar* restrict order,
                                                          const ulong order_at, __global uchar* inverse,
                                                          const ulong inverse_at, __local ulong* partial,
-                                                         __local uint* sums, __local uint* rows, __local uint* words) {
+                                                         __local uint* sums, __local uint* words) {
   MASU_LOCAL_POINTER(ulong, partial);  // 2 * MASU_GROUP
   MASU_LOCAL_POINTER(uint, sums);      // MASU_GROUP
-  MASU_LOCAL_POINTER(uint, rows);      // MASU_GROUP / MASU_ROW
   MASU_LOCAL_POINTER(uint, words);     // 2 * MASU_TILE_WORDS: of the mask, and the starts before each
   __global const uint* mask = (__global const uint*)(temporary + mask_at);
   __global const uint* spans = (__global const uint*)(temporary + spans_at);
@@ -383,7 +332,8 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, 4) void unique_inverse(MASU_INPUT, const u
       mine += popcount(own[k]);
     }
     uint all = 0;
-    uint rank = sum_before(sums, rows, lane, mine, &all);
+    uint rank = group_scan(mine, MASU_GROUP, sums, lane, &all) - mine;
+    barrier(CLK_LOCAL_MEM_FENCE);
     MASU_PRAGMA_UNROLL
     for (uint k = 0; k < MASU_WORDS; ++k) {
       words[lane * MASU_WORDS + k] = own[k];

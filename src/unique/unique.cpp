@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The public functions: check, then on the CPU or on a device.
-#include "runtime/backend.h"
+#include "call/operands.h"
+#include "call/timer.h"
 #include "unique/unique_counted.h"
 #include "unique/unique_cpu.h"
 #include "unique/unique_device.h"
@@ -13,8 +14,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
-#include <cstdlib>
 #include <new>
 #include <optional>
 #include <string_view>
@@ -27,85 +26,11 @@ namespace {
 using Bytes = Buffer<std::byte>;
 using Counts = Buffer<std::uint64_t>;
 
-constexpr std::uint64_t most_elements = std::uint64_t{1} << 48;  // so that sizes in bytes never wrap
-
-[[noreturn]] void refuse(std::string_view function, const std::string& rule) {
-  throw Error(ErrorCode::invalid_argument, fmt::format("{}: {}", function, rule));
-}
-
-void check_count(std::string_view function, std::uint64_t count) {
-  if (count > most_elements) refuse(function, fmt::format("at most 2^48 elements, got {}", count));
-}
-
-std::uint64_t count_of(std::string_view function, const BufferBase& data, Dtype dtype) {
-  if (data.size_bytes() % size_of(dtype) != 0) {
-    refuse(function,
-           fmt::format("{} bytes are no whole number of elements of {} bytes", data.size_bytes(), size_of(dtype)));
-  }
-  check_count(function, data.size_bytes() / size_of(dtype));
-  return data.size_bytes() / size_of(dtype);
-}
-
-void check_stream(std::string_view function, const Stream& stream, const BufferBase& data) {
-  if (stream.device() == data.device()) return;
-  refuse(function, fmt::format("stream and buffer must be of one device, got {} and {}", stream.device().id(),
-                               data.device().id()));
-}
-
-bool on_cpu(const Device& device) {
-  return device.kind() == DeviceKind::cpu;
-}
-
-ArrayView host_view(const BufferBase& data, Dtype dtype, std::uint64_t count) {
-  return {dtype, static_cast<const std::byte*>(data.native()) + data.byte_offset(), count};
-}
-
-// Adds the seconds of its life to what the caller wants to know.
-class Timer {
- public:
-  Timer(double UniqueTimes::*part, UniqueTimes* times) : part_(part), times_(times) {}
-  ~Timer() {
-    if (times_ != nullptr) {
-      times_->*part_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-    }
-  }
-  Timer(const Timer&) = delete;
-  Timer& operator=(const Timer&) = delete;
-
- private:
-  double UniqueTimes::*part_;
-  UniqueTimes* times_;
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-};
-
-void start_times(UniqueTimes* times) {
-  if (times != nullptr) *times = {};
-}
-
-// The caller's temporary memory, or some of our own.
-Bytes memory_of(std::string_view function, const Device& device, const BufferBase* workspace, std::uint64_t bytes) {
-  if (workspace == nullptr) return Bytes(device, bytes);
-  if (!(workspace->device() == device) || workspace->size_bytes() < bytes || workspace->memory()->read_only() ||
-      workspace->byte_offset() % unique_plan::alignment != 0) {
-    refuse(function, fmt::format("workspace must be at least {} writable bytes on {} that begin at a multiple of 16, "
-                                 "got {} on {}",
-                                 bytes, device.id(), workspace->size_bytes(), workspace->device().id()));
-  }
-  return Bytes(device, workspace->memory(), workspace->byte_offset(), workspace->size_bytes());
-}
-
 template <class T>
 Buffer<T> upload(const Device& device, const std::vector<T>& values) {
   Buffer<T> buffer(device, values.size());
   if (!values.empty()) buffer.write(values);
   return buffer;
-}
-
-// What a finished computation is to a Pending.
-template <class T>
-Pending<T> done(T result) {
-  auto kept = std::make_shared<T>(std::move(result));
-  return {Event(), [kept] { return std::move(*kept); }};
 }
 
 DeviceUnique<std::byte> upload(const Device& device, const UniqueArrays& found) {
@@ -134,10 +59,10 @@ struct Layout {
   Layout(const Device& device, Dtype dtype, std::uint64_t elements, const UniqueOptions& options)
       : count(elements),
         index_bytes(wants_order(options) ? unique_plan::index_bytes(elements) : 0),
-        key_bytes(unique_plan::aligned(count * size_of(dtype))),
-        order_bytes(unique_plan::aligned(count * index_bytes)),
+        key_bytes(call::aligned(count * size_of(dtype))),
+        order_bytes(call::aligned(count * index_bytes)),
         plan(unique_plan::make(device.info(), dtype, count)) {
-    rest_bytes = unique_plan::aligned(std::max(plan.workspace(), sort_workspace(device, dtype, count, index_bytes)));
+    rest_bytes = call::aligned(std::max(plan.workspace(), sort_workspace(device, dtype, count, index_bytes)));
   }
   [[nodiscard]] std::uint64_t bytes() const noexcept { return key_bytes + order_bytes + rest_bytes; }
 };
@@ -150,7 +75,7 @@ class UniqueJob {
         dtype_(dtype),
         layout_(layout),
         options_(options),
-        memory_(memory_of("unique", data.device(), options.workspace, layout.bytes())),
+        memory_(call::take_workspace("unique", options.workspace, data.device(), layout.bytes(), {&data})),
         keys_(memory_.slice(0, layout.count * size_of(dtype))),
         order_(memory_.slice(layout.key_bytes, layout.count * layout.index_bytes)),
         rest_(memory_.slice(layout.key_bytes + layout.order_bytes, layout.rest_bytes)),
@@ -219,7 +144,7 @@ class RunJob {
         options_(options),
         data_(data.device(), data.memory(), data.byte_offset(), data.size_bytes()),
         plan_(unique_plan::make(data.device().info(), dtype, count)),
-        memory_(memory_of("run_length", data.device(), options.workspace, plan_.workspace())),
+        memory_(call::take_workspace("run_length", options.workspace, data.device(), plan_.workspace(), {&data})),
         finder_(stream, data_, dtype, count, plan_, memory_, nullptr, 4) {
     finder_.mark();
   }
@@ -268,15 +193,12 @@ std::optional<DeviceUnique<std::byte>> count_on_device(const BufferBase& data, D
 }
 
 Bytes bring(const Device& device, const ArrayView& data, UniqueTimes* times) {
-  const Timer timer(&UniqueTimes::transfer, times);
-  Bytes there(device, data.count * size_of(data.dtype));
-  if (data.count != 0) there.write(std::span(static_cast<const std::byte*>(data.data), there.size()));
-  return there;
+  const call::Timer timer(times, &UniqueTimes::transfer);
+  return call::upload(device, data);
 }
 
 void fetch(const Bytes& there, Dtype dtype, const detail::ResultMemory& memory) {
-  void* to = memory(there.size() / size_of(dtype));
-  if (!there.empty()) there.read(std::span(static_cast<std::byte*>(to), there.size()));
+  call::download_bytes(there, memory(there.size() / size_of(dtype)));
 }
 
 // Results that do not fit into host memory.
@@ -299,13 +221,12 @@ Device device_for_unique(std::uint64_t bytes) {
 }
 
 Device device_for_run_length() {
-  const char* named = std::getenv("MASU_DEVICE");
-  return Device::open(named != nullptr && *named != '\0' ? named : "cpu");
+  return call::device_for_host_data();
 }
 
 std::uint64_t unique_workspace(const Device& device, Dtype dtype, std::uint64_t count, const UniqueOptions& options) {
-  check_count("unique_workspace", count);
-  if (on_cpu(device) || count == 0) return 0;
+  call::check_count("unique_workspace", count);
+  if (call::on_cpu(device) || count == 0) return 0;
   const std::uint64_t sorting = Layout(device, dtype, count, options).bytes();
   if (!counts_on_device(dtype, count, options)) return sorting;
   const PatternType type = pattern_type(dtype);
@@ -314,17 +235,17 @@ std::uint64_t unique_workspace(const Device& device, Dtype dtype, std::uint64_t 
 }
 
 std::uint64_t run_length_workspace(const Device& device, Dtype dtype, std::uint64_t count) {
-  check_count("run_length_workspace", count);
-  return on_cpu(device) || count == 0 ? 0 : unique_plan::make(device.info(), dtype, count).workspace();
+  call::check_count("run_length_workspace", count);
+  return call::on_cpu(device) || count == 0 ? 0 : unique_plan::make(device.info(), dtype, count).workspace();
 }
 
 void detail::unique_into(const Device& device, const ArrayView& data, const UniqueOptions& options,
                          const ResultMemory& values, std::vector<std::uint64_t>& counts,
                          std::vector<std::uint64_t>& indices, std::vector<std::uint64_t>& inverse) try {
-  start_times(options.times);
-  check_count("unique", data.count);
-  if (on_cpu(device)) {
-    const Timer timer(&UniqueTimes::compute, options.times);
+  call::start_times(options.times);
+  call::check_count("unique", data.count);
+  if (call::on_cpu(device)) {
+    const call::Timer timer(options.times, &UniqueTimes::compute);
     return unique_cpu(data, options, values, counts, indices, inverse);
   }
   UniqueOptions there = options;
@@ -333,7 +254,7 @@ void detail::unique_into(const Device& device, const ArrayView& data, const Uniq
   const double transfer = options.times != nullptr ? options.times->transfer : 0;
   const DeviceUnique<std::byte> found = masu::unique(input, data.dtype, there);
   if (options.times != nullptr) options.times->transfer += transfer;
-  const Timer timer(&UniqueTimes::transfer, options.times);
+  const call::Timer timer(options.times, &UniqueTimes::transfer);
   fetch(found.values, data.dtype, values);
   counts = found.counts.read();
   indices = found.indices.read();
@@ -350,15 +271,15 @@ UniqueArrays unique(const Device& device, const ArrayView& data, const UniqueOpt
 }
 
 DeviceUnique<std::byte> unique(const BufferBase& data, Dtype dtype, const UniqueOptions& options) {
-  start_times(options.times);
-  const std::uint64_t count = count_of("unique", data, dtype);
+  call::start_times(options.times);
+  const std::uint64_t count = call::count_of("unique", data, dtype);
   const Device& device = data.device();
-  if (on_cpu(device) || count == 0) {
+  if (call::on_cpu(device) || count == 0) {
     return upload(device, unique(Device::open("cpu"),
-                                 count == 0 ? ArrayView(dtype, nullptr, 0) : host_view(data, dtype, count), options));
+                                 count == 0 ? ArrayView(dtype, nullptr, 0) : call::host_view(data, dtype), options));
   }
   if (counts_on_device(dtype, count, options)) {
-    const Timer timer(&UniqueTimes::compute, options.times);
+    const call::Timer timer(options.times, &UniqueTimes::compute);
     if (auto found = count_on_device(data, dtype, options)) return std::move(*found);
   }
   Stream stream(device, options.times != nullptr ? Timing::on : Timing::off);
@@ -369,13 +290,13 @@ DeviceUnique<std::byte> unique(const BufferBase& data, Dtype dtype, const Unique
 
 Pending<DeviceUnique<std::byte>> unique(Stream& stream, const BufferBase& data, Dtype dtype,
                                         const UniqueOptions& options) {
-  check_stream("unique", stream, data);
-  const std::uint64_t count = count_of("unique", data, dtype);
+  call::check_stream("unique", stream, data);
+  const std::uint64_t count = call::count_of("unique", data, dtype);
   UniqueOptions untimed = options;
   untimed.times = nullptr;
-  if (on_cpu(data.device()) || count == 0) {
+  if (call::on_cpu(data.device()) || count == 0) {
     stream.finish();
-    return done(unique(data, dtype, untimed));
+    return call::finished_work([&] { return unique(data, dtype, untimed); });
   }
   auto job = std::make_shared<UniqueJob>(stream, data, dtype, Layout(data.device(), dtype, count, untimed), untimed);
   job->start(data, false);
@@ -385,10 +306,10 @@ Pending<DeviceUnique<std::byte>> unique(Stream& stream, const BufferBase& data, 
 void detail::run_length_into(const Device& device, const ArrayView& data, const RunOptions& options,
                              const ResultMemory& values, std::vector<std::uint64_t>& lengths,
                              std::vector<std::uint64_t>& starts) try {
-  start_times(options.times);
-  check_count("run_length", data.count);
-  if (on_cpu(device)) {
-    const Timer timer(&UniqueTimes::compute, options.times);
+  call::start_times(options.times);
+  call::check_count("run_length", data.count);
+  if (call::on_cpu(device)) {
+    const call::Timer timer(options.times, &UniqueTimes::compute);
     const CpuRunFinder finder(data);
     void* to = values(finder.runs());
     if (options.lengths) lengths.resize(finder.runs());
@@ -401,7 +322,7 @@ void detail::run_length_into(const Device& device, const ArrayView& data, const 
   const double transfer = options.times != nullptr ? options.times->transfer : 0;
   const DeviceRuns<std::byte> found = masu::run_length(input, data.dtype, there);
   if (options.times != nullptr) options.times->transfer += transfer;
-  const Timer timer(&UniqueTimes::transfer, options.times);
+  const call::Timer timer(options.times, &UniqueTimes::transfer);
   fetch(found.values, data.dtype, values);
   lengths = found.lengths.read();
   starts = found.starts.read();
@@ -420,7 +341,7 @@ namespace {
 
 // On `cpu`, into its memory.
 DeviceRuns<std::byte> runs_here(const Device& device, const ArrayView& data, const RunOptions& options) try {
-  const Timer timer(&UniqueTimes::compute, options.times);
+  const call::Timer timer(options.times, &UniqueTimes::compute);
   const CpuRunFinder finder(data);
   const std::uint64_t runs = finder.runs();
   DeviceRuns<std::byte> found{Bytes(device, runs * size_of(data.dtype)), Counts(device, options.lengths ? runs : 0),
@@ -435,24 +356,24 @@ DeviceRuns<std::byte> runs_here(const Device& device, const ArrayView& data, con
 }  // namespace
 
 DeviceRuns<std::byte> run_length(const BufferBase& data, Dtype dtype, const RunOptions& options) {
-  start_times(options.times);
-  const std::uint64_t count = count_of("run_length", data, dtype);
+  call::start_times(options.times);
+  const std::uint64_t count = call::count_of("run_length", data, dtype);
   const Device& device = data.device();
   if (count == 0) return {Bytes(device, 0), Counts(device, 0), Counts(device, 0)};
-  if (on_cpu(device)) return runs_here(device, host_view(data, dtype, count), options);
+  if (call::on_cpu(device)) return runs_here(device, call::host_view(data, dtype), options);
   Stream stream(device, options.times != nullptr ? Timing::on : Timing::off);
   return RunJob(stream, data, dtype, count, options).finish();
 }
 
 Pending<DeviceRuns<std::byte>> run_length(Stream& stream, const BufferBase& data, Dtype dtype,
                                           const RunOptions& options) {
-  check_stream("run_length", stream, data);
-  const std::uint64_t count = count_of("run_length", data, dtype);
+  call::check_stream("run_length", stream, data);
+  const std::uint64_t count = call::count_of("run_length", data, dtype);
   RunOptions untimed = options;
   untimed.times = nullptr;
-  if (on_cpu(data.device()) || count == 0) {
+  if (call::on_cpu(data.device()) || count == 0) {
     stream.finish();
-    return done(run_length(data, dtype, untimed));
+    return call::finished_work([&] { return run_length(data, dtype, untimed); });
   }
   auto job = std::make_shared<RunJob>(stream, data, dtype, count, untimed);
   return {stream.record(), [job] { return job->finish(); }};

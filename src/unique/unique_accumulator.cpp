@@ -2,13 +2,12 @@
 // Pieces become sorted runs of distinct values, of which neighbours are merged when they are about equally long: so
 // each value is merged as often as the logarithm of the number of pieces, and the runs hold little more than the
 // result.
-#include "sort/sort_key.h"
+#include "call/operands.h"
+#include "call/timer.h"
+#include "elements/order.h"
 
 #include <masu/unique.h>
 
-#include <fmt/format.h>
-
-#include <chrono>
 #include <cstring>
 #include <utility>
 
@@ -32,8 +31,8 @@ UniqueArrays merged_as(const UniqueArrays& a, const UniqueArrays& b) {
   std::uint64_t j = 0;
   std::uint64_t size = 0;
   for (; i < x_end && j < y_end; ++size) {
-    const auto left = sort_key(x[i]);
-    const auto right = sort_key(y[j]);
+    const auto left = ordered_key(x[i]);
+    const auto right = ordered_key(y[j]);
     const bool from_x = left <= right;
     const bool from_y = right <= left;
     to[size] = from_x ? x[i] : y[j];
@@ -78,19 +77,15 @@ UniqueAccumulator::~UniqueAccumulator() = default;
 
 void UniqueAccumulator::add(const ArrayView& piece) {
   State& s = *state_;
-  if (piece.dtype != s.dtype) {
-    throw Error(ErrorCode::invalid_argument, fmt::format("UniqueAccumulator: pieces must be {}, got {}",
-                                                         to_string(s.dtype), to_string(piece.dtype)));
-  }
+  call::check_dtype("UniqueAccumulator", s.dtype, piece.dtype);
   if (piece.count == 0) return;
   UniqueTimes times;
   UniqueOptions options;
   options.times = &times;
   s.runs.push_back(unique(s.device, piece, options));
-  const auto start = std::chrono::steady_clock::now();
+  call::add_times(&s.times, times);
+  const call::Timer timer(&s.times, &UniqueTimes::compute);
   while (s.runs.size() > 1 && s.runs[s.runs.size() - 2].size() <= 2 * s.runs.back().size()) s.merge_last();
-  s.times.transfer += times.transfer;
-  s.times.compute += times.compute + std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   s.count += piece.count;
 }
 

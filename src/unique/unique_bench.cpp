@@ -5,7 +5,7 @@
 
 #include "bench/ordering.h"
 #include "bench/runner.h"
-#include "sort/sort_key.h"
+#include "elements/order.h"
 #include "unique/unique_reference.h"
 
 #include <array>

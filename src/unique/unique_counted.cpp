@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "unique/unique_counted.h"
 
+#include "elements/order.h"
 #include "runtime/parallel.h"
-#include "sort/sort_key.h"
 
 #include <masu/histogram.h>
 
@@ -86,7 +86,7 @@ CountedValues counted_values(Dtype dtype, const std::vector<std::uint64_t>& coun
     using T = typename decltype(tag)::type;
     if constexpr (sizeof(T) <= 2) {
       for (std::size_t p = 0; p < patterns; ++p) {
-        keys[p] = sort_key(std::bit_cast<T>(static_cast<UnsignedOf<sizeof(T)>>(p)));
+        keys[p] = ordered_key(std::bit_cast<T>(static_cast<UnsignedOf<sizeof(T)>>(p)));
         if (counts[p] == 0) continue;
         several[keys[p]] = static_cast<char>(of_key[keys[p]] != 0);
         of_key[keys[p]] += counts[p];

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "unique/unique_cpu.h"
 
+#include "elements/order.h"
 #include "runtime/parallel.h"
-#include "sort/sort_key.h"
 #include "unique/unique_counted.h"
 #include "unique/unique_plan.h"
 #include "unique/unique_simd.h"

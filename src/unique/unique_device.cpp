@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "unique/unique_device.h"
 
-#include "runtime/backend.h"
-#include "runtime/whole.h"
+#include "call/operands.h"
 
 #include <algorithm>
 #include <span>
@@ -29,36 +28,30 @@ DeviceRunFinder::DeviceRunFinder(Stream& stream, const BufferBase& data, Dtype d
       memory_(memory),
       order_(order),
       mask_at_(memory.byte_offset()),
-      spans_at_(mask_at_ + unique_plan::aligned(plan.mask_bytes())),
-      program_(runtime::own_program(*data.device().implementation(), std::span(&unique_plan::file, 1),
-                                    plan.defines(dtype, index_bytes))) {}
+      spans_at_(mask_at_ + call::aligned(plan.mask_bytes())),
+      kernels_(data.device(), unique_plan::files, plan.defines(dtype, index_bytes), plan.group) {}
 
-void DeviceRunFinder::launch(std::string_view kernel, std::uint64_t groups,
-                             const std::vector<KernelArgument>& arguments) {
-  const NDRange range(groups * plan_.group, plan_.group);
-  events_.emplace_back(stream_.implementation().launch(*program_->kernel(kernel), range, arguments));
+template <class... T>
+void DeviceRunFinder::launch(std::string_view kernel, std::uint64_t groups, const T&... arguments) {
+  events_.push_back(kernels_.launch(stream_, kernel, groups, arguments...));
 }
 
 double DeviceRunFinder::seconds() const {
-  double sum = 0;
-  for (const Event& event : events_) sum += event.seconds();
-  return sum;
+  return call::seconds_of(events_);
 }
 
-std::vector<KernelArgument> DeviceRunFinder::input() const {
-  return {whole(data_), data_.byte_offset(), count_, plan_.a_span, plan_.tiles, whole(memory_), mask_at_, spans_at_};
+call::Arguments DeviceRunFinder::input() const {
+  return call::Arguments(data_, count_, plan_.a_span, plan_.tiles, call::At{memory_, mask_at_}, spans_at_);
 }
 
 void DeviceRunFinder::fill_order() {
   const std::uint64_t groups = std::min<std::uint64_t>(plan_.spans * plan_.a_span, 4096);
-  launch("unique_iota", groups, {whole(*order_), order_->byte_offset(), count_});
+  launch("unique_iota", groups, *order_, count_);
 }
 
 void DeviceRunFinder::mark() {
-  std::vector<KernelArgument> arguments = input();
-  arguments.emplace_back(LocalMemory{std::size_t{plan_.group} * plan_.unroll * sizeof(std::uint32_t)});
-  arguments.emplace_back(LocalMemory{std::size_t{plan_.group} * 2 * sizeof(std::uint32_t)});
-  launch("unique_flags", plan_.spans, arguments);
+  launch("unique_flags", plan_.spans, input(), call::local<std::uint32_t>(std::uint64_t{plan_.group} * plan_.unroll),
+         call::local<std::uint32_t>(std::uint64_t{plan_.group} * 2));
 }
 
 std::uint64_t DeviceRunFinder::runs() {
@@ -72,39 +65,28 @@ std::uint64_t DeviceRunFinder::runs() {
 }
 
 void DeviceRunFinder::write(const RunOutput& output) {
-  std::vector<KernelArgument> arguments = input();
+  call::Arguments outputs;
   std::uint32_t wanted = 0;
   // What is not wanted is some memory that no one writes.
   const auto add = [&](const BufferBase* buffer, std::uint32_t bit) {
     if (buffer != nullptr) wanted |= bit;
-    arguments.emplace_back(whole(buffer != nullptr ? *buffer : memory_));
-    arguments.emplace_back(buffer != nullptr ? buffer->byte_offset() : std::uint64_t{0});
+    outputs.add(buffer != nullptr ? call::At{*buffer, buffer->byte_offset()} : call::At{memory_, 0});
   };
   add(output.values, wants_values);
   add(output.lengths, wants_lengths);
   add(output.starts, order_ != nullptr ? wants_firsts : wants_starts);
   add(order_, 0);
-  arguments.emplace_back(wanted);
-  arguments.emplace_back(runs_);
   if (wanted == 0) return;
-  const std::size_t group = plan_.group;
-  arguments.emplace_back(LocalMemory{group * 2 * sizeof(std::uint64_t)});
-  arguments.emplace_back(LocalMemory{group * sizeof(std::uint32_t)});
-  arguments.emplace_back(LocalMemory{(group / plan_.row + 1) * sizeof(std::uint32_t)});
-  arguments.emplace_back(LocalMemory{static_cast<std::size_t>(plan_.staged()) * sizeof(std::uint16_t)});
-  arguments.emplace_back(LocalMemory{static_cast<std::size_t>(plan_.tile_words()) * 2 * sizeof(std::uint32_t)});
-  launch("unique_emit", plan_.spans, arguments);
+  const std::uint64_t group = plan_.group;
+  launch("unique_emit", plan_.spans, input(), outputs, wanted, runs_, call::local<std::uint64_t>(group * 2),
+         call::local<std::uint32_t>(group), call::local<std::uint32_t>(1), call::local<std::uint16_t>(plan_.staged()),
+         call::local<std::uint32_t>(plan_.tile_words() * 2));
 }
 
 void DeviceRunFinder::write_inverse(const BufferBase& inverse) {
-  std::vector<KernelArgument> arguments = input();
-  const std::size_t group = plan_.group;
-  arguments.insert(arguments.end(),
-                   {whole(*order_), order_->byte_offset(), whole(inverse), inverse.byte_offset(),
-                    LocalMemory{group * 2 * sizeof(std::uint64_t)}, LocalMemory{group * sizeof(std::uint32_t)},
-                    LocalMemory{group / plan_.row * sizeof(std::uint32_t)},
-                    LocalMemory{static_cast<std::size_t>(plan_.tile_words()) * 2 * sizeof(std::uint32_t)}});
-  launch("unique_inverse", plan_.spans, arguments);
+  const std::uint64_t group = plan_.group;
+  launch("unique_inverse", plan_.spans, input(), *order_, inverse, call::local<std::uint64_t>(group * 2),
+         call::local<std::uint32_t>(group), call::local<std::uint32_t>(plan_.tile_words() * 2));
 }
 
 }  // namespace masu

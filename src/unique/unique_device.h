@@ -2,13 +2,13 @@
 // Runs on an OpenCL or CUDA device.
 #pragma once
 
+#include "call/launcher.h"
 #include "unique/unique_plan.h"
 
 #include <masu/stream.h>
 #include <masu/unique.h>
 
 #include <cstdint>
-#include <memory>
 #include <string_view>
 #include <vector>
 
@@ -44,8 +44,9 @@ class DeviceRunFinder {
   [[nodiscard]] double seconds() const;
 
  private:
-  [[nodiscard]] std::vector<KernelArgument> input() const;
-  void launch(std::string_view kernel, std::uint64_t groups, const std::vector<KernelArgument>& arguments);
+  [[nodiscard]] call::Arguments input() const;
+  template <class... T>
+  void launch(std::string_view kernel, std::uint64_t groups, const T&... arguments);
 
   Stream& stream_;
   const BufferBase& data_;
@@ -55,7 +56,7 @@ class DeviceRunFinder {
   const BufferBase* order_;
   std::uint64_t mask_at_;
   std::uint64_t spans_at_;
-  std::shared_ptr<runtime::Module> program_;
+  call::Kernels kernels_;
   std::vector<Event> events_;
   std::uint64_t runs_ = 0;
 };

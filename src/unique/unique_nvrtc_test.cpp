@@ -16,7 +16,7 @@ TEST_P(UniqueNvrtc, EveryType) {
   for (const Dtype dtype : {Dtype::u8, Dtype::u16, Dtype::f16, Dtype::u32, Dtype::f32, Dtype::u64, Dtype::f64}) {
     if (GetParam() != 90 && size_of(dtype) != 8) continue;  // the others differ by nothing an architecture knows
     const auto plan = unique_plan::make(test::nvrtc_gpu(), dtype, std::uint64_t{1} << 28);
-    expect_compiles({&unique_plan::file, 1}, plan.defines(dtype, 4),
+    expect_compiles(unique_plan::files, plan.defines(dtype, 4),
                     {"unique_flags", "unique_emit", "unique_inverse", "unique_iota"});
   }
 }

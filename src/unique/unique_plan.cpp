@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "unique/unique_plan.h"
 
-#include "sort/sort_key.h"
+#include "elements/elements.h"
 
 #include <algorithm>
 #include <bit>
-#include <string>
 
 namespace masu::unique_plan {
 
@@ -15,35 +14,24 @@ namespace {
 constexpr std::uint64_t spans_a_unit_gpu = 16;
 constexpr std::uint64_t spans_a_unit_cpu = 4;
 constexpr std::uint64_t most_spans_of_all = 4096;
-
-std::string_view unsigned_type(std::size_t bytes) {
-  return bytes == 1 ? "uchar" : bytes == 2 ? "ushort" : bytes == 4 ? "uint" : "ulong";
-}
+constexpr unsigned least_group = 16;
 
 }  // namespace
 
 std::vector<runtime::Define> Plan::defines(Dtype dtype, std::size_t places) const {
-  const std::size_t bytes = size_of(dtype);
-  const std::uint64_t infinity =
-      dispatch(dtype, [](auto tag) { return std::uint64_t{infinity_bits<typename decltype(tag)::type>}; });
-  return {{"MASU_GROUP", std::to_string(group)},
-          {"MASU_UNROLL", std::to_string(unroll)},
-          {"MASU_WORDS", std::to_string(words)},
-          {"MASU_STAGED", std::to_string(staged())},
-          {"MASU_ROW", std::to_string(row)},
-          {"MASU_ELEMENT", std::string(unsigned_type(bytes))},
-          {"MASU_BYTES", std::to_string(bytes)},
-          {"MASU_FLOAT", is_float(dtype) ? "1" : "0"},
-          {"MASU_INFINITY", std::to_string(infinity) + (bytes == 8 ? "ul" : "u")},
-          {"MASU_INDEX", std::string(unsigned_type(places))}};
+  return element_defines(without_sign(dtype), {{"MASU_GROUP", group},
+                                               {"MASU_UNROLL", unroll},
+                                               {"MASU_WORDS", words},
+                                               {"MASU_STAGED", staged()},
+                                               {"MASU_INDEX", unsigned_type(places)}});
 }
 
 Plan make(const DeviceInfo& device, Dtype dtype, std::uint64_t count, unsigned group, std::uint64_t most_spans) {
   Plan plan;
   const unsigned most_items = std::bit_floor(std::max(1U, device.max_work_group_size));
-  plan.group = std::max(plan.row, group != 0 ? group : std::min(plan.group, most_items));
+  plan.group = std::max(least_group, group != 0 ? group : std::min(plan.group, most_items));
   if (!device.gpu) plan.unroll = 1;
-  plan.lead = alignment / size_of(dtype) - 1;
+  plan.lead = call::workspace_alignment / size_of(dtype) - 1;
   plan.tiles = std::max<std::uint64_t>(1, (count + plan.lead + plan.tile_bits() - 1) / plan.tile_bits());
   if (most_spans == 0) {
     most_spans = std::min(most_spans_of_all,

@@ -3,23 +3,19 @@
 // kernels as defines.
 #pragma once
 
-#include "runtime/program_cache.h"
+#include "call/operands.h"
+#include "runtime/define.h"
 
 #include <masu/device.h>
 #include <masu/dtype.h>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
 #include <vector>
 
 namespace masu::unique_plan {
-
-// Of the memory that kernels share: what 16-byte loads want.
-inline constexpr std::uint64_t alignment = 16;
-constexpr std::uint64_t aligned(std::uint64_t bytes) {
-  return (bytes + alignment - 1) / alignment * alignment;
-}
 
 // Bytes of an element's place in an order: 32 bits while they suffice.
 constexpr std::size_t index_bytes(std::uint64_t count) {
@@ -30,7 +26,6 @@ struct Plan {
   unsigned group = 256;      // work-items in a work-group
   unsigned unroll = 8;       // 16-byte loads in flight
   unsigned words = 4;        // words of the mask that a work-item has of a tile
-  unsigned row = 16;         // entries that one work-item of a scan sums
   std::uint64_t lead = 0;    // most elements between a multiple of 16 bytes and the data
   std::uint64_t tiles = 1;   // of all
   std::uint64_t a_span = 1;  // tiles of a work-group
@@ -43,12 +38,15 @@ struct Plan {
   // The mask, and two words for each span.
   [[nodiscard]] std::uint64_t mask_bytes() const noexcept { return tiles * tile_words() * sizeof(std::uint32_t); }
   [[nodiscard]] std::uint64_t span_bytes() const noexcept { return spans * 2 * sizeof(std::uint32_t); }
-  [[nodiscard]] std::uint64_t workspace() const noexcept { return aligned(mask_bytes()) + aligned(span_bytes()); }
+  [[nodiscard]] std::uint64_t workspace() const noexcept {
+    return call::aligned(mask_bytes()) + call::aligned(span_bytes());
+  }
   // `places`: bytes of an element's place in the order.
   [[nodiscard]] std::vector<runtime::Define> defines(Dtype dtype, std::size_t places) const;
 };
 
-inline constexpr std::string_view file = "src/unique/unique.cl";
+inline constexpr std::array<std::string_view, 3> files = {"src/elements/elements.cl", "src/elements/group_scan.cl",
+                                                          "src/unique/unique.cl"};
 
 // For `count` elements. `group`, `most_spans`: not those that suit the device, for tests.
 Plan make(const DeviceInfo& device, Dtype dtype, std::uint64_t count, unsigned group = 0, std::uint64_t most_spans = 0);

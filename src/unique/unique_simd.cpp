@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "unique/unique_simd.h"
 
-#include "sort/sort_key.h"
+#include "elements/order.h"
 
 #include <bit>
 #include <cstddef>
@@ -88,7 +88,7 @@ void mark_starts(Dtype dtype, const void* elements, std::uint64_t count, bool ha
       using T = typename decltype(tag)::type;
       using Bits = UnsignedOf<sizeof(T)>;
       const auto* bits = static_cast<const Bits*>(elements);
-      const auto key = [](const Bits* at) { return sort_key(std::bit_cast<T>(*at)); };
+      const auto key = [](const Bits* at) { return ordered_key(std::bit_cast<T>(*at)); };
       std::memset(mask + begin / 8, 0, word_bits / 8);
       for (std::uint64_t i = begin; i < count && i < begin + word_bits; ++i) {
         const bool starts = (i == 0 && !has_before) || key(bits + i) != key(bits + i - 1);

@@ -235,8 +235,10 @@ TEST_P(UniqueTest, WorkspaceOfTheCaller) {
 
 TEST_P(UniqueTest, Refusals) {
   const Buffer<std::uint8_t> bytes = device.upload(std::vector<std::uint8_t>(7));
-  MASU_EXPECT_ERROR((void)unique(bytes, Dtype::u32), invalid_argument, "unique: 7 bytes are no whole number");
-  MASU_EXPECT_ERROR((void)run_length(bytes, Dtype::f64), invalid_argument, "run_length: 7 bytes");
+  MASU_EXPECT_ERROR((void)unique(bytes, Dtype::u32), invalid_argument,
+                    "unique: size must be a multiple of 4 bytes (u32), got 7");
+  MASU_EXPECT_ERROR((void)run_length(bytes, Dtype::f64), invalid_argument,
+                    "run_length: size must be a multiple of 8 bytes (f64), got 7");
   MASU_EXPECT_ERROR((void)unique(device, ArrayView(Dtype::u8, nullptr, std::uint64_t{1} << 60)), invalid_argument,
                     "unique: at most 2^48 elements");
   MASU_EXPECT_ERROR((void)unique_workspace(device, Dtype::u8, std::uint64_t{1} << 60), invalid_argument,
@@ -298,7 +300,7 @@ TEST_P(UniqueTest, Pieces) {
     });
   }
   UniqueAccumulator accumulator(device, Dtype::u8);
-  MASU_EXPECT_ERROR(accumulator.add(ArrayView(Dtype::i8, nullptr, 0)), invalid_argument, "pieces must be u8, got i8");
+  MASU_EXPECT_ERROR(accumulator.add(ArrayView(Dtype::i8, nullptr, 0)), invalid_argument, "data must be u8 as before, got i8");
 }
 
 TEST(Unique, DeviceForHostData) {

@@ -69,7 +69,7 @@ def is_test(path):
 
 def primitives():
     """The rooms of primitives are those with a kernel of the room's name; the others only help."""
-    return sorted(p.parent.name for p in below("src/") if p.suffix == ".cl" and p.stem == p.parent.name)
+    return sorted(p.parent.name for p in below("src/") if p.suffix == ".cl" and p.stem == p.parent.name != "elements")
 
 
 class Layout(unittest.TestCase):
@@ -103,7 +103,7 @@ class Layout(unittest.TestCase):
         self.none(f"include/masu/{room}.h" for room in primitives()
                   if not (ROOT / "include/masu" / f"{room}.h").is_file())
 
-    def test_runtime_and_backends_know_no_primitive(self):
+    def test_what_is_shared_knows_no_primitive(self):
         # Names of primitives are also words ("unique", "search"): what is forbidden is their headers, functions, kernels,
         # files and types.
         opencl = r"u?(?:char|short|int|long)|float|double"  # OpenCL C's own convert_char and so on
@@ -113,8 +113,26 @@ class Layout(unittest.TestCase):
             return (rf'#\s*include\s*[<"](?:masu/{room}\.h|{room}/)|\bmasu::{room}\s*[(<]|(?<!std::)\b{room}_(?!ptr\b|{opencl})\w|'
                     rf'"{room}|/{room}[./_"]|\b{kind}[A-Z(<{{]')
 
-        rooms = [p for p in below("src/runtime/", "src/backends/") if not is_test(p)]
+        rooms = [p for p in below("src/runtime/", "src/backends/", "src/elements/", "src/call/") if not is_test(p)]
         self.none(self.lines_with("|".join(known_by(room) for room in primitives()), rooms))
+
+    def test_primitives_include_headers_of_each_other_by_this_list(self):
+        rooms = primitives()
+        allowed = {
+            "histogram": "sum/compensated.h sum/fixed_point.h sum/sum_simd.h",
+            "quantile": "sort/sort_cpu_items.h sort/sort_cpu_keys.h sort/sort_cpu_leaf.h sort/sort_cpu_memory.h "
+                        "sort/sort_sides-inl.h sort/sort_simd.h topk/digit_counter.h",
+            "scan": "reduce/reduce_rank.h sort/sort_key.h unique/unique_reference.h",
+            "sort": "gather/gather_device.h gather/gather_plan.h histogram/bin_rule.h histogram/histogram_device.h "
+                    "quantile/select_simd.h",
+            "sum": "histogram/natural.h",
+        }
+        found = []
+        for path in (p for p in below(*(f"src/{room}/" for room in rooms)) if p.suffix in {".cpp", ".h"} and not is_test(p)):
+            to = re.findall(rf'^#include "((?:{"|".join(rooms)})/[^"]*)"', read(path), re.M)
+            found += [f"{name(path)}: {header}" for header in to if header.split("/")[0] != path.parent.name
+                      and header not in allowed.get(path.parent.name, "").split()]
+        self.none(found)
 
     def test_runtime_and_primitives_include_no_backend(self):
         rooms = [p for p in below("src/") if not name(p).startswith("src/backends/") and not is_test(p)]

@@ -52,7 +52,7 @@ void reduce_rows(const Device& device, ReduceOp op, std::uint64_t rows, std::uin
   const std::vector<T> data = reference::data_of<T>(Shape::special, rows * count, 3);
   const Buffer<T> there = padded(device, data);
   Stream stream(device);
-  DeviceReduce job(device, reduce_plan::make(as_gpu(device), dtype_of<T>, op, skip, rows, count, group, groups * rows),
+  DeviceReduce job(there, reduce_plan::make(as_gpu(device), dtype_of<T>, op, skip, rows, count, group, groups * rows),
                    nullptr);
   job.start(stream, there, there.byte_offset());
   const std::vector<Reduced> found = job.fetch(stream);

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "histogram/staging.h"
+#include "call/staging.h"
 
-#include "histogram/histogram_checks.h"
-#include "histogram/histogram_plan.h"
+#include "call/timer.h"
 #include "runtime/parallel.h"
 
 #include <algorithm>
 #include <cstring>
 
-namespace masu {
+namespace masu::call {
 
 namespace {
 
@@ -33,8 +32,8 @@ void copy(std::byte* target, const std::byte* source, std::uint64_t bytes) {
 Staging::Staging(const Device& device, std::uint64_t bytes)
     : device_(device),
       piece_(bytes == 0
-                 ? histogram_plan::staging_bytes
-                 : std::clamp(bytes / 4 / span_alignment * span_alignment, least_piece, histogram_plan::staging_bytes)),
+                 ? staging_bytes
+                 : std::clamp(bytes / 4 / span_alignment * span_alignment, least_piece, staging_bytes)),
       lanes_{Lane(device), Lane(device)} {}
 
 Staging::~Staging() = default;
@@ -86,6 +85,20 @@ void Staging::piece(std::span<const std::span<const std::byte>> spans, const Use
   use(lane.stream, *lane.device, offsets);
 }
 
+void Staging::pieces(const ArrayView& data, std::uint64_t unit, const UsePiece& use) {
+  const std::uint64_t unit_bytes = unit * size_of(data.dtype);
+  const std::uint64_t bytes = data.count * size_of(data.dtype);
+  const std::uint64_t most = std::max(unit_bytes, piece_ / unit_bytes * unit_bytes);
+  const auto* from = static_cast<const std::byte*>(data.data);
+  for (std::uint64_t first = 0; first < bytes; first += most) {
+    const std::span some(from + first, std::min(most, bytes - first));
+    piece({&some, 1}, [&](Stream& stream, const BufferBase& buffer, std::span<const std::uint64_t>) {
+      use(stream, buffer, some.size() / size_of(data.dtype));
+    });
+  }
+  release();
+}
+
 void Staging::rows(const std::byte* first, std::uint64_t row_bytes, std::uint64_t count, std::uint64_t pitch,
                    const Use& use) {
   Lane& lane = next(row_bytes * count, true);
@@ -113,4 +126,4 @@ void Staging::finish() {
   borrowed_ = false;
 }
 
-}  // namespace masu
+}  // namespace masu::call

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <masu/device.h>
+#include <masu/dtype.h>
 #include <masu/host_buffer.h>
 #include <masu/stream.h>
 
@@ -14,7 +15,10 @@
 #include <span>
 #include <vector>
 
-namespace masu {
+namespace masu::call {
+
+// Of a piece, at most: long enough for the bus, short enough to lock pages quickly.
+inline constexpr std::uint64_t staging_bytes = std::uint64_t{16} << 20;
 
 class Staging {
  public:
@@ -31,6 +35,10 @@ class Staging {
   // may be reused after it, except page-locked ones: after finish().
   using Use = std::function<void(Stream&, const BufferBase&, std::span<const std::uint64_t>)>;
   void piece(std::span<const std::span<const std::byte>> spans, const Use& use);
+  // Host data in pieces of whole units of `unit` elements: use(stream, buffer, elements) for each, at the beginning of the
+  // buffer. The data may be reused when it returns.
+  using UsePiece = std::function<void(Stream&, const BufferBase&, std::uint64_t)>;
+  void pieces(const ArrayView& data, std::uint64_t unit, const UsePiece& use);
   // Rows of `row_bytes` that lie `pitch` bytes apart, as one piece without gaps.
   void rows(const std::byte* first, std::uint64_t row_bytes, std::uint64_t count, std::uint64_t pitch, const Use& use);
   // Gives the spans back to the caller: page-locked ones were copied from where they are, so it waits for those.
@@ -59,4 +67,4 @@ class Staging {
   double seconds_ = 0;
 };
 
-}  // namespace masu
+}  // namespace masu::call

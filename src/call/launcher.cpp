@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "call/launcher.h"
+
+#include "runtime/backend.h"
+#include "runtime/program_cache.h"
+
+#include <algorithm>
+
+namespace masu::call {
+
+void Arguments::add(const At& at) {
+  const auto& memory = at.buffer.memory();
+  add(KernelArgument(Buffer<const std::byte>(at.buffer.device(), memory, 0, memory->bytes())));
+  add(KernelArgument(at.offset));
+}
+
+Kernels::Kernels(const Device& device, std::span<const std::string_view> files,
+                 std::span<const runtime::Define> defines, unsigned group)
+    : module_(runtime::own_program(*device.implementation(), files, defines)), group_(group) {}
+
+Event Kernels::launch_with(Stream& stream, std::string_view name, std::uint64_t groups, const Arguments& arguments) {
+  auto found = std::ranges::find_if(kernels_, [name](const auto& kernel) { return kernel->name() == name; });
+  if (found == kernels_.end()) found = kernels_.insert(found, module_->kernel(name));
+  return Event(stream.implementation().launch(**found, NDRange(groups * group_, group_), arguments.list()));
+}
+
+Event clear(Stream& stream, const BufferBase& buffer, std::uint64_t offset, std::uint64_t bytes) {
+  constexpr std::uint32_t zero = 0;
+  return Event(
+      stream.implementation().fill(*buffer.memory(), buffer.byte_offset() + offset, bytes, &zero, sizeof zero));
+}
+
+Event copy(Stream& stream, const BufferBase& from, const BufferBase& to) {
+  return Event(stream.implementation().copy(*to.memory(), to.byte_offset(), *from.memory(), from.byte_offset(),
+                                            from.size_bytes()));
+}
+
+double seconds_of(std::span<const Event> events) {
+  double sum = 0;
+  for (const Event& event : events) sum += event.seconds();
+  return sum;
+}
+
+}  // namespace masu::call

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// Launching masu's own kernels on a stream, and what the launches took.
+#pragma once
+
+#include "runtime/define.h"
+
+#include <masu/buffer.h>
+#include <masu/device.h>
+#include <masu/kernel_argument.h>
+#include <masu/stream.h>
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace masu::runtime {
+class Kernel;
+class Module;
+}  // namespace masu::runtime
+
+namespace masu::call {
+
+// The memory that a buffer lies in, and where in it something begins, in bytes.
+struct At {
+  const BufferBase& buffer;
+  std::uint64_t offset;
+};
+
+// The arguments of a kernel, in order. A buffer is two of them: the whole memory that it lies in, since OpenCL has only
+// aligned sub-buffers, and the byte offset in it. A KernelArgument of a buffer is the one pointer alone.
+class Arguments {
+ public:
+  template <class... T>
+  explicit Arguments(const T&... values) {
+    list_.reserve(2 * sizeof...(T));
+    (add(values), ...);
+  }
+  void add(const At& at);
+  void add(const BufferBase& buffer) { add(At{buffer, buffer.byte_offset()}); }
+  void add(const KernelArgument& argument) { list_.push_back(argument); }
+  void add(const Arguments& others) { list_.insert(list_.end(), others.list_.begin(), others.list_.end()); }
+  [[nodiscard]] std::span<const KernelArgument> list() const noexcept { return list_; }
+
+ private:
+  std::vector<KernelArgument> list_;
+};
+
+// Bytes of local memory for `count` elements of T.
+template <class T>
+[[nodiscard]] constexpr LocalMemory local(std::uint64_t count) noexcept {
+  return {static_cast<std::size_t>(count) * sizeof(T)};
+}
+
+// A program of masu's own kernels on a device, all in work-groups of `group` work-items. Used by one thread at a time.
+class Kernels {
+ public:
+  // Compiles it, or finds it compiled.
+  Kernels(const Device& device, std::span<const std::string_view> files, std::span<const runtime::Define> defines,
+          unsigned group);
+  template <class... T>
+  Event launch(Stream& stream, std::string_view name, std::uint64_t groups, const T&... arguments) {
+    return launch_with(stream, name, groups, Arguments(arguments...));
+  }
+
+ private:
+  Event launch_with(Stream& stream, std::string_view name, std::uint64_t groups, const Arguments& arguments);
+
+  std::shared_ptr<runtime::Module> module_;
+  std::vector<std::shared_ptr<runtime::Kernel>> kernels_;  // those that were launched
+  unsigned group_;
+};
+
+// Sets a part of a buffer to zeros.
+Event clear(Stream& stream, const BufferBase& buffer, std::uint64_t offset, std::uint64_t bytes);
+// Copies a buffer to one of its size.
+Event copy(Stream& stream, const BufferBase& from, const BufferBase& to);
+
+// Device time of commands, which must be of streams that tell times. Waits.
+[[nodiscard]] double seconds_of(std::span<const Event> events);
+
+}  // namespace masu::call

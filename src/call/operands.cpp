@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "call/operands.h"
+
+#include "runtime/backend.h"
+
+#include <masu/error.h>
+
+#include <fmt/format.h>
+
+#include <bit>
+#include <cstdlib>
+#include <span>
+
+namespace masu::call {
+
+namespace {
+
+constexpr std::size_t most_element_bytes = 64;
+constexpr std::uint64_t most_unit = 16;
+
+std::uint64_t whole_elements(std::string_view function, const BufferBase& buffer, std::size_t element_bytes,
+                             std::string_view type) {
+  if (buffer.size_bytes() % element_bytes != 0) {
+    refuse(function,
+           fmt::format("size must be a multiple of {} bytes{}, got {}", element_bytes, type, buffer.size_bytes()));
+  }
+  const std::uint64_t count = buffer.size_bytes() / element_bytes;
+  check_count(function, count);
+  return count;
+}
+
+}  // namespace
+
+void refuse(std::string_view function, const std::string& rule) {
+  throw Error(ErrorCode::invalid_argument, fmt::format("{}: {}", function, rule));
+}
+
+bool overlap(const void* a, std::uint64_t a_bytes, const void* b, std::uint64_t b_bytes) noexcept {
+  const auto left = reinterpret_cast<std::uintptr_t>(a);
+  const auto right = reinterpret_cast<std::uintptr_t>(b);
+  return a_bytes != 0 && b_bytes != 0 && left < right + b_bytes && right < left + a_bytes;
+}
+
+bool overlap(const BufferBase& a, const BufferBase& b) noexcept {
+  // An address, or a cl_mem: different ones of these do not overlap.
+  if (a.device().kind() == DeviceKind::opencl && a.native() != b.native()) return false;
+  return overlap(host_address(a), a.size_bytes(), host_address(b), b.size_bytes());
+}
+
+bool same_place(const BufferBase& a, const BufferBase& b) noexcept {
+  return a.size_bytes() == b.size_bytes() && overlap(a, b) && host_address(a) == host_address(b);
+}
+
+void check_count(std::string_view function, std::uint64_t count) {
+  if (count > most_elements) refuse(function, fmt::format("at most 2^48 elements, got {}", count));
+}
+
+std::uint64_t count_of(std::string_view function, const BufferBase& buffer, std::size_t element_bytes) {
+  return whole_elements(function, buffer, element_bytes, "");
+}
+
+std::uint64_t count_of(std::string_view function, const BufferBase& buffer, Dtype dtype) {
+  return whole_elements(function, buffer, size_of(dtype), fmt::format(" ({})", to_string(dtype)));
+}
+
+void check_element_bytes(std::string_view function, std::size_t bytes) {
+  if (bytes == 0 || bytes > most_element_bytes) {
+    refuse(function, fmt::format("elements have 1 to {} bytes, got {}", most_element_bytes, bytes));
+  }
+}
+
+void check_fp64(std::string_view function, const masu::Device& device, Dtype dtype) {
+  if (dtype != Dtype::f64 || device.info().fp64) return;
+  throw Error(ErrorCode::unsupported, fmt::format("{}: {} has no fp64, got f64 data", function, device.id()));
+}
+
+void check_dtype(std::string_view function, Dtype expected, Dtype got) {
+  if (expected == got) return;
+  refuse(function, fmt::format("data must be {} as before, got {}", to_string(expected), to_string(got)));
+}
+
+void check_device(std::string_view function, const masu::Device& device, const BufferBase& buffer) {
+  if (buffer.device() == device) return;
+  refuse(function, fmt::format("data must lie on {}, got {}", device.id(), buffer.device().id()));
+}
+
+void check_stream(std::string_view function, const masu::Stream& stream, const BufferBase& data) {
+  if (stream.device() == data.device()) return;
+  refuse(function, fmt::format("stream and buffers must be of one device, got {} and {}", stream.device().id(),
+                               data.device().id()));
+}
+
+void check_one_device(std::string_view function, const BufferBase& a, const BufferBase& b) {
+  if (a.device() == b.device()) return;
+  refuse(function, fmt::format("all buffers must lie on one device, got {} and {}", a.device().id(), b.device().id()));
+}
+
+void check_writable(std::string_view function, const BufferBase& out, std::string_view name) {
+  if (out.memory() == nullptr || !out.memory()->read_only()) return;
+  refuse(function, fmt::format("{} must be writable, got read-only memory", name));
+}
+
+void refuse_overlap(std::string_view function, std::string_view names) {
+  refuse(function, fmt::format("{} must not overlap", names));
+}
+
+void check_apart(std::string_view function, std::string_view names, const BufferBase& a, const BufferBase& b) {
+  if (overlap(a, b)) refuse_overlap(function, names);
+}
+
+void check_workspace(std::string_view function, const BufferBase& workspace, const masu::Device& device,
+                     std::uint64_t bytes, std::initializer_list<const BufferBase*> operands) {
+  if (!(workspace.device() == device)) {
+    refuse(function, fmt::format("workspace must lie on {}, got {}", device.id(), workspace.device().id()));
+  }
+  check_writable(function, workspace, "workspace");
+  if (workspace.size_bytes() < bytes) {
+    refuse(function, fmt::format("workspace must be at least {} bytes, got {}", bytes, workspace.size_bytes()));
+  }
+  if (workspace.byte_offset() % workspace_alignment != 0) {
+    refuse(function, fmt::format("workspace must begin at a multiple of {} bytes, got {}", workspace_alignment,
+                                 workspace.byte_offset()));
+  }
+  for (const BufferBase* operand : operands) check_apart(function, "workspace and data", workspace, *operand);
+}
+
+Buffer<std::byte> take_workspace(std::string_view function, const BufferBase* workspace, const masu::Device& device,
+                                 std::uint64_t bytes, std::initializer_list<const BufferBase*> operands) {
+  if (workspace == nullptr) return Buffer<std::byte>(device, bytes);
+  check_workspace(function, *workspace, device, bytes, operands);
+  return Buffer<std::byte>(device, workspace->memory(), workspace->byte_offset(), bytes);
+}
+
+masu::Device device_for_host_data() {
+  const char* named = std::getenv("MASU_DEVICE");
+  return masu::Device::open(named != nullptr && *named != '\0' ? named : "cpu");
+}
+
+std::byte* host_address(const BufferBase& buffer) noexcept {
+  return static_cast<std::byte*>(buffer.native()) + buffer.byte_offset();
+}
+
+ArrayView host_view(const BufferBase& buffer, Dtype dtype) noexcept {
+  return {dtype, host_address(buffer), buffer.size_bytes() / size_of(dtype)};
+}
+
+Buffer<std::byte> upload_bytes(const masu::Device& device, const void* data, std::uint64_t bytes) {
+  Buffer<std::byte> there(device, bytes);
+  if (bytes != 0) there.write(std::span(static_cast<const std::byte*>(data), bytes));
+  return there;
+}
+
+Buffer<std::byte> upload(const masu::Device& device, const ArrayView& data) {
+  return upload_bytes(device, data.data, data.count * size_of(data.dtype));
+}
+
+void download_bytes(const Buffer<std::byte>& from, void* to) {
+  if (!from.empty()) from.read(std::span(static_cast<std::byte*>(to), from.size()));
+}
+
+unsigned move_unit(std::uint64_t element_bytes, std::uint64_t offsets) noexcept {
+  return 1U << std::countr_zero(element_bytes | offsets | most_unit);
+}
+
+}  // namespace masu::call

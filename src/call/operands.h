@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// What every call checks and does with its data, before and after its work. The checks throw invalid_argument:
+// "function: what must hold, got value".
+#pragma once
+
+#include <masu/buffer.h>
+#include <masu/device.h>
+#include <masu/dtype.h>
+#include <masu/stream.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <initializer_list>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+namespace masu::call {
+
+inline constexpr std::uint64_t most_elements = std::uint64_t{1} << 48;  // so that sizes in bytes never wrap
+inline constexpr std::uint64_t workspace_alignment = 16;
+
+[[noreturn]] void refuse(std::string_view function, const std::string& rule);
+
+[[nodiscard]] inline bool on_cpu(const masu::Device& device) {
+  return device.kind() == DeviceKind::cpu;
+}
+
+[[nodiscard]] bool overlap(const void* a, std::uint64_t a_bytes, const void* b, std::uint64_t b_bytes) noexcept;
+// Of one device.
+[[nodiscard]] bool overlap(const BufferBase& a, const BufferBase& b) noexcept;
+// Whether both are the very same bytes.
+[[nodiscard]] bool same_place(const BufferBase& a, const BufferBase& b) noexcept;
+
+// The number of elements.
+void check_count(std::string_view function, std::uint64_t count);
+std::uint64_t count_of(std::string_view function, const BufferBase& buffer, std::size_t element_bytes);
+std::uint64_t count_of(std::string_view function, const BufferBase& buffer, Dtype dtype);
+void check_element_bytes(std::string_view function, std::size_t bytes);  // 1 to 64
+// f64 on a device without it is `unsupported`.
+void check_fp64(std::string_view function, const masu::Device& device, Dtype dtype);
+// Data in pieces: of the dtype and on the device that the first words were about.
+void check_dtype(std::string_view function, Dtype expected, Dtype got);
+void check_device(std::string_view function, const masu::Device& device, const BufferBase& buffer);
+void check_stream(std::string_view function, const masu::Stream& stream, const BufferBase& data);
+void check_one_device(std::string_view function, const BufferBase& a, const BufferBase& b);
+void check_writable(std::string_view function, const BufferBase& out, std::string_view name = "the output");
+// `names`: "the output and the input".
+[[noreturn]] void refuse_overlap(std::string_view function, std::string_view names);
+void check_apart(std::string_view function, std::string_view names, const BufferBase& a, const BufferBase& b);
+
+// The caller's temporary memory: on this device, writable, large enough, aligned, apart from what the call works on.
+void check_workspace(std::string_view function, const BufferBase& workspace, const masu::Device& device,
+                     std::uint64_t bytes, std::initializer_list<const BufferBase*> operands = {});
+// That memory, or where there is none, allocated memory.
+Buffer<std::byte> take_workspace(std::string_view function, const BufferBase* workspace, const masu::Device& device,
+                                 std::uint64_t bytes, std::initializer_list<const BufferBase*> operands = {});
+
+// `bytes` up to where the next array of a workspace may begin.
+[[nodiscard]] constexpr std::uint64_t aligned(std::uint64_t bytes) noexcept {
+  return (bytes + workspace_alignment - 1) / workspace_alignment * workspace_alignment;
+}
+
+// The device for host data: `cpu`, unless MASU_DEVICE names another.
+masu::Device device_for_host_data();
+// The address, or the elements, of a buffer of `cpu`.
+[[nodiscard]] std::byte* host_address(const BufferBase& buffer) noexcept;
+[[nodiscard]] ArrayView host_view(const BufferBase& buffer, Dtype dtype) noexcept;
+// Host data on a device and back; none is allowed.
+Buffer<std::byte> upload_bytes(const masu::Device& device, const void* data, std::uint64_t bytes);
+Buffer<std::byte> upload(const masu::Device& device, const ArrayView& data);
+void download_bytes(const Buffer<std::byte>& from, void* to);
+
+// The largest power of two, of at most 16 bytes, that divides all of them: the unit in which kernels move records.
+[[nodiscard]] unsigned move_unit(std::uint64_t element_bytes, std::uint64_t offsets) noexcept;
+
+// Work that is done where it is called: get() gives what it gave, or throws what it threw.
+template <class F>
+auto finished_work(const F& work) -> Pending<decltype(work())> {
+  using T = decltype(work());
+  try {
+    if constexpr (std::is_void_v<T>) {
+      work();
+      return {Event(), [] {}};
+    } else {
+      return {Event(), [result = std::make_shared<T>(work())] { return std::move(*result); }};
+    }
+  } catch (...) {
+    return {Event(), [error = std::current_exception()]() -> T { std::rethrow_exception(error); }};
+  }
+}
+
+}  // namespace masu::call

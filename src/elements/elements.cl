@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// Elements as they lie in memory, in OpenCL C 1.2 (and, behind the CUDA prelude, in CUDA C++). Stands in front of the
+// kernel files that use it.
+//
+// Defines, given by element_defines() in elements.h:
+// - MASU_ELEMENT_BYTES  of an element: 1, 2, 4 or 8
+// - MASU_ELEMENT_CLASS  0: unsigned integers, 1: signed integers, 2: floats
+
+#define MASU_SIGNED (MASU_ELEMENT_CLASS == 1)
+#define MASU_FLOAT (MASU_ELEMENT_CLASS == 2)
+#define MASU_PER_VECTOR (16 / MASU_ELEMENT_BYTES)
+
+// MASU_ELEMENT is an element in memory, MASU_BITS holds one in registers.
+#if MASU_ELEMENT_BYTES == 8
+#define MASU_ELEMENT ulong
+#define MASU_BITS ulong
+#define MASU_ALL_BITS 0xffffffffffffffffUL
+#define MASU_INFINITY_BITS 0x7ff0000000000000UL
+#else
+#define MASU_BITS uint
+#if MASU_ELEMENT_BYTES == 4
+#define MASU_ELEMENT uint
+#define MASU_ALL_BITS 0xffffffffU
+#define MASU_INFINITY_BITS 0x7f800000U
+#elif MASU_ELEMENT_BYTES == 2
+#define MASU_ELEMENT ushort
+#define MASU_ALL_BITS 0xffffU
+#define MASU_INFINITY_BITS 0x7c00U
+#else
+#define MASU_ELEMENT uchar
+#define MASU_ALL_BITS 0xffU
+#define MASU_INFINITY_BITS 0U
+#endif
+#endif
+#define MASU_SIGN (MASU_ALL_BITS ^ (MASU_ALL_BITS >> 1))
+
+inline MASU_BITS element_at(__global const uchar *bytes, const size_t i) {
+  return ((__global const MASU_ELEMENT *)bytes)[i];
+}
+inline void set_element(__global uchar *bytes, const size_t i, const MASU_BITS bits) {
+  ((__global MASU_ELEMENT *)bytes)[i] = (MASU_ELEMENT)bits;
+}
+
+// Elements from `bytes` on lie in vectors of 16 bytes, the first of which may hold others in front: element e is part of
+// vector (e + gap) / MASU_PER_VECTOR.
+inline uint gap_of(__global const uchar *bytes) { return (uint)((size_t)bytes & 15) / MASU_ELEMENT_BYTES; }
+
+// MASU_PER_VECTOR elements at any alignment, as the words of a vector, the lowest first.
+inline uint4 load_elements(__global const uchar *bytes) {
+  uint4 v;
+#if MASU_ELEMENT_BYTES >= 4
+  __global const uint *words = (__global const uint *)bytes;
+  v.x = words[0];
+  v.y = words[1];
+  v.z = words[2];
+  v.w = words[3];
+#elif MASU_ELEMENT_BYTES == 2
+  v.x = element_at(bytes, 0) | element_at(bytes, 1) << 16;
+  v.y = element_at(bytes, 2) | element_at(bytes, 3) << 16;
+  v.z = element_at(bytes, 4) | element_at(bytes, 5) << 16;
+  v.w = element_at(bytes, 6) | element_at(bytes, 7) << 16;
+#else
+  v.x = bytes[0] | bytes[1] << 8 | bytes[2] << 16 | (uint)bytes[3] << 24;
+  v.y = bytes[4] | bytes[5] << 8 | bytes[6] << 16 | (uint)bytes[7] << 24;
+  v.z = bytes[8] | bytes[9] << 8 | bytes[10] << 16 | (uint)bytes[11] << 24;
+  v.w = bytes[12] | bytes[13] << 8 | bytes[14] << 16 | (uint)bytes[15] << 24;
+#endif
+  return v;
+}
+
+// Hands every element of a vector to MASU_EACH(bits, number).
+#if MASU_ELEMENT_BYTES == 1
+#define MASU_EACH_OF_WORD(w, n) \
+  MASU_EACH((w) & 255u, n) MASU_EACH((w) >> 8 & 255u, n + 1) MASU_EACH((w) >> 16 & 255u, n + 2) MASU_EACH((w) >> 24, n + 3)
+#define MASU_EACH_OF(v) MASU_EACH_OF_WORD(v.x, 0) MASU_EACH_OF_WORD(v.y, 4) MASU_EACH_OF_WORD(v.z, 8) MASU_EACH_OF_WORD(v.w, 12)
+#elif MASU_ELEMENT_BYTES == 2
+#define MASU_EACH_OF_WORD(w, n) MASU_EACH((w) & 65535u, n) MASU_EACH((w) >> 16, n + 1)
+#define MASU_EACH_OF(v) MASU_EACH_OF_WORD(v.x, 0) MASU_EACH_OF_WORD(v.y, 2) MASU_EACH_OF_WORD(v.z, 4) MASU_EACH_OF_WORD(v.w, 6)
+#elif MASU_ELEMENT_BYTES == 4
+#define MASU_EACH_OF(v) MASU_EACH(v.x, 0) MASU_EACH(v.y, 1) MASU_EACH(v.z, 2) MASU_EACH(v.w, 3)
+#else
+#define MASU_EACH_OF(v) MASU_EACH((ulong)v.y << 32 | v.x, 0) MASU_EACH((ulong)v.w << 32 | v.z, 1)
+#endif
+
+// Of `count` elements, vector number `vector`; where it holds others, those are zeros.
+inline uint4 load_vector(__global const uchar *bytes, const uint gap, const uint count, const ulong vector) {
+  const long first = (long)(vector * MASU_PER_VECTOR) - (long)gap;
+  if (first >= 0 && first + MASU_PER_VECTOR <= (long)count) {
+    return masu_load_streaming((__global const uint4 *)(bytes + first * MASU_ELEMENT_BYTES));
+  }
+  uint words[4] = {0, 0, 0, 0};
+  for (int i = 0; i < MASU_PER_VECTOR; ++i) {
+    const long e = first + i;
+    if (e < 0 || e >= (long)count) continue;
+    const MASU_BITS bits = element_at(bytes, (size_t)e);
+#if MASU_ELEMENT_BYTES == 8
+    words[2 * i] = (uint)bits;
+    words[2 * i + 1] = (uint)(bits >> 32);
+#else
+    words[i * MASU_ELEMENT_BYTES / 4] |= bits << (i * MASU_ELEMENT_BYTES % 4 * 8);
+#endif
+  }
+  uint4 v;
+  v.x = words[0];
+  v.y = words[1];
+  v.z = words[2];
+  v.w = words[3];
+  return v;
+}

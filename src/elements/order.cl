@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// The order of elements, in OpenCL C 1.2 (and, behind the CUDA prelude, in CUDA C++). Behind elements.cl. The host's half
+// is order.h.
+
+// The unsigned integer whose order is the element's order: both zeros are one, all NaNs are one, the greatest.
+inline MASU_BITS ordered_key(const MASU_BITS bits) {
+#if MASU_FLOAT
+  const MASU_BITS magnitude = bits & (MASU_SIGN - 1);
+  if (magnitude > MASU_INFINITY_BITS) return MASU_ALL_BITS;
+  return (bits & MASU_SIGN) != 0 ? MASU_SIGN - magnitude : MASU_SIGN + magnitude;
+#elif MASU_SIGNED
+  return bits ^ MASU_SIGN;
+#else
+  return bits;
+#endif
+}
+
+// The element that has a key, which is not NaN's; +0 of the zeros.
+inline MASU_BITS bits_of_key(const MASU_BITS key) {
+#if MASU_FLOAT
+  return (key & MASU_SIGN) != 0 ? key ^ MASU_SIGN : MASU_SIGN | (MASU_SIGN - key);
+#elif MASU_SIGNED
+  return key ^ MASU_SIGN;
+#else
+  return key;
+#endif
+}
