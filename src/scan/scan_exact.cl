@@ -34,6 +34,7 @@
 #define MASU_LAST_HEAD 6  // the elements up to the last that begins a segment
 #define MASU_KINDS 7      // of the elements in front that are not finite
 #define MASU_SPECIAL 8    // whether the tile has such
+#define MASU_LOST 9       // whether it has elements with bits below the unit
 
 #if MASU_SEGMENTED
 // Where the last segment of elements `first` to `end` begins; `first` where none does. *began: whether one does.
@@ -396,6 +397,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void exact_tiles(
       found[MASU_UNDECIDED + 1] = 0;
       found[MASU_LAST_HEAD] = 0;
       found[MASU_SPECIAL] = 0;
+      found[MASU_LOST] = 0;
     }
     load_tile(memory + memory_at, first, end, tile);
     const uint heads = heads_of(first + lane * MASU_ITEMS, end, row, flag_memory + flags_at, has_flags);
@@ -403,9 +405,15 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void exact_tiles(
     if (load_finite(tile, words) != 0) found[MASU_SPECIAL] = 1;
     find_span(words, heads, wide, found);
     barrier(CLK_LOCAL_MEM_FENCE);
-    const Span span = span_of(wide, found);
+    Span span = span_of(wide, found);
     const uint special = found[MASU_SPECIAL] | found[MASU_KINDS];
-    const uint cut = span.least < span.unit;
+    // Mantissas that reach below the unit mostly end in zeros there.
+    if (span.least < span.unit) {
+      uint lost = 0;
+      MASU_PRAGMA_UNROLL
+      for (uint k = 0; k < MASU_ITEMS; ++k) lost |= loses_bits(element_of(words, k), span.unit);
+      if (lost != 0) found[MASU_LOST] = 1;
+    }
     Window front = wide_part(wide, span.unit);
     Window prefix[MASU_ITEMS];
     Total own = nothing();
@@ -414,6 +422,8 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void exact_tiles(
     Total all;
     const Total before = total_before(own, &all, totals);
     front = before.reset != 0 ? before.value : combine(before.value, front);
+    const uint cut = found[MASU_LOST];
+    if (cut == 0) span.least = 0xffffffffU;
     uint open = 0;
     MASU_PRAGMA_UNROLL
     for (uint k = 0; k < MASU_ITEMS; ++k) {

@@ -39,8 +39,8 @@ typedef struct {
 } Total;
 
 inline Total joined(const Total a, const Total b) {
-  Total total = b;
-  if (!MASU_SEGMENTED || b.reset == 0) total.value = combine(a.value, b.value);
+  Total total;
+  total.value = MASU_SEGMENTED && b.reset != 0 ? b.value : combine(a.value, b.value);
   total.reset = MASU_SEGMENTED ? a.reset | b.reset : 0;
   return total;
 }
@@ -62,17 +62,15 @@ inline void put_total(__local ulong *totals, const uint i, const Total total) {
 #endif
   words[MASU_STATE_WORDS] = total.reset;
 }
-inline Total get_total(__local const ulong *totals, const uint i) {
+inline void get_total(__local const ulong *totals, const uint i, Total *total) {
   __local const ulong *words = totals + i * (MASU_STATE_WORDS + 1);
-  Total total;
 #if MASU_STATE_WORDS == 2
-  total.value.low = words[0];
-  total.value.high = words[1];
+  total->value.low = words[0];
+  total->value.high = words[1];
 #else
-  total.value = (State)words[0];
+  total->value = (State)words[0];
 #endif
-  total.reset = (uint)words[MASU_STATE_WORDS];
-  return total;
+  total->reset = (uint)words[MASU_STATE_WORDS];
 }
 
 #if MASU_SHUFFLE_LANES > 1
@@ -115,8 +113,10 @@ inline Total total_before(const Total own, Total *all, __local ulong *totals) {
   barrier(CLK_LOCAL_MEM_FENCE);
   Total front = nothing();
   for (uint i = 0; i < MASU_GROUP / MASU_SHUFFLE_LANES; ++i) {
+    Total one;
+    get_total(totals, i, &one);
     if (i == sub_group) front = *all;
-    *all = joined(*all, get_total(totals, i));
+    *all = joined(*all, one);
   }
   return joined(front, before);
 #else
@@ -126,7 +126,8 @@ inline Total total_before(const Total own, Total *all, __local ulong *totals) {
   if (lane < MASU_SPANS) {
     Total sum = nothing();
     for (uint i = lane * MASU_SPAN; i < (lane + 1) * MASU_SPAN && i < MASU_GROUP; ++i) {
-      const Total one = get_total(totals, i);
+      Total one;
+      get_total(totals, i, &one);
       put_total(totals, i, sum);
       sum = joined(sum, one);
     }
@@ -135,10 +136,14 @@ inline Total total_before(const Total own, Total *all, __local ulong *totals) {
   barrier(CLK_LOCAL_MEM_FENCE);
   Total front = nothing();
   for (uint i = 0; i < MASU_SPANS; ++i) {
+    Total one;
+    get_total(totals, MASU_GROUP + i, &one);
     if (i == lane / MASU_SPAN) front = *all;
-    *all = joined(*all, get_total(totals, MASU_GROUP + i));
+    *all = joined(*all, one);
   }
-  return joined(front, get_total(totals, lane));
+  Total before;
+  get_total(totals, lane, &before);
+  return joined(front, before);
 #endif
 }
 

@@ -50,6 +50,7 @@ inline Window window_negated(const Window a) {
   return w;
 }
 inline uint window_negative(const Window a) { return (uint)(a.high >> 63); }
+inline Window window_magnitude(const Window a) { return window_negative(a) != 0 ? window_negated(a) : a; }
 inline uint window_is_zero(const Window a) { return (a.low | a.high) == 0; }
 // a * 2^n and floor(a / 2^n), for n < MASU_WINDOW_BITS.
 inline Window window_left(const Window a, const uint n) {
@@ -90,6 +91,8 @@ inline Window window_of(const long x) { return (ulong)x; }
 inline Window window_sum(const Window a, const Window b) { return a + b; }
 inline Window window_negated(const Window a) { return 0 - a; }
 inline uint window_negative(const Window a) { return (uint)(a >> 63); }
+// Not as a choice: Oclgrind does not know the instruction that LLVM makes of it.
+inline Window window_magnitude(const Window a) { return (a ^ (0 - (a >> 63))) + (a >> 63); }
 inline uint window_is_zero(const Window a) { return a == 0; }
 inline Window window_left(const Window a, const uint n) { return a << n; }
 inline Window window_right(const Window a, const uint n) { return (ulong)((long)a >> n); }
@@ -127,6 +130,13 @@ inline Window top_part(const MASU_WIDE bits, const uint unit) {
 #endif
 }
 
+// Whether a finite element has a bit below the unit.
+inline uint loses_bits(const MASU_WIDE bits, const uint unit) {
+  const uint place = MASU_PLACE(MASU_UPPER(MASU_MAGNITUDE(bits)));
+  const MASU_WIDE m = MASU_MAGNITUDE(bits) - ((MASU_WIDE)place << MASU_FRACTION);
+  return place < unit && (m & (((MASU_WIDE)1 << min(unit - place, MASU_PRECISION + 0U)) - 1)) != 0;
+}
+
 // floor(element / 2^unit) of finite elements, modulo 2^MASU_WINDOW_BITS.
 inline Window part_of(const MASU_WIDE bits, const uint unit) {
   const uint place = MASU_PLACE(MASU_UPPER(MASU_MAGNITUDE(bits)));
@@ -138,7 +148,7 @@ inline Window part_of(const MASU_WIDE bits, const uint unit) {
 // The bits of value * 2^unit as a float, to nearest, ties to even.
 MASU_INLINE MASU_WIDE rounded_by_bits(const Window value, const uint unit) {
   const uint minus = window_negative(value);
-  const Window m = minus != 0 ? window_negated(value) : value;
+  const Window m = window_magnitude(value);
   if (window_is_zero(m)) return 0;
   // The highest 64 bits from the leading one on, the lowest of them set where anything below is.
 #if MASU_BYTES == 8

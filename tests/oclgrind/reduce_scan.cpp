@@ -118,7 +118,7 @@ void run(const std::string& name) {
   } else {
     scan_all<std::uint32_t>(device, 1900, ScanOp::sum, true, true);
     scan_all<Half>(device, 1500, ScanOp::max, false, true);
-    scan_all<double>(device, 500, ScanOp::sum, true, true);
+    scan_all<float>(device, 500, ScanOp::sum, true, true);
   }
 }
 

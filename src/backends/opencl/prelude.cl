@@ -20,7 +20,8 @@
 // exchange through local memory. In the same way masu_lanes_agree(x) is whether x is the same in all lanes (false where nothing
 // is known of them), masu_first_lane(x) and masu_last_lane(x) the x of the first lane and of
 // the last one, masu_sum_lanes(x) the sum of the x of all lanes, and
-// masu_scan_lanes(x) that of the lanes up to this one. After masu_sub_group_barrier() the work-items of as many lanes see what each of them wrote to
+// masu_scan_lanes(x) that of the lanes up to this one. masu_first_least(a, b) and masu_first_greatest(a, b), of two floats by their bits,
+// are there where MASU_FIRST_EXTREMES is 1: see the CUDA prelude. After masu_sub_group_barrier() the work-items of as many lanes see what each of them wrote to
 // local memory.
 #ifdef __NV_CL_C_VERSION
 #define MASU_SHUFFLE_LANES 32
@@ -73,7 +74,29 @@ inline uint masu_max_lanes(uint x) {
 }
 inline uint masu_lane_before(const uint x) { return masu_lane_at(x, 1); }
 #define masu_sub_group_barrier() asm volatile("bar.warp.sync 0xffffffff;" ::: "memory")
+#define MASU_FIRST_EXTREMES 1
+#define MASU_FIRST_EXTREME(name, compare)                                                                            \
+  inline uint __attribute__((overloadable)) name(const uint a, const uint b) {                                       \
+    uint c;                                                                                                          \
+    asm("{ .reg .pred p; .reg .f32 x, y; mov.b32 x, %1; mov.b32 y, %2; setp.num.f32 p, x, x; setp." compare          \
+        ".and.f32 p, y, x, p; selp.b32 %0, %2, %1, p; }"                                                             \
+        : "=r"(c)                                                                                                    \
+        : "r"(a), "r"(b));                                                                                           \
+    return c;                                                                                                        \
+  }                                                                                                                  \
+  inline ulong __attribute__((overloadable)) name(const ulong a, const ulong b) {                                    \
+    ulong c;                                                                                                         \
+    asm("{ .reg .pred p; .reg .f64 x, y; mov.b64 x, %1; mov.b64 y, %2; setp.num.f64 p, x, x; setp." compare          \
+        ".and.f64 p, y, x, p; selp.b64 %0, %2, %1, p; }"                                                             \
+        : "=l"(c)                                                                                                    \
+        : "l"(a), "l"(b));                                                                                           \
+    return c;                                                                                                        \
+  }
+MASU_FIRST_EXTREME(masu_first_least, "ltu")
+MASU_FIRST_EXTREME(masu_first_greatest, "gtu")
+#undef MASU_FIRST_EXTREME
 #else
+#define MASU_FIRST_EXTREMES 0
 #define MASU_SHUFFLE_LANES 1
 #define masu_lanes_agree(x) ((void)(x), false)
 #define masu_first_lane(x) (x)
@@ -88,8 +111,6 @@ inline uint masu_lane_before(const uint x) { return masu_lane_at(x, 1); }
 #define masu_max_pair(a, b) as_uint(max(as_ushort2(a), as_ushort2(b)))
 // x, which a compiler for CUDA then holds as it is: it computes nothing from what x was made of.
 #define masu_computed(x) (x)
-// 1 where masu_first_least and masu_first_greatest are there: see the CUDA prelude.
-#define MASU_FIRST_EXTREMES 0
 // The value of an f16 number by its bits, exactly.
 inline float masu_half_value(const uint bits) {
   const uint magnitude = (bits & 0x7fff) << 13;
