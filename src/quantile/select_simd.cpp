@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "quantile/select_simd.h"
 
+#include "elements/each_type.h"
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -227,12 +229,8 @@ void SortShortRows(const T* x, std::uint64_t rows, std::size_t length, T* sorted
   void ShortRows##name(const T* x, std::uint64_t rows, std::size_t length, T* sorted) {      \
     SortShortRows(x, rows, length, sorted);                                                  \
   }
-MASU_SELECT(I32, std::int32_t)
-MASU_SELECT(U32, std::uint32_t)
-MASU_SELECT(I64, std::int64_t)
-MASU_SELECT(U64, std::uint64_t)
-MASU_SELECT(F32, float)
-MASU_SELECT(F64, double)
+MASU_EACH_WIDE_INTEGER(MASU_SELECT)
+MASU_EACH_WIDE_FLOAT(MASU_SELECT)
 #undef MASU_SELECT
 
 }  // namespace
@@ -267,12 +265,8 @@ namespace masu::cpu {
   void sort_short_rows(const T* x, std::uint64_t rows, std::size_t length, T* sorted) {        \
     HWY_DYNAMIC_DISPATCH(ShortRows##name)(x, rows, length, sorted);                            \
   }
-MASU_SELECTED(I32, std::int32_t)
-MASU_SELECTED(U32, std::uint32_t)
-MASU_SELECTED(I64, std::int64_t)
-MASU_SELECTED(U64, std::uint64_t)
-MASU_SELECTED(F32, float)
-MASU_SELECTED(F64, double)
+MASU_EACH_WIDE_INTEGER(MASU_SELECTED)
+MASU_EACH_WIDE_FLOAT(MASU_SELECTED)
 #undef MASU_SELECTED
 
 }  // namespace masu::cpu
