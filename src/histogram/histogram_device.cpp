@@ -67,7 +67,7 @@ struct DeviceCounter::State {
         counts(device, slots * plan.channels) {
     const call::Timer timer(&times, &HistogramTimes::transfer);
     prepared = stream.fill(counts, std::uint64_t{0});
-    if (plan.strategy != Strategy::partitioned) span.emplace(plan, rules.kernels(plan));
+    if (plan.strategy != Strategy::partitioned) span = Launcher{plan, rules.kernels(plan)};
   }
   State(const State&) = delete;
   State& operator=(const State&) = delete;
@@ -99,7 +99,7 @@ struct DeviceCounter::State {
     }
     if (!rows) {
       const auto for_rows = histogram_plan::make(device.info(), rules.column(0), plan.channels, row_strategy(), true);
-      rows.emplace(with_guide(for_rows), rules.kernels(with_guide(for_rows)));
+      rows = Launcher{with_guide(for_rows), rules.kernels(with_guide(for_rows))};
     }
     const std::uint64_t most = histogram_plan::group_elements / count;
     for (std::uint64_t first = 0; first < row_count; first += most) {

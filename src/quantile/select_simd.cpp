@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "quantile/select_simd.h"
 
+#include "elements/each_type.h"
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -168,12 +170,8 @@ PartSizes PartBlock(const T* x, std::size_t count, T at, Sink sink) {
   PartSizes Places##name(const T* x, std::size_t count, T pivot, Parts<PlaceOf<T>>& parts) { \
     return PartBlock(x, count, pivot, SelectParts<true, T>(parts));                          \
   }
-MASU_SELECT(I32, std::int32_t)
-MASU_SELECT(U32, std::uint32_t)
-MASU_SELECT(I64, std::int64_t)
-MASU_SELECT(U64, std::uint64_t)
-MASU_SELECT(F32, float)
-MASU_SELECT(F64, double)
+MASU_EACH_WIDE_INTEGER(MASU_SELECT)
+MASU_EACH_WIDE_FLOAT(MASU_SELECT)
 #undef MASU_SELECT
 
 }  // namespace
@@ -204,12 +202,8 @@ namespace masu::cpu {
   PartSizes part_places<T>(const T* x, std::size_t count, T pivot, Parts<PlaceOf<T>>& parts) { \
     return HWY_DYNAMIC_DISPATCH(Places##name)(x, count, pivot, parts);                         \
   }
-MASU_SELECTED(I32, std::int32_t)
-MASU_SELECTED(U32, std::uint32_t)
-MASU_SELECTED(I64, std::int64_t)
-MASU_SELECTED(U64, std::uint64_t)
-MASU_SELECTED(F32, float)
-MASU_SELECTED(F64, double)
+MASU_EACH_WIDE_INTEGER(MASU_SELECTED)
+MASU_EACH_WIDE_FLOAT(MASU_SELECTED)
 #undef MASU_SELECTED
 
 }  // namespace masu::cpu

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sum/sum_simd.h"
 
+#include "elements/each_type.h"
 #include "sum/sum_plain.h"
 
 #include <algorithm>
@@ -39,17 +40,8 @@ namespace {
   void Products##name(const T* x, const T* y, std::uint64_t count, fixed::Products& total) { \
     AddIntegerProducts(x, y, count, total);                                                  \
   }
-MASU_ADD_INTEGER(U8, std::uint8_t)
-MASU_ADD_INTEGER(I8, std::int8_t)
-MASU_ADD_INTEGER(U16, std::uint16_t)
-MASU_ADD_INTEGER(I16, std::int16_t)
-MASU_ADD_INTEGER(U32, std::uint32_t)
-MASU_ADD_INTEGER(I32, std::int32_t)
-MASU_ADD_INTEGER(U64, std::uint64_t)
-MASU_ADD_INTEGER(I64, std::int64_t)
-MASU_ADD_REAL(F16, Half)
-MASU_ADD_REAL(F32, float)
-MASU_ADD_REAL(F64, double)
+MASU_EACH_INTEGER(MASU_ADD_INTEGER)
+MASU_EACH_FLOAT(MASU_ADD_REAL)
 #undef MASU_ADD_REAL
 #undef MASU_ADD_INTEGER
 
@@ -71,17 +63,8 @@ namespace masu::cpu {
   void add_products<T>(const T* x, const T* y, std::uint64_t count, fixed::Products& total) { \
     HWY_DYNAMIC_DISPATCH(Products##name)(x, y, count, total);                                 \
   }
-MASU_ADDED(U8, std::uint8_t)
-MASU_ADDED(I8, std::int8_t)
-MASU_ADDED(U16, std::uint16_t)
-MASU_ADDED(I16, std::int16_t)
-MASU_ADDED(U32, std::uint32_t)
-MASU_ADDED(I32, std::int32_t)
-MASU_ADDED(U64, std::uint64_t)
-MASU_ADDED(I64, std::int64_t)
-MASU_ADDED(F16, Half)
-MASU_ADDED(F32, float)
-MASU_ADDED(F64, double)
+MASU_EACH_INTEGER(MASU_ADDED)
+MASU_EACH_FLOAT(MASU_ADDED)
 #undef MASU_ADDED
 
 }  // namespace masu::cpu

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "topk/topk_simd.h"
 
+#include "elements/each_type.h"
+
 #include <limits>
 
 #undef HWY_TARGET_INCLUDE
@@ -91,21 +93,12 @@ HWY_INLINE std::size_t Find(const T* values, std::size_t count, const Bar<T>& ba
   return found;
 }
 
-#define MASU_FIND(name, T)                                                                    \
-  std::size_t name(const T* x, std::size_t count, const Bar<T>& bar, std::uint32_t* places) { \
-    return Find(x, count, bar, places);                                                       \
+#define MASU_FIND(name, T)                                                                          \
+  std::size_t Find##name(const T* x, std::size_t count, const Bar<T>& bar, std::uint32_t* places) { \
+    return Find(x, count, bar, places);                                                             \
   }
-MASU_FIND(FindU8, std::uint8_t)
-MASU_FIND(FindI8, std::int8_t)
-MASU_FIND(FindU16, std::uint16_t)
-MASU_FIND(FindI16, std::int16_t)
-MASU_FIND(FindU32, std::uint32_t)
-MASU_FIND(FindI32, std::int32_t)
-MASU_FIND(FindU64, std::uint64_t)
-MASU_FIND(FindI64, std::int64_t)
-MASU_FIND(FindF16, Half)
-MASU_FIND(FindF32, float)
-MASU_FIND(FindF64, double)
+MASU_EACH_INTEGER(MASU_FIND)
+MASU_EACH_FLOAT(MASU_FIND)
 #undef MASU_FIND
 
 }  // namespace
@@ -154,23 +147,14 @@ Bar<T>::Bar(const Ranking& ranking, std::uint64_t least_rank) : largest(ranking.
 }
 
 #define MASU_FOUND(name, T)                                                                              \
-  HWY_EXPORT(name);                                                                                      \
+  HWY_EXPORT(Find##name);                                                                                \
   template <>                                                                                            \
   std::size_t find_passing<T>(const T* x, std::size_t count, const Bar<T>& bar, std::uint32_t* places) { \
-    return HWY_DYNAMIC_DISPATCH(name)(x, count, bar, places);                                            \
+    return HWY_DYNAMIC_DISPATCH(Find##name)(x, count, bar, places);                                      \
   }                                                                                                      \
   template struct Bar<T>;
-MASU_FOUND(FindU8, std::uint8_t)
-MASU_FOUND(FindI8, std::int8_t)
-MASU_FOUND(FindU16, std::uint16_t)
-MASU_FOUND(FindI16, std::int16_t)
-MASU_FOUND(FindU32, std::uint32_t)
-MASU_FOUND(FindI32, std::int32_t)
-MASU_FOUND(FindU64, std::uint64_t)
-MASU_FOUND(FindI64, std::int64_t)
-MASU_FOUND(FindF16, Half)
-MASU_FOUND(FindF32, float)
-MASU_FOUND(FindF64, double)
+MASU_EACH_INTEGER(MASU_FOUND)
+MASU_EACH_FLOAT(MASU_FOUND)
 #undef MASU_FOUND
 
 }  // namespace masu::cpu
