@@ -35,8 +35,8 @@ class Staging {
   // may be reused after it, except page-locked ones: after finish().
   using Use = std::function<void(Stream&, const BufferBase&, std::span<const std::uint64_t>)>;
   void piece(std::span<const std::span<const std::byte>> spans, const Use& use);
-  // Host data in pieces of whole units of `unit` elements: use(stream, buffer, elements) for each, at the beginning of the
-  // buffer. The data may be reused when it returns.
+  // Host data in pieces of whole units of `unit` elements: use(stream, buffer, elements) for each, at the beginning of
+  // the buffer. The data may be reused when it returns.
   using UsePiece = std::function<void(Stream&, const BufferBase&, std::uint64_t)>;
   void pieces(const ArrayView& data, std::uint64_t unit, const UsePiece& use);
   // Rows of `row_bytes` that lie `pitch` bytes apart, as one piece without gaps.

@@ -3,18 +3,16 @@
 // in CUDA C++). A level takes each crowded bucket by the upper 8 of the bits in which its keys may differ:
 //   crowd_count    counts these digits, and finds the bits in which keys do differ
 //   crowd_split    a bucket at a time: where the keys of each digit go. What a work-group can sort is listed for
-//                  sort_finish.cl; what it cannot goes to the next level, with the bits that are left
+//                  keys_finish; what it cannot goes to the next level, with the bits that are left
 //   crowd_scatter  moves the keys there; where the digit is all in which keys differ, writes them by their counts
 // A bucket whose keys differ in 16 bits at most goes to sort_tally.cl, if it is not too large for a work-group. A bucket whose
 // digit is the same in all keys stays, and goes to the next level with the bits that do differ. How much there
-// is to do stands in the header; work-groups take turns. sort_key.cl, sort_placed.cl, sort_scan.cl, sort_lists.cl and
-// sort_keys.cl stand in front of this file.
+// is to do stands in the header; work-groups take turns. sort_key.cl, sort_placed.cl, sort_scan.cl, sort_lists.cl,
+// sort_keys.cl and sort_keys_count.cl stand in front of this file.
 
 // The last word of a crowded bucket: MASU_IN_PARTED, and what becomes of it.
 #define MASU_MOVES 2
 #define MASU_FILLS 4
-// In the third word of an entry: see sort_finish.cl.
-#define MASU_OTHER 0x80000000U
 
 inline uint width_of(const MASU_KEY bits) {
   return bits == 0 ? 0 : (uint)(8 * sizeof(MASU_KEY)) - (uint)clz(bits);
@@ -46,34 +44,44 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void crowd_count(
   __local uint *const found = counters + MASU_COUNTERS;
   const uint lid = (uint)get_local_id(0);
   const uint tiles = MASU_AT(const uint, level_at)[1];
-  for (uint tile = (uint)get_group_id(0); tile < tiles; tile += (uint)get_num_groups(0)) {
+  // Neighbouring tiles, so that most are of the bucket of the one before, and few counters are added.
+  const uint each = (tiles + (uint)get_num_groups(0) - 1) / (uint)get_num_groups(0);
+  const uint first = (uint)get_group_id(0) * each;
+  const uint behind = min(tiles, first + each);
+  MASU_KEY ones = 0;
+  MASU_KEY nones = 0;
+  for (uint i = lid; i < MASU_COUNTERS + 4; i += MASU_GROUP) counters[i] = 0;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  for (uint tile = first; tile < behind; ++tile) {
     __global const uint *const where = MASU_AT(const uint, tiles_at) + (size_t)tile * 3;
     __global const uint *const open = MASU_AT(const uint, opens_at) + (size_t)where[2] * MASU_OPEN;
-    __global uint *const row = MASU_AT(uint, rows_at) + (size_t)where[2] * MASU_ROW;
     const uint size = where[1];
     const uint shift = digit_shift(open[2]);
     __global const MASU_KEY *const from =
         (__global const MASU_KEY *)((open[3] & MASU_IN_PARTED) != 0 ? parted + parted_at : sorted + sorted_at) + where[0];
-    for (uint i = lid; i < MASU_COUNTERS + 4; i += MASU_GROUP) counters[i] = 0;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    MASU_KEY ones = 0;
-    MASU_KEY nones = 0;
-    MASU_SOME_UNROLLED
+    MASU_KEY keys[MASU_ITEMS];
+    MASU_UNROLLED
+    for (uint i = 0; i < MASU_ITEMS; ++i) keys[i] = i * MASU_GROUP + lid < size ? from[i * MASU_GROUP + lid] : 0;
+    MASU_UNROLLED
     for (uint i = 0; i < MASU_ITEMS; ++i) {
-      const uint place = i * MASU_GROUP + lid;
-      if (place < size) {
-        const MASU_KEY key = from[place];
-        count_digit(digit_of(key, shift), lid % 32, counters);
-        ones |= key;
-        nones |= ~key;
+      if (i * MASU_GROUP + lid < size) {
+        count_digit(digit_of(keys[i], shift), lid % 32, counters);
+        ones |= keys[i];
+        nones |= ~keys[i];
       }
     }
+    // Counters of 16 bits hold 65,535 keys of a column.
+    const bool full = (tile - first) % (65535 / (MASU_TILE / 32)) == 65535 / (MASU_TILE / 32) - 1;
+    if (tile + 1 != behind && where[5] == where[2] && !full) continue;  // the next tile is of this bucket
+    __global uint *const row = MASU_AT(uint, rows_at) + (size_t)where[2] * MASU_ROW;
     note_bits(&found[0], (uint)ones);
     note_bits(&found[2], (uint)nones);
 #if MASU_KEY_BYTES == 8
     note_bits(&found[1], (uint)(ones >> 32));
     note_bits(&found[3], (uint)(nones >> 32));
 #endif
+    ones = 0;
+    nones = 0;
     barrier(CLK_LOCAL_MEM_FENCE);
     // Sums of the columns; each work-item begins at another one, so that no two read one bank at once.
     for (uint digit = lid; digit < 128; digit += MASU_GROUP) {
@@ -88,6 +96,8 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void crowd_count(
       if (upper != 0) atomic_add(&row[digit + 128], upper);
     }
     if (lid < 4 && found[lid] != 0) atomic_or(&row[MASU_ONES + lid], found[lid]);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (uint i = lid; i < MASU_COUNTERS + 4; i += MASU_GROUP) counters[i] = 0;
     barrier(CLK_LOCAL_MEM_FENCE);
   }
 }
@@ -161,6 +171,7 @@ __kernel MASU_WORK_GROUP(256) void crowd_split(__global uchar *scratch, const ul
   }
 }
 
+#if !MASU_PACKED  // packed keys all differ
 // Writes the keys of `size` places from `begin` on by where those of each digit begin. `base`: a key of the bucket, whatever its
 // digit is.
 inline void fill_tile(__global MASU_KEY *to, __global const uint *starts, const uint begin, const uint size,
@@ -173,11 +184,12 @@ inline void fill_tile(__global MASU_KEY *to, __global const uint *starts, const 
     to[begin + i] = natural_key((base & ~((MASU_KEY)255 << shift)) | (MASU_KEY)digit << shift, flip);
   }
 }
+#endif
 
 __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void crowd_scatter(
     __global uchar *sorted, const ulong sorted_at, __global uchar *parted, const ulong parted_at,
-    __global uchar *scratch, const ulong level_at, const ulong opens_at, const ulong rows_at, const ulong tiles_at,
-    const uint flipped, __local uint4 *local_memory) {
+    MASU_VALUE_BUFFERS __global uchar *scratch, const ulong level_at, const ulong opens_at, const ulong rows_at,
+    const ulong tiles_at, const uint flipped, __local uint4 *local_memory) {
   MASU_LOCAL_POINTER(uint4, local_memory);
   const uint lid = (uint)get_local_id(0);
   const uint tiles = MASU_AT(const uint, level_at)[1];
@@ -189,17 +201,21 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void crowd_scatter(
     const uint size = where[1];
     const uint shift = digit_shift(open[2]);
     const uint state = open[3];
-    __global MASU_KEY *const here = (__global MASU_KEY *)(sorted + sorted_at);
-    __global MASU_KEY *const there = (__global MASU_KEY *)(parted + parted_at);
+    // Values lie beside keys: those of `sorted` in `moved`, those of `parted` in `values`.
     const bool in_parted = (state & MASU_IN_PARTED) != 0;
+    __global uchar *const from = in_parted ? parted + parted_at : sorted + sorted_at;
+    __global MASU_KEY *const to = (__global MASU_KEY *)(in_parted ? sorted + sorted_at : parted + parted_at);
+#if MASU_VALUE_BYTES > 0
+    __global uchar *const values_from = in_parted ? values + values_at : moved + moved_at;
+    __global uchar *const values_to = in_parted ? moved + moved_at : values + values_at;
+#endif
     if ((state & MASU_FILLS) != 0) {
-      fill_tile(here, row, begin, size, ~found_bits(row + MASU_NONES), shift, flipped != 0 ? MASU_ALL : 0,
-                (__local uint *)local_memory, lid);
-    } else if ((state & MASU_MOVES) != 0 && MASU_UNROLL != 0 && size == MASU_TILE) {
-      part_whole(in_parted ? there : here, in_parted ? here : there, row, begin, shift, false, false, 0,
-                 (__local uint *)local_memory, lid);
+#if !MASU_PACKED
+      fill_tile((__global MASU_KEY *)(sorted + sorted_at), row, begin, size, ~found_bits(row + MASU_NONES), shift,
+                flipped != 0 ? MASU_ALL : 0, (__local uint *)local_memory, lid);
+#endif
     } else if ((state & MASU_MOVES) != 0) {
-      part_some(in_parted ? there : here, in_parted ? here : there, row, begin, begin + size, shift, false, 0,
+      part_tile(from, to, MASU_VALUES(values_from, values_to) row, begin, begin, begin + size, shift, false, false, 0, 0,
                 (__local uint *)local_memory, lid);
     }
     barrier(CLK_LOCAL_MEM_FENCE);

@@ -5,7 +5,6 @@
 #include "runtime/program_cache.h"
 #include "runtime/whole.h"
 #include "sort/bitonic_device.h"
-#include "sort/sort_buckets.h"
 #include "sort/sort_counting.h"
 #include "sort/sort_kernels.h"
 #include "sort/sort_keys.h"
@@ -27,7 +26,7 @@ namespace {
 
 using sort_kernels::Arrays;
 
-// Who sorts: the network or merging, rows in registers, counting, keys alone from a histogram on, or digits.
+// Who sorts: the network or merging, rows in registers, counting, many keys from a histogram on, or digits.
 enum class Way : std::uint8_t { bitonic, merge, rows, segments, counting, keys, radix };
 
 bool indices_wanted(const Companions& companions) {
@@ -95,24 +94,29 @@ std::uint64_t scratch_bytes(const DeviceInfo& info, const Arrays& arrays, const 
     case Way::merge: return sort_merge::scratch_bytes(info, arrays, rows, length);
     case Way::rows: return sort_rows::scratch_bytes(info, arrays, {rows, length, length});
     case Way::counting: return sort_counting::scratch_bytes(arrays.dtype);
-    case Way::keys: return sort_keys::scratch_bytes(info, arrays.dtype, length);
+    case Way::keys: {
+      const std::uint64_t bytes = sort_keys::scratch_bytes(info, arrays.dtype, companions, length);
+      // Where there is not so much memory, digits need less.
+      return companions.kind == Companions::Kind::none
+                 ? bytes
+                 : std::max(bytes, radix_bytes(info, arrays.dtype, companions, job));
+    }
     case Way::segments:
     case Way::radix: break;
   }
-  const std::uint64_t bytes = radix_bytes(info, arrays.dtype, companions, job);
-  if (!sort_buckets::serves(info, arrays.dtype, companions, job, true)) return bytes;
-  return std::max(bytes, sort_buckets::scratch_bytes(info, arrays.dtype, companions, job.pieces.count));
+  return radix_bytes(info, arrays.dtype, companions, job);
 }
 
-// Memory for both ways of sorting by digits, or, where there is not so much, for the one that needs less.
-Buffer<std::byte> memory_for_digits(const Device& device, const BufferBase* workspace, std::uint64_t both,
-                                    std::uint64_t least, DeviceWork& work) {
+// Memory for the way, or, where there is not so much for what is packed, for digits, which are then the way.
+Buffer<std::byte> memory_for(const Device& device, const BufferBase* workspace, std::uint64_t bytes,
+                             std::uint64_t digits_bytes, Way& way, DeviceWork& work) {
   try {
-    return sort_kernels::memory_of(device, workspace, both, work);
+    return sort_kernels::memory_of(device, workspace, bytes, work);
   } catch (const Error& error) {
-    if (error.code() != ErrorCode::out_of_memory || both == least) throw;
+    if (error.code() != ErrorCode::out_of_memory || way != Way::keys || digits_bytes >= bytes) throw;
   }
-  return sort_kernels::memory_of(device, workspace, least, work);
+  way = Way::radix;
+  return sort_kernels::memory_of(device, workspace, digits_bytes, work);
 }
 
 void check_workspace(const Device& device, const BufferBase& workspace, std::uint64_t bytes) {
@@ -133,7 +137,7 @@ DeviceWork sort_on_device(Stream& stream, const BufferBase& keys, Dtype dtype, B
                           const Companions& companions, const SortJob& job, const BufferBase* workspace,
                           bool may_wait) {
   const DeviceInfo& info = stream.device().info();
-  const Way way = way_of(info, dtype, companions, job);
+  Way way = way_of(info, dtype, companions, job);
   Arrays arrays = arrays_of(&keys, dtype, result, companions, job.order);
   if (workspace != nullptr) {
     check_workspace(stream.device(), *workspace, scratch_bytes(info, arrays, companions, job, way));
@@ -146,30 +150,21 @@ DeviceWork sort_on_device(Stream& stream, const BufferBase& keys, Dtype dtype, B
     case Way::merge: sort_merge::sort(stream, arrays, rows, length, workspace, work); break;
     case Way::rows: sort_rows::sort(stream, arrays, {rows, length, length}, workspace, work); break;
     case Way::counting: sort_counting::sort(stream, keys, dtype, *result, job, workspace, work); break;
-    case Way::keys: {
-      const Buffer<std::byte> memory = sort_kernels::memory_of(
-          stream.device(), workspace, sort_keys::scratch_bytes(info, dtype, job.pieces.count), work);
-      if (!sort_ordered::serves(job, may_wait) ||
-          !sort_ordered::sort(stream, keys, dtype, result, companions, job, memory, work)) {
-        sort_keys::sort(stream, keys, dtype, *result, job, &memory, work);
-      }
-      break;
-    }
+    case Way::keys:
     case Way::radix: {
-      // Both ways in the same memory: the first leaves to the second what only a stable sort can do.
-      const Buffer<std::byte> memory =
-          memory_for_digits(stream.device(), workspace, scratch_bytes(info, arrays, companions, job, way),
-                            radix_bytes(info, dtype, companions, job), work);
+      const std::uint64_t bytes = scratch_bytes(info, arrays, companions, job, way);
+      const std::uint64_t digits_bytes =
+          companions.kind == Companions::Kind::none ? bytes : radix_bytes(info, dtype, companions, job);
+      const Buffer<std::byte> memory = memory_for(stream.device(), workspace, bytes, digits_bytes, way, work);
       if (sort_ordered::serves(job, may_wait) &&
           sort_ordered::sort(stream, keys, dtype, result, companions, job, memory, work)) {
         break;
       }
-      if (sort_buckets::serves(info, dtype, companions, job, may_wait) &&
-          memory.size_bytes() >= sort_buckets::scratch_bytes(info, dtype, companions, job.pieces.count) &&
-          sort_buckets::sort(stream, keys, dtype, result, companions, job, &memory, work)) {
-        break;
+      if (way == Way::keys) {
+        sort_keys::sort(stream, keys, dtype, result, companions, job, &memory, work);
+      } else {
+        sort_radix::sort(stream, keys, dtype, result, companions, job, &memory, may_wait, 0, work);
       }
-      sort_radix::sort(stream, keys, dtype, result, companions, job, &memory, may_wait, 0, work);
       break;
     }
     case Way::segments: {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The small buckets of sort_buckets.cl and sort_crowded.cl, each sorted by a work-group in local memory, in OpenCL C 1.2 (and,
-// behind the CUDA prelude, in CUDA C++). Equal keys may change places. sort_key.cl, sort_placed.cl, sort_rank.cl and
-// sort_packed.cl stand in front of this file.
+// The small buckets of sort_crowded.cl, and those of sort_keys.cl whose bins are too full, each sorted by a work-group in local
+// memory, in OpenCL C 1.2 (and, behind the CUDA prelude, in CUDA C++). Equal keys may change places. sort_key.cl,
+// sort_placed.cl and sort_rank.cl stand in front of this file.
 //
-// Defines beside those of these, all given by sort_buckets.cpp:
+// Defines beside those of these, all given by sort_keys_plan.cpp:
 #ifndef MASU_BIN_MOST         // keys that may share a bin
 #error "MASU_BIN_MOST is not defined"
 #endif
@@ -11,18 +11,6 @@
 #ifndef MASU_STAGED_BINS      // 1: there is local memory to keep the bin of each key beside it
 #error "MASU_STAGED_BINS is not defined"
 #endif
-#ifndef MASU_PLACED           // 1: keys are placed keys (sort_placed.cl); 0: they are as the caller has them, or packed
-#error "MASU_PLACED is not defined"
-#endif
-// What keys are compared by.
-#if MASU_PLACED
-#define MASU_ORDER(key) (key)
-#else
-#define MASU_ORDER(key) (ordered_key(key) ^ (MASU_DIGIT_FLIP != 0 ? MASU_ALL : 0))
-#endif
-
-// In the third word of an entry: see finish_entry.
-#define MASU_OTHER 0x80000000U
 #define MASU_ROLLED _Pragma("unroll 1")
 
 // Bins by 13 bits: two counters of 16 bits a word.
@@ -43,38 +31,13 @@ inline uint count_in_bin(const uint bin, __local uint *counters) {
 
 inline uint width_of(const MASU_WIDE bits) { return (uint)(8 * sizeof(MASU_WIDE)) - (uint)clz(bits); }
 
-// Writes a tile's keys, or what they stand for, to their places: each work-item every MASU_GROUP-th.
-#if !MASU_PACKED
-#define MASU_RESULT MASU_KEY
-#define MASU_RESULT_OF(key) (MASU_PLACED ? natural_key(key, flip != 0 ? MASU_ALL : 0) : (key))
-#elif MASU_INDEX_BYTES != 0
-#define MASU_RESULT MASU_INDEX
-#define MASU_RESULT_OF(key) ((uint)(key))
-#else
-#define MASU_RESULT uint
-#define MASU_RESULT_OF(key) unpacked_key(key, flip, (__global const uint *)(source + source_at))
-#endif
-#define MASU_STORE_KEY(place, key) \
-  ((__global MASU_RESULT *)(sorted + sorted_at))[first + (place)] = MASU_RESULT_OF(key)
-
-#if MASU_VALUE_BYTES > 0
-#define MASU_FINISH_VALUES                                                                               \
-  __global const uchar *values, const ulong values_at, __global uchar *moved, const ulong moved_at,      \
-      __global const uchar *source, const ulong source_at,
-#define MASU_FINISH_VALUE_ARGUMENTS values, values_at, moved, moved_at, source, source_at,
-#else
-#define MASU_FINISH_VALUES
-#define MASU_FINISH_VALUE_ARGUMENTS
-#endif
-
 // Sorts an entry: its first key, its keys, and the bits in which these may differ: none, and they are copied. With MASU_OTHER
 // they are in `others`. They go into bins by the uppermost 13 of these bits. While a bin is full, those
 // of its keys go into as many bins as it has keys, by the uppermost bits in which they do differ. Then each key finds its
-// place in its bin. `sorted` may be `keys_from` or `others`, and `moved` may be `values`.
-MASU_INLINE void finish_entry(__global const uint *row, __global const uchar *keys_from, const ulong keys_at,
-                              __global const uchar *others, const ulong others_at, __global uchar *sorted,
-                              const ulong sorted_at, MASU_FINISH_VALUES const uint flip, __local uint *counters,
-                              const uint lid) {
+// place in its bin.
+MASU_INLINE void finish_entry(__global const uint *row, __global uchar *sorted, const ulong sorted_at,
+                              __global const uchar *others, const ulong others_at, MASU_RESULT_BUFFERS MASU_OTHER_VALUES
+                              const uint flipped, __local uint *counters, const uint lid) {
   __local MASU_KEY *const staging = (__local MASU_KEY *)(counters + MASU_COUNTERS);
   __local uint *const partial = counters + MASU_COUNTERS + MASU_STAGING_WORDS;
   __local uint *const full = partial + MASU_GROUP * 17 / 16 + 63;
@@ -83,9 +46,17 @@ MASU_INLINE void finish_entry(__global const uint *row, __global const uchar *ke
   const uint bits = row[2] & ~MASU_OTHER;
   __global const MASU_KEY *const from =
       (row[2] & MASU_OTHER) != 0 ? (__global const MASU_KEY *)(others + others_at) + first
-                                 : (__global const MASU_KEY *)(keys_from + keys_at) + first;
+                                 : (__global const MASU_KEY *)(sorted + sorted_at) + first;
+#if MASU_PACKED
+  __global MASU_RESULT *const to = (__global MASU_RESULT *)(result + result_at) + first;
+#else
+  __global MASU_KEY *const to = (__global MASU_KEY *)(sorted + sorted_at) + first;
+#endif
+  const MASU_SOURCE flip = flipped != 0 ? MASU_SOURCE_ALL : 0;
 #if MASU_VALUE_BYTES > 0
-  __global const MASU_VALUE *const values_from = (__global const MASU_VALUE *)(values + values_at) + first;
+  __global const MASU_VALUE *const values_from =
+      (row[2] & MASU_OTHER) != 0 ? (__global const MASU_VALUE *)(other_values + other_values_at) + first
+                                 : (__global const MASU_VALUE *)(moved + moved_at) + first;
   __global MASU_VALUE *const values_to = (__global MASU_VALUE *)(moved + moved_at) + first;
 #endif
   MASU_KEY keys[MASU_ITEMS];
@@ -100,7 +71,7 @@ MASU_INLINE void finish_entry(__global const uint *row, __global const uchar *ke
     for (uint i = 0; i < MASU_ITEMS; ++i) {
       const uint place = i * MASU_GROUP + lid;
       if (place < size) {
-        MASU_STORE_KEY(place, keys[i]);
+        to[place] = MASU_RESULT_OF(keys[i], flip, (__global const MASU_SOURCE *)(source + source_at));
 #if MASU_VALUE_BYTES > 0
         values_to[place] = values_from[place];
 #endif
@@ -116,7 +87,7 @@ MASU_INLINE void finish_entry(__global const uint *row, __global const uchar *ke
   for (uint i = 0; i < MASU_ITEMS; ++i) {
     ranks[i] = 0;
     if (i * MASU_GROUP + lid < size) {
-      const uint bin = (uint)(MASU_ORDER(keys[i]) >> shift) & (MASU_BINS - 1);
+      const uint bin = (uint)(keys[i] >> shift) & (MASU_BINS - 1);
       const uint before = count_in_bin(bin, counters);
       if (before >= MASU_BIN_MOST && shift != 0) *full = 1;
       ranks[i] = before | bin << 16 | (shift == 0 ? MASU_SETTLED : 0);
@@ -153,7 +124,7 @@ MASU_INLINE void finish_entry(__global const uint *row, __global const uchar *ke
     for (uint i = 0; i < MASU_ITEMS; ++i) {
       const uint begin = ranks[i] & 0xffff;
       if (i * MASU_GROUP + lid < size && ranks[i] >> 16 > 1) {
-        atomic_max(&counters[begin / 2], width_of(MASU_ORDER(keys[i]) ^ MASU_ORDER(staging[begin])));
+        atomic_max(&counters[begin / 2], width_of(keys[i] ^ staging[begin]));
       }
     }
     barrier(CLK_LOCAL_MEM_FENCE);
@@ -165,7 +136,7 @@ MASU_INLINE void finish_entry(__global const uint *row, __global const uchar *ke
         const uint parts = 31 - (uint)clz(in_bin);
         const uint width = in_bin > 1 ? counters[begin / 2] : 0;
         const uint part_shift = max(width, parts) - parts;
-        const uint part = (uint)(MASU_ORDER(keys[i]) >> part_shift) & ((1U << min(width, parts)) - 1);
+        const uint part = (uint)(keys[i] >> part_shift) & ((1U << min(width, parts)) - 1);
         ranks[i] = (begin + part) << 16 | (part_shift == 0 ? MASU_SETTLED : 0);
       }
     }
@@ -207,11 +178,11 @@ MASU_INLINE void finish_entry(__global const uint *row, __global const uchar *ke
       const uint begin = bin_begin(bin_of(rank), counters);
       const uint end = bin_end(bin_of(rank), size, counters);
       if (end - begin > 1) {
-        const MASU_KEY own = MASU_ORDER(keys[i]);
+        const MASU_KEY own = keys[i];
         place = begin;
         MASU_ROLLED
         for (uint k = begin; k < end; ++k) {
-          const MASU_KEY other = MASU_ORDER(staging[k]);
+          const MASU_KEY other = staging[k];
           place += other < own || (other == own && k < here) ? 1 : 0;
         }
       }
@@ -232,7 +203,9 @@ MASU_INLINE void finish_entry(__global const uint *row, __global const uchar *ke
   MASU_UNROLLED
   for (uint i = 0; i < MASU_ITEMS; ++i) {
     const uint place = i * MASU_GROUP + lid;
-    if (place < size) MASU_STORE_KEY(place, staging[place]);
+    if (place < size) {
+      to[place] = MASU_RESULT_OF(staging[place], flip, (__global const MASU_SOURCE *)(source + source_at));
+    }
   }
 #if MASU_VALUE_BYTES > 0
   __local MASU_VALUE *const staged_values = (__local MASU_VALUE *)staging;
@@ -257,15 +230,15 @@ MASU_INLINE void finish_entry(__global const uint *row, __global const uchar *ke
 
 // Work-groups take turns at the entries, of which there are as many as *found.
 __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void bucket_finish(
-    __global const uchar *keys_from, const ulong keys_at, __global const uchar *others, const ulong others_at,
-    __global uchar *sorted, const ulong sorted_at, MASU_FINISH_VALUES __global const uchar *restrict scratch,
-    const ulong found_at, const ulong small_at, const uint flip, __local uint4 *local_memory) {
+    __global uchar *sorted, const ulong sorted_at, __global const uchar *others, const ulong others_at,
+    MASU_RESULT_BUFFERS MASU_OTHER_VALUES __global const uchar *restrict scratch, const ulong found_at,
+    const ulong entries_at, const uint flipped, __local uint4 *local_memory) {
   MASU_LOCAL_POINTER(uint4, local_memory);
   const uint lid = (uint)get_local_id(0);
   const uint found = MASU_AT(const uint, found_at)[0];
   for (uint entry = (uint)get_group_id(0); entry < found; entry += (uint)get_num_groups(0)) {
-    finish_entry(MASU_AT(const uint, small_at) + 3 * (size_t)entry, keys_from, keys_at, others, others_at, sorted,
-                 sorted_at, MASU_FINISH_VALUE_ARGUMENTS flip, (__local uint *)local_memory, lid);
+    finish_entry(MASU_AT(const uint, entries_at) + 3 * (size_t)entry, sorted, sorted_at, others, others_at,
+                 MASU_RESULT_ARGUMENTS MASU_OTHER_VALUE_ARGUMENTS flipped, (__local uint *)local_memory, lid);
     barrier(CLK_LOCAL_MEM_FENCE);
   }
 }

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keys alone, parted by their uppermost bits, in OpenCL C 1.2 (and, behind the CUDA prelude, in CUDA C++):
-//   keys_count   counts the placed keys of each bucket: of each value of the uppermost bits
-//   keys_places  where each bucket begins; lists those that keys_finish does not take
+// Keys, parted by their uppermost bits, in OpenCL C 1.2 (and, behind the CUDA prelude, in CUDA C++):
 //   keys_first   parts all keys by the upper 8 bits
 //   keys_second  parts each of these parts by the other bits of the bucket
-// Equal keys may change places. No work-group waits for another. sort_key.cl, sort_placed.cl, sort_scan.cl and
-// sort_lists.cl stand in front of this file.
+// sort_keys_count.cl has found where they go. Equal keys may change places: where that can be seen they are packed
+// (sort_placed.cl), and values may move with them. No work-group waits for another. sort_key.cl, sort_placed.cl, sort_scan.cl
+// and sort_lists.cl stand in front of this file.
 //
-// Defines beside those of these, all given by sort_keys.cpp:
+// Defines beside those of these, all given by sort_keys_plan.cpp:
 #ifndef MASU_GROUP            // work-items in a work-group of the partitions
 #error "MASU_GROUP is not defined"
 #endif
@@ -17,23 +16,8 @@
 #ifndef MASU_RESIDENT         // work-groups of the partitions that share a compute unit
 #error "MASU_RESIDENT is not defined"
 #endif
-#ifndef MASU_COUNT_GROUP      // work-items in a work-group of keys_count
-#error "MASU_COUNT_GROUP is not defined"
-#endif
-#ifndef MASU_COUNT_BINS       // buckets that a work-group of keys_count counts: a power of two
-#error "MASU_COUNT_BINS is not defined"
-#endif
-#ifndef MASU_PLACES_GROUP     // work-items in a work-group of keys_places: a power of two
-#error "MASU_PLACES_GROUP is not defined"
-#endif
-#ifndef MASU_MOST             // keys of a bucket that a work-group of keys_finish takes
-#error "MASU_MOST is not defined"
-#endif
-#ifndef MASU_MIDDLE_MOST      // the same of the larger work-groups that take turns; MASU_MOST where there are none
-#error "MASU_MIDDLE_MOST is not defined"
-#endif
-#ifndef MASU_TALLY            // 1: sort_tally.cl takes what keys_finish does not; 0: sort_crowded.cl does
-#error "MASU_TALLY is not defined"
+#ifndef MASU_STAGED_VALUES    // 1: values are ordered in local memory beside their keys; 0: they have no room, or are none
+#error "MASU_STAGED_VALUES is not defined"
 #endif
 #ifndef MASU_UNROLL           // 1: loops over the keys of a work-item are unrolled, so that they lie in registers
 #error "MASU_UNROLL is not defined"
@@ -45,118 +29,34 @@
 // A processor's compiler takes long over loops that are unrolled between barriers, and gains nothing.
 #if MASU_UNROLL
 #define MASU_UNROLLED MASU_PRAGMA_UNROLL
-#define MASU_SOME_UNROLLED _Pragma("unroll 4")
 #else
 #define MASU_UNROLLED _Pragma("nounroll")
-#define MASU_SOME_UNROLLED _Pragma("nounroll")
 #endif
 
 #define MASU_BUCKETS (1U << MASU_BUCKET_BITS)
-inline uint bucket_of(const MASU_KEY placed) { return (uint)(placed >> MASU_REST_BITS); }
-
-// Counts placed keys by their buckets, exactly, in counters of 16 bits, two a word: what runs over half of one goes to
-// `totals` at once. Others may add meanwhile: fewer than the other half.
-inline void count_bucket(const uint bucket, const uint number, __local uint *counters, __global uint *totals,
-                         const uint first) {
-  const uint bin = bucket - first;
-  if (bin >= MASU_COUNT_BINS) return;
-  const uint word = spread_word(bin >> 1);
-  const uint upper = (bin & 1) << 4;
-  const uint old = atomic_add(&counters[word], number << upper) >> upper & 0xffff;
-  if (old < 0x8000 && old + number >= 0x8000) {
-    atomic_sub(&counters[word], 0x8000U << upper);
-    atomic_add(&totals[bucket], 0x8000U);
-  }
-}
-
-#if MASU_KEY_BYTES == 4
-#define MASU_VECTOR 4  // keys of 16 bytes
-#else
-#define MASU_VECTOR 2
-#endif
-inline void unpack_vector(const uint4 vector, MASU_KEY *keys) {
-#if MASU_KEY_BYTES == 4
+// Keys of 16 bytes, as the caller has them and as they are parted.
+#define MASU_SOURCE_VECTOR (16 / MASU_SOURCE_BYTES)
+#define MASU_VECTOR (16 / MASU_KEY_BYTES)
+#if MASU_SOURCE_BYTES == 4
+inline void unpack_source(const uint4 vector, MASU_SOURCE *keys) {
   keys[0] = vector.x;
   keys[1] = vector.y;
   keys[2] = vector.z;
   keys[3] = vector.w;
-#else
+}
+#endif
+#if MASU_KEY_BYTES == 8
+inline void unpack_wide(const uint4 vector, MASU_KEY *keys) {
   keys[0] = vector.x | (MASU_KEY)vector.y << 32;
   keys[1] = vector.z | (MASU_KEY)vector.w << 32;
-#endif
 }
-
-// Zeros, negative zeros and NaNs that a work-item met.
-typedef struct {
-  uint zeros;
-  uint minuses;
-  uint nans;
-} Specials;
-inline void count_special(const MASU_KEY bits, Specials *specials) {
-#if MASU_KEY_CLASS == 2
-  if (bits == 0) ++specials->zeros;
-  else if (bits == MASU_SIGN) ++specials->minuses;
-  else ++specials->nans;
+#define unpack_vector unpack_wide
 #else
-  (void)bits;
-  (void)specials;
+#define unpack_vector unpack_source
 #endif
-}
-
-inline void count_key(const MASU_KEY bits, const MASU_KEY flip, __local uint *counters, __global uint *totals,
-                      const uint first, Specials *specials) {
-  if (MASU_IS_SPECIAL(bits)) count_special(bits, specials);
-  else count_bucket(bucket_of(placed_key(bits, flip)), 1, counters, totals, first);
-}
-
-// Buckets of a vector of keys; those that are special have none. Keys of bucket *hot are counted by one lane, where an
-// eighth of all lanes' keys or more are in it. Where they are not, another bucket becomes the hot one.
-#define MASU_NO_BUCKET 0x80000000U
-#define MASU_HOT_KEYS max(MASU_VECTOR * MASU_SHUFFLE_LANES / 8, MASU_VECTOR)
-inline void count_vector(const uint4 vector, const MASU_KEY flip, __local uint *counters, __global uint *totals,
-                         const uint first, uint *hot, Specials *specials) {
-  MASU_KEY keys[MASU_VECTOR];
-  unpack_vector(vector, keys);
-  uint buckets[MASU_VECTOR];
-  uint own = 0;
-  MASU_PRAGMA_UNROLL
-  for (uint k = 0; k < MASU_VECTOR; ++k) {
-    buckets[k] = bucket_of(placed_key(keys[k], flip));
-    if (MASU_IS_SPECIAL(keys[k])) {
-      buckets[k] = MASU_NO_BUCKET;
-      count_special(keys[k], specials);
-    }
-    own += buckets[k] == *hot ? 1 : 0;
-  }
-  const uint in_hot = masu_sum_lanes(own);
-  if (in_hot >= MASU_HOT_KEYS) {
-    if (*hot != MASU_NO_BUCKET && get_local_id(0) % MASU_SHUFFLE_LANES == 0) {
-      count_bucket(*hot, in_hot, counters, totals, first);
-    }
-    MASU_PRAGMA_UNROLL
-    for (uint k = 0; k < MASU_VECTOR; ++k) {
-      if (buckets[k] != *hot && buckets[k] != MASU_NO_BUCKET) count_bucket(buckets[k], 1, counters, totals, first);
-    }
-    return;
-  }
-  *hot = masu_first_lane(buckets[0]);
-  MASU_PRAGMA_UNROLL
-  for (uint k = 0; k < MASU_VECTOR; ++k) {
-    if (buckets[k] != MASU_NO_BUCKET) count_bucket(buckets[k], 1, counters, totals, first);
-  }
-}
-
-inline void clear_bins(__local uint *counters, const uint lid) {
-  for (uint i = lid; i < MASU_COUNT_BINS / 2; i += MASU_COUNT_GROUP) counters[i] = 0;
-}
-// Adds a work-group's counters to those of all.
-inline void flush_bins(__local const uint *counters, __global uint *totals, const uint first, const uint lid) {
-  for (uint i = lid; i < MASU_COUNT_BINS / 2; i += MASU_COUNT_GROUP) {
-    const uint pair = counters[spread_word(i)];
-    if ((pair & 0xffff) != 0) atomic_add(&totals[first + 2 * i], pair & 0xffff);
-    if (pair >> 16 != 0) atomic_add(&totals[first + 2 * i + 1], pair >> 16);
-  }
-}
+#if MASU_SOURCE_BYTES == 8
+#define unpack_source unpack_wide
+#endif
 
 // The words of `starts`, behind those of the buckets, for each of the upper 8 bits: where the next key goes, where the first
 // key is, and how many tiles of keys_second come before.
@@ -165,122 +65,6 @@ inline void flush_bins(__local const uint *counters, __global uint *totals, cons
 #define MASU_FIRST_TILES (MASU_BUCKETS + 512)
 // The bits of a bucket that keys_second parts by.
 #define MASU_SECOND_BITS (MASU_BUCKET_BITS - 8)
-
-// Work-groups take turns at the ranges of buckets. All of a range count all keys together.
-__kernel MASU_WORK_GROUP(MASU_COUNT_GROUP) void keys_count(__global const uchar *restrict keys, const ulong keys_at,
-                                                           __global uchar *scratch, const ulong header_at,
-                                                           const ulong counts_at, const uint count, const uint flipped,
-                                                           __local uint *counters) {
-  MASU_LOCAL_POINTER(uint, counters);
-  const MASU_KEY flip = flipped != 0 ? MASU_ALL : 0;
-  const uint lid = (uint)get_local_id(0);
-  const uint ranges = MASU_BUCKETS / MASU_COUNT_BINS;
-  const uint first = (uint)get_group_id(0) % ranges * MASU_COUNT_BINS;
-  const uint group = (uint)get_group_id(0) / ranges;
-  const uint groups = (uint)get_num_groups(0) / ranges;
-  __global uint *const totals = MASU_AT(uint, counts_at);
-  __global const MASU_KEY *const from = (__global const MASU_KEY *)(keys + keys_at);
-  uint hot = MASU_NO_BUCKET;
-  Specials specials;
-  specials.zeros = 0;
-  specials.minuses = 0;
-  specials.nans = 0;
-  clear_bins(counters, lid);
-  barrier(CLK_LOCAL_MEM_FENCE);
-  // Keys in front of the first multiple of 16 bytes, and behind the last one.
-  const uint head = min(count, (uint)((16 - ((size_t)from & 15)) & 15) / MASU_KEY_BYTES);
-  const uint vectors = (count - head) / MASU_VECTOR;
-  const uint tail = count - head - vectors * MASU_VECTOR;
-  if (group == 0 && lid < head + tail) {
-    count_key(from[lid < head ? lid : count - tail + (lid - head)], flip, counters, totals, first, &specials);
-  }
-  __global const uint4 *const whole = (__global const uint4 *)(from + head);
-  const uint stride = groups * MASU_COUNT_GROUP;
-  ulong i = group * MASU_COUNT_GROUP;
-  for (; i + 3 * (ulong)stride + MASU_COUNT_GROUP <= vectors; i += 4 * (ulong)stride) {
-    uint4 held[4];
-    MASU_PRAGMA_UNROLL
-    for (uint k = 0; k < 4; ++k) held[k] = masu_load_streaming(whole + i + k * (ulong)stride + lid);
-    MASU_PRAGMA_UNROLL
-    for (uint k = 0; k < 4; ++k) count_vector(held[k], flip, counters, totals, first, &hot, &specials);
-  }
-  for (; i < vectors; i += stride) {
-    if (i + MASU_COUNT_GROUP <= vectors) {
-      count_vector(masu_load_streaming(whole + i + lid), flip, counters, totals, first, &hot, &specials);
-    } else if (i + lid < vectors) {
-      for (uint k = 0; k < MASU_VECTOR; ++k) {
-        count_key(from[head + (uint)(i + lid) * MASU_VECTOR + k], flip, counters, totals, first, &specials);
-      }
-    }
-  }
-#if MASU_KEY_CLASS == 2
-  if (first == 0) {
-    if (specials.zeros != 0) atomic_add(&MASU_AT(uint, header_at)[MASU_ZEROS], specials.zeros);
-    if (specials.minuses != 0) atomic_add(&MASU_AT(uint, header_at)[MASU_MINUSES], specials.minuses);
-    if (specials.nans != 0) atomic_add(&MASU_AT(uint, header_at)[MASU_NANS], specials.nans);
-  }
-#endif
-  barrier(CLK_LOCAL_MEM_FENCE);
-  flush_bins(counters, totals, first, lid);
-}
-
-// Each work-group scans as many buckets as it has work-items, and sums all before them by itself: they are few, and no group
-// waits for another. Zeros lie between both halves of the buckets; NaNs behind all others, or, where greater keys come first,
-// in front of them.
-__kernel MASU_WORK_GROUP(MASU_PLACES_GROUP) void keys_places(__global uchar *scratch, const ulong header_at,
-                                                             const ulong counts_at, const ulong starts_at,
-                                                             const ulong opens_at, const ulong rows_at,
-                                                             const ulong tiles_at, const ulong middle_at,
-                                                             const ulong tallies_at, const ulong huges_at,
-                                                             const uint tally_most,
-                                                             const uint flipped, __local uint *sums) {
-  MASU_LOCAL_POINTER(uint, sums);
-  const uint lid = (uint)get_local_id(0);
-  const uint first = (uint)get_group_id(0) * MASU_PLACES_GROUP;
-  __global uint *const header = MASU_AT(uint, header_at);
-  __global const uint *const counts = MASU_AT(const uint, counts_at);
-  __local uint *const totals = sums + MASU_PLACES_GROUP;
-  uint before = 0;
-  for (uint bucket = lid; bucket < first; bucket += MASU_PLACES_GROUP) before += counts[bucket];
-  const uint own = counts[first + lid];
-  sums[lid] = own;
-  totals[lid] = before;
-  barrier(CLK_LOCAL_MEM_FENCE);
-  for (uint distance = 1; distance < MASU_PLACES_GROUP; distance *= 2) {
-    const uint other = lid >= distance ? sums[lid - distance] : 0;
-    const uint partner = totals[lid ^ distance];
-    barrier(CLK_LOCAL_MEM_FENCE);
-    sums[lid] += other;
-    totals[lid] += partner;
-    barrier(CLK_LOCAL_MEM_FENCE);
-  }
-  const uint nans = flipped != 0 ? header[MASU_NANS] : 0;
-  const uint zeros = first >= MASU_BUCKETS / 2 ? header[MASU_ZEROS] + header[MASU_MINUSES] : 0;
-  const uint bucket = first + lid;
-  const uint start = totals[lid] + sums[lid] - own + nans + zeros;
-  MASU_AT(uint, starts_at)[bucket] = start;
-  if ((bucket & ((1U << MASU_SECOND_BITS) - 1)) == 0) {
-    MASU_AT(uint, starts_at)[MASU_CURSORS + (bucket >> MASU_SECOND_BITS)] = start;
-    MASU_AT(uint, starts_at)[MASU_FIRST_KEYS + (bucket >> MASU_SECOND_BITS)] = start;
-  }
-  if (own > MASU_MOST && own <= MASU_MIDDLE_MOST) {
-    MASU_AT(uint, middle_at)[atomic_inc(&header[MASU_MIDDLE])] = bucket;
-  }
-#if MASU_TALLY
-  else if (own > MASU_MOST && own <= tally_most) {
-    list_tally(scratch, header, tallies_at, start, own, 0);
-  } else if (own > MASU_MOST) {
-    __global uint *const huge = MASU_AT(uint, huges_at) + (size_t)atomic_inc(&header[MASU_HUGES]) * 3;
-    huge[0] = start;
-    huge[1] = own;
-    huge[2] = bucket;
-    atomic_add(&header[MASU_HUGE_KEYS], own);
-  }
-#else
-  open_buckets(own > MASU_MIDDLE_MOST, start, own, MASU_REST_BITS, 0, scratch, header + MASU_LEVELS, opens_at, rows_at,
-               tiles_at, totals + MASU_PLACES_GROUP, lid, MASU_PLACES_GROUP);
-#endif
-}
 
 inline uint digit_of(const MASU_KEY key, const uint shift) { return (uint)(key >> shift) & 255; }
 // The counter of a digit in a column: the word, and whether it is the word's upper half.
@@ -316,103 +100,167 @@ MASU_INLINE uint reserve_places(__global uint *cursors, __local uint *memory, co
   }
   return size;
 }
-// Writes a key of a tile that lies in order in local memory: neighbours of equal digits to neighbours.
-inline void write_key(__global MASU_KEY *to, const uint place, const uint shift, __local uint *memory) {
+
+#if MASU_VALUE_BYTES > 0
+#define MASU_VALUE_PARAMETERS __global const MASU_VALUE *values_from, __global MASU_VALUE *values_to,
+#define MASU_VALUES(from, to) (__global const MASU_VALUE *)(from), (__global MASU_VALUE *)(to),
+#define MASU_KEPT_VALUES(memory) ((__local MASU_VALUE *)(MASU_PARTIAL(memory) + MASU_GROUP + 4))
+#else
+#define MASU_VALUE_PARAMETERS
+#define MASU_VALUES(from, to)
+#endif
+
+// Writes a key of a tile that lies in order in local memory, and its value: neighbours of equal digits to neighbours.
+MASU_INLINE void write_key(__global MASU_KEY *to, MASU_VALUE_PARAMETERS const uint place, const uint shift,
+                           __local uint *memory) {
   const MASU_KEY key = MASU_KEPT(memory)[kept_at(place)];
-  to[MASU_BASES(memory)[digit_of(key, shift)] + place] = key;
+  const uint there = MASU_BASES(memory)[digit_of(key, shift)] + place;
+  to[there] = key;
+#if MASU_STAGED_VALUES
+  (void)values_from;
+  values_to[there] = MASU_KEPT_VALUES(memory)[kept_at(place)];
+#endif
 }
 
-// Puts the keys from[base …], a whole tile, to their places by the digit at `shift`: in local memory first, then to where
-// `cursors` give room. `aligned`: it begins at a multiple of 16 bytes. `first`: the keys are as the caller has them, and zeros
-// and NaNs are left out.
-MASU_INLINE void part_whole(__global const MASU_KEY *from, __global MASU_KEY *to, __global uint *cursors,
-                            const uint base, const uint shift, const bool aligned, const bool first,
-                            const MASU_KEY flip, __local uint *memory, const uint lid) {
+// Puts the keys from[lo, hi) of the tile that begins at `base` to their places by the digit at `shift`: in local memory first,
+// then to where `cursors` give room. `partial`: they are not all of the tile; `aligned`: it begins at a multiple of 16 bytes.
+// `first`: the keys are as the caller has them, `before` keys behind `from`, and zeros and NaNs are left out.
+#if MASU_UNROLL
+MASU_INLINE void part_keys(__global const uchar *from, __global MASU_KEY *to, MASU_VALUE_PARAMETERS
+                           __global uint *cursors, const uint base, const uint lo, const uint hi, const bool partial,
+                           const uint shift, const bool aligned, const bool first, const uint before,
+                           const MASU_SOURCE flip, __local uint *memory, const uint lid) {
   __local uint *const counters = MASU_PART_COUNTERS(memory);
-  const bool checked = first && MASU_KEY_CLASS == 2;
+  const bool checked = partial || (first && MASU_KEY_CLASS == 2);
   const uint column = lid % 32;
+  const uint own = base + lid;  // the first key of this work-item
+  const bool indexed = first && MASU_PACKED;
+  const uint held_shift = indexed ? 24 : shift;
   MASU_KEY keys[MASU_ITEMS];
   uint ranks[MASU_ITEMS / 2];
   uint moves = 0;  // a bit for each key
-  if (aligned) {
+  if (indexed) {
+    MASU_UNROLLED
+    for (uint i = 0; i < MASU_ITEMS; ++i) {
+      const uint place = own + i * MASU_GROUP;
+      keys[i] = !partial || (place >= lo && place < hi) ? ((__global const MASU_SOURCE *)from)[place] : 0;
+    }
+  } else if (aligned && !partial && MASU_VALUE_BYTES == 0) {
     MASU_UNROLLED
     for (uint v = 0; v < MASU_ITEMS / MASU_VECTOR; ++v) {
-      unpack_vector(masu_load_streaming((__global const uint4 *)(from + base) + v * MASU_GROUP + lid),
+      unpack_vector(masu_load_streaming((__global const uint4 *)((__global const MASU_KEY *)from + base) +
+                                        v * MASU_GROUP + lid),
                     keys + v * MASU_VECTOR);
     }
   } else {
     MASU_UNROLLED
-    for (uint i = 0; i < MASU_ITEMS; ++i) keys[i] = from[base + i * MASU_GROUP + lid];
+    for (uint i = 0; i < MASU_ITEMS; ++i) {
+      const uint place = own + i * MASU_GROUP;
+      keys[i] = !partial || (place >= lo && place < hi) ? ((__global const MASU_KEY *)from)[place] : 0;
+    }
   }
   clear_counters(counters, lid);
   barrier(CLK_LOCAL_MEM_FENCE);
   MASU_UNROLLED
   for (uint i = 0; i < MASU_ITEMS; ++i) {
-    const bool special = checked && MASU_IS_SPECIAL(keys[i]);
-    if (first) keys[i] = masu_computed(placed_key(keys[i], flip));  // fewer registers
+    const uint place = own + i * MASU_GROUP;
+    const bool stays = (partial && (place < lo || place >= hi)) || (first && MASU_IS_SPECIAL(keys[i]));
+    // Fewer registers: without their indices.
+    if (first) keys[i] = MASU_PACKED ? upper_key(keys[i], flip) : masu_computed(upper_key(keys[i], flip));
     uint rank = 0;
-    if (!special) {
-      rank = count_digit(digit_of(keys[i], shift), column, counters);
+    if (!checked || !stays) {
+      rank = count_digit(digit_of(keys[i], held_shift), column, counters);
       if (checked) moves |= 1U << i;
     }
     ranks[i / 2] = i % 2 == 0 ? rank : ranks[i / 2] | rank << 16;
   }
   barrier(CLK_LOCAL_MEM_FENCE);
   const uint size = reserve_places(cursors, memory, lid);
+#if MASU_VALUE_BYTES > 0 && !MASU_STAGED_VALUES
+  barrier(CLK_LOCAL_MEM_FENCE);
+#endif
   MASU_UNROLLED
   for (uint i = 0; i < MASU_ITEMS; ++i) {
     const uint rank = i % 2 == 0 ? ranks[i / 2] & 0xffff : ranks[i / 2] >> 16;
     if (!checked || (moves >> i & 1) != 0) {
-      MASU_KEPT(memory)[kept_at(digit_begin(digit_of(keys[i], shift), column, counters) + rank)] = keys[i];
+      const uint place = digit_begin(digit_of(keys[i], held_shift), column, counters) + rank;
+      MASU_KEPT(memory)[kept_at(place)] = indexed ? indexed_key(keys[i], own + i * MASU_GROUP - before) : keys[i];
+#if MASU_STAGED_VALUES
+      MASU_KEPT_VALUES(memory)[kept_at(place)] = values_from[own + i * MASU_GROUP - before];
+#elif MASU_VALUE_BYTES > 0
+      values_to[MASU_BASES(memory)[digit_of(keys[i], held_shift)] + place] = values_from[own + i * MASU_GROUP - before];
+#endif
     }
   }
   barrier(CLK_LOCAL_MEM_FENCE);
   MASU_UNROLLED
   for (uint i = 0; i < MASU_ITEMS; ++i) {
     const uint place = i * MASU_GROUP + lid;
-    if (!checked || place < size) write_key(to, place, shift, memory);
+    if (!checked || place < size) write_key(to, MASU_VALUES(values_from, values_to) place, shift, memory);
   }
 }
+#define MASU_PART_TILE_OF(partial)                                                                                      \
+  part_keys(from, to, MASU_VALUES(values_from, values_to) cursors, base, lo, hi, partial, shift, aligned, first, before, \
+            flip, memory, lid)
 
-// The same for from[lo, hi), MASU_TILE keys at most, without the zeros and NaNs. It reads the keys twice, to need few registers.
-MASU_INLINE void part_some(__global const MASU_KEY *from, __global MASU_KEY *to, __global uint *cursors, const uint lo,
-                           const uint hi, const uint shift, const bool first, const MASU_KEY flip,
-                           __local uint *memory, const uint lid) {
+#else
+// It reads the keys twice, in loops that are not unrolled.
+MASU_INLINE void part_keys(__global const uchar *from, __global MASU_KEY *to, MASU_VALUE_PARAMETERS
+                           __global uint *cursors, const uint lo, const uint hi, const uint shift, const bool first,
+                           const uint before, const MASU_SOURCE flip, __local uint *memory, const uint lid) {
   __local uint *const counters = MASU_PART_COUNTERS(memory);
+  __global const MASU_SOURCE *const sources = (__global const MASU_SOURCE *)from;
+  __global const MASU_KEY *const placed = (__global const MASU_KEY *)from;
   const uint column = lid % 32;
   barrier(CLK_LOCAL_MEM_FENCE);
   clear_counters(counters, lid);
   barrier(CLK_LOCAL_MEM_FENCE);
-  MASU_SOME_UNROLLED
+  MASU_UNROLLED
   for (uint i = 0; i < MASU_ITEMS; ++i) {
     const uint place = lo + i * MASU_GROUP + lid;
-    if (place < hi) {
-      const MASU_KEY bits = from[place];
-      if (!(first && MASU_IS_SPECIAL(bits))) {
-        count_digit(digit_of(first ? placed_key(bits, flip) : bits, shift), column, counters);
-      }
+    if (place < hi && !(first && MASU_IS_SPECIAL(sources[place]))) {
+      const MASU_KEY key = first ? indexed_key(upper_key(sources[place], flip), place - before) : placed[place];
+      count_digit(digit_of(key, shift), column, counters);
     }
   }
   barrier(CLK_LOCAL_MEM_FENCE);
   const uint size = reserve_places(cursors, memory, lid);
   barrier(CLK_LOCAL_MEM_FENCE);
-  MASU_SOME_UNROLLED
+  MASU_UNROLLED
   for (uint i = 0; i < MASU_ITEMS; ++i) {
     const uint place = lo + i * MASU_GROUP + lid;
-    if (place < hi) {
-      const MASU_KEY bits = from[place];
-      if (!(first && MASU_IS_SPECIAL(bits))) {
-        const MASU_KEY key = first ? placed_key(bits, flip) : bits;
-        MASU_KEPT(memory)[kept_at(count_digit(digit_of(key, shift), column, counters))] = key;
-      }
+    if (place < hi && !(first && MASU_IS_SPECIAL(sources[place]))) {
+      const MASU_KEY key = first ? indexed_key(upper_key(sources[place], flip), place - before) : placed[place];
+      const uint there = count_digit(digit_of(key, shift), column, counters);
+      MASU_KEPT(memory)[kept_at(there)] = key;
+#if MASU_STAGED_VALUES
+      MASU_KEPT_VALUES(memory)[kept_at(there)] = values_from[place - before];
+#elif MASU_VALUE_BYTES > 0
+      values_to[MASU_BASES(memory)[digit_of(key, shift)] + there] = values_from[place - before];
+#endif
     }
   }
   barrier(CLK_LOCAL_MEM_FENCE);
-  MASU_SOME_UNROLLED
+  MASU_UNROLLED
   for (uint i = 0; i < MASU_ITEMS; ++i) {
     const uint place = i * MASU_GROUP + lid;
-    if (place < size) write_key(to, place, shift, memory);
+    if (place < size) write_key(to, MASU_VALUES(values_from, values_to) place, shift, memory);
   }
+}
+#endif
+
+MASU_INLINE void part_tile(__global const uchar *from, __global MASU_KEY *to, MASU_VALUE_PARAMETERS
+                           __global uint *cursors, const uint base, const uint lo, const uint hi, const uint shift,
+                           const bool aligned, const bool first, const uint before, const MASU_SOURCE flip,
+                           __local uint *memory, const uint lid) {
+#if MASU_UNROLL
+  if (lo == base && hi == base + MASU_TILE) MASU_PART_TILE_OF(false);
+  else MASU_PART_TILE_OF(true);
+#else
+  (void)base;
+  (void)aligned;
+  part_keys(from, to, MASU_VALUES(values_from, values_to) cursors, lo, hi, shift, first, before, flip, memory, lid);
+#endif
 }
 
 // Tiles of a part: they begin at multiples of 16 bytes.
@@ -426,8 +274,8 @@ inline uint part_tiles(__global const uint *starts, __global const uint *counts,
 // From `keys` to `parted`. The last work-group finds the tiles of keys_second instead.
 __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void keys_first(
     __global const uchar *keys, const ulong keys_at, __global uchar *parted, const ulong parted_at,
-    __global uchar *scratch, const ulong counts_at, const ulong starts_at, const uint count, const uint flipped,
-    __local uint4 *local_memory) {
+    MASU_VALUE_BUFFERS __global uchar *scratch, const ulong counts_at, const ulong starts_at, const uint count,
+    const uint flipped, __local uint4 *local_memory) {
   MASU_LOCAL_POINTER(uint4, local_memory);
   const uint lid = (uint)get_local_id(0);
   const uint tile = (uint)get_group_id(0);
@@ -443,26 +291,21 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void keys_first(
   }
   // Keys counted from the multiple of 16 bytes at or before the first one.
   __global const uchar *const begin = keys + keys_at;
-  const uint before = (uint)((size_t)begin & 15) / MASU_KEY_BYTES;
-  __global const MASU_KEY *const from = (__global const MASU_KEY *)begin - before;
+  const uint before = (uint)((size_t)begin & 15) / MASU_SOURCE_BYTES;
+  __global const uchar *const from = begin - before * MASU_SOURCE_BYTES;
   const uint base = tile * MASU_TILE;
   const uint lo = max(base, before);
   const uint hi = (uint)min((ulong)base + MASU_TILE, (ulong)before + count);
-  const MASU_KEY flip = flipped != 0 ? MASU_ALL : 0;
+  const MASU_SOURCE flip = flipped != 0 ? MASU_SOURCE_ALL : 0;
   __global MASU_KEY *const to = (__global MASU_KEY *)(parted + parted_at);
-  const bool whole = MASU_UNROLL != 0 && lo == base && hi == base + MASU_TILE;
-  const uint shift = MASU_KEY_BITS - 8;
-  if (whole) {
-    part_whole(from, to, starts + MASU_CURSORS, base, shift, true, true, flip, (__local uint *)local_memory, lid);
-  } else {
-    part_some(from, to, starts + MASU_CURSORS, lo, hi, shift, true, flip, (__local uint *)local_memory, lid);
-  }
+  part_tile(from, to, MASU_VALUES(values + values_at, moved + moved_at) starts + MASU_CURSORS, base, lo, hi,
+            MASU_KEY_BITS - 8, true, true, before, flip, (__local uint *)local_memory, lid);
 }
 
 // From `parted`, which begins at a multiple of 16 bytes, to `sorted`. There are more work-groups than tiles.
 __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void keys_second(
     __global const uchar *parted, const ulong parted_at, __global uchar *sorted, const ulong sorted_at,
-    __global uchar *scratch, const ulong starts_at, __local uint4 *local_memory) {
+    MASU_VALUE_BUFFERS __global uchar *scratch, const ulong starts_at, __local uint4 *local_memory) {
   MASU_LOCAL_POINTER(uint4, local_memory);
   __local uint *const found = (__local uint *)local_memory;
   const uint lid = (uint)get_local_id(0);
@@ -485,14 +328,10 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void keys_second(
   const uint lo = max(base, begin);
   const uint hi = min(base + MASU_TILE, end);
   barrier(CLK_LOCAL_MEM_FENCE);
-  __global const MASU_KEY *const from = (__global const MASU_KEY *)(parted + parted_at);
+  __global const uchar *const from = parted + parted_at;
   __global MASU_KEY *const to = (__global MASU_KEY *)(sorted + sorted_at);
-  const bool whole = MASU_UNROLL != 0 && lo == base && hi == base + MASU_TILE;
   // The 8 bits may begin with some of the part's own.
   __global uint *const cursors = starts + (part << MASU_SECOND_BITS & ~255U);
-  if (whole) {
-    part_whole(from, to, cursors, base, MASU_REST_BITS, true, false, 0, (__local uint *)local_memory, lid);
-  } else {
-    part_some(from, to, cursors, lo, hi, MASU_REST_BITS, false, 0, (__local uint *)local_memory, lid);
-  }
+  part_tile(from, to, MASU_VALUES(values + values_at, moved + moved_at) cursors, base, lo, hi, MASU_REST_BITS, true, false,
+            0, 0, (__local uint *)local_memory, lid);
 }

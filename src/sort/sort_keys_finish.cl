@@ -3,7 +3,7 @@
 // CUDA C++). sort_key.cl, sort_placed.cl, sort_scan.cl and sort_lists.cl stand in front of this
 // file.
 //
-// Defines beside those of these, all given by sort_keys.cpp:
+// Defines beside those of these, all given by sort_keys_plan.cpp:
 #ifndef MASU_GROUP            // work-items in a work-group
 #error "MASU_GROUP is not defined"
 #endif
@@ -16,8 +16,14 @@
 #ifndef MASU_MOST             // keys of a bucket: no more than MASU_GROUP * MASU_ITEMS
 #error "MASU_MOST is not defined"
 #endif
-#ifndef MASU_LISTED           // 1: work-groups take turns at the buckets of a list; 0: each takes one of all
+#ifndef MASU_LISTED           // 0: each work-group takes a bucket of all; 1: they take turns at a list; 2: at sort_crowded.cl's
 #error "MASU_LISTED is not defined"
+#endif
+#ifndef MASU_JOIN_BITS        // a bucket is 2^this neighbouring ones of sort_keys.cl, joined
+#error "MASU_JOIN_BITS is not defined"
+#endif
+#ifndef MASU_BIN_KEYS         // that may share a bin, where keys are compared within their bins
+#error "MASU_BIN_KEYS is not defined"
 #endif
 #ifndef MASU_UNROLL           // 1: loops over the keys of a work-item are unrolled, so that they lie in registers
 #error "MASU_UNROLL is not defined"
@@ -36,9 +42,8 @@
 #endif
 // Two counters of 16 bits a word.
 #define MASU_WORDS (1 << (MASU_BIN_BITS - 1))
-inline uint bin_of(const MASU_KEY key) {
-  return (uint)(key >> (MASU_REST_BITS - MASU_BIN_BITS)) & (2 * MASU_WORDS - 1);
-}
+inline uint bin_at(const MASU_KEY key, const uint shift) { return (uint)(key >> shift) & (2 * MASU_WORDS - 1); }
+inline uint bin_of(const MASU_KEY key) { return bin_at(key, MASU_REST_BITS - MASU_BIN_BITS); }
 inline uint bin_word(const uint bin) { return bin & (MASU_WORDS - 1); }
 inline uint bin_upper(const uint bin) { return bin / MASU_WORDS * 16; }
 inline uint bin_begin(const uint bin, __local const uint *counters) {
@@ -48,8 +53,8 @@ inline uint bin_end(const uint bin, const uint size, __local const uint *counter
   return bin == 2 * MASU_WORDS - 1 ? size : bin_begin(bin + 1, counters);
 }
 
-#if MASU_REST_BITS == 16 && MASU_KEY_BYTES == 4
-#define MASU_BIN_KEYS 9      // keys of a bin that lie in one window
+#if MASU_REST_BITS == 16 && MASU_KEY_BYTES == 4 && MASU_LISTED != 2  // entries have as many bits as they say
+#define MASU_WINDOW_KEYS 9   // keys of a bin that lie in one window
 #define MASU_SPAN_KEYS 17    // keys of a bin that lie in two windows and the half between them
 #define MASU_VALUE_MASK ((1U << (16 - MASU_BIN_BITS)) - 1)  // the bits of a key below its bin
 #define MASU_EDGE 8      // least keys in front of a bucket's
@@ -132,15 +137,26 @@ MASU_INLINE void finish_bucket(__global uchar *sorted, const ulong sorted_at, co
   __local uint *const partial = counters + MASU_WORDS + (MASU_MOST + MASU_EDGE + MASU_BEHIND) / 2;
   __local uint *const crowded = partial + MASU_GROUP;
   __global uint *const keys_at = (__global uint *)(sorted + sorted_at) + begin;
+  const uint flip = flipped != 0 ? MASU_ALL : 0;
+  const uint first = keys_at[0] & 0xffff;
   uint keys[MASU_ITEMS];
+  uint differ = 0;
   MASU_UNROLLED
   for (uint i = 0; i < MASU_ITEMS; ++i) {
     const uint place = i * MASU_GROUP + lid;
-    keys[i] = place < size ? keys_at[place] & 0xffff : 0;
+    keys[i] = place < size ? keys_at[place] & 0xffff : first;
+    differ |= keys[i] ^ first;
   }
   for (uint i = lid; i < MASU_WORDS; i += MASU_GROUP) counters[i] = 0;
-  if (lid == 0) *crowded = 0;
+  if (lid < 2) crowded[lid] = 0;
   barrier(CLK_LOCAL_MEM_FENCE);
+  // Equal keys would wait for each other at one counter.
+  if (differ != 0) crowded[1] = 1;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  if (crowded[1] == 0) {
+    for (uint i = lid; i < size; i += MASU_GROUP) keys_at[i] = natural_key(bucket << 16 | first, flip);
+    return;
+  }
   MASU_UNROLLED
   for (uint i = 0; i < MASU_ITEMS; ++i) {
     if (i * MASU_GROUP + lid < size) {
@@ -151,7 +167,7 @@ MASU_INLINE void finish_bucket(__global uchar *sorted, const ulong sorted_at, co
   barrier(CLK_LOCAL_MEM_FENCE);
   uint total;
   const uint own_most = scan_counter_pairs(counters, MASU_WORDS / MASU_GROUP, MASU_GROUP, partial, lid, &total);
-  if (own_most > MASU_BIN_KEYS) atomic_max(crowded, own_most);
+  if (own_most > MASU_WINDOW_KEYS) atomic_max(crowded, own_most);
   barrier(CLK_LOCAL_MEM_FENCE);
   const uint most = *crowded;
   if (most > MASU_SPAN_KEYS) rank_values(keys, (__local uint *)kept, counters, size, lid);
@@ -170,7 +186,7 @@ MASU_INLINE void finish_bucket(__global uchar *sorted, const ulong sorted_at, co
   const uint pairs = ((size + 31) / 16 / 2 + 4) / 4 * 4;
   __local uint4 *const vectors = (__local uint4 *)kept;
   MASU_ROLLED
-  for (uint round = 0; round < (most > MASU_BIN_KEYS ? 3U : 2U); ++round) {
+  for (uint round = 0; round < (most > MASU_WINDOW_KEYS ? 3U : 2U); ++round) {
     MASU_ROLLED
     for (uint window = lid; window < pairs; window += MASU_GROUP) {
       const uint at = 1 + 2 * window + (round & 1);
@@ -211,7 +227,6 @@ MASU_INLINE void finish_bucket(__global uchar *sorted, const ulong sorted_at, co
     }
     barrier(CLK_LOCAL_MEM_FENCE);
   }
-  const uint flip = flipped != 0 ? MASU_ALL : 0;
   MASU_UNROLLED
   for (uint i = 0; i < MASU_ITEMS; ++i) {
     const uint place = i * MASU_GROUP + lid;
@@ -223,39 +238,42 @@ MASU_INLINE void finish_bucket(__global uchar *sorted, const ulong sorted_at, co
   finish_bucket(sorted, sorted_at, bucket, begin, size, flipped, (__local uint *)local_memory, lid)
 
 #else
-#define MASU_BIN_KEYS 24  // that may share a bin
-
-// Gives a bucket with too many keys in a bin to sort_finish.cl, or to sort_crowded.cl.
+// Gives a bucket with too many keys in a bin to sort_crowded.cl, where it is a larger one, or to sort_finish.cl.
 inline void list_bucket(__global uchar *scratch, const ulong header_at, MASU_LIST_PARAMETERS const uint begin,
-                        const uint size, __local uint *noted, const uint lid) {
+                        const uint size, const uint bits, __local uint *noted, const uint lid) {
   __global uint *const header = MASU_AT(uint, header_at);
-#if MASU_LISTED
-  open_buckets(lid == 0, begin, size, MASU_REST_BITS, 0, scratch, header + MASU_LEVELS, entries_at, rows_at, tiles_at,
-               noted, lid, MASU_GROUP);
+#if MASU_LISTED == 1
+  open_buckets(lid == 0, begin, size, bits, 0, scratch, header + MASU_LEVELS, entries_at, rows_at, tiles_at, noted, lid,
+               MASU_GROUP);
 #else
   (void)noted;
   if (lid != 0) return;
-  __global uint *const entry = MASU_AT(uint, entries_at) + (size_t)atomic_inc(&header[MASU_ENTRIES]) * 3;
+  __global uint *const entry = MASU_AT(uint, entries_at) + (size_t)atomic_inc(&header[MASU_FULL_ENTRIES]) * 3;
   entry[0] = begin;
   entry[1] = size;
-  entry[2] = MASU_REST_BITS;
+  entry[2] = bits;
 #endif
 }
 
-// Sorts a bucket: into bins, then each key to its place among those of its bin. In place.
-MASU_INLINE void finish_bucket(__global uchar *sorted, const ulong sorted_at, __global uchar *scratch,
+// Sorts a bucket: into bins, then each key to its place among those of its bin. `bits`: the bits in which the keys differ, and
+// MASU_OTHER where they are in `others`, and their values in `other_values`. What is sorted goes to the result.
+MASU_INLINE void finish_bucket(__global uchar *sorted, const ulong sorted_at, __global const uchar *others,
+                               const ulong others_at, MASU_RESULT_BUFFERS MASU_OTHER_VALUES __global uchar *scratch,
                                const ulong header_at, MASU_LIST_PARAMETERS const uint begin, const uint size,
-                                const uint flipped, __local uint *counters, const uint lid) {
+                               const uint bits, const uint flipped, __local uint *counters, const uint lid) {
+  const uint shift = max(bits & ~MASU_OTHER, (uint)MASU_BIN_BITS) - MASU_BIN_BITS;
+  const bool other = (bits & MASU_OTHER) != 0;
   __local MASU_KEY *const kept = (__local MASU_KEY *)(counters + MASU_WORDS);
   __local uint *const partial = counters + MASU_WORDS + MASU_MOST * (MASU_KEY_BYTES / 4);
   __local uint *const crowded = partial + MASU_GROUP;
-  __global MASU_KEY *const keys_at = (__global MASU_KEY *)(sorted + sorted_at) + begin;
+  __global const MASU_KEY *const from =
+      (__global const MASU_KEY *)(other ? others + others_at : sorted + sorted_at) + begin;
   MASU_KEY keys[MASU_ITEMS];
   uint ranks[MASU_ITEMS];
   MASU_UNROLLED
   for (uint i = 0; i < MASU_ITEMS; ++i) {
     const uint place = i * MASU_GROUP + lid;
-    keys[i] = place < size ? keys_at[place] : 0;
+    keys[i] = place < size ? from[place] : 0;
   }
   for (uint i = lid; i < MASU_WORDS; i += MASU_GROUP) counters[i] = 0;
   if (lid == 0) *crowded = 0;
@@ -264,7 +282,7 @@ MASU_INLINE void finish_bucket(__global uchar *sorted, const ulong sorted_at, __
   for (uint i = 0; i < MASU_ITEMS; ++i) {
     ranks[i] = 0;
     if (i * MASU_GROUP + lid < size) {
-      const uint bin = bin_of(keys[i]);
+      const uint bin = bin_at(keys[i], shift);
       ranks[i] = atomic_add(&counters[bin_word(bin)], 1U << bin_upper(bin)) >> bin_upper(bin) & 0xffff;
     }
   }
@@ -273,57 +291,105 @@ MASU_INLINE void finish_bucket(__global uchar *sorted, const ulong sorted_at, __
   if (scan_counter_pairs(counters, MASU_WORDS / MASU_GROUP, MASU_GROUP, partial, lid, &total) > MASU_BIN_KEYS) *crowded = 1;
   barrier(CLK_LOCAL_MEM_FENCE);
   if (*crowded != 0) {
-    list_bucket(scratch, header_at, MASU_LIST_ARGUMENTS begin, size, counters, lid);
+    list_bucket(scratch, header_at, MASU_LIST_ARGUMENTS begin, size, bits, counters, lid);
     return;
   }
   MASU_UNROLLED
   for (uint i = 0; i < MASU_ITEMS; ++i) {
-    if (i * MASU_GROUP + lid < size) kept[bin_begin(bin_of(keys[i]), counters) + ranks[i]] = keys[i];
+    if (i * MASU_GROUP + lid < size) {
+      ranks[i] += bin_begin(bin_at(keys[i], shift), counters);
+      kept[ranks[i]] = keys[i];
+    }
   }
   barrier(CLK_LOCAL_MEM_FENCE);
-  const MASU_KEY flip = flipped != 0 ? MASU_ALL : 0;
+  const MASU_SOURCE flip = flipped != 0 ? MASU_SOURCE_ALL : 0;
+#if MASU_PACKED
+  __global MASU_RESULT *const to = (__global MASU_RESULT *)(result + result_at) + begin;
+#else
+  __global MASU_KEY *const to = (__global MASU_KEY *)(sorted + sorted_at) + begin;
+#endif
+#if MASU_VALUE_BYTES > 0
+  __local ushort *const places = (__local ushort *)(crowded + 1);  // of the keys of `kept`
+  __global const MASU_VALUE *const values_from =
+      (__global const MASU_VALUE *)(other ? other_values + other_values_at : moved + moved_at) + begin;
+  __global MASU_VALUE *const values_to = (__global MASU_VALUE *)(moved + moved_at) + begin;
+#endif
   MASU_ROLLED
   for (uint i = 0; i < MASU_ITEMS; ++i) {
     const uint here = i * MASU_GROUP + lid;
     if (here < size) {
       const MASU_KEY own = kept[here];
-      const uint bin = bin_of(own);
+      const uint bin = bin_at(own, shift);
       const uint first = bin_begin(bin, counters);
       const uint end = bin_end(bin, size, counters);
       uint place = first;
       MASU_ROLLED
       for (uint k = first; k < end; ++k) {
-        const MASU_KEY other = kept[k];
-        place += other < own || (other == own && k < here) ? 1 : 0;
+        const MASU_KEY key = kept[k];
+        place += key < own || (key == own && k < here) ? 1 : 0;
       }
-      keys_at[place] = natural_key(own, flip);
+      to[place] = MASU_RESULT_OF(own, flip, (__global const MASU_SOURCE *)(source + source_at));
+#if MASU_VALUE_BYTES > 0
+      places[here] = (ushort)place;
+#endif
     }
   }
+#if MASU_VALUE_BYTES > 0
+  MASU_VALUE values[MASU_ITEMS];
+  MASU_UNROLLED
+  for (uint i = 0; i < MASU_ITEMS; ++i) {
+    if (i * MASU_GROUP + lid < size) values[i] = values_from[i * MASU_GROUP + lid];
+  }
+  barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+#if MASU_VALUE_BYTES <= MASU_KEY_BYTES  // they lie in local memory after the keys
+  __local MASU_VALUE *const staged = (__local MASU_VALUE *)kept;
+  MASU_UNROLLED
+  for (uint i = 0; i < MASU_ITEMS; ++i) {
+    if (i * MASU_GROUP + lid < size) staged[places[ranks[i]]] = values[i];
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+  for (uint i = lid; i < size; i += MASU_GROUP) values_to[i] = staged[i];
+#else
+  MASU_UNROLLED
+  for (uint i = 0; i < MASU_ITEMS; ++i) {
+    if (i * MASU_GROUP + lid < size) values_to[places[ranks[i]]] = values[i];
+  }
+#endif
+#endif
 }
-#define MASU_FINISH(bucket, begin, size)                                                                   \
-  finish_bucket(sorted, sorted_at, scratch, header_at, MASU_LIST_ARGUMENTS begin, size, flipped, \
-                (__local uint *)local_memory, lid)
+#define MASU_FINISH(bucket, begin, size) MASU_FINISH_BITS(begin, size, MASU_REST_BITS)
+#define MASU_FINISH_BITS(begin, size, bits)                                                                     \
+  finish_bucket(sorted, sorted_at, others, others_at, MASU_RESULT_ARGUMENTS MASU_OTHER_VALUE_ARGUMENTS scratch, \
+                header_at, MASU_LIST_ARGUMENTS begin, size, bits, flipped, (__local uint *)local_memory, lid)
 #endif
 
+// `list_at` and `listed_at`: a list, and how much it holds.
 __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void keys_finish(
-    __global uchar *sorted, const ulong sorted_at, __global uchar *scratch, const ulong header_at, const ulong counts_at,
-    const ulong starts_at, const ulong list_at, MASU_LIST_PARAMETERS const uint flipped,
+    __global uchar *sorted, const ulong sorted_at, __global const uchar *others, const ulong others_at,
+    MASU_RESULT_BUFFERS MASU_OTHER_VALUES __global uchar *scratch, const ulong header_at, const ulong counts_at,
+    const ulong starts_at, const ulong list_at, const ulong listed_at, MASU_LIST_PARAMETERS const uint flipped,
     __local uint4 *local_memory) {
   MASU_LOCAL_POINTER(uint4, local_memory);
   const uint lid = (uint)get_local_id(0);
 #if MASU_LISTED
-  const uint listed = MASU_AT(const uint, header_at)[MASU_MIDDLE];
+  const uint listed = MASU_AT(const uint, listed_at)[0];
   for (uint i = (uint)get_group_id(0); i < listed; i += (uint)get_num_groups(0)) {
+#if MASU_LISTED == 2
+    __global const uint *const entry = MASU_AT(const uint, list_at) + (size_t)i * 3;
+    MASU_FINISH_BITS(entry[0], entry[1], entry[2]);
+#else
     const uint bucket = MASU_AT(const uint, list_at)[i];
     const uint size = MASU_AT(const uint, counts_at)[bucket];
     const uint begin = MASU_AT(const uint, starts_at)[bucket] - size;  // it has moved with each key
     MASU_FINISH(bucket, begin, size);
+#endif
     barrier(CLK_LOCAL_MEM_FENCE);
   }
 #else
   const uint bucket = (uint)get_group_id(0);
-  const uint size = MASU_AT(const uint, counts_at)[bucket];
-  const uint begin = MASU_AT(const uint, starts_at)[bucket] - size;  // it has moved with each key
+  const uint first = bucket << MASU_JOIN_BITS;
+  const uint begin = MASU_AT(const uint, starts_at)[first] - MASU_AT(const uint, counts_at)[first];
+  const uint size = MASU_AT(const uint, starts_at)[first + (1U << MASU_JOIN_BITS) - 1] - begin;
   if (size == 0 || size > MASU_MOST) return;
   MASU_FINISH(bucket, begin, size);
 #endif

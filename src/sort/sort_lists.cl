@@ -2,7 +2,7 @@
 // What the kernels of sort_keys.cl tell each other by device memory, in OpenCL C 1.2 (and, behind the CUDA prelude, in CUDA
 // C++). sort_key.cl stands in front of this file.
 //
-// Defines beside those of this, all given by sort_keys.cpp:
+// Defines beside those of this, all given by sort_keys_plan.cpp:
 #ifndef MASU_PART_TILE        // keys that a work-group parts at once
 #error "MASU_PART_TILE is not defined"
 #endif
@@ -16,13 +16,37 @@
 #define MASU_ZEROS 0
 #define MASU_MINUSES 1
 #define MASU_NANS 2
-#define MASU_ENTRIES 3  // for sort_finish.cl
+#define MASU_ENTRIES 3  // of sort_crowded.cl
 #define MASU_MIDDLE 4   // for the larger work-groups of keys_finish
 #define MASU_TALLIES 5  // for sort_tally.cl
 #define MASU_HUGES 6      // buckets that all work-groups of sort_tally.cl count together
 #define MASU_HUGE_KEYS 7  // their keys
+#define MASU_LEVELS 8     // of each level of sort_crowded.cl: its buckets, and their tiles
 #define MASU_NEXT_TALLY 40  // the entry that a work-group of sort_tally.cl takes next
-#define MASU_LEVELS 8   // of each level of sort_crowded.cl: its buckets, and their tiles
+#define MASU_FULL_ENTRIES 42  // entries that have too many keys in a bin, for sort_finish.cl
+#define MASU_SINGLES 41     // buckets that were to be joined, but are finished one by one
+
+#ifndef MASU_VALUE_BYTES      // of what moves with a key: 0, 1, 2, 4, 8 or 16
+#error "MASU_VALUE_BYTES is not defined"
+#endif
+#if MASU_VALUE_BYTES == 1
+#define MASU_VALUE uchar
+#elif MASU_VALUE_BYTES == 2
+#define MASU_VALUE ushort
+#elif MASU_VALUE_BYTES == 4
+#define MASU_VALUE uint
+#elif MASU_VALUE_BYTES == 8
+#define MASU_VALUE ulong
+#elif MASU_VALUE_BYTES == 16
+#define MASU_VALUE uint4
+#endif
+// Values as they lie beside the keys, and where they go; sort_crowded.cl moves them both ways.
+#if MASU_VALUE_BYTES > 0
+#define MASU_VALUE_BUFFERS \
+  __global uchar *values, const ulong values_at, __global uchar *moved, const ulong moved_at,
+#else
+#define MASU_VALUE_BUFFERS
+#endif
 
 // Where a word of counters is kept, so that values with many bits in common lie in different banks. Its own inverse.
 inline uint spread_word(const uint word) { return word ^ ((word >> 5 ^ word >> 10) & 31); }

@@ -3,9 +3,8 @@
 // supports, without a GPU.
 
 #include "each_architecture.h"
-#include "sort/sort_buckets.h"
 #include "sort/sort_counting.h"
-#include "sort/sort_keys.h"
+#include "sort/sort_keys_plan.h"
 #include "sort/sort_plan.h"
 
 #include <cstdint>
@@ -63,48 +62,44 @@ TEST_P(SortRadixNvrtc, Orders) {
   }
 }
 
-TEST_P(SortRadixNvrtc, Buckets) {
-  struct Case {
-    Dtype dtype;
-    Companions companions;
-  };
-  std::vector<Case> cases = {{Dtype::u32, {}},
-                             {Dtype::i64, {}},
-                             {Dtype::f32, {}},
-                             {Dtype::f64, {}},
-                             {Dtype::f32, {Companions::Kind::indices, nullptr, 8}},
-                             {Dtype::i32, {Companions::Kind::records, nullptr, 4}},
-                             {Dtype::f32, {Companions::Kind::records, nullptr, 16}}};
-  if (GetParam() != 90) cases.resize(1);
-  for (const auto& [dtype, companions] : cases) {
-    expect_compiles(sort_buckets::level_files, sort_buckets::level_defines(test::nvrtc_gpu(), dtype, companions),
-                    {"bucket_count", "bucket_split", "bucket_scatter"});
-    expect_compiles(sort_buckets::finish_files, sort_buckets::finish_defines(test::nvrtc_gpu(), dtype, companions),
-                    {"bucket_finish"});
-  }
-}
-
 TEST_P(SortRadixNvrtc, Keys) {
+  using sort_keys::Finish;
+  using sort_keys::Subject;
   DeviceInfo small = test::nvrtc_gpu();
   small.local_bytes = std::uint64_t{48} << 10;
+  std::vector<Subject> subjects = {{Dtype::u32},       {Dtype::f32},       {Dtype::i64},       {Dtype::f64},
+                                   {Dtype::f32, 8, 0}, {Dtype::u32, 4, 0}, {Dtype::i32, 0, 4}, {Dtype::f32, 0, 16, 22}};
+  if (GetParam() != 90) subjects.resize(1);
   for (const DeviceInfo& info : {test::nvrtc_gpu(), small}) {
-    for (const Kind& kind : here({{Dtype::f32, 0}, {Dtype::u32, 0}, {Dtype::i64, 0}, {Dtype::f64, 0}})) {
+    const bool large = info.local_bytes != small.local_bytes;
+    for (const Subject& subject : subjects) {
       for (const unsigned bits : {sort_keys::most_bucket_bits, 12U}) {
-        expect_compiles(
-            sort_keys::part_files, sort_keys::part_defines(info, kind.dtype, bits),
-            {"keys_count", "keys_places", "keys_first", "keys_second", "crowd_count", "crowd_split", "crowd_scatter"});
-        expect_compiles(sort_keys::special_files, sort_keys::special_defines(info, kind.dtype, bits),
-                        {"special_count", "special_move", "special_restore"});
-        expect_compiles(sort_keys::finish_files, sort_keys::finish_defines(info, kind.dtype, false, bits),
-                        {"keys_finish"});
-        if (info.local_bytes == small.local_bytes) continue;
-        expect_compiles(sort_keys::finish_files, sort_keys::finish_defines(info, kind.dtype, true, bits),
-                        {"keys_finish"});
-        expect_compiles(sort_keys::tally_files, sort_keys::tally_defines(info, kind.dtype, bits),
-                        {"crowd_tally", "huge_count", "huge_fill"});
+        const sort_keys::Tuning tuning = sort_keys::tuning_of(info, subject, bits);
+        const std::vector<runtime::Define> defines = sort_keys::part_defines(info, subject, bits);
+        if (tuning.tallies) {
+          expect_compiles(sort_keys::part_files, defines, {"keys_count", "keys_places", "keys_first", "keys_second"});
+        } else {
+          expect_compiles(sort_keys::crowded_files, defines,
+                          {"keys_count", "keys_places", "keys_first", "keys_second", "crowd_count", "crowd_split",
+                           "crowd_scatter"});
+        }
+        for (const Finish which : {Finish::all, Finish::singles, Finish::middle, Finish::entries}) {
+          if (which == Finish::singles && tuning.join_bits == 0) continue;
+          if (which == Finish::middle && !large) continue;
+          if (which == Finish::entries && tuning.tallies) continue;
+          expect_compiles(sort_keys::finish_files, sort_keys::finish_defines(info, subject, which, bits),
+                          {"keys_finish"});
+        }
+        if (subject.has_specials()) {
+          expect_compiles(sort_keys::special_files, sort_keys::special_defines(info, subject, bits),
+                          {"special_count", "special_move", "special_restore"});
+        }
+        if (tuning.tally_group != 0) {
+          expect_compiles(sort_keys::tally_files, sort_keys::tally_defines(info, subject, bits),
+                          {"crowd_tally", "huge_count", "huge_fill"});
+        }
       }
-      expect_compiles(sort_buckets::finish_files, sort_buckets::finish_of_keys(info, kind.dtype).defines,
-                      {"bucket_finish"});
+      expect_compiles(sort_keys::entry_files, sort_keys::entries_of(info, subject).defines, {"bucket_finish"});
     }
   }
 }

@@ -1,18 +1,76 @@
 // SPDX-License-Identifier: Apache-2.0
 // Keys as sort_keys.cl moves them, in OpenCL C 1.2 (and, behind the CUDA prelude, in CUDA C++): *placed keys*, unsigned
-// integers of the same width that ascend in the order that is asked for. Integers and floats other than zeros and NaNs have
-// one each, and can be found again from it. Zeros and NaNs have none: they do not move (sort_special.cl). sort_key.cl, for
-// the dtype of the keys, stands in front of this file.
+// integers that ascend in the order that is asked for. Integers and floats other than zeros and NaNs have one each, of the same
+// width, and can be found again from it. Zeros and NaNs have none: they do not move (sort_special.cl).
+// With MASU_PACKED the placed key of a key of 4 bytes is packed above the key's index in an integer of 8 bytes: all differ, so
+// that a sort that is not stable puts them in the stable order. sort_key.cl, for the dtype of the keys, or for u64, stands in
+// front of this file.
+//
+// Defines, all given by sort_keys_plan.cpp:
+#ifndef MASU_PACKED           // 1: keys are packed; 0: they are not
+#error "MASU_PACKED is not defined"
+#endif
+#ifndef MASU_SOURCE_CLASS     // of the keys that are packed: as MASU_KEY_CLASS
+#error "MASU_SOURCE_CLASS is not defined"
+#endif
+#ifndef MASU_INDEX_BITS       // the lower bits of a packed key
+#error "MASU_INDEX_BITS is not defined"
+#endif
+#ifndef MASU_INDEX_BYTES      // 4 or 8 where the result is the indices; 0: it is the keys
+#error "MASU_INDEX_BYTES is not defined"
+#endif
 
+// Whether the bits are those of a zero or a NaN that does not move.
 #if MASU_KEY_CLASS == 2
-// Whether the bits are those of a zero or a NaN.
 #define MASU_IS_SPECIAL(bits) (((bits) << 1) - 1 >= (MASU_KEY)MASU_INFINITE * 2)
 #else
 #define MASU_IS_SPECIAL(bits) false
 #endif
 
-// `flip` is MASU_ALL where greater keys come first, else 0.
-inline MASU_KEY placed_key(const MASU_KEY bits, const MASU_KEY flip) {
+#if MASU_PACKED
+#define MASU_SOURCE uint  // a key as the caller has it
+#define MASU_SOURCE_BYTES 4
+#define MASU_SOURCE_ALL 0xffffffffU
+#define MASU_SOURCE_SIGN 0x80000000U
+#define MASU_SOURCE_INFINITE 0x7f800000U
+
+// A placed key without its index. `flip` is MASU_SOURCE_ALL where greater keys come first, else 0. The order is that of
+// ordered_key() in sort_key.cl.
+inline uint upper_key(const uint bits, const uint flip) {
+#if MASU_SOURCE_CLASS == 0
+  return bits ^ flip;
+#elif MASU_SOURCE_CLASS == 1
+  return bits ^ MASU_SOURCE_SIGN ^ flip;
+#else
+  const uint magnitude = bits & (MASU_SOURCE_SIGN - 1);
+  const uint number = (bits & MASU_SOURCE_SIGN) != 0 ? MASU_SOURCE_SIGN - magnitude : MASU_SOURCE_SIGN + magnitude;
+  return (magnitude > MASU_SOURCE_INFINITE ? 0xffffffffU : number) ^ flip;
+#endif
+}
+inline ulong indexed_key(const ulong upper, const uint index) { return upper << MASU_INDEX_BITS | index; }
+
+#define MASU_INDEX_OF(packed) ((uint)(packed) & ((1U << MASU_INDEX_BITS) - 1))
+// The bits of a key. What several bits are packed to, NaNs and zeros, is looked up where it came from.
+inline uint unpacked_key(const ulong packed, const uint flip, __global const uint *source) {
+  const uint key = (uint)(packed >> MASU_INDEX_BITS) ^ flip;
+#if MASU_SOURCE_CLASS == 0
+  (void)source;
+  return key;
+#elif MASU_SOURCE_CLASS == 1
+  (void)source;
+  return key ^ MASU_SOURCE_SIGN;
+#else
+  if (key == MASU_SOURCE_SIGN || key == 0xffffffffU) return source[MASU_INDEX_OF(packed)];
+  return key > MASU_SOURCE_SIGN ? key - MASU_SOURCE_SIGN : MASU_SOURCE_SIGN | (MASU_SOURCE_SIGN - key);
+#endif
+}
+
+#else
+#define MASU_SOURCE MASU_KEY
+#define MASU_SOURCE_BYTES MASU_KEY_BYTES
+#define MASU_SOURCE_ALL MASU_ALL
+
+inline MASU_KEY upper_key(const MASU_KEY bits, const MASU_KEY flip) {
 #if MASU_KEY_CLASS == 0
   return bits ^ flip;
 #elif MASU_KEY_CLASS == 1
@@ -21,7 +79,10 @@ inline MASU_KEY placed_key(const MASU_KEY bits, const MASU_KEY flip) {
   return ((bits & MASU_SIGN) != 0 ? ~bits : bits ^ MASU_SIGN) ^ flip;
 #endif
 }
-
+inline MASU_KEY indexed_key(const MASU_KEY upper, const uint index) {
+  (void)index;
+  return upper;
+}
 // The bits of a placed key.
 inline MASU_KEY natural_key(const MASU_KEY placed, const MASU_KEY flip) {
   const MASU_KEY key = placed ^ flip;
@@ -33,3 +94,44 @@ inline MASU_KEY natural_key(const MASU_KEY placed, const MASU_KEY flip) {
   return (key & MASU_SIGN) != 0 ? key ^ MASU_SIGN : ~key;
 #endif
 }
+#endif
+
+// Where what is sorted goes, if it is not in place: the result, what moves with the keys, in place, and the keys as they were.
+#if MASU_PACKED && MASU_VALUE_BYTES > 0
+#define MASU_RESULT_BUFFERS                                                                                         \
+  __global uchar *result, const ulong result_at, __global uchar *moved, const ulong moved_at,                       \
+      __global const uchar *source, const ulong source_at,
+#define MASU_RESULT_ARGUMENTS result, result_at, moved, moved_at, source, source_at,
+#elif MASU_PACKED
+#define MASU_RESULT_BUFFERS __global uchar *result, const ulong result_at,
+#define MASU_RESULT_ARGUMENTS result, result_at,
+#else
+#define MASU_RESULT_BUFFERS
+#define MASU_RESULT_ARGUMENTS
+#endif
+// Values of keys that have not been moved back to where the result goes.
+#if MASU_VALUE_BYTES > 0
+#define MASU_OTHER_VALUES __global const uchar *other_values, const ulong other_values_at,
+#define MASU_OTHER_VALUE_ARGUMENTS other_values, other_values_at,
+#else
+#define MASU_OTHER_VALUES
+#define MASU_OTHER_VALUE_ARGUMENTS
+#endif
+// In the third word of an entry, beside the bits in which its keys may differ: they are in the memory of parted keys.
+#define MASU_OTHER 0x80000000U
+
+// What the result holds of a placed key.
+#if MASU_INDEX_BYTES == 8
+#define MASU_RESULT ulong
+#define MASU_RESULT_OF(placed, flip, source) ((void)(flip), MASU_INDEX_OF(placed))
+#elif MASU_INDEX_BYTES == 4
+#define MASU_RESULT uint
+#define MASU_RESULT_OF(placed, flip, source) ((void)(flip), MASU_INDEX_OF(placed))
+#else
+#define MASU_RESULT MASU_SOURCE
+#if MASU_PACKED
+#define MASU_RESULT_OF(placed, flip, source) unpacked_key(placed, flip, source)
+#else
+#define MASU_RESULT_OF(placed, flip, source) natural_key(placed, flip)
+#endif
+#endif

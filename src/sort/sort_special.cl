@@ -8,7 +8,7 @@
 // Zeros that all have one sign are not moved but written. sort_key.cl, sort_placed.cl, sort_scan.cl and sort_lists.cl stand
 // in front of this file.
 //
-// Defines beside those of these, all given by sort_keys.cpp:
+// Defines beside those of these, all given by sort_keys_plan.cpp:
 #ifndef MASU_GROUP            // work-items in a work-group: a power of two from 32 on
 #error "MASU_GROUP is not defined"
 #endif

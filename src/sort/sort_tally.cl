@@ -6,7 +6,7 @@
 //   huge_fill    writes them
 // sort_key.cl, sort_placed.cl, sort_scan.cl and sort_lists.cl stand in front of this file.
 //
-// Defines beside those of these, all given by sort_keys.cpp:
+// Defines beside those of these, all given by sort_keys_plan.cpp:
 #ifndef MASU_GROUP            // work-items in a work-group: a power of two from 256 on
 #error "MASU_GROUP is not defined"
 #endif

@@ -4,8 +4,8 @@
 //
 //   oclgrind_sort local|local_values|local_indices|passes|passes_values|passes_indices|gathered|is_sorted|
 //                 buckets|buckets_floats|buckets_packed|counting
-#include "sort/sort_buckets.h"
 #include "sort/sort_counting.h"
+#include "sort/sort_keys.h"
 #include "sort/sort_plan.h"
 #include "sort_data.h"
 
@@ -117,8 +117,8 @@ class Case {
   SortOptions options_;
 };
 
-// Keys for the sort from the greatest digit on, which GPUs take by themselves for many keys only. All but a few share
-// their first digit: a bucket for a second level, in which those of `same` have too many in one bin.
+// Keys for the sort from a histogram on, which GPUs take by themselves for many keys only. All but a few share their
+// first digit; those of `same` are too many for one bin.
 template <class T>
 std::vector<T> bucket_keys(std::size_t count) {
   std::vector<T> keys(count);
@@ -158,7 +158,7 @@ template <class T>
 void buckets(const Device& device, std::size_t count, Order order, bool in_place) {
   sort_alone(device, bucket_keys<T>(count), order, in_place,
              [](Stream& stream, const Buffer<T>& from, const Buffer<T>& to, const SortJob& job, DeviceWork& work) {
-               expect(sort_buckets::sort(stream, from, dtype_of<T>, &to, {}, job, nullptr, work), "not sorted");
+               sort_keys::sort(stream, from, dtype_of<T>, &to, {}, job, nullptr, work);
              });
 }
 
@@ -173,9 +173,8 @@ void packed(const Device& device, std::size_t count) {
   {
     Stream stream(device);
     DeviceWork work;
-    expect(sort_buckets::sort(stream, there, Dtype::f32, &there, {Companions::Kind::records, &moved, 4},
-                              {Order::ascending, SortAlgorithm::automatic, {count, 1, {}}}, nullptr, work),
-           "not sorted");
+    sort_keys::sort(stream, there, Dtype::f32, &there, {Companions::Kind::records, &moved, 4},
+                    {Order::ascending, SortAlgorithm::automatic, {count, 1, {}}}, nullptr, work);
     stream.finish();
   }
   std::ranges::stable_sort(places, [&](std::uint32_t a, std::uint32_t b) { return keys[a] < keys[b]; });

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where the buckets of keys are, in OpenCL C 1.2 (and, behind the CUDA prelude, in CUDA C++):
+//   keys_count   counts the placed keys of each bucket: of each value of the uppermost bits
+//   keys_places  where each bucket begins; lists those that the first keys_finish does not take
+// sort_key.cl, sort_placed.cl, sort_scan.cl, sort_lists.cl and sort_keys.cl stand in front of this file.
+//
+// Defines beside those of these, all given by sort_keys_plan.cpp:
+#ifndef MASU_COUNT_GROUP      // work-items in a work-group of keys_count
+#error "MASU_COUNT_GROUP is not defined"
+#endif
+#ifndef MASU_COUNT_BINS       // buckets that a work-group of keys_count counts: a power of two
+#error "MASU_COUNT_BINS is not defined"
+#endif
+#ifndef MASU_PLACES_GROUP     // work-items in a work-group of keys_places: a power of two
+#error "MASU_PLACES_GROUP is not defined"
+#endif
+#ifndef MASU_MOST             // keys of a bucket that a work-group of keys_finish takes
+#error "MASU_MOST is not defined"
+#endif
+#ifndef MASU_MIDDLE_MOST      // the same of the larger work-groups that take turns; MASU_MOST where there are none
+#error "MASU_MIDDLE_MOST is not defined"
+#endif
+#ifndef MASU_TALLY            // 1: sort_tally.cl takes what keys_finish does not; 0: sort_crowded.cl does
+#error "MASU_TALLY is not defined"
+#endif
+#ifndef MASU_JOIN_BITS        // 2^this neighbouring buckets are finished by one work-group if they fit
+#error "MASU_JOIN_BITS is not defined"
+#endif
+
+// Many loads in flight.
+#if MASU_UNROLL
+#define MASU_MANY_UNROLLED _Pragma("unroll 16")
+#else
+#define MASU_MANY_UNROLLED _Pragma("nounroll")
+#endif
+
+inline uint bucket_of(const MASU_SOURCE upper) { return (uint)(upper >> (8 * MASU_SOURCE_BYTES - MASU_BUCKET_BITS)); }
+
+// Counts placed keys by their buckets, exactly, in counters of 16 bits, two a word: what runs over half of one goes to
+// `totals` at once. Others may add meanwhile: fewer than the other half.
+inline void count_bucket(const uint bucket, const uint number, __local uint *counters, __global uint *totals,
+                         const uint first) {
+  const uint bin = bucket - first;
+  if (bin >= MASU_COUNT_BINS) return;
+  const uint word = spread_word(bin >> 1);
+  const uint upper = (bin & 1) << 4;
+  const uint old = atomic_add(&counters[word], number << upper) >> upper & 0xffff;
+  if (old < 0x8000 && old + number >= 0x8000) {
+    atomic_sub(&counters[word], 0x8000U << upper);
+    atomic_add(&totals[bucket], 0x8000U);
+  }
+}
+
+// Zeros, negative zeros and NaNs that a work-item met.
+typedef struct {
+  uint zeros;
+  uint minuses;
+  uint nans;
+} Specials;
+inline void count_special(const MASU_SOURCE bits, Specials *specials) {
+#if MASU_KEY_CLASS == 2
+  if (bits == 0) ++specials->zeros;
+  else if (bits == MASU_SIGN) ++specials->minuses;
+  else ++specials->nans;
+#else
+  (void)bits;
+  (void)specials;
+#endif
+}
+
+inline void count_key(const MASU_SOURCE bits, const MASU_SOURCE flip, __local uint *counters, __global uint *totals,
+                      const uint first, Specials *specials) {
+  if (MASU_IS_SPECIAL(bits)) count_special(bits, specials);
+  else count_bucket(bucket_of(upper_key(bits, flip)), 1, counters, totals, first);
+}
+
+// Buckets of a vector of keys; those that are special have none. Keys of bucket *hot are counted by one lane, where an
+// eighth of all lanes' keys or more are in it. Where they are not, another bucket becomes the hot one.
+#define MASU_NO_BUCKET 0x80000000U
+#define MASU_HOT_KEYS max(MASU_SOURCE_VECTOR * MASU_SHUFFLE_LANES / 8, MASU_SOURCE_VECTOR)
+inline void count_vector(const uint4 vector, const MASU_SOURCE flip, __local uint *counters, __global uint *totals,
+                         const uint first, uint *hot, Specials *specials) {
+  MASU_SOURCE keys[MASU_SOURCE_VECTOR];
+  unpack_source(vector, keys);
+  uint buckets[MASU_SOURCE_VECTOR];
+  uint own = 0;
+  MASU_PRAGMA_UNROLL
+  for (uint k = 0; k < MASU_SOURCE_VECTOR; ++k) {
+    buckets[k] = bucket_of(upper_key(keys[k], flip));
+    if (MASU_IS_SPECIAL(keys[k])) {
+      buckets[k] = MASU_NO_BUCKET;
+      count_special(keys[k], specials);
+    }
+    own += buckets[k] == *hot ? 1 : 0;
+  }
+  const uint in_hot = masu_sum_lanes(own);
+  if (in_hot >= MASU_HOT_KEYS) {
+    if (*hot != MASU_NO_BUCKET && get_local_id(0) % MASU_SHUFFLE_LANES == 0) {
+      count_bucket(*hot, in_hot, counters, totals, first);
+    }
+    MASU_PRAGMA_UNROLL
+    for (uint k = 0; k < MASU_SOURCE_VECTOR; ++k) {
+      if (buckets[k] != *hot && buckets[k] != MASU_NO_BUCKET) count_bucket(buckets[k], 1, counters, totals, first);
+    }
+    return;
+  }
+  *hot = masu_first_lane(buckets[0]);
+  MASU_PRAGMA_UNROLL
+  for (uint k = 0; k < MASU_SOURCE_VECTOR; ++k) {
+    if (buckets[k] != MASU_NO_BUCKET) count_bucket(buckets[k], 1, counters, totals, first);
+  }
+}
+
+inline void clear_bins(__local uint *counters, const uint lid) {
+  for (uint i = lid; i < MASU_COUNT_BINS / 2; i += MASU_COUNT_GROUP) counters[i] = 0;
+}
+// Adds a work-group's counters to those of all.
+inline void flush_bins(__local const uint *counters, __global uint *totals, const uint first, const uint lid) {
+  for (uint i = lid; i < MASU_COUNT_BINS / 2; i += MASU_COUNT_GROUP) {
+    const uint pair = counters[spread_word(i)];
+    if ((pair & 0xffff) != 0) atomic_add(&totals[first + 2 * i], pair & 0xffff);
+    if (pair >> 16 != 0) atomic_add(&totals[first + 2 * i + 1], pair >> 16);
+  }
+}
+
+// Work-groups take turns at the ranges of buckets. All of a range count all keys together.
+__kernel MASU_WORK_GROUP(MASU_COUNT_GROUP) void keys_count(__global const uchar *restrict keys, const ulong keys_at,
+                                                           __global uchar *scratch, const ulong header_at,
+                                                           const ulong counts_at, const uint count, const uint flipped,
+                                                           __local uint *counters) {
+  MASU_LOCAL_POINTER(uint, counters);
+  const MASU_SOURCE flip = flipped != 0 ? MASU_SOURCE_ALL : 0;
+  const uint lid = (uint)get_local_id(0);
+  const uint ranges = MASU_BUCKETS / MASU_COUNT_BINS;
+  const uint first = (uint)get_group_id(0) % ranges * MASU_COUNT_BINS;
+  const uint group = (uint)get_group_id(0) / ranges;
+  const uint groups = (uint)get_num_groups(0) / ranges;
+  __global uint *const totals = MASU_AT(uint, counts_at);
+  __global const MASU_SOURCE *const from = (__global const MASU_SOURCE *)(keys + keys_at);
+  uint hot = MASU_NO_BUCKET;
+  Specials specials;
+  specials.zeros = 0;
+  specials.minuses = 0;
+  specials.nans = 0;
+  clear_bins(counters, lid);
+  barrier(CLK_LOCAL_MEM_FENCE);
+  // Keys in front of the first multiple of 16 bytes, and behind the last one.
+  const uint head = min(count, (uint)((16 - ((size_t)from & 15)) & 15) / MASU_SOURCE_BYTES);
+  const uint vectors = (count - head) / MASU_SOURCE_VECTOR;
+  const uint tail = count - head - vectors * MASU_SOURCE_VECTOR;
+  if (group == 0 && lid < head + tail) {
+    count_key(from[lid < head ? lid : count - tail + (lid - head)], flip, counters, totals, first, &specials);
+  }
+  __global const uint4 *const whole = (__global const uint4 *)(from + head);
+  const uint stride = groups * MASU_COUNT_GROUP;
+  ulong i = group * MASU_COUNT_GROUP;
+  for (; i + 3 * (ulong)stride + MASU_COUNT_GROUP <= vectors; i += 4 * (ulong)stride) {
+    uint4 held[4];
+    MASU_PRAGMA_UNROLL
+    for (uint k = 0; k < 4; ++k) held[k] = masu_load_streaming(whole + i + k * (ulong)stride + lid);
+    MASU_PRAGMA_UNROLL
+    for (uint k = 0; k < 4; ++k) count_vector(held[k], flip, counters, totals, first, &hot, &specials);
+  }
+  for (; i < vectors; i += stride) {
+    if (i + MASU_COUNT_GROUP <= vectors) {
+      count_vector(masu_load_streaming(whole + i + lid), flip, counters, totals, first, &hot, &specials);
+    } else if (i + lid < vectors) {
+      for (uint k = 0; k < MASU_SOURCE_VECTOR; ++k) {
+        count_key(from[head + (uint)(i + lid) * MASU_SOURCE_VECTOR + k], flip, counters, totals, first, &specials);
+      }
+    }
+  }
+#if MASU_KEY_CLASS == 2
+  if (first == 0) {
+    if (specials.zeros != 0) atomic_add(&MASU_AT(uint, header_at)[MASU_ZEROS], specials.zeros);
+    if (specials.minuses != 0) atomic_add(&MASU_AT(uint, header_at)[MASU_MINUSES], specials.minuses);
+    if (specials.nans != 0) atomic_add(&MASU_AT(uint, header_at)[MASU_NANS], specials.nans);
+  }
+#endif
+  barrier(CLK_LOCAL_MEM_FENCE);
+  flush_bins(counters, totals, first, lid);
+}
+
+// Each work-group scans as many buckets as it has work-items, and sums all before them by itself: they are few, and no group
+// waits for another. Zeros lie between both halves of the buckets; NaNs behind all others, or, where greater keys come first,
+// in front of them.
+__kernel MASU_WORK_GROUP(MASU_PLACES_GROUP) void keys_places(__global uchar *scratch, const ulong header_at,
+                                                             const ulong counts_at, const ulong starts_at,
+                                                             const ulong opens_at, const ulong rows_at,
+                                                             const ulong tiles_at, const ulong singles_at,
+                                                             const ulong middle_at, const ulong tallies_at,
+                                                             const ulong huges_at, const uint tally_most,
+                                                             const uint flipped, __local uint *sums) {
+  MASU_LOCAL_POINTER(uint, sums);
+  const uint lid = (uint)get_local_id(0);
+  const uint first = (uint)get_group_id(0) * MASU_PLACES_GROUP;
+  __global uint *const header = MASU_AT(uint, header_at);
+  __global const uint *const counts = MASU_AT(const uint, counts_at);
+  __local uint *const totals = sums + MASU_PLACES_GROUP;
+  uint before = 0;
+  __global const uint4 *const fours = (__global const uint4 *)counts;
+  MASU_MANY_UNROLLED
+  for (uint i = lid; i < first / 4; i += MASU_PLACES_GROUP) {
+    const uint4 four = fours[i];
+    before += four.x + four.y + four.z + four.w;
+  }
+  const uint own = counts[first + lid];
+  sums[lid] = own;
+  totals[lid] = before;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  for (uint distance = 1; distance < MASU_PLACES_GROUP; distance *= 2) {
+    const uint other = lid >= distance ? sums[lid - distance] : 0;
+    const uint partner = totals[lid ^ distance];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    sums[lid] += other;
+    totals[lid] += partner;
+    barrier(CLK_LOCAL_MEM_FENCE);
+  }
+  const uint nans = flipped != 0 ? header[MASU_NANS] : 0;
+  const uint zeros = first >= MASU_BUCKETS / 2 ? header[MASU_ZEROS] + header[MASU_MINUSES] : 0;
+  const uint bucket = first + lid;
+  const uint start = totals[lid] + sums[lid] - own + nans + zeros;
+  MASU_AT(uint, starts_at)[bucket] = start;
+  if ((bucket & ((1U << MASU_SECOND_BITS) - 1)) == 0) {
+    MASU_AT(uint, starts_at)[MASU_CURSORS + (bucket >> MASU_SECOND_BITS)] = start;
+    MASU_AT(uint, starts_at)[MASU_FIRST_KEYS + (bucket >> MASU_SECOND_BITS)] = start;
+  }
+#if MASU_TALLY
+  const uint lowest = lid & ~((1U << MASU_JOIN_BITS) - 1);
+  const uint joined = sums[lowest + (1U << MASU_JOIN_BITS) - 1] - (lowest == 0 ? 0 : sums[lowest - 1]);
+  if (joined <= MASU_MOST) return;
+  if (own <= MASU_MOST) {
+    if (own != 0) MASU_AT(uint, singles_at)[atomic_inc(&header[MASU_SINGLES])] = bucket;
+  } else if (own <= MASU_MIDDLE_MOST) {
+    MASU_AT(uint, middle_at)[atomic_inc(&header[MASU_MIDDLE])] = bucket;
+  } else if (own <= tally_most) {
+    list_tally(scratch, header, tallies_at, start, own, 0);
+  } else {
+    __global uint *const huge = MASU_AT(uint, huges_at) + (size_t)atomic_inc(&header[MASU_HUGES]) * 3;
+    huge[0] = start;
+    huge[1] = own;
+    huge[2] = bucket;
+    atomic_add(&header[MASU_HUGE_KEYS], own);
+  }
+#else
+  if (own > MASU_MOST && own <= MASU_MIDDLE_MOST) {
+    MASU_AT(uint, middle_at)[atomic_inc(&header[MASU_MIDDLE])] = bucket;
+  }
+  open_buckets(own > MASU_MIDDLE_MOST, start, own, MASU_REST_BITS, 0, scratch, header + MASU_LEVELS, opens_at, rows_at,
+               tiles_at, totals + MASU_PLACES_GROUP, lid, MASU_PLACES_GROUP);
+#endif
+}
