@@ -185,6 +185,8 @@ def test_control_c_stops_a_call_soon(call, capsys):
         print(length, -1 if stopped is None else stopped - due)
     """)
     length, late = map(float, told.split())
+    if late == -1 and length <= 0.25:  # over by itself, in less than 0.2 s from the signal on
+        return
     assert -0.001 <= late <= max(0.2, length / 2), (length, late)
     with capsys.disabled():
         print(f"\n{call}: {length:.2f} s, stopped after {late * 1000:.0f} ms")
