@@ -82,7 +82,7 @@ MASU_INLINE void finish_entry(__global const uint *row, __global uchar *sorted, 
   const uint shift = max(bits, 13U) - 13;
   clear_counters(counters, lid);
   if (lid == 0) *full = 0;
-  barrier(CLK_LOCAL_MEM_FENCE);
+  barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);  // the keys have been read
   MASU_UNROLLED
   for (uint i = 0; i < MASU_ITEMS; ++i) {
     ranks[i] = 0;

@@ -149,7 +149,7 @@ MASU_INLINE void finish_bucket(__global uchar *sorted, const ulong sorted_at, co
   }
   for (uint i = lid; i < MASU_WORDS; i += MASU_GROUP) counters[i] = 0;
   if (lid < 2) crowded[lid] = 0;
-  barrier(CLK_LOCAL_MEM_FENCE);
+  barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);  // the keys have been read
   // Equal keys would wait for each other at one counter.
   if (differ != 0) crowded[1] = 1;
   barrier(CLK_LOCAL_MEM_FENCE);
@@ -277,7 +277,7 @@ MASU_INLINE void finish_bucket(__global uchar *sorted, const ulong sorted_at, __
   }
   for (uint i = lid; i < MASU_WORDS; i += MASU_GROUP) counters[i] = 0;
   if (lid == 0) *crowded = 0;
-  barrier(CLK_LOCAL_MEM_FENCE);
+  barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);  // the keys have been read
   MASU_UNROLLED
   for (uint i = 0; i < MASU_ITEMS; ++i) {
     ranks[i] = 0;

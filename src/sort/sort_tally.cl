@@ -92,7 +92,7 @@ MASU_INLINE void tally_keys(__global const MASU_KEY *from, const uint size, __lo
       }
     }
   }
-  barrier(CLK_LOCAL_MEM_FENCE);
+  barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);  // the keys have been read
 }
 
 // How many keys have a value, by the counters or by a table.
