@@ -31,9 +31,8 @@ void copy(std::byte* target, const std::byte* source, std::uint64_t bytes) {
 // Each of the two lanes has a buffer on the device and one in page-locked memory.
 Staging::Staging(const Device& device, std::uint64_t bytes)
     : device_(device),
-      piece_(bytes == 0
-                 ? staging_bytes
-                 : std::clamp(bytes / 4 / span_alignment * span_alignment, least_piece, staging_bytes)),
+      piece_(bytes == 0 ? staging_bytes
+                        : std::clamp(bytes / 4 / span_alignment * span_alignment, least_piece, staging_bytes)),
       lanes_{Lane(device), Lane(device)} {}
 
 Staging::~Staging() = default;

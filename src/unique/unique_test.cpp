@@ -300,7 +300,8 @@ TEST_P(UniqueTest, Pieces) {
     });
   }
   UniqueAccumulator accumulator(device, Dtype::u8);
-  MASU_EXPECT_ERROR(accumulator.add(ArrayView(Dtype::i8, nullptr, 0)), invalid_argument, "data must be u8 as before, got i8");
+  MASU_EXPECT_ERROR(accumulator.add(ArrayView(Dtype::i8, nullptr, 0)), invalid_argument,
+                    "data must be u8 as before, got i8");
 }
 
 TEST(Unique, DeviceForHostData) {
