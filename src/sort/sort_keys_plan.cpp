@@ -68,8 +68,8 @@ EntryPlan entry_plan(const DeviceInfo& info, const Subject& subject) {
   return entry;
 }
 
-void add(std::vector<runtime::Define>& defines, std::string name, std::uint64_t value) {
-  defines.push_back({std::move(name), std::to_string(value)});
+void add(std::vector<runtime::Define>& defines, std::string_view name, std::uint64_t value) {
+  defines.emplace_back(name, value);
 }
 void add(std::vector<runtime::Define>& defines, const Shape& shape) {
   add(defines, "MASU_GROUP", shape.group);

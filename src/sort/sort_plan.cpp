@@ -69,9 +69,7 @@ std::uint64_t Plan::scatter_bytes() const noexcept {
 
 std::vector<runtime::Define> Plan::defines() const {
   std::vector<runtime::Define> list = key_defines(dtype);
-  const auto add = [&](std::string name, std::uint64_t value) {
-    list.push_back({std::move(name), std::to_string(value)});
-  };
+  const auto add = [&](std::string_view name, std::uint64_t value) { list.emplace_back(name, value); };
   add("MASU_GROUP", group);
   add("MASU_ITEMS", items);
   add("MASU_RESIDENT", resident);

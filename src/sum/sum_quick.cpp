@@ -193,8 +193,8 @@ QuickPart QuickLoop(const Source& source, std::size_t count) {
   }
   QuickGather(a);
   // Of a chain, and of its rest; twice for each merge; and those of the sizes.
-  const double additions = static_cast<double>(count / (4 * lanes) + 16 + lanes);
-  return {hn::GetLane(a.sum), a.Error(), QuickBound<S>(hn::GetLane(a.size), additions)};
+  const std::size_t additions = count / (4 * lanes) + 16 + lanes;
+  return {hn::GetLane(a.sum), a.Error(), QuickBound<S>(hn::GetLane(a.size), static_cast<double>(additions))};
 }
 
 template <class T>
