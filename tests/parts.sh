@@ -208,23 +208,15 @@ part_install() {
 # others are not instrumented, and neither is NVRTC. The tests of each program run in parts, as many at a time as there
 # are cores.
 sanitized() {
-  local preset=$1 tests part running=0 status=0 pieces=8 at_once
-  at_once=$(nproc)
+  local preset=$1 tests part pieces=8
   shift
   build "$preset" "${@%%=*}" || die "the build failed"
+  export MASU_TEST_DEVICES=cpu GTEST_TOTAL_SHARDS=$pieces
+  # shellcheck disable=SC2016
   for tests in "$@"; do
-    for ((part = 0; part < pieces; part++)); do
-      if ((running == at_once)); then
-        wait -n || status=1
-        ((running--))
-      fi
-      ((++running))
-      GTEST_FILTER=${tests#*=} MASU_TEST_DEVICES=cpu GTEST_TOTAL_SHARDS=$pieces GTEST_SHARD_INDEX=$part \
-        "build/$preset/tests/${tests%%=*}" &
-    done
-  done
-  for ((; running > 0; running--)); do wait -n || status=1; done
-  return $status
+    for ((part = 0; part < pieces; part++)); do printf '%s\0' "$part" "${tests#*=}" "build/$preset/tests/${tests%%=*}"; done
+  done | xargs -0 -n 3 -P "$(nproc)" bash -c 'GTEST_SHARD_INDEX=$0 GTEST_FILTER=$1 "$2" ||
+    { echo "$2, part $0 of $GTEST_TOTAL_SHARDS: ended with status $?"; exit 1; }'
 }
 
 part_asan() {
