@@ -18,10 +18,14 @@ Kernels::Kernels(const Device& device, std::span<const std::string_view> files,
                  std::span<const runtime::Define> defines, unsigned group)
     : module_(runtime::own_program(*device.implementation(), files, defines)), group_(group) {}
 
-Event Kernels::launch_with(Stream& stream, std::string_view name, std::uint64_t groups, const Arguments& arguments) {
+Event Kernels::launch_with(Stream& stream, std::string_view name, std::uint64_t groups, const Arguments& arguments,
+                           bool together) {
   auto found = std::ranges::find_if(kernels_, [name](const auto& kernel) { return kernel->name() == name; });
   if (found == kernels_.end()) found = kernels_.insert(found, module_->kernel(name));
-  return Event(stream.implementation().launch(**found, NDRange(groups * group_, group_), arguments.list()));
+  const NDRange range(groups * group_, group_);
+  auto& commands = stream.implementation();
+  return Event(together ? commands.launch_together(**found, range, arguments.list())
+                        : commands.launch(**found, range, arguments.list()));
 }
 
 Event clear(Stream& stream, const BufferBase& buffer, std::uint64_t offset, std::uint64_t bytes) {

@@ -61,11 +61,17 @@ class Kernels {
           unsigned group);
   template <class... T>
   Event launch(Stream& stream, std::string_view name, std::uint64_t groups, const T&... arguments) {
-    return launch_with(stream, name, groups, Arguments(arguments...));
+    return launch_with(stream, name, groups, Arguments(arguments...), false);
+  }
+  // All work-groups are on the device at once, so that they may wait for each other; only where the backend has that.
+  template <class... T>
+  Event launch_together(Stream& stream, std::string_view name, std::uint64_t groups, const T&... arguments) {
+    return launch_with(stream, name, groups, Arguments(arguments...), true);
   }
 
  private:
-  Event launch_with(Stream& stream, std::string_view name, std::uint64_t groups, const Arguments& arguments);
+  Event launch_with(Stream& stream, std::string_view name, std::uint64_t groups, const Arguments& arguments,
+                    bool together);
 
   std::shared_ptr<runtime::Module> module_;
   std::vector<std::shared_ptr<runtime::Kernel>> kernels_;  // those that were launched
