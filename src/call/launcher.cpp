@@ -8,9 +8,13 @@
 
 namespace masu::call {
 
+KernelArgument memory_of(const BufferBase& buffer) {
+  const auto& memory = buffer.memory();
+  return KernelArgument(Buffer<const std::byte>(buffer.device(), memory, 0, memory->bytes()));
+}
+
 void Arguments::add(const At& at) {
-  const auto& memory = at.buffer.memory();
-  add(KernelArgument(Buffer<const std::byte>(at.buffer.device(), memory, 0, memory->bytes())));
+  add(memory_of(at.buffer));
   add(KernelArgument(at.offset));
 }
 
