@@ -2,12 +2,12 @@
 // Weighted histograms: the public functions.
 #include "call/operands.h"
 #include "call/timer.h"
-#include "histogram/bin_rule.h"
-#include "histogram/definite_bins.h"
+#include "histogram/bins/bin_rule.h"
+#include "histogram/bins/definite_bins.h"
+#include "histogram/cpu/weighted_histogram_cpu.h"
+#include "histogram/cpu/weighted_narrow.h"
+#include "histogram/device/weighted_histogram_device.h"
 #include "histogram/histogram_checks.h"
-#include "histogram/weighted_histogram_cpu.h"
-#include "histogram/weighted_histogram_device.h"
-#include "histogram/weighted_narrow.h"
 #include "histogram/weighted_sums.h"
 
 #include <masu/weighted_histogram.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sort/sort_counting.h"
 
-#include "histogram/bin_rule.h"
-#include "histogram/histogram_device.h"
+#include "histogram/bins/bin_rule.h"
+#include "histogram/device/histogram_device.h"
 #include "runtime/whole.h"
 #include "sort/sort_kernels.h"
 
