@@ -53,5 +53,6 @@ NB_MODULE(_masu, m) {
   register_histogram(m);
   register_order(m);
   register_sums(m);
+  register_sum_accumulator(m);
   register_program(m);
 }

@@ -17,6 +17,7 @@ void register_bincount(nb::module_& m);
 void register_histogram(nb::module_& m);
 void register_order(nb::module_& m);
 void register_sums(nb::module_& m);
+void register_sum_accumulator(nb::module_& m);
 void register_program(nb::module_& m);
 
 // While it lives, Ctrl-C ends masu's calls of this thread: handlers of signals run between two parts of the work, as
