@@ -49,6 +49,7 @@ NB_MODULE(_masu, m) {
   nb::register_exception_translator(translate);
   register_device(m);
   register_device_array(m);
+  register_digits(m);
   register_bincount(m);
   register_histogram(m);
   register_order(m);

@@ -12,6 +12,7 @@ namespace masu_python {
 namespace nb = nanobind;
 
 void register_device(nb::module_& m);
+void register_digits(nb::module_& m);
 void register_device_array(nb::module_& m);
 void register_bincount(nb::module_& m);
 void register_histogram(nb::module_& m);
