@@ -8,9 +8,13 @@
 
 namespace masu::call {
 
+KernelArgument memory_of(const BufferBase& buffer) {
+  const auto& memory = buffer.memory();
+  return KernelArgument(Buffer<const std::byte>(buffer.device(), memory, 0, memory->bytes()));
+}
+
 void Arguments::add(const At& at) {
-  const auto& memory = at.buffer.memory();
-  add(KernelArgument(Buffer<const std::byte>(at.buffer.device(), memory, 0, memory->bytes())));
+  add(memory_of(at.buffer));
   add(KernelArgument(at.offset));
 }
 
@@ -18,10 +22,14 @@ Kernels::Kernels(const Device& device, std::span<const std::string_view> files,
                  std::span<const runtime::Define> defines, unsigned group)
     : module_(runtime::own_program(*device.implementation(), files, defines)), group_(group) {}
 
-Event Kernels::launch_with(Stream& stream, std::string_view name, std::uint64_t groups, const Arguments& arguments) {
+Event Kernels::launch_with(Stream& stream, std::string_view name, std::uint64_t groups, const Arguments& arguments,
+                           bool together) {
   auto found = std::ranges::find_if(kernels_, [name](const auto& kernel) { return kernel->name() == name; });
   if (found == kernels_.end()) found = kernels_.insert(found, module_->kernel(name));
-  return Event(stream.implementation().launch(**found, NDRange(groups * group_, group_), arguments.list()));
+  const NDRange range(groups * group_, group_);
+  auto& commands = stream.implementation();
+  return Event(together ? commands.launch_together(**found, range, arguments.list())
+                        : commands.launch(**found, range, arguments.list()));
 }
 
 Event clear(Stream& stream, const BufferBase& buffer, std::uint64_t offset, std::uint64_t bytes) {

@@ -47,13 +47,16 @@ class Arguments {
   std::vector<KernelArgument> list_;
 };
 
+// The memory that a buffer lies in, the pointer alone: for kernels that find several things in it.
+[[nodiscard]] KernelArgument memory_of(const BufferBase& buffer);
+
 // Bytes of local memory for `count` elements of T.
 template <class T>
 [[nodiscard]] constexpr LocalMemory local(std::uint64_t count) noexcept {
   return {static_cast<std::size_t>(count) * sizeof(T)};
 }
 
-// A program of masu's own kernels on a device, all in work-groups of `group` work-items. Used by one thread at a time.
+// A program of masu's own kernels on a device, in work-groups of `group` work-items. Used by one thread at a time.
 class Kernels {
  public:
   // Compiles it, or finds it compiled.
@@ -61,11 +64,23 @@ class Kernels {
           unsigned group);
   template <class... T>
   Event launch(Stream& stream, std::string_view name, std::uint64_t groups, const T&... arguments) {
-    return launch_with(stream, name, groups, Arguments(arguments...));
+    return launch_with(stream, name, groups, Arguments(arguments...), false);
+  }
+  // All work-groups are on the device at once, so that they may wait for each other; only where the backend has that.
+  template <class... T>
+  Event launch_together(Stream& stream, std::string_view name, std::uint64_t groups, const T&... arguments) {
+    return launch_with(stream, name, groups, Arguments(arguments...), true);
+  }
+
+  // The kernels that are launched from here on have work-groups of another size.
+  Kernels& in_groups_of(unsigned group) noexcept {
+    group_ = group;
+    return *this;
   }
 
  private:
-  Event launch_with(Stream& stream, std::string_view name, std::uint64_t groups, const Arguments& arguments);
+  Event launch_with(Stream& stream, std::string_view name, std::uint64_t groups, const Arguments& arguments,
+                    bool together);
 
   std::shared_ptr<runtime::Module> module_;
   std::vector<std::shared_ptr<runtime::Kernel>> kernels_;  // those that were launched

@@ -8,6 +8,8 @@
 #include <masu/gather.h>
 #include <masu/histogram.h>
 #include <masu/reduce.h>
+#include <masu/scan.h>
+#include <masu/sort.h>
 #include <masu/sum.h>
 #include <masu/topk.h>
 #include <masu/unique.h>
@@ -57,6 +59,10 @@ TEST_P(WorkspaceTest, WhatDoesNotDoIsRefused) {
       [&](const BufferBase* with) { (void)sum(data, Dtype::f32, {.workspace = with}); }, {&data});
   add("reduce", reduce_workspace(device, Dtype::f32, count, ReduceOp::minmax, {}),
       [&](const BufferBase* with) { (void)reduce(data, Dtype::f32, ReduceOp::minmax, {.workspace = with}); }, {&data});
+  add("scan", scan_workspace(device, Dtype::u32, count, {}),
+      [&](const BufferBase* with) { scan(data, Dtype::u32, out, {.workspace = with}); }, {&data, &out});
+  add("sort", sort_workspace(device, Dtype::f32, count, {}),
+      [&](const BufferBase* with) { sort(data, Dtype::f32, out, {.workspace = with}); }, {&data, &out});
   add("topk", topk_workspace(device, Dtype::f32, count, k, {}),
       [&](const BufferBase* with) { (void)topk(data, Dtype::f32, k, {.workspace = with}); }, {&data});
   add("topk", topk_workspace(device, Dtype::f32, count, k, {}),

@@ -25,3 +25,12 @@ inline MASU_BITS bits_of_key(const MASU_BITS key) {
   return key;
 #endif
 }
+
+// Of elements that compete to be the least or the `largest`: the less the better. NaNs win, or with `skip` lose.
+inline MASU_BITS extreme_rank(const MASU_BITS bits, const uint largest, const uint skip) {
+  const MASU_BITS key = ordered_key(bits);
+#if MASU_FLOAT
+  if (key == MASU_ALL_BITS) return skip != 0 ? MASU_ALL_BITS : 0;
+#endif
+  return largest != 0 ? key ^ MASU_ALL_BITS : key;
+}

@@ -120,15 +120,6 @@ MASU_INLINE void ranks_of(const MASU_BITS *least, const MASU_BITS *most, MASU_BI
 #endif
 }
 
-// The less the better, as ExtremeRule has it.
-inline MASU_BITS rank_of(const MASU_BITS bits, const uint largest) {
-  const MASU_BITS key = ordered_key(bits);
-#if MASU_FLOAT
-  if (key == MASU_ALL_BITS) return MASU_SKIP ? MASU_ALL_BITS : 0;
-#endif
-  return largest != 0 ? key ^ MASU_ALL_BITS : key;
-}
-
 // The least pair (rank, place) of each `width` work-items that lie side by side, in all of them. All work-items of the
 // group come here; `width` is a power of two.
 inline void least_pair(ulong *rank, ulong *place, const uint width, __local ulong *ranks, __local ulong *places) {
@@ -263,7 +254,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void extreme_places(__global const uchar *r
   ulong worse = 1;
   ulong place = count;
   for (ulong i = begin + lane; i < end && worse != 0; i += MASU_GROUP) {
-    if (rank_of(element_at(data, i), largest) == (MASU_BITS)rank) {
+    if (extreme_rank(element_at(data, i), largest, MASU_SKIP) == (MASU_BITS)rank) {
       worse = 0;
       place = i;
     }
@@ -294,7 +285,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void extreme_rows(__global const uchar *res
     for (uint i = lane % width; row < rows && i < count; i += width) {
       const MASU_BITS bits = element_at(data, i);
       for (uint largest = !MASU_MIN; largest < 1 + MASU_MAX; ++largest) {
-        const MASU_BITS here = rank_of(bits, largest);
+        const MASU_BITS here = extreme_rank(bits, largest, MASU_SKIP);
         if (here < rank[largest] || place[largest] == count) {
           rank[largest] = here;
           place[largest] = i;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Elements as ranks: unsigned numbers that are the less the better an element is. The extreme is the first element of
-// the least rank. The kernels' half is in reduce.cl.
+// the least rank. The kernels' half is order.cl.
 #pragma once
 
 #include "elements/order.h"

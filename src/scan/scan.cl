@@ -7,9 +7,7 @@
 
 // The chunks' totals: pairs of words. `count` elements, `chunk` tiles a work-group.
 __kernel MASU_WORK_GROUPS(MASU_GROUP, 4) void scan_chunks(__global const uchar *restrict memory, const ulong memory_at,
-                                                          const ulong count, const ulong chunk, const ulong row,
-                                                          __global const uchar *restrict flag_memory,
-                                                          const ulong flags_at, const uint has_flags,
+                                                          MASU_CHUNK_PARAMETERS,
                                                           __global uchar *total_memory, const ulong totals_at,
                                                           __local uint4 *tile, __local ulong *totals) {
   MASU_LOCAL_POINTER(uint4, tile);    // MASU_GROUP * MASU_ITEM_VECTORS
@@ -24,16 +22,8 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, 4) void scan_chunks(__global const uchar *
   // In any order: each work-item takes whole vectors.
   if (is_aligned(data)) {
     for (; first + MASU_TILE <= end; first += MASU_TILE) {
-      __global const uint4 *vectors = (__global const uint4 *)(data + first * MASU_BYTES) + lane;
       uint words[MASU_ITEM_WORDS];
-      MASU_PRAGMA_UNROLL
-      for (uint i = 0; i < MASU_ITEM_VECTORS; ++i) {
-        const uint4 v = masu_load_streaming(vectors + i * MASU_GROUP);
-        words[4 * i] = v.x;
-        words[4 * i + 1] = v.y;
-        words[4 * i + 2] = v.z;
-        words[4 * i + 3] = v.w;
-      }
+      load_words(data, first, words);
       sum = joined(sum, total_of(words, 0));
     }
     total_before(sum, &all, totals);
@@ -65,12 +55,12 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void scan_totals(const ulong chunks, const 
   const uint lane = (uint)get_local_id(0);
   __global ulong *result = (__global ulong *)(total_memory + totals_at);
   Total sum = nothing();
-  sum.value = (MASU_WIDE)state;
+  sum.value = (MASU_BITS)state;
   for (ulong first = 0; first < chunks; first += MASU_GROUP) {
     const ulong i = first + lane;
     Total own = nothing();
     if (i < chunks) {
-      own.value = (MASU_WIDE)result[2 * i];
+      own.value = (MASU_BITS)result[2 * i];
       own.reset = (uint)result[2 * i + 1];
     }
     Total all;
@@ -91,9 +81,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void scan_totals(const ulong chunks, const 
 // Scans the chunks; input and output may be the same memory.
 __kernel MASU_WORK_GROUPS(MASU_GROUP, 4) void scan_tiles(__global const uchar *memory, const ulong memory_at,
                                                          __global uchar *output_memory, const ulong output_at,
-                                                         const ulong count, const ulong chunk, const ulong row,
-                                                         __global const uchar *restrict flag_memory,
-                                                         const ulong flags_at, const uint has_flags,
+                                                         MASU_CHUNK_PARAMETERS,
                                                          __global const uchar *restrict total_memory,
                                                          const ulong totals_at, __local uint4 *tile,
                                                          __local ulong *totals) {
@@ -102,7 +90,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, 4) void scan_tiles(__global const uchar *m
   const uint lane = (uint)get_local_id(0);
   __global const ulong *before = (__global const ulong *)(total_memory + totals_at) + 2 * get_group_id(0);
   Total sum = nothing();
-  sum.value = (MASU_WIDE)before[0];
+  sum.value = (MASU_BITS)before[0];
   const ulong end = min(count, (get_group_id(0) + 1) * chunk * MASU_TILE);
   for (ulong first = get_group_id(0) * chunk * MASU_TILE; first < end; first += MASU_TILE) {
     load_tile(memory + memory_at, first, end, tile);
@@ -111,7 +99,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, 4) void scan_tiles(__global const uchar *m
     const ulong own = first + lane * MASU_ITEMS;
     const uint heads = heads_of(own, end, row, flag_memory + flags_at, has_flags);
     Total all;
-    const MASU_WIDE running = joined(sum, total_before(total_of(words, heads), &all, totals)).value;
+    const MASU_BITS running = joined(sum, total_before(total_of(words, heads), &all, totals)).value;
     sum = joined(sum, all);
     scan_item(words, heads, running);
     store_item(tile, words);

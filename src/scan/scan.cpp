@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The public functions: check, then on the CPU or on a device.
-#include "runtime/backend.h"
-#include "runtime/operands.h"
+#include "call/operands.h"
+#include "call/timer.h"
 #include "scan/scan_cpu.h"
 #include "scan/scan_device.h"
 #include "scan/scan_op.h"
@@ -27,13 +27,16 @@ constexpr std::array<std::string_view, 3> op_names = {"sum", "min", "max"};
 constexpr std::string_view function = "scan";
 
 [[noreturn]] void refuse(const std::string& rule) {
-  throw Error(ErrorCode::invalid_argument, "scan: " + rule);
+  call::refuse(function, rule);
+}
+[[noreturn]] void refuse_overlap(std::string_view what) {
+  call::refuse_overlap(function, fmt::format("the output and {}", what));
 }
 
 void check_shape(std::uint64_t count, std::uint64_t out_count, const ScanOptions& options) {
-  if (count > runtime::most_elements) refuse(fmt::format("at most 2^48 elements, got {}", count));
+  call::check_count(function, count);
   if (out_count != count) refuse(fmt::format("input and output must be of one size, got {} and {}", count, out_count));
-  if (options.rows == 0 || options.rows > runtime::most_elements || count % options.rows != 0) {
+  if (options.rows == 0 || options.rows > call::most_elements || count % options.rows != 0) {
     refuse(fmt::format("rows must be at least 1 and divide the {} elements, got {}", count, options.rows));
   }
 }
@@ -53,26 +56,22 @@ const std::uint8_t* host_flags(const ScanOptions& options, std::uint64_t count) 
 
 // Elements.
 std::uint64_t check(const BufferBase& input, Dtype dtype, const BufferBase& output, const ScanOptions& options) {
-  const std::uint64_t count = runtime::count_of(function, input, size_of(dtype));
-  check_shape(count, runtime::count_of(function, output, size_of(dtype)), options);
-  runtime::check_one_device(function, input, output);
-  runtime::check_writable(function, output);
-  if (!runtime::same_place(input, output) && runtime::overlap(input, output)) {
-    runtime::refuse_overlap(function, "the input");
+  const std::uint64_t count = call::count_of(function, input, dtype);
+  check_shape(count, call::count_of(function, output, dtype), options);
+  call::check_one_device(function, input, output);
+  call::check_writable(function, output);
+  if (!call::same_place(input, output) && call::overlap(input, output)) {
+    refuse_overlap("the input");
   }
   if (options.flags.data != nullptr || options.flags.count != 0) {
     refuse("flags are for host data, got data in device memory: use device_flags");
   }
   if (options.device_flags != nullptr) {
     check_flag_count(options.device_flags->size_bytes(), count);
-    runtime::check_one_device(function, input, *options.device_flags);
-    if (runtime::overlap(*options.device_flags, output)) runtime::refuse_overlap(function, "the flags");
+    call::check_one_device(function, input, *options.device_flags);
+    if (call::overlap(*options.device_flags, output)) refuse_overlap("the flags");
   }
   return count;
-}
-
-bool on_cpu(const Device& device) {
-  return device.kind() == DeviceKind::cpu;
 }
 
 void start_times(const ScanOptions& options) {
@@ -97,17 +96,17 @@ ScanJob job_of(Dtype dtype, const void* input, void* output, std::uint64_t count
 }
 
 void here(const ScanJob& job, const ScanOptions& options) {
-  const double start = runtime::seconds_now();
+  const double start = call::now();
   scan_cpu(job);
-  add_times(options, 0, runtime::seconds_now() - start);
+  add_times(options, 0, call::now() - start);
 }
 
 void here(const BufferBase& input, Dtype dtype, const BufferBase& output, std::uint64_t count,
           const ScanOptions& options) {
   const auto* flags = options.device_flags == nullptr
                           ? nullptr
-                          : reinterpret_cast<const std::uint8_t*>(runtime::host_address(*options.device_flags));
-  here(job_of(dtype, runtime::host_address(input), runtime::host_address(output), count, flags, options), options);
+                          : reinterpret_cast<const std::uint8_t*>(call::host_address(*options.device_flags));
+  here(job_of(dtype, call::host_address(input), call::host_address(output), count, flags, options), options);
 }
 
 scan_plan::Plan plan_for(const Device& device, Dtype dtype, std::uint64_t count, const ScanOptions& options) {
@@ -117,7 +116,8 @@ scan_plan::Plan plan_for(const Device& device, Dtype dtype, std::uint64_t count,
 
 DeviceScan start_on(Stream& stream, const BufferBase& input, Dtype dtype, const BufferBase& output, std::uint64_t count,
                     const ScanOptions& options) {
-  DeviceScan scan(stream.device(), plan_for(stream.device(), dtype, count, options), options.workspace);
+  DeviceScan scan(stream.device(), plan_for(stream.device(), dtype, count, options), options.workspace,
+                  {&input, &output, options.device_flags != nullptr ? options.device_flags : &input});
   scan.start(stream, input, output, count / options.rows, options.device_flags);
   return scan;
 }
@@ -135,12 +135,12 @@ ScanOp scan_op_from_name(std::string_view name) {
 }
 
 Device device_for_scan() {
-  return runtime::device_for_host_data();
+  return call::device_for_host_data();
 }
 
 std::uint64_t scan_workspace(const Device& device, Dtype dtype, std::uint64_t count, const ScanOptions& options) {
   check_shape(count, count, options);
-  if (on_cpu(device) || count == 0) return 0;
+  if (call::on_cpu(device) || count == 0) return 0;
   return plan_for(device, dtype, count, options).workspace();
 }
 
@@ -153,33 +153,34 @@ void scan(const Device& device, const ArrayView& input, MutableArrayView output,
   check_shape(input.count, output.count, options);
   const std::uint8_t* flags = host_flags(options, input.count);
   const std::uint64_t bytes = input.count * size_of(input.dtype);
-  if (input.data != output.data && runtime::overlap(input.data, bytes, output.data, bytes)) {
-    runtime::refuse_overlap(function, "the input");
+  if (input.data != output.data && call::overlap(input.data, bytes, output.data, bytes)) {
+    refuse_overlap("the input");
   }
-  if (flags != nullptr && runtime::overlap(flags, input.count, output.data, bytes)) {
-    runtime::refuse_overlap(function, "the flags");
+  if (flags != nullptr && call::overlap(flags, input.count, output.data, bytes)) {
+    refuse_overlap("the flags");
   }
   if (input.count == 0) return;
-  if (on_cpu(device)) return here(job_of(input.dtype, input.data, output.data, input.count, flags, options), options);
-  const double start = runtime::seconds_now();
-  Buffer<std::byte> there = runtime::upload_bytes(device, input.data, bytes);
+  if (call::on_cpu(device))
+    return here(job_of(input.dtype, input.data, output.data, input.count, flags, options), options);
+  const double start = call::now();
+  Buffer<std::byte> there = call::upload_bytes(device, input.data, bytes);
   std::optional<Buffer<std::byte>> flags_there;
-  if (flags != nullptr) flags_there.emplace(runtime::upload_bytes(device, flags, input.count));
+  if (flags != nullptr) flags_there.emplace(call::upload_bytes(device, flags, input.count));
   ScanOptions inner = options;
   inner.flags = {};
   inner.device_flags = flags_there ? &*flags_there : nullptr;
-  const double brought = runtime::seconds_now();
+  const double brought = call::now();
   scan(there, input.dtype, there, inner);
-  const double scanned = runtime::seconds_now();
-  runtime::download_bytes(there, output.data);
-  add_times(options, brought - start + runtime::seconds_now() - scanned, 0);
+  const double scanned = call::now();
+  call::download_bytes(there, output.data);
+  add_times(options, brought - start + call::now() - scanned, 0);
 }
 
 void scan(const BufferBase& input, Dtype dtype, BufferBase& output, const ScanOptions& options) {
   start_times(options);
   const std::uint64_t count = check(input, dtype, output, options);
   if (count == 0) return;
-  if (on_cpu(input.device())) return here(input, dtype, output, count, options);
+  if (call::on_cpu(input.device())) return here(input, dtype, output, count, options);
   Stream stream(input.device(), options.times != nullptr ? Timing::on : Timing::off);
   const DeviceScan done = start_on(stream, input, dtype, output, count, options);
   stream.finish();
@@ -189,11 +190,11 @@ void scan(const BufferBase& input, Dtype dtype, BufferBase& output, const ScanOp
 Pending<void> scan(Stream& stream, const BufferBase& input, Dtype dtype, BufferBase& output,
                    const ScanOptions& options) {
   const std::uint64_t count = check(input, dtype, output, options);
-  runtime::check_stream(function, stream, input);
+  call::check_stream(function, stream, input);
   ScanOptions untimed = options;
   untimed.times = nullptr;
   if (count == 0) return {Event(), [] {}};
-  if (on_cpu(input.device())) {
+  if (call::on_cpu(input.device())) {
     stream.finish();  // what was given to it before may still change the data
     here(input, dtype, output, count, untimed);
     return {Event(), [] {}};
@@ -232,23 +233,23 @@ void ScanAccumulator::scan(const ArrayView& input, MutableArrayView output) {
   }
   check_shape(input.count, output.count, s.options);
   const std::uint64_t bytes = input.count * size_of(s.dtype);
-  if (input.data != output.data && runtime::overlap(input.data, bytes, output.data, bytes)) {
-    runtime::refuse_overlap(function, "the input");
+  if (input.data != output.data && call::overlap(input.data, bytes, output.data, bytes)) {
+    refuse_overlap("the input");
   }
   if (input.count == 0) return;
-  const double start = runtime::seconds_now();
-  if (on_cpu(s.device)) {
+  const double start = call::now();
+  if (call::on_cpu(s.device)) {
     scan_cpu(job_of(s.dtype, input.data, output.data, input.count, nullptr, s.options), &s.state);
-    s.times.compute += runtime::seconds_now() - start;
+    s.times.compute += call::now() - start;
   } else {
-    Buffer<std::byte> there = runtime::upload_bytes(s.device, input.data, bytes);
+    Buffer<std::byte> there = call::upload_bytes(s.device, input.data, bytes);
     Stream stream(s.device);
     DeviceScan piece(s.device, plan_for(s.device, s.dtype, input.count, s.options), nullptr);
     piece.start(stream, there, there, input.count, nullptr, s.there);
     s.there = piece.fetch_state(stream);
-    runtime::download_bytes(there, output.data);
+    call::download_bytes(there, output.data);
     s.times.compute += piece.seconds();
-    s.times.transfer += runtime::seconds_now() - start - piece.seconds();
+    s.times.transfer += call::now() - start - piece.seconds();
   }
   s.count += input.count;
 }

@@ -1,80 +1,52 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scan/scan_device.h"
 
-#include "runtime/backend.h"
-#include "runtime/operands.h"
-#include "runtime/whole.h"
+#include "call/operands.h"
 #include "scan/scan_op.h"
 
 #include <algorithm>
 
 namespace masu {
 
-namespace {
-
-Buffer<std::byte> memory_for(const Device& device, const BufferBase* workspace, std::uint64_t bytes) {
-  if (workspace == nullptr) return Buffer<std::byte>(device, bytes);
-  runtime::check_workspace("scan", workspace, device, bytes);
-  return Buffer<std::byte>(device, workspace->memory(), workspace->byte_offset(), bytes);
-}
-
-}  // namespace
-
-DeviceScan::DeviceScan(const Device& device, const scan_plan::Plan& plan, const BufferBase* workspace)
-    : plan_(plan), totals_(memory_for(device, workspace, plan.workspace())) {}
-
-void DeviceScan::launch(Stream& stream, std::string_view name, std::uint64_t groups,
-                        std::vector<KernelArgument> arguments, std::initializer_list<std::uint64_t> local) {
-  const auto program = runtime::own_program(*stream.device().implementation(), plan_.files(), plan_.defines());
-  for (const std::uint64_t bytes : local) arguments.emplace_back(LocalMemory{static_cast<std::size_t>(bytes)});
-  const auto kernel = program->kernel(name);
-  const NDRange range(groups * plan_.items(), plan_.items());
-  auto& commands = stream.implementation();
-  launches_.emplace_back(plan_.once ? commands.launch_together(*kernel, range, arguments)
-                                    : commands.launch(*kernel, range, arguments));
-}
+DeviceScan::DeviceScan(const Device& device, const scan_plan::Plan& plan, const BufferBase* workspace,
+                       std::initializer_list<const BufferBase*> operands)
+    : plan_(plan),
+      totals_(call::take_workspace("scan", workspace, device, plan.workspace(), operands)),
+      kernels_(device, plan.files(), plan.defines(), plan.items()) {}
 
 void DeviceScan::start(Stream& stream, const BufferBase& input, const BufferBase& output, std::uint64_t row,
                        const BufferBase* flags, const std::vector<std::uint64_t>& state) {
   launches_.clear();
-  const auto data = whole(input);
-  const auto totals = whole(totals_);
-  const std::uint64_t tile_bytes = plan_.kept_bytes();
+  const LocalMemory tile{plan_.kept_bytes()};
+  const LocalMemory words{plan_.totals_bytes()};
   const std::uint64_t first = state.empty() ? scan_identity(plan_.dtype, plan_.op) : state.front();
   if (plan_.once) {
-    const std::uint64_t zero = 0;
-    launches_.push_back(stream.fill_bytes(totals_, &zero, sizeof zero));
-    launch(stream, "scan_once", plan_.groups,
-           {data, input.byte_offset(), whole(output), output.byte_offset(), plan_.count, first, totals,
-            totals_.byte_offset(), totals_.byte_offset() + plan_.state_at()},
-           {tile_bytes, plan_.totals_bytes()});
+    launches_.push_back(call::clear(stream, totals_, 0, totals_.size_bytes()));
+    launches_.push_back(kernels_.launch_together(stream, "scan_once", plan_.groups, input, output, plan_.count, first,
+                                                 totals_, totals_.byte_offset() + plan_.state_at(), tile, words));
     return;
   }
-  const auto flag_memory = whole(flags != nullptr ? *flags : input);
-  const std::uint64_t flags_at = flags != nullptr ? flags->byte_offset() : 0;
   const std::uint32_t has_flags = flags != nullptr ? 1 : 0;
-  const std::vector<KernelArgument> of_chunks = {data,   input.byte_offset(),  plan_.count, plan_.chunk,
-                                                 row,    flag_memory,          flags_at,    has_flags,
-                                                 totals, totals_.byte_offset()};
-  const std::vector<KernelArgument> of_tiles = {data,        input.byte_offset(), whole(output), output.byte_offset(),
-                                                plan_.count, plan_.chunk,         row,           flag_memory,
-                                                flags_at,    has_flags,           totals,        totals_.byte_offset()};
-  if (plan_.exact) {
-    if (!state.empty()) {
-      state_ = state;
-      stream.write_bytes(totals_, plan_.state_at(), state_.data(), state_.size() * sizeof(std::uint64_t));
-    }
-    const std::uint32_t has_state = state.empty() ? 0 : 1;
-    launch(stream, "exact_chunks", plan_.groups, of_chunks, {plan_.sums_bytes(), plan_.wide_bytes()});
-    launch(stream, "exact_totals", plan_.state_words(), {plan_.groups, has_state, totals, totals_.byte_offset()},
-           {plan_.totals_bytes()});
-    launch(stream, "exact_tiles", plan_.groups, of_tiles,
-           {tile_bytes, plan_.totals_bytes(), plan_.sums_bytes(), plan_.wide_bytes()});
+  const call::Arguments chunks(plan_.count, plan_.chunk, row, has_flags != 0 ? *flags : input, has_flags);
+  const auto launch = [&](std::string_view name, std::uint64_t groups, const auto&... arguments) {
+    launches_.push_back(kernels_.launch(stream, name, groups, arguments...));
+  };
+  if (!plan_.exact) {
+    launch("scan_chunks", plan_.groups, input, chunks, totals_, tile, words);
+    launch("scan_totals", 1, plan_.groups, first, totals_, words);
+    launch("scan_tiles", plan_.groups, input, output, chunks, totals_, tile, words);
     return;
   }
-  launch(stream, "scan_chunks", plan_.groups, of_chunks, {tile_bytes, plan_.totals_bytes()});
-  launch(stream, "scan_totals", 1, {plan_.groups, first, totals, totals_.byte_offset()}, {plan_.totals_bytes()});
-  launch(stream, "scan_tiles", plan_.groups, of_tiles, {tile_bytes, plan_.totals_bytes()});
+  if (!state.empty()) {
+    state_ = state;
+    stream.write_bytes(totals_, plan_.state_at(), state_.data(), state_.size() * sizeof(std::uint64_t));
+  }
+  const std::uint32_t has_state = state.empty() ? 0 : 1;
+  const LocalMemory sums{plan_.sums_bytes()};
+  const LocalMemory wide{plan_.wide_bytes()};
+  launch("exact_chunks", plan_.groups, input, chunks, totals_, sums, wide);
+  launch("exact_totals", plan_.state_words(), plan_.groups, has_state, totals_, words);
+  launch("exact_tiles", plan_.groups, input, output, chunks, totals_, tile, words, sums, wide);
 }
 
 std::vector<std::uint64_t> DeviceScan::fetch_state(Stream& stream) const {
@@ -94,9 +66,7 @@ std::vector<std::uint64_t> DeviceScan::fetch_state(Stream& stream) const {
 }
 
 double DeviceScan::seconds() const {
-  double sum = 0;
-  for (const Event& event : launches_) sum += event.seconds();
-  return sum;
+  return call::seconds_of(launches_);
 }
 
 }  // namespace masu

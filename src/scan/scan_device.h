@@ -2,6 +2,7 @@
 // Scanning on an OpenCL or CUDA device.
 #pragma once
 
+#include "call/launcher.h"
 #include "scan/scan_plan.h"
 
 #include <masu/buffer.h>
@@ -9,15 +10,15 @@
 
 #include <cstdint>
 #include <initializer_list>
-#include <string_view>
 #include <vector>
 
 namespace masu {
 
 class DeviceScan {
  public:
-  // With no `workspace`, memory is allocated.
-  DeviceScan(const Device& device, const scan_plan::Plan& plan, const BufferBase* workspace);
+  // With no `workspace`, memory is allocated; one is refused where it overlaps one of `operands`.
+  DeviceScan(const Device& device, const scan_plan::Plan& plan, const BufferBase* workspace,
+             std::initializer_list<const BufferBase*> operands = {});
 
   // Launches all. `row`: elements of a row; `flags` may be null; `state`: what lies in front of the first element, the
   // identity where it is empty.
@@ -29,12 +30,9 @@ class DeviceScan {
   [[nodiscard]] double seconds() const;
 
  private:
-  // `local`: bytes of local memory, one argument each.
-  void launch(Stream& stream, std::string_view name, std::uint64_t groups, std::vector<KernelArgument> arguments,
-              std::initializer_list<std::uint64_t> local);
-
   scan_plan::Plan plan_;
   Buffer<std::byte> totals_;
+  call::Kernels kernels_;
   std::vector<std::uint64_t> state_;  // until it is written
   std::vector<Event> launches_;
 };

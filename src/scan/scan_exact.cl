@@ -10,16 +10,10 @@
 // The totals lie by words: MASU_TOTAL_ROWS rows with one 64-bit word for each chunk, and behind them a word of each row
 // that tells what lies in front of all, and at the end what lies behind all.
 
-// Defines, given by scan_plan.cpp:
-#ifndef MASU_TILE_BITS      // a tile has at most 2^this elements
-#error "MASU_TILE_BITS is not defined"
-#endif
-#ifndef MASU_FOUND          // words that work-items find together
-#error "MASU_FOUND is not defined"
-#endif
-#ifndef MASU_GROUPS_A_UNIT  // work-groups that share a compute unit
-#error "MASU_GROUPS_A_UNIT is not defined"
-#endif
+// Defines beside those of scan_tile.cl:
+// - MASU_TILE_BITS      a tile has at most 2^this elements
+// - MASU_FOUND          words that work-items find together
+// - MASU_GROUPS_A_UNIT  work-groups that share a compute unit
 
 // The words of the number, how many elements are NaN, infinity and minus infinity, and whether a segment began.
 #define MASU_STATE_ROWS (MASU_WIDE_WORDS + 3)
@@ -64,9 +58,7 @@ inline ulong last_begin(const ulong first, const ulong end, const ulong row, __g
 
 // The chunks' totals.
 __kernel MASU_WORK_GROUPS(MASU_GROUP, 4) void exact_chunks(__global const uchar *restrict memory, const ulong memory_at,
-                                                           const ulong count, const ulong chunk, const ulong row,
-                                                           __global const uchar *restrict flag_memory,
-                                                           const ulong flags_at, const uint has_flags,
+                                                           MASU_CHUNK_PARAMETERS,
                                                            __global uchar *total_memory, const ulong totals_at,
                                                            __local ulong *sums, __local uint *wide) {
   MASU_LOCAL_POINTER(ulong, sums);  // 2 * MASU_WIDE_WORDS
@@ -86,18 +78,10 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, 4) void exact_chunks(__global const uchar 
   first = last_begin(first, end, row, flag_memory + flags_at, has_flags, found, &began);
 #endif
   uint kinds = 0;
-  if (is_aligned(data + first * MASU_BYTES)) {
+  if (is_aligned(data + first * MASU_ELEMENT_BYTES)) {
     for (; first + MASU_TILE <= end; first += MASU_TILE) {
-      __global const uint4 *vectors = (__global const uint4 *)(data + first * MASU_BYTES) + lane;
       uint words[MASU_ITEM_WORDS];
-      MASU_PRAGMA_UNROLL
-      for (uint i = 0; i < MASU_ITEM_VECTORS; ++i) {
-        const uint4 v = masu_load_streaming(vectors + i * MASU_GROUP);
-        words[4 * i] = v.x;
-        words[4 * i + 1] = v.y;
-        words[4 * i + 2] = v.z;
-        words[4 * i + 3] = v.w;
-      }
+      load_words(data, first, words);
       MASU_PRAGMA_UNROLL
       for (uint k = 0; k < MASU_ITEMS; ++k) kinds |= add_element(column, element_of(words, k));
     }
@@ -171,7 +155,7 @@ inline void find_span(const uint *words, const uint heads, __local const uint *w
   uint least = 0xffffffffU;
   MASU_PRAGMA_UNROLL
   for (uint k = 0; k < MASU_ITEMS; ++k) {
-    const MASU_WIDE magnitude = MASU_MAGNITUDE(element_of(words, k));
+    const MASU_BITS magnitude = MASU_MAGNITUDE(element_of(words, k));
     most = max(most, MASU_UPPER(magnitude));
     least = min(least, magnitude != 0 ? MASU_UPPER(magnitude) : 0xffffffffU);
   }
@@ -217,12 +201,12 @@ inline Window sign_of(const Window x) {
 
 // What a prefix with this window rounds to. `cut`: elements have bits below the unit; `more`: the number in front has, so
 // there is less than a unit more than the window. Sets *open where that does not decide it.
-MASU_INLINE MASU_WIDE result_of(const Window value, const uint unit, const uint cut, const uint more, uint *open) {
+MASU_INLINE MASU_BITS result_of(const Window value, const uint unit, const uint cut, const uint more, uint *open) {
   if (cut == 0 && more != 0) {
     if (is_small(value)) *open = 1;
     return rounded(window_sum(window_left(value, 1), window_of(1)), unit - 1);
   }
-  const MASU_WIDE result = rounded(value, unit);
+  const MASU_BITS result = rounded(value, unit);
   if (cut != 0 && result != rounded(window_sum(value, window_of(MASU_ERROR)), unit)) *open = 1;
   return result;
 }
@@ -248,7 +232,7 @@ inline uint kinds_of(const Window counts) {
          (n >> 42 != 0 ? MASU_MINUS_INFINITY : 0);
 }
 // A term of the kinds' counts: as many as a tile has fit 21 bits each.
-inline Window kind_count(const MASU_WIDE bits) {
+inline Window kind_count(const MASU_BITS bits) {
   if (!is_special(bits)) return window_of(0);
   const uint kind = kind_of(bits);
   return window_of(kind == MASU_NAN ? 1L : kind == MASU_INFINITY ? 1L << 21 : 1L << 42);
@@ -318,7 +302,7 @@ inline void finish(__local const uint4 *tile, const uint heads, const Span span,
       const uint cut = span.least < unit;
       const uint more = carried && span.low < unit;
       uint undecided = 0;
-      MASU_WIDE result = 0;
+      MASU_BITS result = 0;
       if ((settled >> k & 1) == 0) {
         // One that is small is next to others that round differently.
         if (cut != 0 && is_small(value[k])) continue;
@@ -360,8 +344,7 @@ inline void finish(__local const uint4 *tile, const uint heads, const Span span,
 // Scans the chunks; input and output may be the same memory.
 __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void exact_tiles(
     __global const uchar *memory, const ulong memory_at, __global uchar *output_memory, const ulong output_at,
-    const ulong count, const ulong chunk, const ulong row, __global const uchar *restrict flag_memory,
-    const ulong flags_at, const uint has_flags, __global const uchar *restrict total_memory, const ulong totals_at,
+    MASU_CHUNK_PARAMETERS, __global const uchar *restrict total_memory, const ulong totals_at,
     __local uint4 *tile, __local ulong *totals, __local ulong *sums, __local uint *wide) {
   MASU_LOCAL_POINTER(uint4, tile);    // MASU_GROUP * MASU_ITEM_VECTORS
   MASU_LOCAL_POINTER(ulong, totals);  // (MASU_GROUP + MASU_SPANS) * (MASU_STATE_WORDS + 1)
@@ -430,7 +413,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void exact_tiles(
       const uint behind = k < before_heads(heads);
       const Window value = behind ? combine(front, prefix[k]) : prefix[k];
       const uint more = behind && before.reset == 0 && span.low < span.unit;
-      const MASU_WIDE result = result_of(value, span.unit, cut, more, &open);
+      const MASU_BITS result = result_of(value, span.unit, cut, more, &open);
       set_element_of(words, k, result);
     }
     if (open != 0) found[MASU_UNDECIDED] = 1;

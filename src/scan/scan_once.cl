@@ -17,16 +17,10 @@
 // of the tile for itself: it comes and goes by rows of neighbouring vectors, one for each work-item, and through local
 // memory, so that a work-item scans MASU_ITEM_VECTORS vectors that lie side by side.
 
-// Define beside those of scan_tile.cl, given by scan_plan.cpp:
-#ifndef MASU_REPLICAS    // of each total
-#error "MASU_REPLICAS is not defined"
-#endif
-#ifndef MASU_LATE        // waves between a tile's scan and its writing
-#error "MASU_LATE is not defined"
-#endif
-#ifndef MASU_WAVES       // that have words of their own: a power of two, at least 2 * MASU_LATE
-#error "MASU_WAVES is not defined"
-#endif
+// Defines beside those of scan_tile.cl:
+// - MASU_REPLICAS  of each total
+// - MASU_LATE      waves between a tile's scan and its writing
+// - MASU_WAVES     that have words of their own: a power of two, at least 2 * MASU_LATE
 
 #if MASU_SHUFFLE_LANES > 1
 #define MASU_SUB_GROUP MASU_SHUFFLE_LANES
@@ -34,7 +28,7 @@
 #define MASU_SUB_GROUP 1
 #endif
 #define MASU_SUB_GROUPS (MASU_GROUP / MASU_SUB_GROUP)
-#define MASU_WORDS_OF_TOTAL (MASU_BYTES == 8 ? 2 : 1)
+#define MASU_WORDS_OF_TOTAL (MASU_ELEMENT_BYTES == 8 ? 2 : 1)
 // Totals of a work-group that are read at a time: the loads are under way together.
 #define MASU_AT_ONCE (8 / MASU_WORDS_OF_TOTAL)
 
@@ -42,10 +36,10 @@
 #define MASU_ANY_ORDER (MASU_OP == 0 || !MASU_FLOAT)
 
 // Sums of 1- and 2-byte elements are added within a word without a carry from one to the next.
-#if MASU_OP == 0 && MASU_BYTES < 4
+#if MASU_OP == 0 && MASU_ELEMENT_BYTES < 4
 #define MASU_PACKED 1
-#define MASU_TOPS (MASU_BYTES == 1 ? 0x80808080u : 0x80008000u)
-#define MASU_ONES (MASU_BYTES == 1 ? 0x01010101u : 0x00010001u)
+#define MASU_TOPS (MASU_ELEMENT_BYTES == 1 ? 0x80808080u : 0x80008000u)
+#define MASU_ONES (MASU_ELEMENT_BYTES == 1 ? 0x01010101u : 0x00010001u)
 inline uint packed_sum(const uint a, const uint b) {
   return ((a & ~MASU_TOPS) + (b & ~MASU_TOPS)) ^ ((a ^ b) & MASU_TOPS);
 }
@@ -55,20 +49,20 @@ inline uint packed_sum(const uint a, const uint b) {
 
 // A total to which elements are joined one after the other. Where elements are ranked its rank is kept, so that each is
 // ranked once.
-#define MASU_RANKED (MASU_OP != 0 && !(MASU_FLOAT && MASU_BYTES >= 4 && MASU_FIRST_EXTREMES))
+#define MASU_RANKED (MASU_OP != 0 && !(MASU_FLOAT && MASU_ELEMENT_BYTES >= 4 && MASU_FIRST_EXTREMES))
 typedef struct {
-  MASU_WIDE value;
-  MASU_WIDE rank;
+  MASU_BITS value;
+  MASU_BITS rank;
 } Running;
-inline Running running_from(const MASU_WIDE value) {
+inline Running running_from(const MASU_BITS value) {
   Running running;
   running.value = value;
-  running.rank = MASU_RANKED ? rank_of(value, MASU_OP == 2) : 0;
+  running.rank = MASU_RANKED ? extreme_rank(value, MASU_OP == 2, 0) : 0;
   return running;
 }
-MASU_INLINE void take(Running *running, const MASU_WIDE x) {
+MASU_INLINE void take(Running *running, const MASU_BITS x) {
 #if MASU_RANKED
-  const MASU_WIDE rank = rank_of(x, MASU_OP == 2);
+  const MASU_BITS rank = extreme_rank(x, MASU_OP == 2, 0);
   const uint better = rank < running->rank;
   running->value = better ? x : running->value;
   running->rank = better ? rank : running->rank;
@@ -77,24 +71,8 @@ MASU_INLINE void take(Running *running, const MASU_WIDE x) {
 #endif
 }
 
-// The words of a vector, and back.
-MASU_INLINE void unpack(const uint4 vector, uint *words) {
-  words[0] = vector.x;
-  words[1] = vector.y;
-  words[2] = vector.z;
-  words[3] = vector.w;
-}
-MASU_INLINE uint4 packed(const uint *words) {
-  uint4 vector;
-  vector.x = words[0];
-  vector.y = words[1];
-  vector.z = words[2];
-  vector.w = words[3];
-  return vector;
-}
-
 // The total of a work-item's vectors, which lie side by side in local memory.
-MASU_INLINE MASU_WIDE total_of_vectors(__local const uint4 *part, const uint first) {
+MASU_INLINE MASU_BITS total_of_vectors(__local const uint4 *part, const uint first) {
 #if MASU_PACKED
   uint total = 0;
   MASU_PRAGMA_UNROLL
@@ -103,10 +81,10 @@ MASU_INLINE MASU_WIDE total_of_vectors(__local const uint4 *part, const uint fir
     total = packed_sum(total, packed_sum(packed_sum(v.x, v.y), packed_sum(v.z, v.w)));
   }
   total = packed_sum(total, total >> 16);
-#if MASU_BYTES == 1
+#if MASU_ELEMENT_BYTES == 1
   total = packed_sum(total, total >> 8);
 #endif
-  return total & MASU_ALL;
+  return total & MASU_ALL_BITS;
 #else
   Running total = running_from(MASU_IDENTITY);
   MASU_PRAGMA_UNROLL
@@ -129,19 +107,19 @@ MASU_INLINE uint4 scan_vector(const uint4 vector, Running *running) {
   MASU_PRAGMA_UNROLL
   for (uint i = 0; i < 4; ++i) {
     uint x = words[i];
-    x = packed_sum(x, x << 8 * MASU_BYTES);
-#if MASU_BYTES == 1
+    x = packed_sum(x, x << 8 * MASU_ELEMENT_BYTES);
+#if MASU_ELEMENT_BYTES == 1
     x = packed_sum(x, x << 16);
 #endif
-    const uint front = (total & MASU_ALL) * MASU_ONES;
-    total += x >> (32 - 8 * MASU_BYTES);
-    words[i] = packed_sum(MASU_EXCLUSIVE ? x << 8 * MASU_BYTES : x, front);
+    const uint front = (total & MASU_ALL_BITS) * MASU_ONES;
+    total += x >> (32 - 8 * MASU_ELEMENT_BYTES);
+    words[i] = packed_sum(MASU_EXCLUSIVE ? x << 8 * MASU_ELEMENT_BYTES : x, front);
   }
-  running->value = total & MASU_ALL;
+  running->value = total & MASU_ALL_BITS;
 #else
   MASU_PRAGMA_UNROLL
   for (uint k = 0; k < MASU_PER_VECTOR; ++k) {
-    const MASU_WIDE before = running->value;
+    const MASU_BITS before = running->value;
     take(running, element_of(words, k));
     set_element_of(words, k, MASU_EXCLUSIVE ? before : running->value);
   }
@@ -168,14 +146,14 @@ MASU_INLINE uint4 behind(const Running front, const uint4 vector) {
 }
 
 // The total of the sub-group's work-items in front of this one, and in *all that of all.
-MASU_INLINE MASU_WIDE items_before(MASU_WIDE own, MASU_WIDE *all) {
-  MASU_WIDE before = MASU_IDENTITY;
+MASU_INLINE MASU_BITS items_before(MASU_BITS own, MASU_BITS *all) {
+  MASU_BITS before = MASU_IDENTITY;
 #if MASU_SUB_GROUP > 1
   MASU_PRAGMA_UNROLL
   for (uint mask = 1; mask < MASU_SUB_GROUP; mask *= 2) {
     Total x = nothing();
     x.value = own;
-    const MASU_WIDE other = other_total(x, mask).value;
+    const MASU_BITS other = other_total(x, mask).value;
     const uint second = ((uint)get_local_id(0) & mask) != 0;
     if (second) before = combine(other, before);
     own = second && !MASU_ANY_ORDER ? combine(other, own) : combine(own, other);
@@ -190,7 +168,7 @@ MASU_INLINE void load_rows(__global const uchar *data, const ulong tile, const u
                            uint4 *vectors) {
   const ulong first = tile * MASU_TILE;
   if (first + MASU_TILE <= count && is_aligned(data)) {
-    __global const uint4 *from = (__global const uint4 *)(data + first * MASU_BYTES) + place;
+    __global const uint4 *from = (__global const uint4 *)(data + first * MASU_ELEMENT_BYTES) + place;
     MASU_PRAGMA_UNROLL
     for (uint r = 0; r < MASU_ITEM_VECTORS; ++r) vectors[r] = from[r * MASU_SUB_GROUP];
   } else {
@@ -200,23 +178,11 @@ MASU_INLINE void load_rows(__global const uchar *data, const ulong tile, const u
       uint words[4] = {0, 0, 0, 0};
       MASU_PRAGMA_UNROLL
       for (uint k = 0; k < MASU_PER_VECTOR; ++k) {
-        set_element_of(words, k, at + k < count ? element_at(data, at + k) : (MASU_WIDE)MASU_IDENTITY);
+        set_element_of(words, k, at + k < count ? element_at(data, at + k) : (MASU_BITS)MASU_IDENTITY);
       }
       vectors[r] = packed(words);
     }
   }
-}
-
-inline void put_result(__global uchar *data, const ulong i, const MASU_WIDE x) {
-#if MASU_BYTES == 1
-  data[i] = (uchar)x;
-#elif MASU_BYTES == 2
-  ((__global ushort *)data)[i] = (ushort)x;
-#elif MASU_BYTES == 4
-  ((__global uint *)data)[i] = x;
-#else
-  ((__global ulong *)data)[i] = x;
-#endif
 }
 
 // Writes a work-item's vectors of a tile, from local memory, behind `front`.
@@ -225,7 +191,7 @@ MASU_INLINE void store_rows(__global uchar *data, const ulong tile, const ulong 
   const ulong first = tile * MASU_TILE;
   const uint lane = (uint)get_local_id(0) % MASU_SUB_GROUP;
   if (first + MASU_TILE <= count && is_aligned(data)) {
-    __global uint4 *to = (__global uint4 *)(data + first * MASU_BYTES) + place;
+    __global uint4 *to = (__global uint4 *)(data + first * MASU_ELEMENT_BYTES) + place;
     MASU_PRAGMA_UNROLL
     for (uint r = 0; r < MASU_ITEM_VECTORS; ++r) {
       to[r * MASU_SUB_GROUP] = behind(front, part[place_of(r * MASU_SUB_GROUP + lane)]);
@@ -237,7 +203,7 @@ MASU_INLINE void store_rows(__global uchar *data, const ulong tile, const ulong 
       unpack(behind(front, part[place_of(r * MASU_SUB_GROUP + lane)]), words);
       MASU_PRAGMA_UNROLL
       for (uint k = 0; k < MASU_PER_VECTOR; ++k) {
-        if (at + k < count) put_result(data, at + k, element_of(words, k));
+        if (at + k < count) set_element(data, at + k, element_of(words, k));
       }
     }
   }
@@ -259,14 +225,15 @@ inline void read_words(__global volatile const ulong *words, const uint group, u
 
 // Waits for the totals of a wave with `told` tiles; gives that of the work-groups in front of this one, and in *all that
 // of all. The sub-group that reads comes here.
-inline MASU_WIDE totals_of_wave(__global volatile const ulong *words, const uint number, const uint told, MASU_WIDE *all) {
+inline MASU_BITS totals_of_wave(__global volatile const ulong *words, const uint number, const uint told,
+                                MASU_BITS *all) {
   const uint lane = (uint)get_local_id(0) % MASU_SUB_GROUP;
   const uint own = (uint)get_group_id(0);
   const uint each = (told + MASU_SUB_GROUP - 1) / MASU_SUB_GROUP;
   const uint first = MASU_ANY_ORDER ? lane : lane * each;
   const uint step = MASU_ANY_ORDER ? MASU_SUB_GROUP : 1;
-  MASU_WIDE before = MASU_IDENTITY;
-  MASU_WIDE sum = MASU_IDENTITY;
+  MASU_BITS before = MASU_IDENTITY;
+  MASU_BITS sum = MASU_IDENTITY;
   for (uint i = 0; i < each; i += MASU_AT_ONCE) {
     ulong word[MASU_AT_ONCE][2];
     MASU_PRAGMA_UNROLL
@@ -279,17 +246,17 @@ inline MASU_WIDE totals_of_wave(__global volatile const ulong *words, const uint
       const uint group = first + (i + k) * step;
       if (i + k < each && group < told) {
         while (!has_come(word[k], number)) read_words(words, group, word[k]);
-#if MASU_BYTES == 8
-        const MASU_WIDE value = word[k][1] << 32 | (uint)word[k][0];
+#if MASU_ELEMENT_BYTES == 8
+        const MASU_BITS value = word[k][1] << 32 | (uint)word[k][0];
 #else
-        const MASU_WIDE value = (uint)word[k][0];
+        const MASU_BITS value = (uint)word[k][0];
 #endif
         sum = combine(sum, value);
         if (group < own) before = combine(before, value);
       }
     }
   }
-  MASU_WIDE whole;
+  MASU_BITS whole;
   items_before(before, &whole);
   items_before(sum, all);
   return whole;
@@ -315,8 +282,8 @@ __kernel MASU_WORK_GROUP(MASU_GROUP + MASU_SUB_GROUP) void scan_once(
   const ulong tiles = (count + MASU_TILE - 1) / MASU_TILE;
   const ulong waves = (tiles + groups - 1) / groups;
   uint4 vectors[MASU_ITEM_VECTORS];
-  MASU_WIDE running = (MASU_WIDE)state;  // of all in front of the wave that is written
-  MASU_WIDE front[MASU_LATE];            // of each wave that waits: the group's tile in front of this sub-group
+  MASU_BITS running = (MASU_BITS)state;  // of all in front of the wave that is written
+  MASU_BITS front[MASU_LATE];            // of each wave that waits: the group's tile in front of this sub-group
   for (uint i = 0; i < MASU_LATE; ++i) front[i] = MASU_IDENTITY;
   if (scans) load_rows(memory + memory_at, group, count, place, vectors);
   uint slot = 0;
@@ -328,7 +295,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP + MASU_SUB_GROUP) void scan_once(
       for (uint r = 0; r < MASU_ITEM_VECTORS; ++r) part[place_of(r * MASU_SUB_GROUP + lane)] = vectors[r];
       if (wave + 1 < waves) load_rows(memory + memory_at, (wave + 1) * groups + group, count, place, vectors);
       masu_sub_group_barrier();
-      MASU_WIDE sum;
+      MASU_BITS sum;
       Running before = running_from(items_before(total_of_vectors(part, lane * MASU_ITEM_VECTORS), &sum));
       MASU_PRAGMA_UNROLL
       for (uint r = 0; r < MASU_ITEM_VECTORS; ++r) {
@@ -339,8 +306,8 @@ __kernel MASU_WORK_GROUP(MASU_GROUP + MASU_SUB_GROUP) void scan_once(
     } else if (wave >= MASU_LATE) {
       const ulong first = (wave - MASU_LATE) * groups;
       const uint number = (uint)(wave - MASU_LATE) + 1;
-      MASU_WIDE all;
-      const MASU_WIDE before = totals_of_wave(words_of(words, number, group % MASU_REPLICAS, stride), number,
+      MASU_BITS all;
+      const MASU_BITS before = totals_of_wave(words_of(words, number, group % MASU_REPLICAS, stride), number,
                                               (uint)min((ulong)groups, tiles - first), &all);
       if (lane == 0) {
         shared[MASU_SUB_GROUPS] = before;
@@ -352,23 +319,23 @@ __kernel MASU_WORK_GROUP(MASU_GROUP + MASU_SUB_GROUP) void scan_once(
       if (++slot > MASU_LATE) slot = 0;
       const ulong tile = (wave - MASU_LATE) * groups + group;
       if (wave >= MASU_LATE && tile < tiles) {
-        const MASU_WIDE before = combine(combine(running, (MASU_WIDE)shared[MASU_SUB_GROUPS]), front[MASU_LATE - 1]);
+        const MASU_BITS before = combine(combine(running, (MASU_BITS)shared[MASU_SUB_GROUPS]), front[MASU_LATE - 1]);
         store_rows(output_memory + output_at, tile, count, place, running_from(before),
                    kept + (slot * MASU_SUB_GROUPS + sub_group) * MASU_SUB_GROUP * MASU_ITEM_VECTORS);
       }
-      if (wave >= MASU_LATE) running = combine(running, (MASU_WIDE)shared[MASU_SUB_GROUPS + 1]);
+      if (wave >= MASU_LATE) running = combine(running, (MASU_BITS)shared[MASU_SUB_GROUPS + 1]);
       MASU_PRAGMA_UNROLL
       for (uint i = MASU_LATE - 1; i > 0; --i) front[i] = front[i - 1];
-      MASU_WIDE all = MASU_IDENTITY;
+      MASU_BITS all = MASU_IDENTITY;
       front[0] = MASU_IDENTITY;
       for (uint i = 0; i < MASU_SUB_GROUPS; ++i) {
         if (i == sub_group) front[0] = all;
-        all = combine(all, (MASU_WIDE)shared[i]);
+        all = combine(all, (MASU_BITS)shared[i]);
       }
       if (item < MASU_REPLICAS && wave * groups + group < tiles) {
         const uint number = (uint)wave + 1;
         __global volatile ulong *own = words_of(words, number, item, stride) + group * MASU_WORDS_OF_TOTAL;
-#if MASU_BYTES == 8
+#if MASU_ELEMENT_BYTES == 8
         own[0] = (ulong)number << 32 | (uint)all;
         own[1] = (ulong)number << 32 | all >> 32;
 #else

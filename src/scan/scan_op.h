@@ -2,8 +2,8 @@
 // What is scanned with: the operations on single elements.
 #pragma once
 
+#include "elements/order.h"
 #include "reduce/reduce_rank.h"
-#include "sort/sort_key.h"
 
 #include <masu/dtype.h>
 #include <masu/scan.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scan/scan_plan.h"
 
+#include "elements/elements.h"
 #include "scan/scan_op.h"
 
 #include <algorithm>
@@ -12,13 +13,15 @@ namespace masu::scan_plan {
 
 namespace {
 
-constexpr std::array<std::string_view, 4> three_launches = {"src/reduce/reduce_elements.cl", "src/scan/scan_tile.cl",
-                                                            "src/scan/scan_total.cl", "src/scan/scan.cl"};
-constexpr std::array<std::string_view, 4> one_launch = {"src/reduce/reduce_elements.cl", "src/scan/scan_tile.cl",
-                                                        "src/scan/scan_total.cl", "src/scan/scan_once.cl"};
-constexpr std::array<std::string_view, 6> exact_launches = {"src/reduce/reduce_elements.cl", "src/scan/scan_tile.cl",
-                                                            "src/scan/scan_window.cl",       "src/scan/scan_total.cl",
-                                                            "src/scan/scan_wide.cl",         "src/scan/scan_exact.cl"};
+constexpr std::array<std::string_view, 5> three_launches = {"src/elements/elements.cl", "src/elements/order.cl",
+                                                            "src/scan/scan_tile.cl", "src/scan/scan_total.cl",
+                                                            "src/scan/scan.cl"};
+constexpr std::array<std::string_view, 5> one_launch = {"src/elements/elements.cl", "src/elements/order.cl",
+                                                        "src/scan/scan_tile.cl", "src/scan/scan_total.cl",
+                                                        "src/scan/scan_once.cl"};
+constexpr std::array<std::string_view, 7> exact_launches = {
+    "src/elements/elements.cl", "src/elements/order.cl", "src/scan/scan_tile.cl", "src/scan/scan_window.cl",
+    "src/scan/scan_total.cl",   "src/scan/scan_wide.cl", "src/scan/scan_exact.cl"};
 
 constexpr std::uint64_t groups_a_unit_gpu = 4;
 constexpr std::uint64_t groups_a_unit_cpu = 2;
@@ -107,27 +110,24 @@ std::uint64_t Plan::wide_bytes() const noexcept {
 
 std::vector<runtime::Define> Plan::defines() const {
   const std::string suffix = size_of(dtype) == 8 ? "UL" : "U";
-  return {{"MASU_GROUP", std::to_string(group)},
-          {"MASU_BYTES", std::to_string(size_of(dtype))},
-          {"MASU_FLOAT", is_float(dtype) ? "1" : "0"},
-          {"MASU_SIGNED", is_signed(dtype) && !is_float(dtype) && op != ScanOp::sum ? "1" : "0"},
-          {"MASU_SKIP", "0"},
-          {"MASU_ITEM_VECTORS", std::to_string(vectors)},
-          {"MASU_OP", std::to_string(static_cast<int>(op))},
-          {"MASU_EXCLUSIVE", exclusive ? "1" : "0"},
-          {"MASU_SEGMENTED", segmented ? "1" : "0"},
-          {"MASU_EXACT", exact ? "1" : "0"},
-          {"MASU_SPAN", std::to_string(span)},
-          {"MASU_WIDE_WORDS", std::to_string(wide_words())},
-          {"MASU_TABLE_ROWS", std::to_string(table_rows())},
-          {"MASU_COLUMNS", std::to_string(columns)},
-          {"MASU_FOUND", std::to_string(found_words)},
-          {"MASU_TILE_BITS", std::to_string(std::bit_width(tile_elements() - 1))},
-          {"MASU_GROUPS_A_UNIT", std::to_string(exact_groups_a_unit)},
-          {"MASU_REPLICAS", std::to_string(replicas)},
-          {"MASU_LATE", std::to_string(late)},
-          {"MASU_WAVES", std::to_string(waves)},
-          {"MASU_IDENTITY", std::to_string(scan_identity(dtype, op)) + suffix}};
+  return element_defines(op == ScanOp::sum ? without_sign(dtype) : dtype,
+                         {{"MASU_GROUP", group},
+                          {"MASU_ITEM_VECTORS", vectors},
+                          {"MASU_OP", static_cast<int>(op)},
+                          {"MASU_EXCLUSIVE", exclusive},
+                          {"MASU_SEGMENTED", segmented},
+                          {"MASU_EXACT", exact},
+                          {"MASU_SPAN", span},
+                          {"MASU_WIDE_WORDS", wide_words()},
+                          {"MASU_TABLE_ROWS", table_rows()},
+                          {"MASU_COLUMNS", columns},
+                          {"MASU_FOUND", found_words},
+                          {"MASU_TILE_BITS", std::bit_width(tile_elements() - 1)},
+                          {"MASU_GROUPS_A_UNIT", exact_groups_a_unit},
+                          {"MASU_REPLICAS", replicas},
+                          {"MASU_LATE", late},
+                          {"MASU_WAVES", waves},
+                          {"MASU_IDENTITY", std::to_string(scan_identity(dtype, op)) + suffix}});
 }
 
 Plan make(const DeviceInfo& device, Dtype dtype, std::uint64_t count, ScanOp op, bool exclusive, bool segmented,

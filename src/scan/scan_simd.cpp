@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scan/scan_simd.h"
 
+#include "elements/order.h"
 #include "scan/scan_op.h"
-#include "sort/sort_key.h"
 
 #include <algorithm>
 #include <bit>

@@ -1,53 +1,62 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a work-group does with a tile, which is what it holds at once, in OpenCL C 1.2 (and, behind the CUDA prelude, in
-// CUDA C++). Behind reduce_elements.cl of the room reduce.
+// CUDA C++). Behind elements.cl and order.cl.
 //
 // In a tile each work-item has MASU_ITEMS elements that lie side by side; they come and go through local memory, so that
 // global memory is read and written by whole vectors.
 //
 // Defines, all given by scan_plan.cpp:
-#ifndef MASU_GROUP            // work-items in a work-group, a power of two
-#error "MASU_GROUP is not defined"
-#endif
-#ifndef MASU_ITEM_VECTORS     // 16-byte vectors of a work-item in a tile: 1, 2, 4 or 8
-#error "MASU_ITEM_VECTORS is not defined"
-#endif
-#ifndef MASU_OP               // 0: sum, 1: least, 2: greatest
-#error "MASU_OP is not defined"
-#endif
-#ifndef MASU_EXCLUSIVE        // 1: an element's result is that of the elements in front of it
-#error "MASU_EXCLUSIVE is not defined"
-#endif
-#ifndef MASU_SEGMENTED        // 1: there are rows or flags
-#error "MASU_SEGMENTED is not defined"
-#endif
-#ifndef MASU_IDENTITY         // its bits
-#error "MASU_IDENTITY is not defined"
-#endif
+// - MASU_GROUP         work-items in a work-group, a power of two
+// - MASU_ITEM_VECTORS  16-byte vectors of a work-item in a tile: 1, 2, 4 or 8
+// - MASU_OP            0: sum, 1: least, 2: greatest
+// - MASU_EXCLUSIVE     1: an element's result is that of the elements in front of it
+// - MASU_SEGMENTED     1: there are rows or flags
+// - MASU_IDENTITY      its bits
 
 #define MASU_ITEM_WORDS (4 * MASU_ITEM_VECTORS)
 #define MASU_ITEMS (MASU_ITEM_VECTORS * MASU_PER_VECTOR)
 #define MASU_TILE ((ulong)MASU_GROUP * MASU_ITEMS)
 
+// What kernels of chunks take: elements, tiles of a chunk, elements of a row, and flags.
+#define MASU_CHUNK_PARAMETERS                                                                        \
+  const ulong count, const ulong chunk, const ulong row, __global const uchar *restrict flag_memory, \
+      const ulong flags_at, const uint has_flags
+
+// The words of a vector, and back.
+MASU_INLINE void unpack(const uint4 vector, uint *words) {
+  words[0] = vector.x;
+  words[1] = vector.y;
+  words[2] = vector.z;
+  words[3] = vector.w;
+}
+MASU_INLINE uint4 packed(const uint *words) {
+  uint4 vector;
+  vector.x = words[0];
+  vector.y = words[1];
+  vector.z = words[2];
+  vector.w = words[3];
+  return vector;
+}
+
 // Element k of a work-item's words.
-MASU_INLINE MASU_WIDE element_of(const uint *words, const uint k) {
-#if MASU_BYTES == 8
+MASU_INLINE MASU_BITS element_of(const uint *words, const uint k) {
+#if MASU_ELEMENT_BYTES == 8
   return (ulong)words[2 * k + 1] << 32 | words[2 * k];
-#elif MASU_BYTES == 4
+#elif MASU_ELEMENT_BYTES == 4
   return words[k];
 #else
-  return words[k * MASU_BYTES / 4] >> (k * MASU_BYTES % 4 * 8) & MASU_ALL;
+  return words[k * MASU_ELEMENT_BYTES / 4] >> (k * MASU_ELEMENT_BYTES % 4 * 8) & MASU_ALL_BITS;
 #endif
 }
-MASU_INLINE void set_element_of(uint *words, const uint k, const MASU_WIDE x) {
-#if MASU_BYTES == 8
+MASU_INLINE void set_element_of(uint *words, const uint k, const MASU_BITS x) {
+#if MASU_ELEMENT_BYTES == 8
   words[2 * k] = (uint)x;
   words[2 * k + 1] = (uint)(x >> 32);
-#elif MASU_BYTES == 4
+#elif MASU_ELEMENT_BYTES == 4
   words[k] = x;
 #else
-  const uint shift = k * MASU_BYTES % 4 * 8;
-  words[k * MASU_BYTES / 4] = (words[k * MASU_BYTES / 4] & ~(MASU_ALL << shift)) | x << shift;
+  const uint shift = k * MASU_ELEMENT_BYTES % 4 * 8;
+  words[k * MASU_ELEMENT_BYTES / 4] = (words[k * MASU_ELEMENT_BYTES / 4] & ~(MASU_ALL_BITS << shift)) | x << shift;
 #endif
 }
 
@@ -56,38 +65,16 @@ MASU_INLINE void set_element_of(uint *words, const uint k, const MASU_WIDE x) {
 inline uint place_of(const uint vector) { return vector ^ (vector >> 3 & 7); }
 
 // Elements one by one, for tiles that are not whole or not aligned.
-inline __local uchar *element_place(__local uint4 *tile, const uint i) {
-  const uint byte = i * MASU_BYTES;
-  return (__local uchar *)(tile + place_of(byte >> 4)) + (byte & 15);
-}
-inline void put_element(__local uint4 *tile, const uint i, const MASU_WIDE x) {
-#if MASU_BYTES == 1
-  *element_place(tile, i) = (uchar)x;
-#elif MASU_BYTES == 2
-  *(__local ushort *)element_place(tile, i) = (ushort)x;
-#elif MASU_BYTES == 4
-  *(__local uint *)element_place(tile, i) = x;
-#else
-  *(__local ulong *)element_place(tile, i) = x;
-#endif
-}
-inline void write_element(__local uint4 *tile, const uint i, __global uchar *data) {
-#if MASU_BYTES == 1
-  *data = *element_place(tile, i);
-#elif MASU_BYTES == 2
-  *(__global ushort *)data = *(__local ushort *)element_place(tile, i);
-#elif MASU_BYTES == 4
-  *(__global uint *)data = *(__local uint *)element_place(tile, i);
-#else
-  *(__global ulong *)data = *(__local ulong *)element_place(tile, i);
-#endif
+inline __local MASU_ELEMENT *element_place(__local uint4 *tile, const uint i) {
+  const uint byte = i * MASU_ELEMENT_BYTES;
+  return (__local MASU_ELEMENT *)((__local uchar *)(tile + place_of(byte >> 4)) + (byte & 15));
 }
 
 inline uint is_aligned(__global const uchar *data) { return ((size_t)data & 15) == 0; }
 
 // A work-item's share of a whole tile, which begins with element `first`: vectors that lie MASU_GROUP apart.
 MASU_INLINE void load_vectors(__global const uchar *data, const ulong first, uint4 *v) {
-  __global const uint4 *vectors = (__global const uint4 *)(data + first * MASU_BYTES) + get_local_id(0);
+  __global const uint4 *vectors = (__global const uint4 *)(data + first * MASU_ELEMENT_BYTES) + get_local_id(0);
   MASU_PRAGMA_UNROLL
   for (uint i = 0; i < MASU_ITEM_VECTORS; ++i) v[i] = vectors[i * MASU_GROUP];
 }
@@ -96,10 +83,17 @@ MASU_INLINE void put_vectors(__local uint4 *tile, const uint4 *v) {
   MASU_PRAGMA_UNROLL
   for (uint i = 0; i < MASU_ITEM_VECTORS; ++i) tile[place_of(lane + i * MASU_GROUP)] = v[i];
 }
-// The same for any tile, one by one; places behind the last element get the identity.
+// A share's words, of data that is read once and in any order.
+MASU_INLINE void load_words(__global const uchar *data, const ulong first, uint *words) {
+  __global const uint4 *vectors = (__global const uint4 *)(data + first * MASU_ELEMENT_BYTES) + get_local_id(0);
+  MASU_PRAGMA_UNROLL
+  for (uint i = 0; i < MASU_ITEM_VECTORS; ++i) unpack(masu_load_streaming(vectors + i * MASU_GROUP), words + 4 * i);
+}
+// Any tile, one by one; places behind the last element get the identity.
 inline void put_elements(__global const uchar *data, const ulong first, const ulong count, __local uint4 *tile) {
   for (uint i = (uint)get_local_id(0); i < MASU_TILE; i += MASU_GROUP) {
-    put_element(tile, i, first + i < count ? element_at(data, first + i) : (MASU_WIDE)MASU_IDENTITY);
+    const MASU_BITS x = first + i < count ? element_at(data, first + i) : (MASU_BITS)MASU_IDENTITY;
+    *element_place(tile, i) = (MASU_ELEMENT)x;
   }
 }
 // All work-items come here.
@@ -118,12 +112,12 @@ inline void store_tile(__global uchar *data, const ulong first, const ulong coun
   const uint lane = (uint)get_local_id(0);
   barrier(CLK_LOCAL_MEM_FENCE);
   if (first + MASU_TILE <= count && is_aligned(data)) {
-    __global uint4 *vectors = (__global uint4 *)(data + first * MASU_BYTES) + lane;
+    __global uint4 *vectors = (__global uint4 *)(data + first * MASU_ELEMENT_BYTES) + lane;
     MASU_PRAGMA_UNROLL
     for (uint i = 0; i < MASU_ITEM_VECTORS; ++i) vectors[i * MASU_GROUP] = tile[place_of(lane + i * MASU_GROUP)];
   } else {
     for (uint i = lane; i < MASU_TILE && first + i < count; i += MASU_GROUP) {
-      write_element(tile, i, data + (first + i) * MASU_BYTES);
+      set_element(data, first + i, *element_place(tile, i));
     }
   }
   barrier(CLK_LOCAL_MEM_FENCE);
@@ -133,23 +127,14 @@ MASU_INLINE void load_item(__local const uint4 *tile, uint *words) {
   const uint lane = (uint)get_local_id(0);
   MASU_PRAGMA_UNROLL
   for (uint i = 0; i < MASU_ITEM_VECTORS; ++i) {
-    const uint4 v = tile[place_of(lane * MASU_ITEM_VECTORS + i)];
-    words[4 * i] = v.x;
-    words[4 * i + 1] = v.y;
-    words[4 * i + 2] = v.z;
-    words[4 * i + 3] = v.w;
+    unpack(tile[place_of(lane * MASU_ITEM_VECTORS + i)], words + 4 * i);
   }
 }
 MASU_INLINE void store_item(__local uint4 *tile, const uint *words) {
   const uint lane = (uint)get_local_id(0);
   MASU_PRAGMA_UNROLL
   for (uint i = 0; i < MASU_ITEM_VECTORS; ++i) {
-    uint4 v;
-    v.x = words[4 * i];
-    v.y = words[4 * i + 1];
-    v.z = words[4 * i + 2];
-    v.w = words[4 * i + 3];
-    tile[place_of(lane * MASU_ITEM_VECTORS + i)] = v;
+    tile[place_of(lane * MASU_ITEM_VECTORS + i)] = packed(words + 4 * i);
   }
 }
 

@@ -4,13 +4,9 @@
 //
 // With segments a total is a pair: whether a segment began among the elements, and the total since the last that did.
 
-// Defines, given by scan_plan.cpp:
-#ifndef MASU_EXACT  // 1: totals are Windows
-#error "MASU_EXACT is not defined"
-#endif
-#ifndef MASU_SPAN   // totals that a work-item scans
-#error "MASU_SPAN is not defined"
-#endif
+// Defines beside those of scan_tile.cl:
+// - MASU_EXACT  1: totals are Windows
+// - MASU_SPAN   totals that a work-item scans
 
 #if MASU_EXACT
 typedef Window State;
@@ -18,17 +14,17 @@ typedef Window State;
 inline State identity(void) { return window_of(0); }
 inline State combine(const State a, const State b) { return window_sum(a, b); }
 #else
-typedef MASU_WIDE State;
+typedef MASU_BITS State;
 #define MASU_STATE_WORDS 1
 inline State identity(void) { return MASU_IDENTITY; }
 // Of elements a in front of b.
 inline State combine(const State a, const State b) {
 #if MASU_OP == 0
-  return (a + b) & MASU_ALL;
-#elif MASU_FLOAT && MASU_BYTES >= 4 && MASU_FIRST_EXTREMES
+  return (a + b) & MASU_ALL_BITS;
+#elif MASU_FLOAT && MASU_ELEMENT_BYTES >= 4 && MASU_FIRST_EXTREMES
   return MASU_OP == 1 ? masu_first_least(a, b) : masu_first_greatest(a, b);
 #else
-  return rank_of(b, MASU_OP == 2) < rank_of(a, MASU_OP == 2) ? b : a;
+  return extreme_rank(b, MASU_OP == 2, 0) < extreme_rank(a, MASU_OP == 2, 0) ? b : a;
 #endif
 }
 #endif
@@ -160,11 +156,11 @@ MASU_INLINE Total total_of(const uint *words, const uint heads) {
 }
 
 // Turns a work-item's elements into their results; `running` is the total in front of them.
-MASU_INLINE void scan_item(uint *words, const uint heads, MASU_WIDE running) {
+MASU_INLINE void scan_item(uint *words, const uint heads, MASU_BITS running) {
   MASU_PRAGMA_UNROLL
   for (uint k = 0; k < MASU_ITEMS; ++k) {
     if (MASU_SEGMENTED && (heads >> k & 1) != 0) running = MASU_IDENTITY;
-    const MASU_WIDE next = combine(running, element_of(words, k));
+    const MASU_BITS next = combine(running, element_of(words, k));
     set_element_of(words, k, MASU_EXCLUSIVE ? running : next);
     running = next;
   }

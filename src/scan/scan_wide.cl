@@ -6,31 +6,25 @@
 // are added to a table of counters, a row for each digit of 16 bits, a column for some of the work-items, so that the
 // lanes of a sub-group meet no bank: each of an element's digits is one local atomic whose result is not used.
 
-// Defines, given by scan_plan.cpp:
-#ifndef MASU_WIDE_WORDS  // of a wide number
-#error "MASU_WIDE_WORDS is not defined"
-#endif
-#ifndef MASU_TABLE_ROWS  // digits that elements have, at most 2 * MASU_WIDE_WORDS
-#error "MASU_TABLE_ROWS is not defined"
-#endif
-#ifndef MASU_COLUMNS     // of the table: as many as lanes of a sub-group, or 8
-#error "MASU_COLUMNS is not defined"
-#endif
+// Defines beside those of scan_tile.cl:
+// - MASU_WIDE_WORDS  of a wide number
+// - MASU_TABLE_ROWS  digits that elements have, at most 2 * MASU_WIDE_WORDS
+// - MASU_COLUMNS     of the table: as many as lanes of a sub-group, or 8
 
 #define MASU_NAN 1U
 #define MASU_INFINITY 2U
 #define MASU_MINUS_INFINITY 4U
 
-inline uint is_special(const MASU_WIDE bits) { return MASU_MAGNITUDE(bits) >= MASU_INFINITE; }
-inline uint kind_of(const MASU_WIDE bits) {
-  if (MASU_MAGNITUDE(bits) > MASU_INFINITE) return MASU_NAN;
+inline uint is_special(const MASU_BITS bits) { return MASU_MAGNITUDE(bits) >= MASU_INFINITY_BITS; }
+inline uint kind_of(const MASU_BITS bits) {
+  if (MASU_MAGNITUDE(bits) > MASU_INFINITY_BITS) return MASU_NAN;
   return (bits & MASU_SIGN) != 0 ? MASU_MINUS_INFINITY : MASU_INFINITY;
 }
 // What a sum is that has these kinds of elements.
-inline MASU_WIDE special_sum(const uint kinds) {
-  if (kinds == MASU_INFINITY) return MASU_INFINITE;
-  if (kinds == MASU_MINUS_INFINITY) return MASU_INFINITE | MASU_SIGN;
-  return MASU_INFINITE | (MASU_WIDE)1 << (MASU_FRACTION - 1);
+inline MASU_BITS special_sum(const uint kinds) {
+  if (kinds == MASU_INFINITY) return MASU_INFINITY_BITS;
+  if (kinds == MASU_MINUS_INFINITY) return MASU_INFINITY_BITS | MASU_SIGN;
+  return MASU_INFINITY_BITS | (MASU_BITS)1 << (MASU_FRACTION - 1);
 }
 
 // Table and sums: of the rows, a word for each digit of a wide number.
@@ -41,13 +35,13 @@ inline void clear_table(__local uint *table, __local ulong *sums) {
 }
 #define MASU_DIGIT(number, value) atomic_add(cell + (number) * MASU_COLUMNS, (uint)(value));
 // Adds an element; gives what kind it is where it is not finite. The highest digit has a sign.
-MASU_INLINE uint add_element(__local uint *column, const MASU_WIDE bits) {
+MASU_INLINE uint add_element(__local uint *column, const MASU_BITS bits) {
   if (is_special(bits)) return kind_of(bits);
   const uint place = MASU_PLACE(MASU_UPPER(MASU_MAGNITUDE(bits)));
   const long m = mantissa_of(bits, place);
   const uint shift = place & 15;
   __local uint *cell = column + (place >> 4) * MASU_COLUMNS;
-#if MASU_BYTES == 2
+#if MASU_ELEMENT_BYTES == 2
   const uint x = (uint)m << shift;
   MASU_DIGIT(0, x & 65535)
   MASU_DIGIT(1, as_int(x) >> 16)
@@ -55,7 +49,7 @@ MASU_INLINE uint add_element(__local uint *column, const MASU_WIDE bits) {
   const ulong x = (ulong)m << shift;
   MASU_DIGIT(0, x & 65535)
   MASU_DIGIT(1, (uint)x >> 16)
-#if MASU_BYTES == 4
+#if MASU_ELEMENT_BYTES == 4
   MASU_DIGIT(2, x >> 32)
 #else
   MASU_DIGIT(2, x >> 32 & 65535)

@@ -8,10 +8,10 @@
 // and it plus the number of terms that have bits below the unit. Rounding never decreases, so where both ends round to
 // one float, the sum does.
 
-#if MASU_BYTES == 8
+#if MASU_ELEMENT_BYTES == 8
 #define MASU_FRACTION 52
 #define MASU_UPPER(magnitude) ((uint)((magnitude) >> 32))
-#elif MASU_BYTES == 4
+#elif MASU_ELEMENT_BYTES == 4
 #define MASU_FRACTION 23
 #define MASU_UPPER(magnitude) (magnitude)
 #else
@@ -23,7 +23,7 @@
 // The place of an element by the upper word of its magnitude, or of several by the greatest or the least of them.
 #define MASU_PLACE(upper) (max((upper) >> (MASU_FRACTION % 32), 1U) - 1)
 
-#if MASU_BYTES == 8
+#if MASU_ELEMENT_BYTES == 8
 #define MASU_WINDOW_BITS 128
 #define MASU_STEP 64  // bits by which a window is moved down
 typedef struct {
@@ -106,24 +106,24 @@ inline Window window_from(const ulong low, const ulong high) { return low; }
 #define MASU_WINDOW_TOP (MASU_WINDOW_BITS - 3)
 
 // A finite element's mantissa, with its sign.
-inline long mantissa_of(const MASU_WIDE bits, const uint place) {
-  const MASU_WIDE m = MASU_MAGNITUDE(bits) - ((MASU_WIDE)place << MASU_FRACTION);
-#if MASU_BYTES == 8
+inline long mantissa_of(const MASU_BITS bits, const uint place) {
+  const MASU_BITS m = MASU_MAGNITUDE(bits) - ((MASU_BITS)place << MASU_FRACTION);
+#if MASU_ELEMENT_BYTES == 8
   const long minus = (long)bits >> 63;
   return ((long)m ^ minus) - minus;
 #else
-  const int minus = as_int(bits << (32 - 8 * MASU_BYTES)) >> 31;
+  const int minus = as_int(bits << (32 - 8 * MASU_ELEMENT_BYTES)) >> 31;
   return (as_int(m) ^ minus) - minus;
 #endif
 }
 
 // floor(element / 2^unit) of finite elements, where it is known to be below 2^MASU_WINDOW_TOP: the mantissa from the
 // highest bit on, moved right.
-inline Window top_part(const MASU_WIDE bits, const uint unit) {
+inline Window top_part(const MASU_BITS bits, const uint unit) {
   const uint place = MASU_PLACE(MASU_UPPER(MASU_MAGNITUDE(bits)));
   const long m = mantissa_of(bits, place);
   const uint shift = unit + (MASU_WINDOW_BITS - 2 - MASU_PRECISION) - place;
-#if MASU_BYTES == 8
+#if MASU_ELEMENT_BYTES == 8
   return window_right(window_from(0, (ulong)m << (62 - MASU_PRECISION)), min(shift, MASU_WINDOW_BITS - 1U));
 #else
   return window_right((ulong)m << (62 - MASU_PRECISION), min(shift, MASU_WINDOW_BITS - 1U));
@@ -131,14 +131,14 @@ inline Window top_part(const MASU_WIDE bits, const uint unit) {
 }
 
 // Whether a finite element has a bit below the unit.
-inline uint loses_bits(const MASU_WIDE bits, const uint unit) {
+inline uint loses_bits(const MASU_BITS bits, const uint unit) {
   const uint place = MASU_PLACE(MASU_UPPER(MASU_MAGNITUDE(bits)));
-  const MASU_WIDE m = MASU_MAGNITUDE(bits) - ((MASU_WIDE)place << MASU_FRACTION);
-  return place < unit && (m & (((MASU_WIDE)1 << min(unit - place, MASU_PRECISION + 0U)) - 1)) != 0;
+  const MASU_BITS m = MASU_MAGNITUDE(bits) - ((MASU_BITS)place << MASU_FRACTION);
+  return place < unit && (m & (((MASU_BITS)1 << min(unit - place, MASU_PRECISION + 0U)) - 1)) != 0;
 }
 
 // floor(element / 2^unit) of finite elements, modulo 2^MASU_WINDOW_BITS.
-inline Window part_of(const MASU_WIDE bits, const uint unit) {
+inline Window part_of(const MASU_BITS bits, const uint unit) {
   const uint place = MASU_PLACE(MASU_UPPER(MASU_MAGNITUDE(bits)));
   const Window m = window_of(mantissa_of(bits, place));
   if (place < unit) return window_right(m, min(unit - place, MASU_WINDOW_BITS - 1U));
@@ -146,12 +146,12 @@ inline Window part_of(const MASU_WIDE bits, const uint unit) {
 }
 
 // The bits of value * 2^unit as a float, to nearest, ties to even.
-MASU_INLINE MASU_WIDE rounded_by_bits(const Window value, const uint unit) {
+MASU_INLINE MASU_BITS rounded_by_bits(const Window value, const uint unit) {
   const uint minus = window_negative(value);
   const Window m = window_magnitude(value);
   if (window_is_zero(m)) return 0;
   // The highest 64 bits from the leading one on, the lowest of them set where anything below is.
-#if MASU_BYTES == 8
+#if MASU_ELEMENT_BYTES == 8
   const uint empty = m.high != 0 ? (uint)clz(m.high) : 64 + (uint)clz(m.low);
   const Window moved = window_left(m, empty);
   const ulong top = moved.high | (moved.low != 0 ? 1 : 0);
@@ -160,25 +160,26 @@ MASU_INLINE MASU_WIDE rounded_by_bits(const Window value, const uint unit) {
   const ulong top = m << empty;
 #endif
   const uint lead = unit + (MASU_WINDOW_BITS - 1) - empty;
-  const MASU_WIDE sign = minus != 0 ? MASU_SIGN : 0;
+  const MASU_BITS sign = minus != 0 ? MASU_SIGN : 0;
   // Without a bit below the least subnormal number: exact.
-  if (lead < MASU_FRACTION) return (MASU_WIDE)(top >> (63 - lead)) | sign;
-  const MASU_WIDE kept = (MASU_WIDE)(top >> (63 - MASU_FRACTION));
+  if (lead < MASU_FRACTION) return (MASU_BITS)(top >> (63 - lead)) | sign;
+  const MASU_BITS kept = (MASU_BITS)(top >> (63 - MASU_FRACTION));
   const ulong rest = top << (MASU_FRACTION + 1) >> 1;  // of half a unit of the last place: 2^62
-  const MASU_WIDE up = rest + (kept & 1) > 1UL << 62 ? 1 : 0;
+  const MASU_BITS up = rest + (kept & 1) > 1UL << 62 ? 1 : 0;
   // The leading bit adds 1 to the exponent's field, a carry of the rounding too.
-  return min(((MASU_WIDE)(lead - MASU_FRACTION) << MASU_FRACTION) + kept + up, (MASU_WIDE)MASU_INFINITE) | sign;
+  return min(((MASU_BITS)(lead - MASU_FRACTION) << MASU_FRACTION) + kept + up, (MASU_BITS)MASU_INFINITY_BITS) | sign;
 }
-#if MASU_BYTES == 4
+#if MASU_ELEMENT_BYTES == 4
 // A call, as it is rare.
 MASU_NOINLINE uint rounded_rarely(const Window value, const uint unit) { return rounded_by_bits(value, unit); }
 #endif
-MASU_INLINE MASU_WIDE rounded(const Window value, const uint unit) {
-#if MASU_BYTES == 4
+MASU_INLINE MASU_BITS rounded(const Window value, const uint unit) {
+#if MASU_ELEMENT_BYTES == 4
   if (unit < MASU_FRACTION) return rounded_rarely(value, unit);
   // Not subnormal: the conversion rounds, and the exponent's field is moved.
   const uint bits = as_uint((float)(long)value);
-  const uint magnitude = min((bits & 0x7fffffffU) + (unit << MASU_FRACTION) - (149U << MASU_FRACTION), MASU_INFINITE);
+  const uint moved = (bits & 0x7fffffffU) + (unit << MASU_FRACTION) - (149U << MASU_FRACTION);
+  const uint magnitude = min(moved, MASU_INFINITY_BITS);
   return bits == 0 ? 0 : magnitude | (bits & 0x80000000U);
 #else
   return rounded_by_bits(value, unit);

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sort/bitonic_device.h"
 
-#include "runtime/whole.h"
+#include "call/operands.h"
+#include "elements/elements.h"
+#include "sort/sort_plan.h"
 
 #include <masu/bitonic.h>
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <optional>
 
 namespace masu::bitonic {
 
@@ -19,7 +20,7 @@ namespace {
 
 constexpr unsigned most_group = 256;
 constexpr unsigned most_fused = 3;  // 8 keys of a work-item
-constexpr std::array<std::string_view, 2> bitonic_files = {"src/sort/sort_key.cl", "src/sort/sort_bitonic.cl"};
+constexpr auto bitonic_files = sort_plan::files("src/sort/sort_bitonic.cl");
 
 unsigned group_of(const DeviceInfo& device) {
   return static_cast<unsigned>(std::bit_floor(std::min<std::uint64_t>(device.max_work_group_size, most_group)));
@@ -43,23 +44,19 @@ struct Layout {
   std::size_t index_bytes = 0;
 };
 
-std::uint64_t aligned(std::uint64_t bytes) {
-  return (bytes + 15) / 16 * 16;
-}
-
 Layout layout_of(const Arrays& arrays, std::uint64_t pieces, std::uint64_t piece_length) {
   const std::uint64_t count = pieces * piece_length;
   Layout layout;
   layout.index_bytes = arrays.has_indices() ? arrays.index_bytes : piece_length > UINT32_MAX ? 8 : 4;
   const bool indexed = arrays.has_records() || is_float(arrays.dtype);
   if (arrays.has_indices()) {
-    if (arrays.keys_stay()) layout.keys = aligned(count * size_of(arrays.dtype));
+    if (arrays.keys_stay()) layout.keys = call::aligned(count * size_of(arrays.dtype));
   } else if (indexed) {
-    layout.indices = aligned(count * layout.index_bytes);
+    layout.indices = call::aligned(count * layout.index_bytes);
   } else {
     layout.index_bytes = 0;
   }
-  if (arrays.has_records()) layout.records = aligned(count * arrays.record_bytes);
+  if (arrays.has_records()) layout.records = call::aligned(count * arrays.record_bytes);
   return layout;
 }
 
@@ -100,22 +97,17 @@ class Passes {
   }
 
  private:
-  std::vector<KernelArgument> arguments() const {
-    std::vector<KernelArgument> result;
-    sort_kernels::append(result, arrays_.target, *arrays_.target);
-    sort_kernels::append(result, arrays_.indices, *arrays_.target);
-    result.emplace_back(piece_length_);
-    return result;
+  [[nodiscard]] call::Arguments arguments() const {
+    return call::Arguments(*arrays_.target, sort_kernels::place_of(arrays_.indices, *arrays_.target), piece_length_);
   }
   [[nodiscard]] unsigned index_bytes() const { return static_cast<unsigned>(arrays_.index_bytes); }
   // Looked up once: finding a program by its text takes longer than a launch.
-  runtime::Kernel& kernel(unsigned fused) {
-    std::shared_ptr<runtime::Kernel>& known = kernels_[fused];
-    if (known == nullptr) {
+  call::Kernels& kernels(unsigned fused) {
+    std::optional<call::Kernels>& known = kernels_[fused];
+    if (!known) {
       const Device& device = stream_.device();
-      known = sort_kernels::kernel(device, files(),
-                                   defines(device.info(), arrays_.dtype, arrays_.order, index_bytes(), fused),
-                                   fused == 0 ? "bitonic_near" : "bitonic_far");
+      known.emplace(device, files(), defines(device.info(), arrays_.dtype, arrays_.order, index_bytes(), fused),
+                    group_);
     }
     return *known;
   }
@@ -126,14 +118,10 @@ class Passes {
     const std::uint64_t piece_items = (piece_length_ + block - 1) / block * between;
     const std::uint64_t items = piece_items * pieces_;
     for (std::uint64_t first = 0; first < items; first += sort_kernels::most_groups * group_) {
-      std::vector<KernelArgument> list = arguments();
-      list.emplace_back(items);
-      list.emplace_back(piece_items);
-      list.emplace_back(first);
-      list.emplace_back(static_cast<std::uint32_t>(std::countr_zero(between)));
-      list.emplace_back(std::uint32_t{pass.mirrored() ? 1U : 0U});
       const std::uint64_t groups = std::min((items - first + group_ - 1) / group_, sort_kernels::most_groups);
-      sort_kernels::launch(stream_, kernel(fused), groups, group_, list, work_);
+      work_.done(kernels(fused).launch(stream_, "bitonic_far", groups, arguments(), items, piece_items, first,
+                                       static_cast<std::uint32_t>(std::countr_zero(between)),
+                                       std::uint32_t{pass.mirrored() ? 1U : 0U}));
     }
   }
 
@@ -141,12 +129,9 @@ class Passes {
     const std::uint64_t piece_tiles = (piece_length_ + tile_ - 1) / tile_;
     const std::uint64_t tiles = piece_tiles * pieces_;
     for (std::uint64_t first = 0; first < tiles; first += sort_kernels::most_groups) {
-      std::vector<KernelArgument> list = arguments();
-      list.emplace_back(piece_tiles);
-      list.emplace_back(first);
-      list.emplace_back(LocalMemory{tile_ * size_of(arrays_.dtype)});
-      list.emplace_back(LocalMemory{index_bytes() == 0 ? 16 : tile_ * index_bytes()});
-      sort_kernels::launch(stream_, kernel(0), std::min(tiles - first, sort_kernels::most_groups), group_, list, work_);
+      work_.done(kernels(0).launch(stream_, "bitonic_near", std::min(tiles - first, sort_kernels::most_groups),
+                                   arguments(), piece_tiles, first, LocalMemory{tile_ * size_of(arrays_.dtype)},
+                                   LocalMemory{index_bytes() == 0 ? 16 : tile_ * index_bytes()}));
     }
   }
 
@@ -157,7 +142,7 @@ class Passes {
   unsigned group_;
   std::uint64_t tile_;
   DeviceWork& work_;
-  std::array<std::shared_ptr<runtime::Kernel>, most_fused + 1> kernels_;
+  std::array<std::optional<call::Kernels>, most_fused + 1> kernels_;
 };
 
 }  // namespace
@@ -165,11 +150,11 @@ class Passes {
 std::vector<runtime::Define> defines(const DeviceInfo& device, Dtype dtype, Order order, unsigned index_bytes,
                                      unsigned fused) {
   std::vector<runtime::Define> result = sort_kernels::key_defines(dtype, order);
-  const auto add = [&](const char* name, std::uint64_t value) { result.push_back({name, fmt::to_string(value)}); };
-  add("MASU_GROUP", group_of(device));
-  add("MASU_TILE", tile_of(device, dtype));
-  add("MASU_INDEX_BYTES", index_bytes);
-  add("MASU_FUSED", fused);
+  result.push_back({"MASU_GROUP", group_of(device)});
+  result.push_back({"MASU_TILE", tile_of(device, dtype)});
+  result.push_back({"MASU_INDEX_BYTES", index_bytes});
+  result.push_back({"MASU_INDEX", unsigned_type(index_bytes == 8 ? 8 : 4)});
+  result.push_back({"MASU_FUSED", fused});
   return result;
 }
 
@@ -210,7 +195,7 @@ void sort(Stream& stream, const Arrays& arrays, std::uint64_t pieces, std::uint6
       memory.slice(layout.indices + layout.keys, pieces * piece_length * arrays.record_bytes);
   sort_kernels::gather(stream, *arrays.records, moved, *network.indices, network.index_bytes, arrays.record_bytes,
                        pieces * piece_length, piece_length, work);
-  sort_kernels::copy(stream, moved, *arrays.moved_records, work);
+  work.done(call::copy(stream, moved, *arrays.moved_records));
 }
 
 }  // namespace masu::bitonic

@@ -8,15 +8,9 @@
 // No work-group waits for another. sort_key.cl and sort_rank.cl stand in front of this file.
 //
 // Defines beside those of these, all given by sort_plan.cpp:
-#ifndef MASU_OFFSET_BYTES     // 4 where all places fit a uint, else 8
-#error "MASU_OFFSET_BYTES is not defined"
-#endif
-#ifndef MASU_PIECES           // 1: tiles, chunks and pieces are listed in tables; 0: all keys are one piece
-#error "MASU_PIECES is not defined"
-#endif
-#ifndef MASU_CHUNK_TILES      // tiles of a chunk
-#error "MASU_CHUNK_TILES is not defined"
-#endif
+// - MASU_OFFSET_BYTES  4 where all places fit a uint, else 8
+// - MASU_PIECES        1: tiles, chunks and pieces are listed in tables; 0: all keys are one piece
+// - MASU_CHUNK_TILES   tiles of a chunk
 
 #if MASU_OFFSET_BYTES == 4
 #define MASU_OFFSET uint
@@ -56,16 +50,16 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void sort_count(__global const uchar *restr
   MASU_FIND_TILE
   (void)index;
   (void)chunk;
-  __global const MASU_KEY *const from = (__global const MASU_KEY *)(keys + keys_at) + first;
+  __global const MASU_ELEMENT *const from = (__global const MASU_ELEMENT *)(keys + keys_at) + first;
   __local uint *const partial = counters + MASU_COUNTERS;
   clear_counters(counters, lid);
   if (lid < 4) partial[lid] = 0;
   barrier(CLK_LOCAL_MEM_FENCE);
 
   const uint column = lid % MASU_COLUMNS;
-  MASU_WIDE zeros = 0;
-  MASU_WIDE ones = 0;
-  MASU_KEY loaded[MASU_ITEMS];
+  MASU_BITS zeros = 0;
+  MASU_BITS ones = 0;
+  MASU_ELEMENT loaded[MASU_ITEMS];
   MASU_UNROLLED
   for (uint i = 0; i < MASU_ITEMS; ++i) {
     const uint place = i * MASU_GROUP + lid;
@@ -74,7 +68,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void sort_count(__global const uchar *restr
   MASU_UNROLLED
   for (uint i = 0; i < MASU_ITEMS; ++i) {
     if (i * MASU_GROUP + lid < size) {
-      const MASU_WIDE key = ordered_key(loaded[i]);
+      const MASU_BITS key = sort_key(loaded[i]);
       const uint digit = ((uint)(key >> shift) & (MASU_DIGITS - 1)) ^ flip;
       atomic_add(&counters[counter_of(digit, column)], 1U << shift_of(digit));
       zeros |= ~key;
@@ -84,7 +78,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void sort_count(__global const uchar *restr
   if (facts != 0) {
     atomic_or(&partial[0], (uint)zeros);
     atomic_or(&partial[1], (uint)ones);
-#if MASU_KEY_BYTES == 8
+#if MASU_ELEMENT_BYTES == 8
     atomic_or(&partial[2], (uint)(zeros >> 32));
     atomic_or(&partial[3], (uint)(ones >> 32));
 #endif
@@ -220,12 +214,12 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void sort_scatter(
   (void)index;
   __local uint *const partial = counters + MASU_STAGING_WORDS;
   __local MASU_OFFSET *const bases = (__local MASU_OFFSET *)(partial + MASU_GROUP * 17 / 16 + 64);
-  __local MASU_KEY *const staging = (__local MASU_KEY *)counters;
+  __local MASU_ELEMENT *const staging = (__local MASU_ELEMENT *)counters;
 
   // Keys come in the order of memory and are taken column by column.
-  __global const MASU_KEY *const from = (__global const MASU_KEY *)(keys_from + keys_at) + first;
+  __global const MASU_ELEMENT *const from = (__global const MASU_ELEMENT *)(keys_from + keys_at) + first;
   const uint own = lid % MASU_COLUMNS * (MASU_ROWS * MASU_ITEMS) + lid / MASU_COLUMNS * MASU_ITEMS;
-  MASU_KEY keys[MASU_ITEMS];
+  MASU_ELEMENT keys[MASU_ITEMS];
   MASU_UNROLLED
   for (uint i = 0; i < MASU_ITEMS; ++i) {
     const uint place = i * MASU_GROUP + lid;
@@ -249,14 +243,14 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void sort_scatter(
   MASU_UNROLLED
   for (uint i = 0; i < MASU_ITEMS; ++i) staging[MASU_PADDED(ranks[i])] = keys[i];
   barrier(CLK_LOCAL_MEM_FENCE);
-  __global MASU_KEY *const to = (__global MASU_KEY *)(sorted + sorted_at);
+  __global MASU_ELEMENT *const to = (__global MASU_ELEMENT *)(sorted + sorted_at);
 #if MASU_VALUE_BYTES > 0
   MASU_OFFSET places[MASU_ITEMS];
 #endif
   MASU_UNROLLED
   for (uint i = 0; i < MASU_ITEMS; ++i) {
     const uint place = i * MASU_GROUP + lid;
-    const MASU_KEY key = staging[MASU_PADDED(place)];
+    const MASU_ELEMENT key = staging[MASU_PADDED(place)];
     const MASU_OFFSET there = bases[digit_of(key, shift, flip)] + place;
 #if MASU_VALUE_BYTES > 0
     places[i] = there;

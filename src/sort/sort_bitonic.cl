@@ -4,32 +4,20 @@
 // sort_key.cl stands in front of this file.
 //
 // Defines, all given by bitonic_device.cpp:
-#ifndef MASU_GROUP            // work-items in a work-group
-#error "MASU_GROUP is not defined"
-#endif
-#ifndef MASU_TILE             // keys of a tile, a power of two
-#error "MASU_TILE is not defined"
-#endif
-#ifndef MASU_INDEX_BYTES      // bytes of the index beside each key, 4 or 8; 0: there is none
-#error "MASU_INDEX_BYTES is not defined"
-#endif
-#ifndef MASU_FUSED            // far passes in one launch: each work-item holds 2^this keys; 0: the kernel for near ones
-#error "MASU_FUSED is not defined"
-#endif
+// - MASU_GROUP        work-items in a work-group
+// - MASU_TILE         keys of a tile, a power of two
+// - MASU_INDEX_BYTES  bytes of the index beside each key, 4 or 8; 0: there is none
+// - MASU_INDEX        its type
+// - MASU_FUSED        far passes in one launch: each work-item holds 2^this keys; 0: the kernel for near ones
 
-#if MASU_INDEX_BYTES == 8
-#define MASU_INDEX ulong
-#else
-#define MASU_INDEX uint
-#endif
 #define MASU_ARRAYS                                                                                           \
   __global uchar *key_memory, const ulong key_offset, __global uchar *index_memory, const ulong index_offset, \
       const ulong piece_length
 
 // Whether b comes before a. Keys with indices are never equal.
-MASU_INLINE bool comes_first(const MASU_KEY b, const MASU_INDEX b_index, const MASU_KEY a, const MASU_INDEX a_index) {
-  const MASU_WIDE left = ordered_key(b);
-  const MASU_WIDE right = ordered_key(a);
+MASU_INLINE bool comes_first(const MASU_ELEMENT b, const MASU_INDEX b_index, const MASU_ELEMENT a, const MASU_INDEX a_index) {
+  const MASU_BITS left = sort_key(b);
+  const MASU_BITS right = sort_key(a);
 #if MASU_INDEX_BYTES != 0
   return left < right || (left == right && b_index < a_index);
 #else
@@ -51,13 +39,13 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void bitonic_far(MASU_ARRAYS, const ulong w
   const ulong between = (ulong)1 << between_bits;
   const ulong within = of_piece & (between - 1);
   const ulong block = of_piece >> between_bits << (between_bits + MASU_FUSED);
-  __global MASU_KEY *keys = (__global MASU_KEY *)(key_memory + key_offset) + piece * piece_length;
+  __global MASU_ELEMENT *keys = (__global MASU_ELEMENT *)(key_memory + key_offset) + piece * piece_length;
 #if MASU_INDEX_BYTES != 0
   __global MASU_INDEX *indices = (__global MASU_INDEX *)(index_memory + index_offset) + piece * piece_length;
 #endif
 
   ulong places[1 << MASU_FUSED];
-  MASU_KEY key[1 << MASU_FUSED];
+  MASU_ELEMENT key[1 << MASU_FUSED];
   MASU_INDEX index[1 << MASU_FUSED];
   MASU_PRAGMA_UNROLL
   for (int e = 0; e < 1 << MASU_FUSED; ++e) {
@@ -86,7 +74,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void bitonic_far(MASU_ARRAYS, const ulong w
         const bool taken = pass != 0 || (mirrored != 0 ? opposite : parallel);
         // What is missing comes last, and stays there.
         if (taken && places[other] < piece_length && comes_first(key[other], index[other], key[e], index[e])) {
-          const MASU_KEY lesser = key[other];
+          const MASU_ELEMENT lesser = key[other];
           key[other] = key[e];
           key[e] = lesser;
           const MASU_INDEX lesser_index = index[other];
@@ -110,15 +98,15 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void bitonic_far(MASU_ARRAYS, const ulong w
 #else
 // The rest of a stage: passes of the distances MASU_TILE / 2 ... 1, in local memory. A work-group takes a tile.
 __kernel MASU_WORK_GROUP(MASU_GROUP) void bitonic_near(MASU_ARRAYS, const ulong piece_tiles, const ulong first_tile,
-                                                       __local MASU_KEY *key, __local MASU_INDEX *index) {
-  MASU_LOCAL_POINTER(MASU_KEY, key);
+                                                       __local MASU_ELEMENT *key, __local MASU_INDEX *index) {
+  MASU_LOCAL_POINTER(MASU_ELEMENT, key);
   MASU_LOCAL_POINTER(MASU_INDEX, index);
   const ulong tile = first_tile + get_group_id(0);
   const ulong piece = tile / piece_tiles;
   const ulong first = (tile - piece * piece_tiles) * MASU_TILE;
   const uint length = (uint)min((ulong)MASU_TILE, piece_length - first);
   const uint lane = (uint)get_local_id(0);
-  __global MASU_KEY *keys = (__global MASU_KEY *)(key_memory + key_offset) + piece * piece_length + first;
+  __global MASU_ELEMENT *keys = (__global MASU_ELEMENT *)(key_memory + key_offset) + piece * piece_length + first;
 #if MASU_INDEX_BYTES != 0
   __global MASU_INDEX *indices = (__global MASU_INDEX *)(index_memory + index_offset) + piece * piece_length + first;
 #endif
@@ -134,8 +122,8 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void bitonic_near(MASU_ARRAYS, const ulong 
       const uint lower = 2 * pair - (pair & (distance - 1));
       const uint upper = lower + distance;
       if (upper < length) {
-        const MASU_KEY a = key[lower];
-        const MASU_KEY b = key[upper];
+        const MASU_ELEMENT a = key[lower];
+        const MASU_ELEMENT b = key[upper];
 #if MASU_INDEX_BYTES != 0
         const MASU_INDEX a_index = index[lower];
         const MASU_INDEX b_index = index[upper];

@@ -3,13 +3,9 @@
 
 #include "histogram/bins/bin_rule.h"
 #include "histogram/device/histogram_device.h"
-#include "runtime/whole.h"
 #include "sort/sort_kernels.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <array>
 #include <bit>
 
 namespace masu::sort_counting {
@@ -29,10 +25,6 @@ std::uint64_t least_keys(Dtype dtype) {
   return size_of(dtype) == 1 ? std::uint64_t{1} << 16 : std::uint64_t{1} << 19;
 }
 
-std::shared_ptr<runtime::Kernel> kernel(const Device& device, Dtype dtype, std::uint64_t group, std::string_view name) {
-  return sort_kernels::kernel(device, files, defines(dtype, group), name);
-}
-
 }  // namespace
 
 bool serves(Dtype dtype, const Companions& companions, const SortJob& job) {
@@ -43,9 +35,9 @@ bool serves(Dtype dtype, const Companions& companions, const SortJob& job) {
 
 std::vector<runtime::Define> defines(Dtype dtype, std::uint64_t group) {
   std::vector<runtime::Define> list = sort_kernels::key_defines(dtype, Order::ascending);
-  list.push_back({"MASU_GROUP", fmt::to_string(group)});
-  list.push_back({"MASU_VALUES", fmt::to_string(values_of(dtype))});
-  list.push_back({"MASU_VECTORS", fmt::to_string(fill_vectors)});
+  list.push_back({"MASU_GROUP", group});
+  list.push_back({"MASU_VALUES", values_of(dtype)});
+  list.push_back({"MASU_VECTORS", fill_vectors});
   return list;
 }
 
@@ -69,25 +61,20 @@ void sort(Stream& stream, const BufferBase& keys, Dtype dtype, const BufferBase&
   work.done(stream.record());
   counter->add(keys, count, &stream);
 
+  const auto kernels = [&](std::uint64_t group) {
+    return call::Kernels(device, files, defines(dtype, group), static_cast<unsigned>(group));
+  };
   const std::uint64_t scan_group =
       std::min<std::uint64_t>({most_group, std::bit_floor(std::uint64_t{info.max_work_group_size}), values});
-  const std::array<KernelArgument, 5> scanned{counter->counts(), whole(offsets), offsets.byte_offset(), flip,
-                                              LocalMemory{2 * scan_group * sizeof(std::uint64_t)}};
-  sort_kernels::launch(stream, *kernel(device, dtype, scan_group, "sort_offsets"), values / scan_group, scan_group,
-                       scanned, work);
+  work.done(kernels(scan_group)
+                .launch(stream, "sort_offsets", values / scan_group, KernelArgument(counter->counts()), offsets, flip,
+                        call::local<std::uint64_t>(2 * scan_group)));
 
   const std::uint64_t group = std::min(fill_group, scan_group);
   const std::uint64_t tile = group * fill_vectors * 16 / size_of(dtype);
-  const std::array<KernelArgument, 7> filled{whole(result),
-                                             result.byte_offset(),
-                                             whole(offsets),
-                                             offsets.byte_offset(),
-                                             count,
-                                             flip,
-                                             LocalMemory{2 * sizeof(std::uint32_t)}};
   // One more than needed, where the first key does not lie at a multiple of 16 bytes.
-  sort_kernels::launch(stream, *kernel(device, dtype, group, "sort_fill"), (count + 15 + tile - 1) / tile, group,
-                       filled, work);
+  work.done(kernels(group).launch(stream, "sort_fill", (count + 15 + tile - 1) / tile, result, offsets, count, flip,
+                                  call::local<std::uint32_t>(2)));
 }
 
 }  // namespace masu::sort_counting

@@ -3,12 +3,10 @@
 // that they did not move.
 #pragma once
 
-#include "runtime/program_cache.h"
 #include "sort/sort_device.h"
+#include "sort/sort_plan.h"
 
-#include <array>
 #include <cstdint>
-#include <string_view>
 #include <vector>
 
 namespace masu::sort_counting {
@@ -25,7 +23,7 @@ void sort(Stream& stream, const BufferBase& keys, Dtype dtype, const BufferBase&
           const BufferBase* scratch, DeviceWork& work);
 
 // What its kernels are built from, for work-groups of `group`.
-inline constexpr std::array<std::string_view, 2> files = {"src/sort/sort_key.cl", "src/sort/sort_fill.cl"};
+inline constexpr auto files = sort_plan::files("src/sort/sort_fill.cl");
 std::vector<runtime::Define> defines(Dtype dtype, std::uint64_t group);
 
 }  // namespace masu::sort_counting

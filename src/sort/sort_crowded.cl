@@ -7,20 +7,20 @@
 //   crowd_scatter  moves the keys there; where the digit is all in which keys differ, writes them by their counts
 // A bucket whose keys differ in 16 bits at most goes to sort_tally.cl, if it is not too large for a work-group. A bucket whose
 // digit is the same in all keys stays, and goes to the next level with the bits that do differ. How much there
-// is to do stands in the header; work-groups take turns. sort_key.cl, sort_placed.cl, sort_scan.cl, sort_lists.cl,
+// is to do stands in the header; work-groups take turns. sort_key.cl, sort_placed.cl, group_scan.cl, sort_lists.cl,
 // sort_keys.cl and sort_keys_count.cl stand in front of this file.
 
 // The last word of a crowded bucket: MASU_IN_PARTED, and what becomes of it.
 #define MASU_MOVES 2
 #define MASU_FILLS 4
 
-inline uint width_of(const MASU_KEY bits) {
-  return bits == 0 ? 0 : (uint)(8 * sizeof(MASU_KEY)) - (uint)clz(bits);
+inline uint width_of(const MASU_ELEMENT bits) {
+  return bits == 0 ? 0 : (uint)(8 * sizeof(MASU_ELEMENT)) - (uint)clz(bits);
 }
 inline uint digit_shift(const uint bits) { return max(bits, 8U) - 8; }
-inline MASU_KEY found_bits(__global const uint *found) {
-#if MASU_KEY_BYTES == 8
-  return found[0] | (MASU_KEY)found[1] << 32;
+inline MASU_ELEMENT found_bits(__global const uint *found) {
+#if MASU_ELEMENT_BYTES == 8
+  return found[0] | (MASU_ELEMENT)found[1] << 32;
 #else
   return found[0];
 #endif
@@ -48,8 +48,8 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void crowd_count(
   const uint each = (tiles + (uint)get_num_groups(0) - 1) / (uint)get_num_groups(0);
   const uint first = (uint)get_group_id(0) * each;
   const uint behind = min(tiles, first + each);
-  MASU_KEY ones = 0;
-  MASU_KEY nones = 0;
+  MASU_ELEMENT ones = 0;
+  MASU_ELEMENT nones = 0;
   for (uint i = lid; i < MASU_COUNTERS + 4; i += MASU_GROUP) counters[i] = 0;
   barrier(CLK_LOCAL_MEM_FENCE);
   for (uint tile = first; tile < behind; ++tile) {
@@ -57,9 +57,9 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void crowd_count(
     __global const uint *const open = MASU_AT(const uint, opens_at) + (size_t)where[2] * MASU_OPEN;
     const uint size = where[1];
     const uint shift = digit_shift(open[2]);
-    __global const MASU_KEY *const from =
-        (__global const MASU_KEY *)((open[3] & MASU_IN_PARTED) != 0 ? parted + parted_at : sorted + sorted_at) + where[0];
-    MASU_KEY keys[MASU_ITEMS];
+    __global const MASU_ELEMENT *const from =
+        (__global const MASU_ELEMENT *)((open[3] & MASU_IN_PARTED) != 0 ? parted + parted_at : sorted + sorted_at) + where[0];
+    MASU_ELEMENT keys[MASU_ITEMS];
     MASU_UNROLLED
     for (uint i = 0; i < MASU_ITEMS; ++i) keys[i] = i * MASU_GROUP + lid < size ? from[i * MASU_GROUP + lid] : 0;
     MASU_UNROLLED
@@ -76,7 +76,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void crowd_count(
     __global uint *const row = MASU_AT(uint, rows_at) + (size_t)where[2] * MASU_ROW;
     note_bits(&found[0], (uint)ones);
     note_bits(&found[2], (uint)nones);
-#if MASU_KEY_BYTES == 8
+#if MASU_ELEMENT_BYTES == 8
     note_bits(&found[1], (uint)(ones >> 32));
     note_bits(&found[3], (uint)(nones >> 32));
 #endif
@@ -126,9 +126,9 @@ __kernel MASU_WORK_GROUP(256) void crowd_split(__global uchar *scratch, const ul
     const uint bucket_size = open[1];
     const uint state = open[3];
     const uint shift = digit_shift(open[2]);
-    const MASU_KEY differ = found_bits(row + MASU_ONES) & found_bits(row + MASU_NONES);
+    const MASU_ELEMENT differ = found_bits(row + MASU_ONES) & found_bits(row + MASU_NONES);
     const uint width = width_of(differ);
-    const bool fills = (differ & ~((MASU_KEY)255 << shift)) == 0;
+    const bool fills = (differ & ~((MASU_ELEMENT)255 << shift)) == 0;
     const bool tallied = !fills && width <= 16 && bucket_size <= tally_most;
     const bool stays = !fills && !tallied && width <= shift;
     if (tallied && digit == 0) {
@@ -136,7 +136,7 @@ __kernel MASU_WORK_GROUP(256) void crowd_split(__global uchar *scratch, const ul
     }
     const uint keys = row[digit];
     uint total;
-    const uint within = scan_group(keys, 256, shared, digit, &total) - keys;
+    const uint within = group_scan(keys, 256, shared, digit, &total) - keys;
     const uint begin = bucket_begin + within;
     barrier(CLK_LOCAL_MEM_FENCE);
     if (!stays) row[digit] = begin;
@@ -174,14 +174,14 @@ __kernel MASU_WORK_GROUP(256) void crowd_split(__global uchar *scratch, const ul
 #if !MASU_PACKED  // packed keys all differ
 // Writes the keys of `size` places from `begin` on by where those of each digit begin. `base`: a key of the bucket, whatever its
 // digit is.
-inline void fill_tile(__global MASU_KEY *to, __global const uint *starts, const uint begin, const uint size,
-                      const MASU_KEY base, const uint shift, const MASU_KEY flip, __local uint *begins, const uint lid) {
+inline void fill_tile(__global MASU_ELEMENT *to, __global const uint *starts, const uint begin, const uint size,
+                      const MASU_ELEMENT base, const uint shift, const MASU_ELEMENT flip, __local uint *begins, const uint lid) {
   for (uint digit = lid; digit < 256; digit += MASU_GROUP) begins[digit] = starts[digit];
   barrier(CLK_LOCAL_MEM_FENCE);
   for (uint i = lid; i < size; i += MASU_GROUP) {
     uint digit = 0;  // the last one whose keys begin at or before this place
     for (uint step = 128; step != 0; step >>= 1) digit += begins[digit + step] <= begin + i ? step : 0;
-    to[begin + i] = natural_key((base & ~((MASU_KEY)255 << shift)) | (MASU_KEY)digit << shift, flip);
+    to[begin + i] = natural_key((base & ~((MASU_ELEMENT)255 << shift)) | (MASU_ELEMENT)digit << shift, flip);
   }
 }
 #endif
@@ -204,15 +204,15 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void crowd_scatter(
     // Values lie beside keys: those of `sorted` in `moved`, those of `parted` in `values`.
     const bool in_parted = (state & MASU_IN_PARTED) != 0;
     __global uchar *const from = in_parted ? parted + parted_at : sorted + sorted_at;
-    __global MASU_KEY *const to = (__global MASU_KEY *)(in_parted ? sorted + sorted_at : parted + parted_at);
+    __global MASU_ELEMENT *const to = (__global MASU_ELEMENT *)(in_parted ? sorted + sorted_at : parted + parted_at);
 #if MASU_VALUE_BYTES > 0
     __global uchar *const values_from = in_parted ? values + values_at : moved + moved_at;
     __global uchar *const values_to = in_parted ? moved + moved_at : values + values_at;
 #endif
     if ((state & MASU_FILLS) != 0) {
 #if !MASU_PACKED
-      fill_tile((__global MASU_KEY *)(sorted + sorted_at), row, begin, size, ~found_bits(row + MASU_NONES), shift,
-                flipped != 0 ? MASU_ALL : 0, (__local uint *)local_memory, lid);
+      fill_tile((__global MASU_ELEMENT *)(sorted + sorted_at), row, begin, size, ~found_bits(row + MASU_NONES), shift,
+                flipped != 0 ? MASU_ALL_BITS : 0, (__local uint *)local_memory, lid);
 #endif
     } else if ((state & MASU_MOVES) != 0) {
       part_tile(from, to, MASU_VALUES(values_from, values_to) row, begin, begin, begin + size, shift, false, false, 0, 0,

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sort/sort_device.h"
 
-#include "runtime/backend.h"
-#include "runtime/program_cache.h"
-#include "runtime/whole.h"
+#include "call/operands.h"
 #include "sort/bitonic_device.h"
 #include "sort/sort_counting.h"
 #include "sort/sort_kernels.h"
@@ -13,8 +11,6 @@
 #include "sort/sort_plan.h"
 #include "sort/sort_radix.h"
 #include "sort/sort_rows.h"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
@@ -119,18 +115,6 @@ Buffer<std::byte> memory_for(const Device& device, const BufferBase* workspace, 
   return sort_kernels::memory_of(device, workspace, digits_bytes, work);
 }
 
-void check_workspace(const Device& device, const BufferBase& workspace, std::uint64_t bytes) {
-  const auto base = device.kind() == DeviceKind::cuda ? reinterpret_cast<std::uintptr_t>(workspace.native()) : 0;
-  if (workspace.device() == device && workspace.size_bytes() >= bytes && !workspace.memory()->read_only() &&
-      (base + workspace.byte_offset()) % 16 == 0) {
-    return;
-  }
-  throw Error(ErrorCode::invalid_argument,
-              fmt::format("sort: workspace must be at least {} writable bytes on {} that begin at a multiple of 16, "
-                          "got {} on {}",
-                          bytes, device.id(), workspace.size_bytes(), workspace.device().id()));
-}
-
 }  // namespace
 
 DeviceWork sort_on_device(Stream& stream, const BufferBase& keys, Dtype dtype, BufferBase* result,
@@ -140,7 +124,9 @@ DeviceWork sort_on_device(Stream& stream, const BufferBase& keys, Dtype dtype, B
   Way way = way_of(info, dtype, companions, job);
   Arrays arrays = arrays_of(&keys, dtype, result, companions, job.order);
   if (workspace != nullptr) {
-    check_workspace(stream.device(), *workspace, scratch_bytes(info, arrays, companions, job, way));
+    const BufferBase* moved = companions.buffer != nullptr ? companions.buffer : &keys;
+    call::check_workspace("sort", *workspace, stream.device(), scratch_bytes(info, arrays, companions, job, way),
+                          {&keys, result != nullptr ? result : &keys, moved});
   }
   const std::uint64_t rows = job.pieces.rows;
   const std::uint64_t length = job.pieces.segments.empty() ? job.pieces.length(0) : 0;
@@ -190,9 +176,6 @@ std::uint64_t sort_workspace_on_device(const DeviceInfo& info, Dtype dtype, cons
 
 bool is_sorted_on_device(const BufferBase& keys, Dtype dtype, const SortJob& job) {
   const Device& device = keys.device();
-  const auto module =
-      runtime::own_program(*device.implementation(), sort_plan::order_files, sort_plan::order_defines(dtype, 4));
-  const auto kernel = module->kernel("sort_check");
   Stream stream(device, Timing::off);
   Buffer<std::uint32_t> unsorted(device, 1);
   unsorted.fill(0);
@@ -202,18 +185,13 @@ bool is_sorted_on_device(const BufferBase& keys, Dtype dtype, const SortJob& job
                                                  : std::vector(pieces.segments.begin(), pieces.segments.end());
   const Buffer<std::uint64_t> segments = device.upload(offsets);
   const std::uint64_t length = pieces.segments.empty() ? std::max<std::uint64_t>(pieces.length(0), 1) : 0;
-  constexpr std::uint64_t group = sort_plan::order_group;
+  constexpr unsigned group = sort_plan::order_group;
   const std::uint64_t groups =
       std::min<std::uint64_t>((pieces.count + group - 1) / group, device.info().compute_units * 16);
-  const std::array<KernelArgument, 8> arguments{whole(keys),
-                                                keys.byte_offset(),
-                                                pieces.count,
-                                                length,
-                                                segments,
-                                                std::uint64_t{offsets.size()},
-                                                std::uint32_t{job.order == Order::descending},
-                                                unsorted};
-  stream.implementation().launch(*kernel, NDRange(groups * group, group), arguments);
+  call::Kernels kernels(device, sort_plan::order_files, sort_plan::order_defines(dtype), group);
+  kernels.launch(stream, "sort_check", groups, keys, pieces.count, length, KernelArgument(segments),
+                 std::uint64_t{offsets.size()}, std::uint32_t{job.order == Order::descending},
+                 KernelArgument(unsorted));
   stream.finish();
   return unsorted.read()[0] == 0;
 }

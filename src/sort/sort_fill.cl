@@ -5,21 +5,15 @@
 // sort_key.cl stands in front of this file.
 //
 // Defines beside those of sort_key.cl, all given by sort_counting.cpp:
-#ifndef MASU_GROUP            // work-items in a work-group: a power of two, of which MASU_VALUES is a multiple
-#error "MASU_GROUP is not defined"
-#endif
-#ifndef MASU_VALUES           // values that a key can have, 256 or 65536
-#error "MASU_VALUES is not defined"
-#endif
-#ifndef MASU_VECTORS          // vectors of 16 bytes that a work-item of sort_fill writes
-#error "MASU_VECTORS is not defined"
-#endif
+// - MASU_GROUP    work-items in a work-group: a power of two, of which MASU_VALUES is a multiple
+// - MASU_VALUES   values that a key can have, 256 or 65536
+// - MASU_VECTORS  vectors of 16 bytes that a work-item of sort_fill writes
 
-#define MASU_KEYS (16 / MASU_KEY_BYTES)  // of a vector
+#define MASU_KEYS (16 / MASU_ELEMENT_BYTES)  // of a vector
 
 // The key that is `rank`-th in ascending order, or in descending order where `flip` is MASU_VALUES - 1.
 inline uint key_of(const uint rank, const uint flip) {
-#if MASU_KEY_CLASS == 1
+#if MASU_ELEMENT_CLASS == 1
   return (rank ^ flip) ^ MASU_SIGN;
 #else
   return rank ^ flip;
@@ -74,8 +68,8 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void sort_fill(__global uchar *sorted, cons
   MASU_LOCAL_POINTER(uint, ends);
   const uint lid = (uint)get_local_id(0);
   __global const ulong *const offsets = (__global const ulong *)(scratch + offsets_at);
-  __global MASU_KEY *const to = (__global MASU_KEY *)(sorted + sorted_at);
-  const uint before = (uint)((size_t)to & 15) / MASU_KEY_BYTES;  // keys between a multiple of 16 and the first
+  __global MASU_ELEMENT *const to = (__global MASU_ELEMENT *)(sorted + sorted_at);
+  const uint before = (uint)((size_t)to & 15) / MASU_ELEMENT_BYTES;  // keys between a multiple of 16 and the first
   const ulong tile = get_group_id(0) * (ulong)(MASU_GROUP * MASU_VECTORS * MASU_KEYS);
   for (uint i = lid; i < 2; i += MASU_GROUP) {  // the ranks of the tile's first place and of its last
     const ulong end = tile + (ulong)(MASU_GROUP * MASU_VECTORS * MASU_KEYS);
@@ -95,7 +89,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void sort_fill(__global uchar *sorted, cons
     uint rank = rank_at(offsets, begin, low, high);
     if (whole && (rank == high || offsets[rank + 1] >= end)) {
       uint word = key_of(rank, flip);
-#if MASU_KEY_BYTES == 1
+#if MASU_ELEMENT_BYTES == 1
       word |= word << 8;
 #endif
       word |= word << 16;
@@ -108,7 +102,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void sort_fill(__global uchar *sorted, cons
     } else {
       for (ulong p = begin; p < end; ++p) {
         if (rank < high && offsets[rank + 1] <= p) rank = rank_at(offsets, p, rank + 1, high);
-        to[p] = (MASU_KEY)key_of(rank, flip);
+        to[p] = (MASU_ELEMENT)key_of(rank, flip);
       }
     }
   }

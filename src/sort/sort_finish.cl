@@ -4,13 +4,9 @@
 // sort_placed.cl and sort_rank.cl stand in front of this file.
 //
 // Defines beside those of these, all given by sort_keys_plan.cpp:
-#ifndef MASU_BIN_MOST         // keys that may share a bin
-#error "MASU_BIN_MOST is not defined"
-#endif
+// - MASU_BIN_MOST     keys that may share a bin
+// - MASU_STAGED_BINS  1: there is local memory to keep the bin of each key beside it
 
-#ifndef MASU_STAGED_BINS      // 1: there is local memory to keep the bin of each key beside it
-#error "MASU_STAGED_BINS is not defined"
-#endif
 #define MASU_ROLLED _Pragma("unroll 1")
 
 // Bins by 13 bits: two counters of 16 bits a word.
@@ -29,7 +25,7 @@ inline uint count_in_bin(const uint bin, __local uint *counters) {
   return atomic_add(&counters[bin & (MASU_COUNTERS - 1)], 1U << upper) >> upper & 0xffff;
 }
 
-inline uint width_of(const MASU_WIDE bits) { return (uint)(8 * sizeof(MASU_WIDE)) - (uint)clz(bits); }
+inline uint width_of(const MASU_BITS bits) { return (uint)(8 * sizeof(MASU_BITS)) - (uint)clz(bits); }
 
 // Sorts an entry: its first key, its keys, and the bits in which these may differ: none, and they are copied. With MASU_OTHER
 // they are in `others`. They go into bins by the uppermost 13 of these bits. While a bin is full, those
@@ -38,28 +34,28 @@ inline uint width_of(const MASU_WIDE bits) { return (uint)(8 * sizeof(MASU_WIDE)
 MASU_INLINE void finish_entry(__global const uint *row, __global uchar *sorted, const ulong sorted_at,
                               __global const uchar *others, const ulong others_at, MASU_RESULT_BUFFERS MASU_OTHER_VALUES
                               const uint flipped, __local uint *counters, const uint lid) {
-  __local MASU_KEY *const staging = (__local MASU_KEY *)(counters + MASU_COUNTERS);
+  __local MASU_ELEMENT *const staging = (__local MASU_ELEMENT *)(counters + MASU_COUNTERS);
   __local uint *const partial = counters + MASU_COUNTERS + MASU_STAGING_WORDS;
   __local uint *const full = partial + MASU_GROUP * 17 / 16 + 63;
   const size_t first = row[0];
   const uint size = row[1];
   const uint bits = row[2] & ~MASU_OTHER;
-  __global const MASU_KEY *const from =
-      (row[2] & MASU_OTHER) != 0 ? (__global const MASU_KEY *)(others + others_at) + first
-                                 : (__global const MASU_KEY *)(sorted + sorted_at) + first;
+  __global const MASU_ELEMENT *const from =
+      (row[2] & MASU_OTHER) != 0 ? (__global const MASU_ELEMENT *)(others + others_at) + first
+                                 : (__global const MASU_ELEMENT *)(sorted + sorted_at) + first;
 #if MASU_PACKED
   __global MASU_RESULT *const to = (__global MASU_RESULT *)(result + result_at) + first;
 #else
-  __global MASU_KEY *const to = (__global MASU_KEY *)(sorted + sorted_at) + first;
+  __global MASU_ELEMENT *const to = (__global MASU_ELEMENT *)(sorted + sorted_at) + first;
 #endif
-  const MASU_SOURCE flip = flipped != 0 ? MASU_SOURCE_ALL : 0;
+  const MASU_SOURCE flip = flipped != 0 ? MASU_SOURCE_ALL_BITS : 0;
 #if MASU_VALUE_BYTES > 0
   __global const MASU_VALUE *const values_from =
       (row[2] & MASU_OTHER) != 0 ? (__global const MASU_VALUE *)(other_values + other_values_at) + first
                                  : (__global const MASU_VALUE *)(moved + moved_at) + first;
   __global MASU_VALUE *const values_to = (__global MASU_VALUE *)(moved + moved_at) + first;
 #endif
-  MASU_KEY keys[MASU_ITEMS];
+  MASU_ELEMENT keys[MASU_ITEMS];
   uint ranks[MASU_ITEMS];
   MASU_UNROLLED
   for (uint i = 0; i < MASU_ITEMS; ++i) {
@@ -178,11 +174,11 @@ MASU_INLINE void finish_entry(__global const uint *row, __global uchar *sorted, 
       const uint begin = bin_begin(bin_of(rank), counters);
       const uint end = bin_end(bin_of(rank), size, counters);
       if (end - begin > 1) {
-        const MASU_KEY own = keys[i];
+        const MASU_ELEMENT own = keys[i];
         place = begin;
         MASU_ROLLED
         for (uint k = begin; k < end; ++k) {
-          const MASU_KEY other = staging[k];
+          const MASU_ELEMENT other = staging[k];
           place += other < own || (other == own && k < here) ? 1 : 0;
         }
       }

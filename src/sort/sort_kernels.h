@@ -2,15 +2,12 @@
 // What the launches of this room share.
 #pragma once
 
-#include "runtime/program_cache.h"
+#include "call/launcher.h"
 #include "sort/sort_device.h"
 
 #include <masu/stream.h>
 
 #include <cstdint>
-#include <memory>
-#include <span>
-#include <string_view>
 #include <vector>
 
 namespace masu::sort_kernels {
@@ -36,11 +33,8 @@ struct Arrays {
   [[nodiscard]] unsigned record_unit() const noexcept;
 };
 
-// The defines of sort_key.cl.
+// The defines of sort_key.cl and what stands in front of it.
 std::vector<runtime::Define> key_defines(Dtype dtype, Order order);
-
-// 0: unsigned integers, 1: signed integers, 2: floats.
-unsigned key_class(Dtype dtype) noexcept;
 
 // Whether values of so many bytes, a power of two, can be read whole; of a buffer that is not known yet, so assumed.
 bool aligned(const BufferBase* buffer, std::uint64_t bytes);
@@ -48,19 +42,10 @@ bool aligned(const BufferBase* buffer, std::uint64_t bytes);
 // Whether two buffers begin at one place.
 bool same_place(const BufferBase& a, const BufferBase& b);
 
-// The most bytes, 8, 4, 2 or 1, in which all of `sizes` can be counted.
-unsigned unit_of(std::initializer_list<std::uint64_t> sizes) noexcept;
-
-// A kernel of masu's own on the device.
-std::shared_ptr<runtime::Kernel> kernel(const Device& device, std::span<const std::string_view> files,
-                                        std::span<const runtime::Define> defines, std::string_view name);
-
-// Runs as many work-groups, and keeps the event.
-void launch(Stream& stream, runtime::Kernel& kernel, std::uint64_t groups, std::uint64_t group,
-            std::span<const KernelArgument> arguments, DeviceWork& work);
-
-// A buffer as kernels take it: all of its memory, and where it begins there. Without a buffer, `otherwise`'s memory.
-void append(std::vector<KernelArgument>& arguments, const BufferBase* buffer, const BufferBase& otherwise);
+// A buffer for a kernel that leaves it alone where there is none: then `otherwise`'s memory.
+[[nodiscard]] inline call::At place_of(const BufferBase* buffer, const BufferBase& otherwise) {
+  return buffer == nullptr ? call::At{otherwise, 0} : call::At{*buffer, buffer->byte_offset()};
+}
 
 // `bytes` bytes of temporary memory: the caller's `scratch`, or allocated and kept with the work.
 Buffer<std::byte> memory_of(const Device& device, const BufferBase* scratch, std::uint64_t bytes, DeviceWork& work);
@@ -69,9 +54,6 @@ Buffer<std::byte> memory_of(const Device& device, const BufferBase* scratch, std
 void gather(Stream& stream, const BufferBase& records, const BufferBase& moved, const BufferBase& indices,
             std::size_t index_bytes, std::size_t record_bytes, std::uint64_t count, std::uint64_t piece_length,
             DeviceWork& work);
-
-// Copies source to the begin of target.
-void copy(Stream& stream, const BufferBase& source, const BufferBase& target, DeviceWork& work);
 
 inline constexpr std::uint64_t most_groups = std::uint64_t{1} << 30;  // of a launch
 

@@ -3,25 +3,15 @@
 //   keys_first   parts all keys by the upper 8 bits
 //   keys_second  parts each of these parts by the other bits of the bucket
 // sort_keys_count.cl has found where they go. Equal keys may change places: where that can be seen they are packed
-// (sort_placed.cl), and values may move with them. No work-group waits for another. sort_key.cl, sort_placed.cl, sort_scan.cl
+// (sort_placed.cl), and values may move with them. No work-group waits for another. sort_key.cl, sort_placed.cl, group_scan.cl
 // and sort_lists.cl stand in front of this file.
 //
 // Defines beside those of these, all given by sort_keys_plan.cpp:
-#ifndef MASU_GROUP            // work-items in a work-group of the partitions
-#error "MASU_GROUP is not defined"
-#endif
-#ifndef MASU_ITEMS            // keys of a work-item of the partitions: a multiple of 4
-#error "MASU_ITEMS is not defined"
-#endif
-#ifndef MASU_RESIDENT         // work-groups of the partitions that share a compute unit
-#error "MASU_RESIDENT is not defined"
-#endif
-#ifndef MASU_STAGED_VALUES    // 1: values are ordered in local memory beside their keys; 0: they have no room, or are none
-#error "MASU_STAGED_VALUES is not defined"
-#endif
-#ifndef MASU_UNROLL           // 1: loops over the keys of a work-item are unrolled, so that they lie in registers
-#error "MASU_UNROLL is not defined"
-#endif
+// - MASU_GROUP          work-items in a work-group of the partitions
+// - MASU_ITEMS          keys of a work-item of the partitions: a multiple of 4
+// - MASU_RESIDENT       work-groups of the partitions that share a compute unit
+// - MASU_STAGED_VALUES  1: values are ordered in local memory beside their keys; 0: they have no room, or are none
+// - MASU_UNROLL         1: loops over the keys of a work-item are unrolled, so that they lie in registers
 
 #define MASU_TILE MASU_PART_TILE
 #define MASU_COUNTERS 4096  // words: two counters of 16 bits, for each of 256 digits in each of 32 columns
@@ -36,7 +26,7 @@
 #define MASU_BUCKETS (1U << MASU_BUCKET_BITS)
 // Keys of 16 bytes, as the caller has them and as they are parted.
 #define MASU_SOURCE_VECTOR (16 / MASU_SOURCE_BYTES)
-#define MASU_VECTOR (16 / MASU_KEY_BYTES)
+#define MASU_VECTOR (16 / MASU_ELEMENT_BYTES)
 #if MASU_SOURCE_BYTES == 4
 inline void unpack_source(const uint4 vector, MASU_SOURCE *keys) {
   keys[0] = vector.x;
@@ -45,10 +35,10 @@ inline void unpack_source(const uint4 vector, MASU_SOURCE *keys) {
   keys[3] = vector.w;
 }
 #endif
-#if MASU_KEY_BYTES == 8
-inline void unpack_wide(const uint4 vector, MASU_KEY *keys) {
-  keys[0] = vector.x | (MASU_KEY)vector.y << 32;
-  keys[1] = vector.z | (MASU_KEY)vector.w << 32;
+#if MASU_ELEMENT_BYTES == 8
+inline void unpack_wide(const uint4 vector, MASU_ELEMENT *keys) {
+  keys[0] = vector.x | (MASU_ELEMENT)vector.y << 32;
+  keys[1] = vector.z | (MASU_ELEMENT)vector.w << 32;
 }
 #define unpack_vector unpack_wide
 #else
@@ -66,16 +56,16 @@ inline void unpack_wide(const uint4 vector, MASU_KEY *keys) {
 // The bits of a bucket that keys_second parts by.
 #define MASU_SECOND_BITS (MASU_BUCKET_BITS - 8)
 
-inline uint digit_of(const MASU_KEY key, const uint shift) { return (uint)(key >> shift) & 255; }
+inline uint digit_of(const MASU_ELEMENT key, const uint shift) { return (uint)(key >> shift) & 255; }
 // The counter of a digit in a column: the word, and whether it is the word's upper half.
 inline uint counter_of(const uint digit, const uint column) { return (digit & 127) * 32 + column; }
 inline uint upper_of(const uint digit) { return digit >> 7 << 4; }
 // Where key i of a tile is kept, so that neighbours lie in different banks.
-inline uint kept_at(const uint i) { return i ^ (i >> (MASU_KEY_BYTES == 4 ? 7 : 6) & 31); }
+inline uint kept_at(const uint i) { return i ^ (i >> (MASU_ELEMENT_BYTES == 4 ? 7 : 6) & 31); }
 
 // Where the local memory of a partition is used for what.
-#define MASU_KEPT(memory) ((__local MASU_KEY *)(memory))
-#define MASU_PART_COUNTERS(memory) ((memory) + MASU_TILE * (MASU_KEY_BYTES / 4))
+#define MASU_KEPT(memory) ((__local MASU_ELEMENT *)(memory))
+#define MASU_PART_COUNTERS(memory) ((memory) + MASU_TILE * (MASU_ELEMENT_BYTES / 4))
 #define MASU_BASES(memory) (MASU_PART_COUNTERS(memory) + MASU_COUNTERS)
 #define MASU_PARTIAL(memory) (MASU_BASES(memory) + 256)
 
@@ -111,9 +101,9 @@ MASU_INLINE uint reserve_places(__global uint *cursors, __local uint *memory, co
 #endif
 
 // Writes a key of a tile that lies in order in local memory, and its value: neighbours of equal digits to neighbours.
-MASU_INLINE void write_key(__global MASU_KEY *to, MASU_VALUE_PARAMETERS const uint place, const uint shift,
+MASU_INLINE void write_key(__global MASU_ELEMENT *to, MASU_VALUE_PARAMETERS const uint place, const uint shift,
                            __local uint *memory) {
-  const MASU_KEY key = MASU_KEPT(memory)[kept_at(place)];
+  const MASU_ELEMENT key = MASU_KEPT(memory)[kept_at(place)];
   const uint there = MASU_BASES(memory)[digit_of(key, shift)] + place;
   to[there] = key;
 #if MASU_STAGED_VALUES
@@ -126,17 +116,17 @@ MASU_INLINE void write_key(__global MASU_KEY *to, MASU_VALUE_PARAMETERS const ui
 // then to where `cursors` give room. `partial`: they are not all of the tile; `aligned`: it begins at a multiple of 16 bytes.
 // `first`: the keys are as the caller has them, `before` keys behind `from`, and zeros and NaNs are left out.
 #if MASU_UNROLL
-MASU_INLINE void part_keys(__global const uchar *from, __global MASU_KEY *to, MASU_VALUE_PARAMETERS
+MASU_INLINE void part_keys(__global const uchar *from, __global MASU_ELEMENT *to, MASU_VALUE_PARAMETERS
                            __global uint *cursors, const uint base, const uint lo, const uint hi, const bool partial,
                            const uint shift, const bool aligned, const bool first, const uint before,
                            const MASU_SOURCE flip, __local uint *memory, const uint lid) {
   __local uint *const counters = MASU_PART_COUNTERS(memory);
-  const bool checked = partial || (first && MASU_KEY_CLASS == 2);
+  const bool checked = partial || (first && MASU_ELEMENT_CLASS == 2);
   const uint column = lid % 32;
   const uint own = base + lid;  // the first key of this work-item
   const bool indexed = first && MASU_PACKED;
   const uint held_shift = indexed ? 24 : shift;
-  MASU_KEY keys[MASU_ITEMS];
+  MASU_ELEMENT keys[MASU_ITEMS];
   uint ranks[MASU_ITEMS / 2];
   uint moves = 0;  // a bit for each key
   if (indexed) {
@@ -148,7 +138,7 @@ MASU_INLINE void part_keys(__global const uchar *from, __global MASU_KEY *to, MA
   } else if (aligned && !partial && MASU_VALUE_BYTES == 0) {
     MASU_UNROLLED
     for (uint v = 0; v < MASU_ITEMS / MASU_VECTOR; ++v) {
-      unpack_vector(masu_load_streaming((__global const uint4 *)((__global const MASU_KEY *)from + base) +
+      unpack_vector(masu_load_streaming((__global const uint4 *)((__global const MASU_ELEMENT *)from + base) +
                                         v * MASU_GROUP + lid),
                     keys + v * MASU_VECTOR);
     }
@@ -156,7 +146,7 @@ MASU_INLINE void part_keys(__global const uchar *from, __global MASU_KEY *to, MA
     MASU_UNROLLED
     for (uint i = 0; i < MASU_ITEMS; ++i) {
       const uint place = own + i * MASU_GROUP;
-      keys[i] = !partial || (place >= lo && place < hi) ? ((__global const MASU_KEY *)from)[place] : 0;
+      keys[i] = !partial || (place >= lo && place < hi) ? ((__global const MASU_ELEMENT *)from)[place] : 0;
     }
   }
   clear_counters(counters, lid);
@@ -205,12 +195,12 @@ MASU_INLINE void part_keys(__global const uchar *from, __global MASU_KEY *to, MA
 
 #else
 // It reads the keys twice, in loops that are not unrolled.
-MASU_INLINE void part_keys(__global const uchar *from, __global MASU_KEY *to, MASU_VALUE_PARAMETERS
+MASU_INLINE void part_keys(__global const uchar *from, __global MASU_ELEMENT *to, MASU_VALUE_PARAMETERS
                            __global uint *cursors, const uint lo, const uint hi, const uint shift, const bool first,
                            const uint before, const MASU_SOURCE flip, __local uint *memory, const uint lid) {
   __local uint *const counters = MASU_PART_COUNTERS(memory);
   __global const MASU_SOURCE *const sources = (__global const MASU_SOURCE *)from;
-  __global const MASU_KEY *const placed = (__global const MASU_KEY *)from;
+  __global const MASU_ELEMENT *const placed = (__global const MASU_ELEMENT *)from;
   const uint column = lid % 32;
   barrier(CLK_LOCAL_MEM_FENCE);
   clear_counters(counters, lid);
@@ -219,7 +209,7 @@ MASU_INLINE void part_keys(__global const uchar *from, __global MASU_KEY *to, MA
   for (uint i = 0; i < MASU_ITEMS; ++i) {
     const uint place = lo + i * MASU_GROUP + lid;
     if (place < hi && !(first && MASU_IS_SPECIAL(sources[place]))) {
-      const MASU_KEY key = first ? indexed_key(upper_key(sources[place], flip), place - before) : placed[place];
+      const MASU_ELEMENT key = first ? indexed_key(upper_key(sources[place], flip), place - before) : placed[place];
       count_digit(digit_of(key, shift), column, counters);
     }
   }
@@ -230,7 +220,7 @@ MASU_INLINE void part_keys(__global const uchar *from, __global MASU_KEY *to, MA
   for (uint i = 0; i < MASU_ITEMS; ++i) {
     const uint place = lo + i * MASU_GROUP + lid;
     if (place < hi && !(first && MASU_IS_SPECIAL(sources[place]))) {
-      const MASU_KEY key = first ? indexed_key(upper_key(sources[place], flip), place - before) : placed[place];
+      const MASU_ELEMENT key = first ? indexed_key(upper_key(sources[place], flip), place - before) : placed[place];
       const uint there = count_digit(digit_of(key, shift), column, counters);
       MASU_KEPT(memory)[kept_at(there)] = key;
 #if MASU_STAGED_VALUES
@@ -249,7 +239,7 @@ MASU_INLINE void part_keys(__global const uchar *from, __global MASU_KEY *to, MA
 }
 #endif
 
-MASU_INLINE void part_tile(__global const uchar *from, __global MASU_KEY *to, MASU_VALUE_PARAMETERS
+MASU_INLINE void part_tile(__global const uchar *from, __global MASU_ELEMENT *to, MASU_VALUE_PARAMETERS
                            __global uint *cursors, const uint base, const uint lo, const uint hi, const uint shift,
                            const bool aligned, const bool first, const uint before, const MASU_SOURCE flip,
                            __local uint *memory, const uint lid) {
@@ -284,7 +274,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void keys_first(
     __local uint *const partial = (__local uint *)local_memory;
     const uint tiles = lid < 256 ? part_tiles(starts, MASU_AT(const uint, counts_at), lid) : 0;
     uint total;
-    const uint before = scan_group(tiles, MASU_GROUP, partial, lid, &total);
+    const uint before = group_scan(tiles, MASU_GROUP, partial, lid, &total);
     if (lid < 256) starts[MASU_FIRST_TILES + 1 + lid] = before;
     if (lid == 0) starts[MASU_FIRST_TILES] = 0;
     return;
@@ -296,8 +286,8 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void keys_first(
   const uint base = tile * MASU_TILE;
   const uint lo = max(base, before);
   const uint hi = (uint)min((ulong)base + MASU_TILE, (ulong)before + count);
-  const MASU_SOURCE flip = flipped != 0 ? MASU_SOURCE_ALL : 0;
-  __global MASU_KEY *const to = (__global MASU_KEY *)(parted + parted_at);
+  const MASU_SOURCE flip = flipped != 0 ? MASU_SOURCE_ALL_BITS : 0;
+  __global MASU_ELEMENT *const to = (__global MASU_ELEMENT *)(parted + parted_at);
   part_tile(from, to, MASU_VALUES(values + values_at, moved + moved_at) starts + MASU_CURSORS, base, lo, hi,
             MASU_KEY_BITS - 8, true, true, before, flip, (__local uint *)local_memory, lid);
 }
@@ -329,7 +319,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void keys_second(
   const uint hi = min(base + MASU_TILE, end);
   barrier(CLK_LOCAL_MEM_FENCE);
   __global const uchar *const from = parted + parted_at;
-  __global MASU_KEY *const to = (__global MASU_KEY *)(sorted + sorted_at);
+  __global MASU_ELEMENT *const to = (__global MASU_ELEMENT *)(sorted + sorted_at);
   // The 8 bits may begin with some of the part's own.
   __global uint *const cursors = starts + (part << MASU_SECOND_BITS & ~255U);
   part_tile(from, to, MASU_VALUES(values + values_at, moved + moved_at) cursors, base, lo, hi, MASU_REST_BITS, true, false,

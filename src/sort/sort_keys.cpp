@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sort/sort_keys.h"
 
-#include "runtime/backend.h"
-#include "runtime/whole.h"
 #include "sort/sort_kernels.h"
 #include "sort/sort_keys_plan.h"
 #include "sort/sort_plan.h"
 
 #include <algorithm>
-#include <array>
+#include <span>
+#include <string_view>
 
 namespace masu::sort_keys {
 
@@ -41,22 +40,16 @@ class Sorter {
         values_(subject.value_bytes != 0 ? whole_of(*companions.buffer) : here(0, 0)),
         parted_values_(here(layout_.parted_values, subject.value_bytes)),
         looked_up_(subject.value_bytes != 0 && is_float(subject.dtype) && sort_kernels::same_place(keys, result_)),
-        work_(work) {
-    const auto defines = part_defines(info_, subject, bucket_bits);
-    const Device& device = stream.device();
-    parts_ = tuning_.tallies ? runtime::own_program(*device.implementation(), part_files, defines)
-                             : runtime::own_program(*device.implementation(), crowded_files, defines);
-  }
+        memory_(call::memory_of(scratch_)),
+        parts_(stream.device(), part_files_of(tuning_), part_defines(info_, subject, bucket_bits), tuning_.part.group),
+        work_(work) {}
 
   void run() {
-    constexpr std::uint32_t zero = 0;
-    work_.done(Event(stream_.implementation().fill(*scratch_.memory(), at(layout_.header),
-                                                   layout_.starts - layout_.header, &zero, sizeof zero)));
+    work_.done(call::clear(stream_, scratch_, layout_.header, layout_.starts - layout_.header));
     // Floats that are looked up by their index while they are overwritten.
-    if (looked_up_) sort_kernels::copy(stream_, keys_, here(layout_.source, size_of(subject_.dtype)), work_);
+    if (looked_up_) work_.done(call::copy(stream_, keys_, source()));
     count();
-    if (subject_.has_specials()) launch_special("special_count", false);
-    if (subject_.has_specials()) launch_special("special_move", true);
+    if (subject_.has_specials()) move_specials();
     part();
     finish(Finish::all);
     if (tuning_.join_bits != 0) finish(Finish::singles);
@@ -74,7 +67,10 @@ class Sorter {
   }
 
  private:
-  using Arguments = std::vector<KernelArgument>;
+  static std::span<const std::string_view> part_files_of(const Tuning& tuning) {
+    if (tuning.tallies) return part_files;
+    return crowded_files;
+  }
 
   [[nodiscard]] std::uint64_t at(std::uint64_t place) const { return scratch_.byte_offset() + place; }
   [[nodiscard]] std::uint64_t word_at(unsigned word) const { return at(layout_.header) + word * std::uint64_t{4}; }
@@ -82,77 +78,55 @@ class Sorter {
   [[nodiscard]] Buffer<std::byte> here(std::uint64_t place, std::uint64_t bytes) const {
     return scratch_.slice(place, count_ * bytes);
   }
+  [[nodiscard]] Buffer<std::byte> source() const { return here(layout_.source, size_of(subject_.dtype)); }
   static Buffer<std::byte> whole_of(const BufferBase& buffer) {
     return {buffer.device(), buffer.memory(), buffer.byte_offset(), buffer.size_bytes()};
   }
-  static void add(Arguments& arguments, const BufferBase& buffer) {
-    arguments.emplace_back(whole(buffer));
-    arguments.emplace_back(buffer.byte_offset());
-  }
-  static void add(Arguments& arguments, std::initializer_list<std::uint64_t> places) {
-    for (const std::uint64_t place : places) arguments.emplace_back(place);
-  }
   // MASU_VALUE_BUFFERS
-  void add_values(Arguments& arguments, const BufferBase& from, const BufferBase& to) const {
-    if (subject_.value_bytes == 0) return;
-    add(arguments, from);
-    add(arguments, to);
+  [[nodiscard]] call::Arguments values(const BufferBase& from, const BufferBase& to) const {
+    return subject_.value_bytes == 0 ? call::Arguments() : call::Arguments(from, to);
   }
   // MASU_RESULT_BUFFERS
-  void add_result(Arguments& arguments) const {
-    if (!subject_.packed()) return;
-    add(arguments, result_);
-    if (subject_.value_bytes == 0) return;
-    add(arguments, values_);
-    if (looked_up_) add(arguments, here(layout_.source, size_of(subject_.dtype)));
-    else add(arguments, keys_);
+  [[nodiscard]] call::Arguments result() const {
+    if (!subject_.packed()) return call::Arguments();
+    if (subject_.value_bytes == 0) return call::Arguments(result_);
+    return looked_up_ ? call::Arguments(result_, values_, source()) : call::Arguments(result_, values_, keys_);
   }
-  void launch(std::string_view name, std::uint64_t groups, std::uint64_t group, const Arguments& arguments) {
-    sort_kernels::launch(stream_, *parts_->kernel(name), groups, group, arguments, work_);
+  // What keys_finish and bucket_finish move.
+  [[nodiscard]] call::Arguments moved() const {
+    call::Arguments arguments(sorted_, parted_, result());
+    if (subject_.value_bytes != 0) arguments.add(parted_values_);
+    return arguments;
+  }
+  template <class... T>
+  void launch(std::string_view name, std::uint64_t groups, unsigned group, const T&... arguments) {
+    work_.done(parts_.in_groups_of(group).launch(stream_, name, groups, arguments...));
+  }
+  template <class... T>
+  void launch_of(std::span<const std::string_view> files, const std::vector<runtime::Define>& defines,
+                 std::string_view name, std::uint64_t groups, unsigned group, const T&... arguments) {
+    work_.done(call::Kernels(stream_.device(), files, defines, group).launch(stream_, name, groups, arguments...));
   }
 
   void count() {
     const unsigned ranges = tuning_.buckets() / tuning_.count_bins;
-    Arguments arguments;
-    add(arguments, keys_);
-    arguments.emplace_back(whole(scratch_));
-    add(arguments, {at(layout_.header), at(layout_.counts)});
-    arguments.emplace_back(count_);
-    arguments.emplace_back(flipped_);
-    arguments.emplace_back(LocalMemory{tuning_.count_bins * std::uint64_t{2}});
-    launch("keys_count", std::uint64_t{ranges} * tuning_.units * (ranges == 1 ? 1 : 2), tuning_.count_group, arguments);
-    Arguments places{whole(scratch_)};
-    add(places,
-        {at(layout_.header), at(layout_.counts), at(layout_.starts), at(layout_.opens[0]), at(layout_.rows[0]),
-         at(layout_.tiles[0]), at(layout_.singles), at(layout_.middle), at(layout_.tallies), at(layout_.huges)});
-    places.emplace_back(tuning_.tally_most(count_));
-    places.emplace_back(flipped_);
-    places.emplace_back(LocalMemory{tuning_.places_group * std::uint64_t{6 * 4} + 16});
-    launch("keys_places", tuning_.buckets() / tuning_.places_group, tuning_.places_group, places);
+    launch("keys_count", std::uint64_t{ranges} * tuning_.units * (ranges == 1 ? 1 : 2), tuning_.count_group, keys_,
+           memory_, at(layout_.header), at(layout_.counts), count_, flipped_,
+           call::local<std::uint16_t>(tuning_.count_bins));
+    launch("keys_places", tuning_.buckets() / tuning_.places_group, tuning_.places_group, memory_, at(layout_.header),
+           at(layout_.counts), at(layout_.starts), at(layout_.opens[0]), at(layout_.rows[0]), at(layout_.tiles[0]),
+           at(layout_.singles), at(layout_.middle), at(layout_.tallies), at(layout_.huges), tuning_.tally_most(count_),
+           flipped_, call::local<std::uint32_t>(tuning_.places_group * std::uint64_t{6} + 4));
   }
 
   void part() {
     const std::uint64_t tile = tuning_.part.tile();
     const LocalMemory local{tuning_.part_bytes()};
-    Arguments first;
-    add(first, keys_);
-    add(first, parted_);
-    add_values(first, values_, parted_values_);
-    first.emplace_back(whole(scratch_));
-    add(first, {at(layout_.counts), at(layout_.starts)});
-    first.emplace_back(count_);
-    first.emplace_back(flipped_);
-    first.emplace_back(local);
     // One more than needed, where the first key does not lie at a multiple of 16 bytes; and one for the tiles.
-    launch("keys_first", (count_ + 4 + tile - 1) / tile + 1, tuning_.part.group, first);
-    Arguments second;
-    add(second, parted_);
-    add(second, sorted_);
-    add_values(second, parted_values_, values_);
-    second.emplace_back(whole(scratch_));
-    add(second, {at(layout_.starts)});
-    second.emplace_back(local);
-    launch("keys_second", count_ / tile + 2 * 256, tuning_.part.group, second);
+    launch("keys_first", (count_ + 4 + tile - 1) / tile + 1, tuning_.part.group, keys_, parted_,
+           values(values_, parted_values_), memory_, at(layout_.counts), at(layout_.starts), count_, flipped_, local);
+    launch("keys_second", count_ / tile + 2 * 256, tuning_.part.group, parted_, sorted_,
+           values(parted_values_, values_), memory_, at(layout_.starts), local);
   }
 
   void finish(Finish which) {
@@ -164,52 +138,26 @@ class Sorter {
                       : which == Finish::entries ? List{layout_.entries, entries_word}
                                                  : List{layout_.middle, middle_word};
     const Shape shape = tuning_.shape(which);
-    Arguments arguments;
-    add(arguments, sorted_);
-    add(arguments, parted_);
-    add_result(arguments);
-    if (subject_.value_bytes != 0) add(arguments, parted_values_);
-    arguments.emplace_back(whole(scratch_));
-    // Last, where buckets go that have too many keys in a bin.
-    add(arguments,
-        {at(layout_.header), at(layout_.counts), at(layout_.starts), at(list.place), word_at(list.word),
-         at(which == Finish::middle ? layout_.opens[0] : layout_.full), at(layout_.rows[0]), at(layout_.tiles[0])});
-    arguments.emplace_back(flipped_);
-    arguments.emplace_back(LocalMemory{tuning_.finish_bytes(which)});
     const std::uint64_t groups =
         which == Finish::all ? tuning_.buckets() >> tuning_.join_bits : std::uint64_t{tuning_.units} * shape.resident;
+    // Where buckets go that have too many keys in a bin.
+    const std::uint64_t full = which == Finish::middle ? layout_.opens[0] : layout_.full;
     launch_of(finish_files, finish_defines(info_, subject_, which, bucket_bits_), "keys_finish", groups, shape.group,
-              arguments);
-  }
-  void launch_of(std::span<const std::string_view> files, const std::vector<runtime::Define>& defines,
-                 std::string_view name, std::uint64_t groups, std::uint64_t group, const Arguments& arguments) {
-    sort_kernels::launch(stream_, *sort_kernels::kernel(stream_.device(), files, defines, name), groups, group,
-                         arguments, work_);
+              moved(), memory_, at(layout_.header), at(layout_.counts), at(layout_.starts), at(list.place),
+              word_at(list.word), at(full), at(layout_.rows[0]), at(layout_.tiles[0]), flipped_,
+              LocalMemory{tuning_.finish_bytes(which)});
   }
 
-  void tally() {
-    Arguments arguments = tallied();
-    add(arguments, {at(layout_.header), at(layout_.tallies), at(layout_.huges)});
-    arguments.emplace_back(flipped_);
-    launch_tally("crowd_tally", arguments, true);
-  }
+  void tally() { launch_tally("crowd_tally", true, at(layout_.tallies), at(layout_.huges), flipped_); }
   void huge(std::string_view name, bool fills) {
-    Arguments arguments = tallied();
-    add(arguments, {at(layout_.header), at(layout_.huges)});
-    if (fills) arguments.emplace_back(flipped_);
-    launch_tally(name, arguments, !fills);
+    if (fills) return launch_tally(name, false, at(layout_.huges), flipped_);
+    launch_tally(name, true, at(layout_.huges));
   }
-  [[nodiscard]] Arguments tallied() const {
-    Arguments arguments;
-    add(arguments, sorted_);
-    add(arguments, parted_);
-    arguments.emplace_back(whole(scratch_));
-    return arguments;
-  }
-  void launch_tally(std::string_view name, Arguments& arguments, bool counters) {
-    arguments.emplace_back(LocalMemory{tuning_.tally_bytes(counters)});
+  template <class... T>
+  void launch_tally(std::string_view name, bool counters, const T&... lists) {
     launch_of(tally_files, tally_defines(info_, subject_, bucket_bits_), name,
-              std::uint64_t{tuning_.units} * (counters ? 1 : 2), tuning_.tally_group, arguments);
+              std::uint64_t{tuning_.units} * (counters ? 1 : 2), tuning_.tally_group, sorted_, parted_, memory_,
+              at(layout_.header), lists..., LocalMemory{tuning_.tally_bytes(counters)});
   }
 
   void split(unsigned level) {
@@ -217,70 +165,38 @@ class Sorter {
     const unsigned next = 1 - now;
     const std::uint64_t level_at = word_at(levels_word + 2 * level);
     const std::uint64_t groups = std::uint64_t{tuning_.units} * tuning_.part.resident;
-    const std::initializer_list<std::uint64_t> lists{level_at, at(layout_.opens[now]), at(layout_.rows[now]),
-                                                     at(layout_.tiles[now])};
-    Arguments counted;
-    add(counted, sorted_);
-    add(counted, parted_);
-    counted.emplace_back(whole(scratch_));
-    add(counted, lists);
-    counted.emplace_back(LocalMemory{(4096 + 4) * std::uint64_t{4}});
-    launch("crowd_count", groups, tuning_.part.group, counted);
-    Arguments parts{whole(scratch_)};
-    add(parts, {at(layout_.header), level_at, at(layout_.opens[now]), at(layout_.rows[now]), at(layout_.opens[next]),
-                at(layout_.rows[next]), at(layout_.tiles[next]), at(layout_.entries), at(layout_.tallies)});
-    parts.emplace_back(tuning_.tally_most(count_));
-    parts.emplace_back(LocalMemory{(3 * split_group + 1 + 4 * split_group) * std::uint64_t{4}});
-    launch("crowd_split", std::uint64_t{tuning_.units} * 4, split_group, parts);
-    Arguments scattered;
-    add(scattered, sorted_);
-    add(scattered, parted_);
-    add_values(scattered, parted_values_, values_);
-    scattered.emplace_back(whole(scratch_));
-    add(scattered, lists);
-    scattered.emplace_back(flipped_);
-    scattered.emplace_back(LocalMemory{tuning_.part_bytes()});
-    launch("crowd_scatter", groups, tuning_.part.group, scattered);
+    const call::Arguments lists(level_at, at(layout_.opens[now]), at(layout_.rows[now]), at(layout_.tiles[now]));
+    launch("crowd_count", groups, tuning_.part.group, sorted_, parted_, memory_, lists,
+           call::local<std::uint32_t>(4096 + 4));
+    launch("crowd_split", std::uint64_t{tuning_.units} * 4, split_group, memory_, at(layout_.header), level_at,
+           at(layout_.opens[now]), at(layout_.rows[now]), at(layout_.opens[next]), at(layout_.rows[next]),
+           at(layout_.tiles[next]), at(layout_.entries), at(layout_.tallies), tuning_.tally_most(count_),
+           call::local<std::uint32_t>(3 * split_group + 1 + 4 * split_group));
+    launch("crowd_scatter", groups, tuning_.part.group, sorted_, parted_, values(parted_values_, values_), memory_,
+           lists, flipped_, LocalMemory{tuning_.part_bytes()});
   }
 
   void finish_full() {
     const Entries entries = entries_of(info_, subject_);
-    Arguments arguments;
-    add(arguments, sorted_);
-    add(arguments, parted_);
-    add_result(arguments);
-    if (subject_.value_bytes != 0) add(arguments, parted_values_);
-    arguments.emplace_back(whole(scratch_));
-    add(arguments, {word_at(full_word), at(layout_.full)});
-    arguments.emplace_back(flipped_);
-    arguments.emplace_back(LocalMemory{entries.local_bytes});
     launch_of(entry_files, entries.defines, "bucket_finish", std::uint64_t{tuning_.units} * entries.resident,
-              entries.group, arguments);
+              entries.group, moved(), memory_, word_at(full_word), at(layout_.full), flipped_,
+              LocalMemory{entries.local_bytes});
   }
 
-  void launch_special(std::string_view name, bool moves) {
-    Arguments arguments;
-    add(arguments, keys_);
-    if (moves) add(arguments, parted_);
-    arguments.emplace_back(whole(scratch_));
-    add(arguments, {at(layout_.header), at(layout_.chunks)});
-    if (moves) add(arguments, {at(layout_.starts + tuning_.zero_word() * 4)});
-    arguments.emplace_back(count_);
-    if (moves) arguments.emplace_back(flipped_);
-    arguments.emplace_back(LocalMemory{(special_group + 2) * std::uint64_t{4}});
-    launch_of(special_files, special_defines(info_, subject_, bucket_bits_), name, special_chunks, special_group,
-              arguments);
+  template <class... T>
+  void launch_special(std::string_view name, std::uint64_t groups, const T&... arguments) {
+    launch_of(special_files, special_defines(info_, subject_, bucket_bits_), name, groups, special_group, arguments...);
+  }
+  void move_specials() {
+    const LocalMemory local = call::local<std::uint32_t>(special_group + 2);
+    launch_special("special_count", special_chunks, keys_, memory_, at(layout_.header), at(layout_.chunks), count_,
+                   local);
+    launch_special("special_move", special_chunks, keys_, parted_, memory_, at(layout_.header), at(layout_.chunks),
+                   at(layout_.starts + tuning_.zero_word() * 4), count_, flipped_, local);
   }
   void restore() {
-    Arguments arguments;
-    add(arguments, parted_);
-    add(arguments, sorted_);
-    arguments.emplace_back(whole(scratch_));
-    add(arguments, {at(layout_.header), at(layout_.starts + tuning_.zero_word() * 4)});
-    arguments.emplace_back(count_);
-    arguments.emplace_back(flipped_);
-    launch_of(special_files, special_defines(info_, subject_, bucket_bits_), "special_restore",
-              std::uint64_t{tuning_.units} * 4, special_group, arguments);
+    launch_special("special_restore", std::uint64_t{tuning_.units} * 4, parted_, sorted_, memory_, at(layout_.header),
+                   at(layout_.starts + tuning_.zero_word() * 4), count_, flipped_);
   }
 
   Stream& stream_;
@@ -299,7 +215,8 @@ class Sorter {
   Buffer<std::byte> values_;
   Buffer<std::byte> parted_values_;
   bool looked_up_;
-  std::shared_ptr<runtime::Module> parts_;
+  KernelArgument memory_;  // all of the temporary memory
+  call::Kernels parts_;
   DeviceWork& work_;
 };
 

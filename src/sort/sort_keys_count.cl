@@ -2,30 +2,16 @@
 // Where the buckets of keys are, in OpenCL C 1.2 (and, behind the CUDA prelude, in CUDA C++):
 //   keys_count   counts the placed keys of each bucket: of each value of the uppermost bits
 //   keys_places  where each bucket begins; lists those that the first keys_finish does not take
-// sort_key.cl, sort_placed.cl, sort_scan.cl, sort_lists.cl and sort_keys.cl stand in front of this file.
+// sort_key.cl, sort_placed.cl, group_scan.cl, sort_lists.cl and sort_keys.cl stand in front of this file.
 //
 // Defines beside those of these, all given by sort_keys_plan.cpp:
-#ifndef MASU_COUNT_GROUP      // work-items in a work-group of keys_count
-#error "MASU_COUNT_GROUP is not defined"
-#endif
-#ifndef MASU_COUNT_BINS       // buckets that a work-group of keys_count counts: a power of two
-#error "MASU_COUNT_BINS is not defined"
-#endif
-#ifndef MASU_PLACES_GROUP     // work-items in a work-group of keys_places: a power of two
-#error "MASU_PLACES_GROUP is not defined"
-#endif
-#ifndef MASU_MOST             // keys of a bucket that a work-group of keys_finish takes
-#error "MASU_MOST is not defined"
-#endif
-#ifndef MASU_MIDDLE_MOST      // the same of the larger work-groups that take turns; MASU_MOST where there are none
-#error "MASU_MIDDLE_MOST is not defined"
-#endif
-#ifndef MASU_TALLY            // 1: sort_tally.cl takes what keys_finish does not; 0: sort_crowded.cl does
-#error "MASU_TALLY is not defined"
-#endif
-#ifndef MASU_JOIN_BITS        // 2^this neighbouring buckets are finished by one work-group if they fit
-#error "MASU_JOIN_BITS is not defined"
-#endif
+// - MASU_COUNT_GROUP   work-items in a work-group of keys_count
+// - MASU_COUNT_BINS    buckets that a work-group of keys_count counts: a power of two
+// - MASU_PLACES_GROUP  work-items in a work-group of keys_places: a power of two
+// - MASU_MOST          keys of a bucket that a work-group of keys_finish takes
+// - MASU_MIDDLE_MOST   the same of the larger work-groups that take turns; MASU_MOST where there are none
+// - MASU_TALLY         1: sort_tally.cl takes what keys_finish does not; 0: sort_crowded.cl does
+// - MASU_JOIN_BITS     2^this neighbouring buckets are finished by one work-group if they fit
 
 // Many loads in flight.
 #if MASU_UNROLL
@@ -58,7 +44,7 @@ typedef struct {
   uint nans;
 } Specials;
 inline void count_special(const MASU_SOURCE bits, Specials *specials) {
-#if MASU_KEY_CLASS == 2
+#if MASU_ELEMENT_CLASS == 2
   if (bits == 0) ++specials->zeros;
   else if (bits == MASU_SIGN) ++specials->minuses;
   else ++specials->nans;
@@ -129,7 +115,7 @@ __kernel MASU_WORK_GROUP(MASU_COUNT_GROUP) void keys_count(__global const uchar 
                                                            const ulong counts_at, const uint count, const uint flipped,
                                                            __local uint *counters) {
   MASU_LOCAL_POINTER(uint, counters);
-  const MASU_SOURCE flip = flipped != 0 ? MASU_SOURCE_ALL : 0;
+  const MASU_SOURCE flip = flipped != 0 ? MASU_SOURCE_ALL_BITS : 0;
   const uint lid = (uint)get_local_id(0);
   const uint ranges = MASU_BUCKETS / MASU_COUNT_BINS;
   const uint first = (uint)get_group_id(0) % ranges * MASU_COUNT_BINS;
@@ -170,7 +156,7 @@ __kernel MASU_WORK_GROUP(MASU_COUNT_GROUP) void keys_count(__global const uchar 
       }
     }
   }
-#if MASU_KEY_CLASS == 2
+#if MASU_ELEMENT_CLASS == 2
   if (first == 0) {
     if (specials.zeros != 0) atomic_add(&MASU_AT(uint, header_at)[MASU_ZEROS], specials.zeros);
     if (specials.minuses != 0) atomic_add(&MASU_AT(uint, header_at)[MASU_MINUSES], specials.minuses);

@@ -1,33 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // The buckets of sort_keys.cl that a work-group can finish, each by its own, in OpenCL C 1.2 (and, behind the CUDA prelude, in
-// CUDA C++). sort_key.cl, sort_placed.cl, sort_scan.cl and sort_lists.cl stand in front of this
+// CUDA C++). sort_key.cl, sort_placed.cl, group_scan.cl and sort_lists.cl stand in front of this
 // file.
 //
 // Defines beside those of these, all given by sort_keys_plan.cpp:
-#ifndef MASU_GROUP            // work-items in a work-group
-#error "MASU_GROUP is not defined"
-#endif
-#ifndef MASU_ITEMS            // keys of a work-item
-#error "MASU_ITEMS is not defined"
-#endif
-#ifndef MASU_RESIDENT         // work-groups that share a compute unit
-#error "MASU_RESIDENT is not defined"
-#endif
-#ifndef MASU_MOST             // keys of a bucket: no more than MASU_GROUP * MASU_ITEMS
-#error "MASU_MOST is not defined"
-#endif
-#ifndef MASU_LISTED           // 0: each work-group takes a bucket of all; 1: they take turns at a list; 2: at sort_crowded.cl's
-#error "MASU_LISTED is not defined"
-#endif
-#ifndef MASU_JOIN_BITS        // a bucket is 2^this neighbouring ones of sort_keys.cl, joined
-#error "MASU_JOIN_BITS is not defined"
-#endif
-#ifndef MASU_BIN_KEYS         // that may share a bin, where keys are compared within their bins
-#error "MASU_BIN_KEYS is not defined"
-#endif
-#ifndef MASU_UNROLL           // 1: loops over the keys of a work-item are unrolled, so that they lie in registers
-#error "MASU_UNROLL is not defined"
-#endif
+// - MASU_GROUP      work-items in a work-group
+// - MASU_ITEMS      keys of a work-item
+// - MASU_RESIDENT   work-groups that share a compute unit
+// - MASU_MOST       keys of a bucket: no more than MASU_GROUP * MASU_ITEMS
+// - MASU_LISTED     0: each work-group takes a bucket of all; 1: they take turns at a list; 2: at sort_crowded.cl's
+// - MASU_JOIN_BITS  a bucket is 2^this neighbouring ones of sort_keys.cl, joined
+// - MASU_BIN_KEYS   that may share a bin, where keys are compared within their bins
+// - MASU_UNROLL     1: loops over the keys of a work-item are unrolled, so that they lie in registers
+// - MASU_BIN_BITS   of a key, by which it goes into a bin
+
 #if MASU_UNROLL
 #define MASU_UNROLLED MASU_PRAGMA_UNROLL
 #else
@@ -37,13 +23,10 @@
 // Where list_bucket writes: entries for sort_finish.cl, or a level of sort_crowded.cl.
 #define MASU_LIST_PARAMETERS const ulong entries_at, const ulong rows_at, const ulong tiles_at,
 #define MASU_LIST_ARGUMENTS entries_at, rows_at, tiles_at,
-#ifndef MASU_BIN_BITS         // of a key, by which it goes into a bin
-#error "MASU_BIN_BITS is not defined"
-#endif
 // Two counters of 16 bits a word.
 #define MASU_WORDS (1 << (MASU_BIN_BITS - 1))
-inline uint bin_at(const MASU_KEY key, const uint shift) { return (uint)(key >> shift) & (2 * MASU_WORDS - 1); }
-inline uint bin_of(const MASU_KEY key) { return bin_at(key, MASU_REST_BITS - MASU_BIN_BITS); }
+inline uint bin_at(const MASU_ELEMENT key, const uint shift) { return (uint)(key >> shift) & (2 * MASU_WORDS - 1); }
+inline uint bin_of(const MASU_ELEMENT key) { return bin_at(key, MASU_REST_BITS - MASU_BIN_BITS); }
 inline uint bin_word(const uint bin) { return bin & (MASU_WORDS - 1); }
 inline uint bin_upper(const uint bin) { return bin / MASU_WORDS * 16; }
 inline uint bin_begin(const uint bin, __local const uint *counters) {
@@ -53,7 +36,7 @@ inline uint bin_end(const uint bin, const uint size, __local const uint *counter
   return bin == 2 * MASU_WORDS - 1 ? size : bin_begin(bin + 1, counters);
 }
 
-#if MASU_REST_BITS == 16 && MASU_KEY_BYTES == 4 && MASU_LISTED != 2  // entries have as many bits as they say
+#if MASU_REST_BITS == 16 && MASU_ELEMENT_BYTES == 4 && MASU_LISTED != 2  // entries have as many bits as they say
 #define MASU_WINDOW_KEYS 9   // keys of a bin that lie in one window
 #define MASU_SPAN_KEYS 17    // keys of a bin that lie in two windows and the half between them
 #define MASU_VALUE_MASK ((1U << (16 - MASU_BIN_BITS)) - 1)  // the bits of a key below its bin
@@ -90,7 +73,6 @@ inline void pair_up(const uint a, const uint b, uint *v) {
 }
 inline uint lower_halves(const uint x, const uint y) { return (x & 0xffff) | y << 16; }
 inline uint upper_halves(const uint x, const uint y) { return x >> 16 | (y & 0xffff0000U); }
-
 
 // The upper half of each of `keys` is its place in its bin. Gives the keys of bins that windows do not sort their final
 // places: such a bin has a counter for each of its values, in the memory where its keys are kept later.
@@ -137,7 +119,7 @@ MASU_INLINE void finish_bucket(__global uchar *sorted, const ulong sorted_at, co
   __local uint *const partial = counters + MASU_WORDS + (MASU_MOST + MASU_EDGE + MASU_BEHIND) / 2;
   __local uint *const crowded = partial + MASU_GROUP;
   __global uint *const keys_at = (__global uint *)(sorted + sorted_at) + begin;
-  const uint flip = flipped != 0 ? MASU_ALL : 0;
+  const uint flip = flipped != 0 ? MASU_ALL_BITS : 0;
   const uint first = keys_at[0] & 0xffff;
   uint keys[MASU_ITEMS];
   uint differ = 0;
@@ -263,12 +245,12 @@ MASU_INLINE void finish_bucket(__global uchar *sorted, const ulong sorted_at, __
                                const uint bits, const uint flipped, __local uint *counters, const uint lid) {
   const uint shift = max(bits & ~MASU_OTHER, (uint)MASU_BIN_BITS) - MASU_BIN_BITS;
   const bool other = (bits & MASU_OTHER) != 0;
-  __local MASU_KEY *const kept = (__local MASU_KEY *)(counters + MASU_WORDS);
-  __local uint *const partial = counters + MASU_WORDS + MASU_MOST * (MASU_KEY_BYTES / 4);
+  __local MASU_ELEMENT *const kept = (__local MASU_ELEMENT *)(counters + MASU_WORDS);
+  __local uint *const partial = counters + MASU_WORDS + MASU_MOST * (MASU_ELEMENT_BYTES / 4);
   __local uint *const crowded = partial + MASU_GROUP;
-  __global const MASU_KEY *const from =
-      (__global const MASU_KEY *)(other ? others + others_at : sorted + sorted_at) + begin;
-  MASU_KEY keys[MASU_ITEMS];
+  __global const MASU_ELEMENT *const from =
+      (__global const MASU_ELEMENT *)(other ? others + others_at : sorted + sorted_at) + begin;
+  MASU_ELEMENT keys[MASU_ITEMS];
   uint ranks[MASU_ITEMS];
   MASU_UNROLLED
   for (uint i = 0; i < MASU_ITEMS; ++i) {
@@ -302,11 +284,11 @@ MASU_INLINE void finish_bucket(__global uchar *sorted, const ulong sorted_at, __
     }
   }
   barrier(CLK_LOCAL_MEM_FENCE);
-  const MASU_SOURCE flip = flipped != 0 ? MASU_SOURCE_ALL : 0;
+  const MASU_SOURCE flip = flipped != 0 ? MASU_SOURCE_ALL_BITS : 0;
 #if MASU_PACKED
   __global MASU_RESULT *const to = (__global MASU_RESULT *)(result + result_at) + begin;
 #else
-  __global MASU_KEY *const to = (__global MASU_KEY *)(sorted + sorted_at) + begin;
+  __global MASU_ELEMENT *const to = (__global MASU_ELEMENT *)(sorted + sorted_at) + begin;
 #endif
 #if MASU_VALUE_BYTES > 0
   __local ushort *const places = (__local ushort *)(crowded + 1);  // of the keys of `kept`
@@ -318,14 +300,14 @@ MASU_INLINE void finish_bucket(__global uchar *sorted, const ulong sorted_at, __
   for (uint i = 0; i < MASU_ITEMS; ++i) {
     const uint here = i * MASU_GROUP + lid;
     if (here < size) {
-      const MASU_KEY own = kept[here];
+      const MASU_ELEMENT own = kept[here];
       const uint bin = bin_at(own, shift);
       const uint first = bin_begin(bin, counters);
       const uint end = bin_end(bin, size, counters);
       uint place = first;
       MASU_ROLLED
       for (uint k = first; k < end; ++k) {
-        const MASU_KEY key = kept[k];
+        const MASU_ELEMENT key = kept[k];
         place += key < own || (key == own && k < here) ? 1 : 0;
       }
       to[place] = MASU_RESULT_OF(own, flip, (__global const MASU_SOURCE *)(source + source_at));
@@ -341,7 +323,7 @@ MASU_INLINE void finish_bucket(__global uchar *sorted, const ulong sorted_at, __
     if (i * MASU_GROUP + lid < size) values[i] = values_from[i * MASU_GROUP + lid];
   }
   barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-#if MASU_VALUE_BYTES <= MASU_KEY_BYTES  // they lie in local memory after the keys
+#if MASU_VALUE_BYTES <= MASU_ELEMENT_BYTES  // they lie in local memory after the keys
   __local MASU_VALUE *const staged = (__local MASU_VALUE *)kept;
   MASU_UNROLLED
   for (uint i = 0; i < MASU_ITEMS; ++i) {

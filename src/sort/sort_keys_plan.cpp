@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sort/sort_keys_plan.h"
 
+#include "elements/elements.h"
 #include "sort/sort_kernels.h"
 #include "sort/sort_plan.h"
 
@@ -78,7 +79,7 @@ void add(std::vector<runtime::Define>& defines, const Shape& shape) {
 }
 void add_subject(std::vector<runtime::Define>& defines, const Subject& subject) {
   add(defines, "MASU_PACKED", subject.packed() ? 1 : 0);
-  add(defines, "MASU_SOURCE_CLASS", sort_kernels::key_class(subject.dtype));
+  add(defines, "MASU_SOURCE_CLASS", element_class(subject.dtype));
   add(defines, "MASU_INDEX_BITS", subject.index_bits);
   add(defines, "MASU_INDEX_BYTES", subject.index_bytes);
 }
@@ -89,6 +90,7 @@ std::vector<runtime::Define> key_defines(const Subject& subject, const Tuning& t
   add(defines, "MASU_BUCKET_BITS", bucket_bits);
   add(defines, "MASU_PART_TILE", tuning.part.tile());
   add(defines, "MASU_VALUE_BYTES", tuning.value_bytes);
+  defines.emplace_back("MASU_VALUE", unsigned_type(tuning.value_bytes));
   add_subject(defines, subject);
   return defines;
 }

@@ -3,8 +3,8 @@
 // which reach them as defines.
 #pragma once
 
-#include "runtime/program_cache.h"
 #include "sort/sort_device.h"
+#include "sort/sort_plan.h"
 
 #include <array>
 #include <cstdint>
@@ -143,23 +143,18 @@ Layout layout_of(const Tuning& tuning, const Subject& subject, std::uint64_t cou
 
 // What the kernels are built from. Those of sort_crowded.cl are there where buckets are parted further, those of
 // sort_tally.cl and the larger work-groups of keys_finish where local memory is large.
-inline constexpr std::array<std::string_view, 6> part_files = {"src/sort/sort_key.cl",  "src/sort/sort_placed.cl",
-                                                               "src/sort/sort_scan.cl", "src/sort/sort_lists.cl",
-                                                               "src/sort/sort_keys.cl", "src/sort/sort_keys_count.cl"};
-inline constexpr std::array<std::string_view, 7> crowded_files = {
-    "src/sort/sort_key.cl",  "src/sort/sort_placed.cl",     "src/sort/sort_scan.cl",   "src/sort/sort_lists.cl",
-    "src/sort/sort_keys.cl", "src/sort/sort_keys_count.cl", "src/sort/sort_crowded.cl"};
-inline constexpr std::array<std::string_view, 5> finish_files = {"src/sort/sort_key.cl", "src/sort/sort_placed.cl",
-                                                                 "src/sort/sort_scan.cl", "src/sort/sort_lists.cl",
-                                                                 "src/sort/sort_keys_finish.cl"};
-inline constexpr std::array<std::string_view, 5> special_files = {"src/sort/sort_key.cl", "src/sort/sort_placed.cl",
-                                                                  "src/sort/sort_scan.cl", "src/sort/sort_lists.cl",
-                                                                  "src/sort/sort_special.cl"};
-inline constexpr std::array<std::string_view, 5> tally_files = {"src/sort/sort_key.cl", "src/sort/sort_placed.cl",
-                                                                "src/sort/sort_scan.cl", "src/sort/sort_lists.cl",
-                                                                "src/sort/sort_tally.cl"};
-inline constexpr std::array<std::string_view, 4> entry_files = {"src/sort/sort_key.cl", "src/sort/sort_placed.cl",
-                                                                "src/sort/sort_rank.cl", "src/sort/sort_finish.cl"};
+template <class... Names>
+constexpr auto files(Names... more) noexcept {
+  return sort_plan::files("src/sort/sort_placed.cl", "src/elements/group_scan.cl", "src/sort/sort_lists.cl", more...);
+}
+inline constexpr auto part_files = files("src/sort/sort_keys.cl", "src/sort/sort_keys_count.cl");
+inline constexpr auto crowded_files =
+    files("src/sort/sort_keys.cl", "src/sort/sort_keys_count.cl", "src/sort/sort_crowded.cl");
+inline constexpr auto finish_files = files("src/sort/sort_keys_finish.cl");
+inline constexpr auto special_files = files("src/sort/sort_special.cl");
+inline constexpr auto tally_files = files("src/sort/sort_tally.cl");
+inline constexpr auto entry_files =
+    sort_plan::files("src/sort/sort_placed.cl", "src/sort/sort_rank.cl", "src/sort/sort_finish.cl");
 std::vector<runtime::Define> part_defines(const DeviceInfo& info, const Subject& subject, unsigned bucket_bits);
 std::vector<runtime::Define> finish_defines(const DeviceInfo& info, const Subject& subject, Finish which,
                                             unsigned bucket_bits);

@@ -8,28 +8,20 @@
 // room for the index, which is then a word of its own.
 //
 // Defines, all given by sort_rows.cpp:
-#ifndef MASU_GROUP            // work-items in a work-group, a power of two
-#error "MASU_GROUP is not defined"
-#endif
-#ifndef MASU_ITEMS            // items of each work-item, a power of two from 2 on
-#error "MASU_ITEMS is not defined"
-#endif
-#ifndef MASU_LANES            // work-items that share a row, a power of two up to MASU_GROUP
-#error "MASU_LANES is not defined"
-#endif
-#ifndef MASU_INDEXED          // 1: items have an index
-#error "MASU_INDEXED is not defined"
-#endif
+// - MASU_GROUP    work-items in a work-group, a power of two
+// - MASU_ITEMS    items of each work-item, a power of two from 2 on
+// - MASU_LANES    work-items that share a row, a power of two up to MASU_GROUP
+// - MASU_INDEXED  1: items have an index
 
-#define MASU_INDEX_APART (MASU_INDEXED && MASU_KEY_BYTES == 8)
-#if MASU_INDEXED && MASU_KEY_BYTES < 4
+#define MASU_INDEX_APART (MASU_INDEXED && MASU_ELEMENT_BYTES == 8)
+#if MASU_INDEXED && MASU_ELEMENT_BYTES < 4
 #define MASU_ITEM uint
 #define MASU_INDEX_BITS 16
-#elif MASU_INDEXED && MASU_KEY_BYTES == 4
+#elif MASU_INDEXED && MASU_ELEMENT_BYTES == 4
 #define MASU_ITEM ulong
 #define MASU_INDEX_BITS 32
 #else
-#define MASU_ITEM MASU_WIDE
+#define MASU_ITEM MASU_BITS
 #define MASU_INDEX_BITS 0
 #endif
 

@@ -3,12 +3,11 @@
 // C++). sort_key.cl stands in front of this file.
 //
 // Defines beside those of this, all given by sort_keys_plan.cpp:
-#ifndef MASU_PART_TILE        // keys that a work-group parts at once
-#error "MASU_PART_TILE is not defined"
-#endif
-#ifndef MASU_BUCKET_BITS      // uppermost bits of a key, which are its bucket: 10 to 16
-#error "MASU_BUCKET_BITS is not defined"
-#endif
+// - MASU_PART_TILE    keys that a work-group parts at once
+// - MASU_BUCKET_BITS  uppermost bits of a key, which are its bucket: 10 to 16
+// - MASU_VALUE_BYTES  of what moves with a key: 0, 1, 2, 4, 8 or 16
+// - MASU_VALUE        its type
+
 #define MASU_REST_BITS (MASU_KEY_BITS - MASU_BUCKET_BITS)
 
 #define MASU_AT(type, at) ((__global type *)(scratch + (at)))
@@ -26,20 +25,6 @@
 #define MASU_FULL_ENTRIES 42  // entries that have too many keys in a bin, for sort_finish.cl
 #define MASU_SINGLES 41     // buckets that were to be joined, but are finished one by one
 
-#ifndef MASU_VALUE_BYTES      // of what moves with a key: 0, 1, 2, 4, 8 or 16
-#error "MASU_VALUE_BYTES is not defined"
-#endif
-#if MASU_VALUE_BYTES == 1
-#define MASU_VALUE uchar
-#elif MASU_VALUE_BYTES == 2
-#define MASU_VALUE ushort
-#elif MASU_VALUE_BYTES == 4
-#define MASU_VALUE uint
-#elif MASU_VALUE_BYTES == 8
-#define MASU_VALUE ulong
-#elif MASU_VALUE_BYTES == 16
-#define MASU_VALUE uint4
-#endif
 // Values as they lie beside the keys, and where they go; sort_crowded.cl moves them both ways.
 #if MASU_VALUE_BYTES > 0
 #define MASU_VALUE_BUFFERS \
@@ -103,4 +88,39 @@ inline void open_buckets(const bool opens, const uint begin, const uint size, co
       tile[2] = index;
     }
   }
+}
+
+// Counters of 16 bits, two in each of `group` * `each` words, become the sums of those before: lower halves first, then
+// upper ones; *total is that of all. Each work-item takes `each` words, a multiple of 4 up to 16. Returns the greatest count
+// that it met. Ends with a barrier.
+MASU_INLINE uint scan_counter_pairs(__local uint *counters, const uint each, const uint group, __local uint *partial,
+                                    const uint lid, uint *total) {
+  __local uint4 *const own = (__local uint4 *)(counters + lid * each);
+  uint4 held[4];
+  uint sum = 0;
+  uint most = 0;
+  MASU_PRAGMA_UNROLL
+  for (uint i = 0; i < 4; ++i) {
+    if (i >= each / 4) continue;
+    held[i] = own[i];
+    sum += held[i].x + held[i].y + held[i].z + held[i].w;
+    most = masu_max_pair(most, masu_max_pair(masu_max_pair(held[i].x, held[i].y), masu_max_pair(held[i].z, held[i].w)));
+  }
+  uint all;
+  uint before = group_scan(sum, group, partial, lid, &all) - sum;
+  before += all << 16;
+  *total = (all & 0xffff) + (all >> 16);
+  MASU_PRAGMA_UNROLL
+  for (uint i = 0; i < 4; ++i) {
+    if (i >= each / 4) continue;
+    uint4 sums;
+    sums.x = before;
+    sums.y = sums.x + held[i].x;
+    sums.z = sums.y + held[i].y;
+    sums.w = sums.z + held[i].z;
+    before = sums.w + held[i].w;
+    own[i] = sums;
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+  return max(most & 0xffff, most >> 16);
 }

@@ -3,12 +3,8 @@
 // prelude, in CUDA C++). sort_key.cl and sort_rank.cl stand in front of this file; see there how keys are ranked.
 //
 // Defines beside those of these, all given by sort_plan.cpp:
-#ifndef MASU_PIECES           // 1: pieces are listed in a table of two ulong each, first key and size; 0: rows of `length`
-#error "MASU_PIECES is not defined"
-#endif
-#ifndef MASU_KEY_BITS         // of a key
-#error "MASU_KEY_BITS is not defined"
-#endif
+// - MASU_PIECES    1: pieces are listed in a table of two ulong each, first key and size; 0: rows of `length`
+// - MASU_KEY_BITS  of a key
 
 // `sorted` may be `keys_from`, and `moved` may be `values`.
 __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void sort_local(
@@ -31,10 +27,10 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void sort_local(
   const uint size = length;
 #endif
   __local uint *const partial = counters + MASU_STAGING_WORDS;
-  __local MASU_KEY *const staging = (__local MASU_KEY *)counters;
-  __global const MASU_KEY *const from = (__global const MASU_KEY *)(keys_from + keys_at) + first;
+  __local MASU_ELEMENT *const staging = (__local MASU_ELEMENT *)counters;
+  __global const MASU_ELEMENT *const from = (__global const MASU_ELEMENT *)(keys_from + keys_at) + first;
   const uint own = lid % MASU_COLUMNS * (MASU_ROWS * MASU_ITEMS) + lid / MASU_COLUMNS * MASU_ITEMS;
-  MASU_KEY keys[MASU_ITEMS];
+  MASU_ELEMENT keys[MASU_ITEMS];
   uint ranks[MASU_ITEMS];
 #if MASU_VALUE_BYTES > 0
   ushort places[MASU_ITEMS];  // that the keys had
@@ -66,7 +62,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void sort_local(
     for (uint i = 0; i < MASU_ITEMS; ++i) staging[MASU_PADDED(ranks[i])] = keys[i];
   }
   barrier(CLK_LOCAL_MEM_FENCE);
-  __global MASU_KEY *const to = (__global MASU_KEY *)(sorted + sorted_at) + first;
+  __global MASU_ELEMENT *const to = (__global MASU_ELEMENT *)(sorted + sorted_at) + first;
   if ((flags & MASU_FLAG_DROP_KEYS) == 0) {
     MASU_UNROLLED
     for (uint i = 0; i < MASU_ITEMS; ++i) {

@@ -8,29 +8,15 @@
 // that wait for each other are few.
 //
 // Defines, all given by sort_merge.cpp:
-#ifndef MASU_GROUP            // work-items in a work-group
-#error "MASU_GROUP is not defined"
-#endif
-#ifndef MASU_EACH             // keys that each work-item merges
-#error "MASU_EACH is not defined"
-#endif
-#ifndef MASU_PAYLOAD_BYTES    // bytes that move with each key: 1, 2, 4 or 8; 0: nothing does
-#error "MASU_PAYLOAD_BYTES is not defined"
-#endif
+// - MASU_GROUP          work-items in a work-group
+// - MASU_ITEMS          keys that each work-item merges
+// - MASU_PAYLOAD_BYTES  bytes that move with each key: 1, 2, 4 or 8; 0: nothing does
+// - MASU_PAYLOAD        their type
 
-#define MASU_TILE (MASU_GROUP * MASU_EACH)
+#define MASU_TILE (MASU_GROUP * MASU_ITEMS)
 #define MASU_PROBES (MASU_GROUP > 1 ? MASU_GROUP / 2 : 1)
 // Places lie with a word between those of each work-item, so that neighbours do not share a bank.
-#define MASU_PADDED(i) ((i) + (i) / MASU_EACH)
-#if MASU_PAYLOAD_BYTES == 8
-#define MASU_PAYLOAD ulong
-#elif MASU_PAYLOAD_BYTES == 4
-#define MASU_PAYLOAD uint
-#elif MASU_PAYLOAD_BYTES == 2
-#define MASU_PAYLOAD ushort
-#else
-#define MASU_PAYLOAD uchar
-#endif
+#define MASU_PADDED(i) ((i) + (i) / MASU_ITEMS)
 
 // `pieces` of piece_length keys, in each sorted runs of run_length, a multiple of MASU_TILE, the last shorter. Runs 0 and 1
 // become one, 2 and 3, and so on. `places` has MASU_TILE + MASU_GROUP words, `found` four.
@@ -38,8 +24,8 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void sort_merge(
     __global const uchar *key_source, const ulong key_source_offset, __global uchar *key_target,
     const ulong key_target_offset, __global const uchar *payload_source, const ulong payload_source_offset,
     __global uchar *payload_target, const ulong payload_target_offset, const ulong piece_length, const ulong piece_tiles,
-    const ulong run_length, const ulong first_tile, __local MASU_KEY *keys, __local uint *places, __local ulong *found) {
-  MASU_LOCAL_POINTER(MASU_KEY, keys);
+    const ulong run_length, const ulong first_tile, __local MASU_ELEMENT *keys, __local uint *places, __local ulong *found) {
+  MASU_LOCAL_POINTER(MASU_ELEMENT, keys);
   MASU_LOCAL_POINTER(uint, places);
   MASU_LOCAL_POINTER(ulong, found);
   const uint lane = (uint)get_local_id(0);
@@ -51,8 +37,8 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void sort_merge(
   const ulong a_length = min(run_length, piece_length - base);
   const ulong b_length = min(run_length, piece_length - base - a_length);
   const ulong first = piece * piece_length + base;
-  __global const MASU_KEY *a = (__global const MASU_KEY *)(key_source + key_source_offset) + first;
-  __global const MASU_KEY *b = a + a_length;
+  __global const MASU_ELEMENT *a = (__global const MASU_ELEMENT *)(key_source + key_source_offset) + first;
+  __global const MASU_ELEMENT *b = a + a_length;
   const ulong begin = tile_begin - base;
   const ulong end = min(begin + MASU_TILE, a_length + b_length);
 
@@ -74,7 +60,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void sort_merge(
       if (width != 0 && within <= width) {
         const ulong middle = found[side] + within - 1;
         const ulong diagonal = side == 0 ? begin : end;
-        if (ordered_key(b[diagonal - 1 - middle]) >= ordered_key(a[middle])) atomic_inc(&places[side]);
+        if (sort_key(b[diagonal - 1 - middle]) >= sort_key(a[middle])) atomic_inc(&places[side]);
       }
     }
     barrier(CLK_LOCAL_MEM_FENCE);
@@ -101,32 +87,32 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void sort_merge(
   barrier(CLK_LOCAL_MEM_FENCE);
 
   // The same within the tile, for each work-item's part of it.
-  const uint diagonal = min(lane * MASU_EACH, count);
+  const uint diagonal = min(lane * MASU_ITEMS, count);
   uint low = (uint)max((int)diagonal - (int)b_count, 0);
   uint high = min(diagonal, a_count);
   while (low < high) {
     const uint middle = low + (high - low) / 2;
-    if (ordered_key(keys[a_count + (diagonal - 1 - middle)]) < ordered_key(keys[middle])) high = middle;
+    if (sort_key(keys[a_count + (diagonal - 1 - middle)]) < sort_key(keys[middle])) high = middle;
     else low = middle + 1;
   }
   uint of_a = low;
   uint of_b = a_count + (diagonal - low);
   if (diagonal < count) {
-    MASU_WIDE a_key = ordered_key(keys[min(of_a, count - 1)]);
-    MASU_WIDE b_key = ordered_key(keys[min(of_b, count - 1)]);
-    for (uint i = diagonal; i < min(diagonal + MASU_EACH, count); ++i) {
+    MASU_BITS a_key = sort_key(keys[min(of_a, count - 1)]);
+    MASU_BITS b_key = sort_key(keys[min(of_b, count - 1)]);
+    for (uint i = diagonal; i < min(diagonal + MASU_ITEMS, count); ++i) {
       const bool from_b = of_a == a_count || (of_b < count && b_key < a_key);
       places[MASU_PADDED(i)] = from_b ? of_b : of_a;
       of_a += from_b ? 0 : 1;
       of_b += from_b ? 1 : 0;
-      const MASU_WIDE next = ordered_key(keys[min(from_b ? of_b : of_a, count - 1)]);
+      const MASU_BITS next = sort_key(keys[min(from_b ? of_b : of_a, count - 1)]);
       a_key = from_b ? a_key : next;
       b_key = from_b ? next : b_key;
     }
   }
   barrier(CLK_LOCAL_MEM_FENCE);
 
-  __global MASU_KEY *to = (__global MASU_KEY *)(key_target + key_target_offset) + first + begin;
+  __global MASU_ELEMENT *to = (__global MASU_ELEMENT *)(key_target + key_target_offset) + first + begin;
 #if MASU_PAYLOAD_BYTES != 0
   __global const MASU_PAYLOAD *payload = (__global const MASU_PAYLOAD *)(payload_source + payload_source_offset) + first;
   __global MASU_PAYLOAD *moved = (__global MASU_PAYLOAD *)(payload_target + payload_target_offset) + first + begin;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sort/sort_merge.h"
 
+#include "call/operands.h"
+#include "elements/elements.h"
+#include "sort/sort_plan.h"
 #include "sort/sort_rows.h"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
@@ -18,7 +19,7 @@ namespace {
 
 constexpr unsigned most_group = 256;
 constexpr unsigned most_each = 8;
-constexpr std::array<std::string_view, 2> merge_files = {"src/sort/sort_key.cl", "src/sort/sort_merge.cl"};
+constexpr auto merge_files = sort_plan::files("src/sort/sort_merge.cl");
 
 // Work-items of a group, and keys of each: a tile's keys and their places take 12 bytes each at most, and padding.
 struct Shape {
@@ -36,10 +37,6 @@ Shape shape_of(const DeviceInfo& device, Dtype dtype) {
     (shape.each > 1 ? shape.each : shape.group) /= 2;
   }
   return shape;
-}
-
-std::uint64_t aligned(std::uint64_t bytes) {
-  return (bytes + 15) / 16 * 16;
 }
 
 bool wants_indices(const Arrays& arrays) {
@@ -78,12 +75,12 @@ Layout layout_of(const Arrays& arrays, std::uint64_t pieces, std::uint64_t piece
   } else if (arrays.has_records()) {
     layout.by_indices = true;
     layout.payload_bytes = piece_length > UINT32_MAX ? 8 : 4;
-    layout.first_payload = aligned(count * layout.payload_bytes);
-    layout.records = aligned(count * arrays.record_bytes);
+    layout.first_payload = call::aligned(count * layout.payload_bytes);
+    layout.records = call::aligned(count * arrays.record_bytes);
   }
-  layout.keys = aligned(count * size_of(arrays.dtype));
+  layout.keys = call::aligned(count * size_of(arrays.dtype));
   if (arrays.keys_stay()) layout.first_keys = layout.keys;
-  layout.payload = aligned(count * layout.payload_bytes);
+  layout.payload = call::aligned(count * layout.payload_bytes);
   return layout;
 }
 
@@ -92,9 +89,10 @@ Layout layout_of(const Arrays& arrays, std::uint64_t pieces, std::uint64_t piece
 std::vector<runtime::Define> defines(const DeviceInfo& device, Dtype dtype, Order order, unsigned payload_bytes) {
   const Shape shape = shape_of(device, dtype);
   std::vector<runtime::Define> result = sort_kernels::key_defines(dtype, order);
-  result.push_back({"MASU_GROUP", fmt::to_string(shape.group)});
-  result.push_back({"MASU_EACH", fmt::to_string(shape.each)});
-  result.push_back({"MASU_PAYLOAD_BYTES", fmt::to_string(payload_bytes)});
+  result.push_back({"MASU_GROUP", shape.group});
+  result.push_back({"MASU_ITEMS", shape.each});
+  result.push_back({"MASU_PAYLOAD_BYTES", payload_bytes});
+  result.push_back({"MASU_PAYLOAD", unsigned_type(std::max(payload_bytes, 1U))});
   return result;
 }
 
@@ -155,23 +153,18 @@ void sort(Stream& stream, const Arrays& arrays, std::uint64_t pieces, std::uint6
   sort_rows::sort(stream, rows, {pieces, piece_length, run}, nullptr, work);
 
   const Shape shape = shape_of(device.info(), arrays.dtype);
-  const auto kernel = sort_kernels::kernel(
-      device, files(), defines(device.info(), arrays.dtype, arrays.order, static_cast<unsigned>(layout.payload_bytes)),
-      "sort_merge");
+  call::Kernels kernels(device, files(),
+                        defines(device.info(), arrays.dtype, arrays.order, static_cast<unsigned>(layout.payload_bytes)),
+                        shape.group);
   const std::uint64_t piece_tiles = (piece_length + shape.tile() - 1) / shape.tile();
   const std::uint64_t tiles = piece_tiles * pieces;
   for (; run < piece_length; run *= 2) {
     for (std::uint64_t first = 0; first < tiles; first += sort_kernels::most_groups) {
-      std::vector<KernelArgument> arguments;
-      for (const BufferBase* array : {keys[0], keys[1], payload[0], payload[1]}) {
-        sort_kernels::append(arguments, array, *keys[0]);
-      }
-      for (const std::uint64_t value : {piece_length, piece_tiles, run, first}) arguments.emplace_back(value);
-      arguments.emplace_back(LocalMemory{shape.tile() * size_of(arrays.dtype)});
-      arguments.emplace_back(LocalMemory{(shape.tile() + shape.group) * sizeof(std::uint32_t)});
-      arguments.emplace_back(LocalMemory{4 * sizeof(std::uint64_t)});
-      sort_kernels::launch(stream, *kernel, std::min(tiles - first, sort_kernels::most_groups), shape.group, arguments,
-                           work);
+      work.done(kernels.launch(stream, "sort_merge", std::min(tiles - first, sort_kernels::most_groups), *keys[0],
+                               *keys[1], sort_kernels::place_of(payload[0], *keys[0]),
+                               sort_kernels::place_of(payload[1], *keys[0]), piece_length, piece_tiles, run, first,
+                               LocalMemory{shape.tile() * size_of(arrays.dtype)},
+                               call::local<std::uint32_t>(shape.tile() + shape.group), call::local<std::uint64_t>(4)));
     }
     std::swap(keys[0], keys[1]);
     std::swap(payload[0], payload[1]);
@@ -180,7 +173,7 @@ void sort(Stream& stream, const Arrays& arrays, std::uint64_t pieces, std::uint6
   const Buffer<std::byte> moved = part(behind, pieces * piece_length * arrays.record_bytes);
   sort_kernels::gather(stream, *arrays.records, moved, *payload[0], layout.payload_bytes, arrays.record_bytes,
                        pieces * piece_length, piece_length, work);
-  sort_kernels::copy(stream, moved, *arrays.moved_records, work);
+  work.done(call::copy(stream, moved, *arrays.moved_records));
 }
 
 }  // namespace masu::sort_merge

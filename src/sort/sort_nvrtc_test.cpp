@@ -56,9 +56,8 @@ TEST_P(SortRadixNvrtc, Local) {
 }
 
 TEST_P(SortRadixNvrtc, Orders) {
-  for (const Kind& kind : here({{Dtype::f32, 4}, {Dtype::u8, 4}, {Dtype::i16, 8}, {Dtype::f64, 8}})) {
-    expect_compiles(sort_plan::order_files, sort_plan::order_defines(kind.dtype, kind.value_bytes),
-                    {"sort_iota", "sort_check", "sort_neighbours"});
+  for (const Kind& kind : here({{Dtype::f32, 0}, {Dtype::u8, 0}, {Dtype::i16, 0}, {Dtype::f64, 0}})) {
+    expect_compiles(sort_plan::order_files, sort_plan::order_defines(kind.dtype), {"sort_check", "sort_neighbours"});
   }
 }
 

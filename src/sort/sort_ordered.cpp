@@ -2,13 +2,10 @@
 #include "sort/sort_ordered.h"
 
 #include "gather/gather_device.h"
-#include "runtime/backend.h"
-#include "runtime/whole.h"
 #include "sort/sort_kernels.h"
 #include "sort/sort_plan.h"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 namespace masu::sort_ordered {
@@ -25,20 +22,15 @@ constexpr std::uint32_t some_not_turned = 2;
 
 std::uint32_t look(Stream& stream, const BufferBase& keys, Dtype dtype, Order order, std::uint64_t count,
                    const Buffer<std::byte>& scratch, DeviceWork& work) {
-  const std::uint32_t zero = 0;
-  work.done(
-      Event(stream.implementation().fill(*scratch.memory(), scratch.byte_offset(), sizeof zero, &zero, sizeof zero)));
-  const auto kernel = sort_kernels::kernel(stream.device(), sort_plan::order_files, sort_plan::order_defines(dtype, 4),
-                                           "sort_neighbours");
-  constexpr std::uint64_t group = sort_plan::order_group;
+  std::uint32_t found = 0;
+  work.done(call::clear(stream, scratch, 0, sizeof found));
+  constexpr unsigned group = sort_plan::order_group;
+  call::Kernels kernels(stream.device(), sort_plan::order_files, sort_plan::order_defines(dtype), group);
   const std::uint64_t groups =
       std::min<std::uint64_t>((count + group - 1) / group, stream.device().info().compute_units * 16);
-  const std::array<KernelArgument, 6> arguments{whole(keys),    keys.byte_offset(),
-                                                count,          std::uint32_t{order == Order::descending},
-                                                whole(scratch), scratch.byte_offset()};
-  sort_kernels::launch(stream, *kernel, groups, group, arguments, work);
-  std::uint32_t found = 0;
-  stream.implementation().read(*scratch.memory(), scratch.byte_offset(), &found, sizeof found);
+  work.done(kernels.launch(stream, "sort_neighbours", groups, keys, count, std::uint32_t{order == Order::descending},
+                           scratch));
+  stream.read_bytes(scratch, 0, &found, sizeof found);
   stream.finish();
   return found;
 }
@@ -76,7 +68,7 @@ bool sort(Stream& stream, const BufferBase& keys, Dtype dtype, BufferBase* resul
   const bool turned = (found & some_out_of_order) != 0;
   if (result != nullptr) {
     if (turned) turn(stream, keys, *result, size_of(dtype), count, work);
-    else if (!sort_kernels::same_place(keys, *result)) sort_kernels::copy(stream, keys, *result, work);
+    else if (!sort_kernels::same_place(keys, *result)) work.done(call::copy(stream, keys, *result));
   }
   if (companions.kind == Companions::Kind::records && turned) {
     turn(stream, *companions.buffer, *companions.buffer, companions.bytes, count, work);

@@ -7,22 +7,14 @@
 // front of this file.
 //
 // Defines, all given by sort_keys_plan.cpp:
-#ifndef MASU_PACKED           // 1: keys are packed; 0: they are not
-#error "MASU_PACKED is not defined"
-#endif
-#ifndef MASU_SOURCE_CLASS     // of the keys that are packed: as MASU_KEY_CLASS
-#error "MASU_SOURCE_CLASS is not defined"
-#endif
-#ifndef MASU_INDEX_BITS       // the lower bits of a packed key
-#error "MASU_INDEX_BITS is not defined"
-#endif
-#ifndef MASU_INDEX_BYTES      // 4 or 8 where the result is the indices; 0: it is the keys
-#error "MASU_INDEX_BYTES is not defined"
-#endif
+// - MASU_PACKED        1: keys are packed; 0: they are not
+// - MASU_SOURCE_CLASS  of the keys that are packed: as MASU_ELEMENT_CLASS
+// - MASU_INDEX_BITS    the lower bits of a packed key
+// - MASU_INDEX_BYTES   4 or 8 where the result is the indices; 0: it is the keys
 
 // Whether the bits are those of a zero or a NaN that does not move.
-#if MASU_KEY_CLASS == 2
-#define MASU_IS_SPECIAL(bits) (((bits) << 1) - 1 >= (MASU_KEY)MASU_INFINITE * 2)
+#if MASU_ELEMENT_CLASS == 2
+#define MASU_IS_SPECIAL(bits) (((bits) << 1) - 1 >= (MASU_ELEMENT)MASU_INFINITY_BITS * 2)
 #else
 #define MASU_IS_SPECIAL(bits) false
 #endif
@@ -30,12 +22,12 @@
 #if MASU_PACKED
 #define MASU_SOURCE uint  // a key as the caller has it
 #define MASU_SOURCE_BYTES 4
-#define MASU_SOURCE_ALL 0xffffffffU
+#define MASU_SOURCE_ALL_BITS 0xffffffffU
 #define MASU_SOURCE_SIGN 0x80000000U
-#define MASU_SOURCE_INFINITE 0x7f800000U
+#define MASU_SOURCE_INFINITY_BITS 0x7f800000U
 
-// A placed key without its index. `flip` is MASU_SOURCE_ALL where greater keys come first, else 0. The order is that of
-// ordered_key() in sort_key.cl.
+// A placed key without its index. `flip` is MASU_SOURCE_ALL_BITS where greater keys come first, else 0. The order is that of
+// sort_key() in sort_key.cl.
 inline uint upper_key(const uint bits, const uint flip) {
 #if MASU_SOURCE_CLASS == 0
   return bits ^ flip;
@@ -44,7 +36,7 @@ inline uint upper_key(const uint bits, const uint flip) {
 #else
   const uint magnitude = bits & (MASU_SOURCE_SIGN - 1);
   const uint number = (bits & MASU_SOURCE_SIGN) != 0 ? MASU_SOURCE_SIGN - magnitude : MASU_SOURCE_SIGN + magnitude;
-  return (magnitude > MASU_SOURCE_INFINITE ? 0xffffffffU : number) ^ flip;
+  return (magnitude > MASU_SOURCE_INFINITY_BITS ? 0xffffffffU : number) ^ flip;
 #endif
 }
 inline ulong indexed_key(const ulong upper, const uint index) { return upper << MASU_INDEX_BITS | index; }
@@ -66,29 +58,29 @@ inline uint unpacked_key(const ulong packed, const uint flip, __global const uin
 }
 
 #else
-#define MASU_SOURCE MASU_KEY
-#define MASU_SOURCE_BYTES MASU_KEY_BYTES
-#define MASU_SOURCE_ALL MASU_ALL
+#define MASU_SOURCE MASU_ELEMENT
+#define MASU_SOURCE_BYTES MASU_ELEMENT_BYTES
+#define MASU_SOURCE_ALL_BITS MASU_ALL_BITS
 
-inline MASU_KEY upper_key(const MASU_KEY bits, const MASU_KEY flip) {
-#if MASU_KEY_CLASS == 0
+inline MASU_ELEMENT upper_key(const MASU_ELEMENT bits, const MASU_ELEMENT flip) {
+#if MASU_ELEMENT_CLASS == 0
   return bits ^ flip;
-#elif MASU_KEY_CLASS == 1
+#elif MASU_ELEMENT_CLASS == 1
   return bits ^ (MASU_SIGN ^ flip);
 #else
   return ((bits & MASU_SIGN) != 0 ? ~bits : bits ^ MASU_SIGN) ^ flip;
 #endif
 }
-inline MASU_KEY indexed_key(const MASU_KEY upper, const uint index) {
+inline MASU_ELEMENT indexed_key(const MASU_ELEMENT upper, const uint index) {
   (void)index;
   return upper;
 }
 // The bits of a placed key.
-inline MASU_KEY natural_key(const MASU_KEY placed, const MASU_KEY flip) {
-  const MASU_KEY key = placed ^ flip;
-#if MASU_KEY_CLASS == 0
+inline MASU_ELEMENT natural_key(const MASU_ELEMENT placed, const MASU_ELEMENT flip) {
+  const MASU_ELEMENT key = placed ^ flip;
+#if MASU_ELEMENT_CLASS == 0
   return key;
-#elif MASU_KEY_CLASS == 1
+#elif MASU_ELEMENT_CLASS == 1
   return key ^ MASU_SIGN;
 #else
   return (key & MASU_SIGN) != 0 ? key ^ MASU_SIGN : ~key;

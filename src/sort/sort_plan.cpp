@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sort/sort_plan.h"
 
+#include "elements/elements.h"
 #include "sort/sort_kernels.h"
 
 #include <algorithm>
 #include <bit>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -76,6 +78,7 @@ std::vector<runtime::Define> Plan::defines() const {
   add("MASU_UNROLL", unroll ? 1 : 0);
   add("MASU_PAD_SHIFT", pad_shift());
   add("MASU_VALUE_BYTES", value_bytes);
+  list.emplace_back("MASU_VALUE", unsigned_type(value_bytes));
   add("MASU_STAGING_WORDS", staging_words());
   add("MASU_OFFSET_BYTES", offset_bytes());
   add("MASU_PIECES", pieces ? 1 : 0);
@@ -123,10 +126,8 @@ bool carried(std::size_t value_bytes) noexcept {
   return value_bytes <= 16 && std::has_single_bit(value_bytes);
 }
 
-std::vector<runtime::Define> order_defines(Dtype dtype, std::size_t index_bytes) {
-  std::vector<runtime::Define> list = key_defines(dtype);
-  list.push_back({"MASU_INDEX_BYTES", std::to_string(index_bytes)});
-  return list;
+std::vector<runtime::Define> order_defines(Dtype dtype) {
+  return key_defines(dtype);
 }
 
 }  // namespace masu::sort_plan

@@ -3,7 +3,7 @@
 // defines.
 #pragma once
 
-#include "runtime/program_cache.h"
+#include "runtime/define.h"
 
 #include <masu/device.h>
 #include <masu/dtype.h>
@@ -11,7 +11,6 @@
 
 #include <array>
 #include <cstdint>
-#include <span>
 #include <string_view>
 #include <vector>
 
@@ -29,6 +28,13 @@ inline constexpr std::uint64_t facts_keys = std::uint64_t{1} << 20;
 // Without a GPU, sorting so many pieces by digits takes longer than building the programs for their lengths.
 inline constexpr std::uint64_t many_pieces = 4096;
 inline constexpr unsigned order_group = 256;  // work-items, of the kernels of sort_order.cl
+
+// The files of a program: those with the order of keys, and `more`.
+template <class... Names>
+constexpr auto files(Names... more) noexcept {
+  return std::array<std::string_view, 3 + sizeof...(more)>{"src/elements/elements.cl", "src/elements/order.cl",
+                                                           "src/sort/sort_key.cl", more...};
+}
 
 // How keys of one kind are sorted in tiles.
 struct Plan {
@@ -62,12 +68,10 @@ std::uint64_t most_local_keys(const DeviceInfo& info, Dtype dtype, std::size_t v
 bool carried(std::size_t value_bytes) noexcept;
 
 // Defines for sort_order.cl.
-std::vector<runtime::Define> order_defines(Dtype dtype, std::size_t index_bytes);
+std::vector<runtime::Define> order_defines(Dtype dtype);
 
-inline constexpr std::array<std::string_view, 3> sort_files = {"src/sort/sort_key.cl", "src/sort/sort_rank.cl",
-                                                               "src/sort/sort.cl"};
-inline constexpr std::array<std::string_view, 3> local_files = {"src/sort/sort_key.cl", "src/sort/sort_rank.cl",
-                                                                "src/sort/sort_local.cl"};
-inline constexpr std::array<std::string_view, 2> order_files = {"src/sort/sort_key.cl", "src/sort/sort_order.cl"};
+inline constexpr auto sort_files = files("src/sort/sort_rank.cl", "src/sort/sort.cl");
+inline constexpr auto local_files = files("src/sort/sort_rank.cl", "src/sort/sort_local.cl");
+inline constexpr auto order_files = files("src/sort/sort_order.cl");
 
 }  // namespace masu::sort_plan

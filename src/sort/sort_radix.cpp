@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sort/sort_radix.h"
 
+#include "call/operands.h"
+#include "gather/gather_device.h"
 #include "runtime/backend.h"
-#include "runtime/program_cache.h"
-#include "runtime/whole.h"
 #include "sort/sort_kernels.h"
 #include "sort/sort_plan.h"
 #include "sort/sort_tables.h"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
@@ -24,13 +22,14 @@ constexpr std::uint32_t flag_indices = 1;
 constexpr std::uint32_t flag_drop_keys = 2;
 constexpr std::uint32_t flag_whole = 4;
 
-// Bytes in a memory, from `at` on.
+// Bytes in the memory of a buffer that outlives the call, from `at` on.
 struct Place {
-  Buffer<const std::byte> memory;
+  const BufferBase* buffer;
   std::uint64_t at;
 
-  static Place of(const BufferBase& buffer, std::uint64_t at = 0) { return {whole(buffer), buffer.byte_offset() + at}; }
-  [[nodiscard]] Place copy() const { return {whole(memory), at}; }
+  static Place of(const BufferBase& buffer) { return {&buffer, buffer.byte_offset()}; }
+  [[nodiscard]] runtime::Memory& memory() const { return *buffer->memory(); }
+  [[nodiscard]] call::At argument() const { return {*buffer, at}; }
 };
 
 // Whether records move with the keys.
@@ -85,7 +84,7 @@ Needs needs_of(const DeviceInfo& info, Dtype dtype, const Companions& companions
   std::uint64_t end = 0;
   const auto reserve = [&](std::uint64_t bytes) {
     const std::uint64_t begin = end;
-    end += (bytes + 15) / 16 * 16;
+    end += call::aligned(bytes);
     return begin;
   };
   const bool indices = companions.kind == Companions::Kind::indices;
@@ -116,13 +115,12 @@ class RadixSorter {
         dtype_(dtype),
         job_(job),
         needs_(needs),
+        scratch_(sort_kernels::memory_of(device_, scratch, std::max<std::uint64_t>(needs_.bytes, 16), work)),
         others_(others),
         work_(work) {
     if (needs_.plan.pieces) {  // before anything is queued, as it takes a while
       tables_.emplace(job_.pieces, needs_.plan.tile(), needs_.local.tile(), others_);
     }
-    scratch_.emplace(
-        Place::of(sort_kernels::memory_of(device_, scratch, std::max<std::uint64_t>(needs_.bytes, 16), work)));
   }
 
   // Sorts the keys, and the companions if any.
@@ -139,9 +137,9 @@ class RadixSorter {
     if (!job_.pieces.segments.empty()) {  // what is outside of the segments
       if (result != nullptr && !same(task.keys, *task.result)) {
         copy(*result, keys);
-        task.keys = task.result->copy();
+        task.keys = *task.result;
       }
-      if (task.indices) launch_iota(*task.moved, companions.bytes);
+      if (task.indices) count_up(*companions.buffer, companions.bytes);
     }
     sort(task, may_wait);
   }
@@ -158,11 +156,10 @@ class RadixSorter {
     [[nodiscard]] std::uint32_t flags() const noexcept { return indices ? flag_indices | (whole ? flag_whole : 0) : 0; }
   };
 
-  static bool same(const Place& a, const Place& b) {
-    return a.memory.memory()->serial() == b.memory.memory()->serial() && a.at == b.at;
-  }
+  static bool same(const Place& a, const Place& b) { return a.buffer->memory() == b.buffer->memory() && a.at == b.at; }
 
-  [[nodiscard]] Place scratch(std::uint64_t at) const { return {whole(scratch_->memory), scratch_->at + at}; }
+  [[nodiscard]] Place scratch(std::uint64_t at) const { return {&scratch_, scratch_.byte_offset() + at}; }
+  [[nodiscard]] std::uint64_t at(std::uint64_t place) const { return scratch_.byte_offset() + place; }
 
   // What turns digits round for a descending order.
   [[nodiscard]] std::uint32_t flip() const noexcept {
@@ -170,53 +167,29 @@ class RadixSorter {
   }
 
   void done(Event event) { work_.done(std::move(event)); }
-  void launch(const runtime::Module& /*keeps it alive*/, runtime::Kernel& kernel, std::uint64_t groups, unsigned group,
-              std::span<const KernelArgument> arguments) {
-    done(Event(stream_.implementation().launch(kernel, NDRange(groups * group, group), arguments)));
-  }
   void copy(BufferBase& to, const BufferBase& from) { done(stream_.copy_bytes(to, from)); }
   void copy(const Place& to, const Place& from, std::uint64_t bytes) {
-    done(Event(stream_.implementation().copy(*to.memory.memory(), to.at, *from.memory.memory(), from.at, bytes)));
+    done(Event(stream_.implementation().copy(to.memory(), to.at, from.memory(), from.at, bytes)));
   }
 
-  static void add(std::vector<KernelArgument>& arguments, const Place& place) {
-    arguments.emplace_back(place.memory);
-    arguments.emplace_back(place.at);
-  }
-
-  void launch_iota(const Place& indices, std::size_t index_bytes) {
-    const auto module = order_program(index_bytes);
-    std::vector<KernelArgument> arguments;
-    add(arguments, indices);
-    arguments.emplace_back(job_.pieces.count);
-    launch_each(*module, "sort_iota", job_.pieces.count, arguments);
-  }
-  void launch_each(runtime::Module& module, std::string_view name, std::uint64_t items,
-                   std::span<const KernelArgument> arguments) {
-    constexpr unsigned group = sort_plan::order_group;
-    const std::shared_ptr<runtime::Kernel> kernel = module.kernel(name);
-    launch(module, *kernel, (items + group - 1) / group, group, arguments);
-  }
-  [[nodiscard]] std::shared_ptr<runtime::Module> order_program(std::size_t index_bytes) const {
-    return runtime::own_program(*device_.implementation(), sort_plan::order_files,
-                                sort_plan::order_defines(dtype_, index_bytes));
+  // Indices that count.
+  void count_up(const BufferBase& indices, std::size_t index_bytes) {
+    const auto plan = gather_plan::make(device_.info(), index_bytes, indices.byte_offset());
+    const Dtype dtype = index_bytes == 8 ? Dtype::u64 : Dtype::u32;
+    for (Event& event : iota_on_device(stream_, dtype, job_.pieces.count, indices, 0, 1, plan)) done(std::move(event));
   }
 
   // Records that do not move with the keys: their order first, then all of them at once.
   void sort_gathered(const BufferBase& keys, BufferBase& result, const Companions& companions, bool may_wait) {
     const std::size_t index_bytes = needs_.plan.value_bytes;
-    Task task{Place::of(keys), Place::of(result), std::nullopt, scratch(needs_.values_too), true, true};
-    if (!job_.pieces.segments.empty()) launch_iota(*task.moved, index_bytes);
-    const Place records = Place::of(*companions.buffer);
-    copy(scratch(needs_.records), records, companions.buffer->size_bytes());
+    const Buffer<std::byte> order = scratch_.slice(needs_.values_too, job_.pieces.count * index_bytes);
+    const Buffer<std::byte> records = scratch_.slice(needs_.records, job_.pieces.count * companions.bytes);
+    const Task task{Place::of(keys), Place::of(result), std::nullopt, Place::of(order), true, true};
+    if (!job_.pieces.segments.empty()) count_up(order, index_bytes);
+    copy(Place::of(records), Place::of(*companions.buffer), companions.buffer->size_bytes());
     sort(task, may_wait);
-    sort_kernels::gather(stream_,
-                         Buffer<std::byte>(device_, scratch_->memory.memory(), scratch_->at + needs_.records,
-                                           job_.pieces.count * companions.bytes),
-                         *companions.buffer,
-                         Buffer<std::byte>(device_, scratch_->memory.memory(), scratch_->at + needs_.values_too,
-                                           job_.pieces.count * index_bytes),
-                         index_bytes, companions.bytes, job_.pieces.count, job_.pieces.count, work_);
+    sort_kernels::gather(stream_, records, *companions.buffer, order, index_bytes, companions.bytes, job_.pieces.count,
+                         job_.pieces.count, work_);
   }
 
   void sort(const Task& task, bool may_wait) {
@@ -232,7 +205,7 @@ class RadixSorter {
     work_.tables.push_back(made.take_words());
     const std::vector<std::uint64_t>& words = work_.tables.back();
     const Place at = scratch(needs_.tables);
-    done(Event(stream_.implementation().write(*at.memory.memory(), at.at, words.data(), words.size() * 8)));
+    done(Event(stream_.implementation().write(at.memory(), at.at, words.data(), words.size() * 8)));
     if (made.local_pieces() != 0) launch_local(task, made.local_pieces(), made.local_at());
     if (made.long_pieces() != 0) {
       launch_passes(
@@ -243,21 +216,15 @@ class RadixSorter {
 
   void launch_local(const Task& task, std::uint64_t groups, std::uint64_t table_at) {
     const Plan& plan = needs_.local;
-    const auto module = runtime::own_program(*device_.implementation(), sort_plan::local_files, plan.defines());
-    const auto kernel = module->kernel("sort_local");
-    std::vector<KernelArgument> arguments;
-    add(arguments, task.keys);
-    add(arguments, task.result ? *task.result : task.keys);
-    if (plan.value_bytes != 0) {
-      add(arguments, task.values ? *task.values : *task.moved);
-      add(arguments, *task.moved);
-    }
-    add(arguments, scratch(needs_.tables + table_at));
-    arguments.emplace_back(static_cast<std::uint32_t>(plan.pieces ? 0 : job_.pieces.count));
-    arguments.emplace_back(flip());
-    arguments.emplace_back(task.flags() | (task.result ? 0 : flag_drop_keys));
-    arguments.emplace_back(LocalMemory{plan.scatter_bytes()});
-    launch(*module, *kernel, groups, plan.group, arguments);
+    call::Kernels kernels(device_, sort_plan::local_files, plan.defines(), plan.group);
+    call::Arguments values;
+    if (plan.value_bytes != 0)
+      values.add(call::Arguments((task.values ? *task.values : *task.moved).argument(), task.moved->argument()));
+    done(kernels.launch(stream_, "sort_local", groups, task.keys.argument(),
+                        (task.result ? *task.result : task.keys).argument(), values,
+                        scratch(needs_.tables + table_at).argument(),
+                        static_cast<std::uint32_t>(plan.pieces ? 0 : job_.pieces.count), flip(),
+                        task.flags() | (task.result ? 0 : flag_drop_keys), LocalMemory{plan.scatter_bytes()}));
   }
 
   // How many tiles, chunks and pieces there are, and where their tables begin.
@@ -270,42 +237,22 @@ class RadixSorter {
     std::uint64_t pieces_at;
   };
 
-  struct Kernels {
-    std::shared_ptr<runtime::Module> module;
-    std::shared_ptr<runtime::Kernel> count;
-    std::shared_ptr<runtime::Kernel> scan_tiles;
-    std::shared_ptr<runtime::Kernel> scan_chunks;
-    std::shared_ptr<runtime::Kernel> scatter;
-  };
-
-  void launch_count(const Kernels& kernels, const Extent& extent, const Place& keys, unsigned shift, bool facts) {
-    std::vector<KernelArgument> arguments;
-    add(arguments, keys);
-    arguments.emplace_back(scratch_->memory);
-    for (const std::uint64_t at : {needs_.tables + extent.tiles_at, needs_.counts, needs_.facts}) {
-      arguments.emplace_back(scratch_->at + at);
-    }
-    arguments.emplace_back(job_.pieces.count);
-    arguments.emplace_back(std::uint32_t{shift});
-    arguments.emplace_back(flip());
-    arguments.emplace_back(std::uint32_t{facts});
-    arguments.emplace_back(LocalMemory{needs_.plan.count_bytes()});
-    launch(*kernels.module, *kernels.count, extent.tiles, needs_.plan.group, arguments);
+  void launch_count(call::Kernels& kernels, const Extent& extent, const Place& keys, unsigned shift, bool facts) {
+    done(kernels.in_groups_of(needs_.plan.group)
+             .launch(stream_, "sort_count", extent.tiles, keys.argument(), memory_, at(needs_.tables + extent.tiles_at),
+                     at(needs_.counts), at(needs_.facts), job_.pieces.count, std::uint32_t{shift}, flip(),
+                     std::uint32_t{facts}, LocalMemory{needs_.plan.count_bytes()}));
   }
 
-  void launch_scans(const Kernels& kernels, const Extent& extent) {
-    const std::uint64_t at = scratch_->at;
-    const std::array<KernelArgument, 6> tiles{
-        scratch_->memory, at + needs_.tables + extent.chunks_at,    at + needs_.counts,
-        at + needs_.sums, static_cast<std::uint32_t>(extent.tiles), LocalMemory{2 * sort_plan::digits * 4}};
-    launch(*kernels.module, *kernels.scan_tiles, extent.chunks, 2 * sort_plan::digits, tiles);
-    const std::array<KernelArgument, 6> chunks{scratch_->memory,
-                                               at + needs_.tables + extent.pieces_at,
-                                               at + needs_.sums,
-                                               at + needs_.bases,
-                                               static_cast<std::uint32_t>(extent.chunks),
-                                               LocalMemory{sort_plan::digits * needs_.plan.offset_bytes()}};
-    launch(*kernels.module, *kernels.scan_chunks, extent.pieces, sort_plan::digits, chunks);
+  void launch_scans(call::Kernels& kernels, const Extent& extent) {
+    done(kernels.in_groups_of(2 * sort_plan::digits)
+             .launch(stream_, "sort_scan_tiles", extent.chunks, memory_, at(needs_.tables + extent.chunks_at),
+                     at(needs_.counts), at(needs_.sums), static_cast<std::uint32_t>(extent.tiles),
+                     call::local<std::uint32_t>(2 * sort_plan::digits)));
+    done(kernels.in_groups_of(sort_plan::digits)
+             .launch(stream_, "sort_scan_chunks", extent.pieces, memory_, at(needs_.tables + extent.pieces_at),
+                     at(needs_.sums), at(needs_.bases), static_cast<std::uint32_t>(extent.chunks),
+                     LocalMemory{sort_plan::digits * needs_.plan.offset_bytes()}));
   }
 
   struct Step {
@@ -316,33 +263,22 @@ class RadixSorter {
     std::uint32_t flags;
   };
 
-  void launch_scatter(const Kernels& kernels, const Extent& extent, const Step& step, unsigned shift) {
-    std::vector<KernelArgument> arguments;
-    add(arguments, step.keys_from);
-    add(arguments, step.keys_to);
-    if (step.values_to) {
-      add(arguments, *step.values_from);
-      add(arguments, *step.values_to);
-    }
-    arguments.emplace_back(scratch_->memory);
-    for (const std::uint64_t at : {needs_.tables + extent.tiles_at, needs_.counts, needs_.bases}) {
-      arguments.emplace_back(scratch_->at + at);
-    }
-    arguments.emplace_back(job_.pieces.count);
-    arguments.emplace_back(std::uint32_t{shift});
-    arguments.emplace_back(flip());
-    arguments.emplace_back(step.flags);
-    arguments.emplace_back(LocalMemory{needs_.plan.scatter_bytes()});
-    launch(*kernels.module, *kernels.scatter, extent.tiles, needs_.plan.group, arguments);
+  void launch_scatter(call::Kernels& kernels, const Extent& extent, const Step& step, unsigned shift) {
+    call::Arguments values;
+    if (step.values_to) values.add(call::Arguments(step.values_from->argument(), step.values_to->argument()));
+    done(kernels.in_groups_of(needs_.plan.group)
+             .launch(stream_, "sort_scatter", extent.tiles, step.keys_from.argument(), step.keys_to.argument(), values,
+                     memory_, at(needs_.tables + extent.tiles_at), at(needs_.counts), at(needs_.bases),
+                     job_.pieces.count, std::uint32_t{shift}, flip(), step.flags,
+                     LocalMemory{needs_.plan.scatter_bytes()}));
   }
 
   // The shifts of the digits in which not all keys agree. Counts the first digit; waits.
-  std::vector<unsigned> useful_shifts(const Kernels& kernels, const Extent& extent, const Place& keys) {
+  std::vector<unsigned> useful_shifts(call::Kernels& kernels, const Extent& extent, const Place& keys) {
     std::array<std::uint32_t, 4> facts{};
-    const Place at = scratch(needs_.facts);
-    stream_.implementation().fill(*at.memory.memory(), at.at, sizeof facts, facts.data(), sizeof facts);
+    call::clear(stream_, scratch_, needs_.facts, sizeof facts);
     launch_count(kernels, extent, keys, 0, true);
-    stream_.implementation().read(*at.memory.memory(), at.at, facts.data(), sizeof facts);
+    stream_.read_bytes(scratch_, needs_.facts, facts.data(), sizeof facts);
     stream_.finish();
     const std::uint64_t differ =
         (facts[0] | std::uint64_t{facts[2]} << 32) & (facts[1] | std::uint64_t{facts[3]} << 32);
@@ -354,9 +290,7 @@ class RadixSorter {
   }
 
   void launch_passes(const Task& task, const Extent& extent, bool may_wait) {
-    const auto module = runtime::own_program(*device_.implementation(), sort_plan::sort_files, needs_.plan.defines());
-    const Kernels kernels{module, module->kernel("sort_count"), module->kernel("sort_scan_tiles"),
-                          module->kernel("sort_scan_chunks"), module->kernel("sort_scatter")};
+    call::Kernels kernels(device_, sort_plan::sort_files, needs_.plan.defines(), needs_.plan.group);
     const bool counted = may_wait && job_.pieces.count >= sort_plan::facts_keys;
     std::vector<unsigned> shifts;
     if (counted) {
@@ -387,14 +321,12 @@ class RadixSorter {
     const bool from_result = pass > 0 && ends_in_result(task, pass - 1, passes);
     // Without a result the keys need two places of their own.
     const auto keys_at = [&](bool in_result) {
-      return !in_result ? scratch(needs_.keys) : task.result ? task.result->copy() : scratch(needs_.keys_too);
+      return !in_result ? scratch(needs_.keys) : task.result ? *task.result : scratch(needs_.keys_too);
     };
-    Step step{pass == 0 ? task.keys.copy() : keys_at(from_result), keys_at(to_result), std::nullopt, std::nullopt, 0};
+    Step step{pass == 0 ? task.keys : keys_at(from_result), keys_at(to_result), std::nullopt, std::nullopt, 0};
     if (!task.moved) return step;
-    const auto values_at = [&](bool in_result) { return in_result ? task.moved->copy() : scratch(needs_.values); };
-    step.values_from.emplace(pass > 0      ? values_at(from_result)
-                             : task.values ? task.values->copy()
-                                           : task.moved->copy());
+    const auto values_at = [&](bool in_result) { return in_result ? *task.moved : scratch(needs_.values); };
+    step.values_from.emplace(pass > 0 ? values_at(from_result) : task.values ? *task.values : *task.moved);
     step.values_to.emplace(values_at(to_result));
     if (pass == 0) step.flags |= task.flags();
     if (!task.result && pass + 1 == passes) step.flags |= flag_drop_keys;
@@ -420,7 +352,7 @@ class RadixSorter {
       const std::uint64_t length = job_.pieces.length(piece);
       const std::uint64_t begin = job_.pieces.begin(piece) * size;
       if (length > needs_.local.tile() && length > others_) {
-        copy({whole(to.memory), to.at + begin}, scratch(from + begin), length * size);
+        copy({to.buffer, to.at + begin}, scratch(from + begin), length * size);
       }
     }
   }
@@ -431,7 +363,8 @@ class RadixSorter {
   SortJob job_;
   Needs needs_;
   std::optional<SortTables> tables_;  // of pieces
-  std::optional<Place> scratch_;
+  Buffer<std::byte> scratch_;
+  KernelArgument memory_ = call::memory_of(scratch_);
   std::uint64_t others_;
   DeviceWork& work_;
 };

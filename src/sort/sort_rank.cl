@@ -8,27 +8,14 @@
 // column. The counters, two of 16 bits a word, are then summed: digit by digit, column by column.
 //
 // Defines beside those of sort_key.cl, all given by sort_plan.cpp:
-#ifndef MASU_GROUP            // work-items in a work-group, 256, 512 or 1024
-#error "MASU_GROUP is not defined"
-#endif
-#ifndef MASU_ITEMS            // keys of a work-item; a tile is MASU_GROUP * MASU_ITEMS keys, fewer than 65536
-#error "MASU_ITEMS is not defined"
-#endif
-#ifndef MASU_RESIDENT         // work-groups that share a compute unit
-#error "MASU_RESIDENT is not defined"
-#endif
-#ifndef MASU_PAD_SHIFT        // a word is left free after each 2^this in local memory, so that columns lie in other banks
-#error "MASU_PAD_SHIFT is not defined"
-#endif
-#ifndef MASU_VALUE_BYTES      // of what moves with a key: 0, 1, 2, 4, 8 or 16
-#error "MASU_VALUE_BYTES is not defined"
-#endif
-#ifndef MASU_UNROLL           // 1: loops over the keys of a work-item are unrolled, so that they lie in registers
-#error "MASU_UNROLL is not defined"
-#endif
-#ifndef MASU_STAGING_WORDS    // local memory in front of `partial`: for counters, a tile of keys, and a tile of values
-#error "MASU_STAGING_WORDS is not defined"
-#endif
+// - MASU_GROUP          work-items in a work-group, 256, 512 or 1024
+// - MASU_ITEMS          keys of a work-item; a tile is MASU_GROUP * MASU_ITEMS keys, fewer than 65536
+// - MASU_RESIDENT       work-groups that share a compute unit
+// - MASU_PAD_SHIFT      a word is left free after each 2^this in local memory, so that columns lie in other banks
+// - MASU_VALUE_BYTES    of what moves with a key: 0, 1, 2, 4, 8 or 16
+// - MASU_VALUE          its type
+// - MASU_UNROLL         1: loops over the keys of a work-item are unrolled, so that they lie in registers
+// - MASU_STAGING_WORDS  local memory in front of `partial`: for counters, a tile of keys, and a tile of values
 
 // A processor's compiler is left to itself: with nounroll, Intel's (2026.2) makes a sort_local that crashes.
 #if MASU_UNROLL
@@ -44,23 +31,11 @@
 #define MASU_COUNTERS_EACH (MASU_COUNTERS / MASU_GROUP)
 #define MASU_PADDED(i) ((i) + ((i) >> MASU_PAD_SHIFT))
 
-#if MASU_VALUE_BYTES == 1
-#define MASU_VALUE uchar
-#elif MASU_VALUE_BYTES == 2
-#define MASU_VALUE ushort
-#elif MASU_VALUE_BYTES == 4
-#define MASU_VALUE uint
-#elif MASU_VALUE_BYTES == 8
-#define MASU_VALUE ulong
-#elif MASU_VALUE_BYTES == 16
-#define MASU_VALUE uint4
-#endif
-
 #define MASU_AT(type, at) ((__global type *)(scratch + (at)))
 
 // `flip` is 0, or MASU_DIGITS - 1 where greater keys come first.
-inline uint digit_of(const MASU_KEY key, const uint shift, const uint flip) {
-  return ((uint)(ordered_key(key) >> shift) & (MASU_DIGITS - 1)) ^ flip;
+inline uint digit_of(const MASU_ELEMENT key, const uint shift, const uint flip) {
+  return ((uint)(sort_key(key) >> shift) & (MASU_DIGITS - 1)) ^ flip;
 }
 
 // The counter of a digit in a column: the word, and whether it is the word's upper half.
@@ -129,7 +104,7 @@ inline void scan_counters(__local uint *counters, __local uint *partial, const u
 
 // The places of a work-item's keys in their ordered tile of `size` keys: ranks[i] for keys[i], which stood at own + i.
 // What stands behind the tile's keys stays there. Ends with the scanned counters.
-inline void rank_keys(const MASU_KEY *keys, const uint shift, const uint flip, const uint own, const uint size,
+inline void rank_keys(const MASU_ELEMENT *keys, const uint shift, const uint flip, const uint own, const uint size,
                       uint *ranks, __local uint *counters, __local uint *partial, const uint lid) {
   const uint column = lid % MASU_COLUMNS;
   clear_counters(counters, lid);

@@ -8,80 +8,52 @@
 // launch, with indices, sorts what is in the list.
 //
 // Defines, all given by sort_rows.cpp:
-#ifndef MASU_SEGMENTS  // 1: rows begin and end where arrays say; 0: they lie one after the other
-#error "MASU_SEGMENTS is not defined"
-#endif
-#ifndef MASU_WHOLE  // 1: every row has MASU_LANES * MASU_ITEMS keys
-#error "MASU_WHOLE is not defined"
-#endif
-#ifndef MASU_LISTED  // 1: the tiles to sort are those of the list
-#error "MASU_LISTED is not defined"
-#endif
-#ifndef MASU_MOVES_KEYS  // 1: keys are written (always where items have no index)
-#error "MASU_MOVES_KEYS is not defined"
-#endif
-#ifndef MASU_INDEX_BYTES  // bytes of the indices that are written: 0, 4 or 8
-#error "MASU_INDEX_BYTES is not defined"
-#endif
-#ifndef MASU_RECORD_UNIT  // records are moved in units of this many bytes, 1, 2, 4 or 8; 0: there are none
-#error "MASU_RECORD_UNIT is not defined"
-#endif
-#ifndef MASU_GROUPS_A_UNIT  // work-groups that a multiprocessor has registers for
-#error "MASU_GROUPS_A_UNIT is not defined"
-#endif
-#ifndef MASU_LOCAL_PAD  // see MASU_STRIDE
-#error "MASU_LOCAL_PAD is not defined"
-#endif
+// - MASU_SEGMENTS       1: rows begin and end where arrays say; 0: they lie one after the other
+// - MASU_WHOLE          1: every row has MASU_LANES * MASU_ITEMS keys
+// - MASU_LISTED         1: the tiles to sort are those of the list
+// - MASU_MOVES_KEYS     1: keys are written (always where items have no index)
+// - MASU_INDEX_BYTES    bytes of the indices that are written: 0, 4 or 8
+// - MASU_INDEX          their type
+// - MASU_RECORD_UNIT    records are moved in units of this many bytes, 1, 2, 4 or 8; 0: there are none
+// - MASU_RECORD         the type of a unit
+// - MASU_GROUPS_A_UNIT  work-groups that a multiprocessor has registers for
+// - MASU_LOCAL_PAD      see MASU_STRIDE
 
 #define MASU_TILE_ROWS (MASU_GROUP / MASU_LANES)
-#if MASU_RECORD_UNIT == 8
-#define MASU_RECORD ulong
-#elif MASU_RECORD_UNIT == 4
-#define MASU_RECORD uint
-#elif MASU_RECORD_UNIT == 2
-#define MASU_RECORD ushort
-#else
-#define MASU_RECORD uchar
-#endif
-#if MASU_INDEX_BYTES == 8
-#define MASU_INDEX ulong
-#else
-#define MASU_INDEX uint
-#endif
 
 // A key's bits as an unsigned integer in the order of keys, and back. Of floats each has its own, and those with a
 // minus before NaN come before the infinity: that is mended below.
-#if MASU_KEY_BYTES == 8
+#if MASU_ELEMENT_BYTES == 8
 #define MASU_SPREAD_SIGN(bits) ((ulong)((long)(bits) >> 63))
-#elif MASU_KEY_BYTES == 4
+#elif MASU_ELEMENT_BYTES == 4
 #define MASU_SPREAD_SIGN(bits) ((uint)((int)(bits) >> 31))
 #else
-#define MASU_SPREAD_SIGN(bits) ((uint)((int)((uint)(bits) << (32 - 8 * MASU_KEY_BYTES)) >> 31) & MASU_ALL)
+#define MASU_SPREAD_SIGN(bits) ((uint)((int)((uint)(bits) << (32 - 8 * MASU_ELEMENT_BYTES)) >> 31) & MASU_ALL_BITS)
 #endif
-#if MASU_KEY_CLASS == 0
-#define MASU_TO_ORDER(bits) (MASU_WIDE)(bits)
+#if MASU_ELEMENT_CLASS == 0
+#define MASU_TO_ORDER(bits) (MASU_BITS)(bits)
 #define MASU_FROM_ORDER(key) (key)
-#elif MASU_KEY_CLASS == 1
+#elif MASU_ELEMENT_CLASS == 1
 #define MASU_TO_ORDER(bits) ((bits) ^ MASU_SIGN)
 #define MASU_FROM_ORDER(key) ((key) ^ MASU_SIGN)
 #else
 #define MASU_TO_ORDER(bits) ((bits) ^ (MASU_SPREAD_SIGN(bits) | MASU_SIGN))
-#define MASU_FROM_ORDER(key) ((key) ^ ((MASU_SPREAD_SIGN(key) ^ MASU_ALL) | MASU_SIGN))
+#define MASU_FROM_ORDER(key) ((key) ^ ((MASU_SPREAD_SIGN(key) ^ MASU_ALL_BITS) | MASU_SIGN))
 #endif
-#define MASU_TURN (MASU_DESCENDING ? MASU_ALL : 0)
-MASU_INLINE MASU_WIDE item_of(const MASU_WIDE bits) {
+#define MASU_TURN (MASU_DESCENDING ? MASU_ALL_BITS : 0)
+MASU_INLINE MASU_BITS item_of(const MASU_BITS bits) {
   return MASU_TO_ORDER(bits) ^ MASU_TURN;
 }
-MASU_INLINE MASU_KEY key_of(const MASU_WIDE item) {
-  const MASU_WIDE key = item ^ MASU_TURN;
-  return (MASU_KEY)MASU_FROM_ORDER(key);
+MASU_INLINE MASU_ELEMENT key_of(const MASU_BITS item) {
+  const MASU_BITS key = item ^ MASU_TURN;
+  return (MASU_ELEMENT)MASU_FROM_ORDER(key);
 }
 
-#define MASU_CAN_DIFFER (MASU_KEY_CLASS == 2 && !MASU_INDEXED)
+#define MASU_CAN_DIFFER (MASU_ELEMENT_CLASS == 2 && !MASU_INDEXED)
 #if MASU_CAN_DIFFER
-#if MASU_KEY_BYTES == 2
+#if MASU_ELEMENT_BYTES == 2
 #define MASU_QUIET_NAN 0x7e00U
-#elif MASU_KEY_BYTES == 4
+#elif MASU_ELEMENT_BYTES == 4
 #define MASU_QUIET_NAN 0x7fc00000U
 #else
 #define MASU_QUIET_NAN 0x7ff8000000000000UL
@@ -93,7 +65,7 @@ MASU_INLINE MASU_KEY key_of(const MASU_WIDE item) {
 #define MASU_MINUS_NAN 8U
 #define MASU_OTHER_NAN 16U
 #define MASU_NANS (MASU_PLUS_NAN | MASU_MINUS_NAN | MASU_OTHER_NAN)
-MASU_INLINE uint kind_of_nan(const MASU_WIDE bits) {
+MASU_INLINE uint kind_of_nan(const MASU_BITS bits) {
   if (bits == MASU_QUIET_NAN) return MASU_PLUS_NAN;
   return bits == (MASU_QUIET_NAN | MASU_SIGN) ? MASU_MINUS_NAN : MASU_OTHER_NAN;
 }
@@ -124,8 +96,8 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void sort_rows(
     __local uint* shared_indices) {
   MASU_LOCAL_POINTER(MASU_ITEM, shared);
   MASU_LOCAL_POINTER(uint, shared_indices);
-  __global const MASU_KEY* from = (__global const MASU_KEY*)(source + source_offset);
-  __global MASU_KEY* to = (__global MASU_KEY*)(target + target_offset);
+  __global const MASU_ELEMENT* from = (__global const MASU_ELEMENT*)(source + source_offset);
+  __global MASU_ELEMENT* to = (__global MASU_ELEMENT*)(target + target_offset);
 #if MASU_LISTED || MASU_CAN_DIFFER
   __global uint* list = (__global uint*)(list_memory + list_offset);
 #endif
@@ -156,7 +128,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void sort_rows(
 #endif
     }
 
-    MASU_WIDE keys[MASU_ITEMS];
+    MASU_BITS keys[MASU_ITEMS];
     MASU_PRAGMA_UNROLL
     for (int e = 0; e < MASU_ITEMS; ++e) {
       const uint i = e * MASU_LANES + row_lane;
@@ -174,16 +146,16 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void sort_rows(
       const bool inside = MASU_INSIDE(i);
       indices[e] = i;
 #if !MASU_INDEXED
-      items[e] = inside ? item_of(keys[e]) : MASU_ALL;
+      items[e] = inside ? item_of(keys[e]) : MASU_ALL_BITS;
 #elif MASU_INDEX_APART
-      items[e] = inside ? ordered_key(keys[e]) : MASU_ALL;
+      items[e] = inside ? sort_key(keys[e]) : MASU_ALL_BITS;
 #else
-    items[e] = (MASU_ITEM)(inside ? ordered_key((MASU_KEY)keys[e]) : MASU_ALL) << MASU_INDEX_BITS | i;
+    items[e] = (MASU_ITEM)(inside ? sort_key((MASU_ELEMENT)keys[e]) : MASU_ALL_BITS) << MASU_INDEX_BITS | i;
 #endif
 #if MASU_CAN_DIFFER
       plus_zero |= inside & (keys[e] == 0);
       minus_zero |= inside & (keys[e] == MASU_SIGN);
-      nan |= inside & ((keys[e] & (MASU_SIGN - 1)) > MASU_INFINITE);
+      nan |= inside & ((keys[e] & (MASU_SIGN - 1)) > MASU_INFINITY_BITS);
 #endif
     }
 #if MASU_CAN_DIFFER
@@ -191,8 +163,8 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void sort_rows(
     if (nan) {  // a minus is taken away for now
       MASU_PRAGMA_UNROLL
       for (int e = 0; e < MASU_ITEMS; ++e) {
-        const MASU_WIDE bits = key_of(items[e]);
-        if (MASU_INSIDE(e * MASU_LANES + row_lane) && (bits & (MASU_SIGN - 1)) > MASU_INFINITE) {
+        const MASU_BITS bits = key_of(items[e]);
+        if (MASU_INSIDE(e * MASU_LANES + row_lane) && (bits & (MASU_SIGN - 1)) > MASU_INFINITY_BITS) {
           kinds |= kind_of_nan(bits);
           items[e] = item_of(MASU_QUIET_NAN);
         }
@@ -264,7 +236,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void sort_rows(
     MASU_PRAGMA_UNROLL
     for (int e = 0; e < MASU_ITEMS; ++e) {
       const uint i = e * MASU_LANES + row_lane;
-      if (MASU_INSIDE(i)) to[begin + i] = (MASU_KEY)keys[e];
+      if (MASU_INSIDE(i)) to[begin + i] = (MASU_ELEMENT)keys[e];
     }
 #endif
 #if MASU_RECORD_UNIT != 0

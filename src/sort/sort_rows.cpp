@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sort/sort_rows.h"
 
+#include "elements/elements.h"
 #include "runtime/parallel.h"
-#include "runtime/whole.h"
-
-#include <fmt/format.h>
+#include "sort/sort_plan.h"
 
 #include <algorithm>
 #include <array>
@@ -27,8 +26,7 @@ constexpr std::uint64_t most_local_bytes = 48 << 10;
 constexpr unsigned registers_a_unit = 65536;
 constexpr std::uint64_t task_segments = std::uint64_t{1} << 16;
 
-constexpr std::array<std::string_view, 3> rows_files = {"src/sort/sort_key.cl", "src/sort/sort_lanes.cl",
-                                                        "src/sort/sort_rows.cl"};
+constexpr auto rows_files = sort_plan::files("src/sort/sort_lanes.cl", "src/sort/sort_rows.cl");
 
 std::uint64_t tiles_of(const Plan& plan, std::uint64_t rows) {
   return (rows + plan.tile_rows() - 1) / plan.tile_rows();
@@ -49,7 +47,7 @@ bool wants_indices(const Arrays& arrays) {
 
 // What says where the rows are: the kernel's MASU_ROWS.
 struct Where {
-  std::vector<KernelArgument> arguments;
+  call::Arguments arguments;
   std::uint64_t rows = 0;
   std::uint64_t longest = 0;
   bool equal = false;  // all rows are as long as the longest
@@ -92,23 +90,13 @@ class Launcher {
  private:
   void run(const Plan& plan, const Where& where, std::uint64_t first, std::uint64_t groups,
            const Buffer<std::byte>* list) {
-    const std::vector<runtime::Define> defines = plan.defines();
-    const auto kernel = sort_kernels::kernel(stream_.device(), Plan::files(), defines, "sort_rows");
-    const BufferBase& any = *arrays_.source;
-    std::vector<KernelArgument> arguments;
-    for (const BufferBase* array : {arrays_.source, arrays_.target, arrays_.records, arrays_.moved_records}) {
-      sort_kernels::append(arguments, array, any);
-    }
-    const unsigned unit = plan.record_unit == 0 ? 1 : plan.record_unit;
-    arguments.emplace_back(static_cast<std::uint32_t>(arrays_.record_bytes / unit));
-    sort_kernels::append(arguments, arrays_.indices, any);
-    arguments.insert(arguments.end(), where.arguments.begin(), where.arguments.end());
-    arguments.emplace_back(where.rows);
-    arguments.emplace_back(first);
-    sort_kernels::append(arguments, list, any);
-    arguments.emplace_back(LocalMemory{plan.local_bytes()});
-    arguments.emplace_back(LocalMemory{plan.local_index_bytes()});
-    sort_kernels::launch(stream_, *kernel, groups, plan.group, arguments, work_);
+    call::Kernels kernels(stream_.device(), Plan::files(), plan.defines(), plan.group);
+    const auto place_of = [&](const BufferBase* array) { return sort_kernels::place_of(array, *arrays_.source); };
+    const auto units = static_cast<std::uint32_t>(arrays_.record_bytes / std::max(plan.record_unit, 1U));
+    work_.done(kernels.launch(stream_, "sort_rows", groups, *arrays_.source, place_of(arrays_.target),
+                              place_of(arrays_.records), place_of(arrays_.moved_records), units,
+                              place_of(arrays_.indices), where.arguments, where.rows, first, place_of(list),
+                              LocalMemory{plan.local_bytes()}, LocalMemory{plan.local_index_bytes()}));
   }
 
   Stream& stream_;
@@ -151,7 +139,7 @@ std::span<const std::string_view> Plan::files() noexcept {
 
 std::vector<runtime::Define> Plan::defines() const {
   std::vector<runtime::Define> result = sort_kernels::key_defines(dtype, order);
-  const auto add = [&](const char* name, std::uint64_t value) { result.push_back({name, fmt::to_string(value)}); };
+  const auto add = [&](const char* name, const auto& value) { result.push_back({name, value}); };
   add("MASU_GROUP", group);
   add("MASU_GROUPS_A_UNIT", std::max(1U, registers_a_unit / registers() / group));
   add("MASU_ITEMS", items);
@@ -163,7 +151,9 @@ std::vector<runtime::Define> Plan::defines() const {
   add("MASU_LISTED", listed);
   add("MASU_MOVES_KEYS", moves_keys);
   add("MASU_INDEX_BYTES", index_bytes);
+  add("MASU_INDEX", unsigned_type(index_bytes == 8 ? 8 : 4));
   add("MASU_RECORD_UNIT", record_unit);
+  add("MASU_RECORD", unsigned_type(std::max(record_unit, 1U)));
   return result;
 }
 
@@ -204,15 +194,14 @@ std::uint64_t scratch_bytes(const DeviceInfo& device, const Arrays& arrays, cons
 }
 
 void sort(Stream& stream, const Arrays& arrays, const Rows& rows, const BufferBase* scratch, DeviceWork& work) {
-  const Where where{{rows.piece_length, rows_of_piece(rows), static_cast<std::uint32_t>(rows.row_length)},
-                    rows.pieces * rows_of_piece(rows),
-                    std::min(rows.row_length, rows.piece_length),
-                    rows.row_length <= rows.piece_length && rows.piece_length % rows.row_length == 0};
+  const Where where{
+      call::Arguments(rows.piece_length, rows_of_piece(rows), static_cast<std::uint32_t>(rows.row_length)),
+      rows.pieces * rows_of_piece(rows), std::min(rows.row_length, rows.piece_length),
+      rows.row_length <= rows.piece_length && rows.piece_length % rows.row_length == 0};
   if (where.rows == 0) return;
   std::optional<Buffer<std::byte>> list;
   if (const std::uint64_t bytes = scratch_bytes(stream.device().info(), arrays, rows); bytes != 0) {
-    if (scratch != nullptr) list.emplace(stream.device(), scratch->memory(), scratch->byte_offset(), bytes);
-    else list.emplace(work.memory.emplace_back(stream.device(), bytes).slice(0, bytes));
+    list.emplace(sort_kernels::memory_of(stream.device(), scratch, bytes, work));
   }
   Launcher(stream, arrays, false, work).sort(where, list ? &*list : nullptr);
 }
@@ -263,8 +252,8 @@ void Segments::sort(Stream& stream, const Arrays& arrays, DeviceWork& work) cons
   for (unsigned c = 1; c < most_classes; ++c) {
     const std::uint64_t count = firsts_[c + 1] - firsts_[c];
     if (count == 0) continue;
-    const Where where{
-        {KernelArgument(whole(*begins_)), KernelArgument(whole(*lengths_)), firsts_[c]}, count, std::uint64_t{1} << c};
+    const Where where{call::Arguments(call::memory_of(*begins_), call::memory_of(*lengths_), firsts_[c]), count,
+                      std::uint64_t{1} << c};
     if (!listed) {
       launcher.sort(where, nullptr);
       continue;

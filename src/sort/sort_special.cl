@@ -5,16 +5,15 @@
 //   special_count    counts them, chunk by chunk
 //   special_move     brings them to their places in `parted`, chunk by chunk, in order
 //   special_restore  copies them to their places in the result
-// Zeros that all have one sign are not moved but written. sort_key.cl, sort_placed.cl, sort_scan.cl and sort_lists.cl stand
+// Zeros that all have one sign are not moved but written. sort_key.cl, sort_placed.cl, group_scan.cl and sort_lists.cl stand
 // in front of this file.
 //
 // Defines beside those of these, all given by sort_keys_plan.cpp:
-#ifndef MASU_GROUP            // work-items in a work-group: a power of two from 32 on
-#error "MASU_GROUP is not defined"
-#endif
+// - MASU_GROUP  work-items in a work-group: a power of two from 32 on
+
 // What moves: zeros of both signs, and NaNs.
 inline bool zeros_move(__global const uint *header) { return header[MASU_ZEROS] != 0 && header[MASU_MINUSES] != 0; }
-inline bool is_nan(const MASU_KEY bits) { return (bits & (MASU_SIGN - 1)) != 0; }  // of a special key
+inline bool is_nan(const MASU_ELEMENT bits) { return (bits & (MASU_SIGN - 1)) != 0; }  // of a special key
 
 __kernel MASU_WORK_GROUP(MASU_GROUP) void special_count(__global const uchar *restrict keys, const ulong keys_at,
                                                         __global uchar *scratch, const ulong header_at,
@@ -23,13 +22,13 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void special_count(__global const uchar *re
   __global const uint *const header = MASU_AT(const uint, header_at);
   if (!zeros_move(header) && header[MASU_NANS] == 0) return;
   const uint lid = (uint)get_local_id(0);
-  __global const MASU_KEY *const from = (__global const MASU_KEY *)(keys + keys_at);
+  __global const MASU_ELEMENT *const from = (__global const MASU_ELEMENT *)(keys + keys_at);
   const ulong chunk = (count + get_num_groups(0) - 1) / get_num_groups(0);
   const ulong end = min((ulong)count, (get_group_id(0) + 1) * chunk);
   uint zeros = 0;
   uint nans = 0;
   for (ulong i = get_group_id(0) * chunk + lid; i < end; i += MASU_GROUP) {
-    const MASU_KEY bits = from[i];
+    const MASU_ELEMENT bits = from[i];
     if (!MASU_IS_SPECIAL(bits)) continue;
     if (is_nan(bits)) ++nans;
     else ++zeros;
@@ -61,8 +60,8 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void special_move(__global const uchar *res
   const uint lid = (uint)get_local_id(0);
   const uint group = (uint)get_group_id(0);
   __global const uint *const chunks = MASU_AT(const uint, chunks_at);
-  __global const MASU_KEY *const from = (__global const MASU_KEY *)(keys + keys_at);
-  __global MASU_KEY *const to = (__global MASU_KEY *)(parted + parted_at);
+  __global const MASU_ELEMENT *const from = (__global const MASU_ELEMENT *)(keys + keys_at);
+  __global MASU_ELEMENT *const to = (__global MASU_ELEMENT *)(parted + parted_at);
   if (chunks[2 * group] + chunks[2 * group + 1] == 0) return;
   uint zeros = 0;
   uint nans = 0;
@@ -80,14 +79,14 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void special_move(__global const uchar *res
   const ulong chunk = (count + get_num_groups(0) - 1) / get_num_groups(0);
   const ulong end = min((ulong)count, (group + 1) * chunk);
   for (ulong i = group * chunk; i < end; i += MASU_GROUP) {
-    const MASU_KEY bits = i + lid < end ? from[i + lid] : 1;
+    const MASU_ELEMENT bits = i + lid < end ? from[i + lid] : 1;
     const bool special = MASU_IS_SPECIAL(bits);
     const bool nan = special && is_nan(bits);
     // Counters of 16 bits: zeros in the lower one, NaNs in the upper one.
     const uint own = !special ? 0 : nan ? 0x10000 : 1;
     uint total;
     barrier(CLK_LOCAL_MEM_FENCE);
-    const uint before = scan_group(own, MASU_GROUP, partial, lid, &total) - own;
+    const uint before = group_scan(own, MASU_GROUP, partial, lid, &total) - own;
     if (nan) to[nan_place + (before >> 16)] = bits;
     else if (special && with_zeros) to[zero_place + (before & 0xffff)] = bits;
     zero_place += total & 0xffff;
@@ -100,13 +99,13 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void special_restore(__global const uchar *
                                                           __global const uchar *restrict scratch, const ulong header_at,
                                                           const ulong zero_at, const uint count, const uint flipped) {
   __global const uint *const header = MASU_AT(const uint, header_at);
-  __global const MASU_KEY *const from = (__global const MASU_KEY *)(parted + parted_at);
-  __global MASU_KEY *const to = (__global MASU_KEY *)(sorted + sorted_at);
+  __global const MASU_ELEMENT *const from = (__global const MASU_ELEMENT *)(parted + parted_at);
+  __global MASU_ELEMENT *const to = (__global MASU_ELEMENT *)(sorted + sorted_at);
   const ulong stride = get_global_size(0);
   const uint zeros = header[MASU_ZEROS] + header[MASU_MINUSES];
   const ulong zero_place = MASU_AT(const uint, zero_at)[0] - zeros;
   const bool moved = zeros_move(header);
-  const MASU_KEY zero = header[MASU_ZEROS] != 0 ? 0 : MASU_SIGN;
+  const MASU_ELEMENT zero = header[MASU_ZEROS] != 0 ? 0 : MASU_SIGN;
   for (ulong i = get_global_id(0); i < zeros; i += stride) {
     to[zero_place + i] = moved ? from[zero_place + i] : zero;
   }

@@ -4,15 +4,12 @@
 //   crowd_tally  counts and writes buckets, each by one work-group
 //   huge_count   counts the largest buckets, all work-groups together
 //   huge_fill    writes them
-// sort_key.cl, sort_placed.cl, sort_scan.cl and sort_lists.cl stand in front of this file.
+// sort_key.cl, sort_placed.cl, group_scan.cl and sort_lists.cl stand in front of this file.
 //
 // Defines beside those of these, all given by sort_keys_plan.cpp:
-#ifndef MASU_GROUP            // work-items in a work-group: a power of two from 256 on
-#error "MASU_GROUP is not defined"
-#endif
-#ifndef MASU_TALLIED          // keys of a bucket of crowd_tally: no more than 2^21
-#error "MASU_TALLIED is not defined"
-#endif
+// - MASU_GROUP    work-items in a work-group: a power of two from 256 on
+// - MASU_TALLIED  keys of a bucket of crowd_tally: no more than 2^21
+
 #define MASU_TALLY_WORDS 32768                  // two counters of 16 bits a word
 #define MASU_BLOCK (65536 / MASU_GROUP)         // values of which all lanes take the next ones together
 #define MASU_LANE_VALUES (MASU_BLOCK / MASU_SHUFFLE_LANES)
@@ -67,7 +64,7 @@ inline void tally_value(const uint value, const uint number, __local uint *count
 }
 
 // Counts `size` keys. Begins without a barrier and ends with one.
-MASU_INLINE void tally_keys(__global const MASU_KEY *from, const uint size, __local uint *memory, __global uint *table,
+MASU_INLINE void tally_keys(__global const MASU_ELEMENT *from, const uint size, __local uint *memory, __global uint *table,
                             const uint lid) {
   __local uint *const counters = MASU_TALLY_COUNTERS(memory);
   __local uint *const overflows = MASU_RUN_OVER(memory);
@@ -106,7 +103,7 @@ inline uint keys_of(const uint value, __local const uint *counters, __local cons
 
 // Writes the places [lo, hi) of a bucket that begins at `to`, window by window: the value of a place is the greatest one
 // whose keys begin there or before. `base`: the upper bits of the keys.
-MASU_INLINE void write_values(__global MASU_KEY *to, const uint lo, const uint hi, const MASU_KEY base, const MASU_KEY flip,
+MASU_INLINE void write_values(__global MASU_ELEMENT *to, const uint lo, const uint hi, const MASU_ELEMENT base, const MASU_ELEMENT flip,
                               __local uint *memory, __global const uint *table, const uint lid) {
   __local ushort *const marks = MASU_MARKS(memory);
   __local uint *const partial = MASU_PARTIAL(memory);
@@ -127,7 +124,7 @@ MASU_INLINE void write_values(__global MASU_KEY *to, const uint lo, const uint h
   barrier(CLK_LOCAL_MEM_FENCE);
   uint total;
   const uint own_keys = begins[lid];
-  const uint end = scan_group(own_keys, MASU_GROUP, partial, lid, &total);
+  const uint end = group_scan(own_keys, MASU_GROUP, partial, lid, &total);
   const uint begin = end - own_keys;
   begins[lid] = begin;
   uint carried = 0;  // the value at the place before the window
@@ -214,7 +211,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void crowd_tally(__global uchar *sorted, co
   const uint group = (uint)get_group_id(0);
   const uint groups = (uint)get_num_groups(0);
   const uint found = MASU_AT(const uint, header_at)[MASU_TALLIES];
-  const MASU_KEY flip = flipped != 0 ? MASU_ALL : 0;
+  const MASU_ELEMENT flip = flipped != 0 ? MASU_ALL_BITS : 0;
   __local uint *const next = MASU_BEGINS(memory) + MASU_GROUP + 2;
   for (;;) {  // buckets differ in size: who is done takes the next one
     if (lid == 0) *next = atomic_inc(&MASU_AT(uint, header_at)[MASU_NEXT_TALLY]);
@@ -224,11 +221,11 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void crowd_tally(__global uchar *sorted, co
     __global const uint *const row = MASU_AT(const uint, entries_at) + (size_t)entry * 3;
     const uint begin = row[0];
     const uint size = row[1];
-    __global const MASU_KEY *const from =
-        (row[2] != 0 ? (__global const MASU_KEY *)(parted + parted_at) : (__global const MASU_KEY *)(sorted + sorted_at)) +
+    __global const MASU_ELEMENT *const from =
+        (row[2] != 0 ? (__global const MASU_ELEMENT *)(parted + parted_at) : (__global const MASU_ELEMENT *)(sorted + sorted_at)) +
         begin;
-    __global MASU_KEY *const to = (__global MASU_KEY *)(sorted + sorted_at) + begin;
-    const MASU_KEY base = from[0] & ~(MASU_KEY)0xffff;
+    __global MASU_ELEMENT *const to = (__global MASU_ELEMENT *)(sorted + sorted_at) + begin;
+    const MASU_ELEMENT base = from[0] & ~(MASU_ELEMENT)0xffff;
     tally_keys(from, size, memory, 0, lid);
     write_values(to, 0, size, base, flip, memory, 0, lid);
   }
@@ -236,7 +233,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void crowd_tally(__global uchar *sorted, co
   const uint huges = MASU_AT(const uint, header_at)[MASU_HUGES];
   for (uint i = 0; i < huges; ++i) {
     __global uint *const table =
-        (__global uint *)((__global MASU_KEY *)(parted + parted_at) + MASU_AT(const uint, huges_at)[3 * i]);
+        (__global uint *)((__global MASU_ELEMENT *)(parted + parted_at) + MASU_AT(const uint, huges_at)[3 * i]);
     for (uint value = group * MASU_GROUP + lid; value < 65536; value += groups * MASU_GROUP) table[value] = 0;
   }
 }
@@ -254,7 +251,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void crowd_tally(__global uchar *sorted, co
     const uint size = MASU_AT(const uint, huges_at)[3 * i + 1];                                             \
     const uint lo = (uint)min(max(first, passed) - passed, (ulong)size);                                    \
     const uint hi = (uint)min(behind - passed, (ulong)size);                                                \
-    __global uint *const table = (__global uint *)((__global MASU_KEY *)(parted + parted_at) + begin);      \
+    __global uint *const table = (__global uint *)((__global MASU_ELEMENT *)(parted + parted_at) + begin);      \
     passed += size;                                                                                         \
     if (lo < hi) {                                                                                          \
       work                                                                                                  \
@@ -269,7 +266,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void huge_count(__global const uchar *sorte
   __local uint *const memory = (__local uint *)local_memory;
   const uint lid = (uint)get_local_id(0);
   MASU_EACH_SHARE(
-    tally_keys((__global const MASU_KEY *)(sorted + sorted_at) + begin + lo, hi - lo, memory, table, lid);
+    tally_keys((__global const MASU_ELEMENT *)(sorted + sorted_at) + begin + lo, hi - lo, memory, table, lid);
     for (uint i = lid; i < MASU_TALLY_WORDS; i += MASU_GROUP) {
       const uint pair = MASU_TALLY_COUNTERS(memory)[spread_word(i)];
       if ((pair & 0xffff) != 0) atomic_add(&table[2 * i], pair & 0xffff);
@@ -286,9 +283,9 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, 2) void huge_fill(__global uchar *sorted, 
   MASU_LOCAL_POINTER(uint4, local_memory);
   __local uint *const memory = (__local uint *)local_memory;
   const uint lid = (uint)get_local_id(0);
-  const MASU_KEY flip = flipped != 0 ? MASU_ALL : 0;
+  const MASU_ELEMENT flip = flipped != 0 ? MASU_ALL_BITS : 0;
   MASU_EACH_SHARE(
-    __global MASU_KEY *const to = (__global MASU_KEY *)(sorted + sorted_at) + begin;
-    const MASU_KEY base = (MASU_KEY)MASU_AT(const uint, huges_at)[3 * i + 2] << 16;
+    __global MASU_ELEMENT *const to = (__global MASU_ELEMENT *)(sorted + sorted_at) + begin;
+    const MASU_ELEMENT base = (MASU_ELEMENT)MASU_AT(const uint, huges_at)[3 * i + 2] << 16;
     write_values(to, lo, hi, base, flip, memory, table, lid);)
 }
