@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <masu/bitonic.h>
 
-#include "sort/bitonic_cpu.h"
-#include "sort/bitonic_device.h"
-#include "sort/sort_kernels_test.h"
+#include "sort/cpu/bitonic_cpu.h"
+#include "sort/device/bitonic_device.h"
+#include "sort/device/sort_kernels_test.h"
 
 #include <gtest/gtest.h>
 

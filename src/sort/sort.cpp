@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/backend.h"
-#include "sort/sort_cpu.h"
-#include "sort/sort_device.h"
+#include "sort/cpu/sort_cpu.h"
+#include "sort/device/sort_device.h"
 #include "sort/sort_job.h"
 
 #include <masu/sort.h>
