@@ -99,7 +99,7 @@ class Bitonic : public test::KernelSorts {
 };
 MASU_ON_EACH_KERNEL_DEVICE(Bitonic);
 
-// Some devices take a second to compile a kernel, so each kind of key and companion stands once. Stages of the long
+// Some devices take a second to compile a kernel, so each kind of key and payload stands once. Stages of the long
 // ones have one, two, three and more passes between tiles.
 TEST_P(Bitonic, LongPieces) {
   for (const std::size_t length : {2500, 100003}) {

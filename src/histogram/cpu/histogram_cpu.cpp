@@ -13,11 +13,11 @@
 
 namespace masu::cpu {
 
-void ByteStream::write(std::uint64_t first, std::size_t count, SlotHistories&, std::uint32_t* slots) const {
+void ByteSource::write(std::uint64_t first, std::size_t count, SlotHistories&, std::uint32_t* slots) const {
   for (std::size_t i = 0; i < count; ++i) slots[i] = data_[first + i];
 }
 
-void ValueStream::write(std::uint64_t first, std::size_t count, SlotHistories& histories, std::uint32_t* slots) const {
+void ValueSource::write(std::uint64_t first, std::size_t count, SlotHistories& histories, std::uint32_t* slots) const {
   const char* x = data_ + first * size_;
   prefetch_next(x, count * size_);
   writer_.write(x, count, histories[0], slots);
@@ -50,10 +50,10 @@ void Counter::count(const ArrayView& data, std::span<std::uint64_t> totals) {
   if (size != 1) {
     writer_.prepare(data.count);
     if (count_steps(data, totals)) return;
-    return counter_.count(ValueStream(writer_, data), data.count, size, totals);
+    return counter_.count(ValueSource(writer_, data), data.count, size, totals);
   }
   if (strategy() != Strategy::lanes && strategy() != Strategy::private_) {
-    return counter_.count(ByteStream(data.data), data.count, size, totals);
+    return counter_.count(ByteSource(data.data), data.count, size, totals);
   }
   const auto* bytes = static_cast<const std::uint8_t*>(data.data);
   const TableShape& shape = counter_.shape();

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "histogram/bins/bin_rule.h"
-#include "histogram/cpu/histogram_cpu_streams.h"
+#include "histogram/cpu/histogram_cpu_counter.h"
 
 #include <masu/histogram.h>
 
@@ -19,9 +19,9 @@ namespace masu::cpu {
 std::uint64_t slots_of(const BinRule& rule) noexcept;
 
 // 8-bit data: the byte is the slot, of i8 too.
-class ByteStream final : public SlotStream {
+class ByteSource final : public SlotSource {
  public:
-  explicit ByteStream(const void* data) : data_(static_cast<const std::uint8_t*>(data)) {}
+  explicit ByteSource(const void* data) : data_(static_cast<const std::uint8_t*>(data)) {}
   void write(std::uint64_t first, std::size_t count, SlotHistories& histories, std::uint32_t* slots) const override;
 
  private:
@@ -29,9 +29,9 @@ class ByteStream final : public SlotStream {
 };
 
 // The slots of elements in memory.
-class ValueStream final : public SlotStream {
+class ValueSource final : public SlotSource {
  public:
-  ValueStream(const SlotWriter& writer, const ArrayView& data)
+  ValueSource(const SlotWriter& writer, const ArrayView& data)
       : writer_(writer), data_(static_cast<const char*>(data.data)), size_(size_of(data.dtype)) {}
   void write(std::uint64_t first, std::size_t count, SlotHistories& histories, std::uint32_t* slots) const override;
 
@@ -57,7 +57,7 @@ class Counter {
   bool count_steps(const ArrayView& data, std::span<std::uint64_t> totals);
 
   std::shared_ptr<const BinRule> rule_;
-  StreamCounter counter_;
+  SlotCounter counter_;
   SlotWriter writer_;
 };
 

@@ -129,7 +129,7 @@ class Parts {
   Parts(const TableShape& shape, unsigned bits)
       : shape_(shape), bits_(bits), parts_(((shape.counters() - 1) >> bits) + 1) {}
 
-  void count(const SlotStream& stream, std::uint64_t elements, std::span<std::uint64_t> totals) {
+  void count(const SlotSource& source, std::uint64_t elements, std::span<std::uint64_t> totals) {
     const std::uint64_t threads = cpu_threads();
     const std::uint64_t most = sizeof(Offset) == 2 ? most_chunk : most_wide_chunk;
     std::uint64_t chunk = std::clamp(2 * shape_.counters() / threads, least_chunk, most);
@@ -146,13 +146,13 @@ class Parts {
       const std::uint64_t left = elements - first;
       used_ = std::min(parts, (left + chunk_ - 1) / chunk_);
       runtime::parallel_tasks(
-          used_, [&](std::uint64_t t) { sort(t, stream, first + t * chunk_, std::min(chunk_, left - t * chunk_)); });
+          used_, [&](std::uint64_t t) { sort(t, source, first + t * chunk_, std::min(chunk_, left - t * chunk_)); });
       count_parts(totals);
     }
   }
 
  private:
-  void sort(std::uint64_t t, const SlotStream& stream, std::uint64_t first, std::uint64_t count) {
+  void sort(std::uint64_t t, const SlotSource& source, std::uint64_t first, std::uint64_t count) {
     if (!sorted_[t]) sorted_[t] = std::make_unique<Sorted<Offset>>(parts_, bits_, chunk_);
     Sorted<Offset>& to = *sorted_[t];
     to.begin();
@@ -161,7 +161,7 @@ class Parts {
     const std::size_t block = shape_.block();
     for (std::uint64_t i = 0; i < count; i += block) {
       const auto length = static_cast<std::size_t>(std::min<std::uint64_t>(block, count - i));
-      stream.write(first + i, length, histories, slots);
+      source.write(first + i, length, histories, slots);
       if (shape_.channels == 1) {
         to.add(slots, length, 0);
         continue;
@@ -243,12 +243,12 @@ PartCounter::PartCounter(PartCounter&&) noexcept = default;
 PartCounter& PartCounter::operator=(PartCounter&&) noexcept = default;
 PartCounter::~PartCounter() = default;
 
-void PartCounter::count(const SlotStream& stream, std::uint64_t elements, std::span<std::uint64_t> totals) {
-  if (elements < least_sorted) return count_in_totals(state_->shape, stream, elements, 1, true, totals);
+void PartCounter::count(const SlotSource& source, std::uint64_t elements, std::span<std::uint64_t> totals) {
+  if (elements < least_sorted) return count_in_totals(state_->shape, source, elements, 1, true, totals);
   std::visit(
       [&](auto& parts) {
         if constexpr (!std::is_same_v<std::decay_t<decltype(parts)>, std::monostate>) {
-          parts.count(stream, elements, totals);
+          parts.count(source, elements, totals);
         }
       },
       state_->parts);

@@ -10,15 +10,15 @@
 
 namespace masu::cpu {
 
-// Counts streams of slots: values are first sorted into parts of the counters that the second-level cache holds, then
-// the parts are counted one by one. Keeps its memory, under 48 MiB a thread, from one stream to the next.
+// Counts sources of slots: values are first sorted into parts of the counters that the second-level cache holds, then
+// the parts are counted one by one. Keeps its memory, under 48 MiB a thread, from one source to the next.
 class PartCounter {
  public:
   explicit PartCounter(const TableShape& shape);
   PartCounter(PartCounter&&) noexcept;
   PartCounter& operator=(PartCounter&&) noexcept;
   ~PartCounter();
-  void count(const SlotStream& stream, std::uint64_t elements, std::span<std::uint64_t> totals);
+  void count(const SlotSource& source, std::uint64_t elements, std::span<std::uint64_t> totals);
 
  private:
   struct State;

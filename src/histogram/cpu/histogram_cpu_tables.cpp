@@ -98,13 +98,13 @@ void Tables::add_copies(const std::uint32_t* slots, std::size_t count) {
   }
 }
 
-void Tables::add(const SlotStream& stream, std::uint64_t first, std::uint64_t count) {
+void Tables::add(const SlotSource& source, std::uint64_t first, std::uint64_t count) {
   alignas(64) std::uint32_t slots[block_elements];
   SlotHistories histories = {};
   const std::size_t block = shape_.block();
   for (std::uint64_t i = 0; i < count; i += block) {
     const auto length = static_cast<std::size_t>(std::min<std::uint64_t>(block, count - i));
-    stream.write(first + i, length, histories, slots);
+    source.write(first + i, length, histories, slots);
     add(slots, length);
   }
 }
@@ -138,7 +138,7 @@ void count_in_tables(const TableShape& shape, unsigned copies, std::uint64_t ele
   });
 }
 
-void count_in_totals(const TableShape& shape, const SlotStream& stream, std::uint64_t elements, std::size_t size,
+void count_in_totals(const TableShape& shape, const SlotSource& source, std::uint64_t elements, std::size_t size,
                      bool one_thread, std::span<std::uint64_t> totals) {
   const std::uint64_t piece = piece_bytes / size / shape.channels * shape.channels;
   const std::uint64_t pieces = (elements + piece - 1) / piece;
@@ -149,7 +149,7 @@ void count_in_totals(const TableShape& shape, const SlotStream& stream, std::uin
     const std::size_t block = shape.block();
     for (std::uint64_t i = begin; i < end; i += block) {
       const auto length = static_cast<std::size_t>(std::min<std::uint64_t>(block, end - i));
-      stream.write(i, length, histories, slots);
+      source.write(i, length, histories, slots);
       for (std::size_t k = 0, channel = 0; k < length; ++k) {
         std::uint64_t& total = totals[channel * shape.slots + slots[k]];
         if (atomic) {

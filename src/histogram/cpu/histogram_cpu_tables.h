@@ -21,12 +21,12 @@ inline constexpr std::uint64_t piece_bytes = std::uint64_t{1} << 20;
 using SlotHistories = SlotHistory[8];
 
 // Elements in order, each with a slot. Several threads may read it.
-class SlotStream {
+class SlotSource {
  public:
-  SlotStream() = default;
-  SlotStream(const SlotStream&) = delete;
-  SlotStream& operator=(const SlotStream&) = delete;
-  virtual ~SlotStream() = default;
+  SlotSource() = default;
+  SlotSource(const SlotSource&) = delete;
+  SlotSource& operator=(const SlotSource&) = delete;
+  virtual ~SlotSource() = default;
   // The slots of elements [first, first + count), at most block_elements of them.
   virtual void write(std::uint64_t first, std::size_t count, SlotHistories& histories, std::uint32_t* slots) const = 0;
 };
@@ -55,8 +55,8 @@ class Tables {
   [[nodiscard]] std::uint32_t* data() noexcept { return counts_.data(); }
   // Counts slots whose first one belongs to channel 0.
   void add(const std::uint32_t* slots, std::size_t count);
-  // Counts elements [first, first + count) of a stream; `first` belongs to channel 0.
-  void add(const SlotStream& stream, std::uint64_t first, std::uint64_t count);
+  // Counts elements [first, first + count) of a source; `first` belongs to channel 0.
+  void add(const SlotSource& source, std::uint64_t first, std::uint64_t count);
   // Calls take(counter, its count) for all counters, and clears them.
   template <class Take>
   void drain(const Take& take) {
@@ -86,7 +86,7 @@ void count_in_tables(const TableShape& shape, unsigned copies, std::uint64_t ele
                      std::span<std::uint64_t> totals,
                      const std::function<void(Tables&, std::uint64_t, std::uint64_t)>& count);
 // Every element is one addition to the totals; atomic when several threads share them.
-void count_in_totals(const TableShape& shape, const SlotStream& stream, std::uint64_t elements, std::size_t size,
+void count_in_totals(const TableShape& shape, const SlotSource& source, std::uint64_t elements, std::size_t size,
                      bool one_thread, std::span<std::uint64_t> totals);
 
 }  // namespace masu::cpu

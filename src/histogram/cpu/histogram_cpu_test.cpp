@@ -84,7 +84,7 @@ TEST(HistogramCpu, PartsOfChannelsAndOfSeveralAdds) {
 
 // More bins than 2^16 places in each of the most parts: places of 32 bits. The counters are not touched before.
 TEST(HistogramCpu, WideParts) {
-  class Slots final : public SlotStream {
+  class Slots final : public SlotSource {
    public:
     explicit Slots(const std::vector<std::uint32_t>& all) : all_(all) {}
     void write(std::uint64_t first, std::size_t count, SlotHistories&, std::uint32_t* slots) const override {

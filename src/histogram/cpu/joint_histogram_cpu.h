@@ -3,8 +3,8 @@
 #pragma once
 
 #include "histogram/bins/bin_rule.h"
+#include "histogram/cpu/histogram_cpu_counter.h"
 #include "histogram/cpu/histogram_cpu_slots.h"
-#include "histogram/cpu/histogram_cpu_streams.h"
 #include "histogram/cpu/histogram_simd_guide.h"
 
 #include <masu/histogram.h>
@@ -24,7 +24,7 @@ struct Column {
 };
 
 // The cells of points: each column's slots, joined. Behind the cells: outside, NaN. Keeps references to what it gets.
-class JointPoints final : public SlotStream {
+class JointPoints final : public SlotSource {
  public:
   JointPoints(std::span<const std::shared_ptr<const BinRule>> rules, std::span<const SlotWriter> writers, bool clamp,
               std::span<const Column> columns);
@@ -57,7 +57,7 @@ class JointCounter {
   std::vector<std::shared_ptr<const BinRule>> rules_;
   bool clamp_;
   std::vector<SlotWriter> writers_;
-  StreamCounter counter_;
+  SlotCounter counter_;
   std::span<std::uint64_t> totals_;
 };
 

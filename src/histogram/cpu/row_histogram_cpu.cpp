@@ -117,7 +117,7 @@ void RowCounter::add_short(const ArrayView& data, std::uint64_t row, Tables* tab
   if (size_of(data.dtype) == 1) {
     add_bytes(*tables, static_cast<const std::uint8_t*>(data.data), data.count, shape_.channels);
   } else {
-    tables->add(ValueStream(writer_, data), 0, data.count);
+    tables->add(ValueSource(writer_, data), 0, data.count);
   }
   RowTable table = table_of(row, 0);
   unsigned channel = 0;
@@ -138,9 +138,9 @@ void RowCounter::add_directly(const ArrayView& data, std::uint64_t row) const {
     for (std::uint64_t i = 0; i < data.count; ++i) ++*table.at(of_byte_[bytes[i]]);
     return;
   }
-  const ByteStream bytes(data.data);
-  const ValueStream values(writer_, data);
-  const SlotStream& stream = size_of(data.dtype) == 1 ? static_cast<const SlotStream&>(bytes) : values;
+  const ByteSource bytes(data.data);
+  const ValueSource values(writer_, data);
+  const SlotSource& source = size_of(data.dtype) == 1 ? static_cast<const SlotSource&>(bytes) : values;
   std::vector<RowTable> of_channel;
   for (unsigned c = 0; c < shape_.channels; ++c) of_channel.push_back(table_of(row, c));
   std::uint32_t slots[block_elements] = {};
@@ -148,7 +148,7 @@ void RowCounter::add_directly(const ArrayView& data, std::uint64_t row) const {
   const std::size_t block = shape_.block();
   for (std::uint64_t i = 0; i < data.count; i += block) {
     const auto length = static_cast<std::size_t>(std::min<std::uint64_t>(block, data.count - i));
-    stream.write(i, length, histories, slots);
+    source.write(i, length, histories, slots);
     unsigned channel = 0;
     for (std::size_t k = 0; k < length; ++k) {
       ++*of_channel[channel].at(bin_of(slots[k]));

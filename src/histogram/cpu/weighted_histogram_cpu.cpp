@@ -29,12 +29,12 @@ constexpr std::uint64_t shared_elements = std::uint64_t{1} << 21;
 
 // Calls take(slots, first element, count) for each block of the elements.
 template <class Take>
-void each_block(const SlotStream& stream, std::uint64_t first, std::uint64_t count, const Take& take) {
+void each_block(const SlotSource& source, std::uint64_t first, std::uint64_t count, const Take& take) {
   alignas(64) std::uint32_t slots[block_elements];
   SlotHistories histories = {};
   for (std::uint64_t i = 0; i < count; i += block_elements) {
     const auto length = static_cast<std::size_t>(std::min<std::uint64_t>(block_elements, count - i));
-    stream.write(first + i, length, histories, slots);
+    source.write(first + i, length, histories, slots);
     take(slots, first + i, length);
   }
 }
@@ -64,14 +64,14 @@ WeightedCounter::WeightedCounter(std::span<const std::shared_ptr<const BinRule>>
 void WeightedCounter::add(std::span<const Column> columns, const std::byte* weights, std::uint64_t count) {
   for (SlotWriter& writer : writers_) writer.prepare(count);
   const auto data = ArrayView(rules_.front()->dtype, columns.front().data, count);
-  std::optional<ValueStream> one;
+  std::optional<ValueSource> one;
   std::optional<JointPoints> several;
   if (rules_.size() == 1) {
     one.emplace(writers_.front(), data);
   } else {
     several.emplace(rules_, writers_, clamp_, columns);
   }
-  const SlotStream& stream = one ? static_cast<const SlotStream&>(*one) : *several;
+  const SlotSource& source = one ? static_cast<const SlotSource&>(*one) : *several;
   for (std::uint64_t first = 0; first < count;) {
     const std::uint64_t row = position_ / row_elements_;
     const std::uint64_t in_row = position_ % row_elements_;
@@ -83,12 +83,12 @@ void WeightedCounter::add(std::span<const Column> columns, const std::byte* weig
       runtime::parallel_tasks((whole_rows + rows_a_task - 1) / rows_a_task, [&](std::uint64_t task) {
         const std::uint64_t end = std::min(whole_rows, (task + 1) * rows_a_task);
         for (std::uint64_t r = task * rows_a_task; r < end; ++r) {
-          add_directly(row + r, {stream, weights, first + r * row_elements_, row_elements_});
+          add_directly(row + r, {source, weights, first + r * row_elements_, row_elements_});
         }
       });
       length = whole_rows * row_elements_;
     } else {
-      add_row(row, {stream, weights, first, length});
+      add_row(row, {source, weights, first, length});
     }
     first += length;
     position_ += length;
@@ -102,7 +102,7 @@ void WeightedCounter::add_row(std::uint64_t row, const Part& part) {
   if (!alone && bytes > most_table_bytes) return add_in_shares(row, part);
   if (!alone && part.count >= weighted_table_pays * slots_) return add_in_tables(row, part);
   for (std::uint64_t first = 0; first < part.count; first += fixed::additions_before_carry / 2) {
-    add_directly(row, {part.stream, part.weights, part.first + first,
+    add_directly(row, {part.source, part.weights, part.first + first,
                        std::min(fixed::additions_before_carry / 2, part.count - first)});
   }
 }
@@ -117,7 +117,7 @@ void WeightedCounter::make_room(std::uint64_t row, std::uint64_t count) {
 
 void WeightedCounter::add_directly(std::uint64_t row, const Part& part) {
   make_room(row, part.count);
-  each_block(part.stream, part.first, part.count,
+  each_block(part.source, part.first, part.count,
              [&](const std::uint32_t* slots, std::uint64_t first, std::size_t count) {
                for (std::size_t k = 0; k < sums_.size(); ++k) {
                  add_[k](slots, part.weights + first * weight_size_, count, sums_[k].words(row * slots_),
@@ -138,7 +138,7 @@ void WeightedCounter::add_in_tables(std::uint64_t row, const Part& part) {
       runtime::check_interrupted();
       const std::uint64_t first = part.first + p * piece_elements;
       const std::uint64_t length = std::min(piece_elements, part.count - p * piece_elements);
-      each_block(part.stream, first, length, [&](const std::uint32_t* slots, std::uint64_t at, std::size_t count) {
+      each_block(part.source, first, length, [&](const std::uint32_t* slots, std::uint64_t at, std::size_t count) {
         for (std::size_t k = 0; k < tables.size(); ++k) {
           add_[k](slots, part.weights + at * weight_size_, count, tables[k].words(0), tables[k].flags(0));
         }
@@ -165,7 +165,7 @@ void WeightedCounter::add_in_shares(std::uint64_t row, const Part& part) {
     make_room(row, length);
     runtime::parallel_tasks((length + piece_elements - 1) / piece_elements, [&](std::uint64_t piece) {
       const std::uint64_t first = piece * piece_elements;
-      each_block(part.stream, part.first + begin + first, std::min(piece_elements, length - first),
+      each_block(part.source, part.first + begin + first, std::min(piece_elements, length - first),
                  [&](const std::uint32_t* slots, std::uint64_t at, std::size_t count) {
                    std::copy_n(slots, count, found.data() + (at - part.first - begin));
                  });

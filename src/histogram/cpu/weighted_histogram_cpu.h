@@ -26,7 +26,7 @@ class WeightedCounter {
  private:
   // Elements in order with their weights.
   struct Part {
-    const SlotStream& stream;
+    const SlotSource& source;
     const std::byte* weights;
     std::uint64_t first;
     std::uint64_t count;

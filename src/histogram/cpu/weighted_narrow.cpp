@@ -29,14 +29,14 @@ struct SlotWeight {
 
 // Calls take(slot, weight) for each element.
 template <class W, class F>
-void each_slot_weight(const SlotStream& stream, const NarrowSlots& where, const W* weights, std::uint64_t count,
+void each_slot_weight(const SlotSource& source, const NarrowSlots& where, const W* weights, std::uint64_t count,
                       const F& take) {
   alignas(64) std::uint32_t slots[block_elements];
   SlotHistories histories = {};
   for (std::uint64_t first = 0; first < count; first += block_elements) {
     if (first / block_elements % looked_after_blocks == 0) runtime::check_interrupted();
     const auto length = static_cast<std::size_t>(std::min<std::uint64_t>(block_elements, count - first));
-    stream.write(first, length, histories, slots);
+    source.write(first, length, histories, slots);
     if (where.clamp) {
       const auto below = static_cast<std::uint32_t>(where.bins + slot_below);
       const auto above = static_cast<std::uint32_t>(where.bins + slot_above);
@@ -73,18 +73,18 @@ void add_sorted(std::vector<SlotWeight<W>>& elements, std::span<double> totals) 
 }
 
 template <class W>
-void add_narrow_weights(const SlotStream& stream, const NarrowSlots& where, const W* weights, std::uint64_t count,
+void add_narrow_weights(const SlotSource& source, const NarrowSlots& where, const W* weights, std::uint64_t count,
                         std::span<double> totals) {
   std::vector<SlotWeight<W>> elements;
   if (count < where.slots / sparse_slots) {
     elements.reserve(count);
-    each_slot_weight(stream, where, weights, count, [&](std::uint32_t slot, W weight) {
+    each_slot_weight(source, where, weights, count, [&](std::uint32_t slot, W weight) {
       elements.push_back({slot, weight});
     });
     return add_sorted(elements, totals);
   }
   std::vector<Compensated> sums(where.slots);
-  each_slot_weight(stream, where, weights, count,
+  each_slot_weight(source, where, weights, count,
                    [&](std::uint32_t slot, W weight) { sums[slot].add(to_f64(weight)); });
   constexpr double open = std::numeric_limits<double>::quiet_NaN();
   bool any_open = false;
@@ -94,7 +94,7 @@ void add_narrow_weights(const SlotStream& stream, const NarrowSlots& where, cons
     any_open = any_open || !total;
   }
   if (!any_open) return;
-  each_slot_weight(stream, where, weights, count, [&](std::uint32_t slot, W weight) {
+  each_slot_weight(source, where, weights, count, [&](std::uint32_t slot, W weight) {
     if (totals[slot] != totals[slot]) elements.push_back({slot, weight});
   });
   add_sorted(elements, totals);
@@ -102,12 +102,12 @@ void add_narrow_weights(const SlotStream& stream, const NarrowSlots& where, cons
 
 }  // namespace
 
-void add_narrow(const SlotStream& stream, const NarrowSlots& where, const ArrayView& weights,
+void add_narrow(const SlotSource& source, const NarrowSlots& where, const ArrayView& weights,
                 std::span<double> totals) {
   dispatch(weights.dtype, [&](auto tag) {
     using W = typename decltype(tag)::type;
     if constexpr (is_float(dtype_of<W>)) {
-      add_narrow_weights(stream, where, static_cast<const W*>(weights.data), weights.count, totals);
+      add_narrow_weights(source, where, static_cast<const W*>(weights.data), weights.count, totals);
     }
   });
 }

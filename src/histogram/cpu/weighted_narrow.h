@@ -5,8 +5,8 @@
 #pragma once
 
 #include "histogram/cpu/histogram_cpu.h"
+#include "histogram/cpu/histogram_cpu_counter.h"
 #include "histogram/cpu/histogram_cpu_slots.h"
-#include "histogram/cpu/histogram_cpu_streams.h"
 
 #include <masu/dtype.h>
 
@@ -22,6 +22,6 @@ struct NarrowSlots {
   bool clamp;
 };
 // Writes the exact sum of each slot's weights, rounded once, to `totals`, which are zeros.
-void add_narrow(const SlotStream& stream, const NarrowSlots& where, const ArrayView& weights, std::span<double> totals);
+void add_narrow(const SlotSource& source, const NarrowSlots& where, const ArrayView& weights, std::span<double> totals);
 
 }  // namespace masu::cpu

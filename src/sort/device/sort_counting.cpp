@@ -27,8 +27,8 @@ std::uint64_t least_keys(Dtype dtype) {
 
 }  // namespace
 
-bool serves(Dtype dtype, const Companions& companions, const SortJob& job) {
-  return companions.kind == Companions::Kind::none && job.algorithm == SortAlgorithm::automatic &&
+bool serves(Dtype dtype, const Payload& payload, const SortJob& job) {
+  return payload.kind == Payload::Kind::none && job.algorithm == SortAlgorithm::automatic &&
          job.pieces.segments.empty() && job.pieces.rows == 1 && !is_float(dtype) && size_of(dtype) <= 2 &&
          job.pieces.count >= least_keys(dtype);
 }

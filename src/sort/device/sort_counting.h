@@ -12,7 +12,7 @@
 namespace masu::sort_counting {
 
 // Whether it is the way for keys alone, in one piece.
-bool serves(Dtype dtype, const Companions& companions, const SortJob& job);
+bool serves(Dtype dtype, const Payload& payload, const SortJob& job);
 
 // Bytes of temporary memory; the counts themselves take 2 KiB or 512 KiB more.
 std::uint64_t scratch_bytes(Dtype dtype);

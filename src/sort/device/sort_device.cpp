@@ -25,64 +25,63 @@ using sort_kernels::Arrays;
 // Who sorts: the network or merging, rows in registers, counting, many keys from a histogram on, or digits.
 enum class Way : std::uint8_t { bitonic, merge, rows, segments, counting, keys, radix };
 
-bool indices_wanted(const Companions& companions) {
-  return companions.kind == Companions::Kind::indices;
+bool indices_wanted(const Payload& payload) {
+  return payload.kind == Payload::Kind::indices;
 }
 
-Arrays arrays_of(const BufferBase* keys, Dtype dtype, const BufferBase* result, const Companions& companions,
-                 Order order) {
+Arrays arrays_of(const BufferBase* keys, Dtype dtype, const BufferBase* result, const Payload& payload, Order order) {
   Arrays arrays;
   arrays.dtype = dtype;
   arrays.order = order;
   arrays.source = keys;
   arrays.target = result;
-  if (companions.kind == Companions::Kind::records) {
-    arrays.records = companions.buffer;
-    arrays.moved_records = companions.buffer;
-    arrays.record_bytes = companions.bytes;
+  if (payload.kind == Payload::Kind::records) {
+    arrays.records = payload.buffer;
+    arrays.moved_records = payload.buffer;
+    arrays.record_bytes = payload.bytes;
     arrays.odd_places = true;
-  } else if (indices_wanted(companions)) {
-    arrays.indices = companions.buffer;
-    arrays.index_bytes = companions.bytes;
+  } else if (indices_wanted(payload)) {
+    arrays.indices = payload.buffer;
+    arrays.index_bytes = payload.bytes;
   }
   return arrays;
 }
 
 // Up to so many keys, merging takes fewer launches than digits do, and so less time (H200, 2026-11).
-std::uint64_t most_merged(Dtype dtype, const Companions& companions) {
+std::uint64_t most_merged(Dtype dtype, const Payload& payload) {
   constexpr std::array<std::uint64_t, 4> most = {1 << 14, 1 << 17, 1 << 21, 1 << 21};  // by the bytes of a key
   const std::uint64_t keys = most[static_cast<unsigned>(std::countr_zero(size_of(dtype)))];
-  return companions.kind == Companions::Kind::none ? keys : keys / 2;
+  return payload.kind == Payload::Kind::none ? keys : keys / 2;
 }
 
 // The longest piece that sort_rows takes.
-std::uint64_t most_of_rows(const DeviceInfo& info, Dtype dtype, const Companions& companions) {
-  return sort_rows::most_local_keys(info, dtype, companions.kind != Companions::Kind::none);
+std::uint64_t most_of_rows(const DeviceInfo& info, Dtype dtype, const Payload& payload) {
+  return sort_rows::most_local_keys(info, dtype, payload.kind != Payload::Kind::none);
 }
 
-Way way_of(const DeviceInfo& info, Dtype dtype, const Companions& companions, const SortJob& job) {
+Way way_of(const DeviceInfo& info, Dtype dtype, const Payload& payload, const SortJob& job) {
   const Pieces& pieces = job.pieces;
   const bool equal = pieces.segments.empty();
   if (equal && job.algorithm == SortAlgorithm::bitonic) return Way::bitonic;
   if (equal && job.algorithm == SortAlgorithm::merge) return Way::merge;
-  if (sort_counting::serves(dtype, companions, job)) return Way::counting;
-  if (sort_keys::serves(info, dtype, companions, job)) return Way::keys;
+  if (sort_counting::serves(dtype, payload, job)) return Way::counting;
+  if (sort_keys::serves(info, dtype, payload, job)) return Way::keys;
   // Rows in registers are for GPUs; elsewhere each length is a program that takes long to build, for little.
   if (job.algorithm == SortAlgorithm::radix || (!info.gpu && pieces.size() < sort_plan::many_pieces)) {
     return Way::radix;
   }
   if (!equal) return Way::segments;
-  if (pieces.longest() <= most_of_rows(info, dtype, companions)) return Way::rows;
-  return pieces.count <= most_merged(dtype, companions) ? Way::merge : Way::radix;
+  if (pieces.longest() <= most_of_rows(info, dtype, payload)) return Way::rows;
+  return pieces.count <= most_merged(dtype, payload) ? Way::merge : Way::radix;
 }
 
-std::uint64_t radix_bytes(const DeviceInfo& info, Dtype dtype, const Companions& companions, const SortJob& job) {
-  return std::max<std::uint64_t>(sort_radix::scratch_bytes(info, dtype, companions, job), 16);
+std::uint64_t radix_bytes(const DeviceInfo& info, Dtype dtype, const Payload& payload, const SortJob& job) {
+  return std::max<std::uint64_t>(sort_radix::scratch_bytes(info, dtype, payload, job), 16);
 }
 
 // Temporary memory that the way needs, for `arrays` that may lack their buffers.
-std::uint64_t scratch_bytes(const DeviceInfo& info, const Arrays& arrays, const Companions& companions,
-                            const SortJob& job, Way way) {
+std::uint64_t scratch_bytes(const DeviceInfo& info, const Arrays& arrays, const Payload& payload, const SortJob& job,
+                            Way way) {
   const std::uint64_t rows = job.pieces.rows;
   const std::uint64_t length = job.pieces.segments.empty() ? job.pieces.length(0) : 0;
   switch (way) {
@@ -91,16 +90,15 @@ std::uint64_t scratch_bytes(const DeviceInfo& info, const Arrays& arrays, const 
     case Way::rows: return sort_rows::scratch_bytes(info, arrays, {rows, length, length});
     case Way::counting: return sort_counting::scratch_bytes(arrays.dtype);
     case Way::keys: {
-      const std::uint64_t bytes = sort_keys::scratch_bytes(info, arrays.dtype, companions, length);
+      const std::uint64_t bytes = sort_keys::scratch_bytes(info, arrays.dtype, payload, length);
       // Where there is not so much memory, digits need less.
-      return companions.kind == Companions::Kind::none
-                 ? bytes
-                 : std::max(bytes, radix_bytes(info, arrays.dtype, companions, job));
+      return payload.kind == Payload::Kind::none ? bytes
+                                                 : std::max(bytes, radix_bytes(info, arrays.dtype, payload, job));
     }
     case Way::segments:
     case Way::radix: break;
   }
-  return radix_bytes(info, arrays.dtype, companions, job);
+  return radix_bytes(info, arrays.dtype, payload, job);
 }
 
 // Memory for the way, or, where there is not so much for what is packed, for digits, which are then the way.
@@ -118,14 +116,13 @@ Buffer<std::byte> memory_for(const Device& device, const BufferBase* workspace, 
 }  // namespace
 
 DeviceWork sort_on_device(Stream& stream, const BufferBase& keys, Dtype dtype, BufferBase* result,
-                          const Companions& companions, const SortJob& job, const BufferBase* workspace,
-                          bool may_wait) {
+                          const Payload& payload, const SortJob& job, const BufferBase* workspace, bool may_wait) {
   const DeviceInfo& info = stream.device().info();
-  Way way = way_of(info, dtype, companions, job);
-  Arrays arrays = arrays_of(&keys, dtype, result, companions, job.order);
+  Way way = way_of(info, dtype, payload, job);
+  Arrays arrays = arrays_of(&keys, dtype, result, payload, job.order);
   if (workspace != nullptr) {
-    const BufferBase* moved = companions.buffer != nullptr ? companions.buffer : &keys;
-    call::check_workspace("sort", *workspace, stream.device(), scratch_bytes(info, arrays, companions, job, way),
+    const BufferBase* moved = payload.buffer != nullptr ? payload.buffer : &keys;
+    call::check_workspace("sort", *workspace, stream.device(), scratch_bytes(info, arrays, payload, job, way),
                           {&keys, result != nullptr ? result : &keys, moved});
   }
   const std::uint64_t rows = job.pieces.rows;
@@ -138,25 +135,25 @@ DeviceWork sort_on_device(Stream& stream, const BufferBase& keys, Dtype dtype, B
     case Way::counting: sort_counting::sort(stream, keys, dtype, *result, job, workspace, work); break;
     case Way::keys:
     case Way::radix: {
-      const std::uint64_t bytes = scratch_bytes(info, arrays, companions, job, way);
+      const std::uint64_t bytes = scratch_bytes(info, arrays, payload, job, way);
       const std::uint64_t digits_bytes =
-          companions.kind == Companions::Kind::none ? bytes : radix_bytes(info, dtype, companions, job);
+          payload.kind == Payload::Kind::none ? bytes : radix_bytes(info, dtype, payload, job);
       const Buffer<std::byte> memory = memory_for(stream.device(), workspace, bytes, digits_bytes, way, work);
       if (sort_ordered::serves(job, may_wait) &&
-          sort_ordered::sort(stream, keys, dtype, result, companions, job, memory, work)) {
+          sort_ordered::sort(stream, keys, dtype, result, payload, job, memory, work)) {
         break;
       }
       if (way == Way::keys) {
-        sort_keys::sort(stream, keys, dtype, result, companions, job, &memory, work);
+        sort_keys::sort(stream, keys, dtype, result, payload, job, &memory, work);
       } else {
-        sort_radix::sort(stream, keys, dtype, result, companions, job, &memory, may_wait, 0, work);
+        sort_radix::sort(stream, keys, dtype, result, payload, job, &memory, may_wait, 0, work);
       }
       break;
     }
     case Way::segments: {
-      const std::uint64_t most = most_of_rows(info, dtype, companions);
+      const std::uint64_t most = most_of_rows(info, dtype, payload);
       const sort_rows::Segments short_ones(stream.device(), arrays, job.pieces.segments, work);
-      sort_radix::sort(stream, keys, dtype, result, companions, job, workspace, may_wait, most, work);
+      sort_radix::sort(stream, keys, dtype, result, payload, job, workspace, may_wait, most, work);
       if (result != nullptr) arrays.source = result;  // where the keys have been copied
       short_ones.sort(stream, arrays, work);
       break;
@@ -165,13 +162,13 @@ DeviceWork sort_on_device(Stream& stream, const BufferBase& keys, Dtype dtype, B
   return work;
 }
 
-std::uint64_t sort_workspace_on_device(const DeviceInfo& info, Dtype dtype, const Companions& companions,
+std::uint64_t sort_workspace_on_device(const DeviceInfo& info, Dtype dtype, const Payload& payload,
                                        const SortJob& job) {
-  Arrays arrays = arrays_of(nullptr, dtype, nullptr, companions, job.order);
-  const Way way = way_of(info, dtype, companions, job);
-  const std::uint64_t odd = scratch_bytes(info, arrays, companions, job, way);
+  Arrays arrays = arrays_of(nullptr, dtype, nullptr, payload, job.order);
+  const Way way = way_of(info, dtype, payload, job);
+  const std::uint64_t odd = scratch_bytes(info, arrays, payload, job, way);
   arrays.odd_places = false;
-  return std::max(odd, scratch_bytes(info, arrays, companions, job, way));
+  return std::max(odd, scratch_bytes(info, arrays, payload, job, way));
 }
 
 bool is_sorted_on_device(const BufferBase& keys, Dtype dtype, const SortJob& job) {

@@ -29,7 +29,7 @@ struct DeviceWork {
 };
 
 // What moves with the keys: nothing, records, or the index of each key.
-struct Companions {
+struct Payload {
   enum class Kind : std::uint8_t { none, records, indices };
   Kind kind = Kind::none;
   BufferBase* buffer = nullptr;  // records are sorted in place, indices are written
@@ -39,10 +39,9 @@ struct Companions {
 // Queues a sort of job.pieces.count keys: from `keys` to `result`, which may be the same, or, with indices, null: the
 // keys stay as they are. With `may_wait` it may read what a first pass found back, and so do less.
 DeviceWork sort_on_device(Stream& stream, const BufferBase& keys, Dtype dtype, BufferBase* result,
-                          const Companions& companions, const SortJob& job, const BufferBase* workspace, bool may_wait);
+                          const Payload& payload, const SortJob& job, const BufferBase* workspace, bool may_wait);
 // Waits.
 bool is_sorted_on_device(const BufferBase& keys, Dtype dtype, const SortJob& job);
-std::uint64_t sort_workspace_on_device(const DeviceInfo& info, Dtype dtype, const Companions& companions,
-                                       const SortJob& job);
+std::uint64_t sort_workspace_on_device(const DeviceInfo& info, Dtype dtype, const Payload& payload, const SortJob& job);
 
 }  // namespace masu

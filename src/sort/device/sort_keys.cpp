@@ -22,12 +22,12 @@ constexpr std::uint64_t least_keys = std::uint64_t{1} << 22;
 
 class Sorter {
  public:
-  Sorter(Stream& stream, const BufferBase& keys, const BufferBase* result, const Companions& companions,
+  Sorter(Stream& stream, const BufferBase& keys, const BufferBase* result, const Payload& payload,
          const Subject& subject, const SortJob& job, const BufferBase* scratch, unsigned bucket_bits, DeviceWork& work)
       : stream_(stream),
         info_(stream.device().info()),
         keys_(keys),
-        result_(result != nullptr ? *result : *companions.buffer),
+        result_(result != nullptr ? *result : *payload.buffer),
         subject_(subject),
         bucket_bits_(bucket_bits),
         count_(static_cast<std::uint32_t>(job.pieces.count)),
@@ -37,7 +37,7 @@ class Sorter {
         scratch_(sort_kernels::memory_of(stream.device(), scratch, layout_.bytes, work)),
         parted_(here(layout_.parted, tuning_.key_bytes)),
         sorted_(subject.packed() ? here(layout_.sorted, tuning_.key_bytes) : whole_of(result_)),
-        values_(subject.value_bytes != 0 ? whole_of(*companions.buffer) : here(0, 0)),
+        values_(subject.value_bytes != 0 ? whole_of(*payload.buffer) : here(0, 0)),
         parted_values_(here(layout_.parted_values, subject.value_bytes)),
         looked_up_(subject.value_bytes != 0 && is_float(subject.dtype) && sort_kernels::same_place(keys, result_)),
         memory_(call::memory_of(scratch_)),
@@ -220,36 +220,36 @@ class Sorter {
   DeviceWork& work_;
 };
 
-bool serves(const Subject& subject, const DeviceInfo& info, const Companions& companions) {
+bool serves(const Subject& subject, const DeviceInfo& info, const Payload& payload) {
   if (!subject.packed()) return size_of(subject.dtype) >= 4;
   if (size_of(subject.dtype) != 4 || info.local_bytes < packed_local_bytes) return false;
   return subject.index_bytes != 0 ||
-         (sort_plan::carried(companions.bytes) && sort_kernels::aligned(companions.buffer, companions.bytes));
+         (sort_plan::carried(payload.bytes) && sort_kernels::aligned(payload.buffer, payload.bytes));
 }
 
 }  // namespace
 
-bool serves(const DeviceInfo& info, Dtype dtype, const Companions& companions, const SortJob& job) {
+bool serves(const DeviceInfo& info, Dtype dtype, const Payload& payload, const SortJob& job) {
   const std::uint64_t count = job.pieces.count;
-  const Subject subject = Subject::of(dtype, companions, count);
+  const Subject subject = Subject::of(dtype, payload, count);
   if (!info.gpu || job.algorithm != SortAlgorithm::automatic || !job.pieces.segments.empty() || job.pieces.rows != 1 ||
-      !serves(subject, info, companions) || count < least_keys || count > most_keys) {
+      !serves(subject, info, payload) || count < least_keys || count > most_keys) {
     return false;
   }
   const Tuning tuning = tuning_of(info, subject, bucket_bits_of(subject, count));
   return info.local_bytes >= std::max(tuning.part_bytes(), tuning.finish_bytes(Finish::all));
 }
 
-std::uint64_t scratch_bytes(const DeviceInfo& info, Dtype dtype, const Companions& companions, std::uint64_t count) {
-  const Subject subject = Subject::of(dtype, companions, count);
+std::uint64_t scratch_bytes(const DeviceInfo& info, Dtype dtype, const Payload& payload, std::uint64_t count) {
+  const Subject subject = Subject::of(dtype, payload, count);
   return layout_of(tuning_of(info, subject, bucket_bits_of(subject, count)), subject, count).bytes;
 }
 
-void sort(Stream& stream, const BufferBase& keys, Dtype dtype, const BufferBase* result, const Companions& companions,
+void sort(Stream& stream, const BufferBase& keys, Dtype dtype, const BufferBase* result, const Payload& payload,
           const SortJob& job, const BufferBase* scratch, DeviceWork& work, unsigned bucket_bits) {
-  const Subject subject = Subject::of(dtype, companions, job.pieces.count);
+  const Subject subject = Subject::of(dtype, payload, job.pieces.count);
   if (bucket_bits == 0) bucket_bits = bucket_bits_of(subject, job.pieces.count);
-  Sorter(stream, keys, result, companions, subject, job, scratch, bucket_bits, work).run();
+  Sorter(stream, keys, result, payload, subject, job, scratch, bucket_bits, work).run();
 }
 
 }  // namespace masu::sort_keys

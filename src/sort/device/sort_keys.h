@@ -12,15 +12,15 @@
 namespace masu::sort_keys {
 
 // Whether it is the way for keys in one piece.
-bool serves(const DeviceInfo& info, Dtype dtype, const Companions& companions, const SortJob& job);
+bool serves(const DeviceInfo& info, Dtype dtype, const Payload& payload, const SortJob& job);
 
 // Bytes of temporary memory.
-std::uint64_t scratch_bytes(const DeviceInfo& info, Dtype dtype, const Companions& companions, std::uint64_t count);
+std::uint64_t scratch_bytes(const DeviceInfo& info, Dtype dtype, const Payload& payload, std::uint64_t count);
 
 // Sorts `keys`, fewer than 2^31, into `result`, which may be the same, or, with indices, null. Scratch of
 // scratch_bytes(), from a multiple of 16 on; null: allocated. `bucket_bits`: 0, or, without scratch, others than
 // bucket_bits_of().
-void sort(Stream& stream, const BufferBase& keys, Dtype dtype, const BufferBase* result, const Companions& companions,
+void sort(Stream& stream, const BufferBase& keys, Dtype dtype, const BufferBase* result, const Payload& payload,
           const SortJob& job, const BufferBase* scratch, DeviceWork& work, unsigned bucket_bits = 0);
 
 }  // namespace masu::sort_keys

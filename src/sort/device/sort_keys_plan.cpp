@@ -97,10 +97,10 @@ std::vector<runtime::Define> key_defines(const Subject& subject, const Tuning& t
 
 }  // namespace
 
-Subject Subject::of(Dtype dtype, const Companions& companions, std::uint64_t count) {
+Subject Subject::of(Dtype dtype, const Payload& payload, std::uint64_t count) {
   Subject subject{dtype};
-  if (companions.kind == Companions::Kind::indices) subject.index_bytes = companions.bytes;
-  if (companions.kind == Companions::Kind::records) subject.value_bytes = companions.bytes;
+  if (payload.kind == Payload::Kind::indices) subject.index_bytes = payload.bytes;
+  if (payload.kind == Payload::Kind::records) subject.value_bytes = payload.bytes;
   // Few different ones, each of which makes programs of its own.
   subject.index_bits = std::clamp(static_cast<unsigned>(std::bit_width(count - 1) + 1) / 2 * 2, 22U, 31U);
   return subject;

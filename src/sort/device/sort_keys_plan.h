@@ -21,7 +21,7 @@ struct Subject {
   std::size_t value_bytes = 0;
   unsigned index_bits = 31;  // of a packed key, below the key's own 32
 
-  static Subject of(Dtype dtype, const Companions& companions, std::uint64_t count);
+  static Subject of(Dtype dtype, const Payload& payload, std::uint64_t count);
   [[nodiscard]] bool packed() const noexcept { return index_bytes != 0 || value_bytes != 0; }
   [[nodiscard]] std::size_t key_bytes() const noexcept { return packed() ? 8 : size_of(dtype); }
   [[nodiscard]] unsigned key_bits() const noexcept {

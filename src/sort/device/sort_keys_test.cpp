@@ -227,7 +227,7 @@ class PackedKeys : public test::EachDevice {
     Buffer<Index> indices = places.slice(edge, keys.size());
     Stream stream(device);
     DeviceWork work;
-    sort_keys::sort(stream, from, dtype_of<T>, nullptr, {Companions::Kind::indices, &indices, sizeof(Index)},
+    sort_keys::sort(stream, from, dtype_of<T>, nullptr, {Payload::Kind::indices, &indices, sizeof(Index)},
                     {order, SortAlgorithm::automatic, {keys.size(), 1, {}}}, nullptr, work, bucket_bits);
     stream.finish();
     EXPECT_TRUE(std::ranges::equal(indices.read(), stable_order(keys, order)));
@@ -256,7 +256,7 @@ class PackedKeys : public test::EachDevice {
     Stream stream(device);
     DeviceWork work;
     sort_keys::sort(stream, there, dtype_of<T>, in_place ? &there : &other,
-                    {Companions::Kind::records, &moved, sizeof(Value)},
+                    {Payload::Kind::records, &moved, sizeof(Value)},
                     {order, SortAlgorithm::automatic, {keys.size(), 1, {}}}, nullptr, work, bucket_bits);
     stream.finish();
     const std::vector<std::uint32_t> from = stable_order(keys, order);
@@ -360,7 +360,7 @@ void expect_captured(const Device& device, std::uint64_t count) {
   Buffer<T> keys(device, count);
   const Buffer<T> sorted(device, count);
   Buffer<std::uint32_t> order(device, count);
-  const Companions indices{Companions::Kind::indices, &order, 4};
+  const Payload indices{Payload::Kind::indices, &order, 4};
   const SortJob job{Order::ascending, SortAlgorithm::automatic, {count, 1, {}}};
   const Buffer<std::byte> scratch(device, sort_keys::scratch_bytes(device.info(), dtype_of<T>, {}, count));
   const Buffer<std::byte> packed(device, sort_keys::scratch_bytes(device.info(), dtype_of<T>, indices, count));

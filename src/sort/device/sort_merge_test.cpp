@@ -29,7 +29,7 @@ class SortMerge : public test::KernelSorts {
 MASU_ON_EACH_KERNEL_DEVICE(SortMerge);
 
 // Lengths around runs and tiles: those of the device, 2,048 here. Some devices take a second to compile a kernel, so
-// each kind of key and companion stands once.
+// each kind of key and payload stands once.
 TEST_P(SortMerge, LongPieces) {
   for (const std::size_t length : {2049, 4097, 6143, 17000, 100003}) {
     expect_merged<std::uint32_t>(1, length, test::Keys::random, Order::ascending);

@@ -58,7 +58,7 @@ bool serves(const SortJob& job, bool may_wait) {
          job.pieces.count >= least_keys;
 }
 
-bool sort(Stream& stream, const BufferBase& keys, Dtype dtype, BufferBase* result, const Companions& companions,
+bool sort(Stream& stream, const BufferBase& keys, Dtype dtype, BufferBase* result, const Payload& payload,
           const SortJob& job, const Buffer<std::byte>& scratch, DeviceWork& work) {
   const std::uint64_t count = job.pieces.count;
   constexpr std::uint32_t neither = some_out_of_order | some_not_turned;
@@ -70,12 +70,12 @@ bool sort(Stream& stream, const BufferBase& keys, Dtype dtype, BufferBase* resul
     if (turned) turn(stream, keys, *result, size_of(dtype), count, work);
     else if (!sort_kernels::same_place(keys, *result)) work.done(call::copy(stream, keys, *result));
   }
-  if (companions.kind == Companions::Kind::records && turned) {
-    turn(stream, *companions.buffer, *companions.buffer, companions.bytes, count, work);
-  } else if (companions.kind == Companions::Kind::indices) {
-    const Dtype index = companions.bytes == 8 ? Dtype::u64 : Dtype::u32;
-    const auto plan = gather_plan::make(stream.device().info(), companions.bytes, companions.buffer->byte_offset());
-    keep(work, iota_on_device(stream, index, count, *companions.buffer, turned ? count - 1 : 0,
+  if (payload.kind == Payload::Kind::records && turned) {
+    turn(stream, *payload.buffer, *payload.buffer, payload.bytes, count, work);
+  } else if (payload.kind == Payload::Kind::indices) {
+    const Dtype index = payload.bytes == 8 ? Dtype::u64 : Dtype::u32;
+    const auto plan = gather_plan::make(stream.device().info(), payload.bytes, payload.buffer->byte_offset());
+    keep(work, iota_on_device(stream, index, count, *payload.buffer, turned ? count - 1 : 0,
                               turned ? ~std::uint64_t{0} : 1, plan));
   }
   return true;

@@ -11,7 +11,7 @@ bool serves(const SortJob& job, bool may_wait);
 
 // Sorts such keys, and what moves with them: they stay, or are turned round. False, with nothing written but the first
 // 4 bytes of `scratch`, where they are in neither order. Waits for what the keys are, not for its last command.
-bool sort(Stream& stream, const BufferBase& keys, Dtype dtype, BufferBase* result, const Companions& companions,
+bool sort(Stream& stream, const BufferBase& keys, Dtype dtype, BufferBase* result, const Payload& payload,
           const SortJob& job, const Buffer<std::byte>& scratch, DeviceWork& work);
 
 }  // namespace masu::sort_ordered

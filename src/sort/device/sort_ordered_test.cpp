@@ -61,10 +61,10 @@ TEST_P(SortOrdered, KeysInOrder) {
     Stream stream(device);
     DeviceWork work;
     const SortJob job{one.order, SortAlgorithm::automatic, {count, 1, {}}};
-    ASSERT_EQ(sort_ordered::sort(stream, there, Dtype::f32, &other, {Companions::Kind::records, &moved, 2}, job,
-                                 scratch, work),
-              one.sorted);
-    ASSERT_EQ(sort_ordered::sort(stream, there, Dtype::f32, nullptr, {Companions::Kind::indices, &indices, 8}, job,
+    ASSERT_EQ(
+        sort_ordered::sort(stream, there, Dtype::f32, &other, {Payload::Kind::records, &moved, 2}, job, scratch, work),
+        one.sorted);
+    ASSERT_EQ(sort_ordered::sort(stream, there, Dtype::f32, nullptr, {Payload::Kind::indices, &indices, 8}, job,
                                  scratch, work),
               one.sorted);
     stream.finish();

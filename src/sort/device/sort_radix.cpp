@@ -33,8 +33,8 @@ struct Place {
 };
 
 // Whether records move with the keys.
-bool may_carry(const Companions& companions) {
-  return companions.kind != Companions::Kind::records || sort_kernels::aligned(companions.buffer, companions.bytes);
+bool may_carry(const Payload& payload) {
+  return payload.kind != Payload::Kind::records || sort_kernels::aligned(payload.buffer, payload.bytes);
 }
 
 // What a sort needs beside its input and its result, in one piece of temporary memory.
@@ -58,18 +58,15 @@ struct Needs {
   std::uint64_t bytes = 0;
 };
 
-Needs needs_of(const DeviceInfo& info, Dtype dtype, const Companions& companions, const SortJob& job,
-               bool may_carry = true) {
+Needs needs_of(const DeviceInfo& info, Dtype dtype, const Payload& payload, const SortJob& job, bool may_carry = true) {
   Needs needs;
   const std::uint64_t count = job.pieces.count;
-  const bool records = companions.kind == Companions::Kind::records;
-  const bool gathered = records && !(may_carry && sort_plan::carried(companions.bytes));
+  const bool records = payload.kind == Payload::Kind::records;
+  const bool gathered = records && !(may_carry && sort_plan::carried(payload.bytes));
   const std::uint64_t index_bytes = job.pieces.longest() > std::uint64_t{1} << 32 ? 8 : 4;
-  const std::size_t value_bytes = companions.kind == Companions::Kind::none ? 0
-                                  : gathered                                ? index_bytes
-                                                                            : companions.bytes;
+  const std::size_t value_bytes = payload.kind == Payload::Kind::none ? 0 : gathered ? index_bytes : payload.bytes;
   const bool pieces = job.pieces.size() > 1 || !job.pieces.segments.empty();
-  needs.record_bytes = gathered ? companions.bytes : 0;
+  needs.record_bytes = gathered ? payload.bytes : 0;
   needs.plan = sort_plan::make(info, dtype, value_bytes, count, pieces);
   const std::uint64_t tile = needs.plan.tile();
   const std::uint64_t most_local = sort_plan::most_local_keys(info, dtype, value_bytes);
@@ -87,7 +84,7 @@ Needs needs_of(const DeviceInfo& info, Dtype dtype, const Companions& companions
     end += call::aligned(bytes);
     return begin;
   };
-  const bool indices = companions.kind == Companions::Kind::indices;
+  const bool indices = payload.kind == Payload::Kind::indices;
   if (!local_only) {
     needs.keys = reserve(count * size_of(dtype));
     if (indices) needs.keys_too = reserve(count * size_of(dtype));
@@ -99,7 +96,7 @@ Needs needs_of(const DeviceInfo& info, Dtype dtype, const Companions& companions
   }
   if (gathered) {
     needs.values_too = reserve(count * value_bytes);
-    needs.records = reserve(count * companions.bytes);
+    needs.records = reserve(count * payload.bytes);
   }
   if (pieces) needs.tables = reserve(SortTables::most_bytes(job.pieces.size(), needs.most_tiles, needs.most_chunks));
   needs.bytes = end;
@@ -123,23 +120,23 @@ class RadixSorter {
     }
   }
 
-  // Sorts the keys, and the companions if any.
-  void run(const BufferBase& keys, BufferBase* result, const Companions& companions, bool may_wait) {
-    if (companions.kind == Companions::Kind::records && needs_.record_bytes != 0) {
-      sort_gathered(keys, *result, companions, may_wait);
+  // Sorts the keys, and the payload if any.
+  void run(const BufferBase& keys, BufferBase* result, const Payload& payload, bool may_wait) {
+    if (payload.kind == Payload::Kind::records && needs_.record_bytes != 0) {
+      sort_gathered(keys, *result, payload, may_wait);
       return;
     }
     Task task{Place::of(keys), std::nullopt, std::nullopt, std::nullopt, false, false};
     if (result != nullptr) task.result.emplace(Place::of(*result));
-    if (companions.kind != Companions::Kind::none) task.moved.emplace(Place::of(*companions.buffer));
-    if (companions.kind == Companions::Kind::records) task.values.emplace(Place::of(*companions.buffer));
-    task.indices = companions.kind == Companions::Kind::indices;
+    if (payload.kind != Payload::Kind::none) task.moved.emplace(Place::of(*payload.buffer));
+    if (payload.kind == Payload::Kind::records) task.values.emplace(Place::of(*payload.buffer));
+    task.indices = payload.kind == Payload::Kind::indices;
     if (!job_.pieces.segments.empty()) {  // what is outside of the segments
       if (result != nullptr && !same(task.keys, *task.result)) {
         copy(*result, keys);
         task.keys = *task.result;
       }
-      if (task.indices) count_up(*companions.buffer, companions.bytes);
+      if (task.indices) count_up(*payload.buffer, payload.bytes);
     }
     sort(task, may_wait);
   }
@@ -180,15 +177,15 @@ class RadixSorter {
   }
 
   // Records that do not move with the keys: their order first, then all of them at once.
-  void sort_gathered(const BufferBase& keys, BufferBase& result, const Companions& companions, bool may_wait) {
+  void sort_gathered(const BufferBase& keys, BufferBase& result, const Payload& payload, bool may_wait) {
     const std::size_t index_bytes = needs_.plan.value_bytes;
     const Buffer<std::byte> order = scratch_.slice(needs_.values_too, job_.pieces.count * index_bytes);
-    const Buffer<std::byte> records = scratch_.slice(needs_.records, job_.pieces.count * companions.bytes);
+    const Buffer<std::byte> records = scratch_.slice(needs_.records, job_.pieces.count * payload.bytes);
     const Task task{Place::of(keys), Place::of(result), std::nullopt, Place::of(order), true, true};
     if (!job_.pieces.segments.empty()) count_up(order, index_bytes);
-    copy(Place::of(records), Place::of(*companions.buffer), companions.buffer->size_bytes());
+    copy(Place::of(records), Place::of(*payload.buffer), payload.buffer->size_bytes());
     sort(task, may_wait);
-    sort_kernels::gather(stream_, records, *companions.buffer, order, index_bytes, companions.bytes, job_.pieces.count,
+    sort_kernels::gather(stream_, records, *payload.buffer, order, index_bytes, payload.bytes, job_.pieces.count,
                          job_.pieces.count, work_);
   }
 
@@ -373,17 +370,17 @@ class RadixSorter {
 
 namespace sort_radix {
 
-std::uint64_t scratch_bytes(const DeviceInfo& info, Dtype dtype, const Companions& companions, const SortJob& job) {
-  const std::uint64_t bytes = needs_of(info, dtype, companions, job, may_carry(companions)).bytes;
-  if (companions.buffer != nullptr) return bytes;
-  return std::max(bytes, needs_of(info, dtype, companions, job, false).bytes);  // records may lie at odd places
+std::uint64_t scratch_bytes(const DeviceInfo& info, Dtype dtype, const Payload& payload, const SortJob& job) {
+  const std::uint64_t bytes = needs_of(info, dtype, payload, job, may_carry(payload)).bytes;
+  if (payload.buffer != nullptr) return bytes;
+  return std::max(bytes, needs_of(info, dtype, payload, job, false).bytes);  // records may lie at odd places
 }
 
-void sort(Stream& stream, const BufferBase& keys, Dtype dtype, BufferBase* result, const Companions& companions,
+void sort(Stream& stream, const BufferBase& keys, Dtype dtype, BufferBase* result, const Payload& payload,
           const SortJob& job, const BufferBase* scratch, bool may_wait, std::uint64_t others, DeviceWork& work) {
-  RadixSorter(stream, dtype, job, needs_of(stream.device().info(), dtype, companions, job, may_carry(companions)),
-              scratch, others, work)
-      .run(keys, result, companions, may_wait);
+  RadixSorter(stream, dtype, job, needs_of(stream.device().info(), dtype, payload, job, may_carry(payload)), scratch,
+              others, work)
+      .run(keys, result, payload, may_wait);
 }
 
 }  // namespace sort_radix

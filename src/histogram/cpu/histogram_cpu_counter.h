@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counts streams of slots with one strategy.
+// Counts sources of slots with one strategy.
 #pragma once
 
 #include "histogram/cpu/histogram_cpu_parts.h"
@@ -12,12 +12,12 @@
 
 namespace masu::cpu {
 
-class StreamCounter {
+class SlotCounter {
  public:
   // Throws unsupported where the tables of the strategy do not fit.
-  StreamCounter(const TableShape& shape, Strategy asked);
-  // Adds a stream's counts; `size` is the size of an element in bytes.
-  void count(const SlotStream& stream, std::uint64_t elements, std::size_t size, std::span<std::uint64_t> totals);
+  SlotCounter(const TableShape& shape, Strategy asked);
+  // Adds a source's counts; `size` is the size of an element in bytes.
+  void count(const SlotSource& source, std::uint64_t elements, std::size_t size, std::span<std::uint64_t> totals);
   [[nodiscard]] const TableShape& shape() const noexcept { return shape_; }
   [[nodiscard]] Strategy strategy() const noexcept { return strategy_; }
 
