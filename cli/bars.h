@@ -2,7 +2,7 @@
 // What the charts on a terminal are drawn of.
 #pragma once
 
-#include "histogram_result.h"
+#include "cli/histogram/histogram_result.h"
 
 #include <cstdint>
 #include <span>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "json.h"
 
-#include "histogram_result.h"
+#include "cli/histogram/histogram_result.h"
 #include "text_sink.h"
 
 #include <fmt/format.h>

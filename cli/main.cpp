@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The command masu: finds the subcommand, runs it, and turns what went wrong into one line and an exit status.
+#include "cli/shell/shell_files.h"
 #include "command.h"
-#include "shell_files.h"
 #include "signals.h"
 #include "terminal.h"
 

@@ -2,7 +2,7 @@
 // Values, each with a number: how often it occurs, or where it was.
 #pragma once
 
-#include "external_file.h"
+#include "cli/sort/external_file.h"
 
 #include <masu/dtype.h>
 

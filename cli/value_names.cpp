@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "value_names.h"
 
-#include "reduce_job.h"
+#include "cli/arrays/reduce_job.h"
 
 #include <masu/convert.h>
 #include <masu/histogram.h>

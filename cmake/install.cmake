@@ -17,6 +17,8 @@ if(TARGET masu_cli)
   install(TARGETS masu_bench_program RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT bench)
 endif()
 install(DIRECTORY include/masu DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development FILES_MATCHING PATTERN "*.h")
+install(DIRECTORY distributed/mpi/include/masu DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development
+        FILES_MATCHING PATTERN "*.h")
 install(FILES LICENSE THIRD_PARTY.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT runtime)
 
 set(masu_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/masu)

@@ -28,7 +28,7 @@ function(masu_unity target)
     file(SIZE ${source} bytes)
     string(MAKE_C_IDENTIFIER "${room}" room)
     if(marks)
-      string(APPEND room "_json")  # compiles for seconds wherever it is used
+      set(room "${target}_json")  # compiles for seconds wherever it is used
     endif()
     math(EXPR part "0${bytes_${room}} / ${MASU_UNITY_BYTES}")
     math(EXPR bytes_${room} "0${bytes_${room}} + ${bytes}")

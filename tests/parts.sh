@@ -3,7 +3,7 @@
 # The parts of ./test: part_NAME runs in a process of its own, in the source tree's root, its output in a log that
 # tests/count.awk counts. A part with shards is run as so many jobs, each told its number.
 
-parts=(build unit python cli selftest format shell layout)
+parts=(build unit python cli mpi selftest format shell layout)
 # And with --all:
 more_parts=(vocabulary numpy selftest_all intel oclgrind install asan tsan fuzz tidy)
 long_parts=(interpreters single)  # and with --long
@@ -19,7 +19,7 @@ check() {
 }
 
 sources() {
-  find src include cli examples tests bench python -name '*.cpp' -o -name '*.h' | sort
+  find src include cli distributed examples tests bench python -name '*.cpp' -o -name '*.h' | sort
 }
 
 # What ./run builds, and the tests and examples beside it; for the parts of --all everything.
@@ -122,6 +122,24 @@ part_cli() {
     without_opencl
   fi
   python -m unittest discover -v -s tests/cli -t tests/cli && return $status
+}
+
+# Functions of mpi.h with 1 to 3 ranks; with --all with more, and with the other MPI too. Ranks that wait give their core away.
+part_mpi() {
+  local kinds=(openmpi) counts=(1 2 3) kind ranks status=0
+  [[ -z ${MASU_TEST_ALL-} ]] || kinds=(openmpi mpich) counts=(1 2 3 4 7 8)
+  build release -DMASU_BUILD_TESTS=ON "${kinds[@]/#/masu_mpi_tests_}" || die "the build failed"
+  export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_plm=isolated OMPI_MCA_rmaps_base_oversubscribe=1 \
+    OMPI_MCA_mpi_yield_when_idle=1 MPIR_CVAR_POLLS_BEFORE_YIELD=1 MASU_THREADS=1
+  for kind in "${kinds[@]}"; do
+    for ranks in "${counts[@]}"; do
+      echo "$kind, $ranks ranks"
+      # What hangs is ended: no test takes as long.
+      timeout -k 5 300 "mpirun.$kind" -n "$ranks" "$test_build/distributed/mpi/masu_mpi_tests_$kind" </dev/null ||
+        { echo "failed: mpi.h with $kind and $ranks ranks"; status=1; }
+    done
+  done
+  return $status
 }
 
 part_selftest() {

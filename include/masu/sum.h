@@ -58,6 +58,9 @@ struct SumOptions {
   /// Temporary memory to use instead of allocating: at least sum_workspace() bytes on the device, from a multiple of
   /// 16 bytes on. Not used on `cpu` and where data comes in pieces.
   const BufferBase* workspace = nullptr;
+  /// For results in device memory: a word of 32 bits of the device, from a multiple of 4 bytes on, that gets 1 where a
+  /// sum or dot product of integers does not fit its type, else 0.
+  const BufferBase* status = nullptr;
   SumTimes* times = nullptr;  ///< where not null, gets what the call took
 };
 
@@ -185,6 +188,24 @@ MASU_EXPORT Pending<SumResult> variance(Stream& stream, const BufferBase& x, Dty
                                         const SumOptions& options = {});
 MASU_EXPORT Pending<SumResult> standard_deviation(Stream& stream, const BufferBase& x, Dtype dtype,
                                                   const SumOptions& options = {});
+
+/// The same with the results left in device memory: options.rows of them, of the type that SumResult::dtype() would
+/// say, in `results`, which holds exactly those and overlaps no input. Nothing is waited for or read back, and with
+/// options.workspace nothing is allocated once a call of the same kind has compiled the kernels, so that a CUDA graph
+/// can capture it. An integer that does not fit is stored modulo 2^64, and sets options.status. Everything given must
+/// outlive the work; `get()` waits for it.
+MASU_EXPORT Pending<void> sum(Stream& stream, const BufferBase& x, Dtype dtype, const BufferBase& results,
+                              const SumOptions& options);
+MASU_EXPORT Pending<void> dot(Stream& stream, const BufferBase& x, const BufferBase& y, Dtype dtype,
+                              const BufferBase& results, const SumOptions& options);
+MASU_EXPORT Pending<void> mean(Stream& stream, const BufferBase& x, Dtype dtype, const BufferBase& results,
+                               const SumOptions& options);
+MASU_EXPORT Pending<void> norm2(Stream& stream, const BufferBase& x, Dtype dtype, const BufferBase& results,
+                                const SumOptions& options);
+MASU_EXPORT Pending<void> variance(Stream& stream, const BufferBase& x, Dtype dtype, const BufferBase& results,
+                                   const SumOptions& options);
+MASU_EXPORT Pending<void> standard_deviation(Stream& stream, const BufferBase& x, Dtype dtype,
+                                             const BufferBase& results, const SumOptions& options);
 
 namespace detail {
 /// The one number of a result.

@@ -11,6 +11,7 @@ from ._moments import mean, std, var
 from ._order import TopK, argpartition, argsort, partition, searchsorted, sort, topk, unique
 from ._program import Kernel, LocalMemory, Program
 from ._quantile import median, nanmedian, nanpercentile, nanquantile, percentile, quantile
+from ._sum_accumulator import SumAccumulator
 from ._sums import cumsum, dot, sum
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "Kernel",
     "LocalMemory",
     "Program",
+    "SumAccumulator",
     "TopK",
     "argpartition",
     "argsort",

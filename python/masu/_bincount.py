@@ -120,7 +120,7 @@ def _weighted(x, weights, minlength, device):
         return None
     if not (x.dtype.isnative and weights.dtype.isnative and x.flags.aligned and weights.flags.aligned):
         return None
-    if device_for(device, x.size).kind != "cpu":
+    if (device is not None or x.size >= _small.limit) and device_for(device, x.size).kind != "cpu":
         return None
     return _masu.weighted_bincount(x, weights, minlength)
 

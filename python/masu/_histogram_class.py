@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import struct
+
 import numpy as np
 
 from . import _histogram
@@ -53,6 +55,13 @@ class _Axis:
 
     def __repr__(self):
         return f"<axis of {len(self)} bins over [{self.edges[0]}, {self.edges[-1]}]>"
+
+
+# The bytes of a histogram: magic, version, whether weights were summed, the dtypes of totals, edges, and what lies
+# outside, the number of bins; then these arrays, and the variances of weighted ones.
+_HEAD = struct.Struct("<4sBB2s2s2sQ")
+_MAGIC, _VERSION = b"mhis", 1
+_DTYPES = frozenset(kind + size for kind in (b"i", b"u", b"f") for size in (b"1", b"2", b"4", b"8")) - {b"f1"} | {b"b1"}
 
 
 def _frozen(array):
@@ -205,6 +214,56 @@ class Histogram:
             self._nan + other._nan,
             variances,
         )
+
+    def merge(self, other):
+        """Adds the counts of another histogram of the same edges to this one, as ``+`` does."""
+        if not isinstance(other, Histogram):
+            raise TypeError(f"Histogram: only a Histogram can be merged, got {type(other).__name__}")
+        both = self + other
+        for name in Histogram.__slots__:
+            setattr(self, name, getattr(both, name))
+
+    def tobytes(self):
+        """All of it as bytes, the same on every machine: little-endian, with a version; read by `frombytes`.
+
+        >>> import masu
+        >>> h = masu.Histogram.of([1, 2, 2, 3], bins=[1, 2, 3])
+        >>> masu.Histogram.frombytes(h.tobytes()) == h
+        True
+        """
+        extras = np.array([self._below, self._above, self._nan])
+        extras = extras.astype(np.float64) if extras.dtype.kind == "O" else extras
+        arrays = [self._totals, self._edges, extras, *([self._variances] if self.weighted else ())]
+        head = _HEAD.pack(_MAGIC, _VERSION, self.weighted, *(a.dtype.str[1:].encode() for a in arrays[:3]), len(self))
+        return head + b"".join(a.astype(a.dtype.newbyteorder("<"), copy=False).tobytes() for a in arrays)
+
+    @classmethod
+    def frombytes(cls, data):
+        """The histogram of which `tobytes` wrote these bytes. Raises ValueError for anything else."""
+        data = memoryview(data).cast("B")
+        if len(data) < _HEAD.size:
+            raise ValueError(f"Histogram: frombytes needs at least {_HEAD.size} bytes, got {len(data)}")
+        magic, version, weighted, *names, bins = _HEAD.unpack_from(data)
+        if magic != _MAGIC:
+            raise ValueError("Histogram: frombytes needs bytes that tobytes wrote")
+        if version != _VERSION:
+            raise ValueError(f"Histogram: frombytes reads version {_VERSION}, got version {version}")
+        if weighted > 1 or not 1 <= bins <= len(data) or any(name not in _DTYPES for name in names):
+            raise ValueError("Histogram: frombytes: the head of these bytes is damaged")
+        totals, edges, extras = (np.dtype("<" + name.decode()) for name in names)
+        if totals.kind not in "iuf" or extras.kind not in "iuf":
+            raise ValueError("Histogram: frombytes: the head of these bytes is damaged")
+        parts = [(totals, bins), (edges, bins + 1), (extras, 3), *([(np.dtype("<f8"), bins)] if weighted else ())]
+        size = _HEAD.size + sum(dtype.itemsize * count for dtype, count in parts)
+        if len(data) != size:
+            raise ValueError(f"Histogram: frombytes: {bins} bins of this kind need {size} bytes, got {len(data)}")
+        place, found = _HEAD.size, []
+        for dtype, count in parts:
+            found.append(np.frombuffer(data, dtype, count, place).astype(dtype.newbyteorder("="), copy=False))
+            place += dtype.itemsize * count
+        if edges.kind == "b" and not np.isin(np.frombuffer(found[1], np.uint8), (0, 1)).all():
+            raise ValueError("Histogram: frombytes: the edges must be 0 or 1")
+        return cls(found[0], found[1], *found[2].tolist(), found[3] if weighted else None)
 
     def __radd__(self, other):
         # sum([h, …]) starts with 0

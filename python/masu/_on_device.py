@@ -11,7 +11,7 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from . import _arrays, _bins, _histogram, _lines, _masu, _moments, _order, _quantile
 from ._device_array import DeviceArray, dtype_name, to_device
-from ._device_lines import array_like, converted, lines, placed, swapped
+from ._device_lines import array_like, converted, lines, placed
 
 _functions: dict = {}
 
@@ -165,13 +165,9 @@ def _summed(name, a, dtype):
     return dtype
 
 
-def _modular(rows, number):
-    """The sums of rows of integers modulo 2^64: the last of their running sums."""
-    wide = converted(rows, np.dtype(np.uint64))
-    running = array_like(wide)
-    _masu.cumsum(wide, running, number, wide.device)
-    columns = swapped(running, 1, number)
-    return DeviceArray(columns, (number,), columns, rows.shape[-1] - 1).get()
+def _sums_like(a, dtype, shape):
+    """An array for exact sums: of integers modulo 2^64, as NumPy adds them."""
+    return array_like(a, dtype_name(dtype) if dtype.kind == "f" else "i64" if a.dtype.kind == "i" else "u64", shape)
 
 
 @_function
@@ -183,19 +179,14 @@ def sum(a, axis=None, dtype=None, out=None, keepdims=False, initial=None, where=
         raise TypeError("sum: axis=() is not supported for arrays on a device")
     keep = keepdims is not np._NoValue and keepdims
     shape = tuple(1 if i in axes else n for i, n in enumerate(a.shape) if keep or i not in axes)
-    whole = dtype.kind != "f"
-    sums = np.zeros(math.prod(shape), np.float64 if not whole else np.int64 if a.dtype.kind == "i" else np.uint64)
-    if a.size:
-        rows = lines(a, axes)
-        if not whole and a.dtype.kind != "f":
-            rows = converted(rows, dtype)
-        try:
-            _masu.sum_rows(rows, sums, dtype_name(dtype), a.device)
-        except ValueError:  # out of 64 bits, in which NumPy wraps round
-            if not whole:
-                raise
-            sums = _modular(rows, sums.size)
-    return to_device(sums.astype(dtype).reshape(shape), a.device)
+    if not a.size:
+        return to_device(np.zeros(shape, dtype), a.device)
+    rows = lines(a, axes)
+    if dtype.kind == "f" and a.dtype.kind != "f":
+        rows = converted(rows, dtype)
+    sums = _sums_like(a, dtype, shape)
+    _masu.sum_rows(rows, sums, dtype_name(sums.dtype), a.device)
+    return converted(sums, dtype)
 
 
 def _moment(name, a, axis, dtype, ddof, keepdims, root=False):
@@ -208,10 +199,10 @@ def _moment(name, a, axis, dtype, ddof, keepdims, root=False):
     length = math.prod(a.shape[i] for i in axes)
     if length <= max(ddof, 0):
         raise ValueError(f"{name}: on a device there must be more than {max(ddof, 0)} elements, got {length}")
-    found = np.zeros(math.prod(shape))
+    found = array_like(a, _moments.name_of(rounded), shape)
     if a.size:
         _masu.moments(lines(a, axes), found, _moments.name_of(rounded), ddof, root, a.device)
-    return to_device(found.astype(rounded).reshape(shape), a.device)
+    return found
 
 
 @_function
@@ -250,10 +241,13 @@ def dot(a, b, out=None):
         raise TypeError("dot: both arrays must be on the device, of one dtype")
     if a.ndim != 1 or a.shape != b.shape:
         raise TypeError("dot: arrays on a device must have one dimension and one length")
-    total = _masu.dot(a, b, a.device) if a.size else 0
-    if a.dtype.kind in "iu":  # as NumPy, which adds in the arrays' dtype
-        total = np.asarray(total % (1 << 8 * a.dtype.itemsize), f"u{a.dtype.itemsize}")
-    return to_device(np.asarray(total).astype(a.dtype), a.device)
+    if not a.size:
+        return to_device(np.zeros((), a.dtype), a.device)
+    total = _sums_like(a, a.dtype, ())
+    _masu.dot_there(a, b, total)
+    if a.dtype == np.bool:
+        return to_device(total.get().astype(np.bool), a.device)
+    return converted(total, a.dtype)  # as NumPy, which adds in the arrays' dtype
 
 
 def _located(name, function, a, axis, keepdims, **options):

@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // Totals of weights by integers, exact and rounded once, with memory and time by what is touched.
 #include "arrays.h"
-#include "keys.h"
 #include "module.h"
+#include "runtime/parallel.h"
 #include "short_sum.h"
 
 #include <masu/interrupt.h>
 #include <masu/sum.h>
 #include <nanobind/ndarray.h>
+#include <sys/mman.h>
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
-#include <functional>
 #include <limits>
 #include <memory>
 #include <new>
@@ -27,23 +29,45 @@ namespace masu_python {
 namespace {
 
 constexpr std::uint64_t most_totals = std::uint64_t{1} << 31;
-// Elements between two looks at whether the call shall end.
+// Elements between two looks at whether the call shall end; also what is worth a thread.
 constexpr std::uint64_t looked_after = std::uint64_t{1} << 18;
 constexpr std::uint64_t few_weights = 16384;  // so little work that the GIL is kept
 
 struct Free {
   void operator()(void* memory) const noexcept { std::free(memory); }
 };
-using Totals = std::unique_ptr<double[], Free>;
-
-// Zeros; what is not written takes no time and no place.
 template <class T>
-std::unique_ptr<T[], Free> zeros(std::uint64_t count) {
-  void* const memory = std::calloc(std::max<std::uint64_t>(count, 1), sizeof(T));
+using Array1 = std::unique_ptr<T[], Free>;
+using Totals = Array1<double>;
+
+// Zeros; what is not written takes no time and no place. Large ones lie in huge pages, where the system has them.
+template <class T>
+Array1<T> zeros(std::uint64_t count) {
+  constexpr std::uint64_t huge_page = std::uint64_t{1} << 21;
+  const std::uint64_t bytes = std::max<std::uint64_t>(count, 1) * sizeof(T);
+  void* const memory = std::calloc(bytes, 1);
   if (memory == nullptr) throw std::bad_alloc();
-  return std::unique_ptr<T[], Free>(static_cast<T*>(memory));
+  if (bytes >= 2 * huge_page) {
+    const std::uint64_t skip = -reinterpret_cast<std::uintptr_t>(memory) % huge_page;
+    madvise(static_cast<std::byte*>(memory) + skip, (bytes - skip) / huge_page * huge_page, MADV_HUGEPAGE);
+  }
+  return Array1<T>(static_cast<T*>(memory));
 }
 
+// On all threads; a single one is not worth asking how many there are.
+template <class F>
+void each_task(std::uint64_t tasks, const F& body) {
+  if (tasks == 1) body(std::uint64_t{0});
+  else masu::runtime::parallel_tasks(tasks, body);
+}
+// Calls body(first, end) for parts of 0 to count.
+template <class F>
+void each_part(std::uint64_t count, const F& body) {
+  each_task((count + looked_after - 1) / looked_after, [&](std::uint64_t part) {
+    masu::check_interrupted();
+    body(part * looked_after, std::min(count, (part + 1) * looked_after));
+  });
+}
 template <class F>
 void each_in_pieces(std::uint64_t count, const F& body) {
   for (std::uint64_t first = 0; first < count; first += looked_after) {
@@ -77,25 +101,78 @@ void add_sorted(std::vector<Weighed>& elements, double* totals) {
   }
 }
 
-// A sum and its additions' errors where no weight is below 0. The sum then never falls, so that its last value bounds
-// the errors, and what the errors' own roundings took away.
-struct Rising {
-  double sum = 0;
-  double error = 0;
-  void add(double x) noexcept { error += masu::add_exactly(sum, x); }
+// Weights cut in two: what is a multiple of a high unit, and the rest, a multiple of a low one. The units are so far
+// apart, and the sizes so far below 2^53 of them, that no sum of either part is rounded.
+struct Halves {
+  static constexpr std::uint64_t prefetched = 64;  // elements ahead
+  double high = 0;
+  double low = 0;
+  void add(const Halves& other) noexcept {
+    high += other.high;
+    low += other.low;
+  }
+  [[nodiscard]] std::optional<double> rounded() const noexcept { return high + low; }
 };
-// That bound leaves little open for so many weights, and where a bin has few of them.
-constexpr std::uint64_t most_rising = std::uint64_t{1} << 18;
-constexpr std::uint64_t most_rising_in_bin = 64;
+struct CompensatedBin : Compensated {
+  static constexpr std::uint64_t prefetched = 16;
+  using Compensated::add;
+  void add(const CompensatedBin& other) noexcept {
+    add(other.sum);
+    add_error(other.error);
+    lost += other.lost;
+  }
+  [[nodiscard]] std::optional<double> rounded() const noexcept { return Compensated::rounded<double>(); }
+};
 
-struct RisingRule {
-  double additions;
-  double exact_below;  // sums below this lose nothing: the errors are multiples of what all weights are multiples of
-  RisingRule(std::uint64_t count, double unit)
-      : additions(static_cast<double>(count)), exact_below(std::min(0x1p105 / additions * unit, 0x1p1000)) {}
-  [[nodiscard]] std::optional<double> operator()(const Rising& sum) const noexcept {
-    if (sum.sum < exact_below) return sum.sum + sum.error;
-    return masu::certain<double>(sum.sum, sum.error, additions * additions * 0x1p-105 * sum.sum);
+constexpr std::uint64_t block = 512;
+
+// Cuts a block of weights; false where it cannot: by units for `count` weights of the size of the first ones.
+class Cutter {
+ public:
+  template <class W>
+  Cutter(const W* weights, std::uint64_t count) {
+    constexpr std::uint64_t sampled = 64;
+    double most = 0;
+    for (std::uint64_t i = 0; i < std::min(count, sampled); ++i) {
+      most = std::max(most, std::fabs(static_cast<double>(weights[i])));
+    }
+    // A part is at most 2^most_exponent, or half of the high unit, and 2^count_bits of them are at most 2^53 units.
+    const int most_exponent = most == 0 || !(most < 0x1p900) ? 0 : std::max(std::ilogb(most), -900) + 2;
+    const int count_bits = std::bit_width(count);
+    const int high_unit = most_exponent + count_bits - 53;
+    most_ = std::ldexp(1.0, most_exponent);
+    high_ = std::ldexp(0x1.8p52, high_unit);
+    low_ = std::ldexp(0x1.8p52, high_unit - 1 + count_bits - 53);
+  }
+  // A weight loses what is no multiple of the high unit where it is added to 1.5 * 2^52 of them, and the difference is
+  // exact. The rest must not lose anything in the same way.
+  template <class W>
+  bool operator()(const W* weights, std::uint64_t count, Halves* parts) const noexcept {
+    std::uint64_t off = 0;
+    std::uint64_t inside = std::numeric_limits<std::uint64_t>::max();
+    for (std::uint64_t i = 0; i < count; ++i) {
+      const auto x = static_cast<double>(weights[i]);
+      const double high = (x + high_) - high_;
+      const double low = x - high;
+      off |= std::bit_cast<std::uint64_t>(((low + low_) - low_) - low);  // +0 where nothing is lost
+      inside &= std::bit_cast<std::uint64_t>(std::fabs(x) - most_);
+      parts[i] = {high, low};
+    }
+    return off == 0 && inside >> 63 != 0;
+  }
+
+ private:
+  double most_;
+  double high_;
+  double low_;
+};
+
+// Weights as they are.
+struct AsDoubles {
+  template <class W>
+  bool operator()(const W* weights, std::uint64_t count, double* parts) const noexcept {
+    for (std::uint64_t i = 0; i < count; ++i) parts[i] = static_cast<double>(weights[i]);
+    return true;
   }
 };
 
@@ -124,21 +201,49 @@ bool add_noted(const X* x, const W* weights, std::uint64_t count, double* totals
   return all_sure;
 }
 
-// The same by a sum for each bin.
-template <class Sum, class X, class W, class Rounded>
-bool add_to_sums(const X* x, const W* weights, std::uint64_t count, std::uint64_t bins, double* totals,
-                 const Rounded& rounded) {
+// The same by a sum for each bin, and one for each thread where there are far more elements than bins. Nothing where
+// make(weights, their number, parts) is false for a block of them; the parts are what is added.
+template <class Sum, class Part, class X, class W, class Make>
+std::optional<bool> add_to_sums(const X* x, const W* weights, std::uint64_t count, std::uint64_t bins, double* totals,
+                                const Make& make) {
   static_assert(std::is_trivially_destructible_v<Sum>);  // and all zeros is an empty one
-  const auto sums = zeros<Sum>(bins);
-  each_in_pieces(count,
-                 [&](std::uint64_t i) { sums[static_cast<std::uint64_t>(x[i])].add(static_cast<double>(weights[i])); });
-  bool all_sure = true;
-  each_in_pieces(bins, [&](std::uint64_t bin) {
-    const std::optional<double> total = rounded(sums[bin]);
-    totals[bin] = total.value_or(open);
-    all_sure = all_sure && total;
+  const std::uint64_t worth = count / std::max(bins, looked_after);
+  const std::uint64_t shares = worth < 2 ? 1 : std::min<std::uint64_t>(worth, masu::cpu_threads());
+  std::vector<Array1<Sum>> tables(shares);
+  std::atomic<bool> stopped = false;
+  each_task(shares, [&](std::uint64_t share) {
+    tables[share] = zeros<Sum>(bins);
+    Sum* const sums = tables[share].get();
+    const std::uint64_t end = count * (share + 1) / shares;
+    std::uint64_t looked = 0;
+    alignas(64) Part parts[block];
+    for (std::uint64_t first = count * share / shares; first < end && !stopped; first += block) {
+      if (++looked % (looked_after / block) == 0) masu::check_interrupted();
+      const std::uint64_t length = std::min(block, end - first);
+      if (!make(weights + first, length, parts)) stopped = true;
+      const X* const bin = x + first;
+      std::uint64_t i = 0;
+      for (; i < length && first + i + Sum::prefetched < count; ++i) {
+        __builtin_prefetch(sums + static_cast<std::uint64_t>(bin[i + Sum::prefetched]), 1);
+        sums[static_cast<std::uint64_t>(bin[i])].add(parts[i]);
+      }
+      for (; i < length; ++i) sums[static_cast<std::uint64_t>(bin[i])].add(parts[i]);
+    }
   });
-  return all_sure;
+  if (stopped) return std::nullopt;
+  std::atomic<bool> all_sure = true;
+  each_part(bins, [&](std::uint64_t first, std::uint64_t end) {
+    bool sure = true;
+    for (std::uint64_t bin = first; bin < end; ++bin) {
+      Sum& sum = tables.front()[bin];
+      for (std::uint64_t share = 1; share < shares; ++share) sum.add(tables[share][bin]);
+      const std::optional<double> total = sum.rounded();
+      totals[bin] = total.value_or(open);
+      sure = sure && total;
+    }
+    if (!sure) all_sure = false;
+  });
+  return all_sure.load();
 }
 
 // What `join` makes of number(0), number(1), …, in four chains side by side.
@@ -153,50 +258,16 @@ T joined(std::uint64_t count, T first, const F& number, const Join& join) {
   return join(join(chains[0], chains[1]), join(chains[2], chains[3]));
 }
 
-// A power of 2 of which all weights are multiples; nothing where one is below 0, or -0. Of few weights the last bit of
-// the least, which may be more than is needed: of floats that are not below 0, the bits have their order.
-template <class W>
-std::optional<double> unit_of(const W* weights, std::uint64_t count) {
-  using Bits = Key<W>;
-  constexpr Bits sign = std::is_unsigned_v<W> ? Bits{0} : sign_of<W>;
-  constexpr Bits most = std::numeric_limits<Bits>::max();
-  const auto bits = [&](std::uint64_t i) { return std::bit_cast<Bits>(weights[i]); };
-  const auto least = [](Bits a, Bits b) { return std::min(a, b); };
-  if ((joined(count, Bits{0}, bits, std::bit_or<Bits>()) & sign) != 0) return std::nullopt;
-  if constexpr (std::is_floating_point_v<W>) {
-    constexpr int fraction_bits = std::numeric_limits<W>::digits - 1;
-    constexpr int lowest = std::numeric_limits<W>::min_exponent - std::numeric_limits<W>::digits;  // of subnormals
-    if (count <= most_rising) {
-      const Bits found = joined(
-          count, most, [&](std::uint64_t i) { return static_cast<Bits>(bits(i) - 1); }, least);
-      const auto exponent = found == most ? 0 : static_cast<int>(static_cast<Bits>(found + 1) >> fraction_bits);
-      return std::ldexp(1.0, lowest + std::max(exponent - 1, 0));
-    }
-    const auto last_bit = [&](std::uint64_t i) {
-      const Bits exponent = bits(i) >> fraction_bits;
-      const Bits fraction = bits(i) & ((Bits{1} << fraction_bits) - 1);
-      const Bits digits = exponent == 0 ? fraction : fraction | Bits{1} << fraction_bits;
-      return digits == 0 ? most : static_cast<Bits>(std::max(exponent, Bits{1}) - 1 + std::countr_zero(digits));
-    };
-    const Bits found = joined(count, most, last_bit, least);
-    return std::ldexp(1.0, found == most ? 0 : lowest + static_cast<int>(found));
-  } else {
-    return 1.0;
-  }
-}
-
 template <class X, class W>
 Totals totals_of(const X* x, const W* weights, std::uint64_t count, std::uint64_t bins) {
   Totals totals = zeros<double>(bins);
   bool all_sure;
   if (count < bins / 4) {
     all_sure = add_noted(x, weights, count, totals.get());
-  } else if (const auto unit =
-                 count <= std::max(most_rising, most_rising_in_bin * bins) ? unit_of(weights, count) : std::nullopt) {
-    all_sure = add_to_sums<Rising>(x, weights, count, bins, totals.get(), RisingRule(count, *unit));
   } else {
-    all_sure = add_to_sums<Compensated>(x, weights, count, bins, totals.get(),
-                                        [](const Compensated& sum) { return sum.rounded<double>(); });
+    auto sure = add_to_sums<Halves, Halves>(x, weights, count, bins, totals.get(), Cutter(weights, count));
+    if (!sure) sure = add_to_sums<CompensatedBin, double>(x, weights, count, bins, totals.get(), AsDoubles());
+    all_sure = *sure;
   }
   if (all_sure) return totals;
   std::vector<Weighed> unsure;
@@ -228,16 +299,16 @@ nb::object weighted_bincount(nb::handle integers, nb::handle weights, std::uint6
       if constexpr (std::is_integral_v<X>) {
         const X* const data = x.data<X>();
         // One that is negative is a large one.
-        std::uint64_t high = 0;
-        for (std::uint64_t first = 0; first < x.count(); first += looked_after) {
-          masu::check_interrupted();
-          const X* const piece = data + first;
-          using Unsigned = std::make_unsigned_t<X>;
-          high = std::max<std::uint64_t>(high, joined(
-                                                   std::min(looked_after, x.count() - first), Unsigned{0},
-                                                   [&](std::uint64_t i) { return static_cast<Unsigned>(piece[i]); },
-                                                   [](Unsigned a, Unsigned b) { return std::max(a, b); }));
-        }
+        using Unsigned = std::make_unsigned_t<X>;
+        std::atomic<std::uint64_t> highest = 0;
+        each_part(x.count(), [&](std::uint64_t first, std::uint64_t end) {
+          const std::uint64_t here = joined(
+              end - first, Unsigned{0}, [&](std::uint64_t i) { return static_cast<Unsigned>(data[first + i]); },
+              [](Unsigned a, Unsigned b) { return std::max(a, b); });
+          for (std::uint64_t known = highest; known < here && !highest.compare_exchange_weak(known, here);) {
+          }
+        });
+        const std::uint64_t high = highest;
         if (std::is_signed_v<X> && high > static_cast<std::uint64_t>(std::numeric_limits<X>::max())) return;
         if (high >= most_totals || least > most_totals) return;
         bins = std::max(high + 1, least);

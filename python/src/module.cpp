@@ -49,9 +49,11 @@ NB_MODULE(_masu, m) {
   nb::register_exception_translator(translate);
   register_device(m);
   register_device_array(m);
+  register_digits(m);
   register_bincount(m);
   register_histogram(m);
   register_order(m);
   register_sums(m);
+  register_sum_accumulator(m);
   register_program(m);
 }

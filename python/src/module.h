@@ -12,11 +12,13 @@ namespace masu_python {
 namespace nb = nanobind;
 
 void register_device(nb::module_& m);
+void register_digits(nb::module_& m);
 void register_device_array(nb::module_& m);
 void register_bincount(nb::module_& m);
 void register_histogram(nb::module_& m);
 void register_order(nb::module_& m);
 void register_sums(nb::module_& m);
+void register_sum_accumulator(nb::module_& m);
 void register_program(nb::module_& m);
 
 // While it lives, Ctrl-C ends masu's calls of this thread: handlers of signals run between two parts of the work, as

@@ -50,10 +50,27 @@ nb::object dot(nb::handle x, nb::handle y, const Device& device) {
   const Input left(x);
   const Input right(y);
   const masu::SumOptions options = rounded_to(left.dtype());
-  return number(brief_call(left, [&] {
-    return left.on_device() ? masu::dot(left.buffer(), right.buffer(), left.dtype(), options)
-                            : masu::dot(device, left.view(), right.view(), options);
-  }));
+  return number(brief_call(left, [&] { return masu::dot(device, left.view(), right.view(), options); }));
+}
+
+// Leaves results in device memory, rounded to their dtype: function(stream, memory for them, options). Integers are
+// modulo 2^64.
+template <class F>
+void leave(const Output& output, const F& function) {
+  masu::Stream stream(output.buffer().device(), masu::Timing::off);
+  function(stream, output.buffer(), rounded_to(output.dtype())).get();
+}
+
+// Of two arrays on a device, into one element there.
+void dot_there(nb::handle x, nb::handle y, nb::handle result) {
+  const Input left(x);
+  const Input right(y);
+  const Output output(result);
+  call([&] {
+    leave(output, [&](masu::Stream& stream, const masu::BufferBase& results, const masu::SumOptions& options) {
+      return masu::dot(stream, left.buffer(), right.buffer(), left.dtype(), results, options);
+    });
+  });
 }
 
 // The exact sums of short rows, rounded once to their dtype: narrow sums, and wide ones where those leave it open.
@@ -89,16 +106,21 @@ bool sum_short_rows(const Device& device, const Input& input, const Output& outp
 }
 
 // The exact sums of rows: of floats, rounded once to `rounded`, into f64 or f32, which hold that; of integers into i64
-// or u64.
+// or u64. Those of rows on a device into its memory, rounded to the result's dtype, integers modulo 2^64.
 void sum_rows(nb::handle data, nb::handle result, Dtype rounded, const Device& device) {
   const Input input(data);
   const Output output(result);
   brief_call(input, [&] {
+    if (input.on_device()) {
+      return leave(output, [&](masu::Stream& stream, const masu::BufferBase& results, masu::SumOptions options) {
+        options.rows = output.count();
+        return masu::sum(stream, input.buffer(), input.dtype(), results, options);
+      });
+    }
     if (sum_short_rows(device, input, output, rounded)) return;
     masu::SumOptions options = rounded_to(rounded);
     options.rows = output.count();
-    const masu::SumResult sums = input.on_device() ? masu::sum(input.buffer(), input.dtype(), options)
-                                                   : masu::sum(device, input.view(), options);
+    const masu::SumResult sums = masu::sum(device, input.view(), options);
     for (std::uint64_t row = 0; row < output.count(); ++row) {
       if (sums.dtype() == Dtype::i64) output.data<std::int64_t>()[row] = sums.signed_integer(row);
       else if (sums.dtype() == Dtype::u64) output.data<std::uint64_t>()[row] = sums.unsigned_integer(row);
@@ -116,21 +138,25 @@ void sum_columns(nb::handle data, nb::handle result) {
 }
 
 // The exact means of rows, or with a ddof that is not negative their variances, with `root` the roots of these, rounded
-// once to `rounded`, into f64.
+// once to `rounded`, into f64; of rows on a device into its memory, rounded to the result's dtype.
 void moments(nb::handle data, nb::handle result, Dtype rounded, std::int64_t ddof, bool root, const Device& device) {
   const Input input(data);
   const Output output(result);
   call([&] {
-    masu::SumOptions options;
-    options.result = rounded;
-    options.rows = output.count();
-    if (ddof >= 0) options.ddof = static_cast<std::uint64_t>(ddof);
-    const auto of = [&](const auto& function) {
-      return input.on_device() ? function(input.buffer(), input.dtype()) : function(device, input.view());
+    const auto moment = [&](auto&&... x) {
+      return ddof < 0 ? masu::mean(x...) : root ? masu::standard_deviation(x...) : masu::variance(x...);
     };
-    const masu::SumResult found = ddof < 0 ? of([&](const auto&... x) { return masu::mean(x..., options); })
-                                  : root ? of([&](const auto&... x) { return masu::standard_deviation(x..., options); })
-                                         : of([&](const auto&... x) { return masu::variance(x..., options); });
+    const auto complete = [&](masu::SumOptions options) {
+      options.rows = output.count();
+      if (ddof >= 0) options.ddof = static_cast<std::uint64_t>(ddof);
+      return options;
+    };
+    if (input.on_device()) {
+      return leave(output, [&](masu::Stream& stream, const masu::BufferBase& results, const masu::SumOptions& options) {
+        return moment(stream, input.buffer(), input.dtype(), results, complete(options));
+      });
+    }
+    const masu::SumResult found = moment(device, input.view(), complete(rounded_to(rounded)));
     for (std::uint64_t row = 0; row < output.count(); ++row) output.data<double>()[row] = found.value(row);
   });
 }
@@ -169,6 +195,7 @@ void register_sums(nb::module_& m) {
   using nb::arg;
   m.def("sum_all", sum_all, arg("data"), arg("device"));
   m.def("dot", dot, arg("x"), arg("y"), arg("device"));
+  m.def("dot_there", dot_there, arg("x"), arg("y"), arg("result"));
   m.def(
       "sum_rows",
       [](nb::handle data, nb::handle result, const char* dtype, const Device& device) {

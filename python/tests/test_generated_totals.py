@@ -132,13 +132,18 @@ def test_bincount_in_few_and_many_bins(device):
         assert np.array_equal(got, want) and not np.signbit(got[want == 0]).any(), (device, seed, values, weights)
 
 
-@pytest.mark.parametrize("kind", ["uniform", "wide", "ties", "f4"])
-def test_bincount_of_many_weights(kind):
+@pytest.mark.parametrize("bins", [50, 60_000])
+@pytest.mark.parametrize("kind", ["uniform", "wide", "ties", "f4", "signs", "late"])
+def test_bincount_of_many_weights(kind, bins):
+    """As many as threads share; all of one grid of numbers, or not, or all but the last."""
     rng = np.random.default_rng(11)
-    size = 300_000
-    values = np.where(rng.random(size) < 0.1, 7, rng.integers(0, 60_000, size))
+    size = 600_000
+    values = np.where(rng.random(size) < 0.1, 7, rng.integers(0, bins, size))
     weights = {"uniform": rng.random(size), "wide": 10.0 ** rng.uniform(-300, 300, size),
-               "ties": rng.choice([1.0, 2.0**-53, 2.0**-54, 0.0], size), "f4": rng.random(size, "f4")}[kind]
+               "ties": rng.choice([1.0, 2.0**-53, 2.0**-54, 0.0], size), "f4": rng.random(size, "f4"),
+               "signs": rng.integers(-2**40, 2**40, size) / 2**30, "late": rng.random(size)}[kind]
+    if kind == "late":
+        weights[-1] = 2.0**-300
     order = np.argsort(values, kind="stable")
     parts = np.split(weights[order].astype("f8"), np.flatnonzero(np.diff(values[order])) + 1)
     want = np.zeros(values.max() + 1)

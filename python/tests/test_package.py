@@ -90,6 +90,7 @@ def test_a_type_checker_uses_them(tmp_path):
 # What the extension module and its base classes have, which nanobind describes, and constructors that are masu's own.
 PRIVATE = r"""
 masu\._.*
+masu\.dask\._.*
 masu\.(Device|DeviceArray|DeviceInfo)
 masu\.(DeviceArray|Kernel|DeviceInfo)\.__init__
 """

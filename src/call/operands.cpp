@@ -108,6 +108,27 @@ void check_apart(std::string_view function, std::string_view names, const Buffer
   if (overlap(a, b)) refuse_overlap(function, names);
 }
 
+void check_results(std::string_view function, std::string_view name, const BufferBase& results,
+                   const masu::Device& device, std::uint64_t count, std::size_t element_bytes,
+                   std::initializer_list<const BufferBase*> operands) {
+  if (!(results.device() == device)) {
+    refuse(function, fmt::format("{} must lie on {}, got {}", name, device.id(), results.device().id()));
+  }
+  check_writable(function, results, name);
+  if (results.size_bytes() != count * element_bytes) {
+    refuse(function,
+           fmt::format("{} must have {} bytes ({} x {}), got {}", name, count * element_bytes, count, element_bytes,
+                       results.size_bytes()));
+  }
+  if (results.byte_offset() % element_bytes != 0) {
+    refuse(function, fmt::format("{} must begin at a multiple of {} bytes, got {}", name, element_bytes,
+                                 results.byte_offset()));
+  }
+  for (const BufferBase* operand : operands) {
+    check_apart(function, fmt::format("{} and data", name), results, *operand);
+  }
+}
+
 void check_workspace(std::string_view function, const BufferBase& workspace, const masu::Device& device,
                      std::uint64_t bytes, std::initializer_list<const BufferBase*> operands) {
   if (!(workspace.device() == device)) {

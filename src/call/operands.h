@@ -52,6 +52,12 @@ void check_writable(std::string_view function, const BufferBase& out, std::strin
 [[noreturn]] void refuse_overlap(std::string_view function, std::string_view names);
 void check_apart(std::string_view function, std::string_view names, const BufferBase& a, const BufferBase& b);
 
+// Where the caller wants results: on this device, writable, exactly so many elements, from a multiple of their size on,
+// apart from what the call reads.
+void check_results(std::string_view function, std::string_view name, const BufferBase& results,
+                   const masu::Device& device, std::uint64_t count, std::size_t element_bytes,
+                   std::initializer_list<const BufferBase*> operands);
+
 // The caller's temporary memory: on this device, writable, large enough, aligned, apart from what the call works on.
 void check_workspace(std::string_view function, const BufferBase& workspace, const masu::Device& device,
                      std::uint64_t bytes, std::initializer_list<const BufferBase*> operands = {});

@@ -2,7 +2,7 @@
 // What the public functions of this room check and convert alike.
 #pragma once
 
-#include "histogram/bin_rule.h"
+#include "histogram/bins/bin_rule.h"
 
 #include <masu/dtype.h>
 #include <masu/histogram.h>

@@ -4,7 +4,7 @@
 // arithmetic puts it, written down once more here.
 #pragma once
 
-#include "histogram/bin_rule.h"
+#include "histogram/bins/bin_rule.h"
 
 #include <masu/dtype.h>
 #include <masu/histogram.h>

@@ -4,7 +4,7 @@
 
 #include "each_device.h"
 #include "expect_error.h"
-#include "histogram/bin_rule.h"
+#include "histogram/bins/bin_rule.h"
 #include "histogram/histogram_test_data.h"
 
 #include <masu/histogram.h>

@@ -2,11 +2,11 @@
 // Joint histograms: the public functions.
 #include "call/operands.h"
 #include "call/timer.h"
-#include "histogram/bin_rule.h"
-#include "histogram/definite_bins.h"
+#include "histogram/bins/bin_rule.h"
+#include "histogram/bins/definite_bins.h"
+#include "histogram/cpu/joint_histogram_cpu.h"
+#include "histogram/device/histogram_device.h"
 #include "histogram/histogram_checks.h"
-#include "histogram/histogram_device.h"
-#include "histogram/joint_histogram_cpu.h"
 
 #include <masu/joint_histogram.h>
 

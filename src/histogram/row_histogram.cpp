@@ -2,12 +2,12 @@
 // One histogram for each of many rows: the public functions.
 #include "call/operands.h"
 #include "call/timer.h"
-#include "histogram/bin_rule.h"
-#include "histogram/definite_bins.h"
+#include "histogram/bins/bin_rule.h"
+#include "histogram/bins/definite_bins.h"
+#include "histogram/cpu/row_histogram_cpu.h"
+#include "histogram/device/histogram_device.h"
+#include "histogram/device/histogram_plan.h"
 #include "histogram/histogram_checks.h"
-#include "histogram/histogram_device.h"
-#include "histogram/histogram_plan.h"
-#include "histogram/row_histogram_cpu.h"
 
 #include <masu/row_histogram.h>
 

@@ -2,12 +2,12 @@
 // Weighted histograms: the public functions.
 #include "call/operands.h"
 #include "call/timer.h"
-#include "histogram/bin_rule.h"
-#include "histogram/definite_bins.h"
+#include "histogram/bins/bin_rule.h"
+#include "histogram/bins/definite_bins.h"
+#include "histogram/cpu/weighted_histogram_cpu.h"
+#include "histogram/cpu/weighted_narrow.h"
+#include "histogram/device/weighted_histogram_device.h"
 #include "histogram/histogram_checks.h"
-#include "histogram/weighted_histogram_cpu.h"
-#include "histogram/weighted_histogram_device.h"
-#include "histogram/weighted_narrow.h"
 #include "histogram/weighted_sums.h"
 
 #include <masu/weighted_histogram.h>
@@ -357,12 +357,12 @@ WeightedHistogram WeightedHistogramAccumulator::result_of(std::span<const ArrayV
   std::vector<cpu::SlotWriter> writers;
   for (const auto& rule : s.rules) writers.emplace_back(*rule).prepare(weights.count);
   if (s.rules.size() == 1) {
-    const cpu::ValueStream stream(writers.front(), columns.front());
-    cpu::add_narrow(stream, {s.slots, s.cells, clamp}, weights, result.totals_);
+    const cpu::ValueSource source(writers.front(), columns.front());
+    cpu::add_narrow(source, {s.slots, s.cells, clamp}, weights, result.totals_);
   } else {
     const std::vector<cpu::Column> found = columns_of(columns);
-    const cpu::JointPoints stream(s.rules, writers, clamp, found);
-    cpu::add_narrow(stream, {s.slots, s.cells, false}, weights, result.totals_);
+    const cpu::JointPoints source(s.rules, writers, clamp, found);
+    cpu::add_narrow(source, {s.slots, s.cells, false}, weights, result.totals_);
   }
   s.times.compute += call::now() - start;
   return result;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // WeightedHistogram: what a result tells.
-#include "histogram/bin_rule.h"
-#include "histogram/bin_width.h"
+#include "histogram/bins/bin_rule.h"
+#include "histogram/bins/bin_width.h"
 
 #include <masu/exact_sum.h>
 #include <masu/weighted_histogram.h>

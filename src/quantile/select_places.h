@@ -8,10 +8,10 @@
 #include "elements/order.h"
 #include "quantile/select_simd.h"
 #include "runtime/interrupt.h"
-#include "sort/sort_cpu_items.h"
-#include "sort/sort_cpu_keys.h"
-#include "sort/sort_cpu_leaf.h"
-#include "sort/sort_cpu_memory.h"
+#include "sort/cpu/sort_cpu_items.h"
+#include "sort/cpu/sort_cpu_keys.h"
+#include "sort/cpu/sort_cpu_leaf.h"
+#include "sort/cpu/sort_cpu_memory.h"
 
 #include <masu/dtype.h>
 

@@ -13,7 +13,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-#include "sort/sort_sides-inl.h"
+#include "sort/cpu/sort_sides-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace masu::cpu::HWY_NAMESPACE {

@@ -7,9 +7,9 @@
 #include "quantile/select_simd.h"
 #include "runtime/interrupt.h"
 #include "runtime/parallel.h"
-#include "sort/sort_cpu_items.h"
-#include "sort/sort_short_rows.h"
-#include "sort/sort_simd.h"
+#include "sort/cpu/sort_cpu_items.h"
+#include "sort/cpu/sort_short_rows.h"
+#include "sort/cpu/sort_simd.h"
 
 #include <masu/device.h>
 #include <masu/selection.h>

@@ -188,10 +188,10 @@ BestBlock BestNumbers(const T* elements, std::size_t count, bool largest) {
   // -0 is one off +0, on the side that depends on which end it is counted from.
   const auto zero = static_cast<Bits>(largest ? F::high : -static_cast<std::int64_t>(F::low));
   const auto negative_zero = static_cast<Bits>(largest ? zero + 1 : zero - 1);
-  const auto note = [&](std::size_t begin, Bits least, Bits, Bits& bar, Bits&) {
+  const auto note = [&](std::size_t begin, Bits least, Bits, Bits& threshold, Bits&) {
     if (least == negative_zero) least = zero;
     if (least >= best) return;
-    best = bar = least;
+    best = threshold = least;
     found.begin = begin;
   };
   const auto* x = reinterpret_cast<const Signed*>(elements);

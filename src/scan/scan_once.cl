@@ -3,14 +3,14 @@
 // scan_tile.cl. No segments.
 //
 // The data is taken in waves: in wave w, work-group g takes tile w * groups + g. It scans the tile by itself, tells its
-// total, and keeps the result in local memory. MASU_LATE waves later, when the totals of that wave have long been told,
+// total, and keeps the result in local memory. MASU_DELAY waves later, when the totals of that wave have long been told,
 // it adds what lies in front and writes. So no work-group stands still for another, though each waits for all: the plan
 // launches them together (cooperatively), all at once on the device.
 //
 // A total stands with its wave's number in one 64-bit word, read and written as a whole, so no fence is needed; elements
 // of 8 bytes have two words, each with the number. Numbers begin with 1 in words of 0. There are MASU_WAVES words a
-// work-group, used in turns: whoever tells the total of wave w has read those of wave w - MASU_LATE, so all have told that
-// one, and have read those of wave w - 2 * MASU_LATE. Each total is told MASU_REPLICAS times, as one place that all read at
+// work-group, used in turns: whoever tells the total of wave w has read those of wave w - MASU_DELAY, so all have told that
+// one, and have read those of wave w - 2 * MASU_DELAY. Each total is told MASU_REPLICAS times, as one place that all read at
 // once slows them down.
 //
 // Of a work-group's items MASU_GROUP scan, and MASU_SUB_GROUP more read the totals meanwhile. Each sub-group takes a part
@@ -19,8 +19,8 @@
 
 // Defines beside those of scan_tile.cl:
 // - MASU_REPLICAS  of each total
-// - MASU_LATE      waves between a tile's scan and its writing
-// - MASU_WAVES     that have words of their own: a power of two, at least 2 * MASU_LATE
+// - MASU_DELAY      waves between a tile's scan and its writing
+// - MASU_WAVES     that have words of their own: a power of two, at least 2 * MASU_DELAY
 
 #if MASU_SHUFFLE_LANES > 1
 #define MASU_SUB_GROUP MASU_SHUFFLE_LANES
@@ -268,7 +268,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP + MASU_SUB_GROUP) void scan_once(
     __global const uchar *memory, const ulong memory_at, __global uchar *output_memory, const ulong output_at,
     const ulong count, const ulong state, __global uchar *word_memory, const ulong words_at, const ulong state_at,
     __local uint4 *kept, __local ulong *totals) {
-  MASU_LOCAL_POINTER(uint4, kept);    // (MASU_LATE + 1) * MASU_GROUP * MASU_ITEM_VECTORS
+  MASU_LOCAL_POINTER(uint4, kept);    // (MASU_DELAY + 1) * MASU_GROUP * MASU_ITEM_VECTORS
   MASU_LOCAL_POINTER(ulong, totals);  // 2 * (MASU_SUB_GROUPS + 2)
   const uint item = (uint)get_local_id(0);
   const uint lane = item % MASU_SUB_GROUP;
@@ -283,11 +283,11 @@ __kernel MASU_WORK_GROUP(MASU_GROUP + MASU_SUB_GROUP) void scan_once(
   const ulong waves = (tiles + groups - 1) / groups;
   uint4 vectors[MASU_ITEM_VECTORS];
   MASU_BITS running = (MASU_BITS)state;  // of all in front of the wave that is written
-  MASU_BITS front[MASU_LATE];            // of each wave that waits: the group's tile in front of this sub-group
-  for (uint i = 0; i < MASU_LATE; ++i) front[i] = MASU_IDENTITY;
+  MASU_BITS front[MASU_DELAY];            // of each wave that waits: the group's tile in front of this sub-group
+  for (uint i = 0; i < MASU_DELAY; ++i) front[i] = MASU_IDENTITY;
   if (scans) load_rows(memory + memory_at, group, count, place, vectors);
   uint slot = 0;
-  for (ulong wave = 0; wave < waves + MASU_LATE; ++wave) {
+  for (ulong wave = 0; wave < waves + MASU_DELAY; ++wave) {
     __local ulong *const shared = totals + (wave & 1) * (MASU_SUB_GROUPS + 2);
     if (scans) {
       __local uint4 *const part = kept + (slot * MASU_SUB_GROUPS + sub_group) * MASU_SUB_GROUP * MASU_ITEM_VECTORS;
@@ -303,9 +303,9 @@ __kernel MASU_WORK_GROUP(MASU_GROUP + MASU_SUB_GROUP) void scan_once(
         *vector = scan_vector(*vector, &before);
       }
       if (lane == 0) shared[sub_group] = sum;
-    } else if (wave >= MASU_LATE) {
-      const ulong first = (wave - MASU_LATE) * groups;
-      const uint number = (uint)(wave - MASU_LATE) + 1;
+    } else if (wave >= MASU_DELAY) {
+      const ulong first = (wave - MASU_DELAY) * groups;
+      const uint number = (uint)(wave - MASU_DELAY) + 1;
       MASU_BITS all;
       const MASU_BITS before = totals_of_wave(words_of(words, number, group % MASU_REPLICAS, stride), number,
                                               (uint)min((ulong)groups, tiles - first), &all);
@@ -316,16 +316,16 @@ __kernel MASU_WORK_GROUP(MASU_GROUP + MASU_SUB_GROUP) void scan_once(
     }
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
     if (scans) {
-      if (++slot > MASU_LATE) slot = 0;
-      const ulong tile = (wave - MASU_LATE) * groups + group;
-      if (wave >= MASU_LATE && tile < tiles) {
-        const MASU_BITS before = combine(combine(running, (MASU_BITS)shared[MASU_SUB_GROUPS]), front[MASU_LATE - 1]);
+      if (++slot > MASU_DELAY) slot = 0;
+      const ulong tile = (wave - MASU_DELAY) * groups + group;
+      if (wave >= MASU_DELAY && tile < tiles) {
+        const MASU_BITS before = combine(combine(running, (MASU_BITS)shared[MASU_SUB_GROUPS]), front[MASU_DELAY - 1]);
         store_rows(output_memory + output_at, tile, count, place, running_from(before),
                    kept + (slot * MASU_SUB_GROUPS + sub_group) * MASU_SUB_GROUP * MASU_ITEM_VECTORS);
       }
-      if (wave >= MASU_LATE) running = combine(running, (MASU_BITS)shared[MASU_SUB_GROUPS + 1]);
+      if (wave >= MASU_DELAY) running = combine(running, (MASU_BITS)shared[MASU_SUB_GROUPS + 1]);
       MASU_PRAGMA_UNROLL
-      for (uint i = MASU_LATE - 1; i > 0; --i) front[i] = front[i - 1];
+      for (uint i = MASU_DELAY - 1; i > 0; --i) front[i] = front[i - 1];
       MASU_BITS all = MASU_IDENTITY;
       front[0] = MASU_IDENTITY;
       for (uint i = 0; i < MASU_SUB_GROUPS; ++i) {

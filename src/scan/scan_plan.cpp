@@ -36,7 +36,7 @@ constexpr unsigned once_group = 736;
 constexpr unsigned once_vectors = 4;
 constexpr unsigned once_group_busy = 352;
 constexpr unsigned once_vectors_busy = 8;
-constexpr unsigned late = 3;
+constexpr unsigned delay = 3;
 constexpr unsigned waves = 8;
 constexpr unsigned replicas = 4;
 constexpr std::uint64_t stride = 256;  // words between replicas: a multiple of this
@@ -91,7 +91,7 @@ std::uint64_t Plan::tile_bytes() const noexcept {
 }
 
 std::uint64_t Plan::kept_bytes() const noexcept {
-  return once ? (late + 1) * tile_bytes() : tile_bytes();
+  return once ? (delay + 1) * tile_bytes() : tile_bytes();
 }
 
 std::uint64_t Plan::totals_bytes() const noexcept {
@@ -125,7 +125,7 @@ std::vector<runtime::Define> Plan::defines() const {
                           {"MASU_TILE_BITS", std::bit_width(tile_elements() - 1)},
                           {"MASU_GROUPS_A_UNIT", exact_groups_a_unit},
                           {"MASU_REPLICAS", replicas},
-                          {"MASU_LATE", late},
+                          {"MASU_DELAY", delay},
                           {"MASU_WAVES", waves},
                           {"MASU_IDENTITY", std::to_string(scan_identity(dtype, op)) + suffix}});
 }

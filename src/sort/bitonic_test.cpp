@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <masu/bitonic.h>
 
-#include "sort/bitonic_cpu.h"
-#include "sort/bitonic_device.h"
-#include "sort/sort_kernels_test.h"
+#include "sort/cpu/bitonic_cpu.h"
+#include "sort/device/bitonic_device.h"
+#include "sort/device/sort_kernels_test.h"
 
 #include <gtest/gtest.h>
 
@@ -99,7 +99,7 @@ class Bitonic : public test::KernelSorts {
 };
 MASU_ON_EACH_KERNEL_DEVICE(Bitonic);
 
-// Some devices take a second to compile a kernel, so each kind of key and companion stands once. Stages of the long
+// Some devices take a second to compile a kernel, so each kind of key and payload stands once. Stages of the long
 // ones have one, two, three and more passes between tiles.
 TEST_P(Bitonic, LongPieces) {
   for (const std::size_t length : {2500, 100003}) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/backend.h"
-#include "sort/sort_cpu.h"
-#include "sort/sort_device.h"
+#include "sort/cpu/sort_cpu.h"
+#include "sort/device/sort_device.h"
 #include "sort/sort_job.h"
 
 #include <masu/sort.h>
@@ -149,8 +149,8 @@ class Visit {
     timed(&SortTimes::transfer, options_.times,
           [&] { buffer.read(std::span(static_cast<std::byte*>(data), buffer.size())); });
   }
-  void sort(const BufferBase& keys, Dtype dtype, BufferBase* result, const Companions& companions, const SortJob& job) {
-    const DeviceWork work = sort_on_device(stream_, keys, dtype, result, companions, job, options_.workspace, true);
+  void sort(const BufferBase& keys, Dtype dtype, BufferBase* result, const Payload& payload, const SortJob& job) {
+    const DeviceWork work = sort_on_device(stream_, keys, dtype, result, payload, job, options_.workspace, true);
     finish(stream_, work, options_.times);
   }
 
@@ -166,9 +166,9 @@ Pending<void> pending(Stream& stream, DeviceWork work) {
 }
 
 // A sort on `stream`; on the CPU it is done when this returns.
-Pending<void> start(Stream& stream, const BufferBase& keys, Dtype dtype, BufferBase* result,
-                    const Companions& companions, const SortJob& job, const SortOptions& options) {
-  return pending(stream, sort_on_device(stream, keys, dtype, result, companions, job, options.workspace, false));
+Pending<void> start(Stream& stream, const BufferBase& keys, Dtype dtype, BufferBase* result, const Payload& payload,
+                    const SortJob& job, const SortOptions& options) {
+  return pending(stream, sort_on_device(stream, keys, dtype, result, payload, job, options.workspace, false));
 }
 
 void check_stream(std::string_view function, const Stream& stream, const BufferBase& buffer) {
@@ -246,7 +246,7 @@ std::uint64_t sort_workspace(const Device& device, Dtype dtype, std::uint64_t co
   if (value_bytes > most_record_bytes) check_record("sort_workspace", value_bytes, count, count);
   if (on_cpu(device)) return 0;
   if (count == 0) return 0;
-  const auto kind = value_bytes == 0 ? Companions::Kind::none : Companions::Kind::records;
+  const auto kind = value_bytes == 0 ? Payload::Kind::none : Payload::Kind::records;
   return sort_workspace_on_device(device.info(), dtype, {kind, nullptr, value_bytes}, job);
 }
 
@@ -255,8 +255,7 @@ std::uint64_t argsort_workspace(const Device& device, Dtype dtype, std::uint64_t
   const SortJob job = job_for("argsort_workspace", count, options);
   check_indices(job, index_dtype, count);
   if (on_cpu(device) || count == 0) return 0;
-  return sort_workspace_on_device(device.info(), dtype, {Companions::Kind::indices, nullptr, size_of(index_dtype)},
-                                  job);
+  return sort_workspace_on_device(device.info(), dtype, {Payload::Kind::indices, nullptr, size_of(index_dtype)}, job);
 }
 
 void sort(const Device& device, MutableArrayView data, const SortOptions& options) {
@@ -320,7 +319,7 @@ void sort_by_key(const Device& device, MutableArrayView keys, RecordsView values
   Visit visit(device, options);
   Buffer<std::byte> there = visit.bring(keys.data, key_bytes);
   Buffer<std::byte> records = visit.bring(values.data, value_bytes);
-  visit.sort(there, keys.dtype, &there, {Companions::Kind::records, &records, values.record_bytes}, job);
+  visit.sort(there, keys.dtype, &there, {Payload::Kind::records, &records, values.record_bytes}, job);
   visit.fetch(there, keys.data);
   visit.fetch(records, values.data);
 }
@@ -334,7 +333,7 @@ void sort_by_key(BufferBase& keys, Dtype dtype, BufferBase& values, std::size_t 
     });
   }
   if (job.pieces.count == 0) return;
-  Visit(keys.device(), options).sort(keys, dtype, &keys, {Companions::Kind::records, &values, value_bytes}, job);
+  Visit(keys.device(), options).sort(keys, dtype, &keys, {Payload::Kind::records, &values, value_bytes}, job);
 }
 
 void argsort(const Device& device, const ArrayView& keys, MutableArrayView indices, const SortOptions& options) {
@@ -349,7 +348,7 @@ void argsort(const Device& device, const ArrayView& keys, MutableArrayView indic
   Visit visit(device, options);
   const Buffer<std::byte> there = visit.bring(keys.data, key_bytes);
   Buffer<std::byte> result(device, index_bytes);
-  visit.sort(there, keys.dtype, nullptr, {Companions::Kind::indices, &result, size_of(indices.dtype)}, job);
+  visit.sort(there, keys.dtype, nullptr, {Payload::Kind::indices, &result, size_of(indices.dtype)}, job);
   visit.fetch(result, indices.data);
 }
 
@@ -362,7 +361,7 @@ void argsort(const BufferBase& keys, Dtype dtype, BufferBase& indices, Dtype ind
   }
   if (job.pieces.count == 0) return;
   Visit(keys.device(), options)
-      .sort(keys, dtype, nullptr, {Companions::Kind::indices, &indices, size_of(index_dtype)}, job);
+      .sort(keys, dtype, nullptr, {Payload::Kind::indices, &indices, size_of(index_dtype)}, job);
 }
 
 bool is_sorted(const Device& device, const ArrayView& data, const SortOptions& options) {
@@ -398,7 +397,7 @@ Pending<void> sort_by_key(Stream& stream, BufferBase& keys, Dtype dtype, BufferB
     sort_by_key(keys, dtype, values, value_bytes, options);
     return pending(stream, {});
   }
-  return start(stream, keys, dtype, &keys, {Companions::Kind::records, &values, value_bytes}, job, options);
+  return start(stream, keys, dtype, &keys, {Payload::Kind::records, &values, value_bytes}, job, options);
 }
 
 Pending<void> argsort(Stream& stream, const BufferBase& keys, Dtype dtype, BufferBase& indices, Dtype index_dtype,
@@ -409,7 +408,7 @@ Pending<void> argsort(Stream& stream, const BufferBase& keys, Dtype dtype, Buffe
     argsort(keys, dtype, indices, index_dtype, options);
     return pending(stream, {});
   }
-  return start(stream, keys, dtype, nullptr, {Companions::Kind::indices, &indices, size_of(index_dtype)}, job, options);
+  return start(stream, keys, dtype, nullptr, {Payload::Kind::indices, &indices, size_of(index_dtype)}, job, options);
 }
 
 }  // namespace masu

@@ -9,18 +9,6 @@ namespace masu::fixed {
 
 namespace {
 
-struct Format {
-  int precision;  // bits of the mantissa
-  int lowest;     // exponent of the smallest subnormal
-  double largest;
-};
-
-Format format_of(Dtype dtype) {
-  if (dtype == Dtype::f16) return {11, -24, 65504};
-  if (dtype == Dtype::f32) return {24, -149, static_cast<double>(std::numeric_limits<float>::max())};
-  return {53, -1074, std::numeric_limits<double>::max()};
-}
-
 bool bit_at(const Magnitude& number, int position) {
   const auto word = static_cast<std::size_t>(position / digit_bits);
   return word < number.size && (number.words[word] >> (position % digit_bits) & 1U) != 0;
@@ -47,6 +35,12 @@ int bit_width(const Magnitude& number) {
 }
 
 }  // namespace
+
+Format format_of(Dtype dtype) noexcept {
+  if (dtype == Dtype::f16) return {11, -24, 65504};
+  if (dtype == Dtype::f32) return {24, -149, static_cast<double>(std::numeric_limits<float>::max())};
+  return {53, -1074, std::numeric_limits<double>::max()};
+}
 
 void propagate(std::span<std::int64_t> digits) noexcept {
   std::int64_t carry = 0;

@@ -61,6 +61,14 @@ struct Magnitude {
 // Of digits * 2^exponent.
 Magnitude magnitude_of(std::span<const std::int64_t> digits, int exponent) noexcept;
 
+// What a float's dtype can hold.
+struct Format {
+  int precision;  // bits of the mantissa
+  int lowest;     // exponent of the smallest subnormal
+  double largest;
+};
+Format format_of(Dtype dtype) noexcept;
+
 // Rounded to nearest, ties to even, to f64, f32 or f16. `more`: the number is greater by less than one of the lowest
 // bit, which must be lower than what is rounded to. Too large a number becomes an infinity; zero is +0.
 double rounded(const Magnitude& number, bool more, Dtype result) noexcept;

@@ -2,6 +2,7 @@
 // The public functions: validate, add, round.
 #include "call/operands.h"
 #include "call/timer.h"
+#include "runtime/half.h"
 #include "runtime/parallel.h"
 #include "sum/sum_cpu.h"
 #include "sum/sum_device.h"
@@ -15,7 +16,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
+#include <cstring>
 #include <memory>
 #include <string>
 #include <vector>
@@ -27,6 +30,7 @@ using Function = SumRule::Function;
 namespace {
 
 constexpr std::uint64_t most_rows = std::uint64_t{1} << 32;
+constexpr std::uint64_t status_bytes = call::workspace_alignment;  // a word that nobody looks at
 
 [[noreturn]] void refuse(const std::string& rule) {
   throw Error(ErrorCode::invalid_argument, rule);
@@ -53,10 +57,13 @@ void check_lengths(const SumRule& rule, std::uint64_t x, std::uint64_t y) {
 // The rows' results, as they come.
 class Results {
  public:
-  Results(const SumRule& rule, std::uint64_t rows, std::uint64_t row)
-      : rule_(rule), row_(row), result_(SumParts::make(rule.result_dtype(), rows)) {}
+  // `misfit`: as SumRule::bits has it.
+  Results(const SumRule& rule, std::uint64_t rows, std::uint64_t row, std::atomic<bool>* misfit = nullptr)
+      : rule_(rule), row_(row), misfit_(misfit), result_(SumParts::make(rule.result_dtype(), rows)) {}
   void take(std::uint64_t row, double value) { SumParts::bits(result_, row) = std::bit_cast<std::uint64_t>(value); }
-  void take(std::uint64_t row, const Totals& totals) { SumParts::bits(result_, row) = rule_.bits(Parts(totals), row_); }
+  void take(std::uint64_t row, const Totals& totals) {
+    SumParts::bits(result_, row) = rule_.bits(Parts(totals), row_, misfit_);
+  }
   [[nodiscard]] RowSums::Sink sink() {
     return [this](std::uint64_t row, const Totals& totals) { take(row, totals); };
   }
@@ -72,6 +79,7 @@ class Results {
  private:
   SumRule rule_;
   std::uint64_t row_;
+  std::atomic<bool>* misfit_;
   SumResult result_;
 };
 
@@ -113,12 +121,12 @@ void add_quickly(const SumRule& rule, const ArrayView& x, const ArrayView& y, st
 }
 
 SumResult of_host(Function function, const Device& device, const ArrayView& x, const ArrayView& y,
-                  const SumOptions& options) {
+                  const SumOptions& options, std::atomic<bool>* misfit = nullptr) {
   const SumRule rule = rule_of(function, x.dtype, options);
   call::check_dtype(rule.name(), x.dtype, y.dtype);
   check_lengths(rule, x.count, y.count);
   const std::uint64_t row = check_rows(rule, x.count, options);
-  Results results(rule, options.rows, row);
+  Results results(rule, options.rows, row, misfit);
   if (is_quick(rule, device) && row != 0) {
     call::start_times(options.times);
     const call::Timer timer(options.times, &SumTimes::compute);
@@ -181,6 +189,65 @@ Pending<SumResult> on_stream(Function function, Stream& stream, const BufferBase
             }
             return results.finish();
           }};
+}
+
+// On `cpu`, whose memory the results lie in.
+void into_memory(Function function, const BufferBase& x, const BufferBase& y, Dtype dtype, const BufferBase& results,
+                 const SumOptions& options) {
+  std::atomic<bool> misfit = false;
+  const SumResult found =
+      of_host(function, x.device(), call::host_view(x, dtype), call::host_view(y, dtype), options, &misfit);
+  std::byte* to = call::host_address(results);
+  const auto store = [&]<class T>(T value) {
+    std::memcpy(to, &value, sizeof(value));
+    to += sizeof(value);
+  };
+  for (std::uint64_t row = 0; row < found.rows(); ++row) {
+    switch (found.dtype()) {
+      case Dtype::i64: store(found.signed_integer(row)); break;
+      case Dtype::u64: store(found.unsigned_integer(row)); break;
+      case Dtype::f16: store(runtime::to_half(found.value(row))); break;
+      case Dtype::f32: store(static_cast<float>(found.value(row))); break;
+      default: store(found.value(row));
+    }
+  }
+  if (options.status == nullptr) return;
+  const std::uint32_t word = misfit ? 1 : 0;
+  std::memcpy(call::host_address(*options.status), &word, sizeof(word));
+}
+
+Pending<void> into(Function function, Stream& stream, const BufferBase& x, const BufferBase& y, Dtype dtype,
+                   const BufferBase& results, const SumOptions& options) {
+  const SumRule rule = rule_of(function, dtype, options);
+  const Device& device = stream.device();
+  call::check_stream(rule.name(), stream, x);
+  const std::uint64_t row = check_buffers(rule, x, y, options);
+  call::check_results(rule.name(), "results", results, device, options.rows, size_of(rule.result_dtype()), {&x, &y});
+  if (options.status != nullptr) {
+    call::check_results(rule.name(), "status", *options.status, device, 1, sizeof(std::uint32_t), {&x, &y, &results});
+  }
+  SumOptions quiet = options;
+  quiet.times = nullptr;
+  if (call::on_cpu(device)) {
+    stream.finish();  // what was given to it before may still change the data
+    into_memory(function, x, y, dtype, results, quiet);
+    return {stream.record(), [] {}};
+  }
+  const std::uint64_t most = std::min(options.rows, DeviceSum::most_rows(device, dtype, rule.needs()));
+  const std::uint64_t totals = DeviceSum::bytes(device, dtype, rule.needs(), most);
+  const auto memory = std::make_shared<Buffer<std::byte>>(
+      call::take_workspace(rule.name(), options.workspace, device, totals + status_bytes, {&x, &y, &results}));
+  const Buffer<std::byte> own_status = memory->slice(totals, sizeof(std::uint32_t));
+  const BufferBase& status = options.status != nullptr ? *options.status : own_status;
+  call::clear(stream, status, 0, sizeof(std::uint32_t));
+  const std::uint64_t element = size_of(dtype);
+  for (std::uint64_t first = 0; first < options.rows; first += most) {
+    DeviceSum part(x, y, dtype, rule.needs(), std::min(most, options.rows - first), row, memory.get());
+    part.start(stream, x.byte_offset() + first * row * element, y.byte_offset() + first * row * element);
+    part.round(stream, rule,
+               {results, results.byte_offset() + first * size_of(rule.result_dtype()), status, status.byte_offset()});
+  }
+  return {stream.record(), [memory] {}};
 }
 
 }  // namespace
@@ -301,6 +368,31 @@ Pending<SumResult> standard_deviation(Stream& stream, const BufferBase& x, Dtype
   return on_stream(Function::standard_deviation, stream, x, x, dtype, options);
 }
 
+Pending<void> sum(Stream& stream, const BufferBase& x, Dtype dtype, const BufferBase& results,
+                  const SumOptions& options) {
+  return into(Function::sum, stream, x, x, dtype, results, options);
+}
+Pending<void> dot(Stream& stream, const BufferBase& x, const BufferBase& y, Dtype dtype, const BufferBase& results,
+                  const SumOptions& options) {
+  return into(Function::dot, stream, x, y, dtype, results, options);
+}
+Pending<void> mean(Stream& stream, const BufferBase& x, Dtype dtype, const BufferBase& results,
+                   const SumOptions& options) {
+  return into(Function::mean, stream, x, x, dtype, results, options);
+}
+Pending<void> norm2(Stream& stream, const BufferBase& x, Dtype dtype, const BufferBase& results,
+                    const SumOptions& options) {
+  return into(Function::norm2, stream, x, x, dtype, results, options);
+}
+Pending<void> variance(Stream& stream, const BufferBase& x, Dtype dtype, const BufferBase& results,
+                       const SumOptions& options) {
+  return into(Function::variance, stream, x, x, dtype, results, options);
+}
+Pending<void> standard_deviation(Stream& stream, const BufferBase& x, Dtype dtype, const BufferBase& results,
+                                 const SumOptions& options) {
+  return into(Function::standard_deviation, stream, x, x, dtype, results, options);
+}
+
 std::uint64_t sum_workspace(const Device& device, Dtype dtype, std::uint64_t count, const SumOptions& options) {
   const SumRule rule = rule_of(Function::sum, dtype, options);
   (void)check_rows(rule, count, options);
@@ -310,7 +402,7 @@ std::uint64_t sum_workspace(const Device& device, Dtype dtype, std::uint64_t cou
     const std::uint64_t rows = std::min(options.rows, DeviceSum::most_rows(device, dtype, needs));
     bytes = std::max(bytes, DeviceSum::bytes(device, dtype, needs, rows));
   }
-  return bytes;
+  return bytes + status_bytes;
 }
 
 Device device_for_sum(std::uint64_t bytes) {

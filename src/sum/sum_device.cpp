@@ -75,6 +75,39 @@ void DeviceSum::start(Stream& stream, std::uint64_t x_at, std::uint64_t y_at) {
   for (const Pass& pass : passes_) launch(stream, pass, false);
 }
 
+void DeviceSum::round(Stream& stream, const SumRule& rule, const Target& target) {
+  enum : std::uint32_t { integer, quotient, root };  // as MASU_AS_...
+  using Function = SumRule::Function;
+  const Dtype result = rule.result_dtype();
+  const bool is_real = is_float(result);
+  const fixed::Format format = is_real ? fixed::format_of(result) : fixed::Format{};
+  const auto precision = static_cast<std::uint32_t>(format.precision);
+  const auto lowest = static_cast<std::int32_t>(format.lowest);
+  const auto bits = static_cast<std::uint32_t>(8 * size_of(result));
+  const std::uint64_t begin = memory_->byte_offset();
+  const Pass& pass = passes_.front();
+  const call::At totals{*memory_, begin + pass.totals};
+  const call::At results{target.results, target.results_at};
+  if (rule.needs().values && rule.needs().squares) {
+    const Pass& squares = passes_.back();
+    const sum_plan::Finish finish = sum_plan::variance_of(pass.plan, squares.plan);
+    const std::uint32_t deviation = rule.function == Function::standard_deviation ? 1 : 0;
+    call::Kernels(device_, finish.files, finish.defines, finish.group)
+        .launch(stream, "sum_variance", rows_, totals, begin + squares.totals, begin + squares.flags, deviation, count_,
+                rule.ddof, precision, lowest, bits, results, call::local<std::uint64_t>(finish.words),
+                call::local<std::uint32_t>(finish.words), call::local<std::uint32_t>(finish.value_words));
+    return;
+  }
+  if (is_float(pass.plan.dtype) && count_ != 0) launch(stream, pass, true);
+  const sum_plan::Finish finish = sum_plan::round_of(pass.plan);
+  const std::uint32_t what = rule.function == Function::norm2 ? root : is_real ? quotient : integer;
+  const std::uint64_t divisor = rule.function == Function::mean ? count_ : 1;
+  call::Kernels(device_, finish.files, finish.defines, finish.group)
+      .launch(stream, "sum_round", rows_, totals, begin + pass.flags, what, divisor, precision, lowest, bits, results,
+              call::At{target.status, target.status_at}, call::local<std::uint64_t>(finish.words),
+              call::local<std::uint32_t>(finish.words));
+}
+
 void DeviceSum::finish(Stream& stream) {
   words_.resize(end_ / sizeof(std::uint32_t));
   stream.read_bytes(*memory_, 0, words_.data(), end_);

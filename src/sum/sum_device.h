@@ -30,6 +30,15 @@ class DeviceSum {
 
   // Launches everything on data that begins so many bytes into the memories of the buffers.
   void start(Stream& stream, std::uint64_t x_at, std::uint64_t y_at);
+  // Where rounded results go: from so many bytes into the memories of the buffers.
+  struct Target {
+    const BufferBase& results;
+    std::uint64_t results_at;
+    const BufferBase& status;  // a word, whose lowest bit is set where an integer does not fit
+    std::uint64_t status_at;
+  };
+  // Launches what leaves the results of a function on the device.
+  void round(Stream& stream, const SumRule& rule, const Target& target);
   // Waits, looks for what kind of numbers were not finite, and has the totals then.
   void finish(Stream& stream);
   void add_to(Totals& totals, std::uint64_t row) const;

@@ -22,7 +22,13 @@ TEST_P(SumNvrtc, EveryTypeAndInput) {
       if (is_float(dtype) && inputs == Inputs::products) {
         expect_compiles(plan.files(), plan.defines(true), {"sum_classify"});
       }
+      if (inputs == Inputs::squares) continue;
+      const sum_plan::Finish round = sum_plan::round_of(plan);
+      expect_compiles(round.files, round.defines, {"sum_round"});
     }
+    const sum_plan::Finish variance = sum_plan::variance_of(sum_plan::make(test::nvrtc_gpu(), dtype, Inputs::values),
+                                                            sum_plan::make(test::nvrtc_gpu(), dtype, Inputs::squares));
+    expect_compiles(variance.files, variance.defines, {"sum_variance"});
   }
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <utility>
 
 namespace masu::sum_plan {
 
@@ -17,6 +18,10 @@ constexpr std::array<std::string_view, 4> float_files = {elements_file, totals_f
                                                          "src/sum/sum_floats.cl"};
 constexpr std::array<std::string_view, 4> integer_files = {elements_file, totals_file, "src/sum/sum.cl",
                                                            "src/sum/sum_integers.cl"};
+constexpr std::array<std::string_view, 3> round_files = {elements_file, "src/sum/sum_number.cl",
+                                                         "src/sum/sum_round.cl"};
+constexpr std::array<std::string_view, 3> variance_files = {elements_file, "src/sum/sum_number.cl",
+                                                            "src/sum/sum_variance.cl"};
 constexpr unsigned digit_bits = 16;
 constexpr unsigned integer_rows = 12;  // of 192 bits
 
@@ -135,6 +140,51 @@ Plan make(const DeviceInfo& device, Dtype dtype, Inputs inputs) {
   plan.most_groups = std::uint64_t{std::max(1U, device.compute_units)} * plan.groups_a_unit;
   plan.share = std::uint64_t{plan.group} * plan.unroll * per_vector;
   return plan;
+}
+
+namespace {
+
+// Words of 32 bits that hold the number that a row of totals stands for, but for its sign.
+unsigned words_of(const Plan& plan) {
+  return static_cast<unsigned>(plan.exponent(plan.table_rows - 1) - plan.exponent(0)) / 32 + 3;
+}
+
+std::vector<runtime::Define> number_defines(const Plan& plan, unsigned group, unsigned words, unsigned below,
+                                            std::vector<runtime::Define> more) {
+  more.insert(more.end(), {{"MASU_GROUP", group},
+                           {"MASU_WORDS", words},
+                           {"MASU_BELOW", below},
+                           {"MASU_LOWEST", static_cast<int>(32 * below) - plan.exponent(0)}});
+  return element_defines(plan.dtype, std::move(more));
+}
+
+}  // namespace
+
+Finish round_of(const Plan& plan) {
+  const unsigned group = std::min(plan.group, finish_group);
+  const unsigned words = words_below_sums + words_of(plan);
+  return {
+      round_files,
+      number_defines(plan, group, words, words_below_sums,
+                     {{"MASU_TABLE_ROWS", plan.table_rows}, {"MASU_SPACING", plan.spacing}, {"MASU_STEP", plan.step}}),
+      group, words};
+}
+
+Finish variance_of(const Plan& values, const Plan& squares) {
+  const unsigned group = std::min(squares.group, finish_group);
+  const unsigned value_words = words_of(values);
+  // The squares' sum times less than 2^48, and the square of the values'.
+  const unsigned words = words_below_variances + std::max(words_of(squares) + 2, 2 * value_words + 1);
+  return {variance_files,
+          number_defines(squares, group, words, words_below_variances,
+                         {{"MASU_VALUE_WORDS", value_words},
+                          {"MASU_VALUE_ROWS", values.table_rows},
+                          {"MASU_VALUE_SPACING", values.spacing},
+                          {"MASU_VALUE_STEP", values.step},
+                          {"MASU_SQUARE_ROWS", squares.table_rows},
+                          {"MASU_SQUARE_SPACING", squares.spacing},
+                          {"MASU_SQUARE_STEP", squares.step}}),
+          group, words, value_words};
 }
 
 }  // namespace masu::sum_plan

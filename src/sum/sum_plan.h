@@ -24,6 +24,11 @@ inline constexpr std::uint64_t most_total_bytes = std::uint64_t{64} << 20;
 inline constexpr unsigned additions = 32704;
 // Vectors of 8- and 16-bit integers that are added in 32 bits.
 inline constexpr unsigned integer_steps = 1024;
+// Words below the lowest bit of totals, so that quotients by less than 2^48, and their roots, have all bits that
+// rounding needs: one quotient is made of a sum, two of a variance.
+inline constexpr unsigned words_below_sums = 4;
+inline constexpr unsigned words_below_variances = 8;
+inline constexpr unsigned finish_group = 64;
 
 struct Plan {
   Dtype dtype = Dtype::u8;
@@ -55,5 +60,16 @@ struct Plan {
 };
 
 Plan make(const DeviceInfo& device, Dtype dtype, Inputs inputs);
+
+// The kernel that makes results of the totals of one launch, or of those of values and squares, and where it lies.
+struct Finish {
+  std::span<const std::string_view> files;
+  std::vector<runtime::Define> defines;
+  unsigned group = 1;
+  unsigned words = 0;        // of 32 bits, of the number that is rounded
+  unsigned value_words = 0;  // of the sum whose square is subtracted
+};
+Finish round_of(const Plan& plan);
+Finish variance_of(const Plan& values, const Plan& squares);
 
 }  // namespace masu::sum_plan

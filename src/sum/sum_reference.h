@@ -3,7 +3,7 @@
 // room's own arithmetic.
 #pragma once
 
-#include "histogram/natural.h"
+#include "histogram/bins/natural.h"
 #include "runtime/half.h"
 
 #include <masu/dtype.h>

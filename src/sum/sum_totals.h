@@ -7,6 +7,7 @@
 #include <masu/dtype.h>
 #include <masu/sum.h>
 
+#include <atomic>
 #include <cstdint>
 #include <string_view>
 
@@ -47,9 +48,9 @@ struct SumRule {
   [[nodiscard]] Dtype result_dtype() const noexcept;
   // Throws invalid_argument unless the result's dtype is a float's, and rows of `count` elements have a result.
   void check(std::uint64_t count) const;
-  // The bits of a result (a double's, or an integer's) of a row of `count` elements. Throws invalid_argument where an
-  // integer does not fit.
-  [[nodiscard]] std::uint64_t bits(const Parts& parts, std::uint64_t count) const;
+  // The bits of a result (a double's, or an integer's) of a row of `count` elements. An integer that does not fit is
+  // modulo 2^64, and sets `misfit`; where that is null, throws invalid_argument.
+  [[nodiscard]] std::uint64_t bits(const Parts& parts, std::uint64_t count, std::atomic<bool>* misfit = nullptr) const;
 };
 
 // Makes results.

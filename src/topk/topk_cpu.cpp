@@ -28,7 +28,7 @@ std::uint64_t bits_of(T x) {
   return std::bit_cast<KeyOf<T>>(x);
 }
 
-// What a part of the elements leaves: a list that is cut to k whenever it is full. Each cut raises the bar: later
+// What a part of the elements leaves: a list that is cut to k whenever it is full. Each cut raises the threshold: later
 // elements have higher indices, and so must have a higher rank.
 template <class T>
 class Scan {
@@ -40,8 +40,8 @@ class Scan {
     std::array<std::uint32_t, block_elements> places;
     for (std::uint64_t i = 0; i < count && !closed_; i += block_elements) {
       const auto length = static_cast<std::size_t>(std::min<std::uint64_t>(block_elements, count - i));
-      const Bar<T> bar(ranking_, least_);
-      const std::size_t found = find_passing(x + i, length, bar, places.data());
+      const Threshold<T> threshold(ranking_, least_);
+      const std::size_t found = find_passing(x + i, length, threshold, places.data());
       for (std::size_t p = 0; p < found; ++p) {
         const T value = x[i + places[p]];
         const std::uint64_t rank = ranking_(value);
@@ -148,14 +148,14 @@ void TopkList::add_elements(const T* x, std::uint64_t count, std::uint64_t first
   const std::uint64_t tasks =
       std::clamp<std::uint64_t>(count / task_elements, 1, k_ < task_elements / 64 ? 8 * threads : threads);
   // What must be reached to come before the first k so far.
-  std::uint64_t bar = 0;
+  std::uint64_t threshold = 0;
   if (kept_.size() == k_) {
     const std::uint64_t last = std::max_element(kept_.begin(), kept_.end())->rank;
     if (last == static_cast<KeyOf<T>>(~KeyOf<T>{0})) {
       if (ranking_.skip) skipped_ += count_nans(x, count);
       return;
     }
-    bar = last + 1;
+    threshold = last + 1;
   }
   std::vector<std::vector<TopkEntry>> found(tasks);
   std::vector<std::uint64_t> nans(tasks);
@@ -177,13 +177,13 @@ void TopkList::add_elements(const T* x, std::uint64_t count, std::uint64_t first
     });
   };
   const std::uint64_t sampled = sampled_rank(ranking_, x, count, k_);
-  scan(std::max(bar, sampled), ranking_.skip);
-  if (sampled > bar) {
+  scan(std::max(threshold, sampled), ranking_.skip);
+  if (sampled > threshold) {
     // The sample misled where fewer than k reach it.
     std::uint64_t reaching = static_cast<std::uint64_t>(
         std::count_if(kept_.begin(), kept_.end(), [&](const TopkEntry& entry) { return entry.rank >= sampled; }));
     for (const auto& entries : found) reaching += entries.size();
-    if (reaching < k_) scan(bar, false);
+    if (reaching < k_) scan(threshold, false);
   }
   for (const std::uint64_t n : nans) skipped_ += n;
   for (auto& entries : found) {

@@ -25,11 +25,14 @@ HWY_INLINE V ordered(D d, V bits) {
 // What passes for each kind of element.
 template <class T>
 struct Test {
-  using C = typename Bar<T>::Compared;
+  using C = typename Threshold<T>::Compared;
   using D = hn::ScalableTag<C>;
   using V = hn::Vec<D>;
-  explicit Test(const Bar<T>& bar)
-      : low(hn::Set(d, bar.low)), high(hn::Set(d, bar.high)), largest(bar.largest), nan_passes(bar.nan_passes) {}
+  explicit Test(const Threshold<T>& threshold)
+      : low(hn::Set(d, threshold.low)),
+        high(hn::Set(d, threshold.high)),
+        largest(threshold.largest),
+        nan_passes(threshold.nan_passes) {}
   HWY_INLINE auto operator()(V x) const {
     if constexpr (std::is_same_v<T, Half>) {
       const V value = ordered(d, x);
@@ -54,7 +57,7 @@ struct Test {
 template <class T, class M>
 HWY_INLINE std::size_t WritePlaces(M mask, std::size_t first, std::uint32_t* places) {
   std::uint8_t bytes[HWY_MAX_BYTES / 8 + 8] = {};
-  const hn::ScalableTag<typename Bar<T>::Compared> d;
+  const hn::ScalableTag<typename Threshold<T>::Compared> d;
   hn::StoreMaskBits(d, mask, bytes);
   std::size_t found = 0;
   for (std::size_t i = 0; i < hn::Lanes(d); i += 64) {
@@ -69,10 +72,10 @@ HWY_INLINE std::size_t WritePlaces(M mask, std::size_t first, std::uint32_t* pla
 }
 
 template <class T>
-HWY_INLINE std::size_t Find(const T* values, std::size_t count, const Bar<T>& bar, std::uint32_t* places) {
-  using C = typename Bar<T>::Compared;
+HWY_INLINE std::size_t Find(const T* values, std::size_t count, const Threshold<T>& threshold, std::uint32_t* places) {
+  using C = typename Threshold<T>::Compared;
   const hn::ScalableTag<C> d;
-  const Test<T> test(bar);
+  const Test<T> test(threshold);
   const auto* x = reinterpret_cast<const C*>(values);
   const std::size_t lanes = hn::Lanes(d);
   std::size_t found = 0;
@@ -93,9 +96,9 @@ HWY_INLINE std::size_t Find(const T* values, std::size_t count, const Bar<T>& ba
   return found;
 }
 
-#define MASU_FIND(name, T)                                                                          \
-  std::size_t Find##name(const T* x, std::size_t count, const Bar<T>& bar, std::uint32_t* places) { \
-    return Find(x, count, bar, places);                                                             \
+#define MASU_FIND(name, T)                                                                                      \
+  std::size_t Find##name(const T* x, std::size_t count, const Threshold<T>& threshold, std::uint32_t* places) { \
+    return Find(x, count, threshold, places);                                                                   \
   }
 MASU_EACH_INTEGER(MASU_FIND)
 MASU_EACH_FLOAT(MASU_FIND)
@@ -109,7 +112,7 @@ HWY_AFTER_NAMESPACE();
 namespace masu::cpu {
 
 template <class T>
-Bar<T>::Bar(const Ranking& ranking, std::uint64_t least_rank) : largest(ranking.largest) {
+Threshold<T>::Threshold(const Ranking& ranking, std::uint64_t least_rank) : largest(ranking.largest) {
   constexpr std::uint64_t most = static_cast<KeyOf<T>>(~KeyOf<T>{0});
   // The key of the last element that passes.
   std::uint64_t key = ranking.largest ? least_rank : most - least_rank;
@@ -146,13 +149,13 @@ Bar<T>::Bar(const Ranking& ranking, std::uint64_t least_rank) : largest(ranking.
   }
 }
 
-#define MASU_FOUND(name, T)                                                                              \
-  HWY_EXPORT(Find##name);                                                                                \
-  template <>                                                                                            \
-  std::size_t find_passing<T>(const T* x, std::size_t count, const Bar<T>& bar, std::uint32_t* places) { \
-    return HWY_DYNAMIC_DISPATCH(Find##name)(x, count, bar, places);                                      \
-  }                                                                                                      \
-  template struct Bar<T>;
+#define MASU_FOUND(name, T)                                                                                          \
+  HWY_EXPORT(Find##name);                                                                                            \
+  template <>                                                                                                        \
+  std::size_t find_passing<T>(const T* x, std::size_t count, const Threshold<T>& threshold, std::uint32_t* places) { \
+    return HWY_DYNAMIC_DISPATCH(Find##name)(x, count, threshold, places);                                            \
+  }                                                                                                                  \
+  template struct Threshold<T>;
 MASU_EACH_INTEGER(MASU_FOUND)
 MASU_EACH_FLOAT(MASU_FOUND)
 #undef MASU_FOUND

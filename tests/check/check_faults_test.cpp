@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "check_faults.h"
+#include "cli/check/check_faults.h"
 
 #include "check_logs.h"
-#include "check_report.h"
+#include "cli/check/check_report.h"
 
 #include <gtest/gtest.h>
 

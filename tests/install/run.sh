@@ -25,7 +25,7 @@ mv "$work/first" "$prefix"  # an installed tree can be moved
 lib=$(dirname "$(find "$prefix" -name libmasu.so)")
 
 # --- what was laid down
-files=(bin/masu bin/masu-bench include/masu/masu.h include/masu/io.h include/masu/plot.h share/doc/masu/LICENSE share/doc/masu/THIRD_PARTY.md
+files=(bin/masu bin/masu-bench include/masu/masu.h include/masu/io.h include/masu/mpi.h include/masu/plot.h share/doc/masu/LICENSE share/doc/masu/THIRD_PARTY.md
   share/man/man1/masu.1 share/bash-completion/completions/masu share/zsh/site-functions/_masu
   share/fish/vendor_completions.d/masu.fish)
 for file in "${files[@]}"; do check "installed: $file" test -e "$prefix/$file"; done
@@ -67,6 +67,8 @@ check "find_package(masu) builds" cmake --build "$work/consumer"
 for library in masu masu_static io io_static plot plot_static; do
   check "a program with masu::$library runs" "$work/consumer/use_$library"
 done
+
+check "a program with masu::mpi runs" "$work/consumer/use_mpi"
 
 export PKG_CONFIG_PATH=$lib/pkgconfig
 with_pkg_config() {  # NAME DEFINES PACKAGE: shared

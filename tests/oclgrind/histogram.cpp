@@ -4,9 +4,9 @@
 //
 //   oclgrind_histogram KERNEL     local, lanes, packed, partitioned, global, private, sequential, rows, joint,
 //                                 joint_partitioned, range
-#include "histogram/bin_rule.h"
-#include "histogram/histogram_device.h"
-#include "histogram/histogram_plan.h"
+#include "histogram/bins/bin_rule.h"
+#include "histogram/device/histogram_device.h"
+#include "histogram/device/histogram_plan.h"
 #include "histogram/histogram_reference.h"
 #include "histogram/histogram_test_data.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels of exact sums, on little data, for Oclgrind: `sum values|products|special|integers`.
+// The kernels of exact sums, on little data, for Oclgrind: `sum values|products|special|integers|results`.
 #include "sum/sum_test_data.h"
 
 #include <masu/masu.h>
@@ -58,6 +58,32 @@ bool integers(const Device& device) {
          right_dot(device, test::sum_data<std::int64_t>("wide", 300));
 }
 
+// Results that stay on the device.
+template <class T>
+bool right_results(const Device& device, const std::vector<T>& x) {
+  const Device cpu = Device::open("cpu");
+  const Buffer<T> there = device.upload(x);
+  const Buffer<double> results(device, 4);
+  Stream stream(device);
+  const auto one = [&](std::uint64_t at) { return results.slice(at, 1); };
+  mean(stream, there, dtype_of<T>, one(0), {}).get();
+  dot(stream, there, there, dtype_of<T>, results.slice(1, 1), {}).get();
+  norm2(stream, there, dtype_of<T>, one(2), {}).get();
+  variance(stream, there, dtype_of<T>, one(3), {.ddof = 1}).get();
+  const ArrayView here(x);
+  const std::vector<double> found = results.read();
+  if constexpr (test::is_real<T>) {
+    if (found[1] != dot(cpu, here, here).value()) return false;
+  }
+  return found[0] == mean(cpu, here).value() && found[2] == norm2(cpu, here).value() &&
+         found[3] == variance(cpu, here, {.ddof = 1}).value();
+}
+
+bool results(const Device& device) {
+  return right_results(device, test::sum_data<float>("wide", 300)) &&
+         right_results(device, test::sum_data<std::int16_t>("wide", 300));
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
@@ -65,7 +91,8 @@ int main(int count, char** arguments) {
     std::string_view name;
     bool (*run)(const Device&);
   };
-  constexpr Case cases[] = {{"values", values}, {"products", products}, {"special", special}, {"integers", integers}};
+  constexpr Case cases[] = {
+      {"values", values}, {"products", products}, {"special", special}, {"integers", integers}, {"results", results}};
   const std::string_view wanted = count == 2 ? arguments[1] : "";
   const Device device = Device::open("opencl");
   for (const Case& one : cases) {
@@ -74,6 +101,6 @@ int main(int count, char** arguments) {
     std::printf("%s: %s on %s\n", arguments[1], good ? "right" : "wrong", device.info().name.c_str());
     return good ? 0 : 1;
   }
-  std::fprintf(stderr, "sum: values, products, special or integers\n");
+  std::fprintf(stderr, "sum: values, products, special, integers or results\n");
   return 1;
 }

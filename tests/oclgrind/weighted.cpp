@@ -3,7 +3,7 @@
 // Everything is launched from this one thread.
 //
 //   oclgrind_weighted KERNEL     wide, narrow, global, rows, joint
-#include "histogram/weighted_histogram_device.h"
+#include "histogram/device/weighted_histogram_device.h"
 #include "histogram/weighted_histogram_test_data.h"
 
 #include <masu/weighted_histogram.h>

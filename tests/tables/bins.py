@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the tables of src/histogram/*_test_data.h that come from NumPy >= 2 and from exact rational numbers.
+"""Writes the tables of src/histogram/bins/*_test_data.h that come from NumPy >= 2 and from exact rational numbers.
 
 Run from the repository's root where numpy can be imported: tests/tables/bins.py
 """
@@ -16,7 +16,7 @@ import numpy as np
 
 warnings.simplefilter("ignore")
 np.seterr(all="ignore")
-ROOM = pathlib.Path(__file__).resolve().parents[2] / "src/histogram"
+ROOM = pathlib.Path(__file__).resolve().parents[2] / "src/histogram/bins"
 MASK = 2**64 - 1
 DTYPES = {"u8": "u1", "i8": "i1", "u16": "u2", "i16": "i2", "u32": "u4", "i32": "i4", "u64": "u8", "i64": "i8",
           "f16": "f2", "f32": "f4", "f64": "f8"}

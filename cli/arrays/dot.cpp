@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+// masu dot: the exact dot product of two inputs.
+#include "cli/arrays/array_input.h"
+#include "cli/arrays/array_output.h"
+#include "cli/arrays/pieces.h"
+#include "cli/selftest/reference_exact.h"
+#include "command.h"
+#include "element_bits.h"
+#include "element_text.h"
+#include "errors.h"
+#include "json.h"
+#include "terminal.h"
+#include "times.h"
+
+#include <fmt/format.h>
+#include <masu/sum.h>
+#include <array>
+#include <memory>
+
+namespace masu::cli {
+namespace {
+
+constexpr const char* dot_examples = R"(Examples:
+  masu dot x.npy y.npy
+  masu dot prices.csv --header --column price --column amount
+  masu dot random:f32:100M random:f32:100M:seed=1 --time)";
+
+struct DotCommandOptions {
+  CommonOptions common;
+  InputOptions input;
+  std::string result = "f64";
+};
+
+using Sources = std::vector<std::unique_ptr<io::Source>>;
+
+// Two inputs, or two columns of one.
+Sources open_both(const InputOptions& input, const CommonOptions& common) {
+  const bool columns = input.inputs.size() == 1 && input.columns.size() == 2;
+  if (!columns && (input.inputs.size() != 2 || input.columns.size() > 1)) {
+    usage_error(fmt::format("takes two INPUTs, or one and two --column, got {} and {}", input.inputs.size(),
+                            input.columns.size()));
+  }
+  const std::string& first = input.inputs.front();
+  if (first == "-" && input.inputs.back() == "-") usage_error("standard input can be one of the two only");
+  Sources sources;
+  for (std::size_t i = 0; i < 2; ++i) {
+    io::SourceOptions options = source_options(input, common);
+    options.strict = true;  // an entry that is left out would part the pairs behind it
+    if (!input.columns.empty()) options.column = columns ? input.columns[i] : input.columns.front();
+    sources.push_back(io::open(columns ? first : input.inputs[i], options));
+    if (!common.quiet) note_images(sources.back()->info());
+  }
+  io::unify_dtypes(sources);
+  const io::SourceInfo& x = sources[0]->info();
+  const io::SourceInfo& y = sources[1]->info();
+  if (x.dtype != y.dtype) {
+    throw Error(ErrorCode::io, fmt::format("the inputs must have one dtype: {} has {}, {} has {}", x.name,
+                                           to_string(x.dtype), y.name, to_string(y.dtype)));
+  }
+  if (x.count && y.count && *x.count != *y.count) {
+    throw Error(ErrorCode::io, fmt::format("the inputs must be equally long: {} has {} values, {} has {}", x.name,
+                                           *x.count, y.name, *y.count));
+  }
+  return sources;
+}
+
+SumResult result_of(const SumAccumulator& sums, Dtype result, const std::string& name) {
+  try {
+    return sums.dot(result);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::invalid_argument) throw;
+    throw Error(ErrorCode::io, fmt::format("{}: {}", name, error.what()));  // the data's fault
+  }
+}
+
+std::uint64_t bits_of_result(const SumResult& result) {
+  if (result.dtype() == Dtype::i64) return static_cast<std::uint64_t>(result.signed_integer());
+  if (result.dtype() == Dtype::u64) return result.unsigned_integer();
+  return bits_of(result.value(), result.dtype());
+}
+
+void verify(const ReferenceSum& reference, Dtype dtype, std::uint64_t found) {
+  std::uint64_t expected = 0;
+  const bool fits = is_float(dtype) || reference.integer(dtype == Dtype::i64, expected);
+  if (is_float(dtype)) expected = bits_of(reference.sum(dtype), dtype);
+  if (fits && found == expected) return;
+  throw Differs(
+      fmt::format("the dot product differs from the reference's, {}", element_text(ArrayView(dtype, &expected, 1), 0)));
+}
+
+Exit run_command(DotCommandOptions& asked) {
+  const CommonOptions& common = asked.common;
+  apply(asked.common);
+  const Dtype wanted = parse_result(asked.result);
+  check_ending("-o", common.output, ".txt .json .npy");
+  const auto began = Clock::now();
+  const Sources sources = open_both(asked.input, common);
+  const io::SourceInfo& info = sources.front()->info();
+  const Device device = common.device.empty() ? device_for_sum(2 * known_bytes(*sources.front()).value_or(0))
+                                              : Device::open(common.device);
+  SumAccumulator sums(device, info.dtype, SumKind::dot);
+  ReferenceSum reference;
+  double verifying = 0;
+  Progress progress(progress_mode(common));
+  const std::optional<std::uint64_t> bytes = known_bytes(*sources.front());
+  progress.start("dot", bytes ? std::optional(2 * *bytes) : std::nullopt);
+  Pieces pieces(sources, 1, chunk_bytes(device, 2, memory_limit(common)), progress);
+  while (true) {
+    const std::span<const ArrayView> piece = pieces.next();
+    if (piece.front().count == 0) break;
+    sums.add(piece[0], piece[1]);
+    const auto verifies = Clock::now();
+    for (std::uint64_t i = 0; common.verify && i < piece[0].count; ++i) {
+      reference.add_product(piece[0], i, piece[1], i);
+    }
+    verifying += since(verifies);
+  }
+  progress.finish();
+  const SumResult result = result_of(sums, wanted, info.name);
+  const Dtype dtype = result.dtype();
+  const std::uint64_t bits = bits_of_result(result);
+  const Seconds seconds{pieces.seconds(), sums.times().transfer, sums.times().compute, since(began) - verifying};
+  if (common.verify) verify(reference, dtype, bits);
+
+  const ArrayView value(dtype, &bits, 1);
+  const bool json = common.json || common.output.ends_with(".json");
+  io::OutputFile output(common.output.empty() ? "-" : common.output);
+  if (json) {
+    output.write(fmt::format(R"({{"dot":{},"n":{},"dtype":"{}","device":{},{}}})", json_element(value, 0), sums.count(),
+                             to_string(info.dtype), json_string(device.id()), json_seconds(seconds)));
+    output.write("\n");
+  } else if (common.output.ends_with(".npy")) {
+    output.write(io::npy_header(dtype, std::array<std::uint64_t, 1>{1}));
+    output.write(&bits, size_of(dtype));
+  } else {
+    output.write(table_element(value, 0) + "\n");
+  }
+  output.commit();
+  note_result(common, info.name, 0, sums.count());
+  if (common.time) note_times(seconds, 2 * sums.count() * size_of(info.dtype));
+  return Exit::done;
+}
+
+}  // namespace
+
+Command add_dot(CommandLine& line) {
+  const Subcommand app = line.add("dot", "The exact dot product of two inputs");
+  auto options = std::make_shared<DotCommandOptions>();
+  add_input_options(app, options->input);
+  add_result_option(app, options->result);
+  add_common_options(app, options->common);
+  add_digits_option(app, options->common);
+  app.footer(dot_examples);
+  return {app, [options] { return run_command(*options); }};
+}
+
+}  // namespace masu::cli

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+// masu quantile: exact quantiles without sorting.
+#include "cli/arrays/array_stream.h"
+#include "cli/arrays/columns.h"
+#include "cli/arrays/quantile_job.h"
+#include "cli/arrays/row_pieces.h"
+#include "cli/selftest/reference_quantile.h"
+#include "cli/sort/external_sort.h"
+#include "command.h"
+#include "errors.h"
+#include "json.h"
+#include "terminal.h"
+#include "value_names.h"
+
+#include <fmt/format.h>
+#include <masu/quantile.h>
+#include <array>
+#include <cstring>
+#include <memory>
+
+namespace masu::cli {
+namespace {
+
+constexpr const char* quantile_examples = R"(Examples:
+  masu quantile latencies.npy
+  masu quantile latencies.npy -q 0.5,0.99,0.999
+  masu quantile ages.csv --header --column age --dtype u8 --method lower
+  masu quantile table.raw --dtype f32 --rows 1000 -q 0.5 -o medians.npy)";
+
+struct QuantileCommandOptions {
+  CommonOptions common;
+  InputOptions input;
+  std::string q = "0,0.25,0.5,0.75,1";
+  std::string method = "linear";
+  std::string rows;
+};
+
+std::vector<double> parse_q(const std::string& text) {
+  std::vector<double> values;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    const std::string part = text.substr(begin, end - begin);
+    values.push_back(real_number("-q", part));
+    if (!(values.back() >= 0 && values.back() <= 1)) usage_error("-q takes numbers from 0 to 1, got '" + part + "'");
+    begin = end + 1;
+  }
+  return values;
+}
+
+QuantileMethod parse_method(const std::string& name) {
+  try {
+    return quantile_method_from_name(name);
+  } catch (const Error&) {
+    usage_error(fmt::format("--method takes {}, got '{}'", words_of("METHOD"), name));
+  }
+}
+
+// All of the data, each row sorted; throws Differs where its quantiles are others.
+void verify(const ArrayView& data, const QuantileRequest& request, const QuantileFound& found) {
+  const std::uint64_t length = data.count / request.rows;
+  for (std::uint64_t row = 0; row < request.rows; ++row) {
+    const auto expected = reference_quantiles(part_of(data, row * length, length), request.q, request.method);
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      const Quantile& got = found.quantiles[row * expected.size() + i];
+      if (got == expected[i]) continue;
+      throw Differs(fmt::format("row {}: the quantile of {} is {}, the reference's {}", row, request.q[i], got.value,
+                                expected[i].value));
+    }
+  }
+}
+
+// The results, as elements of the data where the method chooses such, else as f64.
+struct Values {
+  Dtype dtype = Dtype::f64;
+  std::vector<std::byte> bytes;
+  Values(Dtype elements, const std::vector<Quantile>& quantiles) {
+    if (!quantiles.empty() && quantiles.front().is_element) dtype = elements;
+    const std::size_t size = size_of(dtype);
+    bytes.resize(quantiles.size() * size);
+    for (std::size_t i = 0; i < quantiles.size(); ++i) {
+      const Quantile& one = quantiles[i];
+      std::memcpy(bytes.data() + i * size, one.is_element ? static_cast<const void*>(&one.bits) : &one.value, size);
+    }
+  }
+};
+
+Exit run_command(QuantileCommandOptions& asked) {
+  const CommonOptions& common = asked.common;
+  apply(asked.common);
+  const ColumnsForm form = columns_form(common, true);
+  QuantileRequest request;
+  request.q = parse_q(asked.q);
+  request.method = parse_method(asked.method);
+  request.rows = row_count(asked.rows);
+  request.memory = memory_budget(memory_limit(common));
+  ArrayStream stream(asked.input, common, device_for_quantile, "quantile");
+  const Dtype dtype = stream.info().dtype;
+  if (!asked.rows.empty()) request.row_length = stream.row_length(request.rows);
+  const std::vector<std::byte> reference = common.verify ? stream.whole() : std::vector<std::byte>();
+  const QuantileFound found = find_quantiles(stream, request);
+  const Seconds seconds = stream.seconds(found.times.transfer, found.times.compute);
+  if (common.verify) verify({dtype, reference.data(), found.count}, request, found);
+
+  const Values values(dtype, found.quantiles);
+  const std::size_t number = request.q.size();
+  ColumnsResult result;
+  result.heads = {{"q", "q", true}, {"value", "values"}};
+  result.array = 1;
+  result.pieces = [&](const ColumnsResult::Taker& take) {
+    const ArrayView all(values.dtype, values.bytes.data(), found.quantiles.size());
+    for (std::uint64_t row = 0; row < request.rows; ++row) {
+      take(std::array{ArrayView(request.q), part_of(all, row * number, number)});
+    }
+  };
+  if (request.row_length) result.rows.assign(request.rows, number);
+  result.json_rest =
+      fmt::format(R"("method":"{}","n":{},"dtype":"{}","device":{}{},{})", asked.method, found.count, to_string(dtype),
+                  json_string(stream.device().id()), json_bad_lines(stream.bad_lines()), json_seconds(seconds));
+  write_columns(result, form, common);
+  note_result(common, stream.info().name, stream.bad_lines(), found.count);
+  if (common.time) note_times(seconds, stream.bytes());
+  return Exit::done;
+}
+
+}  // namespace
+
+Command add_quantile(CommandLine& line) {
+  const Subcommand app = line.add("quantile", "Exact quantiles, the median among them");
+  auto options = std::make_shared<QuantileCommandOptions>();
+  add_input_options(app, options->input);
+  app.add_option("-q", options->q, "Which, from 0 to 1, parted by commas (0,0.25,0.5,0.75,1)").type_name("LIST");
+  app.add_option("--method", options->method, "What lies between two values (linear): " + words_of("METHOD"))
+      .type_name("METHOD");
+  app.add_option("--rows", options->rows, "Those of each of N equal blocks of the input").type_name("N");
+  add_common_options(app, options->common);
+  add_digits_option(app, options->common);
+  app.footer(quantile_examples);
+  return {app, [options] { return run_command(*options); }};
+}
+
+}  // namespace masu::cli

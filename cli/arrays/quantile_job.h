@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// Quantiles of a stream of any size, of all of it or of each of its rows.
+#pragma once
+
+#include "cli/arrays/array_stream.h"
+
+#include <masu/quantile.h>
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace masu::cli {
+
+struct QuantileRequest {
+  std::vector<double> q;
+  QuantileMethod method = QuantileMethod::linear;
+  std::uint64_t memory = 0;
+  std::uint64_t rows = 1;
+  std::optional<std::uint64_t> row_length;  // where rows were asked for
+};
+
+struct QuantileFound {
+  std::vector<Quantile> quantiles;  // row by row, in the order of q
+  std::uint64_t count = 0;          // elements of the data
+  QuantileTimes times;
+};
+
+// Passes over the data until they are found; rows that memory holds are taken as they come. Throws io where a row has
+// no values.
+QuantileFound find_quantiles(ArrayStream& stream, const QuantileRequest& request);
+
+}  // namespace masu::cli

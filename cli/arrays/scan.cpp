@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+// masu scan: of each element what all up to it come to.
+#include "cli/arrays/array_job.h"
+#include "cli/arrays/array_output.h"
+#include "cli/arrays/row_pieces.h"
+#include "cli/selftest/reference_scan.h"
+#include "cli/sort/external_sort.h"
+#include "command.h"
+#include "element_bits.h"
+#include "errors.h"
+#include "value_names.h"
+
+#include <fmt/format.h>
+#include <masu/scan.h>
+#include <memory>
+
+namespace masu::cli {
+namespace {
+
+constexpr const char* scan_examples = R"(Examples:
+  masu scan lengths.npy --exclusive -o starts.npy
+  masu scan balances.csv --header --column change -o balance.txt
+  masu scan table.raw --dtype f32 --rows 1000 --op max -o peaks.npy)";
+
+constexpr std::uint64_t scan_row_copies = 4;  // of a whole row and its result, that memory has to hold
+
+struct ScanCommandOptions {
+  CommonOptions common;
+  InputOptions input;
+  std::string op = "sum";
+  std::string rows;
+  bool exclusive = false;
+};
+
+ScanOp parse_op(const std::string& name) {
+  try {
+    return scan_op_from_name(name);
+  } catch (const Error&) {
+    usage_error(fmt::format("--op takes sum, min or max, got '{}'", name));
+  }
+}
+
+class ScanJob {
+ public:
+  ScanJob(ArrayStream& stream, const ScanOptions& how, const CommonOptions& common)
+      : stream_(stream), how_(how), verify_(common.verify), output_(common.output, stream.info()) {}
+
+  // Rows of `row_length` elements, or all as one.
+  ArrayDone operator()(std::uint64_t row_length, std::uint64_t memory, std::vector<std::uint64_t> shape) {
+    output_.begin(stream_.info().dtype, shape);
+    const std::uint64_t row_bytes = row_length * size_of(stream_.info().dtype);
+    if (row_length == 0) scan_one();
+    else if (row_bytes <= memory / scan_row_copies) scan_short_rows(row_length, memory);
+    else scan_long_rows(row_length);
+    output_.commit();
+    return done_;
+  }
+
+ private:
+  void scan_one() {
+    stream_.pass([&](const ArrayView& piece) {
+      add(piece);
+      return true;
+    });
+    end_row();
+  }
+  void scan_long_rows(std::uint64_t row_length) {
+    RowParts parts(row_length);
+    stream_.pass([&](const ArrayView& piece) {
+      parts.add(piece, [&](const ArrayView& part, bool ends) {
+        add(part);
+        if (ends) end_row();
+      });
+      return true;
+    });
+  }
+  void scan_short_rows(std::uint64_t row_length, std::uint64_t memory) {
+    stream_.limit_pieces(memory / scan_row_copies);
+    WholeRows gather(row_length);
+    stream_.pass([&](const ArrayView& piece) {
+      gather.add(piece, [&](const ArrayView& rows, std::uint64_t count) {
+        ScanTimes times;
+        ScanOptions how = how_;
+        how.rows = count;
+        how.times = &times;
+        const MutableArrayView result = room_for(rows);
+        scan(stream_.device(), rows, result, how);
+        add_times(times);
+        finish(rows, result, row_length);
+      });
+      return true;
+    });
+  }
+
+  MutableArrayView room_for(const ArrayView& piece) {
+    result_.resize(piece.count * size_of(piece.dtype));
+    return {piece.dtype, result_.data(), piece.count};
+  }
+  void add(const ArrayView& piece) {
+    if (!accumulator_) accumulator_.emplace(stream_.device(), piece.dtype, how_);
+    const MutableArrayView result = room_for(piece);
+    accumulator_->scan(piece, result);
+    finish(piece, result, 0);
+  }
+  void end_row() {
+    if (accumulator_) add_times(accumulator_->times());
+    accumulator_.reset();
+    reference_.reset();
+  }
+  void add_times(const ScanTimes& times) {
+    done_.transfer += times.transfer;
+    done_.compute += times.compute;
+  }
+  // Compares where that is asked, with a new reference for each whole row, and writes.
+  void finish(const ArrayView& piece, const ArrayView& result, std::uint64_t row_length) {
+    const auto began = Clock::now();
+    for (std::uint64_t i = 0; verify_ && i < piece.count; ++i) {
+      if (!reference_ || (row_length > 0 && i % row_length == 0)) {
+        reference_.emplace(piece.dtype, how_.op, how_.exclusive);
+      }
+      if (reference_->next(piece, i) == bits_of(result, i)) continue;
+      throw Differs(fmt::format("element {} differs from the reference's", done_.count + i));
+    }
+    done_.verifying += since(began);
+    done_.count += piece.count;
+    output_.write(result);
+  }
+
+  ArrayStream& stream_;
+  ScanOptions how_;
+  bool verify_;
+  ArrayOutput output_;
+  std::optional<ScanAccumulator> accumulator_;  // of the row that is read
+  std::optional<ReferenceScan> reference_;
+  std::vector<std::byte> result_;
+  ArrayDone done_;
+};
+
+Exit run_command(ScanCommandOptions& asked) {
+  const CommonOptions& common = asked.common;
+  apply(asked.common);
+  check_array_output(common);
+  ScanOptions how;
+  how.op = parse_op(asked.op);
+  how.exclusive = asked.exclusive;
+  const std::uint64_t rows = row_count(asked.rows);
+  ArrayStream stream(
+      asked.input, common, [](std::uint64_t) { return device_for_scan(); }, "scan");
+  const std::uint64_t row_length = asked.rows.empty() ? 0 : stream.row_length(rows);
+  const std::vector<std::uint64_t> shape = flat_shape(stream, common, rows);
+  ArrayDone done = ScanJob(stream, how, common)(row_length, memory_budget(memory_limit(common)), shape);
+  done.json_more = fmt::format(R"("op":"{}","exclusive":{},"rows":{},)", asked.op, asked.exclusive, rows);
+  tell_array(stream, common, done);
+  return Exit::done;
+}
+
+}  // namespace
+
+Command add_scan(CommandLine& line) {
+  const Subcommand app = line.add("scan", "Running sums, minima or maxima");
+  auto options = std::make_shared<ScanCommandOptions>();
+  add_input_options(app, options->input);
+  app.add_option("--op", options->op, "What all elements up to each one come to (sum)").type_name("sum|min|max");
+  app.add_flag("--exclusive", options->exclusive, "Without the element itself: all in front of it");
+  app.add_option("--rows", options->rows, "Scan each of N equal blocks of the input by itself").type_name("N");
+  add_common_options(app, options->common);
+  app.footer(scan_examples);
+  return {app, [options] { return run_command(*options); }};
+}
+
+}  // namespace masu::cli

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/check/check.h"
+
+#include "cli/check/check_facts.h"
+#include "cli/check/check_faults.h"
+#include "cli/check/check_log.h"
+#include "cli/check/check_process.h"
+#include "cli/check/check_report.h"
+#include "own_process.h"
+
+#include <masu/io.h>
+
+#include <fmt/format.h>
+#include <unistd.h>
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+namespace masu::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::uint64_t default_local_bytes = 48 << 10;
+constexpr std::uint64_t default_work_group = 1024;
+constexpr unsigned most_messages = 20000;
+
+// Optimisation would hide what is never set and what is never read, and move what is left.
+constexpr const char* build_options = "-O0 -include ";
+
+// Oclgrind 21.10 takes the stride for both sides of a strided copy when it notes what was written: what the copy
+// brought counts as never set. Copies of one element each are the same, and noted rightly.
+constexpr const char* header = R"(
+static inline size_t __attribute__((overloadable)) masu_step(__local const volatile void *side, size_t stride) {
+  return 1;
+}
+static inline size_t __attribute__((overloadable)) masu_step(__global const volatile void *side, size_t stride) {
+  return stride;
+}
+#define async_work_group_strided_copy(target, source, count, stride, event) ({ \
+    __typeof__((target) + 0) masu_target = (target); \
+    __typeof__((source) + 0) masu_source = (source); \
+    const size_t masu_count = (count); \
+    const size_t masu_stride = (stride); \
+    event_t masu_event = async_work_group_copy(masu_target, masu_source, 0, (event)); \
+    for (size_t masu_i = 0; masu_i < masu_count; ++masu_i) \
+      masu_event = async_work_group_copy(masu_target + masu_i * masu_step(masu_target, masu_stride), \
+                                         masu_source + masu_i * masu_step(masu_source, masu_stride), 1, masu_event); \
+    masu_event; })
+)";
+
+// This process's arguments behind "run".
+std::vector<std::string> own_arguments() {
+  const std::vector<std::string> arguments = command_line();
+  const auto run = std::find(arguments.begin() + 1, arguments.end(), "run");
+  return {run == arguments.end() ? run : run + 1, arguments.end()};
+}
+
+// Settings of Oclgrind come from here alone; a cached program would lack the lines of its source.
+std::vector<std::string> child_environment() {
+  std::vector<std::string> result;
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    const std::string_view text = *entry;
+    if (text.starts_with("OCLGRIND_") || text.starts_with("MASU_CACHE=")) continue;
+    result.emplace_back(text);
+  }
+  result.emplace_back("MASU_CACHE=off");
+  return result;
+}
+
+// One thread, so that every check of a kernel finds the same.
+std::vector<std::string> child_arguments(const CheckRequest& request, const MemoryFile& log, const MemoryFile& facts,
+                                         const MemoryFile& included) {
+  const std::uint64_t local = request.local_bytes == 0 ? default_local_bytes : request.local_bytes;
+  const std::uint64_t group = request.max_work_group_size == 0 ? default_work_group : request.max_work_group_size;
+  std::vector<std::string> arguments = {"oclgrind",
+                                        "--data-races",
+                                        "--uninitialized",
+                                        "--num-threads",
+                                        "1",
+                                        "--local-mem-size",
+                                        std::to_string(local),
+                                        "--max-wgsize",
+                                        std::to_string(group),
+                                        "--max-errors",
+                                        std::to_string(most_messages),
+                                        "--build-options",
+                                        build_options + included.path(),
+                                        "--log",
+                                        log.path(),
+                                        own_program(),
+                                        "run",
+                                        "--under-oclgrind",
+                                        facts.path()};
+  const std::vector<std::string> own = own_arguments();
+  arguments.insert(arguments.end(), own.begin(), own.end());
+  return arguments;
+}
+
+void say(const std::string& text) {
+  std::fwrite(text.data(), 1, text.size(), stderr);
+}
+
+std::string count_text(std::size_t count, std::string_view noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
+// How the child ended, where it did not end well; "" where it did.
+std::string end_text(const ChildEnd& end, const CheckRequest& request) {
+  if (end.timed_out) {
+    return fmt::format(
+        "the check did not end within {:g} s (--timeout); Oclgrind is slow: give it less work, or more "
+        "time",
+        request.timeout);
+  }
+  if (end.signal != 0) return fmt::format("Oclgrind ended by signal {} ({})", end.signal, ::strsignal(end.signal));
+  return "";
+}
+
+// The child's result with what the check found; what is no JSON object is passed on as it is.
+void write_checked_json(const std::string& printed, Json check) {
+  Json result = Json::parse(printed, nullptr, false);
+  io::OutputFile output("-");
+  if (!result.is_object()) {
+    output.write(printed);
+    result = Json::object();
+  }
+  result["check"] = std::move(check);
+  output.write(result.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+  output.commit();
+}
+
+}  // namespace
+
+Exit check_kernel(const CheckRequest& request) {
+  if (request.cuda) {
+    usage_error("run: --check runs OpenCL C under Oclgrind, got CUDA C++; compute-sanitizer checks that");
+  }
+  const MemoryFile log("log");
+  const MemoryFile facts_file("facts");
+  const MemoryFile output("output");
+  const MemoryFile included("header");
+  included.write(header);
+  Child child{child_arguments(request, log, facts_file, included), child_environment(), -1, {}};
+  if (request.json) child.output = output.descriptor();
+  if (request.timeout > 0) child.timeout = std::chrono::duration<double>(request.timeout);
+  const ChildEnd end = run_child(child);
+  if (end.exec_error == ENOENT) {
+    throw Error(ErrorCode::unsupported, "run: --check needs Oclgrind, which is not installed (Debian: oclgrind)");
+  }
+  if (end.exec_error != 0) {
+    throw Error(ErrorCode::io, std::string("run: --check cannot start oclgrind: ") + std::strerror(end.exec_error));
+  }
+
+  const CheckLog found = parse_check_log(log.read());
+  const auto told = parse_facts(facts_file.read());
+  const CheckFacts facts = told.value_or(CheckFacts{});
+  const std::string name = request.file == "-" ? "<stdin>" : request.file;
+  const std::vector<Fault> faults = collect_faults(found, facts, SourceName{name});
+  const SourceLines source(name, facts.source);
+  const std::string trouble = end_text(end, request);
+
+  // A run that ended before its kernel, or in it, has said why.
+  const bool ran = told && trouble.empty() && (end.status == 0 || end.status == static_cast<int>(Exit::differs));
+  if (request.json) {
+    Json check{{"faults", check_json(faults, source)}, {"work_items", facts.work_items}, {"cut", found.cut}};
+    if (!trouble.empty()) check["error"] = trouble;
+    else if (!ran) check["error"] = fmt::format("the run ended with status {}", end.status);
+    write_checked_json(output.read(), std::move(check));
+  }
+  if (!request.json) say(check_text(faults, source));
+  const std::string items = count_text(facts.work_items, "work-item");
+  if (!faults.empty()) {
+    say(fmt::format("masu run: {} found in {}{}\n", count_text(faults.size(), "fault"), items,
+                    found.cut ? fmt::format(" (after {} messages Oclgrind told no more)", most_messages) : ""));
+  } else if (ran && !request.quiet) {
+    say(fmt::format("masu run: no faults found in {}\n", items));
+  }
+  if (!trouble.empty()) say("masu run: " + trouble + "\n");
+  if (!faults.empty()) return Exit::differs;
+  if (!ran && end.status == 0) return Exit::failed;
+  return static_cast<Exit>(end.status);
+}
+
+}  // namespace masu::cli

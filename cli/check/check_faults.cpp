@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/check/check_faults.h"
+
+#include "cli/check/check_sentence.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <map>
+#include <optional>
+#include <tuple>
+#include <utility>
+
+namespace masu::cli {
+namespace {
+
+constexpr std::array<std::pair<FaultKind, std::string_view>, 11> kind_names{{
+    {FaultKind::invalid_pointer, "invalid_pointer"},
+    {FaultKind::out_of_bounds, "out_of_bounds"},
+    {FaultKind::data_race, "data_race"},
+    {FaultKind::divergence, "divergence"},
+    {FaultKind::uninitialized, "uninitialized"},
+    {FaultKind::unaligned, "unaligned"},
+    {FaultKind::async_copy, "async_copy"},
+    {FaultKind::format, "format"},
+    {FaultKind::compiler, "compiler"},
+    {FaultKind::stopped, "stopped"},
+    {FaultKind::other, "other"},
+}};
+
+// How the messages of Oclgrind 21.10 begin; of one that is not here nothing but the headline is told.
+constexpr std::array<std::pair<std::string_view, FaultKind>, 20> headlines{{
+    {"Invalid read of size", FaultKind::out_of_bounds},
+    {"Invalid write of size", FaultKind::out_of_bounds},
+    {"Index (", FaultKind::out_of_bounds},
+    {"Read-write data race", FaultKind::data_race},
+    {"Write-write data race", FaultKind::data_race},
+    {"Work-group divergence", FaultKind::divergence},
+    {"Uninitialized address", FaultKind::invalid_pointer},
+    {"Uninitialized value", FaultKind::uninitialized},
+    {"Controlflow depends", FaultKind::uninitialized},
+    {"Instruction depends", FaultKind::uninitialized},
+    {"Invalid memory load", FaultKind::unaligned},
+    {"Invalid memory store", FaultKind::unaligned},
+    {"Unaligned address", FaultKind::unaligned},
+    {"Invalid wait event", FaultKind::async_copy},
+    {"Work-item finished", FaultKind::async_copy},
+    {"Invalid read from", FaultKind::other},
+    {"Invalid write to", FaultKind::other},
+    {"OCLGRIND FATAL ERROR", FaultKind::stopped},
+    {"Unsupported", FaultKind::stopped},
+    {"Undefined", FaultKind::stopped},
+}};
+
+FaultKind kind_of(const Finding& finding) {
+  const auto found = std::find_if(headlines.begin(), headlines.end(),
+                                  [&](const auto& entry) { return finding.headline.starts_with(entry.first); });
+  return found == headlines.end() ? FaultKind::other : found->second;
+}
+
+// Global memory that is an argument, and the offset in it.
+struct InArgument {
+  int index = -1;
+  std::int64_t offset = 0;
+};
+
+// A buffer has the lower 48 bits of its addresses for itself; what lies before its beginning has the upper bits of the
+// buffer before.
+InArgument find_argument(const CheckFacts& facts, std::uint64_t address) {
+  constexpr std::int64_t half = std::int64_t{1} << 47;
+  InArgument best;
+  for (std::size_t i = 0; i < facts.arguments.size(); ++i) {
+    const CheckFacts::Argument& argument = facts.arguments[i];
+    if (!argument.buffer || argument.address == 0) continue;
+    const auto offset = static_cast<std::int64_t>(address - argument.address);
+    if (offset < -half || offset >= half || (best.index >= 0 && std::abs(offset) >= std::abs(best.offset))) continue;
+    best = {static_cast<int>(i), offset};
+  }
+  return best;
+}
+
+// The null pointer, and what is reckoned from it.
+bool near_null(const Finding& finding) {
+  const unsigned bits = finding.space == "private" ? 32 : 48;
+  return !finding.space.empty() && finding.address >> (bits - 1) == 0;
+}
+
+// What makes two messages one fault.
+using Key = std::tuple<FaultKind, std::string, int, std::string, unsigned, std::string, unsigned>;
+
+Key key_of(FaultKind kind, const std::string& space, int argument, const std::vector<Access>& accesses) {
+  std::array<std::pair<std::string, unsigned>, 2> places;
+  for (std::size_t i = 0; i < std::min(accesses.size(), places.size()); ++i) {
+    places[i] = {accesses[i].place.file, accesses[i].place.line};
+  }
+  if (accesses.size() == 2 && places[1] < places[0]) std::swap(places[0], places[1]);
+  return {kind, space, argument, places[0].first, places[0].second, places[1].first, places[1].second};
+}
+
+class Collector {
+ public:
+  Collector(const CheckFacts& facts, const SourceName& name) : facts_(facts), name_(name) {}
+
+  void add(const Finding& finding) {
+    FaultKind kind = kind_of(finding);
+    std::string space = finding.space;
+    const bool constant = std::any_of(finding.accesses.begin(), finding.accesses.end(), [](const Access& access) {
+      return access.instruction.find("load ") != std::string::npos &&
+             access.instruction.find("addrspace(2)") != std::string::npos;
+    });
+    if (constant && space != "private") space = "constant";
+    InArgument where;
+    if (space == "global") where = find_argument(facts_, finding.address);
+    if (kind == FaultKind::out_of_bounds && where.index < 0 && near_null(finding)) kind = FaultKind::invalid_pointer;
+    // The space of what is read is not in these messages, that of what is written says little.
+    const bool by_space = kind == FaultKind::data_race;
+    const int argument = kind == FaultKind::out_of_bounds ? where.index : -1;  // a line may leave several
+    const auto [entry, is_new] =
+        index_.try_emplace(key_of(kind, by_space ? space : "", argument, finding.accesses), groups_.size());
+    if (is_new) groups_.emplace_back().fault.kind = kind;
+    Group& group = groups_[entry->second];
+    Fault& fault = group.fault;
+    // An access that is both read and write is told twice.
+    if (group.evidence.add(finding)) ++fault.times;
+    if (fault.space.empty()) fault.space = space;
+    const unsigned telling = how_telling(finding);
+    if (is_new || telling > group.telling) {
+      group.telling = telling;
+      fault.accesses = finding.accesses;
+      for (Access& access : fault.accesses) {
+        if (name_.is(access.place.file)) access.place.file = name_.file;
+      }
+      fault.argument = -1;
+    }
+    if (fault.argument < 0 && where.index >= 0) {
+      fault.argument = where.index;
+      fault.argument_name = facts_.arguments[static_cast<std::size_t>(where.index)].name;
+      fault.offset = where.offset;
+    }
+  }
+
+  [[nodiscard]] std::vector<Fault> faults() const {
+    std::vector<Fault> result;
+    for (const Group& group : groups_) {
+      if (absorbed(group.fault)) continue;
+      Fault& fault = result.emplace_back(group.fault);
+      fault.what = sentence(fault, group.evidence, facts_);
+      fault.follows = fault.kind == FaultKind::uninitialized && spoils_reads();
+    }
+    return result;
+  }
+
+ private:
+  struct Group {
+    Fault fault;
+    Evidence evidence;
+    unsigned telling = 0;  // of the message whose accesses are shown
+  };
+
+  // Which of a fault's messages to show: of the races at one place the one that no barrier would mend, and a read
+  // rather than a second write.
+  static unsigned how_telling(const Finding& finding) {
+    if (finding.accesses.size() != 2) return 0;
+    const bool across = finding.accesses[0].group != finding.accesses[1].group;
+    return (across ? 2 : 0) + (finding.headline.starts_with("Read") ? 1 : 0);
+  }
+
+  // Another fault at the same place of which this one is only the shadow.
+  [[nodiscard]] bool absorbed(const Fault& fault) const {
+    return std::any_of(groups_.begin(), groups_.end(), [&](const Group& group) {
+      const Fault& other = group.fault;
+      if (other.accesses.empty() || fault.accesses.empty()) return false;
+      const auto at = [&](const Access& access) {
+        return access.place.file == fault.accesses.front().place.file &&
+               access.place.line == fault.accesses.front().place.line;
+      };
+      const bool here = std::any_of(other.accesses.begin(), other.accesses.end(), at);
+      const auto shadows = [&](FaultKind kind, std::initializer_list<FaultKind> by) {
+        return fault.kind == kind && std::find(by.begin(), by.end(), other.kind) != by.end();
+      };
+      return here && (shadows(FaultKind::out_of_bounds, {FaultKind::invalid_pointer}) ||
+                      shadows(FaultKind::uninitialized, {FaultKind::invalid_pointer, FaultKind::out_of_bounds,
+                                                         FaultKind::data_race, FaultKind::async_copy}));
+    });
+  }
+
+  // Whether something was read that had no definite value, and may have gone anywhere since.
+  [[nodiscard]] bool spoils_reads() const {
+    return std::any_of(groups_.begin(), groups_.end(), [](const Group& group) {
+      const FaultKind kind = group.fault.kind;
+      return kind == FaultKind::data_race || kind == FaultKind::out_of_bounds || kind == FaultKind::invalid_pointer ||
+             kind == FaultKind::divergence || kind == FaultKind::async_copy;
+    });
+  }
+
+  const CheckFacts& facts_;
+  const SourceName& name_;
+  std::map<Key, std::size_t> index_;
+  std::vector<Group> groups_;
+};
+
+// Of a race that one first which comes last in the source: usually the read that came too early.
+void order_accesses(Fault& fault) {
+  if (fault.kind != FaultKind::data_race || fault.accesses.size() != 2) return;
+  if (fault.accesses[0].place.line < fault.accesses[1].place.line) std::swap(fault.accesses[0], fault.accesses[1]);
+}
+
+unsigned line_of(const Fault& fault) {
+  return fault.accesses.empty() ? 0 : fault.accesses.front().place.line;
+}
+
+}  // namespace
+
+std::string_view to_string(FaultKind kind) {
+  const auto found =
+      std::find_if(kind_names.begin(), kind_names.end(), [&](const auto& entry) { return entry.first == kind; });
+  return found->second;
+}
+
+bool SourceName::is(std::string_view told) const {
+  if (told == "input.cl" || told == file) return true;
+  return file.starts_with('/') && !told.empty() && told.size() < file.size() && file.ends_with(told) &&
+         file[file.size() - told.size() - 1] == '/';
+}
+
+std::vector<Fault> collect_faults(const CheckLog& log, const CheckFacts& facts, const SourceName& name) {
+  Collector collector(facts, name);
+  for (const Finding& finding : log.findings) collector.add(finding);
+  std::vector<Fault> faults = collector.faults();
+  for (Fault& fault : faults) order_accesses(fault);
+  for (Fault& warning : faults_in_build_log(facts.build_log, name)) {
+    // What the compiler foresaw and Oclgrind saw is one fault.
+    const bool seen = std::any_of(faults.begin(), faults.end(), [&](const Fault& fault) {
+      return warning.kind == FaultKind::compiler && line_of(fault) == line_of(warning) &&
+             fault.accesses.front().place.file == warning.accesses.front().place.file;
+    });
+    if (!seen) faults.push_back(std::move(warning));
+  }
+  std::stable_sort(faults.begin(), faults.end(), [](const Fault& left, const Fault& right) {
+    return std::pair(left.follows, line_of(left)) < std::pair(right.follows, line_of(right));
+  });
+  return faults;
+}
+
+}  // namespace masu::cli

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/check/check_log.h"
+
+#include <charconv>
+#include <cstddef>
+#include <optional>
+
+namespace masu::cli {
+namespace {
+
+bool starts_with_any(std::string_view text, std::initializer_list<std::string_view> beginnings) {
+  for (const std::string_view beginning : beginnings) {
+    if (text.starts_with(beginning)) return true;
+  }
+  return false;
+}
+
+std::string_view trimmed(std::string_view text) {
+  const auto first = text.find_first_not_of(" \t\r");
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
+}
+
+// The next line, taken off the front of the text.
+std::string_view take_line(std::string_view& text) {
+  const auto end = text.find('\n');
+  const std::string_view line = text.substr(0, end);
+  text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+  return line;
+}
+
+// The number at the front of the text, taken off it.
+template <class T>
+std::optional<T> take_number(std::string_view& text, int base = 10) {
+  T value = 0;
+  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
+  if (error != std::errc()) return std::nullopt;
+  text.remove_prefix(static_cast<std::size_t>(rest - text.data()));
+  return value;
+}
+
+// "NAME(1,2,3)" anywhere in the text.
+bool read_id(std::string_view text, std::string_view name, Access::Id& id) {
+  const auto at = text.find(name);
+  if (at == std::string_view::npos) return false;
+  text.remove_prefix(at + name.size());
+  for (std::uint64_t& value : id) {
+    if (text.empty() || (text.front() != '(' && text.front() != ',')) return false;
+    text.remove_prefix(1);
+    const auto number = take_number<std::uint64_t>(text);
+    if (!number) return false;
+    value = *number;
+  }
+  return true;
+}
+
+void read_entity(std::string_view text, Access& access) {
+  access.by_item = read_id(text, "Global", access.global) && read_id(text, "Local", access.local);
+  access.has_group = read_id(text, "Group", access.group);
+}
+
+// "At line 16 (column 3) of input.cl:"
+bool read_place(std::string_view text, Place& place) {
+  constexpr std::string_view line_word = "At line ", column_word = " (column ", of_word = ") of ";
+  if (!text.starts_with(line_word)) return false;
+  text.remove_prefix(line_word.size());
+  const auto line = take_number<unsigned>(text);
+  if (!line || !text.starts_with(column_word)) return false;
+  text.remove_prefix(column_word.size());
+  const auto column = take_number<unsigned>(text);
+  if (!column || !text.starts_with(of_word)) return false;
+  text.remove_prefix(of_word.size());
+  if (text.ends_with(':')) text.remove_suffix(1);
+  place = {std::string(text), *line, *column, {}};
+  return true;
+}
+
+// "… at global memory address 0x10", "… to local memory address 0x10"
+void read_address(std::string_view headline, Finding& finding) {
+  constexpr std::string_view words = " memory address 0x";
+  const auto at = headline.find(words);
+  if (at == std::string_view::npos) return;
+  const auto space = headline.rfind(' ', at == 0 ? 0 : at - 1);
+  const std::size_t begin = space == std::string_view::npos ? 0 : space + 1;
+  std::string_view digits = headline.substr(at + words.size());
+  const auto address = take_number<std::uint64_t>(digits, 16);
+  if (!address) return;
+  finding.address = *address;
+  finding.space = headline.substr(begin, at - begin);
+}
+
+bool is_headline(std::string_view line) {
+  return !line.empty() && line.front() != '\t' && line.front() != ' ';
+}
+
+class Reader {
+ public:
+  explicit Reader(Finding& finding) : finding_(finding) {}
+
+  // One indented line of a message, without its indentation.
+  void read(std::string_view raw) {
+    const std::string_view line = trimmed(raw);
+    if (expect_text_) {
+      expect_text_ = false;
+      if (!finding_.accesses.empty() && line != "(source not available)") finding_.accesses.back().place.text = line;
+      return;
+    }
+    if (line.empty()) return;
+    if (line.starts_with("Kernel:")) {
+      finding_.kernel = trimmed(line.substr(7));
+    } else if (line.starts_with("Work-group:")) {
+      has_group_ = read_id(line, "Work-group: ", group_);
+    } else if (starts_with_any(line, {"Entity:", "First entity:", "Second entity:", "Work-item:", "Previous work-i"})) {
+      Access& access = finding_.accesses.emplace_back();
+      read_entity(line, access);
+    } else if (line.starts_with("Only ")) {
+      finding_.detail = line;
+    } else if (Place place; read_place(line, place)) {
+      current().place = std::move(place);
+      expect_text_ = true;
+    } else if (raw.starts_with("\t  ") && !line.starts_with('(')) {
+      current().instruction = line;
+    }
+  }
+
+  // The groups of accesses that name none: those of a divergence.
+  void end() {
+    for (Access& access : finding_.accesses) {
+      if (!has_group_ || access.has_group) continue;
+      access.group = group_;
+      access.has_group = true;
+    }
+  }
+
+ private:
+  // The access that a line belongs to; a barrier that too few reached has no line that begins one.
+  Access& current() {
+    if (finding_.accesses.empty()) finding_.accesses.emplace_back();
+    return finding_.accesses.back();
+  }
+
+  Finding& finding_;
+  Access::Id group_{};
+  bool has_group_ = false;
+  bool expect_text_ = false;
+};
+
+}  // namespace
+
+CheckLog parse_check_log(std::string_view log) {
+  CheckLog result;
+  const char* const log_end = log.data() + log.size();
+  while (!log.empty()) {
+    const std::string_view line = take_line(log);
+    if (!is_headline(line)) continue;                 // the blank lines between messages
+    if (line.data() + line.size() == log_end) break;  // ended while it was written
+    if (line.starts_with("Oclgrind: ") && line.find("suppressing further errors") != std::string_view::npos) {
+      result.cut = true;
+      continue;
+    }
+    Finding finding;
+    finding.headline = trimmed(line);
+    read_address(finding.headline, finding);
+    // A fatal error says what it was on a second line.
+    if (line.starts_with("OCLGRIND FATAL ERROR") && is_headline(log)) finding.detail = trimmed(take_line(log));
+    Reader reader(finding);
+    // An empty line within a message is indented as well; one that is not ends it.
+    while (!log.empty() && (log.front() == '\t' || log.front() == ' ')) reader.read(take_line(log));
+    reader.end();
+    result.findings.push_back(std::move(finding));
+  }
+  return result;
+}
+
+}  // namespace masu::cli

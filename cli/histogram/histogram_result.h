@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// What `masu histogram` found in one input, and the forms in which it is written.
+#pragma once
+
+#include "cli/histogram/summary.h"
+#include "text_sink.h"
+#include "times.h"
+
+#include <masu/histogram.h>
+#include <masu/io.h>
+#include <masu/joint_histogram.h>
+#include <masu/row_histogram.h>
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace masu::cli {
+
+// One of the three shapes: `channels`, `rows`, or `joint`.
+struct HistogramResult {
+  io::SourceInfo source;
+  std::vector<Histogram> channels;
+  std::optional<RowHistograms> rows;
+  std::optional<Histogram> first_row;  // of rows: stands for them where all have the same
+  std::optional<JointHistogram> joint;
+  std::vector<std::string> names;         // of channels or columns; empty when there is one without a name
+  std::vector<Summary> summaries;         // of channels, for the table only
+  bool one_value = false;                 // every bin holds one integer value
+  Dtype edge_dtype = Dtype::f64;          // how edges are printed
+  std::vector<Dtype> column_edge_dtypes;  // the same for the columns of a joint histogram
+  std::string device;
+  Seconds seconds;
+  std::uint64_t bad_lines = 0;
+  std::uint64_t bytes = 0;
+
+  // What channels and rows have in common. `row` is 0 where there are no rows.
+  struct Block {
+    std::span<const std::uint64_t> counts;
+    std::uint64_t below = 0;
+    std::uint64_t above = 0;
+    std::uint64_t nan = 0;
+    [[nodiscard]] std::uint64_t n() const;
+  };
+  [[nodiscard]] const Histogram& first() const { return rows ? *first_row : channels.front(); }
+  [[nodiscard]] std::uint64_t row_count() const { return rows ? rows->rows() : 1; }
+  [[nodiscard]] unsigned channel_count() const;
+  [[nodiscard]] Block block(std::uint64_t row, unsigned channel) const;
+  [[nodiscard]] std::vector<double> density(std::uint64_t row, unsigned channel) const;
+  // What a column of a joint histogram is called: a mere number as "column 0".
+  [[nodiscard]] std::string column_name(unsigned d) const;
+  // All values or points, and those of them that lie in no bin.
+  [[nodiscard]] std::uint64_t n() const;
+  [[nodiscard]] std::uint64_t outsiders() const;
+  [[nodiscard]] Strategy strategy() const;
+};
+
+// `several`: there is more than one input, so each result says which one it is of; `first` of them: the CSV's header.
+struct WriteOptions {
+  bool several = false;
+  bool first = true;
+  bool density = false;
+  bool cumulative = false;
+  bool log_counts = false;  // bars by the logarithm of the counts
+};
+
+// A chart as wide as `width` columns, for people.
+struct TableOptions {
+  unsigned width = 80;
+  bool utf8 = false;
+  bool density = false;
+  bool cumulative = false;
+  bool log_counts = false;
+};
+void write_table(const HistogramResult& result, const TableOptions& options, const Sink& sink);
+void write_row_table(const HistogramResult& result, const TableOptions& options, const Sink& sink);
+void write_joint_table(const HistogramResult& result, const TableOptions& options, const Sink& sink);
+void write_json(const HistogramResult& result, const WriteOptions& options, const Sink& sink);
+void write_csv(const HistogramResult& result, const WriteOptions& options, const Sink& sink);
+// The counts (or, as asked, the cumulative counts) as u64, the density as f64: of shape (bins), (channels, bins),
+// (rows, bins), (rows, channels, bins), or that of a joint histogram's grid.
+void write_npy(const HistogramResult& result, const WriteOptions& options, const Sink& sink);
+
+}  // namespace masu::cli

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/sort/sort_job.h"
+
+#include "cli/arrays/array_input.h"
+#include "cli/arrays/array_output.h"
+#include "cli/sort/external_sort.h"
+#include "cli/sort/sort_verify.h"
+#include "errors.h"
+
+#include <fmt/format.h>
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace masu::cli {
+namespace {
+
+class SortRun {
+ public:
+  SortRun(const SortCommandOptions& asked, Progress& progress);
+  SortSummary operator()();
+
+ private:
+  void open_values();
+  [[nodiscard]] Device open_device() const;
+  [[nodiscard]] ExternalSort::Request request(std::optional<std::uint64_t> count) const;
+  void check_rows() const;
+  // At most `count` records into the sorter, or all there are.
+  void fill(ExternalSort& sorter, std::optional<std::uint64_t> count);
+  void read_values(ExternalSort::Room room, std::uint64_t count);
+  void check_values_end();
+  void sort_rows();
+  void sort_all();
+  void begin_output(std::uint64_t count);
+  void take(const Records& records);
+  void add_times(const ExternalSort& sorter);
+
+  const SortCommandOptions& asked_;
+  Progress& progress_;
+  Clock::time_point began_ = Clock::now();
+  std::unique_ptr<io::Source> keys_;
+  double opening_;  // seconds: a text is parsed then
+  std::unique_ptr<io::Source> values_;
+  RecordShape shape_;
+  Order order_;
+  std::uint64_t rows_;
+  std::uint64_t memory_;
+  Device device_;
+  std::optional<std::uint64_t> count_;
+  // With --trace alone, standard output is the trace's.
+  std::optional<ArrayOutput> output_;
+  std::optional<ArrayOutput> values_output_;
+  std::optional<SortReference> reference_;
+  SortSummary result_;
+};
+
+SortRun::SortRun(const SortCommandOptions& asked, Progress& progress)
+    : asked_(asked),
+      progress_(progress),
+      keys_(open_array(asked.input, asked.common, false)),
+      opening_(since(began_)),
+      shape_{keys_->info().dtype, 0},
+      order_(asked.order()),
+      rows_(asked.row_count()),
+      memory_(memory_budget(memory_limit(asked.common))),
+      device_(open_device()),
+      count_(keys_->info().count) {
+  open_values();
+  if (rows_ > 1) count_ = measure(*keys_);
+  check_rows();
+  if (!asked.trace || !asked.common.output.empty()) output_.emplace(asked.common.output, keys_->info());
+  if (values_) values_output_.emplace(asked.values_output, values_->info());
+}
+
+Device SortRun::open_device() const {
+  if (!asked_.common.device.empty()) return Device::open(asked_.common.device);
+  return device_for_sort(known_bytes(*keys_).value_or(0));
+}
+
+void SortRun::open_values() {
+  if (asked_.index) shape_.payload_bytes = sizeof(std::uint64_t);
+  if (asked_.values.empty()) return;
+  values_ = open_array(asked_.values, asked_.values_dtype, asked_.common);
+  shape_.payload_bytes = size_of(values_->info().dtype);
+  const std::optional<std::uint64_t> other = values_->info().count;
+  if (count_ && other && *count_ != *other) {
+    throw Error(ErrorCode::io, fmt::format("as many values as keys are needed: {} has {}, {} has {}",
+                                           keys_->info().name, *count_, values_->info().name, *other));
+  }
+}
+
+void SortRun::check_rows() const {
+  if (count_ && *count_ % rows_ != 0) {
+    usage_error(fmt::format("--rows {} must divide the {} values of {}", rows_, *count_, keys_->info().name));
+  }
+}
+
+ExternalSort::Request SortRun::request(std::optional<std::uint64_t> count) const {
+  const auto payload = values_        ? ExternalSort::Payload::given
+                       : asked_.index ? ExternalSort::Payload::index
+                                      : ExternalSort::Payload::none;
+  return {device_, shape_, payload, order_, sort_algorithm_from_name(asked_.algorithm), memory_, asked_.common.tmpdir,
+          count};
+}
+
+void SortRun::read_values(ExternalSort::Room room, std::uint64_t count) {
+  if (!values_ || read_elements(*values_, room.payload, count) == count) return;
+  throw Error(ErrorCode::io, fmt::format("as many values as keys are needed: {} ends before {}", values_->info().name,
+                                         keys_->info().name));
+}
+
+void SortRun::check_values_end() {
+  std::array<std::byte, 8> more{};
+  if (!values_ || values_->read(more.data(), 1) == 0) return;
+  throw Error(ErrorCode::io, fmt::format("as many values as keys are needed: {} ends before {}", keys_->info().name,
+                                         values_->info().name));
+}
+
+void SortRun::fill(ExternalSort& sorter, std::optional<std::uint64_t> count) {
+  constexpr std::uint64_t piece_bytes = std::uint64_t{4} << 20U;  // so that the bar moves
+  while (!count || sorter.count() < *count) {
+    const ExternalSort::Room room = sorter.room();
+    std::uint64_t want = std::min(room.count, std::max<std::uint64_t>(1, piece_bytes / shape_.bytes()));
+    if (count) want = std::min(want, *count - sorter.count());
+    const auto began = Clock::now();
+    const std::uint64_t got = read_elements(*keys_, room.keys, want);
+    read_values(room, got);
+    result_.seconds.read += since(began);
+    sorter.filled(got);
+    progress_.advance(got * shape_.bytes());
+    if (got < want) break;
+  }
+  if (count && sorter.count() < *count) {
+    throw Error(ErrorCode::io, fmt::format("{}: ended before its {} values", keys_->info().name, *count_));
+  }
+}
+
+void SortRun::begin_output(std::uint64_t count) {
+  const std::vector<std::uint64_t> shape =
+      rows_ > 1 ? std::vector<std::uint64_t>{rows_, count / rows_} : std::vector<std::uint64_t>{count};
+  if (output_) output_->begin(asked_.index ? Dtype::u64 : shape_.keys, shape);
+  if (values_) values_output_->begin(values_->info().dtype, shape);
+}
+
+void SortRun::take(const Records& records) {
+  const std::uint64_t count = records.keys.count;
+  if (reference_) reference_->compare(records);
+  const Dtype payload = values_ ? values_->info().dtype : Dtype::u64;
+  if (output_) output_->write(asked_.index ? ArrayView(payload, records.payload, count) : records.keys);
+  if (values_) values_output_->write({payload, records.payload, count});
+}
+
+void SortRun::add_times(const ExternalSort& sorter) {
+  result_.seconds.transfer += sorter.times().transfer;
+  result_.seconds.compute += sorter.times().compute;
+  result_.runs += sorter.runs();
+  result_.count += sorter.count();
+}
+
+void SortRun::sort_all() {
+  ExternalSort sorter(request(count_));
+  sorter.progress = [this](std::uint64_t bytes) { progress_.advance(bytes); };
+  fill(sorter, count_);
+  if (asked_.trace && sorter.runs() > 0) {
+    throw Error(ErrorCode::unsupported, "sort: --trace needs all of the data in memory; give more --memory");
+  }
+  begin_output(sorter.count());
+  sorter.finish([this](const Records& records) { take(records); });
+  add_times(sorter);
+}
+
+// As many rows at a time as memory holds; a row that it does not hold goes through files.
+void SortRun::sort_rows() {
+  const std::uint64_t length = *count_ / rows_;
+  begin_output(*count_);
+  if (length == 0) return;
+  const std::uint64_t fitting = ExternalSort::capacity(device_, shape_, memory_) / length;
+  for (std::uint64_t row = 0; row < rows_;) {
+    const std::uint64_t group = std::clamp<std::uint64_t>(fitting, 1, rows_ - row);
+    ExternalSort sorter(request(group * length));
+    fill(sorter, group * length);
+    sorter.finish([this](const Records& records) { take(records); }, group);
+    add_times(sorter);
+    row += group;
+  }
+}
+
+SortSummary SortRun::operator()() {
+  double verifying = 0;
+  if (asked_.common.verify) {
+    const auto began = Clock::now();
+    reference_.emplace(*keys_, values_.get(), SortReference::Request{order_, rows_, asked_.index});
+    verifying = since(began);
+  }
+  progress_.start("sort", known_bytes(*keys_));
+  if (rows_ > 1) sort_rows();
+  else sort_all();
+  check_values_end();
+  progress_.finish();
+  if (reference_) reference_->finish();
+  if (output_) output_->commit();
+  if (values_output_) values_output_->commit();
+  result_.name = keys_->info().name;
+  result_.dtype = shape_.keys;
+  result_.device = device_.id();
+  result_.rows = rows_;
+  result_.bad_lines = keys_->bad_lines();
+  result_.bytes = result_.count * shape_.bytes();
+  result_.seconds.read += opening_;
+  result_.seconds.total = since(began_) - verifying;
+  return result_;
+}
+
+}  // namespace
+
+SortSummary run_sort(const SortCommandOptions& asked, Progress& progress) {
+  return SortRun(asked, progress)();
+}
+
+}  // namespace masu::cli

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// `masu sort` from opening its inputs to writing its outputs.
+#pragma once
+
+#include "cli/sort/sort_options.h"
+#include "progress.h"
+#include "times.h"
+
+#include <cstdint>
+#include <string>
+
+namespace masu::cli {
+
+struct SortSummary {
+  std::string name;
+  std::uint64_t count = 0;
+  Dtype dtype = Dtype::u8;
+  std::string device;
+  std::uint64_t rows = 1;
+  std::uint64_t runs = 0;  // that were put into temporary files; 0: all was sorted in memory
+  std::uint64_t bad_lines = 0;
+  std::uint64_t bytes = 0;
+  Seconds seconds;
+};
+
+// Throws Differs when it is to verify and the reference sorts otherwise; no file is left then.
+SortSummary run_sort(const SortCommandOptions& asked, Progress& progress);
+
+}  // namespace masu::cli

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// One collective call: ranks that agree on what they do, errors of one rank that become errors of all, and results
+/// that are merged along a tree. Part of mpi.h, which says what holds.
+#pragma once
+
+#include <masu/error.h>
+#include <masu/mpi/group.h>
+
+#include <array>
+#include <bit>
+#include <cstring>
+#include <exception>
+#include <initializer_list>
+#include <new>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace masu::mpi::detail {
+
+/// The text of a call, the same on every rank where the ranks agree: "sum(f32, result f64)".
+class Text {
+ public:
+  explicit Text(std::string_view function) : text_(std::string(function) + "(") {}
+  Text& with(std::string_view words) {
+    if (text_.back() != '(') text_ += ", ";
+    text_ += words;
+    return *this;
+  }
+  Text& with(std::string_view name, std::string_view value) {
+    return with(std::string(name) + " " + std::string(value));
+  }
+  Text& with(std::string_view name, std::uint64_t value) { return with(name, std::to_string(value)); }
+  [[nodiscard]] std::string finish() const { return text_ + ")"; }
+
+ private:
+  std::string text_;
+};
+
+inline std::uint64_t hash_of(const void* data, std::size_t bytes, std::uint64_t hash = 0xcbf29ce484222325) {  // FNV-1a
+  const auto* at = static_cast<const unsigned char*>(data);
+  for (std::size_t i = 0; i < bytes; ++i) hash = (hash ^ at[i]) * 0x100000001b3;
+  return hash;
+}
+
+class Call {
+ public:
+  /// `text`: the call. Where the making of it throws, agree() reports that.
+  template <class F>
+  Call(MPI_Comm comm, const F& text) : group_(comm) {
+    attempt([&] { text_ = text().finish(); });
+  }
+
+  [[nodiscard]] const Group& group() const noexcept { return group_; }
+
+  /// Does this rank's work. What it throws is kept for the next agree(); after a failure no work is done.
+  template <class F>
+  void attempt(const F& work) {
+    if (failure_) return;
+    try {
+      work();
+    } catch (const Error& error) {
+      failure_ = Failure{error.code(), error.what()};
+    } catch (const std::bad_alloc&) {
+      failure_ = Failure{ErrorCode::out_of_memory, "memory of the host ran out"};
+    } catch (const std::exception& error) {
+      failure_ = Failure{ErrorCode::invalid_argument, error.what()};
+    }
+  }
+
+  /// Ends a phase: the same Error on every rank where a rank failed, or where the ranks do not do the same.
+  void agree() {
+    const std::uint64_t call = hash_of(text_.data(), text_.size());
+    const auto nobody = static_cast<std::uint64_t>(group_.size());
+    std::array<std::uint64_t, 3> words{call, ~call, failure_ ? static_cast<std::uint64_t>(group_.rank()) : nobody};
+    group_.least(words);
+    if (words[2] != nobody) throw_failure_of(static_cast<int>(words[2]));
+    if (words[0] != ~words[1]) throw_difference();
+  }
+
+  /// The bytes of all ranks merged, in the order of the ranks: merge(before, after) joins those of neighbouring ranks.
+  /// On every rank, or on `root` alone (the others get none).
+  template <class F>
+  Bytes combine(Bytes mine, const F& merge, int root = -1) {
+    const int rank = group_.rank();
+    for (int step = 1; step < group_.size(); step *= 2) {
+      if ((rank & step) != 0) {
+        send(mine, rank - step);
+        break;
+      }
+      if (rank + step < group_.size()) {
+        const std::optional<Bytes> theirs = receive(rank + step);
+        if (theirs) attempt([&] { mine = merge(std::move(mine), *theirs); });
+      }
+    }
+    // What came up the tree is at rank 0, failures too.
+    agree();
+    if (root > 0) {
+      if (rank == 0) send(mine, root);
+      if (rank == root) mine = receive(0).value_or(Bytes());
+      agree();
+    }
+    if (root >= 0) return rank == root ? std::move(mine) : Bytes();
+    Block block = block_of(mine);
+    group_.broadcast(block.data(), block.size(), 0);
+    const std::uint64_t length = length_in(block);
+    if (rank != 0) attempt([&] { mine.resize(length); });
+    if (length > block_room) {
+      agree();
+      group_.broadcast(mine.data() + block_room, length - block_room, 0);
+    } else if (failure_) {
+      throw std::bad_alloc();
+    }
+    if (rank != 0) std::memcpy(mine.data(), block.data() + sizeof length, std::min(length, block_room));
+    return mine;
+  }
+
+ private:
+  struct Failure {
+    ErrorCode code;
+    std::string text;
+  };
+  // The first message of some bytes: their number, and as many of them as fit.
+  static constexpr std::uint64_t block_room = 2040;
+  using Block = std::array<std::byte, sizeof(std::uint64_t) + block_room>;
+  static constexpr std::uint64_t failed = ~std::uint64_t{0};  // instead of the number
+  static Block block_of(const Bytes& bytes) {
+    Block block{};
+    const std::uint64_t length = bytes.size();
+    std::memcpy(block.data(), &length, sizeof length);
+    if (length != 0) std::memcpy(block.data() + sizeof length, bytes.data(), std::min(length, block_room));
+    return block;
+  }
+  static std::uint64_t length_in(const Block& block) {
+    std::uint64_t length = 0;
+    std::memcpy(&length, block.data(), sizeof length);
+    return length;
+  }
+
+  // To receive() of another rank, which takes what does not fit a block only where it has the memory.
+  void send(const Bytes& bytes, int to) const {
+    Block block = block_of(bytes);
+    if (failure_) std::memcpy(block.data(), &failed, sizeof failed);
+    const std::uint64_t length = length_in(block);
+    const std::uint64_t held = failure_ ? 0 : std::min(length, block_room);
+    group_.send_message(block.data(), static_cast<int>(sizeof length + held), to);
+    if (failure_ || length <= block_room) return;
+    char go = 0;
+    group_.receive(&go, 1, to);
+    if (go != 0) group_.send(bytes.data() + block_room, length - block_room, to);
+  }
+  // Nothing where one of the two failed, which agree() tells.
+  std::optional<Bytes> receive(int from) {
+    Block block{};
+    group_.receive_message(block.data(), static_cast<int>(block.size()), from);
+    const std::uint64_t length = length_in(block);
+    if (length == failed) return std::nullopt;
+    std::optional<Bytes> bytes;
+    bool room = false;
+    try {
+      bytes.emplace(length);
+      room = true;
+    } catch (const std::bad_alloc&) {
+      attempt([] { throw std::bad_alloc(); });
+    }
+    if (length > block_room) {
+      const char go = room ? 1 : 0;
+      group_.send(&go, 1, from);
+      if (room) group_.receive(bytes->data() + block_room, length - block_room, from);
+    }
+    if (room && length != 0) std::memcpy(bytes->data(), block.data() + sizeof length, std::min(length, block_room));
+    return bytes;
+  }
+
+  [[noreturn]] void throw_failure_of(int rank) const {
+    auto code = static_cast<std::uint64_t>(failure_ ? failure_->code : ErrorCode::io);
+    group_.broadcast(&code, sizeof code, rank);
+    const std::string text = text_of(failure_ ? failure_->text : std::string(), rank);
+    throw Error(static_cast<ErrorCode>(code), group_.size() == 1 ? text : "rank " + std::to_string(rank) + ": " + text);
+  }
+
+  [[noreturn]] void throw_difference() const {
+    const std::string mine = text_.substr(0, most_letters);
+    const std::string first = text_of(mine, 0);
+    std::array<std::uint64_t, 1> differs{static_cast<std::uint64_t>(mine == first ? group_.size() : group_.rank())};
+    group_.least(differs);
+    const std::string other = text_of(mine, static_cast<int>(differs[0]));
+    throw Error(ErrorCode::invalid_argument, "mpi: every rank must make the same call, got " + first +
+                                                 " on rank 0 and " + other + " on rank " + std::to_string(differs[0]));
+  }
+
+  // The text of one rank, on every rank; what is very long is cut.
+  static constexpr std::size_t most_letters = 2047;
+  [[nodiscard]] std::string text_of(const std::string& text, int rank) const {
+    std::array<char, most_letters + 1> letters{};
+    if (group_.rank() == rank) std::memcpy(letters.data(), text.data(), std::min(text.size(), most_letters));
+    group_.broadcast(letters.data(), letters.size(), rank);
+    return letters.data();
+  }
+
+  Group group_;
+  std::string text_;
+  std::optional<Failure> failure_;
+};
+
+}  // namespace masu::mpi::detail

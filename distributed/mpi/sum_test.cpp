@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "distributions.h"
+#include "expect_error.h"
+
+#include <gtest/gtest.h>
+#include <masu/mpi.h>
+
+namespace masu::mpi::test {
+namespace {
+
+// The same bits, or the same error, as one process with all the data.
+template <class F, class G>
+void expect_same(const F& distributed, const G& alone) {
+  std::string wrong;
+  std::optional<SumResult> expected;
+  try {
+    expected = alone();
+  } catch (const Error& error) {
+    wrong = error.what();
+  }
+  try {
+    const SumResult found = distributed();
+    ASSERT_TRUE(expected.has_value()) << "no error: " << wrong;
+    EXPECT_EQ(found, *expected);
+  } catch (const Error& error) {
+    EXPECT_FALSE(expected.has_value()) << error.what();
+    EXPECT_FALSE(wrong.empty()) << error.what();
+  }
+}
+
+template <class T>
+class MpiSum : public testing::Test {};
+using Types = testing::Types<std::uint8_t, std::int32_t, std::uint64_t, Half, float, double>;
+TYPED_TEST_SUITE(MpiSum, Types);
+
+TYPED_TEST(MpiSum, AsOneProcess) {
+  const Device cpu = Device::open("cpu");
+  each_distribution<TypeParam>({0, 1, 2, 1009}, [&](const std::vector<TypeParam>& x, const Cuts& cuts) {
+    const std::span<const TypeParam> mine = part_of(x, cuts);
+    const ArrayView all(x);
+    const SumOptions narrow{.result = Dtype::f32, .ddof = 1};
+    expect_same([&] { return sum(MPI_COMM_WORLD, mine); }, [&] { return masu::sum(cpu, all); });
+    expect_same([&] { return dot(MPI_COMM_WORLD, mine, mine); }, [&] { return masu::dot(cpu, all, all); });
+    expect_same([&] { return mean(MPI_COMM_WORLD, mine); }, [&] { return masu::mean(cpu, all); });
+    expect_same([&] { return norm2(MPI_COMM_WORLD, mine, narrow); }, [&] { return masu::norm2(cpu, all, narrow); });
+    expect_same([&] { return variance(MPI_COMM_WORLD, mine, narrow); },
+                [&] { return masu::variance(cpu, all, narrow); });
+    expect_same([&] { return standard_deviation(MPI_COMM_WORLD, mine); },
+                [&] { return masu::standard_deviation(cpu, all); });
+  });
+}
+
+TEST(MpiSumErrors, OfOneRankAreOfAll) {
+  const std::vector<float> x(static_cast<std::size_t>(rank()) + 1, 1.0F);
+  const std::vector<float> y(2, 1.0F);  // as many as x on rank 1 alone
+  const std::string who = ranks() == 1 ? "" : "rank 0: ";
+  MASU_EXPECT_ERROR(dot(MPI_COMM_WORLD, x, y), invalid_argument, who + "SumAccumulator: x and y must have as many");
+  MASU_EXPECT_ERROR(sum(MPI_COMM_WORLD, x, {.rows = 2}), invalid_argument, "rows");
+  EXPECT_EQ(sum(MPI_COMM_WORLD, x).value(), ranks() * (ranks() + 1) / 2);  // nothing is left of the errors
+}
+
+TEST(MpiSumErrors, RanksThatDisagree) {
+  if (ranks() == 1) GTEST_SKIP() << "one rank agrees with itself";
+  const std::vector<float> x(3, 1.0F);
+  const std::vector<double> y(3, 1.0);
+  const bool last = rank() == ranks() - 1;
+  const std::string who = " on rank " + std::to_string(ranks() - 1);
+  MASU_EXPECT_ERROR(sum(MPI_COMM_WORLD, last ? Part(y) : Part(x)), invalid_argument,
+                    "mpi: every rank must make the same call, got sum(f32, result f64, ddof 0) on rank 0 and "
+                    "sum(f64, result f64, ddof 0)" +
+                        who);
+  MASU_EXPECT_ERROR(last ? sum(MPI_COMM_WORLD, x) : mean(MPI_COMM_WORLD, x), invalid_argument, "mean(f32");
+  MASU_EXPECT_ERROR(variance(MPI_COMM_WORLD, x, {.ddof = last ? 1U : 0U}), invalid_argument, "ddof 1)" + who);
+  EXPECT_EQ(sum(MPI_COMM_WORLD, x).value(), 3 * ranks());
+}
+
+TEST(MpiCall, NeedsACommunicator) {
+  const std::vector<float> x(3, 1.0F);
+  MASU_EXPECT_ERROR(sum(MPI_COMM_NULL, x), invalid_argument, "mpi: there must be a communicator, got MPI_COMM_NULL");
+  EXPECT_EQ(sum(MPI_COMM_SELF, x).value(), 3);
+}
+
+TEST(MpiCall, OnACommunicatorThatIsFreed) {
+  const std::vector<float> x(3, 1.0F);
+  for (int i = 0; i < 10; ++i) {
+    MPI_Comm half = MPI_COMM_NULL;
+    MPI_Comm_split(MPI_COMM_WORLD, rank() % 2, -rank(), &half);
+    int size = 0;
+    MPI_Comm_size(half, &size);
+    EXPECT_EQ(sum(half, x).value(), 3 * size);
+    MPI_Comm_free(&half);
+  }
+}
+
+TEST(MpiCall, OnMemoryOfADevice) {
+  const Device cpu = Device::open("cpu");
+  const Buffer<double> x = cpu.upload(std::vector<double>{0.1, 1e300, -1e300});
+  EXPECT_EQ(sum(MPI_COMM_WORLD, x).value(), masu::sum(std::vector<double>(static_cast<std::size_t>(ranks()), 0.1)));
+  EXPECT_EQ(dot(MPI_COMM_SELF, x, x).value(), masu::dot(x, x));
+}
+
+}  // namespace
+}  // namespace masu::mpi::test

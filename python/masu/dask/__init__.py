@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+"""masu's functions for Dask arrays: lazy, in tasks for any scheduler, with the bits of masu's function of the whole array.
+
+Install it with ``pip install masu[dask]``.
+"""
+from ._distinct import topk, unique
+from ._extremes import argmax, argmin, max, min
+from ._histograms import bincount, histogram, histogram2d, histogramdd
+from ._quantiles import median, percentile, quantile
+from ._sorts import argsort, sort
+from ._totals import dot, mean, std, sum, var
+
+__all__ = [
+    "argmax",
+    "argmin",
+    "argsort",
+    "bincount",
+    "dot",
+    "histogram",
+    "histogram2d",
+    "histogramdd",
+    "max",
+    "mean",
+    "median",
+    "min",
+    "percentile",
+    "quantile",
+    "sort",
+    "std",
+    "sum",
+    "topk",
+    "unique",
+    "var",
+]

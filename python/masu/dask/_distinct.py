@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Distinct values and the k greatest of Dask arrays."""
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_index
+
+from .. import _device, _order
+from .._order import TopK
+from . import _graph
+
+__all__ = ["topk", "unique"]
+
+
+def unique(ar, return_index=False, return_inverse=False, return_counts=False, *, split_every=None, device=None):
+    """The sorted distinct elements: `masu.unique` of the whole array, for any chunks.
+
+    `return_index`, `return_inverse` and `return_counts` as in `masu.unique`. How many values there are is known after the
+    computation only. All values are brought together in one task. `split_every`: how many chunks' values are put together
+    at a time. All NaNs are one value.
+
+    >>> import dask.array, masu.dask
+    >>> values, counts = masu.dask.unique(dask.array.from_array([3, 1, 3], chunks=2), return_counts=True)
+    >>> values.compute().tolist(), counts.compute().tolist()
+    ([1, 3], [1, 2])
+    """
+    ar = _graph.taken("unique", ar)
+    x = _graph.flat(ar)
+    if return_index:
+        _graph.known("unique", x)
+    tasks = _graph.Tasks("unique", x, split_every, device, bool(return_index), bool(return_inverse), bool(return_counts),
+                         over=[x])
+    begins = _graph.starts(x.chunks[0]) if return_index else [0] * (x.numblocks[0] + 1)
+    parts = tasks.each("part", partial(_distinct, bool(return_index), bool(return_counts), device), _graph.blocks(x),
+                       more=[(begin,) for begin in begins[:-1]])
+    found = tasks.tree("tree", partial(_distinct_of_all, device), parts, split_every)
+    dtypes = (x.dtype, np.dtype(np.intp), np.dtype(np.intp))
+    outputs = [tasks.array([tasks.add(f"output-{i}", partial(_graph.part, i), found)], ((np.nan,),), dtypes[i])
+               if wanted else None for i, wanted in enumerate((True, return_index, return_counts))]
+    results = [outputs[0]]
+    if return_index:
+        results.append(outputs[1])
+    if return_inverse:
+        places = tasks.each("inverse", partial(_places, device), [found] * x.numblocks[0], _graph.blocks(x))
+        inverse = tasks.array(places, x.chunks, np.dtype(np.intp))
+        results.append(inverse if ar.ndim == 1 else inverse.reshape(ar.shape).rechunk(ar.chunks))
+    if return_counts:
+        results.append(outputs[2])
+    return tuple(results) if len(results) > 1 else results[0]
+
+
+def _distinct(index, counts, device, begin, block):
+    """(values, where each is first, how often it occurs)."""
+    found = _order.unique(block, return_index=index, return_counts=counts, device=_device.resolve(device))
+    values, *more = found if isinstance(found, tuple) else (found,)
+    first = more.pop(0) + begin if index else None
+    return values, first, more[0] if counts else None
+
+
+def _distinct_of_all(device, parts):
+    values = np.concatenate([part[0] for part in parts])
+    if not values.size:
+        return parts[0]
+    found, places, inverse = _order.unique(values, return_index=True, return_inverse=True,
+                                           device=_device.resolve(device))
+    first, counts = (None if parts[0][i] is None else np.concatenate([part[i] for part in parts]) for i in (1, 2))
+    if first is not None:
+        first = first[places]
+    if counts is not None:
+        total = np.zeros(found.size, np.intp)
+        np.add.at(total, inverse, counts)
+        counts = total
+    return found, first, counts
+
+
+def _places(device, found, block):
+    if not block.size:
+        return np.empty(0, np.intp)
+    return _order.searchsorted(found[0], block, device=device)
+
+
+def topk(a, k, axis=-1, *, largest=True, split_every=None, device=None):
+    """The k largest (or smallest) elements along an axis and where they stand: `masu.topk` of the whole array.
+
+    Parameters and order are those of `masu.topk`; `split_every`: how many chunks' elements are put together at a time.
+    Returns TopK(values, indices) of Dask arrays.
+
+    >>> import dask.array, masu.dask
+    >>> masu.dask.topk(dask.array.from_array([3, 9, 1, 9], chunks=3), 2).indices.compute().tolist()
+    [1, 3]
+    """
+    a = _graph.known("topk", _graph.taken("topk", a))
+    if axis is None:
+        a, axis = _graph.flat(a), 0
+    axis = normalize_axis_index(axis, a.ndim)
+    if isinstance(k, (bool, np.bool)) or not hasattr(k, "__index__"):
+        raise TypeError(f"topk: k must be an integer, got {type(k).__name__}")
+    k = k.__index__()
+    if not 1 <= k <= a.shape[axis]:
+        raise ValueError(f"topk: k must be from 1 to {a.shape[axis]}, the length of the axis, got {k}")
+    if a.ndim > 1:
+        a = a.rechunk({axis: -1})
+    begins = _graph.starts(a.chunks[axis])
+    tasks = _graph.Tasks("topk", a, k, axis, largest, split_every, device, over=[a])
+    keys = _graph.blocks(a)
+    parts = tasks.each("part", partial(_first_of, k, axis, largest, device), keys,
+                       more=[(begins[key[1 + axis]],) for key in keys])
+    if a.ndim == 1:
+        parts = [tasks.tree("tree", partial(_first_of_all, k, largest, device), parts, split_every)]
+    chunks = tuple((k,) if i == axis else c for i, c in enumerate(a.chunks))
+    values, indices = ([tasks.add(f"output-{i}-{n}", partial(_graph.part, i), part) for n, part in enumerate(parts)]
+                       for i in (0, 1))
+    return TopK(tasks.array(values, chunks, a.dtype), tasks.array(indices, chunks, np.dtype(np.intp)))
+
+
+def _first_of(k, axis, largest, device, begin, block):
+    k = min(k, block.shape[axis])
+    if k == 0 or block.size == 0:
+        shape = tuple(k if i == axis else n for i, n in enumerate(block.shape))
+        return np.empty(shape, block.dtype), np.empty(shape, np.intp)
+    values, indices = _order.topk(block, k, axis, largest=largest, device=device)
+    return values, indices + begin
+
+
+def _first_of_all(k, largest, device, parts):
+    """Of chunks that follow each other: equals come by index, as they stand."""
+    values, indices = (np.concatenate([part[i] for part in parts]) for i in (0, 1))
+    if not values.size:
+        return values, indices
+    first = _order.topk(values, min(k, values.size), largest=largest, device=device)
+    return first.values, indices[first.indices]

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Least and greatest elements of Dask arrays, and where they are."""
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+
+from . import _graph
+
+__all__ = ["argmax", "argmin", "max", "min"]
+
+
+def min(a, axis=None, keepdims=False, *, split_every=None):
+    """The least element along axes, as `numpy.min`, with the bits of the first of them: for any chunks the same.
+
+    A NaN is the result where there is one. `split_every`: how many chunks' results are put together at a time.
+    """
+    return _extreme("min", a, axis, keepdims, split_every)
+
+
+def max(a, axis=None, keepdims=False, *, split_every=None):
+    """The greatest element along axes, as `min`."""
+    return _extreme("max", a, axis, keepdims, split_every)
+
+
+def argmin(a, axis=None, keepdims=False, *, split_every=None):
+    """Where the least element is first, as `numpy.argmin`: in the flattened array, or along an axis.
+
+    >>> import dask.array, masu.dask
+    >>> int(masu.dask.argmin(dask.array.from_array([3, 1, 2, 1], chunks=2)).compute())
+    1
+    """
+    return _extreme("argmin", a, axis, keepdims, split_every)
+
+
+def argmax(a, axis=None, keepdims=False, *, split_every=None):
+    """Where the greatest element is first, as `argmin`."""
+    return _extreme("argmax", a, axis, keepdims, split_every)
+
+
+def _extreme(name, a, axis, keepdims, split_every):
+    a = _graph.taken(name, a)
+    place = name.startswith("arg")
+    dtype = np.dtype(np.intp) if place else a.dtype.newbyteorder("=")
+    if place and axis is not None and np.ndim(axis):
+        raise TypeError(f"{name}: axis must be an integer or None, got {axis!r}")
+    if a.size == 0:
+        raise ValueError(f"{name}: the array must not be empty")
+    axes = _graph.axes_of(a, axis)
+    if axes is not None:
+        return _graph.along(partial(_along, name), a, axes, dtype, keepdims)
+    if a.ndim > 1 or place:
+        _graph.known(name, a)
+    tasks = _graph.Tasks(name, a, keepdims, split_every, over=[a])
+    starts = [_graph.starts(c) for c in a.chunks]
+    more = []
+    for i, key in enumerate(_graph.blocks(a)):
+        begin = (i,) if np.isnan(a.size) else tuple(s[k] for s, k in zip(starts, key[1:]))
+        more.append((name[-3:], begin, a.shape))
+    parts = tasks.each(f"{name}-part", _first, _graph.blocks(a), more=more)
+    state = tasks.tree(f"{name}-tree", partial(_of_two, name[-3:]), parts, split_every)
+    return _graph.scalar(tasks, tasks.add(f"{name}-total", partial(_chosen, name), state), a, keepdims, dtype)
+
+
+def _first(which, begin, shape, block):
+    """(the extreme, its place in the whole array, or the chunk's number); None of an empty block."""
+    if block.size == 0:
+        return None
+    here = int(getattr(np, f"arg{which}")(block))
+    value = block.reshape(-1)[here:here + 1].astype(block.dtype.newbyteorder("="))
+    if np.isnan(shape).any():
+        return value, begin[0]
+    inside = np.unravel_index(here, block.shape)
+    place = 0
+    for size, offset, index in zip(shape, begin, inside):
+        place = place * size + offset + int(index)
+    return value, place
+
+
+def _of_two(which, states):
+    states = sorted((state for state in states if state is not None), key=lambda state: state[1])
+    if not states:
+        return None
+    return states[int(getattr(np, f"arg{which}")(np.concatenate([value for value, _ in states])))]
+
+
+def _chosen(name, state):
+    if state is None:
+        raise ValueError(f"{name}: the array must not be empty")
+    return state[1] if name.startswith("arg") else state[0][0]
+
+
+def _along(name, block, axis, keepdims=False):
+    """Of whole lines; the element itself, so that zeros and NaNs have the bits of the first."""
+    find = getattr(np, name if name.startswith("arg") else f"arg{name}")
+    if name.startswith("arg"):
+        return find(block, axis=axis, keepdims=keepdims)
+    axes = axis if isinstance(axis, tuple) else (axis,)
+    kept = [i for i in range(block.ndim) if i not in axes]
+    rows = block.transpose(*kept, *sorted(axes)).reshape(*(block.shape[i] for i in kept), -1)
+    found = np.take_along_axis(rows, find(rows, axis=-1, keepdims=True), -1)[..., 0]
+    found = found.astype(found.dtype.newbyteorder("="), copy=False)
+    return found.reshape(tuple(1 if i in axes else n for i, n in enumerate(block.shape))) if keepdims else found

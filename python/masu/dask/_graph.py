@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tasks: a function of each chunk, states put together in a tree, passes over the chunks one after the other."""
+from __future__ import annotations
+
+import itertools
+import math
+import operator
+from functools import partial
+
+import dask.array as da
+import numpy as np
+from dask.base import tokenize
+from dask.delayed import Delayed
+from dask.graph_manipulation import bind
+from dask.highlevelgraph import HighLevelGraph
+from numpy.lib.array_utils import normalize_axis_tuple
+
+from .. import __version__, _arrays
+
+_FAN = 8  # states that are put together at a time
+
+
+def taken(function, a):
+    """`a` as a Dask array whose blocks masu can take."""
+    if not isinstance(a, da.Array):
+        a = da.asanyarray(a)
+    if not isinstance(a._meta, np.ndarray) or isinstance(a._meta, np.ma.MaskedArray):
+        raise TypeError(f"{function}: the blocks of the Dask array must be NumPy arrays, got {type(a._meta).__name__}")
+    if a.dtype.char not in _arrays.NATIVE:
+        raise TypeError(f"{function}: the dtype must be bool, an integer or float16 to float64, got {a.dtype}")
+    return a
+
+
+def known(function, a):
+    """Raises ValueError where the sizes of chunks are not known."""
+    if math.isnan(a.size):
+        raise ValueError(f"{function}: the sizes of the chunks must be known; call compute_chunk_sizes() first")
+    return a
+
+
+def flat(a):
+    """The array with one axis, in NumPy's order."""
+    return a if a.ndim == 1 else a.ravel()
+
+
+def blocks(a):
+    """The keys of the chunks, in NumPy's order of the blocks."""
+    return [(a.name, *place) for place in itertools.product(*(range(len(c)) for c in a.chunks))]
+
+
+def starts(chunks):
+    """Where each chunk of an axis begins."""
+    return np.cumsum([0, *chunks]).tolist()
+
+
+class Tasks:
+    """A function's tasks; arrays of its results are made by `array`."""
+
+    def __init__(self, function, *arguments, over=()):
+        self.token = tokenize(function, __version__, *arguments)
+        self.name = f"masu_{function}"
+        self.tasks = {}
+        self.over = list(over)
+
+    def add(self, label, work, *keys):
+        """One task: work(*results of keys)."""
+        key = f"{self.name}_{label}-{self.token}"
+        self.tasks[key] = (work, *keys)
+        return key
+
+    def each(self, label, work, *keys, more=None):
+        """A task for each entry of `keys`, lists of equal length; `more[i]` are arguments of task i alone."""
+        made = []
+        for i, parts in enumerate(zip(*keys)):
+            key = (f"{self.name}_{label}-{self.token}", i)
+            self.tasks[key] = (work if more is None else partial(work, *more[i]), *parts)
+            made.append(key)
+        return made
+
+    def tree(self, label, merge, keys, split_every=None):
+        """One state of many: merge(list of states), in their order."""
+        fan = _fan(split_every)
+        for level in itertools.count():
+            if len(keys) == 1:
+                return keys[0]
+            groups = [keys[i:i + fan] for i in range(0, len(keys), fan)]
+            keys = self.each(f"{label}-{level}", partial(_merged, merge), groups)
+
+    def again(self, key, *arrays):
+        """The chunks of each array, computed again after the task `key`."""
+        self._close()
+        copies = bind(arrays, Delayed(key, self.graph, layer=self.layer), seed=self.layer)
+        self.over += copies
+        return [blocks(copy) for copy in copies]
+
+    def array(self, outputs, chunks, dtype):
+        """A Dask array whose blocks are the results of the tasks `outputs`, in NumPy's order."""
+        self._close()
+        name = f"{self.name}-{tokenize(self.token, *map(str, outputs))}"
+        places = itertools.product(*(range(len(c)) for c in chunks))
+        layer = {(name, *place): (itself, key) for place, key in zip(places, outputs)}
+        graph = HighLevelGraph({**self.graph.layers, name: layer}, {**self.graph.dependencies, name: {self.layer}})
+        return da.Array(graph, name, chunks, meta=np.empty((0,) * len(chunks), dtype))
+
+    def _close(self):
+        """Makes a layer of the tasks that were added."""
+        if self.tasks:
+            self.layer = f"{self.name}-{self.token}-{len(self.over)}"
+            self.graph = HighLevelGraph.from_collections(self.layer, self.tasks, dependencies=self.over)
+            self.over.append(Delayed(next(iter(self.tasks)), self.graph, layer=self.layer))
+            self.tasks = {}
+
+
+def itself(x):
+    return x
+
+
+def part(*places):
+    """The part x[i][j]… of x; x is the last argument, i, j, … are the others."""
+    *places, x = places
+    for place in places:
+        x = x[place]
+    return x
+
+
+def _merged(merge, states):
+    return merge(states) if len(states) > 1 else states[0]
+
+
+def _fan(split_every):
+    if split_every is None:
+        return _FAN
+    if split_every is False:
+        return 2**31
+    fan = operator.index(split_every)
+    if fan < 2:
+        raise ValueError(f"split_every must be at least 2, got {fan}")
+    return fan
+
+
+def axes_of(a, axis):
+    """The axes that are reduced; None for all of them."""
+    if axis is None:
+        return None
+    axes = normalize_axis_tuple(axis, a.ndim)
+    return None if len(axes) == a.ndim else axes
+
+
+def scalar(tasks, key, a, keepdims, dtype):
+    """The Dask array of one number; with `keepdims` of as many dimensions as `a`."""
+    shape = (1,) * a.ndim if keepdims else ()
+    return tasks.array([tasks.add("shaped", partial(_shaped, shape, dtype), key)], tuple((1,) for _ in shape), dtype)
+
+
+def _shaped(shape, dtype, number):
+    return np.asarray(number, dtype).reshape(shape)
+
+
+def along(function, a, axes, dtype, keepdims=False, length=1):
+    """function(block, axis=axes) of whole lines; `axes` become one element each, or are dropped."""
+    a = a.rechunk(dict.fromkeys(axes, -1))
+    axis = axes if len(axes) > 1 else axes[0]
+    work = partial(_block, function, axis, keepdims)
+    if keepdims:
+        chunks = tuple((length,) if i in axes else c for i, c in enumerate(a.chunks))
+        return a.map_blocks(work, chunks=chunks, dtype=dtype, meta=np.empty((0,) * a.ndim, dtype))
+    return a.map_blocks(work, drop_axis=list(axes), dtype=dtype, meta=np.empty((0,) * (a.ndim - len(axes)), dtype))
+
+
+def _block(function, axis, keepdims, block):
+    return function(block, axis=axis, keepdims=True) if keepdims else function(block, axis=axis)

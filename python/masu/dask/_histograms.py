@@ -1,0 +1,273 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Histograms of Dask arrays."""
+from __future__ import annotations
+
+import operator
+from functools import partial
+
+import numpy as np
+
+from .. import _bincount, _histogram, _joint
+from . import _exact_weights, _graph
+
+_EXACT = 2**20  # so many integers below 2**33 have an exact float64 total
+
+__all__ = ["bincount", "histogram", "histogram2d", "histogramdd"]
+
+
+def histogram(a, bins=10, range=None, density=None, weights=None, *, recompute=False, split_every=None, device=None):
+    """How many values fall into each bin: `masu.histogram` of the whole array, for any chunks.
+
+    `a`, `bins`, `range`, `density` and `weights` as in `masu.histogram`; `bins` is a number or edges. Weights have the
+    shape of `a`, and their totals are exact. Without a range, the least and the greatest value are found in a pass of their
+    own: `recompute` True computes the chunks again for the second one, by default they are kept. `split_every`: how many
+    chunks' counts are put together at a time. Returns Dask arrays, the counts and the edges.
+
+    >>> import dask.array, masu.dask
+    >>> counts, edges = masu.dask.histogram(dask.array.from_array([1, 2, 1], chunks=2), bins=[0, 1, 2, 3])
+    >>> counts.compute().tolist()
+    [0, 2, 1]
+    """
+    a = _graph.taken("histogram", a)
+    bins = _bins("histogram", bins)
+    number = _number(bins)
+    weights = _weights("histogram", weights, a)
+    tasks = _graph.Tasks("histogram", a, bins, range, density, weights, recompute, split_every, device,
+                         over=[a] if weights is None else [a, weights])
+    blocks, other = _graph.blocks(a), [] if weights is None else [_graph.blocks(weights)]
+    if np.ndim(bins) or range is not None:
+        edges = _histogram.histogram_bin_edges(np.empty(0, a.dtype), bins, range)
+        ends, bounds = tasks.add("bins", partial(_graph.itself, (range, edges))), edges.dtype
+    else:
+        pairs = tasks.each("pair", partial(_pair, device), blocks)
+        ends = tasks.add("bins", partial(_even, bins, a.dtype.newbyteorder("=")),
+                         tasks.tree("pairs", _both, pairs, split_every))
+        bounds = np.histogram_bin_edges(np.zeros(1, a.dtype), bins).dtype
+        if recompute:
+            blocks, *other = tasks.again(ends, a, *([] if weights is None else [weights]))
+    parts = tasks.each("part", partial(_counts, bins, device), [ends] * len(blocks), blocks, *other)
+    merged = tasks.tree("counts", _exact_weights.added, parts, split_every)
+    # NumPy keeps the weights' byte order for equal bins only
+    totals = np.dtype(np.int64) if weights is None else weights.dtype.newbyteorder("=") if np.ndim(bins) else weights.dtype
+    done = tasks.add("done", partial(_densities, bool(density), totals), merged, ends)
+    return (tasks.array([done], ((number,),), np.dtype(np.float64) if density else totals),
+            tasks.array([tasks.add("edges", partial(_graph.part, 1), ends)], ((number + 1,),), bounds))
+
+
+def _bins(function, bins):
+    if isinstance(bins, str):
+        raise TypeError(f"{function}: bins must be a number or edges, got the rule {bins!r}; its number of bins would be "
+                        "known after the computation only")
+    return operator.index(bins) if np.ndim(bins) == 0 else np.asarray(bins)
+
+
+def _number(bins):
+    return len(bins) - 1 if np.ndim(bins) else bins
+
+
+def _weights(function, weights, a):
+    """The weights as a Dask array with the chunks of `a`."""
+    if weights is None:
+        return None
+    weights = _graph.taken(function, weights)
+    if weights.dtype.kind == "b":
+        raise TypeError(f"{function}: the weights must be integers or float16 to float64, got bool")
+    if weights.ndim != a.ndim or not all(np.isnan(n) or np.isnan(m) or n == m for n, m in zip(weights.shape, a.shape)):
+        raise ValueError("weights should have the same shape as a.")
+    if weights.chunks == a.chunks or np.isnan(a.size) and weights.numblocks == a.numblocks:
+        return weights
+    return _graph.known(function, weights).rechunk(_graph.known(function, a).chunks)
+
+
+def _pair(device, block):
+    """The least and the greatest value of a block; of an empty one nothing."""
+    if block.dtype.kind == "b":
+        block = block.view(np.uint8)
+    return _histogram.extremes(block, _histogram._device.resolve(device))
+
+
+def _both(pairs):
+    pairs = [pair for pair in pairs if pair.size] or pairs[:1]
+    return np.array([np.min([p[:1] for p in pairs]), np.max([p[1:] for p in pairs])], pairs[0].dtype) if pairs[
+        0].size else pairs[0]
+
+
+def _even(bins, dtype, pair):
+    """(range, edges) of even bins between the extremes of all data; NumPy's errors."""
+    if dtype.kind != "b":
+        edges = np.histogram_bin_edges(pair, bins)
+        return ((pair[0], pair[1]) if pair.size else (0, 1)), edges
+    return (tuple(pair.tolist()) if pair.size else (0, 1)), np.histogram_bin_edges(pair.view(bool), bins)
+
+
+def _counts(bins, device, found, block, weights=None):
+    range, _ = found
+    if weights is None or weights.dtype.kind in "iu":
+        return _histogram.histogram(block, bins, range, weights=weights, device=device)[0]
+
+    def totals(part):
+        return _histogram.histogram(block, bins, range, weights=part, device=device)[0]
+
+    return _exact_weights.state(weights, totals)
+
+
+def _densities(density, dtype, counts, found):
+    """The result; totals of floats are rounded to their dtype first, as masu.histogram has them."""
+    hist = _exact_weights.rounded(counts, dtype)
+    return hist / np.array(np.diff(found[1]), float) / hist.sum() if density else hist
+
+
+def bincount(x, weights=None, minlength=0, *, split_every=None, device=None):
+    """How often each of the integers 0, 1, 2, … occurs: `masu.bincount` of the whole array, for any chunks.
+
+    `x` has one dimension. Totals of weights are exact. The length of the result is known after the computation only.
+
+    >>> import dask.array, masu.dask
+    >>> masu.dask.bincount(dask.array.from_array([0, 1, 1, 3], chunks=2)).compute().tolist()
+    [1, 2, 0, 1]
+    """
+    x = _graph.taken("bincount", x)
+    if x.ndim != 1:
+        raise ValueError(f"bincount: the array must have one dimension, got {x.ndim}")
+    np.bincount(np.empty(0, x.dtype), minlength=minlength)  # NumPy's errors
+    weights = _weights("bincount", weights, x)
+    tasks = _graph.Tasks("bincount", x, weights, minlength, split_every, device,
+                         over=[x] if weights is None else [x, weights])
+    other = [] if weights is None else [_graph.blocks(weights)]
+    parts = tasks.each("part", partial(_bins_of, device), _graph.blocks(x), *other)
+    dtype = np.dtype(np.intp if weights is None else np.float64)
+    done = tasks.add("done", partial(_long_enough, minlength, dtype),
+                     tasks.tree("counts", _exact_weights.added, parts, split_every))
+    return tasks.array([done], ((np.nan,),), dtype)
+
+
+def _bins_of(device, block, weights=None):
+    if weights is None:
+        return _bincount.bincount(block, device=device)
+
+    def totals(part):
+        return _histogram.integers(values, part, length, None, device, dtype=None)
+
+    length = _bincount.bincount(block).size
+    values = block.view(np.uint8) if block.dtype.kind == "b" else block
+    return _exact_weights.state(weights, totals) if length else _exact_weights.nothing(0)
+
+
+def _long_enough(minlength, dtype, counts):
+    hist = _exact_weights.rounded(counts, dtype)
+    return np.concatenate([hist, np.zeros(max(0, minlength - hist.size), dtype)])
+
+
+def histogramdd(sample, bins=10, range=None, density=None, weights=None, *, recompute=False, split_every=None, device=None):
+    """How many points fall into each bin of several dimensions: `masu.histogramdd` of the whole sample, for any chunks.
+
+    `sample`: an array of N rows and D columns, or a sequence of D arrays of length N. Parameters are those of `histogram`
+    and of `masu.histogramdd`. Returns the counts, float64, and a list of the edges, as Dask arrays.
+
+    >>> import dask.array, masu.dask
+    >>> points = dask.array.from_array([[0.5, 0.5], [1.5, 0.5], [1.5, 2.5]], chunks=(2, 1))
+    >>> masu.dask.histogramdd(points, bins=(2, 3), range=((0, 2), (0, 3)))[0].compute().tolist()
+    [[1.0, 0.0, 0.0], [1.0, 0.0, 1.0]]
+    """
+    if isinstance(sample, (list, tuple)):
+        columns = [_graph.taken("histogramdd", column) for column in sample]
+    else:
+        sample = _graph.taken("histogramdd", sample)
+        if sample.ndim != 2:
+            raise ValueError(f"histogramdd: the sample must have two dimensions, got {sample.ndim}")
+        columns = [sample[:, i] for i in np.arange(sample.shape[1])]
+    if not columns or any(column.ndim != 1 for column in columns):
+        raise ValueError("histogramdd: the sample must have at least one column, each of one dimension")
+    if len({column.shape for column in columns}) > 1 and not np.isnan(columns[0].size):
+        raise ValueError("histogramdd: the columns must have one length, got "
+                         + " and ".join(str(column.size) for column in columns))
+    count = len(columns)
+    each = [_bins("histogramdd", rule) for rule in (bins if hasattr(bins, "__len__") and not isinstance(bins, str)
+                                                    else [bins] * count)]
+    ranges = [None] * count if range is None else list(range)
+    if len(each) != count or len(ranges) != count:
+        raise ValueError(f"histogramdd: bins and range must be given for each of {count} columns, "
+                         f"got {len(each)} and {len(ranges)}")
+    first = columns[0]
+    columns = [c if c.chunks == first.chunks or np.isnan(c.size) else c.rechunk(first.chunks) for c in columns]
+    common = np.result_type(*(column.dtype for column in columns))
+    by = _weights("histogramdd", weights, first)
+    tasks = _graph.Tasks("histogramdd", *columns, each, ranges, density, by, recompute, split_every, device,
+                         over=columns if by is None else [*columns, by])
+    keys = [_graph.blocks(column) for column in columns]
+    other = [] if by is None else [_graph.blocks(by)]
+    needed = [i for i, (rule, ends) in enumerate(zip(each, ranges)) if ends is None and not np.ndim(rule)]
+    found = partial(_each_even, each, ranges, common)
+    if needed:
+        pairs = [tasks.tree(f"pairs-{i}", _both, tasks.each(f"pair-{i}", partial(_pair, device), keys[i]), split_every)
+                 for i in needed]
+        ends = tasks.add("bins", found, pairs)
+        if recompute:
+            keys = tasks.again(ends, *columns, *([] if by is None else [by]))
+            keys, other = keys[:count], keys[count:]
+    else:
+        ends = tasks.add("bins", partial(found, []))
+    rows = [list(parts) for parts in zip(*keys)]
+    parts = tasks.each("part", partial(_cells, each, common, device), [ends] * len(rows), rows, *other)
+    merged = tasks.tree("counts", _exact_weights.added, parts, split_every)
+    done = tasks.add("done", partial(_joint_densities, density), merged, ends)
+    shape = tuple(map(_number, each))
+    bounds = [np.histogramdd(np.zeros((1, 1), common), [rule], [ends])[1][0].dtype for rule, ends in zip(each, ranges)]
+    return (tasks.array([done], tuple((n,) for n in shape), np.dtype(np.float64)),
+            [tasks.array([tasks.add(f"edges-{i}", partial(_graph.part, 1, i), ends)], ((n + 1,),), bounds[i])
+             for i, n in enumerate(shape)])
+
+
+def histogram2d(x, y, bins=10, range=None, density=None, weights=None, *, recompute=False, split_every=None, device=None):
+    """How many points (x, y) fall into each bin of two dimensions: `masu.histogram2d` of the whole arrays.
+
+    Parameters are those of `histogramdd`. Returns the counts, float64, the edges of x and the edges of y.
+    """
+    try:
+        several = len(bins)
+    except TypeError:
+        several = 1
+    if several not in (1, 2):
+        bins = [np.asarray(bins)] * 2
+    hist, edges = histogramdd([x, y], bins, range, density, weights, recompute=recompute, split_every=split_every,
+                              device=device)
+    return hist, edges[0], edges[1]
+
+
+def _each_even(bins, ranges, dtype, pairs):
+    """(ranges, edges) of each column; NumPy's errors."""
+    left = iter(pairs)
+    found, edges = [], []
+    for rule, ends in zip(bins, ranges):
+        pair = next(left).astype(dtype) if ends is None and not np.ndim(rule) else np.empty(0, dtype)
+        edges.append(np.histogramdd(pair.reshape(-1, 1), [rule], [ends])[1][0])
+        found.append((pair[0], pair[1]) if pair.size else ends)
+    return found, edges
+
+
+def _cells(bins, dtype, device, found, columns, weights=None):
+    ranges, _ = found
+    columns = [column.astype(dtype, copy=False) for column in columns]
+    if weights is None:
+        return _joint.histogramdd(columns, bins, ranges, device=device)[0]
+
+    def totals(part):
+        hist = np.zeros(tuple(map(_number, bins)))
+        for start in np.arange(0, len(part), _EXACT).tolist():
+            piece = slice(start, start + _EXACT)
+            hist += _joint.histogramdd([c[piece] for c in columns], bins, ranges, weights=part[piece], device=device)[0]
+        return hist.reshape(-1)
+
+    return _exact_weights.state(weights, totals, tuple(map(_number, bins)))
+
+
+def _joint_densities(density, counts, found):
+    hist = _exact_weights.rounded(counts, np.dtype(np.float64))
+    if density:
+        total = hist.sum()
+        for i, widths in enumerate(map(np.diff, found[1])):
+            shape = np.ones(hist.ndim, int)
+            shape[i] = hist.shape[i]
+            hist = hist / widths.reshape(shape)
+        hist /= total
+    return hist

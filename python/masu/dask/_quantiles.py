@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Exact medians and quantiles of Dask arrays.
+
+Elements are found by their places in the sorted order, in passes over the chunks. Each pass counts what follows the known
+front bits of the elements' ordered keys, or collects the keys with these front bits where there are few. What NumPy's
+function computes of the elements that are found is the result.
+"""
+from __future__ import annotations
+
+import operator
+from functools import partial, reduce
+from typing import NamedTuple
+
+import numpy as np
+
+from .. import _lines, _masu, _quantile
+from . import _graph
+
+__all__ = ["median", "percentile", "quantile"]
+
+_DIGIT = 16  # bits that a pass finds
+_COLLECTED = 2**20  # keys that may be collected in all
+_SHARE = 32  # or this part of the elements, where that saves a pass
+
+
+def median(a, axis=None, keepdims=False, *, recompute=False, split_every=None):
+    """The median along axes, as `masu.median` of the whole array.
+
+    Of all elements it is found in passes over the chunks (one for 8- and 16-bit data, two for 32 bits, two to four for 64
+    bits) that exchange counts alone. `recompute`: True computes the chunks again for each pass, so that a worker needs
+    memory for few of them; by default they are kept from pass to pass. `split_every`: how many chunks' counts are put
+    together at a time. Along some of the axes, whole lines are brought together first.
+
+    >>> import dask.array, masu.dask
+    >>> float(masu.dask.median(dask.array.from_array([4.0, 1.0, 3.0, 2.0], chunks=2)).compute())
+    2.5
+    """
+    return _found("median", a, {}, (), axis, keepdims, recompute, split_every)
+
+
+def quantile(a, q, axis=None, method="linear", keepdims=False, *, recompute=False, split_every=None):
+    """Quantiles along axes, as `masu.quantile` of the whole array: `q` from 0 to 1, a number or an array; `method` one of
+    NumPy's. Other parameters are those of `median`.
+
+    >>> import dask.array, masu.dask
+    >>> masu.dask.quantile(dask.array.arange(101, chunks=10), [0.25, 0.5]).compute().tolist()
+    [25.0, 50.0]
+    """
+    return _found("quantile", a, {"q": q, "method": method}, np.shape(q), axis, keepdims, recompute, split_every)
+
+
+def percentile(a, q, axis=None, method="linear", keepdims=False, *, recompute=False, split_every=None):
+    """Percentiles along axes, as `masu.percentile` of the whole array: `quantile`, with `q` from 0 to 100."""
+    return _found("percentile", a, {"q": q, "method": method}, np.shape(q), axis, keepdims, recompute, split_every)
+
+
+def _found(name, a, options, front, axis, keepdims, recompute, split_every):
+    a = _graph.taken(name, a)
+    of = getattr(_quantile, name)
+    # NumPy's dtype, and its errors for q and method
+    dtype = np.asarray(getattr(np, name)(np.zeros(3, a.dtype), **options)).dtype
+    axes = _graph.axes_of(a, axis)
+    if axes is not None:
+        return _lines_of(of, a, axes, options, front, dtype, keepdims)
+    tasks = _graph.Tasks(name, a, tuple(sorted(options.items(), key=str)), keepdims, recompute, split_every, over=[a])
+    computed = partial(getattr(np, name), **options)
+    bits = 8 * a.dtype.itemsize
+    blocks = _graph.blocks(a)
+    plan = tasks.add("begin", partial(_Plan, computed, a.dtype.newbyteorder("="), bits))
+    for number in range(-(-bits // _DIGIT)):
+        if number and recompute:
+            blocks, = tasks.again(plan, a)
+        parts = tasks.each(f"pass-{number}", _counted, [plan] * len(blocks), blocks)
+        counts = tasks.tree(f"counts-{number}", _added, parts, split_every)
+        plan = tasks.add(f"plan-{number}", _narrowed, plan, counts)
+    shape = (*front, *((1,) * a.ndim if keepdims else ()))
+    result = tasks.add("result", partial(_computed, shape, dtype), plan)
+    return tasks.array([result], tuple((n,) for n in shape), dtype)
+
+
+def _lines_of(of, a, axes, options, front, dtype, keepdims):
+    """Of whole lines; the axis of q is the first."""
+    a = a.rechunk(dict.fromkeys(axes, -1))
+    kept = [i for i in range(a.ndim) if i not in axes]
+    chunks = tuple((n,) for n in front) + tuple(
+        (1,) if i in axes else a.chunks[i] for i in (range(a.ndim) if keepdims else kept))
+    new = list(range(len(front)))
+    work = partial(_of_block, of, options, axes, keepdims)
+    return a.map_blocks(work, chunks=chunks, new_axis=new or None, drop_axis=[] if keepdims else list(axes), dtype=dtype,
+                        meta=np.empty((0,) * len(chunks), dtype))
+
+
+def _of_block(of, options, axes, keepdims, block):
+    return np.asarray(of(block, axis=axes, keepdims=keepdims, **options))
+
+
+class _Plan(NamedTuple):
+    """What is known of the elements at the places that NumPy's function needs."""
+
+    computed: object  # NumPy's function
+    dtype: np.dtype
+    left: int  # bits of the keys that are not known
+    size: int | None = None  # elements in all
+    fronts: np.ndarray = np.zeros(1, np.uint64)  # known front bits, ascending, each once
+    places: np.ndarray | None = None  # in the sorted order, ascending
+    front_of: np.ndarray | None = None  # for each place, which of the fronts
+    rest: np.ndarray | None = None  # and its place among the keys with that front
+    collect: bool = False  # whether the next pass collects those keys
+
+
+def _counted(plan, block):
+    """A pass over a block: (its elements, counts of the next digit for each front, or the keys)."""
+    if plan.left == 0:
+        return None
+    data = _lines.words(_lines.contiguous(block, plan.dtype))
+    if plan.collect:
+        return 0, np.frombuffer(_masu.collect_keys(data, plan.left, plan.fronts), np.uint64)
+    width = min(_DIGIT, plan.left)
+    counts = np.zeros((len(plan.fronts), 1 << width), np.int64)
+    _masu.count_digits(data, plan.left - width, width, plan.fronts, counts)
+    used = np.flatnonzero(counts)
+    if 2 * used.size < counts.size:
+        return data.size, (used.astype(np.uint32), counts.reshape(-1)[used])
+    return data.size, counts
+
+
+def _dense(found, shape):
+    if not isinstance(found, tuple):
+        return found
+    counts = np.zeros(shape, np.int64)
+    counts.reshape(-1)[found[0]] = found[1]
+    return counts
+
+
+def _added(parts):
+    """The parts of several blocks as one."""
+    if parts[0] is None:
+        return None
+    size, found = sum(part[0] for part in parts), [part[1] for part in parts]
+    if isinstance(found[0], np.ndarray) and found[0].dtype == np.uint64:
+        return size, np.concatenate(found)
+    if all(isinstance(part, tuple) for part in found):
+        places, inverse = np.unique(np.concatenate([part[0] for part in found]), return_inverse=True)
+        counts = np.zeros(places.size, np.int64)
+        np.add.at(counts, inverse, np.concatenate([part[1] for part in found]))
+        return size, (places, counts)
+    shape = next(part.shape for part in found if isinstance(part, np.ndarray))
+    return size, reduce(operator.iadd, (_dense(part, shape) for part in found), np.zeros(shape, np.int64))
+
+
+def _narrowed(plan, part):
+    """The plan after a pass."""
+    if part is None:
+        return plan
+    size, found = part
+    if plan.size is None:
+        plan = plan._replace(size=size)
+        places = _places(plan)
+        plan = plan._replace(places=places, front_of=np.zeros(places.size, np.intp), rest=places)
+        if places.size == 0:
+            return plan._replace(left=0)
+    if plan.collect:
+        keys = np.sort(found)
+        return _known(plan, keys[np.searchsorted(keys, plan.fronts << np.uint64(plan.left))[plan.front_of] + plan.rest])
+    width = min(_DIGIT, plan.left)
+    counts = _dense(found, (len(plan.fronts), 1 << width))
+    until = np.cumsum(counts, axis=1)
+    digits = np.array([np.searchsorted(until[f], r, "right") for f, r in zip(plan.front_of, plan.rest)], np.intp)
+    within = counts[plan.front_of, digits]
+    rest = plan.rest - (until[plan.front_of, digits] - within)
+    keys = (plan.fronts[plan.front_of] << np.uint64(width)) | digits.astype(np.uint64)
+    left = plan.left - width
+    if left == 0:
+        return _known(plan, keys)
+    fronts, first, front_of = np.unique(keys, return_index=True, return_inverse=True)
+    few = _COLLECTED if left <= _DIGIT else max(_COLLECTED, plan.size // _SHARE)
+    return plan._replace(left=left, fronts=fronts, front_of=front_of, rest=rest,
+                         collect=bool(within[first].sum() <= few))
+
+
+def _known(plan, keys):
+    return plan._replace(left=0, fronts=keys)
+
+
+def _places(plan):
+    """The places that NumPy's function asks for."""
+    asked = []
+
+    def note(places):
+        asked.append(np.asarray(places))
+        return np.zeros(len(places), plan.dtype)
+
+    if plan.size:
+        with np.errstate(all="ignore"):
+            _quantile.of_found(plan.computed, (plan.size,), (0,), plan.dtype, note)
+    return np.unique(np.concatenate(asked)) if asked else np.empty(0, np.intp)
+
+
+def _computed(shape, dtype, plan):
+    """The result of the elements that were found."""
+    if not plan.size:
+        return np.asarray(plan.computed(np.empty(0, plan.dtype)), dtype).reshape(shape)
+    elements = np.empty(plan.fronts.size, plan.dtype)
+    _masu.elements_of(plan.fronts, _lines.words(elements))
+    result = _quantile.of_found(plan.computed, (plan.size,), (0,), plan.dtype,
+                                lambda places: elements[np.searchsorted(plan.places, places)])
+    return np.asarray(result, dtype).reshape(shape)

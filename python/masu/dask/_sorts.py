@@ -1,0 +1,229 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Stable sorts and orders of Dask arrays.
+
+Each chunk is sorted by itself. Then the element at which each chunk of the result begins is found exactly: from regular
+samples of the sorted chunks, taken closer and closer around it, as counts of samples bound counts of elements. The pieces
+of the sorted chunks between these elements go to their chunk of the result; equals are divided in the order of the chunks.
+"""
+from __future__ import annotations
+
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_index
+
+from .. import _device, _lines, _masu, _order
+from . import _graph
+
+__all__ = ["argsort", "sort"]
+
+_SAMPLES = (4096, 64)  # of a chunk in the first round; for each bound in the second. The third takes all that are left.
+
+
+def sort(a, axis=-1, *, device=None):
+    """A sorted copy along an axis: `masu.sort` of the whole array, for any chunks; axis None sorts the flattened array.
+
+    The sort is stable, NaN last. An array of one dimension is sorted in three steps: every chunk, the exact places where
+    the sorted chunks are divided, and what comes together; so each chunk crosses the network once, and the result has the
+    chunks of `a`. Along an axis of several, whole lines are brought together first.
+
+    >>> import dask.array, masu.dask
+    >>> masu.dask.sort(dask.array.from_array([3, 1, 2], chunks=2)).compute().tolist()
+    [1, 2, 3]
+    """
+    return _sorted("sort", a, axis, device)
+
+
+def argsort(a, axis=-1, *, device=None):
+    """The indices that sort an array along an axis, stably: `masu.argsort` of the whole array, as `sort`.
+
+    >>> import dask.array, masu.dask
+    >>> masu.dask.argsort(dask.array.from_array([3, 1, 2, 1], chunks=2)).compute().tolist()
+    [1, 3, 2, 0]
+    """
+    return _sorted("argsort", a, axis, device)
+
+
+def _sorted(name, a, axis, device):
+    a = _graph.taken(name, a)
+    of, dtype = getattr(_order, name), np.dtype(np.intp) if name == "argsort" else a.dtype
+    if axis is None:
+        a, axis = _graph.flat(_graph.known(name, a)), 0
+    axis = normalize_axis_index(axis, a.ndim)
+    if a.ndim > 1 or a.numblocks[0] < 2:
+        whole = a.rechunk({axis: -1})
+        return whole.map_blocks(partial(_block, of, axis, device), dtype=dtype, meta=np.empty((0,) * a.ndim, dtype))
+    _graph.known(name, a)
+    tasks = _graph.Tasks(name, a, device, over=[a])
+    begins = _graph.starts(a.chunks[0])
+    runs = tasks.each("run", partial(_run, name, device), _graph.blocks(a), more=[(begin,) for begin in begins[:-1]])
+    plan = tasks.add("plan", partial(_begun, a.dtype.newbyteorder("="), begins[1:-1]))
+    for number, samples in enumerate((*_SAMPLES, None)):
+        found = tasks.each(f"samples-{number}", partial(_probed, samples), [plan] * len(runs), runs)
+        plan = tasks.add(f"plan-{number}", _narrowed, plan, found)
+    cuts = tasks.add("cuts", _cuts, plan, tasks.each("counts", _counted, [plan] * len(runs), runs))
+    made = []
+    for i in range(len(runs)):
+        pieces = tasks.each(f"piece-{i}", _piece, [cuts] * len(runs), runs, more=[(i, j) for j in range(len(runs))])
+        made.append(tasks.add(f"merged-{i}", partial(_joined, name, device), pieces))
+    return tasks.array(made, a.chunks, dtype)
+
+
+def _block(of, axis, device, block):
+    return of(block, axis=axis, device=_device.resolve(device))
+
+
+class _Run(NamedTuple):
+    """A sorted chunk."""
+
+    values: np.ndarray
+    indices: np.ndarray | None  # in the whole array; of argsort
+
+
+def _run(name, device, begin, block):
+    where = _device.resolve(device)  # with a device masu sorts small blocks too, stably
+    if name == "sort":
+        return _Run(_order.sort(block, device=where), None)
+    order = _order.argsort(block, device=where)
+    return _Run(block[order], order + begin)
+
+
+class _Plan(NamedTuple):
+    """What is known of the elements at the places where chunks of the result begin."""
+
+    dtype: np.dtype
+    places: np.ndarray
+    low: np.ndarray  # ordered keys between which each lies, ends included
+    high: np.ndarray
+
+
+def _begun(dtype, begins):
+    places = np.asarray(begins, np.int64)
+    return _Plan(dtype, places, np.zeros(places.size, np.uint64), np.full(places.size, 2**64 - 1, np.uint64))
+
+
+def _elements(plan, keys):
+    """The elements with these keys; keys beyond the dtype's are its least and greatest."""
+    bits = 8 * plan.dtype.itemsize
+    found = np.empty(keys.size, plan.dtype)
+    _masu.elements_of(np.minimum(keys, np.uint64(2**bits - 1)), _lines.words(found))
+    return found
+
+
+def _bounds(plan, run, side):
+    """How many elements of a run lie in front of (with side "right": or at) both bounds of each place."""
+    values = run.values
+    return (values.searchsorted(_elements(plan, plan.low), side), values.searchsorted(_elements(plan, plan.high), side))
+
+
+class _Samples(NamedTuple):
+    below: np.ndarray  # elements of the run in front of each place's lower bound, up to it,
+    until: np.ndarray
+    before: np.ndarray  # in front of the upper bound, and up to that
+    through: np.ndarray
+    keys: list  # for each place the keys of samples between its bounds, ends excluded
+    positions: list  # and where these are in the run
+
+
+def _probed(samples, plan, run):
+    below, before = _bounds(plan, run, "left")
+    until, through = _bounds(plan, run, "right")
+    keys, positions = [], []
+    if samples == _SAMPLES[0]:  # the first round, when all places have the same bounds
+        until, before = np.zeros_like(until), np.full_like(before, run.values.size)
+        taken = [_spread(0, run.values.size, samples)] * bool(plan.places.size)
+    else:
+        taken = [_spread(a, b, samples) if low < high else np.empty(0, np.int64)
+                 for a, b, low, high in zip(until, before, plan.low, plan.high)]
+    for place in taken:
+        found = np.empty(place.size, np.uint64)
+        _masu.keys_of(_lines.words(_lines.contiguous(run.values[place], plan.dtype)), found)
+        keys.append(found)
+        positions.append(place)
+    return _Samples(below, until, before, through, keys, positions)
+
+
+def _spread(begin, end, samples):
+    """At most `samples` positions from begin to end - 1, both among them; None takes all."""
+    if samples is None or end - begin <= samples:
+        return np.arange(begin, end)
+    return begin + np.arange(samples) * (end - begin - 1) // (samples - 1)
+
+
+def _narrowed(plan, found):
+    """The plan with the bounds that the samples allow."""
+    first = len(found[0].keys) < plan.places.size or plan.places.size == 1 and plan.high[0] == 2**64 - 1
+    low, high = plan.low.copy(), plan.high.copy()
+    for i, place in enumerate(plan.places):
+        if low[i] == high[i]:
+            continue
+        if not first:
+            if place < sum(int(s.until[i]) for s in found):
+                high[i] = low[i]
+                continue
+            if place >= sum(int(s.before[i]) for s in found):
+                low[i] = high[i]
+                continue
+        of = 0 if first else i
+        keys = np.unique(np.concatenate([s.keys[of] for s in found]))
+        # the last key of which surely no more elements lie in front; the first up to which surely more lie
+        front = _search(keys, lambda key: sum(_most_before(s, of, i, key) for s in found) <= place)
+        upto = _search(keys, lambda key: sum(_least_upto(s, of, i, key) for s in found) <= place)
+        if front >= 0:
+            low[i] = keys[front]
+        if upto + 1 < keys.size:
+            high[i] = keys[upto + 1]
+    return plan._replace(low=low, high=high)
+
+
+def _search(keys, holds):
+    """The last index for which it holds, where it holds up to an index; -1 for none."""
+    low, high = -1, keys.size
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if holds(keys[middle]) else (low, middle)
+    return low
+
+
+def _most_before(samples, of, i, key):
+    """At most so many elements of a run are less than the key."""
+    place = int(samples.keys[of].searchsorted(key, "left"))
+    positions = samples.positions[of]
+    return int(positions[place]) if place < positions.size else int(samples.before[i])
+
+
+def _least_upto(samples, of, i, key):
+    """At least so many elements of a run are not greater than the key."""
+    place = int(samples.keys[of].searchsorted(key, "right"))
+    return int(samples.positions[of][place - 1]) + 1 if place else int(samples.until[i])
+
+
+def _counted(plan, run):
+    """How many elements of a run are less than the element at each place, and how many not greater."""
+    elements = _elements(plan, plan.low)
+    return run.values.searchsorted(elements, "left"), run.values.searchsorted(elements, "right")
+
+
+def _cuts(plan, counts):
+    """For each run where it is divided: the less, and of the equal ones the first runs' first."""
+    less = np.stack([c[0] for c in counts])
+    equal = np.stack([c[1] for c in counts]) - less
+    wanted = plan.places - less.sum(axis=0)
+    before = np.cumsum(equal, axis=0) - equal
+    return less + np.clip(wanted - before, 0, equal)
+
+
+def _piece(i, j, cuts, run):
+    """The piece of run j that belongs to chunk i of the result."""
+    begin = cuts[j, i - 1] if i else 0
+    end = cuts[j, i] if i < cuts.shape[1] else run.values.size
+    return _Run(run.values[begin:end], None if run.indices is None else run.indices[begin:end])
+
+
+def _joined(name, device, pieces):
+    pieces = [piece for piece in pieces if piece.values.size] or pieces[:1]
+    values = np.concatenate([piece.values for piece in pieces])
+    if name == "sort":
+        return _order.sort(values, device=_device.resolve(device))
+    return np.concatenate([piece.indices for piece in pieces])[_order.argsort(values, device=_device.resolve(device))]

@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Exact sums, dot products, means and variances of Dask arrays."""
+from __future__ import annotations
+
+import operator
+from functools import partial
+
+import numpy as np
+
+from .. import _moments, _sums
+from .._sum_accumulator import SumAccumulator
+from . import _graph
+
+__all__ = ["dot", "mean", "std", "sum", "var"]
+
+
+def sum(a, axis=None, dtype=None, keepdims=False, *, split_every=None, device=None):
+    """The exact sum along axes, rounded once: `masu.sum` of the whole array, for any chunks.
+
+    `axis`, `dtype` and `keepdims` as `masu.sum` has them. `split_every`: how many partial sums are put together at a
+    time. `device`: where the workers add, as in `masu.sum`. Along some of the axes, whole lines are brought together
+    first.
+
+    >>> import dask.array, masu.dask
+    >>> x = dask.array.from_array([1e100, 1.0, -1e100], chunks=1)
+    >>> float(masu.dask.sum(x).compute())
+    1.0
+    """
+    a = _graph.taken("sum", a)
+    result = _sums.sum(np.zeros(1, a.dtype), dtype=dtype).dtype
+    if result.char not in "?bBhHiIlLqQefd":
+        raise TypeError(f"sum: dtype must be an integer or float16 to float64, got {result}")
+    axes = _graph.axes_of(a, axis)
+    if axes is not None:
+        return _graph.along(partial(_sums.sum, dtype=dtype, device=device), a, axes, result, keepdims)
+    tasks = _graph.Tasks("sum", a, result, keepdims, split_every, device, over=[a])
+    if result.kind != "f":
+        parts = tasks.each("sum-part", partial(_sums.sum, dtype=dtype, device=device), _graph.blocks(a))
+        total = tasks.tree("sum-tree", _wrapped, parts, split_every)
+    else:
+        of = a.dtype if a.dtype.kind == "f" else result
+        parts = tasks.each("sum-part", partial(_state, of, "sum", device), _graph.blocks(a))
+        total = tasks.add("sum-total", partial(_rounded, result), tasks.tree("sum-tree", _merge, parts, split_every))
+    return _graph.scalar(tasks, total, a, keepdims, result)
+
+
+def dot(a, b, *, split_every=None, device=None):
+    """The exact dot product of two arrays of one dimension, rounded once: `masu.dot`, for any chunks.
+
+    Other arrays than floats are multiplied by NumPy, chunk by chunk, modulo 2^64 for integers.
+
+    >>> import dask.array, masu.dask
+    >>> x = dask.array.from_array([1e100, 1.0, -1e100], chunks=2)
+    >>> float(masu.dask.dot(x, dask.array.ones(3)).compute())
+    1.0
+    """
+    a, b = _graph.taken("dot", a), _graph.taken("dot", b)
+    if a.ndim != 1 or b.ndim != 1:
+        raise ValueError(f"dot: both arrays must have one dimension, got {a.ndim} and {b.ndim}")
+    if a.shape != b.shape and not (np.isnan(a.size) or np.isnan(b.size)):
+        raise ValueError(f"dot: both arrays must have one length, got {a.size} and {b.size}")
+    common = np.promote_types(a.dtype, b.dtype)
+    if a.chunks != b.chunks and not (np.isnan(a.size) and a.numblocks == b.numblocks):
+        b = _graph.known("dot", b).rechunk(_graph.known("dot", a).chunks)
+    tasks = _graph.Tasks("dot", a, b, split_every, device, over=[a, b])
+    keys = _graph.blocks(a), _graph.blocks(b)
+    if common.kind == "f":
+        parts = tasks.each("dot-part", partial(_products, common, device), *keys)
+        total = tasks.add("dot-total", _product, tasks.tree("dot-tree", _merge, parts, split_every))
+    else:
+        parts = tasks.each("dot-part", np.dot, *keys)
+        total = tasks.tree("dot-tree", np.any if common.kind == "b" else _wrapped, parts, split_every)
+    return _graph.scalar(tasks, total, a, False, common)
+
+
+def mean(a, axis=None, dtype=None, keepdims=False, *, split_every=None, device=None):
+    """The exact mean along axes, rounded once: `masu.mean` of the whole array. Parameters are those of `sum`.
+
+    >>> import dask.array, masu.dask
+    >>> float(masu.dask.mean(dask.array.from_array([1e100, 1.0, -1e100, 2.0], chunks=3)).compute())
+    0.75
+    """
+    return _moment("mean", a, axis, dtype, 0, keepdims, split_every, device)
+
+
+def var(a, axis=None, dtype=None, ddof=0, keepdims=False, *, split_every=None, device=None):
+    """The exact variance along axes, rounded once: `masu.var` of the whole array. Other parameters are those of `sum`.
+
+    >>> import dask.array, masu.dask
+    >>> float(masu.dask.var(dask.array.from_array([1e8 + 1, 1e8 + 2, 1e8 + 3], chunks=2), ddof=1).compute())
+    1.0
+    """
+    return _moment("var", a, axis, dtype, ddof, keepdims, split_every, device)
+
+
+def std(a, axis=None, dtype=None, ddof=0, keepdims=False, *, split_every=None, device=None):
+    """The root of the exact variance, rounded once: `masu.std` of the whole array. Parameters are those of `var`.
+
+    >>> import dask.array, masu.dask
+    >>> float(masu.dask.std(dask.array.from_array([1e8 + 1, 1e8 + 2, 1e8 + 3], chunks=2), ddof=1).compute())
+    1.0
+    """
+    return _moment("std", a, axis, dtype, ddof, keepdims, split_every, device)
+
+
+def _moment(name, a, axis, dtype, ddof, keepdims, split_every, device):
+    a = _graph.taken(name, a)
+    result = _moments.rounded_to(a, dtype)
+    if result is None:
+        raise TypeError(f"{name}: dtype must be float16, float32 or float64, got {dtype}")
+    try:
+        less = operator.index(ddof)
+    except TypeError:
+        less = -1
+    if less < 0:
+        raise ValueError(f"{name}: ddof must be an integer that is not negative, got {ddof}")
+    axes = _graph.axes_of(a, axis)
+    if axes is not None:
+        options = {"dtype": dtype, "device": device, **({} if name == "mean" else {"ddof": less})}
+        return _graph.along(partial(getattr(_moments, name), **options), a, axes, result, keepdims)
+    tasks = _graph.Tasks(name, a, result, less, keepdims, split_every, device, over=[a])
+    parts = tasks.each(f"{name}-part", partial(_state, a.dtype, "sum" if name == "mean" else "squares", device),
+                       _graph.blocks(a))
+    state = tasks.tree(f"{name}-tree", _merge, parts, split_every)
+    found = tasks.add(f"{name}-total", partial(_finished, name, result, less), state)
+    return _graph.scalar(tasks, found, a, keepdims, result)
+
+
+def _state(dtype, kind, device, block):
+    state = SumAccumulator(dtype, kind, device=device)
+    state.add(block if block.dtype == dtype or dtype.kind != "f" else block.astype(dtype))
+    return state
+
+
+def _products(dtype, device, x, y):
+    state = SumAccumulator(dtype, "dot", device=device)
+    state.add(x.astype(dtype, copy=False), y.astype(dtype, copy=False))
+    return state
+
+
+def _merge(states):
+    total = SumAccumulator(states[0].dtype, states[0].kind, device="cpu")
+    for state in states:
+        total.merge(state)
+    return total
+
+
+def _wrapped(parts):
+    return np.add.reduce(np.array(parts), dtype=parts[0].dtype)
+
+
+def _rounded(dtype, state):
+    return state.sum(dtype)
+
+
+def _product(state):
+    return state.dot()
+
+
+def _finished(name, dtype, ddof, state):
+    if state.count > ddof:
+        return getattr(state, name)(dtype, **({} if name == "mean" else {"ddof": ddof}))
+    # too few elements: NumPy's result and warning, of as many elements of that variance
+    few = np.zeros(state.count, dtype)
+    if state.count:
+        few[0] = state.var()
+    return getattr(np, name)(few, **({} if name == "mean" else {"ddof": ddof}))

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+// Elements as ordered keys, and how often digits of the keys follow given prefixes: exact selection in data that lies
+// in several places takes a pass over it for each digit.
+#include "arrays.h"
+#include "keys.h"
+#include "module.h"
+
+#include <masu/error.h>
+#include <masu/interrupt.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace masu_python {
+namespace {
+
+constexpr std::size_t block = 2048;                            // keys
+constexpr std::uint64_t looked_after = std::uint64_t{1} << 9;  // blocks
+
+[[noreturn]] void refuse(const std::string& rule) {
+  throw masu::Error(masu::ErrorCode::invalid_argument, "digits: " + rule);
+}
+
+template <class F>
+auto with_type(const Input& in, F&& work) {
+  switch (in.dtype()) {
+    case masu::Dtype::u8: return work(in.data<std::uint8_t>());
+    case masu::Dtype::u16: return work(in.data<std::uint16_t>());
+    case masu::Dtype::u32: return work(in.data<std::uint32_t>());
+    case masu::Dtype::u64: return work(in.data<std::uint64_t>());
+    case masu::Dtype::i8: return work(in.data<std::int8_t>());
+    case masu::Dtype::i16: return work(in.data<std::int16_t>());
+    case masu::Dtype::i32: return work(in.data<std::int32_t>());
+    case masu::Dtype::i64: return work(in.data<std::int64_t>());
+    case masu::Dtype::f16: return work(in.data<masu::Half>());
+    case masu::Dtype::f32: return work(in.data<float>());
+    case masu::Dtype::f64: break;
+  }
+  return work(in.data<double>());
+}
+
+// Calls work(keys) for the ordered keys of each block.
+template <class T, class F>
+void each_block(const T* x, std::uint64_t count, F&& work) {
+  std::array<Key<T>, block> keys;
+  for (std::uint64_t start = 0; start < count; start += block) {
+    if (start / block % looked_after == looked_after - 1) masu::check_interrupted();
+    const std::size_t size = static_cast<std::size_t>(std::min<std::uint64_t>(block, count - start));
+    for (std::size_t i = 0; i < size; ++i) keys[i] = key_of(x[start + i]);
+    work(std::span<const Key<T>>(keys.data(), size));
+  }
+}
+
+// Which of the ascending prefixes a key has in front of its `below` lowest bits; their number where it has none.
+class Prefixes {
+ public:
+  Prefixes(const Input& given, unsigned below) : prefixes_(given.data<std::uint64_t>(), given.count()), below_(below) {}
+  [[nodiscard]] std::size_t size() const noexcept { return prefixes_.size(); }
+  [[nodiscard]] std::size_t of(std::uint64_t key) const noexcept {
+    const std::uint64_t front = below_ < 64 ? key >> below_ : 0;
+    if (front < prefixes_.front() || front > prefixes_.back()) return size();
+    if (size() == 1) return 0;
+    const auto found = std::ranges::lower_bound(prefixes_, front);
+    return *found == front ? static_cast<std::size_t>(found - prefixes_.begin()) : size();
+  }
+
+ private:
+  std::span<const std::uint64_t> prefixes_;
+  unsigned below_;
+};
+
+void check(const Input& in, const Input& prefixes) {
+  if (in.on_device() || prefixes.on_device() || prefixes.dtype() != masu::Dtype::u64 || prefixes.count() == 0) {
+    refuse("host data and at least one prefix of uint64 are required");
+  }
+}
+
+// counts: 2^width for each prefix.
+void count_digits(nb::handle data, unsigned shift, unsigned width, nb::handle fronts, nb::handle counts) {
+  const Input in(data);
+  const Input given(fronts);
+  const Output out(counts);
+  check(in, given);
+  if (width == 0 || width > 16 || shift + width > 64 || out.dtype() != masu::Dtype::i64 ||
+      out.count() != given.count() << width) {
+    refuse("1 to 16 bits are counted, into 2^bits int64 for each prefix");
+  }
+  call([&] {
+    const Prefixes prefixes(given, shift + width);
+    const std::uint64_t mask = (std::uint64_t{1} << width) - 1;
+    std::int64_t* const table = out.data<std::int64_t>();
+    with_type(in, [&]<class T>(const T* x) {
+      const bool all = shift + width == 8 * sizeof(T);
+      each_block(x, in.count(), [&](std::span<const Key<T>> keys) {
+        if (all) {
+          for (const std::uint64_t key : keys) ++table[key >> shift];
+          return;
+        }
+        for (const std::uint64_t key : keys) {
+          const std::size_t place = prefixes.of(key);
+          if (place < prefixes.size()) ++table[(place << width) + ((key >> shift) & mask)];
+        }
+      });
+    });
+  });
+}
+
+// The keys with one of the prefixes, as bytes of uint64.
+nb::bytes collect_keys(nb::handle data, unsigned shift, nb::handle fronts) {
+  const Input in(data);
+  const Input given(fronts);
+  check(in, given);
+  std::vector<std::uint64_t> found;
+  call([&] {
+    const Prefixes prefixes(given, shift);
+    with_type(in, [&]<class T>(const T* x) {
+      each_block(x, in.count(), [&](std::span<const Key<T>> keys) {
+        for (const std::uint64_t key : keys) {
+          if (prefixes.of(key) < prefixes.size()) found.push_back(key);
+        }
+      });
+    });
+  });
+  return nb::bytes(found.data(), found.size() * sizeof(std::uint64_t));
+}
+
+void keys_of(nb::handle data, nb::handle result) {
+  const Input in(data);
+  const Output out(result);
+  if (in.on_device() || out.dtype() != masu::Dtype::u64 || out.count() != in.count())
+    refuse("a uint64 for each element");
+  call([&] {
+    with_type(in, [&](const auto* x) {
+      for (std::uint64_t i = 0; i < in.count(); ++i) out.data<std::uint64_t>()[i] = key_of(x[i]);
+    });
+  });
+}
+
+// The elements of keys: a zero is +0, a NaN the quiet one.
+template <class T>
+void write_elements(const Input& keys, const Output& out) {
+  for (std::uint64_t i = 0; i < keys.count(); ++i)
+    out.data<T>()[i] = element_of_key<T>(static_cast<Key<T>>(keys.data<std::uint64_t>()[i]));
+}
+void elements_of(nb::handle keys, nb::handle result) {
+  const Input in(keys);
+  const Output out(result);
+  if (in.on_device() || in.dtype() != masu::Dtype::u64 || out.count() != in.count())
+    refuse("an element for each uint64");
+  switch (out.dtype()) {
+    case masu::Dtype::u8: return write_elements<std::uint8_t>(in, out);
+    case masu::Dtype::u16: return write_elements<std::uint16_t>(in, out);
+    case masu::Dtype::u32: return write_elements<std::uint32_t>(in, out);
+    case masu::Dtype::u64: return write_elements<std::uint64_t>(in, out);
+    case masu::Dtype::i8: return write_elements<std::int8_t>(in, out);
+    case masu::Dtype::i16: return write_elements<std::int16_t>(in, out);
+    case masu::Dtype::i32: return write_elements<std::int32_t>(in, out);
+    case masu::Dtype::i64: return write_elements<std::int64_t>(in, out);
+    case masu::Dtype::f16: return write_elements<masu::Half>(in, out);
+    case masu::Dtype::f32: return write_elements<float>(in, out);
+    case masu::Dtype::f64: return write_elements<double>(in, out);
+  }
+}
+
+}  // namespace
+
+void register_digits(nb::module_& m) {
+  using nb::arg;
+  m.def("count_digits", count_digits, arg("data"), arg("shift"), arg("width"), arg("prefixes"), arg("counts"));
+  m.def("collect_keys", collect_keys, arg("data"), arg("shift"), arg("prefixes"));
+  m.def("keys_of", keys_of, arg("data"), arg("keys"));
+  m.def("elements_of", elements_of, arg("keys"), arg("elements"));
+}
+
+}  // namespace masu_python

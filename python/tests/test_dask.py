@@ -1,0 +1,307 @@
+# SPDX-License-Identifier: Apache-2.0
+"""masu.dask: the bits of masu's function of the whole array, whatever the chunks, on Dask's threads."""
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+import masu
+
+da = pytest.importorskip("dask.array")
+dask = pytest.importorskip("dask")
+
+import masu.dask as md  # noqa: E402
+from test_docs import run  # noqa: E402
+
+RNG = np.random.default_rng(4)
+DTYPES = ["?", "i1", "u2", "i4", "u8", "f2", "f4", "f8"]
+
+
+def values(dtype, count, awkward=True):
+    """Random elements with extremes, both zeros, subnormals, infinities and NaNs of several kinds among them."""
+    dtype = np.dtype(dtype)
+    if dtype.kind == "b":
+        return RNG.integers(0, 2, count).astype(bool)
+    if dtype.kind in "iu":
+        info = np.iinfo(dtype)
+        x = RNG.integers(info.min, info.max, count, dtype=dtype, endpoint=True)
+        some = RNG.random(count) < 0.2
+        x[some] = np.array([info.min, info.max, 0, 1], dtype)[RNG.integers(0, 4, np.count_nonzero(some))]
+        return x
+    x = (RNG.normal(size=count) * 10.0 ** RNG.integers(-3, 3, count)).astype(dtype)
+    few = np.array([0.0, -0.0, 1.0, np.finfo(dtype).smallest_subnormal], dtype)
+    x = np.where(RNG.random(count) < 0.2, few[RNG.integers(0, 4, count)], x)
+    if awkward and count > 2:
+        x[RNG.integers(0, count, 3)] = [math.inf, -math.inf, math.nan]
+        x[RNG.integers(0, count)] = -np.array(math.nan, dtype)
+    return x
+
+
+def cut(count, kind):
+    """Sizes of chunks."""
+    if kind == "even":
+        return (-(-count // 7),) * (count // -(-count // 7)) + ((count % -(-count // 7),) if count % -(-count // 7) else ())
+    if kind == "one":
+        return (count,)
+    if kind == "empty":
+        return (0, count // 3, 0, 0, count - count // 3, 0)
+    if kind == "all in the last":
+        return (0, 0, count)
+    cuts = np.sort(RNG.integers(0, count + 1, min(count, 7)))
+    return tuple(np.diff([0, *cuts, count]).tolist())
+
+
+CUTS = ["even", "one", "empty", "all in the last", "random"]
+
+
+def chunked(x, kind):
+    return da.from_array(x, chunks=tuple(cut(n, kind) for n in x.shape))
+
+
+def same(lazy, expected):
+    """Equal bits, and what was said of the result before it was computed."""
+    all_same([(lazy, expected)])
+
+
+def all_same(pairs):
+    for (lazy, expected), found in zip(pairs, dask.compute(*(lazy for lazy, _ in pairs))):
+        one_same(lazy, found, np.asarray(expected))
+
+
+def one_same(lazy, found, expected):
+    assert found.dtype == expected.dtype == lazy.dtype
+    assert found.shape == expected.shape
+    assert len(lazy.shape) == expected.ndim
+    assert all(math.isnan(n) or n == m for n, m in zip(lazy.shape, expected.shape))
+    assert np.ascontiguousarray(found).tobytes() == np.ascontiguousarray(expected).tobytes(), (found, expected)
+
+
+CASES = [(1, "one"), (2, "empty"), (997, "random"), (997, "all in the last"), (6007, "even"), (6007, "random")]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.filterwarnings("ignore")
+def test_totals_and_extremes(dtype):
+    for (count, kind), awkward in itertools.product(CASES, (False, True)):
+        x, y = values(dtype, count, awkward), values("f4", count, awkward)
+        a, b = chunked(x, kind), chunked(y, "random")
+        pairs = [(md.sum(a), masu.sum(x)),
+                 (md.sum(a, dtype="f4", keepdims=True), masu.sum(x, dtype="f4", keepdims=True)),
+                 (md.mean(a, split_every=2), masu.mean(x)), (md.var(a, ddof=1), masu.var(x, ddof=1)),
+                 (md.std(a, dtype="f8"), masu.std(x, dtype="f8"))]
+        if np.result_type(x, y).kind == "f":
+            pairs.append((md.dot(a, b), masu.dot(x, y)))
+        for name in ("argmin", "argmax"):
+            place = getattr(np, name)(x)
+            pairs += [(getattr(md, name)(a), place), (getattr(md, name[3:])(a), x[place])]
+        all_same(pairs)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.filterwarnings("ignore")
+def test_places(dtype):
+    """Sorts, orders, distinct values, the k first, medians and quantiles."""
+    three = {"return_index": True, "return_inverse": True, "return_counts": True}
+    for count, kind in CASES:
+        x = values(dtype, count)
+        a = chunked(x, kind)
+        pairs = [(md.sort(a), masu.sort(x, device="cpu")), (md.argsort(a), masu.argsort(x)),
+                 (md.unique(a), masu.unique(x, device="cpu")),
+                 *zip(md.unique(a, **three, split_every=3), masu.unique(x, **three, device="cpu"))]
+        assert md.sort(a).chunks == a.chunks
+        for k, largest in {(1, True), (min(count, 5), False), (count, True)}:
+            pairs += zip(md.topk(a, k, largest=largest), masu.topk(x, k, largest=largest))
+        for y in (x, np.nan_to_num(x) if x.dtype.kind == "f" else x):
+            pairs.append((md.median(chunked(y, kind)), masu.median(y, device="cpu")))
+            if dtype != "?":
+                pairs.append((md.quantile(chunked(y, kind), [0.1, 1.0]), masu.quantile(y, [0.1, 1.0], device="cpu")))
+        all_same(pairs)
+    if dtype != "?":
+        same(md.quantile(a, 0.3, method="nearest", keepdims=True), masu.quantile(x, 0.3, method="nearest", keepdims=True))
+        same(md.percentile(a, [[1, 2], [3, 99]], recompute=True), masu.percentile(x, [[1, 2], [3, 99]]))
+
+
+@pytest.mark.parametrize("make", [
+    lambda n: np.zeros(n), lambda n: np.arange(n), lambda n: np.arange(n)[::-1].copy(), lambda n: np.arange(n) % 3,
+    lambda n: np.where(np.arange(n) < n // 2, 1.0, 2.0), lambda n: np.full(n, math.nan),
+    lambda n: RNG.integers(0, 20, n) * 1e300, lambda n: np.sort(RNG.zipf(1.3, n)), lambda n: RNG.choice([0.0, -0.0], n)],
+    ids=["equal", "ascending", "descending", "three", "halves", "nan", "twenty", "zipf", "zeros"])
+def test_data_that_are_hard_to_divide(make):
+    x = make(50_021)
+    for chunks in (9000, (1, 1, 50_000, 19)):
+        a = da.from_array(x, chunks=(chunks,) if isinstance(chunks, tuple) else chunks)
+        with np.errstate(all="ignore"):
+            all_same([(md.sort(a), masu.sort(x)), (md.argsort(a), masu.argsort(x)),
+                      (md.quantile(a, [0, 0.25, 0.5, 0.999]), masu.quantile(x, [0, 0.25, 0.5, 0.999]))])
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_sorts_divide_in_several_rounds(monkeypatch):
+    """With few samples, so that each round leaves something to the next."""
+    from masu.dask import _quantiles, _sorts
+
+    monkeypatch.setattr(_sorts, "_SAMPLES", (5, 3))
+    monkeypatch.setattr(_quantiles, "_COLLECTED", 3)
+    for dtype in ("f8", "i4", "u1"):
+        for x in (values(dtype, 30_011), values(dtype, 30_011) // np.dtype(dtype).type(50)):
+            a = chunked(x, "random")
+            all_same([(md.sort(a), masu.sort(x)), (md.argsort(a), masu.argsort(x)), (md.median(a), masu.median(x)),
+                      (md.median(a, recompute=True), masu.median(x))])
+
+
+@pytest.mark.parametrize("weights", [None, "i2", "u8", "f2", "f4", "f8"])
+@pytest.mark.parametrize("dtype", ["u1", "i4", "f2", "f4", "f8"])
+@pytest.mark.filterwarnings("ignore")
+def test_histograms(dtype, weights):
+    for kind, count in zip(CUTS, (5, 997, 997, 997, 5009)):
+        x = values(dtype, count, False)
+        if x.dtype.kind == "f":
+            x = np.clip(x, -1000, 1000)
+        by = None if weights is None else values(weights, count)
+        a, w = chunked(x, kind), None if weights is None else chunked(by, "random")
+        pairs = []
+        for options in ({}, {"bins": 7, "range": (-3, 3)}, {"bins": [-5.0, 0.0, 0.25, 9.0]}, {"bins": 12, "recompute": True},
+                        {"bins": 4, "density": True}):
+            plain = {name: value for name, value in options.items() if name != "recompute"}
+            pairs += zip(md.histogram(a, **options, weights=w), masu.histogram(x, **plain, weights=by))
+        all_same(pairs)
+    y = RNG.normal(size=count).astype("f4")
+    if weights in (None, "i2", "f8"):
+        for options in ({"bins": (3, 4)}, {"bins": [3, [-1.0, 0.0, 2.0]], "range": [(-2, 2), None], "density": True}):
+            all_same(list(zip(md.histogram2d(a, chunked(y, "even"), **options, weights=w),
+                              masu.histogram2d(x, y, **options, weights=by))))
+        points = np.stack([x, np.asarray(y, x.dtype)], axis=1)
+        hist, edges = md.histogramdd(chunked(points, "even"), bins=5, weights=w, recompute=True)
+        expected = masu.histogramdd(points, bins=5, weights=by)
+        all_same([(hist, expected[0]), *zip(edges, expected[1])])
+
+
+@pytest.mark.parametrize("weights", [None, "i8", "u8", "f2", "f8"])
+def test_bincount(weights):
+    for kind, high in zip(CUTS, (1, 300, 5000, 300, 5000)):
+        x = RNG.integers(0, high, 3011)
+        by = None if weights is None else values(weights, x.size, False)
+        a, w = chunked(x, kind), None if weights is None else chunked(by, "random")
+        all_same([(md.bincount(a, w), masu.bincount(x, by)),
+                  (md.bincount(a, w, minlength=400), masu.bincount(x, by, minlength=400))])
+    with pytest.raises(ValueError, match="negative"):
+        md.bincount(chunked(np.array([1, -1, 2]), "even")).compute()
+    with pytest.raises(ValueError, match="one dimension, got 2"):
+        md.bincount(da.zeros((2, 2), int))
+
+
+def test_totals_of_weights_are_exact():
+    """Beyond what float64 holds on the way, from the least subnormal to sums that overflow."""
+    x = np.zeros(8, int)
+    for by in ([1e308] * 4 + [-1e308] * 4, [5e-324] * 8, [1e308] * 8, [-1e308] * 8, [1e16, 1, -1e16, 1, 0, 0, 0, 2.0**-1000],
+               [math.inf] * 8, [math.inf, -math.inf] * 4, [math.nan] + [1.0] * 7, [-0.0] * 8, [-1.5, 1.0] * 4,
+               [np.finfo(float).max] + [-2.0**-1074] * 7):
+        same(md.bincount(da.from_array(x, chunks=3), da.from_array(by, chunks=2)), masu.bincount(x, np.array(by)))
+        same(md.histogram(da.from_array(x, chunks=3), 3, (-1, 1), weights=da.from_array(by, chunks=2))[0],
+             masu.histogram(x, 3, (-1, 1), weights=np.array(by))[0])
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_axes():
+    x = values("f4", 7 * 12 * 10, False).reshape(7, 12, 10)
+    a = da.from_array(x, chunks=(4, 12, 5))
+    for axis in (0, -1, (0, 2), (0, 1, 2), None):
+        pairs = []
+        for keepdims in (False, True):
+            options = {"axis": axis, "keepdims": keepdims}
+            pairs += [(getattr(md, name)(a, **options), getattr(masu, name)(x, **options))
+                      for name in ("sum", "mean", "var", "std")]
+            pairs += [(md.median(a, **options), masu.median(x, **options, device="cpu")),
+                      (md.quantile(a, [[0.1], [0.9]], **options), masu.quantile(x, [[0.1], [0.9]], **options, device="cpu")),
+                      (md.min(a, **options) + 0, np.min(x, **options) + 0), (md.max(a, **options) + 0, np.max(x, **options) + 0)]
+        if not isinstance(axis, tuple):
+            pairs += [(md.argmin(a, axis=axis), np.argmin(x, axis=axis)),
+                      (md.sort(a, axis=axis), masu.sort(x, axis=axis, device="cpu")),
+                      (md.argsort(a, axis=axis), masu.argsort(x, axis=axis)),
+                      *zip(md.topk(a, 3, axis=axis), masu.topk(x, 3, axis=axis))]
+        all_same(pairs)
+    same(md.argmax(a, keepdims=True), np.argmax(x, keepdims=True))
+    all_same(list(zip(md.unique(a, True, True, True), masu.unique(x, True, True, True))))
+    same(md.histogram(a, 9)[0], masu.histogram(x, 9)[0])
+    same(md.sum(da.from_array(np.float32(3))), masu.sum(np.float32(3)))
+
+
+def test_conventions():
+    x = RNG.normal(size=1000)
+    a = da.from_array(x, chunks=100)
+    for name, options in (("sum", {}), ("median", {}), ("sort", {}), ("argmin", {}), ("bincount", {}), ("histogram", {"bins": 3})):
+        of = a if name != "bincount" else (a * 10).astype(int) ** 2
+        one, other, another = (getattr(md, name)(given, **options) for given in (of, of, of + 1))
+        one, other, another = (r[0] if isinstance(r, tuple) else r for r in (one, other, another))
+        assert one.name == other.name != another.name
+        assert dask.base.tokenize(one) == dask.base.tokenize(other)
+        assert isinstance(one._meta, np.ndarray) and one._meta.dtype == one.dtype
+        assert np.array_equal(one.persist().compute(), other.compute(scheduler="synchronous"))
+        one.dask.validate()
+    assert md.sum(a, split_every=2).name != md.sum(a, split_every=3).name
+    assert float((md.sum(a) + 1).compute()) == masu.sum(x) + 1
+    calls = []
+    slow = a.map_blocks(lambda block: calls.append(1) or block, dtype=a.dtype, meta=np.empty(0))
+    md.quantile(slow, 0.5).compute()
+    kept = len(calls)
+    md.quantile(slow, 0.5, recompute=True).compute()
+    assert kept == 10 and len(calls) > 2 * kept
+    unknown = a[a > 0]
+    positive = x[x > 0]
+    same(md.sum(unknown), masu.sum(positive))
+    same(md.median(unknown), masu.median(positive))
+    same(md.min(unknown), positive.min())
+    same(md.histogram(unknown, 5)[0], masu.histogram(positive, 5)[0])
+    for call in (md.sort, md.argmin, lambda b: md.topk(b, 1), lambda b: md.unique(b, return_index=True)):
+        with pytest.raises(ValueError, match="compute_chunk_sizes"):
+            call(unknown)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_nothing_and_errors():
+    nothing = da.zeros(0, chunks=3)
+    same(md.sum(nothing), masu.sum(np.zeros(0)))
+    same(md.mean(nothing), masu.mean(np.zeros(0)))
+    same(md.var(da.ones(1), ddof=1), masu.var(np.ones(1), ddof=1))
+    same(md.median(nothing), masu.median(np.zeros(0)))
+    same(md.sort(nothing), np.zeros(0))
+    same(md.histogram(nothing, 3)[0], masu.histogram(np.zeros(0), 3)[0])
+    same(md.unique(nothing), np.zeros(0))
+    a = da.from_array(np.array([1.0, math.nan, 2.0]), chunks=2)
+    with pytest.raises(ValueError, match="autodetected range of .* is not finite"):
+        md.histogram(a, 3)[0].compute()
+    with pytest.raises(ValueError, match="`bins` must be positive"):
+        md.histogram(a, 0, (0, 1))
+    with pytest.raises(TypeError, match="rule 'auto'"):
+        md.histogram(a, "auto")
+    with pytest.raises(ValueError, match="argmin: the array must not be empty"):
+        md.argmin(nothing)
+    with pytest.raises(ValueError, match="k must be from 1 to 3"):
+        md.topk(a, 4)
+    with pytest.raises(ValueError, match="Quantiles must be in the range"):
+        md.quantile(a, 2)
+    with pytest.raises(ValueError, match="split_every must be at least 2, got 1"):
+        md.sum(a, split_every=1)
+    with pytest.raises(ValueError, match="ddof must be an integer"):
+        md.var(a, ddof=0.5)
+    with pytest.raises(TypeError, match="got complex128"):
+        md.sum(a.astype(complex))
+    with pytest.raises(TypeError, match="NumPy arrays, got MaskedArray"):
+        md.sum(da.ma.masked_invalid(a))
+    with pytest.raises(TypeError, match="unexpected keyword argument 'where'"):
+        md.sum(a, where=True)
+    with pytest.raises(np.exceptions.AxisError):
+        md.sort(a, axis=1)
+    with pytest.raises(ValueError, match="one length, got 3 and 2"):
+        md.dot(a, da.ones(2))
+    with pytest.raises(ValueError, match="same shape"):
+        md.histogram(a, 3, (0, 1), weights=da.ones(2))
+
+
+def test_every_name_is_there_and_documented():
+    assert sorted(md.__all__) == md.__all__
+    for name in md.__all__:
+        function = getattr(md, name)
+        assert function.__doc__, name
+        run(function.__doc__, name, {})

@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: Apache-2.0
+"""States that are put together: masu.SumAccumulator, and the bytes of masu.Histogram."""
+import copy
+import math
+import pickle
+import threading
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import masu
+
+RNG = np.random.default_rng(20)
+DTYPES = ["?", "i1", "u2", "i4", "u8", "f2", "f4", "f8"]
+
+
+def values(dtype, count):
+    if dtype == "?":
+        return RNG.integers(0, 2, count).astype(bool)
+    if np.dtype(dtype).kind in "iu":
+        return RNG.integers(0, 100, count).astype(dtype)
+    return (RNG.normal(size=count) * 10.0 ** RNG.integers(-3, 4, count)).astype(dtype)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("count", [1, 2, 997, 10_007])
+def test_parts_are_the_whole(dtype, count):
+    x, y = values(dtype, count), values(dtype, count)
+    cuts = np.sort(RNG.integers(0, count + 1, 4))
+    whole = masu.SumAccumulator.of(x)
+    parts = [masu.SumAccumulator.of(part) for part in np.split(x, cuts)]
+    merged = sum(reversed(parts))
+    assert merged == whole and merged.count == count and merged.kind == "squares"
+    # what masu's functions give is NumPy's integer dtype
+    assert merged.sum() == masu.sum(x)
+    assert merged.mean().tobytes() == np.asarray(masu.mean(x)).tobytes()
+    assert merged.var().tobytes() == np.asarray(masu.var(x)).tobytes()
+    if count > 1:
+        assert merged.std(ddof=1).tobytes() == np.asarray(masu.std(x, ddof=1)).tobytes()
+    products = masu.SumAccumulator(dtype, "dot")
+    for left, right in zip(np.split(x, cuts), np.split(y, cuts)):
+        products.add(left, right)
+    exact = sum(Fraction(float(a)) * Fraction(float(b)) for a, b in zip(x, y))
+    assert products.dot() == (np.dtype(dtype).type(float(exact)) if dtype in ("f4", "f8") else products.dot())
+    if np.dtype(dtype).kind != "f":
+        assert int(products.dot()) == exact
+    square = sum(Fraction(float(a)) ** 2 for a in x)
+    assert math.isclose(float(merged.norm2("f8")), math.sqrt(square), rel_tol=1e-15)
+
+
+def test_the_arrays_that_are_taken():
+    x = np.asfortranarray(RNG.normal(size=(7, 9)))
+    a = masu.SumAccumulator("f8")
+    for given in (x, x[::2, ::-1], x.astype(">f8"), x.astype("f4"), x.tolist(), memoryview(np.ascontiguousarray(x)), 5, True):
+        a.add(given)
+    total = sum(map(Fraction, np.concatenate([
+        x.ravel(), x[::2, ::-1].ravel(), x.ravel(), x.astype("f4").astype("f8").ravel(), x.ravel(), x.ravel(), [5, 1]]).tolist()))
+    assert a.sum() == float(total) and a.sum().dtype == np.float64 and a.sum("f4") == np.float32(total)
+    a.add([])
+    on_device = masu.to_device(np.ascontiguousarray(x), "cpu")
+    assert masu.SumAccumulator.of(on_device) == masu.SumAccumulator.of(x)
+    assert masu.SumAccumulator.of(x, x).dot() == masu.SumAccumulator.of(x, x, kind="dot").dot()
+    with pytest.raises(TypeError, match="must be of float32, got float64"):
+        masu.SumAccumulator("f4").add(x)
+    with pytest.raises(TypeError, match="got complex128"):
+        masu.SumAccumulator(complex)
+    with pytest.raises(TypeError, match="got complex128"):
+        a.add([1j])
+    with pytest.raises(ValueError, match="one shape"):
+        masu.SumAccumulator("f8", "dot").add(x, x[1:])
+    with pytest.raises(ValueError, match="kind must be"):
+        masu.SumAccumulator("f8", "cube")
+    with pytest.raises(ValueError, match="inputs"):
+        masu.SumAccumulator("f8", "dot").add(x)
+    with pytest.raises(ValueError, match="what SumKind::sum does not keep"):
+        masu.SumAccumulator.of(x, kind="sum").var()
+
+
+def test_results_that_there_are_not():
+    empty = masu.SumAccumulator("f4")
+    assert empty.sum().tobytes() == np.float32(0).tobytes() and empty.count == 0
+    for call in (empty.mean, empty.var, lambda: masu.SumAccumulator.of([1.0]).var(ddof=1), lambda: empty.var(ddof=-1)):
+        with pytest.raises(ValueError, match="SumAccumulator|mean|variance"):
+            call()
+    big = masu.SumAccumulator.of(np.array([2**63 - 1, 1]))
+    with pytest.raises(ValueError):
+        big.sum()
+    assert big.mean() == 2.0**62
+    with pytest.raises(TypeError, match="is int64, got dtype float64"):
+        big.sum("f8")
+    with pytest.raises(TypeError, match="got int64"):
+        big.mean("i8")
+    special = masu.SumAccumulator.of([math.inf, 1.0])
+    assert special.sum() == math.inf and math.isnan((special + masu.SumAccumulator.of([-math.inf])).sum())
+
+
+def test_copies_bytes_and_pickles():
+    x = RNG.normal(size=1000)
+    a, b = masu.SumAccumulator.of(x), masu.SumAccumulator.of(x[::-1].copy())
+    assert a == b and a.tobytes() == b.tobytes() and a != masu.SumAccumulator.of(x[1:]) and a != 1
+    for same in (pickle.loads(pickle.dumps(a)), copy.deepcopy(a), masu.SumAccumulator.frombytes(bytearray(a.tobytes()))):
+        assert same == a and same.sum() == a.sum()
+    a.merge(a)
+    assert a.count == 2000 and a.sum() == float(2 * sum(map(Fraction, x.tolist())))
+    with pytest.raises(ValueError, match="float64 'squares' and float32 'squares'"):
+        a + masu.SumAccumulator("f4")
+    with pytest.raises(ValueError, match="float64 'squares' and float64 'dot'"):
+        a.merge(masu.SumAccumulator("f8", "dot"))
+    with pytest.raises(TypeError):
+        a + 1
+    with pytest.raises(TypeError, match="got int"):
+        a.merge(1)
+    assert "2000 elements of float64" in repr(a)
+
+
+def test_threads_may_add_at_once():
+    a, x = masu.SumAccumulator("f8", "sum"), RNG.normal(size=20_000)
+    threads = [threading.Thread(target=lambda: [a.add(x) for _ in range(20)]) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert a.count == 80 * x.size and a.sum() == float(80 * sum(map(Fraction, x.tolist())))
+
+
+def damaged(data):
+    """Bytes that were not written: cut, longer, with a byte changed."""
+    for size in (0, 1, 7, len(data) // 2, len(data) - 1):
+        yield data[:size]
+    yield data + b"\0"
+    for place in RNG.integers(0, len(data), 300):
+        changed = bytearray(data)
+        changed[place] ^= 1 << int(RNG.integers(8))
+        yield bytes(changed)
+    for place in range(24):
+        for byte in (0, 0x7F, 0xFF):
+            yield data[:place] + bytes([byte]) + data[place + 1:]
+    for _ in range(50):
+        yield RNG.bytes(int(RNG.integers(0, 200)))
+
+
+@pytest.mark.parametrize("state", [
+    masu.SumAccumulator.of(RNG.normal(size=100)), masu.SumAccumulator.of(np.arange(9)),
+    masu.SumAccumulator.of([1e300, 2.0], [3.0, 1e-300]), masu.SumAccumulator.of([math.nan]),
+    masu.Histogram.of(RNG.normal(size=100), 5, (-1, 1)), masu.Histogram.of([1, 2, 300], [1, 2, 3]),
+    masu.Histogram.of(RNG.normal(size=100), 5, (-1, 1), weights=RNG.normal(size=100))],
+    ids=["squares", "integers", "dot", "nan", "histogram", "edges", "weighted"])
+def test_hostile_bytes_are_a_value_error(state):
+    """What is read is what was written, or a ValueError that says so."""
+    kind, data = type(state), state.tobytes()
+    refused = 0
+    for given in damaged(data):
+        try:
+            read = kind.frombytes(given)
+        except ValueError as error:
+            assert kind.__name__ in str(error)
+            refused += 1
+            continue
+        assert isinstance(read, kind) and isinstance(repr(read), str)
+        assert kind.frombytes(read.tobytes()).tobytes() == read.tobytes()
+    assert refused > 50
+    with pytest.raises(TypeError):
+        kind.frombytes("text")
+
+
+def test_the_bytes_of_a_histogram():
+    x = RNG.normal(size=500)
+    for h in (masu.Histogram.of(x, 7), masu.Histogram.of(x.astype("f4"), 7), masu.Histogram.of(x.astype("f2"), [-1, 0, 1]),
+              masu.Histogram.of(x, 7, (-1, 1), weights=x), masu.Histogram.of(x, 7, weights=np.arange(500)),
+              masu.Histogram(np.array([1, 2], ">i4"), np.array([0, 1, 2], ">f4"), nan=3)):
+        read = masu.Histogram.frombytes(memoryview(h.tobytes()))
+        assert read == h and read.edges.dtype == h.edges.dtype.newbyteorder("=") and read.n == h.n
+        assert read.totals().dtype == h.totals().dtype.newbyteorder("=") and type(read.below) is type(h.below)
+        assert read.tobytes() == h.tobytes()
+    parts = [masu.Histogram.of(part, 7, (-1, 1)) for part in np.array_split(x, 3)]
+    parts[0].merge(parts[1])
+    parts[0].merge(parts[2])
+    assert parts[0] == masu.Histogram.of(x, 7, (-1, 1))
+    with pytest.raises(TypeError, match="got int"):
+        parts[0].merge(0)
+    with pytest.raises(ValueError, match="version 1, got version 9"):
+        masu.Histogram.frombytes(b"mhis\x09" + h.tobytes()[5:])

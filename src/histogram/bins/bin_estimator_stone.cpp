@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "histogram/bins/bin_estimator_stone.h"
+
+#include "elements/order.h"
+#include "histogram/bins/bin_rule.h"
+#include "histogram/bins/bin_width.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace masu {
+
+namespace {
+
+constexpr std::uint64_t least_candidates = 100;
+constexpr std::uint64_t counters_a_pass = std::uint64_t{1} << 18;
+// Every candidate counts all values: beyond this the passes would take hours.
+constexpr std::uint64_t most_candidates = 4096;
+
+double square(std::uint64_t count) {
+  return static_cast<double>(count) * static_cast<double>(count);
+}
+
+}  // namespace
+
+StoneRule::StoneRule(Dtype dtype, std::uint64_t n, double spread, std::function<Bins(std::uint64_t)> make)
+    : dtype_(dtype), n_(n), spread_(spread), make_(std::move(make)) {
+  candidates_ = std::max(least_candidates, static_cast<std::uint64_t>(std::sqrt(static_cast<double>(n))));
+  if (size_of(dtype) <= 2) return;
+  if (candidates_ > most_candidates) {
+    throw Error(ErrorCode::unsupported,
+                fmt::format("histogram: the rule stone takes at most {} values of {}, got {}",
+                            (most_candidates + 1) * (most_candidates + 1) - 1, to_string(dtype), n));
+  }
+  start_pass();
+}
+
+void StoneRule::count_values(std::span<const std::uint64_t> counts) {
+  std::vector<std::pair<double, std::uint64_t>> values;
+  for (std::uint64_t key = 0; key < counts.size(); ++key) {
+    if (counts[key] != 0) values.emplace_back(value_of_key(dtype_, key), counts[key]);
+  }
+  for (std::uint64_t k = 1; k <= candidates_; ++k) {
+    const BinRule rule(make_(k), dtype_, false);
+    double squares = 0;
+    std::uint64_t bin = 0;
+    std::uint64_t held = 0;
+    std::vector<std::uint64_t> unordered(rule.f16_guess ? k : 0);
+    for (const auto& [value, count] : values) {
+      if (rule.f16_guess) {
+        unordered[rule.slot(value)] += count;
+        continue;
+      }
+      if (bin + 1 < k && value >= rule.edge(bin + 1)) {
+        squares += square(std::exchange(held, 0));
+        while (bin + 1 < k && value >= rule.edge(bin + 1)) ++bin;
+      }
+      held += count;
+    }
+    squares += square(held);
+    for (const std::uint64_t count : unordered) squares += square(count);
+    judge(k, squares);
+  }
+}
+
+void StoneRule::start_pass() {
+  const Device cpu = Device::open("cpu");
+  pass_.clear();
+  std::uint64_t counters = 0;
+  for (std::uint64_t k = first_; k <= candidates_ && counters + k <= counters_a_pass; ++k) {
+    pass_.emplace_back(cpu, dtype_, make_(k));
+    counters += k;
+  }
+}
+
+void StoneRule::add(const ArrayView& data) {
+  for (HistogramAccumulator& candidate : pass_) candidate.add(data);
+}
+
+bool StoneRule::next_pass() {
+  for (const HistogramAccumulator& candidate : pass_) {
+    const std::vector<Histogram> found = candidate.result();
+    double squares = 0;
+    for (const std::uint64_t count : found.front().counts()) squares += square(count);
+    judge(first_++, squares);
+  }
+  if (first_ > candidates_) return false;
+  start_pass();
+  return true;
+}
+
+void StoneRule::judge(std::uint64_t bins, double squares) {
+  const auto n = static_cast<double>(n_);
+  const double width = quotient_in(dtype_, spread_, static_cast<double>(bins));
+  const double error = (2 - (n + 1) * (squares / n / n)) / width;
+  if (bins > 1 && !(error < least_)) return;
+  best_ = bins;
+  least_ = error;
+}
+
+}  // namespace masu

@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "histogram/bins/bin_rule.h"
+
+#include "runtime/half.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace masu {
+
+namespace {
+
+double half_of(double x) noexcept {
+  return runtime::to_double(runtime::to_half(x));
+}
+
+// NumPy computes f16 in f32; sums and products of f16 are exact in f32 or round alike, quotients are rounded twice.
+double half_quotient(double a, double b) noexcept {
+  return half_of(static_cast<double>(static_cast<float>(a) / static_cast<float>(b)));
+}
+
+double even_edge_f32(const BinRule& rule, std::uint64_t i) {
+  const auto lo = static_cast<float>(rule.lo);
+  const auto step = static_cast<float>(rule.step);
+  if (step == 0) {
+    const float part = static_cast<float>(i) / static_cast<float>(rule.n);
+    return part * (static_cast<float>(rule.hi) - lo) + lo;
+  }
+  const float product = static_cast<float>(i) * step;
+  return product + lo;
+}
+
+double even_edge_f64(const BinRule& rule, std::uint64_t i) {
+  const auto position = static_cast<double>(i);
+  if (rule.step == 0) return position / static_cast<double>(rule.n) * (rule.hi - rule.lo) + rule.lo;
+  const double product = position * rule.step;
+  return product + rule.lo;
+}
+
+}  // namespace
+
+BinRule::BinRule(const Bins& bins, Dtype type, bool right_open, bool joint)
+    : kind(bins.kind()), dtype(type), n(bins.size()), half_open(right_open || kind == Bins::Kind::integers) {
+  if (bins.needs_data()) {
+    throw Error(ErrorCode::invalid_argument,
+                "histogram: bins that depend on the data must be made definite here; BinEstimator does that");
+  }
+  if (kind == Bins::Kind::integers && is_float(dtype)) {
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("histogram: integers(n) takes integer data, got {}", to_string(dtype)));
+  }
+  if (kind == Bins::Kind::even) {
+    resolve_even(bins, joint);
+  } else if (kind == Bins::Kind::edges) {
+    edges = bins.edges_;
+  } else {
+    hi = static_cast<double>(n);
+    step = 1;
+  }
+}
+
+void BinRule::resolve_even(const Bins& bins, bool joint) {
+  const bool from_data = bins.origin_ == Bins::Origin::data;
+  const bool own_edges = from_data || !joint;  // edges of the data's dtype
+  f32_edges = dtype == Dtype::f32 && own_edges;
+  f32_arithmetic = f32_edges && from_data;
+  f16_edges = dtype == Dtype::f16 && own_edges;
+  f16_arithmetic = f16_edges && from_data;
+  f16_guess = dtype == Dtype::f16 && !joint;
+  lo = bins.lo_;
+  hi = bins.hi_;
+  if (from_data ? bins.single_ : lo == hi) {
+    lo -= 0.5;
+    hi += 0.5;
+    if (f32_arithmetic) {
+      lo = static_cast<float>(lo);
+      hi = static_cast<float>(hi);
+    } else if (f16_arithmetic) {
+      lo = half_of(lo);
+      hi = half_of(hi);
+    }
+  }
+  // NumPy fails where the range overflows the data's type; its f64 arithmetic for given ranges takes over.
+  if (f16_arithmetic && !std::isfinite(half_of(hi - lo))) f16_arithmetic = false;
+  if (f32_arithmetic && !std::isfinite(static_cast<float>(hi) - static_cast<float>(lo))) f32_arithmetic = false;
+  if (!std::isfinite(hi - lo)) {
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("histogram: the range must be no wider than f64 can tell, got {}:{}", lo, hi));
+  }
+  if (f32_arithmetic) {
+    step = (static_cast<float>(hi) - static_cast<float>(lo)) / static_cast<float>(n);
+  } else if (f16_arithmetic) {
+    step = half_quotient(half_of(hi - lo), half_of(static_cast<double>(n)));
+  } else {
+    step = (hi - lo) / static_cast<double>(n);
+  }
+  check_width();
+}
+
+void BinRule::check_width() const {
+  // Steps of several units in the last place can't fail to increase; only narrower ones are looked at one by one.
+  const double magnitude = std::max(std::abs(lo), std::abs(hi));
+  const bool narrow = f32_edges || f16_edges;
+  // Subnormal numbers are as far apart as the smallest of them.
+  const double unit = f32_edges ? std::max(magnitude * 0x1p-23, 0x1p-149) : std::max(magnitude * 0x1p-52, 0x1p-1074);
+  bool increasing = std::isfinite(step);
+  if (narrow) increasing = increasing && std::isfinite(edge(0)) && std::isfinite(edge(n));
+  if (f16_edges) increasing = increasing && n < (1U << 16);  // f16 has no more values than that
+  if (increasing && (f16_edges || !(step > 8 * unit))) {
+    for (std::uint64_t i = 0; i < n && increasing; ++i) increasing = edge(i) < edge(i + 1);
+  }
+  // A step that is itself subnormal has few digits: the bins may run past the end.
+  increasing = increasing && edge(n - 1) < edge(n);
+  if (!increasing) {
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("histogram: too many bins for the range: {} bins of {}:{} as {} have no width", n, lo, hi,
+                            f16_edges   ? "f16"
+                            : f32_edges ? "f32"
+                                        : "f64"));
+  }
+}
+
+double BinRule::edge(std::uint64_t i) const noexcept {
+  if (kind == Bins::Kind::edges) return (*edges)[i];
+  if (kind == Bins::Kind::integers) return static_cast<double>(i);
+  if (f16_edges) return even_edge_f16(i);
+  if (i == n) return f32_edges ? static_cast<double>(static_cast<float>(hi)) : hi;
+  if (f32_arithmetic) return even_edge_f32(*this, i);
+  const double e = even_edge_f64(*this, i);
+  return f32_edges ? static_cast<double>(static_cast<float>(e)) : e;
+}
+
+std::vector<double> BinRule::all_edges() const {
+  std::vector<double> result(n + 1);
+  for (std::uint64_t i = 0; i <= n; ++i) result[i] = edge(i);
+  return result;
+}
+
+double BinRule::even_edge_f16(std::uint64_t i) const noexcept {
+  if (i == n) return half_of(hi);
+  if (!f16_arithmetic) return half_of(even_edge_f64(*this, i));
+  const double position = half_of(static_cast<double>(i));
+  const double product = step == 0
+                             ? half_of(half_quotient(position, half_of(static_cast<double>(n))) * half_of(hi - lo))
+                             : half_of(position * step);
+  return half_of(product + lo);
+}
+
+std::uint64_t BinRule::slot(double x) const noexcept {
+  if (std::isnan(x)) return n + slot_nan;
+  if (x < edge(0)) return n + slot_below;
+  const double end = edge(n);
+  if (x > end || (half_open && x == end)) return n + slot_above;
+  return f16_guess ? guess(x) : search(x);
+}
+
+std::uint64_t BinRule::search(double x) const noexcept {
+  std::uint64_t first = 0;  // edge(first) <= x always holds
+  std::uint64_t length = n;
+  while (length > 1) {
+    const std::uint64_t half = length / 2;
+    if (x >= edge(first + half)) first += half;
+    length -= half;
+  }
+  return first;
+}
+
+// numpy.histogram's arithmetic: f16 throughout when the range came from the data; the numbers of a given range are f64,
+// and the quotient with them. Where NumPy's guess is no bin at all (it raises an error then), the edges decide.
+std::uint64_t BinRule::guess(double x) const noexcept {
+  const auto bins = static_cast<double>(n);
+  const double offset = half_of(x - half_of(lo));
+  const double position =
+      f16_arithmetic ? half_of(half_quotient(offset, half_of(hi - lo)) * half_of(bins)) : offset / (hi - lo) * bins;
+  if (!(position < bins + 1)) return search(x);
+  auto bin = static_cast<std::uint64_t>(position);
+  if (bin == n) --bin;
+  if (x < edge(bin)) --bin;
+  if (x >= edge(bin + 1) && bin != n - 1) ++bin;
+  return bin;
+}
+
+bool BinRule::same_edges(const BinRule& other) const noexcept {
+  if (n != other.n || half_open != other.half_open) return false;
+  if (kind == Bins::Kind::even && other.kind == Bins::Kind::even && lo == other.lo && hi == other.hi &&
+      f32_edges == other.f32_edges && f32_arithmetic == other.f32_arithmetic && f16_edges == other.f16_edges &&
+      f16_arithmetic == other.f16_arithmetic) {
+    return true;
+  }
+  if (kind == Bins::Kind::integers && other.kind == kind) return true;
+  for (std::uint64_t i = 0; i <= n; ++i) {
+    if (edge(i) != other.edge(i)) return false;
+  }
+  return true;
+}
+
+namespace {
+
+// The least T whose f64 value is >= bound (or > bound); false when there is none.
+template <class T>
+bool least_reaching(double bound, bool strictly, T& result) {
+  using Limits = std::numeric_limits<T>;
+  const auto reaches = [&](T v) {
+    const auto x = static_cast<double>(v);
+    return strictly ? x > bound : x >= bound;
+  };
+  if constexpr (std::is_floating_point_v<T>) {
+    if (!reaches(Limits::infinity())) return false;
+    auto v = static_cast<T>(bound);
+    while (!reaches(v)) v = std::nextafter(v, Limits::infinity());
+    for (T before = std::nextafter(v, -Limits::infinity()); before != v && reaches(before);
+         before = std::nextafter(v, -Limits::infinity())) {
+      v = before;
+    }
+    result = v;
+    return true;
+  } else {
+    if (!reaches(Limits::max())) return false;
+    T first = Limits::min();
+    if (reaches(first)) {
+      result = first;
+      return true;
+    }
+    T end = Limits::max();  // reaches(end), not reaches(first): the answer lies in (first, end]
+    if (std::abs(bound) < 0x1p52) {
+      // Two values around the bound decide: the search below then has one step or two left.
+      const double near = std::floor(bound);
+      const auto clamped = [](double x) {
+        if (x <= static_cast<double>(Limits::min())) return Limits::min();
+        return x >= static_cast<double>(Limits::max()) ? Limits::max() : static_cast<T>(x);
+      };
+      const T a = clamped(near - 1);
+      const T b = clamped(near + 2);
+      if (!reaches(a)) first = a;
+      if (reaches(b)) end = b;
+    }
+    using U = std::make_unsigned_t<T>;
+    while (static_cast<U>(static_cast<U>(end) - static_cast<U>(first)) > 1) {
+      const auto middle =
+          static_cast<T>(static_cast<U>(first) + static_cast<U>(static_cast<U>(end) - static_cast<U>(first)) / 2U);
+      (reaches(middle) ? end : first) = middle;
+    }
+    result = end;
+    return true;
+  }
+}
+
+}  // namespace
+
+template <class T>
+BinLimits<T>::BinLimits(const BinRule& rule) {
+  using Limits = std::numeric_limits<T>;
+  if (rule.kind == Bins::Kind::integers) {
+    const auto most = static_cast<std::uint64_t>(Limits::max());
+    last = static_cast<T>(std::min(most, rule.n - 1));
+    return;
+  }
+  all_below = !least_reaching<T>(rule.edge(0), false, first);
+  // The last value before the first one past the end.
+  T past{};
+  if (!least_reaching<T>(rule.edge(rule.n), !rule.half_open, past)) {
+    last = Limits::has_infinity ? Limits::infinity() : Limits::max();
+  } else if (past == Limits::lowest() && !Limits::has_infinity) {
+    all_above = true;
+  } else if constexpr (std::is_floating_point_v<T>) {
+    all_above = past == -Limits::infinity();
+    last = std::nextafter(past, -Limits::infinity());
+  } else {
+    last = static_cast<T>(past - 1);
+  }
+}
+
+template <class T>
+Thresholds<T>::Thresholds(const BinRule& rule) : BinLimits<T>(rule) {
+  if (rule.kind == Bins::Kind::integers) {
+    reachable = static_cast<std::uint64_t>(this->last) + 1;
+    return;
+  }
+  lower.reserve(rule.n);
+  for (std::uint64_t i = 0; i < rule.n; ++i) {
+    T value{};
+    if (!least_reaching<T>(rule.edge(i), false, value)) break;
+    lower.push_back(value);
+  }
+  reachable = lower.size();
+}
+
+#define MASU_INSTANTIATE(T)     \
+  template struct BinLimits<T>; \
+  template struct Thresholds<T>;
+MASU_INSTANTIATE(std::uint8_t)
+MASU_INSTANTIATE(std::int8_t)
+MASU_INSTANTIATE(std::uint16_t)
+MASU_INSTANTIATE(std::int16_t)
+MASU_INSTANTIATE(std::uint32_t)
+MASU_INSTANTIATE(std::int32_t)
+MASU_INSTANTIATE(std::uint64_t)
+MASU_INSTANTIATE(std::int64_t)
+MASU_INSTANTIATE(float)
+MASU_INSTANTIATE(double)
+#undef MASU_INSTANTIATE
+
+}  // namespace masu

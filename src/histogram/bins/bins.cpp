@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bins: what the caller asks for, checked.
+#include "histogram/bins/bin_rule.h"
+#include "histogram/bins/logarithmic_edges.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <functional>
+#include <string>
+#include <utility>
+
+namespace masu {
+
+namespace {
+
+constexpr std::uint64_t max_bins = std::uint64_t{1} << 31;
+constexpr std::uint64_t default_bins = 100;
+constexpr std::uint64_t max_value_bins = 1024;
+
+std::uint64_t checked_count(std::uint64_t n) {
+  if (n < 1) throw Error(ErrorCode::invalid_argument, "histogram: bins must be >= 1, got 0");
+  if (n > max_bins) {
+    throw Error(ErrorCode::invalid_argument, fmt::format("histogram: bins must be <= 2147483648, got {}", n));
+  }
+  return n;
+}
+
+constexpr std::array<std::pair<Strategy, std::string_view>, 9> strategy_names{{{Strategy::automatic, "auto"},
+                                                                               {Strategy::sequential, "sequential"},
+                                                                               {Strategy::global, "global"},
+                                                                               {Strategy::private_, "private"},
+                                                                               {Strategy::local, "local"},
+                                                                               {Strategy::lanes, "lanes"},
+                                                                               {Strategy::split, "split"},
+                                                                               {Strategy::packed, "packed"},
+                                                                               {Strategy::partitioned, "partitioned"}}};
+
+constexpr std::array<std::pair<Estimator, std::string_view>, 8> estimator_names{{{Estimator::automatic, "auto"},
+                                                                                 {Estimator::fd, "fd"},
+                                                                                 {Estimator::doane, "doane"},
+                                                                                 {Estimator::scott, "scott"},
+                                                                                 {Estimator::stone, "stone"},
+                                                                                 {Estimator::rice, "rice"},
+                                                                                 {Estimator::sturges, "sturges"},
+                                                                                 {Estimator::sqrt, "sqrt"}}};
+
+template <class Names, class Value>
+std::string_view name_of(const Names& names, Value value) noexcept {
+  for (const auto& [known, name] : names) {
+    if (known == value) return name;
+  }
+  return "?";
+}
+
+template <class Names>
+auto from_name(const Names& names, std::string_view what, std::string_view name) {
+  std::string list;
+  for (const auto& [value, known] : names) {
+    if (known == name) return value;
+    list += fmt::format("{}{}", list.empty() ? "" : ", ", known);
+  }
+  throw Error(ErrorCode::invalid_argument, fmt::format("histogram: {} is one of {}; got '{}'", what, list, name));
+}
+
+}  // namespace
+
+std::string_view to_string(Strategy strategy) noexcept {
+  return name_of(strategy_names, strategy);
+}
+
+Strategy strategy_from_name(std::string_view name) {
+  return from_name(strategy_names, "strategy", name);
+}
+
+std::string_view to_string(Estimator estimator) noexcept {
+  return name_of(estimator_names, estimator);
+}
+
+Estimator estimator_from_name(std::string_view name) {
+  return from_name(estimator_names, "the rule for bins", name);
+}
+
+Bins Bins::even(std::uint64_t n) {
+  return Bins(Kind::even, checked_count(n));
+}
+
+Bins Bins::even(std::uint64_t n, double lo, double hi) {
+  Bins bins(Kind::even, checked_count(n));
+  if (!std::isfinite(lo) || !std::isfinite(hi)) {
+    throw Error(ErrorCode::invalid_argument, fmt::format("histogram: the range must be finite, got {}:{}", lo, hi));
+  }
+  if (lo > hi) {
+    throw Error(ErrorCode::invalid_argument, fmt::format("histogram: the range must have lo <= hi, got {}:{}", lo, hi));
+  }
+  bins.origin_ = Origin::given;
+  bins.lo_ = lo;
+  bins.hi_ = hi;
+  return bins;
+}
+
+Bins Bins::even(std::uint64_t n, const ValueRange& range) {
+  Bins bins = even(n, range.lo, range.hi);
+  bins.origin_ = Origin::data;
+  bins.single_ = range.single;
+  return bins;
+}
+
+Bins Bins::edges(std::vector<double> edges) {
+  if (edges.size() < 2) {
+    throw Error(ErrorCode::invalid_argument, fmt::format("histogram: edges must be at least 2, got {}", edges.size()));
+  }
+  for (std::size_t i = 0; i < edges.size(); ++i) {
+    if (std::isnan(edges[i])) {
+      throw Error(ErrorCode::invalid_argument, fmt::format("histogram: edges must be numbers, got NaN at {}", i));
+    }
+    if (i > 0 && edges[i] < edges[i - 1]) {
+      throw Error(ErrorCode::invalid_argument,
+                  fmt::format("histogram: edges must not decrease, got {} after {} at {}", edges[i], edges[i - 1], i));
+    }
+  }
+  Bins bins(Kind::edges, checked_count(edges.size() - 1));
+  bins.edges_ = std::make_shared<const std::vector<double>>(std::move(edges));
+  return bins;
+}
+
+Bins Bins::logarithmic(std::uint64_t n, double lo, double hi) {
+  Bins bins(Kind::edges, checked_count(n));
+  if (!(lo > 0 && lo < hi && std::isfinite(hi))) {
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("histogram: a logarithmic range must be finite with 0 < lo < hi, got {}:{}", lo, hi));
+  }
+  // As many numbers lie between two positive ones as between their bit patterns.
+  bool increasing = n <= std::bit_cast<std::uint64_t>(hi) - std::bit_cast<std::uint64_t>(lo);
+  if (increasing) {
+    std::vector<double> edges = logarithmic_edges(n, lo, hi);
+    increasing = std::adjacent_find(edges.begin(), edges.end(), std::greater_equal<>()) == edges.end();
+    bins.edges_ = std::make_shared<const std::vector<double>>(std::move(edges));
+  }
+  if (!increasing) {
+    throw Error(
+        ErrorCode::invalid_argument,
+        fmt::format("histogram: too many bins for the range: {} logarithmic bins of {}:{} have no width", n, lo, hi));
+  }
+  return bins;
+}
+
+Bins Bins::integers(std::uint64_t n) {
+  return Bins(Kind::integers, checked_count(n));
+}
+
+Bins Bins::automatic(Estimator estimator) {
+  Bins bins(Kind::automatic, 0);
+  bins.estimator_ = estimator;
+  return bins;
+}
+
+Bins Bins::automatic(Estimator estimator, double lo, double hi) {
+  Bins bins = even(1, lo, hi);
+  bins.kind_ = Kind::automatic;
+  bins.size_ = 0;
+  bins.estimator_ = estimator;
+  return bins;
+}
+
+Bins Bins::for_data(Dtype dtype, const std::optional<ValueRange>& range) {
+  if (dtype == Dtype::u8) return integers(256);
+  if (dtype == Dtype::i8) return even(256, -128, 128);
+  const ValueRange found = range.value_or(ValueRange{0, 1, false});
+  // Beyond 2^53 whole numbers have gaps in f64: such data gets plain even bins.
+  if (is_float(dtype) || std::max(std::abs(found.lo), std::abs(found.hi)) >= 0x1p53) {
+    return range ? even(default_bins, found) : even(default_bins, 0, 1);  // 0:1 is not f32 data: see Origin
+  }
+  const double values = found.hi - found.lo + 1;
+  if (values <= static_cast<double>(max_value_bins)) {
+    return even(static_cast<std::uint64_t>(values), found.lo, found.hi + 1);
+  }
+  const double width = std::ceil(values / static_cast<double>(default_bins));
+  const double bins = std::ceil(values / width);
+  return even(static_cast<std::uint64_t>(bins), found.lo, found.lo + bins * width);
+}
+
+std::optional<ValueRange> merge(const std::optional<ValueRange>& a, const std::optional<ValueRange>& b) {
+  if (!a) return b;
+  if (!b) return a;
+  const bool single = a->single && b->single && a->lo == b->lo && a->hi == b->hi;
+  return ValueRange{std::min(a->lo, b->lo), std::max(a->hi, b->hi), single};
+}
+
+std::vector<double> bin_edges(const Bins& bins, Dtype dtype) {
+  if (bins.needs_data()) {
+    throw Error(ErrorCode::invalid_argument, "bin_edges: the bins must not depend on data; find them before");
+  }
+  return BinRule(bins, dtype, false).all_edges();
+}
+
+}  // namespace masu

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "histogram/device/device_rules.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace masu {
+
+std::vector<SlotRule> joint_slot_rules(const Device& device, std::span<const std::shared_ptr<const BinRule>> rules) {
+  std::vector<SlotRule> result;
+  for (const auto& rule : rules) result.emplace_back(*rule, device.info(), true);
+  // One type of positions serves all columns.
+  if (!histogram_plan::positions_in_double(result)) return result;
+  result.clear();
+  for (const auto& rule : rules) result.emplace_back(*rule, device.info(), true, true);
+  return result;
+}
+
+double take_seconds(std::vector<Event>& launches) try {
+  double seconds = 0;
+  for (const Event& event : std::exchange(launches, {})) seconds += event.seconds();
+  return seconds;
+} catch (const Error& error) {
+  if (error.code() != ErrorCode::unsupported) throw;
+  return 0;
+}
+
+DeviceRules::DeviceRules(const Device& device, std::vector<SlotRule> columns, const histogram_plan::Plan& plan,
+                         bool joint, Stream* stream)
+    : device_(device), columns_(std::move(columns)), joint_(joint) {
+  const bool in_double = histogram_plan::positions_in_double(columns_);
+  tables_.reserve(2 * columns_.size());
+  const auto upload = [&](std::span<const std::byte> bytes) -> const Buffer<std::byte>& {
+    Buffer<std::byte>& table = tables_.emplace_back(device_, std::max<std::size_t>(bytes.size(), 16));
+    if (bytes.empty()) return table;
+    if (stream != nullptr) stream->write(table, bytes);
+    else table.write(bytes);
+    return table;
+  };
+  for (SlotRule& column : columns_) {
+    column.make_guide(plan.cells);
+    const Buffer<std::byte>& thresholds = upload(column.thresholds);
+    const Buffer<std::byte>& guide = upload(std::as_bytes(std::span(column.guide)));
+    arguments_.push_back(column.arguments(thresholds, guide, in_double, device_.info().fp64));
+  }
+}
+
+call::Kernels DeviceRules::kernels(const histogram_plan::Plan& plan) const {
+  return {device_, plan.files(), plan.defines(device_.info(), columns_, joint_), plan.group};
+}
+
+call::Arguments DeviceRules::local(const histogram_plan::Plan& plan) const {
+  if (plan.local_words == 0) return call::Arguments();
+  const auto table = call::local<std::uint32_t>(plan.local_words);
+  if (!plan.guide_local) return call::Arguments(table);
+  const SlotRule& rule = columns_.front();
+  // The thresholds may be of 8 bytes each; local memory arguments follow each other at multiples of 16.
+  return call::Arguments(table, call::local<std::uint32_t>(rule.guide.size()),
+                         LocalMemory{std::max<std::size_t>(rule.thresholds.size(), 8)}, rule.reachable);
+}
+
+}  // namespace masu

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rules of one column, or of all columns of a joint histogram, on a device; and the programs that use them.
+#pragma once
+
+#include "call/launcher.h"
+#include "histogram/device/histogram_plan.h"
+#include "histogram/device/slot_rule.h"
+
+#include <masu/buffer.h>
+#include <masu/device.h>
+#include <masu/stream.h>
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace masu {
+
+// The rules of the columns of a joint histogram.
+std::vector<SlotRule> joint_slot_rules(const Device& device, std::span<const std::shared_ptr<const BinRule>> rules);
+
+// The device time of kernels that have run, which it forgets; what a queue of the caller's does not tell is 0.
+double take_seconds(std::vector<Event>& launches);
+
+class DeviceRules {
+ public:
+  // Makes the guides of the plan's size, and uploads them: on `stream` while the caller goes on, where there is one; it
+  // is finished before the rules are destroyed. `joint`: columns of a joint histogram, even if it is one.
+  DeviceRules(const Device& device, std::vector<SlotRule> columns, const histogram_plan::Plan& plan, bool joint,
+              Stream* stream = nullptr);
+
+  [[nodiscard]] call::Kernels kernels(const histogram_plan::Plan& plan) const;
+  // The arguments of column d's MASU_RULE_PARAMETERS.
+  [[nodiscard]] const call::Arguments& arguments(std::size_t d) const { return arguments_[d]; }
+  // The local memory of the plan: the table, and the guide and thresholds where they lie there.
+  [[nodiscard]] call::Arguments local(const histogram_plan::Plan& plan) const;
+  [[nodiscard]] const SlotRule& column(std::size_t d) const { return columns_[d]; }
+  [[nodiscard]] std::size_t size() const noexcept { return columns_.size(); }
+
+ private:
+  Device device_;
+  std::vector<SlotRule> columns_;
+  bool joint_;
+  std::vector<Buffer<std::byte>> tables_;
+  std::vector<call::Arguments> arguments_;
+};
+
+}  // namespace masu

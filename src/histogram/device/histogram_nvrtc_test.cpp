@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// The kernels compile as CUDA C++ for each architecture that masu supports, without a GPU.
+#include "each_architecture.h"
+
+#include "histogram/device/histogram_plan.h"
+
+#include <string>
+#include <vector>
+
+namespace masu {
+namespace {
+
+using histogram_plan::KernelKind;
+using histogram_plan::Plan;
+
+SlotRule rule_of(const Bins& bins, Dtype dtype, bool joint = false) {
+  return {BinRule(bins, dtype, false), test::nvrtc_gpu(), joint};
+}
+
+class HistogramNvrtc : public test::EachArchitecture {
+ protected:
+  static void expect_plan(const Plan& plan, std::span<const SlotRule> columns, bool joint) {
+    SCOPED_TRACE(std::string(to_string(columns.front().element)) + ' ' + std::string(columns.front().function()));
+    expect_compiles(plan.files(), plan.defines(test::nvrtc_gpu(), columns, joint), {std::string(plan.kernel_name())});
+  }
+  static void expect_strategy(const SlotRule& rule, Strategy strategy, unsigned channels = 1, bool rows = false) {
+    expect_plan(histogram_plan::make(test::nvrtc_gpu(), rule, channels, strategy, rows), {&rule, 1}, false);
+  }
+};
+MASU_ON_EACH_ARCHITECTURE(HistogramNvrtc);
+
+TEST_P(HistogramNvrtc, EveryKernel) {
+  const SlotRule bytes = rule_of(Bins::integers(256), Dtype::u8);
+  const SlotRule wide = rule_of(Bins::integers(65536), Dtype::u16);
+  for (const Strategy strategy : {Strategy::sequential, Strategy::global, Strategy::private_, Strategy::lanes}) {
+    expect_strategy(bytes, strategy);
+    if (strategy != Strategy::sequential) expect_strategy(bytes, strategy, 3, true);
+  }
+  for (const unsigned channels : {2U, 3U, 4U, 5U}) expect_strategy(bytes, Strategy::lanes, channels);
+  expect_strategy(wide, Strategy::packed);
+  expect_strategy(wide, Strategy::split);
+  expect_strategy(rule_of(Bins::integers(40000), Dtype::u16), Strategy::packed, 2);
+  Plan parts = histogram_plan::make(test::nvrtc_gpu(), wide, 1, Strategy::partitioned);
+  for (const KernelKind kernel : {KernelKind::scatter, KernelKind::sizes, KernelKind::scan, KernelKind::parts}) {
+    expect_plan(histogram_plan::step(test::nvrtc_gpu(), parts, kernel), {&wide, 1}, false);
+  }
+  for (const std::uint64_t elements : {1, 4096}) {
+    expect_plan(histogram_plan::make_rows(test::nvrtc_gpu(), bytes, 1, elements).value(), {&bytes, 1}, false);
+  }
+  SlotRule range = rule_of(Bins::integers(256), Dtype::i8);
+  range.value = Dtype::i8;
+  expect_plan(histogram_plan::make_range(test::nvrtc_gpu()), {&range, 1}, false);
+}
+
+TEST_P(HistogramNvrtc, EveryTypeAndRule) {
+  for (const Dtype dtype :
+       {Dtype::u16, Dtype::i16, Dtype::u32, Dtype::i32, Dtype::u64, Dtype::i64, Dtype::f16, Dtype::f32, Dtype::f64}) {
+    if (GetParam() != 90 && size_of(dtype) != 8) continue;  // the others differ by nothing an architecture knows
+    if (!is_float(dtype)) expect_strategy(rule_of(Bins::integers(90), dtype), Strategy::lanes);
+    expect_strategy(rule_of(Bins::even(100, 0, 1), dtype), Strategy::lanes);
+    expect_strategy(rule_of(Bins::even(100, ValueRange{0, 1, false}), dtype), Strategy::lanes, 2);
+    SlotRule edges = rule_of(Bins::edges({0, 1, 3, 7, 20, 100, 1000}), dtype);
+    expect_strategy(edges, Strategy::lanes);
+    edges.guide_bits = is_float(dtype);
+    expect_strategy(edges, Strategy::global, 4);
+  }
+  expect_strategy(rule_of(Bins::even(10000000, 0, 1), Dtype::f32), Strategy::partitioned);
+}
+
+TEST_P(HistogramNvrtc, JointHistograms) {
+  std::vector<SlotRule> columns;
+  for (unsigned d = 0; d < 8; ++d) {
+    const Bins bins = d % 2 == 0 ? Bins::even(3, 0, 1) : Bins::edges({0, 1, 2});
+    columns.push_back(rule_of(bins, Dtype::f32, true));
+    if (d != 1 && d != 7) continue;
+    for (const Strategy strategy : {Strategy::lanes, Strategy::global, Strategy::partitioned}) {
+      const Plan plan = histogram_plan::make_joint(test::nvrtc_gpu(), columns, 10000, strategy);
+      expect_plan(plan, columns, true);
+      if (strategy == Strategy::partitioned) {
+        expect_plan(histogram_plan::step(test::nvrtc_gpu(), plan, KernelKind::sizes), columns, true);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace masu

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// What to launch for a histogram on a device, and every constant of the kernels: they stand here once and reach the
+// kernels as defines.
+#pragma once
+
+#include "histogram/bins/bin_rule.h"
+#include "histogram/device/slot_rule.h"
+#include "runtime/define.h"
+
+#include <masu/device.h>
+#include <masu/histogram.h>
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace masu::histogram_plan {
+
+// Which kernel. Those of a file have its numbers for MASU_KERNEL.
+enum class KernelKind {
+  local,  // histogram.cl
+  global,
+  private_,
+  sequential,
+  channels,
+  packed,
+  rows,
+  elements_local,  // histogram_elements.cl
+  elements_global,
+  sizes,
+  scan,
+  scatter,
+  parts,
+  range,     // histogram_range.cl
+  weighted,  // weighted_histogram.cl, behind histogram_elements.cl
+  weighted_window
+};
+
+// Local memory has this many banks of four bytes on every GPU that masu knows; a warp's lanes are spread over them.
+inline constexpr unsigned banks = 32;
+// 8-bit data is counted by its byte and folded into bins by the host; so is f16 data whose slots are in no order.
+inline constexpr std::uint64_t byte_slots = 256;
+inline constexpr std::uint64_t half_slots = 65536;
+// The largest private table: of a work-item of a GPU, and of a CPU device, where a work-group is one work-item.
+inline constexpr std::uint64_t private_slots_gpu = 1024;
+inline constexpr std::uint64_t private_slots_cpu = 16384;
+// A work-group counts fewer values than this in 32 bits.
+inline constexpr std::uint64_t group_elements = std::uint64_t{1} << 31;
+// A group that packs two counters a word counts this many values between two barriers.
+inline constexpr std::uint64_t packed_elements = std::uint64_t{1} << 15;
+// A guide to given edges has at most this many cells in local memory, and in global memory.
+inline constexpr std::uint32_t most_local_cells = 16384;
+inline constexpr std::uint32_t most_global_cells = 1U << 21;
+// `partitioned` sorts at most this many elements at a time, two bytes each, into at most so many parts.
+inline constexpr std::uint64_t partition_elements = std::uint64_t{1} << 27;
+inline constexpr std::uint64_t most_parts = 2000;
+// Rows up to this length are counted by one work-group each.
+inline constexpr std::uint64_t short_row_elements = std::uint64_t{1} << 24;
+
+// The slots of one channel, as the CPU counts them and the kernels too: the byte itself for 8-bit data.
+std::uint64_t slots_of(const BinRule& rule) noexcept;
+
+// Adds what was counted of one channel, slots_of(rule) totals or those of a device, to rule.n + extra_slots slots.
+void fold_slots(const BinRule& rule, std::span<const std::uint64_t> counted, std::span<std::uint64_t> slots);
+// The same as a new array.
+std::vector<std::uint64_t> folded(const BinRule& rule, std::span<const std::uint64_t> counted);
+
+struct Plan {
+  Strategy strategy = Strategy::global;
+  KernelKind kernel = KernelKind::global;
+  unsigned group = 256;  // work-items in a work-group
+  unsigned groups = 1;   // work-groups that the device runs at once; a launch never has more
+  unsigned unroll = 4;   // 16-byte loads, or elements, in flight
+  unsigned copies = 1;   // copies of the table in local memory
+  unsigned channels = 1;
+  unsigned split = 1;               // shares of the bins, each counted by groups of its own
+  unsigned slot_shift = 0;          // log2 of the slots of a part
+  std::uint32_t parts = 1;          // of the bins
+  std::uint32_t cells = 1;          // most cells of a guide
+  bool guide_local = false;         // the guide and the thresholds lie in local memory
+  bool rows = false;                // rows with a pitch
+  bool clamp = false;               // joint: coordinates outside go to the first and the last bin
+  std::uint64_t local_words = 0;    // local memory of the table of a work-group
+  std::uint64_t private_slots = 1;  // room of a private table
+
+  [[nodiscard]] std::string_view kernel_name() const noexcept;
+  // The files of the program.
+  [[nodiscard]] std::vector<std::string_view> files() const;
+  // `columns`: the rule of the one column, or of all columns of a joint histogram.
+  [[nodiscard]] std::vector<runtime::Define> defines(const DeviceInfo& device, std::span<const SlotRule> columns,
+                                                     bool joint) const;
+  // Work-groups for `count` values of `size` bytes.
+  [[nodiscard]] std::uint64_t groups_for(std::uint64_t count, std::size_t size) const noexcept;
+};
+
+// Whether MASU_POSITION and MASU_EDGE are double.
+bool positions_in_double(std::span<const SlotRule> columns) noexcept;
+
+// Throws unsupported where the strategy's tables do not fit, naming the limit. `rows`: rows with a pitch.
+Plan make(const DeviceInfo& device, const SlotRule& rule, unsigned channels, Strategy strategy, bool rows = false);
+// For rows with a histogram each; a plan of kernel `rows`, or nothing where a row's table does not fit local memory.
+std::optional<Plan> make_rows(const DeviceInfo& device, const SlotRule& rule, unsigned channels,
+                              std::uint64_t row_elements);
+// For `slots` cells of a joint histogram, the two behind them included.
+Plan make_joint(const DeviceInfo& device, std::span<const SlotRule> columns, std::uint64_t slots, Strategy strategy);
+// The plan of another step of the same `partitioned` plan.
+Plan step(const DeviceInfo& device, const Plan& plan, KernelKind kernel);
+// The plan of the kernel that finds a range.
+Plan make_range(const DeviceInfo& device);
+
+}  // namespace masu::histogram_plan

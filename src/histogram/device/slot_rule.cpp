@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "histogram/device/slot_rule.h"
+
+#include "histogram/device/histogram_plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+namespace masu {
+
+namespace {
+
+// One comparison decides where positions are off by less than this many bins.
+constexpr double most_compared_error = 0.2;
+// Given up, for a search in all edges, above this.
+constexpr double most_error = 16;
+// Up to so many bins the host tries whether positions alone are right.
+constexpr std::uint64_t most_proved_bins = 1U << 17;
+// The layout of a guide's entries, as histogram_slots.cl has it.
+constexpr unsigned place_bits = 10;
+constexpr std::uint32_t guide_slot_bits = 21;
+constexpr std::uint32_t guide_none = 1024;
+constexpr std::uint32_t guide_several = 2047;
+
+// The order of the bits, as ordered_bits in histogram_slots.cl.
+std::uint32_t ordered_bits(float x) {
+  const auto bits = std::bit_cast<std::uint32_t>(x == 0 ? 0.0F : x);
+  return (bits >> 31U) != 0 ? ~bits : bits | 0x80000000U;
+}
+std::uint32_t ordered_bits(double x) {
+  const auto bits = static_cast<std::uint32_t>(std::bit_cast<std::uint64_t>(x == 0 ? 0.0 : x) >> 32U);
+  return (bits >> 31U) != 0 ? ~bits : bits | 0x80000000U;
+}
+
+// x - base without overflow, as MASU_DISTANCE has it.
+template <class Position, class T>
+auto distance(T x, T base) {
+  if constexpr (std::is_floating_point_v<T>) {
+    return static_cast<Position>(x) - static_cast<Position>(base);
+  } else if constexpr (sizeof(T) == 8) {
+    return static_cast<std::uint64_t>(x) - static_cast<std::uint64_t>(base);
+  } else {
+    return static_cast<std::uint32_t>(x) - static_cast<std::uint32_t>(base);
+  }
+}
+
+// How many thresholds are not alone in their cell.
+template <class T, class Place>
+std::uint64_t crowded(std::span<const T> lower, const Place& place) {
+  std::uint64_t found = 0;
+  for (std::size_t i = 1; i < lower.size(); ++i) {
+    found += place(lower[i]) >> place_bits == place(lower[i - 1]) >> place_bits ? 1 : 0;
+  }
+  return found;
+}
+
+// The value before one that is not the least.
+template <class T>
+T before(T x) {
+  if constexpr (std::is_floating_point_v<T>) return std::nextafter(x, -std::numeric_limits<T>::infinity());
+  else return static_cast<T>(x - 1);
+}
+
+// Moves thresholds from a value of f16 to the middle between it and the one before: then no value ever equals one, and
+// places in a guide tell nearly all of them apart. The first stays: it is where the bins begin.
+void between_halves(std::span<float> lower) {
+  for (std::size_t i = 1; i < lower.size(); ++i) {
+    if (lower[i] == lower.front() || !std::isfinite(lower[i])) continue;
+    // f16 has 11 significant bits, and steps of 2^-24 at zero.
+    const int exponent = lower[i] == 0 ? -14 : std::max(-14, std::ilogb(lower[i]));
+    const float step = std::ldexp(1.0F, exponent - 10);
+    // Above a power of two the step down is half as long; a quarter of the longer one is safe for both.
+    lower[i] -= step / 4;
+  }
+}
+
+}  // namespace
+
+double position_error(const BinRule& rule, bool in_double) noexcept {
+  constexpr double none = std::numeric_limits<double>::infinity();
+  if (rule.kind != Bins::Kind::even || rule.step == 0) return none;
+  const double unit = in_double ? 0x1p-53 : 0x1p-24;
+  const auto n = static_cast<double>(rule.n);
+  const double range = rule.hi - rule.lo;
+  const double scale = n / range;
+  const double largest = in_double ? std::numeric_limits<double>::max() : std::numeric_limits<float>::max();
+  const double smallest = in_double ? std::numeric_limits<double>::min() : std::numeric_limits<float>::min();
+  if (!(range < largest / 2) || !(scale < largest) || !(scale > smallest) || rule.step < smallest) return none;
+  const double magnitude = std::max(std::abs(rule.lo), std::abs(rule.hi));
+  // Values, or their products, are rounded in the position's type, edges to f32 or f64.
+  const double value_unit = unit;
+  const double edge_unit = rule.f32_edges ? 0x1p-24 : 0x1p-53;
+  const double step_unit = rule.f32_arithmetic ? 0x1p-24 : 0x1p-53;
+  const double subnormal = rule.f32_edges ? 0x1p-149 : 0x1p-1074;
+  const double moved = std::max((4 * value_unit + 2 * edge_unit) * magnitude, subnormal);
+  return (8 * unit + 5 * step_unit) * n + moved * scale;
+}
+
+SlotRule::SlotRule(const BinRule& rule, const DeviceInfo& device, bool joint, bool wide)
+    : element(rule.dtype),
+      value(rule.dtype == Dtype::f16 ? Dtype::f32 : rule.dtype),
+      slots(rule.n + extra_slots),
+      bins(static_cast<std::uint32_t>(rule.n)),
+      wide_(wide) {
+  position_double = wide;
+  if (element == Dtype::f64 && !device.fp64) {
+    throw Error(ErrorCode::unsupported,
+                fmt::format("histogram: {} ({}) has no fp64, got f64 data", device.id, device.name));
+  }
+  if (size_of(element) == 1 && !joint) {
+    slots = histogram_plan::byte_slots;
+    value = Dtype::u8;
+    return;
+  }
+  if (element == Dtype::f16) {
+    std::optional<Thresholds<float>> found = half_thresholds(rule);
+    if (found) {
+      between_halves(found->lower);
+      set_edges(*found);
+    } else if (joint) {
+      throw Error(ErrorCode::unsupported,
+                  fmt::format("joint_histogram: {} bins of f16 data are in no order on {}", rule.n, device.id));
+    } else {
+      slots = histogram_plan::half_slots;
+      value = Dtype::u16;
+    }
+    return;
+  }
+  dispatch(element, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    if constexpr (!std::is_same_v<T, Half>) set<T>(rule, device);
+  });
+}
+
+template <class T>
+void SlotRule::set(const BinRule& rule, const DeviceInfo& device) {
+  const BinLimits<T> limits(rule);
+  first_ = KernelArgument(limits.first);
+  last_ = KernelArgument(limits.last);
+  base_ = first_;
+  if (rule.kind == Bins::Kind::integers) {
+    kind = Kind::integers;
+    if (std::is_same_v<T, std::uint16_t> && rule.n >= histogram_plan::half_slots) {  // every value is a bin
+      kind = Kind::bits;
+      slots = histogram_plan::half_slots;
+    }
+    return;
+  }
+  if (rule.kind == Bins::Kind::even && !limits.all_below) set_even<T>(rule, device);
+  if (kind == Kind::bits) {  // no way was found yet
+    position_double = wide_ || std::is_same_v<T, double>;
+    set_edges(Thresholds<T>(rule));
+  }
+}
+
+// Whether the whole part of a position is the bin, for both values around each edge; finds the shift that makes it so.
+template <class T, class Position>
+bool SlotRule::prove(const BinRule& rule, std::span<const T> lower) {
+  const auto scale = static_cast<Position>(static_cast<double>(rule.n) / (rule.hi - rule.lo));
+  const auto start = static_cast<Position>(-rule.lo * static_cast<double>(scale));
+  if (lower.empty() || !std::isnormal(scale) || !std::isfinite(start)) return false;
+  const auto position = [&](T x, Position shift) { return std::fma(static_cast<Position>(x), scale, shift); };
+  // The whole number nearest to a position, as MASU_NEAREST finds it.
+  constexpr auto whole = static_cast<Position>(std::is_same_v<Position, double> ? 0x1.8p52 : 0x1.8p23);
+  const auto nearest = [&](T x, Position shift) {
+    const Position sum = position(x, shift) + whole;
+    return sum - whole;
+  };
+  // The shift must bring each bin's least value to its number, and the value before to less.
+  auto least = -std::numeric_limits<double>::infinity();
+  auto most = std::numeric_limits<double>::infinity();
+  for (std::size_t i = 0; i < lower.size(); ++i) {
+    if (i > 0 && !(lower[i] > lower[i - 1])) return false;  // a bin that no value reaches
+    const auto at = static_cast<double>(i);
+    least = std::max(least, at - static_cast<double>(position(lower[i], start)));
+    if (i > 0) most = std::min(most, at - static_cast<double>(position(before(lower[i]), start)));
+  }
+  if (!(least < most)) return false;
+  const double middle = std::isinf(most) ? least : least + (most - least) / 2;
+  const auto shift = static_cast<Position>(static_cast<double>(start) + middle - 0.5);
+  for (std::size_t i = 0; i < lower.size(); ++i) {
+    const auto at = static_cast<Position>(i);
+    if (!(nearest(lower[i], shift) >= at) || (i > 0 && !(nearest(before(lower[i]), shift) < at))) return false;
+  }
+  // Where the last bins are out of reach, so must their numbers be.
+  const BinLimits<T> limits(rule);
+  const auto end = static_cast<Position>(lower.size());
+  if (lower.size() < rule.n && !(nearest(limits.last, shift) < end)) return false;
+  using Limits = std::numeric_limits<T>;
+  all_inside = sizeof(T) <= 2 && limits.first == Limits::lowest() && limits.last == Limits::max() &&
+               nearest(limits.last, shift) < end;
+  kind = Kind::even_proved;
+  position_double = std::is_same_v<Position, double>;
+  scale_ = static_cast<double>(scale);
+  shift_ = static_cast<double>(shift);
+  return true;
+}
+
+// Leaves the kind as it is where positions are of no use.
+template <class T>
+void SlotRule::set_even(const BinRule& rule, const DeviceInfo& device) {
+  if (rule.n <= most_proved_bins && rule.step != 0) {
+    const Thresholds<T> found(rule);
+    if constexpr (!std::is_same_v<T, double>) {
+      if (!wide_ && prove<T, float>(rule, found.lower)) return;
+    }
+    if (device.fp64 && prove<T, double>(rule, found.lower)) return;
+  }
+  if (!device.fp64 && !rule.f32_arithmetic) return;
+  position_double = wide_ || std::is_same_v<T, double>;
+  error_ = position_error(rule, position_double);
+  if (!position_double && device.fp64 && error_ > most_compared_error) {
+    const double better = position_error(rule, true);
+    if (better < error_) {
+      error_ = better;
+      position_double = true;
+    }
+  }
+  if (!(error_ < most_error)) return;
+  const bool compared = error_ < most_compared_error;
+  if (rule.f32_arithmetic) {
+    kind = compared ? Kind::even_f32 : Kind::searched_f32;
+  } else if (rule.f32_edges) {
+    kind = compared ? Kind::even_rounded : Kind::searched_rounded;
+  } else {
+    kind = compared ? Kind::even_f64 : Kind::searched_f64;
+  }
+  scale_ = static_cast<double>(rule.n) / (rule.hi - rule.lo);
+  shift_ = -rule.lo * scale_;
+  if (compared) shift_ -= 0.75;  // nearest to the bin, or the one before it
+  lo_ = rule.lo;
+  step_ = rule.step;
+}
+
+template <class T>
+void SlotRule::set_edges(const Thresholds<T>& found) {
+  kind = Kind::edges;
+  first_ = KernelArgument(found.first);
+  last_ = KernelArgument(found.last);
+  base_ = first_;
+  reachable = static_cast<std::uint32_t>(found.reachable);
+  thresholds.resize(found.lower.size() * sizeof(T));
+  if (!found.lower.empty()) std::memcpy(thresholds.data(), found.lower.data(), thresholds.size());
+  make_guide(1);
+}
+
+template <class T, class Place>
+void SlotRule::fill_guide(std::span<const T> lower, const Place& place) {
+  guide.assign(std::uint64_t{cells} + 2, 0);
+  std::uint32_t upto = 0;  // thresholds in the cells before
+  for (std::uint32_t cell = 0; cell < guide.size(); ++cell) {
+    const std::uint32_t first = upto;
+    while (upto < lower.size() && cell <= cells && place(lower[upto]) >> place_bits == cell) ++upto;
+    // The first threshold of all is passed by every value that lies in a bin.
+    const std::uint32_t slot = first == 0 ? 0 : first - 1;
+    const std::uint32_t inside = upto - std::max(first, std::min(upto, 1U));
+    std::uint32_t mark = guide_none;
+    if (inside == 1) mark = place(lower[upto - 1]) & ((1U << place_bits) - 1);
+    if (inside > 1) mark = guide_several;
+    guide[cell] = mark << guide_slot_bits | slot;
+  }
+}
+
+template <class T, class Position>
+void SlotRule::make_guide_of(std::uint32_t most_cells) {
+  const std::span lower(reinterpret_cast<const T*>(thresholds.data()), reachable);
+  cells = most_cells;
+  guide_bits = false;
+  scale_ = 0;
+  const auto one_cell = [&] {
+    cells = 0;
+    guide.assign({guide_several << guide_slot_bits, reachable == 0 ? 0 : reachable - 1});
+  };
+  // More thresholds than an entry can number are searched from the whole.
+  if (reachable >= 1U << guide_slot_bits || cells <= 1 || reachable < 2) return one_cell();
+  const T base = lower.front();
+  const auto length = static_cast<double>(static_cast<Position>(distance<Position>(lower.back(), base)));
+  const auto scale = static_cast<Position>(static_cast<double>(cells) * (1U << place_bits) / length);
+  const std::uint32_t last_place = cells << place_bits | ((1U << place_bits) - 1);
+  const auto linear = [&](T x) {
+    const auto most = static_cast<Position>(last_place);
+    return static_cast<std::uint32_t>(std::min(static_cast<Position>(distance<Position>(x, base)) * scale, most));
+  };
+  const bool linear_works = std::isfinite(length) && length > 0 && std::isnormal(scale) &&
+                            std::isfinite(static_cast<double>(base)) &&
+                            std::isfinite(static_cast<double>(lower.back()));
+  if constexpr (std::is_floating_point_v<T>) {
+    const std::uint32_t first = ordered_bits(base);
+    const std::uint32_t span = ordered_bits(lower.back()) - first;
+    const int wanted = static_cast<int>(std::bit_width(cells)) - 1 + static_cast<int>(place_bits);
+    const auto shift = static_cast<std::uint32_t>(std::max(0, static_cast<int>(std::bit_width(span)) - wanted));
+    const auto by_bits = [&](T x) { return std::min((ordered_bits(x) - first) >> shift, last_place); };
+    if (!linear_works || crowded(lower, by_bits) < crowded(lower, linear)) {
+      guide_bits = true;
+      scale_ = shift;
+      return fill_guide(lower, by_bits);
+    }
+  }
+  if (!linear_works) return one_cell();
+  scale_ = static_cast<double>(scale);
+  fill_guide(lower, linear);
+}
+
+void SlotRule::make_guide(std::uint32_t most_cells) {
+  if (kind != Kind::edges) return;
+  dispatch(value, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    if constexpr (!std::is_same_v<T, Half>) {
+      if (std::is_same_v<T, double> || position_double) make_guide_of<T, double>(most_cells);
+      else make_guide_of<T, float>(most_cells);
+    }
+  });
+}
+
+std::string_view SlotRule::function() const noexcept {
+  constexpr std::array<std::string_view, 10> names{
+      "bits",         "integers",     "even_proved",  "even_f32",         "even_f64",
+      "even_rounded", "searched_f32", "searched_f64", "searched_rounded", "edges"};
+  if (kind == Kind::edges && guide_bits) return "edges_by_bits";
+  return names[static_cast<std::size_t>(kind)];
+}
+
+call::Arguments SlotRule::arguments(const BufferBase& thresholds_buffer, const BufferBase& guide_buffer, bool in_double,
+                                    bool edge_double) const {
+  const auto position = [&](double x) { return in_double ? KernelArgument(x) : KernelArgument(static_cast<float>(x)); };
+  const auto edge = [&](double x) { return edge_double ? KernelArgument(x) : KernelArgument(static_cast<float>(x)); };
+  const auto or_zero = [&](const KernelArgument& bits_or_value) {
+    if (kind != Kind::bits) return bits_or_value;
+    return value == Dtype::u8 ? KernelArgument(std::uint8_t{0}) : KernelArgument(std::uint16_t{0});
+  };
+  return call::Arguments(KernelArgument(thresholds_buffer), KernelArgument(guide_buffer), cells, bins, or_zero(first_),
+                         or_zero(last_), or_zero(base_), position(scale_), position(shift_), position(error_),
+                         edge(lo_), edge(step_));
+}
+
+}  // namespace masu

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sort/cpu/sort_cpu.h"
+
+#include "sort/cpu/sort_cpu_items.h"
+#include "sort/cpu/sort_cpu_keys.h"
+#include "sort/cpu/sort_cpu_pairs.h"
+#include "sort/cpu/sort_cpu_stable.h"
+#include "sort/cpu/sort_short_rows.h"
+
+#include <array>
+#include <atomic>
+#include <numeric>
+#include <vector>
+
+namespace masu {
+
+namespace {
+
+using cpu::Threads;
+
+// Calls f(piece's first element, its length, threads) for every piece of two elements or more: long pieces one after
+// another, so that all threads work on each, the others each by one thread.
+template <class F>
+void each_piece(const Pieces& pieces, const F& f) {
+  const std::uint64_t threads = cpu_threads();
+  const auto call = [&](std::uint64_t piece, Threads used) {
+    if (const std::uint64_t length = pieces.length(piece); length > 1) f(pieces.begin(piece), length, used);
+  };
+  if (pieces.size() == 1) return call(0, Threads::all);
+  if (threads == 1) {
+    for (std::uint64_t piece = 0; piece < pieces.size(); ++piece) call(piece, Threads::one);
+    return;
+  }
+  const std::uint64_t large = std::max(pieces.count / (2 * threads), cpu::task_elements);
+  std::vector<std::uint64_t> tasks = {0};  // the first piece of each task
+  std::uint64_t elements = 0;
+  for (std::uint64_t piece = 0; piece < pieces.size(); ++piece) {
+    const std::uint64_t length = pieces.length(piece);
+    if (length > large) {
+      call(piece, Threads::all);
+    } else if ((elements += length + 1) > cpu::task_elements) {
+      elements = 0;
+      tasks.push_back(piece + 1);
+    }
+  }
+  if (tasks.back() != pieces.size()) tasks.push_back(pieces.size());
+  runtime::parallel_tasks(tasks.size() - 1, [&](std::uint64_t task) {
+    for (std::uint64_t piece = tasks[task]; piece < tasks[task + 1]; ++piece) {
+      if (pieces.length(piece) <= large) call(piece, Threads::one);
+    }
+  });
+}
+
+// The algorithms that are asked for by name.
+void sort_stable(const cpu::StableWork& work, const SortJob& job, Threads threads) {
+  if (job.algorithm == SortAlgorithm::radix) cpu::radix_sort(work, job.order, threads);
+  else if (job.algorithm == SortAlgorithm::merge) cpu::merge_sort(work, job.order, threads);
+  else cpu::network_sort(work, job.order);
+}
+
+constexpr std::uint64_t short_rows_at_once = 2048;  // elements
+
+// Rows too short for a call each: many at a time in the lanes of vectors, but those near elements whose order their
+// bits do not tell.
+template <class T>
+void sort_short_rows_in_place(T* x, std::uint64_t rows, std::uint64_t length, Order order) {
+  const std::uint64_t rows_at_once = cpu::short_rows_in(short_rows_at_once, length);
+  const std::uint64_t rows_a_task = cpu::short_rows_in(cpu::task_elements, length);
+  runtime::parallel_tasks((rows + rows_a_task - 1) / rows_a_task, [&](std::uint64_t task) {
+    const std::uint64_t end = std::min(rows, (task + 1) * rows_a_task);
+    for (std::uint64_t first = task * rows_a_task; first < end; first += rows_at_once) {
+      const std::uint64_t here = std::min(rows_at_once, end - first);
+      T* const begin = x + first * length;
+      if constexpr (std::is_floating_point_v<T>) {
+        if (cpu::specials_of(begin, here * length).are_seen()) {
+          for (std::uint64_t row = 0; row < here; ++row) {
+            cpu::sort_keys(dtype_of<T>, begin + row * length, length, order, Threads::one);
+          }
+          continue;
+        }
+      }
+      cpu::sort_short_rows(begin, here, length, begin);
+      if (order == Order::ascending) continue;
+      for (std::uint64_t row = 0; row < here; ++row) {
+        std::reverse(begin + row * length, begin + (row + 1) * length);
+      }
+    }
+  });
+}
+
+// Whether all pieces are short rows.
+bool short_rows_alone(const SortJob& job) {
+  return job.algorithm == SortAlgorithm::automatic && job.pieces.segments.empty() && job.pieces.rows >= 2 &&
+         cpu::are_short_rows(job.pieces.rows, job.pieces.longest());
+}
+
+bool sort_as_short_rows(Dtype dtype, void* keys, const SortJob& job) {
+  if (!short_rows_alone(job)) return false;
+  const std::uint64_t length = job.pieces.longest();
+  return dispatch(dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    if constexpr (cpu::is_wide<T>) {
+      sort_short_rows_in_place(static_cast<T*>(keys), job.pieces.rows, length, job.order);
+    }
+    return cpu::is_wide<T>;
+  });
+}
+
+// Writes the order of each of `rows` short rows, whose elements' places in it are found by comparing each with each.
+template <class T, class Index>
+void order_short_rows(const T* x, std::uint64_t rows, std::uint64_t length, Order order, Index* indices) {
+  const std::uint64_t rows_at_once = cpu::short_rows_in(short_rows_at_once, length);
+  const std::uint64_t rows_a_task = cpu::short_rows_in(cpu::task_elements, length);
+  runtime::parallel_tasks((rows + rows_a_task - 1) / rows_a_task, [&](std::uint64_t task) {
+    std::array<std::uint8_t, std::max(short_rows_at_once, cpu::lanes_most * cpu::ranked_row_most)> ranks;
+    const std::uint64_t end = std::min(rows, (task + 1) * rows_a_task);
+    for (std::uint64_t first = task * rows_a_task; first < end; first += rows_at_once) {
+      const std::uint64_t here = std::min(rows_at_once, end - first);
+      const T* const begin = x + first * length;
+      Index* to = indices + first * length;
+      if constexpr (std::is_floating_point_v<T>) {
+        if (cpu::specials_of(begin, here * length).are_seen()) {
+          for (std::uint64_t row = 0; row < here; ++row) {
+            cpu::sort_order(dtype_of<T>, reinterpret_cast<const std::byte*>(begin + row * length),
+                            reinterpret_cast<std::byte*>(to + row * length), sizeof(Index), length, order,
+                            Threads::one);
+          }
+          continue;
+        }
+      }
+      cpu::rank_short_rows(begin, here, length, order == Order::descending, ranks.data());
+      for (const std::uint8_t* rank = ranks.data(); rank != ranks.data() + here * length; rank += length) {
+        for (std::uint64_t i = 0; i < length; ++i) to[rank[i]] = static_cast<Index>(i);
+        to += length;
+      }
+    }
+  });
+}
+
+bool order_as_short_rows(const ArrayView& keys, MutableArrayView indices, const SortJob& job) {
+  const std::uint64_t length = job.pieces.longest();
+  if (!short_rows_alone(job) || length > cpu::ranked_row_most) return false;
+  return dispatch(keys.dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    if constexpr (cpu::is_wide<T>) {
+      const auto write = [&](auto* to) {
+        order_short_rows(static_cast<const T*>(keys.data), job.pieces.rows, length, job.order, to);
+      };
+      if (size_of(indices.dtype) == 4) write(static_cast<std::uint32_t*>(indices.data));
+      else write(static_cast<std::uint64_t*>(indices.data));
+    }
+    return cpu::is_wide<T>;
+  });
+}
+
+}  // namespace
+
+void sort_cpu(const ArrayView& data, void* result, const SortJob& job) {
+  const std::size_t size = size_of(data.dtype);
+  if (result != data.data && data.count != 0) cpu::copy_bytes(result, data.data, data.count * size, Threads::all);
+  if (sort_as_short_rows(data.dtype, result, job)) return;
+  each_piece(job.pieces, [&](std::uint64_t first, std::uint64_t length, Threads threads) {
+    std::byte* const keys = static_cast<std::byte*>(result) + first * size;
+    if (job.algorithm == SortAlgorithm::automatic) cpu::sort_keys(data.dtype, keys, length, job.order, threads);
+    else sort_stable({data.dtype, keys, length}, job, threads);
+  });
+}
+
+void sort_by_key_cpu(MutableArrayView keys, RecordsView values, const SortJob& job) {
+  const std::size_t bytes = values.record_bytes;
+  each_piece(job.pieces, [&](std::uint64_t first, std::uint64_t length, Threads threads) {
+    std::byte* const piece = static_cast<std::byte*>(keys.data) + first * size_of(keys.dtype);
+    std::byte* const records = static_cast<std::byte*>(values.data) + first * bytes;
+    if (job.algorithm == SortAlgorithm::automatic) {
+      cpu::sort_pairs(keys.dtype, piece, records, bytes, length, job.order, threads);
+    } else {
+      sort_stable({keys.dtype, piece, length, records, bytes}, job, threads);
+    }
+  });
+}
+
+void argsort_cpu(const ArrayView& keys, MutableArrayView indices, const SortJob& job) {
+  if (order_as_short_rows(keys, indices, job)) return;
+  const std::size_t bytes = size_of(indices.dtype);
+  // What no piece writes: outside of segments, and pieces of one element.
+  const bool by_rows = job.pieces.segments.empty();
+  const auto fill = [&](auto* places) {
+    using Index = std::remove_pointer_t<decltype(places)>;
+    cpu::for_stripes(keys.count, cpu::stripes_of(keys.count, Threads::all),
+                     [&](std::uint64_t first, std::uint64_t last, std::uint64_t) {
+                       for (std::uint64_t i = first; i < last; ++i) places[i] = static_cast<Index>(by_rows ? 0 : i);
+                     });
+    if (by_rows) return;
+    for (std::uint64_t piece = 0; piece < job.pieces.size(); ++piece) {
+      if (job.pieces.length(piece) == 1) places[job.pieces.begin(piece)] = 0;
+    }
+  };
+  if (!by_rows || job.pieces.longest() == 1) {
+    if (bytes == 4) fill(static_cast<std::uint32_t*>(indices.data));
+    else fill(static_cast<std::uint64_t*>(indices.data));
+  }
+  each_piece(job.pieces, [&](std::uint64_t first, std::uint64_t length, Threads threads) {
+    const std::byte* const piece = static_cast<const std::byte*>(keys.data) + first * size_of(keys.dtype);
+    std::byte* const places = static_cast<std::byte*>(indices.data) + first * bytes;
+    if (job.algorithm == SortAlgorithm::automatic) {
+      cpu::sort_order(keys.dtype, piece, places, bytes, length, job.order, threads);
+    } else {
+      // Where indices are sorted the keys are only read.
+      sort_stable({keys.dtype, const_cast<std::byte*>(piece), length, nullptr, 0, places, bytes}, job, threads);
+    }
+  });
+}
+
+bool is_sorted_cpu(const ArrayView& data, const SortJob& job) {
+  std::atomic<bool> sorted = true;
+  each_piece(job.pieces, [&](std::uint64_t first, std::uint64_t length, Threads threads) {
+    if (!sorted) return;
+    const std::byte* const piece = static_cast<const std::byte*>(data.data) + first * size_of(data.dtype);
+    if (!cpu::trend_of(data.dtype, piece, length, job.order, threads).rising) sorted = false;
+  });
+  return sorted;
+}
+
+}  // namespace masu

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the stable sorts of the CPU move: keys, keys with values, or indices of keys. They lie in one of two places,
+// `from`, and are moved to the other.
+#pragma once
+
+#include "sort/cpu/sort_cpu_memory.h"
+#include "sort/cpu/sort_cpu_quick.h"
+#include "sort/sort_key.h"
+
+#include "runtime/parallel.h"
+
+#include <masu/device.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace masu::cpu {
+
+constexpr std::uint64_t task_elements = std::uint64_t{1} << 16;  // least work of a task of its own
+
+// Calls body(first, last, stripe) for [0, count) cut into `stripes`.
+template <class F>
+void for_stripes(std::uint64_t count, std::uint64_t stripes, const F& body) {
+  runtime::parallel_tasks(stripes, [&](std::uint64_t stripe) {
+    const auto at = [&](std::uint64_t s) { return count / stripes * s + std::min(s, count % stripes); };
+    body(at(stripe), at(stripe + 1), stripe);
+  });
+}
+// As many stripes as there are threads, `each` times.
+inline std::uint64_t stripes_of(std::uint64_t count, Threads threads, std::uint64_t each = 1) {
+  if (threads == Threads::one || count < 2 * task_elements) return 1;
+  const std::uint64_t most = cpu_threads();
+  return most == 1 ? 1 : std::min(most * each, count / task_elements);
+}
+inline void copy_bytes(void* to, const void* from, std::uint64_t bytes, Threads threads) {
+  // Memory that is touched for the first time takes long: stripes that a call can be interrupted between.
+  constexpr std::uint64_t most_bytes = std::uint64_t{16} << 20;
+  const std::uint64_t stripes = stripes_of(bytes / 8, threads);
+  for_stripes(bytes, threads == Threads::one ? 1 : std::max(stripes, bytes / most_bytes),
+              [&](std::uint64_t first, std::uint64_t last, std::uint64_t) {
+                std::memcpy(static_cast<std::byte*>(to) + first, static_cast<const std::byte*>(from) + first,
+                            last - first);
+              });
+}
+
+template <class T>
+class KeyItems {
+ public:
+  KeyItems(T* keys, std::uint64_t count, Order order)
+      : count_(count), order_(order), spare_(count * sizeof(T)), home_(keys), from_(keys), to_(spare_.as<T>()) {}
+  [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
+  [[nodiscard]] auto key(std::uint64_t i) const noexcept { return sort_key(from_[i], order_); }
+  void move(std::uint64_t i, std::uint64_t to) const noexcept { to_[to] = from_[i]; }
+  void turn() noexcept { std::swap(from_, to_); }
+  void come_home(Threads threads) {
+    if (from_ != home_) copy_bytes(home_, from_, count_ * sizeof(T), threads);
+  }
+
+ private:
+  std::uint64_t count_;
+  Order order_;
+  Scratch spare_;
+  T *home_, *from_, *to_;
+};
+
+template <class T>
+class PairItems {
+ public:
+  PairItems(T* keys, std::byte* values, std::size_t bytes, std::uint64_t count, Order order)
+      : keys_(keys, count, order),
+        bytes_(bytes),
+        spare_(count * bytes),
+        home_(values),
+        from_(values),
+        to_(spare_.as<std::byte>()) {}
+  [[nodiscard]] std::uint64_t count() const noexcept { return keys_.count(); }
+  [[nodiscard]] auto key(std::uint64_t i) const noexcept { return keys_.key(i); }
+  void move(std::uint64_t i, std::uint64_t to) const noexcept {
+    keys_.move(i, to);
+    std::memcpy(to_ + to * bytes_, from_ + i * bytes_, bytes_);
+  }
+  void turn() noexcept {
+    keys_.turn();
+    std::swap(from_, to_);
+  }
+  void come_home(Threads threads) {
+    keys_.come_home(threads);
+    if (from_ != home_) copy_bytes(home_, from_, count() * bytes_, threads);
+  }
+
+ private:
+  KeyItems<T> keys_;
+  std::size_t bytes_;
+  Scratch spare_;
+  std::byte *home_, *from_, *to_;
+};
+
+template <class T, class Index>
+class IndexItems {
+ public:
+  IndexItems(const T* keys, Index* indices, std::uint64_t count, Order order)
+      : keys_(keys),
+        count_(count),
+        order_(order),
+        spare_(count * sizeof(Index)),
+        home_(indices),
+        from_(indices),
+        to_(spare_.as<Index>()) {
+    for (std::uint64_t i = 0; i < count; ++i) indices[i] = static_cast<Index>(i);
+  }
+  [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
+  [[nodiscard]] auto key(std::uint64_t i) const noexcept { return sort_key(keys_[from_[i]], order_); }
+  void move(std::uint64_t i, std::uint64_t to) const noexcept { to_[to] = from_[i]; }
+  void turn() noexcept { std::swap(from_, to_); }
+  void come_home(Threads threads) {
+    if (from_ != home_) copy_bytes(home_, from_, count_ * sizeof(Index), threads);
+  }
+
+ private:
+  const T* keys_;
+  std::uint64_t count_;
+  Order order_;
+  Scratch spare_;
+  Index *home_, *from_, *to_;
+};
+
+}  // namespace masu::cpu

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sort/cpu/sort_cpu_keys.h"
+
+#include "sort/cpu/sort_cpu_items.h"
+#include "sort/cpu/sort_cpu_leaf.h"
+#include "sort/cpu/sort_cpu_specials.h"
+
+#include <atomic>
+#include <vector>
+
+namespace masu::cpu {
+
+namespace {
+
+constexpr std::uint64_t insertion_most = 24;
+constexpr std::uint64_t counted_from = std::uint64_t{1}
+                                       << 19;  // 16-bit keys: the counters are no more than the keys then
+constexpr std::uint64_t counter_most = std::uint64_t{1} << 31;  // keys counted in 32 bits
+
+template <class T>
+void insertion_sort(T* keys, std::uint64_t count, Order order) {
+  for (std::uint64_t i = 1; i < count; ++i) {
+    const T value = keys[i];
+    const auto key = sort_key(value, order);
+    std::uint64_t at = i;
+    for (; at != 0 && sort_key(keys[at - 1], order) > key; --at) keys[at] = keys[at - 1];
+    keys[at] = value;
+  }
+}
+
+// Codes of 8 and 16 bits <-> bits; see sort_simd.h.
+template <class T>
+std::size_t code_index(T key, Order order) {
+  using Key = UnsignedOf<sizeof(T)>;
+  constexpr Key sign = static_cast<Key>(Key{1} << (8 * sizeof(T) - 1));
+  Key bits = std::bit_cast<Key>(key);
+  if constexpr (std::is_same_v<T, Half>) bits = static_cast<Key>((bits & sign) != 0 ? ~bits : bits | sign);
+  else if constexpr (std::is_signed_v<T>) bits ^= sign;
+  return order == Order::descending ? static_cast<Key>(~bits) : bits;
+}
+template <class T>
+T key_of_code(std::size_t index, Order order) {
+  using Key = UnsignedOf<sizeof(T)>;
+  constexpr Key sign = static_cast<Key>(Key{1} << (8 * sizeof(T) - 1));
+  Key bits = static_cast<Key>(order == Order::descending ? ~index : index);
+  if constexpr (std::is_same_v<T, Half>) bits = static_cast<Key>((bits & sign) != 0 ? bits ^ sign : ~bits);
+  else if constexpr (std::is_signed_v<T>) bits ^= sign;
+  return std::bit_cast<T>(bits);
+}
+
+// Counts every code, then writes the keys anew.
+template <class T>
+void counting_sort(T* keys, std::uint64_t count, Order order, Threads threads) {
+  constexpr std::size_t codes = std::size_t{1} << (8 * sizeof(T));
+  std::vector<std::uint64_t> ends(codes);
+  const std::uint64_t most = std::max<std::uint64_t>(1, count / counted_from);
+  const std::uint64_t stripes = std::max(std::min(stripes_of(count, threads), most), count / counter_most + 1);
+  std::vector<std::vector<std::uint32_t>> counts(stripes);
+  for_stripes(count, stripes, [&](std::uint64_t first, std::uint64_t last, std::uint64_t stripe) {
+    counts[stripe].resize(codes);
+    std::uint32_t* const mine = counts[stripe].data();
+    for (std::uint64_t i = first; i < last; ++i) ++mine[code_index(keys[i], order)];
+  });
+  std::uint64_t sum = 0;
+  for (std::size_t code = 0; code < codes; ++code) {
+    for (const auto& mine : counts) sum += mine[code];
+    ends[code] = sum;
+  }
+  for_stripes(count, stripes_of(count, threads), [&](std::uint64_t first, std::uint64_t last, std::uint64_t) {
+    std::size_t code = static_cast<std::size_t>(std::upper_bound(ends.begin(), ends.end(), first) - ends.begin());
+    for (std::uint64_t at = first; at < last; ++code) {
+      const std::uint64_t end = std::min(ends[code], last);
+      std::fill(keys + at, keys + end, key_of_code<T>(code, order));
+      at = end;
+    }
+  });
+}
+
+template <class T>
+void sort_codes(T* keys, std::uint64_t count, Order order, Threads threads) {
+  if constexpr (sizeof(T) == 1) {
+    counting_sort(keys, count, order, threads);
+  } else if constexpr (sizeof(T) == 2) {
+    if (count >= counted_from) {
+      counting_sort(keys, count, order, threads);
+    } else {
+      auto* const codes = reinterpret_cast<std::uint16_t*>(keys);
+      for (std::uint64_t i = 0; i < count; ++i) codes[i] = static_cast<std::uint16_t>(code_index(keys[i], order));
+      sort_leaf(codes, count);
+      for (std::uint64_t i = 0; i < count; ++i) keys[i] = key_of_code<T>(codes[i], order);
+    }
+  } else {
+    quick_sort(reinterpret_cast<CodeOf<T>*>(keys), count, coding_of<T>(order), threads);
+  }
+}
+
+template <class T>
+void reverse(T* keys, std::uint64_t count, Threads threads) {
+  if constexpr (sizeof(T) <= 2) {
+    std::reverse(keys, keys + count);
+  } else {
+    auto* const bits = reinterpret_cast<CodeOf<T>*>(keys);
+    for_stripes(count / 2, stripes_of(count / 2, threads), [&](std::uint64_t first, std::uint64_t last, std::uint64_t) {
+      swap_mirrored(bits + first, bits + (count - first), last - first);
+    });
+  }
+}
+
+template <class T>
+void sort_typed(T* keys, std::uint64_t count, Order order, Threads threads) {
+  if (count <= insertion_most) return insertion_sort(keys, count, order);
+  const Trend trend = trend_of(dtype_of<T>, keys, count, order, threads);
+  if (trend.rising) return;
+  if constexpr (std::is_integral_v<T>) {
+    // What is equal has equal bits, so that its order does not show.
+    if (trend.falling) return reverse(keys, count, threads);
+    sort_codes(keys, count, order, threads);
+  } else {
+    if (any_specials(keys, count, threads)) {
+      SetAside<T> specials(keys, count, order);
+      sort_codes(specials.begin(), specials.count(), order, threads);
+      specials.put_back();
+    } else if (trend.falling) {
+      reverse(keys, count, threads);
+    } else {
+      sort_codes(keys, count, order, threads);
+    }
+  }
+}
+
+}  // namespace
+
+Trend trend_of(Dtype dtype, const void* keys, std::uint64_t count, Order order, Threads threads) {
+  constexpr std::uint64_t beginning = 4096;
+  const std::uint64_t stripes = stripes_of(count, threads, 4);
+  if (stripes == 1) return trend_of(dtype, keys, count, order);
+  Trend trend = trend_of(dtype, keys, beginning, order);
+  if (!trend.rising && !trend.falling) return trend;
+  std::atomic<bool> rising = trend.rising;
+  std::atomic<bool> falling = trend.falling;
+  for_stripes(count, stripes, [&](std::uint64_t first, std::uint64_t last, std::uint64_t) {
+    if (!rising && !falling) return;
+    // With the next stripe's first key.
+    const std::uint64_t size = std::min(last + 1, count) - first;
+    const Trend part = trend_of(dtype, static_cast<const std::byte*>(keys) + first * size_of(dtype), size, order);
+    if (!part.rising) rising = false;
+    if (!part.falling) falling = false;
+  });
+  return {rising, falling};
+}
+
+void sort_keys(Dtype dtype, void* keys, std::uint64_t count, Order order, Threads threads) {
+  dispatch(dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    sort_typed(static_cast<T*>(keys), count, order, threads);
+  });
+}
+
+}  // namespace masu::cpu

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sort/cpu/sort_cpu_dispatch.h"
+
+#include <array>
+#include <vector>
+
+namespace masu::cpu {
+
+namespace {
+
+constexpr unsigned digit_bits = 8;
+constexpr std::size_t digits = std::size_t{1} << digit_bits;
+using Counts = std::array<std::uint64_t, digits>;
+
+// Each stripe's counts become the places of its first keys. False when all keys have one digit.
+bool place(std::vector<Counts>& counts, std::uint64_t count) {
+  std::uint64_t sum = 0;
+  for (std::size_t digit = 0; digit < digits; ++digit) {
+    const std::uint64_t before = sum;
+    for (Counts& stripe : counts) {
+      const std::uint64_t here = stripe[digit];
+      stripe[digit] = sum;
+      sum += here;
+    }
+    if (sum - before == count) return false;
+  }
+  return true;
+}
+
+template <class Items>
+void radix_items(Items&& items, Threads threads) {
+  const std::uint64_t count = items.count();
+  using Key = decltype(items.key(0));
+  std::vector<Counts> counts(stripes_of(count, threads));
+  for (unsigned shift = 0; shift < 8 * sizeof(Key); shift += digit_bits) {
+    const auto digit = [&](std::uint64_t i) { return static_cast<std::size_t>(items.key(i) >> shift) % digits; };
+    for_stripes(count, counts.size(), [&](std::uint64_t first, std::uint64_t last, std::uint64_t stripe) {
+      Counts& mine = counts[stripe];
+      mine.fill(0);
+      for (std::uint64_t i = first; i < last; ++i) ++mine[digit(i)];
+    });
+    if (!place(counts, count)) continue;
+    for_stripes(count, counts.size(), [&](std::uint64_t first, std::uint64_t last, std::uint64_t stripe) {
+      Counts at = counts[stripe];
+      for (std::uint64_t i = first; i < last; ++i) items.move(i, at[digit(i)]++);
+    });
+    items.turn();
+  }
+  items.come_home(threads);
+}
+
+}  // namespace
+
+void radix_sort(const StableWork& work, Order order, Threads threads) {
+  if (work.count == 0) return;
+  with_items(work, order, [&](auto&& items) { radix_items(items, threads); });
+}
+
+}  // namespace masu::cpu

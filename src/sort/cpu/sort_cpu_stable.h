@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// The stable sorts of the CPU that are asked for by name. Those by radix and by merging need the temporary memory of
+// one copy of what is moved.
+#pragma once
+
+#include "sort/cpu/sort_cpu_quick.h"
+#include "sort/sort_job.h"
+
+#include <cstddef>
+#include <cstdint>
+
+namespace masu::cpu {
+
+// What is sorted: keys alone, keys with values of `value_bytes` bytes, or, where `indices` is not null, the order of
+// keys that stay.
+struct StableWork {
+  Dtype dtype;
+  void* keys;
+  std::uint64_t count;
+  std::byte* values = nullptr;
+  std::size_t value_bytes = 0;
+  void* indices = nullptr;
+  std::size_t index_bytes = 0;
+};
+
+// The least significant digit first, 8 bits at a time; digits in which all keys are alike are passed over.
+void radix_sort(const StableWork& work, Order order, Threads threads);
+// Short runs by insertion, then two runs at a time are merged.
+void merge_sort(const StableWork& work, Order order, Threads threads);
+// The network of masu/bitonic.h over pairs of key and index: needs 24 bytes for each key, and a copy of what is moved.
+void network_sort(const StableWork& work, Order order);
+
+}  // namespace masu::cpu

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sort/cpu/sort_short_rows.h"
+
+#include <algorithm>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "sort/cpu/sort_short_rows.cpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace masu::cpu::HWY_NAMESPACE {
+namespace {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+// As many rows as a vector has lanes, or fewer: element i of row r in lane r of column i.
+template <class T>
+HWY_INLINE void ToColumns(const T* x, std::size_t rows, std::size_t length, T* columns) {
+  const std::size_t lanes = hn::Lanes(hn::ScalableTag<T>());
+  if (rows < lanes) std::fill_n(columns, length * lanes, T{0});
+  for (std::size_t row = 0; row < rows; ++row) {
+    const T* const from = x + row * length;
+    T* const to = columns + row;
+    for (std::size_t i = 0; i < length; ++i) to[i * lanes] = from[i];
+  }
+}
+
+template <class T>
+HWY_INLINE void ExchangeColumns(T* a, T* b) {
+  const hn::ScalableTag<T> d;
+  const auto one = hn::Load(d, a);
+  const auto other = hn::Load(d, b);
+  hn::Store(hn::Min(one, other), d, a);
+  hn::Store(hn::Max(one, other), d, b);
+}
+
+// A sorting network of any width. Method: D. E. Knuth, TAOCP 3, 5.2.2, algorithm M (K. E. Batcher).
+template <class T>
+void SortColumns(T* columns, std::size_t width) {
+  const std::size_t lanes = hn::Lanes(hn::ScalableTag<T>());
+  std::size_t top = 1;
+  while (2 * top < width) top *= 2;
+  for (std::size_t p = top; p > 0; p /= 2) {
+    std::size_t distance = p;
+    for (std::size_t q = top, r = 0;; q /= 2, r = p) {
+      // Each i with (i & p) == r, in runs of p.
+      for (std::size_t run = r; run + distance < width; run += 2 * p) {
+        const std::size_t end = std::min(run + p, width - distance);
+        for (std::size_t i = run; i < end; ++i) ExchangeColumns(columns + i * lanes, columns + (i + distance) * lanes);
+      }
+      if (q == p) break;
+      distance = q - p;
+    }
+  }
+}
+
+template <class T>
+void SortShortRows(const T* x, std::uint64_t rows, std::size_t length, T* sorted) {
+  const std::size_t lanes = hn::Lanes(hn::ScalableTag<T>());
+  HWY_ALIGN T columns[short_row_most * HWY_MAX_BYTES / sizeof(T)];
+  for (std::uint64_t first = 0; first < rows; first += lanes) {
+    const std::size_t here = std::min<std::uint64_t>(lanes, rows - first);
+    ToColumns(x + first * length, here, length, columns);
+    SortColumns(columns, length);
+    for (std::size_t row = 0; row < here; ++row) {
+      T* const to = sorted + (first + row) * length;
+      for (std::size_t i = 0; i < length; ++i) to[i] = columns[i * lanes + row];
+    }
+  }
+}
+
+template <class T>
+void RankShortRows(const T* x, std::uint64_t rows, std::size_t length, bool descending, std::uint8_t* ranks) {
+  using Rank = hwy::MakeSigned<T>;
+  const hn::ScalableTag<T> d;
+  const hn::ScalableTag<Rank> dr;
+  const std::size_t lanes = hn::Lanes(d);
+  HWY_ALIGN T columns[ranked_row_most * HWY_MAX_BYTES / sizeof(T)];
+  HWY_ALIGN Rank places[ranked_row_most * HWY_MAX_BYTES / sizeof(T)];
+  for (std::uint64_t first = 0; first < rows; first += lanes) {
+    const std::size_t here = std::min<std::uint64_t>(lanes, rows - first);
+    ToColumns(x + first * length, here, length, columns);
+    for (std::size_t j = 0; j < length; ++j) {
+      const auto later = hn::Load(d, columns + j * lanes);
+      auto place = hn::Set(dr, static_cast<Rank>(j));
+      for (std::size_t i = 0; i < j; ++i) {
+        const auto earlier = hn::Load(d, columns + i * lanes);
+        const auto swapped = descending ? hn::Gt(later, earlier) : hn::Lt(later, earlier);
+        const auto minus_one = hn::BitCast(dr, hn::VecFromMask(d, swapped));  // where the later one comes first
+        place = hn::Add(place, minus_one);
+        hn::Store(hn::Sub(hn::Load(dr, places + i * lanes), minus_one), dr, places + i * lanes);
+      }
+      hn::Store(place, dr, places + j * lanes);
+    }
+    for (std::size_t row = 0; row < here; ++row) {
+      std::uint8_t* const to = ranks + (first + row) * length;
+      for (std::size_t i = 0; i < length; ++i) to[i] = static_cast<std::uint8_t>(places[i * lanes + row]);
+    }
+  }
+}
+
+#define MASU_SHORT_ROWS(name, T)                                                                              \
+  void Sort##name(const T* x, std::uint64_t rows, std::size_t length, T* sorted) {                            \
+    SortShortRows(x, rows, length, sorted);                                                                   \
+  }                                                                                                           \
+  void Rank##name(const T* x, std::uint64_t rows, std::size_t length, bool descending, std::uint8_t* ranks) { \
+    RankShortRows(x, rows, length, descending, ranks);                                                        \
+  }
+MASU_SHORT_ROWS(I32, std::int32_t)
+MASU_SHORT_ROWS(U32, std::uint32_t)
+MASU_SHORT_ROWS(I64, std::int64_t)
+MASU_SHORT_ROWS(U64, std::uint64_t)
+MASU_SHORT_ROWS(F32, float)
+MASU_SHORT_ROWS(F64, double)
+#undef MASU_SHORT_ROWS
+
+}  // namespace
+}  // namespace masu::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace masu::cpu {
+
+#define MASU_SHORT_ROWS(name, T)                                                                                   \
+  HWY_EXPORT(Sort##name);                                                                                          \
+  HWY_EXPORT(Rank##name);                                                                                          \
+  void sort_short_rows(const T* x, std::uint64_t rows, std::size_t length, T* sorted) {                            \
+    HWY_DYNAMIC_DISPATCH(Sort##name)(x, rows, length, sorted);                                                     \
+  }                                                                                                                \
+  void rank_short_rows(const T* x, std::uint64_t rows, std::size_t length, bool descending, std::uint8_t* ranks) { \
+    HWY_DYNAMIC_DISPATCH(Rank##name)(x, rows, length, descending, ranks);                                          \
+  }
+MASU_SHORT_ROWS(I32, std::int32_t)
+MASU_SHORT_ROWS(U32, std::uint32_t)
+MASU_SHORT_ROWS(I64, std::int64_t)
+MASU_SHORT_ROWS(U64, std::uint64_t)
+MASU_SHORT_ROWS(F32, float)
+MASU_SHORT_ROWS(F64, double)
+#undef MASU_SHORT_ROWS
+
+}  // namespace masu::cpu
+#endif

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sort/device/sort_counting.h"
+
+#include "histogram/bins/bin_rule.h"
+#include "histogram/device/histogram_device.h"
+#include "sort/device/sort_kernels.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace masu::sort_counting {
+
+namespace {
+
+constexpr std::uint64_t most_group = 1024;  // of the kernel that scans
+constexpr std::uint64_t fill_group = 256;
+constexpr std::uint64_t fill_vectors = 4;
+
+std::uint64_t values_of(Dtype dtype) {
+  return std::uint64_t{1} << (8 * size_of(dtype));
+}
+
+// From so many keys on, counting takes less than passes: all counts are scanned, however many keys there are.
+std::uint64_t least_keys(Dtype dtype) {
+  return size_of(dtype) == 1 ? std::uint64_t{1} << 16 : std::uint64_t{1} << 19;
+}
+
+}  // namespace
+
+bool serves(Dtype dtype, const Payload& payload, const SortJob& job) {
+  return payload.kind == Payload::Kind::none && job.algorithm == SortAlgorithm::automatic &&
+         job.pieces.segments.empty() && job.pieces.rows == 1 && !is_float(dtype) && size_of(dtype) <= 2 &&
+         job.pieces.count >= least_keys(dtype);
+}
+
+std::vector<runtime::Define> defines(Dtype dtype, std::uint64_t group) {
+  std::vector<runtime::Define> list = sort_kernels::key_defines(dtype, Order::ascending);
+  list.push_back({"MASU_GROUP", group});
+  list.push_back({"MASU_VALUES", values_of(dtype)});
+  list.push_back({"MASU_VECTORS", fill_vectors});
+  return list;
+}
+
+std::uint64_t scratch_bytes(Dtype dtype) {
+  return (values_of(dtype) + 2) * sizeof(std::uint64_t);
+}
+
+void sort(Stream& stream, const BufferBase& keys, Dtype dtype, const BufferBase& result, const SortJob& job,
+          const BufferBase* scratch, DeviceWork& work) {
+  const Device& device = stream.device();
+  const DeviceInfo& info = device.info();
+  const std::uint64_t count = job.pieces.count;
+  const std::uint64_t values = values_of(dtype);
+  const Buffer<std::byte> offsets = sort_kernels::memory_of(device, scratch, scratch_bytes(dtype), work);
+  const auto flip = static_cast<std::uint32_t>(job.order == Order::descending ? values - 1 : 0);
+
+  const Dtype bits = size_of(dtype) == 1 ? Dtype::u8 : Dtype::u16;
+  const auto counter =
+      std::make_shared<DeviceCounter>(device, BinRule(Bins::integers(values), bits, false), HistogramOptions{});
+  work.kept.push_back(counter);
+  work.done(stream.record());
+  counter->add(keys, count, &stream);
+
+  const auto kernels = [&](std::uint64_t group) {
+    return call::Kernels(device, files, defines(dtype, group), static_cast<unsigned>(group));
+  };
+  const std::uint64_t scan_group =
+      std::min<std::uint64_t>({most_group, std::bit_floor(std::uint64_t{info.max_work_group_size}), values});
+  work.done(kernels(scan_group)
+                .launch(stream, "sort_offsets", values / scan_group, KernelArgument(counter->counts()), offsets, flip,
+                        call::local<std::uint64_t>(2 * scan_group)));
+
+  const std::uint64_t group = std::min(fill_group, scan_group);
+  const std::uint64_t tile = group * fill_vectors * 16 / size_of(dtype);
+  // One more than needed, where the first key does not lie at a multiple of 16 bytes.
+  work.done(kernels(group).launch(stream, "sort_fill", (count + 15 + tile - 1) / tile, result, offsets, count, flip,
+                                  call::local<std::uint32_t>(2)));
+}
+
+}  // namespace masu::sort_counting

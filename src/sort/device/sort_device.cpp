@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sort/device/sort_device.h"
+
+#include "call/operands.h"
+#include "sort/device/bitonic_device.h"
+#include "sort/device/sort_counting.h"
+#include "sort/device/sort_kernels.h"
+#include "sort/device/sort_keys.h"
+#include "sort/device/sort_merge.h"
+#include "sort/device/sort_ordered.h"
+#include "sort/device/sort_plan.h"
+#include "sort/device/sort_radix.h"
+#include "sort/device/sort_rows.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+
+namespace masu {
+
+namespace {
+
+using sort_kernels::Arrays;
+
+// Who sorts: the network or merging, rows in registers, counting, many keys from a histogram on, or digits.
+enum class Way : std::uint8_t { bitonic, merge, rows, segments, counting, keys, radix };
+
+bool indices_wanted(const Payload& payload) {
+  return payload.kind == Payload::Kind::indices;
+}
+
+Arrays arrays_of(const BufferBase* keys, Dtype dtype, const BufferBase* result, const Payload& payload, Order order) {
+  Arrays arrays;
+  arrays.dtype = dtype;
+  arrays.order = order;
+  arrays.source = keys;
+  arrays.target = result;
+  if (payload.kind == Payload::Kind::records) {
+    arrays.records = payload.buffer;
+    arrays.moved_records = payload.buffer;
+    arrays.record_bytes = payload.bytes;
+    arrays.odd_places = true;
+  } else if (indices_wanted(payload)) {
+    arrays.indices = payload.buffer;
+    arrays.index_bytes = payload.bytes;
+  }
+  return arrays;
+}
+
+// Up to so many keys, merging takes fewer launches than digits do, and so less time (H200, 2026-11).
+std::uint64_t most_merged(Dtype dtype, const Payload& payload) {
+  constexpr std::array<std::uint64_t, 4> most = {1 << 14, 1 << 17, 1 << 21, 1 << 21};  // by the bytes of a key
+  const std::uint64_t keys = most[static_cast<unsigned>(std::countr_zero(size_of(dtype)))];
+  return payload.kind == Payload::Kind::none ? keys : keys / 2;
+}
+
+// The longest piece that sort_rows takes.
+std::uint64_t most_of_rows(const DeviceInfo& info, Dtype dtype, const Payload& payload) {
+  return sort_rows::most_local_keys(info, dtype, payload.kind != Payload::Kind::none);
+}
+
+Way way_of(const DeviceInfo& info, Dtype dtype, const Payload& payload, const SortJob& job) {
+  const Pieces& pieces = job.pieces;
+  const bool equal = pieces.segments.empty();
+  if (equal && job.algorithm == SortAlgorithm::bitonic) return Way::bitonic;
+  if (equal && job.algorithm == SortAlgorithm::merge) return Way::merge;
+  if (sort_counting::serves(dtype, payload, job)) return Way::counting;
+  if (sort_keys::serves(info, dtype, payload, job)) return Way::keys;
+  // Rows in registers are for GPUs; elsewhere each length is a program that takes long to build, for little.
+  if (job.algorithm == SortAlgorithm::radix || (!info.gpu && pieces.size() < sort_plan::many_pieces)) {
+    return Way::radix;
+  }
+  if (!equal) return Way::segments;
+  if (pieces.longest() <= most_of_rows(info, dtype, payload)) return Way::rows;
+  return pieces.count <= most_merged(dtype, payload) ? Way::merge : Way::radix;
+}
+
+std::uint64_t radix_bytes(const DeviceInfo& info, Dtype dtype, const Payload& payload, const SortJob& job) {
+  return std::max<std::uint64_t>(sort_radix::scratch_bytes(info, dtype, payload, job), 16);
+}
+
+// Temporary memory that the way needs, for `arrays` that may lack their buffers.
+std::uint64_t scratch_bytes(const DeviceInfo& info, const Arrays& arrays, const Payload& payload, const SortJob& job,
+                            Way way) {
+  const std::uint64_t rows = job.pieces.rows;
+  const std::uint64_t length = job.pieces.segments.empty() ? job.pieces.length(0) : 0;
+  switch (way) {
+    case Way::bitonic: return bitonic::scratch_bytes(info, arrays, rows, length);
+    case Way::merge: return sort_merge::scratch_bytes(info, arrays, rows, length);
+    case Way::rows: return sort_rows::scratch_bytes(info, arrays, {rows, length, length});
+    case Way::counting: return sort_counting::scratch_bytes(arrays.dtype);
+    case Way::keys: {
+      const std::uint64_t bytes = sort_keys::scratch_bytes(info, arrays.dtype, payload, length);
+      // Where there is not so much memory, digits need less.
+      return payload.kind == Payload::Kind::none ? bytes
+                                                 : std::max(bytes, radix_bytes(info, arrays.dtype, payload, job));
+    }
+    case Way::segments:
+    case Way::radix: break;
+  }
+  return radix_bytes(info, arrays.dtype, payload, job);
+}
+
+// Memory for the way, or, where there is not so much for what is packed, for digits, which are then the way.
+Buffer<std::byte> memory_for(const Device& device, const BufferBase* workspace, std::uint64_t bytes,
+                             std::uint64_t digits_bytes, Way& way, DeviceWork& work) {
+  try {
+    return sort_kernels::memory_of(device, workspace, bytes, work);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::out_of_memory || way != Way::keys || digits_bytes >= bytes) throw;
+  }
+  way = Way::radix;
+  return sort_kernels::memory_of(device, workspace, digits_bytes, work);
+}
+
+}  // namespace
+
+DeviceWork sort_on_device(Stream& stream, const BufferBase& keys, Dtype dtype, BufferBase* result,
+                          const Payload& payload, const SortJob& job, const BufferBase* workspace, bool may_wait) {
+  const DeviceInfo& info = stream.device().info();
+  Way way = way_of(info, dtype, payload, job);
+  Arrays arrays = arrays_of(&keys, dtype, result, payload, job.order);
+  if (workspace != nullptr) {
+    const BufferBase* moved = payload.buffer != nullptr ? payload.buffer : &keys;
+    call::check_workspace("sort", *workspace, stream.device(), scratch_bytes(info, arrays, payload, job, way),
+                          {&keys, result != nullptr ? result : &keys, moved});
+  }
+  const std::uint64_t rows = job.pieces.rows;
+  const std::uint64_t length = job.pieces.segments.empty() ? job.pieces.length(0) : 0;
+  DeviceWork work;
+  switch (way) {
+    case Way::bitonic: bitonic::sort(stream, arrays, rows, length, workspace, work); break;
+    case Way::merge: sort_merge::sort(stream, arrays, rows, length, workspace, work); break;
+    case Way::rows: sort_rows::sort(stream, arrays, {rows, length, length}, workspace, work); break;
+    case Way::counting: sort_counting::sort(stream, keys, dtype, *result, job, workspace, work); break;
+    case Way::keys:
+    case Way::radix: {
+      const std::uint64_t bytes = scratch_bytes(info, arrays, payload, job, way);
+      const std::uint64_t digits_bytes =
+          payload.kind == Payload::Kind::none ? bytes : radix_bytes(info, dtype, payload, job);
+      const Buffer<std::byte> memory = memory_for(stream.device(), workspace, bytes, digits_bytes, way, work);
+      if (sort_ordered::serves(job, may_wait) &&
+          sort_ordered::sort(stream, keys, dtype, result, payload, job, memory, work)) {
+        break;
+      }
+      if (way == Way::keys) {
+        sort_keys::sort(stream, keys, dtype, result, payload, job, &memory, work);
+      } else {
+        sort_radix::sort(stream, keys, dtype, result, payload, job, &memory, may_wait, 0, work);
+      }
+      break;
+    }
+    case Way::segments: {
+      const std::uint64_t most = most_of_rows(info, dtype, payload);
+      const sort_rows::Segments short_ones(stream.device(), arrays, job.pieces.segments, work);
+      sort_radix::sort(stream, keys, dtype, result, payload, job, workspace, may_wait, most, work);
+      if (result != nullptr) arrays.source = result;  // where the keys have been copied
+      short_ones.sort(stream, arrays, work);
+      break;
+    }
+  }
+  return work;
+}
+
+std::uint64_t sort_workspace_on_device(const DeviceInfo& info, Dtype dtype, const Payload& payload,
+                                       const SortJob& job) {
+  Arrays arrays = arrays_of(nullptr, dtype, nullptr, payload, job.order);
+  const Way way = way_of(info, dtype, payload, job);
+  const std::uint64_t odd = scratch_bytes(info, arrays, payload, job, way);
+  arrays.odd_places = false;
+  return std::max(odd, scratch_bytes(info, arrays, payload, job, way));
+}
+
+bool is_sorted_on_device(const BufferBase& keys, Dtype dtype, const SortJob& job) {
+  const Device& device = keys.device();
+  Stream stream(device, Timing::off);
+  Buffer<std::uint32_t> unsorted(device, 1);
+  unsorted.fill(0);
+  const Pieces& pieces = job.pieces;
+  const std::vector<std::uint64_t> offsets = pieces.segments.empty()
+                                                 ? std::vector<std::uint64_t>{0}
+                                                 : std::vector(pieces.segments.begin(), pieces.segments.end());
+  const Buffer<std::uint64_t> segments = device.upload(offsets);
+  const std::uint64_t length = pieces.segments.empty() ? std::max<std::uint64_t>(pieces.length(0), 1) : 0;
+  constexpr unsigned group = sort_plan::order_group;
+  const std::uint64_t groups =
+      std::min<std::uint64_t>((pieces.count + group - 1) / group, device.info().compute_units * 16);
+  call::Kernels kernels(device, sort_plan::order_files, sort_plan::order_defines(dtype), group);
+  kernels.launch(stream, "sort_check", groups, keys, pieces.count, length, KernelArgument(segments),
+                 std::uint64_t{offsets.size()}, std::uint32_t{job.order == Order::descending},
+                 KernelArgument(unsorted));
+  stream.finish();
+  return unsorted.read()[0] == 0;
+}
+
+}  // namespace masu

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sorting on an OpenCL or CUDA device.
+#pragma once
+
+#include "sort/sort_job.h"
+
+#include <masu/stream.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace masu {
+
+// What a device has been given to do: memory that must live until it is done, and the first and the last command.
+struct DeviceWork {
+  std::vector<Buffer<std::byte>> memory;
+  std::vector<std::vector<std::uint64_t>> tables;
+  std::vector<std::shared_ptr<const void>> kept;
+  std::optional<Event> first;
+  Event last;
+
+  void done(Event event) {
+    if (!first) first = event;
+    last = std::move(event);
+  }
+};
+
+// What moves with the keys: nothing, records, or the index of each key.
+struct Payload {
+  enum class Kind : std::uint8_t { none, records, indices };
+  Kind kind = Kind::none;
+  BufferBase* buffer = nullptr;  // records are sorted in place, indices are written
+  std::size_t bytes = 0;         // of a record or an index
+};
+
+// Queues a sort of job.pieces.count keys: from `keys` to `result`, which may be the same, or, with indices, null: the
+// keys stay as they are. With `may_wait` it may read what a first pass found back, and so do less.
+DeviceWork sort_on_device(Stream& stream, const BufferBase& keys, Dtype dtype, BufferBase* result,
+                          const Payload& payload, const SortJob& job, const BufferBase* workspace, bool may_wait);
+// Waits.
+bool is_sorted_on_device(const BufferBase& keys, Dtype dtype, const SortJob& job);
+std::uint64_t sort_workspace_on_device(const DeviceInfo& info, Dtype dtype, const Payload& payload, const SortJob& job);
+
+}  // namespace masu

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sort/device/sort_kernels.h"
+
+#include "call/operands.h"
+#include "elements/elements.h"
+#include "gather/gather_plan.h"
+
+#include <algorithm>
+
+namespace masu::sort_kernels {
+
+std::vector<runtime::Define> key_defines(Dtype dtype, Order order) {
+  return element_defines(dtype, {{"MASU_DESCENDING", order == Order::descending}});
+}
+
+bool aligned(const BufferBase* buffer, std::uint64_t bytes) {
+  if (buffer == nullptr) return true;
+  const bool has_address = buffer->device().kind() == DeviceKind::cuda;
+  const auto base = has_address ? reinterpret_cast<std::uintptr_t>(buffer->native()) : 0;
+  return (base + buffer->byte_offset()) % bytes == 0;
+}
+
+unsigned Arrays::record_unit() const noexcept {
+  if (records == nullptr && odd_places) return 1;
+  const std::uint64_t offsets = records == nullptr ? 0 : records->byte_offset() | moved_records->byte_offset();
+  return std::min(8U, call::move_unit(record_bytes, offsets));
+}
+
+bool same_place(const BufferBase& a, const BufferBase& b) {
+  return a.memory() == b.memory() && a.byte_offset() == b.byte_offset();
+}
+
+Buffer<std::byte> memory_of(const Device& device, const BufferBase* scratch, std::uint64_t bytes, DeviceWork& work) {
+  if (scratch != nullptr) return Buffer<std::byte>(device, scratch->memory(), scratch->byte_offset(), bytes);
+  return work.memory.emplace_back(device, bytes).slice(0, bytes);
+}
+
+void gather(Stream& stream, const BufferBase& records, const BufferBase& moved, const BufferBase& indices,
+            std::size_t index_bytes, std::size_t record_bytes, std::uint64_t count, std::uint64_t piece_length,
+            DeviceWork& work) {
+  const auto plan =
+      gather_plan::make(stream.device().info(), record_bytes, records.byte_offset() | moved.byte_offset());
+  const std::uint64_t units = count * plan.units;
+  const std::uint64_t a_group = std::uint64_t{plan.group} * gather_plan::unroll;
+  call::Kernels kernels(stream.device(), gather_plan::gather_files,
+                        plan.move_defines(index_bytes == 4 ? Dtype::u32 : Dtype::u64), plan.group);
+  const call::At no_notes{indices, 0};  // the indices are right
+  work.done(kernels.launch(stream, "gather_records", std::min((units + a_group - 1) / a_group, most_groups), records,
+                           moved, indices, units, piece_length, piece_length, piece_length, no_notes,
+                           std::uint32_t{0}));
+}
+
+}  // namespace masu::sort_kernels

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sort/device/sort_keys.h"
+
+#include "sort/device/sort_kernels.h"
+#include "sort/device/sort_keys_plan.h"
+#include "sort/device/sort_plan.h"
+
+#include <algorithm>
+#include <span>
+#include <string_view>
+
+namespace masu::sort_keys {
+
+namespace {
+
+constexpr std::uint64_t most_keys = (std::uint64_t{1} << 31) - 16;  // places are uint
+// Packed keys need large tiles: with 48 KiB of local memory the other way is faster (H200, OpenCL, 2026-11).
+constexpr std::uint64_t packed_local_bytes = std::uint64_t{96} << 10;
+
+// From so many keys on, it is faster than the other ways (H200, 2026-11).
+constexpr std::uint64_t least_keys = std::uint64_t{1} << 22;
+
+class Sorter {
+ public:
+  Sorter(Stream& stream, const BufferBase& keys, const BufferBase* result, const Payload& payload,
+         const Subject& subject, const SortJob& job, const BufferBase* scratch, unsigned bucket_bits, DeviceWork& work)
+      : stream_(stream),
+        info_(stream.device().info()),
+        keys_(keys),
+        result_(result != nullptr ? *result : *payload.buffer),
+        subject_(subject),
+        bucket_bits_(bucket_bits),
+        count_(static_cast<std::uint32_t>(job.pieces.count)),
+        flipped_(job.order == Order::descending ? 1 : 0),
+        tuning_(tuning_of(info_, subject, bucket_bits)),
+        layout_(layout_of(tuning_, subject, job.pieces.count)),
+        scratch_(sort_kernels::memory_of(stream.device(), scratch, layout_.bytes, work)),
+        parted_(here(layout_.parted, tuning_.key_bytes)),
+        sorted_(subject.packed() ? here(layout_.sorted, tuning_.key_bytes) : whole_of(result_)),
+        values_(subject.value_bytes != 0 ? whole_of(*payload.buffer) : here(0, 0)),
+        parted_values_(here(layout_.parted_values, subject.value_bytes)),
+        looked_up_(subject.value_bytes != 0 && is_float(subject.dtype) && sort_kernels::same_place(keys, result_)),
+        memory_(call::memory_of(scratch_)),
+        parts_(stream.device(), part_files_of(tuning_), part_defines(info_, subject, bucket_bits), tuning_.part.group),
+        work_(work) {}
+
+  void run() {
+    work_.done(call::clear(stream_, scratch_, layout_.header, layout_.starts - layout_.header));
+    // Floats that are looked up by their index while they are overwritten.
+    if (looked_up_) work_.done(call::copy(stream_, keys_, source()));
+    count();
+    if (subject_.has_specials()) move_specials();
+    part();
+    finish(Finish::all);
+    if (tuning_.join_bits != 0) finish(Finish::singles);
+    if (tuning_.middle.group != 0) finish(Finish::middle);
+    for (unsigned level = 0; level < tuning_.levels(); ++level) split(level);
+    if (tuning_.tally_group != 0) tally();
+    if (tuning_.tallies) {
+      huge("huge_count", false);
+      huge("huge_fill", true);
+    } else {
+      finish(Finish::entries);
+    }
+    if (tuning_.finishes_full()) finish_full();
+    if (subject_.has_specials()) restore();
+  }
+
+ private:
+  static std::span<const std::string_view> part_files_of(const Tuning& tuning) {
+    if (tuning.tallies) return part_files;
+    return crowded_files;
+  }
+
+  [[nodiscard]] std::uint64_t at(std::uint64_t place) const { return scratch_.byte_offset() + place; }
+  [[nodiscard]] std::uint64_t word_at(unsigned word) const { return at(layout_.header) + word * std::uint64_t{4}; }
+  // Memory for something of each key.
+  [[nodiscard]] Buffer<std::byte> here(std::uint64_t place, std::uint64_t bytes) const {
+    return scratch_.slice(place, count_ * bytes);
+  }
+  [[nodiscard]] Buffer<std::byte> source() const { return here(layout_.source, size_of(subject_.dtype)); }
+  static Buffer<std::byte> whole_of(const BufferBase& buffer) {
+    return {buffer.device(), buffer.memory(), buffer.byte_offset(), buffer.size_bytes()};
+  }
+  // MASU_VALUE_BUFFERS
+  [[nodiscard]] call::Arguments values(const BufferBase& from, const BufferBase& to) const {
+    return subject_.value_bytes == 0 ? call::Arguments() : call::Arguments(from, to);
+  }
+  // MASU_RESULT_BUFFERS
+  [[nodiscard]] call::Arguments result() const {
+    if (!subject_.packed()) return call::Arguments();
+    if (subject_.value_bytes == 0) return call::Arguments(result_);
+    return looked_up_ ? call::Arguments(result_, values_, source()) : call::Arguments(result_, values_, keys_);
+  }
+  // What keys_finish and bucket_finish move.
+  [[nodiscard]] call::Arguments moved() const {
+    call::Arguments arguments(sorted_, parted_, result());
+    if (subject_.value_bytes != 0) arguments.add(parted_values_);
+    return arguments;
+  }
+  template <class... T>
+  void launch(std::string_view name, std::uint64_t groups, unsigned group, const T&... arguments) {
+    work_.done(parts_.in_groups_of(group).launch(stream_, name, groups, arguments...));
+  }
+  template <class... T>
+  void launch_of(std::span<const std::string_view> files, const std::vector<runtime::Define>& defines,
+                 std::string_view name, std::uint64_t groups, unsigned group, const T&... arguments) {
+    work_.done(call::Kernels(stream_.device(), files, defines, group).launch(stream_, name, groups, arguments...));
+  }
+
+  void count() {
+    const unsigned ranges = tuning_.buckets() / tuning_.count_bins;
+    launch("keys_count", std::uint64_t{ranges} * tuning_.units * (ranges == 1 ? 1 : 2), tuning_.count_group, keys_,
+           memory_, at(layout_.header), at(layout_.counts), count_, flipped_,
+           call::local<std::uint16_t>(tuning_.count_bins));
+    launch("keys_places", tuning_.buckets() / tuning_.places_group, tuning_.places_group, memory_, at(layout_.header),
+           at(layout_.counts), at(layout_.starts), at(layout_.opens[0]), at(layout_.rows[0]), at(layout_.tiles[0]),
+           at(layout_.singles), at(layout_.middle), at(layout_.tallies), at(layout_.huges), tuning_.tally_most(count_),
+           flipped_, call::local<std::uint32_t>(tuning_.places_group * std::uint64_t{6} + 4));
+  }
+
+  void part() {
+    const std::uint64_t tile = tuning_.part.tile();
+    const LocalMemory local{tuning_.part_bytes()};
+    // One more than needed, where the first key does not lie at a multiple of 16 bytes; and one for the tiles.
+    launch("keys_first", (count_ + 4 + tile - 1) / tile + 1, tuning_.part.group, keys_, parted_,
+           values(values_, parted_values_), memory_, at(layout_.counts), at(layout_.starts), count_, flipped_, local);
+    launch("keys_second", count_ / tile + 2 * 256, tuning_.part.group, parted_, sorted_,
+           values(parted_values_, values_), memory_, at(layout_.starts), local);
+  }
+
+  void finish(Finish which) {
+    struct List {
+      std::uint64_t place;
+      unsigned word;
+    };
+    const List list = which == Finish::singles   ? List{layout_.singles, singles_word}
+                      : which == Finish::entries ? List{layout_.entries, entries_word}
+                                                 : List{layout_.middle, middle_word};
+    const Shape shape = tuning_.shape(which);
+    const std::uint64_t groups =
+        which == Finish::all ? tuning_.buckets() >> tuning_.join_bits : std::uint64_t{tuning_.units} * shape.resident;
+    // Where buckets go that have too many keys in a bin.
+    const std::uint64_t full = which == Finish::middle ? layout_.opens[0] : layout_.full;
+    launch_of(finish_files, finish_defines(info_, subject_, which, bucket_bits_), "keys_finish", groups, shape.group,
+              moved(), memory_, at(layout_.header), at(layout_.counts), at(layout_.starts), at(list.place),
+              word_at(list.word), at(full), at(layout_.rows[0]), at(layout_.tiles[0]), flipped_,
+              LocalMemory{tuning_.finish_bytes(which)});
+  }
+
+  void tally() { launch_tally("crowd_tally", true, at(layout_.tallies), at(layout_.huges), flipped_); }
+  void huge(std::string_view name, bool fills) {
+    if (fills) return launch_tally(name, false, at(layout_.huges), flipped_);
+    launch_tally(name, true, at(layout_.huges));
+  }
+  template <class... T>
+  void launch_tally(std::string_view name, bool counters, const T&... lists) {
+    launch_of(tally_files, tally_defines(info_, subject_, bucket_bits_), name,
+              std::uint64_t{tuning_.units} * (counters ? 1 : 2), tuning_.tally_group, sorted_, parted_, memory_,
+              at(layout_.header), lists..., LocalMemory{tuning_.tally_bytes(counters)});
+  }
+
+  void split(unsigned level) {
+    const unsigned now = level % 2;
+    const unsigned next = 1 - now;
+    const std::uint64_t level_at = word_at(levels_word + 2 * level);
+    const std::uint64_t groups = std::uint64_t{tuning_.units} * tuning_.part.resident;
+    const call::Arguments lists(level_at, at(layout_.opens[now]), at(layout_.rows[now]), at(layout_.tiles[now]));
+    launch("crowd_count", groups, tuning_.part.group, sorted_, parted_, memory_, lists,
+           call::local<std::uint32_t>(4096 + 4));
+    launch("crowd_split", std::uint64_t{tuning_.units} * 4, split_group, memory_, at(layout_.header), level_at,
+           at(layout_.opens[now]), at(layout_.rows[now]), at(layout_.opens[next]), at(layout_.rows[next]),
+           at(layout_.tiles[next]), at(layout_.entries), at(layout_.tallies), tuning_.tally_most(count_),
+           call::local<std::uint32_t>(3 * split_group + 1 + 4 * split_group));
+    launch("crowd_scatter", groups, tuning_.part.group, sorted_, parted_, values(parted_values_, values_), memory_,
+           lists, flipped_, LocalMemory{tuning_.part_bytes()});
+  }
+
+  void finish_full() {
+    const Entries entries = entries_of(info_, subject_);
+    launch_of(entry_files, entries.defines, "bucket_finish", std::uint64_t{tuning_.units} * entries.resident,
+              entries.group, moved(), memory_, word_at(full_word), at(layout_.full), flipped_,
+              LocalMemory{entries.local_bytes});
+  }
+
+  template <class... T>
+  void launch_special(std::string_view name, std::uint64_t groups, const T&... arguments) {
+    launch_of(special_files, special_defines(info_, subject_, bucket_bits_), name, groups, special_group, arguments...);
+  }
+  void move_specials() {
+    const LocalMemory local = call::local<std::uint32_t>(special_group + 2);
+    launch_special("special_count", special_chunks, keys_, memory_, at(layout_.header), at(layout_.chunks), count_,
+                   local);
+    launch_special("special_move", special_chunks, keys_, parted_, memory_, at(layout_.header), at(layout_.chunks),
+                   at(layout_.starts + tuning_.zero_word() * 4), count_, flipped_, local);
+  }
+  void restore() {
+    launch_special("special_restore", std::uint64_t{tuning_.units} * 4, parted_, sorted_, memory_, at(layout_.header),
+                   at(layout_.starts + tuning_.zero_word() * 4), count_, flipped_);
+  }
+
+  Stream& stream_;
+  const DeviceInfo& info_;
+  const BufferBase& keys_;
+  const BufferBase& result_;
+  Subject subject_;
+  unsigned bucket_bits_;
+  std::uint32_t count_;
+  std::uint32_t flipped_;
+  Tuning tuning_;
+  Layout layout_;
+  Buffer<std::byte> scratch_;
+  Buffer<std::byte> parted_;
+  Buffer<std::byte> sorted_;
+  Buffer<std::byte> values_;
+  Buffer<std::byte> parted_values_;
+  bool looked_up_;
+  KernelArgument memory_;  // all of the temporary memory
+  call::Kernels parts_;
+  DeviceWork& work_;
+};
+
+bool serves(const Subject& subject, const DeviceInfo& info, const Payload& payload) {
+  if (!subject.packed()) return size_of(subject.dtype) >= 4;
+  if (size_of(subject.dtype) != 4 || info.local_bytes < packed_local_bytes) return false;
+  return subject.index_bytes != 0 ||
+         (sort_plan::carried(payload.bytes) && sort_kernels::aligned(payload.buffer, payload.bytes));
+}
+
+}  // namespace
+
+bool serves(const DeviceInfo& info, Dtype dtype, const Payload& payload, const SortJob& job) {
+  const std::uint64_t count = job.pieces.count;
+  const Subject subject = Subject::of(dtype, payload, count);
+  if (!info.gpu || job.algorithm != SortAlgorithm::automatic || !job.pieces.segments.empty() || job.pieces.rows != 1 ||
+      !serves(subject, info, payload) || count < least_keys || count > most_keys) {
+    return false;
+  }
+  const Tuning tuning = tuning_of(info, subject, bucket_bits_of(subject, count));
+  return info.local_bytes >= std::max(tuning.part_bytes(), tuning.finish_bytes(Finish::all));
+}
+
+std::uint64_t scratch_bytes(const DeviceInfo& info, Dtype dtype, const Payload& payload, std::uint64_t count) {
+  const Subject subject = Subject::of(dtype, payload, count);
+  return layout_of(tuning_of(info, subject, bucket_bits_of(subject, count)), subject, count).bytes;
+}
+
+void sort(Stream& stream, const BufferBase& keys, Dtype dtype, const BufferBase* result, const Payload& payload,
+          const SortJob& job, const BufferBase* scratch, DeviceWork& work, unsigned bucket_bits) {
+  const Subject subject = Subject::of(dtype, payload, job.pieces.count);
+  if (bucket_bits == 0) bucket_bits = bucket_bits_of(subject, job.pieces.count);
+  Sorter(stream, keys, result, payload, subject, job, scratch, bucket_bits, work).run();
+}
+
+}  // namespace masu::sort_keys

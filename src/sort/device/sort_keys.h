@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// Many keys on GPUs: an exact histogram of the uppermost bits, two partitions into exact places, and each bucket
+// finished in local memory. Keys of 4 and 8 bytes alone: equal keys may change places where nobody can see it; zeros
+// and NaNs keep the order of the input. Keys of 4 bytes with values or with indices as the result: packed above their
+// indices, so that no two are equal. The launches depend on sizes alone: nothing is read back.
+#pragma once
+
+#include "sort/device/sort_device.h"
+
+#include <cstdint>
+
+namespace masu::sort_keys {
+
+// Whether it is the way for keys in one piece.
+bool serves(const DeviceInfo& info, Dtype dtype, const Payload& payload, const SortJob& job);
+
+// Bytes of temporary memory.
+std::uint64_t scratch_bytes(const DeviceInfo& info, Dtype dtype, const Payload& payload, std::uint64_t count);
+
+// Sorts `keys`, fewer than 2^31, into `result`, which may be the same, or, with indices, null. Scratch of
+// scratch_bytes(), from a multiple of 16 on; null: allocated. `bucket_bits`: 0, or, without scratch, others than
+// bucket_bits_of().
+void sort(Stream& stream, const BufferBase& keys, Dtype dtype, const BufferBase* result, const Payload& payload,
+          const SortJob& job, const BufferBase* scratch, DeviceWork& work, unsigned bucket_bits = 0);
+
+}  // namespace masu::sort_keys

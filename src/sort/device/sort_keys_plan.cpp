@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sort/device/sort_keys_plan.h"
+
+#include "elements/elements.h"
+#include "sort/device/sort_kernels.h"
+#include "sort/device/sort_plan.h"
+
+#include <algorithm>
+#include <bit>
+#include <string>
+#include <utility>
+
+namespace masu::sort_keys {
+
+namespace {
+
+constexpr std::uint64_t bucket_keys = 4096;  // on average
+// Keys of 4 bytes have a faster finish where they have 16 bits in common; from so many keys on.
+constexpr std::uint64_t narrow_keys = std::uint64_t{1} << 26;
+constexpr unsigned row_words = 260;
+constexpr unsigned open_words = 4;
+constexpr unsigned tile_words = 3;
+constexpr unsigned entry_words = 3;
+constexpr unsigned header_words = 64;
+constexpr unsigned most_tallied = 1U << 21;
+constexpr unsigned bin_keys = 24;  // that may share a bin of keys_finish
+// Keys that may share a bin of sort_finish.cl: where their bins are not kept beside them, and where they are.
+constexpr std::array<unsigned, 2> entry_bin_keys = {48, 144};
+
+Tuning shapes_of(const DeviceInfo& info, const Subject& subject) {
+  const bool wide = subject.key_bytes() == 8;
+  const bool u = info.gpu;
+  if (info.local_bytes >= std::uint64_t{176} << 10 && info.max_work_group_size >= 1024) {
+    if (wide)
+      return {{512, 12, 2}, {512, 9, 3}, 12, {1024, 12, 1}, 14, subject.packed() ? 0U : 1024, 1024, 65536, 256, u};
+    return {{512, 24, 2}, {256, 18, 6}, 12, {1024, 24, 1}, 14, 1024, 1024, 65536, 256, u};
+  }
+  if (wide) return {{256, 12, 1}, {256, subject.packed() ? 12U : 16, 1}, 12, {}, 0, 0, 256, 16384, 256, u};
+  return {{256, 24, 1}, {256, 18, 1}, 12, {}, 0, 0, 256, 16384, 256, u};
+}
+
+// Whether keys_finish keeps 16 bits of each key.
+bool narrow(const Tuning& tuning, Finish which) {
+  return tuning.key_bytes == 4 && tuning.bucket_bits == most_bucket_bits && which != Finish::entries &&
+         (which != Finish::all || tuning.join_bits == 0);
+}
+
+struct EntryPlan {
+  sort_plan::Plan plan;
+  bool staged_bins = false;  // each key's bin is kept beside it
+
+  [[nodiscard]] std::uint64_t bytes() const noexcept {
+    return (sort_plan::counter_words + plan.staging_words() + plan.group * 17 / 16 + 64) * std::uint64_t{4} +
+           (staged_bins ? plan.tile() * 2 : 0);
+  }
+};
+
+EntryPlan entry_plan(const DeviceInfo& info, const Subject& subject) {
+  const Dtype dtype = subject.packed() ? Dtype::u64 : subject.dtype;
+  EntryPlan entry;
+  entry.plan = sort_plan::make(info, dtype, subject.value_bytes, 0, false);
+  entry.plan.group = std::min(512U, entry.plan.group);
+  entry.plan.resident = size_of(dtype) == 8 ? 2 : 3;  // registers
+  for (const unsigned items : {9U, 7U, 6U, 4U, 3U, 2U, 1U}) {
+    entry.plan.items = items;
+    if (entry.bytes() <= info.local_bytes) break;
+  }
+  entry.staged_bins = entry.bytes() + entry.plan.tile() * 2 <= info.local_bytes;
+  return entry;
+}
+
+void add(std::vector<runtime::Define>& defines, std::string_view name, std::uint64_t value) {
+  defines.emplace_back(name, value);
+}
+void add(std::vector<runtime::Define>& defines, const Shape& shape) {
+  add(defines, "MASU_GROUP", shape.group);
+  add(defines, "MASU_ITEMS", shape.items);
+  add(defines, "MASU_RESIDENT", shape.resident);
+}
+void add_subject(std::vector<runtime::Define>& defines, const Subject& subject) {
+  add(defines, "MASU_PACKED", subject.packed() ? 1 : 0);
+  add(defines, "MASU_SOURCE_CLASS", element_class(subject.dtype));
+  add(defines, "MASU_INDEX_BITS", subject.index_bits);
+  add(defines, "MASU_INDEX_BYTES", subject.index_bytes);
+}
+std::vector<runtime::Define> key_defines(const Subject& subject, const Tuning& tuning, unsigned bucket_bits) {
+  std::vector<runtime::Define> defines =
+      sort_kernels::key_defines(subject.packed() ? Dtype::u64 : subject.dtype, Order::ascending);
+  add(defines, "MASU_KEY_BITS", subject.key_bits());
+  add(defines, "MASU_BUCKET_BITS", bucket_bits);
+  add(defines, "MASU_PART_TILE", tuning.part.tile());
+  add(defines, "MASU_VALUE_BYTES", tuning.value_bytes);
+  defines.emplace_back("MASU_VALUE", unsigned_type(tuning.value_bytes));
+  add_subject(defines, subject);
+  return defines;
+}
+
+}  // namespace
+
+Subject Subject::of(Dtype dtype, const Payload& payload, std::uint64_t count) {
+  Subject subject{dtype};
+  if (payload.kind == Payload::Kind::indices) subject.index_bytes = payload.bytes;
+  if (payload.kind == Payload::Kind::records) subject.value_bytes = payload.bytes;
+  // Few different ones, each of which makes programs of its own.
+  subject.index_bits = std::clamp(static_cast<unsigned>(std::bit_width(count - 1) + 1) / 2 * 2, 22U, 31U);
+  return subject;
+}
+
+unsigned bucket_bits_of(const Subject& subject, std::uint64_t count) {
+  const bool four = subject.key_bytes() == 4;
+  if (four && count >= narrow_keys) return most_bucket_bits;
+  return std::clamp(static_cast<unsigned>(std::bit_width((count - 1) / bucket_keys)), least_bucket_bits,
+                    four ? most_bucket_bits - 1 : most_bucket_bits);
+}
+
+unsigned Tuning::levels() const noexcept {
+  if (tallies) return 0;
+  // Packed keys all differ: what a work-group does not finish differs in more bits than it takes to count that.
+  return (key_bits - bucket_bits - (packed ? static_cast<unsigned>(std::bit_width(most)) - 1 : 0) + 7) / 8;
+}
+
+std::uint32_t Tuning::tally_most(std::uint64_t count) const noexcept {
+  if (tally_group == 0) return 0;
+  return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(count * 3 / 5 / units, 65536, most_tallied));
+}
+
+Shape Tuning::shape(Finish which) const noexcept {
+  if (which == Finish::singles) return {256, 18, 6};
+  return which == Finish::middle ? middle : finish;
+}
+unsigned Tuning::bits(Finish which) const noexcept {
+  return which == Finish::middle ? middle_bits : bin_bits;
+}
+unsigned Tuning::most_of(Finish which) const noexcept {
+  return which == Finish::middle ? middle.tile() : most;
+}
+
+std::uint64_t Tuning::part_bytes() const noexcept {
+  return part.tile() * std::uint64_t{key_bytes + (staged_values ? value_bytes : 0)} +
+         (4096 + 256 + part.group + 4) * std::uint64_t{4};
+}
+std::uint64_t Tuning::finish_bytes(Finish which) const noexcept {
+  const std::uint64_t keys = most_of(which);
+  const std::uint64_t kept = narrow(*this, which) ? (keys + 200) * 2 : keys * key_bytes;
+  return (std::uint64_t{4} << (bits(which) - 1)) + kept + (shape(which).group + 4) * std::uint64_t{4} +
+         (value_bytes != 0 ? keys * 2 : 0);
+}
+std::uint64_t Tuning::tally_bytes(bool counters) const noexcept {
+  return (tally_group * 10 + 4 + (counters ? 32768 + most_tallied / 32768 + 4 : 0)) * std::uint64_t{4};
+}
+
+Tuning tuning_of(const DeviceInfo& info, const Subject& subject, unsigned bucket_bits) {
+  Tuning tuning = shapes_of(info, subject);
+  tuning.key_bytes = static_cast<unsigned>(subject.key_bytes());
+  tuning.value_bytes = static_cast<unsigned>(subject.value_bytes);
+  tuning.key_bits = subject.key_bits();
+  tuning.packed = subject.packed();
+  // Smaller tiles where values lie beside the keys; no values of 16 bytes.
+  tuning.staged_values = subject.value_bytes != 0 && subject.value_bytes <= 8;
+  while (tuning.staged_values && tuning.part.items > 4 &&
+         (tuning.part_bytes() + 1024) * tuning.part.resident > info.local_bytes) {
+    tuning.part.items -= 4;
+  }
+  tuning.units = std::max(1U, static_cast<unsigned>(info.compute_units));
+  tuning.tallies = tuning.tally_group != 0 && tuning.key_bytes == 4;
+  tuning.bucket_bits = tuning.tallies ? most_bucket_bits : bucket_bits;
+  tuning.join_bits = tuning.bucket_bits - bucket_bits;
+  // Whole keys lie in local memory.
+  if (tuning.key_bytes == 4 && !narrow(tuning, Finish::all)) tuning.finish.resident = tuning.tallies ? 4 : 1;
+  tuning.count_bins = std::min(tuning.count_bins, tuning.buckets());
+  tuning.most = std::min<unsigned>(tuning.finish.tile(), static_cast<unsigned>(entry_plan(info, subject).plan.tile()));
+  return tuning;
+}
+
+Entries entries_of(const DeviceInfo& info, const Subject& subject) {
+  const EntryPlan entry = entry_plan(info, subject);
+  std::vector<runtime::Define> defines = entry.plan.defines();
+  add(defines, "MASU_BIN_MOST", entry_bin_keys[entry.staged_bins ? 1 : 0]);
+  add(defines, "MASU_STAGED_BINS", entry.staged_bins ? 1 : 0);
+  add_subject(defines, subject);
+  return {entry.plan.group, entry.plan.resident, static_cast<unsigned>(entry.plan.tile()), entry.bytes(),
+          std::move(defines)};
+}
+
+Layout layout_of(const Tuning& tuning, const Subject& subject, std::uint64_t count) {
+  Layout layout;
+  std::uint64_t end = 0;
+  const auto reserve = [&](std::uint64_t bytes) { return std::exchange(end, end + (bytes + 15) / 16 * 16); };
+  const std::uint64_t most_open = count / (tuning.most + 1) + 1;
+  layout.parted = reserve(count * tuning.key_bytes);
+  if (subject.packed()) layout.sorted = reserve(count * tuning.key_bytes);
+  if (subject.value_bytes != 0) {
+    layout.parted_values = reserve(count * subject.value_bytes);
+    if (is_float(subject.dtype)) layout.source = reserve(count * size_of(subject.dtype));
+  }
+  layout.header = reserve(header_words * 4);
+  layout.counts = reserve(tuning.buckets() * 4);
+  layout.starts = reserve(tuning.start_words() * 4);
+  if (subject.has_specials()) layout.chunks = reserve(special_chunks * 8);
+  if (!tuning.tallies) {
+    for (std::uint64_t& at : layout.opens) at = reserve(most_open * open_words * 4);
+    for (std::uint64_t& at : layout.rows) at = reserve(most_open * row_words * 4);
+    for (std::uint64_t& at : layout.tiles) at = reserve((count / tuning.part.tile() + most_open) * tile_words * 4);
+    // Entries of a crowded bucket: at most one for each window of half as many keys as one holds, one for each digit
+    // with more keys than these, and one behind each of these. Each may have too many keys in a bin, and any bucket.
+    layout.entries = reserve(tuning.levels() * 7 * most_open * std::uint64_t{entry_words} * 4);
+  }
+  if (tuning.finishes_full()) {
+    layout.full = reserve(((tuning.buckets() >> tuning.join_bits) + tuning.levels() * 7 * most_open) *
+                          std::uint64_t{entry_words} * 4);
+  }
+  if (tuning.join_bits != 0) layout.singles = reserve(tuning.buckets() * 4);
+  layout.middle = reserve(std::min<std::uint64_t>(most_open, tuning.buckets()) * 4);
+  layout.tallies = reserve(most_open * entry_words * 4);
+  if (tuning.tallies) layout.huges = reserve((count / tuning.tally_most(count) + 1) * entry_words * 4);
+  layout.bytes = end;
+  return layout;
+}
+
+std::vector<runtime::Define> part_defines(const DeviceInfo& info, const Subject& subject, unsigned bucket_bits) {
+  const Tuning tuning = tuning_of(info, subject, bucket_bits);
+  std::vector<runtime::Define> defines = key_defines(subject, tuning, tuning.bucket_bits);
+  add(defines, tuning.part);
+  add(defines, "MASU_COUNT_GROUP", tuning.count_group);
+  add(defines, "MASU_COUNT_BINS", tuning.count_bins);
+  add(defines, "MASU_PLACES_GROUP", tuning.places_group);
+  add(defines, "MASU_MOST", tuning.most);
+  add(defines, "MASU_MIDDLE_MOST", std::max(tuning.most, tuning.middle.tile()));
+  add(defines, "MASU_TALLY", tuning.tallies ? 1 : 0);
+  add(defines, "MASU_JOIN_BITS", tuning.join_bits);
+  add(defines, "MASU_STAGED_VALUES", tuning.staged_values ? 1 : 0);
+  add(defines, "MASU_UNROLL", tuning.unroll ? 1 : 0);
+  return defines;
+}
+
+std::vector<runtime::Define> finish_defines(const DeviceInfo& info, const Subject& subject, Finish which,
+                                            unsigned bucket_bits) {
+  const Tuning tuning = tuning_of(info, subject, bucket_bits);
+  const unsigned join_bits = which == Finish::all ? tuning.join_bits : 0;
+  std::vector<runtime::Define> defines = key_defines(subject, tuning, tuning.bucket_bits - join_bits);
+  add(defines, tuning.shape(which));
+  add(defines, "MASU_BIN_BITS", tuning.bits(which));
+  add(defines, "MASU_MOST", tuning.most_of(which));
+  add(defines, "MASU_LISTED", which == Finish::all ? 0 : which == Finish::entries ? 2 : 1);
+  add(defines, "MASU_JOIN_BITS", join_bits);
+  add(defines, "MASU_BIN_KEYS", bin_keys);
+  add(defines, "MASU_UNROLL", tuning.unroll ? 1 : 0);
+  return defines;
+}
+
+std::vector<runtime::Define> special_defines(const DeviceInfo& info, const Subject& subject, unsigned bucket_bits) {
+  const Tuning tuning = tuning_of(info, subject, bucket_bits);
+  std::vector<runtime::Define> defines = key_defines(subject, tuning, tuning.bucket_bits);
+  add(defines, "MASU_GROUP", special_group);
+  return defines;
+}
+
+std::vector<runtime::Define> tally_defines(const DeviceInfo& info, const Subject& subject, unsigned bucket_bits) {
+  const Tuning tuning = tuning_of(info, subject, bucket_bits);
+  std::vector<runtime::Define> defines = key_defines(subject, tuning, tuning.bucket_bits);
+  add(defines, "MASU_GROUP", tuning.tally_group);
+  add(defines, "MASU_TALLIED", most_tallied);
+  return defines;
+}
+
+}  // namespace masu::sort_keys

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+// What sort_keys launches on which device, where things lie in its temporary memory, and the constants of its kernels,
+// which reach them as defines.
+#pragma once
+
+#include "sort/device/sort_device.h"
+#include "sort/device/sort_plan.h"
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace masu::sort_keys {
+
+// What is sorted: keys alone, or keys of 4 bytes, each packed above its index into one of 8, with indices as the result
+// or with values that move with them.
+struct Subject {
+  Dtype dtype;
+  std::size_t index_bytes = 0;
+  std::size_t value_bytes = 0;
+  unsigned index_bits = 31;  // of a packed key, below the key's own 32
+
+  static Subject of(Dtype dtype, const Payload& payload, std::uint64_t count);
+  [[nodiscard]] bool packed() const noexcept { return index_bytes != 0 || value_bytes != 0; }
+  [[nodiscard]] std::size_t key_bytes() const noexcept { return packed() ? 8 : size_of(dtype); }
+  [[nodiscard]] unsigned key_bits() const noexcept {
+    return packed() ? 32 + index_bits : static_cast<unsigned>(8 * size_of(dtype));
+  }
+  // Floats alone whose zeros and NaNs do not move with the others.
+  [[nodiscard]] bool has_specials() const noexcept { return is_float(dtype) && !packed(); }
+};
+
+// How many of a key's uppermost bits the keys that a work-group finishes have in common, for so many keys.
+inline constexpr unsigned least_bucket_bits = 10;
+inline constexpr unsigned most_bucket_bits = 16;
+unsigned bucket_bits_of(const Subject& subject, std::uint64_t count);
+
+// Work-group size and keys of a work-item.
+struct Shape {
+  unsigned group = 0;  // 0: there is none
+  unsigned items = 0;
+  unsigned resident = 0;
+  [[nodiscard]] unsigned tile() const noexcept { return group * items; }
+};
+
+// The kernels that finish what fits a work-group's local memory.
+enum class Finish : std::uint8_t {
+  all,      // a work-group for each bucket, or for neighbours that are joined
+  singles,  // buckets of which more than fit were to be joined
+  middle,   // larger buckets, in larger work-groups
+  entries,  // what sort_crowded.cl has parted
+};
+
+// Constants of the kernels for a device, by its local memory: all of a compute unit of a GPU, or 48 KiB.
+struct Tuning {
+  Shape part;
+  Shape finish;
+  unsigned bin_bits = 0;  // of keys_finish
+  Shape middle;
+  unsigned middle_bits = 0;
+  unsigned tally_group = 0;  // 0: nothing is counted by sort_tally.cl
+  unsigned count_group = 0;
+  unsigned count_bins = 0;
+  unsigned places_group = 0;
+  bool unroll = false;
+
+  unsigned key_bytes = 0;
+  unsigned key_bits = 0;
+  unsigned value_bytes = 0;
+  bool packed = false;
+  bool staged_values = false;  // values are ordered in local memory beside their keys
+  unsigned most = 0;           // keys that a work-group finishes
+  unsigned bucket_bits = 0;    // by which keys are counted and parted
+  unsigned join_bits = 0;      // so many fewer, where neighbours are finished together
+  unsigned units = 1;          // compute units of the device
+  bool tallies = false;  // what is too large for a work-group is counted and written anew: no bucket is parted further
+
+  [[nodiscard]] unsigned buckets() const noexcept { return 1U << bucket_bits; }
+  [[nodiscard]] unsigned start_words() const noexcept { return buckets() + 3 * 256 + 2; }  // as in sort_keys.cl
+  // Where the place behind the last zero stands.
+  [[nodiscard]] std::uint64_t zero_word() const noexcept { return buckets() + 256 + 128; }
+  // Whether buckets may have too many keys in a bin of keys_finish.
+  [[nodiscard]] bool finishes_full() const noexcept { return !tallies || join_bits != 0; }
+  // Levels of sort_crowded.cl. Each takes 8 bits of what buckets leave.
+  [[nodiscard]] unsigned levels() const noexcept;
+  // Keys of a bucket that one work-group may count: fewer than its share of all, so that the others do not wait for it.
+  [[nodiscard]] std::uint32_t tally_most(std::uint64_t count) const noexcept;
+  [[nodiscard]] Shape shape(Finish which) const noexcept;
+  [[nodiscard]] unsigned bits(Finish which) const noexcept;  // of a bin
+  [[nodiscard]] unsigned most_of(Finish which) const noexcept;
+  // Bytes of local memory.
+  [[nodiscard]] std::uint64_t part_bytes() const noexcept;
+  [[nodiscard]] std::uint64_t finish_bytes(Finish which) const noexcept;
+  // With the counters of crowd_tally and huge_count, or with what huge_fill needs of them.
+  [[nodiscard]] std::uint64_t tally_bytes(bool counters) const noexcept;
+};
+Tuning tuning_of(const DeviceInfo& info, const Subject& subject, unsigned bucket_bits);
+
+// How sort_finish.cl is launched, for what has too many keys in a bin of keys_finish.
+struct Entries {
+  unsigned group;
+  unsigned resident;
+  unsigned most;  // keys of an entry
+  std::uint64_t local_bytes;
+  std::vector<runtime::Define> defines;
+};
+Entries entries_of(const DeviceInfo& info, const Subject& subject);
+
+// Words of the header of the temporary memory, as in sort_lists.cl.
+inline constexpr unsigned entries_word = 3;
+inline constexpr unsigned middle_word = 4;
+inline constexpr unsigned levels_word = 8;
+inline constexpr unsigned singles_word = 41;
+inline constexpr unsigned full_word = 42;
+
+inline constexpr unsigned special_group = 256;
+inline constexpr unsigned special_chunks = 4096;
+inline constexpr unsigned split_group = 256;
+
+// Where things begin in the temporary memory, and its size.
+struct Layout {
+  std::uint64_t parted = 0;
+  std::uint64_t sorted = 0;  // packed keys
+  std::uint64_t parted_values = 0;
+  std::uint64_t source = 0;  // floats as they were, where they are sorted in place with values
+  std::uint64_t header = 0;
+  std::uint64_t counts = 0;  // behind the header: both are cleared
+  std::uint64_t starts = 0;
+  std::uint64_t chunks = 0;
+  std::array<std::uint64_t, 2> opens{};
+  std::array<std::uint64_t, 2> rows{};
+  std::array<std::uint64_t, 2> tiles{};
+  std::uint64_t entries = 0;
+  std::uint64_t full = 0;
+  std::uint64_t singles = 0;
+  std::uint64_t middle = 0;
+  std::uint64_t tallies = 0;
+  std::uint64_t huges = 0;
+  std::uint64_t bytes = 0;
+};
+Layout layout_of(const Tuning& tuning, const Subject& subject, std::uint64_t count);
+
+// What the kernels are built from. Those of sort_crowded.cl are there where buckets are parted further, those of
+// sort_tally.cl and the larger work-groups of keys_finish where local memory is large.
+template <class... Names>
+constexpr auto files(Names... more) noexcept {
+  return sort_plan::files("src/sort/device/sort_placed.cl", "src/elements/group_scan.cl",
+                          "src/sort/device/sort_lists.cl", more...);
+}
+inline constexpr auto part_files = files("src/sort/device/sort_keys.cl", "src/sort/device/sort_keys_count.cl");
+inline constexpr auto crowded_files =
+    files("src/sort/device/sort_keys.cl", "src/sort/device/sort_keys_count.cl", "src/sort/device/sort_crowded.cl");
+inline constexpr auto finish_files = files("src/sort/device/sort_keys_finish.cl");
+inline constexpr auto special_files = files("src/sort/device/sort_special.cl");
+inline constexpr auto tally_files = files("src/sort/device/sort_tally.cl");
+inline constexpr auto entry_files = sort_plan::files("src/sort/device/sort_placed.cl", "src/sort/device/sort_rank.cl",
+                                                     "src/sort/device/sort_finish.cl");
+std::vector<runtime::Define> part_defines(const DeviceInfo& info, const Subject& subject, unsigned bucket_bits);
+std::vector<runtime::Define> finish_defines(const DeviceInfo& info, const Subject& subject, Finish which,
+                                            unsigned bucket_bits);
+std::vector<runtime::Define> special_defines(const DeviceInfo& info, const Subject& subject, unsigned bucket_bits);
+std::vector<runtime::Define> tally_defines(const DeviceInfo& info, const Subject& subject, unsigned bucket_bits);
+
+}  // namespace masu::sort_keys

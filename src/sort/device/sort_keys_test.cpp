@@ -1,0 +1,407 @@
+// SPDX-License-Identifier: Apache-2.0
+// The sort from an exact histogram on, on every device with kernels, against std::stable_sort: sizes around those of
+// its tiles, buckets and lists, keys that crowd, and what moves with keys.
+#include "sort/device/sort_keys.h"
+
+#include "each_device.h"
+#include "sort/device/sort_keys_plan.h"
+#include "sort/sort_test_data.h"
+
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <numeric>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace masu {
+namespace {
+
+constexpr std::uint64_t edge = 3;  // keys in front of those that are sorted, and behind them
+
+class SortKeys : public test::EachDevice {
+ protected:
+  // Sorts what lies between the edges of `keys`, in place or elsewhere, and expects the stable order, bit by bit.
+  template <class T>
+  void expect_sorted(const std::vector<T>& inner, Order order, bool in_place, const std::string& what) const {
+    SCOPED_TRACE(what + " " + std::string(to_string(dtype_of<T>)) + " " + std::to_string(inner.size()) +
+                 (order == Order::ascending ? "" : " descending") + (in_place ? " in place" : ""));
+    std::vector<T> keys(inner.size() + 2 * edge, T{1});
+    std::ranges::copy(inner, keys.begin() + edge);
+    const Buffer<T> all = device.upload(keys);
+    const Buffer<T> other = device.upload(keys);
+    const Buffer<T> from = all.slice(edge, inner.size());
+    const Buffer<T> to = (in_place ? all : other).slice(edge, inner.size());
+    Stream stream(device);
+    DeviceWork work;
+    sort_keys::sort(stream, from, dtype_of<T>, &to, {}, {order, SortAlgorithm::automatic, {inner.size(), 1, {}}},
+                    nullptr, work, bucket_bits);
+    stream.finish();
+    std::vector<T> expected = keys;
+    std::ranges::stable_sort(expected.begin() + edge, expected.end() - edge, {},
+                             [&](T key) { return sort_key(key, order); });
+    EXPECT_TRUE(test::bits_of((in_place ? all : other).read()) == test::bits_of(expected));
+    if (!in_place) {
+      EXPECT_TRUE(test::bits_of(all.read()) == test::bits_of(keys));
+    }
+  }
+  unsigned bucket_bits = 0;  // as for so many keys
+
+  template <class T>
+  void expect_sorted_both_ways(const std::vector<T>& keys, const std::string& what) const {
+    expect_sorted(keys, Order::ascending, true, what);
+    expect_sorted(keys, Order::descending, false, what);
+  }
+};
+
+template <class T>
+using Bits = UnsignedOf<sizeof(T)>;
+
+// `count` keys whose bits are `make(random, i)`.
+template <class T, class Make>
+std::vector<T> keys_by(std::uint64_t count, const Make& make) {
+  std::mt19937_64 random(count);
+  std::vector<T> keys(count);
+  for (std::uint64_t i = 0; i < count; ++i) keys[i] = std::bit_cast<T>(static_cast<Bits<T>>(make(random, i)));
+  return keys;
+}
+
+template <class T>
+void each_crowd(std::uint64_t count, const std::function<void(const std::vector<T>&, const std::string&)>& sort) {
+  constexpr unsigned width = 8 * sizeof(T);
+  sort(keys_by<T>(count, [](auto& random, auto) { return random(); }), "random");
+  sort(keys_by<T>(count, [](auto&, auto) { return 0x1234567812345678U; }), "equal");
+  const auto and3 = [](auto& random, auto) {
+    auto key = random();
+    key &= random();
+    key &= random();
+    return key;
+  };
+  sort(keys_by<T>(count, and3), "and3");
+  sort(keys_by<T>(count, [](auto& random, auto) { return (random() % 5) << (width - 5); }), "few");
+  sort(keys_by<T>(count, [](auto& random, auto) { return random() % 5 * 0x0101010101010101U; }), "few spread");
+  sort(keys_by<T>(count, [](auto& random, auto) { return random() >> (64 - width) >> random() % width; }),
+       "magnitudes");
+  sort(keys_by<T>(count, [](auto&, auto i) { return i * 3; }), "rising");
+  sort(keys_by<T>(count, [&](auto&, auto i) { return (count - i) << (width - 24); }), "falling");
+  for (const unsigned bit : {0U, 7U, 8U, 15U, 16U, width - 1}) {
+    sort(keys_by<T>(count, [&](auto& random, auto) { return 0x4142434441424344U ^ (random() % 2) << bit; }),
+         "bit " + std::to_string(bit));
+  }
+  for (const unsigned bits : {4U, 8U, 9U, 12U, 16U, 20U}) {  // of one bucket
+    sort(keys_by<T>(count,
+                    [&](auto& random, auto) {
+                      return (std::uint64_t{0x4142} << (width - 16)) |
+                             random() % (std::uint64_t{1} << std::min(bits, width - 16));
+                    }),
+         "one bucket, bits " + std::to_string(bits));
+  }
+}
+
+TEST_P(SortKeys, Crowds) {
+  for (const unsigned bits : {0U, sort_keys::most_bucket_bits}) {
+    bucket_bits = bits;
+    each_crowd<std::uint32_t>(60001, [&](const auto& keys, const auto& what) { expect_sorted_both_ways(keys, what); });
+  }
+  bucket_bits = 0;
+  each_crowd<std::int64_t>(
+      30011, [&](const auto& keys, const auto& what) { expect_sorted(keys, Order::ascending, true, what); });
+  if (!device.info().gpu) return;
+  for (const unsigned bits : {0U, 13U, sort_keys::most_bucket_bits}) {
+    bucket_bits = bits;
+    each_crowd<std::int32_t>(1000003, [&](const auto& keys, const auto& what) { expect_sorted_both_ways(keys, what); });
+    each_crowd<std::uint64_t>(1000003,
+                              [&](const auto& keys, const auto& what) { expect_sorted_both_ways(keys, what); });
+  }
+}
+
+// Buckets that are counted by all work-groups together begin at 65,537 keys.
+TEST_P(SortKeys, HugeBuckets) {
+  bucket_bits = sort_keys::most_bucket_bits;
+  for (const std::uint64_t size : {65536U, 65537U, 200003U, 262144U}) {
+    for (const std::uint64_t values : {1U, 2U, 40U, 5000U, 65536U}) {
+      const std::string what = std::to_string(values) + " values";
+      expect_sorted_both_ways(keys_by<std::uint32_t>(size, [&](auto& random, auto) { return random() % values; }),
+                              what);
+      expect_sorted(
+          keys_by<std::int32_t>(
+              size, [&](auto& random, auto i) { return (i % 3 == 0 ? 0x7fff0000U : 0x80000000U) | random() % values; }),
+          Order::descending, true, what + " in two buckets");
+    }
+  }
+}
+
+// Joined buckets of as many keys as a work-group finishes, and one more or less; and with many in a bin.
+TEST_P(SortKeys, JoinedBuckets) {
+  for (const std::uint64_t size : {4607U, 4608U, 4609U, 30000U}) {
+    for (const std::uint32_t mask : {0x003fffffU, 0x003f003fU, 0x0000ffffU, 0x003f0000U, 0x00030300U}) {
+      expect_sorted_both_ways(
+          keys_by<std::uint32_t>(size + 3,
+                                 [&](auto& random, auto i) {
+                                   return i < size ? 0x12400000U | (static_cast<std::uint32_t>(random()) & mask)
+                                                   : i * 0x10000000U;
+                                 }),
+          "mask " + std::to_string(mask));
+    }
+  }
+}
+
+TEST_P(SortKeys, FloatsKeepZerosAndNansInOrder) {
+  const auto all = [&]<class T>(T, std::uint64_t count) {
+    constexpr unsigned width = 8 * sizeof(T);
+    constexpr auto sign = Bits<T>{1} << (width - 1);
+    expect_sorted_both_ways(test::make_keys<T>(test::Keys::special, count), "special");
+    expect_sorted_both_ways(test::make_keys<T>(test::Keys::random, count), "random bits");
+    const auto number = [](auto& random) {
+      return std::bit_cast<Bits<T>>(static_cast<T>(static_cast<std::int64_t>(random()) % 1000));
+    };
+    expect_sorted_both_ways(keys_by<T>(count, [&](auto& random, auto) { return number(random); }), "one zero");
+    expect_sorted_both_ways(
+        keys_by<T>(count, [&](auto& random, auto i) { return i % 3 == 0 ? sign : number(random) | 1; }), "minus zero");
+    expect_sorted_both_ways(
+        keys_by<T>(count, [&](auto& random, auto i) { return i % 2 == 0 ? (i / 2 % 2) * sign : number(random); }),
+        "zeros");
+    expect_sorted_both_ways(keys_by<T>(count, [&](auto&, auto i) { return i % 3 == 0 ? sign : Bits<T>{0}; }),
+                            "only zeros");
+    expect_sorted_both_ways(keys_by<T>(count, [&](auto&, auto i) { return infinity_bits<T> + 1 + i + (i % 2) * sign; }),
+                            "only NaNs");
+    expect_sorted_both_ways(
+        keys_by<T>(count, [&](auto& random, auto i) { return i == count / 2 ? infinity_bits<T> + 9 : number(random); }),
+        "one NaN");
+  };
+  all(float{}, 50021);
+  if (device.info().gpu) all(double{}, 50021);
+}
+
+TEST_P(SortKeys, SizesAroundTiles) {
+  bucket_bits = sort_keys::most_bucket_bits;
+  for (const std::uint64_t size :
+       {1U, 2U, 31U, 255U, 256U, 257U, 4607U, 4608U, 4609U, 6143U, 6144U, 6145U, 12287U, 12288U, 12289U, 24577U}) {
+    expect_sorted_both_ways(keys_by<std::uint32_t>(size, [](auto& random, auto) { return random(); }), "random");
+    expect_sorted_both_ways(keys_by<std::uint32_t>(size, [](auto& random, auto) { return random() & 0xffff; }),
+                            "one bucket");
+    expect_sorted_both_ways(keys_by<std::uint32_t>(size, [](auto& random, auto) { return random() & 0xff0f; }),
+                            "full bins");
+  }
+  // Bins of as many keys as windows sort, and more, at each place of a window: 16 values of each second bin.
+  for (const unsigned keys : {8U, 9U, 10U, 11U, 16U, 17U, 18U, 19U, 33U}) {
+    for (const unsigned shift : {0U, 1U, 3U, 7U, 8U, 13U}) {
+      expect_sorted_both_ways(
+          keys_by<std::uint32_t>(
+              2000,
+              [&](auto& random, auto i) { return i < shift ? 0 : (1 + (i - shift) / keys) * 16 + random() % 16; }),
+          std::to_string(keys) + " keys a bin from " + std::to_string(shift));
+    }
+  }
+}
+
+// Orders, and values beside their keys: what is equal keeps its order.
+struct Bytes16 {
+  std::uint64_t words[2];
+};
+
+class PackedKeys : public test::EachDevice {
+ protected:
+  template <class T>
+  static std::vector<std::uint32_t> stable_order(const std::vector<T>& keys, Order order) {
+    std::vector<std::uint32_t> indices(keys.size());
+    std::iota(indices.begin(), indices.end(), 0U);
+    std::ranges::stable_sort(indices, {}, [&](std::uint32_t i) { return sort_key(keys[i], order); });
+    return indices;
+  }
+
+  template <class Index, class T>
+  void expect_order(const std::vector<T>& keys, Order order, const std::string& what) const {
+    SCOPED_TRACE(what + " " + std::to_string(keys.size()) + " order of " + std::string(to_string(dtype_of<T>)));
+    std::vector<T> all = keys;
+    all.insert(all.begin(), edge, T{1});
+    const Buffer<T> there = device.upload(all);
+    const Buffer<T> from = there.slice(edge, keys.size());
+    const Buffer<Index> places = device.upload(std::vector<Index>(keys.size() + 2 * edge, 7));
+    Buffer<Index> indices = places.slice(edge, keys.size());
+    Stream stream(device);
+    DeviceWork work;
+    sort_keys::sort(stream, from, dtype_of<T>, nullptr, {Payload::Kind::indices, &indices, sizeof(Index)},
+                    {order, SortAlgorithm::automatic, {keys.size(), 1, {}}}, nullptr, work, bucket_bits);
+    stream.finish();
+    EXPECT_TRUE(std::ranges::equal(indices.read(), stable_order(keys, order)));
+    EXPECT_TRUE(test::bits_of(there.read()) == test::bits_of(all));
+    const std::vector<Index> around = places.read();
+    EXPECT_TRUE(around[edge - 1] == 7 && around[edge + keys.size()] == 7);
+  }
+
+  template <class Value, class T>
+  void expect_values(const std::vector<T>& keys, Order order, bool in_place, const std::string& what) const {
+    SCOPED_TRACE(what + " " + std::to_string(keys.size()) + " values of " + std::to_string(sizeof(Value)) +
+                 " bytes with " + std::string(to_string(dtype_of<T>)) + (in_place ? " in place" : ""));
+    const auto value_of = [](std::uint64_t i) {
+      if constexpr (sizeof(Value) == 16) return Value{{i, ~i}};
+      else return static_cast<Value>(i * 0x9e3779b97f4a7c15U >> (64 - 8 * sizeof(Value)));
+    };
+    std::vector<std::byte> values(keys.size() * sizeof(Value));
+    const auto put = [&](std::size_t place, std::uint64_t i) {
+      const Value value = value_of(i);
+      std::memcpy(&values[place * sizeof(Value)], &value, sizeof value);
+    };
+    for (std::size_t i = 0; i < keys.size(); ++i) put(i, i);
+    const Buffer<T> there = device.upload(keys);
+    const Buffer<T> other(device, keys.size());
+    Buffer<std::byte> moved = device.upload(values);
+    Stream stream(device);
+    DeviceWork work;
+    sort_keys::sort(stream, there, dtype_of<T>, in_place ? &there : &other,
+                    {Payload::Kind::records, &moved, sizeof(Value)},
+                    {order, SortAlgorithm::automatic, {keys.size(), 1, {}}}, nullptr, work, bucket_bits);
+    stream.finish();
+    const std::vector<std::uint32_t> from = stable_order(keys, order);
+    std::vector<T> expected(keys.size());
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+      expected[i] = keys[from[i]];
+      put(i, from[i]);
+    }
+    EXPECT_TRUE(test::bits_of((in_place ? there : other).read()) == test::bits_of(expected));
+    EXPECT_TRUE(moved.read() == values);
+    if (!in_place) {
+      EXPECT_TRUE(test::bits_of(there.read()) == test::bits_of(keys));
+    }
+  }
+  unsigned bucket_bits = 0;
+};
+
+TEST_P(PackedKeys, Crowds) {
+  each_crowd<float>(40009, [&](const auto& keys, const auto& what) {
+    expect_order<std::uint64_t>(keys, Order::ascending, what);
+    expect_values<std::uint32_t>(keys, Order::descending, true, what);
+  });
+  if (!device.info().gpu) return;  // programs take long to build
+  for (const unsigned bits : {0U, 13U, sort_keys::most_bucket_bits}) {
+    bucket_bits = bits;
+    each_crowd<std::uint32_t>(1000003, [&](const auto& keys, const auto& what) {
+      expect_order<std::uint32_t>(keys, Order::ascending, what);
+    });
+    each_crowd<std::int32_t>(1000003, [&](const auto& keys, const auto& what) {
+      expect_order<std::uint64_t>(keys, Order::descending, what);
+      expect_values<std::uint64_t>(keys, Order::ascending, false, what);
+    });
+  }
+}
+
+TEST_P(PackedKeys, FloatsKeepZerosAndNansInOrder) {
+  for (const std::uint64_t count : {6000U, 50021U}) {
+    for (const auto kind : {test::Keys::special, test::Keys::random}) {
+      const std::vector<float> keys = test::make_keys<float>(kind, count);
+      expect_order<std::uint64_t>(keys, Order::descending, "floats");
+      expect_values<std::uint32_t>(keys, Order::ascending, true, "floats");
+      if (!device.info().gpu) continue;
+      for (const Order order : {Order::ascending, Order::descending}) {
+        expect_order<std::uint32_t>(keys, order, "floats");
+        expect_values<std::uint8_t>(keys, order, true, "floats");
+        expect_values<std::uint16_t>(keys, order, false, "floats");
+        expect_values<std::uint64_t>(keys, order, true, "floats");
+        expect_values<Bytes16>(keys, order, false, "floats");
+        expect_values<Bytes16>(keys, order, true, "floats");
+      }
+    }
+  }
+}
+
+TEST_P(PackedKeys, SizesAroundTiles) {
+  for (const std::uint64_t size : {1U, 2U, 31U, 257U, 4608U, 4609U, 6143U, 6144U, 6145U, 12288U, 12289U, 24577U}) {
+    const auto random = keys_by<float>(size, [](auto& source, auto) { return source(); });
+    expect_order<std::uint64_t>(random, Order::ascending, "random");
+    expect_values<std::uint32_t>(random, Order::descending, false, "random");
+    const auto equal = keys_by<float>(size, [](auto&, auto) { return 0x80000000U; });
+    expect_order<std::uint64_t>(equal, Order::ascending, "equal");
+    expect_values<std::uint32_t>(equal, Order::ascending, true, "equal");
+  }
+}
+
+// The launches of a sort in a CUDA graph, by the driver that the library has opened.
+class Graph {
+ public:
+  template <class Sort>
+  Graph(Stream& stream, const Sort& sort) : stream_(stream.native()) {
+    call("cuStreamGetCtx", stream_, &context_);
+    call("cuCtxSetCurrent", context_);
+    void* graph = nullptr;
+    call("cuStreamBeginCapture_v2", stream_, 1);  // of this thread
+    sort();
+    call("cuStreamEndCapture", stream_, &graph);
+    call("cuGraphInstantiateWithFlags", &executable_, graph, 0ULL);
+    call("cuGraphDestroy", graph);
+  }
+  Graph(const Graph&) = delete;
+  Graph& operator=(const Graph&) = delete;
+  ~Graph() { call("cuGraphExecDestroy", executable_); }
+  void replay() const { call("cuGraphLaunch", executable_, stream_); }
+
+ private:
+  template <class... Arguments>
+  void call(const char* name, Arguments... arguments) const {
+    const auto function = reinterpret_cast<int (*)(Arguments...)>(dlsym(driver_, name));
+    ASSERT_NE(function, nullptr) << name;
+    EXPECT_EQ(function(arguments...), 0) << name;
+  }
+  void* driver_ = dlopen("libcuda.so.1", RTLD_NOW);
+  void* stream_;
+  void* context_ = nullptr;
+  void* executable_ = nullptr;
+};
+
+// A sort that is captured reads nothing back, so a replay sorts whatever the keys have become.
+template <class T>
+void expect_captured(const Device& device, std::uint64_t count) {
+  Buffer<T> keys(device, count);
+  const Buffer<T> sorted(device, count);
+  Buffer<std::uint32_t> order(device, count);
+  const Payload indices{Payload::Kind::indices, &order, 4};
+  const SortJob job{Order::ascending, SortAlgorithm::automatic, {count, 1, {}}};
+  const Buffer<std::byte> scratch(device, sort_keys::scratch_bytes(device.info(), dtype_of<T>, {}, count));
+  const Buffer<std::byte> packed(device, sort_keys::scratch_bytes(device.info(), dtype_of<T>, indices, count));
+  Stream stream(device);
+  DeviceWork work;
+  const auto sort = [&] {
+    sort_keys::sort(stream, keys, dtype_of<T>, &sorted, {}, job, &scratch, work);
+    if (sizeof(T) == 4) sort_keys::sort(stream, keys, dtype_of<T>, nullptr, indices, job, &packed, work);
+  };
+  keys.write(keys_by<T>(count, [](auto& random, auto) { return random(); }));
+  sort();  // kernels are loaded before they are captured
+  stream.finish();
+  const Graph graph(stream, sort);
+  const auto expect = [&](const std::vector<T>& data, const std::string& what) {
+    SCOPED_TRACE(what + " " + std::string(to_string(dtype_of<T>)));
+    keys.write(data);
+    graph.replay();
+    stream.finish();
+    std::vector<std::uint32_t> from(count);
+    std::iota(from.begin(), from.end(), 0U);
+    std::ranges::stable_sort(from, {}, [&](std::uint32_t i) { return sort_key(data[i]); });
+    std::vector<T> expected(count);
+    for (std::uint64_t i = 0; i < count; ++i) expected[i] = data[from[i]];
+    EXPECT_TRUE(test::bits_of(sorted.read()) == test::bits_of(expected));
+    if (sizeof(T) == 4) {
+      EXPECT_TRUE(order.read() == from);
+    }
+  };
+  each_crowd<T>(count, expect);
+  expect(test::make_keys<T>(test::Keys::special, count), "special");
+}
+
+TEST_P(SortKeys, CapturedInAGraph) {
+  if (device.kind() != DeviceKind::cuda) GTEST_SKIP() << "needs a CUDA device";
+  expect_captured<std::uint32_t>(device, 300007);
+  expect_captured<float>(device, 300007);
+  expect_captured<std::uint64_t>(device, 300007);
+}
+
+MASU_ON_EACH_KERNEL_DEVICE(SortKeys);
+MASU_ON_EACH_KERNEL_DEVICE(PackedKeys);
+
+}  // namespace
+}  // namespace masu

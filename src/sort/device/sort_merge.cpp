@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sort/device/sort_merge.h"
+
+#include "call/operands.h"
+#include "elements/elements.h"
+#include "sort/device/sort_plan.h"
+#include "sort/device/sort_rows.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <utility>
+
+namespace masu::sort_merge {
+
+using sort_kernels::Arrays;
+
+namespace {
+
+constexpr unsigned most_group = 256;
+constexpr unsigned most_each = 8;
+constexpr auto merge_files = sort_plan::files("src/sort/device/sort_merge.cl");
+
+// Work-items of a group, and keys of each: a tile's keys and their places take 12 bytes each at most, and padding.
+struct Shape {
+  unsigned group;
+  unsigned each;
+  [[nodiscard]] std::uint64_t tile() const noexcept { return std::uint64_t{group} * each; }
+};
+
+Shape shape_of(const DeviceInfo& device, Dtype dtype) {
+  Shape shape{static_cast<unsigned>(std::bit_floor(std::min<std::uint64_t>(device.max_work_group_size, most_group))),
+              most_each};
+  // Runs are whole numbers of tiles.
+  const std::uint64_t run = sort_rows::most_local_keys(device, dtype, true);
+  while (shape.tile() > run || 12 * shape.tile() + 4 * shape.group + 64 > device.local_bytes) {
+    (shape.each > 1 ? shape.each : shape.group) /= 2;
+  }
+  return shape;
+}
+
+bool wants_indices(const Arrays& arrays) {
+  return arrays.has_indices() || arrays.has_records();
+}
+
+std::uint64_t run_of(const DeviceInfo& device, const Arrays& arrays) {
+  return sort_rows::most_local_keys(device, arrays.dtype, wants_indices(arrays));
+}
+
+bool moves_records_themselves(const Arrays& arrays) {
+  return arrays.has_records() && arrays.record_bytes <= 8 && arrays.record_unit() == arrays.record_bytes;
+}
+
+// What is merged, and the temporary memory: bytes of each part, one behind the other.
+struct Layout {
+  std::size_t payload_bytes = 0;    // of each key: an index, a record, or nothing
+  bool by_indices = false;          // records follow at the end
+  std::uint64_t first_payload = 0;  // where indices end that are not wanted themselves
+  std::uint64_t first_keys = 0;     // where keys go that are not wanted
+  std::uint64_t keys = 0;
+  std::uint64_t payload = 0;
+  std::uint64_t records = 0;  // in the room of the two before
+  [[nodiscard]] std::uint64_t bytes() const noexcept {
+    return first_payload + first_keys + std::max(keys + payload, records);
+  }
+};
+
+Layout layout_of(const Arrays& arrays, std::uint64_t pieces, std::uint64_t piece_length) {
+  const std::uint64_t count = pieces * piece_length;
+  Layout layout;
+  if (arrays.has_indices()) {
+    layout.payload_bytes = arrays.index_bytes;
+  } else if (moves_records_themselves(arrays)) {
+    layout.payload_bytes = arrays.record_bytes;
+  } else if (arrays.has_records()) {
+    layout.by_indices = true;
+    layout.payload_bytes = piece_length > UINT32_MAX ? 8 : 4;
+    layout.first_payload = call::aligned(count * layout.payload_bytes);
+    layout.records = call::aligned(count * arrays.record_bytes);
+  }
+  layout.keys = call::aligned(count * size_of(arrays.dtype));
+  if (arrays.keys_stay()) layout.first_keys = layout.keys;
+  layout.payload = call::aligned(count * layout.payload_bytes);
+  return layout;
+}
+
+}  // namespace
+
+std::vector<runtime::Define> defines(const DeviceInfo& device, Dtype dtype, Order order, unsigned payload_bytes) {
+  const Shape shape = shape_of(device, dtype);
+  std::vector<runtime::Define> result = sort_kernels::key_defines(dtype, order);
+  result.push_back({"MASU_GROUP", shape.group});
+  result.push_back({"MASU_ITEMS", shape.each});
+  result.push_back({"MASU_PAYLOAD_BYTES", payload_bytes});
+  result.push_back({"MASU_PAYLOAD", unsigned_type(std::max(payload_bytes, 1U))});
+  return result;
+}
+
+std::span<const std::string_view> files() noexcept {
+  return merge_files;
+}
+
+std::uint64_t scratch_bytes(const DeviceInfo& device, const Arrays& arrays, std::uint64_t pieces,
+                            std::uint64_t piece_length) {
+  if (piece_length <= run_of(device, arrays)) {
+    return sort_rows::scratch_bytes(device, arrays, {pieces, piece_length, piece_length});
+  }
+  return layout_of(arrays, pieces, piece_length).bytes();
+}
+
+void sort(Stream& stream, const Arrays& arrays, std::uint64_t pieces, std::uint64_t piece_length,
+          const BufferBase* scratch, DeviceWork& work) {
+  const Device& device = stream.device();
+  std::uint64_t run = run_of(device.info(), arrays);
+  if (piece_length <= run) {
+    return sort_rows::sort(stream, arrays, {pieces, piece_length, piece_length}, scratch, work);
+  }
+  const Layout layout = layout_of(arrays, pieces, piece_length);
+  const Buffer<std::byte> memory = sort_kernels::memory_of(device, scratch, layout.bytes(), work);
+  const auto part = [&](std::uint64_t first, std::uint64_t bytes) { return memory.slice(first, bytes); };
+  const std::uint64_t behind = layout.first_payload + layout.first_keys;
+  const Buffer<std::byte> first_payload = part(0, layout.first_payload);
+  const Buffer<std::byte> first_keys = part(layout.first_payload, layout.first_keys);
+  const Buffer<std::byte> other_keys = part(behind, layout.keys);
+  const Buffer<std::byte> other_payload = part(behind + layout.keys, layout.payload);
+
+  // Where the result of each pass goes: the last one to the first of these.
+  std::array<const BufferBase*, 2> keys = {arrays.target == nullptr ? &first_keys : arrays.target, &other_keys};
+  std::array<const BufferBase*, 2> payload = {nullptr, nullptr};
+  if (layout.payload_bytes != 0) {
+    const BufferBase* own = arrays.indices != nullptr ? arrays.indices : arrays.moved_records;
+    payload = {layout.by_indices ? &first_payload : own, &other_payload};
+  }
+  std::uint64_t runs = (piece_length + run - 1) / run;
+  if (std::bit_width(runs - 1) % 2 != 0) {
+    std::swap(keys[0], keys[1]);
+    std::swap(payload[0], payload[1]);
+  }
+
+  Arrays rows = arrays;
+  rows.target = keys[0];
+  rows.records = rows.moved_records = rows.indices = nullptr;
+  rows.record_bytes = 0;
+  rows.index_bytes = 0;
+  if (moves_records_themselves(arrays)) {
+    rows.records = arrays.records;
+    rows.moved_records = payload[0];
+    rows.record_bytes = arrays.record_bytes;
+  } else {
+    rows.indices = payload[0];
+    rows.index_bytes = layout.payload_bytes;
+  }
+  sort_rows::sort(stream, rows, {pieces, piece_length, run}, nullptr, work);
+
+  const Shape shape = shape_of(device.info(), arrays.dtype);
+  call::Kernels kernels(device, files(),
+                        defines(device.info(), arrays.dtype, arrays.order, static_cast<unsigned>(layout.payload_bytes)),
+                        shape.group);
+  const std::uint64_t piece_tiles = (piece_length + shape.tile() - 1) / shape.tile();
+  const std::uint64_t tiles = piece_tiles * pieces;
+  for (; run < piece_length; run *= 2) {
+    for (std::uint64_t first = 0; first < tiles; first += sort_kernels::most_groups) {
+      work.done(kernels.launch(stream, "sort_merge", std::min(tiles - first, sort_kernels::most_groups), *keys[0],
+                               *keys[1], sort_kernels::place_of(payload[0], *keys[0]),
+                               sort_kernels::place_of(payload[1], *keys[0]), piece_length, piece_tiles, run, first,
+                               LocalMemory{shape.tile() * size_of(arrays.dtype)},
+                               call::local<std::uint32_t>(shape.tile() + shape.group), call::local<std::uint64_t>(4)));
+    }
+    std::swap(keys[0], keys[1]);
+    std::swap(payload[0], payload[1]);
+  }
+  if (!layout.by_indices) return;
+  const Buffer<std::byte> moved = part(behind, pieces * piece_length * arrays.record_bytes);
+  sort_kernels::gather(stream, *arrays.records, moved, *payload[0], layout.payload_bytes, arrays.record_bytes,
+                       pieces * piece_length, piece_length, work);
+  work.done(call::copy(stream, moved, *arrays.moved_records));
+}
+
+}  // namespace masu::sort_merge

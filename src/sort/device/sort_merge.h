@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// Merge sort on a device: runs by sort_rows, then stable merges, two runs into one, from one memory to another and
+// back.
+#pragma once
+
+#include "sort/device/sort_kernels.h"
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace masu::sort_merge {
+
+// Bytes of temporary memory for `pieces` of `piece_length` keys: a copy of the keys, and one of what moves with them.
+// Records of other sizes than 1, 2, 4 and 8 bytes, or at odd places, go by indices, which take more where records are
+// short; indices alone take two copies of the keys, since the keys themselves stay.
+std::uint64_t scratch_bytes(const DeviceInfo& device, const sort_kernels::Arrays& arrays, std::uint64_t pieces,
+                            std::uint64_t piece_length);
+
+// Sorts `pieces` of equal length, one after the other, stably. As Arrays: keys go from source to target; with indices
+// and no target, the keys stay; records move within their array. Scratch of scratch_bytes(), from a multiple of 16 on;
+// null: allocated.
+void sort(Stream& stream, const sort_kernels::Arrays& arrays, std::uint64_t pieces, std::uint64_t piece_length,
+          const BufferBase* scratch, DeviceWork& work);
+
+// The kernel's constants, for tests.
+std::vector<runtime::Define> defines(const DeviceInfo& device, Dtype dtype, Order order, unsigned payload_bytes);
+std::span<const std::string_view> files() noexcept;
+
+}  // namespace masu::sort_merge

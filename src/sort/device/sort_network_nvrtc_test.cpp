@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// The kernels of the networks and of merging compile as CUDA C++ for each architecture that masu supports, without a
+// GPU.
+#include "each_architecture.h"
+#include "sort/device/bitonic_device.h"
+#include "sort/device/sort_merge.h"
+#include "sort/device/sort_rows.h"
+
+namespace masu {
+namespace {
+
+class SortNetworkNvrtc : public test::EachArchitecture {};
+MASU_ON_EACH_ARCHITECTURE(SortNetworkNvrtc);
+
+TEST_P(SortNetworkNvrtc, Rows) {
+  std::vector<sort_rows::Plan> plans;
+  for (const Dtype dtype : {Dtype::f32, Dtype::u32, Dtype::i8, Dtype::f16, Dtype::f64, Dtype::i64}) {
+    for (const bool indexed : {false, true}) {
+      if (GetParam() != 90 && dtype != Dtype::f32 && dtype != Dtype::f64) continue;
+      sort_kernels::Arrays arrays;
+      arrays.dtype = dtype;
+      arrays.order = indexed ? Order::descending : Order::ascending;
+      sort_rows::Plan plan = sort_rows::make(test::nvrtc_gpu(), arrays, indexed, dtype == Dtype::i8 ? 5 : 256);
+      plan.moves_keys = true;
+      plans.push_back(plan);
+    }
+  }
+  sort_rows::Plan pairs = plans[1];
+  pairs.index_bytes = 8;
+  pairs.record_unit = 4;
+  pairs.segments = true;
+  plans.push_back(pairs);
+  pairs.listed = true;
+  pairs.index_bytes = pairs.record_unit = 0;
+  plans.push_back(pairs);
+  for (const sort_rows::Plan& plan : plans) expect_compiles(sort_rows::Plan::files(), plan.defines(), {"sort_rows"});
+}
+
+TEST_P(SortNetworkNvrtc, Bitonic) {
+  for (const unsigned fused : {0U, 1U, 2U, 3U}) {
+    const std::vector<std::string> name = {fused == 0 ? "bitonic_near" : "bitonic_far"};
+    for (const unsigned index_bytes : {0U, 4U, 8U}) {
+      const Dtype dtype = index_bytes == 0 ? Dtype::i64 : index_bytes == 4 ? Dtype::f32 : Dtype::f16;
+      if (GetParam() != 90 && fused == 2) continue;
+      expect_compiles(bitonic::files(),
+                      bitonic::defines(test::nvrtc_gpu(), dtype, Order::descending, index_bytes, fused), name);
+    }
+  }
+}
+
+TEST_P(SortNetworkNvrtc, Merge) {
+  for (const unsigned payload_bytes : {0U, 1U, 2U, 4U, 8U}) {
+    const Dtype dtype = payload_bytes == 4 ? Dtype::f64 : payload_bytes == 2 ? Dtype::f16 : Dtype::f32;
+    expect_compiles(sort_merge::files(), sort_merge::defines(test::nvrtc_gpu(), dtype, Order::ascending, payload_bytes),
+                    {"sort_merge"});
+  }
+}
+
+}  // namespace
+}  // namespace masu

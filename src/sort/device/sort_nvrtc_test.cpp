@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// The kernels of radix sort, and of what stands beside an order, compile as CUDA C++ for each architecture that masu
+// supports, without a GPU.
+
+#include "each_architecture.h"
+#include "sort/device/sort_counting.h"
+#include "sort/device/sort_keys_plan.h"
+#include "sort/device/sort_plan.h"
+
+#include <cstdint>
+
+namespace masu {
+namespace {
+
+// Keys, and the bytes of a value that moves with each.
+struct Kind {
+  Dtype dtype;
+  std::size_t value_bytes;
+};
+
+class SortRadixNvrtc : public test::EachArchitecture {
+ protected:
+  // All on one architecture, the first of them on the others.
+  static std::vector<Kind> here(std::vector<Kind> kinds) {
+    if (GetParam() != 90) kinds.resize(1);
+    return kinds;
+  }
+};
+MASU_ON_EACH_ARCHITECTURE(SortRadixNvrtc);
+
+TEST_P(SortRadixNvrtc, Passes) {
+  const std::vector<std::string> names{"sort_count", "sort_scan_tiles", "sort_scan_chunks", "sort_scatter"};
+  for (const Kind& kind : here({{Dtype::u32, 4},
+                                {Dtype::u32, 0},
+                                {Dtype::i8, 1},
+                                {Dtype::u8, 16},
+                                {Dtype::f16, 2},
+                                {Dtype::f64, 0},
+                                {Dtype::i64, 8}})) {
+    // More keys than 32 bits count, in pieces, where something moves with them.
+    const std::uint64_t count = kind.value_bytes == 0 ? 1000 : std::uint64_t{1} << 33;
+    const auto plan = sort_plan::make(test::nvrtc_gpu(), kind.dtype, kind.value_bytes, count, kind.value_bytes != 0);
+    expect_compiles(sort_plan::sort_files, plan.defines(), names);
+  }
+}
+
+TEST_P(SortRadixNvrtc, Local) {
+  std::uint64_t longest = 16000;
+  for (const Kind& kind :
+       here({{Dtype::f32, 4}, {Dtype::u32, 0}, {Dtype::i8, 16}, {Dtype::f16, 1}, {Dtype::f64, 2}, {Dtype::i64, 8}})) {
+    const auto plan =
+        sort_plan::make_local(test::nvrtc_gpu(), kind.dtype, kind.value_bytes, longest, kind.value_bytes > 2);
+    expect_compiles(sort_plan::local_files, plan.defines(), {"sort_local"});
+    longest /= 2;
+  }
+}
+
+TEST_P(SortRadixNvrtc, Orders) {
+  for (const Kind& kind : here({{Dtype::f32, 0}, {Dtype::u8, 0}, {Dtype::i16, 0}, {Dtype::f64, 0}})) {
+    expect_compiles(sort_plan::order_files, sort_plan::order_defines(kind.dtype), {"sort_check", "sort_neighbours"});
+  }
+}
+
+TEST_P(SortRadixNvrtc, Keys) {
+  using sort_keys::Finish;
+  using sort_keys::Subject;
+  DeviceInfo small = test::nvrtc_gpu();
+  small.local_bytes = std::uint64_t{48} << 10;
+  std::vector<Subject> subjects = {{Dtype::u32},       {Dtype::f32},       {Dtype::i64},       {Dtype::f64},
+                                   {Dtype::f32, 8, 0}, {Dtype::u32, 4, 0}, {Dtype::i32, 0, 4}, {Dtype::f32, 0, 16, 22}};
+  if (GetParam() != 90) subjects.resize(1);
+  for (const DeviceInfo& info : {test::nvrtc_gpu(), small}) {
+    const bool large = info.local_bytes != small.local_bytes;
+    for (const Subject& subject : subjects) {
+      for (const unsigned bits : {sort_keys::most_bucket_bits, 12U}) {
+        const sort_keys::Tuning tuning = sort_keys::tuning_of(info, subject, bits);
+        const std::vector<runtime::Define> defines = sort_keys::part_defines(info, subject, bits);
+        if (tuning.tallies) {
+          expect_compiles(sort_keys::part_files, defines, {"keys_count", "keys_places", "keys_first", "keys_second"});
+        } else {
+          expect_compiles(sort_keys::crowded_files, defines,
+                          {"keys_count", "keys_places", "keys_first", "keys_second", "crowd_count", "crowd_split",
+                           "crowd_scatter"});
+        }
+        for (const Finish which : {Finish::all, Finish::singles, Finish::middle, Finish::entries}) {
+          if (which == Finish::singles && tuning.join_bits == 0) continue;
+          if (which == Finish::middle && !large) continue;
+          if (which == Finish::entries && tuning.tallies) continue;
+          expect_compiles(sort_keys::finish_files, sort_keys::finish_defines(info, subject, which, bits),
+                          {"keys_finish"});
+        }
+        if (subject.has_specials()) {
+          expect_compiles(sort_keys::special_files, sort_keys::special_defines(info, subject, bits),
+                          {"special_count", "special_move", "special_restore"});
+        }
+        if (tuning.tally_group != 0) {
+          expect_compiles(sort_keys::tally_files, sort_keys::tally_defines(info, subject, bits),
+                          {"crowd_tally", "huge_count", "huge_fill"});
+        }
+      }
+      expect_compiles(sort_keys::entry_files, sort_keys::entries_of(info, subject).defines, {"bucket_finish"});
+    }
+  }
+}
+
+TEST_P(SortRadixNvrtc, Counting) {
+  for (const Kind& kind : here({{Dtype::i8, 0}, {Dtype::u16, 0}})) {
+    expect_compiles(sort_counting::files, sort_counting::defines(kind.dtype, 256), {"sort_offsets", "sort_fill"});
+  }
+}
+
+}  // namespace
+}  // namespace masu

@@ -1,0 +1,388 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sort/device/sort_radix.h"
+
+#include "call/operands.h"
+#include "gather/gather_device.h"
+#include "runtime/backend.h"
+#include "sort/device/sort_kernels.h"
+#include "sort/device/sort_plan.h"
+#include "sort/device/sort_tables.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace masu {
+
+using sort_plan::Plan;
+
+namespace {
+
+constexpr std::uint32_t flag_indices = 1;
+constexpr std::uint32_t flag_drop_keys = 2;
+constexpr std::uint32_t flag_whole = 4;
+
+// Bytes in the memory of a buffer that outlives the call, from `at` on.
+struct Place {
+  const BufferBase* buffer;
+  std::uint64_t at;
+
+  static Place of(const BufferBase& buffer) { return {&buffer, buffer.byte_offset()}; }
+  [[nodiscard]] runtime::Memory& memory() const { return *buffer->memory(); }
+  [[nodiscard]] call::At argument() const { return {*buffer, at}; }
+};
+
+// Whether records move with the keys.
+bool may_carry(const Payload& payload) {
+  return payload.kind != Payload::Kind::records || sort_kernels::aligned(payload.buffer, payload.bytes);
+}
+
+// What a sort needs beside its input and its result, in one piece of temporary memory.
+struct Needs {
+  Plan plan;
+  Plan local;                      // for pieces that fit a tile
+  std::uint64_t record_bytes = 0;  // of records that are gathered at the end; 0: none
+  std::uint64_t most_tiles = 0;
+  std::uint64_t most_chunks = 0;
+  // Where things begin in the temporary memory, and its size.
+  std::uint64_t keys = 0;
+  std::uint64_t keys_too = 0;
+  std::uint64_t values = 0;
+  std::uint64_t values_too = 0;
+  std::uint64_t records = 0;
+  std::uint64_t counts = 0;
+  std::uint64_t sums = 0;
+  std::uint64_t bases = 0;
+  std::uint64_t facts = 0;
+  std::uint64_t tables = 0;
+  std::uint64_t bytes = 0;
+};
+
+Needs needs_of(const DeviceInfo& info, Dtype dtype, const Payload& payload, const SortJob& job, bool may_carry = true) {
+  Needs needs;
+  const std::uint64_t count = job.pieces.count;
+  const bool records = payload.kind == Payload::Kind::records;
+  const bool gathered = records && !(may_carry && sort_plan::carried(payload.bytes));
+  const std::uint64_t index_bytes = job.pieces.longest() > std::uint64_t{1} << 32 ? 8 : 4;
+  const std::size_t value_bytes = payload.kind == Payload::Kind::none ? 0 : gathered ? index_bytes : payload.bytes;
+  const bool pieces = job.pieces.size() > 1 || !job.pieces.segments.empty();
+  needs.record_bytes = gathered ? payload.bytes : 0;
+  needs.plan = sort_plan::make(info, dtype, value_bytes, count, pieces);
+  const std::uint64_t tile = needs.plan.tile();
+  const std::uint64_t most_local = sort_plan::most_local_keys(info, dtype, value_bytes);
+  needs.local = sort_plan::make_local(info, dtype, value_bytes, std::min(job.pieces.longest(), most_local), pieces);
+  const bool local_only = job.pieces.longest() <= needs.local.tile();
+  if (!local_only) {
+    // A piece that is not local has a ragged tile and a ragged chunk at most.
+    const std::uint64_t long_pieces = std::min(job.pieces.size(), count / needs.local.tile() + 1);
+    needs.most_tiles = count / tile + long_pieces;
+    needs.most_chunks = needs.most_tiles / sort_plan::chunk_tiles + long_pieces;
+  }
+  std::uint64_t end = 0;
+  const auto reserve = [&](std::uint64_t bytes) {
+    const std::uint64_t begin = end;
+    end += call::aligned(bytes);
+    return begin;
+  };
+  const bool indices = payload.kind == Payload::Kind::indices;
+  if (!local_only) {
+    needs.keys = reserve(count * size_of(dtype));
+    if (indices) needs.keys_too = reserve(count * size_of(dtype));
+    if (value_bytes != 0) needs.values = reserve(count * value_bytes);
+    needs.counts = reserve(needs.most_tiles * sort_plan::digits * 4);
+    needs.sums = reserve(needs.most_chunks * sort_plan::digits * 4);
+    needs.bases = reserve(needs.most_chunks * sort_plan::digits * needs.plan.offset_bytes());
+    needs.facts = reserve(16);
+  }
+  if (gathered) {
+    needs.values_too = reserve(count * value_bytes);
+    needs.records = reserve(count * payload.bytes);
+  }
+  if (pieces) needs.tables = reserve(SortTables::most_bytes(job.pieces.size(), needs.most_tiles, needs.most_chunks));
+  needs.bytes = end;
+  return needs;
+}
+
+class RadixSorter {
+ public:
+  RadixSorter(Stream& stream, Dtype dtype, const SortJob& job, const Needs& needs, const BufferBase* scratch,
+              std::uint64_t others, DeviceWork& work)
+      : stream_(stream),
+        device_(stream.device()),
+        dtype_(dtype),
+        job_(job),
+        needs_(needs),
+        scratch_(sort_kernels::memory_of(device_, scratch, std::max<std::uint64_t>(needs_.bytes, 16), work)),
+        others_(others),
+        work_(work) {
+    if (needs_.plan.pieces) {  // before anything is queued, as it takes a while
+      tables_.emplace(job_.pieces, needs_.plan.tile(), needs_.local.tile(), others_);
+    }
+  }
+
+  // Sorts the keys, and the payload if any.
+  void run(const BufferBase& keys, BufferBase* result, const Payload& payload, bool may_wait) {
+    if (payload.kind == Payload::Kind::records && needs_.record_bytes != 0) {
+      sort_gathered(keys, *result, payload, may_wait);
+      return;
+    }
+    Task task{Place::of(keys), std::nullopt, std::nullopt, std::nullopt, false, false};
+    if (result != nullptr) task.result.emplace(Place::of(*result));
+    if (payload.kind != Payload::Kind::none) task.moved.emplace(Place::of(*payload.buffer));
+    if (payload.kind == Payload::Kind::records) task.values.emplace(Place::of(*payload.buffer));
+    task.indices = payload.kind == Payload::Kind::indices;
+    if (!job_.pieces.segments.empty()) {  // what is outside of the segments
+      if (result != nullptr && !same(task.keys, *task.result)) {
+        copy(*result, keys);
+        task.keys = *task.result;
+      }
+      if (task.indices) count_up(*payload.buffer, payload.bytes);
+    }
+    sort(task, may_wait);
+  }
+
+ private:
+  struct Task {
+    Place keys;
+    std::optional<Place> result;  // where the keys go; none: nowhere
+    std::optional<Place> values;  // none: indices, or nothing
+    std::optional<Place> moved;   // where values or indices go
+    bool indices;
+    bool whole;  // indices count from the first of all keys, not of the piece
+
+    [[nodiscard]] std::uint32_t flags() const noexcept { return indices ? flag_indices | (whole ? flag_whole : 0) : 0; }
+  };
+
+  static bool same(const Place& a, const Place& b) { return a.buffer->memory() == b.buffer->memory() && a.at == b.at; }
+
+  [[nodiscard]] Place scratch(std::uint64_t at) const { return {&scratch_, scratch_.byte_offset() + at}; }
+  [[nodiscard]] std::uint64_t at(std::uint64_t place) const { return scratch_.byte_offset() + place; }
+
+  // What turns digits round for a descending order.
+  [[nodiscard]] std::uint32_t flip() const noexcept {
+    return job_.order == Order::descending ? sort_plan::digits - 1 : 0;
+  }
+
+  void done(Event event) { work_.done(std::move(event)); }
+  void copy(BufferBase& to, const BufferBase& from) { done(stream_.copy_bytes(to, from)); }
+  void copy(const Place& to, const Place& from, std::uint64_t bytes) {
+    done(Event(stream_.implementation().copy(to.memory(), to.at, from.memory(), from.at, bytes)));
+  }
+
+  // Indices that count.
+  void count_up(const BufferBase& indices, std::size_t index_bytes) {
+    const auto plan = gather_plan::make(device_.info(), index_bytes, indices.byte_offset());
+    const Dtype dtype = index_bytes == 8 ? Dtype::u64 : Dtype::u32;
+    for (Event& event : iota_on_device(stream_, dtype, job_.pieces.count, indices, 0, 1, plan)) done(std::move(event));
+  }
+
+  // Records that do not move with the keys: their order first, then all of them at once.
+  void sort_gathered(const BufferBase& keys, BufferBase& result, const Payload& payload, bool may_wait) {
+    const std::size_t index_bytes = needs_.plan.value_bytes;
+    const Buffer<std::byte> order = scratch_.slice(needs_.values_too, job_.pieces.count * index_bytes);
+    const Buffer<std::byte> records = scratch_.slice(needs_.records, job_.pieces.count * payload.bytes);
+    const Task task{Place::of(keys), Place::of(result), std::nullopt, Place::of(order), true, true};
+    if (!job_.pieces.segments.empty()) count_up(order, index_bytes);
+    copy(Place::of(records), Place::of(*payload.buffer), payload.buffer->size_bytes());
+    sort(task, may_wait);
+    sort_kernels::gather(stream_, records, *payload.buffer, order, index_bytes, payload.bytes, job_.pieces.count,
+                         job_.pieces.count, work_);
+  }
+
+  void sort(const Task& task, bool may_wait) {
+    const Pieces& pieces = job_.pieces;
+    if (!tables_) {
+      if (pieces.count <= needs_.local.tile()) return launch_local(task, 1, 0);
+      const std::uint64_t tiles = (pieces.count + needs_.plan.tile() - 1) / needs_.plan.tile();
+      return launch_passes(task, {tiles, (tiles + sort_plan::chunk_tiles - 1) / sort_plan::chunk_tiles, 1, 0, 0, 0},
+                           may_wait);
+    }
+    SortTables& made = *tables_;
+    if (made.words().empty()) return;
+    work_.tables.push_back(made.take_words());
+    const std::vector<std::uint64_t>& words = work_.tables.back();
+    const Place at = scratch(needs_.tables);
+    done(Event(stream_.implementation().write(at.memory(), at.at, words.data(), words.size() * 8)));
+    if (made.local_pieces() != 0) launch_local(task, made.local_pieces(), made.local_at());
+    if (made.long_pieces() != 0) {
+      launch_passes(
+          task, {made.tiles(), made.chunks(), made.long_pieces(), made.tiles_at(), made.chunks_at(), made.pieces_at()},
+          may_wait);
+    }
+  }
+
+  void launch_local(const Task& task, std::uint64_t groups, std::uint64_t table_at) {
+    const Plan& plan = needs_.local;
+    call::Kernels kernels(device_, sort_plan::local_files, plan.defines(), plan.group);
+    call::Arguments values;
+    if (plan.value_bytes != 0)
+      values.add(call::Arguments((task.values ? *task.values : *task.moved).argument(), task.moved->argument()));
+    done(kernels.launch(stream_, "sort_local", groups, task.keys.argument(),
+                        (task.result ? *task.result : task.keys).argument(), values,
+                        scratch(needs_.tables + table_at).argument(),
+                        static_cast<std::uint32_t>(plan.pieces ? 0 : job_.pieces.count), flip(),
+                        task.flags() | (task.result ? 0 : flag_drop_keys), LocalMemory{plan.scatter_bytes()}));
+  }
+
+  // How many tiles, chunks and pieces there are, and where their tables begin.
+  struct Extent {
+    std::uint64_t tiles;
+    std::uint64_t chunks;
+    std::uint64_t pieces;
+    std::uint64_t tiles_at;
+    std::uint64_t chunks_at;
+    std::uint64_t pieces_at;
+  };
+
+  void launch_count(call::Kernels& kernels, const Extent& extent, const Place& keys, unsigned shift, bool facts) {
+    done(kernels.in_groups_of(needs_.plan.group)
+             .launch(stream_, "sort_count", extent.tiles, keys.argument(), memory_, at(needs_.tables + extent.tiles_at),
+                     at(needs_.counts), at(needs_.facts), job_.pieces.count, std::uint32_t{shift}, flip(),
+                     std::uint32_t{facts}, LocalMemory{needs_.plan.count_bytes()}));
+  }
+
+  void launch_scans(call::Kernels& kernels, const Extent& extent) {
+    done(kernels.in_groups_of(2 * sort_plan::digits)
+             .launch(stream_, "sort_scan_tiles", extent.chunks, memory_, at(needs_.tables + extent.chunks_at),
+                     at(needs_.counts), at(needs_.sums), static_cast<std::uint32_t>(extent.tiles),
+                     call::local<std::uint32_t>(2 * sort_plan::digits)));
+    done(kernels.in_groups_of(sort_plan::digits)
+             .launch(stream_, "sort_scan_chunks", extent.pieces, memory_, at(needs_.tables + extent.pieces_at),
+                     at(needs_.sums), at(needs_.bases), static_cast<std::uint32_t>(extent.chunks),
+                     LocalMemory{sort_plan::digits * needs_.plan.offset_bytes()}));
+  }
+
+  struct Step {
+    Place keys_from;
+    Place keys_to;
+    std::optional<Place> values_from;
+    std::optional<Place> values_to;
+    std::uint32_t flags;
+  };
+
+  void launch_scatter(call::Kernels& kernels, const Extent& extent, const Step& step, unsigned shift) {
+    call::Arguments values;
+    if (step.values_to) values.add(call::Arguments(step.values_from->argument(), step.values_to->argument()));
+    done(kernels.in_groups_of(needs_.plan.group)
+             .launch(stream_, "sort_scatter", extent.tiles, step.keys_from.argument(), step.keys_to.argument(), values,
+                     memory_, at(needs_.tables + extent.tiles_at), at(needs_.counts), at(needs_.bases),
+                     job_.pieces.count, std::uint32_t{shift}, flip(), step.flags,
+                     LocalMemory{needs_.plan.scatter_bytes()}));
+  }
+
+  // The shifts of the digits in which not all keys agree. Counts the first digit; waits.
+  std::vector<unsigned> useful_shifts(call::Kernels& kernels, const Extent& extent, const Place& keys) {
+    std::array<std::uint32_t, 4> facts{};
+    call::clear(stream_, scratch_, needs_.facts, sizeof facts);
+    launch_count(kernels, extent, keys, 0, true);
+    stream_.read_bytes(scratch_, needs_.facts, facts.data(), sizeof facts);
+    stream_.finish();
+    const std::uint64_t differ =
+        (facts[0] | std::uint64_t{facts[2]} << 32) & (facts[1] | std::uint64_t{facts[3]} << 32);
+    std::vector<unsigned> shifts;
+    for (unsigned shift = 0; shift < 8 * size_of(dtype_); shift += sort_plan::digit_bits) {
+      if ((differ >> shift & (sort_plan::digits - 1)) != 0) shifts.push_back(shift);
+    }
+    return shifts;
+  }
+
+  void launch_passes(const Task& task, const Extent& extent, bool may_wait) {
+    call::Kernels kernels(device_, sort_plan::sort_files, needs_.plan.defines(), needs_.plan.group);
+    const bool counted = may_wait && job_.pieces.count >= sort_plan::facts_keys;
+    std::vector<unsigned> shifts;
+    if (counted) {
+      shifts = useful_shifts(kernels, extent, task.keys);
+    } else {
+      for (unsigned shift = 0; shift < 8 * size_of(dtype_); shift += sort_plan::digit_bits) shifts.push_back(shift);
+    }
+    if (shifts.empty() && task.indices) shifts.push_back(0);  // some pass must write them
+    for (std::size_t pass = 0; pass < shifts.size(); ++pass) {
+      const Step step = step_of(task, pass, shifts.size());
+      if (!(counted && shifts[pass] == 0)) launch_count(kernels, extent, step.keys_from, shifts[pass], false);
+      launch_scans(kernels, extent);
+      launch_scatter(kernels, extent, step, shifts[pass]);
+    }
+    settle(task, shifts.size());
+  }
+
+  // Keys and values go from the input to the result, by way of the temporary memory. In place an even number of passes
+  // ends where it began; an odd number ends in the temporary memory, and settle() brings it back.
+  [[nodiscard]] bool in_place(const Task& task) const {
+    return (task.result && same(task.keys, *task.result)) || (task.values && same(*task.values, *task.moved));
+  }
+  [[nodiscard]] bool ends_in_result(const Task& task, std::size_t pass, std::size_t passes) const {
+    return in_place(task) ? pass % 2 == 1 : (passes - 1 - pass) % 2 == 0;
+  }
+  [[nodiscard]] Step step_of(const Task& task, std::size_t pass, std::size_t passes) const {
+    const bool to_result = ends_in_result(task, pass, passes);
+    const bool from_result = pass > 0 && ends_in_result(task, pass - 1, passes);
+    // Without a result the keys need two places of their own.
+    const auto keys_at = [&](bool in_result) {
+      return !in_result ? scratch(needs_.keys) : task.result ? *task.result : scratch(needs_.keys_too);
+    };
+    Step step{pass == 0 ? task.keys : keys_at(from_result), keys_at(to_result), std::nullopt, std::nullopt, 0};
+    if (!task.moved) return step;
+    const auto values_at = [&](bool in_result) { return in_result ? *task.moved : scratch(needs_.values); };
+    step.values_from.emplace(pass > 0 ? values_at(from_result) : task.values ? *task.values : *task.moved);
+    step.values_to.emplace(values_at(to_result));
+    if (pass == 0) step.flags |= task.flags();
+    if (!task.result && pass + 1 == passes) step.flags |= flag_drop_keys;
+    return step;
+  }
+
+  void settle(const Task& task, std::size_t passes) {
+    if (passes == 0) {
+      if (task.result && !same(task.keys, *task.result)) {
+        copy(*task.result, task.keys, job_.pieces.count * size_of(dtype_));
+      }
+      return;
+    }
+    if (ends_in_result(task, passes - 1, passes)) return;
+    copy_back(needs_.keys, *task.result, size_of(dtype_));
+    if (task.moved) copy_back(needs_.values, *task.moved, needs_.plan.value_bytes);
+  }
+
+  // Brings pieces back from the temporary memory: those that went through passes.
+  void copy_back(std::uint64_t from, const Place& to, std::size_t size) {
+    if (!needs_.plan.pieces) return copy(to, scratch(from), job_.pieces.count * size);
+    for (std::uint64_t piece = 0; piece < job_.pieces.size(); ++piece) {
+      const std::uint64_t length = job_.pieces.length(piece);
+      const std::uint64_t begin = job_.pieces.begin(piece) * size;
+      if (length > needs_.local.tile() && length > others_) {
+        copy({to.buffer, to.at + begin}, scratch(from + begin), length * size);
+      }
+    }
+  }
+
+  Stream& stream_;
+  Device device_;
+  Dtype dtype_;
+  SortJob job_;
+  Needs needs_;
+  std::optional<SortTables> tables_;  // of pieces
+  Buffer<std::byte> scratch_;
+  KernelArgument memory_ = call::memory_of(scratch_);
+  std::uint64_t others_;
+  DeviceWork& work_;
+};
+
+}  // namespace
+
+namespace sort_radix {
+
+std::uint64_t scratch_bytes(const DeviceInfo& info, Dtype dtype, const Payload& payload, const SortJob& job) {
+  const std::uint64_t bytes = needs_of(info, dtype, payload, job, may_carry(payload)).bytes;
+  if (payload.buffer != nullptr) return bytes;
+  return std::max(bytes, needs_of(info, dtype, payload, job, false).bytes);  // records may lie at odd places
+}
+
+void sort(Stream& stream, const BufferBase& keys, Dtype dtype, BufferBase* result, const Payload& payload,
+          const SortJob& job, const BufferBase* scratch, bool may_wait, std::uint64_t others, DeviceWork& work) {
+  RadixSorter(stream, dtype, job, needs_of(stream.device().info(), dtype, payload, job, may_carry(payload)), scratch,
+              others, work)
+      .run(keys, result, payload, may_wait);
+}
+
+}  // namespace sort_radix
+
+}  // namespace masu

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// Radix sort on a device: digit by digit in memory, or, for pieces that fit a work-group, in its local memory.
+#pragma once
+
+#include "sort/device/sort_device.h"
+
+#include <cstdint>
+
+namespace masu::sort_radix {
+
+// Bytes of temporary memory; enough for records at any place where payload.buffer is null.
+std::uint64_t scratch_bytes(const DeviceInfo& info, Dtype dtype, const Payload& payload, const SortJob& job);
+
+// As sort_on_device, whose parameters these are. Scratch of scratch_bytes(), from a multiple of 16 on; null: allocated.
+// Segments of 2 to `others` keys are left to someone else; what is outside of segments is copied or counted here.
+void sort(Stream& stream, const BufferBase& keys, Dtype dtype, BufferBase* result, const Payload& payload,
+          const SortJob& job, const BufferBase* scratch, bool may_wait, std::uint64_t others, DeviceWork& work);
+
+}  // namespace masu::sort_radix

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+// An exact number on a device: made of totals, divided, its root, rounded once; in OpenCL C 1.2 (and, behind the CUDA
+// prelude, in CUDA C++). The rules are those of fixed_point.cpp and statistics.cpp. Behind elements.cl.
+//
+// Defines beside its, all given by sum_plan.cpp:
+// - MASU_GROUP   work-items in a work-group
+// - MASU_WORDS   words of 32 bits of a number, words[0] the lowest one
+// - MASU_BELOW   how many of them lie under the lowest bit of a total: for quotients and roots
+// - MASU_LOWEST  words[0] stands for 2^-this
+// Where a number is said to be followed by `more`, it is greater by less than its lowest bit.
+
+// The lowest bit that total r of a row counts, from the lowest one of all: of totals that the kernels add to with these
+// MASU_SPACING and MASU_STEP.
+inline int total_offset(const int r, const int spacing, const int step) {
+  return MASU_FLOAT ? (r / step << spacing) + r % step * 16 : r * 16;
+}
+
+// The number that a row of totals stands for, in two's complement, in `words` from word `below` on, of which there are
+// `count`. All work-items of the group come here; the first one gets the word above the others: 0 or -1.
+inline long make_number(__global const uint *totals, const int table_rows, const int spacing, const int step,
+                        const int below, const int count, __local ulong *digits, __local uint *words) {
+  const int lane = (int)get_local_id(0);
+  // What each word gets of the totals' 64 bits: their two's complement, the upper part with its sign.
+  for (int w = lane; w < count; w += MASU_GROUP) {
+    ulong sum = 0;
+    for (int r = 0; r < table_rows; ++r) {
+      const int offset = total_offset(r, spacing, step);
+      const int part = w - below - offset / 32;
+      if (part < 0 || part > 2) continue;
+      const int shift = offset % 32;
+      const ulong total = (ulong)totals[2 * r + 1] << 32 | totals[2 * r];
+      if (part == 0) sum += total << shift & 0xffffffffu;
+      else if (part == 1) sum += total >> (32 - shift) & 0xffffffffu;
+      else sum += (ulong)(as_long(total) >> 32 >> (shift == 0 ? 31 : 32 - shift));
+    }
+    digits[w] = sum;
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+  long carry = 0;
+  if (lane == 0) {
+    for (int w = 0; w < count; ++w) {
+      const long value = as_long(digits[w]) + carry;
+      carry = value >> 32;
+      words[w] = (uint)value;
+    }
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+  return carry;
+}
+
+// The magnitude of a negative number in two's complement.
+inline void negate(__local uint *words, const int count) {
+  ulong add = 1;
+  for (int w = 0; w < count; ++w) {
+    add += ~words[w];
+    words[w] = (uint)add;
+    add >>= 32;
+  }
+}
+
+inline uint word_bit(__local const uint *words, const int position) {
+  return words[position / 32] >> (position % 32) & 1u;
+}
+// The 64 bits from `position` on.
+inline ulong word_bits(__local const uint *words, const int position) {
+  const int w = position / 32;
+  const int shift = position % 32;
+  ulong result = (ulong)words[w] >> shift;
+  if (w + 1 < MASU_WORDS) result |= (ulong)words[w + 1] << (32 - shift);
+  if (shift != 0 && w + 2 < MASU_WORDS) result |= (ulong)words[w + 2] << (64 - shift);
+  return result;
+}
+inline bool any_below(__local const uint *words, const int position) {
+  for (int w = 0; w < position / 32; ++w) {
+    if (words[w] != 0) return true;
+  }
+  return (words[position / 32] & ((1u << (position % 32)) - 1u)) != 0;
+}
+// The highest bit; -1 where there is none.
+inline int top_bit(__local const uint *words) {
+  int w = MASU_WORDS - 1;
+  while (w >= 0 && words[w] == 0) --w;
+  return w < 0 ? -1 : 32 * w + 31 - (int)clz(words[w]);
+}
+
+// The bits of `mantissa` * 2^exponent in a format of so many bits, whose lowest one stands for 2^least: the field of the
+// exponent counts from there, and the implicit bit adds 1 to it.
+inline ulong format_bits(const ulong mantissa, const int exponent, const uint precision, const int least) {
+  return ((ulong)(exponent - least) << (precision - 1)) + mantissa;
+}
+
+// Rounded to nearest, ties to even. `lowest`: the exponent of bit 0, not above `least`.
+inline ulong rounded(__local const uint *words, const int lowest, bool more, const uint precision, const int least) {
+  const int top = top_bit(words);
+  if (top < 0) return 0;
+  const int low = max(top - (int)precision + 1, least - lowest);
+  if (low > top + 1) return 0;
+  ulong mantissa = low <= top ? word_bits(words, low) : 0;
+  if (low > 0 && word_bit(words, low - 1) != 0 && (more || (mantissa & 1) != 0 || any_below(words, low - 1))) ++mantissa;
+  return format_bits(mantissa, low + lowest, precision, least);
+}
+
+// words /= divisor, which is at most 2^48, rounded down. Whether something is left.
+inline bool divide(__local uint *words, const ulong divisor) {
+  ulong rest = 0;
+  for (int w = MASU_WORDS - 1; w >= 0; --w) {
+    const ulong upper = rest << 16 | words[w] >> 16;
+    const ulong lower = upper % divisor << 16 | (words[w] & 65535u);
+    words[w] = (uint)(upper / divisor) << 16 | (uint)(lower / divisor);
+    rest = lower % divisor;
+  }
+  return rest != 0;
+}
+
+// words becomes the root of its upper 127 or 128 bits, rounded down: 64 bits, of 2^*exponent. Whether something is left.
+inline bool take_root(__local uint *words, int *exponent) {
+  const int top = top_bit(words);
+  int low = top - 127;  // the words below the number are zeros: there are as many bits
+  if (((low - MASU_LOWEST) & 1) != 0) ++low;
+  const ulong lower = word_bits(words, low);
+  const ulong upper = low + 64 <= top ? word_bits(words, low + 64) : 0;
+  bool more = any_below(words, low);
+  ulong root = 0;
+  for (int bit = 63; bit >= 0; --bit) {
+    const ulong trial = root | (ulong)1 << bit;
+    const ulong high = mul_hi(trial, trial);
+    if (high < upper || (high == upper && trial * trial <= lower)) root = trial;
+  }
+  more = more || mul_hi(root, root) != upper || root * root != lower;
+  for (int w = 2; w < MASU_WORDS; ++w) words[w] = 0;
+  words[0] = (uint)root;
+  words[1] = (uint)(root >> 32);
+  *exponent = (low - MASU_LOWEST) / 2;
+  return more;
+}
+
+// The root or the rounded number itself. Where `specials` says that there was more than finite numbers, that decides.
+// Takes words' content. `precision` bits, the lowest one of 2^least; `bits` of the dtype.
+inline ulong finished(__local uint *words, const bool root, bool more, const bool minus, const uint specials,
+                      const uint precision, const int least, const uint bits) {
+  const ulong infinity = ((ulong)1 << (bits - 1)) - ((ulong)1 << (precision - 1));
+  const ulong sign = (ulong)1 << (bits - 1);
+  if (specials == 2) return infinity;
+  if (specials == 4) return infinity | sign;
+  if (specials != 0) return infinity | (ulong)1 << (precision - 2);
+  int lowest = -MASU_LOWEST;
+  if (root && top_bit(words) >= 0) more = take_root(words, &lowest) || more;
+  const ulong found = min(rounded(words, lowest, more, precision, least), infinity);
+  return minus && found != 0 ? found | sign : found;
+}
+
+inline void store_result(__global uchar *results, const uint bits, const ulong found) {
+  if (bits == 64) *(__global ulong *)results = found;
+  else if (bits == 32) *(__global uint *)results = (uint)found;
+  else *(__global ushort *)results = (ushort)found;
+}

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+// Results that are left in device memory: the bits of those that are returned.
+#include "each_device.h"
+#include "expect_error.h"
+#include "runtime/half.h"
+#include "sum/sum_test_data.h"
+
+#include <gtest/gtest.h>
+#include <masu/sum.h>
+
+#include <bit>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <string>
+#include <vector>
+
+namespace masu {
+namespace {
+
+using test::sum_data;
+
+class SumResults : public test::EachDevice {
+ protected:
+  // The bits of `rows` results that a function leaves on the device, a word for each; `status` gets the status word.
+  template <class F>
+  std::vector<std::uint64_t> left(Dtype result, std::uint64_t rows, std::uint32_t& status, const F& call) {
+    const std::uint64_t size = size_of(result);
+    const Buffer<std::byte> memory = device.upload(std::vector<std::byte>((rows + 2) * size, std::byte{0xab}));
+    const Buffer<std::byte> results = memory.slice(size, rows * size);
+    const Buffer<std::uint32_t> word = device.upload(std::vector<std::uint32_t>{77});
+    Stream stream(device);
+    call(stream, results, word).get();
+    status = word.read()[0];
+    const std::vector<std::byte> all = memory.read();
+    for (std::uint64_t i = 0; i < size; ++i) {  // nothing else is written
+      EXPECT_EQ(all[i], std::byte{0xab});
+      EXPECT_EQ(all[(rows + 1) * size + i], std::byte{0xab});
+    }
+    std::vector<std::uint64_t> bits(rows);
+    for (std::uint64_t row = 0; row < rows; ++row) std::memcpy(&bits[row], all.data() + (row + 1) * size, size);
+    return bits;
+  }
+  // What is returned, as it lies in memory of the result's dtype.
+  static std::vector<std::uint64_t> returned(const SumResult& sums, Dtype result) {
+    std::vector<std::uint64_t> bits(sums.rows());
+    for (std::uint64_t row = 0; row < sums.rows(); ++row) {
+      const double value = sums.value(row);
+      switch (result) {
+        case Dtype::i64: bits[row] = static_cast<std::uint64_t>(sums.signed_integer(row)); break;
+        case Dtype::u64: bits[row] = sums.unsigned_integer(row); break;
+        case Dtype::f16: bits[row] = runtime::to_half(value).bits; break;
+        case Dtype::f32: bits[row] = std::bit_cast<std::uint32_t>(static_cast<float>(value)); break;
+        default: bits[row] = std::bit_cast<std::uint64_t>(value);
+      }
+    }
+    return bits;
+  }
+  // All functions; the data begin at an odd element.
+  template <class T>
+  void check(const std::vector<T>& x, const std::vector<T>& y, SumOptions options) {
+    constexpr Dtype dtype = dtype_of<T>;
+    const Buffer<T> all_x = device.upload(x);
+    const Buffer<T> all_y = device.upload(y);
+    const Buffer<T> a = all_x.slice(1, x.size() - 1);
+    const Buffer<T> b = all_y.slice(1, x.size() - 1);
+    const Dtype exact = test::is_real<T> ? options.result : std::is_signed_v<T> ? Dtype::i64 : Dtype::u64;
+    const auto same = [&](Dtype result, const SumResult& expected, const auto& call) {
+      std::uint32_t status = 77;
+      const auto run = [&](Stream& stream, const BufferBase& results, const BufferBase& word) {
+        options.status = &word;
+        return call(stream, results);
+      };
+      EXPECT_EQ(left(result, options.rows, status, run), returned(expected, result)) << to_string(result);
+      EXPECT_EQ(status, 0U);
+    };
+    same(exact, sum(a, dtype, options), [&](Stream& s, const BufferBase& r) { return sum(s, a, dtype, r, options); });
+    same(exact, dot(a, b, dtype, options),
+         [&](Stream& s, const BufferBase& r) { return dot(s, a, b, dtype, r, options); });
+    same(options.result, mean(a, dtype, options),
+         [&](Stream& s, const BufferBase& r) { return mean(s, a, dtype, r, options); });
+    same(options.result, norm2(a, dtype, options),
+         [&](Stream& s, const BufferBase& r) { return norm2(s, a, dtype, r, options); });
+    if (a.size() / options.rows < 2) return;
+    for (options.ddof = 0; options.ddof < 2; ++options.ddof) {
+      same(options.result, variance(a, dtype, options),
+           [&](Stream& s, const BufferBase& r) { return variance(s, a, dtype, r, options); });
+      same(options.result, standard_deviation(a, dtype, options),
+           [&](Stream& s, const BufferBase& r) { return standard_deviation(s, a, dtype, r, options); });
+    }
+  }
+};
+MASU_ON_EACH_DEVICE(SumResults);
+
+TEST_P(SumResults, Floats) {
+  const auto check_type = [&]<class T>(T) {
+    if (std::is_same_v<T, double> && !device.info().fp64) return;
+    for (const std::string& name : test::sum_data_names()) {
+      SCOPED_TRACE(std::string(to_string(dtype_of<T>)) + " " + name);
+      for (const Dtype result : {Dtype::f64, Dtype::f32, Dtype::f16}) {
+        check(sum_data<T>(name, 2), sum_data<T>(name, 2, 2), {.result = result});
+        check(sum_data<T>(name, 1531), sum_data<T>(name, 1531, 2), {.rows = 5, .result = result});
+      }
+    }
+  };
+  check_type(Half{});
+  check_type(float{});
+  check_type(double{});
+}
+
+TEST_P(SumResults, Integers) {
+  const auto check_type = [&]<class T>(T) {
+    for (const char* name : {"wide", "equal", "zeros"}) {
+      SCOPED_TRACE(std::string(to_string(dtype_of<T>)) + " " + name);
+      check(sum_data<T>(name, 2), sum_data<T>(name, 2, 2), {});
+      check(sum_data<T>(name, 1531), sum_data<T>(name, 1531, 2), {.rows = 3, .result = Dtype::f32});
+    }
+  };
+  check_type(std::uint8_t{});
+  check_type(std::int16_t{});
+  check_type(std::uint64_t{});
+  check_type(std::int64_t{});
+}
+
+TEST_P(SumResults, NanAndInfinities) {
+  constexpr float infinity = std::numeric_limits<float>::infinity();
+  constexpr float nan = std::numeric_limits<float>::quiet_NaN();
+  for (const auto& special : std::vector<std::vector<float>>{
+           {infinity}, {-infinity}, {nan}, {infinity, -infinity}, {infinity, nan}, {infinity, 0.0F}}) {
+    for (const Dtype result : {Dtype::f64, Dtype::f32, Dtype::f16}) {
+      std::vector<float> x = sum_data<float>("normal", 601);
+      for (std::size_t i = 0; i < special.size(); ++i) x[350 + 10 * i] = special[i];  // in the second of three rows
+      check(x, x, {.rows = 3, .result = result});
+    }
+  }
+}
+
+// Ties, what is just beside them, and where a format ends.
+TEST_P(SumResults, RoundedOnce) {
+  const auto one = [&](const std::vector<float>& x) {
+    for (const Dtype result : {Dtype::f64, Dtype::f32, Dtype::f16}) check(x, x, {.result = result});
+  };
+  one({0, 2049, 0x1p-40F});
+  one({0, 2049, -0x1p-140F});
+  one({0, 2051});
+  one({0, 65519, 0x1p-20F});
+  one({0, 65520});
+  one({0, -0x1p-25F});
+  one({0, -0x1p-25F, -0x1p-149F});
+  one({0, 0x1.fffffep127F, 0x1p103F});
+  one({0, 0x1.fffffep127F, 0x1p102F});
+  one({0, 0x1p-149F, -0x1p-149F});
+  one({0, 1, 0, 0});
+}
+
+TEST_P(SumResults, IntegersThatDoNotFit) {
+  constexpr auto most = std::numeric_limits<std::int64_t>::max();
+  constexpr auto least = std::numeric_limits<std::int64_t>::min();
+  const auto modular = [&]<class T>(const std::vector<T>& x, std::uint64_t bits, std::uint32_t misfit) {
+    const Buffer<T> there = device.upload(x);
+    const Dtype dtype = dtype_of<T>;
+    std::uint32_t status = 77;
+    const auto run = [&](Stream& stream, const BufferBase& results, const BufferBase& word) {
+      return sum(stream, there, dtype, results, {.status = &word});
+    };
+    EXPECT_EQ(left(dtype, 1, status, run), std::vector<std::uint64_t>{bits});
+    EXPECT_EQ(status, misfit);
+  };
+  modular(std::vector<std::int64_t>{most, 1}, std::uint64_t{1} << 63, 1);
+  modular(std::vector<std::int64_t>{least, -1}, static_cast<std::uint64_t>(most), 1);
+  modular(std::vector<std::int64_t>{least, -1, 1}, std::uint64_t{1} << 63, 0);
+  modular(std::vector<std::int64_t>{most, most, least, least, 7}, 5, 0);
+  modular(std::vector<std::uint64_t>{~std::uint64_t{0}, 3}, 2, 1);
+  modular(std::vector<std::uint64_t>{~std::uint64_t{0}, 0}, ~std::uint64_t{0}, 0);
+}
+
+TEST_P(SumResults, EmptyDataAndErrors) {
+  const Buffer<float> none = device.upload(std::vector<float>{});
+  std::uint32_t status = 77;
+  const auto of_none = [&](Stream& stream, const BufferBase& results, const BufferBase& word) {
+    return sum(stream, none, Dtype::f32, results, {.status = &word});
+  };
+  EXPECT_EQ(left(Dtype::f64, 1, status, of_none), std::vector<std::uint64_t>{0});
+  const Buffer<float> x = device.upload(std::vector<float>{1, 2, 3, 4});
+  Stream stream(device);
+  const Buffer<double> results(device, 2);
+  const Buffer<double> one = results.slice(0, 1);
+  const auto call = [&](const BufferBase& into, const SumOptions& options = {}) {
+    sum(stream, x, Dtype::f32, into, options).get();
+  };
+  MASU_EXPECT_ERROR(call(results), invalid_argument, "sum: results must have 8 bytes (1 x 8), got 16");
+  MASU_EXPECT_ERROR(call(x.slice(0, 2)), invalid_argument, "sum: results and data must not overlap");
+  MASU_EXPECT_ERROR(call(x.slice(1, 2)), invalid_argument, "sum: results must begin at a multiple of 8 bytes, got 4");
+  MASU_EXPECT_ERROR(call(one, {.status = &results}), invalid_argument, "sum: status must have 4 bytes");
+  MASU_EXPECT_ERROR(call(one, {.rows = 3}), invalid_argument, "divide the 4 elements, got 3");
+  MASU_EXPECT_ERROR(mean(stream, none, Dtype::f32, one, {}).get(), invalid_argument, "needs at least one element");
+  const std::uint64_t bytes = sum_workspace(device, Dtype::f32, 4);
+  if (bytes == 0) return;
+  const Buffer<std::byte> workspace(device, bytes);
+  call(one, {.workspace = &workspace});
+  EXPECT_EQ(one.read()[0], 10);
+  const Buffer<std::byte> small = workspace.slice(0, 16);
+  MASU_EXPECT_ERROR(call(one, {.workspace = &small}), invalid_argument, "sum: workspace must be at least");
+}
+
+}  // namespace
+}  // namespace masu
