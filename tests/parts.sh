@@ -130,12 +130,12 @@ part_mpi() {
   [[ -z ${MASU_TEST_ALL-} ]] || kinds=(openmpi mpich) counts=(1 2 3 4 7 8)
   build release -DMASU_BUILD_TESTS=ON "${kinds[@]/#/masu_mpi_tests_}" || die "the build failed"
   export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_plm=isolated OMPI_MCA_rmaps_base_oversubscribe=1 \
-    OMPI_MCA_mpi_yield_when_idle=1 MPIR_CVAR_POLLS_BEFORE_YIELD=1 MASU_THREADS=1
+    OMPI_MCA_mpi_yield_when_idle=1 MPIR_CVAR_POLLS_BEFORE_YIELD=1 MASU_THREADS=1 GTEST_COLOR=no
   for kind in "${kinds[@]}"; do
     for ranks in "${counts[@]}"; do
       echo "$kind, $ranks ranks"
       # What hangs is ended: no test takes as long.
-      timeout -k 5 300 "mpirun.$kind" -n "$ranks" "$test_build/distributed/mpi/masu_mpi_tests_$kind" </dev/null ||
+      timeout -k 5 1200 "mpirun.$kind" -n "$ranks" "$test_build/distributed/mpi/masu_mpi_tests_$kind" </dev/null ||
         { echo "failed: mpi.h with $kind and $ranks ranks"; status=1; }
     done
   done
