@@ -81,6 +81,7 @@ TEST_P(EnqueueTest, AsksForNothing) {
     Buffer<std::byte> places = buffer(count * 8);
     const Buffer<std::byte> room = buffer(std::uint64_t{64} << 20);
     const Buffer<std::byte>* with = &room;
+    const Buffer<std::byte> result = buffer(sizeof(double));
     const std::uint64_t k = std::min<std::uint64_t>(count, 10);
     Buffer<std::byte> best = buffer(k * 4);
     Buffer<std::byte> best_places = buffer(k * 8);
@@ -119,6 +120,10 @@ TEST_P(EnqueueTest, AsksForNothing) {
     add("mean", [&](Stream& s) { return keep(mean(s, data, Dtype::f32, {.workspace = with})); });
     add("norm2", [&](Stream& s) { return keep(norm2(s, data, Dtype::f32, {.workspace = with})); });
     add("variance", [&](Stream& s) { return keep(variance(s, data, Dtype::f32, {.workspace = with})); });
+    add("sum results", [&](Stream& s) { return keep(sum(s, data, Dtype::f32, result, {.workspace = with})); });
+    add("dot results", [&](Stream& s) { return keep(dot(s, data, more, Dtype::i32, result, {.workspace = with})); });
+    add("variance results",
+        [&](Stream& s) { return keep(variance(s, data, Dtype::f32, result, {.workspace = with})); });
     add("reduce count_nonzero",
         [&](Stream& s) { return keep(reduce(s, data, Dtype::f32, ReduceOp::count_nonzero, {.workspace = with})); });
     add("topk", [&](Stream& s) { return keep(topk(s, data, Dtype::f32, k, {.workspace = with})); });
