@@ -56,28 +56,48 @@ void each_block(const T* x, std::uint64_t count, F&& work) {
   }
 }
 
-// Which of the ascending prefixes a key has in front of its `below` lowest bits; their number where it has none.
+// The keys of a block that have one of the ascending prefixes in front of their `below` lowest bits, with its number.
+template <class T>
 class Prefixes {
  public:
-  Prefixes(const Input& given, unsigned below) : prefixes_(given.data<std::uint64_t>(), given.count()), below_(below) {}
-  [[nodiscard]] std::size_t size() const noexcept { return prefixes_.size(); }
-  [[nodiscard]] std::size_t of(std::uint64_t key) const noexcept {
-    const std::uint64_t front = below_ < 64 ? key >> below_ : 0;
-    if (front < prefixes_.front() || front > prefixes_.back()) return size();
-    if (size() == 1) return 0;
-    const auto found = std::ranges::lower_bound(prefixes_, front);
-    return *found == front ? static_cast<std::size_t>(found - prefixes_.begin()) : size();
+  Prefixes(const Input& given, unsigned below)
+      : prefixes_(given.data<std::uint64_t>(), given.count()),
+        below_(below),
+        least_(static_cast<Key<T>>(prefixes_.front() << below)),
+        span_(static_cast<Key<T>>(((prefixes_.back() - prefixes_.front() + 1) << below) - 1)) {}
+
+  // Calls work(key, number).
+  template <class F>
+  void each(std::span<const Key<T>> keys, F&& work) {
+    std::size_t near = 0;
+    for (const Key<T> key : keys) {  // without a branch, as few are near
+      near_[near] = key;
+      near += static_cast<Key<T>>(key - least_) <= span_ ? 1 : 0;
+    }
+    for (const Key<T> key : std::span(near_).first(near)) {
+      const std::uint64_t front = std::uint64_t{key} >> below_;
+      const auto found = std::ranges::lower_bound(prefixes_, front);
+      if (*found == front) work(std::uint64_t{key}, static_cast<std::size_t>(found - prefixes_.begin()));
+    }
   }
 
  private:
   std::span<const std::uint64_t> prefixes_;
   unsigned below_;
+  Key<T> least_;
+  Key<T> span_;
+  std::array<Key<T>, block + 1> near_{};
 };
 
-void check(const Input& in, const Input& prefixes) {
+void check(const Input& in, const Input& prefixes, unsigned below) {
+  const unsigned bits = static_cast<unsigned>(8 * masu::size_of(in.dtype()));
+  if (below > bits || (below == bits && prefixes.count() != 1)) refuse("the digits must lie inside of the keys");
   if (in.on_device() || prefixes.on_device() || prefixes.dtype() != masu::Dtype::u64 || prefixes.count() == 0) {
     refuse("host data and at least one prefix of uint64 are required");
   }
+  const std::span fronts(prefixes.data<std::uint64_t>(), prefixes.count());
+  const bool inside = below == bits ? fronts.back() == 0 : fronts.back() <= ~std::uint64_t{0} >> (64 - bits + below);
+  if (!inside || !std::ranges::is_sorted(fronts)) refuse("prefixes must ascend, and have the bits that are left");
 }
 
 // counts: 2^width for each prefix.
@@ -85,26 +105,24 @@ void count_digits(nb::handle data, unsigned shift, unsigned width, nb::handle fr
   const Input in(data);
   const Input given(fronts);
   const Output out(counts);
-  check(in, given);
-  if (width == 0 || width > 16 || shift + width > 64 || out.dtype() != masu::Dtype::i64 ||
-      out.count() != given.count() << width) {
+  check(in, given, shift + width);
+  if (width == 0 || width > 16 || out.dtype() != masu::Dtype::i64 || out.count() != given.count() << width) {
     refuse("1 to 16 bits are counted, into 2^bits int64 for each prefix");
   }
   call([&] {
-    const Prefixes prefixes(given, shift + width);
     const std::uint64_t mask = (std::uint64_t{1} << width) - 1;
     std::int64_t* const table = out.data<std::int64_t>();
     with_type(in, [&]<class T>(const T* x) {
-      const bool all = shift + width == 8 * sizeof(T);
+      if (shift + width >= 8 * sizeof(T)) {  // all of the key: no prefix
+        each_block(x, in.count(), [&](std::span<const Key<T>> keys) {
+          for (const Key<T> key : keys) ++table[key >> shift];
+        });
+        return;
+      }
+      Prefixes<T> prefixes(given, shift + width);
       each_block(x, in.count(), [&](std::span<const Key<T>> keys) {
-        if (all) {
-          for (const std::uint64_t key : keys) ++table[key >> shift];
-          return;
-        }
-        for (const std::uint64_t key : keys) {
-          const std::size_t place = prefixes.of(key);
-          if (place < prefixes.size()) ++table[(place << width) + ((key >> shift) & mask)];
-        }
+        prefixes.each(
+            keys, [&](std::uint64_t key, std::size_t number) { ++table[(number << width) + ((key >> shift) & mask)]; });
       });
     });
   });
@@ -114,15 +132,14 @@ void count_digits(nb::handle data, unsigned shift, unsigned width, nb::handle fr
 nb::bytes collect_keys(nb::handle data, unsigned shift, nb::handle fronts) {
   const Input in(data);
   const Input given(fronts);
-  check(in, given);
+  check(in, given, shift);
+  if (shift >= 8 * masu::size_of(in.dtype())) refuse("a key must have bits in front");
   std::vector<std::uint64_t> found;
   call([&] {
-    const Prefixes prefixes(given, shift);
     with_type(in, [&]<class T>(const T* x) {
+      Prefixes<T> prefixes(given, shift);
       each_block(x, in.count(), [&](std::span<const Key<T>> keys) {
-        for (const std::uint64_t key : keys) {
-          if (prefixes.of(key) < prefixes.size()) found.push_back(key);
-        }
+        prefixes.each(keys, [&](std::uint64_t key, std::size_t) { found.push_back(key); });
       });
     });
   });

@@ -7,8 +7,7 @@ function computes of the elements that are found is the result.
 """
 from __future__ import annotations
 
-import operator
-from functools import partial, reduce
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -118,18 +117,33 @@ def _counted(plan, block):
     width = min(_DIGIT, plan.left)
     counts = np.zeros((len(plan.fronts), 1 << width), np.int64)
     _masu.count_digits(data, plan.left - width, width, plan.fronts, counts)
+    return data.size, _sparse(counts)
+
+
+class _Sparse(NamedTuple):
+    """Counts of which most are zero."""
+
+    places: np.ndarray
+    counts: np.ndarray
+    shape: tuple
+
+
+def _sparse(counts):
     used = np.flatnonzero(counts)
-    if 2 * used.size < counts.size:
-        return data.size, (used.astype(np.uint32), counts.reshape(-1)[used])
-    return data.size, counts
+    if 2 * used.size > counts.size:
+        return counts
+    return _Sparse(used.astype(np.uint32), counts.reshape(-1)[used], counts.shape)
 
 
-def _dense(found, shape):
-    if not isinstance(found, tuple):
-        return found
-    counts = np.zeros(shape, np.int64)
-    counts.reshape(-1)[found[0]] = found[1]
-    return counts
+def _dense(parts):
+    """The sum of counts as an array."""
+    total = np.zeros(parts[0].shape, np.int64)
+    for part in parts:
+        if isinstance(part, _Sparse):
+            total.reshape(-1)[part.places] += part.counts
+        else:
+            total += part
+    return total
 
 
 def _added(parts):
@@ -139,13 +153,7 @@ def _added(parts):
     size, found = sum(part[0] for part in parts), [part[1] for part in parts]
     if isinstance(found[0], np.ndarray) and found[0].dtype == np.uint64:
         return size, np.concatenate(found)
-    if all(isinstance(part, tuple) for part in found):
-        places, inverse = np.unique(np.concatenate([part[0] for part in found]), return_inverse=True)
-        counts = np.zeros(places.size, np.int64)
-        np.add.at(counts, inverse, np.concatenate([part[1] for part in found]))
-        return size, (places, counts)
-    shape = next(part.shape for part in found if isinstance(part, np.ndarray))
-    return size, reduce(operator.iadd, (_dense(part, shape) for part in found), np.zeros(shape, np.int64))
+    return size, _sparse(_dense(found))
 
 
 def _narrowed(plan, part):
@@ -163,7 +171,7 @@ def _narrowed(plan, part):
         keys = np.sort(found)
         return _known(plan, keys[np.searchsorted(keys, plan.fronts << np.uint64(plan.left))[plan.front_of] + plan.rest])
     width = min(_DIGIT, plan.left)
-    counts = _dense(found, (len(plan.fronts), 1 << width))
+    counts = _dense([found])
     until = np.cumsum(counts, axis=1)
     digits = np.array([np.searchsorted(until[f], r, "right") for f, r in zip(plan.front_of, plan.rest)], np.intp)
     within = counts[plan.front_of, digits]

@@ -153,50 +153,41 @@ def _spread(begin, end, samples):
 
 def _narrowed(plan, found):
     """The plan with the bounds that the samples allow."""
-    first = len(found[0].keys) < plan.places.size or plan.places.size == 1 and plan.high[0] == 2**64 - 1
     low, high = plan.low.copy(), plan.high.copy()
+    shared = None
+    if len(found[0].keys) == 1 and (high == 2**64 - 1).all() and not low.any():
+        shared = _counts_at(found, 0)
     for i, place in enumerate(plan.places):
         if low[i] == high[i]:
             continue
-        if not first:
-            if place < sum(int(s.until[i]) for s in found):
-                high[i] = low[i]
-                continue
-            if place >= sum(int(s.before[i]) for s in found):
-                low[i] = high[i]
-                continue
-        of = 0 if first else i
-        keys = np.unique(np.concatenate([s.keys[of] for s in found]))
+        if shared is None and place < sum(int(s.until[i]) for s in found):
+            high[i] = low[i]
+            continue
+        if shared is None and place >= sum(int(s.before[i]) for s in found):
+            low[i] = high[i]
+            continue
+        keys, before, upto = shared or _counts_at(found, i)
         # the last key of which surely no more elements lie in front; the first up to which surely more lie
-        front = _search(keys, lambda key: sum(_most_before(s, of, i, key) for s in found) <= place)
-        upto = _search(keys, lambda key: sum(_least_upto(s, of, i, key) for s in found) <= place)
+        front, end = before.searchsorted(place, "right") - 1, upto.searchsorted(place, "right")
         if front >= 0:
             low[i] = keys[front]
-        if upto + 1 < keys.size:
-            high[i] = keys[upto + 1]
+        if end < keys.size:
+            high[i] = keys[end]
     return plan._replace(low=low, high=high)
 
 
-def _search(keys, holds):
-    """The last index for which it holds, where it holds up to an index; -1 for none."""
-    low, high = -1, keys.size
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if holds(keys[middle]) else (low, middle)
-    return low
-
-
-def _most_before(samples, of, i, key):
-    """At most so many elements of a run are less than the key."""
-    place = int(samples.keys[of].searchsorted(key, "left"))
-    positions = samples.positions[of]
-    return int(positions[place]) if place < positions.size else int(samples.before[i])
-
-
-def _least_upto(samples, of, i, key):
-    """At least so many elements of a run are not greater than the key."""
-    place = int(samples.keys[of].searchsorted(key, "right"))
-    return int(samples.positions[of][place - 1]) + 1 if place else int(samples.until[i])
+def _counts_at(found, i):
+    """The sorted keys of the samples of all runs; how many elements lie at most in front of each, and at least up to it."""
+    most = [np.append(s.positions[i], s.before[i]) for s in found]
+    least = [np.append(s.until[i], s.positions[i] + 1) for s in found]
+    keys = np.concatenate([s.keys[i] for s in found])
+    order = np.argsort(keys, kind="stable")
+    keys = keys[order]
+    steps = np.concatenate([np.diff(m) for m in most])[order]
+    before = np.cumsum(np.append(sum(int(m[0]) for m in most), steps))[keys.searchsorted(keys, "left")]
+    steps = np.concatenate([np.diff(m) for m in least])[order]
+    upto = np.cumsum(np.append(sum(int(m[0]) for m in least), steps))[keys.searchsorted(keys, "right")]
+    return keys, before, upto
 
 
 def _counted(plan, run):
