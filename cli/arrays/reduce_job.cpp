@@ -69,7 +69,7 @@ struct Operation {
   ReduceColumn (*column)(const Totals& totals);
 };
 
-constexpr std::array<Operation, 9> operations{{
+constexpr std::array<Operation, 10> operations{{
     {"sum", SumKind::sum, std::nullopt, true, [](const Totals& t) { return column_of(t.sums->sum(t.request.result)); }},
     {"mean", SumKind::sum, std::nullopt, false,
      [](const Totals& t) { return column_of(t.sums->mean(t.request.result)); }},
@@ -79,6 +79,8 @@ constexpr std::array<Operation, 9> operations{{
     {"argmax", std::nullopt, ReduceOp::max, false, [](const Totals& t) { return t.reduced.greatest_place; }},
     {"variance", SumKind::squares, std::nullopt, false,
      [](const Totals& t) { return column_of(t.sums->variance(t.request.ddof, t.request.result)); }},
+    {"std", SumKind::squares, std::nullopt, false,
+     [](const Totals& t) { return column_of(t.sums->standard_deviation(t.request.ddof, t.request.result)); }},
     {"norm2", SumKind::squares, std::nullopt, true,
      [](const Totals& t) { return column_of(t.sums->norm2(t.request.result)); }},
     {"count-nonzero", std::nullopt, ReduceOp::count_nonzero, true, [](const Totals& t) { return t.reduced.nonzero; }},
@@ -191,12 +193,13 @@ class ReduceJob {
   // Elements of each row.
   void check_count(std::uint64_t count) const {
     for (const std::string& name : request_.ops) {
-      const std::uint64_t least = name == "variance" ? request_.ddof + 1 : operation(name).of_nothing ? 0 : 1;
+      const bool spread = name == "variance" || name == "std";
+      const std::uint64_t least = spread ? request_.ddof + 1 : operation(name).of_nothing ? 0 : 1;
       if (count >= least) continue;
       const std::string& input = stream_.info().name;
       if (count == 0) throw Error(ErrorCode::io, fmt::format("{}: there are no values, so no {}", input, name));
       throw Error(ErrorCode::io,
-                  fmt::format("{}: {} values are too few for a variance with --ddof {}", input, count, request_.ddof));
+                  fmt::format("{}: {} values are too few for {} with --ddof {}", input, count, name, request_.ddof));
     }
   }
   // Of nothing all that there is is zero.

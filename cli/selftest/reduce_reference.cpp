@@ -61,6 +61,11 @@ ReduceColumn reference_variance(const Row& row) {
   return rounded(sum_of(row).variance(squares_of(row), row.request.ddof, row.request.result), row.request.result);
 }
 
+ReduceColumn reference_deviation(const Row& row) {
+  return rounded(sum_of(row).standard_deviation(squares_of(row), row.request.ddof, row.request.result),
+                 row.request.result);
+}
+
 ReduceColumn reference_norm(const Row& row) {
   return rounded(squares_of(row).root(row.request.result), row.request.result);
 }
@@ -88,10 +93,16 @@ struct Reference {
   std::string_view name;
   ReduceColumn (*of)(const Row& row);
 };
-constexpr Reference references[] = {
-    {"sum", reference_sum},           {"mean", reference_mean},           {"min", reference_extreme<false>},
-    {"max", reference_extreme<true>}, {"argmin", reference_place<false>}, {"argmax", reference_place<true>},
-    {"variance", reference_variance}, {"norm2", reference_norm},          {"count-nonzero", reference_nonzero}};
+constexpr Reference references[] = {{"sum", reference_sum},
+                                    {"mean", reference_mean},
+                                    {"min", reference_extreme<false>},
+                                    {"max", reference_extreme<true>},
+                                    {"argmin", reference_place<false>},
+                                    {"argmax", reference_place<true>},
+                                    {"variance", reference_variance},
+                                    {"std", reference_deviation},
+                                    {"norm2", reference_norm},
+                                    {"count-nonzero", reference_nonzero}};
 
 }  // namespace
 

@@ -44,6 +44,20 @@ double rounded(bool negative, const BigNumber& magnitude, bool more, int exponen
   return negative ? -value : value;
 }
 
+// The root of a number of 2^exponent, which is even; `more`: the number is a little larger, by less than 1.
+double rounded_root(const BigNumber& square, bool more, int exponent, Dtype to) {
+  // The highest bits of the root, one after the other; what is below them only has to be told from zero.
+  BigNumber root;
+  const unsigned highest = (square.bits() + 1) / 2;
+  for (unsigned bit = highest, done = 0; bit > 0 && done < 70; --bit, ++done) {
+    BigNumber next = root;
+    next.add(1, bit - 1);
+    if (next.times(next).compare(square) <= 0) root = next;
+  }
+  more = more || root.times(root).compare(square) != 0;
+  return rounded(false, root, more, exponent / 2, to);
+}
+
 }  // namespace
 
 void BigNumber::add(std::uint64_t number, unsigned shift) {
@@ -260,22 +274,11 @@ double ReferenceSum::root(Dtype to) const {
   double result = 0;
   if (special(result)) return result;
   bool negative = false;
-  const BigNumber square = magnitude(negative).shifted(2 * more_bits);
-  // The highest bits of the root, one after the other; what is below them only has to be told from zero.
-  BigNumber root;
-  const unsigned highest = (square.bits() + 1) / 2;
-  for (unsigned bit = highest, done = 0; bit > 0 && done < 70; --bit, ++done) {
-    BigNumber next = root;
-    next.add(1, bit - 1);
-    if (next.times(next).compare(square) <= 0) root = next;
-  }
-  const bool more = root.times(root).compare(square) != 0;
-  return rounded(false, root, more, unit / 2 - static_cast<int>(more_bits), to);
+  return rounded_root(magnitude(negative).shifted(2 * more_bits), false, unit - 2 * static_cast<int>(more_bits), to);
 }
 
-double ReferenceSum::variance(const ReferenceSum& squares, std::uint64_t ddof, Dtype to) const {
-  double result = 0;
-  if (special(result)) return std::numeric_limits<double>::quiet_NaN();
+BigNumber ReferenceSum::variance_in_bits(const ReferenceSum& squares, std::uint64_t ddof, unsigned bits,
+                                         bool& more) const {
   bool negative = false;
   const BigNumber sum = magnitude(negative);
   const BigNumber sum_of_squares = squares.magnitude(negative);
@@ -283,10 +286,26 @@ double ReferenceSum::variance(const ReferenceSum& squares, std::uint64_t ddof, D
   count.add(count_, 0);
   // (n * sum of squares - square of the sum) / n / (n - ddof), in units of 2^(2 unit)
   BigNumber all = sum_of_squares.times(count).shifted(static_cast<unsigned>(-unit)).minus(sum.times(sum));
-  all = all.shifted(more_bits);
-  bool more = all.divide(count_);
+  all = all.shifted(bits);
+  more = all.divide(count_);
   more = all.divide(count_ - ddof) || more;
+  return all;
+}
+
+double ReferenceSum::variance(const ReferenceSum& squares, std::uint64_t ddof, Dtype to) const {
+  double result = 0;
+  if (special(result)) return std::numeric_limits<double>::quiet_NaN();
+  bool more = false;
+  const BigNumber all = variance_in_bits(squares, ddof, more_bits, more);
   return rounded(false, all, more, 2 * unit - static_cast<int>(more_bits), to);
+}
+
+double ReferenceSum::standard_deviation(const ReferenceSum& squares, std::uint64_t ddof, Dtype to) const {
+  double result = 0;
+  if (special(result)) return std::numeric_limits<double>::quiet_NaN();
+  bool more = false;
+  const BigNumber all = variance_in_bits(squares, ddof, 2 * more_bits, more);
+  return rounded_root(all, more, 2 * unit - 2 * static_cast<int>(more_bits), to);
 }
 
 bool ReferenceSum::integer(bool with_sign, std::uint64_t& bits) const {

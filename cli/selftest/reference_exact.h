@@ -51,6 +51,7 @@ class ReferenceSum {
   [[nodiscard]] double root(Dtype to) const;
   // Of the values whose sum this is and the sum of whose squares is given.
   [[nodiscard]] double variance(const ReferenceSum& squares, std::uint64_t ddof, Dtype to) const;
+  [[nodiscard]] double standard_deviation(const ReferenceSum& squares, std::uint64_t ddof, Dtype to) const;
   // The sum of integers in 64 bits with or without a sign; false where it does not fit.
   bool integer(bool with_sign, std::uint64_t& bits) const;
 
@@ -62,6 +63,9 @@ class ReferenceSum {
   void add_infinity(bool negative);
   // What infinities and NaNs make of the sum; true where there are any.
   bool special(double& result) const;
+  // The variance of finite values in units of 2^(2 unit - bits), rounded down; `more` tells that something is below it.
+  [[nodiscard]] BigNumber variance_in_bits(const ReferenceSum& squares, std::uint64_t ddof, unsigned bits,
+                                           bool& more) const;
   // The sum without its sign, and the sign.
   [[nodiscard]] BigNumber magnitude(bool& negative) const;
 

@@ -64,7 +64,8 @@ bool variances(const Device& device, const Data& data) {
   SumOptions options = options_of(data);
   options.ddof = data.rows > 1 ? 1 : 0;
   if (data.view.count / data.rows <= options.ddof) return true;
-  return same(variance(device, data.view, options), reference(data, "variance", options.ddof));
+  return same(variance(device, data.view, options), reference(data, "variance", options.ddof)) &&
+         same(standard_deviation(device, data.view, options), reference(data, "std", options.ddof));
 }
 
 // The data with itself backwards.

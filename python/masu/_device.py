@@ -4,7 +4,8 @@ import os
 
 from . import _masu
 
-_opened: dict[str, _masu.Device] = {}
+cpu = _masu.Device("cpu")
+_opened: dict[str, _masu.Device] = {"cpu": cpu}
 
 
 def resolve(device=None):

@@ -16,7 +16,7 @@ _WORTH_TURNING = 1 << 14  # elements
 def device_for(device, size):
     """The device of a call. Little data stays on the CPU, whatever MASU_DEVICE says: no device's start is worth it."""
     if device is None and size < _small.limit:
-        return _device.resolve("cpu")
+        return _device.cpu
     return _device.resolve(device)
 
 

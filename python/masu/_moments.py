@@ -28,6 +28,9 @@ def mean(a, axis=None, dtype=None, out=None, keepdims=_NoValue, *, where=_NoValu
     >>> float(masu.mean([1e100, 1.0, -1e100, 2.0]))
     0.75
     """
+    if (type(a) is _ndarray and axis is None and dtype is None and out is None and keepdims is _NoValue
+            and where is _NoValue and a.dtype.char in "fd" and a.size and a.ndim and a.flags.carray and a.dtype.isnative):
+        return a.dtype.type(_masu.mean_all(a, device_for(device, a.size)))
     if _arrays.foreign(a):
         return _arrays.in_kind(mean, a, axis=axis, dtype=dtype, out=out, keepdims=keepdims, where=where, device=device)
     if where is _NoValue:

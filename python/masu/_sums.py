@@ -217,9 +217,11 @@ def dot(a, b, out=None, *, device=None):
     if type(a) is _ndarray and type(b) is _ndarray and out is None:
         dtype = a.dtype
         if dtype.char in "fd":
+            size = a.size
             if (dtype is b.dtype and a.ndim == 1 and a.shape == b.shape and a.flags.carray and b.flags.carray
-                    and dtype.isnative and a.size):
-                return dtype.type(_masu.dot(a, b, device_for(device, a.size)))
+                    and dtype.isnative and size):
+                small = device is None and size < _small.limit
+                return dtype.type(_masu.dot(a, b, _device.cpu if small else device_for(device, size)))
         elif dtype is b.dtype and dtype.kind in "biu":
             return np.dot(a, b)
     if _arrays.foreign(a, b):

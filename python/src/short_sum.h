@@ -6,7 +6,11 @@
 
 #include <masu/interrupt.h>
 
+#include <algorithm>
+#include <bit>
+#include <cmath>
 #include <cstdint>
+#include <optional>
 
 namespace masu_python {
 
@@ -30,6 +34,58 @@ bool running_sums(const T* x, std::uint64_t count, T* sums) {
     const auto rounded = sum.rounded<T>();
     if (!rounded) return false;
     sums[i] = static_cast<T>(*rounded);
+  }
+  return true;
+}
+
+// The number sum + error + d, |d| <= bound, where only a few bits of it decide: `sum` moved by one bit towards the rest
+// where that bit says that there is one (rounding to odd), which is rounded to f32 as the number itself is.
+inline std::optional<float> rounded_by_odd(double sum, double error, double bound) noexcept {
+  const double rest = add_exactly(sum, error);
+  if (!(std::fabs(rest) > bound) || !(std::fabs(sum) <= 0x1p1000)) return std::nullopt;
+  const bool odd = (std::bit_cast<std::uint64_t>(sum) & 1) != 0;
+  return static_cast<float>(odd ? sum : std::nextafter(sum, rest > 0 ? INFINITY : -INFINITY));
+}
+
+// Of f32, which are rounded a block at a time.
+inline bool running_sums(const float* x, std::uint64_t count, float* sums) {
+  constexpr std::uint64_t block = 512;
+  double sum = 0;
+  double error = 0;
+  double size = 0;  // the sum of the errors' magnitudes, which bounds what their additions lose
+  double all[block];
+  double errors[block];
+  for (std::uint64_t first = 0; first < count; first += block) {
+    if (first % short_sum_elements == 0 && first != 0) masu::check_interrupted();
+    const std::uint64_t length = std::min(block, count - first);
+    std::uint64_t exact = 0;  // that lost nothing
+    for (std::uint64_t i = 0; i < length; ++i) {
+      error += add_exactly(sum, static_cast<double>(x[first + i]));
+      size += std::fabs(error);
+      all[i] = sum;
+      errors[i] = error;
+      exact += static_cast<std::uint64_t>(size == 0);
+    }
+    const double bound = size * 0x1p-52 + 0x1p-1000;
+    float* const to = sums + first;
+    for (std::uint64_t i = 0; i < exact; ++i) to[i] = static_cast<float>(all[i]) + 0.0F;
+    std::uint32_t unsure = 0;
+    for (std::uint64_t i = exact; i < length; ++i) {
+      const double total = all[i] + errors[i];
+      const double wide = bound + std::fabs(total) * 0x1p-51;
+      const auto low = static_cast<float>(total - wide);
+      const auto high = static_cast<float>(total + wide);
+      unsure |= std::bit_cast<std::uint32_t>(low) ^ std::bit_cast<std::uint32_t>(high);
+      unsure |= static_cast<std::uint32_t>(!(std::fabs(total) <= 0x1p1000));
+      to[i] = high + 0.0F;
+    }
+    for (std::uint64_t i = exact; unsure != 0 && i < length; ++i) {
+      const auto rounded = masu::certain<float>(all[i], errors[i], bound);
+      const std::optional<float> found =
+          rounded ? static_cast<float>(*rounded) : rounded_by_odd(all[i], errors[i], bound);
+      if (!found) return false;
+      to[i] = *found;
+    }
   }
   return true;
 }

@@ -46,6 +46,13 @@ nb::object sum_all(nb::handle data, const Device& device) {
   return number(brief_call(input, [&] { return masu::sum(device, input.view(), options); }));
 }
 
+// The mean of all elements of floats in host memory.
+nb::object mean_all(nb::handle data, const Device& device) {
+  const Input input(data);
+  const masu::SumOptions options = rounded_to(input.dtype());
+  return number(brief_call(input, [&] { return masu::mean(device, input.view(), options); }));
+}
+
 nb::object dot(nb::handle x, nb::handle y, const Device& device) {
   const Input left(x);
   const Input right(y);
@@ -194,6 +201,7 @@ void convert(nb::handle data, nb::handle result, const Device& device) {
 void register_sums(nb::module_& m) {
   using nb::arg;
   m.def("sum_all", sum_all, arg("data"), arg("device"));
+  m.def("mean_all", mean_all, arg("data"), arg("device"));
   m.def("dot", dot, arg("x"), arg("y"), arg("device"));
   m.def("dot_there", dot_there, arg("x"), arg("y"), arg("result"));
   m.def(

@@ -281,3 +281,20 @@ def test_what_is_numpys():
 
 def test_examples():
     assert doctest.testmod(_sums).failed == 0
+
+
+@pytest.mark.parametrize("size", [1, 511, 513, 3000, 140_000])
+def test_cumsum_of_one_line_is_that_of_many(size):
+    """One line is added with errors beside the sum, several by exact numbers."""
+    rng = np.random.default_rng(size)
+    kinds = [
+        rng.standard_normal(size), rng.random(size), 10.0 ** rng.uniform(-30, 30, size), rng.integers(-3, 4, size) * 0.5,
+        rng.choice([1.0, -1.0, 2.0**-24, 2.0**-25, 2.0**-60, 2.0**-149], size), np.full(size, -0.0),
+        rng.choice([2.0**24, 1.0, 2.0**-40, -(2.0**-40)], size), rng.choice([0.0, 2.0**-149, -(2.0**-149)], size),
+        np.where(np.arange(size) == size // 2, np.inf, rng.random(size)), rng.choice([1e38, -1e38, 1e-38], size),
+    ]
+    for number, values in enumerate(kinds):
+        for dtype in ("f4", "f8"):
+            x = values.astype(dtype)
+            got, want = masu.cumsum(x), masu.cumsum(np.stack([x, x]), axis=1)[1]
+            assert got.tobytes() == want.tobytes(), (number, dtype)

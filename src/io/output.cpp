@@ -19,6 +19,7 @@
 
 #include "io/numbers.h"
 #include "io/reader.h"
+#include "io/spool_file.h"
 
 namespace masu::io {
 namespace {
@@ -188,7 +189,7 @@ struct OutputFile::State {
   // False where the file system cannot make a file without a name, or none can be given later.
   bool open_without_name() {
     const std::string folder = folder_of(target);
-    fd = ::open(folder.empty() ? "." : folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+    fd = ::open(folder.empty() ? "." : folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0666);
     if (fd < 0) return false;
     if (::access(path_of_file().c_str(), F_OK) == 0) return true;
     ::close(std::exchange(fd, -1));
@@ -217,15 +218,37 @@ struct OutputFile::State {
     }
   }
 
-  // Gives a file without a name that of the target, or where that exists one beside it.
+  // Gives a file without a name that of the target, or where that exists one beside it. Some file systems make such
+  // files and cannot name them: there a copy with a name takes its place.
   void link() {
     const std::string file = path_of_file();
     const auto link_to = [&](const char* path) {
       return ::linkat(AT_FDCWD, file.c_str(), AT_FDCWD, path, AT_SYMLINK_FOLLOW) == 0;
     };
     if (link_to(target.c_str())) return;
-    if (errno != EEXIST) fail_errno(name, "cannot be written", errno);
-    with_name(link_to);
+    int named = -1;
+    with_name([&](const char* beside) {
+      if (link_to(beside)) return true;
+      if (errno == EEXIST) return false;
+      named = ::open(beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+      return named >= 0;
+    });
+    if (named >= 0) copy_to(named);
+  }
+  void copy_to(int named) {
+    const Descriptor unnamed(std::exchange(fd, named));
+    struct stat status {};
+    if (::fstat(unnamed.get(), &status) != 0) fail_errno(name, "cannot be written", errno);
+    keep_owner_and_mode(status);
+    std::vector<char> piece(buffer_bytes);
+    for (off_t at = 0; at < status.st_size;) {
+      const ssize_t read = ::pread(unnamed.get(), piece.data(), piece.size(), at);
+      if (read < 0 && errno == EINTR) continue;
+      if (read <= 0) fail_errno(name, "cannot be written", read < 0 ? errno : EIO);
+      put(piece.data(), static_cast<std::uint64_t>(read));
+      at += read;
+    }
+    if (!synced(fd)) fail_errno(name, "writing failed", errno);
   }
 
   // A file that is replaced stays whose it was, and keeps who may read it.

@@ -1,11 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // Numbers as text, output files, opening by content, pipes.
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cmath>
+#include <cstddef>
 #include <cstdlib>
+#include <iterator>
 #include <thread>
 
 #include "io/half.h"
@@ -147,6 +155,56 @@ TEST(Output, KeepsTheOwner) {
   EXPECT_EQ(status.st_gid, 2345U);
   EXPECT_EQ(status.st_mode & 07777U, 02751U);
   EXPECT_EQ(slurp(path), "new");
+}
+
+// Leaves this process without linkat, as on a file system that cannot give a name to a file without one.
+bool linkat_fails_from_now_on() {
+  sock_filter filter[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_linkat, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EOPNOTSUPP),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  sock_fprog program{std::size(filter), filter};
+  return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+TEST(Output, WhereFilesWithoutANameCannotGetOne) {
+  const Folder folder;
+  const std::string fresh = folder / "fresh";
+  const std::string replaced = folder.write("replaced", "before");
+  ASSERT_EQ(::chmod(replaced.c_str(), 0640), 0);
+  const Bytes content(300'000, 'm');
+  const auto child = [&] {
+    if (!linkat_fails_from_now_on()) return 2;
+    for (const std::string& path : {fresh, replaced}) {
+      OutputFile file(path);
+      file.write(content);
+      file.commit();
+    }
+    return 0;
+  };
+  const pid_t pid = ::fork();
+  ASSERT_GE(pid, 0);
+  if (pid == 0) {
+    int status = 1;
+    try {
+      status = child();
+    } catch (const Error&) {
+      status = 3;
+    }
+    ::_exit(status);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(pid, &status, 0), pid);
+  ASSERT_TRUE(WIFEXITED(status));
+  if (WEXITSTATUS(status) == 2) GTEST_SKIP() << "no seccomp";
+  ASSERT_EQ(WEXITSTATUS(status), 0);
+  for (const std::string& path : {fresh, replaced}) EXPECT_EQ(slurp(path), content);
+  struct stat found {};
+  ASSERT_EQ(::stat(replaced.c_str(), &found), 0);
+  EXPECT_EQ(found.st_mode & 07777, 0640U);
+  EXPECT_EQ(folder.files(), 2U);
 }
 
 TEST(Output, UmaskAndUnfinished) {

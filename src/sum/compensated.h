@@ -42,6 +42,30 @@ std::optional<double> certain(double sum, double error, double bound) noexcept {
   }
 }
 
+// The number sum + error + d, |d| <= bound, divided by `count` < 2^52 and rounded to T; nothing where that is not
+// certain.
+template <class T>
+std::optional<double> certain_quotient(double sum, double error, double bound, double count) noexcept {
+  if (sum == 0 && error == 0 && bound == 0) return 0.0;
+  if (!(std::fabs(sum) <= 0x1p1000) || !(std::fabs(error) <= 0x1p1000) || !(bound <= 0x1p1000)) return std::nullopt;
+  constexpr double least = std::is_same_v<T, double> ? 0x1p-900 : 0x1p-100;
+  // Rounded several times, so it may be a neighbour that is right.
+  T found = static_cast<T>((sum + error) / count);
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    const T size = std::fabs(found);
+    if (!(size >= least) || !(size <= std::numeric_limits<T>::max() / 2)) break;
+    // What the quotient leaves of the dividend.
+    const double product = static_cast<double>(found) * count;
+    const double rest = (sum - product) - std::fma(static_cast<double>(found), count, -product) + error;
+    const double lost = (std::fabs(sum - product) + std::fabs(product) * 0x1p-53 + std::fabs(error)) * 0x1p-51;
+    const double half_gap = (static_cast<double>(size) - static_cast<double>(std::nextafter(size, T{0}))) / 2;
+    if (std::fabs(rest) + bound + lost < half_gap * count * (1 - 0x1p-50)) return static_cast<double>(found);
+    constexpr T infinity = std::numeric_limits<T>::infinity();
+    found = std::nextafter(found, rest > 0 ? infinity : -infinity);
+  }
+  return std::nullopt;
+}
+
 struct Compensated {
   double sum = 0;
   double error = 0;  // the sum of the additions' errors, rounded

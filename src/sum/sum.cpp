@@ -20,6 +20,7 @@
 #include <bit>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -89,32 +90,34 @@ void give_times(const SumOptions& options, const RowSums& sums) {
 
 bool is_quick(const SumRule& rule, const Device& device) {
   const auto wide = [](Dtype dtype) { return dtype == Dtype::f32 || dtype == Dtype::f64; };
-  return call::on_cpu(device) && (rule.function == Function::sum || rule.function == Function::dot) &&
-         wide(rule.dtype) && wide(rule.result);
+  const bool one_sum =
+      rule.function == Function::sum || rule.function == Function::dot || rule.function == Function::mean;
+  return call::on_cpu(device) && one_sum && wide(rule.dtype) && wide(rule.result);
 }
 
 // Rows of floats on the CPU: those whose rounding is proved without exact totals, and the others.
 void add_quickly(const SumRule& rule, const ArrayView& x, const ArrayView& y, std::uint64_t rows, std::uint64_t length,
                  Results& results) {
-  const auto one = [&]<class T>(const T* from, const T* with, std::uint64_t row) {
-    const auto found = rule.function == Function::dot ? cpu::quick_dot(from, with, length, rule.result)
-                                                      : cpu::quick_sum(from, length, rule.result);
+  const std::uint64_t divisor = rule.function == Function::mean ? length : 1;
+  const auto one = [&]<class T>(const T* from, const T* with, std::uint64_t row, bool quick) {
+    std::optional<double> found;
+    if (quick && rule.function == Function::dot) found = cpu::quick_dot(from, with, length, rule.result);
+    else if (quick) found = cpu::quick_sum(from, length, rule.result, divisor);
     if (found) return results.take(row, *found);
     Totals totals;
     cpu::add_totals(rule.dtype, rule.needs(), from, with, length, totals);
     results.take(row, totals);
   };
   const auto all = [&]<class T>(const T* from, const T* with) {
+    const auto some = [&](std::uint64_t first, std::uint64_t end) {
+      const bool quick = cpu::quick_arithmetic();
+      for (std::uint64_t row = first; row < end; ++row) one(from + row * length, with + row * length, row, quick);
+    };
     constexpr std::uint64_t task_elements = std::uint64_t{1} << 16;
-    if (rows < 2 || rows * length < 2 * task_elements || length > task_elements) {
-      for (std::uint64_t row = 0; row < rows; ++row) one(from + row * length, with + row * length, row);
-      return;
-    }
+    if (rows < 2 || rows * length < 2 * task_elements || length > task_elements) return some(0, rows);
     const std::uint64_t each = std::max<std::uint64_t>(task_elements / length, 1);
-    runtime::parallel_tasks((rows + each - 1) / each, [&](std::uint64_t task) {
-      const std::uint64_t end = std::min(rows, (task + 1) * each);
-      for (std::uint64_t row = task * each; row < end; ++row) one(from + row * length, with + row * length, row);
-    });
+    runtime::parallel_tasks((rows + each - 1) / each,
+                            [&](std::uint64_t task) { some(task * each, std::min(rows, (task + 1) * each)); });
   };
   if (rule.dtype == Dtype::f32) all(static_cast<const float*>(x.data), static_cast<const float*>(y.data));
   else all(static_cast<const double*>(x.data), static_cast<const double*>(y.data));
@@ -309,7 +312,7 @@ void sum_columns(const ArrayView& x, std::uint64_t columns, const MutableArrayVi
     constexpr std::uint64_t threads_pay = std::uint64_t{1} << 16;
     const auto some = [&](std::uint64_t first, std::uint64_t end) {
       std::vector<std::uint8_t> sure(end - first);
-      cpu::quick_columns(from, rows, columns, first, end, to + first, sure.data());
+      if (cpu::quick_arithmetic()) cpu::quick_columns(from, rows, columns, first, end, to + first, sure.data());
       std::vector<T> column;
       for (std::uint64_t c = first; c < end; ++c) {
         if (sure[c - first] != 0) continue;

@@ -21,7 +21,7 @@ namespace masu::cpu::HWY_NAMESPACE {
 namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
-using QD = hn::ScalableTag<double>;
+using QD = hn::CappedTag<double, 8>;
 using QV = hn::Vec<QD>;
 
 // Numbers as doubles, `n` of them where there is not a whole vector; the others are 0.
@@ -33,9 +33,16 @@ HWY_INLINE QV QuickLoad(const float* x) {
 }
 template <class T>
 HWY_INLINE QV QuickLoad(const T* x, std::size_t n) {
+#if HWY_TARGET <= HWY_AVX2  // whose masked loads touch nothing else
+  const hn::Rebind<T, QD> d;
+  const auto loaded = hn::MaskedLoad(hn::FirstN(d, n), d, x);
+  if constexpr (std::is_same_v<T, float>) return hn::PromoteTo(QD(), loaded);
+  else return loaded;
+#else
   HWY_ALIGN T memory[HWY_MAX_BYTES / sizeof(double)] = {};
   for (std::size_t i = 0; i < n; ++i) memory[i] = x[i];
   return QuickLoad(memory);
+#endif
 }
 
 // Additions whose errors are not kept: each rounds by at most half a unit of `size`, the sum of the magnitudes.
@@ -158,15 +165,11 @@ struct QuickProducts {
 // All lanes in the first one.
 template <class S>
 HWY_INLINE void QuickGather(S& sums) {
-  using Index = std::int64_t;
-  const hn::ScalableTag<Index> di;
-  HWY_ALIGN Index from[HWY_MAX_BYTES / sizeof(Index)];
-  const std::size_t lanes = hn::Lanes(di);
-  for (std::size_t step = lanes / 2; step != 0; step /= 2) {
-    for (std::size_t i = 0; i < lanes; ++i) from[i] = static_cast<Index>((i + step) % lanes);
-    const auto indices = hn::IndicesFromVec(QD(), hn::Load(di, from));
-    sums.Merge(sums.Each([&](QV v) HWY_ATTR { return hn::TableLookupLanes(v, indices); }));
-  }
+  const QD d;
+  const std::size_t lanes = hn::Lanes(d);
+  if (lanes > 4) sums.Merge(sums.Each([&](QV v) HWY_ATTR { return hn::Reverse8(d, v); }));
+  if (lanes > 2) sums.Merge(sums.Each([&](QV v) HWY_ATTR { return hn::Reverse4(d, v); }));
+  if (lanes > 1) sums.Merge(sums.Each([&](QV v) HWY_ATTR { return hn::Reverse2(d, v); }));
 }
 
 template <class S, class Source>
@@ -241,8 +244,8 @@ void QuickStrip(const T* x, std::uint64_t rows, std::uint64_t stride, std::size_
 template <class T, class S>
 void QuickColumnsOf(const T* x, std::uint64_t rows, std::uint64_t stride, std::uint64_t count, T* result,
                     std::uint8_t* sure) {
-  constexpr std::size_t strip = 512;     // columns whose sums stay in the first-level cache
-  constexpr std::uint64_t together = 8;  // rows that are read side by side
+  constexpr std::size_t strip = 512;      // columns whose sums stay in the first-level cache
+  constexpr std::uint64_t together = 16;  // rows that are read side by side
   HWY_ALIGN double sums[strip];
   HWY_ALIGN double errors[strip];
   HWY_ALIGN double sizes[strip];
@@ -304,17 +307,8 @@ constexpr std::uint64_t quick_piece = std::uint64_t{1} << 15;
 // From so many pieces on, threads share them.
 constexpr std::uint64_t pieces_a_task = 8;
 
-// Whether doubles are rounded to nearest and subnormal numbers are numbers.
-bool quick_arithmetic() {
-  volatile double tiny = std::numeric_limits<double>::denorm_min();
-  volatile double one = 1;
-  volatile double half_unit = 0x1p-53;
-  return tiny * one != 0 && one + half_unit == 1 && one + 1.5 * half_unit > 1;
-}
-
 template <class Part>
-std::optional<double> quick_total(std::uint64_t count, Dtype result, const Part& part) {
-  if (!quick_arithmetic()) return std::nullopt;
+QuickPart quick_total(std::uint64_t count, const Part& part) {
   const std::uint64_t pieces = (count + quick_piece - 1) / quick_piece;
   Compensated total;
   double bound = 0;
@@ -339,42 +333,48 @@ std::optional<double> quick_total(std::uint64_t count, Dtype result, const Part&
   // The bounds' own additions round too.
   const double additions = 2 * static_cast<double>(pieces) + 2;
   const double all = bound * (1 + additions * 0x1p-52) + total.bound();
-  return result == Dtype::f32 ? certain<float>(total.sum, total.error, all)
-                              : certain<double>(total.sum, total.error, all);
+  return QuickPart{total.sum, total.error, all};
+}
+
+template <class T>
+std::optional<double> quick_rounded(const QuickPart& total, std::uint64_t divisor) {
+  if (divisor == 1) return certain<T>(total.sum, total.error, total.bound);
+  return certain_quotient<T>(total.sum, total.error, total.bound, static_cast<double>(divisor));
+}
+std::optional<double> quick_result(const QuickPart& total, Dtype result, std::uint64_t divisor) {
+  if (divisor >> 52 != 0) return std::nullopt;
+  return result == Dtype::f32 ? quick_rounded<float>(total, divisor) : quick_rounded<double>(total, divisor);
 }
 
 }  // namespace
 
-std::optional<double> quick_sum(const float* x, std::uint64_t count, Dtype result) {
-  return quick_total(count, result, [&](std::uint64_t first, std::uint64_t n) {
-    return HWY_DYNAMIC_DISPATCH(QuickSumF32)(x + first, n);
-  });
+bool quick_arithmetic() noexcept {
+  volatile double tiny = std::numeric_limits<double>::denorm_min();
+  volatile double one = 1;
+  volatile double half_unit = 0x1p-53;
+  return tiny * one != 0 && one + half_unit == 1 && one + 1.5 * half_unit > 1;
 }
-std::optional<double> quick_sum(const double* x, std::uint64_t count, Dtype result) {
-  return quick_total(count, result, [&](std::uint64_t first, std::uint64_t n) {
-    return HWY_DYNAMIC_DISPATCH(QuickSumF64)(x + first, n);
-  });
-}
-std::optional<double> quick_dot(const float* x, const float* y, std::uint64_t count, Dtype result) {
-  return quick_total(count, result, [&](std::uint64_t first, std::uint64_t n) {
-    return HWY_DYNAMIC_DISPATCH(QuickDotF32)(x + first, y + first, n);
-  });
-}
-std::optional<double> quick_dot(const double* x, const double* y, std::uint64_t count, Dtype result) {
-  return quick_total(count, result, [&](std::uint64_t first, std::uint64_t n) {
-    return HWY_DYNAMIC_DISPATCH(QuickDotF64)(x + first, y + first, n);
-  });
-}
-void quick_columns(const float* x, std::uint64_t rows, std::uint64_t columns, std::uint64_t first, std::uint64_t end,
-                   float* result, std::uint8_t* sure) {
-  if (!quick_arithmetic()) return static_cast<void>(std::fill_n(sure, end - first, std::uint8_t{0}));
-  HWY_DYNAMIC_DISPATCH(QuickColumnsF32)(x + first, rows, columns, end - first, result, sure);
-}
-void quick_columns(const double* x, std::uint64_t rows, std::uint64_t columns, std::uint64_t first, std::uint64_t end,
-                   double* result, std::uint8_t* sure) {
-  if (!quick_arithmetic()) return static_cast<void>(std::fill_n(sure, end - first, std::uint8_t{0}));
-  HWY_DYNAMIC_DISPATCH(QuickColumnsF64)(x + first, rows, columns, end - first, result, sure);
-}
+
+#define MASU_QUICK(name, T)                                                                                         \
+  std::optional<double> quick_sum(const T* x, std::uint64_t count, Dtype result, std::uint64_t divisor) {           \
+    const auto part = [&](std::uint64_t first, std::uint64_t n) {                                                   \
+      return HWY_DYNAMIC_DISPATCH(QuickSum##name)(x + first, n);                                                    \
+    };                                                                                                              \
+    return quick_result(quick_total(count, part), result, divisor);                                                 \
+  }                                                                                                                 \
+  std::optional<double> quick_dot(const T* x, const T* y, std::uint64_t count, Dtype result) {                      \
+    const auto part = [&](std::uint64_t first, std::uint64_t n) {                                                   \
+      return HWY_DYNAMIC_DISPATCH(QuickDot##name)(x + first, y + first, n);                                         \
+    };                                                                                                              \
+    return quick_result(quick_total(count, part), result, 1);                                                       \
+  }                                                                                                                 \
+  void quick_columns(const T* x, std::uint64_t rows, std::uint64_t columns, std::uint64_t first, std::uint64_t end, \
+                     T* result, std::uint8_t* sure) {                                                               \
+    HWY_DYNAMIC_DISPATCH(QuickColumns##name)(x + first, rows, columns, end - first, result, sure);                  \
+  }
+MASU_QUICK(F32, float)
+MASU_QUICK(F64, double)
+#undef MASU_QUICK
 
 }  // namespace masu::cpu
 #endif

@@ -10,6 +10,10 @@
 
 namespace masu::cpu {
 
+// Whether doubles are rounded to nearest and subnormal numbers are numbers in the calling thread: without that, the
+// functions below are not to be called.
+bool quick_arithmetic() noexcept;
+
 // What a loop knows of a sum: it is sum + error + d, |d| <= bound.
 struct QuickPart {
   double sum;
@@ -17,9 +21,10 @@ struct QuickPart {
   double bound;
 };
 
-// Rounded to `result`, f32 or f64. The whole work is done by all threads where it is worth it.
-std::optional<double> quick_sum(const float* x, std::uint64_t count, Dtype result);
-std::optional<double> quick_sum(const double* x, std::uint64_t count, Dtype result);
+// The sum divided by `divisor`, rounded to `result`, f32 or f64. The whole work is done by all threads where it is
+// worth it.
+std::optional<double> quick_sum(const float* x, std::uint64_t count, Dtype result, std::uint64_t divisor = 1);
+std::optional<double> quick_sum(const double* x, std::uint64_t count, Dtype result, std::uint64_t divisor = 1);
 std::optional<double> quick_dot(const float* x, const float* y, std::uint64_t count, Dtype result);
 std::optional<double> quick_dot(const double* x, const double* y, std::uint64_t count, Dtype result);
 

@@ -6,12 +6,14 @@
 #include <masu/exact_sum.h>
 #include <masu/sum.h>
 
+#include "each_instruction_set.h"
 #include "expect_error.h"
 #include "sum/compensated.h"
 
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <random>
 #include <vector>
 
@@ -45,6 +47,7 @@ std::vector<T> quick_numbers(unsigned kind, std::size_t count) {
   return result;
 }
 constexpr unsigned quick_kinds = 7;
+constexpr unsigned quick_tiny = 5;
 
 template <class T>
 double exact_of(const std::vector<T>& x) {
@@ -59,41 +62,84 @@ class QuickSumTest : public ::testing::Test {};
 using QuickTypes = ::testing::Types<float, double>;
 TYPED_TEST_SUITE(QuickSumTest, QuickTypes);
 
+template <class T>
+double exact_dot_of(const std::vector<T>& x, const std::vector<T>& y) {
+  // Products of f32 are doubles; those of f64 are two, but for those that underflow, which the test leaves out.
+  ExactSum sum;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const double a = x[i];
+    const double b = y[i];
+    const double parts[] = {a * b, std::fma(a, b, -(a * b))};
+    sum.add(ArrayView(Dtype::f64, parts, 2));
+  }
+  return std::is_same_v<T, double> ? sum.sum() : sum.sum(Dtype::f32);
+}
+
+template <class T>
+void check_found(const std::optional<double>& found, double expected, std::size_t count, unsigned kind) {
+  EXPECT_EQ(std::bit_cast<std::uint64_t>(found.value_or(expected)), std::bit_cast<std::uint64_t>(expected))
+      << count << " of kind " << kind;
+}
+
 TYPED_TEST(QuickSumTest, GivesTheExactSumOrNothing) {
   using T = TypeParam;
-  for (const std::size_t count : {0, 1, 2, 5, 16, 17, 63, 64, 65, 1000, 40000}) {
+  test::each_instruction_set([] {
+    for (const std::size_t count : {0, 1, 2, 3, 5, 15, 16, 17, 31, 33, 63, 64, 65, 1000, 40000}) {
+      for (unsigned kind = 0; kind < quick_kinds; ++kind) {
+        const std::vector<T> x = quick_numbers<T>(kind, count);
+        const auto found = cpu::quick_sum(x.data(), count, dtype_of<T>);
+        EXPECT_TRUE(found || kind != 0) << count;
+        check_found<T>(found, exact_of(x), count, kind);
+        if (kind == quick_tiny || count > 1000) continue;
+        std::vector<T> y = quick_numbers<T>((kind + 2) % (quick_tiny - 1), count);
+        check_found<T>(cpu::quick_dot(x.data(), y.data(), count, dtype_of<T>), exact_dot_of(x, y), count, kind);
+      }
+    }
+    const T infinity = std::numeric_limits<T>::infinity();
+    for (const std::vector<T>& x : {std::vector<T>{1, infinity}, {1, -infinity, infinity}, {NAN}}) {
+      EXPECT_FALSE(cpu::quick_sum(x.data(), x.size(), dtype_of<T>));
+      EXPECT_FALSE(cpu::quick_dot(x.data(), x.data(), x.size(), dtype_of<T>));
+    }
+  });
+}
+
+TYPED_TEST(QuickSumTest, MeansAreThoseOfExactSums) {
+  using T = TypeParam;
+  for (const std::size_t count : {1, 2, 3, 7, 64, 65, 1000, 40000}) {
     for (unsigned kind = 0; kind < quick_kinds; ++kind) {
       const std::vector<T> x = quick_numbers<T>(kind, count);
-      const auto found = cpu::quick_sum(x.data(), count, dtype_of<T>);
-      EXPECT_TRUE(found || kind != 0) << count;
-      EXPECT_EQ(std::bit_cast<std::uint64_t>(found.value_or(exact_of(x))), std::bit_cast<std::uint64_t>(exact_of(x)))
+      SumAccumulator exact(Device::open("cpu"), dtype_of<T>);
+      exact.add(ArrayView(x));
+      const double expected = exact.mean(dtype_of<T>).value();
+      const auto found = cpu::quick_sum(x.data(), count, dtype_of<T>, count);
+      EXPECT_TRUE(found || kind != 0 || count <= 65) << count;  // few may lie between two
+      check_found<T>(found, expected, count, kind);
+      EXPECT_EQ(std::bit_cast<std::uint64_t>(mean(x, {.result = dtype_of<T>})), std::bit_cast<std::uint64_t>(expected))
           << count << " of kind " << kind;
     }
-  }
-  const T infinity = std::numeric_limits<T>::infinity();
-  for (const std::vector<T>& x : {std::vector<T>{1, infinity}, {1, -infinity, infinity}, {NAN}}) {
-    EXPECT_FALSE(cpu::quick_sum(x.data(), x.size(), dtype_of<T>));
   }
 }
 
 TYPED_TEST(QuickSumTest, ColumnsAreExact) {
   using T = TypeParam;
-  for (const std::size_t columns : {1, 3, 8, 515}) {
-    for (const std::size_t rows : {0, 1, 2, 9, 64, 65, 200}) {
-      for (unsigned kind = 0; kind < quick_kinds; ++kind) {
-        const std::vector<T> x = quick_numbers<T>(kind, rows * columns);
-        std::vector<T> result(columns, T{7});
-        sum_columns(ArrayView(x), columns, MutableArrayView(result));
-        for (std::size_t c = 0; c < columns; ++c) {
-          std::vector<T> column;
-          for (std::size_t row = 0; row < rows; ++row) column.push_back(x[row * columns + c]);
-          ASSERT_EQ(std::bit_cast<std::uint64_t>(static_cast<double>(result[c])),
-                    std::bit_cast<std::uint64_t>(exact_of(column)))
-              << rows << " x " << columns << " of kind " << kind;
+  test::each_instruction_set([] {
+    for (const std::size_t columns : {1, 3, 8, 515}) {
+      for (const std::size_t rows : {0, 1, 2, 9, 64, 65, 200}) {
+        for (unsigned kind = 0; kind < quick_kinds; ++kind) {
+          const std::vector<T> x = quick_numbers<T>(kind, rows * columns);
+          std::vector<T> result(columns, T{7});
+          sum_columns(ArrayView(x), columns, MutableArrayView(result));
+          for (std::size_t c = 0; c < columns; ++c) {
+            std::vector<T> column;
+            for (std::size_t row = 0; row < rows; ++row) column.push_back(x[row * columns + c]);
+            ASSERT_EQ(std::bit_cast<std::uint64_t>(static_cast<double>(result[c])),
+                      std::bit_cast<std::uint64_t>(exact_of(column)))
+                << rows << " x " << columns << " of kind " << kind;
+          }
         }
       }
     }
-  }
+  });
 }
 
 TEST(SumColumns, ChecksItsArguments) {
@@ -103,6 +149,18 @@ TEST(SumColumns, ChecksItsArguments) {
   MASU_EXPECT_ERROR(sum_columns(ArrayView(x), 4, MutableArrayView(result)), invalid_argument, "divide the 6 elements");
   MASU_EXPECT_ERROR(sum_columns(ArrayView(x), 0, MutableArrayView(result)), invalid_argument, ">= 1");
   MASU_EXPECT_ERROR(sum_columns(ArrayView(x), 2, MutableArrayView(result)), invalid_argument, "2 elements, got 3");
+}
+
+TEST(Certain, QuotientsToo) {
+  EXPECT_EQ(certain_quotient<double>(0, 0, 0, 3), 0.0);
+  EXPECT_FALSE(certain_quotient<double>(0, 0, 0x1p-1074, 3));
+  EXPECT_EQ(certain_quotient<double>(1, 0, 0x1p-60, 3), 1.0 / 3);
+  EXPECT_FALSE(certain_quotient<double>(1, 0, 0x1p-52, 3));
+  EXPECT_FALSE(certain_quotient<double>(1, 0x1p-53, 0, 1));  // a tie
+  EXPECT_EQ(certain_quotient<double>(1, 0x1p-53 + 0x1p-80, 0, 1), 1 + 0x1p-52);
+  EXPECT_EQ(certain_quotient<float>(1, 0, 0, 3), static_cast<double>(1.0F / 3));
+  EXPECT_FALSE(certain_quotient<double>(0x1p-1000, 0, 0, 3));
+  EXPECT_FALSE(certain_quotient<float>(std::numeric_limits<double>::infinity(), 0, 0, 3));
 }
 
 TEST(Certain, IsNotSureWithinItsBound) {

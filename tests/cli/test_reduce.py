@@ -13,7 +13,7 @@ import numpy as np
 from command import MASU, CommandTest, masu, usable_devices
 from samples import DTYPES, as_json, loads, sample, same_number
 
-ALL = "sum,mean,min,max,argmin,argmax,variance,norm2,count-nonzero"
+ALL = "sum,mean,min,max,argmin,argmax,variance,std,norm2,count-nonzero"
 
 
 def rounded(value):
@@ -57,6 +57,7 @@ def expected(values, ddof=0):
               "argmin": int(values.argmin()), "argmax": int(values.argmax()), "count-nonzero": int((values != 0).sum()),
               "norm2": root(squares) if isinstance(squares, Fraction) else squares}
     result["variance"] = (squares / (n - ddof) - exact * exact / n / (n - ddof)) if isinstance(squares, Fraction) else math.nan
+    result["std"] = root(result["variance"]) if isinstance(squares, Fraction) else math.nan
     if values.dtype.kind == "f":  # the first of equals, with its sign and its NaN
         result["min"], result["max"] = values[result["argmin"]], values[result["argmax"]]
     return result
@@ -97,7 +98,7 @@ class ReduceTest(CommandTest):
         pairs = np.concatenate([values, -values, [1e-300, 2.0**-1074]])
         for data in (values, random.permutation(pairs), np.full(9, np.finfo("f8").max), np.array([1e308, 1e308, -1e308])):
             file = self.save_npy("in.npy", data)
-            self.check(self.reduce(file, "--op", "sum,mean,norm2,variance", "--verify"), data, data[:3])
+            self.check(self.reduce(file, "--op", "sum,mean,norm2,variance,std", "--verify"), data, data[:3])
         self.assertEqual(self.reduce(self.save_npy("in.npy", pairs), "--op", "sum")["sum"], math.fsum(pairs))
 
     def test_devices(self):
@@ -160,10 +161,11 @@ class ReduceTest(CommandTest):
         back = np.array([2**63 - 1, 1, -1], "i8")  # only the final result counts
         self.assertEqual(self.ok("reduce", self.save_npy("in.npy", back), "--op", "sum"), b"9223372036854775807\n")
         self.fails(1, "reduce", self.save_npy("in.npy", np.array([2**64 - 1, 1], "u8")), "--op", "sum")
-        for op in ("mean", "min", "argmax", "variance"):
+        for op in ("mean", "min", "argmax", "variance", "std"):
             self.fails(1, "reduce", "zeros:f32:0", "--op", op, says=f"there are no values, so no {op}")
         self.assertEqual(self.ok("reduce", "zeros:i8:0", "--op", "sum,norm2,count-nonzero"), b"0\n0\n0\n")
-        self.fails(1, "reduce", "iota:u8:3", "--op", "variance", "--ddof", 3, says="too few")
+        for op in ("variance", "std"):
+            self.fails(1, "reduce", "iota:u8:3", "--op", op, "--ddof", 3, says=f"too few for {op}")
         self.fails(1, "reduce", self.path("absent.npy"))
 
     def test_wrong_use(self):

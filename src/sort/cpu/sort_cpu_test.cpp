@@ -10,7 +10,8 @@
 #include <masu/device.h>
 
 #include <gtest/gtest.h>
-#include <hwy/targets.h>
+
+#include "each_instruction_set.h"
 
 #include <algorithm>
 #include <bit>
@@ -345,19 +346,13 @@ TEST(SortCpu, MisalignedKeysForVectors) {
 
 // Every set of instructions that this processor has, and none.
 TEST(SortCpu, EveryInstructionSet) {
-  const std::int64_t supported = hwy::SupportedTargets();
-  for (std::int64_t rest = supported; rest != 0; rest &= rest - 1) {
-    hwy::SetSupportedTargetsForTest(rest & -rest);
-    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-    SCOPED_TRACE(hwy::TargetName(rest & -rest));
+  test::each_instruction_set([] {
     check(keys_of<float>("bits", 300'000), {Order::descending, SortAlgorithm::automatic, {300'000, 1, {}}}, {4}, {2});
     check(keys_of<double>("specials", 150'000), {Order::ascending, SortAlgorithm::automatic, {150'000, 1, {}}}, {},
           {2});
     check_sizes<std::int64_t>({25, 33, 1009}, SortAlgorithm::automatic, {});
     check_sizes<Half>({25, 33, 1009}, SortAlgorithm::automatic, {});
-  }
-  hwy::SetSupportedTargetsForTest(0);
-  hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+  });
 }
 
 template <class Code>
