@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import copy
 import struct
 
 import numpy as np
@@ -57,11 +58,21 @@ class _Axis:
         return f"<axis of {len(self)} bins over [{self.edges[0]}, {self.edges[-1]}]>"
 
 
-# The bytes of a histogram: magic, version, whether weights were summed, the dtypes of totals, edges, and what lies
-# outside, the number of bins; then these arrays, and the variances of weighted ones.
-_HEAD = struct.Struct("<4sBB2s2s2sQ")
+# The bytes of a histogram: magic, version, whether weights were summed, the dtypes of totals, edges, below, above and
+# NaN, the number of bins; then these, and the variances of weighted ones.
+_HEAD = struct.Struct("<4sBB2s2s2s2s2sQ")
 _MAGIC, _VERSION = b"mhis", 1
 _DTYPES = frozenset(kind + size for kind in (b"i", b"u", b"f") for size in (b"1", b"2", b"4", b"8")) - {b"f1"} | {b"b1"}
+
+
+def _number(value):
+    """A Python number as an array of one element that holds it exactly."""
+    if isinstance(value, float):
+        return np.array([value])
+    for dtype in (np.int64, np.uint64):
+        if np.iinfo(dtype).min <= value <= np.iinfo(dtype).max:
+            return np.array([value], dtype)
+    raise ValueError(f"Histogram: tobytes writes integers of 64 bits, got {value}")
 
 
 def _frozen(array):
@@ -104,6 +115,8 @@ class Histogram:
             )
         if counts.dtype.kind not in "iuf":
             raise TypeError(f"Histogram: counts must be numbers, got {counts.dtype}")
+        if not (edges[1:] >= edges[:-1]).all():
+            raise ValueError("Histogram: edges must be numbers that do not fall")
         if variances is not None:
             variances = np.array(variances, dtype=np.float64)
             if variances.shape != counts.shape:
@@ -231,16 +244,21 @@ class Histogram:
         >>> masu.Histogram.frombytes(h.tobytes()) == h
         True
         """
-        extras = np.array([self._below, self._above, self._nan])
-        extras = extras.astype(np.float64) if extras.dtype.kind == "O" else extras
-        arrays = [self._totals, self._edges, extras, *([self._variances] if self.weighted else ())]
-        head = _HEAD.pack(_MAGIC, _VERSION, self.weighted, *(a.dtype.str[1:].encode() for a in arrays[:3]), len(self))
+        arrays = [self._totals, self._edges, *(_number(part) for part in (self._below, self._above, self._nan))]
+        names = [a.dtype.str[1:].encode() for a in arrays]
+        if any(name not in _DTYPES for name in names):
+            raise TypeError(f"Histogram: tobytes writes integers and float16 to float64, got totals of {self._totals.dtype} "
+                            f"and edges of {self._edges.dtype}")
+        if self.weighted:
+            arrays.append(self._variances)
+        head = _HEAD.pack(_MAGIC, _VERSION, self.weighted, *names, len(self))
         return head + b"".join(a.astype(a.dtype.newbyteorder("<"), copy=False).tobytes() for a in arrays)
 
     @classmethod
     def frombytes(cls, data):
         """The histogram of which `tobytes` wrote these bytes. Raises ValueError for anything else."""
-        data = memoryview(data).cast("B")
+        data = memoryview(data)
+        data = (data if data.c_contiguous else memoryview(data.tobytes())).cast("B")
         if len(data) < _HEAD.size:
             raise ValueError(f"Histogram: frombytes needs at least {_HEAD.size} bytes, got {len(data)}")
         magic, version, weighted, *names, bins = _HEAD.unpack_from(data)
@@ -250,10 +268,12 @@ class Histogram:
             raise ValueError(f"Histogram: frombytes reads version {_VERSION}, got version {version}")
         if weighted > 1 or not 1 <= bins <= len(data) or any(name not in _DTYPES for name in names):
             raise ValueError("Histogram: frombytes: the head of these bytes is damaged")
-        totals, edges, extras = (np.dtype("<" + name.decode()) for name in names)
-        if totals.kind not in "iuf" or extras.kind not in "iuf":
+        totals, edges, *beside = (np.dtype("<" + name.decode()) for name in names)
+        if any(dtype.kind == "b" for dtype in (totals, *beside)):
             raise ValueError("Histogram: frombytes: the head of these bytes is damaged")
-        parts = [(totals, bins), (edges, bins + 1), (extras, 3), *([(np.dtype("<f8"), bins)] if weighted else ())]
+        parts = [(totals, bins), (edges, bins + 1), *((dtype, 1) for dtype in beside)]
+        if weighted:
+            parts.append((np.dtype("<f8"), bins))
         size = _HEAD.size + sum(dtype.itemsize * count for dtype, count in parts)
         if len(data) != size:
             raise ValueError(f"Histogram: frombytes: {bins} bins of this kind need {size} bytes, got {len(data)}")
@@ -263,28 +283,27 @@ class Histogram:
             place += dtype.itemsize * count
         if edges.kind == "b" and not np.isin(np.frombuffer(found[1], np.uint8), (0, 1)).all():
             raise ValueError("Histogram: frombytes: the edges must be 0 or 1")
-        return cls(found[0], found[1], *found[2].tolist(), found[3] if weighted else None)
+        if not weighted and any(totals.dtype.kind != "f" and (totals < 0).any() for totals in (found[0], *found[2:5])):
+            raise ValueError("Histogram: frombytes: counts must not be negative")
+        return cls(found[0], found[1], *(part.item() for part in found[2:5]), found[5] if weighted else None)
 
     def __radd__(self, other):
-        # sum([h, …]) starts with 0
-        return self if isinstance(other, int) and other == 0 else NotImplemented
+        # sum([h, …]) starts with 0; what it returns is no part of the list
+        return copy.copy(self) if isinstance(other, int) and other == 0 else NotImplemented
 
     def __eq__(self, other):
         if not isinstance(other, Histogram):
             return NotImplemented
-        mine, theirs = self._extras(), other._extras()
+        beside = zip((self._below, self._above, self._nan), (other._below, other._above, other._nan))
         return (
             np.array_equal(self._edges, other._edges)
             and np.array_equal(self._totals, other._totals, equal_nan=self.weighted)
-            and np.array_equal(mine, theirs, equal_nan=True)
+            and all(mine == theirs or (mine != mine and theirs != theirs) for mine, theirs in beside)
             and self.weighted == other.weighted
             and (not self.weighted or np.array_equal(self._variances, other._variances, equal_nan=True))
         )
 
     __hash__ = None  # type: ignore[assignment]
-
-    def _extras(self):
-        return np.array([self._below, self._above, self._nan], dtype=np.float64 if self.weighted else None)
 
     def __reduce__(self):
         return Histogram, (self._totals, self._edges, self._below, self._above, self._nan, self._variances)

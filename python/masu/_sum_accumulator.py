@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import copy
 import operator
 
 import numpy as np
@@ -93,7 +94,9 @@ class SumAccumulator:
                 raise TypeError(f"SumAccumulator: the data must be of {self._dtype}, got {x.dtype}")
             return x
         x = _arrays.plain(x)
-        if not np.can_cast(x.dtype, self._dtype, "safe") or x.dtype.kind not in "biuf":
+        # NumPy calls it safe that 64-bit integers become float64
+        loses = x.dtype.kind in "iu" and x.dtype.itemsize == 8 and self._dtype.kind == "f"
+        if loses or not np.can_cast(x.dtype, self._dtype, "safe") or x.dtype.kind not in "biuf":
             raise TypeError(f"SumAccumulator: the data must be of {self._dtype}, got {x.dtype}")
         if not x.flags.c_contiguous and x.flags.f_contiguous and self.kind != "dot":
             x = x.T
@@ -167,8 +170,8 @@ class SumAccumulator:
         return result
 
     def __radd__(self, other):
-        # sum([a, …]) starts with 0
-        return self if isinstance(other, int) and other == 0 else NotImplemented
+        # sum([a, …]) starts with 0; what it returns is no part of the list
+        return copy.copy(self) if isinstance(other, int) and other == 0 else NotImplemented
 
     def __eq__(self, other):
         return self.tobytes() == other.tobytes() if isinstance(other, SumAccumulator) else NotImplemented

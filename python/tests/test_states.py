@@ -181,3 +181,45 @@ def test_the_bytes_of_a_histogram():
         parts[0].merge(0)
     with pytest.raises(ValueError, match="version 1, got version 9"):
         masu.Histogram.frombytes(b"mhis\x09" + h.tobytes()[5:])
+
+
+def test_what_lies_beside_the_bins_is_exact():
+    for below, above, nan in ((2**63 + 1, 0, 0), (-1.5, 2**62 + 1, 0.5), (0, math.inf, 2**64 - 1)):
+        h = masu.Histogram([1, 2], [0, 1, 2], below, above, nan)
+        same = masu.Histogram.frombytes(h.tobytes())
+        assert same == h and (same.below, same.above, same.nan) == (below, above, nan)
+        assert [type(part) for part in (same.below, same.above, same.nan)] == [type(below), type(above), type(nan)]
+    beyond = masu.Histogram([1], [0, 1], below=2**70)
+    assert beyond == masu.Histogram([1], [0, 1], below=2**70) != masu.Histogram([1], [0, 1])
+    with pytest.raises(ValueError, match="integers of 64 bits"):
+        beyond.tobytes()
+    with pytest.raises(TypeError, match="longdouble|float128"):
+        masu.Histogram(np.array([1], "g"), [0, 1]).tobytes()
+    h = masu.Histogram([1, 2], [0, 1, 2])
+    assert masu.Histogram.frombytes(memoryview(np.repeat(np.frombuffer(h.tobytes(), "u1"), 2))[::2]) == h
+    for edges in ([0, 2, 1], [0, math.nan, 2]):
+        with pytest.raises(ValueError, match="do not fall"):
+            masu.Histogram([1, 2], edges)
+    negative = masu.Histogram([-7], [0, 1]).tobytes()
+    with pytest.raises(ValueError, match="negative"):
+        masu.Histogram.frombytes(negative)
+
+
+def test_sums_of_states_leave_them_as_they_are():
+    a, b = masu.SumAccumulator.of([1.0]), masu.SumAccumulator.of([2.0])
+    total = sum([a])
+    total.merge(b)
+    assert (total.sum(), a.sum()) == (3.0, 1.0)
+    h = masu.Histogram.of([1, 2, 2], [1, 2, 3])
+    total = sum([h])
+    total.merge(h)
+    assert (total.n, h.n) == (6, 3)
+
+
+def test_integers_that_floats_do_not_hold_are_refused():
+    a = masu.SumAccumulator("f8")
+    for data in (np.array([2**53 + 1]), np.array([1], "u8")):
+        with pytest.raises(TypeError, match="float64"):
+            a.add(data)
+    a.add(np.array([2**31 - 1], "i4"))
+    assert a.sum() == 2**31 - 1
