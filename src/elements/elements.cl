@@ -45,7 +45,33 @@ inline void set_element(__global uchar *bytes, const size_t i, const MASU_BITS b
 // vector (e + gap) / MASU_PER_VECTOR.
 inline uint gap_of(__global const uchar *bytes) { return (uint)((size_t)bytes & 15) / MASU_ELEMENT_BYTES; }
 
-// MASU_PER_VECTOR elements at any alignment, as the words of a vector, the lowest first.
+// The words of a vector, the lowest first, and back.
+MASU_INLINE void words_of_vector(const uint4 v, uint *words) {
+  words[0] = v.x;
+  words[1] = v.y;
+  words[2] = v.z;
+  words[3] = v.w;
+}
+MASU_INLINE uint4 vector_of(const uint *words) {
+  uint4 v;
+  v.x = words[0];
+  v.y = words[1];
+  v.z = words[2];
+  v.w = words[3];
+  return v;
+}
+// Element k of words.
+MASU_INLINE MASU_BITS element_of(const uint *words, const uint k) {
+#if MASU_ELEMENT_BYTES == 8
+  return (ulong)words[2 * k + 1] << 32 | words[2 * k];
+#elif MASU_ELEMENT_BYTES == 4
+  return words[k];
+#else
+  return words[k * MASU_ELEMENT_BYTES / 4] >> (k * MASU_ELEMENT_BYTES % 4 * 8) & MASU_ALL_BITS;
+#endif
+}
+
+// MASU_PER_VECTOR elements at any alignment, as the words of a vector.
 inline uint4 load_elements(__global const uchar *bytes) {
   uint4 v;
 #if MASU_ELEMENT_BYTES >= 4
@@ -100,10 +126,5 @@ inline uint4 load_vector(__global const uchar *bytes, const uint gap, const uint
     words[i * MASU_ELEMENT_BYTES / 4] |= bits << (i * MASU_ELEMENT_BYTES % 4 * 8);
 #endif
   }
-  uint4 v;
-  v.x = words[0];
-  v.y = words[1];
-  v.z = words[2];
-  v.w = words[3];
-  return v;
+  return vector_of(words);
 }

@@ -90,7 +90,7 @@ MASU_INLINE MASU_BITS total_of_vectors(__local const uint4 *part, const uint fir
   MASU_PRAGMA_UNROLL
   for (uint r = 0; r < MASU_ITEM_VECTORS; ++r) {
     uint words[4];
-    unpack(part[place_of(first + r)], words);
+    words_of_vector(part[place_of(first + r)], words);
     MASU_PRAGMA_UNROLL
     for (uint k = 0; k < MASU_PER_VECTOR; ++k) take(&total, element_of(words, k));
   }
@@ -101,7 +101,7 @@ MASU_INLINE MASU_BITS total_of_vectors(__local const uint4 *part, const uint fir
 // Turns a vector's elements into their results; *running is the total in front of them, and then behind them.
 MASU_INLINE uint4 scan_vector(const uint4 vector, Running *running) {
   uint words[4];
-  unpack(vector, words);
+  words_of_vector(vector, words);
 #if MASU_PACKED
   uint total = running->value;
   MASU_PRAGMA_UNROLL
@@ -124,13 +124,13 @@ MASU_INLINE uint4 scan_vector(const uint4 vector, Running *running) {
     set_element_of(words, k, MASU_EXCLUSIVE ? before : running->value);
   }
 #endif
-  return packed(words);
+  return vector_of(words);
 }
 
 // Joins what lies in front to each result of a vector.
 MASU_INLINE uint4 behind(const Running front, const uint4 vector) {
   uint words[4];
-  unpack(vector, words);
+  words_of_vector(vector, words);
 #if MASU_PACKED
   MASU_PRAGMA_UNROLL
   for (uint i = 0; i < 4; ++i) words[i] = packed_sum(words[i], front.value * MASU_ONES);
@@ -142,7 +142,7 @@ MASU_INLINE uint4 behind(const Running front, const uint4 vector) {
     set_element_of(words, k, total.value);
   }
 #endif
-  return packed(words);
+  return vector_of(words);
 }
 
 // The total of the sub-group's work-items in front of this one, and in *all that of all.
@@ -180,7 +180,7 @@ MASU_INLINE void load_rows(__global const uchar *data, const ulong tile, const u
       for (uint k = 0; k < MASU_PER_VECTOR; ++k) {
         set_element_of(words, k, at + k < count ? element_at(data, at + k) : (MASU_BITS)MASU_IDENTITY);
       }
-      vectors[r] = packed(words);
+      vectors[r] = vector_of(words);
     }
   }
 }
@@ -200,7 +200,7 @@ MASU_INLINE void store_rows(__global uchar *data, const ulong tile, const ulong 
     for (uint r = 0; r < MASU_ITEM_VECTORS; ++r) {
       const ulong at = first + (place + r * MASU_SUB_GROUP) * MASU_PER_VECTOR;
       uint words[4];
-      unpack(behind(front, part[place_of(r * MASU_SUB_GROUP + lane)]), words);
+      words_of_vector(behind(front, part[place_of(r * MASU_SUB_GROUP + lane)]), words);
       MASU_PRAGMA_UNROLL
       for (uint k = 0; k < MASU_PER_VECTOR; ++k) {
         if (at + k < count) set_element(data, at + k, element_of(words, k));

@@ -22,32 +22,7 @@
   const ulong count, const ulong chunk, const ulong row, __global const uchar *restrict flag_memory, \
       const ulong flags_at, const uint has_flags
 
-// The words of a vector, and back.
-MASU_INLINE void unpack(const uint4 vector, uint *words) {
-  words[0] = vector.x;
-  words[1] = vector.y;
-  words[2] = vector.z;
-  words[3] = vector.w;
-}
-MASU_INLINE uint4 packed(const uint *words) {
-  uint4 vector;
-  vector.x = words[0];
-  vector.y = words[1];
-  vector.z = words[2];
-  vector.w = words[3];
-  return vector;
-}
-
-// Element k of a work-item's words.
-MASU_INLINE MASU_BITS element_of(const uint *words, const uint k) {
-#if MASU_ELEMENT_BYTES == 8
-  return (ulong)words[2 * k + 1] << 32 | words[2 * k];
-#elif MASU_ELEMENT_BYTES == 4
-  return words[k];
-#else
-  return words[k * MASU_ELEMENT_BYTES / 4] >> (k * MASU_ELEMENT_BYTES % 4 * 8) & MASU_ALL_BITS;
-#endif
-}
+// Changes element k of a work-item's words.
 MASU_INLINE void set_element_of(uint *words, const uint k, const MASU_BITS x) {
 #if MASU_ELEMENT_BYTES == 8
   words[2 * k] = (uint)x;
@@ -87,7 +62,9 @@ MASU_INLINE void put_vectors(__local uint4 *tile, const uint4 *v) {
 MASU_INLINE void load_words(__global const uchar *data, const ulong first, uint *words) {
   __global const uint4 *vectors = (__global const uint4 *)(data + first * MASU_ELEMENT_BYTES) + get_local_id(0);
   MASU_PRAGMA_UNROLL
-  for (uint i = 0; i < MASU_ITEM_VECTORS; ++i) unpack(masu_load_streaming(vectors + i * MASU_GROUP), words + 4 * i);
+  for (uint i = 0; i < MASU_ITEM_VECTORS; ++i) {
+    words_of_vector(masu_load_streaming(vectors + i * MASU_GROUP), words + 4 * i);
+  }
 }
 // Any tile, one by one; places behind the last element get the identity.
 inline void put_elements(__global const uchar *data, const ulong first, const ulong count, __local uint4 *tile) {
@@ -127,14 +104,14 @@ MASU_INLINE void load_item(__local const uint4 *tile, uint *words) {
   const uint lane = (uint)get_local_id(0);
   MASU_PRAGMA_UNROLL
   for (uint i = 0; i < MASU_ITEM_VECTORS; ++i) {
-    unpack(tile[place_of(lane * MASU_ITEM_VECTORS + i)], words + 4 * i);
+    words_of_vector(tile[place_of(lane * MASU_ITEM_VECTORS + i)], words + 4 * i);
   }
 }
 MASU_INLINE void store_item(__local uint4 *tile, const uint *words) {
   const uint lane = (uint)get_local_id(0);
   MASU_PRAGMA_UNROLL
   for (uint i = 0; i < MASU_ITEM_VECTORS; ++i) {
-    tile[place_of(lane * MASU_ITEM_VECTORS + i)] = packed(words + 4 * i);
+    tile[place_of(lane * MASU_ITEM_VECTORS + i)] = vector_of(words + 4 * i);
   }
 }
 

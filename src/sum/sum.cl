@@ -29,17 +29,7 @@
 inline void load(uint *words, __global const uchar *bytes, const size_t first, const bool aligned) {
   __global const uchar *from = bytes + first * MASU_ELEMENT_BYTES;
   const uint4 v = aligned ? masu_load_streaming((__global const uint4 *)from) : load_elements(from);
-  words[0] = v.x, words[1] = v.y;
-  words[2] = v.z, words[3] = v.w;
-}
-inline MASU_BITS element_of(const uint *words, const int k) {
-#if MASU_ELEMENT_BYTES == 8
-  return (ulong)words[2 * k + 1] << 32 | words[2 * k];
-#elif MASU_ELEMENT_BYTES == 4
-  return words[k];
-#else
-  return words[k * MASU_ELEMENT_BYTES / 4] >> (k * MASU_ELEMENT_BYTES % 4 * 8) & ((1u << (MASU_ELEMENT_BYTES * 8)) - 1u);
-#endif
+  words_of_vector(v, words);
 }
 
 // What every kernel is given. y is x again unless MASU_INPUTS is 2.
