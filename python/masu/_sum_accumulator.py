@@ -95,8 +95,10 @@ class SumAccumulator:
             return x
         x = _arrays.plain(x)
         # NumPy calls it safe that 64-bit integers become float64
-        loses = x.dtype.kind in "iu" and x.dtype.itemsize == 8 and self._dtype.kind == "f"
-        if loses or not np.can_cast(x.dtype, self._dtype, "safe") or x.dtype.kind not in "biuf":
+        wide = x.dtype.kind in "iu" and x.dtype.itemsize == 8 and self._dtype.kind == "f" and x.size != 0
+        if wide and (x.max() > 2**53 or x.min() < -(2**53)):
+            raise TypeError(f"SumAccumulator: {self._dtype} does not hold all of these values of {x.dtype}")
+        if not np.can_cast(x.dtype, self._dtype, "safe") or x.dtype.kind not in "biuf":
             raise TypeError(f"SumAccumulator: the data must be of {self._dtype}, got {x.dtype}")
         if not x.flags.c_contiguous and x.flags.f_contiguous and self.kind != "dot":
             x = x.T

@@ -218,8 +218,9 @@ def test_sums_of_states_leave_them_as_they_are():
 
 def test_integers_that_floats_do_not_hold_are_refused():
     a = masu.SumAccumulator("f8")
-    for data in (np.array([2**53 + 1]), np.array([1], "u8")):
+    for data in (np.array([1, 2**53 + 1]), np.array([2**64 - 1], "u8"), np.array([-2**53 - 1])):
         with pytest.raises(TypeError, match="float64"):
             a.add(data)
-    a.add(np.array([2**31 - 1], "i4"))
-    assert a.sum() == 2**31 - 1
+    for data in (np.array([2**53, -2**53]), np.array([7], "u8"), np.array([2**31 - 1], "i4"), np.array([], "i8")):
+        a.add(data)
+    assert a.sum() == 2**31 + 6
