@@ -6,6 +6,7 @@ an array whose partition() has masu find those places' elements and writes these
 and error is that of the running NumPy.
 """
 import math
+import mmap
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
@@ -17,6 +18,7 @@ __all__ = ["median", "nanmedian", "nanpercentile", "nanquantile", "percentile", 
 
 _ndarray = np.ndarray
 _SHORT = 600  # NumPy's number
+_RESERVED = 2**30  # bytes from which memory is neither there nor promised until it is written
 
 
 class Unforeseen(Exception):
@@ -65,7 +67,7 @@ def of_found(function, shape, axes, dtype, find, out=None, keepdims=False, **key
         return find(places)
 
     kept = tuple(shape[i] for i in range(ndim) if i not in axes)
-    parted = np.zeros((*kept, math.prod(shape[i] for i in axes)), dtype).view(_Parted)
+    parted = _unwritten((*kept, math.prod(shape[i] for i in axes)), np.dtype(dtype)).view(_Parted)
     parted.find = noted
     target = out
     if keepdims and out is not None:
@@ -78,6 +80,15 @@ def of_found(function, shape, axes, dtype, find, out=None, keepdims=False, **key
     if keepdims:
         result = result[(..., *(np.newaxis if i in axes else slice(None) for i in range(ndim)))]
     return result
+
+
+def _unwritten(shape, dtype):
+    """Zeros, which take memory only where they are written; Dask's arrays may be larger than all memory."""
+    size = math.prod(shape) * dtype.itemsize
+    if size < _RESERVED:
+        return np.zeros(shape, dtype)
+    flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | getattr(mmap, "MAP_NORESERVE", 0x4000)
+    return np.frombuffer(mmap.mmap(-1, size, flags=flags), dtype).reshape(shape)
 
 
 def _rows(data, axis):

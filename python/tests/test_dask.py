@@ -299,6 +299,19 @@ def test_nothing_and_errors():
         md.histogram(a, 3, (0, 1), weights=da.ones(2))
 
 
+@pytest.mark.parametrize("function", [np.median, lambda *a, **k: np.quantile(*a, q=[0.0, 0.3, 1.0], **k)])
+def test_places_of_more_data_than_memory(function):
+    """NumPy's function is asked about 800 GB, of which it reads a few elements."""
+    from masu.dask import _quantiles
+
+    plan = _quantiles._Plan(function, np.dtype(float), 64, size=10**11)
+    places = _quantiles._places(plan)
+    assert places.max() == 10**11 - 1 and places.size <= 8
+    found = _quantiles._computed(np.shape(function(np.zeros(1), axis=-1, out=None, overwrite_input=True)), np.dtype(float),
+                                 plan._replace(left=0, places=places, fronts=np.full(places.size, 1 << 63, np.uint64)))
+    assert not found.any()
+
+
 def test_every_name_is_there_and_documented():
     assert sorted(md.__all__) == md.__all__
     for name in md.__all__:
