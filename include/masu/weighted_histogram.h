@@ -31,6 +31,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -194,5 +195,25 @@ Pending<WeightedHistogram> weighted_histogram(Stream& stream, const Buffer<T>& d
                                               const Bins& bins, const WeightedOptions& options = {}) {
   return weighted_histogram(stream, data, dtype_of<T>, weights, dtype_of<W>, bins, options);
 }
+
+namespace detail {
+struct MASU_EXPORT Freed {
+  void operator()(void* memory) const noexcept;
+};
+}  // namespace detail
+
+/// The totals of the weights of 0, 1, 2, …
+struct IndexTotals {
+  std::unique_ptr<double[], detail::Freed> totals;
+  std::uint64_t count = 0;
+};
+
+/// The exact total of the weights of each index, rounded once to f64, of data in host memory: at least `least` totals.
+/// Runs on the CPU, with time and memory by the indices that occur where these are few. Nothing where an index is
+/// negative or 2^31 or more, where there is none, and for indices or weights of other types than integers and numbers
+/// that f64 holds (f16 and 64-bit integers are not among these weights): weighted_histogram with integer bins takes
+/// them. Throws invalid_argument for different lengths.
+MASU_EXPORT std::optional<IndexTotals> weighted_bincount(const ArrayView& indices, const ArrayView& weights,
+                                                         std::uint64_t least = 0);
 
 }  // namespace masu
