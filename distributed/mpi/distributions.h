@@ -2,6 +2,7 @@
 // What tests distribute over the ranks, and how.
 #pragma once
 
+#include <gtest/gtest.h>
 #include <masu/dtype.h>
 #include <masu/mpi/group.h>
 

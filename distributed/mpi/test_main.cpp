@@ -26,8 +26,8 @@ int main(int argc, char** argv) {
   MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &level);
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  // Many rounds of few bytes: what 2^31 bytes would need.
-  masu::mpi::detail::round_bytes = 1024;
+  // Several rounds of few bytes: what 2^31 bytes would need.
+  masu::mpi::detail::round_bytes = 65536;
   testing::TestEventListeners& listeners = testing::UnitTest::GetInstance()->listeners();
   if (rank != 0) {
     delete listeners.Release(listeners.default_result_printer());

@@ -11,9 +11,11 @@
 #include <masu/device.h>
 #include <masu/dtype.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -65,6 +67,11 @@ class MASU_EXPORT Bins {
   /// The command's default bins: integers of at most 1,024 different possible or present values:
   /// a bin for each value; other integers: about 100 bins of one whole width; floats: 100 bins over the range.
   static Bins for_data(Dtype dtype, const std::optional<ValueRange>& range);
+
+  /// What they are, little-endian, with a version: equal for equal bins.
+  [[nodiscard]] std::vector<std::byte> bytes() const;
+  /// Throws invalid_argument for anything that bytes() did not write.
+  static Bins from_bytes(std::span<const std::byte> bytes);
 
   enum class Kind { even, edges, integers, automatic };
   [[nodiscard]] Kind kind() const noexcept { return kind_; }

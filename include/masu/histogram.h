@@ -28,6 +28,7 @@
 #include <masu/dtype.h>
 #include <masu/stream.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -109,6 +110,16 @@ class MASU_EXPORT Histogram {
   [[nodiscard]] Strategy strategy() const noexcept { return strategy_; }
   /// Adds the counts of another histogram of the same edges. Throws invalid_argument when the edges differ.
   void merge(const Histogram& other);
+  /// All that it holds but the strategy, little-endian, with a version: equal for equal histograms.
+  [[nodiscard]] std::vector<std::byte> bytes() const;
+  /// Throws invalid_argument for anything that bytes() did not write.
+  static Histogram from_bytes(std::span<const std::byte> bytes);
+  /// The counts, then below, above and nan: size() + 3 numbers. Histograms of the same bins are merged by adding these,
+  /// while n() stays below 2^63: by MPI_SUM, ncclAllReduce or torch.distributed.all_reduce.
+  [[nodiscard]] std::vector<std::int64_t> integers() const;
+  /// A histogram of the same bins with other numbers. Throws invalid_argument unless there are size() + 3, none
+  /// negative.
+  [[nodiscard]] Histogram with_integers(std::span<const std::int64_t> integers) const;
   /// Equal edges and equal counts, below, above and nan.
   friend MASU_EXPORT bool operator==(const Histogram& a, const Histogram& b);
 

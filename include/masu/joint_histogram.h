@@ -44,6 +44,13 @@ class MASU_EXPORT JointHistogram {
   [[nodiscard]] Strategy strategy() const noexcept { return strategy_; }
   /// Adds the counts of another histogram of the same edges. Throws invalid_argument when they differ.
   void merge(const JointHistogram& other);
+  /// All that it holds but the strategy, little-endian, with a version: equal for equal histograms.
+  [[nodiscard]] std::vector<std::byte> bytes() const;
+  /// Throws invalid_argument for anything that bytes() did not write.
+  static JointHistogram from_bytes(std::span<const std::byte> bytes);
+  /// The counts, then outside and nan, and a histogram with other such numbers: as Histogram::integers.
+  [[nodiscard]] std::vector<std::int64_t> integers() const;
+  [[nodiscard]] JointHistogram with_integers(std::span<const std::int64_t> integers) const;
   friend MASU_EXPORT bool operator==(const JointHistogram& a, const JointHistogram& b);
 
  private:

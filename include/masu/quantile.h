@@ -31,6 +31,7 @@
 #include <masu/dtype.h>
 
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <memory>
@@ -108,6 +109,13 @@ class MASU_EXPORT QuantileFinder {
   void add(const ArrayView& data);
   /// The same in memory of this finder's device.
   void add_buffer(const BufferBase& data, Dtype dtype);
+  /// Takes what another finder of the same dtype, quantiles and method, on a device of the same kind (`cpu` or none)
+  /// and in the same pass has taken in that pass.
+  void merge(const QuantileFinder& other);
+  /// What it holds, little-endian, with a version.
+  [[nodiscard]] std::vector<std::byte> bytes() const;
+  /// Throws invalid_argument for anything that bytes() did not write, and for bytes of the other kind of device.
+  static QuantileFinder from_bytes(const Device& device, std::span<const std::byte> bytes);
   /// Ends a pass. True when all the data has to be given once more. Throws invalid_argument where there was no data.
   [[nodiscard]] bool next_pass();
   /// The quantiles in the order of q, once next_pass() was false.

@@ -124,6 +124,10 @@ class MASU_EXPORT ReduceAccumulator {
   /// Takes what another accumulator of the same dtype, operation and NaN rule has taken, as the pieces behind this
   /// one's.
   void merge(const ReduceAccumulator& later);
+  /// What it holds, little-endian, with a version: the same on every device.
+  [[nodiscard]] std::vector<std::byte> bytes() const;
+  /// Throws invalid_argument for anything that bytes() did not write.
+  static ReduceAccumulator from_bytes(const Device& device, std::span<const std::byte> bytes);
   /// Elements so far.
   [[nodiscard]] std::uint64_t count() const noexcept;
   /// The result so far. Throws invalid_argument for an extreme of nothing.

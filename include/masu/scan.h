@@ -30,6 +30,7 @@
 #include <masu/device.h>
 #include <masu/dtype.h>
 #include <masu/stream.h>
+#include <masu/sum.h>
 
 #include <cstdint>
 #include <memory>
@@ -77,6 +78,9 @@ class MASU_EXPORT ScanAccumulator {
   ScanAccumulator& operator=(ScanAccumulator&&) noexcept;
   ~ScanAccumulator();
 
+  /// Goes on as if the elements of `before`, of the same dtype, had been scanned in front. Only for sums, before the
+  /// first piece. So parts of data are scanned apart, when the sums of those in front are known.
+  void start_after(const SumAccumulator& before);
   /// Scans the next piece, in host memory; both are of the dtype and of one size, and may be the same memory.
   void scan(const ArrayView& input, MutableArrayView output);
   /// Elements so far.

@@ -124,6 +124,15 @@ class MASU_EXPORT SumAccumulator {
   /// Throws invalid_argument for anything that bytes() did not write.
   static SumAccumulator from_bytes(const Device& device, std::span<const std::byte> bytes);
 
+  /// What it holds as integers whose plain sum is that of the accumulators, of up to 2^31 of them: by MPI_SUM,
+  /// ncclAllReduce or torch.distributed.all_reduce on signed 64-bit integers. First the elements; then of the values
+  /// (SumKind::sum, squares), then of the squares or products (squares, dot): 1 where NaN came, 1 for infinity, 1 for
+  /// -infinity, and the digits, of 2^32, of the exact sum from 2^-1088 on (70 of them), from 2^-2176 on (137).
+  [[nodiscard]] std::vector<std::int64_t> integers() const;
+  /// Throws invalid_argument where the integers are no such sum.
+  static SumAccumulator from_integers(const Device& device, Dtype dtype, SumKind kind,
+                                      std::span<const std::int64_t> integers);
+
   [[nodiscard]] Dtype dtype() const noexcept;
   [[nodiscard]] SumKind kind() const noexcept;
   /// Elements that came so far.

@@ -110,6 +110,12 @@ class MASU_EXPORT TopkAccumulator {
   }
   /// The same for data whose type is known at run time.
   void add_buffer(const BufferBase& data, Dtype dtype);
+  /// Takes what another accumulator of the same dtype, k and options has taken, as the pieces behind this one's.
+  void merge(const TopkAccumulator& later);
+  /// What it holds, little-endian, with a version: the same on every device.
+  [[nodiscard]] std::vector<std::byte> bytes() const;
+  /// Throws invalid_argument for anything that bytes() did not write.
+  static TopkAccumulator from_bytes(const Device& device, std::span<const std::byte> bytes);
   /// Elements so far, skipped ones included.
   [[nodiscard]] std::uint64_t count() const noexcept;
   /// The top k so far; all that came, in order, where that is fewer than k.

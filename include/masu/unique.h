@@ -162,6 +162,12 @@ class MASU_EXPORT UniqueAccumulator {
 
   /// Adds a piece of host memory of the accumulator's dtype, which may be reused when this returns.
   void add(const ArrayView& piece);
+  /// Takes what another accumulator of the same dtype has taken, as the pieces behind this one's.
+  void merge(const UniqueAccumulator& later);
+  /// What it holds, little-endian, with a version: the same on every device.
+  [[nodiscard]] std::vector<std::byte> bytes() const;
+  /// Throws invalid_argument for anything that bytes() did not write.
+  static UniqueAccumulator from_bytes(const Device& device, std::span<const std::byte> bytes);
   /// Elements so far.
   [[nodiscard]] std::uint64_t count() const noexcept;
   /// Bytes that the distinct values so far and their counts take.

@@ -29,6 +29,7 @@
 
 #include <masu/histogram.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -136,6 +137,10 @@ class MASU_EXPORT WeightedHistogramAccumulator {
   /// Adds everything that another accumulator of the same dtypes, edges, rows and options holds, exactly; the other one
   /// may be of another device. Throws invalid_argument where they differ.
   void merge(const WeightedHistogramAccumulator& other);
+  /// What it holds, exactly, little-endian, with a version: the same on every device.
+  [[nodiscard]] std::vector<std::byte> bytes() const;
+  /// Throws invalid_argument for anything that bytes() did not write.
+  static WeightedHistogramAccumulator from_bytes(const Device& device, std::span<const std::byte> bytes);
   /// The totals so far, rounded. Throws invalid_argument where an integer total does not fit, naming the bin.
   [[nodiscard]] WeightedHistogram result() const;
   /// add() and result() for an accumulator that is given nothing else, neither before nor after. For float weights and

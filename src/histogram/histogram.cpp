@@ -17,39 +17,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <new>
-#include <numeric>
 
 namespace masu {
-
-std::vector<double> Histogram::edges() const {
-  return rule_->all_edges();
-}
-
-double Histogram::edge(std::uint64_t i) const {
-  if (i > size()) {
-    throw Error(ErrorCode::invalid_argument, fmt::format("Histogram::edge: i must be <= {}, got {}", size(), i));
-  }
-  return rule_->edge(i);
-}
-
-std::uint64_t Histogram::n() const noexcept {
-  return std::accumulate(counts_.begin(), counts_.end(), below_ + above_ + nan_);
-}
-
-void Histogram::merge(const Histogram& other) {
-  if (!rule_->same_edges(*other.rule_)) {
-    throw Error(ErrorCode::invalid_argument, "Histogram::merge: both must have the same edges, got different ones");
-  }
-  for (std::size_t i = 0; i < counts_.size(); ++i) counts_[i] += other.counts_[i];
-  below_ += other.below_;
-  above_ += other.above_;
-  nan_ += other.nan_;
-}
-
-bool operator==(const Histogram& a, const Histogram& b) {
-  return a.counts_ == b.counts_ && a.below_ == b.below_ && a.above_ == b.above_ && a.nan_ == b.nan_ &&
-         a.rule_->same_edges(*b.rule_);
-}
 
 struct HistogramAccumulator::State {
   Device device;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Joint histograms: the public functions.
 #include "call/operands.h"
+#include "call/state_bytes.h"
 #include "call/timer.h"
 #include "histogram/bins/bin_rule.h"
 #include "histogram/bins/definite_bins.h"
@@ -100,6 +101,63 @@ bool operator==(const JointHistogram& a, const JointHistogram& b) {
   const auto same = [](const auto& x, const auto& y) { return x->same_edges(*y); };
   return a.counts_ == b.counts_ && a.outside_ == b.outside_ && a.nan_ == b.nan_ &&
          std::equal(a.rules_.begin(), a.rules_.end(), b.rules_.begin(), b.rules_.end(), same);
+}
+
+namespace {
+constexpr call::StateName joint_state{"JointHistogram", "MJNT"};
+}  // namespace
+
+std::vector<std::byte> JointHistogram::bytes() const {
+  call::StateWriter to(joint_state);
+  to.dtype(dtype_);
+  to.number(rules_.size(), 1);
+  for (const auto& rule : rules_) rule->write(to);
+  to.number(outside_);
+  to.number(nan_);
+  to.numbers(counts_);
+  return to.finish();
+}
+
+JointHistogram JointHistogram::from_bytes(std::span<const std::byte> bytes) {
+  call::StateReader from(joint_state, bytes);
+  JointHistogram h;
+  h.dtype_ = from.dtype();
+  const std::uint64_t columns = from.below(most_columns + 1, 1);
+  from.require(columns >= 1);
+  std::uint64_t cells = 1;
+  for (std::uint64_t d = 0; d < columns; ++d) {
+    h.rules_.push_back(BinRule::read(from, h.dtype_, true));
+    from.require(h.rules_.back()->n <= most_cells / cells);
+    cells *= h.rules_.back()->n;
+  }
+  h.outside_ = from.number();
+  h.nan_ = from.number();
+  h.counts_ = from.numbers(cells);
+  from.end();
+  return h;
+}
+
+std::vector<std::int64_t> JointHistogram::integers() const {
+  std::vector<std::int64_t> result(counts_.begin(), counts_.end());
+  result.push_back(static_cast<std::int64_t>(outside_));
+  result.push_back(static_cast<std::int64_t>(nan_));
+  return result;
+}
+
+JointHistogram JointHistogram::with_integers(std::span<const std::int64_t> integers) const {
+  const std::size_t cells = counts_.size();
+  const bool good = integers.size() == cells + joint_extra_cells &&
+                    std::none_of(integers.begin(), integers.end(), [](std::int64_t x) { return x < 0; });
+  if (!good) {
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("JointHistogram::with_integers: there must be {} numbers, none negative, got {}",
+                            cells + joint_extra_cells, integers.size()));
+  }
+  JointHistogram h = *this;
+  std::copy_n(integers.begin(), cells, h.counts_.begin());
+  h.outside_ = static_cast<std::uint64_t>(integers[cells]);
+  h.nan_ = static_cast<std::uint64_t>(integers[cells + 1]);
+  return h;
 }
 
 struct JointHistogramAccumulator::State {

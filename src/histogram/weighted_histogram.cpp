@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Weighted histograms: the public functions.
 #include "call/operands.h"
+#include "call/state_bytes.h"
 #include "call/timer.h"
 #include "histogram/bins/bin_rule.h"
-#include "histogram/bins/definite_bins.h"
 #include "histogram/cpu/weighted_histogram_cpu.h"
 #include "histogram/cpu/weighted_narrow.h"
 #include "histogram/device/weighted_histogram_device.h"
 #include "histogram/histogram_checks.h"
+#include "histogram/weighted_checks.h"
 #include "histogram/weighted_sums.h"
 
 #include <masu/weighted_histogram.h>
@@ -25,32 +26,6 @@ namespace {
 
 constexpr std::uint64_t most_slots = std::uint64_t{1} << 31;
 constexpr std::uint64_t most_weighted_rows = std::uint64_t{1} << 20;
-constexpr std::size_t most_weighted_columns = 8;
-constexpr std::string_view weighted_name = "weighted_histogram";
-
-[[noreturn]] void weighted_invalid(const std::string& message) {
-  throw Error(ErrorCode::invalid_argument, fmt::format("{}: {}", weighted_name, message));
-}
-
-void check_weighted_columns(std::size_t expected, std::size_t got) {
-  if (expected != got) {
-    weighted_invalid(fmt::format("there must be {} columns, one for each of the bins, got {}", expected, got));
-  }
-}
-
-void check_count(std::size_t columns) {
-  if (columns < 1 || columns > most_weighted_columns) {
-    weighted_invalid(fmt::format("columns must be 1 to {}, got {}", most_weighted_columns, columns));
-  }
-}
-
-void check_weighted_lengths(std::uint64_t elements, std::uint64_t weights) {
-  if (elements != weights) {
-    weighted_invalid(
-        fmt::format("there must be a weight for each element, got {} elements and {} weights", elements, weights));
-  }
-}
-
 void check_column_lengths(std::uint64_t expected, std::uint64_t got) {
   if (expected != got) weighted_invalid(fmt::format("columns must have the same length, got {} and {}", expected, got));
 }
@@ -307,9 +282,14 @@ void WeightedHistogramAccumulator::merge(const WeightedHistogramAccumulator& oth
       s.row_elements != from.row_elements || s.options.variances != from.options.variances ||
       s.options.outside != from.options.outside ||
       !std::equal(s.rules.begin(), s.rules.end(), from.rules.begin(), from.rules.end(), same)) {
+    const auto text = [](const State& of) {
+      return fmt::format("{} columns, first {}, {} rows, weights {}", of.rules.size(), of.rules.front()->text(),
+                         of.options.rows, to_string(of.weights_dtype));
+    };
     throw Error(ErrorCode::invalid_argument,
-                "WeightedHistogramAccumulator::merge: both must have the same dtypes, edges, rows and options, got "
-                "different ones");
+                fmt::format("WeightedHistogramAccumulator::merge: both must have the same dtypes, edges, rows and "
+                            "options, got {} and {}",
+                            text(s), text(from)));
   }
   const std::vector<WeightSums> theirs = from.collect();
   if (s.sums.empty()) s.sums = s.zeros();
@@ -319,6 +299,58 @@ void WeightedHistogramAccumulator::merge(const WeightedHistogramAccumulator& oth
     s.sums[k].propagate(0, s.sums[k].slots());
   }
   s.n += from.n;
+}
+
+namespace {
+constexpr call::StateName weighted_state{"WeightedHistogramAccumulator", "MWEI"};
+}  // namespace
+
+std::vector<std::byte> WeightedHistogramAccumulator::bytes() const {
+  const State& s = *state_;
+  call::StateWriter to(weighted_state);
+  to.dtype(s.dtype);
+  to.dtype(s.weights_dtype);
+  for (const bool flag :
+       {s.options.right_open, s.options.outside == Outside::clamp, s.options.variances, s.options.wrap}) {
+    to.number(flag ? 1 : 0, 1);
+  }
+  to.number(s.options.rows);
+  to.number(s.row_elements);
+  to.number(s.n);
+  to.number(s.rules.size(), 1);
+  for (const auto& rule : s.rules) to.block(rule->bins.bytes());
+  for (const WeightSums& sums : s.collect()) sums.write(to);
+  return to.finish();
+}
+
+WeightedHistogramAccumulator WeightedHistogramAccumulator::from_bytes(const Device& device,
+                                                                      std::span<const std::byte> bytes) {
+  call::StateReader from(weighted_state, bytes);
+  const Dtype dtype = from.dtype();
+  const Dtype weights = from.dtype();
+  WeightedOptions options;
+  options.right_open = from.flag();
+  options.outside = from.flag() ? Outside::clamp : Outside::drop;
+  options.variances = from.flag();
+  options.wrap = from.flag();
+  options.rows = from.number();
+  const std::uint64_t row_elements = from.number();
+  const std::uint64_t n = from.number();
+  std::vector<Bins> bins;
+  std::uint64_t slots = options.rows;
+  for (std::uint64_t left = from.below(most_weighted_columns + 1, 1); left > 0; --left) {
+    bins.push_back(Bins::from_bytes(from.block()));
+    from.require(slots <= from.left() && bins.back().size() <= from.left() / std::max<std::uint64_t>(slots, 1));
+    slots *= bins.back().size();
+  }
+  WeightedHistogramAccumulator result(device, dtype, weights, bins, options, row_elements);
+  State& s = *result.state_;
+  from.require(s.row_elements == row_elements);
+  s.sums = s.zeros();
+  for (WeightSums& sums : s.sums) from.require(sums.read(from));
+  from.end();
+  s.n = n;
+  return result;
 }
 
 WeightedHistogram WeightedHistogramAccumulator::empty_result() const {
@@ -396,73 +428,6 @@ WeightedHistogram WeightedHistogramAccumulator::result() const try {
 
 HistogramTimes WeightedHistogramAccumulator::times() const {
   return state_->counter ? state_->counter->times() : state_->times;
-}
-
-namespace {
-
-std::uint64_t row_elements(std::uint64_t count, const WeightedOptions& options) {
-  if (options.rows != 0 && count % options.rows != 0) {
-    weighted_invalid(fmt::format("{} rows must divide the elements, got {}", options.rows, count));
-  }
-  return options.rows == 0 ? 0 : count / options.rows;
-}
-
-}  // namespace
-
-WeightedHistogram weighted_histogram(const Device& device, const ArrayView& data, const ArrayView& weights,
-                                     const Bins& bins, const WeightedOptions& options) {
-  check_weighted_lengths(data.count, weights.count);
-  WeightedHistogramAccumulator accumulator(device, data.dtype, weights.dtype, definite_bins(device, data, bins),
-                                           options, row_elements(data.count, options));
-  return accumulator.result_of({&data, 1}, weights);
-}
-
-WeightedHistogram weighted_histogram(const BufferBase& data, Dtype dtype, const BufferBase& weights,
-                                     Dtype weights_dtype, const Bins& bins, const WeightedOptions& options) {
-  const std::uint64_t count = data.size_bytes() / size_of(dtype);
-  check_weighted_lengths(count, weights.size_bytes() / size_of(weights_dtype));
-  WeightedHistogramAccumulator accumulator(data.device(), dtype, weights_dtype, definite_bins(data, dtype, bins),
-                                           options, row_elements(count, options));
-  accumulator.add_buffer(data, dtype, weights, weights_dtype);
-  return accumulator.result();
-}
-
-Pending<WeightedHistogram> weighted_histogram(Stream& stream, const BufferBase& data, Dtype dtype,
-                                              const BufferBase& weights, Dtype weights_dtype, const Bins& bins,
-                                              const WeightedOptions& options) {
-  const std::uint64_t count = data.size_bytes() / size_of(dtype);
-  auto accumulator = std::make_shared<WeightedHistogramAccumulator>(data.device(), dtype, weights_dtype, bins, options,
-                                                                    row_elements(count, options));
-  accumulator->add_buffer(data, dtype, weights, weights_dtype, &stream);
-  return {stream.record(), [accumulator] { return accumulator->result(); }};
-}
-
-WeightedHistogram weighted_joint_histogram(const Device& device, std::span<const ArrayView> columns,
-                                           const ArrayView& weights, std::span<const Bins> bins,
-                                           const WeightedOptions& options) {
-  check_count(columns.size());
-  check_weighted_columns(bins.size(), columns.size());
-  check_weighted_lengths(columns.front().count, weights.count);
-  std::vector<Bins> definite;
-  for (std::size_t d = 0; d < bins.size(); ++d) definite.push_back(definite_bins(device, columns[d], bins[d]));
-  WeightedHistogramAccumulator accumulator(device, columns.front().dtype, weights.dtype, definite, options,
-                                           row_elements(weights.count, options));
-  return accumulator.result_of(columns, weights);
-}
-
-WeightedHistogram weighted_joint_histogram(std::span<const BufferBase* const> columns, Dtype dtype,
-                                           const BufferBase& weights, Dtype weights_dtype, std::span<const Bins> bins,
-                                           const WeightedOptions& options) {
-  check_count(columns.size());
-  check_weighted_columns(bins.size(), columns.size());
-  const std::uint64_t count = columns.front()->size_bytes() / size_of(dtype);
-  check_weighted_lengths(count, weights.size_bytes() / size_of(weights_dtype));
-  std::vector<Bins> definite;
-  for (std::size_t d = 0; d < bins.size(); ++d) definite.push_back(definite_bins(*columns[d], dtype, bins[d]));
-  WeightedHistogramAccumulator accumulator(columns.front()->device(), dtype, weights_dtype, definite, options,
-                                           row_elements(count, options));
-  accumulator.add_buffers(columns, dtype, weights, weights_dtype);
-  return accumulator.result();
 }
 
 }  // namespace masu

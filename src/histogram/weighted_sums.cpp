@@ -136,6 +136,27 @@ void WeightSums::add_digits(std::uint64_t slot, const std::uint64_t* digits) noe
   fixed::propagate({to, format_.words()});
 }
 
+void WeightSums::write(call::StateWriter& to) const {
+  for (const std::int64_t word : words_) to.number(static_cast<std::uint64_t>(word));
+  to.raw(std::as_bytes(std::span(flags_)));
+}
+
+bool WeightSums::read(call::StateReader& from) {
+  constexpr std::int64_t most = std::int64_t{1} << 61;  // of the last word: room for others' carries
+  const std::vector<std::uint64_t> words = from.numbers(words_.size());
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    words_[i] = static_cast<std::int64_t>(words[i]);
+    const bool last = (i + 1) % format_.words() == 0;
+    if (last ? words_[i] < -most || words_[i] > most : words[i] > fixed::digit_mask) return false;
+  }
+  const std::span<const std::byte> flags = from.raw(flags_.size());
+  for (std::size_t i = 0; i < flags_.size(); ++i) {
+    flags_[i] = static_cast<std::uint8_t>(flags[i]);
+    if (flags_[i] > (fixed::has_nan | fixed::has_infinity | fixed::has_minus_infinity)) return false;
+  }
+  return true;
+}
+
 void WeightSums::move(std::uint64_t from, std::uint64_t to) noexcept {
   std::int64_t* source = words(from);
   for (std::size_t i = 0; i < format_.words(); ++i) words(to)[i] += std::exchange(source[i], 0);

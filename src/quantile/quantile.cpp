@@ -7,6 +7,7 @@
 #include "quantile/quantile_places.h"
 #include "quantile/quantile_plan.h"
 #include "quantile/quantile_rule.h"
+#include "quantile/quantiles.h"
 #include "quantile/selection.h"
 
 #include <masu/histogram.h>
@@ -35,12 +36,6 @@ constexpr std::array<std::string_view, 13> method_names = {"inverted_cdf",
                                                            "higher",
                                                            "midpoint",
                                                            "nearest"};
-
-void check_quantiles(std::span<const double> q) {
-  for (const double one : q) {
-    if (!(one >= 0 && one <= 1)) call::refuse("quantile", fmt::format("q must be within 0 to 1, got {}", one));
-  }
-}
 
 // Elements of a row.
 std::uint64_t check_shape(std::uint64_t count, const QuantileOptions& options) {
@@ -112,43 +107,6 @@ std::vector<std::uint64_t> keys_at(const Input& input, std::uint64_t rows, std::
   return result;
 }
 
-// The quantiles of n elements, by the keys at places_of() of them.
-class Quantiles {
- public:
-  Quantiles(Dtype dtype, QuantileMethod method, std::uint64_t n, std::span<const double> q) : dtype_(dtype) {
-    for (const double one : q) wanted_.push_back(quantile_place(method, n, one));
-    for (const QuantilePlace& place : wanted_) places_.insert(places_.end(), {place.previous, place.next});
-    if (is_float(dtype)) places_.push_back(n - 1);  // NaN stands there, if there is any
-    std::sort(places_.begin(), places_.end());
-    places_.erase(std::unique(places_.begin(), places_.end()), places_.end());
-  }
-  [[nodiscard]] std::span<const std::uint64_t> places() const noexcept { return places_; }
-
-  // `key(i)`: of places()[i].
-  void append(const std::function<std::uint64_t(std::size_t)>& key, std::vector<Quantile>& result) const {
-    const auto bits_at = [&](std::uint64_t place) {
-      const auto at = std::lower_bound(places_.begin(), places_.end(), place);
-      return bits_of_key(dtype_, key(static_cast<std::size_t>(at - places_.begin())));
-    };
-    if (wanted_.empty()) return;
-    const bool nan = is_float(dtype_) && key(places_.size() - 1) == greatest_key(dtype_);
-    for (const QuantilePlace& place : wanted_) {
-      if (!nan) {
-        result.push_back(quantile_at(dtype_, place, bits_at(place.previous), bits_at(place.next)));
-        continue;
-      }
-      const std::uint64_t bits = bits_of_key(dtype_, greatest_key(dtype_));
-      result.push_back(quantile_at(dtype_, {0, 0, 0, true}, bits, bits));
-      if (!place.is_element) result.back() = {result.back().value, 0, false};
-    }
-  }
-
- private:
-  Dtype dtype_;
-  std::vector<QuantilePlace> wanted_;
-  std::vector<std::uint64_t> places_;
-};
-
 std::vector<Quantile> find(const Input& input, std::span<const double> q, const QuantileOptions& options) {
   check_quantiles(q);
   const std::uint64_t n = check_shape(input.count, options);
@@ -203,67 +161,6 @@ QuantileMethod quantile_method_from_name(std::string_view name) {
   const auto found = std::find(method_names.begin(), method_names.end(), name);
   if (found != method_names.end()) return static_cast<QuantileMethod>(found - method_names.begin());
   call::refuse("quantile", fmt::format("method is one of {}, got \"{}\"", fmt::join(method_names, " "), name));
-}
-
-struct QuantileFinder::State {
-  State(const Device& on, Dtype type, std::span<const double> wanted, const QuantileOptions& asked)
-      : device(on), dtype(type), q(wanted.begin(), wanted.end()), method(asked.method), finder(on, type) {}
-  Device device;
-  Dtype dtype;
-  std::vector<double> q;
-  QuantileMethod method;
-  PlaceFinder finder;
-  std::unique_ptr<Quantiles> quantiles;
-  bool done = false;
-};
-
-QuantileFinder::QuantileFinder(const Device& device, Dtype dtype, std::span<const double> q,
-                               const QuantileOptions& options) {
-  check_quantiles(q);
-  if (options.rows != 1) {
-    call::refuse("quantile", fmt::format("rows must be 1 where data comes in pieces, got {}", options.rows));
-  }
-  state_ = std::make_unique<State>(device, dtype, q, options);
-}
-
-QuantileFinder::QuantileFinder(QuantileFinder&&) noexcept = default;
-QuantileFinder& QuantileFinder::operator=(QuantileFinder&&) noexcept = default;
-QuantileFinder::~QuantileFinder() = default;
-
-void QuantileFinder::add(const ArrayView& data) {
-  call::check_dtype("quantile", state_->dtype, data.dtype);
-  state_->finder.add(data);
-}
-
-void QuantileFinder::add_buffer(const BufferBase& data, Dtype dtype) {
-  call::check_dtype("quantile", state_->dtype, dtype);
-  call::check_device("quantile", state_->device, data);
-  state_->finder.add(data, data.byte_offset(), call::count_of("quantile", data, dtype));
-}
-
-bool QuantileFinder::next_pass() {
-  State& s = *state_;
-  if (s.done) return false;
-  if (s.finder.count() == 0) call::refuse("quantile", "there must be data, got no elements");
-  if (!s.quantiles) s.quantiles = std::make_unique<Quantiles>(s.dtype, s.method, s.finder.count(), s.q);
-  s.done = !s.finder.next_pass(s.quantiles->places());
-  return !s.done;
-}
-
-std::vector<Quantile> QuantileFinder::result() const {
-  const State& s = *state_;
-  if (!s.done) call::refuse("quantile", "the passes must have ended before there is a result");
-  std::vector<Quantile> result;
-  s.quantiles->append([&](std::size_t i) { return s.finder.key(s.quantiles->places()[i]); }, result);
-  return result;
-}
-
-std::uint64_t QuantileFinder::count() const noexcept {
-  return state_->finder.count();
-}
-
-QuantileTimes QuantileFinder::times() const {
-  return state_->finder.times();
 }
 
 std::uint64_t quantile_workspace(const Device& device, Dtype dtype, std::uint64_t count,

@@ -62,6 +62,14 @@ void PlaceFinder::begin_pass() {
   collected_.clear();
 }
 
+void PlaceFinder::end_passes() {
+  left_ = width_ = 0;
+  collecting_ = false;
+  prefixes_ = {0};
+  table_.clear();
+  collected_.clear();
+}
+
 void PlaceFinder::add(const ArrayView& data) {
   if (data.count == 0) return;
   if (on_cpu_) return add_here(data);
@@ -106,6 +114,75 @@ void PlaceFinder::add(const BufferBase& data, std::uint64_t byte_offset, std::ui
   }
 }
 
+bool PlaceFinder::merge(const PlaceFinder& other) {
+  if (passes_ != other.passes_ || left_ != other.left_ || width_ != other.width_ || collecting_ != other.collecting_ ||
+      prefixes_ != other.prefixes_ || count_ != other.count_ || found_ != other.found_) {
+    return false;
+  }
+  here_ += other.here_;
+  for (std::size_t i = 0; i < table_.size(); ++i) table_[i] += other.table_[i];
+  collected_.insert(collected_.end(), other.collected_.begin(), other.collected_.end());
+  return true;
+}
+
+void PlaceFinder::write(call::StateWriter& to) const {
+  for (const std::uint64_t value : {std::uint64_t{on_cpu_}, std::uint64_t{collecting_}, std::uint64_t{passes_},
+                                    std::uint64_t{left_}, std::uint64_t{width_}}) {
+    to.number(value, 1);
+  }
+  to.number(count_);
+  to.number(here_);
+  for (const auto& [place, known] : found_) {
+    to.number(known.prefix);
+    to.number(known.rest);
+  }
+  to.number(prefixes_.size());
+  to.numbers(prefixes_);
+  to.numbers(table_);
+  to.number(collected_.size());
+  to.numbers(collected_);
+}
+
+void PlaceFinder::read(call::StateReader& from, const Places& places) {
+  const auto bits = static_cast<unsigned>(8 * size_of(dtype_));
+  if (from.flag() != on_cpu_) from.refuse("the bytes must be of a finder on the same kind of device, got the other");
+  collecting_ = from.flag();
+  passes_ = static_cast<unsigned>(from.below(bits + 1, 1));
+  left_ = static_cast<unsigned>(from.below(bits + 1, 1));
+  width_ = static_cast<unsigned>(from.below(left_ + 1, 1));
+  count_ = from.number();
+  here_ = from.number();
+  from.require(passes_ != 0 || (left_ == bits && count_ == 0 && !collecting_));
+  from.require(passes_ == 0 || count_ != 0);
+  from.require(width_ <= (on_cpu_ ? quantile_plan::most_digit_bits : topk_plan::digit_bits));
+  from.require(on_cpu_ || !collecting_);
+  const auto fits = [&](std::uint64_t key) { return left_ >= 64 ? key == 0 : key <= greatest_key(dtype_) >> left_; };
+  found_.clear();
+  if (passes_ != 0) {
+    for (const std::uint64_t place : places(count_)) {
+      Known& known = found_[place];
+      known.prefix = from.number();
+      known.rest = from.number();
+      from.require(fits(known.prefix) && known.rest <= place);
+    }
+    from.require(left_ != bits);
+  }
+  prefixes_ = from.numbers(from.number());
+  from.require(!prefixes_.empty() && prefixes_.size() <= std::max<std::size_t>(found_.size(), 1));
+  for (std::size_t i = 0; i < prefixes_.size(); ++i) {
+    from.require(fits(prefixes_[i]) && (i == 0 || prefixes_[i - 1] < prefixes_[i]));
+  }
+  if (left_ != 0) {  // the passes go on
+    from.require(collecting_ || width_ != 0);
+    for (const auto& [place, known] : found_) {
+      from.require(std::binary_search(prefixes_.begin(), prefixes_.end(), known.prefix));
+    }
+  }
+  table_ = from.numbers(collecting_ || left_ == 0 ? none_left : prefixes_.size() << width_);
+  collected_ = from.numbers(from.number());
+  from.require(collected_.empty() || collecting_);
+}
+
 bool PlaceFinder::next_pass(std::span<const std::uint64_t> places) {
   if (passes_ == 0) {
     count_ = here_;
@@ -118,9 +195,12 @@ bool PlaceFinder::next_pass(std::span<const std::uint64_t> places) {
     std::sort(collected_.begin(), collected_.end());
     for (auto& [place, known] : found_) {
       const auto first = std::lower_bound(collected_.begin(), collected_.end(), known.prefix << left_);
+      if (known.rest >= static_cast<std::uint64_t>(collected_.end() - first)) {
+        call::refuse("quantile", "every pass must give the same elements, got others");
+      }
       known = {first[static_cast<std::ptrdiff_t>(known.rest)], 0};
     }
-    left_ = 0;
+    end_passes();
     return false;
   }
   std::vector<std::uint64_t> next;
@@ -138,7 +218,10 @@ bool PlaceFinder::next_pass(std::span<const std::uint64_t> places) {
     }
   }
   left_ -= width_;
-  if (left_ == 0 || next.empty()) return false;
+  if (left_ == 0 || next.empty()) {
+    end_passes();
+    return false;
+  }
   prefixes_ = std::move(next);
   collecting_ = on_cpu_ && within <= quantile_plan::most_collected;
   begin_pass();

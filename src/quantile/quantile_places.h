@@ -3,6 +3,7 @@
 // a device. Everything is a count, so neither the order nor the pieces of the data matter.
 #pragma once
 
+#include "call/state_bytes.h"
 #include "topk/digit_counter.h"
 
 #include <masu/buffer.h>
@@ -11,6 +12,7 @@
 #include <masu/quantile.h>
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <span>
@@ -32,8 +34,16 @@ class PlaceFinder {
   void add(const BufferBase& data, std::uint64_t byte_offset, std::uint64_t count);
   // Elements of a pass, once one has ended; until then, what came.
   [[nodiscard]] std::uint64_t count() const noexcept { return passes_ == 0 ? here_ : count_; }
+  // Takes what another one in the same pass has taken in it; false where that pass is another.
+  [[nodiscard]] bool merge(const PlaceFinder& other);
+  void write(call::StateWriter& to) const;
+  // `count`: of the elements of a pass, where one has ended. `places`: of those, as next_pass() has them.
+  using Places = std::function<std::span<const std::uint64_t>(std::uint64_t count)>;
+  void read(call::StateReader& from, const Places& places);
   // Ends a pass; `places` are below count(), and the same each time. True when the data is needed once more.
   bool next_pass(std::span<const std::uint64_t> places);
+  // All passes have ended.
+  [[nodiscard]] bool done() const noexcept { return left_ == 0; }
   // The key at a place.
   [[nodiscard]] std::uint64_t key(std::uint64_t place) const { return found_.at(place).prefix; }
   [[nodiscard]] QuantileTimes times() const;
@@ -43,9 +53,11 @@ class PlaceFinder {
   struct Known {
     std::uint64_t prefix = 0;
     std::uint64_t rest = 0;
+    friend bool operator==(const Known&, const Known&) = default;
   };
   void add_here(const ArrayView& data);
   void begin_pass();
+  void end_passes();
 
   Device device_;
   Dtype dtype_;

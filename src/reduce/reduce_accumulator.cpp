@@ -2,6 +2,7 @@
 // Data that comes in pieces.
 #include "call/operands.h"
 #include "call/staging.h"
+#include "call/state_bytes.h"
 #include "call/timer.h"
 #include "reduce/reduce_cpu.h"
 #include "reduce/reduce_device.h"
@@ -109,8 +110,54 @@ void ReduceAccumulator::merge(const ReduceAccumulator& later) {
   if (other.dtype != s.dtype || other.op != s.op || other.skip != s.skip) {
     call::refuse(reduce_name, "accumulators that are merged must have one dtype, one operation and one rule for NaN");
   }
+  if (other.count == 0) return;
   s.take(other.found, s.count);
   s.count += other.count;
+}
+
+namespace {
+constexpr call::StateName reduce_state{"ReduceAccumulator", "MRED"};
+}  // namespace
+
+std::vector<std::byte> ReduceAccumulator::bytes() const {
+  const State& s = *state_;
+  call::StateWriter to(reduce_state);
+  to.dtype(s.dtype);
+  to.number(static_cast<std::uint64_t>(s.op), 1);
+  to.number(s.skip ? 1 : 0, 1);
+  to.number(s.count);
+  to.number(s.op == ReduceOp::count_nonzero ? s.found.nonzero : 0);
+  for (int which = 0; which < 2; ++which) {
+    const Extreme extreme = s.count != 0 && wants(s.op, which) ? s.found.extremes[which] : Extreme();
+    to.number(extreme.index);
+    to.number(extreme.bits);
+  }
+  return to.finish();
+}
+
+ReduceAccumulator ReduceAccumulator::from_bytes(const Device& device, std::span<const std::byte> bytes) {
+  call::StateReader from(reduce_state, bytes);
+  const Dtype dtype = from.dtype();
+  const auto op = static_cast<ReduceOp>(from.below(static_cast<std::uint64_t>(ReduceOp::count_nonzero) + 1, 1));
+  const NanRule rule = from.flag() ? NanRule::skip : NanRule::propagate;
+  ReduceAccumulator result(device, dtype, op, {.nan = rule});
+  State& s = *result.state_;
+  s.count = from.number();
+  s.found.nonzero = from.number();
+  from.require(s.found.nonzero <= (op == ReduceOp::count_nonzero ? s.count : 0));
+  for (int which = 0; which < 2; ++which) {
+    Extreme& extreme = s.found.extremes[which];
+    extreme.index = from.number();
+    extreme.bits = from.number();
+    if (s.count == 0 || !wants(op, which)) {
+      from.require(extreme.index == Extreme().index && extreme.bits == 0);
+      continue;
+    }
+    from.require(extreme.index < s.count && extreme.bits <= ~std::uint64_t{0} >> (64 - 8 * size_of(dtype)));
+    extreme.rank = rank_of_bits(dtype, {which == 1, s.skip}, extreme.bits);
+  }
+  from.end();
+  return result;
 }
 
 std::uint64_t ReduceAccumulator::count() const noexcept {

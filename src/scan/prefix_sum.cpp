@@ -233,6 +233,16 @@ int lowest_bit_of(const T* x, std::size_t count) {
 
 }  // namespace
 
+void PrefixSum::add(std::span<const std::int64_t> digits, bool nan, bool infinity, bool minus_infinity) noexcept {
+  for (std::size_t i = 0; i < digits.size(); ++i) {
+    const auto bits = static_cast<std::uint64_t>(digits[i]);
+    add_bits(digits[i] < 0 ? -bits : bits, lowest + 32 * static_cast<int>(i), digits[i] < 0);
+  }
+  nan_ = nan_ || nan;
+  infinity_ = infinity_ || infinity;
+  minus_infinity_ = minus_infinity_ || minus_infinity;
+}
+
 void PrefixSum::add_bits(std::uint64_t magnitude, int exponent, bool negative) noexcept {
   const UnsignedWide bits = static_cast<UnsignedWide>(magnitude) << ((exponent - lowest) % limb_bits);
   auto limb = static_cast<std::size_t>((exponent - lowest) / limb_bits);

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 namespace masu {
 
@@ -18,6 +19,8 @@ class PrefixSum {
   // or behind each. `output` may be `input`.
   template <class T>
   void run(const T* input, T* output, std::uint64_t count, bool exclusive);
+  // Adds digits[i] * 2^(32 i - 1088), and numbers that are not finite.
+  void add(std::span<const std::int64_t> digits, bool nan, bool infinity, bool minus_infinity) noexcept;
   // Adds what another one has added.
   void merge(const PrefixSum& later) noexcept;
 

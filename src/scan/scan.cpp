@@ -225,6 +225,49 @@ ScanAccumulator::ScanAccumulator(ScanAccumulator&&) noexcept = default;
 ScanAccumulator& ScanAccumulator::operator=(ScanAccumulator&&) noexcept = default;
 ScanAccumulator::~ScanAccumulator() = default;
 
+void ScanAccumulator::start_after(const SumAccumulator& before) {
+  State& s = *state_;
+  if (s.options.op != ScanOp::sum) refuse(fmt::format("start_after is for sums, got {}", to_string(s.options.op)));
+  if (s.count != 0) refuse(fmt::format("start_after comes before the first piece, got it after {} elements", s.count));
+  if (before.dtype() != s.dtype || before.kind() == SumKind::dot) {
+    refuse(
+        fmt::format("start_after takes the sum of {} values, got {}", to_string(s.dtype), to_string(before.dtype())));
+  }
+  // masu/sum.h: the elements, NaN, infinity, -infinity, digits of 32 bits from 2^-1088 on.
+  constexpr std::size_t head = 4;
+  constexpr int lowest = -1088;
+  const std::vector<std::int64_t> integers = before.integers();
+  const auto digits = std::span(integers).subspan(head, 70);
+  if (!is_float(s.dtype)) {
+    const auto* ones = digits.data() - lowest / 32;
+    s.state.bits = (static_cast<std::uint64_t>(ones[0]) + (static_cast<std::uint64_t>(ones[1]) << 32)) &
+                   ~std::uint64_t{0} >> (64 - 8 * size_of(s.dtype));
+    if (!call::on_cpu(s.device)) s.there = {s.state.bits};
+    return;
+  }
+  if (call::on_cpu(s.device)) {
+    s.state.sum.add(digits, integers[1] != 0, integers[2] != 0, integers[3] != 0);
+    return;
+  }
+  // A wide number in units of the least subnormal number, then the three kinds (scan_wide.cl).
+  const int unit = size_of(s.dtype) == 2 ? -24 : size_of(s.dtype) == 4 ? -149 : -1074;
+  const unsigned words = plan_for(s.device, s.dtype, 1, s.options).wide_words();
+  s.there.assign(words + 3, 0);
+  std::int64_t carry = 0;
+  for (unsigned i = 0; i < words; ++i) {
+    // Word i has the bits from 2^(unit + 32 i) on: parts of two digits.
+    const int from = unit + 32 * static_cast<int>(i) - lowest;
+    const auto digit = [&](int at) { return at < 70 ? digits[static_cast<std::size_t>(at)] : 0; };
+    const std::int64_t low = digit(from / 32) / (std::int64_t{1} << from % 32);
+    const std::int64_t high =
+        digit(from / 32 + 1) % (std::int64_t{1} << from % 32) * (std::int64_t{1} << (32 - from % 32) % 32);
+    carry += low + (from % 32 == 0 ? 0 : high);
+    s.there[i] = i + 1 < words ? static_cast<std::uint32_t>(carry) : static_cast<std::uint64_t>(carry);
+    carry >>= 32;
+  }
+  for (unsigned kind = 0; kind < 3; ++kind) s.there[words + kind] = static_cast<std::uint64_t>(integers[kind + 1] != 0);
+}
+
 void ScanAccumulator::scan(const ArrayView& input, MutableArrayView output) {
   State& s = *state_;
   if (input.dtype != s.dtype || output.dtype != s.dtype) {

@@ -8,6 +8,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <mutex>
 #include <string>
 #include <utility>
@@ -194,6 +196,74 @@ SumAccumulator SumAccumulator::from_bytes(const Device& device, std::span<const 
   totals.products.add(parts.products.number);
   totals.products.note(parts.products.specials);
   state->sums.merge(totals, count);
+  return SumAccumulator(std::move(state));
+}
+
+namespace {
+
+void append_integers(std::vector<std::int64_t>& to, const fixed::Part& part, int lowest, std::size_t words) {
+  for (const std::uint8_t flag : {fixed::has_nan, fixed::has_infinity, fixed::has_minus_infinity}) {
+    to.push_back((part.specials & flag) != 0 ? 1 : 0);
+  }
+  const std::size_t first = to.size() + static_cast<std::size_t>((part.number.exponent - lowest) / fixed::digit_bits);
+  to.resize(to.size() + words);
+  for (std::size_t i = 0; i < part.number.size; ++i) {
+    const auto word = static_cast<std::int64_t>(part.number.words[i]);
+    to[first + i] = part.number.negative ? -word : word;
+  }
+}
+
+template <class Total>
+bool take_integers(std::span<const std::int64_t>& from, std::size_t words, Total& total) {
+  for (const std::uint8_t flag : {fixed::has_nan, fixed::has_infinity, fixed::has_minus_infinity}) {
+    if (from.front() < 0) return false;
+    if (from.front() > 0) total.note(flag);
+    from = from.subspan(1);
+  }
+  // Room for the carries of the last digit.
+  std::vector<std::int64_t> digits(from.begin(), from.begin() + static_cast<std::ptrdiff_t>(words));
+  from = from.subspan(words);
+  if (std::any_of(digits.begin(), digits.end(), [](std::int64_t x) { return x == INT64_MIN || x == INT64_MAX; }))
+    return false;
+  const fixed::Magnitude number = fixed::magnitude_of(digits, Total::lowest);
+  if (number.size != 0 && number.exponent + fixed::digit_bits * static_cast<int>(number.size) >
+                              Total::lowest + fixed::digit_bits * static_cast<int>(words)) {
+    return false;
+  }
+  total.add(number);
+  return true;
+}
+
+}  // namespace
+
+std::vector<std::int64_t> SumAccumulator::integers() const {
+  const State& s = *state_;
+  if (s.row_length != 0) refuse_pieces("integers: there must be no rows");
+  const Parts parts(s.sums.open_row());
+  std::vector<std::int64_t> result{static_cast<std::int64_t>(s.sums.count())};
+  if (s.needs.values) append_integers(result, parts.values, fixed::Sum::lowest, sum_words);
+  if (s.needs.squares || s.needs.products) {
+    append_integers(result, parts.products, fixed::Products::lowest, product_words);
+  }
+  return result;
+}
+
+SumAccumulator SumAccumulator::from_integers(const Device& device, Dtype dtype, SumKind kind,
+                                             std::span<const std::int64_t> integers) {
+  auto state = std::make_unique<State>(device, dtype, kind, std::uint64_t{0});
+  const bool second = state->needs.squares || state->needs.products;
+  const std::size_t size = 1 + (state->needs.values ? 3 + sum_words : 0) + (second ? 3 + product_words : 0);
+  if (integers.size() != size) {
+    refuse_pieces(fmt::format("from_integers: there must be {} integers, got {}", size, integers.size()));
+  }
+  const std::int64_t count = integers.front();
+  integers = integers.subspan(1);
+  Totals totals;
+  if (count < 0 || (state->needs.values && !take_integers(integers, sum_words, totals.values)) ||
+      (second && !take_integers(integers, product_words, totals.products))) {
+    refuse_pieces("from_integers: these are no sum of what integers() gave");
+  }
+  state->sums.merge(totals, static_cast<std::uint64_t>(count));
   return SumAccumulator(std::move(state));
 }
 

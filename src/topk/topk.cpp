@@ -2,6 +2,7 @@
 // The public functions: validate, plan, select, hand over.
 #include "call/operands.h"
 #include "call/staging.h"
+#include "call/state_bytes.h"
 #include "call/timer.h"
 #include "topk/topk_cpu.h"
 #include "topk/topk_device.h"
@@ -25,6 +26,7 @@ namespace {
 
 constexpr std::array<std::string_view, 2> policy_names = {"last", "skip"};
 constexpr std::string_view topk_name = "topk";
+constexpr call::StateName topk_state{"TopkAccumulator", "MTOP"};
 constexpr std::uint64_t most_rows = std::uint64_t{1} << 32;
 constexpr std::uint64_t no_index = ~std::uint64_t{0};
 
@@ -227,6 +229,75 @@ void TopkAccumulator::add_buffer(const BufferBase& data, Dtype dtype) {
   if (call::on_cpu(s.device)) return s.add_here(call::host_view(data, dtype));
   Stream stream(s.device);
   s.add_there(stream, data, data.byte_offset(), elements);
+}
+
+void TopkAccumulator::merge(const TopkAccumulator& later) {
+  State& s = *state_;
+  const State& other = *later.state_;
+  if (other.dtype != s.dtype || other.k != s.k || other.options.largest != s.options.largest ||
+      other.options.nan != s.options.nan) {
+    const auto text = [](const State& of) {
+      return fmt::format("the {} {} of {}, NaN {}", of.k, of.options.largest ? "largest" : "smallest",
+                         to_string(of.dtype), to_string(of.options.nan));
+    };
+    refuse(fmt::format("accumulators that are merged must find the same, got {} and {}", text(s), text(other)));
+  }
+  std::vector<cpu::TopkEntry> entries = other.list.result();
+  for (cpu::TopkEntry& entry : entries) entry.index += s.count;
+  s.list.add(entries, other.list.skipped());
+  s.count += other.count;
+}
+
+std::vector<std::byte> TopkAccumulator::bytes() const {
+  const State& s = *state_;
+  const std::vector<cpu::TopkEntry> entries = s.list.result();
+  call::StateWriter to(topk_state);
+  to.dtype(s.dtype);
+  to.number(s.options.largest ? 1 : 0, 1);
+  to.number(static_cast<std::uint64_t>(s.options.nan), 1);
+  to.number(s.k);
+  to.number(s.count);
+  to.number(s.list.skipped());
+  to.number(entries.size());
+  for (const cpu::TopkEntry& entry : entries) {
+    to.number(entry.index);
+    to.number(entry.bits, size_of(s.dtype));
+  }
+  return to.finish();
+}
+
+TopkAccumulator TopkAccumulator::from_bytes(const Device& device, std::span<const std::byte> bytes) {
+  call::StateReader from(topk_state, bytes);
+  const Dtype dtype = from.dtype();
+  TopkOptions options;
+  options.largest = from.flag();
+  options.nan = from.flag() ? NanPolicy::skip : NanPolicy::last;
+  const std::uint64_t k = from.number();
+  from.require(k >= 1);
+  TopkAccumulator result(device, dtype, k, options);
+  State& s = *result.state_;
+  s.count = from.number();
+  const std::uint64_t skipped = from.below(s.count + 1);
+  const std::uint64_t found = from.number();
+  from.require((skipped == 0 || (is_float(dtype) && options.nan == NanPolicy::skip)) &&
+               found == std::min(k, s.count - skipped));
+  const Ranking ranking = ranking_of(dtype, options);
+  std::vector<cpu::TopkEntry> entries;
+  for (std::uint64_t i = 0; i < found; ++i) {
+    const std::uint64_t index = from.below(s.count);
+    const std::uint64_t bits = from.number(size_of(dtype));
+    const std::uint64_t rank = dispatch(dtype, [&](auto tag) -> std::uint64_t {
+      using T = typename decltype(tag)::type;
+      return ranking(std::bit_cast<T>(static_cast<KeyOf<T>>(bits)));
+    });
+    from.require(!(ranking.skip && rank == 0));
+    const cpu::TopkEntry entry{rank, index, bits};
+    from.require(entries.empty() || entries.back() < entry);
+    entries.push_back(entry);
+  }
+  from.end();
+  s.list.add(entries, skipped);
+  return result;
 }
 
 std::uint64_t TopkAccumulator::count() const noexcept {

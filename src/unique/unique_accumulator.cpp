@@ -3,6 +3,7 @@
 // each value is merged as often as the logarithm of the number of pieces, and the runs hold little more than the
 // result.
 #include "call/operands.h"
+#include "call/state_bytes.h"
 #include "call/timer.h"
 #include "elements/order.h"
 
@@ -62,6 +63,15 @@ struct UniqueAccumulator::State {
   std::uint64_t count = 0;
   UniqueTimes times;
 
+  // All in one.
+  [[nodiscard]] UniqueArrays all() const {
+    UniqueArrays result;
+    result.values.dtype = dtype;
+    for (const UniqueArrays& run : runs) {
+      result = dispatch(dtype, [&](auto tag) { return merged_as<typename decltype(tag)::type>(result, run); });
+    }
+    return result;
+  }
   void merge_last() {
     const UniqueArrays last = std::move(runs.back());
     runs.pop_back();
@@ -87,6 +97,58 @@ void UniqueAccumulator::add(const ArrayView& piece) {
   const call::Timer timer(&s.times, &UniqueTimes::compute);
   while (s.runs.size() > 1 && s.runs[s.runs.size() - 2].size() <= 2 * s.runs.back().size()) s.merge_last();
   s.count += piece.count;
+}
+
+void UniqueAccumulator::merge(const UniqueAccumulator& later) {
+  State& s = *state_;
+  call::check_dtype("UniqueAccumulator", s.dtype, later.state_->dtype);
+  if (later.state_->count == 0) return;
+  s.runs.push_back(later.state_->all());
+  while (s.runs.size() > 1 && s.runs[s.runs.size() - 2].size() <= 2 * s.runs.back().size()) s.merge_last();
+  s.count += later.state_->count;
+}
+
+namespace {
+constexpr call::StateName unique_state{"UniqueAccumulator", "MUNI"};
+}  // namespace
+
+std::vector<std::byte> UniqueAccumulator::bytes() const {
+  const UniqueArrays all = state_->all();
+  call::StateWriter to(unique_state);
+  to.dtype(state_->dtype);
+  to.number(state_->count);
+  to.number(all.size());
+  to.raw(all.values.bytes);
+  to.numbers(all.counts);
+  return to.finish();
+}
+
+UniqueAccumulator UniqueAccumulator::from_bytes(const Device& device, std::span<const std::byte> bytes) {
+  call::StateReader from(unique_state, bytes);
+  const Dtype dtype = from.dtype();
+  UniqueAccumulator result(device, dtype);
+  State& s = *result.state_;
+  s.count = from.number();
+  const std::uint64_t size = from.number();
+  const std::span<const std::byte> values = from.raw(size, size_of(dtype));
+  UniqueArrays all;
+  all.values.dtype = dtype;
+  all.values.bytes.assign(values.begin(), values.end());
+  all.counts = from.numbers(size);
+  from.end();
+  std::uint64_t rest = s.count;
+  for (const std::uint64_t count : all.counts) {
+    from.require(count >= 1 && count <= rest);
+    rest -= count;
+  }
+  from.require(rest == 0);
+  dispatch(dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    const auto* x = reinterpret_cast<const T*>(all.values.bytes.data());
+    for (std::uint64_t i = 1; i < size; ++i) from.require(ordered_key(x[i - 1]) < ordered_key(x[i]));
+  });
+  if (size != 0) s.runs.push_back(std::move(all));
+  return result;
 }
 
 std::uint64_t UniqueAccumulator::count() const noexcept {

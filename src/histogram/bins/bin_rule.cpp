@@ -42,8 +42,12 @@ double even_edge_f64(const BinRule& rule, std::uint64_t i) {
 
 }  // namespace
 
-BinRule::BinRule(const Bins& bins, Dtype type, bool right_open, bool joint)
-    : kind(bins.kind()), dtype(type), n(bins.size()), half_open(right_open || kind == Bins::Kind::integers) {
+BinRule::BinRule(const Bins& given, Dtype type, bool right_open, bool joint)
+    : bins(given),
+      kind(bins.kind()),
+      dtype(type),
+      n(bins.size()),
+      half_open(right_open || kind == Bins::Kind::integers) {
   if (bins.needs_data()) {
     throw Error(ErrorCode::invalid_argument,
                 "histogram: bins that depend on the data must be made definite here; BinEstimator does that");
@@ -53,7 +57,7 @@ BinRule::BinRule(const Bins& bins, Dtype type, bool right_open, bool joint)
                 fmt::format("histogram: integers(n) takes integer data, got {}", to_string(dtype)));
   }
   if (kind == Bins::Kind::even) {
-    resolve_even(bins, joint);
+    resolve_even(joint);
   } else if (kind == Bins::Kind::edges) {
     edges = bins.edges_;
   } else {
@@ -62,7 +66,7 @@ BinRule::BinRule(const Bins& bins, Dtype type, bool right_open, bool joint)
   }
 }
 
-void BinRule::resolve_even(const Bins& bins, bool joint) {
+void BinRule::resolve_even(bool joint) {
   const bool from_data = bins.origin_ == Bins::Origin::data;
   const bool own_edges = from_data || !joint;  // edges of the data's dtype
   f32_edges = dtype == Dtype::f32 && own_edges;
@@ -121,6 +125,22 @@ void BinRule::check_width() const {
                             : f32_edges ? "f32"
                                         : "f64"));
   }
+}
+
+void BinRule::write(call::StateWriter& to) const {
+  to.block(bins.bytes());
+  to.number(half_open ? 1 : 0, 1);
+}
+
+std::shared_ptr<const BinRule> BinRule::read(call::StateReader& from, Dtype dtype, bool joint) {
+  const Bins bins = Bins::from_bytes(from.block());
+  const bool right_open = from.flag();
+  from.require(bins.size() <= from.left() / sizeof(std::uint64_t));  // a count for each, at least
+  return std::make_shared<const BinRule>(bins, dtype, right_open, joint);
+}
+
+std::string BinRule::text() const {
+  return fmt::format("{} bins of {} from {} to {}", n, to_string(dtype), edge(0), edge(n));
 }
 
 double BinRule::edge(std::uint64_t i) const noexcept {

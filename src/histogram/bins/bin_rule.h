@@ -3,12 +3,15 @@
 // numpy/_core/function_base.py, linspace), and the same edges as thresholds of the dtype.
 #pragma once
 
+#include "call/state_bytes.h"
+
 #include <masu/dtype.h>
 #include <masu/histogram.h>
 
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace masu {
@@ -23,7 +26,7 @@ struct BinRule {
   // Throws invalid_argument: too many bins for the range, floats in integers(). `joint`: the bins of a column, as
   // numpy.histogramdd has them: even bins over a given range keep f64 edges whatever the data are, and f16 values are
   // compared with the edges.
-  BinRule(const Bins& bins, Dtype dtype, bool right_open, bool joint = false);
+  BinRule(const Bins& given, Dtype type, bool right_open, bool joint = false);
 
   double edge(std::uint64_t i) const noexcept;
   std::vector<double> all_edges() const;
@@ -32,7 +35,13 @@ struct BinRule {
   // The slots of all 65,536 bit patterns of f16.
   std::vector<std::uint32_t> half_slots() const;
   bool same_edges(const BinRule& other) const noexcept;
+  // The bytes of the bins, and whether the last one is half open.
+  void write(call::StateWriter& to) const;
+  static std::shared_ptr<const BinRule> read(call::StateReader& from, Dtype dtype, bool joint);
+  // "100 bins of f32 from 0 to 1", in messages.
+  std::string text() const;
 
+  Bins bins;  // what it was made of
   Bins::Kind kind;
   Dtype dtype;
   std::uint64_t n;
@@ -51,7 +60,7 @@ struct BinRule {
   std::shared_ptr<const std::vector<double>> edges;  // explicit edges
 
  private:
-  void resolve_even(const Bins& bins, bool joint);
+  void resolve_even(bool joint);
   void check_width() const;
   double even_edge_f16(std::uint64_t i) const noexcept;
   std::uint64_t search(double x) const noexcept;

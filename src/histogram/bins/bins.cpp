@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bins: what the caller asks for, checked.
+#include "call/state_bytes.h"
 #include "histogram/bins/bin_rule.h"
 #include "histogram/bins/logarithmic_edges.h"
 
@@ -164,6 +165,58 @@ Bins Bins::automatic(Estimator estimator, double lo, double hi) {
   bins.size_ = 0;
   bins.estimator_ = estimator;
   return bins;
+}
+
+namespace {
+constexpr call::StateName bins_state{"Bins", "MBIN"};
+}  // namespace
+
+std::vector<std::byte> Bins::bytes() const {
+  call::StateWriter to(bins_state);
+  to.number(static_cast<std::uint64_t>(kind_), 1);
+  to.number(static_cast<std::uint64_t>(origin_), 1);
+  to.number(static_cast<std::uint64_t>(estimator_), 1);
+  to.number(single_ ? 1 : 0, 1);
+  to.number(size_);
+  to.real(lo_);
+  to.real(hi_);
+  if (kind_ == Kind::edges) {
+    for (const double edge : *edges_) to.real(edge);
+  }
+  return to.finish();
+}
+
+Bins Bins::from_bytes(std::span<const std::byte> bytes) {
+  call::StateReader from(bins_state, bytes);
+  const auto kind = static_cast<Kind>(from.below(4, 1));
+  const auto origin = static_cast<Origin>(from.below(3, 1));
+  const auto estimator = static_cast<Estimator>(from.below(8, 1));
+  const bool single = from.flag();
+  const std::uint64_t size = from.number();
+  const double lo = from.real();
+  const double hi = from.real();
+  std::optional<Bins> bins;
+  switch (kind) {
+    case Kind::even:
+      if (origin == Origin::none) bins = even(size);
+      else if (origin == Origin::given) bins = even(size, lo, hi);
+      else bins = even(size, ValueRange{lo, hi, single});
+      break;
+    case Kind::edges: {
+      from.require(size < max_bins + 1);
+      const std::vector<std::uint64_t> bits = from.numbers(size + 1);
+      std::vector<double> all(bits.size());
+      std::transform(bits.begin(), bits.end(), all.begin(), [](std::uint64_t x) { return std::bit_cast<double>(x); });
+      bins = edges(std::move(all));
+      break;
+    }
+    case Kind::integers: bins = integers(size); break;
+    case Kind::automatic: bins = origin == Origin::none ? automatic(estimator) : automatic(estimator, lo, hi); break;
+  }
+  from.end();
+  const std::vector<std::byte> again = bins->bytes();  // nothing is set that the kind does not have
+  from.require(std::equal(again.begin(), again.end(), bytes.begin(), bytes.end()));
+  return *bins;
 }
 
 Bins Bins::for_data(Dtype dtype, const std::optional<ValueRange>& range) {

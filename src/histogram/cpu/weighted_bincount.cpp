@@ -94,7 +94,7 @@ void add_sorted(std::vector<Weighed>& elements, double* totals) {
     if (!total) {
       weights.clear();
       for (std::size_t i = first; i < end; ++i) weights.push_back(elements[i].weight);
-      total = sum(Device::open("cpu"), ArrayView(weights)).value();
+      total = masu::sum(Device::open("cpu"), ArrayView(weights)).value();
     }
     totals[elements[first].bin] = *total;
     first = end;
@@ -138,7 +138,7 @@ class Cutter {
     }
     // A part is at most 2^most_exponent, or half of the high unit, and 2^count_bits of them are at most 2^53 units.
     const int most_exponent = most == 0 || !(most < 0x1p900) ? 0 : std::max(std::ilogb(most), -900) + 2;
-    const int count_bits = std::bit_width(count);
+    const auto count_bits = static_cast<int>(std::bit_width(count));
     const int high_unit = most_exponent + count_bits - 53;
     most_ = std::ldexp(1.0, most_exponent);
     high_ = std::ldexp(0x1.8p52, high_unit);

@@ -10,7 +10,7 @@
 /// and options. The first message of a call compares them: ranks that differ are an error on every rank, which names
 /// both calls. One call at a time on a communicator; masu's messages go on a duplicate of it, which the first call
 /// makes.
-/// **Results** are on every rank.
+/// **Results** are on every rank, or where a `root` is named on that one alone. Sorted data and scans stay distributed.
 /// **Errors.** What goes wrong on one rank is the same Error on every rank, with the number of the rank in front of its
 /// text. MPI must be initialised with MPI_THREAD_FUNNELED or more. An error of MPI itself is an Error with the code
 /// `io` on the ranks that see it; what the others do then is for MPI_Abort.
@@ -24,5 +24,10 @@
 /// @endcode
 #pragma once
 
+#include <masu/mpi/histogram.h>
 #include <masu/mpi/part.h>
+#include <masu/mpi/reduce.h>
+#include <masu/mpi/scan.h>
+#include <masu/mpi/selection.h>
+#include <masu/mpi/sort.h>
 #include <masu/mpi/sum.h>

@@ -4,9 +4,11 @@
 /// that are merged along a tree. Part of mpi.h, which says what holds.
 #pragma once
 
+#include <masu/device.h>
 #include <masu/error.h>
 #include <masu/mpi/group.h>
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstring>
@@ -17,6 +19,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace masu::mpi::detail {
 
@@ -78,6 +81,38 @@ class Call {
     group_.least(words);
     if (words[2] != nobody) throw_failure_of(static_cast<int>(words[2]));
     if (words[0] != ~words[1]) throw_difference();
+  }
+
+  /// The same of an accumulator's states.
+  template <class Accumulator>
+  Bytes combine_states(Bytes mine, int root = -1) {
+    const Device cpu = Device::open("cpu");
+    const auto merge = [&](const Bytes& before, const Bytes& after) {
+      Accumulator both = Accumulator::from_bytes(cpu, before);
+      both.merge(Accumulator::from_bytes(cpu, after));
+      return both.bytes();
+    };
+    return combine(std::move(mine), merge, root);
+  }
+  /// The bytes of every rank, by rank.
+  std::vector<Bytes> from_each(const Bytes& mine) {
+    Bytes block(sizeof(std::uint64_t) + mine.size());
+    const std::uint64_t length = mine.size();
+    std::memcpy(block.data(), &length, sizeof length);
+    std::copy(mine.begin(), mine.end(), block.begin() + sizeof length);
+    const Bytes all = combine(std::move(block), [](Bytes before, const Bytes& after) {
+      before.insert(before.end(), after.begin(), after.end());
+      return before;
+    });
+    std::vector<Bytes> result;
+    for (auto at = all.begin(); at != all.end();) {
+      std::uint64_t size = 0;
+      std::memcpy(&size, &*at, sizeof size);
+      at += sizeof size;
+      result.emplace_back(at, at + static_cast<std::ptrdiff_t>(size));
+      at += static_cast<std::ptrdiff_t>(size);
+    }
+    return result;
   }
 
   /// The bytes of all ranks merged, in the order of the ranks: merge(before, after) joins those of neighbouring ranks.

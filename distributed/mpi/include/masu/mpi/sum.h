@@ -7,7 +7,6 @@
 #include <masu/mpi/part.h>
 #include <masu/sum.h>
 
-#include <optional>
 #include <string_view>
 
 namespace masu::mpi {
@@ -39,12 +38,7 @@ inline SumAccumulator total(MPI_Comm comm, std::string_view function, SumKind ki
     mine = sums.bytes();
   });
   call.agree();
-  const Device cpu = Device::open("cpu");
-  return SumAccumulator::from_bytes(cpu, call.combine(std::move(mine), [&](Bytes before, const Bytes& after) {
-    SumAccumulator both = SumAccumulator::from_bytes(cpu, before);
-    both.merge(SumAccumulator::from_bytes(cpu, after));
-    return both.bytes();
-  }));
+  return SumAccumulator::from_bytes(Device::open("cpu"), call.combine_states<SumAccumulator>(std::move(mine)));
 }
 
 }  // namespace detail

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every function but the sums (sum_test.cpp), against one process with all the data, bit for bit.
+#include "distributions.h"
+#include "expect_error.h"
+
+#include <gtest/gtest.h>
+#include <masu/mpi.h>
+
+#include <utility>
+
+namespace masu::mpi::test {
+namespace {
+
+// What a call returns or throws, as bytes.
+template <class F>
+detail::Bytes outcome(const F& call) {
+  detail::Bytes result;
+  const auto add = [&](const void* data, std::size_t size) {
+    const auto* first = static_cast<const std::byte*>(data);
+    result.insert(result.end(), first, first + size);
+  };
+  const auto add_array = [&](const ArrayView& x) { add(x.data, x.count * size_of(x.dtype)); };
+  const auto add_all = [&](const auto& numbers) { add(numbers.data(), numbers.size() * sizeof(numbers[0])); };
+  try {
+    const auto found = call();
+    using Found = std::remove_cvref_t<decltype(found)>;
+    if constexpr (std::is_same_v<Found, ReduceResult>) {
+      if (found.op() == ReduceOp::count_nonzero) {
+        add_all(found.nonzero());
+      } else {
+        if (found.op() != ReduceOp::max) add_array(found.min_values());
+        if (found.op() != ReduceOp::min) add_array(found.max_values());
+        if (found.op() != ReduceOp::max) add_all(found.min_indices());
+        if (found.op() != ReduceOp::min) add_all(found.max_indices());
+      }
+    } else if constexpr (std::is_same_v<Found, Histogram> || std::is_same_v<Found, JointHistogram>) {
+      result = found.bytes();
+    } else if constexpr (std::is_same_v<Found, WeightedHistogram>) {
+      add_all(found.totals());
+      add_all(found.extra_totals());
+      add_all(found.variances());
+    } else if constexpr (std::is_same_v<Found, TopkResult>) {
+      add_array(found.view());
+      add_all(found.indices());
+    } else if constexpr (std::is_same_v<Found, UniqueArrays>) {
+      result = found.values.bytes;
+      add_all(found.counts);
+    } else if constexpr (std::is_same_v<Found, double>) {
+      add(&found, sizeof found);
+    } else {
+      for (const auto& one : found) {
+        if constexpr (std::is_same_v<std::remove_cvref_t<decltype(one)>, Quantile>) {
+          add(&one.value, sizeof one.value);
+          add(&one.bits, sizeof one.bits);
+        } else {
+          add(&one, sizeof one);
+        }
+      }
+    }
+  } catch (const Error& error) {
+    result.assign(1, static_cast<std::byte>(error.code()));
+  }
+  return result;
+}
+
+template <class F, class G>
+void expect_same(const char* function, const F& distributed, const G& alone) {
+  EXPECT_EQ(outcome(distributed), outcome(alone)) << function;
+}
+
+template <class T>
+class MpiFunctions : public testing::Test {};
+using AllTypes = testing::Types<std::uint8_t, std::int64_t, Half, float>;
+TYPED_TEST_SUITE(MpiFunctions, AllTypes);
+
+TYPED_TEST(MpiFunctions, Extremes) {
+  const Device cpu = Device::open("cpu");
+  each_distribution<TypeParam>({0, 1, 1009}, [&](const std::vector<TypeParam>& x, const Cuts& cuts) {
+    const Part mine(part_of(x, cuts));
+    expect_same(
+        "reduce", [&] { return reduce(MPI_COMM_WORLD, mine, ReduceOp::minmax, {.nan = NanRule::skip}); },
+        [&] { return masu::reduce(cpu, ArrayView(x), ReduceOp::minmax, {.nan = NanRule::skip}); });
+    expect_same(
+        "max", [&] { return reduce(MPI_COMM_WORLD, mine, ReduceOp::max); },
+        [&] { return masu::reduce(cpu, ArrayView(x), ReduceOp::max); });
+    EXPECT_EQ(count_nonzero(MPI_COMM_WORLD, mine), masu::count_nonzero(x));
+    EXPECT_EQ(count(MPI_COMM_WORLD, mine), x.size());
+  });
+}
+
+TYPED_TEST(MpiFunctions, Histograms) {
+  const Device cpu = Device::open("cpu");
+  each_distribution<TypeParam>({0, 1, 1009}, [&](const std::vector<TypeParam>& x, const Cuts& cuts) {
+    const Part mine(part_of(x, cuts));
+    for (const Bins& bins : {Bins::even(100), Bins::edges({-1, 0, 0, 99})}) {
+      expect_same(
+          "histogram", [&] { return histogram(MPI_COMM_WORLD, mine, bins); },
+          [&] { return masu::histogram(cpu, ArrayView(x), bins); });
+    }
+    const Bins bins = Bins::even(5, 0, 50);
+    const Histogram at_root = histogram(MPI_COMM_WORLD, mine, bins, {.outside = Outside::clamp}, ranks() - 1);
+    EXPECT_EQ(at_root.n(), rank() == ranks() - 1 ? x.size() : 0);
+    const Part both[] = {mine, mine};
+    const Bins each[] = {Bins::even(3), Bins::even(4, 0, 10)};
+    const ArrayView alone[] = {ArrayView(x), ArrayView(x)};
+    expect_same(
+        "joint_histogram", [&] { return joint_histogram(MPI_COMM_WORLD, both, each); },
+        [&] { return masu::joint_histogram(cpu, alone, each); });
+    const WeightedOptions options{.variances = true, .wrap = true};
+    expect_same(
+        "weighted_histogram", [&] { return weighted_histogram(MPI_COMM_WORLD, mine, mine, bins, options); },
+        [&] { return masu::weighted_histogram(cpu, ArrayView(x), ArrayView(x), bins, options); });
+  });
+}
+
+TYPED_TEST(MpiFunctions, Selections) {
+  const Device cpu = Device::open("cpu");
+  const std::vector<double> q{0, 0.25, 0.5, 0.99, 1};
+  each_distribution<TypeParam>({0, 2, 1009}, [&](const std::vector<TypeParam>& x, const Cuts& cuts) {
+    const Part mine(part_of(x, cuts));
+    expect_same(
+        "quantiles", [&] { return exact_quantiles(MPI_COMM_WORLD, mine, q); },
+        [&] { return masu::exact_quantiles(cpu, ArrayView(x), q); });
+    expect_same(
+        "median", [&] { return median(MPI_COMM_WORLD, mine); }, [&] { return masu::median(cpu, ArrayView(x)); });
+    for (const std::uint64_t k : {1, 17}) {
+      const TopkOptions options{.largest = k == 1, .nan = k == 1 ? NanPolicy::last : NanPolicy::skip};
+      expect_same(
+          "topk", [&] { return topk(MPI_COMM_WORLD, mine, k, options); },
+          [&] { return masu::topk(cpu, ArrayView(x), k, options); });
+    }
+    expect_same(
+        "unique", [&] { return unique(MPI_COMM_WORLD, mine); }, [&] { return masu::unique(cpu, ArrayView(x)); });
+  });
+}
+
+TYPED_TEST(MpiFunctions, Scans) {
+  const Device cpu = Device::open("cpu");
+  each_distribution<TypeParam>({0, 2, 1009}, [&](const std::vector<TypeParam>& x, const Cuts& cuts) {
+    const std::span<const TypeParam> mine = part_of(x, cuts);
+    for (const ScanOptions& options :
+         {ScanOptions{}, ScanOptions{.op = ScanOp::min}, ScanOptions{.op = ScanOp::max, .exclusive = true}}) {
+      const std::vector<TypeParam> all = masu::scan(cpu, x, options);
+      expect_same(
+          "scan",
+          [&] {
+            std::vector<TypeParam> result(mine.size());
+            scan(MPI_COMM_WORLD, mine, result, options);
+            return result;
+          },
+          [&] { return part_of(all, cuts); });
+    }
+  });
+}
+
+TYPED_TEST(MpiFunctions, Sorts) {
+  const std::uint64_t before = std::exchange(detail::round_bytes, 512);
+  const Device cpu = Device::open("cpu");
+  each_distribution<TypeParam>({0, 1, 3, 1009}, [&](const std::vector<TypeParam>& x, const Cuts& cuts) {
+    const std::span<const TypeParam> mine = part_of(x, cuts);
+    const Order order = x.size() % 2 == cuts[1] % 2 ? Order::ascending : Order::descending;
+    std::vector<TypeParam> all = x;
+    std::vector<std::uint64_t> places(x.size());
+    std::iota(places.begin(), places.end(), std::uint64_t{0});
+    std::vector<std::uint64_t> my_places(part_of(places, cuts).begin(), part_of(places, cuts).end());
+    masu::sort_by_key(cpu, MutableArrayView(all), RecordsView(places), {.order = order});
+    std::vector<TypeParam> found(mine.begin(), mine.end());
+    if (order == Order::ascending) {
+      sort(MPI_COMM_WORLD, found, {.order = order});
+      EXPECT_EQ(bits_of(std::span<const TypeParam>(found)), bits_of(part_of(all, cuts)));
+      found.assign(mine.begin(), mine.end());
+    }
+    sort_by_key(MPI_COMM_WORLD, found, my_places, {.order = order});
+    EXPECT_EQ(bits_of(std::span<const TypeParam>(found)), bits_of(part_of(all, cuts)));
+    const std::vector<std::uint64_t> expected(part_of(places, cuts).begin(), part_of(places, cuts).end());
+    EXPECT_EQ(my_places, expected);
+    if (order == Order::ascending) return;
+    std::vector<std::uint64_t> indices(mine.size(), 99);
+    argsort(MPI_COMM_WORLD, mine, indices, {.order = order});
+    EXPECT_EQ(indices, expected);
+  });
+  detail::round_bytes = before;
+}
+
+TEST(MpiFunctionErrors, OfOneRankAreOfAll) {
+  const bool last = rank() == ranks() - 1;
+  const std::vector<float> x(10, static_cast<float>(rank()));
+  const std::string who = ranks() == 1 ? "" : "rank " + std::to_string(ranks() - 1) + ": ";
+  std::vector<float> output(last ? 9 : 10);
+  MASU_EXPECT_ERROR(scan(MPI_COMM_WORLD, x, output), invalid_argument,
+                    who + "mpi: scan: the output must be 10 f32, got 9");
+  std::vector<float> keys = x;
+  MASU_EXPECT_ERROR(sort_by_key(MPI_COMM_WORLD, keys, output), invalid_argument, who + "mpi: sort_by_key: there must");
+  std::vector<std::uint64_t> indices(output.size());
+  MASU_EXPECT_ERROR(argsort(MPI_COMM_WORLD, x, indices), invalid_argument,
+                    who + "mpi: argsort: there must be an index");
+  MASU_EXPECT_ERROR(topk(MPI_COMM_WORLD, x, static_cast<std::uint64_t>(10 * ranks() + 1)), invalid_argument,
+                    "topk: k must be 1 to " + std::to_string(10 * ranks()));
+  MASU_EXPECT_ERROR(weighted_histogram(MPI_COMM_WORLD, x, output, Bins::even(3)), invalid_argument,
+                    who + "weighted_histogram");
+  MASU_EXPECT_ERROR(histogram(MPI_COMM_WORLD, x, Bins::even(3), {}, ranks()), invalid_argument, "root must be");
+  MASU_EXPECT_ERROR(histogram(MPI_COMM_WORLD, x, Bins::automatic(Estimator::fd)), unsupported, "estimator");
+  MASU_EXPECT_ERROR(quantiles(MPI_COMM_WORLD, x, std::vector<double>{2}), invalid_argument, "q must be within");
+  const std::vector<float> none;
+  MASU_EXPECT_ERROR(median(MPI_COMM_WORLD, none), invalid_argument, "there must be data");
+  EXPECT_EQ(argmax(MPI_COMM_WORLD, x), static_cast<std::uint64_t>(10 * ranks() - 10));
+}
+
+TEST(MpiFunctionErrors, RanksThatDisagree) {
+  if (ranks() == 1) GTEST_SKIP() << "one rank agrees with itself";
+  const bool last = rank() == ranks() - 1;
+  const std::vector<float> x(10, static_cast<float>(rank()));
+  const char* const same = "mpi: every rank must make the same call, got ";
+  MASU_EXPECT_ERROR(histogram(MPI_COMM_WORLD, x, Bins::even(last ? 3 : 4, 0, 1)), invalid_argument, same);
+  MASU_EXPECT_ERROR(histogram(MPI_COMM_WORLD, x, Bins::edges({0, last ? 1.0 : 2.0})), invalid_argument, same);
+  MASU_EXPECT_ERROR(histogram(MPI_COMM_WORLD, x, Bins::even(3), {}, last ? 0 : 1), invalid_argument, "root 0)");
+  MASU_EXPECT_ERROR(topk(MPI_COMM_WORLD, x, last ? 3 : 4), invalid_argument, "k 4");
+  MASU_EXPECT_ERROR(quantiles(MPI_COMM_WORLD, x, std::vector<double>{last ? 0.5 : 0.6}), invalid_argument, same);
+  std::vector<float> keys = x;
+  std::vector<std::uint64_t> indices(10);
+  MASU_EXPECT_ERROR(last ? sort(MPI_COMM_WORLD, keys) : argsort(MPI_COMM_WORLD, keys, indices), invalid_argument,
+                    "sort(f32");
+  MASU_EXPECT_ERROR(sort(MPI_COMM_WORLD, keys, {.order = last ? Order::ascending : Order::descending}),
+                    invalid_argument, "descending");
+  EXPECT_EQ(max(MPI_COMM_WORLD, x), static_cast<float>(ranks() - 1));
+}
+
+TEST(MpiDevices, MemoryOfThem) {
+  // With --all one rank on an OpenCL device, where kernels are compiled for seconds; the others on the CPU.
+  std::string id = "cpu";
+  if (rank() == 0 && std::getenv("MASU_TEST_ALL") != nullptr) {
+    for (const DeviceInfo& info : Device::list()) {
+      if (info.usable && info.kind == DeviceKind::opencl) id = info.id;
+    }
+  }
+  const Device device = Device::open(id);
+  const std::vector<float> all = all_data<float>(1009)[0];
+  const Cuts cuts = all_cuts(all.size())[0];
+  Buffer<float> x = device.upload(part_of(all, cuts));
+  const std::vector<double> q{0.1, 0.5};
+  const Device cpu = Device::open("cpu");
+  EXPECT_EQ(exact_quantiles(MPI_COMM_WORLD, x, q), masu::exact_quantiles(cpu, ArrayView(all), q));
+  EXPECT_EQ(histogram(MPI_COMM_WORLD, x, Bins::even(9)), masu::histogram(cpu, all, Bins::even(9)));
+  EXPECT_EQ(sum(MPI_COMM_WORLD, x), masu::sum(cpu, ArrayView(all)));
+  EXPECT_EQ(argmin(MPI_COMM_WORLD, x), masu::argmin(all));
+  sort(MPI_COMM_WORLD, x);
+  std::vector<float> sorted = all;
+  masu::sort(cpu, sorted);
+  const std::vector<float> found = x.read();
+  EXPECT_EQ(bits_of(std::span<const float>(found)), bits_of(part_of(sorted, cuts)));
+}
+
+}  // namespace
+}  // namespace masu::mpi::test

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Histograms of distributed data, joint and weighted ones too. Part of mpi.h, which says what holds.
+#pragma once
+
+#include <masu/joint_histogram.h>
+#include <masu/mpi/call.h>
+#include <masu/mpi/part.h>
+#include <masu/weighted_histogram.h>
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace masu::mpi {
+
+/// Where a result is: on every rank, or on the rank with a number of 0 on. Others then have the result of no data.
+inline constexpr int all_ranks = -1;
+
+namespace detail {
+
+inline void check_root(const Group& group, int root) {
+  if (root >= all_ranks && root < group.size()) return;
+  throw Error(ErrorCode::invalid_argument, "mpi: root must be all_ranks or 0 to " + std::to_string(group.size() - 1) +
+                                               ", got " + std::to_string(root));
+}
+
+inline Text& with_bins(Text& text, const Bins& bins) {
+  const Bytes bytes = bins.bytes();
+  return text.with(std::to_string(bins.size()) + " bins #" + std::to_string(hash_of(bytes.data(), bytes.size())));
+}
+
+/// Counts of all ranks in the place of those of one.
+inline std::vector<std::int64_t> add_counts(const Call& call, std::vector<std::int64_t> counts, int root) {
+  const std::span<std::uint64_t> numbers(reinterpret_cast<std::uint64_t*>(counts.data()), counts.size());
+  if (root == all_ranks) call.group().sum(numbers);
+  else call.group().sum_to(numbers, root);
+  if (root != all_ranks && root != call.group().rank()) std::fill(counts.begin(), counts.end(), 0);
+  return counts;
+}
+
+/// Bins that are definite for the data of all ranks.
+inline Bins definite(Call& call, const Part& x, const Bins& bins) {
+  if (!bins.needs_data()) return bins;
+  struct Range {
+    double lo = 0;
+    double hi = 0;
+    std::uint64_t kind = 0;  // 1: there are values; 2: they are equal
+  };
+  Bytes mine(sizeof(Range));
+  call.attempt([&] {
+    if (bins.kind() == Bins::Kind::automatic) {
+      throw Error(ErrorCode::unsupported, "mpi: histogram: bins must not be those of an estimator, got one");
+    }
+    Bytes memory;
+    const std::optional<ValueRange> found =
+        x.buffer() != nullptr ? finite_range(*x.buffer(), x.dtype()) : finite_range(x.device(), x.host(memory));
+    Range range;
+    if (found) range = {found->lo, found->hi, found->single ? 2U : 1U};
+    std::memcpy(mine.data(), &range, sizeof range);
+  });
+  call.agree();
+  const auto range_in = [](const Bytes& bytes) -> std::optional<ValueRange> {
+    Range range;
+    std::memcpy(&range, bytes.data(), sizeof range);
+    if (range.kind == 0) return std::nullopt;
+    return ValueRange{range.lo, range.hi, range.kind == 2};
+  };
+  const Bytes all = call.combine(std::move(mine), [&](Bytes before, const Bytes& after) {
+    const std::optional<ValueRange> both = masu::merge(range_in(before), range_in(after));
+    Range range;
+    if (both) range = {both->lo, both->hi, both->single ? 2U : 1U};
+    std::memcpy(before.data(), &range, sizeof range);
+    return before;
+  });
+  const std::optional<ValueRange> range = range_in(all);
+  return range ? Bins::even(bins.size(), *range) : Bins::even(bins.size(), 0, 1);
+}
+
+inline std::vector<Bins> definite(Call& call, std::span<const Part> columns, std::span<const Bins> bins) {
+  std::vector<Bins> result;
+  for (std::size_t d = 0; d < bins.size(); ++d) result.push_back(definite(call, columns[d], bins[d]));
+  return result;
+}
+
+inline void check_columns(std::span<const Part> columns, std::span<const Bins> bins) {
+  if (columns.empty() || columns.size() != bins.size()) {
+    throw Error(ErrorCode::invalid_argument, "mpi: histogram: there must be one entry of bins for each column, got " +
+                                                 std::to_string(bins.size()) + " for " +
+                                                 std::to_string(columns.size()));
+  }
+}
+
+inline Text histogram_text(std::string_view function, std::span<const Part> columns, std::span<const Bins> bins,
+                           bool right_open, Outside outside, int root) {
+  Text text(function);
+  for (const Part& column : columns) text.with(to_string(column.dtype()));
+  for (const Bins& each : bins) with_bins(text, each);
+  return text.with("right_open", right_open ? 1 : 0)
+      .with("outside", outside == Outside::clamp ? "clamp" : "drop")
+      .with("root", std::to_string(root));
+}
+
+/// Gives the columns to an accumulator: all in host memory, or all where they are.
+template <class OnHost, class OnDevice>
+void give_columns(std::span<const Part> columns, const OnHost& on_host, const OnDevice& on_device) {
+  std::vector<const BufferBase*> buffers;
+  std::vector<ArrayView> views;
+  std::vector<Bytes> memory(columns.size());
+  for (const Part& column : columns) {
+    if (column.buffer() != nullptr) buffers.push_back(column.buffer());
+  }
+  if (buffers.size() == columns.size()) return on_device(buffers);
+  for (std::size_t d = 0; d < columns.size(); ++d) views.push_back(columns[d].host(memory[d]));
+  on_host(views);
+}
+
+}  // namespace detail
+
+/// As histogram.h says on the data of all ranks. Bins may depend on the data (a range, not an estimator).
+/// options.channels must be 1; strategy, memory and workspace are this rank's own.
+inline Histogram histogram(MPI_Comm comm, const Part& x, const Bins& bins, const HistogramOptions& options = {},
+                           int root = all_ranks) {
+  detail::Call call(comm, [&] {
+    return detail::histogram_text("histogram", {&x, 1}, {&bins, 1}, options.right_open, options.outside, root);
+  });
+  call.attempt([&] {
+    detail::check_root(call.group(), root);
+    if (options.channels != 1) {
+      throw Error(ErrorCode::invalid_argument,
+                  "mpi: histogram: channels must be 1, got " + std::to_string(options.channels));
+    }
+  });
+  if (bins.needs_data()) call.agree();
+  const Bins found = detail::definite(call, x, bins);
+  Histogram mine;
+  std::vector<std::int64_t> counts;
+  call.attempt([&] {
+    HistogramAccumulator accumulator(x.device(), x.dtype(), found, options);
+    x.add_to(accumulator);
+    mine = std::move(accumulator.result().front());
+    counts = mine.integers();
+  });
+  call.agree();
+  return mine.with_integers(detail::add_counts(call, std::move(counts), root));
+}
+
+/// As joint_histogram.h says. Each rank has columns of one length, all in host memory or all in memory of one device.
+inline JointHistogram joint_histogram(MPI_Comm comm, std::span<const Part> columns, std::span<const Bins> bins,
+                                      const HistogramOptions& options = {}, int root = all_ranks) {
+  detail::Call call(comm, [&] {
+    return detail::histogram_text("joint_histogram", columns, bins, options.right_open, options.outside, root);
+  });
+  call.attempt([&] {
+    detail::check_root(call.group(), root);
+    detail::check_columns(columns, bins);
+  });
+  call.agree();
+  const std::vector<Bins> found = detail::definite(call, columns, bins);
+  JointHistogram mine;
+  std::vector<std::int64_t> counts;
+  call.attempt([&] {
+    JointHistogramAccumulator accumulator(columns.front().device(), columns.front().dtype(), found, options);
+    detail::give_columns(
+        columns, [&](const std::vector<ArrayView>& views) { accumulator.add(views); },
+        [&](const std::vector<const BufferBase*>& buffers) {
+          accumulator.add_buffers(buffers, columns.front().dtype());
+        });
+    mine = accumulator.result();
+    counts = mine.integers();
+  });
+  call.agree();
+  return mine.with_integers(detail::add_counts(call, std::move(counts), root));
+}
+
+/// As weighted_histogram.h says, of one or more columns. options.rows must be 1. With a root, others have the result of
+/// no data.
+inline WeightedHistogram weighted_histogram(MPI_Comm comm, std::span<const Part> columns, const Part& weights,
+                                            std::span<const Bins> bins, const WeightedOptions& options = {},
+                                            int root = all_ranks) {
+  detail::Call call(comm, [&] {
+    return detail::histogram_text("weighted_histogram", columns, bins, options.right_open, options.outside, root)
+        .with("weights", to_string(weights.dtype()))
+        .with("variances", options.variances ? 1 : 0)
+        .with("wrap", options.wrap ? 1 : 0);
+  });
+  call.attempt([&] {
+    detail::check_root(call.group(), root);
+    detail::check_columns(columns, bins);
+    if (options.rows != 1) {
+      throw Error(ErrorCode::invalid_argument,
+                  "mpi: weighted_histogram: rows must be 1, got " + std::to_string(options.rows));
+    }
+  });
+  call.agree();
+  const std::vector<Bins> found = detail::definite(call, columns, bins);
+  const Device cpu = Device::open("cpu");
+  detail::Bytes mine;
+  call.attempt([&] {
+    WeightedHistogramAccumulator accumulator(columns.front().device(), columns.front().dtype(), weights.dtype(), found,
+                                             options);
+    detail::Bytes memory;
+    detail::give_columns(
+        columns, [&](const std::vector<ArrayView>& views) { accumulator.add(views, weights.host(memory)); },
+        [&](const std::vector<const BufferBase*>& buffers) {
+          if (weights.buffer() == nullptr) {
+            throw Error(ErrorCode::invalid_argument, "mpi: weighted_histogram: weights must be where the columns are");
+          }
+          accumulator.add_buffers(buffers, columns.front().dtype(), *weights.buffer(), weights.dtype());
+        });
+    mine = accumulator.bytes();
+  });
+  call.agree();
+  const detail::Bytes all = call.combine_states<WeightedHistogramAccumulator>(std::move(mine), root);
+  if (!all.empty()) return WeightedHistogramAccumulator::from_bytes(cpu, all).result();
+  return WeightedHistogramAccumulator(cpu, columns.front().dtype(), weights.dtype(), found, options).result();
+}
+inline WeightedHistogram weighted_histogram(MPI_Comm comm, const Part& x, const Part& weights, const Bins& bins,
+                                            const WeightedOptions& options = {}, int root = all_ranks) {
+  return weighted_histogram(comm, std::span(&x, 1), weights, std::span(&bins, 1), options, root);
+}
+
+}  // namespace masu::mpi

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Least and greatest elements, their positions, counts. Part of mpi.h, which says what holds.
+#pragma once
+
+#include <masu/mpi/call.h>
+#include <masu/mpi/part.h>
+#include <masu/reduce.h>
+
+#include <utility>
+
+namespace masu::mpi {
+
+/// As reduce.h says on the data of all ranks: the first extreme in the order of the ranks, with its index among all
+/// elements. options.rows must be 1; options.workspace and times are not used.
+inline ReduceResult reduce(MPI_Comm comm, const Part& x, ReduceOp op, const ReduceOptions& options = {}) {
+  detail::Call call(comm, [&] {
+    return detail::Text("reduce")
+        .with(to_string(x.dtype()))
+        .with(to_string(op))
+        .with("NaN", options.nan == NanRule::skip ? "skipped" : "propagated");
+  });
+  detail::Bytes mine;
+  call.attempt([&] {
+    masu::detail::check_one_row(options);
+    ReduceAccumulator found(x.device(), x.dtype(), op, {.nan = options.nan});
+    x.add_to(found);
+    mine = found.bytes();
+  });
+  call.agree();
+  const detail::Bytes all = call.combine_states<ReduceAccumulator>(std::move(mine));
+  return ReduceAccumulator::from_bytes(Device::open("cpu"), all).result();
+}
+
+/// The functions of one result, of a host range or a Buffer.
+template <Reducible X>
+ReducedElement<X> min(MPI_Comm comm, const X& x, const ReduceOptions& options = {}) {
+  return mpi::reduce(comm, x, ReduceOp::min, options).template min<ReducedElement<X>>();
+}
+template <Reducible X>
+ReducedElement<X> max(MPI_Comm comm, const X& x, const ReduceOptions& options = {}) {
+  return mpi::reduce(comm, x, ReduceOp::max, options).template max<ReducedElement<X>>();
+}
+template <Reducible X>
+std::pair<ReducedElement<X>, ReducedElement<X>> minmax(MPI_Comm comm, const X& x, const ReduceOptions& options = {}) {
+  const ReduceResult found = mpi::reduce(comm, x, ReduceOp::minmax, options);
+  return {found.template min<ReducedElement<X>>(), found.template max<ReducedElement<X>>()};
+}
+/// Positions among the elements of all ranks.
+inline std::uint64_t argmin(MPI_Comm comm, const Part& x, const ReduceOptions& options = {}) {
+  return mpi::reduce(comm, x, ReduceOp::min, options).min_indices().front();
+}
+inline std::uint64_t argmax(MPI_Comm comm, const Part& x, const ReduceOptions& options = {}) {
+  return mpi::reduce(comm, x, ReduceOp::max, options).max_indices().front();
+}
+inline std::uint64_t count_nonzero(MPI_Comm comm, const Part& x, const ReduceOptions& options = {}) {
+  return mpi::reduce(comm, x, ReduceOp::count_nonzero, options).nonzero().front();
+}
+/// Elements of all ranks.
+inline std::uint64_t count(MPI_Comm comm, const Part& x) {
+  detail::Call call(comm, [&] { return detail::Text("count").with(to_string(x.dtype())); });
+  call.agree();
+  std::uint64_t number = x.count();
+  call.group().sum({&number, 1});
+  return number;
+}
+
+}  // namespace masu::mpi

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Quantiles, medians, the top k, distinct values of distributed data. Part of mpi.h, which says what holds.
+#pragma once
+
+#include <masu/mpi/call.h>
+#include <masu/mpi/histogram.h>
+#include <masu/mpi/part.h>
+#include <masu/quantile.h>
+#include <masu/topk.h>
+#include <masu/unique.h>
+
+#include <array>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace masu::mpi {
+
+namespace detail {
+
+/// A finder whose passes have ended.
+inline QuantileFinder find_places(Call& call, const Part& x, std::span<const double> q, QuantileMethod method) {
+  // Finders of one kind of device can be merged; where there are both, all work on the CPU.
+  std::array<std::uint64_t, 2> kinds{1, 1};
+  call.attempt([&] { kinds[x.device().kind() == DeviceKind::cpu ? 1 : 0] = 0; });
+  call.agree();
+  call.group().least(kinds);
+  const bool mixed = kinds[0] == 0 && kinds[1] == 0;
+  Bytes memory;
+  std::optional<Device> device;
+  std::optional<QuantileFinder> finder;
+  call.attempt([&] {
+    device = mixed ? Device::open("cpu") : x.device();
+    finder.emplace(*device, x.dtype(), q, QuantileOptions{.method = method});
+    if (mixed) (void)x.host(memory);
+  });
+  for (bool more = true; more;) {
+    Bytes mine;
+    call.attempt([&] {
+      if (mixed && x.buffer() != nullptr) finder->add(ArrayView(x.dtype(), memory.data(), x.count()));
+      else x.add_to(*finder);
+      mine = finder->bytes();
+    });
+    call.agree();
+    const Bytes all = call.combine(std::move(mine), [&](const Bytes& before, const Bytes& after) {
+      QuantileFinder both = QuantileFinder::from_bytes(*device, before);
+      both.merge(QuantileFinder::from_bytes(*device, after));
+      return both.bytes();
+    });
+    call.attempt([&] {
+      finder = QuantileFinder::from_bytes(*device, all);
+      more = finder->next_pass();
+    });
+    call.agree();
+  }
+  return std::move(*finder);
+}
+
+inline Text quantile_text(std::string_view function, const Part& x, std::span<const double> q,
+                          const QuantileOptions& options) {
+  return Text(function)
+      .with(to_string(x.dtype()))
+      .with(to_string(options.method))
+      .with(std::to_string(q.size()) + " quantiles #" + std::to_string(hash_of(q.data(), q.size_bytes())));
+}
+
+}  // namespace detail
+
+/// As quantile.h says on the data of all ranks. options.rows must be 1; options.times is not used.
+inline std::vector<Quantile> exact_quantiles(MPI_Comm comm, const Part& x, std::span<const double> q,
+                                             const QuantileOptions& options = {}) {
+  detail::Call call(comm, [&] { return detail::quantile_text("quantiles", x, q, options); });
+  call.attempt([&] {
+    if (options.rows != 1) {
+      throw Error(ErrorCode::invalid_argument, "mpi: quantiles: rows must be 1, got " + std::to_string(options.rows));
+    }
+  });
+  return detail::find_places(call, x, q, options.method).result();
+}
+inline std::vector<double> quantiles(MPI_Comm comm, const Part& x, std::span<const double> q,
+                                     const QuantileOptions& options = {}) {
+  std::vector<double> result;
+  for (const Quantile& one : mpi::exact_quantiles(comm, x, q, options)) result.push_back(one.value);
+  return result;
+}
+inline double median(MPI_Comm comm, const Part& x) {
+  const double half[] = {0.5};
+  detail::Call call(comm, [&] { return detail::Text("median").with(to_string(x.dtype())); });
+  const QuantileFinder lower = detail::find_places(call, x, half, QuantileMethod::lower);
+  const QuantileFinder higher = detail::find_places(call, x, half, QuantileMethod::higher);
+  // The median of the one or two elements in the middle.
+  return dispatch(x.dtype(), [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    std::vector<T> middle;
+    for (const QuantileFinder* finder : {&lower, &higher}) {
+      T value;
+      const std::uint64_t bits = finder->result().front().bits;
+      std::memcpy(&value, &bits, sizeof value);
+      middle.push_back(value);
+    }
+    if (lower.count() % 2 != 0) middle.pop_back();
+    return masu::median(Device::open("cpu"), ArrayView(middle));
+  });
+}
+
+/// As topk.h says on the data of all ranks: equal elements by index among all of them. options.rows must be 1;
+/// options.workspace and times are not used. With a root, others have no elements.
+inline TopkResult topk(MPI_Comm comm, const Part& x, std::uint64_t k, const TopkOptions& options = {},
+                       int root = all_ranks) {
+  detail::Call call(comm, [&] {
+    return detail::Text("topk")
+        .with(to_string(x.dtype()))
+        .with("k", k)
+        .with(options.largest ? "largest" : "smallest")
+        .with("NaN", to_string(options.nan))
+        .with("root", std::to_string(root));
+  });
+  const TopkOptions own{.largest = options.largest, .nan = options.nan, .rows = options.rows};
+  detail::Bytes mine;
+  call.attempt([&] {
+    detail::check_root(call.group(), root);
+    TopkAccumulator found(x.device(), x.dtype(), k, own);
+    x.add_to(found);
+    mine = found.bytes();
+  });
+  call.agree();
+  std::uint64_t elements = x.count();
+  call.group().sum({&elements, 1});
+  call.attempt([&] {
+    if (k <= elements) return;
+    throw Error(ErrorCode::invalid_argument,
+                "topk: k must be 1 to " + std::to_string(elements) + ", the elements, got " + std::to_string(k));
+  });
+  const Device cpu = Device::open("cpu");
+  const detail::Bytes all = call.combine_states<TopkAccumulator>(std::move(mine), root);
+  return all.empty() ? TopkAccumulator(cpu, x.dtype(), k, own).result()
+                     : TopkAccumulator::from_bytes(cpu, all).result();
+}
+
+/// The distinct values of all ranks with their counts, as unique.h says. Every rank (with a root, that one) needs the
+/// memory for all of them.
+inline UniqueArrays unique(MPI_Comm comm, const Part& x, int root = all_ranks) {
+  detail::Call call(
+      comm, [&] { return detail::Text("unique").with(to_string(x.dtype())).with("root", std::to_string(root)); });
+  detail::Bytes mine;
+  call.attempt([&] {
+    detail::check_root(call.group(), root);
+    detail::Bytes memory;
+    UniqueAccumulator found(x.device(), x.dtype());
+    found.add(x.host(memory));
+    mine = found.bytes();
+  });
+  call.agree();
+  const Device cpu = Device::open("cpu");
+  const detail::Bytes all = call.combine_states<UniqueAccumulator>(std::move(mine), root);
+  return all.empty() ? UniqueAccumulator(cpu, x.dtype()).result() : UniqueAccumulator::from_bytes(cpu, all).result();
+}
+
+}  // namespace masu::mpi

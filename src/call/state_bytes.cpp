@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "call/state_bytes.h"
+
+#include <masu/error.h>
+
+#include <fmt/format.h>
+
+#include <bit>
+#include <cstring>
+
+namespace masu::call {
+
+StateWriter::StateWriter(const StateName& name) {
+  for (const char letter : name.letters) bytes_.push_back(static_cast<std::byte>(letter));
+  number(name.version, 1);
+}
+
+void StateWriter::number(std::uint64_t value, std::size_t size) {
+  for (std::size_t i = 0; i < size; ++i) bytes_.push_back(static_cast<std::byte>(value >> 8 * i));
+}
+
+void StateWriter::real(double value) {
+  number(std::bit_cast<std::uint64_t>(value));
+}
+
+void StateWriter::numbers(std::span<const std::uint64_t> values) {
+  if constexpr (std::endian::native == std::endian::little) {
+    raw(std::as_bytes(values));
+  } else {
+    for (const std::uint64_t value : values) number(value);
+  }
+}
+
+void StateWriter::raw(std::span<const std::byte> values) {
+  bytes_.insert(bytes_.end(), values.begin(), values.end());
+}
+
+void StateWriter::block(std::span<const std::byte> values) {
+  number(values.size());
+  raw(values);
+}
+
+StateReader::StateReader(const StateName& name, std::span<const std::byte> bytes) : name_(name), rest_(bytes) {
+  const std::span<const std::byte> letters = raw(name.letters.size());
+  require(std::memcmp(letters.data(), name.letters.data(), name.letters.size()) == 0);
+  const std::uint64_t version = number(1);
+  if (version != name.version) refuse(fmt::format("the bytes must be of version {}, got {}", name.version, version));
+}
+
+std::uint64_t StateReader::number(std::size_t size) {
+  std::uint64_t value = 0;
+  const std::span<const std::byte> bytes = raw(size);
+  for (std::size_t i = 0; i < size; ++i) value |= static_cast<std::uint64_t>(bytes[i]) << 8 * i;
+  return value;
+}
+
+double StateReader::real() {
+  return std::bit_cast<double>(number());
+}
+
+Dtype StateReader::dtype() {
+  return static_cast<Dtype>(below(static_cast<std::uint64_t>(Dtype::f64) + 1, 1));
+}
+
+std::uint64_t StateReader::below(std::uint64_t end, std::size_t size) {
+  const std::uint64_t value = number(size);
+  require(value < end);
+  return value;
+}
+
+std::vector<std::uint64_t> StateReader::numbers(std::uint64_t count) {
+  const std::span<const std::byte> bytes = raw(count, sizeof(std::uint64_t));
+  std::vector<std::uint64_t> values(count);
+  if constexpr (std::endian::native == std::endian::little) {
+    if (count != 0) std::memcpy(values.data(), bytes.data(), bytes.size());
+  } else {
+    for (std::uint64_t i = 0; i < count; ++i) {
+      for (std::size_t k = 0; k < 8; ++k) values[i] |= static_cast<std::uint64_t>(bytes[8 * i + k]) << 8 * k;
+    }
+  }
+  return values;
+}
+
+std::span<const std::byte> StateReader::raw(std::uint64_t count, std::size_t size) {
+  require(count <= rest_.size() / size);
+  const std::span<const std::byte> result = rest_.first(count * size);
+  rest_ = rest_.subspan(count * size);
+  return result;
+}
+
+void StateReader::end() const {
+  require(rest_.empty());
+}
+
+void StateReader::refuse(const std::string& rule) const {
+  throw Error(ErrorCode::invalid_argument, fmt::format("{}::from_bytes: {}", name_.type, rule));
+}
+
+void StateReader::refuse() const {
+  refuse(fmt::format("these are not the bytes of a {}", name_.type));
+}
+
+}  // namespace masu::call

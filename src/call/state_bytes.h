@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// The bytes of a state: little-endian, four letters and a version in front. What is read is checked; a number of
+// elements is only believed where the bytes for them are there.
+#pragma once
+
+#include <masu/dtype.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace masu::call {
+
+struct StateName {
+  std::string_view type;     // in messages: "Histogram"
+  std::string_view letters;  // four
+  std::uint8_t version = 1;
+};
+
+class StateWriter {
+ public:
+  explicit StateWriter(const StateName& name);
+  void number(std::uint64_t value, std::size_t size = sizeof(std::uint64_t));
+  void real(double value);
+  void dtype(Dtype value) { number(static_cast<std::uint64_t>(value), 1); }
+  void numbers(std::span<const std::uint64_t> values);
+  void raw(std::span<const std::byte> values);
+  // A length in front.
+  void block(std::span<const std::byte> values);
+  [[nodiscard]] std::vector<std::byte> finish() { return std::move(bytes_); }
+
+ private:
+  std::vector<std::byte> bytes_;
+};
+
+class StateReader {
+ public:
+  // Throws invalid_argument where the letters or the version are others.
+  StateReader(const StateName& name, std::span<const std::byte> bytes);
+  std::uint64_t number(std::size_t size = sizeof(std::uint64_t));
+  double real();
+  Dtype dtype();
+  // A number below `end`.
+  std::uint64_t below(std::uint64_t end, std::size_t size = sizeof(std::uint64_t));
+  bool flag() { return below(2, 1) != 0; }
+  std::vector<std::uint64_t> numbers(std::uint64_t count);
+  std::span<const std::byte> raw(std::uint64_t count, std::size_t size = 1);
+  std::span<const std::byte> block() { return raw(number()); }
+  // Bytes that are left.
+  [[nodiscard]] std::uint64_t left() const noexcept { return rest_.size(); }
+  // All has been read.
+  void end() const;
+  [[noreturn]] void refuse(const std::string& rule) const;
+  [[noreturn]] void refuse() const;
+  void require(bool good) const {
+    if (!good) refuse();
+  }
+
+ private:
+  StateName name_;
+  std::span<const std::byte> rest_;
+};
+
+}  // namespace masu::call

@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: Apache-2.0
+// States: what an accumulator holds as bytes, from which another goes on, on another device too. Bytes that are cut,
+// changed or another accumulator's are an Error or a state, never more.
+#include "each_device.h"
+#include "expect_error.h"
+
+#include <gtest/gtest.h>
+#include <masu/masu.h>
+
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <random>
+
+namespace masu {
+namespace {
+
+using Bytes = std::vector<std::byte>;
+
+template <class T>
+std::vector<T> awkward(std::size_t n, unsigned seed = 1) {
+  std::mt19937_64 random(seed);
+  std::vector<T> x(n);
+  for (T& one : x) {
+    const std::uint64_t bits = random() % 3 == 0 ? random() : random() % 7 << (8 * sizeof(T) - 4);
+    std::memcpy(&one, &bits, sizeof one);
+  }
+  return x;
+}
+
+// Every prefix of the bytes, some changes of one byte, and the bytes of others.
+void expect_checked(const Bytes& bytes, const std::function<void(const Bytes&)>& read) {
+  EXPECT_NO_THROW(read(bytes));
+  const std::size_t step = bytes.size() / 200 + 1;
+  for (std::size_t size = 0; size < bytes.size(); size += size < 64 ? 1 : step) {
+    MASU_EXPECT_ERROR(read(Bytes(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(size))), invalid_argument,
+                      "");
+  }
+  Bytes longer = bytes;
+  longer.push_back(std::byte{0});
+  MASU_EXPECT_ERROR(read(longer), invalid_argument, "");
+  for (std::size_t at = 0; at < bytes.size(); at += at < 64 ? 1 : step) {
+    for (const int change : {1, 0x80, 0xff}) {
+      Bytes changed = bytes;
+      changed[at] ^= static_cast<std::byte>(change);
+      try {
+        read(changed);
+      } catch (const Error&) {  // an Error is right, and so is another state
+      }
+    }
+  }
+  Bytes later = bytes;
+  later[4] = std::byte{9};
+  MASU_EXPECT_ERROR(read(later), invalid_argument, "version");
+}
+
+std::vector<Bins> all_bins() {
+  return {Bins::even(7, -1, 4),       Bins::even(5, ValueRange{0, 3, false}), Bins::even(3, ValueRange{2, 2, true}),
+          Bins::edges({-1, 0, 0, 2}), Bins::logarithmic(4, 1, 100),           Bins::even(1, 2, 2)};
+}
+
+TEST(States, Bins) {
+  std::vector<Bins> all = all_bins();
+  all.insert(all.end(), {Bins::even(9), Bins::integers(4), Bins::automatic(Estimator::doane),
+                         Bins::automatic(Estimator::fd, 0, 1)});
+  for (const Bins& bins : all) {
+    const Bytes bytes = bins.bytes();
+    EXPECT_EQ(Bins::from_bytes(bytes).bytes(), bytes);
+    expect_checked(bytes, [](const Bytes& b) { (void)Bins::from_bytes(b).bytes(); });
+    if (!bins.needs_data() && bins.kind() != Bins::Kind::integers) {
+      EXPECT_EQ(bin_edges(Bins::from_bytes(bytes), Dtype::f32), bin_edges(bins, Dtype::f32));
+    }
+  }
+}
+
+template <class T>
+class StatesOf : public testing::Test {};
+using Types = testing::Types<std::uint8_t, std::int32_t, std::uint64_t, Half, float, double>;
+TYPED_TEST_SUITE(StatesOf, Types);
+
+TYPED_TEST(StatesOf, Histograms) {
+  const Device cpu = Device::open("cpu");
+  const auto x = awkward<TypeParam>(1000);
+  const auto y = awkward<TypeParam>(500, 2);
+  for (const Bins& bins : all_bins()) {
+    for (const bool right_open : {false, true}) {
+      const Histogram a = histogram(cpu, x, bins, {.right_open = right_open});
+      const Histogram b = histogram(cpu, y, bins, {.right_open = right_open});
+      const Histogram back = Histogram::from_bytes(a.bytes());
+      EXPECT_EQ(back, a);
+      EXPECT_EQ(back.dtype(), a.dtype());
+      EXPECT_EQ(back.bytes(), a.bytes());
+      Histogram both = back;
+      both.merge(Histogram::from_bytes(b.bytes()));
+      std::vector<std::int64_t> sum = a.integers();
+      for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += b.integers()[i];
+      EXPECT_EQ(a.with_integers(sum), both);
+      EXPECT_EQ(both.n(), 1500);
+    }
+  }
+  const Histogram h = histogram(cpu, x, Bins::even(7, -1, 4));
+  expect_checked(h.bytes(), [](const Bytes& b) { (void)Histogram::from_bytes(b).edges(); });
+  Histogram other = histogram(cpu, x, Bins::even(8, -1, 4));
+  MASU_EXPECT_ERROR(other.merge(h), invalid_argument,
+                    "8 bins of " + std::string(to_string(h.dtype())) + " from -1 to 4 and 7 bins of");
+  MASU_EXPECT_ERROR((void)h.with_integers(std::vector<std::int64_t>(9)), invalid_argument, "10 numbers");
+  MASU_EXPECT_ERROR((void)h.with_integers(std::vector<std::int64_t>(10, -1)), invalid_argument, "got -1");
+}
+
+TYPED_TEST(StatesOf, JointHistograms) {
+  const Device cpu = Device::open("cpu");
+  const auto x = awkward<TypeParam>(1000);
+  const auto y = awkward<TypeParam>(1000, 2);
+  const auto of = [&](const auto& a, const auto& b) {
+    return joint_histogram(cpu, {ArrayView(a), ArrayView(b)}, {Bins::even(3, 0, 100), Bins::even(4, -1, 4)});
+  };
+  const JointHistogram a = of(x, y);
+  const JointHistogram b = of(y, x);
+  JointHistogram both = JointHistogram::from_bytes(a.bytes());
+  EXPECT_EQ(both, a);
+  both.merge(JointHistogram::from_bytes(b.bytes()));
+  std::vector<std::int64_t> sum = a.integers();
+  for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += b.integers()[i];
+  EXPECT_EQ(a.with_integers(sum), both);
+  expect_checked(a.bytes(), [](const Bytes& bytes) { (void)JointHistogram::from_bytes(bytes).edges(0); });
+}
+
+TYPED_TEST(StatesOf, WeightedHistograms) {
+  const Device cpu = Device::open("cpu");
+  const auto x = awkward<double>(1000);
+  const auto w = awkward<TypeParam>(1000, 3);
+  for (const Outside outside : {Outside::drop, Outside::clamp}) {
+    const WeightedOptions options{.outside = outside, .variances = true, .wrap = true};
+    const auto part = [&](std::size_t first, std::size_t count) {
+      WeightedHistogramAccumulator a(cpu, Dtype::f64, dtype_of<TypeParam>, Bins::even(4, 0, 2), options);
+      a.add(ArrayView(std::span(x).subspan(first, count)), ArrayView(std::span(w).subspan(first, count)));
+      return a.bytes();
+    };
+    WeightedHistogramAccumulator both = WeightedHistogramAccumulator::from_bytes(cpu, part(0, 300));
+    both.merge(WeightedHistogramAccumulator::from_bytes(cpu, part(300, 700)));
+    EXPECT_EQ(both.bytes(), part(0, 1000));
+    EXPECT_EQ(both.result(), weighted_histogram(cpu, x, w, Bins::even(4, 0, 2), options));
+    expect_checked(part(0, 10),
+                   [&](const Bytes& b) { (void)WeightedHistogramAccumulator::from_bytes(cpu, b).result(); });
+  }
+}
+
+TYPED_TEST(StatesOf, Selections) {
+  const Device cpu = Device::open("cpu");
+  const auto x = awkward<TypeParam>(1000);
+  const std::span<const TypeParam> all(x);
+  for (const ReduceOp op : {ReduceOp::min, ReduceOp::max, ReduceOp::minmax, ReduceOp::count_nonzero}) {
+    for (const NanRule nan : {NanRule::propagate, NanRule::skip}) {
+      const auto part = [&](std::size_t first, std::size_t count) {
+        ReduceAccumulator a(cpu, dtype_of<TypeParam>, op, {.nan = nan});
+        a.add(ArrayView(all.subspan(first, count)));
+        return a.bytes();
+      };
+      ReduceAccumulator both = ReduceAccumulator::from_bytes(cpu, part(0, 300));
+      both.merge(ReduceAccumulator::from_bytes(cpu, part(300, 0)));
+      both.merge(ReduceAccumulator::from_bytes(cpu, part(300, 700)));
+      EXPECT_EQ(both.bytes(), part(0, 1000));
+      expect_checked(part(0, 10), [&](const Bytes& b) { (void)ReduceAccumulator::from_bytes(cpu, b).bytes(); });
+    }
+  }
+  for (const std::uint64_t k : {1, 7, 2000}) {
+    for (const bool largest : {true, false}) {
+      for (const NanPolicy nan : {NanPolicy::last, NanPolicy::skip}) {
+        const auto part = [&](std::size_t first, std::size_t count) {
+          TopkAccumulator a(cpu, dtype_of<TypeParam>, k, {.largest = largest, .nan = nan});
+          a.add(ArrayView(all.subspan(first, count)));
+          return a.bytes();
+        };
+        TopkAccumulator both = TopkAccumulator::from_bytes(cpu, part(0, 300));
+        both.merge(TopkAccumulator::from_bytes(cpu, part(300, 700)));
+        EXPECT_EQ(both.bytes(), part(0, 1000));
+        expect_checked(part(0, 10), [&](const Bytes& b) { (void)TopkAccumulator::from_bytes(cpu, b).bytes(); });
+      }
+    }
+  }
+  const auto part = [&](std::size_t first, std::size_t count) {
+    UniqueAccumulator a(cpu, dtype_of<TypeParam>);
+    a.add(ArrayView(all.subspan(first, count)));
+    return a.bytes();
+  };
+  UniqueAccumulator both = UniqueAccumulator::from_bytes(cpu, part(0, 300));
+  both.merge(UniqueAccumulator::from_bytes(cpu, part(300, 0)));
+  both.merge(UniqueAccumulator::from_bytes(cpu, part(300, 700)));
+  EXPECT_EQ(both.bytes(), part(0, 1000));
+  expect_checked(part(0, 10), [&](const Bytes& b) { (void)UniqueAccumulator::from_bytes(cpu, b).bytes(); });
+}
+
+TYPED_TEST(StatesOf, Sums) {
+  const Device cpu = Device::open("cpu");
+  const auto x = awkward<TypeParam>(1000);
+  std::vector<TypeParam> finite = x;
+  for (TypeParam& one : finite) {
+    if (!std::isfinite(sum(cpu, ArrayView(std::span(&one, 1))).value())) one = TypeParam{};
+  }
+  for (const auto& data : {x, finite}) {
+    for (const SumKind kind : {SumKind::sum, SumKind::squares, SumKind::dot}) {
+      const auto part = [&](std::size_t first, std::size_t count) {
+        SumAccumulator a(cpu, dtype_of<TypeParam>, kind);
+        const auto some = std::span(data).subspan(first, count);
+        const ArrayView view(some);
+        if (kind == SumKind::dot) a.add(view, view);
+        else a.add(view);
+        return a;
+      };
+      std::vector<std::int64_t> sum = part(0, 300).integers();
+      const std::vector<std::int64_t> other = part(300, 700).integers();
+      for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += other[i];
+      EXPECT_EQ(SumAccumulator::from_integers(cpu, dtype_of<TypeParam>, kind, sum).bytes(), part(0, 1000).bytes());
+      // 2^31 of them.
+      for (std::int64_t& one : sum) one *= std::int64_t{1} << 31;
+      EXPECT_EQ(SumAccumulator::from_integers(cpu, dtype_of<TypeParam>, kind, sum).count(), 1000 * (1ULL << 31));
+      sum.pop_back();
+      MASU_EXPECT_ERROR(SumAccumulator::from_integers(cpu, dtype_of<TypeParam>, kind, sum), invalid_argument,
+                        "integers, got");
+      for (const std::int64_t most :
+           {std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max()}) {
+        const std::vector<std::int64_t> hostile(sum.size() + 1, most);
+        MASU_EXPECT_ERROR(SumAccumulator::from_integers(cpu, dtype_of<TypeParam>, kind, hostile), invalid_argument,
+                          "no sum");
+      }
+    }
+  }
+}
+
+class StatesOnDevice : public test::EachDevice {};
+MASU_ON_EACH_DEVICE(StatesOnDevice);
+
+TEST_P(StatesOnDevice, QuantilesInPasses) {
+  const std::vector<double> q{0, 0.1, 0.5, 0.99};
+  const auto x = awkward<float>(3000);
+  const std::span<const float> all(x);
+  const Device cpu = Device::open("cpu");
+  QuantileFinder finder(device, Dtype::f32, q);
+  do {
+    Bytes state = finder.bytes();
+    const auto part = [&](std::size_t first, std::size_t count) {
+      QuantileFinder some = QuantileFinder::from_bytes(device, state);
+      some.add(ArrayView(all.subspan(first, count)));
+      return some.bytes();
+    };
+    QuantileFinder both = QuantileFinder::from_bytes(device, part(0, 1000));
+    both.merge(QuantileFinder::from_bytes(device, part(1000, 2000)));
+    if (device.kind() == DeviceKind::cpu) {
+      expect_checked(both.bytes(), [&](const Bytes& b) {
+        QuantileFinder changed = QuantileFinder::from_bytes(device, b);
+        if (changed.next_pass()) return (void)changed.bytes();
+        (void)changed.result();
+      });
+    }
+    finder = std::move(both);
+  } while (finder.next_pass());
+  EXPECT_EQ(finder.result(), exact_quantiles(cpu, ArrayView(x), q));
+  EXPECT_EQ(QuantileFinder::from_bytes(device, finder.bytes()).result(), finder.result());
+  QuantileFinder other(device, Dtype::f32, q, {.method = QuantileMethod::lower});
+  MASU_EXPECT_ERROR(other.merge(finder), invalid_argument, "4 quantiles of f32 by lower");
+}
+
+TEST_P(StatesOnDevice, ScansGoOnAfterSums) {
+  const auto check = [&](const auto& x) {
+    using T = std::remove_cvref_t<decltype(x[0])>;
+    const std::span<const T> all(x);
+    for (const bool exclusive : {false, true}) {
+      const std::vector<T> expected = scan(Device::open("cpu"), x, {.exclusive = exclusive});
+      std::vector<T> found(x.size());
+      for (std::size_t first = 0; first < x.size(); first += x.size() / 3) {
+        const std::size_t count = std::min(x.size() / 3, x.size() - first);
+        SumAccumulator before(device, dtype_of<T>);
+        before.add(ArrayView(all.first(first)));
+        ScanAccumulator scanner(device, dtype_of<T>, {.exclusive = exclusive});
+        scanner.start_after(before);
+        scanner.scan(ArrayView(all.subspan(first, count)), MutableArrayView(std::span(found).subspan(first, count)));
+      }
+      EXPECT_EQ(std::memcmp(found.data(), expected.data(), found.size() * sizeof(T)), 0) << to_string(dtype_of<T>);
+    }
+  };
+  const auto finite = [](auto x) {
+    for (auto& one : x) one = std::isfinite(one) ? one : 1;
+    return x;
+  };
+  check(awkward<std::int32_t>(1000));
+  check(awkward<std::uint64_t>(1000));
+  check(awkward<Half>(1000));
+  check(finite(awkward<float>(1000)));
+  check(awkward<float>(1000));
+  if (device.info().fp64) check(finite(awkward<double>(1000)));
+  ScanAccumulator least(device, Dtype::f32, {.op = ScanOp::min});
+  MASU_EXPECT_ERROR(least.start_after(SumAccumulator(device, Dtype::f32)), invalid_argument, "start_after is for sums");
+  ScanAccumulator sums(device, Dtype::f32);
+  MASU_EXPECT_ERROR(sums.start_after(SumAccumulator(device, Dtype::f64)), invalid_argument, "f32 values, got f64");
+}
+
+}  // namespace
+}  // namespace masu
