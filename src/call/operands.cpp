@@ -116,13 +116,12 @@ void check_results(std::string_view function, std::string_view name, const Buffe
   }
   check_writable(function, results, name);
   if (results.size_bytes() != count * element_bytes) {
-    refuse(function,
-           fmt::format("{} must have {} bytes ({} x {}), got {}", name, count * element_bytes, count, element_bytes,
-                       results.size_bytes()));
+    refuse(function, fmt::format("{} must have {} bytes ({} x {}), got {}", name, count * element_bytes, count,
+                                 element_bytes, results.size_bytes()));
   }
   if (results.byte_offset() % element_bytes != 0) {
-    refuse(function, fmt::format("{} must begin at a multiple of {} bytes, got {}", name, element_bytes,
-                                 results.byte_offset()));
+    refuse(function,
+           fmt::format("{} must begin at a multiple of {} bytes, got {}", name, element_bytes, results.byte_offset()));
   }
   for (const BufferBase* operand : operands) {
     check_apart(function, fmt::format("{} and data", name), results, *operand);
