@@ -294,5 +294,28 @@ TEST_P(StatesOnDevice, ScansGoOnAfterSums) {
   MASU_EXPECT_ERROR(sums.start_after(SumAccumulator(device, Dtype::f64)), invalid_argument, "f32 values, got f64");
 }
 
+// Sums that no data have: of a state of floats with its dtype, count or kinds of numbers changed.
+TEST(States, SumsOfNoData) {
+  const Device cpu = Device::open("cpu");
+  const auto bytes_of = [&](const auto& data, SumKind kind) {
+    SumAccumulator sums(cpu, ArrayView(data).dtype, kind);
+    sums.add(ArrayView(data));
+    return sums.bytes();
+  };
+  const auto refuse = [&](Bytes bytes, std::size_t at, unsigned value) {
+    bytes.at(at) = static_cast<std::byte>(value);
+    MASU_EXPECT_ERROR((void)SumAccumulator::from_bytes(cpu, bytes), invalid_argument, "no data have these sums");
+  };
+  constexpr std::size_t count_at = 8;
+  constexpr std::size_t first_at = 16;  // flags of the first part
+  refuse(bytes_of(std::vector<float>{5}, SumKind::sum), count_at, 0);
+  refuse(bytes_of(std::vector<std::int32_t>{1, 2}, SumKind::sum), first_at, 1);
+  refuse(bytes_of(std::vector<std::uint32_t>{1, 2}, SumKind::sum), first_at, 8);
+  const Bytes squares = bytes_of(std::vector<double>{1, 2}, SumKind::squares);
+  const std::size_t second_at = first_at + 6 + 4;  // behind a part of one word
+  refuse(squares, second_at, 4);
+  refuse(squares, second_at, 8);
+}
+
 }  // namespace
 }  // namespace masu

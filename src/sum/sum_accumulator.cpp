@@ -176,6 +176,21 @@ std::vector<std::byte> SumAccumulator::bytes() const {
   return result;
 }
 
+namespace {
+
+// Whether `count` elements can have these totals, as far as signs and what is not finite tell.
+bool is_possible(const Parts& parts, Dtype dtype, SumKind kind, std::uint64_t count) {
+  const unsigned specials = parts.values.specials | parts.products.specials;
+  if (count == 0 && (specials != 0 || parts.values.number.size != 0 || parts.products.number.size != 0)) return false;
+  if (!is_float(dtype) && specials != 0) return false;
+  const bool natural = !is_float(dtype) && !is_signed(dtype);
+  if (natural && (parts.values.number.negative || parts.products.number.negative)) return false;
+  return kind != SumKind::squares ||
+         (!parts.products.number.negative && (parts.products.specials & fixed::has_minus_infinity) == 0);
+}
+
+}  // namespace
+
 SumAccumulator SumAccumulator::from_bytes(const Device& device, std::span<const std::byte> bytes) {
   std::array<std::uint64_t, 5> head{};
   std::uint64_t count = 0;
@@ -190,6 +205,8 @@ SumAccumulator SumAccumulator::from_bytes(const Device& device, std::span<const 
       std::make_unique<State>(device, static_cast<Dtype>(head[2]), static_cast<SumKind>(head[3]), std::uint64_t{0});
   Parts parts;
   if (!take(bytes, state->needs, parts) || !bytes.empty()) refuse_pieces("from_bytes: the bytes hold no number");
+  if (!is_possible(parts, static_cast<Dtype>(head[2]), static_cast<SumKind>(head[3]), count))
+    refuse_pieces("from_bytes: no data have these sums");
   Totals totals;
   totals.values.add(parts.values.number);
   totals.values.note(parts.values.specials);

@@ -173,7 +173,7 @@ void packed(const Device& device, std::size_t count) {
   {
     Stream stream(device);
     DeviceWork work;
-    sort_keys::sort(stream, there, Dtype::f32, &there, {Companions::Kind::records, &moved, 4},
+    sort_keys::sort(stream, there, Dtype::f32, &there, {Payload::Kind::records, &moved, 4},
                     {Order::ascending, SortAlgorithm::automatic, {count, 1, {}}}, nullptr, work);
     stream.finish();
   }
