@@ -15,12 +15,16 @@ import masu.dask as md  # noqa: E402
 from test_docs import run  # noqa: E402
 
 RNG = np.random.default_rng(4)
-DTYPES = ["?", "i1", "u2", "i4", "u8", "f2", "f4", "f8"]
+DTYPES = ["?", "i1", "u2", "i4", "u8", "f2", "f4", "f8", ">f4", ">i8"]
 
 
 def values(dtype, count, awkward=True):
     """Random elements with extremes, both zeros, subnormals, infinities and NaNs of several kinds among them."""
     dtype = np.dtype(dtype)
+    return _values(dtype.newbyteorder("="), count, awkward).astype(dtype)
+
+
+def _values(dtype, count, awkward):
     if dtype.kind == "b":
         return RNG.integers(0, 2, count).astype(bool)
     if dtype.kind in "iu":
@@ -112,14 +116,17 @@ def test_places(dtype):
         assert md.sort(a).chunks == a.chunks
         for k, largest in {(1, True), (min(count, 5), False), (count, True)}:
             pairs += zip(md.topk(a, k, largest=largest), masu.topk(x, k, largest=largest))
-        for y in (x, np.nan_to_num(x) if x.dtype.kind == "f" else x):
+        plain = (np.nan_to_num(x) + 0).astype(dtype) if x.dtype.kind == "f" else x
+        for y in (x, plain) if x.dtype.isnative else (plain,):  # NumPy's choice of NaNs and zeros in the other byte order
             pairs.append((md.median(chunked(y, kind)), masu.median(y, device="cpu")))
             if dtype != "?":
                 pairs.append((md.quantile(chunked(y, kind), [0.1, 1.0]), masu.quantile(y, [0.1, 1.0], device="cpu")))
         all_same(pairs)
     if dtype != "?":
-        same(md.quantile(a, 0.3, method="nearest", keepdims=True), masu.quantile(x, 0.3, method="nearest", keepdims=True))
-        same(md.percentile(a, [[1, 2], [3, 99]], recompute=True), masu.percentile(x, [[1, 2], [3, 99]]))
+        y = x if x.dtype.isnative else plain
+        a = chunked(y, kind)
+        same(md.quantile(a, 0.3, method="nearest", keepdims=True), masu.quantile(y, 0.3, method="nearest", keepdims=True))
+        same(md.percentile(a, [[1, 2], [3, 99]], recompute=True), masu.percentile(y, [[1, 2], [3, 99]]))
 
 
 @pytest.mark.parametrize("make", [
@@ -136,6 +143,16 @@ def test_data_that_are_hard_to_divide(make):
                       (md.quantile(a, [0, 0.25, 0.5, 0.999]), masu.quantile(x, [0, 0.25, 0.5, 0.999]))])
 
 
+def test_signs_of_zeros_that_are_places():
+    for x in (np.full(9001, -0.0), np.zeros(9001), RNG.choice([0.0, -0.0], 9001), RNG.choice([-1, 0.0, -0.0, 2], 9001),
+              np.sort(RNG.choice([-1, 0.0, -0.0, math.inf], 9001).astype("f2")), np.repeat([-0.0, 0.0], [5000, 4001])):
+        for chunks, recompute in itertools.product((4000, (0, 1, 5000, 0, 4000)), (False, True)):
+            a = da.from_array(x, chunks=(chunks,))
+            for q in (0.25, np.linspace(0, 1, 40)):
+                same(md.quantile(a, q, method="nearest", recompute=recompute), masu.quantile(x, q, method="nearest", device="cpu"))
+            same(md.median(a, recompute=recompute), masu.median(x, device="cpu"))
+
+
 @pytest.mark.filterwarnings("ignore")
 def test_sorts_divide_in_several_rounds(monkeypatch):
     """With few samples, so that each round leaves something to the next."""
@@ -148,6 +165,22 @@ def test_sorts_divide_in_several_rounds(monkeypatch):
             a = chunked(x, "random")
             all_same([(md.sort(a), masu.sort(x)), (md.argsort(a), masu.argsort(x)), (md.median(a), masu.median(x)),
                       (md.median(a, recompute=True), masu.median(x))])
+
+
+@pytest.mark.parametrize("make", [
+    lambda n: np.where(np.arange(n) < n // 2 - 5, np.arange(n), 2**63 - 1),
+    lambda n: np.where(np.arange(n) < n // 2 - 5, np.arange(n), math.nan),
+    lambda n: np.where(np.arange(n) < n // 2 - 5, 0, np.uint64(2**64 - 1)),
+    lambda n: np.where(np.arange(n) <= n // 2, 2**63 - 1, -2**63)], ids=["i8", "f8", "u8", "extremes"])
+def test_sorted_chunks_have_the_chunks_sizes(make):
+    """Where what divides them has the greatest key that there is."""
+    x = RNG.permutation(make(20_000))
+    for chunks in (10_000, (10_000, 3, 0, 9_997)):
+        a = da.from_array(x, chunks=(chunks,))
+        for result, expected in ((md.sort(a), masu.sort(x)), (md.argsort(a), masu.argsort(x))):
+            found = dask.compute(*result.to_delayed())
+            assert tuple(block.size for block in found) == result.chunks[0]
+            assert np.array_equal(np.concatenate(found), expected, equal_nan=True)
 
 
 @pytest.mark.parametrize("weights", [None, "i2", "u8", "f2", "f4", "f8"])
@@ -189,6 +222,31 @@ def test_bincount(weights):
         md.bincount(chunked(np.array([1, -1, 2]), "even")).compute()
     with pytest.raises(ValueError, match="one dimension, got 2"):
         md.bincount(da.zeros((2, 2), int))
+
+
+def test_totals_of_cells_beyond_float64():
+    """Of a chunk, whose total of digits passes 2^53."""
+    x, w = np.zeros(2**21 + 3), np.full(2**21 + 3, 2**32 - 1)
+    w[-3:] = 1
+    same(md.histogramdd([da.from_array(x, chunks=-1)], [1], [(-1, 1)], weights=da.from_array(w, chunks=-1))[0],
+         np.array([float(int(w.sum()))]))
+
+
+def test_blocks_of_unknown_chunks_are_not_lost():
+    x, y = RNG.normal(size=9), RNG.normal(size=9)
+    thirds, halves = (da.from_array(z, chunks=n)[da.from_array(z, chunks=n) > -100] for z, n in ((x, 3), (y, 5)))
+    even = {"bins": 2, "range": [(-9, 9)] * 2}
+    for one, other in ((thirds, halves), (halves, thirds)):
+        for call in (lambda: md.histogram2d(one, other, **even), lambda: md.dot(one, other),
+                     lambda: md.histogram(one, 2, (-9, 9), weights=other), lambda: md.bincount(one.astype(int), other)):
+            with pytest.raises(ValueError, match="chunks"):
+                call()
+    same(md.histogram2d(thirds, da.from_array(y, chunks=3), **even)[0], masu.histogram2d(x, y, **even)[0])
+    fewer = da.from_array(y, chunks=3)[da.from_array(np.arange(9), chunks=3) != 4]  # of other sizes
+    for lazy in (md.histogram2d(thirds, fewer, **even)[0], md.dot(thirds, fewer),
+                 md.histogram(thirds, 2, (-9, 9), weights=fewer)[0], md.bincount(abs(thirds).astype(int), fewer)):
+        with pytest.raises(ValueError):
+            lazy.compute()
 
 
 def test_totals_of_weights_are_exact():

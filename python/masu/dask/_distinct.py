@@ -60,7 +60,7 @@ def _distinct(index, counts, device, begin, block):
 
 
 def _distinct_of_all(device, parts):
-    values = np.concatenate([part[0] for part in parts])
+    values = _graph.together([part[0] for part in parts])
     if not values.size:
         return parts[0]
     found, places, inverse = _order.unique(values, return_index=True, return_inverse=True,
@@ -126,7 +126,7 @@ def _first_of(k, axis, largest, device, begin, block):
 
 def _first_of_all(k, largest, device, parts):
     """Of chunks that follow each other: equals come by index, as they stand."""
-    values, indices = (np.concatenate([part[i] for part in parts]) for i in (0, 1))
+    values, indices = (_graph.together([part[i] for part in parts]) for i in (0, 1))
     if not values.size:
         return values, indices
     first = _order.topk(values, min(k, values.size), largest=largest, device=device)

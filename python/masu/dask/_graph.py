@@ -53,6 +53,11 @@ def starts(chunks):
     return np.cumsum([0, *chunks]).tolist()
 
 
+def together(parts):
+    """The parts one after the other, in their byte order."""
+    return np.concatenate(parts, dtype=parts[0].dtype)
+
+
 class Tasks:
     """A function's tasks; arrays of its results are made by `array`."""
 
@@ -71,7 +76,7 @@ class Tasks:
     def each(self, label, work, *keys, more=None):
         """A task for each entry of `keys`, lists of equal length; `more[i]` are arguments of task i alone."""
         made = []
-        for i, parts in enumerate(zip(*keys)):
+        for i, parts in enumerate(zip(*keys, strict=True)):
             key = (f"{self.name}_{label}-{self.token}", i)
             self.tasks[key] = (work if more is None else partial(work, *more[i]), *parts)
             made.append(key)

@@ -178,7 +178,7 @@ def histogramdd(sample, bins=10, range=None, density=None, weights=None, *, reco
         columns = [sample[:, i] for i in np.arange(sample.shape[1])]
     if not columns or any(column.ndim != 1 for column in columns):
         raise ValueError("histogramdd: the sample must have at least one column, each of one dimension")
-    if len({column.shape for column in columns}) > 1 and not np.isnan(columns[0].size):
+    if len({column.size for column in columns if not np.isnan(column.size)}) > 1:
         raise ValueError("histogramdd: the columns must have one length, got "
                          + " and ".join(str(column.size) for column in columns))
     count = len(columns)
@@ -189,7 +189,11 @@ def histogramdd(sample, bins=10, range=None, density=None, weights=None, *, reco
         raise ValueError(f"histogramdd: bins and range must be given for each of {count} columns, "
                          f"got {len(each)} and {len(ranges)}")
     first = columns[0]
-    columns = [c if c.chunks == first.chunks or np.isnan(c.size) else c.rechunk(first.chunks) for c in columns]
+    columns = [c if c.chunks == first.chunks or np.isnan(c.size) or np.isnan(first.size) and c.numblocks == first.numblocks
+               else c.rechunk(_graph.known("histogramdd", first).chunks) for c in columns]
+    if any(column.numblocks != first.numblocks for column in columns):
+        raise ValueError("histogramdd: columns of unknown chunks must have one number of chunks, got "
+                         + " and ".join(str(column.numblocks[0]) for column in columns))
     common = np.result_type(*(column.dtype for column in columns))
     by = _weights("histogramdd", weights, first)
     tasks = _graph.Tasks("histogramdd", *columns, each, ranges, density, by, recompute, split_every, device,
@@ -252,10 +256,11 @@ def _cells(bins, dtype, device, found, columns, weights=None):
         return _joint.histogramdd(columns, bins, ranges, device=device)[0]
 
     def totals(part):
-        hist = np.zeros(tuple(map(_number, bins)))
+        hist = np.zeros(tuple(map(_number, bins)), np.int64)
         for start in np.arange(0, len(part), _EXACT).tolist():
             piece = slice(start, start + _EXACT)
-            hist += _joint.histogramdd([c[piece] for c in columns], bins, ranges, weights=part[piece], device=device)[0]
+            exact = _joint.histogramdd([c[piece] for c in columns], bins, ranges, weights=part[piece], device=device)[0]
+            hist += exact.astype(np.int64)
         return hist.reshape(-1)
 
     return _exact_weights.state(weights, totals, tuple(map(_number, bins)))
