@@ -2,6 +2,8 @@
 """masu.dask: the bits of masu's function of the whole array, whatever the chunks, on Dask's threads."""
 import itertools
 import math
+import pickle
+from functools import partial
 
 import numpy as np
 import pytest
@@ -285,6 +287,69 @@ def test_axes():
     same(md.sum(da.from_array(np.float32(3))), masu.sum(np.float32(3)))
 
 
+@pytest.mark.filterwarnings("ignore")
+def test_axes_with_no_elements():
+    for shape, chunks in (((3, 5), ((0, 3), (5,))), ((0, 5), ((0,), (2, 3)))):
+        x = np.arange(math.prod(shape), dtype="f4").reshape(shape)
+        a = da.from_array(x, chunks=chunks)
+        all_same([(getattr(md, name)(a, axis=1, **options), np.asarray(getattr(np, name)(x, axis=1, **options), x.dtype)
+                   if name in ("min", "max", "sum") else getattr(np, name)(x, axis=1, **options))
+                  for name in ("min", "max", "argmin", "argmax", "sum", "median") for options in ({}, {"keepdims": True})])
+    for name in ("min", "argmax"):
+        with pytest.raises(ValueError, match="must not be empty"):
+            getattr(md, name)(a, axis=0)
+    y = values("f4", 24, False).reshape(2, 3, 4)
+    b = da.from_array(y, chunks=2)
+    for options in ({}, {"keepdims": True}):
+        all_same([(getattr(md, name)(b, axis=(), **options), getattr(masu, name, getattr(np, name))(y, axis=(), **options))
+                  for name in ("sum", "mean", "var", "std", "min", "max", "median")])
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_variances_of_too_few():
+    for x, ddof, wanted in (([0.1] * 3, 3, math.nan), ([1e200, -1e200], 2, math.inf), ([1.0, 2.0], 3, math.inf),
+                            ([math.inf, 1.0], 2, math.nan), ([math.nan], 1, math.nan)):
+        for function in (md.var, md.std):
+            np.testing.assert_equal(function(da.from_array(x, chunks=1), ddof=ddof).compute(), wanted)
+    same(md.var(da.from_array(np.array([1e-4, 2e-4], "f2"), chunks=1), ddof=2), np.float16(math.inf))
+
+
+def test_devices():
+    a, w = da.from_array(np.arange(9.0), chunks=4), da.ones(9, chunks=3)
+    calls = [getattr(md, name) for name in ("sum", "mean", "var", "sort", "argsort", "unique", "median", "min")]
+    calls += [partial(md.dot, b=w), partial(md.histogram, bins=3, range=(0, 9)), partial(md.topk, k=2),
+              partial(md.histogramdd, bins=3, weights=w), lambda b, **k: md.bincount(b.astype(int), w, **k)]
+    for call in calls:
+        of = a if getattr(call, "func", None) is not md.histogramdd else [a]
+        if call not in (md.median, md.min):
+            one, other = (call(of, device=device) for device in ("cpu", masu.Device("cpu")))
+            one, other = (dask.base.unpack_collections(r)[0] for r in (one, other))
+            assert [r.name for r in one] == [r.name for r in other]
+            pickle.dumps([dict(r.dask) for r in other])
+            with pytest.raises(TypeError, match="device must be a name or a masu.Device, got int"):
+                call(of, device=5)
+        if call not in (md.sort, md.argsort):
+            for wrong in (0, 1, "x"):
+                with pytest.raises((TypeError, ValueError), match="[a-z]+: split_every must be"):
+                    call(of, split_every=wrong)
+    for call in (md.sum, md.min, md.median, lambda *b, **k: md.topk(b[0], 1, **k)):
+        with pytest.raises(ValueError, match="split_every must be at least 2"):
+            call(a.reshape(3, 3), axis=0, split_every=1)
+
+
+def test_scalars_and_edges():
+    a = da.from_array(np.arange(9.0), chunks=4)
+    for lazy in (md.sum(a), md.median(a), md.min(a), md.argmax(a), md.quantile(a, 0.5), md.dot(a, a)):
+        assert isinstance(lazy.compute(), np.generic)
+    for x in (np.array([-1.0, 0.0, -0.0, -0.5, -0.5]), np.array([-0.0, 0.0]), -np.arange(4.0), np.array([-0.0, 1.0])):
+        for chunks in (1, 2, 3, 5):
+            for edges in (md.histogram(da.from_array(x, chunks=chunks), 2)[1],
+                          md.histogramdd([da.from_array(x, chunks=chunks)], 2)[1][0]):
+                one_same(edges, edges.compute(), masu.histogram(x + 0, 2)[1])
+    nothing = da.zeros(0, dtype=int)
+    same(md.bincount(nothing, nothing * 1.0, minlength=2), masu.bincount(np.zeros(0, int), np.zeros(0), minlength=2))
+
+
 def test_conventions():
     x = RNG.normal(size=1000)
     a = da.from_array(x, chunks=100)
@@ -351,6 +416,19 @@ def test_nothing_and_errors():
         md.sum(a, where=True)
     with pytest.raises(np.exceptions.AxisError):
         md.sort(a, axis=1)
+    for wrong, call in ((r"`bins\[1\]` must be positive", lambda: md.histogram2d(a, a, [2, 0])),
+                        (r"`bins\[1\]` must be positive", lambda: md.histogram2d(a, a, [2, 0], [(0, 1), (0, 1)])),
+                        (r"histogram: bins must be an integer or edges, got 2\.0", lambda: md.histogram(a, 2.0)),
+                        (r"histogramdd: bins\[1\] must be an integer", lambda: md.histogram2d(a, a, [2, None])),
+                        ("range must be computed", lambda: md.histogram(a, 2, (0, a.max()))),
+                        ("range must be computed", lambda: md.histogram2d(a, a, 2, [(0, 1), (0, a.max())])),
+                        ("bins must be computed", lambda: md.histogram(a, a)),
+                        ("bins must be computed", lambda: md.histogramdd([a], [a]))):
+        with pytest.raises((TypeError, ValueError), match=wrong):
+            call()
+    two = da.ones((4, 2), chunks=2)
+    with pytest.raises(ValueError, match="compute_chunk_sizes"):
+        md.unique(two[two[:, 0] > 0])
     with pytest.raises(ValueError, match="one length, got 3 and 2"):
         md.dot(a, da.ones(2))
     with pytest.raises(ValueError, match="same shape"):

@@ -26,10 +26,8 @@ def unique(ar, return_index=False, return_inverse=False, return_counts=False, *,
     >>> values.compute().tolist(), counts.compute().tolist()
     ([1, 3], [1, 2])
     """
-    ar = _graph.taken("unique", ar)
-    x = _graph.flat(ar)
-    if return_index:
-        _graph.known("unique", x)
+    ar, device = _graph.taken("unique", ar), _graph.options("unique", split_every, device)
+    x = _graph.flat(_graph.known("unique", ar) if return_index or ar.ndim > 1 else ar)
     tasks = _graph.Tasks("unique", x, split_every, device, bool(return_index), bool(return_inverse), bool(return_counts),
                          over=[x])
     begins = _graph.starts(x.chunks[0]) if return_index else [0] * (x.numblocks[0] + 1)
@@ -91,7 +89,7 @@ def topk(a, k, axis=-1, *, largest=True, split_every=None, device=None):
     >>> masu.dask.topk(dask.array.from_array([3, 9, 1, 9], chunks=3), 2).indices.compute().tolist()
     [1, 3]
     """
-    a = _graph.known("topk", _graph.taken("topk", a))
+    a, device = _graph.known("topk", _graph.taken("topk", a)), _graph.options("topk", split_every, device)
     if axis is None:
         a, axis = _graph.flat(a), 0
     axis = normalize_axis_index(axis, a.ndim)

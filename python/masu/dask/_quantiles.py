@@ -55,6 +55,7 @@ def percentile(a, q, axis=None, method="linear", keepdims=False, *, recompute=Fa
 
 def _found(name, a, options, front, axis, keepdims, recompute, split_every):
     a = _graph.taken(name, a)
+    _graph.options(name, split_every)
     of = getattr(_quantile, name)
     # NumPy's dtype, and its errors for q and method
     dtype = np.asarray(getattr(np, name)(np.zeros(3, a.dtype), **options)).dtype
@@ -251,7 +252,7 @@ def _places(plan):
 def _computed(shape, dtype, plan, zeros=None):
     """The result of the elements that were found, zeros with their signs."""
     if not plan.size:
-        return np.asarray(plan.computed(np.empty(0, plan.dtype)), dtype).reshape(shape)
+        return np.asarray(plan.computed(np.empty(0, plan.dtype)), dtype).reshape(shape)[()]
     elements = np.empty(plan.fronts.size, plan.dtype)
     _masu.elements_of(plan.fronts, _lines.words(elements))
     if zeros is not None:
@@ -259,4 +260,4 @@ def _computed(shape, dtype, plan, zeros=None):
         elements[here] = np.where(zeros.negative_at(plan.places[here] - zeros.below), -0.0, 0.0)
     result = _quantile.of_found(plan.computed, (plan.size,), (0,), plan.dtype,
                                 lambda places: elements[np.searchsorted(plan.places, places)])
-    return np.asarray(result, dtype).reshape(shape)
+    return np.asarray(result, dtype).reshape(shape)[()]

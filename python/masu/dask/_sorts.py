@@ -46,7 +46,7 @@ def argsort(a, axis=-1, *, device=None):
 
 
 def _sorted(name, a, axis, device):
-    a = _graph.taken(name, a)
+    a, device = _graph.taken(name, a), _graph.options(name, device=device)
     of, dtype = getattr(_order, name), np.dtype(np.intp) if name == "argsort" else a.dtype
     if axis is None:
         a, axis = _graph.flat(_graph.known(name, a)), 0
