@@ -3,6 +3,8 @@
 import itertools
 import math
 import pickle
+import tracemalloc
+from fractions import Fraction
 from functools import partial
 
 import numpy as np
@@ -176,8 +178,8 @@ def test_sorts_divide_in_several_rounds(monkeypatch):
     lambda n: np.where(np.arange(n) <= n // 2, 2**63 - 1, -2**63)], ids=["i8", "f8", "u8", "extremes"])
 def test_sorted_chunks_have_the_chunks_sizes(make):
     """Where what divides them has the greatest key that there is."""
-    x = RNG.permutation(make(20_000))
-    for chunks in (10_000, (10_000, 3, 0, 9_997)):
+    x = np.random.default_rng(1).permutation(make(100_000))
+    for chunks in (50_000, (50_000, 3, 0, 49_997)):
         a = da.from_array(x, chunks=(chunks,))
         for result, expected in ((md.sort(a), masu.sort(x)), (md.argsort(a), masu.argsort(x))):
             found = dask.compute(*result.to_delayed())
@@ -228,10 +230,26 @@ def test_bincount(weights):
 
 def test_totals_of_cells_beyond_float64():
     """Of a chunk, whose total of digits passes 2^53."""
-    x, w = np.zeros(2**21 + 3), np.full(2**21 + 3, 2**32 - 1)
-    w[-3:] = 1
-    same(md.histogramdd([da.from_array(x, chunks=-1)], [1], [(-1, 1)], weights=da.from_array(w, chunks=-1))[0],
+    w = np.random.default_rng(5).integers(0, 2**32, 12_000_001)
+    x = np.zeros(w.size, "u1")
+    same(md.histogramdd([da.from_array(x, chunks=-1)], [1], [(0, 1)], weights=da.from_array(w, chunks=-1))[0],
          np.array([float(int(w.sum()))]))
+
+
+def test_weights_are_cut_at_the_cost_of_few_arrays():
+    """The digits of a place at a time, exact over all of float64's range."""
+    from masu.dask import _exact_weights
+
+    w = RNG.uniform(-1, 1, 100_000) * 10.0 ** RNG.integers(-320, 308, 100_000)
+    for part in (w, w[:1], np.clip(w, -1e38, 1e38).astype("f4"), np.zeros(3), w[:0], RNG.integers(-2**63, 2**63, 1000), np.array([-1], "i1")):
+        part = part[np.isfinite(part)]
+        tracemalloc.start()
+        total = _exact_weights.state(part, lambda digits: np.atleast_1d(digits.sum()))
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert peak < 26 * part.size + 2**20
+        wanted = sum(map(Fraction, part.tolist()))
+        assert sum(Fraction(int(d)) * Fraction(2) ** (32 * (total.low + k)) for k, (d,) in enumerate(total.digits)) == wanted
 
 
 def test_blocks_of_unknown_chunks_are_not_lost():
