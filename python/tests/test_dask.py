@@ -2,6 +2,10 @@
 """masu.dask: the bits of masu's function of the whole array, whatever the chunks, on Dask's threads."""
 import itertools
 import math
+import pickle
+import tracemalloc
+from fractions import Fraction
+from functools import partial
 
 import numpy as np
 import pytest
@@ -15,12 +19,16 @@ import masu.dask as md  # noqa: E402
 from test_docs import run  # noqa: E402
 
 RNG = np.random.default_rng(4)
-DTYPES = ["?", "i1", "u2", "i4", "u8", "f2", "f4", "f8"]
+DTYPES = ["?", "i1", "u2", "i4", "u8", "f2", "f4", "f8", ">f4", ">i8"]
 
 
 def values(dtype, count, awkward=True):
     """Random elements with extremes, both zeros, subnormals, infinities and NaNs of several kinds among them."""
     dtype = np.dtype(dtype)
+    return _values(dtype.newbyteorder("="), count, awkward).astype(dtype)
+
+
+def _values(dtype, count, awkward):
     if dtype.kind == "b":
         return RNG.integers(0, 2, count).astype(bool)
     if dtype.kind in "iu":
@@ -112,14 +120,17 @@ def test_places(dtype):
         assert md.sort(a).chunks == a.chunks
         for k, largest in {(1, True), (min(count, 5), False), (count, True)}:
             pairs += zip(md.topk(a, k, largest=largest), masu.topk(x, k, largest=largest))
-        for y in (x, np.nan_to_num(x) if x.dtype.kind == "f" else x):
+        plain = (np.nan_to_num(x) + 0).astype(dtype) if x.dtype.kind == "f" else x
+        for y in (x, plain) if x.dtype.isnative else (plain,):  # NumPy's choice of NaNs and zeros in the other byte order
             pairs.append((md.median(chunked(y, kind)), masu.median(y, device="cpu")))
             if dtype != "?":
                 pairs.append((md.quantile(chunked(y, kind), [0.1, 1.0]), masu.quantile(y, [0.1, 1.0], device="cpu")))
         all_same(pairs)
     if dtype != "?":
-        same(md.quantile(a, 0.3, method="nearest", keepdims=True), masu.quantile(x, 0.3, method="nearest", keepdims=True))
-        same(md.percentile(a, [[1, 2], [3, 99]], recompute=True), masu.percentile(x, [[1, 2], [3, 99]]))
+        y = x if x.dtype.isnative else plain
+        a = chunked(y, kind)
+        same(md.quantile(a, 0.3, method="nearest", keepdims=True), masu.quantile(y, 0.3, method="nearest", keepdims=True))
+        same(md.percentile(a, [[1, 2], [3, 99]], recompute=True), masu.percentile(y, [[1, 2], [3, 99]]))
 
 
 @pytest.mark.parametrize("make", [
@@ -136,6 +147,16 @@ def test_data_that_are_hard_to_divide(make):
                       (md.quantile(a, [0, 0.25, 0.5, 0.999]), masu.quantile(x, [0, 0.25, 0.5, 0.999]))])
 
 
+def test_signs_of_zeros_that_are_places():
+    for x in (np.full(9001, -0.0), np.zeros(9001), RNG.choice([0.0, -0.0], 9001), RNG.choice([-1, 0.0, -0.0, 2], 9001),
+              np.sort(RNG.choice([-1, 0.0, -0.0, math.inf], 9001).astype("f2")), np.repeat([-0.0, 0.0], [5000, 4001])):
+        for chunks, recompute in itertools.product((4000, (0, 1, 5000, 0, 4000)), (False, True)):
+            a = da.from_array(x, chunks=(chunks,))
+            for q in (0.25, np.linspace(0, 1, 40)):
+                same(md.quantile(a, q, method="nearest", recompute=recompute), masu.quantile(x, q, method="nearest", device="cpu"))
+            same(md.median(a, recompute=recompute), masu.median(x, device="cpu"))
+
+
 @pytest.mark.filterwarnings("ignore")
 def test_sorts_divide_in_several_rounds(monkeypatch):
     """With few samples, so that each round leaves something to the next."""
@@ -148,6 +169,22 @@ def test_sorts_divide_in_several_rounds(monkeypatch):
             a = chunked(x, "random")
             all_same([(md.sort(a), masu.sort(x)), (md.argsort(a), masu.argsort(x)), (md.median(a), masu.median(x)),
                       (md.median(a, recompute=True), masu.median(x))])
+
+
+@pytest.mark.parametrize("make", [
+    lambda n: np.where(np.arange(n) < n // 2 - 5, np.arange(n), 2**63 - 1),
+    lambda n: np.where(np.arange(n) < n // 2 - 5, np.arange(n), math.nan),
+    lambda n: np.where(np.arange(n) < n // 2 - 5, 0, np.uint64(2**64 - 1)),
+    lambda n: np.where(np.arange(n) <= n // 2, 2**63 - 1, -2**63)], ids=["i8", "f8", "u8", "extremes"])
+def test_sorted_chunks_have_the_chunks_sizes(make):
+    """Where what divides them has the greatest key that there is."""
+    x = np.random.default_rng(1).permutation(make(100_000))
+    for chunks in (50_000, (50_000, 3, 0, 49_997)):
+        a = da.from_array(x, chunks=(chunks,))
+        for result, expected in ((md.sort(a), masu.sort(x)), (md.argsort(a), masu.argsort(x))):
+            found = dask.compute(*result.to_delayed())
+            assert tuple(block.size for block in found) == result.chunks[0]
+            assert np.array_equal(np.concatenate(found), expected, equal_nan=True)
 
 
 @pytest.mark.parametrize("weights", [None, "i2", "u8", "f2", "f4", "f8"])
@@ -191,6 +228,47 @@ def test_bincount(weights):
         md.bincount(da.zeros((2, 2), int))
 
 
+def test_totals_of_cells_beyond_float64():
+    """Of a chunk, whose total of digits passes 2^53."""
+    w = np.random.default_rng(5).integers(0, 2**32, 12_000_001)
+    x = np.zeros(w.size, "u1")
+    same(md.histogramdd([da.from_array(x, chunks=-1)], [1], [(0, 1)], weights=da.from_array(w, chunks=-1))[0],
+         np.array([float(int(w.sum()))]))
+
+
+def test_weights_are_cut_at_the_cost_of_few_arrays():
+    """The digits of a place at a time, exact over all of float64's range."""
+    from masu.dask import _exact_weights
+
+    w = RNG.uniform(-1, 1, 100_000) * 10.0 ** RNG.integers(-320, 308, 100_000)
+    for part in (w, w[:1], np.clip(w, -1e38, 1e38).astype("f4"), np.zeros(3), w[:0], RNG.integers(-2**63, 2**63, 1000), np.array([-1], "i1")):
+        part = part[np.isfinite(part)]
+        tracemalloc.start()
+        total = _exact_weights.state(part, lambda digits: np.atleast_1d(digits.sum()))
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert peak < 26 * part.size + 2**20
+        wanted = sum(map(Fraction, part.tolist()))
+        assert sum(Fraction(int(d)) * Fraction(2) ** (32 * (total.low + k)) for k, (d,) in enumerate(total.digits)) == wanted
+
+
+def test_blocks_of_unknown_chunks_are_not_lost():
+    x, y = RNG.normal(size=9), RNG.normal(size=9)
+    thirds, halves = (da.from_array(z, chunks=n)[da.from_array(z, chunks=n) > -100] for z, n in ((x, 3), (y, 5)))
+    even = {"bins": 2, "range": [(-9, 9)] * 2}
+    for one, other in ((thirds, halves), (halves, thirds)):
+        for call in (lambda: md.histogram2d(one, other, **even), lambda: md.dot(one, other),
+                     lambda: md.histogram(one, 2, (-9, 9), weights=other), lambda: md.bincount(one.astype(int), other)):
+            with pytest.raises(ValueError, match="chunks"):
+                call()
+    same(md.histogram2d(thirds, da.from_array(y, chunks=3), **even)[0], masu.histogram2d(x, y, **even)[0])
+    fewer = da.from_array(y, chunks=3)[da.from_array(np.arange(9), chunks=3) != 4]  # of other sizes
+    for lazy in (md.histogram2d(thirds, fewer, **even)[0], md.dot(thirds, fewer),
+                 md.histogram(thirds, 2, (-9, 9), weights=fewer)[0], md.bincount(abs(thirds).astype(int), fewer)):
+        with pytest.raises(ValueError):
+            lazy.compute()
+
+
 def test_totals_of_weights_are_exact():
     """Beyond what float64 holds on the way, from the least subnormal to sums that overflow."""
     x = np.zeros(8, int)
@@ -225,6 +303,69 @@ def test_axes():
     all_same(list(zip(md.unique(a, True, True, True), masu.unique(x, True, True, True))))
     same(md.histogram(a, 9)[0], masu.histogram(x, 9)[0])
     same(md.sum(da.from_array(np.float32(3))), masu.sum(np.float32(3)))
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_axes_with_no_elements():
+    for shape, chunks in (((3, 5), ((0, 3), (5,))), ((0, 5), ((0,), (2, 3)))):
+        x = np.arange(math.prod(shape), dtype="f4").reshape(shape)
+        a = da.from_array(x, chunks=chunks)
+        all_same([(getattr(md, name)(a, axis=1, **options), np.asarray(getattr(np, name)(x, axis=1, **options), x.dtype)
+                   if name in ("min", "max", "sum") else getattr(np, name)(x, axis=1, **options))
+                  for name in ("min", "max", "argmin", "argmax", "sum", "median") for options in ({}, {"keepdims": True})])
+    for name in ("min", "argmax"):
+        with pytest.raises(ValueError, match="must not be empty"):
+            getattr(md, name)(a, axis=0)
+    y = values("f4", 24, False).reshape(2, 3, 4)
+    b = da.from_array(y, chunks=2)
+    for options in ({}, {"keepdims": True}):
+        all_same([(getattr(md, name)(b, axis=(), **options), getattr(masu, name, getattr(np, name))(y, axis=(), **options))
+                  for name in ("sum", "mean", "var", "std", "min", "max", "median")])
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_variances_of_too_few():
+    for x, ddof, wanted in (([0.1] * 3, 3, math.nan), ([1e200, -1e200], 2, math.inf), ([1.0, 2.0], 3, math.inf),
+                            ([math.inf, 1.0], 2, math.nan), ([math.nan], 1, math.nan)):
+        for function in (md.var, md.std):
+            np.testing.assert_equal(function(da.from_array(x, chunks=1), ddof=ddof).compute(), wanted)
+    same(md.var(da.from_array(np.array([1e-4, 2e-4], "f2"), chunks=1), ddof=2), np.float16(math.inf))
+
+
+def test_devices():
+    a, w = da.from_array(np.arange(9.0), chunks=4), da.ones(9, chunks=3)
+    calls = [getattr(md, name) for name in ("sum", "mean", "var", "sort", "argsort", "unique", "median", "min")]
+    calls += [partial(md.dot, b=w), partial(md.histogram, bins=3, range=(0, 9)), partial(md.topk, k=2),
+              partial(md.histogramdd, bins=3, weights=w), lambda b, **k: md.bincount(b.astype(int), w, **k)]
+    for call in calls:
+        of = a if getattr(call, "func", None) is not md.histogramdd else [a]
+        if call not in (md.median, md.min):
+            one, other = (call(of, device=device) for device in ("cpu", masu.Device("cpu")))
+            one, other = (dask.base.unpack_collections(r)[0] for r in (one, other))
+            assert [r.name for r in one] == [r.name for r in other]
+            pickle.dumps([dict(r.dask) for r in other])
+            with pytest.raises(TypeError, match="device must be a name or a masu.Device, got int"):
+                call(of, device=5)
+        if call not in (md.sort, md.argsort):
+            for wrong in (0, 1, "x"):
+                with pytest.raises((TypeError, ValueError), match="[a-z]+: split_every must be"):
+                    call(of, split_every=wrong)
+    for call in (md.sum, md.min, md.median, lambda *b, **k: md.topk(b[0], 1, **k)):
+        with pytest.raises(ValueError, match="split_every must be at least 2"):
+            call(a.reshape(3, 3), axis=0, split_every=1)
+
+
+def test_scalars_and_edges():
+    a = da.from_array(np.arange(9.0), chunks=4)
+    for lazy in (md.sum(a), md.median(a), md.min(a), md.argmax(a), md.quantile(a, 0.5), md.dot(a, a)):
+        assert isinstance(lazy.compute(), np.generic)
+    for x in (np.array([-1.0, 0.0, -0.0, -0.5, -0.5]), np.array([-0.0, 0.0]), -np.arange(4.0), np.array([-0.0, 1.0])):
+        for chunks in (1, 2, 3, 5):
+            for edges in (md.histogram(da.from_array(x, chunks=chunks), 2)[1],
+                          md.histogramdd([da.from_array(x, chunks=chunks)], 2)[1][0]):
+                one_same(edges, edges.compute(), masu.histogram(x + 0, 2)[1])
+    nothing = da.zeros(0, dtype=int)
+    same(md.bincount(nothing, nothing * 1.0, minlength=2), masu.bincount(np.zeros(0, int), np.zeros(0), minlength=2))
 
 
 def test_conventions():
@@ -293,6 +434,19 @@ def test_nothing_and_errors():
         md.sum(a, where=True)
     with pytest.raises(np.exceptions.AxisError):
         md.sort(a, axis=1)
+    for wrong, call in ((r"`bins\[1\]` must be positive", lambda: md.histogram2d(a, a, [2, 0])),
+                        (r"`bins\[1\]` must be positive", lambda: md.histogram2d(a, a, [2, 0], [(0, 1), (0, 1)])),
+                        (r"histogram: bins must be an integer or edges, got 2\.0", lambda: md.histogram(a, 2.0)),
+                        (r"histogramdd: bins\[1\] must be an integer", lambda: md.histogram2d(a, a, [2, None])),
+                        ("range must be computed", lambda: md.histogram(a, 2, (0, a.max()))),
+                        ("range must be computed", lambda: md.histogram2d(a, a, 2, [(0, 1), (0, a.max())])),
+                        ("bins must be computed", lambda: md.histogram(a, a)),
+                        ("bins must be computed", lambda: md.histogramdd([a], [a]))):
+        with pytest.raises((TypeError, ValueError), match=wrong):
+            call()
+    two = da.ones((4, 2), chunks=2)
+    with pytest.raises(ValueError, match="compute_chunk_sizes"):
+        md.unique(two[two[:, 0] > 0])
     with pytest.raises(ValueError, match="one length, got 3 and 2"):
         md.dot(a, da.ones(2))
     with pytest.raises(ValueError, match="same shape"):

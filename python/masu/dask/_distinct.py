@@ -26,10 +26,8 @@ def unique(ar, return_index=False, return_inverse=False, return_counts=False, *,
     >>> values.compute().tolist(), counts.compute().tolist()
     ([1, 3], [1, 2])
     """
-    ar = _graph.taken("unique", ar)
-    x = _graph.flat(ar)
-    if return_index:
-        _graph.known("unique", x)
+    ar, device = _graph.taken("unique", ar), _graph.options("unique", split_every, device)
+    x = _graph.flat(_graph.known("unique", ar) if return_index or ar.ndim > 1 else ar)
     tasks = _graph.Tasks("unique", x, split_every, device, bool(return_index), bool(return_inverse), bool(return_counts),
                          over=[x])
     begins = _graph.starts(x.chunks[0]) if return_index else [0] * (x.numblocks[0] + 1)
@@ -60,7 +58,7 @@ def _distinct(index, counts, device, begin, block):
 
 
 def _distinct_of_all(device, parts):
-    values = np.concatenate([part[0] for part in parts])
+    values = _graph.together([part[0] for part in parts])
     if not values.size:
         return parts[0]
     found, places, inverse = _order.unique(values, return_index=True, return_inverse=True,
@@ -91,7 +89,7 @@ def topk(a, k, axis=-1, *, largest=True, split_every=None, device=None):
     >>> masu.dask.topk(dask.array.from_array([3, 9, 1, 9], chunks=3), 2).indices.compute().tolist()
     [1, 3]
     """
-    a = _graph.known("topk", _graph.taken("topk", a))
+    a, device = _graph.known("topk", _graph.taken("topk", a)), _graph.options("topk", split_every, device)
     if axis is None:
         a, axis = _graph.flat(a), 0
     axis = normalize_axis_index(axis, a.ndim)
@@ -126,7 +124,7 @@ def _first_of(k, axis, largest, device, begin, block):
 
 def _first_of_all(k, largest, device, parts):
     """Of chunks that follow each other: equals come by index, as they stand."""
-    values, indices = (np.concatenate([part[i] for part in parts]) for i in (0, 1))
+    values, indices = (_graph.together([part[i] for part in parts]) for i in (0, 1))
     if not values.size:
         return values, indices
     first = _order.topk(values, min(k, values.size), largest=largest, device=device)

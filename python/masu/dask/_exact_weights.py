@@ -7,6 +7,7 @@ all of them are together.
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -14,7 +15,8 @@ import numpy as np
 from .. import _sums
 
 _BITS = 32
-_MASK = np.uint64(2**_BITS - 1)
+_PIECE = 2**14  # weights that are cut at a time
+_LEAST_PLACE = 40  # -40 is below the place of the least float64
 
 
 class Exact(NamedTuple):
@@ -30,50 +32,62 @@ def nothing(*shape):
 
 def state(weights, totals, shape=None):
     """The exact totals of weights, where totals(int64 weights) are those of integers below 2**33."""
-    low, places, specials = _digits_of(weights.ravel())
-    first = totals(places[0].reshape(weights.shape)).astype(np.int64, copy=False)
-    digits = np.zeros((len(places), first.size), np.int64)
-    digits[0] = first
-    for k, part in enumerate(places[1:], 1):
-        if part is not None:
-            digits[k] = totals(part.reshape(weights.shape))
-    counts = None if specials is None else np.stack([totals(part.reshape(weights.shape)) for part in specials])
-    return _carried(Exact(low, digits, None if counts is None else counts.astype(np.int64, copy=False),
-                          shape or digits.shape[1:]))
+    flat = weights.reshape(-1)
+    low, places, digits, specials = _of_integers(flat) if weights.dtype.kind in "iu" else _of_floats(flat)
+    rows = {}
+    for k in places:
+        rows[k - low] = totals(digits(k).reshape(weights.shape)).astype(np.int64, copy=False)
+    found = np.zeros((max(rows) + 1, rows[0].size), np.int64)
+    for k, row in rows.items():
+        found[k] = row
+    counts = None
+    if specials:
+        counts = np.stack([totals(of(flat).astype(np.int64).reshape(weights.shape)) for of in
+                           (np.isnan, partial(np.equal, np.inf), partial(np.equal, -np.inf))]).astype(np.int64, copy=False)
+    return _carried(Exact(low, found, counts, shape or found.shape[1:]))
 
 
-def _digits_of(weights):
-    """(place of the lowest digit, the digits of each place or None, which elements are NaN, inf and -inf or None)."""
-    if weights.dtype.kind in "iu":
-        wide = weights.astype(np.uint64 if weights.dtype.kind == "u" else np.int64)
-        upper = (wide >> np.array(_BITS, wide.dtype)).astype(np.int64)
-        lower = (wide & np.array(2**_BITS - 1, wide.dtype)).astype(np.int64)
-        return 0, [lower, upper] if upper.any() else [lower], None
-    weights = weights.astype(np.float64)
-    finite = np.isfinite(weights)
-    specials = None
-    if not finite.all():
-        specials = [(x).astype(np.int64) for x in (np.isnan(weights), weights == np.inf, weights == -np.inf)]
-        weights = np.where(finite, weights, 0.0)
-    fraction, exponent = np.frexp(weights)
-    mantissa = np.ldexp(fraction, 53).astype(np.int64)
-    exponent = exponent.astype(np.int64) - 53
-    there = mantissa != 0
-    if not there.any():
-        return 0, [mantissa], specials
-    place = exponent >> 5
-    shift = (exponent & 31).astype(np.uint64)
-    low, high = int(place[there].min()), int(place[there].max())
-    magnitude, sign = np.abs(mantissa).astype(np.uint64), np.sign(mantissa)
-    lower = (magnitude & _MASK) << shift
-    upper = ((magnitude >> np.uint64(_BITS)) << shift) + (lower >> np.uint64(_BITS))
-    parts = [(part.astype(np.int64) * sign) for part in (lower & _MASK, upper & _MASK, upper >> np.uint64(_BITS))]
-    places = [None] * (high + 3 - low)
-    for k in np.unique(place[there]).tolist():
-        here = place == k
-        for i, part in enumerate(parts, k - low):
-            places[i] = np.where(here, part, 0 if places[i] is None else places[i])
-    return low, places, specials
+def _of_integers(weights):
+    """(the lowest place, the places that are used, the digits of a place, whether there are NaNs and infinities)."""
+    wide = weights.astype(np.uint64 if weights.dtype.kind == "u" else np.int64, copy=False)
+
+    def digits(k):
+        return (wide >> np.array(_BITS, wide.dtype) if k else wide & np.array(2**_BITS - 1, wide.dtype)).astype(np.int64)
+
+    return 0, range(1 if weights.dtype.itemsize < 8 and weights.dtype.kind == "u" else 2), digits, False
+
+
+def _of_floats(weights):
+    """The same of floats; in pieces that stay in the cache. What `digits` returns is written again by its next call."""
+    pieces = [slice(start, start + _PIECE) for start in range(0, weights.size, _PIECE)]
+    mantissas, exponents = np.empty(weights.size, np.int64), np.empty(weights.size, np.int16)
+    used, specials = np.zeros(_LEAST_PLACE + 32, bool), False
+    for piece in pieces:
+        part = weights[piece].astype(np.float64)
+        finite = np.isfinite(part)
+        if not finite.all():
+            specials = True
+            part = np.where(finite, part, 0.0)
+        fraction, exponent = np.frexp(part)
+        exponent -= 53
+        mantissas[piece] = np.ldexp(fraction, 53)
+        exponents[piece] = exponent
+        used[np.flatnonzero(np.bincount((exponent >> 5)[fraction != 0] + _LEAST_PLACE))] = True
+    first = (np.flatnonzero(used) - _LEAST_PLACE).tolist() or [0]
+    found = np.empty(weights.size, np.int64)
+
+    def digits(k):
+        for piece in pieces:
+            mantissa, up = mantissas[piece], exponents[piece] - np.int16(_BITS * k)
+            part = np.abs(mantissa)
+            part <<= np.clip(up, 0, _BITS)  # from 32 on nothing is left in this place
+            part >>= np.clip(-up, 0, 63)
+            part &= 2**_BITS - 1
+            np.multiply(part, np.sign(mantissa), out=found[piece])
+        return found
+
+    last = int(exponents.max(initial=-32768, where=mantissas != 0)) + 52 >> 5
+    return first[0], sorted({k + i for k in first for i in range(3) if k + i <= last} | {first[0]}), digits, specials
 
 
 def _carried(exact):

@@ -2,6 +2,7 @@
 """Least and greatest elements of Dask arrays, and where they are."""
 from __future__ import annotations
 
+import math
 from functools import partial
 
 import numpy as np
@@ -41,13 +42,14 @@ def argmax(a, axis=None, keepdims=False, *, split_every=None):
 
 def _extreme(name, a, axis, keepdims, split_every):
     a = _graph.taken(name, a)
+    _graph.options(name, split_every)
     place = name.startswith("arg")
     dtype = np.dtype(np.intp) if place else a.dtype.newbyteorder("=")
     if place and axis is not None and np.ndim(axis):
         raise TypeError(f"{name}: axis must be an integer or None, got {axis!r}")
-    if a.size == 0:
-        raise ValueError(f"{name}: the array must not be empty")
     axes = _graph.axes_of(a, axis)
+    if any(a.shape[i] == 0 for i in (range(a.ndim) if axes is None else axes)):
+        raise ValueError(f"{name}: the array must not be empty")
     if axes is not None:
         return _graph.along(partial(_along, name), a, axes, dtype, keepdims)
     if a.ndim > 1 or place:
@@ -98,7 +100,8 @@ def _along(name, block, axis, keepdims=False):
         return find(block, axis=axis, keepdims=keepdims)
     axes = axis if isinstance(axis, tuple) else (axis,)
     kept = [i for i in range(block.ndim) if i not in axes]
-    rows = block.transpose(*kept, *sorted(axes)).reshape(*(block.shape[i] for i in kept), -1)
+    length = math.prod(block.shape[i] for i in axes)
+    rows = block.transpose(*kept, *sorted(axes)).reshape(*(block.shape[i] for i in kept), length)
     found = np.take_along_axis(rows, find(rows, axis=-1, keepdims=True), -1)[..., 0]
     found = found.astype(found.dtype.newbyteorder("="), copy=False)
     return found.reshape(tuple(1 if i in axes else n for i, n in enumerate(block.shape))) if keepdims else found

@@ -15,7 +15,7 @@ from dask.graph_manipulation import bind
 from dask.highlevelgraph import HighLevelGraph
 from numpy.lib.array_utils import normalize_axis_tuple
 
-from .. import __version__, _arrays
+from .. import __version__, _arrays, _masu
 
 _FAN = 8  # states that are put together at a time
 
@@ -29,6 +29,16 @@ def taken(function, a):
     if a.dtype.char not in _arrays.NATIVE:
         raise TypeError(f"{function}: the dtype must be bool, an integer or float16 to float64, got {a.dtype}")
     return a
+
+
+def options(function, split_every=None, device=None):
+    """The name of the device, as workers may have others; errors of both arguments at the call."""
+    _fan(split_every, function)
+    if isinstance(device, (_masu.Device, _masu.DeviceInfo)):
+        return device.id
+    if not (device is None or isinstance(device, str)):
+        raise TypeError(f"{function}: device must be a name or a masu.Device, got {type(device).__name__}")
+    return device
 
 
 def known(function, a):
@@ -53,6 +63,11 @@ def starts(chunks):
     return np.cumsum([0, *chunks]).tolist()
 
 
+def together(parts):
+    """The parts one after the other, in their byte order."""
+    return np.concatenate(parts, dtype=parts[0].dtype)
+
+
 class Tasks:
     """A function's tasks; arrays of its results are made by `array`."""
 
@@ -71,7 +86,7 @@ class Tasks:
     def each(self, label, work, *keys, more=None):
         """A task for each entry of `keys`, lists of equal length; `more[i]` are arguments of task i alone."""
         made = []
-        for i, parts in enumerate(zip(*keys)):
+        for i, parts in enumerate(zip(*keys, strict=True)):
             key = (f"{self.name}_{label}-{self.token}", i)
             self.tasks[key] = (work if more is None else partial(work, *more[i]), *parts)
             made.append(key)
@@ -127,14 +142,17 @@ def _merged(merge, states):
     return merge(states) if len(states) > 1 else states[0]
 
 
-def _fan(split_every):
+def _fan(split_every, function="masu.dask"):
     if split_every is None:
         return _FAN
     if split_every is False:
         return 2**31
-    fan = operator.index(split_every)
+    try:
+        fan = operator.index(split_every)
+    except TypeError:
+        raise TypeError(f"{function}: split_every must be an integer, False or None, got {split_every!r}") from None
     if fan < 2:
-        raise ValueError(f"split_every must be at least 2, got {fan}")
+        raise ValueError(f"{function}: split_every must be at least 2, got {fan}")
     return fan
 
 
@@ -153,13 +171,13 @@ def scalar(tasks, key, a, keepdims, dtype):
 
 
 def _shaped(shape, dtype, number):
-    return np.asarray(number, dtype).reshape(shape)
+    return np.asarray(number, dtype).reshape(shape)[()]
 
 
 def along(function, a, axes, dtype, keepdims=False, length=1):
     """function(block, axis=axes) of whole lines; `axes` become one element each, or are dropped."""
     a = a.rechunk(dict.fromkeys(axes, -1))
-    axis = axes if len(axes) > 1 else axes[0]
+    axis = axes[0] if len(axes) == 1 else axes
     work = partial(_block, function, axis, keepdims)
     if keepdims:
         chunks = tuple((length,) if i in axes else c for i, c in enumerate(a.chunks))

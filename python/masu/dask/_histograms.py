@@ -6,6 +6,7 @@ import operator
 from functools import partial
 
 import numpy as np
+from dask.base import is_dask_collection
 
 from .. import _bincount, _histogram, _joint
 from . import _exact_weights, _graph
@@ -28,7 +29,8 @@ def histogram(a, bins=10, range=None, density=None, weights=None, *, recompute=F
     >>> counts.compute().tolist()
     [0, 2, 1]
     """
-    a = _graph.taken("histogram", a)
+    a, device = _graph.taken("histogram", a), _graph.options("histogram", split_every, device)
+    _computed("histogram", range, bins)
     bins = _bins("histogram", bins)
     number = _number(bins)
     weights = _weights("histogram", weights, a)
@@ -54,11 +56,24 @@ def histogram(a, bins=10, range=None, density=None, weights=None, *, recompute=F
             tasks.array([tasks.add("edges", partial(_graph.part, 1), ends)], ((number + 1,),), bounds))
 
 
-def _bins(function, bins):
+def _computed(function, range, bins):
+    """Raises TypeError where ends or edges are not there yet."""
+    for name, given in (("range", range), ("bins", bins)):
+        parts = given if isinstance(given, (list, tuple)) else [given]
+        if any(map(is_dask_collection, [given, *parts, *(p for part in parts if isinstance(part, (list, tuple)) for p in part)])):
+            raise TypeError(f"{function}: {name} must be computed, got a Dask object; call compute() first")
+
+
+def _bins(function, bins, of="bins"):
     if isinstance(bins, str):
-        raise TypeError(f"{function}: bins must be a number or edges, got the rule {bins!r}; its number of bins would be "
+        raise TypeError(f"{function}: {of} must be a number or edges, got the rule {bins!r}; its number of bins would be "
                         "known after the computation only")
-    return operator.index(bins) if np.ndim(bins) == 0 else np.asarray(bins)
+    if np.ndim(bins):
+        return np.asarray(bins)
+    try:
+        return operator.index(bins)
+    except TypeError:
+        raise TypeError(f"{function}: {of} must be an integer or edges, got {bins!r}") from None
 
 
 def _number(bins):
@@ -80,10 +95,11 @@ def _weights(function, weights, a):
 
 
 def _pair(device, block):
-    """The least and the greatest value of a block; of an empty one nothing."""
+    """The least and the greatest value of a block, +0 for zeros; of an empty one nothing."""
     if block.dtype.kind == "b":
         block = block.view(np.uint8)
-    return _histogram.extremes(block, _histogram._device.resolve(device))
+    pair = _histogram.extremes(block, _histogram._device.resolve(device))
+    return pair + pair.dtype.type(0)
 
 
 def _both(pairs):
@@ -126,7 +142,7 @@ def bincount(x, weights=None, minlength=0, *, split_every=None, device=None):
     >>> masu.dask.bincount(dask.array.from_array([0, 1, 1, 3], chunks=2)).compute().tolist()
     [1, 2, 0, 1]
     """
-    x = _graph.taken("bincount", x)
+    x, device = _graph.taken("bincount", x), _graph.options("bincount", split_every, device)
     if x.ndim != 1:
         raise ValueError(f"bincount: the array must have one dimension, got {x.ndim}")
     np.bincount(np.empty(0, x.dtype), minlength=minlength)  # NumPy's errors
@@ -135,7 +151,7 @@ def bincount(x, weights=None, minlength=0, *, split_every=None, device=None):
                          over=[x] if weights is None else [x, weights])
     other = [] if weights is None else [_graph.blocks(weights)]
     parts = tasks.each("part", partial(_bins_of, device), _graph.blocks(x), *other)
-    dtype = np.dtype(np.intp if weights is None else np.float64)
+    dtype = np.dtype(np.intp if weights is None or x.size == 0 else np.float64)  # NumPy's of nothing
     done = tasks.add("done", partial(_long_enough, minlength, dtype),
                      tasks.tree("counts", _exact_weights.added, parts, split_every))
     return tasks.array([done], ((np.nan,),), dtype)
@@ -169,6 +185,8 @@ def histogramdd(sample, bins=10, range=None, density=None, weights=None, *, reco
     >>> masu.dask.histogramdd(points, bins=(2, 3), range=((0, 2), (0, 3)))[0].compute().tolist()
     [[1.0, 0.0, 0.0], [1.0, 0.0, 1.0]]
     """
+    device = _graph.options("histogramdd", split_every, device)
+    _computed("histogramdd", range, bins)
     if isinstance(sample, (list, tuple)):
         columns = [_graph.taken("histogramdd", column) for column in sample]
     else:
@@ -178,18 +196,22 @@ def histogramdd(sample, bins=10, range=None, density=None, weights=None, *, reco
         columns = [sample[:, i] for i in np.arange(sample.shape[1])]
     if not columns or any(column.ndim != 1 for column in columns):
         raise ValueError("histogramdd: the sample must have at least one column, each of one dimension")
-    if len({column.shape for column in columns}) > 1 and not np.isnan(columns[0].size):
+    if len({column.size for column in columns if not np.isnan(column.size)}) > 1:
         raise ValueError("histogramdd: the columns must have one length, got "
                          + " and ".join(str(column.size) for column in columns))
     count = len(columns)
-    each = [_bins("histogramdd", rule) for rule in (bins if hasattr(bins, "__len__") and not isinstance(bins, str)
-                                                    else [bins] * count)]
+    each = [_bins("histogramdd", rule, f"bins[{i}]") for i, rule in enumerate(
+        bins if hasattr(bins, "__len__") and not isinstance(bins, str) else [bins] * count)]
     ranges = [None] * count if range is None else list(range)
     if len(each) != count or len(ranges) != count:
         raise ValueError(f"histogramdd: bins and range must be given for each of {count} columns, "
                          f"got {len(each)} and {len(ranges)}")
     first = columns[0]
-    columns = [c if c.chunks == first.chunks or np.isnan(c.size) else c.rechunk(first.chunks) for c in columns]
+    columns = [c if c.chunks == first.chunks or np.isnan(c.size) or np.isnan(first.size) and c.numblocks == first.numblocks
+               else c.rechunk(_graph.known("histogramdd", first).chunks) for c in columns]
+    if any(column.numblocks != first.numblocks for column in columns):
+        raise ValueError("histogramdd: columns of unknown chunks must have one number of chunks, got "
+                         + " and ".join(str(column.numblocks[0]) for column in columns))
     common = np.result_type(*(column.dtype for column in columns))
     by = _weights("histogramdd", weights, first)
     tasks = _graph.Tasks("histogramdd", *columns, each, ranges, density, by, recompute, split_every, device,
@@ -212,7 +234,7 @@ def histogramdd(sample, bins=10, range=None, density=None, weights=None, *, reco
     merged = tasks.tree("counts", _exact_weights.added, parts, split_every)
     done = tasks.add("done", partial(_joint_densities, density), merged, ends)
     shape = tuple(map(_number, each))
-    bounds = [np.histogramdd(np.zeros((1, 1), common), [rule], [ends])[1][0].dtype for rule, ends in zip(each, ranges)]
+    bounds = [_edges(i, np.zeros(1, common), rule, ends).dtype for i, (rule, ends) in enumerate(zip(each, ranges))]
     return (tasks.array([done], tuple((n,) for n in shape), np.dtype(np.float64)),
             [tasks.array([tasks.add(f"edges-{i}", partial(_graph.part, 1, i), ends)], ((n + 1,),), bounds[i])
              for i, n in enumerate(shape)])
@@ -234,13 +256,21 @@ def histogram2d(x, y, bins=10, range=None, density=None, weights=None, *, recomp
     return hist, edges[0], edges[1]
 
 
+def _edges(i, points, rule, ends):
+    """NumPy's edges of column i, and its errors."""
+    try:
+        return np.histogramdd(points.reshape(-1, 1), [rule], [ends])[1][0]
+    except (TypeError, ValueError) as error:
+        raise type(error)(str(error).replace("bins[0]", f"bins[{i}]")) from None
+
+
 def _each_even(bins, ranges, dtype, pairs):
     """(ranges, edges) of each column; NumPy's errors."""
     left = iter(pairs)
     found, edges = [], []
-    for rule, ends in zip(bins, ranges):
+    for i, (rule, ends) in enumerate(zip(bins, ranges)):
         pair = next(left).astype(dtype) if ends is None and not np.ndim(rule) else np.empty(0, dtype)
-        edges.append(np.histogramdd(pair.reshape(-1, 1), [rule], [ends])[1][0])
+        edges.append(_edges(i, pair, rule, ends))
         found.append((pair[0], pair[1]) if pair.size else ends)
     return found, edges
 
@@ -252,10 +282,11 @@ def _cells(bins, dtype, device, found, columns, weights=None):
         return _joint.histogramdd(columns, bins, ranges, device=device)[0]
 
     def totals(part):
-        hist = np.zeros(tuple(map(_number, bins)))
+        hist = np.zeros(tuple(map(_number, bins)), np.int64)
         for start in np.arange(0, len(part), _EXACT).tolist():
             piece = slice(start, start + _EXACT)
-            hist += _joint.histogramdd([c[piece] for c in columns], bins, ranges, weights=part[piece], device=device)[0]
+            exact = _joint.histogramdd([c[piece] for c in columns], bins, ranges, weights=part[piece], device=device)[0]
+            hist += exact.astype(np.int64)
         return hist.reshape(-1)
 
     return _exact_weights.state(weights, totals, tuple(map(_number, bins)))

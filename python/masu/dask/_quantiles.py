@@ -55,6 +55,7 @@ def percentile(a, q, axis=None, method="linear", keepdims=False, *, recompute=Fa
 
 def _found(name, a, options, front, axis, keepdims, recompute, split_every):
     a = _graph.taken(name, a)
+    _graph.options(name, split_every)
     of = getattr(_quantile, name)
     # NumPy's dtype, and its errors for q and method
     dtype = np.asarray(getattr(np, name)(np.zeros(3, a.dtype), **options)).dtype
@@ -64,7 +65,7 @@ def _found(name, a, options, front, axis, keepdims, recompute, split_every):
     tasks = _graph.Tasks(name, a, tuple(sorted(options.items(), key=str)), keepdims, recompute, split_every, over=[a])
     computed = partial(getattr(np, name), **options)
     bits = 8 * a.dtype.itemsize
-    blocks = _graph.blocks(a)
+    first = blocks = _graph.blocks(a)
     plan = tasks.add("begin", partial(_Plan, computed, a.dtype.newbyteorder("="), bits))
     for number in range(-(-bits // _DIGIT)):
         if number and recompute:
@@ -73,7 +74,12 @@ def _found(name, a, options, front, axis, keepdims, recompute, split_every):
         counts = tasks.tree(f"counts-{number}", _added, parts, split_every)
         plan = tasks.add(f"plan-{number}", _narrowed, plan, counts)
     shape = (*front, *((1,) * a.ndim if keepdims else ()))
-    result = tasks.add("result", partial(_computed, shape, dtype), plan)
+    signs = []
+    if a.dtype.kind == "f":
+        # chunks that are kept are looked at again where a zero was found; others in the first pass, as they are there
+        found = tasks.each("zeros", _zeros, first) if recompute else tasks.each("zeros", _zeros, blocks, [plan] * len(blocks))
+        signs = [tasks.tree("signs", _zeros_of_all, found, split_every)]
+    result = tasks.add("result", partial(_computed, shape, dtype), plan, *signs)
     return tasks.array([result], tuple((n,) for n in shape), dtype)
 
 
@@ -156,6 +162,45 @@ def _added(parts):
     return size, _sparse(_dense(found))
 
 
+class _Zeros(NamedTuple):
+    """The zeros of some chunks, which have one key: the signs in their order, packed where they differ."""
+
+    below: int  # elements less than zero
+    count: int
+    negative: bool | np.ndarray
+
+    def signs(self):
+        return np.unpackbits(self.negative, count=self.count).view(bool) if isinstance(
+            self.negative, np.ndarray) else np.full(self.count, self.negative)
+
+    def negative_at(self, places):
+        return self.negative[places >> 3] >> (7 - (places & 7)) & 1 != 0 if isinstance(
+            self.negative, np.ndarray) else np.full(places.shape, self.negative)
+
+
+def _zeros(block, plan=None):
+    """The zeros of a block; with a plan None where no zero was found."""
+    if plan is not None and not (plan.fronts == 1 << 8 * block.dtype.itemsize - 1).any():
+        return None
+    with np.errstate(invalid="ignore"):
+        return _packed(np.count_nonzero(block < 0), np.signbit(block[block == 0]))
+
+
+def _packed(below, signs):
+    alike = signs.all() or not signs.any()
+    return _Zeros(below, signs.size, bool(signs.size and signs[0]) if alike else np.packbits(signs))
+
+
+def _zeros_of_all(parts):
+    if parts[0] is None:
+        return None
+    below = sum(part.below for part in parts)
+    some = [part for part in parts if part.count] or parts[:1]
+    if len(some) == 1 or not any(isinstance(part.negative, np.ndarray) or part.negative != some[0].negative for part in some):
+        return _Zeros(below, sum(part.count for part in some), some[0].negative)
+    return _packed(below, np.concatenate([part.signs() for part in some]))
+
+
 def _narrowed(plan, part):
     """The plan after a pass."""
     if part is None:
@@ -204,12 +249,15 @@ def _places(plan):
     return np.unique(np.concatenate(asked)) if asked else np.empty(0, np.intp)
 
 
-def _computed(shape, dtype, plan):
-    """The result of the elements that were found."""
+def _computed(shape, dtype, plan, zeros=None):
+    """The result of the elements that were found, zeros with their signs."""
     if not plan.size:
-        return np.asarray(plan.computed(np.empty(0, plan.dtype)), dtype).reshape(shape)
+        return np.asarray(plan.computed(np.empty(0, plan.dtype)), dtype).reshape(shape)[()]
     elements = np.empty(plan.fronts.size, plan.dtype)
     _masu.elements_of(plan.fronts, _lines.words(elements))
+    if zeros is not None:
+        here = elements == 0
+        elements[here] = np.where(zeros.negative_at(plan.places[here] - zeros.below), -0.0, 0.0)
     result = _quantile.of_found(plan.computed, (plan.size,), (0,), plan.dtype,
                                 lambda places: elements[np.searchsorted(plan.places, places)])
-    return np.asarray(result, dtype).reshape(shape)
+    return np.asarray(result, dtype).reshape(shape)[()]

@@ -46,7 +46,7 @@ def argsort(a, axis=-1, *, device=None):
 
 
 def _sorted(name, a, axis, device):
-    a = _graph.taken(name, a)
+    a, device = _graph.taken(name, a), _graph.options(name, device=device)
     of, dtype = getattr(_order, name), np.dtype(np.intp) if name == "argsort" else a.dtype
     if axis is None:
         a, axis = _graph.flat(_graph.known(name, a)), 0
@@ -60,8 +60,8 @@ def _sorted(name, a, axis, device):
     runs = tasks.each("run", partial(_run, name, device), _graph.blocks(a), more=[(begin,) for begin in begins[:-1]])
     plan = tasks.add("plan", partial(_begun, a.dtype.newbyteorder("="), begins[1:-1]))
     for number, samples in enumerate((*_SAMPLES, None)):
-        found = tasks.each(f"samples-{number}", partial(_probed, samples), [plan] * len(runs), runs)
-        plan = tasks.add(f"plan-{number}", _narrowed, plan, found)
+        found = tasks.each(f"samples-{number}", partial(_probed, number == 0, samples), [plan] * len(runs), runs)
+        plan = tasks.add(f"plan-{number}", partial(_narrowed, number == 0), plan, found)
     cuts = tasks.add("cuts", _cuts, plan, tasks.each("counts", _counted, [plan] * len(runs), runs))
     made = []
     for i in range(len(runs)):
@@ -126,11 +126,12 @@ class _Samples(NamedTuple):
     positions: list  # and where these are in the run
 
 
-def _probed(samples, plan, run):
+def _probed(first, samples, plan, run):
+    """A round's samples of a run; in the first all places have the same bounds, beyond all elements."""
     below, before = _bounds(plan, run, "left")
     until, through = _bounds(plan, run, "right")
     keys, positions = [], []
-    if samples == _SAMPLES[0]:  # the first round, when all places have the same bounds
+    if first:
         until, before = np.zeros_like(until), np.full_like(before, run.values.size)
         taken = [_spread(0, run.values.size, samples)] * bool(plan.places.size)
     else:
@@ -151,12 +152,10 @@ def _spread(begin, end, samples):
     return begin + np.arange(samples) * (end - begin - 1) // (samples - 1)
 
 
-def _narrowed(plan, found):
+def _narrowed(first, plan, found):
     """The plan with the bounds that the samples allow."""
     low, high = plan.low.copy(), plan.high.copy()
-    shared = None
-    if len(found[0].keys) == 1 and (high == 2**64 - 1).all() and not low.any():
-        shared = _counts_at(found, 0)
+    shared = _counts_at(found, 0) if first and plan.places.size else None
     for i, place in enumerate(plan.places):
         if low[i] == high[i]:
             continue
@@ -214,7 +213,7 @@ def _piece(i, j, cuts, run):
 
 def _joined(name, device, pieces):
     pieces = [piece for piece in pieces if piece.values.size] or pieces[:1]
-    values = np.concatenate([piece.values for piece in pieces])
+    values = _graph.together([piece.values for piece in pieces])
     if name == "sort":
         return _order.sort(values, device=_device.resolve(device))
     return np.concatenate([piece.indices for piece in pieces])[_order.argsort(values, device=_device.resolve(device))]

@@ -26,7 +26,7 @@ def sum(a, axis=None, dtype=None, keepdims=False, *, split_every=None, device=No
     >>> float(masu.dask.sum(x).compute())
     1.0
     """
-    a = _graph.taken("sum", a)
+    a, device = _graph.taken("sum", a), _graph.options("sum", split_every, device)
     result = _sums.sum(np.zeros(1, a.dtype), dtype=dtype).dtype
     if result.char not in "?bBhHiIlLqQefd":
         raise TypeError(f"sum: dtype must be an integer or float16 to float64, got {result}")
@@ -54,7 +54,7 @@ def dot(a, b, *, split_every=None, device=None):
     >>> float(masu.dask.dot(x, dask.array.ones(3)).compute())
     1.0
     """
-    a, b = _graph.taken("dot", a), _graph.taken("dot", b)
+    a, b, device = _graph.taken("dot", a), _graph.taken("dot", b), _graph.options("dot", split_every, device)
     if a.ndim != 1 or b.ndim != 1:
         raise ValueError(f"dot: both arrays must have one dimension, got {a.ndim} and {b.ndim}")
     if a.shape != b.shape and not (np.isnan(a.size) or np.isnan(b.size)):
@@ -104,7 +104,7 @@ def std(a, axis=None, dtype=None, ddof=0, keepdims=False, *, split_every=None, d
 
 
 def _moment(name, a, axis, dtype, ddof, keepdims, split_every, device):
-    a = _graph.taken(name, a)
+    a, device = _graph.taken(name, a), _graph.options(name, split_every, device)
     result = _moments.rounded_to(a, dtype)
     if result is None:
         raise TypeError(f"{name}: dtype must be float16, float32 or float64, got {dtype}")
@@ -160,8 +160,9 @@ def _product(state):
 def _finished(name, dtype, ddof, state):
     if state.count > ddof:
         return getattr(state, name)(dtype, **({} if name == "mean" else {"ddof": ddof}))
-    # too few elements: NumPy's result and warning, of as many elements of that variance
+    # too few elements: NumPy's result and warning, 0 / 0 or what is more / 0
     few = np.zeros(state.count, dtype)
     if state.count:
-        few[0] = state.var()
+        spread = state.var(np.float64)
+        few[0] = 1 if spread > 0 else spread
     return getattr(np, name)(few, **({} if name == "mean" else {"ddof": ddof}))
