@@ -147,6 +147,27 @@ def test_data_that_are_hard_to_divide(make):
                       (md.quantile(a, [0, 0.25, 0.5, 0.999]), masu.quantile(x, [0, 0.25, 0.5, 0.999]))])
 
 
+def test_many_quantiles_take_little_memory(monkeypatch):
+    """Where each has a front of its own and nothing is collected."""
+    from masu.dask import _quantiles
+
+    x, q = RNG.normal(size=40_000), np.linspace(0, 1, 301)
+    a = da.from_array(x, chunks=10_000)
+    wanted = masu.quantile(x, q)
+    monkeypatch.setattr(_quantiles, "_COLLECTED", 3)
+    monkeypatch.setattr(_quantiles, "_SHARE", 10**9)
+    for dense in (_quantiles._DENSE, 1, 2**40):
+        monkeypatch.setattr(_quantiles, "_DENSE", dense)
+        tracemalloc.start()
+        found = md.quantile(a, q if dense < 2**40 else q[::30]).compute(scheduler="synchronous")
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert found.tobytes() == (wanted if dense < 2**40 else masu.quantile(x, q[::30])).tobytes()
+        assert dense == 2**40 or peak < 2**25
+    y = RNG.integers(0, 2**32, 300_000, dtype="u4")
+    same(md.quantile(da.from_array(y, chunks=90_000), q, split_every=2), masu.quantile(y, q))
+
+
 def test_signs_of_zeros_that_are_places():
     for x in (np.full(9001, -0.0), np.zeros(9001), RNG.choice([0.0, -0.0], 9001), RNG.choice([-1, 0.0, -0.0, 2], 9001),
               np.sort(RNG.choice([-1, 0.0, -0.0, math.inf], 9001).astype("f2")), np.repeat([-0.0, 0.0], [5000, 4001])):
@@ -201,17 +222,18 @@ def test_histograms(dtype, weights):
         for options in ({}, {"bins": 7, "range": (-3, 3)}, {"bins": [-5.0, 0.0, 0.25, 9.0]}, {"bins": 12, "recompute": True},
                         {"bins": 4, "density": True}):
             plain = {name: value for name, value in options.items() if name != "recompute"}
-            pairs += zip(md.histogram(a, **options, weights=w), masu.histogram(x, **plain, weights=by))
+            hist, edges = masu.histogram(x, **plain, weights=by)
+            pairs += zip(md.histogram(a, **options, weights=w), (hist, edges + 0))  # of zeros masu's edge may be -0
         all_same(pairs)
     y = RNG.normal(size=count).astype("f4")
     if weights in (None, "i2", "f8"):
         for options in ({"bins": (3, 4)}, {"bins": [3, [-1.0, 0.0, 2.0]], "range": [(-2, 2), None], "density": True}):
-            all_same(list(zip(md.histogram2d(a, chunked(y, "even"), **options, weights=w),
-                              masu.histogram2d(x, y, **options, weights=by))))
+            hist, *edges = masu.histogram2d(x, y, **options, weights=by)
+            all_same(list(zip(md.histogram2d(a, chunked(y, "even"), **options, weights=w), (hist, *(e + 0 for e in edges)))))
         points = np.stack([x, np.asarray(y, x.dtype)], axis=1)
         hist, edges = md.histogramdd(chunked(points, "even"), bins=5, weights=w, recompute=True)
         expected = masu.histogramdd(points, bins=5, weights=by)
-        all_same([(hist, expected[0]), *zip(edges, expected[1])])
+        all_same([(hist, expected[0]), *((lazy, e + 0) for lazy, e in zip(edges, expected[1]))])
 
 
 @pytest.mark.parametrize("weights", [None, "i8", "u8", "f2", "f8"])

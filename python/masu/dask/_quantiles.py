@@ -7,6 +7,7 @@ function computes of the elements that are found is the result.
 """
 from __future__ import annotations
 
+import math
 from functools import partial
 from typing import NamedTuple
 
@@ -19,6 +20,7 @@ __all__ = ["median", "percentile", "quantile"]
 
 _DIGIT = 16  # bits that a pass finds
 _COLLECTED = 2**20  # keys that may be collected in all
+_DENSE = 2**20  # counts that may be held one by one where most are zero
 _SHARE = 32  # or this part of the elements, where that saves a pass
 
 
@@ -121,9 +123,15 @@ def _counted(plan, block):
     if plan.collect:
         return 0, np.frombuffer(_masu.collect_keys(data, plan.left, plan.fronts), np.uint64)
     width = min(_DIGIT, plan.left)
+    if len(plan.fronts) > 1 and len(plan.fronts) << width > max(_DENSE, 2 * data.size):
+        keys = np.frombuffer(_masu.collect_keys(data, plan.left, plan.fronts), np.uint64)
+        numbers = plan.fronts.searchsorted(keys >> np.uint64(plan.left)).astype(np.uint64)
+        digits = keys >> np.uint64(plan.left - width) & np.uint64((1 << width) - 1)
+        places, counts = np.unique(numbers << np.uint64(width) | digits, return_counts=True)
+        return data.size, _Sparse(places.astype(np.int64), counts.astype(np.int64), (len(plan.fronts), 1 << width))
     counts = np.zeros((len(plan.fronts), 1 << width), np.int64)
     _masu.count_digits(data, plan.left - width, width, plan.fronts, counts)
-    return data.size, _sparse(counts)
+    return data.size, _smaller(counts)
 
 
 class _Sparse(NamedTuple):
@@ -135,21 +143,31 @@ class _Sparse(NamedTuple):
 
 
 def _sparse(counts):
-    used = np.flatnonzero(counts)
-    if 2 * used.size > counts.size:
+    if isinstance(counts, _Sparse):
         return counts
-    return _Sparse(used.astype(np.uint32), counts.reshape(-1)[used], counts.shape)
+    used = np.flatnonzero(counts)
+    return _Sparse(used, counts.reshape(-1)[used], counts.shape)
 
 
-def _dense(parts):
-    """The sum of counts as an array."""
+def _smaller(counts):
+    return counts if 2 * np.count_nonzero(counts) > counts.size else _sparse(counts)
+
+
+def _total(parts):
+    """The sum of counts."""
+    if math.prod(parts[0].shape) > _DENSE:
+        parts = [_sparse(part) for part in parts]
+        places, of = np.unique(np.concatenate([part.places for part in parts]), return_inverse=True)
+        counts = np.zeros(places.size, np.int64)
+        np.add.at(counts, of, np.concatenate([part.counts for part in parts]))
+        return _Sparse(places, counts, parts[0].shape)
     total = np.zeros(parts[0].shape, np.int64)
     for part in parts:
         if isinstance(part, _Sparse):
             total.reshape(-1)[part.places] += part.counts
         else:
             total += part
-    return total
+    return _smaller(total)
 
 
 def _added(parts):
@@ -159,7 +177,7 @@ def _added(parts):
     size, found = sum(part[0] for part in parts), [part[1] for part in parts]
     if isinstance(found[0], np.ndarray) and found[0].dtype == np.uint64:
         return size, np.concatenate(found)
-    return size, _sparse(_dense(found))
+    return size, _total(found)
 
 
 class _Zeros(NamedTuple):
@@ -216,12 +234,14 @@ def _narrowed(plan, part):
         keys = np.sort(found)
         return _known(plan, keys[np.searchsorted(keys, plan.fronts << np.uint64(plan.left))[plan.front_of] + plan.rest])
     width = min(_DIGIT, plan.left)
-    counts = _dense([found])
-    until = np.cumsum(counts, axis=1)
-    digits = np.array([np.searchsorted(until[f], r, "right") for f, r in zip(plan.front_of, plan.rest)], np.intp)
-    within = counts[plan.front_of, digits]
-    rest = plan.rest - (until[plan.front_of, digits] - within)
-    keys = (plan.fronts[plan.front_of] << np.uint64(width)) | digits.astype(np.uint64)
+    counts = _sparse(found)
+    until = np.cumsum(counts.counts)
+    begins = plan.front_of.astype(np.int64) << width
+    before = np.append(0, until)[counts.places.searchsorted(begins)]  # in the fronts before
+    here = until.searchsorted(before + plan.rest, "right")
+    within = counts.counts[here]
+    rest = before + plan.rest - (until[here] - within)
+    keys = (plan.fronts[plan.front_of] << np.uint64(width)) | (counts.places[here] - begins).astype(np.uint64)
     left = plan.left - width
     if left == 0:
         return _known(plan, keys)
