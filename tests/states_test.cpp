@@ -317,5 +317,48 @@ TEST(States, SumsOfNoData) {
   refuse(squares, second_at, 8);
 }
 
+TEST(States, IntegersBeyondTheRoom) {
+  const Device cpu = Device::open("cpu");
+  SumAccumulator sums(cpu, Dtype::f64, SumKind::sum);
+  sums.add(ArrayView(std::vector<double>{1}));
+  Bytes bytes = sums.bytes();
+  constexpr std::size_t part_at = 16;
+  bytes.resize(part_at);
+  const auto put = [&](std::uint64_t value, std::size_t size) {
+    for (std::size_t i = 0; i < size; ++i) bytes.push_back(static_cast<std::byte>(value >> 8 * i));
+  };
+  put(0, 2);
+  put((1U << 15) - 34, 2);  // from 2^-1088 on
+  put(70, 2);
+  for (int i = 0; i < 70; ++i) put(0xffffffff, 4);
+  SumAccumulator a = SumAccumulator::from_bytes(cpu, bytes);
+  EXPECT_EQ(a.integers().size(), 74U);
+  a.merge(SumAccumulator::from_bytes(cpu, bytes));
+  MASU_EXPECT_ERROR((void)a.integers(), invalid_argument, "beyond that of 2^64 elements");
+}
+
+TEST(States, FinishedQuantilesTakeNoMore) {
+  const Device cpu = Device::open("cpu");
+  const std::vector<std::uint8_t> data = {0, 1, 2};
+  const std::vector<double> q = {0.5};
+  QuantileFinder finder(cpu, Dtype::u8, q);
+  do finder.add(ArrayView(data));
+  while (finder.next_pass());
+  QuantileFinder same = QuantileFinder::from_bytes(cpu, finder.bytes());
+  MASU_EXPECT_ERROR(same.add(ArrayView(data)), invalid_argument, "the passes have ended");
+  MASU_EXPECT_ERROR(finder.add(ArrayView(data)), invalid_argument, "the passes have ended");
+}
+
+TEST(States, TopkOfMoreThanThereIs) {
+  const Device cpu = Device::open("cpu");
+  std::vector<float> data(5000);
+  for (std::size_t i = 0; i < data.size(); ++i) data[i] = static_cast<float>(i % 97);
+  for (const std::uint64_t k : {std::uint64_t{1} << 62, std::uint64_t{1} << 63, ~std::uint64_t{0}}) {
+    TopkAccumulator accumulator(cpu, Dtype::f32, k);
+    accumulator.add(ArrayView(data));
+    EXPECT_EQ(accumulator.result().indices().size(), data.size());  // all of them
+  }
+}
+
 }  // namespace
 }  // namespace masu

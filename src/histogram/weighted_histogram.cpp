@@ -345,7 +345,7 @@ WeightedHistogramAccumulator WeightedHistogramAccumulator::from_bytes(const Devi
   }
   WeightedHistogramAccumulator result(device, dtype, weights, bins, options, row_elements);
   State& s = *result.state_;
-  from.require(s.row_elements == row_elements);
+  from.require(s.row_elements == row_elements && from.left() == s.sums_bytes());  // before memory is taken for them
   s.sums = s.zeros();
   for (WeightSums& sums : s.sums) from.require(sums.read(from));
   from.end();

@@ -70,8 +70,13 @@ void PlaceFinder::end_passes() {
   collected_.clear();
 }
 
+void PlaceFinder::check_pass() const {
+  if (done()) call::refuse("quantile", "the passes have ended, got more data");
+}
+
 void PlaceFinder::add(const ArrayView& data) {
   if (data.count == 0) return;
+  check_pass();
   if (on_cpu_) return add_here(data);
   double start = call::now();
   const std::span bytes(static_cast<const std::byte*>(data.data), data.count * size_of(dtype_));
@@ -98,6 +103,7 @@ void PlaceFinder::add_here(const ArrayView& data) {
 
 void PlaceFinder::add(const BufferBase& data, std::uint64_t byte_offset, std::uint64_t count) {
   if (count == 0) return;
+  check_pass();
   if (on_cpu_) return add_here(ArrayView(dtype_, static_cast<const char*>(data.native()) + byte_offset, count));
   here_ += count;
   Stream stream(device_);

@@ -44,6 +44,7 @@ class PlaceFinder {
   bool next_pass(std::span<const std::uint64_t> places);
   // All passes have ended.
   [[nodiscard]] bool done() const noexcept { return left_ == 0; }
+  void check_pass() const;  // throws invalid_argument unless there is one
   // The key at a place.
   [[nodiscard]] std::uint64_t key(std::uint64_t place) const { return found_.at(place).prefix; }
   [[nodiscard]] QuantileTimes times() const;

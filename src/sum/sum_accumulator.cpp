@@ -222,7 +222,9 @@ void append_integers(std::vector<std::int64_t>& to, const fixed::Part& part, int
   for (const std::uint8_t flag : {fixed::has_nan, fixed::has_infinity, fixed::has_minus_infinity}) {
     to.push_back((part.specials & flag) != 0 ? 1 : 0);
   }
-  const std::size_t first = to.size() + static_cast<std::size_t>((part.number.exponent - lowest) / fixed::digit_bits);
+  const auto place = static_cast<std::size_t>((part.number.exponent - lowest) / fixed::digit_bits);
+  if (place + part.number.size > words) refuse_pieces("integers: the sum is beyond that of 2^64 elements");
+  const std::size_t first = to.size() + place;
   to.resize(to.size() + words);
   for (std::size_t i = 0; i < part.number.size; ++i) {
     const auto word = static_cast<std::int64_t>(part.number.words[i]);

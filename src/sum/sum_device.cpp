@@ -30,7 +30,7 @@ std::vector<DeviceSum::Pass> DeviceSum::passes(const Device& device, Dtype dtype
     Pass pass{.plan = sum_plan::make(device.info(), dtype, inputs)};
     pass.totals = end;
     pass.flags = pass.totals + rows * pass.plan.total_bytes();
-    end = call::aligned(pass.flags + rows * sizeof(std::uint32_t));
+    end = call::aligned(pass.flags + 2 * rows * sizeof(std::uint32_t));
     result.push_back(pass);
   }
   return result;
@@ -130,7 +130,7 @@ void DeviceSum::add_to(Totals& totals, std::uint64_t row) const {
     const Plan& plan = pass.plan;
     const auto first =
         words_.begin() + static_cast<std::ptrdiff_t>((pass.totals + row * plan.total_bytes()) / sizeof(std::uint32_t));
-    const auto specials = static_cast<std::uint8_t>(flag(pass, row) >> 1U);
+    const auto specials = static_cast<std::uint8_t>(flag(pass, rows_ + row));
     const auto add = [&](auto& target) {
       target.note(specials);
       if (specials != 0) return;  // what was added is no number then

@@ -46,7 +46,8 @@ class DeviceSum {
   [[nodiscard]] double seconds() const;
 
  private:
-  // What is added up in one launch, and where its totals and flags lie in the temporary memory, in bytes.
+  // What is added up in one launch, and where its totals and flags lie in the temporary memory, in bytes: for each row
+  // whether there is something that is not finite, then for each row of what kind.
   struct Pass {
     sum_plan::Plan plan;
     std::uint64_t totals = 0;

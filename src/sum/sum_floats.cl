@@ -170,12 +170,12 @@ inline uint kind_of(const MASU_BITS a, const MASU_BITS b) {
 __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void sum_classify(MASU_PARAMETERS) {
   const size_t units = (size_t)rows * shares;
   for (size_t unit = get_group_id(0); unit < units; unit += get_num_groups(0)) {
-    if ((totals[flags_at / 4 + unit / shares] & 1u) == 0) continue;
+    if (totals[flags_at / 4 + unit / shares] == 0) continue;
     MASU_UNIT(unit)
     uint seen = 0;
     MASU_ADD_VECTORS(first, vectors)
     MASU_ADD_EDGES
-    if (seen != 0) atomic_or(totals + flags_at / 4 + row, seen << 1);
+    if (seen != 0) atomic_or(totals + flags_at / 4 + rows + row, seen);
   }
 }
 #endif

@@ -38,7 +38,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void sum_round(__global const uchar *restri
 #endif
   if (above < 0) negate(words, MASU_WORDS);
   const bool more = divisor > 1 && divide(words, divisor);
-  const uint specials = ((__global const uint *)(memory + flags_at))[row] >> 1;
+  const uint specials = ((__global const uint *)(memory + flags_at))[get_num_groups(0) + row];
   store_result(result, bits,
                finished(words, what == MASU_AS_ROOT, more, above < 0, specials, precision, least, bits));
 }

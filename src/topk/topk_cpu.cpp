@@ -20,6 +20,7 @@ constexpr std::size_t block_elements = 4096;      // that the SIMD loop looks at
 constexpr std::uint64_t least_sampled = 1 << 16;  // elements that are worth a sample
 constexpr std::uint64_t most_samples = 1 << 14;
 constexpr std::uint64_t elements_a_sample = 256;                 // at least
+constexpr std::uint64_t most_kept = std::uint64_t{1} << 60;      // more than there is, and small enough to count with
 constexpr std::uint64_t task_elements = std::uint64_t{1} << 19;  // at least, of one thread's turn
 constexpr std::size_t spare_entries = 512;                       // beside 2 k, before a list is cut
 
@@ -34,7 +35,8 @@ template <class T>
 class Scan {
  public:
   // Elements below `least` are of no interest.
-  Scan(const Ranking& ranking, std::uint64_t k, std::uint64_t least) : ranking_(ranking), k_(k), least_(least) {}
+  Scan(const Ranking& ranking, std::uint64_t k, std::uint64_t least)
+      : ranking_(ranking), k_(std::min(k, most_kept)), least_(least) {}
 
   void add(const T* x, std::uint64_t count, std::uint64_t first) {
     std::array<std::uint32_t, block_elements> places;
@@ -122,7 +124,8 @@ void keep(std::vector<TopkEntry>& entries, std::uint64_t k) {
 
 }  // namespace
 
-TopkList::TopkList(Dtype dtype, const Ranking& ranking, std::uint64_t k) : dtype_(dtype), ranking_(ranking), k_(k) {}
+TopkList::TopkList(Dtype dtype, const Ranking& ranking, std::uint64_t k)
+    : dtype_(dtype), ranking_(ranking), k_(std::min(k, most_kept)) {}
 
 void TopkList::keep_first() {
   keep(kept_, k_);
