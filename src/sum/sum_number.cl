@@ -10,9 +10,9 @@
 // Where a number is said to be followed by `more`, it is greater by less than its lowest bit.
 
 // The lowest bit that total r of a row counts, from the lowest one of all: of totals that the kernels add to with these
-// MASU_SPACING and MASU_STEP.
+// MASU_SPACING and MASU_STEP, which is 1 or 2.
 inline int total_offset(const int r, const int spacing, const int step) {
-  return MASU_FLOAT ? (r / step << spacing) + r % step * 16 : r * 16;
+  return MASU_FLOAT ? (r >> (step - 1) << spacing) + (r & (step - 1)) * 16 : r * 16;
 }
 
 // The number that a row of totals stands for, in two's complement, in `words` from word `below` on, of which there are
@@ -105,9 +105,11 @@ inline bool divide(__local uint *words, const ulong divisor) {
   ulong rest = 0;
   for (int w = MASU_WORDS - 1; w >= 0; --w) {
     const ulong upper = rest << 16 | words[w] >> 16;
-    const ulong lower = upper % divisor << 16 | (words[w] & 65535u);
-    words[w] = (uint)(upper / divisor) << 16 | (uint)(lower / divisor);
-    rest = lower % divisor;
+    const ulong first = upper / divisor;
+    const ulong lower = (upper - first * divisor) << 16 | (words[w] & 65535u);
+    const ulong second = lower / divisor;
+    rest = lower - second * divisor;
+    words[w] = (uint)first << 16 | (uint)second;
   }
   return rest != 0;
 }
