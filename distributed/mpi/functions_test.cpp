@@ -6,6 +6,8 @@
 #include <gtest/gtest.h>
 #include <masu/mpi.h>
 
+#include <limits>
+#include <numeric>
 #include <utility>
 
 namespace masu::mpi::test {
@@ -248,6 +250,90 @@ TEST(MpiDevices, MemoryOfThem) {
   masu::sort(cpu, sorted);
   const std::vector<float> found = x.read();
   EXPECT_EQ(bits_of(std::span<const float>(found)), bits_of(part_of(sorted, cuts)));
+}
+
+TEST(MpiDevices, HostDataOfOneRankAndMemoryOfAnother) {
+  const Device cpu = Device::open("cpu");
+  const std::vector<float> all = all_data<float>(1009)[0];
+  const Cuts cuts = all_cuts(all.size())[0];
+  std::vector<float> sorted = all;
+  masu::sort(cpu, sorted);
+  std::vector<std::uint64_t> places(all.size());
+  std::iota(places.begin(), places.end(), std::uint64_t{0});
+  std::vector<float> keys = all;
+  masu::sort_by_key(cpu, MutableArrayView(keys), RecordsView(places));
+  std::vector<float> found(part_of(all, cuts).begin(), part_of(all, cuts).end());
+  Buffer<float> x = cpu.upload(part_of(all, cuts));
+  const bool here = rank() % 2 == 1;
+  std::vector<std::uint64_t> indices(found.size());
+  argsort(MPI_COMM_WORLD, here ? Part(found) : Part(x), indices);
+  EXPECT_EQ(indices, std::vector<std::uint64_t>(part_of(places, cuts).begin(), part_of(places, cuts).end()));
+  std::vector<float> scanned(found.size());
+  scan(MPI_COMM_WORLD, here ? Part(found) : Part(x), MutableArrayView(scanned));
+  EXPECT_EQ(sum(MPI_COMM_WORLD, here ? Part(found) : Part(x)), masu::sum(cpu, ArrayView(all)));
+  if (here) {
+    sort(MPI_COMM_WORLD, found);
+  } else {
+    sort(MPI_COMM_WORLD, x);
+    found = x.read();
+  }
+  EXPECT_EQ(bits_of(std::span<const float>(found)), bits_of(part_of(sorted, cuts)));
+}
+
+TEST(MpiFunctionErrors, OfResultsOnOneRankAreOfAll) {
+  detail::Call call(MPI_COMM_WORLD, [] { return detail::Text("a result"); });
+  const std::string who = ranks() == 1 ? "" : "rank " + std::to_string(ranks() - 1) + ": ";
+  const auto make = [] {
+    if (rank() == ranks() - 1) throw Error(ErrorCode::unsupported, "too much");
+    return 1;
+  };
+  MASU_EXPECT_ERROR((void)call.finish(make), unsupported, who + "too much");
+  // The sum is too great for its type, but only rank 0 has it.
+  const std::vector<double> x{0.5};
+  const std::vector<std::int64_t> weights{rank() == 0 ? std::numeric_limits<std::int64_t>::max() : 1};
+  const auto at_root = [&] { (void)weighted_histogram(MPI_COMM_WORLD, x, weights, Bins::even(1, 0, 1), {}, 0); };
+  if (ranks() != 1) MASU_EXPECT_ERROR(at_root(), invalid_argument, "rank 0: ");
+}
+
+TEST(MpiFunctionErrors, OtherExceptions) {
+  detail::Call call(MPI_COMM_WORLD, [] { return detail::Text("a call"); });
+  const std::string who = ranks() == 1 ? "" : "rank " + std::to_string(ranks() - 1) + ": ";
+  call.attempt([] {
+    if (rank() == ranks() - 1) throw 5;
+  });
+  MASU_EXPECT_ERROR(call.agree(), interrupted, who + "an exception that is no std::exception");
+  detail::Call next(MPI_COMM_WORLD, [] { return detail::Text("the next"); });
+  next.attempt([] { throw Error(ErrorCode::io, std::string(5000, 'x')); });
+  MASU_EXPECT_ERROR(next.agree(), io, std::string(2047, 'x'));
+}
+
+TEST(MpiFunctionErrors, ColumnsOfTwoDtypes) {
+  const Device cpu = Device::open("cpu");
+  const std::vector<float> floats{1, 2, 3};
+  const std::vector<std::int32_t> integers{1, 2, 3};
+  const Buffer<float> x = cpu.upload(floats);
+  const Buffer<std::int32_t> y = cpu.upload(integers);
+  const Bins bins[] = {Bins::even(4, 0, 4), Bins::even(4, 0, 4)};
+  const Part here[] = {floats, integers};
+  const Part there[] = {x, y};
+  for (const std::span<const Part> columns : {std::span<const Part>(here), std::span<const Part>(there)}) {
+    MASU_EXPECT_ERROR(joint_histogram(MPI_COMM_WORLD, columns, bins), invalid_argument,
+                      "data must be f32 as before, got i32");
+    MASU_EXPECT_ERROR(weighted_histogram(MPI_COMM_WORLD, columns, x, bins), invalid_argument,
+                      "data must be f32 as before, got i32");
+  }
+}
+
+TEST(MpiFunctionErrors, LongTextsWithOtherEnds) {
+  if (ranks() == 1) GTEST_SKIP() << "one rank agrees with itself";
+  const std::vector<float> x(10);
+  const std::vector<Part> columns(80, Part(x));
+  const std::vector<Bins> bins(80, Bins::even(4, 0, 4));
+  MASU_EXPECT_ERROR(joint_histogram(MPI_COMM_WORLD, columns, bins, {}, rank() == ranks() - 1 ? 0 : 1), invalid_argument,
+                    "mpi: every rank must make the same call, got joint_histogram(f32, ");
+  MASU_EXPECT_ERROR(joint_histogram(MPI_COMM_WORLD, columns, bins, {}, rank() == ranks() - 1 ? 0 : 1), invalid_argument,
+                    " with other ends");
+  EXPECT_EQ(count(MPI_COMM_WORLD, x), static_cast<std::uint64_t>(10 * ranks()));
 }
 
 }  // namespace

@@ -65,11 +65,13 @@ class Call {
     try {
       work();
     } catch (const Error& error) {
-      failure_ = Failure{error.code(), error.what()};
+      fail(error.code(), error.what());
     } catch (const std::bad_alloc&) {
-      failure_ = Failure{ErrorCode::out_of_memory, "memory of the host ran out"};
+      fail(ErrorCode::out_of_memory, "memory of the host ran out");
     } catch (const std::exception& error) {
-      failure_ = Failure{ErrorCode::invalid_argument, error.what()};
+      fail(ErrorCode::invalid_argument, error.what());
+    } catch (...) {
+      fail(ErrorCode::interrupted, "an exception that is no std::exception");
     }
   }
 
@@ -83,35 +85,50 @@ class Call {
     if (words[0] != ~words[1]) throw_difference();
   }
 
+  /// The last phase: the result, made on every rank or on none.
+  template <class F>
+  auto finish(const F& make) {
+    std::optional<decltype(make())> result;
+    attempt([&] { result.emplace(make()); });
+    agree();
+    return std::move(*result);
+  }
+
   /// The same of an accumulator's states.
   template <class Accumulator>
   Bytes combine_states(Bytes mine, int root = -1) {
-    const Device cpu = Device::open("cpu");
+    std::optional<Device> cpu;
+    attempt([&] { cpu = Device::open("cpu"); });
     const auto merge = [&](const Bytes& before, const Bytes& after) {
-      Accumulator both = Accumulator::from_bytes(cpu, before);
-      both.merge(Accumulator::from_bytes(cpu, after));
+      Accumulator both = Accumulator::from_bytes(*cpu, before);
+      both.merge(Accumulator::from_bytes(*cpu, after));
       return both.bytes();
     };
     return combine(std::move(mine), merge, root);
   }
-  /// The bytes of every rank, by rank.
+  /// The bytes of every rank, by rank. What fails at the end is kept for the next agree().
   std::vector<Bytes> from_each(const Bytes& mine) {
-    Bytes block(sizeof(std::uint64_t) + mine.size());
-    const std::uint64_t length = mine.size();
-    std::memcpy(block.data(), &length, sizeof length);
-    std::copy(mine.begin(), mine.end(), block.begin() + sizeof length);
+    Bytes block;
+    attempt([&] {
+      block.resize(sizeof(std::uint64_t) + mine.size());
+      const std::uint64_t length = mine.size();
+      std::memcpy(block.data(), &length, sizeof length);
+      std::copy(mine.begin(), mine.end(), block.begin() + sizeof length);
+    });
     const Bytes all = combine(std::move(block), [](Bytes before, const Bytes& after) {
       before.insert(before.end(), after.begin(), after.end());
       return before;
     });
     std::vector<Bytes> result;
-    for (auto at = all.begin(); at != all.end();) {
-      std::uint64_t size = 0;
-      std::memcpy(&size, &*at, sizeof size);
-      at += sizeof size;
-      result.emplace_back(at, at + static_cast<std::ptrdiff_t>(size));
-      at += static_cast<std::ptrdiff_t>(size);
-    }
+    attempt([&] {
+      for (auto at = all.begin(); at != all.end();) {
+        std::uint64_t size = 0;
+        std::memcpy(&size, &*at, sizeof size);
+        at += sizeof size;
+        result.emplace_back(at, at + static_cast<std::ptrdiff_t>(size));
+        at += static_cast<std::ptrdiff_t>(size);
+      }
+    });
     return result;
   }
 
@@ -130,6 +147,8 @@ class Call {
         if (theirs) attempt([&] { mine = merge(std::move(mine), *theirs); });
       }
     }
+    // With room for a block what comes down in one alone needs no memory, so no agreement.
+    if (rank != 0 && root < 0) attempt([&] { mine.reserve(block_room); });
     // What came up the tree is at rank 0, failures too.
     agree();
     if (root > 0) {
@@ -145,18 +164,25 @@ class Call {
     if (length > block_room) {
       agree();
       group_.broadcast(mine.data() + block_room, length - block_room, 0);
-    } else if (failure_) {
-      throw std::bad_alloc();
     }
     if (rank != 0) std::memcpy(mine.data(), block.data() + sizeof length, std::min(length, block_room));
     return mine;
   }
 
  private:
+  // The text of one rank, cut where it is very long. Needs no memory.
+  static constexpr std::size_t most_letters = 2047;
+  using Letters = std::array<char, most_letters + 1>;
+  static Letters letters_of(std::string_view text) noexcept {
+    Letters letters{};
+    std::copy_n(text.begin(), std::min(text.size(), most_letters), letters.begin());
+    return letters;
+  }
   struct Failure {
     ErrorCode code;
-    std::string text;
+    Letters text;
   };
+  void fail(ErrorCode code, const char* text) noexcept { failure_ = Failure{code, letters_of(text)}; }
   // The first message of some bytes: their number, and as many of them as fit.
   static constexpr std::uint64_t block_room = 2040;
   using Block = std::array<std::byte, sizeof(std::uint64_t) + block_room>;
@@ -212,27 +238,27 @@ class Call {
   [[noreturn]] void throw_failure_of(int rank) const {
     auto code = static_cast<std::uint64_t>(failure_ ? failure_->code : ErrorCode::io);
     group_.broadcast(&code, sizeof code, rank);
-    const std::string text = text_of(failure_ ? failure_->text : std::string(), rank);
-    throw Error(static_cast<ErrorCode>(code), group_.size() == 1 ? text : "rank " + std::to_string(rank) + ": " + text);
+    Letters text{};
+    if (failure_) text = failure_->text;
+    group_.broadcast(text.data(), text.size(), rank);
+    throw Error(static_cast<ErrorCode>(code),
+                group_.size() == 1 ? text.data() : "rank " + std::to_string(rank) + ": " + text.data());
   }
 
   [[noreturn]] void throw_difference() const {
-    const std::string mine = text_.substr(0, most_letters);
-    const std::string first = text_of(mine, 0);
-    std::array<std::uint64_t, 1> differs{static_cast<std::uint64_t>(mine == first ? group_.size() : group_.rank())};
+    const Letters mine = letters_of(text_);
+    Letters first = mine;
+    group_.broadcast(first.data(), first.size(), 0);
+    const auto nobody = static_cast<std::uint64_t>(group_.size());
+    std::array<std::uint64_t, 1> differs{mine == first ? nobody : static_cast<std::uint64_t>(group_.rank())};
     group_.least(differs);
-    const std::string other = text_of(mine, static_cast<int>(differs[0]));
-    throw Error(ErrorCode::invalid_argument, "mpi: every rank must make the same call, got " + first +
-                                                 " on rank 0 and " + other + " on rank " + std::to_string(differs[0]));
-  }
-
-  // The text of one rank, on every rank; what is very long is cut.
-  static constexpr std::size_t most_letters = 2047;
-  [[nodiscard]] std::string text_of(const std::string& text, int rank) const {
-    std::array<char, most_letters + 1> letters{};
-    if (group_.rank() == rank) std::memcpy(letters.data(), text.data(), std::min(text.size(), most_letters));
-    group_.broadcast(letters.data(), letters.size(), rank);
-    return letters.data();
+    Letters other = mine;
+    if (differs[0] != nobody) group_.broadcast(other.data(), other.size(), static_cast<int>(differs[0]));
+    const std::string same = std::string("mpi: every rank must make the same call, got ") + first.data();
+    // Long texts may differ behind what is sent of them.
+    if (differs[0] == nobody) throw Error(ErrorCode::invalid_argument, same + " with other ends");
+    throw Error(ErrorCode::invalid_argument,
+                same + " on rank 0 and " + other.data() + " on rank " + std::to_string(differs[0]));
   }
 
   Group group_;

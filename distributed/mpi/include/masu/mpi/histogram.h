@@ -41,16 +41,17 @@ inline std::vector<std::int64_t> add_counts(const Call& call, std::vector<std::i
   return counts;
 }
 
-/// Bins that are definite for the data of all ranks.
-inline Bins definite(Call& call, const Part& x, const Bins& bins) {
-  if (!bins.needs_data()) return bins;
+/// Adds bins that are definite for the data of all ranks. What fails at the end is kept for the next agree().
+inline void add_definite(Call& call, const Part& x, const Bins& bins, std::vector<Bins>& result) {
+  if (!bins.needs_data()) return call.attempt([&] { result.push_back(bins); });
   struct Range {
     double lo = 0;
     double hi = 0;
     std::uint64_t kind = 0;  // 1: there are values; 2: they are equal
   };
-  Bytes mine(sizeof(Range));
+  Bytes mine;
   call.attempt([&] {
+    mine.resize(sizeof(Range));
     if (bins.kind() == Bins::Kind::automatic) {
       throw Error(ErrorCode::unsupported, "mpi: histogram: bins must not be those of an estimator, got one");
     }
@@ -76,12 +77,12 @@ inline Bins definite(Call& call, const Part& x, const Bins& bins) {
     return before;
   });
   const std::optional<ValueRange> range = range_in(all);
-  return range ? Bins::even(bins.size(), *range) : Bins::even(bins.size(), 0, 1);
+  call.attempt([&] { result.push_back(range ? Bins::even(bins.size(), *range) : Bins::even(bins.size(), 0, 1)); });
 }
 
 inline std::vector<Bins> definite(Call& call, std::span<const Part> columns, std::span<const Bins> bins) {
   std::vector<Bins> result;
-  for (std::size_t d = 0; d < bins.size(); ++d) result.push_back(definite(call, columns[d], bins[d]));
+  for (std::size_t d = 0; d < bins.size(); ++d) add_definite(call, columns[d], bins[d], result);
   return result;
 }
 
@@ -90,6 +91,12 @@ inline void check_columns(std::span<const Part> columns, std::span<const Bins> b
     throw Error(ErrorCode::invalid_argument, "mpi: histogram: there must be one entry of bins for each column, got " +
                                                  std::to_string(bins.size()) + " for " +
                                                  std::to_string(columns.size()));
+  }
+  const Dtype dtype = columns.front().dtype();
+  for (const Part& column : columns) {
+    if (column.dtype() == dtype) continue;
+    throw Error(ErrorCode::invalid_argument, "mpi: histogram: data must be " + std::string(to_string(dtype)) +
+                                                 " as before, got " + std::string(to_string(column.dtype())));
   }
 }
 
@@ -134,17 +141,18 @@ inline Histogram histogram(MPI_Comm comm, const Part& x, const Bins& bins, const
     }
   });
   if (bins.needs_data()) call.agree();
-  const Bins found = detail::definite(call, x, bins);
+  const std::vector<Bins> found = detail::definite(call, {&x, 1}, {&bins, 1});
   Histogram mine;
   std::vector<std::int64_t> counts;
   call.attempt([&] {
-    HistogramAccumulator accumulator(x.device(), x.dtype(), found, options);
+    HistogramAccumulator accumulator(x.device(), x.dtype(), found.front(), options);
     x.add_to(accumulator);
     mine = std::move(accumulator.result().front());
     counts = mine.integers();
   });
   call.agree();
-  return mine.with_integers(detail::add_counts(call, std::move(counts), root));
+  counts = detail::add_counts(call, std::move(counts), root);
+  return call.finish([&] { return mine.with_integers(counts); });
 }
 
 /// As joint_histogram.h says. Each rank has columns of one length, all in host memory or all in memory of one device.
@@ -172,7 +180,8 @@ inline JointHistogram joint_histogram(MPI_Comm comm, std::span<const Part> colum
     counts = mine.integers();
   });
   call.agree();
-  return mine.with_integers(detail::add_counts(call, std::move(counts), root));
+  counts = detail::add_counts(call, std::move(counts), root);
+  return call.finish([&] { return mine.with_integers(counts); });
 }
 
 /// As weighted_histogram.h says, of one or more columns. options.rows must be 1. With a root, others have the result of
@@ -196,7 +205,6 @@ inline WeightedHistogram weighted_histogram(MPI_Comm comm, std::span<const Part>
   });
   call.agree();
   const std::vector<Bins> found = detail::definite(call, columns, bins);
-  const Device cpu = Device::open("cpu");
   detail::Bytes mine;
   call.attempt([&] {
     WeightedHistogramAccumulator accumulator(columns.front().device(), columns.front().dtype(), weights.dtype(), found,
@@ -214,8 +222,11 @@ inline WeightedHistogram weighted_histogram(MPI_Comm comm, std::span<const Part>
   });
   call.agree();
   const detail::Bytes all = call.combine_states<WeightedHistogramAccumulator>(std::move(mine), root);
-  if (!all.empty()) return WeightedHistogramAccumulator::from_bytes(cpu, all).result();
-  return WeightedHistogramAccumulator(cpu, columns.front().dtype(), weights.dtype(), found, options).result();
+  return call.finish([&] {
+    const Device cpu = Device::open("cpu");
+    if (!all.empty()) return WeightedHistogramAccumulator::from_bytes(cpu, all).result();
+    return WeightedHistogramAccumulator(cpu, columns.front().dtype(), weights.dtype(), found, options).result();
+  });
 }
 inline WeightedHistogram weighted_histogram(MPI_Comm comm, const Part& x, const Part& weights, const Bins& bins,
                                             const WeightedOptions& options = {}, int root = all_ranks) {

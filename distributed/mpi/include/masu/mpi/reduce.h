@@ -11,16 +11,18 @@
 
 namespace masu::mpi {
 
-/// As reduce.h says on the data of all ranks: the first extreme in the order of the ranks, with its index among all
-/// elements. options.rows must be 1; options.workspace and times are not used.
-inline ReduceResult reduce(MPI_Comm comm, const Part& x, ReduceOp op, const ReduceOptions& options = {}) {
-  detail::Call call(comm, [&] {
-    return detail::Text("reduce")
+namespace detail {
+
+/// What `make` makes of the result.
+template <class F>
+auto reduce_as(MPI_Comm comm, const Part& x, ReduceOp op, const ReduceOptions& options, const F& make) {
+  Call call(comm, [&] {
+    return Text("reduce")
         .with(to_string(x.dtype()))
         .with(to_string(op))
         .with("NaN", options.nan == NanRule::skip ? "skipped" : "propagated");
   });
-  detail::Bytes mine;
+  Bytes mine;
   call.attempt([&] {
     masu::detail::check_one_row(options);
     ReduceAccumulator found(x.device(), x.dtype(), op, {.nan = options.nan});
@@ -28,33 +30,47 @@ inline ReduceResult reduce(MPI_Comm comm, const Part& x, ReduceOp op, const Redu
     mine = found.bytes();
   });
   call.agree();
-  const detail::Bytes all = call.combine_states<ReduceAccumulator>(std::move(mine));
-  return ReduceAccumulator::from_bytes(Device::open("cpu"), all).result();
+  const Bytes all = call.combine_states<ReduceAccumulator>(std::move(mine));
+  return call.finish([&] { return make(ReduceAccumulator::from_bytes(Device::open("cpu"), all).result()); });
+}
+
+}  // namespace detail
+
+/// As reduce.h says on the data of all ranks: the first extreme in the order of the ranks, with its index among all
+/// elements. options.rows must be 1; options.workspace and times are not used.
+inline ReduceResult reduce(MPI_Comm comm, const Part& x, ReduceOp op, const ReduceOptions& options = {}) {
+  return detail::reduce_as(comm, x, op, options, [](ReduceResult found) { return found; });
 }
 
 /// The functions of one result, of a host range or a Buffer.
 template <Reducible X>
 ReducedElement<X> min(MPI_Comm comm, const X& x, const ReduceOptions& options = {}) {
-  return mpi::reduce(comm, x, ReduceOp::min, options).template min<ReducedElement<X>>();
+  return detail::reduce_as(comm, x, ReduceOp::min, options,
+                           [](const ReduceResult& found) { return found.template min<ReducedElement<X>>(); });
 }
 template <Reducible X>
 ReducedElement<X> max(MPI_Comm comm, const X& x, const ReduceOptions& options = {}) {
-  return mpi::reduce(comm, x, ReduceOp::max, options).template max<ReducedElement<X>>();
+  return detail::reduce_as(comm, x, ReduceOp::max, options,
+                           [](const ReduceResult& found) { return found.template max<ReducedElement<X>>(); });
 }
 template <Reducible X>
 std::pair<ReducedElement<X>, ReducedElement<X>> minmax(MPI_Comm comm, const X& x, const ReduceOptions& options = {}) {
-  const ReduceResult found = mpi::reduce(comm, x, ReduceOp::minmax, options);
-  return {found.template min<ReducedElement<X>>(), found.template max<ReducedElement<X>>()};
+  return detail::reduce_as(comm, x, ReduceOp::minmax, options, [](const ReduceResult& found) {
+    return std::pair(found.template min<ReducedElement<X>>(), found.template max<ReducedElement<X>>());
+  });
 }
 /// Positions among the elements of all ranks.
 inline std::uint64_t argmin(MPI_Comm comm, const Part& x, const ReduceOptions& options = {}) {
-  return mpi::reduce(comm, x, ReduceOp::min, options).min_indices().front();
+  return detail::reduce_as(comm, x, ReduceOp::min, options,
+                           [](const ReduceResult& found) { return found.min_indices().front(); });
 }
 inline std::uint64_t argmax(MPI_Comm comm, const Part& x, const ReduceOptions& options = {}) {
-  return mpi::reduce(comm, x, ReduceOp::max, options).max_indices().front();
+  return detail::reduce_as(comm, x, ReduceOp::max, options,
+                           [](const ReduceResult& found) { return found.max_indices().front(); });
 }
 inline std::uint64_t count_nonzero(MPI_Comm comm, const Part& x, const ReduceOptions& options = {}) {
-  return mpi::reduce(comm, x, ReduceOp::count_nonzero, options).nonzero().front();
+  return detail::reduce_as(comm, x, ReduceOp::count_nonzero, options,
+                           [](const ReduceResult& found) { return found.nonzero().front(); });
 }
 /// Elements of all ranks.
 inline std::uint64_t count(MPI_Comm comm, const Part& x) {

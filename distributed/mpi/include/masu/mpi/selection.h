@@ -67,22 +67,36 @@ inline Text quantile_text(std::string_view function, const Part& x, std::span<co
 
 }  // namespace detail
 
-/// As quantile.h says on the data of all ranks. options.rows must be 1; options.times is not used.
-inline std::vector<Quantile> exact_quantiles(MPI_Comm comm, const Part& x, std::span<const double> q,
-                                             const QuantileOptions& options = {}) {
-  detail::Call call(comm, [&] { return detail::quantile_text("quantiles", x, q, options); });
+namespace detail {
+
+/// What `make` makes of the quantiles.
+template <class F>
+auto quantiles_as(MPI_Comm comm, const Part& x, std::span<const double> q, const QuantileOptions& options,
+                  const F& make) {
+  Call call(comm, [&] { return quantile_text("quantiles", x, q, options); });
   call.attempt([&] {
     if (options.rows != 1) {
       throw Error(ErrorCode::invalid_argument, "mpi: quantiles: rows must be 1, got " + std::to_string(options.rows));
     }
   });
-  return detail::find_places(call, x, q, options.method).result();
+  const QuantileFinder found = find_places(call, x, q, options.method);
+  return call.finish([&] { return make(found.result()); });
+}
+
+}  // namespace detail
+
+/// As quantile.h says on the data of all ranks. options.rows must be 1; options.times is not used.
+inline std::vector<Quantile> exact_quantiles(MPI_Comm comm, const Part& x, std::span<const double> q,
+                                             const QuantileOptions& options = {}) {
+  return detail::quantiles_as(comm, x, q, options, [](std::vector<Quantile> found) { return found; });
 }
 inline std::vector<double> quantiles(MPI_Comm comm, const Part& x, std::span<const double> q,
                                      const QuantileOptions& options = {}) {
-  std::vector<double> result;
-  for (const Quantile& one : mpi::exact_quantiles(comm, x, q, options)) result.push_back(one.value);
-  return result;
+  return detail::quantiles_as(comm, x, q, options, [](const std::vector<Quantile>& found) {
+    std::vector<double> result;
+    for (const Quantile& one : found) result.push_back(one.value);
+    return result;
+  });
 }
 inline double median(MPI_Comm comm, const Part& x) {
   const double half[] = {0.5};
@@ -90,7 +104,7 @@ inline double median(MPI_Comm comm, const Part& x) {
   const QuantileFinder lower = detail::find_places(call, x, half, QuantileMethod::lower);
   const QuantileFinder higher = detail::find_places(call, x, half, QuantileMethod::higher);
   // The median of the one or two elements in the middle.
-  return dispatch(x.dtype(), [&](auto tag) {
+  const auto value = [&](auto tag) {
     using T = typename decltype(tag)::type;
     std::vector<T> middle;
     for (const QuantileFinder* finder : {&lower, &higher}) {
@@ -101,7 +115,8 @@ inline double median(MPI_Comm comm, const Part& x) {
     }
     if (lower.count() % 2 != 0) middle.pop_back();
     return masu::median(Device::open("cpu"), ArrayView(middle));
-  });
+  };
+  return call.finish([&] { return dispatch(x.dtype(), value); });
 }
 
 /// As topk.h says on the data of all ranks: equal elements by index among all of them. options.rows must be 1;
@@ -132,10 +147,12 @@ inline TopkResult topk(MPI_Comm comm, const Part& x, std::uint64_t k, const Topk
     throw Error(ErrorCode::invalid_argument,
                 "topk: k must be 1 to " + std::to_string(elements) + ", the elements, got " + std::to_string(k));
   });
-  const Device cpu = Device::open("cpu");
   const detail::Bytes all = call.combine_states<TopkAccumulator>(std::move(mine), root);
-  return all.empty() ? TopkAccumulator(cpu, x.dtype(), k, own).result()
-                     : TopkAccumulator::from_bytes(cpu, all).result();
+  return call.finish([&] {
+    const Device cpu = Device::open("cpu");
+    return all.empty() ? TopkAccumulator(cpu, x.dtype(), k, own).result()
+                       : TopkAccumulator::from_bytes(cpu, all).result();
+  });
 }
 
 /// The distinct values of all ranks with their counts, as unique.h says. Every rank (with a root, that one) needs the
@@ -152,9 +169,11 @@ inline UniqueArrays unique(MPI_Comm comm, const Part& x, int root = all_ranks) {
     mine = found.bytes();
   });
   call.agree();
-  const Device cpu = Device::open("cpu");
   const detail::Bytes all = call.combine_states<UniqueAccumulator>(std::move(mine), root);
-  return all.empty() ? UniqueAccumulator(cpu, x.dtype()).result() : UniqueAccumulator::from_bytes(cpu, all).result();
+  return call.finish([&] {
+    const Device cpu = Device::open("cpu");
+    return all.empty() ? UniqueAccumulator(cpu, x.dtype()).result() : UniqueAccumulator::from_bytes(cpu, all).result();
+  });
 }
 
 }  // namespace masu::mpi

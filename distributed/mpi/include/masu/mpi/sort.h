@@ -126,10 +126,16 @@ inline void exchange(const Group& group, const void* records, std::size_t size, 
   }
 }
 
-/// Sorts keys that are in host memory, and values with them; `values` may have no records.
-/// No device: `cpu` unless MASU_DEVICE names another.
-inline void sort_all(Call& call, const std::optional<Device>& named, MutableArrayView keys, RecordsView values,
-                     const SortOptions& options) {
+struct Nothing {
+  void operator()() const {}
+};
+
+/// Sorts keys that are in host memory, and values with them; `values` may have no records. `finish` is the last of this
+/// rank's work. No device: `cpu` unless MASU_DEVICE names another.
+template <class Finish = Nothing>
+void sort_all(Call& call, const std::optional<Device>& named, MutableArrayView keys, RecordsView values,
+              const SortOptions& options, const Finish& finish = {}) {
+  const Group& group = call.group();
   const SortOptions own{.order = options.order, .algorithm = options.algorithm};
   const bool with_values = values.data != nullptr || values.count != 0;
   const auto sort_here = [&](MutableArrayView some, RecordsView theirs) {
@@ -142,9 +148,9 @@ inline void sort_all(Call& call, const std::optional<Device>& named, MutableArra
       throw Error(ErrorCode::invalid_argument, "mpi: sort: rows must be 1 and segments none");
     }
     sort_here(keys, values);
+    if (group.size() == 1) finish();
   });
   call.agree();
-  const Group& group = call.group();
   if (group.size() == 1) return;
   const std::vector<std::uint64_t> counts = group.from_each(keys.count);
   const std::size_t size = size_of(keys.dtype);
@@ -171,6 +177,7 @@ inline void sort_all(Call& call, const std::optional<Device>& named, MutableArra
     if (keys.count != 0) std::memcpy(keys.data, result.data(), result.size());
     if (!moved.empty()) std::memcpy(values.data, moved.data(), moved.size());
     sort_here(keys, values);
+    finish();
   });
   call.agree();
 }
@@ -247,9 +254,8 @@ inline void sort(MPI_Comm comm, BufferBase& data, Dtype dtype, const SortOptions
   detail::Call call(comm, [&] { return detail::sort_text("sort", dtype, options); });
   detail::Bytes host;
   call.attempt([&] { host = detail::read(data); });
-  detail::sort_all(call, data.device(), {dtype, host.data(), host.size() / size_of(dtype)}, {}, options);
-  call.attempt([&] { detail::write(data, host); });
-  call.agree();
+  detail::sort_all(call, data.device(), {dtype, host.data(), host.size() / size_of(dtype)}, {}, options,
+                   [&] { detail::write(data, host); });
 }
 template <Element T>
 void sort(MPI_Comm comm, Buffer<T>& data, const SortOptions& options = {}) {

@@ -13,9 +13,10 @@ namespace masu::mpi {
 
 namespace detail {
 
-// Everything that the ranks have, exactly. `y` for dot products.
-inline SumAccumulator total(MPI_Comm comm, std::string_view function, SumKind kind, const Part& x, const Part* y,
-                            const SumOptions& options) {
+// What `result` makes of everything that the ranks have, exactly. `y` for dot products.
+template <class F>
+SumResult total(MPI_Comm comm, std::string_view function, SumKind kind, const Part& x, const Part* y,
+                const SumOptions& options, const F& result) {
   Call call(comm, [&] {
     return Text(function)
         .with(to_string(x.dtype()))
@@ -38,7 +39,8 @@ inline SumAccumulator total(MPI_Comm comm, std::string_view function, SumKind ki
     mine = sums.bytes();
   });
   call.agree();
-  return SumAccumulator::from_bytes(Device::open("cpu"), call.combine_states<SumAccumulator>(std::move(mine)));
+  const Bytes all = call.combine_states<SumAccumulator>(std::move(mine));
+  return call.finish([&] { return result(SumAccumulator::from_bytes(Device::open("cpu"), all)); });
 }
 
 }  // namespace detail
@@ -46,24 +48,29 @@ inline SumAccumulator total(MPI_Comm comm, std::string_view function, SumKind ki
 /// As the functions of sum.h on the data of all ranks. options.rows must be 1; options.workspace and times are not
 /// used.
 inline SumResult sum(MPI_Comm comm, const Part& x, const SumOptions& options = {}) {
-  return detail::total(comm, "sum", SumKind::sum, x, nullptr, options).sum(options.result);
+  return detail::total(comm, "sum", SumKind::sum, x, nullptr, options,
+                       [&](const SumAccumulator& all) { return all.sum(options.result); });
 }
 /// Each rank has as many elements of `x` as of `y`.
 inline SumResult dot(MPI_Comm comm, const Part& x, const Part& y, const SumOptions& options = {}) {
-  return detail::total(comm, "dot", SumKind::dot, x, &y, options).dot(options.result);
+  return detail::total(comm, "dot", SumKind::dot, x, &y, options,
+                       [&](const SumAccumulator& all) { return all.dot(options.result); });
 }
 inline SumResult mean(MPI_Comm comm, const Part& x, const SumOptions& options = {}) {
-  return detail::total(comm, "mean", SumKind::sum, x, nullptr, options).mean(options.result);
+  return detail::total(comm, "mean", SumKind::sum, x, nullptr, options,
+                       [&](const SumAccumulator& all) { return all.mean(options.result); });
 }
 inline SumResult norm2(MPI_Comm comm, const Part& x, const SumOptions& options = {}) {
-  return detail::total(comm, "norm2", SumKind::squares, x, nullptr, options).norm2(options.result);
+  return detail::total(comm, "norm2", SumKind::squares, x, nullptr, options,
+                       [&](const SumAccumulator& all) { return all.norm2(options.result); });
 }
 inline SumResult variance(MPI_Comm comm, const Part& x, const SumOptions& options = {}) {
-  return detail::total(comm, "variance", SumKind::squares, x, nullptr, options).variance(options.ddof, options.result);
+  return detail::total(comm, "variance", SumKind::squares, x, nullptr, options,
+                       [&](const SumAccumulator& all) { return all.variance(options.ddof, options.result); });
 }
 inline SumResult standard_deviation(MPI_Comm comm, const Part& x, const SumOptions& options = {}) {
-  return detail::total(comm, "standard_deviation", SumKind::squares, x, nullptr, options)
-      .standard_deviation(options.ddof, options.result);
+  return detail::total(comm, "standard_deviation", SumKind::squares, x, nullptr, options,
+                       [&](const SumAccumulator& all) { return all.standard_deviation(options.ddof, options.result); });
 }
 
 }  // namespace masu::mpi
