@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
+#include <cstring>
 #include <span>
 #include <string>
 #include <vector>
@@ -49,9 +49,22 @@ inline void check_ready() {
   }
 }
 
+// A communicator as the value of an attribute: no memory that one rank alone may lack.
+static_assert(sizeof(MPI_Comm) <= sizeof(void*));
+inline void* value_of(MPI_Comm comm) noexcept {
+  void* value = nullptr;
+  std::memcpy(&value, &comm, sizeof comm);
+  return value;
+}
+inline MPI_Comm comm_in(const void* value) noexcept {
+  MPI_Comm comm = MPI_COMM_NULL;
+  std::memcpy(&comm, &value, sizeof comm);
+  return comm;
+}
+
 extern "C" inline int masu_mpi_free_duplicate(MPI_Comm, int, void* value, void*) {
-  const std::unique_ptr<MPI_Comm> duplicate(static_cast<MPI_Comm*>(value));
-  return MPI_Comm_free(duplicate.get());
+  MPI_Comm duplicate = comm_in(value);
+  return MPI_Comm_free(&duplicate);
 }
 
 /// masu's own duplicate of a communicator, so that its messages meet no others. Made by the first call on the
@@ -66,15 +79,16 @@ inline MPI_Comm duplicate_of(MPI_Comm comm) {
   void* kept = nullptr;
   int found = 0;
   check(MPI_Comm_get_attr(comm, key, static_cast<void*>(&kept), &found), "MPI_Comm_get_attr");
-  if (found != 0) return *static_cast<MPI_Comm*>(kept);
-  auto made = std::make_unique<MPI_Comm>(MPI_COMM_NULL);
-  check(MPI_Comm_dup(comm, made.get()), "MPI_Comm_dup");
-  check(MPI_Comm_set_errhandler(*made, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
-  check(MPI_Comm_set_attr(comm, key, made.get()), "MPI_Comm_set_attr");
-  return *made.release();
+  if (found != 0) return comm_in(kept);
+  MPI_Comm made = MPI_COMM_NULL;
+  check(MPI_Comm_dup(comm, &made), "MPI_Comm_dup");
+  check(MPI_Comm_set_errhandler(made, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+  check(MPI_Comm_set_attr(comm, key, value_of(made)), "MPI_Comm_set_attr");
+  return made;
 }
 
-/// The ranks of a communicator. Whatever is longer than round_bytes goes in rounds.
+/// The ranks of a communicator. Whatever is longer than round_bytes goes in rounds. Takes no memory: a rank that ran
+/// out of it within a step would leave the others waiting.
 class Group {
  public:
   explicit Group(MPI_Comm comm) {
@@ -149,27 +163,20 @@ class Group {
   }
   /// In place: the sum of the numbers of the ranks before this one.
   void sum_before(std::span<std::uint64_t> numbers) const {
-    std::vector<std::uint64_t> mine(numbers.begin(), numbers.end());
-    std::fill(numbers.begin(), numbers.end(), 0);
     rounds(numbers.size_bytes(), [&](std::uint64_t first, int bytes) {
-      const std::uint64_t at = first / sizeof(std::uint64_t);
-      check(MPI_Exscan(mine.data() + at, numbers.data() + at, bytes / static_cast<int>(sizeof(std::uint64_t)),
-                       MPI_UINT64_T, MPI_SUM, comm_),
+      check(MPI_Exscan(MPI_IN_PLACE, numbers.data() + first / sizeof(std::uint64_t),
+                       bytes / static_cast<int>(sizeof(std::uint64_t)), MPI_UINT64_T, MPI_SUM, comm_),
             "MPI_Exscan");
     });
     if (rank_ == 0) std::fill(numbers.begin(), numbers.end(), 0);  // MPI leaves rank 0's undefined
   }
-  /// A number of every rank, by rank.
-  [[nodiscard]] std::vector<std::uint64_t> from_each(std::uint64_t mine) const {
-    std::vector<std::uint64_t> result(static_cast<std::size_t>(size_));
+  /// A number of every rank, by rank: as many as there are ranks.
+  void from_each(std::uint64_t mine, std::span<std::uint64_t> result) const {
     check(MPI_Allgather(&mine, 1, MPI_UINT64_T, result.data(), 1, MPI_UINT64_T, comm_), "MPI_Allgather");
-    return result;
   }
   /// A number for every rank, by rank, becomes the number of every rank for this one.
-  [[nodiscard]] std::vector<std::uint64_t> to_each(const std::vector<std::uint64_t>& mine) const {
-    std::vector<std::uint64_t> result(mine.size());
+  void to_each(std::span<const std::uint64_t> mine, std::span<std::uint64_t> result) const {
     check(MPI_Alltoall(mine.data(), 1, MPI_UINT64_T, result.data(), 1, MPI_UINT64_T, comm_), "MPI_Alltoall");
-    return result;
   }
 
  private:

@@ -46,31 +46,53 @@ std::uint64_t ordered_key(const T& value, bool descending) {
   return descending ? ~key & all : key;
 }
 
-/// Where the shares of the ranks begin in this rank's sorted keys, and their number at the end. `counts`: the keys of
-/// each rank, which are its share too.
-template <class T>
-std::vector<std::uint64_t> cuts_of(const Group& group, std::span<const T> keys, bool descending,
-                                   const std::vector<std::uint64_t>& counts) {
-  constexpr unsigned digit_bits = 4;
-  constexpr std::size_t digits = std::size_t{1} << digit_bits;
-  // The key at the place where a share begins: its known digits, the local keys with them, the place among those of
-  // all.
+/// The memory that finding the shares takes, all of it before the ranks send anything.
+struct Shares {
+  static constexpr unsigned digit_bits = 4;
+  static constexpr std::size_t digits = std::size_t{1} << digit_bits;
+  /// The key at the place where a share begins: its known digits, the local keys with them, the place among those of
+  /// all.
   struct Border {
     std::uint64_t prefix = 0;
     std::uint64_t first = 0;
     std::uint64_t end = 0;
     std::uint64_t place = 0;
   };
-  std::vector<Border> borders(counts.size() - 1);
+
+  Shares() = default;
+  explicit Shares(std::size_t ranks)
+      : counts(ranks),
+        borders(ranks - 1),
+        table(borders.size() * digits),
+        ends(table.size()),
+        before(borders.size()),
+        cuts(ranks + 1),
+        sent(ranks),
+        received(ranks) {}
+
+  std::vector<std::uint64_t> counts;  ///< the keys of each rank, which are its share too
+  std::vector<Border> borders;
+  std::vector<std::uint64_t> table;
+  std::vector<std::uint64_t> ends;
+  std::vector<std::uint64_t> before;
+  std::vector<std::uint64_t> cuts;  ///< where the shares begin in this rank's sorted keys, their number at the end
+  std::vector<std::uint64_t> sent;
+  std::vector<std::uint64_t> received;
+};
+
+/// Finds shares.cuts from shares.counts.
+template <class T>
+void find_cuts(const Group& group, std::span<const T> keys, bool descending, Shares& shares) {
+  constexpr unsigned digit_bits = Shares::digit_bits;
+  constexpr std::size_t digits = Shares::digits;
+  auto& [counts, borders, table, ends, before, cuts, sent, received] = shares;
   std::uint64_t begin = 0;
   for (std::size_t b = 0; b < borders.size(); ++b) {
     begin += counts[b];
     borders[b] = {0, 0, keys.size(), begin};
   }
-  std::vector<std::uint64_t> table(borders.size() * digits);
   for (unsigned shift = 8 * sizeof(T); shift != 0;) {
     shift -= digit_bits;
-    std::vector<std::uint64_t> ends(table.size());
     for (std::size_t b = 0; b < borders.size(); ++b) {
       std::uint64_t at = borders[b].first;
       for (std::size_t d = 0; d < digits; ++d) {
@@ -85,7 +107,7 @@ std::vector<std::uint64_t> cuts_of(const Group& group, std::span<const T> keys, 
     }
     group.sum(table);
     for (std::size_t b = 0; b < borders.size(); ++b) {
-      Border& border = borders[b];
+      Shares::Border& border = borders[b];
       const std::uint64_t* numbers = table.data() + b * digits;
       std::size_t d = 0;
       while (d + 1 < digits && border.place >= numbers[d]) border.place -= numbers[d++];
@@ -95,34 +117,34 @@ std::vector<std::uint64_t> cuts_of(const Group& group, std::span<const T> keys, 
     }
   }
   // Equal keys go in the order of the ranks.
-  std::vector<std::uint64_t> before(borders.size());
   for (std::size_t b = 0; b < borders.size(); ++b) before[b] = borders[b].end - borders[b].first;
   group.sum_before(before);
-  std::vector<std::uint64_t> cuts{0};
+  cuts.front() = 0;
   for (std::size_t b = 0; b < borders.size(); ++b) {
-    const Border& border = borders[b];
+    const Shares::Border& border = borders[b];
     const std::uint64_t wanted = border.place - std::min(border.place, before[b]);
-    cuts.push_back(border.first + std::min(wanted, border.end - border.first));
+    cuts[b + 1] = border.first + std::min(wanted, border.end - border.first);
   }
-  cuts.push_back(keys.size());
-  return cuts;
+  cuts.back() = keys.size();
+  for (std::size_t r = 0; r < sent.size(); ++r) sent[r] = cuts[r + 1] - cuts[r];
 }
 
 /// Moves records [cuts[r], cuts[r + 1]) to rank r. `received`: how many come from each rank; they come in its order.
-inline void exchange(const Group& group, const void* records, std::size_t size, const std::vector<std::uint64_t>& cuts,
-                     const std::vector<std::uint64_t>& received, void* result) {
+inline void exchange(const Group& group, const void* records, std::size_t size, std::span<const std::uint64_t> cuts,
+                     std::span<const std::uint64_t> received, void* result) {
   const auto ranks = static_cast<std::size_t>(group.size());
   const auto self = static_cast<std::size_t>(group.rank());
-  std::vector<std::uint64_t> at(ranks + 1);
-  std::partial_sum(received.begin(), received.end(), at.begin() + 1);
+  const auto at = [&](std::size_t r) {
+    return std::accumulate(received.begin(), received.begin() + static_cast<std::ptrdiff_t>(r), std::uint64_t{0});
+  };
   const auto* from = static_cast<const std::byte*>(records);
   auto* to = static_cast<std::byte*>(result);
-  if (received[self] != 0) std::memcpy(to + at[self] * size, from + cuts[self] * size, received[self] * size);
+  if (received[self] != 0) std::memcpy(to + at(self) * size, from + cuts[self] * size, received[self] * size);
   for (std::size_t step = 1; step < ranks; ++step) {
     const std::size_t next = (self + step) % ranks;
     const std::size_t previous = (self + ranks - step) % ranks;
     group.exchange(from + cuts[next] * size, (cuts[next + 1] - cuts[next]) * size, static_cast<int>(next),
-                   to + at[previous] * size, received[previous] * size, static_cast<int>(previous));
+                   to + at(previous) * size, received[previous] * size, static_cast<int>(previous));
   }
 }
 
@@ -136,6 +158,7 @@ template <class Finish = Nothing>
 void sort_all(Call& call, const std::optional<Device>& named, MutableArrayView keys, RecordsView values,
               const SortOptions& options, const Finish& finish = {}) {
   const Group& group = call.group();
+  Shares shares;
   const SortOptions own{.order = options.order, .algorithm = options.algorithm};
   const bool with_values = values.data != nullptr || values.count != 0;
   const auto sort_here = [&](MutableArrayView some, RecordsView theirs) {
@@ -149,30 +172,26 @@ void sort_all(Call& call, const std::optional<Device>& named, MutableArrayView k
     }
     sort_here(keys, values);
     if (group.size() == 1) finish();
+    shares = Shares(static_cast<std::size_t>(group.size()));
   });
   call.agree();
   if (group.size() == 1) return;
-  const std::vector<std::uint64_t> counts = group.from_each(keys.count);
+  group.from_each(keys.count, shares.counts);
   const std::size_t size = size_of(keys.dtype);
-  std::vector<std::uint64_t> cuts;
   Bytes result;
   Bytes moved;
   call.attempt([&] {
     result.resize(keys.count * size);
     moved.resize(values.count * values.record_bytes);
-    cuts.resize(counts.size() + 1);
   });
   call.agree();
-  cuts = dispatch(keys.dtype, [&](auto tag) {
+  dispatch(keys.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    return cuts_of(group, std::span(static_cast<const T*>(keys.data), keys.count), own.order == Order::descending,
-                   counts);
+    find_cuts(group, std::span(static_cast<const T*>(keys.data), keys.count), own.order == Order::descending, shares);
   });
-  std::vector<std::uint64_t> sent(counts.size());
-  for (std::size_t r = 0; r < sent.size(); ++r) sent[r] = cuts[r + 1] - cuts[r];
-  const std::vector<std::uint64_t> received = group.to_each(sent);
-  exchange(group, keys.data, size, cuts, received, result.data());
-  if (with_values) exchange(group, values.data, values.record_bytes, cuts, received, moved.data());
+  group.to_each(shares.sent, shares.received);
+  exchange(group, keys.data, size, shares.cuts, shares.received, result.data());
+  if (with_values) exchange(group, values.data, values.record_bytes, shares.cuts, shares.received, moved.data());
   call.attempt([&] {
     if (keys.count != 0) std::memcpy(keys.data, result.data(), result.size());
     if (!moved.empty()) std::memcpy(values.data, moved.data(), moved.size());
