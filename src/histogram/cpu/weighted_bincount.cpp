@@ -176,6 +176,12 @@ struct AsDoubles {
   }
 };
 
+// Of an integer that is not negative.
+template <class X>
+std::uint64_t index_of(X integer) noexcept {
+  return static_cast<std::make_unsigned_t<X>>(integer);
+}
+
 constexpr double open = std::numeric_limits<double>::quiet_NaN();
 
 // Writes the totals, or `open` where they are not certain. The sums in `totals` are exact but for the errors that are
@@ -184,7 +190,7 @@ template <class X, class W>
 bool add_noted(const X* x, const W* weights, std::uint64_t count, double* totals) {
   std::vector<Weighed> errors;
   each_in_pieces(count, [&](std::uint64_t i) {
-    const auto bin = static_cast<std::uint64_t>(x[i]);
+    const auto bin = index_of(x[i]);
     const double error = add_exactly(totals[bin], static_cast<double>(weights[i]));
     if (error != 0) errors.push_back({bin, error});
   });
@@ -224,10 +230,10 @@ std::optional<bool> add_to_sums(const X* x, const W* weights, std::uint64_t coun
       const X* const bin = x + first;
       std::uint64_t i = 0;
       for (; i < length && first + i + Sum::prefetched < count; ++i) {
-        __builtin_prefetch(sums + static_cast<std::uint64_t>(bin[i + Sum::prefetched]), 1);
-        sums[static_cast<std::uint64_t>(bin[i])].add(parts[i]);
+        __builtin_prefetch(sums + index_of(bin[i + Sum::prefetched]), 1);
+        sums[index_of(bin[i])].add(parts[i]);
       }
-      for (; i < length; ++i) sums[static_cast<std::uint64_t>(bin[i])].add(parts[i]);
+      for (; i < length; ++i) sums[index_of(bin[i])].add(parts[i]);
     }
   });
   if (stopped) return std::nullopt;
@@ -272,7 +278,7 @@ Array1<double> totals_of(const X* x, const W* weights, std::uint64_t count, std:
   if (all_sure) return totals;
   std::vector<Weighed> unsure;
   each_in_pieces(count, [&](std::uint64_t i) {
-    const auto bin = static_cast<std::uint64_t>(x[i]);
+    const auto bin = index_of(x[i]);
     if (totals[bin] != totals[bin]) unsure.push_back({bin, static_cast<double>(weights[i])});
   });
   add_sorted(unsure, totals.get());
