@@ -279,7 +279,7 @@ Array1<double> totals_of(const X* x, const W* weights, std::uint64_t count, std:
   std::vector<Weighed> unsure;
   each_in_pieces(count, [&](std::uint64_t i) {
     const auto bin = index_of(x[i]);
-    if (totals[bin] != totals[bin]) unsure.push_back({bin, static_cast<double>(weights[i])});
+    if (std::isnan(totals[bin])) unsure.push_back({bin, static_cast<double>(weights[i])});
   });
   add_sorted(unsure, totals.get());
   return totals;
