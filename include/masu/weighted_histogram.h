@@ -214,10 +214,10 @@ struct IndexTotals {
 };
 
 /// The exact total of the weights of each index, rounded once to f64, of data in host memory: at least `least` totals.
-/// Runs on the CPU, with time and memory by the indices that occur where these are few. Nothing where an index is
-/// negative or 2^31 or more, where there is none, and for indices or weights of other types than integers and numbers
-/// that f64 holds (f16 and 64-bit integers are not among these weights): weighted_histogram with integer bins takes
-/// them. Throws invalid_argument for different lengths.
+/// Runs on the CPU, on all threads. Where few indices occur, time and memory go by those. `indices` are integers;
+/// `weights` are f64, f32 or integers of at most 32 bits. Returns nothing for other types (weighted_histogram with
+/// integer bins takes them), for no data, and where an index is negative or 2^31 or more, or `least` is more than 2^31.
+/// Throws invalid_argument for different lengths.
 MASU_EXPORT std::optional<IndexTotals> weighted_bincount(const ArrayView& indices, const ArrayView& weights,
                                                          std::uint64_t least = 0);
 
