@@ -31,6 +31,7 @@ struct Counts {
   std::atomic<unsigned> streams{0};       // made or wrapped
   std::atomic<unsigned> odd_fills{0};     // with patterns for which a backend makes memory of its own
   std::atomic<unsigned> commands{0};      // launches, copies, fills
+  std::atomic<unsigned> events{0};        // of commands, and points in streams
 
   // The names of those that are not zero since the last call.
   std::vector<std::string> take() {
@@ -81,30 +82,29 @@ class CountingStream final : public runtime::Stream {
       : real_(std::move(real)), counts_(std::move(counts)) {}
 
   [[nodiscard]] void* native() const noexcept override { return real_->native(); }
-  std::shared_ptr<runtime::Event> write(runtime::Memory& target, std::uint64_t offset, const void* source,
-                                        std::uint64_t bytes) override {
+  Done write(runtime::Memory& target, std::uint64_t offset, const void* source, std::uint64_t bytes) override {
     ++counts_->writes;
     return event(real_->write(target, offset, source, bytes));
   }
-  std::shared_ptr<runtime::Event> read(runtime::Memory& source, std::uint64_t offset, void* target,
-                                       std::uint64_t bytes) override {
+  Done read(runtime::Memory& source, std::uint64_t offset, void* target, std::uint64_t bytes,
+            runtime::Mark mark) override {
     ++counts_->reads;
-    return event(real_->read(source, offset, target, bytes));
+    return event(real_->read(source, offset, target, bytes, mark));
   }
-  std::shared_ptr<runtime::Event> copy(runtime::Memory& target, std::uint64_t target_offset, runtime::Memory& source,
-                                       std::uint64_t source_offset, std::uint64_t bytes) override {
+  Done copy(runtime::Memory& target, std::uint64_t target_offset, runtime::Memory& source, std::uint64_t source_offset,
+            std::uint64_t bytes, runtime::Mark mark) override {
     ++counts_->commands;
-    return event(real_->copy(target, target_offset, source, source_offset, bytes));
+    return event(real_->copy(target, target_offset, source, source_offset, bytes, mark));
   }
-  std::shared_ptr<runtime::Event> fill(runtime::Memory& target, std::uint64_t offset, std::uint64_t bytes,
-                                       const void* pattern, std::size_t pattern_size) override {
+  Done fill(runtime::Memory& target, std::uint64_t offset, std::uint64_t bytes, const void* pattern,
+            std::size_t pattern_size, runtime::Mark mark) override {
     ++counts_->commands;
     // OpenCL's command takes powers of two, CUDA's patterns of 1, 2 or 4 bytes.
     const auto* unit = static_cast<const std::byte*>(pattern);
     const std::size_t word = std::min<std::size_t>(pattern_size, 4);
     const bool repeats = std::equal(unit + word, unit + pattern_size, unit);
     if (!std::has_single_bit(pattern_size) || !repeats || offset % pattern_size != 0) ++counts_->odd_fills;
-    return event(real_->fill(target, offset, bytes, pattern, pattern_size));
+    return event(real_->fill(target, offset, bytes, pattern, pattern_size, mark));
   }
   void* map(runtime::Memory& memory, std::uint64_t offset, std::uint64_t bytes, MapMode mode) override {
     ++counts_->reads;
@@ -113,17 +113,17 @@ class CountingStream final : public runtime::Stream {
   void unmap(runtime::Memory& memory, std::uint64_t offset, std::uint64_t bytes, void* address, MapMode mode) override {
     real_->unmap(memory, offset, bytes, address, mode);
   }
-  std::shared_ptr<runtime::Event> launch(runtime::Kernel& kernel, const NDRange& range,
-                                         std::span<const KernelArgument> arguments) override {
+  Done launch(runtime::Kernel& kernel, const NDRange& range, std::span<const KernelArgument> arguments,
+              runtime::Mark mark) override {
     ++counts_->commands;
-    return event(real_->launch(kernel, range, arguments));
+    return event(real_->launch(kernel, range, arguments, mark));
   }
-  std::shared_ptr<runtime::Event> launch_together(runtime::Kernel& kernel, const NDRange& range,
-                                                  std::span<const KernelArgument> arguments) override {
+  Done launch_together(runtime::Kernel& kernel, const NDRange& range, std::span<const KernelArgument> arguments,
+                       runtime::Mark mark) override {
     ++counts_->commands;
-    return event(real_->launch_together(kernel, range, arguments));
+    return event(real_->launch_together(kernel, range, arguments, mark));
   }
-  std::shared_ptr<runtime::Event> record() override { return event(real_->record()); }
+  Done record() override { return event(real_->record()); }
   void wait(runtime::Event& other) override {
     auto* own = dynamic_cast<CountingEvent*>(&other);
     real_->wait(own != nullptr ? own->real() : other);
@@ -134,8 +134,9 @@ class CountingStream final : public runtime::Stream {
   }
 
  private:
-  [[nodiscard]] std::shared_ptr<runtime::Event> event(std::shared_ptr<runtime::Event> real) const {
-    return std::make_shared<CountingEvent>(std::move(real), counts_);
+  [[nodiscard]] Done event(Done real) const {
+    if (real != nullptr) ++counts_->events;
+    return real != nullptr ? std::make_shared<CountingEvent>(std::move(real), counts_) : nullptr;
   }
 
   std::unique_ptr<runtime::Stream> real_;

@@ -22,25 +22,43 @@ Kernels::Kernels(const Device& device, std::span<const std::string_view> files,
                  std::span<const runtime::Define> defines, unsigned group)
     : module_(runtime::own_program(*device.implementation(), files, defines)), group_(group) {}
 
+Kernels::~Kernels() {
+  for (std::shared_ptr<runtime::Kernel>& kernel : kernels_) module_->give_kernel(std::move(kernel));
+}
+
 Event Kernels::launch_with(Stream& stream, std::string_view name, std::uint64_t groups, const Arguments& arguments,
                            bool together) {
   auto found = std::ranges::find_if(kernels_, [name](const auto& kernel) { return kernel->name() == name; });
-  if (found == kernels_.end()) found = kernels_.insert(found, module_->kernel(name));
+  if (found == kernels_.end()) found = kernels_.insert(found, module_->take_kernel(name));
   const NDRange range(groups * group_, group_);
   auto& commands = stream.implementation();
-  return Event(together ? commands.launch_together(**found, range, arguments.list())
-                        : commands.launch(**found, range, arguments.list()));
+  const runtime::Mark mark = commands.own_commands;
+  return Event(together ? commands.launch_together(**found, range, arguments.list(), mark)
+                        : commands.launch(**found, range, arguments.list(), mark));
 }
 
 Event clear(Stream& stream, const BufferBase& buffer, std::uint64_t offset, std::uint64_t bytes) {
   constexpr std::uint32_t zero = 0;
+  auto& commands = stream.implementation();
   return Event(
-      stream.implementation().fill(*buffer.memory(), buffer.byte_offset() + offset, bytes, &zero, sizeof zero));
+      commands.fill(*buffer.memory(), buffer.byte_offset() + offset, bytes, &zero, sizeof zero, commands.own_commands));
 }
 
 Event copy(Stream& stream, const BufferBase& from, const BufferBase& to) {
-  return Event(stream.implementation().copy(*to.memory(), to.byte_offset(), *from.memory(), from.byte_offset(),
-                                            from.size_bytes()));
+  auto& commands = stream.implementation();
+  return Event(commands.copy(*to.memory(), to.byte_offset(), *from.memory(), from.byte_offset(), from.size_bytes(),
+                             commands.own_commands));
+}
+
+void fetch(Stream& stream, const BufferBase& buffer, std::uint64_t offset, void* target, std::uint64_t bytes) {
+  if (bytes == 0) return;
+  stream.implementation().read(*buffer.memory(), buffer.byte_offset() + offset, target, bytes, runtime::Mark::no);
+}
+
+Stream timed_stream(const Device& device, bool timed) {
+  Stream stream(device, timed ? Timing::on : Timing::off);
+  if (timed) stream.implementation().own_commands = runtime::Mark::yes;
+  return stream;
 }
 
 double seconds_of(std::span<const Event> events) {

@@ -62,6 +62,9 @@ class Kernels {
   // Compiles it, or finds it compiled.
   Kernels(const Device& device, std::span<const std::string_view> files, std::span<const runtime::Define> defines,
           unsigned group);
+  ~Kernels();
+  Kernels(Kernels&&) noexcept = default;
+  Kernels& operator=(Kernels&&) noexcept = default;
   template <class... T>
   Event launch(Stream& stream, std::string_view name, std::uint64_t groups, const T&... arguments) {
     return launch_with(stream, name, groups, Arguments(arguments...), false);
@@ -87,12 +90,17 @@ class Kernels {
   unsigned group_;
 };
 
+// A stream for a call. Launches, and what follows here, have an Event where they are timed, else an empty one.
+[[nodiscard]] Stream timed_stream(const Device& device, bool timed);
 // Sets a part of a buffer to zeros.
 Event clear(Stream& stream, const BufferBase& buffer, std::uint64_t offset, std::uint64_t bytes);
 // Copies a buffer to one of its size.
 Event copy(Stream& stream, const BufferBase& from, const BufferBase& to);
 
-// Device time of commands, which must be of streams that tell times. Waits.
+// A part of a buffer to host memory, where it is once the stream has been finished.
+void fetch(Stream& stream, const BufferBase& buffer, std::uint64_t offset, void* target, std::uint64_t bytes);
+
+// Device time of commands of a timed stream. Waits.
 [[nodiscard]] double seconds_of(std::span<const Event> events);
 
 }  // namespace masu::call

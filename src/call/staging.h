@@ -2,6 +2,8 @@
 // Host data on its way to a device: copies of one piece beside the kernels of the piece before.
 #pragma once
 
+#include "call/launcher.h"
+
 #include <masu/device.h>
 #include <masu/dtype.h>
 #include <masu/host_buffer.h>
@@ -50,7 +52,7 @@ class Staging {
 
  private:
   struct Lane {
-    explicit Lane(const Device& on) : stream(on) {}
+    explicit Lane(const Device& on) : stream(timed_stream(on, true)) {}
     std::optional<Buffer<std::byte>> device;
     std::optional<HostBuffer<std::byte>> host;
     std::vector<Event> copies;

@@ -121,7 +121,7 @@ std::shared_ptr<const Queued> queue(Stream& stream, const BufferBase& in, const 
 // Converts on a device and waits.
 std::shared_ptr<const Queued> run(const BufferBase& in, const BufferBase& out, std::uint64_t count,
                                   const ConvertRule& rule, const ConvertOptions& options) {
-  Stream stream(in.device(), options.times != nullptr ? Timing::on : Timing::off);
+  Stream stream = call::timed_stream(in.device(), options.times != nullptr);
   auto work = queue(stream, in, out, count, rule, options.workspace);
   stream.finish();
   if (options.times != nullptr) options.times->compute += work->converted.seconds();
@@ -206,7 +206,7 @@ Pending<void> convert(Stream& stream, const BufferBase& in, Dtype in_dtype, Buff
     return {Event(), [=] { check_found(rule, position, bits, first_position); }};
   }
   const auto work = queue(stream, in, out, count, rule, options.workspace);
-  return {work->converted, [=] { work->check(rule, first_position); }};
+  return {stream.record(), [=] { work->check(rule, first_position); }};
 }
 
 }  // namespace masu

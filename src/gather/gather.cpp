@@ -166,7 +166,7 @@ void run(Operation operation, const Operands& operands, std::size_t element_byte
   const Move move = checked(operation, operands, element_bytes, index_dtype, options);
   if (is_idle(move)) return;
   if (call::on_cpu(operands.out.device())) return here(move, operands, options.times);
-  Stream stream(operands.out.device(), options.times != nullptr ? Timing::on : Timing::off);
+  Stream stream = call::timed_stream(operands.out.device(), options.times != nullptr);
   const auto work = queue(stream, move, operands, options.workspace);
   stream.finish();
   if (options.times != nullptr) options.times->compute += call::seconds_of(work->events);
@@ -183,7 +183,7 @@ Pending<void> run(Stream& stream, Operation operation, const Operands& operands,
     return call::finished_work([&] { here(move, operands, nullptr); });
   }
   const auto work = queue(stream, move, operands, options.workspace);
-  return {work->events.back(), [=] { check_noted(move, *work); }};
+  return {stream.record(), [=] { check_noted(move, *work); }};
 }
 
 // Host data.

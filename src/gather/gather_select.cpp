@@ -178,7 +178,7 @@ std::uint64_t compact(const BufferBase& in, std::size_t element_bytes, const Buf
     return here(selection, element_bytes, call::host_address(in), call::host_address(flags), call::host_address(out),
                 options.times);
   }
-  Stream stream(out.device(), options.times != nullptr ? Timing::on : Timing::off);
+  Stream stream = call::timed_stream(out.device(), options.times != nullptr);
   const auto work = queue(stream, selection, element_bytes, in, flags, out, options.workspace);
   stream.finish();
   if (options.times != nullptr) options.times->compute += call::seconds_of(work->events);
@@ -199,14 +199,14 @@ Pending<std::uint64_t> compact(Stream& stream, const BufferBase& in, std::size_t
   }
   const auto work = queue(stream, selection, element_bytes, in, flags, out, options.workspace);
   const std::uint64_t room = selection.room;
-  return {work->events.back(), [=] { return number_of(*work, room); }};
+  return {stream.record(), [=] { return number_of(*work, room); }};
 }
 
 void fill(BufferBase& out, const void* element, std::size_t element_bytes, const GatherOptions& options) {
   call::start_times(options.times);
   check_fill(out, element_bytes, options);
   if (out.size_bytes() == 0) return;
-  Stream stream(out.device(), options.times != nullptr ? Timing::on : Timing::off);
+  Stream stream = call::timed_stream(out.device(), options.times != nullptr);
   const double start = call::now();
   const Event event = stream.fill_bytes(out, element, element_bytes);
   stream.finish();
@@ -245,7 +245,7 @@ void iota(BufferBase& out, Dtype dtype, const void* start, const void* step, con
   if (call::on_cpu(out.device())) {
     return iota(out.device(), MutableArrayView(dtype, call::host_address(out), count), start, step, options);
   }
-  Stream stream(out.device(), options.times != nullptr ? Timing::on : Timing::off);
+  Stream stream = call::timed_stream(out.device(), options.times != nullptr);
   const Events events = queue_iota(stream, out, dtype, count, start, step);
   stream.finish();
   if (options.times != nullptr) options.times->compute += events.front().seconds();
@@ -261,7 +261,8 @@ Pending<void> iota(Stream& stream, BufferBase& out, Dtype dtype, const void* sta
     iota_cpu(dtype, count, call::host_address(out), as_word(dtype, start), as_word(dtype, step));
     return {Event(), [] {}};
   }
-  return {queue_iota(stream, out, dtype, count, start, step).back(), [] {}};
+  queue_iota(stream, out, dtype, count, start, step);
+  return {stream.record(), [] {}};
 }
 
 }  // namespace masu

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "quantile/quantile_places.h"
 
+#include "call/launcher.h"
 #include "call/operands.h"
 #include "call/timer.h"
 #include "quantile/quantile_cpu.h"
@@ -106,7 +107,7 @@ void PlaceFinder::add(const BufferBase& data, std::uint64_t byte_offset, std::ui
   check_pass();
   if (on_cpu_) return add_here(ArrayView(dtype_, static_cast<const char*>(data.native()) + byte_offset, count));
   here_ += count;
-  Stream stream(device_);
+  Stream stream = call::timed_stream(device_, true);
   for (std::size_t first = 0; first < prefixes_.size(); first += topk_plan::most_prefixes) {
     const auto some =
         std::span(prefixes_).subspan(first, std::min<std::size_t>(topk_plan::most_prefixes, prefixes_.size() - first));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The public functions: check, then on the CPU or on a device.
+#include "call/launcher.h"
 #include "call/operands.h"
 #include "call/timer.h"
 #include "reduce/reduce_cpu.h"
@@ -107,7 +108,7 @@ ReduceResult reduce(const BufferBase& data, Dtype dtype, ReduceOp op, const Redu
   if (count == 0) return empty_result(dtype, op, options.rows);
   const Device& device = data.device();
   if (call::on_cpu(device)) return here(call::host_view(data, dtype), op, options);
-  Stream stream(device, options.times != nullptr ? Timing::on : Timing::off);
+  Stream stream = call::timed_stream(device, options.times != nullptr);
   DeviceReduce job(data, plan_for(device, dtype, row, op, options), options.workspace);
   job.start(stream, data, data.byte_offset());
   ReduceResult result = ReduceParts::make(dtype, op, skips(options), job.fetch(stream));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Data that comes in pieces.
+#include "call/launcher.h"
 #include "call/operands.h"
 #include "call/staging.h"
 #include "call/state_bytes.h"
@@ -99,7 +100,7 @@ void ReduceAccumulator::add_buffer(const BufferBase& data, Dtype dtype) {
   const std::uint64_t elements = call::count_of(reduce_name, data, dtype);
   if (elements == 0) return;
   if (call::on_cpu(s.device)) return s.add_here(call::host_view(data, dtype));
-  Stream stream(s.device);
+  Stream stream = call::timed_stream(s.device, true);
   State::Piece piece = s.start(stream, data, data.byte_offset(), elements);
   s.fetch(piece);
 }

@@ -38,7 +38,7 @@ void DeviceReduce::start(Stream& stream, const BufferBase& data, std::uint64_t d
 
 std::vector<Reduced> DeviceReduce::fetch(Stream& stream) const {
   std::vector<std::uint64_t> words(results_.size() / sizeof(std::uint64_t));
-  stream.read_bytes(results_, 0, words.data(), words.size() * sizeof(std::uint64_t));
+  call::fetch(stream, results_, 0, words.data(), words.size() * sizeof(std::uint64_t));
   stream.finish();
   std::vector<Reduced> found(plan_.rows);
   if (plan_.counts()) {

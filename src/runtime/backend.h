@@ -98,38 +98,50 @@ class Module {
   [[nodiscard]] const ProgramNotes& notes() const noexcept { return notes_; }
   // What was noted when this program was compiled, for a module that was loaded. Before anyone asks for a kernel.
   void recall(ProgramNotes notes) { notes_ = std::move(notes); }
+  // A kernel for one user at a time: one that was given back, or a new one. To make one takes as long as to launch some.
+  std::shared_ptr<Kernel> take_kernel(std::string_view name);
+  void give_kernel(std::shared_ptr<Kernel> kernel) noexcept;
 
  protected:
   // Throws invalid_argument with the names that there are.
   [[noreturn]] void refuse_name(std::string_view name);
   ProgramNotes notes_;
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::shared_ptr<Kernel>> idle_;
 };
 
+// Whether a command gets an Event of its own: it costs as much as a small launch.
+enum class Mark : bool { no, yes };
+
 // An in-order queue. Offsets and sizes are bytes and have been checked. Nothing waits but map, finish and destruction.
+// Without a mark a command returns no event; what is read without one is there after finish().
 class Stream {
  public:
+  using Done = std::shared_ptr<masu::runtime::Event>;
   virtual ~Stream() = default;
   [[nodiscard]] virtual void* native() const noexcept = 0;
-  virtual std::shared_ptr<masu::runtime::Event> write(Memory& target, std::uint64_t offset, const void* source,
-                                                      std::uint64_t bytes) = 0;
-  virtual std::shared_ptr<masu::runtime::Event> read(Memory& source, std::uint64_t offset, void* target,
-                                                     std::uint64_t bytes) = 0;
-  virtual std::shared_ptr<masu::runtime::Event> copy(Memory& target, std::uint64_t target_offset, Memory& source,
-                                                     std::uint64_t source_offset, std::uint64_t bytes) = 0;
+  virtual Done write(Memory& target, std::uint64_t offset, const void* source, std::uint64_t bytes) = 0;
+  virtual Done read(Memory& source, std::uint64_t offset, void* target, std::uint64_t bytes, Mark mark) = 0;
+  virtual Done copy(Memory& target, std::uint64_t target_offset, Memory& source, std::uint64_t source_offset,
+                    std::uint64_t bytes, Mark mark) = 0;
   // Repeats a pattern of any size over `bytes`, which is a multiple of it.
-  virtual std::shared_ptr<masu::runtime::Event> fill(Memory& target, std::uint64_t offset, std::uint64_t bytes,
-                                                     const void* pattern, std::size_t pattern_size) = 0;
+  virtual Done fill(Memory& target, std::uint64_t offset, std::uint64_t bytes, const void* pattern,
+                    std::size_t pattern_size, Mark mark) = 0;
   virtual void* map(Memory& memory, std::uint64_t offset, std::uint64_t bytes, MapMode mode) = 0;
   virtual void unmap(Memory& memory, std::uint64_t offset, std::uint64_t bytes, void* address, MapMode mode) = 0;
-  virtual std::shared_ptr<masu::runtime::Event> launch(Kernel& kernel, const NDRange& range,
-                                                       std::span<const KernelArgument> arguments) = 0;
+  virtual Done launch(Kernel& kernel, const NDRange& range, std::span<const KernelArgument> arguments, Mark mark) = 0;
   // The same, with all work-groups on the device at once, so that they may wait for each other. What cannot promise
   // that takes one work-group only.
-  virtual std::shared_ptr<masu::runtime::Event> launch_together(Kernel& kernel, const NDRange& range,
-                                                                std::span<const KernelArgument> arguments);
-  virtual std::shared_ptr<masu::runtime::Event> record() = 0;
+  virtual Done launch_together(Kernel& kernel, const NDRange& range, std::span<const KernelArgument> arguments,
+                               Mark mark);
+  virtual Done record() = 0;
   virtual void wait(masu::runtime::Event& event) = 0;
   virtual void finish() = 0;
+
+  // Of the commands of masu's own calls, whose times the caller wants, or not.
+  Mark own_commands = Mark::no;
 };
 
 // What is kept for a device as long as it lives: idle streams and compiled programs, each program under its cache key.

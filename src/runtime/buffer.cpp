@@ -75,7 +75,7 @@ std::shared_ptr<runtime::Memory> BufferBase::wrap_native(const Device& device, v
 void BufferBase::read_bytes(std::uint64_t offset, void* target, std::uint64_t bytes) const {
   if (bytes == 0) return;
   const runtime::StreamLease stream(*device_.implementation());
-  stream->read(*memory_, offset_ + offset, target, bytes);
+  stream->read(*memory_, offset_ + offset, target, bytes, runtime::Mark::no);
   stream->finish();
 }
 
@@ -89,7 +89,7 @@ void BufferBase::write_bytes(std::uint64_t offset, const void* source, std::uint
 void BufferBase::fill_bytes(const void* pattern, std::size_t size) {
   if (bytes_ == 0) return;
   const runtime::StreamLease stream(*device_.implementation());
-  stream->fill(*memory_, offset_, bytes_, pattern, size);
+  stream->fill(*memory_, offset_, bytes_, pattern, size, runtime::Mark::no);
   stream->finish();
 }
 
@@ -98,7 +98,7 @@ void BufferBase::copy_bytes(const BufferBase& source) {
   if (bytes_ == 0) return;
   if (device_ == source.device_) {
     const runtime::StreamLease stream(*device_.implementation());
-    stream->copy(*memory_, offset_, *source.memory_, source.offset_, bytes_);
+    stream->copy(*memory_, offset_, *source.memory_, source.offset_, bytes_, runtime::Mark::no);
     stream->finish();
   } else if (source.device_.kind() == DeviceKind::cpu) {
     write_bytes(0, host_address(source), bytes_);

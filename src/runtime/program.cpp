@@ -15,6 +15,27 @@
 
 namespace masu {
 
+std::shared_ptr<runtime::Kernel> runtime::Module::take_kernel(std::string_view name) {
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = std::ranges::find_if(idle_, [name](const auto& kernel) { return kernel->name() == name; });
+    if (found != idle_.end()) {
+      std::shared_ptr<Kernel> kernel = std::move(*found);
+      idle_.erase(found);
+      return kernel;
+    }
+  }
+  return kernel(name);
+}
+
+void runtime::Module::give_kernel(std::shared_ptr<Kernel> kernel) noexcept {
+  try {
+    const std::lock_guard lock(mutex_);
+    idle_.push_back(std::move(kernel));
+  } catch (...) {  // no memory to keep it
+  }
+}
+
 void runtime::Module::refuse_name(std::string_view name) {
   const std::vector<std::string> names = kernel_names();
   throw Error(ErrorCode::invalid_argument,
@@ -81,7 +102,7 @@ Event Kernel::launch(Stream& stream, const NDRange& range, std::span<const Kerne
                               range.global[i], range.local[i], i));
     }
   }
-  return Event(stream.implementation().launch(*implementation_, range, arguments));
+  return Event(stream.implementation().launch(*implementation_, range, arguments, runtime::Mark::yes));
 }
 
 Program::Program(std::shared_ptr<runtime::Module> implementation) noexcept

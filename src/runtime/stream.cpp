@@ -27,12 +27,13 @@ void check_range(const char* function, const BufferBase& buffer, std::uint64_t o
 }  // namespace
 
 std::shared_ptr<runtime::Event> runtime::Stream::launch_together(Kernel& kernel, const NDRange& range,
-                                                                 std::span<const KernelArgument> arguments) {
+                                                                 std::span<const KernelArgument> arguments,
+                                                                 Mark mark) {
   if (range.global != range.local) {
     throw Error(ErrorCode::unsupported,
                 "Kernel::launch: work-groups that wait for each other need a CUDA device, or be a single one");
   }
-  return launch(kernel, range, arguments);
+  return launch(kernel, range, arguments, mark);
 }
 
 void runtime::throw_untimed() {
@@ -115,7 +116,8 @@ Event Stream::read_bytes(const BufferBase& source, std::uint64_t offset, void* t
   check_device("Stream::read", source, device_);
   check_range("Stream::read", source, offset, bytes);
   if (bytes == 0) return record();
-  return Event(implementation_->read(*source.memory(), source.byte_offset() + offset, target, bytes));
+  return Event(implementation_->read(*source.memory(), source.byte_offset() + offset, target, bytes,
+                                     runtime::Mark::yes));
 }
 
 Event Stream::copy_bytes(BufferBase& target, const BufferBase& source) {
@@ -124,7 +126,7 @@ Event Stream::copy_bytes(BufferBase& target, const BufferBase& source) {
   check_copy(target, source);
   if (target.size_bytes() == 0) return record();
   return Event(implementation_->copy(*target.memory(), target.byte_offset(), *source.memory(), source.byte_offset(),
-                                     target.size_bytes()));
+                                     target.size_bytes(), runtime::Mark::yes));
 }
 
 Event Stream::fill_bytes(BufferBase& target, const void* pattern, std::size_t size) {
@@ -135,7 +137,8 @@ Event Stream::fill_bytes(BufferBase& target, const void* pattern, std::size_t si
                             target.size_bytes(), size));
   }
   if (target.size_bytes() == 0) return record();
-  return Event(implementation_->fill(*target.memory(), target.byte_offset(), target.size_bytes(), pattern, size));
+  return Event(implementation_->fill(*target.memory(), target.byte_offset(), target.size_bytes(), pattern, size,
+                                     runtime::Mark::yes));
 }
 
 void* Stream::map_bytes(const BufferBase& buffer, MapMode mode) {

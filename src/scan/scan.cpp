@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The public functions: check, then on the CPU or on a device.
+#include "call/launcher.h"
 #include "call/operands.h"
 #include "call/timer.h"
 #include "scan/scan_cpu.h"
@@ -181,7 +182,7 @@ void scan(const BufferBase& input, Dtype dtype, BufferBase& output, const ScanOp
   const std::uint64_t count = check(input, dtype, output, options);
   if (count == 0) return;
   if (call::on_cpu(input.device())) return here(input, dtype, output, count, options);
-  Stream stream(input.device(), options.times != nullptr ? Timing::on : Timing::off);
+  Stream stream = call::timed_stream(input.device(), options.times != nullptr);
   const DeviceScan done = start_on(stream, input, dtype, output, count, options);
   stream.finish();
   if (options.times != nullptr) add_times(options, 0, done.seconds());
@@ -286,7 +287,7 @@ void ScanAccumulator::scan(const ArrayView& input, MutableArrayView output) {
     s.times.compute += call::now() - start;
   } else {
     Buffer<std::byte> there = call::upload_bytes(s.device, input.data, bytes);
-    Stream stream(s.device);
+    Stream stream = call::timed_stream(s.device, true);
     DeviceScan piece(s.device, plan_for(s.device, s.dtype, input.count, s.options), nullptr);
     piece.start(stream, there, there, input.count, nullptr, s.there);
     s.there = piece.fetch_state(stream);

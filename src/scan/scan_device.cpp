@@ -51,7 +51,7 @@ void DeviceScan::start(Stream& stream, const BufferBase& input, const BufferBase
 
 std::vector<std::uint64_t> DeviceScan::fetch_state(Stream& stream) const {
   std::vector<std::uint64_t> state(plan_.state_words());
-  stream.read_bytes(totals_, plan_.state_at(), state.data(), state.size() * sizeof(std::uint64_t));
+  call::fetch(stream, totals_, plan_.state_at(), state.data(), state.size() * sizeof(std::uint64_t));
   stream.finish();
   if (!plan_.exact) return state;
   // Words are sums of words: carries are moved on, so that they never overflow.

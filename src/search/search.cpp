@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The public functions: check, then on the CPU or on a device.
+#include "call/launcher.h"
 #include "call/operands.h"
 #include "call/timer.h"
 #include "search/search_cpu.h"
@@ -104,7 +105,7 @@ void searchsorted(const BufferBase& sorted, const BufferBase& values, Dtype dtyp
   check(sorted, values, dtype, positions, position_dtype);
   if (values.size_bytes() == 0) return;
   if (call::on_cpu(values.device())) return here(sorted, values, dtype, positions, position_dtype, options);
-  Stream stream(values.device(), options.times != nullptr ? Timing::on : Timing::off);
+  Stream stream = call::timed_stream(values.device(), options.times != nullptr);
   const Event event = queue(stream, sorted, values, dtype, positions, position_dtype, options.side);
   stream.finish();
   if (options.times != nullptr) options.times->compute += event.seconds();
@@ -122,7 +123,8 @@ Pending<void> searchsorted(Stream& stream, const BufferBase& sorted, const Buffe
     here(sorted, values, dtype, positions, position_dtype, untimed);
     return {Event(), [] {}};
   }
-  return {queue(stream, sorted, values, dtype, positions, position_dtype, options.side), [] {}};
+  queue(stream, sorted, values, dtype, positions, position_dtype, options.side);
+  return {stream.record(), [] {}};
 }
 
 }  // namespace masu

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "call/launcher.h"
 #include "runtime/backend.h"
 #include "sort/cpu/sort_cpu.h"
 #include "sort/device/sort_device.h"
@@ -137,7 +138,7 @@ void start_times(const SortOptions& options) {
 class Visit {
  public:
   Visit(const Device& device, const SortOptions& options)
-      : stream_(device, options.times == nullptr ? Timing::off : Timing::on), options_(options) {}
+      : stream_(call::timed_stream(device, options.times != nullptr)), options_(options) {}
 
   Buffer<std::byte> bring(const void* data, std::uint64_t bytes) {
     Buffer<std::byte> buffer(stream_.device(), bytes);

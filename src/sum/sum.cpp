@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The public functions: validate, add, round.
+#include "call/launcher.h"
 #include "call/operands.h"
 #include "call/timer.h"
 #include "runtime/half.h"
@@ -159,7 +160,7 @@ SumResult of_buffer(Function function, const BufferBase& x, const BufferBase& y,
   Results results(rule, options.rows, row);
   RowSums sums(x.device(), dtype, rule.needs(), row, results.sink());
   const bool timed = options.times != nullptr;
-  Stream stream(x.device(), timed ? Timing::on : Timing::off);
+  Stream stream = call::timed_stream(x.device(), timed);
   sums.add(stream, x, x.byte_offset(), y, y.byte_offset(), row * options.rows, timed, options.workspace);
   give_times(options, sums);
   return results.finish();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sums of data that comes in pieces, and their bytes.
+#include "call/launcher.h"
 #include "call/operands.h"
 #include "sum/sum_rows.h"
 #include "sum/sum_totals.h"
@@ -148,7 +149,7 @@ void SumAccumulator::add_memory(const BufferBase& x, const BufferBase& y, Dtype 
   if (call::on_cpu(s.device)) {
     return s.sums.add(call::host_view(x, dtype).data, call::host_view(y, dtype).data, x.size_bytes() / size);
   }
-  Stream stream(s.device);
+  Stream stream = call::timed_stream(s.device, true);
   s.sums.add(stream, x, x.byte_offset(), y, y.byte_offset(), x.size_bytes() / size, true);
 }
 

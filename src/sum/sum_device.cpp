@@ -69,8 +69,7 @@ void DeviceSum::start(Stream& stream, std::uint64_t x_at, std::uint64_t y_at) {
   x_at_ = x_at;
   y_at_ = y_at;
   launches_.clear();
-  constexpr std::uint32_t zero = 0;
-  stream.fill_bytes(*memory_, &zero, sizeof(zero));
+  call::clear(stream, *memory_, 0, end_);
   if (count_ == 0) return;
   for (const Pass& pass : passes_) launch(stream, pass, false);
 }
@@ -110,7 +109,7 @@ void DeviceSum::round(Stream& stream, const SumRule& rule, const Target& target)
 
 void DeviceSum::finish(Stream& stream) {
   words_.resize(end_ / sizeof(std::uint32_t));
-  stream.read_bytes(*memory_, 0, words_.data(), end_);
+  call::fetch(stream, *memory_, 0, words_.data(), end_);
   stream.finish();
   bool again = false;
   for (const Pass& pass : passes_) {
@@ -121,7 +120,7 @@ void DeviceSum::finish(Stream& stream) {
     again = true;
   }
   if (!again) return;
-  stream.read_bytes(*memory_, 0, words_.data(), end_);
+  call::fetch(stream, *memory_, 0, words_.data(), end_);
   stream.finish();
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The public functions: validate, plan, select, hand over.
+#include "call/launcher.h"
 #include "call/operands.h"
 #include "call/staging.h"
 #include "call/state_bytes.h"
@@ -227,7 +228,7 @@ void TopkAccumulator::add_buffer(const BufferBase& data, Dtype dtype) {
   const std::uint64_t elements = call::count_of(topk_name, data, dtype);
   if (elements == 0) return;
   if (call::on_cpu(s.device)) return s.add_here(call::host_view(data, dtype));
-  Stream stream(s.device);
+  Stream stream = call::timed_stream(s.device, true);
   s.add_there(stream, data, data.byte_offset(), elements);
 }
 
@@ -371,7 +372,7 @@ TopkResult topk(const BufferBase& data, Dtype dtype, std::uint64_t k, const Topk
   call::start_times(options.times);
   if (call::on_cpu(data.device())) return topk_here(call::host_view(data, dtype), k, options);
   if (!fits_one_launch(row, options)) return topk_in_pieces(data, dtype, row, k, options);
-  Stream stream(data.device(), options.times != nullptr ? Timing::on : Timing::off);
+  Stream stream = call::timed_stream(data.device(), options.times != nullptr);
   DeviceTopk job(data, dtype, options, options.rows, row, k);
   job.start(stream, data.byte_offset());
   job.finish(stream);
@@ -411,7 +412,7 @@ void topk(const BufferBase& data, Dtype dtype, std::uint64_t k, BufferBase& valu
   check_target(indices, "indices", places * sizeof(std::uint64_t), data);
   call::check_apart(topk_name, "values and indices", values, indices);
   const bool here = call::on_cpu(data.device());
-  Stream stream(data.device(), options.times != nullptr && !here ? Timing::on : Timing::off);
+  Stream stream = call::timed_stream(data.device(), options.times != nullptr && !here);
   if (!here && fits_one_launch(row, options)) {
     call::start_times(options.times);
     DeviceTopk job(data, dtype, options, options.rows, row, k, &indices, &values);

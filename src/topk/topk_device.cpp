@@ -270,8 +270,8 @@ void DeviceTopk::finish(Stream& stream) {
 void DeviceTopk::fetch(Stream& stream, std::uint64_t* indices, void* values) const {
   const std::uint64_t index_bytes = rows_ * k_ * sizeof(std::uint64_t);
   const std::uint64_t value_bytes = rows_ * k_ * size_of(plan_.dtype);
-  stream.read_bytes(*memory_, at_->result_indices, indices, index_bytes);
-  stream.read_bytes(*memory_, at_->result_values, values, value_bytes);
+  call::fetch(stream, *memory_, at_->result_indices, indices, index_bytes);
+  call::fetch(stream, *memory_, at_->result_values, values, value_bytes);
   stream.finish();
 }
 

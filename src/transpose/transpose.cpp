@@ -108,7 +108,7 @@ void transpose(const BufferBase& in, std::size_t element_bytes, std::uint64_t ro
   if (call::on_cpu(in.device())) {
     return here(call::host_address(in), call::host_address(out), matrix, options.times);
   }
-  Stream stream(in.device(), options.times != nullptr ? Timing::on : Timing::off);
+  Stream stream = call::timed_stream(in.device(), options.times != nullptr);
   const Event event = queue(stream, in, matrix, out);
   stream.finish();
   if (options.times != nullptr && event.implementation() != nullptr) options.times->compute += event.seconds();
@@ -124,7 +124,8 @@ Pending<void> transpose(Stream& stream, const BufferBase& in, std::size_t elemen
     here(call::host_address(in), call::host_address(out), matrix, nullptr);
     return {Event(), [] {}};
   }
-  return {queue(stream, in, matrix, out), [] {}};
+  queue(stream, in, matrix, out);
+  return {stream.record(), [] {}};
 }
 
 }  // namespace masu

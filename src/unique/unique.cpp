@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The public functions: check, then on the CPU or on a device.
+#include "call/launcher.h"
 #include "call/operands.h"
 #include "call/timer.h"
 #include "unique/unique_counted.h"
@@ -90,7 +91,7 @@ class UniqueJob {
     SortOptions sorting{.workspace = &rest_};
     if (may_wait && options_.times != nullptr) sorting.times = &times;
     if (layout_.index_bytes != 0) {
-      stream_.copy_bytes(keys_, data);
+      call::copy(stream_, data, keys_);
       finder_.fill_order();
       if (may_wait) {
         stream_.finish();
@@ -101,7 +102,7 @@ class UniqueJob {
     } else if (may_wait) {
       sort(data, dtype_, keys_, sorting);
     } else {
-      stream_.copy_bytes(keys_, data);
+      call::copy(stream_, data, keys_);
       sorted_.emplace(sort(stream_, keys_, dtype_, sorting));
     }
     if (sorting.times != nullptr) options_.times->compute += times.compute;
@@ -282,7 +283,7 @@ DeviceUnique<std::byte> unique(const BufferBase& data, Dtype dtype, const Unique
     const call::Timer timer(options.times, &UniqueTimes::compute);
     if (auto found = count_on_device(data, dtype, options)) return std::move(*found);
   }
-  Stream stream(device, options.times != nullptr ? Timing::on : Timing::off);
+  Stream stream = call::timed_stream(device, options.times != nullptr);
   UniqueJob job(stream, data, dtype, Layout(device, dtype, count, options), options);
   job.start(data, true);
   return job.finish();
@@ -361,7 +362,7 @@ DeviceRuns<std::byte> run_length(const BufferBase& data, Dtype dtype, const RunO
   const Device& device = data.device();
   if (count == 0) return {Bytes(device, 0), Counts(device, 0), Counts(device, 0)};
   if (call::on_cpu(device)) return runs_here(device, call::host_view(data, dtype), options);
-  Stream stream(device, options.times != nullptr ? Timing::on : Timing::off);
+  Stream stream = call::timed_stream(device, options.times != nullptr);
   return RunJob(stream, data, dtype, count, options).finish();
 }
 

@@ -57,7 +57,7 @@ void DeviceRunFinder::mark() {
 std::uint64_t DeviceRunFinder::runs() {
   std::vector<std::uint32_t> spans(plan_.spans * 2);
   const Buffer<std::uint32_t> view(memory_.device(), memory_.memory(), spans_at_, plan_.span_bytes());
-  stream_.read(view, std::span(spans));
+  call::fetch(stream_, view, 0, spans.data(), spans.size() * sizeof(spans[0]));
   stream_.finish();
   runs_ = 0;
   for (std::size_t s = 0; s < spans.size(); s += 2) runs_ += spans[s];

@@ -100,19 +100,19 @@ class CpuStream final : public Stream {
  public:
   explicit CpuStream(Timing timing) : timing_(timing) {}
   [[nodiscard]] void* native() const noexcept override { return nullptr; }
-  std::shared_ptr<Event> write(Memory& target, std::uint64_t offset, const void* source, std::uint64_t bytes) override {
-    return timed([&] { std::memmove(at(target, offset), source, bytes); });
+  Done write(Memory& target, std::uint64_t offset, const void* source, std::uint64_t bytes) override {
+    return timed(Mark::yes, [&] { std::memmove(at(target, offset), source, bytes); });
   }
-  std::shared_ptr<Event> read(Memory& source, std::uint64_t offset, void* target, std::uint64_t bytes) override {
-    return timed([&] { std::memmove(target, at(source, offset), bytes); });
+  Done read(Memory& source, std::uint64_t offset, void* target, std::uint64_t bytes, Mark mark) override {
+    return timed(mark, [&] { std::memmove(target, at(source, offset), bytes); });
   }
-  std::shared_ptr<Event> copy(Memory& target, std::uint64_t target_offset, Memory& source, std::uint64_t source_offset,
-                              std::uint64_t bytes) override {
-    return timed([&] { std::memcpy(at(target, target_offset), at(source, source_offset), bytes); });
+  Done copy(Memory& target, std::uint64_t target_offset, Memory& source, std::uint64_t source_offset,
+            std::uint64_t bytes, Mark mark) override {
+    return timed(mark, [&] { std::memcpy(at(target, target_offset), at(source, source_offset), bytes); });
   }
-  std::shared_ptr<Event> fill(Memory& target, std::uint64_t offset, std::uint64_t bytes, const void* pattern,
-                              std::size_t pattern_size) override {
-    return timed([&] {
+  Done fill(Memory& target, std::uint64_t offset, std::uint64_t bytes, const void* pattern, std::size_t pattern_size,
+            Mark mark) override {
+    return timed(mark, [&] {
       std::byte* first = at(target, offset);
       std::memcpy(first, pattern, pattern_size);
       for (std::uint64_t done = pattern_size; done < bytes;) {  // what is filled is copied behind itself
@@ -124,18 +124,19 @@ class CpuStream final : public Stream {
   }
   void* map(Memory& memory, std::uint64_t offset, std::uint64_t, MapMode) override { return at(memory, offset); }
   void unmap(Memory&, std::uint64_t, std::uint64_t, void*, MapMode) override {}
-  std::shared_ptr<Event> launch(Kernel&, const NDRange&, std::span<const KernelArgument>) override {
+  Done launch(Kernel&, const NDRange&, std::span<const KernelArgument>, Mark) override {
     no_kernels("Kernel::launch");
   }
-  std::shared_ptr<Event> record() override { return std::make_shared<CpuEvent>(Clock::now(), timing_); }
+  Done record() override { return std::make_shared<CpuEvent>(Clock::now(), timing_); }
   void wait(Event& event) override { event.wait(); }
   void finish() override {}
 
  private:
   template <class F>
-  std::shared_ptr<Event> timed(F&& command) {
+  Done timed(Mark mark, F&& command) {
     const Clock::time_point start = Clock::now();
     command();
+    if (mark == Mark::no) return nullptr;
     return std::make_shared<CpuEvent>(start, timing_);
   }
   Timing timing_;

@@ -41,6 +41,7 @@ Context::~Context() {
     if (scope.current()) {
       for (CUevent event : events_) driver_.event_destroy(event);
       for (CUstream stream : streams_) driver_.stream_destroy(stream);
+      for (std::byte* block : fetch_blocks_) driver_.mem_free_host(block);
       drop_memory();
     }
   }
@@ -94,6 +95,31 @@ void Context::give_stream(CUstream stream) noexcept {
   }
   const ContextScope scope(*this, std::nothrow);
   if (scope.current()) driver_.stream_destroy(stream);
+}
+
+std::byte* Context::take_fetch_block() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!fetch_blocks_.empty()) {
+      std::byte* block = fetch_blocks_.back();
+      fetch_blocks_.pop_back();
+      return block;
+    }
+  }
+  void* block = nullptr;
+  return driver_.mem_host_alloc(&block, fetch_bytes, host_alloc_portable) == success ? static_cast<std::byte*>(block)
+                                                                                    : nullptr;
+}
+
+void Context::give_fetch_block(std::byte* block) noexcept {
+  if (block == nullptr) return;
+  try {
+    const std::lock_guard lock(mutex_);
+    fetch_blocks_.push_back(block);
+  } catch (...) {  // no memory to keep it
+    const ContextScope scope(*this, std::nothrow);
+    if (scope.current()) driver_.mem_free_host(block);
+  }
 }
 
 CUdeviceptr Context::take_memory(std::uint64_t bytes, CUresult& answer) {

@@ -7,6 +7,7 @@
 #include "backends/cuda/memory_cache.h"
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -40,6 +41,10 @@ class Context {
   // Streams without work, kept likewise: making one takes longer than a small kernel.
   CUstream take_stream();
   void give_stream(CUstream stream) noexcept;
+  // Page-locked memory of fetch_bytes, kept likewise; null where the driver gives none. The context must be current.
+  static constexpr std::uint64_t fetch_bytes = std::uint64_t{64} << 10;
+  std::byte* take_fetch_block();
+  void give_fetch_block(std::byte* block) noexcept;
   // Device memory, through the cache of released memory; 0 and the driver's answer where there is none. What is given
   // back must be as large as was asked for. The context must be current.
   CUdeviceptr take_memory(std::uint64_t bytes, CUresult& answer);
@@ -61,6 +66,7 @@ class Context {
   std::mutex mutex_;
   std::vector<CUevent> events_;
   std::vector<CUstream> streams_;
+  std::vector<std::byte*> fetch_blocks_;
   MemoryCache memory_;
   std::atomic<int> busy_streams_ = 0;
 };

@@ -21,6 +21,7 @@
 namespace masu::cuda {
 namespace {
 
+using runtime::Mark;
 using test::ScopedEnv;
 using ::testing::HasSubstr;
 
@@ -102,7 +103,7 @@ class CudaCommandTest : public ::testing::Test {
   }
   Bytes read(runtime::Memory& memory) const {
     Bytes bytes(memory.bytes());
-    stream_->read(memory, 0, bytes.data(), bytes.size())->wait();
+    stream_->read(memory, 0, bytes.data(), bytes.size(), Mark::yes)->wait();
     return bytes;
   }
   std::shared_ptr<runtime::Memory> upload(const Bytes& bytes) const {
@@ -125,12 +126,12 @@ Bytes iota_bytes(std::size_t count) {
 TEST_F(CudaCommandTest, WritesCopiesAndReadsWithOffsets) {
   const auto source = upload(iota_bytes(100));
   const auto target = upload(Bytes(100, 0xee));
-  stream_->copy(*target, 3, *source, 10, 20);
+  stream_->copy(*target, 3, *source, 10, 20, Mark::yes);
   Bytes expected(100, 0xee);
   for (std::size_t i = 0; i < 20; ++i) expected[i + 3] = static_cast<std::uint8_t>(i + 10);
   EXPECT_EQ(read(*target), expected);
   Bytes part(5);
-  stream_->read(*source, 90, part.data(), 5)->wait();
+  stream_->read(*source, 90, part.data(), 5, Mark::yes)->wait();
   EXPECT_EQ(part, (Bytes{90, 91, 92, 93, 94}));
 }
 
@@ -147,7 +148,7 @@ TEST_F(CudaCommandTest, FillsWithAnyPatternAtAnyPlace) {
           Bytes expected(offset + size * count + 3, 0xee);
           for (std::size_t i = 0; i < size * count; ++i) expected[offset + i] = pattern[i % size];
           const auto memory = upload(Bytes(expected.size(), 0xee));
-          stream_->fill(*memory, offset, size * count, pattern.data(), size);
+          stream_->fill(*memory, offset, size * count, pattern.data(), size, Mark::yes);
           ASSERT_EQ(read(*memory), expected) << size << " bytes, " << count << " times, at " << offset;
         }
       }
@@ -264,14 +265,14 @@ TEST_F(CudaCommandTest, MemoryIsKeptOnceNothingUsesIt) {
   };
   EXPECT_EQ(synchronized([](runtime::Memory&) {}), 0);
   EXPECT_EQ(synchronized([](runtime::Memory& memory) { (void)memory.native(); }), 1);
-  EXPECT_EQ(synchronized([&](runtime::Memory& memory) { stream_->fill(memory, 0, 100, "x", 1); }), 1);
+  EXPECT_EQ(synchronized([&](runtime::Memory& memory) { stream_->fill(memory, 0, 100, "x", 1, Mark::yes); }), 1);
   stream_->finish();
   EXPECT_EQ(synchronized([](runtime::Memory&) {}), 0);
 }
 
 TEST_F(CudaCommandTest, EventsOutliveTheirStreamAndDevice) {
   const auto memory = upload(iota_bytes(10));
-  const auto first = stream_->fill(*memory, 0, 10, "x", 1);
+  const auto first = stream_->fill(*memory, 0, 10, "x", 1, Mark::yes);
   const auto second = stream_->record();
   EXPECT_TRUE(first->ready());
   EXPECT_GE(first->seconds(), 0.0);
@@ -289,7 +290,7 @@ TEST_F(CudaCommandTest, WrapsStreamsAndContexts) {
   auto wrapped = device_->wrap_stream(nullptr, Timing::on);
   EXPECT_EQ(wrapped->native(), nullptr);
   const auto memory = device_->allocate(4);
-  wrapped->fill(*memory, 0, 4, "abcd", 4);
+  wrapped->fill(*memory, 0, 4, "abcd", 4, Mark::yes);
   wrapped->finish();
   EXPECT_EQ(read(*memory), (Bytes{'a', 'b', 'c', 'd'}));
   device_->synchronize();

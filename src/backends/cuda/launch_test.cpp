@@ -18,6 +18,7 @@
 namespace masu::cuda {
 namespace {
 
+using runtime::Mark;
 using Kind = KernelParameter::Kind;
 
 constexpr std::string_view ptx = ".version 8.0\n.visible .entry plain(\n)\n.visible .entry _Z3addPjj(\n)\n";
@@ -44,7 +45,7 @@ class CudaKernelTest : public ::testing::Test {
     return Buffer<T>(masu::Device(device_), device_->allocate(count * sizeof(T)), 0, count * sizeof(T));
   }
   void launch(runtime::Kernel& kernel, const NDRange& range, const std::vector<KernelArgument>& arguments) const {
-    stream_->launch(kernel, range, arguments)->wait();
+    stream_->launch(kernel, range, arguments, Mark::yes)->wait();
   }
   Loaded<Driver> loaded_ = load_driver(fake_driver.c_str());
   std::shared_ptr<Device> device_;
@@ -120,7 +121,7 @@ TEST_F(CudaKernelTest, WorkGroupsThatWaitForEachOtherAreLaunchedTogether) {
   const int before = ask_fake_driver("fake_cuda_cooperative_launches");
   const auto stream = device_->make_stream(Timing::on);
   const std::vector<KernelArgument> arguments{data, 3};
-  stream->launch_together(*add, NDRange(64, 32), arguments);
+  stream->launch_together(*add, NDRange(64, 32), arguments, Mark::yes);
   EXPECT_EQ(ask_fake_driver("fake_cuda_cooperative_launches"), before + 1);
   EXPECT_EQ(data.read(), std::vector<std::uint32_t>(64, 3));
 }

@@ -56,6 +56,7 @@ Stream::~Stream() {
   if (!scope.current()) return;
   const CUresult code = busy_ ? driver().stream_synchronize(handle_) : success;
   set_busy(false);
+  if (code == success) context_->give_fetch_block(fetch_block_);
   if (!owned_) return;
   if (code == success) context_->give_stream(handle_);
   else driver().stream_destroy(handle_);
@@ -66,10 +67,14 @@ void Stream::set_busy(bool busy) noexcept {
 }
 
 template <class Command>
-std::shared_ptr<Event> Stream::marked(Command&& command) {
+Stream::Done Stream::issue(Mark mark, Command&& command) {
   const ContextScope scope(*context_);
-  auto event = std::make_shared<Event>(context_, timing_);
   set_busy(true);
+  if (mark == Mark::no) {
+    command();
+    return nullptr;
+  }
+  auto event = std::make_shared<Event>(context_, timing_);
   if (timing_ == Timing::on) event->record_start(handle_);
   command();
   event->record_end(handle_);
@@ -78,32 +83,45 @@ std::shared_ptr<Event> Stream::marked(Command&& command) {
 
 Stream::Done Stream::write(runtime::Memory& target, std::uint64_t offset, const void* source, std::uint64_t bytes) {
   const CUdeviceptr address = own_memory(target, *context_, "write").address() + offset;
-  return marked([&] {
+  return issue(Mark::yes, [&] {
     if (bytes != 0) check(driver().memcpy_htod_async(address, source, bytes, handle_), "cuMemcpyHtoDAsync");
   });
 }
 
-Stream::Done Stream::read(runtime::Memory& source, std::uint64_t offset, void* target, std::uint64_t bytes) {
+Stream::Done Stream::read(runtime::Memory& source, std::uint64_t offset, void* target, std::uint64_t bytes, Mark mark) {
   const CUdeviceptr address = own_memory(source, *context_, "read").address() + offset;
-  return marked([&] {
-    if (bytes != 0) check(driver().memcpy_dtoh_async(target, address, bytes, handle_), "cuMemcpyDtoHAsync");
+  return issue(mark, [&] {
+    if (bytes == 0) return;
+    void* to = target;
+    if (mark == Mark::no && fetches(bytes)) {
+      to = fetch_block_ + fetch_end_;
+      fetched_.push_back({target, fetch_end_, bytes});
+      fetch_end_ += bytes;
+    }
+    check(driver().memcpy_dtoh_async(to, address, bytes, handle_), "cuMemcpyDtoHAsync");
   });
 }
 
+bool Stream::fetches(std::uint64_t bytes) {
+  if (bytes > Context::fetch_bytes - fetch_end_) return false;
+  if (fetch_block_ == nullptr) fetch_block_ = context_->take_fetch_block();
+  return fetch_block_ != nullptr;
+}
+
 Stream::Done Stream::copy(runtime::Memory& target, std::uint64_t target_offset, runtime::Memory& source,
-                          std::uint64_t source_offset, std::uint64_t bytes) {
+                          std::uint64_t source_offset, std::uint64_t bytes, Mark mark) {
   const CUdeviceptr to = own_memory(target, *context_, "copy").address() + target_offset;
   const CUdeviceptr from = own_memory(source, *context_, "copy").address() + source_offset;
-  return marked([&] {
+  return issue(mark, [&] {
     if (bytes != 0) check(driver().memcpy_dtod_async(to, from, bytes, handle_), "cuMemcpyDtoDAsync");
   });
 }
 
 Stream::Done Stream::fill(runtime::Memory& target, std::uint64_t offset, std::uint64_t bytes, const void* pattern,
-                          std::size_t pattern_size) {
+                          std::size_t pattern_size, Mark mark) {
   const CUdeviceptr address = own_memory(target, *context_, "fill").address() + offset;
   const auto* unit = static_cast<const std::byte*>(pattern);
-  return marked([&] {
+  return issue(mark, [&] {
     if (bytes == 0) return;
     if (repeats(unit, pattern_size, 1)) {
       check(driver().memset_d8_async(address, word_of<unsigned char>(unit), bytes, handle_), "cuMemsetD8Async");
@@ -165,24 +183,25 @@ void Stream::unmap(runtime::Memory& memory, std::uint64_t offset, std::uint64_t 
   retire(std::move(block));
 }
 
-Stream::Done Stream::launch(runtime::Kernel& kernel, const NDRange& range, std::span<const KernelArgument> arguments) {
-  return launch(kernel, range, arguments, Together::no);
+Stream::Done Stream::launch(runtime::Kernel& kernel, const NDRange& range, std::span<const KernelArgument> arguments,
+                            Mark mark) {
+  return launch(kernel, range, arguments, Together::no, mark);
 }
 
 Stream::Done Stream::launch_together(runtime::Kernel& kernel, const NDRange& range,
-                                     std::span<const KernelArgument> arguments) {
-  return launch(kernel, range, arguments, Together::yes);
+                                     std::span<const KernelArgument> arguments, Mark mark) {
+  return launch(kernel, range, arguments, Together::yes, mark);
 }
 
 Stream::Done Stream::launch(runtime::Kernel& kernel, const NDRange& range, std::span<const KernelArgument> arguments,
-                            Together together) {
+                            Together together, Mark mark) {
   auto* own = dynamic_cast<Kernel*>(&kernel);
   if (own == nullptr || own->context().handle() != context_->handle()) {
     throw Error(
         ErrorCode::invalid_argument,
         fmt::format("Kernel::launch: the kernel must be of {}, got one of another device", context_->device_name()));
   }
-  return marked([&] { own->launch(handle_, range, arguments, together); });
+  return issue(mark, [&] { own->launch(handle_, range, arguments, together); });
 }
 
 Stream::Done Stream::record() {
@@ -205,6 +224,9 @@ void Stream::finish() {
   check(driver().stream_synchronize(handle_), "cuStreamSynchronize");
   set_busy(false);
   retired_.clear();
+  for (const Fetched& part : fetched_) std::memcpy(part.target, fetch_block_ + part.at, part.bytes);
+  fetched_.clear();
+  fetch_end_ = 0;
 }
 
 void Stream::retire(HostBlock block) {

@@ -20,6 +20,11 @@ constexpr std::size_t largest_fill_pattern = 128;  // of clEnqueueFillBuffer
 constexpr std::uint64_t last_fill_byte = std::uint64_t{1} << 30;
 constexpr std::size_t fill_block_bytes = std::size_t{64} << 10;  // what a fill of another pattern starts from
 
+// Where a command puts its event, if it is marked.
+cl_event* wanted(Mark mark, cl_event& event) {
+  return mark == Mark::yes ? &event : nullptr;
+}
+
 }  // namespace
 
 void Queues::add(cl_command_queue queue) {
@@ -63,54 +68,51 @@ Stream::~Stream() {
   api().clFinish(queue_.get());  // a lost device cannot be reported from here
 }
 
-std::shared_ptr<runtime::Event> Stream::queued(cl_int code, cl_event event, const char* function, const char* what,
-                                               Handle<cl_event> first) {
+Stream::Done Stream::queued(cl_int code, cl_event event, const char* function, const char* what, Mark mark) {
   check(code, function, device_, what);
+  if (mark == Mark::no) return nullptr;
   Handle<cl_event> owner(event);
   // Others may wait for this event on another queue, which starts nothing here.
   check(api().clFlush(queue_.get()), function, device_, "clFlush");
-  return std::make_shared<Event>(std::move(first), std::move(owner), device_);
+  return std::make_shared<Event>(Handle<cl_event>(), std::move(owner), device_);
 }
 
-std::shared_ptr<runtime::Event> Stream::write(runtime::Memory& target, std::uint64_t offset, const void* source,
-                                              std::uint64_t bytes) {
+Stream::Done Stream::write(runtime::Memory& target, std::uint64_t offset, const void* source, std::uint64_t bytes) {
   cl_event event = nullptr;
   const cl_int code =
       api().clEnqueueWriteBuffer(queue_.get(), object_of(target), CL_FALSE, offset, bytes, source, 0, nullptr, &event);
   return queued(code, event, "write", "clEnqueueWriteBuffer");
 }
 
-std::shared_ptr<runtime::Event> Stream::read(runtime::Memory& source, std::uint64_t offset, void* target,
-                                             std::uint64_t bytes) {
+Stream::Done Stream::read(runtime::Memory& source, std::uint64_t offset, void* target, std::uint64_t bytes, Mark mark) {
   cl_event event = nullptr;
-  const cl_int code =
-      api().clEnqueueReadBuffer(queue_.get(), object_of(source), CL_FALSE, offset, bytes, target, 0, nullptr, &event);
-  return queued(code, event, "read", "clEnqueueReadBuffer");
+  const cl_int code = api().clEnqueueReadBuffer(queue_.get(), object_of(source), CL_FALSE, offset, bytes, target, 0,
+                                                nullptr, wanted(mark, event));
+  return queued(code, event, "read", "clEnqueueReadBuffer", mark);
 }
 
-std::shared_ptr<runtime::Event> Stream::copy(runtime::Memory& target, std::uint64_t target_offset,
-                                             runtime::Memory& source, std::uint64_t source_offset,
-                                             std::uint64_t bytes) {
+Stream::Done Stream::copy(runtime::Memory& target, std::uint64_t target_offset, runtime::Memory& source,
+                          std::uint64_t source_offset, std::uint64_t bytes, Mark mark) {
   cl_event event = nullptr;
   const cl_int code = api().clEnqueueCopyBuffer(queue_.get(), object_of(source), object_of(target), source_offset,
-                                                target_offset, bytes, 0, nullptr, &event);
-  return queued(code, event, "copy", "clEnqueueCopyBuffer");
+                                                target_offset, bytes, 0, nullptr, wanted(mark, event));
+  return queued(code, event, "copy", "clEnqueueCopyBuffer", mark);
 }
 
-std::shared_ptr<runtime::Event> Stream::fill(runtime::Memory& target, std::uint64_t offset, std::uint64_t bytes,
-                                             const void* pattern, std::size_t pattern_size) {
+Stream::Done Stream::fill(runtime::Memory& target, std::uint64_t offset, std::uint64_t bytes, const void* pattern,
+                          std::size_t pattern_size, Mark mark) {
   if (!fill_command_ || !std::has_single_bit(pattern_size) || pattern_size > largest_fill_pattern ||
       offset % pattern_size != 0 || offset + bytes > last_fill_byte) {
-    return fill_by_copies(object_of(target), offset, bytes, pattern, pattern_size);
+    return fill_by_copies(object_of(target), offset, bytes, pattern, pattern_size, mark);
   }
   cl_event event = nullptr;
   const cl_int code = api().clEnqueueFillBuffer(queue_.get(), object_of(target), pattern, pattern_size, offset, bytes,
-                                                0, nullptr, &event);
-  return queued(code, event, "fill", "clEnqueueFillBuffer");
+                                                0, nullptr, wanted(mark, event));
+  return queued(code, event, "fill", "clEnqueueFillBuffer", mark);
 }
 
-std::shared_ptr<runtime::Event> Stream::fill_by_copies(cl_mem target, std::uint64_t offset, std::uint64_t bytes,
-                                                       const void* pattern, std::size_t pattern_size) {
+Stream::Done Stream::fill_by_copies(cl_mem target, std::uint64_t offset, std::uint64_t bytes, const void* pattern,
+                                    std::size_t pattern_size, Mark mark) {
   const std::size_t repeats =
       std::min<std::uint64_t>(std::max<std::size_t>(1, fill_block_bytes / pattern_size), bytes / pattern_size);
   std::vector<std::byte> block(repeats * pattern_size);
@@ -133,6 +135,7 @@ std::shared_ptr<runtime::Event> Stream::fill_by_copies(cl_mem target, std::uint6
     last = Handle<cl_event>(event);
     done += part;
   }
+  if (mark == Mark::no) return nullptr;
   check(api().clFlush(queue_.get()), "fill", device_, "clFlush");
   if (!last) std::swap(first, last);
   return std::make_shared<Event>(std::move(first), std::move(last), device_);
@@ -154,8 +157,8 @@ void Stream::unmap(runtime::Memory& memory, std::uint64_t, std::uint64_t, void* 
   check(api().clFlush(queue_.get()), "unmap", device_, "clFlush");
 }
 
-std::shared_ptr<runtime::Event> Stream::launch(runtime::Kernel& kernel, const NDRange& range,
-                                               std::span<const KernelArgument> arguments) {
+Stream::Done Stream::launch(runtime::Kernel& kernel, const NDRange& range, std::span<const KernelArgument> arguments,
+                            Mark mark) {
   auto* own = dynamic_cast<Kernel*>(&kernel);
   if (own == nullptr || own->context() != context_) {
     throw Error(ErrorCode::invalid_argument,
@@ -165,12 +168,12 @@ std::shared_ptr<runtime::Event> Stream::launch(runtime::Kernel& kernel, const ND
   const std::vector<Handle<cl_mem>> views = own->set_arguments(arguments);
   cl_event event = nullptr;
   const cl_int code = api().clEnqueueNDRangeKernel(queue_.get(), own->get(), range.dimensions, nullptr,
-                                                   range.global.data(), local, 0, nullptr, &event);
+                                                   range.global.data(), local, 0, nullptr, wanted(mark, event));
   if (code == CL_INVALID_WORK_GROUP_SIZE || code == CL_OUT_OF_RESOURCES) own->refuse_launch(range, code);
-  return queued(code, event, "Kernel::launch", own->name().c_str());
+  return queued(code, event, "Kernel::launch", own->name().c_str(), mark);
 }
 
-std::shared_ptr<runtime::Event> Stream::record() {
+Stream::Done Stream::record() {
   cl_event event = nullptr;
   const cl_int code = api().clEnqueueMarkerWithWaitList(queue_.get(), 0, nullptr, &event);
   return queued(code, event, "Stream::record", "clEnqueueMarkerWithWaitList");

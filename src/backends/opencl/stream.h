@@ -13,6 +13,8 @@
 
 namespace masu::opencl {
 
+using runtime::Mark;
+
 // The queues that are in use on a device, so that it can wait for all of them.
 class Queues {
  public:
@@ -34,28 +36,25 @@ class Stream final : public runtime::Stream {
   Stream& operator=(const Stream&) = delete;
 
   [[nodiscard]] void* native() const noexcept override { return queue_.get(); }
-  std::shared_ptr<runtime::Event> write(runtime::Memory& target, std::uint64_t offset, const void* source,
-                                        std::uint64_t bytes) override;
-  std::shared_ptr<runtime::Event> read(runtime::Memory& source, std::uint64_t offset, void* target,
-                                       std::uint64_t bytes) override;
-  std::shared_ptr<runtime::Event> copy(runtime::Memory& target, std::uint64_t target_offset, runtime::Memory& source,
-                                       std::uint64_t source_offset, std::uint64_t bytes) override;
-  std::shared_ptr<runtime::Event> fill(runtime::Memory& target, std::uint64_t offset, std::uint64_t bytes,
-                                       const void* pattern, std::size_t pattern_size) override;
+  Done write(runtime::Memory& target, std::uint64_t offset, const void* source, std::uint64_t bytes) override;
+  Done read(runtime::Memory& source, std::uint64_t offset, void* target, std::uint64_t bytes, Mark mark) override;
+  Done copy(runtime::Memory& target, std::uint64_t target_offset, runtime::Memory& source, std::uint64_t source_offset,
+            std::uint64_t bytes, Mark mark) override;
+  Done fill(runtime::Memory& target, std::uint64_t offset, std::uint64_t bytes, const void* pattern,
+            std::size_t pattern_size, Mark mark) override;
   void* map(runtime::Memory& memory, std::uint64_t offset, std::uint64_t bytes, MapMode mode) override;
   void unmap(runtime::Memory& memory, std::uint64_t offset, std::uint64_t bytes, void* address, MapMode mode) override;
-  std::shared_ptr<runtime::Event> launch(runtime::Kernel& kernel, const NDRange& range,
-                                         std::span<const KernelArgument> arguments) override;
-  std::shared_ptr<runtime::Event> record() override;
+  Done launch(runtime::Kernel& kernel, const NDRange& range, std::span<const KernelArgument> arguments,
+              Mark mark) override;
+  Done record() override;
   void wait(runtime::Event& event) override;
   void finish() override;
 
  private:
-  // The event of a command that was just queued with `code`; the queue is told to start.
-  std::shared_ptr<runtime::Event> queued(cl_int code, cl_event event, const char* function, const char* what,
-                                         Handle<cl_event> first = {});
-  std::shared_ptr<runtime::Event> fill_by_copies(cl_mem target, std::uint64_t offset, std::uint64_t bytes,
-                                                 const void* pattern, std::size_t pattern_size);
+  // The event of a command that was just queued with `code`, if it is marked; the queue is told to start then.
+  Done queued(cl_int code, cl_event event, const char* function, const char* what, Mark mark = Mark::yes);
+  Done fill_by_copies(cl_mem target, std::uint64_t offset, std::uint64_t bytes, const void* pattern,
+                      std::size_t pattern_size, Mark mark);
   cl_context context_;  // kept alive by the queue
   Handle<cl_command_queue> queue_;
   std::string device_;  // its id, for messages

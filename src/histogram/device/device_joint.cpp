@@ -43,7 +43,7 @@ struct DeviceJointCounter::State {
         slots(cells + extra_cells),
         plan(plan_of(on, columns, slots, asked)),
         rules(device, std::move(columns), plan, true),
-        stream(device),
+        stream(call::timed_stream(device, true)),
         counts(device, slots) {
     counts.fill(0);
     if (plan.strategy != Strategy::partitioned) kernels = rules.kernels(plan);

@@ -40,7 +40,7 @@ struct DeviceRowCounter::State {
         rules(device, {std::move(rule)}, plan, false),
         slots(rules.column(0).slots),
         kernels(rules.kernels(plan)),
-        stream(device),
+        stream(call::timed_stream(device, true)),
         counts(device, rows * asked.channels * slots) {
     counts.fill(0);
     if (rows_plan) {

@@ -61,7 +61,7 @@ struct DeviceCounter::State {
       : device(on),
         options(asked),
         plan(planned),
-        stream(device, timing),
+        stream(call::timed_stream(device, timing == Timing::on)),
         rules(device, {std::move(rule)}, plan, false, &stream),
         slots(rules.column(0).slots),
         counts(device, slots * plan.channels) {
@@ -229,7 +229,7 @@ std::vector<std::uint64_t> DeviceCounter::totals() const {
   if (s.staging) s.staging->finish();
   const call::Timer timer(&s.times, &HistogramTimes::transfer);
   std::vector<std::uint64_t> result(s.counts.size());
-  s.stream.read(s.counts, std::span(result));
+  call::fetch(s.stream, s.counts, 0, result.data(), result.size() * sizeof(result[0]));
   s.stream.finish();
   return result;
 }

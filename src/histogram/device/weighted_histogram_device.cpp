@@ -83,7 +83,7 @@ struct DeviceWeightedCounter::State {
         slots(slot_of.size()),
         rule_slot_count(bin_rules.size() > 1 ? slots : bin_rules.front()->n + extra_slots),
         rules(device, columns, plan_of(columns, formats.front(), {}).base, bin_rules.size() > 1),
-        stream(device) {
+        stream(call::timed_stream(device, true)) {
     std::vector<SlotRule> guided;
     for (std::size_t d = 0; d < rules.size(); ++d) guided.push_back(rules.column(d));
     for (const WeightFormat& format : formats) sums.push_back(make_sums(guided, format, trial));

@@ -30,7 +30,7 @@ std::uint32_t look(Stream& stream, const BufferBase& keys, Dtype dtype, Order or
       std::min<std::uint64_t>((count + group - 1) / group, stream.device().info().compute_units * 16);
   work.done(kernels.launch(stream, "sort_neighbours", groups, keys, count, std::uint32_t{order == Order::descending},
                            scratch));
-  stream.read_bytes(scratch, 0, &found, sizeof found);
+  call::fetch(stream, scratch, 0, &found, sizeof found);
   stream.finish();
   return found;
 }

@@ -164,9 +164,10 @@ class RadixSorter {
   }
 
   void done(Event event) { work_.done(std::move(event)); }
-  void copy(BufferBase& to, const BufferBase& from) { done(stream_.copy_bytes(to, from)); }
+  void copy(const BufferBase& to, const BufferBase& from) { done(call::copy(stream_, from, to)); }
   void copy(const Place& to, const Place& from, std::uint64_t bytes) {
-    done(Event(stream_.implementation().copy(to.memory(), to.at, from.memory(), from.at, bytes)));
+    auto& commands = stream_.implementation();
+    done(Event(commands.copy(to.memory(), to.at, from.memory(), from.at, bytes, commands.own_commands)));
   }
 
   // Indices that count.
@@ -275,7 +276,7 @@ class RadixSorter {
     std::array<std::uint32_t, 4> facts{};
     call::clear(stream_, scratch_, needs_.facts, sizeof facts);
     launch_count(kernels, extent, keys, 0, true);
-    stream_.read_bytes(scratch_, needs_.facts, facts.data(), sizeof facts);
+    call::fetch(stream_, scratch_, needs_.facts, facts.data(), sizeof facts);
     stream_.finish();
     const std::uint64_t differ =
         (facts[0] | std::uint64_t{facts[2]} << 32) & (facts[1] | std::uint64_t{facts[3]} << 32);
