@@ -3,7 +3,8 @@
 // bits, a column for each lane, so that lanes meet no other's bank. A value ±m * 2^p is shifted by the low bits of p,
 // cut into digits of its two's complement, and each is added in the row that the high bits of p name. Before a counter
 // can overflow the table is added to 64-bit totals. Integers: each work-item adds in registers, and its total goes the
-// same way. Totals are two words, low one first; the host adds them up and rounds.
+// same way. Totals are two words, low one first; the host adds them up and rounds, or, with MASU_FINISHES, the last
+// work-group of a row does.
 //
 // Behind elements.cl and totals.cl. All `rows` rows have `count` elements each; `shares` work-groups share a row.
 //
@@ -17,7 +18,7 @@
 // - MASU_TABLE_ROWS     of the table
 // - MASU_SPACING        2^this places have one first row
 // - MASU_STEP           rows from the first row of one place to that of the next
-// - MASU_CLASSIFY       1: the kernel that looks at what is not finite; 0: the one that adds
+// - MASU_FINISHES       1: the result of each row is made of its totals, and left on the device; behind sum_number.cl then
 // - MASU_STEPS          16-byte vectors that a work-item takes before counters could overflow
 
 #define MASU_PLACES_MASK ((1u << MASU_SPACING) - 1u)
@@ -32,7 +33,8 @@ inline void load(uint *words, __global const uchar *bytes, const size_t first, c
   words_of_vector(v, words);
 }
 
-// What every kernel is given. y is x again unless MASU_INPUTS is 2.
+// What the kernel is given. y is x again unless MASU_INPUTS is 2. Behind the totals, all zeros before: for each row the kinds
+// of what is not finite, then the work-groups that have been there.
 #define MASU_PARAMETERS                                                                                             \
   __global const uchar *restrict x, const ulong x_at, __global const uchar *restrict y, const ulong y_at,           \
       const ulong count, const ulong rows, const ulong shares, __global uint *totals, const ulong totals_at,        \
@@ -148,3 +150,9 @@ inline void flush(__local uint *table, __global uint *totals) {
   }
 #endif
 }
+
+#if !MASU_FINISHES
+#define MASU_FINISH_PARAMETERS
+#define MASU_FINISH_POINTERS
+#define MASU_FINISH(totals)
+#endif

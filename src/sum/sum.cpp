@@ -243,12 +243,12 @@ Pending<void> into(Function function, Stream& stream, const BufferBase& x, const
       call::take_workspace(rule.name(), options.workspace, device, totals + status_bytes, {&x, &y, &results}));
   const Buffer<std::byte> own_status = memory->slice(totals, sizeof(std::uint32_t));
   const BufferBase& status = options.status != nullptr ? *options.status : own_status;
-  call::clear(stream, status, 0, sizeof(std::uint32_t));
+  if (options.status != nullptr) call::clear(stream, status, 0, sizeof(std::uint32_t));  // nobody reads its own
   const std::uint64_t element = size_of(dtype);
   for (std::uint64_t first = 0; first < options.rows; first += most) {
     DeviceSum part(x, y, dtype, rule.needs(), std::min(most, options.rows - first), row, memory.get());
-    part.start(stream, x.byte_offset() + first * row * element, y.byte_offset() + first * row * element);
-    part.round(stream, rule,
+    const std::uint64_t at = first * row * element;
+    part.start(stream, x.byte_offset() + at, y.byte_offset() + at, rule,
                {results, results.byte_offset() + first * size_of(rule.result_dtype()), status, status.byte_offset()});
   }
   return {stream.record(), [memory] {}};

@@ -54,27 +54,26 @@ DeviceSum::DeviceSum(const BufferBase& x, const BufferBase& y, Dtype dtype, cons
   memory_.emplace(call::take_workspace("sum", workspace, device_, end_, {&x, &y}));
 }
 
-void DeviceSum::launch(Stream& stream, const Pass& pass, bool classify) {
+call::Arguments DeviceSum::arguments_of(const Pass& pass, std::uint64_t x_at, std::uint64_t y_at) const {
   const Plan& plan = pass.plan;
-  call::Kernels kernels(device_, plan.files(), plan.defines(classify), plan.group);
   const std::uint64_t begin = memory_->byte_offset();
-  call::Arguments arguments(call::At{*x_, x_at_}, call::At{*y_, y_at_}, count_, rows_, plan.shares(rows_, count_),
-                            call::At{*memory_, begin + pass.totals}, begin + pass.flags);
-  if (!classify) arguments.add(LocalMemory{plan.local_bytes()});
-  launches_.push_back(
-      kernels.launch(stream, classify ? "sum_classify" : "sum_add", plan.groups(rows_, count_), arguments));
+  return call::Arguments(call::At{*x_, x_at}, call::At{*y_, y_at}, count_, rows_, plan.shares(rows_, count_),
+                         call::At{*memory_, begin + pass.totals}, begin + pass.flags, LocalMemory{plan.local_bytes()});
 }
 
 void DeviceSum::start(Stream& stream, std::uint64_t x_at, std::uint64_t y_at) {
-  x_at_ = x_at;
-  y_at_ = y_at;
   launches_.clear();
   call::clear(stream, *memory_, 0, end_);
   if (count_ == 0) return;
-  for (const Pass& pass : passes_) launch(stream, pass, false);
+  for (const Pass& pass : passes_) {
+    const Plan& plan = pass.plan;
+    launches_.push_back(call::Kernels(device_, plan.files(false), plan.defines(false), plan.group)
+                            .launch(stream, "sum_add", plan.groups(rows_, count_), arguments_of(pass, x_at, y_at)));
+  }
 }
 
-void DeviceSum::round(Stream& stream, const SumRule& rule, const Target& target) {
+void DeviceSum::start(Stream& stream, std::uint64_t x_at, std::uint64_t y_at, const SumRule& rule,
+                      const Target& target) {
   enum : std::uint32_t { integer, quotient, root };  // as MASU_AS_...
   using Function = SumRule::Function;
   const Dtype result = rule.result_dtype();
@@ -85,41 +84,34 @@ void DeviceSum::round(Stream& stream, const SumRule& rule, const Target& target)
   const auto bits = static_cast<std::uint32_t>(8 * size_of(result));
   const std::uint64_t begin = memory_->byte_offset();
   const Pass& pass = passes_.front();
-  const call::At totals{*memory_, begin + pass.totals};
+  const Plan& plan = pass.plan;
   const call::At results{target.results, target.results_at};
   if (rule.needs().values && rule.needs().squares) {
+    start(stream, x_at, y_at);
     const Pass& squares = passes_.back();
-    const sum_plan::Finish finish = sum_plan::variance_of(pass.plan, squares.plan);
+    const sum_plan::Variance variance = sum_plan::variance_of(plan, squares.plan);
     const std::uint32_t deviation = rule.function == Function::standard_deviation ? 1 : 0;
-    call::Kernels(device_, finish.files, finish.defines, finish.group)
-        .launch(stream, "sum_variance", rows_, totals, begin + squares.totals, begin + squares.flags, deviation, count_,
-                rule.ddof, precision, lowest, bits, results, call::local<std::uint64_t>(finish.words),
-                call::local<std::uint32_t>(finish.words), call::local<std::uint32_t>(finish.value_words));
+    call::Kernels(device_, variance.files, variance.defines, variance.group)
+        .launch(stream, "sum_variance", rows_, call::At{*memory_, begin + pass.totals}, begin + squares.totals,
+                begin + squares.flags, deviation, count_, rule.ddof, precision, lowest, bits, results,
+                call::local<std::uint64_t>(variance.words), call::local<std::uint32_t>(variance.words),
+                call::local<std::uint32_t>(variance.value_words),
+                call::local<std::uint32_t>(std::uint64_t{2} * squares.plan.table_rows));
     return;
   }
-  if (is_float(pass.plan.dtype) && count_ != 0) launch(stream, pass, true);
-  const sum_plan::Finish finish = sum_plan::round_of(pass.plan);
+  launches_.clear();
+  call::clear(stream, *memory_, 0, end_);
   const std::uint32_t what = rule.function == Function::norm2 ? root : is_real ? quotient : integer;
   const std::uint64_t divisor = rule.function == Function::mean ? count_ : 1;
-  call::Kernels(device_, finish.files, finish.defines, finish.group)
-      .launch(stream, "sum_round", rows_, totals, begin + pass.flags, what, divisor, precision, lowest, bits, results,
-              call::At{target.status, target.status_at}, call::local<std::uint64_t>(finish.words),
-              call::local<std::uint32_t>(finish.words));
+  launches_.push_back(call::Kernels(device_, plan.files(true), plan.defines(true), plan.group)
+                          .launch(stream, "sum_add", plan.groups(rows_, count_), arguments_of(pass, x_at, y_at), what,
+                                  divisor, precision, lowest, bits, results, call::At{target.status, target.status_at},
+                                  call::local<std::uint64_t>(plan.words()), call::local<std::uint32_t>(plan.words()),
+                                  call::local<std::uint32_t>(std::uint64_t{2} * plan.table_rows)));
 }
 
 void DeviceSum::finish(Stream& stream) {
   words_.resize(end_ / sizeof(std::uint32_t));
-  call::fetch(stream, *memory_, 0, words_.data(), end_);
-  stream.finish();
-  bool again = false;
-  for (const Pass& pass : passes_) {
-    bool found = false;
-    for (std::uint64_t row = 0; row < rows_ && !found; ++row) found = flag(pass, row) != 0;
-    if (!found) continue;
-    launch(stream, pass, true);
-    again = true;
-  }
-  if (!again) return;
   call::fetch(stream, *memory_, 0, words_.data(), end_);
   stream.finish();
 }
@@ -129,7 +121,7 @@ void DeviceSum::add_to(Totals& totals, std::uint64_t row) const {
     const Plan& plan = pass.plan;
     const auto first =
         words_.begin() + static_cast<std::ptrdiff_t>((pass.totals + row * plan.total_bytes()) / sizeof(std::uint32_t));
-    const auto specials = static_cast<std::uint8_t>(flag(pass, rows_ + row));
+    const auto specials = static_cast<std::uint8_t>(words_[pass.flags / sizeof(std::uint32_t) + row]);
     const auto add = [&](auto& target) {
       target.note(specials);
       if (specials != 0) return;  // what was added is no number then

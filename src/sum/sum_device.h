@@ -28,7 +28,7 @@ class DeviceSum {
   // Rows that one launch can take.
   static std::uint64_t most_rows(const Device& device, Dtype dtype, const SumNeeds& needs);
 
-  // Launches everything on data that begins so many bytes into the memories of the buffers.
+  // Launches what adds up data that begins so many bytes into the memories of the buffers.
   void start(Stream& stream, std::uint64_t x_at, std::uint64_t y_at);
   // Where rounded results go: from so many bytes into the memories of the buffers.
   struct Target {
@@ -37,9 +37,9 @@ class DeviceSum {
     const BufferBase& status;  // a word, whose lowest bit is set where an integer does not fit
     std::uint64_t status_at;
   };
-  // Launches what leaves the results of a function on the device.
-  void round(Stream& stream, const SumRule& rule, const Target& target);
-  // Waits, looks for what kind of numbers were not finite, and has the totals then.
+  // The same, and what leaves the results of a function on the device.
+  void start(Stream& stream, std::uint64_t x_at, std::uint64_t y_at, const SumRule& rule, const Target& target);
+  // Waits, and has the totals then.
   void finish(Stream& stream);
   void add_to(Totals& totals, std::uint64_t row) const;
   // Device time of the launches, once finished; the stream's events must tell times.
@@ -47,7 +47,7 @@ class DeviceSum {
 
  private:
   // What is added up in one launch, and where its totals and flags lie in the temporary memory, in bytes: for each row
-  // whether there is something that is not finite, then for each row of what kind.
+  // the kinds of what is not finite, then for each row the work-groups that have added to it.
   struct Pass {
     sum_plan::Plan plan;
     std::uint64_t totals = 0;
@@ -55,10 +55,7 @@ class DeviceSum {
   };
   static std::vector<Pass> passes(const Device& device, Dtype dtype, const SumNeeds& needs, std::uint64_t rows,
                                   std::uint64_t& end);
-  void launch(Stream& stream, const Pass& pass, bool classify);
-  [[nodiscard]] std::uint32_t flag(const Pass& pass, std::uint64_t row) const {
-    return words_[pass.flags / sizeof(std::uint32_t) + row];
-  }
+  [[nodiscard]] call::Arguments arguments_of(const Pass& pass, std::uint64_t x_at, std::uint64_t y_at) const;
 
   Device device_;
   const BufferBase* x_;
@@ -68,8 +65,6 @@ class DeviceSum {
   std::uint64_t end_ = 0;
   std::vector<Pass> passes_;
   std::optional<Buffer<std::byte>> memory_;
-  std::uint64_t x_at_ = 0;
-  std::uint64_t y_at_ = 0;
   std::vector<std::uint32_t> words_;  // the temporary memory, once finished
   std::vector<Event> launches_;
 };

@@ -78,6 +78,34 @@ inline void add_number(__local uint *column, const ulong low, const ulong high, 
 }
 #endif
 
+// Which NaNs and infinities there are.
+inline uint kind_of(const MASU_BITS a, const MASU_BITS b) {
+  const MASU_BITS m = MASU_MAGNITUDE(a);
+#if MASU_INPUTS == 1
+  if (m < MASU_INFINITY_BITS) return 0;
+  const uint minus = (uint)(a >> MASU_SIGN_BIT);
+  return m > MASU_INFINITY_BITS ? MASU_NAN : minus != 0 ? MASU_MINUS_INFINITY : MASU_INFINITY;
+#else
+  const MASU_BITS n = MASU_MAGNITUDE(b);
+  if (m < MASU_INFINITY_BITS && n < MASU_INFINITY_BITS) return 0;
+  const uint minus = (uint)((a ^ b) >> MASU_SIGN_BIT);
+  return m > MASU_INFINITY_BITS || n > MASU_INFINITY_BITS || m == 0 || n == 0 ? MASU_NAN
+         : minus != 0                                              ? MASU_MINUS_INFINITY
+                                                                   : MASU_INFINITY;
+#endif
+}
+#define MASU_ADD(x_bits, y_bits) seen |= kind_of(x_bits, y_bits);
+// Of this work-item's share of a unit.
+inline uint kinds_of_unit(__global const uchar *restrict x, const ulong x_at, __global const uchar *restrict y,
+                          const ulong y_at, const ulong count, const ulong shares, const size_t unit) {
+  MASU_UNIT(unit)
+  uint seen = 0;
+  MASU_ADD_VECTORS(first, vectors)
+  MASU_ADD_EDGES
+  return seen;
+}
+#undef MASU_ADD
+
 // Adds one element, or one product, and keeps the greatest upper word of a magnitude in `worst`.
 #if MASU_INPUTS == 1
 #define MASU_ADD(bits, unused)                                                              \
@@ -118,9 +146,10 @@ inline void add_number(__local uint *column, const ulong low, const ulong high, 
 #endif
 #endif
 
-#if !MASU_CLASSIFY
-__kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void sum_add(MASU_PARAMETERS, __local uint *table) {
+__kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void sum_add(MASU_PARAMETERS, __local uint *table
+                                                                           MASU_FINISH_PARAMETERS) {
   MASU_LOCAL_POINTER(uint, table);
+  MASU_FINISH_POINTERS
   __local uint *column = table + MASU_COLUMN;
   clear(table);
   barrier(CLK_LOCAL_MEM_FENCE);
@@ -142,40 +171,9 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void sum_add(MASU_PARA
       flush(table, row_totals);
       barrier(CLK_LOCAL_MEM_FENCE);
     }
-    if (worst >= MASU_UPPER(MASU_INFINITY_BITS)) atomic_or(totals + flags_at / 4 + row, 1u);
+    if (worst >= MASU_UPPER(MASU_INFINITY_BITS)) {
+      atomic_or(totals + flags_at / 4 + row, kinds_of_unit(x, x_at, y, y_at, count, shares, unit));
+    }
+    MASU_FINISH(totals)
   }
 }
-
-#else
-#undef MASU_ADD
-// Which NaNs and infinities there are.
-inline uint kind_of(const MASU_BITS a, const MASU_BITS b) {
-  const MASU_BITS m = MASU_MAGNITUDE(a);
-#if MASU_INPUTS == 1
-  if (m < MASU_INFINITY_BITS) return 0;
-  const uint minus = (uint)(a >> MASU_SIGN_BIT);
-  return m > MASU_INFINITY_BITS ? MASU_NAN : minus != 0 ? MASU_MINUS_INFINITY : MASU_INFINITY;
-#else
-  const MASU_BITS n = MASU_MAGNITUDE(b);
-  if (m < MASU_INFINITY_BITS && n < MASU_INFINITY_BITS) return 0;
-  const uint minus = (uint)((a ^ b) >> MASU_SIGN_BIT);
-  return m > MASU_INFINITY_BITS || n > MASU_INFINITY_BITS || m == 0 || n == 0 ? MASU_NAN
-         : minus != 0                                              ? MASU_MINUS_INFINITY
-                                                                   : MASU_INFINITY;
-#endif
-}
-#define MASU_ADD(x_bits, y_bits) seen |= kind_of(x_bits, y_bits);
-
-// Of rows in which something was not finite.
-__kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void sum_classify(MASU_PARAMETERS) {
-  const size_t units = (size_t)rows * shares;
-  for (size_t unit = get_group_id(0); unit < units; unit += get_num_groups(0)) {
-    if (totals[flags_at / 4 + unit / shares] == 0) continue;
-    MASU_UNIT(unit)
-    uint seen = 0;
-    MASU_ADD_VECTORS(first, vectors)
-    MASU_ADD_EDGES
-    if (seen != 0) atomic_or(totals + flags_at / 4 + rows + row, seen);
-  }
-}
-#endif

@@ -60,8 +60,10 @@ inline void add_wide(ulong *total, const ulong low, const ulong high, const ulon
 #endif
 #endif
 
-__kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void sum_add(MASU_PARAMETERS, __local uint *table) {
+__kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void sum_add(MASU_PARAMETERS, __local uint *table
+                                                                           MASU_FINISH_PARAMETERS) {
   MASU_LOCAL_POINTER(uint, table);
+  MASU_FINISH_POINTERS
   __local uint *column = table + MASU_COLUMN;
   clear(table);
   barrier(CLK_LOCAL_MEM_FENCE);
@@ -98,5 +100,6 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void sum_add(MASU_PARA
     barrier(CLK_LOCAL_MEM_FENCE);
     flush(table, totals + totals_at / 4 + row * (2 * MASU_TABLE_ROWS));
     barrier(CLK_LOCAL_MEM_FENCE);
+    MASU_FINISH(totals)
   }
 }

@@ -15,9 +15,16 @@ inline int total_offset(const int r, const int spacing, const int step) {
   return MASU_FLOAT ? (r >> (step - 1) << spacing) + (r & (step - 1)) * 16 : r * 16;
 }
 
+// A row of totals to local memory. They were added to by atomics, and are read by them: other work-groups of the same launch
+// may have been there.
+inline void take_totals(__global uint *totals, const int table_rows, __local uint *row) {
+  for (int i = (int)get_local_id(0); i < 2 * table_rows; i += MASU_GROUP) row[i] = atomic_or(totals + i, 0u);
+  barrier(CLK_LOCAL_MEM_FENCE);
+}
+
 // The number that a row of totals stands for, in two's complement, in `words` from word `below` on, of which there are
 // `count`. All work-items of the group come here; the first one gets the word above the others: 0 or -1.
-inline long make_number(__global const uint *totals, const int table_rows, const int spacing, const int step,
+inline long make_number(__local const uint *totals, const int table_rows, const int spacing, const int step,
                         const int below, const int count, __local ulong *digits, __local uint *words) {
   const int lane = (int)get_local_id(0);
   // What each word gets of the totals' 64 bits: their two's complement, the upper part with its sign.

@@ -14,14 +14,16 @@ namespace {
 
 constexpr std::string_view elements_file = "src/elements/elements.cl";
 constexpr std::string_view totals_file = "src/elements/totals.cl";
+constexpr std::string_view number_file = "src/sum/sum_number.cl";
 constexpr std::array<std::string_view, 4> float_files = {elements_file, totals_file, "src/sum/sum.cl",
                                                          "src/sum/sum_floats.cl"};
 constexpr std::array<std::string_view, 4> integer_files = {elements_file, totals_file, "src/sum/sum.cl",
                                                            "src/sum/sum_integers.cl"};
-constexpr std::array<std::string_view, 3> round_files = {elements_file, "src/sum/sum_number.cl",
-                                                         "src/sum/sum_round.cl"};
-constexpr std::array<std::string_view, 3> variance_files = {elements_file, "src/sum/sum_number.cl",
-                                                            "src/sum/sum_variance.cl"};
+constexpr std::array<std::string_view, 6> finished_float_files = {
+    elements_file, totals_file, number_file, "src/sum/sum.cl", "src/sum/sum_finish.cl", "src/sum/sum_floats.cl"};
+constexpr std::array<std::string_view, 6> finished_integer_files = {
+    elements_file, totals_file, number_file, "src/sum/sum.cl", "src/sum/sum_finish.cl", "src/sum/sum_integers.cl"};
+constexpr std::array<std::string_view, 3> variance_files = {elements_file, number_file, "src/sum/sum_variance.cl"};
 constexpr unsigned digit_bits = 16;
 constexpr unsigned integer_rows = 12;  // of 192 bits
 
@@ -74,28 +76,47 @@ Shape shape_of(const DeviceInfo& device, Dtype dtype, Inputs inputs) {
   return device.kind == DeviceKind::cuda ? Shape{512, 8, 2} : Shape{256, 4, 8};
 }
 
+// Words of 32 bits that hold the number that a row of totals stands for, but for its sign.
+unsigned words_of(const Plan& plan) {
+  return static_cast<unsigned>(plan.exponent(plan.table_rows - 1) - plan.exponent(0)) / 32 + 3;
+}
+
+// What sum_number.cl needs for numbers that count from the lowest bit of these totals.
+void add_number(std::vector<runtime::Define>& defines, const Plan& plan, unsigned words, unsigned below) {
+  defines.insert(
+      defines.end(),
+      {{"MASU_WORDS", words}, {"MASU_BELOW", below}, {"MASU_LOWEST", static_cast<int>(32 * below) - plan.exponent(0)}});
+}
+
 unsigned work_group(const DeviceInfo& device, unsigned wanted) {
   return std::bit_floor(std::max(16U, std::min(wanted, device.max_work_group_size)));
 }
 
 }  // namespace
 
-std::vector<runtime::Define> Plan::defines(bool classify) const {
-  return element_defines(dtype, {{"MASU_GROUP", group},
-                                 {"MASU_GROUPS_A_UNIT", groups_a_unit},
-                                 {"MASU_UNROLLED", gpu ? "MASU_PRAGMA_UNROLL" : ""},
-                                 {"MASU_UNROLL", unroll},
-                                 {"MASU_INPUTS", static_cast<unsigned>(inputs)},
-                                 {"MASU_COLUMNS", columns},
-                                 {"MASU_TABLE_ROWS", table_rows},
-                                 {"MASU_SPACING", spacing},
-                                 {"MASU_STEP", step},
-                                 {"MASU_CLASSIFY", classify},
-                                 {"MASU_STEPS", steps}});
+std::vector<runtime::Define> Plan::defines(bool finishes) const {
+  std::vector<runtime::Define> more{{"MASU_GROUP", group},
+                                    {"MASU_GROUPS_A_UNIT", groups_a_unit},
+                                    {"MASU_UNROLLED", gpu ? "MASU_PRAGMA_UNROLL" : ""},
+                                    {"MASU_UNROLL", unroll},
+                                    {"MASU_INPUTS", static_cast<unsigned>(inputs)},
+                                    {"MASU_COLUMNS", columns},
+                                    {"MASU_TABLE_ROWS", table_rows},
+                                    {"MASU_SPACING", spacing},
+                                    {"MASU_STEP", step},
+                                    {"MASU_FINISHES", finishes},
+                                    {"MASU_STEPS", steps}};
+  if (finishes) add_number(more, *this, words(), words_below_sums);
+  return element_defines(dtype, std::move(more));
 }
 
-std::span<const std::string_view> Plan::files() const noexcept {
-  return is_float(dtype) ? float_files : integer_files;
+std::span<const std::string_view> Plan::files(bool finishes) const noexcept {
+  if (finishes) return is_float(dtype) ? std::span(finished_float_files) : std::span(finished_integer_files);
+  return is_float(dtype) ? std::span(float_files) : std::span(integer_files);
+}
+
+unsigned Plan::words() const noexcept {
+  return words_below_sums + words_of(*this);
 }
 
 int Plan::exponent(unsigned row) const noexcept {
@@ -142,49 +163,21 @@ Plan make(const DeviceInfo& device, Dtype dtype, Inputs inputs) {
   return plan;
 }
 
-namespace {
-
-// Words of 32 bits that hold the number that a row of totals stands for, but for its sign.
-unsigned words_of(const Plan& plan) {
-  return static_cast<unsigned>(plan.exponent(plan.table_rows - 1) - plan.exponent(0)) / 32 + 3;
-}
-
-std::vector<runtime::Define> number_defines(const Plan& plan, unsigned group, unsigned words, unsigned below,
-                                            std::vector<runtime::Define> more) {
-  more.insert(more.end(), {{"MASU_GROUP", group},
-                           {"MASU_WORDS", words},
-                           {"MASU_BELOW", below},
-                           {"MASU_LOWEST", static_cast<int>(32 * below) - plan.exponent(0)}});
-  return element_defines(plan.dtype, std::move(more));
-}
-
-}  // namespace
-
-Finish round_of(const Plan& plan) {
-  const unsigned group = std::min(plan.group, finish_group);
-  const unsigned words = words_below_sums + words_of(plan);
-  return {
-      round_files,
-      number_defines(plan, group, words, words_below_sums,
-                     {{"MASU_TABLE_ROWS", plan.table_rows}, {"MASU_SPACING", plan.spacing}, {"MASU_STEP", plan.step}}),
-      group, words};
-}
-
-Finish variance_of(const Plan& values, const Plan& squares) {
+Variance variance_of(const Plan& values, const Plan& squares) {
   const unsigned group = std::min(squares.group, finish_group);
   const unsigned value_words = words_of(values);
   // The squares' sum times less than 2^48, and the square of the values'.
   const unsigned words = words_below_variances + std::max(words_of(squares) + 2, 2 * value_words + 1);
-  return {variance_files,
-          number_defines(squares, group, words, words_below_variances,
-                         {{"MASU_VALUE_WORDS", value_words},
-                          {"MASU_VALUE_ROWS", values.table_rows},
-                          {"MASU_VALUE_SPACING", values.spacing},
-                          {"MASU_VALUE_STEP", values.step},
-                          {"MASU_SQUARE_ROWS", squares.table_rows},
-                          {"MASU_SQUARE_SPACING", squares.spacing},
-                          {"MASU_SQUARE_STEP", squares.step}}),
-          group, words, value_words};
+  std::vector<runtime::Define> defines{{"MASU_GROUP", group},
+                                       {"MASU_VALUE_WORDS", value_words},
+                                       {"MASU_VALUE_ROWS", values.table_rows},
+                                       {"MASU_VALUE_SPACING", values.spacing},
+                                       {"MASU_VALUE_STEP", values.step},
+                                       {"MASU_SQUARE_ROWS", squares.table_rows},
+                                       {"MASU_SQUARE_SPACING", squares.spacing},
+                                       {"MASU_SQUARE_STEP", squares.step}};
+  add_number(defines, squares, words, words_below_variances);
+  return {variance_files, element_defines(squares.dtype, std::move(defines)), group, words, value_words};
 }
 
 }  // namespace masu::sum_plan

@@ -47,9 +47,11 @@ struct Plan {
   std::uint64_t most_groups = 1;  // that the device has at a time
   std::uint64_t share = 1;        // elements that are worth a work-group
 
-  // `classify`: of the kernel that looks at what is not finite, not of the one that adds.
-  [[nodiscard]] std::vector<runtime::Define> defines(bool classify) const;
-  [[nodiscard]] std::span<const std::string_view> files() const noexcept;
+  // `finishes`: of the kernel that makes results of the totals, too.
+  [[nodiscard]] std::vector<runtime::Define> defines(bool finishes) const;
+  [[nodiscard]] std::span<const std::string_view> files(bool finishes) const noexcept;
+  // Words of 32 bits of the number that is rounded.
+  [[nodiscard]] unsigned words() const noexcept;
   // The exponent of a row's counters.
   [[nodiscard]] int exponent(unsigned row) const noexcept;
   // Work-groups for each row, and of the launch.
@@ -61,15 +63,14 @@ struct Plan {
 
 Plan make(const DeviceInfo& device, Dtype dtype, Inputs inputs);
 
-// The kernel that makes results of the totals of one launch, or of those of values and squares, and where it lies.
-struct Finish {
+// The kernel that makes variances of the totals of values and squares, and where it lies.
+struct Variance {
   std::span<const std::string_view> files;
   std::vector<runtime::Define> defines;
   unsigned group = 1;
   unsigned words = 0;        // of 32 bits, of the number that is rounded
   unsigned value_words = 0;  // of the sum whose square is subtracted
 };
-Finish round_of(const Plan& plan);
-Finish variance_of(const Plan& values, const Plan& squares);
+Variance variance_of(const Plan& values, const Plan& squares);
 
 }  // namespace masu::sum_plan

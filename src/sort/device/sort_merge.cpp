@@ -60,12 +60,14 @@ struct Layout {
   std::uint64_t keys = 0;
   std::uint64_t payload = 0;
   std::uint64_t records = 0;  // in the room of the two before
-  [[nodiscard]] std::uint64_t bytes() const noexcept {
+  std::uint64_t list = 0;     // of tiles that are sorted again
+  [[nodiscard]] std::uint64_t list_at() const noexcept {
     return first_payload + first_keys + std::max(keys + payload, records);
   }
+  [[nodiscard]] std::uint64_t bytes() const noexcept { return list_at() + list; }
 };
 
-Layout layout_of(const Arrays& arrays, std::uint64_t pieces, std::uint64_t piece_length) {
+Layout layout_of(const DeviceInfo& device, const Arrays& arrays, std::uint64_t pieces, std::uint64_t piece_length) {
   const std::uint64_t count = pieces * piece_length;
   Layout layout;
   if (arrays.has_indices()) {
@@ -81,6 +83,7 @@ Layout layout_of(const Arrays& arrays, std::uint64_t pieces, std::uint64_t piece
   layout.keys = call::aligned(count * size_of(arrays.dtype));
   if (arrays.keys_stay()) layout.first_keys = layout.keys;
   layout.payload = call::aligned(count * layout.payload_bytes);
+  layout.list = sort_rows::scratch_bytes(device, arrays, {pieces, piece_length, run_of(device, arrays)});
   return layout;
 }
 
@@ -105,7 +108,7 @@ std::uint64_t scratch_bytes(const DeviceInfo& device, const Arrays& arrays, std:
   if (piece_length <= run_of(device, arrays)) {
     return sort_rows::scratch_bytes(device, arrays, {pieces, piece_length, piece_length});
   }
-  return layout_of(arrays, pieces, piece_length).bytes();
+  return layout_of(device, arrays, pieces, piece_length).bytes();
 }
 
 void sort(Stream& stream, const Arrays& arrays, std::uint64_t pieces, std::uint64_t piece_length,
@@ -115,7 +118,7 @@ void sort(Stream& stream, const Arrays& arrays, std::uint64_t pieces, std::uint6
   if (piece_length <= run) {
     return sort_rows::sort(stream, arrays, {pieces, piece_length, piece_length}, scratch, work);
   }
-  const Layout layout = layout_of(arrays, pieces, piece_length);
+  const Layout layout = layout_of(device.info(), arrays, pieces, piece_length);
   const Buffer<std::byte> memory = sort_kernels::memory_of(device, scratch, layout.bytes(), work);
   const auto part = [&](std::uint64_t first, std::uint64_t bytes) { return memory.slice(first, bytes); };
   const std::uint64_t behind = layout.first_payload + layout.first_keys;
@@ -150,7 +153,8 @@ void sort(Stream& stream, const Arrays& arrays, std::uint64_t pieces, std::uint6
     rows.indices = payload[0];
     rows.index_bytes = layout.payload_bytes;
   }
-  sort_rows::sort(stream, rows, {pieces, piece_length, run}, nullptr, work);
+  const Buffer<std::byte> list = part(layout.list_at(), layout.list);
+  sort_rows::sort(stream, rows, {pieces, piece_length, run}, &list, work);
 
   const Shape shape = shape_of(device.info(), arrays.dtype);
   call::Kernels kernels(device, files(),

@@ -66,8 +66,7 @@ class Launcher {
     plan.whole = where.equal && where.longest == plan.row_keys();
     const std::uint64_t tiles = tiles_of(plan, where.rows);
     if (list != nullptr) {
-      Buffer<std::byte> count = list->slice(0, sizeof(std::uint32_t));
-      stream_.fill(count, std::byte{0});
+      call::clear(stream_, *list, 0, sizeof(std::uint32_t));
     }
     for (std::uint64_t first = 0; first < tiles; first += sort_kernels::most_groups) {
       run(plan, where, first, std::min(tiles - first, sort_kernels::most_groups), list);
