@@ -385,7 +385,8 @@ TEST_P(ConvertTest, WithoutDoubles) {
   convert_plan::Plan plan = convert_plan::make(device.info(), rule, values.size(), 0, 0);
   plan.fp64 = false;
   Stream stream(device);
-  convert_on_device(stream, in, out, values.size(), rule, plan, nullptr).wait();
+  convert_on_device(stream, in, out, values.size(), rule, plan, nullptr);
+  stream.finish();
   const std::vector<std::int64_t> made = out.read();
   for (std::size_t i = 0; i < made.size(); ++i) {
     ASSERT_EQ(bits_of(made[i]), (expected<double, std::int64_t>(values[i], Overflow::saturate, Rounding::zero).bits))

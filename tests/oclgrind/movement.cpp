@@ -44,7 +44,8 @@ void transpose_matrix(const Device& device, std::size_t size, std::uint64_t rows
   const Buffer<std::byte> out = in_place ? in.slice(0, in.size()) : device.upload(std::vector<std::byte>(data.size()));
   const transpose_plan::Matrix matrix{rows, columns, size, 0, 0, in_place};
   Stream stream(device);
-  transpose_on_device(stream, in, matrix, out, transpose_plan::make(device.info(), matrix, group)).wait();
+  transpose_on_device(stream, in, matrix, out, transpose_plan::make(device.info(), matrix, group));
+  stream.finish();
   const std::vector<std::byte> made = out.read();
   bool right = true;
   for (std::uint64_t i = 0; i < rows * columns; ++i) {
@@ -64,7 +65,8 @@ void convert_values(const Device& device, Dtype from, Dtype to, std::size_t coun
   plan.groups = std::min<std::uint64_t>(plan.groups, 3);
   const Buffer<std::byte> found = device.upload(std::vector<std::byte>(plan.workspace()));
   Stream stream(device);
-  convert_on_device(stream, in, out, count, rule, plan, overflow == Overflow::error ? &found : nullptr).wait();
+  convert_on_device(stream, in, out, count, rule, plan, overflow == Overflow::error ? &found : nullptr);
+  stream.finish();
   const std::vector<std::byte> made = out.read();
   bool right = true;
   for (std::size_t i = 0; i < count; ++i) {

@@ -108,8 +108,8 @@ void search(const Device& device, std::size_t count, std::size_t sought, Side si
     auto plan = search_plan::make(as_gpu(device), dtype_of<T>, count, sought, group, levels);
     plan.groups = std::min<std::uint64_t>(plan.groups, 2);
     search_on_device(stream, there.slice(1, count), wanted.slice(1, sought), dtype_of<T>, positions, Dtype::u32, side,
-                     plan)
-        .wait();
+                     plan);
+    stream.finish();
     const std::vector<std::uint32_t> found = positions.read();
     bool right = true;
     for (std::size_t i = 0; i < sought; ++i) {
