@@ -125,6 +125,7 @@ class MASU_EXPORT Histogram {
 
  private:
   friend class HistogramAccumulator;
+  friend class PreparedHistogram;
   friend class RowHistograms;
   std::vector<std::uint64_t> counts_;
   std::uint64_t below_ = 0;
@@ -176,6 +177,44 @@ class MASU_EXPORT HistogramAccumulator {
   std::unique_ptr<State> state_;
 };
 
+/// Bins made ready for counting on one device: their tables lie there, the kernels are compiled. Made once, it serves any
+/// number of calls that do nothing but give work to a stream. Move-only; one thread at a time.
+/// @code
+/// masu::PreparedHistogram ready(device, masu::Dtype::f32, masu::Bins::even(100, 0, 1));
+/// masu::Buffer<std::uint64_t> counts(device, ready.size() + 3);
+/// masu::Buffer<std::byte> room(device, ready.workspace(values.size()));
+/// masu::histogram(stream, values, ready, counts, &room);  // what a CUDA graph can capture
+/// @endcode
+class MASU_EXPORT PreparedHistogram {
+ public:
+  /// `bins` must be definite (see Bins::needs_data). `options.workspace` is not used. Waits until all is there. Throws as
+  /// `histogram` does.
+  PreparedHistogram(const Device& device, Dtype dtype, const Bins& bins, const HistogramOptions& options = {});
+  PreparedHistogram(PreparedHistogram&&) noexcept;
+  PreparedHistogram& operator=(PreparedHistogram&&) noexcept;
+  ~PreparedHistogram();
+
+  /// Bins of a channel.
+  [[nodiscard]] std::uint64_t size() const noexcept;
+  [[nodiscard]] Dtype dtype() const noexcept;
+  [[nodiscard]] const Device& device() const noexcept;
+  /// Bytes of temporary memory for counting `count` elements; 0 on `cpu`, and for most bins.
+  [[nodiscard]] std::uint64_t workspace(std::uint64_t count) const;
+  /// The histograms of the channels that `histogram` has left as numbers: size() + 3 for each channel. Throws
+  /// invalid_argument for another number of them.
+  [[nodiscard]] std::vector<Histogram> result(std::span<const std::uint64_t> counts) const;
+
+ private:
+  friend MASU_EXPORT Pending<void> histogram(Stream& stream, const BufferBase& data, PreparedHistogram& prepared,
+                                             BufferBase& counts, const BufferBase* workspace);
+  friend MASU_EXPORT Pending<Histogram> histogram(Stream& stream, const BufferBase& data, Dtype dtype,
+                                                  const Bins& bins, const HistogramOptions& options);
+  // Returns the memory that the work uses.
+  Buffer<std::byte> enqueue(Stream& stream, const BufferBase& data, BufferBase& counts, const BufferBase* workspace);
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
 /// The device for host data of `bytes` bytes when none is named: the one expected to finish first, transfers and
 /// start-up included; `cpu` for anything small. MASU_DEVICE overrides.
 MASU_EXPORT Device device_for_histogram(std::uint64_t bytes);
@@ -218,8 +257,13 @@ MASU_EXPORT Histogram histogram(const BufferBase& data, Dtype dtype, const Bins&
 /// above and nan, n + 3 in all. Throws invalid_argument for a `counts` of another size, and one that overlaps `data`.
 MASU_EXPORT void histogram(const BufferBase& data, Dtype dtype, const Bins& bins, BufferBase& counts,
                            const HistogramOptions& options = {});
-/// The same, counted on a stream of the memory's device without waiting. `data` and `stream` must outlive the
-/// result's `get()`. `bins` must be definite.
+/// The same for prepared bins, given to a stream of the memory's device: with a workspace of prepared.workspace(elements)
+/// bytes nothing is allocated, and nothing waited for. `counts` gets size() + 3 numbers for each channel. `data`,
+/// `counts` and the workspace must outlive the work, `prepared` too.
+MASU_EXPORT Pending<void> histogram(Stream& stream, const BufferBase& data, PreparedHistogram& prepared,
+                                    BufferBase& counts, const BufferBase* workspace = nullptr);
+/// The same for bins that are prepared here, and the result as a value. `data` and `stream` must outlive the result's
+/// `get()`. `bins` must be definite.
 MASU_EXPORT Pending<Histogram> histogram(Stream& stream, const BufferBase& data, Dtype dtype, const Bins& bins,
                                          const HistogramOptions& options = {});
 /// The histogram of a contiguous host range, on a device.

@@ -235,12 +235,6 @@ void check_definite(const Bins& bins) {
   throw Error(ErrorCode::invalid_argument, "histogram: bins of an image must not depend on the data; find them before");
 }
 
-void check_one_channel(const HistogramOptions& options) {
-  if (options.channels == 1) return;
-  throw Error(ErrorCode::invalid_argument,
-              fmt::format("histogram: channels must be 1 here (see histogram_channels), got {}", options.channels));
-}
-
 }  // namespace
 
 std::vector<Histogram> histogram_channels(const Device& device, const ArrayView& data, const Bins& bins,
@@ -290,39 +284,6 @@ Histogram histogram(const Device& device, const ArrayView& data, const Bins& bin
 Histogram histogram(const BufferBase& data, Dtype dtype, const Bins& bins, const HistogramOptions& options) {
   check_one_channel(options);
   return std::move(histogram_channels(data, dtype, bins, options).front());
-}
-
-void histogram(const BufferBase& data, Dtype dtype, const Bins& bins, BufferBase& counts,
-               const HistogramOptions& options) {
-  check_one_channel(options);
-  call::check_one_device("histogram", data, counts);
-  call::check_writable("histogram", counts, "counts");
-  call::check_apart("histogram", "data and counts", data, counts);
-  const Bins definite = definite_bins(data, dtype, bins);
-  const BinRule rule(definite, dtype, options.right_open);
-  const std::uint64_t slots = rule.n + extra_slots;
-  if (counts.size_bytes() != slots * sizeof(std::uint64_t)) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("histogram: counts must have {} bytes, 8 for each of {} bins, below, above and nan, got {}",
-                            slots * sizeof(std::uint64_t), rule.n, counts.size_bytes()));
-  }
-  const bool there = !call::on_cpu(data.device()) && options.outside == Outside::drop;
-  if (there && size_of(dtype) != 1 && reaches_bins(rule)) {  // bytes are counted by value, and folded on the host
-    DeviceCounter counter(data.device(), rule, options, Timing::off);
-    if (counter.slots() == slots) return counter.count(data, data.size_bytes() / size_of(dtype), counts);
-  }
-  const Histogram found = histogram(data, dtype, definite, options);
-  std::vector<std::uint64_t> all(found.counts().begin(), found.counts().end());
-  all.insert(all.end(), {found.below(), found.above(), found.nan()});
-  Buffer<std::uint64_t>(counts.device(), counts.memory(), counts.byte_offset(), counts.size_bytes()).write(all);
-}
-
-Pending<Histogram> histogram(Stream& stream, const BufferBase& data, Dtype dtype, const Bins& bins,
-                             const HistogramOptions& options) {
-  check_one_channel(options);
-  auto accumulator = std::make_shared<HistogramAccumulator>(data.device(), dtype, bins, options);
-  accumulator->add_buffer(data, dtype, &stream);
-  return {stream.record(), [accumulator] { return std::move(accumulator->result().front()); }};
 }
 
 Device device_for_histogram(std::uint64_t bytes) {

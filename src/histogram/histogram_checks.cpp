@@ -16,6 +16,11 @@ void check_channels(std::string_view function, unsigned channels) {
   call::refuse(function, fmt::format("channels must be 1 to {}, got {}", most_channels, channels));
 }
 
+void check_one_channel(const HistogramOptions& options) {
+  if (options.channels == 1) return;
+  call::refuse("histogram", fmt::format("channels must be 1 here (see histogram_channels), got {}", options.channels));
+}
+
 void no_memory(std::string_view function, std::uint64_t counters, std::uint64_t bytes, std::uint64_t free) {
   std::string message = fmt::format("{}: {} bins need {} bytes of memory", function, counters, bytes);
   if (free != 0) message += fmt::format(", {} are free", free);

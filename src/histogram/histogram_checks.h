@@ -16,6 +16,8 @@ inline constexpr unsigned most_channels = 16;
 
 // `function`, in the following: the first word of the message. Throws invalid_argument unless channels are 1 to 16.
 void check_channels(std::string_view function, unsigned channels);
+// Throws invalid_argument for several of them, in forms that return one histogram.
+void check_one_channel(const HistogramOptions& options);
 // Throws out_of_memory: `counters` counters need `bytes` bytes, of which `free` are free (0: not known).
 [[noreturn]] void no_memory(std::string_view function, std::uint64_t counters, std::uint64_t bytes,
                             std::uint64_t free = 0);

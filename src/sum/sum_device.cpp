@@ -96,7 +96,7 @@ void DeviceSum::start(Stream& stream, std::uint64_t x_at, std::uint64_t y_at, co
                 begin + squares.flags, deviation, count_, rule.ddof, precision, lowest, bits, results,
                 call::local<std::uint64_t>(variance.words), call::local<std::uint32_t>(variance.words),
                 call::local<std::uint32_t>(variance.value_words),
-                call::local<std::uint32_t>(std::uint64_t{2} * squares.plan.table_rows));
+                call::local<std::uint32_t>(std::uint64_t{2} * std::max(plan.table_rows, squares.plan.table_rows)));
     return;
   }
   launches_.clear();

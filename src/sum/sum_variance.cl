@@ -54,7 +54,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void sum_variance(__global uchar *memory, c
   MASU_LOCAL_POINTER(ulong, digits);  // MASU_WORDS
   MASU_LOCAL_POINTER(uint, words);    // MASU_WORDS
   MASU_LOCAL_POINTER(uint, value);    // MASU_VALUE_WORDS
-  MASU_LOCAL_POINTER(uint, row_totals);  // 2 * MASU_SQUARE_ROWS, which are no fewer than MASU_VALUE_ROWS
+  MASU_LOCAL_POINTER(uint, row_totals);  // 2 * the greater of MASU_VALUE_ROWS and MASU_SQUARE_ROWS
   const ulong row = get_group_id(0);
   take_totals((__global uint *)(memory + values_at) + row * (2 * MASU_VALUE_ROWS), MASU_VALUE_ROWS, row_totals);
   const long above = make_number(row_totals, MASU_VALUE_ROWS, MASU_VALUE_SPACING, MASU_VALUE_STEP, 0, MASU_VALUE_WORDS,

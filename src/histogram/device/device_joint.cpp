@@ -2,6 +2,7 @@
 // Joint histograms on a device.
 #include "histogram/device/histogram_device.h"
 
+#include "call/operands.h"
 #include "call/staging.h"
 #include "histogram/device/device_rules.h"
 #include "histogram/device/partitioner.h"
@@ -33,6 +34,7 @@ struct DeviceJointCounter::State {
   Stream stream;
   Buffer<std::uint64_t> counts;
   std::optional<Partitioner> partitioner;
+  std::optional<Buffer<std::byte>> temporary;  // of the partitioner
   std::optional<call::Staging> staging;
   std::vector<Event> launches;
   HistogramTimes times;
@@ -46,7 +48,11 @@ struct DeviceJointCounter::State {
         stream(call::timed_stream(device, true)),
         counts(device, slots) {
     counts.fill(0);
-    if (plan.strategy != Strategy::partitioned) kernels = rules.kernels(plan);
+    if (plan.strategy == Strategy::partitioned) {
+      partitioner.emplace(device, rules, plan, slots);
+    } else {
+      kernels = rules.kernels(plan);
+    }
   }
 
   static histogram_plan::Plan plan_of(const Device& on, std::span<const SlotRule> columns, std::uint64_t slots,
@@ -84,13 +90,14 @@ struct DeviceJointCounter::State {
   }
 
   void partition(Stream& queue, const call::Arguments& input, const BufferBase& data, std::uint64_t length) {
-    if (!partitioner || partitioner->most_elements() < length) {
+    const std::uint64_t bytes = Partitioner::bytes_for(plan, length);
+    if (!temporary || temporary->size_bytes() < bytes) {
       stream.finish();
       queue.finish();
-      partitioner.reset();
-      partitioner.emplace(rules, plan, slots, length, data, options.workspace);
+      temporary.reset();
+      temporary = call::take_workspace("histogram", options.workspace, device, bytes, {&data});
     }
-    partitioner->count(queue, input, length, counts, launches);
+    partitioner->count(queue, *temporary, input, length, counts, launches);
     if (&queue != &stream) queue.finish();
   }
 

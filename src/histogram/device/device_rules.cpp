@@ -26,21 +26,22 @@ double take_seconds(std::vector<Event>& launches) try {
 }
 
 DeviceRules::DeviceRules(const Device& device, std::vector<SlotRule> columns, const histogram_plan::Plan& plan,
-                         bool joint, Stream* stream)
+                         bool joint, const TableUpload& upload)
     : device_(device), columns_(std::move(columns)), joint_(joint) {
   const bool in_double = histogram_plan::positions_in_double(columns_);
   tables_.reserve(2 * columns_.size());
-  const auto upload = [&](std::span<const std::byte> bytes) -> const Buffer<std::byte>& {
+  const auto uploaded = [&](std::span<const std::byte> bytes) -> const BufferBase& {
+    if (bytes.empty() && upload.filler != nullptr) return *upload.filler;
     Buffer<std::byte>& table = tables_.emplace_back(device_, std::max<std::size_t>(bytes.size(), 16));
     if (bytes.empty()) return table;
-    if (stream != nullptr) stream->write(table, bytes);
+    if (upload.stream != nullptr) upload.stream->write(table, bytes);
     else table.write(bytes);
     return table;
   };
   for (SlotRule& column : columns_) {
     column.make_guide(plan.cells);
-    const Buffer<std::byte>& thresholds = upload(column.thresholds);
-    const Buffer<std::byte>& guide = upload(std::as_bytes(std::span(column.guide)));
+    const BufferBase& thresholds = uploaded(column.thresholds);
+    const BufferBase& guide = uploaded(std::as_bytes(std::span(column.guide)));
     arguments_.push_back(column.arguments(thresholds, guide, in_double, device_.info().fp64));
   }
 }

@@ -23,12 +23,17 @@ std::vector<SlotRule> joint_slot_rules(const Device& device, std::span<const std
 // The device time of kernels that have run, which it forgets; what a queue of the caller's does not tell is 0.
 double take_seconds(std::vector<Event>& launches);
 
+// How tables come to the device.
+struct TableUpload {
+  Stream* stream = nullptr;            // while the caller goes on; it is finished before the rules are destroyed
+  const BufferBase* filler = nullptr;  // memory that kernels are given where a rule has no table
+};
+
 class DeviceRules {
  public:
-  // Makes the guides of the plan's size, and uploads them: on `stream` while the caller goes on, where there is one; it
-  // is finished before the rules are destroyed. `joint`: columns of a joint histogram, even if it is one.
+  // Makes the guides of the plan's size. `joint`: columns of a joint histogram, even if it is one.
   DeviceRules(const Device& device, std::vector<SlotRule> columns, const histogram_plan::Plan& plan, bool joint,
-              Stream* stream = nullptr);
+              const TableUpload& upload = {});
 
   [[nodiscard]] call::Kernels kernels(const histogram_plan::Plan& plan) const;
   // The arguments of column d's MASU_RULE_PARAMETERS.

@@ -4,8 +4,7 @@
 #include "call/timer.h"
 
 #include "call/staging.h"
-#include "histogram/device/device_rules.h"
-#include "histogram/device/partitioner.h"
+#include "histogram/device/counting_kernels.h"
 #include "histogram/histogram_checks.h"
 
 #include <algorithm>
@@ -22,52 +21,35 @@ histogram_plan::Plan plan_of(const Device& device, const SlotRule& rule, const H
 
 constexpr std::size_t most_launches = 256;  // whose times are still to be asked for
 
-// For one span, or for rows with a pitch.
-struct Launcher {
-  histogram_plan::Plan plan;
-  call::Kernels kernels;
-};
-
 }  // namespace
 
 std::uint64_t device_workspace(const Device& device, const BinRule& rule, const HistogramOptions& options,
                                std::uint64_t count) {
-  const histogram_plan::Plan plan = plan_of(device, SlotRule(rule, device.info()), options);
-  if (plan.strategy != Strategy::partitioned) return 0;
   HistogramOptions allocating = options;
   allocating.workspace = nullptr;
-  return Partitioner::bytes_for(
-      plan, std::min(Partitioner::chunk_elements(plan, allocating), std::max<std::uint64_t>(count, 1)));
+  return CountingKernels::temporary_bytes(plan_of(device, SlotRule(rule, device.info()), options), count, allocating);
 }
 
 struct DeviceCounter::State {
   Device device;
   HistogramOptions options;
-  histogram_plan::Plan plan;
   Stream stream;
-  DeviceRules rules;
-  std::uint64_t slots;  // of one channel
-  std::optional<Launcher> span;
-  std::optional<Launcher> rows;
+  CountingKernels kernels;
   Buffer<std::uint64_t> counts;
-  Event prepared;  // rules and counts, on `stream`
-  std::optional<Partitioner> partitioner;
+  Event prepared;                              // tables and counts, on `stream`
+  std::optional<Buffer<std::byte>> temporary;  // of the kernels
   std::optional<call::Staging> staging;
   std::vector<Event> launches;
   HistogramTimes times;
 
-  State(const Device& on, SlotRule rule, const histogram_plan::Plan& planned, const HistogramOptions& asked,
-        Timing timing)
+  State(const Device& on, SlotRule rule, const histogram_plan::Plan& plan, const HistogramOptions& asked)
       : device(on),
         options(asked),
-        plan(planned),
-        stream(call::timed_stream(device, timing == Timing::on)),
-        rules(device, {std::move(rule)}, plan, false, &stream),
-        slots(rules.column(0).slots),
-        counts(device, slots * plan.channels) {
+        stream(call::timed_stream(device, true)),
+        kernels(device, std::move(rule), plan, {.stream = &stream}),
+        counts(device, kernels.slots() * plan.channels) {
     const call::Timer timer(&times, &HistogramTimes::transfer);
     prepared = stream.fill(counts, std::uint64_t{0});
-    if (plan.strategy != Strategy::partitioned) span = Launcher{plan, rules.kernels(plan)};
   }
   State(const State&) = delete;
   State& operator=(const State&) = delete;
@@ -78,84 +60,19 @@ struct DeviceCounter::State {
     }
   }
 
-  // Launches on `queue`, in pieces so small that no 32-bit count of a work-group overflows. Rows of `count` elements.
-  void launch(Stream& queue, const BufferBase& data, std::uint64_t offset, std::uint64_t count, std::uint64_t row_count,
-              std::uint64_t pitch) {
+  void count(Stream& queue, const CountedData& data) {
     if (&queue != &stream && !prepared.ready()) queue.wait(prepared);
-    if (plan.strategy == Strategy::partitioned) return partition(queue, data, offset, count, row_count, pitch);
-    const std::size_t size = size_of(rules.column(0).element);
-    // A work-group takes whole rows; long ones are for all groups.
-    if (row_count == 1 || count > histogram_plan::short_row_elements) {
-      const std::uint64_t most =
-          histogram_plan::group_elements * plan.groups / plan.split / plan.channels * plan.channels;
-      for (std::uint64_t row = 0; row < row_count; ++row) {
-        for (std::uint64_t first = 0; first < count; first += most) {
-          const std::uint64_t length = std::min(most, count - first);
-          launch_one(queue, *span, data, offset + row * pitch + first * size, length, 1, 0,
-                     plan.groups_for(length, size));
-        }
-      }
-      return;
+    const std::uint64_t bytes = CountingKernels::temporary_bytes(kernels.plan(), data.count * data.rows, options);
+    if (bytes != 0 && (!temporary || temporary->size_bytes() < bytes)) {
+      stream.finish();  // it may still use the memory of before
+      if (temporary) queue.finish();
+      temporary.reset();
+      temporary = call::take_workspace("histogram", options.workspace, device, bytes, {&data.memory});
     }
-    if (!rows) {
-      const auto for_rows = histogram_plan::make(device.info(), rules.column(0), plan.channels, row_strategy(), true);
-      rows = Launcher{with_guide(for_rows), rules.kernels(with_guide(for_rows))};
-    }
-    const std::uint64_t most = histogram_plan::group_elements / count;
-    for (std::uint64_t first = 0; first < row_count; first += most) {
-      const std::uint64_t length = std::min(most, row_count - first);
-      launch_one(queue, *rows, data, offset + first * pitch, count, length, pitch,
-                 std::min<std::uint64_t>(length, rows->plan.groups));
-    }
-  }
-
-  // A strategy that takes rows with a pitch.
-  [[nodiscard]] Strategy row_strategy() const {
-    return plan.strategy == Strategy::packed || plan.strategy == Strategy::split ? Strategy::global : plan.strategy;
-  }
-  // The guide was made for the first plan, and serves the other.
-  [[nodiscard]] histogram_plan::Plan with_guide(histogram_plan::Plan other) const {
-    other.cells = plan.cells;
-    other.guide_local = plan.guide_local && other.guide_local;
-    return other;
-  }
-
-  void launch_one(Stream& queue, Launcher& launcher, const BufferBase& data, std::uint64_t offset, std::uint64_t count,
-                  std::uint64_t row_count, std::uint64_t pitch, std::uint64_t groups) {
-    launches.push_back(launcher.kernels.launch(queue, launcher.plan.kernel_name(), groups, call::At{data, offset},
-                                               count, row_count, pitch, static_cast<std::uint32_t>(slots),
-                                               rules.arguments(0),
-                                               KernelArgument(counts, ArgumentType{}),  // two words each to the kernel
-                                               std::uint64_t{0}, rules.local(launcher.plan)));
-    // It adds without atomics, so no other stream may count beside it.
-    if (plan.strategy == Strategy::sequential) queue.finish();
-  }
-
-  void partition(Stream& queue, const BufferBase& data, std::uint64_t offset, std::uint64_t count,
-                 std::uint64_t row_count, std::uint64_t pitch) {
-    const std::uint64_t all = count * row_count;
-    if (!partitioner || partitioner->most_elements() < std::min(all, Partitioner::chunk_elements(plan, options))) {
-      stream.finish();  // it may still use the temporary memory of before
-      if (partitioner) queue.finish();
-      partitioner.reset();
-      partitioner.emplace(rules, plan, slots * plan.channels, std::min(all, Partitioner::chunk_elements(plan, options)),
-                          data, options.workspace);
-    }
-    const std::size_t size = size_of(rules.column(0).element);
-    // Chunks of whole pixels, and of whole rows where there are several; a row that is longer than a chunk is cut.
-    const std::uint64_t chunk = partitioner->most_elements() / plan.channels * plan.channels;
-    const std::uint64_t whole_rows = std::max<std::uint64_t>(1, chunk / count);
-    for (std::uint64_t row = 0; row < row_count; row += whole_rows) {
-      const std::uint64_t row_length = std::min(whole_rows, row_count - row);
-      for (std::uint64_t first = 0; first < count; first += chunk) {
-        const std::uint64_t length = std::min(chunk, count - first);
-        const call::Arguments input(call::At{data, offset + row * pitch + first * size}, length * row_length, length,
-                                    row_length == 1 ? std::uint64_t{0} : pitch, static_cast<std::uint32_t>(slots),
-                                    rules.arguments(0));
-        partitioner->count(queue, input, length * row_length, counts, launches);
-      }
-    }
-    if (&queue != &stream) queue.finish();  // the next piece may come on another stream, with the same temporary memory
+    kernels.count(queue, data, counts, temporary ? &*temporary : nullptr, launches);
+    // What comes next may come on another stream, to the same temporary memory, or to totals that are added to without
+    // atomics.
+    if (kernels.plan().strategy == Strategy::sequential || (temporary && &queue != &stream)) queue.finish();
   }
 
   void settle() {
@@ -164,41 +81,40 @@ struct DeviceCounter::State {
   }
 };
 
-DeviceCounter::DeviceCounter(const Device& device, const BinRule& rule, const HistogramOptions& options,
-                             Timing timing) {
+DeviceCounter::DeviceCounter(const Device& device, const BinRule& rule, const HistogramOptions& options) {
   SlotRule slot_rule(rule, device.info());
   const histogram_plan::Plan plan = plan_of(device, slot_rule, options);
-  state_ = std::make_unique<State>(device, std::move(slot_rule), plan, options, timing);
+  state_ = std::make_unique<State>(device, std::move(slot_rule), plan, options);
 }
 
 DeviceCounter::DeviceCounter(const Device& device, SlotRule rule, const histogram_plan::Plan& plan,
                              const HistogramOptions& options)
-    : state_(std::make_unique<State>(device, std::move(rule), plan, options, Timing::on)) {}
+    : state_(std::make_unique<State>(device, std::move(rule), plan, options)) {}
 
 DeviceCounter::~DeviceCounter() = default;
 
 void DeviceCounter::add(const ArrayView& data) {
   State& s = *state_;
   if (!s.staging) s.staging.emplace(s.device, s.options.memory / 2);
-  s.staging->pieces(data, s.plan.channels, [&](Stream& queue, const BufferBase& buffer, std::uint64_t elements) {
-    s.launch(queue, buffer, 0, elements, 1, 0);
+  s.staging->pieces(data, s.kernels.plan().channels, [&](Stream& queue, const BufferBase& buffer, std::uint64_t elements) {
+    s.count(queue, {buffer, 0, elements});
   });
 }
 
 void DeviceCounter::add_image(const std::byte* first, std::uint64_t count, std::uint64_t rows, std::uint64_t pitch) {
   State& s = *state_;
   if (!s.staging) s.staging.emplace(s.device, s.options.memory / 2);
-  const std::size_t size = size_of(s.rules.column(0).element);
+  const std::size_t size = size_of(s.kernels.rule().element);
   const std::uint64_t row_bytes = count * size;
   const std::uint64_t most = s.staging->piece_bytes() / row_bytes;
   for (std::uint64_t row = 0; row < rows; row += std::max<std::uint64_t>(most, 1)) {
     if (most == 0) {  // a row longer than a piece
-      add(ArrayView(s.rules.column(0).element, first + row * pitch, count));
+      add(ArrayView(s.kernels.rule().element, first + row * pitch, count));
       continue;
     }
     const std::uint64_t length = std::min(most, rows - row);
     s.staging->rows(first + row * pitch, row_bytes, length, pitch, [&](Stream& queue, const BufferBase& buffer, auto) {
-      s.launch(queue, buffer, 0, count * length, 1, 0);
+      s.count(queue, {buffer, 0, count * length});
     });
   }
 }
@@ -207,7 +123,7 @@ void DeviceCounter::add_rows(const BufferBase& data, std::uint64_t offset, std::
                              std::uint64_t pitch, Stream* stream) {
   State& s = *state_;
   Stream& queue = stream != nullptr ? *stream : s.stream;
-  s.launch(queue, data, data.byte_offset() + offset, count, rows, pitch);
+  s.count(queue, {data, data.byte_offset() + offset, count, rows, pitch});
   if (stream != nullptr) return;
   queue.finish();
   if (s.launches.size() >= most_launches) s.settle();
@@ -215,13 +131,6 @@ void DeviceCounter::add_rows(const BufferBase& data, std::uint64_t offset, std::
 
 void DeviceCounter::add(const BufferBase& data, std::uint64_t count, Stream* stream) {
   add_rows(data, 0, count, 1, 0, stream);
-}
-
-void DeviceCounter::count(const BufferBase& data, std::uint64_t count, BufferBase& totals) {
-  State& s = *state_;
-  if (count != 0) s.launch(s.stream, data, data.byte_offset(), count, 1, 0);
-  s.stream.copy_bytes(totals, s.counts);
-  s.stream.finish();
 }
 
 std::vector<std::uint64_t> DeviceCounter::totals() const {
@@ -234,10 +143,6 @@ std::vector<std::uint64_t> DeviceCounter::totals() const {
   return result;
 }
 
-const Buffer<std::uint64_t>& DeviceCounter::counts() const noexcept {
-  return state_->counts;
-}
-
 HistogramTimes DeviceCounter::times() const {
   state_->settle();
   HistogramTimes times = state_->times;
@@ -246,11 +151,11 @@ HistogramTimes DeviceCounter::times() const {
 }
 
 Strategy DeviceCounter::strategy() const noexcept {
-  return state_->plan.strategy;
+  return state_->kernels.plan().strategy;
 }
 
 std::uint64_t DeviceCounter::slots() const noexcept {
-  return state_->slots;
+  return state_->kernels.slots();
 }
 
 namespace {

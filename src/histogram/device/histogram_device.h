@@ -20,7 +20,7 @@ namespace masu {
 class DeviceCounter {
  public:
   // Strategy and sizes from the plan that the device, the rule and the options make.
-  DeviceCounter(const Device& device, const BinRule& rule, const HistogramOptions& options, Timing timing = Timing::on);
+  DeviceCounter(const Device& device, const BinRule& rule, const HistogramOptions& options);
   // With a plan of the caller's; `pitched` serves images with a pitch. For tests.
   DeviceCounter(const Device& device, SlotRule rule, const histogram_plan::Plan& plan,
                 const HistogramOptions& options = {});
@@ -37,14 +37,10 @@ class DeviceCounter {
   // The same for `rows` rows of `count` elements, `pitch` bytes apart, that begin `offset` bytes into the buffer.
   void add_rows(const BufferBase& data, std::uint64_t offset, std::uint64_t count, std::uint64_t rows,
                 std::uint64_t pitch, Stream* stream);
-  // Counts `count` elements of device memory, and writes the totals to device memory of their size. Waits.
-  void count(const BufferBase& data, std::uint64_t count, BufferBase& totals);
   // rule.slots totals for each channel. Waits.
   [[nodiscard]] std::vector<std::uint64_t> totals() const;
   [[nodiscard]] HistogramTimes times() const;
   [[nodiscard]] Strategy strategy() const noexcept;
-  // The totals where they are counted: of the bins, then of what is outside.
-  [[nodiscard]] const Buffer<std::uint64_t>& counts() const noexcept;
   // Slots of one channel.
   [[nodiscard]] std::uint64_t slots() const noexcept;
 

@@ -264,7 +264,8 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, 2) void histogram_scatter(MASU_INPUT, MASU
 // `partitioned`, step 4: each work-group counts an equal share of the sorted elements, part by part, in a table of 2^shift
 // slots in local memory. The share of a group is below 2^32.
 __kernel MASU_WORK_GROUP(MASU_GROUP) void histogram_parts(MASU_TEMPORARY, const uint parts, const uint all_slots,
-                                                          __global uint *totals, __local uint *table) {
+                                                          __global uint *totals, const ulong first_total,
+                                                          __local uint *table) {
   MASU_LOCAL_POINTER(uint, table);
   __global const ushort *sorted = MASU_AT(const ushort, sorted_at);
   __global const uint *begins = MASU_AT(const uint, begins_at);
@@ -299,7 +300,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void histogram_parts(MASU_TEMPORARY, const 
     for (; e < part_end; e += MASU_GROUP) atomic_inc(&table[sorted[e]]);
     barrier(CLK_LOCAL_MEM_FENCE);
     for (uint s = lane; s < slots; s += MASU_GROUP) {
-      if (table[s] != 0) add_total(&totals[2 * ((size_t)first + s)], table[s]);
+      if (table[s] != 0) add_total(&totals[2 * (first_total + first + s)], table[s]);
     }
     barrier(CLK_LOCAL_MEM_FENCE);
     i = part_end;

@@ -52,6 +52,12 @@ TEST_P(HistogramNvrtc, EveryKernel) {
   expect_plan(histogram_plan::make_range(test::nvrtc_gpu()), {&range, 1}, false);
 }
 
+TEST_P(HistogramNvrtc, Folding) {
+  const auto& files = histogram_plan::fold_files;
+  expect_compiles({files.begin(), files.end()}, histogram_plan::fold_defines(test::nvrtc_gpu()),
+                  {"histogram_fold", "histogram_clamp"});
+}
+
 TEST_P(HistogramNvrtc, EveryTypeAndRule) {
   for (const Dtype dtype :
        {Dtype::u16, Dtype::i16, Dtype::u32, Dtype::i32, Dtype::u64, Dtype::i64, Dtype::f16, Dtype::f32, Dtype::f64}) {

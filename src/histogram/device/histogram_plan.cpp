@@ -135,18 +135,21 @@ std::uint64_t slots_of(const BinRule& rule) noexcept {
   return size_of(rule.dtype) == 1 ? byte_slots : rule.n + extra_slots;
 }
 
-void fold_slots(const BinRule& rule, std::span<const std::uint64_t> counted, std::span<std::uint64_t> slots) {
-  if (counted.size() == slots.size() && size_of(rule.dtype) != 1) {
-    std::copy(counted.begin(), counted.end(), slots.begin());
-  } else if (rule.dtype == Dtype::f16) {
-    const std::vector<std::uint32_t> slot_of = rule.half_slots();
-    for (std::size_t bits = 0; bits < slot_of.size(); ++bits) slots[slot_of[bits]] += counted[bits];
-  } else {  // bytes, and u16 in as many bins as it has values
-    for (std::size_t bits = 0; bits < counted.size(); ++bits) {
-      const auto value = rule.dtype == Dtype::i8 ? static_cast<std::int8_t>(bits) : static_cast<std::int64_t>(bits);
-      slots[rule.slot(static_cast<double>(value))] += counted[bits];
-    }
+std::vector<std::uint32_t> slots_by_value(const BinRule& rule, std::uint64_t counted) {
+  if (counted == rule.n + extra_slots && size_of(rule.dtype) != 1) return {};
+  if (rule.dtype == Dtype::f16) return rule.half_slots();
+  std::vector<std::uint32_t> slot_of(counted);  // bytes, and u16 in as many bins as it has values
+  for (std::size_t bits = 0; bits < counted; ++bits) {
+    const auto value = rule.dtype == Dtype::i8 ? static_cast<std::int8_t>(bits) : static_cast<std::int64_t>(bits);
+    slot_of[bits] = static_cast<std::uint32_t>(rule.slot(static_cast<double>(value)));
   }
+  return slot_of;
+}
+
+void fold_slots(const BinRule& rule, std::span<const std::uint64_t> counted, std::span<std::uint64_t> slots) {
+  const std::vector<std::uint32_t> slot_of = slots_by_value(rule, counted.size());
+  if (slot_of.empty()) std::ranges::copy(counted, slots.begin());
+  for (std::size_t bits = 0; bits < slot_of.size(); ++bits) slots[slot_of[bits]] += counted[bits];
 }
 
 std::vector<std::uint64_t> folded(const BinRule& rule, std::span<const std::uint64_t> counted) {
@@ -422,6 +425,14 @@ Plan make_range(const DeviceInfo& device) {
   plan.group = work_group(device, device.gpu ? 256 : 64);
   plan.groups = device.compute_units * (device.gpu ? 8 : 1);
   return plan;
+}
+
+unsigned fold_group(const DeviceInfo& device) {
+  return work_group(device, 256);
+}
+
+std::vector<runtime::Define> fold_defines(const DeviceInfo& device) {
+  return {{"MASU_GROUP", fold_group(device)}};
 }
 
 }  // namespace masu::histogram_plan

@@ -10,6 +10,7 @@
 #include <masu/device.h>
 #include <masu/histogram.h>
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -62,7 +63,10 @@ inline constexpr std::uint64_t short_row_elements = std::uint64_t{1} << 24;
 // The slots of one channel, as the CPU counts them and the kernels too: the byte itself for 8-bit data.
 std::uint64_t slots_of(const BinRule& rule) noexcept;
 
-// Adds what was counted of one channel, slots_of(rule) totals or those of a device, to rule.n + extra_slots slots.
+// Where `counted` totals of one channel, slots_of(rule) or those of a device, stand for values: the slot of each. Empty
+// where they are the slots.
+std::vector<std::uint32_t> slots_by_value(const BinRule& rule, std::uint64_t counted);
+// Adds such totals to rule.n + extra_slots slots.
 void fold_slots(const BinRule& rule, std::span<const std::uint64_t> counted, std::span<std::uint64_t> slots);
 // The same as a new array.
 std::vector<std::uint64_t> folded(const BinRule& rule, std::span<const std::uint64_t> counted);
@@ -109,5 +113,11 @@ Plan make_joint(const DeviceInfo& device, std::span<const SlotRule> columns, std
 Plan step(const DeviceInfo& device, const Plan& plan, KernelKind kernel);
 // The plan of the kernel that finds a range.
 Plan make_range(const DeviceInfo& device);
+
+// The kernels of histogram_fold.cl.
+inline constexpr std::array<std::string_view, 2> fold_files{"src/elements/totals.cl",
+                                                            "src/histogram/device/histogram_fold.cl"};
+unsigned fold_group(const DeviceInfo& device);
+std::vector<runtime::Define> fold_defines(const DeviceInfo& device);
 
 }  // namespace masu::histogram_plan

@@ -19,37 +19,38 @@ std::uint64_t Partitioner::bytes_for(const Plan& plan, std::uint64_t elements) {
   return parts_bytes(plan) + call::aligned(elements * sizeof(std::uint16_t));
 }
 
-std::uint64_t Partitioner::chunk_elements(const Plan& plan, const HistogramOptions& options) {
+std::uint64_t Partitioner::elements_in(const Plan& plan, std::uint64_t bytes) {
   constexpr std::uint64_t least = 1 << 15;  // below this, clearing the tables is all that happens
-  if (options.workspace == nullptr && options.memory == 0) return histogram_plan::partition_elements;
-  const std::uint64_t bytes = options.workspace != nullptr ? options.workspace->size_bytes() : options.memory / 2;
-  const std::uint64_t fixed = parts_bytes(plan) + call::workspace_alignment;
-  const std::uint64_t most = bytes <= fixed ? 0 : (bytes - fixed) / sizeof(std::uint16_t);
+  const std::uint64_t room = bytes - std::min(bytes, parts_bytes(plan));
+  const std::uint64_t most = room / call::workspace_alignment * call::workspace_alignment / sizeof(std::uint16_t);
   return std::clamp(most, least, histogram_plan::partition_elements);
 }
 
-Partitioner::Partitioner(const DeviceRules& rules, const Plan& plan, std::uint64_t slots, std::uint64_t elements,
-                         const BufferBase& data, const BufferBase* workspace)
-    : plan_(plan),
-      slots_(slots),
-      elements_(elements),
-      memory_(call::take_workspace("histogram", workspace, data.device(), bytes_for(plan, elements), {&data})),
-      sizes_(prepare(rules, KernelKind::sizes)),
-      scan_(prepare(rules, KernelKind::scan)),
-      scatter_{plan, rules.kernels(plan)},
-      parts_(prepare(rules, KernelKind::parts)) {}
-
-Partitioner::Launch Partitioner::prepare(const DeviceRules& rules, KernelKind kernel) const {
-  const Plan plan = histogram_plan::step(memory_.device().info(), plan_, kernel);
-  return {plan, rules.kernels(plan)};
+std::uint64_t Partitioner::chunk_elements(const Plan& plan, const HistogramOptions& options) {
+  if (options.workspace == nullptr && options.memory == 0) return histogram_plan::partition_elements;
+  return elements_in(plan, options.workspace != nullptr ? options.workspace->size_bytes() : options.memory / 2);
 }
 
-void Partitioner::count(Stream& stream, const call::Arguments& input, std::uint64_t elements, const BufferBase& totals,
-                        std::vector<Event>& launches) {
+Partitioner::Partitioner(const Device& device, const DeviceRules& rules, const Plan& plan, std::uint64_t slots)
+    : plan_(plan),
+      slots_(slots),
+      sizes_(of_step(device, rules, plan, KernelKind::sizes)),
+      scan_(of_step(device, rules, plan, KernelKind::scan)),
+      scatter_{plan, rules.kernels(plan)},
+      parts_(of_step(device, rules, plan, KernelKind::parts)) {}
+
+Partitioner::Launch Partitioner::of_step(const Device& device, const DeviceRules& rules, const Plan& plan,
+                                         KernelKind kernel) {
+  const Plan step = histogram_plan::step(device.info(), plan, kernel);
+  return {step, rules.kernels(step)};
+}
+
+void Partitioner::count(Stream& stream, const BufferBase& memory, const call::Arguments& input, std::uint64_t elements,
+                        const BufferBase& totals, std::vector<Event>& launches) {
   // The kernels get the memory whole and where the three arrays begin in it: views of it are not for every device.
-  const std::uint64_t sizes_at = memory_.byte_offset();
+  const std::uint64_t sizes_at = memory.byte_offset();
   const std::uint64_t size_bytes = call::aligned(plan_.parts * sizeof(std::uint32_t));
-  const call::Arguments temporary(memory_, sizes_at + size_bytes, sizes_at + parts_bytes(plan_));
+  const call::Arguments temporary(memory, sizes_at + size_bytes, sizes_at + parts_bytes(plan_));
   const auto launch = [&](Launch& step, std::uint64_t groups, const auto&... arguments) {
     launches.push_back(step.kernels.launch(stream, step.plan.kernel_name(), groups, arguments...));
   };
@@ -59,13 +60,13 @@ void Partitioner::count(Stream& stream, const call::Arguments& input, std::uint6
   };
   const auto words = [](std::uint64_t count) { return call::local<std::uint32_t>(count); };
 
-  call::clear(stream, memory_, 0, size_bytes);
+  call::clear(stream, memory, 0, size_bytes);
   launch(sizes_, groups_for(sizes_), input, temporary, words(sizes_.plan.local_words));
   launch(scan_, 1, temporary, plan_.parts, words(scan_.plan.local_words));
   launch(scatter_, groups_for(scatter_), input, temporary, plan_.parts, words(plan_.parts), words(plan_.parts),
          words(std::uint64_t{plan_.group} * plan_.unroll), words(plan_.group));
-  launch(parts_, groups_for(parts_), temporary, plan_.parts, static_cast<std::uint32_t>(slots_), KernelArgument(totals),
-         words(parts_.plan.local_words));
+  launch(parts_, groups_for(parts_), temporary, plan_.parts, static_cast<std::uint32_t>(slots_), call::memory_of(totals),
+         totals.byte_offset() / sizeof(std::uint64_t), words(parts_.plan.local_words));
 }
 
 }  // namespace masu

@@ -15,32 +15,30 @@ namespace masu {
 
 class Partitioner {
  public:
-  // Temporary memory for chunks of `elements`: allocated, or the caller's, apart from the data.
-  Partitioner(const DeviceRules& rules, const histogram_plan::Plan& plan, std::uint64_t slots, std::uint64_t elements,
-              const BufferBase& data, const BufferBase* workspace);
+  Partitioner(const Device& device, const DeviceRules& rules, const histogram_plan::Plan& plan, std::uint64_t slots);
 
   // The most elements of one chunk: what options.workspace holds, or else half of options.memory, the other half of
-  // which is for staging. And the bytes for a chunk.
+  // which is for staging. And the bytes of temporary memory for a chunk.
   static std::uint64_t chunk_elements(const histogram_plan::Plan& plan, const HistogramOptions& options);
   static std::uint64_t bytes_for(const histogram_plan::Plan& plan, std::uint64_t elements);
-  [[nodiscard]] std::uint64_t most_elements() const noexcept { return elements_; }
+  // The elements for which there are so many bytes; a chunk at least.
+  static std::uint64_t elements_in(const histogram_plan::Plan& plan, std::uint64_t bytes);
 
-  // Counts a chunk: `input` are the arguments of MASU_INPUT for it. Adds to `totals`.
-  void count(Stream& stream, const call::Arguments& input, std::uint64_t elements, const BufferBase& totals,
-             std::vector<Event>& launches);
+  // Counts a chunk with temporary memory for it: `input` are the arguments of MASU_INPUT. Adds to `totals`.
+  void count(Stream& stream, const BufferBase& memory, const call::Arguments& input, std::uint64_t elements,
+             const BufferBase& totals, std::vector<Event>& launches);
 
  private:
   struct Launch {
     histogram_plan::Plan plan;
     call::Kernels kernels;
   };
-  Launch prepare(const DeviceRules& rules, histogram_plan::KernelKind kernel) const;
+  static Launch of_step(const Device& device, const DeviceRules& rules, const histogram_plan::Plan& plan,
+                        histogram_plan::KernelKind kernel);
   static std::uint64_t parts_bytes(const histogram_plan::Plan& plan);
 
   histogram_plan::Plan plan_;
   std::uint64_t slots_;
-  std::uint64_t elements_;
-  Buffer<std::byte> memory_;
   Launch sizes_;
   Launch scan_;
   Launch scatter_;

@@ -2,7 +2,8 @@
 #include "sort/device/sort_counting.h"
 
 #include "histogram/bins/bin_rule.h"
-#include "histogram/device/histogram_device.h"
+#include "histogram/device/counting_kernels.h"
+#include "runtime/backend.h"
 #include "sort/device/sort_kernels.h"
 
 #include <algorithm>
@@ -19,6 +20,27 @@ constexpr std::uint64_t fill_vectors = 4;
 std::uint64_t values_of(Dtype dtype) {
   return std::uint64_t{1} << (8 * size_of(dtype));
 }
+
+// The keys' bits as numbers, and how they are counted.
+SlotRule rule_of(const DeviceInfo& device, Dtype dtype) {
+  const Dtype bits = size_of(dtype) == 1 ? Dtype::u8 : Dtype::u16;
+  return {BinRule(Bins::integers(values_of(dtype)), bits, false), device};
+}
+
+// The workspace: where each value's keys begin, how many keys each value has, and what counting needs.
+struct Layout {
+  Layout(const DeviceInfo& device, Dtype dtype, std::uint64_t keys)
+      : rule(rule_of(device, dtype)),
+        plan(histogram_plan::make(device, rule, 1, Strategy::automatic)),
+        totals(call::aligned((values_of(dtype) + 2) * sizeof(std::uint64_t))),
+        temporary(totals + call::aligned(rule.slots * sizeof(std::uint64_t))),
+        bytes(temporary + CountingKernels::temporary_bytes(plan, keys, {})) {}
+  SlotRule rule;
+  histogram_plan::Plan plan;
+  std::uint64_t totals;
+  std::uint64_t temporary;
+  std::uint64_t bytes;
+};
 
 // From so many keys on, counting takes less than passes: all counts are scanned, however many keys there are.
 std::uint64_t least_keys(Dtype dtype) {
@@ -41,8 +63,8 @@ std::vector<runtime::Define> defines(Dtype dtype, std::uint64_t group) {
   return list;
 }
 
-std::uint64_t scratch_bytes(Dtype dtype) {
-  return (values_of(dtype) + 2) * sizeof(std::uint64_t);
+std::uint64_t scratch_bytes(const DeviceInfo& device, Dtype dtype, std::uint64_t keys) {
+  return Layout(device, dtype, keys).bytes;
 }
 
 void sort(Stream& stream, const BufferBase& keys, Dtype dtype, const BufferBase& result, const SortJob& job,
@@ -51,15 +73,18 @@ void sort(Stream& stream, const BufferBase& keys, Dtype dtype, const BufferBase&
   const DeviceInfo& info = device.info();
   const std::uint64_t count = job.pieces.count;
   const std::uint64_t values = values_of(dtype);
-  const Buffer<std::byte> offsets = sort_kernels::memory_of(device, scratch, scratch_bytes(dtype), work);
+  Layout layout(info, dtype, count);
+  const Buffer<std::byte> memory = sort_kernels::memory_of(device, scratch, layout.bytes, work);
+  const Buffer<std::byte> offsets = memory.slice(0, layout.totals);
+  const Buffer<std::byte> totals = memory.slice(layout.totals, layout.temporary - layout.totals);
+  const Buffer<std::byte> temporary = memory.slice(layout.temporary, layout.bytes - layout.temporary);
   const auto flip = static_cast<std::uint32_t>(job.order == Order::descending ? values - 1 : 0);
 
-  const Dtype bits = size_of(dtype) == 1 ? Dtype::u8 : Dtype::u16;
-  const auto counter =
-      std::make_shared<DeviceCounter>(device, BinRule(Bins::integers(values), bits, false), HistogramOptions{});
-  work.kept.push_back(counter);
-  work.done(stream.record());
-  counter->add(keys, count, &stream);
+  std::vector<Event> launches{call::clear(stream, totals, 0, totals.size_bytes())};
+  const Buffer<std::byte> filler(device, totals.memory(), 0, totals.memory()->bytes());
+  CountingKernels(device, std::move(layout.rule), layout.plan, {.filler = &filler})
+      .count(stream, {keys, keys.byte_offset(), count}, totals, &temporary, launches);
+  for (Event& launch : launches) work.done(std::move(launch));
 
   const auto kernels = [&](std::uint64_t group) {
     return call::Kernels(device, files, defines(dtype, group), static_cast<unsigned>(group));
@@ -67,7 +92,8 @@ void sort(Stream& stream, const BufferBase& keys, Dtype dtype, const BufferBase&
   const std::uint64_t scan_group =
       std::min<std::uint64_t>({most_group, std::bit_floor(std::uint64_t{info.max_work_group_size}), values});
   work.done(kernels(scan_group)
-                .launch(stream, "sort_offsets", values / scan_group, KernelArgument(counter->counts()), offsets, flip,
+                .launch(stream, "sort_offsets", values / scan_group, call::memory_of(totals), totals.byte_offset(),
+                        offsets.byte_offset(), flip,
                         call::local<std::uint64_t>(2 * scan_group)));
 
   const std::uint64_t group = std::min(fill_group, scan_group);

@@ -14,8 +14,8 @@ namespace masu::sort_counting {
 // Whether it is the way for keys alone, in one piece.
 bool serves(Dtype dtype, const Payload& payload, const SortJob& job);
 
-// Bytes of temporary memory; the counts themselves take 2 KiB or 512 KiB more.
-std::uint64_t scratch_bytes(Dtype dtype);
+// Bytes of temporary memory.
+std::uint64_t scratch_bytes(const DeviceInfo& device, Dtype dtype, std::uint64_t keys);
 
 // Sorts `keys` into `result`, which may be the same. Scratch of scratch_bytes(), from a multiple of 16 on; null:
 // allocated.

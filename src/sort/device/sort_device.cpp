@@ -88,7 +88,7 @@ std::uint64_t scratch_bytes(const DeviceInfo& info, const Arrays& arrays, const 
     case Way::bitonic: return bitonic::scratch_bytes(info, arrays, rows, length);
     case Way::merge: return sort_merge::scratch_bytes(info, arrays, rows, length);
     case Way::rows: return sort_rows::scratch_bytes(info, arrays, {rows, length, length});
-    case Way::counting: return sort_counting::scratch_bytes(arrays.dtype);
+    case Way::counting: return sort_counting::scratch_bytes(info, arrays.dtype, length);
     case Way::keys: {
       const std::uint64_t bytes = sort_keys::scratch_bytes(info, arrays.dtype, payload, length);
       // Where there is not so much memory, digits need less.

@@ -22,10 +22,10 @@ inline uint key_of(const uint rank, const uint flip) {
 
 // offsets[r] is how many keys come before those of rank r; offsets[MASU_VALUES] is all. Each work-group scans MASU_GROUP
 // counts, and sums all before them by itself: they are few, and no group waits for another.
-__kernel MASU_WORK_GROUP(MASU_GROUP) void sort_offsets(__global const ulong *restrict counts,
-                                                       __global uchar *scratch, const ulong offsets_at,
-                                                       const uint flip, __local ulong *sums) {
+__kernel MASU_WORK_GROUP(MASU_GROUP) void sort_offsets(__global uchar *scratch, const ulong counts_at,
+                                                       const ulong offsets_at, const uint flip, __local ulong *sums) {
   MASU_LOCAL_POINTER(ulong, sums);
+  __global const ulong *const counts = (__global const ulong *)(scratch + counts_at);
   const uint lid = (uint)get_local_id(0);
   const uint first = (uint)get_group_id(0) * MASU_GROUP;
   __global ulong *const offsets = (__global ulong *)(scratch + offsets_at);
