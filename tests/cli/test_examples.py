@@ -12,8 +12,8 @@ from command import MASU, CommandTest, bmp24, usable_devices
 FOLDER = os.environ.get("MASU_EXAMPLES", os.path.join(os.path.dirname(MASU), "examples"))
 
 # The examples that take numbers, and one of those.
-NUMBERS = {"atomic_histogram": "--values", "atomics": "--n", "bitonic_sort": "--n", "dot_product": "--n", "group_sum": "--n",
-           "memory_fence": "--n", "shuffle": "--n", "transpose": "--rows", "vector_load_store": "--n"}
+NUMBERS = {"atomic_histogram": "--values", "atomics": "--n", "bitonic_sort": "--n", "dot_product": "--n", "graph_capture": "--n",
+           "group_sum": "--n", "memory_fence": "--n", "shuffle": "--n", "transpose": "--rows", "vector_load_store": "--n"}
 
 
 def made_up(count):
@@ -158,6 +158,11 @@ class Examples(CommandTest):
         for device in ("opencl:99", "cuda:99", "nonsense"):
             status, _, errors = self.example("dot_product", "--device", device)
             self.assertEqual((status, errors.count("\n")), (1, 1), errors)
+
+    def test_graph_capture(self):
+        for device in self.devices("cuda"):
+            for settings in ("", "--n 1 --launches 1", "--n 1009 --launches 20"):
+                self.agrees("graph_capture", device, settings)
 
     def test_no_device(self):
         for name in ("image_histogram", *(set(NUMBERS) - {"dot_product"})):

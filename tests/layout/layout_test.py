@@ -129,7 +129,7 @@ class Layout(unittest.TestCase):
             "quantile": "sort/cpu/sort_cpu_items.h sort/cpu/sort_cpu_keys.h sort/cpu/sort_cpu_leaf.h sort/cpu/sort_cpu_memory.h "
                         "sort/cpu/sort_short_rows.h sort/cpu/sort_sides-inl.h sort/cpu/sort_simd.h topk/digit_counter.h",
             "scan": "reduce/reduce_rank.h unique/unique_reference.h",
-            "sort": "gather/gather_device.h gather/gather_plan.h histogram/bins/bin_rule.h histogram/device/histogram_device.h",
+            "sort": "gather/gather_device.h gather/gather_plan.h histogram/bins/bin_rule.h histogram/device/counting_kernels.h",
             "sum": "histogram/bins/natural.h",
         }
         found = []

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// Forms that take a stream, captured in a CUDA graph: replayed on other contents of the same buffers they leave what a
+// direct call leaves. Skipped where there is no CUDA device.
+#include "enqueue_forms.h"
+
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+#include <masu/device.h>
+#include <masu/stream.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace masu {
+namespace {
+
+// What the driver has beside what the backend uses.
+struct GraphDriver {
+  using Handle = void*;
+  template <class F>
+  static F* find(const char* name) {
+    static void* library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+    return library == nullptr ? nullptr : reinterpret_cast<F*>(dlsym(library, name));
+  }
+  int (*create_stream)(Handle*, unsigned) = find<int(Handle*, unsigned)>("cuStreamCreate");
+  int (*destroy_stream)(Handle) = find<int(Handle)>("cuStreamDestroy_v2");
+  int (*synchronize)(Handle) = find<int(Handle)>("cuStreamSynchronize");
+  int (*begin)(Handle, int) = find<int(Handle, int)>("cuStreamBeginCapture_v2");
+  int (*end)(Handle, Handle*) = find<int(Handle, Handle*)>("cuStreamEndCapture");
+  int (*instantiate)(Handle*, Handle, unsigned long long) =
+      find<int(Handle*, Handle, unsigned long long)>("cuGraphInstantiateWithFlags");
+  int (*launch)(Handle, Handle) = find<int(Handle, Handle)>("cuGraphLaunch");
+  int (*destroy_graph)(Handle) = find<int(Handle)>("cuGraphDestroy");
+  int (*destroy_executable)(Handle) = find<int(Handle)>("cuGraphExecDestroy");
+};
+
+// Those that cannot be captured: ARCHITECTURE.md says why.
+bool may_be_captured(const test::EnqueueForms::Form& form) {
+  return form.in_buffers && form.name != "sort rows" && form.name != "sort segments";
+}
+
+TEST(GraphTest, ReplaysGiveTheBitsOfCalls) {
+  const std::vector<DeviceInfo> devices = Device::list();
+  const auto cuda = std::ranges::find_if(
+      devices, [](const DeviceInfo& info) { return info.kind == DeviceKind::cuda && info.usable; });
+  if (cuda == devices.end()) GTEST_SKIP() << "no CUDA device";
+  const Device device = Device::open(cuda->id);
+  const GraphDriver driver;
+  ASSERT_NE(driver.begin, nullptr);
+  for (const std::uint64_t count : {std::uint64_t{1}, std::uint64_t{1000}, std::uint64_t{100000}}) {
+    SCOPED_TRACE(count);
+    const unsigned replays = count <= 1000 ? 100 : 5;
+    test::EnqueueForms all(device, count);
+    GraphDriver::Handle native = nullptr;
+    Stream warm(device, Timing::off);  // makes the context current
+    ASSERT_EQ(driver.create_stream(&native, 1), 0);
+    {
+      Stream stream = Stream::wrap(device, native);
+      for (const test::EnqueueForms::Form& form : all.forms()) {
+        if (!may_be_captured(form)) continue;
+        SCOPED_TRACE(form.name);
+        form.run(stream)();
+        GraphDriver::Handle graph = nullptr;
+        GraphDriver::Handle executable = nullptr;
+        constexpr int relaxed = 2;
+        ASSERT_EQ(driver.begin(native, relaxed), 0);
+        (void)form.run(stream);
+        ASSERT_EQ(driver.end(native, &graph), 0);
+        ASSERT_EQ(driver.instantiate(&executable, graph, 0), 0);
+        for (unsigned replay = 0; replay < replays; ++replay) {
+          all.set_contents(replay + 1);
+          ASSERT_EQ(driver.launch(executable, native), 0);
+          ASSERT_EQ(driver.synchronize(native), 0);
+          const auto replayed = all.contents();
+          all.set_contents(replay + 1);
+          form.run(stream)();
+          stream.finish();
+          ASSERT_EQ(replayed, all.contents()) << "replay " << replay;
+        }
+        EXPECT_EQ(driver.destroy_executable(executable), 0);
+        EXPECT_EQ(driver.destroy_graph(graph), 0);
+      }
+    }
+    EXPECT_EQ(driver.destroy_stream(native), 0);
+  }
+}
+
+}  // namespace
+}  // namespace masu
