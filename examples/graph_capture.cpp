@@ -66,13 +66,14 @@ int run(const Settings& settings) {
   const std::uint64_t n = settings.n;
   const Driver driver;
   Driver::Handle queue = nullptr;
-  masu::Buffer<float> values(device, n);  // makes the device's context the current one
+  driver.call("cuCtxSetCurrent", device.native_context());
   driver.call("cuStreamCreate", &queue, 1U);
   bool right = true;
   {
     masu::Stream stream = masu::Stream::wrap(device, queue);
 
     // What a call would allocate or make: before the capture.
+    masu::Buffer<float> values(device, n);
     masu::PreparedHistogram prepared(device, masu::Dtype::f32, masu::Bins::even(bins, 0, 1));
     masu::Buffer<std::uint64_t> counts(device, bins + 3);
     const masu::Buffer<double> total(device, 1);

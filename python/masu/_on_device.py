@@ -92,8 +92,10 @@ def _parted(name, native, dtype, a, kth, axis, order):
     _refuse(name, order=order)
     a, axis = _one_axis(a, axis)
     length = a.shape[axis]
-    np.partition(np.empty(length, np.bool), kth)  # NumPy's errors
-    places = np.unique(np.asarray(kth) % max(length, 1)).tolist()
+    wanted = np.asarray(kth)
+    if wanted.dtype.kind not in "iu" or wanted.ndim > 1 or not ((wanted >= -length) & (wanted < length)).all():
+        np.partition(np.empty(length, np.bool), kth)  # NumPy's error, if it has one
+    places = np.unique(wanted % max(length, 1)).tolist()
     return _along(a, axis, dtype, lambda rows, out, number: native(rows, out, number, places, a.device))
 
 

@@ -18,7 +18,7 @@ __all__ = ["median", "nanmedian", "nanpercentile", "nanquantile", "percentile", 
 
 _ndarray = np.ndarray
 _SHORT = 600  # NumPy's number
-_RESERVED = 2**30  # bytes from which memory is neither there nor promised until it is written
+_RESERVED = 2**20  # bytes from which memory is neither there nor promised until it is written, page by page
 
 
 class Unforeseen(Exception):
@@ -88,7 +88,10 @@ def _unwritten(shape, dtype):
     if size < _RESERVED:
         return np.zeros(shape, dtype)
     flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | getattr(mmap, "MAP_NORESERVE", 0x4000)
-    return np.frombuffer(mmap.mmap(-1, size, flags=flags), dtype).reshape(shape)
+    memory = mmap.mmap(-1, size, flags=flags)
+    if hasattr(mmap, "MADV_NOHUGEPAGE"):
+        memory.madvise(mmap.MADV_NOHUGEPAGE)  # a few elements are written: a large page each would be cleared for them
+    return np.frombuffer(memory, dtype).reshape(shape)
 
 
 def _rows(data, axis):

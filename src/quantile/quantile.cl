@@ -77,13 +77,19 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void quantile_scan(const ulong tiles, __glo
   }
 }
 
-// Each element goes to its place.
+// Where element i of a tile lies in local memory: work-items that read MASU_ITEM_ELEMENTS each, one behind the other, do not
+// meet in a bank.
+#define MASU_STAGED(i) ((i) + (i) / 32)
+
+// Each element goes to its place: a tile's elements are brought into the order of their parts in local memory first, so
+// that neighbours write side by side.
 __kernel MASU_WORK_GROUP(MASU_GROUP) void quantile_scatter(__global const uchar *data, const ulong byte_offset,
                                                            const ulong count, const ulong wanted,
                                                            __global const uchar *work, const ulong counts_at,
                                                            __global uchar *result, const ulong result_at,
-                                                           __local uint *sums) {
+                                                           __local uint *sums, __local MASU_ELEMENT *staged) {
   MASU_LOCAL_POINTER(uint, sums);
+  MASU_LOCAL_POINTER(MASU_ELEMENT, staged);
   __global const ulong *counts = (__global const ulong *)(work + counts_at);
   __global const uchar *bytes = data + byte_offset;
   const uint lane = (uint)get_local_id(0);
@@ -91,25 +97,43 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void quantile_scatter(__global const uchar 
   const ulong all_less = counts[2 * tiles];
   const ulong all_equal = counts[2 * tiles + 1];
   for (ulong tile = get_group_id(0); tile < tiles; tile += get_num_groups(0)) {
-    const ulong first = tile * MASU_TILE + lane * MASU_ITEM_ELEMENTS;
+    const ulong first = tile * MASU_TILE;
+    const uint length = count - first < MASU_TILE ? (uint)(count - first) : MASU_TILE;
+    for (uint i = lane; i < length; i += MASU_GROUP) staged[MASU_STAGED(i)] = (MASU_ELEMENT)element_at(bytes, first + i);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    MASU_BITS own[MASU_ITEM_ELEMENTS];
     uint mine = 0;
+    MASU_PRAGMA_UNROLL
     for (uint k = 0; k < MASU_ITEM_ELEMENTS; ++k) {
-      if (first + k < count) mine += class_of(ordered_key(element_at(bytes, first + k)), wanted);
+      const uint i = lane * MASU_ITEM_ELEMENTS + k;
+      own[k] = i < length ? staged[MASU_STAGED(i)] : 0;
+      mine += i < length ? class_of(ordered_key(own[k]), wanted) : 0;
     }
     uint all;
     const uint before = group_scan(mine, MASU_GROUP, sums, lane, &all) - mine;
-    ulong less = counts[2 * tile] + (before & 0xffffu);
-    ulong equal = counts[2 * tile + 1] + (before >> 16);
+    const uint tile_less = all & 0xffffu;
+    const uint tile_equal = all >> 16;
+    uint less = before & 0xffffu;
+    uint equal = before >> 16;
+    MASU_PRAGMA_UNROLL
     for (uint k = 0; k < MASU_ITEM_ELEMENTS; ++k) {
-      const ulong e = first + k;
-      if (e < count) {
-        const MASU_BITS bits = element_at(bytes, e);
-        const uint which = class_of(ordered_key(bits), wanted);
-        const ulong greater = all_less + all_equal + (e - less - equal);
-        set_element(result + result_at, which == MASU_LESS ? less : which == MASU_EQUAL ? all_less + equal : greater, bits);
-        less += which == MASU_LESS ? 1 : 0;
-        equal += which == MASU_EQUAL ? 1 : 0;
-      }
+      const uint i = lane * MASU_ITEM_ELEMENTS + k;
+      const uint which = class_of(ordered_key(own[k]), wanted);
+      const uint greater = tile_less + tile_equal + (i - less - equal);
+      const uint place = which == MASU_LESS ? less : which == MASU_EQUAL ? tile_less + equal : greater;
+      if (i < length) staged[MASU_STAGED(place)] = (MASU_ELEMENT)own[k];
+      less += which == MASU_LESS ? 1 : 0;
+      equal += which == MASU_EQUAL ? 1 : 0;
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    const ulong less_at = counts[2 * tile];
+    const ulong equal_at = counts[2 * tile + 1];
+    const ulong greater_at = all_less + all_equal + (first - less_at - equal_at);
+    for (uint i = lane; i < length; i += MASU_GROUP) {
+      const ulong at = i < tile_less                ? less_at + i
+                       : i < tile_less + tile_equal ? all_less + equal_at + (i - tile_less)
+                                                    : greater_at + (i - tile_less - tile_equal);
+      set_element(result + result_at, at, staged[MASU_STAGED(i)]);
     }
     barrier(CLK_LOCAL_MEM_FENCE);
   }

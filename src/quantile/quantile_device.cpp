@@ -47,7 +47,8 @@ PartitionResult partition_on_device(const BufferBase& data, Dtype dtype, const B
   kernels.launch(stream, "quantile_count", groups, data, count, key, counts, call::local<std::uint32_t>(2));
   kernels.launch(stream, "quantile_scan", 1, tiles, counts, call::local<std::uint64_t>(2 * group));
   kernels.launch(stream, "quantile_scatter", groups, data, count, key, counts, result,
-                 call::local<std::uint32_t>(group));
+                 call::local<std::uint32_t>(group),
+                 LocalMemory{quantile_plan::staged_elements(device.info()) * size_of(dtype)});
   std::array<std::uint64_t, 2> totals{};
   stream.read(counts, std::span(totals), 2 * tiles);
   stream.finish();

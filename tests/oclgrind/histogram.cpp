@@ -3,7 +3,7 @@
 // check.sh runs under Oclgrind. Everything is launched from this one thread.
 //
 //   oclgrind_histogram KERNEL     local, lanes, packed, partitioned, global, private, sequential, rows, joint,
-//                                 joint_partitioned, range
+//                                 joint_partitioned, range, fold
 #include "histogram/bins/bin_rule.h"
 #include "histogram/device/histogram_device.h"
 #include "histogram/device/histogram_plan.h"
@@ -209,10 +209,40 @@ void find_ranges(const Device& device) {
   if (device.info().fp64) find_range(device, samples<double>(20, -5, 1));
 }
 
+// Totals of values become counts of bins, in memory that begins one number late.
+void fold(const Device& device) {
+  struct Case {
+    Dtype dtype;
+    Bins bins;
+    HistogramOptions options;
+  };
+  for (const auto& [dtype, bins, options] : {
+           Case{Dtype::u8, Bins::even(10, 3, 200), {.outside = Outside::clamp, .channels = 2}},
+           Case{Dtype::f16, Bins::even(30, 0, 2), {}},
+           Case{Dtype::f32, Bins::edges({0, 1, 5}), {.outside = Outside::clamp}},
+           Case{Dtype::i32, Bins::edges({1e10, 2e10}), {}},
+       }) {
+    std::vector<std::byte> bytes(300 * size_of(dtype));
+    for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::byte>(i * 97 + i / 7);
+    const std::uint64_t count = bytes.size() / size_of(dtype);
+    PreparedHistogram prepared(device, dtype, bins, options);
+    const Buffer<std::uint64_t> memory(device, (prepared.size() + 3) * options.channels + 1);
+    Buffer<std::uint64_t> counts = memory.slice(1, memory.size() - 1);
+    const Buffer<std::byte> room(device, prepared.workspace(count));
+    const Buffer<std::byte> data = device.upload(bytes);
+    Stream stream(device);
+    histogram(stream, data, prepared, counts, &room).get();
+    expect(prepared.result(counts.read()) ==
+               histogram_channels(Device::open("cpu"), ArrayView(dtype, bytes.data(), count), bins, options),
+           "folded " + std::string(to_string(dtype)));
+  }
+}
+
 void run(const std::string& name) {
   const Device device = Device::open("opencl");
   std::printf("device: %s\n", device.info().name.c_str());
   if (name == "range") find_ranges(device);
+  else if (name == "fold") fold(device);
   else if (name == "rows") count_rows(device);
   else if (name == "joint") count_joint(device, {Strategy::local, Strategy::lanes, Strategy::global});
   else if (name == "joint_partitioned") count_joint(device, {Strategy::partitioned});
