@@ -150,7 +150,7 @@ TYPED_TEST(StatesOf, Selections) {
   const auto x = awkward<TypeParam>(1000);
   const std::span<const TypeParam> all(x);
   for (const ReduceOp op : {ReduceOp::min, ReduceOp::max, ReduceOp::minmax, ReduceOp::count_nonzero}) {
-    for (const NanRule nan : {NanRule::propagate, NanRule::skip}) {
+    for (const NanPolicy nan : {NanPolicy::propagate, NanPolicy::skip}) {
       const auto part = [&](std::size_t first, std::size_t count) {
         ReduceAccumulator a(cpu, dtype_of<TypeParam>, op, {.nan = nan});
         a.add(ArrayView(all.subspan(first, count)));

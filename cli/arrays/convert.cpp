@@ -69,7 +69,7 @@ Exit run_command(ConvertCommandOptions& asked) {
   ArrayDone done;
   std::vector<std::byte> result;
   stream.pass([&](const ArrayView& piece) {
-    ConvertTimes times;
+    Times times;
     how.times = &times;
     how.first_position = done.count;
     result.resize(piece.count * size_of(to));

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::uint64_t row_copies = 8;  // of a whole row and what is made of it, that memory has to hold
 
-void add_times(QuantileFound& found, const QuantileTimes& times) {
+void add_times(QuantileFound& found, const Times& times) {
   found.times.transfer += times.transfer;
   found.times.compute += times.compute;
 }
@@ -47,7 +47,7 @@ void find_whole_rows(ArrayStream& stream, const QuantileRequest& request, Quanti
   stream.limit_pieces(request.memory / row_copies);
   stream.pass([&](const ArrayView& piece) {
     gather.add(piece, [&](const ArrayView& rows, std::uint64_t count) {
-      QuantileTimes took;
+      Times took;
       QuantileOptions options{request.method, count, &took};
       const std::vector<Quantile> part = exact_quantiles(stream.device(), rows, request.q, options);
       found.quantiles.insert(found.quantiles.end(), part.begin(), part.end());

@@ -23,7 +23,7 @@ struct QuantileRequest {
 struct QuantileFound {
   std::vector<Quantile> quantiles;  // row by row, in the order of q
   std::uint64_t count = 0;          // elements of the data
-  QuantileTimes times;
+  Times times;
 };
 
 // Passes over the data until they are found; rows that memory holds are taken as they come. Throws io where a row has

@@ -161,7 +161,7 @@ class ReduceJob {
   }
   void add_rows(const ArrayView& rows, std::uint64_t count) {
     for (const ReduceOp op : reductions_) {
-      ReduceTimes times;
+      Times times;
       ReduceOptions how;
       how.rows = count;
       how.times = &times;

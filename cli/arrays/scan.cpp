@@ -79,7 +79,7 @@ class ScanJob {
     WholeRows gather(row_length);
     stream_.pass([&](const ArrayView& piece) {
       gather.add(piece, [&](const ArrayView& rows, std::uint64_t count) {
-        ScanTimes times;
+        Times times;
         ScanOptions how = how_;
         how.rows = count;
         how.times = &times;
@@ -107,7 +107,7 @@ class ScanJob {
     accumulator_.reset();
     reference_.reset();
   }
-  void add_times(const ScanTimes& times) {
+  void add_times(const Times& times) {
     done_.transfer += times.transfer;
     done_.compute += times.compute;
   }

@@ -99,7 +99,7 @@ void TopkTable::add(const ArrayView& piece) {
 }
 
 void TopkTable::add_rows(const ArrayView& data, std::uint64_t count) {
-  TopkTimes took;
+  Times took;
   TopkOptions how = request_.how;
   how.rows = count;
   how.times = &took;
@@ -126,7 +126,7 @@ void TopkTable::end_row() {
   row_.reset();
 }
 
-void TopkTable::add_times(const TopkTimes& times) {
+void TopkTable::add_times(const Times& times) {
   times_.transfer += times.transfer;
   times_.compute += times.compute;
 }

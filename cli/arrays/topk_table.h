@@ -33,14 +33,14 @@ class RowTopk {
   void add(const ArrayView& piece);
   // Appends what was found to `entries`; returns the NaNs that were skipped. Nothing comes after it.
   std::uint64_t finish(NumberedValues& entries);
-  [[nodiscard]] const TopkTimes& times() const noexcept { return times_; }
+  [[nodiscard]] const Times& times() const noexcept { return times_; }
 
  private:
   std::uint64_t finish_sorted(NumberedValues& entries);
   TopkRequest request_;
   std::optional<TopkAccumulator> accumulator_;
   std::optional<ExternalSort> sorter_;
-  TopkTimes times_;
+  Times times_;
 };
 
 // The first k of each row of data that comes in pieces.
@@ -58,13 +58,13 @@ class TopkTable {
   // Only once.
   Result finish();
   [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
-  [[nodiscard]] const TopkTimes& times() const noexcept { return times_; }
+  [[nodiscard]] const Times& times() const noexcept { return times_; }
 
  private:
   void add_rows(const ArrayView& data, std::uint64_t count);
   void add_part(const ArrayView& part, bool ends);
   void end_row();
-  void add_times(const TopkTimes& times);
+  void add_times(const Times& times);
 
   TopkRequest request_;
   std::optional<WholeRows> short_rows_;
@@ -72,7 +72,7 @@ class TopkTable {
   std::optional<RowTopk> row_;
   Result result_;
   std::uint64_t count_ = 0;
-  TopkTimes times_;
+  Times times_;
 };
 
 }  // namespace masu::cli

@@ -110,7 +110,7 @@ class TransposeJob {
     band_.resize(values * size_of(dtype));
     turned_.resize(band_.size());
     gather(first * pixel_, width * pixel_);
-    TransposeTimes times;
+    Times times;
     const std::uint64_t pixels = matrix_.rows * width;
     transpose(stream_.device(), ConstRecordsView(band_.data(), pixel_, pixels), matrix_.rows, width,
               RecordsView(turned_.data(), pixel_, pixels), {&times});

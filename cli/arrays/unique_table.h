@@ -38,7 +38,7 @@ class UniqueTable {
 
   [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
   [[nodiscard]] std::uint64_t runs() const noexcept { return run_count_; }
-  [[nodiscard]] const UniqueTimes& times() const noexcept { return times_; }
+  [[nodiscard]] const Times& times() const noexcept { return times_; }
 
  private:
   using Sink = std::function<void(const ArrayView& values, const std::uint64_t* counts)>;
@@ -52,7 +52,7 @@ class UniqueTable {
   ExternalRuns runs_;
   std::uint64_t count_ = 0;
   std::uint64_t run_count_ = 0;
-  UniqueTimes times_;
+  Times times_;
 };
 
 }  // namespace masu::cli

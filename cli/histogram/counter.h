@@ -30,7 +30,7 @@ class Counter {
   virtual void finish(HistogramResult& result) = 0;
   // Throws Differs where the reference counted otherwise.
   virtual void compare(const HistogramResult& result) const = 0;
-  [[nodiscard]] virtual HistogramTimes times() const = 0;
+  [[nodiscard]] virtual Times times() const = 0;
 };
 
 struct CounterRequest {

@@ -59,7 +59,7 @@ class ChannelCounter final : public Counter {
     }
   }
 
-  [[nodiscard]] HistogramTimes times() const override { return accumulator_.times(); }
+  [[nodiscard]] Times times() const override { return accumulator_.times(); }
 
  private:
   HistogramAccumulator accumulator_;

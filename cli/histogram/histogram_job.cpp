@@ -148,7 +148,7 @@ HistogramResult Run::operator()() {
   }
   counter->finish(result);
   progress_.finish();
-  const HistogramTimes times = counter->times();
+  const Times times = counter->times();
   result.source = input_.info;
   result.device = device_.id();
   result.names = input_.names;

@@ -66,7 +66,7 @@ class JointCounter final : public Counter {
     check_count(name_, "nan", result.joint->nan(), nan_);
   }
 
-  [[nodiscard]] HistogramTimes times() const override { return accumulator_.times(); }
+  [[nodiscard]] Times times() const override { return accumulator_.times(); }
 
  private:
   void add_point(const std::vector<double>& point) {

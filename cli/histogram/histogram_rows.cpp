@@ -59,7 +59,7 @@ class RowCounter final : public Counter {
     }
   }
 
-  [[nodiscard]] HistogramTimes times() const override { return accumulator_.times(); }
+  [[nodiscard]] Times times() const override { return accumulator_.times(); }
 
  private:
   RowHistogramAccumulator accumulator_;

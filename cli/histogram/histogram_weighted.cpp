@@ -199,7 +199,7 @@ WeightedResult WeightedRun::operator()() {
   result.by_rows = job_.rows.has_value();
   result.device = device.id();
   for (const BinsFinder& finder : finders_) result.column_edge_dtypes.push_back(finder.edge_dtype(job_.joint));
-  const HistogramTimes times = accumulator.times();
+  const Times times = accumulator.times();
   result.seconds = {points.seconds(), times.transfer, times.compute, since(began) - verifying};
   if (reference) reference->compare(input_.info.name, result.histogram);
   return result;

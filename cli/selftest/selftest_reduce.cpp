@@ -47,7 +47,7 @@ bool extremes(const Device& device, const Rows& rows) {
 bool extremes_without_nan(const Device& device, const Rows& rows) {
   ReduceOptions options;
   options.rows = rows.rows;
-  options.nan = NanRule::skip;
+  options.nan = NanPolicy::skip;
   const ReduceResult found = reduce(device, rows.data, ReduceOp::minmax, options);
   const std::uint64_t length = rows.data.count / rows.rows;
   for (std::uint64_t row = 0; row < rows.rows; ++row) {

@@ -74,7 +74,7 @@ void ExternalSort::filled(std::uint64_t count) {
   filled_ += count;
 }
 
-SortOptions ExternalSort::options(std::uint64_t rows, SortTimes& times) const {
+SortOptions ExternalSort::options(std::uint64_t rows, Times& times) const {
   SortOptions options;
   options.order = request_.order;
   options.algorithm = request_.algorithm;
@@ -84,7 +84,7 @@ SortOptions ExternalSort::options(std::uint64_t rows, SortTimes& times) const {
 }
 
 void ExternalSort::sort_in_memory(std::uint64_t first, std::uint64_t count, std::uint64_t rows, bool index_only) {
-  SortTimes took;
+  Times took;
   const SortOptions how = options(rows, took);
   const MutableArrayView sorted(request_.shape.keys, keys(first), count);
   if (request_.payload == Payload::none) {

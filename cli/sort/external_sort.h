@@ -57,7 +57,7 @@ class ExternalSort {
   [[nodiscard]] std::uint64_t count() const noexcept { return spilled_ + filled_; }
   // Runs that were put into files.
   [[nodiscard]] std::uint64_t runs() const noexcept { return run_count_; }
-  [[nodiscard]] const SortTimes& times() const noexcept { return times_; }
+  [[nodiscard]] const Times& times() const noexcept { return times_; }
   // Is told of bytes that were sorted or merged.
   std::function<void(std::uint64_t)> progress = [](std::uint64_t) {};
 
@@ -66,7 +66,7 @@ class ExternalSort {
     void operator()(void* memory) const noexcept { std::free(memory); }
   };
   void reserve();
-  [[nodiscard]] SortOptions options(std::uint64_t rows, SortTimes& times) const;
+  [[nodiscard]] SortOptions options(std::uint64_t rows, Times& times) const;
   void sort_in_memory(std::uint64_t first, std::uint64_t count, std::uint64_t rows, bool index_only);
   void spill(std::uint64_t first, std::uint64_t count);
   [[nodiscard]] std::byte* keys(std::uint64_t record) const;
@@ -81,7 +81,7 @@ class ExternalSort {
   std::uint64_t spilled_ = 0;
   std::uint64_t run_count_ = 0;
   ExternalRuns runs_;
-  SortTimes times_;
+  Times times_;
 };
 
 }  // namespace masu::cli

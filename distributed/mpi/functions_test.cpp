@@ -80,8 +80,8 @@ TYPED_TEST(MpiFunctions, Extremes) {
   each_distribution<TypeParam>({0, 1, 1009}, [&](const std::vector<TypeParam>& x, const Cuts& cuts) {
     const Part mine(part_of(x, cuts));
     expect_same(
-        "reduce", [&] { return reduce(MPI_COMM_WORLD, mine, ReduceOp::minmax, {.nan = NanRule::skip}); },
-        [&] { return masu::reduce(cpu, ArrayView(x), ReduceOp::minmax, {.nan = NanRule::skip}); });
+        "reduce", [&] { return reduce(MPI_COMM_WORLD, mine, ReduceOp::minmax, {.nan = NanPolicy::skip}); },
+        [&] { return masu::reduce(cpu, ArrayView(x), ReduceOp::minmax, {.nan = NanPolicy::skip}); });
     expect_same(
         "max", [&] { return reduce(MPI_COMM_WORLD, mine, ReduceOp::max); },
         [&] { return masu::reduce(cpu, ArrayView(x), ReduceOp::max); });

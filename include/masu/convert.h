@@ -57,12 +57,6 @@ MASU_EXPORT std::string_view to_string(Rounding rounding) noexcept;
 /// Throws invalid_argument, listing the names.
 MASU_EXPORT Rounding rounding_from_name(std::string_view name);
 
-/// Seconds that a conversion took.
-struct ConvertTimes {
-  double transfer = 0;  ///< moving data to the device and back (host clock)
-  double compute = 0;   ///< converting: device time on OpenCL and CUDA, host clock on `cpu`
-};
-
 struct ConvertOptions {
   Overflow overflow = Overflow::error;
   Rounding rounding = Rounding::nearest_even;
@@ -71,7 +65,7 @@ struct ConvertOptions {
   const BufferBase* workspace = nullptr;
   /// Added to positions in errors: where this data begins in the whole, for data in pieces.
   std::uint64_t first_position = 0;
-  ConvertTimes* times = nullptr;  ///< where not null, receives the times of the call
+  Times* times = nullptr;  ///< where not null, receives the times of the call
 };
 
 /// Bytes of temporary device memory for a conversion with Overflow::error; 0 on `cpu`.

@@ -68,6 +68,17 @@ MASU_EXPORT std::string_view to_string(Dtype dtype) noexcept;
 /// The dtype of that name; also "bool" (u8). Throws invalid_argument for any other text.
 MASU_EXPORT Dtype dtype_from_name(std::string_view name);
 
+/// What NaNs do. Each function says which of these it takes.
+enum class NanPolicy {
+  last,       ///< they are greater than all else: the first of the largest, the last of the smallest
+  skip,       ///< they are left out
+  propagate,  ///< the first one is the result
+};
+/// "last", "skip", "propagate".
+MASU_EXPORT std::string_view to_string(NanPolicy policy) noexcept;
+/// Throws invalid_argument, listing the names.
+MASU_EXPORT NanPolicy nan_policy_from_name(std::string_view name);
+
 namespace detail {
 /// The stored type of T: char, long and long long fall on the fixed-width type of their size and sign.
 template <class T>

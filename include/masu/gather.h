@@ -45,19 +45,13 @@
 
 namespace masu {
 
-/// Seconds that a movement took.
-struct GatherTimes {
-  double transfer = 0;  ///< moving data to the device and back (host clock)
-  double compute = 0;   ///< device time on OpenCL and CUDA, host clock on `cpu`
-};
-
 struct GatherOptions {
   /// The data are this many rows of equal length. Must divide the elements. Not for compact, fill and iota.
   std::uint64_t rows = 1;
   /// Temporary memory to use instead of allocating: at least what the function's …_workspace() says, on the device,
   /// from a multiple of 16 bytes on. Not used on `cpu`.
   const BufferBase* workspace = nullptr;
-  GatherTimes* times = nullptr;  ///< where not null, receives the times of the call
+  Times* times = nullptr;  ///< where not null, receives the times of the call
 };
 
 /// Bytes of temporary device memory for gather and permute. 0 on `cpu`.

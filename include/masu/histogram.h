@@ -136,12 +136,6 @@ class MASU_EXPORT Histogram {
   std::shared_ptr<const struct BinRule> rule_;
 };
 
-/// Seconds that a histogram has spent so far.
-struct HistogramTimes {
-  double transfer = 0;  ///< moving data to the device and results back (host clock)
-  double compute = 0;   ///< counting: device time on OpenCL and CUDA, host clock on `cpu`
-};
-
 /// Counts data that comes in pieces: the tables stay on the device from `add` to `add`. Move-only; one thread at a
 /// time.
 class MASU_EXPORT HistogramAccumulator {
@@ -164,7 +158,7 @@ class MASU_EXPORT HistogramAccumulator {
   }
   /// The histograms so far, one for each channel.
   [[nodiscard]] std::vector<Histogram> result() const;
-  [[nodiscard]] HistogramTimes times() const;
+  [[nodiscard]] Times times() const;
 
   /// The same for data whose type is known at run time; with a stream, counted there without waiting (finish
   /// the stream before `result`).
@@ -177,8 +171,8 @@ class MASU_EXPORT HistogramAccumulator {
   std::unique_ptr<State> state_;
 };
 
-/// Bins made ready for counting on one device: their tables lie there, the kernels are compiled. Made once, it serves any
-/// number of calls that do nothing but give work to a stream. Move-only; one thread at a time.
+/// Bins made ready for counting on one device: their tables lie there, the kernels are compiled. Made once, it serves
+/// any number of calls that do nothing but give work to a stream. Move-only; one thread at a time.
 /// @code
 /// masu::PreparedHistogram ready(device, masu::Dtype::f32, masu::Bins::even(100, 0, 1));
 /// masu::Buffer<std::uint64_t> counts(device, ready.size() + 3);
@@ -187,8 +181,8 @@ class MASU_EXPORT HistogramAccumulator {
 /// @endcode
 class MASU_EXPORT PreparedHistogram {
  public:
-  /// `bins` must be definite (see Bins::needs_data). `options.workspace` is not used. Waits until all is there. Throws as
-  /// `histogram` does.
+  /// `bins` must be definite (see Bins::needs_data). `options.workspace` is not used. Waits until all is there. Throws
+  /// as `histogram` does.
   PreparedHistogram(const Device& device, Dtype dtype, const Bins& bins, const HistogramOptions& options = {});
   PreparedHistogram(PreparedHistogram&&) noexcept;
   PreparedHistogram& operator=(PreparedHistogram&&) noexcept;
@@ -207,8 +201,8 @@ class MASU_EXPORT PreparedHistogram {
  private:
   friend MASU_EXPORT Pending<void> histogram(Stream& stream, const BufferBase& data, PreparedHistogram& prepared,
                                              BufferBase& counts, const BufferBase* workspace);
-  friend MASU_EXPORT Pending<Histogram> histogram(Stream& stream, const BufferBase& data, Dtype dtype,
-                                                  const Bins& bins, const HistogramOptions& options);
+  friend MASU_EXPORT Pending<Histogram> histogram(Stream& stream, const BufferBase& data, Dtype dtype, const Bins& bins,
+                                                  const HistogramOptions& options);
   // Returns the memory that the work uses.
   Buffer<std::byte> enqueue(Stream& stream, const BufferBase& data, BufferBase& counts, const BufferBase* workspace);
   struct State;
@@ -257,9 +251,9 @@ MASU_EXPORT Histogram histogram(const BufferBase& data, Dtype dtype, const Bins&
 /// above and nan, n + 3 in all. Throws invalid_argument for a `counts` of another size, and one that overlaps `data`.
 MASU_EXPORT void histogram(const BufferBase& data, Dtype dtype, const Bins& bins, BufferBase& counts,
                            const HistogramOptions& options = {});
-/// The same for prepared bins, given to a stream of the memory's device: with a workspace of prepared.workspace(elements)
-/// bytes nothing is allocated, and nothing waited for. `counts` gets size() + 3 numbers for each channel. `data`,
-/// `counts` and the workspace must outlive the work, `prepared` too.
+/// The same for prepared bins, given to a stream of the memory's device: with a workspace of
+/// prepared.workspace(elements) bytes nothing is allocated, and nothing waited for. `counts` gets size() + 3 numbers
+/// for each channel. `data`, `counts` and the workspace must outlive the work, `prepared` too.
 MASU_EXPORT Pending<void> histogram(Stream& stream, const BufferBase& data, PreparedHistogram& prepared,
                                     BufferBase& counts, const BufferBase* workspace = nullptr);
 /// The same for bins that are prepared here, and the result as a value. `data` and `stream` must outlive the result's

@@ -81,7 +81,7 @@ class MASU_EXPORT JointHistogramAccumulator {
   /// stream before `result`).
   void add_buffers(std::span<const BufferBase* const> columns, Dtype dtype, Stream* stream = nullptr);
   [[nodiscard]] JointHistogram result() const;
-  [[nodiscard]] HistogramTimes times() const;
+  [[nodiscard]] Times times() const;
 
  private:
   struct State;

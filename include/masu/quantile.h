@@ -29,6 +29,7 @@
 #include <masu/buffer.h>
 #include <masu/device.h>
 #include <masu/dtype.h>
+#include <masu/stream.h>
 
 #include <bit>
 #include <cstddef>
@@ -62,17 +63,11 @@ MASU_EXPORT std::string_view to_string(QuantileMethod method) noexcept;
 /// Throws invalid_argument, listing the names.
 MASU_EXPORT QuantileMethod quantile_method_from_name(std::string_view name);
 
-/// Seconds that were spent so far.
-struct QuantileTimes {
-  double transfer = 0;  ///< moving data to the device and results back (host clock)
-  double compute = 0;   ///< finding: device time on OpenCL and CUDA, host clock on `cpu`
-};
-
 struct QuantileOptions {
   QuantileMethod method = QuantileMethod::linear;
   /// The data are this many rows of equal length, each with results of its own. Must divide the elements.
   std::uint64_t rows = 1;
-  QuantileTimes* times = nullptr;  ///< where not null, receives the times of the call
+  Times* times = nullptr;  ///< where not null, receives the times of the call
 };
 
 /// A quantile. Methods that choose an element rather than compute between two (inverted_cdf, closest_observation,
@@ -122,7 +117,7 @@ class MASU_EXPORT QuantileFinder {
   [[nodiscard]] std::vector<Quantile> result() const;
   /// Elements of one pass.
   [[nodiscard]] std::uint64_t count() const noexcept;
-  [[nodiscard]] QuantileTimes times() const;
+  [[nodiscard]] Times times() const;
 
  private:
   struct State;

@@ -5,9 +5,9 @@
 ///
 /// **Rule.** The extreme is the element at the first position of the least (or greatest) value, with its bits; -0
 /// equals +0, so the first of them decides. NaN propagates: where there is one, the first NaN is the result, and its
-/// place is that of the extreme, as numpy.min and numpy.argmin have it. With NanRule::skip NaNs are left out; where all
-/// elements are NaN, the value is the first NaN, as numpy.nanmin has it, and its place is an error, as numpy.nanargmin
-/// has it. An element counts as not zero unless it is 0, -0 or +0: a NaN does.
+/// place is that of the extreme, as numpy.min and numpy.argmin have it. With NanPolicy::skip NaNs are left out; where
+/// all elements are NaN, the value is the first NaN, as numpy.nanmin has it, and its place is an error, as
+/// numpy.nanargmin has it. An element counts as not zero unless it is 0, -0 or +0: a NaN does.
 /// **Empty input.** An extreme of nothing is an error; nothing of it is not zero, all() of it is true, any() is false.
 /// **Limits.** Every dtype; 64-bit sizes; a device without fp64 takes f64 too: it compares bits.
 /// **Complexity.** O(n): the data is read once.
@@ -18,7 +18,7 @@
 /// @code
 /// std::vector<float> samples = …;
 /// const auto [least, greatest] = masu::minmax(samples);
-/// const std::uint64_t place = masu::argmax(samples, {.nan = masu::NanRule::skip});
+/// const std::uint64_t place = masu::argmax(samples, {.nan = masu::NanPolicy::skip});
 /// @endcode
 #pragma once
 
@@ -38,32 +38,20 @@
 
 namespace masu {
 
-/// What NaNs do to an extreme.
-enum class NanRule {
-  propagate,  ///< the first NaN is the extreme
-  skip,       ///< they are left out
-};
-
 /// The operation.
 enum class ReduceOp { min, max, minmax, count_nonzero };
 /// "min", "max", "minmax", "count-nonzero".
 MASU_EXPORT std::string_view to_string(ReduceOp op) noexcept;
 
-/// Seconds that were spent so far.
-struct ReduceTimes {
-  double transfer = 0;  ///< moving data to the device and results back (host clock)
-  double compute = 0;   ///< reducing: device time on OpenCL and CUDA, host clock on `cpu`
-};
-
 struct ReduceOptions {
-  NanRule nan = NanRule::propagate;
+  NanPolicy nan = NanPolicy::propagate;  ///< propagate or skip
   /// The data are this many rows of equal length, each with a result of its own. Must divide the elements. Rows of no
   /// elements are empty input.
   std::uint64_t rows = 1;
   /// Temporary memory to use instead of allocating: at least reduce_workspace() bytes on the device, from a multiple of
   /// 16 bytes on. Not used on `cpu` and where data comes in pieces.
   const BufferBase* workspace = nullptr;
-  ReduceTimes* times = nullptr;  ///< where not null, receives the times of the call
+  Times* times = nullptr;  ///< where not null, receives the times of the call
 };
 
 /// The results of the operation, for each row. A plain value. Reading a result that was not requested throws
@@ -132,7 +120,7 @@ class MASU_EXPORT ReduceAccumulator {
   [[nodiscard]] std::uint64_t count() const noexcept;
   /// The result so far. Throws invalid_argument for an extreme of nothing.
   [[nodiscard]] ReduceResult result() const;
-  [[nodiscard]] ReduceTimes times() const;
+  [[nodiscard]] Times times() const;
 
  private:
   struct State;

@@ -68,7 +68,7 @@ class MASU_EXPORT RowHistogramAccumulator {
   void add_buffer(const BufferBase& data, Dtype dtype);
   /// The histograms so far; rows that have not come yet are empty.
   [[nodiscard]] RowHistograms result() const;
-  [[nodiscard]] HistogramTimes times() const;
+  [[nodiscard]] Times times() const;
 
  private:
   struct State;

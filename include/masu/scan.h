@@ -47,12 +47,6 @@ MASU_EXPORT std::string_view to_string(ScanOp op) noexcept;
 /// Throws invalid_argument, listing the names.
 MASU_EXPORT ScanOp scan_op_from_name(std::string_view name);
 
-/// Seconds that a scan took.
-struct ScanTimes {
-  double transfer = 0;  ///< moving data to the device and results back (host clock)
-  double compute = 0;   ///< scanning: device time on OpenCL and CUDA, host clock on `cpu`
-};
-
 struct ScanOptions {
   ScanOp op = ScanOp::sum;
   bool exclusive = false;
@@ -66,7 +60,7 @@ struct ScanOptions {
   /// Temporary memory to use instead of allocating: at least scan_workspace() bytes on the device, from a multiple of
   /// 16 bytes on. Not used on `cpu`.
   const BufferBase* workspace = nullptr;
-  ScanTimes* times = nullptr;  ///< where not null, receives the times of the call
+  Times* times = nullptr;  ///< where not null, receives the times of the call
 };
 
 /// Scans data that comes in pieces: each piece's result continues the one before. Move-only; one thread at a time.
@@ -85,7 +79,7 @@ class MASU_EXPORT ScanAccumulator {
   void scan(const ArrayView& input, MutableArrayView output);
   /// Elements so far.
   [[nodiscard]] std::uint64_t count() const noexcept;
-  [[nodiscard]] ScanTimes times() const;
+  [[nodiscard]] Times times() const;
 
  private:
   struct State;

@@ -35,15 +35,9 @@ namespace masu {
 /// Where a value is placed among its equals: before all or after all.
 enum class Side { left, right };
 
-/// Seconds that a search took.
-struct SearchTimes {
-  double transfer = 0;  ///< moving data to the device and answers back (host clock)
-  double compute = 0;   ///< searching: device time on OpenCL and CUDA, host clock on `cpu`
-};
-
 struct SearchOptions {
   Side side = Side::left;
-  SearchTimes* times = nullptr;  ///< where not null, receives the times of the call
+  Times* times = nullptr;  ///< where not null, receives the times of the call
 };
 
 /// The device for host data when none is named: `cpu`, as moving the data takes longer than

@@ -52,12 +52,6 @@ MASU_EXPORT std::string_view to_string(SortAlgorithm algorithm) noexcept;
 /// Throws invalid_argument, listing the names.
 MASU_EXPORT SortAlgorithm sort_algorithm_from_name(std::string_view name);
 
-/// Seconds that a sort took.
-struct SortTimes {
-  double transfer = 0;  ///< moving data to the device and results back (host clock)
-  double compute = 0;   ///< sorting: device time on OpenCL and CUDA, host clock on `cpu`
-};
-
 struct SortOptions {
   Order order = Order::ascending;
   SortAlgorithm algorithm = SortAlgorithm::automatic;
@@ -69,7 +63,7 @@ struct SortOptions {
   /// Temporary memory to use instead of allocating: at least sort_workspace() bytes on the device, from a multiple of
   /// 16 bytes on. Not used on `cpu`.
   const BufferBase* workspace = nullptr;
-  SortTimes* times = nullptr;  ///< where not null, receives the times of the call
+  Times* times = nullptr;  ///< where not null, receives the times of the call
 };
 
 /// Bytes of temporary memory for sorting `count` keys with `value_bytes` bytes of value each (0: keys alone), in place

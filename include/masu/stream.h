@@ -72,6 +72,12 @@ class Mapping {
 /// long through NVIDIA's OpenCL, and a fifth longer through CUDA.
 enum class Timing { on, off };
 
+/// What a call, or an object, has taken so far, in seconds.
+struct Times {
+  double transfer = 0;  ///< moving data to the device and results back (host clock)
+  double compute = 0;   ///< the work itself: device time on OpenCL and CUDA, host clock on `cpu`
+};
+
 /// An in-order queue of work on one device. Calls return before the work is done: host memory and buffers given to them
 /// must outlive it (`finish()`, or the returned Event). Used by one thread at a time. Destroying a stream waits for it.
 class MASU_EXPORT Stream {

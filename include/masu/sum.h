@@ -42,12 +42,6 @@
 
 namespace masu {
 
-/// Seconds that were spent so far.
-struct SumTimes {
-  double transfer = 0;  ///< moving data to the device and results back (host clock)
-  double compute = 0;   ///< adding: device time on OpenCL and CUDA, host clock on `cpu`
-};
-
 struct SumOptions {
   /// The data are this many rows of equal length, each with a result of its own. Must divide the elements.
   std::uint64_t rows = 1;
@@ -61,7 +55,7 @@ struct SumOptions {
   /// For results in device memory: a word of 32 bits of the device, from a multiple of 4 bytes on, that gets 1 where a
   /// sum or dot product of integers does not fit its type, else 0.
   const BufferBase* status = nullptr;
-  SumTimes* times = nullptr;  ///< where not null, gets what the call took
+  Times* times = nullptr;  ///< where not null, gets what the call took
 };
 
 /// A number for each row. A plain value.
@@ -148,7 +142,7 @@ class MASU_EXPORT SumAccumulator {
   [[nodiscard]] SumResult norm2(Dtype result = Dtype::f64) const;
   [[nodiscard]] SumResult variance(std::uint64_t ddof = 0, Dtype result = Dtype::f64) const;
   [[nodiscard]] SumResult standard_deviation(std::uint64_t ddof = 0, Dtype result = Dtype::f64) const;
-  [[nodiscard]] SumTimes times() const;
+  [[nodiscard]] Times times() const;
 
  private:
   struct State;

@@ -33,31 +33,15 @@
 
 namespace masu {
 
-/// How NaNs are ordered.
-enum class NanPolicy {
-  last,  ///< greater than all else: first of the largest, last of the smallest
-  skip,  ///< left out, and counted
-};
-/// "last", "skip".
-MASU_EXPORT std::string_view to_string(NanPolicy policy) noexcept;
-/// Throws invalid_argument, listing the names.
-MASU_EXPORT NanPolicy nan_policy_from_name(std::string_view name);
-
-/// Seconds that were spent so far.
-struct TopkTimes {
-  double transfer = 0;  ///< moving data to the device and results back (host clock)
-  double compute = 0;   ///< selecting: device time on OpenCL and CUDA, host clock on `cpu`
-};
-
 struct TopkOptions {
-  bool largest = true;  ///< the largest first; false: the smallest first
-  NanPolicy nan = NanPolicy::last;
+  bool largest = true;              ///< the largest first; false: the smallest first
+  NanPolicy nan = NanPolicy::last;  ///< last or skip; those skipped are counted
   /// The data are this many rows of equal length, each with a result of its own. Must divide the elements.
   std::uint64_t rows = 1;
   /// Temporary memory to use instead of allocating: at least topk_workspace() bytes on the device, from a multiple of
   /// 16 bytes on. Not used on `cpu` and where data comes in pieces.
   const BufferBase* workspace = nullptr;
-  TopkTimes* times = nullptr;  ///< where not null, receives the times of the call
+  Times* times = nullptr;  ///< where not null, receives the times of the call
 };
 
 /// The result. A plain value. Where NaNs are skipped, a row has fewer than k elements if fewer are left.
@@ -120,7 +104,7 @@ class MASU_EXPORT TopkAccumulator {
   [[nodiscard]] std::uint64_t count() const noexcept;
   /// The top k so far; all that came, in order, where that is fewer than k.
   [[nodiscard]] TopkResult result() const;
-  [[nodiscard]] TopkTimes times() const;
+  [[nodiscard]] Times times() const;
 
  private:
   struct State;

@@ -32,14 +32,8 @@
 
 namespace masu {
 
-/// Seconds that a transposition took.
-struct TransposeTimes {
-  double transfer = 0;  ///< moving data to the device and back (host clock)
-  double compute = 0;   ///< transposing: device time on OpenCL and CUDA, host clock on `cpu`
-};
-
 struct TransposeOptions {
-  TransposeTimes* times = nullptr;  ///< where not null, receives the times of the call
+  Times* times = nullptr;  ///< where not null, receives the times of the call
 };
 
 /// The device for host data when none is named: `cpu`, as moving the data takes longer than transposing it, unless

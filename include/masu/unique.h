@@ -40,13 +40,6 @@
 
 namespace masu {
 
-/// Seconds that a call took.
-struct UniqueTimes {
-  double transfer = 0;  ///< moving data to the device and results back (host clock)
-  double compute =
-      0;  ///< the rest: device time on OpenCL and CUDA (of counted 8- and 16-bit data, and on `cpu`, host clock)
-};
-
 struct UniqueOptions {
   bool counts = true;    ///< how often each value occurs
   bool indices = false;  ///< where each value is first: numpy.unique's return_index
@@ -54,7 +47,7 @@ struct UniqueOptions {
   /// Temporary memory to use instead of allocating: at least unique_workspace() bytes on the device, from a multiple of
   /// 16 bytes on. Not used on `cpu` and by host data.
   const BufferBase* workspace = nullptr;
-  UniqueTimes* times = nullptr;  ///< where not null, receives the times of the call
+  Times* times = nullptr;  ///< where not null, receives the times of the call
 };
 
 struct RunOptions {
@@ -62,7 +55,7 @@ struct RunOptions {
   bool starts = true;  ///< where each run begins
   /// As UniqueOptions::workspace: at least run_length_workspace() bytes.
   const BufferBase* workspace = nullptr;
-  UniqueTimes* times = nullptr;
+  Times* times = nullptr;
 };
 
 /// The distinct values of host data, ascending. Results that the options do not request are empty.
@@ -174,7 +167,7 @@ class MASU_EXPORT UniqueAccumulator {
   [[nodiscard]] std::uint64_t memory_bytes() const noexcept;
   /// Values and counts so far. More pieces may be added after it.
   [[nodiscard]] UniqueArrays result();
-  [[nodiscard]] UniqueTimes times() const noexcept;
+  [[nodiscard]] Times times() const noexcept;
 
  private:
   struct State;

@@ -146,7 +146,7 @@ class MASU_EXPORT WeightedHistogramAccumulator {
   /// add() and result() for an accumulator that is given nothing else, neither before nor after. For float weights and
   /// many bins on `cpu`, memory and time go by the bins that are touched.
   [[nodiscard]] WeightedHistogram result_of(std::span<const ArrayView> columns, const ArrayView& weights);
-  [[nodiscard]] HistogramTimes times() const;
+  [[nodiscard]] Times times() const;
 
  private:
   [[nodiscard]] WeightedHistogram empty_result() const;

@@ -74,6 +74,11 @@ void check_fp64(std::string_view function, const masu::Device& device, Dtype dty
   throw Error(ErrorCode::unsupported, fmt::format("{}: {} has no fp64, got f64 data", function, device.id()));
 }
 
+void check_nan(std::string_view function, NanPolicy nan, NanPolicy other) {
+  if (nan == NanPolicy::skip || nan == other) return;
+  refuse(function, fmt::format("nan must be {} or skip, got {}", to_string(other), to_string(nan)));
+}
+
 void check_dtype(std::string_view function, Dtype expected, Dtype got) {
   if (expected == got) return;
   refuse(function, fmt::format("data must be {} as before, got {}", to_string(expected), to_string(got)));

@@ -42,6 +42,8 @@ std::uint64_t count_of(std::string_view function, const BufferBase& buffer, Dtyp
 void check_element_bytes(std::string_view function, std::size_t bytes);  // 1 to 64
 // f64 on a device without it is `unsupported`.
 void check_fp64(std::string_view function, const masu::Device& device, Dtype dtype);
+// NaNs may be skipped, or be `other`.
+void check_nan(std::string_view function, NanPolicy nan, NanPolicy other);
 // Data in pieces: of the dtype and on the device that the first words were about.
 void check_dtype(std::string_view function, Dtype expected, Dtype got);
 void check_device(std::string_view function, const masu::Device& device, const BufferBase& buffer);

@@ -53,10 +53,10 @@ void check_found(const ConvertRule& rule, std::uint64_t position, std::uint64_t 
 }
 
 void here(const ConvertRule& rule, const void* in, void* out, std::uint64_t count, std::uint64_t first_position,
-          ConvertTimes* times) {
+          Times* times) {
   std::uint64_t position = no_position;
   {
-    const call::Timer timer(times, &ConvertTimes::compute);
+    const call::Timer timer(times, &Times::compute);
     position = convert_cpu(rule, in, out, count);
   }
   std::uint64_t bits = 0;

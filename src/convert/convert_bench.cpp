@@ -56,14 +56,14 @@ class Converting final : public Moving {
     if (convert_workspace(device) != 0) workspace_.emplace(device, convert_workspace(device));
   }
   double run() override {
-    ConvertTimes times;
+    Times times;
     change(&times);
     return times.compute;
   }
   void call() override { change(nullptr); }
 
  private:
-  void change(ConvertTimes* times) {
+  void change(Times* times) {
     ConvertOptions options{.overflow = what_.overflow, .rounding = what_.rounding, .times = times};
     if (workspace_) options.workspace = &*workspace_;
     convert(source_, what_.from, target_, what_.to, options);

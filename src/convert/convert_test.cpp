@@ -401,7 +401,7 @@ TEST_P(ConvertTest, TimesAndThreads) {
   for (auto& one : found) threads.emplace_back([&] { one = convert<float>(device, in); });
   for (std::thread& thread : threads) thread.join();
   for (const auto& one : found) EXPECT_EQ(one, std::vector<float>(in.size(), 300.0F));
-  ConvertTimes times{-1, -1};
+  Times times{-1, -1};
   (void)convert<float>(device, in, {.times = &times});
   EXPECT_GT(times.compute, 0);
   EXPECT_GE(times.transfer, 0);

@@ -85,8 +85,8 @@ std::uint64_t index_at(const Move& move, const void* indices, std::uint64_t posi
   return static_cast<const std::uint64_t*>(indices)[position];
 }
 
-void here(const Move& move, const void* in, const void* indices, void* out, GatherTimes* times) {
-  const call::Timer timer(times, &GatherTimes::compute);
+void here(const Move& move, const void* in, const void* indices, void* out, Times* times) {
+  const call::Timer timer(times, &Times::compute);
   if (move.operation != Operation::reverse) {
     const std::uint64_t bad = first_bad_index_cpu(indices, move.index_dtype, move.indices, move.limit());
     if (bad != move.indices) check_index(move, {bad, index_at(move, indices, bad)});
@@ -136,7 +136,7 @@ Move checked(Operation operation, const Operands& operands, std::size_t element_
   return move;
 }
 
-void here(const Move& move, const Operands& operands, GatherTimes* times) {
+void here(const Move& move, const Operands& operands, Times* times) {
   here(move, call::host_address(operands.in),
        operands.indices != nullptr ? call::host_address(*operands.indices) : nullptr, call::host_address(operands.out),
        times);

@@ -95,14 +95,14 @@ class Gathering final : public Moving {
     }
   }
   double run() override {
-    GatherTimes times;
+    Times times;
     move(&times);
     return times.compute;
   }
   void call() override { move(nullptr); }
 
  private:
-  void move(GatherTimes* times) {
+  void move(Times* times) {
     GatherOptions options{.times = times};
     if (workspace_) options.workspace = &*workspace_;
     switch (what_.way) {

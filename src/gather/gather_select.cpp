@@ -71,8 +71,8 @@ Selection checked(const BufferBase& in, std::size_t element_bytes, const BufferB
 }
 
 std::uint64_t here(const Selection& selection, std::size_t element_bytes, const void* in, const void* flags, void* out,
-                   GatherTimes* times) {
-  const call::Timer timer(times, &GatherTimes::compute);
+                   Times* times) {
+  const call::Timer timer(times, &Times::compute);
   return checked_number(compact_cpu(element_bytes, selection.count, in, flags, out, selection.room), selection.room);
 }
 
@@ -229,12 +229,12 @@ void iota(const Device& device, MutableArrayView out, const void* start, const v
   call::check_count("iota", out.count);
   if (out.count == 0) return;
   if (call::on_cpu(device)) {
-    const call::Timer timer(options.times, &GatherTimes::compute);
+    const call::Timer timer(options.times, &Times::compute);
     return iota_cpu(out.dtype, out.count, out.data, as_word(out.dtype, start), as_word(out.dtype, step));
   }
   Buffer<std::byte> there(device, out.count * size_of(out.dtype));
   iota(there, out.dtype, start, step, options);
-  const call::Timer timer(options.times, &GatherTimes::transfer);
+  const call::Timer timer(options.times, &Times::transfer);
   call::download_bytes(there, out.data);
 }
 

@@ -338,7 +338,7 @@ TEST_P(GatherTest, TimesAndThreads) {
   for (auto& one : found) threads.emplace_back([&] { one = gather(device, in, indices); });
   for (std::thread& thread : threads) thread.join();
   for (const auto& one : found) EXPECT_EQ(one, in);
-  GatherTimes times{-1, -1};
+  Times times{-1, -1};
   (void)gather(device, in, indices, {.times = &times});
   EXPECT_GT(times.compute, 0);
   EXPECT_GE(times.transfer, 0);

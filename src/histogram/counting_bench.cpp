@@ -94,7 +94,7 @@ class RowCounting final : public Counting {
 
   void count(Stream* stream) override {
     if (stream != nullptr) stream->finish();  // the rows are counted beside it
-    const HistogramTimes before = accumulator_ ? accumulator_->times() : HistogramTimes{};
+    const Times before = accumulator_ ? accumulator_->times() : Times{};
     earlier_ += before.compute;
     accumulator_.emplace(device_, what_.dtype, what_.definite_bins(), source_.view.count / what_.row, what_.row,
                          options_);

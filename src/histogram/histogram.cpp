@@ -28,7 +28,7 @@ struct HistogramAccumulator::State {
   std::unique_ptr<cpu::Counter> here;      // counts them
   std::unique_ptr<DeviceCounter> counter;  // what is counted on a device
   Strategy used;
-  HistogramTimes times;
+  Times times;
 
   void count_here(const ArrayView& data) {
     const double start = call::now();
@@ -214,7 +214,7 @@ std::vector<Histogram> HistogramAccumulator::result() const try {
   no_memory("histogram", state_->rule->n, state_->rule->n * state_->options.channels * sizeof(std::uint64_t));
 }
 
-HistogramTimes HistogramAccumulator::times() const {
+Times HistogramAccumulator::times() const {
   return state_->counter ? state_->counter->times() : state_->times;
 }
 

@@ -169,7 +169,7 @@ struct JointHistogramAccumulator::State {
   std::vector<std::uint64_t> totals;  // the cells, outside, nan
   std::unique_ptr<cpu::JointCounter> here;
   std::unique_ptr<DeviceJointCounter> counter;
-  HistogramTimes times;
+  Times times;
 
   template <class Count>
   void count_here(const Count& count) {
@@ -301,7 +301,7 @@ JointHistogram JointHistogramAccumulator::result() const try {
   no_memory(name, state_->cells, state_->cells * sizeof(std::uint64_t));
 }
 
-HistogramTimes JointHistogramAccumulator::times() const {
+Times JointHistogramAccumulator::times() const {
   return state_->counter ? state_->counter->times() : state_->times;
 }
 

@@ -110,7 +110,7 @@ struct RowHistogramAccumulator::State {
   std::unique_ptr<DeviceRowCounter> counter;
   // A pixel that a piece has cut: its first elements, until the others come.
   std::vector<std::byte> pixel;
-  HistogramTimes times;
+  Times times;
 
   [[nodiscard]] std::uint64_t tables() const noexcept { return rows * options.channels; }
   [[nodiscard]] std::uint64_t counters() const noexcept { return tables() * rule->n; }
@@ -270,7 +270,7 @@ RowHistograms RowHistogramAccumulator::result() const try {
   no_memory(rows_name, state_->counters(), state_->counters() * sizeof(std::uint64_t));
 }
 
-HistogramTimes RowHistogramAccumulator::times() const {
+Times RowHistogramAccumulator::times() const {
   return state_->counter ? state_->counter->times() : state_->times;
 }
 

@@ -63,7 +63,7 @@ struct WeightedHistogramAccumulator::State {
   std::vector<WeightSums> sums;       // on the CPU; for a device, what was merged
   std::unique_ptr<cpu::WeightedCounter> here;
   std::unique_ptr<DeviceWeightedCounter> counter;
-  HistogramTimes times;
+  Times times;
   std::uint64_t n = 0;         // elements, with those that were merged
   std::uint64_t position = 0;  // elements that were added here
 
@@ -426,7 +426,7 @@ WeightedHistogram WeightedHistogramAccumulator::result() const try {
   no_memory(weighted_name, state_->slots * state_->options.rows, state_->sums_bytes());
 }
 
-HistogramTimes WeightedHistogramAccumulator::times() const {
+Times WeightedHistogramAccumulator::times() const {
   return state_->counter ? state_->counter->times() : state_->times;
 }
 

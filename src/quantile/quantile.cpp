@@ -69,7 +69,7 @@ struct Input {
 
 // The keys at `places`, ascending, of each row.
 std::vector<std::uint64_t> keys_at(const Input& input, std::uint64_t rows, std::span<const std::uint64_t> places,
-                                   QuantileTimes* times) {
+                                   Times* times) {
   const std::uint64_t count = input.count / rows;
   const double start = call::now();
   if (input.buffer == nullptr && call::on_cpu(input.device)) {

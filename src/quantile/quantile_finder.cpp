@@ -153,7 +153,7 @@ std::uint64_t QuantileFinder::count() const noexcept {
   return state_->finder.count();
 }
 
-QuantileTimes QuantileFinder::times() const {
+Times QuantileFinder::times() const {
   return state_->finder.times();
 }
 

@@ -92,7 +92,7 @@ void PlaceFinder::add(const ArrayView& data) {
 }
 
 void PlaceFinder::add_here(const ArrayView& data) {
-  const call::Timer timer(&times_, &QuantileTimes::compute);
+  const call::Timer timer(&times_, &Times::compute);
   here_ += data.count;
   const cpu::DigitPass pass{left_ - width_, width_, prefixes_};
   if (collecting_) {
@@ -235,8 +235,8 @@ bool PlaceFinder::next_pass(std::span<const std::uint64_t> places) {
   return true;
 }
 
-QuantileTimes PlaceFinder::times() const {
-  QuantileTimes times = times_;
+Times PlaceFinder::times() const {
+  Times times = times_;
   if (counter_) times.compute += counter_->seconds();
   return times;
 }

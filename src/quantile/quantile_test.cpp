@@ -203,7 +203,7 @@ TEST_P(QuantileTest, RowsPiecesAndManyQuantiles) {
         std::vector<T> values(data.size());
         std::transform(data.begin(), data.end(), values.begin(),
                        [](float x) { return static_cast<T>(static_cast<int>(x) % 100); });
-        QuantileTimes times;
+        Times times;
         const std::vector<Quantile> whole = exact_quantiles(device, ArrayView(values), q, {.times = &times});
         EXPECT_EQ(exact_quantiles(cpu, ArrayView(values), q), whole);
         EXPECT_GT(times.compute, 0);

@@ -27,12 +27,13 @@ namespace {
 constexpr std::array<std::string_view, 4> op_names = {"min", "max", "minmax", "count-nonzero"};
 
 bool skips(const ReduceOptions& options) {
-  return options.nan == NanRule::skip;
+  return options.nan == NanPolicy::skip;
 }
 
 // Elements of a row.
 std::uint64_t check_shape(std::uint64_t count, ReduceOp op, const ReduceOptions& options) {
   call::check_count(reduce_name, count);
+  call::check_nan(reduce_name, options.nan, NanPolicy::propagate);
   if (options.rows == 0 || options.rows > call::most_elements || count % options.rows != 0) {
     call::refuse(reduce_name,
                  fmt::format("rows must be at least 1 and divide the {} elements, got {}", count, options.rows));
@@ -48,7 +49,7 @@ ReduceResult empty_result(Dtype dtype, ReduceOp op, std::uint64_t rows) {
 }
 
 ReduceResult here(const ArrayView& data, ReduceOp op, const ReduceOptions& options) {
-  const call::Timer timer(options.times, &ReduceTimes::compute);
+  const call::Timer timer(options.times, &Times::compute);
   return ReduceParts::make(data.dtype, op, skips(options), reduce_cpu(data, options.rows, op, skips(options)));
 }
 

@@ -26,7 +26,7 @@ struct ReduceAccumulator::State {
   bool skip;
   Reduced found;
   std::uint64_t count = 0;
-  ReduceTimes times;
+  Times times;
   std::optional<call::Staging> staging;
 
   // A piece whose result has not been fetched.
@@ -44,7 +44,7 @@ struct ReduceAccumulator::State {
   }
 
   void add_here(const ArrayView& data) {
-    const call::Timer timer(&times, &ReduceTimes::compute);
+    const call::Timer timer(&times, &Times::compute);
     found.merge(reduce_cpu(data, 1, op, skip, count).front());
     count += data.count;
   }
@@ -67,7 +67,8 @@ ReduceAccumulator::ReduceAccumulator(const Device& device, Dtype dtype, ReduceOp
   if (options.rows != 1) {
     call::refuse(reduce_name, fmt::format("rows must be 1 where data comes in pieces, got {}", options.rows));
   }
-  state_ = std::make_unique<State>(device, dtype, op, options.nan == NanRule::skip);
+  call::check_nan(reduce_name, options.nan, NanPolicy::propagate);
+  state_ = std::make_unique<State>(device, dtype, op, options.nan == NanPolicy::skip);
 }
 
 ReduceAccumulator::ReduceAccumulator(ReduceAccumulator&&) noexcept = default;
@@ -140,7 +141,7 @@ ReduceAccumulator ReduceAccumulator::from_bytes(const Device& device, std::span<
   call::StateReader from(reduce_state, bytes);
   const Dtype dtype = from.dtype();
   const auto op = static_cast<ReduceOp>(from.below(static_cast<std::uint64_t>(ReduceOp::count_nonzero) + 1, 1));
-  const NanRule rule = from.flag() ? NanRule::skip : NanRule::propagate;
+  const NanPolicy rule = from.flag() ? NanPolicy::skip : NanPolicy::propagate;
   ReduceAccumulator result(device, dtype, op, {.nan = rule});
   State& s = *result.state_;
   s.count = from.number();
@@ -172,8 +173,8 @@ ReduceResult ReduceAccumulator::result() const {
   return ReduceParts::make(state_->dtype, state_->op, state_->skip, {state_->found});
 }
 
-ReduceTimes ReduceAccumulator::times() const {
-  ReduceTimes times = state_->times;
+Times ReduceAccumulator::times() const {
+  Times times = state_->times;
   if (state_->staging) times.transfer += state_->staging->seconds();
   return times;
 }

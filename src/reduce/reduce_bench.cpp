@@ -26,7 +26,7 @@ struct ReduceCase {
   Dtype dtype;
   ReduceOp op;
   bool usual = false;
-  NanRule nan = NanRule::propagate;
+  NanPolicy nan = NanPolicy::propagate;
   std::uint64_t row = 0;  // elements of a row; 0: all
 };
 
@@ -34,10 +34,10 @@ struct ReduceCase {
 constexpr auto cases = std::to_array<ReduceCase>({
     {"f32-min", Dtype::f32, ReduceOp::min, true},
     {"f32-minmax", Dtype::f32, ReduceOp::minmax, true},
-    {"f32-nanmin", Dtype::f32, ReduceOp::min, false, NanRule::skip},
+    {"f32-nanmin", Dtype::f32, ReduceOp::min, false, NanPolicy::skip},
     {"f32-count-nonzero", Dtype::f32, ReduceOp::count_nonzero, true},
-    {"f32-min-rows-of-64", Dtype::f32, ReduceOp::min, false, NanRule::propagate, 64},
-    {"f32-min-rows-of-64Ki", Dtype::f32, ReduceOp::min, false, NanRule::propagate, 1 << 16},
+    {"f32-min-rows-of-64", Dtype::f32, ReduceOp::min, false, NanPolicy::propagate, 64},
+    {"f32-min-rows-of-64Ki", Dtype::f32, ReduceOp::min, false, NanPolicy::propagate, 1 << 16},
     {"f64-min", Dtype::f64, ReduceOp::min, true},
     {"f64-minmax", Dtype::f64, ReduceOp::minmax},
     {"f16-min", Dtype::f16, ReduceOp::min},
@@ -71,7 +71,7 @@ bool is_right(const ArrayView& data, const ReduceCase& what, std::uint64_t rows,
     for (std::uint64_t i = 0; i < row && !has_nan; ++i) {
       nonzero += reference::number(x[i]) != 0 ? 1 : 0;
       if (!is_number(x[i])) {
-        has_nan = what.nan == NanRule::propagate && what.op != ReduceOp::count_nonzero;
+        has_nan = what.nan == NanPolicy::propagate && what.op != ReduceOp::count_nonzero;
         if (has_nan) places[0] = places[1] = i;
         continue;
       }
@@ -101,7 +101,7 @@ class Reducing final : public Work {
     if (device.kind() == DeviceKind::cpu) here_.emplace(input.bytes());
   }
   double run() override {
-    ReduceTimes times;
+    Times times;
     options_.times = &times;
     result_ = reduce(data_, what_.dtype, what_.op, options_);
     options_.times = nullptr;

@@ -38,7 +38,7 @@ struct Expected {
 };
 
 template <class T>
-Expected expected_of(const T* x, std::uint64_t count, NanRule nan) {
+Expected expected_of(const T* x, std::uint64_t count, NanPolicy nan) {
   Expected result;
   std::optional<std::uint64_t> first_nan;
   for (std::uint64_t i = 0; i < count; ++i) {
@@ -51,8 +51,8 @@ Expected expected_of(const T* x, std::uint64_t count, NanRule nan) {
     if (result.only_nans || reference::number(x[i]) > reference::number(x[result.greatest])) result.greatest = i;
     result.only_nans = false;
   }
-  if (first_nan && (nan == NanRule::propagate || result.only_nans)) result.least = result.greatest = *first_nan;
-  result.only_nans = result.only_nans && nan == NanRule::skip;
+  if (first_nan && (nan == NanPolicy::propagate || result.only_nans)) result.least = result.greatest = *first_nan;
+  result.only_nans = result.only_nans && nan == NanPolicy::skip;
   return result;
 }
 
@@ -63,7 +63,7 @@ bool same_bits(T a, T b) {
 }
 
 template <class T>
-void expect_result(const ReduceResult& found, const std::vector<T>& data, std::uint64_t rows, NanRule nan,
+void expect_result(const ReduceResult& found, const std::vector<T>& data, std::uint64_t rows, NanPolicy nan,
                    const std::string& name) {
   const std::uint64_t row = data.size() / rows;
   ASSERT_EQ(found.rows(), rows) << name;
@@ -106,14 +106,14 @@ class ReduceTest : public test::EachDevice {
   struct Case {
     Dtype dtype;
     ReduceOp op;
-    NanRule nan;
+    NanPolicy nan;
   };
   [[nodiscard]] std::vector<Case> cases() const {
-    constexpr NanRule propagate = NanRule::propagate;
+    constexpr NanPolicy propagate = NanPolicy::propagate;
     if (slow()) {
       return {{Dtype::i8, ReduceOp::minmax, propagate},         {Dtype::u16, ReduceOp::max, propagate},
-              {Dtype::f16, ReduceOp::minmax, NanRule::skip},    {Dtype::f32, ReduceOp::minmax, propagate},
-              {Dtype::f32, ReduceOp::minmax, NanRule::skip},    {Dtype::f64, ReduceOp::min, propagate},
+              {Dtype::f16, ReduceOp::minmax, NanPolicy::skip},  {Dtype::f32, ReduceOp::minmax, propagate},
+              {Dtype::f32, ReduceOp::minmax, NanPolicy::skip},  {Dtype::f64, ReduceOp::min, propagate},
               {Dtype::i8, ReduceOp::count_nonzero, propagate},  {Dtype::f16, ReduceOp::count_nonzero, propagate},
               {Dtype::f32, ReduceOp::count_nonzero, propagate}, {Dtype::f64, ReduceOp::count_nonzero, propagate}};
     }
@@ -122,7 +122,7 @@ class ReduceTest : public test::EachDevice {
                               Dtype::i64, Dtype::f16, Dtype::f32, Dtype::f64}) {
       for (const ReduceOp op : {ReduceOp::min, ReduceOp::max, ReduceOp::minmax, ReduceOp::count_nonzero}) {
         all.push_back({dtype, op, propagate});
-        if (is_float(dtype)) all.push_back({dtype, op, NanRule::skip});
+        if (is_float(dtype)) all.push_back({dtype, op, NanPolicy::skip});
       }
     }
     return all;
@@ -158,7 +158,7 @@ TEST_P(ReduceTest, EveryTypeAndShape) {
       int number = 0;
       for (const std::vector<T>& data : all_kinds<T>(40009)) {
         const std::string name = std::string(to_string(one.dtype)) + " " + std::string(to_string(one.op)) + " data " +
-                                 std::to_string(++number) + (one.nan == NanRule::skip ? " skip" : "");
+                                 std::to_string(++number) + (one.nan == NanPolicy::skip ? " skip" : "");
         expect_result(reduce(misaligned(data), one.op, {.nan = one.nan}), data, 1, one.nan, name);
       }
     });
@@ -176,15 +176,15 @@ TEST_P(ReduceTest, EverySizeAndRows) {
       const auto words = reference::data_of<float>(Shape::special, row * rows, 3);
       const auto bytes = reference::data_of<std::int8_t>(Shape::random_bits, row * rows, 4);
       const Buffer<float> there = misaligned(words);
-      for (const NanRule nan : {NanRule::propagate, NanRule::skip}) {
+      for (const NanPolicy nan : {NanPolicy::propagate, NanPolicy::skip}) {
         expect_result(reduce(there, ReduceOp::minmax, {.nan = nan, .rows = rows}), words, rows, nan, name + " f32");
       }
-      expect_result(reduce(misaligned(bytes), ReduceOp::minmax, {.rows = rows}), bytes, rows, NanRule::propagate,
+      expect_result(reduce(misaligned(bytes), ReduceOp::minmax, {.rows = rows}), bytes, rows, NanPolicy::propagate,
                     name + " i8");
-      expect_result(reduce(misaligned(bytes), ReduceOp::count_nonzero, {.rows = rows}), bytes, rows, NanRule::propagate,
-                    name + " i8 count");
+      expect_result(reduce(misaligned(bytes), ReduceOp::count_nonzero, {.rows = rows}), bytes, rows,
+                    NanPolicy::propagate, name + " i8 count");
       if (row * rows < 3000) {
-        expect_result(reduce(device, words, ReduceOp::minmax, {.rows = rows}), words, rows, NanRule::propagate,
+        expect_result(reduce(device, words, ReduceOp::minmax, {.rows = rows}), words, rows, NanPolicy::propagate,
                       name + " host f32");
       }
     }
@@ -207,7 +207,7 @@ TEST_P(ReduceTest, EveryPlace) {
 TEST_P(ReduceTest, InPieces) {
   const auto data = reference::data_of<float>(Shape::special, 50021, 8);
   for (const ReduceOp op : {ReduceOp::minmax, ReduceOp::count_nonzero}) {
-    for (const NanRule nan : {NanRule::propagate, NanRule::skip}) {
+    for (const NanPolicy nan : {NanPolicy::propagate, NanPolicy::skip}) {
       ReduceAccumulator first(device, Dtype::f32, op, {.nan = nan});
       ReduceAccumulator second(device, Dtype::f32, op, {.nan = nan});
       first.add(ArrayView(Dtype::f32, data.data(), 0));
@@ -233,15 +233,15 @@ TEST_P(ReduceTest, OnAStreamAndWorkspace) {
   const auto data = reference::data_of<float>(Shape::special, 30000, 2);
   const Buffer<float> there = device.upload(data);
   Stream stream(device);
-  expect_result(reduce(stream, there, ReduceOp::minmax).get(), data, 1, NanRule::propagate, "stream");
-  const ReduceOptions rows{.nan = NanRule::skip, .rows = 3};
+  expect_result(reduce(stream, there, ReduceOp::minmax).get(), data, 1, NanPolicy::propagate, "stream");
+  const ReduceOptions rows{.nan = NanPolicy::skip, .rows = 3};
   const std::uint64_t bytes = reduce_workspace(device, Dtype::f32, data.size(), ReduceOp::minmax, rows);
   const Buffer<std::byte> workspace(device, bytes);
-  ReduceTimes times{-1, -1};
+  Times times{-1, -1};
   ReduceOptions with = rows;
   with.workspace = &workspace;
   with.times = &times;
-  expect_result(reduce(there, ReduceOp::minmax, with), data, 3, NanRule::skip, "workspace");
+  expect_result(reduce(there, ReduceOp::minmax, with), data, 3, NanPolicy::skip, "workspace");
   EXPECT_GT(times.compute, 0);
   EXPECT_GE(times.transfer, 0);
   if (device.kind() == DeviceKind::cpu) return;
@@ -272,6 +272,8 @@ TEST_P(ReduceTest, EmptyAndRefusals) {
   MASU_EXPECT_ERROR((void)reduce(there, ReduceOp::min, {.rows = 4}), invalid_argument,
                     "rows must be at least 1 and divide the 6 elements, got 4");
   MASU_EXPECT_ERROR((void)masu::min(there, {.rows = 2}), invalid_argument, "rows must be 1, got 2");
+  MASU_EXPECT_ERROR((void)masu::min(there, {.nan = NanPolicy::last}), invalid_argument,
+                    "nan must be propagate or skip, got last");
   MASU_EXPECT_ERROR((void)reduce(there, Dtype::f32, ReduceOp::min), invalid_argument,
                     "size must be a multiple of 4 bytes (f32), got 6");
   const ReduceResult least = reduce(there, ReduceOp::min);
@@ -294,8 +296,8 @@ TEST(Reduce, FunctionsOfOneResult) {
   EXPECT_FALSE(masu::all(std::vector<double>{1, 0}));
   const std::vector<float> nans = {NAN, 2, 1};
   EXPECT_TRUE(std::isnan(masu::min(nans)));
-  EXPECT_EQ(masu::min(nans, {.nan = NanRule::skip}), 1.0F);
-  EXPECT_EQ(masu::argmax(nans, {.nan = NanRule::skip}), 1U);
+  EXPECT_EQ(masu::min(nans, {.nan = NanPolicy::skip}), 1.0F);
+  EXPECT_EQ(masu::argmax(nans, {.nan = NanPolicy::skip}), 1U);
   EXPECT_TRUE(masu::all(nans));
 }
 
@@ -315,7 +317,7 @@ TEST_P(ReduceKernelTest, ManyGroups) {
     job.start(stream, there, 0);
     const std::vector<Reduced> found = job.fetch(stream);
     for (std::uint64_t r = 0; r < rows; ++r) {
-      const Expected right = expected_of(data.data() + r * plan.count, plan.count, NanRule::skip);
+      const Expected right = expected_of(data.data() + r * plan.count, plan.count, NanPolicy::skip);
       if (op == ReduceOp::count_nonzero) {
         EXPECT_EQ(found[r].nonzero, right.nonzero);
       } else {

@@ -211,7 +211,7 @@ struct ScanAccumulator::State {
   ScanState state;                   // on `cpu`
   std::vector<std::uint64_t> there;  // on others
   std::uint64_t count = 0;
-  ScanTimes times;
+  Times times;
 };
 
 ScanAccumulator::ScanAccumulator(const Device& device, Dtype dtype, const ScanOptions& options) {
@@ -302,7 +302,7 @@ std::uint64_t ScanAccumulator::count() const noexcept {
   return state_->count;
 }
 
-ScanTimes ScanAccumulator::times() const {
+Times ScanAccumulator::times() const {
   return state_->times;
 }
 

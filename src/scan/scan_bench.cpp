@@ -63,7 +63,7 @@ class Scanning final : public Moving {
     });
   }
   double run() override {
-    ScanTimes times;
+    Times times;
     options_.times = &times;
     scan(source_, what_.dtype, target_, options_);
     options_.times = nullptr;

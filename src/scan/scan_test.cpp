@@ -167,7 +167,7 @@ TEST_P(ScanTest, StreamWorkspaceAndTimes) {
   scan(stream, floats_there, Dtype::f32, sums).get();
   EXPECT_TRUE(same_bits(sums.read(), reference::scan(floats, ScanOp::sum, false)));
   const Buffer<std::byte> workspace(device, scan_workspace(device, Dtype::u32, data.size(), {.exclusive = true}));
-  ScanTimes times{-1, -1};
+  Times times{-1, -1};
   scan(there, output, {.exclusive = true, .workspace = &workspace, .times = &times});
   EXPECT_EQ(output.read(), right);
   EXPECT_GT(times.compute, 0);

@@ -48,7 +48,7 @@ void check(const BufferBase& sorted, const BufferBase& values, Dtype dtype, cons
 }
 
 void here(const ArrayView& sorted, const ArrayView& values, MutableArrayView positions, const SearchOptions& options) {
-  const call::Timer timer(options.times, &SearchTimes::compute);
+  const call::Timer timer(options.times, &Times::compute);
   search_cpu(sorted, values, positions, options.side);
 }
 

@@ -48,7 +48,7 @@ class Searching final : public Work {
     if (device.kind() == DeviceKind::cpu) here_.emplace(values.bytes());
   }
   double run() override {
-    SearchTimes times;
+    Times times;
     find(&times);
     return times.compute;
   }
@@ -65,9 +65,7 @@ class Searching final : public Work {
   }
 
  private:
-  void find(SearchTimes* times) {
-    searchsorted(sorted_, values_, what_.dtype, positions_, Dtype::u64, {.times = times});
-  }
+  void find(Times* times) { searchsorted(sorted_, values_, what_.dtype, positions_, Dtype::u64, {.times = times}); }
 
   SearchCase what_;
   const Input& host_sorted_;

@@ -179,7 +179,7 @@ TEST_P(SearchTest, TimesAndThreads) {
   for (auto& positions : found) threads.emplace_back([&] { positions = searchsorted(device, data, data); });
   for (std::thread& thread : threads) thread.join();
   for (const auto& positions : found) EXPECT_EQ(positions, right);
-  SearchTimes times{-1, -1};
+  Times times{-1, -1};
   (void)searchsorted(device, data, data, {.times = &times});
   EXPECT_GT(times.compute, 0);
   EXPECT_GE(times.transfer, 0);

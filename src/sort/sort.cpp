@@ -117,14 +117,14 @@ void* address(const BufferBase& buffer) {
 
 // Runs `body` and adds its time by the host's clock to what the caller wants to know.
 template <class Body>
-void timed(double SortTimes::*part, SortTimes* times, const Body& body) {
+void timed(double Times::*part, Times* times, const Body& body) {
   const double start = now();
   body();
   if (times != nullptr) times->*part += now() - start;
 }
 
 // Runs what sorts on a device, and waits for it.
-void finish(Stream& stream, const DeviceWork& work, SortTimes* times) {
+void finish(Stream& stream, const DeviceWork& work, Times* times) {
   stream.finish();
   if (times == nullptr || !work.first) return;
   times->compute += work.first->seconds() + work.last.seconds_since(*work.first);
@@ -142,12 +142,12 @@ class Visit {
 
   Buffer<std::byte> bring(const void* data, std::uint64_t bytes) {
     Buffer<std::byte> buffer(stream_.device(), bytes);
-    timed(&SortTimes::transfer, options_.times,
+    timed(&Times::transfer, options_.times,
           [&] { buffer.write(std::span(static_cast<const std::byte*>(data), bytes)); });
     return buffer;
   }
   void fetch(const Buffer<std::byte>& buffer, void* data) {
-    timed(&SortTimes::transfer, options_.times,
+    timed(&Times::transfer, options_.times,
           [&] { buffer.read(std::span(static_cast<std::byte*>(data), buffer.size())); });
   }
   void sort(const BufferBase& keys, Dtype dtype, BufferBase* result, const Payload& payload, const SortJob& job) {
@@ -208,7 +208,7 @@ SortJob job_argsort(const BufferBase& keys, Dtype dtype, const BufferBase& indic
 
 // Work on buffers of the CPU device.
 void here(const SortOptions& options, const std::function<void()>& body) {
-  timed(&SortTimes::compute, options.times, body);
+  timed(&Times::compute, options.times, body);
 }
 
 }  // namespace

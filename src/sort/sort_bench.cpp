@@ -51,7 +51,7 @@ class Sorting : public Work {
   }
 
   double run() override {
-    SortTimes times;
+    Times times;
     options_.times = &times;
     sort_once();
     options_.times = nullptr;

@@ -133,7 +133,7 @@ SumResult of_host(Function function, const Device& device, const ArrayView& x, c
   Results results(rule, options.rows, row, misfit);
   if (is_quick(rule, device) && row != 0) {
     call::start_times(options.times);
-    const call::Timer timer(options.times, &SumTimes::compute);
+    const call::Timer timer(options.times, &Times::compute);
     add_quickly(rule, x, y, options.rows, row, results);
     return results.finish();
   }

@@ -319,7 +319,7 @@ SumResult SumAccumulator::variance(std::uint64_t ddof, Dtype result) const {
 SumResult SumAccumulator::standard_deviation(std::uint64_t ddof, Dtype result) const {
   return state_->result({Function::standard_deviation, state_->dtype, result, ddof});
 }
-SumTimes SumAccumulator::times() const {
+Times SumAccumulator::times() const {
   return state_->sums.times();
 }
 

@@ -173,7 +173,7 @@ class Summing final : public Work {
     if (device.kind() == DeviceKind::cpu) here_.emplace(input.bytes());
   }
   double run() override {
-    SumTimes times;
+    Times times;
     options_.times = &times;
     call();
     options_.times = nullptr;

@@ -44,7 +44,7 @@ void RowSums::cut(std::uint64_t count, const OnPart& part, const OnWhole& whole)
 void RowSums::add(const void* x, const void* y, std::uint64_t count) {
   if (count == 0) return;
   if (!call::on_cpu(device_)) return stage(x, y, count);
-  const call::Timer timer(&times_, &SumTimes::compute);
+  const call::Timer timer(&times_, &Times::compute);
   const std::size_t size = size_of(dtype_);
   const auto* from = static_cast<const std::byte*>(x);
   const auto* with = static_cast<const std::byte*>(y);
@@ -68,7 +68,7 @@ void RowSums::add(Stream& stream, const BufferBase& x, std::uint64_t x_at, const
     job.start(stream, x_at + first * size, y_at + first * size);
     job.finish(stream);
     if (timed) times_.compute += job.seconds();
-    const call::Timer timer(&times_, &SumTimes::transfer);
+    const call::Timer timer(&times_, &Times::transfer);
     constexpr std::uint64_t rows_a_task = 64;
     runtime::parallel_tasks((rows + rows_a_task - 1) / rows_a_task, [&](std::uint64_t task) {
       const std::uint64_t end = std::min(rows, (task + 1) * rows_a_task);
@@ -142,8 +142,8 @@ void RowSums::merge(const Totals& totals, std::uint64_t count) {
   count_ += count;
 }
 
-SumTimes RowSums::times() const {
-  SumTimes times = times_;
+Times RowSums::times() const {
+  Times times = times_;
   if (staging_) times.transfer += staging_->seconds();
   return times;
 }

@@ -38,7 +38,7 @@ class RowSums {
   // Of the row that is not complete.
   [[nodiscard]] const Totals& open_row() const noexcept { return open_; }
   void merge(const Totals& totals, std::uint64_t count);
-  [[nodiscard]] SumTimes times() const;
+  [[nodiscard]] Times times() const;
 
  private:
   // A launch whose totals were not taken yet.
@@ -61,7 +61,7 @@ class RowSums {
   Sink sink_;
   std::uint64_t count_ = 0;
   Totals open_;
-  SumTimes times_;
+  Times times_;
   std::optional<call::Staging> staging_;
 };
 

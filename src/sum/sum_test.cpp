@@ -276,7 +276,7 @@ TEST_P(Sum, StreamsAndWorkspaces) {
   EXPECT_EQ(bytes == 0, device.kind() == DeviceKind::cpu);
   const Buffer<std::byte> workspace(device, bytes + 16);
   const Buffer<std::byte> inside = workspace.slice(16, bytes);
-  SumTimes times;
+  Times times;
   EXPECT_EQ(sum(there, {.workspace = &inside, .times = &times}), expected);
   EXPECT_GT(times.compute, 0);
   Pending<SumResult> first = sum(stream, there, Dtype::f32, {.workspace = &inside});

@@ -25,7 +25,6 @@ namespace masu {
 
 namespace {
 
-constexpr std::array<std::string_view, 2> policy_names = {"last", "skip"};
 constexpr std::string_view topk_name = "topk";
 constexpr call::StateName topk_state{"TopkAccumulator", "MTOP"};
 constexpr std::uint64_t most_rows = std::uint64_t{1} << 32;
@@ -40,6 +39,7 @@ std::uint64_t check_shape(std::uint64_t count, std::uint64_t k, const TopkOption
   if (options.rows == 0 || options.rows > most_rows || count % options.rows != 0) {
     refuse(fmt::format("rows must be 1 to 2^32 and divide the {} elements, got {}", count, options.rows));
   }
+  call::check_nan(topk_name, options.nan, NanPolicy::last);
   const std::uint64_t row = count / options.rows;
   if (k < 1 || k > row) {
     refuse(fmt::format("k must be 1 to {}, the elements{}, got {}", row, options.rows == 1 ? "" : " of a row", k));
@@ -71,16 +71,6 @@ Ranking ranking_of(Dtype dtype, const TopkOptions& options) {
 }
 
 }  // namespace
-
-std::string_view to_string(NanPolicy policy) noexcept {
-  return policy_names[static_cast<std::size_t>(policy)];
-}
-
-NanPolicy nan_policy_from_name(std::string_view name) {
-  const auto found = std::find(policy_names.begin(), policy_names.end(), name);
-  if (found != policy_names.end()) return static_cast<NanPolicy>(found - policy_names.begin());
-  refuse(fmt::format("the NaN policy is one of last skip, got \"{}\"", name));
-}
 
 // Makes results.
 struct TopkParts {
@@ -159,7 +149,7 @@ struct TopkAccumulator::State {
   TopkOptions options;
   cpu::TopkList list;
   std::uint64_t count = 0;
-  TopkTimes times;
+  Times times;
   std::optional<call::Staging> staging;
 
   State(const Device& on, Dtype type, std::uint64_t first, const TopkOptions& asked)
@@ -169,7 +159,7 @@ struct TopkAccumulator::State {
   }
 
   void add_here(const ArrayView& data) {
-    const call::Timer timer(&times, &TopkTimes::compute);
+    const call::Timer timer(&times, &Times::compute);
     list.add(data, count);
     count += data.count;
   }
@@ -183,7 +173,7 @@ struct TopkAccumulator::State {
       job.start(stream, byte_offset + first * size_of(dtype));
       job.finish(stream);
       times.compute += job.seconds();
-      const call::Timer timer(&times, &TopkTimes::transfer);
+      const call::Timer timer(&times, &Times::transfer);
       const TopkResult found = TopkParts::fetch(stream, job, dtype, 1, wanted);
       std::vector<cpu::TopkEntry> entries(found.size());
       const Ranking ranking = ranking_of(dtype, options);
@@ -203,6 +193,7 @@ struct TopkAccumulator::State {
 TopkAccumulator::TopkAccumulator(const Device& device, Dtype dtype, std::uint64_t k, const TopkOptions& options) {
   if (k < 1) refuse("k must be at least 1, got 0");
   if (options.rows != 1) refuse(fmt::format("rows must be 1 where data comes in pieces, got {}", options.rows));
+  call::check_nan(topk_name, options.nan, NanPolicy::last);
   state_ = std::make_unique<State>(device, dtype, k, options);
 }
 
@@ -309,8 +300,8 @@ TopkResult TopkAccumulator::result() const {
   return TopkParts::of(state_->dtype, state_->list.result(), state_->list.skipped());
 }
 
-TopkTimes TopkAccumulator::times() const {
-  TopkTimes times = state_->times;
+Times TopkAccumulator::times() const {
+  Times times = state_->times;
   if (state_->staging) times.transfer += state_->staging->seconds();
   return times;
 }
@@ -318,7 +309,7 @@ TopkTimes TopkAccumulator::times() const {
 namespace {
 
 TopkResult topk_here(const ArrayView& data, std::uint64_t k, const TopkOptions& options) {
-  const call::Timer timer(options.times, &TopkTimes::compute);
+  const call::Timer timer(options.times, &Times::compute);
   TopkResult result = TopkParts::make(data.dtype, options.rows, k);
   cpu::topk_rows(data, options.rows, k, ranking_of(data.dtype, options), TopkParts::target(result));
   return result;
@@ -377,7 +368,7 @@ TopkResult topk(const BufferBase& data, Dtype dtype, std::uint64_t k, const Topk
   job.start(stream, data.byte_offset());
   job.finish(stream);
   if (options.times != nullptr) options.times->compute += job.seconds();
-  const call::Timer timer(options.times, &TopkTimes::transfer);
+  const call::Timer timer(options.times, &Times::transfer);
   return TopkParts::fetch(stream, job, dtype, options.rows, k);
 }
 

@@ -63,7 +63,7 @@ class Choosing final : public Work {
     if (device.kind() == DeviceKind::cpu) here_.emplace(input.bytes());
   }
   double run() override {
-    TopkTimes times;
+    Times times;
     find(&times);
     return times.compute;
   }
@@ -83,7 +83,7 @@ class Choosing final : public Work {
   [[nodiscard]] std::uint64_t scratch() const override { return workspace_.size_bytes(); }
 
  private:
-  void find(TopkTimes* times) {
+  void find(Times* times) {
     topk(data_, what_.dtype, what_.k, values_, indices_,
          {.workspace = workspace_.empty() ? nullptr : &workspace_, .times = times});
   }

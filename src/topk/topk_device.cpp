@@ -231,7 +231,7 @@ void DeviceTopk::order(Stream& stream, std::uint64_t row, std::uint64_t entries)
   const std::uint64_t begin = memory_->byte_offset();
   Buffer<std::uint64_t> keys(device_, memory_->memory(), begin + at_->keys, entries * sizeof(std::uint64_t));
   const Buffer<std::byte> workspace(device_, memory_->memory(), begin + at_->sorting, at_->sorting_bytes);
-  SortTimes times;
+  Times times;
   const auto options = [&](Dtype dtype, std::size_t value_bytes, Order order) {
     SortOptions result{.order = order, .times = &times};
     // Fewer entries than were planned for may be sorted in another way.

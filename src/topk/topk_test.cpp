@@ -270,7 +270,7 @@ TEST_P(TopkTest, StreamsWorkspacesAndBuffers) {
     expect_result(pending.get(), expected, "pending");
     expect_result(other.get(), expected, "other");
 
-    TopkTimes times;
+    Times times;
     const std::uint64_t bytes = topk_workspace(device, Dtype::f32, data.size(), k);
     Buffer<std::byte> workspace(device, bytes + 16);
     const Buffer<std::byte> part = workspace.slice(16, bytes);
@@ -319,7 +319,12 @@ TEST_P(TopkTest, RefusesWhatItCannotDo) {
   EXPECT_EQ(message([&] { std::ignore = topk(device, data, 1).values<double>(); }),
             "topk: the values are f32, got f64");
   EXPECT_EQ(message([&] { std::ignore = topk(device, data, 1).size(1); }), "topk: the result has 1 rows, got row 1");
-  EXPECT_EQ(message([&] { nan_policy_from_name("first"); }), "topk: the NaN policy is one of last skip, got \"first\"");
+  EXPECT_EQ(message([&] { nan_policy_from_name("first"); }),
+            "nan: must be one of last, skip, propagate, got \"first\"");
+  const TopkOptions unknown{.nan = NanPolicy::propagate};
+  EXPECT_EQ(message([&] { topk(device, data, 1, unknown); }), "topk: nan must be last or skip, got propagate");
+  EXPECT_EQ(message([&] { TopkAccumulator(device, Dtype::u8, 1, unknown); }),
+            "topk: nan must be last or skip, got propagate");
   const Buffer<float> buffer = device.upload(data);
   Buffer<float> values(device, 3);
   Buffer<std::uint64_t> indices(device, 2);

@@ -56,8 +56,8 @@ bool is_copy(const Matrix& matrix) {
   return matrix.rows <= 1 || matrix.columns <= 1;
 }
 
-void here(const void* in, void* out, const Matrix& matrix, TransposeTimes* times) {
-  const call::Timer timer(times, &TransposeTimes::compute);
+void here(const void* in, void* out, const Matrix& matrix, Times* times) {
+  const call::Timer timer(times, &Times::compute);
   transpose_cpu(in, out, matrix.element_bytes, matrix.rows, matrix.columns);
 }
 

@@ -75,7 +75,7 @@ class Transposing final : public Moving {
     if (what_.form == Form::in_place) target_.copy_from(source_);
   }
   double run() override {
-    TransposeTimes times;
+    Times times;
     turn({.times = &times});
     return times.compute;
   }

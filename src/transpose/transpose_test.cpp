@@ -191,7 +191,7 @@ TEST_P(TransposeTest, TimesAndThreads) {
   for (auto& one : found) threads.emplace_back([&] { one = transpose(device, in, 300, 200); });
   for (std::thread& thread : threads) thread.join();
   for (const auto& one : found) EXPECT_EQ(one, in);
-  TransposeTimes times{-1, -1};
+  Times times{-1, -1};
   (void)transpose(device, in, 300, 200, {.times = &times});
   EXPECT_GT(times.compute, 0);
   EXPECT_GE(times.transfer, 0);

@@ -87,7 +87,7 @@ class UniqueJob {
 
   // Sorts and marks. With `may_wait` the sort may look at what it met, and so be faster.
   void start(const BufferBase& data, bool may_wait) {
-    SortTimes times;
+    Times times;
     SortOptions sorting{.workspace = &rest_};
     if (may_wait && options_.times != nullptr) sorting.times = &times;
     if (layout_.index_bytes != 0) {
@@ -193,8 +193,8 @@ std::optional<DeviceUnique<std::byte>> count_on_device(const BufferBase& data, D
   return upload(data.device(), arrays);
 }
 
-Bytes bring(const Device& device, const ArrayView& data, UniqueTimes* times) {
-  const call::Timer timer(times, &UniqueTimes::transfer);
+Bytes bring(const Device& device, const ArrayView& data, Times* times) {
+  const call::Timer timer(times, &Times::transfer);
   return call::upload(device, data);
 }
 
@@ -246,7 +246,7 @@ void detail::unique_into(const Device& device, const ArrayView& data, const Uniq
   call::start_times(options.times);
   call::check_count("unique", data.count);
   if (call::on_cpu(device)) {
-    const call::Timer timer(options.times, &UniqueTimes::compute);
+    const call::Timer timer(options.times, &Times::compute);
     return unique_cpu(data, options, values, counts, indices, inverse);
   }
   UniqueOptions there = options;
@@ -255,7 +255,7 @@ void detail::unique_into(const Device& device, const ArrayView& data, const Uniq
   const double transfer = options.times != nullptr ? options.times->transfer : 0;
   const DeviceUnique<std::byte> found = masu::unique(input, data.dtype, there);
   if (options.times != nullptr) options.times->transfer += transfer;
-  const call::Timer timer(options.times, &UniqueTimes::transfer);
+  const call::Timer timer(options.times, &Times::transfer);
   fetch(found.values, data.dtype, values);
   counts = found.counts.read();
   indices = found.indices.read();
@@ -280,7 +280,7 @@ DeviceUnique<std::byte> unique(const BufferBase& data, Dtype dtype, const Unique
                                  count == 0 ? ArrayView(dtype, nullptr, 0) : call::host_view(data, dtype), options));
   }
   if (counts_on_device(dtype, count, options)) {
-    const call::Timer timer(options.times, &UniqueTimes::compute);
+    const call::Timer timer(options.times, &Times::compute);
     if (auto found = count_on_device(data, dtype, options)) return std::move(*found);
   }
   Stream stream = call::timed_stream(device, options.times != nullptr);
@@ -310,7 +310,7 @@ void detail::run_length_into(const Device& device, const ArrayView& data, const 
   call::start_times(options.times);
   call::check_count("run_length", data.count);
   if (call::on_cpu(device)) {
-    const call::Timer timer(options.times, &UniqueTimes::compute);
+    const call::Timer timer(options.times, &Times::compute);
     const CpuRunFinder finder(data);
     void* to = values(finder.runs());
     if (options.lengths) lengths.resize(finder.runs());
@@ -323,7 +323,7 @@ void detail::run_length_into(const Device& device, const ArrayView& data, const 
   const double transfer = options.times != nullptr ? options.times->transfer : 0;
   const DeviceRuns<std::byte> found = masu::run_length(input, data.dtype, there);
   if (options.times != nullptr) options.times->transfer += transfer;
-  const call::Timer timer(options.times, &UniqueTimes::transfer);
+  const call::Timer timer(options.times, &Times::transfer);
   fetch(found.values, data.dtype, values);
   lengths = found.lengths.read();
   starts = found.starts.read();
@@ -342,7 +342,7 @@ namespace {
 
 // On `cpu`, into its memory.
 DeviceRuns<std::byte> runs_here(const Device& device, const ArrayView& data, const RunOptions& options) try {
-  const call::Timer timer(options.times, &UniqueTimes::compute);
+  const call::Timer timer(options.times, &Times::compute);
   const CpuRunFinder finder(data);
   const std::uint64_t runs = finder.runs();
   DeviceRuns<std::byte> found{Bytes(device, runs * size_of(data.dtype)), Counts(device, options.lengths ? runs : 0),

@@ -61,7 +61,7 @@ struct UniqueAccumulator::State {
   Dtype dtype;
   std::vector<UniqueArrays> runs;  // of earlier pieces first
   std::uint64_t count = 0;
-  UniqueTimes times;
+  Times times;
 
   // All in one.
   [[nodiscard]] UniqueArrays all() const {
@@ -89,12 +89,12 @@ void UniqueAccumulator::add(const ArrayView& piece) {
   State& s = *state_;
   call::check_dtype("UniqueAccumulator", s.dtype, piece.dtype);
   if (piece.count == 0) return;
-  UniqueTimes times;
+  Times times;
   UniqueOptions options;
   options.times = &times;
   s.runs.push_back(unique(s.device, piece, options));
   call::add_times(&s.times, times);
-  const call::Timer timer(&s.times, &UniqueTimes::compute);
+  const call::Timer timer(&s.times, &Times::compute);
   while (s.runs.size() > 1 && s.runs[s.runs.size() - 2].size() <= 2 * s.runs.back().size()) s.merge_last();
   s.count += piece.count;
 }
@@ -171,7 +171,7 @@ UniqueArrays UniqueAccumulator::result() {
   return none;
 }
 
-UniqueTimes UniqueAccumulator::times() const noexcept {
+Times UniqueAccumulator::times() const noexcept {
   return state_->times;
 }
 

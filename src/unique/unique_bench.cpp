@@ -76,7 +76,7 @@ class Finding final : public Work {
     if (device.kind() == DeviceKind::cpu) here_.emplace(input.bytes());
   }
   double run() override {
-    UniqueTimes times;
+    Times times;
     find(&times);
     return times.compute;
   }
@@ -92,7 +92,7 @@ class Finding final : public Work {
   }
 
  private:
-  void find(UniqueTimes* times) {
+  void find(Times* times) {
     result_.reset();
     if constexpr (std::is_same_v<Result, DeviceRuns<std::byte>>) {
       result_.emplace(run_length(data_, what_.dtype, {.times = times}));

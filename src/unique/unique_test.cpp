@@ -249,7 +249,7 @@ TEST_P(UniqueTest, Refusals) {
 }
 
 TEST_P(UniqueTest, Times) {
-  UniqueTimes times{-1, -1};
+  Times times{-1, -1};
   (void)unique(device, reference::data_of<float>(Shape::few, 1000), {.times = &times});
   EXPECT_GT(times.compute, 0);
   EXPECT_GE(times.transfer, 0);

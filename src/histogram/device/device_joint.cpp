@@ -37,7 +37,7 @@ struct DeviceJointCounter::State {
   std::optional<Buffer<std::byte>> temporary;  // of the partitioner
   std::optional<call::Staging> staging;
   std::vector<Event> launches;
-  HistogramTimes times;
+  Times times;
 
   State(const Device& on, std::vector<SlotRule> columns, std::uint64_t cells, const HistogramOptions& asked)
       : device(on),
@@ -151,9 +151,9 @@ std::vector<std::uint64_t> DeviceJointCounter::totals() const {
   return state_->counts.read();
 }
 
-HistogramTimes DeviceJointCounter::times() const {
+Times DeviceJointCounter::times() const {
   state_->settle();
-  HistogramTimes times = state_->times;
+  Times times = state_->times;
   if (state_->staging) times.transfer += state_->staging->seconds();
   return times;
 }

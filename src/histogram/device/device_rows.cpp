@@ -25,7 +25,7 @@ struct DeviceRowCounter::State {
   Buffer<std::uint64_t> counts;
   std::optional<call::Staging> staging;
   std::vector<Event> launches;
-  HistogramTimes times;
+  Times times;
   std::uint64_t position = 0;  // elements so far
 
   State(const Device& on, SlotRule rule, std::uint64_t row_count, std::uint64_t elements, const HistogramOptions& asked)
@@ -151,9 +151,9 @@ std::vector<std::uint64_t> DeviceRowCounter::totals() const {
   return state_->counts.read();
 }
 
-HistogramTimes DeviceRowCounter::times() const {
+Times DeviceRowCounter::times() const {
   state_->settle();
-  HistogramTimes times = state_->times;
+  Times times = state_->times;
   if (state_->staging) times.transfer += state_->staging->seconds();
   return times;
 }

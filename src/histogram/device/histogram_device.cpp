@@ -40,7 +40,7 @@ struct DeviceCounter::State {
   std::optional<Buffer<std::byte>> temporary;  // of the kernels
   std::optional<call::Staging> staging;
   std::vector<Event> launches;
-  HistogramTimes times;
+  Times times;
 
   State(const Device& on, SlotRule rule, const histogram_plan::Plan& plan, const HistogramOptions& asked)
       : device(on),
@@ -48,7 +48,7 @@ struct DeviceCounter::State {
         stream(call::timed_stream(device, true)),
         kernels(device, std::move(rule), plan, {.stream = &stream}),
         counts(device, kernels.slots() * plan.channels) {
-    const call::Timer timer(&times, &HistogramTimes::transfer);
+    const call::Timer timer(&times, &Times::transfer);
     prepared = stream.fill(counts, std::uint64_t{0});
   }
   State(const State&) = delete;
@@ -96,9 +96,10 @@ DeviceCounter::~DeviceCounter() = default;
 void DeviceCounter::add(const ArrayView& data) {
   State& s = *state_;
   if (!s.staging) s.staging.emplace(s.device, s.options.memory / 2);
-  s.staging->pieces(data, s.kernels.plan().channels, [&](Stream& queue, const BufferBase& buffer, std::uint64_t elements) {
-    s.count(queue, {buffer, 0, elements});
-  });
+  s.staging->pieces(data, s.kernels.plan().channels,
+                    [&](Stream& queue, const BufferBase& buffer, std::uint64_t elements) {
+                      s.count(queue, {buffer, 0, elements});
+                    });
 }
 
 void DeviceCounter::add_image(const std::byte* first, std::uint64_t count, std::uint64_t rows, std::uint64_t pitch) {
@@ -136,16 +137,16 @@ void DeviceCounter::add(const BufferBase& data, std::uint64_t count, Stream* str
 std::vector<std::uint64_t> DeviceCounter::totals() const {
   State& s = *state_;
   if (s.staging) s.staging->finish();
-  const call::Timer timer(&s.times, &HistogramTimes::transfer);
+  const call::Timer timer(&s.times, &Times::transfer);
   std::vector<std::uint64_t> result(s.counts.size());
   call::fetch(s.stream, s.counts, 0, result.data(), result.size() * sizeof(result[0]));
   s.stream.finish();
   return result;
 }
 
-HistogramTimes DeviceCounter::times() const {
+Times DeviceCounter::times() const {
   state_->settle();
-  HistogramTimes times = state_->times;
+  Times times = state_->times;
   if (state_->staging) times.transfer += state_->staging->seconds();
   return times;
 }

@@ -39,7 +39,7 @@ class DeviceCounter {
                 std::uint64_t pitch, Stream* stream);
   // rule.slots totals for each channel. Waits.
   [[nodiscard]] std::vector<std::uint64_t> totals() const;
-  [[nodiscard]] HistogramTimes times() const;
+  [[nodiscard]] Times times() const;
   [[nodiscard]] Strategy strategy() const noexcept;
   // Slots of one channel.
   [[nodiscard]] std::uint64_t slots() const noexcept;
@@ -63,7 +63,7 @@ class DeviceRowCounter {
   void add(const BufferBase& data, std::uint64_t count);
   // slots() totals for each row and channel. Waits.
   [[nodiscard]] std::vector<std::uint64_t> totals() const;
-  [[nodiscard]] HistogramTimes times() const;
+  [[nodiscard]] Times times() const;
   [[nodiscard]] Strategy strategy() const noexcept;
   [[nodiscard]] std::uint64_t slots() const noexcept;
 
@@ -84,7 +84,7 @@ class DeviceJointCounter {
   void add(std::span<const ArrayView> columns);
   void add(std::span<const BufferBase* const> columns, std::uint64_t count, Stream* stream);
   [[nodiscard]] std::vector<std::uint64_t> totals() const;
-  [[nodiscard]] HistogramTimes times() const;
+  [[nodiscard]] Times times() const;
   [[nodiscard]] Strategy strategy() const noexcept;
 
  private:

@@ -69,7 +69,7 @@ struct DeviceWeightedCounter::State {
   std::vector<Sums> sums;
   std::optional<call::Staging> staging;
   std::vector<Event> launches;
-  HistogramTimes times;
+  Times times;
   std::uint64_t position = 0;   // elements so far
   std::uint32_t described = 0;  // launches with a description of their own
 
@@ -248,7 +248,7 @@ void DeviceWeightedCounter::collect(std::span<WeightSums> sums) const {
   s.settle();
   for (std::size_t k = 0; k < sums.size(); ++k) {
     const std::vector<std::uint64_t> totals = [&] {
-      const call::Timer timer(&s.times, &HistogramTimes::transfer);
+      const call::Timer timer(&s.times, &Times::transfer);
       return s.sums[k].totals.read();
     }();
     const std::size_t words = sums[k].format().digits() + 1;
@@ -260,9 +260,9 @@ void DeviceWeightedCounter::collect(std::span<WeightSums> sums) const {
   }
 }
 
-HistogramTimes DeviceWeightedCounter::times() const {
+Times DeviceWeightedCounter::times() const {
   state_->settle();
-  HistogramTimes times = state_->times;
+  Times times = state_->times;
   if (state_->staging) times.transfer += state_->staging->seconds();
   return times;
 }

@@ -35,7 +35,7 @@ class DeviceWeightedCounter {
   void add(std::span<const BufferBase* const> columns, const BufferBase& weights, std::uint64_t count, Stream* stream);
   // Adds the sums so far to `sums`, one entry for each format with the slots of the rules, row by row. Waits.
   void collect(std::span<WeightSums> sums) const;
-  [[nodiscard]] HistogramTimes times() const;
+  [[nodiscard]] Times times() const;
 
  private:
   struct State;

@@ -20,7 +20,7 @@ auto reduce_as(MPI_Comm comm, const Part& x, ReduceOp op, const ReduceOptions& o
     return Text("reduce")
         .with(to_string(x.dtype()))
         .with(to_string(op))
-        .with("NaN", options.nan == NanRule::skip ? "skipped" : "propagated");
+        .with("NaN", options.nan == NanPolicy::skip ? "skipped" : "propagated");
   });
   Bytes mine;
   call.attempt([&] {
