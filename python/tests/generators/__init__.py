@@ -1,23 +1,60 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests on generated calls share: seeds, calls beside NumPy's, and data of every dtype."""
-import os
+"""Generated calls beside NumPy's or beside exact results: what the generators share, and how one call is repeated.
+
+A generator is a function of (rng, form, device) that makes a call and compares its result: what it draws from `form`
+decides which kernels are compiled (dtypes, kinds of bins, options), what it draws from `rng` does not (values, sizes,
+layouts). On devices other than the CPU there are FORMS forms, so that many seeds compile few programs. `seeds.py` runs
+any number of seeds; `test_generated.py` runs some.
+
+Needs NumPy and masu alone.
+"""
+import contextlib
 import warnings
 
 import numpy as np
 
 import masu
 
-LONG = bool(os.environ.get("MASU_TEST_LONG"))
-# Each new shape compiles kernels: other devices than the CPU are for MASU_TEST_LONG.
-DEVICES = [info.id for info in masu.devices() if info.usable and (info.id == "cpu" or "MASU_TEST_LONG" in os.environ)]
+FORMS = 40
 INTEGERS = ["u1", "i1", "u2", "i2", "u4", "i4", "u8", "i8"]
 FLOATS = ["f2", "f4", "f8"]
+ALL = {}  # by name
 
 
-def seeds(few, device="cpu"):
-    """(seed, random numbers) of so many calls, a twentieth where kernels are compiled for each; a thousand in long tests."""
-    for seed in range(1000 if LONG else few if device == "cpu" else few // 20):
-        yield seed, np.random.default_rng(seed)
+def generator(few, host=False):
+    """Registers a generator. `few`: how many seeds the tests run on the CPU; `host`: it is of functions of the host alone."""
+
+    def register(function):
+        name = function.__name__
+        assert name not in ALL, name
+        function.few, function.host = few, host
+        ALL[name] = function
+        return function
+
+    return register
+
+
+def run(name, device, seed):
+    """One call: the same for the same arguments and version of the generators."""
+    form = np.random.default_rng([1, seed if device == "cpu" else seed % FORMS])
+    with masu_itself(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        ALL[name](np.random.default_rng(seed), form, device)
+
+
+@contextlib.contextmanager
+def masu_itself():
+    """Small arrays go to masu's code, too, not to NumPy."""
+    limit, masu._small.limit = masu._small.limit, 0
+    try:
+        yield
+    finally:
+        masu._small.limit = limit
+
+
+def one_of(rng, choices):
+    """One of a list of anything."""
+    return choices[rng.integers(len(choices))]
 
 
 def outcome(function, *args, **options):
@@ -40,22 +77,23 @@ def arrays(value):
 def same(got, want, told=None, zeros=True):
     """The same types, dtypes, shapes, elements and, with `zeros`, signs of zeros; of exceptions type and words."""
     if isinstance(want, Exception) or isinstance(got, Exception):
-        assert (type(got), str(got)) == (type(want), str(want)), told
+        assert (type(got), str(got)) == (type(want), str(want)), (told, got, want)
         return
     for mine, theirs in zip(arrays(got), arrays(want), strict=True):
         assert type(mine) is type(theirs), (told, type(mine), type(theirs))
         mine, theirs = np.asarray(mine), np.asarray(theirs)
-        assert (mine.dtype, mine.shape) == (theirs.dtype, theirs.shape), told
+        assert (mine.dtype, mine.shape) == (theirs.dtype, theirs.shape), (told, mine, theirs)
         assert np.array_equal(mine, theirs, equal_nan=theirs.dtype.kind in "fc"), (told, mine, theirs)
         if zeros and theirs.dtype.kind == "f":
-            assert np.array_equal(np.signbit(mine) & ~np.isnan(mine), np.signbit(theirs) & ~np.isnan(theirs)), told
+            assert np.array_equal(np.signbit(mine) & ~np.isnan(mine), np.signbit(theirs) & ~np.isnan(theirs)), (
+                told, mine, theirs)
 
 
-def as_numpy(name, *args, device=None, zeros=True, told=None, **options):
+def as_numpy(name, *args, device=None, zeros=True, **options):
     """masu's function and NumPy's have the same results, errors and warnings."""
     want, said = outcome(getattr(np, name), *args, **options)
     got, mine = outcome(getattr(masu, name), *args, **options, **({} if device is None else {"device": device}))
-    told = (told, name, args, options, got, want)
+    told = (name, args, options)
     same(got, want, told, zeros)
     assert mine == said, (told, mine, said)
 
@@ -76,3 +114,6 @@ def numbers(rng, dtype, size):
     if kind == 1:
         return rng.integers(0, 6, size).astype(dtype)
     return rng.integers(info.min, info.max, size, dtype, endpoint=True)
+
+
+from . import bins, order, totals  # noqa: E402, F401  they register their generators
