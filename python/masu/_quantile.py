@@ -174,7 +174,7 @@ def _without_nan(numpys, plain, data, axis, out, keepdims, device, **keywords):
         for chosen, found in parts:
             result[..., chosen] = found
         result = result.reshape(*first.shape[:-1], *kept)
-    result = result.reshape(*result.shape[:result.ndim - len(kept)], *shape)
+    result = result.reshape((*result.shape[:result.ndim - len(kept)], *shape))
     if out is None:
         return result[()]
     out[...] = result[()]  # of one number NumPy assigns the number

@@ -8,6 +8,7 @@ any number of seeds; `test_generated.py` runs some.
 
 Needs NumPy and masu alone.
 """
+import collections
 import contextlib
 import warnings
 
@@ -58,14 +59,14 @@ def one_of(rng, choices):
 
 
 def outcome(function, *args, **options):
-    """The result or the exception, and the warnings."""
+    """The result or the exception, and how often there is each warning."""
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
         try:
             value = function(*args, **options)
         except Exception as error:
             value = error
-    return value, {(w.category, str(w.message)) for w in seen}
+    return value, collections.Counter((w.category, str(w.message)) for w in seen)
 
 
 def arrays(value):
@@ -95,7 +96,9 @@ def as_numpy(name, *args, device=None, zeros=True, **options):
     got, mine = outcome(getattr(masu, name), *args, **options, **({} if device is None else {"device": device}))
     told = (name, args, options)
     same(got, want, told, zeros)
-    assert mine == said, (told, mine, said)
+    assert mine.keys() == said.keys(), (told, mine, said)
+    # A call that is left to NumPy after masu has warned warns twice. Medians are of groups of rows, each of which may warn.
+    assert isinstance(want, Exception) or name == "nanmedian" or mine <= said, (told, mine, said)
 
 
 def numbers(rng, dtype, size):

@@ -75,7 +75,7 @@ def quantiles(rng, form, device):
         told = (name, data, given[1:], more, got, want)
         if isinstance(got, masu.DeviceArray):
             same(got.get(), np.asarray(want), told, zeros)
-            assert mine == said, (told, mine, said)
+            assert mine.keys() == said.keys(), (told, mine, said)
         else:
             assert type(got) is type(want) or isinstance(got, TypeError), told
 
@@ -120,6 +120,6 @@ def dtypes_that_masu_lacks(rng, form, device):
             assert got.dtype == want.dtype and got.shape == want.shape, told
         elif dtype.kind != "O" and not (name == "histogram" and len(given) > 3):
             same(got, want, told, zeros=False)
-        assert {one for one in mine if one[0] is not masu.Fallback} == said, (told, mine, said)
+        assert {one for one in mine if one[0] is not masu.Fallback} == said.keys(), (told, mine, said)
     if dtype.kind not in "V":
         as_numpy("argsort", data, kind="stable")
