@@ -26,13 +26,13 @@ import masu
 SILENCE = 600  # seconds after which a call is counted as one that does not end
 
 
-def tasks(names, devices, count):
+def tasks(names, devices, seeds):
     """(generator, device, seeds): those of one form together, so that few processes compile the same programs."""
     for device in devices:
         for name in names:
             if device == "cpu" or not generators.ALL[name].host:
-                for form in range(min(generators.FORMS, count)):
-                    yield name, device, list(range(form, count, generators.FORMS))
+                for i in range(min(generators.FORMS, len(seeds))):
+                    yield name, device, list(seeds[i::generators.FORMS])
 
 
 def work():
@@ -81,10 +81,10 @@ class Worker:
             self.process.wait()
 
 
-def run_all(names, devices, count, jobs):
+def run_all(names, devices, seeds, jobs):
     """The differences; prints what has been done."""
     waiting, done, faults, lock = queue.SimpleQueue(), {}, [], threading.Lock()
-    for task in tasks(names, devices, count):
+    for task in tasks(names, devices, seeds):
         waiting.put(task)
         row = done.setdefault(task[:2], {"left": 0, "seeds": 0, "differences": 0, "seconds": 0.0})
         row["left"] += len(task[2])
@@ -93,10 +93,10 @@ def run_all(names, devices, count, jobs):
         worker = Worker()
         while True:
             try:
-                name, device, seeds = waiting.get_nowait()
+                name, device, some = waiting.get_nowait()
             except queue.Empty:
                 return worker.end()
-            for seed, seconds, fault in worker.run(name, device, seeds):
+            for seed, seconds, fault in worker.run(name, device, some):
                 with lock:
                     row = done[name, device]
                     row["left"] -= 1
@@ -120,7 +120,8 @@ def run_all(names, devices, count, jobs):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("devices", nargs="*", help="cpu (the default), opencl:0, cuda:0, …")
-    parser.add_argument("--seeds", type=int, default=1000, help="how many of each generator: 0 to SEEDS - 1")
+    parser.add_argument("--seeds", type=int, default=1000, help="how many of each generator")
+    parser.add_argument("--first", type=int, default=0, help="the first of them")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="processes")
     parser.add_argument("--only", action="append", choices=generators.ALL, help="a generator; may be repeated")
     parser.add_argument("--seed", type=int, help="this seed alone, in this process")
@@ -137,7 +138,7 @@ def main():
     print(f"masu {masu.__version__}, NumPy {np.__version__}, Python {sys.version.split()[0]}, MASU_THREADS={os.environ.get('MASU_THREADS', '')}")
     for device in devices:
         print(f"{device}: {masu.Device(device).name}")
-    faults = run_all(names, devices, given.seeds, given.jobs)
+    faults = run_all(names, devices, range(given.first, given.first + given.seeds), given.jobs)
     for name, device, seed, fault in faults:
         print(f"\n{name}, {device}, seed {seed}; again: python {sys.argv[0]} {device} --only {name} --seed {seed}\n{fault}")
     return 1 if faults else 0
