@@ -74,7 +74,7 @@ def _refuse(name, **options):
 @_function
 def sort(a, axis=-1, kind=None, order=None, *, stable=None, descending=np._NoValue):
     _refuse("sort", order=order)
-    backwards, _ = _order._direction("sort", descending, kind)
+    backwards, _ = _order._direction(descending, kind)
     a, axis = _one_axis(a, axis)
     return _along(a, axis, None, lambda rows, out, number: _masu.sort(rows, out, number, a.device, backwards))
 
@@ -82,7 +82,7 @@ def sort(a, axis=-1, kind=None, order=None, *, stable=None, descending=np._NoVal
 @_function
 def argsort(a, axis=-1, kind=None, order=None, *, stable=None, descending=np._NoValue):
     _refuse("argsort", order=order)
-    backwards, _ = _order._direction("argsort", descending, kind)
+    backwards, _ = _order._direction(descending, kind)
     a, axis = _one_axis(a if a.ndim else a.reshape(1), axis)
     return _along(a, axis, "i64", lambda rows, out, number: _masu.argsort(rows, out, number, a.device,
                                                                                backwards))

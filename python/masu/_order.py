@@ -32,12 +32,12 @@ def _usual(kind, order, stable):
     return stable is None or kind is None and type(stable) is bool
 
 
-def _direction(name, descending, kind):
+def _direction(descending, kind):
     """Whether the order is descending, and the keyword with which NumPy's function is told so."""
     if descending is _NoValue:
         return False, {}
-    if kind is not None and descending is not None:
-        raise ValueError(f"{name}: kind and descending must not both be given")
+    if kind is not None and descending is not None:  # in NumPy's words
+        raise ValueError("`kind` and keyword parameters can't be provided at the same time. Use only one of them.")
     return bool(descending), {"descending": descending}
 
 
@@ -82,7 +82,7 @@ def sort(a, axis=-1, kind=None, order=None, *, stable=None, descending=_NoValue,
     if _arrays.foreign(a):
         return _arrays.in_kind(sort, a, axis=axis, kind=kind, order=order, stable=stable, descending=descending,
                                device=device)
-    backwards, direction = _direction("sort", descending, kind)
+    backwards, direction = _direction(descending, kind)
     data = host(a)
     if data is NUMPY or not _usual(kind, order, None if backwards else stable):
         return _numpys(np.sort, a, axis, kind, order, stable, direction)
@@ -121,7 +121,7 @@ def argsort(a, axis=-1, kind=None, order=None, *, stable=None, descending=_NoVal
     if _arrays.foreign(a):
         return _arrays.in_kind(argsort, a, axis=axis, kind=kind, order=order, stable=stable, descending=descending,
                                device=device)
-    backwards, direction = _direction("argsort", descending, kind)
+    backwards, direction = _direction(descending, kind)
     data = host(a)
     if data is NUMPY or not _usual(kind, order, None if backwards else stable):
         return _numpys(np.argsort, a, axis, kind, order, stable, direction)

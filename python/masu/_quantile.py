@@ -148,18 +148,22 @@ def _without_nan(numpys, plain, data, axis, out, keepdims, device, **keywords):
     """
     axes, rows = _rows(data, axis)
     kept = rows.shape[:-1]
+    keepdims = keepdims is not np._NoValue and keepdims
+    shape = tuple(1 if i in axes else n for i, n in enumerate(data.shape)) if keepdims else kept
+    if out is not None and getattr(out, "shape", None) != (*(np.shape(keywords["q"]) if "q" in keywords else ()), *shape):
+        raise Unforeseen
     rows = rows.reshape(-1, rows.shape[-1])
     length = rows.shape[1]
     # of short lines NumPy's nanmedian is an arithmetic of its own
     short = plain is np.median and kept != () and length < _SHORT
     counts = length - np.count_nonzero(np.isnan(rows), axis=1) if rows.dtype.kind == "f" else np.full(len(rows), length)
     parts = []
-    for count in np.unique(counts).tolist():
+    for count in np.unique(counts)[::-1].tolist():  # NaNs alone are warned of, which must not happen before an error
         chosen = np.flatnonzero(counts == count)
         these = rows if chosen.size == len(rows) else rows[chosen]
         if count == 0:
-            shape = length if not kept else (chosen.size, length)
-            found = numpys(np.full(shape, np.nan, rows.dtype), axis=-1, **keywords)
+            nans = np.full((chosen.size, length)[not kept:], np.nan, rows.dtype)
+            found = numpys(nans, axis=-1, **keywords)
         elif short:
             found = numpys(_at(these, sorted({(count - 1) // 2, count // 2}), device), axis=1)
         else:
@@ -173,12 +177,9 @@ def _without_nan(numpys, plain, data, axis, out, keepdims, device, **keywords):
         for chosen, found in parts:
             result[..., chosen] = found
         result = result.reshape(*first.shape[:-1], *kept)
-    if keepdims is not np._NoValue and keepdims:
-        result = result[(..., *(np.newaxis if i in axes else slice(None) for i in range(data.ndim)))]
+    result = result.reshape((*result.shape[:result.ndim - len(kept)], *shape))
     if out is None:
         return result[()]
-    if out.shape != result.shape:
-        raise Unforeseen
     out[...] = result[()]  # of one number NumPy assigns the number
     return out
 

@@ -5,11 +5,13 @@
 #include "topk/topk_simd.h"
 
 #include <masu/device.h>
+#include <masu/sort.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstring>
+#include <memory>
 #include <optional>
 
 namespace masu::cpu {
@@ -23,6 +25,8 @@ constexpr std::uint64_t elements_a_sample = 256;                 // at least
 constexpr std::uint64_t most_kept = std::uint64_t{1} << 60;      // more than there is, and small enough to count with
 constexpr std::uint64_t task_elements = std::uint64_t{1} << 19;  // at least, of one thread's turn
 constexpr std::size_t spare_entries = 512;                       // beside 2 k, before a list is cut
+constexpr std::uint64_t least_ordered = 1 << 16;  // elements of a row whose whole order is found where much is wanted
+constexpr std::uint64_t ordered_share = 8;        // more than this part of them
 
 template <class T>
 std::uint64_t bits_of(T x) {
@@ -120,6 +124,38 @@ void keep(std::vector<TopkEntry>& entries, std::uint64_t k) {
   if (entries.size() <= k) return;
   std::nth_element(entries.begin(), entries.begin() + static_cast<std::ptrdiff_t>(k), entries.end());
   entries.resize(k);
+}
+
+// The first k of a row from its whole order: sooner than from a list where k is a large part of the row.
+template <class T>
+void first_of_order(const T* x, std::uint64_t count, std::uint64_t k, const Ranking& ranking, const RowsTarget& target,
+                    std::uint64_t row) {
+  using Key = KeyOf<T>;
+  const auto keys = std::make_unique_for_overwrite<Key[]>(count);
+  const auto order = std::make_unique_for_overwrite<std::uint64_t[]>(count);
+  const std::uint64_t tasks = (count + task_elements - 1) / task_elements;
+  std::vector<std::uint64_t> nans(tasks);
+  runtime::parallel_tasks(tasks, [&](std::uint64_t task) {
+    const std::uint64_t begin = task * task_elements;
+    const std::uint64_t end = std::min(count, begin + task_elements);
+    for (std::uint64_t i = begin; i < end; ++i) keys[i] = static_cast<Key>(~ranking(x[i]));
+    if (ranking.skip) nans[task] = count_nans(x + begin, end - begin);
+  });
+  argsort(Device::open("cpu"), ArrayView(dtype_of<Key>, keys.get(), count),
+          MutableArrayView(Dtype::u64, order.get(), count));
+  std::uint64_t skipped = 0;
+  for (const std::uint64_t n : nans) skipped += n;
+  const std::uint64_t found = std::min(k, count - skipped);
+  auto* values = static_cast<T*>(target.values) + row * k;
+  runtime::parallel_tasks(tasks, [&](std::uint64_t task) {
+    const std::uint64_t end = std::min(found, (task + 1) * task_elements);
+    for (std::uint64_t i = task * task_elements; i < end; ++i) {
+      target.indices[row * k + i] = order[i];
+      values[i] = x[order[i]];
+    }
+  });
+  target.found[row] = found;
+  target.skipped[row] = skipped;
 }
 
 }  // namespace
@@ -222,6 +258,10 @@ void topk_rows(const ArrayView& data, std::uint64_t rows, std::uint64_t k, const
     const T* x = static_cast<const T*>(data.data);
     if (rows == 1 || (count >= 4 * task_elements && rows < 4 * std::uint64_t{cpu_threads()})) {
       for (std::uint64_t row = 0; row < rows; ++row) {
+        if (count >= least_ordered && k > count / ordered_share) {
+          first_of_order(x + row * count, count, k, ranking, target, row);
+          continue;
+        }
         TopkList list(data.dtype, ranking, k);
         list.add(ArrayView(data.dtype, x + row * count, count), 0);
         std::vector<TopkEntry> entries = list.result();

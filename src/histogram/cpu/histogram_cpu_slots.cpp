@@ -2,6 +2,7 @@
 #include "histogram/cpu/histogram_cpu_slots.h"
 
 #include "runtime/half.h"
+#include "runtime/interrupt.h"
 
 #include <cmath>
 #include <cstring>
@@ -146,6 +147,7 @@ void SlotWriter::write_values(const T* x, std::size_t count, SlotHistory& histor
       }
       return;
     }
+    runtime::check_interrupted();  // a search for each value: a thread's values may take it seconds
     for (std::size_t i = 0; i < count; ++i) {
       slots[i] = static_cast<std::uint32_t>(rule_.slot(static_cast<double>(x[i])));
     }

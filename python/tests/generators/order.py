@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Quantiles, with sound and unsound arguments, and every function on dtypes that masu lacks."""
+import numpy as np
+
+import masu
+
+from . import FLOATS, INTEGERS, as_numpy, generator, numbers, one_of, outcome, same
+
+METHODS = ["linear", "lower", "higher", "midpoint", "nearest", "inverted_cdf", "averaged_inverted_cdf", "hazen",
+           "weibull", "closest_observation", "interpolated_inverted_cdf", "median_unbiased", "normal_unbiased"]
+
+
+def hard(rng, dtype, shape):
+    """Data with NaN, infinities, zeros of one sign or both, and values whose sums overflow."""
+    dtype = np.dtype(dtype)
+    if dtype.kind != "f":
+        return numbers(rng, dtype, shape)
+    most = np.finfo(dtype).max
+    pools = [[np.nan, 1, 2, 3, 5], [np.nan], [-0.0], [0.0], [-0.0, 0.0, 1], [-0.0, -1, 2, -0.0], [most, -most, most / 2],
+             [np.inf, -np.inf, 1], [np.nan, np.inf, -np.inf], [np.nan, most, -most], [np.nan, 1, 2, 3, -0.0]]
+    return rng.choice(np.array(one_of(rng, pools), dtype), shape)
+
+
+def arguments(rng, data):
+    """q and the other arguments of a quantile; one in four has something unsound, now and then two things."""
+    q = rng.choice([0, 1, 0.5, 0.3, 0.25, 0.999]) if rng.integers(2) else rng.random(rng.integers(0, 4))
+    options = {"axis": one_of(rng, [None, 0, -1, (0,), tuple(range(data.ndim))]),
+               "method": one_of(rng, METHODS) if rng.integers(3) else "linear",
+               "keepdims": bool(rng.integers(2))}
+    if rng.integers(4) == 0:
+        for _ in range(rng.integers(1, 3)):
+            fault = rng.integers(6)
+            if fault == 0:
+                q = one_of(rng, [1.5, -0.1, np.nan, [0.5, 2], "x", None])
+            elif fault == 1:
+                options["axis"] = one_of(rng, [5, -4, (0, 0), 1.5, "x"])
+            elif fault == 2:
+                options["method"] = one_of(rng, ["no such", None, 3])
+            elif fault == 3:
+                options["out"] = np.zeros(one_of(rng, [(), (7,), (2, 3, 4)]), one_of(rng, ["f8", "i4"]))
+            elif fault == 4:
+                options["weights"] = one_of(rng, [np.ones(data.shape), np.ones(3), -1])
+            else:
+                options["overwrite_input"] = True
+    return q, options
+
+
+def both_zeros(data):
+    """Whether which zero stands where is the partition's to say, which NumPy leaves open."""
+    if data.dtype.kind != "f":
+        return False
+    signs = np.signbit(data[data == 0])
+    return signs.any() and not signs.all()
+
+
+@generator(300)
+def quantiles(rng, form, device):
+    dtype = one_of(form, [*FLOATS, *FLOATS, "?", *INTEGERS])
+    shape = tuple(rng.integers(1, 7, rng.integers(1, 4))) if rng.integers(8) else (int(rng.choice([5000, 40_000])),)
+    data = hard(rng, dtype, shape)
+    q, options = arguments(rng, data)
+    zeros = not both_zeros(data)
+    for name in ("median", "quantile", "percentile", "nanmedian", "nanquantile", "nanpercentile"):
+        middle = name.endswith("median")
+        more = {k: v for k, v in options.items() if not middle or k not in ("method", "weights")}
+        places = 100 * q if name.endswith("percentile") and isinstance(q, (float, np.ndarray)) else q
+        given = (data,) if middle else (data, places)
+        if more.pop("overwrite_input", False):
+            given = (data.copy(), *given[1:])
+        as_numpy(name, *given, **more, device=device, zeros=zeros)
+        if "out" in more or "weights" in more or isinstance(q, str) or name.startswith("nan"):
+            continue
+        want, said = outcome(getattr(np, name), *given, **more)
+        got, mine = outcome(getattr(masu, name), masu.to_device(data, device), *given[1:], **more)
+        told = (name, data, given[1:], more, got, want)
+        if isinstance(got, masu.DeviceArray):
+            same(got.get(), np.asarray(want), told, zeros)
+            assert mine.keys() == said.keys(), (told, mine, said)
+        else:
+            assert type(got) is type(want) or isinstance(got, TypeError), told
+
+
+@generator(80)
+def zeros_of_both_signs(rng, form, device):
+    """Which zero stands at a place is that of the stable order, on every device."""
+    shape = (int(rng.integers(1, 4)), int(rng.choice([1, 5, 100, 40_000])))
+    data = rng.choice(np.array([-0.0, 0.0, 1, -1], one_of(form, FLOATS)), shape)
+    q = rng.random(3)
+    want = np.quantile(np.arange(shape[1]), q, method="lower")
+    want = np.moveaxis(np.sort(data, axis=1, kind="stable")[:, want], -1, 0)
+    same(masu.quantile(data, q, axis=1, method="lower", device=device), want)
+    same(masu.quantile(masu.to_device(data, device), q, axis=1, method="lower").get(), want)
+
+
+FOREIGN = ["F", "D", "g", "O", "M8[s]", "m8[s]", "S3", "U3", "M8[D]", "V4", [("a", "i4"), ("b", "f4")]]
+
+
+@generator(250, host=True)
+def dtypes_that_masu_lacks(rng, form, device):
+    masu._small.limit = int(rng.choice([0, 4096]))
+    dtype = np.dtype(one_of(form, FOREIGN))
+    size = int(rng.choice([1, 2, 7, 5000]))
+    with np.errstate(all="ignore"):
+        data = np.zeros(size, dtype) if dtype.kind == "V" else rng.integers(0, 9, size).astype(dtype)
+    kth = int(rng.integers(size))
+    for name, *given in [
+        ("partition", data, kth), ("argpartition", data, kth), ("sort", data), ("unique", data), ("median", data),
+        ("quantile", data, 0.3), ("searchsorted", data, data[:1]), ("histogram", data, 3),
+        ("histogram_bin_edges", data, 3), ("bincount", data), ("digitize", data, [1, 2]), ("cumsum", data),
+        ("sum", data), ("nanmedian", data), ("nanquantile", data, 0.3), ("percentile", data, 30),
+        ("histogramdd", [data, data], 2), ("histogram2d", data, data, 2),
+        ("histogram", np.ones(size), 2, (0, 3), None, data), ("bincount", np.ones(size, int), data),
+    ]:
+        want, said = outcome(getattr(np, name), *given)
+        got, mine = outcome(getattr(masu, name), *given)
+        told = (name, dtype, size, got, want)
+        if isinstance(want, Exception) or isinstance(got, Exception):
+            same(got, want, told)
+        elif name in ("partition", "argpartition"):
+            assert got.dtype == want.dtype and got.shape == want.shape, told
+        elif dtype.kind != "O" and not (name == "histogram" and len(given) > 3):
+            same(got, want, told, zeros=False)
+        assert {one for one in mine if one[0] is not masu.Fallback} == said.keys(), (told, mine, said)
+    if dtype.kind not in "V":
+        as_numpy("argsort", data, kind="stable")
