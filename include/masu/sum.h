@@ -9,8 +9,8 @@
 /// give the quiet NaN 0x7ff8000000000000; one infinity gives it. In a dot product what counts are the products:
 /// infinity times zero is NaN. The variance of data with an infinity is NaN.
 /// **Integers.** `sum` and `dot` of integers are exact: i64 of signed data, u64 of unsigned data; a final result
-/// outside is an error, whatever partial sums are. Means, norms and variances of integers are rounded as those of
-/// floats.
+/// outside is an error, whatever partial sums are (unless SumOptions::wrap). Means, norms and variances of integers are
+/// rounded as those of floats.
 /// **Empty data.** Sum, dot and norm are 0. A mean needs one element, a variance more than ddof.
 /// **Limits.** Every dtype; f64 only where the device has fp64; up to 2^40 elements; 64-bit sizes.
 /// **Complexity.** O(n), one pass (variance on devices: two). **Memory.** sum_workspace() bytes on a device; on `cpu`
@@ -49,6 +49,8 @@ struct SumOptions {
   Dtype result = Dtype::f64;
   /// The variance divides by n - ddof; the standard deviation is the root of the exact variance.
   std::uint64_t ddof = 0;
+  /// Whether sums and dot products of integers that do not fit their type are modulo 2^64 rather than an error.
+  bool wrap = false;
   /// Temporary memory to use instead of allocating: at least sum_workspace() bytes on the device, from a multiple of
   /// 16 bytes on. Not used on `cpu` and where data comes in pieces.
   const BufferBase* workspace = nullptr;

@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
@@ -16,8 +14,6 @@ _ndarray = np.ndarray
 _SAMPLE = 1024
 _GUESS = 2**16  # as many counters as fit the second-level cache of any processor
 _MOST_BINS = 2**31
-_INTEGERS = frozenset("bBhHiIlq")  # that NumPy casts to intp
-_WEIGHTS = frozenset("bBhHiIfd")  # that float64 holds
 
 
 def bincount(x, /, weights=None, minlength=0, *, axis=None, device=None):
@@ -114,11 +110,7 @@ def _numpys(x, weights, minlength):
 
 def _weighted(x, weights, minlength, device):
     """Exact totals of plain arrays on the CPU; None where another way must be taken."""
-    if x.ndim != 1 or x.shape != weights.shape or not (x.flags.forc and weights.flags.forc) or type(minlength) is not int:
-        return None
-    if minlength < 0 or x.dtype.char not in _INTEGERS or weights.dtype.char not in _WEIGHTS:
-        return None
-    if not (x.dtype.isnative and weights.dtype.isnative and x.flags.aligned and weights.flags.aligned):
+    if type(minlength) is not int or minlength < 0:
         return None
     if (device is not None or x.size >= _small.limit) and device_for(device, x.size).kind != "cpu":
         return None

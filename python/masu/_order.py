@@ -145,25 +145,23 @@ def _places(kth, length):
         places = np.asarray(kth)
         if places.dtype.kind not in "iu" or places.ndim > 1 or places.size == 0:
             return None
-        places = set(np.unique(places).tolist())
+        places = set(places.tolist())
     if min(places) < -length or max(places) >= length:
         return None
     return sorted({k % length for k in places})
 
 
-def _short(a, kth, axis, kind, order, device):
-    """Whether this looks like one short contiguous row and one place of it."""
-    return (type(a) is _ndarray and type(kth) is int and a.ndim == 1 and a.size < _small.limit and axis == -1
-            and device is None and order is None and kind == "introselect" and a.flags.carray
-            and a.dtype.char in _arrays.NATIVE)
-
-
-def _part_short(a, kth, dtype, indices):
-    """That row parted, or None where NumPy is to judge the place, or the dtype needs another way."""
-    result = np.empty(a.size, dtype)
+def _part_short(a, kth, axis, kind, order, device, indices):
+    """Little data parted along its last axis; None for what must go, or may have to go, another way."""
+    if (type(a) is not _ndarray or a.size >= _small.limit or axis != -1 or device is not None or order is not None
+            or kind != "introselect" or a.dtype.char == "?"):
+        return None
+    if type(kth) is _ndarray and kth.ndim == 1 and kth.dtype.kind in "iu":
+        kth = kth.tolist()
+    result = np.empty(a.shape, np.intp if indices else a.dtype)
     try:
         return result if _masu.part_short(a, result, kth, indices) else None
-    except TypeError:
+    except (BufferError, TypeError, ValueError):
         return None
 
 
@@ -198,7 +196,7 @@ def partition(a, kth, axis=-1, kind="introselect", order=None, *, device=None):
     >>> masu.partition([7, 1, 5, 9, 3], 2).tolist()
     [1, 3, 5, 7, 9]
     """
-    if _short(a, kth, axis, kind, order, device) and (result := _part_short(a, kth, a.dtype, False)) is not None:
+    if (result := _part_short(a, kth, axis, kind, order, device, False)) is not None:
         return result
     if _arrays.foreign(a):
         return _arrays.in_kind(partition, a, kth=kth, axis=axis, kind=kind, order=order, device=device)
@@ -212,7 +210,7 @@ def argpartition(a, kth, axis=-1, kind="introselect", order=None, *, device=None
     >>> masu.argpartition([7, 1, 5, 9, 3], 2).tolist()
     [1, 4, 2, 0, 3]
     """
-    if _short(a, kth, axis, kind, order, device) and (result := _part_short(a, kth, np.intp, True)) is not None:
+    if (result := _part_short(a, kth, axis, kind, order, device, True)) is not None:
         return result
     if _arrays.foreign(a):
         return _arrays.in_kind(argpartition, a, kth=kth, axis=axis, kind=kind, order=order, device=device)

@@ -51,15 +51,15 @@ def sum(a, axis=None, dtype=None, out=None, keepdims=_NoValue, initial=_NoValue,
                     result = np.empty(by_columns.shape[1], a.dtype)
                     _masu.sum_columns(by_columns, result)
                     return result
-                if a.size < _small.limit:
-                    return _sum_lines(a if axis in (1, -1) else a.T, device)
+                if by_columns.flags.f_contiguous or a.size < _small.limit:
+                    return _sum_lines(by_columns.T, device)
         elif kind in "bBhHiIlLqQ?" and a.size < _small.limit * (_WIDE_PAY if a.itemsize == 8 else 1) and device is None:
             return np.add.reduce(a, axis)
     return _sum(a, axis, dtype, out, keepdims, initial, where, device)
 
 
 def _sum_lines(lines, device):
-    """The sums of the lines of a small matrix of floats."""
+    """The sums of the lines of a matrix of floats."""
     dtype = lines.dtype if lines.dtype.isnative else lines.dtype.newbyteorder("=")
     result = np.empty(lines.shape[0], dtype)
     _masu.sum_rows(contiguous(lines, dtype), result, _names[dtype.char], device_for(device, lines.size))
@@ -132,16 +132,13 @@ def _placed(result, out):
 
 
 def _sum_integers(data, axis, dtype, out, keepdims, initial, where, device, numpys):
-    """Sums of all integers of an array, where they are exact as NumPy's are; else NumPy's."""
+    """Sums of all integers of an array, modulo 2^64; others are NumPy's."""
     plain = (data.size >= _small.limit and axis is None and dtype is None and out is None and initial is _NoValue
              and where is _NoValue and (keepdims is _NoValue or not keepdims) and data.flags.forc)
     if not plain:
         return numpys()
     flat = words(contiguous(data.reshape(-1, order="A"), data.dtype.newbyteorder("=")))
-    try:
-        total = _masu.sum_all(flat, _device.resolve(device))
-    except ValueError:  # out of 64 bits, in which NumPy wraps round
-        return numpys()
+    total = _masu.sum_all(flat, _device.resolve(device))
     if data.dtype.itemsize == 8:
         return data.dtype.type(total)
     return (np.uintp if data.dtype.kind == "u" else np.intp)(total)
@@ -215,15 +212,13 @@ def dot(a, b, out=None, *, device=None):
     1.0
     """
     if type(a) is _ndarray and type(b) is _ndarray and out is None:
-        dtype = a.dtype
-        if dtype.char in "fd":
-            size = a.size
-            if (dtype is b.dtype and a.ndim == 1 and a.shape == b.shape and a.flags.carray and b.flags.carray
-                    and dtype.isnative and size):
-                small = device is None and size < _small.limit
-                return dtype.type(_masu.dot(a, b, _device.cpu if small else device_for(device, size)))
-        elif dtype is b.dtype and dtype.kind in "biu":
-            return np.dot(a, b)
+        if a.dtype.kind != "f":
+            if a.dtype is b.dtype and a.dtype.kind in "biu":
+                return np.dot(a, b)
+        elif device is None and a.size < _small.limit or device_for(device, a.size).kind == "cpu":
+            found = _masu.dot_lines(a, b)
+            if found is not None:
+                return found
     if _arrays.foreign(a, b):
         return _arrays.in_kind(dot, a, b, out=out, device=device)
     left, right = host(a), host(b)

@@ -62,6 +62,20 @@ Array::Array(nb::handle array, bool writable) {
   count_ = static_cast<std::uint64_t>(view_.len / view_.itemsize);
 }
 
+MaybeInput::MaybeInput(nb::handle array) noexcept {
+  if (PyObject_GetBuffer(array.ptr(), &view_, PyBUF_STRIDES | PyBUF_FORMAT) != 0) {
+    PyErr_Clear();
+    view_.obj = nullptr;
+    return;
+  }
+  const std::string_view format = view_.format == nullptr ? "" : view_.format;
+  if (PyBuffer_IsContiguous(&view_, 'C') == 0 || !dtype_of_format(format, view_.itemsize, dtype_)) return;
+  if (reinterpret_cast<std::uintptr_t>(view_.buf) % static_cast<std::uintptr_t>(view_.itemsize) != 0) return;
+  boolean_ = format.find('?') != std::string_view::npos;
+  data_ = view_.buf;
+  count_ = static_cast<std::uint64_t>(view_.len / view_.itemsize);
+}
+
 Array::~Array() {
   if (view_.obj != nullptr) PyBuffer_Release(&view_);
 }

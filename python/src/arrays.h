@@ -41,6 +41,7 @@ class Array {
   [[nodiscard]] bool on_device() const noexcept { return device_ != nullptr; }
 
  protected:
+  Array() = default;
   Array(nb::handle array, bool writable);
   ~Array();
 
@@ -61,6 +62,21 @@ class Input : public Array {
   [[nodiscard]] const T* data() const noexcept {
     return static_cast<const T*>(data_);
   }
+};
+
+// Memory of the host that may be an array in this shape: elsewhere its count is 0.
+class MaybeInput : public Array {
+ public:
+  explicit MaybeInput(nb::handle array) noexcept;
+  [[nodiscard]] masu::ArrayView view() const noexcept { return {dtype_, data_, count_}; }
+  [[nodiscard]] int dimensions() const noexcept { return view_.ndim; }
+  [[nodiscard]] std::uint64_t last_length() const noexcept {
+    return static_cast<std::uint64_t>(view_.shape[view_.ndim - 1]);
+  }
+  [[nodiscard]] bool is_bool() const noexcept { return boolean_; }
+
+ private:
+  bool boolean_ = false;
 };
 
 // An array that is written.

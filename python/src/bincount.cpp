@@ -17,11 +17,15 @@ namespace {
 
 constexpr std::uint64_t few_weights = 16384;  // so little work that the GIL is kept
 
-// The totals of the weights of 0, 1, 2, …, at least `least` of them; None where another way must be taken.
+// The totals of the weights of 0, 1, 2, …, at least `least` of them; None where another way must be taken: for what
+// are not two lines of equal length, integers that NumPy casts to intp and weights that are doubles.
 nb::object weighted_bincount(nb::handle integers, nb::handle weights, std::uint64_t least) {
-  const Input x(integers);
-  const Input by(weights);
-  if (x.on_device() || by.on_device() || x.count() != by.count()) return nb::none();
+  const MaybeInput x(integers);
+  const MaybeInput by(weights);
+  if (x.count() == 0 || x.count() != by.count() || x.dimensions() != 1 || by.dimensions() != 1 || x.is_bool() ||
+      by.is_bool() || x.dtype() == masu::Dtype::u64) {
+    return nb::none();
+  }
   const auto work = [&] { return masu::weighted_bincount(x.view(), by.view(), least); };
   std::optional<masu::IndexTotals> found = x.count() <= few_weights ? work() : call(work);
   if (!found) return nb::none();

@@ -155,16 +155,43 @@ void argpartition(nb::handle data, nb::handle result, std::uint64_t rows, const 
   });
 }
 
-// One short row and one place (negative: from the end): the result holds elements of the row's dtype or, where it is of
-// intp and `indices`, where they stand. False for a place that there is not. So little work that the GIL is kept.
-bool part_short(nb::handle data, nb::handle result, std::int64_t place, bool indices) {
-  const Input input(data);
-  const Output output(result);
-  const auto length = static_cast<std::int64_t>(input.count());
+// Adds a place that NumPy was given, negative ones counted from the end; false where there is no such place.
+bool add_place(nb::handle given, std::int64_t length, Places& places) {
+  if (!PyLong_CheckExact(given.ptr())) return false;
+  const long long place = PyLong_AsLongLong(given.ptr());
+  if (place == -1 && PyErr_Occurred() != nullptr) {
+    PyErr_Clear();
+    return false;
+  }
   if (place < -length || place >= length) return false;
-  const auto at = static_cast<std::uint64_t>(place < 0 ? place + length : place);
-  if (indices) masu::argpartition_rows(input.view(), 1, {&at, 1}, {output.data<std::uint64_t>(), output.count()});
-  else masu::partition_rows(input.view(), 1, {&at, 1}, output.view());
+  places.push_back(static_cast<std::uint64_t>(place < 0 ? place + length : place));
+  return true;
+}
+
+// Little data, whose last axis is parted around one place or those of a list: the result holds elements of the data's
+// dtype or, where it is of intp and `indices`, where they stand. False where another way must be taken. So little work
+// that the GIL is kept.
+bool part_short(nb::handle data, nb::handle result, nb::handle kth, bool indices) {
+  const MaybeInput input(data);
+  if (input.count() == 0 || input.dimensions() == 0) return false;
+  const Output output(result);
+  const auto length = static_cast<std::int64_t>(input.last_length());
+  Places places;
+  if (PyList_CheckExact(kth.ptr())) {
+    const Py_ssize_t count = PyList_Size(kth.ptr());
+    places.reserve(static_cast<std::size_t>(count));
+    for (Py_ssize_t i = 0; i < count; ++i) {
+      if (!add_place(PyList_GetItem(kth.ptr(), i), length, places)) return false;
+    }
+    if (places.empty()) return false;
+    std::sort(places.begin(), places.end());
+    places.erase(std::unique(places.begin(), places.end()), places.end());
+  } else if (!add_place(kth, length, places)) {
+    return false;
+  }
+  const std::uint64_t rows = input.count() / input.last_length();
+  if (indices) masu::argpartition_rows(input.view(), rows, places, {output.data<std::uint64_t>(), output.count()});
+  else masu::partition_rows(input.view(), rows, places, output.view());
   return true;
 }
 
@@ -302,7 +329,7 @@ void register_order(nb::module_& m) {
   m.def("partition", partition, arg("data"), arg("result"), arg("rows"), arg("places"), arg("device"));
   m.def("argpartition", argpartition, arg("data"), arg("result"), arg("rows"), arg("places"), arg("device"));
   m.def("turn", turn, arg("data"), arg("result"), arg("matrices"), arg("columns"));
-  m.def("part_short", part_short, arg("data"), arg("result"), arg("place"), arg("indices"));
+  m.def("part_short", part_short, arg("data"), arg("result"), arg("kth"), arg("indices"));
   m.def("elements_at", elements_at_places, arg("data"), arg("result"), arg("rows"), arg("places"), arg("device"));
   m.def("searchsorted", searchsorted, arg("sorted"), arg("values"), arg("result"), arg("right"), arg("device"));
   m.def("unique", unique, arg("data"), arg("indices"), arg("inverse"), arg("counts"), arg("device"));

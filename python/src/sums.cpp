@@ -28,14 +28,14 @@ nb::object number(const masu::SumResult& result) {
 constexpr std::uint64_t brief_elements = 16384;
 
 masu::SumOptions rounded_to(Dtype dtype) {
-  masu::SumOptions options;
+  masu::SumOptions options{.wrap = true};
   if (masu::is_float(dtype)) options.result = dtype;
   return options;
 }
 
 // Makes a call of masu that is over soon: the GIL is kept.
 template <class F>
-auto brief_call(const Input& input, const F& work) {
+auto brief_call(const Array& input, const F& work) {
   return !input.on_device() && input.count() <= brief_elements ? work() : call(work);
 }
 
@@ -58,6 +58,28 @@ nb::object dot(nb::handle x, nb::handle y, const Device& device) {
   const Input right(y);
   const masu::SumOptions options = rounded_to(left.dtype());
   return number(brief_call(left, [&] { return masu::dot(device, left.view(), right.view(), options); }));
+}
+
+// A float as a scalar of NumPy's.
+nb::object numpy_scalar(Dtype dtype, double value) {
+  const auto type = [](const char* name) { return nb::object(nb::module_::import_("numpy").attr(name)).release(); };
+  static const nb::handle single = type("float32");
+  static const nb::handle twice = type("float64");
+  return (dtype == Dtype::f32 ? single : twice)(value);
+}
+
+// The dot product of two lines of f32 or f64 in host memory; None where that is not what is given.
+nb::object dot_lines(nb::handle x, nb::handle y) {
+  const MaybeInput left(x);
+  const MaybeInput right(y);
+  const bool floats = left.dtype() == Dtype::f32 || left.dtype() == Dtype::f64;
+  if (!floats || left.dtype() != right.dtype() || left.count() != right.count() || left.count() == 0 ||
+      left.dimensions() != 1 || right.dimensions() != 1) {
+    return nb::none();
+  }
+  static const Device cpu = Device::open("cpu");
+  const auto work = [&] { return masu::dot(cpu, left.view(), right.view(), rounded_to(left.dtype())); };
+  return numpy_scalar(left.dtype(), brief_call(left, work).value());
 }
 
 // Leaves results in device memory, rounded to their dtype: function(stream, memory for them, options). Integers are
@@ -203,6 +225,7 @@ void register_sums(nb::module_& m) {
   m.def("sum_all", sum_all, arg("data"), arg("device"));
   m.def("mean_all", mean_all, arg("data"), arg("device"));
   m.def("dot", dot, arg("x"), arg("y"), arg("device"));
+  m.def("dot_lines", dot_lines, arg("x"), arg("y"));
   m.def("dot_there", dot_there, arg("x"), arg("y"), arg("result"));
   m.def(
       "sum_rows",

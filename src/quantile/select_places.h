@@ -57,9 +57,16 @@ class PlaceSelector {
 
  private:
   static constexpr std::size_t many_places = 16;
-  static constexpr std::uint64_t few_elements = 200;
+  static constexpr std::uint64_t few_elements = 24;
+  static constexpr std::uint64_t not_many_elements = 2048;
   static constexpr std::size_t most_samples = std::size_t{1} << 14;
   static constexpr std::uint64_t piece = std::uint64_t{1} << 14;
+
+  static T least() {
+    return std::numeric_limits<T>::has_infinity ? static_cast<T>(-std::numeric_limits<T>::infinity())
+                                                : std::numeric_limits<T>::lowest();
+  }
+  static T greatest() { return value_of_key<T>(std::numeric_limits<KeyOf<T>>::max()); }
 
   // Some places between two elements.
   struct Group {
@@ -74,6 +81,8 @@ class PlaceSelector {
               Found* found) const;
   [[nodiscard]] std::vector<Group> groups_of(const T* x, std::uint64_t length, std::uint64_t before_x,
                                              std::span<const std::uint64_t> places) const;
+  static void one_by_one(const T* x, std::uint64_t length, std::uint64_t before_x,
+                         std::span<const std::uint64_t> places, Found* found);
   static void by_sorting(const T* row, std::uint64_t length, std::span<const std::uint64_t> places, Found* found,
                          Threads threads);
   static void by_parting(const T* x, std::uint64_t length, std::uint64_t before_x,
@@ -106,11 +115,8 @@ void PlaceSelector<T>::by_sorting(const T* row, std::uint64_t length, std::span<
 template <class T>
 void PlaceSelector<T>::by_parting(const T* x, std::uint64_t length, std::uint64_t before_x,
                                   std::span<const std::uint64_t> places, Found* found) {
-  std::array<T, few_elements> little;
-  std::vector<T> much;
-  if (length > few_elements) much.resize(length);
-  T* const copy = length > few_elements ? much.data() : little.data();
-  std::copy_n(x, length, copy);
+  std::vector<T> elements(x, x + length);
+  T* const copy = elements.data();
   T* const end = copy + length;
   T* from = copy;
   for (std::size_t p = 0; p < places.size(); ++p) {
@@ -125,6 +131,75 @@ void PlaceSelector<T>::by_parting(const T* x, std::uint64_t length, std::uint64_
     }
     found[p] = {element, before_x + less, equal};
     from = place;
+  }
+}
+
+// Not many elements: for each place those between two of a small sample, as long as they are more than a few.
+template <class T>
+void PlaceSelector<T>::one_by_one(const T* x, std::uint64_t length, std::uint64_t before_x,
+                                  std::span<const std::uint64_t> places, Found* found) {
+  using Key = KeyOf<T>;
+  constexpr std::size_t samples = 16;
+  constexpr double spread = 2.5;  // samples around a place: it lies between them four times in five
+  constexpr unsigned most_rounds = 24;
+  std::array<T, not_many_elements + spare_elements> memory[2];
+  std::array<Key, few_elements> keys;
+  const auto sort = [&](std::size_t count) {
+    for (std::size_t i = 1; i < count; ++i) {
+      const Key key = keys[i];
+      std::size_t at = i;
+      for (; at != 0 && keys[at - 1] > key; --at) keys[at] = keys[at - 1];
+      keys[at] = key;
+    }
+  };
+  std::uint32_t random = 0x9e3779b9;
+  for (std::size_t p = 0; p < places.size(); ++p) {
+    const T* these = x;
+    std::uint64_t count = length;
+    std::uint64_t less = before_x;
+    bool known = false;
+    for (unsigned round = 0; count > few_elements && !known && round < most_rounds; ++round) {
+      for (std::size_t i = 0; i < samples; ++i) {
+        random = random * 1664525 + 1013904223;
+        keys[i] = ordered_key(these[(random >> 16) * count >> 16]);
+      }
+      sort(samples);
+      const double middle = (static_cast<double>(places[p] - less) + 0.5) / static_cast<double>(count) * samples;
+      const auto first = static_cast<int>(std::floor(middle - spread));
+      const auto last = static_cast<int>(std::floor(middle + spread));
+      T low = first < 0 ? least() : value_of_key<T>(keys[static_cast<std::size_t>(first)]);
+      T high = last >= static_cast<int>(samples) ? greatest() : value_of_key<T>(keys[static_cast<std::size_t>(last)]);
+      T* const to = memory[round % 2].data();
+      Narrowed size = narrow(these, count, low, high, to);
+      if (places[p] < less + size.below) {
+        high = low;
+        low = least();
+        size = narrow(these, count, low, high, to);
+      } else if (places[p] >= less + size.below + size.inside) {
+        low = high;
+        high = greatest();
+        size = narrow(these, count, low, high, to);
+      }
+      these = to;
+      less += size.below;
+      count = size.inside;
+      if (alike(low, high)) {
+        found[p] = {low, less, count};
+        known = true;
+      }
+    }
+    if (known) continue;
+    if (count > few_elements) {  // equals, which no sample tells apart
+      by_parting(these, count, less, places.subspan(p, 1), found + p);
+      continue;
+    }
+    std::transform(these, these + count, keys.begin(), ordered_key<T>);
+    sort(count);
+    const auto begin = keys.begin();
+    const auto [from, end] =
+        std::equal_range(begin, begin + static_cast<std::ptrdiff_t>(count), keys[places[p] - less]);
+    found[p] = {value_of_key<T>(*from), less + static_cast<std::uint64_t>(from - begin),
+                static_cast<std::uint64_t>(end - from)};
   }
 }
 
@@ -154,12 +229,8 @@ auto PlaceSelector<T>::groups_of(const T* x, std::uint64_t length, std::uint64_t
     const double spread = 2.5 * std::sqrt(middle * (1 - share)) + 3;
     const double first = std::floor(middle - spread);
     const double last = std::ceil(middle + spread);
-    const T low = first < 0 ? value_of_key<T>(ordered_key(std::numeric_limits<T>::has_infinity
-                                                              ? static_cast<T>(-std::numeric_limits<T>::infinity())
-                                                              : std::numeric_limits<T>::lowest()))
-                            : element(static_cast<std::size_t>(first));
-    const T high = last >= static_cast<double>(samples) ? value_of_key<T>(std::numeric_limits<KeyOf<T>>::max())
-                                                        : element(static_cast<std::size_t>(last));
+    const T low = first < 0 ? least() : element(static_cast<std::size_t>(first));
+    const T high = last >= static_cast<double>(samples) ? greatest() : element(static_cast<std::size_t>(last));
     if (!groups.empty() && !before(groups.back().high, low)) {
       groups.back().high = before(high, groups.back().high) ? groups.back().high : high;
       ++groups.back().count;
@@ -173,7 +244,7 @@ auto PlaceSelector<T>::groups_of(const T* x, std::uint64_t length, std::uint64_t
 template <class T>
 void PlaceSelector<T>::select(const T* x, std::uint64_t length, std::uint64_t before_x,
                               std::span<const std::uint64_t> places, Found* found) const {
-  if (length <= few_elements) return by_parting(x, length, before_x, places, found);
+  if (length <= not_many_elements) return one_by_one(x, length, before_x, places, found);
   std::vector<Group> groups = groups_of(x, length, before_x, places);
   for (Group& group : groups) {
     if (!group.is_one()) group.inside = std::make_unique_for_overwrite<T[]>(length + spare_elements);

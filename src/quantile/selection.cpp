@@ -105,7 +105,7 @@ void part_stretch(const T* x, std::uint64_t count, std::uint64_t index, WorkOf<T
   cpu::Parts<std::conditional_t<by_place, cpu::PlaceOf<Work>, Work>> parts;
   std::array<Work, cpu::is_wide<T> ? 1 : cpu::part_block> keys;
   for (std::uint64_t first = 0; first < count; first += cpu::part_block) {
-    if (first % (64 * cpu::part_block) == 0) runtime::check_interrupted();
+    if (first != 0 && first % (64 * cpu::part_block) == 0) runtime::check_interrupted();
     const std::size_t length = std::min<std::uint64_t>(cpu::part_block, count - first);
     const T* const block = x + first;
     const Work* work;

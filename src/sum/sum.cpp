@@ -60,8 +60,13 @@ void check_lengths(const SumRule& rule, std::uint64_t x, std::uint64_t y) {
 class Results {
  public:
   // `misfit`: as SumRule::bits has it.
-  Results(const SumRule& rule, std::uint64_t rows, std::uint64_t row, std::atomic<bool>* misfit = nullptr)
-      : rule_(rule), row_(row), misfit_(misfit), result_(SumParts::make(rule.result_dtype(), rows)) {}
+  Results(const SumRule& rule, const SumOptions& options, std::uint64_t row, std::atomic<bool>* misfit = nullptr)
+      : rule_(rule),
+        row_(row),
+        misfit_(misfit == nullptr && options.wrap ? &wrapped_ : misfit),
+        result_(SumParts::make(rule.result_dtype(), options.rows)) {}
+  Results(const Results&) = delete;
+  Results& operator=(const Results&) = delete;
   void take(std::uint64_t row, double value) { SumParts::bits(result_, row) = std::bit_cast<std::uint64_t>(value); }
   void take(std::uint64_t row, const Totals& totals) {
     SumParts::bits(result_, row) = rule_.bits(Parts(totals), row_, misfit_);
@@ -81,6 +86,7 @@ class Results {
  private:
   SumRule rule_;
   std::uint64_t row_;
+  std::atomic<bool> wrapped_ = false;  // which nobody asks about
   std::atomic<bool>* misfit_;
   SumResult result_;
 };
@@ -130,7 +136,7 @@ SumResult of_host(Function function, const Device& device, const ArrayView& x, c
   call::check_dtype(rule.name(), x.dtype, y.dtype);
   check_lengths(rule, x.count, y.count);
   const std::uint64_t row = check_rows(rule, x.count, options);
-  Results results(rule, options.rows, row, misfit);
+  Results results(rule, options, row, misfit);
   if (is_quick(rule, device) && row != 0) {
     call::start_times(options.times);
     const call::Timer timer(options.times, &Times::compute);
@@ -157,7 +163,7 @@ SumResult of_buffer(Function function, const BufferBase& x, const BufferBase& y,
   if (call::on_cpu(x.device())) {
     return of_host(function, x.device(), call::host_view(x, dtype), call::host_view(y, dtype), options);
   }
-  Results results(rule, options.rows, row);
+  Results results(rule, options, row);
   RowSums sums(x.device(), dtype, rule.needs(), row, results.sink());
   const bool timed = options.times != nullptr;
   Stream stream = call::timed_stream(x.device(), timed);
@@ -183,10 +189,10 @@ Pending<SumResult> on_stream(Function function, Stream& stream, const BufferBase
   }
   auto job = std::make_shared<DeviceSum>(x, y, dtype, rule.needs(), options.rows, row, options.workspace);
   job->start(stream, x.byte_offset(), y.byte_offset());
-  return {stream.record(), [job, &stream, rule, row, rows = options.rows] {
+  return {stream.record(), [job, &stream, rule, row, quiet] {
             job->finish(stream);
-            Results results(rule, rows, row);
-            for (std::uint64_t r = 0; r < rows; ++r) {
+            Results results(rule, quiet, row);
+            for (std::uint64_t r = 0; r < quiet.rows; ++r) {
               Totals totals;
               job->add_to(totals, r);
               results.take(r, totals);

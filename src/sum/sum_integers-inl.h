@@ -43,21 +43,23 @@ HWY_INLINE void AddNarrow(std::uint64_t count, const At& at, Total& total) {
   total.add(sum, 0);
 }
 
-// Words of 64 bits, as the sums of their halves.
+// Words of 64 bits, as the sums of their halves. The high half of a signed one is made positive: AVX2 shifts only
+// those.
 template <class Word, class At, class Total>
 HWY_INLINE void AddWords(std::uint64_t count, const At& at, Total& total) {
   constexpr std::uint64_t block = std::uint64_t{1} << 20;
+  constexpr std::uint64_t sign = std::is_signed_v<Word> ? std::uint64_t{1} << 63 : 0;
   for (std::uint64_t first = 0; first < count; first += block) {
     const std::uint64_t end = std::min(count, first + block);
     std::uint64_t low = 0;
-    Word high = 0;
+    std::uint64_t high = 0;
     for (std::uint64_t i = first; i < end; ++i) {
-      const Word word = at(i);
-      low += static_cast<std::uint64_t>(word) & fixed::digit_mask;
-      high += word >> fixed::digit_bits;
+      const auto word = static_cast<std::uint64_t>(at(i));
+      low += word & fixed::digit_mask;
+      high += (word ^ sign) >> fixed::digit_bits;
     }
     total.add(low, 0, false);
-    total.add(static_cast<std::int64_t>(high), fixed::digit_bits);
+    total.add(static_cast<std::int64_t>(high - (end - first) * (sign >> fixed::digit_bits)), fixed::digit_bits);
   }
 }
 

@@ -7,6 +7,8 @@
 #include <masu/device.h>
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
 #include <limits>
 #include <type_traits>
 #include <vector>
@@ -16,112 +18,11 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "sum/sum_quick-inl.h"
+
 HWY_BEFORE_NAMESPACE();
 namespace masu::cpu::HWY_NAMESPACE {
 namespace {
-
-namespace hn = hwy::HWY_NAMESPACE;
-using QD = hn::CappedTag<double, 8>;
-using QV = hn::Vec<QD>;
-
-// Numbers as doubles, `n` of them where there is not a whole vector; the others are 0.
-HWY_INLINE QV QuickLoad(const double* x) {
-  return hn::LoadU(QD(), x);
-}
-HWY_INLINE QV QuickLoad(const float* x) {
-  return hn::PromoteTo(QD(), hn::LoadU(hn::Rebind<float, QD>(), x));
-}
-template <class T>
-HWY_INLINE QV QuickLoad(const T* x, std::size_t n) {
-#if HWY_TARGET <= HWY_AVX2  // whose masked loads touch nothing else
-  const hn::Rebind<T, QD> d;
-  const auto loaded = hn::MaskedLoad(hn::FirstN(d, n), d, x);
-  if constexpr (std::is_same_v<T, float>) return hn::PromoteTo(QD(), loaded);
-  else return loaded;
-#else
-  HWY_ALIGN T memory[HWY_MAX_BYTES / sizeof(double)] = {};
-  for (std::size_t i = 0; i < n; ++i) memory[i] = x[i];
-  return QuickLoad(memory);
-#endif
-}
-
-// Additions whose errors are not kept: each rounds by at most half a unit of `size`, the sum of the magnitudes.
-struct QuickPlain {
-  QV sum;
-  QV size;
-  HWY_INLINE void Begin() { sum = size = hn::Zero(QD()); }
-  HWY_INLINE void Add(QV x) {
-    sum = hn::Add(sum, x);
-    size = hn::Add(size, hn::Abs(x));
-  }
-  HWY_INLINE void Merge(const QuickPlain& other) {
-    sum = hn::Add(sum, other.sum);
-    size = hn::Add(size, other.size);
-  }
-  template <class F>
-  HWY_INLINE QuickPlain Each(const F& f) const {
-    return {f(sum), f(size)};
-  }
-  [[nodiscard]] HWY_INLINE double Error() const { return 0; }
-};
-// Additions whose errors are added up, with the sum of their magnitudes.
-struct QuickErrors {
-  QV sum;
-  QV error;
-  QV size;
-  HWY_INLINE void Begin() { sum = error = size = hn::Zero(QD()); }
-  HWY_INLINE void AddError(QV x) {
-    error = hn::Add(error, x);
-    size = hn::Add(size, hn::Abs(x));
-  }
-  HWY_INLINE QV AddSum(QV x) {
-    const QV total = hn::Add(sum, x);
-    const QV part = hn::Sub(total, sum);
-    const QV lost = hn::Add(hn::Sub(sum, hn::Sub(total, part)), hn::Sub(x, part));
-    sum = total;
-    return lost;
-  }
-  HWY_INLINE void Add(QV x) { AddError(AddSum(x)); }
-  HWY_INLINE void Merge(const QuickErrors& other) {
-    const QV lost = AddSum(other.sum);
-    error = hn::Add(hn::Add(error, other.error), lost);
-    size = hn::Add(hn::Add(size, other.size), hn::Abs(lost));
-  }
-  template <class F>
-  HWY_INLINE QuickErrors Each(const F& f) const {
-    return {f(sum), f(error), f(size)};
-  }
-  [[nodiscard]] HWY_INLINE double Error() const { return hn::GetLane(error); }
-};
-// The same for few numbers, whose sums often lie exactly between two: `size` is that of what the errors' additions
-// lose.
-struct QuickTwice : QuickErrors {
-  HWY_INLINE void AddError(QV x) {
-    const QV total = hn::Add(error, x);
-    const QV part = hn::Sub(total, error);
-    const QV lost = hn::Add(hn::Sub(error, hn::Sub(total, part)), hn::Sub(x, part));
-    error = total;
-    size = hn::Add(size, hn::Abs(lost));
-  }
-  HWY_INLINE void Add(QV x) { AddError(AddSum(x)); }
-  HWY_INLINE void Merge(const QuickTwice& other) {
-    const QV lost = AddSum(other.sum);
-    AddError(other.error);
-    AddError(lost);
-    size = hn::Add(size, other.size);
-  }
-  template <class F>
-  HWY_INLINE QuickTwice Each(const F& f) const {
-    return {{f(sum), f(error), f(size)}};
-  }
-};
-// What `size` tells of the exact sum after so many additions: twice the bound, for its own roundings.
-template <class S>
-HWY_INLINE double QuickBound(double size, double additions) {
-  if (size == 0) return 0;
-  return std::is_same_v<S, QuickTwice> ? 2 * size + 0x1p-1074 : additions * size * 0x1p-52 + 0x1p-1074;
-}
-inline constexpr std::uint64_t quick_few = 64;
 
 template <class T>
 struct QuickValues {
@@ -200,9 +101,51 @@ QuickPart QuickLoop(const Source& source, std::size_t count) {
   return {hn::GetLane(a.sum), a.Error(), QuickBound<S>(hn::GetLane(a.size), static_cast<double>(additions))};
 }
 
+// Of doubles, times others where these are not null. Nothing where one is larger than the first ones let expect.
+template <bool Products>
+bool QuickSplitLoop(const double* x, const double* y, std::size_t count, QuickPart& found) {
+  constexpr std::size_t sampled = 32;
+  double sample = 0;
+  for (std::size_t i = 0; i < sampled; ++i) sample = std::max(sample, std::fabs(Products ? x[i] * y[i] : x[i]));
+  const QuickUnits units(count);
+  const double unit = units.Unit(sample);
+  const QD d;
+  const std::size_t lanes = hn::Lanes(d);
+  const QV one = hn::Set(d, 1.0);
+  QuickSize size;
+  size.Begin(hn::Set(d, unit));
+  const auto add = [&](std::size_t at, QuickSplit& to)
+                       HWY_ATTR { size.Add(QuickLoad(x + at), Products ? QuickLoad(y + at) : one, to); };
+  QuickSplit sums[4];
+  for (QuickSplit& sum : sums) sum.Begin();
+  std::size_t i = 0;
+  for (; i + 4 * lanes <= count; i += 4 * lanes) {
+    add(i, sums[0]);
+    add(i + lanes, sums[1]);
+    add(i + 2 * lanes, sums[2]);
+    add(i + 3 * lanes, sums[3]);
+  }
+  for (; i + lanes <= count; i += lanes) add(i, sums[0]);
+  if (i < count) size.Add(QuickLoad(x + i, count - i), Products ? QuickLoad(y + i, count - i) : one, sums[1]);
+  // A maximum may miss a NaN, but that makes the sum NaN, for which nothing is certain.
+  if (!(hn::GetLane(hn::MaxOfLanes(d, size.most)) <= units.Most(unit))) return false;
+  sums[0].Merge(sums[1]);
+  sums[2].Merge(sums[3]);
+  sums[0].Merge(sums[2]);
+  const bool exact = hn::AllTrue(d, hn::Eq(size.any, hn::Zero(d)));
+  const auto additions = static_cast<double>(count / (4 * lanes) + 8 + lanes);
+  found = {hn::GetLane(hn::SumOfLanes(d, sums[0].sum)), hn::GetLane(hn::SumOfLanes(d, sums[0].rest)),
+           exact ? 0 : units.Bound(unit, additions)};
+  return true;
+}
+
 template <class T>
 QuickPart QuickSum(const T* x, std::uint64_t count) {
   if (count <= quick_few) return QuickLoop<QuickTwice>(QuickValues<T>{x}, count);
+  if constexpr (std::is_same_v<T, double>) {
+    QuickPart part;
+    if (QuickSplitLoop<false>(x, nullptr, count, part)) return part;
+  }
   return QuickLoop<typename QuickValues<T>::Sums>(QuickValues<T>{x}, count);
 }
 template <class T>
@@ -212,76 +155,21 @@ QuickPart QuickDot(const T* x, const T* y, std::uint64_t count) {
   } else if (count <= quick_few) {
     return QuickLoop<QuickTwice>(QuickProducts<T>{x, y}, count);
   }
-  QuickPart part = QuickLoop<typename QuickProducts<T>::Sums>(QuickProducts<T>{x, y}, count);
+  QuickPart part;
+  bool found = false;
+  if constexpr (std::is_same_v<T, double>) found = count > quick_few && QuickSplitLoop<true>(x, y, count, part);
+  if (!found) part = QuickLoop<typename QuickProducts<T>::Sums>(QuickProducts<T>{x, y}, count);
   // A product below the normal numbers and its error are rounded to multiples of the least number.
   if (std::is_same_v<T, double>) part.bound += static_cast<double>(count) * 0x1p-1073;
   return part;
 }
 
-// Adds `rows` rows to the sums of a strip of columns, one vector of columns after the other.
-template <class T, class S>
-void QuickStrip(const T* x, std::uint64_t rows, std::uint64_t stride, std::size_t columns, double* sums, double* errors,
-                double* sizes) {
-  const QD d;
-  const std::size_t lanes = hn::Lanes(d);
-  for (std::size_t c = 0; c < columns; c += lanes) {
-    const std::size_t n = std::min(lanes, columns - c);
-    S s;
-    s.sum = hn::Load(d, sums + c);
-    s.size = hn::Load(d, sizes + c);
-    if constexpr (!std::is_same_v<S, QuickPlain>) s.error = hn::Load(d, errors + c);
-    if (n == lanes) {
-      for (std::uint64_t row = 0; row < rows; ++row) s.Add(QuickLoad(x + row * stride + c));
-    } else {
-      for (std::uint64_t row = 0; row < rows; ++row) s.Add(QuickLoad(x + row * stride + c, n));
-    }
-    hn::Store(s.sum, d, sums + c);
-    hn::Store(s.size, d, sizes + c);
-    if constexpr (!std::is_same_v<S, QuickPlain>) hn::Store(s.error, d, errors + c);
-  }
-}
-
-template <class T, class S>
-void QuickColumnsOf(const T* x, std::uint64_t rows, std::uint64_t stride, std::uint64_t count, T* result,
-                    std::uint8_t* sure) {
-  constexpr std::size_t strip = 512;      // columns whose sums stay in the first-level cache
-  constexpr std::uint64_t together = 16;  // rows that are read side by side
-  HWY_ALIGN double sums[strip];
-  HWY_ALIGN double errors[strip];
-  HWY_ALIGN double sizes[strip];
-  for (std::uint64_t first = 0; first < count; first += strip) {
-    const std::size_t columns = std::min<std::uint64_t>(strip, count - first);
-    std::fill_n(sums, strip, 0.0);
-    std::fill_n(errors, strip, 0.0);
-    std::fill_n(sizes, strip, 0.0);
-    for (std::uint64_t row = 0; row < rows; row += together) {
-      QuickStrip<T, S>(x + row * stride + first, std::min(together, rows - row), stride, columns, sums, errors, sizes);
-    }
-    const auto additions = static_cast<double>(rows);
-    for (std::size_t c = 0; c < columns; ++c) {
-      const auto found = certain<T>(sums[c], errors[c], QuickBound<S>(sizes[c], additions));
-      sure[first + c] = found.has_value();
-      result[first + c] = static_cast<T>(found.value_or(0));
-    }
-  }
-}
-template <class T>
-void QuickColumns(const T* x, std::uint64_t rows, std::uint64_t stride, std::uint64_t count, T* result,
-                  std::uint8_t* sure) {
-  if (rows <= quick_few) return QuickColumnsOf<T, QuickTwice>(x, rows, stride, count, result, sure);
-  QuickColumnsOf<T, typename QuickValues<T>::Sums>(x, rows, stride, count, result, sure);
-}
-
-#define MASU_QUICK(name, T)                                                                                     \
-  QuickPart QuickSum##name(const T* x, std::uint64_t count) {                                                   \
-    return QuickSum(x, count);                                                                                  \
-  }                                                                                                             \
-  QuickPart QuickDot##name(const T* x, const T* y, std::uint64_t count) {                                       \
-    return QuickDot(x, y, count);                                                                               \
-  }                                                                                                             \
-  void QuickColumns##name(const T* x, std::uint64_t rows, std::uint64_t stride, std::uint64_t count, T* result, \
-                          std::uint8_t* sure) {                                                                 \
-    QuickColumns(x, rows, stride, count, result, sure);                                                         \
+#define MASU_QUICK(name, T)                                               \
+  QuickPart QuickSum##name(const T* x, std::uint64_t count) {             \
+    return QuickSum(x, count);                                            \
+  }                                                                       \
+  QuickPart QuickDot##name(const T* x, const T* y, std::uint64_t count) { \
+    return QuickDot(x, y, count);                                         \
   }
 MASU_QUICK(F32, float)
 MASU_QUICK(F64, double)
@@ -299,8 +187,6 @@ HWY_EXPORT(QuickSumF32);
 HWY_EXPORT(QuickSumF64);
 HWY_EXPORT(QuickDotF32);
 HWY_EXPORT(QuickDotF64);
-HWY_EXPORT(QuickColumnsF32);
-HWY_EXPORT(QuickColumnsF64);
 
 // Elements between two reductions: bounds grow with the chains.
 constexpr std::uint64_t quick_piece = std::uint64_t{1} << 15;
@@ -355,22 +241,18 @@ bool quick_arithmetic() noexcept {
   return tiny * one != 0 && one + half_unit == 1 && one + 1.5 * half_unit > 1;
 }
 
-#define MASU_QUICK(name, T)                                                                                         \
-  std::optional<double> quick_sum(const T* x, std::uint64_t count, Dtype result, std::uint64_t divisor) {           \
-    const auto part = [&](std::uint64_t first, std::uint64_t n) {                                                   \
-      return HWY_DYNAMIC_DISPATCH(QuickSum##name)(x + first, n);                                                    \
-    };                                                                                                              \
-    return quick_result(quick_total(count, part), result, divisor);                                                 \
-  }                                                                                                                 \
-  std::optional<double> quick_dot(const T* x, const T* y, std::uint64_t count, Dtype result) {                      \
-    const auto part = [&](std::uint64_t first, std::uint64_t n) {                                                   \
-      return HWY_DYNAMIC_DISPATCH(QuickDot##name)(x + first, y + first, n);                                         \
-    };                                                                                                              \
-    return quick_result(quick_total(count, part), result, 1);                                                       \
-  }                                                                                                                 \
-  void quick_columns(const T* x, std::uint64_t rows, std::uint64_t columns, std::uint64_t first, std::uint64_t end, \
-                     T* result, std::uint8_t* sure) {                                                               \
-    HWY_DYNAMIC_DISPATCH(QuickColumns##name)(x + first, rows, columns, end - first, result, sure);                  \
+#define MASU_QUICK(name, T)                                                                               \
+  std::optional<double> quick_sum(const T* x, std::uint64_t count, Dtype result, std::uint64_t divisor) { \
+    const auto part = [&](std::uint64_t first, std::uint64_t n) {                                         \
+      return HWY_DYNAMIC_DISPATCH(QuickSum##name)(x + first, n);                                          \
+    };                                                                                                    \
+    return quick_result(quick_total(count, part), result, divisor);                                       \
+  }                                                                                                       \
+  std::optional<double> quick_dot(const T* x, const T* y, std::uint64_t count, Dtype result) {            \
+    const auto part = [&](std::uint64_t first, std::uint64_t n) {                                         \
+      return HWY_DYNAMIC_DISPATCH(QuickDot##name)(x + first, y + first, n);                               \
+    };                                                                                                    \
+    return quick_result(quick_total(count, part), result, 1);                                             \
   }
 MASU_QUICK(F32, float)
 MASU_QUICK(F64, double)

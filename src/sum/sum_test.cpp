@@ -188,6 +188,9 @@ TEST_P(Sum, IntegersAtTheEdge) {
   EXPECT_EQ(dot_of({least, least, 5, 1}, {least, most, 3, least}), 15);
   EXPECT_EQ(dot_of({most, 1, least}, {1, least, -1}), most);
   MASU_EXPECT_ERROR(dot_of({least}, {-1}), invalid_argument, "dot: the result must fit i64");
+  const std::vector<std::int64_t> beyond = {most, 1};
+  const SumResult wrapped = sum(device, ArrayView(beyond), {.wrap = true});
+  EXPECT_EQ(wrapped.signed_integer(), least);
   EXPECT_EQ(dot(device.upload(std::vector<std::uint64_t>{all, 0}), device.upload(std::vector<std::uint64_t>{1, all})),
             all);
   MASU_EXPECT_ERROR(

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Totals of weights by integers, exact and rounded once, with memory and time by what is touched.
+#include "histogram/cpu/weighted_cut.h"
 #include "runtime/parallel.h"
 #include "sum/compensated.h"
 
@@ -101,16 +102,8 @@ void add_sorted(std::vector<Weighed>& elements, double* totals) {
   }
 }
 
-// Weights cut in two: what is a multiple of a high unit, and the rest, a multiple of a low one. The units are so far
-// apart, and the sizes so far below 2^53 of them, that no sum of either part is rounded.
-struct Halves {
+struct Halves : cpu::WeightHalves {
   static constexpr std::uint64_t prefetched = 64;  // elements ahead
-  double high = 0;
-  double low = 0;
-  void add(const Halves& other) noexcept {
-    high += other.high;
-    low += other.low;
-  }
   [[nodiscard]] std::optional<double> rounded() const noexcept { return high + low; }
 };
 struct CompensatedBin : Compensated {
@@ -125,46 +118,24 @@ struct CompensatedBin : Compensated {
 };
 
 constexpr std::uint64_t block = 512;
+constexpr std::uint64_t cached_bytes = std::uint64_t{1} << 18;  // of a table whose lines need no prefetching
 
-// Cuts a block of weights; false where it cannot: by units for `count` weights of the size of the first ones.
+template <class W>
 class Cutter {
  public:
-  template <class W>
-  Cutter(const W* weights, std::uint64_t count) {
-    constexpr std::uint64_t sampled = 64;
-    double most = 0;
-    for (std::uint64_t i = 0; i < std::min(count, sampled); ++i) {
-      most = std::max(most, std::fabs(static_cast<double>(weights[i])));
+  Cutter(const W* weights, std::uint64_t count) : units_(weights, count) {}
+  bool operator()(const W* weights, std::uint64_t count, cpu::WeightHalves* parts) const {
+    if constexpr (std::is_floating_point_v<W>) {
+      return cpu::cut_weights(weights, count, units_, parts);
+    } else {
+      double doubles[block];
+      std::copy_n(weights, count, doubles);
+      return cpu::cut_weights(doubles, count, units_, parts);
     }
-    // A part is at most 2^most_exponent, or half of the high unit, and 2^count_bits of them are at most 2^53 units.
-    const int most_exponent = most == 0 || !(most < 0x1p900) ? 0 : std::max(std::ilogb(most), -900) + 2;
-    const auto count_bits = static_cast<int>(std::bit_width(count));
-    const int high_unit = most_exponent + count_bits - 53;
-    most_ = std::ldexp(1.0, most_exponent);
-    high_ = std::ldexp(0x1.8p52, high_unit);
-    low_ = std::ldexp(0x1.8p52, high_unit - 1 + count_bits - 53);
-  }
-  // A weight loses what is no multiple of the high unit where it is added to 1.5 * 2^52 of them, and the difference is
-  // exact. The rest must not lose anything in the same way.
-  template <class W>
-  bool operator()(const W* weights, std::uint64_t count, Halves* parts) const noexcept {
-    std::uint64_t off = 0;
-    std::uint64_t inside = std::numeric_limits<std::uint64_t>::max();
-    for (std::uint64_t i = 0; i < count; ++i) {
-      const auto x = static_cast<double>(weights[i]);
-      const double high = (x + high_) - high_;
-      const double low = x - high;
-      off |= std::bit_cast<std::uint64_t>(((low + low_) - low_) - low);  // +0 where nothing is lost
-      inside &= std::bit_cast<std::uint64_t>(std::fabs(x) - most_);
-      parts[i] = {high, low};
-    }
-    return off == 0 && inside >> 63 != 0;
   }
 
  private:
-  double most_;
-  double high_;
-  double low_;
+  cpu::WeightUnits units_;
 };
 
 // Weights as they are.
@@ -215,6 +186,7 @@ std::optional<bool> add_to_sums(const X* x, const W* weights, std::uint64_t coun
   static_assert(std::is_trivially_destructible_v<Sum>);  // and all zeros is an empty one
   const std::uint64_t worth = count / std::max(bins, looked_after);
   const std::uint64_t shares = worth < 2 ? 1 : std::min<std::uint64_t>(worth, cpu_threads());
+  const bool far = bins * sizeof(Sum) > cached_bytes;
   std::vector<Array1<Sum>> tables(shares);
   std::atomic<bool> stopped = false;
   each_task(shares, [&](std::uint64_t share) {
@@ -229,7 +201,7 @@ std::optional<bool> add_to_sums(const X* x, const W* weights, std::uint64_t coun
       if (!make(weights + first, length, parts)) stopped = true;
       const X* const bin = x + first;
       std::uint64_t i = 0;
-      for (; i < length && first + i + Sum::prefetched < count; ++i) {
+      for (; far && i < length && first + i + Sum::prefetched < count; ++i) {
         __builtin_prefetch(sums + index_of(bin[i + Sum::prefetched]), 1);
         sums[index_of(bin[i])].add(parts[i]);
       }
@@ -239,6 +211,13 @@ std::optional<bool> add_to_sums(const X* x, const W* weights, std::uint64_t coun
   if (stopped) return std::nullopt;
   std::atomic<bool> all_sure = true;
   each_part(bins, [&](std::uint64_t first, std::uint64_t end) {
+    if constexpr (std::is_same_v<Sum, Halves>) {
+      if (shares == 1) {
+        const Sum* const sums = tables.front().get();
+        for (std::uint64_t bin = first; bin < end; ++bin) totals[bin] = sums[bin].high + sums[bin].low;
+        return;
+      }
+    }
     bool sure = true;
     for (std::uint64_t bin = first; bin < end; ++bin) {
       Sum& sum = tables.front()[bin];
@@ -271,7 +250,8 @@ Array1<double> totals_of(const X* x, const W* weights, std::uint64_t count, std:
   if (count < bins / 4) {
     all_sure = add_noted(x, weights, count, totals.get());
   } else {
-    auto sure = add_to_sums<Halves, Halves>(x, weights, count, bins, totals.get(), Cutter(weights, count));
+    auto sure =
+        add_to_sums<Halves, cpu::WeightHalves>(x, weights, count, bins, totals.get(), Cutter<W>(weights, count));
     if (!sure) sure = add_to_sums<CompensatedBin, double>(x, weights, count, bins, totals.get(), AsDoubles());
     all_sure = *sure;
   }

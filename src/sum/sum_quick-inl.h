@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+// Vectors of sums of doubles, with what bounds how far they are from the exact ones.
+#if defined(MASU_SUM_QUICK_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef MASU_SUM_QUICK_INL_H
+#undef MASU_SUM_QUICK_INL_H
+#else
+#define MASU_SUM_QUICK_INL_H
+#endif
+
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+HWY_BEFORE_NAMESPACE();
+namespace masu::cpu::HWY_NAMESPACE {
+namespace {
+
+namespace hn = hwy::HWY_NAMESPACE;
+using QD = hn::CappedTag<double, 8>;
+using QV = hn::Vec<QD>;
+
+// Numbers as doubles, `n` of them where there is not a whole vector; the others are 0.
+HWY_INLINE QV QuickLoad(const double* x) {
+  return hn::LoadU(QD(), x);
+}
+HWY_INLINE QV QuickLoad(const float* x) {
+  return hn::PromoteTo(QD(), hn::LoadU(hn::Rebind<float, QD>(), x));
+}
+template <class T>
+HWY_INLINE QV QuickLoad(const T* x, std::size_t n) {
+#if HWY_TARGET <= HWY_AVX2  // whose masked loads touch nothing else
+  const hn::Rebind<T, QD> d;
+  const auto loaded = hn::MaskedLoad(hn::FirstN(d, n), d, x);
+  if constexpr (std::is_same_v<T, float>) return hn::PromoteTo(QD(), loaded);
+  else return loaded;
+#else
+  HWY_ALIGN T memory[HWY_MAX_BYTES / sizeof(double)] = {};
+  for (std::size_t i = 0; i < n; ++i) memory[i] = x[i];
+  return QuickLoad(memory);
+#endif
+}
+
+// Additions whose errors are not kept: each rounds by at most half a unit of `size`, the sum of the magnitudes.
+struct QuickPlain {
+  QV sum;
+  QV size;
+  HWY_INLINE void Begin() { sum = size = hn::Zero(QD()); }
+  HWY_INLINE void Add(QV x) {
+    sum = hn::Add(sum, x);
+    size = hn::Add(size, hn::Abs(x));
+  }
+  HWY_INLINE void Merge(const QuickPlain& other) {
+    sum = hn::Add(sum, other.sum);
+    size = hn::Add(size, other.size);
+  }
+  template <class F>
+  HWY_INLINE void EachField(const F& f) {
+    f(sum);
+    f(size);
+  }
+  template <class F>
+  HWY_INLINE QuickPlain Each(const F& f) const {
+    return {f(sum), f(size)};
+  }
+  [[nodiscard]] HWY_INLINE double Error() const { return 0; }
+};
+// Additions whose errors are added up, with the sum of their magnitudes.
+struct QuickErrors {
+  QV sum;
+  QV error;
+  QV size;
+  HWY_INLINE void Begin() { sum = error = size = hn::Zero(QD()); }
+  HWY_INLINE void AddError(QV x) {
+    error = hn::Add(error, x);
+    size = hn::Add(size, hn::Abs(x));
+  }
+  HWY_INLINE QV AddSum(QV x) {
+    const QV total = hn::Add(sum, x);
+    const QV part = hn::Sub(total, sum);
+    const QV lost = hn::Add(hn::Sub(sum, hn::Sub(total, part)), hn::Sub(x, part));
+    sum = total;
+    return lost;
+  }
+  HWY_INLINE void Add(QV x) { AddError(AddSum(x)); }
+  HWY_INLINE void Merge(const QuickErrors& other) {
+    const QV lost = AddSum(other.sum);
+    error = hn::Add(hn::Add(error, other.error), lost);
+    size = hn::Add(hn::Add(size, other.size), hn::Abs(lost));
+  }
+  template <class F>
+  HWY_INLINE void EachField(const F& f) {
+    f(sum);
+    f(size);
+    f(error);
+  }
+  template <class F>
+  HWY_INLINE QuickErrors Each(const F& f) const {
+    return {f(sum), f(error), f(size)};
+  }
+  [[nodiscard]] HWY_INLINE double Error() const { return hn::GetLane(error); }
+};
+// The same for few numbers, whose sums often lie exactly between two: `size` is that of what the errors' additions
+// lose.
+struct QuickTwice : QuickErrors {
+  HWY_INLINE void AddError(QV x) {
+    const QV total = hn::Add(error, x);
+    const QV part = hn::Sub(total, error);
+    const QV lost = hn::Add(hn::Sub(error, hn::Sub(total, part)), hn::Sub(x, part));
+    error = total;
+    size = hn::Add(size, hn::Abs(lost));
+  }
+  HWY_INLINE void Add(QV x) { AddError(AddSum(x)); }
+  HWY_INLINE void Merge(const QuickTwice& other) {
+    const QV lost = AddSum(other.sum);
+    AddError(other.error);
+    AddError(lost);
+    size = hn::Add(size, other.size);
+  }
+  template <class F>
+  HWY_INLINE QuickTwice Each(const F& f) const {
+    return {{f(sum), f(error), f(size)}};
+  }
+};
+// What `size` tells of the exact sum after so many additions: twice the bound, for its own roundings.
+template <class S>
+HWY_INLINE double QuickBound(double size, double additions) {
+  if (size == 0) return 0;
+  return std::is_same_v<S, QuickTwice> ? 2 * size + 0x1p-1074 : additions * size * 0x1p-52 + 0x1p-1074;
+}
+inline constexpr std::uint64_t quick_few = 64;
+
+// Numbers cut in two: a multiple of a unit, whose sums are exact as long as the numbers are not larger than is known
+// beforehand, and a rest. Half the additions of QuickErrors.
+//
+// Method: S. M. Rump, T. Ogita, S. Oishi, "Accurate floating-point summation part I", SIAM J. Sci. Comput. 31(1), 2008.
+// Of fewer than 2^40 numbers. A unit is given as what cuts by it where it is added and taken away again: 1.5 * 2^52
+// units.
+class QuickUnits {
+ public:
+  explicit QuickUnits(std::uint64_t count)
+      : count_(static_cast<double>(count)),
+        to_unit_(std::ldexp(1.5, margin + static_cast<int>(std::bit_width(count)) - 1)),
+        to_most_(std::ldexp(1 / 1.5, 1 - static_cast<int>(std::bit_width(count)))) {}
+  // For numbers hardly larger than `sample`; NaN where there is none.
+  [[nodiscard]] HWY_INLINE double Unit(double sample) const {
+    constexpr std::uint64_t exponent = 0x7ff0000000000000;
+    const double size = std::bit_cast<double>(std::bit_cast<std::uint64_t>(std::max(sample, 0x1p-800)) & exponent);
+    return size < 0x1p800 ? size * to_unit_ : std::numeric_limits<double>::quiet_NaN();
+  }
+  // How large the numbers may be.
+  [[nodiscard]] HWY_INLINE double Most(double unit) const { return unit * to_most_; }
+  // How far the sum of the rests, at most half a unit each, can be from the exact one: each passes through no more
+  // additions than told, and the rest of a product is rounded itself.
+  [[nodiscard]] HWY_INLINE double Bound(double unit, double additions) const {
+    return unit * 0x1p-52 * count_ * (additions + 4) * 0x1p-53;
+  }
+
+ private:
+  static constexpr int margin = 5;  // bits
+  double count_;
+  double to_unit_;
+  double to_most_;
+};
+struct QuickSplit {
+  QV sum;
+  QV rest;
+  HWY_INLINE void Begin() { sum = rest = hn::Zero(QD()); }
+  HWY_INLINE void Merge(const QuickSplit& other) {
+    sum = hn::Add(sum, other.sum);
+    rest = hn::Add(rest, other.rest);
+  }
+};
+// How they are cut, and what came.
+struct QuickSize {
+  QV most;  // the largest magnitude
+  QV any;   // the bits of all rests
+  QV unit;
+  HWY_INLINE void Begin(QV by) {
+    most = any = hn::Zero(QD());
+    unit = by;
+  }
+  // The product of x and y. What is larger than is known has a part that is larger, too.
+  HWY_INLINE void Add(QV x, QV y, QuickSplit& to) {
+    const QV part = hn::Sub(hn::MulAdd(x, y, unit), unit);
+    const QV rest = hn::MulSub(x, y, part);
+    to.sum = hn::Add(to.sum, part);
+    to.rest = hn::Add(to.rest, rest);
+    most = hn::Max(most, hn::Abs(part));
+    any = hn::Or(any, rest);
+  }
+};
+
+}  // namespace
+}  // namespace masu::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif

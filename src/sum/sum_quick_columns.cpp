@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sum/compensated.h"
+#include "sum/sum_quick.h"
+
+#include <algorithm>
+#include <type_traits>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "sum/sum_quick_columns.cpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include "sum/sum_quick-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace masu::cpu::HWY_NAMESPACE {
+namespace {
+
+constexpr std::size_t column_strip = 512;           // columns whose sums stay in the first-level cache
+constexpr std::uint64_t column_rows_together = 16;  // rows that are read side by side
+
+struct ColumnSums {
+  static constexpr std::size_t most_fields = 5;
+  HWY_ALIGN double fields[most_fields][column_strip];
+};
+
+// Split numbers, of columns.
+struct QuickSplitColumn {
+  QuickSplit split;
+  QuickSize size;
+  HWY_INLINE void Add(QV x) { size.Add(x, hn::Set(QD(), 1.0), split); }
+  template <class F>
+  HWY_INLINE void EachField(const F& f) {
+    f(split.sum);
+    f(size.most);
+    f(split.rest);
+    f(size.any);
+    f(size.unit);
+  }
+};
+
+// Adds `rows` rows to the sums of a strip of columns, of which as many rows and one follow if `more`.
+template <class S, class T>
+void AddStrip(const T* x, std::uint64_t rows, bool more, std::uint64_t stride, std::size_t columns, ColumnSums& sums) {
+  const QD d;
+  const std::size_t lanes = hn::Lanes(d);
+  constexpr std::size_t vectors = 2;  // side by side, as one waits for its sum
+  const auto add = [&](std::size_t c, auto side_by_side, const auto& add_row) HWY_ATTR {
+    constexpr std::size_t n = decltype(side_by_side)::value;
+    S s[n];
+    for (std::size_t k = 0; k < n; ++k) {
+      std::size_t field = 0;
+      s[k].EachField([&](QV& v) HWY_ATTR { v = hn::Load(d, sums.fields[field++] + c + k * lanes); });
+    }
+    for (std::uint64_t row = 0; row < rows; ++row) add_row(x + row * stride + c, s);
+    for (std::size_t k = 0; k < n; ++k) {
+      std::size_t field = 0;
+      s[k].EachField([&](QV& v) HWY_ATTR { hn::Store(v, d, sums.fields[field++] + c + k * lanes); });
+    }
+  };
+  std::size_t c = 0;
+  for (; c + vectors * lanes <= columns; c += vectors * lanes) {
+    add(c, std::integral_constant<std::size_t, vectors>(), [&](const T* from, S* s) HWY_ATTR {
+      if (more) __builtin_prefetch(from + rows * stride);
+      for (std::size_t k = 0; k < vectors; ++k) s[k].Add(QuickLoad(from + k * lanes));
+    });
+  }
+  for (; c < columns; c += lanes) {
+    const std::size_t n = std::min(lanes, columns - c);
+    add(c, std::integral_constant<std::size_t, 1>(),
+        [&](const T* from, S* s) HWY_ATTR { s->Add(n == lanes ? QuickLoad(from) : QuickLoad(from, n)); });
+  }
+}
+template <class S, class T>
+void AddColumns(const T* x, std::uint64_t rows, std::uint64_t stride, std::size_t columns, ColumnSums& sums) {
+  for (std::uint64_t row = 0; row < rows; row += column_rows_together) {
+    const std::uint64_t here = std::min(column_rows_together, rows - row);
+    AddStrip<S>(x + row * stride, here, row + 2 * here <= rows, stride, columns, sums);
+  }
+}
+
+template <class S, class T>
+void ColumnsBy(const T* x, std::uint64_t rows, std::uint64_t stride, std::size_t columns, T* result,
+               std::uint8_t* sure) {
+  ColumnSums sums = {};
+  AddColumns<S>(x, rows, stride, columns, sums);
+  for (std::size_t c = 0; c < columns; ++c) {
+    const double error = std::is_same_v<S, QuickPlain> ? 0 : sums.fields[2][c];
+    const double bound = QuickBound<S>(sums.fields[1][c], static_cast<double>(rows));
+    const auto found = certain<T>(sums.fields[0][c], error, bound);
+    sure[c] = found.has_value();
+    result[c] = static_cast<T>(found.value_or(0));
+  }
+}
+
+// By split numbers; false where one is larger than its column's first ones let expect.
+bool SplitColumns(const double* x, std::uint64_t rows, std::uint64_t stride, std::size_t columns, double* result,
+                  std::uint8_t* sure) {
+  ColumnSums sums = {};
+  const QuickUnits rule(rows);
+  double* const units = sums.fields[4];
+  for (std::uint64_t row = 0; row < column_rows_together; ++row) {
+    const double* const from = x + row * stride;
+    for (std::size_t c = 0; c < columns; ++c) units[c] = std::max(units[c], std::fabs(from[c]));
+  }
+  for (std::size_t c = 0; c < columns; ++c) units[c] = rule.Unit(units[c]);
+  AddColumns<QuickSplitColumn>(x, rows, stride, columns, sums);
+  for (std::size_t c = 0; c < columns; ++c) {
+    if (!(sums.fields[1][c] <= rule.Most(units[c]))) return false;
+    const double bound = sums.fields[3][c] == 0 ? 0 : rule.Bound(units[c], static_cast<double>(rows));
+    const auto found = certain<double>(sums.fields[0][c], sums.fields[2][c], bound);
+    sure[c] = found.has_value();
+    result[c] = found.value_or(0);
+  }
+  return true;
+}
+
+template <class T>
+void QuickColumns(const T* x, std::uint64_t rows, std::uint64_t stride, std::uint64_t count, T* result,
+                  std::uint8_t* sure) {
+  for (std::uint64_t first = 0; first < count; first += column_strip) {
+    const std::size_t columns = std::min<std::uint64_t>(column_strip, count - first);
+    const auto by = [&](auto sums) HWY_ATTR {
+      ColumnsBy<decltype(sums)>(x + first, rows, stride, columns, result + first, sure + first);
+    };
+    if (rows <= quick_few) {
+      by(QuickTwice());
+    } else if constexpr (std::is_same_v<T, float>) {
+      by(QuickPlain());
+    } else if (!SplitColumns(x + first, rows, stride, columns, result + first, sure + first)) {
+      by(QuickErrors());
+    }
+  }
+}
+
+void QuickColumnsF32(const float* x, std::uint64_t rows, std::uint64_t stride, std::uint64_t count, float* result,
+                     std::uint8_t* sure) {
+  QuickColumns(x, rows, stride, count, result, sure);
+}
+void QuickColumnsF64(const double* x, std::uint64_t rows, std::uint64_t stride, std::uint64_t count, double* result,
+                     std::uint8_t* sure) {
+  QuickColumns(x, rows, stride, count, result, sure);
+}
+
+}  // namespace
+}  // namespace masu::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace masu::cpu {
+
+HWY_EXPORT(QuickColumnsF32);
+HWY_EXPORT(QuickColumnsF64);
+
+void quick_columns(const float* x, std::uint64_t rows, std::uint64_t columns, std::uint64_t first, std::uint64_t end,
+                   float* result, std::uint8_t* sure) {
+  HWY_DYNAMIC_DISPATCH(QuickColumnsF32)(x + first, rows, columns, end - first, result, sure);
+}
+void quick_columns(const double* x, std::uint64_t rows, std::uint64_t columns, std::uint64_t first, std::uint64_t end,
+                   double* result, std::uint8_t* sure) {
+  HWY_DYNAMIC_DISPATCH(QuickColumnsF64)(x + first, rows, columns, end - first, result, sure);
+}
+
+}  // namespace masu::cpu
+#endif
