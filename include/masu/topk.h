@@ -152,7 +152,7 @@ MASU_EXPORT Pending<TopkResult> topk(Stream& stream, const BufferBase& data, Dty
 MASU_EXPORT void topk(const BufferBase& data, Dtype dtype, std::uint64_t k, BufferBase& values, BufferBase& indices,
                       const TopkOptions& options = {});
 
-/// The same on a stream of that device without waiting, for k up to 2,048 (1,024 of eight-byte elements); a greater k
+/// The same on a stream of that device without waiting, for k up to 4,096 (2,048 of eight-byte elements); a greater k
 /// is found when this returns. Everything given must outlive the work; options.times is not filled.
 MASU_EXPORT Pending<void> topk(Stream& stream, const BufferBase& data, Dtype dtype, std::uint64_t k, BufferBase& values,
                                BufferBase& indices, const TopkOptions& options = {});
