@@ -133,6 +133,7 @@ inline void EnqueueForms::add_sorts() {
     add("searchsorted" + type, true,
         [=, this](Stream& s) { return searchsorted(s, data_, more_, dtype, places_, Dtype::u64); });
   }
+  add("sort apart", true, [=, this](Stream& s) { return sort(s, data_, Dtype::f32, out_, {.workspace = with}); });
   add("sort u8", true, [=, this](Stream& s) { return sort(s, keys_, Dtype::u8, {.workspace = with}); });
   add("sort u16", true, [=, this](Stream& s) { return sort(s, keys_, Dtype::u16, {.workspace = with}); });
   add("sort rows", true, [=, this](Stream& s) {
@@ -145,6 +146,10 @@ inline void EnqueueForms::add_sorts() {
   add("argsort", true,
       [=, this](Stream& s) { return argsort(s, data_, Dtype::f32, places_, Dtype::u64, {.workspace = with}); });
   add("topk", false, [=, this](Stream& s) { return topk(s, data_, Dtype::f32, k, {.workspace = with}); });
+  const auto best = std::make_shared<Buffer<std::byte>>(out_.slice(0, k * sizeof(float)));
+  const auto best_places = std::make_shared<Buffer<std::byte>>(places_.slice(0, k * sizeof(std::uint64_t)));
+  add("topk results", true,
+      [=, this](Stream& s) { return topk(s, data_, Dtype::f32, k, *best, *best_places, {.workspace = with}); });
   add("topk of half", false,
       [=, this](Stream& s) { return topk(s, data_, Dtype::f32, (count_ + 1) / 2, {.workspace = with}); });
   add("unique", false, [=, this](Stream& s) { return unique(s, data_, Dtype::f32, {.workspace = with}); });

@@ -18,6 +18,7 @@
 #include <masu/joint_histogram.h>
 #include <masu/program.h>
 #include <masu/quantile.h>
+#include <masu/recording.h>
 #include <masu/reduce.h>
 #include <masu/row_histogram.h>
 #include <masu/scan.h>

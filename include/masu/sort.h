@@ -108,6 +108,8 @@ MASU_EXPORT bool is_sorted(const BufferBase& data, Dtype dtype, const SortOption
 /// The same on a stream of the memory's device without waiting. Buffers and stream must outlive the result's
 /// `get()`; options.segments and options.times only the call, and options.times is not filled.
 MASU_EXPORT Pending<void> sort(Stream& stream, BufferBase& data, Dtype dtype, const SortOptions& options = {});
+MASU_EXPORT Pending<void> sort(Stream& stream, const BufferBase& data, Dtype dtype, BufferBase& result,
+                               const SortOptions& options = {});
 MASU_EXPORT Pending<void> sort_by_key(Stream& stream, BufferBase& keys, Dtype dtype, BufferBase& values,
                                       std::size_t value_bytes, const SortOptions& options = {});
 MASU_EXPORT Pending<void> argsort(Stream& stream, const BufferBase& keys, Dtype dtype, BufferBase& indices,

@@ -122,6 +122,8 @@ class MASU_EXPORT Stream {
   /// Later work of this stream starts after the event, which may be another stream's of the same device.
   void wait(const Event& event);
   void finish();
+  /// Whether a CUDA graph is being captured from this stream: nothing may wait for it then.
+  [[nodiscard]] bool capturing() const;
 
   Event write_bytes(BufferBase& target, std::uint64_t offset, const void* source, std::uint64_t bytes);
   Event read_bytes(const BufferBase& source, std::uint64_t offset, void* target, std::uint64_t bytes);

@@ -29,12 +29,17 @@ def foreign(*arrays):
     """Whether one of them is neither NumPy's nor a plain sequence, so that the call is for `in_kind`."""
     for array in arrays:
         kind = type(array)
+        if kind in _foreign_kinds:
+            return True
         if (kind is not np.ndarray and kind not in _PLAIN and not isinstance(array, (np.ndarray, np.generic))
                 and (_in_memory(array) or hasattr(kind, "__array_function__"))):
+            if hasattr(kind, "__dlpack__"):
+                _foreign_kinds.add(kind)
             return True
     return False
 
 
+_foreign_kinds: set[type] = set()  # of which it is known
 _PLAIN = frozenset((list, tuple, int, float, bool, str, type(None), memoryview, bytes, bytearray))
 
 
@@ -157,6 +162,8 @@ def taken(array, device):
         if memory in _HOST_MEMORY:
             return np.asarray(array) if hasattr(type(array), "__array__") else np.from_dlpack(array)
         if memory in _CUDA_MEMORY:
+            if hasattr(array, "resolve_neg"):  # the memory, which DLPack tells alone, may have the other signs
+                array = array.resolve_neg()
             stream = _current_stream(array, ordinal)
             # -1: nothing need wait, as masu works on the same stream; else the legacy default stream waits.
             asked = _LEGACY_STREAM if stream is None else -1

@@ -56,6 +56,9 @@ def bincount(x, /, weights=None, minlength=0, *, axis=None, device=None):
     if plain and (x.size if type(x) is np.ndarray else len(x) if type(x) is list else small) < small:
         return np.bincount(x, weights, minlength)
     if _arrays.foreign(x, weights):
+        counts = _masu.enqueue_bincount(x, minlength) if weights is None and axis is None and device is None else None
+        if counts is not None:
+            return counts
         options = {"weights": weights, "minlength": minlength, "axis": axis}
         return _arrays.in_kind(bincount, x, **options, device=device)
     data = _arrays.plain(x)

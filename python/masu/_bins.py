@@ -58,6 +58,12 @@ def _kept(dtype, bins, range):
     return None
 
 
+def between(dtype, bins, low, high):
+    """Edges and spec of even bins for data on a device, named by a code of NumPy; None for bins that NumPy counts."""
+    kept = _kept(np.dtype(dtype), bins, (low, high))
+    return None if kept is None or kept[1] is None else (np.require(kept[0], kept[0].dtype.newbyteorder("="), "C"), kept[1])
+
+
 @functools.lru_cache(64)
 def _between(dtype, bins, range, text):
     """Kept, as computing them takes longer than counting an image on a GPU.

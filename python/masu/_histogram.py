@@ -64,6 +64,11 @@ def histogram(a, bins=10, range=None, density=None, weights=None, *, axis=None, 
     if not other and weights is None and axis is None and device is None and type(a) is np.ndarray and a.size < _small.limit:
         return np.histogram(a, bins, range, density)
     if other:
+        if (type(range) is tuple and len(range) == 2 and weights is None and axis is None and not density
+                and device is None):
+            found = _masu.enqueue_histogram(a, bins, *range, _bins.between)
+            if found is not None:
+                return found
         options = {"bins": bins, "range": range, "density": density, "weights": weights, "axis": axis}
         return _arrays.in_kind(histogram, a, **options, device=device)
     data = _subtractable(_arrays.plain(a))

@@ -80,6 +80,10 @@ def sort(a, axis=-1, kind=None, order=None, *, stable=None, descending=_NoValue,
         copy.sort(axis, kind, order, stable=stable)
         return copy
     if _arrays.foreign(a):
+        if kind is None and order is None and descending is _NoValue and device is None:
+            sorted_there = _masu.enqueue_sort(a, axis)
+            if sorted_there is not None:
+                return sorted_there
         return _arrays.in_kind(sort, a, axis=axis, kind=kind, order=order, stable=stable, descending=descending,
                                device=device)
     backwards, direction = _direction(descending, kind)
@@ -119,6 +123,10 @@ def argsort(a, axis=-1, kind=None, order=None, *, stable=None, descending=_NoVal
         order = argsort(_arrays.as_numpy(a), axis, kind, order, stable=stable, descending=descending, device=device)
         return _arrays.like_series(a, order)
     if _arrays.foreign(a):
+        if kind is None and order is None and descending is _NoValue and device is None:
+            order_there = _masu.enqueue_argsort(a, axis)
+            if order_there is not None:
+                return order_there
         return _arrays.in_kind(argsort, a, axis=axis, kind=kind, order=order, stable=stable, descending=descending,
                                device=device)
     backwards, direction = _direction(descending, kind)
@@ -234,6 +242,10 @@ def searchsorted(a, v, side="left", sorter=None, *, device=None):
         if type(v) is _ndarray and v.size < _small.limit or type(v) is int or type(v) is float:
             return a.searchsorted(v, side, sorter)
     if _arrays.foreign(a, v):
+        if sorter is None and device is None and (side == "left" or side == "right"):
+            places = _masu.enqueue_searchsorted(a, v, side == "right")
+            if places is not None:
+                return places
         return _arrays.in_kind(searchsorted, a, v, side=side, sorter=sorter, device=device)
     if device is None and np.size(v) < _small.limit:
         return np.searchsorted(_arrays.as_numpy(a), _arrays.as_numpy(v), side, sorter)
@@ -335,6 +347,9 @@ def topk(a, k, axis=-1, *, largest=True, device=None):
     [1, 3]
     """
     if _arrays.foreign(a):
+        found = _masu.enqueue_topk(a, k, axis, bool(largest)) if device is None else None
+        if found is not None:
+            return TopK(*found)
         return _arrays.in_kind(topk, a, k=k, axis=axis, largest=largest, device=device)
     data = host(a)
     if data is NUMPY:

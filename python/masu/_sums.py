@@ -68,6 +68,11 @@ def _sum_lines(lines, device):
 
 def _sum(a, axis, dtype, out, keepdims, initial, where, device):
     if _arrays.foreign(a):
+        if (dtype is None and out is None and initial is _NoValue and where is _NoValue and device is None
+                and (keepdims is _NoValue or keepdims is False)):
+            total = _masu.enqueue_sum(a, axis)
+            if total is not None:
+                return total
         return _arrays.in_kind(sum, a, axis=axis, dtype=dtype, out=out, keepdims=keepdims, initial=initial, where=where,
                                device=device)
     def numpys():
@@ -171,6 +176,10 @@ def cumsum(a, axis=None, dtype=None, out=None, *, device=None):
         result = cumsum(_arrays.as_numpy(a), axis, dtype, out, device=device)
         return _arrays.like_series(a, result) if out is None else result
     if _arrays.foreign(a):
+        if dtype is None and out is None and device is None:
+            sums = _masu.enqueue_cumsum(a, axis)
+            if sums is not None:
+                return sums
         return _arrays.in_kind(cumsum, a, axis=axis, dtype=dtype, out=out, device=device)
     data = host(a)
     if data is NUMPY or not (out is None or type(out) is _ndarray):
@@ -220,6 +229,9 @@ def dot(a, b, out=None, *, device=None):
             if found is not None:
                 return found
     if _arrays.foreign(a, b):
+        product = _masu.enqueue_dot(a, b) if out is None and device is None else None
+        if product is not None:
+            return product
         return _arrays.in_kind(dot, a, b, out=out, device=device)
     left, right = host(a), host(b)
     if out is not None or left is NUMPY or right is NUMPY or left.ndim != 1 or left.shape != right.shape:

@@ -2,6 +2,7 @@
 // Device memory from and to other libraries: DLPack (https://dmlc.github.io/dlpack) and the plain address that
 // __cuda_array_interface__ gives.
 #include "arrays.h"
+#include "enqueue.h"
 #include "module.h"
 
 #include <masu/error.h>
@@ -99,22 +100,6 @@ std::int64_t ordinal_of(const masu::Device& device) {
   return static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(device.native_device()));
 }
 
-// The device that the driver gives this number. "cuda:N" counts the usable ones. Devices stay open, with their compiled
-// kernels, streams and memory; never destroyed, as the driver may be gone when static objects are.
-masu::Device cuda_device(std::int64_t ordinal) {
-  static auto& mutex = *new std::mutex;
-  static auto& opened = *new std::map<std::int64_t, masu::Device>;
-  const std::lock_guard lock(mutex);
-  if (const auto known = opened.find(ordinal); known != opened.end()) return known->second;
-  for (const masu::DeviceInfo& info : masu::Device::list()) {
-    if (info.kind != masu::DeviceKind::cuda || !info.usable) continue;
-    masu::Device device = masu::Device::open(info.id);
-    if (ordinal_of(device) == ordinal) return opened.emplace(ordinal, device).first->second;
-  }
-  throw masu::Error(masu::ErrorCode::unsupported,
-                    "from_dlpack: no usable CUDA device has the number " + std::to_string(ordinal));
-}
-
 constexpr std::uint64_t legacy_stream = 1;  // the driver's names of the default streams: 2 is the thread's own
 
 void* handle_of(std::uint64_t stream) {
@@ -124,6 +109,15 @@ void* handle_of(std::uint64_t stream) {
 // Waits for what was given to a stream of another library's.
 void wait_for_stream(const masu::Device& device, std::uint64_t stream) {
   masu::Stream::wrap(device, handle_of(stream)).finish();
+}
+
+// What waits for a stream would end the capture of a graph from it.
+void refuse_capture(const masu::Device& device, std::uint64_t stream) {
+  if (!masu::Stream::wrap(device, handle_of(stream)).capturing()) return;
+  PyErr_SetString(PyExc_RuntimeError,
+                  "masu: a CUDA graph is being captured, and this call waits for its stream: make it outside of the "
+                  "capture (docs/python.md lists the calls that do not wait)");
+  throw nb::python_error();
 }
 
 // Masu's calls of this thread run on the stream of the first of the arrays that has one, after what was given to it;
@@ -138,6 +132,7 @@ class OnStream {
       const masu::Device device = array.buffer.device();
       if (first == nullptr) {
         first = &array;
+        refuse_capture(device, *array.stream);
         scope_.emplace(device, handle_of(*array.stream));
       } else if (array.stream != first->stream || device != first->buffer.device()) {
         call([&] { wait_for_stream(device, *array.stream); });
@@ -271,6 +266,22 @@ std::string dtype_name(const DeviceArray& array) {
 }
 
 }  // namespace
+
+// The device that the driver gives this number. "cuda:N" counts the usable ones. Devices stay open, with their compiled
+// kernels, streams and memory; never destroyed, as the driver may be gone when static objects are.
+masu::Device cuda_device(std::int64_t ordinal) {
+  static auto& mutex = *new std::mutex;
+  static auto& opened = *new std::map<std::int64_t, masu::Device>;
+  const std::lock_guard lock(mutex);
+  if (const auto known = opened.find(ordinal); known != opened.end()) return known->second;
+  for (const masu::DeviceInfo& info : masu::Device::list()) {
+    if (info.kind != masu::DeviceKind::cuda || !info.usable) continue;
+    masu::Device device = masu::Device::open(info.id);
+    if (ordinal_of(device) == ordinal) return opened.emplace(ordinal, device).first->second;
+  }
+  throw masu::Error(masu::ErrorCode::unsupported,
+                    "from_dlpack: no usable CUDA device has the number " + std::to_string(ordinal));
+}
 
 void register_device_array(nb::module_& m) {
   nb::class_<OnStream>(m, "OnStream")

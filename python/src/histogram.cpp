@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Counts and sums of weights between bins that Python has made definite; NumPy's semantics are in python/masu/.
 #include "arrays.h"
+#include "bin_spec.h"
 #include "module.h"
 
 #include <masu/histogram.h>
@@ -21,35 +22,6 @@
 
 namespace masu_python {
 namespace {
-
-// The bins of one column, as python/masu/_bins.py has them: (origin, lo, hi, edges).
-struct Spec {
-  enum Origin { between_edges, given_range, data_range, integers };  // as in _bins.py
-
-  explicit Spec(nb::handle tuple)
-      : origin(static_cast<Origin>(nb::cast<int>(tuple[0]))),
-        lo(nb::cast<double>(tuple[1])),
-        hi(nb::cast<double>(tuple[2])) {
-    if (origin != integers) edges = std::make_unique<Input>(tuple[3]);
-  }
-  [[nodiscard]] std::span<const double> numbers() const { return {edges->data<double>(), edges->count()}; }
-  [[nodiscard]] bool even() const noexcept { return origin == given_range || origin == data_range; }
-  [[nodiscard]] masu::Bins given() const {
-    if (origin == integers) return masu::Bins::integers(static_cast<std::uint64_t>(hi));
-    return masu::Bins::edges({numbers().begin(), numbers().end()});
-  }
-  // The bins as the library finds them by itself.
-  [[nodiscard]] masu::Bins own() const {
-    if (origin == given_range) return masu::Bins::even(numbers().size() - 1, lo, hi);
-    if (origin == data_range) return masu::Bins::even(numbers().size() - 1, masu::ValueRange{lo, hi, false});
-    return given();
-  }
-
-  Origin origin;
-  double lo;
-  double hi;
-  std::unique_ptr<Input> edges;
-};
 
 std::vector<Spec> specs_of(nb::handle list) {
   std::vector<Spec> specs;
@@ -77,16 +49,6 @@ auto counted(std::span<const Spec> specs, Count&& count, Edges&& edges) {
   bins.clear();
   for (const Spec& spec : specs) bins.push_back(spec.given());
   return count(bins);
-}
-
-// Whether the library's own even bins have the edges that NumPy has.
-bool same_edges(const Spec& spec, masu::Dtype dtype) {
-  try {
-    return std::ranges::equal(masu::bin_edges(spec.own(), dtype), spec.numbers());
-  } catch (const masu::Error& error) {
-    if (error.code() != masu::ErrorCode::invalid_argument) throw;
-    return false;
-  }
 }
 
 // False where edges do not tell where f16 values go: NumPy's f16 arithmetic decides, which the library has for its own

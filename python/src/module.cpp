@@ -24,9 +24,7 @@ void translate(const std::exception_ptr& pointer, void*) {
   try {
     std::rethrow_exception(pointer);
   } catch (const masu::Error& error) {
-    // What a handler of a signal raised is there already.
-    if (error.code() == masu::ErrorCode::interrupted && PyErr_Occurred() != nullptr) return;
-    PyErr_SetString(exception_for(error.code()), error.what());
+    set_exception(error);
   }
 }
 
@@ -37,6 +35,12 @@ bool signal_raised() {
 }
 
 }  // namespace
+
+void set_exception(const masu::Error& error) {
+  // What a handler of a signal raised is there already.
+  if (error.code() == masu::ErrorCode::interrupted && PyErr_Occurred() != nullptr) return;
+  PyErr_SetString(exception_for(error.code()), error.what());
+}
 
 Stoppable::Stoppable() : scope_(signal_raised) {}
 
@@ -49,6 +53,7 @@ NB_MODULE(_masu, m) {
   nb::register_exception_translator(translate);
   register_device(m);
   register_device_array(m);
+  register_enqueue(m);
   register_digits(m);
   register_bincount(m);
   register_histogram(m);

@@ -2,6 +2,7 @@
 // What the files of the extension module share: how each adds its functions, and how a call of masu is made.
 #pragma once
 
+#include <masu/error.h>
 #include <masu/interrupt.h>
 #include <nanobind/nanobind.h>
 
@@ -14,12 +15,16 @@ namespace nb = nanobind;
 void register_device(nb::module_& m);
 void register_digits(nb::module_& m);
 void register_device_array(nb::module_& m);
+void register_enqueue(nb::module_& m);
 void register_bincount(nb::module_& m);
 void register_histogram(nb::module_& m);
 void register_order(nb::module_& m);
 void register_sums(nb::module_& m);
 void register_sum_accumulator(nb::module_& m);
 void register_program(nb::module_& m);
+
+// Puts the exception of Python in force that stands for masu's. With the GIL.
+void set_exception(const masu::Error& error);
 
 // While it lives, Ctrl-C ends masu's calls of this thread: handlers of signals run between two parts of the work, as
 // Python runs them in its main thread only. Made without the GIL.

@@ -5,18 +5,39 @@ import pathlib
 import shutil
 import subprocess
 import sys
+import sysconfig
 
 import pytest
 
 HERE = pathlib.Path(__file__).resolve().parent
-STAND_IN = HERE.parents[1] / "tests/fake_cuda/fake_cuda.c"
+STAND_INS = HERE.parents[1] / "tests/fake_cuda"
+
+
+def built(source, library, *options):
+    compiler = shutil.which("cc") or shutil.which("gcc")
+    if compiler is None or not (STAND_INS / source).exists():
+        pytest.skip("needs a C compiler and the source tree")
+    subprocess.run([compiler, "-shared", "-fPIC", *options, "-o", library, STAND_INS / source], check=True)
+
+
+def run(script, **environment):
+    done = subprocess.run([sys.executable, HERE / script], capture_output=True, text=True, timeout=300,
+                          env={**os.environ, **environment})
+    assert done.returncode == 0 and done.stdout.endswith("done\n"), done.stderr
 
 
 def test_arrays_come_in_and_go_out(tmp_path):
-    compiler = shutil.which("cc") or shutil.which("gcc")
-    if compiler is None or not STAND_IN.exists():
-        pytest.skip("needs a C compiler and the source tree")
-    subprocess.run([compiler, "-shared", "-fPIC", "-o", tmp_path / "libcuda.so.1", STAND_IN], check=True)
-    done = subprocess.run([sys.executable, HERE / "cuda_stand_in.py"], capture_output=True, text=True, timeout=100,
-                          env={**os.environ, "LD_LIBRARY_PATH": str(tmp_path)})
-    assert done.returncode == 0 and done.stdout.endswith("done\n"), done.stderr
+    built("fake_cuda.c", tmp_path / "libcuda.so.1")
+    run("cuda_stand_in.py", LD_LIBRARY_PATH=str(tmp_path))
+
+
+def test_calls_enqueue(tmp_path):
+    include = pathlib.Path(sysconfig.get_path("include"))
+    if not (include / "Python.h").exists():
+        pytest.skip("needs the headers of Python")
+    built("fake_cuda.c", tmp_path / "libcuda.so.1", "-DFAKE_CUDA_ANY")
+    built("fake_nvrtc.c", tmp_path / "libnvrtc.so")
+    built("fake_tensors.c", tmp_path / "fake_tensors.so", f"-I{include}")
+    path = os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])])
+    run("enqueue_stand_in.py", MASU_CUDA_LIBRARY=str(tmp_path / "libcuda.so.1"), MASU_NVRTC=str(tmp_path / "libnvrtc.so"),
+        MASU_CACHE="off", PYTHONPATH=path)

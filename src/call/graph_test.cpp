@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Forms that take a stream, captured in a CUDA graph: replayed on other contents of the same buffers they leave what a
-// direct call leaves. Skipped where there is no CUDA device.
+// Forms that take a stream, captured in a CUDA graph, and recorded: replayed on other contents of the same buffers they
+// leave what a direct call leaves. Skipped where there is no CUDA device.
 #include "enqueue_forms.h"
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <masu/device.h>
+#include <masu/recording.h>
 #include <masu/stream.h>
 
 #include <algorithm>
@@ -80,6 +81,19 @@ TEST(GraphTest, ReplaysGiveTheBitsOfCalls) {
           stream.finish();
           ASSERT_EQ(replayed, all.contents()) << "replay " << replay;
         }
+        const Recording recording(device, {}, [&](auto) {
+          Stream recorded(device, Timing::off);
+          (void)form.run(recorded);
+        });
+        Buffer<std::byte> workspace(device, recording.workspace_bytes());
+        all.set_contents(0);
+        recording.enqueue(native, {}, workspace.native());
+        ASSERT_EQ(driver.synchronize(native), 0);
+        const auto repeated = all.contents();
+        all.set_contents(0);
+        form.run(stream)();
+        stream.finish();
+        ASSERT_EQ(repeated, all.contents()) << "recorded";
         EXPECT_EQ(driver.destroy_executable(executable), 0);
         EXPECT_EQ(driver.destroy_graph(graph), 0);
       }

@@ -98,7 +98,8 @@ class Module {
   [[nodiscard]] const ProgramNotes& notes() const noexcept { return notes_; }
   // What was noted when this program was compiled, for a module that was loaded. Before anyone asks for a kernel.
   void recall(ProgramNotes notes) { notes_ = std::move(notes); }
-  // A kernel for one user at a time: one that was given back, or a new one. To make one takes as long as to launch some.
+  // A kernel for one user at a time: one that was given back, or a new one. To make one takes as long as to launch
+  // some.
   std::shared_ptr<Kernel> take_kernel(std::string_view name);
   void give_kernel(std::shared_ptr<Kernel> kernel) noexcept;
 
@@ -139,9 +140,32 @@ class Stream {
   virtual Done record() = 0;
   virtual void wait(masu::runtime::Event& event) = 0;
   virtual void finish() = 0;
+  // Whether what is given to it becomes part of a graph, and nothing may wait for it.
+  [[nodiscard]] virtual bool capturing() const { return false; }
 
   // Of the commands of masu's own calls, whose times the caller wants, or not.
   Mark own_commands = Mark::no;
+};
+
+// Commands that were taken down, to be given to queues of the device again and again. Thread-safe.
+class Recorded {
+ public:
+  virtual ~Recorded() = default;
+  // Of the memory that the calls would have allocated.
+  [[nodiscard]] virtual std::uint64_t workspace_bytes() const noexcept = 0;
+  // As Recording::enqueue has it.
+  virtual bool enqueue(void* queue, std::span<void* const> operands, void* workspace) const = 0;
+};
+
+// Takes down the commands of this thread's calls, in place of running them.
+class Recorder {
+ public:
+  virtual ~Recorder() = default;
+  virtual std::unique_ptr<Stream> make_stream() = 0;
+  // Memory of which there is nothing but its size and an address of its own: the next operand, and what calls allocate.
+  virtual std::shared_ptr<Memory> add_operand(std::uint64_t bytes, unsigned misaligned) = 0;
+  virtual std::shared_ptr<Memory> allocate(std::uint64_t bytes) = 0;
+  virtual std::shared_ptr<const Recorded> finish() = 0;
 };
 
 // What is kept for a device as long as it lives: idle streams and compiled programs, each program under its cache key.
@@ -170,6 +194,7 @@ class Device : public std::enable_shared_from_this<Device> {
   // OpenCL takes times as the queue has them.
   virtual std::unique_ptr<Stream> wrap_stream(void* native, Timing timing) = 0;
   virtual void synchronize() = 0;
+  virtual std::unique_ptr<Recorder> make_recorder();
   // Gives back released memory that is kept for later.
   virtual void trim() {}
 

@@ -53,7 +53,7 @@ std::shared_ptr<runtime::Memory> BufferBase::allocate(const Device& device, std:
                                                       count, size, device.id(), device.info().memory_bytes));
   }
   // An empty buffer has memory too, so that every buffer can be given to a kernel.
-  return device.implementation()->allocate(std::max<std::uint64_t>(count * size, 1));
+  return runtime::memory_for_call(*device.implementation(), std::max<std::uint64_t>(count * size, 1));
 }
 
 std::shared_ptr<runtime::Memory> BufferBase::wrap_host(const Device& device, const void* data, std::uint64_t bytes,

@@ -27,8 +27,7 @@ void check_range(const char* function, const BufferBase& buffer, std::uint64_t o
 }  // namespace
 
 std::shared_ptr<runtime::Event> runtime::Stream::launch_together(Kernel& kernel, const NDRange& range,
-                                                                 std::span<const KernelArgument> arguments,
-                                                                 Mark mark) {
+                                                                 std::span<const KernelArgument> arguments, Mark mark) {
   if (range.global != range.local) {
     throw Error(ErrorCode::unsupported,
                 "Kernel::launch: work-groups that wait for each other need a CUDA device, or be a single one");
@@ -105,6 +104,10 @@ void Stream::finish() {
   implementation_->finish();
 }
 
+bool Stream::capturing() const {
+  return implementation_->capturing();
+}
+
 Event Stream::write_bytes(BufferBase& target, std::uint64_t offset, const void* source, std::uint64_t bytes) {
   check_device("Stream::write", target, device_);
   check_range("Stream::write", target, offset, bytes);
@@ -116,8 +119,8 @@ Event Stream::read_bytes(const BufferBase& source, std::uint64_t offset, void* t
   check_device("Stream::read", source, device_);
   check_range("Stream::read", source, offset, bytes);
   if (bytes == 0) return record();
-  return Event(implementation_->read(*source.memory(), source.byte_offset() + offset, target, bytes,
-                                     runtime::Mark::yes));
+  return Event(
+      implementation_->read(*source.memory(), source.byte_offset() + offset, target, bytes, runtime::Mark::yes));
 }
 
 Event Stream::copy_bytes(BufferBase& target, const BufferBase& source) {

@@ -10,6 +10,7 @@ namespace {
 
 // This thread's scopes, the innermost first.
 thread_local constinit const Borrowed* borrowed = nullptr;
+thread_local constinit const RecordingScope* recording = nullptr;
 
 const Borrowed* borrowed_of(const Device& device) {
   const Borrowed* found = borrowed;
@@ -19,7 +20,28 @@ const Borrowed* borrowed_of(const Device& device) {
 
 }  // namespace
 
+Recorder* recorder_of(const Device& device) noexcept {
+  const RecordingScope* found = recording;
+  while (found != nullptr && &found->device_ != &device) found = found->outer_;
+  return found != nullptr ? &found->recorder_ : nullptr;
+}
+
+RecordingScope::RecordingScope(Device& device, Recorder& recorder) noexcept
+    : device_(device), recorder_(recorder), outer_(recording) {
+  recording = this;
+}
+
+RecordingScope::~RecordingScope() {
+  recording = outer_;
+}
+
+std::shared_ptr<Memory> memory_for_call(Device& device, std::uint64_t bytes) {
+  Recorder* recorder = recorder_of(device);
+  return recorder != nullptr ? recorder->allocate(bytes) : device.allocate(bytes);
+}
+
 std::unique_ptr<Stream> stream_for_call(Device& device, Timing timing) {
+  if (Recorder* recorder = recorder_of(device)) return recorder->make_stream();
   const Borrowed* scope = borrowed_of(device);
   return scope != nullptr ? device.wrap_stream(scope->queue, timing) : device.make_stream(timing);
 }
@@ -34,7 +56,7 @@ Borrowed::~Borrowed() {
 }
 
 StreamLease::StreamLease(Device& device) : device_(device.shared_from_this()), exceptions_(std::uncaught_exceptions()) {
-  if (borrowed_of(device) != nullptr) {
+  if (borrowed_of(device) != nullptr || recorder_of(device) != nullptr) {
     kept_ = false;
   } else {
     Kept& kept = device.kept();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Streams for calls that are given none: masu's own, or the queue of the caller's that a StreamScope names.
+// Streams for calls that are given none: masu's own, or the queue of the caller's that a StreamScope names, or one that
+// takes commands down. Memory for them.
 #pragma once
 
 #include "runtime/backend.h"
@@ -10,6 +11,27 @@ namespace masu::runtime {
 
 // A stream on the queue of this thread's innermost StreamScope of `device`; a new one of masu's where there is none.
 std::unique_ptr<Stream> stream_for_call(Device& device, Timing timing);
+
+// Memory that a call needs.
+std::shared_ptr<Memory> memory_for_call(Device& device, std::uint64_t bytes);
+
+// What takes down this thread's calls on a device; null where they are run.
+Recorder* recorder_of(const Device& device) noexcept;
+
+// While it lives, this thread's calls on the device are taken down.
+class RecordingScope {
+ public:
+  RecordingScope(Device& device, Recorder& recorder) noexcept;
+  ~RecordingScope();
+  RecordingScope(const RecordingScope&) = delete;
+  RecordingScope& operator=(const RecordingScope&) = delete;
+
+ private:
+  friend Recorder* recorder_of(const Device& device) noexcept;
+  const Device& device_;
+  Recorder& recorder_;
+  const RecordingScope* outer_;
+};
 
 // What a StreamScope puts in force for this thread.
 struct Borrowed {

@@ -186,6 +186,16 @@ SortJob job_in_place(std::string_view function, const BufferBase& data, Dtype dt
   return job_for(function, count_of(function, data, size_of(dtype)), options);
 }
 
+SortJob job_apart(const BufferBase& data, Dtype dtype, const BufferBase& result, const SortOptions& options) {
+  const SortJob job = job_in_place("sort", result, dtype, options);
+  if (data.size_bytes() != result.size_bytes()) {
+    refuse("sort", fmt::format("data and result must have one size, got {} and {} bytes", data.size_bytes(),
+                               result.size_bytes()));
+  }
+  check_apart("sort", "data and result", data, result);
+  return job;
+}
+
 SortJob job_by_key(const BufferBase& keys, Dtype dtype, const BufferBase& values, std::size_t value_bytes,
                    const SortOptions& options) {
   const SortJob job = job_in_place("sort_by_key", keys, dtype, options);
@@ -296,12 +306,7 @@ void sort(BufferBase& data, Dtype dtype, const SortOptions& options) {
 }
 
 void sort(const BufferBase& data, Dtype dtype, BufferBase& result, const SortOptions& options) {
-  const SortJob job = job_in_place("sort", result, dtype, options);
-  if (data.size_bytes() != result.size_bytes()) {
-    refuse("sort", fmt::format("data and result must have one size, got {} and {} bytes", data.size_bytes(),
-                               result.size_bytes()));
-  }
-  check_apart("sort", "data and result", data, result);
+  const SortJob job = job_apart(data, dtype, result, options);
   if (on_cpu(data.device())) {
     return here(options, [&] { sort_cpu({dtype, address(data), job.pieces.count}, address(result), job); });
   }
@@ -388,6 +393,17 @@ Pending<void> sort(Stream& stream, BufferBase& data, Dtype dtype, const SortOpti
     return pending(stream, {});
   }
   return start(stream, data, dtype, &data, {}, job, options);
+}
+
+Pending<void> sort(Stream& stream, const BufferBase& data, Dtype dtype, BufferBase& result,
+                   const SortOptions& options) {
+  check_stream("sort", stream, data);
+  const SortJob job = job_apart(data, dtype, result, options);
+  if (on_cpu(data.device()) || job.pieces.count == 0) {
+    sort(data, dtype, result, options);
+    return pending(stream, {});
+  }
+  return start(stream, data, dtype, &result, {}, job, options);
 }
 
 Pending<void> sort_by_key(Stream& stream, BufferBase& keys, Dtype dtype, BufferBase& values, std::size_t value_bytes,

@@ -395,13 +395,24 @@ Pending<TopkResult> topk(Stream& stream, const BufferBase& data, Dtype dtype, st
           }};
 }
 
+namespace {
+
+// Elements of a row.
+std::uint64_t check_targets(const BufferBase& data, Dtype dtype, std::uint64_t k, const BufferBase& values,
+                            const BufferBase& indices, const TopkOptions& options) {
+  const std::uint64_t row = check_shape(call::count_of(topk_name, data, dtype), k, options);
+  check_target(values, "values", options.rows * k * size_of(dtype), data);
+  check_target(indices, "indices", options.rows * k * sizeof(std::uint64_t), data);
+  call::check_apart(topk_name, "values and indices", values, indices);
+  return row;
+}
+
+}  // namespace
+
 void topk(const BufferBase& data, Dtype dtype, std::uint64_t k, BufferBase& values, BufferBase& indices,
           const TopkOptions& options) {
-  const std::uint64_t row = check_shape(call::count_of(topk_name, data, dtype), k, options);
+  const std::uint64_t row = check_targets(data, dtype, k, values, indices, options);
   const std::uint64_t places = options.rows * k;
-  check_target(values, "values", places * size_of(dtype), data);
-  check_target(indices, "indices", places * sizeof(std::uint64_t), data);
-  call::check_apart(topk_name, "values and indices", values, indices);
   const bool here = call::on_cpu(data.device());
   Stream stream = call::timed_stream(data.device(), options.times != nullptr && !here);
   if (!here && fits_one_launch(row, options)) {
@@ -424,6 +435,21 @@ void topk(const BufferBase& data, Dtype dtype, std::uint64_t k, BufferBase& valu
   stream.write_bytes(values, 0, all_values.data(), all_values.size());
   stream.write_bytes(indices, 0, all_indices.data(), places * sizeof(std::uint64_t));
   stream.finish();
+}
+
+Pending<void> topk(Stream& stream, const BufferBase& data, Dtype dtype, std::uint64_t k, BufferBase& values,
+                   BufferBase& indices, const TopkOptions& options) {
+  call::check_stream(topk_name, stream, data);
+  const std::uint64_t row = check_targets(data, dtype, k, values, indices, options);
+  TopkOptions quiet = options;
+  quiet.times = nullptr;
+  if (!call::on_cpu(data.device()) && fits_one_launch(row, quiet)) {
+    auto job = std::make_shared<DeviceTopk>(data, dtype, quiet, quiet.rows, row, k, &indices, &values);
+    if (job->enqueue(stream, data.byte_offset())) return {stream.record(), [job] {}};
+  }
+  stream.finish();  // what was given to it before may still change the data
+  topk(data, dtype, k, values, indices, quiet);
+  return {Event(), [] {}};
 }
 
 std::uint64_t topk_workspace(const Device& device, Dtype dtype, std::uint64_t count, std::uint64_t k,

@@ -83,6 +83,7 @@ DeviceTopk::Layout DeviceTopk::layout(const Plan& plan, const Device& device, st
     at.sampling = topk_plan::sampling(plan, count, k);
     const std::uint64_t entries = at.sampling.capacity;
     place(at.control, control_words * sizeof(std::uint32_t));
+    place(at.nans, sizeof(std::uint32_t));
     place(at.ranks, topk_plan::samples * std::max<std::size_t>(size_of(plan.dtype), sizeof(std::uint32_t)));
     place(at.tiles, plan.tiles(count) * sizeof(std::uint32_t));
     place(at.keys, entries * sizeof(std::uint64_t));
@@ -173,7 +174,17 @@ void DeviceTopk::launch_rows(Stream& stream) {
   constexpr std::uint64_t groups_a_unit = 8;  // what is done with short rows is mostly waiting
   const std::uint64_t groups = std::min(rows_, std::uint64_t{plan_.compute_units} * groups_a_unit);
   launch(stream, Part::rows, "topk_rows", groups, input(0), u32(rows_), u32(places),
-         call::At{*memory_, memory_->byte_offset() + at_->nans}, result(0), entries(places));
+         call::At{*memory_, memory_->byte_offset() + at_->nans}, call::At{*memory_, memory_->byte_offset()},
+         std::uint32_t{0}, std::uint32_t{0}, result(0), entries(places));
+}
+
+// Finds the result of a row by one work-group, if the sample has misled, without asking the host.
+void DeviceTopk::rescue(Stream& stream, std::uint64_t row) {
+  const std::uint64_t places = std::bit_ceil(k_);
+  const std::uint64_t begin = memory_->byte_offset();
+  launch(stream, Part::rows, "topk_rows", 1, input(row), std::uint32_t{1}, u32(places),
+         call::At{*memory_, begin + at_->nans}, call::At{*memory_, begin + at_->control}, u32(at_->sampling.capacity),
+         std::uint32_t{1}, result(row), entries(places));
 }
 
 void DeviceTopk::filter(Stream& stream, std::uint64_t row) {
@@ -251,6 +262,16 @@ void DeviceTopk::order(Stream& stream, std::uint64_t row, std::uint64_t entries)
   sorting_ += times.compute;
   const std::uint64_t groups = std::clamp<std::uint64_t>(k_ / plan_.group, 1, std::uint64_t{plan_.compute_units} * 4);
   launch(stream, Part::select, "topk_gather", groups, input(row), work(), result(row));
+}
+
+bool DeviceTopk::enqueue(Stream& stream, std::uint64_t byte_offset) {
+  if (!at_->rows && k_ > plan_.places) return false;
+  start(stream, byte_offset);
+  for (std::uint64_t row = 0; !at_->rows && row < rows_; ++row) {
+    if (row != 0) start_row(stream, row);
+    if (at_->sampling.sampled) rescue(stream, row);
+  }
+  return true;
 }
 
 void DeviceTopk::finish(Stream& stream) {

@@ -34,6 +34,9 @@ class DeviceTopk {
 
   // Launches what needs no look at results in between; the data begins so many bytes into its buffer's memory.
   void start(Stream& stream, std::uint64_t byte_offset);
+  // The same with all that is left to do, for results in memory of the caller's; false, with nothing done, where the
+  // host has to look at results in between.
+  bool enqueue(Stream& stream, std::uint64_t byte_offset);
   // Waits, and does what is left to do.
   void finish(Stream& stream);
   // The own results, of all rows.
@@ -49,6 +52,7 @@ class DeviceTopk {
                        std::uint64_t k, bool results);
   void launch_rows(Stream& stream);
   void start_row(Stream& stream, std::uint64_t row);
+  void rescue(Stream& stream, std::uint64_t row);
   void finish_row(Stream& stream, std::uint64_t row);
   void filter(Stream& stream, std::uint64_t row);
   void order(Stream& stream, std::uint64_t row, std::uint64_t entries);

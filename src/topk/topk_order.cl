@@ -90,10 +90,13 @@ inline void order_entries(__local ulong *keys, __local uint *indices, const uint
 #endif
 
 // `places`, a power of two, is at least k. `entry_keys` has room for the tables of a selection too, `words` for 24. Of
-// rows: `count` elements each, and the NaNs of each that were skipped go to `row_nans`.
+// rows: `count` elements each, and the NaNs of each that were skipped go to `nans`; where it rescues, nothing is done unless
+// the sample misled topk_filter, which had room for `capacity` entries.
 #if MASU_FROM_ROWS
 __kernel MASU_WORK_GROUP(MASU_GROUP) void topk_rows(MASU_DATA, const uint rows, const uint places,
-                                                    __global uchar *nans, const ulong nans_at, MASU_RESULT,
+                                                    __global uchar *nans, const ulong nans_at,
+                                                    __global const uchar *work, const ulong control_at,
+                                                    const uint capacity, const uint rescues, MASU_RESULT,
                                                     __local ulong *entry_keys, __local uint *entry_indices,
                                                     __local uint *words) {
 #else
@@ -122,7 +125,11 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void topk_finish(MASU_DATA, MASU_WORK, cons
   {
 #else
   const uint entries = count;
-  for (size_t row = get_group_id(0); row < rows; row += get_num_groups(0)) {
+  __global const uint *control = MASU_AT(const uint, control_at);
+  const bool found = rescues != 0 && control[control_above] <= capacity &&
+                     (ulong)control[control_above] + control[control_equal] >= k;
+  const uint rows_here = found ? 0 : rows;
+  for (size_t row = get_group_id(0); row < rows_here; row += get_num_groups(0)) {
     __global const uchar *bytes = data + byte_offset + row * count * MASU_ELEMENT_BYTES;
 #endif
     // The bits in which the keys differ: no digit above them needs a look.

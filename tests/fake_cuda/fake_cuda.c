@@ -4,7 +4,8 @@
 // fill or an event that was never recorded it returns the driver's error.
 //
 // The environment sets how it is broken: FAKE_CUDA_INIT is what cuInit returns, FAKE_CUDA_DEVICES the number of devices
-// (1 unless set). Built with FAKE_CUDA_OLD it lacks a function, as an old driver does.
+// (1 unless set). Built with FAKE_CUDA_OLD it lacks a function, as an old driver does. Built with FAKE_CUDA_ANY it has
+// every kernel that is asked for; they do nothing, and nobody knows their parameters.
 #define _POSIX_C_SOURCE 200809L
 #include <stdint.h>
 #include <stdlib.h>
@@ -33,6 +34,7 @@ static __thread int depth;
 static Block* allocated;
 static Block* registered;
 static Block* host_allocated;
+static int allocations;
 
 int fake_cuda_live(void) {
   return live + retained;
@@ -130,6 +132,9 @@ int cuDeviceGetAttribute(int* value, int attribute, int device) {
     case 97: *value = 227 << 10; return ok;
     case 99: *value = 1; return ok;
     case 113: *value = 0; return ok;
+#ifdef FAKE_CUDA_ANY
+    case 5: *value = 0x7fffffff; return ok;
+#endif
     default: *value = attribute <= 7 ? 1024 : 0; return ok;
   }
 }
@@ -192,7 +197,8 @@ int cuMemAlloc_v2(Address* address, size_t bytes) {
   NEEDS_CONTEXT;
   if (bytes == 0) return invalid_value;
   if (bytes > (size_t)1 << 30) return out_of_memory;
-  *address = (uintptr_t)malloc(bytes);
+  ++allocations;
+  *address = (uintptr_t)aligned_alloc(512, (bytes + 511) / 512 * 512);
   add(&allocated, *address, bytes);
   return ok;
 }
@@ -344,6 +350,20 @@ int cuStreamGetCtx(void* stream, void** context) {
   return ok;
 }
 
+// A stream of the caller's is a number; those from 0x9000 on are captured.
+int cuStreamIsCapturing(void* stream, int* status) {
+  *status = (uintptr_t)stream >= 0x9000 && (uintptr_t)stream < 0xa000;
+  return ok;
+}
+
+static int capture_mode;
+int cuThreadExchangeStreamCaptureMode(int* mode) {
+  const int before = capture_mode;
+  capture_mode = *mode;
+  *mode = before;
+  return ok;
+}
+
 int cuEventCreate(Event** event, unsigned flags) {
   NEEDS_CONTEXT;
   if (flags != 0) return invalid_value;
@@ -393,8 +413,19 @@ typedef struct {
 static Function functions[] = {{"plain", {sizeof(Address), 4}}, {"_Z3addPjj", {sizeof(Address), 4}}};
 static int occupancy_calls;
 static int cooperative_launches;
+static int launches;
+static void* last_stream;
 static unsigned last_shared;
 
+int fake_cuda_launches(void) {
+  return launches;
+}
+void* fake_cuda_last_stream(void) {  // of a launch
+  return last_stream;
+}
+int fake_cuda_allocations(void) {  // so far
+  return allocations;
+}
 int fake_cuda_occupancy_calls(void) {
   return occupancy_calls;
 }
@@ -426,6 +457,11 @@ int cuModuleUnload(void* module) {
 int cuModuleGetFunction(Function** function, void* module, const char* symbol) {
   (void)module;
   NEEDS_CONTEXT;
+#ifdef FAKE_CUDA_ANY
+  *function = calloc(1, sizeof **function);  // as long as the process lives
+  (*function)->symbol = strdup(symbol);
+  return ok;
+#endif
   for (size_t i = 0; i < sizeof functions / sizeof *functions; ++i) {
     if (strcmp(functions[i].symbol, symbol) != 0) continue;
     *function = &functions[i];
@@ -437,7 +473,12 @@ int cuModuleGetFunction(Function** function, void* module, const char* symbol) {
 int cuFuncGetAttribute(int* value, int attribute, const Function* function) {
   (void)function;
   NEEDS_CONTEXT;
-  *value = attribute == 0 ? 256 : attribute == 8 ? 48 << 10 : 0;
+#ifdef FAKE_CUDA_ANY
+  const int most_threads = 1024;
+#else
+  const int most_threads = 256;
+#endif
+  *value = attribute == 0 ? most_threads : attribute == 8 ? 48 << 10 : 0;
   return ok;
 }
 
@@ -447,6 +488,7 @@ int cuFuncSetAttribute(Function* function, int attribute, int value) {
   return attribute == 8 && value <= 227 << 10 ? ok : invalid_value;
 }
 
+#ifndef FAKE_CUDA_ANY
 int cuFuncGetParamInfo(const Function* function, size_t index, size_t* offset, size_t* size) {
   NEEDS_CONTEXT;
   if (index >= 2) return invalid_value;
@@ -454,6 +496,7 @@ int cuFuncGetParamInfo(const Function* function, size_t index, size_t* offset, s
   *size = function->sizes[index];
   return ok;
 }
+#endif
 
 int cuOccupancyMaxPotentialBlockSize(int* grid, int* block, const Function* function, const void* callback,
                                      size_t shared, int limit) {
@@ -470,6 +513,11 @@ int cuLaunchKernel(const Function* function, unsigned grid_x, unsigned grid_y, u
   (void)function, (void)stream, (void)extra;
   NEEDS_CONTEXT;
   last_shared = shared;
+  ++launches;
+  last_stream = stream;
+#ifdef FAKE_CUDA_ANY
+  return ok;
+#endif
   Address address;
   unsigned by;
   memcpy(&address, arguments[0], sizeof address);

@@ -71,6 +71,13 @@ class Context {
   std::atomic<int> busy_streams_ = 0;
 };
 
+// Whether a graph is being captured from the stream. The context must be current where it is a default stream. The
+// driver has an error for those while another stream is captured: they are not.
+inline bool is_capturing(const Driver& driver, CUstream stream) noexcept {
+  int status = 0;
+  return driver.stream_is_capturing(stream, &status) == success && status == capture_active;
+}
+
 // Makes a context current in this thread, and the caller's own current again at the end.
 class ContextScope {
  public:

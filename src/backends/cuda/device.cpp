@@ -4,6 +4,7 @@
 #include "backends/cuda/compiler.h"
 #include "backends/cuda/host_memory.h"
 #include "backends/cuda/memory.h"
+#include "backends/cuda/recorder.h"
 #include "backends/cuda/stream.h"
 #include "runtime/kernel_source.h"
 
@@ -153,6 +154,10 @@ std::unique_ptr<runtime::Stream> Device::wrap_stream(void* native, Timing timing
 void Device::synchronize() {
   const ContextScope scope(*context_);
   context_->check(context_->driver().ctx_synchronize(), "cuCtxSynchronize");
+}
+
+std::unique_ptr<runtime::Recorder> Device::make_recorder() {
+  return std::make_unique<Recorder>(context_);
 }
 
 void Device::trim() {

@@ -32,6 +32,7 @@ class Device final : public runtime::Device {
   std::unique_ptr<runtime::Stream> make_stream(Timing timing) override;
   std::unique_ptr<runtime::Stream> wrap_stream(void* native, Timing timing) override;
   void synchronize() override;
+  std::unique_ptr<runtime::Recorder> make_recorder() override;
   void trim() override;
   std::shared_ptr<runtime::Module> compile(std::string_view text, std::string_view options) override;
   std::shared_ptr<runtime::Module> load(std::string_view binary) override;

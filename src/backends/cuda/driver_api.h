@@ -56,6 +56,10 @@ inline constexpr int pointer_range_size = 12;
 // CUmemorytype
 inline constexpr unsigned memory_type_host = 1;
 
+// CUstreamCaptureStatus, CUstreamCaptureMode
+inline constexpr int capture_active = 1;
+inline constexpr int capture_mode_relaxed = 2;
+
 // Flags and options
 inline constexpr unsigned stream_non_blocking = 1;
 inline constexpr unsigned event_default = 0;
@@ -104,6 +108,8 @@ inline constexpr int jit_error_log_buffer_size_bytes = 6;
   X(stream_synchronize, cuStreamSynchronize, (CUstream))                                                          \
   X(stream_wait_event, cuStreamWaitEvent, (CUstream, CUevent, unsigned))                                          \
   X(stream_get_ctx, cuStreamGetCtx, (CUstream, CUcontext*))                                                       \
+  X(stream_is_capturing, cuStreamIsCapturing, (CUstream, int*))                                                   \
+  X(thread_exchange_stream_capture_mode, cuThreadExchangeStreamCaptureMode, (int*))                               \
   X(event_create, cuEventCreate, (CUevent*, unsigned))                                                            \
   X(event_record, cuEventRecord, (CUevent, CUstream))                                                             \
   X(event_query, cuEventQuery, (CUevent))                                                                         \

@@ -89,7 +89,7 @@ LaunchShape Kernel::shape(const NDRange& range, std::uint64_t local_bytes) {
 }
 
 std::uint64_t Kernel::take_arguments(std::span<const KernelArgument> arguments) {
-  const bool by_offset = image_->image().local == LocalConvention::offset;
+  const bool by_offset = local_is_parameter();
   std::uint64_t local_bytes = 0;
   std::size_t locals = 0;
   parameters_.clear();
@@ -128,7 +128,7 @@ void Kernel::check_parameters(std::span<const KernelArgument> arguments) const {
   std::size_t parameter = 0;
   for (const KernelArgument& argument : arguments) {
     const bool local = argument.kind() == KernelArgument::Kind::local;
-    if (local && image_->image().local == LocalConvention::dynamic) continue;
+    if (local && !local_is_parameter()) continue;
     signature_.check(name_, parameter++, argument);
   }
 }
@@ -142,23 +142,31 @@ void Kernel::allow_local_bytes(std::uint64_t bytes) {
   local_allowed_ = local_limit_;
 }
 
-void Kernel::launch(CUstream stream, const NDRange& range, std::span<const KernelArgument> arguments,
-                    Together together) {
+Kernel::Call Kernel::prepare(const NDRange& range, std::span<const KernelArgument> arguments) {
   const std::uint64_t local_bytes = take_arguments(arguments);
   check_parameters(arguments);
   allow_local_bytes(local_bytes);
-  const auto [grid, block] = shape(range, local_bytes);
-  const auto shared = static_cast<unsigned>(local_bytes);
-  const Driver& driver = context().driver();
+  return {function_, shape(range, local_bytes), static_cast<unsigned>(local_bytes), parameters_};
+}
+
+void launch(const Context& context, CUstream stream, const Kernel::Call& call, Together together) {
+  const auto& [grid, block] = call.shape;
+  void** parameters = const_cast<void**>(call.parameters.data());
+  const Driver& driver = context.driver();
   if (together == Together::yes) {
-    context().check(driver.launch_cooperative_kernel(function_, grid[0], grid[1], grid[2], block[0], block[1], block[2],
-                                                     shared, stream, parameters_.data()),
-                    "cuLaunchCooperativeKernel");
+    context.check(driver.launch_cooperative_kernel(call.function, grid[0], grid[1], grid[2], block[0], block[1],
+                                                   block[2], call.local_bytes, stream, parameters),
+                  "cuLaunchCooperativeKernel");
   } else {
-    context().check(driver.launch_kernel(function_, grid[0], grid[1], grid[2], block[0], block[1], block[2], shared,
-                                         stream, parameters_.data(), nullptr),
-                    "cuLaunchKernel");
+    context.check(driver.launch_kernel(call.function, grid[0], grid[1], grid[2], block[0], block[1], block[2],
+                                       call.local_bytes, stream, parameters, nullptr),
+                  "cuLaunchKernel");
   }
+}
+
+void Kernel::launch(CUstream stream, const NDRange& range, std::span<const KernelArgument> arguments,
+                    Together together) {
+  cuda::launch(context(), stream, prepare(range, arguments), together);
 }
 
 }  // namespace masu::cuda

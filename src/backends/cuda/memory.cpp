@@ -162,6 +162,17 @@ std::shared_ptr<Memory> Memory::wrap_host(const std::shared_ptr<Context>& contex
   return memory;
 }
 
+std::shared_ptr<Memory> Memory::imagine(const std::shared_ptr<Context>& context, std::uint64_t bytes,
+                                        unsigned misaligned) {
+  constexpr std::uint64_t first = std::uint64_t{1} << 60;  // where no memory is
+  constexpr std::uint64_t page = 4096;
+  static std::atomic<std::uint64_t> next{first};
+  const std::uint64_t address = next.fetch_add((bytes / page + 2) * page) + misaligned;
+  std::shared_ptr<Memory> memory(new Memory(context, address, bytes, false));
+  memory->imagined_ = true;
+  return memory;
+}
+
 Memory::~Memory() {
   if (!owned_) return;
   const ContextScope scope(*context_, std::nothrow);

@@ -35,12 +35,16 @@ class Memory final : public runtime::Memory {
   static std::shared_ptr<Memory> wrap(const std::shared_ptr<Context>& context, void* handle, std::uint64_t bytes);
   static std::shared_ptr<Memory> wrap_host(const std::shared_ptr<Context>& context, void* data, std::uint64_t bytes,
                                            bool read_only);
+  // Memory that is not there, at an address of its own: for calls that are recorded.
+  static std::shared_ptr<Memory> imagine(const std::shared_ptr<Context>& context, std::uint64_t bytes,
+                                         unsigned misaligned = 0);
   ~Memory() override;
   Memory(const Memory&) = delete;
   Memory& operator=(const Memory&) = delete;
 
   [[nodiscard]] void* native() const noexcept override;
   [[nodiscard]] CUdeviceptr address() const noexcept { return address_; }
+  [[nodiscard]] bool imagined() const noexcept { return imagined_; }
   // The host range that this is, or null.
   [[nodiscard]] void* host() const noexcept { return registration_ ? registration_->host() : nullptr; }
   [[nodiscard]] const std::shared_ptr<Context>& context() const noexcept { return context_; }
@@ -52,6 +56,7 @@ class Memory final : public runtime::Memory {
   std::shared_ptr<Context> context_;
   CUdeviceptr address_;
   bool owned_ = false;
+  bool imagined_ = false;
   mutable std::atomic<bool> exposed_ = false;  // the address has been told
   std::unique_ptr<HostRegistration> registration_;
 };

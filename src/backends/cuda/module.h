@@ -62,6 +62,18 @@ class Kernel final : public runtime::Kernel {
   [[nodiscard]] std::size_t max_work_group_size() override { return max_threads_; }
   [[nodiscard]] const Context& context() const noexcept { return image_->context(); }
 
+  // What the driver is given for a launch. The context must be current.
+  struct Call {
+    CUfunction function;
+    LaunchShape shape;
+    unsigned local_bytes;
+    std::span<void* const> parameters;  // until the next call of this kernel
+  };
+  Call prepare(const NDRange& range, std::span<const KernelArgument> arguments);
+  // Whether an argument of local memory is a parameter.
+  [[nodiscard]] bool local_is_parameter() const noexcept { return image_->image().local == LocalConvention::offset; }
+  [[nodiscard]] const std::shared_ptr<LoadedImage>& image() const noexcept { return image_; }
+
   // The context must be current.
   void launch(CUstream stream, const NDRange& range, std::span<const KernelArgument> arguments, Together together);
 
@@ -87,6 +99,9 @@ class Kernel final : public runtime::Kernel {
   std::vector<std::uint64_t> addresses_;
   std::vector<void*> parameters_;
 };
+
+// The context must be current.
+void launch(const Context& context, CUstream stream, const Kernel::Call& call, Together together);
 
 class Module final : public runtime::Module {
  public:

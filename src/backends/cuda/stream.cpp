@@ -16,14 +16,31 @@ bool repeats(const std::byte* pattern, std::size_t size, std::size_t period) {
   return size % period == 0 && std::memcmp(pattern, pattern + period, size - period) == 0;
 }
 
-template <class Word>
-Word word_of(const std::byte* pattern) {
-  Word word;
-  std::memcpy(&word, pattern, sizeof word);
-  return word;
+}  // namespace
+
+FillUnit fill_unit(CUdeviceptr address, const void* pattern, std::size_t size) {
+  const auto* bytes = static_cast<const std::byte*>(pattern);
+  for (const std::uint32_t period : {1U, 2U, 4U}) {
+    if (address % period != 0 || !repeats(bytes, size, period)) continue;
+    FillUnit unit{0, period};
+    std::memcpy(&unit.word, bytes, period);
+    return unit;
+  }
+  return {};
 }
 
-}  // namespace
+void fill_units(const Context& context, CUstream stream, CUdeviceptr address, FillUnit unit, std::uint64_t bytes) {
+  const Driver& driver = context.driver();
+  if (unit.bytes == 1) {
+    context.check(driver.memset_d8_async(address, static_cast<unsigned char>(unit.word), bytes, stream),
+                  "cuMemsetD8Async");
+  } else if (unit.bytes == 2) {
+    context.check(driver.memset_d16_async(address, static_cast<unsigned short>(unit.word), bytes / 2, stream),
+                  "cuMemsetD16Async");
+  } else {
+    context.check(driver.memset_d32_async(address, unit.word, bytes / 4, stream), "cuMemsetD32Async");
+  }
+}
 
 HostBlock make_host_block(std::uint64_t bytes, std::string_view function) {
   void* block = ::operator new (bytes, std::align_val_t{64}, std::nothrow);
@@ -123,12 +140,8 @@ Stream::Done Stream::fill(runtime::Memory& target, std::uint64_t offset, std::ui
   const auto* unit = static_cast<const std::byte*>(pattern);
   return issue(mark, [&] {
     if (bytes == 0) return;
-    if (repeats(unit, pattern_size, 1)) {
-      check(driver().memset_d8_async(address, word_of<unsigned char>(unit), bytes, handle_), "cuMemsetD8Async");
-    } else if (address % 2 == 0 && repeats(unit, pattern_size, 2)) {
-      check(driver().memset_d16_async(address, word_of<unsigned short>(unit), bytes / 2, handle_), "cuMemsetD16Async");
-    } else if (address % 4 == 0 && repeats(unit, pattern_size, 4)) {
-      check(driver().memset_d32_async(address, word_of<unsigned>(unit), bytes / 4, handle_), "cuMemsetD32Async");
+    if (const FillUnit filled = fill_unit(address, unit, pattern_size); filled.bytes != 0) {
+      fill_units(*context_, handle_, address, filled, bytes);
     } else {
       fill_by_doubling(address, bytes, unit, pattern_size);
     }

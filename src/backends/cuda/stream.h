@@ -27,6 +27,15 @@ struct HostBlockDelete {
 using HostBlock = std::unique_ptr<std::byte, HostBlockDelete>;
 HostBlock make_host_block(std::uint64_t bytes, std::string_view function);
 
+// A pattern as the driver fills with it: units of 1, 2 or 4 bytes; of none where it has other ones.
+struct FillUnit {
+  std::uint32_t word = 0;
+  std::uint32_t bytes = 0;
+};
+FillUnit fill_unit(CUdeviceptr address, const void* pattern, std::size_t size);
+// The context must be current.
+void fill_units(const Context& context, CUstream stream, CUdeviceptr address, FillUnit unit, std::uint64_t bytes);
+
 class Stream final : public runtime::Stream {
  public:
   Stream(std::shared_ptr<Context> context, Timing timing);
@@ -52,6 +61,7 @@ class Stream final : public runtime::Stream {
   Done record() override;
   void wait(runtime::Event& event) override;
   void finish() override;
+  [[nodiscard]] bool capturing() const override { return is_capturing(driver(), handle_); }
 
  private:
   // What was read to page-locked memory, and where it goes.

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "enqueue.h"
+
+#include <masu/error.h>
+#include <masu/recording.h>
+#include <masu/stream.h>
+
+#include <optional>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace masu_python {
+
+namespace {
+
+constexpr std::size_t most_kept = 4096;  // calls of different shapes
+
+std::uint64_t mixed(std::uint64_t hash, std::uint64_t value) {
+  constexpr std::uint64_t odd = 0x9e3779b97f4a7c15;
+  hash = (hash ^ value) * odd;
+  return hash ^ hash >> 32;
+}
+
+}  // namespace
+
+struct EnqueuedCall::Known {
+  std::shared_ptr<void> prepared;
+  std::optional<masu::Recording> recording;  // none of calls that need more than to enqueue
+  bool captured = false;                     // a graph needs it
+};
+
+// What is known of calls, by their keys. With the GIL.
+struct Cache {
+  using Key = EnqueuedCall::Key;
+  struct Hash {
+    std::size_t operator()(const Key& key) const noexcept {
+      std::uint64_t hash = static_cast<std::uint64_t>(key.function) | static_cast<std::uint64_t>(key.ordinal) << 8;
+      for (std::size_t i = 0; i < EnqueuedCall::most_inputs; ++i) {
+        const auto dtype = static_cast<std::uint64_t>(key.dtypes[i]);
+        hash = mixed(hash, key.counts[i] << 16 ^ dtype << 8 ^ key.misaligned[i]);
+      }
+      for (const std::uint64_t option : key.options) hash = mixed(hash, option);
+      return static_cast<std::size_t>(hash);
+    }
+  };
+  std::unordered_map<Key, std::shared_ptr<EnqueuedCall::Known>, Hash> entries;
+  std::vector<std::shared_ptr<EnqueuedCall::Known>> captured;  // graphs do not tell when they go
+
+  static Cache& instance() {
+    static Cache& cache = *new Cache;  // never destroyed: the driver may be gone then
+    return cache;
+  }
+};
+
+void EnqueuedCall::input(const Tensor& tensor) {
+  key_.ordinal = ordinal_;
+  key_.dtypes[inputs_] = tensor.dtype;
+  key_.counts[inputs_] = tensor.count;
+  key_.misaligned[inputs_] = static_cast<std::uint8_t>(reinterpret_cast<std::uintptr_t>(tensor.data) % 16);
+  addresses_[inputs_++] = tensor.data;
+}
+
+void EnqueuedCall::output(masu::Dtype dtype, bool boolean, std::span<const std::int64_t> shape) {
+  std::uint64_t bytes = masu::size_of(dtype);
+  for (const std::int64_t length : shape) bytes *= static_cast<std::uint64_t>(length);
+  made_[outputs_++] = {dtype, boolean, bytes, shape, nullptr};
+}
+
+EnqueuedCall::Outcome EnqueuedCall::record(const Calls& calls, const Prepare& prepare) {
+  std::vector<masu::Recording::Operand> operands;
+  for (std::size_t i = 0; i < inputs_; ++i) {
+    operands.push_back({key_.counts[i] * masu::size_of(key_.dtypes[i]), key_.misaligned[i]});
+  }
+  for (std::size_t i = 0; i < outputs_; ++i) operands.push_back({made_[i].bytes});
+  const auto known = std::make_shared<Known>();
+  void* stream = nullptr;
+  if (!library_.stream(ordinal_, stream)) return Outcome::failed;
+  bool capturing = false;
+  try {
+    known->recording = call([&] {
+      const masu::Device device = cuda_device(ordinal_);
+      capturing = masu::Stream::wrap(device, stream).capturing();
+      return masu::Recording(
+          device, operands, [&](auto buffers) { calls(device, buffers); },
+          [&] {
+            if (prepare) known->prepared = prepare(device);
+          });
+    });
+  } catch (const masu::Error& error) {
+    if (PyErr_Occurred() != nullptr) return Outcome::failed;  // what a handler of a signal raised
+    // Other errors are told where the call is made in the usual way.
+    if (error.code() != masu::ErrorCode::unsupported && error.code() != masu::ErrorCode::invalid_argument) {
+      return Outcome::not_plain;
+    }
+  }
+  Cache& cache = Cache::instance();
+  // To release what is prepared waits for the device, which ends a capture.
+  if (cache.entries.size() >= most_kept && !capturing) cache.entries.clear();
+  cache.entries.emplace(key_, known);
+  return known->recording ? Outcome::again : Outcome::not_plain;
+}
+
+bool EnqueuedCall::find() {
+  Cache& cache = Cache::instance();
+  const auto found = cache.entries.find(key_);
+  if (found != cache.entries.end()) known_ = found->second;
+  return known_ != nullptr;
+}
+
+EnqueuedCall::Outcome EnqueuedCall::run() {
+  if (!known_->recording) return Outcome::not_plain;
+  const masu::Recording& recording = *known_->recording;
+  void* stream = nullptr;
+  if (!library_.stream(ordinal_, stream)) return Outcome::failed;
+  for (std::size_t i = 0; i < outputs_; ++i) {
+    Output& output = made_[i];
+    output.made = library_.make(ordinal_, output.dtype, output.boolean, output.shape);
+    if (output.made == nullptr) return Outcome::failed;
+    addresses_[inputs_ + i] = output.made->data();
+  }
+  std::unique_ptr<Made> workspace;
+  if (const std::uint64_t bytes = recording.workspace_bytes(); bytes != 0) {
+    const std::array<std::int64_t, 1> shape{static_cast<std::int64_t>(bytes)};
+    workspace = library_.make(ordinal_, masu::Dtype::u8, false, shape);
+    if (workspace == nullptr) return Outcome::failed;
+  }
+  try {
+    const bool captured = recording.enqueue(stream, {addresses_.data(), inputs_ + outputs_},
+                                            workspace != nullptr ? workspace->data() : nullptr);
+    if (captured && !known_->captured) {
+      known_->captured = true;
+      Cache::instance().captured.push_back(known_);
+    }
+  } catch (const masu::Error& error) {
+    set_exception(error);
+    return Outcome::failed;
+  }
+  return Outcome::done;
+}
+
+PyObject* EnqueuedCall::give() {
+  if (outputs_ == 1) return made_[0].made->give();
+  PyObject* results = PyTuple_New(static_cast<Py_ssize_t>(outputs_));
+  for (std::size_t i = 0; results != nullptr && i < outputs_; ++i) {
+    PyObject* result = made_[i].made->give();
+    if (result == nullptr || PyTuple_SetItem(results, static_cast<Py_ssize_t>(i), result) != 0) Py_CLEAR(results);
+  }
+  return results;
+}
+
+}  // namespace masu_python

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// A call on arrays of another library's in device memory that only enqueues: on that library's current stream, with its
+// memory. The commands of a call are recorded once for its shape, and repeated (masu/recording.h).
+#pragma once
+
+#include "module.h"
+#include "tensors.h"
+
+#include <masu/buffer.h>
+#include <masu/dtype.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+
+namespace masu_python {
+
+// The device that the driver gives this number. Throws for one that is not usable.
+masu::Device cuda_device(std::int64_t ordinal);
+
+// Which function; a part of the key under which its commands are kept.
+enum class Function : std::uint8_t {
+  sum,
+  mean,
+  variance,
+  deviation,
+  dot,
+  cumsum,
+  sort,
+  argsort,
+  topk,
+  searchsorted,
+  histogram,
+  bincount
+};
+
+class EnqueuedCall {
+ public:
+  static constexpr std::size_t most_inputs = 2;
+  static constexpr std::size_t most_outputs = 2;
+  static constexpr std::size_t most_options = 4;
+  using Calls = std::function<void(const masu::Device&, std::span<masu::Buffer<std::byte>>)>;
+  using Prepare = std::function<std::shared_ptr<void>(const masu::Device&)>;
+  enum class Outcome : std::uint8_t { done, failed, not_plain, again };
+
+  // `device` is where the arrays are.
+  EnqueuedCall(Function function, Library& library, std::int32_t ordinal) : library_(library), ordinal_(ordinal) {
+    key_.function = function;
+  }
+  void input(const Tensor& tensor);
+  // What else than the inputs the commands depend on.
+  void option(std::uint64_t value) { key_.options[options_++] = value; }
+  void output(masu::Dtype dtype, bool boolean, std::span<const std::int64_t> shape);
+  // Whether the commands are known; else they must be recorded.
+  bool find();
+  // Records `calls`, whose buffers are the inputs, then the outputs. `prepare` makes on the device, before, what the
+  // commands use as often as they are repeated. again: Python has run other threads meanwhile, so the arrays must be
+  // taken anew.
+  Outcome record(const Calls& calls, const Prepare& prepare);
+  // Enqueues. failed: an exception is set. not_plain: the call needs more than to enqueue.
+  Outcome run();
+  // The results, a new reference: the one, or a tuple. Null with an exception set.
+  PyObject* give();
+
+ private:
+  friend struct Cache;
+  struct Known;
+  struct Key {
+    Function function{};
+    std::array<masu::Dtype, most_inputs> dtypes{};
+    std::array<std::uint8_t, most_inputs> misaligned{};
+    std::int32_t ordinal = 0;
+    std::array<std::uint64_t, most_inputs> counts{};
+    std::array<std::uint64_t, most_options> options{};
+    bool operator==(const Key&) const = default;
+  };
+  struct Output {
+    masu::Dtype dtype{};
+    bool boolean = false;
+    std::uint64_t bytes = 0;
+    std::span<const std::int64_t> shape;
+    std::unique_ptr<Made> made;
+  };
+
+  Library& library_;
+  std::int32_t ordinal_;
+  Key key_;
+  std::shared_ptr<Known> known_;  // stays, whatever other threads do
+  std::size_t inputs_ = 0;
+  std::size_t options_ = 0;
+  std::size_t outputs_ = 0;
+  std::array<void*, most_inputs + most_outputs> addresses_{};
+  std::array<Output, most_outputs> made_;
+};
+
+}  // namespace masu_python

@@ -1,0 +1,395 @@
+// SPDX-License-Identifier: Apache-2.0
+// The functions of the package for the arrays of tensors.h, as far as they only enqueue. Each returns None for what is
+// not plain, which Python then does in the usual way: enqueue_sort(a, axis) and so on. `axis` is None or an int.
+#include "bin_spec.h"
+#include "enqueue.h"
+
+#include <masu/convert.h>
+#include <masu/histogram.h>
+#include <masu/scan.h>
+#include <masu/search.h>
+#include <masu/sort.h>
+#include <masu/stream.h>
+#include <masu/sum.h>
+#include <masu/topk.h>
+
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <span>
+
+namespace masu_python {
+namespace {
+
+using masu::Buffer;
+using masu::Device;
+using masu::Dtype;
+using masu::Stream;
+using masu::Timing;
+using Arguments = std::span<PyObject* const>;
+using Buffers = std::span<Buffer<std::byte>>;
+using Outcome = EnqueuedCall::Outcome;
+
+// A function of the module: `work(arguments)` is run anew when it answers `again`, with null.
+struct Answer {
+  Outcome outcome = Outcome::not_plain;
+  PyObject* result = nullptr;
+};
+
+template <Answer (*work)(Arguments)>
+PyObject* function(PyObject* /*module*/, PyObject* const* arguments, Py_ssize_t count) {
+  try {
+    for (;;) {
+      const Answer answer = work({arguments, static_cast<std::size_t>(count)});
+      if (answer.outcome == Outcome::not_plain) return Py_NewRef(Py_None);
+      if (answer.outcome != Outcome::again) return answer.result;
+    }
+  } catch (nb::python_error& error) {
+    error.restore();
+  } catch (const std::exception& error) {
+    PyErr_SetString(PyExc_RuntimeError, error.what());
+  }
+  return nullptr;
+}
+
+template <class Calls, class Prepare>
+Answer finished(EnqueuedCall& call, const Calls& calls, const Prepare& prepare) {
+  if (!call.find()) return {call.record(std::ref(calls), std::ref(prepare)), nullptr};
+  const Outcome outcome = call.run();
+  return {outcome, outcome == Outcome::done ? call.give() : nullptr};
+}
+
+template <class Calls>
+Answer finished(EnqueuedCall& call, const Calls& calls) {
+  return finished(call, calls, [](const Device&) { return std::shared_ptr<void>(); });
+}
+
+Library* take(PyObject* array, Tensor& tensor) {
+  Library* const library = library_of(Py_TYPE(array));
+  return library != nullptr && library->take(array, tensor) ? library : nullptr;
+}
+
+bool integer(PyObject* object, std::int64_t& value) {
+  if (PyLong_CheckExact(object) == 0) return false;
+  value = PyLong_AsLongLong(object);
+  if (PyErr_Occurred() == nullptr) return true;
+  PyErr_Clear();
+  return false;
+}
+
+// The rows along which a call works: the last axis, or all elements.
+struct Rows {
+  std::uint64_t number = 1;
+  std::uint64_t length = 0;
+  std::span<const std::int64_t> kept;  // the axes before
+};
+
+bool rows_of(const Tensor& tensor, PyObject* axis, Rows& rows) {
+  rows.length = tensor.count;
+  if (axis == Py_None) return true;
+  std::int64_t number = 0;
+  const auto dimensions = static_cast<std::int64_t>(tensor.dimensions);
+  if (!integer(axis, number) || dimensions == 0 || (number != -1 && number != dimensions - 1)) return false;
+  rows.length = static_cast<std::uint64_t>(tensor.lengths().back());
+  rows.number = tensor.count / rows.length;
+  rows.kept = tensor.lengths().first(tensor.dimensions - 1);
+  return true;
+}
+
+// The shape of a result that has rows of its own, flat where all elements are one row.
+std::span<const std::int64_t> shape_of(const Tensor& tensor, PyObject* axis, std::array<std::int64_t, 1>& flat) {
+  flat[0] = static_cast<std::int64_t>(tensor.count);
+  return axis == Py_None ? std::span<const std::int64_t>(flat) : tensor.lengths();
+}
+
+// Integers are summed as NumPy sums them, modulo 2^64.
+Dtype summed(const Tensor& tensor) {
+  if (masu::is_float(tensor.dtype)) return tensor.dtype;
+  return masu::is_signed(tensor.dtype) || tensor.boolean ? Dtype::i64 : Dtype::u64;
+}
+
+using SumForm = masu::Pending<void> (*)(Stream&, const masu::BufferBase&, Dtype, const masu::BufferBase&,
+                                        const masu::SumOptions&);
+
+// (a, axis), with ddof behind them
+template <Function which, SumForm form>
+Answer reduce(Arguments arguments) {
+  Tensor x;
+  Rows rows;
+  Library* const library = take(arguments[0], x);
+  std::int64_t ddof = 0;
+  if (library == nullptr || !rows_of(x, arguments[1], rows)) return {};
+  if (arguments.size() > 2 && (!integer(arguments[2], ddof) || ddof < 0)) return {};
+  if (rows.length <= static_cast<std::uint64_t>(ddof)) return {};
+  constexpr bool is_sum = which == Function::sum;
+  const Dtype result = is_sum ? summed(x) : masu::is_float(x.dtype) ? x.dtype : Dtype::f64;
+  EnqueuedCall call(which, *library, x.ordinal);
+  call.input(x);
+  call.option(rows.number);
+  call.option(static_cast<std::uint64_t>(ddof));
+  call.output(result, false, rows.kept);
+  return finished(call, [&](const Device& device, Buffers data) {
+    Stream stream(device, Timing::off);
+    masu::SumOptions options{.rows = rows.number, .ddof = static_cast<std::uint64_t>(ddof)};
+    if (masu::is_float(result)) options.result = result;
+    static_cast<void>(form(stream, data[0], x.dtype, data[1], options));
+  });
+}
+
+// (a, b)
+Answer dot(Arguments arguments) {
+  Tensor x;
+  Tensor y;
+  Library* const library = take(arguments[0], x);
+  if (library == nullptr || library != take(arguments[1], y)) return {};
+  if (x.dtype != y.dtype || x.boolean || y.boolean || x.ordinal != y.ordinal) return {};
+  if (x.dimensions != 1 || y.dimensions != 1 || x.count != y.count) return {};
+  EnqueuedCall call(Function::dot, *library, x.ordinal);
+  call.input(x);
+  call.input(y);
+  call.output(x.dtype, false, {});
+  return finished(call, [&](const Device& device, Buffers data) {
+    Stream stream(device, Timing::off);
+    masu::SumOptions options;
+    const Dtype total = summed(x);
+    if (masu::is_float(total)) options.result = total;
+    if (total == x.dtype || masu::size_of(x.dtype) == sizeof(std::uint64_t)) {
+      static_cast<void>(masu::dot(stream, data[0], data[1], x.dtype, data[2], options));
+      return;
+    }
+    Buffer<std::byte> wide(device, sizeof(std::uint64_t));
+    static_cast<void>(masu::dot(stream, data[0], data[1], x.dtype, wide, options));
+    static_cast<void>(
+        masu::convert(stream, wide, total, data[2], x.dtype, {.overflow = masu::Overflow::wrap}));  // as NumPy adds
+  });
+}
+
+// (a, axis)
+Answer cumsum(Arguments arguments) {
+  Tensor x;
+  Rows rows;
+  Library* const library = take(arguments[0], x);
+  if (library == nullptr || !rows_of(x, arguments[1], rows)) return {};
+  const Dtype result = summed(x);
+  std::array<std::int64_t, 1> flat{};
+  EnqueuedCall call(Function::cumsum, *library, x.ordinal);
+  call.input(x);
+  call.option(rows.number);
+  call.output(result, false, shape_of(x, arguments[1], flat));
+  return finished(call, [&](const Device& device, Buffers data) {
+    Stream stream(device, Timing::off);
+    const masu::ScanOptions options{.rows = rows.number};
+    if (masu::size_of(result) == masu::size_of(x.dtype)) {
+      static_cast<void>(masu::scan(stream, data[0], result, data[1], options));
+      return;
+    }
+    static_cast<void>(masu::convert(stream, data[0], x.dtype, data[1], result, {.overflow = masu::Overflow::wrap}));
+    static_cast<void>(masu::scan(stream, data[1], result, data[1], options));
+  });
+}
+
+// (a, axis)
+template <Function which>
+Answer sort(Arguments arguments) {
+  Tensor x;
+  Rows rows;
+  Library* const library = take(arguments[0], x);
+  if (library == nullptr || !rows_of(x, arguments[1], rows)) return {};
+  std::array<std::int64_t, 1> flat{};
+  constexpr bool places = which == Function::argsort;
+  EnqueuedCall call(which, *library, x.ordinal);
+  call.input(x);
+  call.option(rows.number);
+  call.output(places ? Dtype::i64 : x.dtype, !places && x.boolean, shape_of(x, arguments[1], flat));
+  return finished(call, [&](const Device& device, Buffers data) {
+    Stream stream(device, Timing::off);
+    const masu::SortOptions options{.rows = rows.number};
+    if constexpr (places) static_cast<void>(masu::argsort(stream, data[0], x.dtype, data[1], Dtype::u64, options));
+    else static_cast<void>(masu::sort(stream, data[0], x.dtype, data[1], options));
+  });
+}
+
+// (a, k, axis, largest)
+Answer topk(Arguments arguments) {
+  Tensor x;
+  Rows rows;
+  std::int64_t k = 0;
+  Library* const library = take(arguments[0], x);
+  if (library == nullptr || !rows_of(x, arguments[2], rows) || !integer(arguments[1], k)) return {};
+  if (k < 1 || static_cast<std::uint64_t>(k) > rows.length) return {};
+  const bool largest = arguments[3] == Py_True;
+  std::array<std::int64_t, most_dimensions> shape{};
+  std::ranges::copy(rows.kept, shape.begin());
+  shape[rows.kept.size()] = k;
+  const std::span<const std::int64_t> found(shape.data(), rows.kept.size() + 1);
+  EnqueuedCall call(Function::topk, *library, x.ordinal);
+  call.input(x);
+  call.option(rows.number);
+  call.option(static_cast<std::uint64_t>(k));
+  call.option(largest ? 1 : 0);
+  call.output(x.dtype, x.boolean, found);
+  call.output(Dtype::i64, false, found);
+  return finished(call, [&](const Device& device, Buffers data) {
+    Stream stream(device, Timing::off);
+    const masu::TopkOptions options{.largest = largest, .rows = rows.number};
+    static_cast<void>(masu::topk(stream, data[0], x.dtype, static_cast<std::uint64_t>(k), data[1], data[2], options));
+  });
+}
+
+// (a, v, right)
+Answer searchsorted(Arguments arguments) {
+  Tensor sorted;
+  Tensor values;
+  Library* const library = take(arguments[0], sorted);
+  if (library == nullptr || library != take(arguments[1], values)) return {};
+  if (sorted.dtype != values.dtype || sorted.boolean != values.boolean) return {};
+  if (sorted.ordinal != values.ordinal || sorted.dimensions != 1) return {};
+  const bool right = arguments[2] == Py_True;
+  EnqueuedCall call(Function::searchsorted, *library, sorted.ordinal);
+  call.input(sorted);
+  call.input(values);
+  call.option(right ? 1 : 0);
+  call.output(Dtype::i64, false, values.lengths());
+  return finished(call, [&](const Device& device, Buffers data) {
+    Stream stream(device, Timing::off);
+    const masu::SearchOptions options{.side = right ? masu::Side::right : masu::Side::left};
+    static_cast<void>(masu::searchsorted(stream, data[0], data[1], sorted.dtype, data[2], Dtype::u64, options));
+  });
+}
+
+// What counting needs as often as it is repeated.
+struct Counting {
+  masu::PreparedHistogram bins;
+  Buffer<std::byte> edges;
+};
+
+// Counts of the bins alone.
+void count(const Device& device, Stream& stream, Buffers data, masu::PreparedHistogram& bins) {
+  constexpr std::uint64_t outside = 3;  // below, above, NaN
+  Buffer<std::byte> counts(device, (bins.size() + outside) * sizeof(std::uint64_t));
+  static_cast<void>(masu::histogram(stream, data[0], bins, counts));
+  const Buffer<std::byte> of_bins = counts.slice(0, bins.size() * sizeof(std::uint64_t));
+  stream.copy(data[1], of_bins);
+}
+
+// A plain number: its value, and whether it is an int.
+bool plain_number(PyObject* object, double& value, bool& is_int) {
+  is_int = PyLong_CheckExact(object) != 0;
+  if (!is_int && PyFloat_CheckExact(object) == 0) return false;
+  value = PyFloat_AsDouble(object);
+  PyErr_Clear();
+  constexpr double most_exact = 9007199254740992;
+  return std::isfinite(value) && (!is_int || std::abs(value) < most_exact);
+}
+
+// (a, bins, low, high, parts): `parts(dtype, bins, low, high)` gives NumPy's edges and what _bins.spec says of them, or
+// None.
+Answer histogram(Arguments arguments) {
+  Tensor x;
+  std::int64_t bins = 0;
+  double low = 0;
+  double high = 0;
+  bool ints[2] = {};
+  constexpr std::int64_t most_bins = 65536;
+  Library* const library = take(arguments[0], x);
+  if (library == nullptr || x.boolean || !integer(arguments[1], bins) || bins < 1 || bins > most_bins) return {};
+  if (!plain_number(arguments[2], low, ints[0]) || !plain_number(arguments[3], high, ints[1])) return {};
+  if (!(low < high)) return {};
+  // Edges have the dtype of floats, but f64 for integers.
+  const Dtype edge = masu::is_float(x.dtype) ? x.dtype : Dtype::f64;
+  const std::array<std::int64_t, 1> counts{bins};
+  const std::array<std::int64_t, 1> edges{bins + 1};
+  EnqueuedCall call(Function::histogram, *library, x.ordinal);
+  call.input(x);
+  call.option(static_cast<std::uint64_t>(bins) << 2 | static_cast<std::uint64_t>(ints[0]) << 1 |
+              static_cast<std::uint64_t>(ints[1]));
+  call.option(std::bit_cast<std::uint64_t>(low));
+  call.option(std::bit_cast<std::uint64_t>(high));
+  call.output(Dtype::i64, false, counts);
+  call.output(edge, false, edges);
+  std::shared_ptr<Counting> counting;
+  const auto prepare = [&](const Device& device) -> std::shared_ptr<void> {
+    const nb::gil_scoped_acquire acquired;
+    const nb::object parts = nb::handle(arguments[4])(numpy_code(x.dtype), nb::handle(arguments[1]),
+                                                      nb::handle(arguments[2]), nb::handle(arguments[3]));
+    const auto numpys = [] { return masu::Error(masu::ErrorCode::unsupported, "histogram: bins that NumPy counts"); };
+    if (parts.is_none()) throw numpys();
+    const Input numbers(parts[0]);
+    const Spec spec(parts[1]);
+    const bool own = spec.even() && same_edges(spec, x.dtype);
+    if ((!own && spec.even() && x.dtype == Dtype::f16) || numbers.dtype() != edge ||
+        numbers.count() != static_cast<std::uint64_t>(bins) + 1) {
+      throw numpys();
+    }
+    const nb::gil_scoped_release released;
+    counting = std::make_shared<Counting>(
+        Counting{masu::PreparedHistogram(device, x.dtype, own ? spec.own() : spec.given()),
+                 device.upload(std::span(numbers.data<std::byte>(), numbers.count() * masu::size_of(edge)))});
+    return counting;
+  };
+  const auto calls = [&](const Device& device, Buffers data) {
+    Stream stream(device, Timing::off);
+    count(device, stream, data, counting->bins);
+    stream.copy(data[2], counting->edges);
+  };
+  return finished(call, calls, prepare);
+}
+
+// (x, minlength): where the dtype has no greater number than minlength - 1, so that the result's size is known
+Answer bincount(Arguments arguments) {
+  Tensor x;
+  std::int64_t least = 0;
+  constexpr std::int64_t most_bins = 1 << 24;
+  Library* const library = take(arguments[0], x);
+  if (library == nullptr || x.dimensions != 1 || !integer(arguments[1], least) || least > most_bins) return {};
+  const std::int64_t all = x.boolean ? 2 : x.dtype == Dtype::u8 ? 256 : x.dtype == Dtype::u16 ? 65536 : 0;
+  if (all == 0 || least < all) return {};
+  const std::array<std::int64_t, 1> shape{least};
+  EnqueuedCall call(Function::bincount, *library, x.ordinal);
+  call.input(x);
+  call.option(static_cast<std::uint64_t>(least));
+  call.option(x.boolean ? 1 : 0);
+  call.output(Dtype::i64, false, shape);
+  std::shared_ptr<masu::PreparedHistogram> bins;
+  const auto prepare = [&](const Device& device) -> std::shared_ptr<void> {
+    const auto all_bins = masu::Bins::integers(static_cast<std::uint64_t>(least));
+    bins = std::make_shared<masu::PreparedHistogram>(device, x.dtype, all_bins);
+    return bins;
+  };
+  const auto calls = [&](const Device& device, Buffers data) {
+    Stream stream(device, Timing::off);
+    count(device, stream, data, *bins);
+  };
+  return finished(call, calls, prepare);
+}
+
+template <Answer (*work)(Arguments)>
+PyMethodDef entry(const char* name) {
+  return {name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&function<work>)), METH_FASTCALL, nullptr};
+}
+
+}  // namespace
+
+void register_enqueue(nb::module_& m) {
+  static PyMethodDef methods[] = {
+      entry<reduce<Function::sum, masu::sum>>("enqueue_sum"),
+      entry<reduce<Function::mean, masu::mean>>("enqueue_mean"),
+      entry<reduce<Function::variance, masu::variance>>("enqueue_var"),
+      entry<reduce<Function::deviation, masu::standard_deviation>>("enqueue_std"),
+      entry<dot>("enqueue_dot"),
+      entry<cumsum>("enqueue_cumsum"),
+      entry<sort<Function::sort>>("enqueue_sort"),
+      entry<sort<Function::argsort>>("enqueue_argsort"),
+      entry<topk>("enqueue_topk"),
+      entry<searchsorted>("enqueue_searchsorted"),
+      entry<histogram>("enqueue_histogram"),
+      entry<bincount>("enqueue_bincount"),
+      {},
+  };
+  if (PyModule_AddFunctions(m.ptr(), methods) != 0) throw nb::python_error();
+}
+
+}  // namespace masu_python

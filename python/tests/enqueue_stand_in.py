@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Run by test_cuda_stand_in.py with stand-ins for the CUDA driver, NVRTC and a library of tensors: which calls only
+enqueue, on which stream, with whose memory. Kernels do nothing there.
+"""
+import ctypes
+import gc
+import os
+import threading
+
+import fake_tensors
+import numpy as np
+
+import masu
+from masu import _masu
+
+DRIVER = ctypes.CDLL(os.environ["MASU_CUDA_LIBRARY"])
+DRIVER.fake_cuda_last_stream.restype = DRIVER.fake_cuda_synchronized.restype = ctypes.c_size_t
+COUNT = 1 << 18
+memory = masu.to_device(np.zeros(COUNT, "f8"), "cuda")
+CODES = {"f2": (2, 16), "f4": (2, 32), "f8": (2, 64), "i1": (0, 8), "i4": (0, 32), "i8": (0, 64), "u1": (1, 8), "u8": (1, 64),
+         "b1": (6, 8)}
+
+
+def tensor(shape, dtype="f4", offset=0, **more):
+    shape = (shape,) if isinstance(shape, int) else shape
+    return fake_tensors.Tensor(shape, *CODES[dtype], memory._address + offset, **more)
+
+
+def of(result):
+    return result.shape, next(name for name, code in CODES.items() if code == result.dtype)
+
+
+def fails(error, text, call):
+    try:
+        call()
+    except error as caught:
+        assert text in str(caught), caught
+    else:
+        raise AssertionError(f"no {error.__name__} with {text}")
+
+
+def enqueued(call, want):
+    """The call's results, which it must enqueue alone, once recorded, on the library's current stream."""
+    call()
+    fake_tensors.set_stream(0x5000)
+    waited, made = DRIVER.fake_cuda_synchronized(), fake_tensors.counts()[0]
+    allocations, launches = DRIVER.fake_cuda_allocations(), DRIVER.fake_cuda_launches()
+    result = call()
+    assert DRIVER.fake_cuda_allocations() == allocations and DRIVER.fake_cuda_synchronized() == waited
+    assert DRIVER.fake_cuda_launches() > launches and DRIVER.fake_cuda_last_stream() == 0x5000
+    assert fake_tensors.counts()[0] > made
+    results = result if isinstance(result, tuple) else (result,)
+    assert [of(one) for one in results] == want, ([of(one) for one in results], want)
+    return result
+
+
+for count in (1, 1000, 100_000):
+    for dtype in CODES:
+        x = tensor(count, dtype)
+        kind = dtype[0]
+        total = dtype if kind == "f" else "u8" if kind == "u" else "i8"
+        mean = dtype if kind == "f" else "f8"
+        enqueued(lambda: masu.sum(x), [((), total)])
+        enqueued(lambda: masu.mean(x), [((), mean)])
+        enqueued(lambda: masu.var(x), [((), mean)])
+        enqueued(lambda: masu.std(x), [((), mean)])
+        enqueued(lambda: masu.cumsum(x), [((count,), total)])
+        enqueued(lambda: masu.sort(x), [((count,), dtype)])
+        enqueued(lambda: masu.argsort(x), [((count,), "i8")])
+        best = enqueued(lambda: masu.topk(x, 1), [((1,), dtype), ((1,), "i8")])
+        assert type(best) is masu.TopK
+        enqueued(lambda: masu.searchsorted(x, x, "right"), [((count,), "i8")])
+        if kind != "b":
+            enqueued(lambda: masu.dot(x, x), [((), dtype)])
+            edges = dtype if kind == "f" else "f8"
+            if dtype != "f2":
+                enqueued(lambda: masu.histogram(x, 10, (0, 1)), [((10,), "i8"), ((11,), edges)])
+enqueued(lambda: masu.bincount(tensor(1000, "u1"), minlength=300), [((300,), "i8")])
+enqueued(lambda: masu.bincount(tensor(1000, "b1"), minlength=2), [((2,), "i8")])
+
+# Rows.
+x = tensor((4, 5, 6))
+enqueued(lambda: masu.sort(x), [((4, 5, 6), "f4")])
+enqueued(lambda: masu.sort(tensor((4, 50_000))), [((4, 50_000), "f4")])
+enqueued(lambda: masu.argsort(tensor((3, 70_000))), [((3, 70_000), "i8")])
+enqueued(lambda: masu.sum(tensor((60_000, 3)), 1), [((60_000,), "f4")])
+enqueued(lambda: masu.sort(x, None), [((120,), "f4")])
+enqueued(lambda: masu.sum(x), [((), "f4")])
+enqueued(lambda: masu.sum(x, 2), [((4, 5), "f4")])
+enqueued(lambda: masu.cumsum(x, -1), [((4, 5, 6), "f4")])
+enqueued(lambda: masu.topk(x, 2), [((4, 5, 2), "f4"), ((4, 5, 2), "i8")])
+enqueued(lambda: masu.var(x, -1, ddof=1), [((4, 5), "f4")])
+
+# What is not plain goes the usual way, in which these tensors cannot be taken.
+def usual(call):
+    fails(BufferError, "the usual way", call)
+
+
+class Derived(fake_tensors.Tensor):
+    """Inherits the functions, which know nothing of it."""
+
+
+usual(lambda: masu.sort(Derived((4,), 2, 32, memory._address)))
+for odd in (tensor(4, requires_grad=True), tensor(4, negative=True), tensor((4, 4), strides=(1, 4)), tensor(4, strides=(0,)),
+            tensor((0,)), tensor((3, 0, 2)), tensor((2, 2), strides=(1, 1)), tensor(4, id=1)):
+    usual(lambda: masu.sort(odd))
+usual(lambda: masu.sort(tensor(4), descending=True))
+usual(lambda: masu.sort(tensor(4), 0, device="cuda"))
+usual(lambda: masu.sort(tensor((4, 4)), 0))
+usual(lambda: masu.sort(tensor(())))
+usual(lambda: masu.sum(tensor(4), dtype="f8"))
+usual(lambda: masu.topk(tensor(4), 5))
+usual(lambda: masu.topk(tensor(4), True))
+usual(lambda: masu.var(tensor(4), ddof=4))
+usual(lambda: masu.histogram(tensor(4), 10))
+usual(lambda: masu.histogram(tensor(4), 10, (0, float("nan"))))
+usual(lambda: masu.histogram(tensor(4), 10, (1, 0)))
+usual(lambda: masu.bincount(tensor(4, "u1"), minlength=255))
+usual(lambda: masu.bincount(tensor(4, "i4"), minlength=300))
+usual(lambda: masu.dot(tensor(4), tensor(5)))
+usual(lambda: masu.dot(tensor(4), tensor(4, "f8")))
+usual(lambda: masu.searchsorted(tensor((2, 2)), tensor(4)))
+usual(lambda: masu.searchsorted(tensor(2), 3.0))
+usual(lambda: masu.unique(tensor(4)))
+usual(lambda: masu.sort(tensor(4, device=1)))  # in host memory
+
+# Where the memory begins is a part of the plan.
+for offset in (4, 8, 12, 16):
+    enqueued(lambda: masu.sort(tensor(100_000, offset=offset)), [((100_000,), "f4")])
+    enqueued(lambda: masu.sum(tensor(100_000, offset=offset)), [((), "f4")])
+
+# A captured stream takes the commands, also those that were not recorded before.
+fake_tensors.set_stream(0x9000)
+waited = DRIVER.fake_cuda_synchronized()
+for count in (1000, 1234):
+    masu.sort(tensor(count))
+    assert DRIVER.fake_cuda_last_stream() == 0x9000 and DRIVER.fake_cuda_synchronized() == waited
+masu.histogram(tensor(1234), 13, (0, 1))
+assert DRIVER.fake_cuda_last_stream() == 0x9000 and DRIVER.fake_cuda_synchronized() != 0x9000
+
+
+class Streamed:
+    """Of a library whose stream is captured, in the usual way."""
+
+    def __init__(self, stream):
+        self.__cuda_array_interface__ = {**memory.__cuda_array_interface__, "stream": stream}
+
+
+fails(RuntimeError, "captured", lambda: masu.unique(Streamed(0x9000)))
+fake_tensors.set_stream(0x5000)
+
+# Full memory is the library's own error, whichever array finds none.
+for after in range(3):
+    fake_tensors.fail_after(after)
+    fails(MemoryError, "out of memory", lambda: (masu.argsort(tensor(100_000)), masu.argsort(tensor(100_000))))
+fake_tensors.fail_after(-1)
+
+# More shapes than are kept.
+for count in range(1, 4200):
+    masu.sum(tensor(count))
+enqueued(lambda: masu.sum(tensor(7)), [((), "f4")])
+
+# Threads.
+errors = []
+
+
+def work(first):
+    try:
+        for count in range(first, first + 200):
+            assert masu.sort(tensor(count)).shape == (count,)
+    except Exception as error:
+        errors.append(error)
+
+
+threads = [threading.Thread(target=work, args=(1000 + 50 * n,)) for n in range(4)]
+[thread.start() for thread in threads]
+[thread.join() for thread in threads]
+assert not errors, errors
+
+# Nothing is kept of results and workspaces.
+del best, x, odd
+gc.collect()
+made, released = fake_tensors.counts()
+assert made == released, (made, released)
+print("done")

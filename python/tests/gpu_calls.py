@@ -1,0 +1,450 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Run by test_gpu_calls.py, or alone: calls on PyTorch's and CuPy's arrays in a GPU's memory that only enqueue.
+
+Results against NumPy's functions on host arrays, streams, captured graphs, memory that goes right after the call, and
+tensors that are not plain. Prints what is wrong and ends with a line that counts.
+"""
+import gc
+import sys
+import threading
+import traceback
+
+import numpy as np
+import torch
+
+import masu
+from masu import _masu
+
+try:
+    import cupy
+except ImportError:
+    cupy = None
+
+random = np.random.default_rng(11)
+DTYPES = "bool i1 u1 i2 u2 i4 u4 i8 u8 f2 f4 f8".split()
+SIZES = [1, 2, 31, 1000, 1024, 4099, 65536, 300_007, 1 << 20, (1 << 22) + 5]
+UNSIGNED = {"u2", "u4", "u8"}  # whose tensors PyTorch has and does little with
+
+
+def host(dtype, count):
+    kind = np.dtype(dtype).kind
+    if kind == "f":
+        data = random.standard_normal(count).astype(dtype)
+        if count > 100:
+            data[random.integers(0, count, 5)] = -0.0
+            data[random.integers(0, count, 3)] = 0.0
+        return data
+    if kind == "b":
+        return random.integers(0, 2, count).astype(bool)
+    info = np.iinfo(dtype)
+    return random.integers(info.min, info.max, count, dtype=dtype, endpoint=True)
+
+
+class Torch:
+    name = "torch"
+
+    @staticmethod
+    def give(array):
+        return torch.from_numpy(np.array(array)).cuda()
+
+    @staticmethod
+    def get(array):
+        assert type(array) is torch.Tensor and array.is_cuda, type(array)
+        return array.cpu().numpy()
+
+
+class CuPy:
+    name = "cupy"
+
+    @staticmethod
+    def give(array):
+        return cupy.asarray(array)
+
+    @staticmethod
+    def get(array):
+        assert type(array) is cupy.ndarray, type(array)
+        return array.get()
+
+
+LIBRARIES = [Torch] + ([CuPy] if cupy is not None else [])
+
+
+def same(got, want):
+    want = np.asarray(want)
+    assert got.dtype == want.dtype and got.shape == want.shape, (got.dtype, got.shape, want.dtype, want.shape)
+    if got.tobytes() != want.tobytes():
+        differ = np.flatnonzero(got.reshape(-1).view(f"u{got.itemsize}") != want.reshape(-1).view(f"u{got.itemsize}"))
+        raise AssertionError(f"{differ.size} of {got.size} differ, at {differ[:3]}: {got.reshape(-1)[differ[:3]]} "
+                             f"for {want.reshape(-1)[differ[:3]]}")
+
+
+CALLS = {
+    "sort": lambda a: masu.sort(a),
+    "argsort": lambda a: masu.argsort(a),
+    "sum": lambda a: masu.sum(a),
+    "mean": lambda a: masu.mean(a),
+    "std": lambda a: masu.std(a),
+    "var": lambda a: masu.var(a),
+    "cumsum": lambda a: masu.cumsum(a),
+    "topk": lambda a: masu.topk(a, min(len(a), 7)),
+    "least": lambda a: masu.topk(a, min(len(a), 7), largest=False),
+    "topk 100": lambda a: masu.topk(a, min(len(a), 100)),
+}
+
+
+def each(result):
+    return result if isinstance(result, tuple) else (result,)
+
+
+def check_results():
+    """Every dtype and size against masu's own functions on the host, which the other tests hold against NumPy's."""
+    wanted = {}
+    for library in LIBRARIES:
+        for dtype in DTYPES:
+            for size in SIZES:
+                data = wanted.setdefault((dtype, size), host(dtype, size))
+                array = library.give(data)
+                for name, call in CALLS.items():
+                    key = dtype, size, name
+                    if key not in wanted:
+                        wanted[key] = [np.asarray(part) for part in each(call(data))]
+                    for turn in range(2):  # recorded, then repeated
+                        try:
+                            for got, want in zip(each(call(array)), wanted[key]):
+                                same(library.get(got), want)
+                        except Exception as error:
+                            raise AssertionError(f"{library.name} {name} of {size} {dtype}, call {turn}: {error}") from error
+
+
+def check_special_floats():
+    for dtype in ("f2", "f4", "f8"):
+        data = host(dtype, 5000)
+        data[[5, 77, 4000]] = np.nan
+        data[[9, 99]] = np.inf
+        for library in LIBRARIES:
+            array = library.give(data)
+            for name in ("sort", "argsort", "topk", "sum", "cumsum"):
+                for got, want in zip(each(CALLS[name](array)), each(CALLS[name](data))):
+                    got, want = library.get(got), np.asarray(want)
+                    if want.dtype.kind == "f":
+                        assert np.array_equal(got, want, equal_nan=True), (name, dtype)
+                    else:
+                        same(got, want)
+
+
+def check_axes():
+    data = host("f4", 64 * 300).reshape(4, 16, 300)
+    for library in LIBRARIES:
+        array = library.give(data)
+        for axis in (None, -1, 2, 0, 1):
+            same(library.get(masu.sort(array, axis)), masu.sort(data, axis))
+            same(library.get(masu.sum(array, axis)), masu.sum(data, axis))
+            same(library.get(masu.mean(array, axis)), masu.mean(data, axis))
+            same(library.get(masu.cumsum(array, axis)), masu.cumsum(data, axis))
+            same(library.get(masu.argsort(array, axis)), masu.argsort(data, axis))
+            for got, want in zip(masu.topk(array, 3, axis), masu.topk(data, 3, axis)):
+                same(library.get(got), want)
+        assert type(masu.topk(array, 3)).__name__ == "TopK"
+
+
+def check_two_inputs():
+    for library in LIBRARIES:
+        for dtype in ("i4", "i8", "f4", "f8"):
+            x, y = host(dtype, 100_003), host(dtype, 100_003)
+            same(library.get(masu.dot(library.give(x), library.give(y))), masu.dot(x, y))
+            one = library.give(x)
+            same(library.get(masu.dot(one, one)), masu.dot(x, x))
+            edges = np.sort(host(dtype, 1000))
+            for side in ("left", "right"):
+                same(library.get(masu.searchsorted(library.give(edges), library.give(x), side)),
+                     np.searchsorted(edges, x, side))
+
+
+def check_counts():
+    for library in LIBRARIES:
+        for dtype in ("f4", "f8", "f2", "i4", "u1", "i8"):
+            data = random.integers(-50, 150, 200_003).astype(dtype) if dtype != "u1" else host("u1", 200_003)
+            for bins, ends in ((100, (0, 100)), (7, (-3.5, 99.25)), (1000, (0.0, 1.0)), (1, (0, 1))):
+                for _ in range(2):
+                    counts, edges = masu.histogram(library.give(data), bins, ends)
+                    want, want_edges = np.histogram(data, bins, ends)
+                    same(library.get(counts), want)
+                    same(library.get(edges), want_edges)
+        edges[...] = 0  # the caller's own
+        same(library.get(masu.histogram(library.give(data), bins, ends)[1]), want_edges)
+        for dtype, least in (("u1", 256), ("u1", 300), ("u2", 65536), ("u1", 5), ("i4", 300)):
+            data = random.integers(0, 256, 100_003).astype(dtype)
+            for _ in range(2):
+                same(library.get(masu.bincount(library.give(data), minlength=least)), np.bincount(data, minlength=least))
+
+
+def check_offsets():
+    """Storage that begins anywhere."""
+    for dtype in ("u1", "i2", "f4", "f8"):
+        data = host(dtype, 70_000)
+        whole = torch.from_numpy(data).cuda()
+        for skip in (1, 2, 3, 5, 7, 1001):
+            for name in ("sort", "argsort", "sum", "cumsum", "topk"):
+                for got, want in zip(each(CALLS[name](whole[skip:])), each(CALLS[name](data[skip:]))):
+                    same(Torch.get(got), want)
+
+
+def check_enqueued():
+    """Calls on plain arrays wait for nothing: they return while a long kernel is still running before them."""
+    x, bytes_, edges = torch.rand(1 << 16, device="cuda"), torch.zeros(1 << 16, dtype=torch.uint8, device="cuda"), \
+        torch.linspace(0, 1, 100, device="cuda")
+    calls = {
+        "sum": lambda: masu.sum(x), "mean": lambda: masu.mean(x), "std": lambda: masu.std(x), "dot": lambda: masu.dot(x, x),
+        "cumsum": lambda: masu.cumsum(x), "cumsum i64": lambda: masu.cumsum(bytes_), "sort": lambda: masu.sort(x),
+        "argsort": lambda: masu.argsort(x), "topk": lambda: masu.topk(x, 10),
+        "searchsorted": lambda: masu.searchsorted(edges, x), "histogram": lambda: masu.histogram(x, 10, (0, 1)),
+        "bincount": lambda: masu.bincount(bytes_, minlength=256),
+    }
+    late = []
+    for name, call in calls.items():
+        call()
+        torch.cuda.synchronize()
+        torch.cuda._sleep(200_000_000)
+        event = torch.cuda.Event()
+        event.record()
+        call()
+        if event.query():
+            late.append(name)
+        torch.cuda.synchronize()
+    assert not late, f"these waited: {late}"
+
+
+def check_streams():
+    side = torch.cuda.Stream()
+    data = host("f4", 1 << 20)
+    want = masu.sort(data)
+    for _ in range(20):
+        with torch.cuda.stream(side):
+            torch.cuda._sleep(1_000_000)
+            x = torch.from_numpy(data).cuda(non_blocking=True)
+            x *= 1
+            result = masu.sort(x)
+            del x
+            other = torch.zeros(1 << 20, device="cuda")  # may take the memory of x
+            total = masu.sum(result)
+        side.synchronize()
+        same(Torch.get(result), want)
+        same(Torch.get(total), masu.sum(data))
+        del other
+    if cupy is not None:
+        with cupy.cuda.Stream():
+            x = cupy.asarray(data)
+            result = masu.sort(x)
+            del x
+            same(result.get(), want)
+
+
+def check_threads():
+    data = {n: host("f4", 100_000 + n) for n in range(4)}
+    wanted = {n: masu.sort(one) for n, one in data.items()}
+    errors = []
+
+    def work(n):
+        try:
+            with torch.cuda.stream(torch.cuda.Stream()):
+                x = torch.from_numpy(data[n]).cuda()
+                for _ in range(50):
+                    result = masu.sort(x)
+                same(result.cpu().numpy(), wanted[n])
+        except Exception as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=work, args=(n,)) for n in data]
+    [thread.start() for thread in threads]
+    [thread.join() for thread in threads]
+    assert not errors, errors
+
+
+def captured(make, wanted, arrays, fresh=False):
+    """Captures `make(*arrays)`, changes the arrays, replays, and compares."""
+    tensors = [torch.from_numpy(array.copy()).cuda() for array in arrays]
+    if not fresh:
+        make(*tensors)
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        result = make(*tensors)
+    for _ in range(3):
+        arrays = [random.permutation(array) for array in arrays]
+        for tensor, array in zip(tensors, arrays):
+            tensor.copy_(torch.from_numpy(array))
+        graph.replay()
+        torch.cuda.synchronize()
+        for got, want in zip(each(result), each(wanted(*arrays))):
+            same(Torch.get(got), want)
+    return graph
+
+
+def check_graphs():
+    f4, u1, i4 = host("f4", 100_000), host("u1", 100_000), host("i4", 10_000)
+    edges = np.linspace(-1, 1, 50, dtype="f4")
+    graphs = []
+    for name, call in CALLS.items():
+        if name == "topk 100":
+            continue
+        try:
+            graphs.append(captured(call, call, [f4]))
+            graphs.append(captured(call, call, [i4]))
+        except Exception as error:
+            raise AssertionError(f"{name}: {error}") from error
+    graphs.append(captured(lambda x: masu.histogram(x, 10, (0, 1)), lambda x: np.histogram(x, 10, (0, 1)), [f4]))
+    graphs.append(captured(lambda x: masu.bincount(x, minlength=256), lambda x: np.bincount(x, minlength=256), [u1]))
+    graphs.append(captured(lambda x: masu.dot(x, x), lambda x: masu.dot(x, x), [f4]))
+    there = torch.from_numpy(edges).cuda()
+    graphs.append(captured(lambda x: masu.searchsorted(there, x), lambda x: np.searchsorted(edges, x), [f4]))
+    # Shapes that have not been seen before: recorded while the capture runs.
+    graphs.append(captured(masu.sort, masu.sort, [host("f4", 54_321)], fresh=True))
+    graphs.append(captured(lambda x: masu.histogram(x, 17, (0, 2)), lambda x: np.histogram(x, 17, (0, 2)),
+                           [host("f4", 54_321)], fresh=True))
+    return graphs
+
+
+def check_refused_captures():
+    """A call that has to wait fails, and the capture goes on."""
+    x, i = torch.rand(5000, device="cuda"), torch.randint(0, 9, (5000,), device="cuda", dtype=torch.int32)
+    for call in (lambda: masu.unique(i), lambda: masu.median(x), lambda: masu.histogram(x), lambda: masu.bincount(i)):
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            try:
+                call()
+            except RuntimeError as error:
+                assert "captured" in str(error), error
+            else:
+                raise AssertionError("no error")
+            result = masu.sort(x)
+        x.copy_(torch.rand(5000, device="cuda"))
+        graph.replay()
+        torch.cuda.synchronize()
+        assert torch.equal(result, torch.sort(x).values)
+
+
+def check_not_plain():
+    x = torch.rand(100, 50, device="cuda")
+    for call in (masu.sort, masu.sum):
+        for array in (x.clone().requires_grad_(), x.t(), x[:, ::2], x[0, 0].expand(100), x.to(torch.complex64)):
+            try:
+                result = call(array)
+            except (ValueError, TypeError, BufferError, RuntimeError):
+                continue
+            raise AssertionError(f"{call.__name__} of a {array.stride()} tensor gave {result}")
+    negative = torch._neg_view(x)
+    assert negative.is_neg()
+    try:
+        assert torch.equal(masu.sort(negative), torch.sort(-x).values), "the negative bit was overlooked"
+    except (ValueError, TypeError, BufferError, RuntimeError):
+        pass
+    overlapping = torch.as_strided(x, (10, 10), (1, 1))
+    for call in (masu.sort, masu.sum):
+        try:
+            call(overlapping)
+        except (ValueError, TypeError, BufferError, RuntimeError):
+            continue
+        raise AssertionError("an overlapping tensor was taken")
+
+    class Derived(torch.Tensor):
+        pass
+
+    derived = x.as_subclass(Derived)
+    assert _masu.enqueue_sort(derived, -1) is None
+    for bits in (torch.nn.Parameter(x.clone(), requires_grad=False), derived):
+        assert torch.equal(torch.Tensor(masu.sort(bits)), torch.sort(x).values)
+    zero = torch.tensor(2.5, device="cuda")
+    assert masu.sum(zero).shape == () and masu.sum(zero).item() == 2.5
+    empty = torch.empty(0, device="cuda")
+    assert masu.sort(empty).shape == (0,) and masu.sum(empty).item() == 0 and masu.cumsum(empty).shape == (0,)
+    for call in (lambda: masu.topk(x, 51), lambda: masu.topk(x, 0), lambda: masu.sort(x, 5), lambda: masu.sort(zero)):
+        try:
+            call()
+        except (ValueError, TypeError, np.exceptions.AxisError):
+            continue
+        raise AssertionError("no error")
+    with torch.no_grad():
+        masu.sort(x)
+    assert torch.equal(masu.sort(x.to("cuda").detach()), torch.sort(x).values)
+
+
+def check_memory():
+    """Results and workspaces are the library's: nothing is left when they are gone."""
+    x = torch.rand(1 << 20, device="cuda")
+    for call in (masu.sort, masu.argsort, masu.sum, masu.cumsum):
+        call(x)
+    gc.collect()
+    torch.cuda.synchronize()
+    before = torch.cuda.memory_allocated()
+    for _ in range(50):
+        for call in (masu.sort, masu.argsort, masu.sum, masu.cumsum):
+            call(x)
+    assert torch.cuda.memory_allocated() == before
+    torch.cuda.empty_cache()
+    big = torch.empty(torch.cuda.mem_get_info()[0] // 8 * 5, dtype=torch.uint8, device="cuda")
+    try:
+        masu.sort(big)
+    except torch.OutOfMemoryError:
+        pass
+    except RuntimeError as error:
+        raise AssertionError(f"full memory: {type(error)} {error}") from error
+    else:
+        raise AssertionError("full memory: no error")
+    del big
+    gc.collect()
+    torch.cuda.empty_cache()
+    assert torch.equal(masu.sort(x), torch.sort(x).values)
+
+
+def check_fuzz():
+    generator = np.random.default_rng(5)
+    for _ in range(300):
+        dtype = str(generator.choice([d for d in DTYPES if d not in UNSIGNED]))
+        shape = tuple(generator.integers(0, 40, generator.integers(0, 4)))
+        data = host(dtype, int(np.prod(shape))).reshape(shape)
+        x = torch.from_numpy(data).cuda()
+        if generator.random() < 0.3 and x.ndim > 1:
+            x, data = x.transpose(0, -1), data.swapaxes(0, -1)
+        if generator.random() < 0.3 and x.ndim:
+            x, data = x[..., 1:], data[..., 1:]
+        axis = generator.choice([None, -1, 0])
+        axis = None if axis is None else int(axis)
+        name = str(generator.choice(["sort", "argsort", "sum", "cumsum"]))
+        try:
+            want = getattr(masu, name)(data, axis)
+        except ValueError as error:
+            want = error
+        try:
+            got = getattr(masu, name)(x, axis)
+        except (ValueError, TypeError, BufferError, RuntimeError):
+            continue  # what is not contiguous
+        assert not isinstance(want, Exception), (name, dtype, shape, axis, want)
+        same(got.cpu().numpy(), want)
+
+
+def main():
+    checks = [value for name, value in globals().items() if name.startswith("check_")]
+    wanted = sys.argv[1:]
+    kept, failed, ran = [], 0, 0
+    for check in checks:
+        if wanted and not any(part in check.__name__ for part in wanted):
+            continue
+        ran += 1
+        try:
+            kept.append(check())
+            torch.cuda.synchronize()
+            print(f"{check.__name__}: passed", flush=True)
+        except Exception:
+            failed += 1
+            print(f"{check.__name__}: FAILED\n{traceback.format_exc(limit=-3)}", flush=True)
+            try:
+                torch.cuda.synchronize()
+            except RuntimeError as error:
+                print(f"the device is lost: {error}", flush=True)
+                break
+    print(f"{ran} checks, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
