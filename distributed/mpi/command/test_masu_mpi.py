@@ -297,20 +297,21 @@ class Errors(MpiTest):
             _, errors = launcher.communicate(timeout=60)
         finally:
             launcher.kill()
-        self.assertNotEqual(launcher.returncode, 0)
         deadline = time.monotonic() + 10
         while self.at_work() and time.monotonic() < deadline:
             time.sleep(0.05)
         self.assertEqual(self.at_work(), [])
         self.assertEqual(os.listdir(self.folder), [])
-        return own_lines(errors)
+        return launcher.returncode, own_lines(errors)
 
     def test_sigint(self):
-        said = self.ended_by(lambda launcher: launcher.send_signal(signal.SIGINT))
-        self.assertLessEqual(len(said), 1)
+        # MPICH's launcher returns 0 then.
+        _, said = self.ended_by(lambda launcher: launcher.send_signal(signal.SIGINT))
+        self.assertLessEqual(said, ["masu-mpi: interrupted"])
 
     def test_killed_rank(self):
-        self.ended_by(lambda _: os.kill(self.at_work()[-1], signal.SIGKILL))
+        status, _ = self.ended_by(lambda _: os.kill(self.at_work()[-1], signal.SIGKILL))
+        self.assertNotEqual(status, 0)
 
     def test_all_killed(self):
         def kill(_):
