@@ -39,11 +39,13 @@ std::string usage_message(const CLI::ParseError& error, const CLI::App& app) {
   const std::vector<std::string> remaining = app.remaining(true);
   const bool root = app.get_parent() == nullptr;
   if (root && remaining.empty() && error.get_name() == "RequiredError") {
-    return "a command is required; masu --help lists them";
+    return "a command is required; " + app.get_name() + " --help lists them";
   }
   if (remaining.empty()) {
     const std::string text = error.what();
-    return text == "INPUT is required" ? "an INPUT is required; masu " + app.get_name() + " --help tells more" : text;
+    return text == "INPUT is required"
+               ? "an INPUT is required; " + app.get_parent()->get_name() + " " + app.get_name() + " --help tells more"
+               : text;
   }
   const std::string& first = remaining.front();
   if (first.starts_with('-')) {

@@ -18,6 +18,14 @@ enum class Exit : int {
   interrupted = 130,  // by SIGINT
 };
 
+// How it ended, with what is said of it in one line; nothing where all is well. Of line ends and the like, those in
+// `kept` are printed as they are.
+struct Ending {
+  Exit status = Exit::done;
+  std::string message;
+  std::string kept;
+};
+
 // Wrong use of the command: exit status 2.
 [[noreturn]] inline void usage_error(const std::string& message) {
   throw Error(ErrorCode::invalid_argument, message);

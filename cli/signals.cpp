@@ -7,13 +7,20 @@
 
 #include <unistd.h>
 #include <csignal>
+#include <cstddef>
+#include <cstring>
 
 namespace masu::cli {
 namespace {
 
+const char* said_at_the_end = nullptr;
+std::size_t said_letters = 0;
+
 // Only async-signal-safe calls below.
 extern "C" void end_command(int signal) {
   io::remove_unfinished();
+  const bool asked_to = signal == SIGINT || signal == SIGTERM || signal == SIGHUP;
+  if (asked_to && said_letters != 0 && ::write(STDERR_FILENO, said_at_the_end, said_letters) < 0) said_letters = 0;
   switch (signal) {
     case SIGINT: _exit(static_cast<int>(Exit::interrupted));
     case SIGPIPE: _exit(static_cast<int>(Exit::done));
@@ -35,7 +42,9 @@ void handle(int signal, bool keep_ignored) {
 
 }  // namespace
 
-void handle_signals() {
+void handle_signals(const char* said) {
+  said_at_the_end = said;
+  said_letters = said == nullptr ? 0 : std::strlen(said);
   handle(SIGINT, true);
   handle(SIGHUP, true);
   handle(SIGTERM, true);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "terminal.h"
 
+#include "ranks.h"
+
 #include <fmt/format.h>
 #include <langinfo.h>
 #include <sys/ioctl.h>
@@ -16,13 +18,14 @@
 namespace masu::cli {
 
 bool is_terminal(int descriptor) {
-  return isatty(descriptor) == 1;
+  return ranks().has_terminal() && isatty(descriptor) == 1;
 }
 
 unsigned output_width() {
   constexpr unsigned widest = 1000;
   winsize size{};
-  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return std::min<unsigned>(size.ws_col, widest);
+  if (ranks().has_terminal() && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+    return std::min<unsigned>(size.ws_col, widest);
   if (const char* text = std::getenv("COLUMNS")) {
     unsigned columns = 0;
     const char* end = text + std::strlen(text);

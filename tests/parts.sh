@@ -129,7 +129,8 @@ part_cli() {
 part_mpi() {
   local kinds=(openmpi) counts=(1 2 3) kind ranks status=0
   [[ -z ${MASU_TEST_ALL-} ]] || kinds=(openmpi mpich) counts=(1 2 3 4 7 8)
-  build release -DMASU_BUILD_TESTS=ON "${kinds[@]/#/masu_mpi_tests_}" || die "the build failed"
+  build release -DMASU_BUILD_TESTS=ON masu_cli "${kinds[@]/#/masu_mpi_tests_}" "${kinds[@]/#/masu_mpi_cli_}" || die "the build failed"
+  need_python
   export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_plm=isolated OMPI_MCA_rmaps_base_oversubscribe=1 \
     OMPI_MCA_mpi_yield_when_idle=1 MPIR_CVAR_POLLS_BEFORE_YIELD=1 MASU_THREADS=1 GTEST_COLOR=no
   for kind in "${kinds[@]}"; do
@@ -140,6 +141,12 @@ part_mpi() {
       timeout -k 5 1200 "mpirun.$kind" -n "$ranks" "$test_build/distributed/mpi/masu_mpi_tests_$kind" </dev/null ||
         { echo "failed: mpi.h with $kind and $ranks ranks"; status=1; }
     done
+    # The command masu-mpi.
+    ranks="1 3"
+    [[ -z ${MASU_TEST_ALL-} ]] || ranks="1 2 3 4 7 8"
+    [[ $kind == openmpi ]] || ranks="2 3"
+    MASU=$test_build/masu MASU_MPI=$test_build/$kind/masu-mpi MPIRUN=mpirun.$kind MASU_MPI_RANKS=$ranks \
+      timeout -k 5 1200 python distributed/mpi/command/test_masu_mpi.py || { echo "failed: masu-mpi with $kind"; status=1; }
   done
   return $status
 }

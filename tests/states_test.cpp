@@ -125,6 +125,80 @@ TYPED_TEST(StatesOf, JointHistograms) {
   expect_checked(a.bytes(), [](const Bytes& bytes) { (void)JointHistogram::from_bytes(bytes).edges(0); });
 }
 
+TYPED_TEST(StatesOf, RowHistograms) {
+  const Device cpu = Device::open("cpu");
+  const auto x = awkward<TypeParam>(1200);
+  const auto y = awkward<TypeParam>(1200, 2);
+  for (const Bins& bins : all_bins()) {
+    for (const unsigned channels : {1U, 3U}) {
+      const RowHistograms a = row_histograms(cpu, x, 8, bins, {.channels = channels});
+      const RowHistograms b = row_histograms(cpu, y, 8, bins, {.channels = channels});
+      RowHistograms both = RowHistograms::from_bytes(a.bytes());
+      EXPECT_EQ(both, a);
+      EXPECT_EQ(both.bytes(), a.bytes());
+      both.merge(RowHistograms::from_bytes(b.bytes()));
+      std::vector<std::int64_t> sum = a.integers();
+      for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += b.integers()[i];
+      EXPECT_EQ(a.with_integers(sum), both);
+      for (std::uint64_t row = 0; row < 8; ++row) {
+        Histogram one = a.histogram(row, channels - 1);
+        one.merge(b.histogram(row, channels - 1));
+        EXPECT_EQ(both.histogram(row, channels - 1), one);
+      }
+    }
+  }
+  const RowHistograms h = row_histograms(cpu, x, 4, Bins::even(3, -1, 4));
+  expect_checked(h.bytes(), [](const Bytes& b) { (void)RowHistograms::from_bytes(b).edges(); });
+  RowHistograms other = row_histograms(cpu, x, 8, Bins::even(3, -1, 4));
+  MASU_EXPECT_ERROR(other.merge(h), invalid_argument, "8 rows of 1 channels");
+  RowHistograms wider = row_histograms(cpu, x, 4, Bins::even(3, -1, 5));
+  MASU_EXPECT_ERROR(wider.merge(h), invalid_argument, "of other edges");
+  MASU_EXPECT_ERROR((void)h.with_integers(std::vector<std::int64_t>(23)), invalid_argument, "24 numbers");
+  MASU_EXPECT_ERROR((void)h.with_integers(std::vector<std::int64_t>(24, -1)), invalid_argument, "none negative");
+}
+
+TYPED_TEST(StatesOf, BinEstimators) {
+  const auto all = awkward<TypeParam>(900);
+  const ArrayView data(all);
+  const auto part = [&](std::uint64_t first, std::uint64_t count) {
+    return ArrayView(data.dtype, static_cast<const TypeParam*>(data.data) + first, count);
+  };
+  for (int rule = 0; rule <= static_cast<int>(Estimator::sqrt); ++rule) {
+    const auto estimator = static_cast<Estimator>(rule);
+    const bool checked = estimator == Estimator::fd || estimator == Estimator::doane || estimator == Estimator::stone;
+    for (const Bins& bins : {Bins::automatic(estimator), Bins::automatic(estimator, 0, 100), Bins::even(7)}) {
+      BinEstimator alone(data.dtype, bins);
+      std::vector<BinEstimator> parts;  // of the first elements, of none, and of the others
+      for (int i = 0; i < 3; ++i) parts.emplace_back(data.dtype, bins);
+      for (bool more = true; more;) {
+        alone.add(data);
+        more = alone.next_pass();
+        parts[0].add(part(0, 250));
+        parts[2].add(part(250, 650));
+        BinEstimator merged = BinEstimator::from_bytes(parts[2].bytes());
+        for (const int i : {1, 0}) merged.merge(BinEstimator::from_bytes(parts[static_cast<std::size_t>(i)].bytes()));
+        const Bytes bytes = merged.bytes();
+        EXPECT_EQ(BinEstimator::from_bytes(bytes).bytes(), bytes);
+        if (checked) expect_checked(bytes, [](const Bytes& b) { (void)BinEstimator::from_bytes(b).bytes(); });
+        for (BinEstimator& one : parts) {
+          one = BinEstimator::from_bytes(bytes);
+          EXPECT_EQ(one.next_pass(), more);
+          // What the next pass starts from has nothing of this pass in it.
+          EXPECT_EQ(BinEstimator::from_bytes(one.bytes()).bytes(), one.bytes());
+        }
+      }
+      for (const BinEstimator& one : parts) EXPECT_EQ(one.bins_found(), alone.bins_found());
+      if (alone.bins_found() < 1e9) {
+        EXPECT_EQ(BinEstimator::from_bytes(parts[1].bytes()).bins().bytes(), alone.bins().bytes());
+      }
+      MASU_EXPECT_ERROR(parts[0].merge(parts[1]), invalid_argument, "no pass left");
+    }
+  }
+  BinEstimator scott(data.dtype, Bins::automatic(Estimator::scott));
+  MASU_EXPECT_ERROR(scott.merge(BinEstimator(data.dtype, Bins::automatic(Estimator::doane))), invalid_argument,
+                    "other passes or of other bins");
+}
+
 TYPED_TEST(StatesOf, WeightedHistograms) {
   const Device cpu = Device::open("cpu");
   const auto x = awkward<double>(1000);

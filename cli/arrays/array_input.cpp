@@ -2,28 +2,29 @@
 #include "cli/arrays/array_input.h"
 
 #include "errors.h"
+#include "ranks.h"
 #include "terminal.h"
 
 #include <fmt/format.h>
 
 namespace masu::cli {
 
-std::unique_ptr<io::Source> open_array(const InputOptions& input, const CommonOptions& common, bool in_place) {
+SharedSource open_array(const InputOptions& input, const CommonOptions& common, bool in_place, bool lines) {
   if (input.inputs.size() > 1) usage_error(fmt::format("takes one INPUT, got {}", input.inputs.size()));
   if (input.columns.size() > 1) usage_error(fmt::format("takes one --column, got {}", input.columns.size()));
   io::SourceOptions options = source_options(input, common);
   if (!input.columns.empty()) options.column = input.columns.front();
   options.map = in_place;
-  std::unique_ptr<io::Source> source = io::open(input.inputs.front(), options);
-  if (!common.quiet) note_images(source->info());
-  return source;
+  SharedSource shared = open_shared(input.inputs.front(), options, lines);
+  if (!common.quiet) note_images(shared.source->info());
+  return shared;
 }
 
-std::unique_ptr<io::Source> open_array(const std::string& path, const std::string& dtype, const CommonOptions& common) {
+SharedSource open_array(const std::string& path, const std::string& dtype, const CommonOptions& common) {
   InputOptions input;
   input.inputs = {path};
   input.dtype = dtype;
-  return open_array(input, common, false);
+  return open_array(input, common, false, false);
 }
 
 std::optional<std::uint64_t> known_bytes(const io::Source& source) {
@@ -62,11 +63,12 @@ std::vector<std::byte> read_and_rewind(io::Source& source) {
 }
 
 std::string progress_mode(const CommonOptions& common) {
+  if (!ranks().first()) return "never";
   return common.quiet && common.progress == "auto" ? "never" : common.progress;
 }
 
 void note_images(const io::SourceInfo& info) {
-  if (info.images > 1) note(fmt::format("masu: {}: read image 1 of {}", info.name, info.images));
+  if (info.images > 1 && ranks().first()) note(fmt::format("masu: {}: read image 1 of {}", info.name, info.images));
 }
 
 void note_bad_lines(const std::string& name, std::uint64_t bad_lines) {

@@ -4,6 +4,7 @@
 
 #include "options.h"
 #include "progress.h"
+#include "shared_input.h"
 
 #include <masu/io.h>
 
@@ -16,10 +17,11 @@
 
 namespace masu::cli {
 
-// The input of a command that takes one. `in_place`: pieces of files may be had without a copy.
-std::unique_ptr<io::Source> open_array(const InputOptions& input, const CommonOptions& common, bool in_place);
+// The input of a command that takes one, which the ranks share: texts by lines where `lines` (shared_input.h).
+// `in_place`: pieces of files may be had without a copy.
+SharedSource open_array(const InputOptions& input, const CommonOptions& common, bool in_place, bool lines);
 // The same for another file than the input's, read by its content or as `dtype`.
-std::unique_ptr<io::Source> open_array(const std::string& path, const std::string& dtype, const CommonOptions& common);
+SharedSource open_array(const std::string& path, const std::string& dtype, const CommonOptions& common);
 
 // Bytes of the elements, where their number is known.
 std::optional<std::uint64_t> known_bytes(const io::Source& source);

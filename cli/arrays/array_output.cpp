@@ -12,19 +12,25 @@
 #include <cctype>
 #include <filesystem>
 #include <system_error>
+#include <utility>
 
 namespace masu::cli {
+namespace {
+constexpr std::size_t lines_bytes = std::size_t{1} << 14U;
+}
 
-void write_lines(const ArrayView& array, io::OutputFile& to) {
+void write_lines(const ArrayView& array, const Lines& to) {
   dispatch(array.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     const auto* values = static_cast<const T*>(array.data);
-    std::array<char, io::number_room> line;
+    std::array<char, lines_bytes> lines;
+    std::size_t length = 0;
     for (std::uint64_t i = 0; i < array.count; ++i) {
-      std::size_t length = io::put_number(line.data(), line.size() - 1, values[i]);
-      line[length++] = '\n';
-      to.write(line.data(), length);
+      if (lines.size() - length < io::number_room) to({lines.data(), std::exchange(length, 0)});
+      length += io::put_number(lines.data() + length, io::number_room - 1, values[i]);
+      lines[length++] = '\n';
     }
+    if (length != 0) to({lines.data(), length});
   });
 }
 
@@ -60,21 +66,22 @@ void check_array_ending(std::string_view option, const std::string& path) {
   check_ending(option, path, ".npy .txt .csv");
 }
 
-ArrayOutput::Form ArrayOutput::form_of(const std::string& path, const io::SourceInfo& from) {
-  if (is_standard_output(path)) return from.format == "text" || is_terminal(STDOUT_FILENO) ? Form::text : Form::raw;
-  if (path.ends_with(".npy")) return Form::npy;
-  return path.ends_with(".txt") || path.ends_with(".csv") ? Form::text : Form::raw;
+ArrayForm array_form(const std::string& path, const io::SourceInfo& from) {
+  if (is_standard_output(path))
+    return from.format == "text" || is_terminal(STDOUT_FILENO) ? ArrayForm::text : ArrayForm::raw;
+  if (path.ends_with(".npy")) return ArrayForm::npy;
+  return path.ends_with(".txt") || path.ends_with(".csv") ? ArrayForm::text : ArrayForm::raw;
 }
 
 ArrayOutput::ArrayOutput(const std::string& path, const io::SourceInfo& from)
-    : form_(form_of(path, from)), file_(is_standard_output(path) ? "-" : path) {}
+    : form_(array_form(path, from)), file_(is_standard_output(path) ? "-" : path) {}
 
 void ArrayOutput::begin(Dtype dtype, std::span<const std::uint64_t> shape, bool fortran_order) {
-  if (form_ == Form::npy) file_.write(io::npy_header(dtype, shape, fortran_order));
+  if (form_ == ArrayForm::npy) file_.write(io::npy_header(dtype, shape, fortran_order));
 }
 
 void ArrayOutput::write(const ArrayView& piece) {
-  if (form_ == Form::text) write_lines(piece, file_);
+  if (form_ == ArrayForm::text) write_lines(piece, [&](std::string_view lines) { file_.write(lines); });
   else file_.write(piece.data, piece.count * size_of(piece.dtype));
 }
 

@@ -7,18 +7,24 @@
 #include <masu/io.h>
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
 
 namespace masu::cli {
 
-// One number a line, in the shortest form that reads back.
-void write_lines(const ArrayView& array, io::OutputFile& to);
+// One number a line, in the shortest form that reads back; given piece by piece.
+using Lines = std::function<void(std::string_view)>;
+void write_lines(const ArrayView& array, const Lines& to);
+
+// How an array is written to a path; "" and "-" are standard output. `from` is the input that it is made of.
+enum class ArrayForm { raw, text, npy };
+ArrayForm array_form(const std::string& path, const io::SourceInfo& from);
 
 class ArrayOutput {
  public:
-  // "" and "-" are standard output; `from` is the input that the array is made of.
+  // As array_form().
   ArrayOutput(const std::string& path, const io::SourceInfo& from);
   // Before the first piece. `fortran_order`: the pieces come in that order of an array of the shape.
   void begin(Dtype dtype, std::span<const std::uint64_t> shape, bool fortran_order = false);
@@ -26,9 +32,7 @@ class ArrayOutput {
   void commit() { file_.commit(); }
 
  private:
-  enum class Form { raw, text, npy };
-  static Form form_of(const std::string& path, const io::SourceInfo& from);
-  Form form_;
+  ArrayForm form_;
   io::OutputFile file_;
 };
 

@@ -2,42 +2,66 @@
 #include "cli/arrays/array_stream.h"
 
 #include "errors.h"
+#include "ranks.h"
 
 #include <fmt/format.h>
+#include <array>
 #include <utility>
 
 namespace masu::cli {
 namespace {
 
-Device open_device(const CommonOptions& common, const io::Source& source, Device (*choose)(std::uint64_t bytes)) {
-  return common.device.empty() ? choose(known_bytes(source).value_or(0)) : Device::open(common.device);
+Device open_device(const CommonOptions& common, std::uint64_t bytes, Device (*choose)(std::uint64_t bytes)) {
+  const auto each = bytes / static_cast<std::uint64_t>(ranks().size());
+  return device_of_rank(common.device, common.device.empty() ? choose(each) : Device::open(common.device));
 }
 
 }  // namespace
 
 ArrayStream::ArrayStream(const InputOptions& input, const CommonOptions& common, Device (*choose)(std::uint64_t bytes),
-                         std::string what)
+                         std::string what, bool whole_rows)
     : what_(std::move(what)),
-      source_(open_array(input, common, true)),
+      input_(input.inputs.front()),
+      options_(source_options(input, common)),
+      shared_(open_array(input, common, true, !whole_rows)),
       opening_(since(began_)),
-      device_(open_device(common, *source_, choose)),
+      known_count_(shared_count(*source_, shared_.way)),
+      device_(open_device(common, known_count_.value_or(0) * size_of(info().dtype), choose)),
       progress_(progress_mode(common)),
-      piece_bytes_(chunk_bytes(device_, 1, memory_limit(common))) {}
+      piece_bytes_(chunk_bytes(device_, 1, memory_limit(common))) {
+  if (!input.columns.empty()) options_.column = input.columns.front();
+}
 
 std::vector<std::byte> ArrayStream::whole() {
   const auto began = Clock::now();
-  std::vector<std::byte> all = read_and_rewind(*source_);
+  std::vector<std::byte> all;
+  if (shared_.way == Way::first) {
+    all = read_and_rewind(*source_);
+  } else if (ranks().first()) {
+    const std::unique_ptr<io::Source> source = io::open(input_, options_);
+    all = io::read_all(*source);
+  }
   aside_ += since(began);
   return all;
 }
 
+std::uint64_t ArrayStream::count() {
+  if (!known_count_) known_count_ = measure_shared(*source_, shared_.way);
+  return *known_count_;
+}
+
 std::uint64_t ArrayStream::row_length(std::uint64_t rows) {
   const std::uint64_t all = count();
-  if (all % rows == 0) return all / rows;
+  if (all % rows == 0) {
+    rows_ = cut_shared({&source_, 1}, {&shared_.way, 1}, {.rows = rows});
+    cut_ = true;
+    return all / rows;
+  }
   usage_error(fmt::format("--rows {} must divide the {} values of {}", rows, all, info().name));
 }
 
 void ArrayStream::pass(const std::function<bool(const ArrayView&)>& take) {
+  if (!std::exchange(cut_, true)) cut_shared({&source_, 1}, {&shared_.way, 1});
   if (reader_) reader_->rewind();
   else reader_.emplace(*source_, 1, piece_bytes_, progress_);
   progress_.start(what_, known_bytes(*source_));
@@ -48,6 +72,19 @@ void ArrayStream::pass(const std::function<bool(const ArrayView&)>& take) {
     if (!take(piece)) break;
   }
   progress_.finish();
+}
+
+std::uint64_t ArrayStream::settle(std::uint64_t counted) {
+  if (!ranks().several()) return counted;
+  std::array<std::uint64_t, 3> sums{counted, source_->bad_lines(), bytes_};
+  ranks().add(what_, sums);
+  bad_lines_ = sums[1];
+  bytes_ = sums[2];
+  if (sums[0] == 0 && info().format == "text") {
+    throw Error(ErrorCode::io, fmt::format("{}: {}has no number", info().name,
+                                           options_.column.empty() ? "" : fmt::format("column {} ", options_.column)));
+  }
+  return sums[0];
 }
 
 Seconds ArrayStream::seconds(double transfer, double compute) const {

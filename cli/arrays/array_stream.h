@@ -20,27 +20,33 @@ namespace masu::cli {
 
 class ArrayStream {
  public:
-  // Runs on --device, or on what `choose` says of that many bytes.
+  // Runs on --device, or on what `choose` says of that many bytes. `whole_rows`: row_length() will be called.
   ArrayStream(const InputOptions& input, const CommonOptions& common, Device (*choose)(std::uint64_t bytes),
-              std::string what);
+              std::string what, bool whole_rows = false);
 
   [[nodiscard]] const io::SourceInfo& info() const { return source_->info(); }
   [[nodiscard]] const Device& device() const { return device_; }
   // Where the data of streams must be kept to be read again, this is said before the first pass.
   void keep() { source_->keep_for_rewind(); }
-  // All of it in memory, for --verify; the time does not count.
+  // All of it in memory, for --verify; the time does not count. Rank 0 alone has it.
   [[nodiscard]] std::vector<std::byte> whole();
-  // The number of elements, read through where it is not known.
-  std::uint64_t count() { return measure(*source_); }
-  // Elements of each of so many rows; a usage error where they do not come out even.
+  // The number of elements of all ranks where it is known; count() reads through where it is not.
+  [[nodiscard]] std::optional<std::uint64_t> known_count() const { return known_count_; }
+  std::uint64_t count();
+  // Elements of each of so many rows; a usage error where they do not come out even. Each rank gets whole rows.
   std::uint64_t row_length(std::uint64_t rows);
+  // Of these, the rows of this rank.
+  [[nodiscard]] std::uint64_t rows() const { return rows_; }
   // Bytes of the largest piece that next passes give.
   void limit_pieces(std::uint64_t bytes) { piece_bytes_ = std::min(piece_bytes_, bytes); }
 
-  // Gives every piece of the data, until `take` says false. A later pass starts from the beginning again.
+  // Gives every piece of this rank's data, until `take` says false. A later pass starts from the beginning again.
   void pass(const std::function<bool(const ArrayView&)>& take);
+  // Ends the passes on all ranks: returns the sum of what they counted.
+  std::uint64_t settle(std::uint64_t counted);
 
-  [[nodiscard]] std::uint64_t bad_lines() const { return source_->bad_lines(); }
+  // Of all ranks, when the passes have ended.
+  [[nodiscard]] std::uint64_t bad_lines() const { return bad_lines_.value_or(source_->bad_lines()); }
   // What was read in all passes.
   [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
   // What it took since the beginning.
@@ -49,13 +55,20 @@ class ArrayStream {
  private:
   Clock::time_point began_ = Clock::now();
   std::string what_;
-  std::unique_ptr<io::Source> source_;
+  std::string input_;
+  io::SourceOptions options_;
+  SharedSource shared_;
+  std::unique_ptr<io::Source>& source_ = shared_.source;
   double opening_;  // seconds: a text is parsed then
+  std::optional<std::uint64_t> known_count_;
   Device device_;
   Progress progress_;
   std::uint64_t piece_bytes_;
   std::optional<ChunkReader> reader_;
+  bool cut_ = false;
+  std::uint64_t rows_ = 0;
   std::uint64_t bytes_ = 0;
+  std::optional<std::uint64_t> bad_lines_;  // of all ranks
   double aside_ = 0;
 };
 

@@ -9,6 +9,7 @@
 #include "element_text.h"
 #include "errors.h"
 #include "json.h"
+#include "ranks.h"
 #include "terminal.h"
 #include "times.h"
 
@@ -16,6 +17,7 @@
 #include <masu/sum.h>
 #include <array>
 #include <memory>
+#include <optional>
 
 namespace masu::cli {
 namespace {
@@ -34,7 +36,8 @@ struct DotCommandOptions {
 using Sources = std::vector<std::unique_ptr<io::Source>>;
 
 // Two inputs, or two columns of one.
-Sources open_both(const InputOptions& input, const CommonOptions& common) {
+Sources open_both(const InputOptions& input, const CommonOptions& common, std::vector<Way>& ways) {
+  // The lines of one text have both numbers of a pair.
   const bool columns = input.inputs.size() == 1 && input.columns.size() == 2;
   if (!columns && (input.inputs.size() != 2 || input.columns.size() > 1)) {
     usage_error(fmt::format("takes two INPUTs, or one and two --column, got {} and {}", input.inputs.size(),
@@ -47,7 +50,9 @@ Sources open_both(const InputOptions& input, const CommonOptions& common) {
     io::SourceOptions options = source_options(input, common);
     options.strict = true;  // an entry that is left out would part the pairs behind it
     if (!input.columns.empty()) options.column = columns ? input.columns[i] : input.columns.front();
-    sources.push_back(io::open(columns ? first : input.inputs[i], options));
+    SharedSource shared = open_shared(columns ? first : input.inputs[i], options, columns);
+    sources.push_back(std::move(shared.source));
+    ways.push_back(shared.way);
     if (!common.quiet) note_images(sources.back()->info());
   }
   io::unify_dtypes(sources);
@@ -57,9 +62,11 @@ Sources open_both(const InputOptions& input, const CommonOptions& common) {
     throw Error(ErrorCode::io, fmt::format("the inputs must have one dtype: {} has {}, {} has {}", x.name,
                                            to_string(x.dtype), y.name, to_string(y.dtype)));
   }
-  if (x.count && y.count && *x.count != *y.count) {
-    throw Error(ErrorCode::io, fmt::format("the inputs must be equally long: {} has {} values, {} has {}", x.name,
-                                           *x.count, y.name, *y.count));
+  const std::optional<std::uint64_t> xs = shared_count(*sources[0], ways[0]);
+  const std::optional<std::uint64_t> ys = shared_count(*sources[1], ways[1]);
+  if (xs && ys && *xs != *ys) {
+    throw Error(ErrorCode::io,
+                fmt::format("the inputs must be equally long: {} has {} values, {} has {}", x.name, *xs, y.name, *ys));
   }
   return sources;
 }
@@ -94,10 +101,13 @@ Exit run_command(DotCommandOptions& asked) {
   const Dtype wanted = parse_result(asked.result);
   check_ending("-o", common.output, ".txt .json .npy");
   const auto began = Clock::now();
-  const Sources sources = open_both(asked.input, common);
+  std::vector<Way> ways;
+  Sources sources = open_both(asked.input, common, ways);
+  cut_shared(sources, ways);
   const io::SourceInfo& info = sources.front()->info();
-  const Device device = common.device.empty() ? device_for_sum(2 * known_bytes(*sources.front()).value_or(0))
-                                              : Device::open(common.device);
+  const Device device = device_of_rank(
+      common.device, common.device.empty() ? device_for_sum(2 * known_bytes(*sources.front()).value_or(0))
+                                           : Device::open(common.device));
   SumAccumulator sums(device, info.dtype, SumKind::dot);
   ReferenceSum reference;
   double verifying = 0;
@@ -116,12 +126,19 @@ Exit run_command(DotCommandOptions& asked) {
     verifying += since(verifies);
   }
   progress.finish();
+  const Times times = sums.times();
+  // Of what this rank has.
+  if (common.verify) {
+    const SumResult mine = result_of(sums, wanted, info.name);
+    verify(reference, mine.dtype(), bits_of_result(mine));
+  }
+  merge_states("dot", device, sums);
+  if (!ranks().first()) return Exit::done;
+  if (info.format == "text" && sums.count() == 0) throw Error(ErrorCode::io, info.name + ": has no number");
   const SumResult result = result_of(sums, wanted, info.name);
   const Dtype dtype = result.dtype();
   const std::uint64_t bits = bits_of_result(result);
-  const Seconds seconds{pieces.seconds(), sums.times().transfer, sums.times().compute, since(began) - verifying};
-  if (common.verify) verify(reference, dtype, bits);
-
+  const Seconds seconds{pieces.seconds(), times.transfer, times.compute, since(began) - verifying};
   const ArrayView value(dtype, &bits, 1);
   const bool json = common.json || common.output.ends_with(".json");
   io::OutputFile output(common.output.empty() ? "-" : common.output);

@@ -9,6 +9,7 @@
 #include "command.h"
 #include "errors.h"
 #include "json.h"
+#include "ranks.h"
 #include "terminal.h"
 #include "value_names.h"
 
@@ -93,12 +94,13 @@ Exit run_command(QuantileCommandOptions& asked) {
   request.method = parse_method(asked.method);
   request.rows = row_count(asked.rows);
   request.memory = memory_budget(memory_limit(common));
-  ArrayStream stream(asked.input, common, device_for_quantile, "quantile");
+  ArrayStream stream(asked.input, common, device_for_quantile, "quantile", !asked.rows.empty());
   const Dtype dtype = stream.info().dtype;
   if (!asked.rows.empty()) request.row_length = stream.row_length(request.rows);
   const std::vector<std::byte> reference = common.verify ? stream.whole() : std::vector<std::byte>();
   const QuantileFound found = find_quantiles(stream, request);
   const Seconds seconds = stream.seconds(found.times.transfer, found.times.compute);
+  if (!ranks().first()) return Exit::done;
   if (common.verify) verify({dtype, reference.data(), found.count}, request, found);
 
   const Values values(dtype, found.quantiles);

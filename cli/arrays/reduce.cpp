@@ -8,6 +8,7 @@
 #include "element_text.h"
 #include "errors.h"
 #include "json.h"
+#include "ranks.h"
 #include "terminal.h"
 #include "value_names.h"
 
@@ -112,12 +113,13 @@ Exit run_command(ReduceCommandOptions& asked) {
   request.ddof = whole_number("--ddof", asked.ddof, 0, std::uint64_t{1} << 40U);
   request.rows = row_count(asked.rows);
   request.memory = memory_budget(memory_limit(common));
-  ArrayStream stream(asked.input, common, device_for_sum, "reduce");
+  ArrayStream stream(asked.input, common, device_for_sum, "reduce", !asked.rows.empty());
   if (!asked.rows.empty()) request.row_length = stream.row_length(request.rows);
   const std::vector<std::byte> reference = common.verify ? stream.whole() : std::vector<std::byte>();
   const ReduceFound found = run_reduce(stream, request);
   const Seconds seconds = stream.seconds(found.transfer, found.compute);
   const Dtype dtype = stream.info().dtype;
+  if (!ranks().first()) return Exit::done;
   if (common.verify) verify({dtype, reference.data(), found.count}, request, found);
 
   const std::string rest =

@@ -4,6 +4,7 @@
 #include "cli/arrays/row_pieces.h"
 #include "element_bits.h"
 #include "errors.h"
+#include "ranks.h"
 
 #include <fmt/format.h>
 #include <masu/reduce.h>
@@ -135,11 +136,17 @@ class ReduceJob {
       take(piece);
       return true;
     });
+    const bool none = found_.count == 0;
+    found_.count = stream_.settle(found_.count);
     check_count(request_.row_length ? length : found_.count);
-    if (!request_.row_length) end_row();
-    if (request_.row_length == 0) return of_empty_rows();
-    for (const std::string& name : request_.ops) found_.columns.push_back(operation(name).column(totals_));
     if (totals_.sums) add_times(totals_.sums->times());
+    if (!request_.row_length) end_all();
+    if (request_.row_length == 0) return of_empty_rows();
+    const bool no_rows = none && request_.row_length;  // of a rank: there are some
+    for (const std::string& name : request_.ops) {
+      found_.columns.push_back(no_rows ? ReduceColumn() : operation(name).column(totals_));
+    }
+    if (request_.row_length && ranks().several()) join_rows();
     return std::move(found_);
   }
 
@@ -183,6 +190,29 @@ class ReduceJob {
       add_times(one.times());
     }
     row_.clear();
+  }
+  // The one row of all elements, of all ranks.
+  void end_all() {
+    if (row_.empty()) start_row();
+    if (totals_.sums) merge_states("sums", stream_.device(), *totals_.sums);
+    for (ReduceAccumulator& one : row_) {
+      add_times(one.times());
+      merge_states("extremes", stream_.device(), one);
+    }
+    end_row();
+  }
+  // The rows of all ranks, in their order.
+  void join_rows() {
+    for (ReduceColumn& column : found_.columns) {
+      const std::vector<Ranks::Bytes> all = ranks().from_each("rows", std::move(column.bytes));
+      // A rank without rows does not know the dtype.
+      const auto has = std::find_if(all.begin(), all.end(), [](const Ranks::Bytes& part) { return !part.empty(); });
+      const auto from = static_cast<std::uint64_t>(has - all.begin());
+      const bool tells = static_cast<std::uint64_t>(ranks().rank()) == from;
+      column.dtype = static_cast<Dtype>(ranks().sum("dtype", tells ? static_cast<std::uint64_t>(column.dtype) : 0));
+      column.bytes.clear();
+      for (const Ranks::Bytes& part : all) column.bytes.insert(column.bytes.end(), part.begin(), part.end());
+    }
   }
   template <class Times>
   void add_times(const Times& times) {

@@ -7,6 +7,7 @@
 #include "command.h"
 #include "errors.h"
 #include "json.h"
+#include "ranks.h"
 #include "terminal.h"
 
 #include <fmt/format.h>
@@ -90,12 +91,12 @@ Exit run_command(TopkCommandOptions& asked) {
   if (asked.nan != "last" && asked.nan != "skip") usage_error("--nan takes last or skip, got '" + asked.nan + "'");
   how.nan = nan_policy_from_name(asked.nan);
   std::uint64_t k = whole_number("-k", asked.k, 1, most_values);
-  ArrayStream stream(asked.input, common, device_for_topk, "topk");
+  ArrayStream stream(asked.input, common, device_for_topk, "topk", !asked.rows.empty());
   const Dtype dtype = stream.info().dtype;
   const std::uint64_t rows = row_count(asked.rows);
   std::optional<std::uint64_t> row_length;
   if (!asked.rows.empty()) row_length = stream.row_length(rows);
-  const std::optional<std::uint64_t> most = row_length ? row_length : stream.info().count;
+  const std::optional<std::uint64_t> most = row_length ? row_length : stream.known_count();
   if (most) k = std::clamp<std::uint64_t>(*most, 1, k);
   const std::vector<std::byte> reference = common.verify ? stream.whole() : std::vector<std::byte>();
 
@@ -104,21 +105,22 @@ Exit run_command(TopkCommandOptions& asked) {
     table.add(piece);
     return true;
   });
+  const std::uint64_t count = stream.settle(table.count());
   TopkTable::Result found = table.finish();
   if (row_length == 0) found.found.assign(rows, 0);  // rows of nothing
   if (row_length == 0) found.skipped.assign(rows, 0);
   const Seconds seconds = stream.seconds(table.times().transfer, table.times().compute);
-  if (common.verify) verify({dtype, reference.data(), table.count()}, rows, k, how, found);
+  if (!ranks().first()) return Exit::done;
+  if (common.verify) verify({dtype, reference.data(), count}, rows, k, how, found);
 
   ColumnsResult result = columns_of(asked, found);
-  result.json_rest =
-      fmt::format(R"("n":{},"dtype":"{}","device":{},"nan_skipped":{}{},{})", table.count(), to_string(dtype),
-                  json_string(stream.device().id()), json_skipped(asked, found.skipped),
-                  json_bad_lines(stream.bad_lines()), json_seconds(seconds));
+  result.json_rest = fmt::format(R"("n":{},"dtype":"{}","device":{},"nan_skipped":{}{},{})", count, to_string(dtype),
+                                 json_string(stream.device().id()), json_skipped(asked, found.skipped),
+                                 json_bad_lines(stream.bad_lines()), json_seconds(seconds));
   write_columns(result, form, common);
   const std::uint64_t skipped = std::accumulate(found.skipped.begin(), found.skipped.end(), std::uint64_t{0});
   if (!common.quiet && skipped > 0) note(fmt::format("masu: {}: {} NaNs left out", stream.info().name, skipped));
-  note_result(common, stream.info().name, stream.bad_lines(), table.count());
+  note_result(common, stream.info().name, stream.bad_lines(), count);
   if (common.time) note_times(seconds, stream.bytes());
   return Exit::done;
 }

@@ -2,9 +2,12 @@
 #include "cli/arrays/topk_table.h"
 
 #include "element_bits.h"
+#include "ranks.h"
 
+#include <fmt/format.h>
 #include <algorithm>
 #include <cstring>
+#include <span>
 #include <utility>
 
 namespace masu::cli {
@@ -50,6 +53,17 @@ void RowTopk::add(const ArrayView& piece) {
   }
 }
 
+void RowTopk::merge_ranks() {
+  // A rank fails alone where its memory is smaller than that of the others.
+  if (!accumulator_) {
+    throw Error(
+        ErrorCode::out_of_memory,
+        fmt::format("topk: with several ranks the {} values must fit the memory of each (--memory)", request_.k));
+  }
+  times_ = accumulator_->times();
+  merge_states("topk", request_.device, *accumulator_);
+}
+
 std::uint64_t RowTopk::finish_sorted(NumberedValues& entries) {
   const bool skip = request_.how.nan == NanPolicy::skip && is_float(request_.dtype);
   std::uint64_t skipped = 0;
@@ -77,7 +91,8 @@ std::uint64_t RowTopk::finish(NumberedValues& entries) {
   if (sorter_) return finish_sorted(entries);
   const TopkResult found = accumulator_->result();
   entries.append(found.view(), found.indices().data());
-  times_ = accumulator_->times();
+  times_.transfer += accumulator_->times().transfer;
+  times_.compute += accumulator_->times().compute;
   return found.skipped();
 }
 
@@ -131,8 +146,57 @@ void TopkTable::add_times(const Times& times) {
   times_.compute += times.compute;
 }
 
+// The rows of the other ranks, behind those of the first.
+void TopkTable::join_rows() {
+  const std::size_t element = size_of(request_.dtype);
+  const auto number = [](const std::byte* at) {
+    std::uint64_t value = 0;
+    std::memcpy(&value, at, sizeof value);
+    return value;
+  };
+  const auto give = [&](const Ranks::Send& send) {
+    Ranks::Bytes message(2 * sizeof(std::uint64_t));
+    result_.entries.each([&](const ArrayView& values, const ArrayView& indices) {
+      const std::uint64_t kind[] = {1, values.count};
+      std::memcpy(message.data(), kind, sizeof kind);
+      message.resize(sizeof kind);
+      const auto add = [&](const ArrayView& column) {
+        const auto* first = static_cast<const std::byte*>(column.data);
+        message.insert(message.end(), first, first + column.count * size_of(column.dtype));
+      };
+      add(indices);
+      add(values);
+      send(message);
+    });
+    for (std::size_t row = 0; row < result_.found.size(); ++row) {
+      const std::uint64_t one[] = {0, result_.found[row], result_.skipped[row]};
+      send(std::as_bytes(std::span(one)));
+    }
+  };
+  const auto take = [&](int /*rank*/, std::span<const std::byte> message) {
+    if (number(message.data()) == 0) {
+      result_.found.push_back(number(message.data() + 8));
+      result_.skipped.push_back(number(message.data() + 16));
+      return;
+    }
+    const std::uint64_t count = number(message.data() + 8);
+    std::vector<std::uint64_t> indices(count);
+    if (count != 0) std::memcpy(indices.data(), message.data() + 16, count * sizeof(std::uint64_t));
+    result_.entries.append({request_.dtype, message.data() + message.size() - count * element, count}, indices.data());
+  };
+  ranks().to_first("rows of topk", give, take);
+}
+
 TopkTable::Result TopkTable::finish() {
-  if (row_) end_row();
+  if (!ranks().several()) {
+    if (row_) end_row();
+  } else if (short_rows_ || long_rows_) {
+    join_rows();
+  } else {
+    if (!row_) row_.emplace(request_);
+    row_->merge_ranks();
+    end_row();
+  }
   return std::move(result_);
 }
 

@@ -33,6 +33,8 @@ class RowTopk {
   void add(const ArrayView& piece);
   // Appends what was found to `entries`; returns the NaNs that were skipped. Nothing comes after it.
   std::uint64_t finish(NumberedValues& entries);
+  // Before that: what the rows of all ranks have, which are one.
+  void merge_ranks();
   [[nodiscard]] const Times& times() const noexcept { return times_; }
 
  private:
@@ -55,8 +57,9 @@ class TopkTable {
     std::vector<std::uint64_t> found;    // entries of each row
     std::vector<std::uint64_t> skipped;  // NaNs of each row that were left out
   };
-  // Only once.
+  // Of all ranks, on the first one. Only once.
   Result finish();
+  // Of this rank.
   [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
   [[nodiscard]] const Times& times() const noexcept { return times_; }
 
@@ -64,6 +67,7 @@ class TopkTable {
   void add_rows(const ArrayView& data, std::uint64_t count);
   void add_part(const ArrayView& part, bool ends);
   void end_row();
+  void join_rows();
   void add_times(const Times& times);
 
   TopkRequest request_;

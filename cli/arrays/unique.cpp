@@ -7,6 +7,7 @@
 #include "command.h"
 #include "errors.h"
 #include "json.h"
+#include "ranks.h"
 #include "terminal.h"
 
 #include <fmt/format.h>
@@ -74,23 +75,25 @@ Exit run_command(UniqueCommandOptions& asked) {
     table.add(piece);
     return true;
   });
+  const std::uint64_t count = stream.settle(table.count());
   const UniqueTable::Result found = table.finish(by_count, limit);
   const Seconds seconds = stream.seconds(table.times().transfer, table.times().compute);
-  if (common.verify) verify({dtype, reference.data(), table.count()}, found, by_count);
+  if (!ranks().first()) return Exit::done;
+  if (common.verify) verify({dtype, reference.data(), count}, found, by_count);
 
   ColumnsResult result;
   result.heads = {{"value", "values"}, {"count", "counts"}};
   result.pieces = [&](const ColumnsResult::Taker& take) {
     found.entries.each([&](const ArrayView& values, const ArrayView& counts) { take(std::array{values, counts}); });
   };
-  result.json_rest = fmt::format(R"("n":{},"distinct":{},"dtype":"{}","device":{},"runs":{}{},{})", table.count(),
+  result.json_rest = fmt::format(R"("n":{},"distinct":{},"dtype":"{}","device":{},"runs":{}{},{})", count,
                                  found.distinct, to_string(dtype), json_string(stream.device().id()), table.runs(),
                                  json_bad_lines(stream.bad_lines()), json_seconds(seconds));
   write_columns(result, form, common);
   if (!common.quiet && found.entries.size() < found.distinct) {
     note(fmt::format("masu: {}: {} of {} distinct values", stream.info().name, found.entries.size(), found.distinct));
   }
-  note_result(common, stream.info().name, stream.bad_lines(), table.count());
+  note_result(common, stream.info().name, stream.bad_lines(), count);
   if (common.time) note_times(seconds, stream.bytes());
   return Exit::done;
 }

@@ -2,16 +2,20 @@
 #include "cli/arrays/unique_table.h"
 
 #include "elements/order.h"
+#include "ranks.h"
 #include "times.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
+#include <span>
 #include <utility>
 
 namespace masu::cli {
 namespace {
 
-constexpr std::uint64_t table_block_entries = 4096;  // that merging gives at a time
+constexpr std::uint64_t table_block_entries = 4096;                  // that merging gives at a time
+constexpr std::uint64_t gathered_entries = std::uint64_t{1} << 20U;  // that are sent at a time
 
 // Whether two values are one: neither comes before the other.
 bool same_value(const ArrayView& a, std::uint64_t i, const void* b) {
@@ -98,8 +102,46 @@ void UniqueTable::give_all(const Sink& sink) {
   }
 }
 
+// In memory, where all fits into that of each; else each rank's values become runs of the first one's.
+void UniqueTable::gather() {
+  if (!accumulator_ && run_count_ == 0) accumulator_.emplace(request_.device, request_.dtype);
+  std::array<std::uint64_t, 2> all{run_count_, accumulator_ ? accumulator_->memory_bytes() : 0};
+  const bool narrow = size_of(request_.dtype) <= 2;
+  ranks().add("memory", all);
+  // The least memory of all ranks decides.
+  const std::uint64_t fits = all[0] == 0 && (narrow || all[1] <= request_.memory / 4) ? 1 : 0;
+  if (ranks().sum("room", fits) == static_cast<std::uint64_t>(ranks().size())) {
+    add_times();
+    merge_states("distinct values", request_.device, *accumulator_);
+    return;
+  }
+  if (ranks().first() && accumulator_) spill();
+  const std::size_t element = size_of(request_.dtype);
+  const auto give = [&](const Ranks::Send& send) {
+    Ranks::Bytes message;
+    give_all([&](const ArrayView& values, const std::uint64_t* counts) {
+      for (std::uint64_t done = 0; done < values.count;) {
+        const std::uint64_t some = std::min<std::uint64_t>(values.count - done, gathered_entries);
+        message.assign(reinterpret_cast<const std::byte*>(counts + done),
+                       reinterpret_cast<const std::byte*>(counts + done + some));
+        message.insert(message.end(), at(values, done), at(values, done + some));
+        send(message);
+        done += some;
+      }
+    });
+  };
+  const auto take = [&](int /*rank*/, std::span<const std::byte> message) {
+    const std::uint64_t count = message.size() / (element + sizeof(std::uint64_t));
+    runs_.add({{request_.dtype, message.data() + count * sizeof(std::uint64_t), count}, message.data()});
+    ++run_count_;
+  };
+  ranks().to_first("distinct values", give, take);
+}
+
 UniqueTable::Result UniqueTable::finish(bool by_count, std::uint64_t limit) {
   Result result{NumberedValues(request_.dtype, request_.memory / 4, request_.tmpdir), 0};
+  if (ranks().several()) gather();
+  if (!ranks().first()) return result;
   const auto keep = [&](const ArrayView& values, const std::uint64_t* counts) {
     const std::uint64_t some = std::min(values.count, limit - result.entries.size());
     result.entries.append({values.dtype, values.data, some}, counts);

@@ -33,7 +33,8 @@ class UniqueTable {
     NumberedValues entries;
     std::uint64_t distinct = 0;  // entries without the limit
   };
-  // The distinct values in order, or those of the greatest counts first; at most `limit` of them. Only once.
+  // The distinct values of all ranks in order, or those of the greatest counts first; at most `limit` of them. On the
+  // first rank, the others have none. Only once.
   Result finish(bool by_count, std::uint64_t limit);
 
   [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
@@ -45,6 +46,8 @@ class UniqueTable {
   void spill();
   void give_all(const Sink& sink);
   void merge_runs(const Sink& sink);
+  // Makes what all ranks have the first one's.
+  void gather();
   void add_times();
 
   Request request_;

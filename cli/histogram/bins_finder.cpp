@@ -2,10 +2,12 @@
 #include "cli/histogram/bins_finder.h"
 
 #include "errors.h"
+#include "ranks.h"
 
 #include <fmt/format.h>
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <string>
 
@@ -73,6 +75,14 @@ void BinsFinder::add(const ArrayView& piece) {
 
 // Far values make bins by the billion of little data.
 void BinsFinder::end_estimate() {
+  if (ranks().several()) {
+    const auto both = [](const Ranks::Bytes& before, const Ranks::Bytes& after) {
+      BinEstimator merged = BinEstimator::from_bytes(before);
+      merged.merge(BinEstimator::from_bytes(after));
+      return merged.bytes();
+    };
+    estimator_ = BinEstimator::from_bytes(ranks().merge("bins of a rule", estimator_->bytes(), both));
+  }
   if (estimator_->next_pass()) return;
   if (!(estimator_->bins_found() <= most_estimated_bins)) {
     throw Error(ErrorCode::io,
@@ -83,7 +93,21 @@ void BinsFinder::end_estimate() {
   bins_ = estimator_->bins();
 }
 
+void BinsFinder::merge_ranges() {
+  if (!ranks().several()) return;
+  Ranks::Bytes mine(range_ ? sizeof(ValueRange) : 0);
+  if (range_) std::memcpy(mine.data(), &*range_, sizeof(ValueRange));
+  range_.reset();
+  for (const Ranks::Bytes& part : ranks().from_each("range", std::move(mine))) {
+    if (part.empty()) continue;
+    ValueRange one{};
+    std::memcpy(&one, part.data(), sizeof one);
+    range_ = merge(range_, one);
+  }
+}
+
 void BinsFinder::end_pass() {
+  if (!estimator_) merge_ranges();
   if (estimator_) {
     end_estimate();
   } else if (request_.log) {

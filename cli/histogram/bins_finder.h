@@ -18,6 +18,7 @@ class BinsFinder {
   [[nodiscard]] bool wants_data() const { return !bins_; }
   // A piece of this pass.
   void add(const ArrayView& piece);
+  // Of all ranks, which come here together.
   void end_pass();
   // The bins, when no more data is wanted.
   [[nodiscard]] const Bins& bins() const { return *bins_; }
@@ -28,6 +29,7 @@ class BinsFinder {
 
  private:
   void end_estimate();
+  void merge_ranges();
   void check_width() const;
   BinsRequest request_;
   std::string name_;

@@ -26,8 +26,10 @@ class Counter {
   // The same for the reference, which `start_reference` makes; the table's range and mean too.
   virtual void start_reference() = 0;
   virtual void add_reference(std::span<const ArrayView> piece) = 0;
-  // Puts the counts into the result.
+  // Puts the counts into the result: this rank's.
   virtual void finish(HistogramResult& result) = 0;
+  // Makes them those of all ranks.
+  virtual void share(HistogramResult& result) = 0;
   // Throws Differs where the reference counted otherwise.
   virtual void compare(const HistogramResult& result) const = 0;
   [[nodiscard]] virtual Times times() const = 0;
@@ -43,8 +45,9 @@ struct CounterRequest {
 };
 
 std::unique_ptr<Counter> count_channels(const CounterRequest& request);
-// `values` is the number of all values.
-std::unique_ptr<Counter> count_rows(const CounterRequest& request, std::uint64_t rows, std::uint64_t values);
+// `values` is the number of all values; of the rows, `mine` are this rank's.
+std::unique_ptr<Counter> count_rows(const CounterRequest& request, std::uint64_t rows, std::uint64_t mine,
+                                    std::uint64_t values);
 std::unique_ptr<Counter> count_joint(const CounterRequest& request);
 
 }  // namespace masu::cli

@@ -5,6 +5,7 @@
 #include "cli/histogram/histogram_options.h"
 #include "cli/histogram/histogram_plot.h"
 #include "command.h"
+#include "ranks.h"
 #include "terminal.h"
 
 #include <fmt/format.h>
@@ -12,7 +13,11 @@
 #include <unistd.h>
 #include <algorithm>
 #include <memory>
+#include <numeric>
 #include <span>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace masu::cli {
 namespace {
@@ -28,24 +33,79 @@ void print_notes(const HistogramResult& result, bool outsiders, bool verified) {
   if (verified) note(fmt::format("verified: {} {}", result.n(), what));
 }
 
+void make_visible(HistogramResult& result, const Format& form, bool to_stdout) {
+  // JSON has escapes of its own, and a CSV file is no terminal.
+  if (form.name != "table" && !(form.name == "csv" && to_stdout && is_terminal(STDOUT_FILENO))) return;
+  result.source.name = visible(result.source.name);
+  for (std::string& name : result.names) name = visible(name);
+}
+
+void tell(const HistogramResult& result, const Format& form, const CommonOptions& common) {
+  const bool outsiders_unseen = form.name == "csv" || form.name == "npy";
+  if (!common.quiet) print_notes(result, outsiders_unseen, common.verify);
+  if (common.time) note_times(result.seconds, result.bytes);
+}
+
+// Several inputs, each of which one rank reads alone. The first one writes what comes out, in the order of the inputs.
+Exit run_dealt(const HistogramCommandOptions& asked, const HistogramJob& work, const Format& form, WriteOptions options,
+               std::optional<io::OutputFile>& file, Progress& progress) {
+  const std::span<const std::string> inputs = asked.input.inputs;
+  const auto count = static_cast<std::size_t>(ranks().size());
+  const auto mine = static_cast<std::size_t>(ranks().rank());
+  const bool first = ranks().first();
+  std::optional<io::OutputFile> stream;
+  if (first && !file) stream.emplace("-");
+  io::OutputFile* const output = !first ? nullptr : file ? &*file : &*stream;
+  // A round of as many inputs as there are ranks. Standard input is the first rank's.
+  std::vector<std::size_t> order(inputs.size());
+  std::iota(order.begin(), order.end(), 0);
+  for (std::size_t begin = 0; begin < inputs.size(); begin += count) {
+    const std::span<std::size_t> round = std::span(order).subspan(begin, std::min(count, inputs.size() - begin));
+    const auto pipe = std::find_if(round.begin(), round.end(), [&](std::size_t i) { return inputs[i] == "-"; });
+    if (pipe != round.end()) std::swap(*pipe, round.front());
+    std::string text;
+    if (mine < round.size()) {
+      const RanksScope alone;
+      const std::size_t input = round[mine];
+      HistogramResult result = run_histogram(work, inputs.subspan(input, 1), progress);
+      make_visible(result, form, !file && first);
+      options.first = input == 0;
+      form.write(result, options, [&](std::string_view piece) { text += piece; });
+      tell(result, form, asked.common);
+    }
+    const auto* from = reinterpret_cast<const std::byte*>(text.data());
+    const std::vector<Ranks::Bytes> texts = ranks().from_each("results", {from, from + text.size()});
+    if (output == nullptr) continue;
+    for (std::size_t input = begin; input < begin + round.size(); ++input) {
+      const auto rank = static_cast<std::size_t>(std::find(round.begin(), round.end(), input) - round.begin());
+      output->write(texts[rank].data(), texts[rank].size());
+    }
+  }
+  if (output != nullptr) output->commit();
+  return Exit::done;
+}
+
 Exit run_weighted_command(const HistogramCommandOptions& asked, const WeightedJob& weighted, Progress& progress) {
   const CommonOptions& common = asked.common;
   HistogramJob work = asked.job();
   // A value that cannot be read would part the weights from their values.
   work.source.strict = true;
+  work.paired = true;
   const std::string_view form = asked.chosen_format().name;
   const bool to_stdout = common.output.empty() || common.output == "-";
   if (form == "npy" && to_stdout && is_terminal(STDOUT_FILENO)) {
     usage_error("--format npy does not go to a terminal; use -o FILE");
   }
-  io::OutputFile output(to_stdout ? "-" : common.output);
+  std::optional<io::OutputFile> output;
+  if (ranks().first()) output.emplace(to_stdout ? "-" : common.output);
   WeightedResult result = run_weighted(work, weighted, asked.input.inputs, progress);
+  if (!output) return Exit::done;
   if (form == "table") {
     result.source.name = visible(result.source.name);
     result.weights = visible(result.weights);
   }
-  write_weighted(result, form, asked.density, [&](std::string_view text) { output.write(text); });
-  output.commit();
+  write_weighted(result, form, asked.density, [&](std::string_view text) { output->write(text); });
+  output->commit();
   if (!common.quiet && common.verify) note(fmt::format("verified: the totals of {} values", result.histogram.n()));
   if (common.time) note_times(result.seconds, result.bytes);
   return Exit::done;
@@ -54,7 +114,7 @@ Exit run_weighted_command(const HistogramCommandOptions& asked, const WeightedJo
 Exit run_command(HistogramCommandOptions& asked) {
   const CommonOptions& common = asked.common;
   apply(asked.common);
-  Progress progress(common.quiet && common.progress == "auto" ? "never" : common.progress);
+  Progress progress(progress_mode(common));
   if (const auto weighted = asked.weighted_job()) return run_weighted_command(asked, *weighted, progress);
   HistogramJob work = asked.job();
   const Format& form = asked.chosen_format();
@@ -77,15 +137,13 @@ Exit run_command(HistogramCommandOptions& asked) {
   }
 
   std::optional<io::OutputFile> file;
-  if (!to_stdout) file.emplace(common.output);
+  if (!to_stdout && ranks().first()) file.emplace(common.output);
   WriteOptions options{several, true, asked.density, asked.cumulative, asked.log_counts};
+  if (several && ranks().several()) return run_dealt(asked, work, form, options, file, progress);
   for (std::size_t i = 0; i < (several ? inputs.size() : 1); ++i) {
     HistogramResult result = run_histogram(work, several ? inputs.subspan(i, 1) : inputs, progress);
-    // JSON has escapes of its own, and a CSV file is no terminal.
-    if (form.name == "table" || (form.name == "csv" && to_stdout && is_terminal(STDOUT_FILENO))) {
-      result.source.name = visible(result.source.name);
-      for (std::string& name : result.names) name = visible(name);
-    }
+    if (!ranks().first()) return Exit::done;
+    make_visible(result, form, to_stdout);
     // On standard output each result stands on its own; a file appears when all are done.
     std::optional<io::OutputFile> stream;
     if (to_stdout) stream.emplace("-");
@@ -94,9 +152,7 @@ Exit run_command(HistogramCommandOptions& asked) {
     if (to_stdout) stream->commit();
     if (!asked.plot.empty()) write_plot(result, options, asked.plot);
     options.first = false;
-    const bool outsiders_unseen = form.name == "csv" || form.name == "npy";
-    if (!common.quiet) print_notes(result, outsiders_unseen, common.verify);
-    if (common.time) note_times(result.seconds, result.bytes);
+    tell(result, form, common);
   }
   if (file) file->commit();
   return Exit::done;

@@ -42,10 +42,15 @@ class ChannelCounter final : public Counter {
     reference::histogram(piece.front(), edges_, half_open_, options_.outside, expected_, half_);
   }
 
-  void finish(HistogramResult& result) override {
-    result.channels = accumulator_.result();
+  void finish(HistogramResult& result) override { result.channels = accumulator_.result(); }
+
+  void share(HistogramResult& result) override {
+    for (Histogram& channel : result.channels) channel = channel.with_integers(sum_of_ranks(channel.integers()));
     result.one_value = one_value_;
-    for (unsigned c = 0; from_counts_ && c < summaries_.size(); ++c) summaries_[c].add(result.channels[c]);
+    for (unsigned c = 0; c < summaries_.size(); ++c) {
+      if (from_counts_) summaries_[c].add(result.channels[c]);
+      else summaries_[c].merge_ranks();
+    }
     result.summaries = std::move(summaries_);
   }
 

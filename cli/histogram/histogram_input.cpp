@@ -12,11 +12,14 @@ namespace {
 
 constexpr std::uint64_t most_columns = 8;
 
-std::unique_ptr<io::Source> open_one(const HistogramJob& job, const std::string& input,
-                                     const io::SourceOptions& options) {
-  std::unique_ptr<io::Source> source = io::open(input, options);
-  if (!job.region) return source;
-  return region_source(std::move(source), *job.region, job.pitch, job.channels.value_or(1));
+// `lines`: as open_shared() takes it.
+SharedSource open_one(const HistogramJob& job, const std::string& input, const io::SourceOptions& options, bool lines) {
+  if (!job.region)
+    return open_shared(input, options, lines && !job.rows && !job.paired && job.channels.value_or(1) == 1);
+  const auto open = [&] {
+    return region_source(io::open(input, options), *job.region, job.pitch, job.channels.value_or(1));
+  };
+  return open_for_first(input == "-" ? "standard input" : input, open, true);
 }
 
 unsigned channels_of(const HistogramJob& job, const io::SourceInfo& info) {
@@ -49,7 +52,7 @@ HistogramInput fortran_columns(const HistogramJob& job, const std::string& input
   HistogramInput result;
   const std::uint64_t rows = info.shape[0];
   for (std::uint64_t i = 0; i < info.shape[1]; ++i) {
-    result.sources.push_back(strided_source(io::open(input, job.source), {i * rows, rows, rows, 1}));
+    result.add({strided_source(io::open(input, job.source), {i * rows, rows, rows, 1}), Way::first});
     result.names.push_back(fmt::to_string(i));
   }
   result.info = result.sources.front()->info();
@@ -60,8 +63,8 @@ HistogramInput fortran_columns(const HistogramJob& job, const std::string& input
 HistogramInput columns_of_one(const HistogramJob& job, const std::string& input) {
   io::SourceOptions options = job.source;
   if (!job.columns.empty()) options.column = job.columns.front();
-  std::unique_ptr<io::Source> source = open_one(job, input, options);
-  const io::SourceInfo info = source->info();
+  SharedSource shared = open_one(job, input, options, true);
+  const io::SourceInfo info = shared.source->info();
   const bool table = info.format == "npy" && info.shape.size() == 2 && !job.channels && !job.region;
   if (table) check_columns(info.shape[1], info.name);
   if (table && info.fortran_order && info.shape[1] > 1) return fortran_columns(job, input, info);
@@ -70,7 +73,7 @@ HistogramInput columns_of_one(const HistogramJob& job, const std::string& input)
   result.channels = table ? static_cast<unsigned>(info.shape[1]) : channels_of(job, info);
   check_columns(result.channels, info.name);
   result.names = channel_names(result.channels, info);
-  result.sources.push_back(std::move(source));
+  result.add(std::move(shared));
   return result;
 }
 
@@ -89,7 +92,7 @@ HistogramInput separate_columns(const HistogramJob& job, std::span<const std::st
     const std::string& input = inputs[by_name ? 0 : i];
     io::SourceOptions options = job.source;
     if (!job.columns.empty()) options.column = job.columns[by_name ? i : 0];
-    result.sources.push_back(open_one(job, input, options));
+    result.add(open_one(job, input, options, by_name));
     const io::SourceInfo& info = result.sources.back()->info();
     const io::SourceInfo& first = result.sources.front()->info();
     if (info.channels.size() > 1) {
@@ -127,18 +130,18 @@ HistogramInput open_columns(const HistogramJob& job, std::span<const std::string
 
 }  // namespace
 
-std::optional<std::uint64_t> HistogramInput::count() const {
+std::optional<std::uint64_t> HistogramInput::bytes() const {
   std::uint64_t sum = 0;
   for (const auto& source : sources) {
     if (!source->info().count) return std::nullopt;
     sum += *source->info().count;
   }
-  return sum;
+  return sum * size_of(info.dtype);
 }
 
-std::optional<std::uint64_t> HistogramInput::bytes() const {
-  const std::optional<std::uint64_t> values = count();
-  return values ? std::optional(*values * size_of(info.dtype)) : std::nullopt;
+void HistogramInput::add(SharedSource source) {
+  sources.push_back(std::move(source.source));
+  ways.push_back(source.way);
 }
 
 std::uint64_t HistogramInput::bad_lines() const {
@@ -151,16 +154,33 @@ void HistogramInput::keep_for_rewind() {
   for (const auto& source : sources) source->keep_for_rewind();
 }
 
-HistogramInput open_histogram_input(const HistogramJob& job, std::span<const std::string> inputs) {
+namespace {
+
+HistogramInput open_input(const HistogramJob& job, std::span<const std::string> inputs) {
   if (job.joint) return open_columns(job, inputs);
   HistogramInput result;
   io::SourceOptions options = job.source;
   if (job.columns.size() > 1) usage_error("several --column need --joint");
   if (!job.columns.empty()) options.column = job.columns.front();
-  result.sources.push_back(open_one(job, inputs.front(), options));
+  result.add(open_one(job, inputs.front(), options, true));
   result.info = result.sources.front()->info();
   result.channels = channels_of(job, result.info);
   result.names = channel_names(result.channels, result.info);
+  return result;
+}
+
+}  // namespace
+
+HistogramInput open_histogram_input(const HistogramJob& job, std::span<const std::string> inputs) {
+  HistogramInput result = open_input(job, inputs);
+  std::uint64_t sum = 0;
+  bool known = true;
+  for (std::size_t i = 0; i < result.sources.size(); ++i) {
+    const std::optional<std::uint64_t> count = shared_count(*result.sources[i], result.ways[i]);
+    known = known && count;
+    sum += count.value_or(0);
+  }
+  if (known) result.elements = sum;
   return result;
 }
 

@@ -7,18 +7,20 @@
 #include "cli/histogram/histogram_input.h"
 #include "cli/selftest/weighted_reference.h"
 #include "errors.h"
+#include "ranks.h"
 
 #include <fmt/format.h>
 #include <masu/device.h>
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 namespace masu::cli {
 namespace {
 
 Device open_device(const HistogramJob& job, const HistogramInput& input) {
-  if (!job.device.empty()) return Device::open(job.device);
-  return device_for_histogram(input.bytes().value_or(0));
+  return device_of_rank(
+      job.device, job.device.empty() ? device_for_histogram(input.bytes().value_or(0)) : Device::open(job.device));
 }
 
 class Run {
@@ -28,9 +30,9 @@ class Run {
         progress_(progress),
         input_(open_histogram_input(job, inputs)),
         opening_(since(began_)),
+        values_(share_input()),
         device_(open_device(job, input_)),
-        pieces_(input_.sources, input_.channels, chunk_bytes(device_, input_.sources.size(), job.memory), progress),
-        values_(input_.count()) {
+        pieces_(input_.sources, input_.channels, chunk_bytes(device_, input_.sources.size(), job.memory), progress) {
     options_ = job.options;
     options_.channels = job.joint ? 1 : input_.channels;
     options_.memory = job.memory.value_or(0);
@@ -40,6 +42,8 @@ class Run {
   HistogramResult operator()();
 
  private:
+  // Gives each rank its part. Returns the number of all values, where it is known or must be.
+  std::optional<std::uint64_t> share_input();
   void make_finders();
   // The passes before the one that counts: for bins that depend on the data, and for the length where rows need it.
   void look_at_the_data();
@@ -54,13 +58,21 @@ class Run {
   Progress& progress_;
   HistogramInput input_;
   double opening_;  // seconds: a text is parsed then
+  std::uint64_t rows_of_rank_ = 0;
+  std::optional<std::uint64_t> values_;  // their number, where it is known
   Device device_;
   Pieces pieces_;
-  std::optional<std::uint64_t> values_;  // their number, where it is known
   HistogramOptions options_;
   std::vector<BinsFinder> finders_;  // one, or one for each column of a joint histogram
   double finding_ = 0;               // seconds
 };
+
+std::optional<std::uint64_t> Run::share_input() {
+  std::optional<std::uint64_t> values = input_.count();
+  if (ranks().several() && job_.rows && !values) values = measure_shared(*input_.sources.front(), input_.ways.front());
+  rows_of_rank_ = cut_shared(input_.sources, input_.ways, {.multiple = input_.channels, .rows = job_.rows.value_or(0)});
+  return values;
+}
 
 void Run::make_finders() {
   const std::size_t columns = !job_.joint ? 1 : std::max<std::size_t>(input_.sources.size(), input_.channels);
@@ -121,7 +133,7 @@ std::unique_ptr<Counter> Run::make_counter() const {
     request.bounds = {range->lo, range->hi};
   }
   if (job_.joint) return count_joint(request);
-  if (job_.rows) return count_rows(request, *job_.rows, *values_);
+  if (job_.rows) return count_rows(request, *job_.rows, rows_of_rank_, *values_);
   return count_channels(request);
 }
 
@@ -149,14 +161,21 @@ HistogramResult Run::operator()() {
   counter->finish(result);
   progress_.finish();
   const Times times = counter->times();
+  if (job_.verify) counter->compare(result);
+  counter->share(result);
+  std::array<std::uint64_t, 2> sums{result.bytes, input_.bad_lines()};
+  ranks().add("histogram", sums);
+  result.bytes = sums[0];
+  if (result.bytes == 0 && input_.info.format == "text") {
+    throw Error(ErrorCode::io, fmt::format("{}: has no number", input_.info.name));
+  }
   result.source = input_.info;
   result.device = device_.id();
   result.names = input_.names;
   for (const BinsFinder& finder : finders_) result.column_edge_dtypes.push_back(finder.edge_dtype(job_.joint));
   result.edge_dtype = result.column_edge_dtypes.front();
   result.seconds = {opening_ + pieces_.seconds(), times.transfer, finding_ + times.compute, since(began_) - verifying};
-  result.bad_lines = input_.bad_lines();
-  if (job_.verify) counter->compare(result);
+  result.bad_lines = sums[1];
   return result;
 }
 

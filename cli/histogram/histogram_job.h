@@ -22,6 +22,7 @@ struct HistogramJob {
   std::optional<Region> region;         // --region
   std::optional<std::uint64_t> pitch;   // --pitch
   bool joint = false;                   // --joint: the inputs are columns
+  bool paired = false;                  // values stay beside those of another input
   std::string device;                   // "": MASU_DEVICE, or else the best for the input's size
   std::optional<std::uint64_t> memory;  // --memory
   io::SourceOptions source;

@@ -58,6 +58,9 @@ class JointCounter final : public Counter {
   }
 
   void finish(HistogramResult& result) override { result.joint = accumulator_.result(); }
+  void share(HistogramResult& result) override {
+    result.joint = result.joint->with_integers(sum_of_ranks(result.joint->integers()));
+  }
 
   void compare(const HistogramResult& result) const override {
     if (edges_.empty()) return;

@@ -3,17 +3,23 @@
 #include "cli/histogram/counter.h"
 #include "cli/selftest/reference_counts.h"
 
+#include "ranks.h"
+
 #include <masu/row_histogram.h>
 #include <algorithm>
+#include <vector>
 
 namespace masu::cli {
 namespace {
 
 class RowCounter final : public Counter {
  public:
-  RowCounter(const CounterRequest& request, std::uint64_t rows, std::uint64_t row_elements)
-      : accumulator_(request.device, request.input.info.dtype, request.bins.front(), rows, row_elements,
-                     request.options),
+  RowCounter(const CounterRequest& request, std::uint64_t rows, std::uint64_t mine, std::uint64_t row_elements)
+      : device_(request.device),
+        bins_(request.bins.front()),
+        rows_(rows),
+        mine_(mine),
+        accumulator_(make(std::max<std::uint64_t>(mine, 1), row_elements, request.input.info.dtype, request.options)),
         options_(request.options),
         half_open_(options_.right_open || request.bins.front().kind() == Bins::Kind::integers),
         half_(reference::half_even(BinRule(request.bins.front(), request.input.info.dtype, options_.right_open))),
@@ -42,8 +48,10 @@ class RowCounter final : public Counter {
     }
   }
 
-  void finish(HistogramResult& result) override {
-    result.rows = accumulator_.result();
+  void finish(HistogramResult& result) override { result.rows = accumulator_.result(); }
+
+  void share(HistogramResult& result) override {
+    if (ranks().several()) join(*result.rows);
     result.first_row = result.rows->histogram(0);
   }
 
@@ -62,6 +70,30 @@ class RowCounter final : public Counter {
   [[nodiscard]] Times times() const override { return accumulator_.times(); }
 
  private:
+  RowHistogramAccumulator make(std::uint64_t rows, std::uint64_t row_elements, Dtype dtype,
+                               const HistogramOptions& options) const {
+    return {device_, dtype, bins_, rows, row_elements, options};
+  }
+  // All rows, of which this rank's are some.
+  void join(RowHistograms& result) const {
+    const RowHistograms none = make(rows_, row_elements_, result.dtype(), options_).result();
+    const std::uint64_t before = ranks().before("rows", mine_);
+    const std::vector<std::int64_t> part = result.integers();
+    std::vector<std::int64_t> all(none.counts().size() + rows_ * options_.channels * 3);
+    // The counts of the rows, and then what lies outside of each.
+    const auto place = [&](std::uint64_t from, std::uint64_t to, std::uint64_t a_row) {
+      std::copy_n(part.begin() + static_cast<std::ptrdiff_t>(from), mine_ * a_row,
+                  all.begin() + static_cast<std::ptrdiff_t>(to + before * a_row));
+    };
+    place(0, 0, options_.channels * none.size());
+    place(result.counts().size(), none.counts().size(), options_.channels * 3);
+    result = none.with_integers(sum_of_ranks(std::move(all)));
+  }
+
+  Device device_;
+  Bins bins_;
+  std::uint64_t rows_;
+  std::uint64_t mine_;
   RowHistogramAccumulator accumulator_;
   HistogramOptions options_;
   bool half_open_;
@@ -75,7 +107,8 @@ class RowCounter final : public Counter {
 
 }  // namespace
 
-std::unique_ptr<Counter> count_rows(const CounterRequest& request, std::uint64_t rows, std::uint64_t values) {
+std::unique_ptr<Counter> count_rows(const CounterRequest& request, std::uint64_t rows, std::uint64_t mine,
+                                    std::uint64_t values) {
   const std::string& name = request.input.info.name;
   const unsigned channels = request.options.channels;
   if (values / channels % rows != 0 || values % channels != 0) {
@@ -83,7 +116,7 @@ std::unique_ptr<Counter> count_rows(const CounterRequest& request, std::uint64_t
                               : fmt::format("--rows {} must divide the {} values of each of the {} channels of {}",
                                             rows, values / channels, channels, name));
   }
-  return std::make_unique<RowCounter>(request, rows, values / rows);
+  return std::make_unique<RowCounter>(request, rows, mine, values / rows);
 }
 
 }  // namespace masu::cli

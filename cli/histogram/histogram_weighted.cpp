@@ -6,6 +6,7 @@
 #include "cli/histogram/histogram_input.h"
 #include "cli/selftest/weighted_reference.h"
 #include "errors.h"
+#include "ranks.h"
 
 #include <fmt/format.h>
 #include <algorithm>
@@ -76,19 +77,23 @@ class WeightedRun {
   WeightedRun(const HistogramJob& job, const WeightedJob& weighted, std::span<const std::string> inputs,
               Progress& progress)
       : job_(job), progress_(progress), input_(open_histogram_input(job, inputs)) {
-    weights_.push_back(io::open(weighted.weights, weighted.from));
-    const io::SourceInfo& by = weights_.front()->info();
+    SharedSource shared = open_shared(weighted.weights, weighted.from, false);
+    weights_.push_back(std::move(shared.source));
+    by_way_ = shared.way;
+    const io::SourceInfo by = weights_.front()->info();
+    const std::optional<std::uint64_t> by_count = shared_count(*weights_.front(), by_way_);
     columns_ = job.joint ? std::max<std::size_t>(input_.sources.size(), input_.channels) : 1;
     if (!job.joint && input_.channels != 1) {
       usage_error(fmt::format("--weights takes one channel (--channels 1 takes all values alike), {} has {}",
                               input_.info.name, input_.channels));
     }
     const std::optional<std::uint64_t> values = input_.count();
-    if (values && by.count && *values != *by.count * columns_) {
+    if (values && by_count && *values != *by_count * columns_) {
       throw Error(ErrorCode::io,
                   fmt::format("there must be a weight for each {}: {} has {}, {} has {}", job.joint ? "point" : "value",
-                              input_.info.name, *values / columns_, by.name, *by.count));
+                              input_.info.name, *values / columns_, by.name, *by_count));
     }
+    points_ = values ? std::optional(*values / columns_) : by_count;
     options_ = {.right_open = job.options.right_open,
                 .outside = job.options.outside,
                 .variances = weighted.variances,
@@ -97,12 +102,23 @@ class WeightedRun {
     if (job.bins.size() != 1 && job.bins.size() != columns_) {
       usage_error(fmt::format("bins are given for {} columns, {} has {}", job.bins.size(), input_.info.name, columns_));
     }
-    bytes_ = input_.bytes().value_or(0) + by.count.value_or(0) * size_of(by.dtype);
+    share_input();
+    bytes_ = input_.bytes().value_or(0) + weights_.front()->info().count.value_or(0) * size_of(by.dtype);
   }
 
   WeightedResult operator()();
 
  private:
+  // Gives each rank as many values as weights; rows are the first rank's.
+  void share_input() {
+    const bool apart =
+        by_way_ == Way::elements && !job_.rows &&
+        std::all_of(input_.ways.begin(), input_.ways.end(), [](Way way) { return way == Way::elements; });
+    if (!apart) std::fill(input_.ways.begin(), input_.ways.end(), by_way_ = Way::first);
+    const std::uint64_t together = input_.sources.size() == 1 ? columns_ : 1;
+    (void)cut_shared(input_.sources, input_.ways, {.multiple = together});
+    (void)cut_shared(weights_, {&by_way_, 1});
+  }
   [[nodiscard]] bool look_again() const {
     return std::any_of(finders_.begin(), finders_.end(), [](const BinsFinder& finder) { return finder.wants_data(); });
   }
@@ -113,6 +129,7 @@ class WeightedRun {
   Progress& progress_;
   HistogramInput input_;
   std::vector<std::unique_ptr<io::Source>> weights_;
+  Way by_way_ = Way::first;
   std::size_t columns_ = 1;
   WeightedOptions options_;
   std::uint64_t bytes_ = 0;
@@ -144,7 +161,7 @@ void WeightedRun::look_at_the_data(Points& points) {
     for (BinsFinder& finder : finders_) {
       if (finder.wants_data()) finder.end_pass();
     }
-    if (count_them) points_ = count;
+    if (count_them) points_ = ranks().sum("points", count);
     count_them = false;
     points.rewind();
   }
@@ -152,12 +169,12 @@ void WeightedRun::look_at_the_data(Points& points) {
 
 WeightedResult WeightedRun::operator()() {
   const auto began = Clock::now();
-  const Device device = job_.device.empty() ? device_for_histogram(bytes_) : Device::open(job_.device);
+  const Device device =
+      device_of_rank(job_.device, job_.device.empty() ? device_for_histogram(bytes_) : Device::open(job_.device));
   for (std::size_t d = 0; d < columns_; ++d) {
     finders_.emplace_back(job_.bins[job_.bins.size() == 1 ? 0 : d], input_.info, device);
   }
   Points points(input_, weights_, columns_, chunk_bytes(device, input_.sources.size() + 1, job_.memory) / 2, progress_);
-  points_ = input_.count() ? std::optional(*input_.count() / columns_) : weights_.front()->info().count;
   look_at_the_data(points);
   const std::uint64_t rows = options_.rows;
   if (job_.rows && *points_ % rows != 0) {
@@ -187,6 +204,10 @@ WeightedResult WeightedRun::operator()() {
     reference->add(piece, by);
     verifying += since(start);
   }
+  const Times times = accumulator.times();
+  if (reference && ranks().several()) reference->compare(input_.info.name, accumulator.result());
+  merge_states("weighted histogram", device, accumulator);
+  result.bytes = ranks().sum("bytes", result.bytes);
   try {
     result.histogram = accumulator.result();
   } catch (const Error& error) {  // a total that does not fit is no wrong use
@@ -199,9 +220,8 @@ WeightedResult WeightedRun::operator()() {
   result.by_rows = job_.rows.has_value();
   result.device = device.id();
   for (const BinsFinder& finder : finders_) result.column_edge_dtypes.push_back(finder.edge_dtype(job_.joint));
-  const Times times = accumulator.times();
   result.seconds = {points.seconds(), times.transfer, times.compute, since(began) - verifying};
-  if (reference) reference->compare(input_.info.name, result.histogram);
+  if (reference && !ranks().several()) reference->compare(input_.info.name, result.histogram);
   return result;
 }
 

@@ -2,6 +2,7 @@
 #include "cli/histogram/summary.h"
 
 #include "element_text.h"
+#include "ranks.h"
 
 #include "io/half.h"
 #include "runtime/parallel.h"
@@ -143,6 +144,41 @@ void Summary::add(const ArrayView& data, unsigned channel, unsigned channels) {
       add_values(values.data(), pixels, 1);
     }
   });
+}
+
+void Summary::merge_ranks() {
+  if (!ranks().several()) return;
+  const auto put = [](Ranks::Bytes& to, const auto& value) {
+    const auto* first = reinterpret_cast<const std::byte*>(&value);
+    to.insert(to.end(), first, first + sizeof value);
+  };
+  // The dtype of a rank without values does not count.
+  Ranks::Bytes mine;
+  put(mine, dtype_);
+  put(mine, lo_);
+  put(mine, hi_);
+  const std::vector<std::byte> sum = sum_.bytes();
+  mine.insert(mine.end(), sum.begin(), sum.end());
+  *this = Summary();
+  for (const Ranks::Bytes& bytes : ranks().from_each("summary", std::move(mine))) {
+    Summary part;
+    std::memcpy(&part.dtype_, bytes.data(), sizeof part.dtype_);
+    std::memcpy(&part.lo_, bytes.data() + sizeof part.dtype_, sizeof part.lo_);
+    std::memcpy(&part.hi_, bytes.data() + sizeof part.dtype_ + sizeof part.lo_, sizeof part.hi_);
+    part.sum_ = ExactSum::from_bytes(std::span(bytes).subspan(sizeof part.dtype_ + 2 * sizeof part.lo_));
+    if (part.sum_.count() == 0) continue;
+    if (sum_.count() == 0) {
+      *this = part;
+      continue;
+    }
+    dispatch(dtype_, [&](auto tag) {
+      using T = typename decltype(tag)::type;
+      using Held = std::conditional_t<std::is_same_v<T, Half>, float, T>;
+      lo_ = to_bits(std::min(from_bits<Held>(lo_), from_bits<Held>(part.lo_)));
+      hi_ = to_bits(std::max(from_bits<Held>(hi_), from_bits<Held>(part.hi_)));
+    });
+    sum_.merge(part.sum_);
+  }
 }
 
 void Summary::add(const Histogram& histogram) {

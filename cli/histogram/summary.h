@@ -28,6 +28,9 @@ class Summary {
   // The same from a histogram without outsiders of which one_value_per_bin() holds.
   void add(const Histogram& histogram);
 
+  // Makes it that of the data of all ranks, which come here together.
+  void merge_ranks();
+
   // "0:255" in the shortest form that reads back; "-" when there is no finite value.
   [[nodiscard]] std::string range() const;
   [[nodiscard]] std::string mean() const;

@@ -97,7 +97,7 @@ void write_outputs(const RunResult& result) {
       to.write(fmt::format("# {}: {} {}\n", argument_text(output.argument, output.name), output.view().count,
                            to_string(output.dtype)));
     }
-    write_lines(output.view(), to);
+    write_lines(output.view(), [&](std::string_view lines) { to.write(lines); });
   }
   to.commit();
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/sort/external_sort.h"
 
+#include "ranks.h"
 #include "runtime/cpu_limits.h"
 #include "times.h"
 
@@ -24,7 +25,8 @@ constexpr std::uint64_t least_run = 4096;  // records: less is not parted when a
 std::uint64_t memory_budget(std::optional<std::uint64_t> allowed) {
   if (allowed) return std::max(*allowed, least_sort_memory);
   const std::uint64_t available = runtime::available_memory();
-  return available == 0 ? unknown_memory : std::max(available / 4 * 3, least_sort_memory);
+  if (available == 0) return unknown_memory;
+  return std::max(available / 4 * 3 / static_cast<std::uint64_t>(ranks().local_size()), least_sort_memory);
 }
 
 // Sorting takes a copy of the records and a quarter more, beside the records themselves.

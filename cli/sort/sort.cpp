@@ -5,6 +5,7 @@
 #include "cli/sort/sort_job.h"
 #include "command.h"
 #include "json.h"
+#include "ranks.h"
 #include "terminal.h"
 
 #include <fmt/format.h>
@@ -23,6 +24,7 @@ void print_text(const std::string& text) {
 
 Exit check(const SortCommandOptions& asked) {
   const OrderCheck found = check_order(asked);
+  if (!ranks().first()) return Exit::done;
   if (asked.common.json) {
     const std::string place = found.out_of_order ? fmt::format(R"(,"first":{})", *found.out_of_order) : "";
     print_text(fmt::format("{{\"sorted\":{},\"dtype\":\"{}\",\"device\":{}{}{},{}}}\n", !found.out_of_order,
@@ -54,6 +56,7 @@ Exit run_command(SortCommandOptions& asked) {
   if (asked.is_sorted) return check(asked);
   Progress progress(progress_mode(asked.common));
   const SortSummary done = run_sort(asked, progress);
+  if (!ranks().first()) return Exit::done;
   if (asked.trace) print_text(trace(done.count / done.rows));
   if (asked.common.json) {
     print_text(

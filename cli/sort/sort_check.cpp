@@ -4,10 +4,13 @@
 #include "cli/arrays/array_stream.h"
 #include "cli/selftest/reference_order.h"
 #include "element_text.h"
+#include "ranks.h"
 
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <string>
+#include <utility>
 
 namespace masu::cli {
 namespace {
@@ -41,6 +44,7 @@ class Check {
     for (std::uint64_t at = 0; at < piece.count;) {
       const std::uint64_t within = found.count % row_length_;
       const ArrayView part(piece.dtype, data + at * size, std::min(piece.count - at, row_length_ - within));
+      if (found.count == 0) std::memcpy(first_, part.data, size);
       if (within != 0 && !follows(part)) {
         return tell(found, element_text({piece.dtype, last_, 1}, 0), part, 0);
       }
@@ -55,7 +59,53 @@ class Check {
     return true;
   }
 
+  // What all ranks have found, one behind the other.
+  void share(OrderCheck& found) {
+    if (!ranks().several()) return;
+    const bool parted = row_length_ != std::numeric_limits<std::uint64_t>::max();
+    Part mine{found.count, found.out_of_order.value_or(none), {}, {}};
+    std::memcpy(mine.first, first_, sizeof first_);
+    std::memcpy(mine.last, last_, sizeof last_);
+    Ranks::Bytes bytes(sizeof mine);
+    std::memcpy(bytes.data(), &mine, sizeof mine);
+    const std::string texts = found.before + "\n" + found.element;
+    const auto* letters = reinterpret_cast<const std::byte*>(texts.data());
+    bytes.insert(bytes.end(), letters, letters + texts.size());
+    OrderCheck all = found;
+    all.count = 0;
+    all.out_of_order.reset();
+    bool any = false;
+    for (const Ranks::Bytes& from : ranks().from_each("order", std::move(bytes))) {
+      Part part{};
+      std::memcpy(&part, from.data(), sizeof part);
+      if (part.count != 0 || part.fall != none) {
+        std::memcpy(first_, part.first, sizeof first_);
+        const ArrayView begin(all.dtype, first_, 1);
+        if (any && !parted && !all.out_of_order && !follows(begin))
+          tell(all, element_text({all.dtype, last_, 1}, 0), begin, 0);
+        if (part.fall != none && !all.out_of_order) {
+          const std::string said(reinterpret_cast<const char*>(from.data()) + sizeof part, from.size() - sizeof part);
+          all.out_of_order = all.count + part.fall;
+          all.before = said.substr(0, said.find('\n'));
+          all.element = said.substr(said.find('\n') + 1);
+        }
+        std::memcpy(last_, part.last, sizeof last_);
+        any = true;
+      }
+      all.count += part.count;
+    }
+    found = std::move(all);
+  }
+
  private:
+  // Of one rank; `fall`: where its elements are out of order, `none`: nowhere.
+  struct Part {
+    std::uint64_t count;
+    std::uint64_t fall;
+    std::byte first[8];
+    std::byte last[8];
+  };
+  static constexpr std::uint64_t none = std::numeric_limits<std::uint64_t>::max();
   [[nodiscard]] bool in_order(const ArrayView& part) const {
     if (plain_ || part.count < least_for_device) return first_fall(part, order_) == part.count;
     SortOptions options;
@@ -81,14 +131,16 @@ class Check {
   bool plain_;
   Device device_;
   std::uint64_t row_length_ = std::numeric_limits<std::uint64_t>::max();
+  alignas(8) std::byte first_[8] = {};
   alignas(8) std::byte last_[8] = {};
 };
 
 }  // namespace
 
 OrderCheck check_order(const SortCommandOptions& asked) {
-  ArrayStream stream(asked.input, asked.common, device_for_sort, "is-sorted");
+  ArrayStream stream(asked.input, asked.common, device_for_sort, "is-sorted", asked.row_count() > 1);
   OrderCheck found;
+  found.dtype = stream.info().dtype;
   Check check(asked, stream);
   double computing = 0;
   stream.pass([&](const ArrayView& piece) {
@@ -97,8 +149,9 @@ OrderCheck check_order(const SortCommandOptions& asked) {
     computing += since(began);
     return kept;
   });
+  (void)stream.settle(found.count);
+  check.share(found);
   found.name = stream.info().name;
-  found.dtype = stream.info().dtype;
   found.device = stream.device().id();
   found.bad_lines = stream.bad_lines();
   found.seconds = stream.seconds(0, computing);

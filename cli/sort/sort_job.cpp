@@ -4,8 +4,10 @@
 #include "cli/arrays/array_input.h"
 #include "cli/arrays/array_output.h"
 #include "cli/sort/external_sort.h"
+#include "cli/sort/shared_sort.h"
 #include "cli/sort/sort_verify.h"
 #include "errors.h"
+#include "ranks.h"
 
 #include <fmt/format.h>
 #include <algorithm>
@@ -59,7 +61,7 @@ class SortRun {
 SortRun::SortRun(const SortCommandOptions& asked, Progress& progress)
     : asked_(asked),
       progress_(progress),
-      keys_(open_array(asked.input, asked.common, false)),
+      keys_(open_array(asked.input, asked.common, false, false).source),
       opening_(since(began_)),
       shape_{keys_->info().dtype, 0},
       order_(asked.order()),
@@ -82,7 +84,7 @@ Device SortRun::open_device() const {
 void SortRun::open_values() {
   if (asked_.index) shape_.payload_bytes = sizeof(std::uint64_t);
   if (asked_.values.empty()) return;
-  values_ = open_array(asked_.values, asked_.values_dtype, asked_.common);
+  values_ = open_array(asked_.values, asked_.values_dtype, asked_.common).source;
   shape_.payload_bytes = size_of(values_->info().dtype);
   const std::optional<std::uint64_t> other = values_->info().count;
   if (count_ && other && *count_ != *other) {
@@ -216,7 +218,7 @@ SortSummary SortRun::operator()() {
 }  // namespace
 
 SortSummary run_sort(const SortCommandOptions& asked, Progress& progress) {
-  return SortRun(asked, progress)();
+  return ranks().several() ? run_shared_sort(asked, progress) : SortRun(asked, progress)();
 }
 
 }  // namespace masu::cli

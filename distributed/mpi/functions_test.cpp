@@ -115,6 +115,23 @@ TYPED_TEST(MpiFunctions, Histograms) {
   });
 }
 
+// Of the rules one of each kind: by moments, by quartiles, by counting candidates.
+TYPED_TEST(MpiFunctions, BinsOfRules) {
+  const Device cpu = Device::open("cpu");
+  std::vector<TypeParam> x(300);
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<TypeParam>(i * i % 97);
+  const std::size_t mine = x.size() / static_cast<std::size_t>(ranks());
+  const std::size_t first = static_cast<std::size_t>(rank()) * mine;
+  const bool last = rank() == ranks() - 1;
+  const std::span<const TypeParam> part(x.data() + first, last ? x.size() - first : mine);
+  for (const Bins& bins : {Bins::automatic(Estimator::doane), Bins::automatic(Estimator::automatic, 0, 50),
+                           Bins::automatic(Estimator::fd), Bins::automatic(Estimator::stone)}) {
+    expect_same(
+        "histogram", [&] { return histogram(MPI_COMM_WORLD, Part(part), bins); },
+        [&] { return masu::histogram(cpu, ArrayView(x), bins); });
+  }
+}
+
 TYPED_TEST(MpiFunctions, Selections) {
   const Device cpu = Device::open("cpu");
   const std::vector<double> q{0, 0.25, 0.5, 0.99, 1};
@@ -201,7 +218,6 @@ TEST(MpiFunctionErrors, OfOneRankAreOfAll) {
   MASU_EXPECT_ERROR(weighted_histogram(MPI_COMM_WORLD, x, output, Bins::even(3)), invalid_argument,
                     who + "weighted_histogram");
   MASU_EXPECT_ERROR(histogram(MPI_COMM_WORLD, x, Bins::even(3), {}, ranks()), invalid_argument, "root must be");
-  MASU_EXPECT_ERROR(histogram(MPI_COMM_WORLD, x, Bins::automatic(Estimator::fd)), unsupported, "estimator");
   MASU_EXPECT_ERROR(quantiles(MPI_COMM_WORLD, x, std::vector<double>{2}), invalid_argument, "q must be within");
   const std::vector<float> none;
   MASU_EXPECT_ERROR(median(MPI_COMM_WORLD, none), invalid_argument, "there must be data");

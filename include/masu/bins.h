@@ -123,6 +123,14 @@ class MASU_EXPORT BinEstimator {
   /// The bins, once next_pass() was false. Throws invalid_argument where the estimator asks for more than 2^31 bins.
   [[nodiscard]] Bins bins() const;
 
+  /// Adds what another one of the same dtype and bins has been given in the same pass; their passes before must have
+  /// been of the same data. Throws invalid_argument where they differ, and where no pass is left.
+  void merge(const BinEstimator& other);
+  /// What it holds, little-endian, with a version.
+  [[nodiscard]] std::vector<std::byte> bytes() const;
+  /// Throws invalid_argument for anything that bytes() did not write.
+  static BinEstimator from_bytes(std::span<const std::byte> bytes);
+
  private:
   struct State;
   std::unique_ptr<State> state_;

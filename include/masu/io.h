@@ -39,6 +39,9 @@ struct SourceOptions {
   bool map = false;                    ///< files: Source::view gives their bytes in place; installs a SIGBUS handler
   std::string tmpdir;                  ///< where a stream that must be read twice is spooled; empty: $TMPDIR or /tmp
   std::uint64_t memory = 0;            ///< text without a dtype: bytes of its numbers kept in memory; 0: 1 GiB
+  std::uint64_t part = 0;              ///< text in a file: of `parts` parts of its lines, of about as many bytes each,
+  std::uint64_t parts = 1;             ///< reads this one, which may have no number; none from `parts` on. The dtype is
+                                       ///< that of the part
 };
 
 struct SourceInfo {
@@ -79,6 +82,9 @@ class MASU_EXPORT Source {
   /// Text without a dtype, before the first read: gives its numbers as i64, u64 or f64 instead of the dtype that they
   /// decided. False, and no change, where the dtype is fixed. Throws io where a number does not fit exactly.
   virtual bool retype(Dtype /*dtype*/) { return false; }
+  /// Before the first read: `count` elements from `first` on become all that there is, and info().count says so. False,
+  /// and no change, where those in front would have to be read: files of raw and .npy and generators can.
+  virtual bool take_part(std::uint64_t /*first*/, std::uint64_t /*count*/) { return false; }
   /// Text: entries so far that were empty or unreadable.
   [[nodiscard]] virtual std::uint64_t bad_lines() const noexcept { return 0; }
 };
@@ -115,8 +121,33 @@ class MASU_EXPORT OutputFile {
   ~OutputFile();
   void write(const void* data, std::uint64_t bytes);
   void write(std::string_view text) { write(text.data(), text.size()); }
+  /// For processes that write one file together: this one makes it, commits it and writes what is in front, the others
+  /// write their parts of it as an OutputPart(place()), before commit(). Processes of other machines, or of other
+  /// namespaces, need `named`: the file has a (temporary) name from then on. Empty for what is written in place:
+  /// standard output, devices, pipes.
+  [[nodiscard]] std::string place(bool named);
+  /// At a position of a file with a place(). Nothing is written by write() behind it.
+  void write_at(std::uint64_t position, const void* data, std::uint64_t bytes);
   /// Flushes, closes and gives the file its name. Throws io (a full disk too); the target is untouched then.
   void commit();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+/// A file that another process makes as an OutputFile. A temporary name of it is also removed when a signal ends this
+/// process through `remove_unfinished`.
+class MASU_EXPORT OutputPart {
+ public:
+  /// Throws io where the file cannot be opened from here, or is another one.
+  explicit OutputPart(const std::string& place);
+  OutputPart(OutputPart&&) noexcept;
+  OutputPart& operator=(OutputPart&&) = delete;
+  ~OutputPart();
+  void write_at(std::uint64_t position, const void* data, std::uint64_t bytes);
+  /// Writes to the disk what has been written. Throws io.
+  void finish();
 
  private:
   struct State;

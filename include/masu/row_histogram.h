@@ -37,6 +37,21 @@ class MASU_EXPORT RowHistograms {
   [[nodiscard]] std::vector<double> edges() const;
   [[nodiscard]] Dtype dtype() const noexcept { return dtype_; }
   [[nodiscard]] Strategy strategy() const noexcept { return strategy_; }
+  /// Adds the counts of others of as many rows and channels and of the same edges. Throws invalid_argument when these
+  /// differ.
+  void merge(const RowHistograms& other);
+  /// All that they hold but the strategy, little-endian, with a version: equal for equal histograms.
+  [[nodiscard]] std::vector<std::byte> bytes() const;
+  /// Throws invalid_argument for anything that bytes() did not write.
+  static RowHistograms from_bytes(std::span<const std::byte> bytes);
+  /// All counts, then below, above and nan of each histogram: rows() * channels() * (size() + 3) numbers, which merge
+  /// by addition as those of a Histogram do.
+  [[nodiscard]] std::vector<std::int64_t> integers() const;
+  /// Histograms of the same rows, channels and bins with other numbers. Throws invalid_argument unless there are as
+  /// many, none negative.
+  [[nodiscard]] RowHistograms with_integers(std::span<const std::int64_t> integers) const;
+  /// Equal edges, and equal counts, below, above and nan of equally many rows and channels.
+  friend MASU_EXPORT bool operator==(const RowHistograms& a, const RowHistograms& b);
 
  private:
   friend class RowHistogramAccumulator;

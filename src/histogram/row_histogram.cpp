@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One histogram for each of many rows: the public functions.
 #include "call/operands.h"
+#include "call/state_bytes.h"
 #include "call/timer.h"
 #include "histogram/bins/bin_rule.h"
 #include "histogram/bins/definite_bins.h"
@@ -95,6 +96,81 @@ std::vector<double> RowHistograms::edges() const {
   std::vector<double> result(size_ + 1);
   for (std::uint64_t i = 0; i < result.size(); ++i) result[i] = rule_->edge(i);
   return result;
+}
+
+namespace {
+
+constexpr call::StateName rows_state{"RowHistograms", "MROW"};
+
+std::string text_of(const RowHistograms& h) {
+  return fmt::format("{} rows of {} channels and {} bins of {}", h.rows(), h.channels(), h.size(),
+                     to_string(h.dtype()));
+}
+
+}  // namespace
+
+void RowHistograms::merge(const RowHistograms& other) {
+  if (rows_ != other.rows_ || channels_ != other.channels_ || !rule_->same_edges(*other.rule_)) {
+    throw Error(
+        ErrorCode::invalid_argument,
+        fmt::format("RowHistograms::merge: both must have as many rows and channels, and the same edges, got {} "
+                    "and {}{}",
+                    text_of(*this), text_of(other), rule_->same_edges(*other.rule_) ? "" : " of other edges"));
+  }
+  for (std::size_t i = 0; i < counts_.size(); ++i) counts_[i] += other.counts_[i];
+  for (std::size_t i = 0; i < outside_.size(); ++i) outside_[i] += other.outside_[i];
+}
+
+bool operator==(const RowHistograms& a, const RowHistograms& b) {
+  return a.rows_ == b.rows_ && a.channels_ == b.channels_ && a.counts_ == b.counts_ && a.outside_ == b.outside_ &&
+         a.rule_->same_edges(*b.rule_);
+}
+
+std::vector<std::byte> RowHistograms::bytes() const {
+  call::StateWriter to(rows_state);
+  to.dtype(dtype_);
+  rule_->write(to);
+  to.number(rows_);
+  to.number(channels_, 1);
+  to.numbers(outside_);
+  to.numbers(counts_);
+  return to.finish();
+}
+
+RowHistograms RowHistograms::from_bytes(std::span<const std::byte> bytes) {
+  call::StateReader from(rows_state, bytes);
+  RowHistograms h;
+  h.dtype_ = from.dtype();
+  h.rule_ = BinRule::read(from, h.dtype_, false);
+  h.size_ = h.rule_->n;
+  h.rows_ = from.below(most_rows + 1);
+  h.channels_ = static_cast<unsigned>(from.below(most_channels + 1, 1));
+  from.require(h.rows_ >= 1 && h.channels_ >= 1 && h.size_ <= most_counters / (h.rows_ * h.channels_));
+  h.outside_ = from.numbers(h.rows_ * h.channels_ * extra_slots);
+  h.counts_ = from.numbers(h.rows_ * h.channels_ * h.size_);
+  from.end();
+  return h;
+}
+
+std::vector<std::int64_t> RowHistograms::integers() const {
+  std::vector<std::int64_t> result(counts_.begin(), counts_.end());
+  result.insert(result.end(), outside_.begin(), outside_.end());
+  return result;
+}
+
+RowHistograms RowHistograms::with_integers(std::span<const std::int64_t> integers) const {
+  const bool good = integers.size() == counts_.size() + outside_.size() &&
+                    std::none_of(integers.begin(), integers.end(), [](std::int64_t x) { return x < 0; });
+  if (!good) {
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("RowHistograms::with_integers: there must be {} numbers, none negative, got {}",
+                            counts_.size() + outside_.size(), integers.size()));
+  }
+  RowHistograms h = *this;
+  const auto middle = integers.begin() + static_cast<std::ptrdiff_t>(counts_.size());
+  std::copy(integers.begin(), middle, h.counts_.begin());
+  std::copy(middle, integers.end(), h.outside_.begin());
+  return h;
 }
 
 struct RowHistogramAccumulator::State {

@@ -114,7 +114,7 @@ class GeneratorSource final : public Source {
   }
   [[nodiscard]] const SourceInfo& info() const noexcept override { return info_; }
   std::uint64_t read(void* target, std::uint64_t count) override {
-    count = std::min(count, spec_.count - next_);
+    count = std::min(count, first_ + *info_.count - next_);
     dispatch(spec_.dtype, [&](auto tag) {
       using T = typename decltype(tag)::type;
       runtime::parallel_tasks((count + task_elements - 1) / task_elements, [&](std::uint64_t task) {
@@ -125,7 +125,18 @@ class GeneratorSource final : public Source {
     next_ += count;
     return count;
   }
-  void rewind() override { next_ = 0; }
+  void rewind() override { next_ = first_; }
+  bool take_part(std::uint64_t first, std::uint64_t count) override {
+    if (first > *info_.count || count > *info_.count - first) {
+      throw Error(ErrorCode::invalid_argument,
+                  fmt::format("{}: a part must lie within the {} elements, got {} from {} on", info_.name, *info_.count,
+                              count, first));
+    }
+    first_ += first;
+    info_.count = count;
+    next_ = first_;
+    return true;
+  }
 
  private:
   static constexpr std::uint64_t task_elements = std::uint64_t{1} << 17;
@@ -261,6 +272,7 @@ class GeneratorSource final : public Source {
   Words words_;
   SourceInfo info_;
   std::optional<Zipf> zipf_;
+  std::uint64_t first_ = 0;  // of the part
   std::uint64_t next_ = 0;
 };
 

@@ -15,6 +15,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <optional>
 #include <utility>
 
 #include "io/numbers.h"
@@ -132,9 +133,7 @@ bool sync_folder(const std::string& folder) noexcept {
   return good;
 }
 
-}  // namespace
-
-struct OutputFile::State {
+struct OutputState {
   std::string name;       // for messages
   std::string target;     // the name at the end; empty: written in place (standard output, devices, pipes)
   std::string temporary;  // the name until then; empty: none
@@ -143,7 +142,7 @@ struct OutputFile::State {
   bool owned = false;  // not by its number: a file gets that of standard output where the caller closed it
   std::vector<char> buffer;
 
-  ~State() {
+  ~OutputState() {
     if (owned && fd >= 0) ::close(fd);
     if (!temporary.empty()) ::unlink(temporary.c_str());
     release();
@@ -218,14 +217,14 @@ struct OutputFile::State {
     }
   }
 
-  // Gives a file without a name that of the target, or where that exists one beside it. Some file systems make such
-  // files and cannot name them: there a copy with a name takes its place.
-  void link() {
+  // Gives a file without a name that of the target, or where that exists, or is not to be given yet, one beside it.
+  // Some file systems make such files and cannot name them: there a copy with a name takes its place.
+  void link(bool at_once = true) {
     const std::string file = path_of_file();
     const auto link_to = [&](const char* path) {
       return ::linkat(AT_FDCWD, file.c_str(), AT_FDCWD, path, AT_SYMLINK_FOLLOW) == 0;
     };
-    if (link_to(target.c_str())) return;
+    if (at_once && link_to(target.c_str())) return;
     int named = -1;
     with_name([&](const char* beside) {
       if (link_to(beside)) return true;
@@ -265,15 +264,18 @@ struct OutputFile::State {
     if (::fchmod(fd, before.st_mode & 07777) != 0) fail_errno(name, "cannot be written", errno);
   }
 
-  void put(const char* data, std::uint64_t bytes) {
+  // At a position, or where the last write ended.
+  void put(const char* data, std::uint64_t bytes, std::optional<std::uint64_t> position = {}) {
     const PipeSignalBlocked blocked;
     while (bytes != 0) {
-      const ssize_t done = ::write(fd, data, std::min<std::uint64_t>(bytes, std::uint64_t{1} << 30));
+      const auto most = std::min<std::uint64_t>(bytes, std::uint64_t{1} << 30);
+      const ssize_t done = position ? ::pwrite(fd, data, most, static_cast<off_t>(*position)) : ::write(fd, data, most);
       if (done < 0 && errno == EINTR) continue;
       if (done < 0 && errno == EPIPE) fail_io(name, "nobody reads any more (EPIPE)");
       if (done < 0) fail_errno(name, "writing failed", errno);
       data += done;
       bytes -= static_cast<std::uint64_t>(done);
+      if (position) *position += static_cast<std::uint64_t>(done);
     }
   }
   void flush() {
@@ -281,6 +283,78 @@ struct OutputFile::State {
     buffer.clear();
   }
 };
+
+// This machine, since it was started, and this namespace of processes.
+std::string machine() {
+  std::array<char, 64> boot{};
+  std::array<char, 64> processes{};
+  const Descriptor file(::open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC));
+  if (file.get() < 0 || ::read(file.get(), boot.data(), 36) != 36) return "?";
+  if (::readlink("/proc/self/ns/pid", processes.data(), processes.size() - 1) < 0) return "?";
+  return fmt::format("{}{}", boot.data(), processes.data());
+}
+
+// MACHINE DEVICE INODE PATH: the machine is "-" where the path is one of the file system.
+std::string place_of(const std::string& where, const struct stat& status, const std::string& path) {
+  return fmt::format("{} {} {} {}", where, status.st_dev, status.st_ino, path);
+}
+
+}  // namespace
+
+struct OutputFile::State : OutputState {};
+struct OutputPart::State : OutputState {};
+
+std::string OutputFile::place(bool named) {
+  if (!state_) throw Error(ErrorCode::invalid_argument, "OutputFile: shared after commit");
+  State& state = *state_;
+  if (state.target.empty()) return "";
+  if (named && state.temporary.empty()) state.link(false);
+  struct stat status {};
+  if (::fstat(state.fd, &status) != 0) fail_errno(state.name, "cannot be written", errno);
+  if (state.temporary.empty()) {
+    return place_of(machine(), status, fmt::format("/proc/{}/fd/{}", ::getpid(), state.fd));
+  }
+  std::array<char, PATH_MAX> path{};
+  if (::realpath(state.temporary.c_str(), path.data()) == nullptr) fail_errno(state.name, "cannot be written", errno);
+  return place_of("-", status, path.data());
+}
+
+void OutputFile::write_at(std::uint64_t position, const void* data, std::uint64_t bytes) {
+  if (!state_) throw Error(ErrorCode::invalid_argument, "OutputFile: written after commit");
+  state_->put(static_cast<const char*>(data), bytes, position);
+}
+
+OutputPart::OutputPart(const std::string& place) : state_(std::make_unique<State>()) {
+  State& state = *state_;
+  const std::size_t before = place.find(' ');
+  std::size_t begin = before;
+  for (int i = 0; i < 2 && begin != std::string::npos; ++i) begin = place.find(' ', begin + 1);
+  if (begin == std::string::npos) throw Error(ErrorCode::invalid_argument, "OutputPart: not a place of an OutputFile");
+  const std::string path = place.substr(begin + 1);
+  const std::string where = place.substr(0, before);
+  state.name = path;
+  if (where != "-" && where != machine()) fail_io(path, "cannot be written: it is of another machine");
+  state.fd = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
+  if (state.fd < 0) fail_errno(path, "cannot be written", errno);
+  state.owned = true;
+  struct stat status {};
+  if (::fstat(state.fd, &status) != 0) fail_errno(path, "cannot be written", errno);
+  // Another machine numbers its devices otherwise.
+  const std::string inode = fmt::format(" {} ", status.st_ino);
+  const bool same = where == "-" ? place.find(inode) < begin : place == place_of(where, status, path);
+  if (!same) fail_io(path, "cannot be written: it is another file here");
+  if (where == "-") state.slot = claim(path);
+}
+OutputPart::OutputPart(OutputPart&&) noexcept = default;
+OutputPart::~OutputPart() = default;
+
+void OutputPart::write_at(std::uint64_t position, const void* data, std::uint64_t bytes) {
+  state_->put(static_cast<const char*>(data), bytes, position);
+}
+
+void OutputPart::finish() {
+  if (!synced(state_->fd)) fail_errno(state_->name, "writing failed", errno);
+}
 
 OutputFile::OutputFile(const std::string& path) : state_(std::make_unique<State>()) {
   state_->open(path);

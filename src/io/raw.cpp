@@ -65,6 +65,20 @@ class FlatSource final : public Source {
     return ArrayView{info_.dtype, mapping_->bytes().data() + first, count};
   }
 
+  bool take_part(std::uint64_t first, std::uint64_t count) override {
+    if (!info_.count || !reader_.size() || started_ || mapping_ != nullptr) return false;
+    if (first > *info_.count || count > *info_.count - first) {
+      throw Error(ErrorCode::invalid_argument,
+                  fmt::format("{}: a part must lie within the {} elements, got {} from {} on", info_.name, *info_.count,
+                              count, first));
+    }
+    layout_.start += first * size_of(info_.dtype);
+    layout_.count = count;
+    info_.count = count;
+    reader_.seek(layout_.start);
+    return true;
+  }
+
   void rewind() override {
     if (mapping_ != nullptr) mapping_->check();
     reader_.seek(layout_.start);

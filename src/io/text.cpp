@@ -20,15 +20,19 @@ constexpr std::uint64_t default_memory = std::uint64_t{1} << 30;
 class TextSource final : public Source {
  public:
   explicit TextSource(Input input)
-      : strict_(input.options.strict), told_(input.options.dtype), fields_(std::move(input.reader), input.options) {
+      : strict_(input.options.strict),
+        part_(input.options.parts > 1 || input.options.part > 0),
+        told_(input.options.dtype),
+        fields_(std::move(input.reader), input.options) {
     info_.name = fields_.reader().name();
     info_.format = "text";
     if (input.options.header) fields_.read_header();
     if (!input.options.column.empty()) column_ = fields_.find_column(input.options.column);
     column_name_ = input.options.column;
+    if (part_) find_part(input.options);
     start_ = fields_.mark();
     if (told_) info_.dtype = *told_;
-    else look(input.options);
+    else with_lines([&] { look(input.options); });
   }
 
   [[nodiscard]] const SourceInfo& info() const noexcept override { return info_; }
@@ -56,15 +60,18 @@ class TextSource final : public Source {
       started_ = true;
       if (!keep_) fields_.reader().forget();
     }
-    return dispatch(info_.dtype, [&](auto tag) {
-      using T = typename decltype(tag)::type;
-      auto* out = static_cast<T*>(target);
-      std::uint64_t done = 0;
-      while (done < count && next(out[done])) ++done;
-      position_ += done;
-      if (done < count && position_ == 0) refuse_nothing();
-      return done;
+    std::uint64_t done = 0;
+    with_lines([&] {
+      dispatch(info_.dtype, [&](auto tag) {
+        using T = typename decltype(tag)::type;
+        auto* out = static_cast<T*>(target);
+        done = 0;
+        while (done < count && next(out[done])) ++done;
+      });
     });
+    position_ += done;
+    if (done < count && position_ == 0) refuse_nothing();
+    return done;
   }
 
   std::optional<ArrayView> view(std::uint64_t count) override {
@@ -78,8 +85,41 @@ class TextSource final : public Source {
  private:
   [[nodiscard]] bool kept() const noexcept { return numbers_ && numbers_->kept(); }
 
+  // The lines that begin in the part's bytes of what is behind the header.
+  void find_part(const SourceOptions& options) {
+    Reader& reader = fields_.reader();
+    const std::optional<std::uint64_t> size = reader.size();
+    if (!size) reader.fail("text is read in parts from a file only");
+    const std::uint64_t begin = reader.position();
+    const auto border = [&](std::uint64_t part) {
+      __extension__ using Wide = unsigned __int128;
+      return begin + static_cast<std::uint64_t>(Wide{*size - std::min(begin, *size)} * part / options.parts);
+    };
+    end_ = border(std::min(options.part, options.parts) + 1);
+    fields_.go_to_line_at(border(std::min(options.part, options.parts)));
+    lines_known_ = options.part == 0;
+  }
+
+  // A part does not know how many lines are in front of it until a message wants them: then all is done once more.
+  template <class F>
+  void with_lines(const F& work) {
+    try {
+      work();
+    } catch (const Error&) {
+      if (!part_ || std::exchange(lines_known_, true)) throw;
+      start_.line = fields_.lines_before(start_.position) + 1;
+      go_back();
+      if (!told_) work();
+      std::vector<std::byte> passed(1 << 16);
+      while (read(passed.data(), passed.size() / size_of(info_.dtype)) != 0) {
+      }
+      throw;
+    }
+  }
+
   void go_back() {
     fields_.go_to(start_);
+    between_ = true;
     found_ = false;
     bad_ = 0;
     first_bad_.clear();
@@ -107,7 +147,9 @@ class TextSource final : public Source {
   // The next entry that is of the column.
   bool next_entry(Field& field) {
     for (;;) {
+      if (end_ && between_ && fields_.mark().position >= *end_) return false;
       field = fields_.next();
+      between_ = field.kind == Field::line_end;
       switch (field.kind) {
         case Field::end: return false;
         case Field::line_end:
@@ -147,17 +189,23 @@ class TextSource final : public Source {
     if (bad_++ == 0) first_bad_ = what();
   }
 
-  [[noreturn]] void refuse_nothing() const {
+  // A part may have no number.
+  void refuse_nothing() const {
+    if (part_) return;
     const std::string where = column_name_.empty() ? "" : fmt::format("column {} ", printable(column_name_));
     fail_io(info_.name, where + "has no number" + (first_bad_.empty() ? "" : "; " + first_bad_));
   }
 
   SourceInfo info_;
   bool strict_;
+  bool part_;  // of the lines
   std::optional<Dtype> told_;
   bool started_ = false;
   bool keep_ = false;
-  bool found_ = false;  // the column, in this line
+  bool found_ = false;   // the column, in this line
+  bool between_ = true;  // lines
+  bool lines_known_ = true;
+  std::optional<std::uint64_t> end_;  // of the part: no line begins there or behind
   std::uint64_t bad_ = 0;
   std::string first_bad_;
   std::uint64_t position_ = 0;  // in elements

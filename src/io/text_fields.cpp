@@ -46,6 +46,26 @@ void TextFields::go_to(const Mark& mark) {
   filled_ = false;
 }
 
+void TextFields::go_to_line_at(std::uint64_t position) {
+  if (position <= reader_.position()) return;
+  reader_.seek(position - 1);
+  skip_to_line_end();
+  if (!window(1).empty()) reader_.consume(1);
+}
+
+std::uint64_t TextFields::lines_before(std::uint64_t position) {
+  reader_.seek(0);
+  std::uint64_t lines = 0;
+  while (reader_.position() < position) {
+    std::string_view text = window(1);
+    if (text.empty()) break;
+    text = text.substr(0, std::min<std::uint64_t>(text.size(), position - reader_.position()));
+    lines += static_cast<std::uint64_t>(std::count(text.begin(), text.end(), '\n'));
+    reader_.consume(text.size());
+  }
+  return lines;
+}
+
 void TextFields::skip_to_line_end() {
   for (;;) {
     const std::string_view text = window(1);

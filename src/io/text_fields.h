@@ -39,6 +39,11 @@ class TextFields {
   // Only between lines.
   [[nodiscard]] Mark mark() const noexcept { return {reader_.position(), line_}; }
   void go_to(const Mark& mark);
+  // To the beginning of the first line at `position`, which is behind the header, or behind it; its number counts from
+  // the line there is now.
+  void go_to_line_at(std::uint64_t position);
+  // How many lines end in front of a position.
+  std::uint64_t lines_before(std::uint64_t position);
   [[nodiscard]] Reader& reader() noexcept { return reader_; }
 
  private:

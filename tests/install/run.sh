@@ -38,6 +38,11 @@ check "only headers in include/" nothing find "$prefix/include" -type f ! -name 
 command_runs() { "$prefix/bin/masu" --version | grep -q '0\.1\.0'; }
 check "the installed command runs" command_runs
 no_build_paths() { grep -rl --include='*.cmake' --include='*.pc' -e "$(readlink -f "$build")" "$prefix"; }
+if [[ -e $prefix/bin/masu-mpi ]]; then
+  mpi_runs() { OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 "$prefix/bin/masu-mpi" reduce iota:u8:4 --op sum | grep -qx 6; }
+  check "the installed masu-mpi runs" mpi_runs
+  check "installed: share/man/man1/masu-mpi.1" test -e "$prefix/share/man/man1/masu-mpi.1"
+fi
 check "the installed command measures" "$prefix/bin/masu" bench histogram --quick --device cpu --case u8-256 -o "$work/bench.txt"
 check "no path of the build in the package files" nothing no_build_paths
 

@@ -68,6 +68,7 @@ void StoneRule::count_values(std::span<const std::uint64_t> counts) {
 void StoneRule::start_pass() {
   const Device cpu = Device::open("cpu");
   pass_.clear();
+  added_.clear();
   std::uint64_t counters = 0;
   for (std::uint64_t k = first_; k <= candidates_ && counters + k <= counters_a_pass; ++k) {
     pass_.emplace_back(cpu, dtype_, make_(k));
@@ -79,11 +80,40 @@ void StoneRule::add(const ArrayView& data) {
   for (HistogramAccumulator& candidate : pass_) candidate.add(data);
 }
 
-bool StoneRule::next_pass() {
+std::uint64_t StoneRule::counters() const noexcept {
+  const std::uint64_t end = first_ + pass_.size();
+  return (first_ + end - 1) * pass_.size() / 2;
+}
+
+std::vector<std::uint64_t> StoneRule::counts() const {
+  std::vector<std::uint64_t> result;
+  result.reserve(counters());
   for (const HistogramAccumulator& candidate : pass_) {
     const std::vector<Histogram> found = candidate.result();
+    result.insert(result.end(), found.front().counts().begin(), found.front().counts().end());
+  }
+  for (std::size_t i = 0; i < added_.size(); ++i) result[i] += added_[i];
+  return result;
+}
+
+void StoneRule::add_counts(std::span<const std::uint64_t> counts) {
+  added_.resize(counts.size());
+  for (std::size_t i = 0; i < counts.size(); ++i) added_[i] += counts[i];
+}
+
+void StoneRule::go_on(const Progress& progress) {
+  first_ = progress.first;
+  best_ = progress.best;
+  least_ = progress.least;
+  start_pass();
+}
+
+bool StoneRule::next_pass() {
+  const std::vector<std::uint64_t> all = counts();
+  const std::uint64_t* bin = all.data();
+  for (const std::uint64_t end = first_ + pass_.size(); first_ < end;) {
     double squares = 0;
-    for (const std::uint64_t count : found.front().counts()) squares += square(count);
+    for (const std::uint64_t* last = bin + first_; bin < last; ++bin) squares += square(*bin);
     judge(first_++, squares);
   }
   if (first_ > candidates_) return false;

@@ -27,6 +27,22 @@ class StoneRule {
   // The number of bins found.
   std::uint64_t best() const noexcept { return best_; }
 
+  // Between passes: which candidates are next, and what was found so far. What this pass has counted: the bins of all
+  // its candidates, one behind the other.
+  struct Progress {
+    std::uint64_t first = 1;
+    std::uint64_t best = 1;
+    double least = 0;
+  };
+  Progress progress() const noexcept { return {first_, best_, least_}; }
+  std::uint64_t candidates() const noexcept { return candidates_; }
+  void go_on(const Progress& progress);
+  std::vector<std::uint64_t> counts() const;
+  // How many numbers that are.
+  std::uint64_t counters() const noexcept;
+  // Adds what counts() of another one in the same pass is.
+  void add_counts(std::span<const std::uint64_t> counts);
+
  private:
   void start_pass();
   void judge(std::uint64_t bins, double squares);
@@ -38,6 +54,7 @@ class StoneRule {
   std::uint64_t candidates_;
   std::uint64_t first_ = 1;  // the first candidate of this pass
   std::vector<HistogramAccumulator> pass_;
+  std::vector<std::uint64_t> added_;  // by add_counts(); empty: nothing
   std::uint64_t best_ = 1;
   double least_ = 0;
 };

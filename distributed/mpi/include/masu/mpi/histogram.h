@@ -41,9 +41,40 @@ inline std::vector<std::int64_t> add_counts(const Call& call, std::vector<std::i
   return counts;
 }
 
+/// The bins that a rule finds, in passes over the data of all ranks.
+inline void add_estimated(Call& call, const Part& x, const Bins& bins, std::vector<Bins>& result) {
+  Bytes memory;
+  ArrayView data;
+  std::optional<BinEstimator> estimator;
+  call.attempt([&] {
+    data = x.host(memory);
+    estimator.emplace(x.dtype(), bins);
+  });
+  for (bool more = true; more;) {
+    Bytes mine;
+    call.attempt([&] {
+      estimator->add(data);
+      mine = estimator->bytes();
+    });
+    call.agree();
+    const Bytes all = call.combine(std::move(mine), [](const Bytes& before, const Bytes& after) {
+      BinEstimator both = BinEstimator::from_bytes(before);
+      both.merge(BinEstimator::from_bytes(after));
+      return both.bytes();
+    });
+    call.attempt([&] {
+      estimator = BinEstimator::from_bytes(all);
+      more = estimator->next_pass();
+    });
+    call.agree();
+  }
+  call.attempt([&] { result.push_back(estimator->bins()); });
+}
+
 /// Adds bins that are definite for the data of all ranks. What fails at the end is kept for the next agree().
 inline void add_definite(Call& call, const Part& x, const Bins& bins, std::vector<Bins>& result) {
   if (!bins.needs_data()) return call.attempt([&] { result.push_back(bins); });
+  if (bins.kind() == Bins::Kind::automatic) return add_estimated(call, x, bins, result);
   struct Range {
     double lo = 0;
     double hi = 0;
@@ -52,9 +83,6 @@ inline void add_definite(Call& call, const Part& x, const Bins& bins, std::vecto
   Bytes mine;
   call.attempt([&] {
     mine.resize(sizeof(Range));
-    if (bins.kind() == Bins::Kind::automatic) {
-      throw Error(ErrorCode::unsupported, "mpi: histogram: bins must not be those of an estimator, got one");
-    }
     Bytes memory;
     const std::optional<ValueRange> found =
         x.buffer() != nullptr ? finite_range(*x.buffer(), x.dtype()) : finite_range(x.device(), x.host(memory));
@@ -126,7 +154,7 @@ void give_columns(std::span<const Part> columns, const OnHost& on_host, const On
 
 }  // namespace detail
 
-/// As histogram.h says on the data of all ranks. Bins may depend on the data (a range, not an estimator).
+/// As histogram.h says on the data of all ranks. Bins may depend on the data.
 /// options.channels must be 1; strategy, memory and workspace are this rank's own.
 inline Histogram histogram(MPI_Comm comm, const Part& x, const Bins& bins, const HistogramOptions& options = {},
                            int root = all_ranks) {

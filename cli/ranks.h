@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// The processes that share the work of a command: this one alone, or the ranks of masu-mpi. Each reads its part of the
+// input; states are merged in the order of the ranks; rank 0 writes what is one for all.
+#pragma once
+
+#include "errors.h"
+
+#include <masu/device.h>
+#include <masu/sort.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace masu::cli {
+
+// All but the first functions are collective: every rank calls the same in the same order, `what` says which. What went
+// wrong on one rank meanwhile is an Error on all of them.
+class Ranks {
+ public:
+  using Bytes = std::vector<std::byte>;
+
+  Ranks() = default;
+  Ranks(const Ranks&) = delete;
+  Ranks& operator=(const Ranks&) = delete;
+  virtual ~Ranks() = default;
+
+  [[nodiscard]] virtual int rank() const { return 0; }
+  [[nodiscard]] virtual int size() const { return 1; }
+  [[nodiscard]] bool several() const { return size() > 1; }
+  [[nodiscard]] bool first() const { return rank() == 0; }
+  // Of the ranks on this machine.
+  [[nodiscard]] virtual int local_rank() const { return 0; }
+  [[nodiscard]] virtual int local_size() const { return 1; }
+  // Whether standard output and standard error are the user's, and not a launcher's.
+  [[nodiscard]] virtual bool has_terminal() const { return true; }
+
+  // Merged by merge(before, after) of neighbours; on every rank.
+  using Merge = std::function<Bytes(const Bytes& before, const Bytes& after)>;
+  virtual Bytes merge(std::string_view what, Bytes mine, const Merge& merge);
+  // By rank, on every rank.
+  virtual std::vector<Bytes> from_each(std::string_view what, Bytes mine);
+  // In place: the sum of each number.
+  virtual void add(std::string_view what, std::span<std::uint64_t> numbers);
+  // give(send) of every rank but the first calls send(bytes) as often as it likes, and the first rank's take(rank,
+  // bytes) gets these in the order of the ranks.
+  using Send = std::function<void(std::span<const std::byte>)>;
+  using Take = std::function<void(int rank, std::span<const std::byte>)>;
+  virtual void to_first(std::string_view what, const std::function<void(const Send&)>& give, const Take& take);
+  // The end of the program, to which each rank comes with what became of it: what it says, and the status of all.
+  virtual Ending end(Ending mine) { return mine; }
+  // Sorts the elements of all ranks; each rank ends with as many as it gave. `values` go with them, unless it is null.
+  virtual void sort(const Device& device, MutableArrayView keys, const RecordsView* values, const SortOptions& options);
+  // Where each element of that order was, counted over all ranks; the keys stay.
+  virtual void order(const Device& device, const ArrayView& keys, std::span<std::uint64_t> indices,
+                     const SortOptions& options);
+
+  // Made of those: the numbers of all ranks together, and of those before this one.
+  std::uint64_t sum(std::string_view what, std::uint64_t mine);
+  std::uint64_t before(std::string_view what, std::uint64_t mine);
+  // Text or bytes of rank 0, on every rank.
+  Bytes of_first(std::string_view what, Bytes mine);
+  // Nothing but that all ranks come here.
+  void agree(std::string_view what) { (void)sum(what, 0); }
+};
+
+// Those of this process: it alone, unless masu-mpi said otherwise.
+Ranks& ranks();
+
+// While it lives, ranks() are others; none: this process alone.
+class RanksScope {
+ public:
+  explicit RanksScope(Ranks* others = nullptr);
+  RanksScope(const RanksScope&) = delete;
+  RanksScope& operator=(const RanksScope&) = delete;
+  ~RanksScope();
+
+ private:
+  Ranks* before_;
+};
+
+// Merges what accumulators of all ranks hold: `mine` becomes an accumulator of all of it.
+template <class Accumulator>
+void merge_states(std::string_view what, const Device& device, Accumulator& mine) {
+  if (!ranks().several()) return;
+  const auto both = [&](const Ranks::Bytes& before, const Ranks::Bytes& after) {
+    Accumulator merged = Accumulator::from_bytes(device, before);
+    merged.merge(Accumulator::from_bytes(device, after));
+    return merged.bytes();
+  };
+  mine = Accumulator::from_bytes(device, ranks().merge(what, mine.bytes(), both));
+}
+
+// The sum of the numbers of all ranks, as many on each.
+std::vector<std::int64_t> sum_of_ranks(std::vector<std::int64_t> numbers);
+
+// The device of this rank: `chosen`, unless there are others of its kind and no number was given with --device: they
+// are dealt out to the ranks of a machine. All ranks compute on the CPU where some of them would not.
+Device device_of_rank(const std::string& asked, const Device& chosen);
+
+}  // namespace masu::cli

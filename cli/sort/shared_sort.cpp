@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/sort/shared_sort.h"
+
+#include "cli/arrays/array_input.h"
+#include "cli/arrays/shared_output.h"
+#include "cli/sort/external_sort.h"
+#include "errors.h"
+#include "ranks.h"
+
+#include <fmt/format.h>
+#include <algorithm>
+#include <array>
+#include <numeric>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace masu::cli {
+namespace {
+
+constexpr std::uint64_t sort_copies = 3;  // the elements, those that come from other ranks, and what sorting takes
+constexpr std::uint64_t sort_piece_bytes = std::uint64_t{4} << 20U;
+
+// Room for elements that is not cleared.
+class Column {
+ public:
+  explicit Column(SharedSource shared) : shared_(std::move(shared)) {}
+  [[nodiscard]] io::Source& source() { return *shared_.source; }
+  [[nodiscard]] const io::SourceInfo& info() const { return shared_.source->info(); }
+  [[nodiscard]] SharedSource& shared() { return shared_; }
+  [[nodiscard]] std::uint64_t count() const { return bytes_.size() / size_of(info().dtype); }
+  [[nodiscard]] MutableArrayView view() { return {info().dtype, bytes_.data(), count()}; }
+
+  // Reads all that this rank has.
+  void read(std::uint64_t most_bytes, Progress& progress) {
+    const std::size_t size = size_of(info().dtype);
+    if (info().count) refuse(*info().count * size, most_bytes);
+    if (info().count) bytes_.reserve(*info().count * size);
+    while (true) {
+      const std::size_t before = bytes_.size();
+      refuse(before, most_bytes);
+      const std::uint64_t want =
+          info().count ? std::min(*info().count - before / size, sort_piece_bytes / size) : sort_piece_bytes / size;
+      bytes_.resize(before + want * size);
+      const std::uint64_t got = read_elements(source(), bytes_.data() + before, want);
+      bytes_.resize(before + got * size);
+      progress.advance(got * size);
+      if (got < want || want == 0) break;
+    }
+  }
+
+ private:
+  void refuse(std::uint64_t bytes, std::uint64_t most) const {
+    if (bytes <= most) return;
+    throw Error(
+        ErrorCode::out_of_memory,
+        fmt::format("{}: a rank's part must be at most {} bytes, a third of its memory (--memory), got {}; take "
+                    "more ranks",
+                    info().name, most, bytes));
+  }
+
+  SharedSource shared_;
+  std::vector<std::byte> bytes_;
+};
+
+class SharedSort {
+ public:
+  SharedSort(const SortCommandOptions& asked, Progress& progress)
+      : asked_(asked),
+        progress_(progress),
+        rows_(asked.row_count()),
+        keys_(open_array(asked.input, asked.common, false, rows_ == 1 && asked.values.empty())) {
+    if (asked.common.verify) usage_error("--verify is not for several ranks");
+    if (asked.trace) usage_error("--trace is not for several ranks");
+    open_values();
+    share();
+  }
+
+  SortSummary operator()() {
+    const Device device = open_device();
+    SharedOutput output(asked_.common.output, keys_.info());
+    std::optional<SharedOutput> values_output;
+    if (values_) values_output.emplace(asked_.values_output, values_->info());
+    progress_.start("sort", known_bytes(keys_.source()));
+    const double opening = since(began_);
+    read();
+    SortSummary result;
+    result.seconds.read = opening + since(began_) - opening;
+    const auto sorting = Clock::now();
+    sort(device);
+    result.seconds.compute = since(sorting);
+    progress_.finish();
+
+    std::array<std::uint64_t, 2> sums{keys_.count(), keys_.source().bad_lines()};
+    ranks().add("sort", sums);
+    if (sums[0] == 0 && keys_.info().format == "text") {
+      throw Error(ErrorCode::io, fmt::format("{}: has no number", keys_.info().name));
+    }
+    std::vector<std::uint64_t> shape{sums[0]};
+    if (rows_ > 1) shape = {rows_, sums[0] / rows_};
+    output.write(asked_.index ? ArrayView(indices_) : ArrayView(keys_.view()), shape);
+    if (values_) values_output->write(values_->view(), shape);
+    output.commit();
+    if (values_) values_output->commit();
+
+    result.name = keys_.info().name;
+    result.dtype = keys_.info().dtype;
+    result.device = device.id();
+    result.rows = rows_;
+    result.count = sums[0];
+    result.bad_lines = sums[1];
+    result.bytes = result.count * (size_of(result.dtype) + payload_bytes());
+    result.seconds.total = since(began_);
+    return result;
+  }
+
+ private:
+  [[nodiscard]] std::size_t payload_bytes() const {
+    return values_ ? size_of(values_->info().dtype) : asked_.index ? sizeof(std::uint64_t) : 0;
+  }
+
+  void open_values() {
+    if (asked_.values.empty()) return;
+    values_.emplace(open_array(asked_.values, asked_.values_dtype, asked_.common));
+    const std::optional<std::uint64_t> keys = shared_count(keys_.source(), keys_.shared().way);
+    const std::optional<std::uint64_t> values = shared_count(values_->source(), values_->shared().way);
+    if (keys && values && *keys != *values) {
+      throw Error(ErrorCode::io, fmt::format("as many values as keys are needed: {} has {}, {} has {}",
+                                             keys_.info().name, *keys, values_->info().name, *values));
+    }
+  }
+
+  // Gives each rank its part.
+  void share() {
+    if (rows_ > 1) {
+      const std::uint64_t count = measure_shared(keys_.source(), keys_.shared().way);
+      if (count % rows_ != 0) {
+        usage_error(fmt::format("--rows {} must divide the {} values of {}", rows_, count, keys_.info().name));
+      }
+    }
+    if (values_ && keys_.shared().way != values_->shared().way) keys_.shared().way = values_->shared().way = Way::first;
+    const Cut cut{.rows = rows_ > 1 ? rows_ : 0};
+    rows_of_rank_ = cut_shared({&keys_.shared().source, 1}, {&keys_.shared().way, 1}, cut);
+    if (values_) (void)cut_shared({&values_->shared().source, 1}, {&values_->shared().way, 1}, cut);
+  }
+
+  [[nodiscard]] Device open_device() {
+    const std::uint64_t bytes = known_bytes(keys_.source()).value_or(0);
+    return device_of_rank(asked_.common.device,
+                          asked_.common.device.empty() ? device_for_sort(bytes) : Device::open(asked_.common.device));
+  }
+
+  void read() {
+    const std::uint64_t memory = memory_budget(memory_limit(asked_.common)) / sort_copies;
+    const std::size_t element = size_of(keys_.info().dtype);
+    keys_.read(memory / (element + payload_bytes()) * element, progress_);
+    if (asked_.index) indices_.resize(keys_.count());
+    if (!values_) return;
+    values_->read(memory / (element + payload_bytes()) * payload_bytes(), progress_);
+    if (keys_.count() == values_->count()) return;
+    const bool fewer = keys_.count() < values_->count();
+    throw Error(ErrorCode::io,
+                fmt::format("as many values as keys are needed: {} ends before {}",
+                            (fewer ? keys_ : *values_).info().name, (fewer ? *values_ : keys_).info().name));
+  }
+
+  void sort(const Device& device) {
+    SortOptions options;
+    options.order = asked_.order();
+    options.algorithm = sort_algorithm_from_name(asked_.algorithm);
+    std::optional<RecordsView> payload;
+    if (values_) payload.emplace(values_->view().data, size_of(values_->info().dtype), values_->count());
+    const RecordsView* const values = payload ? &*payload : nullptr;
+    if (rows_ == 1) {
+      if (asked_.index) ranks().order(device, keys_.view(), indices_, options);
+      else ranks().sort(device, keys_.view(), values, options);
+      return;
+    }
+    const RanksScope alone;
+    options.rows = rows_of_rank_;
+    if (keys_.count() == 0) return;
+    if (asked_.index) ranks().order(device, keys_.view(), indices_, options);
+    else ranks().sort(device, keys_.view(), values, options);
+  }
+
+  const SortCommandOptions& asked_;
+  Progress& progress_;
+  Clock::time_point began_ = Clock::now();
+  std::uint64_t rows_;
+  Column keys_;
+  std::optional<Column> values_;
+  std::vector<std::uint64_t> indices_;
+  std::uint64_t rows_of_rank_ = 0;
+};
+
+}  // namespace
+
+SortSummary run_shared_sort(const SortCommandOptions& asked, Progress& progress) {
+  return SharedSort(asked, progress)();
+}
+
+}  // namespace masu::cli

@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: Apache-2.0
+// What BinEstimator knows between its passes: one tells how many values there are and between what; the others depend
+// on the rule.
+#pragma once
+
+#include "call/state_bytes.h"
+#include "elements/order.h"
+#include "histogram/bins/bin_estimator_stone.h"
+#include "histogram/bins/bin_estimator_tally.h"
+#include "histogram/bins/bin_width.h"
+
+#include <masu/device.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace masu {
+
+inline constexpr unsigned most_digit_bits = 16;
+inline constexpr double most_estimated_bins = 0x1p31;
+
+inline bool needs_moments(Estimator estimator) {
+  return estimator == Estimator::scott || estimator == Estimator::doane;
+}
+inline bool needs_quartiles(Estimator estimator) {
+  return estimator == Estimator::automatic || estimator == Estimator::fd;
+}
+
+// a - b in the dtype, unless that overflows; unsigned for integers. As f64.
+inline double difference(Dtype dtype, std::uint64_t a, std::uint64_t b) {
+  if (!is_float(dtype)) return static_cast<double>(a - b);  // keys of integers are as far apart as they are
+  const double exact = value_of_key(dtype, a) - value_of_key(dtype, b);
+  const double rounded = rounded_to(dtype, exact);
+  return std::isfinite(rounded) ? rounded : exact;
+}
+
+// The two neighbours in the ordered data between which a quartile lies, and how far along.
+struct Quartile {
+  Quartile(std::uint64_t n, double part) {
+    const double place = static_cast<double>(n - 1) * part;
+    const double last = static_cast<double>(n - 1);
+    const double before = place >= last ? last : std::floor(place);
+    ranks = {static_cast<std::uint64_t>(before), std::min(n - 1, static_cast<std::uint64_t>(before) + 1)};
+    along = place - before;
+  }
+  std::array<std::uint64_t, 2> ranks{};
+  double along;
+};
+
+// A place in the ordered data, found digit by digit.
+struct Rank {
+  std::uint64_t rest;  // among the values with this prefix
+  std::uint64_t prefix = 0;
+};
+
+struct BinEstimator::State {
+  State(Dtype type, const Bins& wanted) : dtype(type), bins(wanted) {
+    if (!bins.needs_data()) {
+      throw Error(ErrorCode::invalid_argument, "BinEstimator: bins must depend on the data, got definite ones");
+    }
+    automatic = bins.kind_ == Bins::Kind::automatic;
+    given = bins.origin_ == Bins::Origin::given;
+    pass.dtype = dtype;
+    pass.limits = given ? range_limits(dtype, Bins::even(1, bins.lo_, bins.hi_)) : finite_limits(dtype);
+    pass.extremes = true;
+    const auto bits = static_cast<unsigned>(8 * size_of(dtype));
+    values_known = bits <= most_digit_bits;
+    pass.sum = !values_known && needs_moments(bins.estimator_);
+    if (automatic && (values_known || needs_quartiles(bins.estimator_))) {
+      pass.digit_bits = std::min(bits, most_digit_bits);
+      pass.shift = bits - pass.digit_bits;
+      pass.prefixes = {0};
+    }
+    tally = std::make_unique<Tally>(pass);
+  }
+
+  // k bins over the range that was given or found.
+  Bins even(std::uint64_t k) const {
+    if (given) return Bins::even(k, bins.lo_, bins.hi_);
+    return range ? Bins::even(k, *range) : Bins::even(k, 0, 1);
+  }
+
+  bool next_pass() {
+    if (!automatic) return finish();
+    if (!surveyed) {
+      survey();
+      if (data.n == 0) return finish();
+      if (values_known) return finish_with_values();
+    } else if (stone) {
+      if (stone->next_pass()) return true;
+      data.smoothest = stone->best();
+      return finish();
+    } else if (pass.squares) {
+      set_moments(*tally);
+      return finish();
+    }
+    if (needs_moments(bins.estimator_)) {
+      start_moments();
+      return true;
+    }
+    if (needs_quartiles(bins.estimator_)) return next_digit() || finish();
+    if (bins.estimator_ == Estimator::stone && data.spread > 0) {
+      start_stone();
+      return true;
+    }
+    return finish();
+  }
+
+  void start_moments() {
+    pass.squares = true;
+    pass.cubes = bins.estimator_ == Estimator::doane;
+    pass.sum = pass.extremes = false;
+    tally = std::make_unique<Tally>(pass);
+  }
+  void start_stone() {
+    stone = std::make_unique<StoneRule>(dtype, data.n, data.spread, [this](std::uint64_t k) { return even(k); });
+  }
+
+  void survey() {
+    set_extremes(tally->n, tally->least, tally->greatest);
+    if (data.n == 0) return;
+    if (needs_quartiles(bins.estimator_)) {
+      for (const double part : {0.25, 0.75}) {
+        for (const std::uint64_t rank : Quartile(data.n, part).ranks) ranks.push_back({rank});
+      }
+    }
+    set_mean(tally->sum);
+  }
+
+  void set_extremes(std::uint64_t n, std::uint64_t least_key, std::uint64_t greatest_key) {
+    surveyed = true;
+    data.dtype = dtype;
+    data.n = n;
+    if (n == 0) return;
+    least = least_key;
+    greatest = greatest_key;
+    data.spread = difference(dtype, greatest, least);
+    range = ValueRange{value_of_key(dtype, least), value_of_key(dtype, greatest), greatest == least};
+  }
+
+  void set_mean(const ExactSum& sum) {
+    if (sum.count() != 0) set_mean(sum.mean());
+  }
+  void set_mean(double mean) {
+    pass.mean = mean;
+    // Distances up to the spread, as numbers up to 2: nothing overflows, and what underflows does not count.
+    if (data.spread > 0) pass.scale = std::ldexp(1, -std::max(std::ilogb(data.spread), -1000));
+  }
+
+  void set_moments(const Tally& found) {
+    const auto n = static_cast<double>(data.n);
+    const double deviation = std::sqrt(found.squares.sum() / n);
+    data.deviation = deviation / pass.scale;
+    data.skew = found.cubes.sum() / n / (deviation * deviation * deviation);
+  }
+
+  // 8- and 16-bit data: everything follows from how often each value occurs.
+  bool finish_with_values() {
+    const std::vector<std::uint64_t>& counts = tally->digits;
+    if (needs_moments(bins.estimator_)) {
+      const auto each = [&](const auto& add) {
+        for (std::uint64_t key = 0; key < counts.size(); ++key) {
+          if (counts[key] != 0) add(value_of_key(dtype, key), counts[key]);
+        }
+      };
+      ExactSum sum;
+      each([&](double x, std::uint64_t times) { sum.add(x, times); });
+      set_mean(sum);
+      Tally found{TallyPass{}};
+      each([&](double x, std::uint64_t times) {
+        const double distance = (x - pass.mean) * pass.scale;
+        found.squares.add(distance * distance, times);
+        found.cubes.add(distance * distance * distance, times);
+      });
+      set_moments(found);
+    } else if (needs_quartiles(bins.estimator_)) {
+      next_digit();
+    } else if (bins.estimator_ == Estimator::stone && data.spread > 0) {
+      StoneRule rule(dtype, data.n, data.spread, [this](std::uint64_t k) { return even(k); });
+      rule.count_values(counts);
+      data.smoothest = rule.best();
+    }
+    return finish();
+  }
+
+  // Takes the digit of every rank from its table; false when it was the last one.
+  bool next_digit() {
+    const std::size_t digits = std::size_t{1} << pass.digit_bits;
+    for (Rank& rank : ranks) {
+      const auto known = std::find(pass.prefixes.begin(), pass.prefixes.end(), rank.prefix) - pass.prefixes.begin();
+      const std::uint64_t* table = tally->digits.data() + static_cast<std::size_t>(known) * digits;
+      std::size_t digit = 0;
+      while (digit + 1 < digits && rank.rest >= table[digit]) rank.rest -= table[digit++];
+      rank.prefix = rank.prefix << pass.digit_bits | digit;
+    }
+    if (pass.shift == 0) {
+      data.quartile_range = quartile(2, 0.75) - quartile(0, 0.25);
+      return false;
+    }
+    pass.shift -= pass.digit_bits;
+    start_digit();
+    return true;
+  }
+
+  // The pass that finds the digit at pass.shift behind each rank's prefix.
+  void start_digit() {
+    pass.prefixes.clear();
+    for (const Rank& rank : ranks) {
+      if (std::find(pass.prefixes.begin(), pass.prefixes.end(), rank.prefix) == pass.prefixes.end()) {
+        pass.prefixes.push_back(rank.prefix);
+      }
+    }
+    pass.extremes = false;
+    tally = std::make_unique<Tally>(pass);
+  }
+
+  // numpy.percentile's interpolation.
+  double quartile(std::size_t first, double part) const {
+    const double along = Quartile(data.n, part).along;
+    const std::uint64_t a = ranks[first].prefix;
+    const std::uint64_t b = ranks[first + 1].prefix;
+    const double distance = difference(dtype, b, a);
+    if (along >= 0.5) return value_of_key(dtype, b) - distance * (1 - along);
+    return value_of_key(dtype, a) + distance * along;
+  }
+
+  bool finish() {
+    done = true;
+    tally.reset();
+    stone.reset();
+    return false;
+  }
+
+  // How many bins the rule finds; it may be more than Bins holds.
+  double found() const {
+    if (!automatic) return static_cast<double>(bins.size_);
+    if (data.n == 0) return 1;
+    double delta = data.spread;
+    if (given) delta = bins.lo_ == bins.hi_ ? (bins.hi_ + 0.5) - (bins.lo_ - 0.5) : bins.hi_ - bins.lo_;
+    return std::max(bins_of_width(bins.estimator_, data, delta, given), 1.0);
+  }
+
+  Bins result() const {
+    const double size = found();
+    if (!(size <= most_estimated_bins)) {
+      throw Error(ErrorCode::invalid_argument,
+                  fmt::format("histogram: the rule {} must find 1 to 2147483648 bins, got {} for {} values",
+                              to_string(bins.estimator_), size, data.n));
+    }
+    return even(static_cast<std::uint64_t>(size));
+  }
+
+  // Which pass it is in.
+  enum class Phase : std::uint8_t { first, moments, digits, stone, done };
+  [[nodiscard]] Phase phase() const {
+    if (done) return Phase::done;
+    if (!surveyed) return Phase::first;
+    return stone ? Phase::stone : pass.squares ? Phase::moments : Phase::digits;
+  }
+
+  // What the passes before have found: the same wherever all data has been given.
+  void write_found(call::StateWriter& to) const;
+  // What this pass has found.
+  void write_pass(call::StateWriter& to) const;
+  void read(call::StateReader& from);
+  void read_found(call::StateReader& from, Phase phase);
+  void read_pass(call::StateReader& from);
+
+  Device cpu = Device::open("cpu");
+  Dtype dtype;
+  Bins bins;
+  bool automatic = false;
+  bool given = false;
+  bool values_known = false;  // the first pass counts every value there can be
+  bool surveyed = false;
+  bool done = false;
+  TallyPass pass;
+  std::unique_ptr<Tally> tally;
+  std::unique_ptr<StoneRule> stone;
+  BinStatistics data;
+  std::uint64_t least = 0;  // keys
+  std::uint64_t greatest = 0;
+  std::optional<ValueRange> range;
+  std::vector<Rank> ranks;  // of both quartiles' neighbours
+};
+
+}  // namespace masu
