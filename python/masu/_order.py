@@ -178,12 +178,12 @@ def _part(call, numpys, a, kth, axis, kind, order, device, dtype):
     if data is NUMPY or order is not None or kind != "introselect":
         return numpys(a, kth, axis, kind, order)
     if axis is None:
-        data, axis = data.reshape(-1), -1
-    axis = normalize_axis_index(axis, data.ndim)
-    places = _places(kth, data.shape[axis])
+        data = data.reshape(-1)
+    along = normalize_axis_index(-1 if axis is None else axis, data.ndim)
+    places = _places(kth, data.shape[along])
     if places is None:
         return numpys(a, kth, axis, kind, order)
-    axes = axes_of(data, axis)
+    axes = axes_of(data, along)
     rows = lines(data, axes)
     where = device_for(device, data.size)
     return result_like(data, axes, dtype or data.dtype,

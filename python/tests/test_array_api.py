@@ -9,18 +9,17 @@ import pathlib
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import masu
+from generators import FLOATS, INTEGERS, one_of
+from generators.data import array
 from numpy_redirect import redirect
-from strategies import FLOATS, INTEGERS, arrays, settings
 
 xp = pytest.importorskip("array_api_strict")
 from array_api_strict import _searching_functions, _set_functions, _sorting_functions, _statistical_functions
 
 TESTS = pathlib.Path(xp.__file__).parent / "tests"
-reals = arrays(dtypes=INTEGERS + FLOATS[1:], dimensions=(1, 3))
+seeds = pytest.mark.parametrize("seed", range(1000 if os.environ.get("MASU_TEST_LONG") else 100))
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -52,11 +51,17 @@ def test_of_array_api_strict(path):
     assert redirect.calls["masu"] > before
 
 
-@given(reals, st.integers(0, 2), st.booleans(), st.booleans())
-@settings
-def test_sort(a, axis, descending, stable):
+def drawn(seed):
+    """Random numbers, and an array."""
+    rng = np.random.default_rng(seed)
+    return rng, array(rng, one_of(rng, INTEGERS + FLOATS[1:]), (1, 3))
+
+
+@seeds
+def test_sort(seed):
     """Sorted along the axis; of the same dtype and elements."""
-    axis %= a.ndim
+    rng, a = drawn(seed)
+    axis, descending, stable = int(rng.integers(a.ndim)), bool(rng.integers(2)), bool(rng.integers(2))
     a = np.nan_to_num(a)  # where NaN goes is left open by the standard
     got = np.asarray(xp.sort(wrapped(a), axis=axis, descending=descending, stable=stable)._array)
     rows = np.moveaxis(got, axis, -1).reshape(-1, a.shape[axis]).tolist() if a.size else []
@@ -65,11 +70,11 @@ def test_sort(a, axis, descending, stable):
     assert got.dtype == a.dtype.newbyteorder("=") and got.shape == a.shape
 
 
-@given(reals, st.integers(0, 2), st.booleans())
-@settings
-def test_stable_argsort(a, axis, descending):
+@seeds
+def test_stable_argsort(seed):
     """The relative order of equal values is kept, in both directions."""
-    axis %= a.ndim
+    rng, a = drawn(seed)
+    axis, descending = int(rng.integers(a.ndim)), bool(rng.integers(2))
     a = np.nan_to_num(a)
     got = np.asarray(xp.argsort(wrapped(a), axis=axis, descending=descending)._array)
     if a.size:
@@ -78,12 +83,12 @@ def test_stable_argsort(a, axis, descending):
             assert order == sorted(range(len(row)), key=row.__getitem__, reverse=descending)
 
 
-@given(st.data(), arrays(dtypes=["f8"], dimensions=(1, 1)), st.sampled_from(["left", "right"]), st.booleans())
-@settings
-def test_searchsorted(data, a, side, with_sorter):
+@seeds
+def test_searchsorted(seed):
     """left: x1[i-1] < v <= x1[i]; right: x1[i-1] <= v < x1[i]."""
-    a = np.nan_to_num(a)
-    v = np.nan_to_num(data.draw(arrays(dtypes=["f8"], dimensions=(0, 2))))
+    rng = np.random.default_rng(seed)
+    a, v = np.nan_to_num(array(rng, "f8", (1, 1))), np.nan_to_num(array(rng, "f8", (0, 2)))
+    side, with_sorter = one_of(rng, ["left", "right"]), bool(rng.integers(2))
     sorter = xp.argsort(wrapped(a)) if with_sorter else None
     ordered = np.sort(a)
     got = xp.searchsorted(wrapped(a if with_sorter else ordered), wrapped(v), side=side, sorter=sorter)._array
@@ -97,10 +102,10 @@ def test_searchsorted(data, a, side, with_sorter):
             assert below <= value and (value < at or i == a.size)
 
 
-@given(arrays(dtypes=INTEGERS + FLOATS[1:], dimensions=(1, 3)))
-@settings
-def test_unique(a):
+@seeds
+def test_unique(seed):
     """Distinct values; NaNs are distinct from each other, zeros of both signs are not."""
+    _, a = drawn(seed)
     x = wrapped(a)
     every = xp.unique_all(x)
     values = np.asarray(every.values._array)

@@ -10,7 +10,7 @@ import pytest
 
 import generators
 import masu
-from generators import FLOATS, as_numpy, outcome
+from generators import FLOATS, as_numpy, outcome, same
 from generators.bins import KINDS, near
 from generators.totals import exactly
 
@@ -115,3 +115,30 @@ def test_what_numpy_sums_is_told():
             outcome(call)
         assert not told
     assert ("ignore", None, masu.Fallback, None, 0) in warnings.filters or issubclass(masu.Fallback, Warning)
+
+
+def test_zeros_of_both_signs_in_f16(monkeypatch):
+    a = np.round(np.random.default_rng(0).standard_normal(4402)).astype("f2")
+    for limit in (0, 10**6):  # small ones, which are NumPy's, too
+        monkeypatch.setattr(masu._small, "limit", limit)
+        same(masu.sort(a), np.sort(a, kind="stable"))
+    monkeypatch.setattr(masu._small, "limit", 0)
+    np.testing.assert_array_equal(masu.unique(a), np.unique(a.astype("f8")))
+
+
+@pytest.mark.parametrize("a", [[], 1, [1, 2, "a"], None, "text", {}, [[1], [1, 2]], object(), b"bytes", np.array(3.0)])
+def test_things_that_are_no_arrays(a):
+    for name in ("histogram", "histogram_bin_edges", "bincount", "sort", "argsort", "unique", "median", "cumsum"):
+        want, got = outcome(getattr(np, name), a)[0], outcome(getattr(masu, name), a)[0]
+        assert not isinstance(want, Exception) or isinstance(got, type(want)) or isinstance(want, type(got)), (name, want, got)
+        if not isinstance(want, Exception):
+            same(got, want, name)
+
+
+def test_views_of_what_is_not_there():
+    """Arrays whose elements are one and the same, or none, and of absurd shapes."""
+    one = np.lib.stride_tricks.as_strided(np.array([5], "i4"), (1000, 3), (0, 0))
+    none = np.empty((2**40, 0, 3), "u1")
+    for a in (one, none, np.broadcast_to(np.float32(2), (4, 5))):
+        for name in ("sort", "histogram", "unique"):
+            as_numpy(name, a)
