@@ -48,10 +48,13 @@ def bincount(x, /, weights=None, minlength=0, *, axis=None, device=None):
     array([[1, 1],
            [0, 2]])
     """
-    if (type(x) is _ndarray and type(weights) is _ndarray and axis is None
-            and (found := _weighted(x, weights, minlength, device)) is not None):
-        return found
     small = 4 * _small.limit
+    if type(x) is _ndarray and axis is None:
+        if weights is None:
+            if device is None and x.size < small:
+                return np.bincount(x) if type(minlength) is int and minlength == 0 else np.bincount(x, None, minlength)
+        elif type(weights) is _ndarray and (found := _weighted(x, weights, minlength, device)) is not None:
+            return found
     plain = axis is None and device is None and (weights is None or _summed_exactly(weights))
     if plain and (x.size if type(x) is np.ndarray else len(x) if type(x) is list else small) < small:
         return np.bincount(x, weights, minlength)

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from . import _arrays, _bins, _histogram
+from . import _arrays, _bins, _histogram, _masu
+from ._lines import device_for
 
 _MOST_BINS = 2**31
 
@@ -64,7 +65,12 @@ def _totals(places, weights, size, device, dtype=None):
         result.real = _totals(places, weights.real, size, device)
         result.imag = _totals(places, weights.imag, size, device)
         return result
-    return _histogram.integers(places, weights, size + 1, None, device, dtype)[:size]
+    found = None
+    if weights.dtype.char in "fd" and device_for(device, places.size).kind == "cpu":
+        found = _masu.weighted_bincount(places, weights, size + 1)
+    if found is None:
+        found = _histogram.integers(places, weights, size + 1, None, device, dtype)
+    return found[:size]
 
 
 def _between(data, edges):

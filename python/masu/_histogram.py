@@ -9,10 +9,12 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
 from . import _arrays, _bins, _by_place, _device, _fallback, _masu, _small
+from ._lines import device_for
 
 _MOST_ROWS = 2**20  # of one native call
 _MOST_CHANNELS = 16
 _MOST_BINS = 2**31
+_MANY_BINS = 16  # for one element
 _SUMS = 2**18  # exact sums at a time: 137 MiB of float64 weights
 
 
@@ -73,7 +75,12 @@ def histogram(a, bins=10, range=None, density=None, weights=None, *, axis=None, 
         return _arrays.in_kind(histogram, a, **options, device=device)
     data = _subtractable(_arrays.plain(a))
     by = None if weights is None else _arrays.plain(weights)
-    found = _count(data, bins, range, by, axis, device)
+    found = None
+    if (by is not None and axis is None and type(bins) is int and bins > _MANY_BINS * data.size
+            and by.dtype.char in "fd" and device_for(device, data.size).kind == "cpu"):
+        found = _by_place.histogram(data, bins, range, by, device)  # touches few of the bins
+    if found is None:
+        found = _count(data, bins, range, by, axis, device)
     if found is None:
         if axis is not None:
             raise TypeError(f"histogram: axis needs a dtype that masu has, got {data.dtype}")

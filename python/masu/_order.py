@@ -17,6 +17,8 @@ _kinds = (None, "quicksort", "heapsort", "mergesort", "stable", "quick", "heap",
 # From 2.3 on; what is older always sorts.
 _unsorted = {"sorted": False} if "sorted" in inspect.signature(np.unique).parameters else {}
 _FEW_HALVES = 128
+_FEW_TO_ORDER = 512
+_SLOWLY_ORDERED = frozenset("iIlLqQfd")  # by NumPy, stably
 _numpy_descends = "descending" in inspect.signature(np.sort).parameters  # from 2.5 on
 
 
@@ -117,6 +119,11 @@ def argsort(a, axis=-1, kind=None, order=None, *, stable=None, descending=_NoVal
     """
     if type(a) is _ndarray and a.size < _small.limit and device is None and descending is _NoValue:
         if kind is None and order is None and stable is None:
+            if a.size >= _FEW_TO_ORDER and a.ndim == 1 and a.dtype.char in _SLOWLY_ORDERED and axis in (-1, 0, None):
+                if a.flags.carray and a.dtype.isnative:
+                    result = np.empty(a.size, np.intp)
+                    _masu.argsort(a, result, 1, _device.cpu)
+                    return result
             return a.argsort(axis, "stable")
         return a.argsort(axis, kind, order, stable=stable)
     if _arrays.is_series(a):
@@ -153,7 +160,7 @@ def _places(kth, length):
         places = np.asarray(kth)
         if places.dtype.kind not in "iu" or places.ndim > 1 or places.size == 0:
             return None
-        places = set(places.tolist())
+        places = set(places.ravel().tolist())
     if min(places) < -length or max(places) >= length:
         return None
     return sorted({k % length for k in places})

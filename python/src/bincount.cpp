@@ -6,6 +6,7 @@
 #include <masu/weighted_histogram.h>
 #include <nanobind/ndarray.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -29,6 +30,13 @@ nb::object weighted_bincount(nb::handle integers, nb::handle weights, std::uint6
   const auto work = [&] { return masu::weighted_bincount(x.view(), by.view(), least); };
   std::optional<masu::IndexTotals> found = x.count() <= few_weights ? work() : call(work);
   if (!found) return nb::none();
+  if (found->count <= few_weights) {  // an array of NumPy's own is made sooner than one around other memory
+    static const nb::handle empty = nb::object(nb::module_::import_("numpy").attr("empty")).release();
+    nb::object result = empty(found->count);
+    const Output to(result);
+    std::copy_n(found->totals.get(), found->count, to.data<double>());
+    return result;
+  }
   using Totals = decltype(found->totals);
   double* const memory = found->totals.get();
   auto held = std::make_unique<Totals>(std::move(found->totals));

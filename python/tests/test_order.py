@@ -365,3 +365,46 @@ def test_small_arrays_give_the_same(monkeypatch):
 def test_examples():
     for module in (_order, _quantile):
         assert doctest.testmod(module).failed == 0
+
+
+@pytest.mark.parametrize("dtype", ["u1", "i4", "f4", "f8"])
+def test_little_data_is_parted_as_much(dtype):
+    """Arguments of every form, for little data and, with the limit at 0, by the way of much."""
+    rng = np.random.default_rng(4)
+    for shape in ((1,), (9,), (1000,), (30, 10), (3, 4, 5), (2, 700)):
+        x = rng.integers(0, 60, shape).astype(dtype)
+        length = shape[-1]
+        few = sorted({0, length // 2, length - 1})
+        for kth in (length // 2, -1, few, [-1, 0], np.array(few), np.arange(length), tuple(few), np.int64(0)):
+            for function in (masu.partition, masu.argpartition):
+                got = function(x, kth)
+                limit, masu._small.limit = masu._small.limit, 0
+                try:
+                    want = function(x, kth)
+                finally:
+                    masu._small.limit = limit
+                assert got.dtype == want.dtype and got.tobytes() == want.tobytes(), (shape, kth)
+        for wrong in (length, -length - 1, [0, length], 2**70, 0.5, [], [0.5], None, "1"):
+            for module in (np, masu):
+                try:
+                    module.partition(x, wrong)
+                    error = None
+                except Exception as raised:
+                    error = type(raised)
+                if module is np:
+                    wanted = error
+            assert error is wanted, (shape, wrong)
+
+
+@pytest.mark.parametrize("dtype", ["i4", "u8", "f4", "f8"])
+def test_orders_of_little_data_are_stable(dtype):
+    rng = np.random.default_rng(6)
+    for size in (511, 512, 3000):
+        x = rng.integers(0, 50, size).astype(dtype)
+        if dtype[0] == "f":
+            x[rng.integers(0, size, 20)] = np.nan
+            x[rng.integers(0, size, 20)] = -0.0
+        for axis in (-1, 0, None):
+            np.testing.assert_array_equal(masu.argsort(x, axis), np.argsort(x, kind="stable"))
+        with pytest.raises(np.exceptions.AxisError):
+            masu.argsort(x, 1)

@@ -269,6 +269,42 @@ def test_little_data_and_much_agree():
         assert _masu.dot(x, y, device) == _masu.dot(*padded, device)
 
 
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_dot_takes_what_numpy_takes(dtype):
+    """Lines of any layout, alignment and byte order, scalars of the dtype that NumPy gives."""
+    x, y = wide(300).astype(dtype), wide(301)[1:].astype(dtype)
+    want = masu.dot(x, y)
+    assert type(want) is type(np.dot(x, y))
+    packed = np.frombuffer(b" " + y.tobytes(), np.uint8)[1:].view(dtype)
+    twice = np.repeat(y, 2)[::2]
+    for other in (packed, twice, y.astype(y.dtype.newbyteorder(">"))):
+        same(masu.dot(x, other), want)
+    same(masu.dot(x.reshape(1, -1), y), np.dot(x.reshape(1, -1), y))
+    same(masu.dot(x, y.astype("f8")), masu.dot(x.astype("f8"), y.astype("f8")))
+
+
+def test_integers_wrap_round():
+    for size in (10, 2_000_000):
+        for dtype in ("i8", "u8"):
+            x = np.full(size, np.iinfo(dtype).max - 5, dtype)
+            same(masu.sum(x), np.sum(x))
+
+
+def test_few_weights_in_many_bins():
+    """The way of few elements beside that of many, which have zeros for weights."""
+    for dtype in ("f4", "f8"):
+        for values in (wide(200) % 4 - 2, np.array([-3.0, 3, 0, 2.9999999, np.nan, -np.inf]).astype(dtype)):
+            weights = wide(len(values)).astype(dtype)
+            more = 20000
+            padded = np.concatenate((values, np.zeros(more, values.dtype)))
+            by = np.concatenate((weights, np.zeros(more, dtype)))
+            for options in ({"bins": 10**5, "range": (-3, 3)}, {"bins": 5000, "range": (-1, 2.5)}):
+                got, edges = masu.histogram(values, weights=weights, **options)
+                want, wanted = masu.histogram(padded, weights=by, **options)
+                same(got, want)
+                same(edges, wanted)
+
+
 def test_what_is_numpys():
     same(masu.sum(np.empty((0, 3)), 0), np.zeros(3))
     same(masu.sum(np.array([1 + 2j, 3])), np.complex128(4 + 2j))
