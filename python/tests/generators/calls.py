@@ -95,7 +95,9 @@ def sorts(rng, form, device):
 @generator(120)
 def partitions(rng, form, device):
     a, axis = array(rng, one_of(form, DTYPES)), one_of(rng, AXES)
-    kth = int(rng.integers(-45, 46)) if rng.integers(2) else rng.integers(-8, 9, rng.integers(0, 4)).tolist()
+    length = a.size if axis is None else a.shape[axis] if -a.ndim <= axis < a.ndim else 9
+    most = max(length, 1) if rng.integers(6) else length + 3  # mostly places that there are
+    kth = int(rng.integers(-most, most)) if rng.integers(2) else rng.integers(-most, most, rng.integers(0, 4)).tolist()
     want, _ = outcome(np.partition, a, kth, axis)
     if isinstance(want, Exception):
         as_numpy("partition", a, kth, axis, device=device)
