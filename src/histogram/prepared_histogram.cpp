@@ -34,8 +34,8 @@ double greatest(Dtype dtype) {
   return dtype == Dtype::f64 ? std::numeric_limits<double>::max() : 0;
 }
 
-// Kernels take for granted that some value reaches the bins. Where none does, all finite ones lie on one side: one bin of
-// the outermost of them tells it from infinity on that side.
+// Kernels take for granted that some value reaches the bins. Where none does, all finite ones lie on one side: one bin
+// of the outermost of them tells it from infinity on that side.
 Counted counted(const BinRule& rule) {
   if (reaches_bins(rule)) return {rule, {}};
   const auto slot_of = [&](double x) { return static_cast<std::uint32_t>(rule.slot(x)); };
@@ -71,8 +71,7 @@ struct PreparedHistogram::State {
     if (call::on_cpu(device)) return;
     Counted what = counted(*rule);
     SlotRule slots(what.rule, device.info());
-    const histogram_plan::Plan plan =
-        histogram_plan::make(device.info(), slots, options.channels, options.strategy);
+    const histogram_plan::Plan plan = histogram_plan::make(device.info(), slots, options.channels, options.strategy);
     used = plan.strategy;
     kernels.emplace(device, std::move(slots), plan, TableUpload{});
     if (what.slot_of.empty()) what.slot_of = histogram_plan::slots_by_value(*rule, kernels->slots());
@@ -223,8 +222,7 @@ Pending<Histogram> histogram(Stream& stream, const BufferBase& data, Dtype dtype
   Buffer<std::uint64_t> counts(data.device(), prepared.size() + extra_slots);
   Buffer<std::byte> room = prepared.enqueue(stream, data, counts, options.workspace);
   const auto work = std::make_shared<Work>(std::move(prepared), std::move(counts), std::move(room));
-  return {stream.record(),
-          [work] { return std::move(work->prepared.result(work->counts.read()).front()); }};
+  return {stream.record(), [work] { return std::move(work->prepared.result(work->counts.read()).front()); }};
 }
 
 }  // namespace masu

@@ -124,9 +124,7 @@ class CpuStream final : public Stream {
   }
   void* map(Memory& memory, std::uint64_t offset, std::uint64_t, MapMode) override { return at(memory, offset); }
   void unmap(Memory&, std::uint64_t, std::uint64_t, void*, MapMode) override {}
-  Done launch(Kernel&, const NDRange&, std::span<const KernelArgument>, Mark) override {
-    no_kernels("Kernel::launch");
-  }
+  Done launch(Kernel&, const NDRange&, std::span<const KernelArgument>, Mark) override { no_kernels("Kernel::launch"); }
   Done record() override { return std::make_shared<CpuEvent>(Clock::now(), timing_); }
   void wait(Event& event) override { event.wait(); }
   void finish() override {}

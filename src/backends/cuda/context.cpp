@@ -108,7 +108,7 @@ std::byte* Context::take_fetch_block() {
   }
   void* block = nullptr;
   return driver_.mem_host_alloc(&block, fetch_bytes, host_alloc_portable) == success ? static_cast<std::byte*>(block)
-                                                                                    : nullptr;
+                                                                                     : nullptr;
 }
 
 void Context::give_fetch_block(std::byte* block) noexcept {

@@ -65,8 +65,8 @@ CountingKernels::Launcher& CountingKernels::for_rows() {
 void CountingKernels::launch(Stream& stream, Launcher& launcher, const CountedData& data, std::uint64_t groups,
                              const BufferBase& totals, std::vector<Event>& launches) {
   launches.push_back(launcher.kernels.launch(
-      stream, launcher.plan.kernel_name(), groups, call::At{data.memory, data.offset}, data.count, data.rows, data.pitch,
-      static_cast<std::uint32_t>(slots()), rules_.arguments(0), call::memory_of(totals),
+      stream, launcher.plan.kernel_name(), groups, call::At{data.memory, data.offset}, data.count, data.rows,
+      data.pitch, static_cast<std::uint32_t>(slots()), rules_.arguments(0), call::memory_of(totals),
       totals.byte_offset() / sizeof(std::uint64_t), rules_.local(launcher.plan)));
 }
 
@@ -74,8 +74,7 @@ void CountingKernels::partition(Stream& stream, const CountedData& data, const B
                                 const BufferBase& temporary, std::vector<Event>& launches) {
   const std::size_t size = size_of(rule().element);
   // Chunks of whole pixels, and of whole rows where there are several; a row that is longer than a chunk is cut.
-  const std::uint64_t chunk =
-      Partitioner::elements_in(plan_, temporary.size_bytes()) / plan_.channels * plan_.channels;
+  const std::uint64_t chunk = Partitioner::elements_in(plan_, temporary.size_bytes()) / plan_.channels * plan_.channels;
   const std::uint64_t whole_rows = std::max<std::uint64_t>(1, chunk / data.count);
   for (std::uint64_t row = 0; row < data.rows; row += whole_rows) {
     const std::uint64_t row_length = std::min(whole_rows, data.rows - row);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What counting one column takes on a device, made once: tables of edges and compiled kernels. Its launches are all that
-// counting gives to a stream.
+// What counting one column takes on a device, made once: tables of edges and compiled kernels. Its launches are all
+// that counting gives to a stream.
 #pragma once
 
 #include "histogram/device/device_rules.h"

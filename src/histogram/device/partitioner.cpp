@@ -65,8 +65,8 @@ void Partitioner::count(Stream& stream, const BufferBase& memory, const call::Ar
   launch(scan_, 1, temporary, plan_.parts, words(scan_.plan.local_words));
   launch(scatter_, groups_for(scatter_), input, temporary, plan_.parts, words(plan_.parts), words(plan_.parts),
          words(std::uint64_t{plan_.group} * plan_.unroll), words(plan_.group));
-  launch(parts_, groups_for(parts_), temporary, plan_.parts, static_cast<std::uint32_t>(slots_), call::memory_of(totals),
-         totals.byte_offset() / sizeof(std::uint64_t), words(parts_.plan.local_words));
+  launch(parts_, groups_for(parts_), temporary, plan_.parts, static_cast<std::uint32_t>(slots_),
+         call::memory_of(totals), totals.byte_offset() / sizeof(std::uint64_t), words(parts_.plan.local_words));
 }
 
 }  // namespace masu

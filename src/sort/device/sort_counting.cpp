@@ -93,8 +93,7 @@ void sort(Stream& stream, const BufferBase& keys, Dtype dtype, const BufferBase&
       std::min<std::uint64_t>({most_group, std::bit_floor(std::uint64_t{info.max_work_group_size}), values});
   work.done(kernels(scan_group)
                 .launch(stream, "sort_offsets", values / scan_group, call::memory_of(totals), totals.byte_offset(),
-                        offsets.byte_offset(), flip,
-                        call::local<std::uint64_t>(2 * scan_group)));
+                        offsets.byte_offset(), flip, call::local<std::uint64_t>(2 * scan_group)));
 
   const std::uint64_t group = std::min(fill_group, scan_group);
   const std::uint64_t tile = group * fill_vectors * 16 / size_of(dtype);
