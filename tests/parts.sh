@@ -143,10 +143,11 @@ part_mpi() {
     done
     # The command masu-mpi.
     ranks="1 3"
-    [[ -z ${MASU_TEST_ALL-} ]] || ranks="1 2 3 4 7 8"
+    [[ -z ${MASU_TEST_ALL-} ]] || ranks="2 4"
+    [[ -z ${MASU_TEST_LONG-} ]] || ranks="1 2 3 4 7 8"
     [[ $kind == openmpi ]] || ranks="2 3"
     MASU=$test_build/masu MASU_MPI=$test_build/$kind/masu-mpi MPIRUN=mpirun.$kind MASU_MPI_RANKS=$ranks \
-      timeout -k 5 1200 python distributed/mpi/command/test_masu_mpi.py || { echo "failed: masu-mpi with $kind"; status=1; }
+      timeout -k 5 1200 build/venv/bin/python distributed/mpi/command/test_masu_mpi.py || { echo "failed: masu-mpi with $kind"; status=1; }
   done
   return $status
 }

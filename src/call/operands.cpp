@@ -185,6 +185,11 @@ void download_bytes(const Buffer<std::byte>& from, void* to) {
   if (!from.empty()) from.read(std::span(static_cast<std::byte*>(to), from.size()));
 }
 
+std::uint64_t place_of(const BufferBase& buffer) noexcept {
+  const bool has_address = buffer.device().kind() == DeviceKind::cuda && buffer.memory() != nullptr;
+  return (has_address ? reinterpret_cast<std::uintptr_t>(buffer.native()) : 0) + buffer.byte_offset();
+}
+
 unsigned move_unit(std::uint64_t element_bytes, std::uint64_t offsets) noexcept {
   return 1U << std::countr_zero(element_bytes | offsets | most_unit);
 }

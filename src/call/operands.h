@@ -82,6 +82,9 @@ Buffer<std::byte> upload_bytes(const masu::Device& device, const void* data, std
 Buffer<std::byte> upload(const masu::Device& device, const ArrayView& data);
 void download_bytes(const Buffer<std::byte>& from, void* to);
 
+// Where a buffer begins, for what depends on its alignment: its address where devices have addresses, since memory of
+// the caller's may begin anywhere, else its offset in its memory.
+[[nodiscard]] std::uint64_t place_of(const BufferBase& buffer) noexcept;
 // The largest power of two, of at most 16 bytes, that divides all of them: the unit in which kernels move records.
 [[nodiscard]] unsigned move_unit(std::uint64_t element_bytes, std::uint64_t offsets) noexcept;
 

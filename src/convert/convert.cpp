@@ -109,7 +109,7 @@ std::shared_ptr<const Queued> queue(Stream& stream, const BufferBase& in, const 
     work->converted = call::copy(stream, in, out);
     return work;
   }
-  const auto plan = convert_plan::make(stream.device().info(), rule, count, in.byte_offset(), out.byte_offset());
+  const auto plan = convert_plan::make(stream.device().info(), rule, count, call::place_of(in), call::place_of(out));
   const BufferBase* notes = nullptr;
   if (rule.overflow == Overflow::error) {
     notes = &work->notes.emplace(call::take_workspace(name, workspace, stream.device(), plan.workspace()));

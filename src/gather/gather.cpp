@@ -146,7 +146,7 @@ std::shared_ptr<const GatherWork> queue(Stream& stream, const Move& move, const 
                                         const BufferBase* workspace) {
   auto work = std::make_shared<GatherWork>();
   const auto plan = gather_plan::make(stream.device().info(), move.element_bytes,
-                                      operands.in.byte_offset() | operands.out.byte_offset());
+                                      call::place_of(operands.in) | call::place_of(operands.out));
   if (move.operation == Operation::reverse) {
     work->events = reverse_on_device(stream, move, operands.in, operands.out, plan);
     return work;

@@ -80,7 +80,7 @@ std::shared_ptr<const GatherWork> queue(Stream& stream, const Selection& selecti
                                         const BufferBase& in, const BufferBase& flags, const BufferBase& out,
                                         const BufferBase* workspace) {
   auto work = std::make_shared<GatherWork>();
-  const auto plan = gather_plan::make(stream.device().info(), element_bytes, in.byte_offset() | out.byte_offset());
+  const auto plan = gather_plan::make(stream.device().info(), element_bytes, call::place_of(in) | call::place_of(out));
   work->notes = call::take_workspace("compact", workspace, stream.device(),
                                      gather_plan::compact_bytes(selection.count, plan.tile()));
   work->events = compact_on_device(stream, selection.count, in, flags, out, selection.room, *work->notes, plan);

@@ -221,7 +221,7 @@ Pending<Histogram> histogram(Stream& stream, const BufferBase& data, Dtype dtype
   PreparedHistogram prepared(data.device(), dtype, bins, options);
   Buffer<std::uint64_t> counts(data.device(), prepared.size() + extra_slots);
   Buffer<std::byte> room = prepared.enqueue(stream, data, counts, options.workspace);
-  const auto work = std::make_shared<Work>(std::move(prepared), std::move(counts), std::move(room));
+  const auto work = std::make_shared<Work>(Work{std::move(prepared), std::move(counts), std::move(room)});
   return {stream.record(), [work] { return std::move(work->prepared.result(work->counts.read()).front()); }};
 }
 

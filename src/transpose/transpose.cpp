@@ -46,7 +46,7 @@ Matrix checked(const BufferBase& in, std::size_t element_bytes, std::uint64_t ro
   check_shape(rows, columns, call::count_of(name, in, element_bytes), call::count_of(name, out, element_bytes));
   call::check_one_device(name, in, out);
   call::check_writable(name, out);
-  Matrix matrix{rows, columns, element_bytes, in.byte_offset(), out.byte_offset(), call::same_place(in, out)};
+  Matrix matrix{rows, columns, element_bytes, call::place_of(in), call::place_of(out), call::same_place(in, out)};
   check_place(call::overlap(in, out), matrix.in_place, rows, columns);
   return matrix;
 }

@@ -2,6 +2,7 @@
 #include "transpose/transpose_device.h"
 
 #include "call/launcher.h"
+#include "call/operands.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -22,7 +23,7 @@ Event transpose_on_device(Stream& stream, const BufferBase& in, const transpose_
   call::Arguments arguments;
   if (plan.strategy == transpose_plan::Strategy::tiles) {
     for (const BufferBase* buffer : {&in, &out}) {
-      const std::uint64_t skip = buffer->byte_offset() % plan.unit;
+      const std::uint64_t skip = call::place_of(*buffer) % plan.unit;
       arguments.add(call::At{*buffer, buffer->byte_offset() - skip});
       arguments.add(static_cast<std::uint32_t>(skip / matrix.element_bytes));
     }

@@ -14,15 +14,12 @@ std::vector<runtime::Define> key_defines(Dtype dtype, Order order) {
 }
 
 bool aligned(const BufferBase* buffer, std::uint64_t bytes) {
-  if (buffer == nullptr) return true;
-  const bool has_address = buffer->device().kind() == DeviceKind::cuda;
-  const auto base = has_address ? reinterpret_cast<std::uintptr_t>(buffer->native()) : 0;
-  return (base + buffer->byte_offset()) % bytes == 0;
+  return buffer == nullptr || call::place_of(*buffer) % bytes == 0;
 }
 
 unsigned Arrays::record_unit() const noexcept {
   if (records == nullptr && odd_places) return 1;
-  const std::uint64_t offsets = records == nullptr ? 0 : records->byte_offset() | moved_records->byte_offset();
+  const std::uint64_t offsets = records == nullptr ? 0 : call::place_of(*records) | moved_records->byte_offset();
   return std::min(8U, call::move_unit(record_bytes, offsets));
 }
 
@@ -39,7 +36,7 @@ void gather(Stream& stream, const BufferBase& records, const BufferBase& moved, 
             std::size_t index_bytes, std::size_t record_bytes, std::uint64_t count, std::uint64_t piece_length,
             DeviceWork& work) {
   const auto plan =
-      gather_plan::make(stream.device().info(), record_bytes, records.byte_offset() | moved.byte_offset());
+      gather_plan::make(stream.device().info(), record_bytes, call::place_of(records) | moved.byte_offset());
   const std::uint64_t units = count * plan.units;
   const std::uint64_t a_group = std::uint64_t{plan.group} * gather_plan::unroll;
   call::Kernels kernels(stream.device(), gather_plan::gather_files,

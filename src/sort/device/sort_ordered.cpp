@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sort/device/sort_ordered.h"
 
+#include "call/operands.h"
 #include "gather/gather_device.h"
 #include "sort/device/sort_kernels.h"
 #include "sort/device/sort_plan.h"
@@ -41,7 +42,7 @@ void keep(DeviceWork& work, Events events) {
 
 void turn(Stream& stream, const BufferBase& from, const BufferBase& to, std::size_t bytes, std::uint64_t count,
           DeviceWork& work) {
-  const auto plan = gather_plan::make(stream.device().info(), bytes, from.byte_offset() | to.byte_offset());
+  const auto plan = gather_plan::make(stream.device().info(), bytes, call::place_of(from) | call::place_of(to));
   gather_plan::Move move;
   move.operation = gather_plan::Operation::reverse;
   move.element_bytes = bytes;
