@@ -63,7 +63,7 @@ wheel() {
 
 # tested VENV PYTHON NUMPY: the tests of the package in an environment with that NumPy.
 tested() {
-  environment "$1" "$2" "$3" pytest array-api-strict || return
+  environment "$1" "$2" "$3" pytest hypothesis array-api-strict || return
   pip "$1" install --no-deps --force-reinstall "$wheel" || return
   "$1/bin/python" -c 'import sys, numpy; print(f"Python {sys.version.split()[0]}, NumPy {numpy.__version__}")'
   "$1/bin/python" -m pytest -q -p no:cacheprovider "${tests[@]}"

@@ -133,9 +133,9 @@ bool QuickSplitLoop(const double* x, const double* y, std::size_t count, QuickPa
   sums[2].Merge(sums[3]);
   sums[0].Merge(sums[2]);
   const bool exact = hn::AllTrue(d, hn::Eq(size.any, hn::Zero(d)));
-  const auto additions = static_cast<double>(count / (4 * lanes) + 8 + lanes);
+  const std::size_t additions = count / (4 * lanes) + 8 + lanes;
   found = {hn::GetLane(hn::SumOfLanes(d, sums[0].sum)), hn::GetLane(hn::SumOfLanes(d, sums[0].rest)),
-           exact ? 0 : units.Bound(unit, additions)};
+           exact ? 0 : units.Bound(unit, static_cast<double>(additions))};
   return true;
 }
 
