@@ -6,7 +6,8 @@
 
 A cell is masu's time / NumPy's: the median of five rounds in which both take turns. Marked `*` where it is over its
 limit: 1.05, or 2.0 for exact float totals in cache (10^3 and 10^5 elements). Needs numpy and masu in the Python that
-runs it. MASU_THREADS is honoured; NumPy has one thread. `--limits` ends with 1 where a cell is over its limit.
+runs it. MASU_THREADS is honoured; NumPy has one thread, but in `dot`
+OPENBLAS_NUM_THREADS. `--limits` ends with 1 where a cell is over its limit.
 """
 import argparse
 import os
