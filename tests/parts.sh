@@ -5,7 +5,7 @@
 
 parts=(build unit python cli mpi selftest format shell layout)
 # And with --all:
-more_parts=(vocabulary numpy selftest_all intel oclgrind install asan tsan fuzz tidy)
+more_parts=(vocabulary numpy intel oclgrind install asan tsan fuzz tidy)
 long_parts=(interpreters single)  # and with --long
 alone=(build single asan tsan fuzz tidy)  # these use every core; of the others as many as there are cores run at a time
 declare -A shards=([unit]=4)
@@ -81,12 +81,16 @@ part_layout() {
   python3 tests/layout/layout_test.py -v
 }
 
+# From here on PoCL compiles kernels in a third of the time, without optimising them. The self-tests run them optimised.
+quick_kernels() { [[ -n ${MASU_TEST_LONG-} ]] || export POCL_EXTRA_BUILD_FLAGS=-cl-opt-disable; }
+
 # The unit tests on every device that is there, in as many jobs as part unit has shards; with --all NVRTC compiles every
 # kernel too, with --long for each architecture.
 part_unit() {
   local program status=0
   need_build
   need_python
+  quick_kernels
   [[ -n ${MASU_TEST_ALL-} ]] || export GTEST_FILTER='-Architectures/*'
   export GTEST_TOTAL_SHARDS=${shards[unit]} GTEST_SHARD_INDEX=$(($1 - 1))
   for program in masu_tests masu_io_tests masu_plot_tests check/masu_check_tests; do
@@ -112,6 +116,7 @@ part_cli() {
   local example status=0
   need_build
   need_python
+  quick_kernels
   for example in atomic_histogram atomics dot_product group_sum image_histogram memory_fence shared_memory_histogram shuffle \
     transpose vector_load_store; do
     check "the example $example is built" test -x "$test_build/examples/$example" || status=1
@@ -152,14 +157,12 @@ part_mpi() {
   return $status
 }
 
+# Every function on every device against the plain reference; with --all every case of them.
 part_selftest() {
+  local quick=(--quick)
+  [[ -z ${MASU_TEST_ALL-} ]] || quick=()
   need_build
-  "$test_build/masu" selftest --quick
-}
-
-part_selftest_all() {
-  need_build
-  "$test_build/masu" selftest
+  "$test_build/masu" selftest "${quick[@]}"
 }
 
 # Installs the Python package, with the library that the build has made, in a virtual environment of its own.
@@ -185,6 +188,7 @@ tests_python() { "$root/build/python/venv/bin/python" -m pytest -q -p no:cachepr
 # On the CPU; with --all on OpenCL too, where compiling kernels takes most of the time.
 part_python() {
   install_python || return
+  quick_kernels
   [[ -n ${MASU_TEST_ALL-} ]] || without_opencl
   tests_python python/tests --ignore=python/tests/test_numpy_redirect.py
 }
@@ -236,9 +240,10 @@ part_install() {
 # others are not instrumented, and neither is NVRTC. The tests of each program run in parts, as many at a time as there
 # are cores.
 sanitized() {
-  local preset=$1 tests part pieces=8
+  local preset=$1 tests part pieces=8 every=OFF
   shift
-  build "$preset" "${@%%=*}" || die "the build failed"
+  [[ -z ${MASU_TEST_LONG-} ]] || every=ON
+  build "$preset" -DMASU_SANITIZE_ALL=$every "${@%%=*}" || die "the build failed"
   export MASU_TEST_DEVICES=cpu GTEST_TOTAL_SHARDS=$pieces
   # shellcheck disable=SC2016
   for tests in "$@"; do
