@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+// Inputs that several processes read in parts, and files that several write.
+#include <fmt/format.h>
+
+#include <numeric>
+
+#include "io/test_files.h"
+
+namespace masu::io::test {
+namespace {
+
+template <class T>
+std::vector<T> rest_of(Source& source) {
+  const std::vector<std::byte> bytes = read_all(source);
+  std::vector<T> values(bytes.size() / sizeof(T));
+  if (!bytes.empty()) std::memcpy(values.data(), bytes.data(), bytes.size());
+  return values;
+}
+
+// Every part of elements, by reading and in place, twice.
+void expect_parts(const std::string& input, SourceOptions options) {
+  const auto all = rest_of<std::uint16_t>(*open(input, options));
+  for (const bool map : {false, true}) {
+    options.map = map;
+    for (std::uint64_t first = 0; first <= all.size(); first += 3) {
+      for (std::uint64_t count = 0; first + count <= all.size(); count += 4) {
+        const auto source = open(input, options);
+        ASSERT_TRUE(source->take_part(first, count));
+        EXPECT_EQ(source->info().count, count);
+        const std::vector<std::uint16_t> expected(all.begin() + static_cast<std::ptrdiff_t>(first),
+                                                  all.begin() + static_cast<std::ptrdiff_t>(first + count));
+        source->keep_for_rewind();
+        if (const auto view = map ? source->view(count + 1) : std::nullopt; view && view->count != 0) {
+          EXPECT_EQ(std::memcmp(view->data, expected.data(), count * 2), 0);
+          EXPECT_EQ(source->view(1)->count, 0);
+          source->rewind();
+        }
+        EXPECT_EQ(rest_of<std::uint16_t>(*source), expected) << input << " " << first << " " << count;
+      }
+    }
+  }
+  const auto source = open(input, options);
+  EXPECT_THROW(source->take_part(all.size(), 1), Error);
+  EXPECT_THROW(source->take_part(all.size() + 1, 0), Error);
+}
+
+TEST(Parts, OfElements) {
+  const Folder folder;
+  std::vector<std::uint16_t> values(23);
+  std::iota(values.begin(), values.end(), std::uint16_t{1000});
+  write_array(folder / "a.npy", ArrayView(values));
+  write_array(folder / "a.raw", ArrayView(values));
+  expect_parts(folder / "a.npy", {});
+  expect_parts(folder / "a.raw", {.dtype = Dtype::u16});
+  expect_parts(folder / "a.raw", {.dtype = Dtype::u16, .offset = 6, .count = 11});
+  expect_parts(folder / "a.raw", {.dtype = Dtype::u16, .endian = Endian::big});
+  for (const char* text : {"random:u16:23", "random:u16:23:dist=runs", "random:u16:23:dist=reversed", "iota:u16:23"}) {
+    expect_parts(text, {});
+  }
+  EXPECT_FALSE(open(folder.write("t.txt", "1 2 3"))->take_part(0, 1));
+}
+
+TEST(Parts, OfLines) {
+  const Folder folder;
+  const std::string texts[] = {"1\n2\n3\n4\n5\n",
+                               "1\r\n2\r\n\r\n3\r\n4",
+                               "\n\n\n1\n\n\n2 3 4 5 6 7 8 9 10 11 12 13 14 15\n\n3",
+                               "# a\n1\nx\n2 # b\n,\n  3",
+                               "\xef\xbb\xbf"
+                               "7\n8",
+                               "1 2 3 4 5 6 7 8",
+                               "5"};
+  for (const std::string& text : texts) {
+    const std::string path = folder.write("t.txt", text);
+    for (const bool told : {false, true}) {
+      SourceOptions options;
+      options.format = InputFormat::text;
+      if (told) options.dtype = Dtype::i64;
+      const auto whole = open(path, options);
+      const auto expected = rest_of<std::int64_t>(*whole);
+      for (const std::uint64_t parts : {2, 3, 7, 40}) {
+        std::vector<std::int64_t> found;
+        std::uint64_t bad = 0;
+        options.parts = parts;
+        for (options.part = 0; options.part <= parts; ++options.part) {
+          const auto source = open(path, options);
+          const auto part = rest_of<std::int64_t>(*source);
+          if (options.part == parts) EXPECT_TRUE(part.empty());
+          found.insert(found.end(), part.begin(), part.end());
+          bad += source->bad_lines();
+        }
+        EXPECT_EQ(found, expected) << text << " in " << parts;
+        EXPECT_EQ(bad, whole->bad_lines()) << text << " in " << parts;
+      }
+    }
+  }
+}
+
+TEST(Parts, OfLinesBehindAHeader) {
+  const Folder folder;
+  const std::string path = folder.write("t.csv", "a,b\n1,10\n2,20\n3,30\n");
+  SourceOptions options;
+  options.header = true;
+  options.column = "b";
+  options.parts = 3;
+  std::vector<std::int64_t> found;
+  for (options.part = 0; options.part < 3; ++options.part) {
+    const auto part = rest_of<std::int64_t>(*open(path, options));
+    found.insert(found.end(), part.begin(), part.end());
+  }
+  EXPECT_EQ(found, (std::vector<std::int64_t>{10, 20, 30}));
+}
+
+TEST(Parts, LinesCountFromTheBeginningOfTheFile) {
+  const Folder folder;
+  std::string text;
+  for (int i = 0; i < 100; ++i) text += i == 90 ? "x\n" : fmt::format("{}\n", i);
+  const std::string path = folder.write("t.txt", text);
+  for (const bool told : {false, true}) {
+    SourceOptions options;
+    options.strict = true;
+    if (told) options.dtype = Dtype::f32;
+    options.part = 3;
+    options.parts = 4;
+    try {
+      read_all(*open(path, options));
+      ADD_FAILURE() << "no error";
+    } catch (const Error& error) {
+      EXPECT_NE(std::string(error.what()).find("line 91: the entry 'x'"), std::string::npos) << error.what();
+    }
+  }
+}
+
+TEST(Parts, OfOneFileWritten) {
+  for (const bool named : {false, true}) {
+    const Folder folder;
+    for (const bool commit : {false, true}) {
+      {
+        OutputFile file(folder / "out");
+        const std::string place = file.place(named);
+        OutputPart part(place);
+        part.write_at(3, "def", 3);
+        file.write_at(0, "abc", 3);
+        part.finish();
+        EXPECT_FALSE(std::filesystem::exists(folder / "out"));
+        if (named) EXPECT_EQ(folder.files(), 1U);
+        // Another file in its place is found out.
+        const std::size_t before = place.find(' ', place.find(' ') + 1);
+        EXPECT_THROW(OutputPart(place.substr(0, before) + " 1" + place.substr(place.find(' ', before + 1))), Error);
+        if (commit) file.commit();
+      }
+      EXPECT_EQ(folder.files(), commit ? 1U : 0U);
+    }
+    EXPECT_EQ(slurp(folder / "out"), "abcdef");
+  }
+  EXPECT_EQ(OutputFile("-").place(false), "");
+  EXPECT_EQ(OutputFile("/dev/null").place(true), "");
+  EXPECT_THROW(OutputPart("nonsense"), Error);
+  EXPECT_THROW(OutputPart("elsewhere 1 2 /tmp"), Error);
+}
+
+}  // namespace
+}  // namespace masu::io::test
