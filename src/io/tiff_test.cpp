@@ -85,6 +85,7 @@ TEST(Tiff, GrayDepthsKeepTheirValues) {
     for (const unsigned compression : {COMPRESSION_NONE, COMPRESSION_PACKBITS, COMPRESSION_LZMA, COMPRESSION_ZSTD})
       for (const unsigned tile : {0U, 16U})
         for (const unsigned photometric : {PHOTOMETRIC_MINISBLACK, PHOTOMETRIC_MINISWHITE}) {
+          if (compression == COMPRESSION_LZMA && width != 37) continue;  // takes milliseconds an image
           TiffSpec spec{.width = width, .height = 19, .photometric = photometric, .compression = compression};
           spec.tile = tile;
           for (spec.bits = 1; spec.bits <= 8; ++spec.bits) expect_noise_back<std::uint8_t>(spec);
