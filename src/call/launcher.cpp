@@ -3,6 +3,7 @@
 
 #include "runtime/backend.h"
 #include "runtime/program_cache.h"
+#include "runtime/settle.h"
 
 #include <algorithm>
 
@@ -33,8 +34,10 @@ Event Kernels::launch_with(Stream& stream, std::string_view name, std::uint64_t 
   const NDRange range(groups * group_, group_);
   auto& commands = stream.implementation();
   const runtime::Mark mark = commands.own_commands;
-  return Event(together ? commands.launch_together(**found, range, arguments.list(), mark)
-                        : commands.launch(**found, range, arguments.list(), mark));
+  Event done(together ? commands.launch_together(**found, range, arguments.list(), mark)
+                      : commands.launch(**found, range, arguments.list(), mark));
+  runtime::settle(commands, **found);
+  return done;
 }
 
 Event clear(Stream& stream, const BufferBase& buffer, std::uint64_t offset, std::uint64_t bytes) {

@@ -6,6 +6,7 @@
 
 #include "runtime/backend.h"
 #include "runtime/program_cache.h"
+#include "runtime/settle.h"
 
 #include <algorithm>
 #include <array>
@@ -102,7 +103,9 @@ Event Kernel::launch(Stream& stream, const NDRange& range, std::span<const Kerne
                               range.global[i], range.local[i], i));
     }
   }
-  return Event(stream.implementation().launch(*implementation_, range, arguments, runtime::Mark::yes));
+  Event done(stream.implementation().launch(*implementation_, range, arguments, runtime::Mark::yes));
+  runtime::settle(stream.implementation(), *implementation_);
+  return done;
 }
 
 Program::Program(std::shared_ptr<runtime::Module> implementation) noexcept

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Runs every fuzz target, as many at a time as there are processors: run.sh BUILD_DIR SECONDS. New inputs go to a
-# temporary folder; the kept corpus is not changed.
+# Runs every fuzz target that is built, as many at a time as there are processors: run.sh BUILD_DIR SECONDS. New inputs go
+# to a temporary folder; the kept corpus is not changed.
 set -eu
 if [[ $# -ne 2 ]]; then
   echo "usage: $0 BUILD_DIR SECONDS" >&2
@@ -29,6 +29,7 @@ fuzz() {
 }
 
 readers=(bmp pnm png jpeg tiff webp npy text open generator)
+[[ ! -x $build/fuzz/fuzz_state ]] || readers+=(state)
 most=$(nproc 2>/dev/null || echo 2)
 for reader in "${readers[@]}"; do
   while (($(jobs -rp | wc -l) >= most)); do wait -n || true; done

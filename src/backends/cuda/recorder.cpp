@@ -2,6 +2,7 @@
 #include "backends/cuda/recorder.h"
 
 #include "backends/cuda/stream.h"
+#include "runtime/settle.h"
 
 #include <fmt/format.h>
 
@@ -205,6 +206,8 @@ bool Recorded::enqueue(void* queue, std::span<void* const> operands, void* works
   auto* const stream = static_cast<CUstream>(queue);
   const ContextScope scope(*context_);
   const Driver& driver = context_->driver();
+  const bool captures = is_capturing(driver, stream);
+  const bool waits = !captures && runtime::waits_for_launches();
   std::array<CUdeviceptr, most_parameters> addresses;
   std::array<void*, most_parameters> parameters;
   for (const Command& command : commands_) {
@@ -221,6 +224,7 @@ bool Recorded::enqueue(void* queue, std::span<void* const> operands, void* works
       launch(*context_, stream,
              {command.function, command.shape, command.local_bytes, {parameters.data(), command.parameters}},
              command.together);
+      if (waits) context_->check(driver.stream_synchronize(stream), "MASU_SYNC: cuStreamSynchronize");
     } else if (command.kind == Kind::copy) {
       context_->check(driver.memcpy_dtod_async(address_of(command.to), address_of(command.from), command.bytes, stream),
                       "cuMemcpyDtoDAsync");
@@ -228,7 +232,7 @@ bool Recorded::enqueue(void* queue, std::span<void* const> operands, void* works
       fill_units(*context_, stream, address_of(command.to), {command.pattern, command.pattern_bytes}, command.bytes);
     }
   }
-  return is_capturing(driver, stream);
+  return captures;
 }
 
 }  // namespace masu::cuda
