@@ -159,10 +159,10 @@ part_mpi() {
   return $status
 }
 
-# Every function on every device against the plain reference; with --all every case of them.
+# Every function on every device against the plain reference; with --long every case of them.
 part_selftest() {
   local quick=(--quick)
-  [[ -z ${MASU_TEST_ALL-} ]] || quick=()
+  [[ -z ${MASU_TEST_LONG-} ]] || quick=()
   need_build
   "$test_build/masu" selftest "${quick[@]}"
 }
@@ -293,11 +293,14 @@ part_single() {
   python3 tests/each_file.py build/single
 }
 
-# The files of a folder are read together here too, and Highway's for one instruction set: most time goes to headers.
+# The files of a folder are read together here too, and Highway's for one instruction set: most time goes to headers. With
+# --long the tests too.
 part_tidy() {
+  local without='/(examples|oclgrind|tests|bench)/'
+  [[ -z ${MASU_TEST_LONG-} ]] || without='/(examples|oclgrind)/'
   embedded tidy
   grep -oE '"file": "[^"]+"' build/tidy/compile_commands.json | cut -d'"' -f4 |
-    grep -E '/(src|cli)/|/Unity/' | grep -vE '/(examples|oclgrind)/|_embedded\.cpp$' | sort -u |
+    grep -E '/(src|cli)/|/Unity/' | grep -vE "$without|_embedded\.cpp\$" | sort -u |
     xargs -t -P "$(nproc)" -n 1 clang-tidy --quiet -p build/tidy --checks=-bugprone-suspicious-include --warnings-as-errors='*' \
       --extra-arg=-DHWY_COMPILE_ONLY_STATIC &&
     echo "passed: clang-tidy"
