@@ -185,7 +185,7 @@ install_python() {
 }
 
 # tests_python ARGUMENT…: pytest with them.
-tests_python() { "$root/build/python/venv/bin/python" -m pytest -q -p no:cacheprovider "$@"; }
+tests_python() { "$root/build/python/venv/bin/python" -m pytest -q -p no:cacheprovider --durations=15 "$@"; }
 
 # On the CPU; with --all on OpenCL too, where compiling kernels takes most of the time.
 part_python() {
