@@ -90,7 +90,7 @@ configure() {
   shift
   # A tree that was moved or copied with its build folder cannot go on with it.
   if [[ -f $cache ]] && ! grep -qxF "CMAKE_HOME_DIRECTORY:INTERNAL=$root" "$cache"; then fresh=(--fresh); fi
-  if [[ -f $cache && -f build/$preset/build.ninja && ${#fresh[@]} -eq 0 ]]; then
+  if [[ -f $cache && -f build/$preset/build.ninja && ${#fresh[@]} -eq 0 && ! CMakePresets.json -nt $cache ]]; then
     for option in "$@"; do
       grep -q "^${option:2:${#option}-2}\$" <(sed 's/:[A-Z]*=/=/' "$cache") || { cmake "$@" "build/$preset" && return; }
     done
@@ -99,5 +99,5 @@ configure() {
   if [[ -z ${CMAKE_CXX_COMPILER_LAUNCHER-} ]] && command -v ccache >/dev/null; then
     launcher=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
   fi
-  cmake "${fresh[@]}" --preset "$preset" "${launcher[@]}" "$@"
+  cmake "${fresh[@]}" --preset "$preset" "${launcher[@]}" "$@" && touch "$cache"
 }
