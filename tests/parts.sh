@@ -249,11 +249,9 @@ sanitized() {
   [[ -z ${MASU_TEST_LONG-} ]] || every=ON
   build "$preset" -DMASU_SANITIZE_ALL=$every "${@%%=*}" || die "the build failed"
   export MASU_TEST_DEVICES=cpu GTEST_TOTAL_SHARDS=$pieces
-  # shellcheck disable=SC2016
   for tests in "$@"; do
     for ((part = 0; part < pieces; part++)); do printf '%s\0' "$part" "${tests#*=}" "build/$preset/tests/${tests%%=*}"; done
-  done | xargs -0 -n 3 -P "$(nproc)" bash -c 'GTEST_SHARD_INDEX=$0 GTEST_FILTER=$1 "$2" ||
-    { echo "$2, part $0 of $GTEST_TOTAL_SHARDS: ended with status $?"; exit 1; }'
+  done | xargs -0 -n 3 -P "$(nproc)" bash tests/sanitized.sh
 }
 
 # Not run, but with --long: what takes long and reaches no memory that others do not.
