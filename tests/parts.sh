@@ -258,7 +258,8 @@ sanitized() {
 part_asan() {
   local without=('Architectures/*Nvrtc*')
   [[ -n ${MASU_TEST_LONG-} ]] || without+=('StatesOf/*.BinEstimators' HistogramCpu.{StepsOfEveryNumber,GuidesToEdgesOfEveryShape}
-    '*/TopkTest.LongRowsOfEveryType/cpu' '*/SortTest.ManyShortKeys/cpu' '*/TransposeTest.Large/cpu')
+    '*/TopkTest.LongRowsOfEveryType/cpu' '*/SortTest.ManyShortKeys/cpu' '*/SortTest.ManyKeysAndSharedDigits/cpu'
+    '*/TransposeTest.Large/cpu' '*/ManyBinsTest.MillionsOfBins/cpu' HistogramCpu.CellsOfManyValues SortCpu.LongKeys)
   export ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1:check_initialization_order=1
   export UBSAN_OPTIONS=print_stacktrace=1
   export LSAN_OPTIONS=suppressions=$root/tests/lsan.supp:print_suppressions=0
