@@ -164,29 +164,30 @@ def test_control_c_stops_a_call(call):
     "masu.partition(a, a.size // 2)", "masu.argpartition(a, [9, a.size // 2])", "masu.median(a)", "masu.sort(a)",
     "masu.sort(a, descending=True)", "masu.argsort(a)", "masu.unique(a)", "masu.bincount(x, a)"])
 def test_control_c_stops_a_call_soon(call, capsys):
-    """A fifth of the way: the call ends before the half of its own length is over, or within 0.2 s."""
+    """A fifth of the way: the call ends before the half of its own length is over, or within 0.2 s.
+
+    The best of three counts, for what else the machine does delays a signal too."""
     told = python(f"""
         import numpy, signal, time
         import masu
         a = numpy.random.default_rng(4).standard_normal(10_000_000)
         x = numpy.random.default_rng(5).integers(0, 1_000_000, a.size)
-        start = time.perf_counter()
-        {call}
-        length = time.perf_counter() - start
-        stopped = None
-        due = time.perf_counter() + length / 5
         signal.signal(signal.SIGALRM, signal.default_int_handler)
-        signal.setitimer(signal.ITIMER_REAL, length / 5)
-        try:
+        lengths, late = [], []
+        for _ in range(3):
+            start = time.perf_counter()
             {call}
-            signal.setitimer(signal.ITIMER_REAL, 0)
-        except KeyboardInterrupt:
-            stopped = time.perf_counter()
-        print(length, -1 if stopped is None else stopped - due)
+            lengths.append(time.perf_counter() - start)
+            due = time.perf_counter() + min(lengths) / 5
+            signal.setitimer(signal.ITIMER_REAL, min(lengths) / 5)
+            try:
+                while True:  # a call that is over before the signal is made again, so that it comes in one
+                    {call}
+            except KeyboardInterrupt:
+                late.append(time.perf_counter() - due)
+        print(min(lengths), min(late))
     """)
     length, late = map(float, told.split())
-    if late == -1 and length <= 0.25:  # over by itself, in less than 0.2 s from the signal on
-        return
     assert -0.001 <= late <= max(0.2, length / 2), (length, late)
     with capsys.disabled():
         print(f"\n{call}: {length:.2f} s, stopped after {late * 1000:.0f} ms")
