@@ -23,8 +23,9 @@ _numpy_descends = "descending" in inspect.signature(np.sort).parameters  # from 
 
 
 def _few(a):
-    """Below so many elements NumPy sorts them sooner; float16 stably, which takes it long."""
-    return min(_small.limit, _FEW_HALVES) if a.dtype.char == "e" else _small.limit
+    """Whether NumPy sorts these elements sooner, and into the order that masu gives them."""
+    limit = min(_small.limit, _FEW_HALVES) if a.dtype.char == "e" else _small.limit
+    return a.size < limit and (a.dtype.kind != "f" or not _masu.unordered(a))
 
 
 def _usual(kind, order, stable):
@@ -58,8 +59,8 @@ def sort(a, axis=-1, kind=None, order=None, *, stable=None, descending=_NoValue,
     """A sorted copy of an array, as `numpy.sort`.
 
     `a`: an array of any shape. `axis`: the axis along which to sort; None sorts the flattened array. `kind`, `order`
-    and `stable` as NumPy has them: every kind gives the same order, NaN last and -0.0 equal to 0.0; arrays too small
-    to be worth a call are sorted by NumPy with the kind asked for. `descending`: True sorts from the greatest to the
+    and `stable` as NumPy has them: every kind gives the same order, NaN last and -0.0 equal to 0.0, and what is equal
+    keeps its order and bits; arrays too small to be worth a call are sorted by NumPy where it does the same. `descending`: True sorts from the greatest to the
     least element, NaN last, as NumPy 2.5 does; it works with older NumPy too. Returns an array of a's dtype and shape.
 
     Raises AxisError (a ValueError) for an axis that there is not, and what NumPy raises for `kind` and `order`.
@@ -72,9 +73,7 @@ def sort(a, axis=-1, kind=None, order=None, *, stable=None, descending=_NoValue,
     >>> masu.sort([3.0, float("nan"), 4.0], descending=True).tolist()
     [4.0, 3.0, nan]
     """
-    if type(a) is _ndarray and a.size < _few(a) and device is None and descending is _NoValue:
-        if a.dtype.char == "e" and stable is None and (kind is None or kind == "quicksort"):
-            kind = "stable"  # with AVX-512 NumPy's quicksort leaves zeros of both signs unsorted (2.4)
+    if type(a) is _ndarray and device is None and descending is _NoValue and _few(a):
         if axis is None:
             copy, axis = a.flatten(), -1
         else:
@@ -294,7 +293,7 @@ def unique(ar, return_index=False, return_inverse=False, return_counts=False, ax
         return _arrays.in_kind(unique, ar, return_index=return_index, return_inverse=return_inverse,
                                return_counts=return_counts, axis=axis, equal_nan=equal_nan, sorted=sorted,
                                device=device)
-    little = type(ar) is _ndarray and ar.size < _small.limit and device is None and ar.dtype.char != "e"  # see sort
+    little = type(ar) is _ndarray and device is None and _few(ar)
     data = NUMPY if little else host(ar)
     if data is NUMPY or axis is not None and data.ndim != 1:
         more = {} if sorted else _unsorted

@@ -184,12 +184,18 @@ def _without_nan(numpys, plain, data, axis, out, keepdims, device, **keywords):
     return out
 
 
+def _little(a, device):
+    """Whether NumPy's own function is sooner done, and chooses among zeros of both signs as masu does."""
+    return (type(a) is _ndarray and a.size < _small.limit and device is None
+            and (a.dtype.kind != "f" or not _masu.unordered(a) & 1))
+
+
 def _of_q(numpys, plain, a, q, axis, out, overwrite_input, method, keepdims, weights, device):
     """A function of q; `plain`: the function without nan, None where that is NumPy's itself."""
     if _arrays.foreign(a):
         return _arrays.in_kind(globals()[numpys.__name__], a, q=q, axis=axis, out=out, overwrite_input=overwrite_input,
                                method=method, keepdims=keepdims, weights=weights, device=device)
-    if weights is None and not (type(a) is _ndarray and a.size < _small.limit and device is None):
+    if weights is None and not _little(a, device):
         data = host(a)
         if data is not NUMPY and data.dtype.isnative:
             try:
@@ -206,7 +212,7 @@ def _of_middle(numpys, plain, a, axis, out, overwrite_input, keepdims, device):
     if _arrays.foreign(a):
         return _arrays.in_kind(globals()[numpys.__name__], a, axis=axis, out=out, overwrite_input=overwrite_input,
                                keepdims=keepdims, device=device)
-    if not (type(a) is _ndarray and a.size < _small.limit and device is None):
+    if not _little(a, device):
         data = host(a)
         if data is not NUMPY and data.dtype.isnative:
             try:

@@ -168,6 +168,33 @@ bool add_place(nb::handle given, std::int64_t length, Places& places) {
   return true;
 }
 
+// What of these floats a comparison leaves in any order: 1 zeros of both signs, 2 NaNs; 3 for what cannot be looked at.
+template <typename Bits>
+unsigned unordered_floats(const void* data, std::uint64_t count, Bits infinity) {
+  constexpr Bits sign = Bits{1} << (8 * sizeof(Bits) - 1);
+  const auto* values = static_cast<const Bits*>(data);
+  unsigned positive = 0;
+  unsigned negative = 0;
+  unsigned nan = 0;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    positive |= static_cast<unsigned>(values[i] == 0);
+    negative |= static_cast<unsigned>(values[i] == sign);
+    nan |= static_cast<unsigned>((values[i] & static_cast<Bits>(~sign)) > infinity);
+  }
+  return (positive & negative) | nan << 1;
+}
+
+unsigned unordered(nb::handle data) {
+  const MaybeInput input(data);
+  if (input.count() == 0 || input.on_device()) return 3;
+  switch (input.dtype()) {
+    case masu::Dtype::f16: return unordered_floats<std::uint16_t>(input.view().data, input.count(), 0x7c00);
+    case masu::Dtype::f32: return unordered_floats<std::uint32_t>(input.view().data, input.count(), 0x7f800000);
+    case masu::Dtype::f64: return unordered_floats<std::uint64_t>(input.view().data, input.count(), 0x7ff0000000000000);
+    default: return 0;
+  }
+}
+
 // Little data, whose last axis is parted around one place or those of a list: the result holds elements of the data's
 // dtype or, where it is of intp and `indices`, where they stand. False where another way must be taken. So little work
 // that the GIL is kept.
@@ -329,6 +356,7 @@ void register_order(nb::module_& m) {
   m.def("partition", partition, arg("data"), arg("result"), arg("rows"), arg("places"), arg("device"));
   m.def("argpartition", argpartition, arg("data"), arg("result"), arg("rows"), arg("places"), arg("device"));
   m.def("turn", turn, arg("data"), arg("result"), arg("matrices"), arg("columns"));
+  m.def("unordered", unordered, arg("data"));
   m.def("part_short", part_short, arg("data"), arg("result"), arg("kth"), arg("indices"));
   m.def("elements_at", elements_at_places, arg("data"), arg("result"), arg("rows"), arg("places"), arg("device"));
   m.def("searchsorted", searchsorted, arg("sorted"), arg("values"), arg("result"), arg("right"), arg("device"));

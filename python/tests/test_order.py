@@ -408,3 +408,36 @@ def test_orders_of_little_data_are_stable(dtype):
             np.testing.assert_array_equal(masu.argsort(x, axis), np.argsort(x, kind="stable"))
         with pytest.raises(np.exceptions.AxisError):
             masu.argsort(x, 1)
+
+
+@pytest.mark.parametrize("dtype", "efd")
+@pytest.mark.parametrize("length", [2, 5, 20, 100, 600, 4000])
+def test_little_data_are_ordered_as_much_are(monkeypatch, dtype, length):
+    """What NumPy sorts sooner: zeros of both signs and NaNs of any bits keep their order, whatever NumPy does with them."""
+    r = np.random.default_rng([ord(dtype), length])
+    bits = np.uint64(1) << np.uint64(2)
+    for turn in range(6):
+        a = np.abs(r.standard_normal(length)).astype(dtype) * r.choice(((1, 1), (-1, 1), (-1, -1))[turn % 3], length)
+        a = a.astype(dtype)
+        a[r.random(length) < 0.3] = -0.0
+        a[r.random(length) < 0.3] = 0.0
+        if turn > 2:
+            nans = np.flatnonzero(r.random(length) < 0.1)
+            a[nans] = np.nan
+            words = a.view(f"u{a.itemsize}")
+            words[nans] |= (np.arange(nans.size).astype(np.uint64) % bits).astype(words.dtype)
+        order = np.argsort(a, kind="stable")
+        of = {"sort": masu.sort, "heapsort": lambda a: masu.sort(a, kind="heapsort"), "unique": masu.unique,
+              "counts": lambda a: masu.unique(a, return_counts=True)[0], "whole": lambda a: masu.sort(a, None),
+              "median": masu.median, "nanmedian": masu.nanmedian,
+              "quantile": lambda a: masu.quantile(a, [0, 0.1, 0.3, 0.5, 0.7, 1]),
+              "nanquantile": lambda a: masu.nanquantile(a, [0, 0.1, 0.3, 0.5, 0.7, 1], method="nearest")}
+        for name, call in of.items():
+            for given in (a, np.repeat(a, 2)[::2], a[::-1].copy()[::-1]):
+                monkeypatch.setattr(_small, "limit", 4096)
+                with np.errstate(all="ignore"):
+                    little = call(given)
+                    monkeypatch.setattr(_small, "limit", 0)
+                    same_bits(little, call(given))
+                if name in ("sort", "heapsort", "whole"):
+                    same_bits(little, a[order])
