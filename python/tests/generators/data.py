@@ -74,7 +74,7 @@ def edges(rng, dtype):
     return np.sort(out) if rng.integers(10) else out
 
 
-HUGE = [2**40, 2**62, 2**63, 2**64, 2**70]
+HUGE = [2**47, 2**62, 2**63, 2**64, 2**70]
 
 
 def bins(rng, dtype):
