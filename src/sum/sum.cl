@@ -45,16 +45,19 @@ inline void load(uint *words, __global const uchar *bytes, const size_t first, c
   const size_t row = (unit) / shares;                                                                  \
   const size_t stride = (size_t)shares * MASU_GROUP;                                                   \
   const size_t first = ((unit) - row * shares) * MASU_GROUP + get_local_id(0);                         \
+  MASU_ROW
+// The same of a row of which this work-item takes each vector number `stride` from number `first` on.
+#define MASU_ROW                                                                                       \
   __global const uchar *xs = x + x_at + row * count * MASU_ELEMENT_BYTES;                                \
   const size_t misaligned = (size_t)xs & 15;                                                           \
   const size_t before = misaligned == 0 ? 0 : (16 - misaligned) / MASU_ELEMENT_BYTES;                    \
   const size_t head = before < count ? before : (size_t)count;                                         \
   const size_t vectors = (size_t)(count - head) / MASU_PER_VECTOR;                                     \
   const size_t edges = (size_t)count - vectors * MASU_PER_VECTOR;                                      \
-  MASU_UNIT_Y
+  MASU_ROW_OF_Y
 
 #if MASU_INPUTS == 2
-#define MASU_UNIT_Y                                                                                    \
+#define MASU_ROW_OF_Y                                                                                    \
   __global const uchar *ys = y + y_at + row * count * MASU_ELEMENT_BYTES;                                \
   const bool aligned = (((size_t)ys + head * MASU_ELEMENT_BYTES) & 15) == 0;
 #define MASU_ALL_Y(n) uint all_y[n][4];
@@ -62,7 +65,7 @@ inline void load(uint *words, __global const uchar *bytes, const size_t first, c
 #define MASU_OF_Y(k) all_y[k]
 #define MASU_ONE_Y(element) element_at(ys, element)
 #else
-#define MASU_UNIT_Y
+#define MASU_ROW_OF_Y
 #define MASU_ALL_Y(n)
 #define MASU_LOAD_Y(k, element)
 #define MASU_OF_Y(k) all_x[k]
@@ -150,6 +153,23 @@ inline void flush(__local uint *table, __global uint *totals) {
   }
 #endif
 }
+
+// The kernel, of add_unit(), which adds this group's share of a row to the row's totals by means of the table.
+#define MASU_SUM_ADD                                                                                            \
+  __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void sum_add(MASU_PARAMETERS, __local uint *table    \
+                                                                             MASU_FINISH_PARAMETERS) {          \
+    MASU_LOCAL_POINTER(uint, table);                                                                            \
+    MASU_FINISH_POINTERS                                                                                        \
+    clear(table);                                                                                               \
+    barrier(CLK_LOCAL_MEM_FENCE);                                                                               \
+    const size_t units = (size_t)rows * shares;                                                                 \
+    for (size_t unit = get_group_id(0); unit < units; unit += get_num_groups(0)) {                              \
+      const size_t row = unit / shares;                                                                         \
+      add_unit(x, x_at, y, y_at, count, rows, shares, unit, table,                                              \
+               totals + totals_at / 4 + row * (2 * MASU_TABLE_ROWS), totals + flags_at / 4 + row);              \
+      MASU_FINISH(totals)                                                                                       \
+    }                                                                                                           \
+  }
 
 #if !MASU_FINISHES
 #define MASU_FINISH_PARAMETERS

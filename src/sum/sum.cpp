@@ -243,8 +243,11 @@ Pending<void> into(Function function, Stream& stream, const BufferBase& x, const
     into_memory(function, x, y, dtype, results, quiet);
     return {stream.record(), [] {}};
   }
-  const std::uint64_t most = std::min(options.rows, DeviceSum::most_rows(device, dtype, rule.needs()));
-  const std::uint64_t totals = DeviceSum::bytes(device, dtype, rule.needs(), most);
+  const std::uint64_t slots = DeviceSum::slots(device, dtype, rule.needs(), options.rows, row);
+  const bool at_once = slots < options.rows;
+  const std::uint64_t most =
+      at_once ? options.rows : std::min(options.rows, DeviceSum::most_rows(device, dtype, rule.needs()));
+  const std::uint64_t totals = DeviceSum::bytes(device, dtype, rule.needs(), std::min(most, slots));
   const auto memory = std::make_shared<Buffer<std::byte>>(
       call::take_workspace(rule.name(), options.workspace, device, totals + status_bytes, {&x, &y, &results}));
   const Buffer<std::byte> own_status = memory->slice(totals, sizeof(std::uint32_t));
@@ -252,7 +255,8 @@ Pending<void> into(Function function, Stream& stream, const BufferBase& x, const
   if (options.status != nullptr) call::clear(stream, status, 0, sizeof(std::uint32_t));  // nobody reads its own
   const std::uint64_t element = size_of(dtype);
   for (std::uint64_t first = 0; first < options.rows; first += most) {
-    DeviceSum part(x, y, dtype, rule.needs(), std::min(most, options.rows - first), row, memory.get());
+    const std::uint64_t number = std::min(most, options.rows - first);
+    DeviceSum part(x, y, dtype, rule.needs(), number, row, memory.get(), std::min(number, slots));
     const std::uint64_t at = first * row * element;
     part.start(stream, x.byte_offset() + at, y.byte_offset() + at, rule,
                {results, results.byte_offset() + first * size_of(rule.result_dtype()), status, status.byte_offset()});

@@ -46,11 +46,21 @@ std::uint64_t DeviceSum::most_rows(const Device& device, Dtype dtype, const SumN
   return std::max<std::uint64_t>(sum_plan::most_total_bytes / bytes(device, dtype, needs, 1), 1);
 }
 
+bool DeviceSum::by_teams(const Plan& plan, const SumNeeds& needs, std::uint64_t rows, std::uint64_t count) {
+  return !(needs.values && needs.squares) && plan.shares(rows, count) == 1;
+}
+
+std::uint64_t DeviceSum::slots(const Device& device, Dtype dtype, const SumNeeds& needs, std::uint64_t rows,
+                               std::uint64_t count) {
+  const Plan plan = sum_plan::make(device.info(), dtype, inputs_of(needs).front());
+  return by_teams(plan, needs, rows, count) ? plan.team_groups(rows, count) : rows;
+}
+
 DeviceSum::DeviceSum(const BufferBase& x, const BufferBase& y, Dtype dtype, const SumNeeds& needs, std::uint64_t rows,
-                     std::uint64_t count, const BufferBase* workspace)
-    : device_(x.device()), x_(&x), y_(&y), rows_(rows), count_(count) {
+                     std::uint64_t count, const BufferBase* workspace, std::uint64_t slots)
+    : device_(x.device()), x_(&x), y_(&y), rows_(rows), count_(count), needs_(needs) {
   call::check_fp64("sum", device_, dtype);
-  passes_ = passes(device_, dtype, needs, rows, end_);
+  passes_ = passes(device_, dtype, needs, slots == 0 ? rows : slots, end_);
   memory_.emplace(call::take_workspace("sum", workspace, device_, end_, {&x, &y}));
 }
 
@@ -100,14 +110,23 @@ void DeviceSum::start(Stream& stream, std::uint64_t x_at, std::uint64_t y_at, co
     return;
   }
   launches_.clear();
-  call::clear(stream, *memory_, 0, end_);
   const std::uint32_t what = rule.function == Function::norm2 ? root : is_real ? quotient : integer;
   const std::uint64_t divisor = rule.function == Function::mean ? count_ : 1;
-  launches_.push_back(call::Kernels(device_, plan.files(true), plan.defines(true), plan.group)
-                          .launch(stream, "sum_add", plan.groups(rows_, count_), arguments_of(pass, x_at, y_at), what,
-                                  divisor, precision, lowest, bits, results, call::At{target.status, target.status_at},
-                                  call::local<std::uint64_t>(plan.words()), call::local<std::uint32_t>(plan.words()),
-                                  call::local<std::uint32_t>(std::uint64_t{2} * plan.table_rows)));
+  call::Arguments arguments = arguments_of(pass, x_at, y_at);
+  arguments.add(call::Arguments(what, divisor, precision, lowest, bits, results,
+                                call::At{target.status, target.status_at}, call::local<std::uint64_t>(plan.words()),
+                                call::local<std::uint32_t>(plan.words()),
+                                call::local<std::uint32_t>(std::uint64_t{2} * plan.table_rows)));
+  call::Kernels kernels(device_, plan.files(true), plan.defines(true), plan.group);
+  if (by_teams(plan, needs_, rows_, count_)) {
+    arguments.add(call::Arguments(static_cast<std::uint32_t>(plan.team_bits(rows_, count_)),
+                                  call::local<std::uint64_t>(std::uint64_t{plan.part_words()} * plan.group),
+                                  call::local<std::uint32_t>(std::uint64_t{1} + plan.group)));
+    launches_.push_back(kernels.launch(stream, "sum_rows", plan.team_groups(rows_, count_), arguments));
+    return;
+  }
+  call::clear(stream, *memory_, 0, end_);
+  launches_.push_back(kernels.launch(stream, "sum_add", plan.groups(rows_, count_), arguments));
 }
 
 void DeviceSum::finish(Stream& stream) {

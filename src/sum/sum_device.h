@@ -19,14 +19,18 @@ namespace masu {
 
 class DeviceSum {
  public:
-  // For `rows` rows of `count` elements, at most most_rows(). `y` matters where products of two inputs are asked for.
+  // For `rows` rows of `count` elements, at most most_rows(), or `slots` of them. `y` matters where products of two inputs are asked for.
   // With no `workspace`, memory is allocated.
   DeviceSum(const BufferBase& x, const BufferBase& y, Dtype dtype, const SumNeeds& needs, std::uint64_t rows,
-            std::uint64_t count, const BufferBase* workspace);
+            std::uint64_t count, const BufferBase* workspace, std::uint64_t slots = 0);
   // Bytes of temporary memory.
   static std::uint64_t bytes(const Device& device, Dtype dtype, const SumNeeds& needs, std::uint64_t rows);
   // Rows that one launch can take.
   static std::uint64_t most_rows(const Device& device, Dtype dtype, const SumNeeds& needs);
+
+  // For how many rows start() of results needs memory.
+  static std::uint64_t slots(const Device& device, Dtype dtype, const SumNeeds& needs, std::uint64_t rows,
+                             std::uint64_t count);
 
   // Launches what adds up data that begins so many bytes into the memories of the buffers.
   void start(Stream& stream, std::uint64_t x_at, std::uint64_t y_at);
@@ -37,7 +41,8 @@ class DeviceSum {
     const BufferBase& status;  // a word, whose lowest bit is set where an integer does not fit
     std::uint64_t status_at;
   };
-  // The same, and what leaves the results of a function on the device.
+  // The same, and what leaves the results of a function on the device. Where each row has a work-group of its own, and
+  // for no variance, there may be more rows than most_rows(), with memory for those that slots() tells.
   void start(Stream& stream, std::uint64_t x_at, std::uint64_t y_at, const SumRule& rule, const Target& target);
   // Waits, and has the totals then.
   void finish(Stream& stream);
@@ -55,6 +60,7 @@ class DeviceSum {
   };
   static std::vector<Pass> passes(const Device& device, Dtype dtype, const SumNeeds& needs, std::uint64_t rows,
                                   std::uint64_t& end);
+  static bool by_teams(const sum_plan::Plan& plan, const SumNeeds& needs, std::uint64_t rows, std::uint64_t count);
   [[nodiscard]] call::Arguments arguments_of(const Pass& pass, std::uint64_t x_at, std::uint64_t y_at) const;
 
   Device device_;
@@ -63,6 +69,7 @@ class DeviceSum {
   std::uint64_t rows_;
   std::uint64_t count_;
   std::uint64_t end_ = 0;
+  SumNeeds needs_;
   std::vector<Pass> passes_;
   std::optional<Buffer<std::byte>> memory_;
   std::vector<std::uint32_t> words_;  // the temporary memory, once finished

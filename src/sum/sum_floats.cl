@@ -146,34 +146,29 @@ inline uint kinds_of_unit(__global const uchar *restrict x, const ulong x_at, __
 #endif
 #endif
 
-__kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void sum_add(MASU_PARAMETERS, __local uint *table
-                                                                           MASU_FINISH_PARAMETERS) {
-  MASU_LOCAL_POINTER(uint, table);
-  MASU_FINISH_POINTERS
+// Adds this group's share of a row, unit `unit`, to the row's totals, and the kinds of what is not finite to `kinds`.
+// Not MASU_INLINE: what PoCL 3.1 makes of it then adds nothing to the totals.
+inline void add_unit(__global const uchar *x, const ulong x_at, __global const uchar *y, const ulong y_at,
+                     const ulong count, const ulong rows, const ulong shares, const size_t unit,
+                     __local uint *table, __global uint *row_totals, __global uint *kinds) {
   __local uint *column = table + MASU_COLUMN;
-  clear(table);
-  barrier(CLK_LOCAL_MEM_FENCE);
-  const size_t units = (size_t)rows * shares;
-  for (size_t unit = get_group_id(0); unit < units; unit += get_num_groups(0)) {
-    MASU_UNIT(unit)
-    __global uint *row_totals = totals + totals_at / 4 + row * (2 * MASU_TABLE_ROWS);
-    uint worst = 0;
-    const size_t round_vectors = MASU_STEPS * stride;
-    const size_t rounds = vectors == 0 ? 1 : (vectors + round_vectors - 1) / round_vectors;
-    for (size_t round = 0; round < rounds; ++round) {
-      const size_t last = (round + 1) * round_vectors;
-      const size_t end = last < vectors ? last : vectors;
-      MASU_ADD_VECTORS(first + round * round_vectors, end)
-      if (round == 0) {
-        MASU_ADD_EDGES
-      }
-      barrier(CLK_LOCAL_MEM_FENCE);
-      flush(table, row_totals);
-      barrier(CLK_LOCAL_MEM_FENCE);
+  MASU_UNIT(unit)
+  uint worst = 0;
+  const size_t round_vectors = MASU_STEPS * stride;
+  const size_t rounds = vectors == 0 ? 1 : (vectors + round_vectors - 1) / round_vectors;
+  for (size_t round = 0; round < rounds; ++round) {
+    const size_t last = (round + 1) * round_vectors;
+    const size_t end = last < vectors ? last : vectors;
+    MASU_ADD_VECTORS(first + round * round_vectors, end)
+    if (round == 0) {
+      MASU_ADD_EDGES
     }
-    if (worst >= MASU_UPPER(MASU_INFINITY_BITS)) {
-      atomic_or(totals + flags_at / 4 + row, kinds_of_unit(x, x_at, y, y_at, count, shares, unit));
-    }
-    MASU_FINISH(totals)
+    barrier(CLK_LOCAL_MEM_FENCE);
+    flush(table, row_totals);
+    barrier(CLK_LOCAL_MEM_FENCE);
+  }
+  if (worst >= MASU_UPPER(MASU_INFINITY_BITS)) {
+    atomic_or(kinds, kinds_of_unit(x, x_at, y, y_at, count, shares, unit));
   }
 }
+MASU_SUM_ADD

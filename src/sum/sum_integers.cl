@@ -60,46 +60,42 @@ inline void add_wide(ulong *total, const ulong low, const ulong high, const ulon
 #endif
 #endif
 
-__kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void sum_add(MASU_PARAMETERS, __local uint *table
-                                                                           MASU_FINISH_PARAMETERS) {
-  MASU_LOCAL_POINTER(uint, table);
-  MASU_FINISH_POINTERS
+// Adds this group's share of a row, unit `unit`, to the row's totals; `kinds` is that of floats.
+// Not MASU_INLINE: what PoCL 3.1 makes of it then adds nothing to the totals.
+inline void add_unit(__global const uchar *x, const ulong x_at, __global const uchar *y, const ulong y_at,
+                     const ulong count, const ulong rows, const ulong shares, const size_t unit,
+                     __local uint *table, __global uint *row_totals, __global uint *kinds) {
   __local uint *column = table + MASU_COLUMN;
-  clear(table);
-  barrier(CLK_LOCAL_MEM_FENCE);
-  const size_t units = (size_t)rows * shares;
-  for (size_t unit = get_group_id(0); unit < units; unit += get_num_groups(0)) {
-    MASU_UNIT(unit)
-    ulong total[3] = {0, 0, 0};
-    // Parts of 32 bits are added to the total before they could overflow.
-    const size_t round_vectors = MASU_STEPS * stride;
-    for (size_t from = first; from < vectors; from += round_vectors) {
-      const size_t last = from - first + round_vectors;
-      const size_t end = last < vectors ? last : vectors;
-      int part = 0;
-      MASU_ADD_VECTORS(from, end)
-      total[0] += (ulong)(long)part;
-    }
+  MASU_UNIT(unit)
+  ulong total[3] = {0, 0, 0};
+  // Parts of 32 bits are added to the total before they could overflow.
+  const size_t round_vectors = MASU_STEPS * stride;
+  for (size_t from = first; from < vectors; from += round_vectors) {
+    const size_t last = from - first + round_vectors;
+    const size_t end = last < vectors ? last : vectors;
     int part = 0;
-    MASU_ADD_EDGES
+    MASU_ADD_VECTORS(from, end)
     total[0] += (ulong)(long)part;
-    if (MASU_SUM_64) {
-      const bool negative = MASU_SIGNED && as_long(total[0]) < 0;
-      total[1] = negative ? ULONG_MAX : 0;
-    }
-#if MASU_INPUTS == 1 || MASU_ELEMENT_BYTES < 8
-    // Two words hold it: the third is made of the sign.
-    total[2] = MASU_SIGNED && as_long(total[1]) < 0 ? ULONG_MAX : 0;
-#endif
-    MASU_UNROLLED
-    for (int d = 0; d < MASU_TABLE_ROWS; ++d) {
-      const uint digit = (uint)(total[d / 4] >> (d % 4 * 16)) & 65535u;
-      const uint top = d == MASU_TABLE_ROWS - 1 && (digit & 32768u) != 0 ? 65536u : 0;
-      atomic_add(column + d * MASU_COLUMNS, digit - top);
-    }
-    barrier(CLK_LOCAL_MEM_FENCE);
-    flush(table, totals + totals_at / 4 + row * (2 * MASU_TABLE_ROWS));
-    barrier(CLK_LOCAL_MEM_FENCE);
-    MASU_FINISH(totals)
   }
+  int part = 0;
+  MASU_ADD_EDGES
+  total[0] += (ulong)(long)part;
+  if (MASU_SUM_64) {
+    const bool negative = MASU_SIGNED && as_long(total[0]) < 0;
+    total[1] = negative ? ULONG_MAX : 0;
+  }
+#if MASU_INPUTS == 1 || MASU_ELEMENT_BYTES < 8
+  // Two words hold it: the third is made of the sign.
+  total[2] = MASU_SIGNED && as_long(total[1]) < 0 ? ULONG_MAX : 0;
+#endif
+  MASU_UNROLLED
+  for (int d = 0; d < MASU_TABLE_ROWS; ++d) {
+    const uint digit = (uint)(total[d / 4] >> (d % 4 * 16)) & 65535u;
+    const uint top = d == MASU_TABLE_ROWS - 1 && (digit & 32768u) != 0 ? 65536u : 0;
+    atomic_add(column + d * MASU_COLUMNS, digit - top);
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+  flush(table, row_totals);
+  barrier(CLK_LOCAL_MEM_FENCE);
 }
+MASU_SUM_ADD

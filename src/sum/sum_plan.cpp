@@ -19,10 +19,20 @@ constexpr std::array<std::string_view, 4> float_files = {elements_file, totals_f
                                                          "src/sum/sum_floats.cl"};
 constexpr std::array<std::string_view, 4> integer_files = {elements_file, totals_file, "src/sum/sum.cl",
                                                            "src/sum/sum_integers.cl"};
-constexpr std::array<std::string_view, 6> finished_float_files = {
-    elements_file, totals_file, number_file, "src/sum/sum.cl", "src/sum/sum_finish.cl", "src/sum/sum_floats.cl"};
-constexpr std::array<std::string_view, 6> finished_integer_files = {
-    elements_file, totals_file, number_file, "src/sum/sum.cl", "src/sum/sum_finish.cl", "src/sum/sum_integers.cl"};
+constexpr std::array<std::string_view, 7> finished_float_files = {elements_file,
+                                                                  totals_file,
+                                                                  number_file,
+                                                                  "src/sum/sum.cl",
+                                                                  "src/sum/sum_finish.cl",
+                                                                  "src/sum/sum_floats.cl",
+                                                                  "src/sum/sum_quick.cl"};
+constexpr std::array<std::string_view, 7> finished_integer_files = {elements_file,
+                                                                    totals_file,
+                                                                    number_file,
+                                                                    "src/sum/sum.cl",
+                                                                    "src/sum/sum_finish.cl",
+                                                                    "src/sum/sum_integers.cl",
+                                                                    "src/sum/sum_quick.cl"};
 constexpr std::array<std::string_view, 3> variance_files = {elements_file, number_file, "src/sum/sum_variance.cl"};
 constexpr unsigned digit_bits = 16;
 constexpr unsigned integer_rows = 12;  // of 192 bits
@@ -105,6 +115,8 @@ std::vector<runtime::Define> Plan::defines(bool finishes) const {
                                     {"MASU_SPACING", spacing},
                                     {"MASU_STEP", step},
                                     {"MASU_FINISHES", finishes},
+                                    {"MASU_QUICK", quick()},
+                                    {"MASU_FP64", fp64},
                                     {"MASU_STEPS", steps}};
   if (finishes) add_number(more, *this, words(), words_below_sums);
   return element_defines(dtype, std::move(more));
@@ -135,11 +147,32 @@ std::uint64_t Plan::groups(std::uint64_t rows, std::uint64_t count) const noexce
   return std::clamp<std::uint64_t>(rows * shares(rows, count), 1, most_groups * rounds);
 }
 
+bool Plan::quick() const noexcept {
+  if (!is_float(dtype)) return inputs == Inputs::values;
+  return fp64 && (inputs == Inputs::values || dtype != Dtype::f64);
+}
+
+unsigned Plan::team_bits(std::uint64_t rows, std::uint64_t count) const noexcept {
+  const unsigned whole = static_cast<unsigned>(std::bit_width(group)) - 1;
+  if (!quick()) return whole;
+  // Some vectors for each work-item, fewer where there would be too few of them for the device.
+  const std::uint64_t vectors = count * size_of(dtype) / 16;
+  const bool many = rows * (vectors / unroll + 1) >= most_groups * group;
+  const std::uint64_t wanted = std::max<std::uint64_t>(vectors / (many ? unroll : 1), gpu ? 32 : 1);
+  return std::min(whole, static_cast<unsigned>(std::bit_width(wanted)) - 1);
+}
+
+std::uint64_t Plan::team_groups(std::uint64_t rows, std::uint64_t count) const noexcept {
+  const std::uint64_t teams = group >> team_bits(rows, count);
+  return std::clamp<std::uint64_t>((rows + teams - 1) / teams, 1, most_groups);
+}
+
 Plan make(const DeviceInfo& device, Dtype dtype, Inputs inputs) {
   Plan plan;
   plan.dtype = dtype;
   plan.inputs = inputs;
   plan.gpu = device.gpu;
+  plan.fp64 = device.fp64;
   plan.table_rows = integer_rows;
   const bool two = inputs != Inputs::values;
   if (is_float(dtype)) {

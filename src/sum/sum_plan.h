@@ -47,7 +47,9 @@ struct Plan {
   std::uint64_t most_groups = 1;  // that the device has at a time
   std::uint64_t share = 1;        // elements that are worth a work-group
 
-  // `finishes`: of the kernel that makes results of the totals, too.
+  bool fp64 = true;               // the device has doubles
+
+  // `finishes`: of the kernels that make results of the totals, too.
   [[nodiscard]] std::vector<runtime::Define> defines(bool finishes) const;
   [[nodiscard]] std::span<const std::string_view> files(bool finishes) const noexcept;
   // Words of 32 bits of the number that is rounded.
@@ -57,6 +59,12 @@ struct Plan {
   // Work-groups for each row, and of the launch.
   [[nodiscard]] std::uint64_t shares(std::uint64_t rows, std::uint64_t count) const noexcept;
   [[nodiscard]] std::uint64_t groups(std::uint64_t rows, std::uint64_t count) const noexcept;
+  // Where rows have a work-group each: whether rows are tried without exact totals, the binary logarithm of the work-items
+  // that share a row then, the words that each of them has for its part, and the work-groups.
+  [[nodiscard]] bool quick() const noexcept;
+  [[nodiscard]] unsigned team_bits(std::uint64_t rows, std::uint64_t count) const noexcept;
+  [[nodiscard]] unsigned part_words() const noexcept { return quick() ? (is_float(dtype) ? 3 : 2) : 1; }
+  [[nodiscard]] std::uint64_t team_groups(std::uint64_t rows, std::uint64_t count) const noexcept;
   [[nodiscard]] std::size_t local_bytes() const noexcept { return std::size_t{4} * columns * table_rows; }
   [[nodiscard]] std::uint64_t total_bytes() const noexcept { return std::uint64_t{8} * table_rows; }  // of a row
 };

@@ -5,12 +5,14 @@
 #include "runtime/half.h"
 #include "sum/sum_test_data.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <masu/sum.h>
 
 #include <bit>
 #include <cstdint>
 #include <cstring>
+#include <initializer_list>
 #include <limits>
 #include <string>
 #include <vector>
@@ -108,12 +110,38 @@ TEST_P(SumResults, Floats) {
   check_type(double{});
 }
 
+// Rows that share a work-group: of certain sums, of those that lie between two numbers, and of those that cancel.
+TEST_P(SumResults, RowsOfManyShapes) {
+  const auto check_type = [&]<class T>(T) {
+    if (std::is_same_v<T, double> && !device.info().fp64) return;
+    struct Shape {
+      std::uint64_t rows;
+      std::uint64_t length;
+    };
+    for (const auto& [rows, length] :
+         std::initializer_list<Shape>{{3000, 1}, {700, 2}, {1001, 3}, {90, 31}, {67, 64}, {40, 257}, {5, 4099}, {1, 30001}}) {
+      const std::uint64_t count = rows * length + 1;
+      for (const std::string& name : test::sum_data_names()) {
+        if (rows * length > 4000 && name != "uniform" && name != "cancelling") continue;
+        SCOPED_TRACE(fmt::format("{} rows of {} {}, {}", rows, length, to_string(dtype_of<T>), name));
+        std::vector<T> x = sum_data<T>(name, count);
+        if (name == "uniform") x[count / 2] = test::real<T>(std::numeric_limits<double>::infinity());
+        check(x, sum_data<T>(name, count, 2), {.rows = rows, .result = count % 2 == 0 ? dtype_of<T> : Dtype::f32});
+      }
+    }
+  };
+  check_type(Half{});
+  check_type(float{});
+  check_type(double{});
+}
+
 TEST_P(SumResults, Integers) {
   const auto check_type = [&]<class T>(T) {
     for (const char* name : {"wide", "equal", "zeros"}) {
       SCOPED_TRACE(std::string(to_string(dtype_of<T>)) + " " + name);
       check(sum_data<T>(name, 2), sum_data<T>(name, 2, 2), {});
       check(sum_data<T>(name, 1531), sum_data<T>(name, 1531, 2), {.rows = 3, .result = Dtype::f32});
+      check(sum_data<T>(name, 8251), sum_data<T>(name, 8251, 2), {.rows = 250, .result = Dtype::f64});
     }
   };
   check_type(std::uint8_t{});
