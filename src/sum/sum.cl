@@ -33,12 +33,14 @@ inline void load(uint *words, __global const uchar *bytes, const size_t first, c
   words_of_vector(v, words);
 }
 
-// What the kernel is given. y is x again unless MASU_INPUTS is 2. Behind the totals, all zeros before: for each row the kinds
-// of what is not finite, then the work-groups that have been there.
+// What the kernels are given. y is x again unless MASU_INPUTS is 2. Behind the totals, all zeros before: for each row the
+// kinds of what is not finite, then the work-groups that have been there, in two launches. Where unsure_at is not
+// MASU_ALWAYS, there is nothing to add if the word there is 0.
+#define MASU_ALWAYS ULONG_MAX
 #define MASU_PARAMETERS                                                                                             \
   __global const uchar *restrict x, const ulong x_at, __global const uchar *restrict y, const ulong y_at,           \
       const ulong count, const ulong rows, const ulong shares, __global uint *totals, const ulong totals_at,        \
-      const ulong flags_at
+      const ulong flags_at, const ulong unsure_at
 
 // Row `unit / shares` and this group's share of it: names for what follows.
 #define MASU_UNIT(unit)                                                                                \
@@ -154,6 +156,9 @@ inline void flush(__local uint *table, __global uint *totals) {
 #endif
 }
 
+#if MASU_BOTH
+#define MASU_SUM_ADD
+#else
 // The kernel, of add_unit(), which adds this group's share of a row to the row's totals by means of the table.
 #define MASU_SUM_ADD                                                                                            \
   __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void sum_add(MASU_PARAMETERS, __local uint *table    \
@@ -162,7 +167,7 @@ inline void flush(__local uint *table, __global uint *totals) {
     MASU_FINISH_POINTERS                                                                                        \
     clear(table);                                                                                               \
     barrier(CLK_LOCAL_MEM_FENCE);                                                                               \
-    const size_t units = (size_t)rows * shares;                                                                 \
+    const size_t units = unsure_at != MASU_ALWAYS && totals[unsure_at / 4] == 0 ? 0 : (size_t)rows * shares;    \
     for (size_t unit = get_group_id(0); unit < units; unit += get_num_groups(0)) {                              \
       const size_t row = unit / shares;                                                                         \
       add_unit(x, x_at, y, y_at, count, rows, shares, unit, table,                                              \
@@ -170,6 +175,7 @@ inline void flush(__local uint *table, __global uint *totals) {
       MASU_FINISH(totals)                                                                                       \
     }                                                                                                           \
   }
+#endif
 
 #if !MASU_FINISHES
 #define MASU_FINISH_PARAMETERS

@@ -52,7 +52,8 @@ class DeviceSum {
 
  private:
   // What is added up in one launch, and where its totals and flags lie in the temporary memory, in bytes: for each row
-  // the kinds of what is not finite, then for each row the work-groups that have added to it.
+  // the kinds of what is not finite, then for each row the work-groups that have added to it, in two launches, then the
+  // rows that are not certain.
   struct Pass {
     sum_plan::Plan plan;
     std::uint64_t totals = 0;
@@ -60,8 +61,11 @@ class DeviceSum {
   };
   static std::vector<Pass> passes(const Device& device, Dtype dtype, const SumNeeds& needs, std::uint64_t rows,
                                   std::uint64_t& end);
+  // Launches what adds up all, unless it finds 0 in the word so many bytes into the temporary memory.
+  void add_all(Stream& stream, std::uint64_t x_at, std::uint64_t y_at, std::uint64_t unsure_at);
   static bool by_teams(const sum_plan::Plan& plan, const SumNeeds& needs, std::uint64_t rows, std::uint64_t count);
-  [[nodiscard]] call::Arguments arguments_of(const Pass& pass, std::uint64_t x_at, std::uint64_t y_at) const;
+  [[nodiscard]] call::Arguments arguments_of(const Pass& pass, std::uint64_t x_at, std::uint64_t y_at,
+                                             std::uint64_t unsure_at) const;
 
   Device device_;
   const BufferBase* x_;

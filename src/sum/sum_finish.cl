@@ -6,6 +6,8 @@
 #define MASU_AS_INTEGER 0u  // a sum or dot product of integers, modulo 2^64
 #define MASU_AS_QUOTIENT 1u
 #define MASU_AS_ROOT 2u
+#define MASU_AS_VARIANCE 3u   // in sum_quick.cl alone
+#define MASU_AS_DEVIATION 4u  // its root
 
 // Behind MASU_PARAMETERS and the table. `what`: MASU_AS_...; a float has `bits` bits, `precision` of its mantissa, the lowest
 // one of 2^least at least. An integer that does not fit sets the lowest bit of the status word.

@@ -104,7 +104,7 @@ unsigned work_group(const DeviceInfo& device, unsigned wanted) {
 
 }  // namespace
 
-std::vector<runtime::Define> Plan::defines(bool finishes) const {
+std::vector<runtime::Define> Plan::defines(bool finishes, bool both) const {
   std::vector<runtime::Define> more{{"MASU_GROUP", group},
                                     {"MASU_GROUPS_A_UNIT", groups_a_unit},
                                     {"MASU_UNROLLED", gpu ? "MASU_PRAGMA_UNROLL" : ""},
@@ -117,6 +117,7 @@ std::vector<runtime::Define> Plan::defines(bool finishes) const {
                                     {"MASU_FINISHES", finishes},
                                     {"MASU_QUICK", quick()},
                                     {"MASU_FP64", fp64},
+                                    {"MASU_BOTH", both},
                                     {"MASU_STEPS", steps}};
   if (finishes) add_number(more, *this, words(), words_below_sums);
   return element_defines(dtype, std::move(more));
@@ -165,6 +166,14 @@ unsigned Plan::team_bits(std::uint64_t rows, std::uint64_t count) const noexcept
 std::uint64_t Plan::team_groups(std::uint64_t rows, std::uint64_t count) const noexcept {
   const std::uint64_t teams = group >> team_bits(rows, count);
   return std::clamp<std::uint64_t>((rows + teams - 1) / teams, 1, most_groups);
+}
+
+bool Plan::parts_pay(std::uint64_t elements, bool both, bool root, std::size_t result_bytes) const noexcept {
+  // Less is added exactly before a launch more would have ended (H100, 2026-11).
+  constexpr std::uint64_t enough = std::uint64_t{1} << 21;
+  if (!is_float(dtype) || dtype == Dtype::f64 || !quick()) return false;
+  if ((both || root) && result_bytes == sizeof(double)) return false;
+  return both || elements >= enough;
 }
 
 Plan make(const DeviceInfo& device, Dtype dtype, Inputs inputs) {

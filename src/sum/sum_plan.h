@@ -24,6 +24,8 @@ inline constexpr std::uint64_t most_total_bytes = std::uint64_t{64} << 20;
 inline constexpr unsigned additions = 32704;
 // Vectors of 8- and 16-bit integers that are added in 32 bits.
 inline constexpr unsigned integer_steps = 1024;
+// Words of 64 bits that a work-group has for a part, in memory.
+inline constexpr unsigned most_part_words = 4;
 // Words below the lowest bit of totals, so that quotients by less than 2^48, and their roots, have all bits that
 // rounding needs: one quotient is made of a sum, two of a variance.
 inline constexpr unsigned words_below_sums = 4;
@@ -50,7 +52,8 @@ struct Plan {
   bool fp64 = true;               // the device has doubles
 
   // `finishes`: of the kernels that make results of the totals, too.
-  [[nodiscard]] std::vector<runtime::Define> defines(bool finishes) const;
+  // `both`: of the one that adds values beside their squares.
+  [[nodiscard]] std::vector<runtime::Define> defines(bool finishes, bool both = false) const;
   [[nodiscard]] std::span<const std::string_view> files(bool finishes) const noexcept;
   // Words of 32 bits of the number that is rounded.
   [[nodiscard]] unsigned words() const noexcept;
@@ -65,6 +68,9 @@ struct Plan {
   [[nodiscard]] unsigned team_bits(std::uint64_t rows, std::uint64_t count) const noexcept;
   [[nodiscard]] unsigned part_words() const noexcept { return quick() ? (is_float(dtype) ? 3 : 2) : 1; }
   [[nodiscard]] std::uint64_t team_groups(std::uint64_t rows, std::uint64_t count) const noexcept;
+  // Whether rows that several work-groups share, or with `both` any, are worth an attempt without exact totals, for results
+  // of so many bytes.
+  [[nodiscard]] bool parts_pay(std::uint64_t elements, bool both, bool root, std::size_t result_bytes) const noexcept;
   [[nodiscard]] std::size_t local_bytes() const noexcept { return std::size_t{4} * columns * table_rows; }
   [[nodiscard]] std::uint64_t total_bytes() const noexcept { return std::uint64_t{8} * table_rows; }  // of a row
 };

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows that one work-group each is enough for: sums, dot products, means and norms, exact and rounded once, in one launch
-// that needs no memory cleared before. Most rows are added in doubles, or integers, by a team of work-items, with a bound on
-// what their roundings take away; where both ends of what the sum can be round to the same number, that is the result. The
-// rows for which the bound does not prove it are added again exactly, one after the other, by the whole work-group. Behind
+// Sums, dot products, means, norms and variances that need no exact total: added in doubles, or integers, with a bound on
+// what the roundings take away; where both ends of what the sum can be round to the same number, that is the result. Behind
 // sum_finish.cl and sum_floats.cl or sum_integers.cl.
+//
+// - sum_rows: rows that one work-group each is enough for, in one launch that needs no memory cleared before. A team of
+//   work-items adds a row. Those for which the bound proves nothing are added again exactly, by the whole work-group.
+// - sum_parts: rows that several work-groups share, and variances. The last one of a row puts its parts together, and
+//   counts the rows for which the bound proves nothing: if there are any, the launches behind it add all exactly.
 //
 // Defines beside those of them, given by sum_plan.cpp:
 // - MASU_QUICK       1: rows are tried in this way; 0: all are added exactly
 // - MASU_FP64        1: the device has double
+// - MASU_BOTH        1: values are added beside their squares, for variances
 
 #if MASU_FP64 && defined(MASU_OPENCL) && defined(cl_khr_fp64)
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
@@ -113,6 +117,29 @@ inline bool certain(double sum, const double error, const double bound, const ui
   // A sum so close to zero that it rounds to one is not known.
   return *found != 0 && *found == rounded_double(high, precision, least, bits);
 }
+
+// The number square_sum + d, |d| <= square_bound, times n, less the square of sum + e, |e| <= bound; divided by n (n -
+// ddof); whether its rounding, or that of its root, is certain.
+inline bool certain_variance(const double sum, const double bound, const double square_sum, const double square_bound,
+                             const ulong n, const ulong ddof, const bool root, const uint precision, const int least,
+                             const uint bits, ulong *found) {
+  const double count = (double)n;
+  const double upper = count * square_sum;
+  const double lower = sum * sum;
+  const double wide = (count * square_bound + 2 * fabs(sum) * bound + bound * bound) * (1 + 0x1p-50) +
+                      (upper + lower) * 0x1p-51;  // the three roundings of what is subtracted
+  const double divisor = count * (double)(n - ddof);
+  double low = ((upper - lower) - wide) / divisor;
+  double high = ((upper - lower) + wide) / divisor;
+  *found = 0;
+  if (!(low >= as_double(0x0070000000000000UL) && high <= as_double(0x7e70000000000000UL))) return false;
+  if (root) {
+    low = sqrt(low);
+    high = sqrt(high);
+  }
+  *found = rounded_double(low - low * 0x1p-49, precision, least, bits);
+  return *found != 0 && *found == rounded_double(high + high * 0x1p-49, precision, least, bits);
+}
 #endif
 
 // What a work-item knows of its part of a row, as MASU_PART_WORDS words.
@@ -153,8 +180,8 @@ inline void add_part(ulong *part, const ulong *other) {
   part[0] += other[0];
   part[1] += other[1] + (part[0] < other[0] ? 1 : 0);
 }
-inline bool result_of(const ulong *part, const ulong depth, const uint what, const ulong divisor, const uint precision,
-                      const int least, const uint bits, ulong *found, bool *fits) {
+inline bool result_of(const ulong *part, const ulong count, const ulong depth, const uint what, const ulong divisor,
+                      const uint precision, const int least, const uint bits, ulong *found, bool *fits) {
   const ulong sign = MASU_SIGNED && as_long(part[0]) < 0 ? ULONG_MAX : 0;
   if (what == MASU_AS_INTEGER) {
     *found = part[0];
@@ -197,8 +224,8 @@ inline void add_part(ulong *part, const ulong *other) {
   lost += fabs(add_exactly(&error, as_double(other[1])));
   MASU_END_PART
 }
-inline bool result_of(const ulong *part, const ulong depth, const uint what, const ulong divisor, const uint precision,
-                      const int least, const uint bits, ulong *found, bool *fits) {
+inline bool result_of(const ulong *part, const ulong count, const ulong depth, const uint what, const ulong divisor,
+                      const uint precision, const int least, const uint bits, ulong *found, bool *fits) {
   const double lost = as_double(part[2]);
   // Twice, as that sum is rounded too.
   return certain(as_double(part[0]), as_double(part[1]), lost == 0 ? 0 : 2 * lost + as_double((ulong)1), what, divisor,
@@ -226,7 +253,33 @@ inline bool result_of(const ulong *part, const ulong depth, const uint what, con
 #else
 #define MASU_SCALE 0x1p1008
 #endif
-#if MASU_INPUTS == 1
+#if MASU_BOTH
+#undef MASU_PART_WORDS
+#undef MASU_START_PART
+#undef MASU_END_PART
+#define MASU_PART_WORDS 4
+#define MASU_START_PART  \
+  double sum = 0;        \
+  double size = 0;       \
+  double squares = 0;    \
+  uint worst = 0;        \
+  uint lowest = UINT_MAX;
+#define MASU_END_PART                           \
+  part[0] = as_ulong(sum);                      \
+  part[1] = as_ulong(size);                     \
+  part[2] = (ulong)worst << 32 | (ulong)lowest; \
+  part[3] = as_ulong(squares);
+#define MASU_ADD(bits, unused)                                                   \
+  {                                                                              \
+    const MASU_BITS b = (bits);                                                  \
+    const MASU_BITS magnitude = MASU_MAGNITUDE(b);                               \
+    worst = max(worst, magnitude);                                               \
+    const double value = MASU_SMALL_DOUBLE(b, magnitude) * MASU_SCALE;           \
+    sum += value;                                                                \
+    size += fabs(value);                                                         \
+    squares += value * value;                                                    \
+  }
+#elif MASU_INPUTS == 1
 #define MASU_ADD(bits, unused)                                                \
   {                                                                           \
     const MASU_BITS b = (bits);                                               \
@@ -267,12 +320,21 @@ inline void add_part(ulong *part, const ulong *other) {
   part[1] = as_ulong(as_double(part[1]) + as_double(other[1]));
   const ulong worst = max(part[2] >> 32, other[2] >> 32);
   part[2] = worst << 32 | min(part[2] & 0xffffffffUL, other[2] & 0xffffffffUL);
+#if MASU_BOTH
+  part[3] = as_ulong(as_double(part[3]) + as_double(other[3]));
+#endif
 }
-// `depth`: the most additions that an element has gone through.
-inline bool result_of(const ulong *part, const ulong depth, const uint what, const ulong divisor, const uint precision,
-                      const int least, const uint bits, ulong *found, bool *fits) {
+// Of `count` elements. `depth`: the most additions that an element has gone through.
+inline bool result_of(const ulong *part, const ulong count, const ulong depth, const uint what, const ulong divisor,
+                      const uint precision, const int least, const uint bits, ulong *found, bool *fits) {
   if ((uint)(part[2] >> 32) >= MASU_INFINITY_BITS) return false;
   const double size = as_double(part[1]);
+#if MASU_BOTH
+  // `divisor` is ddof; a row has `count` elements.
+  const double share = (double)depth * 0x1p-51;
+  return certain_variance(as_double(part[0]), share * size, as_double(part[3]), share * as_double(part[3]), count, divisor,
+                          what == MASU_AS_DEVIATION, precision, least, bits, found);
+#else
   const uint lowest = (uint)part[2];
   // All partial sums are multiples of the lowest bit, and less than 2^53 of them.
   const bool exact = lowest == UINT_MAX || size <= as_double((ulong)MASU_EXACT_FIELD(lowest) << 52);
@@ -280,6 +342,7 @@ inline bool result_of(const ulong *part, const ulong depth, const uint what, con
   const double bound = exact ? 0 : (double)depth * 0x1p-51 * size;
   return certain(MASU_OF_SCALE(as_double(part[0])), 0, MASU_OF_SCALE(bound), what, divisor, precision, least, bits,
                  found);
+#endif
 }
 #endif
 
@@ -311,6 +374,7 @@ MASU_INLINE void join_parts(ulong *part, const uint team_bits, __local ulong *pa
 }
 #endif
 
+#if !MASU_BOTH
 // Behind what sum_add is given: 2^team_bits work-items share a row; the parts of all of them; and a counter with the rows
 // of a round for which nothing was certain.
 __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void sum_rows(
@@ -350,7 +414,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void sum_rows(
     if (any && (me & ((1u << team_bits) - 1u)) == 0) {
       ulong found = 0;
       bool fits = true;
-      sure = result_of(part, depth, what, divisor, precision, least, bits, &found, &fits);
+      sure = result_of(part, count, depth, what, divisor, precision, least, bits, &found, &fits);
       if (sure) store_result(results + results_at + (begin + team) * (bits / 8), bits, found);
       if (!fits) atomic_or((__global uint *)(status + status_at), 1u);
     }
@@ -373,3 +437,65 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void sum_rows(
     barrier(CLK_LOCAL_MEM_FENCE);
   }
 }
+#endif
+
+#if MASU_QUICK && MASU_FLOAT && MASU_ELEMENT_BYTES < 8
+// Behind what sum_add is given: how a result is made, the word that counts rows for which nothing is certain, and where the
+// parts of the work-groups go, two words of 32 bits for each of a part; they and the counters of flags_at are reached by
+// atomics, for other work-groups read them in this launch.
+__kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void sum_parts(
+    MASU_PARAMETERS, const uint what, const ulong divisor, const uint precision, const int least, const uint bits,
+    __global uchar *results, const ulong results_at, const ulong parts_at, __local ulong *parts, __local uint *told) {
+  MASU_LOCAL_POINTER(ulong, parts);  // MASU_PART_WORDS * MASU_GROUP
+  MASU_LOCAL_POINTER(uint, told);    // 1
+  const uint me = (uint)get_local_id(0);
+  uint group_bits = 0;
+  while ((1u << group_bits) < MASU_GROUP) ++group_bits;
+  const size_t units = (size_t)rows * shares;
+  for (size_t unit = get_group_id(0); unit < units; unit += get_num_groups(0)) {
+    ulong part[MASU_PART_WORDS];
+    MASU_UNIT(unit)
+    {
+      MASU_START_PART
+      MASU_ADD_VECTORS(first, vectors)
+      MASU_ADD_EDGES
+      MASU_END_PART
+    }
+    join_parts(part, group_bits, parts);
+    __global uint *of_row = totals + parts_at / 4 + row * shares * (2 * MASU_PART_WORDS);
+    if (me == 0) {
+      __global uint *own = of_row + (unit - row * shares) * (2 * MASU_PART_WORDS);
+      for (int w = 0; w < MASU_PART_WORDS; ++w) {
+        atomic_xchg(own + 2 * w, (uint)part[w]);
+        atomic_xchg(own + 2 * w + 1, (uint)(part[w] >> 32));
+      }
+    }
+    const bool last = is_last(totals + flags_at / 4 + 2 * rows + row, shares, told);
+    // A loop that ends at once: no barrier stands inside of a condition.
+    const uint there = last ? (uint)shares : 0;
+    {
+      MASU_START_PART
+      MASU_END_PART
+    }
+    for (uint i = me; i < there; i += MASU_GROUP) {
+      ulong other[MASU_PART_WORDS];
+      __global uint *from = of_row + i * (2 * MASU_PART_WORDS);
+      for (int w = 0; w < MASU_PART_WORDS; ++w) {
+        other[w] = (ulong)atomic_or(from + 2 * w + 1, 0u) << 32 | atomic_or(from + 2 * w, 0u);
+      }
+      add_part(part, other);
+    }
+    join_parts(part, group_bits, parts);
+    if (last && me == 0) {
+      ulong found = 0;
+      bool fits = true;
+      const ulong depth = count / stride + 2 * MASU_PER_VECTOR + 2 * group_bits + shares / MASU_GROUP + 4;
+      if (result_of(part, count, depth, what, divisor, precision, least, bits, &found, &fits)) {
+        store_result(results + results_at + row * (bits / 8), bits, found);
+      } else {
+        atomic_inc(totals + unsure_at / 4);
+      }
+    }
+  }
+}
+#endif

@@ -135,6 +135,19 @@ TEST_P(SumResults, RowsOfManyShapes) {
   check_type(double{});
 }
 
+// Rows that several work-groups share, whose parts are put together.
+TEST_P(SumResults, LongRows) {
+  constexpr std::size_t count = (std::size_t{1} << 21) + 8;
+  for (const std::string name : {"uniform", "cancelling"}) {
+    SCOPED_TRACE(name);
+    std::vector<float> x = sum_data<float>(name, count + 1);
+    check(x, x, {.rows = 2, .result = Dtype::f32});
+    x[count - 1] = std::numeric_limits<float>::infinity();  // in the second row
+    check(x, x, {.rows = 2, .result = Dtype::f32});
+  }
+  check(std::vector<float>(count + 1, 0.1F), sum_data<float>("normal", count + 1), {.result = Dtype::f32});
+}
+
 TEST_P(SumResults, Integers) {
   const auto check_type = [&]<class T>(T) {
     for (const char* name : {"wide", "equal", "zeros"}) {

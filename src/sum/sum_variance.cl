@@ -43,10 +43,10 @@ inline void subtract_square(__local uint *words, __local const uint *value) {
   }
 }
 
-// A work-group for each row of totals. `root`: 1 for the standard deviation; the others as for sum_add.
+// A work-group for each row of totals; nothing is done where unsure_at, as sum_add has it, says so. `root`: 1 for the standard deviation; the others as for sum_add.
 __kernel MASU_WORK_GROUP(MASU_GROUP) void sum_variance(__global uchar *memory, const ulong values_at,
-                                                       const ulong squares_at, const ulong flags_at, const uint root,
-                                                       const ulong count, const ulong ddof, const uint precision,
+                                                       const ulong squares_at, const ulong flags_at,
+                                                       const ulong unsure_at, const uint root, const ulong count, const ulong ddof, const uint precision,
                                                        const int least, const uint bits, __global uchar *results,
                                                        const ulong results_at, __local ulong *digits,
                                                        __local uint *words, __local uint *value,
@@ -56,12 +56,17 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void sum_variance(__global uchar *memory, c
   MASU_LOCAL_POINTER(uint, value);    // MASU_VALUE_WORDS
   MASU_LOCAL_POINTER(uint, row_totals);  // 2 * the greater of MASU_VALUE_ROWS and MASU_SQUARE_ROWS
   const ulong row = get_group_id(0);
-  take_totals((__global uint *)(memory + values_at) + row * (2 * MASU_VALUE_ROWS), MASU_VALUE_ROWS, row_totals);
-  const long above = make_number(row_totals, MASU_VALUE_ROWS, MASU_VALUE_SPACING, MASU_VALUE_STEP, 0, MASU_VALUE_WORDS,
-                                 digits, value);
-  take_totals((__global uint *)(memory + squares_at) + row * (2 * MASU_SQUARE_ROWS), MASU_SQUARE_ROWS, row_totals);
-  make_number(row_totals, MASU_SQUARE_ROWS, MASU_SQUARE_SPACING, MASU_SQUARE_STEP, MASU_BELOW, MASU_WORDS, digits, words);
-  if (get_local_id(0) != 0) return;
+  // Without words nothing is done.
+  const bool wanted = unsure_at == ULONG_MAX || ((__global const uint *)memory)[unsure_at / 4] != 0;
+  take_totals((__global uint *)(memory + values_at) + row * (2 * MASU_VALUE_ROWS), wanted ? MASU_VALUE_ROWS : 0,
+              row_totals);
+  const long above = make_number(row_totals, MASU_VALUE_ROWS, MASU_VALUE_SPACING, MASU_VALUE_STEP, 0,
+                                 wanted ? MASU_VALUE_WORDS : 0, digits, value);
+  take_totals((__global uint *)(memory + squares_at) + row * (2 * MASU_SQUARE_ROWS), wanted ? MASU_SQUARE_ROWS : 0,
+              row_totals);
+  make_number(row_totals, MASU_SQUARE_ROWS, MASU_SQUARE_SPACING, MASU_SQUARE_STEP, MASU_BELOW, wanted ? MASU_WORDS : 0,
+              digits, words);
+  if (!wanted || get_local_id(0) != 0) return;
   if (above < 0) negate(value, MASU_VALUE_WORDS);
   multiply(words, count);
   subtract_square(words, value);
