@@ -59,8 +59,9 @@ class Worker:
         """(seed, seconds, fault or None) of each."""
         while seeds:
             if self.process is None:
+                # The environment that there was at first: an OpenCL loader may have changed it.
                 self.process = subprocess.Popen([sys.executable, __file__, "--work"], stdin=subprocess.PIPE,
-                                                stdout=subprocess.PIPE, text=True)
+                                                stdout=subprocess.PIPE, text=True, env=os.environ)
             self.process.stdin.write(json.dumps([name, device, seeds]) + "\n")
             self.process.stdin.flush()
             while seeds:

@@ -125,8 +125,8 @@ void DeviceSum::start(Stream& stream, std::uint64_t x_at, std::uint64_t y_at, co
   if (by_teams(plan, needs_, rows_, count_)) {
     call::Arguments arguments = exactly(always);
     arguments.add(call::Arguments(static_cast<std::uint32_t>(plan.team_bits(rows_, count_)),
-                                  call::local<std::uint64_t>(std::uint64_t{plan.part_words()} * plan.group),
-                                  call::local<std::uint32_t>(std::uint64_t{1} + plan.group)));
+                                  call::local<std::uint64_t>(std::uint64_t{1} + plan.part_words() * plan.group),
+                                  call::local<std::uint32_t>(1 + plan.teams(rows_, count_))));
     launches_.push_back(call::Kernels(device_, plan.files(true), plan.defines(true), plan.group)
                             .launch(stream, "sum_rows", plan.team_groups(rows_, count_), arguments));
     return;

@@ -164,8 +164,8 @@ unsigned Plan::team_bits(std::uint64_t rows, std::uint64_t count) const noexcept
 }
 
 std::uint64_t Plan::team_groups(std::uint64_t rows, std::uint64_t count) const noexcept {
-  const std::uint64_t teams = group >> team_bits(rows, count);
-  return std::clamp<std::uint64_t>((rows + teams - 1) / teams, 1, most_groups);
+  const std::uint64_t each = teams(rows, count);
+  return std::clamp<std::uint64_t>((rows + each - 1) / each, 1, most_groups);
 }
 
 bool Plan::parts_pay(std::uint64_t elements, bool both, bool root, std::size_t result_bytes) const noexcept {
@@ -196,6 +196,8 @@ Plan make(const DeviceInfo& device, Dtype dtype, Inputs inputs) {
   plan.unroll = shape.unroll;
   const std::size_t room = std::max<std::size_t>(device.local_bytes, 16384);
   while (plan.local_bytes() > room && plan.columns > 1) plan.columns /= 2;
+  const std::size_t part_bytes = std::size_t{8} * plan.part_words();
+  while (plan.local_bytes() + part_bytes * plan.group > room && plan.group > 64) plan.group /= 2;
   const unsigned per_vector = static_cast<unsigned>(16 / size_of(dtype));
   const unsigned a_step = std::max(plan.group / plan.columns, 1U) * per_vector;
   plan.steps = is_float(dtype) ? std::max(additions / a_step / plan.unroll * plan.unroll, 1U) : integer_steps;

@@ -63,10 +63,13 @@ struct Plan {
   [[nodiscard]] std::uint64_t shares(std::uint64_t rows, std::uint64_t count) const noexcept;
   [[nodiscard]] std::uint64_t groups(std::uint64_t rows, std::uint64_t count) const noexcept;
   // Where rows have a work-group each: whether rows are tried without exact totals, the binary logarithm of the work-items
-  // that share a row then, the words that each of them has for its part, and the work-groups.
+  // that share a row then, the words of 64 bits that each of them has for its part, and the work-groups.
   [[nodiscard]] bool quick() const noexcept;
   [[nodiscard]] unsigned team_bits(std::uint64_t rows, std::uint64_t count) const noexcept;
-  [[nodiscard]] unsigned part_words() const noexcept { return quick() ? (is_float(dtype) ? 3 : 2) : 1; }
+  [[nodiscard]] unsigned part_words() const noexcept { return quick() ? (is_float(dtype) ? 3 : 2) : 0; }
+  [[nodiscard]] std::uint64_t teams(std::uint64_t rows, std::uint64_t count) const noexcept {
+    return group >> team_bits(rows, count);
+  }
   [[nodiscard]] std::uint64_t team_groups(std::uint64_t rows, std::uint64_t count) const noexcept;
   // Whether rows that several work-groups share, or with `both` any, are worth an attempt without exact totals, for results
   // of so many bytes.

@@ -382,8 +382,8 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void sum_rows(
     __local uint *unsure) {
   MASU_LOCAL_POINTER(uint, table);
   MASU_FINISH_POINTERS
-  MASU_LOCAL_POINTER(ulong, parts);  // MASU_PART_WORDS * MASU_GROUP
-  MASU_LOCAL_POINTER(uint, unsure);  // 1 + MASU_GROUP
+  MASU_LOCAL_POINTER(ulong, parts);  // MASU_PART_WORDS * MASU_GROUP with MASU_QUICK
+  MASU_LOCAL_POINTER(uint, unsure);  // 1 + the teams of a work-group
   const uint me = (uint)get_local_id(0);
   const uint team = me >> team_bits;
   const uint teams = MASU_GROUP >> team_bits;
