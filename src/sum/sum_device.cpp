@@ -65,8 +65,8 @@ DeviceSum::DeviceSum(const BufferBase& x, const BufferBase& y, Dtype dtype, cons
     : device_(x.device()), x_(&x), y_(&y), rows_(rows), count_(count), needs_(needs) {
   call::check_fp64("sum", device_, dtype);
   passes_ = passes(device_, dtype, needs, slots == 0 ? rows : slots, end_);
-  memory_.emplace(call::take_workspace("sum", workspace, device_, bytes(device_, dtype, needs, slots == 0 ? rows : slots),
-                                       {&x, &y}));
+  memory_.emplace(call::take_workspace("sum", workspace, device_,
+                                       bytes(device_, dtype, needs, slots == 0 ? rows : slots), {&x, &y}));
 }
 
 call::Arguments DeviceSum::arguments_of(const Pass& pass, std::uint64_t x_at, std::uint64_t y_at,
@@ -110,7 +110,9 @@ void DeviceSum::start(Stream& stream, std::uint64_t x_at, std::uint64_t y_at, co
   const bool is_root = rule.function == Function::norm2;
   const bool is_deviation = rule.function == Function::standard_deviation;
   const std::uint32_t what = both ? (is_deviation ? deviation : squared_deviation)
-                                  : (is_root ? root : is_real ? quotient : integer);
+                                  : (is_root   ? root
+                                     : is_real ? quotient
+                                               : integer);
   const std::uint64_t divisor = both ? rule.ddof : rule.function == Function::mean ? count_ : 1;
   const auto exactly = [&](std::uint64_t unsure_at) {
     call::Arguments arguments = arguments_of(pass, x_at, y_at, unsure_at);

@@ -19,8 +19,8 @@ namespace masu {
 
 class DeviceSum {
  public:
-  // For `rows` rows of `count` elements, at most most_rows(), or `slots` of them. `y` matters where products of two inputs are asked for.
-  // With no `workspace`, memory is allocated.
+  // For `rows` rows of `count` elements, at most most_rows(), or `slots` of them. `y` matters where products of two
+  // inputs are asked for. With no `workspace`, memory is allocated.
   DeviceSum(const BufferBase& x, const BufferBase& y, Dtype dtype, const SumNeeds& needs, std::uint64_t rows,
             std::uint64_t count, const BufferBase* workspace, std::uint64_t slots = 0);
   // Bytes of temporary memory.

@@ -49,7 +49,7 @@ struct Plan {
   std::uint64_t most_groups = 1;  // that the device has at a time
   std::uint64_t share = 1;        // elements that are worth a work-group
 
-  bool fp64 = true;               // the device has doubles
+  bool fp64 = true;  // the device has doubles
 
   // `finishes`: of the kernels that make results of the totals, too.
   // `both`: of the one that adds values beside their squares.
@@ -62,8 +62,8 @@ struct Plan {
   // Work-groups for each row, and of the launch.
   [[nodiscard]] std::uint64_t shares(std::uint64_t rows, std::uint64_t count) const noexcept;
   [[nodiscard]] std::uint64_t groups(std::uint64_t rows, std::uint64_t count) const noexcept;
-  // Where rows have a work-group each: whether rows are tried without exact totals, the binary logarithm of the work-items
-  // that share a row then, the words of 64 bits that each of them has for its part, and the work-groups.
+  // Where rows have a work-group each: whether rows are tried without exact totals, the binary logarithm of the
+  // work-items that share a row then, the words of 64 bits that each of them has for its part, and the work-groups.
   [[nodiscard]] bool quick() const noexcept;
   [[nodiscard]] unsigned team_bits(std::uint64_t rows, std::uint64_t count) const noexcept;
   [[nodiscard]] unsigned part_words() const noexcept { return quick() ? (is_float(dtype) ? 3 : 2) : 0; }
@@ -71,8 +71,8 @@ struct Plan {
     return group >> team_bits(rows, count);
   }
   [[nodiscard]] std::uint64_t team_groups(std::uint64_t rows, std::uint64_t count) const noexcept;
-  // Whether rows that several work-groups share, or with `both` any, are worth an attempt without exact totals, for results
-  // of so many bytes.
+  // Whether rows that several work-groups share, or with `both` any, are worth an attempt without exact totals, for
+  // results of so many bytes.
   [[nodiscard]] bool parts_pay(std::uint64_t elements, bool both, bool root, std::size_t result_bytes) const noexcept;
   [[nodiscard]] std::size_t local_bytes() const noexcept { return std::size_t{4} * columns * table_rows; }
   [[nodiscard]] std::uint64_t total_bytes() const noexcept { return std::uint64_t{8} * table_rows; }  // of a row

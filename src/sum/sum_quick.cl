@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sums, dot products, means, norms and variances that need no exact total: added in doubles, or integers, with a bound on
 // what the roundings take away; where both ends of what the sum can be round to the same number, that is the result. Behind
-// sum_finish.cl and sum_floats.cl or sum_integers.cl.
+// sum_certain.cl and sum_floats.cl or sum_integers.cl.
 //
 // - sum_rows: rows that one work-group each is enough for, in one launch that needs no memory cleared before. A team of
 //   work-items adds a row. Those for which the bound proves nothing are added again exactly, by the whole work-group.
@@ -10,137 +10,7 @@
 //
 // Defines beside those of them, given by sum_plan.cpp:
 // - MASU_QUICK       1: rows are tried in this way; 0: all are added exactly
-// - MASU_FP64        1: the device has double
 // - MASU_BOTH        1: values are added beside their squares, for variances
-
-#if MASU_FP64 && defined(MASU_OPENCL) && defined(cl_khr_fp64)
-#pragma OPENCL EXTENSION cl_khr_fp64 : enable
-#endif
-
-#if MASU_FP64
-// Adds, and returns what the rounding took away, which is exact.
-inline double add_exactly(double *sum, const double x) {
-  const double before = *sum;
-  *sum += x;
-  const double part = *sum - before;
-  return (before - (*sum - part)) + (x - part);
-}
-
-// A finite double's bits in a format of at most 53 bits, rounded to nearest, ties to even; +0 for what rounds to zero.
-inline ulong rounded_double(const double x, const uint precision, const int least, const uint bits) {
-  const ulong all = as_ulong(x);
-  if (bits == 64) return all << 1 == 0 ? 0 : all;
-  const uint field = (uint)(all >> 52) & 2047u;
-  const ulong whole = (all & 0xfffffffffffffUL) | (ulong)(field != 0 ? 1 : 0) << 52;
-  if (whole == 0) return 0;
-  const int exponent = (int)max(field, 1u) - 1075;
-  const int top = 63 - (int)clz(whole);
-  const int low = max(top - (int)precision + 1, least - exponent);  // above 0: doubles have more bits, and smaller ones
-  if (low > top + 1) return 0;
-  ulong mantissa = whole >> low;
-  const ulong rest = whole - (mantissa << low);
-  const ulong half_unit = (ulong)1 << (low - 1);
-  if (rest > half_unit || (rest == half_unit && (mantissa & 1) != 0)) ++mantissa;
-  const ulong infinity = ((ulong)1 << (bits - 1)) - ((ulong)1 << (precision - 1));
-  const ulong found = min(format_bits(mantissa, low + exponent, precision, least), infinity);
-  return found == 0 ? 0 : found | (all >> 63) << (bits - 1);
-}
-
-// The double next to a finite one that is not 0: upwards, or downwards.
-inline double neighbour(const double x, const bool up) {
-  const ulong bits = as_ulong(x);
-  return as_double((bits >> 63 == 0) == up ? bits + 1 : bits - 1);
-}
-
-// sum + error + d, |d| <= bound, divided by `count` and rounded to a double; whether it is certain.
-inline bool certain_quotient(const double sum, const double error, const double bound, const double count,
-                             ulong *found) {
-  const double least = as_double(0x07b0000000000000UL);     // 2^-900
-  const double greatest = as_double(0x7e70000000000000UL);  // 2^1000
-  double q = (sum + error) / count;  // rounded several times, so it may be a neighbour that is right
-  for (int attempt = 0; attempt < 2; ++attempt) {
-    const double size = fabs(q);
-    if (!(size >= least && size <= greatest)) return false;
-    // What the quotient leaves of the dividend.
-    const double exact = fma(-q, count, sum);
-    const double rest = exact + error;
-    const double lost = (fabs(exact) + fabs(error)) * 0x1p-51;
-    const double half_gap = (size - neighbour(size, false)) / 2;
-    if (fabs(rest) + bound + lost < half_gap * count * (1 - 0x1p-50)) {
-      *found = as_ulong(q);
-      return true;
-    }
-    q = neighbour(q, rest > 0);
-  }
-  return false;
-}
-
-// The number sum + error + d, |d| <= bound: what `what`, as sum_finish.cl has it, makes of it; whether it is certain.
-inline bool certain(double sum, const double error, const double bound, const uint what, const ulong divisor,
-                    const uint precision, const int least, const uint bits, ulong *found) {
-  const double greatest = as_double(0x7e70000000000000UL);  // 2^1000
-  if (!(fabs(sum) <= greatest && fabs(error) <= greatest && bound <= greatest)) return false;
-  const double rest = add_exactly(&sum, error);
-  const bool exact = bound == 0 && rest == 0;
-  *found = 0;
-  if (exact && sum == 0) return true;
-  const double count = (double)divisor;
-  if (bits == 64) {
-    if (what == MASU_AS_ROOT) return false;
-    if (divisor > 1) return certain_quotient(sum, rest, bound, count, found);
-    // Wider by what the two additions below round.
-    const double wide = bound == 0 ? 0 : bound + (fabs(rest) + bound) * 0x1p-50;
-    *found = as_ulong(sum);
-    return bound == 0 || (sum + (rest + wide) == sum && sum + (rest - wide) == sum);
-  }
-  const bool plain = divisor <= 1 && what != MASU_AS_ROOT;
-  if (exact && plain) {
-    *found = rounded_double(sum, precision, least, bits);
-    return true;
-  }
-  const double wide = (bound + fabs(rest)) * (1 + 0x1p-50) + fabs(sum) * 0x1p-51 + as_double((ulong)16);
-  double low = sum - wide;
-  double high = sum + wide;
-  if (!plain) {
-    if (what == MASU_AS_ROOT) {
-      if (!(low > 0)) return false;
-      low = sqrt(low);
-      high = sqrt(high);
-    } else {
-      low /= count;
-      high /= count;
-    }
-    low -= fabs(low) * 0x1p-50;
-    high += fabs(high) * 0x1p-50;
-  }
-  *found = rounded_double(low, precision, least, bits);
-  // A sum so close to zero that it rounds to one is not known.
-  return *found != 0 && *found == rounded_double(high, precision, least, bits);
-}
-
-// The number square_sum + d, |d| <= square_bound, times n, less the square of sum + e, |e| <= bound; divided by n (n -
-// ddof); whether its rounding, or that of its root, is certain.
-inline bool certain_variance(const double sum, const double bound, const double square_sum, const double square_bound,
-                             const ulong n, const ulong ddof, const bool root, const uint precision, const int least,
-                             const uint bits, ulong *found) {
-  const double count = (double)n;
-  const double upper = count * square_sum;
-  const double lower = sum * sum;
-  const double wide = (count * square_bound + 2 * fabs(sum) * bound + bound * bound) * (1 + 0x1p-50) +
-                      (upper + lower) * 0x1p-51;  // the three roundings of what is subtracted
-  const double divisor = count * (double)(n - ddof);
-  double low = ((upper - lower) - wide) / divisor;
-  double high = ((upper - lower) + wide) / divisor;
-  *found = 0;
-  if (!(low >= as_double(0x0070000000000000UL) && high <= as_double(0x7e70000000000000UL))) return false;
-  if (root) {
-    low = sqrt(low);
-    high = sqrt(high);
-  }
-  *found = rounded_double(low - low * 0x1p-49, precision, least, bits);
-  return *found != 0 && *found == rounded_double(high + high * 0x1p-49, precision, least, bits);
-}
-#endif
 
 // What a work-item knows of its part of a row, as MASU_PART_WORDS words.
 #undef MASU_ADD

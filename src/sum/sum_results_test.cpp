@@ -118,8 +118,8 @@ TEST_P(SumResults, RowsOfManyShapes) {
       std::uint64_t rows;
       std::uint64_t length;
     };
-    for (const auto& [rows, length] :
-         std::initializer_list<Shape>{{3000, 1}, {700, 2}, {1001, 3}, {90, 31}, {67, 64}, {40, 257}, {5, 4099}, {1, 30001}}) {
+    for (const auto& [rows, length] : std::initializer_list<Shape>{
+             {3000, 1}, {700, 2}, {1001, 3}, {90, 31}, {67, 64}, {40, 257}, {5, 4099}, {1, 30001}}) {
       const std::uint64_t count = rows * length + 1;
       for (const std::string& name : test::sum_data_names()) {
         if (rows * length > 4000 && name != "uniform" && name != "cancelling") continue;
