@@ -171,4 +171,3 @@ inline void add_unit(__global const uchar *x, const ulong x_at, __global const u
     atomic_or(kinds, kinds_of_unit(x, x_at, y, y_at, count, shares, unit));
   }
 }
-MASU_SUM_ADD

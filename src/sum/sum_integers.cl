@@ -98,4 +98,3 @@ inline void add_unit(__global const uchar *x, const ulong x_at, __global const u
   flush(table, row_totals);
   barrier(CLK_LOCAL_MEM_FENCE);
 }
-MASU_SUM_ADD

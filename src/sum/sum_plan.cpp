@@ -15,19 +15,20 @@ namespace {
 constexpr std::string_view elements_file = "src/elements/elements.cl";
 constexpr std::string_view totals_file = "src/elements/totals.cl";
 constexpr std::string_view number_file = "src/sum/sum_number.cl";
-constexpr std::array<std::string_view, 4> float_files = {elements_file, totals_file, "src/sum/sum.cl",
-                                                         "src/sum/sum_floats.cl"};
-constexpr std::array<std::string_view, 4> integer_files = {elements_file, totals_file, "src/sum/sum.cl",
-                                                           "src/sum/sum_integers.cl"};
 constexpr std::string_view sum_file = "src/sum/sum.cl";
+constexpr std::string_view floats_file = "src/sum/sum_floats.cl";
+constexpr std::string_view integers_file = "src/sum/sum_integers.cl";
+constexpr std::string_view add_file = "src/sum/sum_add.cl";
 constexpr std::string_view finish_file = "src/sum/sum_finish.cl";
 constexpr std::string_view certain_file = "src/sum/sum_certain.cl";
 constexpr std::string_view quick_file = "src/sum/sum_quick.cl";
-constexpr std::array<std::string_view, 8> finished_float_files = {
-    elements_file, totals_file, number_file, sum_file, finish_file, "src/sum/sum_floats.cl", certain_file, quick_file};
-constexpr std::array<std::string_view, 8> finished_integer_files = {
-    elements_file, totals_file, number_file, sum_file, finish_file, "src/sum/sum_integers.cl",
-    certain_file,  quick_file};
+constexpr std::array<std::string_view, 5> float_files = {elements_file, totals_file, sum_file, floats_file, add_file};
+constexpr std::array<std::string_view, 5> integer_files = {elements_file, totals_file, sum_file, integers_file,
+                                                           add_file};
+constexpr std::array<std::string_view, 9> finished_float_files = {
+    elements_file, totals_file, number_file, sum_file, finish_file, floats_file, add_file, certain_file, quick_file};
+constexpr std::array<std::string_view, 9> finished_integer_files = {
+    elements_file, totals_file, number_file, sum_file, finish_file, integers_file, add_file, certain_file, quick_file};
 constexpr std::array<std::string_view, 3> variance_files = {elements_file, number_file, "src/sum/sum_variance.cl"};
 constexpr unsigned digit_bits = 16;
 constexpr unsigned integer_rows = 12;  // of 192 bits
