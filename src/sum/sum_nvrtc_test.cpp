@@ -19,6 +19,7 @@ TEST_P(SumNvrtc, EveryTypeAndInput) {
       if (inputs == Inputs::squares && dtype != Dtype::f32) continue;
       const sum_plan::Plan plan = sum_plan::make(test::nvrtc_gpu(), dtype, inputs);
       for (const bool finishes : {false, true}) {
+        if (!finishes && dtype != Dtype::f32) continue;  // what finishes holds the same code and more
         std::vector<std::string> kernels{"sum_add"};
         if (finishes) kernels.emplace_back("sum_rows");
         if (finishes && is_float(dtype) && dtype != Dtype::f64) kernels.emplace_back("sum_parts");
