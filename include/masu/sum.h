@@ -13,8 +13,8 @@
 /// rounded as those of floats.
 /// **Empty data.** Sum, dot and norm are 0. A mean needs one element, a variance more than ddof.
 /// **Limits.** Every dtype; f64 only where the device has fp64; up to 2^40 elements; 64-bit sizes.
-/// **Complexity.** O(n), one pass (variance on devices: two). **Memory.** sum_workspace() bytes on a device; on `cpu`
-/// some 70 KB a thread.
+/// **Complexity.** O(n), one pass (variance on devices: up to three). **Memory.** sum_workspace() bytes on a device; on
+/// `cpu` some 70 KB a thread.
 /// **Exceptions.** Error with invalid_argument, unsupported, out_of_memory or device_lost; nothing of the caller's is
 /// changed. All functions may be called from many threads at once.
 /// **Method.** Kulisch's long accumulator: fixed-point numbers as wide as the dtype's range (src/sum/README.md).

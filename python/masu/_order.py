@@ -60,8 +60,9 @@ def sort(a, axis=-1, kind=None, order=None, *, stable=None, descending=_NoValue,
 
     `a`: an array of any shape. `axis`: the axis along which to sort; None sorts the flattened array. `kind`, `order`
     and `stable` as NumPy has them: every kind gives the same order, NaN last and -0.0 equal to 0.0, and what is equal
-    keeps its order and bits; arrays too small to be worth a call are sorted by NumPy where it does the same. `descending`: True sorts from the greatest to the
-    least element, NaN last, as NumPy 2.5 does; it works with older NumPy too. Returns an array of a's dtype and shape.
+    keeps its order and bits; arrays too small to be worth a call are sorted by NumPy where it does the same.
+    `descending`: True sorts from the greatest to the least element, NaN last, as NumPy 2.5 does; it works with older
+    NumPy too. Returns an array of a's dtype and shape.
 
     Raises AxisError (a ValueError) for an axis that there is not, and what NumPy raises for `kind` and `order`.
     Complex, object, string, long double, date and structured arrays and subclasses of ndarray are handed to

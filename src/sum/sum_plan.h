@@ -36,6 +36,7 @@ struct Plan {
   Dtype dtype = Dtype::u8;
   Inputs inputs = Inputs::values;
   bool gpu = false;
+  bool fp64 = true;  // the device has doubles
   unsigned group = 64;
   unsigned unroll = 1;
   unsigned columns = 32;
@@ -48,8 +49,6 @@ struct Plan {
   unsigned groups_a_unit = 1;     // work-groups that share a compute unit
   std::uint64_t most_groups = 1;  // that the device has at a time
   std::uint64_t share = 1;        // elements that are worth a work-group
-
-  bool fp64 = true;  // the device has doubles
 
   // `finishes`: of the kernels that make results of the totals, too.
   // `both`: of the one that adds values beside their squares.
