@@ -5,9 +5,11 @@
 #include <masu/convert.h>
 #include <masu/gather.h>
 #include <masu/histogram.h>
+#include <masu/quantile.h>
 #include <masu/reduce.h>
 #include <masu/scan.h>
 #include <masu/search.h>
+#include <masu/selection.h>
 #include <masu/sort.h>
 #include <masu/sum.h>
 #include <masu/topk.h>
@@ -152,6 +154,13 @@ inline void EnqueueForms::add_sorts() {
       [=, this](Stream& s) { return topk(s, data_, Dtype::f32, k, *best, *best_places, {.workspace = with}); });
   add("topk of half", false,
       [=, this](Stream& s) { return topk(s, data_, Dtype::f32, (count_ + 1) / 2, {.workspace = with}); });
+  add("elements_at", true, [=, this](Stream& s) {
+    const std::uint64_t place = count_ / 3;
+    return elements_at(s, data_, Dtype::f32, {&place, 1}, result_.slice(0, sizeof(float)), {.workspace = with});
+  });
+  add("median", true, [=, this](Stream& s) {
+    return median(s, data_, Dtype::f32, result_.slice(0, sizeof(float)), {.workspace = with});
+  });
   add("unique", false, [=, this](Stream& s) { return unique(s, data_, Dtype::f32, {.workspace = with}); });
   add("run_length", false, [=, this](Stream& s) { return run_length(s, data_, Dtype::f32, {.workspace = with}); });
 }

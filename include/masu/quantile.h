@@ -29,6 +29,7 @@
 #include <masu/buffer.h>
 #include <masu/device.h>
 #include <masu/dtype.h>
+#include <masu/selection.h>
 #include <masu/stream.h>
 
 #include <bit>
@@ -145,6 +146,12 @@ MASU_EXPORT std::vector<double> quantiles(const BufferBase& data, Dtype dtype, s
 /// the dtype, f16 in f32; for integers in f64).
 MASU_EXPORT double median(const Device& device, const ArrayView& data);
 MASU_EXPORT double median(const BufferBase& data, Dtype dtype);
+
+/// The medians of rows of device memory to memory there: of floats in their dtype, else in f64. Nothing waits. A zero
+/// has the sign that NumPy's arithmetic gives it with the elements of the stable order; what is NaN is the quiet NaN.
+/// Temporary memory: elements_at_workspace() of two places. Throws invalid_argument for empty rows.
+MASU_EXPORT Pending<void> median(Stream& stream, const BufferBase& data, Dtype dtype, const BufferBase& result,
+                                 const SelectionOptions& options = {});
 
 /// The bits of the element at place n of the sorted order (0 is the least), in the lowest bytes. Throws
 /// invalid_argument for an n that is not below the elements.

@@ -27,6 +27,7 @@ enum class Function : std::uint8_t {
   mean,
   variance,
   deviation,
+  median,
   dot,
   cumsum,
   sort,

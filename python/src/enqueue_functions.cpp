@@ -6,6 +6,7 @@
 
 #include <masu/convert.h>
 #include <masu/histogram.h>
+#include <masu/quantile.h>
 #include <masu/scan.h>
 #include <masu/search.h>
 #include <masu/sort.h>
@@ -136,6 +137,22 @@ Answer reduce(Arguments arguments) {
     masu::SumOptions options{.rows = rows.number, .ddof = static_cast<std::uint64_t>(ddof)};
     if (masu::is_float(result)) options.result = result;
     static_cast<void>(form(stream, data[0], x.dtype, data[1], options));
+  });
+}
+
+// (a, axis)
+Answer median(Arguments arguments) {
+  Tensor x;
+  Rows rows;
+  Library* const library = take(arguments[0], x);
+  if (library == nullptr || !rows_of(x, arguments[1], rows)) return {};
+  EnqueuedCall call(Function::median, *library, x.ordinal);
+  call.input(x);
+  call.option(rows.number);
+  call.output(masu::is_float(x.dtype) ? x.dtype : Dtype::f64, false, rows.kept);
+  return finished(call, [&](const Device& device, Buffers data) {
+    Stream stream(device, Timing::off);
+    static_cast<void>(masu::median(stream, data[0], x.dtype, data[1], {.rows = rows.number}));
   });
 }
 
@@ -379,6 +396,7 @@ void register_enqueue(nb::module_& m) {
       entry<reduce<Function::mean, masu::mean>>("enqueue_mean"),
       entry<reduce<Function::variance, masu::variance>>("enqueue_var"),
       entry<reduce<Function::deviation, masu::standard_deviation>>("enqueue_std"),
+      entry<median>("enqueue_median"),
       entry<dot>("enqueue_dot"),
       entry<cumsum>("enqueue_cumsum"),
       entry<sort<Function::sort>>("enqueue_sort"),

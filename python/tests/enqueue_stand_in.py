@@ -64,6 +64,7 @@ for count in (1, 1000, 100_000):
         enqueued(lambda: masu.mean(x), [((), mean)])
         enqueued(lambda: masu.var(x), [((), mean)])
         enqueued(lambda: masu.std(x), [((), mean)])
+        enqueued(lambda: masu.median(x), [((), mean)])
         enqueued(lambda: masu.cumsum(x), [((count,), total)])
         enqueued(lambda: masu.sort(x), [((count,), dtype)])
         enqueued(lambda: masu.argsort(x), [((count,), "i8")])
@@ -90,6 +91,8 @@ enqueued(lambda: masu.sum(x, 2), [((4, 5), "f4")])
 enqueued(lambda: masu.cumsum(x, -1), [((4, 5, 6), "f4")])
 enqueued(lambda: masu.topk(x, 2), [((4, 5, 2), "f4"), ((4, 5, 2), "i8")])
 enqueued(lambda: masu.var(x, -1, ddof=1), [((4, 5), "f4")])
+enqueued(lambda: masu.median(x, 2), [((4, 5), "f4")])
+enqueued(lambda: masu.median(tensor((20_000, 3), "i4"), -1), [((20_000,), "f8")])
 
 # What is not plain goes the usual way, in which these tensors cannot be taken.
 def usual(call):

@@ -85,6 +85,7 @@ CALLS = {
     "mean": lambda a: masu.mean(a),
     "std": lambda a: masu.std(a),
     "var": lambda a: masu.var(a),
+    "median": lambda a: masu.median(a),
     "cumsum": lambda a: masu.cumsum(a),
     "topk": lambda a: masu.topk(a, min(len(a), 7)),
     "least": lambda a: masu.topk(a, min(len(a), 7), largest=False),
@@ -123,7 +124,7 @@ def check_special_floats():
         data[[9, 99]] = np.inf
         for library in LIBRARIES:
             array = library.give(data)
-            for name in ("sort", "argsort", "topk", "sum", "cumsum"):
+            for name in ("sort", "argsort", "topk", "sum", "median", "cumsum"):
                 for got, want in zip(each(CALLS[name](array)), each(CALLS[name](data))):
                     got, want = library.get(got), np.asarray(want)
                     if want.dtype.kind == "f":
@@ -140,6 +141,7 @@ def check_axes():
             same(library.get(masu.sort(array, axis)), masu.sort(data, axis))
             same(library.get(masu.sum(array, axis)), masu.sum(data, axis))
             same(library.get(masu.mean(array, axis)), masu.mean(data, axis))
+            same(library.get(masu.median(array, axis)), masu.median(data, axis))
             same(library.get(masu.cumsum(array, axis)), masu.cumsum(data, axis))
             same(library.get(masu.argsort(array, axis)), masu.argsort(data, axis))
             for got, want in zip(masu.topk(array, 3, axis), masu.topk(data, 3, axis)):
@@ -184,7 +186,7 @@ def check_offsets():
         data = host(dtype, 70_000)
         whole = torch.from_numpy(data).cuda()
         for skip in (1, 2, 3, 5, 7, 1001):
-            for name in ("sort", "argsort", "sum", "cumsum", "topk"):
+            for name in ("sort", "argsort", "sum", "median", "cumsum", "topk"):
                 for got, want in zip(each(CALLS[name](whole[skip:])), each(CALLS[name](data[skip:]))):
                     same(Torch.get(got), want)
 
@@ -195,6 +197,7 @@ def check_enqueued():
         torch.linspace(0, 1, 100, device="cuda")
     calls = {
         "sum": lambda: masu.sum(x), "mean": lambda: masu.mean(x), "std": lambda: masu.std(x), "dot": lambda: masu.dot(x, x),
+        "median": lambda: masu.median(x),
         "cumsum": lambda: masu.cumsum(x), "cumsum i64": lambda: masu.cumsum(bytes_), "sort": lambda: masu.sort(x),
         "argsort": lambda: masu.argsort(x), "topk": lambda: masu.topk(x, 10),
         "searchsorted": lambda: masu.searchsorted(edges, x), "histogram": lambda: masu.histogram(x, 10, (0, 1)),

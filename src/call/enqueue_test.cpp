@@ -24,7 +24,7 @@ struct Exception {
 constexpr Exception exceptions[] = {
     {"histogram", "allocations, waits, writes", ""},
     {"weighted_histogram", "allocations, waits, streams", ""},
-    {"sort rows", "writes", ""},
+    {"sort rows", "waits, writes", ""},
     {"sort segments", "allocations, waits, writes, streams", ""},
     {"topk of half", "", "streams, commands"},
     {"unique", "", "allocations, commands"},

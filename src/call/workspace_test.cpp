@@ -7,8 +7,10 @@
 #include <masu/convert.h>
 #include <masu/gather.h>
 #include <masu/histogram.h>
+#include <masu/quantile.h>
 #include <masu/reduce.h>
 #include <masu/scan.h>
+#include <masu/selection.h>
 #include <masu/sort.h>
 #include <masu/sum.h>
 #include <masu/topk.h>
@@ -63,6 +65,22 @@ TEST_P(WorkspaceTest, WhatDoesNotDoIsRefused) {
       [&](const BufferBase* with) { scan(data, Dtype::u32, out, {.workspace = with}); }, {&data, &out});
   add("sort", sort_workspace(device, Dtype::f32, count, {}),
       [&](const BufferBase* with) { sort(data, Dtype::f32, out, {.workspace = with}); }, {&data, &out});
+  const std::uint64_t middle[] = {count / 2};
+  const Buffer<std::byte> one = out.slice(0, 4);
+  const auto finished = [&](const auto& enqueue) {
+    Stream stream(device, Timing::off);
+    enqueue(stream).get();
+  };
+  add("elements_at", elements_at_workspace(device, Dtype::f32, count, 1),
+      [&, finished](const BufferBase* with) {
+        finished([&](Stream& s) { return elements_at(s, data, Dtype::f32, middle, one, {.workspace = with}); });
+      },
+      {&data, &one});
+  add("median", elements_at_workspace(device, Dtype::f32, count, 2),
+      [&, finished](const BufferBase* with) {
+        finished([&](Stream& s) { return median(s, data, Dtype::f32, one, {.workspace = with}); });
+      },
+      {&data, &one});
   add("topk", topk_workspace(device, Dtype::f32, count, k, {}),
       [&](const BufferBase* with) { (void)topk(data, Dtype::f32, k, {.workspace = with}); }, {&data});
   add("topk", topk_workspace(device, Dtype::f32, count, k, {}),

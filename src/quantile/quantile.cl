@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The stable partition around a key, in three steps, and elements at given places of sorted rows. Behind elements.cl,
-// order.cl and group_scan.cl. Defines beside those of them, given by quantile_plan.h:
+// The stable partition around a key, in three steps. Behind elements.cl, order.cl and group_scan.cl. Defines beside those
+// of them, given by quantile_plan.h:
 // - MASU_GROUP          work-items in a work-group
 // - MASU_ITEM_ELEMENTS  elements that a work-item takes, one behind the other
 
@@ -136,15 +136,5 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void quantile_scatter(__global const uchar 
       set_element(result + result_at, at, staged[MASU_STAGED(i)]);
     }
     barrier(CLK_LOCAL_MEM_FENCE);
-  }
-}
-
-// The keys at the same places of each of many rows of `count` elements.
-__kernel MASU_WORK_GROUP(MASU_GROUP) void quantile_gather(__global const uchar *data, const ulong byte_offset,
-                                                          const ulong count, const ulong rows,
-                                                          __global const ulong *places, const uint number,
-                                                          __global ulong *found) {
-  for (ulong i = get_global_id(0); i < rows * number; i += get_global_size(0)) {
-    found[i] = ordered_key(element_at(data + byte_offset, i / number * count + places[i % number]));
   }
 }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The public functions: validate, find places, compute.
+#include "call/launcher.h"
 #include "call/operands.h"
 #include "call/timer.h"
+#include "elements/order.h"
 #include "quantile/quantile_cpu.h"
 #include "quantile/quantile_device.h"
 #include "quantile/quantile_places.h"
@@ -9,6 +11,8 @@
 #include "quantile/quantile_rule.h"
 #include "quantile/quantiles.h"
 #include "quantile/selection.h"
+#include "quantile/selection_device.h"
+#include "quantile/selection_plan.h"
 
 #include <masu/histogram.h>
 #include <masu/quantile.h>
@@ -17,6 +21,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <functional>
 
 namespace masu {
@@ -67,9 +72,42 @@ struct Input {
   }
 };
 
-// The keys at `places`, ascending, of each row.
+// How the last of the places is looked for.
+enum class Last : std::uint8_t {
+  place,
+  nan  // it is that of the greatest element, whose key is asked for only to be compared with NaN's
+};
+
+// The keys at `places`, ascending, of each row in device memory.
+std::vector<std::uint64_t> keys_there(const Input& input, std::uint64_t rows, std::span<const std::uint64_t> places,
+                                      Last last) {
+  const SelectedRows from{*input.buffer, input.dtype, rows};
+  const std::uint64_t length = input.count / rows;
+  const bool mark = last == Last::nan && places.size() > 1 &&
+                    !is_selected_by_sorting(input.device, input.dtype, rows, length, places.size());
+  const std::size_t sought = mark ? places.size() - 1 : places.size();
+  Buffer<std::byte> found(input.device, rows * places.size() * size_of(input.dtype));
+  const Buffer<std::byte> workspace(input.device, selection_bytes(input.device, input.dtype, rows, length, sought));
+  Stream stream(input.device, Timing::off);
+  select_on_device(stream, from, places.first(sought), Zeros::any, mark, found, workspace);
+  std::vector<std::byte> elements(found.size());
+  call::fetch(stream, found, 0, elements.data(), elements.size());
+  stream.finish();
+  std::vector<std::uint64_t> keys(rows * places.size());
+  dispatch(input.dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+      T element{};
+      std::memcpy(static_cast<void*>(&element), elements.data() + i * sizeof element, sizeof element);
+      keys[i] = ordered_key(element);
+    }
+  });
+  return keys;
+}
+
+// Those of any data.
 std::vector<std::uint64_t> keys_at(const Input& input, std::uint64_t rows, std::span<const std::uint64_t> places,
-                                   Times* times) {
+                                   Last last, Times* times) {
   const std::uint64_t count = input.count / rows;
   const double start = call::now();
   if (input.buffer == nullptr && call::on_cpu(input.device)) {
@@ -78,13 +116,16 @@ std::vector<std::uint64_t> keys_at(const Input& input, std::uint64_t rows, std::
     if (times != nullptr) times->compute += call::now() - start;
     return result;
   }
-  if (input.buffer == nullptr && !call::on_cpu(input.device) && rows > quantile_plan::few_rows) {
+  const bool in_one_piece =
+      rows > quantile_plan::few_rows || input.count * size_of(input.dtype) <= quantile_plan::piece_bytes;
+  if (input.buffer == nullptr && in_one_piece) {
     const Buffer<std::byte> there = call::upload(input.device, input.part(0, input.count));
     if (times != nullptr) times->transfer += call::now() - start;
-    return keys_at(Input(there, input.dtype, input.count), rows, places, times);
+    return keys_at(Input(there, input.dtype, input.count), rows, places, last, times);
   }
-  if (input.buffer != nullptr && rows > quantile_plan::few_rows) {
-    std::vector<std::uint64_t> result = keys_of_rows_on_device(*input.buffer, input.dtype, rows, places);
+  if (input.buffer != nullptr && (rows > quantile_plan::few_rows || count <= selection_plan::most_elements)) {
+    call::check_fp64("quantile", input.device, input.dtype);
+    std::vector<std::uint64_t> result = keys_there(input, rows, places, last);
     if (times != nullptr) times->compute += call::now() - start;
     return result;
   }
@@ -115,7 +156,8 @@ std::vector<Quantile> find(const Input& input, std::span<const double> q, const 
   if (q.empty()) return result;
   const Quantiles quantiles(input.dtype, options.method, n, q);
   const std::size_t number = quantiles.places().size();
-  const std::vector<std::uint64_t> keys = keys_at(input, options.rows, quantiles.places(), options.times);
+  const Last last = quantiles.last_is_for_nan() ? Last::nan : Last::place;
+  const std::vector<std::uint64_t> keys = keys_at(input, options.rows, quantiles.places(), last, options.times);
   for (std::uint64_t row = 0; row < options.rows; ++row) {
     quantiles.append([&](std::size_t i) { return keys[row * number + i]; }, result);
   }
@@ -134,7 +176,8 @@ double find_median(const Input& input) {
   const std::uint64_t lower = input.count % 2 == 0 ? upper - 1 : upper;
   std::vector<std::uint64_t> places{lower, upper, input.count - 1};
   places.erase(std::unique(places.begin(), places.end()), places.end());
-  const std::vector<std::uint64_t> keys = keys_at(input, 1, places, nullptr);
+  const Last last = upper < input.count - 1 ? Last::nan : Last::place;
+  const std::vector<std::uint64_t> keys = keys_at(input, 1, places, last, nullptr);
   const std::uint64_t nan = greatest_key(input.dtype);
   const bool any_nan = is_float(input.dtype) && keys.back() == nan;
   const auto bits = [&](std::uint64_t place) {
@@ -148,7 +191,7 @@ std::uint64_t find_key(std::string_view function, std::string_view name, const I
   if (place >= input.count) {
     call::refuse(function, fmt::format("{} must be below the {} elements, got {}", name, input.count, place));
   }
-  return keys_at(input, 1, {&place, 1}, nullptr).front();
+  return keys_at(input, 1, {&place, 1}, Last::place, nullptr).front();
 }
 
 }  // namespace
@@ -168,7 +211,9 @@ std::uint64_t quantile_workspace(const Device& device, Dtype dtype, std::uint64_
   check_shape(count, options);
   if (call::on_cpu(device)) return 0;
   // A partition's counts, and its copy where it is in place; or sorted rows.
-  return DigitCounter::bytes + partition_bytes(device, count) + count * size_of(dtype);
+  const std::uint64_t selecting =
+      std::max(DigitCounter::bytes, selection_bytes(device, dtype, options.rows, count / options.rows, count));
+  return selecting + partition_bytes(device, count) + count * size_of(dtype);
 }
 
 std::vector<Quantile> exact_quantiles(const Device& device, const ArrayView& data, std::span<const double> q,

@@ -4,7 +4,6 @@
 #include "call/launcher.h"
 #include "quantile/quantile_plan.h"
 
-#include <masu/sort.h>
 #include <masu/stream.h>
 
 #include <algorithm>
@@ -53,24 +52,6 @@ PartitionResult partition_on_device(const BufferBase& data, Dtype dtype, const B
   stream.read(counts, std::span(totals), 2 * tiles);
   stream.finish();
   return {totals[0], totals[1]};
-}
-
-std::vector<std::uint64_t> keys_of_rows_on_device(const BufferBase& data, Dtype dtype, std::uint64_t rows,
-                                                  std::span<const std::uint64_t> places) {
-  const Device& device = data.device();
-  Buffer<std::byte> sorted(device, data.size_bytes());
-  sort(data, dtype, sorted, {.rows = rows});
-  call::Kernels kernels = kernels_of(device, dtype);
-  const std::vector<std::uint64_t> wanted(places.begin(), places.end());
-  const Buffer<std::uint64_t> at = device.upload(wanted);
-  Buffer<std::uint64_t> found(device, rows * places.size());
-  Stream stream(device, Timing::off);
-  const std::uint64_t group = quantile_plan::work_group(device.info());
-  const std::uint64_t groups = std::clamp<std::uint64_t>(found.size() / group, 1, most_groups(device));
-  kernels.launch(stream, "quantile_gather", groups, sorted, data.size_bytes() / size_of(dtype) / rows, rows,
-                 KernelArgument(at), static_cast<std::uint32_t>(places.size()), KernelArgument(found));
-  stream.finish();
-  return found.read();
 }
 
 }  // namespace masu

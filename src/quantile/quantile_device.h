@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Partition and places of sorted rows on an OpenCL or CUDA device.
+// Partition on an OpenCL or CUDA device.
 #pragma once
 
 #include <masu/buffer.h>
@@ -7,8 +7,6 @@
 #include <masu/quantile.h>
 
 #include <cstdint>
-#include <span>
-#include <vector>
 
 namespace masu {
 
@@ -16,9 +14,5 @@ namespace masu {
 PartitionResult partition_on_device(const BufferBase& data, Dtype dtype, const BufferBase& result, std::uint64_t key);
 // Bytes of temporary memory of it, for `count` elements.
 std::uint64_t partition_bytes(const Device& device, std::uint64_t count);
-
-// The keys at `places` of each of `rows` rows of equal length, row by row: the rows are copied and sorted.
-std::vector<std::uint64_t> keys_of_rows_on_device(const BufferBase& data, Dtype dtype, std::uint64_t rows,
-                                                  std::span<const std::uint64_t> places);
 
 }  // namespace masu

@@ -24,7 +24,8 @@ void check_quantiles(std::span<const double> q) {
 Quantiles::Quantiles(Dtype dtype, QuantileMethod method, std::uint64_t n, std::span<const double> q) : dtype_(dtype) {
   for (const double one : q) wanted_.push_back(quantile_place(method, n, one));
   for (const QuantilePlace& place : wanted_) places_.insert(places_.end(), {place.previous, place.next});
-  if (is_float(dtype)) places_.push_back(n - 1);  // NaN stands there, if there is any
+  last_is_for_nan_ = is_float(dtype) && std::find(places_.begin(), places_.end(), n - 1) == places_.end();
+  if (last_is_for_nan_) places_.push_back(n - 1);
   std::sort(places_.begin(), places_.end());
   places_.erase(std::unique(places_.begin(), places_.end()), places_.end());
 }

@@ -129,21 +129,25 @@ Quantile quantile_at(Dtype dtype, const QuantilePlace& place, std::uint64_t prev
   });
 }
 
-double median_of(Dtype dtype, std::uint64_t lower, std::uint64_t upper, bool one) {
+double mean_of_middle(Dtype dtype, std::uint64_t lower, std::uint64_t upper, bool one) {
   return dispatch(dtype, [&](auto tag) -> double {
     using T = typename decltype(tag)::type;
     const T a = from_bits<T>(lower);
     const T b = from_bits<T>(upper);
-    if (one) return canonical(to_f64(a));
+    if (one) return to_f64(a);
     if constexpr (std::is_same_v<T, Half>) {
       const float sum = static_cast<float>(to_f64(a)) + static_cast<float>(to_f64(b));
-      return canonical(runtime::to_double(runtime::to_half(static_cast<double>(sum / 2))));
+      return runtime::to_double(runtime::to_half(static_cast<double>(sum / 2)));
     } else if constexpr (std::is_floating_point_v<T>) {
-      return canonical(static_cast<double>(static_cast<T>((a + b) / 2)));
+      return static_cast<double>(static_cast<T>((a + b) / 2));
     } else {
-      return canonical((static_cast<double>(a) + static_cast<double>(b)) / 2);
+      return (static_cast<double>(a) + static_cast<double>(b)) / 2;
     }
   });
+}
+
+double median_of(Dtype dtype, std::uint64_t lower, std::uint64_t upper, bool one) {
+  return canonical(mean_of_middle(dtype, lower, upper, one));
 }
 
 }  // namespace masu

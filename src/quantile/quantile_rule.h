@@ -23,5 +23,7 @@ QuantilePlace quantile_place(QuantileMethod method, std::uint64_t n, double q);
 Quantile quantile_at(Dtype dtype, const QuantilePlace& place, std::uint64_t previous, std::uint64_t next);
 // The mean of the two elements in the middle, which are one where their number is odd.
 double median_of(Dtype dtype, std::uint64_t lower, std::uint64_t upper, bool one);
+// The same with the sign that a zero comes out with.
+double mean_of_middle(Dtype dtype, std::uint64_t lower, std::uint64_t upper, bool one);
 
 }  // namespace masu

@@ -21,6 +21,8 @@ class Quantiles {
  public:
   Quantiles(Dtype dtype, QuantileMethod method, std::uint64_t n, std::span<const double> q);
   [[nodiscard]] std::span<const std::uint64_t> places() const noexcept { return places_; }
+  // The last of them is there only since NaN stands there, if there is any.
+  [[nodiscard]] bool last_is_for_nan() const noexcept { return last_is_for_nan_; }
   // `key(i)`: of places()[i].
   void append(const std::function<std::uint64_t(std::size_t)>& key, std::vector<Quantile>& result) const;
 
@@ -28,6 +30,7 @@ class Quantiles {
   Dtype dtype_;
   std::vector<QuantilePlace> wanted_;
   std::vector<std::uint64_t> places_;
+  bool last_is_for_nan_ = false;
 };
 
 }  // namespace masu

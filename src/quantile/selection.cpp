@@ -332,16 +332,7 @@ void check_selection(std::string_view function, const ArrayView& data, std::uint
   if (rows == 0 || data.count % rows != 0) {
     refuse_selection(function, fmt::format("rows must divide the {} elements, got {}", data.count, rows));
   }
-  const std::uint64_t length = data.count / rows;
-  for (std::size_t p = 0; p < places.size(); ++p) {
-    if (places[p] >= length) {
-      refuse_selection(function,
-                       fmt::format("places must be below {}, the length of a row, got {}", length, places[p]));
-    }
-    if (p != 0 && places[p] <= places[p - 1]) {
-      refuse_selection(function, fmt::format("places must ascend, got {} after {}", places[p], places[p - 1]));
-    }
-  }
+  check_places(function, data.count / rows, places);
 }
 
 void check_selected(std::string_view function, Dtype dtype, std::uint64_t count, const MutableArrayView& result) {
@@ -368,6 +359,18 @@ void part_rows(const T* x, std::uint64_t count, std::uint64_t rows, Places place
 }
 
 }  // namespace
+
+void check_places(std::string_view function, std::uint64_t length, Places places) {
+  for (std::size_t p = 0; p < places.size(); ++p) {
+    if (places[p] >= length) {
+      refuse_selection(function,
+                       fmt::format("places must be below {}, the length of a row, got {}", length, places[p]));
+    }
+    if (p != 0 && places[p] <= places[p - 1]) {
+      refuse_selection(function, fmt::format("places must ascend, got {} after {}", places[p], places[p - 1]));
+    }
+  }
+}
 
 void cpu::keys_at(const ArrayView& data, std::uint64_t rows, Places places, std::span<std::uint64_t> keys) {
   dispatch(data.dtype, [&](auto tag) {

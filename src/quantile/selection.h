@@ -7,6 +7,14 @@
 
 #include <cstdint>
 #include <span>
+#include <string_view>
+
+namespace masu {
+
+// Refuses places that do not ascend or are not within a row.
+void check_places(std::string_view function, std::uint64_t length, std::span<const std::uint64_t> places);
+
+}  // namespace masu
 
 namespace masu::cpu {
 

@@ -3,6 +3,7 @@
 #include "each_architecture.h"
 
 #include "quantile/quantile_plan.h"
+#include "quantile/selection_plan.h"
 #include "topk/topk_plan.h"
 
 #include <string>
@@ -33,7 +34,12 @@ TEST_P(TopkNvrtc, EveryKernelOfEveryKindOfElement) {
       expect_compiles(plan.files(Part::digits), plan.defines(Part::digits, prefixes), {"topk_digits"});
     }
     expect_compiles(quantile_plan::files, quantile_plan::defines(test::nvrtc_gpu(), dtype),
-                    {"quantile_count", "quantile_scan", "quantile_scatter", "quantile_gather"});
+                    {"quantile_count", "quantile_scan", "quantile_scatter"});
+    const selection_plan::Plan selection = selection_plan::make(test::nvrtc_gpu(), dtype);
+    expect_compiles(selection_plan::files, selection.defines(true), {"selection_rows", "selection_bounds"});
+    expect_compiles(selection_plan::files, selection.defines(false),
+                    {"selection_sample", "selection_filter", "selection_digits", "selection_zeros", "selection_finish",
+                     "selection_gather", "selection_medians"});
   }
 }
 

@@ -203,7 +203,10 @@ class RadixSorter {
     work_.tables.push_back(made.take_words());
     const std::vector<std::uint64_t>& words = work_.tables.back();
     const Place at = scratch(needs_.tables);
-    done(Event(stream_.implementation().write(at.memory(), at.at, words.data(), words.size() * 8)));
+    Event written(stream_.implementation().write(at.memory(), at.at, words.data(), words.size() * 8));
+    // CUDA has taken the words when it returns. OpenCL reads them later, when who called may have let go of them.
+    if (device_.kind() == DeviceKind::opencl) written.wait();
+    done(std::move(written));
     if (made.local_pieces() != 0) launch_local(task, made.local_pieces(), made.local_at());
     if (made.long_pieces() != 0) {
       launch_passes(

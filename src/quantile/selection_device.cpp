@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "quantile/selection_device.h"
+
+#include "call/launcher.h"
+#include "call/operands.h"
+#include "quantile/selection_plan.h"
+
+#include <masu/sort.h>
+
+#include <algorithm>
+#include <array>
+
+namespace masu {
+
+using selection_plan::Bounds;
+using selection_plan::Plan;
+
+namespace {
+
+// As in selection.cl.
+constexpr std::uint32_t as_elements = 0;
+constexpr std::uint32_t as_median = 1;
+constexpr std::uint64_t no_mark = ~std::uint64_t{0};
+
+std::uint32_t u32(std::uint64_t value) {
+  return static_cast<std::uint32_t>(value);
+}
+
+enum class Way : std::uint8_t { alone, passes, sorted };
+
+Way way_of(const Plan& plan, std::uint64_t rows, std::uint64_t length, std::size_t places) {
+  if (places > selection_plan::few_places) return Way::sorted;
+  const bool is_short = length <= selection_plan::most_short;
+  if (is_short && rows <= plan.compute_units * selection_plan::short_rows_a_unit) return Way::alone;
+  const bool few = rows <= selection_plan::few_rows && length <= selection_plan::most_elements;
+  return is_short || !few ? Way::sorted : Way::passes;
+}
+
+// Where the parts of the temporary memory begin.
+struct Layout {
+  std::uint64_t zeros = 0;  // behind the words that are cleared
+  std::uint64_t list = 0;
+  std::uint64_t end = 0;
+
+  Layout(const Plan& plan, const Bounds& bounds)
+      : zeros(plan.counting_words() * sizeof(std::uint32_t)),
+        list(call::aligned(zeros + plan.group * sizeof(std::uint32_t))),
+        end(list + call::aligned(std::max<std::uint64_t>(bounds.capacity, bounds.samples) * size_of(plan.dtype))) {}
+};
+
+// What goes where: the elements at two places, or a median, of each row.
+struct Wanted {
+  std::uint64_t place0;
+  std::uint64_t place1;
+  std::uint32_t what = as_elements;
+  std::uint64_t first = 0;  // of a row's results
+  std::uint64_t second = 0;
+  std::uint64_t mark = no_mark;
+  std::uint64_t stride = 1;  // results of a row
+  Zeros zeros = Zeros::stable;
+};
+
+class Selection {
+ public:
+  Selection(Stream& stream, const SelectedRows& from, const BufferBase& result, const BufferBase& workspace)
+      : stream_(stream),
+        from_(from),
+        result_(result),
+        workspace_(workspace),
+        plan_(selection_plan::make(stream.device().info(), from.dtype)),
+        length_(from.length()) {}
+
+  void run(Way way, const Wanted& wanted) {
+    if (way == Way::alone) return alone(wanted);
+    for (std::uint64_t row = 0; row < from_.rows; ++row) passes(wanted, row);
+  }
+  // Of rows that were sorted into the workspace.
+  void look_up(std::span<const std::uint64_t> places, std::uint64_t stride) {
+    call::Kernels kernels = program(false);
+    for (std::size_t first = 0; first < places.size(); first += selection_plan::places_a_launch) {
+      std::array<std::uint64_t, selection_plan::places_a_launch> some{};
+      const std::size_t number = std::min(some.size(), places.size() - first);
+      std::copy_n(places.begin() + static_cast<std::ptrdiff_t>(first), number, some.begin());
+      kernels.launch(stream_, "selection_gather", groups_for(from_.rows * number), workspace_, length_, from_.rows,
+                     some[0], some[1], some[2], some[3], some[4], some[5], some[6], some[7], u32(number), result_,
+                     std::uint64_t{first}, stride);
+    }
+  }
+  void look_up_medians(std::uint64_t lower, std::uint64_t upper) {
+    program(false).launch(stream_, "selection_medians", groups_for(from_.rows), workspace_, length_, from_.rows, lower,
+                          upper, result_);
+  }
+
+ private:
+  // Work-groups that have a work-item for each of some results, as far as that many run at a time.
+  [[nodiscard]] std::uint64_t groups_for(std::uint64_t results) const {
+    return std::clamp<std::uint64_t>(results / plan_.group, 1, plan_.groups(length_ * from_.rows));
+  }
+  [[nodiscard]] call::Kernels program(bool alone) const {
+    return {stream_.device(), selection_plan::files, plan_.defines(alone), alone ? plan_.row_group : plan_.group};
+  }
+  [[nodiscard]] static LocalMemory words(std::size_t count) { return call::local<std::uint32_t>(count); }
+  [[nodiscard]] static LocalMemory tables() { return words(2 * selection_plan::table_words); }
+  [[nodiscard]] static LocalMemory state() { return words(selection_plan::state_words + selection_plan::more_words); }
+
+  void alone(const Wanted& wanted) {
+    call::Kernels kernels = program(true);
+    kernels.launch(stream_, "selection_rows", from_.rows, from_.data, u32(length_), u32(from_.rows), u32(wanted.place0),
+                   u32(wanted.place1), wanted.what, result_, wanted.first, wanted.second, wanted.mark, wanted.stride,
+                   u32(wanted.zeros == Zeros::stable), tables(), words(plan_.row_group), state());
+  }
+
+  void passes(const Wanted& wanted, std::uint64_t row) {
+    const Bounds bounds = selection_plan::bounds(plan_, length_, wanted.place0, wanted.place1);
+    const Layout layout(plan_, bounds);
+    const std::uint64_t control = workspace_.byte_offset();
+    const call::Arguments data(call::At{from_.data, from_.data.byte_offset() + row * length_ * size_of(plan_.dtype)},
+                               u32(length_));
+    const call::Arguments work(u32(wanted.place0), u32(wanted.place1), u32(bounds.samples != 0), workspace_,
+                               control + layout.list, u32(bounds.capacity));
+    const std::uint64_t groups = plan_.groups(length_);
+    const LocalMemory partial = words(plan_.group);
+    call::Kernels kernels = program(false);
+    if (bounds.samples == 0) {
+      call::clear(stream_, workspace_, 0, layout.zeros);
+    } else {
+      kernels.launch(stream_, "selection_sample", bounds.samples / plan_.group, data, work, bounds.samples,
+                     u32(layout.zeros / sizeof(std::uint32_t)));
+      program(true).launch(stream_, "selection_bounds", 1, workspace_, control + layout.list, bounds.samples,
+                           bounds.lower, bounds.upper, bounds.has, tables(), words(plan_.row_group), state());
+      kernels.launch(stream_, "selection_filter", groups, data, work, words(filter_words));
+    }
+    for (unsigned pass = 0; pass < plan_.passes(); ++pass) {
+      kernels.launch(stream_, "selection_digits", groups, data, work, std::uint32_t{pass}, tables(), partial, state());
+    }
+    const bool signs = is_float(plan_.dtype) && wanted.zeros == Zeros::stable;
+    const std::uint64_t zero_groups = std::min<std::uint64_t>(groups, plan_.group);
+    if (signs) kernels.launch(stream_, "selection_zeros", zero_groups, data, work, partial, state());
+    const auto result = [&](std::uint64_t place) { return place == no_mark ? place : row * wanted.stride + place; };
+    kernels.launch(stream_, "selection_finish", 1, data, work, wanted.what, result_, result(wanted.first),
+                   result(wanted.second), result(wanted.mark), u32(signs ? zero_groups : 0), partial, state());
+  }
+
+  static constexpr std::size_t filter_words = 9;
+  Stream& stream_;
+  const SelectedRows& from_;
+  const BufferBase& result_;
+  const BufferBase& workspace_;
+  Plan plan_;
+  std::uint64_t length_;
+};
+
+std::uint64_t sorted_bytes(Dtype dtype, std::uint64_t count) {
+  return call::aligned(count * size_of(dtype));
+}
+
+void sort_rows(Stream& stream, const SelectedRows& from, const BufferBase& workspace) {
+  const std::uint64_t count = from.rows * from.length();
+  const std::uint64_t begin = workspace.byte_offset();
+  const std::uint64_t sorted = sorted_bytes(from.dtype, count);
+  Buffer<std::byte> target(stream.device(), workspace.memory(), begin, count * size_of(from.dtype));
+  const Buffer<std::byte> rest(stream.device(), workspace.memory(), begin + sorted, workspace.size_bytes() - sorted);
+  SortOptions options{.rows = from.rows};
+  if (rest.size() != 0) options.workspace = &rest;
+  static_cast<void>(sort(stream, from.data, from.dtype, target, options));
+}
+
+}  // namespace
+
+bool is_selected_by_sorting(const Device& device, Dtype dtype, std::uint64_t rows, std::uint64_t length,
+                            std::size_t places) {
+  return way_of(selection_plan::make(device.info(), dtype), rows, length, places) == Way::sorted;
+}
+
+std::uint64_t selection_bytes(const Device& device, Dtype dtype, std::uint64_t rows, std::uint64_t length,
+                              std::size_t places) {
+  const Plan plan = selection_plan::make(device.info(), dtype);
+  switch (way_of(plan, rows, length, places)) {
+    case Way::alone: return call::workspace_alignment;
+    case Way::passes: return Layout(plan, selection_plan::bounds(plan, length, 0, 0)).end;
+    case Way::sorted: break;
+  }
+  return sorted_bytes(dtype, rows * length) + sort_workspace(device, dtype, rows * length, 0, {.rows = rows});
+}
+
+void select_on_device(Stream& stream, const SelectedRows& from, std::span<const std::uint64_t> places, Zeros zeros,
+                      bool nan_mark, const BufferBase& result, const BufferBase& workspace) {
+  const Plan plan = selection_plan::make(stream.device().info(), from.dtype);
+  const Way way = way_of(plan, from.rows, from.length(), places.size());
+  Selection selection(stream, from, result, workspace);
+  if (way == Way::sorted) {
+    sort_rows(stream, from, workspace);
+    return selection.look_up(places, places.size());
+  }
+  const std::uint64_t stride = places.size() + (nan_mark ? 1 : 0);
+  for (std::size_t i = 0; i < places.size();) {
+    // Two places that lie apart have no bounds in common.
+    const bool two = i + 1 < places.size() && (way == Way::alone || places[i + 1] == places[i] + 1);
+    const std::size_t second = two ? i + 1 : i;
+    selection.run(way, {.place0 = places[i],
+                        .place1 = places[second],
+                        .first = i,
+                        .second = second,
+                        .mark = nan_mark && i == 0 ? places.size() : no_mark,
+                        .stride = stride,
+                        .zeros = zeros});
+    i = second + 1;
+  }
+}
+
+void medians_on_device(Stream& stream, const SelectedRows& from, const BufferBase& result,
+                       const BufferBase& workspace) {
+  const std::uint64_t length = from.length();
+  const std::uint64_t upper = length / 2;
+  const std::uint64_t lower = length % 2 == 0 ? upper - 1 : upper;
+  const Way way = way_of(selection_plan::make(stream.device().info(), from.dtype), from.rows, length, 2);
+  Selection selection(stream, from, result, workspace);
+  const Wanted wanted{.place0 = lower, .place1 = upper, .what = as_median};
+  if (way != Way::sorted) return selection.run(way, wanted);
+  sort_rows(stream, from, workspace);
+  selection.look_up_medians(lower, upper);
+}
+
+}  // namespace masu

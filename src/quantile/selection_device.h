@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// Elements at places of the sorted order of rows in device memory, and medians: launches alone, nothing is read back.
+#pragma once
+
+#include <masu/buffer.h>
+#include <masu/device.h>
+#include <masu/dtype.h>
+#include <masu/stream.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace masu {
+
+// What is selected from: `rows` rows of equal length, no row being empty.
+struct SelectedRows {
+  const BufferBase& data;
+  Dtype dtype;
+  std::uint64_t rows;
+
+  [[nodiscard]] std::uint64_t length() const { return data.size_bytes() / size_of(dtype) / rows; }
+};
+
+// Bytes of temporary memory for `places` places of each row; a median has two.
+std::uint64_t selection_bytes(const Device& device, Dtype dtype, std::uint64_t rows, std::uint64_t length,
+                              std::size_t places);
+// Whether that many places are looked up in a sorted copy, so that one more costs nothing.
+bool is_selected_by_sorting(const Device& device, Dtype dtype, std::uint64_t rows, std::uint64_t length,
+                            std::size_t places);
+
+// A zero that is found has any sign, or that of the one which stands there in the stable order.
+enum class Zeros : std::uint8_t { any, stable };
+
+// The elements at `places`, ascending, of each row, to `result`, row by row; a NaN is the quiet NaN. With `nan_mark`
+// there is one result more for each row: NaN where the row has any, else zero; not where the rows are sorted.
+void select_on_device(Stream& stream, const SelectedRows& from, std::span<const std::uint64_t> places, Zeros zeros,
+                      bool nan_mark, const BufferBase& result, const BufferBase& workspace);
+// The median of each row, of floats in their dtype, else in f64.
+void medians_on_device(Stream& stream, const SelectedRows& from, const BufferBase& result, const BufferBase& workspace);
+
+}  // namespace masu

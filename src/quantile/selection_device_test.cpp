@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+// Elements at places and medians that stay on the device, against the stable sort of each row.
+#include "each_device.h"
+#include "elements/order.h"
+#include "expect_error.h"
+#include "quantile/quantile_rule.h"
+#include "quantile/selection_plan.h"
+#include "runtime/half.h"
+
+#include <masu/quantile.h>
+#include <masu/selection.h>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <limits>
+#include <random>
+#include <vector>
+
+namespace masu {
+namespace {
+
+enum class Kind : std::uint8_t { any_bits, numbers, few, ascending, equal, specials, zeros, extremes };
+constexpr Kind kinds[] = {Kind::any_bits, Kind::numbers,  Kind::few,   Kind::ascending,
+                          Kind::equal,    Kind::specials, Kind::zeros, Kind::extremes};
+
+template <class T>
+T from_number(double x) {
+  if constexpr (std::is_same_v<T, Half>) return runtime::to_half(x);
+  else return static_cast<T>(x);
+}
+template <class T>
+T of_bits(std::uint64_t bits) {
+  T x{};
+  std::memcpy(static_cast<void*>(&x), &bits, sizeof x);
+  return x;
+}
+template <class T>
+std::uint64_t bits_of(const T& x) {
+  std::uint64_t bits = 0;
+  std::memcpy(&bits, &x, sizeof x);
+  return bits;
+}
+
+template <class T>
+T element(Kind kind, std::uint64_t i, std::uint64_t random) {
+  using Bits = KeyOf<T>;
+  constexpr Bits sign = key_sign<T>;
+  switch (kind) {
+    case Kind::any_bits: return of_bits<T>(random);
+    case Kind::numbers: return from_number<T>(static_cast<double>(random >> 32 & 0xffffff) * 0x1p-18);
+    case Kind::few: return from_number<T>(static_cast<double>(random % 3));
+    case Kind::ascending: return from_number<T>(static_cast<double>(i % 100));
+    case Kind::equal: return from_number<T>(7);
+    case Kind::zeros: return random % 3 != 0 ? of_bits<T>(random % 2 * sign) : from_number<T>(random % 2 != 0 ? 1 : 2);
+    case Kind::extremes: return of_bits<T>(static_cast<Bits>(Bits(random % 2 * sign) ^ Bits(random % 5)));
+    case Kind::specials: break;
+  }
+  if constexpr (is_float(dtype_of<T>)) {
+    const double infinity = std::numeric_limits<double>::infinity();
+    const double some[] = {0.0, -0.0, infinity, -infinity, 1.5, -2.5};
+    // One NaN in many: so that some rows have none.
+    if (random % 4001 == 0) return of_bits<T>(random | infinity_key<T>() | 1);
+    return from_number<T>(some[random / 4001 % 6]);
+  } else {
+    return of_bits<T>(random);
+  }
+}
+
+template <class T>
+std::vector<T> values_of(Kind kind, std::uint64_t count, std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  std::vector<T> result(count);
+  for (std::uint64_t i = 0; i < count; ++i) result[i] = element<T>(kind, i, random());
+  return result;
+}
+
+// Stable, and NaNs as results have them.
+template <class T>
+std::vector<T> sorted(std::vector<T> row) {
+  std::stable_sort(row.begin(), row.end(), [](const T& a, const T& b) { return ordered_key(a) < ordered_key(b); });
+  constexpr KeyOf<T> greatest = std::numeric_limits<KeyOf<T>>::max();
+  for (T& x : row) {
+    if (is_float(dtype_of<T>) && ordered_key(x) == greatest)
+      x = from_number<T>(std::numeric_limits<double>::quiet_NaN());
+  }
+  return row;
+}
+
+// As NumPy: the sum in the dtype, f16 in f32, integers in f64; then half of it.
+template <class T>
+auto median_of_sorted(const std::vector<T>& row) {
+  const std::size_t upper = row.size() / 2;
+  const std::size_t lower = (row.size() - 1) / 2;
+  if constexpr (!is_float(dtype_of<T>)) {
+    const double a = static_cast<double>(row[lower]);
+    return upper == lower ? a : (a + static_cast<double>(row[upper])) / 2;
+  } else {
+    if (ordered_key(row.back()) == std::numeric_limits<KeyOf<T>>::max()) return row.back();
+    if (upper == lower) return row[upper];
+    if constexpr (std::is_same_v<T, Half>) {
+      const auto sum = static_cast<float>(runtime::to_double(row[lower]) + runtime::to_double(row[upper]));
+      if (sum != sum) return Half{0x7e00};
+      return runtime::to_half(static_cast<double>(sum / 2));
+    } else {
+      const T mean = (row[lower] + row[upper]) / 2;
+      return mean != mean ? std::numeric_limits<T>::quiet_NaN() : mean;
+    }
+  }
+}
+
+class SelectionDeviceTest : public test::EachDevice {
+ protected:
+  [[nodiscard]] bool has(Dtype dtype) const { return dtype != Dtype::f64 || device.info().fp64; }
+
+  // `offset`: elements in front of the data, so that it is not aligned.
+  template <class T>
+  void check(const std::vector<T>& data, std::uint64_t rows, const std::vector<std::uint64_t>& places,
+             std::uint64_t offset = 0) {
+    SCOPED_TRACE(testing::Message() << to_string(dtype_of<T>) << ", " << data.size() << " elements, " << rows
+                                    << " rows");
+    const std::uint64_t length = data.size() / rows;
+    Buffer<T> memory(device, data.size() + offset);
+    Buffer<T> there = memory.slice(offset, data.size());
+    there.write(std::span<const T>(data));
+    using Median = decltype(median_of_sorted(data));
+    Buffer<T> found(device, rows * places.size());
+    Buffer<Median> medians(device, rows);
+    Stream stream(device, Timing::off);
+    elements_at(stream, there, dtype_of<T>, places, found, {.rows = rows}).get();
+    median(stream, there, dtype_of<T>, medians, {.rows = rows}).get();
+    const std::vector<T> elements = found.read();
+    const std::vector<Median> middles = medians.read();
+    for (std::uint64_t row = 0; row < rows; ++row) {
+      const auto first = data.begin() + static_cast<std::ptrdiff_t>(row * length);
+      const std::vector<T> order = sorted(std::vector<T>(first, first + static_cast<std::ptrdiff_t>(length)));
+      for (std::size_t p = 0; p < places.size(); ++p) {
+        ASSERT_EQ(bits_of(elements[row * places.size() + p]), bits_of(order[places[p]])) << "place " << places[p];
+      }
+      ASSERT_EQ(bits_of(middles[row]), bits_of(median_of_sorted(order))) << "median of row " << row;
+    }
+  }
+
+  template <class T>
+  void check_all(std::uint64_t count, Kind kind, std::uint64_t rows = 1) {
+    SCOPED_TRACE(testing::Message() << "kind " << static_cast<int>(kind));
+    const std::uint64_t length = count / rows;
+    std::vector<std::uint64_t> places{0, length / 3, length / 2, length / 2 + 1, length - 1};
+    std::erase_if(places, [&](std::uint64_t place) { return place >= length; });
+    places.erase(std::unique(places.begin(), places.end()), places.end());
+    check(values_of<T>(kind, count, count + 17 * static_cast<unsigned>(kind)), rows, places, count % 3);
+  }
+
+  template <class Body>
+  void each_type(const Body& body) {
+    for (Dtype dtype : {Dtype::u8, Dtype::i8, Dtype::u16, Dtype::i16, Dtype::u32, Dtype::i32, Dtype::u64, Dtype::i64,
+                        Dtype::f16, Dtype::f32, Dtype::f64}) {
+      if (has(dtype)) dispatch(dtype, body);
+    }
+  }
+};
+MASU_ON_EACH_DEVICE(SelectionDeviceTest);
+
+TEST_P(SelectionDeviceTest, ShortRows) {
+  each_type([&](auto tag) {
+    using T = typename decltype(tag)::type;
+    for (const std::uint64_t count : {1, 2, 3, 63, 64, 65, 1000, 4099}) {
+      for (const Kind kind : kinds) check_all<T>(count, kind);
+    }
+    check_all<T>(7 * 501, Kind::specials, 7);
+    check_all<T>(3 * 1024, Kind::zeros, 3);
+  });
+}
+
+TEST_P(SelectionDeviceTest, Passes) {
+  each_type([&](auto tag) {
+    using T = typename decltype(tag)::type;
+    constexpr std::uint64_t beyond = selection_plan::most_short + 1;
+    for (const Kind kind : kinds) check_all<T>(beyond, kind);
+    check_all<T>(2 * beyond + 2, Kind::specials, 2);
+  });
+}
+
+// Bounds from a sample: they hold, they fall together, they mislead, what lies between them is more than the list
+// takes.
+TEST_P(SelectionDeviceTest, Bounds) {
+  constexpr std::uint64_t count = selection_plan::least_bounded + 5;
+  for (const Kind kind : kinds) {
+    check_all<float>(count, kind);
+    check_all<std::uint64_t>(count, kind);
+  }
+  // Blocks as long as a part of the sample has elements: which of them are taken is as good as random.
+  std::vector<float> blocks(count);
+  for (std::uint64_t i = 0; i < count; ++i) blocks[i] = static_cast<float>(i / 32 % 2 * 1000 + i % 3);
+  check(blocks, 1, {0, count / 2 - 3, count / 2, count - 1});
+  // The sample's elements are all great, those between them small.
+  const selection_plan::Plan plan = selection_plan::make(device.info(), Dtype::f32);
+  const selection_plan::Bounds bounds = selection_plan::bounds(plan, count, count / 2, count / 2);
+  std::vector<float> misleading(count, 0.0F);
+  for (std::uint64_t i = 0; i < bounds.samples; ++i) {
+    auto x = static_cast<std::uint32_t>(i);  // as scrambled() in selection.cl
+    x = (x ^ x >> 16) * 0x7feb352dU;
+    x = (x ^ x >> 15) * 0x846ca68bU;
+    x ^= x >> 16;
+    const std::uint64_t width = count / bounds.samples;
+    misleading[i * count / bounds.samples + (std::uint64_t{x} * width >> 32)] = static_cast<float>(i + 1);
+  }
+  for (std::uint64_t i = 0; i < count; ++i) {
+    if (misleading[i] == 0) misleading[i] = static_cast<float>(i % 1000) * -0.25F;
+  }
+  check(misleading, 1, {0, count / 2, count - 1});
+  // Half of all between two bounds that are the sample's least and greatest.
+  for (std::uint64_t i = 0; i < count; ++i) {
+    if (misleading[i] > 0) misleading[i] = misleading[i] < static_cast<float>(bounds.samples) / 2 ? -1e9F : 1e9F;
+  }
+  check(misleading, 1, {1, count / 2, count - 2});
+}
+
+TEST_P(SelectionDeviceTest, ManyRowsAndManyPlacesAreSorted) {
+  const std::uint64_t rows = 5000;
+  check_all<float>(rows * 11, Kind::specials, rows);
+  check_all<std::int16_t>(rows * 4, Kind::any_bits, rows);
+  std::vector<std::uint64_t> places;
+  for (std::uint64_t place = 3; place < 9000; place += 400) places.push_back(place);
+  check(values_of<float>(Kind::zeros, 9000, 5), 1, places);
+  check(values_of<std::int64_t>(Kind::any_bits, 18000, 6), 2, places);
+}
+
+TEST_P(SelectionDeviceTest, HasTheBitsOfTheCpuForRandomShapes) {
+  std::mt19937_64 random(3);
+  for (int turn = 0; turn < 40; ++turn) {
+    const std::uint64_t rows = 1 + random() % 5;
+    const std::uint64_t length = 1 + random() % (turn % 4 == 0 ? 50000 : 700);
+    const auto data = values_of<float>(kinds[random() % std::size(kinds)], rows * length, random());
+    std::vector<std::uint64_t> places;
+    for (unsigned i = 0; i < 1 + random() % 5; ++i) places.push_back(random() % length);
+    std::sort(places.begin(), places.end());
+    places.erase(std::unique(places.begin(), places.end()), places.end());
+    check(data, rows, places, random() % 5);
+  }
+}
+
+TEST_P(SelectionDeviceTest, BadInput) {
+  Stream stream(device, Timing::off);
+  Buffer<float> data(device, 100);
+  data.fill(1.0F);
+  Buffer<float> result(device, 4);
+  const std::vector<std::uint64_t> two{3, 50};
+  const auto at = [&](const std::vector<std::uint64_t>& places, const BufferBase& to, std::uint64_t rows = 1) {
+    elements_at(stream, data, Dtype::f32, places, to, {.rows = rows}).get();
+  };
+  const Buffer<float> of_two = result.slice(0, 2);
+  MASU_EXPECT_ERROR(at(two, of_two, 3), invalid_argument, "elements_at: rows must divide the 100 elements, got 3");
+  MASU_EXPECT_ERROR(at(two, result, 2), invalid_argument,
+                    "elements_at: places must be below 50, the length of a row, got 50");
+  MASU_EXPECT_ERROR(at({3, 3}, of_two), invalid_argument, "elements_at: places must ascend, got 3 after 3");
+  MASU_EXPECT_ERROR(at(two, result), invalid_argument, "elements_at: the result");
+  MASU_EXPECT_ERROR(at(two, data.slice(0, 2)), invalid_argument, "elements_at: the result");
+  MASU_EXPECT_ERROR(median(stream, data, Dtype::f32, of_two).get(), invalid_argument, "median: the result");
+  const Buffer<float> none(device, 0);
+  MASU_EXPECT_ERROR(median(stream, none, Dtype::f32, result.slice(0, 1)).get(), invalid_argument,
+                    "median: there must be data, got no elements");
+  elements_at(stream, data, Dtype::f32, {}, none).get();
+}
+
+}  // namespace
+}  // namespace masu

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "quantile/selection_plan.h"
+
+#include "elements/elements.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+namespace masu::selection_plan {
+
+namespace {
+
+constexpr std::uint32_t few_samples = 1 << 13;
+constexpr std::uint32_t many_samples = 1 << 14;
+constexpr std::uint64_t least_of_many = std::uint64_t{1} << 24;  // elements
+constexpr double deviations = 4.5;
+
+unsigned work_group(const DeviceInfo& device, unsigned wanted) {
+  return std::bit_floor(std::max(16U, std::min(wanted, device.max_work_group_size)));
+}
+
+// Places of the sample between a place and its bound: a sample of equal parts varies less than a binomial one.
+double reach(double samples, double part) {
+  return deviations * std::sqrt(samples * part * (1 - part)) + 3;
+}
+
+}  // namespace
+
+std::vector<runtime::Define> Plan::defines(bool alone) const {
+  return element_defines(dtype, {{"MASU_GROUP", alone ? row_group : group},
+                                 {"MASU_UNROLL", unroll},
+                                 {"MASU_UNROLLED", gpu ? "MASU_PRAGMA_UNROLL" : ""}});
+}
+
+unsigned Plan::passes() const noexcept {
+  return (static_cast<unsigned>(8 * size_of(dtype)) + digit_bits - 1) / digit_bits;
+}
+
+std::uint64_t Plan::groups(std::uint64_t count) const noexcept {
+  constexpr std::uint64_t groups_a_unit = 4;
+  const std::uint64_t each = std::uint64_t{group} * unroll * (16 / size_of(dtype));
+  return std::clamp<std::uint64_t>(count / each, 1, gpu ? compute_units * groups_a_unit : compute_units);
+}
+
+std::size_t Plan::counting_words() const noexcept {
+  return 16 + state_words * passes() + 2 * passes() * table_words;
+}
+
+Plan make(const DeviceInfo& device, Dtype dtype) {
+  Plan plan{.dtype = dtype, .gpu = device.gpu};
+  plan.group = work_group(device, device.gpu ? 512 : 64);
+  plan.row_group = work_group(device, device.gpu ? 1024 : 64);
+  plan.unroll = device.gpu ? 4 : 1;
+  plan.compute_units = std::max(1U, device.compute_units);
+  return plan;
+}
+
+Bounds bounds(const Plan& plan, std::uint64_t count, std::uint64_t place0, std::uint64_t place1) {
+  Bounds result;
+  if (count < least_bounded || size_of(plan.dtype) < 4 || place1 - place0 > 1) return result;
+  result.samples = count < least_of_many ? few_samples : many_samples;
+  const double samples = result.samples;
+  const auto all = static_cast<double>(count);
+  const auto sampled = [&](std::uint64_t place) { return static_cast<double>(place) / all * samples; };
+  const double distance = reach(samples, static_cast<double>(place0) / all);
+  const double lower = std::floor(sampled(place0) - distance);
+  const double upper = std::ceil(sampled(place1) + distance);
+  if (lower >= 0) {
+    result.lower = static_cast<std::uint32_t>(lower);
+    result.has |= 1;
+  }
+  if (upper < samples) {
+    result.upper = static_cast<std::uint32_t>(upper);
+    result.has |= 2;
+  }
+  // Of the samples between two bounds, at most; what they stand for varies as well.
+  const double most = 2 * reach(samples, 0.5) + 3;
+  const double part = (most + 6 * std::sqrt(most) + 16) / samples;
+  result.capacity = static_cast<std::uint64_t>(part * all) + 1;
+  return result;
+}
+
+}  // namespace masu::selection_plan

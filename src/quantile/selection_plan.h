@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is launched to select elements by their places on a device, and every constant of selection.cl.
+#pragma once
+
+#include "runtime/define.h"
+
+#include <masu/device.h>
+#include <masu/dtype.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace masu::selection_plan {
+
+inline constexpr std::array<std::string_view, 5> files = {"src/elements/elements.cl", "src/elements/order.cl",
+                                                          "src/elements/group_scan.cl", "src/elements/mean_of_two.cl",
+                                                          "src/quantile/selection.cl"};
+// Elements of a row that the passes take: their numbers fit 32 bits.
+inline constexpr std::uint64_t most_elements = std::uint64_t{1} << 31;
+// Rows up to this length are selected from by a work-group each.
+inline constexpr std::uint64_t most_short = 1 << 15;
+// More rows of that length, for each compute unit, are sorted; and more long ones.
+inline constexpr std::uint64_t short_rows_a_unit = 4;
+inline constexpr std::uint64_t few_rows = 16;
+// More places than this are looked up in sorted rows.
+inline constexpr std::size_t few_places = 8;
+inline constexpr std::size_t places_a_launch = 8;  // of the lookup
+// From so many elements on there are bounds from a sample, where keys have 32 bits or more.
+inline constexpr std::uint64_t least_bounded = 1 << 18;
+
+// As in selection.cl.
+inline constexpr unsigned digit_bits = 11;
+inline constexpr std::size_t table_words = std::size_t{1} << digit_bits;
+inline constexpr std::size_t state_words = 16;
+inline constexpr std::size_t more_words = 8;  // of local memory behind a state
+
+struct Plan {
+  Dtype dtype = Dtype::u8;
+  bool gpu = false;
+  unsigned group = 256;      // work-items of a work-group of many
+  unsigned row_group = 256;  // of one that works alone
+  unsigned unroll = 1;
+  unsigned compute_units = 1;
+
+  [[nodiscard]] std::vector<runtime::Define> defines(bool alone) const;
+  [[nodiscard]] unsigned passes() const noexcept;
+  // Work-groups that read `count` elements.
+  [[nodiscard]] std::uint64_t groups(std::uint64_t count) const noexcept;
+  // Words that are cleared before the first pass: what is known, and the counts.
+  [[nodiscard]] std::size_t counting_words() const noexcept;
+};
+Plan make(const DeviceInfo& device, Dtype dtype);
+
+// The bounds of two neighbouring places.
+struct Bounds {
+  std::uint32_t samples = 0;  // 0: none
+  std::uint32_t lower = 0;    // places in the order of the sample
+  std::uint32_t upper = 0;
+  std::uint32_t has = 0;       // 1: a lower one, 2: an upper one
+  std::uint64_t capacity = 0;  // of the list of what is between them
+};
+// The places lie between the bounds but for once in 10^5, and more keys than `capacity` even less often: then the
+// passes go over all elements. `capacity` depends on `count` alone.
+Bounds bounds(const Plan& plan, std::uint64_t count, std::uint64_t place0, std::uint64_t place1);
+
+}  // namespace masu::selection_plan
