@@ -13,6 +13,7 @@
 namespace masu {
 
 using selection_plan::Bounds;
+using selection_plan::Part;
 using selection_plan::Plan;
 
 namespace {
@@ -76,7 +77,7 @@ class Selection {
   }
   // Of rows that were sorted into the workspace.
   void look_up(std::span<const std::uint64_t> places, std::uint64_t stride) {
-    call::Kernels kernels = program(false);
+    call::Kernels kernels = program(Part::sorted);
     for (std::size_t first = 0; first < places.size(); first += selection_plan::places_a_launch) {
       std::array<std::uint64_t, selection_plan::places_a_launch> some{};
       const std::size_t number = std::min(some.size(), places.size() - first);
@@ -87,8 +88,9 @@ class Selection {
     }
   }
   void look_up_medians(std::uint64_t lower, std::uint64_t upper) {
-    program(false).launch(stream_, "selection_medians", groups_for(from_.rows), workspace_, length_, from_.rows, lower,
-                          upper, result_);
+    program(Part::sorted)
+        .launch(stream_, "selection_medians", groups_for(from_.rows), workspace_, length_, from_.rows, lower, upper,
+                result_);
   }
 
  private:
@@ -96,15 +98,15 @@ class Selection {
   [[nodiscard]] std::uint64_t groups_for(std::uint64_t results) const {
     return std::clamp<std::uint64_t>(results / plan_.group, 1, plan_.groups(length_ * from_.rows));
   }
-  [[nodiscard]] call::Kernels program(bool alone) const {
-    return {stream_.device(), selection_plan::files, plan_.defines(alone), alone ? plan_.row_group : plan_.group};
+  [[nodiscard]] call::Kernels program(Part part) const {
+    return {stream_.device(), Plan::files(part), plan_.defines(part), plan_.work_items(part)};
   }
   [[nodiscard]] static LocalMemory words(std::size_t count) { return call::local<std::uint32_t>(count); }
   [[nodiscard]] static LocalMemory tables() { return words(2 * selection_plan::table_words); }
   [[nodiscard]] static LocalMemory state() { return words(selection_plan::state_words + selection_plan::more_words); }
 
   void alone(const Wanted& wanted) {
-    call::Kernels kernels = program(true);
+    call::Kernels kernels = program(Part::alone);
     kernels.launch(stream_, "selection_rows", from_.rows, from_.data, u32(length_), u32(from_.rows), u32(wanted.place0),
                    u32(wanted.place1), wanted.what, result_, wanted.first, wanted.second, wanted.mark, wanted.stride,
                    u32(wanted.zeros == Zeros::stable), tables(), words(plan_.row_group), state());
@@ -120,14 +122,15 @@ class Selection {
                                control + layout.list, u32(bounds.capacity));
     const std::uint64_t groups = plan_.groups(length_);
     const LocalMemory partial = words(plan_.group);
-    call::Kernels kernels = program(false);
+    call::Kernels kernels = program(Part::passes);
     if (bounds.samples == 0) {
       call::clear(stream_, workspace_, 0, layout.zeros);
     } else {
       kernels.launch(stream_, "selection_sample", bounds.samples / plan_.group, data, work, bounds.samples,
                      u32(layout.zeros / sizeof(std::uint32_t)));
-      program(true).launch(stream_, "selection_bounds", 1, workspace_, control + layout.list, bounds.samples,
-                           bounds.lower, bounds.upper, bounds.has, tables(), words(plan_.row_group), state());
+      program(Part::alone)
+          .launch(stream_, "selection_bounds", 1, workspace_, control + layout.list, bounds.samples, bounds.lower,
+                  bounds.upper, bounds.has, tables(), words(plan_.row_group), state());
       kernels.launch(stream_, "selection_filter", groups, data, work, words(filter_words));
     }
     for (unsigned pass = 0; pass < plan_.passes(); ++pass) {

@@ -186,7 +186,8 @@ TEST_P(SelectionDeviceTest, Passes) {
 // Bounds from a sample: they hold, they fall together, they mislead, what lies between them is more than the list
 // takes.
 TEST_P(SelectionDeviceTest, Bounds) {
-  constexpr std::uint64_t count = selection_plan::least_bounded + 5;
+  const selection_plan::Plan plan = selection_plan::make(device.info(), Dtype::f32);
+  const std::uint64_t count = plan.least_bounded + 5;
   for (const Kind kind : kinds) {
     check_all<float>(count, kind);
     check_all<std::uint64_t>(count, kind);
@@ -196,7 +197,6 @@ TEST_P(SelectionDeviceTest, Bounds) {
   for (std::uint64_t i = 0; i < count; ++i) blocks[i] = static_cast<float>(i / 32 % 2 * 1000 + i % 3);
   check(blocks, 1, {0, count / 2 - 3, count / 2, count - 1});
   // The sample's elements are all great, those between them small.
-  const selection_plan::Plan plan = selection_plan::make(device.info(), Dtype::f32);
   const selection_plan::Bounds bounds = selection_plan::bounds(plan, count, count / 2, count / 2);
   std::vector<float> misleading(count, 0.0F);
   for (std::uint64_t i = 0; i < bounds.samples; ++i) {

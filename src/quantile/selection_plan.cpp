@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <utility>
 
 namespace masu::selection_plan {
 
@@ -27,10 +28,26 @@ double reach(double samples, double part) {
 
 }  // namespace
 
-std::vector<runtime::Define> Plan::defines(bool alone) const {
-  return element_defines(dtype, {{"MASU_GROUP", alone ? row_group : group},
-                                 {"MASU_UNROLL", unroll},
-                                 {"MASU_UNROLLED", gpu ? "MASU_PRAGMA_UNROLL" : ""}});
+std::vector<std::string_view> Plan::files(Part part) {
+  std::vector<std::string_view> result{"src/elements/elements.cl", "src/elements/order.cl",
+                                       "src/elements/group_scan.cl", "src/elements/mean_of_two.cl",
+                                       "src/quantile/selection.cl"};
+  switch (part) {
+    case Part::alone: result.emplace_back("src/quantile/selection_alone.cl"); break;
+    case Part::passes: result.emplace_back("src/quantile/selection_passes.cl"); break;
+    case Part::sorted: result.emplace_back("src/quantile/selection_sorted.cl"); break;
+  }
+  return result;
+}
+
+std::vector<runtime::Define> Plan::defines(Part part) const {
+  std::vector<runtime::Define> more{{"MASU_GROUP", work_items(part)},
+                                    {"MASU_UNROLLED", gpu ? "MASU_PRAGMA_UNROLL" : ""}};
+  if (part == Part::passes) {
+    const ValueType type = value_type(dtype);
+    more.insert(more.end(), {{"MASU_UNROLL", unroll}, {"MASU_VALUE", type.name}, {"MASU_AS_VALUE", type.from_bits}});
+  }
+  return element_defines(dtype, std::move(more));
 }
 
 unsigned Plan::passes() const noexcept {
@@ -52,13 +69,14 @@ Plan make(const DeviceInfo& device, Dtype dtype) {
   plan.group = work_group(device, device.gpu ? 512 : 64);
   plan.row_group = work_group(device, device.gpu ? 1024 : 64);
   plan.unroll = device.gpu ? 4 : 1;
+  plan.least_bounded = std::uint64_t{1} << (device.gpu ? 22 : 18);
   plan.compute_units = std::max(1U, device.compute_units);
   return plan;
 }
 
 Bounds bounds(const Plan& plan, std::uint64_t count, std::uint64_t place0, std::uint64_t place1) {
   Bounds result;
-  if (count < least_bounded || size_of(plan.dtype) < 4 || place1 - place0 > 1) return result;
+  if (count < plan.least_bounded || size_of(plan.dtype) < 4 || place1 - place0 > 1) return result;
   result.samples = count < least_of_many ? few_samples : many_samples;
   const double samples = result.samples;
   const auto all = static_cast<double>(count);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is launched to select elements by their places on a device, and every constant of selection.cl.
+// What is launched to select elements by their places on a device, and every constant of the kernels.
 #pragma once
 
 #include "runtime/define.h"
@@ -7,7 +7,6 @@
 #include <masu/device.h>
 #include <masu/dtype.h>
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -15,9 +14,9 @@
 
 namespace masu::selection_plan {
 
-inline constexpr std::array<std::string_view, 5> files = {"src/elements/elements.cl", "src/elements/order.cl",
-                                                          "src/elements/group_scan.cl", "src/elements/mean_of_two.cl",
-                                                          "src/quantile/selection.cl"};
+// A program; each has the kernels of its last file.
+enum class Part : std::uint8_t { alone, passes, sorted };
+
 // Elements of a row that the passes take: their numbers fit 32 bits.
 inline constexpr std::uint64_t most_elements = std::uint64_t{1} << 31;
 // Rows up to this length are selected from by a work-group each.
@@ -28,8 +27,6 @@ inline constexpr std::uint64_t few_rows = 16;
 // More places than this are looked up in sorted rows.
 inline constexpr std::size_t few_places = 8;
 inline constexpr std::size_t places_a_launch = 8;  // of the lookup
-// From so many elements on there are bounds from a sample, where keys have 32 bits or more.
-inline constexpr std::uint64_t least_bounded = 1 << 18;
 
 // As in selection.cl.
 inline constexpr unsigned digit_bits = 11;
@@ -44,8 +41,12 @@ struct Plan {
   unsigned row_group = 256;  // of one that works alone
   unsigned unroll = 1;
   unsigned compute_units = 1;
+  // From so many elements on there are bounds from a sample, where keys have 32 bits or more.
+  std::uint64_t least_bounded = 0;
 
-  [[nodiscard]] std::vector<runtime::Define> defines(bool alone) const;
+  [[nodiscard]] static std::vector<std::string_view> files(Part part);
+  [[nodiscard]] std::vector<runtime::Define> defines(Part part) const;
+  [[nodiscard]] unsigned work_items(Part part) const noexcept { return part == Part::alone ? row_group : group; }
   [[nodiscard]] unsigned passes() const noexcept;
   // Work-groups that read `count` elements.
   [[nodiscard]] std::uint64_t groups(std::uint64_t count) const noexcept;

@@ -121,6 +121,7 @@ DeviceTopk::DeviceTopk(const BufferBase& data, Dtype dtype, const TopkOptions& o
       at_(std::make_unique<Layout>(layout(plan_, device_, rows, count, k, indices == nullptr))),
       skipped_(rows) {
   call::check_fp64("topk", device_, dtype);
+  if (at_->rows) plan_.fit_rows(count);
   const BufferBase& first = indices != nullptr ? *indices : data;
   const BufferBase& second = values != nullptr ? *values : data;
   memory_.emplace(call::take_workspace("topk", options.workspace, device_, at_->end, {&data, &first, &second}));
@@ -156,8 +157,8 @@ call::Arguments DeviceTopk::result(std::uint64_t row) const {
                          call::At{*target_.values, target_.values_at + row * k_ * size_of(plan_.dtype)});
 }
 
-call::Arguments DeviceTopk::entries(std::uint64_t places) const {
-  return call::Arguments(LocalMemory{plan_.keys_local(places)}, local_words(plan_.pairs() ? places : 1),
+call::Arguments DeviceTopk::entries(Part part, std::uint64_t places) const {
+  return call::Arguments(LocalMemory{plan_.keys_local(part, places)}, local_words(plan_.pairs() ? places : 1),
                          local_words(order_words));
 }
 
@@ -171,11 +172,13 @@ void DeviceTopk::start(Stream& stream, std::uint64_t byte_offset) {
 
 void DeviceTopk::launch_rows(Stream& stream) {
   const std::uint64_t places = std::bit_ceil(k_);
-  constexpr std::uint64_t groups_a_unit = 8;  // what is done with short rows is mostly waiting
-  const std::uint64_t groups = std::min(rows_, std::uint64_t{plan_.compute_units} * groups_a_unit);
+  // What is done with short rows is mostly waiting.
+  constexpr std::uint64_t items_a_unit = 2048;
+  const std::uint64_t groups_a_unit = std::max<std::uint64_t>(8, items_a_unit / plan_.row_group);
+  const std::uint64_t groups = std::min(rows_, plan_.compute_units * groups_a_unit);
   launch(stream, Part::rows, "topk_rows", groups, input(0), u32(rows_), u32(places),
          call::At{*memory_, memory_->byte_offset() + at_->nans}, call::At{*memory_, memory_->byte_offset()},
-         std::uint32_t{0}, std::uint32_t{0}, result(0), entries(places));
+         std::uint32_t{0}, std::uint32_t{0}, result(0), entries(Part::rows, places));
 }
 
 // Finds the result of a row by one work-group, if the sample has misled, without asking the host.
@@ -184,7 +187,7 @@ void DeviceTopk::rescue(Stream& stream, std::uint64_t row) {
   const std::uint64_t begin = memory_->byte_offset();
   launch(stream, Part::rows, "topk_rows", 1, input(row), std::uint32_t{1}, u32(places),
          call::At{*memory_, begin + at_->nans}, call::At{*memory_, begin + at_->control}, u32(at_->sampling.capacity),
-         std::uint32_t{1}, result(row), entries(places));
+         std::uint32_t{1}, result(row), entries(Part::rows, places));
 }
 
 void DeviceTopk::filter(Stream& stream, std::uint64_t row) {
@@ -198,7 +201,8 @@ void DeviceTopk::filter(Stream& stream, std::uint64_t row) {
          local_words(filter_words));
   if (k_ > plan_.places) return;
   const std::uint64_t places = std::bit_ceil(k_);
-  launch(stream, Part::finish, "topk_finish", 1, input_and_work, capacity, u32(places), result(row), entries(places));
+  launch(stream, Part::finish, "topk_finish", 1, input_and_work, capacity, u32(places), result(row),
+         entries(Part::finish, places));
 }
 
 void DeviceTopk::start_row(Stream& stream, std::uint64_t row) {

@@ -62,7 +62,7 @@ class DeviceTopk {
   [[nodiscard]] call::Arguments input(std::uint64_t row) const;
   [[nodiscard]] call::Arguments work() const;
   [[nodiscard]] call::Arguments result(std::uint64_t row) const;
-  [[nodiscard]] call::Arguments entries(std::uint64_t places) const;
+  [[nodiscard]] call::Arguments entries(topk_plan::Part part, std::uint64_t places) const;
 
   // Where results go; of row 0, in bytes.
   struct Target {

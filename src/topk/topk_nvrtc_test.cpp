@@ -36,10 +36,13 @@ TEST_P(TopkNvrtc, EveryKernelOfEveryKindOfElement) {
     expect_compiles(quantile_plan::files, quantile_plan::defines(test::nvrtc_gpu(), dtype),
                     {"quantile_count", "quantile_scan", "quantile_scatter"});
     const selection_plan::Plan selection = selection_plan::make(test::nvrtc_gpu(), dtype);
-    expect_compiles(selection_plan::files, selection.defines(true), {"selection_rows", "selection_bounds"});
-    expect_compiles(selection_plan::files, selection.defines(false),
-                    {"selection_sample", "selection_filter", "selection_digits", "selection_zeros", "selection_finish",
-                     "selection_gather", "selection_medians"});
+    const auto compiles = [&](selection_plan::Part of, const std::vector<std::string>& kernels) {
+      expect_compiles(selection.files(of), selection.defines(of), kernels);
+    };
+    compiles(selection_plan::Part::alone, {"selection_rows", "selection_bounds"});
+    compiles(selection_plan::Part::passes,
+             {"selection_sample", "selection_filter", "selection_digits", "selection_zeros", "selection_finish"});
+    compiles(selection_plan::Part::sorted, {"selection_gather", "selection_medians"});
   }
 }
 

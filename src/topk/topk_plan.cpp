@@ -39,7 +39,8 @@ std::vector<std::string_view> Plan::files(Part part) const {
 
 unsigned Plan::work_items(Part part) const noexcept {
   if (part == Part::select) return group;
-  return part == Part::digits ? digit_group : order_group;
+  if (part == Part::digits) return digit_group;
+  return part == Part::rows ? row_group : order_group;
 }
 
 std::vector<runtime::Define> Plan::defines(Part part, unsigned prefixes) const {
@@ -57,7 +58,7 @@ std::vector<runtime::Define> Plan::defines(Part part, unsigned prefixes) const {
   }
   result.push_back({"MASU_SKIP", ranking.skip});
   result.push_back({"MASU_PAIRS", pairs()});
-  result.push_back({"MASU_COPIES", copies});
+  result.push_back({"MASU_COPIES", part == Part::rows ? row_copies : copies});
   if (wide) {
     result.push_back({"MASU_FROM_ROWS", part == Part::rows});
     result.push_back({"MASU_BATCH", batch});
@@ -94,8 +95,18 @@ std::size_t Plan::threshold_local() const noexcept {
   return (digits * copies + select_words) * sizeof(std::uint32_t);
 }
 
-std::size_t Plan::keys_local(std::uint64_t of) const noexcept {
-  return std::max<std::size_t>(of * sizeof(std::uint64_t), digits * copies * sizeof(std::uint32_t));
+std::size_t Plan::keys_local(Part part, std::uint64_t of) const noexcept {
+  const unsigned tables = part == Part::rows ? row_copies : copies;
+  return std::max<std::size_t>(of * sizeof(std::uint64_t), digits * tables * sizeof(std::uint32_t));
+}
+
+void Plan::fit_rows(std::uint64_t length) noexcept {
+  if (!gpu) return;
+  constexpr std::uint64_t least_group = 64;
+  constexpr unsigned items_a_copy = 64;
+  const std::uint64_t fitting = std::bit_ceil(std::max<std::uint64_t>(length / batch, 1));
+  row_group = static_cast<unsigned>(std::clamp(fitting, least_group, std::uint64_t{order_group}));
+  row_copies = row_group / items_a_copy;
 }
 
 Plan make(const DeviceInfo& device, Dtype dtype, const Ranking& ranking) {
@@ -104,11 +115,13 @@ Plan make(const DeviceInfo& device, Dtype dtype, const Ranking& ranking) {
   plan.group = work_group(device, device.gpu ? 256 : 64);
   plan.digit_group = work_group(device, device.gpu ? 512 : 64);
   plan.order_group = work_group(device, device.gpu ? 1024 : 64);
+  plan.row_group = plan.order_group;
   // Work-groups that hide each other's barriers; a multiprocessor of sm_75 has room for four.
   plan.groups_a_unit = device.gpu ? 4 : 1;
   plan.batch = device.gpu ? 8 : 1;
   // Work-items of a CPU device run one after the other: they share a table.
   plan.copies = device.gpu ? 16 : 1;
+  plan.row_copies = plan.copies;
   plan.digit_copies = device.gpu ? 4 : 1;
   // Keys, indices where they are apart, and some words: half of the local memory of every GPU that masu knows.
   const std::uint64_t entry = plan.pairs() ? 12 : 8;

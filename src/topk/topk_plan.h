@@ -45,12 +45,14 @@ struct Plan {
   bool gpu = false;
   unsigned group = 256;        // work-items of the filter
   unsigned digit_group = 256;  // of digits
-  unsigned order_group = 256;  // of kernels that run as one work-group, and of those for rows
+  unsigned order_group = 256;  // of kernels that run as one work-group
+  unsigned row_group = 256;    // of those for rows
   unsigned unroll = 4;         // 16-byte loads in flight
   unsigned batch = 1;          // entries that a work-item of one work-group loads at once
   unsigned groups_a_unit = 1;  // work-groups of the filter for each compute unit
   unsigned compute_units = 1;
   unsigned copies = 1;          // of the tables of a selection
+  unsigned row_copies = 1;      // of those for rows
   unsigned digit_copies = 1;    // of the tables of exact selection
   std::uint64_t places = 1024;  // the most that a work-group brings into order in local memory
 
@@ -66,7 +68,9 @@ struct Plan {
   // Local memory, in bytes: of a work-group that samples; of the one that finds the threshold; of the entries' keys.
   [[nodiscard]] std::size_t sample_local() const noexcept;
   [[nodiscard]] std::size_t threshold_local() const noexcept;
-  [[nodiscard]] std::size_t keys_local(std::uint64_t places) const noexcept;
+  [[nodiscard]] std::size_t keys_local(Part part, std::uint64_t places) const noexcept;
+  // Short rows are taken by small work-groups, so that many are on their way.
+  void fit_rows(std::uint64_t length) noexcept;
 };
 
 Plan make(const DeviceInfo& device, Dtype dtype, const Ranking& ranking);
