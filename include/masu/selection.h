@@ -35,7 +35,8 @@ namespace masu {
 
 /// Parts each of `rows` equal rows of `data` into `result`: at each place stands the element that sorting brings there,
 /// what is less lies before it and what is greater behind, its equals beside it. Elements between two of the places
-/// keep their order. `result` has the dtype and count of `data` and does not overlap it.
+/// keep their order; but several rows of up to 64 elements are sorted. `result` has the dtype and count of `data` and
+/// does not overlap it.
 MASU_EXPORT void partition_rows(const ArrayView& data, std::uint64_t rows, std::span<const std::uint64_t> places,
                                 MutableArrayView result);
 /// The same of the indices of the elements within their rows; as many as elements.

@@ -74,13 +74,11 @@ def sort(a, axis=-1, kind=None, order=None, *, stable=None, descending=_NoValue,
     >>> masu.sort([3.0, float("nan"), 4.0], descending=True).tolist()
     [4.0, 3.0, nan]
     """
-    if type(a) is _ndarray and device is None and descending is _NoValue and _few(a):
-        if axis is None:
-            copy, axis = a.flatten(), -1
-        else:
-            copy = a.copy("K")
-        copy.sort(axis, kind, order, stable=stable)
-        return copy
+    if type(a) is _ndarray and device is None and descending is _NoValue and a.size < _small.limit:
+        copy = a.flatten() if axis is None else a.copy("K")
+        if _few(copy):
+            copy.sort(-1 if axis is None else axis, kind, order, stable=stable)
+            return copy
     if _arrays.foreign(a):
         if kind is None and order is None and descending is _NoValue and device is None:
             sorted_there = _masu.enqueue_sort(a, axis)
@@ -203,7 +201,7 @@ def partition(a, kth, axis=-1, kind="introselect", order=None, *, device=None):
     `kth`: a place, or several; negative ones count from the end. `axis`: the axis along which to part; None takes the
     flattened array. What stands at those places is as in NumPy's result. Unlike NumPy's, the result is defined
     everywhere: what lies between two of the places keeps the order of the input, equals of the element at a place
-    standing beside it (on a GPU, with several places or rows, all is sorted).
+    standing beside it (several rows of up to 64 elements, and on a GPU several places or rows, are sorted).
 
     Raises ValueError for a place outside of the axis, and hands to NumPy what `sort` does.
 

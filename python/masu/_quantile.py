@@ -216,15 +216,14 @@ def _of_middle(numpys, plain, a, axis, out, overwrite_input, keepdims, device):
                 return found
         return _arrays.in_kind(globals()[numpys.__name__], a, axis=axis, out=out, overwrite_input=overwrite_input,
                                keepdims=keepdims, device=device)
-    if not _little(a, device):
-        data = host(a)
-        if data is not NUMPY and data.dtype.isnative:
-            try:
-                if plain is None:
-                    return _reduced(numpys, data, axis, out, keepdims, device)
-                return _without_nan(numpys, plain, data, axis, out, keepdims, device)
-            except _NUMPYS:
-                pass
+    data = NUMPY if plain is not None and _little(a, device) else host(a)
+    if data is not NUMPY and data.dtype.isnative:
+        try:
+            if plain is None:
+                return _reduced(numpys, data, axis, out, keepdims, device)
+            return _without_nan(numpys, plain, data, axis, out, keepdims, device)
+        except _NUMPYS:
+            pass
     return numpys(a, axis, out, overwrite_input, keepdims)
 
 
@@ -242,6 +241,8 @@ def median(a, axis=None, out=None, overwrite_input=False, keepdims=False, *, dev
     >>> float(masu.median([4.0, 1.0, 3.0, 2.0]))
     2.5
     """
+    if _little(a, device):
+        return np.median(a, axis, out, overwrite_input, keepdims)
     return _of_middle(np.median, None, a, axis, out, overwrite_input, keepdims, device)
 
 
@@ -271,6 +272,8 @@ def quantile(a, q, axis=None, out=None, overwrite_input=False, method="linear", 
     >>> masu.quantile([1.0, 2.0, 3.0, 4.0, 5.0], [0.25, 0.5]).tolist()
     [2.0, 3.0]
     """
+    if _little(a, device):
+        return np.quantile(a, q, axis, out, overwrite_input, method, keepdims, weights=weights)
     return _of_q(np.quantile, None, a, q, axis, out, overwrite_input, method, keepdims, weights, device)
 
 

@@ -169,28 +169,61 @@ bool add_place(nb::handle given, std::int64_t length, Places& places) {
 }
 
 // What of these floats a comparison leaves in any order: 1 zeros of both signs, 2 NaNs; 3 for what cannot be looked at.
-template <typename Bits>
-unsigned unordered_floats(const void* data, std::uint64_t count, Bits infinity) {
-  constexpr Bits sign = Bits{1} << (8 * sizeof(Bits) - 1);
-  const auto* values = static_cast<const Bits*>(data);
-  unsigned positive = 0;
-  unsigned negative = 0;
+unsigned unordered_halves(const std::uint16_t* values, std::uint64_t count) {
+  unsigned plus = 0;
+  unsigned minus = 0;
   unsigned nan = 0;
   for (std::uint64_t i = 0; i < count; ++i) {
-    positive |= static_cast<unsigned>(values[i] == 0);
-    negative |= static_cast<unsigned>(values[i] == sign);
-    nan |= static_cast<unsigned>((values[i] & static_cast<Bits>(~sign)) > infinity);
+    plus |= static_cast<unsigned>(values[i] == 0);
+    minus |= static_cast<unsigned>(values[i] == 0x8000);
+    nan |= static_cast<unsigned>((values[i] & 0x7fff) > 0x7c00);
   }
-  return (positive & negative) | nan << 1;
+  return (plus & minus) | nan << 1;
 }
 
-unsigned unordered(nb::handle data) {
-  const MaybeInput input(data);
+// The same in vectors of 16 bytes, which every processor compares: a function of the package is called for a few
+// elements.
+template <class Float, class Signed>
+unsigned unordered_floats(const Float* values, std::uint64_t count) {
+  constexpr std::size_t lanes = 16 / sizeof(Float);
+  using Floats [[gnu::vector_size(16)]] = Float;
+  using Masks [[gnu::vector_size(16)]] = Signed;  // the sign is what counts
+  Masks plus{};
+  Masks minus{};
+  Masks nan{};
+  const auto look = [&](const Floats& x) {
+    const auto bits = reinterpret_cast<Masks>(x);
+    const Masks zero = x == Floats{};
+    plus |= zero & ~bits;
+    minus |= zero & bits;
+    nan |= x != x;
+  };
+  const std::uint64_t whole = count / lanes * lanes;
+  for (std::uint64_t i = 0; i < whole; i += lanes) {
+    Floats x;
+    std::memcpy(&x, values + i, sizeof x);
+    look(x);
+  }
+  Floats rest = Floats{} + 1;
+  std::memcpy(&rest, values + whole, (count - whole) * sizeof(Float));
+  look(rest);
+  const auto any = [](const Masks& masks) {
+    unsigned found = 0;
+    for (std::size_t lane = 0; lane < lanes; ++lane) found |= static_cast<unsigned>(masks[lane] < 0);
+    return found;
+  };
+  return (any(plus) & any(minus)) | any(nan) << 1;
+}
+
+unsigned unordered(nb::handle array) {
+  const MaybeInput input(array);
   if (input.count() == 0 || input.on_device()) return 3;
+  const void* const data = input.view().data;
   switch (input.dtype()) {
-    case masu::Dtype::f16: return unordered_floats<std::uint16_t>(input.view().data, input.count(), 0x7c00);
-    case masu::Dtype::f32: return unordered_floats<std::uint32_t>(input.view().data, input.count(), 0x7f800000);
-    case masu::Dtype::f64: return unordered_floats<std::uint64_t>(input.view().data, input.count(), 0x7ff0000000000000);
+    case masu::Dtype::f16: return unordered_halves(static_cast<const std::uint16_t*>(data), input.count());
+    case masu::Dtype::f32: return unordered_floats<float, std::int32_t>(static_cast<const float*>(data), input.count());
+    case masu::Dtype::f64:
+      return unordered_floats<double, std::int64_t>(static_cast<const double*>(data), input.count());
     default: return 0;
   }
 }

@@ -13,6 +13,7 @@
 
 #include <masu/device.h>
 #include <masu/selection.h>
+#include <masu/sort.h>
 
 #include <fmt/format.h>
 
@@ -433,6 +434,9 @@ PartitionResult cpu::partition_at(const ArrayView& data, void* result, std::uint
 void partition_rows(const ArrayView& data, std::uint64_t rows, Places places, MutableArrayView result) {
   check_selection("partition_rows", data, rows, places);
   check_selected("partition_rows", data.dtype, data.count, result);
+  if (rows > 1 && !places.empty() && data.count / rows <= plainly_up_to) {
+    return sort(Device::open("cpu"), data, result, {.rows = rows});
+  }
   dispatch(data.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     part_rows<false>(static_cast<const T*>(data.data), data.count, rows, places, static_cast<T*>(result.data));
