@@ -162,6 +162,9 @@ inline void EnqueueForms::add_sorts() {
     return median(s, data_, Dtype::f32, result_.slice(0, sizeof(float)), {.workspace = with});
   });
   add("unique", false, [=, this](Stream& s) { return unique(s, data_, Dtype::f32, {.workspace = with}); });
+  add("unique values", true, [=, this](Stream& s) {
+    return unique(s, data_, Dtype::f32, {out_, result_, &places_}, with);
+  });
   add("run_length", false, [=, this](Stream& s) { return run_length(s, data_, Dtype::f32, {.workspace = with}); });
 }
 

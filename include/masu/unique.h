@@ -142,6 +142,16 @@ MASU_EXPORT Pending<DeviceUnique<std::byte>> unique(Stream& stream, const Buffer
 MASU_EXPORT Pending<DeviceRuns<std::byte>> run_length(Stream& stream, const BufferBase& data, Dtype dtype,
                                                       const RunOptions& options = {});
 
+/// Memory for distinct values on the device of the data, apart from it and each other.
+struct UniqueTargets {
+  const BufferBase& values;            ///< as many elements of the dtype as the data has; the first ones are written
+  const BufferBase& number;            ///< u64: how many those are
+  const BufferBase* counts = nullptr;  ///< where not null: u64, as many as elements; how often each value occurs
+};
+/// The distinct values of device memory, to memory there; nothing waits. `workspace`: null, or unique_workspace() bytes.
+MASU_EXPORT Pending<void> unique(Stream& stream, const BufferBase& data, Dtype dtype, const UniqueTargets& to,
+                                 const BufferBase* workspace = nullptr);
+
 /// Distinct values with counts of data that comes in pieces. Memory: the distinct values so far with their counts,
 /// twice while they are merged, and what `unique` needs for a piece. 8- and 16-bit data: a table of fixed size. The
 /// result is that of `unique` on all pieces one after the other, wherever they are cut. Move-only; one thread at a

@@ -289,6 +289,10 @@ def unique(ar, return_index=False, return_inverse=False, return_counts=False, ax
     ([1, 3], [1, 2])
     """
     if _arrays.foreign(ar):
+        if not return_index and not return_inverse and axis is None and equal_nan is True and device is None:
+            found = _masu.enqueue_unique(ar, bool(return_counts))
+            if found is not None:
+                return found
         return _arrays.in_kind(unique, ar, return_index=return_index, return_inverse=return_inverse,
                                return_counts=return_counts, axis=axis, equal_nan=equal_nan, sorted=sorted,
                                device=device)

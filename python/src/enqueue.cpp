@@ -139,6 +139,43 @@ EnqueuedCall::Outcome EnqueuedCall::run() {
   return Outcome::done;
 }
 
+EnqueuedCall::Outcome EnqueuedCall::run_and_cut() {
+  if (!known_->recording) return Outcome::not_plain;
+  void* handle = nullptr;
+  if (!library_.stream(ordinal_, handle)) return Outcome::failed;
+  try {
+    const masu::Device device = cuda_device(ordinal_);
+    masu::Stream stream = masu::Stream::wrap(device, handle);
+    if (stream.capturing()) return Outcome::not_plain;
+    if (const Outcome outcome = run(); outcome != Outcome::done) return outcome;
+    const auto buffer = [&](void* address, std::uint64_t bytes) {
+      return masu::Buffer<std::byte>::wrap_native(device, address, bytes);
+    };
+    const std::size_t number_at = --outputs_;
+    std::uint64_t number = 0;
+    const masu::Buffer<std::byte> counter = buffer(addresses_[inputs_ + number_at], sizeof number);
+    call([&] {
+      stream.read(counter, std::as_writable_bytes(std::span(&number, 1)));
+      stream.finish();
+    });
+    const std::array<std::int64_t, 1> shape{static_cast<std::int64_t>(number)};
+    for (std::size_t i = 0; i < outputs_; ++i) {
+      Output& output = made_[i];
+      const std::uint64_t bytes = number * masu::size_of(output.dtype);
+      if (bytes >= output.bytes) continue;
+      std::unique_ptr<Made> cut = library_.make(ordinal_, output.dtype, output.boolean, shape);
+      if (cut == nullptr) return Outcome::failed;
+      auto target = buffer(cut->data(), bytes);
+      stream.copy(target, buffer(output.made->data(), bytes));
+      output.made = std::move(cut);
+    }
+  } catch (const masu::Error& error) {
+    if (PyErr_Occurred() == nullptr) set_exception(error);
+    return Outcome::failed;
+  }
+  return Outcome::done;
+}
+
 PyObject* EnqueuedCall::give() {
   if (outputs_ == 1) return made_[0].made->give();
   PyObject* results = PyTuple_New(static_cast<Py_ssize_t>(outputs_));

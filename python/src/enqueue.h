@@ -35,13 +35,14 @@ enum class Function : std::uint8_t {
   topk,
   searchsorted,
   histogram,
-  bincount
+  bincount,
+  unique
 };
 
 class EnqueuedCall {
  public:
   static constexpr std::size_t most_inputs = 2;
-  static constexpr std::size_t most_outputs = 2;
+  static constexpr std::size_t most_outputs = 3;
   static constexpr std::size_t most_options = 4;
   using Calls = std::function<void(const masu::Device&, std::span<masu::Buffer<std::byte>>)>;
   using Prepare = std::function<std::shared_ptr<void>(const masu::Device&)>;
@@ -63,6 +64,9 @@ class EnqueuedCall {
   Outcome record(const Calls& calls, const Prepare& prepare);
   // Enqueues. failed: an exception is set. not_plain: the call needs more than to enqueue.
   Outcome run();
+  // The same of a call whose last output, a u64, tells how many elements the others have got: waits for it, and makes
+  // them as short. not_plain: the stream is being captured.
+  Outcome run_and_cut();
   // The results, a new reference: the one, or a tuple. Null with an exception set.
   PyObject* give();
 

@@ -13,6 +13,7 @@
 #include <masu/stream.h>
 #include <masu/sum.h>
 #include <masu/topk.h>
+#include <masu/unique.h>
 
 #include <bit>
 #include <cmath>
@@ -383,6 +384,31 @@ Answer bincount(Arguments arguments) {
   return finished(call, calls, prepare);
 }
 
+// (ar, counts): the distinct values of all elements, and how often each occurs
+Answer unique(Arguments arguments) {
+  Tensor x;
+  Library* const library = take(arguments[0], x);
+  if (library == nullptr) return {};
+  const bool counts = arguments[1] == Py_True;
+  const std::array<std::int64_t, 1> most{static_cast<std::int64_t>(x.count)};
+  EnqueuedCall call(Function::unique, *library, x.ordinal);
+  call.input(x);
+  call.option(counts ? 1 : 0);
+  call.output(x.dtype, x.boolean, most);
+  if (counts) call.output(Dtype::i64, false, most);
+  call.output(Dtype::u64, false, {});
+  if (!call.find()) {
+    const auto calls = [&](const Device& device, Buffers data) {
+      Stream stream(device, Timing::off);
+      static_cast<void>(
+          masu::unique(stream, data[0], x.dtype, {data[1], data[counts ? 3 : 2], counts ? &data[2] : nullptr}));
+    };
+    return {call.record(calls, nullptr), nullptr};
+  }
+  const Outcome outcome = call.run_and_cut();
+  return {outcome, outcome == Outcome::done ? call.give() : nullptr};
+}
+
 template <Answer (*work)(Arguments)>
 PyMethodDef entry(const char* name) {
   return {name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&function<work>)), METH_FASTCALL, nullptr};
@@ -405,6 +431,7 @@ void register_enqueue(nb::module_& m) {
       entry<searchsorted>("enqueue_searchsorted"),
       entry<histogram>("enqueue_histogram"),
       entry<bincount>("enqueue_bincount"),
+      entry<unique>("enqueue_unique"),
       {},
   };
   if (PyModule_AddFunctions(m.ptr(), methods) != 0) throw nb::python_error();

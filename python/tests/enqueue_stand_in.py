@@ -124,7 +124,7 @@ usual(lambda: masu.dot(tensor(4), tensor(5)))
 usual(lambda: masu.dot(tensor(4), tensor(4, "f8")))
 usual(lambda: masu.searchsorted(tensor((2, 2)), tensor(4)))
 usual(lambda: masu.searchsorted(tensor(2), 3.0))
-usual(lambda: masu.unique(tensor(4)))
+usual(lambda: masu.unique(tensor(4), return_index=True))
 usual(lambda: masu.sort(tensor(4, device=1)))  # in host memory
 
 # Where the memory begins is a part of the plan.

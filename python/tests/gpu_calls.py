@@ -90,7 +90,10 @@ CALLS = {
     "topk": lambda a: masu.topk(a, min(len(a), 7)),
     "least": lambda a: masu.topk(a, min(len(a), 7), largest=False),
     "topk 100": lambda a: masu.topk(a, min(len(a), 100)),
+    "unique": lambda a: masu.unique(a),
+    "unique counts": lambda a: masu.unique(a, return_counts=True),
 }
+WAITING = ("topk 100", "unique", "unique counts")  # cannot be captured
 
 
 def each(result):
@@ -124,7 +127,7 @@ def check_special_floats():
         data[[9, 99]] = np.inf
         for library in LIBRARIES:
             array = library.give(data)
-            for name in ("sort", "argsort", "topk", "sum", "median", "cumsum"):
+            for name in ("sort", "argsort", "topk", "sum", "median", "cumsum", "unique", "unique counts"):
                 for got, want in zip(each(CALLS[name](array)), each(CALLS[name](data))):
                     got, want = library.get(got), np.asarray(want)
                     if want.dtype.kind == "f":
@@ -186,7 +189,7 @@ def check_offsets():
         data = host(dtype, 70_000)
         whole = torch.from_numpy(data).cuda()
         for skip in (1, 2, 3, 5, 7, 1001):
-            for name in ("sort", "argsort", "sum", "median", "cumsum", "topk"):
+            for name in ("sort", "argsort", "sum", "median", "cumsum", "topk", "unique counts"):
                 for got, want in zip(each(CALLS[name](whole[skip:])), each(CALLS[name](data[skip:]))):
                     same(Torch.get(got), want)
 
@@ -288,7 +291,7 @@ def check_graphs():
     edges = np.linspace(-1, 1, 50, dtype="f4")
     graphs = []
     for name, call in CALLS.items():
-        if name == "topk 100":
+        if name in WAITING:
             continue
         try:
             graphs.append(captured(call, call, [f4]))
@@ -310,7 +313,7 @@ def check_graphs():
 def check_refused_captures():
     """A call that has to wait fails, and the capture goes on."""
     x, i = torch.rand(5000, device="cuda"), torch.randint(0, 9, (5000,), device="cuda", dtype=torch.int32)
-    for call in (lambda: masu.unique(i), lambda: masu.median(x), lambda: masu.histogram(x), lambda: masu.bincount(i)):
+    for call in (lambda: masu.unique(i), lambda: masu.quantile(x, 0.3), lambda: masu.histogram(x), lambda: masu.bincount(i)):
         graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(graph):
             try:

@@ -103,7 +103,8 @@ void check(const std::vector<T>& data, std::uint64_t rows, const std::vector<std
     const bool is_sorted = rows > 1 && length <= 64 && !places.empty();
     for (std::uint64_t i = 0; i < length; ++i) {
       ASSERT_EQ(indices[row * length + i], want[i]) << "row " << row << ", " << i << " of " << length;
-      ASSERT_TRUE(have_same_bits(parted[row * length + i], x[is_sorted ? sorted[i] : want[i]])) << "row " << row << ", " << i;
+      ASSERT_TRUE(have_same_bits(parted[row * length + i], x[is_sorted ? sorted[i] : want[i]]))
+          << "row " << row << ", " << i;
     }
     for (std::size_t p = 0; p < places.size(); ++p) {
       const T one = found[row * places.size() + p];

@@ -5,7 +5,7 @@
 //    elements how many starts it has and where the last one is.
 // 2. unique_emit reads the bits, finds how many starts lie before its span from the numbers of all spans, and writes
 //    the runs. unique_inverse writes which run each element belongs to.
-// Between the two the host reads the numbers of the spans: how many runs there are.
+// Between the two the host may read the numbers of the spans: how many runs there are.
 //
 // Bit b of the mask is element b - lead, where `lead` elements would fill the 16 bytes in which the data starts: so
 // vectors of 16 aligned bytes make whole groups of bits. A tile is the bits that a work-group takes at a time.
@@ -94,27 +94,34 @@ inline uint edge_flags(__global const MASU_ELEMENT* elements, const ulong count,
   return flags;
 }
 
-// The starts in the spans before this one, and in *last 1 + the bit of the last of them, 0 where there is none.
-// `partial` has 2 * MASU_GROUP words.
-inline ulong starts_before(MASU_SPANS, const ulong span_bits, __local ulong* partial, const uint lane, ulong* last) {
+// The starts in the spans before this one, those of all spans, and in *last 1 + the bit of the last one before, 0 where there
+// is none. `partial` has 3 * MASU_GROUP words.
+inline ulong starts_before(MASU_SPANS, const ulong span_bits, __local ulong* partial, const uint lane, ulong* last,
+                           ulong* all) {
   ulong sum = 0;
   ulong end = 0;
-  for (size_t s = lane; s < get_group_id(0); s += MASU_GROUP) {
-    sum += spans[2 * s];
-    if (spans[2 * s + 1] != 0) end = s * span_bits + spans[2 * s + 1];
+  ulong behind = 0;
+  for (size_t s = lane; s < get_num_groups(0); s += MASU_GROUP) {
+    const bool before = s < get_group_id(0);
+    sum += before ? spans[2 * s] : 0;
+    behind += before ? 0 : spans[2 * s];
+    if (before && spans[2 * s + 1] != 0) end = s * span_bits + spans[2 * s + 1];
   }
   partial[lane] = sum;
   partial[MASU_GROUP + lane] = end;
+  partial[2 * MASU_GROUP + lane] = behind;
   for (uint distance = MASU_GROUP / 2; distance > 0; distance /= 2) {
     barrier(CLK_LOCAL_MEM_FENCE);
     if (lane < distance) {
       partial[lane] += partial[lane + distance];
       const ulong other = partial[MASU_GROUP + lane + distance];
       if (other > partial[MASU_GROUP + lane]) partial[MASU_GROUP + lane] = other;
+      partial[2 * MASU_GROUP + lane] += partial[2 * MASU_GROUP + lane + distance];
     }
   }
   barrier(CLK_LOCAL_MEM_FENCE);
   *last = partial[MASU_GROUP];
+  *all = partial[0] + partial[2 * MASU_GROUP];
   return partial[0];
 }
 
@@ -197,11 +204,12 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, 4) void unique_flags(MASU_INPUT, const ulo
 #define MASU_WANTS_LENGTHS 2u
 #define MASU_WANTS_STARTS 4u
 #define MASU_WANTS_FIRSTS 8u  // starts[run] = order[start]
+#define MASU_WANTS_NUMBER 16u  // of the runs
 
 #define MASU_OUTPUT                                                                                     \
   __global uchar *values, const ulong values_at, __global uchar *lengths, const ulong lengths_at,       \
       __global uchar *starts, const ulong starts_at, __global const uchar *order, const ulong order_at, \
-      const uint wanted
+      __global uchar *number, const ulong number_at, const uint wanted
 
 // Writes run number `run`, which starts at element e; the one before it started at `before`, unless it is the first.
 #define MASU_WRITE_RUN(run, e, before)                                                                    \
@@ -215,14 +223,13 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, 4) void unique_flags(MASU_INPUT, const ulo
     }                                                                                                     \
   }
 
-// Writes the runs that start in `tiles` tiles for each work-group; `runs` are all.
+// Writes the runs that start in `tiles` tiles for each work-group.
 __kernel MASU_WORK_GROUPS(MASU_GROUP, 4) void unique_emit(MASU_INPUT, const ulong tiles, const ulong all_tiles,
                                                       __global const uchar* restrict temporary, const ulong mask_at,
-                                                      const ulong spans_at, MASU_OUTPUT, const ulong runs,
-                                                      __local ulong* partial, __local uint* sums,
-                                                      __local uint* last_bit, __local ushort* staged,
-                                                      __local uint* words) {
-  MASU_LOCAL_POINTER(ulong, partial);  // 2 * MASU_GROUP
+                                                      const ulong spans_at, MASU_OUTPUT, __local ulong* partial,
+                                                      __local uint* sums, __local uint* last_bit,
+                                                      __local ushort* staged, __local uint* words) {
+  MASU_LOCAL_POINTER(ulong, partial);  // 3 * MASU_GROUP
   MASU_LOCAL_POINTER(uint, sums);      // MASU_GROUP
   MASU_LOCAL_POINTER(uint, last_bit);  // 1: of the tile
   MASU_LOCAL_POINTER(ushort, staged);  // MASU_STAGED: where the runs of a tile start, in order
@@ -235,7 +242,9 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, 4) void unique_emit(MASU_INPUT, const ulon
   const ulong group = get_group_id(0);
   if (spans[2 * group] == 0) return;
   ulong last = 0;
-  ulong base = starts_before(spans, tiles * MASU_TILE_WORDS * 32, partial, lane, &last);
+  ulong runs = 0;
+  ulong base = starts_before(spans, tiles * MASU_TILE_WORDS * 32, partial, lane, &last, &runs);
+  if (base == 0 && lane == 0 && (wanted & MASU_WANTS_NUMBER)) *(__global ulong*)(number + number_at) = runs;
   ulong last_start = last - 1 - lead;  // element; of no use before the first run
   const ulong end_tile = (group + 1) * tiles < all_tiles ? (group + 1) * tiles : all_tiles;
   for (ulong tile = group * tiles; tile < end_tile; ++tile) {
@@ -310,7 +319,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, 4) void unique_inverse(MASU_INPUT, const u
                                                          const ulong order_at, __global uchar* inverse,
                                                          const ulong inverse_at, __local ulong* partial,
                                                          __local uint* sums, __local uint* words) {
-  MASU_LOCAL_POINTER(ulong, partial);  // 2 * MASU_GROUP
+  MASU_LOCAL_POINTER(ulong, partial);  // 3 * MASU_GROUP
   MASU_LOCAL_POINTER(uint, sums);      // MASU_GROUP
   MASU_LOCAL_POINTER(uint, words);     // 2 * MASU_TILE_WORDS: of the mask, and the starts before each
   __global const uint* mask = (__global const uint*)(temporary + mask_at);
@@ -321,7 +330,8 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, 4) void unique_inverse(MASU_INPUT, const u
   const uint lane = (uint)get_local_id(0);
   const ulong group = get_group_id(0);
   ulong last = 0;
-  ulong base = starts_before(spans, tiles * MASU_TILE_WORDS * 32, partial, lane, &last);
+  ulong runs_of_all = 0;
+  ulong base = starts_before(spans, tiles * MASU_TILE_WORDS * 32, partial, lane, &last, &runs_of_all);
   const ulong end_tile = (group + 1) * tiles < all_tiles ? (group + 1) * tiles : all_tiles;
   for (ulong tile = group * tiles; tile < end_tile; ++tile) {
     uint own[MASU_WORDS];

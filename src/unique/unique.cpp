@@ -15,6 +15,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 #include <new>
 #include <optional>
 #include <string_view>
@@ -102,12 +103,14 @@ class UniqueJob {
     } else if (may_wait) {
       sort(data, dtype_, keys_, sorting);
     } else {
-      call::copy(stream_, data, keys_);
-      sorted_.emplace(sort(stream_, keys_, dtype_, sorting));
+      sorted_.emplace(sort(stream_, data, dtype_, keys_, sorting));
     }
     if (sorting.times != nullptr) options_.times->compute += times.compute;
     finder_.mark();
   }
+
+  // Queues all that is left, where who called has room for as many values as there are elements.
+  void write(const UniqueTargets& to) { finder_.write({&to.values, to.counts, nullptr, &to.number}); }
 
   DeviceUnique<std::byte> finish() {
     const Device& device = stream_.device();
@@ -232,7 +235,7 @@ std::uint64_t unique_workspace(const Device& device, Dtype dtype, std::uint64_t 
   if (!counts_on_device(dtype, count, options)) return sorting;
   const PatternType type = pattern_type(dtype);
   const std::uint64_t counting = histogram_workspace(device, type.dtype, Bins::integers(type.patterns), {}, count);
-  return is_float(dtype) ? std::max(sorting, counting) : counting;
+  return std::max(sorting, counting);
 }
 
 std::uint64_t run_length_workspace(const Device& device, Dtype dtype, std::uint64_t count) {
@@ -302,6 +305,40 @@ Pending<DeviceUnique<std::byte>> unique(Stream& stream, const BufferBase& data, 
   auto job = std::make_shared<UniqueJob>(stream, data, dtype, Layout(data.device(), dtype, count, untimed), untimed);
   job->start(data, false);
   return {stream.record(), [job] { return job->finish(); }};
+}
+
+Pending<void> unique(Stream& stream, const BufferBase& data, Dtype dtype, const UniqueTargets& to,
+                     const BufferBase* workspace) {
+  constexpr std::string_view name = "unique";
+  call::check_stream(name, stream, data);
+  const Device& device = stream.device();
+  const std::uint64_t count = call::count_of(name, data, dtype);
+  call::check_results(name, "the values", to.values, device, count, size_of(dtype), {&data});
+  call::check_results(name, "the number", to.number, device, 1, sizeof(std::uint64_t), {&data, &to.values});
+  if (to.counts != nullptr) {
+    call::check_results(name, "the counts", *to.counts, device, count, sizeof(std::uint64_t),
+                        {&data, &to.values, &to.number});
+  }
+  const UniqueOptions options{.counts = to.counts != nullptr, .workspace = workspace};
+  if (count == 0) {
+    call::clear(stream, to.number, 0, sizeof(std::uint64_t));
+    return {stream.record(), [] {}};
+  }
+  if (call::on_cpu(device)) {
+    stream.finish();  // what was given to it before may still change the data
+    const UniqueArrays found = unique(device, call::host_view(data, dtype), options);
+    const std::uint64_t number = found.size();
+    std::memcpy(call::host_address(to.values), found.values.bytes.data(), found.values.bytes.size());
+    std::memcpy(call::host_address(to.number), &number, sizeof number);
+    if (to.counts != nullptr) {
+      std::memcpy(call::host_address(*to.counts), found.counts.data(), number * sizeof(std::uint64_t));
+    }
+    return {Event(), [] {}};
+  }
+  auto job = std::make_shared<UniqueJob>(stream, data, dtype, Layout(device, dtype, count, options), options);
+  job->start(data, false);
+  job->write(to);
+  return {stream.record(), [job] {}};
 }
 
 void detail::run_length_into(const Device& device, const ArrayView& data, const RunOptions& options,

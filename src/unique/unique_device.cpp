@@ -15,6 +15,7 @@ constexpr std::uint32_t wants_values = 1;
 constexpr std::uint32_t wants_lengths = 2;
 constexpr std::uint32_t wants_starts = 4;
 constexpr std::uint32_t wants_firsts = 8;
+constexpr std::uint32_t wants_number = 16;
 
 }  // namespace
 
@@ -59,9 +60,9 @@ std::uint64_t DeviceRunFinder::runs() {
   const Buffer<std::uint32_t> view(memory_.device(), memory_.memory(), spans_at_, plan_.span_bytes());
   call::fetch(stream_, view, 0, spans.data(), spans.size() * sizeof(spans[0]));
   stream_.finish();
-  runs_ = 0;
-  for (std::size_t s = 0; s < spans.size(); s += 2) runs_ += spans[s];
-  return runs_;
+  std::uint64_t runs = 0;
+  for (std::size_t s = 0; s < spans.size(); s += 2) runs += spans[s];
+  return runs;
 }
 
 void DeviceRunFinder::write(const RunOutput& output) {
@@ -76,16 +77,17 @@ void DeviceRunFinder::write(const RunOutput& output) {
   add(output.lengths, wants_lengths);
   add(output.starts, order_ != nullptr ? wants_firsts : wants_starts);
   add(order_, 0);
+  add(output.number, wants_number);
   if (wanted == 0) return;
   const std::uint64_t group = plan_.group;
-  launch("unique_emit", plan_.spans, input(), outputs, wanted, runs_, call::local<std::uint64_t>(group * 2),
+  launch("unique_emit", plan_.spans, input(), outputs, wanted, call::local<std::uint64_t>(group * 3),
          call::local<std::uint32_t>(group), call::local<std::uint32_t>(1), call::local<std::uint16_t>(plan_.staged()),
          call::local<std::uint32_t>(plan_.tile_words() * 2));
 }
 
 void DeviceRunFinder::write_inverse(const BufferBase& inverse) {
   const std::uint64_t group = plan_.group;
-  launch("unique_inverse", plan_.spans, input(), *order_, inverse, call::local<std::uint64_t>(group * 2),
+  launch("unique_inverse", plan_.spans, input(), *order_, inverse, call::local<std::uint64_t>(group * 3),
          call::local<std::uint32_t>(group), call::local<std::uint32_t>(plan_.tile_words() * 2));
 }
 

@@ -19,6 +19,7 @@ struct RunOutput {
   const BufferBase* values = nullptr;
   const BufferBase* lengths = nullptr;  // u64
   const BufferBase* starts = nullptr;   // u64; with an order, the place in it of each run's first element
+  const BufferBase* number = nullptr;   // u64: of the runs
 };
 
 // The runs of device memory: queues the marking of their starts, then tells how many there are, then writes them.
@@ -36,7 +37,7 @@ class DeviceRunFinder {
   void mark();
   // How many runs there are. Waits.
   [[nodiscard]] std::uint64_t runs();
-  // Queues the writing of runs() runs.
+  // Queues the writing of the runs.
   void write(const RunOutput& output);
   // Queues inverse[order[e]] = the run of element e, u64.
   void write_inverse(const BufferBase& inverse);
@@ -58,7 +59,6 @@ class DeviceRunFinder {
   std::uint64_t spans_at_;
   call::Kernels kernels_;
   std::vector<Event> events_;
-  std::uint64_t runs_ = 0;
 };
 
 }  // namespace masu

@@ -83,6 +83,24 @@ void expect_unique(const Device& device, const std::vector<T>& data, const std::
   const Buffer<T> buffer = misaligned(device, data, 1);
   EXPECT_EQ(differences(unique(buffer).read(), counted), "") << name << ", buffer";
   EXPECT_EQ(differences(unique(buffer, everything).read(), all), "") << name << ", buffer, everything";
+  // Into memory of the caller's, what stands behind the values staying.
+  Buffer<T> values(device, data.size());
+  Buffer<std::uint64_t> number(device, 1);
+  Buffer<std::uint64_t> counts(device, data.size());
+  counts.fill(std::uint64_t{77});
+  Stream stream(device, Timing::off);
+  for (const bool counting : {true, false}) {
+    number.fill(~std::uint64_t{0});
+    unique(stream, buffer, dtype_of<T>, {values, number, counting ? &counts : nullptr}).get();
+    const std::uint64_t found = number.read()[0];
+    ASSERT_EQ(found, all.values.size()) << name << ", into memory";
+    Unique<T> got{values.read(), counts.read(), {}, {}};
+    got.values.resize(found);
+    for (std::size_t i = found; i < got.counts.size(); ++i)
+      ASSERT_EQ(got.counts[i], 77U) << name << ", behind the counts";
+    got.counts.resize(found);
+    EXPECT_EQ(differences(got, counted), "") << name << ", into memory";
+  }
   EXPECT_EQ(buffer.read().size(), data.size());
   EXPECT_TRUE(same_bits(buffer.read(), data)) << name << ": the input changed";
 }
