@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels of top-k and of the room quantile, on little data, for Oclgrind: `selection rows|filter|exact|partition`.
+// The kernels of top-k and of the room quantile, on little data, for Oclgrind: `selection
+// rows|filter|exact|places|passes|bounds|sorted|partition`.
 #include "topk/topk_plan.h"
 #include "topk/topk_test_data.h"
 
@@ -52,6 +53,53 @@ bool exact(const Device& device) {
              sorted[sorted.size() / 2];
 }
 
+// The elements at places and the median, which stay on the device.
+bool places_are_right(const Device& device, const std::vector<float>& data, std::uint64_t rows,
+                      const std::vector<std::uint64_t>& places) {
+  const Buffer<float> there = device.upload(data);
+  Buffer<float> found(device, rows * places.size());
+  Buffer<float> middles(device, rows);
+  Stream stream(device);
+  elements_at(stream, there, Dtype::f32, places, found, {.rows = rows}).get();
+  median(stream, there, Dtype::f32, middles, {.rows = rows}).get();
+  std::vector<float> expected(found.size());
+  std::vector<float> medians(rows);
+  const Device cpu = Device::open("cpu");
+  Stream here(cpu);
+  const Buffer<const float> view = Buffer<const float>::wrap_host(cpu, data);
+  Buffer<float> to = Buffer<float>::wrap_host(cpu, expected);
+  Buffer<float> to_medians = Buffer<float>::wrap_host(cpu, medians);
+  elements_at(here, view, Dtype::f32, places, to, {.rows = rows}).get();
+  median(here, view, Dtype::f32, to_medians, {.rows = rows}).get();
+  return std::memcmp(found.read().data(), expected.data(), expected.size() * sizeof(float)) == 0 &&
+         std::memcmp(middles.read().data(), medians.data(), medians.size() * sizeof(float)) == 0;
+}
+
+// Of numbers, or of zeros of both signs.
+std::vector<float> numbers(std::size_t count, bool zeros) {
+  std::vector<float> data(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto number = static_cast<float>(i * 7919 % 10007);
+    data[i] = !zeros ? number / 16 : i % 3 == 0 ? number : i % 3 == 1 ? -0.0F : 0.0F;
+  }
+  return data;
+}
+
+bool places(const Device& device) {
+  return places_are_right(device, test::mixed_values<float>(900, 6), 3, {0, 150, 299}) &&
+         places_are_right(device, numbers(700, true), 1, {20, 21});
+}
+bool passes(const Device& device) {
+  return places_are_right(device, numbers(32771, false), 1, {5, 20000}) &&
+         places_are_right(device, numbers(32771, true), 1, {9000});
+}
+bool bounds(const Device& device) {
+  return places_are_right(device, numbers((1 << 18) + 1, false), 1, {1000});
+}
+bool sorted(const Device& device) {
+  return places_are_right(device, test::mixed_values<float>(900, 7), 1, {0, 9, 99, 100, 101, 300, 500, 700, 800, 899});
+}
+
 bool parts(const Device& device) {
   std::vector<float> data = test::mixed_values<float>(1100, 5);
   std::vector<float> expected = data;
@@ -72,7 +120,8 @@ int main(int count, char** arguments) {
     std::string_view name;
     bool (*run)(const Device&);
   };
-  constexpr Case cases[] = {{"rows", rows}, {"filter", filter}, {"exact", exact}, {"partition", parts}};
+  constexpr Case cases[] = {{"rows", rows},     {"filter", filter}, {"exact", exact},   {"places", places},
+                            {"passes", passes}, {"bounds", bounds}, {"sorted", sorted}, {"partition", parts}};
   const std::string_view wanted = count == 2 ? arguments[1] : "";
   const Device device = Device::open("opencl");
   for (const Case& one : cases) {
