@@ -10,7 +10,7 @@
 /// in f64 from n and q by the method's own formula; between two neighbours a and b, b - a is taken in the dtype, all
 /// else in f64. Any NaN in the data makes every quantile and the median NaN. Where b - a of integers overflows NumPy's
 /// dtype NumPy's result is wrong; here it is exact.
-/// **Complexity.** O(n) a pass over the data: as a rule two or three passes; small or numerous quantiles on a device: a
+/// **Complexity.** O(n) a pass over the data: as a rule one to three passes; many quantiles or rows on a device: a
 /// sort. **Memory.** quantile_workspace() bytes on a device; on `cpu` a few percent of the data, from 16
 /// places on a copy of it, and at most 8 MiB a thread for data that come in pieces; partition: one copy.
 /// **Exceptions.** Error with invalid_argument, unsupported, out_of_memory or device_lost. An error found before the

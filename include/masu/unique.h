@@ -148,7 +148,8 @@ struct UniqueTargets {
   const BufferBase& number;            ///< u64: how many those are
   const BufferBase* counts = nullptr;  ///< where not null: u64, as many as elements; how often each value occurs
 };
-/// The distinct values of device memory, to memory there; nothing waits. `workspace`: null, or unique_workspace() bytes.
+/// The distinct values of device memory, to memory there; nothing waits. `workspace`: null, or unique_workspace()
+/// bytes.
 MASU_EXPORT Pending<void> unique(Stream& stream, const BufferBase& data, Dtype dtype, const UniqueTargets& to,
                                  const BufferBase* workspace = nullptr);
 
