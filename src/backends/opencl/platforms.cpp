@@ -7,6 +7,9 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
 
 namespace masu::opencl {
 namespace {
@@ -17,6 +20,22 @@ constexpr cl_device_info compute_capability_major_nv = 0x4000;
 constexpr cl_device_info compute_capability_minor_nv = 0x4001;
 constexpr cl_device_info warp_size_nv = 0x4003;
 constexpr cl_device_info wavefront_width_amd = 0x4043;
+
+// A variable of the environment as it was. Khronos' loader cuts the list of drivers up where it lies, so that programs
+// which this one starts would find the first of them alone.
+class KeptVariable {
+ public:
+  explicit KeptVariable(const char* name) : value_(std::getenv(name)), kept_(value_ != nullptr ? value_ : "") {}
+  KeptVariable(const KeptVariable&) = delete;
+  KeptVariable& operator=(const KeptVariable&) = delete;
+  ~KeptVariable() {
+    if (value_ != nullptr) std::memcpy(value_, kept_.data(), kept_.size());
+  }
+
+ private:
+  char* value_;
+  std::string kept_;
+};
 
 std::string without_end(std::string text) {
   while (!text.empty() && (text.back() == '\0' || text.back() == ' ' || text.back() == '\n')) text.pop_back();
@@ -102,6 +121,8 @@ Found find() {
     found.unusable.push_back(unusable({}, library().why));
     return found;
   }
+  const KeptVariable files("OCL_ICD_FILENAMES");
+  const KeptVariable vendors("OCL_ICD_VENDORS");
   cl_uint count = 0;
   cl_int code = api().clGetPlatformIDs(0, nullptr, &count);
   std::vector<cl_platform_id> platforms(code == CL_SUCCESS ? count : 0);
