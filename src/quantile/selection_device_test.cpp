@@ -113,7 +113,12 @@ auto median_of_sorted(const std::vector<T>& row) {
 
 class SelectionDeviceTest : public test::EachDevice {
  protected:
-  [[nodiscard]] bool has(Dtype dtype) const { return dtype != Dtype::f64 || device.info().fp64; }
+  // Those that a test can wait for: PoCL takes long to compile.
+  [[nodiscard]] bool has(Dtype dtype) const {
+    if (dtype == Dtype::f64 && !device.info().fp64) return false;
+    const bool some = device.kind() != DeviceKind::cpu && !device.info().gpu;
+    return !some || dtype == Dtype::i8 || dtype == Dtype::f16 || dtype == Dtype::f32 || dtype == Dtype::f64;
+  }
 
   // `offset`: elements in front of the data, so that it is not aligned.
   template <class T>
@@ -190,7 +195,8 @@ TEST_P(SelectionDeviceTest, Bounds) {
   const std::uint64_t count = plan.least_bounded + 5;
   for (const Kind kind : kinds) {
     check_all<float>(count, kind);
-    check_all<std::uint64_t>(count, kind);
+    if (has(Dtype::u64)) check_all<std::uint64_t>(count, kind);
+    else if (has(Dtype::f64)) check_all<double>(count, kind);
   }
   // Blocks as long as a part of the sample has elements: which of them are taken is as good as random.
   std::vector<float> blocks(count);
@@ -221,7 +227,7 @@ TEST_P(SelectionDeviceTest, Bounds) {
 TEST_P(SelectionDeviceTest, ManyRowsAndManyPlacesAreSorted) {
   const std::uint64_t rows = 5000;
   check_all<float>(rows * 11, Kind::specials, rows);
-  check_all<std::int16_t>(rows * 4, Kind::any_bits, rows);
+  check_all<Half>(rows * 4, Kind::any_bits, rows);
   std::vector<std::uint64_t> places;
   for (std::uint64_t place = 3; place < 9000; place += 400) places.push_back(place);
   check(values_of<float>(Kind::zeros, 9000, 5), 1, places);
