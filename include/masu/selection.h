@@ -39,7 +39,7 @@ namespace masu {
 /// does not overlap it.
 MASU_EXPORT void partition_rows(const ArrayView& data, std::uint64_t rows, std::span<const std::uint64_t> places,
                                 MutableArrayView result);
-/// The same of the indices of the elements within their rows; as many as elements.
+/// The same of the indices of the elements within their rows, in the same order; as many as elements.
 MASU_EXPORT void argpartition_rows(const ArrayView& data, std::uint64_t rows, std::span<const std::uint64_t> places,
                                    std::span<std::uint64_t> indices);
 /// The elements at the places, row by row: those of the stable order, which tells -0 from +0; a NaN is the quiet NaN

@@ -342,6 +342,11 @@ void check_selected(std::string_view function, Dtype dtype, std::uint64_t count,
                                          to_string(result.dtype)));
 }
 
+// Several rows so short that sorting them takes less time than to find and to part.
+bool are_sorted(const ArrayView& data, std::uint64_t rows, Places places) {
+  return rows > 1 && !places.empty() && data.count / rows <= plainly_up_to;
+}
+
 template <bool indices, class T>
 void part_rows(const T* x, std::uint64_t count, std::uint64_t rows, Places places, OutputOf<indices, T>* to) {
   const std::uint64_t length = count / rows;
@@ -434,9 +439,7 @@ PartitionResult cpu::partition_at(const ArrayView& data, void* result, std::uint
 void partition_rows(const ArrayView& data, std::uint64_t rows, Places places, MutableArrayView result) {
   check_selection("partition_rows", data, rows, places);
   check_selected("partition_rows", data.dtype, data.count, result);
-  if (rows > 1 && !places.empty() && data.count / rows <= plainly_up_to) {
-    return sort(Device::open("cpu"), data, result, {.rows = rows});
-  }
+  if (are_sorted(data, rows, places)) return sort(Device::open("cpu"), data, result, {.rows = rows});
   dispatch(data.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     part_rows<false>(static_cast<const T*>(data.data), data.count, rows, places, static_cast<T*>(result.data));
@@ -447,6 +450,10 @@ void argpartition_rows(const ArrayView& data, std::uint64_t rows, Places places,
   check_selection("argpartition_rows", data, rows, places);
   if (indices.size() != data.count) {
     refuse_selection("argpartition_rows", fmt::format("there must be {} indices, got {}", data.count, indices.size()));
+  }
+  if (are_sorted(data, rows, places)) {
+    const MutableArrayView order(Dtype::u64, indices.data(), indices.size());
+    return argsort(Device::open("cpu"), data, order, {.rows = rows});
   }
   dispatch(data.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
