@@ -19,8 +19,6 @@ inline constexpr unsigned least_digit_bits = 4;
 inline constexpr unsigned table_bits = 16;
 // So few elements that still matter are collected and sorted.
 inline constexpr std::uint64_t most_collected = std::uint64_t{1} << 19;
-// More rows than this are sorted on a device; others are selected from one by one.
-inline constexpr std::uint64_t few_rows = 16;
 // Host data goes to a device in pieces of this.
 inline constexpr std::uint64_t piece_bytes = std::uint64_t{64} << 20;
 inline constexpr unsigned group = 256;
