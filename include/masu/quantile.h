@@ -147,9 +147,10 @@ MASU_EXPORT std::vector<double> quantiles(const BufferBase& data, Dtype dtype, s
 MASU_EXPORT double median(const Device& device, const ArrayView& data);
 MASU_EXPORT double median(const BufferBase& data, Dtype dtype);
 
-/// The medians of rows of device memory to memory there: of floats in their dtype, else in f64. Nothing waits. A zero
-/// has the sign that NumPy's arithmetic gives it with the elements of the stable order; what is NaN is the quiet NaN.
-/// Temporary memory: elements_at_workspace() of two places. Throws invalid_argument for empty rows.
+/// The medians of rows of device memory to memory there: of floats in their dtype, else in f64. It waits where
+/// elements_at() does. A zero has the sign that NumPy's arithmetic gives it with the elements of the stable order; what
+/// is NaN is the quiet NaN. Temporary memory: elements_at_workspace() of two places. Throws invalid_argument for empty
+/// rows.
 MASU_EXPORT Pending<void> median(Stream& stream, const BufferBase& data, Dtype dtype, const BufferBase& result,
                                  const SelectionOptions& options = {});
 

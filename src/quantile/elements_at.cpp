@@ -13,11 +13,11 @@
 
 #include <fmt/format.h>
 
-#include <array>
-#include <bit>
 #include <cstring>
-#include <functional>
+#include <limits>
 #include <memory>
+#include <string_view>
+#include <type_traits>
 #include <vector>
 
 namespace masu {

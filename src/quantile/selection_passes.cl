@@ -1,19 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Selection from a long row: each pass over it is a launch. Its work-groups all compute from the counts of the launch before
 // what is known, and count the digits that follow. Before that, where it pays, a filter leaves what lies between bounds
-// from a sample. Behind selection.cl. Defines beside its:
+// from a sample. Behind selection.cl and scrambled.cl. Defines beside its:
 // - MASU_UNROLL    16-byte loads in flight for each work-item
 // - MASU_VALUE     how elements are compared: a type
 // - MASU_AS_VALUE  bits to it
-
-// Looks random; the same on every device.
-inline uint scrambled(uint x) {
-  x ^= x >> 16;
-  x *= 0x7feb352du;
-  x ^= x >> 15;
-  x *= 0x846ca68bu;
-  return x ^ x >> 16;
-}
 
 // An element of each of `samples` equal parts, to the list; clears `cleared` words of control and what is behind it.
 __kernel MASU_WORK_GROUP(MASU_GROUP) void selection_sample(MASU_DATA, MASU_WORK, const uint samples, const uint cleared) {

@@ -34,7 +34,9 @@ std::vector<std::string_view> Plan::files(Part part) {
                                        "src/quantile/selection.cl"};
   switch (part) {
     case Part::alone: result.emplace_back("src/quantile/selection_alone.cl"); break;
-    case Part::passes: result.emplace_back("src/quantile/selection_passes.cl"); break;
+    case Part::passes:
+      result.insert(result.end(), {"src/elements/scrambled.cl", "src/quantile/selection_passes.cl"});
+      break;
     case Part::sorted: result.emplace_back("src/quantile/selection_sorted.cl"); break;
   }
   return result;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Top-k of one long row in one pass: a threshold from a sample, everything above it gathered, what is equal to it
-// counted tile by tile, and only the first of these gathered. topk_rank.cl, group_scan.cl and topk_select.cl stand in
-// front of this file; topk_order.cl has the step that brings what was gathered into order.
+// counted tile by tile, and only the first of these gathered. topk_rank.cl, group_scan.cl, scrambled.cl and
+// topk_select.cl stand in front of this file; topk_order.cl has the step that brings what was gathered into order.
 //
 // Defines beside those of the files in front, all given by topk_plan.cpp:
 // - MASU_VALUE          how elements are compared: a type
@@ -17,15 +17,6 @@
 inline uint tiles_of(const uint gap, const uint count) {
   const ulong vectors = ((ulong)gap + count + MASU_PER_VECTOR - 1) / MASU_PER_VECTOR;
   return (uint)((vectors + MASU_TILE_VECTORS - 1) / MASU_TILE_VECTORS);
-}
-
-// Looks random; the same on every device.
-inline uint scrambled(uint x) {
-  x ^= x >> 16;
-  x *= 0x7feb352du;
-  x ^= x >> 15;
-  x *= 0x846ca68bu;
-  return x ^ x >> 16;
 }
 
 // 2^shift elements are looked at, and MASU_SAMPLES ranks are left: each the greatest of those that MASU_LOOKERS work-items
