@@ -3,8 +3,7 @@
 // bits, a column for each lane, so that lanes meet no other's bank. A value ±m * 2^p is shifted by the low bits of p,
 // cut into digits of its two's complement, and each is added in the row that the high bits of p name. Before a counter
 // can overflow the table is added to 64-bit totals. Integers: each work-item adds in registers, and its total goes the
-// same way. Totals are two words, low one first; the host adds them up and rounds, or, with MASU_FINISHES, the last
-// work-group of a row does.
+// same way. Totals are two words, low one first; the host adds them up and rounds, or sum_finish.cl does.
 //
 // Behind elements.cl and totals.cl. All `rows` rows have `count` elements each; `shares` work-groups share a row.
 //
@@ -14,11 +13,11 @@
 // - MASU_UNROLLED       stands before loops over arrays that may lie in registers: unrolls them on GPUs
 // - MASU_UNROLL         16-byte loads of an input in flight for each work-item
 // - MASU_INPUTS         0: the squares of x; 1: x; 2: the products of x and y
+// - MASU_BOTH           1: with MASU_INPUTS 0: the squares of x, or, where y_at is not 0, x
 // - MASU_COLUMNS        of the table, a power of two
 // - MASU_TABLE_ROWS     of the table
 // - MASU_SPACING        2^this places have one first row
 // - MASU_STEP           rows from the first row of one place to that of the next
-// - MASU_FINISHES       1: the result of each row is made of its totals, and left on the device; behind sum_number.cl then
 // - MASU_STEPS          16-byte vectors that a work-item takes before counters could overflow
 
 #define MASU_PLACES_MASK ((1u << MASU_SPACING) - 1u)
@@ -33,14 +32,12 @@ inline void load(uint *words, __global const uchar *bytes, const size_t first, c
   words_of_vector(v, words);
 }
 
-// What the kernels are given. y is x again unless MASU_INPUTS is 2. Behind the totals, all zeros before: for each row the
-// kinds of what is not finite, then the work-groups that have been there, in two launches. Where unsure_at is not
-// MASU_ALWAYS, there is nothing to add if the word there is 0.
-#define MASU_ALWAYS ULONG_MAX
+// What the kernels are given. y is x again unless MASU_INPUTS is 2. Behind the totals: for each row the kinds of what is
+// not finite, then the work-groups that have been there.
 #define MASU_PARAMETERS                                                                                             \
   __global const uchar *restrict x, const ulong x_at, __global const uchar *restrict y, const ulong y_at,           \
       const ulong count, const ulong rows, const ulong shares, __global uint *totals, const ulong totals_at,        \
-      const ulong flags_at, const ulong unsure_at
+      const ulong flags_at
 
 // Row `unit / shares` and this group's share of it: names for what follows.
 #define MASU_UNIT(unit)                                                                                \
@@ -64,14 +61,20 @@ inline void load(uint *words, __global const uchar *bytes, const size_t first, c
   const bool aligned = (((size_t)ys + head * MASU_ELEMENT_BYTES) & 15) == 0;
 #define MASU_ALL_Y(n) uint all_y[n][4];
 #define MASU_LOAD_Y(k, element) load(all_y[k], ys, element, aligned);
-#define MASU_OF_Y(k) all_y[k]
+#define MASU_Y(k, e) element_of(all_y[k], e)
 #define MASU_ONE_Y(element) element_at(ys, element)
 #else
 #define MASU_ROW_OF_Y
 #define MASU_ALL_Y(n)
 #define MASU_LOAD_Y(k, element)
-#define MASU_OF_Y(k) all_x[k]
+#if MASU_BOTH
+// The products of values and the least number that there is: they count from the lowest bit of squares.
+#define MASU_Y(k, e) (y_at != 0 ? (MASU_BITS)1 : element_of(all_x[k], e))
+#define MASU_ONE_Y(element) (y_at != 0 ? (MASU_BITS)1 : one_x)
+#else
+#define MASU_Y(k, e) element_of(all_x[k], e)
 #define MASU_ONE_Y(element) one_x
+#endif
 #endif
 
 // Hands the elements of `n` vectors, `stride` apart, to MASU_ADD(x's bits, y's bits): all loads come first.
@@ -89,7 +92,7 @@ inline void load(uint *words, __global const uchar *bytes, const size_t first, c
     for (int k = 0; k < (n); ++k) {                                                                     \
       MASU_UNROLLED                                                                                     \
       for (int e = 0; e < MASU_PER_VECTOR; ++e) {                                                       \
-        MASU_ADD(element_of(all_x[k], e), element_of(MASU_OF_Y(k), e))                                  \
+        MASU_ADD(element_of(all_x[k], e), MASU_Y(k, e))                                 \
       }                                                                                                 \
     }                                                                                                   \
   }
@@ -155,9 +158,3 @@ inline void flush(__local uint *table, __global uint *totals) {
   }
 #endif
 }
-
-#if !MASU_FINISHES
-#define MASU_FINISH_PARAMETERS
-#define MASU_FINISH_POINTERS
-#define MASU_FINISH(totals)
-#endif

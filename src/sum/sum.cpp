@@ -243,24 +243,16 @@ Pending<void> into(Function function, Stream& stream, const BufferBase& x, const
     into_memory(function, x, y, dtype, results, quiet);
     return {stream.record(), [] {}};
   }
-  const std::uint64_t slots = DeviceSum::slots(device, dtype, rule.needs(), options.rows, row);
-  const bool at_once = slots < options.rows;
-  const std::uint64_t most =
-      at_once ? options.rows : std::min(options.rows, DeviceSum::most_rows(device, dtype, rule.needs()));
-  const std::uint64_t totals = DeviceSum::bytes(device, dtype, rule.needs(), std::min(most, slots));
+  const SumsOnDevice sums(device, rule, options.rows, row);
+  const std::uint64_t temporary = call::aligned(sums.bytes());
   const auto memory = std::make_shared<Buffer<std::byte>>(
-      call::take_workspace(rule.name(), options.workspace, device, totals + status_bytes, {&x, &y, &results}));
-  const Buffer<std::byte> own_status = memory->slice(totals, sizeof(std::uint32_t));
+      call::take_workspace(rule.name(), options.workspace, device, temporary + status_bytes, {&x, &y, &results}));
+  const Buffer<std::byte> own_status = memory->slice(temporary, sizeof(std::uint32_t));
   const BufferBase& status = options.status != nullptr ? *options.status : own_status;
   if (options.status != nullptr) call::clear(stream, status, 0, sizeof(std::uint32_t));  // nobody reads its own
-  const std::uint64_t element = size_of(dtype);
-  for (std::uint64_t first = 0; first < options.rows; first += most) {
-    const std::uint64_t number = std::min(most, options.rows - first);
-    DeviceSum part(x, y, dtype, rule.needs(), number, row, memory.get(), std::min(number, slots));
-    const std::uint64_t at = first * row * element;
-    part.start(stream, x.byte_offset() + at, y.byte_offset() + at, rule,
-               {results, results.byte_offset() + first * size_of(rule.result_dtype()), status, status.byte_offset()});
-  }
+  sums.enqueue(stream,
+               {x, x.byte_offset(), y, y.byte_offset(), results, results.byte_offset(), status, status.byte_offset()},
+               *memory);
   return {stream.record(), [memory] {}};
 }
 
@@ -412,11 +404,13 @@ std::uint64_t sum_workspace(const Device& device, Dtype dtype, std::uint64_t cou
   (void)check_rows(rule, count, options);
   if (call::on_cpu(device)) return 0;
   std::uint64_t bytes = 0;
-  for (const SumNeeds& needs : {SumNeeds{.values = true, .squares = true}, SumNeeds{.products = true}}) {
-    const std::uint64_t rows = std::min(options.rows, DeviceSum::most_rows(device, dtype, needs));
-    bytes = std::max(bytes, DeviceSum::bytes(device, dtype, needs, rows));
+  for (const Function function : {Function::sum, Function::dot, Function::variance}) {
+    const SumRule one = rule_of(function, dtype, options);
+    const std::uint64_t rows = std::min(options.rows, DeviceSum::most_rows(device, dtype, one.needs()));
+    bytes = std::max({bytes, DeviceSum::bytes(device, dtype, one.needs(), rows),
+                      SumsOnDevice(device, one, options.rows, count / options.rows).bytes()});
   }
-  return bytes + status_bytes;
+  return call::aligned(bytes) + status_bytes;
 }
 
 Device device_for_sum(std::uint64_t bytes) {

@@ -17,33 +17,20 @@
 
 namespace masu {
 
+// Totals of rows, for the host.
 class DeviceSum {
  public:
-  // For `rows` rows of `count` elements, at most most_rows(), or `slots` of them. `y` matters where products of two
-  // inputs are asked for. With no `workspace`, memory is allocated.
+  // For `rows` rows of `count` elements, at most most_rows(). `y` matters where products of two inputs are asked for.
+  // With no `workspace`, memory is allocated.
   DeviceSum(const BufferBase& x, const BufferBase& y, Dtype dtype, const SumNeeds& needs, std::uint64_t rows,
-            std::uint64_t count, const BufferBase* workspace, std::uint64_t slots = 0);
+            std::uint64_t count, const BufferBase* workspace);
   // Bytes of temporary memory.
   static std::uint64_t bytes(const Device& device, Dtype dtype, const SumNeeds& needs, std::uint64_t rows);
   // Rows that one launch can take.
   static std::uint64_t most_rows(const Device& device, Dtype dtype, const SumNeeds& needs);
 
-  // For how many rows start() of results needs memory.
-  static std::uint64_t slots(const Device& device, Dtype dtype, const SumNeeds& needs, std::uint64_t rows,
-                             std::uint64_t count);
-
   // Launches what adds up data that begins so many bytes into the memories of the buffers.
   void start(Stream& stream, std::uint64_t x_at, std::uint64_t y_at);
-  // Where rounded results go: from so many bytes into the memories of the buffers.
-  struct Target {
-    const BufferBase& results;
-    std::uint64_t results_at;
-    const BufferBase& status;  // a word, whose lowest bit is set where an integer does not fit
-    std::uint64_t status_at;
-  };
-  // The same, and what leaves the results of a function on the device. Where each row has a work-group of its own, and
-  // for no variance, there may be more rows than most_rows(), with memory for those that slots() tells.
-  void start(Stream& stream, std::uint64_t x_at, std::uint64_t y_at, const SumRule& rule, const Target& target);
   // Waits, and has the totals then.
   void finish(Stream& stream);
   void add_to(Totals& totals, std::uint64_t row) const;
@@ -51,9 +38,8 @@ class DeviceSum {
   [[nodiscard]] double seconds() const;
 
  private:
-  // What is added up in one launch, and where its totals and flags lie in the temporary memory, in bytes: for each row
-  // the kinds of what is not finite, then for each row the work-groups that have added to it, in two launches, then the
-  // rows that are not certain.
+  // What is added up in one launch, and where its totals and, for each row, the kinds of what is not finite lie in the
+  // temporary memory, in bytes.
   struct Pass {
     sum_plan::Plan plan;
     std::uint64_t totals = 0;
@@ -61,11 +47,6 @@ class DeviceSum {
   };
   static std::vector<Pass> passes(const Device& device, Dtype dtype, const SumNeeds& needs, std::uint64_t rows,
                                   std::uint64_t& end);
-  // Launches what adds up all, unless it finds 0 in the word so many bytes into the temporary memory.
-  void add_all(Stream& stream, std::uint64_t x_at, std::uint64_t y_at, std::uint64_t unsure_at);
-  static bool by_teams(const sum_plan::Plan& plan, const SumNeeds& needs, std::uint64_t rows, std::uint64_t count);
-  [[nodiscard]] call::Arguments arguments_of(const Pass& pass, std::uint64_t x_at, std::uint64_t y_at,
-                                             std::uint64_t unsure_at) const;
 
   Device device_;
   const BufferBase* x_;
@@ -73,11 +54,44 @@ class DeviceSum {
   std::uint64_t rows_;
   std::uint64_t count_;
   std::uint64_t end_ = 0;
-  SumNeeds needs_;
   std::vector<Pass> passes_;
   std::optional<Buffer<std::byte>> memory_;
   std::vector<std::uint32_t> words_;  // the temporary memory, once finished
   std::vector<Event> launches_;
+};
+
+// The results of a function, rounded on the device, of `rows` rows of `count` elements.
+class SumsOnDevice {
+ public:
+  SumsOnDevice(const Device& device, const SumRule& rule, std::uint64_t rows, std::uint64_t count);
+  // Bytes of temporary memory.
+  [[nodiscard]] std::uint64_t bytes() const;
+  // Data and results begin so many bytes into the memories of the buffers.
+  struct Data {
+    const BufferBase& x;
+    std::uint64_t x_at;
+    const BufferBase& y;
+    std::uint64_t y_at;
+    const BufferBase& results;
+    std::uint64_t results_at;
+    const BufferBase& status;  // a word, whose lowest bit is set where an integer does not fit
+    std::uint64_t status_at;
+  };
+  void enqueue(Stream& stream, const Data& data, const BufferBase& workspace) const;
+
+ private:
+  [[nodiscard]] bool by_teams() const { return plan_.shares(rows_, count_) == 1; }
+  // Rows whose totals are in memory at a time, and where what follows the totals begins: few, as only rows that several
+  // work-groups share have totals each.
+  [[nodiscard]] std::uint64_t slots() const { return by_teams() ? plan_.team_groups(rows_, count_) : rows_; }
+  [[nodiscard]] std::uint64_t flags_at() const { return slots() * plan_.total_bytes(); }
+  [[nodiscard]] std::uint64_t parts_at() const;
+
+  Device device_;
+  SumRule rule_;
+  sum_plan::Plan plan_;
+  std::uint64_t rows_;
+  std::uint64_t count_;
 };
 
 }  // namespace masu

@@ -40,8 +40,9 @@ inline void add_number(__local uint *column, const uint mantissa, const uint pla
 #endif
 }
 #elif MASU_ELEMENT_BYTES == 4
-// At most 63 bits when shifted.
-inline void add_number(__local uint *column, const ulong mantissa, const uint place, const uint minus) {
+// At most 63 bits when shifted; `narrow`: at most 47.
+inline void add_number(__local uint *column, const ulong mantissa, const uint place, const uint minus,
+                       const bool narrow) {
   __local uint *cell = MASU_CELL(place);
   const ulong shifted = mantissa << (place & MASU_PLACES_MASK);
   // The two's complement is the bits the other way round, plus 1; that goes into the lowest digit.
@@ -49,12 +50,15 @@ inline void add_number(__local uint *column, const ulong mantissa, const uint pl
   const uint w1 = (uint)(shifted >> 32) ^ minus;
   MASU_DIGIT(cell, 0, (w0 & 65535u) - minus)
   MASU_DIGIT(cell, 1, w0 >> 16)
-  MASU_DIGIT(cell, 2, w1 & 65535u)
-  MASU_DIGIT(cell, 3, as_int(w1) >> 16)
+  MASU_DIGIT(cell, 2, narrow ? w1 : w1 & 65535u)
+  if (!narrow) {
+    MASU_DIGIT(cell, 3, as_int(w1) >> 16)
+  }
 }
 #else
-// At most 68 bits when shifted; or, of two words, 121.
-inline void add_number(__local uint *column, const ulong low, const ulong high, const uint place, const uint minus) {
+// At most 121 bits when shifted; `narrow`: at most 68.
+inline void add_number(__local uint *column, const ulong low, const ulong high, const uint place, const uint minus,
+                       const bool narrow) {
   __local uint *cell = MASU_CELL(place);
   const uint shift = place & MASU_PLACES_MASK;
   const ulong shifted = low << shift;
@@ -66,15 +70,13 @@ inline void add_number(__local uint *column, const ulong low, const ulong high, 
   MASU_DIGIT(cell, 1, w0 >> 16)
   MASU_DIGIT(cell, 2, w1 & 65535u)
   MASU_DIGIT(cell, 3, w1 >> 16)
-#if MASU_INPUTS == 1
-  MASU_DIGIT(cell, 4, w2)
-#else
-  const uint w3 = (uint)(above >> 32) ^ minus;
-  MASU_DIGIT(cell, 4, w2 & 65535u)
-  MASU_DIGIT(cell, 5, w2 >> 16)
-  MASU_DIGIT(cell, 6, w3 & 65535u)
-  MASU_DIGIT(cell, 7, as_int(w3) >> 16)
-#endif
+  MASU_DIGIT(cell, 4, narrow ? w2 : w2 & 65535u)
+  if (!narrow) {
+    const uint w3 = (uint)(above >> 32) ^ minus;
+    MASU_DIGIT(cell, 5, w2 >> 16)
+    MASU_DIGIT(cell, 6, w3 & 65535u)
+    MASU_DIGIT(cell, 7, as_int(w3) >> 16)
+  }
 }
 #endif
 
@@ -106,6 +108,9 @@ inline uint kinds_of_unit(__global const uchar *restrict x, const ulong x_at, __
 }
 #undef MASU_ADD
 
+// Whether products are of values and a number of one bit.
+#define MASU_NARROW (MASU_BOTH && y_at != 0)
+
 // Adds one element, or one product, and keeps the greatest upper word of a magnitude in `worst`.
 #if MASU_INPUTS == 1
 #define MASU_ADD(bits, unused)                                                              \
@@ -118,7 +123,7 @@ inline uint kinds_of_unit(__global const uchar *restrict x, const ulong x_at, __
     MASU_ADD_ONE(MASU_MANTISSA(magnitude, place), place, minus)                             \
   }
 #if MASU_ELEMENT_BYTES == 8
-#define MASU_ADD_ONE(mantissa, place, minus) add_number(column, mantissa, 0, place, minus);
+#define MASU_ADD_ONE(mantissa, place, minus) add_number(column, mantissa, 0, place, minus, true);
 #else
 #define MASU_ADD_ONE(mantissa, place, minus) add_number(column, mantissa, place, minus);
 #endif
@@ -138,9 +143,9 @@ inline uint kinds_of_unit(__global const uchar *restrict x, const ulong x_at, __
     MASU_ADD_ONE(m, n, a_place + b_place, minus)                                            \
   }
 #if MASU_ELEMENT_BYTES == 8
-#define MASU_ADD_ONE(m, n, place, minus) add_number(column, (m) * (n), mul_hi(m, n), place, minus);
+#define MASU_ADD_ONE(m, n, place, minus) add_number(column, (m) * (n), mul_hi(m, n), place, minus, MASU_NARROW);
 #elif MASU_ELEMENT_BYTES == 4
-#define MASU_ADD_ONE(m, n, place, minus) add_number(column, (ulong)(m) * (n), place, minus);
+#define MASU_ADD_ONE(m, n, place, minus) add_number(column, (ulong)(m) * (n), place, minus, MASU_NARROW);
 #else
 #define MASU_ADD_ONE(m, n, place, minus) add_number(column, (m) * (n), place, minus);
 #endif

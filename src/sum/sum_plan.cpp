@@ -25,11 +25,10 @@ constexpr std::string_view quick_file = "src/sum/sum_quick.cl";
 constexpr std::array<std::string_view, 5> float_files = {elements_file, totals_file, sum_file, floats_file, add_file};
 constexpr std::array<std::string_view, 5> integer_files = {elements_file, totals_file, sum_file, integers_file,
                                                            add_file};
-constexpr std::array<std::string_view, 9> finished_float_files = {
-    elements_file, totals_file, number_file, sum_file, finish_file, floats_file, add_file, certain_file, quick_file};
-constexpr std::array<std::string_view, 9> finished_integer_files = {
-    elements_file, totals_file, number_file, sum_file, finish_file, integers_file, add_file, certain_file, quick_file};
-constexpr std::array<std::string_view, 3> variance_files = {elements_file, number_file, "src/sum/sum_variance.cl"};
+constexpr std::array<std::string_view, 8> finished_float_files = {elements_file, totals_file, number_file,  sum_file,
+                                                                  floats_file,   finish_file, certain_file, quick_file};
+constexpr std::array<std::string_view, 8> finished_integer_files = {
+    elements_file, totals_file, number_file, sum_file, integers_file, finish_file, certain_file, quick_file};
 constexpr unsigned digit_bits = 16;
 constexpr unsigned integer_rows = 12;  // of 192 bits
 
@@ -78,20 +77,8 @@ struct Shape {
 Shape shape_of(const DeviceInfo& device, Dtype dtype, Inputs inputs) {
   if (!device.gpu) return {64, 1, 1};
   if (inputs == Inputs::products) return {1024, 4, 1};
-  if (!is_float(dtype) || inputs == Inputs::squares) return {512, 4, 2};
+  if (!is_float(dtype) || inputs != Inputs::values) return {512, 4, 2};
   return device.kind == DeviceKind::cuda ? Shape{512, 8, 2} : Shape{256, 4, 8};
-}
-
-// Words of 32 bits that hold the number that a row of totals stands for, but for its sign.
-unsigned words_of(const Plan& plan) {
-  return static_cast<unsigned>(plan.exponent(plan.table_rows - 1) - plan.exponent(0)) / 32 + 3;
-}
-
-// What sum_number.cl needs for numbers that count from the lowest bit of these totals.
-void add_number(std::vector<runtime::Define>& defines, const Plan& plan, unsigned words, unsigned below) {
-  defines.insert(
-      defines.end(),
-      {{"MASU_WORDS", words}, {"MASU_BELOW", below}, {"MASU_LOWEST", static_cast<int>(32 * below) - plan.exponent(0)}});
 }
 
 unsigned work_group(const DeviceInfo& device, unsigned wanted) {
@@ -100,22 +87,29 @@ unsigned work_group(const DeviceInfo& device, unsigned wanted) {
 
 }  // namespace
 
-std::vector<runtime::Define> Plan::defines(bool finishes, bool both) const {
+std::vector<runtime::Define> Plan::defines(bool finishes) const {
+  const bool both = inputs == Inputs::both;
   std::vector<runtime::Define> more{{"MASU_GROUP", group},
                                     {"MASU_GROUPS_A_UNIT", groups_a_unit},
                                     {"MASU_UNROLLED", gpu ? "MASU_PRAGMA_UNROLL" : ""},
                                     {"MASU_UNROLL", unroll},
-                                    {"MASU_INPUTS", static_cast<unsigned>(inputs)},
+                                    {"MASU_INPUTS", both ? 0U : static_cast<unsigned>(inputs)},
+                                    {"MASU_BOTH", both},
                                     {"MASU_COLUMNS", columns},
                                     {"MASU_TABLE_ROWS", table_rows},
                                     {"MASU_SPACING", spacing},
                                     {"MASU_STEP", step},
-                                    {"MASU_FINISHES", finishes},
-                                    {"MASU_QUICK", quick()},
-                                    {"MASU_FP64", fp64},
-                                    {"MASU_BOTH", both},
                                     {"MASU_STEPS", steps}};
-  if (finishes) add_number(more, *this, words(), words_below_sums);
+  if (finishes) {
+    // Numbers count from the lowest bit of the totals.
+    const unsigned below = both ? words_below_variances : words_below_sums;
+    more.insert(more.end(), {{"MASU_QUICK", quick},
+                             {"MASU_FP64", fp64},
+                             {"MASU_WORDS", words()},
+                             {"MASU_VALUE_WORDS", value_words()},
+                             {"MASU_BELOW", below},
+                             {"MASU_LOWEST", static_cast<int>(32 * below) - exponent(0)}});
+  }
   return element_defines(dtype, std::move(more));
 }
 
@@ -124,8 +118,22 @@ std::span<const std::string_view> Plan::files(bool finishes) const noexcept {
   return is_float(dtype) ? std::span(float_files) : std::span(integer_files);
 }
 
+// Of the number that rows of totals up to this one stand for, but for its sign.
+unsigned Plan::words_to(unsigned last_row) const noexcept {
+  return static_cast<unsigned>(exponent(last_row) - exponent(0)) / 32 + 3;
+}
+
 unsigned Plan::words() const noexcept {
-  return words_below_sums + words_of(*this);
+  const unsigned all = words_to(table_rows - 1);
+  if (inputs != Inputs::both) return words_below_sums + all;
+  // The squares' sum times less than 2^48, and the square of the values'.
+  return words_below_variances + std::max(all + 2, 2 * value_words() + 1);
+}
+
+unsigned Plan::value_words() const noexcept {
+  if (inputs != Inputs::both) return 1;
+  if (!is_float(dtype)) return words_to(table_rows - 1);
+  return words_to(((range_of(dtype).places - 1) >> spacing) * step + digits - 1);
 }
 
 int Plan::exponent(unsigned row) const noexcept {
@@ -144,14 +152,14 @@ std::uint64_t Plan::groups(std::uint64_t rows, std::uint64_t count) const noexce
   return std::clamp<std::uint64_t>(rows * shares(rows, count), 1, most_groups * rounds);
 }
 
-bool Plan::quick() const noexcept {
-  if (!is_float(dtype)) return inputs == Inputs::values;
-  return fp64 && (inputs == Inputs::values || dtype != Dtype::f64);
+unsigned Plan::part_words() const noexcept {
+  if (!quick) return 0;
+  return !is_float(dtype) ? 2 : inputs == Inputs::both ? 4 : 3;
 }
 
 unsigned Plan::team_bits(std::uint64_t rows, std::uint64_t count) const noexcept {
   const unsigned whole = static_cast<unsigned>(std::bit_width(group)) - 1;
-  if (!quick()) return whole;
+  if (!quick) return whole;
   // Some vectors for each work-item, fewer where there would be too few of them for the device.
   const std::uint64_t vectors = count * size_of(dtype) / 16;
   const bool many = rows * (vectors / unroll + 1) >= most_groups * group;
@@ -164,20 +172,14 @@ std::uint64_t Plan::team_groups(std::uint64_t rows, std::uint64_t count) const n
   return std::clamp<std::uint64_t>((rows + each - 1) / each, 1, most_groups);
 }
 
-bool Plan::parts_pay(std::uint64_t elements, bool both, bool root, std::size_t result_bytes) const noexcept {
-  // Less is added exactly before a launch more would have ended: 2^16 f32 take 8.2 us so, else 14.8 (H100, 2026-11).
-  constexpr std::uint64_t enough = std::uint64_t{1} << 14;
-  if (!is_float(dtype) || dtype == Dtype::f64 || !quick()) return false;
-  if ((both || root) && result_bytes == sizeof(double)) return false;
-  return both || elements >= enough;
-}
-
-Plan make(const DeviceInfo& device, Dtype dtype, Inputs inputs) {
+Plan make(const DeviceInfo& device, Dtype dtype, Inputs inputs, bool tries) {
   Plan plan;
   plan.dtype = dtype;
   plan.inputs = inputs;
   plan.gpu = device.gpu;
   plan.fp64 = device.fp64;
+  plan.quick = tries && (is_float(dtype) ? device.fp64 && (inputs == Inputs::values || dtype != Dtype::f64)
+                                         : inputs == Inputs::values);
   plan.table_rows = integer_rows;
   const bool two = inputs != Inputs::values;
   if (is_float(dtype)) {
@@ -201,23 +203,6 @@ Plan make(const DeviceInfo& device, Dtype dtype, Inputs inputs) {
   plan.most_groups = std::uint64_t{std::max(1U, device.compute_units)} * plan.groups_a_unit;
   plan.share = std::uint64_t{plan.group} * plan.unroll * per_vector;
   return plan;
-}
-
-Variance variance_of(const Plan& values, const Plan& squares) {
-  const unsigned group = std::min(squares.group, finish_group);
-  const unsigned value_words = words_of(values);
-  // The squares' sum times less than 2^48, and the square of the values'.
-  const unsigned words = words_below_variances + std::max(words_of(squares) + 2, 2 * value_words + 1);
-  std::vector<runtime::Define> defines{{"MASU_GROUP", group},
-                                       {"MASU_VALUE_WORDS", value_words},
-                                       {"MASU_VALUE_ROWS", values.table_rows},
-                                       {"MASU_VALUE_SPACING", values.spacing},
-                                       {"MASU_VALUE_STEP", values.step},
-                                       {"MASU_SQUARE_ROWS", squares.table_rows},
-                                       {"MASU_SQUARE_SPACING", squares.spacing},
-                                       {"MASU_SQUARE_STEP", squares.step}};
-  add_number(defines, squares, words, words_below_variances);
-  return {variance_files, element_defines(squares.dtype, std::move(defines)), group, words, value_words};
 }
 
 }  // namespace masu::sum_plan

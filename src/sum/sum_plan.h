@@ -15,8 +15,8 @@
 
 namespace masu::sum_plan {
 
-// What is added: as MASU_INPUTS.
-enum class Inputs { squares, values, products };
+// What is added: as MASU_INPUTS; both: squares, and values beside them.
+enum class Inputs { squares, values, products, both };
 
 // The most totals of one launch, in bytes: many rows are several launches.
 inline constexpr std::uint64_t most_total_bytes = std::uint64_t{64} << 20;
@@ -30,13 +30,13 @@ inline constexpr unsigned most_part_words = 4;
 // rounding needs: one quotient is made of a sum, two of a variance.
 inline constexpr unsigned words_below_sums = 4;
 inline constexpr unsigned words_below_variances = 8;
-inline constexpr unsigned finish_group = 64;
 
 struct Plan {
   Dtype dtype = Dtype::u8;
   Inputs inputs = Inputs::values;
   bool gpu = false;
-  bool fp64 = true;  // the device has doubles
+  bool fp64 = true;    // the device has doubles
+  bool quick = false;  // rows are tried without exact totals
   unsigned group = 64;
   unsigned unroll = 1;
   unsigned columns = 32;
@@ -51,42 +51,35 @@ struct Plan {
   std::uint64_t share = 1;        // elements that are worth a work-group
 
   // `finishes`: of the kernels that make results of the totals, too.
-  // `both`: of the one that adds values beside their squares.
-  [[nodiscard]] std::vector<runtime::Define> defines(bool finishes, bool both = false) const;
+  [[nodiscard]] std::vector<runtime::Define> defines(bool finishes) const;
   [[nodiscard]] std::span<const std::string_view> files(bool finishes) const noexcept;
-  // Words of 32 bits of the number that is rounded.
+  // Words of 32 bits of the number that is rounded, and of the sum whose square is subtracted in a variance.
   [[nodiscard]] unsigned words() const noexcept;
+  [[nodiscard]] unsigned value_words() const noexcept;
   // The exponent of a row's counters.
   [[nodiscard]] int exponent(unsigned row) const noexcept;
   // Work-groups for each row, and of the launch.
   [[nodiscard]] std::uint64_t shares(std::uint64_t rows, std::uint64_t count) const noexcept;
   [[nodiscard]] std::uint64_t groups(std::uint64_t rows, std::uint64_t count) const noexcept;
-  // Where rows have a work-group each: whether rows are tried without exact totals, the binary logarithm of the
-  // work-items that share a row then, the words of 64 bits that each of them has for its part, and the work-groups.
-  [[nodiscard]] bool quick() const noexcept;
+  // Where rows have a work-group each: the binary logarithm of the work-items that share a row then, the words of 64
+  // bits that each of them has for its part, and the work-groups.
   [[nodiscard]] unsigned team_bits(std::uint64_t rows, std::uint64_t count) const noexcept;
-  [[nodiscard]] unsigned part_words() const noexcept { return quick() ? (is_float(dtype) ? 3 : 2) : 0; }
+  [[nodiscard]] unsigned part_words() const noexcept;
   [[nodiscard]] std::uint64_t teams(std::uint64_t rows, std::uint64_t count) const noexcept {
     return group >> team_bits(rows, count);
   }
   [[nodiscard]] std::uint64_t team_groups(std::uint64_t rows, std::uint64_t count) const noexcept;
-  // Whether rows that several work-groups share, or with `both` any, are worth an attempt without exact totals, for
-  // results of so many bytes.
-  [[nodiscard]] bool parts_pay(std::uint64_t elements, bool both, bool root, std::size_t result_bytes) const noexcept;
   [[nodiscard]] std::size_t local_bytes() const noexcept { return std::size_t{4} * columns * table_rows; }
-  [[nodiscard]] std::uint64_t total_bytes() const noexcept { return std::uint64_t{8} * table_rows; }  // of a row
+  // Of a row's totals.
+  [[nodiscard]] std::uint64_t total_bytes() const noexcept {
+    return std::uint64_t{8} * table_rows * (inputs == Inputs::both ? 2 : 1);
+  }
+
+ private:
+  [[nodiscard]] unsigned words_to(unsigned last_row) const noexcept;
 };
 
-Plan make(const DeviceInfo& device, Dtype dtype, Inputs inputs);
-
-// The kernel that makes variances of the totals of values and squares, and where it lies.
-struct Variance {
-  std::span<const std::string_view> files;
-  std::vector<runtime::Define> defines;
-  unsigned group = 1;
-  unsigned words = 0;        // of 32 bits, of the number that is rounded
-  unsigned value_words = 0;  // of the sum whose square is subtracted
-};
-Variance variance_of(const Plan& values, const Plan& squares);
+// `tries`: whether an attempt without exact totals can prove anything.
+Plan make(const DeviceInfo& device, Dtype dtype, Inputs inputs, bool tries = true);
 
 }  // namespace masu::sum_plan

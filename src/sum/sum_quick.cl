@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sums, dot products, means, norms and variances that need no exact total: added in doubles, or integers, with a bound on
 // what the roundings take away; where both ends of what the sum can be round to the same number, that is the result. Behind
-// sum_certain.cl and sum_floats.cl or sum_integers.cl.
+// sum_finish.cl and sum_certain.cl.
 //
-// - sum_rows: rows that one work-group each is enough for, in one launch that needs no memory cleared before. A team of
-//   work-items adds a row. Those for which the bound proves nothing are added again exactly, by the whole work-group.
-// - sum_parts: rows that several work-groups share, and variances. The last one of a row puts its parts together, and
-//   counts the rows for which the bound proves nothing: if there are any, the launches behind it add all exactly.
+// - sum_rows: rows that one work-group each is enough for, in one launch. A team of work-items adds a row. Those for which
+//   the bound proves nothing are added again exactly, by the whole work-group.
+// - sum_parts, then sum_joined: rows that several work-groups share. The first leaves a part of each work-group; the second
+//   puts the parts together, in each work-group of a row the same, and adds the row exactly if that proves nothing.
+// No memory need be cleared before, but for sum_joined without MASU_QUICK, which needs nothing before it.
 //
 // Defines beside those of them, given by sum_plan.cpp:
 // - MASU_QUICK       1: rows are tried in this way; 0: all are added exactly
-// - MASU_BOTH        1: values are added beside their squares, for variances
 
 // What a work-item knows of its part of a row, as MASU_PART_WORDS words.
 #undef MASU_ADD
@@ -216,6 +216,9 @@ inline bool result_of(const ulong *part, const ulong count, const ulong depth, c
 }
 #endif
 
+// The binary logarithm of MASU_GROUP, a power of two.
+#define MASU_GROUP_BITS (31u - (uint)clz((uint)MASU_GROUP))
+
 // The team's part, from those of its work-items, in the first of them; others must not be asked. Teams are
 // neighbours, 2^team_bits of them.
 #if MASU_QUICK
@@ -244,12 +247,19 @@ MASU_INLINE void join_parts(ulong *part, const uint team_bits, __local ulong *pa
 }
 #endif
 
-#if !MASU_BOTH
-// Behind what sum_add is given: 2^team_bits work-items share a row; the parts of all of them; and a counter with the rows
-// of a round for which nothing was certain.
+// A row's exact totals are zeros before they are added to.
+inline void clear_row(__global uint *row_totals, __global uint *kinds, __global uint *arrived, const uint words) {
+  for (uint i = (uint)get_local_id(0); i < words; i += MASU_GROUP) row_totals[i] = 0;
+  if (words != 0 && get_local_id(0) == 0) {
+    *kinds = 0;
+    *arrived = 0;
+  }
+}
+
+// 2^team_bits work-items share a row; `unsure` counts the rows of a round for which nothing was certain.
 __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void sum_rows(
-    MASU_PARAMETERS, __local uint *table MASU_FINISH_PARAMETERS, const uint team_bits, __local ulong *parts,
-    __local uint *unsure) {
+    MASU_PARAMETERS, MASU_RESULT_PARAMETERS, const uint team_bits, __local uint *table, MASU_FINISH_PARAMETERS,
+    __local ulong *parts, __local uint *unsure) {
   MASU_LOCAL_POINTER(uint, table);
   MASU_FINISH_POINTERS
   MASU_LOCAL_POINTER(ulong, parts);  // MASU_PART_WORDS * MASU_GROUP with MASU_QUICK
@@ -257,8 +267,9 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void sum_rows(
   const uint me = (uint)get_local_id(0);
   const uint team = me >> team_bits;
   const uint teams = MASU_GROUP >> team_bits;
-  __global uint *own_totals = totals + totals_at / 4 + get_group_id(0) * (2 * MASU_TABLE_ROWS);
+  __global uint *own_totals = totals + totals_at / 4 + get_group_id(0) * MASU_ROW_WORDS;
   __global uint *own_kinds = totals + flags_at / 4 + get_group_id(0);
+  __global uint *own_arrived = own_kinds + get_num_groups(0);
   clear(table);
   for (size_t begin = get_group_id(0) * teams; begin < rows; begin += get_num_groups(0) * teams) {
     if (me == 0) unsure[0] = 0;
@@ -293,36 +304,24 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void sum_rows(
     barrier(CLK_LOCAL_MEM_FENCE);
     // A loop and no condition: PoCL 3.1 runs what stands behind a barrier inside of a condition for all work-items.
     for (uint u = 0; u < unsure[0]; ++u) {
-      for (uint i = me; i < 2 * MASU_TABLE_ROWS; i += MASU_GROUP) own_totals[i] = 0;
-      if (me == 0) *own_kinds = 0;
+      clear_row(own_totals, own_kinds, own_arrived, MASU_ROW_WORDS);
       barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-      const size_t row = begin + unsure[1 + u];
-      add_unit(x, x_at, y, y_at, count, rows, 1, row, table, own_totals, own_kinds);
-      barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-      finish_row(true, own_totals, own_kinds, what, divisor, precision, least, bits,
-                 results + results_at + row * (bits / 8), (__global uint *)(status + status_at), digits, words,
-                 kept_totals);
+      add_and_finish(x, x_at, y, y_at, count, rows, 1, begin + unsure[1 + u], table, own_totals, own_kinds, own_arrived,
+                     what, divisor, precision, least, bits, results, results_at, status, status_at, digits, words, value,
+                     kept_totals);
       barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
     }
     barrier(CLK_LOCAL_MEM_FENCE);
   }
 }
-#endif
 
-#if MASU_QUICK && MASU_FLOAT && MASU_ELEMENT_BYTES < 8
-// Behind what sum_add is given: how a result is made, the word that counts rows for which nothing is certain, and where the
-// parts of the work-groups go, two words of 32 bits for each of a part; they and the counters of flags_at are reached by
-// atomics, for other work-groups read them in this launch.
-__kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void sum_parts(
-    MASU_PARAMETERS, const uint what, const ulong divisor, const uint precision, const int least, const uint bits,
-    __global uchar *results, const ulong results_at, const ulong parts_at, __local ulong *parts, __local uint *told) {
+#if MASU_QUICK
+// parts_at: where the parts of the work-groups go, behind the totals.
+__kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void sum_parts(MASU_PARAMETERS, const ulong parts_at,
+                                                                         __local ulong *parts) {
   MASU_LOCAL_POINTER(ulong, parts);  // MASU_PART_WORDS * MASU_GROUP
-  MASU_LOCAL_POINTER(uint, told);    // 1
-  const uint me = (uint)get_local_id(0);
-  uint group_bits = 0;
-  while ((1u << group_bits) < MASU_GROUP) ++group_bits;
-  const size_t units = (size_t)rows * shares;
-  for (size_t unit = get_group_id(0); unit < units; unit += get_num_groups(0)) {
+  __global ulong *kept = (__global ulong *)(totals + parts_at / 4);
+  for (size_t unit = get_group_id(0); unit < (size_t)rows * shares; unit += get_num_groups(0)) {
     ulong part[MASU_PART_WORDS];
     MASU_UNIT(unit)
     {
@@ -331,41 +330,61 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void sum_parts(
       MASU_ADD_EDGES
       MASU_END_PART
     }
-    join_parts(part, group_bits, parts);
-    __global uint *of_row = totals + parts_at / 4 + row * shares * (2 * MASU_PART_WORDS);
-    if (me == 0) {
-      __global uint *own = of_row + (unit - row * shares) * (2 * MASU_PART_WORDS);
-      for (int w = 0; w < MASU_PART_WORDS; ++w) {
-        atomic_xchg(own + 2 * w, (uint)part[w]);
-        atomic_xchg(own + 2 * w + 1, (uint)(part[w] >> 32));
-      }
+    join_parts(part, MASU_GROUP_BITS, parts);
+    if (get_local_id(0) == 0) {
+      for (int w = 0; w < MASU_PART_WORDS; ++w) kept[unit * MASU_PART_WORDS + w] = part[w];
     }
-    const bool last = is_last(totals + flags_at / 4 + 2 * rows + row, shares, told);
-    // A loop that ends at once: no barrier stands inside of a condition.
-    const uint there = last ? (uint)shares : 0;
+    // For sum_joined.
+    clear_row(totals + totals_at / 4 + row * MASU_ROW_WORDS, totals + flags_at / 4 + row,
+              totals + flags_at / 4 + rows + row, unit == row * shares ? MASU_ROW_WORDS : 0);
+  }
+}
+#endif
+
+__kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void sum_joined(
+    MASU_PARAMETERS, MASU_RESULT_PARAMETERS, const ulong parts_at, __local uint *table, MASU_FINISH_PARAMETERS,
+    __local ulong *parts, __local uint *unsure) {
+  MASU_LOCAL_POINTER(uint, table);
+  MASU_FINISH_POINTERS
+  MASU_LOCAL_POINTER(ulong, parts);  // MASU_PART_WORDS * MASU_GROUP with MASU_QUICK
+  MASU_LOCAL_POINTER(uint, unsure);
+  clear(table);
+  for (size_t unit = get_group_id(0); unit < (size_t)rows * shares; unit += get_num_groups(0)) {
+    const size_t row = unit / shares;
+    if (get_local_id(0) == 0) unsure[0] = 1;
+#if MASU_QUICK
+    __global const ulong *kept = (__global const ulong *)(totals + parts_at / 4) + row * shares * MASU_PART_WORDS;
+    ulong part[MASU_PART_WORDS];
     {
       MASU_START_PART
       MASU_END_PART
     }
-    for (uint i = me; i < there; i += MASU_GROUP) {
+    for (size_t i = get_local_id(0); i < shares; i += MASU_GROUP) {
       ulong other[MASU_PART_WORDS];
-      __global uint *from = of_row + i * (2 * MASU_PART_WORDS);
-      for (int w = 0; w < MASU_PART_WORDS; ++w) {
-        other[w] = (ulong)atomic_or(from + 2 * w + 1, 0u) << 32 | atomic_or(from + 2 * w, 0u);
-      }
+      for (int w = 0; w < MASU_PART_WORDS; ++w) other[w] = kept[i * MASU_PART_WORDS + w];
       add_part(part, other);
     }
-    join_parts(part, group_bits, parts);
-    if (last && me == 0) {
+    join_parts(part, MASU_GROUP_BITS, parts);
+    if (get_local_id(0) == 0) {
       ulong found = 0;
       bool fits = true;
-      const ulong depth = count / stride + 2 * MASU_PER_VECTOR + 2 * group_bits + shares / MASU_GROUP + 4;
-      if (result_of(part, count, depth, what, divisor, precision, least, bits, &found, &fits)) {
+      const ulong depth =
+          count / (shares * MASU_GROUP) + 2 * MASU_PER_VECTOR + 2 * MASU_GROUP_BITS + shares / MASU_GROUP + 4;
+      const bool sure = result_of(part, count, depth, what, divisor, precision, least, bits, &found, &fits);
+      if (sure && unit == row * shares) {
         store_result(results + results_at + row * (bits / 8), bits, found);
-      } else {
-        atomic_inc(totals + unsure_at / 4);
+        if (!fits) atomic_or((__global uint *)(status + status_at), 1u);
       }
+      unsure[0] = sure ? 0 : 1;
     }
+#endif
+    barrier(CLK_LOCAL_MEM_FENCE);
+    // A loop and no condition, as above.
+    for (uint u = 0; u < unsure[0]; ++u) {
+      add_and_finish(x, x_at, y, y_at, count, rows, shares, unit, table, totals + totals_at / 4 + row * MASU_ROW_WORDS,
+                     totals + flags_at / 4 + row, totals + flags_at / 4 + rows + row, what, divisor, precision, least,
+                     bits, results, results_at, status, status_at, digits, words, value, kept_totals);
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
   }
 }
-#endif
