@@ -171,29 +171,43 @@ class MASU_EXPORT HistogramAccumulator {
   std::unique_ptr<State> state_;
 };
 
-/// Bins made ready for counting on one device: their tables lie there, the kernels are compiled. Made once, it serves
-/// any number of calls that do nothing but give work to a stream. Move-only; one thread at a time.
+/// What bins made ready for a histogram of any kind have: their tables lie on one device, the kernels are compiled. Made
+/// once, they serve any number of calls that do nothing but give work to a stream. Move-only; one thread at a time.
+class MASU_EXPORT PreparedBins {
+ public:
+  PreparedBins(PreparedBins&&) noexcept;
+  PreparedBins& operator=(PreparedBins&&) noexcept;
+
+  [[nodiscard]] Dtype dtype() const noexcept;
+  [[nodiscard]] const Device& device() const noexcept;
+  /// How many 64-bit numbers a call leaves.
+  [[nodiscard]] std::uint64_t numbers() const noexcept;
+  /// Bytes of temporary memory for `count` elements; 0 on `cpu`.
+  [[nodiscard]] std::uint64_t workspace(std::uint64_t count) const;
+
+  struct State;
+
+ protected:
+  explicit PreparedBins(std::unique_ptr<State> state) noexcept;
+  ~PreparedBins();
+  std::unique_ptr<State> state_;
+};
+
+/// Of one histogram, or one for each channel.
 /// @code
 /// masu::PreparedHistogram ready(device, masu::Dtype::f32, masu::Bins::even(100, 0, 1));
-/// masu::Buffer<std::uint64_t> counts(device, ready.size() + 3);
+/// masu::Buffer<std::uint64_t> counts(device, ready.numbers());
 /// masu::Buffer<std::byte> room(device, ready.workspace(values.size()));
 /// masu::histogram(stream, values, ready, counts, &room);  // what a CUDA graph can capture
 /// @endcode
-class MASU_EXPORT PreparedHistogram {
+class MASU_EXPORT PreparedHistogram : public PreparedBins {
  public:
   /// `bins` must be definite (see Bins::needs_data). `options.workspace` is not used. Waits until all is there. Throws
   /// as `histogram` does.
   PreparedHistogram(const Device& device, Dtype dtype, const Bins& bins, const HistogramOptions& options = {});
-  PreparedHistogram(PreparedHistogram&&) noexcept;
-  PreparedHistogram& operator=(PreparedHistogram&&) noexcept;
-  ~PreparedHistogram();
 
   /// Bins of a channel.
   [[nodiscard]] std::uint64_t size() const noexcept;
-  [[nodiscard]] Dtype dtype() const noexcept;
-  [[nodiscard]] const Device& device() const noexcept;
-  /// Bytes of temporary memory for counting `count` elements; 0 on `cpu`, and for most bins.
-  [[nodiscard]] std::uint64_t workspace(std::uint64_t count) const;
   /// The histograms of the channels that `histogram` has left as numbers: size() + 3 for each channel. Throws
   /// invalid_argument for another number of them.
   [[nodiscard]] std::vector<Histogram> result(std::span<const std::uint64_t> counts) const;
@@ -201,12 +215,6 @@ class MASU_EXPORT PreparedHistogram {
  private:
   friend MASU_EXPORT Pending<void> histogram(Stream& stream, const BufferBase& data, PreparedHistogram& prepared,
                                              BufferBase& counts, const BufferBase* workspace);
-  friend MASU_EXPORT Pending<Histogram> histogram(Stream& stream, const BufferBase& data, Dtype dtype, const Bins& bins,
-                                                  const HistogramOptions& options);
-  // Returns the memory that the work uses.
-  Buffer<std::byte> enqueue(Stream& stream, const BufferBase& data, BufferBase& counts, const BufferBase* workspace);
-  struct State;
-  std::unique_ptr<State> state_;
 };
 
 /// The device for host data of `bytes` bytes when none is named: the one expected to finish first, transfers and

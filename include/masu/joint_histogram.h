@@ -55,6 +55,7 @@ class MASU_EXPORT JointHistogram {
 
  private:
   friend class JointHistogramAccumulator;
+  friend class PreparedJointHistogram;
   std::vector<std::uint64_t> counts_;
   std::uint64_t outside_ = 0;
   std::uint64_t nan_ = 0;
@@ -100,5 +101,26 @@ inline JointHistogram joint_histogram(const Device& device, std::initializer_lis
 /// The joint histogram of columns in device memory, where they are.
 MASU_EXPORT JointHistogram joint_histogram(std::span<const BufferBase* const> columns, Dtype dtype,
                                            std::span<const Bins> bins, const HistogramOptions& options = {});
+
+/// The bins of several columns made ready: see PreparedBins.
+class MASU_EXPORT PreparedJointHistogram : public PreparedBins {
+ public:
+  /// Throws as JointHistogramAccumulator does.
+  PreparedJointHistogram(const Device& device, Dtype dtype, std::span<const Bins> bins,
+                         const HistogramOptions& options = {});
+  /// The histogram that `joint_histogram` has left as numbers(): the counts, then outside and nan. Throws
+  /// invalid_argument for another number of them.
+  [[nodiscard]] JointHistogram result(std::span<const std::uint64_t> counts) const;
+
+ private:
+  friend MASU_EXPORT Pending<void> joint_histogram(Stream& stream, std::span<const BufferBase* const> columns,
+                                                   PreparedJointHistogram& prepared, BufferBase& counts,
+                                                   const BufferBase* workspace);
+};
+/// Given to a stream of the memory's device: nothing is waited for, and with a workspace nothing is allocated. `counts`
+/// gets prepared.numbers() numbers. Columns, `counts`, the workspace and `prepared` must outlive the work.
+MASU_EXPORT Pending<void> joint_histogram(Stream& stream, std::span<const BufferBase* const> columns,
+                                          PreparedJointHistogram& prepared, BufferBase& counts,
+                                          const BufferBase* workspace = nullptr);
 
 }  // namespace masu

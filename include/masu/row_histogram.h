@@ -55,6 +55,7 @@ class MASU_EXPORT RowHistograms {
 
  private:
   friend class RowHistogramAccumulator;
+  friend class PreparedRowHistograms;
   [[nodiscard]] std::uint64_t index(std::uint64_t row, unsigned channel) const;
   std::uint64_t rows_ = 0;
   unsigned channels_ = 1;
@@ -97,6 +98,27 @@ MASU_EXPORT RowHistograms row_histograms(const Device& device, const ArrayView& 
 /// The same of device memory, where it is.
 MASU_EXPORT RowHistograms row_histograms(const BufferBase& data, Dtype dtype, std::uint64_t rows, const Bins& bins,
                                          const HistogramOptions& options = {});
+
+/// The bins of rows made ready: see PreparedBins.
+class MASU_EXPORT PreparedRowHistograms : public PreparedBins {
+ public:
+  /// `rows` rows of `row_elements` elements each. Throws as RowHistogramAccumulator does.
+  PreparedRowHistograms(const Device& device, Dtype dtype, const Bins& bins, std::uint64_t rows,
+                        std::uint64_t row_elements, const HistogramOptions& options = {});
+  /// The histograms that `row_histograms` has left as numbers(): for each row and channel the counts of its bins, then
+  /// below, above and nan. Throws invalid_argument for another number of them.
+  [[nodiscard]] RowHistograms result(std::span<const std::uint64_t> counts) const;
+
+ private:
+  friend MASU_EXPORT Pending<void> row_histograms(Stream& stream, const BufferBase& data,
+                                                  PreparedRowHistograms& prepared, BufferBase& counts,
+                                                  const BufferBase* workspace);
+};
+/// Given to a stream of the memory's device: nothing is waited for, and with a workspace nothing is allocated. `data` has
+/// all rows, `counts` prepared.numbers() numbers. These, the workspace and `prepared` must outlive the work.
+MASU_EXPORT Pending<void> row_histograms(Stream& stream, const BufferBase& data, PreparedRowHistograms& prepared,
+                                         BufferBase& counts, const BufferBase* workspace = nullptr);
+
 template <HostRange R>
 RowHistograms row_histograms(const Device& device, const R& data, std::uint64_t rows, const Bins& bins,
                              const HistogramOptions& options = {}) {

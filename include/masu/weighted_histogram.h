@@ -90,6 +90,8 @@ class MASU_EXPORT WeightedHistogram {
 
  private:
   friend class WeightedHistogramAccumulator;
+  friend class PreparedWeightedHistogram;
+  friend struct WeightedShape;
   template <class T>
   [[nodiscard]] std::span<const T> part(const std::vector<T>& all, std::uint64_t row, bool extra) const;
   [[nodiscard]] double extra(std::uint64_t row, bool joint, std::size_t place, const char* name) const;
@@ -149,10 +151,43 @@ class MASU_EXPORT WeightedHistogramAccumulator {
   [[nodiscard]] Times times() const;
 
  private:
-  [[nodiscard]] WeightedHistogram empty_result() const;
   struct State;
   std::unique_ptr<State> state_;
 };
+
+/// The bins of a weighted histogram made ready: see PreparedBins. Calls leave numbers() totals in device memory.
+class MASU_EXPORT PreparedWeightedHistogram : public PreparedBins {
+ public:
+  /// As WeightedHistogramAccumulator, and throws as it does.
+  PreparedWeightedHistogram(const Device& device, Dtype dtype, Dtype weights, std::span<const Bins> bins,
+                            const WeightedOptions& options = {}, std::uint64_t row_elements = 0);
+  /// The histogram that `weighted_histogram` has left, without what is empty. Throws invalid_argument for another
+  /// number of them than numbers().
+  [[nodiscard]] WeightedHistogram result(std::span<const double> totals, std::span<const double> variances = {},
+                                         std::span<const std::uint64_t> integers = {}) const;
+
+ private:
+  friend MASU_EXPORT Pending<void> weighted_histogram(Stream& stream, std::span<const BufferBase* const> columns,
+                                                      const BufferBase& weights, PreparedWeightedHistogram& prepared,
+                                                      const struct WeightedTotals& totals, const BufferBase* workspace);
+  friend MASU_EXPORT Pending<WeightedHistogram> weighted_histogram(Stream& stream, const BufferBase& data, Dtype dtype,
+                                                                   const BufferBase& weights, Dtype weights_dtype,
+                                                                   const Bins& bins, const WeightedOptions& options);
+};
+
+/// Where a call leaves its results: prepared.numbers() of each, row by row the bins, then below, above and NaN, or of
+/// several columns outside and NaN.
+struct WeightedTotals {
+  BufferBase& totals;                 ///< f64
+  BufferBase* variances = nullptr;    ///< f64: where they were asked for, and there only
+  BufferBase* integers = nullptr;     ///< the exact totals of integer weights modulo 2^64, i64 or u64; may be null
+  const BufferBase* status = nullptr;  ///< one u32 that gets 1 where such a total does not fit, else 0; may be null
+};
+/// Given to a stream of the memory's device: nothing is waited for, and with a workspace nothing is allocated. Rows
+/// must all be there. Everything given must outlive the work; `get()` waits for it.
+MASU_EXPORT Pending<void> weighted_histogram(Stream& stream, std::span<const BufferBase* const> columns,
+                                             const BufferBase& weights, PreparedWeightedHistogram& prepared,
+                                             const WeightedTotals& totals, const BufferBase* workspace = nullptr);
 
 /// The weighted histogram of host data on a device. Bins may depend on the data (never on the weights).
 MASU_EXPORT WeightedHistogram weighted_histogram(const Device& device, const ArrayView& data, const ArrayView& weights,

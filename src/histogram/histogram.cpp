@@ -93,8 +93,9 @@ HistogramAccumulator::HistogramAccumulator(const Device& device, Dtype dtype, co
   const std::uint64_t bytes = (slots + rule->n) * options.channels * sizeof(std::uint64_t);
   check_memory("histogram", rule->n, bytes);
   state_ = std::make_unique<State>(State{device, rule, options, {}, nullptr, nullptr, Strategy::sequential, {}});
-  if (!on_cpu && reaches_bins(*rule)) {
-    state_->counter = std::make_unique<DeviceCounter>(device, *rule, options);
+  if (!on_cpu) {
+    const auto kernels = [&](const TableUpload& upload) { return counting_kernels(device, *rule, options, upload); };
+    state_->counter = std::make_unique<DeviceCounter>(device, kernels, options.memory / 2, options.workspace);
     state_->used = state_->counter->strategy();
     return;
   }
@@ -103,8 +104,7 @@ HistogramAccumulator::HistogramAccumulator(const Device& device, Dtype dtype, co
   } catch (const std::bad_alloc&) {
     no_memory("histogram", rule->n, bytes);
   }
-  state_->here =
-      std::make_unique<cpu::Counter>(rule, options.channels, on_cpu ? options.strategy : Strategy::automatic);
+  state_->here = std::make_unique<cpu::Counter>(rule, options.channels, options.strategy);
   state_->used = state_->here->strategy();
 }
 
@@ -121,7 +121,7 @@ void HistogramAccumulator::add(const ArrayView& data) {
   }
   if (data.count == 0) return;
   if (s.counter) {
-    s.counter->add(data);
+    s.counter->add({&data, 1});
   } else {
     s.count_here(data);
   }
@@ -135,12 +135,8 @@ void HistogramAccumulator::add_buffer(const BufferBase& data, Dtype dtype, Strea
   if (call::on_cpu(s.device)) return add(call::host_view(data, dtype));
   if (dtype != s.rule->dtype || count % s.options.channels != 0) return add(ArrayView(dtype, nullptr, count));
   if (count == 0) return;
-  if (s.counter) return s.counter->add(data, count, stream);
-  // No value of the dtype reaches the bins: rare enough to count on the host.
-  if (stream != nullptr) stream->finish();
-  const Buffer<const std::byte> bytes(data.device(), data.memory(), data.byte_offset(), data.size_bytes());
-  const std::vector<std::byte> host = bytes.read();
-  s.count_here(ArrayView(dtype, host.data(), count));
+  const call::At at{data, data.byte_offset()};
+  s.counter->add({{&at, 1}, count}, stream);
 }
 
 void HistogramAccumulator::add(const ArrayView& data, const ImageLayout& layout) {
@@ -153,7 +149,7 @@ void HistogramAccumulator::add(const ArrayView& data, const ImageLayout& layout)
   if (image.rows == 1 || image.pitch == image.elements * size) {
     return add(ArrayView(data.dtype, first, image.elements * image.rows));
   }
-  if (s.counter) return s.counter->add_image(first, image.elements, image.rows, image.pitch);
+  if (s.counter) return s.counter->add_image(first, data.dtype, image.elements, image.rows, image.pitch);
   // Long rows where they are, short ones side by side.
   constexpr std::uint64_t packed_bytes = std::uint64_t{4} << 20;
   const std::uint64_t row_bytes = image.elements * size;
@@ -180,10 +176,8 @@ void HistogramAccumulator::add_buffer(const BufferBase& data, Dtype dtype, const
   add_buffer(Buffer<const std::byte>(data.device(), data.memory(), data.byte_offset(), 0), dtype, stream);  // checks
   const ImageLayout inside{image.elements / s.options.channels, image.rows, image.pitch, std::nullopt};
   if (call::on_cpu(s.device)) return add(call::host_view(part, dtype), inside);
-  if (s.counter) return s.counter->add_rows(part, 0, image.elements, image.rows, image.pitch, stream);
-  if (stream != nullptr) stream->finish();
-  const std::vector<std::byte> host = part.read();
-  add(ArrayView(dtype, host.data(), bytes / size_of(dtype)), inside);
+  const call::At at{part, part.byte_offset()};
+  s.counter->add({{&at, 1}, image.elements, image.rows, image.pitch}, stream);
 }
 
 std::vector<Histogram> HistogramAccumulator::result() const try {
@@ -264,8 +258,7 @@ std::vector<Histogram> histogram_channels(const BufferBase& data, Dtype dtype, c
 std::uint64_t histogram_workspace(const Device& device, Dtype dtype, const Bins& bins, const HistogramOptions& options,
                                   std::uint64_t count) {
   if (call::on_cpu(device)) return 0;
-  const BinRule rule(bins, dtype, options.right_open);
-  return reaches_bins(rule) ? device_workspace(device, rule, options, count) : 0;
+  return device_workspace(device, BinRule(bins, dtype, options.right_open), options, count);
 }
 
 std::vector<Histogram> histogram_channels(const BufferBase& data, Dtype dtype, const Bins& bins,

@@ -6,9 +6,6 @@
 
 #include <fmt/format.h>
 
-#include <optional>
-#include <type_traits>
-
 namespace masu {
 
 void check_channels(std::string_view function, unsigned channels) {
@@ -32,20 +29,6 @@ void check_memory(std::string_view function, std::uint64_t counters, std::uint64
   if (bytes < always_tried) return;
   const std::uint64_t free = runtime::available_memory();
   if (free != 0 && bytes > free) no_memory(function, counters, bytes, free);
-}
-
-bool reaches_bins(const BinRule& rule, bool joint) {
-  return dispatch(rule.dtype, [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    if constexpr (std::is_same_v<T, Half>) {
-      const std::optional<Thresholds<float>> limits = half_thresholds(rule);
-      return !limits || (!limits->all_below && !limits->all_above);
-    } else {
-      if (size_of(rule.dtype) == 1 && !joint) return true;
-      const BinLimits<T> limits(rule);
-      return !limits.all_below && !limits.all_above;
-    }
-  });
 }
 
 }  // namespace masu

@@ -8,11 +8,16 @@
 #include <masu/histogram.h>
 
 #include <cstdint>
+#include <memory>
+#include <span>
 #include <string_view>
+#include <vector>
 
 namespace masu {
 
 inline constexpr unsigned most_channels = 16;
+inline constexpr std::string_view rows_name = "row_histograms";  // in messages
+inline constexpr std::uint64_t joint_extra_cells = 2;            // outside, nan
 
 // `function`, in the following: the first word of the message. Throws invalid_argument unless channels are 1 to 16.
 void check_channels(std::string_view function, unsigned channels);
@@ -21,11 +26,14 @@ void check_one_channel(const HistogramOptions& options);
 // Throws out_of_memory: `counters` counters need `bytes` bytes, of which `free` are free (0: not known).
 [[noreturn]] void no_memory(std::string_view function, std::uint64_t counters, std::uint64_t bytes,
                             std::uint64_t free = 0);
+// The rule of `rows` rows of so many elements. Throws for what is out of the limits.
+std::shared_ptr<const BinRule> checked_row_rule(Dtype dtype, const Bins& bins, std::uint64_t rows,
+                                                std::uint64_t row_elements, const HistogramOptions& options);
+// The rules of the columns of a joint histogram, and how many joint bins they have.
+std::vector<std::shared_ptr<const BinRule>> checked_joint_rules(Dtype dtype, std::span<const Bins> bins,
+                                                                const HistogramOptions& options);
+std::uint64_t joint_cells(std::span<const std::shared_ptr<const BinRule>> rules) noexcept;
 // Where memory is promised freely, many counters would end the process by a signal instead of an error.
 void check_memory(std::string_view function, std::uint64_t counters, std::uint64_t bytes);
-
-// True when some value of the dtype lies in a bin or between two: what the kernels take for granted. Bytes of one
-// column are counted by value, so they need no such value; `joint`: the bins are one column's of several.
-bool reaches_bins(const BinRule& rule, bool joint = false);
 
 }  // namespace masu

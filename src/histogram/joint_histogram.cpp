@@ -24,7 +24,6 @@ namespace {
 
 constexpr std::uint64_t most_cells = std::uint64_t{1} << 31;
 constexpr std::size_t most_columns = 8;
-constexpr std::uint64_t joint_extra_cells = 2;  // outside, nan
 constexpr std::string_view name = "joint_histogram";
 
 [[noreturn]] void invalid(const std::string& message) {
@@ -55,6 +54,27 @@ const BinRule& column_rule(std::span<const std::shared_ptr<const BinRule>> rules
 }
 
 }  // namespace
+
+std::vector<std::shared_ptr<const BinRule>> checked_joint_rules(Dtype dtype, std::span<const Bins> bins,
+                                                                const HistogramOptions& options) {
+  check_dimensions(bins.size());
+  if (options.channels != 1) invalid(fmt::format("channels must be 1, got {}", options.channels));
+  std::vector<std::shared_ptr<const BinRule>> rules;
+  for (const Bins& column : bins) {
+    const std::uint64_t cells = joint_cells(rules);
+    rules.push_back(std::make_shared<const BinRule>(column, dtype, options.right_open, true));
+    if (rules.back()->n > most_cells / cells) {
+      invalid(fmt::format("there must be at most 2^31 cells, got {} * {} and more", cells, rules.back()->n));
+    }
+  }
+  return rules;
+}
+
+std::uint64_t joint_cells(std::span<const std::shared_ptr<const BinRule>> rules) noexcept {
+  std::uint64_t cells = 1;
+  for (const auto& rule : rules) cells *= rule->n;
+  return cells;
+}
 
 std::uint64_t JointHistogram::size(unsigned d) const {
   return column_rule(rules_, d).n;
@@ -168,7 +188,7 @@ struct JointHistogramAccumulator::State {
   std::uint64_t cells = 1;
   std::vector<std::uint64_t> totals;  // the cells, outside, nan
   std::unique_ptr<cpu::JointCounter> here;
-  std::unique_ptr<DeviceJointCounter> counter;
+  std::unique_ptr<DeviceCounter> counter;
   Times times;
 
   template <class Count>
@@ -181,25 +201,17 @@ struct JointHistogramAccumulator::State {
 
 JointHistogramAccumulator::JointHistogramAccumulator(const Device& device, Dtype dtype, std::span<const Bins> bins,
                                                      const HistogramOptions& options) {
-  check_dimensions(bins.size());
-  if (options.channels != 1) invalid(fmt::format("channels must be 1, got {}", options.channels));
-  state_ = std::make_unique<State>(State{device, dtype, {}, options, 1, {}, nullptr, nullptr, {}});
+  state_ = std::make_unique<State>(
+      State{device, dtype, checked_joint_rules(dtype, bins, options), options, 1, {}, nullptr, nullptr, {}});
   State& s = *state_;
-  bool reached = true;
-  for (const Bins& column : bins) {
-    auto rule = std::make_shared<const BinRule>(column, dtype, options.right_open, true);
-    if (rule->n > most_cells / s.cells) {
-      invalid(fmt::format("there must be at most 2^31 cells, got {} * {} and more", s.cells, rule->n));
-    }
-    s.cells *= rule->n;
-    reached = reached && reaches_bins(*rule, true);
-    s.rules.push_back(std::move(rule));
-  }
+  s.cells = joint_cells(s.rules);
   const std::uint64_t bytes = (2 * s.cells + joint_extra_cells) * sizeof(std::uint64_t);
   check_memory(name, s.cells, bytes);
-  const bool on_cpu = call::on_cpu(device);
-  if (!on_cpu && reached) {
-    s.counter = std::make_unique<DeviceJointCounter>(device, s.rules, options);
+  if (!call::on_cpu(device)) {
+    const auto kernels = [&](const TableUpload& upload) {
+      return std::make_unique<JointKernels>(device, s.rules, options, upload);
+    };
+    s.counter = std::make_unique<DeviceCounter>(device, kernels, options.memory / 2, options.workspace);
     return;
   }
   try {
@@ -207,8 +219,7 @@ JointHistogramAccumulator::JointHistogramAccumulator(const Device& device, Dtype
   } catch (const std::bad_alloc&) {
     no_memory(name, s.cells, bytes);
   }
-  s.here = std::make_unique<cpu::JointCounter>(s.rules, options.outside == Outside::clamp,
-                                               on_cpu ? options.strategy : Strategy::automatic, s.totals);
+  s.here = std::make_unique<cpu::JointCounter>(s.rules, options.outside == Outside::clamp, options.strategy, s.totals);
 }
 
 JointHistogramAccumulator::JointHistogramAccumulator(JointHistogramAccumulator&&) noexcept = default;
@@ -270,19 +281,7 @@ void JointHistogramAccumulator::add_buffers(std::span<const BufferBase* const> c
   if (count == 0) return;
   if (s.counter) return s.counter->add(columns, count, stream);
   std::vector<ArrayView> views;
-  std::vector<std::vector<std::byte>> memory;
-  for (const BufferBase* column : columns) {
-    if (call::on_cpu(s.device)) {
-      views.push_back(call::host_view(*column, dtype));
-      continue;
-    }
-    // No value of the dtype reaches some column's bins: rare enough to count on the host.
-    if (stream != nullptr) stream->finish();
-    const Buffer<const std::byte> bytes(column->device(), column->memory(), column->byte_offset(),
-                                        column->size_bytes());
-    memory.push_back(bytes.read());
-    views.emplace_back(dtype, memory.back().data(), count);
-  }
+  for (const BufferBase* column : columns) views.push_back(call::host_view(*column, dtype));
   s.count_here([&] { s.here->add(views); });
 }
 

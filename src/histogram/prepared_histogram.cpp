@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counting that only gives work to a stream, and the forms that are this and a read.
-#include "call/launcher.h"
+// Counting that only gives work to a stream, and the forms that are this and a read: of one histogram, of rows, and of
+// several columns together.
 #include "call/operands.h"
-#include "histogram/bins/bin_rule.h"
 #include "histogram/bins/definite_bins.h"
-#include "histogram/device/counting_kernels.h"
+#include "histogram/device/histogram_device.h"
 #include "histogram/histogram_checks.h"
+#include "histogram/prepared_bins.h"
 
 #include <masu/histogram.h>
+#include <masu/joint_histogram.h>
+#include <masu/row_histogram.h>
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
+#include <functional>
+#include <optional>
 #include <utility>
 
 namespace masu {
@@ -20,186 +23,232 @@ namespace masu {
 namespace {
 
 constexpr std::size_t total_bytes = sizeof(std::uint64_t);
+constexpr std::string_view joint_name = "joint_histogram";
 
-// What the kernels count, and the slot of the bins that each of its slots stands for; none where they are the same.
-struct Counted {
-  BinRule rule;
-  std::vector<std::uint32_t> slot_of;
-};
-
-double greatest(Dtype dtype) {
-  constexpr double greatest_half = 65504;
-  if (dtype == Dtype::f16) return greatest_half;
-  if (dtype == Dtype::f32) return std::numeric_limits<float>::max();
-  return dtype == Dtype::f64 ? std::numeric_limits<double>::max() : 0;
-}
-
-// Kernels take for granted that some value reaches the bins. Where none does, all finite ones lie on one side: one bin
-// of the outermost of them tells it from infinity on that side.
-Counted counted(const BinRule& rule) {
-  if (reaches_bins(rule)) return {rule, {}};
-  const auto slot_of = [&](double x) { return static_cast<std::uint32_t>(rule.slot(x)); };
-  constexpr double infinity = std::numeric_limits<double>::infinity();
-  const std::uint32_t finite = slot_of(0);
-  const bool below = finite == rule.n + slot_below;
-  const double outermost = below ? greatest(rule.dtype) : -greatest(rule.dtype);
-  const bool floats = is_float(rule.dtype);
-  return {BinRule(Bins::edges({outermost, outermost}), rule.dtype, false),
-          {finite, below || !floats ? finite : slot_of(-infinity), below && floats ? slot_of(infinity) : finite,
-           static_cast<std::uint32_t>(rule.n + slot_nan)}};
-}
-
-}  // namespace
-
-struct PreparedHistogram::State {
-  Device device;
-  Bins bins;
-  std::shared_ptr<const BinRule> rule;
-  HistogramOptions options;
+// What the kernels leave becomes counts: `tables` tables of bins with below, above and NaN behind them, or a joint one.
+struct Counts : PreparedBins::State {
+  std::uint64_t tables = 1;
+  bool clamps = false;  // once all is counted
+  std::optional<call::Kernels> fold{};
+  Buffer<std::uint32_t> slot_of;  // of totals by value, else empty
   Strategy used = Strategy::sequential;
-  std::optional<CountingKernels> kernels;  // none on `cpu`
-  std::optional<call::Kernels> fold;
-  Buffer<std::uint32_t> slot_of;  // for totals that are folded, else empty
+  std::function<void(std::span<const ArrayView>, std::uint64_t*)> here{};  // on `cpu`
 
-  State(const Device& on, Dtype dtype, const Bins& given, const HistogramOptions& asked)
-      : device(on),
-        bins(given),
-        rule(std::make_shared<const BinRule>(given, dtype, asked.right_open)),
-        options(asked),
-        slot_of(device, 0) {
-    options.workspace = nullptr;
-    if (call::on_cpu(device)) return;
-    Counted what = counted(*rule);
-    SlotRule slots(what.rule, device.info());
-    const histogram_plan::Plan plan = histogram_plan::make(device.info(), slots, options.channels, options.strategy);
-    used = plan.strategy;
-    kernels.emplace(device, std::move(slots), plan, TableUpload{});
-    if (what.slot_of.empty()) what.slot_of = histogram_plan::slots_by_value(*rule, kernels->slots());
-    if (!what.slot_of.empty()) slot_of = device.upload(what.slot_of);
-    if (folds() || clamps()) {
+  Counts(std::string_view function, const Device& on, std::vector<std::shared_ptr<const BinRule>> columns)
+      : State(function, on, std::move(columns)), slot_of(on, 0) {}
+
+  // Of one column, whose slots the kernels count as `slots` totals.
+  void set_tables(std::uint64_t count, Outside outside) {
+    tables = count;
+    numbers = tables * (rules.front()->n + extra_slots);
+    if (!kernels) return;
+    used = kernels->strategy();
+    clamps = outside == Outside::clamp;
+    const std::uint64_t slots = kernels->totals_bytes() / total_bytes / tables;
+    const std::vector<std::uint32_t> by_value = histogram_plan::slots_by_value(*rules.front(), slots);
+    if (!by_value.empty()) slot_of = device.upload(by_value);
+    if (clamps || !by_value.empty()) {
       fold.emplace(device, histogram_plan::fold_files, histogram_plan::fold_defines(device.info()),
                    histogram_plan::fold_group(device.info()));
     }
   }
 
   [[nodiscard]] bool folds() const noexcept { return slot_of.size() != 0; }
-  [[nodiscard]] bool clamps() const noexcept { return options.outside == Outside::clamp; }
-  [[nodiscard]] std::uint64_t numbers() const noexcept { return (rule->n + extra_slots) * options.channels; }
-  [[nodiscard]] std::uint64_t folded_bytes() const { return folds() ? call::aligned(kernels->totals_bytes()) : 0; }
-  [[nodiscard]] std::uint64_t temporary_bytes(std::uint64_t count) const {
-    return CountingKernels::temporary_bytes(kernels->plan(), count, options);
+  [[nodiscard]] std::uint64_t own_bytes() const override {
+    return folds() ? call::aligned(kernels->totals_bytes()) : 0;
   }
 
-  void enqueue(Stream& stream, const BufferBase& data, std::uint64_t count, const BufferBase& counts,
-               const Buffer<std::byte>& room) {
-    std::vector<Event> launches;
-    call::clear(stream, counts, 0, counts.size_bytes());
-    const Buffer<std::byte> temporary = room.slice(folded_bytes(), room.size_bytes() - folded_bytes());
-    const CountedData counted{data, data.byte_offset(), count};
-    if (!folds()) {
-      kernels->count(stream, counted, counts, &temporary, launches);
-    } else {
-      const Buffer<std::byte> by_value = room.slice(0, kernels->totals_bytes());
-      call::clear(stream, by_value, 0, by_value.size_bytes());
-      kernels->count(stream, counted, by_value, &temporary, launches);
-      const std::uint64_t group = histogram_plan::fold_group(device.info());
-      fold->launch(stream, "histogram_fold", (kernels->slots() + group - 1) / group, call::memory_of(by_value),
-                   by_value.byte_offset() / total_bytes, static_cast<std::uint32_t>(kernels->slots()),
-                   KernelArgument(slot_of), options.channels, rule->n, call::memory_of(counts),
-                   counts.byte_offset() / total_bytes);
+  Pending<void> enqueue(Stream& stream, std::span<const BufferBase* const> arrays, const BufferBase& counts,
+                        const BufferBase* workspace) {
+    const NamedResult result{"counts", counts, numbers, total_bytes};
+    auto [count, room] = check(stream, arrays, nullptr, {&result, 1}, workspace);
+    if (!kernels) {
+      stream.finish();  // what was given to it before may still change the data
+      std::vector<ArrayView> views;
+      for (const BufferBase* array : arrays) views.push_back(call::host_view(*array, rules.front()->dtype));
+      here(views, reinterpret_cast<std::uint64_t*>(call::host_address(counts)));
+      return {stream.record(), [] {}};
     }
-    if (clamps()) {
-      fold->launch(stream, "histogram_clamp", 1, options.channels, rule->n, call::memory_of(counts),
-                   counts.byte_offset() / total_bytes);
+    const Buffer<std::byte> by_value = room.slice(0, folds() ? kernels->totals_bytes() : 0);
+    State::count(stream, arrays, count, folds() ? static_cast<const BufferBase&>(by_value) : counts, room);
+    const std::uint64_t bins = rules.front()->n;
+    if (folds()) {
+      call::clear(stream, counts, 0, counts.size_bytes());
+      const std::uint64_t values = kernels->totals_bytes() / total_bytes / tables;
+      fold->launch(stream, "histogram_fold", histogram_plan::fold_groups(device.info(), tables * values),
+                   call::memory_of(by_value), by_value.byte_offset() / total_bytes, static_cast<std::uint32_t>(values),
+                   KernelArgument(slot_of), tables, bins, call::memory_of(counts), counts.byte_offset() / total_bytes);
     }
-  }
-
-  // On `cpu`.
-  void count_here(const BufferBase& data, const BufferBase& counts) const {
-    HistogramAccumulator accumulator(device, rule->dtype, bins, options);
-    accumulator.add(call::host_view(data, rule->dtype));
-    auto* target = reinterpret_cast<std::uint64_t*>(call::host_address(counts));
-    for (const Histogram& found : accumulator.result()) {
-      target = std::ranges::copy(found.counts(), target).out;
-      *target++ = found.below();
-      *target++ = found.above();
-      *target++ = found.nan();
+    if (clamps) {
+      fold->launch(stream, "histogram_clamp", histogram_plan::fold_groups(device.info(), tables), tables, bins,
+                   call::memory_of(counts), counts.byte_offset() / total_bytes);
     }
+    const auto kept = std::make_shared<Buffer<std::byte>>(std::move(room));
+    return {stream.record(), [kept] {}};
   }
 };
 
-PreparedHistogram::PreparedHistogram(const Device& device, Dtype dtype, const Bins& bins,
-                                     const HistogramOptions& options) {
-  check_channels("histogram", options.channels);
-  state_ = std::make_unique<State>(device, dtype, bins, options);
+Counts& counts_of(PreparedBins::State& state) {
+  return static_cast<Counts&>(state);
 }
 
-PreparedHistogram::PreparedHistogram(PreparedHistogram&&) noexcept = default;
-PreparedHistogram& PreparedHistogram::operator=(PreparedHistogram&&) noexcept = default;
-PreparedHistogram::~PreparedHistogram() = default;
+std::uint64_t* put(const Histogram& from, std::uint64_t* to) {
+  to = std::ranges::copy(from.counts(), to).out;
+  *to++ = from.below();
+  *to++ = from.above();
+  *to++ = from.nan();
+  return to;
+}
+
+std::unique_ptr<Counts> make_counts(const Device& device, Dtype dtype, const Bins& bins,
+                                    const HistogramOptions& asked) {
+  check_channels("histogram", asked.channels);
+  auto rule = std::make_shared<const BinRule>(bins, dtype, asked.right_open);
+  auto state = std::make_unique<Counts>("histogram", device, std::vector{rule});
+  HistogramOptions options = asked;
+  options.workspace = nullptr;
+  state->channels = options.channels;
+  if (call::on_cpu(device)) {
+    state->here = [=](std::span<const ArrayView> data, std::uint64_t* to) {
+      HistogramAccumulator accumulator(device, dtype, bins, options);
+      accumulator.add(data.front());
+      for (const Histogram& found : accumulator.result()) to = put(found, to);
+    };
+  } else {
+    state->kernels = counting_kernels(device, *rule, options, {});
+  }
+  state->set_tables(options.channels, options.outside);
+  return state;
+}
+
+std::unique_ptr<Counts> make_row_counts(const Device& device, Dtype dtype, const Bins& bins, std::uint64_t rows,
+                                        std::uint64_t row_elements, const HistogramOptions& options) {
+  auto state = std::make_unique<Counts>(
+      rows_name, device, std::vector{checked_row_rule(dtype, bins, rows, row_elements, options)});
+  const BinRule& rule = *state->rules.front();
+  state->channels = options.channels;
+  state->elements = rows * row_elements;
+  if (call::on_cpu(device)) {
+    state->here = [=](std::span<const ArrayView> data, std::uint64_t* to) {
+      RowHistogramAccumulator accumulator(device, dtype, bins, rows, row_elements, options);
+      accumulator.add(data.front());
+      const RowHistograms found = accumulator.result();
+      for (std::uint64_t row = 0; row < rows; ++row) {
+        for (unsigned channel = 0; channel < options.channels; ++channel) to = put(found.histogram(row, channel), to);
+      }
+    };
+  } else {
+    state->kernels =
+        std::make_unique<RowKernels>(device, SlotRule(rule, device.info()), rows, row_elements, options, TableUpload{});
+  }
+  state->set_tables(rows * options.channels, options.outside);
+  return state;
+}
+
+std::unique_ptr<Counts> make_joint_counts(const Device& device, Dtype dtype, std::span<const Bins> bins,
+                                          const HistogramOptions& asked) {
+  auto state = std::make_unique<Counts>(joint_name, device, checked_joint_rules(dtype, bins, asked));
+  HistogramOptions options = asked;
+  options.workspace = nullptr;
+  state->numbers = joint_extra_cells + joint_cells(state->rules);
+  if (call::on_cpu(device)) {
+    state->here = [=, all = std::vector<Bins>(bins.begin(), bins.end())](std::span<const ArrayView> columns,
+                                                                        std::uint64_t* to) {
+      JointHistogramAccumulator accumulator(device, dtype, all, options);
+      accumulator.add(columns);
+      const JointHistogram found = accumulator.result();
+      to = std::ranges::copy(found.counts(), to).out;
+      *to++ = found.outside();
+      *to = found.nan();
+    };
+  } else {
+    state->kernels = std::make_unique<JointKernels>(device, state->rules, options, TableUpload{});
+    state->used = state->kernels->strategy();
+  }
+  return state;
+}
+
+}  // namespace
+
+PreparedHistogram::PreparedHistogram(const Device& device, Dtype dtype, const Bins& bins,
+                                     const HistogramOptions& options)
+    : PreparedBins(make_counts(device, dtype, bins, options)) {}
 
 std::uint64_t PreparedHistogram::size() const noexcept {
-  return state_->rule->n;
-}
-
-Dtype PreparedHistogram::dtype() const noexcept {
-  return state_->rule->dtype;
-}
-
-const Device& PreparedHistogram::device() const noexcept {
-  return state_->device;
-}
-
-std::uint64_t PreparedHistogram::workspace(std::uint64_t count) const {
-  return state_->kernels ? state_->folded_bytes() + state_->temporary_bytes(count) : 0;
+  return state_->rules.front()->n;
 }
 
 std::vector<Histogram> PreparedHistogram::result(std::span<const std::uint64_t> counts) const {
-  const State& s = *state_;
-  const std::uint64_t n = s.rule->n;
-  if (counts.size() != s.numbers()) {
-    call::refuse("histogram", fmt::format("{} channels of {} bins must have {} numbers, got {}", s.options.channels, n,
-                                          s.numbers(), counts.size()));
-  }
-  std::vector<Histogram> result(s.options.channels);
+  state_->check_numbers(counts.size());
+  const auto& rule = state_->rules.front();
+  std::vector<Histogram> result(state_->channels);
   for (std::size_t c = 0; c < result.size(); ++c) {
-    const auto numbers = counts.subspan(c * (n + extra_slots), n + extra_slots);
+    const auto numbers = counts.subspan(c * (rule->n + extra_slots), rule->n + extra_slots);
     Histogram& h = result[c];
     h.counts_.assign(numbers.begin(), numbers.end() - extra_slots);
-    h.below_ = numbers[n + slot_below];
-    h.above_ = numbers[n + slot_above];
-    h.nan_ = numbers[n + slot_nan];
-    h.dtype_ = s.rule->dtype;
-    h.strategy_ = s.used;
-    h.rule_ = s.rule;
+    h.below_ = numbers[rule->n + slot_below];
+    h.above_ = numbers[rule->n + slot_above];
+    h.nan_ = numbers[rule->n + slot_nan];
+    h.dtype_ = rule->dtype;
+    h.strategy_ = counts_of(*state_).used;
+    h.rule_ = rule;
   }
   return result;
 }
 
-Buffer<std::byte> PreparedHistogram::enqueue(Stream& stream, const BufferBase& data, BufferBase& counts,
-                                             const BufferBase* workspace) {
-  State& s = *state_;
-  call::check_device("histogram", s.device, data);
-  call::check_stream("histogram", stream, data);
-  const std::uint64_t count = call::count_of("histogram", data, s.rule->dtype);
-  if (count % s.options.channels != 0) {
-    call::refuse("histogram", fmt::format("{} channels must divide the elements, got {}", s.options.channels, count));
+PreparedRowHistograms::PreparedRowHistograms(const Device& device, Dtype dtype, const Bins& bins, std::uint64_t rows,
+                                             std::uint64_t row_elements, const HistogramOptions& options)
+    : PreparedBins(make_row_counts(device, dtype, bins, rows, row_elements, options)) {}
+
+RowHistograms PreparedRowHistograms::result(std::span<const std::uint64_t> counts) const {
+  state_->check_numbers(counts.size());
+  const Counts& state = counts_of(*state_);
+  RowHistograms result;
+  result.channels_ = state.channels;
+  result.rows_ = state.tables / state.channels;
+  result.rule_ = state.rules.front();
+  result.size_ = result.rule_->n;
+  result.dtype_ = result.rule_->dtype;
+  result.strategy_ = state.used;
+  for (std::uint64_t table = 0; table < state.tables; ++table) {
+    const auto numbers = counts.subspan(table * (result.size_ + extra_slots), result.size_ + extra_slots);
+    result.counts_.insert(result.counts_.end(), numbers.begin(), numbers.end() - extra_slots);
+    result.outside_.insert(result.outside_.end(), numbers.end() - extra_slots, numbers.end());
   }
-  call::check_results("histogram", "counts", counts, s.device, s.numbers(), total_bytes, {&data});
-  Buffer<std::byte> room =
-      call::take_workspace("histogram", workspace, s.device, this->workspace(count), {&data, &counts});
-  if (s.kernels) {
-    s.enqueue(stream, data, count, counts, room);
-  } else {
-    s.count_here(data, counts);
-  }
-  return room;
+  return result;
+}
+
+PreparedJointHistogram::PreparedJointHistogram(const Device& device, Dtype dtype, std::span<const Bins> bins,
+                                               const HistogramOptions& options)
+    : PreparedBins(make_joint_counts(device, dtype, bins, options)) {}
+
+JointHistogram PreparedJointHistogram::result(std::span<const std::uint64_t> counts) const {
+  state_->check_numbers(counts.size());
+  JointHistogram result;
+  result.counts_.assign(counts.begin(), counts.end() - joint_extra_cells);
+  result.outside_ = counts[counts.size() - joint_extra_cells];
+  result.nan_ = counts.back();
+  result.dtype_ = state_->rules.front()->dtype;
+  result.strategy_ = counts_of(*state_).used;
+  result.rules_ = state_->rules;
+  return result;
 }
 
 Pending<void> histogram(Stream& stream, const BufferBase& data, PreparedHistogram& prepared, BufferBase& counts,
                         const BufferBase* workspace) {
-  const auto room = std::make_shared<Buffer<std::byte>>(prepared.enqueue(stream, data, counts, workspace));
-  return {stream.record(), [room] {}};
+  const BufferBase* const column = &data;
+  return counts_of(*prepared.state_).enqueue(stream, {&column, 1}, counts, workspace);
+}
+
+Pending<void> row_histograms(Stream& stream, const BufferBase& data, PreparedRowHistograms& prepared,
+                             BufferBase& counts, const BufferBase* workspace) {
+  const BufferBase* const column = &data;
+  return counts_of(*prepared.state_).enqueue(stream, {&column, 1}, counts, workspace);
+}
+
+Pending<void> joint_histogram(Stream& stream, std::span<const BufferBase* const> columns,
+                              PreparedJointHistogram& prepared, BufferBase& counts, const BufferBase* workspace) {
+  return counts_of(*prepared.state_).enqueue(stream, columns, counts, workspace);
 }
 
 void histogram(const BufferBase& data, Dtype dtype, const Bins& bins, BufferBase& counts,
@@ -216,12 +265,12 @@ Pending<Histogram> histogram(Stream& stream, const BufferBase& data, Dtype dtype
   struct Work {
     PreparedHistogram prepared;
     Buffer<std::uint64_t> counts;
-    Buffer<std::byte> room;
+    Pending<void> counted;
   };
   PreparedHistogram prepared(data.device(), dtype, bins, options);
-  Buffer<std::uint64_t> counts(data.device(), prepared.size() + extra_slots);
-  Buffer<std::byte> room = prepared.enqueue(stream, data, counts, options.workspace);
-  const auto work = std::make_shared<Work>(Work{std::move(prepared), std::move(counts), std::move(room)});
+  Buffer<std::uint64_t> counts(data.device(), prepared.numbers());
+  Pending<void> counted = histogram(stream, data, prepared, counts, options.workspace);
+  const auto work = std::make_shared<Work>(Work{std::move(prepared), std::move(counts), std::move(counted)});
   return {stream.record(), [work] { return std::move(work->prepared.result(work->counts.read()).front()); }};
 }
 

@@ -25,7 +25,6 @@ namespace {
 
 constexpr std::uint64_t most_rows = std::uint64_t{1} << 20;
 constexpr std::uint64_t most_counters = std::uint64_t{1} << 33;
-constexpr std::string_view rows_name = "row_histograms";
 
 [[noreturn]] void rows_invalid(const std::string& message) {
   throw Error(ErrorCode::invalid_argument, fmt::format("{}: {}", rows_name, message));
@@ -53,6 +52,18 @@ void check_rows(std::uint64_t rows, std::uint64_t row_elements, unsigned channel
 }
 
 }  // namespace
+
+std::shared_ptr<const BinRule> checked_row_rule(Dtype dtype, const Bins& bins, std::uint64_t rows,
+                                                std::uint64_t row_elements, const HistogramOptions& options) {
+  check_channels(rows_name, options.channels);
+  check_rows(rows, row_elements, options.channels);
+  auto rule = std::make_shared<const BinRule>(bins, dtype, options.right_open);
+  if (rule->n > most_counters / (rows * options.channels)) {
+    rows_invalid(
+        fmt::format("rows * channels * bins must be at most 2^33, got {} * {} * {}", rows, options.channels, rule->n));
+  }
+  return rule;
+}
 
 std::uint64_t RowHistograms::index(std::uint64_t row, unsigned channel) const {
   if (row >= rows_ || channel >= channels_) {
@@ -183,7 +194,7 @@ struct RowHistogramAccumulator::State {
   std::vector<std::uint64_t> counts;
   std::vector<std::uint64_t> outside;
   std::unique_ptr<cpu::RowCounter> here;
-  std::unique_ptr<DeviceRowCounter> counter;
+  std::unique_ptr<DeviceCounter> counter;
   // A pixel that a piece has cut: its first elements, until the others come.
   std::vector<std::byte> pixel;
   Times times;
@@ -205,7 +216,7 @@ struct RowHistogramAccumulator::State {
 
   void count_pixels(const ArrayView& data) {
     if (data.count == 0) return;
-    if (counter) return counter->add(data);
+    if (counter) return counter->add({&data, 1});
     const double start = call::now();
     here->add(data);
     times.compute += call::now() - start;
@@ -238,23 +249,20 @@ struct RowHistogramAccumulator::State {
 RowHistogramAccumulator::RowHistogramAccumulator(const Device& device, Dtype dtype, const Bins& bins,
                                                  std::uint64_t rows, std::uint64_t row_elements,
                                                  const HistogramOptions& options) {
-  check_channels(rows_name, options.channels);
-  check_rows(rows, row_elements, options.channels);
-  auto rule = std::make_shared<const BinRule>(bins, dtype, options.right_open);
-  if (rule->n > most_counters / (rows * options.channels)) {
-    rows_invalid(
-        fmt::format("rows * channels * bins must be at most 2^33, got {} * {} * {}", rows, options.channels, rule->n));
-  }
+  const auto rule = checked_row_rule(dtype, bins, rows, row_elements, options);
   state_ =
       std::make_unique<State>(State{device, rule, options, rows, row_elements, 0, {}, {}, nullptr, nullptr, {}, {}});
   State& s = *state_;
-  const bool on_device = !call::on_cpu(device) && reaches_bins(*rule);
+  const bool on_device = !call::on_cpu(device);
   // The totals and the result. A device's totals are read into memory of their own.
   const std::uint64_t slots = on_device ? histogram_plan::slots_of(*rule) : rule->n + extra_slots;
   const std::uint64_t bytes = s.tables() * (slots + rule->n + extra_slots) * sizeof(std::uint64_t);
   check_memory(rows_name, s.counters(), bytes);
   if (on_device) {
-    s.counter = std::make_unique<DeviceRowCounter>(device, *rule, rows, row_elements, options);
+    const auto kernels = [&](const TableUpload& upload) {
+      return std::make_unique<RowKernels>(device, SlotRule(*rule, device.info()), rows, row_elements, options, upload);
+    };
+    s.counter = std::make_unique<DeviceCounter>(device, kernels, options.memory / 2);
     return;
   }
   try {
@@ -263,9 +271,8 @@ RowHistogramAccumulator::RowHistogramAccumulator(const Device& device, Dtype dty
   } catch (const std::bad_alloc&) {
     no_memory(rows_name, s.counters(), bytes);
   }
-  const bool here = call::on_cpu(device);
-  s.here = std::make_unique<cpu::RowCounter>(rule, row_elements, options.channels,
-                                             here ? options.strategy : Strategy::automatic, s.counts, s.outside);
+  s.here = std::make_unique<cpu::RowCounter>(rule, row_elements, options.channels, options.strategy, s.counts,
+                                             s.outside);
 }
 
 RowHistogramAccumulator::RowHistogramAccumulator(RowHistogramAccumulator&&) noexcept = default;
@@ -292,8 +299,8 @@ void RowHistogramAccumulator::add_buffer(const BufferBase& data, Dtype dtype) {
       },
       [&](std::uint64_t first, std::uint64_t count) {
         const Buffer<const std::byte> pixels = part(data, dtype, first, count);
-        if (s.counter) return s.counter->add(pixels, count);
-        s.count_pixels(ArrayView(dtype, pixels.read().data(), count));
+        const call::At at{pixels, pixels.byte_offset()};
+        s.counter->add({{&at, 1}, count}, nullptr);
       });
 }
 
@@ -313,7 +320,7 @@ RowHistograms RowHistogramAccumulator::result() const try {
     result.counts_.resize(s.counters());
     result.outside_.resize(s.tables() * extra_slots);
     const std::vector<std::uint64_t> totals = s.counter->totals();
-    const std::uint64_t counted = s.counter->slots();
+    const std::uint64_t counted = totals.size() / s.tables();
     std::vector<std::uint64_t> slots(rule.n + extra_slots);
     for (std::uint64_t t = 0; t < s.tables(); ++t) {
       std::fill(slots.begin(), slots.end(), 0);

@@ -2,14 +2,21 @@
 // What the functions and the accumulator of weighted histograms check alike.
 #pragma once
 
+#include "histogram/bins/bin_rule.h"
+#include "histogram/weighted_sums.h"
+
 #include <masu/error.h>
+#include <masu/weighted_histogram.h>
 
 #include <fmt/format.h>
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace masu {
 
@@ -38,5 +45,23 @@ inline void check_weighted_lengths(std::uint64_t elements, std::uint64_t weights
         fmt::format("there must be a weight for each element, got {} elements and {} weights", elements, weights));
   }
 }
+
+// What the arguments of a weighted histogram make definite. Throws for those that are out of the limits.
+struct WeightedShape {
+  WeightedShape(Dtype dtype, Dtype of_weights, std::span<const Bins> bins, const WeightedOptions& options,
+                std::uint64_t elements);
+  // Throws: the integer total of a slot of a row does not fit.
+  [[noreturn]] void refuse_total(std::uint64_t row, std::uint64_t slot) const;
+  // Without totals.
+  [[nodiscard]] WeightedHistogram empty(std::uint64_t n) const;
+
+  Dtype weights_dtype;
+  std::uint64_t rows;
+  std::uint64_t row_elements;  // a single row has no end
+  std::vector<std::shared_ptr<const BinRule>> rules;
+  std::uint64_t cells = 1;            // of a row
+  std::uint64_t slots = 0;            // with those behind them
+  std::vector<WeightFormat> formats;  // the weights, their squares
+};
 
 }  // namespace masu

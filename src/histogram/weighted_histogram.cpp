@@ -6,7 +6,8 @@
 #include "histogram/bins/bin_rule.h"
 #include "histogram/cpu/weighted_histogram_cpu.h"
 #include "histogram/cpu/weighted_narrow.h"
-#include "histogram/device/weighted_histogram_device.h"
+#include "histogram/device/histogram_device.h"
+#include "histogram/device/weighted_kernels.h"
 #include "histogram/histogram_checks.h"
 #include "histogram/weighted_checks.h"
 #include "histogram/weighted_sums.h"
@@ -16,7 +17,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 #include <new>
 #include <string>
 
@@ -24,8 +24,6 @@ namespace masu {
 
 namespace {
 
-constexpr std::uint64_t most_slots = std::uint64_t{1} << 31;
-constexpr std::uint64_t most_weighted_rows = std::uint64_t{1} << 20;
 void check_column_lengths(std::uint64_t expected, std::uint64_t got) {
   if (expected != got) weighted_invalid(fmt::format("columns must have the same length, got {} and {}", expected, got));
 }
@@ -49,23 +47,20 @@ std::vector<cpu::Column> columns_of(std::span<const ArrayView> columns) {
 
 }  // namespace
 
-struct WeightedHistogramAccumulator::State {
+struct WeightedHistogramAccumulator::State : WeightedShape {
   Device device;
   Dtype dtype;
-  Dtype weights_dtype;
-  std::vector<std::shared_ptr<const BinRule>> rules;
   WeightedOptions options;
-  std::uint64_t row_elements = 0;
-  std::uint64_t all_elements = 0;     // that the rows hold
-  std::uint64_t cells = 1;            // of a row
-  std::uint64_t slots = 0;            // with those behind them
-  std::vector<WeightFormat> formats;  // the weights, their squares
-  std::vector<WeightSums> sums;       // on the CPU; for a device, what was merged
-  std::unique_ptr<cpu::WeightedCounter> here;
-  std::unique_ptr<DeviceWeightedCounter> counter;
-  Times times;
+  std::vector<WeightSums> sums{};  // on the CPU; for a device, what was merged
+  std::unique_ptr<cpu::WeightedCounter> here{};
+  const WeightedKernels* kernels = nullptr;  // of the counter
+  std::unique_ptr<DeviceCounter> counter{};
+  Times times{};
   std::uint64_t n = 0;         // elements, with those that were merged
   std::uint64_t position = 0;  // elements that were added here
+
+  State(WeightedShape shape, const Device& on, Dtype type, const WeightedOptions& asked)
+      : WeightedShape(std::move(shape)), device(on), dtype(type), options(asked) {}
 
   [[nodiscard]] std::uint64_t sums_bytes() const {
     std::uint64_t bytes = 0;
@@ -94,7 +89,7 @@ struct WeightedHistogramAccumulator::State {
   // All of it, with carries moved on.
   [[nodiscard]] std::vector<WeightSums> collect() const {
     std::vector<WeightSums> result = sums.empty() ? zeros() : sums;
-    if (counter) counter->collect(result);
+    if (counter) kernels->collect(counter->totals(), result);
     for (WeightSums& each : result) {
       each.propagate(0, each.slots());
       if (options.outside != Outside::clamp || rules.size() != 1) continue;
@@ -117,75 +112,32 @@ struct WeightedHistogramAccumulator::State {
     check_room(weights.count);
   }
   void check_room(std::uint64_t count) const {
-    if (count > all_elements - position) {
-      weighted_invalid(fmt::format("{} rows hold {} elements, got {}", options.rows, all_elements, position + count));
+    const std::uint64_t all = row_elements * options.rows;
+    if (count > all - position) {
+      weighted_invalid(fmt::format("{} rows hold {} elements, got {}", options.rows, all, position + count));
     }
   }
   void advance(std::uint64_t count) {
     position += count;
     n += count;
   }
-  [[noreturn]] void overflow(std::uint64_t row, std::uint64_t slot) const;
 };
-
-void WeightedHistogramAccumulator::State::overflow(std::uint64_t row, std::uint64_t slot) const {
-  std::string where;
-  const bool joint = rules.size() > 1;
-  constexpr std::string_view of_one[] = {"the values below the bins", "the values above the bins", "the NaNs"};
-  constexpr std::string_view of_several[] = {"the points outside of the bins", "the points with a NaN"};
-  if (slot >= cells) {
-    where = joint ? of_several[slot - cells] : of_one[slot - cells];
-  } else {
-    where = fmt::format("{} {}", joint ? "cell" : "bin", slot);
-    for (std::uint64_t stride = cells, d = 0; joint && d < rules.size(); ++d) {
-      stride /= rules[d]->n;
-      where += fmt::format("{}{}", d == 0 ? " (" : ", ", slot / stride % rules[d]->n);
-      if (d + 1 == rules.size()) where += ")";
-    }
-  }
-  if (options.rows > 1) where += fmt::format(" of row {}", row);
-  weighted_invalid(fmt::format("the total of {} must fit {}, got one that does not", where,
-                               is_signed(weights_dtype) ? "i64" : "u64"));
-}
 
 WeightedHistogramAccumulator::WeightedHistogramAccumulator(const Device& device, Dtype dtype, Dtype weights,
                                                            std::span<const Bins> bins, const WeightedOptions& options,
                                                            std::uint64_t row_elements) {
-  check_count(bins.size());
-  if (options.rows < 1 || options.rows > most_weighted_rows) {
-    weighted_invalid(fmt::format("rows must be 1 to {}, got {}", most_weighted_rows, options.rows));
-  }
-  if (options.rows > 1 && bins.size() > 1) {
-    weighted_invalid(fmt::format("rows are for one column, got {} columns", bins.size()));
-  }
-  if (options.rows > 1 && row_elements > std::numeric_limits<std::uint64_t>::max() / options.rows) {
-    weighted_invalid(
-        fmt::format("rows must have fewer than 2^64 elements in all, got {} of {}", options.rows, row_elements));
-  }
-  state_ = std::make_unique<State>(
-      State{device, dtype, weights, {}, options, row_elements, 0, 1, 0, {}, {}, nullptr, nullptr, {}, 0, 0});
+  state_ =
+      std::make_unique<State>(WeightedShape(dtype, weights, bins, options, row_elements), device, dtype, options);
   State& s = *state_;
-  // A single row has no end.
-  if (options.rows == 1) s.row_elements = std::numeric_limits<std::uint64_t>::max();
-  s.all_elements = s.row_elements * options.rows;
-  bool reached = true;
-  for (const Bins& column : bins) {
-    auto rule = std::make_shared<const BinRule>(column, dtype, options.right_open, bins.size() > 1);
-    if (rule->n > most_slots / options.rows / s.cells) {
-      weighted_invalid(
-          fmt::format("rows * cells must be at most 2^31, got {} * {} and more", options.rows * s.cells, rule->n));
-    }
-    s.cells *= rule->n;
-    reached = reached && reaches_bins(*rule, bins.size() > 1);
-    s.rules.push_back(std::move(rule));
-  }
-  s.slots = s.cells + (bins.size() > 1 ? 2 : extra_slots);
-  s.formats.emplace_back(weights, false);
-  if (options.variances) s.formats.emplace_back(weights, true);
-  if (!call::on_cpu(device) && reached) {
-    s.counter = std::make_unique<DeviceWeightedCounter>(device, s.rules, s.formats, options, s.row_elements);
-    return;
-  }
+  if (call::on_cpu(device)) return;
+  s.counter = std::make_unique<DeviceCounter>(
+      device,
+      [&](const TableUpload& upload) {
+        auto made = std::make_unique<WeightedKernels>(device, s.rules, s.formats, options, s.row_elements, upload);
+        s.kernels = made.get();
+        return made;
+      },
+      options.memory);
 }
 
 WeightedHistogramAccumulator::WeightedHistogramAccumulator(WeightedHistogramAccumulator&&) noexcept = default;
@@ -197,8 +149,13 @@ void WeightedHistogramAccumulator::add(std::span<const ArrayView> columns, const
   State& s = *state_;
   s.check_columns(columns, weights);
   if (weights.count == 0) return;
-  if (s.counter) s.counter->add(columns, weights);
-  else s.add_here(columns_of(columns), weights.data, weights.count);
+  if (s.counter) {
+    std::vector<ArrayView> all(columns.begin(), columns.end());
+    all.push_back(weights);
+    s.counter->add(all);
+  } else {
+    s.add_here(columns_of(columns), weights.data, weights.count);
+  }
   s.advance(weights.count);
 }
 
@@ -257,21 +214,14 @@ void WeightedHistogramAccumulator::add_buffers(std::span<const BufferBase* const
   s.check_room(count);
   if (count == 0) return;
   if (s.counter) {
-    s.counter->add(columns, weights, count, stream);
+    std::vector<const BufferBase*> all(columns.begin(), columns.end());
+    all.push_back(&weights);
+    s.counter->add(all, count, stream);
     return s.advance(count);
   }
-  std::vector<std::vector<std::byte>> memory;
-  const auto on_host = [&](const BufferBase& buffer, Dtype of) {
-    if (call::on_cpu(s.device)) return call::host_view(buffer, of);
-    // No value of the dtype reaches the bins: rare enough to sum on the host.
-    if (stream != nullptr) stream->finish();
-    memory.push_back(
-        Buffer<const std::byte>(buffer.device(), buffer.memory(), buffer.byte_offset(), buffer.size_bytes()).read());
-    return ArrayView(of, memory.back().data(), count);
-  };
   std::vector<ArrayView> views;
-  for (const BufferBase* column : columns) views.push_back(on_host(*column, dtype));
-  add(views, on_host(weights, weights_dtype));
+  for (const BufferBase* column : columns) views.push_back(call::host_view(*column, dtype));
+  add(views, call::host_view(weights, weights_dtype));
 }
 
 void WeightedHistogramAccumulator::merge(const WeightedHistogramAccumulator& other) {
@@ -353,19 +303,6 @@ WeightedHistogramAccumulator WeightedHistogramAccumulator::from_bytes(const Devi
   return result;
 }
 
-WeightedHistogram WeightedHistogramAccumulator::empty_result() const {
-  const State& s = *state_;
-  WeightedHistogram result;
-  result.rows_ = s.options.rows;
-  result.cells_ = s.cells;
-  result.extras_ = s.slots - s.cells;
-  result.n_ = s.n;
-  result.dtype_ = s.dtype;
-  result.weights_dtype_ = s.weights_dtype;
-  result.rules_ = s.rules;
-  return result;
-}
-
 WeightedHistogram WeightedHistogramAccumulator::result_of(std::span<const ArrayView> columns,
                                                           const ArrayView& weights) {
   State& s = *state_;
@@ -379,7 +316,7 @@ WeightedHistogram WeightedHistogramAccumulator::result_of(std::span<const ArrayV
   const double start = call::now();
   const bool clamp = s.options.outside == Outside::clamp;
   s.advance(weights.count);
-  WeightedHistogram result = empty_result();
+  WeightedHistogram result = s.empty(s.n);
   try {
     check_memory(weighted_name, s.slots, s.slots * sizeof(double));
     result.totals_.resize(s.slots);
@@ -403,7 +340,7 @@ WeightedHistogram WeightedHistogramAccumulator::result_of(std::span<const ArrayV
 WeightedHistogram WeightedHistogramAccumulator::result() const try {
   const State& s = *state_;
   const std::vector<WeightSums> sums = s.collect();
-  WeightedHistogram result = empty_result();
+  WeightedHistogram result = s.empty(s.n);
   const std::uint64_t all = s.slots * s.options.rows;
   for (const WeightSums& each : sums) {
     std::vector<double>& to = each.format().squared ? result.variances_ : result.totals_;
@@ -415,7 +352,7 @@ WeightedHistogram WeightedHistogramAccumulator::result() const try {
     to.resize(all);
     for (std::uint64_t i = 0; i < all; ++i) {
       std::uint64_t bits = 0;
-      if (!sums.front().integer_total(i, bits) && !s.options.wrap) s.overflow(i / s.slots, i % s.slots);
+      if (!sums.front().integer_total(i, bits) && !s.options.wrap) s.refuse_total(i / s.slots, i % s.slots);
       to[i] = static_cast<T>(bits);
     }
   };

@@ -96,12 +96,9 @@ inline void store_row(const long above, __global uint *kinds, const ulong count,
 #else
 #if !MASU_FLOAT
   if (what == MASU_AS_INTEGER) {
-    const ulong low = (ulong)words[MASU_BELOW + 1] << 32 | words[MASU_BELOW];
-    const uint sign = MASU_SIGNED && as_long(low) < 0 ? 0xffffffffu : 0;
-    bool fits = above == as_int(sign);
-    for (int w = MASU_BELOW + 2; w < MASU_WORDS; ++w) fits = fits && words[w] == sign;
-    if (!fits) atomic_or(status, 1u);
-    *(__global ulong *)result = low;
+    ulong whole;
+    if (!whole_number(above, words, MASU_SIGNED, &whole)) atomic_or(status, 1u);
+    *(__global ulong *)result = whole;
     return;
   }
 #endif

@@ -55,6 +55,15 @@ inline long make_number(__local const uint *totals, const int table_rows, const 
   return carry;
 }
 
+// The number modulo 2^64; whether it fits 64 bits, with a sign or without. `above`: what make_number() gave.
+inline bool whole_number(const long above, __local const uint *words, const bool is_signed, ulong *whole) {
+  *whole = (ulong)words[MASU_BELOW + 1] << 32 | words[MASU_BELOW];
+  const uint sign = is_signed && as_long(*whole) < 0 ? 0xffffffffu : 0;
+  bool fits = above == as_int(sign);
+  for (int w = MASU_BELOW + 2; w < MASU_WORDS; ++w) fits = fits && words[w] == sign;
+  return fits;
+}
+
 // The magnitude of a negative number in two's complement.
 inline void negate(__local uint *words, const int count) {
   ulong add = 1;

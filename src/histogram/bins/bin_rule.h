@@ -75,7 +75,7 @@ struct Thresholds;
 std::optional<Thresholds<float>> half_thresholds(const BinRule& rule);
 
 // Both ends of the bins as values of T: x >= e[0] exactly when x >= first, and x <= e[n] (x < e[n] when half open)
-// exactly when x <= last. `all_below`, `all_above`: no value of T reaches the bins, or none lies before their end.
+// exactly when x <= last. `all_below`, `all_above`: all values of T lie before the bins, or behind them.
 template <class T>
 struct BinLimits {
   explicit BinLimits(const BinRule& rule);

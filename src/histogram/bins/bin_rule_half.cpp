@@ -3,6 +3,7 @@
 #include "histogram/bins/bin_rule.h"
 #include "runtime/half.h"
 
+#include <cmath>
 #include <limits>
 
 namespace masu {
@@ -57,7 +58,11 @@ std::optional<Thresholds<float>> half_thresholds(const BinRule& rule) {
   }
   result.all_below = !reached;
   result.reachable = result.lower.size();
-  result.all_above = reached && !inside;
+  if (reached && !inside) {  // what lies before the first edge is below, all else above
+    constexpr float infinity = std::numeric_limits<float>::infinity();
+    result.all_above = result.first == -infinity;
+    result.last = std::nextafter(result.first, -infinity);
+  }
   return result;
 }
 

@@ -7,8 +7,8 @@
 namespace masu {
 
 CountingKernels::CountingKernels(const Device& device, SlotRule rule, const histogram_plan::Plan& plan,
-                                 const TableUpload& upload)
-    : device_(device), plan_(plan), rules_(device, {std::move(rule)}, plan, false, upload) {
+                                 const TableUpload& upload, const HistogramOptions& options)
+    : device_(device), options_(options), plan_(plan), rules_(device, {std::move(rule)}, plan, false, upload) {
   if (plan_.strategy == Strategy::partitioned) {
     partitioner_.emplace(device, rules_, plan_, slots() * plan_.channels);
   } else {
@@ -23,19 +23,31 @@ std::uint64_t CountingKernels::temporary_bytes(const histogram_plan::Plan& plan,
       plan, std::min(Partitioner::chunk_elements(plan, options), std::max<std::uint64_t>(count, 1)));
 }
 
+std::uint64_t CountingKernels::totals_bytes() const noexcept {
+  return slots() * plan_.channels * sizeof(std::uint64_t);
+}
+
+std::uint64_t CountingKernels::temporary_bytes(std::uint64_t count) const {
+  return temporary_bytes(plan_, count, options_);
+}
+
+bool CountingKernels::one_at_a_time() const noexcept {
+  return plan_.strategy == Strategy::sequential || partitioner_.has_value();
+}
+
 void CountingKernels::count(Stream& stream, const CountedData& data, const BufferBase& totals,
                             const BufferBase* temporary, std::vector<Event>& launches) {
   if (data.count == 0 || data.rows == 0) return;
-  if (partitioner_) return partition(stream, data, totals, *temporary, launches);
+  const call::At& at = data.arrays.front();
+  if (partitioner_) return partition(stream, {at, data.count, data.rows, data.pitch}, totals, *temporary, launches);
   const std::size_t size = size_of(rule().element);
   // A work-group takes whole rows; long ones are for all groups.
   if (data.rows == 1 || data.count > histogram_plan::short_row_elements) {
-    const std::uint64_t most =
-        histogram_plan::group_elements * plan_.groups / plan_.split / plan_.channels * plan_.channels;
+    const std::uint64_t most = plan_.most_elements();
     for (std::uint64_t row = 0; row < data.rows; ++row) {
       for (std::uint64_t first = 0; first < data.count; first += most) {
         const std::uint64_t length = std::min(most, data.count - first);
-        launch(stream, *span_, {data.memory, data.offset + row * data.pitch + first * size, length},
+        launch(stream, *span_, {{at.buffer, at.offset + row * data.pitch + first * size}, length, 1, 0},
                plan_.groups_for(length, size), totals, launches);
       }
     }
@@ -45,7 +57,7 @@ void CountingKernels::count(Stream& stream, const CountedData& data, const Buffe
   const std::uint64_t most = histogram_plan::group_elements / data.count;
   for (std::uint64_t first = 0; first < data.rows; first += most) {
     const std::uint64_t length = std::min(most, data.rows - first);
-    launch(stream, launcher, {data.memory, data.offset + first * data.pitch, data.count, length, data.pitch},
+    launch(stream, launcher, {{at.buffer, at.offset + first * data.pitch}, data.count, length, data.pitch},
            std::min<std::uint64_t>(length, launcher.plan.groups), totals, launches);
   }
 }
@@ -62,15 +74,15 @@ CountingKernels::Launcher& CountingKernels::for_rows() {
   return rows_.emplace(Launcher{plan, rules_.kernels(plan)});
 }
 
-void CountingKernels::launch(Stream& stream, Launcher& launcher, const CountedData& data, std::uint64_t groups,
+void CountingKernels::launch(Stream& stream, Launcher& launcher, const Span& data, std::uint64_t groups,
                              const BufferBase& totals, std::vector<Event>& launches) {
   launches.push_back(launcher.kernels.launch(
-      stream, launcher.plan.kernel_name(), groups, call::At{data.memory, data.offset}, data.count, data.rows,
-      data.pitch, static_cast<std::uint32_t>(slots()), rules_.arguments(0), call::memory_of(totals),
+      stream, launcher.plan.kernel_name(), groups, data.data, data.count, data.rows, data.pitch,
+      static_cast<std::uint32_t>(slots()), rules_.arguments(0), call::memory_of(totals),
       totals.byte_offset() / sizeof(std::uint64_t), rules_.local(launcher.plan)));
 }
 
-void CountingKernels::partition(Stream& stream, const CountedData& data, const BufferBase& totals,
+void CountingKernels::partition(Stream& stream, const Span& data, const BufferBase& totals,
                                 const BufferBase& temporary, std::vector<Event>& launches) {
   const std::size_t size = size_of(rule().element);
   // Chunks of whole pixels, and of whole rows where there are several; a row that is longer than a chunk is cut.
@@ -80,9 +92,9 @@ void CountingKernels::partition(Stream& stream, const CountedData& data, const B
     const std::uint64_t row_length = std::min(whole_rows, data.rows - row);
     for (std::uint64_t first = 0; first < data.count; first += chunk) {
       const std::uint64_t length = std::min(chunk, data.count - first);
-      const call::Arguments input(call::At{data.memory, data.offset + row * data.pitch + first * size},
-                                  length * row_length, length, row_length == 1 ? std::uint64_t{0} : data.pitch,
-                                  static_cast<std::uint32_t>(slots()), rules_.arguments(0));
+      const call::Arguments input(
+          call::At{data.data.buffer, data.data.offset + row * data.pitch + first * size}, length * row_length, length,
+          row_length == 1 ? std::uint64_t{0} : data.pitch, static_cast<std::uint32_t>(slots()), rules_.arguments(0));
       partitioner_->count(stream, temporary, input, length * row_length, totals, launches);
     }
   }

@@ -16,6 +16,13 @@ std::vector<SlotRule> joint_slot_rules(const Device& device, std::span<const std
   return result;
 }
 
+std::uint64_t joint_slots(std::span<const SlotRule> columns) noexcept {
+  constexpr std::uint64_t extra = 2;
+  std::uint64_t bins = 1;
+  for (const SlotRule& column : columns) bins *= column.bins;
+  return bins + extra;
+}
+
 double take_seconds(std::vector<Event>& launches) try {
   double seconds = 0;
   for (const Event& event : std::exchange(launches, {})) seconds += event.seconds();
@@ -48,6 +55,23 @@ DeviceRules::DeviceRules(const Device& device, std::vector<SlotRule> columns, co
 
 call::Kernels DeviceRules::kernels(const histogram_plan::Plan& plan) const {
   return {device_, plan.files(), plan.defines(device_.info(), columns_, joint_), plan.group};
+}
+
+call::Arguments DeviceRules::input(std::span<const call::At> columns, std::uint64_t first, std::uint64_t count,
+                                   std::uint64_t slots) const {
+  const auto from = [&](std::size_t d) {
+    return call::At{columns[d].buffer, columns[d].offset + first * size_of(columns_[d].element)};
+  };
+  constexpr std::uint64_t one_row = 0;
+  if (!joint_) {
+    return call::Arguments(from(0), count, one_row, one_row, static_cast<std::uint32_t>(slots), arguments_[0]);
+  }
+  call::Arguments result(count, static_cast<std::uint32_t>(slots));
+  for (std::size_t d = 0; d < columns_.size(); ++d) {
+    result.add(from(d));
+    result.add(arguments_[d]);
+  }
+  return result;
 }
 
 call::Arguments DeviceRules::local(const histogram_plan::Plan& plan) const {

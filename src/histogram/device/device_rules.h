@@ -20,6 +20,9 @@ namespace masu {
 // The rules of the columns of a joint histogram.
 std::vector<SlotRule> joint_slot_rules(const Device& device, std::span<const std::shared_ptr<const BinRule>> rules);
 
+// The joint bins of columns, and two behind them: outside, NaN.
+std::uint64_t joint_slots(std::span<const SlotRule> columns) noexcept;
+
 // The device time of kernels that have run, which it forgets; what a queue of the caller's does not tell is 0.
 double take_seconds(std::vector<Event>& launches);
 
@@ -38,10 +41,13 @@ class DeviceRules {
   [[nodiscard]] call::Kernels kernels(const histogram_plan::Plan& plan) const;
   // The arguments of column d's MASU_RULE_PARAMETERS.
   [[nodiscard]] const call::Arguments& arguments(std::size_t d) const { return arguments_[d]; }
+  // The arguments of MASU_INPUT: `count` elements from number `first` on, all in one row.
+  [[nodiscard]] call::Arguments input(std::span<const call::At> columns, std::uint64_t first, std::uint64_t count,
+                                      std::uint64_t slots) const;
   // The local memory of the plan: the table, and the guide and thresholds where they lie there.
   [[nodiscard]] call::Arguments local(const histogram_plan::Plan& plan) const;
   [[nodiscard]] const SlotRule& column(std::size_t d) const { return columns_[d]; }
-  [[nodiscard]] std::size_t size() const noexcept { return columns_.size(); }
+  [[nodiscard]] std::span<const SlotRule> columns() const noexcept { return columns_; }
 
  private:
   Device device_;

@@ -4,7 +4,6 @@
 #include "call/timer.h"
 
 #include "call/staging.h"
-#include "histogram/device/counting_kernels.h"
 #include "histogram/histogram_checks.h"
 
 #include <algorithm>
@@ -23,6 +22,13 @@ constexpr std::size_t most_launches = 256;  // whose times are still to be asked
 
 }  // namespace
 
+std::unique_ptr<CountingKernels> counting_kernels(const Device& device, const BinRule& rule,
+                                                  const HistogramOptions& options, const TableUpload& upload) {
+  SlotRule slot_rule(rule, device.info());
+  const histogram_plan::Plan plan = plan_of(device, slot_rule, options);
+  return std::make_unique<CountingKernels>(device, std::move(slot_rule), plan, upload, options);
+}
+
 std::uint64_t device_workspace(const Device& device, const BinRule& rule, const HistogramOptions& options,
                                std::uint64_t count) {
   HistogramOptions allocating = options;
@@ -32,22 +38,25 @@ std::uint64_t device_workspace(const Device& device, const BinRule& rule, const 
 
 struct DeviceCounter::State {
   Device device;
-  HistogramOptions options;
+  std::uint64_t staging_bytes;
+  const BufferBase* workspace;
   Stream stream;
-  CountingKernels kernels;
+  std::unique_ptr<SlotKernels> kernels;
   Buffer<std::uint64_t> counts;
   Event prepared;                              // tables and counts, on `stream`
   std::optional<Buffer<std::byte>> temporary;  // of the kernels
   std::optional<call::Staging> staging;
   std::vector<Event> launches;
   Times times;
+  std::uint64_t position = 0;  // elements so far
 
-  State(const Device& on, SlotRule rule, const histogram_plan::Plan& plan, const HistogramOptions& asked)
+  State(const Device& on, const Make& make, std::uint64_t bytes, const BufferBase* given)
       : device(on),
-        options(asked),
+        staging_bytes(bytes),
+        workspace(given),
         stream(call::timed_stream(device, true)),
-        kernels(device, std::move(rule), plan, {.stream = &stream}),
-        counts(device, kernels.slots() * plan.channels) {
+        kernels(make({.stream = &stream})),
+        counts(device, kernels->totals_bytes() / sizeof(std::uint64_t)) {
     const call::Timer timer(&times, &Times::transfer);
     prepared = stream.fill(counts, std::uint64_t{0});
   }
@@ -60,19 +69,24 @@ struct DeviceCounter::State {
     }
   }
 
-  void count(Stream& queue, const CountedData& data) {
+  void count(Stream& queue, CountedData data) {
+    data.position = position;
     if (&queue != &stream && !prepared.ready()) queue.wait(prepared);
-    const std::uint64_t bytes = CountingKernels::temporary_bytes(kernels.plan(), data.count * data.rows, options);
+    const std::uint64_t bytes = kernels->temporary_bytes(data.count * data.rows);
     if (bytes != 0 && (!temporary || temporary->size_bytes() < bytes)) {
       stream.finish();  // it may still use the memory of before
       if (temporary) queue.finish();
       temporary.reset();
-      temporary = call::take_workspace("histogram", options.workspace, device, bytes, {&data.memory});
+      temporary = call::take_workspace("histogram", workspace, device, bytes, {&data.arrays.front().buffer});
     }
-    kernels.count(queue, data, counts, temporary ? &*temporary : nullptr, launches);
-    // What comes next may come on another stream, to the same temporary memory, or to totals that are added to without
-    // atomics.
-    if (kernels.plan().strategy == Strategy::sequential || (temporary && &queue != &stream)) queue.finish();
+    kernels->count(queue, data, counts, temporary ? &*temporary : nullptr, launches);
+    position += data.count * data.rows;
+    if (kernels->one_at_a_time()) queue.finish();
+  }
+
+  call::Staging& pieces() {
+    if (!staging) staging.emplace(device, staging_bytes);
+    return *staging;
   }
 
   void settle() {
@@ -81,57 +95,74 @@ struct DeviceCounter::State {
   }
 };
 
-DeviceCounter::DeviceCounter(const Device& device, const BinRule& rule, const HistogramOptions& options) {
-  SlotRule slot_rule(rule, device.info());
-  const histogram_plan::Plan plan = plan_of(device, slot_rule, options);
-  state_ = std::make_unique<State>(device, std::move(slot_rule), plan, options);
-}
-
-DeviceCounter::DeviceCounter(const Device& device, SlotRule rule, const histogram_plan::Plan& plan,
-                             const HistogramOptions& options)
-    : state_(std::make_unique<State>(device, std::move(rule), plan, options)) {}
+DeviceCounter::DeviceCounter(const Device& device, const Make& make, std::uint64_t staging,
+                             const BufferBase* workspace)
+    : state_(std::make_unique<State>(device, make, staging, workspace)) {}
 
 DeviceCounter::~DeviceCounter() = default;
 
-void DeviceCounter::add(const ArrayView& data) {
+void DeviceCounter::add(std::span<const ArrayView> arrays) {
   State& s = *state_;
-  if (!s.staging) s.staging.emplace(s.device, s.options.memory / 2);
-  s.staging->pieces(data, s.kernels.plan().channels,
-                    [&](Stream& queue, const BufferBase& buffer, std::uint64_t elements) {
-                      s.count(queue, {buffer, 0, elements});
-                    });
+  call::Staging& staging = s.pieces();
+  // All arrays of a piece lie in one buffer, each from a multiple of 16 bytes on.
+  std::uint64_t element = 0;
+  for (const ArrayView& each : arrays) element += size_of(each.dtype);
+  const std::uint64_t padding = arrays.size() == 1 ? 0 : call::workspace_alignment * arrays.size();
+  const std::uint64_t unit = s.kernels->channels();
+  const std::uint64_t most = std::max(unit, (staging.piece_bytes() - padding) / element / unit * unit);
+  const std::uint64_t row = s.kernels->row_elements();
+  const std::uint64_t count = arrays.front().count;
+  for (std::uint64_t first = 0; first < count;) {
+    // Pieces end where rows end, where a row fits.
+    const std::uint64_t left = row - s.position % row;
+    std::uint64_t length = std::min(most, count - first);
+    if (length > left) length = left + (length - left) / row * row;
+    std::vector<std::span<const std::byte>> spans;
+    for (const ArrayView& each : arrays) {
+      const std::size_t size = size_of(each.dtype);
+      spans.emplace_back(static_cast<const std::byte*>(each.data) + first * size, length * size);
+    }
+    staging.piece(spans, [&](Stream& queue, const BufferBase& buffer, std::span<const std::uint64_t> offsets) {
+      std::vector<call::At> there;
+      for (const std::uint64_t offset : offsets) there.push_back({buffer, offset});
+      s.count(queue, {there, length});
+    });
+    first += length;
+  }
+  staging.release();
 }
 
-void DeviceCounter::add_image(const std::byte* first, std::uint64_t count, std::uint64_t rows, std::uint64_t pitch) {
+void DeviceCounter::add_image(const std::byte* first, Dtype dtype, std::uint64_t count, std::uint64_t rows,
+                              std::uint64_t pitch) {
   State& s = *state_;
-  if (!s.staging) s.staging.emplace(s.device, s.options.memory / 2);
-  const std::size_t size = size_of(s.kernels.rule().element);
-  const std::uint64_t row_bytes = count * size;
-  const std::uint64_t most = s.staging->piece_bytes() / row_bytes;
+  const std::uint64_t row_bytes = count * size_of(dtype);
+  const std::uint64_t most = s.pieces().piece_bytes() / row_bytes;
   for (std::uint64_t row = 0; row < rows; row += std::max<std::uint64_t>(most, 1)) {
     if (most == 0) {  // a row longer than a piece
-      add(ArrayView(s.kernels.rule().element, first + row * pitch, count));
+      const ArrayView one(dtype, first + row * pitch, count);
+      add({&one, 1});
       continue;
     }
     const std::uint64_t length = std::min(most, rows - row);
-    s.staging->rows(first + row * pitch, row_bytes, length, pitch, [&](Stream& queue, const BufferBase& buffer, auto) {
-      s.count(queue, {buffer, 0, count * length});
+    s.pieces().rows(first + row * pitch, row_bytes, length, pitch, [&](Stream& queue, const BufferBase& buffer, auto) {
+      const call::At at{buffer, 0};
+      s.count(queue, {{&at, 1}, count * length});
     });
   }
 }
 
-void DeviceCounter::add_rows(const BufferBase& data, std::uint64_t offset, std::uint64_t count, std::uint64_t rows,
-                             std::uint64_t pitch, Stream* stream) {
+void DeviceCounter::add(CountedData data, Stream* stream) {
   State& s = *state_;
-  Stream& queue = stream != nullptr ? *stream : s.stream;
-  s.count(queue, {data, data.byte_offset() + offset, count, rows, pitch});
+  s.count(stream != nullptr ? *stream : s.stream, data);
   if (stream != nullptr) return;
-  queue.finish();
+  s.stream.finish();
   if (s.launches.size() >= most_launches) s.settle();
 }
 
-void DeviceCounter::add(const BufferBase& data, std::uint64_t count, Stream* stream) {
-  add_rows(data, 0, count, 1, 0, stream);
+void DeviceCounter::add(std::span<const BufferBase* const> arrays, std::uint64_t count, Stream* stream) {
+  std::vector<call::At> there;
+  for (const BufferBase* each : arrays) there.push_back({*each, each->byte_offset()});
+  add({there, count}, stream);
 }
 
 std::vector<std::uint64_t> DeviceCounter::totals() const {
@@ -152,11 +183,7 @@ Times DeviceCounter::times() const {
 }
 
 Strategy DeviceCounter::strategy() const noexcept {
-  return state_->kernels.plan().strategy;
-}
-
-std::uint64_t DeviceCounter::slots() const noexcept {
-  return state_->kernels.slots();
+  return state_->kernels->strategy();
 }
 
 namespace {

@@ -21,6 +21,16 @@
 #define MASU_KERNEL_SCATTER 4
 #define MASU_KERNEL_PARTS 5
 
+// A slot where MASU_CLAMP moves what lies below to the first bin, and what lies above to the last one.
+inline uint clamped_slot(const uint slot, const uint bins) {
+  return slot == bins ? 0 : slot == bins + 1 ? bins - 1 : slot;
+}
+#if MASU_CLAMP
+#define MASU_CLAMPED(slot, bins) clamped_slot(slot, bins)
+#else
+#define MASU_CLAMPED(slot, bins) (slot)
+#endif
+
 #if MASU_COLUMNS == 0
 #define MASU_INPUT                                                                                           \
   __global const uchar *restrict data, const ulong byte_offset, const ulong count, const ulong row_elements, \
@@ -39,7 +49,7 @@ inline MASU_VALUE element_value(__global const uchar *bytes, const ulong e, cons
   bool sure = true;                                                                  \
   const uint tried = MASU_TRY(values[k], &sure, MASU_RULE(0));                       \
   const uint slot = (MASU_CHANNELS == 1 ? 0 : (uint)((e) % MASU_CHANNELS) * slots) + \
-                    (sure ? tried : MASU_SLOT(values[k], MASU_RULE(0)));
+                    (sure ? tried : MASU_CLAMPED(MASU_SLOT(values[k], MASU_RULE(0)), bins0));
 #else
 // The columns of a joint histogram. `slots` is two more than the cells: points outside of the bins, and with a NaN.
 #define MASU_NONE()
@@ -70,8 +80,7 @@ inline MASU_VALUE element_value(__global const uchar *bytes, const ulong e, cons
 // Adds a coordinate of a point to its cell, the last column's bins next to each other.
 #define MASU_ADD_COLUMN(d)                                                                                         \
   {                                                                                                                \
-    uint bin = MASU_SLOT_##d(values##d[in_flight], MASU_RULE(d));                  \
-    if (MASU_CLAMP && bin >= bins##d && bin < bins##d + 2) bin = bin == bins##d ? 0 : bins##d - 1;                 \
+    const uint bin = MASU_CLAMPED(MASU_SLOT_##d(values##d[in_flight], MASU_RULE(d)), bins##d);                     \
     outside = outside || bin >= bins##d;                                                                           \
     nan = nan || bin == bins##d + 2;                                                                               \
     cell = cell * bins##d + bin;                                                                                   \
@@ -127,7 +136,7 @@ inline MASU_VALUE element_value(__global const uchar *bytes, const ulong e, cons
 #if MASU_KERNEL == MASU_KERNEL_SIZES
 #define MASU_RESULT MASU_TEMPORARY
 #else
-#define MASU_RESULT __global uint *totals
+#define MASU_RESULT __global uint *totals, const ulong first_total
 #endif
 __kernel MASU_WORK_GROUP(MASU_GROUP) void histogram_elements_local(MASU_INPUT, MASU_RESULT, __local uint *table) {
   MASU_LOCAL_POINTER(uint, table);
@@ -146,7 +155,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void histogram_elements_local(MASU_INPUT, M
 #if MASU_KERNEL == MASU_KERNEL_SIZES
     if (sum != 0) atomic_add(&MASU_AT(uint, sizes_at)[s], sum);
 #else
-    if (sum != 0) add_total(&totals[2 * s], sum);
+    if (sum != 0) add_total(&totals[2 * (first_total + s)], sum);
 #endif
   }
 }
@@ -154,8 +163,9 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void histogram_elements_local(MASU_INPUT, M
 
 #if MASU_KERNEL == MASU_KERNEL_GLOBAL
 // `global`: every element is one atomic addition to the result.
-__kernel MASU_WORK_GROUP(MASU_GROUP) void histogram_elements_global(MASU_INPUT, __global uint *totals) {
-#define MASU_ONE(slot) add_total(&totals[2 * (size_t)(slot)], 1)
+__kernel MASU_WORK_GROUP(MASU_GROUP) void histogram_elements_global(MASU_INPUT, __global uint *totals,
+                                                                     const ulong first_total) {
+#define MASU_ONE(slot) add_total(&totals[2 * (first_total + (slot))], 1)
   MASU_EACH_ELEMENT(MASU_ONE)
 #undef MASU_ONE
 }

@@ -431,6 +431,12 @@ unsigned fold_group(const DeviceInfo& device) {
   return work_group(device, 256);
 }
 
+std::uint64_t fold_groups(const DeviceInfo& device, std::uint64_t items) {
+  constexpr std::uint64_t groups_a_unit = 8;
+  const std::uint64_t group = fold_group(device);
+  return std::clamp<std::uint64_t>((items + group - 1) / group, 1, groups_a_unit * std::max(1U, device.compute_units));
+}
+
 std::vector<runtime::Define> fold_defines(const DeviceInfo& device) {
   return {{"MASU_GROUP", fold_group(device)}};
 }

@@ -95,6 +95,10 @@ struct Plan {
   // `columns`: the rule of the one column, or of all columns of a joint histogram.
   [[nodiscard]] std::vector<runtime::Define> defines(const DeviceInfo& device, std::span<const SlotRule> columns,
                                                      bool joint) const;
+  // The most elements of a launch: no 32-bit count of a work-group overflows.
+  [[nodiscard]] std::uint64_t most_elements() const noexcept {
+    return group_elements * groups / split / channels * channels;
+  }
   // Work-groups for `count` values of `size` bytes.
   [[nodiscard]] std::uint64_t groups_for(std::uint64_t count, std::size_t size) const noexcept;
 };
@@ -118,6 +122,8 @@ Plan make_range(const DeviceInfo& device);
 inline constexpr std::array<std::string_view, 2> fold_files{"src/elements/totals.cl",
                                                             "src/histogram/device/histogram_fold.cl"};
 unsigned fold_group(const DeviceInfo& device);
+// Work-groups for so many work-items, which take more than one each where they are many.
+std::uint64_t fold_groups(const DeviceInfo& device, std::uint64_t items);
 std::vector<runtime::Define> fold_defines(const DeviceInfo& device);
 
 }  // namespace masu::histogram_plan

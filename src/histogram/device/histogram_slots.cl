@@ -70,6 +70,13 @@ inline uint outside_slot(const MASU_VALUE x, const uint bins, const MASU_VALUE f
 inline uint slot_bits(const MASU_VALUE x, MASU_SLOT_PARAMETERS) { return (uint)x; }
 inline uint try_bits(const MASU_VALUE x, bool *sure, MASU_SLOT_PARAMETERS) { return (uint)x; }
 
+// Bins that no value of the type reaches: all are below them, or above.
+MASU_NOINLINE uint slot_nowhere(const MASU_VALUE x, MASU_SLOT_PARAMETERS) { return bins + (x == x ? cells : 2); }
+inline uint try_nowhere(const MASU_VALUE x, bool *sure, MASU_SLOT_PARAMETERS) {
+  *sure = false;
+  return 0;
+}
+
 // Value v is bin v.
 inline uint try_integers(const MASU_VALUE x, bool *sure, MASU_SLOT_PARAMETERS) {
   *sure = *sure & MASU_INSIDE(x);

@@ -121,6 +121,7 @@ SlotRule::SlotRule(const BinRule& rule, const DeviceInfo& device, bool joint, bo
   if (element == Dtype::f16) {
     std::optional<Thresholds<float>> found = half_thresholds(rule);
     if (found) {
+      if (lies_nowhere(*found)) return;
       between_halves(found->lower);
       set_edges(*found);
     } else if (joint) {
@@ -139,8 +140,18 @@ SlotRule::SlotRule(const BinRule& rule, const DeviceInfo& device, bool joint, bo
 }
 
 template <class T>
+bool SlotRule::lies_nowhere(const BinLimits<T>& limits) {
+  if (!limits.all_below && !limits.all_above) return false;
+  kind = Kind::nowhere;
+  cells = limits.all_above ? 1 : 0;
+  first_ = last_ = base_ = KernelArgument(T{});
+  return true;
+}
+
+template <class T>
 void SlotRule::set(const BinRule& rule, const DeviceInfo& device) {
   const BinLimits<T> limits(rule);
+  if (lies_nowhere(limits)) return;
   first_ = KernelArgument(limits.first);
   last_ = KernelArgument(limits.last);
   base_ = first_;
@@ -152,7 +163,7 @@ void SlotRule::set(const BinRule& rule, const DeviceInfo& device) {
     }
     return;
   }
-  if (rule.kind == Bins::Kind::even && !limits.all_below) set_even<T>(rule, device);
+  if (rule.kind == Bins::Kind::even) set_even<T>(rule, device);
   if (kind == Kind::bits) {  // no way was found yet
     position_double = wide_ || std::is_same_v<T, double>;
     set_edges(Thresholds<T>(rule));
@@ -319,9 +330,9 @@ void SlotRule::make_guide(std::uint32_t most_cells) {
 }
 
 std::string_view SlotRule::function() const noexcept {
-  constexpr std::array<std::string_view, 10> names{
+  constexpr std::array<std::string_view, 11> names{
       "bits",         "integers",     "even_proved",  "even_f32",         "even_f64",
-      "even_rounded", "searched_f32", "searched_f64", "searched_rounded", "edges"};
+      "even_rounded", "searched_f32", "searched_f64", "searched_rounded", "edges", "nowhere"};
   if (kind == Kind::edges && guide_bits) return "edges_by_bits";
   return names[static_cast<std::size_t>(kind)];
 }

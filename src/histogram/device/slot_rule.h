@@ -26,7 +26,8 @@ struct SlotRule {
     searched_f32,
     searched_f64,
     searched_rounded,
-    edges
+    edges,
+    nowhere
   };
 
   // Throws unsupported for f64 without fp64. `joint`: one column of several. `wide`: positions in double, because those
@@ -52,11 +53,14 @@ struct SlotRule {
   std::vector<std::byte> thresholds;  // of `value`, for edges
   std::uint32_t reachable = 0;        // how many they are
   std::vector<std::uint32_t> guide;
-  std::uint32_t cells = 0;  // the last cell's number; the guide has two more entries
+  std::uint32_t cells = 0;  // the last cell's number; the guide has two more entries. Kind::nowhere: 1 above, 0 below
   bool guide_bits = false;
 
  private:
   bool wide_;
+  // Where all values are below the bins, or all above.
+  template <class T>
+  bool lies_nowhere(const BinLimits<T>& limits);
   template <class T>
   void set(const BinRule& rule, const DeviceInfo& device);
   template <class T>

@@ -162,9 +162,10 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void weighted_histogram(MASU_INPUT, __globa
                                                              const ulong weights_offset, const ulong row_length,
                                                              const uint parts, const ulong first_slot,
                                                              __global const uint *descriptions,
-                                                             const uint description_at, __global uint *totals,
-                                                             __local uint *table) {
+                                                             const ulong description_at, __global uint *totals,
+                                                             const ulong totals_at, __local uint *table) {
   MASU_LOCAL_POINTER(uint, table);
+  totals += 2 * totals_at;
   const uint lane = (uint)get_local_id(0);
   const uint description = descriptions[description_at];
   const uint base = description & 0xfff;
@@ -254,7 +255,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void weighted_histogram(MASU_INPUT, __globa
 __kernel MASU_WORK_GROUP(MASU_GROUP) void weighted_window(__global const uchar *restrict weights,
                                                           const ulong weights_offset, const ulong count,
                                                           const uint narrow, const uint wide,
-                                                          __global uint *descriptions, const uint description_at,
+                                                          __global uint *descriptions, const ulong description_at,
                                                           __local uint *found) {
   MASU_LOCAL_POINTER(uint, found);  // one more than the highest of the lowest digits; weights below the table
   const uint lane = (uint)get_local_id(0);

@@ -71,6 +71,36 @@ std::uint32_t Plan::parts_for(std::uint64_t elements, std::uint64_t rows) const 
   return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(busy, 1, std::max<std::uint64_t>(1, base.groups / rows)));
 }
 
+namespace {
+// Words of zeros below a number, so that its 53 highest bits are bits of words.
+constexpr unsigned words_below = 2;
+}  // namespace
+
+unsigned rounding_words(const WeightFormat& format) {
+  // A total of the highest digit has 64 bits.
+  return words_below + format.digits() / 2 + 3;
+}
+
+unsigned rounding_group(const DeviceInfo& device) {
+  return device.gpu ? std::bit_floor(std::max(1U, std::min(64U, device.max_work_group_size))) : 1;
+}
+
+unsigned rounding_groups(const DeviceInfo& device) {
+  return std::max(1U, device.compute_units) * (device.gpu ? 16 : 2);
+}
+
+std::vector<runtime::Define> rounding_defines(const DeviceInfo& device, const WeightFormat& format, bool listed) {
+  return {{"MASU_GROUP", rounding_group(device)},
+          {"MASU_FLOAT", 0},  // digits are 16 bits apart
+          {"MASU_WORDS", rounding_words(format)},
+          {"MASU_BELOW", words_below},
+          {"MASU_LOWEST", static_cast<int>(32 * words_below) - format.unit},
+          {"MASU_DIGITS", format.digits()},
+          {"MASU_WEIGHT_SIGNED", is_signed(format.weights)},
+          {"MASU_WHOLE", !is_float(format.weights) && !format.squared},
+          {"MASU_LISTED", listed}};
+}
+
 Plan Plan::window() const {
   Plan result = *this;
   result.base.kernel = histogram_plan::KernelKind::weighted_window;
@@ -82,7 +112,8 @@ Plan make(const DeviceInfo& device, std::span<const SlotRule> columns, std::uint
   Plan plan{histogram_plan::make_joint(device, columns, slots, Strategy::global), format,
             tables_for(device, format, slots)};
   plan.base.kernel = histogram_plan::KernelKind::weighted;
-  plan.base.clamp = clamp;
+  // What is counted by value is moved later.
+  plan.base.clamp = clamp && (columns.size() > 1 || columns.front().kind != SlotRule::Kind::bits);
   if (device.gpu) {
     // 32 bytes of each kind in flight.
     const std::size_t widest = std::max(size_of(columns.front().element), size_of(format.weights));

@@ -10,9 +10,11 @@
 
 #include <masu/device.h>
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 namespace masu::weighted_plan {
@@ -28,7 +30,7 @@ inline constexpr unsigned sampled = 1 << 14;
 inline constexpr unsigned outliers = 1 << 10;
 // So many copies of a table leave equal values few banks to wait for.
 inline constexpr unsigned enough_copies = 8;
-// Launches before the first of their descriptions of tables is used again.
+// Launches before the first of their descriptions of tables is used again: more than wait on several streams.
 inline constexpr std::uint32_t descriptions = 1024;
 
 // How a work-group's table in local memory is cut: `digits` digits a slot, 2^copies_log copies. No digits: there is no
@@ -73,6 +75,15 @@ struct Plan {
   // The plan of the kernel that looks at the weights before.
   [[nodiscard]] Plan window() const;
 };
+
+// The kernel of weighted_round.cl: sums of a format, where `listed` slots are gathered from others; its groups, and the
+// words of 32 bits of a number.
+inline constexpr std::array<std::string_view, 2> rounding_files{"src/sum/sum_number.cl",
+                                                                "src/histogram/device/weighted_round.cl"};
+std::vector<runtime::Define> rounding_defines(const DeviceInfo& device, const WeightFormat& format, bool listed);
+unsigned rounding_group(const DeviceInfo& device);
+unsigned rounding_groups(const DeviceInfo& device);
+unsigned rounding_words(const WeightFormat& format);
 
 Plan make(const DeviceInfo& device, std::span<const SlotRule> columns, std::uint64_t slots, const WeightFormat& format,
           bool clamp);

@@ -82,8 +82,9 @@ void sort(Stream& stream, const BufferBase& keys, Dtype dtype, const BufferBase&
 
   std::vector<Event> launches{call::clear(stream, totals, 0, totals.size_bytes())};
   const Buffer<std::byte> filler(device, totals.memory(), 0, totals.memory()->bytes());
+  const call::At at{keys, keys.byte_offset()};
   CountingKernels(device, std::move(layout.rule), layout.plan, {.filler = &filler})
-      .count(stream, {keys, keys.byte_offset(), count}, totals, &temporary, launches);
+      .count(stream, {{&at, 1}, count}, totals, &temporary, launches);
   for (Event& launch : launches) work.done(std::move(launch));
 
   const auto kernels = [&](std::uint64_t group) {

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+// Weighted histograms that only give work to a stream, and the form that is this and a read.
+#include "call/operands.h"
+#include "histogram/device/weighted_kernels.h"
+#include "histogram/prepared_bins.h"
+#include "histogram/weighted_checks.h"
+
+#include <masu/weighted_histogram.h>
+
+#include <algorithm>
+#include <functional>
+#include <utility>
+
+namespace masu {
+
+namespace {
+
+// Where results lie in host memory; null where they are not wanted.
+struct HostTotals {
+  double* totals;
+  double* variances;
+  std::uint64_t* integers;
+  std::uint32_t* status;
+};
+
+// Of one row of an accumulator on `cpu`, wrapped.
+void put(const WeightedHistogram& from, std::uint64_t row, std::uint64_t at, const HostTotals& to) {
+  const auto both = [&](auto inside, auto outside, auto* target) {
+    if (target != nullptr) std::ranges::copy(outside, std::ranges::copy(inside, target + at).out);
+  };
+  both(from.totals(row), from.extra_totals(row), to.totals);
+  both(from.variances(row), from.extra_variances(row), to.variances);
+  both(from.signed_totals(row), from.signed_extra_totals(row), to.integers);
+  both(from.unsigned_totals(row), from.unsigned_extra_totals(row), to.integers);
+}
+
+struct Weighted : PreparedBins::State {
+  WeightedShape shape;
+  WeightedOptions options;
+  std::vector<Bins> bins;
+  WeightedKernels* sums = nullptr;  // the kernels
+
+  Weighted(const Device& on, WeightedShape made, const WeightedOptions& asked, std::span<const Bins> given)
+      : State(weighted_name, on, made.rules),
+        shape(std::move(made)),
+        options(asked),
+        bins(given.begin(), given.end()) {
+    if (shape.rows > 1) elements = shape.rows * shape.row_elements;
+    numbers = shape.slots * shape.rows;
+    if (call::on_cpu(device)) return;
+    auto made_kernels = std::make_unique<WeightedKernels>(device, shape.rules, shape.formats, options,
+                                                          shape.row_elements, TableUpload{});
+    sums = made_kernels.get();
+    kernels = std::move(made_kernels);
+  }
+
+  [[nodiscard]] std::uint64_t own_bytes() const override { return call::aligned(kernels->totals_bytes()); }
+  [[nodiscard]] bool whole() const noexcept { return !is_float(shape.weights_dtype); }
+
+  void sum_here(std::span<const BufferBase* const> columns, const BufferBase& weights, const HostTotals& to) const {
+    const auto result = [&](bool wrap) {
+      WeightedOptions own = options;
+      own.wrap = wrap;
+      WeightedHistogramAccumulator accumulator(device, rules.front()->dtype, shape.weights_dtype, bins, own,
+                                               shape.rows == 1 ? 0 : shape.row_elements);
+      std::vector<ArrayView> views;
+      for (const BufferBase* column : columns) views.push_back(call::host_view(*column, rules.front()->dtype));
+      accumulator.add(views, call::host_view(weights, shape.weights_dtype));
+      return accumulator.result();
+    };
+    if (to.status != nullptr) {
+      *to.status = 0;
+      try {
+        (void)result(false);
+      } catch (const Error& error) {
+        if (error.code() != ErrorCode::invalid_argument) throw;
+        *to.status = 1;
+      }
+    }
+    const WeightedHistogram found = result(true);
+    for (std::uint64_t row = 0; row < shape.rows; ++row) put(found, row, row * shape.slots, to);
+  }
+
+  // Returns the memory that the work uses.
+  Buffer<std::byte> enqueue(Stream& stream, std::span<const BufferBase* const> columns, const BufferBase& weights,
+                            const WeightedTotals& to, const BufferBase* workspace) {
+    if ((to.variances != nullptr) != options.variances) {
+      call::refuse(name, options.variances ? "variances were asked for and need memory, got none"
+                                           : "variances were not asked for, got memory for them");
+    }
+    if (to.integers != nullptr && !whole()) {
+      call::refuse(name, fmt::format("weights must be integers for exact totals, got {}",
+                                     to_string(shape.weights_dtype)));
+    }
+    std::vector<NamedResult> results{{"totals", to.totals, numbers, sizeof(double)}};
+    if (to.variances != nullptr) results.push_back({"variances", *to.variances, numbers, sizeof(double)});
+    if (to.integers != nullptr) results.push_back({"integers", *to.integers, numbers, sizeof(std::uint64_t)});
+    if (to.status != nullptr) results.push_back({"status", *to.status, 1, sizeof(std::uint32_t)});
+    std::vector<const BufferBase*> arrays(columns.begin(), columns.end());
+    arrays.push_back(&weights);
+    auto [count, room] = check(stream, arrays, &shape.weights_dtype, results, workspace);
+    if (!kernels) {
+      stream.finish();  // what was given to it before may still change the data
+      const auto host = [](const BufferBase* buffer, auto* type) {
+        return buffer == nullptr ? nullptr : reinterpret_cast<decltype(type)>(call::host_address(*buffer));
+      };
+      double* const f64 = nullptr;
+      sum_here(columns, weights,
+               {host(&to.totals, f64), host(to.variances, f64), host(to.integers, static_cast<std::uint64_t*>(nullptr)),
+                host(to.status, static_cast<std::uint32_t*>(nullptr))});
+      return std::move(room);
+    }
+    const Buffer<std::byte> digits = room.slice(0, kernels->totals_bytes());
+    State::count(stream, arrays, count, digits, room);
+    if (to.status != nullptr) call::clear(stream, *to.status, 0, sizeof(std::uint32_t));
+    sums->round(stream, 0, digits, {to.totals, to.integers, whole() ? to.status : nullptr});
+    if (to.variances != nullptr) sums->round(stream, 1, digits, {*to.variances, nullptr, nullptr});
+    return std::move(room);
+  }
+};
+
+Weighted& weighted_of(PreparedBins::State& state) {
+  return static_cast<Weighted&>(state);
+}
+
+}  // namespace
+
+PreparedWeightedHistogram::PreparedWeightedHistogram(const Device& device, Dtype dtype, Dtype weights,
+                                                     std::span<const Bins> bins, const WeightedOptions& options,
+                                                     std::uint64_t row_elements)
+    : PreparedBins(std::make_unique<Weighted>(device, WeightedShape(dtype, weights, bins, options, row_elements),
+                                              options, bins)) {}
+
+WeightedHistogram PreparedWeightedHistogram::result(std::span<const double> totals, std::span<const double> variances,
+                                                    std::span<const std::uint64_t> integers) const {
+  const Weighted& state = weighted_of(*state_);
+  state.check_numbers(totals.size());
+  if (!variances.empty()) state.check_numbers(variances.size());
+  if (!integers.empty()) state.check_numbers(integers.size());
+  WeightedHistogram result = state.shape.empty(0);
+  result.totals_.assign(totals.begin(), totals.end());
+  result.variances_.assign(variances.begin(), variances.end());
+  if (is_signed(state.shape.weights_dtype)) result.signed_.assign(integers.begin(), integers.end());
+  else result.unsigned_.assign(integers.begin(), integers.end());
+  return result;
+}
+
+Pending<void> weighted_histogram(Stream& stream, std::span<const BufferBase* const> columns, const BufferBase& weights,
+                                 PreparedWeightedHistogram& prepared, const WeightedTotals& totals,
+                                 const BufferBase* workspace) {
+  const auto room = std::make_shared<Buffer<std::byte>>(
+      weighted_of(*prepared.state_).enqueue(stream, columns, weights, totals, workspace));
+  return {stream.record(), [room] {}};
+}
+
+}  // namespace masu
