@@ -5,8 +5,10 @@
 #include <masu/convert.h>
 #include <masu/gather.h>
 #include <masu/histogram.h>
+#include <masu/joint_histogram.h>
 #include <masu/quantile.h>
 #include <masu/reduce.h>
+#include <masu/row_histogram.h>
 #include <masu/scan.h>
 #include <masu/search.h>
 #include <masu/selection.h>
@@ -26,6 +28,7 @@
 #include <memory>
 #include <numeric>
 #include <random>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -209,9 +212,44 @@ inline void EnqueueForms::add_histograms() {
   prepared("u8", Dtype::u8, Bins::even(10, 0, 100), {.outside = Outside::clamp});
   prepared("u16", Dtype::u16, Bins::integers(65536));
   prepared("f16", Dtype::f16, Bins::even(10, 0, 1));
-  add("weighted_histogram", false, [=, this](Stream& s) {
-    return weighted_histogram(s, data_, Dtype::f32, more_, Dtype::f32, Bins::even(100, 0, 1));
-  });
+  const auto rows = [&](std::string name, Dtype dtype, const Bins& bins) {
+    const std::uint64_t count = std::min<std::uint64_t>(count_, 7);
+    const std::uint64_t length = count_ / count;
+    const auto ready = std::make_shared<PreparedRowHistograms>(device_, dtype, bins, count, length);
+    const auto data = std::make_shared<Buffer<std::byte>>(data_.slice(0, count * length * size_of(dtype)));
+    Buffer<std::byte>& counts = buffer(ready->numbers() * sizeof(std::uint64_t));
+    add("row_histograms " + name, true,
+        [=, &counts](Stream& s) { return row_histograms(s, *data, *ready, counts, with); });
+  };
+  rows("f32", Dtype::f32, Bins::even(100, 0, 1));
+  rows("u8", Dtype::u8, Bins::even(10, 0, 100));
+  for (const std::uint64_t bins : {10, 1000}) {
+    const Bins both[] = {Bins::even(bins, 0, 1), Bins::even(bins, 0, 1)};
+    const auto ready = std::make_shared<PreparedJointHistogram>(device_, Dtype::f32, both);
+    Buffer<std::byte>& counts = buffer(ready->numbers() * sizeof(std::uint64_t));
+    add("joint_histogram " + std::to_string(bins), true, [=, this, &counts](Stream& s) {
+      const BufferBase* const columns[] = {&data_, &data_};
+      return joint_histogram(s, columns, *ready, counts, with);
+    });
+  }
+  const auto weighted = [&](std::string name, Dtype dtype, Dtype weights, std::uint64_t bins) {
+    const Bins even = Bins::even(bins, 0, dtype == Dtype::u8 ? 100 : 1);
+    const auto ready = std::make_shared<PreparedWeightedHistogram>(device_, dtype, weights, std::span(&even, 1),
+                                                                   WeightedOptions{.variances = true});
+    const std::uint64_t bytes = ready->numbers() * sizeof(double);
+    Buffer<std::byte>& totals = buffer(bytes);
+    Buffer<std::byte>& variances = buffer(bytes);
+    Buffer<std::byte>* integers = is_float(weights) ? nullptr : &buffer(bytes);
+    Buffer<std::byte>& status = buffer(sizeof(std::uint32_t));
+    const auto data = std::make_shared<Buffer<std::byte>>(data_.slice(0, count_ * size_of(dtype)));
+    add("weighted_histogram " + name, true, [=, this, &totals, &variances, &status](Stream& s) {
+      const BufferBase* const column = data.get();
+      return weighted_histogram(s, {&column, 1}, more_, *ready, {totals, &variances, integers, &status}, with);
+    });
+  };
+  weighted("f32", Dtype::f32, Dtype::f32, 100);
+  weighted("many", Dtype::f32, Dtype::f32, 3000);  // whose table the weights choose
+  weighted("u8", Dtype::u8, Dtype::i32, 10);
 }
 
 inline void EnqueueForms::add_moves() {

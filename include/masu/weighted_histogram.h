@@ -90,7 +90,6 @@ class MASU_EXPORT WeightedHistogram {
 
  private:
   friend class WeightedHistogramAccumulator;
-  friend class PreparedWeightedHistogram;
   friend struct WeightedShape;
   template <class T>
   [[nodiscard]] std::span<const T> part(const std::vector<T>& all, std::uint64_t row, bool extra) const;

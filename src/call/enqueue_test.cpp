@@ -23,7 +23,6 @@ struct Exception {
 };
 constexpr Exception exceptions[] = {
     {"histogram", "allocations, waits, writes", ""},
-    {"weighted_histogram", "allocations, waits, streams", ""},
     {"sort rows", "waits, writes", ""},
     {"sort segments", "allocations, waits, writes, streams", ""},
     {"topk of half", "", "streams, commands"},

@@ -7,6 +7,8 @@
 
 #include <masu/weighted_histogram.h>
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <functional>
 #include <utility>
@@ -81,6 +83,18 @@ struct Weighted : PreparedBins::State {
     for (std::uint64_t row = 0; row < shape.rows; ++row) put(found, row, row * shape.slots, to);
   }
 
+  // Throws: names the first integer total of a call that does not fit. `room`: the workspace.
+  void refuse(const Buffer<std::byte>& room) const {
+    std::vector<std::uint64_t> totals(kernels->totals_bytes() / sizeof(std::uint64_t));
+    room.slice(0, kernels->totals_bytes()).read(std::as_writable_bytes(std::span(totals)));
+    WeightSums found(shape.formats.front(), numbers);
+    sums->collect(totals, {&found, 1});
+    for (std::uint64_t i = 0; i < numbers; ++i) {
+      std::uint64_t bits = 0;
+      if (!found.integer_total(i, bits)) shape.refuse_total(i / shape.slots, i % shape.slots);
+    }
+  }
+
   // Returns the memory that the work uses.
   Buffer<std::byte> enqueue(Stream& stream, std::span<const BufferBase* const> columns, const BufferBase& weights,
                             const WeightedTotals& to, const BufferBase* workspace) {
@@ -137,12 +151,7 @@ WeightedHistogram PreparedWeightedHistogram::result(std::span<const double> tota
   state.check_numbers(totals.size());
   if (!variances.empty()) state.check_numbers(variances.size());
   if (!integers.empty()) state.check_numbers(integers.size());
-  WeightedHistogram result = state.shape.empty(0);
-  result.totals_.assign(totals.begin(), totals.end());
-  result.variances_.assign(variances.begin(), variances.end());
-  if (is_signed(state.shape.weights_dtype)) result.signed_.assign(integers.begin(), integers.end());
-  else result.unsigned_.assign(integers.begin(), integers.end());
-  return result;
+  return state.shape.of(0, totals, variances, integers);
 }
 
 Pending<void> weighted_histogram(Stream& stream, std::span<const BufferBase* const> columns, const BufferBase& weights,
@@ -151,6 +160,50 @@ Pending<void> weighted_histogram(Stream& stream, std::span<const BufferBase* con
   const auto room = std::make_shared<Buffer<std::byte>>(
       weighted_of(*prepared.state_).enqueue(stream, columns, weights, totals, workspace));
   return {stream.record(), [room] {}};
+}
+
+Pending<WeightedHistogram> weighted_histogram(Stream& stream, const BufferBase& data, Dtype dtype,
+                                              const BufferBase& weights, Dtype weights_dtype, const Bins& bins,
+                                              const WeightedOptions& options) {
+  const std::uint64_t count = data.size_bytes() / size_of(dtype);
+  const std::uint64_t row_elements = weighted_row_elements(count, options);
+  if (call::on_cpu(data.device())) {
+    auto here = std::make_shared<WeightedHistogramAccumulator>(data.device(), dtype, weights_dtype, bins, options,
+                                                               row_elements);
+    stream.finish();  // what was given to it before may still change the data
+    here->add_buffer(data, dtype, weights, weights_dtype, &stream);
+    return {stream.record(), [here] { return here->result(); }};
+  }
+  struct Work {
+    Work(PreparedWeightedHistogram made, bool with_variances, bool whole)
+        : prepared(std::move(made)),
+          totals(prepared.device(), prepared.numbers()),
+          variances(prepared.device(), with_variances ? prepared.numbers() : 0),
+          integers(prepared.device(), whole ? prepared.numbers() : 0),
+          status(prepared.device(), 1),
+          room(prepared.device(), 0) {}
+    PreparedWeightedHistogram prepared;
+    Buffer<double> totals;
+    Buffer<double> variances;
+    Buffer<std::uint64_t> integers;
+    Buffer<std::uint32_t> status;
+    Buffer<std::byte> room;
+  };
+  const bool whole = !is_float(weights_dtype);
+  const auto work = std::make_shared<Work>(
+      PreparedWeightedHistogram(data.device(), dtype, weights_dtype, std::span(&bins, 1), options, row_elements),
+      options.variances, whole);
+  const BufferBase* const column = &data;
+  work->room = weighted_of(*work->prepared.state_)
+                   .enqueue(stream, {&column, 1}, weights,
+                            {work->totals, options.variances ? &work->variances : nullptr,
+                             whole ? &work->integers : nullptr, &work->status},
+                            nullptr);
+  const Weighted& state = weighted_of(*work->prepared.state_);
+  return {stream.record(), [work, &state, count, wrap = options.wrap] {
+            if (!wrap && state.whole() && work->status.read().front() != 0) state.refuse(work->room);
+            return state.shape.of(count, work->totals.read(), work->variances.read(), work->integers.read());
+          }};
 }
 
 }  // namespace masu

@@ -46,6 +46,14 @@ inline void check_weighted_lengths(std::uint64_t elements, std::uint64_t weights
   }
 }
 
+// Elements of a row.
+inline std::uint64_t weighted_row_elements(std::uint64_t count, const WeightedOptions& options) {
+  if (options.rows != 0 && count % options.rows != 0) {
+    weighted_invalid(fmt::format("{} rows must divide the elements, got {}", options.rows, count));
+  }
+  return options.rows == 0 ? 0 : count / options.rows;
+}
+
 // What the arguments of a weighted histogram make definite. Throws for those that are out of the limits.
 struct WeightedShape {
   WeightedShape(Dtype dtype, Dtype of_weights, std::span<const Bins> bins, const WeightedOptions& options,
@@ -54,6 +62,8 @@ struct WeightedShape {
   [[noreturn]] void refuse_total(std::uint64_t row, std::uint64_t slot) const;
   // Without totals.
   [[nodiscard]] WeightedHistogram empty(std::uint64_t n) const;
+  [[nodiscard]] WeightedHistogram of(std::uint64_t n, std::span<const double> totals, std::span<const double> variances,
+                                     std::span<const std::uint64_t> integers) const;
 
   Dtype weights_dtype;
   std::uint64_t rows;

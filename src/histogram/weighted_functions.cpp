@@ -5,27 +5,15 @@
 
 #include <masu/weighted_histogram.h>
 
-#include <memory>
 #include <vector>
 
 namespace masu {
-
-namespace {
-
-std::uint64_t row_elements(std::uint64_t count, const WeightedOptions& options) {
-  if (options.rows != 0 && count % options.rows != 0) {
-    weighted_invalid(fmt::format("{} rows must divide the elements, got {}", options.rows, count));
-  }
-  return options.rows == 0 ? 0 : count / options.rows;
-}
-
-}  // namespace
 
 WeightedHistogram weighted_histogram(const Device& device, const ArrayView& data, const ArrayView& weights,
                                      const Bins& bins, const WeightedOptions& options) {
   check_weighted_lengths(data.count, weights.count);
   WeightedHistogramAccumulator accumulator(device, data.dtype, weights.dtype, definite_bins(device, data, bins),
-                                           options, row_elements(data.count, options));
+                                           options, weighted_row_elements(data.count, options));
   return accumulator.result_of({&data, 1}, weights);
 }
 
@@ -34,19 +22,9 @@ WeightedHistogram weighted_histogram(const BufferBase& data, Dtype dtype, const 
   const std::uint64_t count = data.size_bytes() / size_of(dtype);
   check_weighted_lengths(count, weights.size_bytes() / size_of(weights_dtype));
   WeightedHistogramAccumulator accumulator(data.device(), dtype, weights_dtype, definite_bins(data, dtype, bins),
-                                           options, row_elements(count, options));
+                                           options, weighted_row_elements(count, options));
   accumulator.add_buffer(data, dtype, weights, weights_dtype);
   return accumulator.result();
-}
-
-Pending<WeightedHistogram> weighted_histogram(Stream& stream, const BufferBase& data, Dtype dtype,
-                                              const BufferBase& weights, Dtype weights_dtype, const Bins& bins,
-                                              const WeightedOptions& options) {
-  const std::uint64_t count = data.size_bytes() / size_of(dtype);
-  auto accumulator = std::make_shared<WeightedHistogramAccumulator>(data.device(), dtype, weights_dtype, bins, options,
-                                                                    row_elements(count, options));
-  accumulator->add_buffer(data, dtype, weights, weights_dtype, &stream);
-  return {stream.record(), [accumulator] { return accumulator->result(); }};
 }
 
 WeightedHistogram weighted_joint_histogram(const Device& device, std::span<const ArrayView> columns,
@@ -58,7 +36,7 @@ WeightedHistogram weighted_joint_histogram(const Device& device, std::span<const
   std::vector<Bins> definite;
   for (std::size_t d = 0; d < bins.size(); ++d) definite.push_back(definite_bins(device, columns[d], bins[d]));
   WeightedHistogramAccumulator accumulator(device, columns.front().dtype, weights.dtype, definite, options,
-                                           row_elements(weights.count, options));
+                                           weighted_row_elements(weights.count, options));
   return accumulator.result_of(columns, weights);
 }
 
@@ -72,7 +50,7 @@ WeightedHistogram weighted_joint_histogram(std::span<const BufferBase* const> co
   std::vector<Bins> definite;
   for (std::size_t d = 0; d < bins.size(); ++d) definite.push_back(definite_bins(*columns[d], dtype, bins[d]));
   WeightedHistogramAccumulator accumulator(columns.front()->device(), dtype, weights_dtype, definite, options,
-                                           row_elements(count, options));
+                                           weighted_row_elements(count, options));
   accumulator.add_buffers(columns, dtype, weights, weights_dtype);
   return accumulator.result();
 }

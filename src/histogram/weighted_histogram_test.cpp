@@ -3,7 +3,6 @@
 // pieces, merging, bad input.
 #include "each_device.h"
 #include "expect_error.h"
-#include "histogram/device/weighted_histogram_device.h"
 #include "histogram/weighted_histogram_test_data.h"
 
 #include <masu/weighted_histogram.h>

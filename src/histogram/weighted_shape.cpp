@@ -69,4 +69,14 @@ WeightedHistogram WeightedShape::empty(std::uint64_t n) const {
   return result;
 }
 
+WeightedHistogram WeightedShape::of(std::uint64_t n, std::span<const double> totals, std::span<const double> variances,
+                                    std::span<const std::uint64_t> integers) const {
+  WeightedHistogram result = empty(n);
+  result.totals_.assign(totals.begin(), totals.end());
+  result.variances_.assign(variances.begin(), variances.end());
+  if (is_signed(weights_dtype)) result.signed_.assign(integers.begin(), integers.end());
+  else result.unsigned_.assign(integers.begin(), integers.end());
+  return result;
+}
+
 }  // namespace masu

@@ -86,7 +86,9 @@ void count(const Device& device, Strategy strategy, const std::vector<T>& data, 
     plan.cells = std::min(plan.cells, 64U);
   }
   const Buffer<T> buffer = padded(device, data);
-  DeviceCounter counter(device, slot_rule, plan, {.strategy = strategy, .channels = channels});
+  DeviceCounter counter(
+      device,
+      [&](const TableUpload& upload) { return std::make_unique<CountingKernels>(device, slot_rule, plan, upload); }, 0);
   std::vector<double> edges(rule.n + 1);
   for (std::uint64_t i = 0; i <= rule.n; ++i) edges[i] = rule.edge(i);
   std::vector<reference::Counts> expected(channels);
@@ -95,7 +97,9 @@ void count(const Device& device, Strategy strategy, const std::vector<T>& data, 
   for (std::size_t first = 0; first <= 16 / sizeof(T); first += channels) {
     const std::size_t most = first == 0 ? data.size() : 2 * (margin + first);
     const std::size_t length = std::min(data.size() - first, most) / channels * channels;
-    counter.add(buffer.slice(margin + first, length), length, nullptr);
+    const Buffer<T> part = buffer.slice(margin + first, length);
+    const BufferBase* const column = &part;
+    counter.add({&column, 1}, length, nullptr);
     reference::histogram(ArrayView(dtype_of<T>, data.data() + first, length), edges, rule.half_open, Outside::drop,
                          expected);
   }
@@ -144,11 +148,19 @@ void count_rows(const Device& device) {
     constexpr std::uint64_t rows = 9;
     const std::vector<std::uint8_t> data = samples<std::uint8_t>(20, 0, 30, rows * length);
     const BinRule rule(Bins::integers(30), Dtype::u8, false);
-    DeviceRowCounter counter(device, rule, rows, length, {});
+    DeviceCounter counter(
+        device,
+        [&](const TableUpload& upload) {
+          return std::make_unique<RowKernels>(device, SlotRule(rule, device.info()), rows, length, HistogramOptions{},
+                                              upload);
+        },
+        0);
     const Buffer<std::uint8_t> buffer = padded(device, data);
     const std::uint64_t cut = data.size() / 2;
-    counter.add(buffer.slice(margin, cut), cut);
-    counter.add(buffer.slice(margin + cut, data.size() - cut), data.size() - cut);
+    for (const auto& part : {buffer.slice(margin, cut), buffer.slice(margin + cut, data.size() - cut)}) {
+      const BufferBase* const column = &part;
+      counter.add({&column, 1}, part.size(), nullptr);
+    }
     const std::vector<std::uint64_t> totals = counter.totals();
     std::vector<std::uint64_t> expected(rows * 256);
     for (std::size_t i = 0; i < data.size(); ++i) ++expected[i / length * 256 + data[i]];
@@ -165,7 +177,12 @@ void count_joint(const Device& device, const std::vector<Strategy>& strategies) 
       std::make_shared<const BinRule>(Bins::edges({0, 1, 4, 9}), Dtype::f32, false, true)};
   const Buffer<float> columns[] = {padded(device, x), padded(device, y)};
   for (const Strategy strategy : strategies) {
-    DeviceJointCounter counter(device, rules, {.strategy = strategy});
+    DeviceCounter counter(
+        device,
+        [&](const TableUpload& upload) {
+          return std::make_unique<JointKernels>(device, rules, HistogramOptions{.strategy = strategy}, upload);
+        },
+        0);
     const Buffer<float> first = columns[0].slice(margin, x.size());
     const Buffer<float> second = columns[1].slice(margin, y.size());
     const BufferBase* both[] = {&first, &second};

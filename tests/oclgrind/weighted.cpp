@@ -3,7 +3,8 @@
 // Everything is launched from this one thread.
 //
 //   oclgrind_weighted KERNEL     wide, narrow, global, rows, joint
-#include "histogram/device/weighted_histogram_device.h"
+#include "histogram/device/histogram_device.h"
+#include "histogram/device/weighted_kernels.h"
 #include "histogram/weighted_histogram_test_data.h"
 
 #include <masu/weighted_histogram.h>
@@ -40,7 +41,16 @@ void sum(const Device& device, const std::vector<std::vector<T>>& columns, const
     rules.push_back(std::make_shared<const BinRule>(each, dtype_of<T>, false, bins.size() > 1));
   }
   const std::uint64_t count = weights.size();
-  DeviceWeightedCounter counter(device, rules, std::span(&format, 1), {.rows = rows}, count / rows, trial);
+  const WeightedKernels* kernels = nullptr;
+  DeviceCounter counter(
+      device,
+      [&](const TableUpload& upload) {
+        auto made = std::make_unique<WeightedKernels>(device, rules, std::span(&format, 1),
+                                                      WeightedOptions{.rows = rows}, count / rows, upload, trial);
+        kernels = made.get();
+        return made;
+      },
+      0);
   const auto padded = [&]<class E>(std::vector<E> all) {
     all.insert(all.begin(), E{});
     all.push_back(E{});
@@ -53,7 +63,9 @@ void sum(const Device& device, const std::vector<std::vector<T>>& columns, const
   for (const Buffer<T>& buffer : memory) parts.push_back(buffer.slice(1, count));
   std::vector<const BufferBase*> views;
   for (const Buffer<T>& part : parts) views.push_back(&part);
-  counter.add(views, by.slice(1, count), count, nullptr);
+  const Buffer<W> of_weights = by.slice(1, count);
+  views.push_back(&of_weights);
+  counter.add(views, count, nullptr);
 
   std::uint64_t slots = bins.size() == 1 ? rules.front()->n + extra_slots : 2;
   for (std::uint64_t cells = 1, d = 0; bins.size() > 1 && d < bins.size(); ++d) {
@@ -61,7 +73,7 @@ void sum(const Device& device, const std::vector<std::vector<T>>& columns, const
     if (d + 1 == bins.size()) slots += cells;
   }
   WeightSums found(format, slots * rows);
-  counter.collect(std::span(&found, 1));
+  kernels->collect(counter.totals(), std::span(&found, 1));
 
   WeightedHistogramAccumulator here(Device::open("cpu"), dtype_of<T>, dtype_of<W>, bins,
                                     {.variances = squared, .rows = rows}, count / rows);

@@ -36,6 +36,17 @@ TEST_P(WeightedHistogramNvrtc, EveryTypeOfWeights) {
   }
 }
 
+TEST_P(WeightedHistogramNvrtc, Rounding) {
+  const auto& files = weighted_plan::rounding_files;
+  for (const Dtype weights : {Dtype::u32, Dtype::i64, Dtype::f32}) {
+    for (const bool listed : {false, true}) {
+      expect_compiles({files.begin(), files.end()},
+                      weighted_plan::rounding_defines(test::nvrtc_gpu(), WeightFormat(weights, listed), listed),
+                      {"weighted_round"});
+    }
+  }
+}
+
 TEST_P(WeightedHistogramNvrtc, SeveralColumns) {
   const std::vector<SlotRule> columns{rule_of(Bins::even(3, 0, 1), Dtype::f64, true),
                                       rule_of(Bins::edges({0, 1, 2}), Dtype::f64, true)};
