@@ -171,8 +171,9 @@ class MASU_EXPORT HistogramAccumulator {
   std::unique_ptr<State> state_;
 };
 
-/// What bins made ready for a histogram of any kind have: their tables lie on one device, the kernels are compiled. Made
-/// once, they serve any number of calls that do nothing but give work to a stream. Move-only; one thread at a time.
+/// What bins made ready for a histogram of any kind have: their tables lie on one device, the kernels are compiled.
+/// Made once, they serve any number of calls that do nothing but give work to a stream. Move-only; one thread at a
+/// time.
 class MASU_EXPORT PreparedBins {
  public:
   PreparedBins(PreparedBins&&) noexcept;

@@ -114,8 +114,8 @@ class MASU_EXPORT PreparedRowHistograms : public PreparedBins {
                                                   PreparedRowHistograms& prepared, BufferBase& counts,
                                                   const BufferBase* workspace);
 };
-/// Given to a stream of the memory's device: nothing is waited for, and with a workspace nothing is allocated. `data` has
-/// all rows, `counts` prepared.numbers() numbers. These, the workspace and `prepared` must outlive the work.
+/// Given to a stream of the memory's device: nothing is waited for, and with a workspace nothing is allocated. `data`
+/// has all rows, `counts` prepared.numbers() numbers. These, the workspace and `prepared` must outlive the work.
 MASU_EXPORT Pending<void> row_histograms(Stream& stream, const BufferBase& data, PreparedRowHistograms& prepared,
                                          BufferBase& counts, const BufferBase* workspace = nullptr);
 

@@ -177,9 +177,9 @@ class MASU_EXPORT PreparedWeightedHistogram : public PreparedBins {
 /// Where a call leaves its results: prepared.numbers() of each, row by row the bins, then below, above and NaN, or of
 /// several columns outside and NaN.
 struct WeightedTotals {
-  BufferBase& totals;                 ///< f64
-  BufferBase* variances = nullptr;    ///< f64: where they were asked for, and there only
-  BufferBase* integers = nullptr;     ///< the exact totals of integer weights modulo 2^64, i64 or u64; may be null
+  BufferBase& totals;                  ///< f64
+  BufferBase* variances = nullptr;     ///< f64: where they were asked for, and there only
+  BufferBase* integers = nullptr;      ///< the exact totals of integer weights modulo 2^64, i64 or u64; may be null
   const BufferBase* status = nullptr;  ///< one u32 that gets 1 where such a total does not fit, else 0; may be null
 };
 /// Given to a stream of the memory's device: nothing is waited for, and with a workspace nothing is allocated. Rows

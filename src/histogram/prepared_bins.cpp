@@ -33,7 +33,8 @@ PreparedBins::State::Checked PreparedBins::State::check(const Stream& stream, st
                                                         const BufferBase* workspace) const {
   const std::size_t columns = weights != nullptr ? arrays.size() - 1 : arrays.size();
   if (columns != rules.size()) {
-    call::refuse(name, fmt::format("there must be {} columns, one for each of the bins, got {}", rules.size(), columns));
+    call::refuse(name,
+                 fmt::format("there must be {} columns, one for each of the bins, got {}", rules.size(), columns));
   }
   std::uint64_t count = 0;
   for (std::size_t i = 0; i < arrays.size(); ++i) {

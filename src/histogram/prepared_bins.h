@@ -30,8 +30,8 @@ struct PreparedBins::State {
   Device device;
   std::vector<std::shared_ptr<const BinRule>> rules;  // of each column
   unsigned channels = 1;
-  std::uint64_t elements = 0;             // that a call has; 0: any number
-  std::uint64_t numbers = 0;              // of results
+  std::uint64_t elements = 0;              // that a call has; 0: any number
+  std::uint64_t numbers = 0;               // of results
   std::unique_ptr<SlotKernels> kernels{};  // none on `cpu`
 
   State(std::string_view function, const Device& on, std::vector<std::shared_ptr<const BinRule>> columns)

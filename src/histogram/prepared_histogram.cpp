@@ -123,8 +123,8 @@ std::unique_ptr<Counts> make_counts(const Device& device, Dtype dtype, const Bin
 
 std::unique_ptr<Counts> make_row_counts(const Device& device, Dtype dtype, const Bins& bins, std::uint64_t rows,
                                         std::uint64_t row_elements, const HistogramOptions& options) {
-  auto state = std::make_unique<Counts>(
-      rows_name, device, std::vector{checked_row_rule(dtype, bins, rows, row_elements, options)});
+  auto state = std::make_unique<Counts>(rows_name, device,
+                                        std::vector{checked_row_rule(dtype, bins, rows, row_elements, options)});
   const BinRule& rule = *state->rules.front();
   state->channels = options.channels;
   state->elements = rows * row_elements;
@@ -153,7 +153,7 @@ std::unique_ptr<Counts> make_joint_counts(const Device& device, Dtype dtype, std
   state->numbers = joint_extra_cells + joint_cells(state->rules);
   if (call::on_cpu(device)) {
     state->here = [=, all = std::vector<Bins>(bins.begin(), bins.end())](std::span<const ArrayView> columns,
-                                                                        std::uint64_t* to) {
+                                                                         std::uint64_t* to) {
       JointHistogramAccumulator accumulator(device, dtype, all, options);
       accumulator.add(columns);
       const JointHistogram found = accumulator.result();

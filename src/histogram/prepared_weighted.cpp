@@ -43,10 +43,7 @@ struct Weighted : PreparedBins::State {
   WeightedKernels* sums = nullptr;  // the kernels
 
   Weighted(const Device& on, WeightedShape made, const WeightedOptions& asked, std::span<const Bins> given)
-      : State(weighted_name, on, made.rules),
-        shape(std::move(made)),
-        options(asked),
-        bins(given.begin(), given.end()) {
+      : State(weighted_name, on, made.rules), shape(std::move(made)), options(asked), bins(given.begin(), given.end()) {
     if (shape.rows > 1) elements = shape.rows * shape.row_elements;
     numbers = shape.slots * shape.rows;
     if (call::on_cpu(device)) return;
@@ -103,8 +100,8 @@ struct Weighted : PreparedBins::State {
                                            : "variances were not asked for, got memory for them");
     }
     if (to.integers != nullptr && !whole()) {
-      call::refuse(name, fmt::format("weights must be integers for exact totals, got {}",
-                                     to_string(shape.weights_dtype)));
+      call::refuse(name,
+                   fmt::format("weights must be integers for exact totals, got {}", to_string(shape.weights_dtype)));
     }
     std::vector<NamedResult> results{{"totals", to.totals, numbers, sizeof(double)}};
     if (to.variances != nullptr) results.push_back({"variances", *to.variances, numbers, sizeof(double)});

@@ -271,8 +271,8 @@ RowHistogramAccumulator::RowHistogramAccumulator(const Device& device, Dtype dty
   } catch (const std::bad_alloc&) {
     no_memory(rows_name, s.counters(), bytes);
   }
-  s.here = std::make_unique<cpu::RowCounter>(rule, row_elements, options.channels, options.strategy, s.counts,
-                                             s.outside);
+  s.here =
+      std::make_unique<cpu::RowCounter>(rule, row_elements, options.channels, options.strategy, s.counts, s.outside);
 }
 
 RowHistogramAccumulator::RowHistogramAccumulator(RowHistogramAccumulator&&) noexcept = default;

@@ -126,8 +126,7 @@ struct WeightedHistogramAccumulator::State : WeightedShape {
 WeightedHistogramAccumulator::WeightedHistogramAccumulator(const Device& device, Dtype dtype, Dtype weights,
                                                            std::span<const Bins> bins, const WeightedOptions& options,
                                                            std::uint64_t row_elements) {
-  state_ =
-      std::make_unique<State>(WeightedShape(dtype, weights, bins, options, row_elements), device, dtype, options);
+  state_ = std::make_unique<State>(WeightedShape(dtype, weights, bins, options, row_elements), device, dtype, options);
   State& s = *state_;
   if (call::on_cpu(device)) return;
   s.counter = std::make_unique<DeviceCounter>(

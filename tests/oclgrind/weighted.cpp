@@ -2,7 +2,7 @@
 // The kernels of weighted histograms on the device opencl:0, small, against the CPU: what check.sh runs under Oclgrind.
 // Everything is launched from this one thread.
 //
-//   oclgrind_weighted KERNEL     wide, narrow, global, rows, joint
+//   oclgrind_weighted KERNEL     wide, narrow, global, rows, joint, round
 #include "histogram/device/histogram_device.h"
 #include "histogram/device/weighted_kernels.h"
 #include "histogram/weighted_histogram_test_data.h"
@@ -12,6 +12,7 @@
 #include <bit>
 #include <cstdio>
 #include <exception>
+#include <limits>
 #include <memory>
 #include <span>
 #include <stdexcept>
@@ -143,6 +144,25 @@ void joint(const Device& device) {
                     {Bins::even(3, 0, 1), Bins::edges({0, 0.25, 0.5, 1})}, false, {.tables = {Layout{19, 0}, {}}});
 }
 
+// Totals made of their digits: of floats with variances; of integers counted by value, one of which does not fit.
+void round(const Device& device) {
+  const auto expect_bits = [&]<class T, class W>(const std::vector<T>& data, const std::vector<W>& weights,
+                                                 const Bins& bins, WeightedOptions options) {
+    const Buffer<T> there = device.upload(data);
+    const Buffer<W> by = device.upload(weights);
+    options.wrap = true;
+    Stream stream(device);
+    expect(weighted_histogram(stream, there, by, bins, options).get() ==
+               weighted_histogram(Device::open("cpu"), data, weights, bins, options),
+           "rounded totals of " + std::string(to_string(dtype_of<W>)));
+  };
+  expect_bits(values(60), test::hard_weights<float>(Hard::mixed, 60, 1), Bins::even(5, 0, 1),
+              {.variances = true, .rows = 3});
+  const std::vector<std::uint8_t> bytes{1, 1, 2, 9, 200};
+  expect_bits(bytes, std::vector<std::int64_t>{std::numeric_limits<std::int64_t>::max(), 1, -3, 7, 9},
+              Bins::even(3, 1, 10), {.outside = Outside::clamp});
+}
+
 }  // namespace
 }  // namespace masu
 
@@ -155,7 +175,8 @@ int main(int argc, char** argv) try {
   else if (kernel == "global") masu::global(device);
   else if (kernel == "rows") masu::rows(device);
   else if (kernel == "joint") masu::joint(device);
-  else throw std::runtime_error("wide, narrow, global, rows or joint");
+  else if (kernel == "round") masu::round(device);
+  else throw std::runtime_error("wide, narrow, global, rows, joint or round");
   std::printf("%s: the device's bits are the CPU's\n", argv[1]);
 } catch (const std::exception& error) {
   std::fprintf(stderr, "%s\n", error.what());

@@ -76,14 +76,14 @@ CountingKernels::Launcher& CountingKernels::for_rows() {
 
 void CountingKernels::launch(Stream& stream, Launcher& launcher, const Span& data, std::uint64_t groups,
                              const BufferBase& totals, std::vector<Event>& launches) {
-  launches.push_back(launcher.kernels.launch(
-      stream, launcher.plan.kernel_name(), groups, data.data, data.count, data.rows, data.pitch,
-      static_cast<std::uint32_t>(slots()), rules_.arguments(0), call::memory_of(totals),
-      totals.byte_offset() / sizeof(std::uint64_t), rules_.local(launcher.plan)));
+  launches.push_back(
+      launcher.kernels.launch(stream, launcher.plan.kernel_name(), groups, data.data, data.count, data.rows, data.pitch,
+                              static_cast<std::uint32_t>(slots()), rules_.arguments(0), call::memory_of(totals),
+                              totals.byte_offset() / sizeof(std::uint64_t), rules_.local(launcher.plan)));
 }
 
-void CountingKernels::partition(Stream& stream, const Span& data, const BufferBase& totals,
-                                const BufferBase& temporary, std::vector<Event>& launches) {
+void CountingKernels::partition(Stream& stream, const Span& data, const BufferBase& totals, const BufferBase& temporary,
+                                std::vector<Event>& launches) {
   const std::size_t size = size_of(rule().element);
   // Chunks of whole pixels, and of whole rows where there are several; a row that is longer than a chunk is cut.
   const std::uint64_t chunk = Partitioner::elements_in(plan_, temporary.size_bytes()) / plan_.channels * plan_.channels;
@@ -92,9 +92,9 @@ void CountingKernels::partition(Stream& stream, const Span& data, const BufferBa
     const std::uint64_t row_length = std::min(whole_rows, data.rows - row);
     for (std::uint64_t first = 0; first < data.count; first += chunk) {
       const std::uint64_t length = std::min(chunk, data.count - first);
-      const call::Arguments input(
-          call::At{data.data.buffer, data.data.offset + row * data.pitch + first * size}, length * row_length, length,
-          row_length == 1 ? std::uint64_t{0} : data.pitch, static_cast<std::uint32_t>(slots()), rules_.arguments(0));
+      const call::Arguments input(call::At{data.data.buffer, data.data.offset + row * data.pitch + first * size},
+                                  length * row_length, length, row_length == 1 ? std::uint64_t{0} : data.pitch,
+                                  static_cast<std::uint32_t>(slots()), rules_.arguments(0));
       partitioner_->count(stream, temporary, input, length * row_length, totals, launches);
     }
   }

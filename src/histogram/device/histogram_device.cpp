@@ -95,8 +95,7 @@ struct DeviceCounter::State {
   }
 };
 
-DeviceCounter::DeviceCounter(const Device& device, const Make& make, std::uint64_t staging,
-                             const BufferBase* workspace)
+DeviceCounter::DeviceCounter(const Device& device, const Make& make, std::uint64_t staging, const BufferBase* workspace)
     : state_(std::make_unique<State>(device, make, staging, workspace)) {}
 
 DeviceCounter::~DeviceCounter() = default;

@@ -29,8 +29,8 @@ class DeviceCounter {
   DeviceCounter(const DeviceCounter&) = delete;
   DeviceCounter& operator=(const DeviceCounter&) = delete;
 
-  // Counts the next elements in host memory, arrays of one length: whole pixels. Page-locked memory may be reused when it
-  // returns, as other memory may.
+  // Counts the next elements in host memory, arrays of one length: whole pixels. Page-locked memory may be reused when
+  // it returns, as other memory may.
   void add(std::span<const ArrayView> arrays);
   // The same for `rows` rows of `count` elements, `pitch` bytes apart, of one column.
   void add_image(const std::byte* first, Dtype dtype, std::uint64_t count, std::uint64_t rows, std::uint64_t pitch);

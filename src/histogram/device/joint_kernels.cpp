@@ -43,8 +43,8 @@ std::uint64_t JointKernels::temporary_bytes(std::uint64_t count) const {
   return CountingKernels::temporary_bytes(plan_, count, options_);
 }
 
-void JointKernels::count(Stream& stream, const CountedData& data, const BufferBase& totals,
-                         const BufferBase* temporary, std::vector<Event>& launches) {
+void JointKernels::count(Stream& stream, const CountedData& data, const BufferBase& totals, const BufferBase* temporary,
+                         std::vector<Event>& launches) {
   const std::uint64_t most =
       partitioner_ ? Partitioner::elements_in(plan_, temporary->size_bytes()) : plan_.most_elements();
   for (std::uint64_t first = 0; first < data.count; first += most) {

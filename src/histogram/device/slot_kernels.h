@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What counting or summing by slots takes on a device, made once: tables of edges and compiled kernels. Its launches are
-// all that a call gives to a stream.
+// What counting or summing by slots takes on a device, made once: tables of edges and compiled kernels. Its launches
+// are all that a call gives to a stream.
 #pragma once
 
 #include "call/launcher.h"

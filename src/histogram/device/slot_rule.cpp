@@ -331,8 +331,8 @@ void SlotRule::make_guide(std::uint32_t most_cells) {
 
 std::string_view SlotRule::function() const noexcept {
   constexpr std::array<std::string_view, 11> names{
-      "bits",         "integers",     "even_proved",  "even_f32",         "even_f64",
-      "even_rounded", "searched_f32", "searched_f64", "searched_rounded", "edges", "nowhere"};
+      "bits",         "integers",     "even_proved",      "even_f32", "even_f64", "even_rounded",
+      "searched_f32", "searched_f64", "searched_rounded", "edges",    "nowhere"};
   if (kind == Kind::edges && guide_bits) return "edges_by_bits";
   return names[static_cast<std::size_t>(kind)];
 }

@@ -126,11 +126,11 @@ void WeightedKernels::launch(Stream& stream, const CountedData& data, std::uint6
     const std::uint64_t row_count = count / length;
     const std::uint32_t parts = plan.parts_for(length, row_count);
     const std::uint64_t groups = std::min<std::uint64_t>(row_count * parts, plan.base.groups);
-    launches.push_back(each.kernels.launch(
-        stream, plan.base.kernel_name(), groups, rules_.input(data.arrays, first, count, slots_), weights, length,
-        parts, row * slots_, call::memory_of(layouts), layout, call::memory_of(totals),
-        totals.byte_offset() / sizeof(std::uint64_t) + each.first,
-        call::local<std::uint32_t>(plan.local_words(slots_))));
+    launches.push_back(each.kernels.launch(stream, plan.base.kernel_name(), groups,
+                                           rules_.input(data.arrays, first, count, slots_), weights, length, parts,
+                                           row * slots_, call::memory_of(layouts), layout, call::memory_of(totals),
+                                           totals.byte_offset() / sizeof(std::uint64_t) + each.first,
+                                           call::local<std::uint32_t>(plan.local_words(slots_))));
   }
 }
 
