@@ -70,8 +70,11 @@ inline uint outside_slot(const MASU_VALUE x, const uint bins, const MASU_VALUE f
 inline uint slot_bits(const MASU_VALUE x, MASU_SLOT_PARAMETERS) { return (uint)x; }
 inline uint try_bits(const MASU_VALUE x, bool *sure, MASU_SLOT_PARAMETERS) { return (uint)x; }
 
-// Bins that no value of the type reaches: all are below them, or above.
-MASU_NOINLINE uint slot_nowhere(const MASU_VALUE x, MASU_SLOT_PARAMETERS) { return bins + (x == x ? cells : 2); }
+// Bins that no value of the type reaches: all are below them, or above. `first` and `last` are one value: only a NaN lies on
+// neither side.
+MASU_NOINLINE uint slot_nowhere(const MASU_VALUE x, MASU_SLOT_PARAMETERS) {
+  return bins + (x >= first || x <= last ? cells : 2);
+}
 inline uint try_nowhere(const MASU_VALUE x, bool *sure, MASU_SLOT_PARAMETERS) {
   *sure = false;
   return 0;
