@@ -10,10 +10,12 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 namespace masu_python {
@@ -51,7 +53,18 @@ void each_block(const T* x, std::uint64_t count, F&& work) {
   for (std::uint64_t start = 0; start < count; start += block) {
     if (start / block % looked_after == looked_after - 1) masu::check_interrupted();
     const std::size_t size = static_cast<std::size_t>(std::min<std::uint64_t>(block, count - start));
-    for (std::size_t i = 0; i < size; ++i) keys[i] = key_of(x[start + i]);
+    const std::span<const T> elements(x + start, size);
+    if constexpr (std::is_floating_point_v<T>) {
+      // Most blocks have no zero and no NaN, and their keys take a few operations of a vector.
+      Key<T> special = 0;
+      for (std::size_t i = 0; i < size; ++i) {
+        keys[i] = plain_key_of(elements[i]);
+        special |= std::abs(elements[i]) > 0 ? 0 : 1;
+      }
+      if (special != 0) std::ranges::transform(elements, keys.begin(), key_of<T>);
+    } else {
+      std::ranges::transform(elements, keys.begin(), key_of<T>);
+    }
     work(std::span<const Key<T>>(keys.data(), size));
   }
 }
@@ -64,30 +77,77 @@ class Prefixes {
       : prefixes_(given.data<std::uint64_t>(), given.count()),
         below_(below),
         least_(static_cast<Key<T>>(prefixes_.front() << below)),
-        span_(static_cast<Key<T>>(((prefixes_.back() - prefixes_.front() + 1) << below) - 1)) {}
+        span_(static_cast<Key<T>>(((prefixes_.back() - prefixes_.front() + 1) << below) - 1)),
+        least_front_(front(least_)),
+        span_front_(static_cast<Front>(front(static_cast<Key<T>>(least_ + span_)) - least_front_)) {}
 
   // Calls work(key, number).
   template <class F>
   void each(std::span<const Key<T>> keys, F&& work) {
+    for (; keys.size() >= group; keys = keys.subspan(group)) {
+      Front some = 0;  // few groups have keys that are near: a look at all of a group is a few operations of a vector
+      for (std::size_t i = 0; i < group; ++i)
+        some |= static_cast<Front>(front(keys[i]) - least_front_) <= span_front_ ? 1 : 0;
+      if (some != 0) each_of(keys.first(group), work);
+    }
+    each_of(keys, work);
+  }
+
+ private:
+  static constexpr std::size_t group = 32;  // keys
+  // Vectors of every processor compare 32 bits.
+  using Front = std::conditional_t<sizeof(T) == 8, std::uint32_t, Key<T>>;
+  static Front front(Key<T> key) { return static_cast<Front>(key >> 8 * (sizeof(T) - sizeof(Front))); }
+
+  template <class F>
+  void each_of(std::span<const Key<T>> keys, F&& work) {
     std::size_t near = 0;
-    for (const Key<T> key : keys) {  // without a branch, as few are near
+    for (const Key<T> key : keys) {  // without a branch
       near_[near] = key;
       near += static_cast<Key<T>>(key - least_) <= span_ ? 1 : 0;
     }
     for (const Key<T> key : std::span(near_).first(near)) {
+      if (prefixes_.size() == 1) {
+        work(std::uint64_t{key}, std::size_t{0});
+        continue;
+      }
       const std::uint64_t front = std::uint64_t{key} >> below_;
       const auto found = std::ranges::lower_bound(prefixes_, front);
       if (*found == front) work(std::uint64_t{key}, static_cast<std::size_t>(found - prefixes_.begin()));
     }
   }
 
- private:
   std::span<const std::uint64_t> prefixes_;
   unsigned below_;
   Key<T> least_;
   Key<T> span_;
-  std::array<Key<T>, block + 1> near_{};
+  Front least_front_;
+  Front span_front_;
+  std::array<Key<T>, group + 1> near_{};
 };
+
+// Adds to `table` how often each digit of `width` bits stands in front of the keys. Two tables are counted in turns,
+// since a digit that comes again at once would wait for its own count.
+template <class T>
+void count_fronts(const T* x, std::uint64_t count, unsigned width, std::int64_t* table) {
+  constexpr std::uint64_t piece = std::uint64_t{1} << 31;  // whose counts have 32 bits
+  const unsigned shift = static_cast<unsigned>(8 * sizeof(T)) - width;
+  const std::size_t digits = std::size_t{1} << width;
+  std::vector<std::uint32_t> counts(2 * digits);
+  std::uint32_t* const even = counts.data();
+  std::uint32_t* const odd = even + digits;
+  for (std::uint64_t start = 0; start < count; start += piece) {
+    each_block(x + start, std::min(piece, count - start), [&](std::span<const Key<T>> keys) {
+      for (; keys.size() >= 2; keys = keys.subspan(2)) {
+        ++even[keys[0] >> shift];
+        ++odd[keys[1] >> shift];
+      }
+      if (!keys.empty()) ++even[keys[0] >> shift];
+    });
+    for (std::size_t i = 0; i < digits; ++i) table[i] += std::int64_t{even[i]} + odd[i];
+    std::ranges::fill(counts, 0);
+  }
+}
 
 void check(const Input& in, const Input& prefixes, unsigned below) {
   const unsigned bits = static_cast<unsigned>(8 * masu::size_of(in.dtype()));
@@ -114,9 +174,7 @@ void count_digits(nb::handle data, unsigned shift, unsigned width, nb::handle fr
     std::int64_t* const table = out.data<std::int64_t>();
     with_type(in, [&]<class T>(const T* x) {
       if (shift + width >= 8 * sizeof(T)) {  // all of the key: no prefix
-        each_block(x, in.count(), [&](std::span<const Key<T>> keys) {
-          for (const Key<T> key : keys) ++table[key >> shift];
-        });
+        count_fronts(x, in.count(), width, table);
         return;
       }
       Prefixes<T> prefixes(given, shift + width);

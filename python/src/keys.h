@@ -49,6 +49,14 @@ Key<T> key_of(T value) {
   }
 }
 
+// The same of a float that is neither a zero nor a NaN.
+template <class T>
+Key<T> plain_key_of(T value) {
+  const auto bits = std::bit_cast<Key<T>>(value);
+  const auto negative = static_cast<Key<T>>(static_cast<std::make_signed_t<Key<T>>>(bits) >> (sizeof(T) * 8 - 1));
+  return static_cast<Key<T>>(bits ^ (negative | sign_of<T>));
+}
+
 // An element of that key: a zero is +0, a NaN the quiet one with no other bit set.
 template <class T>
 T element_of_key(Key<T> key) {

@@ -368,6 +368,11 @@ def test_devices():
             pickle.dumps([dict(r.dask) for r in other])
             with pytest.raises(TypeError, match="device must be a name or a masu.Device, got int"):
                 call(of, device=5)
+            for wrong in ("nope", "cuda:", "cpu:0", "gpu"):
+                with pytest.raises(ValueError, match=f"[a-z]+: a device is auto, .*, got '{wrong}'"):
+                    call(of, device=wrong)
+            for name in ("cuda:7", "opencl:PoCL", "auto"):  # a worker may have it
+                call(of, device=name)
         if call not in (md.sort, md.argsort):
             for wrong in (0, 1, "x"):
                 with pytest.raises((TypeError, ValueError), match="[a-z]+: split_every must be"):

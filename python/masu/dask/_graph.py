@@ -38,6 +38,10 @@ def options(function, split_every=None, device=None):
         return device.id
     if not (device is None or isinstance(device, str)):
         raise TypeError(f"{function}: device must be a name or a masu.Device, got {type(device).__name__}")
+    kind = (device or "").split(":")[0]
+    if device not in (None, "", "auto", "cpu") and (kind not in ("opencl", "cuda") or device == f"{kind}:"):
+        raise ValueError(f"{function}: a device is auto, cpu, opencl, cuda, opencl:N, cuda:N or a part of a name as in "
+                         f"opencl:NAME, got {device!r}")
     return device
 
 
