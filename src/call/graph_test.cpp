@@ -43,7 +43,10 @@ bool may_be_captured(const test::EnqueueForms::Form& form) {
   return form.in_buffers && form.name != "sort rows" && form.name != "sort segments";
 }
 
-TEST(GraphTest, ReplaysGiveTheBitsOfCalls) {
+class GraphTest : public testing::TestWithParam<std::uint64_t> {};
+
+TEST_P(GraphTest, ReplaysGiveTheBitsOfCalls) {
+  const std::uint64_t count = GetParam();
   const std::vector<DeviceInfo> devices = Device::list();
   const auto cuda = std::ranges::find_if(
       devices, [](const DeviceInfo& info) { return info.kind == DeviceKind::cuda && info.usable; });
@@ -51,56 +54,55 @@ TEST(GraphTest, ReplaysGiveTheBitsOfCalls) {
   const Device device = Device::open(cuda->id);
   const GraphDriver driver;
   ASSERT_NE(driver.begin, nullptr);
-  for (const std::uint64_t count : {std::uint64_t{1}, std::uint64_t{1000}, std::uint64_t{100000}}) {
-    SCOPED_TRACE(count);
-    const unsigned replays = count <= 1000 ? 100 : 5;
-    test::EnqueueForms all(device, count);
-    GraphDriver::Handle native = nullptr;
-    ASSERT_EQ(driver.set_context(device.native_context()), 0);
-    ASSERT_EQ(driver.create_stream(&native, 1), 0);
-    {
-      Stream stream = Stream::wrap(device, native);
-      for (const test::EnqueueForms::Form& form : all.forms()) {
-        if (!may_be_captured(form)) continue;
-        SCOPED_TRACE(form.name);
-        form.run(stream)();
-        GraphDriver::Handle graph = nullptr;
-        GraphDriver::Handle executable = nullptr;
-        constexpr int relaxed = 2;
-        ASSERT_EQ(driver.begin(native, relaxed), 0);
-        (void)form.run(stream);
-        ASSERT_EQ(driver.end(native, &graph), 0);
-        ASSERT_EQ(driver.instantiate(&executable, graph, 0), 0);
-        for (unsigned replay = 0; replay < replays; ++replay) {
-          all.set_contents(replay + 1);
-          ASSERT_EQ(driver.launch(executable, native), 0);
-          ASSERT_EQ(driver.synchronize(native), 0);
-          const auto replayed = all.contents();
-          all.set_contents(replay + 1);
-          form.run(stream)();
-          stream.finish();
-          ASSERT_EQ(replayed, all.contents()) << "replay " << replay;
-        }
-        const Recording recording(device, {}, [&](auto) {
-          Stream recorded(device, Timing::off);
-          (void)form.run(recorded);
-        });
-        Buffer<std::byte> workspace(device, recording.workspace_bytes());
-        all.set_contents(0);
-        recording.enqueue(native, {}, workspace.native());
+  const unsigned replays = count <= 1000 ? 100 : 5;
+  test::EnqueueForms all(device, count);
+  GraphDriver::Handle native = nullptr;
+  ASSERT_EQ(driver.set_context(device.native_context()), 0);
+  ASSERT_EQ(driver.create_stream(&native, 1), 0);
+  {
+    Stream stream = Stream::wrap(device, native);
+    for (const test::EnqueueForms::Form& form : all.forms()) {
+      if (!may_be_captured(form)) continue;
+      SCOPED_TRACE(form.name);
+      form.run(stream)();
+      GraphDriver::Handle graph = nullptr;
+      GraphDriver::Handle executable = nullptr;
+      constexpr int relaxed = 2;
+      ASSERT_EQ(driver.begin(native, relaxed), 0);
+      (void)form.run(stream);
+      ASSERT_EQ(driver.end(native, &graph), 0);
+      ASSERT_EQ(driver.instantiate(&executable, graph, 0), 0);
+      for (unsigned replay = 0; replay < replays; ++replay) {
+        all.set_contents(replay + 1);
+        ASSERT_EQ(driver.launch(executable, native), 0);
         ASSERT_EQ(driver.synchronize(native), 0);
-        const auto repeated = all.contents();
-        all.set_contents(0);
+        const auto replayed = all.contents();
+        all.set_contents(replay + 1);
         form.run(stream)();
         stream.finish();
-        ASSERT_EQ(repeated, all.contents()) << "recorded";
-        EXPECT_EQ(driver.destroy_executable(executable), 0);
-        EXPECT_EQ(driver.destroy_graph(graph), 0);
+        ASSERT_EQ(replayed, all.contents()) << "replay " << replay;
       }
+      const Recording recording(device, {}, [&](auto) {
+        Stream recorded(device, Timing::off);
+        (void)form.run(recorded);
+      });
+      Buffer<std::byte> workspace(device, recording.workspace_bytes());
+      all.set_contents(0);
+      recording.enqueue(native, {}, workspace.native());
+      ASSERT_EQ(driver.synchronize(native), 0);
+      const auto repeated = all.contents();
+      all.set_contents(0);
+      form.run(stream)();
+      stream.finish();
+      ASSERT_EQ(repeated, all.contents()) << "recorded";
+      EXPECT_EQ(driver.destroy_executable(executable), 0);
+      EXPECT_EQ(driver.destroy_graph(graph), 0);
     }
-    EXPECT_EQ(driver.destroy_stream(native), 0);
   }
+  EXPECT_EQ(driver.destroy_stream(native), 0);
 }
+
+INSTANTIATE_TEST_SUITE_P(Sizes, GraphTest, testing::Values(1, 1000, 100000));
 
 }  // namespace
 }  // namespace masu
