@@ -33,8 +33,8 @@ def mean(a, axis=None, dtype=None, out=None, keepdims=_NoValue, *, where=_NoValu
         return a.dtype.type(_masu.mean_all(a, device_for(device, a.size)))
     if _arrays.foreign(a):
         if (dtype is None and out is None and where is _NoValue and device is None
-                and (keepdims is _NoValue or keepdims is False)):
-            found = _masu.enqueue_mean(a, axis)
+                and (keepdims is _NoValue or type(keepdims) is bool)):
+            found = _masu.enqueue_mean(a, axis, keepdims is True)
             if found is not None:
                 return found
         return _arrays.in_kind(mean, a, axis=axis, dtype=dtype, out=out, keepdims=keepdims, where=where, device=device)
@@ -82,8 +82,8 @@ def _spread(function, a, axis, dtype, out, ddof, keepdims, where, mean, correcti
     """var or std."""
     if _arrays.foreign(a):
         if (dtype is None and out is None and where is _NoValue and mean is _NoValue and correction is _NoValue
-                and device is None and (keepdims is _NoValue or keepdims is False)):
-            found = (_masu.enqueue_std if function is std else _masu.enqueue_var)(a, axis, ddof)
+                and device is None and (keepdims is _NoValue or type(keepdims) is bool)):
+            found = (_masu.enqueue_std if function is std else _masu.enqueue_var)(a, axis, keepdims is True, ddof)
             if found is not None:
                 return found
         return _arrays.in_kind(function, a, axis=axis, dtype=dtype, out=out, ddof=ddof, keepdims=keepdims, where=where,

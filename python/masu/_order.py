@@ -80,8 +80,8 @@ def sort(a, axis=-1, kind=None, order=None, *, stable=None, descending=_NoValue,
             copy.sort(-1 if axis is None else axis, kind, order, stable=stable)
             return copy
     if _arrays.foreign(a):
-        if kind is None and order is None and descending is _NoValue and device is None:
-            sorted_there = _masu.enqueue_sort(a, axis)
+        if kind is None and order is None and (descending is _NoValue or type(descending) is bool) and device is None:
+            sorted_there = _masu.enqueue_sort(a, axis, descending is True)
             if sorted_there is not None:
                 return sorted_there
         return _arrays.in_kind(sort, a, axis=axis, kind=kind, order=order, stable=stable, descending=descending,
@@ -128,8 +128,8 @@ def argsort(a, axis=-1, kind=None, order=None, *, stable=None, descending=_NoVal
         order = argsort(_arrays.as_numpy(a), axis, kind, order, stable=stable, descending=descending, device=device)
         return _arrays.like_series(a, order)
     if _arrays.foreign(a):
-        if kind is None and order is None and descending is _NoValue and device is None:
-            order_there = _masu.enqueue_argsort(a, axis)
+        if kind is None and order is None and (descending is _NoValue or type(descending) is bool) and device is None:
+            order_there = _masu.enqueue_argsort(a, axis, descending is True)
             if order_there is not None:
                 return order_there
         return _arrays.in_kind(argsort, a, axis=axis, kind=kind, order=order, stable=stable, descending=descending,

@@ -69,8 +69,8 @@ def _sum_lines(lines, device):
 def _sum(a, axis, dtype, out, keepdims, initial, where, device):
     if _arrays.foreign(a):
         if (dtype is None and out is None and initial is _NoValue and where is _NoValue and device is None
-                and (keepdims is _NoValue or keepdims is False)):
-            total = _masu.enqueue_sum(a, axis)
+                and (keepdims is _NoValue or type(keepdims) is bool)):
+            total = _masu.enqueue_sum(a, axis, keepdims is True)
             if total is not None:
                 return total
         return _arrays.in_kind(sum, a, axis=axis, dtype=dtype, out=out, keepdims=keepdims, initial=initial, where=where,

@@ -3,6 +3,7 @@
 // not plain, which Python then does in the usual way: enqueue_sort(a, axis) and so on. `axis` is None or an int.
 #include "bin_spec.h"
 #include "enqueue.h"
+#include "lines.h"
 
 #include <masu/convert.h>
 #include <masu/histogram.h>
@@ -15,12 +16,15 @@
 #include <masu/topk.h>
 #include <masu/unique.h>
 
+#include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstring>
 #include <exception>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 
 namespace masu_python {
@@ -74,39 +78,6 @@ Library* take(PyObject* array, Tensor& tensor) {
   return library != nullptr && library->take(array, tensor) ? library : nullptr;
 }
 
-bool integer(PyObject* object, std::int64_t& value) {
-  if (PyLong_CheckExact(object) == 0) return false;
-  value = PyLong_AsLongLong(object);
-  if (PyErr_Occurred() == nullptr) return true;
-  PyErr_Clear();
-  return false;
-}
-
-// The rows along which a call works: the last axis, or all elements.
-struct Rows {
-  std::uint64_t number = 1;
-  std::uint64_t length = 0;
-  std::span<const std::int64_t> kept;  // the axes before
-};
-
-bool rows_of(const Tensor& tensor, PyObject* axis, Rows& rows) {
-  rows.length = tensor.count;
-  if (axis == Py_None) return true;
-  std::int64_t number = 0;
-  const auto dimensions = static_cast<std::int64_t>(tensor.dimensions);
-  if (!integer(axis, number) || dimensions == 0 || (number != -1 && number != dimensions - 1)) return false;
-  rows.length = static_cast<std::uint64_t>(tensor.lengths().back());
-  rows.number = tensor.count / rows.length;
-  rows.kept = tensor.lengths().first(tensor.dimensions - 1);
-  return true;
-}
-
-// The shape of a result that has rows of its own, flat where all elements are one row.
-std::span<const std::int64_t> shape_of(const Tensor& tensor, PyObject* axis, std::array<std::int64_t, 1>& flat) {
-  flat[0] = static_cast<std::int64_t>(tensor.count);
-  return axis == Py_None ? std::span<const std::int64_t>(flat) : tensor.lengths();
-}
-
 // Integers are summed as NumPy sums them, modulo 2^64.
 Dtype summed(const Tensor& tensor) {
   if (masu::is_float(tensor.dtype)) return tensor.dtype;
@@ -116,44 +87,50 @@ Dtype summed(const Tensor& tensor) {
 using SumForm = masu::Pending<void> (*)(Stream&, const masu::BufferBase&, Dtype, const masu::BufferBase&,
                                         const masu::SumOptions&);
 
-// (a, axis), with ddof behind them
+// (a, axis, keepdims), with ddof behind them
 template <Function which, SumForm form>
 Answer reduce(Arguments arguments) {
   Tensor x;
-  Rows rows;
+  Lines lines;
   Library* const library = take(arguments[0], x);
   std::int64_t ddof = 0;
-  if (library == nullptr || !rows_of(x, arguments[1], rows)) return {};
-  if (arguments.size() > 2 && (!integer(arguments[2], ddof) || ddof < 0)) return {};
-  if (rows.length <= static_cast<std::uint64_t>(ddof)) return {};
+  const bool keep = arguments[2] == Py_True;
+  if (library == nullptr || !lines_of(x, arguments[1], lines, keep)) return {};
+  if (arguments.size() > 3 && (!integer(arguments[3], ddof) || ddof < 0)) return {};
+  if (lines.length <= static_cast<std::uint64_t>(ddof)) return {};
   constexpr bool is_sum = which == Function::sum;
   const Dtype result = is_sum ? summed(x) : masu::is_float(x.dtype) ? x.dtype : Dtype::f64;
   EnqueuedCall call(which, *library, x.ordinal);
   call.input(x);
-  call.option(rows.number);
+  key_of_lines(call, lines);
   call.option(static_cast<std::uint64_t>(ddof));
-  call.output(result, false, rows.kept);
+  call.output(result, false, lines.reduced(keep));
   return finished(call, [&](const Device& device, Buffers data) {
     Stream stream(device, Timing::off);
-    masu::SumOptions options{.rows = rows.number, .ddof = static_cast<std::uint64_t>(ddof)};
+    masu::SumOptions options{.rows = lines.number(), .ddof = static_cast<std::uint64_t>(ddof)};
     if (masu::is_float(result)) options.result = result;
-    static_cast<void>(form(stream, data[0], x.dtype, data[1], options));
+    std::optional<Buffer<std::byte>> memory;
+    static_cast<void>(
+        form(stream, as_rows(device, stream, data[0], x.dtype, lines, memory), x.dtype, data[1], options));
   });
 }
 
-// (a, axis)
+// (a, axis, keepdims)
 Answer median(Arguments arguments) {
   Tensor x;
-  Rows rows;
+  Lines lines;
   Library* const library = take(arguments[0], x);
-  if (library == nullptr || !rows_of(x, arguments[1], rows)) return {};
+  const bool keep = arguments[2] == Py_True;
+  if (library == nullptr || !lines_of(x, arguments[1], lines, keep)) return {};
   EnqueuedCall call(Function::median, *library, x.ordinal);
   call.input(x);
-  call.option(rows.number);
-  call.output(masu::is_float(x.dtype) ? x.dtype : Dtype::f64, false, rows.kept);
+  key_of_lines(call, lines);
+  call.output(masu::is_float(x.dtype) ? x.dtype : Dtype::f64, false, lines.reduced(keep));
   return finished(call, [&](const Device& device, Buffers data) {
     Stream stream(device, Timing::off);
-    static_cast<void>(masu::median(stream, data[0], x.dtype, data[1], {.rows = rows.number}));
+    std::optional<Buffer<std::byte>> memory;
+    const Buffer<std::byte>& rows = as_rows(device, stream, data[0], x.dtype, lines, memory);
+    static_cast<void>(masu::median(stream, rows, x.dtype, data[1], {.rows = lines.number()}));
   });
 }
 
@@ -188,72 +165,86 @@ Answer dot(Arguments arguments) {
 // (a, axis)
 Answer cumsum(Arguments arguments) {
   Tensor x;
-  Rows rows;
+  Lines lines;
   Library* const library = take(arguments[0], x);
-  if (library == nullptr || !rows_of(x, arguments[1], rows)) return {};
+  if (library == nullptr || !lines_of(x, arguments[1], lines)) return {};
   const Dtype result = summed(x);
-  std::array<std::int64_t, 1> flat{};
   EnqueuedCall call(Function::cumsum, *library, x.ordinal);
   call.input(x);
-  call.option(rows.number);
-  call.output(result, false, shape_of(x, arguments[1], flat));
+  key_of_lines(call, lines);
+  call.output(result, false, shape_of(arguments[1], lines));
   return finished(call, [&](const Device& device, Buffers data) {
     Stream stream(device, Timing::off);
-    const masu::ScanOptions options{.rows = rows.number};
-    if (masu::size_of(result) == masu::size_of(x.dtype)) {
-      static_cast<void>(masu::scan(stream, data[0], result, data[1], options));
-      return;
-    }
-    static_cast<void>(masu::convert(stream, data[0], x.dtype, data[1], result, {.overflow = masu::Overflow::wrap}));
-    static_cast<void>(masu::scan(stream, data[1], result, data[1], options));
+    std::optional<Buffer<std::byte>> memory;
+    const Buffer<std::byte>& rows = as_rows(device, stream, data[0], x.dtype, lines, memory);
+    as_lines(device, stream, data[1], result, lines, lines.length, [&](Buffer<std::byte>& sums) {
+      const masu::ScanOptions options{.rows = lines.number()};
+      if (masu::size_of(result) == masu::size_of(x.dtype)) {
+        static_cast<void>(masu::scan(stream, rows, result, sums, options));
+        return;
+      }
+      static_cast<void>(masu::convert(stream, rows, x.dtype, sums, result, {.overflow = masu::Overflow::wrap}));
+      static_cast<void>(masu::scan(stream, sums, result, sums, options));
+    });
   });
 }
 
-// (a, axis)
+// (a, axis, descending)
 template <Function which>
 Answer sort(Arguments arguments) {
   Tensor x;
-  Rows rows;
+  Lines lines;
   Library* const library = take(arguments[0], x);
-  if (library == nullptr || !rows_of(x, arguments[1], rows)) return {};
-  std::array<std::int64_t, 1> flat{};
+  if (library == nullptr || !lines_of(x, arguments[1], lines)) return {};
+  const bool backwards = arguments[2] == Py_True;
   constexpr bool places = which == Function::argsort;
+  const Dtype result = places ? Dtype::i64 : x.dtype;
   EnqueuedCall call(which, *library, x.ordinal);
   call.input(x);
-  call.option(rows.number);
-  call.output(places ? Dtype::i64 : x.dtype, !places && x.boolean, shape_of(x, arguments[1], flat));
+  key_of_lines(call, lines);
+  call.option(backwards ? 1 : 0);
+  call.output(result, !places && x.boolean, shape_of(arguments[1], lines));
   return finished(call, [&](const Device& device, Buffers data) {
     Stream stream(device, Timing::off);
-    const masu::SortOptions options{.rows = rows.number};
-    if constexpr (places) static_cast<void>(masu::argsort(stream, data[0], x.dtype, data[1], Dtype::u64, options));
-    else static_cast<void>(masu::sort(stream, data[0], x.dtype, data[1], options));
+    const masu::SortOptions options{.order = backwards ? masu::Order::descending : masu::Order::ascending,
+                                    .rows = lines.number()};
+    std::optional<Buffer<std::byte>> memory;
+    const Buffer<std::byte>& rows = as_rows(device, stream, data[0], x.dtype, lines, memory);
+    as_lines(device, stream, data[1], result, lines, lines.length, [&](Buffer<std::byte>& sorted) {
+      if constexpr (places) static_cast<void>(masu::argsort(stream, rows, x.dtype, sorted, Dtype::u64, options));
+      else static_cast<void>(masu::sort(stream, rows, x.dtype, sorted, options));
+    });
   });
 }
 
 // (a, k, axis, largest)
 Answer topk(Arguments arguments) {
   Tensor x;
-  Rows rows;
+  Lines lines;
   std::int64_t k = 0;
   Library* const library = take(arguments[0], x);
-  if (library == nullptr || !rows_of(x, arguments[2], rows) || !integer(arguments[1], k)) return {};
-  if (k < 1 || static_cast<std::uint64_t>(k) > rows.length) return {};
+  if (library == nullptr || !lines_of(x, arguments[2], lines) || !integer(arguments[1], k)) return {};
+  if (k < 1 || static_cast<std::uint64_t>(k) > lines.length) return {};
   const bool largest = arguments[3] == Py_True;
-  std::array<std::int64_t, most_dimensions> shape{};
-  std::ranges::copy(rows.kept, shape.begin());
-  shape[rows.kept.size()] = k;
-  const std::span<const std::int64_t> found(shape.data(), rows.kept.size() + 1);
+  const auto each = static_cast<std::uint64_t>(k);
+  const std::span<const std::int64_t> found = lines.with(k);
   EnqueuedCall call(Function::topk, *library, x.ordinal);
   call.input(x);
-  call.option(rows.number);
-  call.option(static_cast<std::uint64_t>(k));
+  key_of_lines(call, lines);
+  call.option(each);
   call.option(largest ? 1 : 0);
   call.output(x.dtype, x.boolean, found);
   call.output(Dtype::i64, false, found);
   return finished(call, [&](const Device& device, Buffers data) {
     Stream stream(device, Timing::off);
-    const masu::TopkOptions options{.largest = largest, .rows = rows.number};
-    static_cast<void>(masu::topk(stream, data[0], x.dtype, static_cast<std::uint64_t>(k), data[1], data[2], options));
+    const masu::TopkOptions options{.largest = largest, .rows = lines.number()};
+    std::optional<Buffer<std::byte>> memory;
+    const Buffer<std::byte>& rows = as_rows(device, stream, data[0], x.dtype, lines, memory);
+    as_lines(device, stream, data[1], x.dtype, lines, each, [&](Buffer<std::byte>& values) {
+      as_lines(device, stream, data[2], Dtype::i64, lines, each, [&](Buffer<std::byte>& places) {
+        static_cast<void>(masu::topk(stream, rows, x.dtype, each, values, places, options));
+      });
+    });
   });
 }
 

@@ -94,6 +94,23 @@ enqueued(lambda: masu.var(x, -1, ddof=1), [((4, 5), "f4")])
 enqueued(lambda: masu.median(x, 2), [((4, 5), "f4")])
 enqueued(lambda: masu.median(tensor((20_000, 3), "i4"), -1), [((20_000,), "f8")])
 
+# Other axes become rows first; axes are kept; descending order.
+for shape in ((4, 5, 6), (100, 3, 70), (3, 300, 100), (2, 300, 400), (7, 1, 5), (1, 9, 1), (70, 200, 2)):
+    x = tensor(shape)
+    for axis in range(-3, 3):
+        less, one, two = ([shape[i] if i != axis % 3 else n for i in range(3) if n or i != axis % 3] for n in (0, 1, 2))
+        for function in (masu.sum, masu.mean, masu.var, masu.std, masu.median):
+            enqueued(lambda: function(x, axis), [(tuple(less), "f4")])
+            enqueued(lambda: function(x, axis, keepdims=True), [(tuple(one), "f4")])
+        enqueued(lambda: masu.cumsum(x, axis), [(shape, "f4")])
+        for descending in (False, True):
+            enqueued(lambda: masu.sort(x, axis, descending=descending), [(shape, "f4")])
+            enqueued(lambda: masu.argsort(x, axis, descending=descending), [(shape, "i8")])
+        if shape[axis] > 1:
+            enqueued(lambda: masu.topk(x, 2, axis), [(tuple(two), "f4"), (tuple(two), "i8")])
+enqueued(lambda: masu.sum(x, keepdims=True), [((1, 1, 1), "f4")])
+enqueued(lambda: masu.sort(x, None, descending=True), [((28_000,), "f4")])
+
 # What is not plain goes the usual way, in which these tensors cannot be taken.
 def usual(call):
     fails(BufferError, "the usual way", call)
@@ -107,9 +124,12 @@ usual(lambda: masu.sort(Derived((4,), 2, 32, memory._address)))
 for odd in (tensor(4, requires_grad=True), tensor(4, negative=True), tensor((4, 4), strides=(1, 4)), tensor(4, strides=(0,)),
             tensor((0,)), tensor((3, 0, 2)), tensor((2, 2), strides=(1, 1)), tensor(4, id=1)):
     usual(lambda: masu.sort(odd))
-usual(lambda: masu.sort(tensor(4), descending=True))
+usual(lambda: masu.sort(tensor(4), descending=None))
 usual(lambda: masu.sort(tensor(4), 0, device="cuda"))
-usual(lambda: masu.sort(tensor((4, 4)), 0))
+usual(lambda: masu.sort(tensor((4, 4)), 2))
+usual(lambda: masu.sort(tensor((4, 4)), -3))
+usual(lambda: masu.sum(tensor((4, 4)), (0, 1)))
+usual(lambda: masu.sum(tensor(4), keepdims=1))
 usual(lambda: masu.sort(tensor(())))
 usual(lambda: masu.sum(tensor(4), dtype="f8"))
 usual(lambda: masu.topk(tensor(4), 5))

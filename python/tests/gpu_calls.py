@@ -141,7 +141,14 @@ def check_axes():
     for library in LIBRARIES:
         array = library.give(data)
         for axis in (None, -1, 2, 0, 1):
+            for descending in (False, True):
+                for function in (masu.sort, masu.argsort):
+                    for _ in range(2):
+                        same(library.get(function(array, axis, descending=descending)), function(data, axis, descending=descending))
             same(library.get(masu.sort(array, axis)), masu.sort(data, axis))
+            for function in (masu.sum, masu.mean, masu.var, masu.median):
+                for _ in range(2):
+                    same(library.get(function(array, axis, keepdims=True)), function(data, axis, keepdims=True))
             same(library.get(masu.sum(array, axis)), masu.sum(data, axis))
             same(library.get(masu.mean(array, axis)), masu.mean(data, axis))
             same(library.get(masu.median(array, axis)), masu.median(data, axis))
@@ -150,6 +157,17 @@ def check_axes():
             for got, want in zip(masu.topk(array, 3, axis), masu.topk(data, 3, axis)):
                 same(library.get(got), want)
         assert type(masu.topk(array, 3)).__name__ == "TopK"
+        # Each way in which lines that are not contiguous become rows.
+        for shape in ((100, 3, 70), (3, 300, 100), (2, 300, 1000), (70, 200, 2), (7, 1, 5)):
+            for dtype in ("u1", "f2", "i4", "f8"):
+                lines = host(dtype, int(np.prod(shape))).reshape(shape)
+                array = library.give(lines)
+                for _ in range(2):
+                    same(library.get(masu.sum(array, 1)), masu.sum(lines, 1))
+                    same(library.get(masu.cumsum(array, 1)), masu.cumsum(lines, 1))
+                    same(library.get(masu.argsort(array, 1, descending=True)), masu.argsort(lines, 1, descending=True))
+                    for got, want in zip(masu.topk(array, 1, 1), masu.topk(lines, 1, 1)):
+                        same(library.get(got), want)
 
 
 def check_two_inputs():
@@ -203,6 +221,8 @@ def check_enqueued():
         "median": lambda: masu.median(x),
         "cumsum": lambda: masu.cumsum(x), "cumsum i64": lambda: masu.cumsum(bytes_), "sort": lambda: masu.sort(x),
         "argsort": lambda: masu.argsort(x), "topk": lambda: masu.topk(x, 10),
+        "sum of columns": lambda: masu.sum(x.reshape(256, 256), 0, keepdims=True),
+        "sort of columns": lambda: masu.sort(x.reshape(256, 256), 0, descending=True),
         "searchsorted": lambda: masu.searchsorted(edges, x), "histogram": lambda: masu.histogram(x, 10, (0, 1)),
         "bincount": lambda: masu.bincount(bytes_, minlength=256),
     }
