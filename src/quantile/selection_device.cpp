@@ -13,6 +13,7 @@
 namespace masu {
 
 using selection_plan::Bounds;
+using selection_plan::Chunks;
 using selection_plan::Part;
 using selection_plan::Plan;
 
@@ -41,12 +42,23 @@ Way way_of(const Plan& plan, std::uint64_t rows, std::uint64_t length, std::size
 struct Layout {
   std::uint64_t zeros = 0;  // behind the words that are cleared
   std::uint64_t list = 0;
+  std::uint64_t filtered = 0;
   std::uint64_t end = 0;
 
-  Layout(const Plan& plan, const Bounds& bounds)
+  Layout(const Plan& plan, const Bounds& bounds, const Chunks& chunks)
       : zeros(plan.counting_words() * sizeof(std::uint32_t)),
         list(call::aligned(zeros + plan.group * sizeof(std::uint32_t))),
-        end(list + call::aligned(std::max<std::uint64_t>(bounds.capacity, bounds.samples) * size_of(plan.dtype))) {}
+        filtered(list + call::aligned(std::max<std::uint64_t>(bounds.capacity, bounds.samples) * size_of(plan.dtype))),
+        end(filtered) {
+    if (bounds.samples == 0) return;
+    const std::uint64_t tiles = chunks.groups * (chunks.vectors / plan.tile_vectors());
+    end += call::aligned((chunks.groups * words_of_chunk + tiles * words_of_tile) * sizeof(std::uint32_t));
+  }
+
+ private:
+  // As in selection.cl.
+  static constexpr std::uint64_t words_of_chunk = 4;
+  static constexpr std::uint64_t words_of_tile = 2;
 };
 
 // What goes where: the elements at two places, or a median, of each row.
@@ -114,7 +126,8 @@ class Selection {
 
   void passes(const Wanted& wanted, std::uint64_t row) {
     const Bounds bounds = selection_plan::bounds(plan_, length_, wanted.place0, wanted.place1);
-    const Layout layout(plan_, bounds);
+    const Chunks chunks = selection_plan::chunks(plan_, length_);
+    const Layout layout(plan_, bounds, chunks);
     const std::uint64_t control = workspace_.byte_offset();
     const call::Arguments data(call::At{from_.data, from_.data.byte_offset() + row * length_ * size_of(plan_.dtype)},
                                u32(length_));
@@ -131,7 +144,8 @@ class Selection {
       program(Part::alone)
           .launch(stream_, "selection_bounds", 1, workspace_, control + layout.list, bounds.samples, bounds.lower,
                   bounds.upper, bounds.has, tables(), words(plan_.row_group), state());
-      kernels.launch(stream_, "selection_filter", groups, data, work, words(filter_words));
+      kernels.launch(stream_, "selection_filter", chunks.groups, data, work, chunks.vectors, control + layout.filtered,
+                     words(filter_words));
     }
     for (unsigned pass = 0; pass < plan_.passes(); ++pass) {
       kernels.launch(stream_, "selection_digits", groups, data, work, std::uint32_t{pass}, tables(), partial, state());
@@ -180,10 +194,19 @@ std::uint64_t selection_bytes(const Device& device, Dtype dtype, std::uint64_t r
   const Plan plan = selection_plan::make(device.info(), dtype);
   switch (way_of(plan, rows, length, places)) {
     case Way::alone: return call::workspace_alignment;
-    case Way::passes: return Layout(plan, selection_plan::bounds(plan, length, 0, 0)).end;
+    case Way::passes:
+      return Layout(plan, selection_plan::bounds(plan, length, 0, 0), selection_plan::chunks(plan, length)).end;
     case Way::sorted: break;
   }
   return sorted_bytes(dtype, rows * length) + sort_workspace(device, dtype, rows * length, 0, {.rows = rows});
+}
+
+Filtered filtered_of(const Device& device, Dtype dtype, std::uint64_t length, std::uint64_t place) {
+  const Plan plan = selection_plan::make(device.info(), dtype);
+  const Bounds bounds = selection_plan::bounds(plan, length, place, place);
+  if (way_of(plan, 1, length, 1) != Way::passes || bounds.samples == 0) return {};
+  const Layout layout(plan, bounds, selection_plan::chunks(plan, length));
+  return {.bounded = true, .list = layout.list, .found = layout.filtered};
 }
 
 void select_on_device(Stream& stream, const SelectedRows& from, std::span<const std::uint64_t> places, Zeros zeros,

@@ -18,37 +18,18 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void selection_sample(MASU_DATA, MASU_WORK,
   }
 }
 
-// The keys that lie between the bounds: `span` from `first` on, if `some` do.
-typedef struct {
-  MASU_BITS lower, upper, first, span;
-  uint has, some;
-} Bounds;
-inline Bounds bounds_of(__global const uint *control) {
-  Bounds bounds;
-  __global const uint *words = control + control_bounds;
-  bounds.lower = (MASU_BITS)((ulong)words[1] << 32 | words[0]);
-  bounds.upper = (MASU_BITS)((ulong)words[3] << 32 | words[2]);
-  bounds.has = words[4];
-  // What is equal to both is equal to the lower one.
-  if (bounds.has == (MASU_HAS_LOWER | MASU_HAS_UPPER) && bounds.lower == bounds.upper) bounds.has = MASU_HAS_LOWER;
-  const uint above = (bounds.has & MASU_HAS_LOWER) != 0 ? 1 : 0;
-  const uint below = (bounds.has & MASU_HAS_UPPER) != 0 ? 1 : 0;
-  const bool equal = bounds.lower == bounds.upper;
-  bounds.some = !equal && bounds.upper - bounds.lower >= above + below ? 1 : 0;
-  bounds.first = bounds.lower + above;
-  bounds.span = bounds.upper - bounds.lower - above - below;
-  return bounds;
-}
-
-// Counts the keys below, on and between the bounds, and lists those between; in any order, as only their keys matter.
+// Counts the keys below, on and between the bounds, and lists those between; in any order, as only their keys matter. Each
+// work-group takes a chunk of `chunk` vectors and leaves what it found at `filtered_at`, as selection.cl has it.
 // Elements are compared as values, of which bounds that are NaN know nothing: then nothing is done.
-__kernel MASU_WORK_GROUP(MASU_GROUP) void selection_filter(MASU_DATA, MASU_WORK, __local uint *words) {
+__kernel MASU_WORK_GROUP(MASU_GROUP) void selection_filter(MASU_DATA, MASU_WORK, const ulong chunk,
+                                                           const ulong filtered_at, __local uint *words) {
   MASU_LOCAL_POINTER(uint, words);
   __local uint *found = words;  // of three tiles in turns
   __local uint *base = words + 3;
   __local uint *totals = words + 4;  // as in control
   __global uint *control = (__global uint *)(work + control_at);
   __global uchar *list = work + list_at;
+  __global uint *filtered = (__global uint *)(work + filtered_at);
   __global const uchar *bytes = data + byte_offset;
   const Bounds bounds = bounds_of(control);
   const bool no_lower = (bounds.has & MASU_HAS_LOWER) == 0;
@@ -85,7 +66,9 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void selection_filter(MASU_DATA, MASU_WORK,
   bool nan = false;
   bool minus = false;
   uint turn = 0;
-  for (ulong tile = get_group_id(0) * tile_vectors; tile < vectors; tile += get_num_groups(0) * tile_vectors) {
+  const ulong first_tile = get_group_id(0) * chunk;
+  const ulong end = min(first_tile + chunk, vectors);
+  for (ulong tile = first_tile; tile < end; tile += tile_vectors) {
     const bool whole = tile * MASU_PER_VECTOR >= gap && (tile + tile_vectors) * MASU_PER_VECTOR <= (ulong)gap + count;
     const uint first_element = (uint)((tile + lane) * MASU_PER_VECTOR) - gap;
     uint4 loaded[MASU_UNROLL];
@@ -127,7 +110,11 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void selection_filter(MASU_DATA, MASU_WORK,
     barrier(CLK_LOCAL_MEM_FENCE);
     const uint next = turn == 2 ? 0 : turn + 1;
     if (lane == 0) {
-      base[0] = found[turn] != 0 ? atomic_add(&control[control_between], found[turn]) : 0;
+      const uint number = found[turn];
+      __global uint *entry = filtered + filtered_entry((uint)get_num_groups(0), tile / tile_vectors);
+      base[0] = number != 0 ? atomic_add(&control[control_between], number) : 0;
+      entry[0] = base[0];
+      entry[1] = number;
       // Who used it is past the last barrier, and nobody comes to it before the next one.
       found[next == 2 ? 0 : next + 1] = 0;
     }
@@ -152,6 +139,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void selection_filter(MASU_DATA, MASU_WORK,
   const uint seen = (nan ? MASU_SEEN_NAN : 0u) | (minus ? MASU_SEEN_MINUS : 0u);
   if (seen != 0) atomic_or(&totals[control_seen], seen);
   barrier(CLK_LOCAL_MEM_FENCE);
+  if (lane < filtered_words) filtered[get_group_id(0) * filtered_words + lane] = totals[lane];
   if (lane < control_seen && totals[lane] != 0) atomic_add(&control[lane], totals[lane]);
   if (lane == control_seen && totals[lane] != 0) atomic_or(&control[lane], totals[lane]);
 }

@@ -16,6 +16,7 @@ constexpr std::uint32_t few_samples = 1 << 13;
 constexpr std::uint32_t many_samples = 1 << 14;
 constexpr std::uint64_t least_of_many = std::uint64_t{1} << 24;  // elements
 constexpr double deviations = 4.5;
+constexpr std::uint64_t vector_bytes = 16;
 
 unsigned work_group(const DeviceInfo& device, unsigned wanted) {
   return std::bit_floor(std::max(16U, std::min(wanted, device.max_work_group_size)));
@@ -58,7 +59,7 @@ unsigned Plan::passes() const noexcept {
 
 std::uint64_t Plan::groups(std::uint64_t count) const noexcept {
   constexpr std::uint64_t groups_a_unit = 4;
-  const std::uint64_t each = std::uint64_t{group} * unroll * (16 / size_of(dtype));
+  const std::uint64_t each = tile_vectors() * (vector_bytes / size_of(dtype));
   return std::clamp<std::uint64_t>(count / each, 1, gpu ? compute_units * groups_a_unit : compute_units);
 }
 
@@ -74,6 +75,15 @@ Plan make(const DeviceInfo& device, Dtype dtype) {
   plan.least_bounded = std::uint64_t{1} << (device.gpu ? 22 : 18);
   plan.compute_units = std::max(1U, device.compute_units);
   return plan;
+}
+
+Chunks chunks(const Plan& plan, std::uint64_t count) noexcept {
+  const std::uint64_t in_vector = vector_bytes / size_of(plan.dtype);
+  const std::uint64_t vectors = (in_vector - 1 + count + in_vector - 1) / in_vector;
+  const std::uint64_t tiles = (vectors + plan.tile_vectors() - 1) / plan.tile_vectors();
+  const std::uint64_t groups = plan.groups(count);
+  const std::uint64_t each = (tiles + groups - 1) / groups;
+  return {.groups = (tiles + each - 1) / each, .vectors = each * plan.tile_vectors()};
 }
 
 Bounds bounds(const Plan& plan, std::uint64_t count, std::uint64_t place0, std::uint64_t place1) {

@@ -48,12 +48,21 @@ struct Plan {
   [[nodiscard]] std::vector<runtime::Define> defines(Part part) const;
   [[nodiscard]] unsigned work_items(Part part) const noexcept { return part == Part::alone ? row_group : group; }
   [[nodiscard]] unsigned passes() const noexcept;
+  // 16-byte vectors that a work-group of many takes at a time.
+  [[nodiscard]] std::uint64_t tile_vectors() const noexcept { return std::uint64_t{group} * unroll; }
   // Work-groups that read `count` elements.
   [[nodiscard]] std::uint64_t groups(std::uint64_t count) const noexcept;
   // Words that are cleared before the first pass: what is known, and the counts.
   [[nodiscard]] std::size_t counting_words() const noexcept;
 };
 Plan make(const DeviceInfo& device, Dtype dtype);
+
+// The parts of `count` elements at any alignment that work-groups take one each, in whole tiles of vectors.
+struct Chunks {
+  std::uint64_t groups = 1;
+  std::uint64_t vectors = 0;  // of each
+};
+Chunks chunks(const Plan& plan, std::uint64_t count) noexcept;
 
 // The bounds of two neighbouring places.
 struct Bounds {

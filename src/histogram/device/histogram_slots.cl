@@ -12,6 +12,7 @@
 // - MASU_TRY              the same for most values, with less work: try_… of the same name
 // - MASU_GUIDE_LOCAL      1: the guide and the thresholds are copied to local memory
 // - MASU_ALL_INSIDE       1: every value of the type lies in a bin
+// - MASU_LAST_PROVED      1: what slot_even_proved says holds for the upper end of the last bin too
 // - MASU_POSITION_DOUBLE  1: MASU_POSITION is double
 // - MASU_FP64             1 where the device has double
 
@@ -95,7 +96,7 @@ MASU_NOINLINE uint slot_integers(const MASU_VALUE x, MASU_SLOT_PARAMETERS) {
 
 // Even bins where the host has tried both values around each edge and found the position to be nearest to the bin (but
 // for the upper end of the last one). It does not decrease with x, so it is for all values.
-#if MASU_ALL_INSIDE
+#if MASU_LAST_PROVED
 #define MASU_PROVED(x) MASU_NEAREST(MASU_POSITION_OF(x))
 #else
 #define MASU_PROVED(x) min(MASU_NEAREST(MASU_POSITION_OF(x)), bins - 1)

@@ -2,6 +2,7 @@
 #include "histogram/device/slot_rule.h"
 
 #include "histogram/device/histogram_plan.h"
+#include "runtime/half.h"
 
 #include <fmt/format.h>
 
@@ -62,9 +63,17 @@ std::uint64_t crowded(std::span<const T> lower, const Place& place) {
 
 // The value before one that is not the least.
 template <class T>
-T before(T x) {
+T value_before(T x) {
   if constexpr (std::is_floating_point_v<T>) return std::nextafter(x, -std::numeric_limits<T>::infinity());
   else return static_cast<T>(x - 1);
+}
+// Of a finite value of f16 the nearest one below or above.
+float half_beside(float x, int direction) {
+  const Half half = runtime::to_half(x);
+  const int magnitude = half.bits & 0x7fff;
+  const int place = ((half.bits & 0x8000) != 0 ? -magnitude : magnitude) + direction;
+  const int bits = place < 0 ? 0x8000 - place : place;
+  return static_cast<float>(runtime::to_double(Half{static_cast<std::uint16_t>(bits)}));
 }
 
 // Moves thresholds from a value of f16 to the middle between it and the one before: then no value ever equals one, and
@@ -120,6 +129,7 @@ SlotRule::SlotRule(const BinRule& rule, const DeviceInfo& device, bool joint, bo
   }
   if (element == Dtype::f16) {
     std::optional<Thresholds<float>> found = half_thresholds(rule);
+    if (found && set_even_halves(rule, *found)) return;
     if (found) {
       between_halves(found->lower);
       set_edges(*found);
@@ -159,10 +169,12 @@ void SlotRule::set(const BinRule& rule, const DeviceInfo& device) {
   }
 }
 
-// Whether the whole part of a position is the bin, for both values around each edge; finds the shift that makes it so.
-template <class T, class Position>
-bool SlotRule::prove(const BinRule& rule, std::span<const T> lower) {
-  const auto scale = static_cast<Position>(static_cast<double>(rule.n) / (rule.hi - rule.lo));
+// Whether the whole part of a position is the bin, for both values around each edge, and with `ends` for the last value
+// of the last bin; finds the shift that makes it so.
+template <class Position, class T, class Before>
+bool SlotRule::prove(double scale_wanted, const BinRule& rule, const BinLimits<T>& limits, std::span<const T> lower,
+                     const Before& before, bool ends) {
+  const auto scale = static_cast<Position>(scale_wanted);
   const auto start = static_cast<Position>(-rule.lo * static_cast<double>(scale));
   if (lower.empty() || !std::isnormal(scale) || !std::isfinite(start)) return false;
   const auto position = [&](T x, Position shift) { return std::fma(static_cast<Position>(x), scale, shift); };
@@ -172,6 +184,9 @@ bool SlotRule::prove(const BinRule& rule, std::span<const T> lower) {
     const Position sum = position(x, shift) + whole;
     return sum - whole;
   };
+  const auto end = static_cast<Position>(lower.size());
+  // Where the last bins are out of reach, so must their numbers be.
+  ends = ends || lower.size() < rule.n;
   // The shift must bring each bin's least value to its number, and the value before to less.
   auto least = -std::numeric_limits<double>::infinity();
   auto most = std::numeric_limits<double>::infinity();
@@ -181,6 +196,7 @@ bool SlotRule::prove(const BinRule& rule, std::span<const T> lower) {
     least = std::max(least, at - static_cast<double>(position(lower[i], start)));
     if (i > 0) most = std::min(most, at - static_cast<double>(position(before(lower[i]), start)));
   }
+  if (ends) most = std::min(most, static_cast<double>(end) - static_cast<double>(position(limits.last, start)));
   if (!(least < most)) return false;
   const double middle = std::isinf(most) ? least : least + (most - least) / 2;
   const auto shift = static_cast<Position>(static_cast<double>(start) + middle - 0.5);
@@ -188,17 +204,35 @@ bool SlotRule::prove(const BinRule& rule, std::span<const T> lower) {
     const auto at = static_cast<Position>(i);
     if (!(nearest(lower[i], shift) >= at) || (i > 0 && !(nearest(before(lower[i]), shift) < at))) return false;
   }
-  // Where the last bins are out of reach, so must their numbers be.
-  const BinLimits<T> limits(rule);
-  const auto end = static_cast<Position>(lower.size());
-  if (lower.size() < rule.n && !(nearest(limits.last, shift) < end)) return false;
+  last_proved = nearest(limits.last, shift) < end;
+  if (ends && !last_proved) return false;
   using Limits = std::numeric_limits<T>;
-  all_inside = sizeof(T) <= 2 && limits.first == Limits::lowest() && limits.last == Limits::max() &&
-               nearest(limits.last, shift) < end;
+  all_inside = sizeof(T) <= 2 && limits.first == Limits::lowest() && limits.last == Limits::max() && last_proved;
   kind = Kind::even_proved;
   position_double = std::is_same_v<Position, double>;
   scale_ = static_cast<double>(scale);
   shift_ = static_cast<double>(shift);
+  return true;
+}
+
+// Neighbours of f16 lie so far apart that positions in f32 tell them apart. A line that ends between the last value
+// and the next one needs no care for the last.
+bool SlotRule::set_even_halves(const BinRule& rule, const Thresholds<float>& found) {
+  if (rule.kind != Bins::Kind::even || rule.n > most_proved_bins || rule.step == 0 || found.lower.empty()) return false;
+  const std::span<const float> lower(found.lower);
+  const BinLimits<float>& limits = found;
+  const auto before = [](float x) { return half_beside(x, -1); };
+  const auto proved = [&](double scale, bool ends) {
+    return wide_ ? prove<double>(scale, rule, limits, lower, before, ends)
+                 : prove<float>(scale, rule, limits, lower, before, ends);
+  };
+  const auto n = static_cast<double>(rule.n);
+  const double end = (static_cast<double>(limits.last) + static_cast<double>(half_beside(limits.last, 1))) / 2;
+  const double scale = n / (rule.hi - rule.lo);
+  if (!proved(n / (end - rule.lo), true) && !proved(scale, true) && !proved(scale, false)) return false;
+  first_ = KernelArgument(limits.first);
+  last_ = KernelArgument(limits.last);
+  base_ = first_;
   return true;
 }
 
@@ -207,10 +241,13 @@ template <class T>
 void SlotRule::set_even(const BinRule& rule, const DeviceInfo& device) {
   if (rule.n <= most_proved_bins && rule.step != 0) {
     const Thresholds<T> found(rule);
+    const std::span<const T> lower(found.lower);
+    const double scale = static_cast<double>(rule.n) / (rule.hi - rule.lo);
+    const BinLimits<T>& limits = found;
     if constexpr (!std::is_same_v<T, double>) {
-      if (!wide_ && prove<T, float>(rule, found.lower)) return;
+      if (!wide_ && prove<float>(scale, rule, limits, lower, value_before<T>, false)) return;
     }
-    if (device.fp64 && prove<T, double>(rule, found.lower)) return;
+    if (device.fp64 && prove<double>(scale, rule, limits, lower, value_before<T>, false)) return;
   }
   if (!device.fp64 && !rule.f32_arithmetic) return;
   position_double = wide_ || std::is_same_v<T, double>;
