@@ -67,14 +67,16 @@ T value_before(T x) {
   if constexpr (std::is_floating_point_v<T>) return std::nextafter(x, -std::numeric_limits<T>::infinity());
   else return static_cast<T>(x - 1);
 }
-// Of a finite value of f16 the nearest one below or above.
-float half_beside(float x, int direction) {
+// Of a finite value of f16 that is not the least.
+float half_before(float x) {
   const Half half = runtime::to_half(x);
   const int magnitude = half.bits & 0x7fff;
-  const int place = ((half.bits & 0x8000) != 0 ? -magnitude : magnitude) + direction;
+  const int place = ((half.bits & 0x8000) != 0 ? -magnitude : magnitude) - 1;
   const int bits = place < 0 ? 0x8000 - place : place;
   return static_cast<float>(runtime::to_double(Half{static_cast<std::uint16_t>(bits)}));
 }
+// The bit of an f32 number behind the last one that f16 has, as histogram_slots.cl has it.
+constexpr std::uint32_t half_of_step = 0x1000;
 
 // Moves thresholds from a value of f16 to the middle between it and the one before: then no value ever equals one, and
 // places in a guide tell nearly all of them apart. The first stays: it is where the bins begin.
@@ -169,24 +171,21 @@ void SlotRule::set(const BinRule& rule, const DeviceInfo& device) {
   }
 }
 
-// Whether the whole part of a position is the bin, for both values around each edge, and with `ends` for the last value
-// of the last bin; finds the shift that makes it so.
-template <class Position, class T, class Before>
-bool SlotRule::prove(double scale_wanted, const BinRule& rule, const BinLimits<T>& limits, std::span<const T> lower,
-                     const Before& before, bool ends) {
-  const auto scale = static_cast<Position>(scale_wanted);
+// Whether the whole part of a position is the bin, for both values around each edge; finds the shift that makes it so.
+// `number`: what of a value is multiplied.
+template <class Position, class T, class Before, class Number>
+bool SlotRule::prove(const BinRule& rule, const BinLimits<T>& limits, std::span<const T> lower, const Before& before,
+                     const Number& number) {
+  const auto scale = static_cast<Position>(static_cast<double>(rule.n) / (rule.hi - rule.lo));
   const auto start = static_cast<Position>(-rule.lo * static_cast<double>(scale));
   if (lower.empty() || !std::isnormal(scale) || !std::isfinite(start)) return false;
-  const auto position = [&](T x, Position shift) { return std::fma(static_cast<Position>(x), scale, shift); };
+  const auto position = [&](T x, Position shift) { return std::fma(static_cast<Position>(number(x)), scale, shift); };
   // The whole number nearest to a position, as MASU_NEAREST finds it.
   constexpr auto whole = static_cast<Position>(std::is_same_v<Position, double> ? 0x1.8p52 : 0x1.8p23);
   const auto nearest = [&](T x, Position shift) {
     const Position sum = position(x, shift) + whole;
     return sum - whole;
   };
-  const auto end = static_cast<Position>(lower.size());
-  // Where the last bins are out of reach, so must their numbers be.
-  ends = ends || lower.size() < rule.n;
   // The shift must bring each bin's least value to its number, and the value before to less.
   auto least = -std::numeric_limits<double>::infinity();
   auto most = std::numeric_limits<double>::infinity();
@@ -196,7 +195,6 @@ bool SlotRule::prove(double scale_wanted, const BinRule& rule, const BinLimits<T
     least = std::max(least, at - static_cast<double>(position(lower[i], start)));
     if (i > 0) most = std::min(most, at - static_cast<double>(position(before(lower[i]), start)));
   }
-  if (ends) most = std::min(most, static_cast<double>(end) - static_cast<double>(position(limits.last, start)));
   if (!(least < most)) return false;
   const double middle = std::isinf(most) ? least : least + (most - least) / 2;
   const auto shift = static_cast<Position>(static_cast<double>(start) + middle - 0.5);
@@ -204,8 +202,10 @@ bool SlotRule::prove(double scale_wanted, const BinRule& rule, const BinLimits<T
     const auto at = static_cast<Position>(i);
     if (!(nearest(lower[i], shift) >= at) || (i > 0 && !(nearest(before(lower[i]), shift) < at))) return false;
   }
+  // Where the last bins are out of reach, so must their numbers be.
+  const auto end = static_cast<Position>(lower.size());
   last_proved = nearest(limits.last, shift) < end;
-  if (ends && !last_proved) return false;
+  if (lower.size() < rule.n && !last_proved) return false;
   using Limits = std::numeric_limits<T>;
   all_inside = sizeof(T) <= 2 && limits.first == Limits::lowest() && limits.last == Limits::max() && last_proved;
   kind = Kind::even_proved;
@@ -215,21 +215,17 @@ bool SlotRule::prove(double scale_wanted, const BinRule& rule, const BinLimits<T
   return true;
 }
 
-// Neighbours of f16 lie so far apart that positions in f32 tell them apart. A line that ends between the last value
-// and the next one needs no care for the last.
+// Edges of f16 are rounded to the nearest value of f16, so that an edge before rounding lies less than half a step
+// above its value, or below it: a line through the edges parts the values that are moved up by half of their step.
 bool SlotRule::set_even_halves(const BinRule& rule, const Thresholds<float>& found) {
-  if (rule.kind != Bins::Kind::even || rule.n > most_proved_bins || rule.step == 0 || found.lower.empty()) return false;
+  if (rule.kind != Bins::Kind::even || rule.n > most_proved_bins || rule.step == 0 || !(rule.lo >= 0)) return false;
   const std::span<const float> lower(found.lower);
   const BinLimits<float>& limits = found;
-  const auto before = [](float x) { return half_beside(x, -1); };
-  const auto proved = [&](double scale, bool ends) {
-    return wide_ ? prove<double>(scale, rule, limits, lower, before, ends)
-                 : prove<float>(scale, rule, limits, lower, before, ends);
-  };
-  const auto n = static_cast<double>(rule.n);
-  const double end = (static_cast<double>(limits.last) + static_cast<double>(half_beside(limits.last, 1))) / 2;
-  const double scale = n / (rule.hi - rule.lo);
-  if (!proved(n / (end - rule.lo), true) && !proved(scale, true) && !proved(scale, false)) return false;
+  const auto moved = [](float x) { return std::bit_cast<float>(std::bit_cast<std::uint32_t>(x) | half_of_step); };
+  const bool proved = wide_ ? prove<double>(rule, limits, lower, half_before, moved)
+                            : prove<float>(rule, limits, lower, half_before, moved);
+  if (!proved) return false;
+  kind = Kind::even_halves;
   first_ = KernelArgument(limits.first);
   last_ = KernelArgument(limits.last);
   base_ = first_;
@@ -242,12 +238,12 @@ void SlotRule::set_even(const BinRule& rule, const DeviceInfo& device) {
   if (rule.n <= most_proved_bins && rule.step != 0) {
     const Thresholds<T> found(rule);
     const std::span<const T> lower(found.lower);
-    const double scale = static_cast<double>(rule.n) / (rule.hi - rule.lo);
     const BinLimits<T>& limits = found;
+    const auto itself = [](T x) { return x; };
     if constexpr (!std::is_same_v<T, double>) {
-      if (!wide_ && prove<float>(scale, rule, limits, lower, value_before<T>, false)) return;
+      if (!wide_ && prove<float>(rule, limits, lower, value_before<T>, itself)) return;
     }
-    if (device.fp64 && prove<double>(scale, rule, limits, lower, value_before<T>, false)) return;
+    if (device.fp64 && prove<double>(rule, limits, lower, value_before<T>, itself)) return;
   }
   if (!device.fp64 && !rule.f32_arithmetic) return;
   position_double = wide_ || std::is_same_v<T, double>;
@@ -356,9 +352,9 @@ void SlotRule::make_guide(std::uint32_t most_cells) {
 }
 
 std::string_view SlotRule::function() const noexcept {
-  constexpr std::array<std::string_view, 10> names{
-      "bits",         "integers",     "even_proved",  "even_f32",         "even_f64",
-      "even_rounded", "searched_f32", "searched_f64", "searched_rounded", "edges"};
+  constexpr std::array<std::string_view, 11> names{"bits",         "integers",         "even_proved",  "even_halves",
+                                                   "even_f32",     "even_f64",         "even_rounded", "searched_f32",
+                                                   "searched_f64", "searched_rounded", "edges"};
   if (kind == Kind::edges && guide_bits) return "edges_by_bits";
   return names[static_cast<std::size_t>(kind)];
 }

@@ -20,6 +20,7 @@ struct SlotRule {
     bits,
     integers,
     even_proved,
+    even_halves,
     even_f32,
     even_f64,
     even_rounded,
@@ -63,9 +64,9 @@ struct SlotRule {
   template <class T>
   void set_even(const BinRule& rule, const DeviceInfo& device);
   bool set_even_halves(const BinRule& rule, const Thresholds<float>& found);
-  template <class Position, class T, class Before>
-  bool prove(double scale_wanted, const BinRule& rule, const BinLimits<T>& limits, std::span<const T> lower,
-             const Before& before, bool ends);
+  template <class Position, class T, class Before, class Number>
+  bool prove(const BinRule& rule, const BinLimits<T>& limits, std::span<const T> lower, const Before& before,
+             const Number& number);
   template <class T>
   void set_edges(const Thresholds<T>& found);
   template <class T, class Place>
