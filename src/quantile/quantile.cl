@@ -2,17 +2,19 @@
 // The stable partition around a key that stands in device memory: how many elements of each chunk are less than it and
 // equal to it, then one read and one write. Behind elements.cl, order.cl, group_scan.cl, mean_of_two.cl and selection.cl.
 // Defines beside those of them, given by quantile_plan.h:
-// - MASU_UNROLL       16-byte vectors of a work-item in a tile, of at most 32 elements together
-// - MASU_INDEX_BYTES  of an index, where those of the elements are written in place of them; else 0
-// - MASU_FILTER_TILE  vectors of a tile of selection_filter
+// - MASU_UNROLL         16-byte vectors of a work-item in a tile, of at most 32 elements together
+// - MASU_INDEX_BYTES    of an index, where those of the elements are written in place of them; else 0
+// - MASU_GROUPS_A_UNIT  work-groups of a compute unit at a time
+// - MASU_FILTER_TILE    vectors of a tile of selection_filter
 //
 // Vectors are those of elements.cl. A chunk is what a work-group takes, in tiles of MASU_UNROLL vectors a work-item.
 
 #define MASU_TILE_VECTORS (MASU_GROUP * MASU_UNROLL)
 #define MASU_ROW_BITS ((1u << MASU_PER_VECTOR) - 1u)  // a bit for each element of a vector
+#define MASU_KEYS_AT_A_TIME 8  // that a work-item reads of the list
 #define MASU_SOURCE __global const uchar *data, const ulong byte_offset, const ulong count, const ulong chunk
 
-#if MASU_SHUFFLE_LANES > 1
+#if MASU_SHUFFLE_LANES == 32 && MASU_GROUP >= 32
 #define MASU_SUB_GROUP MASU_SHUFFLE_LANES
 #else
 #define MASU_SUB_GROUP 1
@@ -150,21 +152,28 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void partition_count(MASU_SOURCE, __global 
     __global const uint *filtered = (__global const uint *)(work + filtered_at);
     const Bounds bounds = bounds_of(control);
     const MASU_BITS key = ordered_key(bits);
-    if (lane == 0) {
-      __global const uint *own = filtered + group * filtered_words;
-      const uint on_lower = (bounds.has & MASU_HAS_LOWER) != 0 ? own[control_lower] : 0;
-      const uint on_upper = (bounds.has & MASU_HAS_UPPER) != 0 ? own[control_upper] : 0;
-      less = own[control_less] + (key > bounds.lower ? on_lower : 0);
-      equal = (key == bounds.lower ? on_lower : 0) + (key == bounds.upper ? on_upper : 0);
-    }
-    // 32 work-items take a tile's keys.
+    const bool has_lower = (bounds.has & MASU_HAS_LOWER) != 0;
+    const bool has_upper = (bounds.has & MASU_HAS_UPPER) != 0;
+    // 32 work-items take a tile's keys, some of each at a time.
     const uint step = MASU_GROUP < 32 ? MASU_GROUP : 32;
     for (ulong tile = first / MASU_FILTER_TILE + lane / step; tile * MASU_FILTER_TILE < end; tile += MASU_GROUP / step) {
-      __global const uint *entry = filtered + filtered_entry((uint)get_num_groups(0), tile);
-      for (uint i = lane % step; i < entry[1]; i += step) {
-        const MASU_BITS here = element_at(work + list_at, (size_t)entry[0] + i);
-        less += here < key ? 1 : 0;
-        equal += here == key ? 1 : 0;
+      __global const uint *entry = filtered + tile * filtered_words;
+      const size_t begin = entry[filtered_begin];
+      const uint number = entry[filtered_above] >> 16;
+      if (lane % step == 0) {
+        const uint on_lower = has_lower ? entry[filtered_below] >> 16 : 0;
+        const uint on_upper = has_upper ? entry[filtered_above] & 0xffffu : 0;
+        less += (entry[filtered_below] & 0xffffu) + (key > bounds.lower ? on_lower : 0);
+        equal += (key == bounds.lower ? on_lower : 0) + (key == bounds.upper ? on_upper : 0);
+      }
+      for (uint i = lane % step; i < number; i += MASU_KEYS_AT_A_TIME * step) {
+        MASU_UNROLLED
+        for (uint k = 0; k < MASU_KEYS_AT_A_TIME; ++k) {
+          const bool some = i + k * step < number;
+          const MASU_BITS here = some ? element_at(work + list_at, begin + i + k * step) : 0;
+          less += some && here < key ? 1 : 0;
+          equal += some && here == key ? 1 : 0;
+        }
       }
     }
   } else {
@@ -254,16 +263,18 @@ MASU_INLINE void write_vector(__local const MASU_STAGED *staged, const uint vect
 }
 
 // Each element, or its index, to its place. Work-group 0 writes how many are less and equal, two 64-bit numbers, to `sizes`.
-__kernel MASU_WORK_GROUPS(MASU_GROUP, 4) void partition_scatter(MASU_SOURCE, __global const uchar *work,
+__kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void partition_scatter(MASU_SOURCE, __global const uchar *work,
                                                                 const ulong key_at, const ulong parts_at,
                                                                 __global uchar *results, const ulong results_at,
                                                                 __global uchar *sizes, const ulong sizes_at,
-                                                                __local uint *partial, __local MASU_STAGED *kept) {
+                                                                __local uint *partial, __local uint4 *local_memory) {
   MASU_LOCAL_POINTER(uint, partial);
-  MASU_LOCAL_POINTER(MASU_STAGED, kept);  // two tiles in turns
+  // A driver aligns it for this type: what is read as vectors is no pointer to less.
+  MASU_LOCAL_POINTER(uint4, local_memory);
+  __local MASU_STAGED *kept = (__local MASU_STAGED *)local_memory;  // two tiles in turns
   __global const uchar *bytes = data + byte_offset;
   __global uchar *result = results + results_at;
-  __local ulong *sums = (__local ulong *)kept;
+  __local ulong *sums = (__local ulong *)local_memory;
   const uint lane = (uint)get_local_id(0);
   const uint gap = gap_of(bytes);
   const uint result_gap = (uint)((size_t)result & 15) / MASU_OUT_BYTES;
@@ -302,9 +313,12 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, 4) void partition_scatter(MASU_SOURCE, __g
       own += mine;
 #endif
     }
-    const uint of_sub_group = lane % MASU_SUB_GROUP == MASU_SUB_GROUP - 1 ? own : 0;
     uint all;
-    const uint in_front = group_scan(of_sub_group, MASU_GROUP, partial, lane, &all) - of_sub_group;
+#if MASU_SUB_GROUP > 1
+    const uint in_front = scan_sub_groups(own, MASU_GROUP, partial, lane, &all);
+#else
+    const uint in_front = group_scan(own, MASU_GROUP, partial, lane, &all) - own;
+#endif
     const uint less_length = all & 0xffffu;
     const uint equal_length = all >> 16;
     const uint greater_length = here.length - less_length - equal_length;

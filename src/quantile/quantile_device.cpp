@@ -22,8 +22,8 @@ struct Layout {
         end(parts + 2 * chunks * sizeof(std::uint64_t)) {}
 };
 
-selection_plan::Chunks chunks_of(const Device& device, Dtype dtype, std::uint64_t count) {
-  return selection_plan::chunks(selection_plan::make(device.info(), dtype), count);
+quantile_plan::Chunks chunks_of(const Device& device, Dtype dtype, std::uint64_t count) {
+  return quantile_plan::partition(device.info(), dtype, 0).chunks(count);
 }
 
 Layout layout_of(const Device& device, Dtype dtype, std::uint64_t count) {
@@ -35,7 +35,7 @@ void launch(Stream& stream, const DevicePartition& what, const Filtered& filtere
             const Layout& layout) {
   const quantile_plan::Partition plan = quantile_plan::partition(stream.device().info(), what.dtype, what.index_bytes);
   const std::uint64_t count = what.data.size_bytes() / size_of(what.dtype);
-  const selection_plan::Chunks chunks = selection_plan::chunks(plan.selection, count);
+  const quantile_plan::Chunks chunks = plan.chunks(count);
   const std::uint64_t begin = workspace.byte_offset();
   const call::Arguments source(what.data, count, chunks.vectors);
   const call::Arguments work(call::memory_of(workspace), begin + layout.key, begin + layout.parts);

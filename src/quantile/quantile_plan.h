@@ -25,14 +25,21 @@ inline constexpr std::uint64_t most_collected = std::uint64_t{1} << 19;
 // Host data goes to a device in pieces of this.
 inline constexpr std::uint64_t piece_bytes = std::uint64_t{64} << 20;
 
-// The stable partition around a key; `index_bytes`: 0, or of the indices that are written in place of elements. Its
-// chunks are those of the selection.
+// The parts of the data that work-groups take one each, in whole tiles of the selection.
+struct Chunks {
+  std::uint64_t groups = 1;
+  std::uint64_t vectors = 0;  // of each
+};
+
+// The stable partition around a key; `index_bytes`: 0, or of the indices that are written in place of elements.
 struct Partition {
   selection_plan::Plan selection;
   unsigned index_bytes = 0;
   unsigned group = 256;
   unsigned unroll = 1;  // vectors of a work-item in a tile
 
+  // Work-groups of a compute unit at a time.
+  static constexpr unsigned groups_a_unit = 4;
   static constexpr std::array<std::string_view, 6> files = {"src/elements/elements.cl",   "src/elements/order.cl",
                                                             "src/elements/group_scan.cl", "src/elements/mean_of_two.cl",
                                                             "src/quantile/selection.cl",  "src/quantile/quantile.cl"};
@@ -41,7 +48,15 @@ struct Partition {
                                              {"MASU_UNROLL", unroll},
                                              {"MASU_UNROLLED", selection.gpu ? "MASU_PRAGMA_UNROLL" : ""},
                                              {"MASU_INDEX_BYTES", index_bytes},
+                                             {"MASU_GROUPS_A_UNIT", groups_a_unit},
                                              {"MASU_FILTER_TILE", selection.tile_vectors()}});
+  }
+  [[nodiscard]] Chunks chunks(std::uint64_t count) const noexcept {
+    const std::uint64_t tiles = selection.tiles(count);
+    const std::uint64_t groups = std::clamp<std::uint64_t>(
+        tiles, 1, std::uint64_t{selection.compute_units} * (selection.gpu ? groups_a_unit : 1));
+    const std::uint64_t each = (tiles + groups - 1) / groups;
+    return {.groups = (tiles + each - 1) / each, .vectors = each * selection.tile_vectors()};
   }
   // Local memory for two tiles of what is written, or for the sums of all chunks.
   [[nodiscard]] std::uint64_t staged_bytes() const noexcept {
@@ -60,7 +75,7 @@ inline Partition partition(const DeviceInfo& device, Dtype dtype, unsigned index
   constexpr unsigned most_group = 256;
   plan.group = std::min(plan.selection.group, most_group);
   // A work-item's elements are at most 32, and a tile divides the selection's.
-  if (device.gpu) plan.unroll = std::min(plan.selection.unroll, size_of(dtype) == 1 ? 2U : 4U);
+  if (plan.selection.gpu) plan.unroll = std::min(plan.selection.unroll, size_of(dtype) == 1 ? 2U : 4U);
   while (plan.group > 16 && plan.staged_bytes() > device.local_bytes) plan.group /= 2;
   return plan;
 }

@@ -41,10 +41,11 @@
 #define MASU_HAS_UPPER 2u
 #define MASU_IS_NAN 4u  // a bound: there are none
 
-// What the filter leaves for a partition: of each chunk the words of control up to control_upper (nothing between), then of
-// each of its tiles where in the list its keys begin and how many they are.
-#define filtered_words 4
-inline size_t filtered_entry(const uint chunks, const ulong tile) { return chunks * filtered_words + 2 * (size_t)tile; }
+// What the filter leaves of each of its tiles, for a partition: words. Two numbers in one are its lower and upper 16 bits.
+#define filtered_begin 0  // where in the list its keys begin
+#define filtered_below 1  // how many are below the lower bound, and equal to it
+#define filtered_above 2  // how many are equal to the upper bound, and between the bounds
+#define filtered_words 3
 
 // What is known of the keys at the places: words of a state. For each of them `target_words` from state_targets on.
 #define state_listed 0  // what is left to look at is the list

@@ -13,7 +13,6 @@
 namespace masu {
 
 using selection_plan::Bounds;
-using selection_plan::Chunks;
 using selection_plan::Part;
 using selection_plan::Plan;
 
@@ -45,20 +44,14 @@ struct Layout {
   std::uint64_t filtered = 0;
   std::uint64_t end = 0;
 
-  Layout(const Plan& plan, const Bounds& bounds, const Chunks& chunks)
+  Layout(const Plan& plan, const Bounds& bounds, std::uint64_t count)
       : zeros(plan.counting_words() * sizeof(std::uint32_t)),
         list(call::aligned(zeros + plan.group * sizeof(std::uint32_t))),
         filtered(list + call::aligned(std::max<std::uint64_t>(bounds.capacity, bounds.samples) * size_of(plan.dtype))),
         end(filtered) {
     if (bounds.samples == 0) return;
-    const std::uint64_t tiles = chunks.groups * (chunks.vectors / plan.tile_vectors());
-    end += call::aligned((chunks.groups * words_of_chunk + tiles * words_of_tile) * sizeof(std::uint32_t));
+    end += call::aligned(plan.tiles(count) * selection_plan::filtered_words * sizeof(std::uint32_t));
   }
-
- private:
-  // As in selection.cl.
-  static constexpr std::uint64_t words_of_chunk = 4;
-  static constexpr std::uint64_t words_of_tile = 2;
 };
 
 // What goes where: the elements at two places, or a median, of each row.
@@ -126,8 +119,7 @@ class Selection {
 
   void passes(const Wanted& wanted, std::uint64_t row) {
     const Bounds bounds = selection_plan::bounds(plan_, length_, wanted.place0, wanted.place1);
-    const Chunks chunks = selection_plan::chunks(plan_, length_);
-    const Layout layout(plan_, bounds, chunks);
+    const Layout layout(plan_, bounds, length_);
     const std::uint64_t control = workspace_.byte_offset();
     const call::Arguments data(call::At{from_.data, from_.data.byte_offset() + row * length_ * size_of(plan_.dtype)},
                                u32(length_));
@@ -144,8 +136,7 @@ class Selection {
       program(Part::alone)
           .launch(stream_, "selection_bounds", 1, workspace_, control + layout.list, bounds.samples, bounds.lower,
                   bounds.upper, bounds.has, tables(), words(plan_.row_group), state());
-      kernels.launch(stream_, "selection_filter", chunks.groups, data, work, chunks.vectors, control + layout.filtered,
-                     words(filter_words));
+      kernels.launch(stream_, "selection_filter", groups, data, work, control + layout.filtered, words(filter_words));
     }
     for (unsigned pass = 0; pass < plan_.passes(); ++pass) {
       kernels.launch(stream_, "selection_digits", groups, data, work, std::uint32_t{pass}, tables(), partial, state());
@@ -158,7 +149,7 @@ class Selection {
                    result(wanted.second), result(wanted.mark), u32(signs ? zero_groups : 0), partial, state());
   }
 
-  static constexpr std::size_t filter_words = 9;
+  static constexpr std::size_t filter_words = 12;
   Stream& stream_;
   const SelectedRows& from_;
   const BufferBase& result_;
@@ -194,8 +185,7 @@ std::uint64_t selection_bytes(const Device& device, Dtype dtype, std::uint64_t r
   const Plan plan = selection_plan::make(device.info(), dtype);
   switch (way_of(plan, rows, length, places)) {
     case Way::alone: return call::workspace_alignment;
-    case Way::passes:
-      return Layout(plan, selection_plan::bounds(plan, length, 0, 0), selection_plan::chunks(plan, length)).end;
+    case Way::passes: return Layout(plan, selection_plan::bounds(plan, length, 0, 0), length).end;
     case Way::sorted: break;
   }
   return sorted_bytes(dtype, rows * length) + sort_workspace(device, dtype, rows * length, 0, {.rows = rows});
@@ -205,7 +195,7 @@ Filtered filtered_of(const Device& device, Dtype dtype, std::uint64_t length, st
   const Plan plan = selection_plan::make(device.info(), dtype);
   const Bounds bounds = selection_plan::bounds(plan, length, place, place);
   if (way_of(plan, 1, length, 1) != Way::passes || bounds.samples == 0) return {};
-  const Layout layout(plan, bounds, selection_plan::chunks(plan, length));
+  const Layout layout(plan, bounds, length);
   return {.bounded = true, .list = layout.list, .found = layout.filtered};
 }
 

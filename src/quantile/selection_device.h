@@ -44,7 +44,7 @@ void medians_on_device(Stream& stream, const SelectedRows& from, const BufferBas
 struct Filtered {
   bool bounded = false;  // there is something
   std::uint64_t list = 0;
-  std::uint64_t found = 0;  // by the filter, of each chunk and tile
+  std::uint64_t found = 0;  // by the filter, of each tile
 };
 Filtered filtered_of(const Device& device, Dtype dtype, std::uint64_t length, std::uint64_t place);
 

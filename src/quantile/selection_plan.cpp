@@ -48,7 +48,10 @@ std::vector<runtime::Define> Plan::defines(Part part) const {
                                     {"MASU_UNROLLED", gpu ? "MASU_PRAGMA_UNROLL" : ""}};
   if (part == Part::passes) {
     const ValueType type = value_type(dtype);
-    more.insert(more.end(), {{"MASU_UNROLL", unroll}, {"MASU_VALUE", type.name}, {"MASU_AS_VALUE", type.from_bits}});
+    more.insert(more.end(), {{"MASU_UNROLL", unroll},
+                             {"MASU_GROUPS_A_UNIT", groups_a_unit},
+                             {"MASU_VALUE", type.name},
+                             {"MASU_AS_VALUE", type.from_bits}});
   }
   return element_defines(dtype, std::move(more));
 }
@@ -58,9 +61,14 @@ unsigned Plan::passes() const noexcept {
 }
 
 std::uint64_t Plan::groups(std::uint64_t count) const noexcept {
-  constexpr std::uint64_t groups_a_unit = 4;
   const std::uint64_t each = tile_vectors() * (vector_bytes / size_of(dtype));
   return std::clamp<std::uint64_t>(count / each, 1, gpu ? compute_units * groups_a_unit : compute_units);
+}
+
+std::uint64_t Plan::tiles(std::uint64_t count) const noexcept {
+  const std::uint64_t in_vector = vector_bytes / size_of(dtype);
+  const std::uint64_t vectors = (in_vector - 1 + count + in_vector - 1) / in_vector;
+  return (vectors + tile_vectors() - 1) / tile_vectors();
 }
 
 std::size_t Plan::counting_words() const noexcept {
@@ -75,15 +83,6 @@ Plan make(const DeviceInfo& device, Dtype dtype) {
   plan.least_bounded = std::uint64_t{1} << (device.gpu ? 22 : 18);
   plan.compute_units = std::max(1U, device.compute_units);
   return plan;
-}
-
-Chunks chunks(const Plan& plan, std::uint64_t count) noexcept {
-  const std::uint64_t in_vector = vector_bytes / size_of(plan.dtype);
-  const std::uint64_t vectors = (in_vector - 1 + count + in_vector - 1) / in_vector;
-  const std::uint64_t tiles = (vectors + plan.tile_vectors() - 1) / plan.tile_vectors();
-  const std::uint64_t groups = plan.groups(count);
-  const std::uint64_t each = (tiles + groups - 1) / groups;
-  return {.groups = (tiles + each - 1) / each, .vectors = each * plan.tile_vectors()};
 }
 
 Bounds bounds(const Plan& plan, std::uint64_t count, std::uint64_t place0, std::uint64_t place1) {

@@ -100,6 +100,7 @@ MASU_FIRST_EXTREME(masu_first_greatest, "gtu")
 #define MASU_SHUFFLE_LANES 1
 #define masu_lanes_agree(x) ((void)(x), false)
 #define masu_first_lane(x) (x)
+#define masu_last_lane(x) (x)
 #define masu_sum_lanes(x) (x)
 #define masu_scan_lanes(x) (x)
 #define masu_sub_group_barrier()
