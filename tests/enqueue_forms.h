@@ -164,6 +164,12 @@ inline void EnqueueForms::add_sorts() {
   add("median", true, [=, this](Stream& s) {
     return median(s, data_, Dtype::f32, result_.slice(0, sizeof(float)), {.workspace = with});
   });
+  Buffer<std::byte>& sizes = buffer(2 * sizeof(std::uint64_t));
+  const PartitionTargets parted{out_, sizes};
+  const PartitionTargets parted_places{places_, sizes};
+  add("partition", true, [=, this](Stream& s) { return partition(s, data_, Dtype::f32, parted, count_ / 3, with); });
+  add("argpartition", true,
+      [=, this](Stream& s) { return argpartition(s, data_, Dtype::f32, parted_places, Dtype::u64, count_ / 2, with); });
   add("unique", false, [=, this](Stream& s) { return unique(s, data_, Dtype::f32, {.workspace = with}); });
   add("unique values", true, [=, this](Stream& s) {
     return unique(s, data_, Dtype::f32, {out_, result_, &places_}, with);

@@ -175,6 +175,22 @@ MASU_EXPORT PartitionResult partition(const Device& device, const ArrayView& dat
 MASU_EXPORT PartitionResult partition(BufferBase& data, Dtype dtype, std::uint64_t k);
 MASU_EXPORT PartitionResult partition(const BufferBase& data, Dtype dtype, BufferBase& result, std::uint64_t k);
 
+/// Memory for a partition on the device of the data, apart from it and each other.
+struct PartitionTargets {
+  const BufferBase& result;  ///< as many elements as the data has
+  const BufferBase& sizes;   ///< two u64: how many elements are less than the one at the place, and equal to it
+};
+/// Bytes of temporary memory of the two functions that follow. 0 on `cpu`.
+MASU_EXPORT std::uint64_t partition_workspace(const Device& device, Dtype dtype, std::uint64_t count);
+/// Partitions device memory, to memory there; nothing waits but, on OpenCL, where more than 2^31 elements are sorted to
+/// find the one at the place. `workspace`: null, or partition_workspace() bytes, on the device, from a multiple of 16
+/// bytes on; not used on `cpu`.
+MASU_EXPORT Pending<void> partition(Stream& stream, const BufferBase& data, Dtype dtype, const PartitionTargets& to,
+                                    std::uint64_t k, const BufferBase* workspace = nullptr);
+/// The same of the elements' indices, u64 or u32, which are written in place of the elements.
+MASU_EXPORT Pending<void> argpartition(Stream& stream, const BufferBase& data, Dtype dtype, const PartitionTargets& to,
+                                       Dtype index_dtype, std::uint64_t k, const BufferBase* workspace = nullptr);
+
 /// The device for host data of `bytes` bytes when none is named. MASU_DEVICE overrides.
 MASU_EXPORT Device device_for_quantile(std::uint64_t bytes);
 

@@ -147,7 +147,11 @@ void argpartition(nb::handle data, nb::handle result, std::uint64_t rows, const 
   const Input input(data);
   const Output output(result);
   call([&] {
-    if (input.on_device()) {
+    if (input.on_device() && rows == 1 && places.size() == 1) {
+      masu::Stream stream(device, masu::Timing::off);
+      masu::Buffer<std::uint64_t> sizes(device, 2);
+      masu::argpartition(stream, input.buffer(), input.dtype(), {output.buffer(), sizes}, Dtype::u64, places[0]).get();
+    } else if (input.on_device()) {
       masu::argsort(input.buffer(), input.dtype(), output.buffer(), Dtype::u64, {.rows = rows});
     } else {
       masu::argpartition_rows(input.view(), rows, places, {output.data<std::uint64_t>(), output.count()});

@@ -1,24 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 // Prefix sums over a work-group, in OpenCL C 1.2 (and, behind the CUDA prelude, in CUDA C++).
 
+#if MASU_SHUFFLE_LANES == 32
+// Of a number of each sub-group, which its last lane has: the sum in front of this sub-group; *total is that of all. The
+// rest is as for group_scan().
+MASU_INLINE uint scan_sub_groups(const uint x, const uint group, __local uint *partial, const uint lid, uint *total) {
+  if (lid % 32 == 31) partial[lid / 32] = x;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  uint before = 0;
+  uint all = 0;
+  MASU_PRAGMA_UNROLL
+  for (uint i = 0; i < group / 32; ++i) {
+    const uint one = partial[i];
+    before += i < lid / 32 ? one : 0;
+    all += one;
+  }
+  *total = all;
+  return before;
+}
+#endif
+
 // The sum of the x of the `group` work-items up to this one; *total is that of all. `group`, a constant, is a power of
 // two; `partial` holds as many words, which are free again after the next barrier. All work-items must come here.
 MASU_INLINE uint group_scan(const uint x, const uint group, __local uint *partial, const uint lid, uint *total) {
 #if MASU_SHUFFLE_LANES == 32
   if (group >= 32) {
     const uint sum = masu_scan_lanes(x);
-    if (lid % 32 == 31) partial[lid / 32] = sum;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    uint before = 0;
-    uint all = 0;
-    MASU_PRAGMA_UNROLL
-    for (uint i = 0; i < group / 32; ++i) {
-      const uint one = partial[i];
-      before += i < lid / 32 ? one : 0;
-      all += one;
-    }
-    *total = all;
-    return before + sum;
+    return scan_sub_groups(sum, group, partial, lid, total) + sum;
   }
 #endif
   partial[lid] = x;

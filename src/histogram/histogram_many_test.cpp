@@ -140,6 +140,31 @@ TEST_P(ManyBinsTest, HalfPrecision) {
     expect_counts(all, bins);
     expect_counts(all, bins, {.right_open = true, .outside = Outside::clamp, .channels = 1});
   }
+  // Every value in bins whose positions are proved or not: what the CPU looks up in a table.
+  const Device cpu = Device::open("cpu");
+  std::mt19937_64 random(7);
+  for (int turn = 0; turn < 100; ++turn) {
+    const auto n = 1 + random() % (turn % 2 == 0 ? 300 : 3000);
+    const double exponent = static_cast<double>(random() % 40) - 24;
+    const double lo = turn % 3 == 0 ? 0 : (static_cast<double>(random() % 4097) / 2048 - 1) * std::exp2(exponent);
+    const double hi =
+        turn % 5 == 0 ? lo + 1 : lo + static_cast<double>(1 + random() % 1000) / 500 * std::exp2(exponent);
+    if (!(hi <= 65504)) continue;
+    const Bins bins = turn % 4 == 0 ? Bins::even(n, ValueRange{lo, hi, false}) : Bins::even(n, lo, hi);
+    for (const bool right_open : {false, true}) {
+      SCOPED_TRACE(testing::Message() << n << " bins from " << lo << " to " << hi << (right_open ? " open" : ""));
+      const auto counted = [&](const Device& on) {
+        return histogram(on, all, bins, {.right_open = right_open}).integers();
+      };
+      std::vector<std::int64_t> expected;
+      try {
+        expected = counted(cpu);
+      } catch (const Error&) {  // too many bins for the range
+        continue;
+      }
+      EXPECT_EQ(counted(device), expected);
+    }
+  }
   std::vector<Half> pairs(all.begin(), all.begin() + 60000);
   expect_counts(pairs, kinds[1], {.channels = 4});
   const auto range = finite_range(device.upload(all), Dtype::f16);

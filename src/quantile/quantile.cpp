@@ -4,7 +4,6 @@
 #include "call/operands.h"
 #include "call/timer.h"
 #include "elements/order.h"
-#include "quantile/quantile_cpu.h"
 #include "quantile/quantile_device.h"
 #include "quantile/quantile_places.h"
 #include "quantile/quantile_plan.h"
@@ -210,10 +209,10 @@ std::uint64_t quantile_workspace(const Device& device, Dtype dtype, std::uint64_
                                  const QuantileOptions& options) {
   check_shape(count, options);
   if (call::on_cpu(device)) return 0;
-  // A partition's counts, and its copy where it is in place; or sorted rows.
+  // What selects or sorted rows, or a partition's, and its copy where it is in place.
   const std::uint64_t selecting =
       std::max(DigitCounter::bytes, selection_bytes(device, dtype, options.rows, count / options.rows, count));
-  return selecting + partition_bytes(device, count) + count * size_of(dtype);
+  return std::max(selecting, partition_bytes(device, dtype, count)) + count * size_of(dtype);
 }
 
 std::vector<Quantile> exact_quantiles(const Device& device, const ArrayView& data, std::span<const double> q,
@@ -251,68 +250,6 @@ std::uint64_t nth_element_bits(const Device& device, const ArrayView& data, std:
 std::uint64_t nth_element_bits(const BufferBase& data, Dtype dtype, std::uint64_t n) {
   const Input input(data, dtype, call::count_of("nth_element", data, dtype));
   return bits_of_key(dtype, find_key("nth_element", "n", input, n));
-}
-
-PartitionResult partition(const Device& device, const ArrayView& data, MutableArrayView result, std::uint64_t k) {
-  if (data.dtype != result.dtype || data.count != result.count) {
-    call::refuse("partition", fmt::format("the result must be {} {}, got {} {}", data.count, to_string(data.dtype),
-                                          result.count, to_string(result.dtype)));
-  }
-  const std::uint64_t bytes = data.count * size_of(data.dtype);
-  if (call::overlap(data.data, bytes, result.data, bytes)) call::refuse_overlap("partition", "data and result");
-  if (k >= data.count) find_key("partition", "k", Input(device, data), k);  // says so
-  if (call::on_cpu(device)) {
-    return cpu::partition_at(data, result.data, k);
-  }
-  const Buffer<std::byte> there = call::upload(device, data);
-  Buffer<std::byte> parted(device, bytes);
-  const PartitionResult found = partition(there, data.dtype, parted, k);
-  call::download_bytes(parted, result.data);
-  return found;
-}
-
-PartitionResult partition(const Device& device, MutableArrayView data, std::uint64_t k) {
-  if (k >= data.count) find_key("partition", "k", Input(device, data), k);  // says so
-  if (call::on_cpu(device)) {
-    const auto* first = static_cast<const std::byte*>(data.data);
-    const std::vector<std::byte> copy(first, first + data.count * size_of(data.dtype));
-    return cpu::partition_at({data.dtype, copy.data(), data.count}, data.data, k);
-  }
-  const Buffer<std::byte> there = call::upload(device, {data.dtype, data.data, data.count});
-  Buffer<std::byte> parted(device, there.size());
-  const PartitionResult found = partition(there, data.dtype, parted, k);
-  call::download_bytes(parted, data.data);
-  return found;
-}
-
-PartitionResult partition(const BufferBase& data, Dtype dtype, BufferBase& result, std::uint64_t k) {
-  const std::uint64_t count = call::count_of("partition", data, dtype);
-  call::check_one_device("partition", data, result);
-  call::check_writable("partition", result, "the result");
-  if (result.size_bytes() != data.size_bytes()) {
-    call::refuse("partition",
-                 fmt::format("the result must have {} bytes, got {}", data.size_bytes(), result.size_bytes()));
-  }
-  call::check_apart("partition", "data and result", data, result);
-  const Input input(data, dtype, count);
-  if (k >= count || !call::on_cpu(input.device)) {
-    return partition_on_device(data, dtype, result, find_key("partition", "k", input, k));
-  }
-  return cpu::partition_at(input.part(0, count), const_cast<void*>(call::host_view(result, dtype).data), k);
-}
-
-PartitionResult partition(BufferBase& data, Dtype dtype, std::uint64_t k) {
-  const std::uint64_t count = call::count_of("partition", data, dtype);
-  call::check_writable("partition", data, "data");
-  if (call::on_cpu(data.device())) {
-    return partition(data.device(),
-                     MutableArrayView(dtype, const_cast<void*>(call::host_view(data, dtype).data), count), k);
-  }
-  Buffer<std::byte> parted(data.device(), data.size_bytes());
-  const PartitionResult found = partition(data, dtype, parted, k);
-  Buffer<std::byte> target(data.device(), data.memory(), data.byte_offset(), data.size_bytes());
-  target.copy_from(parted);
-  return found;
 }
 
 Device device_for_quantile(std::uint64_t bytes) {

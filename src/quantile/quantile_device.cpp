@@ -2,56 +2,74 @@
 #include "quantile/quantile_device.h"
 
 #include "call/launcher.h"
+#include "call/operands.h"
 #include "quantile/quantile_plan.h"
-
-#include <masu/stream.h>
-
-#include <algorithm>
-#include <array>
+#include "quantile/selection_device.h"
 
 namespace masu {
 
 namespace {
 
-std::uint64_t tiles_of(const DeviceInfo& device, std::uint64_t count) {
-  const std::uint64_t tile = quantile_plan::tile_elements(device);
-  return (count + tile - 1) / tile;
+// Where the parts of the temporary memory begin; what is selected with stands in front.
+struct Layout {
+  std::uint64_t key = 0;
+  std::uint64_t parts = 0;  // two numbers for each chunk
+  std::uint64_t end = 0;
+
+  Layout(std::uint64_t selection, std::uint64_t chunks)
+      : key(call::aligned(selection)),
+        parts(key + call::workspace_alignment),
+        end(parts + 2 * chunks * sizeof(std::uint64_t)) {}
+};
+
+quantile_plan::Chunks chunks_of(const Device& device, Dtype dtype, std::uint64_t count) {
+  return quantile_plan::partition(device.info(), dtype, 0).chunks(count);
 }
 
-call::Kernels kernels_of(const Device& device, Dtype dtype) {
-  return {device, quantile_plan::files, quantile_plan::defines(device.info(), dtype),
-          quantile_plan::work_group(device.info())};
+Layout layout_of(const Device& device, Dtype dtype, std::uint64_t count) {
+  return {selection_bytes(device, dtype, 1, count, 1), chunks_of(device, dtype, count).groups};
 }
 
-std::uint64_t most_groups(const Device& device) {
-  constexpr std::uint64_t groups_a_unit = 8;
-  return std::max<std::uint64_t>(1, device.info().compute_units) * groups_a_unit;
+// The key stands in the workspace.
+void launch(Stream& stream, const DevicePartition& what, const Filtered& filtered, const BufferBase& workspace,
+            const Layout& layout) {
+  const quantile_plan::Partition plan = quantile_plan::partition(stream.device().info(), what.dtype, what.index_bytes);
+  const std::uint64_t count = what.data.size_bytes() / size_of(what.dtype);
+  const quantile_plan::Chunks chunks = plan.chunks(count);
+  const std::uint64_t begin = workspace.byte_offset();
+  const call::Arguments source(what.data, count, chunks.vectors);
+  const call::Arguments work(call::memory_of(workspace), begin + layout.key, begin + layout.parts);
+  call::Kernels kernels(stream.device(), quantile_plan::Partition::files, plan.defines(), plan.group);
+  kernels.launch(stream, "partition_count", chunks.groups, source, work, std::uint32_t{filtered.bounded ? 1U : 0U},
+                 begin, begin + filtered.list, begin + filtered.found, call::local<std::uint32_t>(2));
+  kernels.launch(stream, "partition_scatter", chunks.groups, source, work, what.result, what.sizes,
+                 call::local<std::uint32_t>(plan.group), LocalMemory{plan.staged_bytes()});
 }
 
 }  // namespace
 
-std::uint64_t partition_bytes(const Device& device, std::uint64_t count) {
-  return (2 * tiles_of(device.info(), count) + 2) * sizeof(std::uint64_t);
+std::uint64_t partition_bytes(const Device& device, Dtype dtype, std::uint64_t count) {
+  return layout_of(device, dtype, count).end;
 }
 
-PartitionResult partition_on_device(const BufferBase& data, Dtype dtype, const BufferBase& result, std::uint64_t key) {
-  const Device& device = data.device();
-  const std::uint64_t count = data.size_bytes() / size_of(dtype);
-  const std::uint64_t tiles = tiles_of(device.info(), count);
-  call::Kernels kernels = kernels_of(device, dtype);
-  const std::uint64_t group = quantile_plan::work_group(device.info());
-  Buffer<std::uint64_t> counts(device, 2 * tiles + 2);
-  Stream stream(device, Timing::off);
-  const std::uint64_t groups = std::clamp<std::uint64_t>(tiles, 1, most_groups(device));
-  kernels.launch(stream, "quantile_count", groups, data, count, key, counts, call::local<std::uint32_t>(2));
-  kernels.launch(stream, "quantile_scan", 1, tiles, counts, call::local<std::uint64_t>(2 * group));
-  kernels.launch(stream, "quantile_scatter", groups, data, count, key, counts, result,
-                 call::local<std::uint32_t>(group),
-                 LocalMemory{quantile_plan::staged_elements(device.info()) * size_of(dtype)});
-  std::array<std::uint64_t, 2> totals{};
-  stream.read(counts, std::span(totals), 2 * tiles);
+void partition_on_device(Stream& stream, const DevicePartition& what, std::uint64_t k, const BufferBase& workspace) {
+  const Device device = stream.device();
+  const std::uint64_t count = what.data.size_bytes() / size_of(what.dtype);
+  const Layout layout = layout_of(device, what.dtype, count);
+  const std::uint64_t begin = workspace.byte_offset();
+  const Buffer<std::byte> selecting(device, workspace.memory(), begin, layout.key);
+  const Buffer<std::byte> key(device, workspace.memory(), begin + layout.key, size_of(what.dtype));
+  select_on_device(stream, {what.data, what.dtype, 1}, {&k, 1}, Zeros::any, false, key, selecting);
+  launch(stream, what, filtered_of(device, what.dtype, count, k), workspace, layout);
+}
+
+void partition_around(Stream& stream, const DevicePartition& what, std::uint64_t bits) {
+  const std::uint64_t count = what.data.size_bytes() / size_of(what.dtype);
+  const Layout layout(0, chunks_of(stream.device(), what.dtype, count).groups);
+  Buffer<std::byte> workspace(stream.device(), layout.end);
+  stream.write_bytes(workspace, layout.key, &bits, size_of(what.dtype));
+  launch(stream, what, {}, workspace, layout);
   stream.finish();
-  return {totals[0], totals[1]};
 }
 
 }  // namespace masu

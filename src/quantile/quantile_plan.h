@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is launched for selection and partition on a device, and the constants of the room.
+// What is launched for a partition on a device, and the constants of the room but those of selection_plan.h.
 #pragma once
 
 #include "elements/elements.h"
+#include "quantile/selection_plan.h"
 
 #include <masu/device.h>
 
+#include <algorithm>
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <string_view>
 #include <vector>
@@ -21,26 +24,60 @@ inline constexpr unsigned table_bits = 16;
 inline constexpr std::uint64_t most_collected = std::uint64_t{1} << 19;
 // Host data goes to a device in pieces of this.
 inline constexpr std::uint64_t piece_bytes = std::uint64_t{64} << 20;
-inline constexpr unsigned group = 256;
 
-inline unsigned work_group(const DeviceInfo& device) {
-  return device.gpu ? group : 64;
-}
-// Elements that a work-item of a partition takes, one behind the other.
-inline unsigned item_elements(const DeviceInfo& device) {
-  return device.gpu ? 16 : 8;
-}
-inline std::uint64_t tile_elements(const DeviceInfo& device) {
-  return std::uint64_t{work_group(device)} * item_elements(device);
-}
-// Room for a tile in local memory, in elements: MASU_STAGED.
-inline std::uint64_t staged_elements(const DeviceInfo& device) {
-  return tile_elements(device) + tile_elements(device) / 32;
-}
-inline constexpr std::array<std::string_view, 4> files = {"src/elements/elements.cl", "src/elements/order.cl",
-                                                          "src/elements/group_scan.cl", "src/quantile/quantile.cl"};
-inline std::vector<runtime::Define> defines(const DeviceInfo& device, Dtype dtype) {
-  return element_defines(dtype, {{"MASU_GROUP", work_group(device)}, {"MASU_ITEM_ELEMENTS", item_elements(device)}});
+// The parts of the data that work-groups take one each, in whole tiles of the selection.
+struct Chunks {
+  std::uint64_t groups = 1;
+  std::uint64_t vectors = 0;  // of each
+};
+
+// The stable partition around a key; `index_bytes`: 0, or of the indices that are written in place of elements.
+struct Partition {
+  selection_plan::Plan selection;
+  unsigned index_bytes = 0;
+  unsigned group = 256;
+  unsigned unroll = 1;  // vectors of a work-item in a tile
+
+  // Work-groups of a compute unit at a time.
+  static constexpr unsigned groups_a_unit = 4;
+  static constexpr std::array<std::string_view, 6> files = {"src/elements/elements.cl",   "src/elements/order.cl",
+                                                            "src/elements/group_scan.cl", "src/elements/mean_of_two.cl",
+                                                            "src/quantile/selection.cl",  "src/quantile/quantile.cl"};
+  [[nodiscard]] std::vector<runtime::Define> defines() const {
+    return element_defines(selection.dtype, {{"MASU_GROUP", group},
+                                             {"MASU_UNROLL", unroll},
+                                             {"MASU_UNROLLED", selection.gpu ? "MASU_PRAGMA_UNROLL" : ""},
+                                             {"MASU_INDEX_BYTES", index_bytes},
+                                             {"MASU_GROUPS_A_UNIT", groups_a_unit},
+                                             {"MASU_FILTER_TILE", selection.tile_vectors()}});
+  }
+  [[nodiscard]] Chunks chunks(std::uint64_t count) const noexcept {
+    const std::uint64_t tiles = selection.tiles(count);
+    const std::uint64_t groups = std::clamp<std::uint64_t>(
+        tiles, 1, std::uint64_t{selection.compute_units} * (selection.gpu ? groups_a_unit : 1));
+    const std::uint64_t each = (tiles + groups - 1) / groups;
+    return {.groups = (tiles + each - 1) / each, .vectors = each * selection.tile_vectors()};
+  }
+  // Local memory for two tiles of what is written, or for the sums of all chunks.
+  [[nodiscard]] std::uint64_t staged_bytes() const noexcept {
+    constexpr std::uint64_t vector_bytes = 16;
+    constexpr std::uint64_t ends = 6;  // vectors: of each part two are not full
+    const std::uint64_t element = size_of(selection.dtype);
+    const std::uint64_t elements = std::uint64_t{group} * unroll * (vector_bytes / element);
+    const std::uint64_t tile = index_bytes == 0 ? elements * element + ends * vector_bytes
+                                                : (elements + ends * (vector_bytes / index_bytes)) * 2;
+    const std::uint64_t sums = std::uint64_t{group} * 4 * sizeof(std::uint64_t);
+    return std::max(2 * tile, sums);
+  }
+};
+inline Partition partition(const DeviceInfo& device, Dtype dtype, unsigned index_bytes) {
+  Partition plan{.selection = selection_plan::make(device, dtype), .index_bytes = index_bytes};
+  constexpr unsigned most_group = 256;
+  plan.group = std::min(plan.selection.group, most_group);
+  // A work-item's elements are at most 32, and a tile divides the selection's.
+  if (plan.selection.gpu) plan.unroll = std::min(plan.selection.unroll, size_of(dtype) == 1 ? 2U : 4U);
+  while (plan.group > 16 && plan.staged_bytes() > device.local_bytes) plan.group /= 2;
+  return plan;
 }
 
 }  // namespace masu::quantile_plan

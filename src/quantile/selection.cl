@@ -41,6 +41,12 @@
 #define MASU_HAS_UPPER 2u
 #define MASU_IS_NAN 4u  // a bound: there are none
 
+// What the filter leaves of each of its tiles, for a partition: words. Two numbers in one are its lower and upper 16 bits.
+#define filtered_begin 0  // where in the list its keys begin
+#define filtered_below 1  // how many are below the lower bound, and equal to it
+#define filtered_above 2  // how many are equal to the upper bound, and between the bounds
+#define filtered_words 3
+
 // What is known of the keys at the places: words of a state. For each of them `target_words` from state_targets on.
 #define state_listed 0  // what is left to look at is the list
 #define state_left 1    // how many
@@ -52,6 +58,28 @@
 #define target_rest 1   // the place among the keys that begin so
 #define target_front 2  // what is known of it, low word first
 #define target_words 4
+
+// The keys that lie between the bounds: `span` from `first` on, if `some` do.
+typedef struct {
+  MASU_BITS lower, upper, first, span;
+  uint has, some;
+} Bounds;
+inline Bounds bounds_of(__global const uint *control) {
+  Bounds bounds;
+  __global const uint *words = control + control_bounds;
+  bounds.lower = (MASU_BITS)((ulong)words[1] << 32 | words[0]);
+  bounds.upper = (MASU_BITS)((ulong)words[3] << 32 | words[2]);
+  bounds.has = words[4];
+  // What is equal to both is equal to the lower one.
+  if (bounds.has == (MASU_HAS_LOWER | MASU_HAS_UPPER) && bounds.lower == bounds.upper) bounds.has = MASU_HAS_LOWER;
+  const uint above = (bounds.has & MASU_HAS_LOWER) != 0 ? 1 : 0;
+  const uint below = (bounds.has & MASU_HAS_UPPER) != 0 ? 1 : 0;
+  const bool equal = bounds.lower == bounds.upper;
+  bounds.some = !equal && bounds.upper - bounds.lower >= above + below ? 1 : 0;
+  bounds.first = bounds.lower + above;
+  bounds.span = bounds.upper - bounds.lower - above - below;
+  return bounds;
+}
 
 inline ulong wide_at(__local const uint *words) { return (ulong)words[1] << 32 | words[0]; }
 inline void set_wide(__local uint *words, const ulong value) {

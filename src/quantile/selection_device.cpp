@@ -41,12 +41,17 @@ Way way_of(const Plan& plan, std::uint64_t rows, std::uint64_t length, std::size
 struct Layout {
   std::uint64_t zeros = 0;  // behind the words that are cleared
   std::uint64_t list = 0;
+  std::uint64_t filtered = 0;
   std::uint64_t end = 0;
 
-  Layout(const Plan& plan, const Bounds& bounds)
+  Layout(const Plan& plan, const Bounds& bounds, std::uint64_t count)
       : zeros(plan.counting_words() * sizeof(std::uint32_t)),
         list(call::aligned(zeros + plan.group * sizeof(std::uint32_t))),
-        end(list + call::aligned(std::max<std::uint64_t>(bounds.capacity, bounds.samples) * size_of(plan.dtype))) {}
+        filtered(list + call::aligned(std::max<std::uint64_t>(bounds.capacity, bounds.samples) * size_of(plan.dtype))),
+        end(filtered) {
+    if (bounds.samples == 0) return;
+    end += call::aligned(plan.tiles(count) * selection_plan::filtered_words * sizeof(std::uint32_t));
+  }
 };
 
 // What goes where: the elements at two places, or a median, of each row.
@@ -114,7 +119,7 @@ class Selection {
 
   void passes(const Wanted& wanted, std::uint64_t row) {
     const Bounds bounds = selection_plan::bounds(plan_, length_, wanted.place0, wanted.place1);
-    const Layout layout(plan_, bounds);
+    const Layout layout(plan_, bounds, length_);
     const std::uint64_t control = workspace_.byte_offset();
     const call::Arguments data(call::At{from_.data, from_.data.byte_offset() + row * length_ * size_of(plan_.dtype)},
                                u32(length_));
@@ -131,7 +136,7 @@ class Selection {
       program(Part::alone)
           .launch(stream_, "selection_bounds", 1, workspace_, control + layout.list, bounds.samples, bounds.lower,
                   bounds.upper, bounds.has, tables(), words(plan_.row_group), state());
-      kernels.launch(stream_, "selection_filter", groups, data, work, words(filter_words));
+      kernels.launch(stream_, "selection_filter", groups, data, work, control + layout.filtered, words(filter_words));
     }
     for (unsigned pass = 0; pass < plan_.passes(); ++pass) {
       kernels.launch(stream_, "selection_digits", groups, data, work, std::uint32_t{pass}, tables(), partial, state());
@@ -144,7 +149,7 @@ class Selection {
                    result(wanted.second), result(wanted.mark), u32(signs ? zero_groups : 0), partial, state());
   }
 
-  static constexpr std::size_t filter_words = 9;
+  static constexpr std::size_t filter_words = 12;
   Stream& stream_;
   const SelectedRows& from_;
   const BufferBase& result_;
@@ -180,10 +185,18 @@ std::uint64_t selection_bytes(const Device& device, Dtype dtype, std::uint64_t r
   const Plan plan = selection_plan::make(device.info(), dtype);
   switch (way_of(plan, rows, length, places)) {
     case Way::alone: return call::workspace_alignment;
-    case Way::passes: return Layout(plan, selection_plan::bounds(plan, length, 0, 0)).end;
+    case Way::passes: return Layout(plan, selection_plan::bounds(plan, length, 0, 0), length).end;
     case Way::sorted: break;
   }
   return sorted_bytes(dtype, rows * length) + sort_workspace(device, dtype, rows * length, 0, {.rows = rows});
+}
+
+Filtered filtered_of(const Device& device, Dtype dtype, std::uint64_t length, std::uint64_t place) {
+  const Plan plan = selection_plan::make(device.info(), dtype);
+  const Bounds bounds = selection_plan::bounds(plan, length, place, place);
+  if (way_of(plan, 1, length, 1) != Way::passes || bounds.samples == 0) return {};
+  const Layout layout(plan, bounds, length);
+  return {.bounded = true, .list = layout.list, .found = layout.filtered};
 }
 
 void select_on_device(Stream& stream, const SelectedRows& from, std::span<const std::uint64_t> places, Zeros zeros,

@@ -39,4 +39,13 @@ void select_on_device(Stream& stream, const SelectedRows& from, std::span<const 
 // The median of each row, of floats in their dtype, else in f64.
 void medians_on_device(Stream& stream, const SelectedRows& from, const BufferBase& result, const BufferBase& workspace);
 
+// What select_on_device() leaves in its workspace of one place in one row, for a partition around it: offsets of what
+// selection.cl has, from the workspace's beginning.
+struct Filtered {
+  bool bounded = false;  // there is something
+  std::uint64_t list = 0;
+  std::uint64_t found = 0;  // by the filter, of each tile
+};
+Filtered filtered_of(const Device& device, Dtype dtype, std::uint64_t length, std::uint64_t place);
+
 }  // namespace masu

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elements at places and medians that stay on the device, against the stable sort of each row.
+// Elements at places, medians and partitions that stay on the device, against the stable sort of each row.
 #include "each_device.h"
 #include "elements/order.h"
 #include "expect_error.h"
@@ -16,6 +16,7 @@
 #include <bit>
 #include <cstring>
 #include <limits>
+#include <numeric>
 #include <random>
 #include <vector>
 
@@ -148,6 +149,55 @@ class SelectionDeviceTest : public test::EachDevice {
     }
   }
 
+  // The elements parted around each place, and their indices; neither the results nor the data are aligned.
+  template <class T>
+  void check_parts(const std::vector<T>& data, const std::vector<std::uint64_t>& places, std::uint64_t offset = 0) {
+    SCOPED_TRACE(testing::Message() << to_string(dtype_of<T>) << ", parts of " << data.size() << " elements");
+    const std::uint64_t count = data.size();
+    Buffer<T> memory(device, count + offset);
+    Buffer<T> there = memory.slice(offset, count);
+    there.write(std::span<const T>(data));
+    const std::vector<T> order = sorted(data);
+    std::vector<KeyOf<T>> keys(count);
+    std::transform(data.begin(), data.end(), keys.begin(), [](const T& x) { return ordered_key(x); });
+    Buffer<T> parts(device, count + 1);
+    Buffer<std::uint64_t> wide(device, count + 1);
+    Buffer<std::uint32_t> narrow(device, count + 3);
+    Buffer<std::uint64_t> sizes(device, 3);
+    Stream stream(device, Timing::off);
+    for (const std::uint64_t k : places) {
+      const KeyOf<T> pivot = ordered_key(order[k]);
+      std::vector<std::uint64_t> expected(count);
+      std::iota(expected.begin(), expected.end(), 0);
+      std::ranges::stable_sort(expected, {}, [&](std::uint64_t i) {
+        return keys[i] < pivot ? 0 : keys[i] > pivot ? 2 : 1;
+      });
+      const auto less = static_cast<std::uint64_t>(std::ranges::count_if(keys, [&](auto key) { return key < pivot; }));
+      const auto equal = static_cast<std::uint64_t>(std::ranges::count(keys, pivot));
+      const Buffer<std::uint64_t> both = sizes.slice(1, 2);
+      const auto expect_sizes = [&] {
+        EXPECT_EQ(both.read(), (std::vector<std::uint64_t>{less, equal})) << "place " << k;
+        sizes.fill(77);
+      };
+      Buffer<T> to = parts.slice(k % 2, count);
+      partition(stream, there, dtype_of<T>, {to, both}, k).get();
+      expect_sizes();
+      const std::vector<T> found = to.read();
+      for (std::uint64_t i = 0; i < count; ++i) {
+        ASSERT_EQ(bits_of(found[i]), bits_of(data[expected[i]])) << "element " << i << " around " << k;
+      }
+      Buffer<std::uint64_t> indices = wide.slice(k % 2, count);
+      argpartition(stream, there, dtype_of<T>, {indices, both}, Dtype::u64, k).get();
+      expect_sizes();
+      ASSERT_EQ(indices.read(), expected) << "around " << k;
+      if (sizeof(T) != 4) continue;
+      Buffer<std::uint32_t> small = narrow.slice(1 + k % 3, count);
+      argpartition(stream, there, dtype_of<T>, {small, both}, Dtype::u32, k).get();
+      expect_sizes();
+      ASSERT_TRUE(std::ranges::equal(small.read(), expected)) << "around " << k;
+    }
+  }
+
   template <class T>
   void check_all(std::uint64_t count, Kind kind, std::uint64_t rows = 1) {
     SCOPED_TRACE(testing::Message() << "kind " << static_cast<int>(kind));
@@ -155,7 +205,9 @@ class SelectionDeviceTest : public test::EachDevice {
     std::vector<std::uint64_t> places{0, length / 3, length / 2, length / 2 + 1, length - 1};
     std::erase_if(places, [&](std::uint64_t place) { return place >= length; });
     places.erase(std::unique(places.begin(), places.end()), places.end());
-    check(values_of<T>(kind, count, count + 17 * static_cast<unsigned>(kind)), rows, places, count % 3);
+    const std::vector<T> data = values_of<T>(kind, count, count + 17 * static_cast<unsigned>(kind));
+    check(data, rows, places, count % 3);
+    if (rows == 1) check_parts(data, places, count % 3);
   }
 
   template <class Body>
@@ -202,6 +254,7 @@ TEST_P(SelectionDeviceTest, Bounds) {
   std::vector<float> blocks(count);
   for (std::uint64_t i = 0; i < count; ++i) blocks[i] = static_cast<float>(i / 32 % 2 * 1000 + i % 3);
   check(blocks, 1, {0, count / 2 - 3, count / 2, count - 1});
+  check_parts(blocks, {0, count / 2, count - 1});
   // The sample's elements are all great, those between them small.
   const selection_plan::Bounds bounds = selection_plan::bounds(plan, count, count / 2, count / 2);
   std::vector<float> misleading(count, 0.0F);
@@ -217,11 +270,35 @@ TEST_P(SelectionDeviceTest, Bounds) {
     if (misleading[i] == 0) misleading[i] = static_cast<float>(i % 1000) * -0.25F;
   }
   check(misleading, 1, {0, count / 2, count - 1});
+  check_parts(misleading, {0, count / 2});
   // Half of all between two bounds that are the sample's least and greatest.
   for (std::uint64_t i = 0; i < count; ++i) {
     if (misleading[i] > 0) misleading[i] = misleading[i] < static_cast<float>(bounds.samples) / 2 ? -1e9F : 1e9F;
   }
   check(misleading, 1, {1, count / 2, count - 2});
+  check_parts(misleading, {1, count / 2, count - 2});
+}
+
+// Sizes around tiles and chunks of a partition.
+TEST_P(SelectionDeviceTest, PartsOfAnySize) {
+  const selection_plan::Plan plan = selection_plan::make(device.info(), Dtype::f32);
+  const std::uint64_t tile = plan.tile_vectors() * 4;
+  for (const std::uint64_t tiles : {std::uint64_t{1}, std::uint64_t{2}, plan.groups(1 << 30) * 3}) {
+    for (const std::uint64_t count : {tiles * tile - 5, tiles * tile - 1, tiles * tile, tiles * tile + 3}) {
+      const auto data = values_of<float>(Kind::numbers, count, count);
+      for (std::uint64_t offset = 0; offset < 4; ++offset) {
+        check_parts(data, {offset * (count - 1) / 3}, offset);
+        if (tiles > 2) break;
+      }
+    }
+  }
+  std::mt19937_64 random(5);
+  for (int turn = 0; turn < 30; ++turn) {
+    const std::uint64_t count = 1 + random() % (turn % 4 == 0 ? 50000 : 700);
+    const Kind kind = kinds[random() % std::size(kinds)];
+    check_parts(values_of<float>(kind, count, random()), {random() % count}, random() % 5);
+    check_parts(values_of<std::int8_t>(kind, count, random()), {random() % count}, random() % 17);
+  }
 }
 
 TEST_P(SelectionDeviceTest, ManyRowsAndManyPlacesAreSorted) {
@@ -265,6 +342,24 @@ TEST_P(SelectionDeviceTest, BadInput) {
   MASU_EXPECT_ERROR(at(two, result), invalid_argument, "elements_at: the result");
   MASU_EXPECT_ERROR(at(two, data.slice(0, 2)), invalid_argument, "elements_at: the result");
   MASU_EXPECT_ERROR(median(stream, data, Dtype::f32, of_two).get(), invalid_argument, "median: the result");
+  const Buffer<std::uint64_t> sizes(device, 2);
+  const Buffer<float> parts(device, 100);
+  const auto part = [&](const PartitionTargets& to, std::uint64_t k) {
+    partition(stream, data, Dtype::f32, to, k).get();
+  };
+  MASU_EXPECT_ERROR(part({parts, sizes}, 100), invalid_argument,
+                    "partition: k must be below the 100 elements, got 100");
+  MASU_EXPECT_ERROR(part({of_two, sizes}, 1), invalid_argument, "partition: the result");
+  MASU_EXPECT_ERROR(part({data, sizes}, 1), invalid_argument, "partition: the result");
+  MASU_EXPECT_ERROR(part({parts, sizes.slice(0, 1)}, 1), invalid_argument, "partition: the sizes");
+  MASU_EXPECT_ERROR(part({parts, parts.slice(0, 4)}, 1), invalid_argument, "partition: the sizes");
+  MASU_EXPECT_ERROR(argpartition(stream, data, Dtype::f32, {parts, sizes}, Dtype::f32, 1).get(), invalid_argument,
+                    "argpartition: indices are u64 or u32, got f32");
+  if (device.kind() != DeviceKind::cpu) {
+    const Buffer<std::byte> little(device, 16);
+    MASU_EXPECT_ERROR(partition(stream, data, Dtype::f32, {parts, sizes}, 1, &little).get(), invalid_argument,
+                      "partition: workspace must be at least");
+  }
   const Buffer<float> none(device, 0);
   MASU_EXPECT_ERROR(median(stream, none, Dtype::f32, result.slice(0, 1)).get(), invalid_argument,
                     "median: there must be data, got no elements");

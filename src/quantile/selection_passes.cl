@@ -2,9 +2,10 @@
 // Selection from a long row: each pass over it is a launch. Its work-groups all compute from the counts of the launch before
 // what is known, and count the digits that follow. Before that, where it pays, a filter leaves what lies between bounds
 // from a sample. Behind selection.cl and scrambled.cl. Defines beside its:
-// - MASU_UNROLL    16-byte loads in flight for each work-item
-// - MASU_VALUE     how elements are compared: a type
-// - MASU_AS_VALUE  bits to it
+// - MASU_UNROLL         16-byte loads in flight for each work-item
+// - MASU_GROUPS_A_UNIT  work-groups of a compute unit at a time
+// - MASU_VALUE          how elements are compared: a type
+// - MASU_AS_VALUE       bits to it
 
 // An element of each of `samples` equal parts, to the list; clears `cleared` words of control and what is behind it.
 __kernel MASU_WORK_GROUP(MASU_GROUP) void selection_sample(MASU_DATA, MASU_WORK, const uint samples, const uint cleared) {
@@ -18,35 +19,17 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void selection_sample(MASU_DATA, MASU_WORK,
   }
 }
 
-// The keys that lie between the bounds: `span` from `first` on, if `some` do.
-typedef struct {
-  MASU_BITS lower, upper, first, span;
-  uint has, some;
-} Bounds;
-inline Bounds bounds_of(__global const uint *control) {
-  Bounds bounds;
-  __global const uint *words = control + control_bounds;
-  bounds.lower = (MASU_BITS)((ulong)words[1] << 32 | words[0]);
-  bounds.upper = (MASU_BITS)((ulong)words[3] << 32 | words[2]);
-  bounds.has = words[4];
-  // What is equal to both is equal to the lower one.
-  if (bounds.has == (MASU_HAS_LOWER | MASU_HAS_UPPER) && bounds.lower == bounds.upper) bounds.has = MASU_HAS_LOWER;
-  const uint above = (bounds.has & MASU_HAS_LOWER) != 0 ? 1 : 0;
-  const uint below = (bounds.has & MASU_HAS_UPPER) != 0 ? 1 : 0;
-  const bool equal = bounds.lower == bounds.upper;
-  bounds.some = !equal && bounds.upper - bounds.lower >= above + below ? 1 : 0;
-  bounds.first = bounds.lower + above;
-  bounds.span = bounds.upper - bounds.lower - above - below;
-  return bounds;
-}
-
-// Counts the keys below, on and between the bounds, and lists those between; in any order, as only their keys matter.
-// Elements are compared as values, of which bounds that are NaN know nothing: then nothing is done.
-__kernel MASU_WORK_GROUP(MASU_GROUP) void selection_filter(MASU_DATA, MASU_WORK, __local uint *words) {
+// Counts the keys below, on and between the bounds, and lists those between; in any order, as only their keys matter. What
+// it finds in each tile goes to `filtered_at`, as selection.cl has it. Elements are compared as values, of which bounds
+// that are NaN know nothing: then nothing is done.
+__kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void selection_filter(MASU_DATA, MASU_WORK,
+                                                                                const ulong filtered_at,
+                                                                                __local uint *words) {
   MASU_LOCAL_POINTER(uint, words);
-  __local uint *found = words;  // of three tiles in turns
-  __local uint *base = words + 3;
-  __local uint *totals = words + 4;  // as in control
+  __local uint *below = words;  // as in `filtered`, of three tiles in turns
+  __local uint *above = words + 3;
+  __local uint *base = words + 6;
+  __local uint *totals = words + 7;  // as in control
   __global uint *control = (__global uint *)(work + control_at);
   __global uchar *list = work + list_at;
   __global const uchar *bytes = data + byte_offset;
@@ -64,14 +47,14 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void selection_filter(MASU_DATA, MASU_WORK,
 #define MASU_CLASSIFY(bits, n)                                                                               \
   {                                                                                                          \
     const MASU_VALUE x = MASU_AS_VALUE(bits);                                                                \
-    less += x < lower ? 1 : 0;                                                                               \
-    on_lower += x == lower ? 1 : 0;                                                                          \
-    on_upper += x == upper ? 1 : 0;                                                                          \
+    own_below += x < lower ? 1u : 0u;                                                                        \
+    own_below += x == lower ? 1u << 16 : 0u;                                                                 \
+    own_above += x == upper ? 1u : 0u;                                                                       \
     mask |= (no_lower || !(x <= lower)) && (no_upper || x < upper) ? 1u << (n) : 0u;                         \
     nan |= x != x;                                                                                           \
   }
   const uint lane = (uint)get_local_id(0);
-  if (lane < 9) words[lane] = 0;
+  if (lane < 12) words[lane] = 0;
   barrier(CLK_LOCAL_MEM_FENCE);
   const uint gap = gap_of(bytes);
   const ulong vectors = (bounds.has & MASU_IS_NAN) != 0 ? 0 : ((ulong)gap + count + MASU_PER_VECTOR - 1) / MASU_PER_VECTOR;
@@ -79,9 +62,6 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void selection_filter(MASU_DATA, MASU_WORK,
   // A zero with a sign matters where a zero may be found.
   const MASU_BITS zero_key = ordered_key(0);
   const bool zeros = MASU_FLOAT && bounds.lower <= zero_key && zero_key <= bounds.upper;
-  uint less = 0;
-  uint on_lower = 0;
-  uint on_upper = 0;
   bool nan = false;
   bool minus = false;
   uint turn = 0;
@@ -100,6 +80,8 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void selection_filter(MASU_DATA, MASU_WORK,
         loaded[k] = load_vector(bytes, gap, vector < vectors ? count : 0, vector);
       }
     }
+    uint own_below = 0;
+    uint own_above = 0;
     uint mask = 0;  // which elements are listed
     MASU_UNROLLED
     for (int k = 0; k < MASU_UNROLL; ++k) {
@@ -122,14 +104,31 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void selection_filter(MASU_DATA, MASU_WORK,
       }
     }
     if (bounds.some == 0) mask = 0;
-    const uint listed = (uint)popcount(mask);
-    uint place = listed != 0 ? atomic_add(&found[turn], listed) : 0;
+    own_above |= (uint)popcount(mask) << 16;
+    const uint all_below = masu_sum_lanes(own_below);
+    const uint upto = masu_scan_lanes(own_above);
+    uint place = 0;
+    if (lane % MASU_SHUFFLE_LANES == MASU_SHUFFLE_LANES - 1) {
+      if (all_below != 0) atomic_add(&below[turn], all_below);
+      if (upto != 0) place = atomic_add(&above[turn], upto) >> 16;
+    }
+    place = masu_last_lane(place) + ((upto - own_above) >> 16);
     barrier(CLK_LOCAL_MEM_FENCE);
     const uint next = turn == 2 ? 0 : turn + 1;
     if (lane == 0) {
-      base[0] = found[turn] != 0 ? atomic_add(&control[control_between], found[turn]) : 0;
-      // Who used it is past the last barrier, and nobody comes to it before the next one.
-      found[next == 2 ? 0 : next + 1] = 0;
+      const uint number = above[turn] >> 16;
+      __global uint *entry = (__global uint *)(work + filtered_at) + tile / tile_vectors * filtered_words;
+      base[0] = number != 0 ? atomic_add(&control[control_between], number) : 0;
+      entry[filtered_begin] = base[0];
+      entry[filtered_below] = below[turn];
+      entry[filtered_above] = above[turn];
+      totals[control_less] += below[turn] & 0xffffu;
+      totals[control_lower] += below[turn] >> 16;
+      totals[control_upper] += above[turn] & 0xffffu;
+      // Who used them is past the last barrier, and nobody comes to them before the next one.
+      const uint after = next == 2 ? 0 : next + 1;
+      below[after] = 0;
+      above[after] = 0;
     }
     turn = next;
     barrier(CLK_LOCAL_MEM_FENCE);
@@ -146,9 +145,6 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void selection_filter(MASU_DATA, MASU_WORK,
 #undef MASU_EACH
     }
   }
-  if (less != 0) atomic_add(&totals[control_less], less);
-  if (on_lower != 0) atomic_add(&totals[control_lower], on_lower);
-  if (on_upper != 0) atomic_add(&totals[control_upper], on_upper);
   const uint seen = (nan ? MASU_SEEN_NAN : 0u) | (minus ? MASU_SEEN_MINUS : 0u);
   if (seen != 0) atomic_or(&totals[control_seen], seen);
   barrier(CLK_LOCAL_MEM_FENCE);

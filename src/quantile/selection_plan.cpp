@@ -16,6 +16,7 @@ constexpr std::uint32_t few_samples = 1 << 13;
 constexpr std::uint32_t many_samples = 1 << 14;
 constexpr std::uint64_t least_of_many = std::uint64_t{1} << 24;  // elements
 constexpr double deviations = 4.5;
+constexpr std::uint64_t vector_bytes = 16;
 
 unsigned work_group(const DeviceInfo& device, unsigned wanted) {
   return std::bit_floor(std::max(16U, std::min(wanted, device.max_work_group_size)));
@@ -47,7 +48,10 @@ std::vector<runtime::Define> Plan::defines(Part part) const {
                                     {"MASU_UNROLLED", gpu ? "MASU_PRAGMA_UNROLL" : ""}};
   if (part == Part::passes) {
     const ValueType type = value_type(dtype);
-    more.insert(more.end(), {{"MASU_UNROLL", unroll}, {"MASU_VALUE", type.name}, {"MASU_AS_VALUE", type.from_bits}});
+    more.insert(more.end(), {{"MASU_UNROLL", unroll},
+                             {"MASU_GROUPS_A_UNIT", groups_a_unit},
+                             {"MASU_VALUE", type.name},
+                             {"MASU_AS_VALUE", type.from_bits}});
   }
   return element_defines(dtype, std::move(more));
 }
@@ -57,9 +61,14 @@ unsigned Plan::passes() const noexcept {
 }
 
 std::uint64_t Plan::groups(std::uint64_t count) const noexcept {
-  constexpr std::uint64_t groups_a_unit = 4;
-  const std::uint64_t each = std::uint64_t{group} * unroll * (16 / size_of(dtype));
+  const std::uint64_t each = tile_vectors() * (vector_bytes / size_of(dtype));
   return std::clamp<std::uint64_t>(count / each, 1, gpu ? compute_units * groups_a_unit : compute_units);
+}
+
+std::uint64_t Plan::tiles(std::uint64_t count) const noexcept {
+  const std::uint64_t in_vector = vector_bytes / size_of(dtype);
+  const std::uint64_t vectors = (in_vector - 1 + count + in_vector - 1) / in_vector;
+  return (vectors + tile_vectors() - 1) / tile_vectors();
 }
 
 std::size_t Plan::counting_words() const noexcept {

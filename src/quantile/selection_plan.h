@@ -28,10 +28,14 @@ inline constexpr std::uint64_t few_rows = 16;
 inline constexpr std::size_t few_places = 8;
 inline constexpr std::size_t places_a_launch = 8;  // of the lookup
 
+// Work-groups of a compute unit that read a long row at a time.
+inline constexpr unsigned groups_a_unit = 3;
+
 // As in selection.cl.
 inline constexpr unsigned digit_bits = 11;
 inline constexpr std::size_t table_words = std::size_t{1} << digit_bits;
 inline constexpr std::size_t state_words = 16;
+inline constexpr std::size_t filtered_words = 3;
 inline constexpr std::size_t more_words = 8;  // of local memory behind a state
 
 struct Plan {
@@ -48,6 +52,10 @@ struct Plan {
   [[nodiscard]] std::vector<runtime::Define> defines(Part part) const;
   [[nodiscard]] unsigned work_items(Part part) const noexcept { return part == Part::alone ? row_group : group; }
   [[nodiscard]] unsigned passes() const noexcept;
+  // 16-byte vectors that a work-group of many takes at a time.
+  [[nodiscard]] std::uint64_t tile_vectors() const noexcept { return std::uint64_t{group} * unroll; }
+  // Of those, `count` elements at any alignment.
+  [[nodiscard]] std::uint64_t tiles(std::uint64_t count) const noexcept;
   // Work-groups that read `count` elements.
   [[nodiscard]] std::uint64_t groups(std::uint64_t count) const noexcept;
   // Words that are cleared before the first pass: what is known, and the counts.

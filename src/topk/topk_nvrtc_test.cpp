@@ -33,8 +33,10 @@ TEST_P(TopkNvrtc, EveryKernelOfEveryKindOfElement) {
     for (const unsigned prefixes : {1U, 2U, 4U}) {
       expect_compiles(plan.files(Part::digits), plan.defines(Part::digits, prefixes), {"topk_digits"});
     }
-    expect_compiles(quantile_plan::files, quantile_plan::defines(test::nvrtc_gpu(), dtype),
-                    {"quantile_count", "quantile_scan", "quantile_scatter"});
+    for (const unsigned index_bytes : {0U, 4U, 8U}) {
+      const quantile_plan::Partition parting = quantile_plan::partition(test::nvrtc_gpu(), dtype, index_bytes);
+      expect_compiles(quantile_plan::Partition::files, parting.defines(), {"partition_count", "partition_scatter"});
+    }
     const selection_plan::Plan selection = selection_plan::make(test::nvrtc_gpu(), dtype);
     const auto compiles = [&](selection_plan::Part of, const std::vector<std::string>& kernels) {
       expect_compiles(selection.files(of), selection.defines(of), kernels);

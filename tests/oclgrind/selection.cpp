@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The kernels of top-k and of the room quantile, on little data, for Oclgrind: `selection
-// rows|filter|exact|places|passes|bounds|sorted|partition`.
+// rows|filter|exact|places|passes|bounds|sorted|partition|parted`.
 #include "topk/topk_plan.h"
 #include "topk/topk_test_data.h"
 
@@ -10,6 +10,8 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstring>
+#include <numeric>
 #include <string_view>
 #include <vector>
 
@@ -100,17 +102,34 @@ bool sorted(const Device& device) {
   return places_are_right(device, test::mixed_values<float>(900, 7), 1, {0, 9, 99, 100, 101, 300, 500, 700, 800, 899});
 }
 
+// Elements and their indices, parted around the element at place k.
+bool parts_are_right(const Device& device, const std::vector<float>& data, std::uint64_t k) {
+  std::vector<std::uint32_t> order(data.size());
+  std::iota(order.begin(), order.end(), 0U);
+  const Buffer<float> there = device.upload(data);
+  const float pivot = nth_element(there, k);
+  const auto before = [&](std::uint32_t i) { return test::comes_before(data[i], pivot); };
+  const auto not_behind = [&](std::uint32_t i) { return !test::comes_before(pivot, data[i]); };
+  const auto less = std::stable_partition(order.begin(), order.end(), before);
+  std::stable_partition(less, order.end(), not_behind);
+  std::vector<float> expected(data.size());
+  std::transform(order.begin(), order.end(), expected.begin(), [&](std::uint32_t i) { return data[i]; });
+  Buffer<float> parted = device.upload(data);
+  Buffer<std::uint32_t> indices(device, data.size());
+  Buffer<std::uint64_t> sizes(device, 2);
+  Stream stream(device);
+  const PartitionResult found = partition(parted, k);
+  argpartition(stream, there, Dtype::f32, {indices, sizes}, Dtype::u32, k).get();
+  return found.less == static_cast<std::uint64_t>(less - order.begin()) && found.less == sizes.read()[0] &&
+         indices.read() == order &&
+         std::memcmp(parted.read().data(), expected.data(), data.size() * sizeof(float)) == 0;
+}
 bool parts(const Device& device) {
-  std::vector<float> data = test::mixed_values<float>(1100, 5);
-  std::vector<float> expected = data;
-  Buffer<float> buffer = device.upload(data);
-  const PartitionResult found = partition(buffer, 500);
-  const float pivot = nth_element(buffer, 500);
-  const auto less =
-      std::stable_partition(expected.begin(), expected.end(), [&](float x) { return test::comes_before(x, pivot); });
-  std::stable_partition(less, expected.end(), [&](float x) { return !test::comes_before(pivot, x); });
-  return found.less == static_cast<std::uint64_t>(less - expected.begin()) &&
-         std::memcmp(buffer.read().data(), expected.data(), data.size() * sizeof(float)) == 0;
+  return parts_are_right(device, test::mixed_values<float>(1100, 5), 500) &&
+         parts_are_right(device, numbers(33001, false), 12000);
+}
+bool parts_in_bounds(const Device& device) {
+  return parts_are_right(device, numbers((1 << 18) + 1, false), 100000);
 }
 
 }  // namespace
@@ -120,8 +139,9 @@ int main(int count, char** arguments) {
     std::string_view name;
     bool (*run)(const Device&);
   };
-  constexpr Case cases[] = {{"rows", rows},     {"filter", filter}, {"exact", exact},   {"places", places},
-                            {"passes", passes}, {"bounds", bounds}, {"sorted", sorted}, {"partition", parts}};
+  constexpr Case cases[] = {{"rows", rows},     {"filter", filter},   {"exact", exact},
+                            {"places", places}, {"passes", passes},   {"bounds", bounds},
+                            {"sorted", sorted}, {"partition", parts}, {"parted", parts_in_bounds}};
   const std::string_view wanted = count == 2 ? arguments[1] : "";
   const Device device = Device::open("opencl");
   for (const Case& one : cases) {

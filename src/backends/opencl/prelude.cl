@@ -100,6 +100,7 @@ MASU_FIRST_EXTREME(masu_first_greatest, "gtu")
 #define MASU_SHUFFLE_LANES 1
 #define masu_lanes_agree(x) ((void)(x), false)
 #define masu_first_lane(x) (x)
+#define masu_last_lane(x) (x)
 #define masu_sum_lanes(x) (x)
 #define masu_scan_lanes(x) (x)
 #define masu_sub_group_barrier()
@@ -113,7 +114,13 @@ MASU_FIRST_EXTREME(masu_first_greatest, "gtu")
 #define masu_computed(x) (x)
 // The value of an f16 number by its bits, exactly.
 inline float masu_half_value(const uint bits) {
+#ifdef __NV_CL_C_VERSION
+  float x;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(x) : "h"((ushort)bits));
+  return x;
+#else
   const uint magnitude = (bits & 0x7fff) << 13;
   const float x = magnitude >= 0x0f800000u ? as_float(magnitude | 0x7f800000u) : as_float(magnitude) * 0x1p112f;
   return (bits & 0x8000) != 0 ? -x : x;
+#endif
 }

@@ -198,6 +198,7 @@ std::vector<runtime::Define> Plan::defines(const DeviceInfo& device, std::span<c
       {"MASU_TRY", "try_" + std::string(first.function())},
       {"MASU_GUIDE_LOCAL", guide_local},
       {"MASU_ALL_INSIDE", first.all_inside && !joint},
+      {"MASU_LAST_PROVED", first.last_proved && !joint},
       {"MASU_POSITION_DOUBLE", positions_in_double(columns)},
       {"MASU_FP64", device.fp64},
       {"MASU_KERNEL", entry(kernel).number},

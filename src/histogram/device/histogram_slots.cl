@@ -12,6 +12,7 @@
 // - MASU_TRY              the same for most values, with less work: try_… of the same name
 // - MASU_GUIDE_LOCAL      1: the guide and the thresholds are copied to local memory
 // - MASU_ALL_INSIDE       1: every value of the type lies in a bin
+// - MASU_LAST_PROVED      1: what slot_even_proved says holds for the upper end of the last bin too
 // - MASU_POSITION_DOUBLE  1: MASU_POSITION is double
 // - MASU_FP64             1 where the device has double
 
@@ -105,7 +106,7 @@ MASU_NOINLINE uint slot_integers(const MASU_VALUE x, MASU_SLOT_PARAMETERS) {
 
 // Even bins where the host has tried both values around each edge and found the position to be nearest to the bin (but
 // for the upper end of the last one). It does not decrease with x, so it is for all values.
-#if MASU_ALL_INSIDE
+#if MASU_LAST_PROVED
 #define MASU_PROVED(x) MASU_NEAREST(MASU_POSITION_OF(x))
 #else
 #define MASU_PROVED(x) min(MASU_NEAREST(MASU_POSITION_OF(x)), bins - 1)
@@ -117,6 +118,18 @@ inline uint try_even_proved(const MASU_VALUE x, bool *sure, MASU_SLOT_PARAMETERS
 MASU_NOINLINE uint slot_even_proved(const MASU_VALUE x, MASU_SLOT_PARAMETERS) {
   return x >= first && x <= last ? MASU_PROVED(x) : outside_slot(x, bins, first, last);
 }
+
+// The same of f16 values, none below 0 in a bin, where the host has proved it of the values moved up by half of their step.
+#if MASU_ELEMENT_BYTES == 2 && MASU_FLOAT
+#define MASU_MOVED(x) as_float(as_uint(x) | 0x1000u)
+inline uint try_even_halves(const MASU_VALUE x, bool *sure, MASU_SLOT_PARAMETERS) {
+  *sure = *sure & MASU_INSIDE(x);
+  return MASU_PROVED(MASU_MOVED(x));
+}
+MASU_NOINLINE uint slot_even_halves(const MASU_VALUE x, MASU_SLOT_PARAMETERS) {
+  return x >= first && x <= last ? MASU_PROVED(MASU_MOVED(x)) : outside_slot(x, bins, first, last);
+}
+#endif
 
 // Even bins where the host has proved that the position is nearest to the bin or the one before it (for the first bin
 // perhaps to -1): a comparison with the edge between them, computed as NumPy computes it, decides.

@@ -2,6 +2,7 @@
 #include "histogram/device/slot_rule.h"
 
 #include "histogram/device/histogram_plan.h"
+#include "runtime/half.h"
 
 #include <fmt/format.h>
 
@@ -62,10 +63,20 @@ std::uint64_t crowded(std::span<const T> lower, const Place& place) {
 
 // The value before one that is not the least.
 template <class T>
-T before(T x) {
+T value_before(T x) {
   if constexpr (std::is_floating_point_v<T>) return std::nextafter(x, -std::numeric_limits<T>::infinity());
   else return static_cast<T>(x - 1);
 }
+// Of a finite value of f16 that is not the least.
+float half_before(float x) {
+  const Half half = runtime::to_half(x);
+  const int magnitude = half.bits & 0x7fff;
+  const int place = ((half.bits & 0x8000) != 0 ? -magnitude : magnitude) - 1;
+  const int bits = place < 0 ? 0x8000 - place : place;
+  return static_cast<float>(runtime::to_double(Half{static_cast<std::uint16_t>(bits)}));
+}
+// The bit of an f32 number behind the last one that f16 has, as histogram_slots.cl has it.
+constexpr std::uint32_t half_of_step = 0x1000;
 
 // Moves thresholds from a value of f16 to the middle between it and the one before: then no value ever equals one, and
 // places in a guide tell nearly all of them apart. The first stays: it is where the bins begin.
@@ -120,8 +131,8 @@ SlotRule::SlotRule(const BinRule& rule, const DeviceInfo& device, bool joint, bo
   }
   if (element == Dtype::f16) {
     std::optional<Thresholds<float>> found = half_thresholds(rule);
+    if (found && (lies_nowhere(*found) || set_even_halves(rule, *found))) return;
     if (found) {
-      if (lies_nowhere(*found)) return;
       between_halves(found->lower);
       set_edges(*found);
     } else if (joint) {
@@ -171,12 +182,14 @@ void SlotRule::set(const BinRule& rule, const DeviceInfo& device) {
 }
 
 // Whether the whole part of a position is the bin, for both values around each edge; finds the shift that makes it so.
-template <class T, class Position>
-bool SlotRule::prove(const BinRule& rule, std::span<const T> lower) {
+// `number`: what of a value is multiplied.
+template <class Position, class T, class Before, class Number>
+bool SlotRule::prove(const BinRule& rule, const BinLimits<T>& limits, std::span<const T> lower, const Before& before,
+                     const Number& number) {
   const auto scale = static_cast<Position>(static_cast<double>(rule.n) / (rule.hi - rule.lo));
   const auto start = static_cast<Position>(-rule.lo * static_cast<double>(scale));
   if (lower.empty() || !std::isnormal(scale) || !std::isfinite(start)) return false;
-  const auto position = [&](T x, Position shift) { return std::fma(static_cast<Position>(x), scale, shift); };
+  const auto position = [&](T x, Position shift) { return std::fma(static_cast<Position>(number(x)), scale, shift); };
   // The whole number nearest to a position, as MASU_NEAREST finds it.
   constexpr auto whole = static_cast<Position>(std::is_same_v<Position, double> ? 0x1.8p52 : 0x1.8p23);
   const auto nearest = [&](T x, Position shift) {
@@ -200,16 +213,32 @@ bool SlotRule::prove(const BinRule& rule, std::span<const T> lower) {
     if (!(nearest(lower[i], shift) >= at) || (i > 0 && !(nearest(before(lower[i]), shift) < at))) return false;
   }
   // Where the last bins are out of reach, so must their numbers be.
-  const BinLimits<T> limits(rule);
   const auto end = static_cast<Position>(lower.size());
-  if (lower.size() < rule.n && !(nearest(limits.last, shift) < end)) return false;
+  last_proved = nearest(limits.last, shift) < end;
+  if (lower.size() < rule.n && !last_proved) return false;
   using Limits = std::numeric_limits<T>;
-  all_inside = sizeof(T) <= 2 && limits.first == Limits::lowest() && limits.last == Limits::max() &&
-               nearest(limits.last, shift) < end;
+  all_inside = sizeof(T) <= 2 && limits.first == Limits::lowest() && limits.last == Limits::max() && last_proved;
   kind = Kind::even_proved;
   position_double = std::is_same_v<Position, double>;
   scale_ = static_cast<double>(scale);
   shift_ = static_cast<double>(shift);
+  return true;
+}
+
+// Edges of f16 are rounded to the nearest value of f16, so that an edge before rounding lies less than half a step
+// above its value, or below it: a line through the edges parts the values that are moved up by half of their step.
+bool SlotRule::set_even_halves(const BinRule& rule, const Thresholds<float>& found) {
+  if (rule.kind != Bins::Kind::even || rule.n > most_proved_bins || rule.step == 0 || !(rule.lo >= 0)) return false;
+  const std::span<const float> lower(found.lower);
+  const BinLimits<float>& limits = found;
+  const auto moved = [](float x) { return std::bit_cast<float>(std::bit_cast<std::uint32_t>(x) | half_of_step); };
+  const bool proved = wide_ ? prove<double>(rule, limits, lower, half_before, moved)
+                            : prove<float>(rule, limits, lower, half_before, moved);
+  if (!proved) return false;
+  kind = Kind::even_halves;
+  first_ = KernelArgument(limits.first);
+  last_ = KernelArgument(limits.last);
+  base_ = first_;
   return true;
 }
 
@@ -218,10 +247,13 @@ template <class T>
 void SlotRule::set_even(const BinRule& rule, const DeviceInfo& device) {
   if (rule.n <= most_proved_bins && rule.step != 0) {
     const Thresholds<T> found(rule);
+    const std::span<const T> lower(found.lower);
+    const BinLimits<T>& limits = found;
+    const auto itself = [](T x) { return x; };
     if constexpr (!std::is_same_v<T, double>) {
-      if (!wide_ && prove<T, float>(rule, found.lower)) return;
+      if (!wide_ && prove<float>(rule, limits, lower, value_before<T>, itself)) return;
     }
-    if (device.fp64 && prove<T, double>(rule, found.lower)) return;
+    if (device.fp64 && prove<double>(rule, limits, lower, value_before<T>, itself)) return;
   }
   if (!device.fp64 && !rule.f32_arithmetic) return;
   position_double = wide_ || std::is_same_v<T, double>;
@@ -330,9 +362,9 @@ void SlotRule::make_guide(std::uint32_t most_cells) {
 }
 
 std::string_view SlotRule::function() const noexcept {
-  constexpr std::array<std::string_view, 11> names{
-      "bits",         "integers",     "even_proved",      "even_f32", "even_f64", "even_rounded",
-      "searched_f32", "searched_f64", "searched_rounded", "edges",    "nowhere"};
+  constexpr std::array<std::string_view, 12> names{"bits",         "integers",         "even_proved",  "even_halves",
+                                                   "even_f32",     "even_f64",         "even_rounded", "searched_f32",
+                                                   "searched_f64", "searched_rounded", "edges",        "nowhere"};
   if (kind == Kind::edges && guide_bits) return "edges_by_bits";
   return names[static_cast<std::size_t>(kind)];
 }

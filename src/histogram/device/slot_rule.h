@@ -20,6 +20,7 @@ struct SlotRule {
     bits,
     integers,
     even_proved,
+    even_halves,
     even_f32,
     even_f64,
     even_rounded,
@@ -50,6 +51,7 @@ struct SlotRule {
   std::uint32_t bins = 0;
   bool position_double = false;       // positions need double
   bool all_inside = false;            // every value of the type lies in a bin
+  bool last_proved = false;           // proved for the upper end of the last bin too
   std::vector<std::byte> thresholds;  // of `value`, for edges
   std::uint32_t reachable = 0;        // how many they are
   std::vector<std::uint32_t> guide;
@@ -65,8 +67,10 @@ struct SlotRule {
   void set(const BinRule& rule, const DeviceInfo& device);
   template <class T>
   void set_even(const BinRule& rule, const DeviceInfo& device);
-  template <class T, class Position>
-  bool prove(const BinRule& rule, std::span<const T> lower);
+  bool set_even_halves(const BinRule& rule, const Thresholds<float>& found);
+  template <class Position, class T, class Before, class Number>
+  bool prove(const BinRule& rule, const BinLimits<T>& limits, std::span<const T> lower, const Before& before,
+             const Number& number);
   template <class T>
   void set_edges(const Thresholds<T>& found);
   template <class T, class Place>
