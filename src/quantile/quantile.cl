@@ -315,7 +315,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void partition_scatter
     }
     uint all;
 #if MASU_SUB_GROUP > 1
-    const uint in_front = scan_sub_groups(own, MASU_GROUP, partial, lane, &all);
+    const uint in_front = sums_before_sub_group(own, MASU_GROUP, partial, lane, &all);
 #else
     const uint in_front = group_scan(own, MASU_GROUP, partial, lane, &all) - own;
 #endif
