@@ -269,7 +269,6 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void partition_scatter
                                                                 __global uchar *sizes, const ulong sizes_at,
                                                                 __local uint *partial, __local uint4 *local_memory) {
   MASU_LOCAL_POINTER(uint, partial);
-  // A driver aligns it for this type: what is read as vectors is no pointer to less.
   MASU_LOCAL_POINTER(uint4, local_memory);
   __local MASU_STAGED *kept = (__local MASU_STAGED *)local_memory;  // two tiles in turns
   __global const uchar *bytes = data + byte_offset;
