@@ -4,7 +4,7 @@
 #if MASU_SHUFFLE_LANES == 32
 // Of a number of each sub-group, which its last lane has: the sum in front of this sub-group; *total is that of all. The
 // rest is as for group_scan().
-MASU_INLINE uint scan_sub_groups(const uint x, const uint group, __local uint *partial, const uint lid, uint *total) {
+MASU_INLINE uint sums_before_sub_group(const uint x, const uint group, __local uint *partial, const uint lid, uint *total) {
   if (lid % 32 == 31) partial[lid / 32] = x;
   barrier(CLK_LOCAL_MEM_FENCE);
   uint before = 0;
@@ -26,7 +26,7 @@ MASU_INLINE uint group_scan(const uint x, const uint group, __local uint *partia
 #if MASU_SHUFFLE_LANES == 32
   if (group >= 32) {
     const uint sum = masu_scan_lanes(x);
-    return scan_sub_groups(sum, group, partial, lid, total) + sum;
+    return sums_before_sub_group(sum, group, partial, lid, total) + sum;
   }
 #endif
   partial[lid] = x;

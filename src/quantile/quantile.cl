@@ -269,7 +269,6 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void partition_scatter
                                                                 __global uchar *sizes, const ulong sizes_at,
                                                                 __local uint *partial, __local uint4 *local_memory) {
   MASU_LOCAL_POINTER(uint, partial);
-  // A driver aligns it for this type: what is read as vectors is no pointer to less.
   MASU_LOCAL_POINTER(uint4, local_memory);
   __local MASU_STAGED *kept = (__local MASU_STAGED *)local_memory;  // two tiles in turns
   __global const uchar *bytes = data + byte_offset;
@@ -315,7 +314,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void partition_scatter
     }
     uint all;
 #if MASU_SUB_GROUP > 1
-    const uint in_front = scan_sub_groups(own, MASU_GROUP, partial, lane, &all);
+    const uint in_front = sums_before_sub_group(own, MASU_GROUP, partial, lane, &all);
 #else
     const uint in_front = group_scan(own, MASU_GROUP, partial, lane, &all) - own;
 #endif

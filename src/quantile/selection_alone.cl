@@ -83,7 +83,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void selection_bounds(__global uchar *work,
   if (get_local_id(0) == 0) {
     const ulong low = (has & MASU_HAS_LOWER) != 0 ? key_at(state, 0) : 0;
     const ulong high = (has & MASU_HAS_UPPER) != 0 ? key_at(state, 1) : MASU_ALL_BITS;
-    const bool nan = MASU_FLOAT && (low == MASU_ALL_BITS || (has & MASU_HAS_UPPER) != 0 && high == MASU_ALL_BITS);
+    const bool nan = MASU_FLOAT && (low == MASU_ALL_BITS || ((has & MASU_HAS_UPPER) != 0 && high == MASU_ALL_BITS));
     bounds[0] = (uint)low;
     bounds[1] = (uint)(low >> 32);
     bounds[2] = (uint)high;

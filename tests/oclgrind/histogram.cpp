@@ -128,6 +128,7 @@ void count_all(const Device& device, Strategy strategy) {
   count(device, strategy, samples<std::uint16_t>(40, 0, 50), Bins::integers(40), Kind::integers);
   count(device, strategy, samples<float>(20, 0, 1), Bins::even(20, 0, 1), rounded);
   count(device, strategy, samples<float>(20, 0, 1), Bins::even(20, ValueRange{0, 1, false}), Kind::even_f32);
+  count(device, strategy, samples<Half>(20, 0, 1), Bins::even(20, 0, 1), Kind::even_halves);
   count(device, strategy, samples<std::int32_t>(9, -30, 60), Bins::edges({-30, -7, 0, 0, 5, 59}), Kind::edges);
   count(device, strategy, samples<float>(9, 0, 60), Bins::logarithmic(9, 0.001, 59), Kind::edges);
   for (const unsigned channels : {2U, 3U, 4U}) {
