@@ -101,6 +101,17 @@ MASU_EXPORT void argsort(const Device& device, const ArrayView& keys, MutableArr
 MASU_EXPORT void argsort(const BufferBase& keys, Dtype dtype, BufferBase& indices, Dtype index_dtype,
                          const SortOptions& options = {});
 
+/// Merges sorted runs of device memory, stably: run r is [runs[r], runs[r + 1]), where runs[0] is 0 and the last one is the
+/// number of elements. What is equal stands in the order of the runs. Sources are temporary memory: what they hold
+/// afterwards is unspecified. `result` has their size, and they do not overlap. Of options, the order alone is used.
+/// O(n log(number of runs)) and no memory; two runs are read and written once.
+MASU_EXPORT void merge_sorted(BufferBase& data, Dtype dtype, std::span<const std::uint64_t> runs, BufferBase& result,
+                              const SortOptions& options = {});
+/// The same with payload of `value_bytes` bytes for each key.
+MASU_EXPORT void merge_sorted_by_key(BufferBase& keys, Dtype dtype, BufferBase& values, std::size_t value_bytes,
+                                     std::span<const std::uint64_t> runs, BufferBase& result_keys,
+                                     BufferBase& result_values, const SortOptions& options = {});
+
 /// Whether every row, or every segment, is in order (elements outside of segments are not compared).
 MASU_EXPORT bool is_sorted(const Device& device, const ArrayView& data, const SortOptions& options = {});
 MASU_EXPORT bool is_sorted(const BufferBase& data, Dtype dtype, const SortOptions& options = {});
@@ -166,6 +177,12 @@ Buffer<Index> argsort(const Buffer<T>& keys, const SortOptions& options = {}) {
   Buffer<Index> indices(keys.device(), keys.size());
   argsort(keys, dtype_of<T>, indices, dtype_of<Index>, options);
   return indices;
+}
+
+template <Element T>
+void merge_sorted(Buffer<T>& data, std::span<const std::uint64_t> runs, Buffer<T>& result,
+                  const SortOptions& options = {}) {
+  merge_sorted(data, dtype_of<T>, runs, result, options);
 }
 
 template <HostRange R>

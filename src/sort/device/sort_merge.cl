@@ -10,21 +10,21 @@
 // Defines, all given by sort_merge.cpp:
 // - MASU_GROUP          work-items in a work-group
 // - MASU_ITEMS          keys that each work-item merges
-// - MASU_PAYLOAD_BYTES  bytes that move with each key: 1, 2, 4 or 8; 0: nothing does
-// - MASU_PAYLOAD        their type
+// - MASU_PAYLOAD_UNITS  units that move with each key; 0: nothing does
+// - MASU_PAYLOAD        the type of a unit
 
 #define MASU_TILE (MASU_GROUP * MASU_ITEMS)
 #define MASU_PROBES (MASU_GROUP > 1 ? MASU_GROUP / 2 : 1)
 // Places lie with a word between those of each work-item, so that neighbours do not share a bank.
 #define MASU_PADDED(i) ((i) + (i) / MASU_ITEMS)
 
-// `pieces` of piece_length keys, in each sorted runs of run_length, a multiple of MASU_TILE, the last shorter. Runs 0 and 1
-// become one, 2 and 3, and so on. `places` has MASU_TILE + MASU_GROUP words, `found` four.
+// `pieces` of piece_length keys. In each, runs of left_length and right_length keys take turns, the last may be shorter. Runs 0
+// and 1 become one, 2 and 3, and so on: a pair is a multiple of MASU_TILE, or the whole piece. `places` has MASU_TILE + MASU_GROUP words, `found` four.
 __kernel MASU_WORK_GROUP(MASU_GROUP) void sort_merge(
     __global const uchar *key_source, const ulong key_source_offset, __global uchar *key_target,
     const ulong key_target_offset, __global const uchar *payload_source, const ulong payload_source_offset,
     __global uchar *payload_target, const ulong payload_target_offset, const ulong piece_length, const ulong piece_tiles,
-    const ulong run_length, const ulong first_tile, __local MASU_ELEMENT *keys, __local uint *places, __local ulong *found) {
+    const ulong left_length, const ulong right_length, const ulong first_tile, __local MASU_ELEMENT *keys, __local uint *places, __local ulong *found) {
   MASU_LOCAL_POINTER(MASU_ELEMENT, keys);
   MASU_LOCAL_POINTER(uint, places);
   MASU_LOCAL_POINTER(ulong, found);
@@ -33,9 +33,10 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void sort_merge(
   const ulong piece = tile / piece_tiles;
   const ulong tile_begin = (tile - piece * piece_tiles) * MASU_TILE;
   // Two runs: a from `base` on, b behind it.
-  const ulong base = tile_begin / (2 * run_length) * (2 * run_length);
-  const ulong a_length = min(run_length, piece_length - base);
-  const ulong b_length = min(run_length, piece_length - base - a_length);
+  const ulong pair = left_length + right_length;
+  const ulong base = tile_begin / pair * pair;
+  const ulong a_length = min(left_length, piece_length - base);
+  const ulong b_length = min(right_length, piece_length - base - a_length);
   const ulong first = piece * piece_length + base;
   __global const MASU_ELEMENT *a = (__global const MASU_ELEMENT *)(key_source + key_source_offset) + first;
   __global const MASU_ELEMENT *b = a + a_length;
@@ -113,15 +114,18 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void sort_merge(
   barrier(CLK_LOCAL_MEM_FENCE);
 
   __global MASU_ELEMENT *to = (__global MASU_ELEMENT *)(key_target + key_target_offset) + first + begin;
-#if MASU_PAYLOAD_BYTES != 0
-  __global const MASU_PAYLOAD *payload = (__global const MASU_PAYLOAD *)(payload_source + payload_source_offset) + first;
-  __global MASU_PAYLOAD *moved = (__global MASU_PAYLOAD *)(payload_target + payload_target_offset) + first + begin;
+#if MASU_PAYLOAD_UNITS != 0
+  __global const MASU_PAYLOAD *payload =
+      (__global const MASU_PAYLOAD *)(payload_source + payload_source_offset) + first * MASU_PAYLOAD_UNITS;
+  __global MASU_PAYLOAD *moved =
+      (__global MASU_PAYLOAD *)(payload_target + payload_target_offset) + (first + begin) * MASU_PAYLOAD_UNITS;
 #endif
   for (uint i = lane; i < count; i += MASU_GROUP) {
     const uint place = places[MASU_PADDED(i)];
     to[i] = keys[place];
-#if MASU_PAYLOAD_BYTES != 0
-    moved[i] = payload[place < a_count ? a_begin + place : a_length + b_begin + (place - a_count)];
+#if MASU_PAYLOAD_UNITS != 0
+    const ulong from = place < a_count ? a_begin + place : a_length + b_begin + (place - a_count);
+    for (uint u = 0; u < MASU_PAYLOAD_UNITS; ++u) moved[i * MASU_PAYLOAD_UNITS + u] = payload[from * MASU_PAYLOAD_UNITS + u];
 #endif
   }
 }
