@@ -37,8 +37,7 @@ class Searcher {
       const auto level = static_cast<unsigned>(std::bit_width(node)) - 1;
       const std::uint64_t nth = 2 * (node - (std::uint64_t{1} << level)) + 1;
       const std::uint64_t block = (nth << (shape_.levels - 1 - level)) - 1;
-      tree_[node] =
-          block < blocks_ ? key_of(sorted[((block + 1) << shape_.shift) - 1]) : static_cast<Key>(~Key{0});
+      tree_[node] = block < blocks_ ? key_of(sorted[((block + 1) << shape_.shift) - 1]) : static_cast<Key>(~Key{0});
     }
   }
 
@@ -107,8 +106,7 @@ void search_as(const ArrayView& sorted, const ArrayView& values, Order order, Po
     return;
   }
   const auto* from = static_cast<const T*>(values.data);
-  const Searcher<T, Right> searcher(static_cast<const T*>(sorted.data), sorted.count, values.count,
-                                   order);
+  const Searcher<T, Right> searcher(static_cast<const T*>(sorted.data), sorted.count, values.count, order);
   std::vector<std::uint64_t> known;
   if constexpr (sizeof(T) <= 2) {
     if (values.count >= 4 * (std::uint64_t{1} << (8 * sizeof(T)))) known = places_of_patterns(searcher);

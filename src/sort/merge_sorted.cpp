@@ -27,25 +27,41 @@ struct Merge {
   std::size_t value_bytes = 0;
 };
 
-void check_place(std::string_view function, const BufferBase& from, const BufferBase& to, std::uint64_t count,
-                 std::size_t bytes) {
-  const std::uint64_t got = call::count_of(function, to, bytes);
-  if (call::count_of(function, from, bytes) != count || got != count) {
-    call::refuse(function, fmt::format("data, result and values must have one size, got {} for {} keys", got, count));
+// Where elements come from and where they go.
+void check_places(std::string_view function, std::string_view name, const BufferBase& from, const BufferBase& to,
+                  std::uint64_t count, std::size_t bytes) {
+  for (const BufferBase* place : {&from, &to}) {
+    const std::uint64_t got = call::count_of(function, *place, bytes);
+    if (got != count) {
+      call::refuse(function, fmt::format("{} and result must have an element for each key, got {} for {} keys", name,
+                                         got, count));
+    }
+    call::check_writable(function, *place, name);
   }
   call::check_one_device(function, from, to);
-  call::check_writable(function, from, "data");
-  call::check_writable(function, to, "the result");
-  call::check_apart(function, "data and result", from, to);
+  call::check_apart(function, fmt::format("{} and result", name), from, to);
+}
+
+void check_runs(std::string_view function, std::span<const std::uint64_t> runs, std::uint64_t count) {
+  if (runs.empty() || runs.front() != 0 || runs.back() != count) {
+    const std::string got = runs.empty() ? "none" : fmt::format("{} to {}", runs.front(), runs.back());
+    call::refuse(function,
+                 fmt::format("runs must begin with 0 and end with {}, the number of keys, got {}", count, got));
+  }
+  const auto place = std::ranges::is_sorted_until(runs);
+  if (place == runs.end()) return;
+  call::refuse(function, fmt::format("runs must be non-decreasing, got {} after {} at place {}", *place, *(place - 1),
+                                     place - runs.begin()));
 }
 
 void check(const Merge& merge, std::span<const std::uint64_t> runs) {
   const std::uint64_t count = call::count_of(merge.function, merge.keys, merge.dtype);
   call::check_count(merge.function, count);
-  check_place(merge.function, merge.keys, merge.result, count, size_of(merge.dtype));
-  if (merge.values != nullptr) {
+  const bool with_values = merge.values != nullptr;
+  check_places(merge.function, with_values ? "keys" : "data", merge.keys, merge.result, count, size_of(merge.dtype));
+  if (with_values) {
     call::check_element_bytes(merge.function, merge.value_bytes);
-    check_place(merge.function, *merge.values, *merge.result_values, count, merge.value_bytes);
+    check_places(merge.function, "values", *merge.values, *merge.result_values, count, merge.value_bytes);
     call::check_one_device(merge.function, merge.keys, *merge.values);
     for (const BufferBase* keys : {&merge.keys, &merge.result}) {
       for (const BufferBase* values : {merge.values, merge.result_values}) {
@@ -53,9 +69,7 @@ void check(const Merge& merge, std::span<const std::uint64_t> runs) {
       }
     }
   }
-  if (runs.empty() || runs.front() != 0 || runs.back() != count || !std::ranges::is_sorted(runs)) {
-    call::refuse(merge.function, fmt::format("runs must be non-decreasing offsets from 0 to {}, the keys", count));
-  }
+  check_runs(merge.function, runs, count);
 }
 
 void run(const Merge& merge, std::span<const std::uint64_t> runs, Order order) {

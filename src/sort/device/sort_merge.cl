@@ -18,13 +18,15 @@
 // Places lie with a word between those of each work-item, so that neighbours do not share a bank.
 #define MASU_PADDED(i) ((i) + (i) / MASU_ITEMS)
 
-// `pieces` of piece_length keys. In each, runs of left_length and right_length keys take turns, the last may be shorter. Runs 0
-// and 1 become one, 2 and 3, and so on: a pair is a multiple of MASU_TILE, or the whole piece. `places` has MASU_TILE + MASU_GROUP words, `found` four.
+// `pieces` of piece_length keys each. In a piece, runs of left_length and right_length keys alternate; the last may be
+// shorter. Runs 0 and 1 become one, 2 and 3, and so on. A pair of runs is a multiple of MASU_TILE, or the whole piece.
+// `places` has MASU_TILE + MASU_GROUP words, `found` four.
 __kernel MASU_WORK_GROUP(MASU_GROUP) void sort_merge(
     __global const uchar *key_source, const ulong key_source_offset, __global uchar *key_target,
     const ulong key_target_offset, __global const uchar *payload_source, const ulong payload_source_offset,
     __global uchar *payload_target, const ulong payload_target_offset, const ulong piece_length, const ulong piece_tiles,
-    const ulong left_length, const ulong right_length, const ulong first_tile, __local MASU_ELEMENT *keys, __local uint *places, __local ulong *found) {
+    const ulong left_length, const ulong right_length, const ulong first_tile, __local MASU_ELEMENT *keys,
+    __local uint *places, __local ulong *found) {
   MASU_LOCAL_POINTER(MASU_ELEMENT, keys);
   MASU_LOCAL_POINTER(uint, places);
   MASU_LOCAL_POINTER(ulong, found);
@@ -125,7 +127,9 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void sort_merge(
     to[i] = keys[place];
 #if MASU_PAYLOAD_UNITS != 0
     const ulong from = place < a_count ? a_begin + place : a_length + b_begin + (place - a_count);
-    for (uint u = 0; u < MASU_PAYLOAD_UNITS; ++u) moved[i * MASU_PAYLOAD_UNITS + u] = payload[from * MASU_PAYLOAD_UNITS + u];
+    for (uint u = 0; u < MASU_PAYLOAD_UNITS; ++u) {
+      moved[i * MASU_PAYLOAD_UNITS + u] = payload[from * MASU_PAYLOAD_UNITS + u];
+    }
 #endif
   }
 }

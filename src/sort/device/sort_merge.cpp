@@ -208,8 +208,7 @@ void sort(Stream& stream, const Arrays& arrays, std::uint64_t pieces, std::uint6
 
 void merge(Stream& stream, const Arrays& arrays, std::span<const std::uint64_t> runs, DeviceWork& work) {
   const unsigned unit = arrays.has_records() ? arrays.record_unit() : 0;
-  Merger merger(stream.device(), arrays,
-                {unit, unit == 0 ? 0U : static_cast<unsigned>(arrays.record_bytes / unit)});
+  Merger merger(stream.device(), arrays, {unit, unit == 0 ? 0U : static_cast<unsigned>(arrays.record_bytes / unit)});
   const std::size_t key_bytes = size_of(arrays.dtype);
   std::vector<std::uint64_t> ends(runs.begin(), runs.end());
   std::array<const BufferBase*, 2> keys = {arrays.source, arrays.target};

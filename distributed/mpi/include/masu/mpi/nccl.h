@@ -367,8 +367,8 @@ class GpuExchange {
   void finish() {
     constexpr double slowest_bytes_a_second = 1e8;
     const CurrentContext context(link_.device());
-    Nccl::get().wait(link_.comm(), nccl_seconds + static_cast<double>(bytes_) / slowest_bytes_a_second, "ncclSend, ncclRecv",
-                     [&] { return event_.ready(); });
+    Nccl::get().wait(link_.comm(), nccl_seconds + static_cast<double>(bytes_) / slowest_bytes_a_second,
+                     "ncclSend, ncclRecv", [&] { return event_.ready(); });
     done_ = true;
   }
 

@@ -26,9 +26,7 @@ struct Keys {
   static constexpr unsigned bits = 8 * sizeof(T);
   static constexpr std::uint64_t all = ~std::uint64_t{0} >> (64 - bits);
   static constexpr std::uint64_t sign = std::uint64_t{1} << (bits - 1);
-  static constexpr std::uint64_t infinity = sizeof(T) == 2   ? 0x7c00
-                                            : sizeof(T) == 4 ? 0x7f800000
-                                                             : 0x7ff0000000000000;
+  static constexpr std::uint64_t infinity = sizeof(T) == 2 ? 0x7c00 : sizeof(T) == 4 ? 0x7f800000 : 0x7ff0000000000000;
 
   /// What takes its place behind all elements whose ordered key (descending, its complement) is `key` at most; nothing
   /// where there are none.
@@ -112,7 +110,8 @@ class Places {
   void find(std::span<const std::uint64_t> keys, std::span<std::uint64_t> behind) {
     for (std::size_t i = 0; i < keys.size(); ++i) values_[i] = Keys<T>::behind(keys[i], options_.order).value_or(T{});
     stream_.write(values_there_, std::span<const T>(values_.data(), keys.size()));
-    auto found = masu::searchsorted(stream_, sorted_, values_there_, dtype_of<T>, positions_there_, Dtype::u64, options_);
+    auto found =
+        masu::searchsorted(stream_, sorted_, values_there_, dtype_of<T>, positions_there_, Dtype::u64, options_);
     stream_.read(positions_there_, behind);
     found.get();
     stream_.finish();

@@ -3,8 +3,8 @@
 /// Sorting distributed data. Part of mpi.h, which says what holds.
 ///
 /// Each rank sorts its own; the places where the shares of the ranks begin in the order of all are found exactly, by
-/// counting prefixes of ordered keys; each pair of ranks exchanges what belongs to the other's share, from GPU to GPU by
-/// NCCL; the received pieces, which come in the order of the ranks, are merged stably.
+/// counting prefixes of ordered keys; each pair of ranks exchanges what belongs to the other's share, from GPU to GPU
+/// by NCCL; the received pieces, which come in the order of the ranks, are merged stably.
 #pragma once
 
 #include <masu/mpi/call.h>
@@ -32,7 +32,7 @@ struct SortReport {
   double exchange = 0;  ///< finding the shares and moving them, with waiting for other ranks
   double merge = 0;
   std::uint64_t sent_bytes = 0;  ///< to other ranks
-  std::string note;  ///< why data of GPUs went through host memory; else empty
+  std::string note;              ///< why data of GPUs went through host memory; else empty
 };
 
 namespace detail {
@@ -41,7 +41,9 @@ namespace detail {
 inline Buffer<std::byte> bytes_of(const BufferBase& buffer, std::uint64_t first, std::uint64_t bytes) {
   return Buffer<std::byte>(buffer.device(), buffer.memory(), buffer.byte_offset() + first, bytes);
 }
-inline Buffer<std::byte> bytes_of(const BufferBase& buffer) { return bytes_of(buffer, 0, buffer.size_bytes()); }
+inline Buffer<std::byte> bytes_of(const BufferBase& buffer) {
+  return bytes_of(buffer, 0, buffer.size_bytes());
+}
 
 inline void add_seconds(double& seconds, const auto& work) {
   const auto start = std::chrono::steady_clock::now();
@@ -76,8 +78,7 @@ class Moved {
       const std::size_t next = (self + step) % ranks;
       const std::size_t previous = (self + ranks - step) % ranks;
       group.exchange(from + shares.cuts[next] * size_, shares.sent[next] * size_, static_cast<int>(next),
-                     to + shares.runs[previous] * size_, shares.received[previous] * size_,
-                     static_cast<int>(previous));
+                     to + shares.runs[previous] * size_, shares.received[previous] * size_, static_cast<int>(previous));
     }
   }
   void leave_host(std::size_t self, const Shares& shares) {
@@ -132,7 +133,7 @@ struct Nothing {
 /// Sorts what `data` names, in place. `sort_here(options)` sorts this rank's own; `finish` is the last of its work.
 template <class SortHere, class Finish = Nothing>
 SortReport sort_all(Call& call, const Sorted& data, const SortOptions& options, const SortHere& sort_here,
-              const Finish& finish = {}) {
+                    const Finish& finish = {}) {
   const Group& group = call.group();
   const auto self = static_cast<std::size_t>(group.rank());
   const std::size_t key_bytes = size_of(data.dtype);
@@ -150,8 +151,8 @@ SortReport sort_all(Call& call, const Sorted& data, const SortOptions& options, 
       // A copy of everything, which sorting may use before.
       const std::uint64_t first_value = (count * key_bytes + 255) / 256 * 256;
       const std::uint64_t copy_bytes = first_value + count * data.value_bytes;
-      memory.emplace(data.keys.device(),
-                     std::max(copy_bytes, masu::sort_workspace(data.keys.device(), data.dtype, count, data.value_bytes, own)));
+      memory.emplace(data.keys.device(), std::max(copy_bytes, masu::sort_workspace(data.keys.device(), data.dtype,
+                                                                                   count, data.value_bytes, own)));
       if (memory->size() != 0) own.workspace = &*memory;
       moved.emplace_back(data.keys, key_bytes, *memory, 0);
       if (data.values != nullptr) moved.emplace_back(*data.values, data.value_bytes, *memory, first_value);
@@ -169,9 +170,8 @@ SortReport sort_all(Call& call, const Sorted& data, const SortOptions& options, 
     GpuLink* const link = GpuLinks::of(call, data.keys.device(), report.note);
     if (data.keys.device().kind() == DeviceKind::cpu && !nccl_for_cpu) report.note.clear();
     group.from_each(count, shares.counts);
-    dispatch(data.dtype, [&](auto tag) {
-      find_shares<typename decltype(tag)::type>(call, data.keys, own.order, shares);
-    });
+    dispatch(data.dtype,
+             [&](auto tag) { find_shares<typename decltype(tag)::type>(call, data.keys, own.order, shares); });
     report.sent_bytes = (count - shares.sent[self]) * (key_bytes + data.value_bytes);
     all_stay = shares.sent[self] == count && shares.received[self] == count;
     call.attempt([&] {
@@ -226,7 +226,7 @@ inline SortReport sort_buffers(Call& call, const Sorted& data, const SortOptions
 /// Host memory, on a device; without one on `cpu` unless MASU_DEVICE names another. `values` may have no records.
 template <class Finish = Nothing>
 SortReport sort_arrays(Call& call, const std::optional<Device>& named, MutableArrayView keys, RecordsView values,
-                 const SortOptions& options, const Finish& finish = {}) {
+                       const SortOptions& options, const Finish& finish = {}) {
   std::byte none{};
   const Device cpu = Device::open("cpu");
   const auto wrap = [&](void* data, std::uint64_t bytes) {
@@ -272,13 +272,13 @@ inline void number(Buffer<std::uint64_t>& numbers, std::uint64_t before) {
 /// gave. In place, on a device; without one on `cpu`, unless MASU_DEVICE names another. options.rows must be 1 and
 /// options.segments empty; workspace and times are not used. After an error the data of all ranks together may be lost.
 inline SortReport sort(MPI_Comm comm, const std::optional<Device>& device, MutableArrayView data,
-                 const SortOptions& options = {}) {
+                       const SortOptions& options = {}) {
   detail::Call call(comm, [&] { return detail::sort_text("sort", data.dtype, options); });
   return detail::sort_arrays(call, device, data, {}, options);
 }
 /// The same with payload: as many values as keys, of one size on every rank.
-inline SortReport sort_by_key(MPI_Comm comm, const std::optional<Device>& device, MutableArrayView keys, RecordsView values,
-                        const SortOptions& options = {}) {
+inline SortReport sort_by_key(MPI_Comm comm, const std::optional<Device>& device, MutableArrayView keys,
+                              RecordsView values, const SortOptions& options = {}) {
   detail::Call call(comm, [&] {
     return detail::sort_text("sort_by_key", keys.dtype, options).with("bytes of a value", values.record_bytes);
   });
@@ -291,7 +291,7 @@ inline SortReport sort_by_key(MPI_Comm comm, const std::optional<Device>& device
 /// The order of the keys of all ranks: index i of rank 0, the first one's share, then those of rank 1 … says which key,
 /// counted over all ranks, comes there. Keys stay as they are; as many indices as keys.
 inline SortReport argsort(MPI_Comm comm, const Part& keys, std::span<std::uint64_t> indices,
-                    const SortOptions& options = {}) {
+                          const SortOptions& options = {}) {
   detail::Call call(comm, [&] { return detail::sort_text("argsort", keys.dtype(), options); });
   detail::Bytes copy;
   std::optional<Device> device;
@@ -310,7 +310,8 @@ inline SortReport argsort(MPI_Comm comm, const Part& keys, std::span<std::uint64
   std::iota(indices.begin(), indices.end(), before);
   std::uint64_t nothing = 0;
   return detail::sort_arrays(call, *device, {keys.dtype(), copy.data(), keys.count()},
-                      {indices.empty() ? &nothing : indices.data(), sizeof(std::uint64_t), indices.size()}, options);
+                             {indices.empty() ? &nothing : indices.data(), sizeof(std::uint64_t), indices.size()},
+                             options);
 }
 
 /// The same of device memory, where it is: from GPU to GPU by NCCL. It needs a copy of keys and values, or what
@@ -320,10 +321,9 @@ inline SortReport sort(MPI_Comm comm, BufferBase& data, Dtype dtype, const SortO
   return detail::sort_buffers(call, {data, dtype}, options);
 }
 inline SortReport sort_by_key(MPI_Comm comm, BufferBase& keys, Dtype dtype, BufferBase& values, std::size_t value_bytes,
-                        const SortOptions& options = {}) {
-  detail::Call call(comm, [&] {
-    return detail::sort_text("sort_by_key", dtype, options).with("bytes of a value", value_bytes);
-  });
+                              const SortOptions& options = {}) {
+  detail::Call call(
+      comm, [&] { return detail::sort_text("sort_by_key", dtype, options).with("bytes of a value", value_bytes); });
   call.attempt([&] {
     detail::check_each("sort_by_key", "a value", value_bytes == 0 ? 0 : values.size_bytes() / value_bytes,
                        keys.size_bytes() / size_of(dtype));
@@ -331,7 +331,7 @@ inline SortReport sort_by_key(MPI_Comm comm, BufferBase& keys, Dtype dtype, Buff
   return detail::sort_buffers(call, {keys, dtype, &values, value_bytes}, options);
 }
 inline SortReport argsort(MPI_Comm comm, const BufferBase& keys, Dtype dtype, Buffer<std::uint64_t>& indices,
-                    const SortOptions& options = {}) {
+                          const SortOptions& options = {}) {
   detail::Call call(comm, [&] { return detail::sort_text("argsort", dtype, options); });
   std::optional<Buffer<std::byte>> copy;
   call.attempt([&] {
@@ -354,18 +354,19 @@ SortReport sort_by_key(MPI_Comm comm, Buffer<K>& keys, Buffer<V>& values, const 
   return mpi::sort_by_key(comm, keys, dtype_of<K>, values, sizeof(V), options);
 }
 template <Element T>
-SortReport argsort(MPI_Comm comm, const Buffer<T>& keys, Buffer<std::uint64_t>& indices, const SortOptions& options = {}) {
+SortReport argsort(MPI_Comm comm, const Buffer<T>& keys, Buffer<std::uint64_t>& indices,
+                   const SortOptions& options = {}) {
   return mpi::argsort(comm, keys, dtype_of<std::remove_const_t<T>>, indices, options);
 }
 /// Of host ranges.
 template <HostRange R>
-requires(!std::is_base_of_v<BufferBase, std::remove_cvref_t<R>>) SortReport sort(MPI_Comm comm, R&& data,
-                                                                           const SortOptions& options = {}) {
+requires(!std::is_base_of_v<BufferBase, std::remove_cvref_t<R>>) SortReport
+    sort(MPI_Comm comm, R&& data, const SortOptions& options = {}) {
   return mpi::sort(comm, std::nullopt, MutableArrayView(data), options);
 }
 template <HostRange K, HostRange V>
-requires(!std::is_base_of_v<BufferBase, std::remove_cvref_t<K>>) SortReport sort_by_key(MPI_Comm comm, K&& keys, V&& values,
-                                                                                  const SortOptions& options = {}) {
+requires(!std::is_base_of_v<BufferBase, std::remove_cvref_t<K>>) SortReport
+    sort_by_key(MPI_Comm comm, K&& keys, V&& values, const SortOptions& options = {}) {
   return mpi::sort_by_key(comm, std::nullopt, MutableArrayView(keys), RecordsView(values), options);
 }
 
