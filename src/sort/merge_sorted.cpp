@@ -10,7 +10,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <string_view>
+#include <vector>
 
 namespace masu {
 
@@ -72,9 +74,12 @@ void check(const Merge& merge, std::span<const std::uint64_t> runs) {
   check_runs(merge.function, runs, count);
 }
 
-void run(const Merge& merge, std::span<const std::uint64_t> runs, Order order) {
-  check(merge, runs);
-  if (runs.back() == 0) return;
+void run(const Merge& merge, std::span<const std::uint64_t> given, Order order) {
+  check(merge, given);
+  if (given.back() == 0) return;
+  // Empty runs would take passes.
+  std::vector<std::uint64_t> runs;
+  std::ranges::unique_copy(given, std::back_inserter(runs));
   const bool with_values = merge.values != nullptr;
   if (call::on_cpu(merge.keys.device())) {
     cpu::MergeArrays arrays{call::host_address(merge.keys), call::host_address(merge.result)};

@@ -89,7 +89,7 @@ TEST_P(MergeSortedTest, EverySizeAndNumberOfRuns) {
     const auto at = [&](std::uint64_t i) { return std::min(n, i); };
     for (const Runs& runs : {Runs{0, n}, Runs{0, 0, n}, Runs{0, n, n}, Runs{0, n / 2, n}, Runs{0, at(1), n},
                              Runs{0, at(2047), n}, Runs{0, at(2049), n}, Runs{0, n / 3, n / 3, n},
-                             Runs{0, n / 5, n / 2, n, n}, Runs{0, 0, at(1), n / 4, n / 2, n / 2, n - n / 4, n}}) {
+                             Runs{0, n / 5, n / 2, n, n}, Runs{0, 0, n / 8, n / 4, n / 2, n / 2, n - n / 4, n}}) {
       expect_merged(keys, runs, Order::ascending);
     }
   }

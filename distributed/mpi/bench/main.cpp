@@ -186,7 +186,7 @@ class Bench {
       else masu::sort(keys);
     };
     fill_part();
-    const double before = masu::sum(keys, dtype_of<K>).value();
+    const std::uint64_t before = bits_added(keys);
     mpi::SortReport report;
     const double several = together(runs_, fill_part, [&] {
       report = with_values ? mpi::sort_by_key(MPI_COMM_WORLD, keys, values) : mpi::sort(MPI_COMM_WORLD, keys);
@@ -195,7 +195,10 @@ class Bench {
     const std::string label = std::string("sort ") + name + ' ' + kind_names[static_cast<std::size_t>(kind)];
     char text[200];
     std::snprintf(text, sizeof text, "own %.3f, exchange %.3f, merge %.3f; %s", 1e3 * report.sort,
-                  1e3 * report.exchange, 1e3 * report.merge, report.note.empty() ? "NCCL" : report.note.c_str());
+                  1e3 * report.exchange, 1e3 * report.merge,
+                  cpu_                  ? "MPI"
+                  : report.note.empty() ? "NCCL"
+                                        : report.note.c_str());
     if (cpu_) {
       Buffer<K> whole(device_, rank() == 0 ? all_ : 0);
       Buffer<std::uint32_t> moved(device_, rank() == 0 && with_values ? all_ : 0);
@@ -276,8 +279,16 @@ class Bench {
     });
   }
 
+  // The bits of all elements as unsigned integers, added modulo 2^64.
   template <class K>
-  void verify(const Buffer<K>& keys, double before) {
+  static std::uint64_t bits_added(const Buffer<K>& keys) {
+    constexpr Dtype bits = sizeof(K) == 4 ? Dtype::u32 : Dtype::u64;
+    return masu::sum(static_cast<const BufferBase&>(keys), bits, {.wrap = true}).unsigned_integer();
+  }
+
+  // The keys of each rank are sorted, ranks are in order, and all bits together are those before.
+  template <class K>
+  void verify(const Buffer<K>& keys, std::uint64_t before) {
     const bool sorted = masu::is_sorted(keys);
     std::vector<K> ends(2);
     keys.read(std::span(ends).first(1), 0);
@@ -285,11 +296,11 @@ class Bench {
     std::vector<K> all(2 * static_cast<std::size_t>(ranks_));
     MPI_Allgather(ends.data(), static_cast<int>(2 * sizeof(K)), MPI_BYTE, all.data(), static_cast<int>(2 * sizeof(K)),
                   MPI_BYTE, MPI_COMM_WORLD);
-    double sums[] = {before, masu::sum(keys, dtype_of<K>).value()};
-    MPI_Allreduce(MPI_IN_PLACE, sums, 2, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
-    const bool same = std::abs(sums[0] - sums[1]) <= 1e-12 * std::abs(sums[0]);
-    if (!sorted || !same || !std::ranges::is_sorted(all)) {
-      std::printf("rank %d: WRONG: sorted %d, sums %.17g and %.17g\n", rank(), sorted, sums[0], sums[1]);
+    std::array<std::uint64_t, 2> sums{before, bits_added(keys)};
+    MPI_Allreduce(MPI_IN_PLACE, sums.data(), 2, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
+    if (!sorted || sums[0] != sums[1] || !std::ranges::is_sorted(all)) {
+      std::printf("rank %d: WRONG: sorted %d, bits that were %llx are %llx\n", rank(), sorted,
+                  static_cast<unsigned long long>(sums[0]), static_cast<unsigned long long>(sums[1]));
       MPI_Abort(MPI_COMM_WORLD, 1);
     }
   }

@@ -219,7 +219,6 @@ void merge(Stream& stream, const Arrays& arrays, std::span<const std::uint64_t> 
       const std::uint64_t first = ends[r];
       const std::uint64_t last = ends[std::min(r + 2, ends.size() - 1)];
       merged.push_back(last);
-      if (first == last) continue;
       const auto part = [&](const BufferBase& of, std::size_t bytes) {
         return Buffer<std::byte>(of.device(), of.memory(), of.byte_offset() + first * bytes, (last - first) * bytes);
       };
@@ -227,7 +226,7 @@ void merge(Stream& stream, const Arrays& arrays, std::span<const std::uint64_t> 
       const Buffer<std::byte> to = part(*keys[1], key_bytes);
       const auto move = [&](const BufferBase* from_records, const BufferBase* to_records) {
         const std::uint64_t left = ends[r + 1] - first;
-        if (left != 0 && left != last - first) {
+        if (left != last - first) {
           merger.merge(stream, {&from, &to, from_records, to_records}, 1, last - first, left, last - ends[r + 1], work);
           return;
         }

@@ -12,8 +12,11 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
+#include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <optional>
@@ -32,7 +35,7 @@ inline bool nccl_for_cpu = false;
 /// A library that is opened at run time and never closed.
 class RuntimeLibrary {
  public:
-  explicit RuntimeLibrary(const char* name) : handle_(dlopen(name, RTLD_NOW | RTLD_LOCAL)) {
+  explicit RuntimeLibrary(const char* name) : name_(name), handle_(dlopen(name, RTLD_NOW | RTLD_LOCAL)) {
     if (handle_ == nullptr) {
       const char* text = dlerror();
       why_ = text != nullptr ? text : std::string("cannot open ") + name;
@@ -43,13 +46,14 @@ class RuntimeLibrary {
     if (handle_ == nullptr) return;
     void* address = dlsym(handle_, symbol);
     if (address == nullptr && otherwise != nullptr) address = dlsym(handle_, otherwise);
-    if (address == nullptr && why_.empty()) why_ = std::string(symbol) + " is missing";
+    if (address == nullptr && why_.empty()) why_ = name_ + " has no " + symbol;
     std::memcpy(&function, &address, sizeof address);
   }
   /// Empty where all is there.
   [[nodiscard]] const std::string& why() const noexcept { return why_; }
 
  private:
+  std::string name_;
   void* handle_;
   std::string why_;
 };
@@ -136,7 +140,8 @@ struct Nccl {
 
   void check(int status, const char* function) const {
     if (status == success || status == in_progress) return;
-    throw Error(ErrorCode::io, std::string("mpi: ") + function + ": " + error_string(status));
+    throw Error(ErrorCode::io, std::string("mpi: ") + function + " failed: " + error_string(status) + " (" +
+                                   std::to_string(status) + ")");
   }
 
   /// Waits until `done` says so, NCCL reports an error, or `seconds` are over.
@@ -150,8 +155,9 @@ struct Nccl {
       if (status == success && done()) return;
       if (turn % 64 == 63) std::this_thread::yield();
       if (std::chrono::steady_clock::now() > end) {
-        throw Error(ErrorCode::io, std::string("mpi: ") + function + ": not done after " +
-                                       std::to_string(static_cast<std::uint64_t>(seconds)) + " s");
+        char limit[32];
+        std::snprintf(limit, sizeof limit, "%.3g", seconds);
+        throw Error(ErrorCode::io, std::string("mpi: ") + function + " must end within " + limit + " s, got no end");
       }
     }
   }
@@ -266,8 +272,11 @@ class GpuLinks {
   }
   static Bytes identity_of(const Group& group, const Device& device) {
     Bytes identity(16);
-    if (device.kind() == DeviceKind::cuda) CudaContexts::get().uuid(identity.data(), number_of(device));
-    else identity[0] = static_cast<std::byte>(group.rank());
+    const auto rank = static_cast<std::uint32_t>(group.rank());
+    std::memcpy(identity.data(), &rank, sizeof rank);  // ranks on `cpu` share nothing
+    if (device.kind() == DeviceKind::cuda && CudaContexts::get().uuid(identity.data(), number_of(device)) != 0) {
+      throw Error(ErrorCode::device_lost, "mpi: the UUID of " + device.id() + " cannot be read");
+    }
     return identity;
   }
 
@@ -299,7 +308,7 @@ class GpuLinks {
       try {
         const CurrentContext context(device);
         work();
-      } catch (const Error& error) {
+      } catch (const std::exception& error) {
         why = error.what();
       }
       std::array<std::uint64_t, 1> good{why.empty() ? 1U : 0U};

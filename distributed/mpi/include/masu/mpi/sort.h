@@ -62,11 +62,16 @@ class Moved {
   [[nodiscard]] Buffer<std::byte>& to() noexcept { return to_; }
   [[nodiscard]] std::size_t record_bytes() const noexcept { return size_; }
 
-  /// For the way through the host: what it needs, and what this rank has.
-  void bring_to_host() {
+  /// For the way through the host: the memory it needs, and what other ranks get.
+  void bring_to_host(std::size_t self, const Shares& shares) {
     if (from_.device().kind() == DeviceKind::cpu) return;
-    sent_ = bytes_of(from_).read();
-    received_.resize(sent_.size());
+    sent_.resize(from_.size_bytes());
+    received_.resize(from_.size_bytes());
+    const std::uint64_t first = shares.cuts[self] * size_;
+    const std::uint64_t last = shares.cuts[self + 1] * size_;
+    const std::span<std::byte> all(sent_);
+    bytes_of(from_, 0, first).read(all.first(first));
+    bytes_of(from_, last, all.size() - last).read(all.subspan(last));
   }
   void exchange_on_host(const Group& group, const Shares& shares) {
     const bool here = from_.device().kind() == DeviceKind::cpu;
@@ -126,14 +131,9 @@ struct Sorted {
   std::size_t value_bytes = 0;
 };
 
-struct Nothing {
-  void operator()() const {}
-};
-
-/// Sorts what `data` names, in place. `sort_here(options)` sorts this rank's own; `finish` is the last of its work.
-template <class SortHere, class Finish = Nothing>
-SortReport sort_all(Call& call, const Sorted& data, const SortOptions& options, const SortHere& sort_here,
-                    const Finish& finish = {}) {
+/// Sorts what `data` names, in place. `sort_here(options)` sorts this rank's own.
+template <class SortHere>
+SortReport sort_all(Call& call, const Sorted& data, const SortOptions& options, const SortHere& sort_here) {
   const Group& group = call.group();
   const auto self = static_cast<std::size_t>(group.rank());
   const std::size_t key_bytes = size_of(data.dtype);
@@ -159,7 +159,6 @@ SortReport sort_all(Call& call, const Sorted& data, const SortOptions& options, 
       shares = Shares(static_cast<std::size_t>(group.size()));
     }
     add_seconds(report.sort, [&] { sort_here(own); });
-    if (group.size() == 1) finish();
   });
   call.agree();
   if (group.size() == 1) return report;
@@ -177,7 +176,7 @@ SortReport sort_all(Call& call, const Sorted& data, const SortOptions& options, 
     call.attempt([&] {
       stream.emplace(data.keys.device(), Timing::off);
       if (link == nullptr) {
-        for (Moved& each : moved) each.bring_to_host();
+        for (Moved& each : moved) each.bring_to_host(self, shares);
       } else {
         exchange.emplace(*link);
         exchange->start([&](const auto& send, const auto& receive) {
@@ -209,7 +208,6 @@ SortReport sort_all(Call& call, const Sorted& data, const SortOptions& options, 
                                   *data.values, {.order = own.order});
       }
     });
-    finish();
   });
   call.agree();
   return report;
@@ -224,9 +222,8 @@ inline SortReport sort_buffers(Call& call, const Sorted& data, const SortOptions
 }
 
 /// Host memory, on a device; without one on `cpu` unless MASU_DEVICE names another. `values` may have no records.
-template <class Finish = Nothing>
-SortReport sort_arrays(Call& call, const std::optional<Device>& named, MutableArrayView keys, RecordsView values,
-                       const SortOptions& options, const Finish& finish = {}) {
+inline SortReport sort_arrays(Call& call, const std::optional<Device>& named, MutableArrayView keys, RecordsView values,
+                              const SortOptions& options) {
   std::byte none{};
   const Device cpu = Device::open("cpu");
   const auto wrap = [&](void* data, std::uint64_t bytes) {
@@ -236,15 +233,12 @@ SortReport sort_arrays(Call& call, const std::optional<Device>& named, MutableAr
   Buffer<std::byte> keys_here = wrap(keys.data, keys.count * size_of(keys.dtype));
   Buffer<std::byte> values_here = wrap(values.data, values.count * values.record_bytes);
   const Sorted data{keys_here, keys.dtype, with_values ? &values_here : nullptr, with_values ? values.record_bytes : 0};
-  return sort_all(
-      call, data, options,
-      [&](SortOptions own) {
-        own.workspace = nullptr;  // it is of the host
-        const Device device = named ? *named : device_for_scan();
-        if (with_values) masu::sort_by_key(device, keys, values, own);
-        else masu::sort(device, keys, own);
-      },
-      finish);
+  return sort_all(call, data, options, [&](SortOptions own) {
+    own.workspace = nullptr;  // it is of the host
+    const Device device = named ? *named : device_for_scan();
+    if (with_values) masu::sort_by_key(device, keys, values, own);
+    else masu::sort(device, keys, own);
+  });
 }
 
 inline Text sort_text(std::string_view function, Dtype dtype, const SortOptions& options) {
