@@ -102,8 +102,8 @@ MASU_EXPORT void argsort(const BufferBase& keys, Dtype dtype, BufferBase& indice
                          const SortOptions& options = {});
 
 /// Merges sorted runs, stably: run r is elements [runs[r], runs[r + 1]); runs[0] is 0, the last entry the number of
-/// elements. Equal elements stay in the order of the runs. `data` and `result` have one size and do not overlap; `data` is
-/// temporary memory of the call, and its contents are unspecified afterwards. Of the options only the order is used.
+/// elements. Equal elements stay in the order of the runs. `data` and `result` have one size and do not overlap; `data`
+/// is temporary memory of the call with unspecified contents afterwards. Of the options only the order is used.
 /// Takes O(n log(number of runs)) and no memory: each two runs are read once and written once.
 MASU_EXPORT void merge_sorted(BufferBase& data, Dtype dtype, std::span<const std::uint64_t> runs, BufferBase& result,
                               const SortOptions& options = {});

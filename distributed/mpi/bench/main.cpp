@@ -173,6 +173,22 @@ class Bench {
     add_row("histogram of 1000, overhead", little, with_ranks, little + 50e-6);
   }
 
+  // NCCL alone, from GPU to GPU.
+  void transfers() {
+    if (cpu_ || ranks_ != 2) return;
+    Buffer<std::byte> memory(device_, std::uint64_t{2} << 30);
+    for (const unsigned log2 : {10U, 20U, 24U, 26U, 28U, 30U}) {
+      for (const std::uint64_t messages : {1U, 2U}) {
+        const double seconds = exchange(memory, std::uint64_t{1} << log2, messages);
+        if (seconds == 0) return;
+        char text[100];
+        std::snprintf(text, sizeof text, "%.1f GB/s each way", std::exp2(log2) * 1e-9 / seconds);
+        add_row("NCCL 2^" + std::to_string(log2) + " bytes in " + std::to_string(messages), seconds, seconds, seconds,
+                text);
+      }
+    }
+  }
+
   template <class K>
   void sort(const char* name, Kind kind, bool with_values) {
     Buffer<K> keys(device_, mine_);
@@ -262,18 +278,20 @@ class Bench {
     rows_.push_back({std::move(name), one, several, bound, std::move(text)});
   }
 
-  // Bytes to the other rank and as many from it.
-  double exchange(Buffer<std::byte>& memory, std::uint64_t bytes) {
+  // Bytes to the other rank and as many from it, in messages of as many; 0 where NCCL does not do it.
+  double exchange(Buffer<std::byte>& memory, std::uint64_t bytes, std::uint64_t messages = 1) {
     mpi::detail::Call call(MPI_COMM_WORLD, [] { return mpi::detail::Text("bench"); });
     std::string why;
     mpi::detail::GpuLink* const link = mpi::detail::GpuLinks::of(call, device_, why);
-    if (link == nullptr || bytes == 0) return 0;
-    const std::uint64_t most = std::min(bytes, memory.size() / 2);
+    const std::uint64_t each = std::min(bytes, memory.size() / 2) / messages;
+    if (link == nullptr || each == 0) return 0;
     return together(runs_, [&] {
       mpi::detail::GpuExchange exchange(*link);
       exchange.start([&](const auto& send, const auto& receive) {
-        send(memory, 0, most, 1 - rank());
-        receive(memory, memory.size() - most, most, 1 - rank());
+        for (std::uint64_t m = 0; m < messages; ++m) {
+          send(memory, m * each, each, 1 - rank());
+          receive(memory, memory.size() / 2 + m * each, each, 1 - rank());
+        }
       });
       exchange.finish();
     });
@@ -346,6 +364,7 @@ int main(int argc, char** argv) {
   try {
     const Device device = Device::open(kind == "cpu" ? "cpu" : kind + ":" + std::to_string(rank()));
     Bench bench(device, log2, runs);
+    if (functions) bench.transfers();
     if (functions) bench.functions();
     for (const Kind data : {Kind::uniform, Kind::zipf, Kind::sorted}) {
       if (!sorts) break;

@@ -19,6 +19,9 @@ namespace {
 
 constexpr unsigned most_group = 256;
 constexpr unsigned most_each = 8;
+// Tiles of a group, as long as each compute unit has this many groups.
+constexpr std::uint64_t most_tiles_each = 16;
+constexpr std::uint64_t groups_of_unit = 32;
 constexpr auto merge_files = sort_plan::files("src/sort/device/sort_merge.cl");
 
 // Work-items of a group, and keys of each: a tile's keys and their places take 12 bytes each at most, and padding.
@@ -100,6 +103,7 @@ class Merger {
   Merger(const Device& device, const Arrays& arrays, Moved moved)
       : shape_(shape_of(device.info(), arrays.dtype)),
         key_bytes_(size_of(arrays.dtype)),
+        units_(device.info().compute_units),
         kernels_(device, files(), defines(device.info(), arrays.dtype, arrays.order, moved), shape_.group) {}
 
   // Of `pieces` of piece_length keys, runs of `left` and of `right` keys in turns: each two become one.
@@ -107,19 +111,23 @@ class Merger {
              std::uint64_t right, DeviceWork& work) {
     const std::uint64_t piece_tiles = (piece_length + shape_.tile() - 1) / shape_.tile();
     const std::uint64_t tiles = piece_tiles * pieces;
-    for (std::uint64_t first = 0; first < tiles; first += sort_kernels::most_groups) {
-      work.done(kernels_.launch(stream, "sort_merge", std::min(tiles - first, sort_kernels::most_groups), *places.keys,
-                                *places.merged_keys, sort_kernels::place_of(places.payload, *places.keys),
-                                sort_kernels::place_of(places.merged_payload, *places.keys), piece_length, piece_tiles,
-                                left, right, first, LocalMemory{shape_.tile() * key_bytes_},
-                                call::local<std::uint32_t>(shape_.tile() + shape_.group),
-                                call::local<std::uint64_t>(4)));
+    const std::uint64_t each = std::clamp<std::uint64_t>(tiles / (groups_of_unit * units_), 1, most_tiles_each);
+    const std::uint64_t most_tiles = sort_kernels::most_groups * each;
+    for (std::uint64_t first = 0; first < tiles; first += most_tiles) {
+      const std::uint64_t groups = (std::min(tiles - first, most_tiles) + each - 1) / each;
+      work.done(kernels_.launch(
+          stream, "sort_merge", groups, *places.keys, *places.merged_keys,
+          sort_kernels::place_of(places.payload, *places.keys),
+          sort_kernels::place_of(places.merged_payload, *places.keys), piece_length, piece_tiles, left, right, first,
+          tiles, static_cast<std::uint32_t>(each), LocalMemory{shape_.tile() * key_bytes_},
+          call::local<std::uint32_t>(shape_.tile() + shape_.group), call::local<std::uint32_t>(3)));
     }
   }
 
  private:
   Shape shape_;
   std::size_t key_bytes_;
+  std::uint64_t units_;
   call::Kernels kernels_;
 };
 

@@ -7,6 +7,7 @@
 /// by NCCL; the received pieces, which come in the order of the ranks, are merged stably.
 #pragma once
 
+#include <masu/host_buffer.h>
 #include <masu/mpi/call.h>
 #include <masu/mpi/nccl.h>
 #include <masu/mpi/part.h>
@@ -51,6 +52,9 @@ inline void add_seconds(double& seconds, const auto& work) {
   seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
+/// Bytes that go through host memory at a time. A variable, so that tests can have many pieces of few bytes.
+inline std::uint64_t host_piece = std::uint64_t{16} << 20;
+
 /// Records that move to their ranks: [cuts[r], cuts[r + 1]) of `from` to rank r. `to` has them in the order of the
 /// ranks that they come from.
 class Moved {
@@ -62,37 +66,37 @@ class Moved {
   [[nodiscard]] Buffer<std::byte>& to() noexcept { return to_; }
   [[nodiscard]] std::size_t record_bytes() const noexcept { return size_; }
 
-  /// For the way through the host: the memory it needs, and what other ranks get.
-  void bring_to_host(std::size_t self, const Shares& shares) {
-    if (from_.device().kind() == DeviceKind::cpu) return;
-    sent_.resize(from_.size_bytes());
-    received_.resize(from_.size_bytes());
-    const std::uint64_t first = shares.cuts[self] * size_;
-    const std::uint64_t last = shares.cuts[self + 1] * size_;
-    const std::span<std::byte> all(sent_);
-    bytes_of(from_, 0, first).read(all.first(first));
-    bytes_of(from_, last, all.size() - last).read(all.subspan(last));
-  }
-  void exchange_on_host(const Group& group, const Shares& shares) {
-    const bool here = from_.device().kind() == DeviceKind::cpu;
-    const std::byte* const from = here ? address(from_) : sent_.data();
-    std::byte* const to = here ? address(to_) : received_.data();
+  /// Through host memory: device memory goes by `room` (one part to send from, one to receive in), piece by piece.
+  /// What fails is kept: the other ranks get as many bytes as they expect all the same.
+  void exchange_on_host(Call& call, const Shares& shares, std::optional<HostBuffer<std::byte>>& room) {
+    const Group& group = call.group();
     const auto self = static_cast<std::size_t>(group.rank());
     const auto ranks = static_cast<std::size_t>(group.size());
     for (std::size_t step = 1; step < ranks; ++step) {
       const std::size_t next = (self + step) % ranks;
       const std::size_t previous = (self + ranks - step) % ranks;
-      group.exchange(from + shares.cuts[next] * size_, shares.sent[next] * size_, static_cast<int>(next),
-                     to + shares.runs[previous] * size_, shares.received[previous] * size_, static_cast<int>(previous));
+      const std::uint64_t out = shares.sent[next] * size_;
+      const std::uint64_t in = shares.received[previous] * size_;
+      for (std::uint64_t first = 0; first < std::max(out, in); first += host_piece) {
+        const std::uint64_t out_first = std::min(out, first);
+        const std::uint64_t in_first = std::min(in, first);
+        const std::uint64_t out_here = std::min(host_piece, out - out_first);
+        const std::uint64_t in_here = std::min(host_piece, in - in_first);
+        const std::uint64_t from = shares.cuts[next] * size_ + out_first;
+        const std::uint64_t to = shares.runs[previous] * size_ + in_first;
+        if (!room) {
+          group.exchange(address(from_) + from, out_here, static_cast<int>(next), address(to_) + to, in_here,
+                         static_cast<int>(previous));
+          continue;
+        }
+        const std::span<std::byte> sent = room->span().first(out_here);
+        const std::span<std::byte> received = room->span().subspan(host_piece, in_here);
+        call.attempt([&] { bytes_of(from_, from, out_here).read(sent); });
+        group.exchange(sent.data(), out_here, static_cast<int>(next), received.data(), in_here,
+                       static_cast<int>(previous));
+        call.attempt([&] { bytes_of(to_, to, in_here).write(received); });
+      }
     }
-  }
-  void leave_host(std::size_t self, const Shares& shares) {
-    if (received_.empty()) return;
-    const std::uint64_t first = shares.runs[self] * size_;
-    const std::uint64_t last = first + shares.received[self] * size_;
-    const std::span<const std::byte> all(received_);
-    bytes_of(to_, 0, first).write(all.first(first));
-    bytes_of(to_, last, all.size() - last).write(all.subspan(last));
   }
   /// From GPU to GPU: gives all messages to `exchange`.
   template <class Send, class Receive>
@@ -119,8 +123,6 @@ class Moved {
   BufferBase& from_;
   std::size_t size_;
   Buffer<std::byte> to_;
-  Bytes sent_;
-  Bytes received_;
 };
 
 /// Keys where they are, and values with them.
@@ -163,6 +165,7 @@ SortReport sort_all(Call& call, const Sorted& data, const SortOptions& options, 
   call.agree();
   if (group.size() == 1) return report;
   std::optional<GpuExchange> exchange;
+  std::optional<HostBuffer<std::byte>> room;
   std::optional<Stream> stream;
   bool all_stay = false;
   add_seconds(report.exchange, [&] {
@@ -176,7 +179,9 @@ SortReport sort_all(Call& call, const Sorted& data, const SortOptions& options, 
     call.attempt([&] {
       stream.emplace(data.keys.device(), Timing::off);
       if (link == nullptr) {
-        for (Moved& each : moved) each.bring_to_host(self, shares);
+        if (data.keys.device().kind() != DeviceKind::cpu && !all_stay) {
+          room.emplace(data.keys.device(), 2 * host_piece);
+        }
       } else {
         exchange.emplace(*link);
         exchange->start([&](const auto& send, const auto& receive) {
@@ -190,11 +195,10 @@ SortReport sort_all(Call& call, const Sorted& data, const SortOptions& options, 
       for (Moved& each : moved) each.keep(*stream, self, shares);
     });
     if (link == nullptr) {
-      for (Moved& each : moved) each.exchange_on_host(group, shares);
+      for (Moved& each : moved) each.exchange_on_host(call, shares, room);
     }
     call.attempt([&] {
       if (exchange) exchange->finish();
-      for (Moved& each : moved) each.leave_host(self, shares);
       stream->finish();
     });
   });
