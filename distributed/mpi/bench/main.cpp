@@ -246,7 +246,7 @@ class Bench {
       }
       stream.finish();
     });
-    char parts[200];
+    char parts[400];
     std::snprintf(parts, sizeof parts, "%s; bound of sort %.3f, all-to-all %.3f, copy %.3f", text, 1e3 * own,
                   1e3 * crossing, 1e3 * copy);
     add_row(label, own + crossing + copy, several, 1.15 * (own + crossing + copy), parts);
