@@ -4,8 +4,9 @@
 ///
 /// **Rule.** For each value v the number of elements of `sorted` that are less than v (Side::left), or not greater than
 /// v (Side::right), in the order of sort.h: -0 equals +0; NaNs are equal to each other and greater than all else. So
-/// the value can be put in front of that element and the data stays sorted. `sorted` must be ascending in that order;
-/// where it is not, the answers are unspecified numbers of 0 to its size. Empty data and empty values are valid.
+/// the value can be put in front of that element and the data stays sorted. `sorted` must be sorted in options.order;
+/// with Order::descending, less and greater change places. Where the data is not sorted, the answers are unspecified
+/// numbers of 0 to its size. Empty data and empty values are valid.
 /// **Limits.** Every dtype, the same for data and values; 64-bit sizes; answers are u64, or u32 where `sorted` has less
 /// than 2^32 elements. A device without fp64 searches f64 too: it compares bits.
 /// **Complexity.** O(values * log(sorted)).
@@ -23,6 +24,7 @@
 #include <masu/buffer.h>
 #include <masu/device.h>
 #include <masu/dtype.h>
+#include <masu/sort.h>
 #include <masu/stream.h>
 
 #include <cstdint>
@@ -37,6 +39,7 @@ enum class Side { left, right };
 
 struct SearchOptions {
   Side side = Side::left;
+  Order order = Order::ascending;  ///< of the sorted data
   Times* times = nullptr;  ///< where not null, receives the times of the call
 };
 

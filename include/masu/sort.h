@@ -101,6 +101,17 @@ MASU_EXPORT void argsort(const Device& device, const ArrayView& keys, MutableArr
 MASU_EXPORT void argsort(const BufferBase& keys, Dtype dtype, BufferBase& indices, Dtype index_dtype,
                          const SortOptions& options = {});
 
+/// Merges sorted runs, stably: run r is elements [runs[r], runs[r + 1]); runs[0] is 0, the last entry the number of
+/// elements. Equal elements stay in the order of the runs. `data` and `result` have one size and do not overlap; `data`
+/// is temporary memory of the call with unspecified contents afterwards. Of the options only the order is used.
+/// Takes O(n log(number of runs)) and no memory: each two runs are read once and written once.
+MASU_EXPORT void merge_sorted(BufferBase& data, Dtype dtype, std::span<const std::uint64_t> runs, BufferBase& result,
+                              const SortOptions& options = {});
+/// The same with values of `value_bytes` bytes, which move with the keys.
+MASU_EXPORT void merge_sorted_by_key(BufferBase& keys, Dtype dtype, BufferBase& values, std::size_t value_bytes,
+                                     std::span<const std::uint64_t> runs, BufferBase& result_keys,
+                                     BufferBase& result_values, const SortOptions& options = {});
+
 /// Whether every row, or every segment, is in order (elements outside of segments are not compared).
 MASU_EXPORT bool is_sorted(const Device& device, const ArrayView& data, const SortOptions& options = {});
 MASU_EXPORT bool is_sorted(const BufferBase& data, Dtype dtype, const SortOptions& options = {});
@@ -166,6 +177,17 @@ Buffer<Index> argsort(const Buffer<T>& keys, const SortOptions& options = {}) {
   Buffer<Index> indices(keys.device(), keys.size());
   argsort(keys, dtype_of<T>, indices, dtype_of<Index>, options);
   return indices;
+}
+
+template <Element T>
+void merge_sorted(Buffer<T>& data, std::span<const std::uint64_t> runs, Buffer<T>& result,
+                  const SortOptions& options = {}) {
+  merge_sorted(data, dtype_of<T>, runs, result, options);
+}
+template <Element K, class V>
+void merge_sorted_by_key(Buffer<K>& keys, Buffer<V>& values, std::span<const std::uint64_t> runs,
+                         Buffer<K>& result_keys, Buffer<V>& result_values, const SortOptions& options = {}) {
+  merge_sorted_by_key(keys, dtype_of<K>, values, sizeof(V), runs, result_keys, result_values, options);
 }
 
 template <HostRange R>

@@ -371,8 +371,7 @@ def test_devices():
             for wrong in ("nope", "cuda:", "cpu:0", "gpu"):
                 with pytest.raises(ValueError, match=f"[a-z]+: a device is auto, .*, got '{wrong}'"):
                     call(of, device=wrong)
-            for name in ("cuda:7", "opencl:PoCL", "auto"):  # a worker may have it
-                call(of, device=name)
+            call(of, device="cuda:7")  # a worker may have it
         if call not in (md.sort, md.argsort):
             for wrong in (0, 1, "x"):
                 with pytest.raises((TypeError, ValueError), match="[a-z]+: split_every must be"):

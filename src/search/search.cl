@@ -7,12 +7,17 @@
 // is a binary search in it.
 //
 // Behind elements.cl and order.cl. Defines beside those of them, all given by search_plan.cpp:
-// - MASU_GROUP     work-items in a work-group
-// - MASU_UNROLL    values that a work-item seeks at a time
-// - MASU_POSITION  an unsigned integer that holds an answer
-// - MASU_RIGHT     1: behind what is equal, 0: in front of it
+// - MASU_GROUP       work-items in a work-group
+// - MASU_UNROLL      values that a work-item seeks at a time
+// - MASU_POSITION    an unsigned integer that holds an answer
+// - MASU_RIGHT       1: behind what is equal, 0: in front of it
+// - MASU_DESCENDING  1: the sorted data descend
 
-#define MASU_KEY_MOST (~(MASU_BITS)0)
+#define MASU_KEY_MOST MASU_ALL_BITS
+
+inline MASU_BITS search_key(const MASU_BITS bits) {
+  return MASU_DESCENDING ? ordered_key(bits) ^ MASU_ALL_BITS : ordered_key(bits);
+}
 
 // Whether an element with this key stands before the place of a value with that key.
 inline uint stands_before(const MASU_BITS element, const MASU_BITS value) {
@@ -41,7 +46,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, 4) void search_sorted(__global const uchar
   for (uint node = 1 + lane; node < 1u << levels; node += MASU_GROUP) {
     const uint level = 31 - clz(node);
     const uint block = ((2 * (node - (1u << level)) + 1) << (levels - 1 - level)) - 1;
-    tree[node] = block < blocks ? ordered_key(sorted[((ulong)(block + 1) << shift) - 1]) : MASU_KEY_MOST;
+    tree[node] = block < blocks ? search_key(sorted[((ulong)(block + 1) << shift) - 1]) : MASU_KEY_MOST;
   }
   barrier(CLK_LOCAL_MEM_FENCE);
 
@@ -54,7 +59,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, 4) void search_sorted(__global const uchar
     MASU_PRAGMA_UNROLL
     for (uint k = 0; k < MASU_UNROLL; ++k) {
       const size_t i = first + k * stride;
-      key[k] = ordered_key(values[i < value_count ? i : first]);
+      key[k] = search_key(values[i < value_count ? i : first]);
       node[k] = 1;
     }
     for (uint level = 0; level < levels; ++level) {
@@ -73,7 +78,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, 4) void search_sorted(__global const uchar
       MASU_PRAGMA_UNROLL
       for (uint k = 0; k < MASU_UNROLL; ++k) {
         const ulong next = place[k] + step;
-        if (next <= end[k] && stands_before(ordered_key(sorted[next - 1]), key[k])) place[k] = next;
+        if (next <= end[k] && stands_before(search_key(sorted[next - 1]), key[k])) place[k] = next;
       }
     }
     MASU_PRAGMA_UNROLL

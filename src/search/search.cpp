@@ -49,7 +49,7 @@ void check(const BufferBase& sorted, const BufferBase& values, Dtype dtype, cons
 
 void here(const ArrayView& sorted, const ArrayView& values, MutableArrayView positions, const SearchOptions& options) {
   const call::Timer timer(options.times, &Times::compute);
-  search_cpu(sorted, values, positions, options.side);
+  search_cpu(sorted, values, positions, options);
 }
 
 void here(const BufferBase& sorted, const BufferBase& values, Dtype dtype, const BufferBase& positions,
@@ -59,10 +59,10 @@ void here(const BufferBase& sorted, const BufferBase& values, Dtype dtype, const
 }
 
 Event queue(Stream& stream, const BufferBase& sorted, const BufferBase& values, Dtype dtype,
-            const BufferBase& positions, Dtype position_dtype, Side side) {
+            const BufferBase& positions, Dtype position_dtype, const SearchOptions& options) {
   const auto plan = search_plan::make(stream.device().info(), dtype, sorted.size_bytes() / size_of(dtype),
                                       values.size_bytes() / size_of(dtype));
-  return search_on_device(stream, sorted, values, dtype, positions, position_dtype, side, plan);
+  return search_on_device(stream, sorted, values, dtype, positions, position_dtype, options, plan);
 }
 
 }  // namespace
@@ -106,7 +106,7 @@ void searchsorted(const BufferBase& sorted, const BufferBase& values, Dtype dtyp
   if (values.size_bytes() == 0) return;
   if (call::on_cpu(values.device())) return here(sorted, values, dtype, positions, position_dtype, options);
   Stream stream = call::timed_stream(values.device(), options.times != nullptr);
-  const Event event = queue(stream, sorted, values, dtype, positions, position_dtype, options.side);
+  const Event event = queue(stream, sorted, values, dtype, positions, position_dtype, options);
   stream.finish();
   if (options.times != nullptr) options.times->compute += event.seconds();
 }
@@ -123,7 +123,7 @@ Pending<void> searchsorted(Stream& stream, const BufferBase& sorted, const Buffe
     here(sorted, values, dtype, positions, position_dtype, untimed);
     return {Event(), [] {}};
   }
-  queue(stream, sorted, values, dtype, positions, position_dtype, options.side);
+  queue(stream, sorted, values, dtype, positions, position_dtype, options);
   return {stream.record(), [] {}};
 }
 

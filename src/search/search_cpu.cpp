@@ -25,8 +25,9 @@ class Searcher {
  public:
   using Key = UnsignedOf<sizeof(T)>;
 
-  Searcher(const T* sorted, std::uint64_t count, std::uint64_t values)
+  Searcher(const T* sorted, std::uint64_t count, std::uint64_t values, Order order)
       : sorted_(sorted),
+        flip_(order == Order::descending ? static_cast<Key>(~Key{0}) : Key{0}),
         count_(count),
         shape_(search_plan::tree_for(
             count, values, static_cast<unsigned>(std::bit_width(search_plan::cpu_tree_bytes / sizeof(T))) - 1)),
@@ -36,8 +37,7 @@ class Searcher {
       const auto level = static_cast<unsigned>(std::bit_width(node)) - 1;
       const std::uint64_t nth = 2 * (node - (std::uint64_t{1} << level)) + 1;
       const std::uint64_t block = (nth << (shape_.levels - 1 - level)) - 1;
-      tree_[node] =
-          block < blocks_ ? ordered_key(sorted[((block + 1) << shape_.shift) - 1]) : static_cast<Key>(~Key{0});
+      tree_[node] = block < blocks_ ? key_of(sorted[((block + 1) << shape_.shift) - 1]) : static_cast<Key>(~Key{0});
     }
   }
 
@@ -47,7 +47,7 @@ class Searcher {
     Key keys[N];
     std::uint64_t nodes[N];
     for (std::size_t k = 0; k < N; ++k) {
-      keys[k] = ordered_key(values[k]);
+      keys[k] = key_of(values[k]);
       nodes[k] = 1;
     }
     for (unsigned level = 0; level < shape_.levels; ++level) {
@@ -64,18 +64,20 @@ class Searcher {
         const std::uint64_t next = places[k] + step;
         // Only the last block may be shorter: what would lie behind it is looked up in its place, and not counted.
         const std::uint64_t at = std::max<std::uint64_t>(1, std::min(next, ends[k]));
-        const std::uint64_t moves = stands_before(ordered_key(sorted_[at - 1]), keys[k]) & unsigned{next <= ends[k]};
+        const std::uint64_t moves = stands_before(key_of(sorted_[at - 1]), keys[k]) & unsigned{next <= ends[k]};
         places[k] += moves * step;
       }
     }
   }
 
  private:
+  [[nodiscard]] Key key_of(T value) const noexcept { return ordered_key(value) ^ flip_; }
   static unsigned stands_before(Key element, Key value) noexcept {
     return static_cast<unsigned>(Right ? element <= value : element < value);
   }
 
   const T* sorted_;
+  Key flip_;
   std::uint64_t count_;
   search_plan::Tree shape_;
   std::uint64_t blocks_;
@@ -98,13 +100,13 @@ std::vector<std::uint64_t> places_of_patterns(const Searcher<T, Right>& searcher
 }
 
 template <class T, bool Right, class Position>
-void search_as(const ArrayView& sorted, const ArrayView& values, Position* positions) {
+void search_as(const ArrayView& sorted, const ArrayView& values, Order order, Position* positions) {
   if (sorted.count == 0) {
     std::fill_n(positions, values.count, Position{0});
     return;
   }
   const auto* from = static_cast<const T*>(values.data);
-  const Searcher<T, Right> searcher(static_cast<const T*>(sorted.data), sorted.count, values.count);
+  const Searcher<T, Right> searcher(static_cast<const T*>(sorted.data), sorted.count, values.count, order);
   std::vector<std::uint64_t> known;
   if constexpr (sizeof(T) <= 2) {
     if (values.count >= 4 * (std::uint64_t{1} << (8 * sizeof(T)))) known = places_of_patterns(searcher);
@@ -129,21 +131,22 @@ void search_as(const ArrayView& sorted, const ArrayView& values, Position* posit
 }
 
 template <class T, bool Right>
-void search_typed(const ArrayView& sorted, const ArrayView& values, MutableArrayView positions) {
+void search_typed(const ArrayView& sorted, const ArrayView& values, Order order, MutableArrayView positions) {
   if (positions.dtype == Dtype::u32) {
-    search_as<T, Right>(sorted, values, static_cast<std::uint32_t*>(positions.data));
+    search_as<T, Right>(sorted, values, order, static_cast<std::uint32_t*>(positions.data));
   } else {
-    search_as<T, Right>(sorted, values, static_cast<std::uint64_t*>(positions.data));
+    search_as<T, Right>(sorted, values, order, static_cast<std::uint64_t*>(positions.data));
   }
 }
 
 }  // namespace
 
-void search_cpu(const ArrayView& sorted, const ArrayView& values, MutableArrayView positions, Side side) {
+void search_cpu(const ArrayView& sorted, const ArrayView& values, MutableArrayView positions,
+                const SearchOptions& options) {
   dispatch(sorted.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    if (side == Side::right) search_typed<T, true>(sorted, values, positions);
-    else search_typed<T, false>(sorted, values, positions);
+    if (options.side == Side::right) search_typed<T, true>(sorted, values, options.order, positions);
+    else search_typed<T, false>(sorted, values, options.order, positions);
   });
 }
 

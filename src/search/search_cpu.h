@@ -6,7 +6,8 @@
 
 namespace masu {
 
-// positions.dtype is u32 or u64, positions.count is values.count.
-void search_cpu(const ArrayView& sorted, const ArrayView& values, MutableArrayView positions, Side side);
+// options.times is not filled. positions.dtype is u32 or u64, positions.count is values.count.
+void search_cpu(const ArrayView& sorted, const ArrayView& values, MutableArrayView positions,
+                const SearchOptions& options);
 
 }  // namespace masu

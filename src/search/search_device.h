@@ -11,6 +11,7 @@ namespace masu {
 
 // Queues the search of `values` values in `sorted` elements.
 Event search_on_device(Stream& stream, const BufferBase& sorted, const BufferBase& values, Dtype dtype,
-                       const BufferBase& positions, Dtype position_dtype, Side side, const search_plan::Plan& plan);
+                       const BufferBase& positions, Dtype position_dtype, const SearchOptions& options,
+                       const search_plan::Plan& plan);
 
 }  // namespace masu

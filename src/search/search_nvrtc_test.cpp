@@ -17,7 +17,8 @@ TEST_P(SearchNvrtc, EveryType) {
     if (GetParam() != 90 && size_of(dtype) != 8) continue;  // the others differ by nothing an architecture knows
     const auto plan = search_plan::make(test::nvrtc_gpu(), dtype, std::uint64_t{1} << 28, 1 << 20);
     for (const Side side : {Side::left, Side::right}) {
-      expect_compiles(search_plan::files, plan.defines(dtype, side == Side::left ? Dtype::u32 : Dtype::u64, side),
+      const SearchOptions options{.side = side, .order = side == Side::left ? Order::descending : Order::ascending};
+      expect_compiles(search_plan::files, plan.defines(dtype, side == Side::left ? Dtype::u32 : Dtype::u64, options),
                       {"search_sorted"});
     }
   }

@@ -24,11 +24,12 @@ Tree tree_for(std::uint64_t sorted, std::uint64_t values, unsigned most_levels) 
   return tree;
 }
 
-std::vector<runtime::Define> Plan::defines(Dtype dtype, Dtype positions, Side side) const {
+std::vector<runtime::Define> Plan::defines(Dtype dtype, Dtype positions, const SearchOptions& options) const {
   return element_defines(dtype, {{"MASU_GROUP", group},
                                  {"MASU_UNROLL", unroll},
                                  {"MASU_POSITION", unsigned_type(size_of(positions))},
-                                 {"MASU_RIGHT", side == Side::right}});
+                                 {"MASU_RIGHT", options.side == Side::right},
+                                 {"MASU_DESCENDING", options.order == Order::descending}});
 }
 
 Plan make(const DeviceInfo& device, Dtype dtype, std::uint64_t sorted, std::uint64_t values, unsigned group,

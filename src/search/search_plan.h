@@ -40,7 +40,7 @@ struct Plan {
   Tree tree;
 
   [[nodiscard]] std::uint64_t local_bytes() const noexcept { return (std::uint64_t{1} << tree.levels) * key_bytes; }
-  [[nodiscard]] std::vector<runtime::Define> defines(Dtype dtype, Dtype positions, Side side) const;
+  [[nodiscard]] std::vector<runtime::Define> defines(Dtype dtype, Dtype positions, const SearchOptions& options) const;
 };
 
 // `group`, `most_levels`: not those that suit the device, for tests.

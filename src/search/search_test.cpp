@@ -116,6 +116,30 @@ TEST_P(SearchTest, PositionsOf32Bits) {
   EXPECT_EQ(searchsorted<std::uint32_t>(device.upload(sorted), device.upload(values)).read(), right);
 }
 
+TEST_P(SearchTest, DescendingData) {
+  for (const Dtype dtype : dtypes()) {
+    dispatch(dtype, [&](auto tag) {
+      using T = typename decltype(tag)::type;
+      for (const Shape shape : {Shape::special, Shape::random_bits}) {
+        std::vector<T> sorted = sorted_data<T>(shape, 4001);
+        std::ranges::reverse(sorted);
+        const std::vector<T> values = reference::data_of<T>(shape, 301, 5);
+        for (const Side side : {Side::left, Side::right}) {
+          std::vector<std::uint64_t> right;
+          for (const T value : values) {
+            const auto place = std::partition_point(sorted.begin(), sorted.end(), [&](T x) {
+              return side == Side::left ? reference::less(value, x) : !reference::less(x, value);
+            });
+            right.push_back(static_cast<std::uint64_t>(place - sorted.begin()));
+          }
+          const SearchOptions options{.side = side, .order = Order::descending};
+          EXPECT_EQ(searchsorted(device, sorted, values, options), right) << to_string(dtype);
+        }
+      }
+    });
+  }
+}
+
 // Answers about data that is not sorted mean nothing, but lie in range, and nothing outside is read.
 TEST_P(SearchTest, NotSorted) {
   const std::vector<std::uint32_t> data = reference::data_of<std::uint32_t>(Shape::random_bits, 10007);

@@ -2,12 +2,16 @@
 // Sorting rows in registers, the bitonic network and merging on the device opencl:0, small, against std::stable_sort:
 // what check.sh runs under Oclgrind. Everything is launched from this one thread.
 //
-//   oclgrind_sort_network keys|records|indices|segments|bitonic|merge
+//   oclgrind_sort_network keys|records|indices|segments|bitonic|merge|merge_runs
 #include "sort/device/bitonic_device.h"
 #include "sort/device/sort_merge.h"
 #include "sort/device/sort_rows.h"
 #include "sort_data.h"
 
+#include <masu/sort.h>
+
+#include <algorithm>
+#include <array>
 #include <cstdio>
 #include <exception>
 
@@ -51,6 +55,38 @@ void check(const Device& device, std::size_t pieces, std::size_t length, With wi
   }
 }
 
+// Merges sorted runs with values of 12 bytes, from the second element of each buffer on.
+template <class T>
+void check_runs(const Device& device, const std::vector<std::uint64_t>& runs) {
+  using Value = std::array<std::uint32_t, 3>;
+  std::vector<T> keys = make_keys<T>(runs.back());
+  std::vector<Value> values(keys.size());
+  for (std::size_t r = 0; r + 1 < runs.size(); ++r) {
+    std::stable_sort(keys.begin() + static_cast<std::ptrdiff_t>(runs[r]),
+                     keys.begin() + static_cast<std::ptrdiff_t>(runs[r + 1]),
+                     [](T a, T b) { return sort_key(a, Order::descending) < sort_key(b, Order::descending); });
+  }
+  for (std::uint32_t i = 0; i < values.size(); ++i) values[i] = {i, ~i, i * 3};
+  Buffer<T> all(device, keys.size() + 2);
+  Buffer<T> all_merged(device, keys.size() + 2);
+  Buffer<Value> all_values(device, keys.size() + 2);
+  Buffer<Value> all_moved(device, keys.size() + 2);
+  Buffer<T> data = all.slice(1, keys.size());
+  Buffer<T> merged = all_merged.slice(1, keys.size());
+  Buffer<Value> moving = all_values.slice(1, keys.size());
+  Buffer<Value> moved = all_moved.slice(1, keys.size());
+  data.write(keys);
+  moving.write(values);
+  merge_sorted_by_key(data, moving, runs, merged, moved, {.order = Order::descending});
+  const std::vector<std::uint32_t> order = order_of(keys, keys.size(), Order::descending);
+  const std::vector<T> got = merged.read();
+  const std::vector<Value> got_values = moved.read();
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    expect(same_bits(got[i], keys[order[i]]), "keys");
+    expect(got_values[i] == values[order[i]], "values");
+  }
+}
+
 void run(const std::string& name) {
   using sort_kernels::Arrays;
   const Device device = Device::open("opencl");
@@ -87,6 +123,9 @@ void run(const std::string& name) {
     check<float>(device, 1, most + 37, With::records, [&](Stream& stream, const Arrays& arrays, DeviceWork& work) {
       sort_merge::sort(stream, arrays, 1, most + 37, nullptr, work);
     });
+  } else if (name == "merge_runs") {
+    check_runs<float>(device, {0, 700, 700, most + 100, most + 500});
+    check_runs<std::uint8_t>(device, {0, 300, 1000});
   } else {
     throw std::runtime_error("no such kernel: " + name);
   }

@@ -96,9 +96,11 @@ void find_all_runs(const Device& device) {
 }
 
 template <class T>
-void search(const Device& device, std::size_t count, std::size_t sought, Side side) {
+void search(const Device& device, std::size_t count, std::size_t sought, const SearchOptions& options) {
+  const bool descending = options.order == Order::descending;
+  const auto before = [&](T x, T y) { return descending ? reference::less(y, x) : reference::less(x, y); };
   std::vector<T> sorted = reference::data_of<T>(Shape::special, count);
-  std::ranges::stable_sort(sorted, reference::less<T>);
+  std::ranges::stable_sort(sorted, before);
   const std::vector<T> values = reference::data_of<T>(Shape::special, sought, 5);
   const Buffer<T> there = padded(device, sorted);
   const Buffer<T> wanted = padded(device, values);
@@ -107,16 +109,15 @@ void search(const Device& device, std::size_t count, std::size_t sought, Side si
   for (const unsigned levels : {0U, 3U, 32U}) {
     auto plan = search_plan::make(as_gpu(device), dtype_of<T>, count, sought, group, levels);
     plan.groups = std::min<std::uint64_t>(plan.groups, 2);
-    search_on_device(stream, there.slice(1, count), wanted.slice(1, sought), dtype_of<T>, positions, Dtype::u32, side,
-                     plan);
+    search_on_device(stream, there.slice(1, count), wanted.slice(1, sought), dtype_of<T>, positions, Dtype::u32,
+                     options, plan);
     stream.finish();
     const std::vector<std::uint32_t> found = positions.read();
     bool right = true;
     for (std::size_t i = 0; i < sought; ++i) {
-      const auto before = std::ranges::count_if(sorted, [&](T x) {
-        return side == Side::left ? reference::less(x, values[i]) : !reference::less(values[i], x);
-      });
-      right = right && found[i] == before;
+      const auto place = std::ranges::count_if(
+          sorted, [&](T x) { return options.side == Side::left ? before(x, values[i]) : !before(values[i], x); });
+      right = right && found[i] == place;
     }
     expect(right, std::to_string(sought) + " values in " + std::to_string(count) + ", " + std::to_string(levels) +
                       " levels at most");
@@ -127,9 +128,9 @@ void run(const std::string& name) {
   const Device device = Device::open("opencl");
   std::printf("device: %s\n", device.info().name.c_str());
   if (name == "runs") return find_all_runs(device);
-  search<float>(device, 100, 300, Side::left);
-  search<std::int16_t>(device, 17, 150, Side::right);
-  search<std::uint64_t>(device, 1000, 5, Side::left);
+  search<float>(device, 100, 300, {.side = Side::left});
+  search<std::int16_t>(device, 17, 150, {.side = Side::right, .order = Order::descending});
+  search<std::uint64_t>(device, 1000, 5, {.side = Side::left});
 }
 
 }  // namespace

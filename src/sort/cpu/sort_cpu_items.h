@@ -47,14 +47,21 @@ inline void copy_bytes(void* to, const void* from, std::uint64_t bytes, Threads 
 template <class T>
 class KeyItems {
  public:
-  KeyItems(T* keys, std::uint64_t count, Order order)
-      : count_(count), order_(order), spare_(count * sizeof(T)), home_(keys), from_(keys), to_(spare_.as<T>()) {}
+  // `other`: memory for as many keys, which is allocated where it is null.
+  KeyItems(T* keys, std::uint64_t count, Order order, T* other = nullptr)
+      : count_(count),
+        order_(order),
+        spare_(other != nullptr ? 0 : count * sizeof(T)),
+        home_(keys),
+        from_(keys),
+        to_(other != nullptr ? other : spare_.as<T>()) {}
   [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
   [[nodiscard]] auto key(std::uint64_t i) const noexcept { return sort_key(from_[i], order_); }
   void move(std::uint64_t i, std::uint64_t to) const noexcept { to_[to] = from_[i]; }
   void turn() noexcept { std::swap(from_, to_); }
-  void come_home(Threads threads) {
-    if (from_ != home_) copy_bytes(home_, from_, count_ * sizeof(T), threads);
+  void come_home(Threads threads) { come_to(home_, threads); }
+  void come_to(T* place, Threads threads) const {
+    if (from_ != place) copy_bytes(place, from_, count_ * sizeof(T), threads);
   }
 
  private:
@@ -67,13 +74,14 @@ class KeyItems {
 template <class T>
 class PairItems {
  public:
-  PairItems(T* keys, std::byte* values, std::size_t bytes, std::uint64_t count, Order order)
-      : keys_(keys, count, order),
+  PairItems(T* keys, std::byte* values, std::size_t bytes, std::uint64_t count, Order order, T* other_keys = nullptr,
+            std::byte* other_values = nullptr)
+      : keys_(keys, count, order, other_keys),
         bytes_(bytes),
-        spare_(count * bytes),
+        spare_(other_values != nullptr ? 0 : count * bytes),
         home_(values),
         from_(values),
-        to_(spare_.as<std::byte>()) {}
+        to_(other_values != nullptr ? other_values : spare_.as<std::byte>()) {}
   [[nodiscard]] std::uint64_t count() const noexcept { return keys_.count(); }
   [[nodiscard]] auto key(std::uint64_t i) const noexcept { return keys_.key(i); }
   void move(std::uint64_t i, std::uint64_t to) const noexcept {
@@ -87,6 +95,10 @@ class PairItems {
   void come_home(Threads threads) {
     keys_.come_home(threads);
     if (from_ != home_) copy_bytes(home_, from_, count() * bytes_, threads);
+  }
+  void come_to(T* keys, std::byte* values, Threads threads) const {
+    keys_.come_to(keys, threads);
+    if (from_ != values) copy_bytes(values, from_, count() * bytes_, threads);
   }
 
  private:

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sort/cpu/sort_cpu_dispatch.h"
 
+#include <algorithm>
 #include <array>
+#include <span>
+#include <utility>
+#include <vector>
 
 namespace masu::cpu {
 
@@ -61,6 +65,24 @@ void merge_part(const Items& items, std::uint64_t left, std::uint64_t middle, st
   while (to < last) items.move(b++, to++);
 }
 
+struct Pair {
+  std::uint64_t left, middle, right;
+};
+
+// Merges two runs into one wherever pair_of() names two: pair_of(at) are those that place `at` lies in.
+template <class Items, class PairOf>
+void merge_pairs(Items& items, std::uint64_t stripes, const PairOf& pair_of) {
+  for_stripes(items.count(), stripes, [&](std::uint64_t first, std::uint64_t last, std::uint64_t) {
+    for (std::uint64_t at = first; at < last;) {
+      const Pair pair = pair_of(at);
+      const std::uint64_t end = std::min(last, pair.right);
+      merge_part(items, pair.left, pair.middle, pair.right, at, end);
+      at = end;
+    }
+  });
+  items.turn();
+}
+
 template <class Items>
 void sort_items(Items&& items, Threads threads) {
   const std::uint64_t count = items.count();
@@ -70,19 +92,30 @@ void sort_items(Items&& items, Threads threads) {
   });
   items.turn();
   for (std::uint64_t width = run; width < count; width *= 2) {
-    for_stripes(count, stripes, [&](std::uint64_t first, std::uint64_t last, std::uint64_t) {
-      for (std::uint64_t at = first; at < last;) {
-        const std::uint64_t left = at / (2 * width) * (2 * width);
-        const std::uint64_t middle = std::min(count, left + width);
-        const std::uint64_t right = std::min(count, left + 2 * width);
-        const std::uint64_t end = std::min(last, right);
-        merge_part(items, left, middle, right, at, end);
-        at = end;
-      }
+    merge_pairs(items, stripes, [&](std::uint64_t at) {
+      const std::uint64_t left = at / (2 * width) * (2 * width);
+      return Pair{left, std::min(count, left + width), std::min(count, left + 2 * width)};
     });
-    items.turn();
   }
   items.come_home(threads);
+}
+
+// The runs that begin at `begins`, whose last entry is the end of the last run.
+template <class Items>
+void merge_items(Items& items, std::span<const std::uint64_t> begins, Threads threads) {
+  const std::uint64_t stripes = stripes_of(items.count(), threads, 4);
+  std::vector<std::uint64_t> runs(begins.begin(), begins.end());
+  do {
+    merge_pairs(items, stripes, [&](std::uint64_t at) {
+      const auto after = static_cast<std::size_t>(std::ranges::upper_bound(runs, at) - runs.begin());
+      const std::size_t first = (after - 1) / 2 * 2;
+      return Pair{runs[first], runs[first + 1], runs[std::min(first + 2, runs.size() - 1)]};
+    });
+    std::vector<std::uint64_t> merged;
+    for (std::size_t r = 0; r < runs.size(); r += 2) merged.push_back(runs[r]);
+    if (runs.size() % 2 == 0) merged.push_back(runs.back());
+    runs = std::move(merged);
+  } while (runs.size() > 2);
 }
 
 }  // namespace
@@ -90,6 +123,26 @@ void sort_items(Items&& items, Threads threads) {
 void merge_sort(const StableWork& work, Order order, Threads threads) {
   if (work.count == 0) return;
   with_items(work, order, [&](auto&& items) { sort_items(items, threads); });
+}
+
+void merge_runs(Dtype dtype, const MergeArrays& arrays, std::span<const std::uint64_t> runs, Order order,
+                Threads threads) {
+  const std::uint64_t count = runs.back();
+  if (count == 0) return;
+  dispatch(dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    T* const keys = static_cast<T*>(arrays.keys);
+    T* const result = static_cast<T*>(arrays.merged_keys);
+    if (arrays.value_bytes == 0) {
+      KeyItems<T> items(keys, count, order, result);
+      merge_items(items, runs, threads);
+      items.come_to(result, threads);
+    } else {
+      PairItems<T> items(keys, arrays.values, arrays.value_bytes, count, order, result, arrays.merged_values);
+      merge_items(items, runs, threads);
+      items.come_to(result, arrays.merged_values, threads);
+    }
+  });
 }
 
 }  // namespace masu::cpu

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 namespace masu::cpu {
 
@@ -27,6 +28,18 @@ struct StableWork {
 void radix_sort(const StableWork& work, Order order, Threads threads);
 // Short runs by insertion, then two runs at a time are merged.
 void merge_sort(const StableWork& work, Order order, Threads threads);
+// From one place to another: keys, and values of `value_bytes` bytes with them, or none.
+struct MergeArrays {
+  void* keys;
+  void* merged_keys;
+  std::byte* values = nullptr;
+  std::byte* merged_values = nullptr;
+  std::size_t value_bytes = 0;
+};
+// Merges the sorted runs [runs[r], runs[r + 1]), stably, the first from 0 on. With more than two, both places are
+// written to.
+void merge_runs(Dtype dtype, const MergeArrays& arrays, std::span<const std::uint64_t> runs, Order order,
+                Threads threads);
 // The network of masu/bitonic.h over pairs of key and index: needs 24 bytes for each key, and a copy of what is moved.
 void network_sort(const StableWork& work, Order order);
 

@@ -19,7 +19,7 @@ bool aligned(const BufferBase* buffer, std::uint64_t bytes) {
 
 unsigned Arrays::record_unit() const noexcept {
   if (records == nullptr && odd_places) return 1;
-  const std::uint64_t offsets = records == nullptr ? 0 : call::place_of(*records) | moved_records->byte_offset();
+  const std::uint64_t offsets = records == nullptr ? 0 : call::place_of(*records) | call::place_of(*moved_records);
   return std::min(8U, call::move_unit(record_bytes, offsets));
 }
 

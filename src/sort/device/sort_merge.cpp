@@ -19,6 +19,9 @@ namespace {
 
 constexpr unsigned most_group = 256;
 constexpr unsigned most_each = 8;
+// Tiles of a group, as long as each compute unit has this many groups.
+constexpr std::uint64_t most_tiles_each = 16;
+constexpr std::uint64_t groups_of_unit = 32;
 constexpr auto merge_files = sort_plan::files("src/sort/device/sort_merge.cl");
 
 // Work-items of a group, and keys of each: a tile's keys and their places take 12 bytes each at most, and padding.
@@ -87,15 +90,56 @@ Layout layout_of(const DeviceInfo& device, const Arrays& arrays, std::uint64_t p
   return layout;
 }
 
+// From one memory to another.
+struct Places {
+  const BufferBase* keys;
+  const BufferBase* merged_keys;
+  const BufferBase* payload = nullptr;
+  const BufferBase* merged_payload = nullptr;
+};
+
+class Merger {
+ public:
+  Merger(const Device& device, const Arrays& arrays, Moved moved)
+      : shape_(shape_of(device.info(), arrays.dtype)),
+        key_bytes_(size_of(arrays.dtype)),
+        units_(device.info().compute_units),
+        kernels_(device, files(), defines(device.info(), arrays.dtype, arrays.order, moved), shape_.group) {}
+
+  // Of `pieces` of piece_length keys, runs of `left` and of `right` keys in turns: each two become one.
+  void merge(Stream& stream, const Places& places, std::uint64_t pieces, std::uint64_t piece_length, std::uint64_t left,
+             std::uint64_t right, DeviceWork& work) {
+    const std::uint64_t piece_tiles = (piece_length + shape_.tile() - 1) / shape_.tile();
+    const std::uint64_t tiles = piece_tiles * pieces;
+    const std::uint64_t each = std::clamp<std::uint64_t>(tiles / (groups_of_unit * units_), 1, most_tiles_each);
+    const std::uint64_t most_tiles = sort_kernels::most_groups * each;
+    for (std::uint64_t first = 0; first < tiles; first += most_tiles) {
+      const std::uint64_t groups = (std::min(tiles - first, most_tiles) + each - 1) / each;
+      work.done(kernels_.launch(
+          stream, "sort_merge", groups, *places.keys, *places.merged_keys,
+          sort_kernels::place_of(places.payload, *places.keys),
+          sort_kernels::place_of(places.merged_payload, *places.keys), piece_length, piece_tiles, left, right, first,
+          tiles, static_cast<std::uint32_t>(each), LocalMemory{shape_.tile() * key_bytes_},
+          call::local<std::uint32_t>(shape_.tile() + shape_.group), call::local<std::uint32_t>(3)));
+    }
+  }
+
+ private:
+  Shape shape_;
+  std::size_t key_bytes_;
+  std::uint64_t units_;
+  call::Kernels kernels_;
+};
+
 }  // namespace
 
-std::vector<runtime::Define> defines(const DeviceInfo& device, Dtype dtype, Order order, unsigned payload_bytes) {
+std::vector<runtime::Define> defines(const DeviceInfo& device, Dtype dtype, Order order, Moved moved) {
   const Shape shape = shape_of(device, dtype);
   std::vector<runtime::Define> result = sort_kernels::key_defines(dtype, order);
   result.push_back({"MASU_GROUP", shape.group});
   result.push_back({"MASU_ITEMS", shape.each});
-  result.push_back({"MASU_PAYLOAD_BYTES", payload_bytes});
-  result.push_back({"MASU_PAYLOAD", unsigned_type(std::max(payload_bytes, 1U))});
+  result.push_back({"MASU_PAYLOAD_UNITS", moved.units});
+  result.push_back({"MASU_PAYLOAD", unsigned_type(std::max(moved.unit_bytes, 1U))});
   return result;
 }
 
@@ -156,20 +200,10 @@ void sort(Stream& stream, const Arrays& arrays, std::uint64_t pieces, std::uint6
   const Buffer<std::byte> list = part(layout.list_at(), layout.list);
   sort_rows::sort(stream, rows, {pieces, piece_length, run}, &list, work);
 
-  const Shape shape = shape_of(device.info(), arrays.dtype);
-  call::Kernels kernels(device, files(),
-                        defines(device.info(), arrays.dtype, arrays.order, static_cast<unsigned>(layout.payload_bytes)),
-                        shape.group);
-  const std::uint64_t piece_tiles = (piece_length + shape.tile() - 1) / shape.tile();
-  const std::uint64_t tiles = piece_tiles * pieces;
+  const auto unit_bytes = static_cast<unsigned>(layout.payload_bytes);
+  Merger merger(device, arrays, {unit_bytes, unit_bytes == 0 ? 0U : 1U});
   for (; run < piece_length; run *= 2) {
-    for (std::uint64_t first = 0; first < tiles; first += sort_kernels::most_groups) {
-      work.done(kernels.launch(stream, "sort_merge", std::min(tiles - first, sort_kernels::most_groups), *keys[0],
-                               *keys[1], sort_kernels::place_of(payload[0], *keys[0]),
-                               sort_kernels::place_of(payload[1], *keys[0]), piece_length, piece_tiles, run, first,
-                               LocalMemory{shape.tile() * size_of(arrays.dtype)},
-                               call::local<std::uint32_t>(shape.tile() + shape.group), call::local<std::uint64_t>(4)));
-    }
+    merger.merge(stream, {keys[0], keys[1], payload[0], payload[1]}, pieces, piece_length, run, run, work);
     std::swap(keys[0], keys[1]);
     std::swap(payload[0], payload[1]);
   }
@@ -178,6 +212,50 @@ void sort(Stream& stream, const Arrays& arrays, std::uint64_t pieces, std::uint6
   sort_kernels::gather(stream, *arrays.records, moved, *payload[0], layout.payload_bytes, arrays.record_bytes,
                        pieces * piece_length, piece_length, work);
   work.done(call::copy(stream, moved, *arrays.moved_records));
+}
+
+void merge(Stream& stream, const Arrays& arrays, std::span<const std::uint64_t> runs, DeviceWork& work) {
+  const unsigned unit = arrays.has_records() ? arrays.record_unit() : 0;
+  Merger merger(stream.device(), arrays, {unit, unit == 0 ? 0U : static_cast<unsigned>(arrays.record_bytes / unit)});
+  const std::size_t key_bytes = size_of(arrays.dtype);
+  std::vector<std::uint64_t> ends(runs.begin(), runs.end());
+  std::array<const BufferBase*, 2> keys = {arrays.source, arrays.target};
+  std::array<const BufferBase*, 2> records = {arrays.records, arrays.moved_records};
+  do {
+    std::vector<std::uint64_t> merged = {ends.front()};
+    for (std::size_t r = 0; r + 1 < ends.size(); r += 2) {
+      const std::uint64_t first = ends[r];
+      const std::uint64_t last = ends[std::min(r + 2, ends.size() - 1)];
+      merged.push_back(last);
+      const auto part = [&](const BufferBase& of, std::size_t bytes) {
+        return Buffer<std::byte>(of.device(), of.memory(), of.byte_offset() + first * bytes, (last - first) * bytes);
+      };
+      const Buffer<std::byte> from = part(*keys[0], key_bytes);
+      const Buffer<std::byte> to = part(*keys[1], key_bytes);
+      const auto move = [&](const BufferBase* from_records, const BufferBase* to_records) {
+        const std::uint64_t left = ends[r + 1] - first;
+        if (left != last - first) {
+          merger.merge(stream, {&from, &to, from_records, to_records}, 1, last - first, left, last - ends[r + 1], work);
+          return;
+        }
+        work.done(call::copy(stream, from, to));
+        if (from_records != nullptr) work.done(call::copy(stream, *from_records, *to_records));
+      };
+      if (arrays.has_records()) {
+        const Buffer<std::byte> from_records = part(*records[0], arrays.record_bytes);
+        const Buffer<std::byte> to_records = part(*records[1], arrays.record_bytes);
+        move(&from_records, &to_records);
+      } else {
+        move(nullptr, nullptr);
+      }
+    }
+    ends = std::move(merged);
+    std::swap(keys[0], keys[1]);
+    std::swap(records[0], records[1]);
+  } while (ends.size() > 2);
+  if (keys[0] == arrays.target) return;
+  work.done(call::copy(stream, *arrays.source, *arrays.target));
+  if (arrays.has_records()) work.done(call::copy(stream, *arrays.records, *arrays.moved_records));
 }
 
 }  // namespace masu::sort_merge

@@ -24,8 +24,17 @@ std::uint64_t scratch_bytes(const DeviceInfo& device, const sort_kernels::Arrays
 void sort(Stream& stream, const sort_kernels::Arrays& arrays, std::uint64_t pieces, std::uint64_t piece_length,
           const BufferBase* scratch, DeviceWork& work);
 
+// Merges the sorted runs [runs[r], runs[r + 1]), none empty, of arrays.source into arrays.target, and records with
+// them, stably. With more than two runs the sources are written to as well. Needs no memory.
+void merge(Stream& stream, const sort_kernels::Arrays& arrays, std::span<const std::uint64_t> runs, DeviceWork& work);
+
+// What moves with a key: units of 0, 1, 2, 4 or 8 bytes.
+struct Moved {
+  unsigned unit_bytes = 0;
+  unsigned units = 0;
+};
 // The kernel's constants, for tests.
-std::vector<runtime::Define> defines(const DeviceInfo& device, Dtype dtype, Order order, unsigned payload_bytes);
+std::vector<runtime::Define> defines(const DeviceInfo& device, Dtype dtype, Order order, Moved moved);
 std::span<const std::string_view> files() noexcept;
 
 }  // namespace masu::sort_merge

@@ -6,6 +6,8 @@
 #include "sort/device/sort_merge.h"
 #include "sort/device/sort_rows.h"
 
+#include <utility>
+
 namespace masu {
 namespace {
 
@@ -49,10 +51,13 @@ TEST_P(SortNetworkNvrtc, Bitonic) {
 }
 
 TEST_P(SortNetworkNvrtc, Merge) {
-  for (const unsigned payload_bytes : {0U, 1U, 2U, 4U, 8U}) {
-    const Dtype dtype = payload_bytes == 4 ? Dtype::f64 : payload_bytes == 2 ? Dtype::f16 : Dtype::f32;
-    expect_compiles(sort_merge::files(), sort_merge::defines(test::nvrtc_gpu(), dtype, Order::ascending, payload_bytes),
-                    {"sort_merge"});
+  const std::pair<Dtype, sort_merge::Moved> kernels[] = {
+      {Dtype::f32, {0, 0}}, {Dtype::f32, {1, 1}}, {Dtype::f16, {2, 1}}, {Dtype::f64, {4, 1}},
+      {Dtype::f32, {8, 1}}, {Dtype::u8, {1, 3}},  {Dtype::i64, {4, 5}}, {Dtype::u32, {8, 8}},
+  };
+  for (const auto& [dtype, moved] : kernels) {
+    const Order order = moved.units > 1 ? Order::descending : Order::ascending;
+    expect_compiles(sort_merge::files(), sort_merge::defines(test::nvrtc_gpu(), dtype, order, moved), {"sort_merge"});
   }
 }
 

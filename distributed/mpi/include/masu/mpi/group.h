@@ -106,6 +106,8 @@ class Group {
 
   [[nodiscard]] int rank() const noexcept { return rank_; }
   [[nodiscard]] int size() const noexcept { return size_; }
+  /// masu's duplicate of the communicator.
+  [[nodiscard]] MPI_Comm comm() const noexcept { return comm_; }
 
   /// One message, whatever round_bytes is; the receiver takes `most` bytes at most.
   void send_message(const void* data, int bytes, int to) const {

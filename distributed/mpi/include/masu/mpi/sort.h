@@ -3,214 +3,265 @@
 /// Sorting distributed data. Part of mpi.h, which says what holds.
 ///
 /// Each rank sorts its own; the places where the shares of the ranks begin in the order of all are found exactly, by
-/// counting prefixes of ordered keys; each pair of ranks exchanges what the other's share has of it; the received
-/// pieces, which come in the order of the ranks, are sorted stably.
+/// counting prefixes of ordered keys; each pair of ranks exchanges what belongs to the other's share, from GPU to GPU
+/// by NCCL; the received pieces, which come in the order of the ranks, are merged stably.
 #pragma once
 
+#include <masu/host_buffer.h>
 #include <masu/mpi/call.h>
+#include <masu/mpi/nccl.h>
 #include <masu/mpi/part.h>
+#include <masu/mpi/shares.h>
 #include <masu/scan.h>
 #include <masu/sort.h>
 
 #include <algorithm>
-#include <bit>
+#include <chrono>
 #include <numeric>
 #include <optional>
 #include <span>
+#include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
 namespace masu::mpi {
 
+/// What sorting took on this rank, in seconds of the host's clock.
+struct SortReport {
+  double sort = 0;      ///< this rank's own data, before anything is sent
+  double exchange = 0;  ///< finding the shares and moving them, with waiting for other ranks
+  double merge = 0;
+  std::uint64_t sent_bytes = 0;  ///< to other ranks
+  std::string note;              ///< why data of GPUs went through host memory; else empty
+};
+
 namespace detail {
 
-/// The unsigned integer whose order is that of sort.h; descending, its complement.
-template <class T>
-std::uint64_t ordered_key(const T& value, bool descending) {
-  constexpr unsigned bits = 8 * sizeof(T);
-  constexpr std::uint64_t all = ~std::uint64_t{0} >> (64 - bits);
-  constexpr std::uint64_t sign = std::uint64_t{1} << (bits - 1);
-  std::uint64_t stored = 0;
-  std::memcpy(&stored, &value, sizeof(T));
-  static_assert(std::endian::native == std::endian::little);
-  std::uint64_t key = stored;
-  if constexpr (is_float(dtype_of<T>)) {
-    constexpr std::uint64_t infinity = sizeof(T) == 2 ? 0x7c00 : sizeof(T) == 4 ? 0x7f800000 : 0x7ff0000000000000;
-    const std::uint64_t magnitude = stored & ~sign;
-    if (magnitude > infinity) key = all;
-    else key = (stored & sign) != 0 ? sign - magnitude : sign + magnitude;
-  } else if constexpr (std::is_signed_v<T>) {
-    key ^= sign;
-  }
-  return descending ? ~key & all : key;
+/// The bytes of a buffer from one on, as a buffer of their own.
+inline Buffer<std::byte> bytes_of(const BufferBase& buffer, std::uint64_t first, std::uint64_t bytes) {
+  return Buffer<std::byte>(buffer.device(), buffer.memory(), buffer.byte_offset() + first, bytes);
+}
+inline Buffer<std::byte> bytes_of(const BufferBase& buffer) {
+  return bytes_of(buffer, 0, buffer.size_bytes());
 }
 
-/// The memory that finding the shares takes, all of it before the ranks send anything.
-struct Shares {
-  static constexpr unsigned digit_bits = 4;
-  static constexpr std::size_t digits = std::size_t{1} << digit_bits;
-  /// The key at the place where a share begins: its known digits, the local keys with them, the place among those of
-  /// all.
-  struct Border {
-    std::uint64_t prefix = 0;
-    std::uint64_t first = 0;
-    std::uint64_t end = 0;
-    std::uint64_t place = 0;
-  };
+inline void add_seconds(double& seconds, const auto& work) {
+  const auto start = std::chrono::steady_clock::now();
+  work();
+  seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
 
-  Shares() = default;
-  explicit Shares(std::size_t ranks)
-      : counts(ranks),
-        borders(ranks - 1),
-        table(borders.size() * digits),
-        ends(table.size()),
-        before(borders.size()),
-        cuts(ranks + 1),
-        sent(ranks),
-        received(ranks) {}
+/// Bytes that go through host memory at a time. A variable, so that tests can have many pieces of few bytes.
+inline std::uint64_t host_piece = std::uint64_t{16} << 20;
 
-  std::vector<std::uint64_t> counts;  ///< the keys of each rank, which are its share too
-  std::vector<Border> borders;
-  std::vector<std::uint64_t> table;
-  std::vector<std::uint64_t> ends;
-  std::vector<std::uint64_t> before;
-  std::vector<std::uint64_t> cuts;  ///< where the shares begin in this rank's sorted keys, their number at the end
-  std::vector<std::uint64_t> sent;
-  std::vector<std::uint64_t> received;
-};
+/// Records that move to their ranks: [cuts[r], cuts[r + 1]) of `from` to rank r. `to` has them in the order of the
+/// ranks that they come from.
+class Moved {
+ public:
+  Moved(BufferBase& from, std::size_t record_bytes, const Buffer<std::byte>& memory, std::uint64_t first)
+      : from_(from), size_(record_bytes), to_(bytes_of(memory, first, from.size_bytes())) {}
 
-/// Finds shares.cuts from shares.counts.
-template <class T>
-void find_cuts(const Group& group, std::span<const T> keys, bool descending, Shares& shares) {
-  constexpr unsigned digit_bits = Shares::digit_bits;
-  constexpr std::size_t digits = Shares::digits;
-  auto& [counts, borders, table, ends, before, cuts, sent, received] = shares;
-  std::uint64_t begin = 0;
-  for (std::size_t b = 0; b < borders.size(); ++b) {
-    begin += counts[b];
-    borders[b] = {0, 0, keys.size(), begin};
-  }
-  for (unsigned shift = 8 * sizeof(T); shift != 0;) {
-    shift -= digit_bits;
-    for (std::size_t b = 0; b < borders.size(); ++b) {
-      std::uint64_t at = borders[b].first;
-      for (std::size_t d = 0; d < digits; ++d) {
-        const std::uint64_t last = borders[b].prefix << digit_bits | d;
-        const auto end = std::partition_point(keys.begin() + static_cast<std::ptrdiff_t>(at),
-                                              keys.begin() + static_cast<std::ptrdiff_t>(borders[b].end),
-                                              [&](const T& x) { return ordered_key(x, descending) >> shift <= last; });
-        ends[b * digits + d] = static_cast<std::uint64_t>(end - keys.begin());
-        table[b * digits + d] = ends[b * digits + d] - at;
-        at = ends[b * digits + d];
+  [[nodiscard]] BufferBase& from() const noexcept { return from_; }
+  [[nodiscard]] Buffer<std::byte>& to() noexcept { return to_; }
+  [[nodiscard]] std::size_t record_bytes() const noexcept { return size_; }
+
+  /// Through host memory: device memory goes by `room` (one part to send from, one to receive in), piece by piece.
+  /// What fails is kept: the other ranks get as many bytes as they expect all the same.
+  void exchange_on_host(Call& call, const Shares& shares, std::optional<HostBuffer<std::byte>>& room) {
+    const Group& group = call.group();
+    const auto self = static_cast<std::size_t>(group.rank());
+    const auto ranks = static_cast<std::size_t>(group.size());
+    for (std::size_t step = 1; step < ranks; ++step) {
+      const std::size_t next = (self + step) % ranks;
+      const std::size_t previous = (self + ranks - step) % ranks;
+      const std::uint64_t out = shares.sent[next] * size_;
+      const std::uint64_t in = shares.received[previous] * size_;
+      for (std::uint64_t first = 0; first < std::max(out, in); first += host_piece) {
+        const std::uint64_t out_first = std::min(out, first);
+        const std::uint64_t in_first = std::min(in, first);
+        const std::uint64_t out_here = std::min(host_piece, out - out_first);
+        const std::uint64_t in_here = std::min(host_piece, in - in_first);
+        const std::uint64_t from = shares.cuts[next] * size_ + out_first;
+        const std::uint64_t to = shares.runs[previous] * size_ + in_first;
+        if (!room) {
+          group.exchange(address(from_) + from, out_here, static_cast<int>(next), address(to_) + to, in_here,
+                         static_cast<int>(previous));
+          continue;
+        }
+        const std::span<std::byte> sent = room->span().first(out_here);
+        const std::span<std::byte> received = room->span().subspan(host_piece, in_here);
+        call.attempt([&] { bytes_of(from_, from, out_here).read(sent); });
+        group.exchange(sent.data(), out_here, static_cast<int>(next), received.data(), in_here,
+                       static_cast<int>(previous));
+        call.attempt([&] { bytes_of(to_, to, in_here).write(received); });
       }
     }
-    group.sum(table);
-    for (std::size_t b = 0; b < borders.size(); ++b) {
-      Shares::Border& border = borders[b];
-      const std::uint64_t* numbers = table.data() + b * digits;
-      std::size_t d = 0;
-      while (d + 1 < digits && border.place >= numbers[d]) border.place -= numbers[d++];
-      border.prefix = border.prefix << digit_bits | d;
-      border.end = ends[b * digits + d];
-      if (d != 0) border.first = ends[b * digits + d - 1];
+  }
+  /// From GPU to GPU: gives all messages to `exchange`.
+  template <class Send, class Receive>
+  void exchange_on_gpu(std::size_t self, const Shares& shares, const Send& send, const Receive& receive) {
+    for (std::size_t r = 0; r < shares.sent.size(); ++r) {
+      if (r == self) continue;
+      send(from_, shares.cuts[r] * size_, shares.sent[r] * size_, static_cast<int>(r));
+      receive(to_, shares.runs[r] * size_, shares.received[r] * size_, static_cast<int>(r));
     }
   }
-  // Equal keys go in the order of the ranks.
-  for (std::size_t b = 0; b < borders.size(); ++b) before[b] = borders[b].end - borders[b].first;
-  group.sum_before(before);
-  cuts.front() = 0;
-  for (std::size_t b = 0; b < borders.size(); ++b) {
-    const Shares::Border& border = borders[b];
-    const std::uint64_t wanted = border.place - std::min(border.place, before[b]);
-    cuts[b + 1] = border.first + std::min(wanted, border.end - border.first);
+  /// What this rank keeps.
+  void keep(Stream& stream, std::size_t self, const Shares& shares) {
+    const std::uint64_t bytes = shares.received[self] * size_;
+    if (bytes == 0) return;
+    Buffer<std::byte> kept = bytes_of(to_, shares.runs[self] * size_, bytes);
+    stream.copy(kept, bytes_of(from_, shares.cuts[self] * size_, bytes));
   }
-  cuts.back() = keys.size();
-  for (std::size_t r = 0; r < sent.size(); ++r) sent[r] = cuts[r + 1] - cuts[r];
-}
 
-/// Moves records [cuts[r], cuts[r + 1]) to rank r. `received`: how many come from each rank; they come in its order.
-inline void exchange(const Group& group, const void* records, std::size_t size, std::span<const std::uint64_t> cuts,
-                     std::span<const std::uint64_t> received, void* result) {
-  const auto ranks = static_cast<std::size_t>(group.size());
-  const auto self = static_cast<std::size_t>(group.rank());
-  const auto at = [&](std::size_t r) {
-    return std::accumulate(received.begin(), received.begin() + static_cast<std::ptrdiff_t>(r), std::uint64_t{0});
-  };
-  const auto* from = static_cast<const std::byte*>(records);
-  auto* to = static_cast<std::byte*>(result);
-  if (received[self] != 0) std::memcpy(to + at(self) * size, from + cuts[self] * size, received[self] * size);
-  for (std::size_t step = 1; step < ranks; ++step) {
-    const std::size_t next = (self + step) % ranks;
-    const std::size_t previous = (self + ranks - step) % ranks;
-    group.exchange(from + cuts[next] * size, (cuts[next + 1] - cuts[next]) * size, static_cast<int>(next),
-                   to + at(previous) * size, received[previous] * size, static_cast<int>(previous));
+ private:
+  static std::byte* address(const BufferBase& buffer) {
+    return static_cast<std::byte*>(buffer.native()) + buffer.byte_offset();
   }
-}
 
-struct Nothing {
-  void operator()() const {}
+  BufferBase& from_;
+  std::size_t size_;
+  Buffer<std::byte> to_;
 };
 
-/// Sorts keys that are in host memory, and values with them; `values` may have no records. `finish` is the last of this
-/// rank's work. No device: `cpu` unless MASU_DEVICE names another.
-template <class Finish = Nothing>
-void sort_all(Call& call, const std::optional<Device>& named, MutableArrayView keys, RecordsView values,
-              const SortOptions& options, const Finish& finish = {}) {
+/// Keys where they are, and values with them.
+struct Sorted {
+  BufferBase& keys;
+  Dtype dtype;
+  BufferBase* values = nullptr;
+  std::size_t value_bytes = 0;
+};
+
+/// Sorts what `data` names, in place. `sort_here(options)` sorts this rank's own.
+template <class SortHere>
+SortReport sort_all(Call& call, const Sorted& data, const SortOptions& options, const SortHere& sort_here) {
   const Group& group = call.group();
+  const auto self = static_cast<std::size_t>(group.rank());
+  const std::size_t key_bytes = size_of(data.dtype);
+  const std::uint64_t count = data.keys.size_bytes() / key_bytes;
+  SortReport report;
+  SortOptions own{.order = options.order, .algorithm = options.algorithm};
   Shares shares;
-  const SortOptions own{.order = options.order, .algorithm = options.algorithm};
-  const bool with_values = values.data != nullptr || values.count != 0;
-  const auto sort_here = [&](MutableArrayView some, RecordsView theirs) {
-    const Device device = named ? *named : device_for_scan();
-    if (with_values) masu::sort_by_key(device, some, theirs, own);
-    else masu::sort(device, some, own);
-  };
+  std::optional<Buffer<std::byte>> memory;
+  std::vector<Moved> moved;
   call.attempt([&] {
     if (options.rows != 1 || !options.segments.empty()) {
       throw Error(ErrorCode::invalid_argument, "mpi: sort: rows must be 1 and segments none");
     }
-    sort_here(keys, values);
-    if (group.size() == 1) finish();
-    shares = Shares(static_cast<std::size_t>(group.size()));
+    if (group.size() > 1) {
+      // A copy of everything, which sorting may use before.
+      const std::uint64_t first_value = (count * key_bytes + 255) / 256 * 256;
+      const std::uint64_t copy_bytes = first_value + count * data.value_bytes;
+      memory.emplace(data.keys.device(), std::max(copy_bytes, masu::sort_workspace(data.keys.device(), data.dtype,
+                                                                                   count, data.value_bytes, own)));
+      if (memory->size() != 0) own.workspace = &*memory;
+      moved.emplace_back(data.keys, key_bytes, *memory, 0);
+      if (data.values != nullptr) moved.emplace_back(*data.values, data.value_bytes, *memory, first_value);
+      shares = Shares(static_cast<std::size_t>(group.size()));
+    }
+    add_seconds(report.sort, [&] { sort_here(own); });
   });
   call.agree();
-  if (group.size() == 1) return;
-  group.from_each(keys.count, shares.counts);
-  const std::size_t size = size_of(keys.dtype);
-  Bytes result;
-  Bytes moved;
+  if (group.size() == 1) return report;
+  std::optional<GpuExchange> exchange;
+  std::optional<HostBuffer<std::byte>> room;
+  std::optional<Stream> stream;
+  bool all_stay = false;
+  add_seconds(report.exchange, [&] {
+    GpuLink* const link = GpuLinks::of(call, data.keys.device(), report.note);
+    if (data.keys.device().kind() == DeviceKind::cpu && !nccl_for_cpu) report.note.clear();
+    group.from_each(count, shares.counts);
+    dispatch(data.dtype,
+             [&](auto tag) { find_shares<typename decltype(tag)::type>(call, data.keys, own.order, shares); });
+    report.sent_bytes = (count - shares.sent[self]) * (key_bytes + data.value_bytes);
+    all_stay = shares.sent[self] == count && shares.received[self] == count;
+    call.attempt([&] {
+      stream.emplace(data.keys.device(), Timing::off);
+      if (link == nullptr) {
+        if (data.keys.device().kind() != DeviceKind::cpu && !all_stay) {
+          room.emplace(data.keys.device(), 2 * host_piece);
+        }
+      } else {
+        exchange.emplace(*link);
+        exchange->start([&](const auto& send, const auto& receive) {
+          for (Moved& each : moved) each.exchange_on_gpu(self, shares, send, receive);
+        });
+      }
+    });
+    call.agree();
+    call.attempt([&] {
+      if (all_stay) return;
+      for (Moved& each : moved) each.keep(*stream, self, shares);
+    });
+    if (link == nullptr) {
+      for (Moved& each : moved) each.exchange_on_host(call, shares, room);
+    }
+    call.attempt([&] {
+      if (exchange) exchange->finish();
+      stream->finish();
+    });
+  });
   call.attempt([&] {
-    result.resize(keys.count * size);
-    moved.resize(values.count * values.record_bytes);
+    add_seconds(report.merge, [&] {
+      if (all_stay) return;
+      if (data.values == nullptr) {
+        masu::merge_sorted(moved[0].to(), data.dtype, shares.runs, data.keys, {.order = own.order});
+      } else {
+        masu::merge_sorted_by_key(moved[0].to(), data.dtype, moved[1].to(), data.value_bytes, shares.runs, data.keys,
+                                  *data.values, {.order = own.order});
+      }
+    });
   });
   call.agree();
-  dispatch(keys.dtype, [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    find_cuts(group, std::span(static_cast<const T*>(keys.data), keys.count), own.order == Order::descending, shares);
+  return report;
+}
+
+/// Device memory, on its device.
+inline SortReport sort_buffers(Call& call, const Sorted& data, const SortOptions& options) {
+  return sort_all(call, data, options, [&](const SortOptions& own) {
+    if (data.values == nullptr) masu::sort(data.keys, data.dtype, own);
+    else masu::sort_by_key(data.keys, data.dtype, *data.values, data.value_bytes, own);
   });
-  group.to_each(shares.sent, shares.received);
-  exchange(group, keys.data, size, shares.cuts, shares.received, result.data());
-  if (with_values) exchange(group, values.data, values.record_bytes, shares.cuts, shares.received, moved.data());
-  call.attempt([&] {
-    if (keys.count != 0) std::memcpy(keys.data, result.data(), result.size());
-    if (!moved.empty()) std::memcpy(values.data, moved.data(), moved.size());
-    sort_here(keys, values);
-    finish();
+}
+
+/// Host memory, on a device; without one on `cpu` unless MASU_DEVICE names another. `values` may have no records.
+inline SortReport sort_arrays(Call& call, const std::optional<Device>& named, MutableArrayView keys, RecordsView values,
+                              const SortOptions& options) {
+  std::byte none{};
+  const Device cpu = Device::open("cpu");
+  const auto wrap = [&](void* data, std::uint64_t bytes) {
+    return Buffer<std::byte>::wrap_host(cpu, {bytes == 0 ? &none : static_cast<std::byte*>(data), bytes});
+  };
+  const bool with_values = values.data != nullptr || values.count != 0;
+  Buffer<std::byte> keys_here = wrap(keys.data, keys.count * size_of(keys.dtype));
+  Buffer<std::byte> values_here = wrap(values.data, values.count * values.record_bytes);
+  const Sorted data{keys_here, keys.dtype, with_values ? &values_here : nullptr, with_values ? values.record_bytes : 0};
+  return sort_all(call, data, options, [&](SortOptions own) {
+    own.workspace = nullptr;  // it is of the host
+    const Device device = named ? *named : device_for_scan();
+    if (with_values) masu::sort_by_key(device, keys, values, own);
+    else masu::sort(device, keys, own);
   });
-  call.agree();
 }
 
 inline Text sort_text(std::string_view function, Dtype dtype, const SortOptions& options) {
   return Text(function).with(to_string(dtype)).with(options.order == Order::descending ? "descending" : "ascending");
 }
 
-/// The bytes of a buffer on the host, and back.
-inline Bytes read(const BufferBase& buffer) {
-  return Buffer<const std::byte>(buffer.device(), buffer.memory(), buffer.byte_offset(), buffer.size_bytes()).read();
+inline void check_each(std::string_view function, const char* what, std::uint64_t got, std::uint64_t keys) {
+  if (got == keys) return;
+  throw Error(ErrorCode::invalid_argument, "mpi: " + std::string(function) + ": there must be " + what +
+                                               " for each key, got " + std::to_string(got) + " for " +
+                                               std::to_string(keys));
 }
-inline void write(BufferBase& buffer, const Bytes& bytes) {
-  Buffer<std::byte>(buffer.device(), buffer.memory(), buffer.byte_offset(), buffer.size_bytes()).write(bytes);
+
+/// Numbers from the one behind those of the ranks before, one after the other.
+inline void number(Buffer<std::uint64_t>& numbers, std::uint64_t before) {
+  if (numbers.empty()) return;
+  numbers.fill(1);
+  numbers.write({&before, 1});
+  masu::scan(numbers, Dtype::u64, numbers);
 }
 
 }  // namespace detail
@@ -218,40 +269,32 @@ inline void write(BufferBase& buffer, const Bytes& bytes) {
 /// Sorts the data of all ranks, stably, as sort.h says; rank 0 then has the first of them, and every rank as many as it
 /// gave. In place, on a device; without one on `cpu`, unless MASU_DEVICE names another. options.rows must be 1 and
 /// options.segments empty; workspace and times are not used. After an error the data of all ranks together may be lost.
-inline void sort(MPI_Comm comm, const std::optional<Device>& device, MutableArrayView data,
-                 const SortOptions& options = {}) {
+inline SortReport sort(MPI_Comm comm, const std::optional<Device>& device, MutableArrayView data,
+                       const SortOptions& options = {}) {
   detail::Call call(comm, [&] { return detail::sort_text("sort", data.dtype, options); });
-  detail::sort_all(call, device, data, {}, options);
+  return detail::sort_arrays(call, device, data, {}, options);
 }
 /// The same with payload: as many values as keys, of one size on every rank.
-inline void sort_by_key(MPI_Comm comm, const std::optional<Device>& device, MutableArrayView keys, RecordsView values,
-                        const SortOptions& options = {}) {
+inline SortReport sort_by_key(MPI_Comm comm, const std::optional<Device>& device, MutableArrayView keys,
+                              RecordsView values, const SortOptions& options = {}) {
   detail::Call call(comm, [&] {
     return detail::sort_text("sort_by_key", keys.dtype, options).with("bytes of a value", values.record_bytes);
   });
-  call.attempt([&] {
-    if (values.count == keys.count) return;
-    throw Error(ErrorCode::invalid_argument, "mpi: sort_by_key: there must be a value for each key, got " +
-                                                 std::to_string(values.count) + " for " + std::to_string(keys.count));
-  });
+  call.attempt([&] { detail::check_each("sort_by_key", "a value", values.count, keys.count); });
   // A rank without keys has values all the same: none of them.
   std::byte nothing{};
   if (values.data == nullptr) values.data = &nothing;
-  detail::sort_all(call, device, keys, values, options);
+  return detail::sort_arrays(call, device, keys, values, options);
 }
 /// The order of the keys of all ranks: index i of rank 0, the first one's share, then those of rank 1 … says which key,
 /// counted over all ranks, comes there. Keys stay as they are; as many indices as keys.
-inline void argsort(MPI_Comm comm, const Part& keys, std::span<std::uint64_t> indices,
-                    const SortOptions& options = {}) {
+inline SortReport argsort(MPI_Comm comm, const Part& keys, std::span<std::uint64_t> indices,
+                          const SortOptions& options = {}) {
   detail::Call call(comm, [&] { return detail::sort_text("argsort", keys.dtype(), options); });
   detail::Bytes copy;
   std::optional<Device> device;
   call.attempt([&] {
-    if (indices.size() != keys.count()) {
-      throw Error(ErrorCode::invalid_argument, "mpi: argsort: there must be an index for each key, got " +
-                                                   std::to_string(indices.size()) + " for " +
-                                                   std::to_string(keys.count()));
-    }
+    detail::check_each("argsort", "an index", indices.size(), keys.count());
     device = keys.device();
     const ArrayView host = keys.host(copy);
     if (keys.buffer() == nullptr && host.count != 0) {
@@ -264,31 +307,65 @@ inline void argsort(MPI_Comm comm, const Part& keys, std::span<std::uint64_t> in
   call.group().sum_before({&before, 1});
   std::iota(indices.begin(), indices.end(), before);
   std::uint64_t nothing = 0;
-  detail::sort_all(call, *device, {keys.dtype(), copy.data(), keys.count()},
-                   {indices.empty() ? &nothing : indices.data(), sizeof(std::uint64_t), indices.size()}, options);
+  return detail::sort_arrays(call, *device, {keys.dtype(), copy.data(), keys.count()},
+                             {indices.empty() ? &nothing : indices.data(), sizeof(std::uint64_t), indices.size()},
+                             options);
 }
 
-/// Of device memory, by way of the host's.
-inline void sort(MPI_Comm comm, BufferBase& data, Dtype dtype, const SortOptions& options = {}) {
+/// The same of device memory, where it is: from GPU to GPU by NCCL. It needs a copy of keys and values, or what
+/// sort_workspace() says where that is more.
+inline SortReport sort(MPI_Comm comm, BufferBase& data, Dtype dtype, const SortOptions& options = {}) {
   detail::Call call(comm, [&] { return detail::sort_text("sort", dtype, options); });
-  detail::Bytes host;
-  call.attempt([&] { host = detail::read(data); });
-  detail::sort_all(call, data.device(), {dtype, host.data(), host.size() / size_of(dtype)}, {}, options,
-                   [&] { detail::write(data, host); });
+  return detail::sort_buffers(call, {data, dtype}, options);
+}
+inline SortReport sort_by_key(MPI_Comm comm, BufferBase& keys, Dtype dtype, BufferBase& values, std::size_t value_bytes,
+                              const SortOptions& options = {}) {
+  detail::Call call(
+      comm, [&] { return detail::sort_text("sort_by_key", dtype, options).with("bytes of a value", value_bytes); });
+  call.attempt([&] {
+    detail::check_each("sort_by_key", "a value", value_bytes == 0 ? 0 : values.size_bytes() / value_bytes,
+                       keys.size_bytes() / size_of(dtype));
+  });
+  return detail::sort_buffers(call, {keys, dtype, &values, value_bytes}, options);
+}
+inline SortReport argsort(MPI_Comm comm, const BufferBase& keys, Dtype dtype, Buffer<std::uint64_t>& indices,
+                          const SortOptions& options = {}) {
+  detail::Call call(comm, [&] { return detail::sort_text("argsort", dtype, options); });
+  std::optional<Buffer<std::byte>> copy;
+  call.attempt([&] {
+    detail::check_each("argsort", "an index", indices.size(), keys.size_bytes() / size_of(dtype));
+    copy.emplace(keys.device(), keys.size_bytes());
+    if (!copy->empty()) copy->copy_from(detail::bytes_of(keys));
+  });
+  call.agree();
+  std::uint64_t before = indices.size();
+  call.group().sum_before({&before, 1});
+  call.attempt([&] { detail::number(indices, before); });
+  return detail::sort_buffers(call, {*copy, dtype, &indices, sizeof(std::uint64_t)}, options);
 }
 template <Element T>
-void sort(MPI_Comm comm, Buffer<T>& data, const SortOptions& options = {}) {
-  mpi::sort(comm, data, dtype_of<T>, options);
+SortReport sort(MPI_Comm comm, Buffer<T>& data, const SortOptions& options = {}) {
+  return mpi::sort(comm, data, dtype_of<T>, options);
+}
+template <Element K, class V>
+SortReport sort_by_key(MPI_Comm comm, Buffer<K>& keys, Buffer<V>& values, const SortOptions& options = {}) {
+  return mpi::sort_by_key(comm, keys, dtype_of<K>, values, sizeof(V), options);
+}
+template <Element T>
+SortReport argsort(MPI_Comm comm, const Buffer<T>& keys, Buffer<std::uint64_t>& indices,
+                   const SortOptions& options = {}) {
+  return mpi::argsort(comm, keys, dtype_of<std::remove_const_t<T>>, indices, options);
 }
 /// Of host ranges.
 template <HostRange R>
-requires(!std::is_base_of_v<BufferBase, std::remove_cvref_t<R>>) void sort(MPI_Comm comm, R&& data,
-                                                                           const SortOptions& options = {}) {
-  mpi::sort(comm, std::nullopt, MutableArrayView(data), options);
+requires(!std::is_base_of_v<BufferBase, std::remove_cvref_t<R>>) SortReport
+    sort(MPI_Comm comm, R&& data, const SortOptions& options = {}) {
+  return mpi::sort(comm, std::nullopt, MutableArrayView(data), options);
 }
 template <HostRange K, HostRange V>
-void sort_by_key(MPI_Comm comm, K&& keys, V&& values, const SortOptions& options = {}) {
-  mpi::sort_by_key(comm, std::nullopt, MutableArrayView(keys), RecordsView(values), options);
+requires(!std::is_base_of_v<BufferBase, std::remove_cvref_t<K>>) SortReport
+    sort_by_key(MPI_Comm comm, K&& keys, V&& values, const SortOptions& options = {}) {
+  return mpi::sort_by_key(comm, std::nullopt, MutableArrayView(keys), RecordsView(values), options);
 }
 
 }  // namespace masu::mpi

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Where the ranks' shares begin in data that each rank has sorted. Part of mpi.h, which says what holds.
+#pragma once
+
+#include <masu/buffer.h>
+#include <masu/dtype.h>
+#include <masu/mpi/call.h>
+#include <masu/search.h>
+#include <masu/sort.h>
+#include <masu/stream.h>
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+#include <optional>
+#include <span>
+#include <type_traits>
+#include <vector>
+
+namespace masu::mpi::detail {
+
+/// The order of sort.h as unsigned integers, ordered keys, and the way back.
+template <class T>
+struct Keys {
+  static constexpr unsigned bits = 8 * sizeof(T);
+  static constexpr std::uint64_t all = ~std::uint64_t{0} >> (64 - bits);
+  static constexpr std::uint64_t sign = std::uint64_t{1} << (bits - 1);
+  static constexpr std::uint64_t infinity = sizeof(T) == 2 ? 0x7c00 : sizeof(T) == 4 ? 0x7f800000 : 0x7ff0000000000000;
+
+  /// What takes its place behind all elements whose ordered key (descending, its complement) is `key` at most; nothing
+  /// where there are none.
+  static std::optional<T> behind(std::uint64_t key, Order order) {
+    const bool descending = order == Order::descending;
+    std::uint64_t stored = descending ? ~key & all : key;
+    if constexpr (is_float(dtype_of<T>)) {
+      // No element has a key between those of an infinity and of NaN, or below that of the other infinity.
+      if (stored > sign + infinity) {
+        stored = descending || stored == all ? infinity + 1 : infinity;
+      } else if (stored >= sign) {
+        stored -= sign;
+      } else if (sign - stored > infinity) {
+        if (!descending) return std::nullopt;
+        stored = sign | infinity;
+      } else {
+        stored = sign | (sign - stored);
+      }
+    } else if constexpr (std::is_signed_v<T>) {
+      stored ^= sign;
+    }
+    T value;
+    std::memcpy(&value, &stored, sizeof value);
+    return value;
+  }
+};
+
+/// The shares, and the memory that finding them takes, all of it before the ranks send anything.
+struct Shares {
+  /// The key at the place where a share begins: its known digits, the local keys with them, the place among those of
+  /// all.
+  struct Border {
+    std::uint64_t prefix = 0;
+    std::uint64_t first = 0;
+    std::uint64_t end = 0;
+    std::uint64_t place = 0;
+  };
+
+  Shares() = default;
+  explicit Shares(std::size_t ranks)
+      : digit_bits(ranks <= most_ranks_of_long_digits ? 8 : 4),
+        digits(std::size_t{1} << digit_bits),
+        counts(ranks),
+        borders(ranks - 1),
+        ends(borders.size() * digits),
+        table(ends.size()),
+        before(borders.size()),
+        cuts(ranks + 1),
+        sent(ranks),
+        received(ranks),
+        runs(ranks + 1) {}
+
+  /// With more ranks the tables of long digits would take longer to add than more rounds.
+  static constexpr std::size_t most_ranks_of_long_digits = 64;
+  unsigned digit_bits = 8;
+  std::size_t digits = 0;
+  std::vector<std::uint64_t> counts;  ///< the keys of each rank, which are its share too
+  std::vector<Border> borders;
+  std::vector<std::uint64_t> ends;  ///< of the keys with each digit, for each border
+  std::vector<std::uint64_t> table;
+  std::vector<std::uint64_t> before;
+  std::vector<std::uint64_t> cuts;  ///< where the shares begin in this rank's sorted keys, their number at the end
+  std::vector<std::uint64_t> sent;
+  std::vector<std::uint64_t> received;
+  std::vector<std::uint64_t> runs;  ///< where the received pieces begin, their sum at the end
+};
+
+/// Finds places in sorted keys, where they are.
+template <class T>
+class Places {
+ public:
+  Places(const BufferBase& sorted, Order order, std::size_t most)
+      : sorted_(sorted),
+        options_{.side = Side::right, .order = order},
+        values_(most),
+        values_there_(sorted.device(), most),
+        positions_there_(sorted.device(), most),
+        stream_(sorted.device(), Timing::off) {}
+
+  /// behind[i]: how many keys have the ordered key keys[i] at most. At most `most` of them.
+  void find(std::span<const std::uint64_t> keys, std::span<std::uint64_t> behind) {
+    for (std::size_t i = 0; i < keys.size(); ++i) values_[i] = Keys<T>::behind(keys[i], options_.order).value_or(T{});
+    stream_.write(values_there_, std::span<const T>(values_.data(), keys.size()));
+    auto found =
+        masu::searchsorted(stream_, sorted_, values_there_, dtype_of<T>, positions_there_, Dtype::u64, options_);
+    stream_.read(positions_there_, behind);
+    found.get();
+    stream_.finish();
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+      if (!Keys<T>::behind(keys[i], options_.order)) behind[i] = 0;
+    }
+  }
+
+ private:
+  const BufferBase& sorted_;
+  SearchOptions options_;
+  std::vector<T> values_;
+  Buffer<T> values_there_;
+  Buffer<std::uint64_t> positions_there_;
+  Stream stream_;
+};
+
+/// Finds the shares of sorted keys from shares.counts. What fails is kept for the next agree().
+template <class T>
+void find_shares(Call& call, const BufferBase& sorted, Order order, Shares& shares) {
+  const Group& group = call.group();
+  auto& [digit_bits, digits, counts, borders, ends, table, before, cuts, sent, received, runs] = shares;
+  const std::uint64_t count = sorted.size_bytes() / sizeof(T);
+  std::optional<Places<T>> places;
+  std::vector<std::uint64_t> keys;
+  call.attempt([&] {
+    keys.resize(ends.size());
+    places.emplace(sorted, order, ends.size());
+  });
+  call.agree();
+  std::uint64_t begin = 0;
+  for (std::size_t b = 0; b < borders.size(); ++b) {
+    begin += counts[b];
+    borders[b] = {0, 0, count, begin};
+  }
+  for (unsigned shift = Keys<T>::bits; shift != 0;) {
+    shift -= digit_bits;
+    const std::uint64_t rest = (std::uint64_t{1} << shift) - 1;
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+      keys[i] = (borders[i / digits].prefix << digit_bits | i % digits) << shift | rest;
+    }
+    call.attempt([&] { places->find(keys, ends); });
+    for (std::size_t i = 0; i < ends.size(); ++i) {
+      table[i] = ends[i] - (i % digits == 0 ? borders[i / digits].first : ends[i - 1]);
+    }
+    group.sum(table);
+    for (std::size_t b = 0; b < borders.size(); ++b) {
+      Shares::Border& border = borders[b];
+      const std::uint64_t* numbers = table.data() + b * digits;
+      std::size_t d = 0;
+      while (d + 1 < digits && border.place >= numbers[d]) border.place -= numbers[d++];
+      border.prefix = border.prefix << digit_bits | d;
+      border.end = ends[b * digits + d];
+      if (d != 0) border.first = ends[b * digits + d - 1];
+    }
+  }
+  // Equal keys go in the order of the ranks.
+  for (std::size_t b = 0; b < borders.size(); ++b) before[b] = borders[b].end - borders[b].first;
+  group.sum_before(before);
+  cuts.front() = 0;
+  for (std::size_t b = 0; b < borders.size(); ++b) {
+    const Shares::Border& border = borders[b];
+    const std::uint64_t wanted = border.place - std::min(border.place, before[b]);
+    cuts[b + 1] = border.first + std::min(wanted, border.end - border.first);
+  }
+  cuts.back() = count;
+  for (std::size_t r = 0; r < sent.size(); ++r) sent[r] = cuts[r + 1] - cuts[r];
+  group.to_each(sent, received);
+  std::partial_sum(received.begin(), received.end(), runs.begin() + 1);
+}
+
+}  // namespace masu::mpi::detail
