@@ -105,6 +105,19 @@ inline uint masu_max_lanes(uint x) {
   }
   return x;
 }
+// Whether x holds in all lanes.
+inline bool masu_all_lanes(bool x) { return __all_sync(0xffffffffU, x) != 0; }
+// The lanes whose x is this one's, as bits. Of x only the lowest `bits` may differ.
+inline uint masu_lanes_like(uint x, uint bits) {
+  uint equal = 0xffffffffU;
+#pragma unroll
+  for (uint bit = 0; bit < bits; ++bit) {
+    const bool one = (x >> bit & 1) != 0;
+    const uint set = __ballot_sync(0xffffffffU, one);
+    equal &= one ? set : ~set;
+  }
+  return equal;
+}
 inline uint masu_lane_before(uint x) { return __shfl_up_sync(0xffffffffU, x, 1); }
 // Of as many neighbours: each sees then what the others wrote to local memory.
 inline void masu_sub_group_barrier() { __syncwarp(); }

@@ -264,8 +264,8 @@ inline uint part_tiles(__global const uint *starts, __global const uint *counts,
 // From `keys` to `parted`. The last work-group finds the tiles of keys_second instead.
 __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void keys_first(
     __global const uchar *keys, const ulong keys_at, __global uchar *parted, const ulong parted_at,
-    MASU_VALUE_BUFFERS __global uchar *scratch, const ulong counts_at, const ulong starts_at, const uint count,
-    const uint flipped, __local uint4 *local_memory) {
+    MASU_VALUE_BUFFERS __global uchar *scratch, const ulong header_at, const ulong counts_at, const ulong starts_at,
+    const uint count, const uint flipped, __local uint4 *local_memory) {
   MASU_LOCAL_POINTER(uint4, local_memory);
   const uint lid = (uint)get_local_id(0);
   const uint tile = (uint)get_group_id(0);
@@ -279,6 +279,9 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void keys_first(
     if (lid == 0) starts[MASU_FIRST_TILES] = 0;
     return;
   }
+#if MASU_BY_DIGITS_TOO
+  if (MASU_AT(const uint, header_at)[MASU_BY_DIGITS] != 0) return;
+#endif
   // Keys counted from the multiple of 16 bytes at or before the first one.
   __global const uchar *const begin = keys + keys_at;
   const uint before = (uint)((size_t)begin & 15) / MASU_SOURCE_BYTES;

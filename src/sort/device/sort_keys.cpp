@@ -23,7 +23,8 @@ constexpr std::uint64_t least_keys = std::uint64_t{1} << 22;
 class Sorter {
  public:
   Sorter(Stream& stream, const BufferBase& keys, const BufferBase* result, const Payload& payload,
-         const Subject& subject, const SortJob& job, const BufferBase* scratch, unsigned bucket_bits, DeviceWork& work)
+         const Subject& subject, const SortJob& job, const BufferBase* scratch, unsigned bucket_bits,
+         ByDigitsWhere by_digits, DeviceWork& work)
       : stream_(stream),
         info_(stream.device().info()),
         keys_(keys),
@@ -33,6 +34,7 @@ class Sorter {
         count_(static_cast<std::uint32_t>(job.pieces.count)),
         flipped_(job.order == Order::descending ? 1 : 0),
         tuning_(tuning_of(info_, subject, bucket_bits)),
+        by_digits_(by_digits_of(info_, subject, job.pieces.count, bucket_bits, by_digits)),
         layout_(layout_of(tuning_, subject, job.pieces.count)),
         scratch_(sort_kernels::memory_of(stream.device(), scratch, layout_.bytes, work)),
         parted_(here(layout_.parted, tuning_.key_bytes)),
@@ -41,7 +43,8 @@ class Sorter {
         parted_values_(here(layout_.parted_values, subject.value_bytes)),
         looked_up_(subject.value_bytes != 0 && is_float(subject.dtype) && sort_kernels::same_place(keys, result_)),
         memory_(call::memory_of(scratch_)),
-        parts_(stream.device(), part_files_of(tuning_), part_defines(info_, subject, bucket_bits), tuning_.part.group),
+        parts_(stream.device(), part_files_of(tuning_),
+               part_defines(info_, subject, bucket_bits, by_digits_.group != 0), tuning_.part.group),
         work_(work) {}
 
   void run() {
@@ -49,6 +52,8 @@ class Sorter {
     // Floats that are looked up by their index while they are overwritten.
     if (looked_up_) work_.done(call::copy(stream_, keys_, source()));
     count();
+    if (by_digits_.group != 0) by_digits();
+    places();
     if (subject_.has_specials()) move_specials();
     part();
     finish(Finish::all);
@@ -111,12 +116,30 @@ class Sorter {
   void count() {
     const unsigned ranges = tuning_.buckets() / tuning_.count_bins;
     launch("keys_count", std::uint64_t{ranges} * tuning_.units * (ranges == 1 ? 1 : 2), tuning_.count_group, keys_,
-           memory_, at(layout_.header), at(layout_.counts), count_, flipped_,
-           call::local<std::uint16_t>(tuning_.count_bins));
+           memory_, at(layout_.header), at(layout_.counts), count_, flipped_, by_digits_.crowded_pairs,
+           call::local<std::uint16_t>(tuning_.count_bins + 2));
+  }
+  void places() {
     launch("keys_places", tuning_.buckets() / tuning_.places_group, tuning_.places_group, memory_, at(layout_.header),
            at(layout_.counts), at(layout_.starts), at(layout_.opens[0]), at(layout_.rows[0]), at(layout_.tiles[0]),
            at(layout_.singles), at(layout_.middle), at(layout_.tallies), at(layout_.huges), tuning_.tally_most(count_),
            flipped_, call::local<std::uint32_t>(tuning_.places_group * std::uint64_t{6} + 4));
+  }
+
+  // Keys that keys_count has found crowded: all other kernels find nothing to do then.
+  void by_digits() {
+    const std::uint64_t key_bytes = size_of(subject_.dtype);
+    const std::uint64_t behind = count_ * key_bytes;  // half of the memory of packed keys
+    const bool order = subject_.index_bytes != 0;
+    const Buffer<std::byte> sorted = order ? here(layout_.sorted, key_bytes) : whole_of(result_);
+    const Buffer<std::byte> other =
+        order ? here(layout_.parted + behind, subject_.index_bytes) : whole_of(parted_values_);
+    call::Kernels kernels(stream_.device(), digits_files, digits_defines(subject_, by_digits_), by_digits_.group);
+    work_.done(kernels.launch_together(
+        stream_, "sort_once", by_digits_.groups, keys_, here(layout_.parted, key_bytes), sorted,
+        order ? whole_of(result_) : whole_of(values_), other, memory_, word_at(by_digits_word), at(layout_.totals),
+        at((layout_.sorted + behind + 15) / 16 * 16), count_, flipped_,
+        std::uint32_t{sort_kernels::same_place(keys_, result_)}, LocalMemory{by_digits_.local_bytes}));
   }
 
   void part() {
@@ -124,7 +147,8 @@ class Sorter {
     const LocalMemory local{tuning_.part_bytes()};
     // One more than needed, where the first key does not lie at a multiple of 16 bytes; and one for the tiles.
     launch("keys_first", (count_ + 4 + tile - 1) / tile + 1, tuning_.part.group, keys_, parted_,
-           values(values_, parted_values_), memory_, at(layout_.counts), at(layout_.starts), count_, flipped_, local);
+           values(values_, parted_values_), memory_, at(layout_.header), at(layout_.counts), at(layout_.starts), count_,
+           flipped_, local);
     launch("keys_second", count_ / tile + 2 * 256, tuning_.part.group, parted_, sorted_,
            values(parted_values_, values_), memory_, at(layout_.starts), local);
   }
@@ -208,6 +232,7 @@ class Sorter {
   std::uint32_t count_;
   std::uint32_t flipped_;
   Tuning tuning_;
+  ByDigits by_digits_;
   Layout layout_;
   Buffer<std::byte> scratch_;
   Buffer<std::byte> parted_;
@@ -246,10 +271,11 @@ std::uint64_t scratch_bytes(const DeviceInfo& info, Dtype dtype, const Payload& 
 }
 
 void sort(Stream& stream, const BufferBase& keys, Dtype dtype, const BufferBase* result, const Payload& payload,
-          const SortJob& job, const BufferBase* scratch, DeviceWork& work, unsigned bucket_bits) {
+          const SortJob& job, const BufferBase* scratch, DeviceWork& work, unsigned bucket_bits,
+          ByDigitsWhere by_digits) {
   const Subject subject = Subject::of(dtype, payload, job.pieces.count);
   if (bucket_bits == 0) bucket_bits = bucket_bits_of(subject, job.pieces.count);
-  Sorter(stream, keys, result, payload, subject, job, scratch, bucket_bits, work).run();
+  Sorter(stream, keys, result, payload, subject, job, scratch, bucket_bits, by_digits, work).run();
 }
 
 }  // namespace masu::sort_keys

@@ -17,10 +17,15 @@ bool serves(const DeviceInfo& info, Dtype dtype, const Payload& payload, const S
 // Bytes of temporary memory.
 std::uint64_t scratch_bytes(const DeviceInfo& info, Dtype dtype, const Payload& payload, std::uint64_t count);
 
+// Which keys are sorted by digits in one launch, if the device can: those that are faster so, or, for tests, all or
+// none.
+enum class ByDigitsWhere : std::uint8_t { automatic, all, none };
+
 // Sorts `keys`, fewer than 2^31, into `result`, which may be the same, or, with indices, null. Scratch of
 // scratch_bytes(), from a multiple of 16 on; null: allocated. `bucket_bits`: 0, or, without scratch, others than
 // bucket_bits_of().
 void sort(Stream& stream, const BufferBase& keys, Dtype dtype, const BufferBase* result, const Payload& payload,
-          const SortJob& job, const BufferBase* scratch, DeviceWork& work, unsigned bucket_bits = 0);
+          const SortJob& job, const BufferBase* scratch, DeviceWork& work, unsigned bucket_bits = 0,
+          ByDigitsWhere by_digits = ByDigitsWhere::automatic);
 
 }  // namespace masu::sort_keys

@@ -12,6 +12,7 @@
 // - MASU_MIDDLE_MOST   the same of the larger work-groups that take turns; MASU_MOST where there are none
 // - MASU_TALLY         1: sort_tally.cl takes what keys_finish does not; 0: sort_crowded.cl does
 // - MASU_JOIN_BITS     2^this neighbouring buckets are finished by one work-group if they fit
+// - MASU_BY_DIGITS_TOO 1: crowded keys may be left to sort_once.cl
 
 // Many loads in flight.
 #if MASU_UNROLL
@@ -109,11 +110,34 @@ inline void flush_bins(__local const uint *counters, __global uint *totals, cons
   }
 }
 
-// Work-groups take turns at the ranges of buckets. All of a range count all keys together.
+#if MASU_BY_DIGITS_TOO
+// Whether keys are crowded: a sample of one key for each work-item, the same in all work-groups, has so many pairs of keys that
+// share a bucket. The counters are zeros, before and after.
+MASU_INLINE bool crowded(__global const MASU_SOURCE *from, const uint count, const MASU_SOURCE flip, const uint pairs,
+                         __local uint *counters, const uint lid) {
+  __local uint *const found = counters + MASU_COUNT_BINS / 2;
+  const uint stride = count / MASU_COUNT_GROUP;
+  const uint place = stride == 0 ? lid % count : lid * stride + lid * 40503U % stride;
+  const uint bin = bucket_of(upper_key(from[place], flip));
+  const uint word = spread_word(bin >> 1);
+  const uint upper = (bin & 1) << 4;
+  if (lid == 0) found[0] = 0;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  atomic_add(&found[0], atomic_add(&counters[word], 1U << upper) >> upper & 0xffff);
+  barrier(CLK_LOCAL_MEM_FENCE);
+  counters[word] = 0;
+  const bool result = found[0] >= pairs;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  return result;
+}
+#endif
+
+// Work-groups take turns at the ranges of buckets. All of a range count all keys together. Where `crowded_pairs` of a sample
+// share a bucket, they leave all to sort_once.cl.
 __kernel MASU_WORK_GROUP(MASU_COUNT_GROUP) void keys_count(__global const uchar *restrict keys, const ulong keys_at,
                                                            __global uchar *scratch, const ulong header_at,
                                                            const ulong counts_at, const uint count, const uint flipped,
-                                                           __local uint *counters) {
+                                                           const uint crowded_pairs, __local uint *counters) {
   MASU_LOCAL_POINTER(uint, counters);
   const MASU_SOURCE flip = flipped != 0 ? MASU_SOURCE_ALL_BITS : 0;
   const uint lid = (uint)get_local_id(0);
@@ -130,6 +154,12 @@ __kernel MASU_WORK_GROUP(MASU_COUNT_GROUP) void keys_count(__global const uchar 
   specials.nans = 0;
   clear_bins(counters, lid);
   barrier(CLK_LOCAL_MEM_FENCE);
+#if MASU_BY_DIGITS_TOO
+  if (crowded(from, count, flip, crowded_pairs, counters, lid)) {
+    if (get_group_id(0) == 0 && lid == 0) MASU_AT(uint, header_at)[MASU_BY_DIGITS] = 1;
+    return;
+  }
+#endif
   // Keys in front of the first multiple of 16 bytes, and behind the last one.
   const uint head = min(count, (uint)((16 - ((size_t)from & 15)) & 15) / MASU_SOURCE_BYTES);
   const uint vectors = (count - head) / MASU_SOURCE_VECTOR;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "sort/device/sort_device.h"
+#include "sort/device/sort_keys.h"
 #include "sort/device/sort_plan.h"
 
 #include <array>
@@ -107,12 +108,26 @@ struct Entries {
 };
 Entries entries_of(const DeviceInfo& info, const Subject& subject);
 
+// How crowded keys are sorted by digits in one launch (sort_once.cl), from the sample that keys_count takes.
+struct ByDigits {
+  unsigned group = 0;  // 0: they are not
+  unsigned items = 0;
+  unsigned groups = 0;
+  std::uint32_t crowded_pairs = 0;  // of a sample that share a bucket, from which on they are
+  std::uint64_t local_bytes = 0;
+
+  [[nodiscard]] std::uint64_t tile() const noexcept { return std::uint64_t{group} * items; }
+};
+ByDigits by_digits_of(const DeviceInfo& info, const Subject& subject, std::uint64_t count, unsigned bucket_bits,
+                      ByDigitsWhere which);
+
 // Words of the header of the temporary memory, as in sort_lists.cl.
 inline constexpr unsigned entries_word = 3;
 inline constexpr unsigned middle_word = 4;
 inline constexpr unsigned levels_word = 8;
 inline constexpr unsigned singles_word = 41;
 inline constexpr unsigned full_word = 42;
+inline constexpr unsigned by_digits_word = 43;  // and the next
 
 inline constexpr unsigned special_group = 256;
 inline constexpr unsigned special_chunks = 4096;
@@ -125,7 +140,8 @@ struct Layout {
   std::uint64_t parted_values = 0;
   std::uint64_t source = 0;  // floats as they were, where they are sorted in place with values
   std::uint64_t header = 0;
-  std::uint64_t counts = 0;  // behind the header: both are cleared
+  std::uint64_t totals = 0;  // behind the header, of sort_once.cl
+  std::uint64_t counts = 0;  // behind these: all three are cleared
   std::uint64_t starts = 0;
   std::uint64_t chunks = 0;
   std::array<std::uint64_t, 2> opens{};
@@ -154,9 +170,13 @@ inline constexpr auto crowded_files =
 inline constexpr auto finish_files = files("src/sort/device/sort_keys_finish.cl");
 inline constexpr auto special_files = files("src/sort/device/sort_special.cl");
 inline constexpr auto tally_files = files("src/sort/device/sort_tally.cl");
+inline constexpr auto digits_files = sort_plan::files("src/sort/device/sort_once.cl");
 inline constexpr auto entry_files = sort_plan::files("src/sort/device/sort_placed.cl", "src/sort/device/sort_rank.cl",
                                                      "src/sort/device/sort_finish.cl");
-std::vector<runtime::Define> part_defines(const DeviceInfo& info, const Subject& subject, unsigned bucket_bits);
+// `by_digits`: crowded keys may be left to sort_once.cl.
+std::vector<runtime::Define> part_defines(const DeviceInfo& info, const Subject& subject, unsigned bucket_bits,
+                                          bool by_digits);
+std::vector<runtime::Define> digits_defines(const Subject& subject, const ByDigits& by_digits);
 std::vector<runtime::Define> finish_defines(const DeviceInfo& info, const Subject& subject, Finish which,
                                             unsigned bucket_bits);
 std::vector<runtime::Define> special_defines(const DeviceInfo& info, const Subject& subject, unsigned bucket_bits);

@@ -234,7 +234,7 @@ class PackedKeys : public test::EachDevice {
     Stream stream(device);
     DeviceWork work;
     sort_keys::sort(stream, from, dtype_of<T>, nullptr, {Payload::Kind::indices, &indices, sizeof(Index)},
-                    {order, SortAlgorithm::automatic, {keys.size(), 1, {}}}, nullptr, work, bucket_bits);
+                    {order, SortAlgorithm::automatic, {keys.size(), 1, {}}}, nullptr, work, bucket_bits, by_digits);
     stream.finish();
     EXPECT_TRUE(std::ranges::equal(indices.read(), stable_order(keys, order)));
     EXPECT_TRUE(test::bits_of(there.read()) == test::bits_of(all));
@@ -263,7 +263,7 @@ class PackedKeys : public test::EachDevice {
     DeviceWork work;
     sort_keys::sort(stream, there, dtype_of<T>, in_place ? &there : &other,
                     {Payload::Kind::records, &moved, sizeof(Value)},
-                    {order, SortAlgorithm::automatic, {keys.size(), 1, {}}}, nullptr, work, bucket_bits);
+                    {order, SortAlgorithm::automatic, {keys.size(), 1, {}}}, nullptr, work, bucket_bits, by_digits);
     stream.finish();
     const std::vector<std::uint32_t> from = stable_order(keys, order);
     std::vector<T> expected(keys.size());
@@ -278,7 +278,44 @@ class PackedKeys : public test::EachDevice {
     }
   }
   unsigned bucket_bits = 0;
+  sort_keys::ByDigitsWhere by_digits = sort_keys::ByDigitsWhere::automatic;
 };
+
+// Sizes around those of tiles, and more tiles than compute units.
+TEST_P(PackedKeys, ByDigits) {
+  if (device.kind() != DeviceKind::cuda) GTEST_SKIP() << "needs work-groups that wait for each other";
+  by_digits = sort_keys::ByDigitsWhere::all;
+  for (const std::uint64_t size : {4096U, 16383U, 16384U, 16385U, 100003U, 5000011U}) {
+    const auto floats = [](auto& random, auto i) { return i % 3 == 0 ? random() % 4 << 30 : random(); };
+    expect_order<std::uint32_t>(keys_by<float>(size, floats), Order::ascending, "zeros and others");
+    expect_values<std::uint32_t>(keys_by<float>(size, floats), Order::descending, true, "zeros and others");
+    expect_values<std::uint32_t>(keys_by<std::uint32_t>(size, [](auto& random, auto) { return random() & random(); }),
+                                 Order::ascending, true, "and2");
+    expect_order<std::uint32_t>(keys_by<std::int32_t>(size, [](auto& random, auto) { return random() % 3 << 20; }),
+                                Order::descending, "few");
+  }
+  each_crowd<std::uint32_t>(200003, [&](const auto& keys, const auto& what) {
+    expect_order<std::uint32_t>(keys, Order::ascending, what);
+    expect_values<std::uint16_t>(keys, Order::descending, false, what);
+  });
+  each_crowd<float>(200003, [&](const auto& keys, const auto& what) {
+    expect_values<std::uint32_t>(keys, Order::ascending, true, what);
+    expect_values<std::uint8_t>(keys, Order::ascending, false, what);
+  });
+  expect_order<std::uint32_t>(test::make_keys<float>(test::Keys::special, 300007), Order::descending, "special");
+}
+
+// Whoever is asked whether keys are crowded sorts them either way.
+TEST_P(PackedKeys, CrowdedOrNot) {
+  if (device.kind() != DeviceKind::cuda) GTEST_SKIP() << "needs work-groups that wait for each other";
+  const std::uint64_t size = (std::uint64_t{1} << 24) + 77;
+  for (const unsigned shift : {0U, 9U, 27U}) {
+    const auto keys =
+        keys_by<std::uint32_t>(size, [&](auto& random, auto) { return static_cast<std::uint32_t>(random()) >> shift; });
+    expect_order<std::uint32_t>(keys, Order::ascending, "bits without " + std::to_string(shift));
+    expect_values<std::uint32_t>(keys, Order::ascending, true, "bits without " + std::to_string(shift));
+  }
+}
 
 TEST_P(PackedKeys, Crowds) {
   each_crowd<float>(40009, [&](const auto& keys, const auto& what) {
@@ -362,7 +399,7 @@ class Graph {
 
 // A sort that is captured reads nothing back, so a replay sorts whatever the keys have become.
 template <class T>
-void expect_captured(const Device& device, std::uint64_t count) {
+void expect_captured(const Device& device, std::uint64_t count, sort_keys::ByDigitsWhere by_digits) {
   Buffer<T> keys(device, count);
   const Buffer<T> sorted(device, count);
   Buffer<std::uint32_t> order(device, count);
@@ -374,7 +411,7 @@ void expect_captured(const Device& device, std::uint64_t count) {
   DeviceWork work;
   const auto sort = [&] {
     sort_keys::sort(stream, keys, dtype_of<T>, &sorted, {}, job, &scratch, work);
-    if (sizeof(T) == 4) sort_keys::sort(stream, keys, dtype_of<T>, nullptr, indices, job, &packed, work);
+    if (sizeof(T) == 4) sort_keys::sort(stream, keys, dtype_of<T>, nullptr, indices, job, &packed, work, 0, by_digits);
   };
   keys.write(keys_by<T>(count, [](auto& random, auto) { return random(); }));
   sort();  // kernels are loaded before they are captured
@@ -401,9 +438,9 @@ void expect_captured(const Device& device, std::uint64_t count) {
 
 TEST_P(SortKeys, CapturedInAGraph) {
   if (device.kind() != DeviceKind::cuda) GTEST_SKIP() << "needs a CUDA device";
-  expect_captured<std::uint32_t>(device, 300007);
-  expect_captured<float>(device, 300007);
-  expect_captured<std::uint64_t>(device, 300007);
+  expect_captured<std::uint32_t>(device, 300007, sort_keys::ByDigitsWhere::none);
+  expect_captured<float>(device, 300007, sort_keys::ByDigitsWhere::all);
+  expect_captured<std::uint64_t>(device, 300007, sort_keys::ByDigitsWhere::none);
 }
 
 MASU_ON_EACH_KERNEL_DEVICE(SortKeys);

@@ -24,6 +24,7 @@
 #define MASU_NEXT_TALLY 40  // the entry that a work-group of sort_tally.cl takes next
 #define MASU_FULL_ENTRIES 42  // entries that have too many keys in a bin, for sort_finish.cl
 #define MASU_SINGLES 41     // buckets that were to be joined, but are finished one by one
+#define MASU_BY_DIGITS 43   // not 0: keys are so crowded that sort_once.cl sorts them, and no others; the next word is its own
 
 // Values as they lie beside the keys, and where they go; sort_crowded.cl moves them both ways.
 #if MASU_VALUE_BYTES > 0

@@ -71,7 +71,8 @@ TEST_P(SortRadixNvrtc, Keys) {
   DeviceInfo small = test::nvrtc_gpu();
   small.local_bytes = std::uint64_t{48} << 10;
   std::vector<Subject> subjects = {{Dtype::u32},       {Dtype::f32},       {Dtype::i64},       {Dtype::f64},
-                                   {Dtype::f32, 8, 0}, {Dtype::u32, 4, 0}, {Dtype::i32, 0, 4}, {Dtype::f32, 0, 16, 22}};
+                                   {Dtype::f32, 8, 0}, {Dtype::u32, 4, 0}, {Dtype::i32, 0, 4}, {Dtype::f32, 0, 16, 22},
+                                   {Dtype::f32, 0, 2}, {Dtype::f32, 4, 0}};
   if (GetParam() != 90) subjects.resize(1);
   // All of them in one way, two in the others.
   const std::size_t some = std::getenv("MASU_TEST_LONG") != nullptr ? subjects.size() : 2;
@@ -82,7 +83,7 @@ TEST_P(SortRadixNvrtc, Keys) {
       for (const unsigned bits : {sort_keys::most_bucket_bits, 12U}) {
         if (i >= some && (!large || bits != sort_keys::most_bucket_bits)) continue;
         const sort_keys::Tuning tuning = sort_keys::tuning_of(info, subject, bits);
-        const std::vector<runtime::Define> defines = sort_keys::part_defines(info, subject, bits);
+        const std::vector<runtime::Define> defines = sort_keys::part_defines(info, subject, bits, false);
         if (tuning.tallies) {
           expect_compiles(sort_keys::part_files, defines, {"keys_count", "keys_places", "keys_first", "keys_second"});
         } else {
@@ -109,6 +110,29 @@ TEST_P(SortRadixNvrtc, Keys) {
       expect_compiles(sort_keys::entry_files, sort_keys::entries_of(info, subject).defines, {"bucket_finish"});
     }
   }
+}
+
+TEST_P(SortRadixNvrtc, CrowdedKeys) {
+  using sort_keys::ByDigitsWhere;
+  using sort_keys::Subject;
+  DeviceInfo gpu = test::nvrtc_gpu();
+  gpu.kind = DeviceKind::cuda;
+  gpu.compute_units = 132;
+  std::vector<Subject> subjects = {{Dtype::u32, 0, 4}, {Dtype::f32, 4, 0}, {Dtype::i32, 0, 1}};
+  if (GetParam() != 90) subjects.resize(1);
+  constexpr unsigned bits = sort_keys::most_bucket_bits;
+  for (const Subject& subject : subjects) {
+    const auto by_digits =
+        sort_keys::by_digits_of(gpu, subject, std::uint64_t{1} << 28, bits, ByDigitsWhere::automatic);
+    ASSERT_NE(by_digits.group, 0U);
+    expect_compiles(sort_keys::digits_files, sort_keys::digits_defines(subject, by_digits), {"sort_once"});
+  }
+  expect_compiles(
+      sort_keys::crowded_files, sort_keys::part_defines(gpu, subjects[0], bits, true),
+      {"keys_count", "keys_places", "keys_first", "keys_second", "crowd_count", "crowd_split", "crowd_scatter"});
+  EXPECT_EQ(sort_keys::by_digits_of(gpu, {Dtype::u32}, std::uint64_t{1} << 28, bits, ByDigitsWhere::all).group, 0U);
+  gpu.kind = DeviceKind::opencl;
+  EXPECT_EQ(sort_keys::by_digits_of(gpu, subjects[0], std::uint64_t{1} << 28, bits, ByDigitsWhere::all).group, 0U);
 }
 
 TEST_P(SortRadixNvrtc, Counting) {
