@@ -212,6 +212,10 @@ def partition(a, kth, axis=-1, kind="introselect", order=None, *, device=None):
     if (result := _part_short(a, kth, axis, kind, order, device, False)) is not None:
         return result
     if _arrays.foreign(a):
+        if kind == "introselect" and order is None and device is None:
+            parted_there = _masu.enqueue_partition(a, kth, axis)
+            if parted_there is not None:
+                return parted_there
         return _arrays.in_kind(partition, a, kth=kth, axis=axis, kind=kind, order=order, device=device)
     return _part(_masu.partition, np.partition, a, kth, axis, kind, order, device, None)
 
@@ -226,6 +230,10 @@ def argpartition(a, kth, axis=-1, kind="introselect", order=None, *, device=None
     if (result := _part_short(a, kth, axis, kind, order, device, True)) is not None:
         return result
     if _arrays.foreign(a):
+        if kind == "introselect" and order is None and device is None:
+            parted_there = _masu.enqueue_argpartition(a, kth, axis)
+            if parted_there is not None:
+                return parted_there
         return _arrays.in_kind(argpartition, a, kth=kth, axis=axis, kind=kind, order=order, device=device)
     return _part(_masu.argpartition, np.argpartition, a, kth, axis, kind, order, device, np.intp)
 

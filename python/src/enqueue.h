@@ -32,6 +32,8 @@ enum class Function : std::uint8_t {
   cumsum,
   sort,
   argsort,
+  partition,
+  argpartition,
   topk,
   searchsorted,
   histogram,

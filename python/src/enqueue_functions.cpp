@@ -189,6 +189,20 @@ Answer cumsum(Arguments arguments) {
   });
 }
 
+// Sorted lines, or, with `places`, their orders.
+template <bool places>
+void sort_lines(const Device& device, Stream& stream, Buffers data, Dtype dtype, const Lines& lines,
+                masu::Order order) {
+  const masu::SortOptions options{.order = order, .rows = lines.number()};
+  const Dtype result = places ? Dtype::i64 : dtype;
+  std::optional<Buffer<std::byte>> memory;
+  const Buffer<std::byte>& rows = as_rows(device, stream, data[0], dtype, lines, memory);
+  as_lines(device, stream, data[1], result, lines, lines.length, [&](Buffer<std::byte>& sorted) {
+    if constexpr (places) static_cast<void>(masu::argsort(stream, rows, dtype, sorted, Dtype::u64, options));
+    else static_cast<void>(masu::sort(stream, rows, dtype, sorted, options));
+  });
+}
+
 // (a, axis, descending)
 template <Function which>
 Answer sort(Arguments arguments) {
@@ -206,14 +220,36 @@ Answer sort(Arguments arguments) {
   call.output(result, !places && x.boolean, shape_of(arguments[1], lines));
   return finished(call, [&](const Device& device, Buffers data) {
     Stream stream(device, Timing::off);
-    const masu::SortOptions options{.order = backwards ? masu::Order::descending : masu::Order::ascending,
-                                    .rows = lines.number()};
-    std::optional<Buffer<std::byte>> memory;
-    const Buffer<std::byte>& rows = as_rows(device, stream, data[0], x.dtype, lines, memory);
-    as_lines(device, stream, data[1], result, lines, lines.length, [&](Buffer<std::byte>& sorted) {
-      if constexpr (places) static_cast<void>(masu::argsort(stream, rows, x.dtype, sorted, Dtype::u64, options));
-      else static_cast<void>(masu::sort(stream, rows, x.dtype, sorted, options));
-    });
+    sort_lines<places>(device, stream, data, x.dtype, lines,
+                       backwards ? masu::Order::descending : masu::Order::ascending);
+  });
+}
+
+// (a, kth, axis) with one place: one line is parted, several are sorted
+template <Function which>
+Answer part(Arguments arguments) {
+  Tensor x;
+  Lines lines;
+  std::int64_t kth = 0;
+  Library* const library = take(arguments[0], x);
+  if (library == nullptr || !lines_of(x, arguments[2], lines) || !integer(arguments[1], kth)) return {};
+  const auto length = static_cast<std::int64_t>(lines.length);
+  if (kth < -length || kth >= length) return {};
+  const auto place = static_cast<std::uint64_t>(kth < 0 ? kth + length : kth);
+  const bool alone = lines.number() == 1;
+  constexpr bool places = which == Function::argpartition;
+  EnqueuedCall call(which, *library, x.ordinal);
+  call.input(x);
+  key_of_lines(call, lines);
+  call.option(alone ? place : 0);
+  call.output(places ? Dtype::i64 : x.dtype, !places && x.boolean, shape_of(arguments[2], lines));
+  return finished(call, [&](const Device& device, Buffers data) {
+    Stream stream(device, Timing::off);
+    if (!alone) return sort_lines<places>(device, stream, data, x.dtype, lines, masu::Order::ascending);
+    const Buffer<std::byte> sizes(device, 2 * sizeof(std::uint64_t));
+    const masu::PartitionTargets to{data[1], sizes};
+    if constexpr (places) static_cast<void>(masu::argpartition(stream, data[0], x.dtype, to, Dtype::u64, place));
+    else static_cast<void>(masu::partition(stream, data[0], x.dtype, to, place));
   });
 }
 
@@ -418,6 +454,8 @@ void register_enqueue(nb::module_& m) {
       entry<cumsum>("enqueue_cumsum"),
       entry<sort<Function::sort>>("enqueue_sort"),
       entry<sort<Function::argsort>>("enqueue_argsort"),
+      entry<part<Function::partition>>("enqueue_partition"),
+      entry<part<Function::argpartition>>("enqueue_argpartition"),
       entry<topk>("enqueue_topk"),
       entry<searchsorted>("enqueue_searchsorted"),
       entry<histogram>("enqueue_histogram"),

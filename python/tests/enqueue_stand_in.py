@@ -68,6 +68,9 @@ for count in (1, 1000, 100_000):
         enqueued(lambda: masu.cumsum(x), [((count,), total)])
         enqueued(lambda: masu.sort(x), [((count,), dtype)])
         enqueued(lambda: masu.argsort(x), [((count,), "i8")])
+        for kth in (count // 2, -1):
+            enqueued(lambda: masu.partition(x, kth), [((count,), dtype)])
+            enqueued(lambda: masu.argpartition(x, kth, None), [((count,), "i8")])
         best = enqueued(lambda: masu.topk(x, 1), [((1,), dtype), ((1,), "i8")])
         assert type(best) is masu.TopK
         enqueued(lambda: masu.searchsorted(x, x, "right"), [((count,), "i8")])
@@ -106,6 +109,8 @@ for shape in ((4, 5, 6), (100, 3, 70), (3, 300, 100), (2, 300, 400), (7, 1, 5), 
         for descending in (False, True):
             enqueued(lambda: masu.sort(x, axis, descending=descending), [(shape, "f4")])
             enqueued(lambda: masu.argsort(x, axis, descending=descending), [(shape, "i8")])
+        enqueued(lambda: masu.partition(x, 0, axis), [(shape, "f4")])
+        enqueued(lambda: masu.argpartition(x, 0, axis), [(shape, "i8")])
         if shape[axis] > 1:
             enqueued(lambda: masu.topk(x, 2, axis), [(tuple(two), "f4"), (tuple(two), "i8")])
 enqueued(lambda: masu.sum(x, keepdims=True), [((1, 1, 1), "f4")])
@@ -129,6 +134,8 @@ usual(lambda: masu.sort(tensor(4), 0, device="cuda"))
 usual(lambda: masu.sort(tensor((4, 4)), 2))
 usual(lambda: masu.sort(tensor((4, 4)), -3))
 usual(lambda: masu.sum(tensor((4, 4)), (0, 1)))
+usual(lambda: masu.partition(tensor(4), [1, 2]))
+usual(lambda: masu.partition(tensor(4), 4))
 usual(lambda: masu.sum(tensor(4), keepdims=1))
 usual(lambda: masu.sort(tensor(())))
 usual(lambda: masu.sum(tensor(4), dtype="f8"))

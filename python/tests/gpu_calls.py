@@ -87,6 +87,8 @@ CALLS = {
     "var": lambda a: masu.var(a),
     "median": lambda a: masu.median(a),
     "cumsum": lambda a: masu.cumsum(a),
+    "partition": lambda a: masu.partition(a, len(a) // 2),
+    "argpartition": lambda a: masu.argpartition(a, len(a) // 3),
     "topk": lambda a: masu.topk(a, min(len(a), 7)),
     "least": lambda a: masu.topk(a, min(len(a), 7), largest=False),
     "topk 100": lambda a: masu.topk(a, min(len(a), 100)),
@@ -144,7 +146,8 @@ def check_axes():
             for descending in (False, True):
                 for function in (masu.sort, masu.argsort):
                     for _ in range(2):
-                        same(library.get(function(array, axis, descending=descending)), function(data, axis, descending=descending))
+                        same(library.get(function(array, axis, descending=descending)),
+                             function(data, axis, descending=descending))
             same(library.get(masu.sort(array, axis)), masu.sort(data, axis))
             for function in (masu.sum, masu.mean, masu.var, masu.median):
                 for _ in range(2):
@@ -165,6 +168,7 @@ def check_axes():
                 for _ in range(2):
                     same(library.get(masu.sum(array, 1)), masu.sum(lines, 1))
                     same(library.get(masu.cumsum(array, 1)), masu.cumsum(lines, 1))
+                    same(library.get(masu.argpartition(array, 0, 1)), masu.argsort(lines, 1))
                     same(library.get(masu.argsort(array, 1, descending=True)), masu.argsort(lines, 1, descending=True))
                     for got, want in zip(masu.topk(array, 1, 1), masu.topk(lines, 1, 1)):
                         same(library.get(got), want)
@@ -220,7 +224,7 @@ def check_enqueued():
         "sum": lambda: masu.sum(x), "mean": lambda: masu.mean(x), "std": lambda: masu.std(x), "dot": lambda: masu.dot(x, x),
         "median": lambda: masu.median(x),
         "cumsum": lambda: masu.cumsum(x), "cumsum i64": lambda: masu.cumsum(bytes_), "sort": lambda: masu.sort(x),
-        "argsort": lambda: masu.argsort(x), "topk": lambda: masu.topk(x, 10),
+        "argsort": lambda: masu.argsort(x), "partition": lambda: masu.partition(x, 100), "topk": lambda: masu.topk(x, 10),
         "sum of columns": lambda: masu.sum(x.reshape(256, 256), 0, keepdims=True),
         "sort of columns": lambda: masu.sort(x.reshape(256, 256), 0, descending=True),
         "searchsorted": lambda: masu.searchsorted(edges, x), "histogram": lambda: masu.histogram(x, 10, (0, 1)),

@@ -11,12 +11,12 @@ namespace masu {
 namespace {
 
 // Where the parts of the temporary memory begin; what is selected with stands in front.
-struct Layout {
+struct PartitionLayout {
   std::uint64_t key = 0;
   std::uint64_t parts = 0;  // two numbers for each chunk
   std::uint64_t end = 0;
 
-  Layout(std::uint64_t selection, std::uint64_t chunks)
+  PartitionLayout(std::uint64_t selection, std::uint64_t chunks)
       : key(call::aligned(selection)),
         parts(key + call::workspace_alignment),
         end(parts + 2 * chunks * sizeof(std::uint64_t)) {}
@@ -26,13 +26,13 @@ quantile_plan::Chunks chunks_of(const Device& device, Dtype dtype, std::uint64_t
   return quantile_plan::partition(device.info(), dtype, 0).chunks(count);
 }
 
-Layout layout_of(const Device& device, Dtype dtype, std::uint64_t count) {
+PartitionLayout layout_of(const Device& device, Dtype dtype, std::uint64_t count) {
   return {selection_bytes(device, dtype, 1, count, 1), chunks_of(device, dtype, count).groups};
 }
 
 // The key stands in the workspace.
 void launch(Stream& stream, const DevicePartition& what, const Filtered& filtered, const BufferBase& workspace,
-            const Layout& layout) {
+            const PartitionLayout& layout) {
   const quantile_plan::Partition plan = quantile_plan::partition(stream.device().info(), what.dtype, what.index_bytes);
   const std::uint64_t count = what.data.size_bytes() / size_of(what.dtype);
   const quantile_plan::Chunks chunks = plan.chunks(count);
@@ -55,7 +55,7 @@ std::uint64_t partition_bytes(const Device& device, Dtype dtype, std::uint64_t c
 void partition_on_device(Stream& stream, const DevicePartition& what, std::uint64_t k, const BufferBase& workspace) {
   const Device device = stream.device();
   const std::uint64_t count = what.data.size_bytes() / size_of(what.dtype);
-  const Layout layout = layout_of(device, what.dtype, count);
+  const PartitionLayout layout = layout_of(device, what.dtype, count);
   const std::uint64_t begin = workspace.byte_offset();
   const Buffer<std::byte> selecting(device, workspace.memory(), begin, layout.key);
   const Buffer<std::byte> key(device, workspace.memory(), begin + layout.key, size_of(what.dtype));
@@ -65,7 +65,7 @@ void partition_on_device(Stream& stream, const DevicePartition& what, std::uint6
 
 void partition_around(Stream& stream, const DevicePartition& what, std::uint64_t bits) {
   const std::uint64_t count = what.data.size_bytes() / size_of(what.dtype);
-  const Layout layout(0, chunks_of(stream.device(), what.dtype, count).groups);
+  const PartitionLayout layout(0, chunks_of(stream.device(), what.dtype, count).groups);
   Buffer<std::byte> workspace(stream.device(), layout.end);
   stream.write_bytes(workspace, layout.key, &bits, size_of(what.dtype));
   launch(stream, what, {}, workspace, layout);
