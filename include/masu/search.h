@@ -40,7 +40,7 @@ enum class Side { left, right };
 struct SearchOptions {
   Side side = Side::left;
   Order order = Order::ascending;  ///< of the sorted data
-  Times* times = nullptr;  ///< where not null, receives the times of the call
+  Times* times = nullptr;          ///< where not null, receives the times of the call
 };
 
 /// The device for host data when none is named: `cpu`, as moving the data takes longer than

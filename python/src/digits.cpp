@@ -79,18 +79,29 @@ class Prefixes {
         least_(static_cast<Key<T>>(prefixes_.front() << below)),
         span_(static_cast<Key<T>>(((prefixes_.back() - prefixes_.front() + 1) << below) - 1)),
         least_front_(front(least_)),
-        span_front_(static_cast<Front>(front(static_cast<Key<T>>(least_ + span_)) - least_front_)) {}
+        span_front_(static_cast<Front>(front(static_cast<Key<T>>(least_ + span_)) - least_front_)) {
+    const std::size_t known = 8 * sizeof(T) - below;
+    if (prefixes_.size() == 1 || known > 16) return;
+    marks_.resize((std::size_t{1} << known) / 64 + 1);
+    for (const std::uint64_t prefix : prefixes_) marks_[prefix / 64] |= std::uint64_t{1} << prefix % 64;
+  }
 
   // Calls work(key, number).
   template <class F>
   void each(std::span<const Key<T>> keys, F&& work) {
+    if (!marks_.empty()) {
+      each_of(
+          keys, [&](Key<T> key) { return marks_[key >> below_ >> 6] >> (key >> below_) % 64 & 1; }, work);
+      return;
+    }
+    const auto near = [&](Key<T> key) { return std::size_t{static_cast<Key<T>>(key - least_) <= span_}; };
     for (; keys.size() >= group; keys = keys.subspan(group)) {
       Front some = 0;  // few groups have keys that are near: a look at all of a group is a few operations of a vector
       for (std::size_t i = 0; i < group; ++i)
         some |= static_cast<Front>(front(keys[i]) - least_front_) <= span_front_ ? 1 : 0;
-      if (some != 0) each_of(keys.first(group), work);
+      if (some != 0) each_of(keys.first(group), near, work);
     }
-    each_of(keys, work);
+    each_of(keys, near, work);
   }
 
  private:
@@ -99,21 +110,22 @@ class Prefixes {
   using Front = std::conditional_t<sizeof(T) == 8, std::uint32_t, Key<T>>;
   static Front front(Key<T> key) { return static_cast<Front>(key >> 8 * (sizeof(T) - sizeof(Front))); }
 
-  template <class F>
-  void each_of(std::span<const Key<T>> keys, F&& work) {
-    std::size_t near = 0;
+  // `near`: 1 for keys that may have a prefix, else 0.
+  template <class Near, class F>
+  void each_of(std::span<const Key<T>> keys, const Near& near, F&& work) {
+    std::size_t found_near = 0;
     for (const Key<T> key : keys) {  // without a branch
-      near_[near] = key;
-      near += static_cast<Key<T>>(key - least_) <= span_ ? 1 : 0;
+      near_[found_near] = key;
+      found_near += near(key);
     }
-    for (const Key<T> key : std::span(near_).first(near)) {
+    for (const Key<T> key : std::span(near_).first(found_near)) {
       if (prefixes_.size() == 1) {
         work(std::uint64_t{key}, std::size_t{0});
         continue;
       }
-      const std::uint64_t front = std::uint64_t{key} >> below_;
-      const auto found = std::ranges::lower_bound(prefixes_, front);
-      if (*found == front) work(std::uint64_t{key}, static_cast<std::size_t>(found - prefixes_.begin()));
+      const std::uint64_t prefix = std::uint64_t{key} >> below_;
+      const auto found = std::ranges::lower_bound(prefixes_, prefix);
+      if (*found == prefix) work(std::uint64_t{key}, static_cast<std::size_t>(found - prefixes_.begin()));
     }
   }
 
@@ -123,7 +135,8 @@ class Prefixes {
   Key<T> span_;
   Front least_front_;
   Front span_front_;
-  std::array<Key<T>, group + 1> near_{};
+  std::vector<std::uint64_t> marks_;  // a bit for each front that is a prefix, where they are several of few bits
+  std::array<Key<T>, block + 1> near_{};
 };
 
 // Adds to `table` how often each digit of `width` bits stands in front of the keys. Two tables are counted in turns,

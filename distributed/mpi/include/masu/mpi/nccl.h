@@ -227,12 +227,14 @@ class GpuLinks {
                                      link != nullptr && link->comm() != nullptr ? 1U : 0U};
     group.least(all);
     if (all[0] == 0) {
-      if (why.empty()) why = "another rank has no GPU that NCCL serves";
+      call.attempt([&] {
+        if (why.empty()) why = "another rank has no GPU that NCCL serves";
+      });
       return nullptr;
     }
     if (all[1] == 0) link = make(call, device, identity);
     else if (all[2] == 0) link->abort("NCCL failed in a call before");
-    why = link->why();
+    call.attempt([&] { why = link->why(); });
     return link->comm() == nullptr ? nullptr : link;
   }
 

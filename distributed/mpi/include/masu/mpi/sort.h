@@ -229,14 +229,20 @@ inline SortReport sort_buffers(Call& call, const Sorted& data, const SortOptions
 inline SortReport sort_arrays(Call& call, const std::optional<Device>& named, MutableArrayView keys, RecordsView values,
                               const SortOptions& options) {
   std::byte none{};
-  const Device cpu = Device::open("cpu");
-  const auto wrap = [&](void* data, std::uint64_t bytes) {
-    return Buffer<std::byte>::wrap_host(cpu, {bytes == 0 ? &none : static_cast<std::byte*>(data), bytes});
-  };
   const bool with_values = values.data != nullptr || values.count != 0;
-  Buffer<std::byte> keys_here = wrap(keys.data, keys.count * size_of(keys.dtype));
-  Buffer<std::byte> values_here = wrap(values.data, values.count * values.record_bytes);
-  const Sorted data{keys_here, keys.dtype, with_values ? &values_here : nullptr, with_values ? values.record_bytes : 0};
+  std::optional<Buffer<std::byte>> keys_here;
+  std::optional<Buffer<std::byte>> values_here;
+  call.attempt([&] {
+    const Device cpu = Device::open("cpu");
+    const auto wrap = [&](void* data, std::uint64_t bytes) {
+      return Buffer<std::byte>::wrap_host(cpu, {bytes == 0 ? &none : static_cast<std::byte*>(data), bytes});
+    };
+    keys_here = wrap(keys.data, keys.count * size_of(keys.dtype));
+    values_here = wrap(values.data, values.count * values.record_bytes);
+  });
+  call.agree();
+  const Sorted data{*keys_here, keys.dtype, with_values ? &*values_here : nullptr,
+                    with_values ? values.record_bytes : 0};
   return sort_all(call, data, options, [&](SortOptions own) {
     own.workspace = nullptr;  // it is of the host
     const Device device = named ? *named : device_for_scan();
