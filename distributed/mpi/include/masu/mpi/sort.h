@@ -219,6 +219,7 @@ SortReport sort_all(Call& call, const Sorted& data, const SortOptions& options, 
 
 /// Device memory, on its device.
 inline SortReport sort_buffers(Call& call, const Sorted& data, const SortOptions& options) {
+  call.agree();  // as sort_arrays on ranks with host data
   return sort_all(call, data, options, [&](const SortOptions& own) {
     if (data.values == nullptr) masu::sort(data.keys, data.dtype, own);
     else masu::sort_by_key(data.keys, data.dtype, *data.values, data.value_bytes, own);
