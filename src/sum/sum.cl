@@ -92,7 +92,7 @@ inline void load(uint *words, __global const uchar *bytes, const size_t first, c
     for (int k = 0; k < (n); ++k) {                                                                     \
       MASU_UNROLLED                                                                                     \
       for (int e = 0; e < MASU_PER_VECTOR; ++e) {                                                       \
-        MASU_ADD(element_of(all_x[k], e), MASU_Y(k, e))                                 \
+        MASU_ADD(element_of(all_x[k], e), MASU_Y(k, e))                                                 \
       }                                                                                                 \
     }                                                                                                   \
   }
