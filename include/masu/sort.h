@@ -101,10 +101,10 @@ MASU_EXPORT void argsort(const Device& device, const ArrayView& keys, MutableArr
 MASU_EXPORT void argsort(const BufferBase& keys, Dtype dtype, BufferBase& indices, Dtype index_dtype,
                          const SortOptions& options = {});
 
-/// Merges sorted runs, stably: run r is elements [runs[r], runs[r + 1]); runs[0] is 0, the last entry the number of
-/// elements. Equal elements stay in the order of the runs. `data` and `result` have one size and do not overlap; `data`
-/// is temporary memory of the call with unspecified contents afterwards. Of the options only the order is used.
-/// Takes O(n log(number of runs)) and no memory: each two runs are read once and written once.
+/// Merges sorted runs, stably: run r is elements [runs[2 r], runs[2 r + 1]) of `data`, behind the runs before it. Equal
+/// elements stay in the order of the runs. `result` has as many elements as the runs together, and does not overlap
+/// `data`, which is temporary memory of the call: its contents are unspecified afterwards. Of the options only the
+/// order is used. Takes O(n log(number of runs)) and no memory: each two runs are read once and written once.
 MASU_EXPORT void merge_sorted(BufferBase& data, Dtype dtype, std::span<const std::uint64_t> runs, BufferBase& result,
                               const SortOptions& options = {});
 /// The same with values of `value_bytes` bytes, which move with the keys.

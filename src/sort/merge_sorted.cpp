@@ -10,8 +10,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace masu {
@@ -29,41 +29,55 @@ struct Merge {
   std::size_t value_bytes = 0;
 };
 
+// The runs that have elements.
+std::vector<Run> runs_of(std::string_view function, std::span<const std::uint64_t> offsets, std::uint64_t count) {
+  if (offsets.size() % 2 != 0) {
+    call::refuse(function, fmt::format("runs must be pairs of offsets, got {} of them", offsets.size()));
+  }
+  const auto place = std::ranges::is_sorted_until(offsets);
+  if (place != offsets.end()) {
+    call::refuse(function, fmt::format("runs must be non-decreasing offsets, got {} after {} at place {}", *place,
+                                       *(place - 1), place - offsets.begin()));
+  }
+  if (!offsets.empty() && offsets.back() > count) {
+    call::refuse(function, fmt::format("runs must end at or before {}, got {}", count, offsets.back()));
+  }
+  std::vector<Run> runs;
+  for (std::size_t r = 0; r < offsets.size(); r += 2) {
+    if (offsets[r] != offsets[r + 1]) runs.push_back({offsets[r], offsets[r + 1]});
+  }
+  return runs;
+}
+
 // Where elements come from and where they go.
 void check_places(std::string_view function, std::string_view name, const BufferBase& from, const BufferBase& to,
-                  std::uint64_t count, std::size_t bytes) {
-  for (const BufferBase* place : {&from, &to}) {
-    const std::uint64_t got = call::count_of(function, *place, bytes);
-    if (got != count) {
-      call::refuse(function, fmt::format("{} and result must have an element for each key, got {} for {} keys", name,
-                                         got, count));
-    }
-    call::check_writable(function, *place, name);
+                  std::uint64_t count, std::uint64_t merged, std::size_t bytes) {
+  const std::uint64_t has = call::count_of(function, from, bytes);
+  if (has != count) {
+    call::refuse(function, fmt::format("there must be a value for each key, got {} for {} keys", has, count));
   }
+  const std::uint64_t got = call::count_of(function, to, bytes);
+  if (got != merged) {
+    call::refuse(function,
+                 fmt::format("the result of {} must have the {} elements of the runs, got {}", name, merged, got));
+  }
+  call::check_writable(function, from, name);
+  call::check_writable(function, to, "the result");
   call::check_one_device(function, from, to);
   call::check_apart(function, fmt::format("{} and result", name), from, to);
 }
 
-void check_runs(std::string_view function, std::span<const std::uint64_t> runs, std::uint64_t count) {
-  if (runs.empty() || runs.front() != 0 || runs.back() != count) {
-    const std::string got = runs.empty() ? "none" : fmt::format("{} to {}", runs.front(), runs.back());
-    call::refuse(function,
-                 fmt::format("runs must begin with 0 and end with {}, the number of keys, got {}", count, got));
-  }
-  const auto place = std::ranges::is_sorted_until(runs);
-  if (place == runs.end()) return;
-  call::refuse(function, fmt::format("runs must be non-decreasing, got {} after {} at place {}", *place, *(place - 1),
-                                     place - runs.begin()));
-}
-
-void check(const Merge& merge, std::span<const std::uint64_t> runs) {
+std::vector<Run> check(const Merge& merge, std::span<const std::uint64_t> offsets) {
   const std::uint64_t count = call::count_of(merge.function, merge.keys, merge.dtype);
-  call::check_count(merge.function, count);
+  const std::vector<Run> runs = runs_of(merge.function, offsets, count);
+  std::uint64_t merged = 0;
+  for (const Run& run : runs) merged += run.size();
   const bool with_values = merge.values != nullptr;
-  check_places(merge.function, with_values ? "keys" : "data", merge.keys, merge.result, count, size_of(merge.dtype));
+  check_places(merge.function, with_values ? "keys" : "data", merge.keys, merge.result, count, merged,
+               size_of(merge.dtype));
   if (with_values) {
     call::check_element_bytes(merge.function, merge.value_bytes);
-    check_places(merge.function, "values", *merge.values, *merge.result_values, count, merge.value_bytes);
+    check_places(merge.function, "values", *merge.values, *merge.result_values, count, merged, merge.value_bytes);
     call::check_one_device(merge.function, merge.keys, *merge.values);
     for (const BufferBase* keys : {&merge.keys, &merge.result}) {
       for (const BufferBase* values : {merge.values, merge.result_values}) {
@@ -71,15 +85,12 @@ void check(const Merge& merge, std::span<const std::uint64_t> runs) {
       }
     }
   }
-  check_runs(merge.function, runs, count);
+  return runs;
 }
 
-void run(const Merge& merge, std::span<const std::uint64_t> given, Order order) {
-  check(merge, given);
-  if (given.back() == 0) return;
-  // Empty runs would take passes.
-  std::vector<std::uint64_t> runs;
-  std::ranges::unique_copy(given, std::back_inserter(runs));
+void run(const Merge& merge, std::span<const std::uint64_t> offsets, Order order) {
+  std::vector<Run> runs = check(merge, offsets);
+  if (runs.empty()) return;
   const bool with_values = merge.values != nullptr;
   if (call::on_cpu(merge.keys.device())) {
     cpu::MergeArrays arrays{call::host_address(merge.keys), call::host_address(merge.result)};
@@ -102,7 +113,7 @@ void run(const Merge& merge, std::span<const std::uint64_t> given, Order order) 
   }
   Stream stream = call::timed_stream(merge.keys.device(), false);
   DeviceWork work;
-  sort_merge::merge(stream, arrays, runs, work);
+  sort_merge::merge(stream, arrays, std::move(runs), work);
   stream.finish();
 }
 

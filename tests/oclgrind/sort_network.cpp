@@ -58,6 +58,8 @@ void check(const Device& device, std::size_t pieces, std::size_t length, With wi
 // Merges sorted runs with values of 12 bytes, from the second element of each buffer on.
 template <class T>
 void check_runs(const Device& device, const std::vector<std::uint64_t>& runs) {
+  std::vector<std::uint64_t> pairs;
+  for (std::size_t r = 0; r + 1 < runs.size(); ++r) pairs.insert(pairs.end(), {runs[r], runs[r + 1]});
   using Value = std::array<std::uint32_t, 3>;
   std::vector<T> keys = make_keys<T>(runs.back());
   std::vector<Value> values(keys.size());
@@ -77,7 +79,7 @@ void check_runs(const Device& device, const std::vector<std::uint64_t>& runs) {
   Buffer<Value> moved = all_moved.slice(1, keys.size());
   data.write(keys);
   moving.write(values);
-  merge_sorted_by_key(data, moving, runs, merged, moved, {.order = Order::descending});
+  merge_sorted_by_key(data, moving, pairs, merged, moved, {.order = Order::descending});
   const std::vector<std::uint32_t> order = order_of(keys, keys.size(), Order::descending);
   const std::vector<T> got = merged.read();
   const std::vector<Value> got_values = moved.read();

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <span>
 #include <utility>
 #include <vector>
@@ -125,21 +126,32 @@ void merge_sort(const StableWork& work, Order order, Threads threads) {
   with_items(work, order, [&](auto&& items) { sort_items(items, threads); });
 }
 
-void merge_runs(Dtype dtype, const MergeArrays& arrays, std::span<const std::uint64_t> runs, Order order,
-                Threads threads) {
-  const std::uint64_t count = runs.back();
-  if (count == 0) return;
+void merge_runs(Dtype dtype, const MergeArrays& arrays, std::span<const Run> runs, Order order, Threads threads) {
+  // Without gaps between the runs.
+  std::vector<std::uint64_t> begins{0};
+  for (const Run& run : runs) {
+    const auto close = [&](void* data, std::size_t bytes) {
+      std::byte* const first = static_cast<std::byte*>(data);
+      std::memmove(first + begins.back() * bytes, first + run.first * bytes, run.size() * bytes);
+    };
+    if (run.first != begins.back()) {
+      close(arrays.keys, size_of(dtype));
+      if (arrays.value_bytes != 0) close(arrays.values, arrays.value_bytes);
+    }
+    begins.push_back(begins.back() + run.size());
+  }
+  const std::uint64_t count = begins.back();
   dispatch(dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     T* const keys = static_cast<T*>(arrays.keys);
     T* const result = static_cast<T*>(arrays.merged_keys);
     if (arrays.value_bytes == 0) {
       KeyItems<T> items(keys, count, order, result);
-      merge_items(items, runs, threads);
+      merge_items(items, begins, threads);
       items.come_to(result, threads);
     } else {
       PairItems<T> items(keys, arrays.values, arrays.value_bytes, count, order, result, arrays.merged_values);
-      merge_items(items, runs, threads);
+      merge_items(items, begins, threads);
       items.come_to(result, arrays.merged_values, threads);
     }
   });

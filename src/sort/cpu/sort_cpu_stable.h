@@ -5,6 +5,7 @@
 
 #include "sort/cpu/sort_cpu_quick.h"
 #include "sort/sort_job.h"
+#include "sort/sort_run.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -36,10 +37,8 @@ struct MergeArrays {
   std::byte* merged_values = nullptr;
   std::size_t value_bytes = 0;
 };
-// Merges the sorted runs [runs[r], runs[r + 1]), stably, the first from 0 on. With more than two, both places are
-// written to.
-void merge_runs(Dtype dtype, const MergeArrays& arrays, std::span<const std::uint64_t> runs, Order order,
-                Threads threads);
+// Merges sorted runs, of which none is empty and each lies behind the one before, stably. Both places are written to.
+void merge_runs(Dtype dtype, const MergeArrays& arrays, std::span<const Run> runs, Order order, Threads threads);
 // The network of masu/bitonic.h over pairs of key and index: needs 24 bytes for each key, and a copy of what is moved.
 void network_sort(const StableWork& work, Order order);
 

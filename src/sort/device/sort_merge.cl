@@ -45,13 +45,15 @@ inline ulong on_merge_path(__global const MASU_ELEMENT *a, __global const MASU_E
 
 // `pieces` of piece_length keys each. In a piece, runs of left_length and right_length keys alternate; the last may be
 // shorter. Runs 0 and 1 become one, 2 and 3, and so on. A pair of runs is a multiple of MASU_TILE, or the whole piece.
+// The second run of a pair begins right_place keys behind the first.
 // A group makes `tiles_each` tiles of the first `tiles`. `places` has MASU_TILE + MASU_GROUP words, `below` three.
 __kernel MASU_WORK_GROUP(MASU_GROUP) void sort_merge(
     __global const uchar *key_source, const ulong key_source_offset, __global uchar *key_target,
     const ulong key_target_offset, __global const uchar *payload_source, const ulong payload_source_offset,
     __global uchar *payload_target, const ulong payload_target_offset, const ulong piece_length,
-    const ulong piece_tiles, const ulong left_length, const ulong right_length, const ulong first_tile,
-    const ulong tiles, const uint tiles_each, __local MASU_ELEMENT *keys, __local uint *places, __local uint *below) {
+    const ulong piece_tiles, const ulong left_length, const ulong right_length, const ulong right_place,
+    const ulong first_tile, const ulong tiles, const uint tiles_each, __local MASU_ELEMENT *keys, __local uint *places,
+    __local uint *below) {
   MASU_LOCAL_POINTER(MASU_ELEMENT, keys);
   MASU_LOCAL_POINTER(uint, places);
   MASU_LOCAL_POINTER(uint, below);
@@ -72,7 +74,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void sort_merge(
     const ulong b_length = min(right_length, piece_length - base - a_length);
     const ulong first = piece * piece_length + base;
     __global const MASU_ELEMENT *a = (__global const MASU_ELEMENT *)(key_source + key_source_offset) + first;
-    __global const MASU_ELEMENT *b = a + a_length;
+    __global const MASU_ELEMENT *b = a + right_place;
     const ulong begin = tile_begin - base;
     const ulong end = min(begin + MASU_TILE, a_length + b_length);
     ulong a_begin = begin == 0 ? 0 : a_end;
@@ -128,7 +130,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void sort_merge(
       const uint place = places[MASU_PADDED(i)];
       to[i] = keys[place];
 #if MASU_PAYLOAD_UNITS != 0
-      const ulong from = place < a_count ? a_begin + place : a_length + b_begin + (place - a_count);
+      const ulong from = place < a_count ? a_begin + place : right_place + b_begin + (place - a_count);
       for (uint u = 0; u < MASU_PAYLOAD_UNITS; ++u) {
         moved[i * MASU_PAYLOAD_UNITS + u] = payload[from * MASU_PAYLOAD_UNITS + u];
       }

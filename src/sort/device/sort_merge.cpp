@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <optional>
 #include <utility>
 
 namespace masu::sort_merge {
@@ -106,9 +107,10 @@ class Merger {
         units_(device.info().compute_units),
         kernels_(device, files(), defines(device.info(), arrays.dtype, arrays.order, moved), shape_.group) {}
 
-  // Of `pieces` of piece_length keys, runs of `left` and of `right` keys in turns: each two become one.
+  // Of `pieces` of piece_length keys, runs of `left` and of `right` keys in turns: each two become one. The second
+  // begins right_place keys behind the first.
   void merge(Stream& stream, const Places& places, std::uint64_t pieces, std::uint64_t piece_length, std::uint64_t left,
-             std::uint64_t right, DeviceWork& work) {
+             std::uint64_t right, std::uint64_t right_place, DeviceWork& work) {
     const std::uint64_t piece_tiles = (piece_length + shape_.tile() - 1) / shape_.tile();
     const std::uint64_t tiles = piece_tiles * pieces;
     const std::uint64_t each = std::clamp<std::uint64_t>(tiles / (groups_of_unit * units_), 1, most_tiles_each);
@@ -118,8 +120,8 @@ class Merger {
       work.done(kernels_.launch(
           stream, "sort_merge", groups, *places.keys, *places.merged_keys,
           sort_kernels::place_of(places.payload, *places.keys),
-          sort_kernels::place_of(places.merged_payload, *places.keys), piece_length, piece_tiles, left, right, first,
-          tiles, static_cast<std::uint32_t>(each), LocalMemory{shape_.tile() * key_bytes_},
+          sort_kernels::place_of(places.merged_payload, *places.keys), piece_length, piece_tiles, left, right,
+          right_place, first, tiles, static_cast<std::uint32_t>(each), LocalMemory{shape_.tile() * key_bytes_},
           call::local<std::uint32_t>(shape_.tile() + shape_.group), call::local<std::uint32_t>(3)));
     }
   }
@@ -203,7 +205,7 @@ void sort(Stream& stream, const Arrays& arrays, std::uint64_t pieces, std::uint6
   const auto unit_bytes = static_cast<unsigned>(layout.payload_bytes);
   Merger merger(device, arrays, {unit_bytes, unit_bytes == 0 ? 0U : 1U});
   for (; run < piece_length; run *= 2) {
-    merger.merge(stream, {keys[0], keys[1], payload[0], payload[1]}, pieces, piece_length, run, run, work);
+    merger.merge(stream, {keys[0], keys[1], payload[0], payload[1]}, pieces, piece_length, run, run, run, work);
     std::swap(keys[0], keys[1]);
     std::swap(payload[0], payload[1]);
   }
@@ -214,48 +216,50 @@ void sort(Stream& stream, const Arrays& arrays, std::uint64_t pieces, std::uint6
   work.done(call::copy(stream, moved, *arrays.moved_records));
 }
 
-void merge(Stream& stream, const Arrays& arrays, std::span<const std::uint64_t> runs, DeviceWork& work) {
+void merge(Stream& stream, const Arrays& arrays, std::vector<Run> runs, DeviceWork& work) {
   const unsigned unit = arrays.has_records() ? arrays.record_unit() : 0;
   Merger merger(stream.device(), arrays, {unit, unit == 0 ? 0U : static_cast<unsigned>(arrays.record_bytes / unit)});
-  const std::size_t key_bytes = size_of(arrays.dtype);
-  std::vector<std::uint64_t> ends(runs.begin(), runs.end());
   std::array<const BufferBase*, 2> keys = {arrays.source, arrays.target};
   std::array<const BufferBase*, 2> records = {arrays.records, arrays.moved_records};
-  do {
-    std::vector<std::uint64_t> merged = {ends.front()};
-    for (std::size_t r = 0; r + 1 < ends.size(); r += 2) {
-      const std::uint64_t first = ends[r];
-      const std::uint64_t last = ends[std::min(r + 2, ends.size() - 1)];
-      merged.push_back(last);
-      const auto part = [&](const BufferBase& of, std::size_t bytes) {
-        return Buffer<std::byte>(of.device(), of.memory(), of.byte_offset() + first * bytes, (last - first) * bytes);
-      };
-      const Buffer<std::byte> from = part(*keys[0], key_bytes);
-      const Buffer<std::byte> to = part(*keys[1], key_bytes);
-      const auto move = [&](const BufferBase* from_records, const BufferBase* to_records) {
-        const std::uint64_t left = ends[r + 1] - first;
-        if (left != last - first) {
-          merger.merge(stream, {&from, &to, from_records, to_records}, 1, last - first, left, last - ends[r + 1], work);
-          return;
-        }
-        work.done(call::copy(stream, from, to));
-        if (from_records != nullptr) work.done(call::copy(stream, *from_records, *to_records));
-      };
-      if (arrays.has_records()) {
-        const Buffer<std::byte> from_records = part(*records[0], arrays.record_bytes);
-        const Buffer<std::byte> to_records = part(*records[1], arrays.record_bytes);
-        move(&from_records, &to_records);
-      } else {
-        move(nullptr, nullptr);
-      }
+  const auto part = [](const BufferBase& of, std::uint64_t first, std::uint64_t count, std::size_t bytes) {
+    return Buffer<std::byte>(of.device(), of.memory(), of.byte_offset() + first * bytes, count * bytes);
+  };
+  // From an element of one place to one of the other; of two runs, or of one where `right` is empty.
+  const auto move = [&](const Run& left, const Run& right, std::uint64_t to) {
+    const bool alone = right.first == right.end;
+    const std::uint64_t count = left.size() + right.size();
+    const std::uint64_t reach = alone ? count : right.end - left.first;
+    const Buffer<std::byte> from_keys = part(*keys[0], left.first, reach, size_of(arrays.dtype));
+    const Buffer<std::byte> to_keys = part(*keys[1], to, count, size_of(arrays.dtype));
+    std::optional<Buffer<std::byte>> from_records;
+    std::optional<Buffer<std::byte>> to_records;
+    if (arrays.has_records()) {
+      from_records = part(*records[0], left.first, reach, arrays.record_bytes);
+      to_records = part(*records[1], to, count, arrays.record_bytes);
     }
-    ends = std::move(merged);
+    if (alone) {
+      work.done(call::copy(stream, from_keys, to_keys));
+      if (from_records) work.done(call::copy(stream, *from_records, *to_records));
+    } else {
+      merger.merge(stream,
+                   {&from_keys, &to_keys, from_records ? &*from_records : nullptr, to_records ? &*to_records : nullptr},
+                   1, count, left.size(), right.size(), right.first - left.first, work);
+    }
+  };
+  do {
+    std::uint64_t to = 0;
+    std::vector<Run> merged;
+    for (std::size_t r = 0; r < runs.size(); r += 2) {
+      const Run right = r + 1 < runs.size() ? runs[r + 1] : Run{};
+      move(runs[r], right, to);
+      merged.push_back({to, to + runs[r].size() + right.size()});
+      to = merged.back().end;
+    }
+    runs = std::move(merged);
     std::swap(keys[0], keys[1]);
     std::swap(records[0], records[1]);
-  } while (ends.size() > 2);
-  if (keys[0] == arrays.target) return;
-  work.done(call::copy(stream, *arrays.source, *arrays.target));
-  if (arrays.has_records()) work.done(call::copy(stream, *arrays.records, *arrays.moved_records));
+  } while (runs.size() > 1);
+  if (keys[0] != arrays.target) move(runs[0], {}, 0);
 }
 
 }  // namespace masu::sort_merge

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "sort/device/sort_kernels.h"
+#include "sort/sort_run.h"
 
 #include <cstdint>
 #include <span>
@@ -24,9 +25,9 @@ std::uint64_t scratch_bytes(const DeviceInfo& device, const sort_kernels::Arrays
 void sort(Stream& stream, const sort_kernels::Arrays& arrays, std::uint64_t pieces, std::uint64_t piece_length,
           const BufferBase* scratch, DeviceWork& work);
 
-// Merges the sorted runs [runs[r], runs[r + 1]), none empty, of arrays.source into arrays.target, and records with
-// them, stably. With more than two runs the sources are written to as well. Needs no memory.
-void merge(Stream& stream, const sort_kernels::Arrays& arrays, std::span<const std::uint64_t> runs, DeviceWork& work);
+// Merges sorted runs of arrays.source, of which none is empty and each lies behind the one before, into arrays.target,
+// and records with them, stably. With more than two runs the sources are written to as well. Needs no memory.
+void merge(Stream& stream, const sort_kernels::Arrays& arrays, std::vector<Run> runs, DeviceWork& work);
 
 // What moves with a key: units of 0, 1, 2, 4 or 8 bytes.
 struct Moved {

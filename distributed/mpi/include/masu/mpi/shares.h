@@ -77,7 +77,7 @@ struct Shares {
         cuts(ranks + 1),
         sent(ranks),
         received(ranks),
-        runs(ranks + 1) {}
+        runs(2 * ranks) {}
 
   /// With more ranks the tables of long digits would take longer to add than more rounds.
   static constexpr std::size_t most_ranks_of_long_digits = 64;
@@ -91,8 +91,20 @@ struct Shares {
   std::vector<std::uint64_t> cuts;  ///< where the shares begin in this rank's sorted keys, their number at the end
   std::vector<std::uint64_t> sent;
   std::vector<std::uint64_t> received;
-  std::vector<std::uint64_t> runs;  ///< where the received pieces begin, their sum at the end
+  std::vector<std::uint64_t> runs;  ///< where the received pieces begin and end
+
+  /// Where the piece from a rank begins.
+  [[nodiscard]] std::uint64_t place(std::size_t rank) const noexcept { return runs[2 * rank]; }
 };
+
+/// Pieces that NCCL moves begin at elements with the same remainder by this on both sides: then bytes that are aligned
+/// to 16 on one side are so on the other, which NCCL needs for its speed. A gap of at least as many lies in front of
+/// each.
+inline constexpr std::uint64_t piece_alignment = 16;
+/// Elements that the pieces of so many ranks take more than one behind the other.
+constexpr std::uint64_t gaps_of(std::uint64_t ranks) {
+  return 2 * piece_alignment * ranks;
+}
 
 /// Finds places in sorted keys, where they are.
 template <class T>
@@ -129,9 +141,10 @@ class Places {
   Stream stream_;
 };
 
-/// Finds the shares of sorted keys from shares.counts. What fails is kept for the next agree().
+/// Finds the shares of sorted keys from shares.counts; pieces are received one behind the other, or with gaps. What
+/// fails is kept for the next agree().
 template <class T>
-void find_shares(Call& call, const BufferBase& sorted, Order order, Shares& shares) {
+void find_shares(Call& call, const BufferBase& sorted, Order order, bool gaps, Shares& shares) {
   const Group& group = call.group();
   auto& [digit_bits, digits, counts, borders, ends, table, before, cuts, sent, received, runs] = shares;
   const std::uint64_t count = sorted.size_bytes() / sizeof(T);
@@ -178,9 +191,20 @@ void find_shares(Call& call, const BufferBase& sorted, Order order, Shares& shar
     cuts[b + 1] = border.first + std::min(wanted, border.end - border.first);
   }
   cuts.back() = count;
-  for (std::size_t r = 0; r < sent.size(); ++r) sent[r] = cuts[r + 1] - cuts[r];
+  // A piece's length, and where it begins in a line of piece_alignment elements, are one number.
+  for (std::size_t r = 0; r < sent.size(); ++r) {
+    sent[r] = (cuts[r + 1] - cuts[r]) * piece_alignment + cuts[r] % piece_alignment;
+  }
   group.to_each(sent, received);
-  std::partial_sum(received.begin(), received.end(), runs.begin() + 1);
+  std::uint64_t end = 0;
+  for (std::size_t r = 0; r < sent.size(); ++r) {
+    if (gaps) end += piece_alignment + (received[r] - end) % piece_alignment;
+    sent[r] /= piece_alignment;
+    received[r] /= piece_alignment;
+    runs[2 * r] = end;
+    end += received[r];
+    runs[2 * r + 1] = end;
+  }
 }
 
 }  // namespace masu::mpi::detail

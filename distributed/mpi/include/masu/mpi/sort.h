@@ -59,12 +59,10 @@ inline std::uint64_t host_piece = std::uint64_t{16} << 20;
 /// ranks that they come from.
 class Moved {
  public:
-  Moved(BufferBase& from, std::size_t record_bytes, const Buffer<std::byte>& memory, std::uint64_t first)
-      : from_(from), size_(record_bytes), to_(bytes_of(memory, first, from.size_bytes())) {}
+  Moved(BufferBase& from, std::size_t record_bytes, Buffer<std::byte> to)
+      : from_(from), size_(record_bytes), to_(std::move(to)) {}
 
-  [[nodiscard]] BufferBase& from() const noexcept { return from_; }
   [[nodiscard]] Buffer<std::byte>& to() noexcept { return to_; }
-  [[nodiscard]] std::size_t record_bytes() const noexcept { return size_; }
 
   /// Through host memory: device memory goes by `room` (one part to send from, one to receive in), piece by piece.
   /// What fails is kept: the other ranks get as many bytes as they expect all the same.
@@ -83,7 +81,7 @@ class Moved {
         const std::uint64_t out_here = std::min(host_piece, out - out_first);
         const std::uint64_t in_here = std::min(host_piece, in - in_first);
         const std::uint64_t from = shares.cuts[next] * size_ + out_first;
-        const std::uint64_t to = shares.runs[previous] * size_ + in_first;
+        const std::uint64_t to = shares.place(previous) * size_ + in_first;
         if (!room) {
           group.exchange(address(from_) + from, out_here, static_cast<int>(next), address(to_) + to, in_here,
                          static_cast<int>(previous));
@@ -98,20 +96,27 @@ class Moved {
       }
     }
   }
-  /// From GPU to GPU: gives all messages to `exchange`.
+  /// From GPU to GPU: gives all messages to `exchange`. A message begins where both sides are aligned: what lies in
+  /// front of the piece goes with it, into the gap.
   template <class Send, class Receive>
   void exchange_on_gpu(std::size_t self, const Shares& shares, const Send& send, const Receive& receive) {
+    const auto move = [&](const auto& way, const BufferBase& buffer, std::uint64_t place, std::uint64_t count,
+                          std::size_t rank) {
+      if (count == 0) return;
+      const std::uint64_t more = place * size_ % piece_alignment;
+      way(buffer, place * size_ - more, count * size_ + more, static_cast<int>(rank));
+    };
     for (std::size_t r = 0; r < shares.sent.size(); ++r) {
       if (r == self) continue;
-      send(from_, shares.cuts[r] * size_, shares.sent[r] * size_, static_cast<int>(r));
-      receive(to_, shares.runs[r] * size_, shares.received[r] * size_, static_cast<int>(r));
+      move(send, from_, shares.cuts[r], shares.sent[r], r);
+      move(receive, to_, shares.place(r), shares.received[r], r);
     }
   }
   /// What this rank keeps.
   void keep(Stream& stream, std::size_t self, const Shares& shares) {
     const std::uint64_t bytes = shares.received[self] * size_;
     if (bytes == 0) return;
-    Buffer<std::byte> kept = bytes_of(to_, shares.runs[self] * size_, bytes);
+    Buffer<std::byte> kept = bytes_of(to_, shares.place(self) * size_, bytes);
     stream.copy(kept, bytes_of(from_, shares.cuts[self] * size_, bytes));
   }
 
@@ -151,13 +156,15 @@ SortReport sort_all(Call& call, const Sorted& data, const SortOptions& options, 
     }
     if (group.size() > 1) {
       // A copy of everything, which sorting may use before.
-      const std::uint64_t first_value = (count * key_bytes + 255) / 256 * 256;
-      const std::uint64_t copy_bytes = first_value + count * data.value_bytes;
-      memory.emplace(data.keys.device(), std::max(copy_bytes, masu::sort_workspace(data.keys.device(), data.dtype,
-                                                                                   count, data.value_bytes, own)));
-      if (memory->size() != 0) own.workspace = &*memory;
-      moved.emplace_back(data.keys, key_bytes, *memory, 0);
-      if (data.values != nullptr) moved.emplace_back(*data.values, data.value_bytes, *memory, first_value);
+      const std::uint64_t room = count + gaps_of(static_cast<std::uint64_t>(group.size()));
+      const std::uint64_t first_value = (room * key_bytes + 255) / 256 * 256;
+      const std::uint64_t sorting = masu::sort_workspace(data.keys.device(), data.dtype, count, data.value_bytes, own);
+      memory.emplace(data.keys.device(), std::max(first_value + room * data.value_bytes, sorting));
+      own.workspace = &*memory;
+      moved.emplace_back(data.keys, key_bytes, bytes_of(*memory, 0, room * key_bytes));
+      if (data.values != nullptr) {
+        moved.emplace_back(*data.values, data.value_bytes, bytes_of(*memory, first_value, room * data.value_bytes));
+      }
       shares = Shares(static_cast<std::size_t>(group.size()));
     }
     add_seconds(report.sort, [&] { sort_here(own); });
@@ -172,8 +179,9 @@ SortReport sort_all(Call& call, const Sorted& data, const SortOptions& options, 
     GpuLink* const link = GpuLinks::of(call, data.keys.device(), report.note);
     if (data.keys.device().kind() == DeviceKind::cpu && !nccl_for_cpu) report.note.clear();
     group.from_each(count, shares.counts);
-    dispatch(data.dtype,
-             [&](auto tag) { find_shares<typename decltype(tag)::type>(call, data.keys, own.order, shares); });
+    dispatch(data.dtype, [&](auto tag) {
+      find_shares<typename decltype(tag)::type>(call, data.keys, own.order, link != nullptr, shares);
+    });
     report.sent_bytes = (count - shares.sent[self]) * (key_bytes + data.value_bytes);
     all_stay = shares.sent[self] == count && shares.received[self] == count;
     call.attempt([&] {
