@@ -2,140 +2,229 @@
 // Stable merging of sorted runs, in OpenCL C 1.2 (and, behind the CUDA prelude, in CUDA C++). sort_key.cl stands in
 // front of this file.
 //
-// Each work-group makes tiles of the result, one behind the other. Where a tile's part of the two runs begins and ends
-// is found by search along a diagonal of the merge path (O. Green, R. McColl and D. A. Bader, GPU merge path, ICS
-// 2012), so every group has as much to do, whatever the keys are. All work-items look at as many places of a diagonal
-// at once: few reads of memory wait for each other. A tile begins where the one before ends, and its end is at most a
-// tile further in either run, so only a group's first search reads keys from far away.
+// Each work-group makes some tiles of the result, one behind the other. Where a tile's part of the two runs begins and
+// ends is found by search along a diagonal of the merge path (O. Green, R. McColl and D. A. Bader, GPU merge path, ICS
+// 2012), so every group has as much to do, whatever the keys are. All borders of a group's tiles are sought at once,
+// each by many work-items that look at as many places of its diagonal: few reads of memory wait for each other. A tile
+// is read while the one before it is merged.
 //
 // Defines, all given by sort_merge.cpp:
 // - MASU_GROUP          work-items in a work-group
 // - MASU_ITEMS          keys that each work-item merges
+// - MASU_TILES          tiles of a work-group, at most
+// - MASU_UNROLL         1: loops over the keys of a work-item are unrolled, so that they lie in registers
 // - MASU_PAYLOAD_UNITS  units that move with each key; 0: nothing does
 // - MASU_PAYLOAD        the type of a unit
 
+#if MASU_UNROLL
+#define MASU_UNROLLED MASU_PRAGMA_UNROLL
+#else
+#define MASU_UNROLLED
+#endif
 #define MASU_TILE (MASU_GROUP * MASU_ITEMS)
-// Places lie with a word between those of each work-item, so that neighbours do not share a bank.
+#define MASU_BORDERS (MASU_TILES + 1)
+// Work-groups of 256 that share a multiprocessor: without this the registers left room for two.
+#define MASU_RESIDENT (MASU_PAYLOAD_UNITS == 0 ? 4 : 5)
+// Work-items that seek a border.
+#define MASU_SEEKERS (MASU_GROUP / MASU_BORDERS)
+// Places lie with one between those of each work-item, so that neighbours do not share a bank.
 #define MASU_PADDED(i) ((i) + (i) / MASU_ITEMS)
 
-// How many of the first `diagonal` keys of the result are a's: of equal keys, a's come first. At least `low` and at
-// most `high`. All work-items of the group call it with the same numbers. `below` counts the probes of a round in one
-// of three words, `round`, while the one before is cleared and the next is clear.
-inline ulong on_merge_path(__global const MASU_ELEMENT *a, __global const MASU_ELEMENT *b, ulong low, ulong high,
-                           const ulong diagonal, __local uint *below, uint *round) {
-  const uint lane = (uint)get_local_id(0);
-  while (low < high) {
-    // Probe i is behind the i-th step. Those that lie before the place that is sought are the first ones.
-    const ulong width = high - low;
-    const ulong step = (width + MASU_GROUP) / (MASU_GROUP + 1);
-    const ulong within = (lane + 1) * step;
-    if (within <= width) {
-      const ulong middle = low + within - 1;
-      if (sort_key(b[diagonal - 1 - middle]) >= sort_key(a[middle])) atomic_inc(&below[*round]);
-    }
-    barrier(CLK_LOCAL_MEM_FENCE);
-    const uint probes = below[*round];
-    if (lane == 0) below[*round == 0 ? 2 : *round - 1] = 0;
-    *round = *round == 2 ? 0 : *round + 1;
-    if (probes < MASU_GROUP) high = low + min(width, (probes + 1) * step - 1);
-    low += probes * step;
+// A tile, and the two runs whose part it is.
+typedef struct {
+  ulong first;  // where the runs begin in the source, and their result in the result
+  ulong a_length;
+  ulong b_length;
+  ulong begin;  // of the tile, from `first` on
+  ulong end;
+} masu_tile;
+
+// The same, when its borders are found: its key `at` is source[a + at], or from the a_count-th on source[b + at].
+typedef struct {
+  ulong a;
+  ulong b;
+  ulong to;
+  uint a_count;
+  uint count;
+} masu_part;
+
+// Reads the keys of `part` into registers.
+#define MASU_READ_TILE                                                                 \
+  MASU_UNROLLED                                                                        \
+  for (uint i = 0; i < MASU_ITEMS; ++i) {                                              \
+    const uint at = i * MASU_GROUP + lane;                                             \
+    if (at < part.count) next[i] = source[(at < part.a_count ? part.a : part.b) + at]; \
   }
-  return low;
+
+inline masu_tile tile_of(const ulong number, const ulong piece_length, const ulong piece_tiles, const ulong left_length,
+                         const ulong right_length) {
+  masu_tile tile;
+  const ulong piece = number / piece_tiles;
+  const ulong within = (number - piece * piece_tiles) * MASU_TILE;
+  const ulong base = within / (left_length + right_length) * (left_length + right_length);
+  tile.first = piece * piece_length + base;
+  tile.a_length = min(left_length, piece_length - base);
+  tile.b_length = min(right_length, piece_length - base - tile.a_length);
+  tile.begin = within - base;
+  tile.end = min(tile.begin + MASU_TILE, tile.a_length + tile.b_length);
+  return tile;
 }
 
 // `pieces` of piece_length keys each. In a piece, runs of left_length and right_length keys alternate; the last may be
 // shorter. Runs 0 and 1 become one, 2 and 3, and so on. A pair of runs is a multiple of MASU_TILE, or the whole piece.
 // The second run of a pair begins right_place keys behind the first.
-// A group makes `tiles_each` tiles of the first `tiles`. `places` has MASU_TILE + MASU_GROUP words, `below` three.
-__kernel MASU_WORK_GROUP(MASU_GROUP) void sort_merge(
-    __global const uchar *key_source, const ulong key_source_offset, __global uchar *key_target,
-    const ulong key_target_offset, __global const uchar *payload_source, const ulong payload_source_offset,
-    __global uchar *payload_target, const ulong payload_target_offset, const ulong piece_length,
+// A group makes `tiles_each` tiles of the first `tiles`. `memory` has room for MASU_TILE + MASU_GROUP keys or, where
+// something moves with them and that is more, words. `parts` has MASU_TILES, `borders` MASU_BORDERS, and `below` three
+// times as many words, one for each border in each of three rounds: the probes of one are counted in it, while those of
+// the one before are cleared and those of the next are clear.
+__kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void sort_merge(
+    __global const uchar* key_source, const ulong key_source_offset, __global uchar* key_target,
+    const ulong key_target_offset, __global const uchar* payload_source, const ulong payload_source_offset,
+    __global uchar* payload_target, const ulong payload_target_offset, const ulong piece_length,
     const ulong piece_tiles, const ulong left_length, const ulong right_length, const ulong right_place,
-    const ulong first_tile, const ulong tiles, const uint tiles_each, __local MASU_ELEMENT *keys, __local uint *places,
-    __local uint *below) {
-  MASU_LOCAL_POINTER(MASU_ELEMENT, keys);
-  MASU_LOCAL_POINTER(uint, places);
+    const ulong first_tile, const ulong tiles, const uint tiles_each, __local ulong* memory, __local masu_part* parts,
+    __local ulong* borders, __local uint* below) {
+  MASU_LOCAL_POINTER(ulong, memory);
+  MASU_LOCAL_POINTER(masu_part, parts);
+  MASU_LOCAL_POINTER(ulong, borders);
   MASU_LOCAL_POINTER(uint, below);
+  __global const MASU_ELEMENT* const source = (__global const MASU_ELEMENT*)(key_source + key_source_offset);
   const uint lane = (uint)get_local_id(0);
   const ulong own_tile = first_tile + get_group_id(0) * (ulong)tiles_each;
-  const ulong last_tile = min(own_tile + tiles_each, tiles);
-  const ulong pair = left_length + right_length;
-  for (uint i = lane; i < 3; i += MASU_GROUP) below[i] = 0;
+  const uint here = (uint)min((ulong)tiles_each, tiles - own_tile);
+  for (uint i = lane; i < 3 * MASU_BORDERS; i += MASU_GROUP) below[i] = 0;
   barrier(CLK_LOCAL_MEM_FENCE);
+
+  // Border k is where tile k begins, the last one where the last tile ends.
+  const uint border = lane / MASU_SEEKERS;
+  const uint seeker = lane - border * MASU_SEEKERS;
+  const bool seeks = border <= here;
+  const masu_tile own = tile_of(own_tile + min(border, here - 1), piece_length, piece_tiles, left_length, right_length);
+  __global const MASU_ELEMENT* const a = source + own.first;
+  __global const MASU_ELEMENT* const b = a + right_place;
+  const ulong diagonal = border < here ? own.begin : own.end;
+  // How many of the first `diagonal` keys of the result are a's: of equal keys, a's come first.
+  ulong low = diagonal - min(diagonal, own.b_length);
+  ulong high = min(diagonal, own.a_length);
   uint round = 0;
-  ulong a_end = 0;
-  for (ulong tile = own_tile; tile < last_tile; ++tile) {
-    const ulong piece = tile / piece_tiles;
-    const ulong tile_begin = (tile - piece * piece_tiles) * MASU_TILE;
-    // Two runs: a from `base` on, b behind it.
-    const ulong base = tile_begin / pair * pair;
-    const ulong a_length = min(left_length, piece_length - base);
-    const ulong b_length = min(right_length, piece_length - base - a_length);
-    const ulong first = piece * piece_length + base;
-    __global const MASU_ELEMENT *a = (__global const MASU_ELEMENT *)(key_source + key_source_offset) + first;
-    __global const MASU_ELEMENT *b = a + right_place;
-    const ulong begin = tile_begin - base;
-    const ulong end = min(begin + MASU_TILE, a_length + b_length);
-    ulong a_begin = begin == 0 ? 0 : a_end;
-    if (begin != 0 && tile == own_tile) {
-      const ulong fewest = (ulong)max((long)begin - (long)b_length, (long)0);
-      a_begin = on_merge_path(a, b, fewest, min(begin, a_length), begin, below, &round);
-    }
-    const ulong b_begin = begin - a_begin;
-    const ulong fewest = (ulong)max((long)end - (long)b_length, (long)0);
-    a_end = on_merge_path(a, b, max(a_begin, fewest), min(a_begin + (end - begin), a_length), end, below, &round);
-    const uint a_count = (uint)(a_end - a_begin);
-    const uint count = (uint)(end - begin);
-    const uint b_count = count - a_count;
-    for (uint i = lane; i < count; i += MASU_GROUP) {
-      keys[i] = i < a_count ? a[a_begin + i] : b[b_begin + (i - a_count)];
-    }
-    barrier(CLK_LOCAL_MEM_FENCE);
-
-    // The same within the tile, for each work-item's part of it.
-    const uint diagonal = min(lane * MASU_ITEMS, count);
-    uint low = (uint)max((int)diagonal - (int)b_count, 0);
-    uint high = min(diagonal, a_count);
-    while (low < high) {
-      const uint middle = low + (high - low) / 2;
-      if (sort_key(keys[a_count + (diagonal - 1 - middle)]) < sort_key(keys[middle])) high = middle;
-      else low = middle + 1;
-    }
-    uint of_a = low;
-    uint of_b = a_count + (diagonal - low);
-    if (diagonal < count) {
-      MASU_BITS a_key = sort_key(keys[min(of_a, count - 1)]);
-      MASU_BITS b_key = sort_key(keys[min(of_b, count - 1)]);
-      for (uint i = diagonal; i < min(diagonal + MASU_ITEMS, count); ++i) {
-        const bool from_b = of_a == a_count || (of_b < count && b_key < a_key);
-        places[MASU_PADDED(i)] = from_b ? of_b : of_a;
-        of_a += from_b ? 0 : 1;
-        of_b += from_b ? 1 : 0;
-        const MASU_BITS next = sort_key(keys[min(from_b ? of_b : of_a, count - 1)]);
-        a_key = from_b ? a_key : next;
-        b_key = from_b ? next : b_key;
+  for (ulong most = min(left_length, right_length); most != 0; most /= MASU_SEEKERS + 1) {
+    // Probe i is behind the i-th step. Those that lie before the place that is sought are the first ones.
+    const ulong width = high - low;
+    const ulong step = width / (MASU_SEEKERS + 1) + 1;
+    const ulong within = (seeker + 1) * step;
+    if (seeks && within <= width) {
+      const ulong middle = low + within - 1;
+      if (sort_key(b[diagonal - 1 - middle]) >= sort_key(a[middle])) {
+        atomic_inc(&below[round * MASU_BORDERS + border]);
       }
     }
     barrier(CLK_LOCAL_MEM_FENCE);
+    const uint probes = seeks ? below[round * MASU_BORDERS + border] : 0;
+    round = round == 2 ? 0 : round + 1;
+    if (lane < MASU_BORDERS) below[(round == 2 ? 0 : round + 1) * MASU_BORDERS + lane] = 0;
+    if (probes < MASU_SEEKERS) high = low + min(width, (probes + 1) * step - 1);
+    low += probes * step;
+  }
+  const bool first_seeker = seeks && seeker == 0;
+  if (first_seeker) borders[border] = low;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  if (first_seeker && border < here) {
+    masu_part part;
+    part.a = own.first + low;
+    part.to = own.first + own.begin;
+    const ulong a_end = own.end == own.a_length + own.b_length ? own.a_length : borders[border + 1];
+    part.a_count = (uint)(a_end - low);
+    part.b = own.first + right_place + (own.begin - low) - part.a_count;
+    part.count = (uint)(own.end - own.begin);
+    parts[border] = part;
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
 
-    __global MASU_ELEMENT *to = (__global MASU_ELEMENT *)(key_target + key_target_offset) + first + begin;
+  __local MASU_ELEMENT* const keys = (__local MASU_ELEMENT*)memory;
+  MASU_ELEMENT next[MASU_ITEMS];
+  masu_part part = parts[0];
+  MASU_READ_TILE
+  for (uint tile = 0; tile < here; ++tile) {
+    const uint a_count = part.a_count;
+    const uint count = part.count;
+    const ulong to = part.to;
 #if MASU_PAYLOAD_UNITS != 0
-    __global const MASU_PAYLOAD *payload =
-        (__global const MASU_PAYLOAD *)(payload_source + payload_source_offset) + first * MASU_PAYLOAD_UNITS;
-    __global MASU_PAYLOAD *moved =
-        (__global MASU_PAYLOAD *)(payload_target + payload_target_offset) + (first + begin) * MASU_PAYLOAD_UNITS;
+    const ulong a_from = part.a;
+    const ulong b_from = part.b;
 #endif
-    for (uint i = lane; i < count; i += MASU_GROUP) {
-      const uint place = places[MASU_PADDED(i)];
-      to[i] = keys[place];
+    MASU_UNROLLED
+    for (uint i = 0; i < MASU_ITEMS; ++i) {
+      const uint at = i * MASU_GROUP + lane;
+      if (at < count) keys[at] = next[i];
+    }
+    // Behind the end of a run its next key is looked at, and not taken.
+    if (lane <= MASU_ITEMS) keys[count + lane] = 0;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (tile + 1 < here) {
+      part = parts[tile + 1];
+      MASU_READ_TILE
+    }
+
+    // The same search within the tile, for each work-item's part of it.
+    const uint mine = min(lane * MASU_ITEMS, count);
+    uint lowest = mine - min(mine, count - a_count);
+    uint highest = min(mine, a_count);
+    while (lowest < highest) {
+      const uint middle = lowest + (highest - lowest) / 2;
+      if (sort_key(keys[a_count + (mine - 1 - middle)]) < sort_key(keys[middle])) highest = middle;
+      else lowest = middle + 1;
+    }
+    uint of_a = lowest;
+    uint of_b = a_count + (mine - lowest);
+    MASU_ELEMENT merged[MASU_ITEMS];
 #if MASU_PAYLOAD_UNITS != 0
-      const ulong from = place < a_count ? a_begin + place : right_place + b_begin + (place - a_count);
+    uint places[MASU_ITEMS];
+#endif
+    MASU_ELEMENT a_next = keys[of_a];
+    MASU_ELEMENT b_next = keys[of_b];
+    MASU_UNROLLED
+    for (uint i = 0; i < MASU_ITEMS; ++i) {
+      const bool from_b = of_a >= a_count || (of_b < count && sort_key(b_next) < sort_key(a_next));
+      merged[i] = from_b ? b_next : a_next;
+#if MASU_PAYLOAD_UNITS != 0
+      places[i] = from_b ? of_b : of_a;
+#endif
+      of_a += from_b ? 0 : 1;
+      of_b += from_b ? 1 : 0;
+      const MASU_ELEMENT following = keys[from_b ? of_b : of_a];
+      a_next = from_b ? a_next : following;
+      b_next = from_b ? following : b_next;
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    MASU_UNROLLED
+    for (uint i = 0; i < MASU_ITEMS; ++i) keys[lane * (MASU_ITEMS + 1) + i] = merged[i];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    __global MASU_ELEMENT* const target = (__global MASU_ELEMENT*)(key_target + key_target_offset) + to;
+    MASU_UNROLLED
+    for (uint i = 0; i < MASU_ITEMS; ++i) {
+      const uint at = i * MASU_GROUP + lane;
+      if (at < count) target[at] = keys[MASU_PADDED(at)];
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+#if MASU_PAYLOAD_UNITS != 0
+    __local uint* const words = (__local uint*)memory;
+    MASU_UNROLLED
+    for (uint i = 0; i < MASU_ITEMS; ++i) words[lane * (MASU_ITEMS + 1) + i] = places[i];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    __global const MASU_PAYLOAD* const payload = (__global const MASU_PAYLOAD*)(payload_source + payload_source_offset);
+    __global MASU_PAYLOAD* const moved =
+        (__global MASU_PAYLOAD*)(payload_target + payload_target_offset) + to * MASU_PAYLOAD_UNITS;
+    MASU_UNROLLED
+    for (uint i = 0; i < MASU_ITEMS; ++i) {
+      const uint at = i * MASU_GROUP + lane;
+      if (at >= count) continue;
+      const uint place = words[MASU_PADDED(at)];
+      const ulong from = (place < a_count ? a_from : b_from) + place;
       for (uint u = 0; u < MASU_PAYLOAD_UNITS; ++u) {
-        moved[i * MASU_PAYLOAD_UNITS + u] = payload[from * MASU_PAYLOAD_UNITS + u];
+        moved[at * MASU_PAYLOAD_UNITS + u] = payload[from * MASU_PAYLOAD_UNITS + u];
       }
-#endif
     }
     barrier(CLK_LOCAL_MEM_FENCE);
+#endif
   }
 }

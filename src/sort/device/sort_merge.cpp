@@ -19,27 +19,40 @@ using sort_kernels::Arrays;
 namespace {
 
 constexpr unsigned most_group = 256;
-constexpr unsigned most_each = 8;
+constexpr unsigned most_each = 16;
 // Tiles of a group, as long as each compute unit has this many groups.
-constexpr std::uint64_t most_tiles_each = 16;
-constexpr std::uint64_t groups_of_unit = 32;
+constexpr unsigned most_tiles_each = 4;
+constexpr std::uint64_t groups_of_unit = 8;
 constexpr auto merge_files = sort_plan::files("src/sort/device/sort_merge.cl");
 
-// Work-items of a group, and keys of each: a tile's keys and their places take 12 bytes each at most, and padding.
+// Work-items of a group, keys of each, and tiles of the group.
 struct Shape {
   unsigned group;
   unsigned each;
+  unsigned tiles;
   [[nodiscard]] std::uint64_t tile() const noexcept { return std::uint64_t{group} * each; }
+  // A tile with a place between those of two work-items: its keys and, where something moves with them, after these
+  // where they come from.
+  [[nodiscard]] std::uint64_t memory(std::size_t key_bytes) const noexcept {
+    return call::aligned((tile() + group) * std::max(key_bytes, sizeof(std::uint32_t)));
+  }
+  [[nodiscard]] std::uint64_t borders() const noexcept { return tiles + 1; }
 };
+constexpr std::size_t part_bytes = 32;  // masu_part in sort_merge.cl
 
-Shape shape_of(const DeviceInfo& device, Dtype dtype) {
+Shape shape_of(const DeviceInfo& device, Dtype dtype, bool with_payload) {
   Shape shape{static_cast<unsigned>(std::bit_floor(std::min<std::uint64_t>(device.max_work_group_size, most_group))),
-              most_each};
+              most_each, 0};
+  // Keys of 8 bytes, or places beside keys, take twice the registers.
+  if (size_of(dtype) == 8 || with_payload) shape.each /= 2;
+  shape.each = std::clamp(shape.group / 2, 1U, shape.each);
   // Runs are whole numbers of tiles.
   const std::uint64_t run = sort_rows::most_local_keys(device, dtype, true);
-  while (shape.tile() > run || 12 * shape.tile() + 4 * shape.group + 64 > device.local_bytes) {
+  while (shape.tile() > run ||
+         shape.memory(size_of(dtype)) + most_tiles_each * (part_bytes + 32) > device.local_bytes) {
     (shape.each > 1 ? shape.each : shape.group) /= 2;
   }
+  shape.tiles = std::clamp(shape.group - 1, 1U, most_tiles_each);
   return shape;
 }
 
@@ -102,7 +115,7 @@ struct Places {
 class Merger {
  public:
   Merger(const Device& device, const Arrays& arrays, Moved moved)
-      : shape_(shape_of(device.info(), arrays.dtype)),
+      : shape_(shape_of(device.info(), arrays.dtype, moved.units != 0)),
         key_bytes_(size_of(arrays.dtype)),
         units_(device.info().compute_units),
         kernels_(device, files(), defines(device.info(), arrays.dtype, arrays.order, moved), shape_.group) {}
@@ -113,16 +126,17 @@ class Merger {
              std::uint64_t right, std::uint64_t right_place, DeviceWork& work) {
     const std::uint64_t piece_tiles = (piece_length + shape_.tile() - 1) / shape_.tile();
     const std::uint64_t tiles = piece_tiles * pieces;
-    const std::uint64_t each = std::clamp<std::uint64_t>(tiles / (groups_of_unit * units_), 1, most_tiles_each);
+    const std::uint64_t each = std::clamp<std::uint64_t>(tiles / (groups_of_unit * units_), 1, shape_.tiles);
     const std::uint64_t most_tiles = sort_kernels::most_groups * each;
     for (std::uint64_t first = 0; first < tiles; first += most_tiles) {
       const std::uint64_t groups = (std::min(tiles - first, most_tiles) + each - 1) / each;
-      work.done(kernels_.launch(
-          stream, "sort_merge", groups, *places.keys, *places.merged_keys,
-          sort_kernels::place_of(places.payload, *places.keys),
-          sort_kernels::place_of(places.merged_payload, *places.keys), piece_length, piece_tiles, left, right,
-          right_place, first, tiles, static_cast<std::uint32_t>(each), LocalMemory{shape_.tile() * key_bytes_},
-          call::local<std::uint32_t>(shape_.tile() + shape_.group), call::local<std::uint32_t>(3)));
+      work.done(kernels_.launch(stream, "sort_merge", groups, *places.keys, *places.merged_keys,
+                                sort_kernels::place_of(places.payload, *places.keys),
+                                sort_kernels::place_of(places.merged_payload, *places.keys), piece_length, piece_tiles,
+                                left, right, right_place, first, tiles, static_cast<std::uint32_t>(each),
+                                LocalMemory{shape_.memory(key_bytes_)}, LocalMemory{shape_.tiles * part_bytes},
+                                call::local<std::uint64_t>(shape_.borders()),
+                                call::local<std::uint32_t>(3 * shape_.borders())));
     }
   }
 
@@ -136,10 +150,12 @@ class Merger {
 }  // namespace
 
 std::vector<runtime::Define> defines(const DeviceInfo& device, Dtype dtype, Order order, Moved moved) {
-  const Shape shape = shape_of(device, dtype);
+  const Shape shape = shape_of(device, dtype, moved.units != 0);
   std::vector<runtime::Define> result = sort_kernels::key_defines(dtype, order);
   result.push_back({"MASU_GROUP", shape.group});
   result.push_back({"MASU_ITEMS", shape.each});
+  result.push_back({"MASU_TILES", shape.tiles});
+  result.push_back({"MASU_UNROLL", device.gpu ? 1 : 0});
   result.push_back({"MASU_PAYLOAD_UNITS", moved.units});
   result.push_back({"MASU_PAYLOAD", unsigned_type(std::max(moved.unit_bytes, 1U))});
   return result;

@@ -16,6 +16,7 @@
 #include <initializer_list>
 #include <new>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -94,7 +95,7 @@ class Call {
     return std::move(*result);
   }
 
-  /// The same of an accumulator's states.
+  /// The same of an accumulator's states. What fails at the end may be kept for the next agree().
   template <class Accumulator>
   Bytes combine_states(Bytes mine, int root = -1) {
     std::optional<Device> cpu;
@@ -104,6 +105,9 @@ class Call {
       both.merge(Accumulator::from_bytes(*cpu, after));
       return both.bytes();
     };
+    if (root < 0 && group_.size() <= few_ranks) {
+      if (std::optional<Bytes> all = combine_short(mine, merge)) return std::move(*all);
+    }
     return combine(std::move(mine), merge, root);
   }
   /// The bytes of every rank, by rank. What fails at the end is kept for the next agree().
@@ -198,6 +202,29 @@ class Call {
     std::uint64_t length = 0;
     std::memcpy(&length, block.data(), sizeof length);
     return length;
+  }
+
+  // So many ranks send short bytes to each other: one step where the tree has one up, an agreement, and one down.
+  static constexpr int few_ranks = 8;
+  // What combine() gives, where the bytes of every rank fit a block.
+  template <class F>
+  std::optional<Bytes> combine_short(const Bytes& mine, const F& merge) {
+    Block own = block_of(mine);
+    if (failure_) std::memcpy(own.data(), &failed, sizeof failed);
+    std::array<Block, few_ranks> blocks;
+    group_.block_from_each(own.data(), static_cast<int>(sizeof own), blocks.data());
+    const std::span all(blocks.data(), static_cast<std::size_t>(group_.size()));
+    if (std::ranges::any_of(all, [](const Block& block) { return length_in(block) == failed; })) agree();
+    if (std::ranges::any_of(all, [](const Block& block) { return length_in(block) > block_room; })) return std::nullopt;
+    Bytes merged;
+    attempt([&] {
+      for (const Block& block : all) {
+        const std::span bytes(block.data() + sizeof(std::uint64_t), length_in(block));
+        Bytes next(bytes.begin(), bytes.end());
+        merged = &block == all.data() ? std::move(next) : merge(std::move(merged), next);
+      }
+    });
+    return merged;
   }
 
   // To receive() of another rank, which takes what does not fit a block only where it has the memory.

@@ -176,6 +176,10 @@ class Group {
   void from_each(std::uint64_t mine, std::span<std::uint64_t> result) const {
     check(MPI_Allgather(&mine, 1, MPI_UINT64_T, result.data(), 1, MPI_UINT64_T, comm_), "MPI_Allgather");
   }
+  /// The same of as many bytes on every rank.
+  void block_from_each(const void* mine, int bytes, void* result) const {
+    check(MPI_Allgather(mine, bytes, MPI_BYTE, result, bytes, MPI_BYTE, comm_), "MPI_Allgather");
+  }
   /// A number for every rank, by rank, becomes the number of every rank for this one.
   void to_each(std::span<const std::uint64_t> mine, std::span<std::uint64_t> result) const {
     check(MPI_Alltoall(mine.data(), 1, MPI_UINT64_T, result.data(), 1, MPI_UINT64_T, comm_), "MPI_Alltoall");

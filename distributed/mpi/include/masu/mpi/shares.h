@@ -67,11 +67,12 @@ struct Shares {
 
   Shares() = default;
   explicit Shares(std::size_t ranks)
-      : digit_bits(ranks <= most_ranks_of_long_digits ? 8 : 4),
-        digits(std::size_t{1} << digit_bits),
+      : digit_bits(ranks <= 4    ? 11
+                   : ranks <= 64 ? 8
+                                 : 4),
         counts(ranks),
         borders(ranks - 1),
-        ends(borders.size() * digits),
+        ends(borders.size() << digit_bits),
         table(ends.size()),
         before(borders.size()),
         cuts(ranks + 1),
@@ -80,9 +81,7 @@ struct Shares {
         runs(2 * ranks) {}
 
   /// With more ranks the tables of long digits would take longer to add than more rounds.
-  static constexpr std::size_t most_ranks_of_long_digits = 64;
-  unsigned digit_bits = 8;
-  std::size_t digits = 0;
+  unsigned digit_bits = 0;
   std::vector<std::uint64_t> counts;  ///< the keys of each rank, which are its share too
   std::vector<Border> borders;
   std::vector<std::uint64_t> ends;  ///< of the keys with each digit, for each border
@@ -121,10 +120,11 @@ class Places {
   /// behind[i]: how many keys have the ordered key keys[i] at most. At most `most` of them.
   void find(std::span<const std::uint64_t> keys, std::span<std::uint64_t> behind) {
     for (std::size_t i = 0; i < keys.size(); ++i) values_[i] = Keys<T>::behind(keys[i], options_.order).value_or(T{});
-    stream_.write(values_there_, std::span<const T>(values_.data(), keys.size()));
-    auto found =
-        masu::searchsorted(stream_, sorted_, values_there_, dtype_of<T>, positions_there_, Dtype::u64, options_);
-    stream_.read(positions_there_, behind);
+    Buffer<T> values = values_there_.slice(0, keys.size());
+    Buffer<std::uint64_t> positions = positions_there_.slice(0, keys.size());
+    stream_.write(values, std::span<const T>(values_.data(), keys.size()));
+    auto found = masu::searchsorted(stream_, sorted_, values, dtype_of<T>, positions, Dtype::u64, options_);
+    stream_.read(positions, behind);
     found.get();
     stream_.finish();
     for (std::size_t i = 0; i < keys.size(); ++i) {
@@ -146,7 +146,7 @@ class Places {
 template <class T>
 void find_shares(Call& call, const BufferBase& sorted, Order order, bool gaps, Shares& shares) {
   const Group& group = call.group();
-  auto& [digit_bits, digits, counts, borders, ends, table, before, cuts, sent, received, runs] = shares;
+  auto& [digit_bits, counts, borders, ends, table, before, cuts, sent, received, runs] = shares;
   const std::uint64_t count = sorted.size_bytes() / sizeof(T);
   std::optional<Places<T>> places;
   std::vector<std::uint64_t> keys;
@@ -161,22 +161,26 @@ void find_shares(Call& call, const BufferBase& sorted, Order order, bool gaps, S
     borders[b] = {0, 0, count, begin};
   }
   for (unsigned shift = Keys<T>::bits; shift != 0;) {
-    shift -= digit_bits;
+    const unsigned bits = std::min(shift, digit_bits);  // of the last digit fewer may be left
+    shift -= bits;
+    const std::size_t digits = std::size_t{1} << bits;
+    const std::span values = std::span(keys).first(borders.size() * digits);
+    const std::span numbers = std::span(table).first(values.size());
     const std::uint64_t rest = (std::uint64_t{1} << shift) - 1;
-    for (std::size_t i = 0; i < keys.size(); ++i) {
-      keys[i] = (borders[i / digits].prefix << digit_bits | i % digits) << shift | rest;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      values[i] = (borders[i / digits].prefix << bits | i % digits) << shift | rest;
     }
-    call.attempt([&] { places->find(keys, ends); });
-    for (std::size_t i = 0; i < ends.size(); ++i) {
-      table[i] = ends[i] - (i % digits == 0 ? borders[i / digits].first : ends[i - 1]);
+    call.attempt([&] { places->find(values, std::span(ends).first(values.size())); });
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      numbers[i] = ends[i] - (i % digits == 0 ? borders[i / digits].first : ends[i - 1]);
     }
-    group.sum(table);
+    group.sum(numbers);
     for (std::size_t b = 0; b < borders.size(); ++b) {
       Shares::Border& border = borders[b];
-      const std::uint64_t* numbers = table.data() + b * digits;
+      const std::span counted = numbers.subspan(b * digits, digits);
       std::size_t d = 0;
-      while (d + 1 < digits && border.place >= numbers[d]) border.place -= numbers[d++];
-      border.prefix = border.prefix << digit_bits | d;
+      while (d + 1 < digits && border.place >= counted[d]) border.place -= counted[d++];
+      border.prefix = border.prefix << bits | d;
       border.end = ends[b * digits + d];
       if (d != 0) border.first = ends[b * digits + d - 1];
     }
