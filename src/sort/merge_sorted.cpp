@@ -69,7 +69,7 @@ void check_places(std::string_view function, std::string_view name, const Buffer
 
 std::vector<Run> check(const Merge& merge, std::span<const std::uint64_t> offsets) {
   const std::uint64_t count = call::count_of(merge.function, merge.keys, merge.dtype);
-  const std::vector<Run> runs = runs_of(merge.function, offsets, count);
+  std::vector<Run> runs = runs_of(merge.function, offsets, count);
   std::uint64_t merged = 0;
   for (const Run& run : runs) merged += run.size();
   const bool with_values = merge.values != nullptr;
