@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 #include <masu/io.h>
+#include <masu/reduce.h>
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -41,7 +42,7 @@ struct Part {
 
   // Adds every `stride`th value, a block at a time, so that the sum sees contiguous finite values.
   void add(const T* values, std::uint64_t count, unsigned stride) {
-    std::array<T, 2048> block;
+    std::array<T, 16384> block;
     for (std::uint64_t i = 0; i < count; i += block.size()) {
       const std::size_t size = std::min<std::uint64_t>(block.size(), count - i);
       const T* found = values + i * stride;
@@ -49,32 +50,30 @@ struct Part {
         for (std::size_t k = 0; k < size; ++k) block[k] = found[k * stride];
         found = block.data();
       }
-      if (all_finite(found, size)) {
-        add_finite(found, size);
-      } else {
-        const auto end = std::copy_if(found, found + size, block.begin(), [](T x) { return all_finite(&x, 1); });
-        add_finite(block.data(), static_cast<std::size_t>(end - block.begin()));
-      }
+      if (add_finite(found, size)) continue;
+      const auto end = std::copy_if(found, found + size, block.begin(), is_finite);
+      add_finite(block.data(), static_cast<std::size_t>(end - block.begin()));
     }
   }
 
-  static bool all_finite([[maybe_unused]] const T* values, [[maybe_unused]] std::size_t count) {
-    bool finite = true;
+  static bool is_finite(T value) {
     if constexpr (std::is_floating_point_v<T>) {
-      for (std::size_t k = 0; k < count; ++k) finite &= std::abs(values[k]) <= std::numeric_limits<T>::max();
+      return std::isfinite(value);
+    } else {
+      return true;
     }
-    return finite;
   }
-  void add_finite(const T* values, std::size_t count) {
-    if (count == 0) return;
-    T least = values[0];
-    T most = values[0];
-    for (std::size_t k = 1; k < count; ++k) {
-      least = values[k] < least ? values[k] : least;
-      most = values[k] > most ? values[k] : most;
-    }
+  // Adds nothing and returns false where not all are finite.
+  bool add_finite(const T* values, std::size_t count) {
+    if (count == 0) return true;
+    const ArrayView view(dtype_of<T>, values, count);
+    const ReduceResult extremes = reduce(Device::open("cpu"), view, ReduceOp::minmax);
+    const T least = extremes.min<T>();
+    const T most = extremes.max<T>();
+    if (!is_finite(least) || !is_finite(most)) return false;
     merge(least, most, sum.count() == 0);
-    sum.add(ArrayView(dtype_of<T>, values, count));
+    sum.add(view);
+    return true;
   }
   void merge(T least, T most, bool first) {
     lo = first ? least : std::min(lo, least);

@@ -40,6 +40,7 @@ class MASU_EXPORT ExactSum {
 
  private:
   friend struct ExactSumPart;
+  void note(std::uint8_t specials) noexcept;
   /// Value = sum of digits_[i] * 2^(32 i - 1088); each digit is a signed 64-bit number that carries are taken from.
   static constexpr int digits = 70;
   std::array<std::int64_t, digits> digits_{};

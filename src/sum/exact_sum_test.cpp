@@ -64,6 +64,48 @@ TEST(ExactSum, AddsIntegersExactly) {
   EXPECT_EQ(sum_of<std::uint64_t>({(1ULL << 53) + 1, 1, 1}).sum(), 0x1p53 + 4);  // 2^53 + 3, a tie, to even
 }
 
+// Arrays go through vectorised loops, single values do not.
+TEST(ExactSum, ArraysAreTheirElements) {
+  std::mt19937_64 random(3);
+  const auto check = [](const auto& values, ExactSum expected) {
+    EXPECT_EQ(sum_of(values).count(), values.size());
+    EXPECT_EQ(sum_of(values).bytes(), expected.bytes());
+    ExactSum twice = expected;
+    twice.add(ArrayView(values));
+    expected.merge(expected);
+    EXPECT_EQ(twice.bytes(), expected.bytes());
+  };
+  for (const std::size_t count : {0, 1, 2, 23, 24, 1000, 5003}) {
+    std::vector<double> doubles(count);
+    std::vector<float> narrow(count);
+    std::vector<std::int64_t> whole(count);
+    ExactSum of_doubles;
+    ExactSum of_floats;
+    ExactSum of_whole;
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::uint64_t exponent = random() % (i % 2 == 0 ? 2047 : 20) + (i % 2 == 0 ? 0 : 1013);
+      doubles[i] = std::bit_cast<double>((random() & 0x800fffffffffffffULL) | exponent << 52);
+      narrow[i] = static_cast<float>(static_cast<std::int32_t>(random())) * 0x1p-40F;
+      whole[i] = static_cast<std::int64_t>(random());
+      of_doubles.add(doubles[i]);
+      of_floats.add(narrow[i]);
+      of_whole.add(static_cast<double>(whole[i] >> 32) * 0x1p32);
+      of_whole.add(static_cast<double>(whole[i] & 0xffffffff));
+    }
+    check(doubles, of_doubles);
+    check(narrow, of_floats);
+    ExactSum found = sum_of(whole);
+    EXPECT_EQ(found.sum(), of_whole.sum());
+    for (const double special : {std::nan(""), std::numeric_limits<double>::infinity()}) {
+      if (count == 0) continue;
+      doubles[count / 2] = special;
+      ExactSum expected;
+      for (const double x : doubles) expected.add(x);
+      EXPECT_EQ(sum_of(doubles).bytes(), expected.bytes());
+    }
+  }
+}
+
 TEST(ExactSum, ReadsHalves) {
   ExactSum sum;
   const std::vector<Half> halves{{0x3c00}, {0x0001}, {0xfbff}, {0x7bff}};

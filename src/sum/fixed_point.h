@@ -78,6 +78,7 @@ template <int lowest_exponent, std::size_t size>
 class Accumulator {
  public:
   static constexpr int lowest = lowest_exponent;
+  static constexpr std::size_t digits = size;
   static_assert(lowest % digit_bits == 0);
 
   // ±magnitude * 2^exponent.
@@ -100,8 +101,7 @@ class Accumulator {
   void merge(const Accumulator& other) {
     carry();
     Accumulator theirs = other;
-    theirs.carry();
-    for (std::size_t i = 0; i < size; ++i) digits_[i] += theirs.digits_[i];
+    theirs.add_to(digits_);
     specials_ |= theirs.specials_;
     pending_ = 1;
   }
@@ -109,6 +109,11 @@ class Accumulator {
     for (std::size_t i = 0; i < number.size; ++i) {
       add(number.words[i], number.exponent + digit_bits * static_cast<int>(i), number.negative);
     }
+  }
+  // Adds it to digits of the same positions, each less than 2^33 more than it was.
+  void add_to(std::span<std::int64_t, size> digits) {
+    carry();
+    for (std::size_t i = 0; i < size; ++i) digits[i] += digits_[i];
   }
   [[nodiscard]] Magnitude magnitude() const noexcept { return magnitude_of(digits_, lowest); }
   [[nodiscard]] std::uint8_t specials() const noexcept { return specials_; }

@@ -55,7 +55,7 @@ constexpr unsigned quick_tiny = 5;
 template <class T>
 double exact_of(const std::vector<T>& x) {
   ExactSum sum;
-  sum.add(ArrayView(x));
+  for (const T value : x) sum.add(value);
   if constexpr (std::is_same_v<T, double>) return sum.sum();
   else return sum.sum(Dtype::f32);
 }
@@ -72,8 +72,8 @@ double exact_dot_of(const std::vector<T>& x, const std::vector<T>& y) {
   for (std::size_t i = 0; i < x.size(); ++i) {
     const double a = x[i];
     const double b = y[i];
-    const double parts[] = {a * b, std::fma(a, b, -(a * b))};
-    sum.add(ArrayView(Dtype::f64, parts, 2));
+    sum.add(a * b);
+    sum.add(std::fma(a, b, -(a * b)));
   }
   return std::is_same_v<T, double> ? sum.sum() : sum.sum(Dtype::f32);
 }
