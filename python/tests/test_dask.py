@@ -420,9 +420,55 @@ def test_conventions():
     same(md.median(unknown), masu.median(positive))
     same(md.min(unknown), positive.min())
     same(md.histogram(unknown, 5)[0], masu.histogram(positive, 5)[0])
-    for call in (md.sort, md.argmin, lambda b: md.topk(b, 1), lambda b: md.unique(b, return_index=True)):
+
+
+@pytest.mark.parametrize("dtype", ["i4", "f4", ">f8"])
+@pytest.mark.filterwarnings("ignore")
+def test_positions_of_unknown_chunks(dtype):
+    """In chunks of any size, empty ones among them, and where nothing is left of all."""
+    for count, kind in CASES:
+        x, keep = values(dtype, count), RNG.random(count) < 0.6
+        keep[: count // 3] = count < 3
+        a = chunked(x, kind)
+        a = a[da.from_array(keep, chunks=a.chunks)]
+        y = x[keep]
+        three = {"return_index": True, "return_inverse": True, "return_counts": True}
+        pairs = [(md.sort(a), masu.sort(y, device="cpu")), (md.argsort(a), masu.argsort(y)),
+                 *zip(md.unique(a, **three, split_every=2), masu.unique(y, **three, device="cpu"))]
+        if y.size:
+            k = min(y.size, 40)
+            pairs += [(md.argmin(a, split_every=2), np.argmin(y)), (md.argmax(a), np.argmax(y)), (md.max(a), y[np.argmax(y)]),
+                      *zip(md.topk(a, k, split_every=2), masu.topk(y, k))]
+        else:
+            with pytest.raises(ValueError, match="argmin: the array must not be empty"):
+                md.argmin(a).compute()
+        all_same(pairs)
+        with pytest.raises(ValueError, match=f"topk: k must be from 1 to {y.size}, the length of the axis, got {y.size + 1}"):
+            md.topk(a, y.size + 1).values.compute()
+    flat = da.from_array(np.arange(24.0).reshape(6, 4), chunks=(2, 4))
+    some = flat[flat[:, 0] > 5]
+    for call in (md.sort, md.argsort, md.argmin, md.max, lambda b: md.topk(b, 1), md.unique, partial(md.sort, axis=None)):
         with pytest.raises(ValueError, match="compute_chunk_sizes"):
-            call(unknown)
+            call(some)
+
+
+def test_chunks_that_are_computed_again_take_little_memory():
+    """A worker holds few chunks at a time, however many there are."""
+    size, chunks = 2**18, 48
+
+    def made(block_info=None):
+        return np.random.default_rng(block_info[None]["chunk-location"][0]).normal(size=size)
+
+    a = da.map_blocks(made, chunks=((size,) * chunks,), dtype=float, meta=np.empty(0))
+    kept = a.compute()
+    for call, wanted in ((partial(md.histogram, bins=100), masu.histogram(kept, 100)[0]), (md.median, masu.median(kept)),
+                         (partial(md.quantile, q=[0.01, 0.9]), masu.quantile(kept, [0.01, 0.9]))):
+        tracemalloc.start()
+        found = dask.compute(call(a, recompute=True), scheduler="threads", num_workers=2)[0]
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert peak < 12 * 8 * size < 8 * size * chunks / 3, call
+        assert np.array_equal(found[0] if isinstance(found, tuple) else found, wanted)
 
 
 @pytest.mark.filterwarnings("ignore")

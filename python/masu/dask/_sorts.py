@@ -48,24 +48,26 @@ def argsort(a, axis=-1, *, device=None):
 def _sorted(name, a, axis, device):
     a, device = _graph.taken(name, a), _graph.options(name, device=device)
     of, dtype = getattr(_order, name), np.dtype(np.intp) if name == "argsort" else a.dtype
+    if a.ndim > 1:
+        _graph.known(name, a)
     if axis is None:
-        a, axis = _graph.flat(_graph.known(name, a)), 0
+        a, axis = _graph.flat(a), 0
     axis = normalize_axis_index(axis, a.ndim)
     if a.ndim > 1 or a.numblocks[0] < 2:
-        whole = a.rechunk({axis: -1})
+        whole = a if a.numblocks[axis] == 1 else a.rechunk({axis: -1})
         return whole.map_blocks(partial(_block, of, axis, device), dtype=dtype, meta=np.empty((0,) * a.ndim, dtype))
-    _graph.known(name, a)
     tasks = _graph.Tasks(name, a, device, over=[a])
-    begins = _graph.starts(a.chunks[0])
-    runs = tasks.each("run", partial(_run, name, device), _graph.blocks(a), more=[(begin,) for begin in begins[:-1]])
-    plan = tasks.add("plan", partial(_begun, a.dtype.newbyteorder("="), begins[1:-1]))
+    begins = tasks.begins(a)
+    runs = tasks.each("run", partial(_run, name, device), _graph.blocks(a))
+    plan = tasks.add("plan", partial(_begun, a.dtype.newbyteorder("=")), begins)
     for number, samples in enumerate((*_SAMPLES, None)):
         found = tasks.each(f"samples-{number}", partial(_probed, number == 0, samples), [plan] * len(runs), runs)
         plan = tasks.add(f"plan-{number}", partial(_narrowed, number == 0), plan, found)
     cuts = tasks.add("cuts", _cuts, plan, tasks.each("counts", _counted, [plan] * len(runs), runs))
     made = []
     for i in range(len(runs)):
-        pieces = tasks.each(f"piece-{i}", _piece, [cuts] * len(runs), runs, more=[(i, j) for j in range(len(runs))])
+        pieces = tasks.each(f"piece-{i}", _piece, [begins] * len(runs), [cuts] * len(runs), runs,
+                            more=[(i, j) for j in range(len(runs))])
         made.append(tasks.add(f"merged-{i}", partial(_joined, name, device), pieces))
     return tasks.array(made, a.chunks, dtype)
 
@@ -78,15 +80,15 @@ class _Run(NamedTuple):
     """A sorted chunk."""
 
     values: np.ndarray
-    indices: np.ndarray | None  # in the whole array; of argsort
+    indices: np.ndarray | None  # in the chunk, and of a piece in the whole array; of argsort
 
 
-def _run(name, device, begin, block):
+def _run(name, device, block):
     where = _device.resolve(device)  # with a device masu sorts small blocks too, stably
     if name == "sort":
         return _Run(_order.sort(block, device=where), None)
     order = _order.argsort(block, device=where)
-    return _Run(block[order], order + begin)
+    return _Run(block[order], order)
 
 
 class _Plan(NamedTuple):
@@ -99,7 +101,7 @@ class _Plan(NamedTuple):
 
 
 def _begun(dtype, begins):
-    places = np.asarray(begins, np.int64)
+    places = np.asarray(begins[1:-1], np.int64)
     return _Plan(dtype, places, np.zeros(places.size, np.uint64), np.full(places.size, 2**64 - 1, np.uint64))
 
 
@@ -204,11 +206,11 @@ def _cuts(plan, counts):
     return less + np.clip(wanted - before, 0, equal)
 
 
-def _piece(i, j, cuts, run):
+def _piece(i, j, begins, cuts, run):
     """The piece of run j that belongs to chunk i of the result."""
     begin = cuts[j, i - 1] if i else 0
     end = cuts[j, i] if i < cuts.shape[1] else run.values.size
-    return _Run(run.values[begin:end], None if run.indices is None else run.indices[begin:end])
+    return _Run(run.values[begin:end], None if run.indices is None else run.indices[begin:end] + begins[j])
 
 
 def _joined(name, device, pieces):
