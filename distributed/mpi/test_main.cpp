@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every rank runs every test, in the same order; rank 0 tells how it went, the others what failed on them. With --single
 // MPI is initialised for one thread alone, and what a call says then is all that is tested.
+#include "waits.h"
+
 #include <gmock/gmock.h>
 #include <masu/mpi/group.h>
 #include <masu/mpi/sort.h>
@@ -11,6 +13,7 @@
 #include <cstdlib>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 namespace {
@@ -61,6 +64,11 @@ int main(int argc, char** argv) {
   MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &level);
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  int size = 0;
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  int crowded = static_cast<unsigned>(size) > std::thread::hardware_concurrency() ? 1 : 0;
+  MPI_Allreduce(MPI_IN_PLACE, &crowded, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+  masu::mpi::test::crowded = crowded == 1;
   // Several rounds of few bytes: what 2^31 bytes would need.
   masu::mpi::detail::round_bytes = 65536;
   masu::mpi::detail::host_piece = 1000;

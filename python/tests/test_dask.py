@@ -138,13 +138,26 @@ def test_places(dtype):
     lambda n: np.where(np.arange(n) < n // 2, 1.0, 2.0), lambda n: np.full(n, math.nan),
     lambda n: RNG.integers(0, 20, n) * 1e300, lambda n: np.sort(RNG.zipf(1.3, n)), lambda n: RNG.choice([0.0, -0.0], n)],
     ids=["equal", "ascending", "descending", "three", "halves", "nan", "twenty", "zipf", "zeros"])
-def test_data_that_are_hard_to_divide(make):
+def test_data_that_are_hard_to_divide(make, monkeypatch):
+    from masu.dask import _sorts
+
     x = make(50_021)
     for chunks in (9000, (1, 1, 50_000, 19)):
         a = da.from_array(x, chunks=(chunks,) if isinstance(chunks, tuple) else chunks)
         with np.errstate(all="ignore"):
             all_same([(md.sort(a), masu.sort(x)), (md.argsort(a), masu.argsort(x)),
                       (md.quantile(a, [0, 0.25, 0.5, 0.999]), masu.quantile(x, [0, 0.25, 0.5, 0.999]))])
+            with monkeypatch.context() as patch:
+                patch.setattr(_sorts, "_FEW", 3)
+                all_same([(md.sort(a), masu.sort(x)), (md.argsort(a), masu.argsort(x))])
+
+
+def test_sorts_of_many_chunks_have_few_tasks():
+    x = RNG.integers(0, 50, 4000)
+    a = da.from_array(x, chunks=13)
+    result = md.argsort(a)
+    assert len(result.dask) < 3 * a.numblocks[0] ** 1.5
+    same(result, masu.argsort(x))
 
 
 def test_many_quantiles_take_little_memory(monkeypatch):
@@ -178,12 +191,14 @@ def test_signs_of_zeros_that_are_places():
             same(md.median(a, recompute=recompute), masu.median(x, device="cpu"))
 
 
+@pytest.mark.parametrize("few", [2, 16])
 @pytest.mark.filterwarnings("ignore")
-def test_sorts_divide_in_several_rounds(monkeypatch):
+def test_sorts_divide_in_several_rounds(few, monkeypatch):
     """With few samples, so that each round leaves something to the next."""
     from masu.dask import _quantiles, _sorts
 
     monkeypatch.setattr(_sorts, "_SAMPLES", (5, 3))
+    monkeypatch.setattr(_sorts, "_FEW", few)
     monkeypatch.setattr(_quantiles, "_COLLECTED", 3)
     for dtype in ("f8", "i4", "u1"):
         for x in (values(dtype, 30_011), values(dtype, 30_011) // np.dtype(dtype).type(50)):
