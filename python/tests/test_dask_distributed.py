@@ -22,7 +22,9 @@ LONG = "MASU_TEST_ALL" in os.environ or "MASU_TEST_LONG" in os.environ
 
 @pytest.fixture(scope="module")
 def client():
-    with dask.config.set({"distributed.comm.timeouts.connect": "60s", "distributed.admin.tick.limit": "60s"}):
+    # The cluster gives up a worker that is absent so long after a first loss, be it after a second loss.
+    with dask.config.set({"distributed.comm.timeouts.connect": "60s", "distributed.admin.tick.limit": "60s",
+                          "distributed.deploy.lost-worker-timeout": "1h"}):
         with distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None,
                                       memory_limit=0) as cluster, distributed.Client(cluster) as client:
             yield client
