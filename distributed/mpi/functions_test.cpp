@@ -173,7 +173,7 @@ TYPED_TEST(MpiFunctions, Scans) {
 }
 
 TYPED_TEST(MpiFunctions, Sorts) {
-  const std::uint64_t before = std::exchange(detail::round_bytes, 512);
+  const std::uint64_t before = std::exchange(detail::round_bytes, 2048);
   const Device cpu = Device::open("cpu");
   each_distribution<TypeParam>({0, 1, 3, 1009}, [&](const std::vector<TypeParam>& x, const Cuts& cuts) {
     const std::span<const TypeParam> mine = part_of(x, cuts);

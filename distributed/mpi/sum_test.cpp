@@ -5,6 +5,9 @@
 #include <gtest/gtest.h>
 #include <masu/mpi.h>
 
+#include <thread>
+#include <vector>
+
 namespace masu::mpi::test {
 namespace {
 
@@ -78,6 +81,31 @@ TEST(MpiCall, NeedsACommunicator) {
   const std::vector<float> x(3, 1.0F);
   MASU_EXPECT_ERROR(sum(MPI_COMM_NULL, x), invalid_argument, "mpi: there must be a communicator, got MPI_COMM_NULL");
   EXPECT_EQ(sum(MPI_COMM_SELF, x).value(), 3);
+}
+
+TEST(MpiCall, OnTheThreadThatInitialisedMpi) {
+  int level = 0;
+  MPI_Query_thread(&level);
+  if (level > MPI_THREAD_FUNNELED) GTEST_SKIP() << "every thread may call";
+  const std::vector<float> x(3, 1.0F);
+  std::thread other([&] {
+    MASU_EXPECT_ERROR(sum(MPI_COMM_WORLD, x), invalid_argument,
+                      "mpi: with MPI_THREAD_FUNNELED the thread that initialised MPI must call, got another");
+  });
+  other.join();
+  EXPECT_EQ(sum(MPI_COMM_WORLD, x).value(), 3 * ranks());
+}
+
+TEST(MpiCall, NeedsOneGroup) {
+  if (ranks() == 1) GTEST_SKIP() << "two groups need two ranks";
+  MPI_Comm half = MPI_COMM_NULL;
+  MPI_Comm between = MPI_COMM_NULL;
+  MPI_Comm_split(MPI_COMM_WORLD, rank() % 2, rank(), &half);
+  MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, 1 - rank() % 2, 0, &between);
+  MASU_EXPECT_ERROR(sum(between, std::vector<float>(3)), invalid_argument,
+                    "mpi: the communicator must be of one group, got an intercommunicator");
+  MPI_Comm_free(&between);
+  MPI_Comm_free(&half);
 }
 
 TEST(MpiCall, OnACommunicatorThatIsFreed) {

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Exact statistics of tensors that are spread over the processes of torch.distributed.
+"""Exact statistics of tensors that are spread over the processes of torch.distributed: the same bits for any number.
 
-    torchrun --nproc-per-node 4 torch_statistics.py
+    torchrun --nproc-per-node 4 torch_statistics.py [FILE.npy] [--bins N]
 
-Counts are integers, so all_reduce adds them exactly; exact sums are gathered as objects and added. The result has the same
-bits for any number of processes. Needs PyTorch.
+Each process reads its part of the file; without one, a million random numbers are dealt out. A state is a vector of int64,
+and all_reduce of these vectors merges the states. Needs PyTorch.
 """
+import argparse
+import math
+
 import numpy as np
 import torch
 import torch.distributed as dist
@@ -13,23 +16,43 @@ import torch.distributed as dist
 import masu
 
 
-def statistics(part, bins, limits):
-    """(exact sums, counts) of all processes' parts, on every process."""
-    states = [None] * dist.get_world_size()
-    dist.all_gather_object(states, masu.SumAccumulator.of(part))
-    counts = masu.histogram(part, bins, limits)[0].to(torch.int64)
-    dist.all_reduce(counts)
-    return sum(states), counts
+def all_reduced(numbers, op=dist.ReduceOp.SUM):
+    """The numbers of all processes together, on every process. The backend nccl needs a tensor in memory of the GPU."""
+    tensor = torch.from_numpy(numbers)
+    if dist.get_backend() == "nccl":
+        tensor = tensor.cuda()
+    dist.all_reduce(tensor, op)
+    return tensor.cpu().numpy()
+
+
+def merged(state):
+    """The state of all processes' data, of a masu.SumAccumulator or a masu.Histogram."""
+    return state.with_integers(all_reduced(state.integers()))
+
+
+def statistics(part, bins):
+    """(exact sums, histogram) of all processes' parts, on every process."""
+    ends = [float(part.min()), -float(part.max())] if len(part) else [math.inf, math.inf]
+    low, high = all_reduced(np.array(ends), dist.ReduceOp.MIN).tolist()
+    return merged(masu.SumAccumulator.of(part)), merged(masu.Histogram.of(part, bins, (low, -high)))
 
 
 def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("file", nargs="?")
+    parser.add_argument("--bins", type=int, default=10)
+    options = parser.parse_args()
     dist.init_process_group("gloo")
-    data = torch.from_numpy(np.random.default_rng(1).normal(size=1_000_003))
-    part = data.tensor_split(dist.get_world_size())[dist.get_rank()]
-    sums, counts = statistics(part, 10, (-5.0, 5.0))
-    if dist.get_rank() == 0:
+    rank, size = dist.get_rank(), dist.get_world_size()
+    if options.file:
+        data = np.load(options.file, mmap_mode="r").reshape(-1)
+    else:
+        data = np.random.default_rng(1).normal(size=1_000_003)
+    begin, end = (data.size * (rank + i) // size for i in (0, 1))
+    sums, counts = statistics(torch.tensor(data[begin:end]), options.bins)
+    if rank == 0:
         print(f"n {sums.count} sum {sums.sum()!r} mean {sums.mean()!r} std {sums.std()!r}")
-        print(*counts.tolist())
+        print(*counts.counts())
     dist.destroy_process_group()
 
 

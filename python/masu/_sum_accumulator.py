@@ -50,10 +50,9 @@ class SumAccumulator:
     @classmethod
     def of(cls, x, y=None, *, kind=None, device=None):
         """The sums of an array, or with ``y`` the dot product of two."""
-        given = x if hasattr(x, "dtype") else np.asarray(x)
-        dtype = given.dtype if isinstance(given, (np.ndarray, _masu.DeviceArray)) else _arrays.taken(given, device).dtype
-        where = given.device if isinstance(given, _masu.DeviceArray) else device_for(device, np.size(given))
-        result = cls(dtype, kind or ("squares" if y is None else "dot"), device=where)
+        given = _arrays.taken(x, device) if _arrays.foreign(x) else x if isinstance(x, _masu.DeviceArray) else _arrays.plain(x)
+        where = given.device if isinstance(given, _masu.DeviceArray) else device_for(device, given.size)
+        result = cls(given.dtype, kind or ("squares" if y is None else "dot"), device=where)
         result.add(given, y)
         return result
 
@@ -162,6 +161,28 @@ class SumAccumulator:
         """The accumulator of which `tobytes` wrote these bytes. Raises ValueError for anything else."""
         result = cls.__new__(cls)
         result._hold(_masu.SumAccumulator.from_bytes(bytes(memoryview(data)), _device.resolve(device)))
+        return result
+
+    def integers(self):
+        """What it holds as int64 numbers, as many for every accumulator of one dtype and kind. Accumulators, up to 2^31
+        of them, are merged by adding these: by MPI.SUM, or by ``all_reduce`` of torch.distributed.
+
+        >>> import masu
+        >>> a, b = masu.SumAccumulator.of([1e100, 1.0]), masu.SumAccumulator.of([-1e100])
+        >>> float(a.with_integers(a.integers() + b.integers()).sum())
+        1.0
+        """
+        return np.frombuffer(self._native.integers(), np.int64).copy()
+
+    def with_integers(self, integers):
+        """An accumulator of the same dtype and kind that holds what `integers` of others add up to. Raises ValueError
+        where they are no such sum."""
+        integers = _arrays.plain(integers)
+        if integers.dtype != np.int64 or integers.ndim != 1:
+            raise TypeError("SumAccumulator: with_integers needs int64 of one dimension, got "
+                            f"{integers.dtype} of {integers.ndim}")
+        result = SumAccumulator.__new__(SumAccumulator)
+        result._hold(self._native.with_integers(contiguous(integers, np.dtype(np.int64))))
         return result
 
     def __add__(self, other):

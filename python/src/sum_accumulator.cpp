@@ -34,6 +34,18 @@ class Accumulator {
       : sums_(device, masu::dtype_from_name(dtype), kind_from_name(kind)) {}
   Accumulator(const Device& device, std::span<const std::byte> bytes)
       : sums_(masu::SumAccumulator::from_bytes(device, bytes)) {}
+  explicit Accumulator(masu::SumAccumulator sums) : sums_(std::move(sums)) {}
+
+  // `integers`: as integers() of accumulators of this dtype and kind gives them.
+  [[nodiscard]] Accumulator* with_integers(nb::handle integers) const {
+    const Input in(integers);
+    return call([&] {
+      const std::lock_guard lock(mutex_);
+      const std::span values(static_cast<const std::int64_t*>(in.view().data), in.view().count);
+      return new Accumulator(
+          masu::SumAccumulator::from_integers(Device::open("cpu"), sums_.dtype(), sums_.kind(), values));
+    });
+  }
 
   void add(nb::handle x) {
     const Input in(x);
@@ -68,6 +80,13 @@ class Accumulator {
       return sums_.bytes();
     });
     return nb::bytes(found.data(), found.size());
+  }
+  [[nodiscard]] nb::bytes integers() const {
+    const std::vector<std::int64_t> found = call([&] {
+      const std::lock_guard lock(mutex_);
+      return sums_.integers();
+    });
+    return nb::bytes(found.data(), found.size() * sizeof(std::int64_t));
   }
   // The result of the name, as a number.
   [[nodiscard]] nb::object result(const std::string& name, const std::string& dtype, std::uint64_t ddof) const {
@@ -122,6 +141,8 @@ void register_sum_accumulator(nb::module_& m) {
       .def("add_products", &Accumulator::add_products, arg("x"), arg("y"))
       .def("merge", &Accumulator::merge, arg("other"))
       .def("bytes", &Accumulator::bytes)
+      .def("integers", &Accumulator::integers)
+      .def("with_integers", &Accumulator::with_integers, arg("integers"))
       .def("result", &Accumulator::result, arg("name"), arg("dtype"), arg("ddof"))
       .def("count", &Accumulator::count)
       .def("dtype", &Accumulator::dtype)

@@ -138,13 +138,26 @@ def test_places(dtype):
     lambda n: np.where(np.arange(n) < n // 2, 1.0, 2.0), lambda n: np.full(n, math.nan),
     lambda n: RNG.integers(0, 20, n) * 1e300, lambda n: np.sort(RNG.zipf(1.3, n)), lambda n: RNG.choice([0.0, -0.0], n)],
     ids=["equal", "ascending", "descending", "three", "halves", "nan", "twenty", "zipf", "zeros"])
-def test_data_that_are_hard_to_divide(make):
+def test_data_that_are_hard_to_divide(make, monkeypatch):
+    from masu.dask import _sorts
+
     x = make(50_021)
     for chunks in (9000, (1, 1, 50_000, 19)):
         a = da.from_array(x, chunks=(chunks,) if isinstance(chunks, tuple) else chunks)
         with np.errstate(all="ignore"):
             all_same([(md.sort(a), masu.sort(x)), (md.argsort(a), masu.argsort(x)),
                       (md.quantile(a, [0, 0.25, 0.5, 0.999]), masu.quantile(x, [0, 0.25, 0.5, 0.999]))])
+            with monkeypatch.context() as patch:
+                patch.setattr(_sorts, "_FEW", 3)
+                all_same([(md.sort(a), masu.sort(x)), (md.argsort(a), masu.argsort(x))])
+
+
+def test_sorts_of_many_chunks_have_few_tasks():
+    x = RNG.integers(0, 50, 4000)
+    a = da.from_array(x, chunks=13)
+    result = md.argsort(a)
+    assert len(result.dask) < 3 * a.numblocks[0] ** 1.5
+    same(result, masu.argsort(x))
 
 
 def test_many_quantiles_take_little_memory(monkeypatch):
@@ -178,12 +191,14 @@ def test_signs_of_zeros_that_are_places():
             same(md.median(a, recompute=recompute), masu.median(x, device="cpu"))
 
 
+@pytest.mark.parametrize("few", [2, 16])
 @pytest.mark.filterwarnings("ignore")
-def test_sorts_divide_in_several_rounds(monkeypatch):
+def test_sorts_divide_in_several_rounds(few, monkeypatch):
     """With few samples, so that each round leaves something to the next."""
     from masu.dask import _quantiles, _sorts
 
     monkeypatch.setattr(_sorts, "_SAMPLES", (5, 3))
+    monkeypatch.setattr(_sorts, "_FEW", few)
     monkeypatch.setattr(_quantiles, "_COLLECTED", 3)
     for dtype in ("f8", "i4", "u1"):
         for x in (values(dtype, 30_011), values(dtype, 30_011) // np.dtype(dtype).type(50)):
@@ -420,9 +435,55 @@ def test_conventions():
     same(md.median(unknown), masu.median(positive))
     same(md.min(unknown), positive.min())
     same(md.histogram(unknown, 5)[0], masu.histogram(positive, 5)[0])
-    for call in (md.sort, md.argmin, lambda b: md.topk(b, 1), lambda b: md.unique(b, return_index=True)):
+
+
+@pytest.mark.parametrize("dtype", ["i4", "f4", ">f8"])
+@pytest.mark.filterwarnings("ignore")
+def test_positions_of_unknown_chunks(dtype):
+    """In chunks of any size, empty ones among them, and where nothing is left of all."""
+    for count, kind in CASES:
+        x, keep = values(dtype, count), RNG.random(count) < 0.6
+        keep[: count // 3] = count < 3
+        a = chunked(x, kind)
+        a = a[da.from_array(keep, chunks=a.chunks)]
+        y = x[keep]
+        three = {"return_index": True, "return_inverse": True, "return_counts": True}
+        pairs = [(md.sort(a), masu.sort(y, device="cpu")), (md.argsort(a), masu.argsort(y)),
+                 *zip(md.unique(a, **three, split_every=2), masu.unique(y, **three, device="cpu"))]
+        if y.size:
+            k = min(y.size, 40)
+            pairs += [(md.argmin(a, split_every=2), np.argmin(y)), (md.argmax(a), np.argmax(y)), (md.max(a), y[np.argmax(y)]),
+                      *zip(md.topk(a, k, split_every=2), masu.topk(y, k))]
+        else:
+            with pytest.raises(ValueError, match="argmin: the array must not be empty"):
+                md.argmin(a).compute()
+        all_same(pairs)
+        with pytest.raises(ValueError, match=f"topk: k must be from 1 to {y.size}, the length of the axis, got {y.size + 1}"):
+            md.topk(a, y.size + 1).values.compute()
+    flat = da.from_array(np.arange(24.0).reshape(6, 4), chunks=(2, 4))
+    some = flat[flat[:, 0] > 5]
+    for call in (md.sort, md.argsort, md.argmin, md.max, lambda b: md.topk(b, 1), md.unique, partial(md.sort, axis=None)):
         with pytest.raises(ValueError, match="compute_chunk_sizes"):
-            call(unknown)
+            call(some)
+
+
+def test_chunks_that_are_computed_again_take_little_memory():
+    """A worker holds few chunks at a time, however many there are."""
+    size, chunks = 2**18, 48
+
+    def made(block_info=None):
+        return np.random.default_rng(block_info[None]["chunk-location"][0]).normal(size=size)
+
+    a = da.map_blocks(made, chunks=((size,) * chunks,), dtype=float, meta=np.empty(0))
+    kept = a.compute()
+    for call, wanted in ((partial(md.histogram, bins=100), masu.histogram(kept, 100)[0]), (md.median, masu.median(kept)),
+                         (partial(md.quantile, q=[0.01, 0.9]), masu.quantile(kept, [0.01, 0.9]))):
+        tracemalloc.start()
+        found = dask.compute(call(a, recompute=True), scheduler="threads", num_workers=2)[0]
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert peak < 12 * 8 * size < 8 * size * chunks / 3, call
+        assert np.array_equal(found[0] if isinstance(found, tuple) else found, wanted)
 
 
 @pytest.mark.filterwarnings("ignore")

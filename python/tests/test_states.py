@@ -77,6 +77,35 @@ def test_the_arrays_that_are_taken():
         masu.SumAccumulator.of(x, kind="sum").var()
 
 
+class Tensor:
+    """Like one of PyTorch: its memory through DLPack, a dtype of its own, and a size that is a method."""
+
+    dtype = "tensor.float64"
+
+    def __init__(self, array):
+        self.array = array
+
+    def size(self):
+        return self.array.shape
+
+    def __dlpack_device__(self):
+        return self.array.__dlpack_device__()
+
+    def __dlpack__(self, **options):
+        return self.array.__dlpack__(**options)
+
+
+def test_arrays_of_other_libraries():
+    x = RNG.normal(size=(50, 3))
+    whole, products = masu.SumAccumulator.of(x), masu.SumAccumulator.of(x, x)
+    assert masu.SumAccumulator.of(Tensor(x)) == whole and masu.SumAccumulator.of(Tensor(x), Tensor(x)) == products
+    assert masu.Histogram.of(Tensor(x), 9) == masu.Histogram.of(x, 9)
+    pandas = pytest.importorskip("pandas")
+    assert masu.SumAccumulator.of(pandas.Series(x[0])) == masu.SumAccumulator.of(x[0])
+    with pytest.raises(ValueError, match="missing values"):
+        masu.SumAccumulator.of(pandas.Series([1, None], dtype="Int64"))
+
+
 def test_results_that_there_are_not():
     empty = masu.SumAccumulator("f4")
     assert empty.sum().tobytes() == np.float32(0).tobytes() and empty.count == 0
@@ -122,6 +151,48 @@ def test_threads_may_add_at_once():
     for thread in threads:
         thread.join()
     assert a.count == 80 * x.size and a.sum() == float(80 * sum(map(Fraction, x.tolist())))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("kind", ["sum", "squares", "dot"])
+def test_integers_that_are_added_merge_sums(dtype, kind):
+    """Of many parts, of parts that are empty, of NaNs and infinities: what a plain sum of int64 gives is the state of all."""
+    x, y = values(dtype, 4001), values(dtype, 4001)
+    pieces = [x, x[:0], x[::-1].copy()]
+    if np.dtype(dtype).kind == "f":
+        pieces += [np.array([np.inf, np.nan], dtype), np.array([-np.inf, np.finfo(dtype).max, np.finfo(dtype).smallest_subnormal], dtype)]
+    cut = [part for piece in pieces for part in np.array_split(piece, 50)]
+    of = [masu.SumAccumulator(dtype, kind) for _ in cut]
+    for state, part in zip(of, cut):
+        state.add(*(part, y[:part.size])[:2 if kind == "dot" else 1])
+    vectors = [state.integers() for state in of]
+    assert {vector.dtype for vector in vectors} == {np.dtype(np.int64)} and len({vector.shape for vector in vectors}) == 1
+    total = of[0].with_integers(np.add.reduce(vectors))
+    assert total == sum(of) and (total.dtype, total.kind, total.count) == (of[0].dtype, kind, sum(part.size for part in cut))
+    assert of[0].count == cut[0].size and of[0].with_integers(vectors[1]) == of[1]
+    for given, error, says in ((vectors[0][:-1], ValueError, "integers, got"), (vectors[0].astype("u8"), TypeError, "got uint64"),
+                               (vectors[0][None], TypeError, "got int64 of 2"), (-1 - vectors[0], ValueError, "no sum of")):
+        with pytest.raises(error, match=says):
+            total.with_integers(given)
+
+
+def test_integers_that_are_added_merge_counts():
+    x = np.concatenate([RNG.normal(size=1000), [math.nan, math.inf, -math.inf, 9]])
+    whole = masu.Histogram.of(x, 7, (-1, 1))
+    parts = [masu.Histogram.of(part, 7, (-1, 1)) for part in np.array_split(x, 5)]
+    assert parts[0].integers().dtype == np.int64 and parts[0].integers().sum() == parts[0].n
+    assert parts[0].with_integers(np.add.reduce([part.integers() for part in parts])) == whole
+    weighted = masu.Histogram.of([1, 2], 2, weights=[1, 2])
+    with pytest.raises(TypeError, match="got totals of weights"):
+        weighted.integers()
+    for h in (masu.Histogram([1], [0, 1], below=2**63), masu.Histogram([-1], [0, 1]), masu.Histogram([1], [0, 1], nan=0.5),
+              masu.Histogram([1.5], [0, 1])):
+        with pytest.raises(ValueError, match=r"Histogram: integers needs counts from 0 to 2\^63 - 1, got"):
+            h.integers()
+    for given, error, says in ((whole.integers()[1:], TypeError, "needs 10 numbers of int64, got int64 of shape"),
+                               (whole.integers() + 0.5, TypeError, "got float64"), (-whole.integers(), ValueError, "got -")):
+        with pytest.raises(error, match=says):
+            whole.with_integers(given)
 
 
 def damaged(data):

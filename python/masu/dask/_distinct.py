@@ -27,12 +27,10 @@ def unique(ar, return_index=False, return_inverse=False, return_counts=False, *,
     ([1, 3], [1, 2])
     """
     ar, device = _graph.taken("unique", ar), _graph.options("unique", split_every, device)
-    x = _graph.flat(_graph.known("unique", ar) if return_index or ar.ndim > 1 else ar)
+    x = _graph.flat(_graph.known("unique", ar) if ar.ndim > 1 else ar)
     tasks = _graph.Tasks("unique", x, split_every, device, bool(return_index), bool(return_inverse), bool(return_counts),
                          over=[x])
-    begins = _graph.starts(x.chunks[0]) if return_index else [0] * (x.numblocks[0] + 1)
-    parts = tasks.each("part", partial(_distinct, bool(return_index), bool(return_counts), device), _graph.blocks(x),
-                       more=[(begin,) for begin in begins[:-1]])
+    parts = tasks.each("part", partial(_distinct, bool(return_index), bool(return_counts), device), _graph.blocks(x))
     found = tasks.tree("tree", partial(_distinct_of_all, device), parts, split_every)
     dtypes = (x.dtype, np.dtype(np.intp), np.dtype(np.intp))
     outputs = [tasks.array([tasks.add(f"output-{i}", partial(_graph.part, i), found)], ((np.nan,),), dtypes[i])
@@ -49,12 +47,12 @@ def unique(ar, return_index=False, return_inverse=False, return_counts=False, *,
     return tuple(results) if len(results) > 1 else results[0]
 
 
-def _distinct(index, counts, device, begin, block):
-    """(values, where each is first, how often it occurs)."""
+def _distinct(index, counts, device, block):
+    """(values, where each is first, how often it occurs, elements in all)."""
     found = _order.unique(block, return_index=index, return_counts=counts, device=_device.resolve(device))
     values, *more = found if isinstance(found, tuple) else (found,)
-    first = more.pop(0) + begin if index else None
-    return values, first, more[0] if counts else None
+    first = more.pop(0) if index else None
+    return values, first, more[0] if counts else None, block.size
 
 
 def _distinct_of_all(device, parts):
@@ -63,14 +61,16 @@ def _distinct_of_all(device, parts):
         return parts[0]
     found, places, inverse = _order.unique(values, return_index=True, return_inverse=True,
                                            device=_device.resolve(device))
-    first, counts = (None if parts[0][i] is None else np.concatenate([part[i] for part in parts]) for i in (1, 2))
+    begins = _graph.starts([part[3] for part in parts])
+    first = None if parts[0][1] is None else _graph.after(begins, [part[1] for part in parts])
+    counts = None if parts[0][2] is None else np.concatenate([part[2] for part in parts])
     if first is not None:
         first = first[places]
     if counts is not None:
         total = np.zeros(found.size, np.intp)
         np.add.at(total, inverse, counts)
         counts = total
-    return found, first, counts
+    return found, first, counts, begins[-1]
 
 
 def _places(device, found, block):
@@ -89,43 +89,51 @@ def topk(a, k, axis=-1, *, largest=True, split_every=None, device=None):
     >>> masu.dask.topk(dask.array.from_array([3, 9, 1, 9], chunks=3), 2).indices.compute().tolist()
     [1, 3]
     """
-    a, device = _graph.known("topk", _graph.taken("topk", a)), _graph.options("topk", split_every, device)
+    a, device = _graph.taken("topk", a), _graph.options("topk", split_every, device)
+    if a.ndim > 1:
+        _graph.known("topk", a)
     if axis is None:
         a, axis = _graph.flat(a), 0
     axis = normalize_axis_index(axis, a.ndim)
     if isinstance(k, (bool, np.bool)) or not hasattr(k, "__index__"):
         raise TypeError(f"topk: k must be an integer, got {type(k).__name__}")
     k = k.__index__()
-    if not 1 <= k <= a.shape[axis]:
+    if k < 1 or k > a.shape[axis]:  # an unknown length is looked at later
         raise ValueError(f"topk: k must be from 1 to {a.shape[axis]}, the length of the axis, got {k}")
     if a.ndim > 1:
         a = a.rechunk({axis: -1})
-    begins = _graph.starts(a.chunks[axis])
     tasks = _graph.Tasks("topk", a, k, axis, largest, split_every, device, over=[a])
-    keys = _graph.blocks(a)
-    parts = tasks.each("part", partial(_first_of, k, axis, largest, device), keys,
-                       more=[(begins[key[1 + axis]],) for key in keys])
+    parts = tasks.each("part", partial(_first_of, k, axis, largest, device), _graph.blocks(a))
     if a.ndim == 1:
-        parts = [tasks.tree("tree", partial(_first_of_all, k, largest, device), parts, split_every)]
+        parts = [tasks.add("all", partial(_enough, k),
+                           tasks.tree("tree", partial(_first_of_all, k, largest, device), parts, split_every))]
     chunks = tuple((k,) if i == axis else c for i, c in enumerate(a.chunks))
     values, indices = ([tasks.add(f"output-{i}-{n}", partial(_graph.part, i), part) for n, part in enumerate(parts)]
                        for i in (0, 1))
     return TopK(tasks.array(values, chunks, a.dtype), tasks.array(indices, chunks, np.dtype(np.intp)))
 
 
-def _first_of(k, axis, largest, device, begin, block):
-    k = min(k, block.shape[axis])
+def _first_of(k, axis, largest, device, block):
+    """(values, where they stand, elements of the axis)."""
+    length = block.shape[axis]
+    k = min(k, length)
     if k == 0 or block.size == 0:
         shape = tuple(k if i == axis else n for i, n in enumerate(block.shape))
-        return np.empty(shape, block.dtype), np.empty(shape, np.intp)
-    values, indices = _order.topk(block, k, axis, largest=largest, device=device)
-    return values, indices + begin
+        return np.empty(shape, block.dtype), np.empty(shape, np.intp), length
+    return *_order.topk(block, k, axis, largest=largest, device=device), length
 
 
 def _first_of_all(k, largest, device, parts):
     """Of chunks that follow each other: equals come by index, as they stand."""
-    values, indices = (_graph.together([part[i] for part in parts]) for i in (0, 1))
-    if not values.size:
-        return values, indices
-    first = _order.topk(values, min(k, values.size), largest=largest, device=device)
-    return first.values, indices[first.indices]
+    begins = _graph.starts([part[2] for part in parts])
+    values, indices = _graph.together([part[0] for part in parts]), _graph.after(begins, [part[1] for part in parts])
+    if values.size:
+        first = _order.topk(values, min(k, values.size), largest=largest, device=device)
+        values, indices = first.values, indices[first.indices]
+    return values, indices, begins[-1]
+
+
+def _enough(k, found):
+    if k > found[2]:
+        raise ValueError(f"topk: k must be from 1 to {found[2]}, the length of the axis, got {k}")
+    return found

@@ -52,7 +52,7 @@ def _extreme(name, a, axis, keepdims, split_every):
         raise ValueError(f"{name}: the array must not be empty")
     if axes is not None:
         return _graph.along(partial(_along, name), a, axes, dtype, keepdims)
-    if a.ndim > 1 or place:
+    if a.ndim > 1:
         _graph.known(name, a)
     tasks = _graph.Tasks(name, a, keepdims, split_every, over=[a])
     starts = [_graph.starts(c) for c in a.chunks]
@@ -62,17 +62,18 @@ def _extreme(name, a, axis, keepdims, split_every):
         more.append((name[-3:], begin, a.shape))
     parts = tasks.each(f"{name}-part", _first, _graph.blocks(a), more=more)
     state = tasks.tree(f"{name}-tree", partial(_of_two, name[-3:]), parts, split_every)
-    return _graph.scalar(tasks, tasks.add(f"{name}-total", partial(_chosen, name), state), a, keepdims, dtype)
+    ends = [tasks.begins(a)] if place and np.isnan(a.size) else []
+    return _graph.scalar(tasks, tasks.add(f"{name}-total", partial(_chosen, name), state, *ends), a, keepdims, dtype)
 
 
 def _first(which, begin, shape, block):
-    """(the extreme, its place in the whole array, or the chunk's number); None of an empty block."""
+    """(the extreme, its place in the whole array, or the chunk's number and the place there); None of an empty block."""
     if block.size == 0:
         return None
     here = int(getattr(np, f"arg{which}")(block))
     value = block.reshape(-1)[here:here + 1].astype(block.dtype.newbyteorder("="))
     if np.isnan(shape).any():
-        return value, begin[0]
+        return value, (begin[0], here)
     inside = np.unravel_index(here, block.shape)
     place = 0
     for size, offset, index in zip(shape, begin, inside):
@@ -87,10 +88,13 @@ def _of_two(which, states):
     return states[int(getattr(np, f"arg{which}")(np.concatenate([value for value, _ in states])))]
 
 
-def _chosen(name, state):
+def _chosen(name, state, begins=None):
     if state is None:
         raise ValueError(f"{name}: the array must not be empty")
-    return state[1] if name.startswith("arg") else state[0][0]
+    value, place = state
+    if not name.startswith("arg"):
+        return value[0]
+    return place if begins is None else begins[place[0]] + place[1]
 
 
 def _along(name, block, axis, keepdims=False):

@@ -67,6 +67,11 @@ def starts(chunks):
     return np.cumsum([0, *chunks]).tolist()
 
 
+def after(begins, parts):
+    """Positions in chunks, as positions in all of them."""
+    return np.concatenate([part + begin for part, begin in zip(parts, begins)])
+
+
 def together(parts):
     """The parts one after the other, in their byte order."""
     return np.concatenate(parts, dtype=parts[0].dtype)
@@ -95,6 +100,12 @@ class Tasks:
             self.tasks[key] = (work if more is None else partial(work, *more[i]), *parts)
             made.append(key)
         return made
+
+    def begins(self, a):
+        """A task: where each chunk of an array of one dimension begins, and the end of the last; sizes may be unknown."""
+        if not math.isnan(a.size):
+            return self.add("begins", partial(itself, starts(a.chunks[0])))
+        return self.add("begins", starts, self.each("size", np.size, blocks(a)))
 
     def tree(self, label, merge, keys, split_every=None):
         """One state of many: merge(list of states), in their order."""

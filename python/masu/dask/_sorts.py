@@ -7,6 +7,7 @@ of the sorted chunks between these elements go to their chunk of the result; equ
 """
 from __future__ import annotations
 
+import math
 from functools import partial
 from typing import NamedTuple
 
@@ -18,6 +19,8 @@ from . import _graph
 
 __all__ = ["argsort", "sort"]
 
+# Each pair of chunks has a task where there are few chunks, or not many and at least so many elements for a pair.
+_FEW, _MANY, _PAIR = 16, 512, 2**14
 _SAMPLES = (4096, 64)  # of a chunk in the first round; for each bound in the second. The third takes all that are left.
 
 
@@ -48,26 +51,46 @@ def argsort(a, axis=-1, *, device=None):
 def _sorted(name, a, axis, device):
     a, device = _graph.taken(name, a), _graph.options(name, device=device)
     of, dtype = getattr(_order, name), np.dtype(np.intp) if name == "argsort" else a.dtype
+    if a.ndim > 1:
+        _graph.known(name, a)
     if axis is None:
-        a, axis = _graph.flat(_graph.known(name, a)), 0
+        a, axis = _graph.flat(a), 0
     axis = normalize_axis_index(axis, a.ndim)
     if a.ndim > 1 or a.numblocks[0] < 2:
-        whole = a.rechunk({axis: -1})
+        whole = a if a.numblocks[axis] == 1 else a.rechunk({axis: -1})
         return whole.map_blocks(partial(_block, of, axis, device), dtype=dtype, meta=np.empty((0,) * a.ndim, dtype))
-    _graph.known(name, a)
     tasks = _graph.Tasks(name, a, device, over=[a])
-    begins = _graph.starts(a.chunks[0])
-    runs = tasks.each("run", partial(_run, name, device), _graph.blocks(a), more=[(begin,) for begin in begins[:-1]])
-    plan = tasks.add("plan", partial(_begun, a.dtype.newbyteorder("="), begins[1:-1]))
+    begins = tasks.begins(a)
+    runs = tasks.each("run", partial(_run, name, device), _graph.blocks(a))
+    plan = tasks.add("plan", partial(_begun, a.dtype.newbyteorder("=")), begins)
     for number, samples in enumerate((*_SAMPLES, None)):
         found = tasks.each(f"samples-{number}", partial(_probed, number == 0, samples), [plan] * len(runs), runs)
         plan = tasks.add(f"plan-{number}", partial(_narrowed, number == 0), plan, found)
     cuts = tasks.add("cuts", _cuts, plan, tasks.each("counts", _counted, [plan] * len(runs), runs))
-    made = []
-    for i in range(len(runs)):
-        pieces = tasks.each(f"piece-{i}", _piece, [cuts] * len(runs), runs, more=[(i, j) for j in range(len(runs))])
-        made.append(tasks.add(f"merged-{i}", partial(_joined, name, device), pieces))
+    direct = len(runs) <= _FEW or len(runs) <= _MANY and a.size >= _PAIR * len(runs) ** 2
+    made = _exchanged(tasks, name, device, 1 if direct else math.isqrt(len(runs)), begins, cuts, runs)
     return tasks.array(made, a.chunks, dtype)
+
+
+def _exchanged(tasks, name, device, fan, begins, cuts, runs):
+    """The chunks of the result. With a fan of 1 each pair of chunks has a piece. Else `fan` neighbours among the runs first
+    bring together what belongs to `fan` neighbours among the results: then there are 2 count^1.5 pieces in place of count^2."""
+    count = len(runs)
+    groups = [range(j, min(j + fan, count)) for j in range(0, count, fan)]
+    made = []
+    for chunks in groups if fan > 1 else [range(count)]:
+        first, end = chunks[0], chunks[-1] + 1
+        parts = runs
+        if fan > 1:
+            pieces = tasks.each(f"part-{first}", _piece, [cuts] * count, runs, [begins] * count,
+                                more=[((j,), 0, first, end) for j in range(count)])
+            parts = [tasks.add(f"group-{first}-{group[0]}", partial(_merged, name, device), pieces[group[0]:group[-1] + 1])
+                     for group in groups]
+        for i in chunks:
+            pieces = tasks.each(f"piece-{i}", _piece, [cuts] * len(groups), parts, *([[begins] * count] if fan == 1 else []),
+                                more=[(tuple(group), first, i, i + 1) for group in groups])
+            made.append(tasks.add(f"merged-{i}", partial(_joined, name, device), pieces))
+    return made
 
 
 def _block(of, axis, device, block):
@@ -78,15 +101,15 @@ class _Run(NamedTuple):
     """A sorted chunk."""
 
     values: np.ndarray
-    indices: np.ndarray | None  # in the whole array; of argsort
+    indices: np.ndarray | None  # in the chunk, and of a piece in the whole array; of argsort
 
 
-def _run(name, device, begin, block):
+def _run(name, device, block):
     where = _device.resolve(device)  # with a device masu sorts small blocks too, stably
     if name == "sort":
         return _Run(_order.sort(block, device=where), None)
     order = _order.argsort(block, device=where)
-    return _Run(block[order], order + begin)
+    return _Run(block[order], order)
 
 
 class _Plan(NamedTuple):
@@ -99,7 +122,7 @@ class _Plan(NamedTuple):
 
 
 def _begun(dtype, begins):
-    places = np.asarray(begins, np.int64)
+    places = np.asarray(begins[1:-1], np.int64)
     return _Plan(dtype, places, np.zeros(places.size, np.uint64), np.full(places.size, 2**64 - 1, np.uint64))
 
 
@@ -204,16 +227,27 @@ def _cuts(plan, counts):
     return less + np.clip(wanted - before, 0, equal)
 
 
-def _piece(i, j, cuts, run):
-    """The piece of run j that belongs to chunk i of the result."""
-    begin = cuts[j, i - 1] if i else 0
-    end = cuts[j, i] if i < cuts.shape[1] else run.values.size
-    return _Run(run.values[begin:end], None if run.indices is None else run.indices[begin:end])
+def _piece(runs, first, begin, end, cuts, run, begins=None):
+    """What belongs to the chunks from `begin` to `end` of the result, of a sorted array: of these runs what belongs to the
+    chunks from `first` on."""
+    def place(chunk):
+        return int(cuts[runs, chunk - 1].sum()) if chunk else 0
+
+    part = slice(place(begin) - place(first), place(end) - place(first) if end <= cuts.shape[1] else None)
+    indices = None if run.indices is None else run.indices[part]
+    return _Run(run.values[part], indices if begins is None or indices is None else indices + begins[runs[0]])
 
 
-def _joined(name, device, pieces):
+def _merged(name, device, pieces):
+    """The sorted pieces together, equals in the order of the pieces."""
     pieces = [piece for piece in pieces if piece.values.size] or pieces[:1]
     values = _graph.together([piece.values for piece in pieces])
     if name == "sort":
-        return _order.sort(values, device=_device.resolve(device))
-    return np.concatenate([piece.indices for piece in pieces])[_order.argsort(values, device=_device.resolve(device))]
+        return _Run(_order.sort(values, device=_device.resolve(device)), None)
+    order = _order.argsort(values, device=_device.resolve(device))
+    return _Run(values[order], np.concatenate([piece.indices for piece in pieces])[order])
+
+
+def _joined(name, device, pieces):
+    run = _merged(name, device, pieces)
+    return run.values if name == "sort" else run.indices
