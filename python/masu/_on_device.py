@@ -7,11 +7,14 @@ has a choice that devices have not (rules for bins by name, other dtypes), TypeE
 import math
 
 import numpy as np
-from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
+from numpy.lib.array_utils import normalize_axis_index
 
-from . import _arrays, _bins, _histogram, _lines, _masu, _moments, _order, _quantile
+from . import _arrays, _bins, _histogram, _masu, _moments, _order
 from ._device_array import DeviceArray, dtype_name, to_device
-from ._device_lines import array_like, converted, lines, placed
+from ._device_bins import number_by
+from ._device_lines import array_like, axes_of, converted, lines, part, placed
+from ._device_quantile import located, weighted
+from ._device_unique import every_nan
 
 _functions: dict = {}
 
@@ -78,14 +81,9 @@ def _one_axis(a, axis):
     return (a.reshape(-1), 0) if axis is None else (a, normalize_axis_index(axis, a.ndim))
 
 
-def _axes(a, axis):
-    """Axes to be reduced, ascending; None stands for all."""
-    return tuple(range(a.ndim)) if axis is None else tuple(sorted(normalize_axis_tuple(axis, a.ndim)))
-
-
 def _reduced(a, axis, keepdims):
     """(axes to be reduced, the result's shape)"""
-    axes = _axes(a, axis)
+    axes = axes_of(a, axis)
     keep = keepdims is not np._NoValue and keepdims
     return axes, tuple(1 if i in axes else n for i, n in enumerate(a.shape) if keep or i not in axes)
 
@@ -167,15 +165,17 @@ def unique(ar, return_index=False, return_inverse=False, return_counts=False, ax
         raise TypeError(f"unique: on a device axis needs an array of one dimension, got {ar.ndim}")
     if axis is not None:
         normalize_axis_index(axis, 1)
-    if not equal_nan and ar.dtype.kind == "f":
-        raise TypeError("unique: equal_nan=False is not supported for floats on a device")
-    found = _masu.unique(ar, bool(return_index), bool(return_inverse), bool(return_counts), ar.device)
+    every = not equal_nan and ar.dtype.kind == "f"
+    found = _masu.unique(ar, bool(return_index), bool(return_inverse), bool(return_counts) or every, ar.device)
     values, first, inverse, counts = (None if part is None else DeviceArray(part, part.shape, part) for part in found)
     if ar.dtype == np.bool:
         values = to_device(values.get().view(np.bool), ar.device)
+    if every and values.size and np.isnan(part(values, values.size - 1, 1).get()[0]):
+        values, first, inverse, counts = every_nan(ar.reshape(-1), values, first, inverse, counts)
     if inverse is not None:
         inverse = inverse.reshape(ar.shape)
-    results = [part for part in (values, first, inverse, counts) if part is not None]
+    counts = counts if return_counts else None
+    results = [found for found in (values, first, inverse, counts) if found is not None]
     return tuple(results) if len(results) > 1 else values
 
 
@@ -282,44 +282,23 @@ def dot(a, b):
     return converted(total, a.dtype)  # as NumPy, which adds in the arrays' dtype
 
 
-def _located(name, function, a, axis, keepdims, **options):
-    """NumPy's own quantiles on the elements that masu finds at the places that it asks for."""
-    if not a.size:
-        return to_device(function(np.empty(a.shape, a.dtype), axis=axis, keepdims=keepdims, **options), a.device)
-
-    def find(places):
-        found = np.empty((number, places.size), a.dtype)
-        _masu.elements_at(rows, _lines.words(found), number, places.tolist(), a.device)
-        return found
-
-    try:
-        axes = _axes(a, axis)
-        rows = lines(a, axes)
-        number = a.size // rows.shape[-1]
-        result = _quantile.of_found(function, a.shape, axes, a.dtype, find, keepdims=keepdims, **options)
-    except _quantile.Unforeseen:
-        raise TypeError(f"{name}: this is not supported with arrays on a device; copy them to the host") from None
-    except (IndexError, TypeError, ValueError):
-        function(np.zeros((1,) * a.ndim, a.dtype), axis=axis, keepdims=keepdims, **options)  # NumPy's error, if it has one
-        raise
-    return to_device(result, a.device)
-
-
 @_function
 def median(a, axis=None, overwrite_input=False, keepdims=False):
-    return _located("median", np.median, a, axis, keepdims)
+    return located("median", np.median, a, axis, keepdims)
 
 
 @_function
 def percentile(a, q, axis=None, overwrite_input=False, method="linear", keepdims=False, *, weights=None):
-    _refuse("percentile", weights=weights)
-    return _located("percentile", np.percentile, a, axis, keepdims, q=q, method=method)
+    if weights is not None:
+        return weighted("percentile", np.percentile, a, q, axis, keepdims, method, weights)
+    return located("percentile", np.percentile, a, axis, keepdims, q=q, method=method)
 
 
 @_function
 def quantile(a, q, axis=None, overwrite_input=False, method="linear", keepdims=False, *, weights=None):
-    _refuse("quantile", weights=weights)
-    return _located("quantile", np.quantile, a, axis, keepdims, q=q, method=method)
+    if weights is not None:
+        return weighted("quantile", np.quantile, a, q, axis, keepdims, method, weights)
+    return located("quantile", np.quantile, a, axis, keepdims, q=q, method=method)
 
 
 def _numbers(array):
@@ -354,7 +333,7 @@ def _each(bins):
 def _edges_and_spec(name, a, bins, range):
     bins = _on_host(bins)
     if isinstance(bins, str):
-        raise TypeError(f"{name}: rules for bins by name need data in host memory, got {bins!r}")
+        bins = number_by(name, bins, a, _extremes, range, _functions)
     return _bins.edges_and_spec(_numbers(a), bins, range, lambda: _extremes(a))
 
 
@@ -365,7 +344,9 @@ def histogram_bin_edges(a, bins=10, range=None, weights=None):
 
 @_function
 def histogram(a, bins=10, range=None, density=None, weights=None, axis=None):
-    axes = _axes(a, axis)
+    axes = axes_of(a, axis)
+    if isinstance(bins, str) and weights is not None:
+        np.histogram_bin_edges(np.zeros(1), bins, range, np.ones(1))  # NumPy's error
     weights = None if weights is None else _weights(weights, a, axes)
     a = lines(a, axes)
     rows = math.prod(a.shape[:-1])
@@ -420,7 +401,7 @@ def bincount(x, weights=None, minlength=0, axis=None):
     least = np.bincount(np.empty(0, np.intp), minlength=minlength).size
     if axis is None and x.ndim != 1:
         raise ValueError("object of too small depth for desired array" if x.ndim < 1 else "object too deep for desired array")
-    axes = _axes(x, axis)
+    axes = axes_of(x, axis)
     weights = None if weights is None else _weights(weights, x, axes)
     x = lines(x, axes)
     if not x.size:

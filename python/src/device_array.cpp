@@ -323,21 +323,21 @@ void register_device_array(nb::module_& m) {
           nb::arg("device"), nb::arg("dtype"), nb::arg("shape"), nb::arg("address"), nb::arg("read_only"),
           nb::arg("stream").none(), nb::arg("owner"))
       .def("__init__", from_dlpack, nb::arg("capsule"), nb::arg("stream") = nb::none())
-      // The same memory with another shape, or the part of it with that number.
+      // The same memory with another shape, or the part of it from that element on.
       .def(
           "__init__",
           [](DeviceArray* self, const DeviceArray& other, const std::vector<std::int64_t>& shape, nb::object owner,
-             std::int64_t part) {
+             std::int64_t from) {
             const masu::Buffer<std::byte>& all = other.buffer;
             const std::uint64_t bytes = count_of(shape) * masu::size_of(other.dtype);
-            if (part < 0 && bytes != all.size()) {
+            if (from < 0 && bytes != all.size()) {
               throw nb::value_error("reshape: the number of elements must stay the same");
             }
-            const std::uint64_t first = part < 0 ? 0 : static_cast<std::uint64_t>(part) * bytes;
+            const std::uint64_t first = from < 0 ? 0 : static_cast<std::uint64_t>(from) * masu::size_of(other.dtype);
             new (self) DeviceArray{all.slice(first, bytes), other.dtype, other.boolean, other.read_only, shape,
                                    std::move(owner),        other.stream};
           },
-          nb::arg("array"), nb::arg("shape"), nb::arg("owner"), nb::arg("part") = -1)
+          nb::arg("array"), nb::arg("shape"), nb::arg("owner"), nb::arg("first") = -1)
       .def(
           "_dlpack", [](nb::handle self, bool versioned) { return to_dlpack(self, versioned); }, nb::arg("versioned"))
       .def("_write",

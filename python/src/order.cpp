@@ -5,6 +5,7 @@
 #include "module.h"
 #include "parts.h"
 
+#include <masu/gather.h>
 #include <masu/quantile.h>
 #include <masu/search.h>
 #include <masu/selection.h>
@@ -269,6 +270,18 @@ void turn(nb::handle data, nb::handle result, std::uint64_t matrices, std::uint6
   });
 }
 
+// On a device: result[i] = data[indices[i]], or with `scatter` result[indices[i]] = data[i].
+void move(nb::handle data, nb::handle indices, nb::handle result, bool scatter) {
+  const Input input(data);
+  const Input places(indices);
+  const Output output(result);
+  const std::size_t size = masu::size_of(input.dtype());
+  call([&] {
+    if (scatter) masu::scatter(input.buffer(), size, places.buffer(), Dtype::u64, output.buffer());
+    else masu::gather(input.buffer(), size, places.buffer(), Dtype::u64, output.buffer());
+  });
+}
+
 // The elements at places of each row's order, into host memory.
 void elements_at_places(nb::handle data, nb::handle result, std::uint64_t rows, const Places& places,
                         const Device& device) {
@@ -377,6 +390,12 @@ void register_order(nb::module_& m) {
   m.def("partition", partition, arg("data"), arg("result"), arg("rows"), arg("places"), arg("device"));
   m.def("argpartition", argpartition, arg("data"), arg("result"), arg("rows"), arg("places"), arg("device"));
   m.def("turn", turn, arg("data"), arg("result"), arg("matrices"), arg("columns"));
+  for (const bool scatter : {false, true}) {
+    m.def(
+        scatter ? "scatter" : "gather",
+        [scatter](nb::handle data, nb::handle indices, nb::handle result) { move(data, indices, result, scatter); },
+        arg("data"), arg("indices"), arg("result"));
+  }
   m.def("unordered", unordered, arg("data"));
   m.def("part_short", part_short, arg("data"), arg("result"), arg("kth"), arg("indices"));
   m.def("elements_at", elements_at_places, arg("data"), arg("result"), arg("rows"), arg("places"), arg("device"));

@@ -5,6 +5,7 @@ import os
 import pickle
 import subprocess
 import sys
+import warnings
 
 import numpy as np
 import pytest
@@ -308,8 +309,7 @@ def test_unique_of_one_axis(device):
 def test_what_devices_have_not(device):
     there = masu.to_device(FLOATS.reshape(30, 100), device)
     small = masu.to_device(SMALL, device)
-    for call in (lambda: masu.histogram(there, "auto"), lambda: masu.unique(there, axis=0),
-                 lambda: masu.unique(there, equal_nan=False), lambda: masu.bincount(there.reshape(-1)),
+    for call in (lambda: masu.histogram(there, "doane"), lambda: masu.unique(there, axis=0), lambda: masu.bincount(there.reshape(-1)),
                  lambda: masu.sum(there, dtype="i4"), lambda: masu.sum(small, dtype="?"),
                  lambda: masu.cumsum(there, dtype="F"),
                  lambda: masu.dot(there, there), lambda: masu.dot(there.reshape(-1), small),
@@ -511,3 +511,61 @@ def test_out_that_is_refused(where):
             masu.topk(longs, 2, out=out)
     assert np.asarray(masu.topk(longs, 2, out=(values, places))[0]).tolist() == [8, 7]
     np.testing.assert_array_equal(np.asarray(a), before)
+
+
+@pytest.mark.parametrize("dtype", list("iefd"))
+def test_every_nan_is_a_value(device, dtype):
+    for count in (0, 1, 2, 300):
+        data = cube(dtype, (count,))
+        if dtype != "i":
+            data[::3] = np.nan
+        for wanted in ((), (True,), (False, True), (False, False, True), (True, True, True)):
+            as_on_the_host(masu.unique, data, device, *wanted, equal_nan=False)
+    as_on_the_host(masu.unique, cube(dtype, (5, 6)), device, False, True, equal_nan=False)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_weights_of_quantiles(device):
+    rng = np.random.default_rng(6)
+    turn = 0
+    for dtype in some("?bHiqefd", 1):
+        for weights_dtype in some("?Biefd", 2):
+            data = cube(dtype, (5, 3, 4))
+            weights = rng.integers(0, 2 if weights_dtype == "?" else 9, data.shape).astype(weights_dtype)
+            weights[..., 0] = 1
+            for axis in (None, 0, -1, (2, 0)):
+                for q in (0, 0.3, 1, [0.1, 0.5], np.float32([0.2, 0.4]), [[0.0], [1]]):
+                    turn += 1
+                    on = masu.to_device(weights, device) if turn % 2 else weights
+                    for function, scale in ((masu.quantile, 1), (masu.percentile, 100)):
+                        options = {"axis": axis, "method": "inverted_cdf", "keepdims": turn % 3 == 0}
+                        want = function(data, np.multiply(q, scale) if turn % 2 else scale * np.array(q), weights=weights, **options)
+                        got = function(masu.to_device(data, device), np.multiply(q, scale) if turn % 2 else scale * np.array(q),
+                                       weights=on, **options)
+                        same(got, want)
+    data = rng.standard_normal((4, 5, 6))
+    for axis, shape in ((1, (5,)), ((0, 2), (4, 6)), ((2, 0), (6, 4)), (0, (5,)), (None, (4,)), ((1, 2), (4,)), (1, (4, 5, 6))):
+        for weights in (rng.random(shape), np.zeros(shape), np.full(shape, np.nan), np.full(shape, -1)):
+            for method in ("inverted_cdf", "linear"):
+                as_on_the_host(masu.quantile, data, device, 0.4, axis, method=method, weights=weights)
+
+
+def test_rules_for_bins_by_name(device):
+    for dtype in some("?bHiQefd", 3) if device != "cpu" else "?bHiQefd":
+        for count in (0, 1, 5, 1000):
+            numbers = np.random.default_rng(count).standard_normal(count) * 20
+            data = (numbers if dtype in "biefd" else abs(numbers)).astype(dtype)
+            for rule in ("auto", "fd", "scott", "rice", "sqrt", "sturges", "stone", "none of these"):
+                for ends in (None, (-10, 10.5), (3, 3), (100, 200)):
+                    if rule == "stone" and (count > 5 or dtype == "e"):
+                        continue
+                    with np.errstate(all="ignore"), warnings.catch_warnings():
+                        warnings.simplefilter("ignore")
+                        as_on_the_host(masu.histogram, data, device, rule, ends)
+                        as_on_the_host(masu.histogram_bin_edges, data, device, rule, ends)
+    data = FLOATS.copy()
+    data[7] = np.nan
+    as_on_the_host(masu.histogram, data, device, "auto")
+    as_on_the_host(masu.histogram, data, device, "auto", (-1, 1))
+    as_on_the_host(masu.histogram, data, device, "auto", (-1, 1), weights=data)
+    as_on_the_host(masu.histogram, FLOATS.reshape(30, 100), device, "fd", axis=1)
