@@ -550,7 +550,8 @@ def test_weights_of_quantiles(device):
                 as_on_the_host(masu.quantile, data, device, 0.4, axis, method=method, weights=weights)
 
 
-def test_rules_for_bins_by_name(device):
+def test_rules_for_bins_by_name(device, monkeypatch):
+    monkeypatch.setattr(masu._small, "limit", 0)
     for dtype in some("?bHiQefd", 3) if device != "cpu" else "?bHiQefd":
         for count in (0, 1, 5, 1000):
             numbers = np.random.default_rng(count).standard_normal(count) * 20
@@ -561,7 +562,8 @@ def test_rules_for_bins_by_name(device):
                         continue
                     with np.errstate(all="ignore"), warnings.catch_warnings():
                         warnings.simplefilter("ignore")
-                        as_on_the_host(masu.histogram, data, device, rule, ends)
+                        if dtype != "e":  # where NumPy's own counts may fail
+                            as_on_the_host(masu.histogram, data, device, rule, ends)
                         as_on_the_host(masu.histogram_bin_edges, data, device, rule, ends)
     data = FLOATS.copy()
     data[7] = np.nan
