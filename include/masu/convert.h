@@ -14,7 +14,7 @@
 /// - `wrap`: to an integer the value modulo 2^bits (two's complement), NaN and infinities 0; to a float what IEEE 754
 /// gives:
 ///   infinity, or the greatest finite number, depending on the rounding.
-/// **To the same dtype** elements are copied, bit by bit.
+/// **To the same dtype** elements are copied, bit by bit; with ConvertOptions::negate floats get the other sign.
 /// **Limits.** Every pair of dtypes; up to 2^48 elements. No device needs fp64 for it.
 /// **Overlap** of `in` and `out` is an error.
 /// **Complexity.** O(n). **Memory.** On a device a few KiB in addition to the data; on `cpu` none.
@@ -60,6 +60,9 @@ MASU_EXPORT Rounding rounding_from_name(std::string_view name);
 struct ConvertOptions {
   Overflow overflow = Overflow::error;
   Rounding rounding = Rounding::nearest_even;
+  /// Of floats to the same dtype: changes the sign bit of each, also of zeros and NaNs; nothing fails to fit then. So
+  /// the ascending order of the result is the descending order of the data with NaNs last.
+  bool negate = false;
   /// Temporary memory to use instead of allocating: at least convert_workspace() bytes on the device, from a multiple
   /// of 16 bytes on. Not used on `cpu`.
   const BufferBase* workspace = nullptr;

@@ -148,9 +148,9 @@ MASU_EXPORT double median(const Device& device, const ArrayView& data);
 MASU_EXPORT double median(const BufferBase& data, Dtype dtype);
 
 /// The medians of rows of device memory to memory there: of floats in their dtype, else in f64. It waits where
-/// elements_at() does. A zero has the sign that NumPy's arithmetic gives it with the elements of the stable order; what
-/// is NaN is the quiet NaN. Temporary memory: elements_at_workspace() of two places. Throws invalid_argument for empty
-/// rows.
+/// elements_at() does. A zero is +0 as with NumPy, whose sum begins with it, but -0 where half of a negative sum
+/// underflows; what is NaN is the quiet NaN. Temporary memory: elements_at_workspace() of two places. Throws
+/// invalid_argument for empty rows.
 MASU_EXPORT Pending<void> median(Stream& stream, const BufferBase& data, Dtype dtype, const BufferBase& result,
                                  const SelectionOptions& options = {});
 

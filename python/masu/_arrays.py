@@ -87,7 +87,8 @@ def in_kind(function, *arrays, device=None, **options):
 
     In host memory they become NumPy arrays without a copy. On a device they stay where they are, and the function of
     the same name in `_on_device` is called, on the stream to which their library gives its work now. A library whose
-    arrays are not memory (Dask, sparse) has NumPy's functions of its own, and its function is called.
+    arrays are not memory (Dask, sparse) has NumPy's functions of its own, and its function is called. `out` among the
+    options, an array or a tuple of them, is what is returned.
     """
     given = [*arrays, *options.values(), *_parts(options.get("bins"))]
     there = [array for array in given if foreign(array)]
@@ -96,21 +97,51 @@ def in_kind(function, *arrays, device=None, **options):
             return _its_own(array, function, arrays, options, device)
     give = _giver(there[0])
     arrays = [_taken(array, device) for array in arrays]
+    out = options.pop("out", None)
     options = {name: _taken(value, device) for name, value in options.items()}
+    if out is not None:
+        options["out"] = _target(function.__name__, out, device)
     if type(options.get("bins")) in (list, tuple):
         options["bins"] = [_taken(part, device) for part in options["bins"]]
-    there = on_devices(*arrays, *options.values())
+    there = on_devices(*arrays, *options.values(), *_parts(options.get("out")))
     if there:
         from . import _on_device
         with _masu.OnStream(there):
             result = _on_device.call(function.__name__, arrays, options)
     else:
         result = function(*arrays, device=device, **options)
-    return _given(result, give)
+    if out is None:
+        return _given(result, give)
+    return out if not isinstance(result, tuple) else type(result)(*out)
 
 
-def _parts(bins):
-    return bins if type(bins) in (list, tuple) else ()
+def _parts(value):
+    return value if type(value) in (list, tuple) else ()
+
+
+def _target(name, out, device):
+    """`taken` of what is written."""
+    if type(out) is tuple:
+        return tuple(_target(name, part, device) for part in out)
+    if not foreign(out):
+        return out
+    if getattr(_library(out), "__name__", None) == "jax.numpy":
+        raise TypeError(f"{name}: out must be writable, got an array of JAX, whose arrays are immutable")
+    if hasattr(out, "is_neg") and out.is_neg():
+        raise ValueError(f"{name}: out must not have the negative bit; use resolve_neg() first")
+    return taken(out, device)
+
+
+def numpy_dtype(dtype):
+    """A dtype of NumPy's or PyTorch's as NumPy's."""
+    if dtype is None:
+        return None
+    return np.dtype(str(dtype).removeprefix("torch.") if type(dtype).__module__ == "torch" else dtype)
+
+
+def code_of(dtype):
+    """NumPy's code of one of its dtypes, "f4", in which a call that only enqueues takes it."""
+    return None if dtype is None else dtype.str[1:]
 
 
 def _taken(value, device):

@@ -88,7 +88,7 @@ def spec(dtype, edges, uniform, range):
     if not _guessed_as_searched(dtype, numbers, range):
         return None
     if range is not None:
-        low, high = (_compared(dtype, end) for end in ends(range))
+        low, high = (compared(dtype, end) for end in ends(range))
         if (low, high) != _ends(numbers):
             # NumPy has no bin for a value between an end and a greater first edge
             if dtype == np.float16 or not numbers[0] <= low <= numbers[1] or not numbers[-2] <= high:
@@ -121,7 +121,7 @@ def difference(a, b):
     return np.subtract(np.asarray(a, dtype), np.asarray(b, dtype), casting="unsafe", dtype=unsigned)
 
 
-def _compared(dtype, end):
+def compared(dtype, end):
     """The end of a range with which NumPy compares values, in its dtype of both."""
     if not isinstance(end, (int, np.integer)):
         with np.errstate(over="ignore"):

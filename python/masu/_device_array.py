@@ -82,7 +82,8 @@ class DeviceArray(_masu.DeviceArray):
 
     def rows(self):
         """The parts along the first axis, in the same memory."""
-        return [DeviceArray(self, self.shape[1:], self, i) for i in range(len(self))]
+        each = self.size // max(len(self), 1)
+        return [DeviceArray(self, self.shape[1:], self, i * each) for i in range(len(self))]
 
     def get(self):
         """A copy in host memory, as a NumPy array."""

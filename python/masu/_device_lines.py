@@ -3,6 +3,8 @@
 import itertools
 import math
 
+from numpy.lib.array_utils import normalize_axis_tuple
+
 from . import _masu
 from ._device_array import DeviceArray, dtype_name
 
@@ -12,6 +14,26 @@ _WORTH_TURNING = 1 << 18  # elements of a matrix: below, starting a kernel for e
 def array_like(array, dtype=None, shape=None):
     """An uninitialised array of the dtype and shape of `array`, but for those that are given."""
     return DeviceArray(array.device, array._dtype if dtype is None else dtype, array.shape if shape is None else shape)
+
+
+def axes_of(array, axis):
+    """Axes to be reduced, ascending; None stands for all."""
+    return tuple(range(array.ndim)) if axis is None else tuple(sorted(normalize_axis_tuple(axis, array.ndim)))
+
+
+def part(array, first, count):
+    """`count` elements from number `first` on, in the same memory."""
+    return DeviceArray(array, (count,), array, first)
+
+
+def joined(*parts):
+    """Arrays of one dimension behind each other."""
+    result, first = array_like(parts[0], shape=(sum(one.size for one in parts),)), 0
+    for one in parts:
+        if one.size:
+            _masu.convert(one, part(result, first, one.size), one.device)
+        first += one.size
+    return result
 
 
 def converted(array, dtype):

@@ -11,6 +11,7 @@ NUMPY = None
 
 _ndarray = np.ndarray
 _WORTH_TURNING = 1 << 14  # elements
+_MOST_OVERLAP_WORK = 10_000  # of NumPy's search for an element of two arrays
 
 
 def device_for(device, size):
@@ -83,11 +84,36 @@ def lines(a, axes):
     return words(contiguous(turned, a.dtype if a.dtype.isnative else a.dtype.newbyteorder("=")))
 
 
-def result_like(a, axes, dtype, write):
-    """An array of a's shape and order in memory, its lines written by write(contiguous rows)."""
-    out = np.empty_like(a, dtype, subok=False)
+def check_out(name, out, dtype, shape, *inputs):
+    """The rule for arrays for results where NumPy's functions have none: exact dtype and shape, apart from the inputs."""
+    if not isinstance(out, _ndarray):
+        raise TypeError(f"{name}: out must be an array of NumPy, got {type(out).__name__}")
+    if out.dtype != dtype:
+        raise TypeError(f"{name}: out must have the dtype {dtype}, got {out.dtype}")
+    if out.shape != shape:
+        raise ValueError(f"{name}: out must have the shape {shape}, got {out.shape}")
+    if not out.flags.writeable:
+        raise ValueError(f"{name}: out must be writable, got a read-only array")
+    if any(isinstance(a, _ndarray) and np.may_share_memory(a, out, _MOST_OVERLAP_WORK) for a in inputs):
+        raise ValueError(f"{name}: out must not overlap the input")
+
+
+def written(name, out, result, *inputs):
+    """A result, or `out` with its elements."""
+    if out is None:
+        return result
+    result = np.asarray(result)
+    check_out(name, out, result.dtype, result.shape, *inputs)
+    np.copyto(out, result)
+    return out
+
+
+def result_like(a, axes, dtype, write, out=None):
+    """An array of a's shape and order in memory, or `out` of its shape, its lines written by write(contiguous rows)."""
+    if out is None:
+        out = np.empty_like(a, dtype, subok=False)
     turned = out if out.ndim == 1 else out.transpose(axes)
-    if turned.flags.c_contiguous and out.dtype.isnative:
+    if turned.flags.c_contiguous and out.flags.aligned and out.dtype.isnative:
         write(words(turned))
         return out
     rows = words(np.empty(turned.shape, out.dtype.newbyteorder("=")))

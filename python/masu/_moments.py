@@ -32,9 +32,9 @@ def mean(a, axis=None, dtype=None, out=None, keepdims=_NoValue, *, where=_NoValu
             and where is _NoValue and a.dtype.char in "fd" and a.size and a.ndim and a.flags.carray and a.dtype.isnative):
         return a.dtype.type(_masu.mean_all(a, device_for(device, a.size)))
     if _arrays.foreign(a):
-        if (dtype is None and out is None and where is _NoValue and device is None
-                and (keepdims is _NoValue or type(keepdims) is bool)):
-            found = _masu.enqueue_mean(a, axis, keepdims is True)
+        dtype = _arrays.numpy_dtype(dtype)
+        if where is _NoValue and device is None and (keepdims is _NoValue or type(keepdims) is bool):
+            found = _masu.enqueue_mean(a, axis, keepdims is True, _arrays.code_of(dtype), out)
             if found is not None:
                 return found
         return _arrays.in_kind(mean, a, axis=axis, dtype=dtype, out=out, keepdims=keepdims, where=where, device=device)
@@ -81,9 +81,11 @@ def std(a, axis=None, dtype=None, out=None, ddof=0, keepdims=_NoValue, *, where=
 def _spread(function, a, axis, dtype, out, ddof, keepdims, where, mean, correction, device):
     """var or std."""
     if _arrays.foreign(a):
-        if (dtype is None and out is None and where is _NoValue and mean is _NoValue and correction is _NoValue
-                and device is None and (keepdims is _NoValue or type(keepdims) is bool)):
-            found = (_masu.enqueue_std if function is std else _masu.enqueue_var)(a, axis, keepdims is True, ddof)
+        dtype = _arrays.numpy_dtype(dtype)
+        if (where is _NoValue and mean is _NoValue and correction is _NoValue and device is None
+                and (keepdims is _NoValue or type(keepdims) is bool)):
+            enqueue = _masu.enqueue_std if function is std else _masu.enqueue_var
+            found = enqueue(a, axis, keepdims is True, _arrays.code_of(dtype), out, ddof)
             if found is not None:
                 return found
         return _arrays.in_kind(function, a, axis=axis, dtype=dtype, out=out, ddof=ddof, keepdims=keepdims, where=where,

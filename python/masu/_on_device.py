@@ -7,25 +7,56 @@ has a choice that devices have not (rules for bins by name, other dtypes), TypeE
 import math
 
 import numpy as np
-from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
+from numpy.lib.array_utils import normalize_axis_index
 
-from . import _arrays, _bins, _histogram, _lines, _masu, _moments, _order, _quantile
+from . import _arrays, _bins, _histogram, _masu, _moments, _order
 from ._device_array import DeviceArray, dtype_name, to_device
-from ._device_lines import array_like, converted, lines, placed
+from ._device_bins import number_by
+from ._device_lines import array_like, axes_of, converted, lines, part, placed
+from ._device_quantile import located, weighted
+from ._device_unique import every_nan
 
 _functions: dict = {}
 
 
 def call(name, arrays, options):
-    """The function `name` of arrays, at least one of them (or of the options) a DeviceArray."""
-    there = [array for array in (*arrays, *options.values()) if isinstance(array, _masu.DeviceArray)]
+    """The function `name` of arrays, at least one of them (or of the options) a DeviceArray. Its result comes into the
+    option `out`, an array or a tuple of them, where that is given.
+    """
+    out = options.pop("out", None)
+    outs = out if type(out) is tuple else () if out is None else (out,)
+    inputs = [array for array in (*arrays, *options.values()) if isinstance(array, _masu.DeviceArray)]
+    there = inputs + [array for array in outs if isinstance(array, _masu.DeviceArray)]
     devices = {array.device for array in there} if len(there) > 1 else ()
     if len(devices) > 1:
         raise ValueError(f"{name}: the arrays must be on one device, got {' and '.join(d.id for d in devices)}")
     function = _functions.get(name)
     if function is None or not any(isinstance(array, _masu.DeviceArray) for array in arrays):
         raise TypeError(f"{name}: this is not supported with arrays on a device; copy them to the host")
-    return function(*[a if isinstance(a, _masu.DeviceArray) else np.asarray(a) for a in arrays], **options)
+    result = function(*[a if isinstance(a, _masu.DeviceArray) else np.asarray(a) for a in arrays], **options)
+    return result if out is None else _into(name, outs, result, inputs)
+
+
+def _into(name, outs, result, inputs):
+    """The results, copied to arrays that the caller gave: of exactly their dtypes and shapes, apart from the inputs."""
+    results = result if isinstance(result, tuple) else (result,)
+    if len(outs) != len(results):
+        raise TypeError(f"{name}: out must be {len(results)} arrays, got {len(outs)}")
+    for i, (out, part) in enumerate(zip(outs, results)):
+        if not isinstance(out, _masu.DeviceArray):
+            raise TypeError(f"{name}: out must be an array on the device {part.device.id}, got {type(out).__name__}")
+        if out.dtype != part.dtype:
+            raise TypeError(f"{name}: out must have the dtype {part.dtype}, got {out.dtype}")
+        if out.shape != part.shape:
+            raise ValueError(f"{name}: out must have the shape {part.shape}, got {out.shape}")
+        if out._read_only:
+            raise ValueError(f"{name}: out must be writable, got a read-only array")
+        if any(out._overlaps(other) for other in (*inputs, *outs[:i])):
+            raise ValueError(f"{name}: out must not overlap the input")
+    for out, part in zip(outs, results):
+        if part.size:
+            _masu.convert(part, out, out.device)
+    return result
 
 
 def _function(function):
@@ -50,9 +81,11 @@ def _one_axis(a, axis):
     return (a.reshape(-1), 0) if axis is None else (a, normalize_axis_index(axis, a.ndim))
 
 
-def _axes(a, axis):
-    """Axes to be reduced, ascending; None stands for all."""
-    return tuple(range(a.ndim)) if axis is None else tuple(sorted(normalize_axis_tuple(axis, a.ndim)))
+def _reduced(a, axis, keepdims):
+    """(axes to be reduced, the result's shape)"""
+    axes = axes_of(a, axis)
+    keep = keepdims is not np._NoValue and keepdims
+    return axes, tuple(1 if i in axes else n for i, n in enumerate(a.shape) if keep or i not in axes)
 
 
 def _along(a, axis, dtype, write):
@@ -132,15 +165,17 @@ def unique(ar, return_index=False, return_inverse=False, return_counts=False, ax
         raise TypeError(f"unique: on a device axis needs an array of one dimension, got {ar.ndim}")
     if axis is not None:
         normalize_axis_index(axis, 1)
-    if not equal_nan and ar.dtype.kind == "f":
-        raise TypeError("unique: equal_nan=False is not supported for floats on a device")
-    found = _masu.unique(ar, bool(return_index), bool(return_inverse), bool(return_counts), ar.device)
+    every = not equal_nan and ar.dtype.kind == "f"
+    found = _masu.unique(ar, bool(return_index), bool(return_inverse), bool(return_counts) or every, ar.device)
     values, first, inverse, counts = (None if part is None else DeviceArray(part, part.shape, part) for part in found)
     if ar.dtype == np.bool:
         values = to_device(values.get().view(np.bool), ar.device)
+    if every and values.size and np.isnan(part(values, values.size - 1, 1).get()[0]):
+        values, first, inverse, counts = every_nan(ar.reshape(-1), values, first, inverse, counts)
     if inverse is not None:
         inverse = inverse.reshape(ar.shape)
-    results = [part for part in (values, first, inverse, counts) if part is not None]
+    counts = counts if return_counts else None
+    results = [found for found in (values, first, inverse, counts) if found is not None]
     return tuple(results) if len(results) > 1 else values
 
 
@@ -173,14 +208,10 @@ def _sums_like(a, dtype, shape):
 
 
 @_function
-def sum(a, axis=None, dtype=None, out=None, keepdims=False, initial=None, where=None):
-    _refuse("sum", out=out, initial=initial, where=None if where is True else where)
+def sum(a, axis=None, dtype=None, keepdims=False, initial=None, where=None):
+    _refuse("sum", initial=initial, where=None if where is True else where)
     dtype = _summed("sum", a, dtype)
-    axes = _axes(a, None if a.ndim == 0 and axis in (0, -1) else axis)
-    if a.ndim and not axes:
-        raise TypeError("sum: axis=() is not supported for arrays on a device")
-    keep = keepdims is not np._NoValue and keepdims
-    shape = tuple(1 if i in axes else n for i, n in enumerate(a.shape) if keep or i not in axes)
+    axes, shape = _reduced(a, None if a.ndim == 0 and axis in (0, -1) else axis, keepdims)  # as NumPy has it
     if not a.size:
         return to_device(np.zeros(shape, dtype), a.device)
     rows = lines(a, axes)
@@ -193,12 +224,13 @@ def sum(a, axis=None, dtype=None, out=None, keepdims=False, initial=None, where=
 
 def _moment(name, a, axis, dtype, ddof, keepdims, root=False):
     rounded = _moments.rounded_to(a, dtype)
-    axes = _axes(a, axis)
-    if rounded is None or ddof is None or not axes:
-        raise TypeError(f"{name}: a dtype of integers, axis=() and a ddof that is no integer >= 0 are not supported on a device")
-    keep = keepdims is not np._NoValue and keepdims
-    shape = tuple(1 if i in axes else n for i, n in enumerate(a.shape) if keep or i not in axes)
+    if rounded is None or ddof is None:
+        raise TypeError(f"{name}: a dtype of integers and a ddof that is no integer >= 0 are not supported on a device")
+    axes, shape = _reduced(a, axis, keepdims)
     length = math.prod(a.shape[i] for i in axes)
+    if not a.size and ddof <= 0:
+        nothing = np.empty(a.shape, rounded)
+        return to_device(np.asarray((np.mean if ddof < 0 else np.var)(nothing, axis=axes).reshape(shape)), a.device)
     if length <= max(ddof, 0):
         raise ValueError(f"{name}: on a device there must be more than {max(ddof, 0)} elements, got {length}")
     found = array_like(a, _moments.name_of(rounded), shape)
@@ -208,28 +240,27 @@ def _moment(name, a, axis, dtype, ddof, keepdims, root=False):
 
 
 @_function
-def mean(a, axis=None, dtype=None, out=None, keepdims=np._NoValue, where=np._NoValue):
-    _refuse("mean", out=out, where=where)
+def mean(a, axis=None, dtype=None, keepdims=np._NoValue, where=np._NoValue):
+    _refuse("mean", where=where)
     return _moment("mean", a, axis, dtype, -1, keepdims)
 
 
 @_function
-def var(a, axis=None, dtype=None, out=None, ddof=0, keepdims=np._NoValue, where=np._NoValue, mean=np._NoValue,
+def var(a, axis=None, dtype=None, ddof=0, keepdims=np._NoValue, where=np._NoValue, mean=np._NoValue,
         correction=np._NoValue):
-    _refuse("var", out=out, where=where, mean=mean)
+    _refuse("var", where=where, mean=mean)
     return _moment("var", a, axis, dtype, _moments.freedom(ddof, correction), keepdims)
 
 
 @_function
-def std(a, axis=None, dtype=None, out=None, ddof=0, keepdims=np._NoValue, where=np._NoValue, mean=np._NoValue,
+def std(a, axis=None, dtype=None, ddof=0, keepdims=np._NoValue, where=np._NoValue, mean=np._NoValue,
         correction=np._NoValue):
-    _refuse("std", out=out, where=where, mean=mean)
+    _refuse("std", where=where, mean=mean)
     return _moment("std", a, axis, dtype, _moments.freedom(ddof, correction), keepdims, root=True)
 
 
 @_function
-def cumsum(a, axis=None, dtype=None, out=None):
-    _refuse("cumsum", out=out)
+def cumsum(a, axis=None, dtype=None):
     dtype = _summed("cumsum", a, dtype)
     a, axis = _one_axis(a if a.ndim else a.reshape(1), axis)
     return _along(a, axis, dtype_name(dtype),
@@ -237,8 +268,7 @@ def cumsum(a, axis=None, dtype=None, out=None):
 
 
 @_function
-def dot(a, b, out=None):
-    _refuse("dot", out=out)
+def dot(a, b):
     if not (isinstance(a, _masu.DeviceArray) and isinstance(b, _masu.DeviceArray)) or a.dtype != b.dtype:
         raise TypeError("dot: both arrays must be on the device, of one dtype")
     if a.ndim != 1 or a.shape != b.shape:
@@ -252,45 +282,23 @@ def dot(a, b, out=None):
     return converted(total, a.dtype)  # as NumPy, which adds in the arrays' dtype
 
 
-def _located(name, function, a, axis, keepdims, **options):
-    """NumPy's own quantiles on the elements that masu finds at the places that it asks for."""
-    if not a.size:
-        return to_device(function(np.empty(a.shape, a.dtype), axis=axis, keepdims=keepdims, **options), a.device)
-
-    def find(places):
-        found = np.empty((number, places.size), a.dtype)
-        _masu.elements_at(rows, _lines.words(found), number, places.tolist(), a.device)
-        return found
-
-    try:
-        axes = _axes(a, axis)
-        rows = lines(a, axes)
-        number = a.size // rows.shape[-1]
-        result = _quantile.of_found(function, a.shape, axes, a.dtype, find, keepdims=keepdims, **options)
-    except _quantile.Unforeseen:
-        raise TypeError(f"{name}: this is not supported with arrays on a device; copy them to the host") from None
-    except (IndexError, TypeError, ValueError):
-        function(np.zeros((1,) * a.ndim, a.dtype), axis=axis, keepdims=keepdims, **options)  # NumPy's error, if it has one
-        raise
-    return to_device(result, a.device)
+@_function
+def median(a, axis=None, overwrite_input=False, keepdims=False):
+    return located("median", np.median, a, axis, keepdims)
 
 
 @_function
-def median(a, axis=None, out=None, overwrite_input=False, keepdims=False):
-    _refuse("median", out=out)
-    return _located("median", np.median, a, axis, keepdims)
+def percentile(a, q, axis=None, overwrite_input=False, method="linear", keepdims=False, *, weights=None):
+    if weights is not None:
+        return weighted("percentile", np.percentile, a, q, axis, keepdims, method, weights)
+    return located("percentile", np.percentile, a, axis, keepdims, q=q, method=method)
 
 
 @_function
-def percentile(a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False, *, weights=None):
-    _refuse("percentile", out=out, weights=weights)
-    return _located("percentile", np.percentile, a, axis, keepdims, q=q, method=method)
-
-
-@_function
-def quantile(a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False, *, weights=None):
-    _refuse("quantile", out=out, weights=weights)
-    return _located("quantile", np.quantile, a, axis, keepdims, q=q, method=method)
+def quantile(a, q, axis=None, overwrite_input=False, method="linear", keepdims=False, *, weights=None):
+    if weights is not None:
+        return weighted("quantile", np.quantile, a, q, axis, keepdims, method, weights)
+    return located("quantile", np.quantile, a, axis, keepdims, q=q, method=method)
 
 
 def _numbers(array):
@@ -325,7 +333,7 @@ def _each(bins):
 def _edges_and_spec(name, a, bins, range):
     bins = _on_host(bins)
     if isinstance(bins, str):
-        raise TypeError(f"{name}: rules for bins by name need data in host memory, got {bins!r}")
+        bins = number_by(name, bins, a, _extremes, range, _functions)
     return _bins.edges_and_spec(_numbers(a), bins, range, lambda: _extremes(a))
 
 
@@ -336,7 +344,9 @@ def histogram_bin_edges(a, bins=10, range=None, weights=None):
 
 @_function
 def histogram(a, bins=10, range=None, density=None, weights=None, axis=None):
-    axes = _axes(a, axis)
+    axes = axes_of(a, axis)
+    if isinstance(bins, str) and weights is not None:
+        np.histogram_bin_edges(np.zeros(1), bins, range, np.ones(1))  # NumPy's error
     weights = None if weights is None else _weights(weights, a, axes)
     a = lines(a, axes)
     rows = math.prod(a.shape[:-1])
@@ -391,7 +401,7 @@ def bincount(x, weights=None, minlength=0, axis=None):
     least = np.bincount(np.empty(0, np.intp), minlength=minlength).size
     if axis is None and x.ndim != 1:
         raise ValueError("object of too small depth for desired array" if x.ndim < 1 else "object too deep for desired array")
-    axes = _axes(x, axis)
+    axes = axes_of(x, axis)
     weights = None if weights is None else _weights(weights, x, axes)
     x = lines(x, axes)
     if not x.size:

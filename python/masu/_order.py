@@ -7,7 +7,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
 from . import _arrays, _device, _masu, _small
-from ._lines import NUMPY, axes_of, contiguous, device_for, host, lines, result_like, words
+from ._lines import NUMPY, axes_of, check_out, contiguous, device_for, host, lines, result_like, words, written
 
 __all__ = ["TopK", "argpartition", "argsort", "partition", "searchsorted", "sort", "topk", "unique"]
 
@@ -55,14 +55,15 @@ def _numpys(function, a, axis, kind, order, stable, direction):
     return function(a, axis, kind, order, stable=stable, **direction)
 
 
-def sort(a, axis=-1, kind=None, order=None, *, stable=None, descending=_NoValue, device=None):
+def sort(a, axis=-1, kind=None, order=None, *, stable=None, descending=_NoValue, out=None, device=None):
     """A sorted copy of an array, as `numpy.sort`.
 
     `a`: an array of any shape. `axis`: the axis along which to sort; None sorts the flattened array. `kind`, `order`
     and `stable` as NumPy has them: every kind gives the same order, NaN last and -0.0 equal to 0.0, and what is equal
     keeps its order and bits; arrays too small to be worth a call are sorted by NumPy where it does the same.
     `descending`: True sorts from the greatest to the least element, NaN last, as NumPy 2.5 does; it works with older
-    NumPy too. Returns an array of a's dtype and shape.
+    NumPy too. `out`: an array for the result, which NumPy has not: of exactly its dtype and shape, on its device, apart
+    from `a`; not of JAX, whose arrays are immutable. Returns an array of a's dtype and shape, or `out`.
 
     Raises AxisError (a ValueError) for an axis that there is not, and what NumPy raises for `kind` and `order`.
     Complex, object, string, long double, date and structured arrays and subclasses of ndarray are handed to
@@ -74,38 +75,40 @@ def sort(a, axis=-1, kind=None, order=None, *, stable=None, descending=_NoValue,
     >>> masu.sort([3.0, float("nan"), 4.0], descending=True).tolist()
     [4.0, 3.0, nan]
     """
-    if type(a) is _ndarray and device is None and descending is _NoValue and a.size < _small.limit:
+    if type(a) is _ndarray and device is None and descending is _NoValue and a.size < _small.limit and out is None:
         copy = a.flatten() if axis is None else a.copy("K")
         if _few(copy):
             copy.sort(-1 if axis is None else axis, kind, order, stable=stable)
             return copy
     if _arrays.foreign(a):
         if kind is None and order is None and (descending is _NoValue or type(descending) is bool) and device is None:
-            sorted_there = _masu.enqueue_sort(a, axis, descending is True)
+            sorted_there = _masu.enqueue_sort(a, axis, descending is True, out)
             if sorted_there is not None:
                 return sorted_there
-        return _arrays.in_kind(sort, a, axis=axis, kind=kind, order=order, stable=stable, descending=descending,
+        return _arrays.in_kind(sort, a, axis=axis, kind=kind, order=order, stable=stable, descending=descending, out=out,
                                device=device)
     backwards, direction = _direction(descending, kind)
     data = host(a)
     if data is NUMPY or not _usual(kind, order, None if backwards else stable):
-        return _numpys(np.sort, a, axis, kind, order, stable, direction)
+        return written("sort", out, _numpys(np.sort, a, axis, kind, order, stable, direction), a)
     if axis is None:
         data, axis = data.reshape(-1), -1
     axis = normalize_axis_index(axis, data.ndim)
     axes = axes_of(data, axis)
     rows = lines(data, axes)
     where = _device.resolve(device)
+    if out is not None:
+        check_out("sort", out, data.dtype, data.shape, data)
     return result_like(data, axes, data.dtype,
-                       lambda out: _masu.sort(rows, out, rows.size // rows.shape[-1], where, backwards))
+                       lambda to: _masu.sort(rows, to, rows.size // rows.shape[-1], where, backwards), out)
 
 
-def argsort(a, axis=-1, kind=None, order=None, *, stable=None, descending=_NoValue, device=None):
+def argsort(a, axis=-1, kind=None, order=None, *, stable=None, descending=_NoValue, out=None, device=None):
     """The indices that sort an array, as `numpy.argsort`, always stably.
 
     `a`: an array of any shape. `axis`: the axis along which to sort; None takes the flattened array. What is equal
     keeps its order whatever the `kind`: where NumPy's default leaves it open, masu's order is that of kind="stable".
-    `descending`: as `sort` has it; what is equal keeps its order then too.
+    `descending` and `out`: as `sort` has them; what is equal keeps its order in descending order too.
     Returns an array of intp of a's shape, such that `take_along_axis(a, argsort(a, axis), axis)` is sorted; for a Series
     of pandas a Series with its index.
 
@@ -115,7 +118,7 @@ def argsort(a, axis=-1, kind=None, order=None, *, stable=None, descending=_NoVal
     >>> masu.argsort([3.0, 1.0, 2.0, 1.0]).tolist()
     [1, 3, 2, 0]
     """
-    if type(a) is _ndarray and a.size < _small.limit and device is None and descending is _NoValue:
+    if type(a) is _ndarray and a.size < _small.limit and device is None and descending is _NoValue and out is None:
         if kind is None and order is None and stable is None:
             if a.size >= _FEW_TO_ORDER and a.ndim == 1 and a.dtype.char in _SLOWLY_ORDERED and axis in (-1, 0, None):
                 if a.flags.carray and a.dtype.isnative:
@@ -125,27 +128,29 @@ def argsort(a, axis=-1, kind=None, order=None, *, stable=None, descending=_NoVal
             return a.argsort(axis, "stable")
         return a.argsort(axis, kind, order, stable=stable)
     if _arrays.is_series(a):
-        order = argsort(_arrays.as_numpy(a), axis, kind, order, stable=stable, descending=descending, device=device)
-        return _arrays.like_series(a, order)
+        order = argsort(_arrays.as_numpy(a), axis, kind, order, stable=stable, descending=descending, out=out, device=device)
+        return _arrays.like_series(a, order) if out is None else out
     if _arrays.foreign(a):
         if kind is None and order is None and (descending is _NoValue or type(descending) is bool) and device is None:
-            order_there = _masu.enqueue_argsort(a, axis, descending is True)
+            order_there = _masu.enqueue_argsort(a, axis, descending is True, out)
             if order_there is not None:
                 return order_there
         return _arrays.in_kind(argsort, a, axis=axis, kind=kind, order=order, stable=stable, descending=descending,
-                               device=device)
+                               out=out, device=device)
     backwards, direction = _direction(descending, kind)
     data = host(a)
     if data is NUMPY or not _usual(kind, order, None if backwards else stable):
-        return _numpys(np.argsort, a, axis, kind, order, stable, direction)
+        return written("argsort", out, _numpys(np.argsort, a, axis, kind, order, stable, direction), a)
     if axis is None:
         data, axis = data.reshape(-1), -1
     axis = normalize_axis_index(axis, data.ndim)
     axes = axes_of(data, axis)
     rows = lines(data, axes)
     where = _device.resolve(device)
+    if out is not None:
+        check_out("argsort", out, np.dtype(np.intp), data.shape, data)
     return result_like(data, axes, np.intp,
-                       lambda out: _masu.argsort(rows, out, rows.size // rows.shape[-1], where, backwards))
+                       lambda to: _masu.argsort(rows, to, rows.size // rows.shape[-1], where, backwards), out)
 
 
 def _places(kth, length):
@@ -178,30 +183,34 @@ def _part_short(a, kth, axis, kind, order, device, indices):
         return None
 
 
-def _part(call, numpys, a, kth, axis, kind, order, device, dtype):
+def _part(call, numpys, a, kth, axis, kind, order, out, device, dtype):
+    name = numpys.__name__
     data = host(a)
     if data is NUMPY or order is not None or kind != "introselect":
-        return numpys(a, kth, axis, kind, order)
+        return written(name, out, numpys(a, kth, axis, kind, order), a)
     if axis is None:
         data = data.reshape(-1)
     along = normalize_axis_index(-1 if axis is None else axis, data.ndim)
     places = _places(kth, data.shape[along])
     if places is None:
-        return numpys(a, kth, axis, kind, order)
+        return written(name, out, numpys(a, kth, axis, kind, order), a)
     axes = axes_of(data, along)
     rows = lines(data, axes)
     where = device_for(device, data.size)
+    if out is not None:
+        check_out(name, out, np.dtype(dtype or data.dtype), data.shape, data)
     return result_like(data, axes, dtype or data.dtype,
-                       lambda out: call(rows, out, rows.size // rows.shape[-1], places, where))
+                       lambda to: call(rows, to, rows.size // rows.shape[-1], places, where), out)
 
 
-def partition(a, kth, axis=-1, kind="introselect", order=None, *, device=None):
+def partition(a, kth, axis=-1, kind="introselect", order=None, *, out=None, device=None):
     """A copy of an array parted around the elements at the places `kth` of its sorted order, as `numpy.partition`.
 
     `kth`: a place, or several; negative ones count from the end. `axis`: the axis along which to part; None takes the
     flattened array. What stands at those places is as in NumPy's result. Unlike NumPy's, the result is defined
     everywhere: what lies between two of the places keeps the order of the input, equals of the element at a place
-    standing beside it (several rows of up to 64 elements, and on a GPU several places or rows, are sorted).
+    standing beside it (several rows of up to 64 elements, and on a GPU several places or rows, are sorted). `out`: as
+    `sort` has it.
 
     Raises ValueError for a place outside of the axis, and hands to NumPy what `sort` does.
 
@@ -209,41 +218,41 @@ def partition(a, kth, axis=-1, kind="introselect", order=None, *, device=None):
     >>> masu.partition([7, 1, 5, 9, 3], 2).tolist()
     [1, 3, 5, 7, 9]
     """
-    if (result := _part_short(a, kth, axis, kind, order, device, False)) is not None:
+    if out is None and (result := _part_short(a, kth, axis, kind, order, device, False)) is not None:
         return result
     if _arrays.foreign(a):
         if kind == "introselect" and order is None and device is None:
-            parted_there = _masu.enqueue_partition(a, kth, axis)
+            parted_there = _masu.enqueue_partition(a, kth, axis, out)
             if parted_there is not None:
                 return parted_there
-        return _arrays.in_kind(partition, a, kth=kth, axis=axis, kind=kind, order=order, device=device)
-    return _part(_masu.partition, np.partition, a, kth, axis, kind, order, device, None)
+        return _arrays.in_kind(partition, a, kth=kth, axis=axis, kind=kind, order=order, out=out, device=device)
+    return _part(_masu.partition, np.partition, a, kth, axis, kind, order, out, device, None)
 
 
-def argpartition(a, kth, axis=-1, kind="introselect", order=None, *, device=None):
+def argpartition(a, kth, axis=-1, kind="introselect", order=None, *, out=None, device=None):
     """The indices that part an array as `partition` does, as `numpy.argpartition`: intp, of a's shape.
 
     >>> import masu
     >>> masu.argpartition([7, 1, 5, 9, 3], 2).tolist()
     [1, 4, 2, 0, 3]
     """
-    if (result := _part_short(a, kth, axis, kind, order, device, True)) is not None:
+    if out is None and (result := _part_short(a, kth, axis, kind, order, device, True)) is not None:
         return result
     if _arrays.foreign(a):
         if kind == "introselect" and order is None and device is None:
-            parted_there = _masu.enqueue_argpartition(a, kth, axis)
+            parted_there = _masu.enqueue_argpartition(a, kth, axis, out)
             if parted_there is not None:
                 return parted_there
-        return _arrays.in_kind(argpartition, a, kth=kth, axis=axis, kind=kind, order=order, device=device)
-    return _part(_masu.argpartition, np.argpartition, a, kth, axis, kind, order, device, np.intp)
+        return _arrays.in_kind(argpartition, a, kth=kth, axis=axis, kind=kind, order=order, out=out, device=device)
+    return _part(_masu.argpartition, np.argpartition, a, kth, axis, kind, order, out, device, np.intp)
 
 
-def searchsorted(a, v, side="left", sorter=None, *, device=None):
+def searchsorted(a, v, side="left", sorter=None, *, out=None, device=None):
     """Where the elements of `v` go in sorted data, as `numpy.searchsorted`.
 
     `a`: sorted in one dimension (or with `sorter`, the indices that sort it). `v`: values of any shape. `side`:
     "left", in front of what is equal, or "right", behind it. Both are compared in the dtype that NumPy promotes them
-    to. Returns intp of v's shape. Where `a` is not sorted, the results are unspecified numbers from 0 to its length.
+    to. `out`: as `sort` has it. Returns intp of v's shape. Where `a` is not sorted, the results are unspecified numbers from 0 to its length.
 
     Raises what `numpy.searchsorted` does.
 
@@ -251,15 +260,17 @@ def searchsorted(a, v, side="left", sorter=None, *, device=None):
     >>> masu.searchsorted([1.0, 2.0, 4.0], [0.5, 2.0, 9.0]).tolist()
     [0, 1, 3]
     """
-    if device is None and type(a) is _ndarray:
+    if device is None and type(a) is _ndarray and out is None:
         if type(v) is _ndarray and v.size < _small.limit or type(v) is int or type(v) is float:
             return a.searchsorted(v, side, sorter)
     if _arrays.foreign(a, v):
         if sorter is None and device is None and (side == "left" or side == "right"):
-            places = _masu.enqueue_searchsorted(a, v, side == "right")
+            places = _masu.enqueue_searchsorted(a, v, side == "right", out)
             if places is not None:
                 return places
-        return _arrays.in_kind(searchsorted, a, v, side=side, sorter=sorter, device=device)
+        return _arrays.in_kind(searchsorted, a, v, side=side, sorter=sorter, out=out, device=device)
+    if out is not None:
+        return written("searchsorted", out, searchsorted(a, v, side, sorter, device=device), a, v)
     if device is None and np.size(v) < _small.limit:
         return np.searchsorted(_arrays.as_numpy(a), _arrays.as_numpy(v), side, sorter)
     data, sought = host(a), host(v)
@@ -349,12 +360,21 @@ class TopK(NamedTuple):
     indices: np.ndarray
 
 
-def topk(a, k, axis=-1, *, largest=True, device=None):
+def _two(out):
+    if out is None:
+        return None, None
+    if type(out) is not tuple and not isinstance(out, TopK) or len(out) != 2:
+        raise TypeError(f"topk: out must be a tuple of two arrays, got {type(out).__name__}")
+    return out
+
+
+def topk(a, k, axis=-1, *, largest=True, out=None, device=None):
     """The k largest (or smallest) elements along an axis and where they stand, in order.
 
     `k`: from 1 to the length of the axis. `axis`: None takes the flattened array. `largest=False`: the smallest first.
     What is equal comes by index, the lower first; NaN counts as the largest. Returns TopK(values, indices), both with k
-    in place of the axis's length: values of a's dtype with the bits that they had, indices of intp.
+    in place of the axis's length: values of a's dtype with the bits that they had, indices of intp. `out`: a tuple of
+    two arrays for them, as `sort` has it.
 
     Raises ValueError for a k outside of its range, AxisError for an axis that there is not and TypeError for dtypes
     that masu has not.
@@ -364,10 +384,16 @@ def topk(a, k, axis=-1, *, largest=True, device=None):
     [1, 3]
     """
     if _arrays.foreign(a):
-        found = _masu.enqueue_topk(a, k, axis, bool(largest)) if device is None else None
+        found = _masu.enqueue_topk(a, k, axis, bool(largest), *_two(out)) if device is None else None
         if found is not None:
             return TopK(*found)
-        return _arrays.in_kind(topk, a, k=k, axis=axis, largest=largest, device=device)
+        return _arrays.in_kind(topk, a, k=k, axis=axis, largest=largest, out=out and tuple(_two(out)), device=device)
+    if out is not None:
+        values, places = _two(out)
+        found = topk(a, k, axis, largest=largest, device=device)
+        check_out("topk", values, found.values.dtype, found.values.shape, a)
+        check_out("topk", places, found.indices.dtype, found.indices.shape, a, values)
+        return TopK(written("topk", values, found.values), written("topk", places, found.indices))
     data = host(a)
     if data is NUMPY:
         data = np.asarray(a)

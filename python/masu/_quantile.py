@@ -210,8 +210,8 @@ def _of_q(numpys, plain, a, q, axis, out, overwrite_input, method, keepdims, wei
 def _of_middle(numpys, plain, a, axis, out, overwrite_input, keepdims, device):
     """The same of the medians."""
     if _arrays.foreign(a):
-        if plain is None and out is None and type(keepdims) is bool and device is None:
-            found = _masu.enqueue_median(a, axis, keepdims)
+        if plain is None and type(keepdims) is bool and device is None:
+            found = _masu.enqueue_median(a, axis, keepdims, out)
             if found is not None:
                 return found
         return _arrays.in_kind(globals()[numpys.__name__], a, axis=axis, out=out, overwrite_input=overwrite_input,

@@ -68,9 +68,10 @@ def _sum_lines(lines, device):
 
 def _sum(a, axis, dtype, out, keepdims, initial, where, device):
     if _arrays.foreign(a):
-        if (dtype is None and out is None and initial is _NoValue and where is _NoValue and device is None
+        dtype = _arrays.numpy_dtype(dtype)
+        if (initial is _NoValue and where is _NoValue and device is None
                 and (keepdims is _NoValue or type(keepdims) is bool)):
-            total = _masu.enqueue_sum(a, axis, keepdims is True)
+            total = _masu.enqueue_sum(a, axis, keepdims is True, _arrays.code_of(dtype), out)
             if total is not None:
                 return total
         return _arrays.in_kind(sum, a, axis=axis, dtype=dtype, out=out, keepdims=keepdims, initial=initial, where=where,
@@ -176,8 +177,9 @@ def cumsum(a, axis=None, dtype=None, out=None, *, device=None):
         result = cumsum(_arrays.as_numpy(a), axis, dtype, out, device=device)
         return _arrays.like_series(a, result) if out is None else result
     if _arrays.foreign(a):
-        if dtype is None and out is None and device is None:
-            sums = _masu.enqueue_cumsum(a, axis)
+        dtype = _arrays.numpy_dtype(dtype)
+        if device is None:
+            sums = _masu.enqueue_cumsum(a, axis, _arrays.code_of(dtype), out)
             if sums is not None:
                 return sums
         return _arrays.in_kind(cumsum, a, axis=axis, dtype=dtype, out=out, device=device)
@@ -229,16 +231,21 @@ def dot(a, b, out=None, *, device=None):
             if found is not None:
                 return found
     if _arrays.foreign(a, b):
-        product = _masu.enqueue_dot(a, b) if out is None and device is None else None
+        product = _masu.enqueue_dot(a, b, out) if device is None else None
         if product is not None:
             return product
         return _arrays.in_kind(dot, a, b, out=out, device=device)
     left, right = host(a), host(b)
-    if out is not None or left is NUMPY or right is NUMPY or left.ndim != 1 or left.shape != right.shape:
+    if left is NUMPY or right is NUMPY or left.ndim != 1 or left.shape != right.shape:
         return _fallback.summed("dot", np.dot(a, b, out), a)
     common = left.dtype
     if right.dtype != common or not common.isnative:
         common = np.promote_types(common, right.dtype)
-    if common.char not in _names:
+    if common.char not in _names or out is not None and not (
+            type(out) is _ndarray and out.dtype == common and out.shape == () and out.flags.writeable):
         return _fallback.summed("dot", np.dot(a, b, out), a)
-    return common.type(_masu.dot(contiguous(left, common), contiguous(right, common), device_for(device, left.size)))
+    product = common.type(_masu.dot(contiguous(left, common), contiguous(right, common), device_for(device, left.size)))
+    if out is None:
+        return product
+    out[...] = product
+    return out

@@ -84,6 +84,11 @@ std::uint64_t count_of(const std::vector<std::int64_t>& shape) {
   return count;
 }
 
+void check_aligned(const void* address, masu::Dtype dtype) {
+  if (reinterpret_cast<std::uintptr_t>(address) % masu::size_of(dtype) == 0) return;
+  throw nb::value_error("masu: an array on a device must be aligned to its elements; make a copy of it first");
+}
+
 void check_contiguous(const dl::dltensor& tensor, std::uint64_t count) {
   if (tensor.strides == nullptr || count == 0) return;
   std::int64_t expected = 1;
@@ -102,8 +107,8 @@ std::int64_t ordinal_of(const masu::Device& device) {
 
 constexpr std::uint64_t legacy_stream = 1;  // the driver's names of the default streams: 2 is the thread's own
 
-void* handle_of(std::uint64_t stream) {
-  return reinterpret_cast<void*>(static_cast<std::uintptr_t>(stream));
+void* handle_of(std::uint64_t number) {
+  return reinterpret_cast<void*>(static_cast<std::uintptr_t>(number));
 }
 
 // Waits for what was given to a stream of another library's.
@@ -183,6 +188,7 @@ void from_dlpack(DeviceArray* self, nb::object capsule, std::optional<std::uint6
   const std::uint64_t count = count_of(shape);
   check_contiguous(*tensor, count);
   auto* address = static_cast<std::byte*>(tensor->data) + tensor->byte_offset;
+  if (count != 0) check_aligned(address, dtype);
   const std::int64_t ordinal = tensor->device.device_id;
   auto buffer = call([&] {
     const masu::Device device = cuda_device(ordinal);
@@ -307,31 +313,31 @@ void register_device_array(nb::module_& m) {
              std::optional<std::uint64_t> stream, nb::object owner) {
             const masu::Dtype type = masu::dtype_from_name(dtype);
             const std::uint64_t count = count_of(shape);
-            auto buffer = call([&] {
-              return masu::Buffer<std::byte>::wrap_native(
-                  device, reinterpret_cast<void*>(static_cast<std::uintptr_t>(address)), count * masu::size_of(type));
-            });
+            void* const there = handle_of(address);
+            check_aligned(there, type);
+            auto buffer =
+                call([&] { return masu::Buffer<std::byte>::wrap_native(device, there, count * masu::size_of(type)); });
             new (self)
                 DeviceArray{std::move(buffer), type, dtype == "bool", read_only, shape, std::move(owner), stream};
           },
           nb::arg("device"), nb::arg("dtype"), nb::arg("shape"), nb::arg("address"), nb::arg("read_only"),
           nb::arg("stream").none(), nb::arg("owner"))
       .def("__init__", from_dlpack, nb::arg("capsule"), nb::arg("stream") = nb::none())
-      // The same memory with another shape, or the part of it with that number.
+      // The same memory with another shape, or the part of it from that element on.
       .def(
           "__init__",
           [](DeviceArray* self, const DeviceArray& other, const std::vector<std::int64_t>& shape, nb::object owner,
-             std::int64_t part) {
+             std::int64_t from) {
             const masu::Buffer<std::byte>& all = other.buffer;
             const std::uint64_t bytes = count_of(shape) * masu::size_of(other.dtype);
-            if (part < 0 && bytes != all.size()) {
+            if (from < 0 && bytes != all.size()) {
               throw nb::value_error("reshape: the number of elements must stay the same");
             }
-            const std::uint64_t first = part < 0 ? 0 : static_cast<std::uint64_t>(part) * bytes;
+            const std::uint64_t first = from < 0 ? 0 : static_cast<std::uint64_t>(from) * masu::size_of(other.dtype);
             new (self) DeviceArray{all.slice(first, bytes), other.dtype, other.boolean, other.read_only, shape,
                                    std::move(owner),        other.stream};
           },
-          nb::arg("array"), nb::arg("shape"), nb::arg("owner"), nb::arg("part") = -1)
+          nb::arg("array"), nb::arg("shape"), nb::arg("owner"), nb::arg("first") = -1)
       .def(
           "_dlpack", [](nb::handle self, bool versioned) { return to_dlpack(self, versioned); }, nb::arg("versioned"))
       .def("_write",
@@ -353,6 +359,19 @@ void register_device_array(nb::module_& m) {
       .def_prop_ro("_stream", [](const DeviceArray& self) { return self.stream; })
       .def_prop_ro("_ordinal", [](const DeviceArray& self) { return ordinal_of(self.buffer.device()); })
       .def_ro("_read_only", &DeviceArray::read_only)
+      .def("_overlaps",
+           [](const DeviceArray& self, const DeviceArray& other) {
+             const masu::Buffer<std::byte>& a = self.buffer;
+             const masu::Buffer<std::byte>& b = other.buffer;
+             if (a.size() == 0 || b.size() == 0 || a.device() != b.device()) return false;
+             // OpenCL's memory has no address but a handle.
+             const bool handles = a.device().kind() == masu::DeviceKind::opencl;
+             if (handles && a.native() != b.native()) return false;
+             const auto begin = [&](const masu::Buffer<std::byte>& buffer) {
+               return (handles ? 0 : reinterpret_cast<std::uintptr_t>(buffer.native())) + buffer.byte_offset();
+             };
+             return begin(a) < begin(b) + b.size() && begin(b) < begin(a) + a.size();
+           })
       .def_prop_ro(
           "shape", [](const DeviceArray& self) { return nb::tuple(nb::cast(self.shape)); },
           nb::sig("def shape(self) -> tuple[int, ...]"))

@@ -5,6 +5,7 @@
 #include <masu/recording.h>
 #include <masu/stream.h>
 
+#include <algorithm>
 #include <optional>
 #include <unordered_map>
 #include <utility>
@@ -20,6 +21,14 @@ std::uint64_t mixed(std::uint64_t hash, std::uint64_t value) {
   constexpr std::uint64_t odd = 0x9e3779b97f4a7c15;
   hash = (hash ^ value) * odd;
   return hash ^ hash >> 32;
+}
+
+std::uintptr_t address_of(const void* data) {
+  return reinterpret_cast<std::uintptr_t>(data);
+}
+
+std::uint8_t misalignment(const void* data) {
+  return static_cast<std::uint8_t>(address_of(data) % 16);
 }
 
 }  // namespace
@@ -40,6 +49,11 @@ struct Cache {
         const auto dtype = static_cast<std::uint64_t>(key.dtypes[i]);
         hash = mixed(hash, key.counts[i] << 16 ^ dtype << 8 ^ key.misaligned[i]);
       }
+      std::uint64_t outputs = 0;
+      for (std::size_t i = EnqueuedCall::most_inputs; i < EnqueuedCall::most_operands; ++i) {
+        outputs = outputs << 8 ^ key.misaligned[i];
+      }
+      if (outputs != 0) hash = mixed(hash, outputs);
       for (const std::uint64_t option : key.options) hash = mixed(hash, option);
       return static_cast<std::size_t>(hash);
     }
@@ -57,14 +71,40 @@ void EnqueuedCall::input(const Tensor& tensor) {
   key_.ordinal = ordinal_;
   key_.dtypes[inputs_] = tensor.dtype;
   key_.counts[inputs_] = tensor.count;
-  key_.misaligned[inputs_] = static_cast<std::uint8_t>(reinterpret_cast<std::uintptr_t>(tensor.data) % 16);
+  key_.misaligned[inputs_] = misalignment(tensor.data);
   addresses_[inputs_++] = tensor.data;
 }
 
 void EnqueuedCall::output(masu::Dtype dtype, bool boolean, std::span<const std::int64_t> shape) {
   std::uint64_t bytes = masu::size_of(dtype);
   for (const std::int64_t length : shape) bytes *= static_cast<std::uint64_t>(length);
-  made_[outputs_++] = {dtype, boolean, bytes, shape, nullptr};
+  made_[outputs_++] = {dtype, boolean, bytes, shape, nullptr, nullptr, nullptr};
+}
+
+bool EnqueuedCall::output(masu::Dtype dtype, bool boolean, std::span<const std::int64_t> shape, PyObject* given) {
+  output(dtype, boolean, shape);
+  if (given == Py_None) return true;
+  Tensor tensor;
+  if (library_of(Py_TYPE(given)) != &library_ || !library_.take(given, tensor)) return false;
+  if (tensor.dtype != dtype || tensor.boolean != boolean || tensor.ordinal != ordinal_ ||
+      !std::ranges::equal(tensor.lengths(), shape)) {
+    return false;
+  }
+  Output& here = made_[outputs_ - 1];
+  const auto begin = address_of(tensor.data);
+  const auto apart = [&](const void* data, std::uint64_t bytes) {
+    return begin + here.bytes <= address_of(data) || address_of(data) + bytes <= begin;
+  };
+  for (std::size_t i = 0; i < inputs_; ++i) {
+    if (!apart(addresses_[i], key_.counts[i] * masu::size_of(key_.dtypes[i]))) return false;
+  }
+  for (std::size_t i = 0; i + 1 < outputs_; ++i) {
+    if (made_[i].given != nullptr && !apart(made_[i].address, made_[i].bytes)) return false;
+  }
+  here.given = given;
+  here.address = tensor.data;
+  key_.misaligned[most_inputs + outputs_ - 1] = misalignment(tensor.data);
+  return true;
 }
 
 EnqueuedCall::Outcome EnqueuedCall::record(const Calls& calls, const Prepare& prepare) {
@@ -72,7 +112,7 @@ EnqueuedCall::Outcome EnqueuedCall::record(const Calls& calls, const Prepare& pr
   for (std::size_t i = 0; i < inputs_; ++i) {
     operands.push_back({key_.counts[i] * masu::size_of(key_.dtypes[i]), key_.misaligned[i]});
   }
-  for (std::size_t i = 0; i < outputs_; ++i) operands.push_back({made_[i].bytes});
+  for (std::size_t i = 0; i < outputs_; ++i) operands.push_back({made_[i].bytes, key_.misaligned[most_inputs + i]});
   const auto known = std::make_shared<Known>();
   void* stream = nullptr;
   if (!library_.stream(ordinal_, stream)) return Outcome::failed;
@@ -115,9 +155,12 @@ EnqueuedCall::Outcome EnqueuedCall::run() {
   if (!library_.stream(ordinal_, stream)) return Outcome::failed;
   for (std::size_t i = 0; i < outputs_; ++i) {
     Output& output = made_[i];
-    output.made = library_.make(ordinal_, output.dtype, output.boolean, output.shape);
-    if (output.made == nullptr) return Outcome::failed;
-    addresses_[inputs_ + i] = output.made->data();
+    if (output.given == nullptr) {
+      output.made = library_.make(ordinal_, output.dtype, output.boolean, output.shape);
+      if (output.made == nullptr) return Outcome::failed;
+      output.address = output.made->data();
+    }
+    addresses_[inputs_ + i] = output.address;
   }
   std::unique_ptr<Made> workspace;
   if (const std::uint64_t bytes = recording.workspace_bytes(); bytes != 0) {
@@ -177,10 +220,13 @@ EnqueuedCall::Outcome EnqueuedCall::run_and_cut() {
 }
 
 PyObject* EnqueuedCall::give() {
-  if (outputs_ == 1) return made_[0].made->give();
+  const auto one = [](const Output& output) {
+    return output.given != nullptr ? Py_NewRef(output.given) : output.made->give();
+  };
+  if (outputs_ == 1) return one(made_[0]);
   PyObject* results = PyTuple_New(static_cast<Py_ssize_t>(outputs_));
   for (std::size_t i = 0; results != nullptr && i < outputs_; ++i) {
-    PyObject* result = made_[i].made->give();
+    PyObject* result = one(made_[i]);
     if (result == nullptr || PyTuple_SetItem(results, static_cast<Py_ssize_t>(i), result) != 0) Py_CLEAR(results);
   }
   return results;

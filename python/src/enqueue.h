@@ -45,7 +45,8 @@ class EnqueuedCall {
  public:
   static constexpr std::size_t most_inputs = 2;
   static constexpr std::size_t most_outputs = 3;
-  static constexpr std::size_t most_options = 4;
+  static constexpr std::size_t most_operands = most_inputs + most_outputs;
+  static constexpr std::size_t most_options = 6;
   using Calls = std::function<void(const masu::Device&, std::span<masu::Buffer<std::byte>>)>;
   using Prepare = std::function<std::shared_ptr<void>(const masu::Device&)>;
   enum class Outcome : std::uint8_t { done, failed, not_plain, again };
@@ -58,6 +59,9 @@ class EnqueuedCall {
   // What else than the inputs the commands depend on.
   void option(std::uint64_t value) { key_.options[options_++] = value; }
   void output(masu::Dtype dtype, bool boolean, std::span<const std::int64_t> shape);
+  // The same, into an array of the caller's where `given` is not None; false for one that is not plain, or not of this
+  // dtype, shape, device and library, or that overlaps an operand that came before.
+  bool output(masu::Dtype dtype, bool boolean, std::span<const std::int64_t> shape, PyObject* given);
   // Whether the commands are known; else they must be recorded.
   bool find();
   // Records `calls`, whose buffers are the inputs, then the outputs. `prepare` makes on the device, before, what the
@@ -78,7 +82,7 @@ class EnqueuedCall {
   struct Key {
     Function function{};
     std::array<masu::Dtype, most_inputs> dtypes{};
-    std::array<std::uint8_t, most_inputs> misaligned{};
+    std::array<std::uint8_t, most_operands> misaligned{};
     std::int32_t ordinal = 0;
     std::array<std::uint64_t, most_inputs> counts{};
     std::array<std::uint64_t, most_options> options{};
@@ -90,6 +94,8 @@ class EnqueuedCall {
     std::uint64_t bytes = 0;
     std::span<const std::int64_t> shape;
     std::unique_ptr<Made> made;
+    PyObject* given = nullptr;  // the caller's, which holds it
+    void* address = nullptr;    // of its memory
   };
 
   Library& library_;
@@ -99,7 +105,7 @@ class EnqueuedCall {
   std::size_t inputs_ = 0;
   std::size_t options_ = 0;
   std::size_t outputs_ = 0;
-  std::array<void*, most_inputs + most_outputs> addresses_{};
+  std::array<void*, most_operands> addresses_{};
   std::array<Output, most_outputs> made_;
 };
 

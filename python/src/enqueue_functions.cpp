@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The functions of the package for the arrays of tensors.h, as far as they only enqueue. Each returns None for what is
-// not plain, which Python then does in the usual way: enqueue_sort(a, axis) and so on. `axis` is None or an int.
+// not plain, which Python then does in the usual way: enqueue_sort(a, axis) and so on. `axis` is None or an int, of
+// what is reduced also a tuple of these; `dtype` None or NumPy's code, "f4"; `out` None or the array for the result.
 #include "bin_spec.h"
 #include "enqueue.h"
 #include "lines.h"
@@ -84,10 +85,27 @@ Dtype summed(const Tensor& tensor) {
   return masu::is_signed(tensor.dtype) || tensor.boolean ? Dtype::i64 : Dtype::u64;
 }
 
+// The dtype that a code of NumPy's names; `usual` for None. False for others.
+bool dtype_of(PyObject* code, Dtype usual, Dtype& dtype) {
+  dtype = usual;
+  if (code == Py_None) return true;
+  const char* const name = PyUnicode_Check(code) != 0 ? nb::borrow<nb::str>(code).c_str() : "";
+  for (unsigned i = 0; i <= static_cast<unsigned>(Dtype::f64); ++i) {
+    dtype = static_cast<Dtype>(i);
+    if (std::strcmp(name, numpy_code(dtype)) == 0) return true;
+  }
+  return false;
+}
+
+// Elements as NumPy converts them: integers modulo the range.
+void as_dtype(Stream& stream, const Buffer<std::byte>& from, Dtype dtype, Buffer<std::byte>& to, Dtype other) {
+  static_cast<void>(masu::convert(stream, from, dtype, to, other, {.overflow = masu::Overflow::wrap}));
+}
+
 using SumForm = masu::Pending<void> (*)(Stream&, const masu::BufferBase&, Dtype, const masu::BufferBase&,
                                         const masu::SumOptions&);
 
-// (a, axis, keepdims), with ddof behind them
+// (a, axis, keepdims, dtype, out), with ddof behind them
 template <Function which, SumForm form>
 Answer reduce(Arguments arguments) {
   Tensor x;
@@ -95,37 +113,55 @@ Answer reduce(Arguments arguments) {
   Library* const library = take(arguments[0], x);
   std::int64_t ddof = 0;
   const bool keep = arguments[2] == Py_True;
-  if (library == nullptr || !lines_of(x, arguments[1], lines, keep)) return {};
-  if (arguments.size() > 3 && (!integer(arguments[3], ddof) || ddof < 0)) return {};
+  if (library == nullptr || !lines_of(x, arguments[1], lines, true)) return {};
+  if (arguments.size() > 5 && (!integer(arguments[5], ddof) || ddof < 0)) return {};
   if (lines.length <= static_cast<std::uint64_t>(ddof)) return {};
   constexpr bool is_sum = which == Function::sum;
-  const Dtype result = is_sum ? summed(x) : masu::is_float(x.dtype) ? x.dtype : Dtype::f64;
+  const bool floats = masu::is_float(x.dtype);
+  const Dtype usual = is_sum ? summed(x) : floats ? x.dtype : Dtype::f64;
+  Dtype result{};
+  if (!dtype_of(arguments[3], usual, result)) return {};
+  const bool rounded = masu::is_float(result);
+  if (!rounded && (floats || !is_sum)) return {};
   EnqueuedCall call(which, *library, x.ordinal);
   call.input(x);
   key_of_lines(call, lines);
   call.option(static_cast<std::uint64_t>(ddof));
-  call.output(result, false, lines.reduced(keep));
+  call.option(static_cast<std::uint64_t>(result));
+  if (!call.output(result, false, lines.reduced(keep), arguments[4])) return {};
   return finished(call, [&](const Device& device, Buffers data) {
     Stream stream(device, Timing::off);
     masu::SumOptions options{.rows = lines.number(), .ddof = static_cast<std::uint64_t>(ddof)};
-    if (masu::is_float(result)) options.result = result;
+    if (rounded) options.result = result;
     std::optional<Buffer<std::byte>> memory;
-    static_cast<void>(
-        form(stream, as_rows(device, stream, data[0], x.dtype, lines, memory), x.dtype, data[1], options));
+    const Buffer<std::byte>& rows = as_rows(device, stream, data[0], x.dtype, lines, memory);
+    if (is_sum && rounded && !floats) {
+      Buffer<std::byte> converted(device, x.count * masu::size_of(result));
+      as_dtype(stream, rows, x.dtype, converted, result);
+      static_cast<void>(form(stream, converted, result, data[1], options));
+      return;
+    }
+    if (rounded || masu::size_of(result) == sizeof(std::uint64_t)) {
+      static_cast<void>(form(stream, rows, x.dtype, data[1], options));
+      return;
+    }
+    Buffer<std::byte> wide(device, lines.number() * sizeof(std::uint64_t));
+    static_cast<void>(form(stream, rows, x.dtype, wide, options));
+    as_dtype(stream, wide, usual, data[1], result);
   });
 }
 
-// (a, axis, keepdims)
+// (a, axis, keepdims, out)
 Answer median(Arguments arguments) {
   Tensor x;
   Lines lines;
   Library* const library = take(arguments[0], x);
   const bool keep = arguments[2] == Py_True;
-  if (library == nullptr || !lines_of(x, arguments[1], lines, keep)) return {};
+  if (library == nullptr || !lines_of(x, arguments[1], lines, true)) return {};
   EnqueuedCall call(Function::median, *library, x.ordinal);
   call.input(x);
   key_of_lines(call, lines);
-  call.output(masu::is_float(x.dtype) ? x.dtype : Dtype::f64, false, lines.reduced(keep));
+  if (!call.output(masu::is_float(x.dtype) ? x.dtype : Dtype::f64, false, lines.reduced(keep), arguments[3])) return {};
   return finished(call, [&](const Device& device, Buffers data) {
     Stream stream(device, Timing::off);
     std::optional<Buffer<std::byte>> memory;
@@ -134,7 +170,7 @@ Answer median(Arguments arguments) {
   });
 }
 
-// (a, b)
+// (a, b, out)
 Answer dot(Arguments arguments) {
   Tensor x;
   Tensor y;
@@ -145,7 +181,7 @@ Answer dot(Arguments arguments) {
   EnqueuedCall call(Function::dot, *library, x.ordinal);
   call.input(x);
   call.input(y);
-  call.output(x.dtype, false, {});
+  if (!call.output(x.dtype, false, {}, arguments[2])) return {};
   return finished(call, [&](const Device& device, Buffers data) {
     Stream stream(device, Timing::off);
     masu::SumOptions options;
@@ -157,33 +193,37 @@ Answer dot(Arguments arguments) {
     }
     Buffer<std::byte> wide(device, sizeof(std::uint64_t));
     static_cast<void>(masu::dot(stream, data[0], data[1], x.dtype, wide, options));
-    static_cast<void>(
-        masu::convert(stream, wide, total, data[2], x.dtype, {.overflow = masu::Overflow::wrap}));  // as NumPy adds
+    as_dtype(stream, wide, total, data[2], x.dtype);  // as NumPy adds
   });
 }
 
-// (a, axis)
+// (a, axis, dtype, out)
 Answer cumsum(Arguments arguments) {
   Tensor x;
   Lines lines;
   Library* const library = take(arguments[0], x);
   if (library == nullptr || !lines_of(x, arguments[1], lines)) return {};
-  const Dtype result = summed(x);
+  Dtype result{};
+  if (!dtype_of(arguments[2], summed(x), result)) return {};
+  const bool same_kind = masu::is_float(result) == masu::is_float(x.dtype);
+  if (!same_kind && !masu::is_float(result)) return {};
+  const bool as_it_is = same_kind && masu::size_of(result) == masu::size_of(x.dtype);
   EnqueuedCall call(Function::cumsum, *library, x.ordinal);
   call.input(x);
   key_of_lines(call, lines);
-  call.output(result, false, shape_of(arguments[1], lines));
+  call.option(static_cast<std::uint64_t>(result));
+  if (!call.output(result, false, shape_of(arguments[1], lines), arguments[3])) return {};
   return finished(call, [&](const Device& device, Buffers data) {
     Stream stream(device, Timing::off);
     std::optional<Buffer<std::byte>> memory;
     const Buffer<std::byte>& rows = as_rows(device, stream, data[0], x.dtype, lines, memory);
     as_lines(device, stream, data[1], result, lines, lines.length, [&](Buffer<std::byte>& sums) {
       const masu::ScanOptions options{.rows = lines.number()};
-      if (masu::size_of(result) == masu::size_of(x.dtype)) {
+      if (as_it_is) {
         static_cast<void>(masu::scan(stream, rows, result, sums, options));
         return;
       }
-      static_cast<void>(masu::convert(stream, rows, x.dtype, sums, result, {.overflow = masu::Overflow::wrap}));
+      as_dtype(stream, rows, x.dtype, sums, result);
       static_cast<void>(masu::scan(stream, sums, result, sums, options));
     });
   });
@@ -191,19 +231,16 @@ Answer cumsum(Arguments arguments) {
 
 // Sorted lines, or, with `places`, their orders.
 template <bool places>
-void sort_lines(const Device& device, Stream& stream, Buffers data, Dtype dtype, const Lines& lines,
-                masu::Order order) {
-  const masu::SortOptions options{.order = order, .rows = lines.number()};
-  const Dtype result = places ? Dtype::i64 : dtype;
+void sort_lines(const Device& device, Stream& stream, Buffers data, Dtype dtype, const Lines& lines, bool backwards) {
   std::optional<Buffer<std::byte>> memory;
   const Buffer<std::byte>& rows = as_rows(device, stream, data[0], dtype, lines, memory);
+  const Dtype result = places ? Dtype::i64 : dtype;
   as_lines(device, stream, data[1], result, lines, lines.length, [&](Buffer<std::byte>& sorted) {
-    if constexpr (places) static_cast<void>(masu::argsort(stream, rows, dtype, sorted, Dtype::u64, options));
-    else static_cast<void>(masu::sort(stream, rows, dtype, sorted, options));
+    (places ? argsort_rows : sort_rows)(stream, rows, dtype, lines.number(), sorted, backwards);
   });
 }
 
-// (a, axis, descending)
+// (a, axis, descending, out)
 template <Function which>
 Answer sort(Arguments arguments) {
   Tensor x;
@@ -217,15 +254,14 @@ Answer sort(Arguments arguments) {
   call.input(x);
   key_of_lines(call, lines);
   call.option(backwards ? 1 : 0);
-  call.output(result, !places && x.boolean, shape_of(arguments[1], lines));
+  if (!call.output(result, !places && x.boolean, shape_of(arguments[1], lines), arguments[3])) return {};
   return finished(call, [&](const Device& device, Buffers data) {
     Stream stream(device, Timing::off);
-    sort_lines<places>(device, stream, data, x.dtype, lines,
-                       backwards ? masu::Order::descending : masu::Order::ascending);
+    sort_lines<places>(device, stream, data, x.dtype, lines, backwards);
   });
 }
 
-// (a, kth, axis) with one place: one line is parted, several are sorted
+// (a, kth, axis, out) with one place: one line is parted, several are sorted
 template <Function which>
 Answer part(Arguments arguments) {
   Tensor x;
@@ -242,10 +278,11 @@ Answer part(Arguments arguments) {
   call.input(x);
   key_of_lines(call, lines);
   call.option(alone ? place : 0);
-  call.output(places ? Dtype::i64 : x.dtype, !places && x.boolean, shape_of(arguments[2], lines));
+  const bool boolean = !places && x.boolean;
+  if (!call.output(places ? Dtype::i64 : x.dtype, boolean, shape_of(arguments[2], lines), arguments[3])) return {};
   return finished(call, [&](const Device& device, Buffers data) {
     Stream stream(device, Timing::off);
-    if (!alone) return sort_lines<places>(device, stream, data, x.dtype, lines, masu::Order::ascending);
+    if (!alone) return sort_lines<places>(device, stream, data, x.dtype, lines, false);
     const Buffer<std::byte> sizes(device, 2 * sizeof(std::uint64_t));
     const masu::PartitionTargets to{data[1], sizes};
     if constexpr (places) static_cast<void>(masu::argpartition(stream, data[0], x.dtype, to, Dtype::u64, place));
@@ -253,7 +290,7 @@ Answer part(Arguments arguments) {
   });
 }
 
-// (a, k, axis, largest)
+// (a, k, axis, largest, values, indices), the last two the arrays for the results
 Answer topk(Arguments arguments) {
   Tensor x;
   Lines lines;
@@ -269,8 +306,8 @@ Answer topk(Arguments arguments) {
   key_of_lines(call, lines);
   call.option(each);
   call.option(largest ? 1 : 0);
-  call.output(x.dtype, x.boolean, found);
-  call.output(Dtype::i64, false, found);
+  if (!call.output(x.dtype, x.boolean, found, arguments[4])) return {};
+  if (!call.output(Dtype::i64, false, found, arguments[5])) return {};
   return finished(call, [&](const Device& device, Buffers data) {
     Stream stream(device, Timing::off);
     const masu::TopkOptions options{.largest = largest, .rows = lines.number()};
@@ -284,7 +321,7 @@ Answer topk(Arguments arguments) {
   });
 }
 
-// (a, v, right)
+// (a, v, right, out)
 Answer searchsorted(Arguments arguments) {
   Tensor sorted;
   Tensor values;
@@ -297,7 +334,7 @@ Answer searchsorted(Arguments arguments) {
   call.input(sorted);
   call.input(values);
   call.option(right ? 1 : 0);
-  call.output(Dtype::i64, false, values.lengths());
+  if (!call.output(Dtype::i64, false, values.lengths(), arguments[3])) return {};
   return finished(call, [&](const Device& device, Buffers data) {
     Stream stream(device, Timing::off);
     const masu::SearchOptions options{.side = right ? masu::Side::right : masu::Side::left};

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lines.h"
 
+#include <masu/convert.h>
+#include <masu/sort.h>
 #include <masu/transpose.h>
+
+#include <utility>
 
 namespace masu_python {
 
@@ -17,31 +21,60 @@ bool integer(PyObject* object, std::int64_t& value) {
   return false;
 }
 
-bool lines_of(const Tensor& tensor, PyObject* axis, Lines& lines, bool keep) {
-  const auto dimensions = static_cast<std::int64_t>(tensor.dimensions);
-  lines.length = tensor.count;
-  lines.dimensions = 1;
-  if (axis == Py_None) {
-    if (keep) {
-      lines.dimensions = tensor.dimensions;
-      std::ranges::fill(lines.shape, 1);
-    }
-    return !keep || dimensions != 0;
+namespace {
+
+// Which axes the tuple names, a bit for each; 0 for what is not plain.
+std::uint32_t axes_of(PyObject* axis, std::int64_t dimensions) {
+  std::uint32_t axes = 0;
+  const Py_ssize_t count = PyTuple_Size(axis);
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    std::int64_t number = 0;
+    if (!integer(PyTuple_GetItem(axis, i), number) || number < -dimensions || number >= dimensions) return 0;
+    const std::uint32_t bit = std::uint32_t{1} << (number < 0 ? number + dimensions : number);
+    if ((axes & bit) != 0) return 0;
+    axes |= bit;
   }
-  std::int64_t number = 0;
-  if (!integer(axis, number) || number < -dimensions || number >= dimensions) return false;
-  lines.axis = static_cast<std::size_t>(number < 0 ? number + dimensions : number);
+  return axes;
+}
+
+}  // namespace
+
+bool lines_of(const Tensor& tensor, PyObject* axis, Lines& lines, bool several) {
+  const auto dimensions = static_cast<std::int64_t>(tensor.dimensions);
   lines.dimensions = tensor.dimensions;
   lines.shape = tensor.shape;
-  lines.length = static_cast<std::uint64_t>(tensor.shape[lines.axis]);
-  for (std::size_t i = 0; i < lines.axis; ++i) lines.outer *= static_cast<std::uint64_t>(tensor.shape[i]);
-  lines.inner = tensor.count / (lines.outer * lines.length);
+  if (axis == Py_None) {
+    lines.flat = true;
+    lines.axes = ~std::uint32_t{0};
+    lines.first = tensor.count;
+    lines.length = tensor.count;
+    return true;
+  }
+  std::int64_t number = 0;
+  if (several && PyTuple_CheckExact(axis) != 0) {
+    lines.axes = axes_of(axis, dimensions);
+  } else if (integer(axis, number) && number >= -dimensions && number < dimensions) {
+    lines.axis = static_cast<std::size_t>(number < 0 ? number + dimensions : number);
+    lines.axes = std::uint32_t{1} << lines.axis;
+  }
+  if (lines.axes == 0) return false;
+  // Which of the five an axis belongs to; an axis of length 1 to any.
+  std::array<std::uint64_t*, 5> parts{&lines.outer, &lines.first, &lines.between, &lines.second, &lines.inner};
+  std::size_t part = 0;
+  for (std::size_t i = 0; i < tensor.dimensions; ++i) {
+    if (tensor.shape[i] == 1) continue;
+    const std::size_t reduced = lines.axes >> i & 1;
+    if (part % 2 != reduced) ++part;
+    if (part == parts.size()) return false;
+    *parts[part] *= static_cast<std::uint64_t>(tensor.shape[i]);
+  }
+  if (part == 2) std::swap(lines.between, lines.inner);
+  lines.length = lines.first * lines.second;
   return true;
 }
 
 void key_of_lines(EnqueuedCall& call, const Lines& lines) {
-  call.option(lines.outer);
-  call.option(lines.inner);
+  for (const std::uint64_t part : {lines.outer, lines.first, lines.between, lines.second}) call.option(part);
 }
 
 // A transposition for each of `outer`, where these are few or long, or of the shortest of the three first.
@@ -72,10 +105,54 @@ void swap_axes(const Device& device, Stream& stream, const Buffer<std::byte>& da
 
 const Buffer<std::byte>& as_rows(const Device& device, Stream& stream, const Buffer<std::byte>& data, masu::Dtype dtype,
                                  const Lines& lines, std::optional<Buffer<std::byte>>& memory) {
-  if (lines.inner == 1 || lines.length == 1) return data;
-  memory.emplace(device, data.size());
-  swap_axes(device, stream, data, masu::size_of(dtype), lines.outer, lines.length, lines.inner, *memory);
-  return *memory;
+  const std::size_t bytes = masu::size_of(dtype);
+  const Buffer<std::byte>* rows = &data;
+  const auto bring_behind = [&](std::uint64_t outer, std::uint64_t length, std::uint64_t inner) {
+    if (inner == 1 || length == 1) return;
+    Buffer<std::byte> made(device, data.size());
+    swap_axes(device, stream, *rows, bytes, outer, length, inner, made);
+    memory.emplace(std::move(made));
+    rows = &*memory;
+  };
+  bring_behind(lines.outer, lines.first, lines.between * lines.second * lines.inner);
+  bring_behind(lines.outer * lines.between, lines.second, lines.inner * lines.first);
+  return *rows;
+}
+
+namespace {
+
+void negate(Stream& stream, const Buffer<std::byte>& from, masu::Dtype dtype, Buffer<std::byte>& to) {
+  static_cast<void>(masu::convert(stream, from, dtype, to, dtype, {.negate = true}));
+}
+
+masu::SortOptions sort_options(std::uint64_t rows, bool descending) {
+  return {.order = descending ? masu::Order::descending : masu::Order::ascending, .rows = rows};
+}
+
+}  // namespace
+
+// masu's descending order has NaNs first, NumPy's last: floats descend so as those with the other sign ascend.
+void sort_rows(Stream& stream, const Buffer<std::byte>& data, masu::Dtype dtype, std::uint64_t rows,
+               Buffer<std::byte>& result, bool descending) {
+  if (descending && masu::is_float(dtype)) {
+    Buffer<std::byte> floats(stream.device(), data.size());
+    negate(stream, data, dtype, floats);
+    static_cast<void>(masu::sort(stream, floats, dtype, sort_options(rows, false)));
+    return negate(stream, floats, dtype, result);
+  }
+  static_cast<void>(masu::sort(stream, data, dtype, result, sort_options(rows, descending)));
+}
+
+void argsort_rows(Stream& stream, const Buffer<std::byte>& data, masu::Dtype dtype, std::uint64_t rows,
+                  Buffer<std::byte>& result, bool descending) {
+  constexpr masu::Dtype index = masu::Dtype::u64;
+  if (descending && masu::is_float(dtype)) {
+    Buffer<std::byte> floats(stream.device(), data.size());
+    negate(stream, data, dtype, floats);
+    static_cast<void>(masu::argsort(stream, floats, dtype, result, index, sort_options(rows, false)));
+    return;
+  }
+  static_cast<void>(masu::argsort(stream, data, dtype, result, index, sort_options(rows, descending)));
 }
 
 }  // namespace masu_python

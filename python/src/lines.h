@@ -22,34 +22,42 @@ namespace masu_python {
 // The value of an int of Python's; false for another object, and for an int that is too large.
 bool integer(PyObject* object, std::int64_t& value);
 
-// The lines along which a call works: those of an axis, or all elements as one. Those of an axis that is not the last
-// lie outer x length x inner, and become rows first.
+// The lines along which a call works: those of an axis, or of several, or all elements as one. The array's elements are
+// outer x first x between x second x inner of them, and a line has first x second; of one axis, or of several that
+// follow each other, between and second are 1. Where a line is not contiguous it is made so first.
 struct Lines {
   std::uint64_t outer = 1;
-  std::uint64_t length = 0;
+  std::uint64_t first = 1;
+  std::uint64_t between = 1;
+  std::uint64_t second = 1;
   std::uint64_t inner = 1;
-  std::array<std::int64_t, most_dimensions> shape{};  // of the array, with another length along the axis
+  std::uint64_t length = 0;
+  std::array<std::int64_t, most_dimensions> shape{};  // of the array
   std::size_t dimensions = 0;
-  std::size_t axis = 0;
+  std::size_t axis = 0;    // where it is one
+  std::uint32_t axes = 0;  // a bit for each
+  bool flat = false;       // all elements are one line
 
-  [[nodiscard]] std::uint64_t number() const { return outer * inner; }
-  // The shape of results with `results` elements in place of each line.
+  [[nodiscard]] std::uint64_t number() const { return outer * between * inner; }
+  // The shape of results with `results` elements in place of each line of one axis.
   std::span<const std::int64_t> with(std::int64_t results) {
+    if (flat) axis = 0;
     shape[axis] = results;
-    return {shape.data(), dimensions};
+    return {shape.data(), flat ? 1 : dimensions};
   }
-  // Of results that have one element for each line.
+  // Of results that have one element for each line; `keep`: an axis of length 1 in the place of each.
   std::span<const std::int64_t> reduced(bool keep) {
-    if (keep) return with(1);
-    std::copy(shape.begin() + static_cast<std::ptrdiff_t>(axis) + 1, shape.end(),
-              shape.begin() + static_cast<std::ptrdiff_t>(axis));
-    return {shape.data(), dimensions - 1};
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < dimensions; ++i) {
+      if ((axes >> i & 1) == 0) shape[kept++] = shape[i];
+      else if (keep) shape[kept++] = 1;
+    }
+    return {shape.data(), kept};
   }
 };
 
-// `axis`: None or an int; `keep`: whether None leaves an axis of length 1 in the place of each. False for what is not
-// plain.
-bool lines_of(const Tensor& tensor, PyObject* axis, Lines& lines, bool keep = false);
+// `axis`: None, an int, or, with `several`, a tuple of them. False for what is not plain.
+bool lines_of(const Tensor& tensor, PyObject* axis, Lines& lines, bool several = false);
 void key_of_lines(EnqueuedCall& call, const Lines& lines);
 
 // The elements of `data`, outer x length x inner of them, as outer x inner x length.
@@ -59,6 +67,11 @@ void swap_axes(const masu::Device& device, masu::Stream& stream, const masu::Buf
 const masu::Buffer<std::byte>& as_rows(const masu::Device& device, masu::Stream& stream,
                                        const masu::Buffer<std::byte>& data, masu::Dtype dtype, const Lines& lines,
                                        std::optional<masu::Buffer<std::byte>>& memory);
+// The rows, each sorted, or their orders, u64. `descending`: NaNs are last then too.
+void sort_rows(masu::Stream& stream, const masu::Buffer<std::byte>& data, masu::Dtype dtype, std::uint64_t rows,
+               masu::Buffer<std::byte>& result, bool descending);
+void argsort_rows(masu::Stream& stream, const masu::Buffer<std::byte>& data, masu::Dtype dtype, std::uint64_t rows,
+                  masu::Buffer<std::byte>& result, bool descending);
 // Calls work(rows) with memory for `length` results of each line, and brings them to their places in `result`.
 template <class F>
 void as_lines(const masu::Device& device, masu::Stream& stream, masu::Buffer<std::byte>& result, masu::Dtype dtype,

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "arrays.h"
 #include "keys.h"
+#include "lines.h"
 #include "module.h"
 #include "parts.h"
 
+#include <masu/gather.h>
 #include <masu/quantile.h>
-#include <masu/reduce.h>
 #include <masu/search.h>
 #include <masu/selection.h>
 #include <masu/sort.h>
@@ -53,51 +54,33 @@ void move_nans_back(std::uint64_t rows, std::uint64_t length, const F& element, 
   }
 }
 
-// The same for memory on a device. Rows with NaN are moved on the host. `moved`: a type as wide as what is moved.
-template <class Moved>
-void move_nans_back(const Input& input, const Output& output, std::uint64_t rows) {
-  masu::dispatch(input.dtype(), [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    if constexpr (masu::is_float(masu::dtype_of<T>)) {
-      constexpr Key<T> nan = std::numeric_limits<Key<T>>::max();
-      const auto is_nan = [](T value) { return key_of(value) == nan; };
-      const std::uint64_t length = input.count() / rows;
-      const masu::ReduceResult greatest =
-          masu::reduce(input.buffer(), input.dtype(), masu::ReduceOp::max, {.rows = rows});
-      for (std::uint64_t row = 0; row < rows; ++row) {
-        if (!is_nan(greatest.max<T>(row))) continue;
-        const auto bytes = input.buffer().slice(row * length * sizeof(T), length * sizeof(T)).read();
-        const std::span<const T> elements(reinterpret_cast<const T*>(bytes.data()), length);
-        const auto nans = std::count_if(elements.begin(), elements.end(), is_nan);
-        auto there = output.buffer().slice(row * length * sizeof(Moved), length * sizeof(Moved));
-        std::vector<std::byte> sorted = there.read();
-        std::rotate(sorted.begin(), sorted.begin() + nans * static_cast<std::ptrdiff_t>(sizeof(Moved)), sorted.end());
-        there.write(sorted);
-      }
-    }
-  });
-}
-
 masu::SortOptions sort_options(std::uint64_t rows, bool descending) {
   return {.order = descending ? masu::Order::descending : masu::Order::ascending, .rows = rows};
+}
+
+// In memory on a device: work(stream), and the wait for it.
+template <class F>
+void on_stream(const Input& input, const F& work) {
+  masu::Stream stream(input.buffer().device(), masu::Timing::off);
+  work(stream);
+  stream.finish();
 }
 
 void sort(nb::handle data, nb::handle result, std::uint64_t rows, const Device& device, bool descending) {
   const Input input(data);
   const Output output(result);
   call([&] {
-    const masu::SortOptions options = sort_options(rows, descending);
     if (input.on_device()) {
-      masu::sort(input.buffer(), input.dtype(), output.buffer(), options);
-    } else if (input.view().data == output.view().data) {
-      masu::sort(device, output.view(), options);
-    } else {
-      masu::sort(device, input.view(), output.view(), options);
+      return on_stream(input, [&](masu::Stream& stream) {
+        sort_rows(stream, input.buffer(), input.dtype(), rows, output.buffer(), descending);
+      });
     }
-    if (!descending || !masu::is_float(input.dtype())) return;
+    const masu::SortOptions options = sort_options(rows, descending);
+    if (input.view().data == output.view().data) masu::sort(device, output.view(), options);
+    else masu::sort(device, input.view(), output.view(), options);
+    if (!descending) return;
     masu::dispatch(input.dtype(), [&](auto tag) {
       using T = typename decltype(tag)::type;
-      if (input.on_device()) return move_nans_back<T>(input, output, rows);
       T* const sorted = output.data<T>();
       const std::uint64_t length = output.count() / rows;
       move_nans_back<T>(
@@ -110,11 +93,13 @@ void argsort(nb::handle data, nb::handle result, std::uint64_t rows, const Devic
   const Input input(data);
   const Output output(result);
   call([&] {
-    const masu::SortOptions options = sort_options(rows, descending);
-    if (input.on_device()) masu::argsort(input.buffer(), input.dtype(), output.buffer(), Dtype::u64, options);
-    else masu::argsort(device, input.view(), unsigned_view(output), options);
-    if (!descending || !masu::is_float(input.dtype())) return;
-    if (input.on_device()) return move_nans_back<std::uint64_t>(input, output, rows);
+    if (input.on_device()) {
+      return on_stream(input, [&](masu::Stream& stream) {
+        argsort_rows(stream, input.buffer(), input.dtype(), rows, output.buffer(), descending);
+      });
+    }
+    masu::argsort(device, input.view(), unsigned_view(output), sort_options(rows, descending));
+    if (!descending) return;
     masu::dispatch(input.dtype(), [&](auto tag) {
       using T = typename decltype(tag)::type;
       const T* const elements = input.data<T>();
@@ -129,7 +114,7 @@ void argsort(nb::handle data, nb::handle result, std::uint64_t rows, const Devic
 }
 
 // On a device several places, and those of several rows, come from sorting.
-void partition(nb::handle data, nb::handle result, std::uint64_t rows, const Places& places, const Device& device) {
+void partition(nb::handle data, nb::handle result, std::uint64_t rows, const Places& places, const Device& /*device*/) {
   const Input input(data);
   const Output output(result);
   call([&] {
@@ -285,6 +270,18 @@ void turn(nb::handle data, nb::handle result, std::uint64_t matrices, std::uint6
   });
 }
 
+// On a device: result[i] = data[indices[i]], or with `scatter` result[indices[i]] = data[i].
+void move(nb::handle data, nb::handle indices, nb::handle result, bool scatter) {
+  const Input input(data);
+  const Input places(indices);
+  const Output output(result);
+  const std::size_t size = masu::size_of(input.dtype());
+  call([&] {
+    if (scatter) masu::scatter(input.buffer(), size, places.buffer(), Dtype::u64, output.buffer());
+    else masu::gather(input.buffer(), size, places.buffer(), Dtype::u64, output.buffer());
+  });
+}
+
 // The elements at places of each row's order, into host memory.
 void elements_at_places(nb::handle data, nb::handle result, std::uint64_t rows, const Places& places,
                         const Device& device) {
@@ -393,6 +390,12 @@ void register_order(nb::module_& m) {
   m.def("partition", partition, arg("data"), arg("result"), arg("rows"), arg("places"), arg("device"));
   m.def("argpartition", argpartition, arg("data"), arg("result"), arg("rows"), arg("places"), arg("device"));
   m.def("turn", turn, arg("data"), arg("result"), arg("matrices"), arg("columns"));
+  for (const bool scatter : {false, true}) {
+    m.def(
+        scatter ? "scatter" : "gather",
+        [scatter](nb::handle data, nb::handle indices, nb::handle result) { move(data, indices, result, scatter); },
+        arg("data"), arg("indices"), arg("result"));
+  }
   m.def("unordered", unordered, arg("data"));
   m.def("part_short", part_short, arg("data"), arg("result"), arg("kth"), arg("indices"));
   m.def("elements_at", elements_at_places, arg("data"), arg("result"), arg("rows"), arg("places"), arg("device"));

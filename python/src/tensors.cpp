@@ -175,9 +175,9 @@ class ExchangeLibrary final : public Library {
     if (taken.ndim < 0 || static_cast<std::size_t>(taken.ndim) > most_dimensions) return false;
     tensor.dimensions = static_cast<std::size_t>(taken.ndim);
     std::copy_n(taken.shape, tensor.dimensions, tensor.shape.begin());
-    if (!tensor.measure() || !is_contiguous(taken)) return false;
     tensor.ordinal = taken.device.id;
     tensor.data = static_cast<std::byte*>(taken.data) + taken.byte_offset;
+    if (!tensor.measure() || !is_contiguous(taken)) return false;
     // The memory of a tensor with the negative bit holds the negated values.
     return !is_true(requires_grad_ != nullptr ? PyObject_GetAttr(array, requires_grad_) : nullptr) &&
            !is_true(is_neg_ != nullptr ? PyObject_VectorcallMethod(is_neg_, &array, 1, nullptr) : nullptr);
@@ -408,7 +408,7 @@ bool Tensor::measure() {
     if (length <= 0 || count > most / static_cast<std::uint64_t>(length)) return false;
     count *= static_cast<std::uint64_t>(length);
   }
-  return true;
+  return reinterpret_cast<std::uintptr_t>(data) % masu::size_of(dtype) == 0;
 }
 
 Library* library_of(PyTypeObject* type) {

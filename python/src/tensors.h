@@ -31,7 +31,7 @@ struct Tensor {
   std::array<std::int64_t, most_dimensions> shape{};
 
   [[nodiscard]] std::span<const std::int64_t> lengths() const { return {shape.data(), dimensions}; }
-  // Counts elements; false where there are none, or more than masu takes.
+  // Counts elements; false where there are none, or more than masu takes, or where they are not aligned.
   bool measure();
 };
 

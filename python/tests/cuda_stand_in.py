@@ -139,6 +139,7 @@ assert masu.DeviceArray(read_only.__dlpack__(max_version=(1, 0)))._read_only
 assert type(masu.sort(Interface(masu.to_device(DATA[:0], "cuda")))) is masu.DeviceArray
 for changes, error, text in (({"strides": (4, 8)}, ValueError, "C-contiguous"), ({"mask": there}, TypeError, "masked"),
                              ({"typestr": "<c8"}, TypeError, "complex64"), ({"stream": 0}, ValueError, "stream"),
+                             ({"data": (there._address + 2, False)}, ValueError, "aligned"),
                              ({"typestr": ">f4"}, TypeError, "byte order"), ({"shape": (-1,)}, ValueError, "lengths")):
     fails(error, text, lambda: masu.sort(Interface(there, **changes)))
 

@@ -116,6 +116,74 @@ for shape in ((4, 5, 6), (100, 3, 70), (3, 300, 100), (2, 300, 400), (7, 1, 5), 
 enqueued(lambda: masu.sum(x, keepdims=True), [((1, 1, 1), "f4")])
 enqueued(lambda: masu.sort(x, None, descending=True), [((28_000,), "f4")])
 
+# Several axes.
+for shape, axes, left in (((4, 5, 6), (0, 2), (5,)), ((4, 5, 6), (2, 1), (4,)), ((4, 5, 6), (0, 1), (6,)), ((4, 5, 6), (-1, 0, 1), ()),
+                          ((2, 300, 4, 90, 5), (1, 3), (2, 4, 5)), ((2, 3, 4, 5, 6), (0, 3, 4), (3, 4)),
+                          ((2, 1, 4, 1, 6), (0, 2, 4), (1, 1)), ((7, 1), (1,), (7,))):
+    x = tensor(shape)
+    kept = tuple(1 if i in [axis % len(shape) for axis in axes] else n for i, n in enumerate(shape))
+    for function in (masu.sum, masu.mean, masu.var, masu.std, masu.median):
+        enqueued(lambda: function(x, axes), [(left, "f4")])
+        enqueued(lambda: function(x, axes, keepdims=True), [(kept, "f4")])
+
+# Other dtypes.
+for dtype, others in (("f4", "f2 f4 f8"), ("f2", "f8"), ("i4", "u1 i4 u8 f2 f8"), ("b1", "i1 f4"), ("u8", "i8 f8")):
+    x = tensor((40, 50), dtype)
+    for other in others.split():
+        enqueued(lambda: masu.sum(x, dtype=other), [((), other)])
+        enqueued(lambda: masu.sum(x, (0,), dtype=np.dtype(other).newbyteorder(">")), [((50,), other)])
+        enqueued(lambda: masu.cumsum(x, 0, other), [((40, 50), other)])
+        if other[0] == "f":
+            enqueued(lambda: masu.mean(x, 0, np.dtype(other).type), [((50,), other)])
+            enqueued(lambda: masu.std(x, dtype=other), [((), other)])
+
+# Results into the caller's arrays: one at another place and a place that is aligned in another way are no other array.
+x = tensor((40, 50))
+for place in (0x10000, 0x20008):
+    def into(*shape, dtype="f4", more=0):
+        return tensor(shape, dtype, place + more)
+
+    for call, outs in ((lambda out: masu.sort(x, out=out), into(40, 50)),
+                       (lambda out: masu.sort(x, 0, descending=True, out=out), into(40, 50)),
+                       (lambda out: masu.argsort(x, None, out=out), into(2000, dtype="i8")),
+                       (lambda out: masu.partition(x, 3, 1, out=out), into(40, 50)),
+                       (lambda out: masu.argpartition(x, 3, None, out=out), into(2000, dtype="i8")),
+                       (lambda out: masu.topk(x, 3, 0, out=out), (into(3, 50), into(3, 50, dtype="i8", more=0x8000))),
+                       (lambda out: masu.searchsorted(tensor(9), x, out=out), into(40, 50, dtype="i8")),
+                       (lambda out: masu.sum(x, 0, out=out), into(50)), (lambda out: masu.sum(x, None, "f8", out), into(dtype="f8")),
+                       (lambda out: masu.mean(x, (0, 1), out=out, keepdims=True), into(1, 1)),
+                       (lambda out: masu.std(x, 1, out=out), into(40)), (lambda out: masu.var(x, out=out), into()),
+                       (lambda out: masu.median(x, 1, out), into(40)), (lambda out: masu.cumsum(x, 1, "f8", out), into(40, 50, dtype="f8")),
+                       (lambda out: masu.dot(tensor(9), tensor(9), out), into())):
+        call(outs)
+        made, launches = fake_tensors.counts()[0], DRIVER.fake_cuda_launches()
+        result = call(outs)
+        assert result == outs if isinstance(outs, tuple) else result is outs
+        assert DRIVER.fake_cuda_launches() > launches and fake_tensors.counts()[0] - made <= 1  # a workspace
+for wrong in (tensor((40, 50), "f8", 0x10000), tensor((50, 40), offset=0x10000), tensor(2000, offset=0x10000), x,
+              tensor((40, 50), offset=7996), tensor((40, 50), offset=0x10000, requires_grad=True),
+              tensor((40, 50), strides=(1, 40), offset=0x10000), tensor((40, 50), offset=0x10000, id=1)):
+    fails((BufferError, ValueError), "", lambda: masu.sort(x, out=wrong))
+for wrong in (np.empty((40, 50), "f4"), 5, "x"):
+    fails(BufferError, "the usual way", lambda: masu.sort(x, out=wrong))
+for wrong in (5, (tensor(3),), [tensor(3), tensor(3)]):
+    fails(TypeError, "tuple of two", lambda: masu.topk(x, 3, None, out=wrong))
+fails(BufferError, "usual", lambda: masu.topk(x, 3, None, out=(tensor(3, offset=0x10000), tensor(3, "i8", 0x10000))))
+
+# NaNs are last in descending order too: its floats are sorted with the other sign.
+for dtype, more in (("f4", 2), ("f8", 2), ("f2", 2), ("i4", 0), ("u1", 0)):
+    def launches(call):
+        call()
+        before = DRIVER.fake_cuda_launches()
+        call()
+        return DRIVER.fake_cuda_launches() - before
+
+    for shape in (100_000, (500, 200)):
+        x = tensor(shape, dtype)
+        for function, less in ((masu.sort, 0), (masu.argsort, 1)):
+            up, down = launches(lambda: function(x)), launches(lambda: function(x, descending=True))
+            assert down == up + max(more - less, 0), (dtype, shape, function, up, down)
+
 # What is not plain goes the usual way, in which these tensors cannot be taken.
 def usual(call):
     fails(BufferError, "the usual way", call)
@@ -129,16 +197,27 @@ usual(lambda: masu.sort(Derived((4,), 2, 32, memory._address)))
 for odd in (tensor(4, requires_grad=True), tensor(4, negative=True), tensor((4, 4), strides=(1, 4)), tensor(4, strides=(0,)),
             tensor((0,)), tensor((3, 0, 2)), tensor((2, 2), strides=(1, 1)), tensor(4, id=1)):
     usual(lambda: masu.sort(odd))
+for dtype, offset in (("f4", 2), ("f8", 4), ("i8", 1), ("f2", 1)):
+    usual(lambda: masu.sort(tensor(4, dtype, offset)))
 usual(lambda: masu.sort(tensor(4), descending=None))
 usual(lambda: masu.sort(tensor(4), 0, device="cuda"))
 usual(lambda: masu.sort(tensor((4, 4)), 2))
 usual(lambda: masu.sort(tensor((4, 4)), -3))
-usual(lambda: masu.sum(tensor((4, 4)), (0, 1)))
+usual(lambda: masu.sum(tensor((4, 4)), (0, 0)))
+usual(lambda: masu.sum(tensor((4, 4)), (0, 2)))
+usual(lambda: masu.sum(tensor((4, 4)), ()))
+usual(lambda: masu.sum(tensor((2, 3, 2, 3, 2)), (0, 2, 4)))
+usual(lambda: masu.sort(tensor((4, 4)), (0,)))
 usual(lambda: masu.partition(tensor(4), [1, 2]))
 usual(lambda: masu.partition(tensor(4), 4))
 usual(lambda: masu.sum(tensor(4), keepdims=1))
 usual(lambda: masu.sort(tensor(())))
-usual(lambda: masu.sum(tensor(4), dtype="f8"))
+for wrong in ("i4", "?", "c8", "f16"):
+    usual(lambda: masu.sum(tensor(4), dtype=wrong))
+    usual(lambda: masu.cumsum(tensor(4), dtype=wrong))
+    usual(lambda: masu.mean(tensor(4), dtype=wrong))
+usual(lambda: masu.mean(tensor(4, "i4"), dtype="i4"))
+fails(TypeError, "nonsense", lambda: masu.sum(tensor(4), dtype="nonsense"))
 usual(lambda: masu.topk(tensor(4), 5))
 usual(lambda: masu.topk(tensor(4), True))
 usual(lambda: masu.var(tensor(4), ddof=4))

@@ -11,6 +11,7 @@
 // - MASU_UNROLL       loads in flight for each work-item
 // - MASU_ERROR        1: the first that does not fit is noted
 // - MASU_WRAP         1: integers modulo 2^bits
+// - MASU_NEGATE       1: floats of one dtype get the other sign, and nothing else
 // - MASU_FP64         1: the device has double
 // - MASU_SOURCE_BITS  8, 16, 32 or 64
 // - MASU_SOURCE_KIND  0: unsigned, 1: signed integers, 2: floats
@@ -72,7 +73,11 @@
 #define MASU_SOURCE_MASK (((MASU_SOURCE)1 << MASU_SOURCE_FRACTION) - 1)
 #endif
 
-#if MASU_TARGET_KIND == 2
+#if MASU_NEGATE
+
+inline MASU_TARGET converted(const MASU_SOURCE source, uint *bad) { return source ^ MASU_SOURCE_SIGN; }
+
+#elif MASU_TARGET_KIND == 2
 
 #define MASU_TARGET_SIGN ((MASU_TARGET)1 << (MASU_TARGET_BITS - 1))
 #define MASU_TARGET_EXPONENTS ((1 << (MASU_TARGET_BITS - 1 - MASU_TARGET_FRACTION)) - 1)

@@ -31,7 +31,13 @@ constexpr std::array<std::string_view, 3> overflows = {"error", "saturate", "wra
 constexpr std::array<std::string_view, 4> roundings = {"nearest-even", "zero", "up", "down"};
 
 ConvertRule rule_for(Dtype in, Dtype out, const ConvertOptions& options) {
-  return make_rule(in, out, options.overflow, options.rounding);
+  if (!options.negate) return make_rule(in, out, options.overflow, options.rounding);
+  if (in != out || !is_float(in)) {
+    call::refuse(name, fmt::format("negate needs floats of one dtype, got {} to {}", to_string(in), to_string(out)));
+  }
+  ConvertRule rule = make_rule(in, out, Overflow::wrap, options.rounding);
+  rule.negate = true;
+  return rule;
 }
 
 std::string text_of(Dtype dtype, std::uint64_t bits) {
@@ -105,7 +111,7 @@ struct Queued {
 std::shared_ptr<const Queued> queue(Stream& stream, const BufferBase& in, const BufferBase& out, std::uint64_t count,
                                     const ConvertRule& rule, const BufferBase* workspace) {
   auto work = std::make_shared<Queued>();
-  if (rule.source_dtype == rule.target_dtype) {
+  if (rule.copies()) {
     work->converted = call::copy(stream, in, out);
     return work;
   }

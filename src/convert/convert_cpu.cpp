@@ -5,6 +5,7 @@
 #include "convert/convert_cpu.h"
 
 #include "convert/convert_simd.h"
+#include "elements/order.h"
 #include "runtime/parallel.h"
 #include "runtime/stream_out.h"
 
@@ -39,6 +40,18 @@ std::uint64_t convert_singly(const ConvertRule& rule, const std::byte* in, std::
   return first;
 }
 
+// Floats, as unsigned integers of their width.
+template <class Bits>
+void negate(const std::byte* in, std::byte* out, std::uint64_t count) {
+  constexpr Bits sign = static_cast<Bits>(Bits{1} << (8 * sizeof(Bits) - 1));
+  for (std::uint64_t i = 0; i < count; ++i) {
+    Bits bits;
+    std::memcpy(&bits, in + i * sizeof bits, sizeof bits);
+    bits = static_cast<Bits>(bits ^ sign);
+    std::memcpy(out + i * sizeof bits, &bits, sizeof bits);
+  }
+}
+
 }  // namespace
 
 std::uint64_t convert_cpu(const ConvertRule& rule, const void* in, void* out, std::uint64_t count) {
@@ -46,8 +59,8 @@ std::uint64_t convert_cpu(const ConvertRule& rule, const void* in, void* out, st
   auto* to = static_cast<std::byte*>(out);
   const std::uint64_t in_bytes = rule.source.bits / 8;
   const std::uint64_t out_bytes = rule.target.bits / 8;
-  const bool copies = rule.source_dtype == rule.target_dtype;
-  const bool fast = has_fast_way(rule);
+  const bool copies = rule.copies();
+  const bool fast = !rule.negate && has_fast_way(rule);
   const bool streams = count * out_bytes >= runtime::stream_out_bytes;
   std::atomic<std::uint64_t> first{no_position};
   runtime::parallel_tasks((count + task_elements - 1) / task_elements, [&](std::uint64_t task) {
@@ -58,6 +71,12 @@ std::uint64_t convert_cpu(const ConvertRule& rule, const void* in, void* out, st
       if (streams) runtime::stream_out(to + begin * out_bytes, from + begin * out_bytes, bytes);
       else std::memcpy(to + begin * out_bytes, from + begin * out_bytes, bytes);
       if (streams) runtime::stream_out_end();
+      return;
+    }
+    if (rule.negate) {
+      dispatch(rule.source_dtype, [&](auto tag) {
+        negate<KeyOf<typename decltype(tag)::type>>(from + begin * in_bytes, to + begin * out_bytes, end - begin);
+      });
       return;
     }
     alignas(64) std::byte buffer[convert_block * sizeof(double)];

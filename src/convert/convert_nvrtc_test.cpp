@@ -25,5 +25,14 @@ TEST_P(ConvertNvrtc, Pairs) {
   }
 }
 
+TEST_P(ConvertNvrtc, Negated) {
+  for (const Dtype dtype : {Dtype::f16, Dtype::f32, Dtype::f64}) {
+    ConvertRule rule = make_rule(dtype, dtype, Overflow::wrap, Rounding::nearest_even);
+    rule.negate = true;
+    const auto plan = convert_plan::make(test::nvrtc_gpu(), rule, 1 << 20, 0, 0);
+    expect_compiles(convert_plan::files, plan.defines(rule), {"convert_elements"});
+  }
+}
+
 }  // namespace
 }  // namespace masu

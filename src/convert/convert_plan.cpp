@@ -110,6 +110,7 @@ std::vector<runtime::Define> Plan::defines(const ConvertRule& rule) const {
                     {"MASU_UNROLL", unroll},
                     {"MASU_ERROR", rule.overflow == Overflow::error},
                     {"MASU_WRAP", rule.overflow == Overflow::wrap},
+                    {"MASU_NEGATE", rule.negate},
                     {"MASU_FP64", fp64},
                     {"MASU_SOURCE_BITS", rule.source.bits},
                     {"MASU_SOURCE_KIND", kind_of(rule.source)},

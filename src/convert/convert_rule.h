@@ -34,12 +34,15 @@ struct ConvertRule {
   Format target;
   Overflow overflow = Overflow::error;
   Rounding rounding = Rounding::nearest_even;
+  bool negate = false;  // floats of one dtype: the other sign, and nothing else
   // To floats: whether values can overflow, and the first magnitudes that do (bits, of floats); what they become.
   bool limited = false;
   std::uint64_t limit_up = 0;
   std::uint64_t limit_down = 0;
   std::uint64_t overflow_up = 0;
   std::uint64_t overflow_down = 0;
+
+  [[nodiscard]] bool copies() const noexcept { return source_dtype == target_dtype && !negate; }
 };
 ConvertRule make_rule(Dtype source, Dtype target, Overflow overflow, Rounding rounding) noexcept;
 

@@ -352,6 +352,40 @@ TEST_P(ConvertTest, OnAStream) {
   for (std::size_t i = 0; i < made.size(); ++i) ASSERT_EQ(made[i], static_cast<float>(values[i]));
 }
 
+template <class T>
+void expect_negated(const Device& device) {
+  SCOPED_TRACE(to_string(dtype_of<T>));
+  const std::vector<T> values = values_of<T>(70007);  // zeros, subnormals, infinities and NaNs among them
+  const Buffer<T> there = device.upload(values);
+  const Buffer<T> memory(device, values.size());
+  Stream stream(device, Timing::off);
+  for (const std::uint64_t from : {0, 1, 3}) {
+    for (const std::uint64_t to : {0, 1}) {
+      const std::uint64_t count = values.size() - 3;
+      Buffer<T> out = memory.slice(to, count);
+      convert(stream, there.slice(from, count), dtype_of<T>, out, dtype_of<T>, {.negate = true}).get();
+      const std::vector<T> made = out.read();
+      for (std::uint64_t i = 0; i < count; ++i) {
+        const std::uint64_t sign = std::uint64_t{1} << (8 * sizeof(T) - 1);
+        ASSERT_EQ(bits_of(made[i]), bits_of(values[from + i]) ^ sign) << i;
+      }
+    }
+  }
+  EXPECT_EQ(bits_of(convert<T>(device, values, {.negate = true}).back()),
+            bits_of(values.back()) ^ std::uint64_t{1} << (8 * sizeof(T) - 1));
+}
+
+TEST_P(ConvertTest, Negated) {
+  expect_negated<Half>(device);
+  expect_negated<float>(device);
+  expect_negated<double>(device);
+  const std::vector<float> floats(4);
+  MASU_EXPECT_ERROR((void)convert<double>(device, floats, {.negate = true}), invalid_argument,
+                    "convert: negate needs floats of one dtype, got f32 to f64");
+  MASU_EXPECT_ERROR((void)convert<int>(device, std::vector<int>(4), {.negate = true}), invalid_argument,
+                    "got i32 to i32");
+}
+
 TEST_P(ConvertTest, Refusals) {
   Buffer<float> data = device.upload(std::vector<float>(8));
   Buffer<std::uint8_t> few(device, 7);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The mean of two elements as NumPy's median has it, in OpenCL C 1.2 (and, behind the CUDA prelude, in CUDA C++): their sum
-// rounded, then its half. In integers alone, so that devices without double or without subnormals give the same bits.
+// The mean of two elements as NumPy's median has it, in OpenCL C 1.2 (and, behind the CUDA prelude, in CUDA C++): their sum,
+// which begins with +0, rounded, then its half. In integers alone, so that devices without double or without subnormals give
+// the same bits.
 // Behind elements.cl.
 
 // The format in which two are added, and that of the mean: precision, the exponent of the lowest bit, bits.
@@ -80,7 +81,7 @@ inline ulong number_of_element(const MASU_BITS bits, uint *minus, int *exponent)
 inline MASU_MEAN mean_of_two(const MASU_BITS a, const MASU_BITS b, const bool one) {
   const ulong infinity = infinity_of(MASU_SUM_FORMAT);
 #if MASU_FLOAT
-  if (one) return (MASU_MEAN)a;
+  if (one) return (MASU_MEAN)((a & (MASU_SIGN - 1)) == 0 ? 0 : a);
   const bool infinite_a = (a & (MASU_SIGN - 1)) == MASU_INFINITY_BITS;
   const bool infinite_b = (b & (MASU_SIGN - 1)) == MASU_INFINITY_BITS;
   if (infinite_a && infinite_b && a != b) return MASU_MEAN_QUIET_NAN;
@@ -110,7 +111,7 @@ inline MASU_MEAN mean_of_two(const MASU_BITS a, const MASU_BITS b, const bool on
   const ulong lost = apart < 64 ? shifted - (kept << apart) : shifted;
   const ulong added = kept | (lost != 0 ? 1 : 0);
   const ulong all = same_signs ? (mantissa << 3) + added : (mantissa << 3) - added;
-  if (all == 0) return (MASU_MEAN)((ulong)(same_signs ? minus : 0) << (8 * sizeof(MASU_MEAN) - 1));
+  if (all == 0) return 0;
   const ulong sum = rounded_number(all, exponent - 3, MASU_SUM_FORMAT);
   ulong mean = infinity_of(MASU_MEAN_FORMAT);
   if (sum != infinity) {

@@ -134,12 +134,13 @@ double mean_of_middle(Dtype dtype, std::uint64_t lower, std::uint64_t upper, boo
     using T = typename decltype(tag)::type;
     const T a = from_bits<T>(lower);
     const T b = from_bits<T>(upper);
-    if (one) return to_f64(a);
+    // NumPy's sum begins with +0, so that it is no -0; its half may be one.
+    if (one) return 0.0 + to_f64(a);
     if constexpr (std::is_same_v<T, Half>) {
-      const float sum = static_cast<float>(to_f64(a)) + static_cast<float>(to_f64(b));
+      const float sum = 0.0F + static_cast<float>(to_f64(a)) + static_cast<float>(to_f64(b));
       return runtime::to_double(runtime::to_half(static_cast<double>(sum / 2)));
     } else if constexpr (std::is_floating_point_v<T>) {
-      return static_cast<double>(static_cast<T>((a + b) / 2));
+      return static_cast<double>(static_cast<T>((T{0} + a + b) / 2));
     } else {
       return (static_cast<double>(a) + static_cast<double>(b)) / 2;
     }

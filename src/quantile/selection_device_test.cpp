@@ -90,7 +90,7 @@ std::vector<T> sorted(std::vector<T> row) {
   return row;
 }
 
-// As NumPy: the sum in the dtype, f16 in f32, integers in f64; then half of it.
+// As NumPy: the sum, which begins with +0, in the dtype, f16 in f32, integers in f64; then half of it.
 template <class T>
 auto median_of_sorted(const std::vector<T>& row) {
   const std::size_t upper = row.size() / 2;
@@ -100,13 +100,13 @@ auto median_of_sorted(const std::vector<T>& row) {
     return upper == lower ? a : (a + static_cast<double>(row[upper])) / 2;
   } else {
     if (ordered_key(row.back()) == std::numeric_limits<KeyOf<T>>::max()) return row.back();
-    if (upper == lower) return row[upper];
+    if (upper == lower) return ordered_key(row[upper]) == ordered_key(T{}) ? T{} : row[upper];
     if constexpr (std::is_same_v<T, Half>) {
-      const auto sum = static_cast<float>(runtime::to_double(row[lower]) + runtime::to_double(row[upper]));
+      const auto sum = static_cast<float>(0.0 + runtime::to_double(row[lower]) + runtime::to_double(row[upper]));
       if (sum != sum) return Half{0x7e00};
       return runtime::to_half(static_cast<double>(sum / 2));
     } else {
-      const T mean = (row[lower] + row[upper]) / 2;
+      const T mean = (T{0} + row[lower] + row[upper]) / 2;
       return mean != mean ? std::numeric_limits<T>::quiet_NaN() : mean;
     }
   }
@@ -228,6 +228,28 @@ TEST_P(SelectionDeviceTest, ShortRows) {
     }
     check_all<T>(7 * 501, Kind::specials, 7);
     check_all<T>(3 * 1024, Kind::zeros, 3);
+  });
+}
+
+// What numpy.median of NumPy 2.0 to 2.5 gives.
+TEST_P(SelectionDeviceTest, MediansThatAreZeros) {
+  each_type([&](auto tag) {
+    using T = typename decltype(tag)::type;
+    if constexpr (is_float(dtype_of<T>)) {
+      const T minus = from_number<T>(-0.0);
+      const T least = of_bits<T>(key_sign<T> | 1);  // the greatest number below -0
+      const std::vector<std::vector<T>> rows{{minus},        {minus, minus},     {minus, minus, minus},
+                                             {T{}, minus},   {minus, T{}},       {least, minus, minus, minus},
+                                             {least, minus}, {least, minus, T{}}};
+      for (const std::vector<T>& row : rows) {
+        Buffer<T> there = device.upload(std::span<const T>(row));
+        Buffer<T> found(device, 1);
+        Stream stream(device, Timing::off);
+        median(stream, there, dtype_of<T>, found).get();
+        const bool underflows = row.size() == 2 && bits_of(row[0]) == bits_of(least);
+        EXPECT_EQ(bits_of(found.read()[0]), bits_of(underflows ? minus : T{})) << row.size() << " elements";
+      }
+    }
   });
 }
 
