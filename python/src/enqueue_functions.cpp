@@ -1,233 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions of the package for the arrays of tensors.h, as far as they only enqueue. Each returns None for what is
-// not plain, which Python then does in the usual way: enqueue_sort(a, axis) and so on. `axis` is None or an int, of
-// what is reduced also a tuple of these; `dtype` None or NumPy's code, "f4"; `out` None or the array for the result.
+// Sorts, partitions, searches, counts and distinct values of the arrays of tensors.h, enqueued.
 #include "bin_spec.h"
-#include "enqueue.h"
-#include "lines.h"
+#include "enqueue_function.h"
 
-#include <masu/convert.h>
 #include <masu/histogram.h>
 #include <masu/quantile.h>
-#include <masu/scan.h>
 #include <masu/search.h>
 #include <masu/sort.h>
-#include <masu/stream.h>
-#include <masu/sum.h>
 #include <masu/topk.h>
 #include <masu/unique.h>
 
-#include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
-#include <cstring>
-#include <exception>
-#include <functional>
-#include <memory>
 #include <optional>
-#include <span>
 
 namespace masu_python {
 namespace {
-
-using masu::Buffer;
-using masu::Device;
-using masu::Dtype;
-using masu::Stream;
-using masu::Timing;
-using Arguments = std::span<PyObject* const>;
-using Buffers = std::span<Buffer<std::byte>>;
-using Outcome = EnqueuedCall::Outcome;
-
-// A function of the module: `work(arguments)` is run anew when it answers `again`, with null.
-struct Answer {
-  Outcome outcome = Outcome::not_plain;
-  PyObject* result = nullptr;
-};
-
-template <Answer (*work)(Arguments)>
-PyObject* function(PyObject* /*module*/, PyObject* const* arguments, Py_ssize_t count) {
-  try {
-    for (;;) {
-      const Answer answer = work({arguments, static_cast<std::size_t>(count)});
-      if (answer.outcome == Outcome::not_plain) return Py_NewRef(Py_None);
-      if (answer.outcome != Outcome::again) return answer.result;
-    }
-  } catch (nb::python_error& error) {
-    error.restore();
-  } catch (const std::exception& error) {
-    PyErr_SetString(PyExc_RuntimeError, error.what());
-  }
-  return nullptr;
-}
-
-template <class Calls, class Prepare>
-Answer finished(EnqueuedCall& call, const Calls& calls, const Prepare& prepare) {
-  if (!call.find()) return {call.record(std::ref(calls), std::ref(prepare)), nullptr};
-  const Outcome outcome = call.run();
-  return {outcome, outcome == Outcome::done ? call.give() : nullptr};
-}
-
-template <class Calls>
-Answer finished(EnqueuedCall& call, const Calls& calls) {
-  return finished(call, calls, [](const Device&) { return std::shared_ptr<void>(); });
-}
-
-Library* take(PyObject* array, Tensor& tensor) {
-  Library* const library = library_of(Py_TYPE(array));
-  return library != nullptr && library->take(array, tensor) ? library : nullptr;
-}
-
-// Integers are summed as NumPy sums them, modulo 2^64.
-Dtype summed(const Tensor& tensor) {
-  if (masu::is_float(tensor.dtype)) return tensor.dtype;
-  return masu::is_signed(tensor.dtype) || tensor.boolean ? Dtype::i64 : Dtype::u64;
-}
-
-// The dtype that a code of NumPy's names; `usual` for None. False for others.
-bool dtype_of(PyObject* code, Dtype usual, Dtype& dtype) {
-  dtype = usual;
-  if (code == Py_None) return true;
-  const char* const name = PyUnicode_Check(code) != 0 ? nb::borrow<nb::str>(code).c_str() : "";
-  for (unsigned i = 0; i <= static_cast<unsigned>(Dtype::f64); ++i) {
-    dtype = static_cast<Dtype>(i);
-    if (std::strcmp(name, numpy_code(dtype)) == 0) return true;
-  }
-  return false;
-}
-
-// Elements as NumPy converts them: integers modulo the range.
-void as_dtype(Stream& stream, const Buffer<std::byte>& from, Dtype dtype, Buffer<std::byte>& to, Dtype other) {
-  static_cast<void>(masu::convert(stream, from, dtype, to, other, {.overflow = masu::Overflow::wrap}));
-}
-
-using SumForm = masu::Pending<void> (*)(Stream&, const masu::BufferBase&, Dtype, const masu::BufferBase&,
-                                        const masu::SumOptions&);
-
-// (a, axis, keepdims, dtype, out), with ddof behind them
-template <Function which, SumForm form>
-Answer reduce(Arguments arguments) {
-  Tensor x;
-  Lines lines;
-  Library* const library = take(arguments[0], x);
-  std::int64_t ddof = 0;
-  const bool keep = arguments[2] == Py_True;
-  if (library == nullptr || !lines_of(x, arguments[1], lines, true)) return {};
-  if (arguments.size() > 5 && (!integer(arguments[5], ddof) || ddof < 0)) return {};
-  if (lines.length <= static_cast<std::uint64_t>(ddof)) return {};
-  constexpr bool is_sum = which == Function::sum;
-  const bool floats = masu::is_float(x.dtype);
-  const Dtype usual = is_sum ? summed(x) : floats ? x.dtype : Dtype::f64;
-  Dtype result{};
-  if (!dtype_of(arguments[3], usual, result)) return {};
-  const bool rounded = masu::is_float(result);
-  if (!rounded && (floats || !is_sum)) return {};
-  EnqueuedCall call(which, *library, x.ordinal);
-  call.input(x);
-  key_of_lines(call, lines);
-  call.option(static_cast<std::uint64_t>(ddof));
-  call.option(static_cast<std::uint64_t>(result));
-  if (!call.output(result, false, lines.reduced(keep), arguments[4])) return {};
-  return finished(call, [&](const Device& device, Buffers data) {
-    Stream stream(device, Timing::off);
-    masu::SumOptions options{.rows = lines.number(), .ddof = static_cast<std::uint64_t>(ddof)};
-    if (rounded) options.result = result;
-    std::optional<Buffer<std::byte>> memory;
-    const Buffer<std::byte>& rows = as_rows(device, stream, data[0], x.dtype, lines, memory);
-    if (is_sum && rounded && !floats) {
-      Buffer<std::byte> converted(device, x.count * masu::size_of(result));
-      as_dtype(stream, rows, x.dtype, converted, result);
-      static_cast<void>(form(stream, converted, result, data[1], options));
-      return;
-    }
-    if (rounded || masu::size_of(result) == sizeof(std::uint64_t)) {
-      static_cast<void>(form(stream, rows, x.dtype, data[1], options));
-      return;
-    }
-    Buffer<std::byte> wide(device, lines.number() * sizeof(std::uint64_t));
-    static_cast<void>(form(stream, rows, x.dtype, wide, options));
-    as_dtype(stream, wide, usual, data[1], result);
-  });
-}
-
-// (a, axis, keepdims, out)
-Answer median(Arguments arguments) {
-  Tensor x;
-  Lines lines;
-  Library* const library = take(arguments[0], x);
-  const bool keep = arguments[2] == Py_True;
-  if (library == nullptr || !lines_of(x, arguments[1], lines, true)) return {};
-  EnqueuedCall call(Function::median, *library, x.ordinal);
-  call.input(x);
-  key_of_lines(call, lines);
-  if (!call.output(masu::is_float(x.dtype) ? x.dtype : Dtype::f64, false, lines.reduced(keep), arguments[3])) return {};
-  return finished(call, [&](const Device& device, Buffers data) {
-    Stream stream(device, Timing::off);
-    std::optional<Buffer<std::byte>> memory;
-    const Buffer<std::byte>& rows = as_rows(device, stream, data[0], x.dtype, lines, memory);
-    static_cast<void>(masu::median(stream, rows, x.dtype, data[1], {.rows = lines.number()}));
-  });
-}
-
-// (a, b, out)
-Answer dot(Arguments arguments) {
-  Tensor x;
-  Tensor y;
-  Library* const library = take(arguments[0], x);
-  if (library == nullptr || library != take(arguments[1], y)) return {};
-  if (x.dtype != y.dtype || x.boolean || y.boolean || x.ordinal != y.ordinal) return {};
-  if (x.dimensions != 1 || y.dimensions != 1 || x.count != y.count) return {};
-  EnqueuedCall call(Function::dot, *library, x.ordinal);
-  call.input(x);
-  call.input(y);
-  if (!call.output(x.dtype, false, {}, arguments[2])) return {};
-  return finished(call, [&](const Device& device, Buffers data) {
-    Stream stream(device, Timing::off);
-    masu::SumOptions options;
-    const Dtype total = summed(x);
-    if (masu::is_float(total)) options.result = total;
-    if (total == x.dtype || masu::size_of(x.dtype) == sizeof(std::uint64_t)) {
-      static_cast<void>(masu::dot(stream, data[0], data[1], x.dtype, data[2], options));
-      return;
-    }
-    Buffer<std::byte> wide(device, sizeof(std::uint64_t));
-    static_cast<void>(masu::dot(stream, data[0], data[1], x.dtype, wide, options));
-    as_dtype(stream, wide, total, data[2], x.dtype);  // as NumPy adds
-  });
-}
-
-// (a, axis, dtype, out)
-Answer cumsum(Arguments arguments) {
-  Tensor x;
-  Lines lines;
-  Library* const library = take(arguments[0], x);
-  if (library == nullptr || !lines_of(x, arguments[1], lines)) return {};
-  Dtype result{};
-  if (!dtype_of(arguments[2], summed(x), result)) return {};
-  const bool same_kind = masu::is_float(result) == masu::is_float(x.dtype);
-  if (!same_kind && !masu::is_float(result)) return {};
-  const bool as_it_is = same_kind && masu::size_of(result) == masu::size_of(x.dtype);
-  EnqueuedCall call(Function::cumsum, *library, x.ordinal);
-  call.input(x);
-  key_of_lines(call, lines);
-  call.option(static_cast<std::uint64_t>(result));
-  if (!call.output(result, false, shape_of(arguments[1], lines), arguments[3])) return {};
-  return finished(call, [&](const Device& device, Buffers data) {
-    Stream stream(device, Timing::off);
-    std::optional<Buffer<std::byte>> memory;
-    const Buffer<std::byte>& rows = as_rows(device, stream, data[0], x.dtype, lines, memory);
-    as_lines(device, stream, data[1], result, lines, lines.length, [&](Buffer<std::byte>& sums) {
-      const masu::ScanOptions options{.rows = lines.number()};
-      if (as_it_is) {
-        static_cast<void>(masu::scan(stream, rows, result, sums, options));
-        return;
-      }
-      as_dtype(stream, rows, x.dtype, sums, result);
-      static_cast<void>(masu::scan(stream, sums, result, sums, options));
-    });
-  });
-}
 
 // Sorted lines, or, with `places`, their orders.
 template <bool places>
@@ -473,22 +262,10 @@ Answer unique(Arguments arguments) {
   return {outcome, outcome == Outcome::done ? call.give() : nullptr};
 }
 
-template <Answer (*work)(Arguments)>
-PyMethodDef entry(const char* name) {
-  return {name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&function<work>)), METH_FASTCALL, nullptr};
-}
-
 }  // namespace
 
 void register_enqueue(nb::module_& m) {
   static PyMethodDef methods[] = {
-      entry<reduce<Function::sum, masu::sum>>("enqueue_sum"),
-      entry<reduce<Function::mean, masu::mean>>("enqueue_mean"),
-      entry<reduce<Function::variance, masu::variance>>("enqueue_var"),
-      entry<reduce<Function::deviation, masu::standard_deviation>>("enqueue_std"),
-      entry<median>("enqueue_median"),
-      entry<dot>("enqueue_dot"),
-      entry<cumsum>("enqueue_cumsum"),
       entry<sort<Function::sort>>("enqueue_sort"),
       entry<sort<Function::argsort>>("enqueue_argsort"),
       entry<part<Function::partition>>("enqueue_partition"),

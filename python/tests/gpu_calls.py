@@ -7,76 +7,13 @@ tensors that are not plain. Prints what is wrong and ends with a line that count
 import gc
 import sys
 import threading
-import traceback
 
 import numpy as np
 import torch
+from gpu_arrays import DTYPES, LIBRARIES, SIZES, UNSIGNED, Torch, cupy, each, host, random, run, same
 
 import masu
 from masu import _masu
-
-try:
-    import cupy
-except ImportError:
-    cupy = None
-
-random = np.random.default_rng(11)
-DTYPES = "bool i1 u1 i2 u2 i4 u4 i8 u8 f2 f4 f8".split()
-SIZES = [1, 2, 31, 1000, 1024, 4099, 65536, 300_007, 1 << 20, (1 << 22) + 5]
-UNSIGNED = {"u2", "u4", "u8"}  # whose tensors PyTorch has and does little with
-
-
-def host(dtype, count):
-    kind = np.dtype(dtype).kind
-    if kind == "f":
-        data = random.standard_normal(count).astype(dtype)
-        if count > 100:
-            data[random.integers(0, count, 5)] = -0.0
-            data[random.integers(0, count, 3)] = 0.0
-        return data
-    if kind == "b":
-        return random.integers(0, 2, count).astype(bool)
-    info = np.iinfo(dtype)
-    return random.integers(info.min, info.max, count, dtype=dtype, endpoint=True)
-
-
-class Torch:
-    name = "torch"
-
-    @staticmethod
-    def give(array):
-        return torch.from_numpy(np.array(array)).cuda()
-
-    @staticmethod
-    def get(array):
-        assert type(array) is torch.Tensor and array.is_cuda, type(array)
-        return array.cpu().numpy()
-
-
-class CuPy:
-    name = "cupy"
-
-    @staticmethod
-    def give(array):
-        return cupy.asarray(array)
-
-    @staticmethod
-    def get(array):
-        assert type(array) is cupy.ndarray, type(array)
-        return array.get()
-
-
-LIBRARIES = [Torch] + ([CuPy] if cupy is not None else [])
-
-
-def same(got, want):
-    want = np.asarray(want)
-    assert got.dtype == want.dtype and got.shape == want.shape, (got.dtype, got.shape, want.dtype, want.shape)
-    if got.tobytes() != want.tobytes():
-        differ = np.flatnonzero(got.reshape(-1).view(f"u{got.itemsize}") != want.reshape(-1).view(f"u{got.itemsize}"))
-        raise AssertionError(f"{differ.size} of {got.size} differ, at {differ[:3]}: {got.reshape(-1)[differ[:3]]} "
-                             f"for {want.reshape(-1)[differ[:3]]}")
-
 
 CALLS = {
     "sort": lambda a: masu.sort(a),
@@ -96,10 +33,6 @@ CALLS = {
     "unique counts": lambda a: masu.unique(a, return_counts=True),
 }
 WAITING = ("topk 100", "unique", "unique counts")  # cannot be captured
-
-
-def each(result):
-    return result if isinstance(result, tuple) else (result,)
 
 
 def check_results():
@@ -220,12 +153,15 @@ def check_enqueued():
     """Calls on plain arrays wait for nothing: they return while a long kernel is still running before them."""
     x, bytes_, edges = torch.rand(1 << 16, device="cuda"), torch.zeros(1 << 16, dtype=torch.uint8, device="cuda"), \
         torch.linspace(0, 1, 100, device="cuda")
+    whole, total = torch.empty_like(x), torch.empty((), device="cuda")
     calls = {
         "sum": lambda: masu.sum(x), "mean": lambda: masu.mean(x), "std": lambda: masu.std(x), "dot": lambda: masu.dot(x, x),
         "median": lambda: masu.median(x),
         "cumsum": lambda: masu.cumsum(x), "cumsum i64": lambda: masu.cumsum(bytes_), "sort": lambda: masu.sort(x),
         "argsort": lambda: masu.argsort(x), "partition": lambda: masu.partition(x, 100), "topk": lambda: masu.topk(x, 10),
         "sum of columns": lambda: masu.sum(x.reshape(256, 256), 0, keepdims=True),
+        "sum of two axes": lambda: masu.sum(x.reshape(16, 64, 64), (0, 2), "f8"), "sum into": lambda: masu.sum(x, out=total),
+        "sort into": lambda: masu.sort(x, descending=True, out=whole),
         "sort of columns": lambda: masu.sort(x.reshape(256, 256), 0, descending=True),
         "searchsorted": lambda: masu.searchsorted(edges, x), "histogram": lambda: masu.histogram(x, 10, (0, 1)),
         "bincount": lambda: masu.bincount(bytes_, minlength=256),
@@ -452,29 +388,5 @@ def check_fuzz():
         same(got.cpu().numpy(), want)
 
 
-def main():
-    checks = [value for name, value in globals().items() if name.startswith("check_")]
-    wanted = sys.argv[1:]
-    kept, failed, ran = [], 0, 0
-    for check in checks:
-        if wanted and not any(part in check.__name__ for part in wanted):
-            continue
-        ran += 1
-        try:
-            kept.append(check())
-            torch.cuda.synchronize()
-            print(f"{check.__name__}: passed", flush=True)
-        except Exception:
-            failed += 1
-            print(f"{check.__name__}: FAILED\n{traceback.format_exc(limit=-3)}", flush=True)
-            try:
-                torch.cuda.synchronize()
-            except RuntimeError as error:
-                print(f"the device is lost: {error}", flush=True)
-                break
-    print(f"{ran} checks, {failed} failed")
-    return 1 if failed else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run([value for name, value in globals().items() if name.startswith("check_")]))

@@ -1,16 +1,31 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calls on arrays in a GPU's memory that only enqueue; skipped where there is no GPU or no PyTorch."""
+"""Calls on arrays in a GPU's memory, skipped where there is no GPU or no PyTorch; their checks on masu's own arrays too."""
 import pathlib
 import subprocess
 import sys
 
 import pytest
 
+HERE = pathlib.Path(__file__).parent
 
-def test_calls_on_a_gpu():
+
+def run(script, *arguments):
+    done = subprocess.run([sys.executable, HERE / script, *arguments], capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("script", ["gpu_calls.py", "gpu_options.py"])
+def test_calls_on_a_gpu(script):
     torch = pytest.importorskip("torch")
     if not torch.cuda.is_available():
         pytest.skip("torch has no CUDA device")
-    script = pathlib.Path(__file__).with_name("gpu_calls.py")
-    done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=600)
-    assert done.returncode == 0, done.stdout + done.stderr
+    run(script)
+
+
+def test_the_checks_of_options():
+    assert run("gpu_options.py", "masu").endswith(" 0 failed\n")
+
+
+def test_the_checks_compile():
+    compile((HERE / "gpu_calls.py").read_text(), "gpu_calls.py", "exec")

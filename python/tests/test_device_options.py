@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Options of calls on arrays of devices: descending order, `out`, weights, rules for bins, and arrays of one element."""
+import warnings
+
+import numpy as np
+import pytest
+from test_devices import FLOATS, NAMES, as_on_the_host, cube, same, some
+
+import masu
+
+
+@pytest.fixture(params=NAMES)
+def device(request):
+    return request.param
+
+
+@pytest.mark.parametrize("shape", [(5, 400), (7, 3, 50), (1, 9), (300, 2), (2000,)])
+def test_descending(device, shape):
+    """NaN is last in descending order too, and what is equal keeps its order and bits."""
+    for dtype in "efd":
+        a = np.random.default_rng(8).standard_normal(shape).round(1).astype(dtype)
+        flat = a.reshape(-1)
+        flat[::7] = np.nan
+        flat[3::70] = -np.nan
+        flat[5::11], flat[6::11] = 0.0, -0.0
+        flat[1::50], flat[2::50] = np.inf, -np.inf
+        a[0] = np.nan
+        for axis in (None, *range(a.ndim)):
+            for function in (masu.sort, masu.argsort):
+                same(function(masu.to_device(a, device), axis, descending=True), function(a, axis, descending=True))
+
+
+def test_without_dimensions(device):
+    for dtype in "?bHqefd":
+        data = np.array(1, dtype)
+        for function in (masu.sum, masu.mean, masu.var, masu.std, masu.median, masu.cumsum, masu.argsort, masu.sort,
+                         masu.unique):
+            as_on_the_host(function, data, device)
+        for function in (masu.sum, masu.mean, masu.var, masu.std, masu.median):
+            for axis in (None, (), 0, -1, 1):
+                as_on_the_host(function, data, device, axis, keepdims=True)
+
+
+def test_zeros_of_medians(device):
+    """Their sign is NumPy's."""
+    for dtype in "efd":
+        for values in ([-0.0], [-0.0, -0.0], [0.0, -0.0], [-0.0] * 3 + [1], [-1, -0.0, -0.0, 2]):
+            data = np.array(values, dtype)
+            for axis in (None, 0):
+                as_on_the_host(masu.median, data, device, axis)
+                same(masu.median(masu.to_device(data, device)), np.median(data))
+                for q in (0.5, [0.25, 0.5, 0.9]):
+                    as_on_the_host(masu.quantile, data, device, q, axis)
+
+
+def into_of(result):
+    """Arrays for a result, and what is no such array."""
+    if isinstance(result, tuple):
+        return masu.TopK(*(np.full_like(part, 7) for part in result))
+    return np.full_like(result, 7)
+
+
+@pytest.mark.parametrize("limit", [0, 4096])
+@pytest.mark.parametrize("where", [None, *NAMES])
+def test_out(where, limit, monkeypatch):
+    monkeypatch.setattr(masu._small, "limit", limit)
+    rng = np.random.default_rng(4)
+    data = rng.standard_normal((20, 30, 4)).astype("f4").round(1)
+    edges = np.sort(data[0, :, 0])
+    calls = [(masu.sort, data), (masu.sort, data, 0), (masu.sort, data, None), (masu.argsort, data, 1),
+             (masu.partition, data, 2), (masu.argpartition, data, [1, 2], 0), (masu.topk, data, 2, 1),
+             (masu.searchsorted, edges, data), (masu.sum, data, (0, 2)), (masu.mean, data, 1), (masu.var, data),
+             (masu.std, data, (1, 2)), (masu.median, data, 0), (masu.cumsum, data, 1), (masu.dot, edges, edges),
+             (masu.quantile, data, 0.3, 1), (masu.percentile, data, [20, 30], 0)]
+    for function, *arguments in calls:
+        want = function(*arguments)
+        want = type(want)(*map(np.asarray, want)) if isinstance(want, tuple) else np.asarray(want)
+        out = into_of(want)
+        given = arguments
+        if where is not None:
+            given = [masu.to_device(a, where) if isinstance(a, np.ndarray) else a for a in arguments]
+            if isinstance(out, tuple):
+                out = masu.TopK(*(masu.to_device(part, where) for part in out))
+            else:
+                out = masu.to_device(out, where)
+        got = function(*given, out=out)
+        for one, array, expected in zip(got, out, want) if isinstance(out, tuple) else [(got, out, want)]:
+            assert one is array, function.__name__
+            assert np.asarray(one).tobytes() == expected.tobytes(), function.__name__
+        if isinstance(out, tuple):
+            continue
+        own = where is not None or function in (masu.sort, masu.argsort, masu.partition, masu.argpartition,
+                                                masu.searchsorted)
+        for wrong, error in (((want.shape + (1,), want.dtype), ValueError), ((want.shape, "i2"), TypeError)):
+            bad = np.zeros(wrong[0], wrong[1])
+            if own:
+                with pytest.raises(error, match=f"{function.__name__}: out must have the"):
+                    function(*given, out=bad if where is None else masu.to_device(bad, where))
+        if where is not None:
+            with pytest.raises(TypeError, match="on the device"):
+                function(*given, out=want.copy())
+
+
+@pytest.mark.parametrize("where", [None, *NAMES])
+def test_out_that_is_refused(where):
+    whole = np.arange(6000, dtype="f4").reshape(60, 100)
+    a, before = whole, whole.copy()
+    if where is not None:
+        a = masu.to_device(whole, where)
+    for function in (masu.sort, masu.partition) if where is None else (masu.sort, masu.partition, masu.cumsum):
+        more = {masu.partition: (3,), masu.cumsum: (1,)}.get(function, ())
+        with pytest.raises(ValueError, match="must not overlap"):
+            function(a, *more, out=a)
+        if where is None:
+            with pytest.raises(ValueError, match="must not overlap"):
+                function(a[:-1], *more, out=a[1:])
+            with pytest.raises(ValueError, match="read-only"):
+                locked = np.empty_like(a)
+                locked.flags.writeable = False
+                function(a, *more, out=locked)
+            with pytest.raises(TypeError, match="array of NumPy"):
+                function(a, *more, out=[1])
+            apart = np.zeros((60, 200), "f4")
+            apart[:, 1::2] = a
+            assert function(apart[:, 1::2], *more, out=apart[:, ::2]) is not None
+            np.testing.assert_array_equal(apart[:, ::2], function(a, *more))
+        else:
+            first, second = a.reshape(2, 30, 100).rows()
+            assert function(first, *more, out=second) is second
+            a = masu.to_device(whole, where)
+    values, places = np.empty(2, "i8"), np.empty(2, "i8")
+    longs = np.arange(9)
+    if where is not None:
+        values, places, longs = (masu.to_device(part, where) for part in (values, places, longs))
+    with pytest.raises(ValueError, match="must not overlap"):
+        masu.topk(longs, 2, out=(values, values))
+    for out in (values, (values,), [values, places]):
+        with pytest.raises(TypeError, match="tuple of two"):
+            masu.topk(longs, 2, out=out)
+    assert np.asarray(masu.topk(longs, 2, out=(values, places))[0]).tolist() == [8, 7]
+    np.testing.assert_array_equal(np.asarray(a), before)
+
+
+@pytest.mark.parametrize("dtype", list("iefd"))
+def test_every_nan_is_a_value(device, dtype):
+    for count in (0, 1, 2, 300):
+        data = cube(dtype, (count,))
+        if dtype != "i":
+            data[::3] = np.nan
+        for wanted in ((), (True,), (False, True), (False, False, True), (True, True, True)):
+            as_on_the_host(masu.unique, data, device, *wanted, equal_nan=False)
+    as_on_the_host(masu.unique, cube(dtype, (5, 6)), device, False, True, equal_nan=False)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_weights_of_quantiles(device):
+    rng = np.random.default_rng(6)
+    turn = 0
+    for dtype in some("?bHiqefd", 1):
+        for weights_dtype in some("?Biefd", 2):
+            data = cube(dtype, (5, 3, 4))
+            weights = rng.integers(0, 2 if weights_dtype == "?" else 9, data.shape).astype(weights_dtype)
+            weights[..., 0] = 1
+            for axis in (None, 0, -1, (2, 0)):
+                for q in (0, 0.3, 1, [0.1, 0.5], np.float32([0.2, 0.4]), [[0.0], [1]]):
+                    turn += 1
+                    on = masu.to_device(weights, device) if turn % 2 else weights
+                    for function, scale in ((masu.quantile, 1), (masu.percentile, 100)):
+                        options = {"axis": axis, "method": "inverted_cdf", "keepdims": turn % 3 == 0}
+                        sought = np.multiply(q, scale) if turn % 2 else scale * np.array(q)
+                        want = function(data, sought, weights=weights, **options)
+                        same(function(masu.to_device(data, device), sought, weights=on, **options), want)
+    data = rng.standard_normal((4, 5, 6))
+    for axis, shape in ((1, (5,)), ((0, 2), (4, 6)), ((2, 0), (6, 4)), (0, (5,)), (None, (4,)), ((1, 2), (4,)), (1, (4, 5, 6))):
+        for weights in (rng.random(shape), np.zeros(shape), np.full(shape, np.nan), np.full(shape, -1)):
+            for method in ("inverted_cdf", "linear"):
+                as_on_the_host(masu.quantile, data, device, 0.4, axis, method=method, weights=weights)
+
+
+def test_rules_for_bins_by_name(device, monkeypatch):
+    monkeypatch.setattr(masu._small, "limit", 0)
+    for dtype in some("?bHiQefd", 3) if device != "cpu" else "?bHiQefd":
+        for count in (0, 1, 5, 1000):
+            numbers = np.random.default_rng(count).standard_normal(count) * 20
+            data = (numbers if dtype in "biefd" else abs(numbers)).astype(dtype)
+            for rule in ("auto", "fd", "scott", "rice", "sqrt", "sturges", "stone", "none of these"):
+                for ends in (None, (-10, 10.5), (3, 3), (100, 200)):
+                    if rule == "stone" and (count > 5 or dtype == "e") or rule == "scott" and dtype == "e":
+                        continue
+                    with np.errstate(all="ignore"), warnings.catch_warnings():
+                        warnings.simplefilter("ignore")
+                        if dtype != "e":  # where NumPy's own counts may fail
+                            as_on_the_host(masu.histogram, data, device, rule, ends)
+                        as_on_the_host(masu.histogram_bin_edges, data, device, rule, ends)
+    data = FLOATS.copy()
+    data[7] = np.nan
+    as_on_the_host(masu.histogram, data, device, "auto")
+    as_on_the_host(masu.histogram, data, device, "auto", (-1, 1))
+    as_on_the_host(masu.histogram, data, device, "auto", (-1, 1), weights=data)
+    as_on_the_host(masu.histogram, FLOATS.reshape(30, 100), device, "fd", axis=1)
