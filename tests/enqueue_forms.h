@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A call of every form that takes a stream, on buffers of one device, in the caller's workspace.
+// A call of every form that takes a stream, on buffers of one device, in the caller's workspace. Calls find the buffers
+// when they run, so a test may put others in their places.
 #pragma once
 
 #include <masu/convert.h>
@@ -37,12 +38,16 @@ namespace masu::test {
 
 class EnqueueForms {
  public:
+  enum class Part { sorts, selections, sums, histograms, moves };
   // Gets the result of what was enqueued.
   using Get = std::function<void()>;
+  using Buffers = std::vector<Buffer<std::byte>*>;
   struct Form {
-    std::string name;
+    std::string name;  // begins with the function's, but "prepared histogram"
     std::function<Get(Stream&)> run;
     bool in_buffers;  // all results are in contents()
+    Buffers results;  // of one size that the call demands; perhaps not all
+    Part part;
   };
 
   // Of arrays of `count` elements.
@@ -58,15 +63,26 @@ class EnqueueForms {
         places_(buffer(count * 8)),
         result_(buffer(sizeof(double))),
         room_(device, std::uint64_t{64} << 20),
-        segments_{0, count / 3, count} {
+        segments_{0, count / 3, count / 3, count / 2, count} {
     set_contents(0);
     add_sorts();
+    part_ = Part::selections;
+    add_selections();
+    part_ = Part::sums;
     add_sums();
+    part_ = Part::histograms;
     add_histograms();
+    part_ = Part::moves;
     add_moves();
   }
 
   [[nodiscard]] const std::vector<Form>& forms() const noexcept { return forms_; }
+  // The calls' workspace, and what they use unless told otherwise.
+  [[nodiscard]] const Buffer<std::byte>& room() const noexcept { return room_; }
+  void use_workspace(const BufferBase* workspace) noexcept { with_ = workspace; }
+  // What most calls read, and what some sort in place.
+  [[nodiscard]] Buffer<std::byte>& data() noexcept { return data_; }
+  [[nodiscard]] Buffer<std::byte>& keys() noexcept { return keys_; }
   // New contents for all buffers but the workspace: numbers, among them few that are alike, in [0, 1); indices, a
   // permutation.
   void set_contents(unsigned seed) {
@@ -98,17 +114,19 @@ class EnqueueForms {
 
  private:
   template <class Call>
-  void add(std::string name, bool in_buffers, const Call& call) {
+  void add(std::string name, bool in_buffers, const Call& call, Buffers results = {}) {
     forms_.push_back({std::move(name),
                       [call](Stream& stream) -> Get {
                         auto pending = call(stream);
                         return [kept = std::make_shared<decltype(pending)>(std::move(pending))] { (void)kept->get(); };
                       },
-                      in_buffers});
+                      in_buffers, std::move(results), part_});
   }
   Buffer<std::byte>& buffer(std::uint64_t bytes) { return contents_.emplace_back(device_, bytes); }
 
   void add_sorts();
+  [[nodiscard]] std::vector<std::uint64_t> segments_of(Dtype dtype) const;
+  void add_selections();
   void add_sums();
   void add_histograms();
   void add_moves();
@@ -125,92 +143,212 @@ class EnqueueForms {
   Buffer<std::byte>& places_;
   Buffer<std::byte>& result_;
   Buffer<std::byte> room_;
-  std::uint64_t segments_[3];
+  const BufferBase* with_ = &room_;
+  Part part_ = Part::sorts;
+  std::uint64_t segments_[5];
   std::vector<Form> forms_;
 };
 
 inline void EnqueueForms::add_sorts() {
-  const Buffer<std::byte>* with = &room_;
-  const std::uint64_t k = std::min<std::uint64_t>(count_, 10);
   for (const Dtype dtype : {Dtype::f32, Dtype::u32}) {
     const std::string type = " " + std::string(to_string(dtype));
-    add("sort" + type, true, [=, this](Stream& s) { return sort(s, keys_, dtype, {.workspace = with}); });
+    add("sort" + type, true, [=, this](Stream& s) { return sort(s, keys_, dtype, {.workspace = with_}); });
     add("searchsorted" + type, true,
-        [=, this](Stream& s) { return searchsorted(s, data_, more_, dtype, places_, Dtype::u64); });
+        [=, this](Stream& s) { return searchsorted(s, data_, more_, dtype, places_, Dtype::u64); }, {&places_});
   }
-  add("sort apart", true, [=, this](Stream& s) { return sort(s, data_, Dtype::f32, out_, {.workspace = with}); });
-  add("sort u8", true, [=, this](Stream& s) { return sort(s, keys_, Dtype::u8, {.workspace = with}); });
-  add("sort u16", true, [=, this](Stream& s) { return sort(s, keys_, Dtype::u16, {.workspace = with}); });
-  add("sort rows", true, [=, this](Stream& s) {
-    return sort(s, keys_, Dtype::f32, {.rows = std::max<std::uint64_t>(count_ / 100, 1), .workspace = with});
-  });
+  add("sort apart", true, [this](Stream& s) { return sort(s, data_, Dtype::f32, out_, {.workspace = with_}); },
+      {&out_});
+  add("sort u8", true, [this](Stream& s) { return sort(s, keys_, Dtype::u8, {.workspace = with_}); });
+  add("sort u16", true, [this](Stream& s) { return sort(s, keys_, Dtype::u16, {.workspace = with_}); });
+  const std::uint64_t short_rows = std::max<std::uint64_t>(count_ / 100, 1);
+  // Of four times as many bytes: they are too long for work-groups where there are many keys.
+  const std::uint64_t long_rows = count_ % 2 == 0 ? 2 : 1;
+  for (const std::uint64_t rows : {short_rows, long_rows}) {
+    for (const Dtype dtype : {Dtype::f32, Dtype::u8}) {
+      const std::string type = " " + std::to_string(rows) + " " + std::string(to_string(dtype));
+      add("sort rows" + type, true,
+          [=, this](Stream& s) { return sort(s, keys_, dtype, {.rows = rows, .workspace = with_}); });
+    }
+    add("argsort rows " + std::to_string(rows), true,
+        [=, this](Stream& s) {
+          return argsort(s, data_, Dtype::f32, places_, Dtype::u64, {.rows = rows, .workspace = with_});
+        },
+        {&places_});
+    add("sort_by_key rows " + std::to_string(rows), true, [=, this](Stream& s) {
+      return sort_by_key(s, keys_, Dtype::u32, wide_, 8, {.rows = rows, .workspace = with_});
+    });
+  }
   add("sort segments", true,
-      [=, this](Stream& s) { return sort(s, keys_, Dtype::f32, {.segments = segments_, .workspace = with}); });
+      [this](Stream& s) { return sort(s, keys_, Dtype::f32, {.segments = segments_, .workspace = with_}); });
+  for (const Dtype dtype : {Dtype::f32, Dtype::u8, Dtype::u64}) {
+    if (count_ * 4 % size_of(dtype) != 0) continue;
+    const auto ready =
+        std::make_shared<const PreparedSegments>(device_, dtype, count_ * 4 / size_of(dtype), segments_of(dtype));
+    add("sort prepared segments " + std::string(to_string(dtype)), true,
+        [=, this](Stream& s) { return sort(s, data_, dtype, out_, {.prepared = ready.get(), .workspace = with_}); },
+        {&out_});
+  }
+  for (const std::size_t bytes : {4, 3}) {  // moved with the keys, and gathered at the end
+    const auto ready = std::make_shared<const PreparedSegments>(device_, Dtype::f32, count_, segments_, bytes);
+    Buffer<std::byte>& values = buffer(count_ * bytes);
+    add("sort_by_key prepared segments " + std::to_string(bytes), true,
+        [=, this, &values](Stream& s) {
+          return sort_by_key(s, keys_, Dtype::f32, values, bytes, {.prepared = ready.get(), .workspace = with_});
+        },
+        {&values});
+  }
+  const auto ordered = std::make_shared<const PreparedSegments>(
+      PreparedSegments::for_argsort(device_, Dtype::f32, count_, segments_, Dtype::u64));
+  add("argsort prepared segments", true,
+      [=, this](Stream& s) {
+        return argsort(s, data_, Dtype::f32, places_, Dtype::u64, {.prepared = ordered.get(), .workspace = with_});
+      },
+      {&places_});
   add("sort_by_key", true,
-      [=, this](Stream& s) { return sort_by_key(s, keys_, Dtype::f32, out_, 4, {.workspace = with}); });
+      [this](Stream& s) { return sort_by_key(s, keys_, Dtype::f32, out_, 4, {.workspace = with_}); }, {&out_});
   add("argsort", true,
-      [=, this](Stream& s) { return argsort(s, data_, Dtype::f32, places_, Dtype::u64, {.workspace = with}); });
-  add("topk", false, [=, this](Stream& s) { return topk(s, data_, Dtype::f32, k, {.workspace = with}); });
-  const auto best = std::make_shared<Buffer<std::byte>>(out_.slice(0, k * sizeof(float)));
-  const auto best_places = std::make_shared<Buffer<std::byte>>(places_.slice(0, k * sizeof(std::uint64_t)));
+      [this](Stream& s) { return argsort(s, data_, Dtype::f32, places_, Dtype::u64, {.workspace = with_}); },
+      {&places_});
+}
+
+inline std::vector<std::uint64_t> EnqueueForms::segments_of(Dtype dtype) const {
+  const std::uint64_t keys = count_ * 4 / size_of(dtype);
+  return {0, keys / 3, keys / 3, keys / 2, keys};
+}
+
+inline void EnqueueForms::add_selections() {
+  const std::uint64_t k = std::min<std::uint64_t>(count_, 10);
+  add("topk", false, [=, this](Stream& s) { return topk(s, data_, Dtype::f32, k, {.workspace = with_}); });
+  Buffer<std::byte>& best = buffer(k * sizeof(float));
+  Buffer<std::byte>& best_places = buffer(k * sizeof(std::uint64_t));
   add("topk results", true,
-      [=, this](Stream& s) { return topk(s, data_, Dtype::f32, k, *best, *best_places, {.workspace = with}); });
+      [=, this, &best, &best_places](Stream& s) {
+        return topk(s, data_, Dtype::f32, k, best, best_places, {.workspace = with_});
+      },
+      {&best, &best_places});
   add("topk of half", false,
-      [=, this](Stream& s) { return topk(s, data_, Dtype::f32, (count_ + 1) / 2, {.workspace = with}); });
-  add("elements_at", true, [=, this](Stream& s) {
-    const std::uint64_t place = count_ / 3;
-    return elements_at(s, data_, Dtype::f32, {&place, 1}, result_.slice(0, sizeof(float)), {.workspace = with});
-  });
-  add("median", true, [=, this](Stream& s) {
-    return median(s, data_, Dtype::f32, result_.slice(0, sizeof(float)), {.workspace = with});
-  });
+      [this](Stream& s) { return topk(s, data_, Dtype::f32, (count_ + 1) / 2, {.workspace = with_}); });
+  Buffer<std::byte>& one = buffer(sizeof(float));
+  add("elements_at", true,
+      [this, &one](Stream& s) {
+        const std::uint64_t place = count_ / 3;
+        return elements_at(s, data_, Dtype::f32, {&place, 1}, one, {.workspace = with_});
+      },
+      {&one});
+  add("median", true, [this, &one](Stream& s) { return median(s, data_, Dtype::f32, one, {.workspace = with_}); },
+      {&one});
+  const std::uint64_t rows = count_ % 2 == 0 ? 2 : 1;
+  Buffer<std::byte>& medians = buffer(rows * sizeof(float));
+  add("median of rows", true,
+      [=, this, &medians](Stream& s) {
+        return median(s, data_, Dtype::f32, medians, {.rows = rows, .workspace = with_});
+      },
+      {&medians});
   Buffer<std::byte>& sizes = buffer(2 * sizeof(std::uint64_t));
-  const PartitionTargets parted{out_, sizes};
-  const PartitionTargets parted_places{places_, sizes};
-  add("partition", true, [=, this](Stream& s) { return partition(s, data_, Dtype::f32, parted, count_ / 3, with); });
+  add("partition", true,
+      [this, &sizes](Stream& s) {
+        return partition(s, data_, Dtype::f32, {out_, sizes}, count_ / 3, with_);
+      },
+      {&out_, &sizes});
   add("argpartition", true,
-      [=, this](Stream& s) { return argpartition(s, data_, Dtype::f32, parted_places, Dtype::u64, count_ / 2, with); });
-  add("unique", false, [=, this](Stream& s) { return unique(s, data_, Dtype::f32, {.workspace = with}); });
-  add("unique values", true, [=, this](Stream& s) {
-    return unique(s, data_, Dtype::f32, {out_, result_, &places_}, with);
-  });
-  add("run_length", false, [=, this](Stream& s) { return run_length(s, data_, Dtype::f32, {.workspace = with}); });
+      [this, &sizes](Stream& s) {
+        return argpartition(s, data_, Dtype::f32, {places_, sizes}, Dtype::u64, count_ / 2, with_);
+      },
+      {&places_, &sizes});
+  add("unique", false, [this](Stream& s) { return unique(s, data_, Dtype::f32, {.workspace = with_}); });
+  add("unique values", true,
+      [this](Stream& s) {
+        return unique(s, data_, Dtype::f32, {out_, result_, &places_}, with_);
+      },
+      {&out_, &result_, &places_});
+  Buffer<std::byte>& inverse = buffer(count_ * sizeof(std::uint64_t));
+  add("unique all", true,
+      [this, &inverse](Stream& s) {
+        return unique(s, data_, Dtype::f32, {out_, result_, &places_, &wide_, &inverse}, with_);
+      },
+      {&out_, &result_, &places_, &wide_, &inverse});
+  for (const Dtype dtype : {Dtype::f32, Dtype::u8, Dtype::u64}) {
+    const std::uint64_t keys = count_ / 2 * 2;
+    add("run_length results " + std::string(to_string(dtype)), true,
+        [=, this](Stream& s) {
+          const std::uint64_t elements = size_of(dtype) == 8 ? keys / 2 : count_;
+          const std::uint64_t bytes = elements * size_of(dtype);
+          const Buffer<std::byte> lengths = places_.slice(0, elements * 8);
+          return run_length(s, data_.slice(0, bytes), dtype, {out_.slice(0, bytes), result_, &lengths, nullptr}, with_);
+        },
+        {&result_});
+  }
+  add("run_length all", true,
+      [this](Stream& s) {
+        return run_length(s, data_, Dtype::f32, {out_, result_, &places_, &wide_}, with_);
+      },
+      {&out_, &result_, &places_, &wide_});
+  add("run_length", false, [this](Stream& s) { return run_length(s, data_, Dtype::f32, {.workspace = with_}); });
 }
 
 inline void EnqueueForms::add_sums() {
-  const Buffer<std::byte>* with = &room_;
   for (const Dtype dtype : {Dtype::f32, Dtype::u32}) {
     const std::string type = " " + std::string(to_string(dtype));
-    add("scan" + type, true, [=, this](Stream& s) { return scan(s, data_, dtype, out_, {.workspace = with}); });
+    add("scan" + type, true, [=, this](Stream& s) { return scan(s, data_, dtype, out_, {.workspace = with_}); });
     add("reduce" + type, false,
-        [=, this](Stream& s) { return reduce(s, data_, dtype, ReduceOp::minmax, {.workspace = with}); });
-    add("sum" + type, false, [=, this](Stream& s) { return sum(s, data_, dtype, {.workspace = with}); });
+        [=, this](Stream& s) { return reduce(s, data_, dtype, ReduceOp::minmax, {.workspace = with_}); });
+    add("sum" + type, false, [=, this](Stream& s) { return sum(s, data_, dtype, {.workspace = with_}); });
   }
   add("reduce count_nonzero", false,
-      [=, this](Stream& s) { return reduce(s, data_, Dtype::f32, ReduceOp::count_nonzero, {.workspace = with}); });
-  add("dot", false, [=, this](Stream& s) { return dot(s, data_, more_, Dtype::f32, {.workspace = with}); });
-  add("mean", false, [=, this](Stream& s) { return mean(s, data_, Dtype::f32, {.workspace = with}); });
-  add("norm2", false, [=, this](Stream& s) { return norm2(s, data_, Dtype::f32, {.workspace = with}); });
-  add("variance", false, [=, this](Stream& s) { return variance(s, data_, Dtype::f32, {.workspace = with}); });
-  add("sum results", true, [=, this](Stream& s) { return sum(s, data_, Dtype::f32, result_, {.workspace = with}); });
+      [=, this](Stream& s) { return reduce(s, data_, Dtype::f32, ReduceOp::count_nonzero, {.workspace = with_}); });
+  add("dot", false, [=, this](Stream& s) { return dot(s, data_, more_, Dtype::f32, {.workspace = with_}); });
+  add("mean", false, [=, this](Stream& s) { return mean(s, data_, Dtype::f32, {.workspace = with_}); });
+  add("norm2", false, [=, this](Stream& s) { return norm2(s, data_, Dtype::f32, {.workspace = with_}); });
+  add("variance", false, [=, this](Stream& s) { return variance(s, data_, Dtype::f32, {.workspace = with_}); });
+  add("sum results", true, [this](Stream& s) { return sum(s, data_, Dtype::f32, result_, {.workspace = with_}); },
+      {&result_});
   add("dot results", true,
-      [=, this](Stream& s) { return dot(s, data_, more_, Dtype::i32, result_, {.workspace = with}); });
-  add("mean results", true, [=, this](Stream& s) { return mean(s, data_, Dtype::f32, result_, {.workspace = with}); });
-  add("norm2 results", true,
-      [=, this](Stream& s) { return norm2(s, data_, Dtype::f32, result_, {.workspace = with}); });
+      [this](Stream& s) { return dot(s, data_, more_, Dtype::i32, result_, {.workspace = with_}); }, {&result_});
+  add("mean results", true, [this](Stream& s) { return mean(s, data_, Dtype::f32, result_, {.workspace = with_}); },
+      {&result_});
+  add("norm2 results", true, [this](Stream& s) { return norm2(s, data_, Dtype::f32, result_, {.workspace = with_}); },
+      {&result_});
   add("variance results", true,
-      [=, this](Stream& s) { return variance(s, data_, Dtype::f32, result_, {.workspace = with}); });
+      [this](Stream& s) { return variance(s, data_, Dtype::f32, result_, {.workspace = with_}); }, {&result_});
+  for (const std::uint64_t rows : {std::uint64_t{1}, count_}) {
+    for (const Dtype dtype : {Dtype::f32, Dtype::i32}) {
+      Buffer<std::byte>& least = buffer(rows * 4);
+      Buffer<std::byte>& greatest = buffer(rows * 4);
+      Buffer<std::byte>& first = buffer(rows * sizeof(std::uint64_t));
+      Buffer<std::byte>& second = buffer(rows * sizeof(std::uint64_t));
+      const std::string kind = " of " + std::to_string(rows) + " " + std::string(to_string(dtype));
+      add("reduce extremes" + kind, true,
+          [=, this, &least, &greatest, &first, &second](Stream& s) {
+            const ReduceTargets to{.min = &least, .max = &greatest, .min_indices = &first, .max_indices = &second};
+            return reduce(s, data_, dtype, to, {.rows = rows, .workspace = with_});
+          },
+          {&least, &greatest, &first, &second});
+      add("reduce argmax" + kind, true,
+          [=, this, &second](Stream& s) {
+            return reduce(s, data_, dtype, {.max_indices = &second},
+                          {.nan = NanPolicy::skip, .rows = rows, .workspace = with_});
+          },
+          {&second});
+      Buffer<std::byte>& all = buffer(rows);
+      Buffer<std::byte>& any = buffer(rows);
+      add("reduce counts" + kind, true,
+          [=, this, &first, &all, &any](Stream& s) {
+            return reduce(s, data_, dtype, {.nonzero = &first, .all = &all, .any = &any},
+                          {.rows = rows, .workspace = with_});
+          },
+          {&first, &all, &any});
+    }
+  }
 }
 
 inline void EnqueueForms::add_histograms() {
-  const Buffer<std::byte>* with = &room_;
   add("histogram", false,
-      [=, this](Stream& s) { return histogram(s, data_, Dtype::f32, Bins::even(100, 0, 1), {.workspace = with}); });
+      [=, this](Stream& s) { return histogram(s, data_, Dtype::f32, Bins::even(100, 0, 1), {.workspace = with_}); });
   const auto prepared = [&](std::string name, Dtype dtype, const Bins& bins, const HistogramOptions& options = {}) {
     const auto ready = std::make_shared<PreparedHistogram>(device_, dtype, bins, options);
     Buffer<std::byte>& counts = buffer((bins.size() + 3) * sizeof(std::uint64_t));
     add("prepared histogram " + name, true,
-        [=, this, &counts](Stream& s) { return histogram(s, data_, *ready, counts, with); });
+        [=, this, &counts](Stream& s) { return histogram(s, data_, *ready, counts, with_); }, {&counts});
   };
   prepared("even", Dtype::f32, Bins::even(100, 0, 1));
   prepared("of edges", Dtype::f32, Bins::edges({0, 0.25, 0.5, 2}), {.outside = Outside::clamp});
@@ -222,10 +360,11 @@ inline void EnqueueForms::add_histograms() {
     const std::uint64_t count = std::min<std::uint64_t>(count_, 7);
     const std::uint64_t length = count_ / count;
     const auto ready = std::make_shared<PreparedRowHistograms>(device_, dtype, bins, count, length);
-    const auto data = std::make_shared<Buffer<std::byte>>(data_.slice(0, count * length * size_of(dtype)));
     Buffer<std::byte>& counts = buffer(ready->numbers() * sizeof(std::uint64_t));
+    const std::uint64_t bytes = count * length * size_of(dtype);
     add("row_histograms " + name, true,
-        [=, &counts](Stream& s) { return row_histograms(s, *data, *ready, counts, with); });
+        [=, this, &counts](Stream& s) { return row_histograms(s, data_.slice(0, bytes), *ready, counts, with_); },
+        {&counts});
   };
   rows("f32", Dtype::f32, Bins::even(100, 0, 1));
   rows("u8", Dtype::u8, Bins::even(10, 0, 100));
@@ -233,10 +372,12 @@ inline void EnqueueForms::add_histograms() {
     const Bins both[] = {Bins::even(bins, 0, 1), Bins::even(bins, 0, 1)};
     const auto ready = std::make_shared<PreparedJointHistogram>(device_, Dtype::f32, both);
     Buffer<std::byte>& counts = buffer(ready->numbers() * sizeof(std::uint64_t));
-    add("joint_histogram " + std::to_string(bins), true, [=, this, &counts](Stream& s) {
-      const BufferBase* const columns[] = {&data_, &data_};
-      return joint_histogram(s, columns, *ready, counts, with);
-    });
+    add("joint_histogram " + std::to_string(bins), true,
+        [=, this, &counts](Stream& s) {
+          const BufferBase* const columns[] = {&data_, &data_};
+          return joint_histogram(s, columns, *ready, counts, with_);
+        },
+        {&counts});
   }
   const auto weighted = [&](std::string name, Dtype dtype, Dtype weights, std::uint64_t bins) {
     const Bins even = Bins::even(bins, 0, dtype == Dtype::u8 ? 100 : 1);
@@ -247,11 +388,13 @@ inline void EnqueueForms::add_histograms() {
     Buffer<std::byte>& variances = buffer(bytes);
     Buffer<std::byte>* integers = is_float(weights) ? nullptr : &buffer(bytes);
     Buffer<std::byte>& status = buffer(sizeof(std::uint32_t));
-    const auto data = std::make_shared<Buffer<std::byte>>(data_.slice(0, count_ * size_of(dtype)));
-    add("weighted_histogram " + name, true, [=, this, &totals, &variances, &status](Stream& s) {
-      const BufferBase* const column = data.get();
-      return weighted_histogram(s, {&column, 1}, more_, *ready, {totals, &variances, integers, &status}, with);
-    });
+    add("weighted_histogram " + name, true,
+        [=, this, &totals, &variances, &status](Stream& s) {
+          const Buffer<std::byte> data = data_.slice(0, count_ * size_of(dtype));
+          const BufferBase* const column = &data;
+          return weighted_histogram(s, {&column, 1}, more_, *ready, {totals, &variances, integers, &status}, with_);
+        },
+        {&totals, &variances, &status});
   };
   weighted("f32", Dtype::f32, Dtype::f32, 100);
   weighted("many", Dtype::f32, Dtype::f32, 3000);  // whose table the weights choose
@@ -259,19 +402,40 @@ inline void EnqueueForms::add_histograms() {
 }
 
 inline void EnqueueForms::add_moves() {
-  const Buffer<std::byte>* with = &room_;
   static constexpr std::uint32_t one = 1;
-  add("transpose", true, [=, this](Stream& s) { return transpose(s, data_, 4, 1, count_, out_); });
-  add("gather", true,
-      [=, this](Stream& s) { return gather(s, data_, 4, more_, Dtype::u32, out_, {.workspace = with}); });
+  Buffer<std::byte>& status = buffer(2 * sizeof(std::uint64_t));
+  add("transpose", true, [this](Stream& s) { return transpose(s, data_, 4, 1, count_, out_); }, {&out_});
+  add("gather", true, [this](Stream& s) { return gather(s, data_, 4, more_, Dtype::u32, out_, {.workspace = with_}); },
+      {&out_});
   add("scatter", true,
-      [=, this](Stream& s) { return scatter(s, data_, 4, more_, Dtype::u32, out_, {.workspace = with}); });
-  add("reverse", true, [=, this](Stream& s) { return reverse(s, data_, 4, out_); });
-  add("compact", true, [=, this](Stream& s) { return compact(s, data_, 4, flags_, out_, {.workspace = with}); });
-  add("fill", true, [=, this](Stream& s) { return fill(s, out_, &one, sizeof one); });
-  add("iota", true, [=, this](Stream& s) { return iota(s, out_, Dtype::u32, &one, &one); });
+      [this](Stream& s) { return scatter(s, data_, 4, more_, Dtype::u32, out_, {.workspace = with_}); });
+  add("permute", true,
+      [this](Stream& s) { return permute(s, data_, 4, more_, Dtype::u32, out_, {.workspace = with_}); }, {&out_});
+  add("gather status", true,
+      [this, &status](Stream& s) {
+        return gather(s, data_, 4, keys_, Dtype::u32, out_, {.workspace = with_, .status = &status});
+      },
+      {&out_, &status});
+  add("scatter status", true,
+      [this, &status](Stream& s) {
+        return scatter(s, data_, 4, more_, Dtype::u32, out_, {.workspace = with_, .status = &status});
+      },
+      {&status});
+  add("reverse", true, [this](Stream& s) { return reverse(s, data_, 4, out_); }, {&out_});
+  add("compact", true, [this](Stream& s) { return compact(s, data_, 4, flags_, out_, {.workspace = with_}); });
+  add("compact number", true,
+      [this](Stream& s) { return compact(s, data_, 4, flags_, out_, result_, {.workspace = with_}); }, {&result_});
+  add("fill", true, [this](Stream& s) { return fill(s, out_, &one, sizeof one); });
+  add("iota", true, [this](Stream& s) { return iota(s, out_, Dtype::u32, &one, &one); });
   add("convert", true,
-      [=, this](Stream& s) { return convert(s, data_, Dtype::f32, wide_, Dtype::f64, {.workspace = with}); });
+      [this](Stream& s) { return convert(s, data_, Dtype::f32, wide_, Dtype::f64, {.workspace = with_}); }, {&wide_});
+  for (const Dtype dtype : {Dtype::i32, Dtype::f32}) {
+    add("convert status " + std::string(to_string(dtype)), true,
+        [=, this, &status](Stream& s) {
+          return convert(s, more_, Dtype::u32, out_, dtype, {.workspace = with_, .status = &status});
+        },
+        {&out_, &status});
+  }
 }
 
 }  // namespace masu::test

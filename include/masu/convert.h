@@ -66,6 +66,10 @@ struct ConvertOptions {
   /// Temporary memory to use instead of allocating: at least convert_workspace() bytes on the device, from a multiple
   /// of 16 bytes on. Not used on `cpu`.
   const BufferBase* workspace = nullptr;
+  /// For Overflow::error on a stream: two u64 of the device, from a multiple of 8 bytes on, that get the position of
+  /// the first value that does not fit and its bits, or twice 2^64 - 1 where there is none. get() throws nothing of
+  /// them then.
+  const BufferBase* status = nullptr;
   /// Added to positions in errors: where this data begins in the whole, for data in pieces.
   std::uint64_t first_position = 0;
   Times* times = nullptr;  ///< where not null, receives the times of the call

@@ -51,6 +51,10 @@ struct GatherOptions {
   /// Temporary memory to use instead of allocating: at least what the function's …_workspace() says, on the device,
   /// from a multiple of 16 bytes on. Not used on `cpu`.
   const BufferBase* workspace = nullptr;
+  /// For gather, scatter and permute on a stream: two u64 of the device, from a multiple of 8 bytes on, that get the
+  /// position of the first index out of range and the index, or twice 2^64 - 1 where there is none. get() throws
+  /// nothing of them then.
+  const BufferBase* status = nullptr;
   Times* times = nullptr;  ///< where not null, receives the times of the call
 };
 
@@ -112,6 +116,11 @@ MASU_EXPORT Pending<void> reverse(Stream& stream, const BufferBase& in, std::siz
                                   const GatherOptions& options = {});
 MASU_EXPORT Pending<std::uint64_t> compact(Stream& stream, const BufferBase& in, std::size_t element_bytes,
                                            const BufferBase& flags, BufferBase& out, const GatherOptions& options = {});
+/// The same with the number of the selected elements in memory of the device, a u64: also where `out` is too small for
+/// them, which is no error then, and nothing is moved.
+MASU_EXPORT Pending<void> compact(Stream& stream, const BufferBase& in, std::size_t element_bytes,
+                                  const BufferBase& flags, BufferBase& out, const BufferBase& number,
+                                  const GatherOptions& options = {});
 MASU_EXPORT Pending<void> fill(Stream& stream, BufferBase& out, const void* element, std::size_t element_bytes,
                                const GatherOptions& options = {});
 MASU_EXPORT Pending<void> iota(Stream& stream, BufferBase& out, Dtype dtype, const void* start, const void* step,

@@ -147,10 +147,9 @@ MASU_EXPORT std::vector<double> quantiles(const BufferBase& data, Dtype dtype, s
 MASU_EXPORT double median(const Device& device, const ArrayView& data);
 MASU_EXPORT double median(const BufferBase& data, Dtype dtype);
 
-/// The medians of rows of device memory to memory there: of floats in their dtype, else in f64. It waits where
-/// elements_at() does. A zero is +0 as with NumPy, whose sum begins with it, but -0 where half of a negative sum
-/// underflows; what is NaN is the quiet NaN. Temporary memory: elements_at_workspace() of two places. Throws
-/// invalid_argument for empty rows.
+/// The medians of rows of device memory to memory there: of floats in their dtype, else in f64. Nothing waits. A zero
+/// is +0 as with NumPy, whose sum begins with it, but -0 where half of a negative sum underflows; what is NaN is the
+/// quiet NaN. Temporary memory: elements_at_workspace() of two places. Throws invalid_argument for empty rows.
 MASU_EXPORT Pending<void> median(Stream& stream, const BufferBase& data, Dtype dtype, const BufferBase& result,
                                  const SelectionOptions& options = {});
 
@@ -182,9 +181,9 @@ struct PartitionTargets {
 };
 /// Bytes of temporary memory of the two functions that follow. 0 on `cpu`.
 MASU_EXPORT std::uint64_t partition_workspace(const Device& device, Dtype dtype, std::uint64_t count);
-/// Partitions device memory, to memory there; nothing waits but, on OpenCL, where more than 2^31 elements are sorted to
-/// find the one at the place. `workspace`: null, or partition_workspace() bytes, on the device, from a multiple of 16
-/// bytes on; not used on `cpu`.
+/// Partitions device memory, to memory there; nothing waits. `workspace`: null, or partition_workspace() bytes, on the
+/// device, from a multiple of 16 bytes on;
+/// not used on `cpu`.
 MASU_EXPORT Pending<void> partition(Stream& stream, const BufferBase& data, Dtype dtype, const PartitionTargets& to,
                                     std::uint64_t k, const BufferBase* workspace = nullptr);
 /// The same of the elements' indices, u64 or u32, which are written in place of the elements.

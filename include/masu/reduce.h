@@ -145,6 +145,25 @@ MASU_EXPORT ReduceResult reduce(const BufferBase& data, Dtype dtype, ReduceOp op
 MASU_EXPORT Pending<ReduceResult> reduce(Stream& stream, const BufferBase& data, Dtype dtype, ReduceOp op,
                                          const ReduceOptions& options = {});
 
+/// Memory for the results of each row on the device of the data, apart from it and each other: extremes, or what is
+/// counted, not both. Null: not wanted.
+struct ReduceTargets {
+  const BufferBase* min = nullptr;  ///< the least element, of the data's dtype
+  const BufferBase* max = nullptr;  ///< the greatest element
+  /// u64: where it is, counted from the start of the row; 2^64 - 1 where NaNs are skipped and the row has nothing else
+  const BufferBase* min_indices = nullptr;
+  const BufferBase* max_indices = nullptr;
+  const BufferBase* nonzero = nullptr;  ///< u64: elements that are not zero
+  const BufferBase* all = nullptr;      ///< u8: 1 where no element is zero, else 0
+  const BufferBase* any = nullptr;      ///< u8: 1 where some element is not zero, else 0
+  /// The operation that finds what is wanted. Throws invalid_argument for nothing, and for both kinds.
+  [[nodiscard]] MASU_EXPORT ReduceOp op() const;
+};
+/// Reduces device memory to memory there, options.rows results each; nothing waits. options.workspace:
+/// reduce_workspace() bytes for to.op().
+MASU_EXPORT Pending<void> reduce(Stream& stream, const BufferBase& data, Dtype dtype, const ReduceTargets& to,
+                                 const ReduceOptions& options = {});
+
 /// A contiguous host range, on the device that device_for_reduce names.
 template <HostRange R>
 ReduceResult reduce(const R& data, ReduceOp op, const ReduceOptions& options = {}) {

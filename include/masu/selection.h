@@ -56,8 +56,8 @@ struct SelectionOptions {
 /// Bytes of temporary memory of elements_at() for `places` places in rows of `count` elements in all. 0 on `cpu`.
 MASU_EXPORT std::uint64_t elements_at_workspace(const Device& device, Dtype dtype, std::uint64_t count,
                                                 std::size_t places, const SelectionOptions& options = {});
-/// The same of memory of the stream's device, to memory there; nothing waits but, on OpenCL, a sort of rows too long
-/// for a work-group. `result` has rows * places.size() elements of the dtype and does not overlap the data.
+/// The same of memory of the stream's device, to memory there; nothing waits. `result` has rows * places.size()
+/// elements of the dtype and does not overlap the data.
 MASU_EXPORT Pending<void> elements_at(Stream& stream, const BufferBase& data, Dtype dtype,
                                       std::span<const std::uint64_t> places, const BufferBase& result,
                                       const SelectionOptions& options = {});

@@ -32,6 +32,7 @@
 #include <masu/stream.h>
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string_view>
 #include <type_traits>
@@ -52,6 +53,8 @@ MASU_EXPORT std::string_view to_string(SortAlgorithm algorithm) noexcept;
 /// Throws invalid_argument, listing the names.
 MASU_EXPORT SortAlgorithm sort_algorithm_from_name(std::string_view name);
 
+class PreparedSegments;
+
 struct SortOptions {
   Order order = Order::ascending;
   SortAlgorithm algorithm = SortAlgorithm::automatic;
@@ -60,6 +63,9 @@ struct SortOptions {
   /// Where not empty: segment s is [segments[s], segments[s + 1]), each sorted by itself; elements outside of the
   /// segments are unchanged. Offsets are non-decreasing and at most the number of elements. Not together with `rows`.
   std::span<const std::uint64_t> segments = {};
+  /// Where not null: the segments, made ready for this call. Not together with `rows` or `segments`; `algorithm` is not
+  /// used.
+  const PreparedSegments* prepared = nullptr;
   /// Temporary memory to use instead of allocating: at least sort_workspace() bytes on the device, from a multiple of
   /// 16 bytes on. Not used on `cpu`.
   const BufferBase* workspace = nullptr;
@@ -67,12 +73,45 @@ struct SortOptions {
 };
 
 /// Bytes of temporary memory for sorting `count` keys with `value_bytes` bytes of value each (0: keys alone), in place
-/// or out of place alike: what is allocated when options.workspace is null. Segments allocate 12 bytes more for each.
+/// or out of place alike: what is allocated when options.workspace is null. Segments that are not prepared allocate up
+/// to 40 bytes more for each.
 MASU_EXPORT std::uint64_t sort_workspace(const Device& device, Dtype dtype, std::uint64_t count,
                                          std::size_t value_bytes = 0, const SortOptions& options = {});
 /// The same for argsort with indices of `index_dtype`, u64 or u32.
 MASU_EXPORT std::uint64_t argsort_workspace(const Device& device, Dtype dtype, std::uint64_t count, Dtype index_dtype,
                                             const SortOptions& options = {});
+
+/// Segments made ready for calls on a device: checked, and what the kernels need to know of them in memory of the
+/// device. A sort of them only gives work to a stream, so that a CUDA graph can capture it:
+/// @code
+/// const masu::PreparedSegments ready(device, masu::Dtype::f32, values.size(), offsets);
+/// const auto bytes = masu::sort_workspace(device, masu::Dtype::f32, values.size(), 0, {.prepared = &ready});
+/// const masu::Buffer<std::byte> room(device, bytes);
+/// masu::sort(stream, values, {.prepared = &ready, .workspace = &room});
+/// @endcode
+/// Memory: 8 bytes a segment on the host; on the device up to 40 bytes a segment, and a little for each 4,096 keys.
+/// Move-only; may be used by many threads at once, and must outlive the work.
+class MASU_EXPORT PreparedSegments {
+ public:
+  /// For sort() of `count` keys, and sort_by_key() with values of `value_bytes` bytes: those of 1, 2, 4, 8 and 16 bytes
+  /// must begin at a multiple of their size then. `offsets`: as SortOptions::segments. Waits until all is there. Throws
+  /// as the calls do.
+  PreparedSegments(const Device& device, Dtype dtype, std::uint64_t count, std::span<const std::uint64_t> offsets,
+                   std::size_t value_bytes = 0);
+  /// For argsort() with indices of `index_dtype`.
+  static PreparedSegments for_argsort(const Device& device, Dtype dtype, std::uint64_t count,
+                                      std::span<const std::uint64_t> offsets, Dtype index_dtype);
+  PreparedSegments(PreparedSegments&&) noexcept;
+  PreparedSegments& operator=(PreparedSegments&&) noexcept;
+  ~PreparedSegments();
+
+  struct State;
+  [[nodiscard]] const State& state() const noexcept { return *state_; }
+
+ private:
+  explicit PreparedSegments(std::unique_ptr<const State> state) noexcept;
+  std::unique_ptr<const State> state_;
+};
 
 /// The device for sorting host data of `bytes` bytes when none is named: the one expected to finish first, transfers
 /// and start-up included; `cpu` for anything small. MASU_DEVICE overrides.

@@ -142,16 +142,29 @@ MASU_EXPORT Pending<DeviceUnique<std::byte>> unique(Stream& stream, const Buffer
 MASU_EXPORT Pending<DeviceRuns<std::byte>> run_length(Stream& stream, const BufferBase& data, Dtype dtype,
                                                       const RunOptions& options = {});
 
-/// Memory for distinct values on the device of the data, apart from it and each other.
+/// Memory for distinct values on the device of the data, apart from it and each other. Null: not wanted.
 struct UniqueTargets {
-  const BufferBase& values;            ///< as many elements of the dtype as the data has; the first ones are written
-  const BufferBase& number;            ///< u64: how many those are
-  const BufferBase* counts = nullptr;  ///< where not null: u64, as many as elements; how often each value occurs
+  const BufferBase& values;             ///< as many elements of the dtype as the data has; the first ones are written
+  const BufferBase& number;             ///< u64: how many those are
+  const BufferBase* counts = nullptr;   ///< u64, as many as elements; how often each value occurs
+  const BufferBase* indices = nullptr;  ///< u64, as many as elements; where each value is first
+  const BufferBase* inverse = nullptr;  ///< u64, as many as elements; for each, where its value is: all are written
 };
 /// The distinct values of device memory, to memory there; nothing waits. `workspace`: null, or unique_workspace()
-/// bytes.
+/// bytes for the options that request the same.
 MASU_EXPORT Pending<void> unique(Stream& stream, const BufferBase& data, Dtype dtype, const UniqueTargets& to,
                                  const BufferBase* workspace = nullptr);
+
+/// Memory for runs on the device of the data, apart from it and each other. Null: not wanted.
+struct RunTargets {
+  const BufferBase& values;             ///< as many elements of the dtype as the data has; the first ones are written
+  const BufferBase& number;             ///< u64: how many those are
+  const BufferBase* lengths = nullptr;  ///< u64, as many as elements
+  const BufferBase* starts = nullptr;   ///< u64, as many as elements
+};
+/// The runs of device memory, to memory there; nothing waits. `workspace`: null, or run_length_workspace() bytes.
+MASU_EXPORT Pending<void> run_length(Stream& stream, const BufferBase& data, Dtype dtype, const RunTargets& to,
+                                     const BufferBase* workspace = nullptr);
 
 /// Distinct values with counts of data that comes in pieces. Memory: the distinct values so far with their counts,
 /// twice while they are merged, and what `unique` needs for a piece. 8- and 16-bit data: a table of fixed size. The

@@ -47,6 +47,12 @@ Event clear(Stream& stream, const BufferBase& buffer, std::uint64_t offset, std:
       commands.fill(*buffer.memory(), buffer.byte_offset() + offset, bytes, &zero, sizeof zero, commands.own_commands));
 }
 
+Event fill(Stream& stream, const BufferBase& buffer, std::uint8_t byte) {
+  auto& commands = stream.implementation();
+  return Event(commands.fill(*buffer.memory(), buffer.byte_offset(), buffer.size_bytes(), &byte, sizeof byte,
+                             commands.own_commands));
+}
+
 Event copy(Stream& stream, const BufferBase& from, const BufferBase& to) {
   auto& commands = stream.implementation();
   return Event(commands.copy(*to.memory(), to.byte_offset(), *from.memory(), from.byte_offset(), from.size_bytes(),

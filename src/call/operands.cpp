@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "call/operands.h"
 
+#include "call/launcher.h"
 #include "runtime/backend.h"
 
 #include <masu/error.h>
 
 #include <fmt/format.h>
 
+#include <array>
 #include <bit>
 #include <cstdlib>
+#include <cstring>
 #include <span>
 
 namespace masu::call {
@@ -129,8 +132,22 @@ void check_results(std::string_view function, std::string_view name, const Buffe
            fmt::format("{} must begin at a multiple of {} bytes, got {}", name, element_bytes, results.byte_offset()));
   }
   for (const BufferBase* operand : operands) {
-    check_apart(function, fmt::format("{} and data", name), results, *operand);
+    if (operand != nullptr) check_apart(function, fmt::format("{} and data", name), results, *operand);
   }
+}
+
+void check_status(std::string_view function, const BufferBase& status, const masu::Device& device,
+                  std::initializer_list<const BufferBase*> operands) {
+  check_results(function, "the status", status, device, 2, sizeof(std::uint64_t), operands);
+}
+
+void clear_status(masu::Stream& stream, const BufferBase& status) {
+  fill(stream, status, std::uint8_t{0xff});
+}
+
+void put_status(const BufferBase& status, std::uint64_t position, std::uint64_t element) noexcept {
+  const std::array<std::uint64_t, 2> words{position, element};
+  std::memcpy(host_address(status), words.data(), sizeof words);
 }
 
 void check_workspace(std::string_view function, const BufferBase& workspace, const masu::Device& device,
@@ -148,7 +165,9 @@ void check_workspace(std::string_view function, const BufferBase& workspace, con
   if (begin % workspace_alignment != 0) {
     refuse(function, fmt::format("workspace must begin at a multiple of {} bytes, got {}", workspace_alignment, begin));
   }
-  for (const BufferBase* operand : operands) check_apart(function, "workspace and data", workspace, *operand);
+  for (const BufferBase* operand : operands) {
+    if (operand != nullptr) check_apart(function, "workspace and data", workspace, *operand);
+  }
 }
 
 Buffer<std::byte> take_workspace(std::string_view function, const BufferBase* workspace, const masu::Device& device,

@@ -55,10 +55,18 @@ void check_writable(std::string_view function, const BufferBase& out, std::strin
 void check_apart(std::string_view function, std::string_view names, const BufferBase& a, const BufferBase& b);
 
 // Where the caller wants results: on this device, writable, exactly so many elements, from a multiple of their size on,
-// apart from what the call reads.
+// apart from what the call reads. Operands may be null, here and below.
 void check_results(std::string_view function, std::string_view name, const BufferBase& results,
                    const masu::Device& device, std::uint64_t count, std::size_t element_bytes,
                    std::initializer_list<const BufferBase*> operands);
+
+// Where the caller wants to be told of the first element that breaks a rule: two u64, its position and what it is.
+void check_status(std::string_view function, const BufferBase& status, const masu::Device& device,
+                  std::initializer_list<const BufferBase*> operands);
+// There is none.
+void clear_status(masu::Stream& stream, const BufferBase& status);
+// On `cpu`, into its memory.
+void put_status(const BufferBase& status, std::uint64_t position, std::uint64_t element) noexcept;
 
 // The caller's temporary memory: on this device, writable, large enough, aligned, apart from what the call works on.
 void check_workspace(std::string_view function, const BufferBase& workspace, const masu::Device& device,

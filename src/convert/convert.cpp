@@ -81,8 +81,10 @@ std::uint64_t checked(const BufferBase& in, Dtype in_dtype, const BufferBase& ou
   call::check_one_device(name, in, out);
   call::check_writable(name, out);
   call::check_apart(name, "the output and the input", in, out);
+  if (options.status != nullptr) call::check_status(name, *options.status, in.device(), {&in, &out});
   if (options.overflow == Overflow::error && options.workspace != nullptr && !call::on_cpu(in.device())) {
-    call::check_workspace(name, *options.workspace, in.device(), convert_plan::most_workspace, {&in, &out});
+    call::check_workspace(name, *options.workspace, in.device(), convert_plan::most_workspace,
+                          {&in, &out, options.status});
   }
   return count;
 }
@@ -109,18 +111,22 @@ struct Queued {
 };
 
 std::shared_ptr<const Queued> queue(Stream& stream, const BufferBase& in, const BufferBase& out, std::uint64_t count,
-                                    const ConvertRule& rule, const BufferBase* workspace) {
+                                    const ConvertRule& rule, const ConvertOptions& options) {
   auto work = std::make_shared<Queued>();
   if (rule.copies()) {
     work->converted = call::copy(stream, in, out);
+    if (options.status != nullptr) call::clear_status(stream, *options.status);
     return work;
   }
   const auto plan = convert_plan::make(stream.device().info(), rule, count, call::place_of(in), call::place_of(out));
   const BufferBase* notes = nullptr;
   if (rule.overflow == Overflow::error) {
-    notes = &work->notes.emplace(call::take_workspace(name, workspace, stream.device(), plan.workspace()));
+    notes = &work->notes.emplace(call::take_workspace(name, options.workspace, stream.device(), plan.workspace()));
+  } else if (options.status != nullptr) {
+    call::clear_status(stream, *options.status);
   }
-  work->converted = convert_on_device(stream, in, out, count, rule, plan, notes);
+  work->converted =
+      convert_on_device(stream, in, out, count, rule, plan, notes, options.status, options.first_position);
   return work;
 }
 
@@ -128,7 +134,7 @@ std::shared_ptr<const Queued> queue(Stream& stream, const BufferBase& in, const 
 std::shared_ptr<const Queued> run(const BufferBase& in, const BufferBase& out, std::uint64_t count,
                                   const ConvertRule& rule, const ConvertOptions& options) {
   Stream stream = call::timed_stream(in.device(), options.times != nullptr);
-  auto work = queue(stream, in, out, count, rule, options.workspace);
+  auto work = queue(stream, in, out, count, rule, options);
   stream.finish();
   if (options.times != nullptr) options.times->compute += work->converted.seconds();
   return work;
@@ -200,19 +206,30 @@ Pending<void> convert(Stream& stream, const BufferBase& in, Dtype in_dtype, Buff
                       const ConvertOptions& options) {
   const std::uint64_t count = checked(in, in_dtype, out, out_dtype, options);
   call::check_stream(name, stream, in);
-  if (count == 0) return {Event(), [] {}};
+  if (count == 0) {
+    if (options.status != nullptr) call::clear_status(stream, *options.status);
+    return {Event(), [] {}};
+  }
   const ConvertRule rule = rule_for(in_dtype, out_dtype, options);
   const std::uint64_t first_position = options.first_position;
+  const bool tells = options.status == nullptr;
   if (call::on_cpu(in.device())) {
     stream.finish();
     const auto* from = call::host_address(in);
     const std::uint64_t position = convert_cpu(rule, from, call::host_address(out), count);
     std::uint64_t bits = 0;
     if (position != no_position) std::memcpy(&bits, from + position * size_of(in_dtype), size_of(in_dtype));
-    return {Event(), [=] { check_found(rule, position, bits, first_position); }};
+    if (tells) return {Event(), [=] { check_found(rule, position, bits, first_position); }};
+    call::clear_status(stream, *options.status);
+    if (position != no_position && rule.overflow == Overflow::error) {
+      call::put_status(*options.status, first_position + position, bits);
+    }
+    return {Event(), [] {}};
   }
-  const auto work = queue(stream, in, out, count, rule, options.workspace);
-  return {stream.record(), [=] { work->check(rule, first_position); }};
+  const auto work = queue(stream, in, out, count, rule, options);
+  return {stream.record(), [=] {
+            if (tells) work->check(rule, first_position);
+          }};
 }
 
 }  // namespace masu

@@ -20,7 +20,7 @@ TEST_P(ConvertNvrtc, Pairs) {
       const auto overflow = static_cast<Overflow>(pair % 3);
       const ConvertRule rule = make_rule(source, target, overflow, static_cast<Rounding>(pair % 4));
       const auto plan = convert_plan::make(test::nvrtc_gpu(), rule, 1 << 20, 0, pair % 2 == 0 ? 0 : size_of(target));
-      expect_compiles(convert_plan::files, plan.defines(rule), {"convert_elements"});
+      expect_compiles(convert_plan::files, plan.defines(rule), {"convert_elements", "first_note"});
     }
   }
 }

@@ -386,6 +386,40 @@ TEST_P(ConvertTest, Negated) {
                     "got i32 to i32");
 }
 
+// What does not fit is told in memory of the device, and get() throws nothing.
+TEST_P(ConvertTest, StatusInMemory) {
+  using Status = std::vector<std::uint64_t>;
+  const Status none(2, ~std::uint64_t{0});
+  std::vector<float> values(70001, 3);
+  Buffer<std::uint64_t> status(device, 2);
+  Buffer<std::uint8_t> bytes(device, values.size());
+  Buffer<float> floats(device, values.size());
+  Stream stream(device, Timing::off);
+  for (const std::size_t place : {values.size(), std::size_t{70000}, std::size_t{33333}, std::size_t{0}}) {
+    if (place < values.size()) values[place] = -5;
+    const Buffer<float> there = device.upload(values);
+    const Status expected = place == values.size() ? none : Status{place + 100, std::bit_cast<std::uint32_t>(-5.0F)};
+    convert(stream, there, Dtype::f32, bytes, Dtype::u8, {.status = &status, .first_position = 100}).get();
+    EXPECT_EQ(status.read(), expected);
+    EXPECT_EQ(bytes.read()[place % values.size()], place == values.size() ? 3 : 0);
+    for (const Overflow overflow : {Overflow::saturate, Overflow::wrap}) {
+      status.fill(1);
+      convert(stream, there, Dtype::f32, bytes, Dtype::u8, {.overflow = overflow, .status = &status}).get();
+      EXPECT_EQ(status.read(), none);
+    }
+    status.fill(1);
+    convert(stream, there, Dtype::f32, floats, Dtype::f32, {.status = &status}).get();
+    EXPECT_EQ(status.read(), none);
+  }
+  status.fill(1);
+  Buffer<std::uint8_t> nothing(device, 0);
+  convert(stream, floats.slice(0, 0), Dtype::f32, nothing, Dtype::u8, {.status = &status}).get();
+  EXPECT_EQ(status.read(), none);
+  const Buffer<std::uint64_t> one(device, 1);
+  MASU_EXPECT_ERROR((void)convert(stream, floats, Dtype::f32, bytes, Dtype::u8, {.status = &one}), invalid_argument,
+                    "convert: the status must have 16 bytes (2 x 8), got 8");
+}
+
 TEST_P(ConvertTest, Refusals) {
   Buffer<float> data = device.upload(std::vector<float>(8));
   Buffer<std::uint8_t> few(device, 7);

@@ -75,7 +75,7 @@ Move make_move(Operation operation, std::size_t element_bytes, const Counts& cou
 }
 
 void check_index(const Move& move, const BadIndex& bad) {
-  if (bad.position == BadIndex{}.position) return;
+  if (bad.position == BadIndex::none) return;
   refuse(move.operation,
          fmt::format("indices must be below {}, got {} at position {}", move.limit(), bad.index, bad.position));
 }
@@ -85,12 +85,15 @@ std::uint64_t index_at(const Move& move, const void* indices, std::uint64_t posi
   return static_cast<const std::uint64_t*>(indices)[position];
 }
 
+BadIndex first_bad_here(const Move& move, const void* indices) {
+  const std::uint64_t bad = first_bad_index_cpu(indices, move.index_dtype, move.indices, move.limit());
+  if (bad == move.indices) return {};
+  return {bad, index_at(move, indices, bad)};
+}
+
 void here(const Move& move, const void* in, const void* indices, void* out, Times* times) {
   const call::Timer timer(times, &Times::compute);
-  if (move.operation != Operation::reverse) {
-    const std::uint64_t bad = first_bad_index_cpu(indices, move.index_dtype, move.indices, move.limit());
-    if (bad != move.indices) check_index(move, {bad, index_at(move, indices, bad)});
-  }
+  if (move.operation != Operation::reverse) check_index(move, first_bad_here(move, indices));
   move_cpu(move, in, indices, out);
 }
 
@@ -129,9 +132,12 @@ Move checked(Operation operation, const Operands& operands, std::size_t element_
   if (operands.indices != nullptr) {
     call::check_apart(name, "the output and the indices", operands.out, *operands.indices);
   }
+  if (operands.indices != nullptr && options.status != nullptr) {
+    call::check_status(name, *options.status, operands.out.device(), {&operands.in, operands.indices, &operands.out});
+  }
   if (operands.indices != nullptr && options.workspace != nullptr && !call::on_cpu(operands.out.device())) {
     call::check_workspace(name, *options.workspace, operands.out.device(), workspace_of(move),
-                          {&operands.in, operands.indices, &operands.out});
+                          {&operands.in, operands.indices, &operands.out, options.status});
   }
   return move;
 }
@@ -143,7 +149,7 @@ void here(const Move& move, const Operands& operands, Times* times) {
 }
 
 std::shared_ptr<const GatherWork> queue(Stream& stream, const Move& move, const Operands& operands,
-                                        const BufferBase* workspace) {
+                                        const BufferBase* workspace, const BufferBase* status) {
   auto work = std::make_shared<GatherWork>();
   const auto plan = gather_plan::make(stream.device().info(), move.element_bytes,
                                       call::place_of(operands.in) | call::place_of(operands.out));
@@ -152,7 +158,7 @@ std::shared_ptr<const GatherWork> queue(Stream& stream, const Move& move, const 
     return work;
   }
   work->notes = call::take_workspace(name_of(move), workspace, stream.device(), workspace_of(move));
-  work->events = move_on_device(stream, move, operands.in, *operands.indices, operands.out, *work->notes, plan);
+  work->events = move_on_device(stream, move, operands.in, *operands.indices, operands.out, *work->notes, plan, status);
   return work;
 }
 
@@ -167,7 +173,7 @@ void run(Operation operation, const Operands& operands, std::size_t element_byte
   if (is_idle(move)) return;
   if (call::on_cpu(operands.out.device())) return here(move, operands, options.times);
   Stream stream = call::timed_stream(operands.out.device(), options.times != nullptr);
-  const auto work = queue(stream, move, operands, options.workspace);
+  const auto work = queue(stream, move, operands, options.workspace, nullptr);
   stream.finish();
   if (options.times != nullptr) options.times->compute += call::seconds_of(work->events);
   check_noted(move, *work);
@@ -177,13 +183,26 @@ Pending<void> run(Stream& stream, Operation operation, const Operands& operands,
                   Dtype index_dtype, const GatherOptions& options) {
   const Move move = checked(operation, operands, element_bytes, index_dtype, options);
   call::check_stream(name_of(move), stream, operands.out);
-  if (is_idle(move)) return {Event(), [] {}};
+  const BufferBase* status = operands.indices != nullptr ? options.status : nullptr;
+  if (is_idle(move)) {
+    if (status != nullptr) call::clear_status(stream, *status);
+    return {Event(), [] {}};
+  }
   if (call::on_cpu(operands.out.device())) {
     stream.finish();
-    return call::finished_work([&] { here(move, operands, nullptr); });
+    if (status == nullptr) return call::finished_work([&] { here(move, operands, nullptr); });
+    const BadIndex bad = first_bad_here(move, call::host_address(*operands.indices));
+    call::put_status(*status, bad.position, bad.index);
+    if (bad.position == BadIndex::none) {
+      move_cpu(move, call::host_address(operands.in), call::host_address(*operands.indices),
+               call::host_address(operands.out));
+    }
+    return {Event(), [] {}};
   }
-  const auto work = queue(stream, move, operands, options.workspace);
-  return {stream.record(), [=] { check_noted(move, *work); }};
+  const auto work = queue(stream, move, operands, options.workspace, status);
+  return {stream.record(), [=] {
+            if (status == nullptr) check_noted(move, *work);
+          }};
 }
 
 // Host data.

@@ -34,9 +34,11 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void compact_count(__global const uchar *re
   }
 }
 
-// offsets[t]: the counts of the tiles in front of t; the sum of all is in front of the offsets. One work-group.
+// offsets[t]: the counts of the tiles in front of t; the sum of all is in front of the offsets, and in *number, which may be
+// the same. One work-group.
 __kernel MASU_WORK_GROUP(MASU_GROUP) void compact_offsets(__global uchar *note_memory, const ulong note_at,
                                                           const ulong count_at, const ulong tiles,
+                                                          __global uchar *number_memory, const ulong number_at,
                                                           __local uint *sums) {
   MASU_LOCAL_POINTER(uint, sums);  // MASU_GROUP
   __global ulong *total = (__global ulong *)(note_memory + note_at);
@@ -55,7 +57,10 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void compact_offsets(__global uchar *note_m
     before += all;
     barrier(CLK_LOCAL_MEM_FENCE);
   }
-  if (get_local_id(0) == 0) *total = before;
+  if (get_local_id(0) == 0) {
+    *total = before;
+    *(__global ulong *)(number_memory + number_at) = before;
+  }
 }
 
 // Moves the records of each tile behind those of the tiles in front of it; does nothing where they are more than `room`.

@@ -34,12 +34,18 @@ void scatter_claimed(Stream& stream, call::Kernels& kernels, Events& events, con
 }  // namespace
 
 Events move_on_device(Stream& stream, const Move& move, const BufferBase& in, const BufferBase& indices,
-                      const BufferBase& out, const BufferBase& notes, const Plan& plan) {
+                      const BufferBase& out, const BufferBase& notes, const Plan& plan, const BufferBase* status) {
   call::Kernels kernels(stream.device(), gather_plan::move_files, plan.move_defines(move.index_dtype), plan.group);
   Events events{call::clear(stream, notes, 0, gather_plan::flag_bytes)};
   // All work-groups note something, those that have no indices too.
   events.push_back(kernels.launch(stream, "check_indices", gather_plan::note_groups, indices, move.indices,
                                   move.limit(), notes, LocalMemory{first_words_bytes}));
+  if (status != nullptr) {
+    events.push_back(kernels.launch(stream, "first_note", 1,
+                                    call::At{notes, notes.byte_offset() + gather_plan::flag_bytes},
+                                    static_cast<std::uint32_t>(gather_plan::note_groups), std::uint64_t{0}, *status,
+                                    LocalMemory{first_words_bytes}));
+  }
   if (move.operation == Operation::scatter) {
     scatter_claimed(stream, kernels, events, move, in, indices, out, notes, plan);
   } else {
@@ -59,7 +65,8 @@ Events reverse_on_device(Stream& stream, const Move& move, const BufferBase& in,
 }
 
 Events compact_on_device(Stream& stream, std::uint64_t count, const BufferBase& in, const BufferBase& flags,
-                         const BufferBase& out, std::uint64_t room, const BufferBase& notes, const Plan& plan) {
+                         const BufferBase& out, std::uint64_t room, const BufferBase& notes, const Plan& plan,
+                         const BufferBase* number) {
   call::Kernels kernels(stream.device(), gather_plan::compact_files, plan.compact_defines(), plan.group);
   const std::uint64_t tiles = (count + plan.tile() - 1) / plan.tile();
   const std::uint64_t count_at = notes.byte_offset() + sizeof(std::uint64_t) * (1 + tiles);
@@ -67,7 +74,8 @@ Events compact_on_device(Stream& stream, std::uint64_t count, const BufferBase& 
   const std::size_t sums = plan.group * sizeof(std::uint32_t);
   return {kernels.launch(stream, "compact_count", groups, flags, count, call::At{notes, count_at},
                          call::local<std::uint32_t>(1)),
-          kernels.launch(stream, "compact_offsets", 1, notes, count_at, tiles, LocalMemory{sums}),
+          kernels.launch(stream, "compact_offsets", 1, notes, count_at, tiles, number != nullptr ? *number : notes,
+                         LocalMemory{sums}),
           kernels.launch(stream, "compact_move", groups, in, flags, out, count, room, notes,
                          LocalMemory{sums + plan.tile() * sizeof(std::uint16_t)})};
 }

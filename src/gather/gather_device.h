@@ -21,23 +21,26 @@ struct GatherWork {
 };
 
 // Gather, scatter and permute: looks at the indices first. `notes`: gather_plan::notes_bytes(), for scatter
-// scatter_bytes(); read by first_bad_index() after the work.
+// scatter_bytes(); read by first_bad_index() after the work. `status`, where not null, gets the same.
 Events move_on_device(Stream& stream, const gather_plan::Move& move, const BufferBase& in, const BufferBase& indices,
-                      const BufferBase& out, const BufferBase& notes, const gather_plan::Plan& plan);
+                      const BufferBase& out, const BufferBase& notes, const gather_plan::Plan& plan,
+                      const BufferBase* status = nullptr);
 Events reverse_on_device(Stream& stream, const gather_plan::Move& move, const BufferBase& in, const BufferBase& out,
                          const gather_plan::Plan& plan);
-// `notes`: compact_bytes(); its first u64 is the number of elements afterwards. Moves nothing where it is above `room`.
+// `notes`: compact_bytes(); its first u64 is the number of elements afterwards, as is `number`, which may be null.
+// Moves nothing where it is above `room`.
 Events compact_on_device(Stream& stream, std::uint64_t count, const BufferBase& in, const BufferBase& flags,
                          const BufferBase& out, std::uint64_t room, const BufferBase& notes,
-                         const gather_plan::Plan& plan);
+                         const gather_plan::Plan& plan, const BufferBase* number = nullptr);
 // start and step: the integers, or the bits of f64.
 Events iota_on_device(Stream& stream, Dtype dtype, std::uint64_t count, const BufferBase& out, std::uint64_t start,
                       std::uint64_t step, const gather_plan::Plan& plan);
 
 // What the indices' check has noted.
 struct BadIndex {
-  std::uint64_t position = ~std::uint64_t{0};  // none
-  std::uint64_t index = 0;
+  static constexpr std::uint64_t none = ~std::uint64_t{0};
+  std::uint64_t position = none;
+  std::uint64_t index = none;
 };
 BadIndex first_bad_index(const Buffer<std::byte>& notes);
 

@@ -14,8 +14,9 @@ TEST_P(GatherNvrtc, EveryKernel) {
   for (const std::size_t bytes : {3, 4, 16}) {
     if (GetParam() != 90 && bytes != 4) continue;  // the others differ by nothing an architecture knows
     const auto plan = gather_plan::make(test::nvrtc_gpu(), bytes, 0);
-    expect_compiles(gather_plan::move_files, plan.move_defines(bytes == 3 ? Dtype::u64 : Dtype::u32),
-                    {"check_indices", "gather_records", "claim_places", "scatter_records", "reverse_records"});
+    expect_compiles(
+        gather_plan::move_files, plan.move_defines(bytes == 3 ? Dtype::u64 : Dtype::u32),
+        {"check_indices", "gather_records", "claim_places", "scatter_records", "reverse_records", "first_note"});
     expect_compiles(gather_plan::compact_files, plan.compact_defines(),
                     {"compact_count", "compact_offsets", "compact_move"});
   }

@@ -52,7 +52,7 @@ std::uint64_t notes_for(const Device& device, std::uint64_t count) {
 }
 
 Selection checked(const BufferBase& in, std::size_t element_bytes, const BufferBase& flags, const BufferBase& out,
-                  const GatherOptions& options) {
+                  const GatherOptions& options, const BufferBase* number = nullptr) {
   constexpr std::string_view name = "compact";
   check_rows(name, options);
   call::check_element_bytes(name, element_bytes);
@@ -63,9 +63,12 @@ Selection checked(const BufferBase& in, std::size_t element_bytes, const BufferB
   call::check_writable(name, out);
   call::check_apart(name, "the output and the input", out, in);
   call::check_apart(name, "the output and the flags", out, flags);
+  if (number != nullptr) {
+    call::check_results(name, "the number", *number, out.device(), 1, sizeof(std::uint64_t), {&in, &flags, &out});
+  }
   if (options.workspace != nullptr && !call::on_cpu(out.device())) {
     call::check_workspace(name, *options.workspace, out.device(), notes_for(out.device(), selection.count),
-                          {&in, &flags, &out});
+                          {&in, &flags, &out, number});
   }
   return selection;
 }
@@ -78,12 +81,12 @@ std::uint64_t here(const Selection& selection, std::size_t element_bytes, const 
 
 std::shared_ptr<const GatherWork> queue(Stream& stream, const Selection& selection, std::size_t element_bytes,
                                         const BufferBase& in, const BufferBase& flags, const BufferBase& out,
-                                        const BufferBase* workspace) {
+                                        const BufferBase* workspace, const BufferBase* number = nullptr) {
   auto work = std::make_shared<GatherWork>();
   const auto plan = gather_plan::make(stream.device().info(), element_bytes, call::place_of(in) | call::place_of(out));
   work->notes = call::take_workspace("compact", workspace, stream.device(),
                                      gather_plan::compact_bytes(selection.count, plan.tile()));
-  work->events = compact_on_device(stream, selection.count, in, flags, out, selection.room, *work->notes, plan);
+  work->events = compact_on_device(stream, selection.count, in, flags, out, selection.room, *work->notes, plan, number);
   return work;
 }
 
@@ -200,6 +203,25 @@ Pending<std::uint64_t> compact(Stream& stream, const BufferBase& in, std::size_t
   const auto work = queue(stream, selection, element_bytes, in, flags, out, options.workspace);
   const std::uint64_t room = selection.room;
   return {stream.record(), [=] { return number_of(*work, room); }};
+}
+
+Pending<void> compact(Stream& stream, const BufferBase& in, std::size_t element_bytes, const BufferBase& flags,
+                      BufferBase& out, const BufferBase& number, const GatherOptions& options) {
+  const Selection selection = checked(in, element_bytes, flags, out, options, &number);
+  call::check_stream("compact", stream, out);
+  if (selection.count == 0) {
+    call::clear(stream, number, 0, sizeof(std::uint64_t));
+    return {stream.record(), [] {}};
+  }
+  if (call::on_cpu(out.device())) {
+    stream.finish();  // what was given to it before may still change the data
+    const std::uint64_t found = compact_cpu(element_bytes, selection.count, call::host_address(in),
+                                            call::host_address(flags), call::host_address(out), selection.room);
+    std::memcpy(call::host_address(number), &found, sizeof found);
+    return {Event(), [] {}};
+  }
+  const auto work = queue(stream, selection, element_bytes, in, flags, out, options.workspace, &number);
+  return {stream.record(), [work] {}};
 }
 
 void fill(BufferBase& out, const void* element, std::size_t element_bytes, const GatherOptions& options) {

@@ -290,6 +290,68 @@ TEST_P(GatherTest, OnAStream) {
   EXPECT_EQ(c.read(), (std::vector<std::uint32_t>{1, 2, 3, 4, 5}));
 }
 
+// What breaks a rule is told in memory of the device, and get() throws nothing.
+TEST_P(GatherTest, StatusInMemory) {
+  using Status = std::vector<std::uint64_t>;
+  const Status none(2, ~std::uint64_t{0});
+  const Buffer<std::uint64_t> status(device, 2);
+  std::vector<std::uint32_t> indices = Random(7).indices(100003, 1000);
+  const Buffer<float> in = device.upload(std::vector<float>(1000, 1));
+  const Buffer<float> many = device.upload(std::vector<float>(indices.size(), 1));
+  Stream stream(device, Timing::off);
+  for (const std::size_t place : {indices.size(), std::size_t{100002}, std::size_t{70000}, std::size_t{0}}) {
+    if (place < indices.size()) indices[place] = static_cast<std::uint32_t>(1000 + place);
+    const bool right = place == indices.size();
+    const Status expected = right ? none : Status{place, 1000 + place};
+    const Buffer<std::uint32_t> there = device.upload(indices);
+    Buffer<float> out = device.upload(std::vector<float>(indices.size(), 7));
+    gather(stream, in, 4, there, Dtype::u32, out, {.status = &status}).get();
+    EXPECT_EQ(status.read(), expected);
+    EXPECT_EQ(out.read(), std::vector<float>(indices.size(), right ? 1 : 7));
+    Buffer<float> target = device.upload(std::vector<float>(1000, 7));
+    scatter(stream, many, 4, there, Dtype::u32, target, {.status = &status}).get();
+    EXPECT_EQ(status.read(), expected);
+    EXPECT_EQ(target.read()[999], right ? 1 : 7);
+  }
+  Buffer<float> empty(device, 0);
+  gather(stream, in, 4, device.upload(std::vector<std::uint32_t>()), Dtype::u32, empty, {.status = &status}).get();
+  EXPECT_EQ(status.read(), none);
+  Buffer<float> out(device, indices.size());
+  const Buffer<std::uint64_t> three(device, 3);
+  MASU_EXPECT_ERROR((void)gather(stream, in, 4, device.upload(indices), Dtype::u32, out, {.status = &three}),
+                    invalid_argument, "gather: the status must have 16 bytes (2 x 8), got 24");
+}
+
+TEST_P(GatherTest, CompactWithItsNumberInMemory) {
+  Random random(8);
+  Stream stream(device, Timing::off);
+  Buffer<std::uint64_t> number(device, 1);
+  for (const std::size_t count : {0U, 1U, 5000U, 100003U}) {
+    std::vector<std::uint32_t> values(count);
+    std::vector<std::uint8_t> flags(count);
+    std::vector<std::uint32_t> selected;
+    for (std::size_t i = 0; i < count; ++i) {
+      values[i] = static_cast<std::uint32_t>(random());
+      flags[i] = static_cast<std::uint8_t>(random() % 3);
+      if (flags[i] != 0) selected.push_back(values[i]);
+    }
+    const Buffer<std::uint32_t> in = device.upload(values);
+    const Buffer<std::uint8_t> set = device.upload(flags);
+    Buffer<std::uint32_t> out = device.upload(std::vector<std::uint32_t>(count, 7));
+    number.fill(99);
+    compact(stream, in, 4, set, out, number).get();
+    ASSERT_EQ(number.read()[0], selected.size());
+    EXPECT_EQ(out.slice(0, selected.size()).read(), selected);
+    if (selected.size() < 2) continue;
+    // Too many for the output: nothing moves.
+    Buffer<std::uint32_t> few = device.upload(std::vector<std::uint32_t>(selected.size() - 1, 7));
+    number.fill(99);
+    compact(stream, in, 4, set, few, number).get();
+    EXPECT_EQ(number.read()[0], selected.size());
+    EXPECT_EQ(few.read(), std::vector<std::uint32_t>(few.size(), 7));
+  }
+}
+
 TEST_P(GatherTest, NothingToDo) {
   EXPECT_TRUE(gather(device, std::vector<int>{1}, std::vector<std::uint32_t>()).empty());
   EXPECT_TRUE(permute(device, std::vector<int>(), std::vector<std::uint32_t>()).empty());

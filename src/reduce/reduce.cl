@@ -12,6 +12,7 @@
 // - MASU_SKIP     1: NaNs are left out
 // - MASU_MIN      1: the least is wanted
 // - MASU_MAX      1: the greatest is wanted
+// - MASU_WANTS_VALUES, MASU_WANTS_INDICES  bits of what extreme_targets writes
 
 #define MASU_TILE ((ulong)MASU_GROUP * MASU_VECTORS * MASU_PER_VECTOR)  // elements
 #define MASU_LANES (MASU_ELEMENT_BYTES < 4 ? 4 / MASU_ELEMENT_BYTES : 1)
@@ -299,6 +300,26 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void extreme_rows(__global const uchar *res
         result[0] = place[largest];
         result[1] = element_at(data, place[largest]);
       }
+    }
+  }
+}
+
+// The extremes of each row, largest 0 or 1, as elements and u64, where they are wanted. Where NaNs are skipped and a row has
+// nothing else, the index is 2^64 - 1.
+__kernel MASU_WORK_GROUP(MASU_GROUP) void extreme_targets(__global const uchar *restrict result_memory,
+                                                          const ulong results_at, const ulong rows, const uint largest,
+                                                          const uint wanted, __global uchar *value_memory,
+                                                          const ulong values_at, __global uchar *index_memory,
+                                                          const ulong indices_at) {
+  __global const ulong *results = (__global const ulong *)(result_memory + results_at) + 2 * MASU_MIN * largest * rows;
+  for (ulong row = get_global_id(0); row < rows; row += get_global_size(0)) {
+    const ulong bits = results[2 * row + 1];
+    if ((wanted & MASU_WANTS_VALUES) != 0) {
+      ((__global MASU_ELEMENT *)(value_memory + values_at))[row] = (MASU_ELEMENT)bits;
+    }
+    if ((wanted & MASU_WANTS_INDICES) != 0) {
+      const uint skipped = MASU_SKIP && extreme_rank((MASU_BITS)bits, largest, MASU_SKIP) == MASU_ALL_BITS;
+      ((__global ulong *)(index_memory + indices_at))[row] = skipped ? ~(ulong)0 : results[2 * row];
     }
   }
 }

@@ -15,10 +15,12 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstring>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace masu {
 
@@ -56,6 +58,51 @@ ReduceResult here(const ArrayView& data, ReduceOp op, const ReduceOptions& optio
 reduce_plan::Plan plan_for(const Device& device, Dtype dtype, std::uint64_t row, ReduceOp op,
                            const ReduceOptions& options) {
   return reduce_plan::make(device.info(), dtype, op, skips(options), options.rows, row);
+}
+
+void check_targets(const ReduceTargets& to, const BufferBase& data, Dtype dtype, std::uint64_t rows) {
+  struct Target {
+    const BufferBase* memory;
+    std::string_view name;
+    std::size_t bytes;
+  };
+  const std::size_t size = size_of(dtype);
+  constexpr std::size_t word = sizeof(std::uint64_t);
+  const std::array<Target, 7> targets = {{{to.min, "min", size},
+                                          {to.max, "max", size},
+                                          {to.min_indices, "min_indices", word},
+                                          {to.max_indices, "max_indices", word},
+                                          {to.nonzero, "nonzero", word},
+                                          {to.all, "all", 1},
+                                          {to.any, "any", 1}}};
+  for (auto target = targets.begin(); target != targets.end(); ++target) {
+    if (target->memory == nullptr) continue;
+    call::check_results(reduce_name, target->name, *target->memory, data.device(), rows, target->bytes, {&data});
+    for (auto before = targets.begin(); before != target; ++before) {
+      if (before->memory == nullptr) continue;
+      call::check_apart(reduce_name, fmt::format("{} and {}", before->name, target->name), *before->memory,
+                        *target->memory);
+    }
+  }
+}
+
+// On `cpu`, into its memory.
+void put_here(const std::vector<Reduced>& rows, Dtype dtype, std::uint64_t row_length, bool skip,
+              const ReduceTargets& to) {
+  const auto put = [](const BufferBase* target, std::uint64_t row, const auto& value, std::size_t bytes) {
+    if (target != nullptr) std::memcpy(call::host_address(*target) + row * bytes, &value, bytes);
+  };
+  for (std::uint64_t row = 0; row < rows.size(); ++row) {
+    const Reduced& found = rows[row];
+    for (int which = 0; which < 2; ++which) {
+      const Extreme& extreme = found.extremes[which];
+      put(which == 0 ? to.min : to.max, row, extreme.bits, size_of(dtype));
+      put(which == 0 ? to.min_indices : to.max_indices, row, extreme.place(dtype, skip), sizeof(std::uint64_t));
+    }
+    put(to.nonzero, row, found.nonzero, sizeof(std::uint64_t));
+    put(to.all, row, static_cast<std::uint8_t>(found.nonzero == row_length), 1);
+    put(to.any, row, static_cast<std::uint8_t>(found.nonzero != 0), 1);
+  }
 }
 
 }  // namespace
@@ -136,6 +183,44 @@ Pending<ReduceResult> reduce(Stream& stream, const BufferBase& data, Dtype dtype
   const bool skip = skips(options);
   return {stream.record(),
           [job, &stream, dtype, op, skip] { return ReduceParts::make(dtype, op, skip, job->fetch(stream)); }};
+}
+
+ReduceOp ReduceTargets::op() const {
+  const bool least = min != nullptr || min_indices != nullptr;
+  const bool greatest = max != nullptr || max_indices != nullptr;
+  const bool counted = nonzero != nullptr || all != nullptr || any != nullptr;
+  if (counted == (least || greatest)) {
+    call::refuse(reduce_name,
+                 fmt::format("the targets must be extremes, or what is counted, got {}", counted ? "both" : "neither"));
+  }
+  if (counted) return ReduceOp::count_nonzero;
+  return !greatest ? ReduceOp::min : !least ? ReduceOp::max : ReduceOp::minmax;
+}
+
+Pending<void> reduce(Stream& stream, const BufferBase& data, Dtype dtype, const ReduceTargets& to,
+                     const ReduceOptions& options) {
+  const ReduceOp op = to.op();
+  call::check_stream(reduce_name, stream, data);
+  const std::uint64_t count = call::count_of(reduce_name, data, dtype);
+  const std::uint64_t row = check_shape(count, op, options);
+  const Device& device = stream.device();
+  check_targets(to, data, dtype, options.rows);
+  if (count == 0) {
+    if (to.nonzero != nullptr) call::clear(stream, *to.nonzero, 0, to.nonzero->size_bytes());
+    if (to.any != nullptr) call::fill(stream, *to.any, std::uint8_t{0});
+    if (to.all != nullptr) call::fill(stream, *to.all, std::uint8_t{1});
+    return {stream.record(), [] {}};
+  }
+  if (call::on_cpu(device)) {
+    stream.finish();  // what was given to it before may still change the data
+    put_here(reduce_cpu(call::host_view(data, dtype), options.rows, op, skips(options)), dtype, row, skips(options),
+             to);
+    return {Event(), [] {}};
+  }
+  auto job = std::make_shared<DeviceReduce>(data, plan_for(device, dtype, row, op, options), options.workspace, to);
+  job->start(stream, data, data.byte_offset());
+  job->put(stream, to);
+  return {stream.record(), [job] {}};
 }
 
 }  // namespace masu

@@ -5,6 +5,7 @@
 // Defines, all given by reduce_plan.cpp:
 // - MASU_GROUP    work-items in a work-group, a power of two
 // - MASU_VECTORS  16-byte vectors that a work-item reads at a time
+// - MASU_WANTS_NUMBERS, MASU_WANTS_ALL, MASU_WANTS_ANY  bits of what count_targets writes
 
 #define MASU_TILE ((ulong)MASU_GROUP * MASU_VECTORS * MASU_PER_VECTOR)  // elements
 
@@ -106,5 +107,21 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void count_rows(__global const uchar *restr
     for (uint i = lane % width; row < rows && i < count; i += width) here += is_nonzero(element_at(data, i));
     const ulong found = sum_of(here, width, sums);
     if (row < rows && lane % width == 0) ((__global ulong *)(result_memory + results_at))[row] = found;
+  }
+}
+
+// What is told of each row's count, of `count` elements, where it is wanted.
+__kernel MASU_WORK_GROUP(MASU_GROUP) void count_targets(__global const uchar *restrict result_memory,
+                                                        const ulong results_at, const ulong rows, const ulong count,
+                                                        const uint wanted, __global uchar *number_memory,
+                                                        const ulong numbers_at, __global uchar *all_memory,
+                                                        const ulong all_at, __global uchar *any_memory,
+                                                        const ulong any_at) {
+  __global const ulong *results = (__global const ulong *)(result_memory + results_at);
+  for (ulong row = get_global_id(0); row < rows; row += get_global_size(0)) {
+    const ulong found = results[row];
+    if ((wanted & MASU_WANTS_NUMBERS) != 0) ((__global ulong *)(number_memory + numbers_at))[row] = found;
+    if ((wanted & MASU_WANTS_ALL) != 0) all_memory[all_at + row] = found == count;
+    if ((wanted & MASU_WANTS_ANY) != 0) any_memory[any_at + row] = found != 0;
   }
 }

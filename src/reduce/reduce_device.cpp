@@ -5,9 +5,12 @@
 
 namespace masu {
 
-DeviceReduce::DeviceReduce(const BufferBase& data, const reduce_plan::Plan& plan, const BufferBase* workspace)
+DeviceReduce::DeviceReduce(const BufferBase& data, const reduce_plan::Plan& plan, const BufferBase* workspace,
+                           const ReduceTargets& targets)
     : plan_(plan),
-      memory_(call::take_workspace("reduce", workspace, data.device(), plan.workspace(), {&data})),
+      memory_(call::take_workspace("reduce", workspace, data.device(), plan.workspace(),
+                                   {&data, targets.min, targets.max, targets.min_indices, targets.max_indices,
+                                    targets.nonzero, targets.all, targets.any})),
       parts_(memory_.slice(0, plan.part_bytes())),
       results_(memory_.slice(plan.part_bytes(), plan.result_bytes())),
       kernels_(data.device(), plan.files(), plan.defines(), plan.group) {}
@@ -33,6 +36,34 @@ void DeviceReduce::start(Stream& stream, const BufferBase& data, std::uint64_t d
     launch(stream, "extreme_parts", plan_.groups, from, plan_.count, plan_.rows, members, parts_);
     launch(stream, "extreme_places", plan_.rows * plan_.extremes(), from, plan_.count, plan_.rows, members, parts_,
            results_);
+  }
+}
+
+void DeviceReduce::put(Stream& stream, const ReduceTargets& targets) {
+  std::uint32_t wanted = 0;
+  call::Arguments places;
+  // What is not wanted is some memory that no one writes.
+  const auto add = [&](const BufferBase* target, std::uint32_t bit) {
+    if (target != nullptr) wanted |= bit;
+    places.add(target != nullptr ? *target : results_);
+  };
+  const auto write = [&](std::string_view kernel, const auto& what) {
+    launches_.push_back(
+        kernels_.launch(stream, kernel, plan_.target_groups(), results_, plan_.rows, what, wanted, places));
+  };
+  if (plan_.counts()) {
+    add(targets.nonzero, reduce_plan::wants_numbers);
+    add(targets.all, reduce_plan::wants_all);
+    add(targets.any, reduce_plan::wants_any);
+    return write("count_targets", plan_.count);
+  }
+  for (std::uint32_t largest = 0; largest < 2; ++largest) {
+    if (!wants(plan_.op, static_cast<int>(largest))) continue;
+    wanted = 0;
+    places = call::Arguments();
+    add(largest == 0 ? targets.min : targets.max, reduce_plan::wants_values);
+    add(largest == 0 ? targets.min_indices : targets.max_indices, reduce_plan::wants_indices);
+    write("extreme_targets", largest);
   }
 }
 

@@ -17,11 +17,15 @@ namespace masu {
 
 class DeviceReduce {
  public:
-  // For data of this buffer. With no `workspace`, memory is allocated.
-  DeviceReduce(const BufferBase& data, const reduce_plan::Plan& plan, const BufferBase* workspace);
+  // For data of this buffer. With no `workspace`, memory is allocated; one must lie apart from the data and `targets`,
+  // which may be null.
+  DeviceReduce(const BufferBase& data, const reduce_plan::Plan& plan, const BufferBase* workspace,
+               const ReduceTargets& targets = {});
 
   // Launches all; the rows begin `data_at` bytes into the memory that the buffer lies in.
   void start(Stream& stream, const BufferBase& data, std::uint64_t data_at);
+  // Launches what writes the results to memory of the caller's.
+  void put(Stream& stream, const ReduceTargets& targets);
   // What was found in each row. Waits.
   std::vector<Reduced> fetch(Stream& stream) const;
   // Device time of the launches; the stream's events must tell times. Waits.

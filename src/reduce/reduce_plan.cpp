@@ -21,6 +21,7 @@ constexpr std::array<std::string_view, 2> count_files = {"src/elements/elements.
 constexpr std::uint64_t groups_a_unit_gpu = 8;  // of 256 work-items: as many as run at once
 constexpr std::uint64_t groups_a_unit_cpu = 2;
 constexpr std::uint64_t elements_an_item = 4;  // of a short row
+constexpr std::uint64_t most_target_groups = 1024;
 constexpr std::uint64_t word = sizeof(std::uint64_t);
 
 }  // namespace
@@ -33,6 +34,10 @@ std::uint64_t Plan::result_bytes() const noexcept {
   return call::aligned(rows * word * (counts() ? 1 : 2 * extremes()));
 }
 
+std::uint64_t Plan::target_groups() const noexcept {
+  return std::min((rows + group - 1) / group, most_target_groups);
+}
+
 std::span<const std::string_view> Plan::files() const noexcept {
   if (counts()) return count_files;
   return extreme_files;
@@ -40,10 +45,17 @@ std::span<const std::string_view> Plan::files() const noexcept {
 
 std::vector<runtime::Define> Plan::defines() const {
   std::vector<runtime::Define> own{{"MASU_GROUP", group}, {"MASU_VECTORS", vectors}};
-  if (counts()) return element_defines(without_sign(dtype), std::move(own));
+  if (counts()) {
+    own.push_back({"MASU_WANTS_NUMBERS", wants_numbers});
+    own.push_back({"MASU_WANTS_ALL", wants_all});
+    own.push_back({"MASU_WANTS_ANY", wants_any});
+    return element_defines(without_sign(dtype), std::move(own));
+  }
   own.push_back({"MASU_SKIP", skip && is_float(dtype)});
   own.push_back({"MASU_MIN", wants(op, 0)});
   own.push_back({"MASU_MAX", wants(op, 1)});
+  own.push_back({"MASU_WANTS_VALUES", wants_values});
+  own.push_back({"MASU_WANTS_INDICES", wants_indices});
   return element_defines(dtype, std::move(own));
 }
 

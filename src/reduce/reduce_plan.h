@@ -18,6 +18,13 @@ namespace masu::reduce_plan {
 // Rows of at most this many bytes are short: a few work-items take each.
 inline constexpr std::uint64_t short_row_bytes = std::uint64_t{1} << 12;
 
+// What the last launch writes to the caller's memory; bits of `wanted` in the kernels.
+inline constexpr std::uint32_t wants_values = 1;
+inline constexpr std::uint32_t wants_indices = 2;
+inline constexpr std::uint32_t wants_numbers = 1;
+inline constexpr std::uint32_t wants_all = 2;
+inline constexpr std::uint32_t wants_any = 4;
+
 struct Plan {
   Dtype dtype = Dtype::u8;
   ReduceOp op = ReduceOp::min;
@@ -40,6 +47,8 @@ struct Plan {
   [[nodiscard]] std::uint64_t part_bytes() const noexcept;
   [[nodiscard]] std::uint64_t result_bytes() const noexcept;
   [[nodiscard]] std::uint64_t workspace() const noexcept { return part_bytes() + result_bytes(); }
+  // Work-groups that write results to the caller's memory.
+  [[nodiscard]] std::uint64_t target_groups() const noexcept;
   [[nodiscard]] std::span<const std::string_view> files() const noexcept;
   [[nodiscard]] std::vector<runtime::Define> defines() const;
 };

@@ -39,14 +39,20 @@ struct ExtremeRule {
   });
 }
 
+inline constexpr std::uint64_t no_index = ~std::uint64_t{0};
+
 // An extreme, with its bits.
 struct Extreme {
   std::uint64_t rank = ~std::uint64_t{0};
-  std::uint64_t index = ~std::uint64_t{0};
+  std::uint64_t index = no_index;
   std::uint64_t bits = 0;
 
   [[nodiscard]] bool before(const Extreme& other) const noexcept {
     return std::tie(rank, index) < std::tie(other.rank, other.index);
+  }
+  // Its index; none where all elements are NaNs that are skipped.
+  [[nodiscard]] std::uint64_t place(Dtype dtype, bool skip) const noexcept {
+    return skip && is_float(dtype) && rank == ~std::uint64_t{0} ? no_index : index;
   }
 };
 

@@ -13,8 +13,6 @@ namespace masu {
 
 namespace {
 
-constexpr std::uint64_t no_index = ~std::uint64_t{0};
-
 void check_indices(std::span<const std::uint64_t> indices, std::string_view name) {
   const auto found = std::find(indices.begin(), indices.end(), no_index);
   if (found == indices.end()) return;
@@ -41,8 +39,7 @@ ReduceResult ReduceParts::make(Dtype dtype, ReduceOp op, bool skip, const std::v
     for (std::size_t row = 0; row < rows.size(); ++row) {
       const Extreme& extreme = rows[row].extremes[which];
       std::memcpy(result.values_[which].data() + row * size, &extreme.bits, size);
-      const bool only_nans = skip && is_float(dtype) && extreme.rank == ~std::uint64_t{0};
-      result.indices_[which][row] = only_nans ? no_index : extreme.index;
+      result.indices_[which][row] = extreme.place(dtype, skip);
     }
   }
   return result;

@@ -251,6 +251,89 @@ TEST_P(ReduceTest, OnAStreamAndWorkspace) {
                     "reduce: workspace must be at least");
 }
 
+// Results in memory of the caller's, of every row.
+template <class T>
+void expect_into_memory(const Buffer<T>& there, const std::vector<T>& data, ReduceOp op, const ReduceOptions& options,
+                        const std::string& name) {
+  const Device& device = there.device();
+  const std::uint64_t rows = options.rows;
+  const std::uint64_t length = data.size() / rows;
+  Stream stream(device, Timing::off);
+  const Buffer<T> least(device, rows);
+  const Buffer<T> greatest(device, rows);
+  const Buffer<std::uint64_t> first(device, rows);
+  const Buffer<std::uint64_t> second(device, rows);
+  const Buffer<std::uint8_t> all(device, rows);
+  const Buffer<std::uint8_t> any(device, rows);
+  const bool counts = op == ReduceOp::count_nonzero;
+  ReduceTargets to;
+  if (counts) to = {.nonzero = &first, .all = &all, .any = &any};
+  if (!counts && op != ReduceOp::max) to.min = &least, to.min_indices = &first;
+  if (!counts && op != ReduceOp::min) to.max = &greatest, to.max_indices = &second;
+  ASSERT_EQ(to.op(), op);
+  reduce(stream, there, dtype_of<T>, to, options).get();
+  const std::vector<std::uint64_t> firsts = first.read();
+  const std::vector<std::uint64_t> seconds = second.read();
+  for (std::uint64_t r = 0; r < rows; ++r) {
+    const Expected right = expected_of(data.data() + r * length, length, options.nan);
+    const auto index = [&](std::uint64_t place) { return right.only_nans ? ~std::uint64_t{0} : place; };
+    if (counts) {
+      ASSERT_EQ(firsts[r], right.nonzero) << name;
+      ASSERT_EQ(all.read()[r], right.nonzero == length ? 1 : 0) << name;
+      ASSERT_EQ(any.read()[r], right.nonzero != 0 ? 1 : 0) << name;
+    }
+    if (to.min != nullptr) {
+      ASSERT_TRUE(same_bits(least.read()[r], data[r * length + right.least])) << name;
+      ASSERT_EQ(firsts[r], index(right.least)) << name << ", row " << r;
+    }
+    if (to.max != nullptr) {
+      ASSERT_TRUE(same_bits(greatest.read()[r], data[r * length + right.greatest])) << name;
+      ASSERT_EQ(seconds[r], index(right.greatest)) << name << ", row " << r;
+    }
+  }
+}
+
+TEST_P(ReduceTest, IntoMemory) {
+  for (const Case& one : cases()) {
+    dispatch(one.dtype, [&](auto tag) {
+      using T = typename decltype(tag)::type;
+      for (const std::uint64_t rows : {1, 3, 300}) {
+        const std::uint64_t length = rows == 300 ? 7 : 9001;
+        std::vector<T> data = reference::data_of<T>(Shape::special, rows * length, 4);
+        // A row of NaNs, or of nothing but one value, and a row of zeros.
+        std::fill_n(data.begin(), length,
+                    std::numeric_limits<T>::has_quiet_NaN ? std::numeric_limits<T>::quiet_NaN() : data.back());
+        if (rows > 1) std::fill_n(data.begin() + static_cast<std::ptrdiff_t>(length), length, T{});
+        expect_into_memory(
+            misaligned(data), data, one.op, {.nan = one.nan, .rows = rows},
+            std::string(to_string(one.dtype)) + " " + std::string(to_string(one.op)) + " of " + std::to_string(rows));
+      }
+    });
+  }
+}
+
+TEST_P(ReduceTest, IntoMemoryOfNothing) {
+  const Buffer<float> nothing(device, 0);
+  const Buffer<std::uint64_t> nonzero = device.upload(std::vector<std::uint64_t>{9, 9});
+  const Buffer<std::uint8_t> all = device.upload(std::vector<std::uint8_t>{9, 9});
+  const Buffer<std::uint8_t> any = device.upload(std::vector<std::uint8_t>{9, 9});
+  Stream stream(device, Timing::off);
+  reduce(stream, nothing, Dtype::f32, {.nonzero = &nonzero, .all = &all, .any = &any}, {.rows = 2}).get();
+  EXPECT_EQ(nonzero.read(), (std::vector<std::uint64_t>{0, 0}));
+  EXPECT_EQ(all.read(), (std::vector<std::uint8_t>{1, 1}));
+  EXPECT_EQ(any.read(), (std::vector<std::uint8_t>{0, 0}));
+  const Buffer<float> data = device.upload(std::vector<float>(10));
+  const Buffer<float> one(device, 1);
+  MASU_EXPECT_ERROR((void)reduce(stream, data, Dtype::f32, ReduceTargets{}), invalid_argument,
+                    "reduce: the targets must be extremes, or what is counted, got neither");
+  MASU_EXPECT_ERROR((void)reduce(stream, data, Dtype::f32, {.min = &one, .nonzero = &nonzero}), invalid_argument,
+                    "got both");
+  MASU_EXPECT_ERROR((void)reduce(stream, data, Dtype::f32, {.min = &one, .max = &one}), invalid_argument,
+                    "reduce: min and max must not overlap");
+  MASU_EXPECT_ERROR((void)reduce(stream, nothing, Dtype::f32, {.min = &one}), invalid_argument,
+                    "min needs at least one element");
+}
+
 TEST_P(ReduceTest, EmptyAndRefusals) {
   const std::vector<float> none;
   const Buffer<float> nothing(device, 0);

@@ -3,6 +3,7 @@
 #include "runtime/backend.h"
 #include "sort/cpu/sort_cpu.h"
 #include "sort/device/sort_device.h"
+#include "sort/prepared_segments.h"
 #include "sort/sort_job.h"
 
 #include <masu/sort.h>
@@ -36,22 +37,18 @@ SortJob job_for(std::string_view function, std::uint64_t count, const SortOption
   if (count > most_keys) refuse(function, fmt::format("at most 2^48 keys, got {}", count));
   const std::span<const std::uint64_t> segments = options.segments;
   if (options.rows != 1 && !segments.empty()) refuse(function, "rows and segments must not be given together");
+  if (options.prepared != nullptr) {
+    if (options.rows != 1 || !segments.empty()) refuse(function, "prepared segments must be given alone");
+    return options.prepared->state().job(function, count, options.order);
+  }
   if (segments.empty()) {
     if (options.rows == 0 || count % options.rows != 0) {
       refuse(function, fmt::format("rows must divide the {} keys, got {}", count, options.rows));
     }
-    return {options.order, options.algorithm, {count, options.rows, {}}};
+    return {options.order, options.algorithm, {count, options.rows, {}}, function};
   }
-  for (std::size_t i = 1; i < segments.size(); ++i) {
-    if (segments[i] < segments[i - 1]) {
-      refuse(function,
-             fmt::format("segments must not fall, got {} after {} at place {}", segments[i], segments[i - 1], i));
-    }
-  }
-  if (segments.back() > count) {
-    refuse(function, fmt::format("segments must end at or before {}, got {}", count, segments.back()));
-  }
-  return {options.order, options.algorithm, {count, 1, segments}};
+  check_segments(function, segments, count);
+  return {options.order, options.algorithm, {count, 1, segments}, function};
 }
 
 void check_record(std::string_view function, std::size_t bytes, std::uint64_t count, std::uint64_t keys) {
@@ -134,6 +131,14 @@ void start_times(const SortOptions& options) {
   if (options.times != nullptr) *options.times = {};
 }
 
+// A sort on a device, which looks at what has been prepared for it.
+DeviceWork enqueue(Stream& stream, const BufferBase& keys, Dtype dtype, BufferBase* result, const Payload& payload,
+                   const SortJob& job, const SortOptions& options, bool may_wait) {
+  const DeviceSegments* tables =
+      options.prepared == nullptr ? nullptr : options.prepared->state().tables(job, stream.device(), dtype, payload);
+  return sort_on_device(stream, keys, dtype, result, payload, job, options.workspace, may_wait, tables);
+}
+
 // Host data on a device: up, `sorted` there, down. The arrays are of bytes.
 class Visit {
  public:
@@ -151,7 +156,7 @@ class Visit {
           [&] { buffer.read(std::span(static_cast<std::byte*>(data), buffer.size())); });
   }
   void sort(const BufferBase& keys, Dtype dtype, BufferBase* result, const Payload& payload, const SortJob& job) {
-    const DeviceWork work = sort_on_device(stream_, keys, dtype, result, payload, job, options_.workspace, true);
+    const DeviceWork work = enqueue(stream_, keys, dtype, result, payload, job, options_, true);
     finish(stream_, work, options_.times);
   }
 
@@ -169,7 +174,7 @@ Pending<void> pending(Stream& stream, DeviceWork work) {
 // A sort on `stream`; on the CPU it is done when this returns.
 Pending<void> start(Stream& stream, const BufferBase& keys, Dtype dtype, BufferBase* result, const Payload& payload,
                     const SortJob& job, const SortOptions& options) {
-  return pending(stream, sort_on_device(stream, keys, dtype, result, payload, job, options.workspace, false));
+  return pending(stream, enqueue(stream, keys, dtype, result, payload, job, options, false));
 }
 
 void check_stream(std::string_view function, const Stream& stream, const BufferBase& buffer) {

@@ -4,8 +4,10 @@
 
 #include <masu/sort.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
+#include <string_view>
 
 namespace masu {
 
@@ -14,6 +16,7 @@ struct Pieces {
   std::uint64_t count = 0;  // elements in all
   std::uint64_t rows = 1;
   std::span<const std::uint64_t> segments = {};  // not empty: offsets, at least two
+  std::uint64_t most = 0;                        // keys of the longest segment, where that is known
 
   // How many pieces there are.
   [[nodiscard]] std::uint64_t size() const noexcept { return segments.empty() ? rows : segments.size() - 1; }
@@ -25,9 +28,9 @@ struct Pieces {
   }
   [[nodiscard]] std::uint64_t longest() const noexcept {
     if (segments.empty()) return rows == 0 ? 0 : count / rows;
-    std::uint64_t most = 0;
-    for (std::uint64_t piece = 0; piece < size(); ++piece) most = most < length(piece) ? length(piece) : most;
-    return most;
+    std::uint64_t longest = most;
+    for (std::uint64_t piece = 0; most == 0 && piece < size(); ++piece) longest = std::max(longest, length(piece));
+    return longest;
   }
 };
 
@@ -35,6 +38,7 @@ struct SortJob {
   Order order = Order::ascending;
   SortAlgorithm algorithm = SortAlgorithm::automatic;
   Pieces pieces;
+  std::string_view function = "sort";  // in messages
 };
 
 }  // namespace masu

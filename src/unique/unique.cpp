@@ -16,6 +16,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <initializer_list>
 #include <new>
 #include <optional>
 #include <string_view>
@@ -72,12 +73,13 @@ struct Layout {
 // A unique by sorting on a device, between its two halves.
 class UniqueJob {
  public:
-  UniqueJob(Stream& stream, const BufferBase& data, Dtype dtype, const Layout& layout, const UniqueOptions& options)
+  UniqueJob(Stream& stream, const BufferBase& data, Dtype dtype, const Layout& layout, const UniqueOptions& options,
+            std::initializer_list<const BufferBase*> operands)
       : stream_(stream),
         dtype_(dtype),
         layout_(layout),
         options_(options),
-        memory_(call::take_workspace("unique", options.workspace, data.device(), layout.bytes(), {&data})),
+        memory_(call::take_workspace("unique", options.workspace, data.device(), layout.bytes(), operands)),
         keys_(memory_.slice(0, layout.count * size_of(dtype))),
         order_(memory_.slice(layout.key_bytes, layout.count * layout.index_bytes)),
         rest_(memory_.slice(layout.key_bytes + layout.order_bytes, layout.rest_bytes)),
@@ -110,7 +112,10 @@ class UniqueJob {
   }
 
   // Queues all that is left, where who called has room for as many values as there are elements.
-  void write(const UniqueTargets& to) { finder_.write({&to.values, to.counts, nullptr, &to.number}); }
+  void write(const UniqueTargets& to) {
+    finder_.write({&to.values, to.counts, to.indices, &to.number});
+    if (to.inverse != nullptr) finder_.write_inverse(*to.inverse);
+  }
 
   DeviceUnique<std::byte> finish() {
     const Device& device = stream_.device();
@@ -142,18 +147,21 @@ class UniqueJob {
 // Runs on a device, between the two halves.
 class RunJob {
  public:
-  RunJob(Stream& stream, const BufferBase& data, Dtype dtype, std::uint64_t count, const RunOptions& options)
+  RunJob(Stream& stream, const BufferBase& data, Dtype dtype, std::uint64_t count, const RunOptions& options,
+         std::initializer_list<const BufferBase*> operands)
       : stream_(stream),
         dtype_(dtype),
         options_(options),
         data_(data.device(), data.memory(), data.byte_offset(), data.size_bytes()),
         plan_(unique_plan::make(data.device().info(), dtype, count)),
-        memory_(call::take_workspace("run_length", options.workspace, data.device(), plan_.workspace(), {&data})),
+        memory_(call::take_workspace("run_length", options.workspace, data.device(), plan_.workspace(), operands)),
         finder_(stream, data_, dtype, count, plan_, memory_, nullptr, 4) {
     finder_.mark();
   }
   RunJob(const RunJob&) = delete;
   RunJob& operator=(const RunJob&) = delete;
+
+  void write(const RunTargets& to) { finder_.write({&to.values, to.lengths, to.starts, &to.number}); }
 
   DeviceRuns<std::byte> finish() {
     const Device& device = stream_.device();
@@ -216,6 +224,31 @@ detail::ResultMemory memory_of(HostArray& array) {
     array.bytes.resize(count * size_of(array.dtype));
     return static_cast<void*>(array.bytes.data());
   };
+}
+
+// Values, and how many they are, in memory that the caller gave.
+void check_distinct(std::string_view function, const BufferBase& data, std::uint64_t count, Dtype dtype,
+                    const BufferBase& values, const BufferBase& number) {
+  const Device& device = data.device();
+  call::check_results(function, "the values", values, device, count, size_of(dtype), {&data});
+  call::check_results(function, "the number", number, device, 1, sizeof(std::uint64_t), {&data, &values});
+}
+
+// A u64 for each element, where it is wanted.
+void check_numbers(std::string_view function, std::string_view name, const BufferBase* numbers, std::uint64_t count,
+                   std::initializer_list<const BufferBase*> operands) {
+  if (numbers == nullptr) return;
+  call::check_results(function, name, *numbers, (*operands.begin())->device(), count, sizeof(std::uint64_t), operands);
+}
+
+void put_numbers(const std::vector<std::uint64_t>& numbers, const BufferBase* to) {
+  if (to == nullptr) return;
+  std::memcpy(call::host_address(*to), numbers.data(), numbers.size() * sizeof(std::uint64_t));
+}
+
+Pending<void> no_elements(Stream& stream, const BufferBase& number) {
+  call::clear(stream, number, 0, sizeof(std::uint64_t));
+  return {stream.record(), [] {}};
 }
 
 }  // namespace
@@ -287,7 +320,7 @@ DeviceUnique<std::byte> unique(const BufferBase& data, Dtype dtype, const Unique
     if (auto found = count_on_device(data, dtype, options)) return std::move(*found);
   }
   Stream stream = call::timed_stream(device, options.times != nullptr);
-  UniqueJob job(stream, data, dtype, Layout(device, dtype, count, options), options);
+  UniqueJob job(stream, data, dtype, Layout(device, dtype, count, options), options, {&data});
   job.start(data, true);
   return job.finish();
 }
@@ -302,7 +335,8 @@ Pending<DeviceUnique<std::byte>> unique(Stream& stream, const BufferBase& data, 
     stream.finish();
     return call::finished_work([&] { return unique(data, dtype, untimed); });
   }
-  auto job = std::make_shared<UniqueJob>(stream, data, dtype, Layout(data.device(), dtype, count, untimed), untimed);
+  auto job = std::make_shared<UniqueJob>(stream, data, dtype, Layout(data.device(), dtype, count, untimed), untimed,
+                                         std::initializer_list<const BufferBase*>{&data});
   job->start(data, false);
   return {stream.record(), [job] { return job->finish(); }};
 }
@@ -313,29 +347,29 @@ Pending<void> unique(Stream& stream, const BufferBase& data, Dtype dtype, const 
   call::check_stream(name, stream, data);
   const Device& device = stream.device();
   const std::uint64_t count = call::count_of(name, data, dtype);
-  call::check_results(name, "the values", to.values, device, count, size_of(dtype), {&data});
-  call::check_results(name, "the number", to.number, device, 1, sizeof(std::uint64_t), {&data, &to.values});
-  if (to.counts != nullptr) {
-    call::check_results(name, "the counts", *to.counts, device, count, sizeof(std::uint64_t),
-                        {&data, &to.values, &to.number});
-  }
-  const UniqueOptions options{.counts = to.counts != nullptr, .workspace = workspace};
-  if (count == 0) {
-    call::clear(stream, to.number, 0, sizeof(std::uint64_t));
-    return {stream.record(), [] {}};
-  }
+  check_distinct(name, data, count, dtype, to.values, to.number);
+  check_numbers(name, "the counts", to.counts, count, {&data, &to.values, &to.number});
+  check_numbers(name, "the indices", to.indices, count, {&data, &to.values, &to.number, to.counts});
+  check_numbers(name, "the inverse", to.inverse, count, {&data, &to.values, &to.number, to.counts, to.indices});
+  const UniqueOptions options{.counts = to.counts != nullptr,
+                              .indices = to.indices != nullptr,
+                              .inverse = to.inverse != nullptr,
+                              .workspace = workspace};
+  if (count == 0) return no_elements(stream, to.number);
   if (call::on_cpu(device)) {
     stream.finish();  // what was given to it before may still change the data
     const UniqueArrays found = unique(device, call::host_view(data, dtype), options);
     const std::uint64_t number = found.size();
     std::memcpy(call::host_address(to.values), found.values.bytes.data(), found.values.bytes.size());
     std::memcpy(call::host_address(to.number), &number, sizeof number);
-    if (to.counts != nullptr) {
-      std::memcpy(call::host_address(*to.counts), found.counts.data(), number * sizeof(std::uint64_t));
-    }
+    put_numbers(found.counts, to.counts);
+    put_numbers(found.indices, to.indices);
+    put_numbers(found.inverse, to.inverse);
     return {Event(), [] {}};
   }
-  auto job = std::make_shared<UniqueJob>(stream, data, dtype, Layout(device, dtype, count, options), options);
+  auto job = std::make_shared<UniqueJob>(
+      stream, data, dtype, Layout(device, dtype, count, options), options,
+      std::initializer_list<const BufferBase*>{&data, &to.values, &to.number, to.counts, to.indices, to.inverse});
   job->start(data, false);
   job->write(to);
   return {stream.record(), [job] {}};
@@ -400,7 +434,7 @@ DeviceRuns<std::byte> run_length(const BufferBase& data, Dtype dtype, const RunO
   if (count == 0) return {Bytes(device, 0), Counts(device, 0), Counts(device, 0)};
   if (call::on_cpu(device)) return runs_here(device, call::host_view(data, dtype), options);
   Stream stream = call::timed_stream(device, options.times != nullptr);
-  return RunJob(stream, data, dtype, count, options).finish();
+  return RunJob(stream, data, dtype, count, options, {&data}).finish();
 }
 
 Pending<DeviceRuns<std::byte>> run_length(Stream& stream, const BufferBase& data, Dtype dtype,
@@ -413,8 +447,36 @@ Pending<DeviceRuns<std::byte>> run_length(Stream& stream, const BufferBase& data
     stream.finish();
     return call::finished_work([&] { return run_length(data, dtype, untimed); });
   }
-  auto job = std::make_shared<RunJob>(stream, data, dtype, count, untimed);
+  auto job =
+      std::make_shared<RunJob>(stream, data, dtype, count, untimed, std::initializer_list<const BufferBase*>{&data});
   return {stream.record(), [job] { return job->finish(); }};
+}
+
+Pending<void> run_length(Stream& stream, const BufferBase& data, Dtype dtype, const RunTargets& to,
+                         const BufferBase* workspace) {
+  constexpr std::string_view name = "run_length";
+  call::check_stream(name, stream, data);
+  const Device& device = stream.device();
+  const std::uint64_t count = call::count_of(name, data, dtype);
+  check_distinct(name, data, count, dtype, to.values, to.number);
+  check_numbers(name, "the lengths", to.lengths, count, {&data, &to.values, &to.number});
+  check_numbers(name, "the starts", to.starts, count, {&data, &to.values, &to.number, to.lengths});
+  if (count == 0) return no_elements(stream, to.number);
+  if (call::on_cpu(device)) {
+    stream.finish();  // what was given to it before may still change the data
+    const auto numbers = [](const BufferBase* there) {
+      return there == nullptr ? nullptr : reinterpret_cast<std::uint64_t*>(call::host_address(*there));
+    };
+    const CpuRunFinder finder(call::host_view(data, dtype));
+    finder.write(call::host_address(to.values), numbers(to.lengths), numbers(to.starts));
+    *numbers(&to.number) = finder.runs();
+    return {Event(), [] {}};
+  }
+  auto job = std::make_shared<RunJob>(
+      stream, data, dtype, count, RunOptions{.workspace = workspace},
+      std::initializer_list<const BufferBase*>{&data, &to.values, &to.number, to.lengths, to.starts});
+  job->write(to);
+  return {stream.record(), [job] {}};
 }
 
 }  // namespace masu

@@ -9,6 +9,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <thread>
 #include <vector>
@@ -63,6 +64,80 @@ Buffer<T> misaligned(const Device& device, const std::vector<T>& data, std::size
   return device.upload(all).slice(before, data.size());
 }
 
+// Memory with room for all elements, and the first `found` of what is written there; what stands behind stays.
+class Numbers {
+ public:
+  Numbers(const Device& device, std::size_t count) : there_(device, count) { there_.fill(mark); }
+  [[nodiscard]] const BufferBase* when(bool wanted) const { return wanted ? &there_ : nullptr; }
+  [[nodiscard]] std::vector<std::uint64_t> first(std::size_t found) const {
+    std::vector<std::uint64_t> all = there_.read();
+    EXPECT_TRUE(std::all_of(all.begin() + static_cast<std::ptrdiff_t>(found), all.end(), [](std::uint64_t n) {
+      return n == mark;
+    })) << "written behind the end";
+    all.resize(found);
+    return all;
+  }
+
+ private:
+  static constexpr std::uint64_t mark = 77;
+  Buffer<std::uint64_t> there_;
+};
+
+template <class T>
+std::vector<T> first_of(const Buffer<T>& values, std::size_t found) {
+  std::vector<T> all = values.read();
+  all.resize(found);
+  return all;
+}
+
+// Into memory of the caller's, with every choice of what is wanted.
+template <class T>
+void expect_runs_into_memory(const Buffer<T>& data, const Runs<T>& all, const std::string& name) {
+  const Device& device = data.device();
+  Stream stream(device, Timing::off);
+  const std::size_t runs = all.values.size();
+  for (unsigned wanted = 0; wanted < 4; ++wanted) {
+    const Buffer<T> values(device, data.size());
+    Buffer<std::uint64_t> number(device, 1);
+    number.fill(~std::uint64_t{0});
+    const Numbers lengths(device, data.size());
+    const Numbers starts(device, data.size());
+    const bool with_lengths = (wanted & 1U) != 0;
+    const bool with_starts = (wanted & 2U) != 0;
+    run_length(stream, data, dtype_of<T>, {values, number, lengths.when(with_lengths), starts.when(with_starts)}).get();
+    ASSERT_EQ(number.read()[0], runs) << name << ", into memory";
+    const Runs<T> expected{all.values, with_lengths ? all.lengths : std::vector<std::uint64_t>(),
+                           with_starts ? all.starts : std::vector<std::uint64_t>()};
+    const Runs<T> got{first_of(values, runs), lengths.first(with_lengths ? runs : 0),
+                      starts.first(with_starts ? runs : 0)};
+    EXPECT_EQ(differences(got, expected), "") << name << ", into memory, " << wanted;
+  }
+}
+
+template <class T>
+void expect_into_memory(const Buffer<T>& data, const Unique<T>& all, const std::string& name) {
+  const Device& device = data.device();
+  Stream stream(device, Timing::off);
+  const std::size_t found = all.values.size();
+  for (unsigned wanted = 0; wanted < 8; ++wanted) {
+    const Buffer<T> values(device, data.size());
+    Buffer<std::uint64_t> number(device, 1);
+    number.fill(~std::uint64_t{0});
+    const Numbers numbers[] = {{device, data.size()}, {device, data.size()}, {device, data.size()}};
+    const auto asked = [&](unsigned which) { return numbers[which].when((wanted >> which & 1U) != 0); };
+    const auto got = [&](unsigned which, std::size_t count) {
+      return numbers[which].first(asked(which) != nullptr ? count : 0);
+    };
+    unique(stream, data, dtype_of<T>, {values, number, asked(0), asked(1), asked(2)}).get();
+    ASSERT_EQ(number.read()[0], found) << name << ", into memory";
+    const Unique<T> expected{all.values, asked(0) != nullptr ? all.counts : std::vector<std::uint64_t>(),
+                             asked(1) != nullptr ? all.indices : std::vector<std::uint64_t>(),
+                             asked(2) != nullptr ? all.inverse : std::vector<std::uint64_t>()};
+    EXPECT_EQ(differences({first_of(values, found), got(0, found), got(1, found), got(2, data.size())}, expected), "")
+        << name << ", into memory, " << wanted;
+  }
+}
+
 template <class T>
 void expect_runs(const Device& device, const std::vector<T>& data, const std::string& name) {
   const Runs<T> expected = reference::run_length(data);
@@ -70,6 +145,7 @@ void expect_runs(const Device& device, const std::vector<T>& data, const std::st
   for (const std::size_t before : {std::size_t{0}, std::size_t{1}, 16 / sizeof(T) + 1}) {
     const Buffer<T> buffer = misaligned(device, data, before);
     EXPECT_EQ(differences(run_length(buffer).read(), expected), "") << name << ", " << before << " before";
+    if (before == 1) expect_runs_into_memory(buffer, expected, name);
   }
 }
 
@@ -83,24 +159,7 @@ void expect_unique(const Device& device, const std::vector<T>& data, const std::
   const Buffer<T> buffer = misaligned(device, data, 1);
   EXPECT_EQ(differences(unique(buffer).read(), counted), "") << name << ", buffer";
   EXPECT_EQ(differences(unique(buffer, everything).read(), all), "") << name << ", buffer, everything";
-  // Into memory of the caller's, what stands behind the values staying.
-  Buffer<T> values(device, data.size());
-  Buffer<std::uint64_t> number(device, 1);
-  Buffer<std::uint64_t> counts(device, data.size());
-  counts.fill(std::uint64_t{77});
-  Stream stream(device, Timing::off);
-  for (const bool counting : {true, false}) {
-    number.fill(~std::uint64_t{0});
-    unique(stream, buffer, dtype_of<T>, {values, number, counting ? &counts : nullptr}).get();
-    const std::uint64_t found = number.read()[0];
-    ASSERT_EQ(found, all.values.size()) << name << ", into memory";
-    Unique<T> got{values.read(), counts.read(), {}, {}};
-    got.values.resize(found);
-    for (std::size_t i = found; i < got.counts.size(); ++i)
-      ASSERT_EQ(got.counts[i], 77U) << name << ", behind the counts";
-    got.counts.resize(found);
-    EXPECT_EQ(differences(got, counted), "") << name << ", into memory";
-  }
+  expect_into_memory(buffer, all, name);
   EXPECT_EQ(buffer.read().size(), data.size());
   EXPECT_TRUE(same_bits(buffer.read(), data)) << name << ": the input changed";
 }
@@ -262,6 +321,14 @@ TEST_P(UniqueTest, Refusals) {
   MASU_EXPECT_ERROR((void)unique_workspace(device, Dtype::u8, std::uint64_t{1} << 60), invalid_argument,
                     "at most 2^48");
   if (is_cpu()) return;
+  const Buffer<std::uint64_t> number(device, 1);
+  const Buffer<std::uint64_t> few(device, 6);
+  Stream stream(device, Timing::off);
+  MASU_EXPECT_ERROR((void)run_length(stream, bytes, Dtype::u8, {bytes, number}), invalid_argument,
+                    "run_length: the values and data must not overlap");
+  MASU_EXPECT_ERROR((void)unique(stream, bytes, Dtype::u8,
+                                 {device.upload(std::vector<std::uint8_t>(7)), number, nullptr, nullptr, &few}),
+                    invalid_argument, "unique: the inverse must have 56 bytes (7 x 8), got 48");
   Stream elsewhere(Device::open("cpu"));
   MASU_EXPECT_ERROR((void)run_length(elsewhere, bytes, Dtype::u8), invalid_argument, "of one device");
 }

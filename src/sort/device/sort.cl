@@ -9,7 +9,7 @@
 //
 // Defines beside those of these, all given by sort_plan.cpp:
 // - MASU_OFFSET_BYTES  4 where all places fit a uint, else 8
-// - MASU_PIECES        1: tiles, chunks and pieces are listed in tables; 0: all keys are one piece
+// - MASU_PIECES        1: tiles, chunks and pieces are listed in tables; 0: pieces are rows of equal length
 // - MASU_CHUNK_TILES   tiles of a chunk
 
 #if MASU_OFFSET_BYTES == 4
@@ -18,21 +18,28 @@
 #define MASU_OFFSET ulong
 #endif
 
+#define MASU_TABLE(type, at) ((__global const type *)(tables + (at)))
+
 // Where a tile lies: `first`, its first key; `size`, its keys; `index`, the place of the first in its piece; `chunk`.
-// A row of the table of tiles is three ulong: first, index, size + 2^32 * chunk.
+// A row of the table of tiles is three ulong: first, index, size + 2^32 * chunk. Without tables tiles_at is the number of
+// tiles of a row, and `count` of its keys.
 #if MASU_PIECES
 #define MASU_FIND_TILE                                                          \
-  __global const ulong *const row = MASU_AT(const ulong, tiles_at) + 3 * tile;  \
+  __global const ulong *const row = MASU_TABLE(ulong, tiles_at) + 3 * tile;     \
   const size_t first = row[0];                                                  \
   const size_t index = row[1];                                                  \
   const uint size = (uint)row[2];                                               \
   const uint chunk = (uint)(row[2] >> 32);
 #else
+#define MASU_CHUNKS_OF(tiles) (((tiles) + MASU_CHUNK_TILES - 1) / MASU_CHUNK_TILES)
 #define MASU_FIND_TILE                                                          \
-  const size_t first = tile * MASU_TILE;                                        \
-  const size_t index = first;                                                   \
-  const uint size = (uint)min(count - first, (ulong)MASU_TILE);                \
-  const uint chunk = (uint)(tile / MASU_CHUNK_TILES);
+  const uint row_tiles = (uint)tiles_at;                                        \
+  const uint row = (uint)tile / row_tiles;                                      \
+  const uint number = (uint)tile - row * row_tiles;                             \
+  const size_t index = (size_t)number * MASU_TILE;                              \
+  const size_t first = row * (size_t)count + index;                             \
+  const uint size = (uint)min(count - index, (ulong)MASU_TILE);                 \
+  const uint chunk = row * MASU_CHUNKS_OF(row_tiles) + number / MASU_CHUNK_TILES;
 #endif
 
 // ---- counting the digits of tiles ----
@@ -40,8 +47,8 @@
 // `facts`: 1 also finds the bits that are 0 in some key, and those that are 1 in some, of the ordered keys: two ulong
 // at facts_at, as words.
 __kernel MASU_WORK_GROUP(MASU_GROUP) void sort_count(__global const uchar *restrict keys, const ulong keys_at,
-                                                     __global uchar *scratch, const ulong tiles_at,
-                                                     const ulong counts_at, const ulong facts_at, const ulong count,
+                                                     __global uchar *scratch, __global const uchar *restrict tables,
+                                                     const ulong tiles_at, const ulong counts_at, const ulong facts_at, const ulong count,
                                                      const uint shift, const uint flip, const uint facts,
                                                      __local uint *counters) {
   MASU_LOCAL_POINTER(uint, counters);
@@ -108,19 +115,24 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void sort_count(__global const uchar *restr
 // ---- summing the counts ----
 
 // A work-group for each chunk: the counts of its tiles become the counts of the tiles before, within the chunk; `sums`
-// gets those of all. A row of the table of chunks is two uint: the first tile, and how many tiles.
-__kernel MASU_WORK_GROUP(2 * MASU_DIGITS) void sort_scan_tiles(__global uchar *scratch, const ulong chunks_at,
-                                                               const ulong counts_at, const ulong sums_at,
-                                                               const uint tiles, __local uint *halves) {
+// gets those of all. A row of the table of chunks is two uint: the first tile, and how many tiles. Without tables chunks_at
+// is the number of tiles of a row.
+__kernel MASU_WORK_GROUP(2 * MASU_DIGITS) void sort_scan_tiles(__global uchar *scratch,
+                                                               __global const uchar *restrict tables,
+                                                               const ulong chunks_at, const ulong counts_at,
+                                                               const ulong sums_at, __local uint *halves) {
   MASU_LOCAL_POINTER(uint, halves);
   const uint lid = (uint)get_local_id(0);
   const size_t chunk = get_group_id(0);
 #if MASU_PIECES
-  const size_t first = MASU_AT(const uint, chunks_at)[2 * chunk];
-  const uint size = MASU_AT(const uint, chunks_at)[2 * chunk + 1];
+  const size_t first = MASU_TABLE(uint, chunks_at)[2 * chunk];
+  const uint size = MASU_TABLE(uint, chunks_at)[2 * chunk + 1];
 #else
-  const size_t first = chunk * MASU_CHUNK_TILES;
-  const uint size = min((uint)(tiles - first), (uint)MASU_CHUNK_TILES);
+  const uint row_tiles = (uint)chunks_at;
+  const uint row = (uint)chunk / MASU_CHUNKS_OF(row_tiles);
+  const uint before_chunk = ((uint)chunk - row * MASU_CHUNKS_OF(row_tiles)) * MASU_CHUNK_TILES;
+  const size_t first = row * (size_t)row_tiles + before_chunk;
+  const uint size = min(row_tiles - before_chunk, (uint)MASU_CHUNK_TILES);
 #endif
   const uint digit = lid % MASU_DIGITS;
   const uint part = lid / MASU_DIGITS;
@@ -153,21 +165,24 @@ __kernel MASU_WORK_GROUP(2 * MASU_DIGITS) void sort_scan_tiles(__global uchar *s
 }
 
 // A work-group for each piece: `bases` gets, for each of its chunks, where the keys of each digit go. A row of the table of
-// pieces is two ulong: the first key, and the first chunk + 2^32 * chunks.
-__kernel MASU_WORK_GROUP(MASU_DIGITS) void sort_scan_chunks(__global uchar *scratch, const ulong pieces_at,
-                                                            const ulong sums_at, const ulong bases_at,
-                                                            const uint all_chunks, __local MASU_OFFSET *scanned) {
+// pieces is two ulong: the first key, and the first chunk + 2^32 * chunks. Without tables pieces_at is the number of chunks
+// of a row, and `count` of its keys.
+__kernel MASU_WORK_GROUP(MASU_DIGITS) void sort_scan_chunks(__global uchar *scratch,
+                                                            __global const uchar *restrict tables,
+                                                            const ulong pieces_at, const ulong sums_at,
+                                                            const ulong bases_at, const ulong count,
+                                                            __local MASU_OFFSET *scanned) {
   MASU_LOCAL_POINTER(MASU_OFFSET, scanned);
   const uint digit = (uint)get_local_id(0);
 #if MASU_PIECES
-  __global const ulong *const row = MASU_AT(const ulong, pieces_at) + 2 * get_group_id(0);
+  __global const ulong *const row = MASU_TABLE(ulong, pieces_at) + 2 * get_group_id(0);
   const MASU_OFFSET begin = (MASU_OFFSET)row[0];
   const size_t first = (uint)row[1];
   const uint chunks = (uint)(row[1] >> 32);
 #else
-  const MASU_OFFSET begin = 0;
-  const size_t first = 0;
-  const uint chunks = all_chunks;
+  const uint chunks = (uint)pieces_at;
+  const MASU_OFFSET begin = (MASU_OFFSET)(get_group_id(0) * count);
+  const size_t first = get_group_id(0) * chunks;
 #endif
   __global const uint *const sums = MASU_AT(const uint, sums_at) + first * MASU_DIGITS + digit;
   __global MASU_OFFSET *const bases = MASU_AT(MASU_OFFSET, bases_at) + first * MASU_DIGITS + digit;
@@ -203,9 +218,9 @@ __kernel MASU_WORK_GROUP(MASU_DIGITS) void sort_scan_chunks(__global uchar *scra
 
 __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void sort_scatter(
     __global const uchar *restrict keys_from, const ulong keys_at, __global uchar *restrict sorted,
-    const ulong sorted_at, MASU_VALUE_PARAMETERS __global const uchar *restrict scratch, const ulong tiles_at,
-    const ulong counts_at, const ulong bases_at, const ulong count, const uint shift, const uint flip,
-    const uint flags, __local uint4 *local_memory) {
+    const ulong sorted_at, MASU_VALUE_PARAMETERS __global const uchar *restrict scratch,
+    __global const uchar *restrict tables, const ulong tiles_at, const ulong counts_at, const ulong bases_at,
+    const ulong count, const uint shift, const uint flip, const uint flags, __local uint4 *local_memory) {
   MASU_LOCAL_POINTER(uint4, local_memory);  // at a multiple of 16, as vectors of counters must lie
   __local uint *const counters = (__local uint *)local_memory;
   const uint lid = (uint)get_local_id(0);

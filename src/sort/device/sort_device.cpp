@@ -15,6 +15,9 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <memory>
+#include <optional>
+#include <utility>
 
 namespace masu {
 
@@ -95,7 +98,9 @@ std::uint64_t scratch_bytes(const DeviceInfo& info, const Arrays& arrays, const 
       return payload.kind == Payload::Kind::none ? bytes
                                                  : std::max(bytes, radix_bytes(info, arrays.dtype, payload, job));
     }
-    case Way::segments:
+    case Way::segments:  // the short ones when the long ones are done
+      return std::max(radix_bytes(info, arrays.dtype, payload, job),
+                      sort_rows::Segments::scratch_bytes(arrays, job.pieces.size()));
     case Way::radix: break;
   }
   return radix_bytes(info, arrays.dtype, payload, job);
@@ -115,19 +120,43 @@ Buffer<std::byte> memory_for(const Device& device, const BufferBase* workspace, 
 
 }  // namespace
 
+// What digits sort, and, with Way::segments, what is sorted in registers.
+struct DeviceSegments::Tables {
+  SortTables digits;
+  std::optional<sort_rows::Segments> short_ones;
+};
+
+DeviceSegments::DeviceSegments(const Device& device, Dtype dtype, const Payload& payload, const SortJob& job) {
+  const DeviceInfo& info = device.info();
+  const bool rows = way_of(info, dtype, payload, job) == Way::segments;
+  auto tables = std::make_unique<Tables>(
+      Tables{sort_radix::tables_of(device, dtype, payload, job, rows ? most_of_rows(info, dtype, payload) : 0), {}});
+  if (rows) tables->short_ones.emplace(device, dtype, payload.kind != Payload::Kind::none, job.pieces.segments);
+  tables_ = std::move(tables);
+}
+
+DeviceSegments::~DeviceSegments() = default;
+
 DeviceWork sort_on_device(Stream& stream, const BufferBase& keys, Dtype dtype, BufferBase* result,
-                          const Payload& payload, const SortJob& job, const BufferBase* workspace, bool may_wait) {
+                          const Payload& payload, const SortJob& job, const BufferBase* workspace, bool may_wait,
+                          const DeviceSegments* segments) {
   const DeviceInfo& info = stream.device().info();
   Way way = way_of(info, dtype, payload, job);
   Arrays arrays = arrays_of(&keys, dtype, result, payload, job.order);
   if (workspace != nullptr) {
     const BufferBase* moved = payload.buffer != nullptr ? payload.buffer : &keys;
-    call::check_workspace("sort", *workspace, stream.device(), scratch_bytes(info, arrays, payload, job, way),
+    call::check_workspace(job.function, *workspace, stream.device(), scratch_bytes(info, arrays, payload, job, way),
                           {&keys, result != nullptr ? result : &keys, moved});
   }
   const std::uint64_t rows = job.pieces.rows;
   const std::uint64_t length = job.pieces.segments.empty() ? job.pieces.length(0) : 0;
   DeviceWork work;
+  if (segments == nullptr && !job.pieces.segments.empty()) {
+    const auto made = std::make_shared<const DeviceSegments>(stream.device(), dtype, payload, job);
+    segments = made.get();
+    work.kept.push_back(made);
+  }
+  const SortTables* tables = segments != nullptr ? &segments->tables().digits : nullptr;
   switch (way) {
     case Way::bitonic: bitonic::sort(stream, arrays, rows, length, workspace, work); break;
     case Way::merge: sort_merge::sort(stream, arrays, rows, length, workspace, work); break;
@@ -146,16 +175,16 @@ DeviceWork sort_on_device(Stream& stream, const BufferBase& keys, Dtype dtype, B
       if (way == Way::keys) {
         sort_keys::sort(stream, keys, dtype, result, payload, job, &memory, work);
       } else {
-        sort_radix::sort(stream, keys, dtype, result, payload, job, &memory, may_wait, 0, work);
+        sort_radix::sort(stream, keys, dtype, result, payload, job, &memory, may_wait, tables, work);
       }
       break;
     }
     case Way::segments: {
-      const std::uint64_t most = most_of_rows(info, dtype, payload);
-      const sort_rows::Segments short_ones(stream.device(), arrays, job.pieces.segments, work);
-      sort_radix::sort(stream, keys, dtype, result, payload, job, workspace, may_wait, most, work);
+      const Buffer<std::byte> memory =
+          sort_kernels::memory_of(stream.device(), workspace, scratch_bytes(info, arrays, payload, job, way), work);
+      sort_radix::sort(stream, keys, dtype, result, payload, job, &memory, may_wait, tables, work);
       if (result != nullptr) arrays.source = result;  // where the keys have been copied
-      short_ones.sort(stream, arrays, work);
+      segments->tables().short_ones->sort(stream, arrays, &memory, work);
       break;
     }
   }

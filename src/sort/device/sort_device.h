@@ -17,7 +17,6 @@ namespace masu {
 // What a device has been given to do: memory that must live until it is done, and the first and the last command.
 struct DeviceWork {
   std::vector<Buffer<std::byte>> memory;
-  std::vector<std::vector<std::uint64_t>> tables;
   std::vector<std::shared_ptr<const void>> kept;
   std::optional<Event> first;
   Event last;
@@ -36,10 +35,28 @@ struct Payload {
   std::size_t bytes = 0;         // of a record or an index
 };
 
+// The segments of job.pieces in memory of a device, for a dtype and what moves with the keys: records where they can
+// move by themselves, unless their buffer is given and lies at an odd place. Waits until all is there.
+class DeviceSegments {
+ public:
+  DeviceSegments(const Device& device, Dtype dtype, const Payload& payload, const SortJob& job);
+  ~DeviceSegments();
+  DeviceSegments(const DeviceSegments&) = delete;
+  DeviceSegments& operator=(const DeviceSegments&) = delete;
+
+  struct Tables;
+  [[nodiscard]] const Tables& tables() const noexcept { return *tables_; }
+
+ private:
+  std::unique_ptr<const Tables> tables_;
+};
+
 // Queues a sort of job.pieces.count keys: from `keys` to `result`, which may be the same, or, with indices, null: the
-// keys stay as they are. With `may_wait` it may read what a first pass found back, and so do less.
+// keys stay as they are. With `may_wait` it may read what a first pass found back, and so do less. `segments`: those of
+// the job made ready, or null.
 DeviceWork sort_on_device(Stream& stream, const BufferBase& keys, Dtype dtype, BufferBase* result,
-                          const Payload& payload, const SortJob& job, const BufferBase* workspace, bool may_wait);
+                          const Payload& payload, const SortJob& job, const BufferBase* workspace, bool may_wait,
+                          const DeviceSegments* segments = nullptr);
 // Waits.
 bool is_sorted_on_device(const BufferBase& keys, Dtype dtype, const SortJob& job);
 std::uint64_t sort_workspace_on_device(const DeviceInfo& info, Dtype dtype, const Payload& payload, const SortJob& job);

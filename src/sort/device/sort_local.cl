@@ -12,14 +12,14 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void sort_local(
 #if MASU_VALUE_BYTES > 0
     __global const uchar *values, const ulong values_at, __global uchar *moved, const ulong moved_at,
 #endif
-    __global const uchar *restrict scratch, const ulong pieces_at, const uint length, const uint flip,
+    __global const uchar *restrict tables, const ulong pieces_at, const uint length, const uint flip,
     const uint flags,
     __local uint4 *local_memory) {
   MASU_LOCAL_POINTER(uint4, local_memory);
   __local uint *const counters = (__local uint *)local_memory;
   const uint lid = (uint)get_local_id(0);
 #if MASU_PIECES
-  __global const ulong *const piece = MASU_AT(const ulong, pieces_at) + 2 * get_group_id(0);
+  __global const ulong *const piece = (__global const ulong *)(tables + pieces_at) + 2 * get_group_id(0);
   const size_t first = piece[0];
   const uint size = (uint)piece[1];
 #else

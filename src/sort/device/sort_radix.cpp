@@ -54,7 +54,6 @@ struct Needs {
   std::uint64_t sums = 0;
   std::uint64_t bases = 0;
   std::uint64_t facts = 0;
-  std::uint64_t tables = 0;
   std::uint64_t bytes = 0;
 };
 
@@ -65,7 +64,7 @@ Needs needs_of(const DeviceInfo& info, Dtype dtype, const Payload& payload, cons
   const bool gathered = records && !(may_carry && sort_plan::carried(payload.bytes));
   const std::uint64_t index_bytes = job.pieces.longest() > std::uint64_t{1} << 32 ? 8 : 4;
   const std::size_t value_bytes = payload.kind == Payload::Kind::none ? 0 : gathered ? index_bytes : payload.bytes;
-  const bool pieces = job.pieces.size() > 1 || !job.pieces.segments.empty();
+  const bool pieces = !job.pieces.segments.empty();
   needs.record_bytes = gathered ? payload.bytes : 0;
   needs.plan = sort_plan::make(info, dtype, value_bytes, count, pieces);
   const std::uint64_t tile = needs.plan.tile();
@@ -98,7 +97,6 @@ Needs needs_of(const DeviceInfo& info, Dtype dtype, const Payload& payload, cons
     needs.values_too = reserve(count * value_bytes);
     needs.records = reserve(count * payload.bytes);
   }
-  if (pieces) needs.tables = reserve(SortTables::most_bytes(job.pieces.size(), needs.most_tiles, needs.most_chunks));
   needs.bytes = end;
   return needs;
 }
@@ -106,19 +104,15 @@ Needs needs_of(const DeviceInfo& info, Dtype dtype, const Payload& payload, cons
 class RadixSorter {
  public:
   RadixSorter(Stream& stream, Dtype dtype, const SortJob& job, const Needs& needs, const BufferBase* scratch,
-              std::uint64_t others, DeviceWork& work)
+              const SortTables* tables, DeviceWork& work)
       : stream_(stream),
         device_(stream.device()),
         dtype_(dtype),
         job_(job),
         needs_(needs),
+        tables_(tables),
         scratch_(sort_kernels::memory_of(device_, scratch, std::max<std::uint64_t>(needs_.bytes, 16), work)),
-        others_(others),
-        work_(work) {
-    if (needs_.plan.pieces) {  // before anything is queued, as it takes a while
-      tables_.emplace(job_.pieces, needs_.plan.tile(), needs_.local.tile(), others_);
-    }
-  }
+        work_(work) {}
 
   // Sorts the keys, and the payload if any.
   void run(const BufferBase& keys, BufferBase* result, const Payload& payload, bool may_wait) {
@@ -192,27 +186,26 @@ class RadixSorter {
 
   void sort(const Task& task, bool may_wait) {
     const Pieces& pieces = job_.pieces;
-    if (!tables_) {
-      if (pieces.count <= needs_.local.tile()) return launch_local(task, 1, 0);
-      const std::uint64_t tiles = (pieces.count + needs_.plan.tile() - 1) / needs_.plan.tile();
-      return launch_passes(task, {tiles, (tiles + sort_plan::chunk_tiles - 1) / sort_plan::chunk_tiles, 1, 0, 0, 0},
+    if (tables_ == nullptr) {
+      const std::uint64_t length = pieces.length(0);
+      if (length <= needs_.local.tile()) return launch_local(task, pieces.rows, 0);
+      const std::uint64_t tiles = (length + needs_.plan.tile() - 1) / needs_.plan.tile();
+      const std::uint64_t chunks = (tiles + sort_plan::chunk_tiles - 1) / sort_plan::chunk_tiles;
+      return launch_passes(task, {pieces.rows * tiles, pieces.rows * chunks, pieces.rows, length, tiles, tiles, chunks},
                            may_wait);
     }
-    SortTables& made = *tables_;
-    if (made.words().empty()) return;
-    work_.tables.push_back(made.take_words());
-    const std::vector<std::uint64_t>& words = work_.tables.back();
-    const Place at = scratch(needs_.tables);
-    Event written(stream_.implementation().write(at.memory(), at.at, words.data(), words.size() * 8));
-    // CUDA has taken the words when it returns. OpenCL reads them later, when who called may have let go of them.
-    if (device_.kind() == DeviceKind::opencl) written.wait();
-    done(std::move(written));
-    if (made.local_pieces() != 0) launch_local(task, made.local_pieces(), made.local_at());
-    if (made.long_pieces() != 0) {
-      launch_passes(
-          task, {made.tiles(), made.chunks(), made.long_pieces(), made.tiles_at(), made.chunks_at(), made.pieces_at()},
-          may_wait);
+    if (tables_->local_pieces() != 0) launch_local(task, tables_->local_pieces(), tables_->local_at());
+    if (tables_->tiles() != 0) {
+      launch_passes(task,
+                    {tables_->tiles(), tables_->chunks(), tables_->long_pieces().size(), 0, tables_->tiles_at(),
+                     tables_->chunks_at(), tables_->pieces_at()},
+                    may_wait);
     }
+  }
+
+  // Something of the tables; without them, a number in its place.
+  [[nodiscard]] call::Arguments table(std::uint64_t at) const {
+    return call::Arguments(tables_ != nullptr ? call::memory_of(tables_->memory()) : memory_, at);
   }
 
   void launch_local(const Task& task, std::uint64_t groups, std::uint64_t table_at) {
@@ -222,17 +215,18 @@ class RadixSorter {
     if (plan.value_bytes != 0)
       values.add(call::Arguments((task.values ? *task.values : *task.moved).argument(), task.moved->argument()));
     done(kernels.launch(stream_, "sort_local", groups, task.keys.argument(),
-                        (task.result ? *task.result : task.keys).argument(), values,
-                        scratch(needs_.tables + table_at).argument(),
-                        static_cast<std::uint32_t>(plan.pieces ? 0 : job_.pieces.count), flip(),
+                        (task.result ? *task.result : task.keys).argument(), values, table(table_at),
+                        static_cast<std::uint32_t>(plan.pieces ? 0 : job_.pieces.length(0)), flip(),
                         task.flags() | (task.result ? 0 : flag_drop_keys), LocalMemory{plan.scatter_bytes()}));
   }
 
-  // How many tiles, chunks and pieces there are, and where their tables begin.
+  // How many tiles, chunks and pieces there are, and where their tables begin; without tables, the keys of a row, and
+  // in place of the tables the tiles of a row twice, and its chunks.
   struct Extent {
     std::uint64_t tiles;
     std::uint64_t chunks;
     std::uint64_t pieces;
+    std::uint64_t length;
     std::uint64_t tiles_at;
     std::uint64_t chunks_at;
     std::uint64_t pieces_at;
@@ -240,20 +234,18 @@ class RadixSorter {
 
   void launch_count(call::Kernels& kernels, const Extent& extent, const Place& keys, unsigned shift, bool facts) {
     done(kernels.in_groups_of(needs_.plan.group)
-             .launch(stream_, "sort_count", extent.tiles, keys.argument(), memory_, at(needs_.tables + extent.tiles_at),
-                     at(needs_.counts), at(needs_.facts), job_.pieces.count, std::uint32_t{shift}, flip(),
+             .launch(stream_, "sort_count", extent.tiles, keys.argument(), memory_, table(extent.tiles_at),
+                     at(needs_.counts), at(needs_.facts), extent.length, std::uint32_t{shift}, flip(),
                      std::uint32_t{facts}, LocalMemory{needs_.plan.count_bytes()}));
   }
 
   void launch_scans(call::Kernels& kernels, const Extent& extent) {
     done(kernels.in_groups_of(2 * sort_plan::digits)
-             .launch(stream_, "sort_scan_tiles", extent.chunks, memory_, at(needs_.tables + extent.chunks_at),
-                     at(needs_.counts), at(needs_.sums), static_cast<std::uint32_t>(extent.tiles),
-                     call::local<std::uint32_t>(2 * sort_plan::digits)));
+             .launch(stream_, "sort_scan_tiles", extent.chunks, memory_, table(extent.chunks_at), at(needs_.counts),
+                     at(needs_.sums), call::local<std::uint32_t>(2 * sort_plan::digits)));
     done(kernels.in_groups_of(sort_plan::digits)
-             .launch(stream_, "sort_scan_chunks", extent.pieces, memory_, at(needs_.tables + extent.pieces_at),
-                     at(needs_.sums), at(needs_.bases), static_cast<std::uint32_t>(extent.chunks),
-                     LocalMemory{sort_plan::digits * needs_.plan.offset_bytes()}));
+             .launch(stream_, "sort_scan_chunks", extent.pieces, memory_, table(extent.pieces_at), at(needs_.sums),
+                     at(needs_.bases), extent.length, LocalMemory{sort_plan::digits * needs_.plan.offset_bytes()}));
   }
 
   struct Step {
@@ -269,9 +261,8 @@ class RadixSorter {
     if (step.values_to) values.add(call::Arguments(step.values_from->argument(), step.values_to->argument()));
     done(kernels.in_groups_of(needs_.plan.group)
              .launch(stream_, "sort_scatter", extent.tiles, step.keys_from.argument(), step.keys_to.argument(), values,
-                     memory_, at(needs_.tables + extent.tiles_at), at(needs_.counts), at(needs_.bases),
-                     job_.pieces.count, std::uint32_t{shift}, flip(), step.flags,
-                     LocalMemory{needs_.plan.scatter_bytes()}));
+                     memory_, table(extent.tiles_at), at(needs_.counts), at(needs_.bases), extent.length,
+                     std::uint32_t{shift}, flip(), step.flags, LocalMemory{needs_.plan.scatter_bytes()}));
   }
 
   // The shifts of the digits in which not all keys agree. Counts the first digit; waits.
@@ -348,13 +339,10 @@ class RadixSorter {
 
   // Brings pieces back from the temporary memory: those that went through passes.
   void copy_back(std::uint64_t from, const Place& to, std::size_t size) {
-    if (!needs_.plan.pieces) return copy(to, scratch(from), job_.pieces.count * size);
-    for (std::uint64_t piece = 0; piece < job_.pieces.size(); ++piece) {
-      const std::uint64_t length = job_.pieces.length(piece);
-      const std::uint64_t begin = job_.pieces.begin(piece) * size;
-      if (length > needs_.local.tile() && length > others_) {
-        copy({to.buffer, to.at + begin}, scratch(from + begin), length * size);
-      }
+    if (tables_ == nullptr) return copy(to, scratch(from), job_.pieces.count * size);
+    for (const Run& piece : tables_->long_pieces()) {
+      const std::uint64_t begin = piece.first * size;
+      copy({to.buffer, to.at + begin}, scratch(from + begin), piece.size() * size);
     }
   }
 
@@ -363,10 +351,9 @@ class RadixSorter {
   Dtype dtype_;
   SortJob job_;
   Needs needs_;
-  std::optional<SortTables> tables_;  // of pieces
+  const SortTables* tables_;  // of segments
   Buffer<std::byte> scratch_;
   KernelArgument memory_ = call::memory_of(scratch_);
-  std::uint64_t others_;
   DeviceWork& work_;
 };
 
@@ -380,10 +367,16 @@ std::uint64_t scratch_bytes(const DeviceInfo& info, Dtype dtype, const Payload& 
   return std::max(bytes, needs_of(info, dtype, payload, job, false).bytes);  // records may lie at odd places
 }
 
+SortTables tables_of(const Device& device, Dtype dtype, const Payload& payload, const SortJob& job,
+                     std::uint64_t others) {
+  const Needs needs = needs_of(device.info(), dtype, payload, job, may_carry(payload));
+  return {device, job.pieces, needs.plan.tile(), needs.local.tile(), others};
+}
+
 void sort(Stream& stream, const BufferBase& keys, Dtype dtype, BufferBase* result, const Payload& payload,
-          const SortJob& job, const BufferBase* scratch, bool may_wait, std::uint64_t others, DeviceWork& work) {
+          const SortJob& job, const BufferBase* scratch, bool may_wait, const SortTables* tables, DeviceWork& work) {
   RadixSorter(stream, dtype, job, needs_of(stream.device().info(), dtype, payload, job, may_carry(payload)), scratch,
-              others, work)
+              tables, work)
       .run(keys, result, payload, may_wait);
 }
 

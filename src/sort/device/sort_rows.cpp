@@ -8,8 +8,8 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <memory>
 #include <utility>
+#include <vector>
 
 namespace masu::sort_rows {
 
@@ -80,10 +80,6 @@ class Launcher {
     again.group = static_cast<unsigned>(plan.tile_rows() * again.lanes);
     const std::uint64_t groups = std::uint64_t{device.compute_units} * (device.gpu ? 8 : 1);
     run(again, where, 0, std::min(tiles, groups), list);
-  }
-
-  [[nodiscard]] std::uint64_t tiles(const Where& where) const {
-    return tiles_of(make(stream_.device().info(), arrays_, wants_indices(arrays_), where.longest), where.rows);
   }
 
  private:
@@ -205,9 +201,9 @@ void sort(Stream& stream, const Arrays& arrays, const Rows& rows, const BufferBa
   Launcher(stream, arrays, false, work).sort(where, list ? &*list : nullptr);
 }
 
-Segments::Segments(const Device& device, const Arrays& arrays, std::span<const std::uint64_t> offsets,
-                   DeviceWork& work) {
-  const std::uint64_t most = most_local_keys(device.info(), arrays.dtype, wants_indices(arrays));
+Segments::Segments(const Device& device, Dtype dtype, bool indexed, std::span<const std::uint64_t> offsets)
+    : begins_(device, 0), lengths_(device, 0) {
+  const std::uint64_t most = most_local_keys(device.info(), dtype, indexed);
   const std::uint64_t segments = offsets.size() - 1;
   const auto class_of = [&](std::uint64_t segment) {
     const std::uint64_t length = offsets[segment + 1] - offsets[segment];
@@ -229,37 +225,34 @@ Segments::Segments(const Device& device, const Arrays& arrays, std::span<const s
   }
   firsts_[most_classes] = all;
   if (all == 0) return;
-  const auto begins = std::make_unique_for_overwrite<std::uint64_t[]>(all);
-  const auto lengths = std::make_unique_for_overwrite<std::uint32_t[]>(all);
+  std::vector<std::uint64_t> begins(all);
+  std::vector<std::uint32_t> lengths(all);
   each_segment([&](std::uint64_t segment, std::uint64_t& place) {
     if (class_of(segment) == 0) return;
     begins[place] = offsets[segment];
     lengths[place++] = static_cast<std::uint32_t>(offsets[segment + 1] - offsets[segment]);
   });
-  const auto upload = [&](std::optional<Buffer<std::byte>>& there, const void* data, std::uint64_t bytes) {
-    Buffer<std::byte>& memory = work.memory.emplace_back(device, bytes);
-    memory.write(std::span(static_cast<const std::byte*>(data), bytes));
-    there.emplace(memory.slice(0, bytes));
-  };
-  upload(begins_, begins.get(), all * sizeof(std::uint64_t));
-  upload(lengths_, lengths.get(), all * sizeof(std::uint32_t));
+  begins_ = device.upload(begins);
+  lengths_ = device.upload(lengths);
 }
 
-void Segments::sort(Stream& stream, const Arrays& arrays, DeviceWork& work) const {
-  const bool listed = !wants_indices(arrays) && needs_list(arrays.dtype);
+std::uint64_t Segments::scratch_bytes(const Arrays& arrays, std::uint64_t segments) {
+  return wants_indices(arrays) || !needs_list(arrays.dtype) ? 0 : list_bytes(segments);
+}
+
+void Segments::sort(Stream& stream, const Arrays& arrays, const BufferBase* scratch, DeviceWork& work) const {
+  const std::uint64_t segments = begins_.size();
+  std::optional<Buffer<std::byte>> list;  // of one class after the other
+  if (const std::uint64_t bytes = scratch_bytes(arrays, segments); bytes != 0 && segments != 0) {
+    list.emplace(sort_kernels::memory_of(stream.device(), scratch, bytes, work));
+  }
   Launcher launcher(stream, arrays, true, work);
   for (unsigned c = 1; c < most_classes; ++c) {
     const std::uint64_t count = firsts_[c + 1] - firsts_[c];
     if (count == 0) continue;
-    const Where where{call::Arguments(call::memory_of(*begins_), call::memory_of(*lengths_), firsts_[c]), count,
-                      std::uint64_t{1} << c};
-    if (!listed) {
-      launcher.sort(where, nullptr);
-      continue;
-    }
-    const std::uint64_t bytes = list_bytes(launcher.tiles(where));
-    Buffer<std::byte> list = work.memory.emplace_back(stream.device(), bytes).slice(0, bytes);
-    launcher.sort(where, &list);
+    launcher.sort({call::Arguments(call::memory_of(begins_), call::memory_of(lengths_), firsts_[c]), count,
+                   std::uint64_t{1} << c},
+                  list ? &*list : nullptr);
   }
 }
 

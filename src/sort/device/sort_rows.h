@@ -68,24 +68,26 @@ std::uint64_t scratch_bytes(const DeviceInfo& device, const sort_kernels::Arrays
 void sort(Stream& stream, const sort_kernels::Arrays& arrays, const Rows& rows, const BufferBase* scratch,
           DeviceWork& work);
 
-// The segments of 2 keys up to most_local_keys(), listed on the device by classes of lengths. Made before anything is
-// queued, as it takes the host a while: 12 bytes of the device's memory for each, kept with the work.
+// The segments of 2 keys up to most_local_keys(), listed on the device by classes of lengths: 12 bytes of its memory
+// for each. Waits until all is there.
 class Segments {
  public:
-  // Of `arrays`, only what is wanted counts.
-  Segments(const Device& device, const sort_kernels::Arrays& arrays, std::span<const std::uint64_t> offsets,
-           DeviceWork& work);
+  // `indexed`: something moves with the keys.
+  Segments(const Device& device, Dtype dtype, bool indexed, std::span<const std::uint64_t> offsets);
+
+  // Bytes of temporary memory for so many segments.
+  static std::uint64_t scratch_bytes(const sort_kernels::Arrays& arrays, std::uint64_t segments);
 
   // Sorts each by itself, stably; longer ones are left to the caller. Shorter ones, and what is outside, are neither
   // written nor copied: source and target are the same, and indices (counted from the segment's begin) of segments of 1
-  // key are not written.
-  void sort(Stream& stream, const sort_kernels::Arrays& arrays, DeviceWork& work) const;
+  // key are not written. `scratch`: of scratch_bytes(), null: allocated.
+  void sort(Stream& stream, const sort_kernels::Arrays& arrays, const BufferBase* scratch, DeviceWork& work) const;
 
  private:
   static constexpr std::size_t most_classes = 33;         // class c: more than 2^(c - 1) keys, up to 2^c
   std::array<std::uint64_t, most_classes + 1> firsts_{};  // where each class begins
-  std::optional<Buffer<std::byte>> begins_;               // of the segments, in keys
-  std::optional<Buffer<std::byte>> lengths_;
+  Buffer<std::uint64_t> begins_;                          // of the segments, in keys
+  Buffer<std::uint32_t> lengths_;
 };
 
 }  // namespace masu::sort_rows

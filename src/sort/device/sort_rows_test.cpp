@@ -137,7 +137,10 @@ TEST_P(SortRows, SegmentsOfSeveralClasses) {
     expect_sorted(
         keys, pieces, Order::ascending, with,
         [&](Stream& stream, const Arrays& arrays, DeviceWork& work) {
-          sort_rows::Segments(device, arrays, offsets, work).sort(stream, arrays, work);
+          const bool indexed = arrays.has_records() || arrays.has_indices();
+          const auto ready = std::make_shared<const sort_rows::Segments>(device, arrays.dtype, indexed, offsets);
+          work.kept.push_back(ready);
+          ready->sort(stream, arrays, nullptr, work);
         },
         "segments");
   }

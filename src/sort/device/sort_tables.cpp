@@ -7,7 +7,10 @@
 
 namespace masu {
 
-SortTables::SortTables(const Pieces& pieces, std::uint64_t tile, std::uint64_t local, std::uint64_t others) {
+SortTables::SortTables(const Device& device, const Pieces& pieces, std::uint64_t tile, std::uint64_t local,
+                       std::uint64_t others)
+    : memory_(device, 0) {
+  std::vector<std::uint64_t> words;  // of local pieces, then all
   std::vector<std::uint64_t> tiles;
   std::vector<std::uint64_t> chunks;
   std::vector<std::uint64_t> longs;
@@ -16,8 +19,8 @@ SortTables::SortTables(const Pieces& pieces, std::uint64_t tile, std::uint64_t l
     const std::uint64_t length = pieces.length(piece);
     if (length == 0 || (length > 1 && length <= others)) continue;
     if (length <= local) {
-      words_.push_back(begin);
-      words_.push_back(length);
+      words.push_back(begin);
+      words.push_back(length);
       continue;
     }
     const std::uint64_t first_chunk = chunks.size();
@@ -28,14 +31,15 @@ SortTables::SortTables(const Pieces& pieces, std::uint64_t tile, std::uint64_t l
       tiles.push_back(at);
       tiles.push_back(std::min(tile, length - at) | (chunks.size() - 1) << 32);
     }
+    long_.push_back({begin, begin + length});
     longs.push_back(begin);
     longs.push_back(first_chunk | (chunks.size() - first_chunk) << 32);
   }
-  local_ = words_.size() / 2;
+  local_ = words.size() / 2;
   tiles_ = tiles.size() / 3;
   chunks_ = chunks.size();
-  long_ = longs.size() / 2;
-  for (const auto* const part : {&tiles, &chunks, &longs}) words_.insert(words_.end(), part->begin(), part->end());
+  for (const auto* const part : {&tiles, &chunks, &longs}) words.insert(words.end(), part->begin(), part->end());
+  if (!words.empty()) memory_ = device.upload(words);
 }
 
 }  // namespace masu

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// Plans, which are functions of the device's facts and of sizes alone: made for devices that are not there.
+#include "scan/scan_plan.h"
+
+#include "plan_devices.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+
+namespace masu {
+namespace {
+
+TEST(ScanPlan, GroupsTakeAllTiles) {
+  for (const DeviceInfo& device : test::plan_devices()) {
+    for (const Dtype dtype : test::plan_dtypes) {
+      for (const ScanOp op : {ScanOp::sum, ScanOp::max}) {
+        for (const std::uint64_t count : test::plan_counts) {
+          const auto plan = scan_plan::make(device, dtype, count, op, false, false);
+          EXPECT_EQ(plan.exact, op == ScanOp::sum && is_float(dtype));
+          if (plan.once) {  // its groups go from tile to tile
+            ASSERT_LE(plan.groups, plan.tiles());
+          } else {
+            ASSERT_GE(plan.groups * plan.chunk, plan.tiles());
+          }
+          ASSERT_GE(plan.tiles() * plan.tile_elements(), count);
+          ASSERT_LT(plan.state_at(), plan.workspace());
+          ASSERT_EQ(plan.workspace() % 8, 0U);
+        }
+        test::expect_defines([&] { return scan_plan::make(device, dtype, 100003, op, true, true).defines(); });
+      }
+    }
+  }
+}
+
+TEST(ScanPlan, InOneLaunch) {
+  const DeviceInfo& gpu = test::plan_devices().front();
+  for (const Dtype dtype : {Dtype::u8, Dtype::i32, Dtype::u64}) {
+    const auto plan = scan_plan::make(gpu, dtype, std::uint64_t{1} << 28, ScanOp::sum, false, false);
+    if (!scan_plan::can_be_once(plan)) continue;
+    const auto once = scan_plan::in_one_launch(gpu, plan, 264);
+    EXPECT_TRUE(once.once);
+    EXPECT_EQ(once.items(), once.group + once.sub_group);
+    EXPECT_LE(once.items(), gpu.max_work_group_size);
+    EXPECT_LE(once.groups, 264U);
+  }
+}
+
+}  // namespace
+}  // namespace masu

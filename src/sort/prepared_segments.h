@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sort/device/sort_device.h"
+
+#include <masu/sort.h>
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace masu {
+
+struct PreparedSegments::State {
+  State(const Device& on, Dtype keys, std::uint64_t count, std::span<const std::uint64_t> segments, Payload::Kind moved,
+        std::size_t bytes);
+
+  // What is sorted. Throws for another number of keys.
+  [[nodiscard]] SortJob job(std::string_view function, std::uint64_t count, Order order) const;
+  // For a call on a device. Throws unless it is what this has been made for.
+  [[nodiscard]] const DeviceSegments* tables(const SortJob& job, const Device& on, Dtype keys,
+                                             const Payload& payload) const;
+
+ private:
+  Device device_;
+  Dtype dtype_;
+  Payload payload_;
+  std::vector<std::uint64_t> offsets_;
+  Pieces pieces_;
+  std::optional<DeviceSegments> tables_;  // none on `cpu`, nor without keys
+};
+
+// The offsets do not fall and end within the keys.
+void check_segments(std::string_view function, std::span<const std::uint64_t> offsets, std::uint64_t count);
+
+}  // namespace masu

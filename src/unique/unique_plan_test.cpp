@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// Plans, which are functions of the device's facts and of sizes alone: made for devices that are not there.
+#include "unique/unique_plan.h"
+
+#include "plan_devices.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+
+namespace masu {
+namespace {
+
+TEST(UniquePlan, SpansTakeAllTiles) {
+  for (const DeviceInfo& device : test::plan_devices()) {
+    for (const Dtype dtype : test::plan_dtypes) {
+      for (const std::uint64_t count : test::plan_counts) {
+        const auto plan = unique_plan::make(device, dtype, count);
+        test::expect_group(plan.group, device, 16);
+        // Wherever in a vector the data begins.
+        ASSERT_GE(plan.tiles * plan.tile_bits(), count + plan.lead);
+        ASSERT_EQ((plan.lead + 1) * size_of(dtype), 16U);
+        ASSERT_GE(plan.spans * plan.a_span, plan.tiles);
+        ASSERT_LT((plan.spans - 1) * plan.a_span, plan.tiles);
+        ASSERT_GE(plan.workspace(), plan.mask_bytes() + plan.span_bytes());
+        ASSERT_EQ(plan.workspace() % 16, 0U);
+      }
+      test::expect_defines([&] { return unique_plan::make(device, dtype, 1000).defines(dtype, 8); });
+    }
+  }
+  EXPECT_EQ(unique_plan::index_bytes(std::uint64_t{1} << 32), 4U);
+  EXPECT_EQ(unique_plan::index_bytes((std::uint64_t{1} << 32) + 1), 8U);
+}
+
+}  // namespace
+}  // namespace masu
