@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every rank runs every test, in the same order; rank 0 tells how it went, the others what failed on them. With --single
-// MPI is initialised for one thread alone, and what a call says then is all that is tested.
+// Every rank runs every test, in the same order; rank 0 tells how it went, the others what failed on them. With
+// --single MPI is initialised for one thread alone, and what a call says then is all that is tested.
 #include "waits.h"
 
 #include <gmock/gmock.h>
@@ -47,8 +47,9 @@ int of_one_thread() {
   MPI_Query_thread(&level);
   const int failed = level > MPI_THREAD_SINGLE  // an MPI may give more than it is asked for
                          ? 0
-                         : refused("mpi: MPI must be initialised by MPI_Init_thread with MPI_THREAD_FUNNELED or more, "
-                                   "got MPI_THREAD_SINGLE");
+                         : refused(
+                               "mpi: MPI must be initialised by MPI_Init_thread with MPI_THREAD_FUNNELED or more, "
+                               "got MPI_THREAD_SINGLE");
   MPI_Finalize();
   return failed;
 }

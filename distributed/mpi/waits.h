@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where there are more ranks than cores, a rank that waits gives its core away. MPICH's ranks do not: each message would
-// cost a slice of time of every rank. These are the calls of MPI that wait, by its profiling interface.
+// Where there are more ranks than cores, a rank that waits gives its core away. MPICH's ranks do not: each message
+// would cost a slice of time of every rank. These are the calls of MPI that wait, by its profiling interface.
 #pragma once
 
 #include <mpi.h>
@@ -29,28 +29,29 @@ inline int wait_for(int status, MPI_Request request) {
     return masu::mpi::test::wait_for(status, request);              \
   }
 
-MASU_WAITING(Send, Isend, (const void* data, int n, MPI_Datatype type, int to, int tag, MPI_Comm comm), data, n, type, to,
-             tag, comm)
+MASU_WAITING(Send, Isend, (const void* data, int n, MPI_Datatype type, int to, int tag, MPI_Comm comm), data, n, type,
+             to, tag, comm)
 MASU_WAITING(Bcast, Ibcast, (void* data, int n, MPI_Datatype type, int root, MPI_Comm comm), data, n, type, root, comm)
 MASU_WAITING(Allreduce, Iallreduce,
-             (const void* data, void* result, int n, MPI_Datatype type, MPI_Op op, MPI_Comm comm), data, result, n, type,
-             op, comm)
+             (const void* data, void* result, int n, MPI_Datatype type, MPI_Op op, MPI_Comm comm), data, result, n,
+             type, op, comm)
 MASU_WAITING(Reduce, Ireduce,
-             (const void* data, void* result, int n, MPI_Datatype type, MPI_Op op, int root, MPI_Comm comm), data, result,
-             n, type, op, root, comm)
-MASU_WAITING(Exscan, Iexscan, (const void* data, void* result, int n, MPI_Datatype type, MPI_Op op, MPI_Comm comm), data,
-             result, n, type, op, comm)
+             (const void* data, void* result, int n, MPI_Datatype type, MPI_Op op, int root, MPI_Comm comm), data,
+             result, n, type, op, root, comm)
+MASU_WAITING(Exscan, Iexscan, (const void* data, void* result, int n, MPI_Datatype type, MPI_Op op, MPI_Comm comm),
+             data, result, n, type, op, comm)
 MASU_WAITING(Allgather, Iallgather,
-             (const void* data, int n, MPI_Datatype type, void* result, int m, MPI_Datatype other, MPI_Comm comm), data, n,
-             type, result, m, other, comm)
+             (const void* data, int n, MPI_Datatype type, void* result, int m, MPI_Datatype other, MPI_Comm comm), data,
+             n, type, result, m, other, comm)
 MASU_WAITING(Alltoall, Ialltoall,
-             (const void* data, int n, MPI_Datatype type, void* result, int m, MPI_Datatype other, MPI_Comm comm), data, n,
-             type, result, m, other, comm)
+             (const void* data, int n, MPI_Datatype type, void* result, int m, MPI_Datatype other, MPI_Comm comm), data,
+             n, type, result, m, other, comm)
 
 #undef MASU_WAITING
 
 extern "C" int MPI_Recv(void* data, int n, MPI_Datatype type, int from, int tag, MPI_Comm comm, MPI_Status* status) {
-  if (!masu::mpi::test::crowded || status != MPI_STATUS_IGNORE) return PMPI_Recv(data, n, type, from, tag, comm, status);
+  if (!masu::mpi::test::crowded || status != MPI_STATUS_IGNORE)
+    return PMPI_Recv(data, n, type, from, tag, comm, status);
   MPI_Request request = MPI_REQUEST_NULL;
   const int found = PMPI_Irecv(data, n, type, from, tag, comm, &request);
   return masu::mpi::test::wait_for(found, request);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What masu/mpi.h takes on several ranks, against one process with all the data: `mpirun -n 2 masu-mpi-bench`. Each
-// rank works on the GPU of its number, with --device cpu on its share of the CPU (mpirun --bind-to none). Rank 0 prints a
-// table, and JSON where --json names a file.
+// rank works on the GPU of its number, with --device cpu on its share of the CPU (mpirun --bind-to none). Rank 0 prints
+// a table, and JSON where --json names a file.
 #include <masu/masu.h>
 #include <masu/mpi.h>
 

@@ -48,27 +48,57 @@ std::uint64_t from_left(const Items& items, std::uint64_t left, std::uint64_t mi
   return low;
 }
 
-// Writes the merged items [first, last) of the runs [left, middle) and [middle, right).
-template <class Items>
-void merge_part(const Items& items, std::uint64_t left, std::uint64_t middle, std::uint64_t right, std::uint64_t first,
-                std::uint64_t last) {
-  const std::uint64_t skip = from_left(items, left, middle, right, first - left);
-  std::uint64_t a = left + skip;
-  std::uint64_t b = middle + (first - left - skip);
-  std::uint64_t to = first;
-  while (to < last && a < middle && b < right) {
-    const bool second = items.key(b) < items.key(a);
-    items.move(second ? b : a, to++);
-    b += second;
-    a += !second;
-  }
-  while (to < last && a < middle) items.move(a++, to++);
-  while (to < last) items.move(b++, to++);
-}
-
 struct Pair {
   std::uint64_t left, middle, right;
 };
+
+// Where a merge of two runs stands: the next item of each, and where the next one goes.
+struct Progress {
+  std::uint64_t a, b, to;
+};
+
+// Without a branch, as no processor predicts which run is next.
+template <class Items>
+void merge_one(const Items& items, Progress& at) {
+  const std::uint64_t second = items.key(at.b) < items.key(at.a) ? 1 : 0;
+  items.move(at.a ^ ((at.a ^ at.b) & (0 - second)), at.to++);
+  at.b += second;
+  at.a += second ^ 1;
+}
+
+template <class Items>
+void merge_until(const Items& items, const Pair& pair, Progress at, std::uint64_t last) {
+  while (at.to < last && at.a < pair.middle && at.b < pair.right) merge_one(items, at);
+  while (at.to < last && at.a < pair.middle) items.move(at.a++, at.to++);
+  while (at.to < last) items.move(at.b++, at.to++);
+}
+
+// Writes the merged items [first, last) of the runs [left, middle) and [middle, right): both halves in turns, since
+// each step waits for the one before it.
+template <class Items>
+void merge_part(const Items& items, const Pair& pair, std::uint64_t first, std::uint64_t last) {
+  const std::uint64_t middle = pair.middle;
+  const std::uint64_t right = pair.right;
+  const auto begin = [&](std::uint64_t to) {
+    const std::uint64_t skip = from_left(items, pair.left, middle, right, to - pair.left);
+    return Progress{pair.left + skip, middle + (to - pair.left - skip), to};
+  };
+  constexpr std::uint64_t least = 256;  // below it the search for the second half's begin costs more
+  const std::uint64_t half = last - first < least ? first : first + (last - first) / 2;
+  Progress front = begin(first);
+  Progress back = half == first ? front : begin(half);
+  while (true) {
+    const std::uint64_t ahead = std::min({half - front.to, middle - front.a, right - front.b});
+    const std::uint64_t steps = std::min({ahead, middle - back.a, right - back.b});
+    if (steps == 0) break;
+    for (std::uint64_t i = 0; i < steps; ++i) {
+      merge_one(items, front);
+      merge_one(items, back);
+    }
+  }
+  merge_until(items, pair, front, half);
+  merge_until(items, pair, back, last);
+}
 
 // Merges two runs into one wherever pair_of() names two: pair_of(at) are those that place `at` lies in.
 template <class Items, class PairOf>
@@ -77,7 +107,7 @@ void merge_pairs(Items& items, std::uint64_t stripes, const PairOf& pair_of) {
     for (std::uint64_t at = first; at < last;) {
       const Pair pair = pair_of(at);
       const std::uint64_t end = std::min(last, pair.right);
-      merge_part(items, pair.left, pair.middle, pair.right, at, end);
+      merge_part(items, pair, at, end);
       at = end;
     }
   });

@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sorts, orders, distinct values, the k first, medians and quantiles of masu.dask: the bits of masu's function."""
+import itertools
+import math
+import tracemalloc
+from functools import partial
+
+import numpy as np
+import pytest
+
+import masu
+
+da = pytest.importorskip("dask.array")
+dask = pytest.importorskip("dask")
+
+import masu.dask as md  # noqa: E402
+from test_dask import CASES, DTYPES, RNG, all_same, chunked, same, values  # noqa: E402
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.filterwarnings("ignore")
+def test_places(dtype):
+    """Sorts, orders, distinct values, the k first, medians and quantiles."""
+    three = {"return_index": True, "return_inverse": True, "return_counts": True}
+    for count, kind in CASES:
+        x = values(dtype, count)
+        a = chunked(x, kind)
+        pairs = [(md.sort(a), masu.sort(x, device="cpu")), (md.argsort(a), masu.argsort(x)),
+                 (md.unique(a), masu.unique(x, device="cpu")),
+                 *zip(md.unique(a, **three, split_every=3), masu.unique(x, **three, device="cpu"))]
+        assert md.sort(a).chunks == a.chunks
+        for k, largest in {(1, True), (min(count, 5), False), (count, True)}:
+            pairs += zip(md.topk(a, k, largest=largest), masu.topk(x, k, largest=largest))
+        plain = (np.nan_to_num(x) + 0).astype(dtype) if x.dtype.kind == "f" else x
+        for y in (x, plain) if x.dtype.isnative else (plain,):  # NumPy's choice of NaNs and zeros in the other byte order
+            pairs.append((md.median(chunked(y, kind)), masu.median(y, device="cpu")))
+            if dtype != "?":
+                pairs.append((md.quantile(chunked(y, kind), [0.1, 1.0]), masu.quantile(y, [0.1, 1.0], device="cpu")))
+        all_same(pairs)
+    if dtype != "?":
+        y = x if x.dtype.isnative else plain
+        a = chunked(y, kind)
+        same(md.quantile(a, 0.3, method="nearest", keepdims=True), masu.quantile(y, 0.3, method="nearest", keepdims=True))
+        same(md.percentile(a, [[1, 2], [3, 99]], recompute=True), masu.percentile(y, [[1, 2], [3, 99]]))
+
+
+@pytest.mark.parametrize("make", [
+    lambda n: np.zeros(n), lambda n: np.arange(n), lambda n: np.arange(n)[::-1].copy(), lambda n: np.arange(n) % 3,
+    lambda n: np.where(np.arange(n) < n // 2, 1.0, 2.0), lambda n: np.full(n, math.nan),
+    lambda n: RNG.integers(0, 20, n) * 1e300, lambda n: np.sort(RNG.zipf(1.3, n)), lambda n: RNG.choice([0.0, -0.0], n)],
+    ids=["equal", "ascending", "descending", "three", "halves", "nan", "twenty", "zipf", "zeros"])
+def test_data_that_are_hard_to_divide(make, monkeypatch):
+    from masu.dask import _sorts
+
+    x = make(50_021)
+    for chunks in (9000, (1, 1, 50_000, 19)):
+        a = da.from_array(x, chunks=(chunks,) if isinstance(chunks, tuple) else chunks)
+        with np.errstate(all="ignore"):
+            all_same([(md.sort(a), masu.sort(x)), (md.argsort(a), masu.argsort(x)),
+                      (md.quantile(a, [0, 0.25, 0.5, 0.999]), masu.quantile(x, [0, 0.25, 0.5, 0.999]))])
+            with monkeypatch.context() as patch:
+                patch.setattr(_sorts, "_FEW", 3)
+                all_same([(md.sort(a), masu.sort(x)), (md.argsort(a), masu.argsort(x))])
+
+
+def test_sorts_of_many_chunks_have_few_tasks():
+    x = RNG.integers(0, 50, 4000)
+    a = da.from_array(x, chunks=13)
+    result = md.argsort(a)
+    assert len(result.dask) < 3 * a.numblocks[0] ** 1.5
+    same(result, masu.argsort(x))
+
+
+def test_many_quantiles_take_little_memory(monkeypatch):
+    """Where each has a front of its own and nothing is collected."""
+    from masu.dask import _quantiles
+
+    x, q = RNG.normal(size=40_000), np.linspace(0, 1, 301)
+    a = da.from_array(x, chunks=10_000)
+    wanted = masu.quantile(x, q)
+    monkeypatch.setattr(_quantiles, "_COLLECTED", 3)
+    monkeypatch.setattr(_quantiles, "_SHARE", 10**9)
+    for dense in (_quantiles._DENSE, 1, 2**40):
+        monkeypatch.setattr(_quantiles, "_DENSE", dense)
+        tracemalloc.start()
+        found = md.quantile(a, q if dense < 2**40 else q[::30]).compute(scheduler="synchronous")
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert found.tobytes() == (wanted if dense < 2**40 else masu.quantile(x, q[::30])).tobytes()
+        assert dense == 2**40 or peak < 2**25
+    y = RNG.integers(0, 2**32, 300_000, dtype="u4")
+    same(md.quantile(da.from_array(y, chunks=90_000), q, split_every=2), masu.quantile(y, q))
+
+
+def test_signs_of_zeros_that_are_places():
+    for x in (np.full(9001, -0.0), np.zeros(9001), RNG.choice([0.0, -0.0], 9001), RNG.choice([-1, 0.0, -0.0, 2], 9001),
+              np.sort(RNG.choice([-1, 0.0, -0.0, math.inf], 9001).astype("f2")), np.repeat([-0.0, 0.0], [5000, 4001])):
+        for chunks, recompute in itertools.product((4000, (0, 1, 5000, 0, 4000)), (False, True)):
+            a = da.from_array(x, chunks=(chunks,))
+            for q in (0.25, np.linspace(0, 1, 40)):
+                same(md.quantile(a, q, method="nearest", recompute=recompute), masu.quantile(x, q, method="nearest", device="cpu"))
+            same(md.median(a, recompute=recompute), masu.median(x, device="cpu"))
+
+
+@pytest.mark.parametrize("few", [2, 16])
+@pytest.mark.filterwarnings("ignore")
+def test_sorts_divide_in_several_rounds(few, monkeypatch):
+    """With few samples, so that each round leaves something to the next."""
+    from masu.dask import _quantiles, _sorts
+
+    monkeypatch.setattr(_sorts, "_SAMPLES", (5, 3))
+    monkeypatch.setattr(_sorts, "_FEW", few)
+    monkeypatch.setattr(_quantiles, "_COLLECTED", 3)
+    for dtype in ("f8", "i4", "u1"):
+        for x in (values(dtype, 30_011), values(dtype, 30_011) // np.dtype(dtype).type(50)):
+            a = chunked(x, "random")
+            all_same([(md.sort(a), masu.sort(x)), (md.argsort(a), masu.argsort(x)), (md.median(a), masu.median(x)),
+                      (md.median(a, recompute=True), masu.median(x))])
+
+
+@pytest.mark.parametrize("make", [
+    lambda n: np.where(np.arange(n) < n // 2 - 5, np.arange(n), 2**63 - 1),
+    lambda n: np.where(np.arange(n) < n // 2 - 5, np.arange(n), math.nan),
+    lambda n: np.where(np.arange(n) < n // 2 - 5, 0, np.uint64(2**64 - 1)),
+    lambda n: np.where(np.arange(n) <= n // 2, 2**63 - 1, -2**63)], ids=["i8", "f8", "u8", "extremes"])
+def test_sorted_chunks_have_the_chunks_sizes(make):
+    """Where what divides them has the greatest key that there is."""
+    x = np.random.default_rng(1).permutation(make(100_000))
+    for chunks in (50_000, (50_000, 3, 0, 49_997)):
+        a = da.from_array(x, chunks=(chunks,))
+        for result, expected in ((md.sort(a), masu.sort(x)), (md.argsort(a), masu.argsort(x))):
+            found = dask.compute(*result.to_delayed())
+            assert tuple(block.size for block in found) == result.chunks[0]
+            assert np.array_equal(np.concatenate(found), expected, equal_nan=True)
+
+
+@pytest.mark.parametrize("dtype", ["i4", "f4", ">f8"])
+@pytest.mark.filterwarnings("ignore")
+def test_positions_of_unknown_chunks(dtype):
+    """In chunks of any size, empty ones among them, and where nothing is left of all."""
+    for count, kind in CASES:
+        x, keep = values(dtype, count), RNG.random(count) < 0.6
+        keep[: count // 3] = count < 3
+        a = chunked(x, kind)
+        a = a[da.from_array(keep, chunks=a.chunks)]
+        y = x[keep]
+        three = {"return_index": True, "return_inverse": True, "return_counts": True}
+        pairs = [(md.sort(a), masu.sort(y, device="cpu")), (md.argsort(a), masu.argsort(y)),
+                 *zip(md.unique(a, **three, split_every=2), masu.unique(y, **three, device="cpu"))]
+        if y.size:
+            k = min(y.size, 40)
+            pairs += [(md.argmin(a, split_every=2), np.argmin(y)), (md.argmax(a), np.argmax(y)), (md.max(a), y[np.argmax(y)]),
+                      *zip(md.topk(a, k, split_every=2), masu.topk(y, k))]
+        else:
+            with pytest.raises(ValueError, match="argmin: the array must not be empty"):
+                md.argmin(a).compute()
+        all_same(pairs)
+        with pytest.raises(ValueError, match=f"topk: k must be from 1 to {y.size}, the length of the axis, got {y.size + 1}"):
+            md.topk(a, y.size + 1).values.compute()
+    flat = da.from_array(np.arange(24.0).reshape(6, 4), chunks=(2, 4))
+    some = flat[flat[:, 0] > 5]
+    for call in (md.sort, md.argsort, md.argmin, md.max, lambda b: md.topk(b, 1), md.unique, partial(md.sort, axis=None)):
+        with pytest.raises(ValueError, match="compute_chunk_sizes"):
+            call(some)
+
+
+@pytest.mark.parametrize("function", [np.median, lambda *a, **k: np.quantile(*a, q=[0.0, 0.3, 1.0], **k)])
+def test_places_of_more_data_than_memory(function):
+    """NumPy's function is asked about 800 GB, of which it reads a few elements."""
+    from masu.dask import _quantiles
+
+    plan = _quantiles._Plan(function, np.dtype(float), 64, size=10**11)
+    places = _quantiles._places(plan)
+    assert places.max() == 10**11 - 1 and places.size <= 8
+    found = _quantiles._computed(np.shape(function(np.zeros(1), axis=-1, out=None, overwrite_input=True)), np.dtype(float),
+                                 plan._replace(left=0, places=places, fronts=np.full(places.size, 1 << 63, np.uint64)))
+    assert not found.any()
