@@ -64,6 +64,7 @@ struct DeviceTopk::Layout {
   std::uint64_t indices = 0;
   std::uint64_t sorting = 0;  // what the order of many entries needs
   std::uint64_t sorting_bytes = 0;
+  std::uint64_t exact = 0;            // entries for an exact threshold: what is equal to it comes in whole tiles
   std::uint64_t selection_bytes = 0;  // from `keys` on: of the k-th element, before there are entries
   std::uint64_t nans = 0;
   std::uint64_t result_indices = 0;
@@ -92,7 +93,8 @@ DeviceTopk::Layout DeviceTopk::layout(const Plan& plan, const Device& device, st
     if (plan.pairs()) place(at.indices, entries * sizeof(std::uint32_t));
     if (k > plan.places) {
       // By index, then by key; or by both at once.
-      for (const std::uint64_t many : {entries, k}) {
+      at.exact = std::min(entries, k + plan.tile_elements());
+      for (const std::uint64_t many : {entries, at.exact}) {
         at.sorting_bytes = std::max(at.sorting_bytes,
                                     sort_workspace(device, Dtype::u64, many, plan.pairs() ? sizeof(std::uint32_t) : 0));
         if (!plan.pairs()) continue;
@@ -290,9 +292,13 @@ void DeviceTopk::launch_exact(Stream& stream, std::uint64_t row) {
   const Buffer<std::byte> workspace = memory_->slice(at_->keys, at_->selection_bytes);
   static_cast<void>(elements_at(stream, elements, plan_.dtype, {&place, 1}, element, {.workspace = &workspace}));
   launch(stream, Part::select, "topk_exact", 1, work(), element);
-  // Fewer than k come before that element, and k up to it.
+  // Fewer than k come before that element, and k or more up to it. Behind these are the last entries that there can be.
+  call::clear(stream, *memory_, at_->keys, at_->exact * sizeof(std::uint64_t));
+  if (plan_.pairs()) {
+    call::fill(stream, memory_->slice(at_->indices, at_->exact * sizeof(std::uint32_t)), std::uint8_t{0xff});
+  }
   filter(stream, row);
-  order(stream, row, k_, false);
+  order(stream, row, at_->exact, false);
 }
 
 bool DeviceTopk::enqueue(Stream& stream, std::uint64_t byte_offset) {
