@@ -83,6 +83,7 @@ class EnqueueForms {
   // What most calls read, and what some sort in place.
   [[nodiscard]] Buffer<std::byte>& data() noexcept { return data_; }
   [[nodiscard]] Buffer<std::byte>& keys() noexcept { return keys_; }
+  [[nodiscard]] Buffer<std::byte>& more() noexcept { return more_; }  // indices
   // New contents for all buffers but the workspace: numbers, among them few that are alike, in [0, 1); indices, a
   // permutation.
   void set_contents(unsigned seed) {
@@ -228,6 +229,22 @@ inline void EnqueueForms::add_selections() {
       {&best, &best_places});
   add("topk of half", false,
       [this](Stream& s) { return topk(s, data_, Dtype::f32, (count_ + 1) / 2, {.workspace = with_}); });
+  add("topk of half, skipping", false, [this](Stream& s) {
+    return topk(s, data_, Dtype::f32, (count_ + 1) / 2, {.nan = NanPolicy::skip, .workspace = with_});
+  });
+  for (const Dtype dtype : {Dtype::f32, Dtype::u64}) {
+    const std::uint64_t elements = count_ * sizeof(float) / size_of(dtype);
+    if (elements == 0) continue;
+    const std::uint64_t half = (elements + 1) / 2;
+    Buffer<std::byte>& many = buffer(half * size_of(dtype));
+    Buffer<std::byte>& many_places = buffer(half * sizeof(std::uint64_t));
+    add("topk results of half " + std::string(to_string(dtype)), true,
+        [=, this, &many, &many_places](Stream& s) {
+          const Buffer<std::byte> data = data_.slice(0, elements * size_of(dtype));
+          return topk(s, data, dtype, half, many, many_places, {.largest = false, .workspace = with_});
+        },
+        {&many, &many_places});
+  }
   Buffer<std::byte>& one = buffer(sizeof(float));
   add("elements_at", true,
       [this, &one](Stream& s) {

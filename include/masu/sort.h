@@ -74,7 +74,7 @@ struct SortOptions {
 
 /// Bytes of temporary memory for sorting `count` keys with `value_bytes` bytes of value each (0: keys alone), in place
 /// or out of place alike: what is allocated when options.workspace is null. Segments that are not prepared allocate up
-/// to 40 bytes more for each.
+/// to 48 bytes more for each, and a little for each 4,096 keys.
 MASU_EXPORT std::uint64_t sort_workspace(const Device& device, Dtype dtype, std::uint64_t count,
                                          std::size_t value_bytes = 0, const SortOptions& options = {});
 /// The same for argsort with indices of `index_dtype`, u64 or u32.
@@ -84,12 +84,11 @@ MASU_EXPORT std::uint64_t argsort_workspace(const Device& device, Dtype dtype, s
 /// Segments made ready for calls on a device: checked, and what the kernels need to know of them in memory of the
 /// device. A sort of them only gives work to a stream, so that a CUDA graph can capture it:
 /// @code
-/// const masu::PreparedSegments ready(device, masu::Dtype::f32, values.size(), offsets);
-/// const auto bytes = masu::sort_workspace(device, masu::Dtype::f32, values.size(), 0, {.prepared = &ready});
-/// const masu::Buffer<std::byte> room(device, bytes);
+/// const masu::PreparedSegments ready(device, masu::Dtype::f32, n, offsets);
+/// masu::Buffer<std::byte> room(device, masu::sort_workspace(device, masu::Dtype::f32, n, 0, {.prepared = &ready}));
 /// masu::sort(stream, values, {.prepared = &ready, .workspace = &room});
 /// @endcode
-/// Memory: 8 bytes a segment on the host; on the device up to 40 bytes a segment, and a little for each 4,096 keys.
+/// Memory: 8 bytes a segment on the host; on the device about 48 bytes a segment, and a little for each 4,096 keys.
 /// Move-only; may be used by many threads at once, and must outlive the work.
 class MASU_EXPORT PreparedSegments {
  public:

@@ -20,8 +20,8 @@ inline ulong first_of_group(const ulong mine, __local uint *words) {
   return (ulong)words[0] << 32 | words[1];
 }
 
-// The first of `count` notes, each a position and what is there: to status, its position from `base` on; two words of ones
-// where there is none. One work-group. MASU_GROUP: its work-items.
+// The first of `count` notes, each a position and what is there: to status, its position from `base` on; two words of
+// ones where there is none. One work-group. MASU_GROUP: its work-items.
 __kernel MASU_WORK_GROUP(MASU_GROUP) void first_note(__global const uchar *restrict note_memory, const ulong notes_at,
                                                      const uint count, const ulong base, __global uchar *status_memory,
                                                      const ulong status_at, __local uint *words) {

@@ -34,8 +34,8 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void compact_count(__global const uchar *re
   }
 }
 
-// offsets[t]: the counts of the tiles in front of t; the sum of all is in front of the offsets, and in *number, which may be
-// the same. One work-group.
+// offsets[t]: the counts of the tiles in front of t; the sum of all is in front of the offsets, and in *number, which may
+// be the same. One work-group.
 __kernel MASU_WORK_GROUP(MASU_GROUP) void compact_offsets(__global uchar *note_memory, const ulong note_at,
                                                           const ulong count_at, const ulong tiles,
                                                           __global uchar *number_memory, const ulong number_at,

@@ -304,8 +304,8 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void extreme_rows(__global const uchar *res
   }
 }
 
-// The extremes of each row, largest 0 or 1, as elements and u64, where they are wanted. Where NaNs are skipped and a row has
-// nothing else, the index is 2^64 - 1.
+// The extremes of each row, largest 0 or 1, as elements and u64, where they are wanted. Where NaNs are skipped and a row
+// has nothing else, the index is 2^64 - 1.
 __kernel MASU_WORK_GROUP(MASU_GROUP) void extreme_targets(__global const uchar *restrict result_memory,
                                                           const ulong results_at, const ulong rows, const uint largest,
                                                           const uint wanted, __global uchar *value_memory,

@@ -187,7 +187,7 @@ Pending<SumResult> on_stream(Function function, Stream& stream, const BufferBase
   if (options.rows > DeviceSum::most_rows(x.device(), dtype, rule.needs())) {
     return {stream.record(), [function, &x, &y, dtype, quiet] { return of_buffer(function, x, y, dtype, quiet); }};
   }
-  auto job = std::make_shared<DeviceSum>(x, y, dtype, rule.needs(), options.rows, row, options.workspace);
+  auto job = std::make_shared<DeviceSum>(rule.name(), x, y, dtype, rule.needs(), options.rows, row, options.workspace);
   job->start(stream, x.byte_offset(), y.byte_offset());
   return {stream.record(), [job, &stream, rule, row, quiet] {
             job->finish(stream);

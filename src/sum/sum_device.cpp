@@ -46,12 +46,12 @@ std::uint64_t DeviceSum::most_rows(const Device& device, Dtype dtype, const SumN
   return std::max<std::uint64_t>(sum_plan::most_total_bytes / bytes(device, dtype, needs, 1), 1);
 }
 
-DeviceSum::DeviceSum(const BufferBase& x, const BufferBase& y, Dtype dtype, const SumNeeds& needs, std::uint64_t rows,
-                     std::uint64_t count, const BufferBase* workspace)
+DeviceSum::DeviceSum(std::string_view function, const BufferBase& x, const BufferBase& y, Dtype dtype,
+                     const SumNeeds& needs, std::uint64_t rows, std::uint64_t count, const BufferBase* workspace)
     : device_(x.device()), x_(&x), y_(&y), rows_(rows), count_(count) {
-  call::check_fp64("sum", device_, dtype);
+  call::check_fp64(function, device_, dtype);
   passes_ = passes(device_, dtype, needs, rows, end_);
-  memory_.emplace(call::take_workspace("sum", workspace, device_, end_, {&x, &y}));
+  memory_.emplace(call::take_workspace(function, workspace, device_, end_, {&x, &y}));
 }
 
 void DeviceSum::start(Stream& stream, std::uint64_t x_at, std::uint64_t y_at) {

@@ -21,9 +21,9 @@ namespace masu {
 class DeviceSum {
  public:
   // For `rows` rows of `count` elements, at most most_rows(). `y` matters where products of two inputs are asked for.
-  // With no `workspace`, memory is allocated.
-  DeviceSum(const BufferBase& x, const BufferBase& y, Dtype dtype, const SumNeeds& needs, std::uint64_t rows,
-            std::uint64_t count, const BufferBase* workspace);
+  // With no `workspace`, memory is allocated. `function`: in messages.
+  DeviceSum(std::string_view function, const BufferBase& x, const BufferBase& y, Dtype dtype, const SumNeeds& needs,
+            std::uint64_t rows, std::uint64_t count, const BufferBase* workspace);
   // Bytes of temporary memory.
   static std::uint64_t bytes(const Device& device, Dtype dtype, const SumNeeds& needs, std::uint64_t rows);
   // Rows that one launch can take.

@@ -64,7 +64,7 @@ void RowSums::add(Stream& stream, const BufferBase& x, std::uint64_t x_at, const
                   std::uint64_t count, bool timed, const BufferBase* workspace) {
   const std::size_t size = size_of(dtype_);
   const auto run = [&](std::uint64_t first, std::uint64_t rows, std::uint64_t length, const Sink& sink) {
-    DeviceSum job(x, y, dtype_, needs_, rows, length, workspace);
+    DeviceSum job("sum", x, y, dtype_, needs_, rows, length, workspace);
     job.start(stream, x_at + first * size, y_at + first * size);
     job.finish(stream);
     if (timed) times_.compute += job.seconds();
@@ -127,7 +127,7 @@ void RowSums::stage(const void* x, const void* y, std::uint64_t count) {
       const std::uint64_t x_at = buffer.byte_offset() + offsets[0];
       const std::uint64_t y_at = buffer.byte_offset() + offsets[inputs - 1];
       if (!one_row) return add(stream, buffer, x_at, buffer, y_at, length, true);
-      jobs[turn] = {&stream, std::make_unique<DeviceSum>(buffer, buffer, dtype_, needs_, 1, length, nullptr)};
+      jobs[turn] = {&stream, std::make_unique<DeviceSum>("sum", buffer, buffer, dtype_, needs_, 1, length, nullptr)};
       jobs[turn].sum->start(stream, x_at, y_at);
       count_ += length;
     });

@@ -90,6 +90,16 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void topk_threshold(MASU_WORK, const uint r
   }
 }
 
+// The threshold is the rank of an element: nothing is known yet of what reaches it. One work-group.
+__kernel MASU_WORK_GROUP(MASU_GROUP) void topk_exact(MASU_WORK, __global const uchar *restrict element,
+                                                     const ulong element_at_byte) {
+  __global uint *control = MASU_AT(uint, control_at);
+  const ulong rank = rank_of(element_at(element + element_at_byte, 0));
+  const uint lane = (uint)get_local_id(0);
+  if (lane >= control_words) return;
+  control[lane] = lane == control_threshold ? (uint)rank : lane == control_threshold + 1 ? (uint)(rank >> 32) : 0;
+}
+
 // Whether a value is at or above t in the result's order, and whether it is above; t is not NaN.
 #if !MASU_LARGEST
 #define MASU_REACHES(x, t) ((x) <= (t))

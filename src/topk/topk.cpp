@@ -387,10 +387,12 @@ Pending<TopkResult> topk(Stream& stream, const BufferBase& data, Dtype dtype, st
     return {stream.record(), [&data, dtype, row, k, quiet] { return topk_in_pieces(data, dtype, row, k, quiet); }};
   }
   auto job = std::make_shared<DeviceTopk>(data, dtype, quiet, options.rows, row, k);
-  job->start(stream, data.byte_offset());
+  // How many NaNs were skipped is told where finish() has read it.
+  const bool all = !ranking_of(dtype, options).skip && job->enqueue(stream, data.byte_offset());
+  if (!all) job->start(stream, data.byte_offset());
   const std::uint64_t rows = options.rows;
-  return {stream.record(), [job, &stream, dtype, rows, k] {
-            job->finish(stream);
+  return {stream.record(), [job, &stream, dtype, rows, k, all] {
+            if (!all) job->finish(stream);
             return TopkParts::fetch(stream, *job, dtype, rows, k);
           }};
 }

@@ -4,6 +4,7 @@
 #include "call/operands.h"
 #include "topk/digit_counter.h"
 
+#include <masu/selection.h>
 #include <masu/sort.h>
 
 #include <algorithm>
@@ -63,6 +64,8 @@ struct DeviceTopk::Layout {
   std::uint64_t indices = 0;
   std::uint64_t sorting = 0;  // what the order of many entries needs
   std::uint64_t sorting_bytes = 0;
+  std::uint64_t exact = 0;            // entries for an exact threshold: what is equal to it comes in whole tiles
+  std::uint64_t selection_bytes = 0;  // from `keys` on: of the k-th element, before there are entries
   std::uint64_t nans = 0;
   std::uint64_t result_indices = 0;
   std::uint64_t result_values = 0;
@@ -90,12 +93,16 @@ DeviceTopk::Layout DeviceTopk::layout(const Plan& plan, const Device& device, st
     if (plan.pairs()) place(at.indices, entries * sizeof(std::uint32_t));
     if (k > plan.places) {
       // By index, then by key; or by both at once.
-      at.sorting_bytes = sort_workspace(device, Dtype::u64, entries, plan.pairs() ? sizeof(std::uint32_t) : 0);
-      if (plan.pairs()) {
-        at.sorting_bytes =
-            std::max(at.sorting_bytes, sort_workspace(device, Dtype::u32, entries, sizeof(std::uint64_t)));
+      at.exact = std::min(entries, k + plan.tile_elements());
+      for (const std::uint64_t many : {entries, at.exact}) {
+        at.sorting_bytes = std::max(at.sorting_bytes,
+                                    sort_workspace(device, Dtype::u64, many, plan.pairs() ? sizeof(std::uint32_t) : 0));
+        if (!plan.pairs()) continue;
+        at.sorting_bytes = std::max(at.sorting_bytes, sort_workspace(device, Dtype::u32, many, sizeof(std::uint64_t)));
       }
       place(at.sorting, at.sorting_bytes);
+      at.selection_bytes = elements_at_workspace(device, plan.dtype, count, 1);
+      at.end = std::max(at.end, at.keys + aligned(at.selection_bytes));
     }
   }
   if (results) {
@@ -239,16 +246,16 @@ void DeviceTopk::finish_row(Stream& stream, std::uint64_t row) {
     look();
   }
   skipped_[row] = control[control_nan];
-  if (k_ > plan_.places) order(stream, row, std::uint64_t{control[control_above]} + control[control_taken]);
+  if (k_ > plan_.places) order(stream, row, std::uint64_t{control[control_above]} + control[control_taken], true);
 }
 
-void DeviceTopk::order(Stream& stream, std::uint64_t row, std::uint64_t entries) {
+void DeviceTopk::order(Stream& stream, std::uint64_t row, std::uint64_t entries, bool wait) {
   const std::uint64_t begin = memory_->byte_offset();
   Buffer<std::uint64_t> keys(device_, memory_->memory(), begin + at_->keys, entries * sizeof(std::uint64_t));
   const Buffer<std::byte> workspace(device_, memory_->memory(), begin + at_->sorting, at_->sorting_bytes);
   Times times;
   const auto options = [&](Dtype dtype, std::size_t value_bytes, Order order) {
-    SortOptions result{.order = order, .times = &times};
+    SortOptions result{.order = order, .times = wait ? &times : nullptr};
     // Fewer entries than were planned for may be sorted in another way.
     if (sort_workspace(device_, dtype, entries, value_bytes) <= at_->sorting_bytes) result.workspace = &workspace;
     return result;
@@ -257,19 +264,51 @@ void DeviceTopk::order(Stream& stream, std::uint64_t row, std::uint64_t entries)
     constexpr std::size_t key_bytes = sizeof(std::uint64_t);
     constexpr std::size_t index_bytes = sizeof(std::uint32_t);
     Buffer<std::uint32_t> indices(device_, memory_->memory(), begin + at_->indices, entries * index_bytes);
-    sort_by_key(indices, Dtype::u32, keys, key_bytes, options(Dtype::u32, key_bytes, Order::ascending));
-    sorting_ += times.compute;
-    sort_by_key(keys, Dtype::u64, indices, index_bytes, options(Dtype::u64, index_bytes, Order::descending));
-  } else {
+    const SortOptions by_index = options(Dtype::u32, key_bytes, Order::ascending);
+    const SortOptions by_key = options(Dtype::u64, index_bytes, Order::descending);
+    if (wait) {
+      sort_by_key(indices, Dtype::u32, keys, key_bytes, by_index);
+      sorting_ += times.compute;
+      sort_by_key(keys, Dtype::u64, indices, index_bytes, by_key);
+    } else {
+      static_cast<void>(sort_by_key(stream, indices, Dtype::u32, keys, key_bytes, by_index));
+      static_cast<void>(sort_by_key(stream, keys, Dtype::u64, indices, index_bytes, by_key));
+    }
+  } else if (wait) {
     sort(keys, Dtype::u64, options(Dtype::u64, 0, Order::descending));
+  } else {
+    static_cast<void>(sort(stream, keys, Dtype::u64, options(Dtype::u64, 0, Order::descending)));
   }
-  sorting_ += times.compute;
+  if (wait) sorting_ += times.compute;
   const std::uint64_t groups = std::clamp<std::uint64_t>(k_ / plan_.group, 1, std::uint64_t{plan_.compute_units} * 4);
   launch(stream, Part::select, "topk_gather", groups, input(row), work(), result(row));
 }
 
+void DeviceTopk::launch_exact(Stream& stream, std::uint64_t row) {
+  const std::uint64_t place = plan_.ranking.largest ? count_ - k_ : k_ - 1;
+  const std::uint64_t bytes = count_ * size_of(plan_.dtype);
+  const Buffer<const std::byte> elements(device_, data_.memory(), data_at_ + row * bytes, bytes);
+  const Buffer<std::byte> element = memory_->slice(at_->ranks, size_of(plan_.dtype));
+  const Buffer<std::byte> workspace = memory_->slice(at_->keys, at_->selection_bytes);
+  static_cast<void>(elements_at(stream, elements, plan_.dtype, {&place, 1}, element, {.workspace = &workspace}));
+  launch(stream, Part::select, "topk_exact", 1, work(), element);
+  // Fewer than k come before that element, and k or more up to it. Behind these are the last entries that there can be.
+  call::clear(stream, *memory_, at_->keys, at_->exact * sizeof(std::uint64_t));
+  if (plan_.pairs()) {
+    call::fill(stream, memory_->slice(at_->indices, at_->exact * sizeof(std::uint32_t)), std::uint8_t{0xff});
+  }
+  filter(stream, row);
+  order(stream, row, at_->exact, false);
+}
+
 bool DeviceTopk::enqueue(Stream& stream, std::uint64_t byte_offset) {
-  if (!at_->rows && k_ > plan_.places) return false;
+  if (!at_->rows && k_ > plan_.places) {
+    // Only the data tell how many NaNs are behind the k-th.
+    if (plan_.ranking.largest && plan_.ranking.skip) return false;
+    data_at_ = byte_offset;
+    for (std::uint64_t row = 0; row < rows_; ++row) launch_exact(stream, row);
+    return true;
+  }
   start(stream, byte_offset);
   for (std::uint64_t row = 0; !at_->rows && row < rows_; ++row) {
     if (row != 0) start_row(stream, row);

@@ -34,8 +34,8 @@ class DeviceTopk {
 
   // Launches what needs no look at results in between; the data begins so many bytes into its buffer's memory.
   void start(Stream& stream, std::uint64_t byte_offset);
-  // The same with all that is left to do, for results in memory of the caller's; false, with nothing done, where the
-  // host has to look at results in between.
+  // The same with all that is left to do; false, with nothing done, where the host has to look at results in between:
+  // where the greatest are many and NaNs are skipped. skipped() is not known then.
   bool enqueue(Stream& stream, std::uint64_t byte_offset);
   // Waits, and does what is left to do.
   void finish(Stream& stream);
@@ -55,7 +55,10 @@ class DeviceTopk {
   void rescue(Stream& stream, std::uint64_t row);
   void finish_row(Stream& stream, std::uint64_t row);
   void filter(Stream& stream, std::uint64_t row);
-  void order(Stream& stream, std::uint64_t row, std::uint64_t entries);
+  // Sorts so many entries, and makes the row's results of them. With `wait` sorts may look at what they met.
+  void order(Stream& stream, std::uint64_t row, std::uint64_t entries, bool wait);
+  // All of a row where k is large: the k-th element is selected, and what comes up to it is sorted.
+  void launch_exact(Stream& stream, std::uint64_t row);
   template <class... T>
   void launch(Stream& stream, topk_plan::Part part, std::string_view name, std::uint64_t groups, const T&... arguments);
   // The kernels' MASU_DATA, MASU_WORK and MASU_RESULT, and local memory for entries.

@@ -297,6 +297,47 @@ TEST_P(TopkTest, StreamsWorkspacesAndBuffers) {
   EXPECT_TRUE(std::isnan(values.read()[1]));
 }
 
+// More than a work-group orders, into memory on a stream: selected, then sorted, where sampling does so elsewhere.
+TEST_P(TopkTest, ManyOnAStream) {
+  for (const Way& way : ways(device)) {
+    dispatch(way.dtype, [&](auto tag) {
+      using T = typename decltype(tag)::type;
+      for (const std::uint64_t rows : {1, 3}) {
+        for (const bool mixed : {true, false}) {  // with NaNs, zeros of both signs and equal elements; all equal
+          std::vector<T> data = test::mixed_values<T>(rows * 20011, 6);
+          if (!mixed) std::fill(data.begin(), data.end(), data.front());
+          for (const std::uint64_t k : {4097, 12000, 20011}) {
+            TopkOptions options = way.options();
+            options.rows = rows;
+            const auto expected = expected_topk(data, k, options);
+            const std::uint64_t bytes = topk_workspace(device, way.dtype, data.size(), k, options);
+            const Buffer<std::byte> workspace(device, std::max<std::uint64_t>(bytes, 1));
+            options.workspace = &workspace;
+            const Buffer<T> there = device.upload(data);
+            Buffer<T> values(device, rows * k);
+            Buffer<std::uint64_t> indices(device, rows * k);
+            Stream stream(device, Timing::off);
+            topk(stream, there, way.dtype, k, values, indices, options).get();
+            const std::vector<T> found = values.read();
+            const std::vector<std::uint64_t> places = indices.read();
+            for (std::uint64_t r = 0; r < rows; ++r) {
+              for (std::uint64_t i = 0; i < k; ++i) {
+                const bool none = i >= expected[r].indices.size();
+                ASSERT_EQ(places[r * k + i], none ? ~std::uint64_t{0} : expected[r].indices[i])
+                    << to_string(way.dtype) << " k=" << k << " row " << r;
+                if (none) continue;
+                ASSERT_EQ(std::memcmp(&found[r * k + i], &expected[r].values[i], sizeof(T)), 0)
+                    << to_string(way.dtype) << " k=" << k << " row " << r;
+              }
+            }
+            expect_result(topk(stream, there, k, options).get(), expected, "pending");
+          }
+        }
+      }
+    });
+  }
+}
+
 TEST_P(TopkTest, RefusesWhatItCannotDo) {
   const std::vector<float> data{1, 2, 3, 4};
   const auto message = [](const auto& call) -> std::string {

@@ -64,18 +64,23 @@ void convert_values(const Device& device, Dtype from, Dtype to, std::size_t coun
   auto plan = convert_plan::make(device.info(), rule, count, 0, 0, group);
   plan.groups = std::min<std::uint64_t>(plan.groups, 3);
   const Buffer<std::byte> found = device.upload(std::vector<std::byte>(plan.workspace()));
+  const Buffer<std::uint64_t> status = device.upload(std::vector<std::uint64_t>(2));
+  const bool checks = overflow == Overflow::error;
   Stream stream(device);
-  convert_on_device(stream, in, out, count, rule, plan, overflow == Overflow::error ? &found : nullptr);
+  convert_on_device(stream, in, out, count, rule, plan, checks ? &found : nullptr, checks ? &status : nullptr, 7);
   stream.finish();
   const std::vector<std::byte> made = out.read();
   bool right = true;
+  std::uint64_t first_bad = ~std::uint64_t{0};
   for (std::size_t i = 0; i < count; ++i) {
     std::uint64_t bits = 0;
     std::memcpy(&bits, &data[i * size_of(from)], size_of(from));
     bool bad = false;
     bits = convert_bits(rule, bits, bad);
     right = right && std::memcmp(&made[i * size_of(to)], &bits, size_of(to)) == 0;
+    if (bad && first_bad == ~std::uint64_t{0}) first_bad = i + 7;
   }
+  right = right && (!checks || status.read()[0] == first_bad);
   expect(right, std::string(to_string(from)) + " to " + std::string(to_string(to)));
 }
 
@@ -101,10 +106,12 @@ void move_records(const Device& device, gather_plan::Operation operation, std::s
   gather_plan::Move move{operation, size, rows, length, length, length, rows * length, Dtype::u32, in_place};
   const auto plan = gather_plan::make(device.info(), size, 0, group);
   const Buffer<std::byte> notes = device.upload(std::vector<std::byte>(gather_plan::scatter_bytes(rows * length)));
+  const Buffer<std::uint64_t> status = device.upload(std::vector<std::uint64_t>(2, ~std::uint64_t{0}));
   Stream stream(device);
   if (operation == gather_plan::Operation::reverse) reverse_on_device(stream, move, in, out, plan);
-  else move_on_device(stream, move, in, order, out, notes, plan);
+  else move_on_device(stream, move, in, order, out, notes, plan, &status);
   stream.finish();
+  expect(status.read() == std::vector<std::uint64_t>(2, ~std::uint64_t{0}), "no index out of range");
   expect(out.read() == right, std::to_string(size) + " bytes, operation " +
                                   std::to_string(static_cast<int>(operation)) + (in_place ? ", in place" : ""));
 }
@@ -126,9 +133,10 @@ void select_records(const Device& device) {
   const auto plan = gather_plan::make(device.info(), size, 0, group);
   const Buffer<std::byte> notes = device.upload(std::vector<std::byte>(gather_plan::compact_bytes(count, plan.tile())));
   Stream stream(device);
-  compact_on_device(stream, count, in, set, out, right.size() / size, notes, plan);
+  const Buffer<std::uint64_t> number = device.upload(std::vector<std::uint64_t>(1));
+  compact_on_device(stream, count, in, set, out, right.size() / size, notes, plan, &number);
   stream.finish();
-  expect(out.read() == right, "compact");
+  expect(out.read() == right && number.read()[0] == right.size() / size, "compact");
   const Buffer<std::uint16_t> numbers = device.upload(std::vector<std::uint16_t>(50));
   iota_on_device(stream, Dtype::u16, 50, numbers, 7, 3, plan);
   stream.finish();

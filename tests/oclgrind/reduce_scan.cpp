@@ -56,6 +56,17 @@ void reduce_rows(const Device& device, ReduceOp op, std::uint64_t rows, std::uin
                    nullptr);
   job.start(stream, there, there.byte_offset());
   const std::vector<Reduced> found = job.fetch(stream);
+  // The same in memory of the caller's.
+  const Buffer<std::uint64_t> numbers = device.upload(std::vector<std::uint64_t>(rows));
+  const Buffer<T> values = device.upload(std::vector<T>(rows));
+  const bool counts = op == ReduceOp::count_nonzero;
+  const bool greatest = op == ReduceOp::max;
+  ReduceTargets targets;
+  (counts ? targets.nonzero : greatest ? targets.max_indices : targets.min_indices) = &numbers;
+  if (!counts) (greatest ? targets.max : targets.min) = &values;
+  job.put(stream, targets);
+  stream.finish();
+  const std::vector<std::uint64_t> told = numbers.read();
   bool right = true;
   for (std::uint64_t r = 0; r < rows; ++r) {
     const T* x = data.data() + r * count;
@@ -67,7 +78,8 @@ void reduce_rows(const Device& device, ReduceOp op, std::uint64_t rows, std::uin
         if (here.before(expected.extremes[which])) expected.extremes[which] = here;
       }
     }
-    if (op == ReduceOp::count_nonzero) right = right && found[r].nonzero == expected.nonzero;
+    if (counts) right = right && found[r].nonzero == expected.nonzero && told[r] == expected.nonzero;
+    else right = right && told[r] == expected.extremes[greatest ? 1 : 0].place(dtype_of<T>, skip);
     for (int which = 0; which < 2; ++which) {
       if (wants(op, which)) right = right && found[r].extremes[which].index == expected.extremes[which].index;
     }

@@ -14,6 +14,7 @@
 #include <array>
 #include <cstdio>
 #include <exception>
+#include <memory>
 
 namespace masu::oclgrind {
 namespace {
@@ -115,7 +116,10 @@ void run(const std::string& name) {
   } else if (name == "segments") {
     const std::vector<std::uint64_t> offsets{0, 20, 40, 60};
     check<float>(device, 3, 20, With::records, [&](Stream& stream, const Arrays& arrays, DeviceWork& work) {
-      sort_rows::Segments(device, arrays, offsets, work).sort(stream, arrays, work);
+      const bool indexed = arrays.has_records() || arrays.has_indices();
+      const auto ready = std::make_shared<const sort_rows::Segments>(device, arrays.dtype, indexed, offsets);
+      work.kept.push_back(ready);
+      ready->sort(stream, arrays, nullptr, work);
     });
   } else if (name == "bitonic") {
     check<float>(device, 1, most + 37, With::records, [&](Stream& stream, const Arrays& arrays, DeviceWork& work) {

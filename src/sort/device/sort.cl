@@ -21,8 +21,8 @@
 #define MASU_TABLE(type, at) ((__global const type *)(tables + (at)))
 
 // Where a tile lies: `first`, its first key; `size`, its keys; `index`, the place of the first in its piece; `chunk`.
-// A row of the table of tiles is three ulong: first, index, size + 2^32 * chunk. Without tables tiles_at is the number of
-// tiles of a row, and `count` of its keys.
+// A row of the table of tiles is three ulong: first, index, size + 2^32 * chunk. Without tables tiles_at is the number
+// of tiles of a row, and `count` of its keys.
 #if MASU_PIECES
 #define MASU_FIND_TILE                                                          \
   __global const ulong *const row = MASU_TABLE(ulong, tiles_at) + 3 * tile;     \
@@ -48,9 +48,9 @@
 // at facts_at, as words.
 __kernel MASU_WORK_GROUP(MASU_GROUP) void sort_count(__global const uchar *restrict keys, const ulong keys_at,
                                                      __global uchar *scratch, __global const uchar *restrict tables,
-                                                     const ulong tiles_at, const ulong counts_at, const ulong facts_at, const ulong count,
-                                                     const uint shift, const uint flip, const uint facts,
-                                                     __local uint *counters) {
+                                                     const ulong tiles_at, const ulong counts_at,
+                                                     const ulong facts_at, const ulong count, const uint shift,
+                                                     const uint flip, const uint facts, __local uint *counters) {
   MASU_LOCAL_POINTER(uint, counters);
   const uint lid = (uint)get_local_id(0);
   const size_t tile = get_group_id(0);
@@ -115,8 +115,8 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void sort_count(__global const uchar *restr
 // ---- summing the counts ----
 
 // A work-group for each chunk: the counts of its tiles become the counts of the tiles before, within the chunk; `sums`
-// gets those of all. A row of the table of chunks is two uint: the first tile, and how many tiles. Without tables chunks_at
-// is the number of tiles of a row.
+// gets those of all. A row of the table of chunks is two uint: the first tile, and how many tiles. Without tables
+// chunks_at is the number of tiles of a row.
 __kernel MASU_WORK_GROUP(2 * MASU_DIGITS) void sort_scan_tiles(__global uchar *scratch,
                                                                __global const uchar *restrict tables,
                                                                const ulong chunks_at, const ulong counts_at,
@@ -165,8 +165,8 @@ __kernel MASU_WORK_GROUP(2 * MASU_DIGITS) void sort_scan_tiles(__global uchar *s
 }
 
 // A work-group for each piece: `bases` gets, for each of its chunks, where the keys of each digit go. A row of the table of
-// pieces is two ulong: the first key, and the first chunk + 2^32 * chunks. Without tables pieces_at is the number of chunks
-// of a row, and `count` of its keys.
+// pieces is two ulong: the first key, and the first chunk + 2^32 * chunks. Without tables pieces_at is the number of
+// chunks of a row, and `count` of its keys.
 __kernel MASU_WORK_GROUP(MASU_DIGITS) void sort_scan_chunks(__global uchar *scratch,
                                                             __global const uchar *restrict tables,
                                                             const ulong pieces_at, const ulong sums_at,
