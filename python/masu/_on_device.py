@@ -2,7 +2,7 @@
 """The public functions for arrays in device memory: read where they are, results on their device.
 
 What is small (edges, a few places, totals) is computed on the host with NumPy's rules, as for host arrays. Where NumPy
-has a choice that devices have not (rules for bins by name, other dtypes), TypeError says so.
+has a choice that devices have not (other dtypes), TypeError says so.
 """
 import math
 
