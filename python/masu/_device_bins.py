@@ -2,6 +2,7 @@
 """NumPy's rules for the number of bins, for data in device memory: its own functions, on a stand-in for the data that has
 the few numbers that they ask for found there.
 """
+import functools
 import math
 import sys
 
@@ -54,9 +55,15 @@ def number_by(name, rule, there, extremes, range, functions):
         raise TypeError(f"{name}: the rule {rule!r} needs data in host memory") from None
     if not width:
         return 1
-    if dtype.kind in "iu" and width < 1:
+    if dtype.kind in "iu" and width < 1 and _at_least_one():
         width = 1
     return int(np.ceil(_bins.difference(last, first) / width))
+
+
+@functools.cache
+def _at_least_one():
+    """Whether the running NumPy's rules give no bins of integers that are narrower than 1: from 2.1 on."""
+    return np.histogram_bin_edges([0, 1] * 8, "sqrt").size == 2
 
 
 def _within(there, first, last):

@@ -101,7 +101,8 @@ def histogram_bin_edges(a, bins=10, range=None, weights=None, *, device=None):
     """The edges that `histogram` uses: ``numpy.histogram_bin_edges``, without NumPy's passes over the data.
 
     Parameters are those of `histogram`. Edges, dtype, warnings and errors are those of the running NumPy, which is
-    asked about the least and the greatest value alone; rules by name (``bins="auto"`` …) are NumPy's own computation.
+    asked about the least and the greatest value alone; rules by name (``bins="auto"`` …) are NumPy's own computation, for
+    data on a device with the deviation, the quartiles and the counts that masu finds there.
 
     >>> import masu
     >>> masu.histogram_bin_edges([0, 0, 0, 1, 2, 3, 3, 4, 5], bins=5)

@@ -2,7 +2,7 @@
 """The public functions for arrays in device memory: read where they are, results on their device.
 
 What is small (edges, a few places, totals) is computed on the host with NumPy's rules, as for host arrays. Where NumPy
-has a choice that devices have not (rules for bins by name, other dtypes), TypeError says so.
+has a choice that devices have not (other dtypes), TypeError says so.
 """
 import math
 
@@ -14,7 +14,7 @@ from ._device_array import DeviceArray, dtype_name, to_device
 from ._device_bins import number_by
 from ._device_lines import array_like, axes_of, converted, lines, part, placed
 from ._device_quantile import located, weighted
-from ._device_unique import every_nan
+from ._device_unique import distinct_parts, every_nan
 
 _functions: dict = {}
 
@@ -162,7 +162,10 @@ def searchsorted(a, v, side="left", sorter=None):
 def unique(ar, return_index=False, return_inverse=False, return_counts=False, axis=None, *, equal_nan=True,
            sorted=True):
     if axis is not None and ar.ndim != 1:
-        raise TypeError(f"unique: on a device axis needs an array of one dimension, got {ar.ndim}")
+        found = distinct_parts(ar, axis)
+        wanted = (True, return_index, return_inverse, return_counts)
+        results = [one for one, asked in zip(found, wanted) if asked]
+        return tuple(results) if len(results) > 1 else results[0]
     if axis is not None:
         normalize_axis_index(axis, 1)
     every = not equal_nan and ar.dtype.kind == "f"

@@ -297,8 +297,8 @@ def unique(ar, return_index=False, return_inverse=False, return_counts=False, ax
     Optionally with the indices where each is first (`return_index`), for each element the place of its value
     (`return_inverse`, of ar's shape) and how often each occurs (`return_counts`), all of intp. `equal_nan=False` keeps
     every NaN. A value is represented by its first occurrence, which tells -0.0 from 0.0. The result is sorted also with
-    sorted=False. `axis`, the distinct parts of an array along an axis, is handed to NumPy unless `ar` has one
-    dimension. Returns the distinct values, or a tuple of them and what was asked for.
+    sorted=False. `axis`: the distinct parts of an array along an axis, of which those with NaN are equal to nothing; on
+    the host they are handed to NumPy unless `ar` has one dimension. Returns the distinct values, or a tuple of them and what was asked for.
 
     Hands to NumPy what `sort` does, and raises what it raises.
 

@@ -264,7 +264,8 @@ def quantile(a, q, axis=None, out=None, overwrite_input=False, method="linear", 
 
     `q`: a number from 0 to 1, or an array of them, whose shape comes first in the result's. `axis`, `out`,
     `overwrite_input` and `keepdims` as for `median`. `method`: one of NumPy's thirteen. Places and interpolation are
-    computed by NumPy, in the dtypes that it uses; a NaN makes every quantile NaN. With `weights` the whole is NumPy's.
+    computed by NumPy, in the dtypes that it uses; a NaN makes every quantile NaN. With `weights` the whole is NumPy's;
+    of arrays on a device it is the element at which the exact running sum of the weights reaches the quantile.
 
     Raises ValueError for a q outside of 0 to 1 and for an unknown method, and hands to NumPy what `sort` does.
 

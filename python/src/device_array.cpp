@@ -338,6 +338,24 @@ void register_device_array(nb::module_& m) {
                                    std::move(owner),        other.stream};
           },
           nb::arg("array"), nb::arg("shape"), nb::arg("owner"), nb::arg("first") = -1)
+      // The same memory as elements of another dtype.
+      .def(
+          "__init__",
+          [](DeviceArray* self, const DeviceArray& other, const std::string& dtype,
+             const std::vector<std::int64_t>& shape, nb::object owner) {
+            const masu::Dtype type = masu::dtype_from_name(dtype);
+            if (count_of(shape) * masu::size_of(type) != other.buffer.size()) {
+              throw nb::value_error("DeviceArray: the number of bytes must stay the same");
+            }
+            new (self) DeviceArray{other.buffer.slice(0, other.buffer.size()),
+                                   type,
+                                   false,
+                                   other.read_only,
+                                   shape,
+                                   std::move(owner),
+                                   other.stream};
+          },
+          nb::arg("array"), nb::arg("dtype"), nb::arg("shape"), nb::arg("owner"))
       .def(
           "_dlpack", [](nb::handle self, bool versioned) { return to_dlpack(self, versioned); }, nb::arg("versioned"))
       .def("_write",

@@ -152,6 +152,25 @@ def test_every_nan_is_a_value(device, dtype):
     as_on_the_host(masu.unique, cube(dtype, (5, 6)), device, False, True, equal_nan=False)
 
 
+@pytest.mark.parametrize("shape", [(5, 3), (40, 2), (3, 4, 5), (30, 1, 2), (6, 0), (0, 3), (2, 0, 3), (1, 1), (100, 3)])
+def test_distinct_parts(device, shape):
+    """Along each axis; what has a NaN is equal to nothing."""
+    for turn, dtype in enumerate(some("?bHiQfd", len(shape)) if device != "cpu" else "?bHiQfd"):
+        for most in (2, 4, 1000):
+            rng = np.random.default_rng(most)
+            least = -2 if dtype in "bifd" else 0
+            data = rng.integers(least, min(most, {"?": 2, "b": 120}.get(dtype, most)), shape).astype(dtype)
+            if dtype in "fd" and most == 4:
+                data = np.asarray(data / 2, dtype)
+                data[data == 1], data[data == 1.5] = -0.0, np.nan
+            for axis in range(-len(shape) - 1, len(shape) + 1):
+                for wanted in ((True, True, True), (True,)) if turn else ((True, False, True), (True, True)):
+                    as_on_the_host(masu.unique, data, device, *wanted, axis=axis)
+    data = cube("f", (7, 3))
+    same(masu.unique(masu.to_device(data, device), axis=0), masu.unique(data, True, axis=0)[0])
+
+
+@pytest.mark.skipif(np.lib.NumpyVersion(np.__version__) < "2.4.0", reason="NumPy had mistakes in weighted quantiles")
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_weights_of_quantiles(device):
     rng = np.random.default_rng(6)

@@ -142,6 +142,63 @@ def test_scalars_come_back_in_kind(monkeypatch):
         same(got.values, np.asarray(masu.dot(values, values)))
 
 
+def test_results_come_into_tensors(monkeypatch):
+    tensors = library("some_tensors")
+    monkeypatch.setitem(sys.modules, "some_tensors", tensors)
+    if not np.from_dlpack(DATA.copy()).flags.writeable:
+        pytest.skip("NumPy 2.0 and 2.1 take all of DLPack read-only")
+    for name, arguments, shape, dtype in (("sort", (), DATA.shape, "f4"), ("argsort", (), DATA.shape, "i8"), ("sum", (), (), "f4"),
+                                          ("cumsum", (), DATA.shape, "f4"), ("partition", (5,), DATA.shape, "f4"),
+                                          ("median", (), (), "f4"), ("mean", (), (), "f4")):
+        function = getattr(masu, name)
+        for out in (tensors.Tensor(np.zeros(shape, dtype)), np.zeros(shape, dtype)):
+            assert function(tensors.Tensor(DATA), *arguments, out=out) is out
+            same(getattr(out, "values", out), np.asarray(function(DATA, *arguments)))
+    outs = tensors.Tensor(np.zeros(3, "f4")), tensors.Tensor(np.zeros(3, "i8"))
+    best = masu.topk(tensors.Tensor(DATA), 3, out=outs)
+    assert isinstance(best, masu.TopK) and best == outs
+    same(outs[0].values, masu.topk(DATA, 3).values)
+    for wrong, error in ((np.zeros(4, "f4"), ValueError), (np.zeros(DATA.shape, "f8"), TypeError)):
+        with pytest.raises(error, match="sort: out must have the"):
+            masu.sort(tensors.Tensor(DATA), out=tensors.Tensor(wrong))
+
+
+def test_tensors_that_are_not_written(monkeypatch):
+    """Immutable arrays, and those whose memory holds the negated values."""
+    tensors, arrays = library("some_tensors"), library("jaxlib")
+    monkeypatch.setitem(sys.modules, "some_tensors", tensors)
+    monkeypatch.setitem(sys.modules, "jax.numpy", types.ModuleType("jax.numpy"))
+    sys.modules["jax.numpy"].from_dlpack = arrays.from_dlpack
+    with pytest.raises(TypeError, match="sort: out must be writable.*JAX"):
+        masu.sort(arrays.Tensor(DATA), out=arrays.Tensor(DATA.copy()))
+    with pytest.raises(TypeError, match="topk: out must be writable.*JAX"):
+        masu.topk(arrays.Tensor(DATA), 1, out=(arrays.Tensor(DATA[:1].copy()), arrays.Tensor(np.zeros(1, int))))
+    negative = tensors.Tensor(DATA.copy())
+    negative.is_neg = lambda: True
+    with pytest.raises(ValueError, match="negative bit"):
+        masu.sort(tensors.Tensor(DATA), out=negative)
+
+
+def test_dtypes_of_pytorch(monkeypatch):
+    tensors = library("some_tensors")
+    monkeypatch.setitem(sys.modules, "some_tensors", tensors)
+
+    class Dtype:
+        __module__ = "torch"
+
+        def __init__(self, name):
+            self.name = name
+
+        def __repr__(self):
+            return f"torch.{self.name}"
+
+    for name in ("sum", "mean", "std", "cumsum"):
+        got = getattr(masu, name)(tensors.Tensor(DATA), dtype=Dtype("float64"))
+        same(got.values, np.asarray(getattr(masu, name)(DATA, dtype="f8")))
+        with pytest.raises(TypeError, match="bfloat16"):
+            getattr(masu, name)(tensors.Tensor(DATA), dtype=Dtype("bfloat16"))
+
+
 @pytest.mark.parametrize("limit", [0, 4096])
 def test_bins_of_tensors_are_those_of_arrays(monkeypatch, limit):
     """Whatever the sizes of data and bins are."""
