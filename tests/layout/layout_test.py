@@ -154,13 +154,19 @@ class Layout(unittest.TestCase):
 
     def test_public_headers_compile_alone(self):
         def compile_alone(job):
-            compiler, header = job
+            compiler, header, *options = job
             done = subprocess.run([compiler, "-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", "-Wpedantic", "-Werror",
-                                   "-I", str(ROOT / "include"), "-x", "c++", "-"],
+                                   "-I", str(ROOT / "include"), *options, "-x", "c++", "-"],
                                   input=f"#include <masu/{header.name}>\n", capture_output=True, text=True)
             return "" if done.returncode == 0 else f"{compiler} {name(header)}: {done.stderr}"
 
         jobs = [(c, h) for c in ("g++", "clang++") for h in below("include/masu/") if h.suffix == ".h"]
+        for mpi in ("ompi-c", "mpich"):  # where it is installed
+            found = subprocess.run(["pkg-config", "--cflags", mpi], capture_output=True, text=True)
+            if found.returncode == 0:
+                options = ["-DOMPI_SKIP_MPICXX", "-DMPICH_SKIP_MPICXX", f"-I{ROOT}/distributed/mpi/include",
+                           *found.stdout.replace("-I", "-isystem").split()]
+                jobs += [(c, ROOT / "distributed/mpi/include/masu/mpi.h", *options) for c in ("g++", "clang++")]
         with concurrent.futures.ThreadPoolExecutor(2) as pool:
             self.none(problem for problem in pool.map(compile_alone, jobs) if problem)
 

@@ -20,7 +20,6 @@
 namespace {
 
 using namespace masu;
-using mpi::Part;
 
 enum class Kind : std::uint32_t { uniform, zipf, sorted };
 constexpr std::array<const char*, 3> kind_names = {"uniform", "zipf", "sorted"};

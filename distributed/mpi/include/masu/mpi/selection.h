@@ -108,10 +108,10 @@ inline double median(MPI_Comm comm, const Part& x) {
     using T = typename decltype(tag)::type;
     std::vector<T> middle;
     for (const QuantileFinder* finder : {&lower, &higher}) {
-      T value;
+      T element;
       const std::uint64_t bits = finder->result().front().bits;
-      std::memcpy(&value, &bits, sizeof value);
-      middle.push_back(value);
+      std::memcpy(&element, &bits, sizeof element);
+      middle.push_back(element);
     }
     if (lower.count() % 2 != 0) middle.pop_back();
     return masu::median(Device::open("cpu"), ArrayView(middle));

@@ -151,8 +151,8 @@ void find_shares(Call& call, const BufferBase& sorted, Order order, bool gaps, S
   std::optional<Places<T>> places;
   std::vector<std::uint64_t> keys;
   call.attempt([&] {
-    keys.resize(ends.size());
-    places.emplace(sorted, order, ends.size());
+    keys.resize(shares.ends.size());
+    places.emplace(sorted, order, shares.ends.size());
   });
   call.agree();
   std::uint64_t begin = 0;
@@ -170,7 +170,7 @@ void find_shares(Call& call, const BufferBase& sorted, Order order, bool gaps, S
     for (std::size_t i = 0; i < values.size(); ++i) {
       values[i] = (borders[i / digits].prefix << bits | i % digits) << shift | rest;
     }
-    call.attempt([&] { places->find(values, std::span(ends).first(values.size())); });
+    call.attempt([&] { places->find(values, std::span(shares.ends).first(values.size())); });
     for (std::size_t i = 0; i < values.size(); ++i) {
       numbers[i] = ends[i] - (i % digits == 0 ? borders[i / digits].first : ends[i - 1]);
     }
