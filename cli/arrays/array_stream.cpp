@@ -11,22 +11,22 @@
 namespace masu::cli {
 namespace {
 
-Device open_device(const CommonOptions& common, std::uint64_t bytes, Device (*choose)(std::uint64_t bytes)) {
+Device open_device(const CommonOptions& common, std::uint64_t bytes, Work work) {
   const auto each = bytes / static_cast<std::uint64_t>(ranks().size());
-  return device_of_rank(common.device, common.device.empty() ? choose(each) : Device::open(common.device));
+  return device_of_rank(common.device, common.device.empty() ? device_for(work, each) : Device::open(common.device));
 }
 
 }  // namespace
 
-ArrayStream::ArrayStream(const InputOptions& input, const CommonOptions& common, Device (*choose)(std::uint64_t bytes),
-                         std::string what, bool whole_rows)
+ArrayStream::ArrayStream(const InputOptions& input, const CommonOptions& common, Work work, std::string what,
+                         bool whole_rows)
     : what_(std::move(what)),
       input_(input.inputs.front()),
       options_(source_options(input, common)),
       shared_(open_array(input, common, true, !whole_rows)),
       opening_(since(began_)),
       known_count_(shared_count(*source_, shared_.way)),
-      device_(open_device(common, known_count_.value_or(0) * size_of(info().dtype), choose)),
+      device_(open_device(common, known_count_.value_or(0) * size_of(info().dtype), work)),
       progress_(progress_mode(common)),
       piece_bytes_(chunk_bytes(device_, 1, memory_limit(common))) {
   if (!input.columns.empty()) options_.column = input.columns.front();

@@ -20,9 +20,9 @@ namespace masu::cli {
 
 class ArrayStream {
  public:
-  // Runs on --device, or on what `choose` says of that many bytes. `whole_rows`: row_length() will be called.
-  ArrayStream(const InputOptions& input, const CommonOptions& common, Device (*choose)(std::uint64_t bytes),
-              std::string what, bool whole_rows = false);
+  // Runs on --device, or on what device_for() says. `whole_rows`: row_length() will be called.
+  ArrayStream(const InputOptions& input, const CommonOptions& common, Work work, std::string what,
+              bool whole_rows = false);
 
   [[nodiscard]] const io::SourceInfo& info() const { return source_->info(); }
   [[nodiscard]] const Device& device() const { return device_; }

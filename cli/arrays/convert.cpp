@@ -62,8 +62,7 @@ Exit run_command(ConvertCommandOptions& asked) {
   check_array_output(common);
   const Dtype to = dtype_from_name(asked.to);
   ConvertOptions how = conversion(asked);
-  ArrayStream stream(
-      asked.input, common, [](std::uint64_t) { return device_for_convert(); }, "convert");
+  ArrayStream stream(asked.input, common, Work::moving, "convert");
   ArrayOutput output(common.output, stream.info());
   output.begin(to, shape_of(stream, common), stream.info().fortran_order);
   ArrayDone done;

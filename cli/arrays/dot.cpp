@@ -106,7 +106,7 @@ Exit run_command(DotCommandOptions& asked) {
   cut_shared(sources, ways);
   const io::SourceInfo& info = sources.front()->info();
   const Device device = device_of_rank(
-      common.device, common.device.empty() ? device_for_sum(2 * known_bytes(*sources.front()).value_or(0))
+      common.device, common.device.empty() ? device_for(Work::reading, 2 * known_bytes(*sources.front()).value_or(0))
                                            : Device::open(common.device));
   SumAccumulator sums(device, info.dtype, SumKind::dot);
   ReferenceSum reference;

@@ -94,7 +94,7 @@ Exit run_command(QuantileCommandOptions& asked) {
   request.method = parse_method(asked.method);
   request.rows = row_count(asked.rows);
   request.memory = memory_budget(memory_limit(common));
-  ArrayStream stream(asked.input, common, device_for_quantile, "quantile", !asked.rows.empty());
+  ArrayStream stream(asked.input, common, Work::reading, "quantile", !asked.rows.empty());
   const Dtype dtype = stream.info().dtype;
   if (!asked.rows.empty()) request.row_length = stream.row_length(request.rows);
   const std::vector<std::byte> reference = common.verify ? stream.whole() : std::vector<std::byte>();

@@ -113,7 +113,7 @@ Exit run_command(ReduceCommandOptions& asked) {
   request.ddof = whole_number("--ddof", asked.ddof, 0, std::uint64_t{1} << 40U);
   request.rows = row_count(asked.rows);
   request.memory = memory_budget(memory_limit(common));
-  ArrayStream stream(asked.input, common, device_for_sum, "reduce", !asked.rows.empty());
+  ArrayStream stream(asked.input, common, Work::reading, "reduce", !asked.rows.empty());
   if (!asked.rows.empty()) request.row_length = stream.row_length(request.rows);
   const std::vector<std::byte> reference = common.verify ? stream.whole() : std::vector<std::byte>();
   const ReduceFound found = run_reduce(stream, request);

@@ -144,8 +144,7 @@ Exit run_command(ScanCommandOptions& asked) {
   how.op = parse_op(asked.op);
   how.exclusive = asked.exclusive;
   const std::uint64_t rows = row_count(asked.rows);
-  ArrayStream stream(
-      asked.input, common, [](std::uint64_t) { return device_for_scan(); }, "scan");
+  ArrayStream stream(asked.input, common, Work::moving, "scan");
   const std::uint64_t row_length = asked.rows.empty() ? 0 : stream.row_length(rows);
   const std::vector<std::uint64_t> shape = flat_shape(stream, common, rows);
   ArrayDone done = ScanJob(stream, how, common)(row_length, memory_budget(memory_limit(common)), shape);

@@ -91,7 +91,7 @@ Exit run_command(TopkCommandOptions& asked) {
   if (asked.nan != "last" && asked.nan != "skip") usage_error("--nan takes last or skip, got '" + asked.nan + "'");
   how.nan = nan_policy_from_name(asked.nan);
   std::uint64_t k = whole_number("-k", asked.k, 1, most_values);
-  ArrayStream stream(asked.input, common, device_for_topk, "topk", !asked.rows.empty());
+  ArrayStream stream(asked.input, common, Work::reading, "topk", !asked.rows.empty());
   const Dtype dtype = stream.info().dtype;
   const std::uint64_t rows = row_count(asked.rows);
   std::optional<std::uint64_t> row_length;

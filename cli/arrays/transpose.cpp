@@ -174,8 +174,7 @@ Exit run_command(TransposeCommandOptions& asked) {
   const CommonOptions& common = asked.common;
   apply(asked.common);
   check_array_output(common);
-  ArrayStream stream(
-      asked.input, common, [](std::uint64_t) { return device_for_transpose(); }, "transpose");
+  ArrayStream stream(asked.input, common, Work::moving, "transpose");
   const Matrix matrix =
       asked.shape.empty() ? own_matrix(stream.info()) : asked_matrix(asked.shape, stream.info(), stream.count());
   ArrayDone done = TransposeJob(stream, matrix, common)(memory_budget(memory_limit(common)));

@@ -64,7 +64,7 @@ Exit run_command(UniqueCommandOptions& asked) {
   const bool by_count = asked.by == "count";
   const std::uint64_t limit =
       asked.limit.empty() ? unique_no_limit : whole_number("--limit", asked.limit, 1, unique_no_limit);
-  ArrayStream stream(asked.input, common, device_for_unique, "unique");
+  ArrayStream stream(asked.input, common, Work::sorting, "unique");
   const Dtype dtype = stream.info().dtype;
   const std::vector<std::byte> reference = common.verify ? stream.whole() : std::vector<std::byte>();
 

@@ -20,7 +20,7 @@ namespace {
 
 Device open_device(const HistogramJob& job, const HistogramInput& input) {
   return device_of_rank(
-      job.device, job.device.empty() ? device_for_histogram(input.bytes().value_or(0)) : Device::open(job.device));
+      job.device, job.device.empty() ? device_for(Work::reading, input.bytes().value_or(0)) : Device::open(job.device));
 }
 
 class Run {

@@ -170,7 +170,7 @@ void WeightedRun::look_at_the_data(Points& points) {
 WeightedResult WeightedRun::operator()() {
   const auto began = Clock::now();
   const Device device =
-      device_of_rank(job_.device, job_.device.empty() ? device_for_histogram(bytes_) : Device::open(job_.device));
+      device_of_rank(job_.device, job_.device.empty() ? device_for(Work::reading, bytes_) : Device::open(job_.device));
   for (std::size_t d = 0; d < columns_; ++d) {
     finders_.emplace_back(job_.bins[job_.bins.size() == 1 ? 0 : d], input_.info, device);
   }

@@ -146,8 +146,8 @@ class SharedSort {
 
   [[nodiscard]] Device open_device() {
     const std::uint64_t bytes = known_bytes(keys_.source()).value_or(0);
-    return device_of_rank(asked_.common.device,
-                          asked_.common.device.empty() ? device_for_sort(bytes) : Device::open(asked_.common.device));
+    return device_of_rank(asked_.common.device, asked_.common.device.empty() ? device_for(Work::sorting, bytes)
+                                                                             : Device::open(asked_.common.device));
   }
 
   void read() {

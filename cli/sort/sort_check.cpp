@@ -138,7 +138,7 @@ class Check {
 }  // namespace
 
 OrderCheck check_order(const SortCommandOptions& asked) {
-  ArrayStream stream(asked.input, asked.common, device_for_sort, "is-sorted", asked.row_count() > 1);
+  ArrayStream stream(asked.input, asked.common, Work::sorting, "is-sorted", asked.row_count() > 1);
   OrderCheck found;
   found.dtype = stream.info().dtype;
   Check check(asked, stream);

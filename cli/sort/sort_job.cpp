@@ -78,7 +78,7 @@ SortRun::SortRun(const SortCommandOptions& asked, Progress& progress)
 
 Device SortRun::open_device() const {
   if (!asked_.common.device.empty()) return Device::open(asked_.common.device);
-  return device_for_sort(known_bytes(*keys_).value_or(0));
+  return device_for(Work::sorting, known_bytes(*keys_).value_or(0));
 }
 
 void SortRun::open_values() {

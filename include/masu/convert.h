@@ -78,10 +78,6 @@ struct ConvertOptions {
 /// Bytes of temporary device memory for a conversion with Overflow::error; 0 on `cpu`.
 MASU_EXPORT std::uint64_t convert_workspace(const Device& device) noexcept;
 
-/// The device for host data when none is named: `cpu`, as moving the data takes longer than converting it, unless
-/// MASU_DEVICE names another.
-MASU_EXPORT Device device_for_convert();
-
 /// Converts host data, on a device. Both views have the same count.
 MASU_EXPORT void convert(const Device& device, const ArrayView& in, MutableArrayView out,
                          const ConvertOptions& options = {});
@@ -100,10 +96,10 @@ std::vector<T> convert(const Device& device, const R& in, const ConvertOptions& 
   convert(device, ArrayView(in), MutableArrayView(out), options);
   return out;
 }
-/// The same on the device that device_for_convert names.
+/// The same on the device that device_for names.
 template <Element T, HostRange R>
 std::vector<T> convert(const R& in, const ConvertOptions& options = {}) {
-  return convert<T>(device_for_convert(), in, options);
+  return convert<T>(device_for(Work::moving), in, options);
 }
 /// The elements of a buffer as T, on its device.
 template <Element T, Element S>

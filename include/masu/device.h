@@ -105,6 +105,16 @@ class MASU_EXPORT Device {
   std::shared_ptr<runtime::Device> implementation_;
 };
 
+/// What a function does with host data, which tells whether a GPU is worth the way there.
+enum class Work {
+  moving,   ///< one pass, a result as large as the data: convert, gather, run_length, scan, searchsorted, transpose
+  reading,  ///< one pass, a small result: histograms, sums, extremes and counts, topk, quantiles
+  sorting   ///< sort, sort_by_key, argsort, unique
+};
+/// The device that functions of host data take when none is named: what MASU_DEVICE names, else the one expected to
+/// finish first with `bytes` bytes, transfers and start-up included: `cpu` for anything small, and for moving always.
+MASU_EXPORT Device device_for(Work work, std::uint64_t bytes = 0);
+
 /// Limits the CPU threads that masu uses; 0 returns to the default: MASU_THREADS, or else what the caller's TBB arena,
 /// the affinity mask and the cgroup allow. Applies to calls that start later, in every thread.
 MASU_EXPORT void set_cpu_threads(unsigned threads) noexcept;

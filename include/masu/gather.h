@@ -65,10 +65,6 @@ MASU_EXPORT std::uint64_t scatter_workspace(const Device& device, std::uint64_t 
 /// The same for a compaction of `count` elements.
 MASU_EXPORT std::uint64_t compact_workspace(const Device& device, std::uint64_t count) noexcept;
 
-/// The device for host data when none is named: `cpu`, as moving the data to another takes longer, unless MASU_DEVICE
-/// names one.
-MASU_EXPORT Device device_for_gather();
-
 /// Host data, on a device.
 MASU_EXPORT void gather(const Device& device, const ConstRecordsView& in, const ArrayView& indices,
                         const RecordsView& out, const GatherOptions& options = {});
@@ -133,10 +129,10 @@ auto gather(const Device& device, const R& in, const I& indices, const GatherOpt
   gather(device, ConstRecordsView(in), ArrayView(indices), RecordsView(out), options);
   return out;
 }
-/// The same on the device that device_for_gather names.
+/// The same on the device that device_for names.
 template <HostRange R, HostRange I>
 auto gather(const R& in, const I& indices, const GatherOptions& options = {}) {
-  return gather(device_for_gather(), in, indices, options);
+  return gather(device_for(Work::moving), in, indices, options);
 }
 /// Elements of a buffer in the order of indices, on their device.
 template <class T, Element I>
@@ -152,10 +148,10 @@ template <HostRange R, HostRange I, HostRange O>
 void scatter(const Device& device, const R& in, const I& indices, O&& out, const GatherOptions& options = {}) {
   scatter(device, ConstRecordsView(in), ArrayView(indices), RecordsView(out), options);
 }
-/// The same on the device that device_for_gather names.
+/// The same on the device that device_for names.
 template <HostRange R, HostRange I, HostRange O>
 void scatter(const R& in, const I& indices, O&& out, const GatherOptions& options = {}) {
-  scatter(device_for_gather(), in, indices, out, options);
+  scatter(device_for(Work::moving), in, indices, out, options);
 }
 /// Scatters the elements of a buffer to the places of `indices`, on their device.
 template <class T, Element I>
@@ -171,10 +167,10 @@ auto permute(const Device& device, const R& in, const I& mask, const GatherOptio
   permute(device, ConstRecordsView(in), ArrayView(mask), RecordsView(out), options);
   return out;
 }
-/// The same on the device that device_for_gather names.
+/// The same on the device that device_for names.
 template <HostRange R, HostRange I>
 auto permute(const R& in, const I& mask, const GatherOptions& options = {}) {
-  return permute(device_for_gather(), in, mask, options);
+  return permute(device_for(Work::moving), in, mask, options);
 }
 /// A buffer shuffled by an index mask, on its device.
 template <class T, Element I>
@@ -190,10 +186,10 @@ void reverse(const Device& device, R&& data, const GatherOptions& options = {}) 
   const RecordsView view(data);
   reverse(device, view, view, options);
 }
-/// The same on the device that device_for_gather names.
+/// The same on the device that device_for names.
 template <HostRange R>
 void reverse(R&& data, const GatherOptions& options = {}) {
-  reverse(device_for_gather(), data, options);
+  reverse(device_for(Work::moving), data, options);
 }
 /// Reverses a buffer in place.
 template <class T>
@@ -208,10 +204,10 @@ auto compact(const Device& device, const R& in, const F& flags, const GatherOpti
   out.resize(compact(device, ConstRecordsView(in), ArrayView(flags), RecordsView(out), options));
   return out;
 }
-/// The same on the device that device_for_gather names.
+/// The same on the device that device_for names.
 template <HostRange R, HostRange F>
 auto compact(const R& in, const F& flags, const GatherOptions& options = {}) {
-  return compact(device_for_gather(), in, flags, options);
+  return compact(device_for(Work::moving), in, flags, options);
 }
 /// The elements of a buffer whose flag is not 0, on their device.
 template <class T, Element F>

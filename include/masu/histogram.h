@@ -218,10 +218,6 @@ class MASU_EXPORT PreparedHistogram : public PreparedBins {
                                              BufferBase& counts, const BufferBase* workspace);
 };
 
-/// The device for host data of `bytes` bytes when none is named: the one expected to finish first, transfers and
-/// start-up included; `cpu` for anything small. MASU_DEVICE overrides.
-MASU_EXPORT Device device_for_histogram(std::uint64_t bytes);
-
 /// Bytes of temporary device memory for counting `count` elements: what is allocated when options.workspace is null,
 /// and what options.workspace must have. 0 on `cpu`. Staging buffers for host data are not in it.
 MASU_EXPORT std::uint64_t histogram_workspace(const Device& device, Dtype dtype, const Bins& bins,
@@ -274,11 +270,11 @@ template <HostRange R>
 Histogram histogram(const Device& device, const R& data, const Bins& bins, const HistogramOptions& options = {}) {
   return histogram(device, ArrayView(data), bins, options);
 }
-/// The histogram of a contiguous host range, on the device that device_for_histogram names.
+/// The histogram of a contiguous host range, on the device that device_for names.
 template <HostRange R>
 Histogram histogram(const R& data, const Bins& bins, const HistogramOptions& options = {}) {
   const ArrayView view(data);
-  return histogram(device_for_histogram(view.count * size_of(view.dtype)), view, bins, options);
+  return histogram(device_for(Work::reading, view.count * size_of(view.dtype)), view, bins, options);
 }
 /// The histogram of a buffer, on its device.
 template <Element T>

@@ -190,9 +190,6 @@ MASU_EXPORT Pending<void> partition(Stream& stream, const BufferBase& data, Dtyp
 MASU_EXPORT Pending<void> argpartition(Stream& stream, const BufferBase& data, Dtype dtype, const PartitionTargets& to,
                                        Dtype index_dtype, std::uint64_t k, const BufferBase* workspace = nullptr);
 
-/// The device for host data of `bytes` bytes when none is named. MASU_DEVICE overrides.
-MASU_EXPORT Device device_for_quantile(std::uint64_t bytes);
-
 template <HostRange R>
 std::vector<double> quantiles(const Device& device, const R& data, std::span<const double> q,
                               const QuantileOptions& options = {}) {
@@ -201,7 +198,7 @@ std::vector<double> quantiles(const Device& device, const R& data, std::span<con
 template <HostRange R>
 std::vector<double> quantiles(const R& data, std::span<const double> q, const QuantileOptions& options = {}) {
   const ArrayView view(data);
-  return quantiles(device_for_quantile(view.count * size_of(view.dtype)), view, q, options);
+  return quantiles(device_for(Work::reading, view.count * size_of(view.dtype)), view, q, options);
 }
 template <Element T>
 std::vector<double> quantiles(const Buffer<T>& data, std::span<const double> q, const QuantileOptions& options = {}) {
@@ -211,7 +208,7 @@ std::vector<double> quantiles(const Buffer<T>& data, std::span<const double> q, 
 template <HostRange R>
 double median(const R& data) {
   const ArrayView view(data);
-  return median(device_for_quantile(view.count * size_of(view.dtype)), view);
+  return median(device_for(Work::reading, view.count * size_of(view.dtype)), view);
 }
 template <Element T>
 double median(const Buffer<T>& data) {
@@ -222,7 +219,7 @@ double median(const Buffer<T>& data) {
 template <HostRange R>
 std::ranges::range_value_t<R> nth_element(const R& data, std::uint64_t n) {
   const ArrayView view(data);
-  const std::uint64_t bits = nth_element_bits(device_for_quantile(view.count * size_of(view.dtype)), view, n);
+  const std::uint64_t bits = nth_element_bits(device_for(Work::reading, view.count * size_of(view.dtype)), view, n);
   std::ranges::range_value_t<R> value;
   std::memcpy(&value, &bits, sizeof value);
   return value;
@@ -238,7 +235,7 @@ std::remove_cv_t<T> nth_element(const Buffer<T>& data, std::uint64_t n) {
 template <HostRange R>
 PartitionResult partition(R&& data, std::uint64_t k) {
   const MutableArrayView view(data);
-  return partition(device_for_quantile(view.count * size_of(view.dtype)), view, k);
+  return partition(device_for(Work::reading, view.count * size_of(view.dtype)), view, k);
 }
 template <Element T>
 PartitionResult partition(Buffer<T>& data, std::uint64_t k) {

@@ -131,10 +131,6 @@ class MASU_EXPORT ReduceAccumulator {
 MASU_EXPORT std::uint64_t reduce_workspace(const Device& device, Dtype dtype, std::uint64_t count, ReduceOp op,
                                            const ReduceOptions& options = {});
 
-/// The device for host data of `bytes` bytes when none is named: the one expected to finish first, transfers and
-/// start-up included; `cpu` for anything small. MASU_DEVICE overrides.
-MASU_EXPORT Device device_for_reduce(std::uint64_t bytes);
-
 /// Reduces host data whose type is known at run time, on a device.
 MASU_EXPORT ReduceResult reduce(const Device& device, const ArrayView& data, ReduceOp op,
                                 const ReduceOptions& options = {});
@@ -164,11 +160,11 @@ struct ReduceTargets {
 MASU_EXPORT Pending<void> reduce(Stream& stream, const BufferBase& data, Dtype dtype, const ReduceTargets& to,
                                  const ReduceOptions& options = {});
 
-/// A contiguous host range, on the device that device_for_reduce names.
+/// A contiguous host range, on the device that device_for names.
 template <HostRange R>
 ReduceResult reduce(const R& data, ReduceOp op, const ReduceOptions& options = {}) {
   const ArrayView view(data);
-  return reduce(device_for_reduce(view.count * size_of(view.dtype)), view, op, options);
+  return reduce(device_for(Work::reading, view.count * size_of(view.dtype)), view, op, options);
 }
 /// A contiguous host range, on a device.
 template <HostRange R>
@@ -215,7 +211,7 @@ ReduceResult reduce_one(const X& data, ReduceOp op, const ReduceOptions& options
 template <Reducible X>
 using ReducedElement = typename detail::ReducedElement<X>::type;
 
-/// The functions of one result: of a host range on the device that device_for_reduce names, or of a Buffer on its own;
+/// The functions of one result: of a host range on the device that device_for names, or of a Buffer on its own;
 /// options.rows must be 1. For another device or rows: reduce().
 template <Reducible X>
 ReducedElement<X> min(const X& data, const ReduceOptions& options = {}) {

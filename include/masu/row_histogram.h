@@ -124,12 +124,12 @@ RowHistograms row_histograms(const Device& device, const R& data, std::uint64_t 
                              const HistogramOptions& options = {}) {
   return row_histograms(device, ArrayView(data), rows, bins, options);
 }
-/// On the device that device_for_histogram names.
+/// On the device that device_for names.
 template <HostRange R>
 RowHistograms row_histograms(const R& data, std::uint64_t rows, const Bins& bins,
                              const HistogramOptions& options = {}) {
   const ArrayView view(data);
-  return row_histograms(device_for_histogram(view.count * size_of(view.dtype)), view, rows, bins, options);
+  return row_histograms(device_for(Work::reading, view.count * size_of(view.dtype)), view, rows, bins, options);
 }
 template <Element T>
 RowHistograms row_histograms(const Buffer<T>& data, std::uint64_t rows, const Bins& bins,

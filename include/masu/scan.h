@@ -90,10 +90,6 @@ class MASU_EXPORT ScanAccumulator {
 MASU_EXPORT std::uint64_t scan_workspace(const Device& device, Dtype dtype, std::uint64_t count,
                                          const ScanOptions& options = {});
 
-/// The device for host data when none is named: `cpu`, as moving the data takes longer than scanning it, unless
-/// MASU_DEVICE names another.
-MASU_EXPORT Device device_for_scan();
-
 /// Scans host data, on a device. Input and output are of one dtype and size.
 MASU_EXPORT void scan(const Device& device, const ArrayView& input, MutableArrayView output,
                       const ScanOptions& options = {});
@@ -111,10 +107,10 @@ auto scan(const Device& device, const R& input, const ScanOptions& options = {})
   scan(device, ArrayView(input), MutableArrayView(output), options);
   return output;
 }
-/// The scan of a contiguous host range, on the device that device_for_scan names.
+/// The scan of a contiguous host range, on the device that device_for names.
 template <HostRange R>
 auto scan(const R& input, const ScanOptions& options = {}) {
-  return scan(device_for_scan(), input, options);
+  return scan(device_for(Work::moving), input, options);
 }
 /// The scan of a buffer, on its device.
 template <Element T>

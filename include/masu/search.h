@@ -43,10 +43,6 @@ struct SearchOptions {
   Times* times = nullptr;          ///< where not null, receives the times of the call
 };
 
-/// The device for host data when none is named: `cpu`, as moving the data takes longer than
-/// searching it, unless MASU_DEVICE names another.
-MASU_EXPORT Device device_for_search();
-
 /// Searches host data, on a device. `positions` are u64 or u32, as many as values; they must not overlap the others.
 MASU_EXPORT void searchsorted(const Device& device, const ArrayView& sorted, const ArrayView& values,
                               MutableArrayView positions, const SearchOptions& options = {});
@@ -68,10 +64,10 @@ std::vector<Position> searchsorted(const Device& device, const S& sorted, const 
   searchsorted(device, ArrayView(sorted), ArrayView(values), MutableArrayView(positions), options);
   return positions;
 }
-/// The same on the device that device_for_search names.
+/// The same on the device that device_for names.
 template <class Position = std::uint64_t, HostRange S, HostRange V>
 std::vector<Position> searchsorted(const S& sorted, const V& values, const SearchOptions& options = {}) {
-  return searchsorted<Position>(device_for_search(), sorted, values, options);
+  return searchsorted<Position>(device_for(Work::moving), sorted, values, options);
 }
 /// Where the values of a buffer go in a sorted one, on their device.
 template <class Position = std::uint64_t, Element S, Element V>

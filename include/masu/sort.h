@@ -112,10 +112,6 @@ class MASU_EXPORT PreparedSegments {
   std::unique_ptr<const State> state_;
 };
 
-/// The device for sorting host data of `bytes` bytes when none is named: the one expected to finish first, transfers
-/// and start-up included; `cpu` for anything small. MASU_DEVICE overrides.
-MASU_EXPORT Device device_for_sort(std::uint64_t bytes);
-
 /// Sorts host data in place on a device.
 MASU_EXPORT void sort(const Device& device, MutableArrayView data, const SortOptions& options = {});
 /// Sorts host data into `result`, of the same dtype and count; the two must not overlap.
@@ -164,11 +160,11 @@ MASU_EXPORT Pending<void> sort_by_key(Stream& stream, BufferBase& keys, Dtype dt
 MASU_EXPORT Pending<void> argsort(Stream& stream, const BufferBase& keys, Dtype dtype, BufferBase& indices,
                                   Dtype index_dtype, const SortOptions& options = {});
 
-/// Sorts a contiguous host range in place, on the device that device_for_sort names.
+/// Sorts a contiguous host range in place, on the device that device_for names.
 template <HostRange R>
 void sort(R&& data, const SortOptions& options = {}) {
   const MutableArrayView view(data);
-  sort(device_for_sort(view.count * size_of(view.dtype)), view, options);
+  sort(device_for(Work::sorting, view.count * size_of(view.dtype)), view, options);
 }
 template <HostRange R>
 void sort(const Device& device, R&& data, const SortOptions& options = {}) {
@@ -193,7 +189,8 @@ template <HostRange K, HostRange V>
 void sort_by_key(K&& keys, V&& values, const SortOptions& options = {}) {
   const MutableArrayView view(keys);
   const RecordsView records(values);
-  sort_by_key(device_for_sort(view.count * (size_of(view.dtype) + records.record_bytes)), view, records, options);
+  sort_by_key(device_for(Work::sorting, view.count * (size_of(view.dtype) + records.record_bytes)), view, records,
+              options);
 }
 template <Element K, class V>
 void sort_by_key(Buffer<K>& keys, Buffer<V>& values, const SortOptions& options = {}) {
@@ -205,8 +202,8 @@ template <class Index = std::uint64_t, HostRange R>
 std::vector<Index> argsort(const R& keys, const SortOptions& options = {}) {
   const ArrayView view(keys);
   std::vector<Index> indices(view.count);
-  argsort(device_for_sort(view.count * (size_of(view.dtype) + sizeof(Index))), view, MutableArrayView(indices),
-          options);
+  argsort(device_for(Work::sorting, view.count * (size_of(view.dtype) + sizeof(Index))), view,
+          MutableArrayView(indices), options);
   return indices;
 }
 /// The order of a buffer, on its device.

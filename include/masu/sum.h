@@ -158,10 +158,6 @@ class MASU_EXPORT SumAccumulator {
 MASU_EXPORT std::uint64_t sum_workspace(const Device& device, Dtype dtype, std::uint64_t count,
                                         const SumOptions& options = {});
 
-/// The device for host data of `bytes` bytes when none is named: the one expected to finish first, transfers and
-/// start-up included; `cpu` for anything small. MASU_DEVICE overrides.
-MASU_EXPORT Device device_for_sum(std::uint64_t bytes);
-
 /// Of host data whose type is known at run time, on a device. `x` and `y` of a dot product have one dtype and length.
 MASU_EXPORT SumResult sum(const Device& device, const ArrayView& x, const SumOptions& options = {});
 MASU_EXPORT SumResult dot(const Device& device, const ArrayView& x, const ArrayView& y, const SumOptions& options = {});
@@ -222,13 +218,13 @@ SumType<T> one_sum(const SumResult& result) {
 }
 MASU_EXPORT SumOptions one_row(const SumOptions& options);  ///< Throws invalid_argument unless rows is 1.
 inline Device device_for(const ArrayView& x, unsigned inputs) {
-  return device_for_sum(inputs * x.count * size_of(x.dtype));
+  return device_for(Work::reading, inputs * x.count * size_of(x.dtype));
 }
 template <HostRange R>
 using ValueOf = std::remove_cv_t<std::ranges::range_value_t<R>>;
 }  // namespace detail
 
-/// Of all elements of a contiguous host range, on the device that device_for_sum names. options.rows must be 1.
+/// Of all elements of a contiguous host range, on the device that device_for names. options.rows must be 1.
 template <HostRange R>
 SumType<detail::ValueOf<R>> sum(const R& x, const SumOptions& options = {}) {
   const ArrayView view(x);

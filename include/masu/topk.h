@@ -116,10 +116,6 @@ class MASU_EXPORT TopkAccumulator {
 MASU_EXPORT std::uint64_t topk_workspace(const Device& device, Dtype dtype, std::uint64_t count, std::uint64_t k,
                                          const TopkOptions& options = {});
 
-/// The device for host data of `bytes` bytes when none is named: the one expected to finish first, transfers and
-/// start-up included; `cpu` for anything small. MASU_DEVICE overrides.
-MASU_EXPORT Device device_for_topk(std::uint64_t bytes);
-
 /// The top k of host data whose type is known at run time, on a device. Throws invalid_argument for k = 0 and where a
 /// row has fewer than k elements.
 MASU_EXPORT TopkResult topk(const Device& device, const ArrayView& data, std::uint64_t k,
@@ -147,11 +143,11 @@ template <HostRange R>
 TopkResult topk(const Device& device, const R& data, std::uint64_t k, const TopkOptions& options = {}) {
   return topk(device, ArrayView(data), k, options);
 }
-/// The top k of a contiguous host range, on the device that device_for_topk names.
+/// The top k of a contiguous host range, on the device that device_for names.
 template <HostRange R>
 TopkResult topk(const R& data, std::uint64_t k, const TopkOptions& options = {}) {
   const ArrayView view(data);
-  return topk(device_for_topk(view.count * size_of(view.dtype)), view, k, options);
+  return topk(device_for(Work::reading, view.count * size_of(view.dtype)), view, k, options);
 }
 /// The top k of a buffer, on its device.
 template <Element T>

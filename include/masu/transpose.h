@@ -36,10 +36,6 @@ struct TransposeOptions {
   Times* times = nullptr;  ///< where not null, receives the times of the call
 };
 
-/// The device for host data when none is named: `cpu`, as moving the data takes longer than transposing it, unless
-/// MASU_DEVICE names another.
-MASU_EXPORT Device device_for_transpose();
-
 /// Transposes host data, on a device. Both views hold rows * columns records of one size.
 MASU_EXPORT void transpose(const Device& device, const ConstRecordsView& in, std::uint64_t rows, std::uint64_t columns,
                            const RecordsView& out, const TransposeOptions& options = {});
@@ -65,10 +61,10 @@ auto transpose(const Device& device, const R& in, std::uint64_t rows, std::uint6
   transpose(device, ConstRecordsView(in), rows, columns, RecordsView(out), options);
   return out;
 }
-/// The same on the device that device_for_transpose names.
+/// The same on the device that device_for names.
 template <HostRange R>
 auto transpose(const R& in, std::uint64_t rows, std::uint64_t columns, const TransposeOptions& options = {}) {
-  return transpose(device_for_transpose(), in, rows, columns, options);
+  return transpose(device_for(Work::moving), in, rows, columns, options);
 }
 /// The transpose of a buffer, on its device.
 template <class T>

@@ -122,11 +122,6 @@ MASU_EXPORT std::uint64_t unique_workspace(const Device& device, Dtype dtype, st
                                            const UniqueOptions& options = {});
 MASU_EXPORT std::uint64_t run_length_workspace(const Device& device, Dtype dtype, std::uint64_t count);
 
-/// The device for host data of `bytes` bytes when none is named: the one expected to finish first, transfers and
-/// start-up included; `cpu` for anything small, and for runs always. MASU_DEVICE overrides.
-MASU_EXPORT Device device_for_unique(std::uint64_t bytes);
-MASU_EXPORT Device device_for_run_length();
-
 /// The distinct values of host data, computed on a device.
 MASU_EXPORT UniqueArrays unique(const Device& device, const ArrayView& data, const UniqueOptions& options = {});
 /// The distinct values of device memory, where it is. `values` are the bytes of elements of the dtype.
@@ -232,10 +227,11 @@ auto unique(const Device& device, const R& data, const UniqueOptions& options = 
                       result.inverse);
   return result;
 }
-/// The same on the device that device_for_unique names.
+/// The same on the device that device_for names.
 template <HostRange R>
 auto unique(const R& data, const UniqueOptions& options = {}) {
-  return unique(device_for_unique(ArrayView(data).count * sizeof(std::ranges::range_value_t<R>)), data, options);
+  return unique(device_for(Work::sorting, ArrayView(data).count * sizeof(std::ranges::range_value_t<R>)), data,
+                options);
 }
 /// The distinct values of a buffer, on its device.
 template <Element T>
@@ -253,10 +249,10 @@ auto run_length(const Device& device, const R& data, const RunOptions& options =
                           result.starts);
   return result;
 }
-/// The same on the device that device_for_run_length names.
+/// The same on the device that device_for names.
 template <HostRange R>
 auto run_length(const R& data, const RunOptions& options = {}) {
-  return run_length(device_for_run_length(), data, options);
+  return run_length(device_for(Work::moving), data, options);
 }
 /// The runs of a buffer, on its device.
 template <Element T>

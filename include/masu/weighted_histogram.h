@@ -214,14 +214,14 @@ WeightedHistogram weighted_histogram(const Device& device, const R& data, const 
                                      const WeightedOptions& options = {}) {
   return weighted_histogram(device, ArrayView(data), ArrayView(weights), bins, options);
 }
-/// Of contiguous host ranges, on the device that device_for_histogram names.
+/// Of contiguous host ranges, on the device that device_for names.
 template <HostRange R, HostRange W>
 WeightedHistogram weighted_histogram(const R& data, const W& weights, const Bins& bins,
                                      const WeightedOptions& options = {}) {
   const ArrayView view(data);
   const ArrayView by(weights);
   const std::uint64_t bytes = view.count * size_of(view.dtype) + by.count * size_of(by.dtype);
-  return weighted_histogram(device_for_histogram(bytes), view, by, bins, options);
+  return weighted_histogram(device_for(Work::reading, bytes), view, by, bins, options);
 }
 /// Of buffers, on their device.
 template <Element T, Element W>

@@ -177,11 +177,6 @@ Buffer<std::byte> take_workspace(std::string_view function, const BufferBase* wo
   return Buffer<std::byte>(device, workspace->memory(), workspace->byte_offset(), bytes);
 }
 
-masu::Device device_for_host_data() {
-  const char* named = std::getenv("MASU_DEVICE");
-  return masu::Device::open(named != nullptr && *named != '\0' ? named : "cpu");
-}
-
 std::byte* host_address(const BufferBase& buffer) noexcept {
   return static_cast<std::byte*>(buffer.native()) + buffer.byte_offset();
 }

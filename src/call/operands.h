@@ -80,8 +80,6 @@ Buffer<std::byte> take_workspace(std::string_view function, const BufferBase* wo
   return (bytes + workspace_alignment - 1) / workspace_alignment * workspace_alignment;
 }
 
-// The device for host data: `cpu`, unless MASU_DEVICE names another.
-masu::Device device_for_host_data();
 // The address, or the elements, of a buffer of `cpu`.
 [[nodiscard]] std::byte* host_address(const BufferBase& buffer) noexcept;
 [[nodiscard]] ArrayView host_view(const BufferBase& buffer, Dtype dtype) noexcept;

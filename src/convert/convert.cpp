@@ -161,10 +161,6 @@ std::uint64_t convert_workspace(const Device& device) noexcept {
   return call::on_cpu(device) ? 0 : convert_plan::most_workspace;
 }
 
-Device device_for_convert() {
-  return call::device_for_host_data();
-}
-
 void convert(const Device& device, const ArrayView& in, MutableArrayView out, const ConvertOptions& options) {
   call::start_times(options.times);
   call::check_count(name, in.count);

@@ -1,6 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // Prefix sums over a work-group, in OpenCL C 1.2 (and, behind the CUDA prelude, in CUDA C++).
 
+// Joins each of the `size` values, a power of two, with all in front of it, by as many work-items; a barrier comes first
+// and last. JOIN(earlier, later) of two values of type T.
+#define MASU_LOCAL_PREFIXES(T, values, size, lid, JOIN)              \
+  barrier(CLK_LOCAL_MEM_FENCE);                                      \
+  for (uint distance = 1; distance < (size); distance *= 2) {        \
+    const T last = (values)[lid];                                    \
+    const T sum = lid >= distance ? JOIN((values)[lid - distance], last) : last; \
+    barrier(CLK_LOCAL_MEM_FENCE);                                    \
+    (values)[lid] = sum;                                             \
+    barrier(CLK_LOCAL_MEM_FENCE);                                    \
+  }
+#define MASU_SUM_OF(earlier, later) ((earlier) + (later))
+
 #if MASU_SHUFFLE_LANES == 32
 // Of a number of each sub-group, which its last lane has: the sum in front of this sub-group; *total is that of all. The
 // rest is as for group_scan().
@@ -30,13 +43,7 @@ MASU_INLINE uint group_scan(const uint x, const uint group, __local uint *partia
   }
 #endif
   partial[lid] = x;
-  barrier(CLK_LOCAL_MEM_FENCE);
-  for (uint distance = 1; distance < group; distance *= 2) {
-    const uint other = lid >= distance ? partial[lid - distance] : 0;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    partial[lid] += other;
-    barrier(CLK_LOCAL_MEM_FENCE);
-  }
+  MASU_LOCAL_PREFIXES(uint, partial, group, lid, MASU_SUM_OF)
   *total = partial[group - 1];
   return partial[lid];
 }

@@ -246,10 +246,6 @@ void run(const Device& device, Operation operation, const ConstRecordsView& in, 
 
 }  // namespace
 
-Device device_for_gather() {
-  return call::device_for_host_data();
-}
-
 std::uint64_t gather_workspace(const Device& device) noexcept {
   return call::on_cpu(device) ? 0 : gather_plan::notes_bytes();
 }

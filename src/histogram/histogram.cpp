@@ -279,18 +279,4 @@ Histogram histogram(const BufferBase& data, Dtype dtype, const Bins& bins, const
   return std::move(histogram_channels(data, dtype, bins, options).front());
 }
 
-Device device_for_histogram(std::uint64_t bytes) {
-  // Rough on purpose: what a thread counts, what pageable memory moves, and what a GPU costs to open (2026-11, H200).
-  constexpr double thread_bytes_a_second = 4e9;
-  constexpr double transfer_bytes_a_second = 10e9;
-  constexpr double start_seconds = 0.4;
-  const char* named = std::getenv("MASU_DEVICE");
-  if (named != nullptr && *named != '\0') return Device::open(named);
-  const auto amount = static_cast<double>(bytes);
-  const double here = amount / (thread_bytes_a_second * cpu_threads());
-  if (here <= start_seconds + amount / transfer_bytes_a_second) return Device::open("cpu");
-  Device best = Device::open("auto");
-  return best.info().gpu ? best : Device::open("cpu");
-}
-
 }  // namespace masu

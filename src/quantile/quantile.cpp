@@ -252,9 +252,4 @@ std::uint64_t nth_element_bits(const BufferBase& data, Dtype dtype, std::uint64_
   return bits_of_key(dtype, find_key("nth_element", "n", input, n));
 }
 
-Device device_for_quantile(std::uint64_t bytes) {
-  // As for counting: to read and to move the data is what takes the time.
-  return device_for_histogram(bytes);
-}
-
 }  // namespace masu

@@ -111,11 +111,6 @@ std::string_view to_string(ReduceOp op) noexcept {
   return op_names[static_cast<std::size_t>(op)];
 }
 
-Device device_for_reduce(std::uint64_t bytes) {
-  // As for counting: to read and to move the data is what takes the time.
-  return device_for_histogram(bytes);
-}
-
 void detail::check_one_row(const ReduceOptions& options) {
   if (options.rows != 1) {
     call::refuse(reduce_name, fmt::format("this function has one result, so rows must be 1, got {}", options.rows));

@@ -135,10 +135,6 @@ ScanOp scan_op_from_name(std::string_view name) {
   refuse(fmt::format("the operation is one of sum min max, got \"{}\"", name));
 }
 
-Device device_for_scan() {
-  return call::device_for_host_data();
-}
-
 std::uint64_t scan_workspace(const Device& device, Dtype dtype, std::uint64_t count, const ScanOptions& options) {
   check_shape(count, count, options);
   if (call::on_cpu(device) || count == 0) return 0;

@@ -67,10 +67,6 @@ Event queue(Stream& stream, const BufferBase& sorted, const BufferBase& values, 
 
 }  // namespace
 
-Device device_for_search() {
-  return call::device_for_host_data();
-}
-
 void searchsorted(const Device& device, const ArrayView& sorted, const ArrayView& values, MutableArrayView positions,
                   const SearchOptions& options) {
   call::start_times(options.times);

@@ -241,21 +241,6 @@ SortAlgorithm sort_algorithm_from_name(std::string_view name) {
   return static_cast<SortAlgorithm>(found - algorithm_names.begin());
 }
 
-Device device_for_sort(std::uint64_t bytes) {
-  // Rough on purpose: what a thread sorts, what pageable memory moves there and back, and what a GPU costs to open
-  // (2026-11, H200).
-  constexpr double thread_bytes_a_second = 1e9;
-  constexpr double transfer_bytes_a_second = 4e9;
-  constexpr double start_seconds = 0.4;
-  const char* named = std::getenv("MASU_DEVICE");
-  if (named != nullptr && *named != '\0') return Device::open(named);
-  const auto amount = static_cast<double>(bytes);
-  const double at_home = amount / (thread_bytes_a_second * cpu_threads());
-  if (at_home <= start_seconds + amount / transfer_bytes_a_second) return Device::open("cpu");
-  Device best = Device::open("auto");
-  return best.info().gpu ? best : Device::open("cpu");
-}
-
 std::uint64_t sort_workspace(const Device& device, Dtype dtype, std::uint64_t count, std::size_t value_bytes,
                              const SortOptions& options) {
   const SortJob job = job_for("sort_workspace", count, options);

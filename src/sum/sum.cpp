@@ -413,11 +413,6 @@ std::uint64_t sum_workspace(const Device& device, Dtype dtype, std::uint64_t cou
   return call::aligned(bytes) + status_bytes;
 }
 
-Device device_for_sum(std::uint64_t bytes) {
-  // As for counting: to read and to move the data is what takes the time.
-  return device_for_histogram(bytes);
-}
-
 SumOptions detail::one_row(const SumOptions& options) {
   if (options.rows != 1) {
     refuse(fmt::format("sum: rows must be 1 where one number is returned, got {}", options.rows));

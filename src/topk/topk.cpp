@@ -463,9 +463,4 @@ std::uint64_t topk_workspace(const Device& device, Dtype dtype, std::uint64_t co
   return DeviceTopk::bytes(device, dtype, options, rows, length, std::min(k, length), true);
 }
 
-Device device_for_topk(std::uint64_t bytes) {
-  // As for counting: to read and to move the data is what takes the time.
-  return device_for_histogram(bytes);
-}
-
 }  // namespace masu

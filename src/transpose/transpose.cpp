@@ -70,10 +70,6 @@ Event queue(Stream& stream, const BufferBase& in, const Matrix& matrix, const Bu
 
 }  // namespace
 
-Device device_for_transpose() {
-  return call::device_for_host_data();
-}
-
 void transpose(const Device& device, const ConstRecordsView& in, std::uint64_t rows, std::uint64_t columns,
                const RecordsView& out, const TransposeOptions& options) {
   call::start_times(options.times);

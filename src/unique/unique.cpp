@@ -253,14 +253,6 @@ Pending<void> no_elements(Stream& stream, const BufferBase& number) {
 
 }  // namespace
 
-Device device_for_unique(std::uint64_t bytes) {
-  return device_for_sort(bytes);
-}
-
-Device device_for_run_length() {
-  return call::device_for_host_data();
-}
-
 std::uint64_t unique_workspace(const Device& device, Dtype dtype, std::uint64_t count, const UniqueOptions& options) {
   call::check_count("unique_workspace", count);
   if (call::on_cpu(device) || count == 0) return 0;

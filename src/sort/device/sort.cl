@@ -189,13 +189,7 @@ __kernel MASU_WORK_GROUP(MASU_DIGITS) void sort_scan_chunks(__global uchar *scra
   MASU_OFFSET total = 0;
   for (uint i = 0; i < chunks; ++i) total += sums[i * MASU_DIGITS];
   scanned[digit] = total;
-  barrier(CLK_LOCAL_MEM_FENCE);
-  for (uint distance = 1; distance < MASU_DIGITS; distance *= 2) {
-    const MASU_OFFSET other = digit >= distance ? scanned[digit - distance] : 0;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    scanned[digit] += other;
-    barrier(CLK_LOCAL_MEM_FENCE);
-  }
+  MASU_LOCAL_PREFIXES(MASU_OFFSET, scanned, MASU_DIGITS, digit, MASU_SUM_OF)
   MASU_OFFSET before = begin + scanned[digit] - total;
   uint i = 0;
   for (; i + 8 <= chunks; i += 8) {

@@ -38,13 +38,7 @@ MASU_INLINE uint greatest_before(const uint x, const uint least, __local uint *p
   return lid % 32 == 0 ? before : max(before, neighbour);
 #else
   partial[lid] = x;
-  barrier(CLK_LOCAL_MEM_FENCE);
-  for (uint distance = 1; distance < MASU_GROUP; distance *= 2) {
-    const uint other = lid >= distance ? partial[lid - distance] : 0;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    partial[lid] = max(partial[lid], other);
-    barrier(CLK_LOCAL_MEM_FENCE);
-  }
+  MASU_LOCAL_PREFIXES(uint, partial, MASU_GROUP, lid, max)
   *most = max(least, partial[MASU_GROUP - 1]);
   return lid == 0 ? least : max(least, partial[lid - 1]);
 #endif

@@ -38,7 +38,7 @@ class Part {
   Part(const Buffer<T>& data) : Part(data, dtype_of<T>) {}
 
   /// Throws where MASU_DEVICE names no device: not before the ranks are in a call together.
-  [[nodiscard]] Device device() const { return device_ ? *device_ : device_for_scan(); }
+  [[nodiscard]] Device device() const { return device_ ? *device_ : device_for(Work::moving); }
   [[nodiscard]] Dtype dtype() const noexcept { return dtype_; }
   [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
   /// Null for host memory.

@@ -254,7 +254,7 @@ inline SortReport sort_arrays(Call& call, const std::optional<Device>& named, Mu
                     with_values ? values.record_bytes : 0};
   return sort_all(call, data, options, [&](SortOptions own) {
     own.workspace = nullptr;  // it is of the host
-    const Device device = named ? *named : device_for_scan();
+    const Device device = named ? *named : device_for(Work::moving);
     if (with_values) masu::sort_by_key(device, keys, values, own);
     else masu::sort(device, keys, own);
   });
