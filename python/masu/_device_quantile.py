@@ -5,7 +5,7 @@ with weights, on those where the running sums of the weights reach the quantiles
 import numpy as np
 
 from . import _lines, _masu, _quantile
-from ._device_array import DeviceArray, to_device
+from ._device_array import to_device
 from ._device_lines import array_like, axes_of, converted, lines, part
 
 

@@ -42,20 +42,20 @@ def _into(name, outs, result, inputs):
     results = result if isinstance(result, tuple) else (result,)
     if len(outs) != len(results):
         raise TypeError(f"{name}: out must be {len(results)} arrays, got {len(outs)}")
-    for i, (out, part) in enumerate(zip(outs, results)):
+    for i, (out, one) in enumerate(zip(outs, results)):
         if not isinstance(out, _masu.DeviceArray):
-            raise TypeError(f"{name}: out must be an array on the device {part.device.id}, got {type(out).__name__}")
-        if out.dtype != part.dtype:
-            raise TypeError(f"{name}: out must have the dtype {part.dtype}, got {out.dtype}")
-        if out.shape != part.shape:
-            raise ValueError(f"{name}: out must have the shape {part.shape}, got {out.shape}")
+            raise TypeError(f"{name}: out must be an array on the device {one.device.id}, got {type(out).__name__}")
+        if out.dtype != one.dtype:
+            raise TypeError(f"{name}: out must have the dtype {one.dtype}, got {out.dtype}")
+        if out.shape != one.shape:
+            raise ValueError(f"{name}: out must have the shape {one.shape}, got {out.shape}")
         if out._read_only:
             raise ValueError(f"{name}: out must be writable, got a read-only array")
         if any(out._overlaps(other) for other in (*inputs, *outs[:i])):
             raise ValueError(f"{name}: out must not overlap the input")
-    for out, part in zip(outs, results):
-        if part.size:
-            _masu.convert(part, out, out.device)
+    for out, one in zip(outs, results):
+        if one.size:
+            _masu.convert(one, out, out.device)
     return result
 
 
