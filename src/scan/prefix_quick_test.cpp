@@ -6,43 +6,23 @@
 #include <masu/exact_sum.h>
 
 #include "each_instruction_set.h"
-#include "runtime/half.h"
+#include "scan/scan_reference.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstddef>
-#include <cstdint>
 #include <functional>
 #include <limits>
 #include <random>
 #include <string>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
 namespace masu {
 namespace {
 
-template <class T>
-using Bits =
-    std::conditional_t<sizeof(T) == 2, std::uint16_t, std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>>;
-template <class T>
-T quick_of(double x) {
-  if constexpr (std::is_same_v<T, Half>) {
-    return runtime::to_half(x);
-  } else {
-    return static_cast<T>(x);
-  }
-}
-template <class T>
-double quick_number(T x) {
-  if constexpr (std::is_same_v<T, Half>) {
-    return runtime::to_double(x);
-  } else {
-    return static_cast<double>(x);
-  }
-}
+using reference::number;
+using reference::of_double;
 
 template <class T>
 class QuickPrefixTest : public ::testing::Test {
@@ -51,17 +31,11 @@ class QuickPrefixTest : public ::testing::Test {
     std::vector<T> result;
     ExactSum sum;
     for (const T value : x) {
-      if (!exclusive) sum.add(quick_number(value));
-      result.push_back(quick_of<T>(sum.sum(dtype_of<T>)));
-      if (exclusive) sum.add(quick_number(value));
+      if (!exclusive) sum.add(number(value));
+      result.push_back(of_double<T>(sum.sum(dtype_of<T>)));
+      if (exclusive) sum.add(number(value));
     }
     return result;
-  }
-  static bool same(const std::vector<T>& a, const std::vector<T>& b) {
-    for (std::size_t i = 0; i < a.size(); ++i) {
-      if (std::bit_cast<Bits<T>>(a[i]) != std::bit_cast<Bits<T>>(b[i])) return false;
-    }
-    return true;
   }
   // Block after block from one state; how many elements came before one was not certain.
   std::size_t check(const std::string& name, const std::vector<T>& x, bool exclusive, std::size_t block) {
@@ -77,14 +51,14 @@ class QuickPrefixTest : public ::testing::Test {
         EXPECT_EQ(before.sum, state.sum);
         EXPECT_EQ(before.error, state.error);
         EXPECT_EQ(before.bound, state.bound);
-        EXPECT_TRUE(same({found.begin() + static_cast<std::ptrdiff_t>(done), found.end()},
-                         {x.begin() + static_cast<std::ptrdiff_t>(done), x.end()}));
+        EXPECT_TRUE(reference::same_bits<T>({found.begin() + static_cast<std::ptrdiff_t>(done), found.end()},
+                                            {x.begin() + static_cast<std::ptrdiff_t>(done), x.end()}));
         break;
       }
       done += n;
     }
-    EXPECT_TRUE(same({found.begin(), found.begin() + static_cast<std::ptrdiff_t>(done)},
-                     {right.begin(), right.begin() + static_cast<std::ptrdiff_t>(done)}));
+    EXPECT_TRUE(reference::same_bits<T>({found.begin(), found.begin() + static_cast<std::ptrdiff_t>(done)},
+                                        {right.begin(), right.begin() + static_cast<std::ptrdiff_t>(done)}));
     return done;
   }
 };
@@ -121,7 +95,7 @@ TYPED_TEST(QuickPrefixTest, AreExactOrRefused) {
   test::each_instruction_set([&] {
     for (const auto& [name, kind] : kinds) {
       std::vector<T> x(count);
-      for (std::size_t i = 0; i < count; ++i) x[i] = quick_of<T>(kind(i));
+      for (std::size_t i = 0; i < count; ++i) x[i] = of_double<T>(kind(i));
       for (const bool exclusive : {false, true}) {
         for (const std::size_t block : {std::size_t{1}, std::size_t{7}, std::size_t{64}, cpu::quick_prefix_elements}) {
           const std::size_t done = this->check(name, x, exclusive, block);
@@ -143,8 +117,7 @@ TYPED_TEST(QuickPrefixTest, ThereAndBack) {
     std::mt19937_64 random(2);
     std::normal_distribution<double> normal;
     std::vector<T> x(2000);
-    for (std::size_t i = 0; i < x.size(); ++i)
-      x[i] = quick_of<T>(i < 1000 ? normal(random) : -quick_number(x[1999 - i]));
+    for (std::size_t i = 0; i < x.size(); ++i) x[i] = of_double<T>(i < 1000 ? normal(random) : -number(x[1999 - i]));
     this->check("there and back", x, false, 1000);
   });
 }
@@ -155,8 +128,8 @@ TYPED_TEST(QuickPrefixTest, WhatIsNotFiniteIsRefused) {
   test::each_instruction_set([&] {
     for (const double special : {infinity, -infinity, std::numeric_limits<double>::quiet_NaN()}) {
       for (const std::size_t at : {0, 5, 99}) {
-        std::vector<T> x(100, quick_of<T>(1));
-        x[at] = quick_of<T>(special);
+        std::vector<T> x(100, of_double<T>(1));
+        x[at] = of_double<T>(special);
         std::vector<T> y(100);
         cpu::NearSum state;
         EXPECT_FALSE(cpu::quick_prefixes(x.data(), y.data(), x.size(), false, state));

@@ -22,19 +22,12 @@
 namespace masu {
 namespace {
 
+using reference::of_double;
 using reference::same_bits;
 
 template <class T>
 T of_bits(std::uint64_t bits) {
   return std::bit_cast<T>(static_cast<UnsignedOf<sizeof(T)>>(bits));
-}
-template <class T>
-T of_double(double x) {
-  if constexpr (std::is_same_v<T, Half>) {
-    return runtime::to_half(x);
-  } else {
-    return static_cast<T>(x);
-  }
 }
 template <class T>
 T negative(T x) {

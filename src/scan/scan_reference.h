@@ -18,6 +18,15 @@
 namespace masu::reference {
 
 template <class T>
+T of_double(double x) {
+  if constexpr (std::is_same_v<T, Half>) {
+    return runtime::to_half(x);
+  } else {
+    return static_cast<T>(x);
+  }
+}
+
+template <class T>
 struct PlainState {
   T extreme{};
   ExactSum sum;
