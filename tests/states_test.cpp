@@ -292,6 +292,10 @@ TYPED_TEST(StatesOf, Sums) {
       sum.pop_back();
       MASU_EXPECT_ERROR(SumAccumulator::from_integers(cpu, dtype_of<TypeParam>, kind, sum), invalid_argument,
                         "integers, got");
+      std::vector<std::int64_t> of_none = SumAccumulator(cpu, dtype_of<TypeParam>, kind).integers();
+      of_none[40] = 5;
+      MASU_EXPECT_ERROR(SumAccumulator::from_integers(cpu, dtype_of<TypeParam>, kind, of_none), invalid_argument,
+                        "no sum");
       for (const std::int64_t most :
            {std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max()}) {
         const std::vector<std::int64_t> hostile(sum.size() + 1, most);

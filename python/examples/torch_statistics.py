@@ -17,12 +17,10 @@ import masu
 
 
 def all_reduced(numbers, op=dist.ReduceOp.SUM):
-    """The numbers of all processes together, on every process. The backend nccl needs a tensor in memory of the GPU."""
-    tensor = torch.from_numpy(numbers)
-    if dist.get_backend() == "nccl":
-        tensor = tensor.cuda()
+    """The numbers of all processes together, on every process."""
+    tensor = torch.from_numpy(numbers)  # for the backend nccl in memory of the GPU: .cuda(), and .cpu() behind
     dist.all_reduce(tensor, op)
-    return tensor.cpu().numpy()
+    return tensor.numpy()
 
 
 def merged(state):

@@ -51,7 +51,7 @@ def number_by(name, rule, there, extremes, range, functions):
     rules = getattr(sys.modules.get("numpy.lib._histograms_impl"), "_hist_bin_selectors", {})
     try:
         width = rules[rule](_Summary(there, pair, functions), (first, last))
-    except (KeyError, Unforeseen, AttributeError, TypeError):
+    except (KeyError, Unforeseen, AttributeError):
         raise TypeError(f"{name}: the rule {rule!r} needs data in host memory") from None
     if not width:
         return 1

@@ -51,6 +51,10 @@ class _Asked(np.ndarray):
 
 def weighted(name, function, a, q, axis, keepdims, method, weights):
     """The same with weights. Their running sums are exact, where NumPy's are rounded at each step."""
+    if not isinstance(weights, _masu.DeviceArray):
+        weights = np.asarray(weights)
+        if weights.dtype.kind not in "buif" or weights.dtype.itemsize > 8:
+            raise TypeError(f"{name}: weights must be bool, integers or float16 to float64, got {weights.dtype}")
     try:
         function(np.zeros(1, a.dtype), q, method=method, weights=np.ones(1).view(_Asked))
         raise unsupported(name)

@@ -86,8 +86,8 @@ def lines(a, axes):
 
 def check_out(name, out, dtype, shape, *inputs):
     """The rule for arrays for results where NumPy's functions have none: exact dtype and shape, apart from the inputs."""
-    if not isinstance(out, _ndarray):
-        raise TypeError(f"{name}: out must be an array of NumPy, got {type(out).__name__}")
+    if not isinstance(out, _ndarray) or isinstance(out, np.ma.MaskedArray):
+        raise TypeError(f"{name}: out must be an array of NumPy without a mask, got {type(out).__name__}")
     if out.dtype != dtype:
         raise TypeError(f"{name}: out must have the dtype {dtype}, got {out.dtype}")
     if out.shape != shape:
@@ -102,6 +102,8 @@ def written(name, out, result, *inputs):
     """A result, or `out` with its elements."""
     if out is None:
         return result
+    if isinstance(result, np.ma.MaskedArray):
+        raise TypeError(f"{name}: with out the data must be an array without a mask, got MaskedArray")
     result = np.asarray(result)
     check_out(name, out, result.dtype, result.shape, *inputs)
     np.copyto(out, result)

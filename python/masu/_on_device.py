@@ -51,8 +51,10 @@ def _into(name, outs, result, inputs):
             raise ValueError(f"{name}: out must have the shape {one.shape}, got {out.shape}")
         if out._read_only:
             raise ValueError(f"{name}: out must be writable, got a read-only array")
-        if any(out._overlaps(other) for other in (*inputs, *outs[:i])):
+        if any(out._overlaps(other) for other in inputs):
             raise ValueError(f"{name}: out must not overlap the input")
+        if any(out._overlaps(other) for other in outs[:i]):
+            raise ValueError(f"{name}: the arrays of out must not overlap")
     for out, one in zip(outs, results):
         if one.size:
             _masu.convert(one, out, out.device)
@@ -185,8 +187,7 @@ def unique(ar, return_index=False, return_inverse=False, return_counts=False, ax
 @_function
 def topk(a, k, axis=-1, *, largest=True):
     a, axis = _one_axis(a, axis)
-    if not 1 <= k <= a.shape[axis]:
-        raise ValueError(f"topk: k must be from 1 to {a.shape[axis]}, the length of the axis, got {k}")
+    k = _order.number_of_first(k, a.shape[axis])
     rows = lines(a, (axis,))
     shape = (*rows.shape[:-1], k)
     values, indices = array_like(a, shape=shape), array_like(a, "i64", shape)
@@ -227,8 +228,10 @@ def sum(a, axis=None, dtype=None, keepdims=False, initial=None, where=None):
 
 def _moment(name, a, axis, dtype, ddof, keepdims, root=False):
     rounded = _moments.rounded_to(a, dtype)
-    if rounded is None or ddof is None:
-        raise TypeError(f"{name}: a dtype of integers and a ddof that is no integer >= 0 are not supported on a device")
+    if rounded is None:
+        raise TypeError(f"{name}: the dtype of a result on a device must be a float's, got {np.dtype(dtype)}")
+    if ddof is None:
+        raise TypeError(f"{name}: ddof must be an integer >= 0 on a device")
     axes, shape = _reduced(a, axis, keepdims)
     length = math.prod(a.shape[i] for i in axes)
     if not a.size and ddof <= 0:
@@ -333,27 +336,29 @@ def _each(bins):
         return None
 
 
-def _edges_and_spec(name, a, bins, range):
+def _edges_and_spec(name, a, bins, range, weights=None):
     bins = _on_host(bins)
     if isinstance(bins, str):
+        if weights is not None:
+            np.histogram_bin_edges(np.zeros(1), bins, range, np.ones(1))  # NumPy's error
         bins = number_by(name, bins, a, _extremes, range, _functions)
     return _bins.edges_and_spec(_numbers(a), bins, range, lambda: _extremes(a))
 
 
 @_function
 def histogram_bin_edges(a, bins=10, range=None, weights=None):
-    return to_device(_edges_and_spec("histogram_bin_edges", a, bins, range)[0], a.device)
+    if weights is not None and (shape := getattr(weights, "shape", None) or np.shape(weights)) != a.shape:
+        raise ValueError(f"histogram_bin_edges: weights must have the shape {a.shape} of a, got {shape}")
+    return to_device(_edges_and_spec("histogram_bin_edges", a, bins, range, weights)[0], a.device)
 
 
 @_function
 def histogram(a, bins=10, range=None, density=None, weights=None, axis=None):
     axes = axes_of(a, axis)
-    if isinstance(bins, str) and weights is not None:
-        np.histogram_bin_edges(np.zeros(1), bins, range, np.ones(1))  # NumPy's error
     weights = None if weights is None else _weights(weights, a, axes)
     a = lines(a, axes)
     rows = math.prod(a.shape[:-1])
-    edges, spec = _edges_and_spec("histogram", a, bins, range)
+    edges, spec = _edges_and_spec("histogram", a, bins, range, weights)
     if len(edges) < 2:  # no bins, as NumPy has it
         hist = np.zeros((*a.shape[:-1], 0), np.intp if weights is None else weights.dtype)
         return to_device(hist, a.device), to_device(edges, a.device)

@@ -368,6 +368,16 @@ def _two(out):
     return out
 
 
+def number_of_first(k, length):
+    """k as an integer that topk can have."""
+    if isinstance(k, bool) or not hasattr(k, "__index__"):
+        raise TypeError(f"topk: k must be an integer, got {type(k).__name__}")
+    k = k.__index__()
+    if not 1 <= k <= length:
+        raise ValueError(f"topk: k must be from 1 to {length}, the length of the axis, got {k}")
+    return k
+
+
 def topk(a, k, axis=-1, *, largest=True, out=None, device=None):
     """The k largest (or smallest) elements along an axis and where they stand, in order.
 
@@ -387,7 +397,7 @@ def topk(a, k, axis=-1, *, largest=True, out=None, device=None):
         found = _masu.enqueue_topk(a, k, axis, bool(largest), *_two(out)) if device is None else None
         if found is not None:
             return TopK(*found)
-        return _arrays.in_kind(topk, a, k=k, axis=axis, largest=largest, out=out and tuple(_two(out)), device=device)
+        return _arrays.in_kind(topk, a, k=k, axis=axis, largest=largest, out=None if out is None else tuple(_two(out)), device=device)
     if out is not None:
         values, places = _two(out)
         found = topk(a, k, axis, largest=largest, device=device)
@@ -402,11 +412,7 @@ def topk(a, k, axis=-1, *, largest=True, out=None, device=None):
     if axis is None:
         data, axis = data.reshape(-1), -1
     axis = normalize_axis_index(axis, data.ndim)
-    if isinstance(k, bool) or not hasattr(k, "__index__"):
-        raise TypeError(f"topk: k must be an integer, got {type(k).__name__}")
-    k = k.__index__()
-    if not 1 <= k <= data.shape[axis]:
-        raise ValueError(f"topk: k must be from 1 to {data.shape[axis]}, the length of the axis, got {k}")
+    k = number_of_first(k, data.shape[axis])
     axes = (*(i for i in range(data.ndim) if i != axis), axis)
     rows = lines(data, axes)
     shape = (*rows.shape[:-1], k)

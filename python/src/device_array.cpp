@@ -121,7 +121,7 @@ void refuse_capture(const masu::Device& device, std::uint64_t stream) {
   if (!masu::Stream::wrap(device, handle_of(stream)).capturing()) return;
   PyErr_SetString(PyExc_RuntimeError,
                   "masu: a CUDA graph is being captured, and this call waits for its stream: make it outside of the "
-                  "capture (docs/python.md lists the calls that do not wait)");
+                  "capture (docs/coming-from-torch-and-cupy.md lists the calls that do not wait)");
   throw nb::python_error();
 }
 

@@ -138,7 +138,21 @@ def test_out_that_is_refused(where):
         with pytest.raises(TypeError, match="tuple of two"):
             masu.topk(longs, 2, out=out)
     assert np.asarray(masu.topk(longs, 2, out=(values, places))[0]).tolist() == [8, 7]
+    with pytest.raises(TypeError, match="tuple of two"):
+        masu.topk(longs, 2, out=values, device="cpu")
+    for k, error in ((1.5, TypeError), (True, TypeError), (0, ValueError), (10, ValueError)):
+        with pytest.raises(error, match="topk: k must be"):
+            masu.topk(longs, k)
     np.testing.assert_array_equal(np.asarray(a), before)
+
+
+def test_masks_and_out():
+    masked = np.ma.array([3.0, 1, 2], mask=[0, 1, 0])
+    for function, more in ((masu.sort, ()), (masu.partition, (1,))):
+        with pytest.raises(TypeError, match="without a mask"):
+            function(masked, *more, out=np.zeros(3))
+        with pytest.raises(TypeError, match="without a mask"):
+            function(np.array([3.0, 1, 2]), *more, out=np.ma.array(np.zeros(3), mask=True))
 
 
 @pytest.mark.parametrize("dtype", list("iefd"))
@@ -189,6 +203,12 @@ def test_weights_of_quantiles(device):
                         sought = np.multiply(q, scale) if turn % 2 else scale * np.array(q)
                         want = function(data, sought, weights=weights, **options)
                         same(function(masu.to_device(data, device), sought, weights=on, **options), want)
+    few = np.array([3.0, 1, 2])
+    for weights in ([1, 2, 3], (0.5, 0, 1), 1):
+        as_on_the_host(masu.quantile, few, device, 0.4, method="inverted_cdf", weights=weights)
+    for weights in ([1j, 1, 1], ["a", "b", "c"]):
+        with pytest.raises(TypeError, match="quantile: weights must be"):
+            masu.quantile(masu.to_device(few, device), 0.4, method="inverted_cdf", weights=weights)
     data = rng.standard_normal((4, 5, 6))
     for axis, shape in ((1, (5,)), ((0, 2), (4, 6)), ((2, 0), (6, 4)), (0, (5,)), (None, (4,)), ((1, 2), (4,)), (1, (4, 5, 6))):
         for weights in (rng.random(shape), np.zeros(shape), np.full(shape, np.nan), np.full(shape, -1)):
@@ -216,4 +236,6 @@ def test_rules_for_bins_by_name(device, monkeypatch):
     as_on_the_host(masu.histogram, data, device, "auto")
     as_on_the_host(masu.histogram, data, device, "auto", (-1, 1))
     as_on_the_host(masu.histogram, data, device, "auto", (-1, 1), weights=data)
+    as_on_the_host(masu.histogram_bin_edges, data, device, "auto", (-1, 1), weights=data)
+    as_on_the_host(masu.histogram_bin_edges, data, device, 10, (-1, 1), weights=data[1:])
     as_on_the_host(masu.histogram, FLOATS.reshape(30, 100), device, "fd", axis=1)

@@ -73,9 +73,6 @@ class Processes:
         self.met = threading.Barrier(count, timeout=60)
         self.given = {}
 
-    def get_backend(self):
-        return "gloo"
-
     def all_reduce(self, tensor, op):
         self.given[threading.get_ident()] = tensor.copy()
         self.met.wait()

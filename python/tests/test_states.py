@@ -171,7 +171,8 @@ def test_integers_that_are_added_merge_sums(dtype, kind):
     assert total == sum(of) and (total.dtype, total.kind, total.count) == (of[0].dtype, kind, sum(part.size for part in cut))
     assert of[0].count == cut[0].size and of[0].with_integers(vectors[1]) == of[1]
     for given, error, says in ((vectors[0][:-1], ValueError, "integers, got"), (vectors[0].astype("u8"), TypeError, "got uint64"),
-                               (vectors[0][None], TypeError, "got int64 of 2"), (-1 - vectors[0], ValueError, "no sum of")):
+                               (vectors[0][None], TypeError, "got int64 of 2"), (-1 - vectors[0], ValueError, "no sum of"),
+                               (np.where(np.arange(vectors[0].size) == 40, 5, 0), ValueError, "no sum of")):
         with pytest.raises(error, match=says):
             total.with_integers(given)
 

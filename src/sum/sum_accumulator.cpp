@@ -274,14 +274,15 @@ SumAccumulator SumAccumulator::from_integers(const Device& device, Dtype dtype, 
   const bool second = state->needs.squares || state->needs.products;
   const std::size_t size = 1 + (state->needs.values ? 3 + sum_words : 0) + (second ? 3 + product_words : 0);
   if (integers.size() != size) {
-    refuse_pieces(fmt::format("from_integers: there must be {} integers, got {}", size, integers.size()));
+    refuse_pieces(fmt::format("there must be {} integers, got {}", size, integers.size()));
   }
   const std::int64_t count = integers.front();
   integers = integers.subspan(1);
   Totals totals;
   if (count < 0 || (state->needs.values && !take_integers(integers, sum_words, totals.values)) ||
-      (second && !take_integers(integers, product_words, totals.products))) {
-    refuse_pieces("from_integers: these are no sum of what integers() gave");
+      (second && !take_integers(integers, product_words, totals.products)) ||
+      !is_possible(Parts(totals), dtype, kind, static_cast<std::uint64_t>(count))) {
+    refuse_pieces("these integers are no sum of what integers() gave");
   }
   state->sums.merge(totals, static_cast<std::uint64_t>(count));
   return SumAccumulator(std::move(state));
