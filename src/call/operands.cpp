@@ -127,9 +127,8 @@ void check_results(std::string_view function, std::string_view name, const Buffe
     refuse(function, fmt::format("{} must have {} bytes ({} x {}), got {}", name, count * element_bytes, count,
                                  element_bytes, results.size_bytes()));
   }
-  if (results.byte_offset() % element_bytes != 0) {
-    refuse(function,
-           fmt::format("{} must begin at a multiple of {} bytes, got {}", name, element_bytes, results.byte_offset()));
+  if (const std::uint64_t place = place_of(results); place % element_bytes != 0) {
+    refuse(function, fmt::format("{} must begin at a multiple of {} bytes, got {}", name, element_bytes, place));
   }
   for (const BufferBase* operand : operands) {
     if (operand != nullptr) check_apart(function, fmt::format("{} and data", name), results, *operand);

@@ -134,7 +134,9 @@ std::shared_ptr<const Queued> queue(Stream& stream, const BufferBase& in, const 
 std::shared_ptr<const Queued> run(const BufferBase& in, const BufferBase& out, std::uint64_t count,
                                   const ConvertRule& rule, const ConvertOptions& options) {
   Stream stream = call::timed_stream(in.device(), options.times != nullptr);
-  auto work = queue(stream, in, out, count, rule, options);
+  ConvertOptions told = options;  // by the error that is thrown
+  told.status = nullptr;
+  auto work = queue(stream, in, out, count, rule, told);
   stream.finish();
   if (options.times != nullptr) options.times->compute += work->converted.seconds();
   return work;
@@ -169,17 +171,14 @@ void convert(const Device& device, const ArrayView& in, MutableArrayView out, co
   const std::uint64_t in_bytes = in.count * size_of(in.dtype);
   const std::uint64_t out_bytes = out.count * size_of(out.dtype);
   if (call::overlap(in.data, in_bytes, out.data, out_bytes)) call::refuse_overlap(name, "the output and the input");
+  const ConvertRule rule = rule_for(in.dtype, out.dtype, options);
   if (in.count == 0) return;
-  if (call::on_cpu(device)) {
-    return here(rule_for(in.dtype, out.dtype, options), in.data, out.data, in.count, options.first_position,
-                options.times);
-  }
+  if (call::on_cpu(device)) return here(rule, in.data, out.data, in.count, options.first_position, options.times);
   const double start = call::now();
   const Buffer<std::byte> there = call::upload_bytes(device, in.data, in_bytes);
   const Buffer<std::byte> made(device, out_bytes);
   checked(there, in.dtype, made, out.dtype, options);
   const double brought = call::now() - start;
-  const ConvertRule rule = rule_for(in.dtype, out.dtype, options);
   const auto work = run(there, made, in.count, rule, options);
   const double done = call::now();
   call::download_bytes(made, out.data);
@@ -190,8 +189,8 @@ void convert(const Device& device, const ArrayView& in, MutableArrayView out, co
 void convert(const BufferBase& in, Dtype in_dtype, BufferBase& out, Dtype out_dtype, const ConvertOptions& options) {
   call::start_times(options.times);
   const std::uint64_t count = checked(in, in_dtype, out, out_dtype, options);
-  if (count == 0) return;
   const ConvertRule rule = rule_for(in_dtype, out_dtype, options);
+  if (count == 0) return;
   if (call::on_cpu(in.device())) {
     return here(rule, call::host_address(in), call::host_address(out), count, options.first_position, options.times);
   }
@@ -202,11 +201,12 @@ Pending<void> convert(Stream& stream, const BufferBase& in, Dtype in_dtype, Buff
                       const ConvertOptions& options) {
   const std::uint64_t count = checked(in, in_dtype, out, out_dtype, options);
   call::check_stream(name, stream, in);
-  if (count == 0) {
-    if (options.status != nullptr) call::clear_status(stream, *options.status);
-    return {Event(), [] {}};
-  }
   const ConvertRule rule = rule_for(in_dtype, out_dtype, options);
+  if (count == 0) {
+    if (options.status == nullptr) return {Event(), [] {}};
+    call::clear_status(stream, *options.status);
+    return {stream.record(), [] {}};
+  }
   const std::uint64_t first_position = options.first_position;
   const bool tells = options.status == nullptr;
   if (call::on_cpu(in.device())) {

@@ -413,6 +413,10 @@ TEST_P(ConvertTest, StatusInMemory) {
   }
   status.fill(1);
   Buffer<std::uint8_t> nothing(device, 0);
+  // Behind other work: get() waits for the status.
+  const Buffer<float> many(device, 1 << 21);
+  Buffer<double> wide(device, 1 << 21);
+  for (int i = 0; i < 5 && device.info().fp64; ++i) (void)convert(stream, many, Dtype::f32, wide, Dtype::f64);
   convert(stream, floats.slice(0, 0), Dtype::f32, nothing, Dtype::u8, {.status = &status}).get();
   EXPECT_EQ(status.read(), none);
   const Buffer<std::uint64_t> one(device, 1);

@@ -185,8 +185,9 @@ Pending<void> run(Stream& stream, Operation operation, const Operands& operands,
   call::check_stream(name_of(move), stream, operands.out);
   const BufferBase* status = operands.indices != nullptr ? options.status : nullptr;
   if (is_idle(move)) {
-    if (status != nullptr) call::clear_status(stream, *status);
-    return {Event(), [] {}};
+    if (status == nullptr) return {Event(), [] {}};
+    call::clear_status(stream, *status);
+    return {stream.record(), [] {}};
   }
   if (call::on_cpu(operands.out.device())) {
     stream.finish();

@@ -314,6 +314,11 @@ TEST_P(GatherTest, StatusInMemory) {
     EXPECT_EQ(target.read()[999], right ? 1 : 7);
   }
   Buffer<float> empty(device, 0);
+  // Behind other work: get() waits for the status.
+  status.fill(1);
+  const Buffer<float> long_one(device, 1 << 21);
+  Buffer<float> turned(device, 1 << 21);
+  for (int i = 0; i < 5; ++i) (void)reverse(stream, long_one, 4, turned);
   gather(stream, in, 4, device.upload(std::vector<std::uint32_t>()), Dtype::u32, empty, {.status = &status}).get();
   EXPECT_EQ(status.read(), none);
   Buffer<float> out(device, indices.size());

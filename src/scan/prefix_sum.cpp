@@ -132,7 +132,7 @@ std::optional<cpu::NearSum> near_of(fixed::Sum total) {
 }  // namespace
 
 template <class T>
-void PrefixSum::run(const T* input, T* output, std::uint64_t count, bool exclusive) {
+void PrefixSum::run(const T* input, T* output, std::uint64_t count, bool exclusive, bool last) {
   if (output == nullptr) {
     cpu::add_values(input, count, total_);
     near_.reset();
@@ -143,12 +143,17 @@ void PrefixSum::run(const T* input, T* output, std::uint64_t count, bool exclusi
     const T* const x = input + first;
     T* const y = output + first;
     const std::size_t n = std::min<std::uint64_t>(cpu::quick_prefix_elements, count - first);
-    const fixed::Sum before = total_;
-    cpu::add_values(x, n, total_);  // now, as y may be x
-    if (!near_) near_ = near_of(before);
+    const bool ends = last && first + n == count;
+    std::optional<fixed::Sum> before;
+    if (!ends) {
+      before = total_;
+      cpu::add_values(x, n, total_);  // now, as y may be x
+    }
+    const fixed::Sum& in_front = before ? *before : total_;
+    if (quick && !near_) near_ = near_of(in_front);
     if (quick && near_ && cpu::quick_prefixes(x, y, n, exclusive, *near_)) continue;
     near_.reset();
-    LongSum(before).run(x, y, n, exclusive);
+    LongSum(in_front).run(x, y, n, exclusive);
   }
 }
 
@@ -166,8 +171,8 @@ void PrefixSum::merge(const PrefixSum& later) {
   near_.reset();
 }
 
-template void PrefixSum::run<Half>(const Half*, Half*, std::uint64_t, bool);
-template void PrefixSum::run<float>(const float*, float*, std::uint64_t, bool);
-template void PrefixSum::run<double>(const double*, double*, std::uint64_t, bool);
+template void PrefixSum::run<Half>(const Half*, Half*, std::uint64_t, bool, bool);
+template void PrefixSum::run<float>(const float*, float*, std::uint64_t, bool, bool);
+template void PrefixSum::run<double>(const double*, double*, std::uint64_t, bool, bool);
 
 }  // namespace masu

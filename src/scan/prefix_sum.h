@@ -18,9 +18,9 @@ namespace masu {
 class PrefixSum {
  public:
   // Adds elements of Half, float or double; where `output` is not null, writes the rounded sum in front of (exclusive)
-  // or behind each. `output` may be `input`.
+  // or behind each. `output` may be `input`. `last`: nobody will ask for the sum behind them.
   template <class T>
-  void run(const T* input, T* output, std::uint64_t count, bool exclusive);
+  void run(const T* input, T* output, std::uint64_t count, bool exclusive, bool last);
   // Adds digits[i] * 2^(32 i - 1088), and numbers that are not finite.
   void add(std::span<const std::int64_t> digits, bool nan, bool infinity, bool minus_infinity);
   // Adds what another one has added.
@@ -31,8 +31,8 @@ class PrefixSum {
   std::optional<cpu::NearSum> near_ = cpu::NearSum();  // where it is known
 };
 
-extern template void PrefixSum::run<Half>(const Half*, Half*, std::uint64_t, bool);
-extern template void PrefixSum::run<float>(const float*, float*, std::uint64_t, bool);
-extern template void PrefixSum::run<double>(const double*, double*, std::uint64_t, bool);
+extern template void PrefixSum::run<Half>(const Half*, Half*, std::uint64_t, bool, bool);
+extern template void PrefixSum::run<float>(const float*, float*, std::uint64_t, bool, bool);
+extern template void PrefixSum::run<double>(const double*, double*, std::uint64_t, bool, bool);
 
 }  // namespace masu

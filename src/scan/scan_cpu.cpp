@@ -33,9 +33,10 @@ class Scanner {
     return state;
   }
 
-  // Scans elements begin to end; segments begin where flags say so.
-  void scan(std::uint64_t begin, std::uint64_t end, ScanState& state) const {
-    each_segment(begin, end, state, [&](std::uint64_t first, std::uint64_t last) { write(first, last, state); });
+  // Scans elements begin to end; segments begin where flags say so. `last`: nobody will ask for the state behind them.
+  void scan(std::uint64_t begin, std::uint64_t end, ScanState& state, bool last) const {
+    each_segment(begin, end, state,
+                 [&](std::uint64_t from, std::uint64_t to) { write(from, to, state, last || to != end); });
     if (streams_) runtime::stream_out_end();
   }
   // The state behind them alone. `reset`: whether a segment began among them.
@@ -43,7 +44,7 @@ class Scanner {
     // What lies in front of the last segment is of no importance.
     const std::uint64_t last = last_flag(begin, end);
     reset = last != end;
-    run(reset ? last : begin, end, nullptr, state);
+    run(reset ? last : begin, end, nullptr, state, false);
   }
   // The state behind a range of this total.
   void advance(ScanState& state, const ScanState& total, bool reset) const {
@@ -77,31 +78,31 @@ class Scanner {
   }
 
   // Large outputs go past the caches, by way of a buffer.
-  void write(std::uint64_t begin, std::uint64_t end, ScanState& state) const {
-    if (!streams_) return run(begin, end, job_.output + begin * size_, state);
+  void write(std::uint64_t begin, std::uint64_t end, ScanState& state, bool last_of_all) const {
+    if (!streams_) return run(begin, end, job_.output + begin * size_, state, last_of_all);
     alignas(64) std::byte buffer[scan_plan::cpu_buffer_bytes];
     for (std::uint64_t first = begin; first < end; first += sizeof buffer / size_) {
       const std::uint64_t last = std::min(end, first + sizeof buffer / size_);
-      run(first, last, buffer, state);
+      run(first, last, buffer, state, last_of_all && last == end);
       runtime::stream_out(job_.output + first * size_, buffer, (last - first) * size_);
     }
   }
   // One segment, to `y` where that is not null.
-  void run(std::uint64_t begin, std::uint64_t end, std::byte* y, ScanState& state) const {
+  void run(std::uint64_t begin, std::uint64_t end, std::byte* y, ScanState& state, bool last) const {
     const std::byte* const x = job_.input + begin * size_;
     const std::uint64_t count = end - begin;
     if (exact_) {
-      exact(x, y, count, state.sum);
+      exact(x, y, count, state.sum, last);
     } else if (y != nullptr) {
       state.bits = cpu::scan_elements(job_.dtype, job_.op, job_.exclusive, x, y, count, state.bits);
     } else {
       state.bits = cpu::scan_total(job_.dtype, job_.op, x, count, state.bits);
     }
   }
-  void exact(const std::byte* x, std::byte* y, std::uint64_t count, PrefixSum& sum) const {
+  void exact(const std::byte* x, std::byte* y, std::uint64_t count, PrefixSum& sum, bool last) const {
     const auto add = [&](auto* input) {
       using T = std::remove_const_t<std::remove_pointer_t<decltype(input)>>;
-      sum.run(input, reinterpret_cast<T*>(y), count, job_.exclusive);
+      sum.run(input, reinterpret_cast<T*>(y), count, job_.exclusive, last);
     };
     if (job_.dtype == Dtype::f16) return add(reinterpret_cast<const Half*>(x));
     if (job_.dtype == Dtype::f32) return add(reinterpret_cast<const float*>(x));
@@ -118,10 +119,10 @@ class Scanner {
 // One range by all threads, part after part: first the totals of the part's pieces, which brings them into the cache,
 // then the pieces from the states in front of them.
 void scan_range(const Scanner& scanner, std::size_t element_bytes, std::uint64_t begin, std::uint64_t end,
-                ScanState& state) {
+                ScanState& state, bool last) {
   const std::uint64_t piece = scan_plan::cpu_piece_bytes / element_bytes;
   const unsigned threads = cpu_threads();
-  if (threads == 1 || end - begin <= piece) return scanner.scan(begin, end, state);
+  if (threads == 1 || end - begin <= piece) return scanner.scan(begin, end, state, last);
   struct Piece {
     ScanState state;
     bool reset = false;
@@ -141,7 +142,7 @@ void scan_range(const Scanner& scanner, std::size_t element_bytes, std::uint64_t
       scanner.advance(state, total.state, total.reset);
     }
     runtime::parallel_tasks(here, [&](std::uint64_t p) {
-      range(p, [&](std::uint64_t from, std::uint64_t to) { scanner.scan(from, to, pieces[p].state); });
+      range(p, [&](std::uint64_t from, std::uint64_t to) { scanner.scan(from, to, pieces[p].state, true); });
     });
   }
 }
@@ -151,13 +152,13 @@ void scan_range(const Scanner& scanner, std::size_t element_bytes, std::uint64_t
 void scan_cpu(const ScanJob& job, ScanState* state) {
   const Scanner scanner(job);
   const std::size_t size = size_of(job.dtype);
-  if (state != nullptr) return scan_range(scanner, size, 0, job.count, *state);
+  if (state != nullptr) return scan_range(scanner, size, 0, job.count, *state, false);
   const std::uint64_t row = job.count / job.rows;
   if (row == 0) return;
   if (row * size > scan_plan::cpu_piece_bytes && job.rows < 2 * std::uint64_t{cpu_threads()}) {
     for (std::uint64_t r = 0; r < job.rows; ++r) {
       ScanState from = scanner.start();
-      scan_range(scanner, size, r * row, (r + 1) * row, from);
+      scan_range(scanner, size, r * row, (r + 1) * row, from, true);
     }
     return;
   }
@@ -166,7 +167,7 @@ void scan_cpu(const ScanJob& job, ScanState* state) {
     const std::uint64_t end = std::min(job.rows, (t + 1) * together);
     for (std::uint64_t r = t * together; r < end; ++r) {
       ScanState from = scanner.start();
-      scanner.scan(r * row, (r + 1) * row, from);
+      scanner.scan(r * row, (r + 1) * row, from, true);
     }
   });
 }

@@ -15,15 +15,15 @@ namespace masu {
 
 namespace {
 
-constexpr std::string_view name = "prepared_segments";
+constexpr std::string_view name = "PreparedSegments";
 
-std::string text_of(const Payload& payload) {
-  switch (payload.kind) {
+std::string text_of(Payload::Kind moved, std::size_t bytes) {
+  switch (moved) {
     case Payload::Kind::none: return "alone";
-    case Payload::Kind::records: return fmt::format("with values of {} bytes", payload.bytes);
+    case Payload::Kind::records: return fmt::format("with values of {} bytes", bytes);
     case Payload::Kind::indices: break;
   }
-  return fmt::format("with indices of {} bytes", payload.bytes);
+  return fmt::format("with indices of {} bytes", bytes);
 }
 
 }  // namespace
@@ -31,8 +31,8 @@ std::string text_of(const Payload& payload) {
 void check_segments(std::string_view function, std::span<const std::uint64_t> offsets, std::uint64_t count) {
   const auto falls = std::ranges::adjacent_find(offsets, std::ranges::greater());
   if (falls != offsets.end()) {
-    call::refuse(function, fmt::format("segments must not fall, got {} after {} at place {}", *(falls + 1), *falls,
-                                       falls - offsets.begin() + 1));
+    call::refuse(function, fmt::format("segment offsets must be non-decreasing, got {} after {} at place {}",
+                                       *(falls + 1), *falls, falls - offsets.begin() + 1));
   }
   if (!offsets.empty() && offsets.back() > count) {
     call::refuse(function, fmt::format("segments must end at or before {}, got {}", count, offsets.back()));
@@ -59,20 +59,17 @@ SortJob PreparedSegments::State::job(std::string_view function, std::uint64_t co
   return {order, SortAlgorithm::automatic, pieces_, function};
 }
 
-const DeviceSegments* PreparedSegments::State::tables(const SortJob& job, const Device& on, Dtype keys,
-                                                      const Payload& payload) const {
-  if (!(on == device_) || keys != dtype_ || payload.kind != payload_.kind || payload.bytes != payload_.bytes) {
-    call::refuse(job.function,
-                 fmt::format("the segments are prepared for {} {} on {}, got {} {} on {}", to_string(dtype_),
-                             text_of(payload_), device_.id(), to_string(keys), text_of(payload), on.id()));
+void PreparedSegments::State::check(std::string_view function, const Device& on, Dtype keys, Payload::Kind moved,
+                                    std::size_t bytes, const BufferBase* values) const {
+  if (!(on == device_) || keys != dtype_ || moved != payload_.kind || bytes != payload_.bytes) {
+    call::refuse(function, fmt::format("the segments are prepared for {} {} on {}, got {} {} on {}", to_string(dtype_),
+                                       text_of(payload_.kind, payload_.bytes), device_.id(), to_string(keys),
+                                       text_of(moved, bytes), on.id()));
   }
-  if (payload.kind == Payload::Kind::records && sort_plan::carried(payload.bytes) &&
-      !sort_kernels::aligned(payload.buffer, payload.bytes)) {
-    call::refuse(job.function,
-                 fmt::format("with prepared segments, values must begin at a multiple of {} bytes, got {}",
-                             payload.bytes, call::place_of(*payload.buffer)));
+  if (values != nullptr && !call::on_cpu(on) && sort_plan::carried(bytes) && !sort_kernels::aligned(values, bytes)) {
+    call::refuse(function, fmt::format("with prepared segments, values must begin at a multiple of {} bytes, got {}",
+                                       bytes, call::place_of(*values)));
   }
-  return tables_ ? &*tables_ : nullptr;
 }
 
 PreparedSegments::PreparedSegments(const Device& device, Dtype dtype, std::uint64_t count,

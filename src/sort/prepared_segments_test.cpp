@@ -135,8 +135,9 @@ TEST_P(PreparedSegmentsTest, Refusals) {
   const auto prepare = [&](const std::vector<std::uint64_t>& of, std::size_t bytes) {
     (void)PreparedSegments(device, Dtype::f32, 6, of, bytes);
   };
-  MASU_EXPECT_ERROR(prepare({0}, 0), invalid_argument, "prepared_segments: at least two offsets, got 1");
-  MASU_EXPECT_ERROR(prepare({0, 4, 3}, 0), invalid_argument, "segments must not fall, got 3 after 4 at place 2");
+  MASU_EXPECT_ERROR(prepare({0}, 0), invalid_argument, "PreparedSegments: at least two offsets, got 1");
+  MASU_EXPECT_ERROR(prepare({0, 4, 3}, 0), invalid_argument,
+                    "segment offsets must be non-decreasing, got 3 after 4 at place 2");
   MASU_EXPECT_ERROR(prepare({0, 7}, 0), invalid_argument, "segments must end at or before 6, got 7");
   MASU_EXPECT_ERROR(prepare(offsets, 65), invalid_argument, "elements have 1 to 64 bytes, got 65");
   const PreparedSegments ready(device, Dtype::f32, 6, offsets, 4);
@@ -150,13 +151,16 @@ TEST_P(PreparedSegmentsTest, Refusals) {
                     "sort: prepared segments must be given alone");
   MASU_EXPECT_ERROR((void)sort(stream, keys, Dtype::f32, {.segments = offsets, .prepared = &ready}), invalid_argument,
                     "sort: prepared segments must be given alone");
-  if (device.kind() == DeviceKind::cpu) return;
   MASU_EXPECT_ERROR((void)sort(stream, keys, Dtype::f32, {.prepared = &ready}), invalid_argument,
                     "sort: the segments are prepared for f32 with values of 4 bytes on " + device.id() +
                         ", got f32 alone on " + device.id());
   Buffer<std::byte> exact = values.slice(0, 24);
   MASU_EXPECT_ERROR((void)sort_by_key(stream, keys, Dtype::i32, exact, 4, {.prepared = &ready}), invalid_argument,
                     "sort_by_key: the segments are prepared for f32");
+  std::vector<double> host(6);
+  MASU_EXPECT_ERROR(sort(device, MutableArrayView(Dtype::f64, host.data(), 6), {.prepared = &ready}), invalid_argument,
+                    "sort: the segments are prepared for f32");
+  if (device.kind() == DeviceKind::cpu) return;
   const PreparedSegments elsewhere(Device::open("cpu"), Dtype::f32, 6, offsets, 4);
   MASU_EXPECT_ERROR((void)sort_by_key(stream, keys, Dtype::f32, exact, 4, {.prepared = &elsewhere}), invalid_argument,
                     "sort_by_key: the segments are prepared for f32 with values of 4 bytes on cpu");

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "call/launcher.h"
+#include "call/operands.h"
+#include "call/timer.h"
 #include "runtime/backend.h"
 #include "sort/cpu/sort_cpu.h"
 #include "sort/device/sort_device.h"
@@ -12,8 +14,6 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
-#include <cstdlib>
 #include <functional>
 #include <limits>
 
@@ -22,24 +22,34 @@ namespace masu {
 namespace {
 
 constexpr std::array<std::string_view, 4> algorithm_names = {"auto", "bitonic", "radix", "merge"};
-constexpr std::uint64_t most_keys = std::uint64_t{1} << 48;  // so that sizes in bytes never wrap
-constexpr std::size_t most_record_bytes = 64;
+using call::check_stream;
+using call::count_of;
+using call::on_cpu;
+using call::refuse;
 
-double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
+// What is sorted, and where.
+struct Subject {
+  const Device& device;
+  Dtype dtype;
+  Payload::Kind moved = Payload::Kind::none;
+  std::size_t bytes = 0;               // of a value or index
+  const BufferBase* values = nullptr;  // of the caller's
+};
 
-[[noreturn]] void refuse(std::string_view function, const std::string& rule) {
-  throw Error(ErrorCode::invalid_argument, fmt::format("{}: {}", function, rule));
-}
-
-SortJob job_for(std::string_view function, std::uint64_t count, const SortOptions& options) {
-  if (count > most_keys) refuse(function, fmt::format("at most 2^48 keys, got {}", count));
+// `subject`: where keys are sorted now.
+SortJob job_for(std::string_view function, std::uint64_t count, const SortOptions& options,
+                const Subject* subject = nullptr) {
+  call::check_count(function, count);
   const std::span<const std::uint64_t> segments = options.segments;
   if (options.rows != 1 && !segments.empty()) refuse(function, "rows and segments must not be given together");
   if (options.prepared != nullptr) {
     if (options.rows != 1 || !segments.empty()) refuse(function, "prepared segments must be given alone");
-    return options.prepared->state().job(function, count, options.order);
+    const PreparedSegments::State& prepared = options.prepared->state();
+    const SortJob job = prepared.job(function, count, options.order);
+    if (subject != nullptr) {
+      prepared.check(function, subject->device, subject->dtype, subject->moved, subject->bytes, subject->values);
+    }
+    return job;
   }
   if (segments.empty()) {
     if (options.rows == 0 || count % options.rows != 0) {
@@ -52,9 +62,7 @@ SortJob job_for(std::string_view function, std::uint64_t count, const SortOption
 }
 
 void check_record(std::string_view function, std::size_t bytes, std::uint64_t count, std::uint64_t keys) {
-  if (bytes < 1 || bytes > most_record_bytes) {
-    refuse(function, fmt::format("a value has 1 to 64 bytes, got {}", bytes));
-  }
+  call::check_element_bytes(function, bytes);
   if (count != keys) refuse(function, fmt::format("as many values as keys, got {} values for {} keys", count, keys));
 }
 
@@ -72,52 +80,22 @@ void check_indices(const SortJob& job, Dtype dtype, std::uint64_t count) {
   }
 }
 
-bool overlap(const void* a, std::uint64_t a_bytes, const void* b, std::uint64_t b_bytes) {
-  const auto left = reinterpret_cast<std::uintptr_t>(a);
-  const auto right = reinterpret_cast<std::uintptr_t>(b);
-  return a_bytes != 0 && b_bytes != 0 && left < right + b_bytes && right < left + a_bytes;
-}
-
+// Host data.
 void check_apart(std::string_view function, std::string_view names, const void* a, std::uint64_t a_bytes, const void* b,
                  std::uint64_t b_bytes) {
-  if (overlap(a, a_bytes, b, b_bytes)) refuse(function, fmt::format("{} must not overlap", names));
+  if (call::overlap(a, a_bytes, b, b_bytes)) call::refuse_overlap(function, names);
 }
 
 void check_apart(std::string_view function, std::string_view names, const BufferBase& a, const BufferBase& b) {
-  if (!(a.device() == b.device())) {
-    refuse(function, fmt::format("{} must lie on one device, got {} and {}", names, a.device().id(), b.device().id()));
-  }
-  // An address, or a cl_mem: different ones of these do not overlap.
-  if (a.device().kind() == DeviceKind::opencl && a.native() != b.native()) return;
-  check_apart(function, names, static_cast<const std::byte*>(a.native()) + a.byte_offset(), a.size_bytes(),
-              static_cast<const std::byte*>(b.native()) + b.byte_offset(), b.size_bytes());
+  call::check_one_device(function, a, b);
+  call::check_apart(function, names, a, b);
 }
 
-void check_writable(std::string_view function, std::string_view name, const BufferBase& buffer) {
-  if (buffer.memory()->read_only()) refuse(function, fmt::format("{} must be writable, got read-only memory", name));
+ArrayView view_of(const BufferBase& data, Dtype dtype) {
+  return call::host_view(data, dtype);
 }
-
-std::uint64_t count_of(std::string_view function, const BufferBase& buffer, std::size_t size) {
-  if (buffer.size_bytes() % size != 0) {
-    refuse(function, fmt::format("{} bytes are no whole number of elements of {} bytes", buffer.size_bytes(), size));
-  }
-  return buffer.size_bytes() / size;
-}
-
-bool on_cpu(const Device& device) {
-  return device.kind() == DeviceKind::cpu;
-}
-
-void* address(const BufferBase& buffer) {
-  return static_cast<std::byte*>(buffer.native()) + buffer.byte_offset();
-}
-
-// Runs `body` and adds its time by the host's clock to what the caller wants to know.
-template <class Body>
-void timed(double Times::*part, Times* times, const Body& body) {
-  const double start = now();
-  body();
-  if (times != nullptr) times->*part += now() - start;
+MutableArrayView target_of(const BufferBase& data, Dtype dtype) {
+  return {dtype, call::host_address(data), data.size_bytes() / size_of(dtype)};
 }
 
 // Runs what sorts on a device, and waits for it.
@@ -127,15 +105,10 @@ void finish(Stream& stream, const DeviceWork& work, Times* times) {
   times->compute += work.first->seconds() + work.last.seconds_since(*work.first);
 }
 
-void start_times(const SortOptions& options) {
-  if (options.times != nullptr) *options.times = {};
-}
-
 // A sort on a device, which looks at what has been prepared for it.
 DeviceWork enqueue(Stream& stream, const BufferBase& keys, Dtype dtype, BufferBase* result, const Payload& payload,
                    const SortJob& job, const SortOptions& options, bool may_wait) {
-  const DeviceSegments* tables =
-      options.prepared == nullptr ? nullptr : options.prepared->state().tables(job, stream.device(), dtype, payload);
+  const DeviceSegments* tables = options.prepared == nullptr ? nullptr : options.prepared->state().tables();
   return sort_on_device(stream, keys, dtype, result, payload, job, options.workspace, may_wait, tables);
 }
 
@@ -147,13 +120,13 @@ class Visit {
 
   Buffer<std::byte> bring(const void* data, std::uint64_t bytes) {
     Buffer<std::byte> buffer(stream_.device(), bytes);
-    timed(&Times::transfer, options_.times,
-          [&] { buffer.write(std::span(static_cast<const std::byte*>(data), bytes)); });
+    const call::Timer timer(options_.times, &Times::transfer);
+    buffer.write(std::span(static_cast<const std::byte*>(data), bytes));
     return buffer;
   }
   void fetch(const Buffer<std::byte>& buffer, void* data) {
-    timed(&Times::transfer, options_.times,
-          [&] { buffer.read(std::span(static_cast<std::byte*>(data), buffer.size())); });
+    const call::Timer timer(options_.times, &Times::transfer);
+    buffer.read(std::span(static_cast<std::byte*>(data), buffer.size()));
   }
   void sort(const BufferBase& keys, Dtype dtype, BufferBase* result, const Payload& payload, const SortJob& job) {
     const DeviceWork work = enqueue(stream_, keys, dtype, result, payload, job, options_, true);
@@ -177,18 +150,14 @@ Pending<void> start(Stream& stream, const BufferBase& keys, Dtype dtype, BufferB
   return pending(stream, enqueue(stream, keys, dtype, result, payload, job, options, false));
 }
 
-void check_stream(std::string_view function, const Stream& stream, const BufferBase& buffer) {
-  if (!(stream.device() == buffer.device())) {
-    refuse(function, fmt::format("stream and buffer must be of one device, got {} and {}", stream.device().id(),
-                                 buffer.device().id()));
-  }
-}
-
 // What the calls on buffers check and share.
-SortJob job_in_place(std::string_view function, const BufferBase& data, Dtype dtype, const SortOptions& options) {
-  check_writable(function, "data", data);
-  start_times(options);
-  return job_for(function, count_of(function, data, size_of(dtype)), options);
+SortJob job_in_place(std::string_view function, const BufferBase& data, Dtype dtype, const SortOptions& options,
+                     Payload::Kind moved = Payload::Kind::none, std::size_t bytes = 0,
+                     const BufferBase* values = nullptr) {
+  call::check_writable(function, data, "data");
+  call::start_times(options.times);
+  const Subject subject{data.device(), dtype, moved, bytes, values};
+  return job_for(function, count_of(function, data, dtype), options, &subject);
 }
 
 SortJob job_apart(const BufferBase& data, Dtype dtype, const BufferBase& result, const SortOptions& options) {
@@ -203,27 +172,29 @@ SortJob job_apart(const BufferBase& data, Dtype dtype, const BufferBase& result,
 
 SortJob job_by_key(const BufferBase& keys, Dtype dtype, const BufferBase& values, std::size_t value_bytes,
                    const SortOptions& options) {
-  const SortJob job = job_in_place("sort_by_key", keys, dtype, options);
+  const SortJob job = job_in_place("sort_by_key", keys, dtype, options, Payload::Kind::records, value_bytes, &values);
   check_record("sort_by_key", value_bytes, value_bytes == 0 ? 0 : count_of("sort_by_key", values, value_bytes),
                job.pieces.count);
-  check_writable("sort_by_key", "values", values);
+  call::check_writable("sort_by_key", values, "values");
   check_apart("sort_by_key", "keys and values", keys, values);
   return job;
 }
 
 SortJob job_argsort(const BufferBase& keys, Dtype dtype, const BufferBase& indices, Dtype index_dtype,
                     const SortOptions& options) {
-  start_times(options);
-  const SortJob job = job_for("argsort", count_of("argsort", keys, size_of(dtype)), options);
-  check_indices(job, index_dtype, count_of("argsort", indices, size_of(index_dtype)));
-  check_writable("argsort", "indices", indices);
+  call::start_times(options.times);
+  const Subject subject{keys.device(), dtype, Payload::Kind::indices, size_of(index_dtype)};
+  const SortJob job = job_for("argsort", count_of("argsort", keys, dtype), options, &subject);
+  check_indices(job, index_dtype, count_of("argsort", indices, index_dtype));
+  call::check_writable("argsort", indices, "indices");
   check_apart("argsort", "keys and indices", keys, indices);
   return job;
 }
 
 // Work on buffers of the CPU device.
 void here(const SortOptions& options, const std::function<void()>& body) {
-  timed(&Times::compute, options.times, body);
+  const call::Timer timer(options.times, &Times::compute);
+  body();
 }
 
 }  // namespace
@@ -244,7 +215,7 @@ SortAlgorithm sort_algorithm_from_name(std::string_view name) {
 std::uint64_t sort_workspace(const Device& device, Dtype dtype, std::uint64_t count, std::size_t value_bytes,
                              const SortOptions& options) {
   const SortJob job = job_for("sort_workspace", count, options);
-  if (value_bytes > most_record_bytes) check_record("sort_workspace", value_bytes, count, count);
+  if (value_bytes != 0) call::check_element_bytes("sort_workspace", value_bytes);
   if (on_cpu(device)) return 0;
   if (count == 0) return 0;
   const auto kind = value_bytes == 0 ? Payload::Kind::none : Payload::Kind::records;
@@ -260,8 +231,9 @@ std::uint64_t argsort_workspace(const Device& device, Dtype dtype, std::uint64_t
 }
 
 void sort(const Device& device, MutableArrayView data, const SortOptions& options) {
-  start_times(options);
-  const SortJob job = job_for("sort", data.count, options);
+  call::start_times(options.times);
+  const Subject subject{device, data.dtype};
+  const SortJob job = job_for("sort", data.count, options, &subject);
   if (on_cpu(device)) return here(options, [&] { sort_cpu(data, data.data, job); });
   if (data.count == 0) return;
   Visit visit(device, options);
@@ -271,8 +243,9 @@ void sort(const Device& device, MutableArrayView data, const SortOptions& option
 }
 
 void sort(const Device& device, const ArrayView& data, MutableArrayView result, const SortOptions& options) {
-  start_times(options);
-  const SortJob job = job_for("sort", data.count, options);
+  call::start_times(options.times);
+  const Subject subject{device, data.dtype};
+  const SortJob job = job_for("sort", data.count, options, &subject);
   if (result.dtype != data.dtype || result.count != data.count) {
     refuse("sort", fmt::format("the result must be {} of {}, got {} of {}", data.count, to_string(data.dtype),
                                result.count, to_string(result.dtype)));
@@ -290,7 +263,7 @@ void sort(const Device& device, const ArrayView& data, MutableArrayView result, 
 void sort(BufferBase& data, Dtype dtype, const SortOptions& options) {
   const SortJob job = job_in_place("sort", data, dtype, options);
   if (on_cpu(data.device())) {
-    return here(options, [&] { sort_cpu({dtype, address(data), job.pieces.count}, address(data), job); });
+    return here(options, [&] { sort_cpu(view_of(data, dtype), call::host_address(data), job); });
   }
   if (job.pieces.count != 0) Visit(data.device(), options).sort(data, dtype, &data, {}, job);
 }
@@ -298,14 +271,15 @@ void sort(BufferBase& data, Dtype dtype, const SortOptions& options) {
 void sort(const BufferBase& data, Dtype dtype, BufferBase& result, const SortOptions& options) {
   const SortJob job = job_apart(data, dtype, result, options);
   if (on_cpu(data.device())) {
-    return here(options, [&] { sort_cpu({dtype, address(data), job.pieces.count}, address(result), job); });
+    return here(options, [&] { sort_cpu(view_of(data, dtype), call::host_address(result), job); });
   }
   if (job.pieces.count != 0) Visit(data.device(), options).sort(data, dtype, &result, {}, job);
 }
 
 void sort_by_key(const Device& device, MutableArrayView keys, RecordsView values, const SortOptions& options) {
-  start_times(options);
-  const SortJob job = job_for("sort_by_key", keys.count, options);
+  call::start_times(options.times);
+  const Subject subject{device, keys.dtype, Payload::Kind::records, values.record_bytes};
+  const SortJob job = job_for("sort_by_key", keys.count, options, &subject);
   check_record("sort_by_key", values.record_bytes, values.count, keys.count);
   const std::uint64_t key_bytes = keys.count * size_of(keys.dtype);
   const std::uint64_t value_bytes = values.count * values.record_bytes;
@@ -325,7 +299,7 @@ void sort_by_key(BufferBase& keys, Dtype dtype, BufferBase& values, std::size_t 
   const SortJob job = job_by_key(keys, dtype, values, value_bytes, options);
   if (on_cpu(keys.device())) {
     return here(options, [&] {
-      sort_by_key_cpu({dtype, address(keys), job.pieces.count}, {address(values), value_bytes, job.pieces.count}, job);
+      sort_by_key_cpu(target_of(keys, dtype), {call::host_address(values), value_bytes, job.pieces.count}, job);
     });
   }
   if (job.pieces.count == 0) return;
@@ -333,8 +307,9 @@ void sort_by_key(BufferBase& keys, Dtype dtype, BufferBase& values, std::size_t 
 }
 
 void argsort(const Device& device, const ArrayView& keys, MutableArrayView indices, const SortOptions& options) {
-  start_times(options);
-  const SortJob job = job_for("argsort", keys.count, options);
+  call::start_times(options.times);
+  const Subject subject{device, keys.dtype, Payload::Kind::indices, size_of(indices.dtype)};
+  const SortJob job = job_for("argsort", keys.count, options, &subject);
   check_indices(job, indices.dtype, indices.count);
   const std::uint64_t key_bytes = keys.count * size_of(keys.dtype);
   const std::uint64_t index_bytes = indices.count * size_of(indices.dtype);
@@ -351,9 +326,7 @@ void argsort(const Device& device, const ArrayView& keys, MutableArrayView indic
 void argsort(const BufferBase& keys, Dtype dtype, BufferBase& indices, Dtype index_dtype, const SortOptions& options) {
   const SortJob job = job_argsort(keys, dtype, indices, index_dtype, options);
   if (on_cpu(keys.device())) {
-    return here(options, [&] {
-      argsort_cpu({dtype, address(keys), job.pieces.count}, {index_dtype, address(indices), job.pieces.count}, job);
-    });
+    return here(options, [&] { argsort_cpu(view_of(keys, dtype), target_of(indices, index_dtype), job); });
   }
   if (job.pieces.count == 0) return;
   Visit(keys.device(), options)
@@ -370,8 +343,8 @@ bool is_sorted(const Device& device, const ArrayView& data, const SortOptions& o
 }
 
 bool is_sorted(const BufferBase& data, Dtype dtype, const SortOptions& options) {
-  const SortJob job = job_for("is_sorted", count_of("is_sorted", data, size_of(dtype)), options);
-  if (on_cpu(data.device())) return is_sorted_cpu({dtype, address(data), job.pieces.count}, job);
+  const SortJob job = job_for("is_sorted", count_of("is_sorted", data, dtype), options);
+  if (on_cpu(data.device())) return is_sorted_cpu(view_of(data, dtype), job);
   return job.pieces.count == 0 || is_sorted_on_device(data, dtype, job);
 }
 

@@ -271,7 +271,7 @@ TEST_P(SortTest, RefusesWhatIsWrong) {
   MASU_EXPECT_ERROR(with({.rows = 3}), invalid_argument, "sort: rows must divide the 10 keys, got 3");
   MASU_EXPECT_ERROR(with({.rows = 0}), invalid_argument, "sort: rows must divide the 10 keys, got 0");
   MASU_EXPECT_ERROR(with({.segments = falling}), invalid_argument,
-                    "sort: segments must not fall, got 4 after 5 at place 2");
+                    "sort: segment offsets must be non-decreasing, got 4 after 5 at place 2");
   MASU_EXPECT_ERROR(with({.segments = beyond}), invalid_argument, "sort: segments must end at or before 10, got 11");
   MASU_EXPECT_ERROR(with({.rows = 2, .segments = beyond}), invalid_argument,
                     "sort: rows and segments must not be given together");

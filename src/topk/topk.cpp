@@ -169,7 +169,7 @@ struct TopkAccumulator::State {
     for (std::uint64_t first = 0; first < elements; first += topk_plan::most_elements) {
       const std::uint64_t length = std::min(topk_plan::most_elements, elements - first);
       const std::uint64_t wanted = std::min(k, length);
-      DeviceTopk job(data, dtype, options, 1, length, wanted);
+      DeviceTopk job(data, dtype, options, 1, length, wanted, false);
       job.start(stream, byte_offset + first * size_of(dtype));
       job.finish(stream);
       times.compute += job.seconds();
@@ -364,7 +364,7 @@ TopkResult topk(const BufferBase& data, Dtype dtype, std::uint64_t k, const Topk
   if (call::on_cpu(data.device())) return topk_here(call::host_view(data, dtype), k, options);
   if (!fits_one_launch(row, options)) return topk_in_pieces(data, dtype, row, k, options);
   Stream stream = call::timed_stream(data.device(), options.times != nullptr);
-  DeviceTopk job(data, dtype, options, options.rows, row, k);
+  DeviceTopk job(data, dtype, options, options.rows, row, k, false);
   job.start(stream, data.byte_offset());
   job.finish(stream);
   if (options.times != nullptr) options.times->compute += job.seconds();
@@ -386,9 +386,10 @@ Pending<TopkResult> topk(Stream& stream, const BufferBase& data, Dtype dtype, st
   if (!fits_one_launch(row, options)) {
     return {stream.record(), [&data, dtype, row, k, quiet] { return topk_in_pieces(data, dtype, row, k, quiet); }};
   }
-  auto job = std::make_shared<DeviceTopk>(data, dtype, quiet, options.rows, row, k);
   // How many NaNs were skipped is told where finish() has read it.
-  const bool all = !ranking_of(dtype, options).skip && job->enqueue(stream, data.byte_offset());
+  const bool queued = !ranking_of(dtype, options).skip;
+  auto job = std::make_shared<DeviceTopk>(data, dtype, quiet, options.rows, row, k, queued);
+  const bool all = queued && job->enqueue(stream, data.byte_offset());
   if (!all) job->start(stream, data.byte_offset());
   const std::uint64_t rows = options.rows;
   return {stream.record(), [job, &stream, dtype, rows, k, all] {
@@ -419,7 +420,7 @@ void topk(const BufferBase& data, Dtype dtype, std::uint64_t k, BufferBase& valu
   Stream stream = call::timed_stream(data.device(), options.times != nullptr && !here);
   if (!here && fits_one_launch(row, options)) {
     call::start_times(options.times);
-    DeviceTopk job(data, dtype, options, options.rows, row, k, &indices, &values);
+    DeviceTopk job(data, dtype, options, options.rows, row, k, false, &indices, &values);
     job.start(stream, data.byte_offset());
     job.finish(stream);
     if (options.times != nullptr) options.times->compute += job.seconds();
@@ -446,7 +447,7 @@ Pending<void> topk(Stream& stream, const BufferBase& data, Dtype dtype, std::uin
   TopkOptions quiet = options;
   quiet.times = nullptr;
   if (!call::on_cpu(data.device()) && fits_one_launch(row, quiet)) {
-    auto job = std::make_shared<DeviceTopk>(data, dtype, quiet, quiet.rows, row, k, &indices, &values);
+    auto job = std::make_shared<DeviceTopk>(data, dtype, quiet, quiet.rows, row, k, true, &indices, &values);
     if (job->enqueue(stream, data.byte_offset())) return {stream.record(), [job] {}};
   }
   stream.finish();  // what was given to it before may still change the data
@@ -460,7 +461,7 @@ std::uint64_t topk_workspace(const Device& device, Dtype dtype, std::uint64_t co
   if (call::on_cpu(device)) return 0;
   const std::uint64_t length = std::min(row, topk_plan::most_elements);
   const std::uint64_t rows = fits_one_launch(row, options) ? options.rows : 1;
-  return DeviceTopk::bytes(device, dtype, options, rows, length, std::min(k, length), true);
+  return DeviceTopk::bytes(device, dtype, options, rows, length, std::min(k, length), true, true);
 }
 
 }  // namespace masu

@@ -73,7 +73,7 @@ struct DeviceTopk::Layout {
 };
 
 DeviceTopk::Layout DeviceTopk::layout(const Plan& plan, const Device& device, std::uint64_t rows, std::uint64_t count,
-                                      std::uint64_t k, bool results) {
+                                      std::uint64_t k, bool queued, bool results) {
   Layout at;
   at.rows = whole_rows(plan, rows, count, k);
   const auto place = [&](std::uint64_t& begin, std::uint64_t bytes) {
@@ -92,8 +92,9 @@ DeviceTopk::Layout DeviceTopk::layout(const Plan& plan, const Device& device, st
     place(at.keys, entries * sizeof(std::uint64_t));
     if (plan.pairs()) place(at.indices, entries * sizeof(std::uint32_t));
     if (k > plan.places) {
+      const bool selects = queued && !(plan.ranking.largest && plan.ranking.skip);
+      at.exact = selects ? std::min(entries, k + plan.tile_elements()) : 0;
       // By index, then by key; or by both at once.
-      at.exact = std::min(entries, k + plan.tile_elements());
       for (const std::uint64_t many : {entries, at.exact}) {
         at.sorting_bytes = std::max(at.sorting_bytes,
                                     sort_workspace(device, Dtype::u64, many, plan.pairs() ? sizeof(std::uint32_t) : 0));
@@ -101,7 +102,7 @@ DeviceTopk::Layout DeviceTopk::layout(const Plan& plan, const Device& device, st
         at.sorting_bytes = std::max(at.sorting_bytes, sort_workspace(device, Dtype::u32, many, sizeof(std::uint64_t)));
       }
       place(at.sorting, at.sorting_bytes);
-      at.selection_bytes = elements_at_workspace(device, plan.dtype, count, 1);
+      if (selects) at.selection_bytes = elements_at_workspace(device, plan.dtype, count, 1);
       at.end = std::max(at.end, at.keys + aligned(at.selection_bytes));
     }
   }
@@ -113,19 +114,20 @@ DeviceTopk::Layout DeviceTopk::layout(const Plan& plan, const Device& device, st
 }
 
 std::uint64_t DeviceTopk::bytes(const Device& device, Dtype dtype, const TopkOptions& options, std::uint64_t rows,
-                                std::uint64_t count, std::uint64_t k, bool results) {
-  return layout(plan_for(device, dtype, options), device, rows, count, k, results).end;
+                                std::uint64_t count, std::uint64_t k, bool queued, bool results) {
+  return layout(plan_for(device, dtype, options), device, rows, count, k, queued, results).end;
 }
 
 DeviceTopk::DeviceTopk(const BufferBase& data, Dtype dtype, const TopkOptions& options, std::uint64_t rows,
-                       std::uint64_t count, std::uint64_t k, const BufferBase* indices, const BufferBase* values)
+                       std::uint64_t count, std::uint64_t k, bool queued, const BufferBase* indices,
+                       const BufferBase* values)
     : device_(data.device()),
       plan_(plan_for(device_, dtype, options)),
       data_(data),
       rows_(rows),
       count_(count),
       k_(k),
-      at_(std::make_unique<Layout>(layout(plan_, device_, rows, count, k, indices == nullptr))),
+      at_(std::make_unique<Layout>(layout(plan_, device_, rows, count, k, queued, indices == nullptr))),
       skipped_(rows) {
   call::check_fp64("topk", device_, dtype);
   if (at_->rows) plan_.fit_rows(count);

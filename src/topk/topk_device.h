@@ -23,14 +23,15 @@ class DeviceTopk {
  public:
   // For `rows` rows of `count` elements; k <= count < 2^31. Results go to `indices` and `values`, row r's from place
   // r * k on; where those are null, to memory of its own, for fetch(). With no `workspace`, memory is allocated.
+  // `queued`: for enqueue(), which needs more.
   DeviceTopk(const BufferBase& data, Dtype dtype, const TopkOptions& options, std::uint64_t rows, std::uint64_t count,
-             std::uint64_t k, const BufferBase* indices = nullptr, const BufferBase* values = nullptr);
+             std::uint64_t k, bool queued, const BufferBase* indices = nullptr, const BufferBase* values = nullptr);
   ~DeviceTopk();
   DeviceTopk(const DeviceTopk&) = delete;
   DeviceTopk& operator=(const DeviceTopk&) = delete;
   // Bytes of temporary memory.
   static std::uint64_t bytes(const Device& device, Dtype dtype, const TopkOptions& options, std::uint64_t rows,
-                             std::uint64_t count, std::uint64_t k, bool results);
+                             std::uint64_t count, std::uint64_t k, bool queued, bool results);
 
   // Launches what needs no look at results in between; the data begins so many bytes into its buffer's memory.
   void start(Stream& stream, std::uint64_t byte_offset);
@@ -49,7 +50,7 @@ class DeviceTopk {
  private:
   struct Layout;
   static Layout layout(const topk_plan::Plan& plan, const Device& device, std::uint64_t rows, std::uint64_t count,
-                       std::uint64_t k, bool results);
+                       std::uint64_t k, bool queued, bool results);
   void launch_rows(Stream& stream);
   void start_row(Stream& stream, std::uint64_t row);
   void rescue(Stream& stream, std::uint64_t row);

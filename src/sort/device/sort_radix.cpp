@@ -62,7 +62,9 @@ Needs needs_of(const DeviceInfo& info, Dtype dtype, const Payload& payload, cons
   const std::uint64_t count = job.pieces.count;
   const bool records = payload.kind == Payload::Kind::records;
   const bool gathered = records && !(may_carry && sort_plan::carried(payload.bytes));
-  const std::uint64_t index_bytes = job.pieces.longest() > std::uint64_t{1} << 32 ? 8 : 4;
+  // Records are gathered by their places in the whole.
+  const std::uint64_t indexed = gathered ? count : job.pieces.longest();
+  const std::uint64_t index_bytes = indexed > std::uint64_t{1} << 32 ? 8 : 4;
   const std::size_t value_bytes = payload.kind == Payload::Kind::none ? 0 : gathered ? index_bytes : payload.bytes;
   const bool pieces = !job.pieces.segments.empty();
   needs.record_bytes = gathered ? payload.bytes : 0;

@@ -151,7 +151,7 @@ SortReport sort_all(Call& call, const Sorted& data, const SortOptions& options, 
   std::optional<Buffer<std::byte>> memory;
   std::vector<Moved> moved;
   call.attempt([&] {
-    if (options.rows != 1 || !options.segments.empty()) {
+    if (options.rows != 1 || !options.segments.empty() || options.prepared != nullptr) {
       throw Error(ErrorCode::invalid_argument, "mpi: sort: rows must be 1 and segments none");
     }
     if (group.size() > 1) {
@@ -282,8 +282,8 @@ inline void number(Buffer<std::uint64_t>& numbers, std::uint64_t before) {
 }  // namespace detail
 
 /// Sorts the data of all ranks, stably, as sort.h says; rank 0 then has the first of them, and every rank as many as it
-/// gave. In place, on a device; without one on `cpu`, unless MASU_DEVICE names another. options.rows must be 1 and
-/// options.segments empty; workspace and times are not used. After an error the data of all ranks together may be lost.
+/// gave. In place, on a device; without one on `cpu`, unless MASU_DEVICE names another. options.rows must be 1,
+/// options.segments empty and options.prepared null; workspace and times are not used. After an error the data of all ranks together may be lost.
 inline SortReport sort(MPI_Comm comm, const std::optional<Device>& device, MutableArrayView data,
                        const SortOptions& options = {}) {
   detail::Call call(comm, [&] { return detail::sort_text("sort", data.dtype, options); });
