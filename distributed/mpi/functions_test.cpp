@@ -213,6 +213,13 @@ TEST(MpiFunctionErrors, OfOneRankAreOfAll) {
   std::vector<std::uint64_t> indices(output.size());
   MASU_EXPECT_ERROR(argsort(MPI_COMM_WORLD, x, indices), invalid_argument,
                     who + "mpi: argsort: there must be an index");
+  const std::vector<std::uint64_t> offsets{0, 3, 7};
+  const PreparedSegments ready(Device::open("cpu"), Dtype::f32, 7, offsets);
+  std::vector<float> seven(7);
+  for (const SortOptions& options : {SortOptions{.rows = 7}, {.segments = offsets}, {.prepared = &ready}}) {
+    MASU_EXPECT_ERROR(sort(MPI_COMM_WORLD, seven, options), invalid_argument,
+                      "mpi: sort: rows must be 1 and segments none");
+  }
   MASU_EXPECT_ERROR(topk(MPI_COMM_WORLD, x, static_cast<std::uint64_t>(10 * ranks() + 1)), invalid_argument,
                     "topk: k must be 1 to " + std::to_string(10 * ranks()));
   MASU_EXPECT_ERROR(weighted_histogram(MPI_COMM_WORLD, x, output, Bins::even(3)), invalid_argument,
