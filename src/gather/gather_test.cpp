@@ -294,7 +294,7 @@ TEST_P(GatherTest, OnAStream) {
 TEST_P(GatherTest, StatusInMemory) {
   using Status = std::vector<std::uint64_t>;
   const Status none(2, ~std::uint64_t{0});
-  const Buffer<std::uint64_t> status(device, 2);
+  Buffer<std::uint64_t> status(device, 2);
   std::vector<std::uint32_t> indices = Random(7).indices(100003, 1000);
   const Buffer<float> in = device.upload(std::vector<float>(1000, 1));
   const Buffer<float> many = device.upload(std::vector<float>(indices.size(), 1));
