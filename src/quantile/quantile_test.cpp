@@ -14,8 +14,11 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <limits>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -221,6 +224,43 @@ TEST_P(QuantileTest, RowsPiecesAndManyQuantiles) {
       }
     });
   }
+}
+
+// More elements than are collected share the first bits, so that several prefixes are counted with few and with many of
+// them known.
+TEST(QuantilePasses, ManyWithEqualFronts) {
+  const Device cpu = Device::open("cpu");
+  const std::vector<double> q{0, 0.2, 0.5, 0.50001, 0.9, 1};
+  constexpr std::size_t count = 1'300'000;
+  std::mt19937_64 random(4);
+  const auto check = [&]<class T>(std::vector<T> values) {
+    SCOPED_TRACE(to_string(dtype_of<T>));
+    const std::vector<Quantile> whole = exact_quantiles(cpu, ArrayView(values), q);
+    QuantileFinder finder(cpu, dtype_of<T>, q);
+    std::size_t passes = 0;
+    do {
+      ++passes;
+      finder.add(ArrayView(dtype_of<T>, values.data(), 1001));
+      finder.add(ArrayView(dtype_of<T>, values.data() + 1001, count - 1001));
+    } while (finder.next_pass());
+    EXPECT_GE(passes, sizeof(T) == 8 ? 3U : 2U);
+    EXPECT_EQ(finder.result(), whole);
+    std::sort(values.begin(), values.end());
+    EXPECT_EQ(finder.result().front().value, static_cast<double>(values.front()));
+    EXPECT_EQ(finder.result().back().value, static_cast<double>(values.back()));
+  };
+  std::vector<double> doubles(count);
+  std::vector<float> floats(count);
+  std::vector<std::int64_t> whole(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    const double part = static_cast<double>(random() >> 11) * 0x1p-53;
+    doubles[i] = (i % 3 == 0 ? -1 : 1) * (1 + part * 0x1p-20);
+    floats[i] = static_cast<float>((i % 3 == 0 ? -1 : 1) * (1 + part * 0x1p-7));
+    whole[i] = (i % 5 == 0 ? -1 : 1) * static_cast<std::int64_t>(random() % 3'000'000);
+  }
+  check(doubles);
+  check(floats);
+  check(whole);
 }
 
 TEST_P(QuantileTest, NansInfinitiesAndElements) {
