@@ -29,6 +29,7 @@ CALLS = {
     "topk": lambda a: masu.topk(a, min(len(a), 7)),
     "least": lambda a: masu.topk(a, min(len(a), 7), largest=False),
     "topk 100": lambda a: masu.topk(a, min(len(a), 100)),
+    "topk 5000": lambda a: masu.topk(a, min(len(a), 5000)),
     "unique": lambda a: masu.unique(a),
     "unique counts": lambda a: masu.unique(a, return_counts=True),
 }
