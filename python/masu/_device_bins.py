@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""NumPy's rules for the number of bins, for data in device memory: its own functions, on a stand-in for the data that has
-the few numbers that they ask for found there.
+"""Bins as NumPy has them, for data in device memory. Its rules for their number are its own functions, on a stand-in for
+the data that has the few numbers that they ask for found there.
 """
 import functools
 import math
@@ -12,6 +12,21 @@ from . import _bins, _masu
 from ._device_array import to_device
 from ._device_lines import array_like, converted, part
 from ._quantile import Unforeseen
+
+
+def on_host(bins):
+    """Bins as NumPy takes them, so that its rules say what they are."""
+    if type(bins) in (list, tuple):
+        return [on_host(one) for one in bins]
+    return bins.get() if isinstance(bins, _masu.DeviceArray) else bins
+
+
+def number_of_columns(bins):
+    """How many columns these bins are for, as NumPy counts them; None for all."""
+    try:
+        return len(bins)
+    except TypeError:
+        return None
 
 
 class _Summary:

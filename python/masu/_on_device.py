@@ -11,7 +11,7 @@ from numpy.lib.array_utils import normalize_axis_index
 
 from . import _arrays, _bins, _histogram, _masu, _moments, _order
 from ._device_array import DeviceArray, dtype_name, to_device
-from ._device_bins import number_by
+from ._device_bins import number_by, number_of_columns, on_host
 from ._device_lines import array_like, axes_of, converted, lines, part, placed
 from ._device_quantile import located, weighted
 from ._device_unique import distinct_parts, every_nan
@@ -321,23 +321,8 @@ def _extremes(array):
     return pair if array.size and _masu.extremes(array, pair, False, array.device) else np.empty(0, dtype)
 
 
-def _on_host(bins):
-    """Bins as NumPy takes them, so that its rules say what they are."""
-    if type(bins) in (list, tuple):
-        return [_on_host(part) for part in bins]
-    return bins.get() if isinstance(bins, _masu.DeviceArray) else bins
-
-
-def _each(bins):
-    """How many columns these bins are for, as NumPy counts them; None for all."""
-    try:
-        return len(bins)
-    except TypeError:
-        return None
-
-
 def _edges_and_spec(name, a, bins, range, weights=None):
-    bins = _on_host(bins)
+    bins = on_host(bins)
     if isinstance(bins, str):
         if weights is not None:
             np.histogram_bin_edges(np.zeros(1), bins, range, np.ones(1))  # NumPy's error
@@ -434,8 +419,8 @@ def bincount(x, weights=None, minlength=0, axis=None):
 def histogram2d(x, y, bins=10, range=None, density=None, weights=None):
     if len(x) != len(y):
         raise ValueError("x and y must have the same length.")
-    bins = _on_host(bins)
-    bins = bins if _each(bins) in (1, 2) else [bins, bins]
+    bins = on_host(bins)
+    bins = bins if number_of_columns(bins) in (1, 2) else [bins, bins]
     hist, edges = _of_columns(x, y, bins=bins, range=range, density=density, weights=weights)
     return hist, *edges
 
@@ -459,8 +444,8 @@ def _of_columns(*columns, bins=10, range=None, density=None, weights=None):
     columns = [_there("histogramdd", column, like) for column in columns]
     if any(column.ndim != 1 or len(column) != len(like) for column in columns):
         raise ValueError("histogramdd: the columns must have one dimension and one length")
-    bins = _on_host(bins)
-    each = [bins] * len(columns) if _each(bins) is None else list(bins)
+    bins = on_host(bins)
+    each = [bins] * len(columns) if number_of_columns(bins) is None else list(bins)
     ranges = [None] * len(columns) if range is None else list(range)
     if len(each) != len(columns):
         raise ValueError("The dimension of bins must be equal to the dimension of the sample x.")

@@ -283,7 +283,8 @@ inline void number(Buffer<std::uint64_t>& numbers, std::uint64_t before) {
 
 /// Sorts the data of all ranks, stably, as sort.h says; rank 0 then has the first of them, and every rank as many as it
 /// gave. In place, on a device; without one on `cpu`, unless MASU_DEVICE names another. options.rows must be 1,
-/// options.segments empty and options.prepared null; workspace and times are not used. After an error the data of all ranks together may be lost.
+/// options.segments empty and options.prepared null; workspace and times are not used. After an error the data of all
+/// ranks together may be lost.
 inline SortReport sort(MPI_Comm comm, const std::optional<Device>& device, MutableArrayView data,
                        const SortOptions& options = {}) {
   detail::Call call(comm, [&] { return detail::sort_text("sort", data.dtype, options); });
