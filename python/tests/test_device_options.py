@@ -194,8 +194,8 @@ def test_weights_of_quantiles(device):
             data = cube(dtype, (5, 3, 4))
             weights = rng.integers(0, 2 if weights_dtype == "?" else 9, data.shape).astype(weights_dtype)
             weights[..., 0] = 1
-            for axis in (None, 0, -1, (2, 0)):
-                for q in (0, 0.3, 1, [0.1, 0.5], np.float32([0.2, 0.4]), [[0.0], [1]]):
+            for axis in (None, 0, -1, (2, 0)) if device == "cpu" else (-1, (2, 0)):
+                for q in (0, 0.3, 1, [0.1, 0.5], np.float32([0.2, 0.4]), [[0.0], [1]])[::1 if device == "cpu" else 3]:
                     turn += 1
                     on = masu.to_device(weights, device) if turn % 2 else weights
                     for function, scale in ((masu.quantile, 1), (masu.percentile, 100)):
@@ -219,7 +219,7 @@ def test_weights_of_quantiles(device):
 def test_rules_for_bins_by_name(device, monkeypatch):
     monkeypatch.setattr(masu._small, "limit", 0)
     for dtype in some("?bHiQefd", 3) if device != "cpu" else "?bHiQefd":
-        for count in (0, 1, 5, 1000):
+        for count in (0, 1, 5, 1000) if device == "cpu" else (5, 1000):
             numbers = np.random.default_rng(count).standard_normal(count) * 20
             data = (numbers if dtype in "biefd" else abs(numbers)).astype(dtype)
             for rule in ("auto", "fd", "scott", "rice", "sqrt", "sturges", "stone", "none of these"):
