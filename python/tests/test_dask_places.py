@@ -157,6 +157,9 @@ def test_positions_of_unknown_chunks(dtype):
         all_same(pairs)
         with pytest.raises(ValueError, match=f"topk: k must be from 1 to {y.size}, the length of the axis, got {y.size + 1}"):
             md.topk(a, y.size + 1).values.compute()
+        with pytest.raises(ValueError, match="topk: k must be from 1.*, the length of the axis, got 0") as refused:
+            md.topk(a, 0)
+        assert "nan" not in str(refused.value)
     flat = da.from_array(np.arange(24.0).reshape(6, 4), chunks=(2, 4))
     some = flat[flat[:, 0] > 5]
     for call in (md.sort, md.argsort, md.argmin, md.max, lambda b: md.topk(b, 1), md.unique, partial(md.sort, axis=None)):

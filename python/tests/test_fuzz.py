@@ -8,6 +8,7 @@ import pytest
 from hypothesis import strategies as st
 
 import masu
+from generators import WithDLPack
 
 NAMES = [info.id for info in masu.devices() if info.usable]
 DTYPES = "? b B h H i I q Q e f d".split()
@@ -168,19 +169,6 @@ def test_arrays_on_devices(device):
     one()
 
 
-class Tensor:
-    """Of a library on the CPU that speaks DLPack and nothing else."""
-
-    def __init__(self, values):
-        self.values = values
-
-    def __dlpack__(self, **keywords):
-        return self.values.__dlpack__(**keywords)
-
-    def __dlpack_device__(self):
-        return self.values.__dlpack_device__()
-
-
 @hypothesis.settings(max_examples=300, **SETTINGS)
 @hypothesis.given(arrays(), calls())
 def test_tensors_of_the_host(data, call):
@@ -188,7 +176,7 @@ def test_tensors_of_the_host(data, call):
     function = getattr(masu, name)
     if name == "searchsorted":
         data = masu.sort(data, None)
-    check(done(function, Tensor(data), *arguments, **options), done(function, data, *arguments, **options),
+    check(done(function, WithDLPack(data), *arguments, **options), done(function, data, *arguments, **options),
           (name, data.dtype, data.shape, data.strides, arguments, options))
 
 

@@ -10,25 +10,12 @@ import numpy as np
 import pytest
 
 import masu
-from generators import outcome, same
+from generators import WithDLPack, outcome, same
 
 DATA = np.random.default_rng(7).standard_normal(5000).astype("f4")
 
 
 _read_only_dlpack = np.lib.NumpyVersion(np.__version__) >= "2.1.0"  # what is older has no word for it
-
-
-class WithDLPack:
-    """A tensor of a library on the CPU that speaks DLPack and nothing else."""
-
-    def __init__(self, values):
-        self.values = values
-
-    def __dlpack__(self, **keywords):
-        return self.values.__dlpack__(**keywords)
-
-    def __dlpack_device__(self):
-        return self.values.__dlpack_device__()
 
 
 class WithArray:

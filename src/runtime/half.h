@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// IEEE binary16 to and from double, round to nearest even.
+// IEEE binary16 to and from double, round to nearest even; and to float.
 #pragma once
 
 #include <masu/dtype.h>
@@ -18,6 +18,16 @@ inline double to_double(Half half) noexcept {
     return std::bit_cast<double>(sign | static_cast<std::uint64_t>(exponent + 1008) << 52 | fraction << 42);
   const double magnitude = static_cast<double>(fraction) * 0x1p-24;
   return sign != 0 ? -magnitude : magnitude;
+}
+
+// The same as a float, without branches, for loops that vectors take; a NaN keeps its bits. Only where subnormal
+// numbers are numbers.
+inline float to_float(Half half) noexcept {
+  const std::uint32_t magnitude = static_cast<std::uint32_t>(half.bits & 0x7fffU) << 13;
+  const std::uint32_t sign = static_cast<std::uint32_t>(half.bits & 0x8000U) << 16;
+  const float scaled = std::bit_cast<float>(magnitude) * 0x1p112F;
+  const std::uint32_t bits = magnitude >= 0x0f800000U ? magnitude | 0x7f800000U : std::bit_cast<std::uint32_t>(scaled);
+  return std::bit_cast<float>(bits | sign);
 }
 
 inline Half to_half(double value) noexcept {

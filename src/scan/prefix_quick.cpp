@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scan/prefix_quick.h"
 
+#include "runtime/half.h"
 #include "sum/compensated.h"
 
 #include <algorithm>
@@ -42,15 +43,7 @@ HWY_INLINE PV Lost(PV a, PV b, PV sum) {
   return hn::Add(hn::Sub(a, hn::Sub(sum, part)), hn::Sub(b, part));
 }
 
-// Halves as floats and back; what goes back is a half or at least 2^16.
-HWY_INLINE void FromHalves(const Half* x, std::size_t count, float* y) {
-  for (std::size_t i = 0; i < count; ++i) {
-    const std::uint32_t magnitude = static_cast<std::uint32_t>(x[i].bits & 0x7fffU) << 13;
-    const std::uint32_t scaled = std::bit_cast<std::uint32_t>(std::bit_cast<float>(magnitude) * 0x1p112F);
-    const std::uint32_t bits = magnitude >= 0x0f800000U ? magnitude | 0x7f800000U : scaled;
-    y[i] = std::bit_cast<float>(bits | static_cast<std::uint32_t>(x[i].bits & 0x8000U) << 16);
-  }
-}
+// Numbers that are halves, or at least 2^16, as halves.
 HWY_INLINE void ToHalves(const double* x, std::size_t count, Half* y) {
   for (std::size_t i = 0; i < count; ++i) {
     const auto number = static_cast<float>(x[i]);
@@ -121,7 +114,7 @@ bool QuickPrefixes(const T* x, T* y, std::size_t count, bool exclusive, NearSum&
   };
   if constexpr (std::is_same_v<T, Half>) {
     float floats[quick_prefix_elements];
-    FromHalves(x, count, floats);
+    for (std::size_t i = 0; i < count; ++i) floats[i] = runtime::to_float(x[i]);
     run(floats);
   } else {
     run(x);

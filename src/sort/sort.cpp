@@ -91,9 +91,6 @@ void check_apart(std::string_view function, std::string_view names, const Buffer
   call::check_apart(function, names, a, b);
 }
 
-ArrayView view_of(const BufferBase& data, Dtype dtype) {
-  return call::host_view(data, dtype);
-}
 MutableArrayView target_of(const BufferBase& data, Dtype dtype) {
   return {dtype, call::host_address(data), data.size_bytes() / size_of(dtype)};
 }
@@ -263,7 +260,7 @@ void sort(const Device& device, const ArrayView& data, MutableArrayView result, 
 void sort(BufferBase& data, Dtype dtype, const SortOptions& options) {
   const SortJob job = job_in_place("sort", data, dtype, options);
   if (on_cpu(data.device())) {
-    return here(options, [&] { sort_cpu(view_of(data, dtype), call::host_address(data), job); });
+    return here(options, [&] { sort_cpu(call::host_view(data, dtype), call::host_address(data), job); });
   }
   if (job.pieces.count != 0) Visit(data.device(), options).sort(data, dtype, &data, {}, job);
 }
@@ -271,7 +268,7 @@ void sort(BufferBase& data, Dtype dtype, const SortOptions& options) {
 void sort(const BufferBase& data, Dtype dtype, BufferBase& result, const SortOptions& options) {
   const SortJob job = job_apart(data, dtype, result, options);
   if (on_cpu(data.device())) {
-    return here(options, [&] { sort_cpu(view_of(data, dtype), call::host_address(result), job); });
+    return here(options, [&] { sort_cpu(call::host_view(data, dtype), call::host_address(result), job); });
   }
   if (job.pieces.count != 0) Visit(data.device(), options).sort(data, dtype, &result, {}, job);
 }
@@ -326,7 +323,7 @@ void argsort(const Device& device, const ArrayView& keys, MutableArrayView indic
 void argsort(const BufferBase& keys, Dtype dtype, BufferBase& indices, Dtype index_dtype, const SortOptions& options) {
   const SortJob job = job_argsort(keys, dtype, indices, index_dtype, options);
   if (on_cpu(keys.device())) {
-    return here(options, [&] { argsort_cpu(view_of(keys, dtype), target_of(indices, index_dtype), job); });
+    return here(options, [&] { argsort_cpu(call::host_view(keys, dtype), target_of(indices, index_dtype), job); });
   }
   if (job.pieces.count == 0) return;
   Visit(keys.device(), options)
@@ -344,7 +341,7 @@ bool is_sorted(const Device& device, const ArrayView& data, const SortOptions& o
 
 bool is_sorted(const BufferBase& data, Dtype dtype, const SortOptions& options) {
   const SortJob job = job_for("is_sorted", count_of("is_sorted", data, dtype), options);
-  if (on_cpu(data.device())) return is_sorted_cpu(view_of(data, dtype), job);
+  if (on_cpu(data.device())) return is_sorted_cpu(call::host_view(data, dtype), job);
   return job.pieces.count == 0 || is_sorted_on_device(data, dtype, job);
 }
 

@@ -2,6 +2,7 @@
 #include "sum/sum_simd.h"
 
 #include "elements/each_type.h"
+#include "runtime/half.h"
 #include "sum/sum_plain.h"
 
 #include <algorithm>

@@ -350,14 +350,7 @@ void AddReal(const Source<T>& source, std::uint64_t count, Total& total) {
 
 // Halves become f32 in pieces.
 inline void ToFloats(const Half* from, std::size_t count, float* to) {
-  for (std::size_t i = 0; i < count; ++i) {
-    const std::uint32_t magnitude = static_cast<std::uint32_t>(from[i].bits & 0x7fffU) << 13;
-    const std::uint32_t sign = static_cast<std::uint32_t>(from[i].bits & 0x8000U) << 16;
-    const float scaled = std::bit_cast<float>(magnitude) * 0x1p112F;
-    const std::uint32_t bits =
-        magnitude >= 0x0f800000U ? magnitude | 0x7f800000U : std::bit_cast<std::uint32_t>(scaled);
-    to[i] = std::bit_cast<float>(bits | sign);
-  }
+  for (std::size_t i = 0; i < count; ++i) to[i] = runtime::to_float(from[i]);
 }
 inline constexpr std::size_t half_piece = 4096;
 

@@ -98,8 +98,10 @@ def topk(a, k, axis=-1, *, largest=True, split_every=None, device=None):
     if isinstance(k, (bool, np.bool)) or not hasattr(k, "__index__"):
         raise TypeError(f"topk: k must be an integer, got {type(k).__name__}")
     k = k.__index__()
-    if k < 1 or k > a.shape[axis]:  # an unknown length is looked at later
-        raise ValueError(f"topk: k must be from 1 to {a.shape[axis]}, the length of the axis, got {k}")
+    length = a.shape[axis]
+    if k < 1 or k > length:  # an unknown length is looked at later
+        most = "" if np.isnan(length) else f" to {length}"
+        raise ValueError(f"topk: k must be from 1{most}, the length of the axis, got {k}")
     if a.ndim > 1:
         a = a.rechunk({axis: -1})
     tasks = _graph.Tasks("topk", a, k, axis, largest, split_every, device, over=[a])

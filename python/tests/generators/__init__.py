@@ -90,6 +90,19 @@ def same(got, want, told=None, zeros=True):
                 told, mine, theirs)
 
 
+class WithDLPack:
+    """A tensor of a library on the CPU that speaks DLPack and nothing else."""
+
+    def __init__(self, values):
+        self.values = values
+
+    def __dlpack__(self, **keywords):
+        return self.values.__dlpack__(**keywords)
+
+    def __dlpack_device__(self):
+        return self.values.__dlpack_device__()
+
+
 def as_numpy(name, *args, device=None, zeros=True, **options):
     """masu's function and NumPy's have the same results, errors and warnings."""
     want, said = outcome(getattr(np, name), *args, **options)
