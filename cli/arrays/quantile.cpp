@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // masu quantile: exact quantiles without sorting.
-#include "cli/selftest/reference_quantile.h"
+#include "cli/selftest/reference_order.h"
 
 #include "cli/arrays/array_stream.h"
 #include "cli/arrays/columns.h"
-#include "cli/arrays/row_pieces.h"
+#include "cli/arrays/pieces.h"
 #include "cli/sort/external_sort.h"
 #include "command.h"
 #include "errors.h"

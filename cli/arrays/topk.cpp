@@ -2,11 +2,11 @@
 // masu topk: the greatest or least values, and where they are.
 #include "cli/arrays/array_stream.h"
 #include "cli/arrays/columns.h"
-#include "cli/arrays/row_pieces.h"
+#include "cli/arrays/pieces.h"
 #include "cli/selftest/reference_order.h"
 #include "cli/sort/external_sort.h"
 #include "command.h"
-#include "element_bits.h"
+#include "element_text.h"
 #include "errors.h"
 #include "json.h"
 #include "numbered_values.h"

@@ -3,8 +3,8 @@
 
 #include "cli/arrays/array_output.h"
 #include "errors.h"
-#include "io/half.h"
 #include "options.h"
+#include "runtime/half.h"
 #include "value_names.h"
 
 #include <fmt/format.h>
@@ -104,8 +104,8 @@ requires(std::floating_point<T> || std::same_as<T, Half>) T parse_number(std::st
     if (number && std::isinf(value)) not_of<T>(text);
     return value;
   } else {
-    const Half half = io::to_half(value);
-    if (number && std::isinf(io::to_double(half))) not_of<T>(text);
+    const Half half = runtime::to_half(value);
+    if (number && std::isinf(runtime::to_double(half))) not_of<T>(text);
     return half;
   }
 }

@@ -5,7 +5,7 @@
 #include "cli/run/run_kernel.h"
 #include "element_text.h"
 #include "errors.h"
-#include "io/half.h"
+#include "runtime/half.h"
 #include "terminal.h"
 #include "times.h"
 #include "watchdog.h"
@@ -42,7 +42,7 @@ bool same(T a, T b) {
   if constexpr (std::integral<T>) {
     return a == b;
   } else if constexpr (std::same_as<T, Half>) {
-    return same(io::to_double(a), io::to_double(b));
+    return same(runtime::to_double(a), runtime::to_double(b));
   } else {
     return a == b || (std::isnan(a) && std::isnan(b));
   }

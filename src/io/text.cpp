@@ -2,10 +2,10 @@
 // Numbers in text. Entries are taken from a window of the file, so memory does not depend on the length of a line. With
 // a dtype they are parsed as they are read; without one all are parsed first, since the last may decide what the first
 // is.
+#include "io/numbers.h"
 #include "io/sources.h"
 #include "io/spool_file.h"
 #include "io/text_fields.h"
-#include "io/text_numbers.h"
 
 #include <fmt/format.h>
 #include <masu/dtype.h>
