@@ -1,19 +1,46 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "element_text.h"
 
-#include "io/half.h"
 #include "io/numbers.h"
-
-#include <masu/io.h>
+#include "runtime/half.h"
 
 #include <fmt/format.h>
+#include <masu/io.h>
 #include <array>
+#include <bit>
 #include <cmath>
+#include <concepts>
 #include <cstdlib>
+#include <cstring>
 #include <optional>
 #include <type_traits>
 
 namespace masu::cli {
+
+std::uint64_t bits_of(const ArrayView& data, std::uint64_t i) {
+  return dispatch(data.dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    std::uint64_t bits = 0;
+    std::memcpy(&bits, static_cast<const T*>(data.data) + i, sizeof(T));
+    return bits;
+  });
+}
+
+std::uint64_t bits_of(double value, Dtype dtype) {
+  if (dtype == Dtype::f64) return std::bit_cast<std::uint64_t>(value);
+  if (dtype == Dtype::f32) return std::bit_cast<std::uint32_t>(static_cast<float>(value));
+  return runtime::to_half(value).bits;
+}
+
+bool is_nan(const ArrayView& data, std::uint64_t i) {
+  return dispatch(data.dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    [[maybe_unused]] const T value = static_cast<const T*>(data.data)[i];
+    if constexpr (std::integral<T>) return false;
+    else if constexpr (std::same_as<T, Half>) return std::isnan(runtime::to_double(value));
+    else return std::isnan(value);
+  });
+}
 
 namespace {
 std::optional<int> table_digits;  // --digits
@@ -45,7 +72,7 @@ std::string table_element(const ArrayView& array, std::uint64_t index) {
     using T = typename decltype(tag)::type;
     const T value = static_cast<const T*>(array.data)[index];
     if constexpr (std::is_floating_point_v<T>) return table_number(value, 0, array.dtype);
-    else if constexpr (std::is_same_v<T, Half>) return table_number(io::to_double(value), 0, array.dtype);
+    else if constexpr (std::is_same_v<T, Half>) return table_number(runtime::to_double(value), 0, array.dtype);
     else return element_text(array, index);
   });
 }

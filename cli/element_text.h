@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elements of any dtype as text.
+// Single elements of any dtype.
 #pragma once
 
 #include <masu/dtype.h>
@@ -8,6 +8,14 @@
 #include <string>
 
 namespace masu::cli {
+
+// The bits of an element.
+std::uint64_t bits_of(const ArrayView& data, std::uint64_t i);
+// The bits of a number that the dtype, a float, holds exactly.
+std::uint64_t bits_of(double value, Dtype dtype);
+bool is_nan(const ArrayView& data, std::uint64_t i);
+
+// Elements of any dtype as text.
 
 // The shortest form that reads back to the same value of the dtype; nan, inf, -inf.
 std::string element_text(const ArrayView& array, std::uint64_t index);

@@ -2,17 +2,19 @@
 #include "program.h"
 
 #include "cli/shell/shell_files.h"
+#include "command.h"
 #include "ranks.h"
-#include "signals.h"
 #include "terminal.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <masu/io.h>
 #include <masu/version.h>
-
-#include <fcntl.h>
 #include <unistd.h>
 #include <algorithm>
+#include <csignal>
+#include <cstddef>
+#include <cstring>
 #include <exception>
 #include <new>
 #include <optional>
@@ -23,6 +25,49 @@
 
 namespace masu::cli {
 namespace {
+
+const char* said_at_the_end = nullptr;
+std::size_t said_letters = 0;
+
+// Only async-signal-safe calls below.
+extern "C" void end_command(int signal) {
+  io::remove_unfinished();
+  const bool asked_to = signal == SIGINT || signal == SIGTERM || signal == SIGHUP;
+  if (asked_to && said_letters != 0 && ::write(STDERR_FILENO, said_at_the_end, said_letters) < 0) said_letters = 0;
+  switch (signal) {
+    case SIGINT: _exit(static_cast<int>(Exit::interrupted));
+    case SIGPIPE: _exit(static_cast<int>(Exit::done));
+    default: break;
+  }
+  ::signal(signal, SIG_DFL);
+  ::raise(signal);
+}
+
+void handle(int signal, bool keep_ignored) {
+  struct sigaction old {};
+  sigaction(signal, nullptr, &old);
+  if (keep_ignored && old.sa_handler == SIG_IGN) return;  // nohup, or a shell's background job
+  struct sigaction action {};
+  action.sa_handler = end_command;
+  sigemptyset(&action.sa_mask);
+  sigaction(signal, &action, nullptr);
+}
+
+// From now on a signal that ends the command removes its unfinished files first: SIGINT exits 130, a reader that went
+// away ends it silently, SIGTERM and SIGHUP end it as they always do.
+// `said` is written to standard error by SIGINT, SIGTERM and SIGHUP; it must be there until the end.
+void handle_signals(const char* said = nullptr) {
+  said_at_the_end = said;
+  said_letters = said == nullptr ? 0 : std::strlen(said);
+  handle(SIGINT, true);
+  handle(SIGHUP, true);
+  handle(SIGTERM, true);
+  handle(SIGQUIT, true);
+  handle(SIGALRM, true);
+  handle(SIGXCPU, true);
+  handle(SIGPIPE, false);
+  ::signal(SIGXFSZ, SIG_IGN);  // a file that grew too large is an error of the write
+}
 
 Ending usage(const std::string& message) {
   return {Exit::usage, message, ""};

@@ -232,16 +232,18 @@ inline void EnqueueForms::add_selections() {
   add("topk of half, skipping", false, [this](Stream& s) {
     return topk(s, data_, Dtype::f32, (count_ + 1) / 2, {.nan = NanPolicy::skip, .workspace = with_});
   });
-  for (const Dtype dtype : {Dtype::f32, Dtype::u64}) {
+  for (const Dtype dtype : {Dtype::f32, Dtype::u64, Dtype::f64}) {
     const std::uint64_t elements = count_ * sizeof(float) / size_of(dtype);
-    if (elements == 0) continue;
+    const bool skipping = dtype == Dtype::f64;
+    if (elements == 0 || (dtype == Dtype::f64 && !device_.info().fp64)) continue;
     const std::uint64_t half = (elements + 1) / 2;
     Buffer<std::byte>& many = buffer(half * size_of(dtype));
     Buffer<std::byte>& many_places = buffer(half * sizeof(std::uint64_t));
     add("topk results of half " + std::string(to_string(dtype)), true,
         [=, this, &many, &many_places](Stream& s) {
           const Buffer<std::byte> data = data_.slice(0, elements * size_of(dtype));
-          return topk(s, data, dtype, half, many, many_places, {.largest = false, .workspace = with_});
+          const NanPolicy nan = skipping ? NanPolicy::skip : NanPolicy::last;
+          return topk(s, data, dtype, half, many, many_places, {.largest = skipping, .nan = nan, .workspace = with_});
         },
         {&many, &many_places});
   }

@@ -3,6 +3,8 @@
 // number a line), else raw. On a terminal, and where the input is text, standard output is text.
 #pragma once
 
+#include "cli/arrays/array_stream.h"
+
 #include <masu/dtype.h>
 #include <masu/io.h>
 
@@ -11,6 +13,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace masu::cli {
 
@@ -45,5 +48,24 @@ bool is_same_output(const std::string& a, const std::string& b);
 void check_ending(std::string_view option, const std::string& path, std::string_view written);
 // As arrays are written.
 void check_array_ending(std::string_view option, const std::string& path);
+
+// What the commands share that turn one array into another: where it goes, and what is said of it.
+
+// Wrong use: --json where standard output has the array.
+void check_array_output(const CommonOptions& common);
+
+// The shape of an array without one: the number of its elements, or rows of equal length. Reads streams through where a
+// .npy file wants to know it first.
+std::vector<std::uint64_t> flat_shape(ArrayStream& stream, const CommonOptions& common, std::uint64_t rows = 1);
+
+struct ArrayDone {
+  std::uint64_t count = 0;
+  double transfer = 0;
+  double compute = 0;
+  double verifying = 0;   // does not count in the total
+  std::string json_more;  // `"op":"sum",` and the like
+};
+// JSON, notes and times, after the output was committed.
+void tell_array(const ArrayStream& stream, const CommonOptions& common, const ArrayDone& done);
 
 }  // namespace masu::cli

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // masu convert: numbers as another element type.
-#include "cli/arrays/array_job.h"
 #include "cli/arrays/array_output.h"
 #include "cli/selftest/reference_convert.h"
 #include "command.h"
-#include "element_bits.h"
+#include "element_text.h"
 #include "errors.h"
 #include "value_names.h"
 

@@ -5,7 +5,6 @@
 #include "cli/arrays/pieces.h"
 #include "cli/selftest/reference_exact.h"
 #include "command.h"
-#include "element_bits.h"
 #include "element_text.h"
 #include "errors.h"
 #include "json.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/arrays/reduce_job.h"
 
-#include "cli/arrays/row_pieces.h"
-#include "element_bits.h"
+#include "cli/arrays/pieces.h"
+#include "element_text.h"
 #include "errors.h"
 #include "ranks.h"
 

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // masu scan: of each element what all up to it come to.
-#include "cli/arrays/array_job.h"
 #include "cli/arrays/array_output.h"
-#include "cli/arrays/row_pieces.h"
+#include "cli/arrays/pieces.h"
 #include "cli/selftest/reference_scan.h"
 #include "cli/sort/external_sort.h"
 #include "command.h"
-#include "element_bits.h"
+#include "element_text.h"
 #include "errors.h"
 #include "value_names.h"
 

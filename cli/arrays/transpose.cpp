@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // masu transpose: rows become columns.
-#include "cli/arrays/array_job.h"
 #include "cli/arrays/array_output.h"
 #include "cli/sort/external_sort.h"
 #include "command.h"

@@ -2,8 +2,8 @@
 #include "cli/histogram/bins_request.h"
 
 #include "errors.h"
-#include "io/half.h"
 #include "options.h"
+#include "runtime/half.h"
 
 #include <fmt/format.h>
 #include <algorithm>
@@ -35,7 +35,7 @@ std::vector<double> numbers_in_file(const std::string& path) {
     const T* data = reinterpret_cast<const T*>(bytes.data());
     std::vector<double> values;
     for (std::size_t i = 0; i < bytes.size() / sizeof(T); ++i) {
-      if constexpr (std::is_same_v<T, Half>) values.push_back(io::to_double(data[i]));
+      if constexpr (std::is_same_v<T, Half>) values.push_back(runtime::to_double(data[i]));
       else values.push_back(static_cast<double>(data[i]));
     }
     return values;

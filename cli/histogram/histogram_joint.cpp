@@ -3,7 +3,7 @@
 #include "cli/histogram/counter.h"
 #include "cli/selftest/reference_counts.h"
 
-#include "io/half.h"
+#include "runtime/half.h"
 
 #include <masu/joint_histogram.h>
 #include <algorithm>
@@ -18,7 +18,7 @@ double value_at(const ArrayView& data, std::uint64_t i) {
     using T = typename decltype(tag)::type;
     T value;
     std::memcpy(&value, static_cast<const char*>(data.data) + i * sizeof(T), sizeof(T));
-    if constexpr (std::is_same_v<T, Half>) return io::to_double(value);
+    if constexpr (std::is_same_v<T, Half>) return runtime::to_double(value);
     else return static_cast<double>(value);
   });
 }

@@ -4,7 +4,7 @@
 #include "element_text.h"
 #include "ranks.h"
 
-#include "io/half.h"
+#include "runtime/half.h"
 #include "runtime/parallel.h"
 
 #include <fmt/format.h>
@@ -138,7 +138,7 @@ void Summary::add(const ArrayView& data, unsigned channel, unsigned channels) {
       const std::uint64_t pixels = data.count / channels;
       std::vector<float> values(pixels);
       for (std::uint64_t i = 0; i < pixels; ++i) {
-        values[i] = static_cast<float>(io::to_double(static_cast<const Half*>(data.data)[i * channels + channel]));
+        values[i] = static_cast<float>(runtime::to_double(static_cast<const Half*>(data.data)[i * channels + channel]));
       }
       add_values(values.data(), pixels, 1);
     }

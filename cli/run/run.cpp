@@ -2,16 +2,200 @@
 // masu run: compiles a kernel, runs it, and says what its buffers hold.
 #include "cli/check/check.h"
 #include "cli/run/run_job.h"
-#include "cli/run/run_options.h"
 #include "cli/run/run_result.h"
 #include "command.h"
+#include "command_line.h"
+#include "errors.h"
+#include "options.h"
 #include "terminal.h"
 
+#include <fmt/format.h>
 #include <algorithm>
+#include <cmath>
+#include <filesystem>
 #include <memory>
+#include <set>
+#include <string>
+#include <vector>
 
 namespace masu::cli {
 namespace {
+
+// The options of `masu run` as they are typed.
+struct RunOptions {
+  std::string file;
+  std::string language;
+  std::string device;
+  std::string kernel;
+  std::string global;
+  std::string local;
+  std::string options;
+  std::string repeat;
+  std::string timeout;
+  std::vector<std::string> arguments;
+  std::vector<std::string> expectations;
+  bool json = false;
+  bool quiet = false;
+  bool time = false;
+  bool check = false;
+  std::string under_oclgrind;
+
+  void add_to(const Subcommand& app);
+  // Reads the kernel too. Throws invalid_argument for values that make no sense, io where the file cannot be read.
+  [[nodiscard]] RunJob job() const;
+  [[nodiscard]] CheckRequest check_request(const RunJob& job) const;
+};
+
+constexpr double default_timeout = 60;   // seconds
+constexpr double longest_timeout = 1e9;  // 30 years, which a clock can add
+constexpr std::uint64_t most_repeats = 1'000'000;
+
+constexpr const char* run_examples = R"(Examples:
+  masu run saxpy.cl --arg buffer=iota:f32:8,out=- --arg buffer=iota:f32:8 --arg f32=2 --arg u32=8
+  masu run blur.cl --global 640,480 --local 16,16 --arg buffer=in.npy --arg buffer=zeros:u8:307200,out=out.npy
+  masu run sum.cl --kernel sum_groups --global 1Mi --local 256 --arg buffer=data.raw,dtype=f32 --arg local=1Ki
+  masu run scale.cu --device cuda --global 1Mi --local 256 --repeat 100 --time --arg buffer=iota:f32:1Mi --arg f32=2
+  masu run copy.cl --arg buffer=iota:u32:64 --arg buffer=zeros:u32:64 --expect 1=iota:u32:64
+  masu run copy.cl --arg buffer=iota:u32:64 --arg buffer=zeros:u32:64 --check)";
+
+std::vector<std::size_t> parse_sizes(std::string_view option, const std::string& text) {
+  std::vector<std::size_t> sizes;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    sizes.push_back(whole_number(option, text.substr(begin, end - begin), 1, most_work_items));
+    begin = end + 1;
+  }
+  if (sizes.size() > 3) usage_error(fmt::format("{} takes 1 to 3 sizes (X,Y,Z), got '{}'", option, text));
+  return sizes;
+}
+
+double parse_timeout(const std::string& text) {
+  if (text.empty()) return default_timeout;
+  const double seconds = real_number("--timeout", text);
+  if (!(seconds >= 0 && seconds <= longest_timeout)) {
+    usage_error(fmt::format("--timeout takes seconds from 0 (none) to {}, got '{}'", longest_timeout, text));
+  }
+  return seconds;
+}
+
+// Standard input can be read once, and a file be written once.
+void check_streams(const RunJob& job, bool source_from_stdin) {
+  std::size_t readers = source_from_stdin ? 1 : 0;
+  std::set<std::string> files;
+  const auto reads = [&](const InputRequest& request) { readers += request.input == "-" ? 1 : 0; };
+  for (const RunArgument& argument : job.arguments) {
+    const auto* buffer = std::get_if<BufferRequest>(&argument);
+    if (buffer == nullptr) continue;
+    reads(buffer->from);
+    if (buffer->output.empty() || buffer->output == "-") continue;
+    const std::filesystem::path path = buffer->output;
+    if (!path.parent_path().empty() && !std::filesystem::is_directory(path.parent_path())) {  // before the kernel runs
+      throw Error(ErrorCode::io, buffer->output + ": cannot be written: there is no such folder");
+    }
+    if (!files.insert(std::filesystem::weakly_canonical(path)).second) {
+      usage_error("--arg: out=" + buffer->output + " is given for two buffers");
+    }
+  }
+  for (const Expectation& expectation : job.expectations) reads(expectation.input);
+  if (readers > 1) usage_error(fmt::format("standard input ('-') can be read once, it is asked for {} times", readers));
+}
+
+void RunOptions::add_to(const Subcommand& app) {
+  app.add_option("FILE", file, "The kernel: OpenCL C (.cl) or CUDA C++ (.cu); - for standard input")
+      .required()
+      .type_name("");
+  const auto in = [](const char* group, const Option& option) { return option.group(group); };
+  const char* const program = "Kernel";
+  in(program, app.add_option("--language", language, "The kernel's language, where the file's ending does not say it"))
+      .type_name("opencl|cuda");
+  in(program, app.add_option("--kernel", kernel, "Which kernel of the file (its only one)")).type_name("NAME");
+  in(program, app.add_option("--options", options, "Options for the compiler (\"-DN=16 -cl-std=CL1.2\")"))
+      .type_name("TEXT");
+
+  const char* const launch = "Launch";
+  in(launch, app.add_option("--global", global,
+                            "Work-items in 1 to 3 dimensions, on CUDA too (the number of elements, where all buffers\n"
+                            "have the same)"))
+      .type_name("X[,Y,Z]");
+  in(launch, app.add_option("--local", local, "Work-items of a work-group (the device chooses)")).type_name("X[,Y,Z]");
+  in(launch,
+     app.add_option("--arg", arguments,
+                    "An argument, in the kernel's order: buffer=INPUT[,dtype=T][,format=F][,out=FILE|-], where\n"
+                    "INPUT is a file, - or a generator (iota:f32:64) and out= gets what the buffer holds at\n"
+                    "the end; local=BYTES; a value as u32=64 or f32=0.5; or a vector as f32x4=1,2,3,4"))
+      .type_name("ARG")
+      .one_value();
+  in(launch, app.add_option("--repeat", repeat, "Run the kernel N times, on the same buffers")).type_name("N");
+  in(launch, app.add_option("--timeout", timeout,
+                            "End the run when compiling and running take longer than that (60; 0: never)"))
+      .type_name("SECONDS");
+
+  const char* const result = "Result";
+  in(result, app.add_option("--expect", expectations,
+                            "Compare the buffer of argument N (from 0, or its name) with INPUT; exit 3 if it differs"))
+      .type_name("N=INPUT")
+      .one_value();
+  in(result, app.add_flag("--check", check,
+                          "Run it under Oclgrind, and report races, accesses out of bounds, memory that nobody wrote\n"
+                          "and divergent barriers, with their line; exit 3 where there are any"));
+  app.add_option("--under-oclgrind", under_oclgrind).group("");  // what --check runs
+  app.add_option("--device", device, "opencl, opencl:N, cuda, cuda:N, or a part of a name (opencl:NVIDIA)")
+      .type_name("ID");
+  app.add_flag("--json", json, "Write the result as JSON");
+  app.add_flag("--quiet", quiet, "No warnings of the compiler on standard error");
+  app.add_flag("--time", time, "Say how long compiling, transfer and the kernel took");
+  app.footer(run_examples);
+}
+
+RunJob RunOptions::job() const {
+  RunJob job;
+  if (!global.empty()) job.global = parse_sizes("--global", global);
+  if (!local.empty()) job.local = parse_sizes("--local", local);
+  job.timeout = parse_timeout(timeout);
+  if (!repeat.empty()) job.repeat = whole_number("--repeat", repeat, 1, most_repeats);
+  for (const std::string& text : arguments) job.arguments.push_back(parse_argument(text));
+  for (const std::string& text : expectations) job.expectations.push_back(parse_expectation(text));
+  check_streams(job, file == "-");
+  const DeviceKind kind = kernel_language(file, language, device);
+  // A run that is checked is the child's: standard input is left for it.
+  if (check && under_oclgrind.empty()) job.source.language = kind;
+  else job.source = read_kernel(file, kind);
+  job.check_facts = under_oclgrind;
+  if (under_oclgrind.empty()) {
+    job.device = device_for(kind, device, file);
+  } else {
+    job.device = "opencl";
+    job.timeout = 0;
+  }
+  job.kernel = kernel;
+  job.options = options;
+  job.times = time || json;
+  job.output_to_stderr =
+      json || std::any_of(job.arguments.begin(), job.arguments.end(), [](const RunArgument& argument) {
+        const auto* buffer = std::get_if<BufferRequest>(&argument);
+        return buffer != nullptr && buffer->output == "-";
+      });
+  return job;
+}
+
+CheckRequest RunOptions::check_request(const RunJob& job) const {
+  CheckRequest request;
+  request.file = file;
+  request.cuda = job.source.language == DeviceKind::cuda;
+  request.timeout = job.timeout;
+  request.json = json;
+  request.quiet = quiet;
+  if (request.cuda) return request;
+  try {
+    const DeviceInfo info = Device::open(job.device).info();
+    request.local_bytes = info.local_bytes;
+    request.max_work_group_size = info.max_work_group_size;
+  } catch (const Error&) {
+    if (!device.empty()) throw;
+    // A check needs no device.
+  }
+  return request;
+}
 
 Exit run_command(const RunOptions& asked) {
   const RunJob job = asked.job();

@@ -2,24 +2,169 @@
 #include "cli/run/run_job.h"
 
 #include "cli/check/check.h"
-#include "cli/run/kernel_crash.h"
-#include "cli/run/kernel_output.h"
-#include "cli/run/run_expect.h"
 #include "cli/run/run_kernel.h"
+#include "element_text.h"
 #include "errors.h"
+#include "runtime/half.h"
 #include "terminal.h"
 #include "times.h"
 #include "watchdog.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <masu/device.h>
+#include <masu/error.h>
+#include <masu/io.h>
+#include <unistd.h>
 #include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cmath>
+#include <concepts>
+#include <csignal>
+#include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <span>
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace masu::cli {
 namespace {
+
+// Comparing what a kernel left in a buffer with what it should have left.
+
+constexpr std::uint64_t block_elements = std::uint64_t{1} << 16U;
+
+template <class T>
+bool same(T a, T b) {
+  if constexpr (std::integral<T>) {
+    return a == b;
+  } else if constexpr (std::same_as<T, Half>) {
+    return same(runtime::to_double(a), runtime::to_double(b));
+  } else {
+    return a == b || (std::isnan(a) && std::isnan(b));
+  }
+}
+
+template <class T>
+void compare_block(const T* got, const std::vector<std::byte>& block, std::uint64_t count, std::uint64_t first,
+                   RunDifference& found) {
+  const auto* expected = reinterpret_cast<const T*>(block.data());
+  for (std::uint64_t i = 0; i < count; ++i) {
+    if (same(got[i], expected[i])) continue;
+    if (found.differing++ > 0) continue;
+    found.first = first + i;
+    found.expected = json_element({dtype_of<T>, expected, count}, i);
+    found.got = json_element({dtype_of<T>, got, count}, i);
+  }
+}
+
+std::unique_ptr<io::Source> open_expected(const InputRequest& request) {
+  try {
+    return open_input(request);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::invalid_argument) throw;
+    usage_error(fmt::format("--expect: the buffer holds {}; {}", to_string(*request.dtype), error.what()));
+  }
+}
+
+// `got` element by element with an input of the same dtype. Equal are the same values: a NaN and any NaN, -0 and 0 too.
+RunDifference compare(const ArrayView& got, const InputRequest& input) {
+  InputRequest request = input;
+  request.dtype = got.dtype;
+  const std::unique_ptr<io::Source> source = open_expected(request);
+  RunDifference found;
+  found.elements = got.count;
+  std::vector<std::byte> block(block_elements * size_of(got.dtype));
+  while (const std::uint64_t count = source->read(block.data(), block_elements)) {
+    const std::uint64_t first = found.expected_elements;
+    found.expected_elements += count;
+    if (first >= got.count) continue;
+    dispatch(got.dtype, [&](auto tag) {
+      using T = typename decltype(tag)::type;
+      compare_block(static_cast<const T*>(got.data) + first, block, std::min(count, got.count - first), first, found);
+    });
+  }
+  refuse_bad_entries(*source);
+  return found;
+}
+
+// A kernel on an OpenCL CPU device runs in this process, and its faults are the process's.
+
+struct Crash {
+  int signal;
+  const char* what;
+};
+constexpr std::array<Crash, 5> crashes{{
+    {SIGSEGV, "accessed memory that does not exist (SIGSEGV); --check says where"},
+    {SIGBUS, "accessed memory that does not exist (SIGBUS); --check says where"},
+    {SIGABRT, "damaged the memory of this process (SIGABRT); --check says where"},
+    {SIGFPE, "divided an integer by zero (SIGFPE)"},
+    {SIGILL, "ran an instruction that does not exist (SIGILL)"},
+}};
+
+// For the handler, which may not allocate: a line for each signal.
+std::array<std::string, crashes.size()> lines;
+
+extern "C" void end_crashed_run(int signal) {
+  io::remove_unfinished();
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    if (crashes[i].signal != signal) continue;
+    [[maybe_unused]] const auto written = ::write(STDERR_FILENO, lines[i].data(), lines[i].size());
+  }
+  _exit(static_cast<int>(Exit::failed));
+}
+
+// From here on a signal by which the processor refuses what a kernel does (memory that is nobody's, a division by
+// zero), or the C library what it has done to its memory, ends the process with exit status 1 and one line: damage
+// often shows after the kernel.
+void blame_crashes_on(const std::string& kernel) {
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    lines[i] = fmt::format("masu run: the kernel {} {}\n", kernel, crashes[i].what);
+    struct sigaction action {};
+    action.sa_handler = end_crashed_run;
+    sigemptyset(&action.sa_mask);
+    sigaction(crashes[i].signal, &action, nullptr);
+  }
+}
+
+// Where the printf of a kernel goes. Drivers write it to descriptor 1 themselves, at once or at the end of a launch.
+
+// While it lives, what the process writes to standard output goes to standard error, if that is wished.
+class KernelOutput {
+ public:
+  explicit KernelOutput(bool to_standard_error);
+  KernelOutput(const KernelOutput&) = delete;
+  KernelOutput& operator=(const KernelOutput&) = delete;
+  ~KernelOutput() { restore(); }
+
+  void restore() noexcept;
+
+ private:
+  int saved_ = -1;
+};
+
+KernelOutput::KernelOutput(bool to_standard_error) {
+  // Whole lines leave at once, so that none is lost where the process must be ended.
+  std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);
+  if (!to_standard_error) return;
+  saved_ = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+  if (saved_ < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0) {
+    const std::string reason = std::strerror(errno);
+    restore();
+    throw Error(ErrorCode::io, "standard output: cannot be redirected: " + reason);
+  }
+}
+
+void KernelOutput::restore() noexcept {
+  std::fflush(stdout);
+  if (saved_ < 0) return;
+  dup2(saved_, STDOUT_FILENO);
+  ::close(saved_);
+  saved_ = -1;
+}
 
 constexpr std::uint64_t piece_bytes = std::uint64_t{16} << 20U;
 constexpr std::size_t launches_at_once = 256;  // queued before they are waited for

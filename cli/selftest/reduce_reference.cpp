@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "cli/arrays/pieces.h"
 #include "cli/arrays/reduce_job.h"
-#include "cli/arrays/row_pieces.h"
 #include "cli/selftest/reference_exact.h"
 #include "cli/selftest/reference_order.h"
-#include "element_bits.h"
+#include "element_text.h"
 
 #include <masu/error.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/selftest/reference_convert.h"
 
-#include "element_bits.h"
+#include "element_text.h"
 
 #include <algorithm>
 #include <bit>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/selftest/reference_exact.h"
 
-#include "io/half.h"
+#include "runtime/half.h"
 
 #include <algorithm>
 #include <bit>
@@ -186,7 +186,7 @@ ReferenceSum::Parts ReferenceSum::parts_of(const ArrayView& data, std::uint64_t 
       parts.mantissa = parts.negative ? static_cast<U>(U{0} - bits) : bits;
     } else {
       double value = 0;
-      if constexpr (std::same_as<T, Half>) value = io::to_double(element);
+      if constexpr (std::same_as<T, Half>) value = runtime::to_double(element);
       else value = element;
       parts.negative = std::signbit(value);
       parts.nan = std::isnan(value);

@@ -3,8 +3,9 @@
 // it checks.
 #pragma once
 
-#include "io/half.h"
+#include "runtime/half.h"
 
+#include <masu/quantile.h>
 #include <masu/sort.h>
 
 #include <cmath>
@@ -19,7 +20,7 @@ namespace masu::cli {
 template <class T>
 bool comes_before(T a, T b, Order order = Order::ascending) {
   if (order == Order::descending) return comes_before(b, a);
-  if constexpr (std::same_as<T, Half>) return comes_before(io::to_double(a), io::to_double(b));
+  if constexpr (std::same_as<T, Half>) return comes_before(runtime::to_double(a), runtime::to_double(b));
   else if constexpr (std::floating_point<T>) return a < b || (std::isnan(b) && !std::isnan(a));
   else return a < b;
 }
@@ -50,5 +51,11 @@ bool differ(const ArrayView& a, std::uint64_t i, const ArrayView& b, std::uint64
 
 // Where each value goes in what is in order: in front of what is equal to it, or behind.
 std::vector<std::uint64_t> reference_search(const ArrayView& sorted, const ArrayView& values, bool behind);
+
+// Quantiles of data that std::stable_sort brought into order, for --verify and selftest.
+
+std::vector<Quantile> reference_quantiles(const ArrayView& data, std::span<const double> q, QuantileMethod method);
+// The bits of an element as results have it: +0 for a zero, the quiet NaN for a NaN.
+std::uint64_t plain_bits(const ArrayView& data, std::uint64_t index);
 
 }  // namespace masu::cli

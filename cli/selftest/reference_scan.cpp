@@ -2,7 +2,7 @@
 #include "cli/selftest/reference_scan.h"
 
 #include "cli/selftest/reference_order.h"
-#include "element_bits.h"
+#include "element_text.h"
 
 #include <concepts>
 #include <limits>

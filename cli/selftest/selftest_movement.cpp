@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/selftest/reference_convert.h"
 #include "cli/selftest/selftest.h"
-#include "element_bits.h"
+#include "element_text.h"
 
 #include <fmt/format.h>
 #include <masu/convert.h>

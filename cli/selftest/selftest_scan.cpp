@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/arrays/row_pieces.h"
+#include "cli/arrays/pieces.h"
 #include "cli/selftest/reference_scan.h"
 #include "cli/selftest/selftest.h"
-#include "element_bits.h"
+#include "element_text.h"
 
 #include <fmt/format.h>
 #include <masu/scan.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/arrays/row_pieces.h"
+#include "cli/arrays/pieces.h"
 #include "cli/selftest/reference_order.h"
 #include "cli/selftest/selftest.h"
 

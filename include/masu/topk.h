@@ -132,9 +132,7 @@ MASU_EXPORT Pending<TopkResult> topk(Stream& stream, const BufferBase& data, Dty
 MASU_EXPORT void topk(const BufferBase& data, Dtype dtype, std::uint64_t k, BufferBase& values, BufferBase& indices,
                       const TopkOptions& options = {});
 
-/// The same on a stream of that device without waiting. But where the largest are wanted and NaNs skipped, those of
-/// more than 4,096 (2,048 of eight bytes) are found when this returns. All must outlive the work; options.times is not
-/// filled.
+/// The same on a stream of that device without waiting. All must outlive the work; options.times is not filled.
 MASU_EXPORT Pending<void> topk(Stream& stream, const BufferBase& data, Dtype dtype, std::uint64_t k, BufferBase& values,
                                BufferBase& indices, const TopkOptions& options = {});
 

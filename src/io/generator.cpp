@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "io/generator_simd.h"
-#include "io/half.h"
 #include "io/sources.h"
+#include "runtime/half.h"
 #include "runtime/parallel.h"
 
 namespace masu::io {
@@ -49,14 +49,14 @@ requires(is_float(dtype_of<T>)) class Values<T> {
 
  private:
   static T convert(double value) noexcept {
-    if constexpr (std::is_same_v<T, Half>) return to_half(value);
+    if constexpr (std::is_same_v<T, Half>) return runtime::to_half(value);
     else return static_cast<T>(value);
   }
   // What rounding lifts to the open end becomes the value below it.
   T clip(double value) const noexcept {
     T out = convert(value);
     if constexpr (std::is_same_v<T, Half>) {
-      if (to_double(out) >= to_) out = below(convert(to_));
+      if (runtime::to_double(out) >= to_) out = below(convert(to_));
     } else {
       if (static_cast<double>(out) >= to_) out = std::nextafter(static_cast<T>(to_), static_cast<T>(from_));
     }
@@ -224,7 +224,7 @@ class GeneratorSource final : public Source {
 
   template <class T>
   static T counted(std::uint64_t i) noexcept {
-    if constexpr (std::is_same_v<T, Half>) return to_half(static_cast<double>(i));
+    if constexpr (std::is_same_v<T, Half>) return runtime::to_half(static_cast<double>(i));
     else return static_cast<T>(i);
   }
 

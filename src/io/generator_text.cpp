@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "io/generator.h"
-#include "io/half.h"
 #include "io/sources.h"
+#include "runtime/half.h"
 
 namespace masu::io {
 namespace {
@@ -48,7 +48,7 @@ double float_end(std::string_view key, std::string_view text, Dtype dtype) {
   double value = 0;
   if (!parse_whole(text, value) || !std::isfinite(value))
     refuse(fmt::format("{} must be a finite number, got '{}'", key, printable(text)));
-  if (dtype == Dtype::f16) value = to_double(to_half(value));
+  if (dtype == Dtype::f16) value = runtime::to_double(runtime::to_half(value));
   if (dtype == Dtype::f32) value = static_cast<double>(static_cast<float>(value));
   if (!std::isfinite(value)) refuse(fmt::format("{} must fit {}, got '{}'", key, to_string(dtype), printable(text)));
   return value;

@@ -1,20 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 // Numbers as text: sizes with units, and the shortest decimal form.
-#include <masu/io.h>
+#include "io/numbers.h"
+
+#include "io/reader.h"
+#include "runtime/half.h"
 
 #include <fmt/format.h>
-
+#include <masu/io.h>
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
 #include <limits>
+#include <optional>
+#include <string>
 #include <utility>
 
-#include "io/half.h"
-#include "io/numbers.h"
-#include "io/reader.h"
-
 namespace masu::io {
+
 namespace {
 
 template <class T>
@@ -40,7 +43,7 @@ std::size_t put_double(char* target, std::size_t room, double value) noexcept {
 
 // The double of the shortest decimal that rounds to the same f16.
 double short_half(Half half) noexcept {
-  const double exact = to_double(half);
+  const double exact = runtime::to_double(half);
   if (!std::isfinite(exact)) return exact;
   for (int digits = 0; digits < 5; ++digits) {
     std::array<char, 32> text{};
@@ -48,7 +51,7 @@ double short_half(Half half) noexcept {
         std::to_chars(text.data(), text.data() + text.size(), exact, std::chars_format::scientific, digits);
     double value = 0;
     std::from_chars(text.data(), end.ptr, value);
-    if (to_half(value) == half) return value;
+    if (runtime::to_half(value) == half) return value;
   }
   return exact;
 }
@@ -92,7 +95,7 @@ std::size_t put_number(char* target, std::size_t room, double value) noexcept {
 std::string format_number(double value, Dtype dtype) {
   std::array<char, number_room> text{};
   std::size_t length = 0;
-  if (dtype == Dtype::f16) length = put_number(text.data(), text.size(), to_half(value));
+  if (dtype == Dtype::f16) length = put_number(text.data(), text.size(), runtime::to_half(value));
   else if (dtype == Dtype::f32) length = put_number(text.data(), text.size(), static_cast<float>(value));
   else if (dtype != Dtype::f64 && std::trunc(value) == value && std::fabs(value) < 0x1p63)
     length = shortest(text.data(), text.size(), static_cast<std::int64_t>(value));
@@ -100,6 +103,143 @@ std::string format_number(double value, Dtype dtype) {
     length = shortest(text.data(), text.size(), static_cast<std::uint64_t>(value));
   else length = put_number(text.data(), text.size(), value);
   return {text.data(), length};
+}
+
+namespace {
+
+// digits * 10^exponent, without zeros at either end of the digits.
+struct Decimal {
+  std::string digits;
+  std::int64_t exponent = 0;
+};
+
+// Of a text that from_chars reads as a finite float, or would if it were in range.
+Decimal decimal_of(std::string_view text) {
+  constexpr std::int64_t huge = std::int64_t{1} << 40;
+  if (text.starts_with('-')) text.remove_prefix(1);
+  Decimal result;
+  bool point = false;
+  std::size_t i = 0;
+  for (; i < text.size() && text[i] != 'e' && text[i] != 'E'; ++i) {
+    if (text[i] == '.') {
+      point = true;
+      continue;
+    }
+    if (point) --result.exponent;
+    if (text[i] != '0' || !result.digits.empty()) result.digits += text[i];
+  }
+  if (i < text.size()) {
+    std::string_view rest = text.substr(i + 1);
+    if (rest.starts_with('+')) rest.remove_prefix(1);
+    std::int64_t exponent = 0;
+    const bool beyond =
+        std::from_chars(rest.data(), rest.data() + rest.size(), exponent).ec == std::errc::result_out_of_range;
+    if (beyond) exponent = rest.starts_with('-') ? -huge : huge;
+    result.exponent += std::clamp(exponent, -huge, huge);
+  }
+  const std::size_t end = result.digits.find_last_not_of('0') + 1;
+  result.exponent += static_cast<std::int64_t>(result.digits.size() - end);
+  result.digits.resize(end);
+  return result;
+}
+
+std::optional<std::uint64_t> whole_magnitude(const Decimal& decimal) {
+  if (decimal.digits.empty()) return 0;
+  if (decimal.exponent < 0 || decimal.exponent > 20) return std::nullopt;
+  const std::string all = decimal.digits + std::string(static_cast<std::size_t>(decimal.exponent), '0');
+  std::uint64_t value = 0;
+  if (std::from_chars(all.data(), all.data() + all.size(), value).ec != std::errc()) return std::nullopt;
+  return value;
+}
+
+std::string_view without_plus(std::string_view text) noexcept {
+  if (text.size() > 1 && text[0] == '+' && text[1] != '-') text.remove_prefix(1);
+  return text;
+}
+
+template <class T>
+Fit parse_float(std::string_view text, T& value) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (end != text.data() + text.size()) return Fit::no_number;
+  if (error == std::errc::result_out_of_range) {
+    const Decimal decimal = decimal_of(text);
+    if (!decimal.digits.empty() && decimal.exponent + static_cast<std::int64_t>(decimal.digits.size()) > 0)
+      return Fit::misfit;
+    value = text.starts_with('-') ? -T{0} : T{0};
+  } else if (error != std::errc()) {
+    return Fit::no_number;
+  } else if (std::isnan(value)) {
+    value = std::numeric_limits<T>::quiet_NaN();
+  }
+  return Fit::number;
+}
+
+template <class T>
+Fit parse_integer(std::string_view text, T& value) {
+  const char* const stop = text.data() + text.size();
+  const auto [end, error] = std::from_chars(text.data(), stop, value);
+  if (end == stop && error == std::errc()) return Fit::number;
+  double wide = 0;
+  if (parse_float(text, wide) == Fit::no_number) return Fit::no_number;
+  if (!std::isfinite(wide)) return Fit::misfit;
+  const std::optional<std::uint64_t> magnitude = whole_magnitude(decimal_of(text));
+  const bool negative = text.starts_with('-') && magnitude != 0;
+  constexpr auto most = static_cast<std::uint64_t>(std::numeric_limits<T>::max());
+  const std::uint64_t limit = !negative ? most : std::is_signed_v<T> ? most + 1 : 0;
+  if (!magnitude || *magnitude > limit) return Fit::misfit;
+  value = static_cast<T>(negative ? std::uint64_t{0} - *magnitude : *magnitude);
+  return Fit::number;
+}
+
+bool only_digits(std::string_view text) noexcept {
+  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+}  // namespace
+
+template <class T>
+Fit parse_number(std::string_view text, T& value) {
+  text = without_plus(text);
+  if constexpr (std::is_same_v<T, Half>) {
+    double wide = 0;
+    const Fit fit = parse_float(text, wide);
+    if (fit != Fit::number) return fit;
+    value = runtime::to_half(wide);
+    return std::isfinite(wide) && !std::isfinite(runtime::to_double(value)) ? Fit::misfit : fit;
+  } else if constexpr (std::is_floating_point_v<T>) {
+    return parse_float(text, value);
+  } else {
+    return parse_integer(text, value);
+  }
+}
+
+template Fit parse_number(std::string_view text, std::uint8_t& value);
+template Fit parse_number(std::string_view text, std::int8_t& value);
+template Fit parse_number(std::string_view text, std::uint16_t& value);
+template Fit parse_number(std::string_view text, std::int16_t& value);
+template Fit parse_number(std::string_view text, std::uint32_t& value);
+template Fit parse_number(std::string_view text, std::int32_t& value);
+template Fit parse_number(std::string_view text, std::uint64_t& value);
+template Fit parse_number(std::string_view text, std::int64_t& value);
+template Fit parse_number(std::string_view text, Half& value);
+template Fit parse_number(std::string_view text, float& value);
+template Fit parse_number(std::string_view text, double& value);
+
+TextNumber parse_any_number(std::string_view text) {
+  text = without_plus(text);
+  TextNumber number;
+  number.negative = text.starts_with('-');
+  const std::string_view digits = text.substr(number.negative ? 1 : 0);
+  if (only_digits(digits)) {
+    const auto error = std::from_chars(digits.data(), digits.data() + digits.size(), number.magnitude).ec;
+    const bool fits = error == std::errc() && !(number.negative && number.magnitude > std::uint64_t{1} << 63);
+    number.kind = fits ? TextNumber::whole : TextNumber::beyond_64_bits;
+    return number;
+  }
+  const Fit fit = parse_float(text, number.value);
+  if (fit == Fit::number) number.kind = TextNumber::decimal;
+  if (fit == Fit::misfit) number.kind = TextNumber::beyond_f64;
+  return number;
 }
 
 }  // namespace masu::io

@@ -1,18 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
 // WebP through libwebp, which decodes an image as a whole: the file and the frame are in memory.
-#include <fmt/format.h>
+#include "io/shared_library.h"
+#include "io/sources.h"
 
+#include <fmt/format.h>
+#include <webp/decode.h>
 #include <array>
 #include <cstring>
 #include <memory>
 #include <new>
 #include <utility>
 
-#include "io/libwebp.h"
-#include "io/sources.h"
-
 namespace masu::io {
 namespace {
+
+struct LibWebp {
+#define MASU_WEBP_FUNCTIONS(X) X(WebPDecode) X(WebPGetFeaturesInternal) X(WebPInitDecoderConfigInternal)
+#define MASU_DECLARE(name) decltype(&::name) name = nullptr;
+  MASU_WEBP_FUNCTIONS(MASU_DECLARE)
+#undef MASU_DECLARE
+  SharedLibrary library{"WebP", "libwebp.so.7", "libwebp7"};
+
+#define MASU_FIND(name) library.find(name, #name);
+  LibWebp() {
+    MASU_WEBP_FUNCTIONS(MASU_FIND)
+  }
+#undef MASU_FIND
+  static const LibWebp& instance() {
+    static const LibWebp opened;
+    return opened;
+  }
+};
 
 constexpr std::uint64_t largest_file = std::uint64_t{1} << 30;
 constexpr std::size_t header_bytes = 12;  // "RIFF", the number of bytes that follow, "WEBP"

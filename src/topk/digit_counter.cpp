@@ -45,20 +45,4 @@ double DigitCounter::seconds() const {
   return call::seconds_of(launches_);
 }
 
-std::uint64_t exact_rank(Stream& stream, const topk_plan::Plan& plan, const BufferBase& data, std::uint64_t byte_offset,
-                         std::uint64_t count, std::uint64_t k) {
-  DigitCounter counter(plan, stream.device());
-  std::uint64_t prefix = 0;
-  std::uint64_t rest = k;
-  for (unsigned left = static_cast<unsigned>(8 * size_of(plan.dtype)); left != 0;) {
-    const unsigned width = std::min(left, digit_bits);
-    left -= width;
-    const std::vector<std::uint64_t> table = counter.count(stream, data, byte_offset, count, left, width, {&prefix, 1});
-    std::uint64_t digit = (std::uint64_t{1} << width) - 1;
-    while (digit > 0 && table[digit] < rest) rest -= table[digit--];
-    prefix = prefix << width | digit;
-  }
-  return prefix;
-}
-
 }  // namespace masu

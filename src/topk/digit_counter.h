@@ -36,8 +36,4 @@ class DigitCounter {
   std::vector<Event> launches_;
 };
 
-// The rank of the k-th element in the result's order (the first is 1), of `count` elements.
-std::uint64_t exact_rank(Stream& stream, const topk_plan::Plan& plan, const BufferBase& data, std::uint64_t byte_offset,
-                         std::uint64_t count, std::uint64_t k);
-
 }  // namespace masu

@@ -90,11 +90,23 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void topk_threshold(MASU_WORK, const uint r
   }
 }
 
-// The threshold is the rank of an element: nothing is known yet of what reaches it. One work-group.
+// All ranks, in the order of the elements.
+__kernel MASU_WORK_GROUP(MASU_GROUP) void topk_ranks(MASU_DATA, __global uchar *restrict ranks, const ulong ranks_at) {
+  __global const uchar *bytes = data + byte_offset;
+  for (size_t i = get_global_id(0); i < count; i += get_global_size(0)) {
+    set_element(ranks + ranks_at, i, rank_of(element_at(bytes, i)));
+  }
+}
+
+// The threshold is the rank of an element, or that rank itself where it was selected among ranks: nothing is known yet of what reaches it. One work-group.
 __kernel MASU_WORK_GROUP(MASU_GROUP) void topk_exact(MASU_WORK, __global const uchar *restrict element,
                                                      const ulong element_at_byte) {
   __global uint *control = MASU_AT(uint, control_at);
+#if MASU_LARGEST && MASU_SKIP
+  const ulong rank = element_at(element + element_at_byte, 0);
+#else
   const ulong rank = rank_of(element_at(element + element_at_byte, 0));
+#endif
   const uint lane = (uint)get_local_id(0);
   if (lane >= control_words) return;
   control[lane] = lane == control_threshold ? (uint)rank : lane == control_threshold + 1 ? (uint)(rank >> 32) : 0;

@@ -105,9 +105,10 @@ struct TopkParts {
 
   static TopkResult fetch(Stream& stream, const DeviceTopk& job, Dtype dtype, std::uint64_t rows, std::uint64_t k) {
     TopkResult result = make(dtype, rows, k);
-    job.fetch(stream, result.indices_.data(), result.values_.data());
+    std::vector<std::uint32_t> nans(rows);
+    job.fetch(stream, result.indices_.data(), result.values_.data(), nans);
     for (std::uint64_t row = 0; row < rows; ++row) {
-      result.skipped_[row] = job.skipped()[row];
+      result.skipped_[row] = nans[row];
       if (result.skipped_[row] == 0) continue;
       const auto first = result.indices_.begin() + static_cast<std::ptrdiff_t>(row * k);
       result.found_[row] =
@@ -386,16 +387,10 @@ Pending<TopkResult> topk(Stream& stream, const BufferBase& data, Dtype dtype, st
   if (!fits_one_launch(row, options)) {
     return {stream.record(), [&data, dtype, row, k, quiet] { return topk_in_pieces(data, dtype, row, k, quiet); }};
   }
-  // How many NaNs were skipped is told where finish() has read it.
-  const bool queued = !ranking_of(dtype, options).skip;
-  auto job = std::make_shared<DeviceTopk>(data, dtype, quiet, options.rows, row, k, queued);
-  const bool all = queued && job->enqueue(stream, data.byte_offset());
-  if (!all) job->start(stream, data.byte_offset());
+  auto job = std::make_shared<DeviceTopk>(data, dtype, quiet, options.rows, row, k, true);
+  job->enqueue(stream, data.byte_offset());
   const std::uint64_t rows = options.rows;
-  return {stream.record(), [job, &stream, dtype, rows, k, all] {
-            if (!all) job->finish(stream);
-            return TopkParts::fetch(stream, *job, dtype, rows, k);
-          }};
+  return {stream.record(), [job, &stream, dtype, rows, k] { return TopkParts::fetch(stream, *job, dtype, rows, k); }};
 }
 
 namespace {
@@ -448,7 +443,8 @@ Pending<void> topk(Stream& stream, const BufferBase& data, Dtype dtype, std::uin
   quiet.times = nullptr;
   if (!call::on_cpu(data.device()) && fits_one_launch(row, quiet)) {
     auto job = std::make_shared<DeviceTopk>(data, dtype, quiet, quiet.rows, row, k, true, &indices, &values);
-    if (job->enqueue(stream, data.byte_offset())) return {stream.record(), [job] {}};
+    job->enqueue(stream, data.byte_offset());
+    return {stream.record(), [job] {}};
   }
   stream.finish();  // what was given to it before may still change the data
   topk(data, dtype, k, values, indices, quiet);

@@ -2,7 +2,6 @@
 #include "topk/topk_device.h"
 
 #include "call/operands.h"
-#include "topk/digit_counter.h"
 
 #include <masu/selection.h>
 #include <masu/sort.h>
@@ -23,7 +22,6 @@ constexpr std::size_t control_above = 0;
 constexpr std::size_t control_equal = 1;
 constexpr std::size_t control_taken = 2;
 constexpr std::size_t control_nan = 4;
-constexpr std::size_t control_threshold = 6;
 constexpr std::size_t control_words = 16;
 using Control = std::array<std::uint32_t, control_words>;
 
@@ -46,6 +44,17 @@ Plan plan_for(const Device& device, Dtype dtype, const TopkOptions& options) {
   return topk_plan::make(device.info(), dtype, Ranking(dtype, options.largest, options.nan));
 }
 
+// Only the data tell how many NaNs stand behind the k-th largest: it is selected among the ranks, where they come
+// first.
+bool selects_ranks(const Plan& plan) {
+  return plan.ranking.largest && plan.ranking.skip;
+}
+
+// The dtype of ranks.
+Dtype rank_dtype(Dtype dtype) {
+  return size_of(dtype) == 8 ? Dtype::u64 : size_of(dtype) == 4 ? Dtype::u32 : Dtype::u16;
+}
+
 // Rows that a work-group takes each.
 bool whole_rows(const Plan& plan, std::uint64_t rows, std::uint64_t count, std::uint64_t k) {
   return k <= plan.places && (count < topk_plan::least_filtered || (rows > 1 && count <= topk_plan::most_row_elements));
@@ -66,6 +75,7 @@ struct DeviceTopk::Layout {
   std::uint64_t sorting_bytes = 0;
   std::uint64_t exact = 0;            // entries for an exact threshold: what is equal to it comes in whole tiles
   std::uint64_t selection_bytes = 0;  // from `keys` on: of the k-th element, before there are entries
+  std::uint64_t all_ranks_bytes = 0;  // behind it: where that is selected among the ranks
   std::uint64_t nans = 0;
   std::uint64_t result_indices = 0;
   std::uint64_t result_values = 0;
@@ -86,14 +96,13 @@ DeviceTopk::Layout DeviceTopk::layout(const Plan& plan, const Device& device, st
     at.sampling = topk_plan::sampling(plan, count, k);
     const std::uint64_t entries = at.sampling.capacity;
     place(at.control, control_words * sizeof(std::uint32_t));
-    place(at.nans, sizeof(std::uint32_t));
+    place(at.nans, rows * sizeof(std::uint32_t));
     place(at.ranks, topk_plan::samples * std::max<std::size_t>(size_of(plan.dtype), sizeof(std::uint32_t)));
     place(at.tiles, plan.tiles(count) * sizeof(std::uint32_t));
     place(at.keys, entries * sizeof(std::uint64_t));
     if (plan.pairs()) place(at.indices, entries * sizeof(std::uint32_t));
     if (k > plan.places) {
-      const bool selects = queued && !(plan.ranking.largest && plan.ranking.skip);
-      at.exact = selects ? std::min(entries, k + plan.tile_elements()) : 0;
+      at.exact = std::min(entries, k + plan.tile_elements());
       // By index, then by key; or by both at once.
       for (const std::uint64_t many : {entries, at.exact}) {
         at.sorting_bytes = std::max(at.sorting_bytes,
@@ -102,8 +111,12 @@ DeviceTopk::Layout DeviceTopk::layout(const Plan& plan, const Device& device, st
         at.sorting_bytes = std::max(at.sorting_bytes, sort_workspace(device, Dtype::u32, many, sizeof(std::uint64_t)));
       }
       place(at.sorting, at.sorting_bytes);
-      if (selects) at.selection_bytes = elements_at_workspace(device, plan.dtype, count, 1);
-      at.end = std::max(at.end, at.keys + aligned(at.selection_bytes));
+      if (queued) {
+        at.selection_bytes =
+            aligned(elements_at_workspace(device, selects_ranks(plan) ? rank_dtype(plan.dtype) : plan.dtype, count, 1));
+        if (selects_ranks(plan)) at.all_ranks_bytes = count * size_of(plan.dtype);
+      }
+      at.end = std::max(at.end, at.keys + at.selection_bytes + aligned(at.all_ranks_bytes));
     }
   }
   if (results) {
@@ -127,8 +140,7 @@ DeviceTopk::DeviceTopk(const BufferBase& data, Dtype dtype, const TopkOptions& o
       rows_(rows),
       count_(count),
       k_(k),
-      at_(std::make_unique<Layout>(layout(plan_, device_, rows, count, k, queued, indices == nullptr))),
-      skipped_(rows) {
+      at_(std::make_unique<Layout>(layout(plan_, device_, rows, count, k, queued, indices == nullptr))) {
   call::check_fp64("topk", device_, dtype);
   if (at_->rows) plan_.fit_rows(count);
   const BufferBase& first = indices != nullptr ? *indices : data;
@@ -173,8 +185,6 @@ call::Arguments DeviceTopk::entries(Part part, std::uint64_t places) const {
 
 void DeviceTopk::start(Stream& stream, std::uint64_t byte_offset) {
   data_at_ = byte_offset;
-  launches_.clear();
-  sorting_ = 0;
   if (at_->rows) return launch_rows(stream);
   start_row(stream, 0);
 }
@@ -195,8 +205,8 @@ void DeviceTopk::rescue(Stream& stream, std::uint64_t row) {
   const std::uint64_t places = std::bit_ceil(k_);
   const std::uint64_t begin = memory_->byte_offset();
   launch(stream, Part::rows, "topk_rows", 1, input(row), std::uint32_t{1}, u32(places),
-         call::At{*memory_, begin + at_->nans}, call::At{*memory_, begin + at_->control}, u32(at_->sampling.capacity),
-         std::uint32_t{1}, result(row), entries(Part::rows, places));
+         call::At{*memory_, begin + at_->nans + row * sizeof(std::uint32_t)}, call::At{*memory_, begin + at_->control},
+         u32(at_->sampling.capacity), std::uint32_t{1}, result(row), entries(Part::rows, places));
 }
 
 void DeviceTopk::filter(Stream& stream, std::uint64_t row) {
@@ -236,18 +246,12 @@ void DeviceTopk::finish_row(Stream& stream, std::uint64_t row) {
   look();
   const std::uint64_t reaching = std::uint64_t{control[control_above]} + control[control_equal];
   if (control[control_above] > at_->sampling.capacity || reaching < k_) {
-    // The sample misled: with the exact threshold fewer than k are above it, and k reach it.
-    const std::uint64_t at = data_at_ + row * count_ * size_of(plan_.dtype);
-    const std::uint64_t rank = exact_rank(stream, plan_, data_, at, count_, k_);
-    control = {};
-    control[control_threshold] = u32(rank);
-    control[control_threshold + 1] = u32(rank >> 32);
-    Buffer<std::byte> words = memory_->slice(at_->control, sizeof(Control));
-    stream.write(words, std::as_bytes(std::span<const std::uint32_t>(control)));
+    // The sample misled.
+    select_threshold(stream, row);
     filter(stream, row);
     look();
   }
-  skipped_[row] = control[control_nan];
+  note_nans(stream, row);
   if (k_ > plan_.places) order(stream, row, std::uint64_t{control[control_above]} + control[control_taken], true);
 }
 
@@ -286,15 +290,30 @@ void DeviceTopk::order(Stream& stream, std::uint64_t row, std::uint64_t entries,
   launch(stream, Part::select, "topk_gather", groups, input(row), work(), result(row));
 }
 
-void DeviceTopk::launch_exact(Stream& stream, std::uint64_t row) {
-  const std::uint64_t place = plan_.ranking.largest ? count_ - k_ : k_ - 1;
+void DeviceTopk::select_threshold(Stream& stream, std::uint64_t row) {
   const std::uint64_t bytes = count_ * size_of(plan_.dtype);
-  const Buffer<const std::byte> elements(device_, data_.memory(), data_at_ + row * bytes, bytes);
+  const std::uint64_t place = plan_.ranking.largest ? count_ - k_ : k_ - 1;
   const Buffer<std::byte> element = memory_->slice(at_->ranks, size_of(plan_.dtype));
-  const Buffer<std::byte> workspace = memory_->slice(at_->keys, at_->selection_bytes);
-  static_cast<void>(elements_at(stream, elements, plan_.dtype, {&place, 1}, element, {.workspace = &workspace}));
+  const bool placed = at_->selection_bytes != 0;
+  const auto select = [&](const BufferBase& among, Dtype dtype) {
+    if (!placed) return static_cast<void>(elements_at(stream, among, dtype, {&place, 1}, element));
+    const Buffer<std::byte> workspace = memory_->slice(at_->keys, at_->selection_bytes);
+    static_cast<void>(elements_at(stream, among, dtype, {&place, 1}, element, {.workspace = &workspace}));
+  };
+  if (selects_ranks(plan_)) {
+    const Buffer<std::byte> ranks =
+        placed ? memory_->slice(at_->keys + at_->selection_bytes, bytes) : Buffer<std::byte>(device_, bytes);
+    launch(stream, Part::select, "topk_ranks", plan_.filter_groups(count_), input(row), ranks);
+    select(ranks, rank_dtype(plan_.dtype));
+  } else {
+    select(Buffer<const std::byte>(device_, data_.memory(), data_at_ + row * bytes, bytes), plan_.dtype);
+  }
   launch(stream, Part::select, "topk_exact", 1, work(), element);
-  // Fewer than k come before that element, and k or more up to it. Behind these are the last entries that there can be.
+}
+
+void DeviceTopk::launch_exact(Stream& stream, std::uint64_t row) {
+  select_threshold(stream, row);
+  // Behind what reaches the threshold are the last entries that there can be.
   call::clear(stream, *memory_, at_->keys, at_->exact * sizeof(std::uint64_t));
   if (plan_.pairs()) {
     call::fill(stream, memory_->slice(at_->indices, at_->exact * sizeof(std::uint32_t)), std::uint8_t{0xff});
@@ -303,41 +322,41 @@ void DeviceTopk::launch_exact(Stream& stream, std::uint64_t row) {
   order(stream, row, at_->exact, false);
 }
 
-bool DeviceTopk::enqueue(Stream& stream, std::uint64_t byte_offset) {
-  if (!at_->rows && k_ > plan_.places) {
-    // Only the data tell how many NaNs are behind the k-th.
-    if (plan_.ranking.largest && plan_.ranking.skip) return false;
-    data_at_ = byte_offset;
-    for (std::uint64_t row = 0; row < rows_; ++row) launch_exact(stream, row);
-    return true;
+void DeviceTopk::note_nans(Stream& stream, std::uint64_t row) {
+  if (!plan_.ranking.skip) return;
+  constexpr std::uint64_t word = sizeof(std::uint32_t);
+  call::copy(stream, memory_->slice(at_->control + control_nan * word, word),
+             memory_->slice(at_->nans + row * word, word));
+}
+
+void DeviceTopk::enqueue(Stream& stream, std::uint64_t byte_offset) {
+  data_at_ = byte_offset;
+  if (at_->rows) return launch_rows(stream);
+  for (std::uint64_t row = 0; row < rows_; ++row) {
+    if (k_ > plan_.places) {
+      launch_exact(stream, row);
+    } else {
+      start_row(stream, row);
+      if (at_->sampling.sampled) rescue(stream, row);
+    }
+    note_nans(stream, row);
   }
-  start(stream, byte_offset);
-  for (std::uint64_t row = 0; !at_->rows && row < rows_; ++row) {
-    if (row != 0) start_row(stream, row);
-    if (at_->sampling.sampled) rescue(stream, row);
-  }
-  return true;
 }
 
 void DeviceTopk::finish(Stream& stream) {
-  if (at_->rows) {
-    const Buffer<std::byte> nans = memory_->slice(at_->nans, rows_ * sizeof(std::uint32_t));
-    if (plan_.ranking.skip) stream.read(nans, std::as_writable_bytes(std::span(skipped_)));
-  } else {
-    finish_row(stream, 0);
-    for (std::uint64_t row = 1; row < rows_; ++row) {
-      start_row(stream, row);
-      finish_row(stream, row);
-    }
+  for (std::uint64_t row = 0; !at_->rows && row < rows_; ++row) {
+    if (row != 0) start_row(stream, row);
+    finish_row(stream, row);
   }
   stream.finish();
 }
 
-void DeviceTopk::fetch(Stream& stream, std::uint64_t* indices, void* values) const {
+void DeviceTopk::fetch(Stream& stream, std::uint64_t* indices, void* values, std::span<std::uint32_t> nans) const {
   const std::uint64_t index_bytes = rows_ * k_ * sizeof(std::uint64_t);
   const std::uint64_t value_bytes = rows_ * k_ * size_of(plan_.dtype);
   call::fetch(stream, *memory_, at_->result_indices, indices, index_bytes);
   call::fetch(stream, *memory_, at_->result_values, values, value_bytes);
+  if (plan_.ranking.skip) call::fetch(stream, *memory_, at_->nans, nans.data(), nans.size_bytes());
   stream.finish();
 }
 

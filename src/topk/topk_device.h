@@ -35,15 +35,12 @@ class DeviceTopk {
 
   // Launches what needs no look at results in between; the data begins so many bytes into its buffer's memory.
   void start(Stream& stream, std::uint64_t byte_offset);
-  // The same with all that is left to do; false, with nothing done, where the host has to look at results in between:
-  // where the greatest are many and NaNs are skipped. skipped() is not known then.
-  bool enqueue(Stream& stream, std::uint64_t byte_offset);
+  // The same with all that is left to do: instead of start() and finish().
+  void enqueue(Stream& stream, std::uint64_t byte_offset);
   // Waits, and does what is left to do.
   void finish(Stream& stream);
-  // The own results, of all rows.
-  void fetch(Stream& stream, std::uint64_t* indices, void* values) const;
-  // NaNs of each row that were skipped, once finished.
-  [[nodiscard]] const std::vector<std::uint32_t>& skipped() const noexcept { return skipped_; }
+  // The own results, of all rows, and how many NaNs of each were skipped. Waits.
+  void fetch(Stream& stream, std::uint64_t* indices, void* values, std::span<std::uint32_t> nans) const;
   // Device time of the launches, once finished; the stream's events must tell times.
   [[nodiscard]] double seconds() const;
 
@@ -58,6 +55,10 @@ class DeviceTopk {
   void filter(Stream& stream, std::uint64_t row);
   // Sorts so many entries, and makes the row's results of them. With `wait` sorts may look at what they met.
   void order(Stream& stream, std::uint64_t row, std::uint64_t entries, bool wait);
+  // The exact threshold: fewer than k elements are above it, and k or more reach it.
+  void select_threshold(Stream& stream, std::uint64_t row);
+  // Keeps how many NaNs were met, for fetch().
+  void note_nans(Stream& stream, std::uint64_t row);
   // All of a row where k is large: the k-th element is selected, and what comes up to it is sorted.
   void launch_exact(Stream& stream, std::uint64_t row);
   template <class... T>
@@ -88,7 +89,6 @@ class DeviceTopk {
   std::uint64_t data_at_ = 0;
   Target target_;
   double sorting_ = 0;  // seconds of masu::sort
-  std::vector<std::uint32_t> skipped_;
   std::vector<Event> launches_;
 };
 

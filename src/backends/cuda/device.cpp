@@ -2,7 +2,6 @@
 #include "backends/cuda/device.h"
 
 #include "backends/cuda/compiler.h"
-#include "backends/cuda/host_memory.h"
 #include "backends/cuda/memory.h"
 #include "backends/cuda/recorder.h"
 #include "backends/cuda/stream.h"

@@ -64,4 +64,19 @@ class Memory final : public runtime::Memory {
 // The memory of this backend behind an interface; throws invalid_argument for memory that is not of `context`.
 Memory& own_memory(runtime::Memory& memory, const Context& context, std::string_view function);
 
+// Page-locked host memory.
+
+// Locked for every context of the process.
+class HostMemory final : public runtime::HostMemory {
+ public:
+  HostMemory(std::shared_ptr<Context> context, std::uint64_t bytes);
+  ~HostMemory() override;
+
+ private:
+  std::shared_ptr<Context> context_;
+};
+
+// Whether the driver knows all of the range as page-locked host memory, whoever allocated or registered it.
+bool is_page_locked(const Context& context, const void* data, std::uint64_t bytes) noexcept;
+
 }  // namespace masu::cuda

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "backends/opencl/handle.h"
-#include "backends/opencl/host_memory.h"
+#include "backends/opencl/memory.h"
 #include "backends/opencl/module.h"
 #include "backends/opencl/stream.h"
 #include "runtime/backend.h"

@@ -5,6 +5,12 @@
 #include "backends/opencl/handle.h"
 #include "runtime/backend.h"
 
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
 namespace masu::opencl {
 
 class Memory final : public runtime::Memory {
@@ -27,5 +33,31 @@ class Memory final : public runtime::Memory {
 inline cl_mem object_of(runtime::Memory& memory) {
   return static_cast<Memory&>(memory).get();
 }
+
+// Host memory of the driver's own, kept mapped: drivers that lock pages give locked ones.
+
+// The host memory of a device that is in use: OpenCL cannot be asked what an address is.
+class HostRanges {
+ public:
+  void add(const void* first, std::uint64_t bytes);
+  void remove(const void* first) noexcept;
+  [[nodiscard]] bool contain(const void* first, std::uint64_t bytes) const noexcept;
+
+ private:
+  mutable std::mutex mutex_;
+  std::map<std::uintptr_t, std::uint64_t> ranges_;
+};
+
+class HostMemory final : public runtime::HostMemory {
+ public:
+  HostMemory(cl_context context, cl_device_id device, const DeviceInfo& info, std::shared_ptr<HostRanges> ranges,
+             std::uint64_t bytes);
+  ~HostMemory() override;
+
+ private:
+  Handle<cl_command_queue> queue_;
+  Handle<cl_mem> object_;
+  std::shared_ptr<HostRanges> ranges_;
+};
 
 }  // namespace masu::opencl
