@@ -263,6 +263,14 @@ inline void EnqueueForms::add_selections() {
         return median(s, data_, Dtype::f32, medians, {.rows = rows, .workspace = with_});
       },
       {&medians});
+  Buffer<std::byte>& several = buffer(3 * rows * sizeof(float));
+  add("quantiles of rows", true,
+      [=, this, &several](Stream& s) {
+        const double q[] = {0.1, 0.5, 0.77};
+        const auto points = quantile_points(QuantileMethod::linear, std::max<std::uint64_t>(1, count_ / rows), q);
+        return quantiles(s, data_, Dtype::f32, points, several, Dtype::f32, {.rows = rows, .workspace = with_});
+      },
+      {&several});
   Buffer<std::byte>& sizes = buffer(2 * sizeof(std::uint64_t));
   add("partition", true,
       [this, &sizes](Stream& s) {

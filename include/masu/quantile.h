@@ -153,6 +153,32 @@ MASU_EXPORT double median(const BufferBase& data, Dtype dtype);
 MASU_EXPORT Pending<void> median(Stream& stream, const BufferBase& data, Dtype dtype, const BufferBase& result,
                                  const SelectionOptions& options = {});
 
+/// One quantile of a row: the element at place `previous` of the sorted order, or what lies between it and the one at
+/// `next`, a and b: from_previous a + (b - a) * weight, from_next b - (b - a) * weight.
+struct QuantilePoint {
+  enum class Kind : std::uint8_t { element, from_previous, from_next };
+  std::uint64_t previous = 0;
+  std::uint64_t next = 0;
+  double weight = 0;
+  Kind kind = Kind::element;
+};
+/// Where the quantiles of rows of `length` elements lie. Throws invalid_argument for a q that is not within 0 … 1, and
+/// for length 0.
+MASU_EXPORT std::vector<QuantilePoint> quantile_points(QuantileMethod method, std::uint64_t length,
+                                                       std::span<const double> q);
+/// The quantiles at these points of rows of device memory to memory there, as many as rows for each point, one
+/// point after the other. Nothing waits. `result_dtype`: that of the data where all points are elements, or f16, f32
+/// or f64, in which elements and weights are rounded and all is computed but for b - a: that is taken in the data's
+/// dtype, of integers modulo its range, as NumPy does. A zero has the sign that comes out; NaN is the quiet NaN.
+/// Throws invalid_argument for places that are not below the length of a row, and for empty rows.
+MASU_EXPORT Pending<void> quantiles(Stream& stream, const BufferBase& data, Dtype dtype,
+                                    std::span<const QuantilePoint> points, const BufferBase& result, Dtype result_dtype,
+                                    const SelectionOptions& options = {});
+/// Bytes of its temporary memory for `count` elements in all. 0 on `cpu`.
+MASU_EXPORT std::uint64_t quantiles_workspace(const Device& device, Dtype dtype, std::uint64_t count,
+                                              std::span<const QuantilePoint> points,
+                                              const SelectionOptions& options = {});
+
 /// The bits of the element at place n of the sorted order (0 is the least), in the lowest bytes. Throws
 /// invalid_argument for an n that is not below the elements.
 MASU_EXPORT std::uint64_t nth_element_bits(const Device& device, const ArrayView& data, std::uint64_t n);

@@ -132,11 +132,14 @@ def _target(name, out, device):
     return taken(out, device)
 
 
-def numpy_dtype(dtype):
-    """A dtype of NumPy's or PyTorch's as NumPy's."""
+def numpy_dtype(name, dtype):
+    """A dtype of NumPy's or PyTorch's as NumPy's, for the function of that name."""
     if dtype is None:
         return None
-    return np.dtype(str(dtype).removeprefix("torch.") if type(dtype).__module__ == "torch" else dtype)
+    try:
+        return np.dtype(str(dtype).removeprefix("torch.") if type(dtype).__module__ == "torch" else dtype)
+    except TypeError:
+        raise TypeError(f"{name}: dtype must be one of NumPy's, got {dtype}") from None
 
 
 def code_of(dtype):

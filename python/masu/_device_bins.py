@@ -1,17 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bins as NumPy has them, for data in device memory. Its rules for their number are its own functions, on a stand-in for
-the data that has the few numbers that they ask for found there.
-"""
+"""Bins as NumPy has them, for data in device memory."""
 import functools
 import math
-import sys
+import warnings
 
 import numpy as np
 
 from . import _bins, _masu
 from ._device_array import to_device
 from ._device_lines import array_like, converted, part
-from ._quantile import Unforeseen
 
 
 def on_host(bins):
@@ -30,23 +27,62 @@ def number_of_columns(bins):
 
 
 class _Summary:
-    """Stands for data that is not empty in NumPy's rules. `functions`: those of arrays on a device, by name."""
+    """What rules ask of data in device memory that is not empty: NumPy's formulas, in its dtypes, on numbers found there.
+    `functions`: those of arrays on a device, by name.
+    """
 
-    def __init__(self, there, extremes, functions):
-        self.there, self.size, self.dtype, self.functions = there, there.size, extremes.dtype, functions
-        self._least, self._greatest = extremes
+    def __init__(self, there, extremes, ends, functions):
+        self.there, self.ends, self.functions = there, ends, functions
+        self.size, self.spread = there.size, _bins.difference(extremes[1], extremes[0])
 
-    def min(self):
-        return self._least
+    def _found(self, name, *arguments, **options):
+        return self.functions[name](self.there, *arguments, **options)
 
-    def max(self):
-        return self._greatest
+    def sqrt(self):
+        return self.spread / np.sqrt(self.size)
 
-    def __array_function__(self, function, types, args, keywords):
-        if function not in (np.std, np.percentile, np.histogram):
-            raise Unforeseen
-        found = self.functions[function.__name__](self.there, *args[1:], **keywords)
-        return tuple(one.get() for one in found) if isinstance(found, tuple) else found.get()[()]
+    def sturges(self):
+        return self.spread / (np.log2(self.size) + 1.0)
+
+    def rice(self):
+        return self.spread / (2.0 * self.size ** (1.0 / 3))
+
+    def scott(self):
+        return (24.0 * np.pi**0.5 / self.size) ** (1.0 / 3.0) * self._found("std").get()[()]
+
+    def fd(self):
+        quarters = self._found("percentile", [75, 25]).get()
+        return 2.0 * np.subtract(*quarters) * self.size ** (-1.0 / 3.0)
+
+    def auto(self):
+        width, most = self.fd(), self.sturges()
+        if _bounded():
+            return min(max(width, self.sqrt() / 2), most)
+        return min(width, most) if width else most
+
+    def stone(self):
+        if self.size <= 1 or self.spread == 0:
+            return 0
+        least, best = np.inf, 1
+        most = max(100, int(np.sqrt(self.size)))
+        for bins in range(1, most + 1):
+            parts = self._found("histogram", bins, range=self.ends)[0].get() / self.size
+            loss = (2 - (self.size + 1) * parts.dot(parts)) / (self.spread / bins)
+            if loss < least:
+                least, best = loss, bins
+        if best == most:
+            warnings.warn("histogram: the rule stone took the most bins that it tries; there may be better numbers of them",
+                          RuntimeWarning, stacklevel=2)
+        return self.spread / best
+
+
+_RULES = frozenset(("auto", "fd", "rice", "scott", "sqrt", "stone", "sturges"))
+
+
+@functools.cache
+def _bounded():
+    """Whether the running NumPy's rule auto takes no more than twice as many bins as sqrt: from 2.3 on."""
+    return np.histogram_bin_edges([0.0] * 15 + [1.0], "auto").size == 9
 
 
 def number_by(name, rule, there, extremes, range, functions):
@@ -63,11 +99,9 @@ def number_by(name, rule, there, extremes, range, functions):
         pair = extremes(there)
     if not pair.size:
         return 1
-    rules = getattr(sys.modules.get("numpy.lib._histograms_impl"), "_hist_bin_selectors", {})
-    try:
-        width = rules[rule](_Summary(there, pair, functions), (first, last))
-    except (KeyError, Unforeseen, AttributeError):
-        raise TypeError(f"{name}: the rule {rule!r} needs data in host memory") from None
+    if rule not in _RULES:
+        raise TypeError(f"{name}: the rule {rule!r} needs data in host memory")
+    width = getattr(_Summary(there, pair, (first, last), functions), rule)()
     if not width:
         return 1
     if dtype.kind in "iu" and width < 1 and _at_least_one():

@@ -1,39 +1,61 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Quantiles of arrays in device memory: NumPy's own rules on the elements that masu finds at the places that it asks for;
-with weights, on those where the running sums of the weights reach the quantiles that it seeks.
+"""Medians and quantiles of arrays in device memory. Which elements quantiles are made of, and with which weights, is asked
+of NumPy; with weights of the elements they are those where the running sums of the weights reach the quantiles that it seeks.
 """
 import numpy as np
 
-from . import _lines, _masu, _quantile
-from ._device_array import to_device
-from ._device_lines import array_like, axes_of, converted, lines, part
+from . import _masu, _quantile
+from ._device_array import dtype_name, to_device
+from ._device_lines import array_like, axes_of, converted, lines
 
 
 def unsupported(name):
     return TypeError(f"{name}: this is not supported with arrays on a device; copy them to the host")
 
 
-def located(name, function, a, axis, keepdims, **options):
-    """NumPy's function of an array on a device."""
+def _numpys(function, shape, dtype, options, error):
+    """Raises the error that NumPy's function has for data like this, else the one that was met."""
+    function(np.zeros((1,) * len(shape), dtype), **options)
+    raise error
+
+
+def _of_lines(a, axis, keepdims):
+    """(the lines along the axes, how many, the shape of a result for each)"""
+    axes = axes_of(a, axis)
+    rows = lines(a, axes)
+    kept = tuple(1 if i in axes else n for i, n in enumerate(a.shape) if keepdims or i not in axes)
+    return rows, a.size // rows.shape[-1], kept
+
+
+def median(a, axis, keepdims):
+    """The medians of an array on a device."""
     if not a.size:
-        return to_device(function(np.empty(a.shape, a.dtype), axis=axis, keepdims=keepdims, **options), a.device)
-
-    def find(places):
-        found = np.empty((number, places.size), a.dtype)
-        _masu.elements_at(rows, _lines.words(found), number, places.tolist(), a.device)
-        return found
-
+        return to_device(np.median(np.empty(a.shape, a.dtype), axis, keepdims=keepdims), a.device)
     try:
-        axes = axes_of(a, axis)
-        rows = lines(a, axes)
-        number = a.size // rows.shape[-1]
-        result = _quantile.of_found(function, a.shape, axes, a.dtype, find, keepdims=keepdims, **options)
+        rows, number, shape = _of_lines(a, axis, keepdims)
+    except (IndexError, TypeError, ValueError) as error:
+        _numpys(np.median, a.shape, a.dtype, {"axis": axis, "keepdims": keepdims}, error)
+    found = array_like(a, None if a.dtype.kind == "f" else "f64", shape)
+    _masu.medians(rows, found, number)
+    return found
+
+
+def quantiles(name, function, a, q, axis, keepdims, method):
+    """NumPy's function of q of an array on a device."""
+    options = {"q": q, "axis": axis, "keepdims": keepdims, "method": method}
+    if not a.size:
+        return to_device(function(np.empty(a.shape, a.dtype), **options), a.device)
+    try:
+        rows, number, kept = _of_lines(a, axis, keepdims)
+        *points, dtype, shape = _quantile.points(function, rows.shape[-1], a.dtype, q, method)
     except _quantile.Unforeseen:
         raise unsupported(name) from None
-    except (IndexError, TypeError, ValueError):
-        function(np.zeros((1,) * a.ndim, a.dtype), axis=axis, keepdims=keepdims, **options)  # NumPy's error, if it has one
-        raise
-    return to_device(result, a.device)
+    except (IndexError, TypeError, ValueError) as error:
+        _numpys(function, a.shape, a.dtype, options, error)
+    found = array_like(a, dtype_name(dtype) if points[-1].any() else None, (*shape, *kept))
+    if found.size:
+        _masu.quantiles(rows, found, number, *points)
+    return converted(found, dtype)
 
 
 class _Sought(Exception):
@@ -60,30 +82,23 @@ def weighted(name, function, a, q, axis, keepdims, method, weights):
         raise unsupported(name)
     except _Sought as told:
         sought = np.asarray(told.args[0])
-    axes = axes_of(a, axis)
     if not a.size:
         empty = np.empty(a.shape, a.dtype)
         result = function(empty, q, axis=axis, method=method, keepdims=keepdims, weights=np.empty(a.shape))
         return to_device(np.asarray(result), a.device)
-    by = _of_lines(function, a, q, axis, axes, method, weights)
-    least = np.empty(2, by.dtype)
-    _masu.extremes(by, least, False, a.device)
-    if least[0] < 0:
+    by = _weights_of_lines(function, a, q, axis, method, weights)
+    least, place = array_like(by, shape=(1,)), array_like(by, "i64", (1,))
+    _masu.topk(by, least, place, 1, False, 1, a.device)  # NaN is none
+    if least.get()[0] < 0:
         raise ValueError("Weights must be non-negative.")  # in NumPy's words
-    rows = lines(a, axes)
-    length = rows.shape[-1]
-    number = a.size // length
-    found = np.empty((number, sought.size), a.dtype)
-    for i in range(number):
-        row = part(rows, i * length, length)
-        found[i] = _reached(row, part(by, i * length % by.size, length), sought.reshape(-1))
-    keep = keepdims is not np._NoValue and keepdims
-    kept = tuple(1 if i in axes else n for i, n in enumerate(a.shape) if keep or i not in axes)
+    rows, number, kept = _of_lines(a, axis, keepdims is not np._NoValue and keepdims)
+    found = _reached(rows.reshape(number, -1), by.reshape(-1, rows.shape[-1]), sought.reshape(-1))
     return to_device(found.T.reshape((*sought.shape, *kept)), a.device)
 
 
-def _of_lines(function, a, q, axis, axes, method, weights):
+def _weights_of_lines(function, a, q, axis, method, weights):
     """The weights as float64 on the device: a line of them for each line of `a`, or one for all."""
+    axes = axes_of(a, axis)
     if weights.shape == a.shape:
         there = weights if isinstance(weights, _masu.DeviceArray) else to_device(weights, a.device)
         return lines(converted(there, np.dtype(np.float64)), axes)
@@ -96,34 +111,51 @@ def _of_lines(function, a, q, axis, axes, method, weights):
     return to_device(line.astype(np.float64), a.device)
 
 
-def _reached(row, weights, sought):
-    """The elements of a row at which the running sum of the weights, over their sum, reaches what is sought."""
-    order, sorted_weights, sums = array_like(row, "i64"), array_like(weights), array_like(weights)
-    _masu.argsort(row, order, 1, row.device)
-    _masu.gather(weights, order, sorted_weights)
-    _masu.cumsum(sorted_weights, sums, 1, row.device)
-    total = part(sums, row.size - 1, 1).get()[0]
-    if not np.isfinite(total) or total == 0:
+def _reached(rows, weights, sought):
+    """The elements of rows at which the running sums of the weights, over their sum, reach what is sought: a row of them for
+    each. `weights`: as many rows, or one for all.
+    """
+    number, length = rows.shape
+    order, sorted_weights = array_like(rows, "i64"), array_like(weights, shape=rows.shape)
+    _masu.argsort(rows, order, number, rows.device)
+    if len(weights) == number:
+        _masu.gather(weights, order, sorted_weights, number)
+    else:
+        _masu.gather(weights, order, sorted_weights)
+    sums = array_like(sorted_weights)
+    _masu.cumsum(sorted_weights, sums, number, rows.device)
+
+    def at(array, places):
+        """The elements at places of each row."""
+        where = to_device(np.asarray(places, np.int64), rows.device)
+        elements = array_like(array, shape=where.shape)
+        _masu.gather(array, where, elements, number)
+        return elements
+
+    last = np.full((number, 1), length - 1)
+    totals = at(sums, last).get()
+    if not (np.isfinite(totals) & (totals != 0)).all():
         raise ValueError("Weights included NaN, inf or were all zero.")  # in NumPy's words
-    least = to_device(_least_reaching(sought, total), row.device)
-    places = array_like(least, "i64")
-    if least.size:
-        _masu.searchsorted(sums, least, places, False, row.device)
-    at = np.append(np.minimum(places.get(), row.size - 1), row.size - 1)
-    where = to_device(at, row.device)
-    elements, found = array_like(where), array_like(row, shape=where.shape)
-    _masu.gather(order, where, elements)
-    _masu.gather(row, elements, found)
-    found = found.get()
-    if row.dtype.kind == "f" and np.isnan(found[-1]):  # NaN is last in the order
-        return np.full(sought.shape, found[-1])
-    return found[:-1]
+    least = _least_reaching(np.broadcast_to(sought, (number, sought.size)), totals)
+    low, high = np.zeros(least.shape, np.int64), np.full(least.shape, length - 1)
+    while (low < high).any():
+        middle = low + (high - low) // 2
+        reaches = at(sums, middle).get() >= least
+        low, high = np.where(reaches, low, middle + 1), np.where(reaches, middle, high)
+        low = np.minimum(low, high)
+    places = at(order, np.concatenate((low, last), axis=1))
+    elements = array_like(rows, shape=places.shape)
+    _masu.gather(rows, places, elements, number)
+    found = elements.get()
+    if rows.dtype.kind != "f":
+        return found[:, :-1]
+    return np.where(np.isnan(found[:, -1:]), found[:, -1:], found[:, :-1])  # NaN is last in the order
 
 
 def _least_reaching(sought, total):
     """For each quantile the least running sum that reaches it in NumPy's arithmetic; by bisection of the doubles' bits."""
     low = np.zeros(sought.shape, np.int64)
-    high = np.full(sought.shape, total).view(np.int64)
+    high = np.broadcast_to(total, sought.shape).copy().view(np.int64)
     while (high - low > 1).any():
         middle = low + (high - low) // 2
         part_of_all = middle.view(np.float64) / total

@@ -32,7 +32,7 @@ def mean(a, axis=None, dtype=None, out=None, keepdims=_NoValue, *, where=_NoValu
             and where is _NoValue and a.dtype.char in "fd" and a.size and a.ndim and a.flags.carray and a.dtype.isnative):
         return a.dtype.type(_masu.mean_all(a, device_for(device, a.size)))
     if _arrays.foreign(a):
-        dtype = _arrays.numpy_dtype(dtype)
+        dtype = _arrays.numpy_dtype("mean", dtype)
         if where is _NoValue and device is None and (keepdims is _NoValue or type(keepdims) is bool):
             found = _masu.enqueue_mean(a, axis, keepdims is True, _arrays.code_of(dtype), out)
             if found is not None:
@@ -81,7 +81,7 @@ def std(a, axis=None, dtype=None, out=None, ddof=0, keepdims=_NoValue, *, where=
 def _spread(function, a, axis, dtype, out, ddof, keepdims, where, mean, correction, device):
     """var or std."""
     if _arrays.foreign(a):
-        dtype = _arrays.numpy_dtype(dtype)
+        dtype = _arrays.numpy_dtype(function.__name__, dtype)
         if (where is _NoValue and mean is _NoValue and correction is _NoValue and device is None
                 and (keepdims is _NoValue or type(keepdims) is bool)):
             enqueue = _masu.enqueue_std if function is std else _masu.enqueue_var

@@ -9,11 +9,10 @@ import math
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from . import _arrays, _bins, _histogram, _masu, _moments, _order
+from . import _arrays, _bins, _device_quantile, _histogram, _masu, _moments, _order
 from ._device_array import DeviceArray, dtype_name, to_device
 from ._device_bins import number_by, number_of_columns, on_host
 from ._device_lines import array_like, axes_of, converted, lines, part, placed
-from ._device_quantile import located, weighted
 from ._device_unique import distinct_parts, every_nan
 
 _functions: dict = {}
@@ -290,21 +289,21 @@ def dot(a, b):
 
 @_function
 def median(a, axis=None, overwrite_input=False, keepdims=False):
-    return located("median", np.median, a, axis, keepdims)
+    return _device_quantile.median(a, axis, keepdims)
 
 
 @_function
 def percentile(a, q, axis=None, overwrite_input=False, method="linear", keepdims=False, *, weights=None):
     if weights is not None:
-        return weighted("percentile", np.percentile, a, q, axis, keepdims, method, weights)
-    return located("percentile", np.percentile, a, axis, keepdims, q=q, method=method)
+        return _device_quantile.weighted("percentile", np.percentile, a, q, axis, keepdims, method, weights)
+    return _device_quantile.quantiles("percentile", np.percentile, a, q, axis, keepdims, method)
 
 
 @_function
 def quantile(a, q, axis=None, overwrite_input=False, method="linear", keepdims=False, *, weights=None):
     if weights is not None:
-        return weighted("quantile", np.quantile, a, q, axis, keepdims, method, weights)
-    return located("quantile", np.quantile, a, axis, keepdims, q=q, method=method)
+        return _device_quantile.weighted("quantile", np.quantile, a, q, axis, keepdims, method, weights)
+    return _device_quantile.quantiles("quantile", np.quantile, a, q, axis, keepdims, method)
 
 
 def _numbers(array):

@@ -82,6 +82,96 @@ def of_found(function, shape, axes, dtype, find, out=None, keepdims=False, **key
     return result
 
 
+class _Told(Exception):
+    """What NumPy's function seeks is known."""
+
+
+class _Element(np.ndarray):
+    """Stands for elements in NumPy's interpolation: b - a, a + (b - a) * t, b - (b - a) * (1 - t). Notes t and 1 - t."""
+
+    weights: list
+
+    def __array_ufunc__(self, ufunc, method, *inputs, **keywords):
+        if ufunc is np.multiply and len(inputs) == 2:
+            self.weights.append(inputs[1] if isinstance(inputs[0], _Element) else inputs[0])
+            if len(self.weights) == 2:
+                raise _Told
+        elif ufunc not in (np.subtract, np.add) or self.dtype == np.bool:
+            raise Unforeseen
+        return self
+
+
+class _Sought(_Parted):
+    """Stands for data in NumPy's functions, to see which places they look at."""
+
+    places: list
+    weights: list
+
+    def __array_finalize__(self, base):
+        self.places, self.weights = getattr(base, "places", []), getattr(base, "weights", [])
+
+    def partition(self, kth, axis=-1, kind="introselect", order=None):
+        pass
+
+    def take(self, indices, *args, **keywords):
+        self.places.append(indices)
+        raise _Told
+
+    def __getitem__(self, index):
+        if not isinstance(index, (_ndarray, np.integer)):
+            return super().__getitem__(index)
+        self.places.append(index)
+        element = np.zeros((), self.dtype).view(_Element)
+        element.weights = self.weights
+        return element
+
+
+def points(function, count, dtype, q, method):
+    """Which elements of the order of `count`, and what between them, NumPy's function of q gives: (places of the first,
+    places of the second, weights, kinds, dtype of the results, their shape); the kinds are those of masu::QuantilePoint.
+    Raises NumPy's errors, and Unforeseen.
+    """
+    dtype = np.dtype(dtype)
+    data = _unwritten((count,), dtype).view(_Sought)
+    data.places, data.weights = [], []
+    try:
+        function(data, q=q, axis=-1, overwrite_input=True, method=method)
+    except _Told:
+        pass
+    else:
+        raise Unforeseen
+    places = [np.asarray(part, np.int64) % count for part in data.places]
+    if len(places) == 1:
+        weights, kinds = np.zeros(places[0].shape), np.zeros(places[0].shape, np.uint8)
+    elif len(places) == 2 and len(data.weights) == 2:
+        t, rest = data.weights
+        dtype = np.result_type(dtype, t if type(t) is float else t.dtype)
+        kinds = np.where(np.asarray(t) >= 0.5, np.uint8(2), np.uint8(1))
+        weights = np.where(kinds == 2, rest, t)
+        whole = dtype.kind in "iu" and not np.where(places[0] == places[1], 0, weights).any()
+        if weights.shape != places[0].shape or not (whole or dtype.char in "efd"):
+            raise Unforeseen
+        if whole:  # q are the integers 0 and 1
+            places = [np.where(kinds == 2, *places[::-1])]
+            kinds = np.zeros_like(kinds)
+    else:
+        raise Unforeseen
+    return (*(np.ravel(places[i]) for i in (0, -1)), np.ravel(weights).astype(np.float64), np.ravel(kinds), dtype,
+            places[0].shape)
+
+
+def plain_points(percent, count, dtype, q, method):
+    """`points` for calls that only enqueue, with the bytes of the results in place of their dtype, 0 for that of the data;
+    None for what the usual way must say.
+    """
+    try:
+        *found, result, shape = points(np.percentile if percent else np.quantile, count, dtype, q, method)
+    except Exception:  # what NumPy says of it
+        return None
+    own = result == np.dtype(dtype) and not found[-1].any()
+    return (*found, 0 if own else result.itemsize, shape) if own or result.kind == "f" else None
+
+
 def _unwritten(shape, dtype):
     """Zeros, which take memory only where they are written; Dask's arrays may be larger than all memory."""
     size = math.prod(shape) * dtype.itemsize
@@ -193,6 +283,10 @@ def _little(a, device):
 def _of_q(numpys, plain, a, q, axis, out, overwrite_input, method, keepdims, weights, device):
     """A function of q; `plain`: the function without nan, None where that is NumPy's itself."""
     if _arrays.foreign(a):
+        if plain is None and weights is None and type(keepdims) is bool and device is None:
+            found = _masu.enqueue_quantile(a, q, axis, method, keepdims, out, plain_points, numpys is np.percentile)
+            if found is not None:
+                return found
         return _arrays.in_kind(globals()[numpys.__name__], a, q=q, axis=axis, out=out, overwrite_input=overwrite_input,
                                method=method, keepdims=keepdims, weights=weights, device=device)
     if weights is None and not _little(a, device):

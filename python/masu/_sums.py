@@ -68,7 +68,7 @@ def _sum_lines(lines, device):
 
 def _sum(a, axis, dtype, out, keepdims, initial, where, device):
     if _arrays.foreign(a):
-        dtype = _arrays.numpy_dtype(dtype)
+        dtype = _arrays.numpy_dtype("sum", dtype)
         if (initial is _NoValue and where is _NoValue and device is None
                 and (keepdims is _NoValue or type(keepdims) is bool)):
             total = _masu.enqueue_sum(a, axis, keepdims is True, _arrays.code_of(dtype), out)
@@ -177,7 +177,7 @@ def cumsum(a, axis=None, dtype=None, out=None, *, device=None):
         result = cumsum(_arrays.as_numpy(a), axis, dtype, out, device=device)
         return _arrays.like_series(a, result) if out is None else result
     if _arrays.foreign(a):
-        dtype = _arrays.numpy_dtype(dtype)
+        dtype = _arrays.numpy_dtype("cumsum", dtype)
         if device is None:
             sums = _masu.enqueue_cumsum(a, axis, _arrays.code_of(dtype), out)
             if sums is not None:

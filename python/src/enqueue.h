@@ -28,6 +28,7 @@ enum class Function : std::uint8_t {
   variance,
   deviation,
   median,
+  quantile,
   dot,
   cumsum,
   sort,

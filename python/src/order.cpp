@@ -3,7 +3,7 @@
 #include "keys.h"
 #include "lines.h"
 #include "module.h"
-#include "parts.h"
+#include "quantile_points.h"
 
 #include <masu/gather.h>
 #include <masu/quantile.h>
@@ -270,33 +270,56 @@ void turn(nb::handle data, nb::handle result, std::uint64_t matrices, std::uint6
   });
 }
 
-// On a device: result[i] = data[indices[i]], or with `scatter` result[indices[i]] = data[i].
-void move(nb::handle data, nb::handle indices, nb::handle result, bool scatter) {
+// On a device: result[i] = data[indices[i]] of each row, or with `scatter` result[indices[i]] = data[i].
+void move(nb::handle data, nb::handle indices, nb::handle result, bool scatter, std::uint64_t rows) {
   const Input input(data);
   const Input places(indices);
   const Output output(result);
   const std::size_t size = masu::size_of(input.dtype());
   call([&] {
-    if (scatter) masu::scatter(input.buffer(), size, places.buffer(), Dtype::u64, output.buffer());
-    else masu::gather(input.buffer(), size, places.buffer(), Dtype::u64, output.buffer());
+    const masu::GatherOptions options{.rows = rows};
+    if (scatter) masu::scatter(input.buffer(), size, places.buffer(), Dtype::u64, output.buffer(), options);
+    else masu::gather(input.buffer(), size, places.buffer(), Dtype::u64, output.buffer(), options);
   });
 }
 
-// The elements at places of each row's order, into host memory.
-void elements_at_places(nb::handle data, nb::handle result, std::uint64_t rows, const Places& places,
-                        const Device& device) {
+// On a device: the medians of rows, and the quantiles at the points of quantile_points.h.
+void medians(nb::handle data, nb::handle result, std::uint64_t rows) {
   const Input input(data);
   const Output output(result);
   call([&] {
-    if (input.on_device()) {
-      elements_at(input.buffer(), input.dtype(), rows, places, output.view().data);
-    } else if (device.kind() == masu::DeviceKind::cpu) {
-      masu::elements_at(input.view(), rows, places, output.view());
-    } else {
-      const auto there =
-          device.upload(std::span(input.data<std::byte>(), input.count() * masu::size_of(input.dtype())));
-      elements_at(there, input.dtype(), rows, places, output.view().data);
-    }
+    on_stream(input, [&](masu::Stream& stream) {
+      static_cast<void>(masu::median(stream, input.buffer(), input.dtype(), output.buffer(), {.rows = rows}));
+    });
+  });
+}
+
+void quantiles(nb::handle data, nb::handle result, std::uint64_t rows, nb::handle first, nb::handle second,
+               nb::handle weights, nb::handle kinds) {
+  const Input input(data);
+  const Output output(result);
+  const std::vector<masu::QuantilePoint> points = points_of(first, second, weights, kinds);
+  call([&] {
+    on_stream(input, [&](masu::Stream& stream) {
+      static_cast<void>(masu::quantiles(stream, input.buffer(), input.dtype(), points, output.buffer(), output.dtype(),
+                                        {.rows = rows}));
+    });
+  });
+}
+
+// The elements at places of the order of each row of an array of the host's, into memory there: of the stable order,
+// which tells -0 from +0. A NaN is the quiet NaN.
+void elements_at(nb::handle data, nb::handle result, std::uint64_t rows, const Places& places, const Device& device) {
+  const Input input(data);
+  const Output output(result);
+  call([&] {
+    if (device.kind() == masu::DeviceKind::cpu) return masu::elements_at(input.view(), rows, places, output.view());
+    const std::size_t size = masu::size_of(input.dtype());
+    const auto there = device.upload(std::span(input.data<std::byte>(), input.count() * size));
+    masu::Buffer<std::byte> found(device, rows * places.size() * size);
+    masu::Stream stream(device, masu::Timing::off);
+    masu::elements_at(stream, there, input.dtype(), places, found, {.rows = rows}).get();
+    found.read(std::span(static_cast<std::byte*>(output.view().data), found.size_bytes()));
   });
 }
 
@@ -393,12 +416,17 @@ void register_order(nb::module_& m) {
   for (const bool scatter : {false, true}) {
     m.def(
         scatter ? "scatter" : "gather",
-        [scatter](nb::handle data, nb::handle indices, nb::handle result) { move(data, indices, result, scatter); },
-        arg("data"), arg("indices"), arg("result"));
+        [scatter](nb::handle data, nb::handle indices, nb::handle result, std::uint64_t rows) {
+          move(data, indices, result, scatter, rows);
+        },
+        arg("data"), arg("indices"), arg("result"), arg("rows") = 1);
   }
   m.def("unordered", unordered, arg("data"));
   m.def("part_short", part_short, arg("data"), arg("result"), arg("kth"), arg("indices"));
-  m.def("elements_at", elements_at_places, arg("data"), arg("result"), arg("rows"), arg("places"), arg("device"));
+  m.def("medians", medians, arg("data"), arg("result"), arg("rows"));
+  m.def("quantiles", quantiles, arg("data"), arg("result"), arg("rows"), arg("first"), arg("second"), arg("weights"),
+        arg("kinds"));
+  m.def("elements_at", elements_at, arg("data"), arg("result"), arg("rows"), arg("places"), arg("device"));
   m.def("searchsorted", searchsorted, arg("sorted"), arg("values"), arg("result"), arg("right"), arg("device"));
   m.def("unique", unique, arg("data"), arg("indices"), arg("inverse"), arg("counts"), arg("device"));
   m.def("topk", topk, arg("data"), arg("values"), arg("indices"), arg("k"), arg("largest"), arg("rows"), arg("device"));

@@ -59,10 +59,14 @@ AXES = st.one_of(AXIS, st.lists(st.integers(-4, 3), max_size=4).map(tuple))
 TYPES = st.sampled_from([None, None, "f2", "f4", "f8", "u1", "i4", "i8", "?", "c8", np.float32])
 
 
+QUANTILES = st.sampled_from([0.5, 0, 1.0, 1.5, [0.1, 0.5], (1.0,), [], np.float32(0.25), np.float16([[0.5, 1]]), np.arange(2)])
+METHODS = ["linear", "hazen", "midpoint", "lower", "closest_observation", "averaged_inverted_cdf", "no such"]
+
+
 @st.composite
 def calls(draw):
     name = draw(st.sampled_from(["sort", "argsort", "partition", "argpartition", "topk", "sum", "mean", "var", "std", "cumsum",
-                                 "median"]))
+                                 "median", "quantile", "percentile"]))
     if name in ("sort", "argsort"):
         return name, [], {"axis": draw(AXIS), "descending": draw(st.booleans())}
     if name in ("partition", "argpartition"):
@@ -72,6 +76,8 @@ def calls(draw):
     if name == "cumsum":
         return name, [], {"axis": draw(AXIS), "dtype": draw(TYPES)}
     options = {"axis": draw(AXES), "keepdims": draw(st.booleans())}
+    if name in ("quantile", "percentile"):
+        return name, [draw(QUANTILES)], options | {"method": draw(st.sampled_from(METHODS))}
     if name != "median":
         options["dtype"] = draw(TYPES)
     return name, [], options

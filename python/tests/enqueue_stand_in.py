@@ -65,6 +65,10 @@ for count in (1, 1000, 100_000):
         enqueued(lambda: masu.var(x), [((), mean)])
         enqueued(lambda: masu.std(x), [((), mean)])
         enqueued(lambda: masu.median(x), [((), mean)])
+        if kind != "b":
+            enqueued(lambda: masu.quantile(x, 0.3), [((), mean)])
+            enqueued(lambda: masu.quantile(x, [0.1, 0.5], method="hazen"), [((2,), "f8")])
+        enqueued(lambda: masu.percentile(x, 30, method="lower"), [((), dtype)])
         enqueued(lambda: masu.cumsum(x), [((count,), total)])
         enqueued(lambda: masu.sort(x), [((count,), dtype)])
         enqueued(lambda: masu.argsort(x), [((count,), "i8")])
@@ -98,6 +102,13 @@ enqueued(lambda: masu.topk(x, 2), [((4, 5, 2), "f4"), ((4, 5, 2), "i8")])
 enqueued(lambda: masu.var(x, -1, ddof=1), [((4, 5), "f4")])
 enqueued(lambda: masu.median(x, 2), [((4, 5), "f4")])
 enqueued(lambda: masu.median(tensor((20_000, 3), "i4"), -1), [((20_000,), "f8")])
+for q, shape, wide in ((0.5, (), "f4"), (np.float64(0.5), (), "f8"), (np.float32([0.5, 1]), (2,), "f4"), ((0, 0.5, 1), (3,), "f8"),
+                       (np.full((2, 3), 0.5), (2, 3), "f8"), (1, (), "f4"), (np.float16(0.25), (), "f4")):
+    enqueued(lambda: masu.quantile(x, q, method="weibull"), [(shape, wide)])
+    enqueued(lambda: masu.quantile(x, q, 1, method="median_unbiased"), [((*shape, 4, 6), wide)])
+    enqueued(lambda: masu.percentile(x, q, (0, 2), method="midpoint", keepdims=True), [((*shape, 1, 5, 1), wide)])
+    enqueued(lambda: masu.quantile(x, q, 1, method="nearest"), [((*shape, 4, 6), "f4")])
+enqueued(lambda: masu.quantile(x, np.linspace(0, 1, 100)), [((100,), "f8")])
 
 # Other axes become rows first; axes are kept; descending order.
 for shape in ((4, 5, 6), (100, 3, 70), (3, 300, 100), (2, 300, 400), (7, 1, 5), (1, 9, 1), (70, 200, 2)):
@@ -155,7 +166,8 @@ for place in (0x10000, 0x20008):
                        (lambda out: masu.sum(x, 0, out=out), into(50)), (lambda out: masu.sum(x, None, "f8", out), into(dtype="f8")),
                        (lambda out: masu.mean(x, (0, 1), out=out, keepdims=True), into(1, 1)),
                        (lambda out: masu.std(x, 1, out=out), into(40)), (lambda out: masu.var(x, out=out), into()),
-                       (lambda out: masu.median(x, 1, out), into(40)), (lambda out: masu.cumsum(x, 1, "f8", out), into(40, 50, dtype="f8")),
+                       (lambda out: masu.median(x, 1, out), into(40)),
+                       (lambda out: masu.quantile(x, [0.2, 0.3], 1, out), into(2, 40, dtype="f8")), (lambda out: masu.cumsum(x, 1, "f8", out), into(40, 50, dtype="f8")),
                        (lambda out: masu.dot(tensor(9), tensor(9), out), into())):
         call(outs)
         made, launches = fake_tensors.counts()[0], DRIVER.fake_cuda_launches()
@@ -221,6 +233,11 @@ for wrong in ("i4", "?", "c8", "f16"):
 usual(lambda: masu.mean(tensor(4, "i4"), dtype="i4"))
 fails(TypeError, "nonsense", lambda: masu.sum(tensor(4), dtype="nonsense"))
 usual(lambda: masu.topk(tensor(4), 5))
+for wrong in (1.5, [], [0.5, -1], float("nan"), "x", [[0.5]], True, None, np.zeros((1, 1, 1)), np.longdouble([0.5])):
+    usual(lambda: masu.quantile(tensor(4), wrong))
+usual(lambda: masu.quantile(tensor(4), 0.5, method="no such"))
+usual(lambda: masu.quantile(tensor(4), 0.5, method="inverted_cdf", weights=tensor(4)))
+usual(lambda: masu.quantile(tensor(4, "b1"), 0.5))
 usual(lambda: masu.topk(tensor(4), True))
 usual(lambda: masu.var(tensor(4), ddof=4))
 usual(lambda: masu.histogram(tensor(4), 10))

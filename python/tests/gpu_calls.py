@@ -15,6 +15,7 @@ from gpu_arrays import DTYPES, LIBRARIES, SIZES, UNSIGNED, Torch, cupy, each, ho
 import masu
 from masu import _masu
 
+BOOL = getattr(torch, "bool", None)
 CALLS = {
     "sort": lambda a: masu.sort(a),
     "argsort": lambda a: masu.argsort(a),
@@ -23,6 +24,8 @@ CALLS = {
     "std": lambda a: masu.std(a),
     "var": lambda a: masu.var(a),
     "median": lambda a: masu.median(a),
+    "quantile": lambda a: masu.quantile(a, 0.3, method="hazen" if a.dtype not in (bool, BOOL) else "lower"),
+    "percentiles": lambda a: masu.percentile(a, [1, 50, 99], method="nearest"),
     "cumsum": lambda a: masu.cumsum(a),
     "partition": lambda a: masu.partition(a, len(a) // 2),
     "argpartition": lambda a: masu.argpartition(a, len(a) // 3),
@@ -33,7 +36,7 @@ CALLS = {
     "unique": lambda a: masu.unique(a),
     "unique counts": lambda a: masu.unique(a, return_counts=True),
 }
-WAITING = ("topk 100", "unique", "unique counts")  # cannot be captured
+WAITING = ("unique", "unique counts")  # cannot be captured
 
 
 def check_results():
@@ -157,7 +160,8 @@ def check_enqueued():
     whole, total = torch.empty_like(x), torch.empty((), device="cuda")
     calls = {
         "sum": lambda: masu.sum(x), "mean": lambda: masu.mean(x), "std": lambda: masu.std(x), "dot": lambda: masu.dot(x, x),
-        "median": lambda: masu.median(x),
+        "median": lambda: masu.median(x), "quantile": lambda: masu.quantile(x, 0.3),
+        "quantiles": lambda: masu.quantile(x.reshape(256, 256), [0.1, 0.9], 1),
         "cumsum": lambda: masu.cumsum(x), "cumsum i64": lambda: masu.cumsum(bytes_), "sort": lambda: masu.sort(x),
         "argsort": lambda: masu.argsort(x), "partition": lambda: masu.partition(x, 100), "topk": lambda: masu.topk(x, 10),
         "sum of columns": lambda: masu.sum(x.reshape(256, 256), 0, keepdims=True),
@@ -274,7 +278,7 @@ def check_graphs():
 def check_refused_captures():
     """A call that has to wait fails, and the capture goes on."""
     x, i = torch.rand(5000, device="cuda"), torch.randint(0, 9, (5000,), device="cuda", dtype=torch.int32)
-    for call in (lambda: masu.unique(i), lambda: masu.quantile(x, 0.3), lambda: masu.histogram(x), lambda: masu.bincount(i)):
+    for call in (lambda: masu.unique(i), lambda: masu.histogram(x), lambda: masu.bincount(i)):
         graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(graph):
             try:

@@ -216,6 +216,24 @@ def test_weights_of_quantiles(device):
                 as_on_the_host(masu.quantile, data, device, 0.4, axis, method=method, weights=weights)
 
 
+def test_weights_that_are_refused_in_numpys_order(device):
+    few = np.array([3.0, 1, 2])
+    for weights in ([np.nan, -1, 1], [np.inf, 1, -1], [np.nan, 1, 1], [0, 0, 0], [np.inf, 1, 1]):
+        messages = []
+        for data in (few, masu.to_device(few, device)):
+            with np.errstate(all="ignore"), pytest.raises(ValueError) as caught:
+                masu.quantile(data, 0.4, method="inverted_cdf", weights=weights)
+            messages.append(str(caught.value))
+        assert messages[0] == messages[1]
+
+
+def test_dtypes_that_numpy_lacks():
+    there = masu.to_device(np.float32([1, 2]), "cpu")
+    for function in (masu.sum, masu.mean, masu.var, masu.std, masu.cumsum):
+        with pytest.raises(TypeError, match=f"{function.__name__}: dtype must be one of NumPy's, got bfloat16"):
+            function(there, dtype="bfloat16")
+
+
 def test_rules_for_bins_by_name(device, monkeypatch):
     monkeypatch.setattr(masu._small, "limit", 0)
     for dtype in some("?bHiQefd", 3) if device != "cpu" else "?bHiQefd":

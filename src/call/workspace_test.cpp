@@ -81,6 +81,14 @@ TEST_P(WorkspaceTest, WhatDoesNotDoIsRefused) {
         finished([&](Stream& s) { return median(s, data, Dtype::f32, one, {.workspace = with}); });
       },
       {&data, &one});
+  const double quarter = 0.25;
+  const auto points = quantile_points(QuantileMethod::hazen, count, {&quarter, 1});
+  add("quantiles", quantiles_workspace(device, Dtype::f32, count, points),
+      [&, points, finished](const BufferBase* with) {
+        finished(
+            [&](Stream& s) { return quantiles(s, data, Dtype::f32, points, one, Dtype::f32, {.workspace = with}); });
+      },
+      {&data, &one});
   add("topk", topk_workspace(device, Dtype::f32, count, k, {}),
       [&](const BufferBase* with) { (void)topk(data, Dtype::f32, k, {.workspace = with}); }, {&data});
   add("topk", topk_workspace(device, Dtype::f32, count, k, {}),

@@ -4,11 +4,14 @@
 #include "call/launcher.h"
 #include "call/operands.h"
 #include "quantile/selection_plan.h"
+#include "runtime/half.h"
 
 #include <masu/sort.h>
 
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <vector>
 
 namespace masu {
 
@@ -22,6 +25,9 @@ namespace {
 constexpr std::uint32_t as_elements = 0;
 constexpr std::uint32_t as_median = 1;
 constexpr std::uint64_t no_mark = ~std::uint64_t{0};
+// As in selection_points.cl.
+constexpr std::uint64_t no_place = ~std::uint64_t{0};
+constexpr std::size_t points_a_launch = 4;
 
 std::uint32_t u32(std::uint64_t value) {
   return static_cast<std::uint32_t>(value);
@@ -173,6 +179,43 @@ void sort_rows(Stream& stream, const SelectedRows& from, const BufferBase& works
   static_cast<void>(sort(stream, from.data, from.dtype, target, options));
 }
 
+// Where found elements lie: rows of `stride` of them, with a NaN at `nan_at` where a row has any.
+struct Found {
+  const BufferBase& elements;
+  std::uint64_t stride;
+  std::uint64_t nan_at;
+};
+
+// The bits of a number in a dtype of floats.
+std::uint64_t bits_of(double number, Dtype dtype) {
+  switch (dtype) {
+    case Dtype::f16: return runtime::to_half(number).bits;
+    case Dtype::f32: return std::bit_cast<std::uint32_t>(static_cast<float>(number));
+    default: return std::bit_cast<std::uint64_t>(number);
+  }
+}
+
+// `points` name the elements of a row of what was found.
+void launch_points(Stream& stream, const Plan& plan, std::uint64_t rows, const Found& found,
+                   std::span<const QuantilePoint> points, Dtype result_dtype, const BufferBase& result) {
+  call::Kernels kernels(stream.device(), Plan::files(Part::points), plan.defines(Part::points), plan.group);
+  const std::uint64_t nan_at = is_float(plan.dtype) ? found.nan_at : no_place;
+  const std::size_t size = size_of(result_dtype);
+  for (std::size_t first = 0; first < points.size(); first += points_a_launch) {
+    const std::size_t number = std::min(points_a_launch, points.size() - first);
+    call::Arguments arguments(found.elements, found.stride, rows, nan_at,
+                              call::At{result, result.byte_offset() + first * rows * size}, u32(size),
+                              u32(plan.dtype == result_dtype), u32(number));
+    for (std::size_t i = 0; i < points_a_launch; ++i) {
+      const QuantilePoint& point = points[first + std::min(i, number - 1)];
+      arguments.add(call::Arguments(point.previous, point.next, bits_of(point.weight, result_dtype),
+                                    static_cast<std::uint32_t>(point.kind)));
+    }
+    const std::uint64_t groups = std::clamp<std::uint64_t>(rows * number / plan.group, 1, 1024);
+    kernels.launch(stream, "selection_points", groups, arguments);
+  }
+}
+
 }  // namespace
 
 bool is_selected_by_sorting(const Device& device, Dtype dtype, std::uint64_t rows, std::uint64_t length,
@@ -235,6 +278,38 @@ void medians_on_device(Stream& stream, const SelectedRows& from, const BufferBas
   if (way != Way::sorted) return selection.run(way, wanted);
   sort_rows(stream, from, workspace);
   selection.look_up_medians(lower, upper);
+}
+
+std::uint64_t points_bytes(const Device& device, Dtype dtype, std::uint64_t rows, std::uint64_t length,
+                           std::size_t places) {
+  const std::uint64_t selecting = call::aligned(selection_bytes(device, dtype, rows, length, places));
+  if (is_selected_by_sorting(device, dtype, rows, length, places)) return selecting;
+  return selecting + call::aligned(rows * (places + 1) * size_of(dtype));
+}
+
+void points_on_device(Stream& stream, const SelectedRows& from, std::span<const QuantilePoint> points,
+                      std::span<const std::uint64_t> places, Dtype result_dtype, const BufferBase& result,
+                      const BufferBase& workspace) {
+  const Device device = stream.device();
+  const Plan plan = selection_plan::make(device.info(), from.dtype);
+  const std::uint64_t length = from.length();
+  if (way_of(plan, from.rows, length, places.size()) == Way::sorted) {
+    sort_rows(stream, from, workspace);
+    return launch_points(stream, plan, from.rows, {workspace, length, length - 1}, points, result_dtype, result);
+  }
+  const bool mark = is_float(from.dtype);
+  const std::uint64_t stride = places.size() + (mark ? 1 : 0);
+  const std::uint64_t begin = call::aligned(selection_bytes(device, from.dtype, from.rows, length, places.size()));
+  const Buffer<std::byte> found(device, workspace.memory(), workspace.byte_offset() + begin,
+                                from.rows * stride * size_of(from.dtype));
+  select_on_device(stream, from, places, Zeros::stable, mark, found, workspace);
+  std::vector<QuantilePoint> named(points.begin(), points.end());
+  for (QuantilePoint& point : named) {
+    for (std::uint64_t* place : {&point.previous, &point.next}) {
+      *place = static_cast<std::uint64_t>(std::ranges::lower_bound(places, *place) - places.begin());
+    }
+  }
+  launch_points(stream, plan, from.rows, {found, stride, places.size()}, named, result_dtype, result);
 }
 
 }  // namespace masu

@@ -5,6 +5,7 @@
 #include <masu/buffer.h>
 #include <masu/device.h>
 #include <masu/dtype.h>
+#include <masu/quantile.h>
 #include <masu/stream.h>
 
 #include <cstddef>
@@ -38,6 +39,15 @@ void select_on_device(Stream& stream, const SelectedRows& from, std::span<const 
                       bool nan_mark, const BufferBase& result, const BufferBase& workspace);
 // The median of each row, of floats in their dtype, else in f64.
 void medians_on_device(Stream& stream, const SelectedRows& from, const BufferBase& result, const BufferBase& workspace);
+
+// Bytes of temporary memory for points of so many different places.
+std::uint64_t points_bytes(const Device& device, Dtype dtype, std::uint64_t rows, std::uint64_t length,
+                           std::size_t places);
+// What the points are made of: `places` are all that they name, ascending. To `result`, a row for each point; NaN for a
+// row of the data that has any.
+void points_on_device(Stream& stream, const SelectedRows& from, std::span<const QuantilePoint> points,
+                      std::span<const std::uint64_t> places, Dtype result_dtype, const BufferBase& result,
+                      const BufferBase& workspace);
 
 // What select_on_device() leaves in its workspace of one place in one row, for a partition around it: offsets of what
 // selection.cl has, from the workspace's beginning.

@@ -30,10 +30,14 @@ double reach(double samples, double part) {
 }  // namespace
 
 std::vector<std::string_view> Plan::files(Part part) {
-  std::vector<std::string_view> result{"src/elements/elements.cl", "src/elements/order.cl",
-                                       "src/elements/group_scan.cl", "src/elements/mean_of_two.cl",
-                                       "src/quantile/selection.cl"};
+  if (part == Part::points) {
+    return {"src/elements/elements.cl", "src/elements/soft_float.cl", "src/quantile/selection_points.cl"};
+  }
+  std::vector<std::string_view> result{"src/elements/elements.cl",    "src/elements/order.cl",
+                                       "src/elements/group_scan.cl",  "src/elements/soft_float.cl",
+                                       "src/elements/mean_of_two.cl", "src/quantile/selection.cl"};
   switch (part) {
+    case Part::points:
     case Part::alone: result.emplace_back("src/quantile/selection_alone.cl"); break;
     case Part::passes:
       result.insert(result.end(), {"src/elements/scrambled.cl", "src/quantile/selection_passes.cl"});

@@ -46,6 +46,7 @@ TEST_P(TopkNvrtc, EveryKernelOfEveryKindOfElement) {
     compiles(selection_plan::Part::passes,
              {"selection_sample", "selection_filter", "selection_digits", "selection_zeros", "selection_finish"});
     compiles(selection_plan::Part::sorted, {"selection_gather", "selection_medians"});
+    compiles(selection_plan::Part::points, {"selection_points"});
   }
 }
 

@@ -55,7 +55,7 @@ bool exact(const Device& device) {
              sorted[sorted.size() / 2];
 }
 
-// The elements at places and the median, which stay on the device.
+// The elements at places, the median and quantiles, which stay on the device.
 bool places_are_right(const Device& device, const std::vector<float>& data, std::uint64_t rows,
                       const std::vector<std::uint64_t>& places) {
   const Buffer<float> there = device.upload(data);
@@ -64,6 +64,11 @@ bool places_are_right(const Device& device, const std::vector<float>& data, std:
   Stream stream(device);
   elements_at(stream, there, Dtype::f32, places, found, {.rows = rows}).get();
   median(stream, there, Dtype::f32, middles, {.rows = rows}).get();
+  const double q[] = {0.1, 0.9};
+  const auto points = quantile_points(QuantileMethod::linear, data.size() / rows, q);
+  Buffer<float> between(device, 2 * rows);
+  quantiles(stream, there, Dtype::f32, points, between, Dtype::f32, {.rows = rows}).get();
+  std::vector<float> interpolated(2 * rows);
   std::vector<float> expected(found.size());
   std::vector<float> medians(rows);
   const Device cpu = Device::open("cpu");
@@ -73,8 +78,11 @@ bool places_are_right(const Device& device, const std::vector<float>& data, std:
   Buffer<float> to_medians = Buffer<float>::wrap_host(cpu, medians);
   elements_at(here, view, Dtype::f32, places, to, {.rows = rows}).get();
   median(here, view, Dtype::f32, to_medians, {.rows = rows}).get();
+  Buffer<float> to_interpolated = Buffer<float>::wrap_host(cpu, interpolated);
+  quantiles(here, view, Dtype::f32, points, to_interpolated, Dtype::f32, {.rows = rows}).get();
   return std::memcmp(found.read().data(), expected.data(), expected.size() * sizeof(float)) == 0 &&
-         std::memcmp(middles.read().data(), medians.data(), medians.size() * sizeof(float)) == 0;
+         std::memcmp(middles.read().data(), medians.data(), medians.size() * sizeof(float)) == 0 &&
+         std::memcmp(between.read().data(), interpolated.data(), interpolated.size() * sizeof(float)) == 0;
 }
 
 // Of numbers, or of zeros of both signs.

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// IEEE 754's arithmetic in integers, rounded to nearest, ties to even, in OpenCL C 1.2 (and, behind the CUDA prelude,
+// in CUDA C++): for the few values of a result whose bits must be the same on devices without double or without
+// subnormals. A float is its bits in an ulong. Its format is three numbers: precision, the exponent of the lowest bit,
+// bits. Behind elements.cl.
+
+#define MASU_HALF_FORMAT 11u, -24, 16u
+#define MASU_SINGLE_FORMAT 24u, -149, 32u
+#define MASU_DOUBLE_FORMAT 53u, -1074, 64u
+
+inline ulong infinity_of(const uint precision, const int least, const uint bits) {
+  return ((ulong)1 << (bits - 1)) - ((ulong)1 << (precision - 1));
+}
+inline ulong quiet_nan_of(const uint precision, const int least, const uint bits) {
+  return infinity_of(precision, least, bits) | (ulong)1 << (precision - 2);
+}
+
+// mantissa * 2^exponent.
+inline ulong rounded_number(const ulong mantissa, const int exponent, const uint precision, const int least,
+                            const uint bits) {
+  if (mantissa == 0) return 0;
+  const int top = 63 - (int)clz(mantissa);
+  const int low = max(top - (int)precision + 1, least - exponent);
+  if (low > top + 1) return 0;
+  ulong kept = mantissa;
+  if (low > 63) {
+    kept = mantissa > (ulong)1 << 63 ? 1 : 0;
+  } else if (low > 0) {
+    kept = mantissa >> low;
+    const ulong rest = mantissa - (kept << low);
+    const ulong half_unit = (ulong)1 << (low - 1);
+    if (rest > half_unit || (rest == half_unit && (kept & 1) != 0)) ++kept;
+  } else {
+    kept = mantissa << -low;
+  }
+  const ulong found = ((ulong)(exponent + low - least) << (precision - 1)) + kept;
+  return min(found, infinity_of(precision, least, bits));
+}
+
+// The mantissa and exponent of a finite float's magnitude.
+inline ulong number_of(const ulong magnitude, const uint precision, const int least, const uint bits, int* exponent) {
+  const ulong field = magnitude >> (precision - 1);
+  const ulong fraction = magnitude & (((ulong)1 << (precision - 1)) - 1);
+  *exponent = least + (field > 1 ? (int)field - 1 : 0);
+  return field != 0 ? fraction | (ulong)1 << (precision - 1) : fraction;
+}
+
+// A float in another format.
+inline ulong float_as(const ulong x, const uint precision, const int least, const uint bits, const uint to_precision,
+                      const int to_least, const uint to_bits) {
+  const ulong sign = (ulong)1 << (bits - 1);
+  const ulong magnitude = x & (sign - 1);
+  const ulong infinity = infinity_of(precision, least, bits);
+  if (magnitude > infinity) return quiet_nan_of(to_precision, to_least, to_bits);
+  ulong found = infinity_of(to_precision, to_least, to_bits);
+  if (magnitude != infinity) {
+    int exponent = 0;
+    const ulong mantissa = number_of(magnitude, precision, least, bits, &exponent);
+    found = rounded_number(mantissa, exponent, to_precision, to_least, to_bits);
+  }
+  return found | ((x & sign) != 0 ? (ulong)1 << (to_bits - 1) : 0);
+}
+
+inline ulong float_sum(ulong x, ulong y, const uint precision, const int least, const uint bits) {
+  const ulong sign = (ulong)1 << (bits - 1);
+  const ulong infinity = infinity_of(precision, least, bits);
+  if ((x & (sign - 1)) < (y & (sign - 1))) {
+    const ulong kept = x;
+    x = y;
+    y = kept;
+  }
+  const ulong greater = x & (sign - 1);
+  const ulong less = y & (sign - 1);
+  if (greater > infinity || (less == infinity && x != y)) return quiet_nan_of(precision, least, bits);
+  if (greater == infinity) return x;
+  int exponent = 0;
+  int other_exponent = 0;
+  // Three bits more than a mantissa has, the lowest of which tells of all that is lost below.
+  const ulong mantissa = number_of(greater, precision, least, bits, &exponent) << 3;
+  const ulong other = number_of(less, precision, least, bits, &other_exponent) << 3;
+  const uint apart = (uint)(exponent - other_exponent);
+  const ulong kept = apart < 64 ? other >> apart : 0;
+  const ulong lost = apart < 64 ? other - (kept << apart) : other;
+  const ulong added = kept | (lost != 0 ? 1 : 0);
+  const ulong all = ((x ^ y) & sign) == 0 ? mantissa + added : mantissa - added;
+  if (all == 0) return x & y & sign;
+  return (x & sign) | rounded_number(all, exponent - 3, precision, least, bits);
+}
+
+inline ulong float_product(const ulong x, const ulong y, const uint precision, const int least, const uint bits) {
+  const ulong sign = (ulong)1 << (bits - 1);
+  const ulong infinity = infinity_of(precision, least, bits);
+  const ulong greater = max(x & (sign - 1), y & (sign - 1));
+  const ulong less = min(x & (sign - 1), y & (sign - 1));
+  if (greater > infinity || (greater == infinity && less == 0)) return quiet_nan_of(precision, least, bits);
+  if (greater == infinity) return ((x ^ y) & sign) | infinity;
+  int exponent = 0;
+  int other_exponent = 0;
+  const ulong mantissa = number_of(greater, precision, least, bits, &exponent);
+  const ulong other = number_of(less, precision, least, bits, &other_exponent);
+  const ulong high = mul_hi(mantissa, other);
+  ulong product = mantissa * other;
+  exponent += other_exponent;
+  if (high != 0) {
+    const uint over = 64 - (uint)clz(high);  // bits, of which the lowest of the others tells
+    const ulong lost = product & (((ulong)1 << over) - 1);
+    product = high << (64 - over) | product >> over | (lost != 0 ? 1 : 0);
+    exponent += (int)over;
+  }
+  return ((x ^ y) & sign) | rounded_number(product, exponent, precision, least, bits);
+}
+
+// An element that is an integer as a double; the format of one that is a float.
+#if !MASU_FLOAT
+inline ulong integer_as_double(const MASU_BITS element) {
+  const bool minus = MASU_SIGNED && (element & MASU_SIGN) != 0;
+  const ulong magnitude = minus ? (0 - (ulong)element) & MASU_ALL_BITS : (ulong)element;
+  return rounded_number(magnitude, 0, MASU_DOUBLE_FORMAT) | (minus ? (ulong)1 << 63 : 0);
+}
+#elif MASU_ELEMENT_BYTES == 2
+#define MASU_ELEMENT_FORMAT MASU_HALF_FORMAT
+#elif MASU_ELEMENT_BYTES == 4
+#define MASU_ELEMENT_FORMAT MASU_SINGLE_FORMAT
+#else
+#define MASU_ELEMENT_FORMAT MASU_DOUBLE_FORMAT
+#endif

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+// Quantiles into the caller's memory: validate, then on the CPU or by launches.
+#include "call/operands.h"
+#include "quantile/quantile_rule.h"
+#include "quantile/quantiles.h"
+#include "quantile/selection.h"
+#include "quantile/selection_device.h"
+#include "runtime/half.h"
+
+#include <masu/quantile.h>
+#include <masu/selection.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+namespace masu {
+
+namespace {
+
+constexpr std::string_view function_name = "quantiles";
+
+std::vector<std::uint64_t> places_of_points(std::span<const QuantilePoint> points) {
+  std::vector<std::uint64_t> places;
+  for (const QuantilePoint& point : points) {
+    places.push_back(point.previous);
+    if (point.kind != QuantilePoint::Kind::element) places.push_back(point.next);
+  }
+  std::ranges::sort(places);
+  places.erase(std::unique(places.begin(), places.end()), places.end());
+  return places;
+}
+
+// Elements of a row.
+std::uint64_t check_rows_of_points(std::uint64_t count, std::uint64_t rows) {
+  if (rows == 0 || count % rows != 0) {
+    call::refuse(function_name, fmt::format("rows must divide the {} elements, got {}", count, rows));
+  }
+  if (count == 0) call::refuse(function_name, "there must be data, got no elements");
+  return count / rows;
+}
+
+void check_points(std::span<const QuantilePoint> points, std::uint64_t length, Dtype dtype, Dtype result) {
+  for (const QuantilePoint& point : points) {
+    const bool element = point.kind == QuantilePoint::Kind::element;
+    const std::uint64_t place = element ? point.previous : std::max(point.previous, point.next);
+    if (place >= length) {
+      call::refuse(function_name, fmt::format("places must be below {}, the length of a row, got {}", length, place));
+    }
+    if (!is_float(result) && !(element && result == dtype)) {
+      call::refuse(function_name, fmt::format("results must be f16, f32 or f64, got {}", to_string(result)));
+    }
+  }
+}
+
+// A number rounded to a dtype of floats. What is computed in f64 from numbers of f32 or f16 and rounded to these is as
+// good as computed in them: f64 has more than twice their digits.
+double rounded(double number, Dtype dtype) {
+  switch (dtype) {
+    case Dtype::f16: return runtime::to_double(runtime::to_half(number));
+    case Dtype::f32: return static_cast<double>(static_cast<float>(number));
+    default: return number;
+  }
+}
+
+template <class T>
+double difference_in_dtype(T a, T b) {
+  if constexpr (std::is_same_v<T, Half>) {
+    return rounded(runtime::to_double(b) - runtime::to_double(a), Dtype::f16);
+  } else if constexpr (std::is_floating_point_v<T>) {
+    return static_cast<double>(static_cast<T>(b - a));
+  } else {
+    return static_cast<double>(static_cast<T>(static_cast<std::uint64_t>(b) - static_cast<std::uint64_t>(a)));
+  }
+}
+
+template <class T>
+double value_between(const QuantilePoint& point, T a, T b, Dtype dtype) {
+  const double weight = rounded(point.weight, dtype);
+  const double product = rounded(rounded(difference_in_dtype(a, b), dtype) * weight, dtype);
+  if (point.kind == QuantilePoint::Kind::from_previous) return rounded(rounded(to_f64(a), dtype) + product, dtype);
+  return rounded(rounded(to_f64(b), dtype) - product, dtype);
+}
+
+void put_number(double number, Dtype dtype, std::byte* to) {
+  if (number != number) number = std::numeric_limits<double>::quiet_NaN();
+  const auto put = [to](const auto& value) { std::memcpy(to, &value, sizeof value); };
+  switch (dtype) {
+    case Dtype::f16: return put(runtime::to_half(number));
+    case Dtype::f32: return put(static_cast<float>(number));
+    default: return put(number);
+  }
+}
+
+void points_here(const ArrayView& data, std::uint64_t rows, std::span<const QuantilePoint> points, Dtype result_dtype,
+                 std::byte* results) {
+  const std::uint64_t length = data.count / rows;
+  std::vector<std::uint64_t> places = places_of_points(points);
+  if (places.back() != length - 1) places.push_back(length - 1);
+  const std::size_t size = size_of(data.dtype);
+  std::vector<std::byte> found(rows * places.size() * size);
+  elements_at(data, rows, places, MutableArrayView(data.dtype, found.data(), rows * places.size()));
+  dispatch(data.dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    for (std::size_t p = 0; p < points.size(); ++p) {
+      const QuantilePoint& point = points[p];
+      const bool element = point.kind == QuantilePoint::Kind::element;
+      for (std::uint64_t row = 0; row < rows; ++row) {
+        const auto at = [&](std::uint64_t place) {
+          const auto i = std::ranges::lower_bound(places, place) - places.begin();
+          T value{};
+          std::memcpy(static_cast<void*>(&value),
+                      found.data() + (row * places.size() + static_cast<std::size_t>(i)) * size, size);
+          return value;
+        };
+        std::byte* const to = results + (p * rows + row) * size_of(result_dtype);
+        const T last = at(length - 1);
+        const bool nan = is_float(data.dtype) && to_f64(last) != to_f64(last);
+        const T a = nan ? last : at(point.previous);
+        if (result_dtype == data.dtype && (element || nan)) std::memcpy(to, &a, size);
+        else if (element || nan) put_number(rounded(to_f64(a), result_dtype), result_dtype, to);
+        else put_number(value_between(point, a, at(point.next), result_dtype), result_dtype, to);
+      }
+    }
+  });
+}
+
+}  // namespace
+
+std::vector<QuantilePoint> quantile_points(QuantileMethod method, std::uint64_t length, std::span<const double> q) {
+  check_quantiles(q);
+  if (length == 0) call::refuse("quantile_points", "length must be >= 1, got 0");
+  std::vector<QuantilePoint> points;
+  for (const double one : q) {
+    const QuantilePlace place = quantile_place(method, length, one);
+    if (place.is_element) {
+      points.push_back({place.previous, place.previous, 0, QuantilePoint::Kind::element});
+    } else if (place.gamma >= 0.5) {
+      points.push_back({place.previous, place.next, 1 - place.gamma, QuantilePoint::Kind::from_next});
+    } else {
+      points.push_back({place.previous, place.next, place.gamma, QuantilePoint::Kind::from_previous});
+    }
+  }
+  return points;
+}
+
+std::uint64_t quantiles_workspace(const Device& device, Dtype dtype, std::uint64_t count,
+                                  std::span<const QuantilePoint> points, const SelectionOptions& options) {
+  const std::uint64_t length = check_rows_of_points(count, options.rows);
+  if (call::on_cpu(device) || points.empty()) return 0;
+  return points_bytes(device, dtype, options.rows, length, places_of_points(points).size());
+}
+
+Pending<void> quantiles(Stream& stream, const BufferBase& data, Dtype dtype, std::span<const QuantilePoint> points,
+                        const BufferBase& result, Dtype result_dtype, const SelectionOptions& options) {
+  call::check_stream(function_name, stream, data);
+  const std::uint64_t count = call::count_of(function_name, data, dtype);
+  check_points(points, check_rows_of_points(count, options.rows), dtype, result_dtype);
+  call::check_results(function_name, "the result", result, stream.device(), options.rows * points.size(),
+                      size_of(result_dtype), {&data});
+  if (points.empty()) return {stream.record(), [] {}};
+  if (call::on_cpu(stream.device())) {
+    stream.finish();  // what was given to it before may still change the data
+    points_here(call::host_view(data, dtype), options.rows, points, result_dtype, call::host_address(result));
+    return {Event(), [] {}};
+  }
+  call::check_fp64(function_name, stream.device(), dtype);
+  const std::vector<std::uint64_t> places = places_of_points(points);
+  const std::uint64_t bytes = quantiles_workspace(stream.device(), dtype, count, points, options);
+  const auto workspace = std::make_shared<Buffer<std::byte>>(
+      call::take_workspace(function_name, options.workspace, stream.device(), bytes, {&data, &result}));
+  points_on_device(stream, {data, dtype, options.rows}, points, places, result_dtype, result, *workspace);
+  return {stream.record(), [workspace] {}};
+}
+
+}  // namespace masu

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+// Quantiles that stay on the device, against the CPU's, and those against the quantiles of host data.
+#include "each_device.h"
+#include "elements/order.h"
+#include "expect_error.h"
+#include "quantile/selection_plan.h"
+#include "runtime/half.h"
+
+#include <masu/quantile.h>
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cstring>
+#include <random>
+#include <vector>
+
+namespace masu {
+namespace {
+
+constexpr int method_count = static_cast<int>(QuantileMethod::nearest) + 1;
+
+// Any bits, or few values: zeros of both signs, infinities, subnormals, in some rows NaN.
+template <class T>
+std::vector<T> data_of(std::uint64_t count, bool any_bits, std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  std::vector<T> result(count);
+  for (T& x : result) {
+    std::uint64_t bits = random();
+    if (!any_bits) {
+      const double infinity = std::numeric_limits<double>::infinity();
+      const double some[] = {0.0, -0.0, infinity, -infinity, 1.5, -2.5, 3.0, 100.0, 0.1, -7.3};
+      const double number = some[bits / 64 % 10];
+      if constexpr (std::is_same_v<T, Half>) x = runtime::to_half(number);
+      else if constexpr (is_float(dtype_of<T>)) x = static_cast<T>(number);
+      else x = static_cast<T>(bits / 64 % 100);
+      if (!is_float(dtype_of<T>) || bits % 64 > 4) continue;
+      bits = bits >> 60;  // a subnormal
+    }
+    if (is_float(dtype_of<T>) && random() % (count < 1000 ? 50 : 1) != 0) {
+      bits &= ~(std::uint64_t{3} << (8 * sizeof(T) - 3));  // no NaN
+    }
+    std::memcpy(static_cast<void*>(&x), &bits, sizeof x);
+  }
+  return result;
+}
+
+class QuantilePointsTest : public test::EachDevice {
+ protected:
+  static std::vector<std::byte> found_on(const Device& on, Dtype dtype, std::span<const std::byte> data,
+                                         std::uint64_t rows, std::span<const QuantilePoint> points, Dtype result) {
+    const Buffer<std::byte> there = on.upload(data);
+    Buffer<std::byte> to(on, rows * points.size() * size_of(result));
+    Stream stream(on, Timing::off);
+    quantiles(stream, there, dtype, points, to, result, {.rows = rows}).get();
+    return to.read();
+  }
+  template <class T>
+  void check(const std::vector<T>& data, std::uint64_t rows, QuantileMethod method, const std::vector<double>& q) {
+    constexpr Dtype dtype = dtype_of<T>;
+    const auto points = quantile_points(method, data.size() / rows, q);
+    const auto bytes = std::as_bytes(std::span(data));
+    const Device cpu = Device::open("cpu");
+    std::vector<Dtype> results{Dtype::f16, Dtype::f32, Dtype::f64};
+    if (points.front().kind == QuantilePoint::Kind::element) results.push_back(dtype);
+    for (const Dtype result : results) {
+      SCOPED_TRACE(testing::Message() << to_string(dtype) << " " << to_string(method) << " to " << to_string(result)
+                                      << ", " << data.size() << " elements, " << rows << " rows");
+      const std::vector<std::byte> want = found_on(cpu, dtype, bytes, rows, points, result);
+      ASSERT_EQ(found_on(device, dtype, bytes, rows, points, result), want);
+      if (result != Dtype::f64 || sizeof(T) == 8 || (!is_float(dtype) && sizeof(T) == 4)) continue;
+      // Zeros of quantiles of host data are +0, and differences of integers do not overflow.
+      const std::vector<double> host = quantiles(cpu, ArrayView(data), q, {.method = method, .rows = rows});
+      std::vector<double> numbers(host.size());
+      std::memcpy(numbers.data(), want.data(), want.size());
+      if (!is_float(dtype) && std::is_signed_v<T>) continue;
+      for (std::uint64_t i = 0; i < host.size(); ++i) {
+        const double number = numbers[i % q.size() * rows + i / q.size()];
+        ASSERT_EQ(std::bit_cast<std::uint64_t>(number == 0 ? 0.0 : number), std::bit_cast<std::uint64_t>(host[i])) << i;
+      }
+    }
+  }
+  template <class Body>
+  void each_type(const Body& body) {
+    for (const Dtype dtype : {Dtype::u8, Dtype::i16, Dtype::u32, Dtype::i64, Dtype::f16, Dtype::f32, Dtype::f64}) {
+      if (dtype == Dtype::f64 && !device.info().fp64) continue;
+      // Those that a test can wait for: PoCL takes long to compile.
+      const bool some = device.kind() != DeviceKind::cpu && !device.info().gpu;
+      if (!some || dtype == Dtype::i16 || dtype == Dtype::i64 || is_float(dtype)) dispatch(dtype, body);
+    }
+  }
+};
+MASU_ON_EACH_DEVICE(QuantilePointsTest);
+
+TEST_P(QuantilePointsTest, EveryMethod) {
+  each_type([&](auto tag) {
+    using T = typename decltype(tag)::type;
+    const std::vector<double> q{0, 0.1, 0.25, 1 / 3.0, 0.5, 0.77, 1};
+    for (const std::uint64_t length : {1, 2, 3, 10, 501}) {
+      for (int i = 0; i < method_count; ++i) {
+        const auto method = static_cast<QuantileMethod>(i);
+        check(data_of<T>(length * 3, true, length), 3, method, q);
+        check(data_of<T>(length * 3, false, length), 3, method, {q[length % q.size()]});
+      }
+    }
+  });
+}
+
+// Digits of a row, rows that are sorted, bounds from a sample.
+TEST_P(QuantilePointsTest, EveryWay) {
+  const std::vector<double> few{0.001, 0.5, 0.999};
+  std::vector<double> many;
+  for (int i = 0; i < 37; ++i) many.push_back(i / 36.0);
+  each_type([&](auto tag) {
+    using T = typename decltype(tag)::type;
+    check(data_of<T>(2 * selection_plan::most_short + 2, true, 5), 2, QuantileMethod::linear, few);
+    check(data_of<T>(selection_plan::most_short + 1, false, 6), 1, QuantileMethod::midpoint, few);
+    check(data_of<T>(3000, true, 7), 3, QuantileMethod::hazen, many);
+    check(data_of<T>(4 * 5000, false, 8), 5000, QuantileMethod::linear, few);
+  });
+  const std::uint64_t bounded = selection_plan::make(device.info(), Dtype::f32).least_bounded;
+  check(data_of<float>(bounded + 5, true, 9), 1, QuantileMethod::linear, few);
+  check(data_of<float>(bounded + 5, false, 9), 1, QuantileMethod::weibull, few);
+}
+
+// The last digit of the arithmetic: many differences, weights and roundings.
+TEST_P(QuantilePointsTest, Arithmetic) {
+  std::mt19937_64 random(4);
+  each_type([&](auto tag) {
+    using T = typename decltype(tag)::type;
+    const bool quick = device.kind() == DeviceKind::cpu || device.info().gpu;
+    for (int turn = 0; turn < (quick ? 20 : 1); ++turn) {
+      const std::uint64_t rows = quick ? 2000 : 300;
+      std::vector<double> q{std::generate_canonical<double, 53>(random), 0.25};
+      check(data_of<T>(2 * rows, true, random()), rows, QuantileMethod::linear, q);
+    }
+  });
+}
+
+TEST_P(QuantilePointsTest, BadInput) {
+  Stream stream(device, Timing::off);
+  Buffer<float> data(device, 100);
+  data.fill(1.0F);
+  Buffer<float> result(device, 4);
+  const auto find = [&](QuantilePoint point, const BufferBase& to, Dtype dtype = Dtype::f32, std::uint64_t rows = 1) {
+    quantiles(stream, data, Dtype::f32, {&point, 1}, to, dtype, {.rows = rows}).get();
+  };
+  const Buffer<float> one = result.slice(0, 1);
+  const auto between = QuantilePoint::Kind::from_next;
+  MASU_EXPECT_ERROR(find({}, one, Dtype::f32, 3), invalid_argument,
+                    "quantiles: rows must divide the 100 elements, got 3");
+  MASU_EXPECT_ERROR(find({100}, one), invalid_argument,
+                    "quantiles: places must be below 100, the length of a row, got 100");
+  MASU_EXPECT_ERROR(find({3, 50, 0, between}, one, Dtype::f32, 2), invalid_argument,
+                    "quantiles: places must be below 50");
+  MASU_EXPECT_ERROR(find({3, 4, 0, between}, one, Dtype::u32), invalid_argument,
+                    "quantiles: results must be f16, f32 or f64, got u32");
+  MASU_EXPECT_ERROR(find({3}, result), invalid_argument, "quantiles: the result");
+  MASU_EXPECT_ERROR(find({3}, data.slice(0, 1)), invalid_argument, "quantiles: the result");
+  const double wrong = 1.5;
+  MASU_EXPECT_ERROR(quantile_points(QuantileMethod::linear, 5, {&wrong, 1}), invalid_argument, "quantile");
+  MASU_EXPECT_ERROR(quantile_points(QuantileMethod::linear, 0, {}), invalid_argument, "length must be >= 1, got 0");
+  const Buffer<float> none(device, 0);
+  quantiles(stream, data, Dtype::f32, {}, none, Dtype::f32).get();
+}
+
+}  // namespace
+}  // namespace masu
