@@ -158,7 +158,7 @@ TYPED_TEST(MpiDeviceMemory, Selections) {
         "unique", [&] { return unique(MPI_COMM_WORLD, mine); }, [&] { return masu::unique(this->cpu, x); },
         [&] {
           const DeviceUnique<std::byte> found = masu::unique(whole, dtype);
-          return UniqueArrays{.values = {dtype, found.values.read()}, .counts = found.counts.read()};
+          return UniqueArrays{{dtype, found.values.read()}, found.counts.read(), {}, {}};
         });
   });
 }
