@@ -2,6 +2,7 @@
 // Every function but the sums (sum_test.cpp), against one process with all the data, bit for bit.
 #include "distributions.h"
 #include "expect_error.h"
+#include "outcomes.h"
 
 #include <gtest/gtest.h>
 #include <masu/mpi.h>
@@ -12,63 +13,6 @@
 
 namespace masu::mpi::test {
 namespace {
-
-// What a call returns or throws, as bytes.
-template <class F>
-detail::Bytes outcome(const F& call) {
-  detail::Bytes result;
-  const auto add = [&](const void* data, std::size_t size) {
-    const auto* first = static_cast<const std::byte*>(data);
-    result.insert(result.end(), first, first + size);
-  };
-  const auto add_array = [&](const ArrayView& x) { add(x.data, x.count * size_of(x.dtype)); };
-  const auto add_all = [&](const auto& numbers) { add(numbers.data(), numbers.size() * sizeof(numbers[0])); };
-  try {
-    const auto found = call();
-    using Found = std::remove_cvref_t<decltype(found)>;
-    if constexpr (std::is_same_v<Found, ReduceResult>) {
-      if (found.op() == ReduceOp::count_nonzero) {
-        add_all(found.nonzero());
-      } else {
-        if (found.op() != ReduceOp::max) add_array(found.min_values());
-        if (found.op() != ReduceOp::min) add_array(found.max_values());
-        if (found.op() != ReduceOp::max) add_all(found.min_indices());
-        if (found.op() != ReduceOp::min) add_all(found.max_indices());
-      }
-    } else if constexpr (std::is_same_v<Found, Histogram> || std::is_same_v<Found, JointHistogram>) {
-      result = found.bytes();
-    } else if constexpr (std::is_same_v<Found, WeightedHistogram>) {
-      add_all(found.totals());
-      add_all(found.extra_totals());
-      add_all(found.variances());
-    } else if constexpr (std::is_same_v<Found, TopkResult>) {
-      add_array(found.view());
-      add_all(found.indices());
-    } else if constexpr (std::is_same_v<Found, UniqueArrays>) {
-      result = found.values.bytes;
-      add_all(found.counts);
-    } else if constexpr (std::is_same_v<Found, double>) {
-      add(&found, sizeof found);
-    } else {
-      for (const auto& one : found) {
-        if constexpr (std::is_same_v<std::remove_cvref_t<decltype(one)>, Quantile>) {
-          add(&one.value, sizeof one.value);
-          add(&one.bits, sizeof one.bits);
-        } else {
-          add(&one, sizeof one);
-        }
-      }
-    }
-  } catch (const Error& error) {
-    result.assign(1, static_cast<std::byte>(error.code()));
-  }
-  return result;
-}
-
-template <class F, class G>
-void expect_same(const char* function, const F& distributed, const G& alone) {
-  EXPECT_EQ(outcome(distributed), outcome(alone)) << function;
-}
 
 template <class T>
 class MpiFunctions : public testing::Test {};

@@ -237,19 +237,6 @@ TEST_F(Gpus, SortWithTheBitsOfOneProcess) {
   check(Half{}, {40001});
 }
 
-TEST_F(Gpus, OtherFunctionsWithTheBitsOfOneProcess) {
-  const Device cpu = Device::open("cpu");
-  each_distribution<float>({1, 5003, 300002}, [&](const std::vector<float>& x, const Cuts& cuts) {
-    const Buffer<float> mine = device->upload(part_of(x, cuts));
-    const Bins bins = Bins::even(100, 0, 100);
-    EXPECT_EQ(histogram(MPI_COMM_WORLD, mine, bins), masu::histogram(cpu, x, bins));
-    EXPECT_EQ(sum(MPI_COMM_WORLD, mine), masu::sum(cpu, ArrayView(x)));
-    EXPECT_EQ(argmin(MPI_COMM_WORLD, mine), masu::argmin(x));
-    EXPECT_EQ(exact_quantiles(MPI_COMM_WORLD, mine, std::vector<double>{0.1, 0.5}),
-              masu::exact_quantiles(cpu, ArrayView(x), std::vector<double>{0.1, 0.5}));
-  });
-}
-
 TEST_F(Gpus, RanksThatShareOneGoThroughTheHost) {
   if (ranks() == 1) GTEST_SKIP() << "one rank shares nothing";
   MPI_Comm comm = MPI_COMM_NULL;

@@ -116,6 +116,8 @@ class MASU_EXPORT QuantileFinder {
   [[nodiscard]] bool next_pass();
   /// The quantiles in the order of q, once next_pass() was false.
   [[nodiscard]] std::vector<Quantile> result() const;
+  /// Of the data.
+  [[nodiscard]] Dtype dtype() const noexcept;
   /// Elements of one pass.
   [[nodiscard]] std::uint64_t count() const noexcept;
   [[nodiscard]] Times times() const;

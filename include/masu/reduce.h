@@ -116,6 +116,9 @@ class MASU_EXPORT ReduceAccumulator {
   [[nodiscard]] std::vector<std::byte> bytes() const;
   /// Throws invalid_argument for anything that bytes() did not write.
   static ReduceAccumulator from_bytes(const Device& device, std::span<const std::byte> bytes);
+  /// Of the data.
+  [[nodiscard]] Dtype dtype() const noexcept;
+  [[nodiscard]] ReduceOp op() const noexcept;
   /// Elements so far.
   [[nodiscard]] std::uint64_t count() const noexcept;
   /// The result so far. Throws invalid_argument for an extreme of nothing.

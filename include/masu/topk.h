@@ -100,6 +100,9 @@ class MASU_EXPORT TopkAccumulator {
   [[nodiscard]] std::vector<std::byte> bytes() const;
   /// Throws invalid_argument for anything that bytes() did not write.
   static TopkAccumulator from_bytes(const Device& device, std::span<const std::byte> bytes);
+  /// Of the data.
+  [[nodiscard]] Dtype dtype() const noexcept;
+  [[nodiscard]] std::uint64_t k() const noexcept;
   /// Elements so far, skipped ones included.
   [[nodiscard]] std::uint64_t count() const noexcept;
   /// The top k so far; all that came, in order, where that is fewer than k.

@@ -180,6 +180,8 @@ class MASU_EXPORT UniqueAccumulator {
   [[nodiscard]] std::vector<std::byte> bytes() const;
   /// Throws invalid_argument for anything that bytes() did not write.
   static UniqueAccumulator from_bytes(const Device& device, std::span<const std::byte> bytes);
+  /// Of the data.
+  [[nodiscard]] Dtype dtype() const noexcept;
   /// Elements so far.
   [[nodiscard]] std::uint64_t count() const noexcept;
   /// Bytes that the distinct values so far and their counts take.

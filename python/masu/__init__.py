@@ -5,12 +5,14 @@ from ._device_array import DeviceArray, to_device
 from ._fallback import Fallback
 from ._histogram import histogram, histogram_bin_edges
 from ._histogram_class import Histogram
+from ._histogram_states import JointHistogram, RowHistograms, WeightedHistogram
 from ._joint import histogram2d, histogramdd
 from ._masu import Device, DeviceInfo, __version__, cpu_threads, devices, set_cpu_threads
 from ._moments import mean, std, var
 from ._order import TopK, argpartition, argsort, partition, searchsorted, sort, topk, unique
 from ._program import Kernel, LocalMemory, Program
 from ._quantile import median, nanmedian, nanpercentile, nanquantile, percentile, quantile
+from ._states import QuantileFinder, ReduceAccumulator, TopkAccumulator, UniqueAccumulator
 from ._sum_accumulator import SumAccumulator
 from ._sums import cumsum, dot, sum
 
@@ -20,11 +22,18 @@ __all__ = [
     "DeviceInfo",
     "Fallback",
     "Histogram",
+    "JointHistogram",
     "Kernel",
     "LocalMemory",
     "Program",
+    "QuantileFinder",
+    "ReduceAccumulator",
+    "RowHistograms",
     "SumAccumulator",
     "TopK",
+    "TopkAccumulator",
+    "UniqueAccumulator",
+    "WeightedHistogram",
     "argpartition",
     "argsort",
     "bincount",

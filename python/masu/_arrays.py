@@ -214,6 +214,17 @@ def taken(array, device):
     raise TypeError(f"masu: the memory of {type(array).__name__} must be the host's or a CUDA device's")
 
 
+def placed(x, device):
+    """`x` as a plain array or a DeviceArray, and the device on which work on it is done."""
+    from ._lines import device_for
+    if foreign(x):
+        x = taken(x, device)
+    if isinstance(x, _masu.DeviceArray):
+        return x, x.device
+    x = plain(x)
+    return x, device_for(device, x.size)
+
+
 def _current_stream(array, ordinal):
     """The handle of the stream to which the array's library gives work for the device now; None where it tells none."""
     library = _library(array)

@@ -10,7 +10,7 @@ import numpy as np
 
 from . import _arrays, _bins, _by_place, _device, _fallback, _histogram, _masu, _small
 
-_MOST_COLUMNS = 8
+MOST_COLUMNS = 8
 _MOST_CELLS = 2**31
 
 
@@ -141,40 +141,47 @@ def _columns(sample, where):
     return list(turned)
 
 
+def edges_and_specs(columns, bins, range, where, finite=False):
+    """The edges of each column as NumPy has them, and how masu counts between them, None where it does not. NumPy's errors,
+    without the number of the column. `finite`: bins without a range span the finite values."""
+    try:
+        each = list(bins)
+    except TypeError:
+        each = [bins] * len(columns)
+    ranges = [None] * len(columns) if range is None else list(range)
+    if len(each) != len(columns):
+        raise ValueError("The dimension of bins must be equal to the dimension of the sample x.")
+    if len(ranges) != len(columns):
+        raise ValueError("range argument must have one entry per dimension")
+    edges, specs = [], []
+    for column, rule, ends in zip(columns, each, ranges):
+        uniform = np.ndim(rule) == 0
+        needed = uniform and ends is None
+        pair = _histogram.extremes(column, where, finite) if needed else np.empty(0, column.dtype)
+        found = np.histogramdd(pair.reshape(-1, 1), [operator.index(rule) if uniform else rule], [ends])[1][0]
+        edges.append(found)
+        specs.append(_bins.column_spec(column.dtype, found, uniform, ends))
+    return edges, specs
+
+
 def _count(sample, bins, range, weights, device):
     """(hist, edges); None where the call is NumPy's."""
     where = _device.resolve(device)
     columns = _columns(sample, where)
-    if not columns or len(columns) > _MOST_COLUMNS or columns[0].dtype.kind == "b":
+    if not columns or len(columns) > MOST_COLUMNS or columns[0].dtype.kind == "b":
         return None
     if weights is not None:
         weights = np.asarray(weights)
         if weights.shape != columns[0].shape or weights.dtype.kind == "b" or not _arrays.has_dtype(weights):
             return None
     try:
-        each = list(bins) if len(bins) == len(columns) else None
-    except TypeError:
-        each = [bins] * len(columns)
-    ranges = [None] * len(columns) if range is None else range
-    if each is None or len(ranges) != len(columns):
+        with np.errstate(divide="raise", over="raise", invalid="raise"):
+            edges, specs = edges_and_specs(columns, bins, range, where)
+    except (FloatingPointError, TypeError, ValueError):
+        # NumPy says it with the number of the column, and warns itself
         return None
-    edges = []
-    specs = []
-    for column, rule, ends in zip(columns, each, ranges):
-        uniform = np.ndim(rule) == 0
-        needed = uniform and ends is None
-        pair = _histogram.extremes(column, where) if needed else np.empty(0, column.dtype)
-        try:
-            with np.errstate(divide="raise", over="raise", invalid="raise"):
-                found = np.histogramdd(pair.reshape(-1, 1), [operator.index(rule) if uniform else rule], [ends])[1][0]
-        except (FloatingPointError, TypeError, ValueError):
-            # NumPy says it with the number of the column, and warns itself
-            return None
-        spec = _bins.column_spec(column.dtype, found, uniform, ends)
-        if spec is None:
-            return None
-        edges.append(found)
-        specs.append(spec)
+    if None in specs:
+        return None
     shape = tuple(len(e) - 1 for e in edges)
     if math.prod(shape) > _MOST_CELLS:
         return None

@@ -9,7 +9,7 @@ import math
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from . import _arrays, _bins, _device_quantile, _histogram, _masu, _moments, _order
+from . import _arrays, _bins, _device_quantile, _histogram, _joint, _masu, _moments, _order
 from ._device_array import DeviceArray, dtype_name, to_device
 from ._device_bins import number_by, number_of_columns, on_host
 from ._device_lines import array_like, axes_of, converted, lines, part, placed
@@ -443,20 +443,8 @@ def _of_columns(*columns, bins=10, range=None, density=None, weights=None):
     columns = [_there("histogramdd", column, like) for column in columns]
     if any(column.ndim != 1 or len(column) != len(like) for column in columns):
         raise ValueError("histogramdd: the columns must have one dimension and one length")
-    bins = on_host(bins)
-    each = [bins] * len(columns) if number_of_columns(bins) is None else list(bins)
-    ranges = [None] * len(columns) if range is None else list(range)
-    if len(each) != len(columns):
-        raise ValueError("The dimension of bins must be equal to the dimension of the sample x.")
-    if len(ranges) != len(columns):
-        raise ValueError("range argument must have one entry per dimension")
-    edges, specs = [], []
-    for column, rule, ends in zip(columns, each, ranges):
-        uniform = np.ndim(rule) == 0
-        pair = _extremes(column) if uniform and ends is None else np.empty(0, column.dtype)
-        edges.append(np.histogramdd(pair.reshape(-1, 1), [rule], [ends])[1][0])
-        specs.append(_bins.column_spec(column.dtype, edges[-1], uniform, ends))
-    if None in specs or like.dtype == np.bool:
+    edges, specs = ([], [None]) if like.dtype == np.bool else _joint.edges_and_specs(columns, on_host(bins), range, like.device)
+    if None in specs:
         raise TypeError(f"histogramdd: these bins are not supported for {like.dtype} on a device")
     hist = np.zeros(tuple(len(e) - 1 for e in edges))
     if like.size and weights is None:

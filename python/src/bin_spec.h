@@ -6,11 +6,13 @@
 #include "module.h"
 
 #include <masu/histogram.h>
+#include <masu/joint_histogram.h>
 
 #include <algorithm>
 #include <memory>
 #include <span>
 #include <utility>
+#include <vector>
 
 namespace masu_python {
 
@@ -51,6 +53,71 @@ inline bool same_edges(const Spec& spec, masu::Dtype dtype) {
     if (error.code() != masu::ErrorCode::invalid_argument) throw;
     return false;
   }
+}
+
+inline std::vector<Spec> specs_of(nb::handle list) {
+  std::vector<Spec> specs;
+  for (const nb::handle entry : list) specs.emplace_back(entry);
+  return specs;
+}
+
+// Counts with the library's own even bins where their edges are those that NumPy has, else between NumPy's edges.
+// `edges(result, d)` are those of column d.
+template <class Count, class Edges>
+auto counted(std::span<const Spec> specs, Count&& count, Edges&& edges) {
+  std::vector<masu::Bins> bins;
+  const bool own = std::ranges::any_of(specs, &Spec::even);
+  try {
+    for (const Spec& spec : specs) bins.push_back(spec.own());
+    auto result = count(bins);
+    bool same = true;
+    for (std::size_t d = 0; d < specs.size() && same; ++d)
+      if (specs[d].even()) same = std::ranges::equal(edges(result, static_cast<unsigned>(d)), specs[d].numbers());
+    if (same) return result;
+  } catch (const masu::Error& error) {
+    // the library refuses even bins without width, numpy.histogramdd does not
+    if (!own || error.code() != masu::ErrorCode::invalid_argument) throw;
+  }
+  bins.clear();
+  for (const Spec& spec : specs) bins.push_back(spec.given());
+  return count(bins);
+}
+
+// The bins with which the library counts what NumPy counts in data of this dtype. Throws unsupported where edges do not
+// tell where f16 values go.
+inline masu::Bins bins_of(const Spec& spec, masu::Dtype dtype) {
+  if (!spec.even() || same_edges(spec, dtype)) return spec.own();
+  if (dtype != masu::Dtype::f16) return spec.given();
+  throw masu::Error(masu::ErrorCode::unsupported, "histogram: this range is not supported for data of float16");
+}
+
+// Columns in host memory, or on one device.
+struct Columns {
+  explicit Columns(nb::handle list) {
+    for (const nb::handle column : list) inputs.push_back(std::make_unique<Input>(column));
+    for (const auto& input : inputs) {
+      on_device = on_device || input->on_device();
+      if (input->on_device()) buffers.push_back(&input->buffer());
+      else views.push_back(input->view());
+    }
+  }
+  [[nodiscard]] masu::Dtype dtype() const { return inputs.at(0)->dtype(); }
+
+  std::vector<std::unique_ptr<Input>> inputs;
+  std::vector<masu::ArrayView> views;
+  std::vector<const masu::BufferBase*> buffers;
+  bool on_device = false;
+};
+
+inline masu::JointHistogram joint_histogram_of(const Columns& in, std::span<const Spec> specs,
+                                               const masu::Device& device) {
+  return counted(
+      specs,
+      [&](const std::vector<masu::Bins>& which) {
+        return in.on_device ? masu::joint_histogram(in.buffers, in.dtype(), which)
+                            : masu::joint_histogram(device, in.views, which);
+      },
+      [](const masu::JointHistogram& h, unsigned d) { return h.edges(d); });
 }
 
 }  // namespace masu_python

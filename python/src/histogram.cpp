@@ -23,34 +23,6 @@
 namespace masu_python {
 namespace {
 
-std::vector<Spec> specs_of(nb::handle list) {
-  std::vector<Spec> specs;
-  for (const nb::handle entry : list) specs.emplace_back(entry);
-  return specs;
-}
-
-// Counts with the library's own even bins where their edges are those that NumPy has, else between NumPy's edges.
-// `edges(result, d)` are those of column d.
-template <class Count, class Edges>
-auto counted(std::span<const Spec> specs, Count&& count, Edges&& edges) {
-  std::vector<masu::Bins> bins;
-  const bool own = std::ranges::any_of(specs, &Spec::even);
-  try {
-    for (const Spec& spec : specs) bins.push_back(spec.own());
-    auto result = count(bins);
-    bool same = true;
-    for (std::size_t d = 0; d < specs.size() && same; ++d)
-      if (specs[d].even()) same = std::ranges::equal(edges(result, static_cast<unsigned>(d)), specs[d].numbers());
-    if (same) return result;
-  } catch (const masu::Error& error) {
-    // the library refuses even bins without width, numpy.histogramdd does not
-    if (!own || error.code() != masu::ErrorCode::invalid_argument) throw;
-  }
-  bins.clear();
-  for (const Spec& spec : specs) bins.push_back(spec.given());
-  return count(bins);
-}
-
 // False where edges do not tell where f16 values go: NumPy's f16 arithmetic decides, which the library has for its own
 // edges only.
 template <class Result>
@@ -138,38 +110,12 @@ bool histogram_there(nb::handle data, nb::handle bins, nb::handle counts, nb::ha
   });
 }
 
-struct Columns {
-  explicit Columns(nb::handle list) {
-    for (const nb::handle column : list) inputs.push_back(std::make_unique<Input>(column));
-    for (const auto& input : inputs) {
-      on_device = on_device || input->on_device();
-      if (input->on_device()) buffers.push_back(&input->buffer());
-      else views.push_back(input->view());
-    }
-  }
-  [[nodiscard]] masu::Dtype dtype() const { return inputs.at(0)->dtype(); }
-
-  std::vector<std::unique_ptr<Input>> inputs;
-  std::vector<masu::ArrayView> views;
-  std::vector<const masu::BufferBase*> buffers;
-  bool on_device = false;
-};
-
 // counts: f64, one for each cell, as numpy.histogramdd has them.
 void joint_histogram(nb::handle columns, nb::handle bins, nb::handle counts, const masu::Device& device) {
   const Columns in(columns);
   const std::vector<Spec> specs = specs_of(bins);
   const Output out(counts);
-  call([&] {
-    const masu::JointHistogram result = counted(
-        specs,
-        [&](const std::vector<masu::Bins>& which) {
-          return in.on_device ? masu::joint_histogram(in.buffers, in.dtype(), which)
-                              : masu::joint_histogram(device, in.views, which);
-        },
-        [](const masu::JointHistogram& h, unsigned d) { return h.edges(d); });
-    put<double>(out, result.counts(), "counts");
-  });
+  call([&] { put<double>(out, joint_histogram_of(in, specs, device).counts(), "counts"); });
 }
 
 // totals: f64, i64 or u64, rows * cells; extras: what is in no cell, in the same dtype; variances: f64, or None.

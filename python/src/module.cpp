@@ -60,6 +60,7 @@ NB_MODULE(_masu, m) {
   register_bincount(m);
   register_histogram(m);
   register_order(m);
+  register_states(m);
   register_sums(m);
   register_sum_accumulator(m);
   register_program(m);

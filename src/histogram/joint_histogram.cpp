@@ -109,8 +109,14 @@ std::vector<double> JointHistogram::density() const {
 void JointHistogram::merge(const JointHistogram& other) {
   const auto same = [](const auto& a, const auto& b) { return a->same_edges(*b); };
   if (!std::equal(rules_.begin(), rules_.end(), other.rules_.begin(), other.rules_.end(), same)) {
-    throw Error(ErrorCode::invalid_argument,
-                "JointHistogram::merge: both must have the same edges, got different ones");
+    const auto text = [](const JointHistogram& h) {
+      std::string result;
+      for (const auto& rule : h.rules_) result += (result.empty() ? "" : " x ") + rule->text();
+      return result;
+    };
+    throw Error(
+        ErrorCode::invalid_argument,
+        fmt::format("JointHistogram::merge: both must have the same edges, got {} and {}", text(*this), text(other)));
   }
   for (std::size_t i = 0; i < counts_.size(); ++i) counts_[i] += other.counts_[i];
   outside_ += other.outside_;

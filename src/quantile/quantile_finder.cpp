@@ -150,6 +150,10 @@ std::vector<Quantile> QuantileFinder::result() const {
   return result;
 }
 
+Dtype QuantileFinder::dtype() const noexcept {
+  return state_->dtype;
+}
+
 std::uint64_t QuantileFinder::count() const noexcept {
   return state_->finder.count();
 }

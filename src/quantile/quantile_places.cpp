@@ -106,8 +106,9 @@ void PlaceFinder::add(const BufferBase& data, std::uint64_t byte_offset, std::ui
   if (count == 0) return;
   check_pass();
   if (on_cpu_) return add_here(ArrayView(dtype_, static_cast<const char*>(data.native()) + byte_offset, count));
+  const call::Timer timer(&times_, &Times::compute);
   here_ += count;
-  Stream stream = call::timed_stream(device_, true);
+  Stream stream = call::timed_stream(device_, false);
   for (std::size_t first = 0; first < prefixes_.size(); first += topk_plan::most_prefixes) {
     const auto some =
         std::span(prefixes_).subspan(first, std::min<std::size_t>(topk_plan::most_prefixes, prefixes_.size() - first));
@@ -233,12 +234,6 @@ bool PlaceFinder::next_pass(std::span<const std::uint64_t> places) {
   collecting_ = on_cpu_ && within <= quantile_plan::most_collected;
   begin_pass();
   return true;
-}
-
-Times PlaceFinder::times() const {
-  Times times = times_;
-  if (counter_) times.compute += counter_->seconds();
-  return times;
 }
 
 }  // namespace masu

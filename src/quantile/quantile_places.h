@@ -47,7 +47,7 @@ class PlaceFinder {
   void check_pass() const;  // throws invalid_argument unless there is one
   // The key at a place.
   [[nodiscard]] std::uint64_t key(std::uint64_t place) const { return found_.at(place).prefix; }
-  [[nodiscard]] Times times() const;
+  [[nodiscard]] Times times() const noexcept { return times_; }
 
  private:
   // What is known of the key at a place: its front, and the place among the keys with that front.

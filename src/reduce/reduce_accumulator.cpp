@@ -49,10 +49,7 @@ struct ReduceAccumulator::State {
     count += data.count;
   }
 
-  void fetch(Piece& piece) {
-    take(piece.job.fetch(*piece.stream).front(), piece.first);
-    times.compute += piece.job.seconds();
-  }
+  void fetch(Piece& piece) { take(piece.job.fetch(*piece.stream).front(), piece.first); }
 
   Piece start(Stream& stream, const BufferBase& data, std::uint64_t data_at, std::uint64_t elements) {
     Piece piece{&stream, count,
@@ -85,6 +82,7 @@ void ReduceAccumulator::add(const ArrayView& data) {
   std::deque<State::Piece> under_way;
   const auto fetch_first = [&] {
     s.fetch(under_way.front());
+    s.times.compute += under_way.front().job.seconds();
     under_way.pop_front();
   };
   s.staging->pieces(data, 1, [&](Stream& stream, const BufferBase& buffer, std::uint64_t elements) {
@@ -101,7 +99,8 @@ void ReduceAccumulator::add_buffer(const BufferBase& data, Dtype dtype) {
   const std::uint64_t elements = call::count_of(reduce_name, data, dtype);
   if (elements == 0) return;
   if (call::on_cpu(s.device)) return s.add_here(call::host_view(data, dtype));
-  Stream stream = call::timed_stream(s.device, true);
+  const call::Timer timer(&s.times, &Times::compute);
+  Stream stream = call::timed_stream(s.device, false);
   State::Piece piece = s.start(stream, data, data.byte_offset(), elements);
   s.fetch(piece);
 }
@@ -110,7 +109,12 @@ void ReduceAccumulator::merge(const ReduceAccumulator& later) {
   State& s = *state_;
   const State& other = *later.state_;
   if (other.dtype != s.dtype || other.op != s.op || other.skip != s.skip) {
-    call::refuse(reduce_name, "accumulators that are merged must have one dtype, one operation and one rule for NaN");
+    const auto text = [](const State& of) {
+      return fmt::format("the {} of {}, NaN {}", to_string(of.op), to_string(of.dtype),
+                         of.skip ? "skipped" : "propagated");
+    };
+    call::refuse(reduce_name,
+                 fmt::format("accumulators that are merged must find the same, got {} and {}", text(s), text(other)));
   }
   if (other.count == 0) return;
   s.take(other.found, s.count);
@@ -160,6 +164,14 @@ ReduceAccumulator ReduceAccumulator::from_bytes(const Device& device, std::span<
   }
   from.end();
   return result;
+}
+
+Dtype ReduceAccumulator::dtype() const noexcept {
+  return state_->dtype;
+}
+
+ReduceOp ReduceAccumulator::op() const noexcept {
+  return state_->op;
 }
 
 std::uint64_t ReduceAccumulator::count() const noexcept {

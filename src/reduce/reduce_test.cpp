@@ -347,7 +347,7 @@ TEST_P(ReduceTest, EmptyAndRefusals) {
   MASU_EXPECT_ERROR((void)accumulator.result(), invalid_argument, "needs at least one element");
   MASU_EXPECT_ERROR(accumulator.add(ArrayView(none)), invalid_argument, "data must be u8 as before, got f32");
   MASU_EXPECT_ERROR(accumulator.merge(ReduceAccumulator(device, Dtype::u8, ReduceOp::min)), invalid_argument,
-                    "one dtype, one operation");
+                    "must find the same, got the max of u8, NaN propagated and the min of u8, NaN propagated");
   MASU_EXPECT_ERROR(ReduceAccumulator(device, Dtype::u8, ReduceOp::max, {.rows = 2}), invalid_argument,
                     "rows must be 1");
   const std::vector<std::uint8_t> data(6, 1);

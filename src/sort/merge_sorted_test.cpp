@@ -7,6 +7,7 @@
 #include <masu/sort.h>
 
 #include <cstring>
+#include <limits>
 #include <string>
 
 namespace masu {
@@ -103,6 +104,26 @@ TEST_P(MergeSortedTest, EveryTypeAndKindOfKeys) {
   check(std::uint32_t{});
   check(float{});
   check(std::int64_t{});
+  check(double{});
+}
+
+// Zeros of one sign in all runs, of one sign in each, of both in one; NaNs in no run but one.
+TEST_P(MergeSortedTest, ZerosAndNansInSomeRuns) {
+  const auto check = [&](auto tag) {
+    using T = decltype(tag);
+    for (unsigned kinds = 0; kinds < 81; ++kinds) {
+      std::vector<T> keys(900);
+      for (std::size_t i = 0; i < keys.size(); ++i) {
+        const T zeros[] = {T{0}, -T{0}, i % 2 == 0 ? T{0} : -T{0}};
+        const bool second = i >= 400;
+        keys[i] = i % 3 == 0 ? zeros[(second ? kinds / 3 : kinds) % 3] : static_cast<T>(i * 7919 % 101) - 50;
+        const T nans[] = {std::numeric_limits<T>::quiet_NaN(), -std::numeric_limits<T>::quiet_NaN()};
+        if (const unsigned nan = kinds / (second ? 27 : 9) % 3; i % 50 == 0 && nan != 0) keys[i] = nans[nan - 1];
+      }
+      expect_merged(keys, {0, 400, 900}, kinds % 2 == 0 ? Order::ascending : Order::descending);
+    }
+  };
+  check(float{});
   check(double{});
 }
 

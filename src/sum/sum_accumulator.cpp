@@ -149,8 +149,8 @@ void SumAccumulator::add_memory(const BufferBase& x, const BufferBase& y, Dtype 
   if (call::on_cpu(s.device)) {
     return s.sums.add(call::host_view(x, dtype).data, call::host_view(y, dtype).data, x.size_bytes() / size);
   }
-  Stream stream = call::timed_stream(s.device, true);
-  s.sums.add(stream, x, x.byte_offset(), y, y.byte_offset(), x.size_bytes() / size, true);
+  Stream stream = call::timed_stream(s.device, false);
+  s.sums.add(stream, x, x.byte_offset(), y, y.byte_offset(), x.size_bytes() / size, false);
 }
 
 void SumAccumulator::merge(const SumAccumulator& other) {

@@ -30,7 +30,7 @@ std::vector<std::uint64_t> DigitCounter::count(Stream& stream, const BufferBase&
   for (std::uint64_t first = 0; first < count; first += topk_plan::most_elements) {
     const std::uint64_t length = std::min(topk_plan::most_elements, count - first);
     const std::uint64_t groups = std::clamp<std::uint64_t>(length / unit, 1, std::uint64_t{plan_.compute_units} * 2);
-    launches_.push_back(kernels.launch(
+    static_cast<void>(kernels.launch(
         stream, "topk_digits", groups, call::At{data, byte_offset + first * size_of(plan_.dtype)},
         static_cast<std::uint32_t>(length), static_cast<std::uint32_t>(shift), static_cast<std::uint32_t>(width),
         wanted[0], wanted[1], wanted[2], wanted[3], KernelArgument(totals_, ArgumentType{}), LocalMemory{local}));
@@ -39,10 +39,6 @@ std::vector<std::uint64_t> DigitCounter::count(Stream& stream, const BufferBase&
   stream.read(totals_, std::span(result));
   stream.finish();
   return result;
-}
-
-double DigitCounter::seconds() const {
-  return call::seconds_of(launches_);
 }
 
 }  // namespace masu

@@ -26,14 +26,11 @@ class DigitCounter {
   std::vector<std::uint64_t> count(Stream& stream, const BufferBase& data, std::uint64_t byte_offset,
                                    std::uint64_t count, unsigned shift, unsigned width,
                                    std::span<const std::uint64_t> prefixes);
-  // Device time of the launches so far; the streams' events must tell times.
-  [[nodiscard]] double seconds() const;
 
  private:
   topk_plan::Plan plan_;
   Device device_;
   Buffer<std::uint64_t> totals_;
-  std::vector<Event> launches_;
 };
 
 }  // namespace masu

@@ -165,16 +165,17 @@ struct TopkAccumulator::State {
     count += data.count;
   }
 
-  // The first of a piece that lies on the device go to the list.
-  void add_there(Stream& stream, const BufferBase& data, std::uint64_t byte_offset, std::uint64_t elements) {
+  // The first of a piece that lies on the device go to the list. `timed`: the stream has events that tell times.
+  void add_there(Stream& stream, const BufferBase& data, std::uint64_t byte_offset, std::uint64_t elements,
+                 bool timed) {
     for (std::uint64_t first = 0; first < elements; first += topk_plan::most_elements) {
       const std::uint64_t length = std::min(topk_plan::most_elements, elements - first);
       const std::uint64_t wanted = std::min(k, length);
       DeviceTopk job(data, dtype, options, 1, length, wanted, false);
       job.start(stream, byte_offset + first * size_of(dtype));
       job.finish(stream);
-      times.compute += job.seconds();
-      const call::Timer timer(&times, &Times::transfer);
+      if (timed) times.compute += job.seconds();
+      const call::Timer timer(timed ? &times : nullptr, &Times::transfer);
       const TopkResult found = TopkParts::fetch(stream, job, dtype, 1, wanted);
       std::vector<cpu::TopkEntry> entries(found.size());
       const Ranking ranking = ranking_of(dtype, options);
@@ -209,7 +210,7 @@ void TopkAccumulator::add(const ArrayView& data) {
   if (call::on_cpu(s.device)) return s.add_here(data);
   if (!s.staging) s.staging.emplace(s.device, 0);
   s.staging->pieces(data, 1, [&](Stream& stream, const BufferBase& buffer, std::uint64_t elements) {
-    s.add_there(stream, buffer, buffer.byte_offset(), elements);
+    s.add_there(stream, buffer, buffer.byte_offset(), elements, true);
   });
 }
 
@@ -220,8 +221,9 @@ void TopkAccumulator::add_buffer(const BufferBase& data, Dtype dtype) {
   const std::uint64_t elements = call::count_of(topk_name, data, dtype);
   if (elements == 0) return;
   if (call::on_cpu(s.device)) return s.add_here(call::host_view(data, dtype));
-  Stream stream = call::timed_stream(s.device, true);
-  s.add_there(stream, data, data.byte_offset(), elements);
+  const call::Timer timer(&s.times, &Times::compute);
+  Stream stream = call::timed_stream(s.device, false);
+  s.add_there(stream, data, data.byte_offset(), elements, false);
 }
 
 void TopkAccumulator::merge(const TopkAccumulator& later) {
@@ -291,6 +293,14 @@ TopkAccumulator TopkAccumulator::from_bytes(const Device& device, std::span<cons
   from.end();
   s.list.add(entries, skipped);
   return result;
+}
+
+Dtype TopkAccumulator::dtype() const noexcept {
+  return state_->dtype;
+}
+
+std::uint64_t TopkAccumulator::k() const noexcept {
+  return state_->k;
 }
 
 std::uint64_t TopkAccumulator::count() const noexcept {

@@ -151,6 +151,10 @@ UniqueAccumulator UniqueAccumulator::from_bytes(const Device& device, std::span<
   return result;
 }
 
+Dtype UniqueAccumulator::dtype() const noexcept {
+  return state_->dtype;
+}
+
 std::uint64_t UniqueAccumulator::count() const noexcept {
   return state_->count;
 }

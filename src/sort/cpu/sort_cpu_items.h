@@ -5,6 +5,7 @@
 
 #include "sort/cpu/sort_cpu_memory.h"
 #include "sort/cpu/sort_cpu_quick.h"
+#include "sort/cpu/sort_simd.h"
 #include "sort/sort_key.h"
 
 #include "runtime/parallel.h"
@@ -58,6 +59,13 @@ class KeyItems {
   [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
   [[nodiscard]] auto key(std::uint64_t i) const noexcept { return sort_key(from_[i], order_); }
   void move(std::uint64_t i, std::uint64_t to) const noexcept { to_[to] = from_[i]; }
+  // The items [a, a_end) and [b, b_end) and where they go when merged, as merge_codes() takes them.
+  [[nodiscard]] CodeRuns<CodeOf<T>> codes(std::uint64_t a, std::uint64_t a_end, std::uint64_t b, std::uint64_t b_end,
+                                          std::uint64_t to) const noexcept {
+    const auto* const from = reinterpret_cast<const CodeOf<T>*>(from_);
+    return {from + a, a_end - a, from + b, b_end - b, reinterpret_cast<CodeOf<T>*>(to_) + to};
+  }
+  [[nodiscard]] Order order() const noexcept { return order_; }
   void turn() noexcept { std::swap(from_, to_); }
   void come_home(Threads threads) { come_to(home_, threads); }
   void come_to(T* place, Threads threads) const {

@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstring>
 #include <span>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -73,23 +75,27 @@ void merge_until(const Items& items, const Pair& pair, Progress at, std::uint64_
   while (at.to < last) items.move(at.b++, at.to++);
 }
 
+// Where the merge of two runs stands that has written all in front of `to`.
+template <class Items>
+Progress progress_at(const Items& items, const Pair& pair, std::uint64_t to) {
+  const std::uint64_t skip = from_left(items, pair.left, pair.middle, pair.right, to - pair.left);
+  return {pair.left + skip, pair.middle + (to - pair.left - skip), to};
+}
+std::uint64_t half_of(std::uint64_t first, std::uint64_t last) {
+  constexpr std::uint64_t least = 256;  // below it the search for the second half's begin costs more
+  return last - first < least ? first : first + (last - first) / 2;
+}
+
 // Writes the merged items [first, last) of the runs [left, middle) and [middle, right): both halves in turns, since
 // each step waits for the one before it.
 template <class Items>
 void merge_part(const Items& items, const Pair& pair, std::uint64_t first, std::uint64_t last) {
-  const std::uint64_t middle = pair.middle;
-  const std::uint64_t right = pair.right;
-  const auto begin = [&](std::uint64_t to) {
-    const std::uint64_t skip = from_left(items, pair.left, middle, right, to - pair.left);
-    return Progress{pair.left + skip, middle + (to - pair.left - skip), to};
-  };
-  constexpr std::uint64_t least = 256;  // below it the search for the second half's begin costs more
-  const std::uint64_t half = last - first < least ? first : first + (last - first) / 2;
-  Progress front = begin(first);
-  Progress back = half == first ? front : begin(half);
+  const std::uint64_t half = half_of(first, last);
+  Progress front = progress_at(items, pair, first);
+  Progress back = half == first ? front : progress_at(items, pair, half);
   while (true) {
-    const std::uint64_t ahead = std::min({half - front.to, middle - front.a, right - front.b});
-    const std::uint64_t steps = std::min({ahead, middle - back.a, right - back.b});
+    const std::uint64_t ahead = std::min({half - front.to, pair.middle - front.a, pair.right - front.b});
+    const std::uint64_t steps = std::min({ahead, pair.middle - back.a, pair.right - back.b});
     if (steps == 0) break;
     for (std::uint64_t i = 0; i < steps; ++i) {
       merge_one(items, front);
@@ -100,14 +106,25 @@ void merge_part(const Items& items, const Pair& pair, std::uint64_t first, std::
   merge_until(items, pair, back, last);
 }
 
+// The same of keys whose order their codes tell, a vector at a time.
+template <class T>
+void merge_coded_part(const KeyItems<T>& items, const Pair& pair, std::uint64_t first, std::uint64_t last) {
+  const Progress begin = progress_at(items, pair, first);
+  const Progress half = progress_at(items, pair, half_of(first, last));
+  const Progress end = progress_at(items, pair, last);
+  merge_codes(items.codes(begin.a, half.a, begin.b, half.b, first), items.codes(half.a, end.a, half.b, end.b, half.to),
+              coding_of<T>(items.order()));
+}
+
 // Merges two runs into one wherever pair_of() names two: pair_of(at) are those that place `at` lies in.
-template <class Items, class PairOf>
-void merge_pairs(Items& items, std::uint64_t stripes, const PairOf& pair_of) {
+// part(items, pair, first, last) writes these of them.
+template <class Items, class PairOf, class Part>
+void merge_pairs(Items& items, std::uint64_t stripes, const PairOf& pair_of, const Part& part) {
   for_stripes(items.count(), stripes, [&](std::uint64_t first, std::uint64_t last, std::uint64_t) {
     for (std::uint64_t at = first; at < last;) {
       const Pair pair = pair_of(at);
       const std::uint64_t end = std::min(last, pair.right);
-      merge_part(items, pair, at, end);
+      part(items, pair, at, end);
       at = end;
     }
   });
@@ -123,30 +140,53 @@ void sort_items(Items&& items, Threads threads) {
   });
   items.turn();
   for (std::uint64_t width = run; width < count; width *= 2) {
-    merge_pairs(items, stripes, [&](std::uint64_t at) {
+    const auto pair_of = [&](std::uint64_t at) {
       const std::uint64_t left = at / (2 * width) * (2 * width);
       return Pair{left, std::min(count, left + width), std::min(count, left + 2 * width)};
-    });
+    };
+    merge_pairs(items, stripes, pair_of, merge_part<std::remove_cvref_t<Items>>);
   }
   items.come_home(threads);
 }
 
 // The runs that begin at `begins`, whose last entry is the end of the last run.
-template <class Items>
-void merge_items(Items& items, std::span<const std::uint64_t> begins, Threads threads) {
+template <class Items, class Part>
+void merge_items(Items& items, std::span<const std::uint64_t> begins, Threads threads, const Part& part) {
   const std::uint64_t stripes = stripes_of(items.count(), threads, 4);
   std::vector<std::uint64_t> runs(begins.begin(), begins.end());
   do {
-    merge_pairs(items, stripes, [&](std::uint64_t at) {
+    const auto pair_of = [&](std::uint64_t at) {
       const auto after = static_cast<std::size_t>(std::ranges::upper_bound(runs, at) - runs.begin());
       const std::size_t first = (after - 1) / 2 * 2;
       return Pair{runs[first], runs[first + 1], runs[std::min(first + 2, runs.size() - 1)]};
-    });
+    };
+    merge_pairs(items, stripes, pair_of, part);
     std::vector<std::uint64_t> merged;
     for (std::size_t r = 0; r < runs.size(); r += 2) merged.push_back(runs[r]);
     if (runs.size() % 2 == 0) merged.push_back(runs.back());
     runs = std::move(merged);
   } while (runs.size() > 2);
+}
+
+// Whether codes tell the order of sorted runs of keys: they have no NaNs, and zeros of one sign at most.
+template <class T>
+bool codes_tell(const T* keys, std::span<const std::uint64_t> begins, Order order) {
+  if constexpr (is_float_type<T>) {
+    Specials seen;
+    for (std::size_t r = 0; r + 1 < begins.size(); ++r) {
+      const std::span<const T> run(keys + begins[r], keys + begins[r + 1]);
+      if (run.empty()) continue;
+      const auto key = [&](T x) { return sort_key(x, order); };
+      const auto zeros = std::ranges::equal_range(run, key(T{}), {}, key);
+      const Specials here = specials_of(zeros.data(), zeros.size());
+      seen.nan |= is_nan_bits<T>(std::bit_cast<KeyOf<T>>(order == Order::ascending ? run.back() : run.front()));
+      seen.negative_zero |= here.negative_zero;
+      seen.positive_zero |= here.positive_zero;
+    }
+    return !seen.are_seen();
+  } else {
+    return true;
+  }
 }
 
 }  // namespace
@@ -177,11 +217,16 @@ void merge_runs(Dtype dtype, const MergeArrays& arrays, std::span<const Run> run
     T* const result = static_cast<T*>(arrays.merged_keys);
     if (arrays.value_bytes == 0) {
       KeyItems<T> items(keys, count, order, result);
-      merge_items(items, begins, threads);
+      bool done = false;
+      if constexpr (sizeof(T) >= 4) {
+        done = codes_tell(keys, begins, order);
+        if (done) merge_items(items, begins, threads, merge_coded_part<T>);
+      }
+      if (!done) merge_items(items, begins, threads, merge_part<KeyItems<T>>);
       items.come_to(result, threads);
     } else {
       PairItems<T> items(keys, arrays.values, arrays.value_bytes, count, order, result, arrays.merged_values);
-      merge_items(items, begins, threads);
+      merge_items(items, begins, threads, merge_part<PairItems<T>>);
       items.come_to(result, arrays.merged_values, threads);
     }
   });

@@ -398,5 +398,57 @@ TEST(SortCpu, PartitionsOfTwoRanges) {
   check_partitions<std::int64_t>({0, true});
 }
 
+// Runs that are shorter than a vector and longer, with few and many equal codes, and the greatest code, with which a
+// vector is filled up; `to` of every alignment.
+template <class Code>
+void check_merges(cpu::Coding<Code> coding) {
+  std::mt19937_64 random(5);
+  const auto code_of = [&](Code bits) {
+    if (coding.is_float && bits < 0) bits = static_cast<Code>(bits ^ std::numeric_limits<Code>::max());
+    return static_cast<Code>(bits ^ coding.flip);
+  };
+  const auto by_code = [&](Code a, Code b) { return code_of(a) < code_of(b); };
+  const std::size_t lengths[] = {0, 1, 2, 3, 7, 8, 15, 16, 17, 31, 33, 64, 200, 1000};
+  for (const unsigned range : {1U, 5U, 100U, 0U}) {
+    const auto run = [&](std::size_t count) {
+      std::vector<Code> bits(count);
+      for (Code& one : bits) {
+        const std::uint64_t any = random();
+        one = static_cast<Code>(range == 0 ? any : std::uint64_t{0} - range / 2 + any % range);
+        if (any % 64 == 0) one = std::numeric_limits<Code>::max();
+        if (any % 64 == 1) one = std::numeric_limits<Code>::min();
+        if (any % 64 == 2) one = -1;
+      }
+      std::sort(bits.begin(), bits.end(), by_code);
+      return bits;
+    };
+    for (const std::size_t a_count : lengths) {
+      for (const std::size_t b_count : lengths) {
+        const std::vector<Code> a = run(a_count), b = run(b_count), c = run(b_count), d = run(a_count / 2);
+        const std::size_t begin = random() % 5;
+        const std::size_t middle = begin + a_count + b_count + 1;
+        std::vector<Code> expected(middle + c.size() + d.size() + 1, 77);
+        std::vector<Code> found = expected;
+        const auto at = [](auto& to, std::size_t place) { return to.begin() + static_cast<std::ptrdiff_t>(place); };
+        std::merge(a.begin(), a.end(), b.begin(), b.end(), at(expected, begin), by_code);
+        std::merge(c.begin(), c.end(), d.begin(), d.end(), at(expected, middle), by_code);
+        cpu::merge_codes({a.data(), a.size(), b.data(), b.size(), &found[begin]},
+                         {c.data(), c.size(), d.data(), d.size(), &found[middle]}, coding);
+        ASSERT_EQ(found, expected) << a_count << ' ' << b_count << ' ' << range;
+      }
+    }
+  }
+}
+TEST(SortCpu, MergesOfCodesWithEveryInstructionSet) {
+  test::each_instruction_set([] {
+    check_merges<std::int32_t>({});
+    check_merges<std::int32_t>({0, true});
+    check_merges<std::int32_t>({-1, true});
+    check_merges<std::int32_t>({std::numeric_limits<std::int32_t>::min(), false});
+    check_merges<std::int64_t>({std::numeric_limits<std::int64_t>::max(), false});
+    check_merges<std::int64_t>({-1, true});
+  });
+}
+
 }  // namespace
 }  // namespace masu

@@ -60,6 +60,21 @@ void decode(std::int64_t* codes, std::size_t count, Coding<std::int64_t> coding)
 void swap_mirrored(std::int32_t* left, std::int32_t* right_end, std::size_t count);
 void swap_mirrored(std::int64_t* left, std::int64_t* right_end, std::size_t count);
 
+// Two sorted runs and the place of what they become, which is apart from them.
+template <class Code>
+struct CodeRuns {
+  const Code* a;
+  std::size_t a_count;
+  const Code* b;
+  std::size_t b_count;
+  Code* to;
+};
+// Merges two pairs of runs of coded elements in turns.
+void merge_codes(const CodeRuns<std::int32_t>& first, const CodeRuns<std::int32_t>& second,
+                 Coding<std::int32_t> coding);
+void merge_codes(const CodeRuns<std::int64_t>& first, const CodeRuns<std::int64_t>& second,
+                 Coding<std::int64_t> coding);
+
 // How neighbours stand to each other, zeros as equals and NaNs as equals. Stops where neither is true any more.
 struct Trend {
   bool rising = true;   // no key comes before the one on its left: in order

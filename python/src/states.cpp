@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+// States of data that comes in pieces, beside sums; python/masu/_states.py brings arrays into this shape.
+#include "bin_spec.h"
+#include "held_state.h"
+
+#include <masu/joint_histogram.h>
+#include <masu/quantile.h>
+#include <masu/reduce.h>
+#include <masu/row_histogram.h>
+#include <masu/topk.h>
+#include <masu/unique.h>
+#include <masu/weighted_histogram.h>
+#include <nanobind/stl/string.h>
+
+#include <cstring>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace masu_python {
+namespace {
+
+using masu::Device;
+using nb::arg;
+
+template <class T>
+nb::bytes bytes_of(std::span<const T> values) {
+  return nb::bytes(values.data(), values.size_bytes());
+}
+nb::bytes bytes_of(const masu::ArrayView& values) {
+  return nb::bytes(values.data, values.count * masu::size_of(values.dtype));
+}
+
+template <class State>
+std::string dtype_of(const Held<State>& held) {
+  return held.with([](const State& state) { return std::string(masu::to_string(state.dtype())); });
+}
+template <class State>
+std::uint64_t count_of(const Held<State>& held) {
+  return held.with([](const State& state) { return state.count(); });
+}
+
+// What accumulators of elements have.
+template <class State>
+nb::class_<Held<State>> define_accumulator(nb::module_& m, const char* name) {
+  return define_state<State>(m, name)
+      .def("add", &Held<State>::add, arg("data"))
+      .def("dtype", dtype_of<State>)
+      .def("count", count_of<State>);
+}
+
+masu::ReduceOp op_from_name(const std::string& name) {
+  for (const masu::ReduceOp op :
+       {masu::ReduceOp::min, masu::ReduceOp::max, masu::ReduceOp::minmax, masu::ReduceOp::count_nonzero})
+    if (name == masu::to_string(op)) return op;
+  throw masu::Error(masu::ErrorCode::invalid_argument,
+                    "ReduceAccumulator: op must be 'min', 'max', 'minmax' or 'count-nonzero', got '" + name + "'");
+}
+
+void register_reduce(nb::module_& m) {
+  using Extremes = Held<masu::ReduceAccumulator>;
+  define_accumulator<masu::ReduceAccumulator>(m, "ReduceAccumulator")
+      .def(
+          "__init__",
+          [](Extremes* self, const std::string& dtype, const std::string& op, const std::string& nan,
+             const Device& device) {
+            const masu::ReduceOptions options{.nan = masu::nan_policy_from_name(nan)};
+            new (self) Extremes(
+                masu::ReduceAccumulator(device, masu::dtype_from_name(dtype), op_from_name(op), options), device);
+          },
+          arg("dtype"), arg("op"), arg("nan"), arg("device"))
+      .def("op",
+           [](const Extremes& held) {
+             return held.with([](const masu::ReduceAccumulator& s) { return std::string(masu::to_string(s.op())); });
+           })
+      .def(
+          "value",
+          [](const Extremes& held, bool greatest) {
+            const auto found = held.with([](const masu::ReduceAccumulator& state) { return state.result(); });
+            return bytes_of(greatest ? found.max_values() : found.min_values());
+          },
+          arg("greatest"))
+      .def(
+          "place",
+          [](const Extremes& held, bool greatest) {
+            return held.with([&](const masu::ReduceAccumulator& state) {
+              const masu::ReduceResult found = state.result();
+              return (greatest ? found.max_indices() : found.min_indices()).front();
+            });
+          },
+          arg("greatest"))
+      .def("nonzero", [](const Extremes& held) {
+        return held.with([](const masu::ReduceAccumulator& state) { return state.result().nonzero().front(); });
+      });
+}
+
+void register_topk(nb::module_& m) {
+  using Topk = Held<masu::TopkAccumulator>;
+  define_accumulator<masu::TopkAccumulator>(m, "TopkAccumulator")
+      .def(
+          "__init__",
+          [](Topk* self, const std::string& dtype, std::uint64_t k, bool largest, const std::string& nan,
+             const Device& device) {
+            const masu::TopkOptions options{.largest = largest, .nan = masu::nan_policy_from_name(nan)};
+            new (self) Topk(masu::TopkAccumulator(device, masu::dtype_from_name(dtype), k, options), device);
+          },
+          arg("dtype"), arg("k"), arg("largest"), arg("nan"), arg("device"))
+      .def("k",
+           [](const Topk& held) { return held.with([](const masu::TopkAccumulator& state) { return state.k(); }); })
+      .def("result", [](const Topk& held) {
+        const auto found = held.with([](const masu::TopkAccumulator& state) { return state.result(); });
+        return nb::make_tuple(bytes_of(found.view()), bytes_of(found.indices()), found.skipped());
+      });
+}
+
+void register_quantile(nb::module_& m) {
+  using Finder = Held<masu::QuantileFinder>;
+  define_accumulator<masu::QuantileFinder>(m, "QuantileFinder")
+      .def(
+          "__init__",
+          [](Finder* self, const std::string& dtype, nb::handle q, const std::string& method, const Device& device) {
+            const Input in(q);
+            const masu::QuantileOptions options{.method = masu::quantile_method_from_name(method)};
+            new (self) Finder(
+                masu::QuantileFinder(device, masu::dtype_from_name(dtype), {in.data<double>(), in.count()}, options),
+                device);
+          },
+          arg("dtype"), arg("q"), arg("method"), arg("device"))
+      .def("next_pass",
+           [](const Finder& held) { return held.with([](masu::QuantileFinder& state) { return state.next_pass(); }); })
+      // The quantiles, and the elements where all of them are some.
+      .def("result", [](const Finder& held) {
+        const std::vector<masu::Quantile> found =
+            held.with([](const masu::QuantileFinder& state) { return state.result(); });
+        const std::size_t size = masu::size_of(held.with([](const masu::QuantileFinder& s) { return s.dtype(); }));
+        std::vector<double> values;
+        std::vector<std::byte> elements;
+        for (const masu::Quantile& one : found) {
+          values.push_back(one.value);
+          const auto* const bits = reinterpret_cast<const std::byte*>(&one.bits);
+          if (one.is_element) elements.insert(elements.end(), bits, bits + size);
+        }
+        return nb::make_tuple(bytes_of(std::span<const double>(values)),
+                              bytes_of(std::span<const std::byte>(elements)));
+      });
+}
+
+void register_unique(nb::module_& m) {
+  using Distinct = Held<masu::UniqueAccumulator>;
+  define_accumulator<masu::UniqueAccumulator>(m, "UniqueAccumulator")
+      .def(
+          "__init__",
+          [](Distinct* self, const std::string& dtype, const Device& device) {
+            new (self) Distinct(masu::UniqueAccumulator(device, masu::dtype_from_name(dtype)), device);
+          },
+          arg("dtype"), arg("device"))
+      .def("result", [](const Distinct& held) {
+        const auto found = held.with([](masu::UniqueAccumulator& state) { return state.result(); });
+        return nb::make_tuple(bytes_of(found.values.view()), bytes_of(std::span<const std::uint64_t>(found.counts)));
+      });
+}
+
+void register_rows(nb::module_& m) {
+  using masu::RowHistograms;
+  using Rows = Held<RowHistograms>;
+  define_sum_state<RowHistograms>(m, "RowHistograms")
+      .def_static(
+          "of",
+          [](nb::handle data, nb::handle bins, std::uint64_t rows, const Device& device) {
+            const Input in(data);
+            const Spec spec(bins);
+            return call([&] {
+              const masu::Bins which = bins_of(spec, in.dtype());
+              return new Rows(in.on_device() ? masu::row_histograms(in.buffer(), in.dtype(), rows, which)
+                                             : masu::row_histograms(device, in.view(), rows, which));
+            });
+          },
+          arg("data"), arg("bins"), arg("rows"), arg("device"))
+      .def("dtype", dtype_of<RowHistograms>)
+      .def("rows", [](const Rows& held) { return held.with([](const RowHistograms& state) { return state.rows(); }); })
+      .def("edges", [](const Rows& held) {
+        const std::vector<double> edges = held.with([](const RowHistograms& state) { return state.edges(); });
+        return bytes_of(std::span<const double>(edges));
+      });
+}
+
+void register_joint(nb::module_& m) {
+  using masu::JointHistogram;
+  using Joint = Held<JointHistogram>;
+  define_sum_state<JointHistogram>(m, "JointHistogram")
+      .def_static(
+          "of",
+          [](nb::handle columns, nb::handle bins, const Device& device) {
+            const Columns in(columns);
+            const std::vector<Spec> specs = specs_of(bins);
+            return call([&] { return new Joint(joint_histogram_of(in, specs, device)); });
+          },
+          arg("columns"), arg("bins"), arg("device"))
+      .def("dtype", dtype_of<JointHistogram>)
+      .def("edges", [](const Joint& held) {
+        const auto found = held.with([](const JointHistogram& state) {
+          std::vector<std::vector<double>> edges;
+          for (unsigned d = 0; d < state.dimensions(); ++d) edges.push_back(state.edges(d));
+          return edges;
+        });
+        nb::list result;
+        for (const std::vector<double>& edges : found) result.append(bytes_of(std::span<const double>(edges)));
+        return result;
+      });
+}
+
+// Totals of one column, and of what lies outside, in the dtype in which they are exact or rounded once.
+nb::tuple totals_of(const masu::WeightedHistogram& found) {
+  const auto all = [&](const auto& totals, const auto& extras, const char* dtype) {
+    return nb::make_tuple(dtype, bytes_of(totals), bytes_of(extras), bytes_of(found.variances()),
+                          bytes_of(std::span<const double>(found.edges())));
+  };
+  const masu::Dtype weights = found.weights_dtype();
+  if (masu::is_float(weights)) return all(found.totals(), found.extra_totals(), "f8");
+  if (masu::is_signed(weights)) return all(found.signed_totals(), found.signed_extra_totals(), "i8");
+  return all(found.unsigned_totals(), found.unsigned_extra_totals(), "u8");
+}
+
+void register_weighted(nb::module_& m) {
+  using Weighted = Held<masu::WeightedHistogramAccumulator>;
+  define_state<masu::WeightedHistogramAccumulator>(m, "WeightedHistogram")
+      .def_static(
+          "of",
+          [](nb::handle data, nb::handle weights, nb::handle bins, const Device& device) {
+            const Input in(data);
+            const Input by(weights);
+            const Spec spec(bins);
+            return call([&] {
+              masu::WeightedHistogramAccumulator state(device, in.dtype(), by.dtype(), bins_of(spec, in.dtype()),
+                                                       {.variances = true});
+              if (in.on_device()) state.add_buffer(in.buffer(), in.dtype(), by.buffer(), by.dtype());
+              else state.add(in.view(), by.view());
+              return new Weighted(std::move(state), device);
+            });
+          },
+          arg("data"), arg("weights"), arg("bins"), arg("device"))
+      .def("result", [](const Weighted& held) {
+        return totals_of(held.with([](const masu::WeightedHistogramAccumulator& state) { return state.result(); }));
+      });
+}
+
+}  // namespace
+
+void register_states(nb::module_& m) {
+  register_reduce(m);
+  register_topk(m);
+  register_quantile(m);
+  register_unique(m);
+  register_rows(m);
+  register_joint(m);
+  register_weighted(m);
+}
+
+}  // namespace masu_python
