@@ -55,6 +55,7 @@ Runner::Sizes Runner::devices_by_count(std::size_t element_bytes) const {
 }
 
 void Runner::add(Row row) {
+  if (!(row.seconds.median() > 0)) throw WrongResult("bench: " + name_of(row) + ": no time was taken");
   row.group = group_;
   result_.rows.push_back(std::move(row));
 }

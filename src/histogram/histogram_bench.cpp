@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "bench/runner.h"
+#include "call/launcher.h"
 #include "histogram/counting_bench.h"
 
 #include <algorithm>
@@ -47,7 +48,7 @@ class Bench {
 class DeviceBench final : public Bench {
  public:
   DeviceBench(const Device& device, const Input& input)
-      : view_(input.view()), data_(device.upload(input.bytes())), stream_(device) {}
+      : view_(input.view()), data_(device.upload(input.bytes())), stream_(call::timed_stream(device, true)) {}
 
   [[nodiscard]] const Buffer<std::byte>& data() const noexcept { return data_; }
   void use(DeviceCeiling& ceiling) { ceiling_ = &ceiling; }
