@@ -2,7 +2,6 @@
 #include "json.h"
 
 #include "cli/histogram/histogram_result.h"
-#include "text_sink.h"
 
 #include <fmt/format.h>
 #include <cmath>

@@ -2,6 +2,7 @@
 // masu topk: the greatest or least values, and where they are.
 #include "cli/arrays/array_stream.h"
 #include "cli/arrays/columns.h"
+#include "cli/arrays/numbered_values.h"
 #include "cli/arrays/pieces.h"
 #include "cli/selftest/reference_order.h"
 #include "cli/sort/external_sort.h"
@@ -9,7 +10,6 @@
 #include "element_text.h"
 #include "errors.h"
 #include "json.h"
-#include "numbered_values.h"
 #include "ranks.h"
 #include "terminal.h"
 

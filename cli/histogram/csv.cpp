@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/histogram/histogram_result.h"
-#include "text_sink.h"
+#include "json.h"
 
 #include <fmt/format.h>
 #include <string>

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "cli/histogram/summary.h"
-#include "text_sink.h"
+#include "json.h"
 #include "times.h"
 
 #include <masu/histogram.h>

@@ -2,7 +2,6 @@
 // The forms in which a weighted histogram is written.
 #include "cli/histogram/histogram_weighted.h"
 #include "json.h"
-#include "text_sink.h"
 
 #include <fmt/format.h>
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The bar chart of each channel.
-#include "bars.h"
+#include "cli/histogram/bars.h"
 #include "element_text.h"
 
 #include <fmt/format.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // --joint on a terminal: a map of shades for two columns, else the counts of each column by itself.
-#include "bars.h"
+#include "cli/histogram/bars.h"
 
 #include <fmt/format.h>
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // --rows on a terminal: each row is a line.
-#include "bars.h"
+#include "cli/histogram/bars.h"
 
 #include <fmt/format.h>
 #include <algorithm>

@@ -3,12 +3,12 @@
 
 #include "cli/check/check.h"
 #include "cli/run/run_kernel.h"
+#include "cli/run/watchdog.h"
 #include "element_text.h"
 #include "errors.h"
 #include "runtime/half.h"
 #include "terminal.h"
 #include "times.h"
-#include "watchdog.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>

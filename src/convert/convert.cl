@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Elements of one dtype as another, in OpenCL C 1.2 (and, behind the CUDA prelude, in CUDA C++). Behind
-// first_position.cl.
+// elements.cl, whose element is the source's, and first_position.cl.
 //
 // Whatever makes a float is done on bits, so it is right on devices that flush subnormals and on those without fp64; on
 // NVIDIA's, whose instructions round as is asked for, NaNs and what overflows are done on bits, the rest by instructions.
@@ -13,10 +13,8 @@
 // - MASU_WRAP         1: integers modulo 2^bits
 // - MASU_NEGATE       1: floats of one dtype get the other sign, and nothing else
 // - MASU_FP64         1: the device has double
-// - MASU_SOURCE_BITS  8, 16, 32 or 64
-// - MASU_SOURCE_KIND  0: unsigned, 1: signed integers, 2: floats
-// - MASU_TARGET_BITS
-// - MASU_TARGET_KIND
+// - MASU_TARGET_BITS  8, 16, 32 or 64
+// - MASU_TARGET_KIND  0: unsigned, 1: signed integers, 2: floats
 // Between integers: MASU_CHECK_LOW, MASU_CHECK_HIGH: 1 where values can be below MASU_LOW, above MASU_HIGH, which are of
 // the source's type, widened to 32 bits.
 // From floats to integers: what fits is above MASU_LOW (or equal, with MASU_LOW_FITS) and below MASU_HIGH, which are of
@@ -26,24 +24,13 @@
 // values from MASU_LIMIT_DOWN on, become MASU_OVERFLOW_UP and MASU_OVERFLOW_DOWN. MASU_ROUNDING: 0 to nearest even,
 // 1 towards zero, 2 up, 3 down. MASU_INSTRUCTION: PTX's, from MASU_INSTRUCTION_IN to MASU_INSTRUCTION_OUT.
 
-#if MASU_SOURCE_BITS == 64
-#define MASU_SOURCE ulong
-#else
-#define MASU_SOURCE uint
-#endif
+#define MASU_SOURCE_BITS (8 * MASU_ELEMENT_BYTES)
 #if MASU_TARGET_BITS == 64
 #define MASU_TARGET ulong
 #else
 #define MASU_TARGET uint
 #endif
 
-#if MASU_SOURCE_BITS == 8
-#define MASU_SOURCE_ELEMENT uchar
-#elif MASU_SOURCE_BITS == 16
-#define MASU_SOURCE_ELEMENT ushort
-#else
-#define MASU_SOURCE_ELEMENT MASU_SOURCE
-#endif
 #if MASU_TARGET_BITS == 8
 #define MASU_TARGET_ELEMENT uchar
 #elif MASU_TARGET_BITS == 16
@@ -52,7 +39,7 @@
 #define MASU_TARGET_ELEMENT MASU_TARGET
 #endif
 
-#if MASU_SOURCE_KIND == 1
+#if MASU_ELEMENT_CLASS == 1
 #if MASU_SOURCE_BITS == 64
 #define MASU_INTEGER long
 #define MASU_INTEGER_OF(bits) ((long)(bits))
@@ -60,22 +47,19 @@
 #define MASU_INTEGER int
 #define MASU_INTEGER_OF(bits) ((int)((bits) << (32 - MASU_SOURCE_BITS)) >> (32 - MASU_SOURCE_BITS))
 #endif
-#elif MASU_SOURCE_KIND == 0
-#define MASU_INTEGER MASU_SOURCE
+#elif MASU_ELEMENT_CLASS == 0
+#define MASU_INTEGER MASU_BITS
 #define MASU_INTEGER_OF(bits) (bits)
 #endif
 
-#if MASU_SOURCE_KIND == 2
-#define MASU_SOURCE_SIGN ((MASU_SOURCE)1 << (MASU_SOURCE_BITS - 1))
-#define MASU_SOURCE_EXPONENTS ((1 << (MASU_SOURCE_BITS - 1 - MASU_SOURCE_FRACTION)) - 1)  // that of infinity
-#define MASU_SOURCE_BIAS (MASU_SOURCE_EXPONENTS >> 1)
-#define MASU_SOURCE_INFINITY ((MASU_SOURCE)MASU_SOURCE_EXPONENTS << MASU_SOURCE_FRACTION)
-#define MASU_SOURCE_MASK (((MASU_SOURCE)1 << MASU_SOURCE_FRACTION) - 1)
+#if MASU_ELEMENT_CLASS == 2
+#define MASU_SOURCE_BIAS ((1 << (MASU_SOURCE_BITS - 2 - MASU_SOURCE_FRACTION)) - 1)
+#define MASU_SOURCE_MASK (((MASU_BITS)1 << MASU_SOURCE_FRACTION) - 1)
 #endif
 
 #if MASU_NEGATE
 
-inline MASU_TARGET converted(const MASU_SOURCE source, uint *bad) { return source ^ MASU_SOURCE_SIGN; }
+inline MASU_TARGET converted(const MASU_BITS source, uint *bad) { return source ^ MASU_SIGN; }
 
 #elif MASU_TARGET_KIND == 2
 
@@ -101,7 +85,7 @@ inline MASU_TARGET converted(const MASU_SOURCE source, uint *bad) { return sourc
 #define MASU_RESULT double
 #define MASU_BITS_OF(x) as_ulong(x)
 #endif
-#if MASU_SOURCE_KIND != 2
+#if MASU_ELEMENT_CLASS != 2
 #define MASU_OPERAND MASU_INTEGER
 #define MASU_OPERAND_OF(bits) MASU_INTEGER_OF(bits)
 #elif MASU_SOURCE_BITS == 16
@@ -116,20 +100,20 @@ inline MASU_TARGET converted(const MASU_SOURCE source, uint *bad) { return sourc
 #endif
 
 // A value that is neither NaN nor overflows.
-inline MASU_TARGET rounded(const MASU_SOURCE source, const uint negative, const MASU_SOURCE magnitude) {
+inline MASU_TARGET rounded(const MASU_BITS source, const uint negative, const MASU_BITS magnitude) {
   const MASU_OPERAND x = MASU_OPERAND_OF(source);
   MASU_RESULT y;
   asm(MASU_INSTRUCTION " %0, %1;" : MASU_INSTRUCTION_OUT(y) : MASU_INSTRUCTION_IN(x));
   return MASU_BITS_OF(y);
 }
 #else
-inline MASU_TARGET rounded(const MASU_SOURCE source, const uint negative, const MASU_SOURCE magnitude) {
+inline MASU_TARGET rounded(const MASU_BITS source, const uint negative, const MASU_BITS magnitude) {
   const MASU_TARGET sign = negative ? MASU_TARGET_SIGN : 0;
   if (magnitude == 0) return sign;
   // The magnitude is significand / 2^63 * 2^exponent; the first bit of the significand is set.
   ulong significand = magnitude;
   int exponent = 63;
-#if MASU_SOURCE_KIND == 2
+#if MASU_ELEMENT_CLASS == 2
   significand &= MASU_SOURCE_MASK;
   exponent = (int)(magnitude >> MASU_SOURCE_FRACTION);
   if (exponent != 0) significand |= (ulong)1 << MASU_SOURCE_FRACTION;
@@ -159,13 +143,13 @@ inline MASU_TARGET rounded(const MASU_SOURCE source, const uint negative, const 
 }
 #endif
 
-inline MASU_TARGET converted(const MASU_SOURCE source, uint *bad) {
-#if MASU_SOURCE_KIND == 2
-  const uint negative = (source & MASU_SOURCE_SIGN) != 0;
-  const MASU_SOURCE magnitude = source & ~MASU_SOURCE_SIGN;
-  if (magnitude >= MASU_SOURCE_INFINITY) {
+inline MASU_TARGET converted(const MASU_BITS source, uint *bad) {
+#if MASU_ELEMENT_CLASS == 2
+  const uint negative = (source & MASU_SIGN) != 0;
+  const MASU_BITS magnitude = source & ~MASU_SIGN;
+  if (magnitude >= MASU_INFINITY_BITS) {
     const MASU_TARGET infinite = MASU_TARGET_INFINITY | (negative ? MASU_TARGET_SIGN : 0);
-    if (magnitude == MASU_SOURCE_INFINITY) return infinite;
+    if (magnitude == MASU_INFINITY_BITS) return infinite;
     const ulong payload = magnitude & MASU_SOURCE_MASK;
 #if MASU_SOURCE_FRACTION > MASU_TARGET_FRACTION
     const MASU_TARGET kept = (MASU_TARGET)(payload >> (MASU_SOURCE_FRACTION - MASU_TARGET_FRACTION));
@@ -176,12 +160,12 @@ inline MASU_TARGET converted(const MASU_SOURCE source, uint *bad) {
   }
 #else
   const MASU_INTEGER value = MASU_INTEGER_OF(source);
-#if MASU_SOURCE_KIND == 1
+#if MASU_ELEMENT_CLASS == 1
   const uint negative = value < 0;
-  const MASU_SOURCE magnitude = negative ? 0 - (MASU_SOURCE)value : (MASU_SOURCE)value;
+  const MASU_BITS magnitude = negative ? 0 - (MASU_BITS)value : (MASU_BITS)value;
 #else
   const uint negative = 0;
-  const MASU_SOURCE magnitude = value;
+  const MASU_BITS magnitude = value;
 #endif
 #endif
 #if MASU_LIMITED
@@ -193,9 +177,9 @@ inline MASU_TARGET converted(const MASU_SOURCE source, uint *bad) {
   return rounded(source, negative, magnitude);
 }
 
-#elif MASU_SOURCE_KIND != 2
+#elif MASU_ELEMENT_CLASS != 2
 
-inline MASU_TARGET converted(const MASU_SOURCE source, uint *bad) {
+inline MASU_TARGET converted(const MASU_BITS source, uint *bad) {
   const MASU_INTEGER value = MASU_INTEGER_OF(source);
 #if MASU_CHECK_LOW
   if (value < MASU_LOW) {
@@ -216,30 +200,30 @@ inline MASU_TARGET converted(const MASU_SOURCE source, uint *bad) {
 
 #if MASU_WRAP || (MASU_SOURCE_BITS == 64 && !MASU_FP64)
 // The whole part of a magnitude modulo 2^64; *beyond: it is 2^64 or more, or no number.
-inline ulong whole_part(const MASU_SOURCE magnitude, uint *beyond) {
+inline ulong whole_part(const MASU_BITS magnitude, uint *beyond) {
   const ulong significand = (magnitude & MASU_SOURCE_MASK) | (ulong)1 << MASU_SOURCE_FRACTION;
   const int shift = (int)(magnitude >> MASU_SOURCE_FRACTION) - MASU_SOURCE_BIAS - MASU_SOURCE_FRACTION;
-  *beyond = magnitude >= MASU_SOURCE_INFINITY || shift + MASU_SOURCE_FRACTION >= 64;
-  if (magnitude >= MASU_SOURCE_INFINITY) return 0;
+  *beyond = magnitude >= MASU_INFINITY_BITS || shift + MASU_SOURCE_FRACTION >= 64;
+  if (magnitude >= MASU_INFINITY_BITS) return 0;
   if (shift >= 0) return shift < 64 ? significand << shift : 0;
   return shift > -64 ? significand >> -shift : 0;
 }
 #endif
 
-inline MASU_TARGET converted(const MASU_SOURCE source, uint *bad) {
+inline MASU_TARGET converted(const MASU_BITS source, uint *bad) {
 #if MASU_WRAP
   uint beyond;
-  const ulong whole = whole_part(source & ~MASU_SOURCE_SIGN, &beyond);
-  return (MASU_TARGET)((source & MASU_SOURCE_SIGN) != 0 ? 0 - whole : whole);
+  const ulong whole = whole_part(source & ~MASU_SIGN, &beyond);
+  return (MASU_TARGET)((source & MASU_SIGN) != 0 ? 0 - whole : whole);
 #elif MASU_SOURCE_BITS == 64 && !MASU_FP64
-  const MASU_SOURCE magnitude = source & ~MASU_SOURCE_SIGN;
+  const MASU_BITS magnitude = source & ~MASU_SIGN;
   uint beyond;
   const ulong whole = whole_part(magnitude, &beyond);
-  if (magnitude > MASU_SOURCE_INFINITY) {
+  if (magnitude > MASU_INFINITY_BITS) {
     *bad = 1;
     return 0;
   }
-  if ((source & MASU_SOURCE_SIGN) != 0) {
+  if ((source & MASU_SIGN) != 0) {
     if (!beyond && whole <= 0 - (ulong)MASU_LEAST) return (MASU_TARGET)(0 - whole);
     *bad = 1;
     return (MASU_TARGET)MASU_LEAST;
@@ -267,9 +251,8 @@ inline MASU_TARGET converted(const MASU_SOURCE source, uint *bad) {
 
 #endif
 
-#define MASU_SOURCE_BYTES (MASU_SOURCE_BITS / 8)
 #define MASU_TARGET_BYTES (MASU_TARGET_BITS / 8)
-#define MASU_IN_BYTES (MASU_VECTOR * MASU_SOURCE_BYTES)
+#define MASU_IN_BYTES (MASU_VECTOR * MASU_ELEMENT_BYTES)
 #define MASU_OUT_BYTES (MASU_VECTOR * MASU_TARGET_BYTES)
 #define MASU_IN_WORDS (MASU_IN_BYTES < 4 ? 1 : MASU_IN_BYTES / 4)
 #define MASU_OUT_WORDS (MASU_OUT_BYTES < 4 ? 1 : MASU_OUT_BYTES / 4)
@@ -314,38 +297,14 @@ inline void store(const uint *words, __global uchar *p) {
 #endif
 }
 
-inline MASU_SOURCE element_of(const uint *words, const uint k) {
-#if MASU_SOURCE_BITS == 64
-  return (ulong)words[2 * k + 1] << 32 | words[2 * k];
-#elif MASU_SOURCE_BITS == 32
-  return words[k];
-#else
-  const uint at = k * MASU_SOURCE_BITS;
-  return words[at / 32] >> at % 32 & ((1u << MASU_SOURCE_BITS) - 1);
-#endif
-}
-
-inline void put_element(uint *words, const uint k, const MASU_TARGET bits) {
-#if MASU_TARGET_BITS == 64
-  words[2 * k] = (uint)bits;
-  words[2 * k + 1] = (uint)(bits >> 32);
-#elif MASU_TARGET_BITS == 32
-  words[k] = bits;
-#else
-  const uint at = k * MASU_TARGET_BITS;
-  const uint kept = bits & ((1u << MASU_TARGET_BITS) - 1);
-  words[at / 32] = at % 32 == 0 ? kept : words[at / 32] | kept << at % 32;
-#endif
-}
-
 // Converts a vector; a bit is set for each element that does not fit, where that is wanted.
 inline uint convert_vector(const uint *loaded, __global uchar *to) {
-  uint made[MASU_OUT_WORDS];
+  uint made[MASU_OUT_WORDS] = {0};
   uint all_bad = 0;
   MASU_PRAGMA_UNROLL
   for (uint k = 0; k < MASU_VECTOR; ++k) {
     uint bad = 0;
-    put_element(made, k, converted(element_of(loaded, k), &bad));
+    put_part_of(made, k, MASU_TARGET_BYTES, (MASU_TARGET_ELEMENT)converted(element_of(loaded, k), &bad));
     all_bad |= bad << k;
   }
   store(made, to);
@@ -371,12 +330,12 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void convert_elements(__global const uchar 
   for (size_t n = get_global_id(0); n < singles; n += stride) {
     const ulong i = n < head ? n : n + vectors * MASU_VECTOR;
     uint bad = 0;
-    const MASU_SOURCE source = ((__global const MASU_SOURCE_ELEMENT *)in)[i];
+    const MASU_BITS source = element_at(in, i);
     ((__global MASU_TARGET_ELEMENT *)out)[i] = (MASU_TARGET_ELEMENT)converted(source, &bad);
     if (bad && i < first_bad) first_bad = i;
   }
 
-  __global const uchar *from = in + head * MASU_SOURCE_BYTES;
+  __global const uchar *from = in + head * MASU_ELEMENT_BYTES;
   __global uchar *to = out + head * MASU_TARGET_BYTES;
   size_t i = get_global_id(0);
   for (; i + (MASU_UNROLL - 1) * stride < vectors; i += MASU_UNROLL * stride) {
@@ -401,7 +360,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void convert_elements(__global const uchar 
   if (get_local_id(0) == 0) {
     __global ulong *found = (__global ulong *)(found_memory + found_at) + 2 * get_group_id(0);
     found[0] = first;
-    found[1] = first == MASU_NO_POSITION ? 0 : ((__global const MASU_SOURCE_ELEMENT *)in)[first];
+    found[1] = first == MASU_NO_POSITION ? 0 : ((__global const MASU_ELEMENT *)in)[first];
   }
 #endif
 }

@@ -112,8 +112,8 @@ std::vector<runtime::Define> Plan::defines(const ConvertRule& rule) const {
                     {"MASU_WRAP", rule.overflow == Overflow::wrap},
                     {"MASU_NEGATE", rule.negate},
                     {"MASU_FP64", fp64},
-                    {"MASU_SOURCE_BITS", rule.source.bits},
-                    {"MASU_SOURCE_KIND", kind_of(rule.source)},
+                    {"MASU_ELEMENT_BYTES", rule.source.bits / 8},
+                    {"MASU_ELEMENT_CLASS", kind_of(rule.source)},
                     {"MASU_TARGET_BITS", rule.target.bits},
                     {"MASU_TARGET_KIND", kind_of(rule.target)}};
   if (rule.source.is_float) result.push_back({"MASU_SOURCE_FRACTION", rule.source.fraction});

@@ -14,7 +14,8 @@
 
 namespace masu::convert_plan {
 
-inline constexpr std::array<std::string_view, 2> files = {"src/elements/first_position.cl", "src/convert/convert.cl"};
+inline constexpr std::array<std::string_view, 3> files = {"src/elements/elements.cl", "src/elements/first_position.cl",
+                                                          "src/convert/convert.cl"};
 inline constexpr std::uint64_t vector_bytes = 16;  // of the wider side
 inline constexpr std::uint64_t most_groups = 4096;
 inline constexpr std::uint64_t found_bytes = 16;  // of a work-group: position and element

@@ -71,6 +71,20 @@ MASU_INLINE MASU_BITS element_of(const uint *words, const uint k) {
 #endif
 }
 
+// Puts number k into words that hold numbers of so many bytes, a constant; its bits are 0 before.
+MASU_INLINE void put_part_of(uint *words, const uint k, const uint bytes, const ulong x) {
+  if (bytes == 8) words[2 * k + 1] = (uint)(x >> 32);
+  if (bytes >= 4) words[k * bytes / 4] = (uint)x;
+  else words[k * bytes / 4] |= (uint)x << k * bytes % 4 * 8;
+}
+// Changes element k of words.
+MASU_INLINE void set_element_of(uint *words, const uint k, const MASU_BITS x) {
+#if MASU_ELEMENT_BYTES < 4
+  words[k * MASU_ELEMENT_BYTES / 4] &= ~(MASU_ALL_BITS << k * MASU_ELEMENT_BYTES % 4 * 8);
+#endif
+  put_part_of(words, k, MASU_ELEMENT_BYTES, x);
+}
+
 // MASU_PER_VECTOR elements at any alignment, as the words of a vector.
 inline uint4 load_elements(__global const uchar *bytes) {
   uint4 v;

@@ -25,7 +25,11 @@ namespace masu {
 }
 
 // The defines of elements.cl, and more of the caller's.
-[[nodiscard]] std::vector<runtime::Define> element_defines(Dtype dtype, std::vector<runtime::Define> more);
+[[nodiscard]] inline std::vector<runtime::Define> element_defines(Dtype dtype, std::vector<runtime::Define> more) {
+  more.push_back({"MASU_ELEMENT_BYTES", size_of(dtype)});
+  more.push_back({"MASU_ELEMENT_CLASS", element_class(dtype)});
+  return more;
+}
 
 // The type in which a kernel moves so many bytes.
 [[nodiscard]] constexpr std::string_view unsigned_type(std::size_t bytes) noexcept {

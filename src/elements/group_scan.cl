@@ -47,3 +47,7 @@ MASU_INLINE uint group_scan(const uint x, const uint group, __local uint *partia
   *total = partial[group - 1];
   return partial[lid];
 }
+
+// Counters of tiles, three of each, in turns: one is counted in and read between two barriers, while that of the next turn
+// but one is cleared: all work-items have passed the last barrier, and none comes to it before the next one.
+inline uint next_turn(const uint turn) { return turn == 2 ? 0 : turn + 1; }

@@ -2,6 +2,11 @@
 // LibTIFF over a Reader. What it has to say comes out as masu::Error; nothing is printed.
 #pragma once
 
+#include "io/reader.h"
+#include "io/shared_library.h"
+
+#include <tiffio.h>
+
 #include <array>
 #include <cstdarg>
 #include <cstdint>
@@ -10,10 +15,33 @@
 #include <string_view>
 #include <type_traits>
 
-#include "io/libtiff.h"
-#include "io/reader.h"
-
 namespace masu::io {
+
+struct LibTiff {
+  // clang-format off
+#define MASU_TIFF_FUNCTIONS(X)                                                                     \
+  X(TIFFClientOpenExt) X(TIFFClose) X(TIFFGetField) X(TIFFGetFieldDefaulted) X(TIFFSetField)       \
+  X(TIFFGetStrileByteCount) X(TIFFGetStrileOffset) X(TIFFIsByteSwapped) X(TIFFIsCODECConfigured)   \
+  X(TIFFIsTiled) X(TIFFLastDirectory) X(TIFFNumberOfDirectories) X(TIFFNumberOfStrips) X(TIFFNumberOfTiles) X(TIFFOpenOptionsAlloc)                \
+  X(TIFFOpenOptionsFree) X(TIFFOpenOptionsSetErrorHandlerExtR) X(TIFFOpenOptionsSetMaxSingleMemAlloc) \
+  X(TIFFOpenOptionsSetWarningHandlerExtR) X(TIFFReadEncodedStrip) X(TIFFReadEncodedTile)           \
+  X(TIFFReadScanline) X(TIFFScanlineSize64) X(TIFFTileRowSize64)
+  // clang-format on
+#define MASU_DECLARE(name) decltype(&::name) name = nullptr;
+  MASU_TIFF_FUNCTIONS(MASU_DECLARE)
+#undef MASU_DECLARE
+  SharedLibrary library{"TIFF", "libtiff.so.6", "libtiff6"};
+
+#define MASU_FIND(name) library.find(name, #name);
+  LibTiff() {
+    MASU_TIFF_FUNCTIONS(MASU_FIND)
+  }
+#undef MASU_FIND
+  static const LibTiff& instance() {
+    static const LibTiff opened;
+    return opened;
+  }
+};
 
 class TiffFile {
  public:

@@ -114,7 +114,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void selection_filter(
     }
     place = masu_last_lane(place) + ((upto - own_above) >> 16);
     barrier(CLK_LOCAL_MEM_FENCE);
-    const uint next = turn == 2 ? 0 : turn + 1;
+    const uint next = next_turn(turn);
     if (lane == 0) {
       const uint number = above[turn] >> 16;
       __global uint *entry = (__global uint *)(work + filtered_at) + tile / tile_vectors * filtered_words;
@@ -125,10 +125,8 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void selection_filter(
       totals[control_less] += below[turn] & 0xffffu;
       totals[control_lower] += below[turn] >> 16;
       totals[control_upper] += above[turn] & 0xffffu;
-      // Who used them is past the last barrier, and nobody comes to them before the next one.
-      const uint after = next == 2 ? 0 : next + 1;
-      below[after] = 0;
-      above[after] = 0;
+      below[next_turn(next)] = 0;
+      above[next_turn(next)] = 0;
     }
     turn = next;
     barrier(CLK_LOCAL_MEM_FENCE);

@@ -22,19 +22,6 @@
   const ulong count, const ulong chunk, const ulong row, __global const uchar *restrict flag_memory, \
       const ulong flags_at, const uint has_flags
 
-// Changes element k of a work-item's words.
-MASU_INLINE void set_element_of(uint *words, const uint k, const MASU_BITS x) {
-#if MASU_ELEMENT_BYTES == 8
-  words[2 * k] = (uint)x;
-  words[2 * k + 1] = (uint)(x >> 32);
-#elif MASU_ELEMENT_BYTES == 4
-  words[k] = x;
-#else
-  const uint shift = k * MASU_ELEMENT_BYTES % 4 * 8;
-  words[k * MASU_ELEMENT_BYTES / 4] = (words[k * MASU_ELEMENT_BYTES / 4] & ~(MASU_ALL_BITS << shift)) | x << shift;
-#endif
-}
-
 // Where a vector of the tile lies in local memory: moved within its line of 8, so that neither work-items that take
 // neighbouring vectors nor those that take their own meet in a bank.
 inline uint place_of(const uint vector) { return vector ^ (vector >> 3 & 7); }

@@ -226,7 +226,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void topk_filter(MASU_
     if (many != 0) mine = atomic_add(&found[turn], many);
     if (equal != 0) atomic_add(&equals[turn], equal);
     barrier(CLK_LOCAL_MEM_FENCE);
-    const uint next = turn == 2 ? 0 : turn + 1;
+    const uint next = next_turn(turn);
     const uint all = found[turn];
     seen += equals[turn];
     if (seen >= k_first && collect == 0) {
@@ -236,10 +236,8 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void topk_filter(MASU_
     if (lane == 0) {
       if (collect == 0) tiles[tile] = equals[turn];
       if (all != 0) base[0] = first_place + atomic_add(gathered, all);
-      // Who used these is past the last barrier, and nobody comes to them before the next one.
-      const uint after = next == 2 ? 0 : next + 1;
-      found[after] = 0;
-      equals[after] = 0;
+      found[next_turn(next)] = 0;
+      equals[next_turn(next)] = 0;
     }
     turn = next;
     barrier(CLK_LOCAL_MEM_FENCE);

@@ -41,73 +41,74 @@ DeviceUnique<std::byte> upload(const Device& device, const UniqueArrays& found) 
           upload(device, found.inverse)};
 }
 
-bool counts_on_device(Dtype dtype, std::uint64_t count, const UniqueOptions& options) {
-  return is_counted(dtype, count) && !options.indices && !options.inverse;
+// Distinct values by sorting, or runs. Both are found as runs, and differ in what their results are called.
+enum class Of { values, runs };
+
+std::string_view name_of(Of of) {
+  return of == Of::values ? "unique" : "run_length";
+}
+
+UniqueOptions as_values(const RunOptions& options) {
+  return {.counts = options.lengths, .indices = options.starts, .workspace = options.workspace, .times = options.times};
+}
+
+DeviceRuns<std::byte> as_runs(DeviceUnique<std::byte> found) {
+  return {std::move(found.values), std::move(found.counts), std::move(found.indices)};
 }
 
 bool wants_order(const UniqueOptions& options) {
   return options.indices || options.inverse;
 }
 
-// The temporary memory of a unique by sorting: the sorted elements, their order, then what the sort needs and, when it
-// is done, what the runs need.
+bool counts_on_device(Dtype dtype, std::uint64_t count, const UniqueOptions& options) {
+  return is_counted(dtype, count) && !wants_order(options);
+}
+
+// The temporary memory: of values the sorted elements, their order, then what the sort needs; when that is done, and
+// for runs, what the runs need.
 struct Layout {
   std::uint64_t count;
-  std::size_t index_bytes;  // 0: no order
-  std::uint64_t key_bytes;
-  std::uint64_t order_bytes;
+  std::size_t index_bytes = 0;  // 0: no order
+  std::uint64_t key_bytes = 0;
+  std::uint64_t order_bytes = 0;
   std::uint64_t rest_bytes;
   unique_plan::Plan plan;
 
-  Layout(const Device& device, Dtype dtype, std::uint64_t elements, const UniqueOptions& options)
-      : count(elements),
-        index_bytes(wants_order(options) ? unique_plan::index_bytes(elements) : 0),
-        key_bytes(call::aligned(count * size_of(dtype))),
-        order_bytes(call::aligned(count * index_bytes)),
-        plan(unique_plan::make(device.info(), dtype, count)) {
-    rest_bytes = call::aligned(std::max(plan.workspace(), sort_workspace(device, dtype, count, index_bytes)));
+  Layout(Of of, const Device& device, Dtype dtype, std::uint64_t elements, const UniqueOptions& options)
+      : count(elements), plan(unique_plan::make(device.info(), dtype, count)) {
+    rest_bytes = plan.workspace();
+    if (of == Of::runs) return;
+    if (wants_order(options)) index_bytes = unique_plan::index_bytes(elements);
+    key_bytes = call::aligned(count * size_of(dtype));
+    order_bytes = call::aligned(count * index_bytes);
+    rest_bytes = call::aligned(std::max(rest_bytes, sort_workspace(device, dtype, count, index_bytes)));
   }
   [[nodiscard]] std::uint64_t bytes() const noexcept { return key_bytes + order_bytes + rest_bytes; }
 };
 
-// A unique by sorting on a device, between its two halves.
-class UniqueJob {
+using Operands = std::initializer_list<const BufferBase*>;
+
+// A call on a device, between its two halves.
+class Job {
  public:
-  UniqueJob(Stream& stream, const BufferBase& data, Dtype dtype, const Layout& layout, const UniqueOptions& options,
-            std::initializer_list<const BufferBase*> operands)
+  Job(Of of, Stream& stream, const BufferBase& data, Dtype dtype, const UniqueOptions& options, Operands operands)
       : stream_(stream),
         dtype_(dtype),
-        layout_(layout),
+        layout_(of, data.device(), dtype, data.size_bytes() / size_of(dtype), options),
         options_(options),
-        memory_(call::take_workspace("unique", options.workspace, data.device(), layout.bytes(), operands)),
-        keys_(memory_.slice(0, layout.count * size_of(dtype))),
-        order_(memory_.slice(layout.key_bytes, layout.count * layout.index_bytes)),
-        rest_(memory_.slice(layout.key_bytes + layout.order_bytes, layout.rest_bytes)),
-        finder_(stream, keys_, dtype, layout.count, layout.plan, rest_, layout.index_bytes == 0 ? nullptr : &order_,
-                std::max<std::size_t>(layout.index_bytes, 4)) {}
-  UniqueJob(const UniqueJob&) = delete;
-  UniqueJob& operator=(const UniqueJob&) = delete;
+        memory_(call::take_workspace(name_of(of), options.workspace, data.device(), layout_.bytes(), operands)),
+        elements_(of == Of::values ? memory_.slice(0, layout_.count * size_of(dtype))
+                                   : Bytes(data.device(), data.memory(), data.byte_offset(), data.size_bytes())),
+        order_(memory_.slice(layout_.key_bytes, layout_.count * layout_.index_bytes)),
+        rest_(memory_.slice(layout_.key_bytes + layout_.order_bytes, layout_.rest_bytes)),
+        finder_(stream, elements_, dtype, layout_.count, layout_.plan, rest_,
+                layout_.index_bytes == 0 ? nullptr : &order_, std::max<std::size_t>(layout_.index_bytes, 4)) {}
+  Job(const Job&) = delete;
+  Job& operator=(const Job&) = delete;
 
-  // Sorts and marks. With `may_wait` the sort may look at what it met, and so be faster.
-  void start(const BufferBase& data, bool may_wait) {
-    Times times;
-    SortOptions sorting{.workspace = &rest_};
-    if (may_wait && options_.times != nullptr) sorting.times = &times;
-    if (layout_.index_bytes != 0) {
-      call::copy(stream_, data, keys_);
-      finder_.fill_order();
-      if (may_wait) {
-        stream_.finish();
-        sort_by_key(keys_, dtype_, order_, layout_.index_bytes, sorting);
-      } else {
-        sorted_.emplace(sort_by_key(stream_, keys_, dtype_, order_, layout_.index_bytes, sorting));
-      }
-    } else if (may_wait) {
-      sort(data, dtype_, keys_, sorting);
-    } else {
-      sorted_.emplace(sort(stream_, data, dtype_, keys_, sorting));
-    }
-    if (sorting.times != nullptr) options_.times->compute += times.compute;
+  // Marks the runs; of values, sorts before. With `may_wait` the sort may look at what it met, and so be faster.
+  void start(Of of, const BufferBase& data, bool may_wait) {
+    if (of == Of::values) sort_elements(data, may_wait);
     finder_.mark();
   }
 
@@ -132,58 +133,55 @@ class UniqueJob {
   }
 
  private:
+  void sort_elements(const BufferBase& data, bool may_wait) {
+    Times times;
+    SortOptions sorting{.workspace = &rest_};
+    if (may_wait && options_.times != nullptr) sorting.times = &times;
+    if (layout_.index_bytes != 0) {
+      call::copy(stream_, data, elements_);
+      finder_.fill_order();
+      if (may_wait) {
+        stream_.finish();
+        sort_by_key(elements_, dtype_, order_, layout_.index_bytes, sorting);
+      } else {
+        sorted_.emplace(sort_by_key(stream_, elements_, dtype_, order_, layout_.index_bytes, sorting));
+      }
+    } else if (may_wait) {
+      sort(data, dtype_, elements_, sorting);
+    } else {
+      sorted_.emplace(sort(stream_, data, dtype_, elements_, sorting));
+    }
+    if (sorting.times != nullptr) options_.times->compute += times.compute;
+  }
+
   Stream& stream_;
   Dtype dtype_;
   Layout layout_;
   UniqueOptions options_;
   Bytes memory_;
-  Bytes keys_;
+  Bytes elements_;
   Bytes order_;
   Bytes rest_;
   std::optional<Pending<void>> sorted_;
   DeviceRunFinder finder_;
 };
 
-// Runs on a device, between the two halves.
-class RunJob {
- public:
-  RunJob(Stream& stream, const BufferBase& data, Dtype dtype, std::uint64_t count, const RunOptions& options,
-         std::initializer_list<const BufferBase*> operands)
-      : stream_(stream),
-        dtype_(dtype),
-        options_(options),
-        data_(data.device(), data.memory(), data.byte_offset(), data.size_bytes()),
-        plan_(unique_plan::make(data.device().info(), dtype, count)),
-        memory_(call::take_workspace("run_length", options.workspace, data.device(), plan_.workspace(), operands)),
-        finder_(stream, data_, dtype, count, plan_, memory_, nullptr, 4) {
-    finder_.mark();
-  }
-  RunJob(const RunJob&) = delete;
-  RunJob& operator=(const RunJob&) = delete;
+// One that has started, and waits for nothing.
+std::shared_ptr<Job> start_job(Of of, Stream& stream, const BufferBase& data, Dtype dtype, UniqueOptions options,
+                               Operands operands) {
+  options.times = nullptr;
+  auto job = std::make_shared<Job>(of, stream, data, dtype, options, operands);
+  job->start(of, data, false);
+  return job;
+}
 
-  void write(const RunTargets& to) { finder_.write({&to.values, to.lengths, to.starts, &to.number}); }
-
-  DeviceRuns<std::byte> finish() {
-    const Device& device = stream_.device();
-    const std::uint64_t runs = finder_.runs();
-    DeviceRuns<std::byte> result{Bytes(device, runs * size_of(dtype_)), Counts(device, options_.lengths ? runs : 0),
-                                 Counts(device, options_.starts ? runs : 0)};
-    finder_.write(
-        {&result.values, options_.lengths ? &result.lengths : nullptr, options_.starts ? &result.starts : nullptr});
-    stream_.finish();
-    if (options_.times != nullptr) options_.times->compute += finder_.seconds();
-    return result;
-  }
-
- private:
-  Stream& stream_;
-  Dtype dtype_;
-  RunOptions options_;
-  Buffer<const std::byte> data_;
-  unique_plan::Plan plan_;
-  Bytes memory_;
-  DeviceRunFinder finder_;
-};
+// The results in new memory of the device, which has some of the data.
+DeviceUnique<std::byte> find(Of of, const BufferBase& data, Dtype dtype, const UniqueOptions& options) {
+  Stream stream = call::timed_stream(data.device(), options.times != nullptr);
+  Job job(of, stream, data, dtype, options, {&data});
+  job.start(of, data, true);
+  return job.finish();
+}
 
 // Nothing where a value has several patterns: which of them is first is not known then.
 std::optional<DeviceUnique<std::byte>> count_on_device(const BufferBase& data, Dtype dtype,
@@ -204,15 +202,6 @@ std::optional<DeviceUnique<std::byte>> count_on_device(const BufferBase& data, D
   return upload(data.device(), arrays);
 }
 
-Bytes bring(const Device& device, const ArrayView& data, Times* times) {
-  const call::Timer timer(times, &Times::transfer);
-  return call::upload(device, data);
-}
-
-void fetch(const Bytes& there, Dtype dtype, const detail::ResultMemory& memory) {
-  call::download_bytes(there, memory(there.size() / size_of(dtype)));
-}
-
 // Results that do not fit into host memory.
 [[noreturn]] void no_memory(std::string_view function, const ArrayView& data) {
   throw Error(ErrorCode::out_of_memory, fmt::format("{}: no memory for the result of {} elements of {} bytes", function,
@@ -226,29 +215,102 @@ detail::ResultMemory memory_of(HostArray& array) {
   };
 }
 
-// Values, and how many they are, in memory that the caller gave.
-void check_distinct(std::string_view function, const BufferBase& data, std::uint64_t count, Dtype dtype,
-                    const BufferBase& values, const BufferBase& number) {
-  const Device& device = data.device();
-  call::check_results(function, "the values", values, device, count, size_of(dtype), {&data});
-  call::check_results(function, "the number", number, device, 1, sizeof(std::uint64_t), {&data, &values});
+void runs_cpu(const ArrayView& data, const UniqueOptions& options, const detail::ResultMemory& values,
+              std::vector<std::uint64_t>& lengths, std::vector<std::uint64_t>& starts) {
+  const CpuRunFinder finder(data);
+  void* to = values(finder.runs());
+  if (options.counts) lengths.resize(finder.runs());
+  if (options.indices) starts.resize(finder.runs());
+  finder.write(to, options.counts ? lengths.data() : nullptr, options.indices ? starts.data() : nullptr);
+}
+
+// The results of host data in host memory.
+void find_into(Of of, const Device& device, const ArrayView& data, UniqueOptions options,
+               const detail::ResultMemory& values, std::vector<std::uint64_t>& counts,
+               std::vector<std::uint64_t>& indices, std::vector<std::uint64_t>& inverse) try {
+  Times* const times = options.times;
+  call::start_times(times);
+  call::check_count(name_of(of), data.count);
+  if (call::on_cpu(device) || data.count == 0) {
+    const call::Timer timer(times, &Times::compute);
+    if (of == Of::values) unique_cpu(data, options, values, counts, indices, inverse);
+    else runs_cpu(data, options, values, counts, indices);
+    return;
+  }
+  options.workspace = nullptr;
+  Times there;
+  if (times != nullptr) options.times = &there;
+  const double start = call::now();
+  const Bytes input = call::upload(device, data);
+  if (times != nullptr) times->transfer = call::now() - start;
+  const DeviceUnique<std::byte> found =
+      of == Of::values ? masu::unique(input, data.dtype, options) : find(of, input, data.dtype, options);
+  call::add_times(times, there);
+  const call::Timer timer(times, &Times::transfer);
+  call::download_bytes(found.values, values(found.values.size() / size_of(data.dtype)));
+  counts = found.counts.read();
+  indices = found.indices.read();
+  inverse = found.inverse.read();
+} catch (const std::bad_alloc&) {
+  no_memory(name_of(of), data);
 }
 
 // A u64 for each element, where it is wanted.
-void check_numbers(std::string_view function, std::string_view name, const BufferBase* numbers, std::uint64_t count,
-                   std::initializer_list<const BufferBase*> operands) {
+void check_numbers(Of of, std::string_view name, const BufferBase* numbers, std::uint64_t count, Operands operands) {
   if (numbers == nullptr) return;
-  call::check_results(function, name, *numbers, (*operands.begin())->device(), count, sizeof(std::uint64_t), operands);
+  call::check_results(name_of(of), name, *numbers, (*operands.begin())->device(), count, sizeof(std::uint64_t),
+                      operands);
 }
 
-void put_numbers(const std::vector<std::uint64_t>& numbers, const BufferBase* to) {
-  if (to == nullptr) return;
-  std::memcpy(call::host_address(*to), numbers.data(), numbers.size() * sizeof(std::uint64_t));
+std::uint64_t* numbers_at(const BufferBase* there) {
+  return there == nullptr ? nullptr : reinterpret_cast<std::uint64_t*>(call::host_address(*there));
 }
 
-Pending<void> no_elements(Stream& stream, const BufferBase& number) {
-  call::clear(stream, number, 0, sizeof(std::uint64_t));
-  return {stream.record(), [] {}};
+// The results in memory that the caller gave.
+Pending<void> find_targets(Of of, Stream& stream, const BufferBase& data, Dtype dtype, const UniqueTargets& to,
+                           const BufferBase* workspace) {
+  const std::string_view name = name_of(of);
+  call::check_stream(name, stream, data);
+  const Device& device = stream.device();
+  const std::uint64_t count = call::count_of(name, data, dtype);
+  call::check_results(name, "the values", to.values, device, count, size_of(dtype), {&data});
+  call::check_results(name, "the number", to.number, device, 1, sizeof(std::uint64_t), {&data, &to.values});
+  const bool values = of == Of::values;
+  check_numbers(of, values ? "the counts" : "the lengths", to.counts, count, {&data, &to.values, &to.number});
+  check_numbers(of, values ? "the indices" : "the starts", to.indices, count,
+                {&data, &to.values, &to.number, to.counts});
+  check_numbers(of, "the inverse", to.inverse, count, {&data, &to.values, &to.number, to.counts, to.indices});
+  if (count == 0) {
+    call::clear(stream, to.number, 0, sizeof(std::uint64_t));
+    return {stream.record(), [] {}};
+  }
+  if (call::on_cpu(device)) {
+    stream.finish();  // what was given to it before may still change the data
+    const ArrayView here = call::host_view(data, dtype);
+    const auto wanted = [](const BufferBase* there) { return there != nullptr; };
+    if (values) {
+      const UniqueArrays found =
+          unique(device, here, {wanted(to.counts), wanted(to.indices), wanted(to.inverse), nullptr, nullptr});
+      std::memcpy(call::host_address(to.values), found.values.bytes.data(), found.values.bytes.size());
+      std::copy(found.counts.begin(), found.counts.end(), numbers_at(to.counts));
+      std::copy(found.indices.begin(), found.indices.end(), numbers_at(to.indices));
+      std::copy(found.inverse.begin(), found.inverse.end(), numbers_at(to.inverse));
+      *numbers_at(&to.number) = found.size();
+    } else {
+      const CpuRunFinder finder(here);
+      finder.write(call::host_address(to.values), numbers_at(to.counts), numbers_at(to.indices));
+      *numbers_at(&to.number) = finder.runs();
+    }
+    return {Event(), [] {}};
+  }
+  const UniqueOptions options{.counts = to.counts != nullptr,
+                              .indices = to.indices != nullptr,
+                              .inverse = to.inverse != nullptr,
+                              .workspace = workspace};
+  const auto job =
+      start_job(of, stream, data, dtype, options, {&data, &to.values, &to.number, to.counts, to.indices, to.inverse});
+  job->write(to);
+  return {stream.record(), [job] {}};
 }
 
 }  // namespace
@@ -256,7 +318,7 @@ Pending<void> no_elements(Stream& stream, const BufferBase& number) {
 std::uint64_t unique_workspace(const Device& device, Dtype dtype, std::uint64_t count, const UniqueOptions& options) {
   call::check_count("unique_workspace", count);
   if (call::on_cpu(device) || count == 0) return 0;
-  const std::uint64_t sorting = Layout(device, dtype, count, options).bytes();
+  const std::uint64_t sorting = Layout(Of::values, device, dtype, count, options).bytes();
   if (!counts_on_device(dtype, count, options)) return sorting;
   const PatternType type = pattern_type(dtype);
   const std::uint64_t counting = histogram_workspace(device, type.dtype, Bins::integers(type.patterns), {}, count);
@@ -270,26 +332,8 @@ std::uint64_t run_length_workspace(const Device& device, Dtype dtype, std::uint6
 
 void detail::unique_into(const Device& device, const ArrayView& data, const UniqueOptions& options,
                          const ResultMemory& values, std::vector<std::uint64_t>& counts,
-                         std::vector<std::uint64_t>& indices, std::vector<std::uint64_t>& inverse) try {
-  call::start_times(options.times);
-  call::check_count("unique", data.count);
-  if (call::on_cpu(device)) {
-    const call::Timer timer(options.times, &Times::compute);
-    return unique_cpu(data, options, values, counts, indices, inverse);
-  }
-  UniqueOptions there = options;
-  there.workspace = nullptr;
-  const Bytes input = bring(device, data, options.times);
-  const double transfer = options.times != nullptr ? options.times->transfer : 0;
-  const DeviceUnique<std::byte> found = masu::unique(input, data.dtype, there);
-  if (options.times != nullptr) options.times->transfer += transfer;
-  const call::Timer timer(options.times, &Times::transfer);
-  fetch(found.values, data.dtype, values);
-  counts = found.counts.read();
-  indices = found.indices.read();
-  inverse = found.inverse.read();
-} catch (const std::bad_alloc&) {
-  no_memory("unique", data);
+                         std::vector<std::uint64_t>& indices, std::vector<std::uint64_t>& inverse) {
+  find_into(Of::values, device, data, options, values, counts, indices, inverse);
 }
 
 UniqueArrays unique(const Device& device, const ArrayView& data, const UniqueOptions& options) {
@@ -311,10 +355,7 @@ DeviceUnique<std::byte> unique(const BufferBase& data, Dtype dtype, const Unique
     const call::Timer timer(options.times, &Times::compute);
     if (auto found = count_on_device(data, dtype, options)) return std::move(*found);
   }
-  Stream stream = call::timed_stream(device, options.times != nullptr);
-  UniqueJob job(stream, data, dtype, Layout(device, dtype, count, options), options, {&data});
-  job.start(data, true);
-  return job.finish();
+  return find(Of::values, data, dtype, options);
 }
 
 Pending<DeviceUnique<std::byte>> unique(Stream& stream, const BufferBase& data, Dtype dtype,
@@ -327,71 +368,20 @@ Pending<DeviceUnique<std::byte>> unique(Stream& stream, const BufferBase& data, 
     stream.finish();
     return call::finished_work([&] { return unique(data, dtype, untimed); });
   }
-  auto job = std::make_shared<UniqueJob>(stream, data, dtype, Layout(data.device(), dtype, count, untimed), untimed,
-                                         std::initializer_list<const BufferBase*>{&data});
-  job->start(data, false);
+  const auto job = start_job(Of::values, stream, data, dtype, untimed, {&data});
   return {stream.record(), [job] { return job->finish(); }};
 }
 
 Pending<void> unique(Stream& stream, const BufferBase& data, Dtype dtype, const UniqueTargets& to,
                      const BufferBase* workspace) {
-  constexpr std::string_view name = "unique";
-  call::check_stream(name, stream, data);
-  const Device& device = stream.device();
-  const std::uint64_t count = call::count_of(name, data, dtype);
-  check_distinct(name, data, count, dtype, to.values, to.number);
-  check_numbers(name, "the counts", to.counts, count, {&data, &to.values, &to.number});
-  check_numbers(name, "the indices", to.indices, count, {&data, &to.values, &to.number, to.counts});
-  check_numbers(name, "the inverse", to.inverse, count, {&data, &to.values, &to.number, to.counts, to.indices});
-  const UniqueOptions options{.counts = to.counts != nullptr,
-                              .indices = to.indices != nullptr,
-                              .inverse = to.inverse != nullptr,
-                              .workspace = workspace};
-  if (count == 0) return no_elements(stream, to.number);
-  if (call::on_cpu(device)) {
-    stream.finish();  // what was given to it before may still change the data
-    const UniqueArrays found = unique(device, call::host_view(data, dtype), options);
-    const std::uint64_t number = found.size();
-    std::memcpy(call::host_address(to.values), found.values.bytes.data(), found.values.bytes.size());
-    std::memcpy(call::host_address(to.number), &number, sizeof number);
-    put_numbers(found.counts, to.counts);
-    put_numbers(found.indices, to.indices);
-    put_numbers(found.inverse, to.inverse);
-    return {Event(), [] {}};
-  }
-  auto job = std::make_shared<UniqueJob>(
-      stream, data, dtype, Layout(device, dtype, count, options), options,
-      std::initializer_list<const BufferBase*>{&data, &to.values, &to.number, to.counts, to.indices, to.inverse});
-  job->start(data, false);
-  job->write(to);
-  return {stream.record(), [job] {}};
+  return find_targets(Of::values, stream, data, dtype, to, workspace);
 }
 
 void detail::run_length_into(const Device& device, const ArrayView& data, const RunOptions& options,
                              const ResultMemory& values, std::vector<std::uint64_t>& lengths,
-                             std::vector<std::uint64_t>& starts) try {
-  call::start_times(options.times);
-  call::check_count("run_length", data.count);
-  if (call::on_cpu(device)) {
-    const call::Timer timer(options.times, &Times::compute);
-    const CpuRunFinder finder(data);
-    void* to = values(finder.runs());
-    if (options.lengths) lengths.resize(finder.runs());
-    if (options.starts) starts.resize(finder.runs());
-    return finder.write(to, options.lengths ? lengths.data() : nullptr, options.starts ? starts.data() : nullptr);
-  }
-  RunOptions there = options;
-  there.workspace = nullptr;
-  const Bytes input = bring(device, data, options.times);
-  const double transfer = options.times != nullptr ? options.times->transfer : 0;
-  const DeviceRuns<std::byte> found = masu::run_length(input, data.dtype, there);
-  if (options.times != nullptr) options.times->transfer += transfer;
-  const call::Timer timer(options.times, &Times::transfer);
-  fetch(found.values, data.dtype, values);
-  lengths = found.lengths.read();
-  starts = found.starts.read();
-} catch (const std::bad_alloc&) {
-  no_memory("run_length", data);
+                             std::vector<std::uint64_t>& starts) {
+  std::vector<std::uint64_t> none;
+  find_into(Of::runs, device, data, as_values(options), values, lengths, starts, none);
 }
 
 RunArrays run_length(const Device& device, const ArrayView& data, const RunOptions& options) {
@@ -425,8 +415,7 @@ DeviceRuns<std::byte> run_length(const BufferBase& data, Dtype dtype, const RunO
   const Device& device = data.device();
   if (count == 0) return {Bytes(device, 0), Counts(device, 0), Counts(device, 0)};
   if (call::on_cpu(device)) return runs_here(device, call::host_view(data, dtype), options);
-  Stream stream = call::timed_stream(device, options.times != nullptr);
-  return RunJob(stream, data, dtype, count, options, {&data}).finish();
+  return as_runs(find(Of::runs, data, dtype, as_values(options)));
 }
 
 Pending<DeviceRuns<std::byte>> run_length(Stream& stream, const BufferBase& data, Dtype dtype,
@@ -439,36 +428,13 @@ Pending<DeviceRuns<std::byte>> run_length(Stream& stream, const BufferBase& data
     stream.finish();
     return call::finished_work([&] { return run_length(data, dtype, untimed); });
   }
-  auto job =
-      std::make_shared<RunJob>(stream, data, dtype, count, untimed, std::initializer_list<const BufferBase*>{&data});
-  return {stream.record(), [job] { return job->finish(); }};
+  const auto job = start_job(Of::runs, stream, data, dtype, as_values(options), {&data});
+  return {stream.record(), [job] { return as_runs(job->finish()); }};
 }
 
 Pending<void> run_length(Stream& stream, const BufferBase& data, Dtype dtype, const RunTargets& to,
                          const BufferBase* workspace) {
-  constexpr std::string_view name = "run_length";
-  call::check_stream(name, stream, data);
-  const Device& device = stream.device();
-  const std::uint64_t count = call::count_of(name, data, dtype);
-  check_distinct(name, data, count, dtype, to.values, to.number);
-  check_numbers(name, "the lengths", to.lengths, count, {&data, &to.values, &to.number});
-  check_numbers(name, "the starts", to.starts, count, {&data, &to.values, &to.number, to.lengths});
-  if (count == 0) return no_elements(stream, to.number);
-  if (call::on_cpu(device)) {
-    stream.finish();  // what was given to it before may still change the data
-    const auto numbers = [](const BufferBase* there) {
-      return there == nullptr ? nullptr : reinterpret_cast<std::uint64_t*>(call::host_address(*there));
-    };
-    const CpuRunFinder finder(call::host_view(data, dtype));
-    finder.write(call::host_address(to.values), numbers(to.lengths), numbers(to.starts));
-    *numbers(&to.number) = finder.runs();
-    return {Event(), [] {}};
-  }
-  auto job = std::make_shared<RunJob>(
-      stream, data, dtype, count, RunOptions{.workspace = workspace},
-      std::initializer_list<const BufferBase*>{&data, &to.values, &to.number, to.lengths, to.starts});
-  job->write(to);
-  return {stream.record(), [job] {}};
+  return find_targets(Of::runs, stream, data, dtype, {to.values, to.number, to.lengths, to.starts}, workspace);
 }
 
 }  // namespace masu

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bars.h"
+#include "cli/histogram/bars.h"
 
 #include "element_text.h"
 

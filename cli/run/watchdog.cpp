@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "watchdog.h"
+#include "cli/run/watchdog.h"
 
 #include "errors.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "numbered_values.h"
+#include "cli/arrays/numbered_values.h"
 
 #include <algorithm>
 
