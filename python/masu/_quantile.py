@@ -12,12 +12,13 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
 from . import _arrays, _device, _masu, _small
-from ._lines import NUMPY, contiguous, host, words
+from ._lines import NUMPY, contiguous, device_for, host, words
 
 __all__ = ["median", "nanmedian", "nanpercentile", "nanquantile", "percentile", "quantile"]
 
 _ndarray = np.ndarray
 _SHORT = 600  # NumPy's number
+_BRIEF = 1 << 17  # elements
 _RESERVED = 2**20  # bytes from which memory is neither there nor promised until it is written, page by page
 
 
@@ -274,6 +275,12 @@ def _without_nan(numpys, plain, data, axis, out, keepdims, device, **keywords):
     return out
 
 
+def _brief(a, out, keepdims, device):
+    """Whether so little data is in host memory and stays there that arguments take longer than it does."""
+    return (type(a) is _ndarray and out is None and keepdims is False and a.size <= _BRIEF
+            and device_for(device, a.size) is _device.cpu)
+
+
 def _little(a, device):
     """Whether NumPy's own function is sooner done, and chooses among zeros of both signs as masu does."""
     return (type(a) is _ndarray and a.size < _small.limit and device is None
@@ -335,6 +342,10 @@ def median(a, axis=None, out=None, overwrite_input=False, keepdims=False, *, dev
     >>> float(masu.median([4.0, 1.0, 3.0, 2.0]))
     2.5
     """
+    if _brief(a, out, keepdims, device):
+        found = _masu.median_here(a, axis)
+        if found is not None:
+            return found
     if _little(a, device):
         return np.median(a, axis, out, overwrite_input, keepdims)
     return _of_middle(np.median, None, a, axis, out, overwrite_input, keepdims, device)
@@ -367,6 +378,10 @@ def quantile(a, q, axis=None, out=None, overwrite_input=False, method="linear", 
     >>> masu.quantile([1.0, 2.0, 3.0, 4.0, 5.0], [0.25, 0.5]).tolist()
     [2.0, 3.0]
     """
+    if weights is None and _brief(a, out, keepdims, device):
+        found = _masu.quantile_here(a, q, axis, method, plain_points, False)
+        if found is not None:
+            return found
     if _little(a, device):
         return np.quantile(a, q, axis, out, overwrite_input, method, keepdims, weights=weights)
     return _of_q(np.quantile, None, a, q, axis, out, overwrite_input, method, keepdims, weights, device)
@@ -380,6 +395,10 @@ def percentile(a, q, axis=None, out=None, overwrite_input=False, method="linear"
     >>> masu.percentile([1.0, 2.0, 3.0, 4.0, 5.0], [25, 50]).tolist()
     [2.0, 3.0]
     """
+    if weights is None and _brief(a, out, keepdims, device):
+        found = _masu.quantile_here(a, q, axis, method, plain_points, True)
+        if found is not None:
+            return found
     return _of_q(np.percentile, None, a, q, axis, out, overwrite_input, method, keepdims, weights, device)
 
 

@@ -4,6 +4,7 @@
 #include "lines.h"
 #include "module.h"
 #include "quantile_points.h"
+#include "tensors.h"
 
 #include <masu/gather.h>
 #include <masu/quantile.h>
@@ -14,7 +15,6 @@
 #include <masu/topk.h>
 #include <masu/transpose.h>
 #include <masu/unique.h>
-#include <nanobind/ndarray.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
@@ -22,6 +22,7 @@
 #include <cstring>
 #include <limits>
 #include <memory>
+#include <new>
 #include <optional>
 #include <span>
 #include <utility>
@@ -337,16 +338,15 @@ void searchsorted(nb::handle sorted, nb::handle values, nb::handle result, bool 
   });
 }
 
-// A NumPy array that owns the vector's memory.
-template <class T, class Stored>
-nb::object array_of(std::vector<Stored>&& vector) {
-  auto owned = std::make_unique<std::vector<Stored>>(std::move(vector));
-  Stored* const data = owned->data();
-  const std::size_t count = owned->size();
-  const nb::capsule owner(owned.get(),
-                          [](void* pointer) noexcept { delete static_cast<std::vector<Stored>*>(pointer); });
-  owned.release();
-  return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(data, {count}, owner));
+// An uninitialised array of NumPy's, and where its elements are. Called without the GIL.
+void* new_array(nb::object& array, Dtype dtype, std::uint64_t count) {
+  const nb::gil_scoped_acquire acquired;
+  try {
+    array = nb::module_::import_("numpy").attr("empty")(count, numpy_code(dtype));
+  } catch (nb::python_error&) {
+    throw std::bad_alloc();
+  }
+  return const_cast<void*>(Output(array).view().data);
 }
 
 template <class T>
@@ -376,12 +376,17 @@ nb::tuple unique(nb::handle data, bool indices, bool inverse, bool counts, const
                           given(indices, std::move(found.indices)), given(inverse, std::move(found.inverse)),
                           given(counts, std::move(found.counts)));
   }
-  masu::UniqueArrays found = call([&] { return masu::unique(device, input.view(), options); });
-  const auto given = [](bool asked, std::vector<std::uint64_t>&& vector) {
-    return asked ? array_of<std::int64_t>(std::move(vector)) : nb::object(nb::none());
+  nb::object values = nb::none();
+  nb::object first = nb::none();
+  nb::object places = nb::none();
+  nb::object numbers = nb::none();
+  const auto into = [](nb::object& array, Dtype dtype) {
+    return [&array, dtype](std::uint64_t count) { return new_array(array, dtype, count); };
   };
-  return nb::make_tuple(array_of<std::uint8_t>(std::move(found.values.bytes)), given(indices, std::move(found.indices)),
-                        given(inverse, std::move(found.inverse)), given(counts, std::move(found.counts)));
+  const masu::detail::UniqueMemory memory{into(values, input.dtype()), into(numbers, Dtype::i64),
+                                          into(first, Dtype::i64), into(places, Dtype::i64)};
+  call([&] { masu::detail::unique_into(device, input.view(), options, memory); });
+  return nb::make_tuple(values, first, places, numbers);
 }
 
 void topk(nb::handle data, nb::handle values, nb::handle indices, std::uint64_t k, bool largest, std::uint64_t rows,

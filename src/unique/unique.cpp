@@ -269,13 +269,12 @@ std::uint64_t run_length_workspace(const Device& device, Dtype dtype, std::uint6
 }
 
 void detail::unique_into(const Device& device, const ArrayView& data, const UniqueOptions& options,
-                         const ResultMemory& values, std::vector<std::uint64_t>& counts,
-                         std::vector<std::uint64_t>& indices, std::vector<std::uint64_t>& inverse) try {
+                         const UniqueMemory& results) try {
   call::start_times(options.times);
   call::check_count("unique", data.count);
   if (call::on_cpu(device)) {
     const call::Timer timer(options.times, &Times::compute);
-    return unique_cpu(data, options, values, counts, indices, inverse);
+    return unique_cpu(data, options, results);
   }
   UniqueOptions there = options;
   there.workspace = nullptr;
@@ -284,10 +283,13 @@ void detail::unique_into(const Device& device, const ArrayView& data, const Uniq
   const DeviceUnique<std::byte> found = masu::unique(input, data.dtype, there);
   if (options.times != nullptr) options.times->transfer += transfer;
   const call::Timer timer(options.times, &Times::transfer);
-  fetch(found.values, data.dtype, values);
-  counts = found.counts.read();
-  indices = found.indices.read();
-  inverse = found.inverse.read();
+  fetch(found.values, data.dtype, results.values);
+  const auto fetch_numbers = [](bool asked, const Counts& from, const ResultMemory& memory) {
+    if (asked) from.read(std::span(numbers_of(memory, from.size()), from.size()));
+  };
+  fetch_numbers(options.counts, found.counts, results.counts);
+  fetch_numbers(options.indices, found.indices, results.indices);
+  fetch_numbers(options.inverse, found.inverse, results.inverse);
 } catch (const std::bad_alloc&) {
   no_memory("unique", data);
 }
@@ -295,7 +297,9 @@ void detail::unique_into(const Device& device, const ArrayView& data, const Uniq
 UniqueArrays unique(const Device& device, const ArrayView& data, const UniqueOptions& options) {
   UniqueArrays result;
   result.values.dtype = data.dtype;
-  detail::unique_into(device, data, options, memory_of(result.values), result.counts, result.indices, result.inverse);
+  detail::unique_into(device, data, options,
+                      {memory_of(result.values), detail::memory_of(result.counts), detail::memory_of(result.indices),
+                       detail::memory_of(result.inverse)});
   return result;
 }
 
