@@ -162,15 +162,33 @@ def points(function, count, dtype, q, method):
 
 
 def plain_points(percent, count, dtype, q, method):
-    """`points` for calls that only enqueue, with the bytes of the results in place of their dtype, 0 for that of the data;
-    None for what the usual way must say.
+    """`points` for calls that only enqueue, with the bytes of the results in place of their dtype, 0 for that of the data,
+    and behind them the quantiles of `double_quantiles`; None for what the usual way must say.
     """
+    function = np.percentile if percent else np.quantile
     try:
-        *found, result, shape = points(np.percentile if percent else np.quantile, count, dtype, q, method)
+        *found, result, shape = points(function, count, dtype, q, method)
     except Exception:  # what NumPy says of it
         return None
     own = result == np.dtype(dtype) and not found[-1].any()
-    return (*found, 0 if own else result.itemsize, shape) if own or result.kind == "f" else None
+    if not own and result.kind != "f":
+        return None
+    return (*found, 0 if own else result.itemsize, shape, double_quantiles(function, dtype, q, method))
+
+
+def double_quantiles(function, dtype, q, method):
+    """`q` as float64, from 0 to 1, where NumPy computes places in it by masu's formulas, so that a device can do so for
+    numbers of elements that it finds; else no elements.
+    """
+    wanted = np.ravel(q)
+    if wanted.dtype != np.float64 and wanted.dtype.kind not in "iu" or type(q) is not int and np.asarray(q).dtype.kind in "iu":
+        return np.empty(0)
+    wanted = np.true_divide(wanted, 100) if function is np.percentile else wanted.astype(np.float64)
+    for count in (1, 2, 5, 10, 97, 1000):
+        *theirs, _, _ = points(function, count, dtype, q, method)
+        if any(not np.array_equal(a, b) for a, b in zip(theirs, _masu.points_of_method(method, count, wanted))):
+            return np.empty(0)
+    return wanted
 
 
 def _unwritten(shape, dtype):
@@ -290,8 +308,9 @@ def _little(a, device):
 def _of_q(numpys, plain, a, q, axis, out, overwrite_input, method, keepdims, weights, device):
     """A function of q; `plain`: the function without nan, None where that is NumPy's itself."""
     if _arrays.foreign(a):
-        if plain is None and weights is None and type(keepdims) is bool and device is None:
-            found = _masu.enqueue_quantile(a, q, axis, method, keepdims, out, plain_points, numpys is np.percentile)
+        if weights is None and (keepdims is np._NoValue or type(keepdims) is bool) and device is None:
+            percent = numpys in (np.percentile, np.nanpercentile)
+            found = _masu.enqueue_quantile(a, q, axis, method, keepdims is True, out, plain_points, percent, plain is not None)
             if found is not None:
                 return found
         return _arrays.in_kind(globals()[numpys.__name__], a, q=q, axis=axis, out=out, overwrite_input=overwrite_input,
@@ -311,8 +330,8 @@ def _of_q(numpys, plain, a, q, axis, out, overwrite_input, method, keepdims, wei
 def _of_middle(numpys, plain, a, axis, out, overwrite_input, keepdims, device):
     """The same of the medians."""
     if _arrays.foreign(a):
-        if plain is None and type(keepdims) is bool and device is None:
-            found = _masu.enqueue_median(a, axis, keepdims, out)
+        if (keepdims is np._NoValue or type(keepdims) is bool) and device is None:
+            found = _masu.enqueue_median(a, axis, keepdims is True, out, plain is not None)
             if found is not None:
                 return found
         return _arrays.in_kind(globals()[numpys.__name__], a, axis=axis, out=out, overwrite_input=overwrite_input,

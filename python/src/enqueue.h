@@ -29,6 +29,8 @@ enum class Function : std::uint8_t {
   deviation,
   median,
   quantile,
+  nan_median,
+  nan_quantile,
   dot,
   cumsum,
   sort,

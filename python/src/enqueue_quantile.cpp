@@ -12,7 +12,7 @@
 namespace masu_python {
 namespace {
 
-// (a, q, axis, method, keepdims, out, ask, percent)
+// (a, q, axis, method, keepdims, out, ask, percent, nan), the last whether NaNs are left out
 Answer quantile(Arguments arguments) {
   Tensor x;
   Lines lines;
@@ -25,13 +25,14 @@ Answer quantile(Arguments arguments) {
     answer(question, *points);
     return {Outcome::again};  // Python has run, so the array must be taken anew
   }
-  if (points->list.empty()) return {};
+  const bool nan = arguments[8] == Py_True && masu::is_float(x.dtype);
+  if (points->list.empty() || (nan && points->q.empty())) return {};
   std::vector<std::int64_t> shape = points->shape;
   const auto reduced = lines.reduced(arguments[4] == Py_True);
   shape.insert(shape.end(), reduced.begin(), reduced.end());
   if (shape.size() > most_dimensions) return {};
   const Dtype result = points->result.value_or(x.dtype);
-  EnqueuedCall call(Function::quantile, *library, x.ordinal);
+  EnqueuedCall call(nan ? Function::nan_quantile : Function::quantile, *library, x.ordinal);
   call.input(x);
   key_of_lines(call, lines);
   call.option(points->number);
@@ -41,7 +42,8 @@ Answer quantile(Arguments arguments) {
     std::optional<Buffer<std::byte>> memory;
     const Buffer<std::byte>& rows = as_rows(device, stream, data[0], x.dtype, lines, memory);
     const masu::SelectionOptions options{.rows = lines.number()};
-    static_cast<void>(masu::quantiles(stream, rows, x.dtype, points->list, data[1], result, options));
+    if (nan) masu::nan_quantiles(stream, rows, x.dtype, points->method, points->q, data[1], result, options);
+    else masu::quantiles(stream, rows, x.dtype, points->list, data[1], result, options);
   });
 }
 

@@ -3,7 +3,6 @@
 #include "keys.h"
 #include "lines.h"
 #include "module.h"
-#include "quantile_points.h"
 #include "tensors.h"
 
 #include <masu/gather.h>
@@ -284,30 +283,6 @@ void move(nb::handle data, nb::handle indices, nb::handle result, bool scatter, 
   });
 }
 
-// On a device: the medians of rows, and the quantiles at the points of quantile_points.h.
-void medians(nb::handle data, nb::handle result, std::uint64_t rows) {
-  const Input input(data);
-  const Output output(result);
-  call([&] {
-    on_stream(input, [&](masu::Stream& stream) {
-      static_cast<void>(masu::median(stream, input.buffer(), input.dtype(), output.buffer(), {.rows = rows}));
-    });
-  });
-}
-
-void quantiles(nb::handle data, nb::handle result, std::uint64_t rows, nb::handle first, nb::handle second,
-               nb::handle weights, nb::handle kinds) {
-  const Input input(data);
-  const Output output(result);
-  const std::vector<masu::QuantilePoint> points = points_of(first, second, weights, kinds);
-  call([&] {
-    on_stream(input, [&](masu::Stream& stream) {
-      static_cast<void>(masu::quantiles(stream, input.buffer(), input.dtype(), points, output.buffer(), output.dtype(),
-                                        {.rows = rows}));
-    });
-  });
-}
-
 // The elements at places of the order of each row of an array of the host's, into memory there: of the stable order,
 // which tells -0 from +0. A NaN is the quiet NaN.
 void elements_at(nb::handle data, nb::handle result, std::uint64_t rows, const Places& places, const Device& device) {
@@ -428,9 +403,6 @@ void register_order(nb::module_& m) {
   }
   m.def("unordered", unordered, arg("data"));
   m.def("part_short", part_short, arg("data"), arg("result"), arg("kth"), arg("indices"));
-  m.def("medians", medians, arg("data"), arg("result"), arg("rows"));
-  m.def("quantiles", quantiles, arg("data"), arg("result"), arg("rows"), arg("first"), arg("second"), arg("weights"),
-        arg("kinds"));
   m.def("elements_at", elements_at, arg("data"), arg("result"), arg("rows"), arg("places"), arg("device"));
   m.def("searchsorted", searchsorted, arg("sorted"), arg("values"), arg("result"), arg("right"), arg("device"));
   m.def("unique", unique, arg("data"), arg("indices"), arg("inverse"), arg("counts"), arg("device"));

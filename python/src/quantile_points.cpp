@@ -107,6 +107,10 @@ void answer(const Question& question, Points& points) {
     default: break;
   }
   points.shape = nb::cast<std::vector<std::int64_t>>(found[5]);
+  const nb::object doubles = found[6];
+  const Input q(doubles);
+  points.q.assign(q.data<double>(), q.data<double>() + q.count());
+  points.method = masu::quantile_method_from_name(nb::borrow<nb::str>(question.method).c_str());
 }
 
 }  // namespace masu_python

@@ -25,10 +25,12 @@ struct Points {
   std::vector<masu::QuantilePoint> list;  // empty where the call must go the usual way
   std::vector<std::int64_t> shape;        // of q
   std::optional<masu::Dtype> result;      // none: the array's
+  masu::QuantileMethod method{};
+  std::vector<double> q;  // empty where masu's formulas are not NumPy's
 };
 
 // What is asked: of lines of `length` elements. `ask(percent, length, dtype, q, method)` gives what points_of() takes,
-// bytes of a result or 0 and q's shape, or None.
+// bytes of a result or 0, q's shape and q as float64, or None.
 struct Question {
   masu::Dtype dtype{};
   bool boolean = false;

@@ -132,10 +132,80 @@ nb::object quantile(nb::handle a, nb::handle q, nb::handle axis, nb::handle meth
                 });
 }
 
+// Calls work(stream) of the device on which `input` is, and waits for it.
+template <class Work>
+void on_device(const Input& input, const Work& work) {
+  masu::Stream stream(input.buffer().device(), masu::Timing::off);
+  work(stream);
+  stream.finish();
+}
+
+// On a device: the medians of rows, and the quantiles at the points of quantile_points.h; with `nan` of what is no NaN.
+void medians(nb::handle data, nb::handle result, std::uint64_t rows, bool nan) {
+  const Input input(data);
+  const Output output(result);
+  call([&] {
+    const masu::SelectionOptions options{.rows = rows};
+    on_device(input, [&](masu::Stream& stream) {
+      if (nan) masu::nan_median(stream, input.buffer(), input.dtype(), output.buffer(), options);
+      else masu::median(stream, input.buffer(), input.dtype(), output.buffer(), options);
+    });
+  });
+}
+
+void nan_quantiles(nb::handle data, nb::handle result, std::uint64_t rows, const char* method, nb::handle q) {
+  const Input input(data);
+  const Output output(result);
+  const Input quantiles(q);
+  call([&] {
+    on_device(input, [&](masu::Stream& stream) {
+      masu::nan_quantiles(stream, input.buffer(), input.dtype(), masu::quantile_method_from_name(method),
+                          {quantiles.data<double>(), quantiles.count()}, output.buffer(), output.dtype(),
+                          {.rows = rows});
+    });
+  });
+}
+
+// What points_of() takes, by the formulas of a method.
+nb::tuple points_of_method(const char* method, std::uint64_t length, nb::handle q) {
+  const Input quantiles(q);
+  const auto points = masu::quantile_points(masu::quantile_method_from_name(method), length,
+                                            {quantiles.data<double>(), quantiles.count()});
+  nb::list previous;
+  nb::list next;
+  nb::list weights;
+  nb::list kinds;
+  for (const masu::QuantilePoint& point : points) {
+    previous.append(point.previous);
+    next.append(point.next);
+    weights.append(point.weight);
+    kinds.append(static_cast<int>(point.kind));
+  }
+  return nb::make_tuple(previous, next, weights, kinds);
+}
+
+void quantiles(nb::handle data, nb::handle result, std::uint64_t rows, nb::handle first, nb::handle second,
+               nb::handle weights, nb::handle kinds) {
+  const Input input(data);
+  const Output output(result);
+  const std::vector<masu::QuantilePoint> points = points_of(first, second, weights, kinds);
+  call([&] {
+    on_device(input, [&](masu::Stream& stream) {
+      static_cast<void>(masu::quantiles(stream, input.buffer(), input.dtype(), points, output.buffer(), output.dtype(),
+                                        {.rows = rows}));
+    });
+  });
+}
+
 }  // namespace
 
-void register_host_quantile(nb::module_& m) {
+void register_quantiles(nb::module_& m) {
   using nb::arg;
+  m.def("medians", medians, arg("data"), arg("result"), arg("rows"), arg("nan"));
+  m.def("nan_quantiles", nan_quantiles, arg("data"), arg("result"), arg("rows"), arg("method"), arg("q"));
+  m.def("points_of_method", points_of_method, arg("method"), arg("length"), arg("q"));
+  m.def("quantiles", quantiles, arg("data"), arg("result"), arg("rows"), arg("first"), arg("second"), arg("weights"),
+        arg("kinds"));
   m.def("median_here", median, arg("a"), arg("axis").none());
   m.def("quantile_here", quantile, arg("a"), arg("q").none(), arg("axis").none(), arg("method").none(), arg("ask"),
         arg("percent"));
