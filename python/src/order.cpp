@@ -204,8 +204,7 @@ unsigned unordered_floats(const Float* values, std::uint64_t count) {
   return (any(plus) & any(minus)) | any(nan) << 1;
 }
 
-unsigned unordered(nb::handle array) {
-  const MaybeInput input(array);
+unsigned unordered_input(const MaybeInput& input) {
   if (input.count() == 0 || input.on_device()) return 3;
   const void* const data = input.view().data;
   switch (input.dtype()) {
@@ -215,6 +214,40 @@ unsigned unordered(nb::handle array) {
       return unordered_floats<double, std::int64_t>(static_cast<const double*>(data), input.count());
     default: return 0;
   }
+}
+
+unsigned unordered(nb::handle array) {
+  return unordered_input(MaybeInput(array));
+}
+
+// (a, axis, limit): a copy of an array of NumPy's, sorted by NumPy, where it has fewer elements and NumPy's order of
+// them is masu's; else None. Halves are sorted sooner here from 128 on.
+PyObject* sort_few(PyObject* /*module*/, PyObject* const* arguments, Py_ssize_t /*count*/) {
+  static PyObject* const flatten = PyUnicode_InternFromString("flatten");
+  static PyObject* const copy = PyUnicode_InternFromString("copy");
+  static PyObject* const keep = PyUnicode_InternFromString("K");
+  static PyObject* const sort = PyUnicode_InternFromString("sort");
+  static PyObject* const last = PyLong_FromLong(-1);
+  constexpr std::uint64_t few_halves = 128;
+  const bool flat = arguments[1] == Py_None;
+  PyObject* const of[] = {arguments[0], keep};
+  PyObject* const result = PyObject_VectorcallMethod(flat ? flatten : copy, of, flat ? 1 : 2, nullptr);
+  if (result == nullptr) return nullptr;
+  bool few = false;
+  {
+    const MaybeInput input(result);
+    std::uint64_t limit = PyLong_AsUnsignedLongLong(arguments[2]);
+    if (input.dtype() == Dtype::f16) limit = std::min(limit, few_halves);
+    few = input.count() != 0 && input.count() < limit && unordered_input(input) == 0;
+  }
+  PyObject* const along[] = {result, flat ? last : arguments[1]};
+  PyObject* const done = few ? PyObject_VectorcallMethod(sort, along, 2, nullptr) : Py_NewRef(Py_None);
+  if (done == nullptr || !few) {
+    Py_DECREF(result);
+    return done;
+  }
+  Py_DECREF(done);
+  return result;
 }
 
 // Little data, whose last axis is parted around one place or those of a list: the result holds elements of the data's
@@ -402,6 +435,11 @@ void register_order(nb::module_& m) {
         arg("data"), arg("indices"), arg("result"), arg("rows") = 1);
   }
   m.def("unordered", unordered, arg("data"));
+  static PyMethodDef methods[] = {
+      {"sort_few", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&sort_few)), METH_FASTCALL, nullptr},
+      {},
+  };
+  if (PyModule_AddFunctions(m.ptr(), methods) != 0) throw nb::python_error();
   m.def("part_short", part_short, arg("data"), arg("result"), arg("kth"), arg("indices"));
   m.def("elements_at", elements_at, arg("data"), arg("result"), arg("rows"), arg("places"), arg("device"));
   m.def("searchsorted", searchsorted, arg("sorted"), arg("values"), arg("result"), arg("right"), arg("device"));
