@@ -271,6 +271,18 @@ inline void EnqueueForms::add_selections() {
         return quantiles(s, data_, Dtype::f32, points, several, Dtype::f32, {.rows = rows, .workspace = with_});
       },
       {&several});
+  add("nan_quantiles of rows", true,
+      [=, this, &several](Stream& s) {
+        const double q[] = {0.1, 0.5, 0.77};
+        return nan_quantiles(s, data_, Dtype::f32, QuantileMethod::hazen, q, several, Dtype::f32,
+                             {.rows = rows, .workspace = with_});
+      },
+      {&several});
+  add("nan_median of rows", true,
+      [=, this, &medians](Stream& s) {
+        return nan_median(s, data_, Dtype::f32, medians, {.rows = rows, .workspace = with_});
+      },
+      {&medians});
   Buffer<std::byte>& sizes = buffer(2 * sizeof(std::uint64_t));
   add("partition", true,
       [this, &sizes](Stream& s) {

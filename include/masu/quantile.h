@@ -181,6 +181,19 @@ MASU_EXPORT std::uint64_t quantiles_workspace(const Device& device, Dtype dtype,
                                               std::span<const QuantilePoint> points,
                                               const SelectionOptions& options = {});
 
+/// Medians and quantiles of what is no NaN in each row of device memory, to memory there, as median() and quantiles()
+/// give them; NaN for a row of NaNs. Nothing waits: the rows are sorted, and the device computes where a quantile lies
+/// among the row's numbers, by the method's formula in f64. `result_dtype`: f16, f32 or f64, or that of the data where
+/// the method chooses elements.
+MASU_EXPORT Pending<void> nan_median(Stream& stream, const BufferBase& data, Dtype dtype, const BufferBase& result,
+                                     const SelectionOptions& options = {});
+MASU_EXPORT Pending<void> nan_quantiles(Stream& stream, const BufferBase& data, Dtype dtype, QuantileMethod method,
+                                        std::span<const double> q, const BufferBase& result, Dtype result_dtype,
+                                        const SelectionOptions& options = {});
+/// Bytes of temporary memory of both for `count` elements in all. 0 on `cpu`.
+MASU_EXPORT std::uint64_t nan_quantiles_workspace(const Device& device, Dtype dtype, std::uint64_t count,
+                                                  const SelectionOptions& options = {});
+
 /// The bits of the element at place n of the sorted order (0 is the least), in the lowest bytes. Throws
 /// invalid_argument for an n that is not below the elements.
 MASU_EXPORT std::uint64_t nth_element_bits(const Device& device, const ArrayView& data, std::uint64_t n);

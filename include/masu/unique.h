@@ -208,9 +208,15 @@ ResultMemory memory_of(std::vector<T>& vector) {
     return static_cast<void*>(vector.data());
   };
 }
+/// Memory for each result that the options request, in u64 but for the values.
+struct UniqueMemory {
+  ResultMemory values;
+  ResultMemory counts;
+  ResultMemory indices;
+  ResultMemory inverse;
+};
 MASU_EXPORT void unique_into(const Device& device, const ArrayView& data, const UniqueOptions& options,
-                             const ResultMemory& values, std::vector<std::uint64_t>& counts,
-                             std::vector<std::uint64_t>& indices, std::vector<std::uint64_t>& inverse);
+                             const UniqueMemory& results);
 MASU_EXPORT void run_length_into(const Device& device, const ArrayView& data, const RunOptions& options,
                                  const ResultMemory& values, std::vector<std::uint64_t>& lengths,
                                  std::vector<std::uint64_t>& starts);
@@ -225,8 +231,9 @@ Buffer<T> typed(const Buffer<std::byte>& bytes) {
 template <HostRange R>
 auto unique(const Device& device, const R& data, const UniqueOptions& options = {}) {
   Unique<detail::StoredElement<std::ranges::range_value_t<R>>> result;
-  detail::unique_into(device, ArrayView(data), options, detail::memory_of(result.values), result.counts, result.indices,
-                      result.inverse);
+  detail::unique_into(device, ArrayView(data), options,
+                      {detail::memory_of(result.values), detail::memory_of(result.counts),
+                       detail::memory_of(result.indices), detail::memory_of(result.inverse)});
   return result;
 }
 /// The same on the device that device_for names.

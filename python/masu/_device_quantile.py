@@ -23,37 +23,49 @@ def _of_lines(a, axis, keepdims):
     """(the lines along the axes, how many, the shape of a result for each)"""
     axes = axes_of(a, axis)
     rows = lines(a, axes)
-    kept = tuple(1 if i in axes else n for i, n in enumerate(a.shape) if keepdims or i not in axes)
+    keep = keepdims is not np._NoValue and keepdims
+    kept = tuple(1 if i in axes else n for i, n in enumerate(a.shape) if keep or i not in axes)
     return rows, a.size // rows.shape[-1], kept
 
 
-def median(a, axis, keepdims):
-    """The medians of an array on a device."""
+def median(function, a, axis, keepdims):
+    """The medians of an array on a device; `function`: np.median, or np.nanmedian, which leaves NaNs out."""
     if not a.size:
-        return to_device(np.median(np.empty(a.shape, a.dtype), axis, keepdims=keepdims), a.device)
+        return to_device(np.asarray(function(np.empty(a.shape, a.dtype), axis, keepdims=keepdims)), a.device)
     try:
         rows, number, shape = _of_lines(a, axis, keepdims)
     except (IndexError, TypeError, ValueError) as error:
-        _numpys(np.median, a.shape, a.dtype, {"axis": axis, "keepdims": keepdims}, error)
+        _numpys(function, a.shape, a.dtype, {"axis": axis, "keepdims": keepdims}, error)
     found = array_like(a, None if a.dtype.kind == "f" else "f64", shape)
-    _masu.medians(rows, found, number)
+    _masu.medians(rows, found, number, function is np.nanmedian)
     return found
+
+
+_WITH_NAN = {np.quantile: np.quantile, np.percentile: np.percentile, np.nanquantile: np.quantile,
+             np.nanpercentile: np.percentile}
 
 
 def quantiles(name, function, a, q, axis, keepdims, method):
     """NumPy's function of q of an array on a device."""
+    plain = _WITH_NAN[function]
+    skips = plain is not function and a.dtype.kind == "f"
     options = {"q": q, "axis": axis, "keepdims": keepdims, "method": method}
     if not a.size:
-        return to_device(function(np.empty(a.shape, a.dtype), **options), a.device)
+        return to_device(np.asarray(function(np.empty(a.shape, a.dtype), **options)), a.device)
     try:
         rows, number, kept = _of_lines(a, axis, keepdims)
-        *points, dtype, shape = _quantile.points(function, rows.shape[-1], a.dtype, q, method)
+        *points, dtype, shape = _quantile.points(plain, rows.shape[-1], a.dtype, q, method)
+        doubles = _quantile.double_quantiles(plain, a.dtype, q, method) if skips else ()
+        if skips and not doubles.size and points[0].size:
+            raise _quantile.Unforeseen
     except _quantile.Unforeseen:
         raise unsupported(name) from None
     except (IndexError, TypeError, ValueError) as error:
         _numpys(function, a.shape, a.dtype, options, error)
     found = array_like(a, dtype_name(dtype) if points[-1].any() else None, (*shape, *kept))
-    if found.size:
+    if found.size and skips:
+        _masu.nan_quantiles(rows, found, number, method, doubles)
+    elif found.size:
         _masu.quantiles(rows, found, number, *points)
     return converted(found, dtype)
 
@@ -91,7 +103,7 @@ def weighted(name, function, a, q, axis, keepdims, method, weights):
     _masu.topk(by, least, place, 1, False, 1, a.device)  # NaN is none
     if least.get()[0] < 0:
         raise ValueError("Weights must be non-negative.")  # in NumPy's words
-    rows, number, kept = _of_lines(a, axis, keepdims is not np._NoValue and keepdims)
+    rows, number, kept = _of_lines(a, axis, keepdims)
     found = _reached(rows.reshape(number, -1), by.reshape(-1, rows.shape[-1]), sought.reshape(-1))
     return to_device(found.T.reshape((*sought.shape, *kept)), a.device)
 

@@ -287,23 +287,32 @@ def dot(a, b):
     return converted(total, a.dtype)  # as NumPy, which adds in the arrays' dtype
 
 
-@_function
-def median(a, axis=None, overwrite_input=False, keepdims=False):
-    return _device_quantile.median(a, axis, keepdims)
+def _of_middle(function):
+    def middle(a, axis=None, overwrite_input=False, keepdims=False):
+        return _device_quantile.median(function, a, axis, keepdims)
+
+    _functions[function.__name__] = middle
 
 
-@_function
-def percentile(a, q, axis=None, overwrite_input=False, method="linear", keepdims=False, *, weights=None):
-    if weights is not None:
-        return _device_quantile.weighted("percentile", np.percentile, a, q, axis, keepdims, method, weights)
-    return _device_quantile.quantiles("percentile", np.percentile, a, q, axis, keepdims, method)
+def _of_q(function, weighted):
+    name = function.__name__
+
+    def of_q(a, q, axis=None, overwrite_input=False, method="linear", keepdims=False, *, weights=None):
+        if weights is None:
+            return _device_quantile.quantiles(name, function, a, q, axis, keepdims, method)
+        if not weighted:
+            raise _device_quantile.unsupported(name)
+        return _device_quantile.weighted(name, function, a, q, axis, keepdims, method, weights)
+
+    _functions[name] = of_q
 
 
-@_function
-def quantile(a, q, axis=None, overwrite_input=False, method="linear", keepdims=False, *, weights=None):
-    if weights is not None:
-        return _device_quantile.weighted("quantile", np.quantile, a, q, axis, keepdims, method, weights)
-    return _device_quantile.quantiles("quantile", np.quantile, a, q, axis, keepdims, method)
+for numpys in (np.median, np.nanmedian):
+    _of_middle(numpys)
+for numpys in (np.quantile, np.percentile):
+    _of_q(numpys, True)
+for numpys in (np.nanquantile, np.nanpercentile):
+    _of_q(numpys, False)
 
 
 def _numbers(array):

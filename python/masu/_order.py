@@ -76,10 +76,12 @@ def sort(a, axis=-1, kind=None, order=None, *, stable=None, descending=_NoValue,
     [4.0, 3.0, nan]
     """
     if type(a) is _ndarray and device is None and descending is _NoValue and a.size < _small.limit and out is None:
-        copy = a.flatten() if axis is None else a.copy("K")
-        if _few(copy):
-            copy.sort(-1 if axis is None else axis, kind, order, stable=stable)
-            return copy
+        if kind is None and order is None and stable is None:
+            copy = _masu.sort_few(a, axis, _small.limit)
+            if copy is not None:
+                return copy
+        elif _few(a):
+            return np.sort(a, axis, kind, order, stable=stable)
     if _arrays.foreign(a):
         if kind is None and order is None and (descending is _NoValue or type(descending) is bool) and device is None:
             sorted_there = _masu.enqueue_sort(a, axis, descending is True, out)
@@ -307,7 +309,8 @@ def unique(ar, return_index=False, return_inverse=False, return_counts=False, ax
     >>> values.tolist(), counts.tolist()
     ([1, 3], [1, 2])
     """
-    if _arrays.foreign(ar):
+    little = type(ar) is _ndarray and device is None and _few(ar)
+    if not little and _arrays.foreign(ar):
         if not return_index and not return_inverse and axis is None and equal_nan is True and device is None:
             found = _masu.enqueue_unique(ar, bool(return_counts))
             if found is not None:
@@ -315,7 +318,6 @@ def unique(ar, return_index=False, return_inverse=False, return_counts=False, ax
         return _arrays.in_kind(unique, ar, return_index=return_index, return_inverse=return_inverse,
                                return_counts=return_counts, axis=axis, equal_nan=equal_nan, sorted=sorted,
                                device=device)
-    little = type(ar) is _ndarray and device is None and _few(ar)
     data = NUMPY if little else host(ar)
     if data is NUMPY or axis is not None and data.ndim != 1:
         more = {} if sorted else _unsorted

@@ -12,12 +12,13 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
 from . import _arrays, _device, _masu, _small
-from ._lines import NUMPY, contiguous, host, words
+from ._lines import NUMPY, contiguous, device_for, host, words
 
 __all__ = ["median", "nanmedian", "nanpercentile", "nanquantile", "percentile", "quantile"]
 
 _ndarray = np.ndarray
 _SHORT = 600  # NumPy's number
+_BRIEF = 1 << 17  # elements
 _RESERVED = 2**20  # bytes from which memory is neither there nor promised until it is written, page by page
 
 
@@ -161,15 +162,33 @@ def points(function, count, dtype, q, method):
 
 
 def plain_points(percent, count, dtype, q, method):
-    """`points` for calls that only enqueue, with the bytes of the results in place of their dtype, 0 for that of the data;
-    None for what the usual way must say.
+    """`points` for calls that only enqueue, with the bytes of the results in place of their dtype, 0 for that of the data,
+    and behind them the quantiles of `double_quantiles`; None for what the usual way must say.
     """
+    function = np.percentile if percent else np.quantile
     try:
-        *found, result, shape = points(np.percentile if percent else np.quantile, count, dtype, q, method)
+        *found, result, shape = points(function, count, dtype, q, method)
     except Exception:  # what NumPy says of it
         return None
     own = result == np.dtype(dtype) and not found[-1].any()
-    return (*found, 0 if own else result.itemsize, shape) if own or result.kind == "f" else None
+    if not own and result.kind != "f":
+        return None
+    return (*found, 0 if own else result.itemsize, shape, double_quantiles(function, dtype, q, method))
+
+
+def double_quantiles(function, dtype, q, method):
+    """`q` as float64, from 0 to 1, where NumPy computes places in it by masu's formulas, so that a device can do so for
+    numbers of elements that it finds; else no elements.
+    """
+    wanted = np.ravel(q)
+    if wanted.dtype != np.float64 and wanted.dtype.kind not in "iu" or type(q) is not int and np.asarray(q).dtype.kind in "iu":
+        return np.empty(0)
+    wanted = np.true_divide(wanted, 100) if function is np.percentile else wanted.astype(np.float64)
+    for count in (1, 2, 5, 10, 97, 1000):
+        *theirs, _, _ = points(function, count, dtype, q, method)
+        if any(not np.array_equal(a, b) for a, b in zip(theirs, _masu.points_of_method(method, count, wanted))):
+            return np.empty(0)
+    return wanted
 
 
 def _unwritten(shape, dtype):
@@ -274,6 +293,12 @@ def _without_nan(numpys, plain, data, axis, out, keepdims, device, **keywords):
     return out
 
 
+def _brief(a, out, keepdims, device):
+    """Whether so little data is in host memory and stays there that arguments take longer than it does."""
+    return (type(a) is _ndarray and out is None and keepdims is False and a.size <= _BRIEF
+            and device_for(device, a.size) is _device.cpu)
+
+
 def _little(a, device):
     """Whether NumPy's own function is sooner done, and chooses among zeros of both signs as masu does."""
     return (type(a) is _ndarray and a.size < _small.limit and device is None
@@ -283,8 +308,9 @@ def _little(a, device):
 def _of_q(numpys, plain, a, q, axis, out, overwrite_input, method, keepdims, weights, device):
     """A function of q; `plain`: the function without nan, None where that is NumPy's itself."""
     if _arrays.foreign(a):
-        if plain is None and weights is None and type(keepdims) is bool and device is None:
-            found = _masu.enqueue_quantile(a, q, axis, method, keepdims, out, plain_points, numpys is np.percentile)
+        if weights is None and (keepdims is np._NoValue or type(keepdims) is bool) and device is None:
+            percent = numpys in (np.percentile, np.nanpercentile)
+            found = _masu.enqueue_quantile(a, q, axis, method, keepdims is True, out, plain_points, percent, plain is not None)
             if found is not None:
                 return found
         return _arrays.in_kind(globals()[numpys.__name__], a, q=q, axis=axis, out=out, overwrite_input=overwrite_input,
@@ -304,8 +330,8 @@ def _of_q(numpys, plain, a, q, axis, out, overwrite_input, method, keepdims, wei
 def _of_middle(numpys, plain, a, axis, out, overwrite_input, keepdims, device):
     """The same of the medians."""
     if _arrays.foreign(a):
-        if plain is None and type(keepdims) is bool and device is None:
-            found = _masu.enqueue_median(a, axis, keepdims, out)
+        if (keepdims is np._NoValue or type(keepdims) is bool) and device is None:
+            found = _masu.enqueue_median(a, axis, keepdims is True, out, plain is not None)
             if found is not None:
                 return found
         return _arrays.in_kind(globals()[numpys.__name__], a, axis=axis, out=out, overwrite_input=overwrite_input,
@@ -335,6 +361,10 @@ def median(a, axis=None, out=None, overwrite_input=False, keepdims=False, *, dev
     >>> float(masu.median([4.0, 1.0, 3.0, 2.0]))
     2.5
     """
+    if _brief(a, out, keepdims, device):
+        found = _masu.median_here(a, axis)
+        if found is not None:
+            return found
     if _little(a, device):
         return np.median(a, axis, out, overwrite_input, keepdims)
     return _of_middle(np.median, None, a, axis, out, overwrite_input, keepdims, device)
@@ -367,6 +397,10 @@ def quantile(a, q, axis=None, out=None, overwrite_input=False, method="linear", 
     >>> masu.quantile([1.0, 2.0, 3.0, 4.0, 5.0], [0.25, 0.5]).tolist()
     [2.0, 3.0]
     """
+    if weights is None and _brief(a, out, keepdims, device):
+        found = _masu.quantile_here(a, q, axis, method, plain_points, False)
+        if found is not None:
+            return found
     if _little(a, device):
         return np.quantile(a, q, axis, out, overwrite_input, method, keepdims, weights=weights)
     return _of_q(np.quantile, None, a, q, axis, out, overwrite_input, method, keepdims, weights, device)
@@ -380,6 +414,10 @@ def percentile(a, q, axis=None, out=None, overwrite_input=False, method="linear"
     >>> masu.percentile([1.0, 2.0, 3.0, 4.0, 5.0], [25, 50]).tolist()
     [2.0, 3.0]
     """
+    if weights is None and _brief(a, out, keepdims, device):
+        found = _masu.quantile_here(a, q, axis, method, plain_points, True)
+        if found is not None:
+            return found
     return _of_q(np.percentile, None, a, q, axis, out, overwrite_input, method, keepdims, weights, device)
 
 

@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 namespace masu_python {
@@ -72,6 +73,9 @@ class MaybeInput : public Array {
   [[nodiscard]] int dimensions() const noexcept { return view_.ndim; }
   [[nodiscard]] std::uint64_t last_length() const noexcept {
     return static_cast<std::uint64_t>(view_.shape[view_.ndim - 1]);
+  }
+  [[nodiscard]] std::span<const Py_ssize_t> shape() const noexcept {
+    return {view_.shape, static_cast<std::size_t>(view_.ndim)};
   }
   [[nodiscard]] bool is_bool() const noexcept { return boolean_; }
 

@@ -78,7 +78,7 @@ void EnqueuedCall::input(const Tensor& tensor) {
 void EnqueuedCall::output(masu::Dtype dtype, bool boolean, std::span<const std::int64_t> shape) {
   std::uint64_t bytes = masu::size_of(dtype);
   for (const std::int64_t length : shape) bytes *= static_cast<std::uint64_t>(length);
-  made_[outputs_++] = {dtype, boolean, bytes, shape, nullptr, nullptr, nullptr};
+  made_[outputs_++] = {dtype, boolean, bytes, shape, nullptr, nullptr, nullptr, Made::whole};
 }
 
 bool EnqueuedCall::output(masu::Dtype dtype, bool boolean, std::span<const std::int64_t> shape, PyObject* given) {
@@ -221,7 +221,7 @@ EnqueuedCall::Outcome EnqueuedCall::run_and_cut() {
 
 PyObject* EnqueuedCall::give() {
   const auto one = [](const Output& output) {
-    return output.given != nullptr ? Py_NewRef(output.given) : output.made->give();
+    return output.given != nullptr ? Py_NewRef(output.given) : output.made->give(output.given_length);
   };
   if (outputs_ == 1) return one(made_[0]);
   PyObject* results = PyTuple_New(static_cast<Py_ssize_t>(outputs_));

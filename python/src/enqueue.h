@@ -29,6 +29,8 @@ enum class Function : std::uint8_t {
   deviation,
   median,
   quantile,
+  nan_median,
+  nan_quantile,
   dot,
   cumsum,
   sort,
@@ -63,6 +65,8 @@ class EnqueuedCall {
   // The same, into an array of the caller's where `given` is not None; false for one that is not plain, or not of this
   // dtype, shape, device and library, or that overlaps an operand that came before.
   bool output(masu::Dtype dtype, bool boolean, std::span<const std::int64_t> shape, PyObject* given);
+  // Of the output that came last, of one dimension, only so many elements are given.
+  void cut(std::int64_t length) { made_[outputs_ - 1].given_length = length; }
   // Whether the commands are known; else they must be recorded.
   bool find();
   // Records `calls`, whose buffers are the inputs, then the outputs. `prepare` makes on the device, before, what the
@@ -97,6 +101,7 @@ class EnqueuedCall {
     std::unique_ptr<Made> made;
     PyObject* given = nullptr;  // the caller's, which holds it
     void* address = nullptr;    // of its memory
+    std::int64_t given_length = Made::whole;
   };
 
   Library& library_;

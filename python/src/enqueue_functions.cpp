@@ -137,14 +137,8 @@ struct Counting {
   Buffer<std::byte> edges;
 };
 
-// Counts of the bins alone.
-void count(const Device& device, Stream& stream, Buffers data, masu::PreparedHistogram& bins) {
-  constexpr std::uint64_t outside = 3;  // below, above, NaN
-  Buffer<std::byte> counts(device, (bins.size() + outside) * sizeof(std::uint64_t));
-  static_cast<void>(masu::histogram(stream, data[0], bins, counts));
-  const Buffer<std::byte> of_bins = counts.slice(0, bins.size() * sizeof(std::uint64_t));
-  stream.copy(data[1], of_bins);
-}
+// How many numbers a histogram leaves: below, above and NaN behind the bins. Only the bins are given.
+constexpr std::int64_t outside = 3;
 
 // A plain number: its value, and whether it is an int.
 bool plain_number(PyObject* object, double& value, bool& is_int) {
@@ -171,7 +165,7 @@ Answer histogram(Arguments arguments) {
   if (!(low < high)) return {};
   // Edges have the dtype of floats, but f64 for integers.
   const Dtype edge = masu::is_float(x.dtype) ? x.dtype : Dtype::f64;
-  const std::array<std::int64_t, 1> counts{bins};
+  const std::array<std::int64_t, 1> counts{bins + outside};
   const std::array<std::int64_t, 1> edges{bins + 1};
   EnqueuedCall call(Function::histogram, *library, x.ordinal);
   call.input(x);
@@ -180,6 +174,7 @@ Answer histogram(Arguments arguments) {
   call.option(std::bit_cast<std::uint64_t>(low));
   call.option(std::bit_cast<std::uint64_t>(high));
   call.output(Dtype::i64, false, counts);
+  call.cut(bins);
   call.output(edge, false, edges);
   std::shared_ptr<Counting> counting;
   const auto prepare = [&](const Device& device) -> std::shared_ptr<void> {
@@ -203,7 +198,7 @@ Answer histogram(Arguments arguments) {
   };
   const auto calls = [&](const Device& device, Buffers data) {
     Stream stream(device, Timing::off);
-    count(device, stream, data, counting->bins);
+    static_cast<void>(masu::histogram(stream, data[0], counting->bins, data[1]));
     stream.copy(data[2], counting->edges);
   };
   return finished(call, calls, prepare);
@@ -218,12 +213,13 @@ Answer bincount(Arguments arguments) {
   if (library == nullptr || x.dimensions != 1 || !integer(arguments[1], least) || least > most_bins) return {};
   const std::int64_t all = x.boolean ? 2 : x.dtype == Dtype::u8 ? 256 : x.dtype == Dtype::u16 ? 65536 : 0;
   if (all == 0 || least < all) return {};
-  const std::array<std::int64_t, 1> shape{least};
+  const std::array<std::int64_t, 1> shape{least + outside};
   EnqueuedCall call(Function::bincount, *library, x.ordinal);
   call.input(x);
   call.option(static_cast<std::uint64_t>(least));
   call.option(x.boolean ? 1 : 0);
   call.output(Dtype::i64, false, shape);
+  call.cut(least);
   std::shared_ptr<masu::PreparedHistogram> bins;
   const auto prepare = [&](const Device& device) -> std::shared_ptr<void> {
     const auto all_bins = masu::Bins::integers(static_cast<std::uint64_t>(least));
@@ -232,7 +228,7 @@ Answer bincount(Arguments arguments) {
   };
   const auto calls = [&](const Device& device, Buffers data) {
     Stream stream(device, Timing::off);
-    count(device, stream, data, *bins);
+    static_cast<void>(masu::histogram(stream, data[0], *bins, data[1]));
   };
   return finished(call, calls, prepare);
 }

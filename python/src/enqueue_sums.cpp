@@ -85,14 +85,19 @@ Answer reduce(Arguments arguments) {
   });
 }
 
-// (a, axis, keepdims, out)
+using MedianForm = masu::Pending<void> (*)(Stream&, const masu::BufferBase&, Dtype, const masu::BufferBase&,
+                                           const masu::SelectionOptions&);
+constexpr MedianForm median_form = masu::median;
+
+// (a, axis, keepdims, out, nan), the last whether NaNs are left out
 Answer median(Arguments arguments) {
   Tensor x;
   Lines lines;
   Library* const library = take(arguments[0], x);
   const bool keep = arguments[2] == Py_True;
   if (library == nullptr || !lines_of(x, arguments[1], lines, true)) return {};
-  EnqueuedCall call(Function::median, *library, x.ordinal);
+  const bool nan = arguments[4] == Py_True;
+  EnqueuedCall call(nan ? Function::nan_median : Function::median, *library, x.ordinal);
   call.input(x);
   key_of_lines(call, lines);
   if (!call.output(masu::is_float(x.dtype) ? x.dtype : Dtype::f64, false, lines.reduced(keep), arguments[3])) return {};
@@ -100,7 +105,7 @@ Answer median(Arguments arguments) {
     Stream stream(device, Timing::off);
     std::optional<Buffer<std::byte>> memory;
     const Buffer<std::byte>& rows = as_rows(device, stream, data[0], x.dtype, lines, memory);
-    static_cast<void>(masu::median(stream, rows, x.dtype, data[1], {.rows = lines.number()}));
+    (nan ? masu::nan_median : median_form)(stream, rows, x.dtype, data[1], {.rows = lines.number()});
   });
 }
 

@@ -56,6 +56,7 @@ NB_MODULE(_masu, m) {
   register_enqueue(m);
   register_enqueued_sums(m);
   register_enqueued_quantile(m);
+  register_quantiles(m);
   register_digits(m);
   register_bincount(m);
   register_histogram(m);

@@ -3,7 +3,7 @@
 #include "keys.h"
 #include "lines.h"
 #include "module.h"
-#include "quantile_points.h"
+#include "tensors.h"
 
 #include <masu/gather.h>
 #include <masu/quantile.h>
@@ -14,7 +14,6 @@
 #include <masu/topk.h>
 #include <masu/transpose.h>
 #include <masu/unique.h>
-#include <nanobind/ndarray.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
@@ -22,6 +21,7 @@
 #include <cstring>
 #include <limits>
 #include <memory>
+#include <new>
 #include <optional>
 #include <span>
 #include <utility>
@@ -214,8 +214,7 @@ unsigned unordered_floats(const Float* values, std::uint64_t count) {
   return (any(plus) & any(minus)) | any(nan) << 1;
 }
 
-unsigned unordered(nb::handle array) {
-  const MaybeInput input(array);
+unsigned unordered_input(const MaybeInput& input) {
   if (input.count() == 0 || input.on_device()) return 3;
   const void* const data = input.view().data;
   switch (input.dtype()) {
@@ -225,6 +224,40 @@ unsigned unordered(nb::handle array) {
       return unordered_floats<double, std::int64_t>(static_cast<const double*>(data), input.count());
     default: return 0;
   }
+}
+
+unsigned unordered(nb::handle array) {
+  return unordered_input(MaybeInput(array));
+}
+
+// (a, axis, limit): a copy of an array of NumPy's, sorted by NumPy, where it has fewer elements and NumPy's order of
+// them is masu's; else None. Halves are sorted sooner here from 128 on.
+PyObject* sort_few(PyObject* /*module*/, PyObject* const* arguments, Py_ssize_t /*count*/) {
+  static PyObject* const flatten = PyUnicode_InternFromString("flatten");
+  static PyObject* const copy = PyUnicode_InternFromString("copy");
+  static PyObject* const keep = PyUnicode_InternFromString("K");
+  static PyObject* const sort = PyUnicode_InternFromString("sort");
+  static PyObject* const last = PyLong_FromLong(-1);
+  constexpr std::uint64_t few_halves = 128;
+  const bool flat = arguments[1] == Py_None;
+  PyObject* const of[] = {arguments[0], keep};
+  PyObject* const result = PyObject_VectorcallMethod(flat ? flatten : copy, of, flat ? 1 : 2, nullptr);
+  if (result == nullptr) return nullptr;
+  bool few = false;
+  {
+    const MaybeInput input(result);
+    std::uint64_t limit = PyLong_AsUnsignedLongLong(arguments[2]);
+    if (input.dtype() == Dtype::f16) limit = std::min(limit, few_halves);
+    few = input.count() != 0 && input.count() < limit && unordered_input(input) == 0;
+  }
+  PyObject* const along[] = {result, flat ? last : arguments[1]};
+  PyObject* const done = few ? PyObject_VectorcallMethod(sort, along, 2, nullptr) : Py_NewRef(Py_None);
+  if (done == nullptr || !few) {
+    Py_DECREF(result);
+    return done;
+  }
+  Py_DECREF(done);
+  return result;
 }
 
 // Little data, whose last axis is parted around one place or those of a list: the result holds elements of the data's
@@ -293,30 +326,6 @@ void move(nb::handle data, nb::handle indices, nb::handle result, bool scatter, 
   });
 }
 
-// On a device: the medians of rows, and the quantiles at the points of quantile_points.h.
-void medians(nb::handle data, nb::handle result, std::uint64_t rows) {
-  const Input input(data);
-  const Output output(result);
-  call([&] {
-    on_stream(input, [&](masu::Stream& stream) {
-      static_cast<void>(masu::median(stream, input.buffer(), input.dtype(), output.buffer(), {.rows = rows}));
-    });
-  });
-}
-
-void quantiles(nb::handle data, nb::handle result, std::uint64_t rows, nb::handle first, nb::handle second,
-               nb::handle weights, nb::handle kinds) {
-  const Input input(data);
-  const Output output(result);
-  const std::vector<masu::QuantilePoint> points = points_of(first, second, weights, kinds);
-  call([&] {
-    on_stream(input, [&](masu::Stream& stream) {
-      static_cast<void>(masu::quantiles(stream, input.buffer(), input.dtype(), points, output.buffer(), output.dtype(),
-                                        {.rows = rows}));
-    });
-  });
-}
-
 // The elements at places of the order of each row of an array of the host's, into memory there: of the stable order,
 // which tells -0 from +0. A NaN is the quiet NaN.
 void elements_at(nb::handle data, nb::handle result, std::uint64_t rows, const Places& places, const Device& device) {
@@ -347,16 +356,15 @@ void searchsorted(nb::handle sorted, nb::handle values, nb::handle result, bool 
   });
 }
 
-// A NumPy array that owns the vector's memory.
-template <class T, class Stored>
-nb::object array_of(std::vector<Stored>&& vector) {
-  auto owned = std::make_unique<std::vector<Stored>>(std::move(vector));
-  Stored* const data = owned->data();
-  const std::size_t count = owned->size();
-  const nb::capsule owner(owned.get(),
-                          [](void* pointer) noexcept { delete static_cast<std::vector<Stored>*>(pointer); });
-  owned.release();
-  return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(data, {count}, owner));
+// An uninitialised array of NumPy's, and where its elements are. Called without the GIL.
+void* new_array(nb::object& array, Dtype dtype, std::uint64_t count) {
+  const nb::gil_scoped_acquire acquired;
+  try {
+    array = nb::module_::import_("numpy").attr("empty")(count, numpy_code(dtype));
+  } catch (nb::python_error&) {
+    throw std::bad_alloc();
+  }
+  return const_cast<void*>(Output(array).view().data);
 }
 
 template <class T>
@@ -386,12 +394,17 @@ nb::tuple unique(nb::handle data, bool indices, bool inverse, bool counts, const
                           given(indices, std::move(found.indices)), given(inverse, std::move(found.inverse)),
                           given(counts, std::move(found.counts)));
   }
-  masu::UniqueArrays found = call([&] { return masu::unique(device, input.view(), options); });
-  const auto given = [](bool asked, std::vector<std::uint64_t>&& vector) {
-    return asked ? array_of<std::int64_t>(std::move(vector)) : nb::object(nb::none());
+  nb::object values = nb::none();
+  nb::object first = nb::none();
+  nb::object places = nb::none();
+  nb::object numbers = nb::none();
+  const auto into = [](nb::object& array, Dtype dtype) {
+    return [&array, dtype](std::uint64_t count) { return new_array(array, dtype, count); };
   };
-  return nb::make_tuple(array_of<std::uint8_t>(std::move(found.values.bytes)), given(indices, std::move(found.indices)),
-                        given(inverse, std::move(found.inverse)), given(counts, std::move(found.counts)));
+  const masu::detail::UniqueMemory memory{into(values, input.dtype()), into(numbers, Dtype::i64),
+                                          into(first, Dtype::i64), into(places, Dtype::i64)};
+  call([&] { masu::detail::unique_into(device, input.view(), options, memory); });
+  return nb::make_tuple(values, first, places, numbers);
 }
 
 void topk(nb::handle data, nb::handle values, nb::handle indices, std::uint64_t k, bool largest, std::uint64_t rows,
@@ -432,10 +445,12 @@ void register_order(nb::module_& m) {
         arg("data"), arg("indices"), arg("result"), arg("rows") = 1);
   }
   m.def("unordered", unordered, arg("data"));
+  static PyMethodDef methods[] = {
+      {"sort_few", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&sort_few)), METH_FASTCALL, nullptr},
+      {},
+  };
+  if (PyModule_AddFunctions(m.ptr(), methods) != 0) throw nb::python_error();
   m.def("part_short", part_short, arg("data"), arg("result"), arg("kth"), arg("indices"));
-  m.def("medians", medians, arg("data"), arg("result"), arg("rows"));
-  m.def("quantiles", quantiles, arg("data"), arg("result"), arg("rows"), arg("first"), arg("second"), arg("weights"),
-        arg("kinds"));
   m.def("elements_at", elements_at, arg("data"), arg("result"), arg("rows"), arg("places"), arg("device"));
   m.def("searchsorted", searchsorted, arg("sorted"), arg("values"), arg("result"), arg("right"), arg("device"));
   m.def("unique", unique, arg("data"), arg("indices"), arg("inverse"), arg("counts"), arg("device"));

@@ -132,7 +132,8 @@ class MadeByExchange final : public Made {
   [[nodiscard]] void* data() const noexcept override {
     return static_cast<std::byte*>(managed_->array.data) + managed_->array.byte_offset;
   }
-  PyObject* give() override {
+  PyObject* give(std::int64_t length) override {
+    if (length != whole) managed_->array.shape[0] = length;
     void* object = nullptr;
     return exchange_.object_of(std::exchange(managed_, nullptr), &object) == 0 ? static_cast<PyObject*>(object)
                                                                                : nullptr;
@@ -265,7 +266,9 @@ class MadeByCupy final : public Made {
   [[nodiscard]] void* data() const noexcept override {
     return reinterpret_cast<void*>(static_cast<std::uintptr_t>(address_));
   }
-  PyObject* give() override { return array_.release(); }
+  PyObject* give(std::int64_t length) override {
+    return length == whole ? array_.release() : PySequence_GetSlice(array_.get(), 0, length);
+  }
 
  private:
   Owned array_;

@@ -40,8 +40,10 @@ class Made {
  public:
   virtual ~Made() = default;
   [[nodiscard]] virtual void* data() const noexcept = 0;
-  // A new reference; null with an exception set. Called once.
-  virtual PyObject* give() = 0;
+  // A new reference; null with an exception set. Called once. `length`: so many of the elements of one dimension, or
+  // all.
+  static constexpr std::int64_t whole = -1;
+  virtual PyObject* give(std::int64_t length = whole) = 0;
 };
 
 // A library of arrays. Null and false stand for an exception that is set, unless said otherwise.

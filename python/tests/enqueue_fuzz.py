@@ -66,7 +66,7 @@ METHODS = ["linear", "hazen", "midpoint", "lower", "closest_observation", "avera
 @st.composite
 def calls(draw):
     name = draw(st.sampled_from(["sort", "argsort", "partition", "argpartition", "topk", "sum", "mean", "var", "std", "cumsum",
-                                 "median", "quantile", "percentile"]))
+                                 "median", "quantile", "percentile", "nanmedian", "nanquantile", "nanpercentile"]))
     if name in ("sort", "argsort"):
         return name, [], {"axis": draw(AXIS), "descending": draw(st.booleans())}
     if name in ("partition", "argpartition"):
@@ -76,9 +76,9 @@ def calls(draw):
     if name == "cumsum":
         return name, [], {"axis": draw(AXIS), "dtype": draw(TYPES)}
     options = {"axis": draw(AXES), "keepdims": draw(st.booleans())}
-    if name in ("quantile", "percentile"):
+    if name.endswith(("quantile", "percentile")):
         return name, [draw(QUANTILES)], options | {"method": draw(st.sampled_from(METHODS))}
-    if name != "median":
+    if not name.endswith("median"):
         options["dtype"] = draw(TYPES)
     return name, [], options
 
@@ -97,7 +97,7 @@ def results(function, *arguments, **options):
 seen = {"enqueued": 0, "the usual way": 0, "error": 0}
 
 
-@hypothesis.settings(max_examples=1500, deadline=None, derandomize=True, suppress_health_check=list(hypothesis.HealthCheck))
+@hypothesis.settings(max_examples=2000, deadline=None, derandomize=True, suppress_health_check=list(hypothesis.HealthCheck))
 @hypothesis.given(tensors(), calls(), tensors(1 << 20))
 def check(given, call, other):
     tensor, data = given

@@ -68,6 +68,9 @@ for count in (1, 1000, 100_000):
         if kind != "b":
             enqueued(lambda: masu.quantile(x, 0.3), [((), mean)])
             enqueued(lambda: masu.quantile(x, [0.1, 0.5], method="hazen"), [((2,), "f8")])
+            enqueued(lambda: masu.nanquantile(x, [0.1, 0.5], method="hazen"), [((2,), "f8")])
+            enqueued(lambda: masu.nanpercentile(x, 10), [((), mean)])
+        enqueued(lambda: masu.nanmedian(x), [((), mean)])
         enqueued(lambda: masu.percentile(x, 30, method="lower"), [((), dtype)])
         enqueued(lambda: masu.cumsum(x), [((count,), total)])
         enqueued(lambda: masu.sort(x), [((count,), dtype)])
@@ -236,6 +239,7 @@ usual(lambda: masu.topk(tensor(4), 5))
 for wrong in (1.5, [], [0.5, -1], float("nan"), "x", [[0.5]], True, None, np.zeros((1, 1, 1)), np.longdouble([0.5])):
     usual(lambda: masu.quantile(tensor(4), wrong))
 usual(lambda: masu.quantile(tensor(4), 0.5, method="no such"))
+usual(lambda: masu.nanquantile(tensor(4), np.float32(0.5)))
 usual(lambda: masu.quantile(tensor(4), 0.5, method="inverted_cdf", weights=tensor(4)))
 usual(lambda: masu.quantile(tensor(4, "b1"), 0.5))
 usual(lambda: masu.topk(tensor(4), True))

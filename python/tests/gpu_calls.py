@@ -25,6 +25,8 @@ CALLS = {
     "var": lambda a: masu.var(a),
     "median": lambda a: masu.median(a),
     "quantile": lambda a: masu.quantile(a, 0.3, method="hazen" if a.dtype not in (bool, BOOL) else "lower"),
+    "nanmedian": lambda a: masu.nanmedian(a),
+    "nanquantile": lambda a: masu.nanquantile(a, [0.1, 0.5], method="lower"),
     "percentiles": lambda a: masu.percentile(a, [1, 50, 99], method="nearest"),
     "cumsum": lambda a: masu.cumsum(a),
     "partition": lambda a: masu.partition(a, len(a) // 2),

@@ -66,9 +66,11 @@ def quiet(array):
     return np.where(np.isnan(array), np.asarray(np.nan, array.dtype), array) if array.dtype.kind == "f" else array
 
 
+METHODS = ("linear", "inverted_cdf", "averaged_inverted_cdf", "closest_observation", "interpolated_inverted_cdf", "hazen",
+           "weibull", "median_unbiased", "normal_unbiased", "lower", "higher", "midpoint", "nearest")
+
+
 def check_quantiles():
-    methods = ("linear", "inverted_cdf", "averaged_inverted_cdf", "closest_observation", "interpolated_inverted_cdf", "hazen",
-               "weibull", "median_unbiased", "normal_unbiased", "lower", "higher", "midpoint", "nearest")
     many = np.linspace(0, 1, 23)
     for library in LIBRARIES:
         for dtype in DTYPES:
@@ -79,7 +81,7 @@ def check_quantiles():
                     data = make(dtype, shape)
                     array = library.give(data)
                     for turn, axis in enumerate((None, *range(data.ndim))):
-                        some = methods if data.size < 5000 and dtype in ("f4", "i4", "u1") else methods[turn::3]
+                        some = METHODS if data.size < 5000 and dtype in ("f4", "i4", "u1") else METHODS[turn::3]
                         for number, method in enumerate(some):
                             if dtype == "bool" and method not in ("inverted_cdf", "closest_observation", "lower", "higher", "nearest"):
                                 continue
@@ -100,6 +102,36 @@ def check_quantiles():
         for q in (1.5, -0.1, [0.5, 2], np.nan, "x", [[[0.5]]]):
             refuses((ValueError, TypeError), lambda: masu.quantile(data, q))
         refuses(ValueError, lambda: masu.quantile(data, 0.5, method="no such"))
+
+
+def check_without_nan():
+    """NumPy's dtype depends on whether its first line has a number, so the first line has."""
+    for library in LIBRARIES:
+        for dtype in ("f2", "f4", "f8", "i4"):
+            for shape in ((9,), (5000,), (100_003,), (40, 300), (7, 3, 50)):
+                data = with_nans(dtype, shape) if dtype[0] == "f" else host(dtype, int(np.prod(shape))).reshape(shape)
+                if dtype[0] == "f":
+                    data[np.isinf(data)] = 3
+                    data += np.asarray(0, dtype)  # zeros without a sign
+                if data.ndim > 1:
+                    data[0] = np.arange(data[0].size).reshape(data[0].shape) % 50
+                array = library.give(data)
+                for axis in (None, *range(data.ndim)):
+                    with warnings.catch_warnings():
+                        warnings.simplefilter("ignore")
+                        wanted = [quiet(np.asarray(call(data))) for call in without_nan(axis)]
+                    for _ in TURNS:
+                        for number, (call, want) in enumerate(zip(without_nan(axis), wanted)):
+                            try:
+                                same(quiet(library.get(call(array))), want)
+                            except Exception as error:
+                                raise AssertionError(f"{dtype} {shape} {axis}, call {number}: {error}") from error
+
+
+def without_nan(axis):
+    return [lambda a: masu.nanmedian(a, axis), lambda a: masu.nanmedian(a, axis, keepdims=True),
+            *(lambda a, method=method: masu.nanquantile(a, [0, 0.1, 0.5, 0.77, 0.99, 1], axis, method=method) for method in METHODS),
+            lambda a: masu.nanpercentile(a, 30, axis), lambda a: masu.nanquantile(a, 0.3, axis, method="nearest", keepdims=True)]
 
 
 def check_several_axes():

@@ -39,6 +39,6 @@ def test_calls_enqueue(tmp_path):
     built("fake_nvrtc.c", tmp_path / "libnvrtc.so")
     built("fake_tensors.c", tmp_path / "fake_tensors.so", f"-I{include}")
     path = os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])])
-    for script in ("enqueue_stand_in.py", "enqueue_fuzz.py"):
-        run(script, MASU_CUDA_LIBRARY=str(tmp_path / "libcuda.so.1"), MASU_NVRTC=str(tmp_path / "libnvrtc.so"),
+    for script, devices in (("enqueue_stand_in.py", "1"), ("enqueue_fuzz.py", "1"), ("two_devices_stand_in.py", "2")):
+        run(script, FAKE_CUDA_DEVICES=devices, MASU_CUDA_LIBRARY=str(tmp_path / "libcuda.so.1"), MASU_NVRTC=str(tmp_path / "libnvrtc.so"),
             MASU_CACHE="off", PYTHONPATH=path)

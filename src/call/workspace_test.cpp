@@ -82,6 +82,11 @@ TEST_P(WorkspaceTest, WhatDoesNotDoIsRefused) {
       },
       {&data, &one});
   const double quarter = 0.25;
+  add("nan_median", nan_quantiles_workspace(device, Dtype::f32, count),
+      [&, finished](const BufferBase* with) {
+        finished([&](Stream& s) { return nan_median(s, data, Dtype::f32, one, {.workspace = with}); });
+      },
+      {&data, &one});
   const auto points = quantile_points(QuantileMethod::hazen, count, {&quarter, 1});
   add("quantiles", quantiles_workspace(device, Dtype::f32, count, points),
       [&, points, finished](const BufferBase* with) {

@@ -5,8 +5,10 @@
 // The format in which two are added, and that of the mean.
 #if MASU_FLOAT && MASU_ELEMENT_BYTES < 8
 #define MASU_SUM_FORMAT MASU_SINGLE_FORMAT
+#define MASU_SUM_SIGN 0x80000000UL
 #else
 #define MASU_SUM_FORMAT MASU_DOUBLE_FORMAT
+#define MASU_SUM_SIGN 0x8000000000000000UL
 #endif
 #if MASU_FLOAT
 #define MASU_MEAN_FORMAT MASU_ELEMENT_FORMAT
@@ -32,7 +34,7 @@ inline MASU_MEAN mean_of_two(const MASU_BITS a, const MASU_BITS b, const bool on
   const ulong x = integer_as_double(a);
   const ulong y = integer_as_double(b);
 #endif
-  const ulong sign = (ulong)1 << (8 * (MASU_FLOAT && MASU_ELEMENT_BYTES < 8 ? 4 : 8) - 1);
+  const ulong sign = MASU_SUM_SIGN;
   const ulong sum = float_sum(x, y, MASU_SUM_FORMAT);
   const ulong magnitude = sum & (sign - 1);
   if (magnitude == 0) return 0;

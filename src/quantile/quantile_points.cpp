@@ -99,11 +99,11 @@ void put_number(double number, Dtype dtype, std::byte* to) {
   }
 }
 
-void points_here(const ArrayView& data, std::uint64_t rows, std::span<const QuantilePoint> points, Dtype result_dtype,
-                 std::byte* results) {
-  const std::uint64_t length = data.count / rows;
+// On the CPU. `last_place`: the place where a row has a NaN if its points are NaN.
+void points_here(const ArrayView& data, std::uint64_t rows, std::span<const QuantilePoint> points,
+                 std::uint64_t last_place, Dtype result_dtype, std::byte* results) {
   std::vector<std::uint64_t> places = places_of_points(points);
-  if (places.back() != length - 1) places.push_back(length - 1);
+  if (places.back() != last_place) places.push_back(last_place);
   const std::size_t size = size_of(data.dtype);
   std::vector<std::byte> found(rows * places.size() * size);
   elements_at(data, rows, places, MutableArrayView(data.dtype, found.data(), rows * places.size()));
@@ -121,7 +121,7 @@ void points_here(const ArrayView& data, std::uint64_t rows, std::span<const Quan
           return value;
         };
         std::byte* const to = results + (p * rows + row) * size_of(result_dtype);
-        const T last = at(length - 1);
+        const T last = at(last_place);
         const bool nan = is_float(data.dtype) && to_f64(last) != to_f64(last);
         const T a = nan ? last : at(point.previous);
         if (result_dtype == data.dtype && (element || nan)) std::memcpy(to, &a, size);
@@ -168,7 +168,8 @@ Pending<void> quantiles(Stream& stream, const BufferBase& data, Dtype dtype, std
   if (points.empty()) return {stream.record(), [] {}};
   if (call::on_cpu(stream.device())) {
     stream.finish();  // what was given to it before may still change the data
-    points_here(call::host_view(data, dtype), options.rows, points, result_dtype, call::host_address(result));
+    const std::uint64_t last = count / options.rows - 1;
+    points_here(call::host_view(data, dtype), options.rows, points, last, result_dtype, call::host_address(result));
     return {Event(), [] {}};
   }
   call::check_fp64(function_name, stream.device(), dtype);
@@ -178,6 +179,114 @@ Pending<void> quantiles(Stream& stream, const BufferBase& data, Dtype dtype, std
       call::take_workspace(function_name, options.workspace, stream.device(), bytes, {&data, &result}));
   points_on_device(stream, {data, dtype, options.rows}, points, places, result_dtype, result, *workspace);
   return {stream.record(), [workspace] {}};
+}
+
+namespace {
+
+// Checks a call and runs it: with here() on the CPU, else with there(workspace). `size`: of a result.
+template <class Here, class There>
+Pending<void> of_numbers(std::string_view name, Stream& stream, const BufferBase& data, Dtype dtype, std::size_t each,
+                         const BufferBase& result, std::size_t size, const SelectionOptions& options, const Here& here,
+                         const There& there) {
+  call::check_stream(name, stream, data);
+  const std::uint64_t count = call::count_of(name, data, dtype);
+  const std::uint64_t length = check_rows_of_points(count, options.rows);
+  call::check_results(name, "the result", result, stream.device(), options.rows * each, size, {&data});
+  if (each == 0) return {stream.record(), [] {}};
+  if (call::on_cpu(stream.device())) {
+    stream.finish();
+    const ArrayView all = call::host_view(data, dtype);
+    for (std::uint64_t row = 0; row < options.rows; ++row) {
+      const ArrayView view(dtype, static_cast<const std::byte*>(all.data) + row * length * size_of(dtype), length);
+      here(view, row);
+    }
+    return {Event(), [] {}};
+  }
+  call::check_fp64(name, stream.device(), dtype);
+  const std::uint64_t bytes = number_bytes(stream.device(), dtype, options.rows, length);
+  const auto workspace = std::make_shared<Buffer<std::byte>>(
+      call::take_workspace(name, options.workspace, stream.device(), bytes, {&data, &result}));
+  there(*workspace);
+  return {stream.record(), [workspace] {}};
+}
+
+// How many elements are no NaN.
+std::uint64_t numbers_of_row(const ArrayView& row) {
+  return dispatch(row.dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    const std::span<const T> elements(static_cast<const T*>(row.data), row.count);
+    return static_cast<std::uint64_t>(
+        std::ranges::count_if(elements, [](const T& x) { return to_f64(x) == to_f64(x); }));
+  });
+}
+
+std::vector<std::byte> elements_of_row(const ArrayView& row, std::span<const std::uint64_t> places) {
+  std::vector<std::byte> found(places.size() * size_of(row.dtype));
+  elements_at(row, 1, places, MutableArrayView(row.dtype, found.data(), places.size()));
+  return found;
+}
+
+void put_median(const ArrayView& row, std::byte* to) {
+  const std::uint64_t n = numbers_of_row(row);
+  if (n == 0) return put_number(std::numeric_limits<double>::quiet_NaN(), row.dtype, to);
+  std::vector<std::uint64_t> places{(n - 1) / 2};
+  if (n % 2 == 0) places.push_back(n / 2);
+  const std::vector<std::byte> found = elements_of_row(row, places);
+  const std::size_t size = size_of(row.dtype);
+  std::uint64_t lower = 0;
+  std::uint64_t upper = 0;
+  std::memcpy(&lower, found.data(), size);
+  std::memcpy(&upper, found.data() + found.size() - size, size);
+  put_number(mean_of_middle(row.dtype, lower, upper, n % 2 == 1), row.dtype, to);
+}
+
+}  // namespace
+
+std::uint64_t nan_quantiles_workspace(const Device& device, Dtype dtype, std::uint64_t count,
+                                      const SelectionOptions& options) {
+  const std::uint64_t length = check_rows_of_points(count, options.rows);
+  return call::on_cpu(device) ? 0 : number_bytes(device, dtype, options.rows, length);
+}
+
+Pending<void> nan_median(Stream& stream, const BufferBase& data, Dtype dtype, const BufferBase& result,
+                         const SelectionOptions& options) {
+  if (!is_float(dtype)) return median(stream, data, dtype, result, options);
+  const std::size_t size = size_of(dtype);
+  return of_numbers(
+      "nan_median", stream, data, dtype, 1, result, size, options,
+      [&](const ArrayView& row, std::uint64_t i) { put_median(row, call::host_address(result) + i * size); },
+      [&](const BufferBase& workspace) {
+        numbers_on_device(stream, {data, dtype, options.rows}, nullptr, {}, dtype, result, workspace);
+      });
+}
+
+Pending<void> nan_quantiles(Stream& stream, const BufferBase& data, Dtype dtype, QuantileMethod method,
+                            std::span<const double> q, const BufferBase& result, Dtype result_dtype,
+                            const SelectionOptions& options) {
+  check_quantiles(q);
+  const std::uint64_t count = call::count_of("nan_quantiles", data, dtype);
+  const std::uint64_t length = check_rows_of_points(count, options.rows);
+  const std::vector<QuantilePoint> all = quantile_points(method, length, q);
+  if (!is_float(dtype)) return quantiles(stream, data, dtype, all, result, result_dtype, options);
+  check_points(all, length, dtype, result_dtype);
+  const std::size_t size = size_of(result_dtype);
+  return of_numbers(
+      "nan_quantiles", stream, data, dtype, q.size(), result, size, options,
+      [&](const ArrayView& row, std::uint64_t i) {
+        const std::uint64_t n = numbers_of_row(row);
+        std::vector<std::byte> found(q.size() * size);
+        // NaN is last in the order, so that the numbers are at its first places.
+        if (n != 0) points_here(row, 1, quantile_points(method, n, q), n - 1, result_dtype, found.data());
+        for (std::size_t p = 0; n == 0 && p < q.size(); ++p) {
+          put_number(std::numeric_limits<double>::quiet_NaN(), result_dtype, found.data() + p * size);
+        }
+        for (std::size_t p = 0; p < q.size(); ++p) {
+          std::memcpy(call::host_address(result) + (p * options.rows + i) * size, found.data() + p * size, size);
+        }
+      },
+      [&](const BufferBase& workspace) {
+        numbers_on_device(stream, {data, dtype, options.rows}, &method, q, result_dtype, result, workspace);
+      });
 }
 
 }  // namespace masu

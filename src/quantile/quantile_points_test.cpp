@@ -137,6 +137,53 @@ TEST_P(QuantilePointsTest, Arithmetic) {
   });
 }
 
+// Of what is no NaN: rows with none, some and all, on the device as on the CPU, and there as of the numbers alone.
+TEST_P(QuantilePointsTest, OfNumbers) {
+  const Device cpu = Device::open("cpu");
+  const std::vector<double> q{0, 0.1, 0.25, 1 / 3.0, 0.5, 0.77, 0.999, 1};
+  each_type([&](auto tag) {
+    using T = typename decltype(tag)::type;
+    constexpr Dtype dtype = dtype_of<T>;
+    for (const std::uint64_t length : {1, 2, 5, 12, 201}) {
+      constexpr std::uint64_t rows = 7;
+      std::vector<T> data = data_of<T>(rows * length, length % 2 == 0, length);
+      if constexpr (is_float(dtype)) {
+        for (std::uint64_t i = 0; i < rows; ++i) {  // row i has i / 6 of NaN
+          for (std::uint64_t k = 0; k < length * i / 6; ++k) {
+            const auto bits = static_cast<KeyOf<T>>(infinity_key<T>() | 1 | (k % 2 == 0 ? key_sign<T> : 0));
+            std::memcpy(static_cast<void*>(&data[i * length + k]), &bits, sizeof bits);
+          }
+        }
+      }
+      const auto found = [&](const Device& on, std::span<const T> values, std::uint64_t count, int method,
+                             Dtype result) {
+        const Buffer<T> there = on.upload(values);
+        Buffer<std::byte> to(on, count * (method < 0 ? 1 : q.size()) * size_of(result));
+        Stream stream(on, Timing::off);
+        const SelectionOptions options{.rows = count};
+        if (method < 0) nan_median(stream, there, dtype, to, options).get();
+        else nan_quantiles(stream, there, dtype, static_cast<QuantileMethod>(method), q, to, result, options).get();
+        return to.read();
+      };
+      for (int method = -1; method < method_count; ++method) {
+        for (const Dtype result : {Dtype::f32, Dtype::f64}) {
+          const Dtype to = method >= 0 ? result : is_float(dtype) ? dtype : Dtype::f64;
+          SCOPED_TRACE(testing::Message() << to_string(dtype) << ", length " << length << ", method " << method);
+          const std::vector<std::byte> here = found(cpu, data, rows, method, to);
+          ASSERT_EQ(found(device, data, rows, method, to), here);
+          const std::uint64_t nans = is_float(dtype) ? length * 3 / 6 : 0;  // of row 3
+          const std::span<const T> numbers(data.data() + 3 * length + nans, length - nans);
+          const std::vector<std::byte> alone = found(cpu, numbers, 1, method, to);
+          for (std::size_t i = 0; i < alone.size(); ++i) {
+            const std::size_t size = size_of(to);
+            ASSERT_EQ(here[(i / size * rows + 3) * size + i % size], alone[i]);
+          }
+        }
+      }
+    }
+  });
+}
+
 TEST_P(QuantilePointsTest, BadInput) {
   Stream stream(device, Timing::off);
   Buffer<float> data(device, 100);
@@ -158,6 +205,15 @@ TEST_P(QuantilePointsTest, BadInput) {
   MASU_EXPECT_ERROR(find({3}, result), invalid_argument, "quantiles: the result");
   MASU_EXPECT_ERROR(find({3}, data.slice(0, 1)), invalid_argument, "quantiles: the result");
   const double wrong = 1.5;
+  const double half = 0.5;
+  const auto of_numbers = [&](const double& q, const BufferBase& to, Dtype dtype = Dtype::f32, std::uint64_t rows = 1) {
+    nan_quantiles(stream, data, Dtype::f32, QuantileMethod::linear, {&q, 1}, to, dtype, {.rows = rows}).get();
+  };
+  MASU_EXPECT_ERROR(of_numbers(wrong, one), invalid_argument, "quantile");
+  MASU_EXPECT_ERROR(of_numbers(half, one, Dtype::i32), invalid_argument, "results must be f16, f32 or f64, got i32");
+  MASU_EXPECT_ERROR(of_numbers(half, one, Dtype::f32, 3), invalid_argument, "rows must divide the 100 elements, got 3");
+  MASU_EXPECT_ERROR(of_numbers(half, result), invalid_argument, "nan_quantiles: the result");
+  MASU_EXPECT_ERROR(nan_median(stream, data, Dtype::f32, result).get(), invalid_argument, "nan_median: the result");
   MASU_EXPECT_ERROR(quantile_points(QuantileMethod::linear, 5, {&wrong, 1}), invalid_argument, "quantile");
   MASU_EXPECT_ERROR(quantile_points(QuantileMethod::linear, 0, {}), invalid_argument, "length must be >= 1, got 0");
   const Buffer<float> none(device, 0);

@@ -18,8 +18,14 @@ struct Constants {
   double beta;
 };
 
-double along(double n, double q, Constants c) {
-  return n * q + (c.alpha + q * (1 - c.alpha - c.beta)) - 1;
+Constants constants_of(QuantileMethod method) {
+  switch (method) {
+    case QuantileMethod::interpolated_inverted_cdf: return {0, 1};
+    case QuantileMethod::hazen: return {0.5, 0.5};
+    case QuantileMethod::median_unbiased: return {1 / 3.0, 1 / 3.0};
+    case QuantileMethod::normal_unbiased: return {3 / 8.0, 3 / 8.0};
+    default: return {0, 0};
+  }
 }
 
 // `previous`, or the place behind it where the index is not there.
@@ -88,6 +94,11 @@ T from_bits(std::uint64_t bits) {
 
 }  // namespace
 
+double quantile_constant(QuantileMethod method, double q) {
+  const Constants c = constants_of(method);
+  return c.alpha + q * (1 - c.alpha - c.beta);
+}
+
 QuantilePlace quantile_place(QuantileMethod method, std::uint64_t count, double q) {
   const auto n = static_cast<double>(count);
   const double spread = static_cast<double>(count - 1) * q;
@@ -102,12 +113,12 @@ QuantilePlace quantile_place(QuantileMethod method, std::uint64_t count, double 
       return element_at_or_behind(index, index == floor && std::fmod(std::fabs(floor), 2) == 1);
     }
     case QuantileMethod::averaged_inverted_cdf: return averaged(count, n * q - 1);
-    case QuantileMethod::interpolated_inverted_cdf: return between(count, along(n, q, {0, 1}));
-    case QuantileMethod::hazen: return between(count, along(n, q, {0.5, 0.5}));
-    case QuantileMethod::weibull: return between(count, along(n, q, {0, 0}));
+    case QuantileMethod::interpolated_inverted_cdf:
+    case QuantileMethod::hazen:
+    case QuantileMethod::weibull:
+    case QuantileMethod::median_unbiased:
+    case QuantileMethod::normal_unbiased: return between(count, n * q + quantile_constant(method, q) - 1);
     case QuantileMethod::linear: return between(count, spread);
-    case QuantileMethod::median_unbiased: return between(count, along(n, q, {1 / 3.0, 1 / 3.0}));
-    case QuantileMethod::normal_unbiased: return between(count, along(n, q, {3 / 8.0, 3 / 8.0}));
     case QuantileMethod::lower: return element(std::floor(spread));
     case QuantileMethod::higher: return element(std::ceil(spread));
     case QuantileMethod::midpoint: return middle(count, 0.5 * (std::floor(spread) + std::ceil(spread)));

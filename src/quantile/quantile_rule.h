@@ -19,6 +19,9 @@ struct QuantilePlace {
 // n >= 1 elements, 0 <= q <= 1.
 QuantilePlace quantile_place(QuantileMethod method, std::uint64_t n, double q);
 
+// What is added to n * q where Hyndman and Fan's methods have constants, alpha + q * (1 - alpha - beta).
+double quantile_constant(QuantileMethod method, double q);
+
 // The quantile at a place, by the bits of the elements there; zeros and NaNs as they are written in quantile.h.
 Quantile quantile_at(Dtype dtype, const QuantilePlace& place, std::uint64_t previous, std::uint64_t next);
 // The mean of the two elements in the middle, which are one where their number is odd.

@@ -3,6 +3,7 @@
 
 #include "call/launcher.h"
 #include "call/operands.h"
+#include "quantile/quantile_rule.h"
 #include "quantile/selection_plan.h"
 #include "runtime/half.h"
 
@@ -25,7 +26,7 @@ namespace {
 constexpr std::uint32_t as_elements = 0;
 constexpr std::uint32_t as_median = 1;
 constexpr std::uint64_t no_mark = ~std::uint64_t{0};
-// As in selection_points.cl.
+// As in selection_between.cl.
 constexpr std::uint64_t no_place = ~std::uint64_t{0};
 constexpr std::size_t points_a_launch = 4;
 
@@ -195,6 +196,11 @@ std::uint64_t bits_of(double number, Dtype dtype) {
   }
 }
 
+std::uint64_t groups_of_results(const Plan& plan, std::uint64_t results) {
+  constexpr std::uint64_t most = 1024;
+  return std::clamp<std::uint64_t>(results / plan.group, 1, most);
+}
+
 // `points` name the elements of a row of what was found.
 void launch_points(Stream& stream, const Plan& plan, std::uint64_t rows, const Found& found,
                    std::span<const QuantilePoint> points, Dtype result_dtype, const BufferBase& result) {
@@ -211,8 +217,7 @@ void launch_points(Stream& stream, const Plan& plan, std::uint64_t rows, const F
       arguments.add(call::Arguments(point.previous, point.next, bits_of(point.weight, result_dtype),
                                     static_cast<std::uint32_t>(point.kind)));
     }
-    const std::uint64_t groups = std::clamp<std::uint64_t>(rows * number / plan.group, 1, 1024);
-    kernels.launch(stream, "selection_points", groups, arguments);
+    kernels.launch(stream, "selection_points", groups_of_results(plan, rows * number), arguments);
   }
 }
 
@@ -231,6 +236,10 @@ std::uint64_t selection_bytes(const Device& device, Dtype dtype, std::uint64_t r
     case Way::passes: return Layout(plan, selection_plan::bounds(plan, length, 0, 0), length).end;
     case Way::sorted: break;
   }
+  return number_bytes(device, dtype, rows, length);
+}
+
+std::uint64_t number_bytes(const Device& device, Dtype dtype, std::uint64_t rows, std::uint64_t length) {
   return sorted_bytes(dtype, rows * length) + sort_workspace(device, dtype, rows * length, 0, {.rows = rows});
 }
 
@@ -310,6 +319,34 @@ void points_on_device(Stream& stream, const SelectedRows& from, std::span<const 
     }
   }
   launch_points(stream, plan, from.rows, {found, stride, places.size()}, named, result_dtype, result);
+}
+
+void numbers_on_device(Stream& stream, const SelectedRows& from, const QuantileMethod* method,
+                       std::span<const double> q, Dtype result_dtype, const BufferBase& result,
+                       const BufferBase& workspace) {
+  const Plan plan = selection_plan::make(stream.device().info(), from.dtype);
+  sort_rows(stream, from, workspace);
+  call::Kernels kernels(stream.device(), Plan::files(Part::numbers), plan.defines(Part::numbers), plan.group);
+  const call::Arguments rows(workspace, from.length(), from.rows);
+  if (method == nullptr) {
+    kernels.launch(stream, "selection_number_medians", groups_of_results(plan, from.rows), rows, result);
+    return;
+  }
+  const std::size_t size = size_of(result_dtype);
+  for (std::size_t first = 0; first < q.size(); first += points_a_launch) {
+    const std::size_t number = std::min(points_a_launch, q.size() - first);
+    call::Arguments arguments(rows, static_cast<std::uint32_t>(*method),
+                              call::At{result, result.byte_offset() + first * from.rows * size}, u32(size),
+                              u32(plan.dtype == result_dtype), u32(number));
+    const auto each = [&](const auto& value) {
+      for (std::size_t i = 0; i < points_a_launch; ++i) {
+        arguments.add(call::Arguments(std::bit_cast<std::uint64_t>(value(q[first + std::min(i, number - 1)]))));
+      }
+    };
+    each([](double one) { return one; });
+    each([&](double one) { return quantile_constant(*method, one); });
+    kernels.launch(stream, "selection_number_points", groups_of_results(plan, from.rows * number), arguments);
+  }
 }
 
 }  // namespace masu

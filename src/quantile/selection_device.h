@@ -49,6 +49,12 @@ void points_on_device(Stream& stream, const SelectedRows& from, std::span<const 
                       std::span<const std::uint64_t> places, Dtype result_dtype, const BufferBase& result,
                       const BufferBase& workspace);
 
+// Of what is no NaN in rows of floats, which are sorted: `workspace` has number_bytes(). A null `method`: medians.
+std::uint64_t number_bytes(const Device& device, Dtype dtype, std::uint64_t rows, std::uint64_t length);
+void numbers_on_device(Stream& stream, const SelectedRows& from, const QuantileMethod* method,
+                       std::span<const double> q, Dtype result_dtype, const BufferBase& result,
+                       const BufferBase& workspace);
+
 // What select_on_device() leaves in its workspace of one place in one row, for a partition around it: offsets of what
 // selection.cl has, from the workspace's beginning.
 struct Filtered {

@@ -15,7 +15,7 @@
 namespace masu::selection_plan {
 
 // A program; each has the kernels of its last file.
-enum class Part : std::uint8_t { alone, passes, sorted, points };
+enum class Part : std::uint8_t { alone, passes, sorted, points, numbers };
 
 // Elements of a row that the passes take: their numbers fit 32 bits.
 inline constexpr std::uint64_t most_elements = std::uint64_t{1} << 31;

@@ -47,6 +47,8 @@ TEST_P(TopkNvrtc, EveryKernelOfEveryKindOfElement) {
              {"selection_sample", "selection_filter", "selection_digits", "selection_zeros", "selection_finish"});
     compiles(selection_plan::Part::sorted, {"selection_gather", "selection_medians"});
     compiles(selection_plan::Part::points, {"selection_points"});
+    if (is_float(dtype))
+      compiles(selection_plan::Part::numbers, {"selection_number_medians", "selection_number_points"});
   }
 }
 

@@ -215,26 +215,23 @@ detail::ResultMemory memory_of(HostArray& array) {
   };
 }
 
-void runs_cpu(const ArrayView& data, const UniqueOptions& options, const detail::ResultMemory& values,
-              std::vector<std::uint64_t>& lengths, std::vector<std::uint64_t>& starts) {
+void runs_cpu(const ArrayView& data, const UniqueOptions& options, const detail::UniqueMemory& results) {
   const CpuRunFinder finder(data);
-  void* to = values(finder.runs());
-  if (options.counts) lengths.resize(finder.runs());
-  if (options.indices) starts.resize(finder.runs());
-  finder.write(to, options.counts ? lengths.data() : nullptr, options.indices ? starts.data() : nullptr);
+  void* values = results.values(finder.runs());
+  std::uint64_t* const lengths = options.counts ? numbers_of(results.counts, finder.runs()) : nullptr;
+  finder.write(values, lengths, options.indices ? numbers_of(results.indices, finder.runs()) : nullptr);
 }
 
 // The results of host data in host memory.
 void find_into(Of of, const Device& device, const ArrayView& data, UniqueOptions options,
-               const detail::ResultMemory& values, std::vector<std::uint64_t>& counts,
-               std::vector<std::uint64_t>& indices, std::vector<std::uint64_t>& inverse) try {
+               const detail::UniqueMemory& results) try {
   Times* const times = options.times;
   call::start_times(times);
   call::check_count(name_of(of), data.count);
   if (call::on_cpu(device) || data.count == 0) {
     const call::Timer timer(times, &Times::compute);
-    if (of == Of::values) unique_cpu(data, options, values, counts, indices, inverse);
-    else runs_cpu(data, options, values, counts, indices);
+    if (of == Of::values) unique_cpu(data, options, results);
+    else runs_cpu(data, options, results);
     return;
   }
   options.workspace = nullptr;
@@ -247,10 +244,13 @@ void find_into(Of of, const Device& device, const ArrayView& data, UniqueOptions
       of == Of::values ? masu::unique(input, data.dtype, options) : find(of, input, data.dtype, options);
   call::add_times(times, there);
   const call::Timer timer(times, &Times::transfer);
-  call::download_bytes(found.values, values(found.values.size() / size_of(data.dtype)));
-  counts = found.counts.read();
-  indices = found.indices.read();
-  inverse = found.inverse.read();
+  call::download_bytes(found.values, results.values(found.values.size() / size_of(data.dtype)));
+  const auto fetch = [](bool asked, const Counts& from, const detail::ResultMemory& memory) {
+    if (asked) from.read(std::span(numbers_of(memory, from.size()), from.size()));
+  };
+  fetch(options.counts, found.counts, results.counts);
+  fetch(options.indices, found.indices, results.indices);
+  fetch(options.inverse, found.inverse, results.inverse);
 } catch (const std::bad_alloc&) {
   no_memory(name_of(of), data);
 }
@@ -331,15 +331,16 @@ std::uint64_t run_length_workspace(const Device& device, Dtype dtype, std::uint6
 }
 
 void detail::unique_into(const Device& device, const ArrayView& data, const UniqueOptions& options,
-                         const ResultMemory& values, std::vector<std::uint64_t>& counts,
-                         std::vector<std::uint64_t>& indices, std::vector<std::uint64_t>& inverse) {
-  find_into(Of::values, device, data, options, values, counts, indices, inverse);
+                         const UniqueMemory& results) {
+  find_into(Of::values, device, data, options, results);
 }
 
 UniqueArrays unique(const Device& device, const ArrayView& data, const UniqueOptions& options) {
   UniqueArrays result;
   result.values.dtype = data.dtype;
-  detail::unique_into(device, data, options, memory_of(result.values), result.counts, result.indices, result.inverse);
+  detail::unique_into(device, data, options,
+                      {memory_of(result.values), detail::memory_of(result.counts), detail::memory_of(result.indices),
+                       detail::memory_of(result.inverse)});
   return result;
 }
 
@@ -380,8 +381,7 @@ Pending<void> unique(Stream& stream, const BufferBase& data, Dtype dtype, const 
 void detail::run_length_into(const Device& device, const ArrayView& data, const RunOptions& options,
                              const ResultMemory& values, std::vector<std::uint64_t>& lengths,
                              std::vector<std::uint64_t>& starts) {
-  std::vector<std::uint64_t> none;
-  find_into(Of::runs, device, data, as_values(options), values, lengths, starts, none);
+  find_into(Of::runs, device, data, as_values(options), {values, memory_of(lengths), memory_of(starts), {}});
 }
 
 RunArrays run_length(const Device& device, const ArrayView& data, const RunOptions& options) {

@@ -108,9 +108,7 @@ CountedValues counted_values(Dtype dtype, const std::vector<std::uint64_t>& coun
   return found;
 }
 
-void unique_by_counting(const ArrayView& data, const UniqueOptions& options, const detail::ResultMemory& values,
-                        std::vector<std::uint64_t>& counts, std::vector<std::uint64_t>& indices,
-                        std::vector<std::uint64_t>& inverse) {
+void unique_by_counting(const ArrayView& data, const UniqueOptions& options, const detail::UniqueMemory& results) {
   const PatternType type = pattern_type(data.dtype);
   const Histogram histogram =
       masu::histogram(Device::open("cpu"), ArrayView(type.dtype, data.data, data.count), Bins::integers(type.patterns));
@@ -124,17 +122,17 @@ void unique_by_counting(const ArrayView& data, const UniqueOptions& options, con
   with_patterns(data, [&](const auto* elements) {
     for (const std::uint16_t place : found.several) found.values[place] = elements[first[place]];
     using Pattern = std::remove_cvref_t<decltype(*elements)>;
-    auto* to = static_cast<Pattern*>(values(found.values.size()));
+    auto* to = static_cast<Pattern*>(results.values(found.values.size()));
     for (std::size_t v = 0; v < found.values.size(); ++v) to[v] = static_cast<Pattern>(found.values[v]);
     if (!options.inverse) return;
-    inverse.resize(data.count);
+    std::uint64_t* const inverse = numbers_of(results.inverse, data.count);
     runtime::parallel_tasks((data.count + task_elements - 1) / task_elements, [&](std::uint64_t t) {
       const std::uint64_t end = std::min(data.count, (t + 1) * task_elements);
       for (std::uint64_t e = t * task_elements; e < end; ++e) inverse[e] = found.places[elements[e]];
     });
   });
-  if (options.counts) counts = std::move(found.counts);
-  if (options.indices) indices = std::move(first);
+  if (options.counts) std::ranges::copy(found.counts, numbers_of(results.counts, found.counts.size()));
+  if (options.indices) std::ranges::copy(first, numbers_of(results.indices, first.size()));
 }
 
 }  // namespace masu

@@ -25,12 +25,15 @@ struct CountedValues {
   std::vector<std::uint16_t> places;   // of each pattern that occurs, its place among the values
   std::vector<std::uint16_t> several;  // places of values that occur with several patterns: zeros, NaNs
 };
+// Memory for so many numbers of a result.
+inline std::uint64_t* numbers_of(const detail::ResultMemory& memory, std::uint64_t count) {
+  return static_cast<std::uint64_t*>(memory(count));
+}
+
 // `counts` of all patterns.
 CountedValues counted_values(Dtype dtype, const std::vector<std::uint64_t>& counts);
 
 // As unique_cpu.
-void unique_by_counting(const ArrayView& data, const UniqueOptions& options, const detail::ResultMemory& values,
-                        std::vector<std::uint64_t>& counts, std::vector<std::uint64_t>& indices,
-                        std::vector<std::uint64_t>& inverse);
+void unique_by_counting(const ArrayView& data, const UniqueOptions& options, const detail::UniqueMemory& results);
 
 }  // namespace masu

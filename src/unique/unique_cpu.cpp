@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "unique/unique_cpu.h"
 
+#include "call/operands.h"
 #include "elements/order.h"
 #include "runtime/parallel.h"
 #include "unique/unique_counted.h"
 #include "unique/unique_plan.h"
 #include "unique/unique_simd.h"
 
+#include <masu/buffer.h>
 #include <masu/sort.h>
 
 #include <algorithm>
@@ -23,6 +25,9 @@ namespace {
 
 constexpr std::uint64_t word_bits = 64;
 constexpr std::uint64_t unique_task_elements = std::uint64_t{1} << 17;
+// On the CPU fewer elements of 16 bits than this are sorted sooner than they are counted.
+constexpr std::uint64_t least_counted_here = std::uint64_t{1} << 20;
+constexpr std::uint64_t least_counted_with_places = std::uint64_t{1} << 18;
 constexpr std::uint64_t task_words = unique_task_elements / word_bits;
 
 // Calls f with the place of each element in the order.
@@ -122,23 +127,24 @@ void CpuRunFinder::write_inverse(const CpuOrder& order, std::uint64_t* inverse) 
   });
 }
 
-void unique_cpu(const ArrayView& data, const UniqueOptions& options, const detail::ResultMemory& values,
-                std::vector<std::uint64_t>& counts, std::vector<std::uint64_t>& indices,
-                std::vector<std::uint64_t>& inverse) {
+void unique_cpu(const ArrayView& data, const UniqueOptions& options, const detail::UniqueMemory& results) {
   if (data.count == 0) {
-    (void)values(0);
+    (void)results.values(0);
     return;
   }
-  if (is_counted(data.dtype, data.count)) return unique_by_counting(data, options, values, counts, indices, inverse);
+  const bool placed = options.indices || options.inverse;
+  const std::uint64_t least = placed ? least_counted_with_places : least_counted_here;
+  if (is_counted(data.dtype, data.count) && (size_of(data.dtype) == 1 || data.count >= least)) {
+    return unique_by_counting(data, options, results);
+  }
   const Device cpu = Device::open("cpu");
   const std::uint64_t bytes = data.count * size_of(data.dtype);
-  // Memory of operator new, which is aligned for every dtype.
-  const auto sorted = std::make_unique_for_overwrite<std::byte[]>(bytes);
-  const MutableArrayView keys(data.dtype, sorted.get(), data.count);
+  const Buffer<std::byte> sorted(cpu, bytes);  // in large pages
+  const MutableArrayView keys(data.dtype, call::host_address(sorted), data.count);
   CpuOrder order;
   std::unique_ptr<std::byte[]> places;
   if (options.indices || options.inverse) {
-    std::memcpy(sorted.get(), data.data, bytes);
+    std::memcpy(keys.data, data.data, bytes);
     const std::size_t size = unique_plan::index_bytes(data.count);
     order.dtype = size == 4 ? Dtype::u32 : Dtype::u64;
     places = std::make_unique_for_overwrite<std::byte[]>(data.count * size);
@@ -154,14 +160,11 @@ void unique_cpu(const ArrayView& data, const UniqueOptions& options, const detai
     sort(cpu, data, keys);
   }
   const CpuRunFinder finder(keys);
-  void* distinct = values(finder.runs());
-  if (options.counts) counts.resize(finder.runs());
-  if (options.indices) indices.resize(finder.runs());
-  finder.write(distinct, options.counts ? counts.data() : nullptr, options.indices ? indices.data() : nullptr, order);
-  if (options.inverse) {
-    inverse.resize(data.count);
-    finder.write_inverse(order, inverse.data());
-  }
+  void* distinct = results.values(finder.runs());
+  std::uint64_t* const counts = options.counts ? numbers_of(results.counts, finder.runs()) : nullptr;
+  std::uint64_t* const indices = options.indices ? numbers_of(results.indices, finder.runs()) : nullptr;
+  finder.write(distinct, counts, indices, order);
+  if (options.inverse) finder.write_inverse(order, numbers_of(results.inverse, data.count));
 }
 
 }  // namespace masu

@@ -40,8 +40,6 @@ class CpuRunFinder {
   std::uint64_t runs_ = 0;
 };
 
-void unique_cpu(const ArrayView& data, const UniqueOptions& options, const detail::ResultMemory& values,
-                std::vector<std::uint64_t>& counts, std::vector<std::uint64_t>& indices,
-                std::vector<std::uint64_t>& inverse);
+void unique_cpu(const ArrayView& data, const UniqueOptions& options, const detail::UniqueMemory& results);
 
 }  // namespace masu

@@ -218,6 +218,16 @@ TEST_P(UniqueTest, EverySize) {
   }
 }
 
+// So many that elements of 16 bits are counted on the CPU too.
+TEST_P(UniqueTest, ManyOf16Bits) {
+  const std::size_t count = (std::size_t{1} << 20) + 5;
+  expect_unique(device, reference::data_of<Half>(Shape::special, count), "special f16");
+  expect_unique(device, reference::data_of<std::uint16_t>(Shape::random_bits, count / 4), "a quarter of u16");
+  if (device.kind() == DeviceKind::cpu) {
+    expect_unique(device, reference::data_of<std::int16_t>(Shape::random_bits, count), "i16");
+  }
+}
+
 // A run across many tiles, and tiles with a start in each place.
 TEST_P(UniqueTest, FarApart) {
   const std::size_t count = (std::size_t{1} << 19) + 77;

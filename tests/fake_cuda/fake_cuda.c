@@ -27,10 +27,12 @@ enum { ok = 0, invalid_value = 1, out_of_memory = 2, invalid_image = 200, invali
 enum { invalid_handle = 400, not_found = 500, misaligned = 716 };
 enum { already_registered = 712, not_registered = 713, not_supported = 801 };
 
-static int context_object;
+enum { most_devices = 4, most_pushed = 64 };
+static int contexts[most_devices];  // one for each device
 static int retained;
 static int live;  // allocations, streams, events and registrations
 static __thread int depth;
+static __thread int* pushed[most_pushed];
 static Block* allocated;
 static Block* registered;
 static Block* host_allocated;
@@ -147,23 +149,22 @@ int cuDevicePrimaryCtxRelease_v2(int device) {
 
 #ifndef FAKE_CUDA_OLD
 int cuDevicePrimaryCtxRetain(void** context, int device) {
-  (void)device;
   ++retained;
-  *context = &context_object;
+  *context = &contexts[device % most_devices];
   return ok;
 }
 #endif
 
 int cuCtxPushCurrent_v2(void* context) {
-  if (context != &context_object) return invalid_context;
-  ++depth;
+  int* const one = context;
+  if (one < contexts || one >= contexts + most_devices || depth == most_pushed) return invalid_context;
+  pushed[depth++] = one;
   return ok;
 }
 
 int cuCtxPopCurrent_v2(void** context) {
   if (depth == 0) return invalid_context;
-  --depth;
-  *context = &context_object;
+  *context = pushed[--depth];
   return ok;
 }
 
@@ -172,7 +173,7 @@ int cuCtxPopCurrent_v2(void** context) {
 
 int cuCtxGetDevice(int* device) {
   NEEDS_CONTEXT;
-  *device = 0;
+  *device = (int)(pushed[depth - 1] - contexts);
   return ok;
 }
 
@@ -346,7 +347,7 @@ int cuStreamWaitEvent(void* stream, const Event* event, unsigned flags) {
 int cuStreamGetCtx(void* stream, void** context) {
   (void)stream;
   NEEDS_CONTEXT;
-  *context = &context_object;
+  *context = depth > 0 ? pushed[depth - 1] : &contexts[0];
   return ok;
 }
 
@@ -415,6 +416,7 @@ static int occupancy_calls;
 static int cooperative_launches;
 static int launches;
 static void* last_stream;
+static int last_device;
 static unsigned last_shared;
 
 int fake_cuda_launches(void) {
@@ -422,6 +424,9 @@ int fake_cuda_launches(void) {
 }
 void* fake_cuda_last_stream(void) {  // of a launch
   return last_stream;
+}
+int fake_cuda_last_device(void) {  // whose context was current at a launch
+  return last_device;
 }
 int fake_cuda_allocations(void) {  // so far
   return allocations;
@@ -515,6 +520,7 @@ int cuLaunchKernel(const Function* function, unsigned grid_x, unsigned grid_y, u
   last_shared = shared;
   ++launches;
   last_stream = stream;
+  last_device = (int)(pushed[depth - 1] - contexts);
 #ifdef FAKE_CUDA_ANY
   return ok;
 #endif

@@ -168,6 +168,8 @@ static int managed_of(void* object, Managed** out) {
   return -1;
 }
 static int object_of(Managed* managed, void** object) {
+  Tensor* tensor = (Tensor*)managed->context;
+  for (int axis = 0; axis < managed->array.ndim; ++axis) tensor->shape[axis] = managed->array.shape[axis];
   *object = managed->context;
   free(managed);
   return 0;
