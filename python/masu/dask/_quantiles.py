@@ -98,7 +98,7 @@ def _lines_of(of, a, axes, options, front, dtype, keepdims):
 
 
 def _of_block(of, options, axes, keepdims, block):
-    return np.asarray(of(block, axis=axes, keepdims=keepdims, **options))
+    return np.asarray(_graph.computed(of, block, axis=axes, keepdims=keepdims, **options))
 
 
 class _Plan(NamedTuple):
@@ -119,7 +119,7 @@ def _counted(plan, block):
     """A pass over a block: (its elements, counts of the next digit for each front, or the keys)."""
     if plan.left == 0:
         return None
-    data = _lines.words(_lines.contiguous(block, plan.dtype))
+    data = _lines.words(_lines.contiguous(_graph.on_host(block), plan.dtype))
     if plan.collect:
         return 0, np.frombuffer(_masu.collect_keys(data, plan.left, plan.fronts), np.uint64)
     width = min(_DIGIT, plan.left)
@@ -200,6 +200,7 @@ def _zeros(block, plan=None):
     """The zeros of a block; with a plan None where no zero was found."""
     if plan is not None and not (plan.fronts == 1 << 8 * block.dtype.itemsize - 1).any():
         return None
+    block = _graph.on_host(block)
     with np.errstate(invalid="ignore"):
         return _packed(np.count_nonzero(block < 0), np.signbit(block[block == 0]))
 
