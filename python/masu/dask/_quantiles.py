@@ -75,7 +75,8 @@ def _found(name, a, options, front, axis, keepdims, recompute, split_every):
     first = blocks = _graph.blocks(a)
     plan = tasks.add("begin", partial(_Plan, computed, a.dtype.newbyteorder("="), bits))
     if not recompute and bits > _DIGIT and not a.size < _SAMPLED:
-        plan = tasks.add("guess", _guessed, plan, tasks.each("sample", _sampled, [plan] * len(blocks), blocks))
+        plan = tasks.add("guess", _guessed, plan, tasks.each("sample", _sampled, [plan] * len(blocks), blocks,
+                                                                more=[(i,) for i in range(len(blocks))]))
         parts = tasks.each("between", _between, [plan] * len(blocks), blocks)
         plan = tasks.add("found", _found_between, plan, tasks.tree("betweens", _all_between, parts, split_every))
     for number in range(-(-bits // _DIGIT)):
@@ -127,11 +128,11 @@ class _Plan(NamedTuple):
     interval_of: np.ndarray | None = None  # for each place its interval
 
 
-def _sampled(plan, block):
-    """(elements, keys of some of them, evenly spread)."""
+def _sampled(number, plan, block):
+    """(elements, keys of some of them, evenly spread): of each chunk at other places, as chunks may be alike."""
     block = _graph.on_host(block).reshape(-1)
     step = max(1, block.size // _SAMPLES)
-    some = _lines.words(_lines.contiguous(block[step // 2::step], plan.dtype))
+    some = _lines.words(_lines.contiguous(block[int(number * 0.618034 % 1 * step)::step], plan.dtype))
     keys = np.empty(some.size, np.uint64)
     _masu.keys_of(some, keys)
     return block.size, keys
