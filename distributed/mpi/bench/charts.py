@@ -4,7 +4,7 @@
 
     distributed/mpi/bench/charts.py [-o FOLDER]
 
-Reads reports/cpu-RANKS.json (two cores) and reports/gpus-2.json: what `masu-mpi-bench --json` wrote. Prints the figures too.
+Reads reports/cpu-RANKS.json (two cores) and reports/gpus-RANKS.json: what `masu-mpi-bench --json` wrote. Prints the figures too.
 """
 import argparse
 import json
@@ -18,6 +18,7 @@ sys.path.insert(0, str(ROOT / "bench"))
 import chart  # noqa: E402
 
 BYTES = {"u32": 4, "f32": 4, "u64": 8, "u32+u32": 8}  # of a key with its value
+MERGING = {"NVIDIA H200": 2.3e12, "NVIDIA H100 80GB HBM3": 1.8e12}  # bytes a second, read and written
 KEY_ROUNDS = {"u32": 3, "f32": 3, "u64": 6, "u32+u32": 3}
 
 
@@ -37,7 +38,8 @@ def on_cores(kind, ranks, row, one, cores=2):
 
 def on_gpus(kind, row):
     """Milliseconds of ranks with a GPU each."""
-    merged = math.ceil(math.log2(row["ranks"])) * 2 * row["elements"] / row["ranks"] * BYTES[kind] / 1.8e12
+    passes = math.ceil(math.log2(row["ranks"]))
+    merged = passes * 2 * row["elements"] / row["ranks"] * BYTES[kind] / MERGING[row["device"]]
     return 1e3 * (row["own_seconds"] + KEY_ROUNDS[kind] * 75e-6 + row["sent_bytes"] / 300e9 + merged)
 
 
@@ -54,16 +56,15 @@ def cpu_chart():
 
 
 def gpu_chart():
-    series = {"measured": {}, "model": {}, "1.15 × the parts": {}}
-    for name, row in report("gpus-2").items():
-        if not name.startswith("sort ") or name.endswith("sorted"):
-            continue
-        _, kind, data = name.split()
-        group = f"{kind} {data}"
-        series["measured"][group] = 1e3 * row["ranks_seconds"]
-        series["model"][group] = on_gpus(kind, row)
-        series["1.15 × the parts"][group] = 1e3 * row["must_seconds"]
-    return series, f"Sorting 2^{round(math.log2(row['elements']))} keys on two GPUs ({row['device']})"
+    series = {}
+    for ranks in (2, 4):
+        for name, row in report(f"gpus-{ranks}").items():
+            _, kind, data = name.split()
+            if data == "sorted":
+                continue
+            for label, value in (("measured", 1e3 * row["ranks_seconds"]), ("model", on_gpus(kind, row))):
+                series.setdefault(f"{ranks} GPUs, {label}", {})[f"{kind} {data}"] = value
+    return series, f"Sorting 2^{round(math.log2(row['elements']))} keys on GPUs of one host ({row['device']})"
 
 
 def main():
