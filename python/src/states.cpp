@@ -160,6 +160,22 @@ void define_unique_class(nb::module_& m) {
       });
 }
 
+void define_runs_class(nb::module_& m) {
+  using Runs = Held<masu::RunAccumulator>;
+  define_accumulator<masu::RunAccumulator>(m, "RunAccumulator")
+      .def(
+          "__init__",
+          [](Runs* self, const std::string& dtype, const Device& device) {
+            new (self) Runs(masu::RunAccumulator(device, masu::dtype_from_name(dtype)), device);
+          },
+          arg("dtype"), arg("device"))
+      .def("result", [](const Runs& held) {
+        const auto found = held.with([](const masu::RunAccumulator& state) { return state.result(); });
+        return nb::make_tuple(bytes_of(found.values.view()), bytes_of(std::span<const std::uint64_t>(found.lengths)),
+                              bytes_of(std::span<const std::uint64_t>(found.starts)));
+      });
+}
+
 void define_rows_class(nb::module_& m) {
   using masu::RowHistograms;
   using Rows = Held<RowHistograms>;
@@ -251,6 +267,7 @@ void register_states(nb::module_& m) {
   define_topk_class(m);
   define_quantile_class(m);
   define_unique_class(m);
+  define_runs_class(m);
   define_rows_class(m);
   define_joint_class(m);
   define_weighted_class(m);
