@@ -36,7 +36,7 @@ def bars(paths, case, size):
     return series, ceiling
 
 
-def draw(series, ceiling, title):
+def draw(series, ceiling, title, unit="GB/s"):
     groups = list(dict.fromkeys(name for values in series.values() for name in values))
     most = max([ceiling, *(value for values in series.values() for value in values.values())])
     plot_height = HEIGHT - TOP - BOTTOM
@@ -64,14 +64,14 @@ def draw(series, ceiling, title):
             out.append(f'<rect x="{bar:.1f}" y="{top:.1f}" width="{bar_width * 0.92:.1f}" '
                        f'height="{TOP + plot_height - top:.1f}" fill="{COLOURS[index % len(COLOURS)]}"/>')
             out.append(f'<text x="{bar + bar_width * 0.46:.1f}" y="{top + 11:.1f}" font-size="9" fill="#ffffff" '
-                       f'text-anchor="middle">{values[name]:.0f}</text>')
+                       f'text-anchor="middle">{values[name]:.{0 if values[name] >= 100 else 1 if values[name] >= 10 else 2}f}</text>')
         out.append(f'<text x="{left + group_width / 2:.1f}" y="{HEIGHT - 20}" text-anchor="middle">{escape(name)}</text>')
     if ceiling:
         out.append(f'<line x1="{LEFT}" x2="{WIDTH - 10}" y1="{y(ceiling):.1f}" y2="{y(ceiling):.1f}" '
                    'stroke="#333333" stroke-dasharray="5 4"/>')
         out.append(f'<text x="{WIDTH - 10}" y="{y(ceiling) - 4:.1f}" text-anchor="end">'
                    f'reading speed {ceiling:.0f} GB/s</text>')
-    out.append(f'<text x="10" y="{TOP + 4}">GB/s</text></svg>')
+    out.append(f'<text x="10" y="{TOP + 4}">{escape(unit)}</text></svg>')
     return "\n".join(out) + "\n"
 
 

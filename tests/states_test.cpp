@@ -265,6 +265,38 @@ TYPED_TEST(StatesOf, Selections) {
   expect_checked(part(0, 10), [&](const Bytes& b) { (void)UniqueAccumulator::from_bytes(cpu, b).bytes(); });
 }
 
+// Of pieces that are cut inside of runs and between them, of one element, of none; with another state behind.
+TYPED_TEST(StatesOf, Runs) {
+  const Device cpu = Device::open("cpu");
+  std::vector<TypeParam> x = awkward<TypeParam>(997);
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = x[i / 7 * 7 % (i < 500 ? 21 : 997)];
+  const std::span<const TypeParam> all(x);
+  const auto part = [&](std::size_t first, std::size_t count) {
+    RunAccumulator a(cpu, dtype_of<TypeParam>);
+    for (std::size_t i = first; i < first + count; i += 13)
+      a.add(ArrayView(all.subspan(i, std::min<std::size_t>(13, first + count - i))));
+    return a.bytes();
+  };
+  RunAccumulator both = RunAccumulator::from_bytes(cpu, part(0, 300));
+  both.merge(RunAccumulator::from_bytes(cpu, part(300, 0)));
+  both.merge(RunAccumulator::from_bytes(cpu, part(300, 1)));
+  both.merge(RunAccumulator::from_bytes(cpu, part(301, 696)));
+  EXPECT_EQ(both.bytes(), part(0, 997));
+  EXPECT_EQ(both.count(), 997U);
+  const RunArrays expected = run_length(cpu, ArrayView(all));
+  const RunArrays found = both.result();
+  EXPECT_EQ(found.values.bytes, expected.values.bytes);
+  EXPECT_EQ(found.lengths, expected.lengths);
+  EXPECT_EQ(found.starts, expected.starts);
+  both.merge(both);
+  std::vector<TypeParam> twice = x;
+  twice.insert(twice.end(), x.begin(), x.end());
+  EXPECT_EQ(both.result().lengths, run_length(cpu, ArrayView(twice)).lengths);
+  expect_checked(part(0, 40), [&](const Bytes& b) { (void)RunAccumulator::from_bytes(cpu, b).bytes(); });
+  constexpr Dtype other = dtype_of<TypeParam> == Dtype::u8 ? Dtype::i8 : Dtype::u8;
+  MASU_EXPECT_ERROR(both.merge(RunAccumulator(cpu, other)), invalid_argument, "RunAccumulator: data must be ");
+}
+
 TYPED_TEST(StatesOf, Sums) {
   const Device cpu = Device::open("cpu");
   const auto x = awkward<TypeParam>(1000);

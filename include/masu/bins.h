@@ -23,7 +23,7 @@ namespace masu {
 
 class BufferBase;
 
-/// The least and the greatest finite value of some data, as f64 (64-bit integers rounded to it).
+/// The least and the greatest finite value of some data, as f64 (64-bit integers rounded to it); a zero is +0.
 struct ValueRange {
   double lo = 0;
   double hi = 0;

@@ -75,7 +75,7 @@ enum class Timing { on, off };
 /// What a call, or an object, has taken so far, in seconds.
 struct Times {
   double transfer = 0;  ///< moving data to the device and results back (host clock)
-  double compute = 0;   ///< the work itself: device time on OpenCL and CUDA, host clock on `cpu`
+  double compute = 0;   ///< the work: device time; host clock on `cpu` and where an accumulator takes device memory
 };
 
 /// An in-order queue of work on one device. Calls return before the work is done: host memory and buffers given to them

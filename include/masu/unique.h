@@ -195,6 +195,35 @@ class MASU_EXPORT UniqueAccumulator {
   std::unique_ptr<State> state_;
 };
 
+/// Runs of data that comes in pieces: those of all pieces one after the other, wherever they are cut. Memory: the runs
+/// so far. Move-only; one thread at a time. After an exception it holds what it held before.
+class MASU_EXPORT RunAccumulator {
+ public:
+  RunAccumulator(const Device& device, Dtype dtype);
+  RunAccumulator(RunAccumulator&&) noexcept;
+  RunAccumulator& operator=(RunAccumulator&&) noexcept;
+  ~RunAccumulator();
+
+  /// Adds a piece of host memory of the accumulator's dtype, which may be reused when this returns.
+  void add(const ArrayView& piece);
+  /// Takes what another accumulator of the same dtype has taken, as the pieces behind this one's.
+  void merge(const RunAccumulator& later);
+  /// What it holds, little-endian, with a version: the same on every device.
+  [[nodiscard]] std::vector<std::byte> bytes() const;
+  /// Throws invalid_argument for anything that bytes() did not write.
+  static RunAccumulator from_bytes(const Device& device, std::span<const std::byte> bytes);
+  /// Of the data.
+  [[nodiscard]] Dtype dtype() const noexcept;
+  /// Elements so far.
+  [[nodiscard]] std::uint64_t count() const noexcept;
+  /// The runs so far, with lengths and starts. More pieces may be added after it.
+  [[nodiscard]] RunArrays result() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
 namespace detail {
 /// Gives memory for so many elements of the result.
 using ResultMemory = std::function<void*(std::uint64_t count)>;

@@ -14,11 +14,22 @@ import masu
 
 
 def statistics(comm, part, bins):
-    """(exact sums, histogram) of all ranks' parts, on every rank."""
-    sums = comm.allreduce(masu.SumAccumulator.of(part))  # MPI.SUM of Python objects is +
-    low, high = comm.allreduce(part.min(initial=np.inf), MPI.MIN), comm.allreduce(part.max(initial=-np.inf), MPI.MAX)
-    counts = masu.Histogram.of(part, bins, (low, high))
-    return sums, comm.allreduce(counts)
+    """(exact sums, extremes, histogram, the three greatest) of all ranks' parts, on every rank."""
+    sums = comm.allreduce(masu.SumAccumulator.of(part))  # MPI.SUM of Python objects is +, in the order of the ranks
+    extremes = comm.allreduce(masu.ReduceAccumulator.of(part))
+    counts = comm.allreduce(masu.Histogram.of(part, bins, (extremes.min(), extremes.max())))
+    return sums, extremes, counts, comm.allreduce(masu.TopkAccumulator.of(part, 3)).result()
+
+
+def quantiles(comm, part, q):
+    """Exact quantiles of all ranks' parts, on every rank: in passes over the parts, which exchange counts alone."""
+    finder = masu.QuantileFinder(part.dtype, q)
+    while True:
+        finder.add(part)
+        # all ranks begin a pass with equal finders: what is added is this pass's counts alone
+        finder = comm.allreduce(finder)
+        if not finder.next_pass():
+            return finder.result()
 
 
 def main():
@@ -32,10 +43,13 @@ def main():
     else:
         data = np.random.default_rng(1).normal(size=1_000_003)
     begin, end = (data.size * (comm.rank + i) // comm.size for i in (0, 1))
-    sums, counts = statistics(comm, data[begin:end], options.bins)
+    part = np.ascontiguousarray(data[begin:end])
+    sums, extremes, counts, greatest = statistics(comm, part, options.bins)
+    found = quantiles(comm, part, [0.25, 0.5, 0.999])
     if comm.rank == 0:
         print(f"n {sums.count} sum {sums.sum()!r} mean {sums.mean()!r} std {sums.std()!r}")
         print(*counts.counts())
+        print(f"least at {extremes.argmin()}, greatest at {greatest.indices.tolist()}, quantiles {found.tolist()}")
 
 
 if __name__ == "__main__":

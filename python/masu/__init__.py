@@ -12,7 +12,7 @@ from ._moments import mean, std, var
 from ._order import TopK, argpartition, argsort, partition, searchsorted, sort, topk, unique
 from ._program import Kernel, LocalMemory, Program
 from ._quantile import median, nanmedian, nanpercentile, nanquantile, percentile, quantile
-from ._states import QuantileFinder, ReduceAccumulator, TopkAccumulator, UniqueAccumulator
+from ._states import QuantileFinder, ReduceAccumulator, RunAccumulator, TopkAccumulator, UniqueAccumulator
 from ._sum_accumulator import SumAccumulator
 from ._sums import cumsum, dot, sum
 
@@ -29,6 +29,7 @@ __all__ = [
     "QuantileFinder",
     "ReduceAccumulator",
     "RowHistograms",
+    "RunAccumulator",
     "SumAccumulator",
     "TopK",
     "TopkAccumulator",

@@ -32,7 +32,7 @@ def foreign(*arrays):
         if kind in _foreign_kinds:
             return True
         if (kind is not np.ndarray and kind not in _PLAIN and not isinstance(array, (np.ndarray, np.generic))
-                and (_in_memory(array) or hasattr(kind, "__array_function__"))):
+                and (in_memory(array) or hasattr(kind, "__array_function__"))):
             if hasattr(kind, "__dlpack__"):
                 _foreign_kinds.add(kind)
             return True
@@ -43,7 +43,7 @@ _foreign_kinds: set[type] = set()  # of which it is known
 _PLAIN = frozenset((list, tuple, int, float, bool, str, type(None), memoryview, bytes, bytearray))
 
 
-def _in_memory(array):
+def in_memory(array):
     """Whether masu can use the memory of an array of another library."""
     return hasattr(type(array), "__dlpack__") or hasattr(array, "__cuda_array_interface__")
 
@@ -93,7 +93,7 @@ def in_kind(function, *arrays, device=None, **options):
     given = [*arrays, *options.values(), *_parts(options.get("bins"))]
     there = [array for array in given if foreign(array)]
     for array in there:
-        if not _in_memory(array):
+        if not in_memory(array):
             return _its_own(array, function, arrays, options, device)
     give = _giver(there[0])
     arrays = [_taken(array, device) for array in arrays]

@@ -334,6 +334,9 @@ class Histogram:
 
     __hash__ = None  # type: ignore[assignment]
 
+    def __dask_tokenize__(self):
+        return "Histogram", self.__reduce__()[1]
+
     def __reduce__(self):
         return Histogram, (self._totals, self._edges, self._below, self._above, self._nan, self._variances)
 

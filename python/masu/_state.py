@@ -62,6 +62,9 @@ class State:
     def __reduce__(self):
         return _read, (type(self), self.tobytes())
 
+    def __dask_tokenize__(self):
+        return type(self).__name__, self.tobytes()
+
 
 def _read(kind, data, device="cpu"):
     return kind.frombytes(data, device=device)

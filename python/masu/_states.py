@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""States of extremes, the k first, quantiles and distinct values of data that comes in pieces, or lies on several
+"""States of extremes, the k first, quantiles, distinct values and runs of data that comes in pieces, or lies on several
 machines."""
 from __future__ import annotations
 
@@ -170,7 +170,34 @@ class TopkAccumulator(_Accumulator):
         return f"<masu.TopkAccumulator: {self.k} of {self.count} elements of {self.dtype}>"
 
 
-class UniqueAccumulator(_Accumulator):
+class _OfHost(_Accumulator):
+    """What those that take elements in host memory have."""
+
+    __slots__ = ()
+
+    def __init__(self, dtype=np.float64, *, device=None):
+        self._native = self._kind(name_of(type(self).__name__, plain(dtype)), _device.resolve(device))
+
+    @classmethod
+    def of(cls, x, *, device=None):
+        """The state of an array."""
+        x, where = _arrays.placed(x, device)
+        result = cls(x.dtype, device=where)
+        result.add(x)
+        return result
+
+    def add(self, x):
+        if _arrays.foreign(x):
+            x = _arrays.taken(x, None)
+        super().add(x.get() if isinstance(x, _masu.DeviceArray) else x)
+
+    add.__doc__ = _Accumulator.add.__doc__
+
+    def __repr__(self):
+        return f"<masu.{type(self).__name__}: {self.count} elements of {self.dtype}>"
+
+
+class UniqueAccumulator(_OfHost):
     __doc__ = f"""The sorted distinct elements and how often each occurs, as `masu.unique` with counts of all data.
 
 {_BEHIND}
@@ -191,31 +218,38 @@ class UniqueAccumulator(_Accumulator):
     __slots__ = ()
     _kind = _masu.UniqueAccumulator
 
-    def __init__(self, dtype=np.float64, *, device=None):
-        self._native = _masu.UniqueAccumulator(name_of("UniqueAccumulator", plain(dtype)), _device.resolve(device))
-
-    @classmethod
-    def of(cls, x, *, device=None):
-        """The state of an array."""
-        x, where = _arrays.placed(x, device)
-        result = cls(x.dtype, device=where)
-        result.add(x)
-        return result
-
-    def add(self, x):
-        if _arrays.foreign(x):
-            x = _arrays.taken(x, None)
-        super().add(x.get() if isinstance(x, _masu.DeviceArray) else x)
-
-    add.__doc__ = _Accumulator.add.__doc__
-
     def result(self):
         """(values, counts), as ``masu.unique(…, return_counts=True)``."""
         values, counts = self._native.result()
         return np.frombuffer(values, self.dtype).copy(), np.frombuffer(counts, np.int64).astype(np.intp)
 
-    def __repr__(self):
-        return f"<masu.UniqueAccumulator: {self.count} elements of {self.dtype}>"
+
+class RunAccumulator(_OfHost):
+    __doc__ = f"""The runs of equal neighbours, their lengths and where each begins; a run may go on in the next piece.
+
+    -0.0 equals 0.0 and NaN equals NaN; a run's value is its first element.
+{_BEHIND}
+
+    Parameters
+    ----------
+    dtype : dtype
+        Of the data: an integer or float16 to float64; bool is taken as uint8.
+    device : str or masu.Device, optional
+        Where data is added; ``"cpu"`` unless MASU_DEVICE says otherwise. Arrays on a device are copied to the host first.
+
+    >>> import masu
+    >>> values, lengths, starts = sum(masu.RunAccumulator.of(part) for part in ([3, 1, 1], [1, 3])).result()
+    >>> values.tolist(), lengths.tolist(), starts.tolist()
+    ([3, 1, 3], [1, 3, 1], [0, 1, 4])
+    """
+
+    __slots__ = ()
+    _kind = _masu.RunAccumulator
+
+    def result(self):
+        """(values, lengths, starts)."""
+        values, *places = self._native.result()
+        return np.frombuffer(values, self.dtype).copy(), *(np.frombuffer(part, np.int64).astype(np.intp) for part in places)
 
 
 class QuantileFinder(_Accumulator):

@@ -217,6 +217,60 @@ nb::bytes collect_keys(nb::handle data, unsigned shift, nb::handle fronts) {
   return nb::bytes(found.data(), found.size() * sizeof(std::uint64_t));
 }
 
+// Adds what an interval of keys finds in a block: how many are below it, at its lower end, between, and at its upper
+// end; the keys between go to `inside`.
+template <class T>
+void look(std::span<const Key<T>> keys, Key<T> low, Key<T> high, std::int64_t* counts,
+          std::vector<std::uint64_t>& inside) {
+  constexpr std::size_t group = 32;
+  const auto span = static_cast<Key<T>>(high - low);
+  const auto count = [&](std::span<const Key<T>> some) {
+    Key<T> below = 0;  // of the keys' width, so that vectors count
+    Key<T> near = 0;
+    for (const Key<T> key : some) {
+      below = static_cast<Key<T>>(below + (key < low ? 1 : 0));
+      near |= static_cast<Key<T>>(key - low) <= span ? 1 : 0;
+    }
+    counts[0] += static_cast<std::int64_t>(below);
+    if (near == 0) return;
+    for (const Key<T> key : some) {
+      if (static_cast<Key<T>>(key - low) > span) continue;
+      ++counts[key == low ? 1 : key == high ? 3 : 2];
+      if (key != low && key != high) inside.push_back(key);
+    }
+  };
+  std::size_t start = 0;
+  for (; start + group <= keys.size(); start += group) count(keys.subspan(start).template first<group>());
+  count(keys.subspan(start));
+}
+
+// counts: four for each interval, see look(). Returns the keys between the ends of each as bytes of uint64.
+nb::list bracket_keys(nb::handle data, nb::handle lows, nb::handle highs, nb::handle counts) {
+  const Input in(data);
+  const Input low(lows);
+  const Input high(highs);
+  const Output out(counts);
+  const bool fits = !in.on_device() && low.dtype() == masu::Dtype::u64 && high.dtype() == masu::Dtype::u64 &&
+                    high.count() == low.count() && out.dtype() == masu::Dtype::i64 && out.count() == 4 * low.count();
+  if (!fits) refuse("host data, two ends of uint64 and four counts of int64 for each interval are required");
+  std::vector<std::vector<std::uint64_t>> inside(low.count());
+  call([&] {
+    with_type(in, [&]<class T>(const T* x) {
+      each_block(x, in.count(), [&](std::span<const Key<T>> keys) {
+        for (std::size_t i = 0; i < inside.size(); ++i) {
+          look<T>(keys, static_cast<Key<T>>(low.data<std::uint64_t>()[i]),
+                  static_cast<Key<T>>(high.data<std::uint64_t>()[i]), out.data<std::int64_t>() + 4 * i, inside[i]);
+        }
+      });
+    });
+  });
+  nb::list result;
+  for (const std::vector<std::uint64_t>& keys : inside) {
+    result.append(nb::bytes(keys.data(), keys.size() * sizeof(std::uint64_t)));
+  }
+  return result;
+}
+
 void keys_of(nb::handle data, nb::handle result) {
   const Input in(data);
   const Output out(result);
@@ -261,6 +315,7 @@ void register_digits(nb::module_& m) {
   using nb::arg;
   m.def("count_digits", count_digits, arg("data"), arg("shift"), arg("width"), arg("prefixes"), arg("counts"));
   m.def("collect_keys", collect_keys, arg("data"), arg("shift"), arg("prefixes"));
+  m.def("bracket_keys", bracket_keys, arg("data"), arg("lows"), arg("highs"), arg("counts"));
   m.def("keys_of", keys_of, arg("data"), arg("keys"));
   m.def("elements_of", elements_of, arg("keys"), arg("elements"));
 }

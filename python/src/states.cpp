@@ -57,7 +57,7 @@ masu::ReduceOp op_from_name(const std::string& name) {
                     "ReduceAccumulator: op must be 'min', 'max', 'minmax' or 'count-nonzero', got '" + name + "'");
 }
 
-void register_reduce(nb::module_& m) {
+void define_reduce_class(nb::module_& m) {
   using Extremes = Held<masu::ReduceAccumulator>;
   define_accumulator<masu::ReduceAccumulator>(m, "ReduceAccumulator")
       .def(
@@ -94,7 +94,7 @@ void register_reduce(nb::module_& m) {
       });
 }
 
-void register_topk(nb::module_& m) {
+void define_topk_class(nb::module_& m) {
   using Topk = Held<masu::TopkAccumulator>;
   define_accumulator<masu::TopkAccumulator>(m, "TopkAccumulator")
       .def(
@@ -113,7 +113,7 @@ void register_topk(nb::module_& m) {
       });
 }
 
-void register_quantile(nb::module_& m) {
+void define_quantile_class(nb::module_& m) {
   using Finder = Held<masu::QuantileFinder>;
   define_accumulator<masu::QuantileFinder>(m, "QuantileFinder")
       .def(
@@ -145,7 +145,7 @@ void register_quantile(nb::module_& m) {
       });
 }
 
-void register_unique(nb::module_& m) {
+void define_unique_class(nb::module_& m) {
   using Distinct = Held<masu::UniqueAccumulator>;
   define_accumulator<masu::UniqueAccumulator>(m, "UniqueAccumulator")
       .def(
@@ -160,7 +160,23 @@ void register_unique(nb::module_& m) {
       });
 }
 
-void register_rows(nb::module_& m) {
+void define_runs_class(nb::module_& m) {
+  using Runs = Held<masu::RunAccumulator>;
+  define_accumulator<masu::RunAccumulator>(m, "RunAccumulator")
+      .def(
+          "__init__",
+          [](Runs* self, const std::string& dtype, const Device& device) {
+            new (self) Runs(masu::RunAccumulator(device, masu::dtype_from_name(dtype)), device);
+          },
+          arg("dtype"), arg("device"))
+      .def("result", [](const Runs& held) {
+        const auto found = held.with([](const masu::RunAccumulator& state) { return state.result(); });
+        return nb::make_tuple(bytes_of(found.values.view()), bytes_of(std::span<const std::uint64_t>(found.lengths)),
+                              bytes_of(std::span<const std::uint64_t>(found.starts)));
+      });
+}
+
+void define_rows_class(nb::module_& m) {
   using masu::RowHistograms;
   using Rows = Held<RowHistograms>;
   define_sum_state<RowHistograms>(m, "RowHistograms")
@@ -184,7 +200,7 @@ void register_rows(nb::module_& m) {
       });
 }
 
-void register_joint(nb::module_& m) {
+void define_joint_class(nb::module_& m) {
   using masu::JointHistogram;
   using Joint = Held<JointHistogram>;
   define_sum_state<JointHistogram>(m, "JointHistogram")
@@ -221,7 +237,7 @@ nb::tuple totals_of(const masu::WeightedHistogram& found) {
   return all(found.unsigned_totals(), found.unsigned_extra_totals(), "u8");
 }
 
-void register_weighted(nb::module_& m) {
+void define_weighted_class(nb::module_& m) {
   using Weighted = Held<masu::WeightedHistogramAccumulator>;
   define_state<masu::WeightedHistogramAccumulator>(m, "WeightedHistogram")
       .def_static(
@@ -247,13 +263,14 @@ void register_weighted(nb::module_& m) {
 }  // namespace
 
 void register_states(nb::module_& m) {
-  register_reduce(m);
-  register_topk(m);
-  register_quantile(m);
-  register_unique(m);
-  register_rows(m);
-  register_joint(m);
-  register_weighted(m);
+  define_reduce_class(m);
+  define_topk_class(m);
+  define_quantile_class(m);
+  define_unique_class(m);
+  define_runs_class(m);
+  define_rows_class(m);
+  define_joint_class(m);
+  define_weighted_class(m);
 }
 
 }  // namespace masu_python

@@ -368,7 +368,7 @@ def test_nothing_and_errors():
         md.var(a, ddof=0.5)
     with pytest.raises(TypeError, match="got complex128"):
         md.sum(a.astype(complex))
-    with pytest.raises(TypeError, match="NumPy arrays, got MaskedArray"):
+    with pytest.raises(TypeError, match="or of a library as CuPy, got MaskedArray"):
         md.sum(da.ma.masked_invalid(a))
     with pytest.raises(TypeError, match="unexpected keyword argument 'where'"):
         md.sum(a, where=True)

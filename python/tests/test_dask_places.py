@@ -178,3 +178,48 @@ def test_places_of_more_data_than_memory(function):
     found = _quantiles._computed(np.shape(function(np.zeros(1), axis=-1, out=None, overwrite_input=True)), np.dtype(float),
                                  plan._replace(left=0, places=places, fronts=np.full(places.size, 1 << 63, np.uint64)))
     assert not found.any()
+
+
+@pytest.mark.parametrize("sure", [3.5, 0.0, -2.0], ids=["sure", "narrow", "misled"])
+@pytest.mark.parametrize("dtype", ["i4", "u4", "f4", "i8", "u8", "f8", ">f4"])
+@pytest.mark.filterwarnings("ignore")
+def test_samples_say_between_which_keys_quantiles_are(dtype, sure, monkeypatch):
+    """Also where they are wrong, and of data that are few values, one value, NaN."""
+    from masu.dask import _quantiles
+
+    monkeypatch.setattr(_quantiles, "_SAMPLED", 0)
+    monkeypatch.setattr(_quantiles, "_SAMPLES", 50)
+    monkeypatch.setattr(_quantiles, "_SURE", sure)
+    native = np.dtype(dtype).isnative
+    for count in (1, 3, 20_011):
+        random = values(dtype, count, awkward=False)
+        for x in (random, np.sort(random), random[RNG.integers(0, min(count, 5), count)], np.full(count, random[0]),
+                  *([values(dtype, count), np.full(count, math.nan, dtype)] if dtype[-2:] in ("f4", "f8") and native else [])):
+            if not native:
+                x = x + np.zeros(1, dtype)  # zeros of one sign
+            for kind in ("even", "empty", "random"):
+                a = chunked(x, kind)
+                all_same([(md.median(a), masu.median(x, device="cpu")), (md.quantile(a, 0.9), masu.quantile(x, 0.9, device="cpu")),
+                          (md.quantile(a, [0.1, 0.11, 0.999]), masu.quantile(x, [0.1, 0.11, 0.999], device="cpu")),
+                          *([(md.percentile(a[a == a], 40.0, split_every=2), masu.percentile(x[x == x], 40.0))] if (x == x).any() else [])])
+
+
+def test_keys_in_intervals():
+    """Each count of bracket_keys, and the keys between, against NumPy."""
+    from masu import _masu
+
+    for dtype in ("u1", "i1", "f2", "u4", "f4", "i8", "f8"):
+        x = values(dtype, 5003)
+        keys = np.empty(x.size, np.uint64)
+        _masu.keys_of(x, keys)
+        some = np.sort(RNG.choice(keys, 4))
+        lows = np.array([0, some[0], some[1], some[2]], np.uint64)
+        highs = np.array([some[3], some[0], some[2], 2**(8 * x.itemsize) - 1], np.uint64)
+        counts = np.zeros((4, 4), np.int64)
+        inside = _masu.bracket_keys(x, lows, highs, counts)
+        for low, high, found, between in zip(lows, highs, counts.tolist(), inside):
+            expected = keys[(keys > low) & (keys < high)]
+            assert np.array_equal(np.frombuffer(between, np.uint64), expected)
+            assert found == [(keys < low).sum(), (keys == low).sum(), expected.size, (keys == high).sum() if high != low else 0]
+    with pytest.raises(ValueError, match="four counts"):
+        _masu.bracket_keys(x, lows, highs[:3], counts)

@@ -13,7 +13,7 @@ from test_states import damaged, values
 
 RNG = np.random.default_rng(21)
 DTYPES = ["?", "i1", "u2", "i4", "u8", "f2", "f4", "f8"]
-MERGED = ["ReduceAccumulator", "TopkAccumulator", "UniqueAccumulator", "RowHistograms", "JointHistogram", "WeightedHistogram"]
+MERGED = ["ReduceAccumulator", "TopkAccumulator", "UniqueAccumulator", "RunAccumulator", "RowHistograms", "JointHistogram", "WeightedHistogram"]
 
 
 def awkward(dtype, count):
@@ -77,6 +77,17 @@ def test_distinct_values(dtype):
     found, counts = sum(masu.UniqueAccumulator.of(part) for part in parts_of(x)).result()
     expected, expected_counts = masu.unique(x, return_counts=True, device="cpu")
     assert bits(found) == bits(stored(expected)) and bits(counts) == bits(expected_counts)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_runs_that_go_on_in_the_next_part(dtype):
+    x = np.repeat(awkward(dtype, 500), RNG.integers(1, 6, 500))
+    y = stored(x)
+    new = np.append(True, ~((y[1:] == y[:-1]) | (y[1:] != y[1:]) & (y[:-1] != y[:-1])))
+    starts = np.flatnonzero(new)
+    values, lengths, found = sum(masu.RunAccumulator.of(part) for part in parts_of(x, 9)).result()
+    assert np.array_equal(found, starts) and np.array_equal(lengths, np.diff(np.append(starts, x.size)))
+    assert bits(values) == bits(y[starts]) and found.dtype == lengths.dtype == np.intp
 
 
 @pytest.mark.parametrize("dtype", DTYPES[1:])
@@ -179,6 +190,7 @@ def some_states():
         "extremes": masu.ReduceAccumulator.of(x), "skipped": masu.ReduceAccumulator.of(x, "min", "skip"),
         "nonzero": masu.ReduceAccumulator.of(x, "count-nonzero"), "nothing": masu.ReduceAccumulator("i8"),
         "topk": masu.TopkAccumulator.of(x, 9, largest=False, nan="skip"), "unique": masu.UniqueAccumulator.of(x[:50]),
+        "runs": masu.RunAccumulator.of(x),
         "pass 1": finder, "pass 2": later,
         "rows": masu.RowHistograms.of(x.reshape(4, 50), 5, (-1, 1)), "edges": masu.RowHistograms.of(x[None], [0, 1, 9]),
         "joint": masu.JointHistogram.of([x, x], 3, ((-1, 1), (0, 2))),
@@ -289,6 +301,7 @@ def test_data_on_a_device(device):
         (masu.ReduceAccumulator.of(there), masu.ReduceAccumulator.of(x)),
         (masu.TopkAccumulator.of(there, 9), masu.TopkAccumulator.of(x, 9)),
         (masu.UniqueAccumulator.of(there), masu.UniqueAccumulator.of(x)),
+        (masu.RunAccumulator.of(there), masu.RunAccumulator.of(x)),
         (masu.RowHistograms.of(rows, 5, (-1, 9)), masu.RowHistograms.of(x.reshape(4, 250), 5, (-1, 9))),
         (masu.JointHistogram.of([there, there], 5, ((-1, 9), (0, 4))), masu.JointHistogram.of([x, x], 5, ((-1, 9), (0, 4)))),
         (masu.WeightedHistogram.of(there, 5, (-1, 9), weights=masu.to_device(by, device)),
@@ -304,6 +317,14 @@ def test_data_on_a_device(device):
         if not finder.next_pass():
             break
     assert finder.result().tolist() == np.quantile(np.nan_to_num(x), [0.1, 0.5], method="lower").tolist()  # zeros are +0
+
+
+def test_tokens_of_dask():
+    """Equal states have equal tokens, in every process."""
+    tokenize = pytest.importorskip("dask.base").tokenize
+    states = [*some_states().values(), masu.SumAccumulator.of([1.0]), masu.Histogram.of([1.0, 2.0], 3)]
+    tokens = [tokenize(state) for state in states]
+    assert len(set(tokens)) == len(tokens) and tokens == [tokenize(pickle.loads(pickle.dumps(state))) for state in states]
 
 
 def test_every_state_is_tested_here():

@@ -320,6 +320,16 @@ TEST_P(HistogramTest, RangeOfFiniteValues) {
   });
   EXPECT_FALSE(finite_range(device, ArrayView(std::vector<float>{NAN, INFINITY, -INFINITY})).has_value());
   EXPECT_TRUE(finite_range(device, ArrayView(std::vector<float>{-0.0F, NAN, 0.0F}))->single);
+  // Of either zero +0, so that the bins have the same bits on every device and in any order of the data.
+  for (const std::vector<float>& zeros :
+       {std::vector<float>{-0.0F}, {0.0F, -0.0F}, {-0.0F, 0.0F}, {-0.0F, 3}, {-3, -0.0F}}) {
+    const std::optional<ValueRange> range = finite_range(device, ArrayView(zeros));
+    EXPECT_FALSE(range->lo == 0 && std::signbit(range->lo));
+    EXPECT_FALSE(range->hi == 0 && std::signbit(range->hi));
+    const Histogram found = histogram(device, zeros, Bins::even(4));
+    EXPECT_EQ(found.bytes(),
+              histogram(Device::open("cpu"), std::vector<float>(zeros.rbegin(), zeros.rend()), Bins::even(4)).bytes());
+  }
 }
 
 TEST_P(HistogramTest, ManyThreadsAtOnce) {

@@ -86,6 +86,7 @@ std::vector<State> states() {
       state(given(TopkAccumulator(cpu, Dtype::f32, 3)), on_cpu(static_cast<TopkAccumulator*>(nullptr)), result));
   all.push_back(
       state(given(UniqueAccumulator(cpu, Dtype::f32)), on_cpu(static_cast<UniqueAccumulator*>(nullptr)), result));
+  all.push_back(state(given(RunAccumulator(cpu, Dtype::f32)), on_cpu(static_cast<RunAccumulator*>(nullptr)), result));
   const std::array<double, 2> q{0.25, 0.5};
   QuantileFinder finder(cpu, Dtype::u8, q);
   finder.add(ArrayView(few));

@@ -131,10 +131,11 @@ double alone(int runs, const Prepare& prepare, const F& work) {
 
 struct Row {
   std::string name;
-  double one;        // one process with all the data, or what the bound is made of
-  double several;    // all ranks
-  double bound;      // what `several` must not exceed
-  std::string text;  // more
+  double one;              // one process with all the data, or what the bound is made of
+  double several;          // all ranks
+  double bound;            // what `several` must not exceed
+  std::string text;        // more
+  mpi::SortReport sort{};  // of rank 0, of sorts
 };
 
 class Bench {
@@ -242,7 +243,7 @@ class Bench {
             if (with_values) masu::sort_by_key(whole, moved);
             else masu::sort(whole);
           });
-      return add_row(label, one, several, one / 0.7, text);
+      return add_row(label, one, several, one / 0.7, text, report);
     }
     // What the bound is made of: the sort of this rank's part, NCCL's exchange of what crosses, a copy of the share.
     const double own = together(runs_, fill_part, sort_here);
@@ -263,7 +264,7 @@ class Bench {
     char parts[400];
     std::snprintf(parts, sizeof parts, "%s; bound of sort %.3f, all-to-all %.3f, copy %.3f", text, 1e3 * own,
                   1e3 * crossing, 1e3 * copy);
-    add_row(label, own + crossing + copy, several, 1.15 * (own + crossing + copy), parts);
+    add_row(label, own + crossing + copy, several, 1.15 * (own + crossing + copy), parts, report);
   }
 
   void print(const std::string& json) const {
@@ -282,14 +283,17 @@ class Bench {
       const Row& row = rows_[i];
       out << "  {\"name\": \"" << row.name << "\", \"device\": \"" << device_.info().name << "\", \"ranks\": " << ranks_
           << ", \"elements\": " << all_ << ", \"one_seconds\": " << row.one << ", \"ranks_seconds\": " << row.several
-          << ", \"must_seconds\": " << row.bound << "}" << (i + 1 < rows_.size() ? "," : "") << "\n";
+          << ", \"must_seconds\": " << row.bound << ", \"own_seconds\": " << row.sort.sort
+          << ", \"exchange_seconds\": " << row.sort.exchange << ", \"merge_seconds\": " << row.sort.merge
+          << ", \"sent_bytes\": " << row.sort.sent_bytes << "}" << (i + 1 < rows_.size() ? "," : "") << "\n";
     }
     out << "]\n";
   }
 
  private:
-  void add_row(std::string name, double one, double several, double bound, std::string text = {}) {
-    rows_.push_back({std::move(name), one, several, bound, std::move(text)});
+  void add_row(std::string name, double one, double several, double bound, std::string text = {},
+               const mpi::SortReport& sort = {}) {
+    rows_.push_back({std::move(name), one, several, bound, std::move(text), sort});
   }
 
   // Bytes to the other rank and as many from it, in messages of as many; 0 where NCCL does not do it.

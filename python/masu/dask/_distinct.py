@@ -49,7 +49,9 @@ def unique(ar, return_index=False, return_inverse=False, return_counts=False, *,
 
 def _distinct(index, counts, device, block):
     """(values, where each is first, how often it occurs, elements in all)."""
-    found = _order.unique(block, return_index=index, return_counts=counts, device=_device.resolve(device))
+    block = _graph.near(block)
+    where = None if _graph.there(block) else _device.resolve(device)
+    found = _graph.on_host(_order.unique(block, return_index=index, return_counts=counts, device=where))
     values, *more = found if isinstance(found, tuple) else (found,)
     first = more.pop(0) if index else None
     return values, first, more[0] if counts else None, block.size
@@ -74,6 +76,7 @@ def _distinct_of_all(device, parts):
 
 
 def _places(device, found, block):
+    block = _graph.on_host(block)
     if not block.size:
         return np.empty(0, np.intp)
     return _order.searchsorted(found[0], block, device=device)
@@ -117,12 +120,13 @@ def topk(a, k, axis=-1, *, largest=True, split_every=None, device=None):
 
 def _first_of(k, axis, largest, device, block):
     """(values, where they stand, elements of the axis)."""
+    block = _graph.near(block)
     length = block.shape[axis]
     k = min(k, length)
     if k == 0 or block.size == 0:
         shape = tuple(k if i == axis else n for i, n in enumerate(block.shape))
         return np.empty(shape, block.dtype), np.empty(shape, np.intp), length
-    return *_order.topk(block, k, axis, largest=largest, device=device), length
+    return *_graph.on_host(_order.topk(block, k, axis, largest=largest, device=None if _graph.there(block) else device)), length
 
 
 def _first_of_all(k, largest, device, parts):

@@ -7,6 +7,7 @@ from functools import partial
 
 import numpy as np
 
+from .._states import ReduceAccumulator
 from . import _graph
 
 __all__ = ["argmax", "argmin", "max", "min"]
@@ -68,10 +69,16 @@ def _extreme(name, a, axis, keepdims, split_every):
 
 def _first(which, begin, shape, block):
     """(the extreme, its place in the whole array, or the chunk's number and the place there); None of an empty block."""
+    block = _graph.near(block)
     if block.size == 0:
         return None
-    here = int(getattr(np, f"arg{which}")(block))
-    value = block.reshape(-1)[here:here + 1].astype(block.dtype.newbyteorder("="))
+    if _graph.there(block):
+        found = ReduceAccumulator.of(block, which)
+        here = getattr(found, f"arg{which}")()
+        value = np.array([getattr(found, which)()]).view(block.dtype)
+    else:
+        here = int(getattr(np, f"arg{which}")(block))
+        value = block.reshape(-1)[here:here + 1].astype(block.dtype.newbyteorder("="))
     if np.isnan(shape).any():
         return value, (begin[0], here)
     inside = np.unravel_index(here, block.shape)
@@ -99,6 +106,7 @@ def _chosen(name, state, begins=None):
 
 def _along(name, block, axis, keepdims=False):
     """Of whole lines; the element itself, so that zeros and NaNs have the bits of the first."""
+    block = _graph.on_host(block)
     find = getattr(np, name if name.startswith("arg") else f"arg{name}")
     if name.startswith("arg"):
         return find(block, axis=axis, keepdims=keepdims)

@@ -16,6 +16,7 @@ from dask.highlevelgraph import HighLevelGraph
 from numpy.lib.array_utils import normalize_axis_tuple
 
 from .. import __version__, _arrays, _masu
+from .._order import TopK
 
 _FAN = 8  # states that are put together at a time
 
@@ -24,11 +25,48 @@ def taken(function, a):
     """`a` as a Dask array whose blocks masu can take."""
     if not isinstance(a, da.Array):
         a = da.asanyarray(a)
-    if not isinstance(a._meta, np.ndarray) or isinstance(a._meta, np.ma.MaskedArray):
-        raise TypeError(f"{function}: the blocks of the Dask array must be NumPy arrays, got {type(a._meta).__name__}")
+    kind = type(a._meta)
+    if isinstance(a._meta, np.ma.MaskedArray) or not (isinstance(a._meta, np.ndarray) or _arrays.foreign(a._meta)
+                                                      and hasattr(kind, "__array_function__") and _arrays.in_memory(a._meta)):
+        raise TypeError(f"{function}: the blocks of the Dask array must be NumPy arrays, or of a library as CuPy, got {kind.__name__}")
     if a.dtype.char not in _arrays.NATIVE:
         raise TypeError(f"{function}: the dtype must be bool, an integer or float16 to float64, got {a.dtype}")
     return a
+
+
+def near(block):
+    """A block as masu takes it: a NumPy array, or a DeviceArray where the block's library has it on a device."""
+    return _arrays.taken(block, None) if _arrays.foreign(block) else block
+
+
+def there(block):
+    """Whether a block is in device memory."""
+    return isinstance(block, _masu.DeviceArray)
+
+
+def on_host(found):
+    """What masu's function gave for blocks, in host memory."""
+    if isinstance(found, tuple):
+        parts = map(on_host, found)
+        return TopK(*parts) if isinstance(found, TopK) else tuple(parts)
+    if not _arrays.foreign(found):
+        return found
+    found = near(found)
+    if not isinstance(found, _masu.DeviceArray):
+        return found
+    with _masu.OnStream([found]):
+        return found.get()
+
+
+def computed(function, *blocks, **keywords):
+    """function(*blocks) where the blocks are; the result in host memory."""
+    return on_host(function(*map(near, blocks), **keywords))
+
+
+def empty_like(a, ndim, dtype):
+    """Dask's meta for results with blocks of the library of the array's."""
+    meta = np.empty((0,) * ndim, dtype)
+    return meta if isinstance(a._meta, np.ndarray) else np.asarray(meta, like=a._meta)
 
 
 def options(function, split_every=None, device=None):
@@ -105,7 +143,7 @@ class Tasks:
         """A task: where each chunk of an array of one dimension begins, and the end of the last; sizes may be unknown."""
         if not math.isnan(a.size):
             return self.add("begins", partial(itself, starts(a.chunks[0])))
-        return self.add("begins", starts, self.each("size", np.size, blocks(a)))
+        return self.add("begins", starts, self.each("size", _size, blocks(a)))
 
     def tree(self, label, merge, keys, split_every=None):
         """One state of many: merge(list of states), in their order."""
@@ -123,14 +161,14 @@ class Tasks:
         self.over += copies
         return [blocks(copy) for copy in copies]
 
-    def array(self, outputs, chunks, dtype):
-        """A Dask array whose blocks are the results of the tasks `outputs`, in NumPy's order."""
+    def array(self, outputs, chunks, dtype, meta=None):
+        """A Dask array whose blocks are the results of the tasks `outputs`, in NumPy's order; NumPy arrays without `meta`."""
         self._close()
         name = f"{self.name}-{tokenize(self.token, *map(str, outputs))}"
         places = itertools.product(*(range(len(c)) for c in chunks))
         layer = {(name, *place): (itself, key) for place, key in zip(places, outputs)}
         graph = HighLevelGraph({**self.graph.layers, name: layer}, {**self.graph.dependencies, name: {self.layer}})
-        return da.Array(graph, name, chunks, meta=np.empty((0,) * len(chunks), dtype))
+        return da.Array(graph, name, chunks, meta=np.empty((0,) * len(chunks), dtype) if meta is None else meta)
 
     def _close(self):
         """Makes a layer of the tasks that were added."""
@@ -139,6 +177,10 @@ class Tasks:
             self.graph = HighLevelGraph.from_collections(self.layer, self.tasks, dependencies=self.over)
             self.over.append(Delayed(next(iter(self.tasks)), self.graph, layer=self.layer))
             self.tasks = {}
+
+
+def _size(block):
+    return block.size if isinstance(block, np.ndarray) else math.prod(block.shape)
 
 
 def itself(x):
@@ -201,4 +243,4 @@ def along(function, a, axes, dtype, keepdims=False, length=1):
 
 
 def _block(function, axis, keepdims, block):
-    return function(block, axis=axis, keepdims=True) if keepdims else function(block, axis=axis)
+    return computed(function, block, axis=axis, **({"keepdims": True} if keepdims else {}))

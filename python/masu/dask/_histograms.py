@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 from dask.base import is_dask_collection
 
-from .. import _bincount, _histogram, _joint
+from .. import _arrays, _bincount, _histogram, _joint, _masu
 from . import _exact_weights, _graph
 
 _EXACT = 2**20  # so many integers below 2**33 have an exact float64 total
@@ -96,9 +96,11 @@ def _weights(function, weights, a):
 
 def _pair(device, block):
     """The least and the greatest value of a block, +0 for zeros; of an empty one nothing."""
+    block = _graph.near(block)
     if block.dtype.kind == "b":
-        block = block.view(np.uint8)
-    pair = _histogram.extremes(block, _histogram._device.resolve(device))
+        block = _graph.on_host(block).view(np.uint8)
+    with _masu.OnStream(_arrays.on_devices(block)):
+        pair = _histogram.extremes(block, block.device if _graph.there(block) else _histogram._device.resolve(device))
     return pair + pair.dtype.type(0)
 
 
@@ -118,8 +120,12 @@ def _even(bins, dtype, pair):
 
 def _counts(bins, device, found, block, weights=None):
     range, _ = found
+    block = _graph.near(block)
+    if weights is not None or block.dtype.kind == "b":
+        block, weights = _graph.on_host(block), _graph.on_host(weights)
     if weights is None or weights.dtype.kind in "iu":
-        return _histogram.histogram(block, bins, range, weights=weights, device=device)[0]
+        device = None if _graph.there(block) else device
+        return _graph.on_host(_histogram.histogram(block, bins, range, weights=weights, device=device)[0])
 
     def totals(part):
         return _histogram.histogram(block, bins, range, weights=part, device=device)[0]
@@ -158,8 +164,10 @@ def bincount(x, weights=None, minlength=0, *, split_every=None, device=None):
 
 
 def _bins_of(device, block, weights=None):
+    block = _graph.near(block)
     if weights is None:
-        return _bincount.bincount(block, device=device)
+        return _graph.on_host(_bincount.bincount(block, device=None if _graph.there(block) else device))
+    block, weights = _graph.on_host(block), _graph.on_host(weights)
 
     def totals(part):
         return _histogram.integers(values, part, length, None, device, dtype=None)
@@ -277,7 +285,10 @@ def _each_even(bins, ranges, dtype, pairs):
 
 def _cells(bins, dtype, device, found, columns, weights=None):
     ranges, _ = found
-    columns = [column.astype(dtype, copy=False) for column in columns]
+    columns = [_graph.near(column) for column in columns]
+    if weights is None and all(_graph.there(column) and column.dtype == dtype and dtype.kind != "b" for column in columns):
+        return _graph.on_host(_joint.histogramdd(columns, bins, ranges)[0])
+    columns, weights = [_graph.on_host(column).astype(dtype, copy=False) for column in columns], _graph.on_host(weights)
     if weights is None:
         return _joint.histogramdd(columns, bins, ranges, device=device)[0]
 

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Exact medians and quantiles of Dask arrays.
 
-Elements are found by their places in the sorted order, in passes over the chunks. Each pass counts what follows the known
-front bits of the elements' ordered keys, or collects the keys with these front bits where there are few. What NumPy's
-function computes of the elements that are found is the result.
+Elements are found by their places in the sorted order. Where chunks are kept, samples of them say between which keys the elements
+most likely are; one pass counts what is in front of these keys and collects what is between. Else, and where the samples misled,
+each pass counts what follows the known front bits of the elements' ordered keys, or collects the keys with these front bits where
+there are few. What NumPy's function computes of the elements that are found is the result.
 """
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .. import _lines, _masu, _quantile
+from .. import _lines, _masu, _order, _quantile
 from . import _graph
 
 __all__ = ["median", "percentile", "quantile"]
@@ -22,6 +23,10 @@ _DIGIT = 16  # bits that a pass finds
 _COLLECTED = 2**20  # keys that may be collected in all
 _DENSE = 2**20  # counts that may be held one by one where most are zero
 _SHARE = 32  # or this part of the elements, where that saves a pass
+_SAMPLES = 8192  # keys of a chunk
+_SAMPLED = 2**22  # elements from which on samples are worth it
+_INTERVALS = {32: 2, 64: 6}  # that are looked at in one pass sooner than digits are counted in several
+_SURE = 3.5  # standard deviations of a place among the samples
 
 
 def median(a, axis=None, keepdims=False, *, recompute=False, split_every=None):
@@ -69,6 +74,11 @@ def _found(name, a, options, front, axis, keepdims, recompute, split_every):
     bits = 8 * a.dtype.itemsize
     first = blocks = _graph.blocks(a)
     plan = tasks.add("begin", partial(_Plan, computed, a.dtype.newbyteorder("="), bits))
+    if not recompute and bits > _DIGIT and not a.size < _SAMPLED:
+        plan = tasks.add("guess", _guessed, plan, tasks.each("sample", _sampled, [plan] * len(blocks), blocks,
+                                                                more=[(i,) for i in range(len(blocks))]))
+        parts = tasks.each("between", _between, [plan] * len(blocks), blocks)
+        plan = tasks.add("found", _found_between, plan, tasks.tree("betweens", _all_between, parts, split_every))
     for number in range(-(-bits // _DIGIT)):
         if number and recompute:
             blocks, = tasks.again(plan, a)
@@ -98,7 +108,7 @@ def _lines_of(of, a, axes, options, front, dtype, keepdims):
 
 
 def _of_block(of, options, axes, keepdims, block):
-    return np.asarray(of(block, axis=axes, keepdims=keepdims, **options))
+    return np.asarray(_graph.computed(of, block, axis=axes, keepdims=keepdims, **options))
 
 
 class _Plan(NamedTuple):
@@ -113,13 +123,85 @@ class _Plan(NamedTuple):
     front_of: np.ndarray | None = None  # for each place, which of the fronts
     rest: np.ndarray | None = None  # and its place among the keys with that front
     collect: bool = False  # whether the next pass collects those keys
+    lows: np.ndarray | None = None  # ends of the intervals in which the samples have the places, and
+    highs: np.ndarray | None = None
+    interval_of: np.ndarray | None = None  # for each place its interval
+
+
+def _sampled(number, plan, block):
+    """(elements, keys of some of them, evenly spread): of each chunk at other places, as chunks may be alike."""
+    block = _graph.on_host(block).reshape(-1)
+    step = max(1, block.size // _SAMPLES)
+    some = _lines.words(_lines.contiguous(block[int(number * 0.618034 % 1 * step)::step], plan.dtype))
+    keys = np.empty(some.size, np.uint64)
+    _masu.keys_of(some, keys)
+    return block.size, keys
+
+
+def _guessed(plan, samples):
+    """The plan with intervals that most likely have the keys at all places; without them where there are too many."""
+    size = sum(count for count, _ in samples)
+    if size == 0:
+        return plan
+    with_size = plan._replace(size=size)
+    places = _places(with_size)
+    keys = np.concatenate([keys for _, keys in samples])
+    most = _INTERVALS[8 * plan.dtype.itemsize]
+    if not 0 < places.size <= 2 * most:
+        return plan
+    order = np.argsort(keys)
+    keys, ranks = keys[order], np.cumsum(np.concatenate([np.full(part.size, count / max(1, part.size)) for count, part in samples])[order])
+    share = places / size
+    off = _SURE * size * np.sqrt((share * (1 - share) + 1 / keys.size) / keys.size) + size / keys.size
+    first, last = ranks.searchsorted(places - off, "right") - 1, ranks.searchsorted(places + off, "left") + 1
+    lows = np.where(first < 0, np.uint64(0), keys[np.maximum(first, 0)])
+    highs = np.where(last >= keys.size, np.uint64(2**(8 * plan.dtype.itemsize) - 1), keys[np.minimum(last, keys.size - 1)])
+    highs = np.maximum(lows, highs)
+    starts = np.append(True, lows[1:] > np.maximum.accumulate(highs)[:-1])  # intervals that overlap are one
+    number = np.cumsum(starts) - 1
+    if number[-1] >= most:
+        return plan
+    return with_size._replace(places=places, lows=lows[starts], highs=np.maximum.reduceat(highs, np.flatnonzero(starts)),
+                              interval_of=number)
+
+
+def _between(plan, block):
+    """A pass over a block: (counts at the ends of each interval, the keys between)."""
+    if plan.lows is None:
+        return None
+    counts = np.zeros((plan.lows.size, 4), np.int64)
+    data = _lines.words(_lines.contiguous(_graph.on_host(block), plan.dtype))
+    inside = _masu.bracket_keys(data, plan.lows, plan.highs, counts)
+    return counts, [np.frombuffer(keys, np.uint64) for keys in inside]
+
+
+def _all_between(parts):
+    if parts[0] is None:
+        return None
+    return sum(counts for counts, _ in parts), [np.concatenate(keys) for keys in zip(*(keys for _, keys in parts))]
+
+
+def _found_between(plan, part):
+    """The plan with the keys at all places; as it was in the beginning where an interval does not have one."""
+    if part is None:
+        return plan
+    keys = np.empty(plan.places.size, np.uint64)
+    for number, (counts, inside) in enumerate(zip(*part)):
+        below, upto, before, through = np.cumsum(counts).tolist()
+        inside = _order.sort(inside)
+        for i in np.flatnonzero(plan.interval_of == number):
+            place = int(plan.places[i])
+            if not below <= place < through:
+                return _Plan(plan.computed, plan.dtype, plan.left)
+            keys[i] = (plan.lows[number] if place < upto else inside[place - upto] if place < before else plan.highs[number])
+    return _known(plan, keys)
 
 
 def _counted(plan, block):
     """A pass over a block: (its elements, counts of the next digit for each front, or the keys)."""
     if plan.left == 0:
         return None
-    data = _lines.words(_lines.contiguous(block, plan.dtype))
+    data = _lines.words(_lines.contiguous(_graph.on_host(block), plan.dtype))
     if plan.collect:
         return 0, np.frombuffer(_masu.collect_keys(data, plan.left, plan.fronts), np.uint64)
     width = min(_DIGIT, plan.left)
@@ -200,6 +282,7 @@ def _zeros(block, plan=None):
     """The zeros of a block; with a plan None where no zero was found."""
     if plan is not None and not (plan.fronts == 1 << 8 * block.dtype.itemsize - 1).any():
         return None
+    block = _graph.on_host(block)
     with np.errstate(invalid="ignore"):
         return _packed(np.count_nonzero(block < 0), np.signbit(block[block == 0]))
 

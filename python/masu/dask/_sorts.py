@@ -58,7 +58,7 @@ def _sorted(name, a, axis, device):
     axis = normalize_axis_index(axis, a.ndim)
     if a.ndim > 1 or a.numblocks[0] < 2:
         whole = a if a.numblocks[axis] == 1 else a.rechunk({axis: -1})
-        return whole.map_blocks(partial(_block, of, axis, device), dtype=dtype, meta=np.empty((0,) * a.ndim, dtype))
+        return whole.map_blocks(partial(_block, of, axis, device), dtype=dtype, meta=_graph.empty_like(a, a.ndim, dtype))
     tasks = _graph.Tasks(name, a, device, over=[a])
     begins = tasks.begins(a)
     runs = tasks.each("run", partial(_run, name, device), _graph.blocks(a))
@@ -68,11 +68,12 @@ def _sorted(name, a, axis, device):
         plan = tasks.add(f"plan-{number}", partial(_narrowed, number == 0), plan, found)
     cuts = tasks.add("cuts", _cuts, plan, tasks.each("counts", _counted, [plan] * len(runs), runs))
     direct = len(runs) <= _FEW or len(runs) <= _MANY and a.size >= _PAIR * len(runs) ** 2
-    made = _exchanged(tasks, name, device, 1 if direct else math.isqrt(len(runs)), begins, cuts, runs)
-    return tasks.array(made, a.chunks, dtype)
+    like = None if isinstance(a._meta, np.ndarray) else a._meta
+    made = _exchanged(tasks, name, device, like, 1 if direct else math.isqrt(len(runs)), begins, cuts, runs)
+    return tasks.array(made, a.chunks, dtype, _graph.empty_like(a, 1, dtype))
 
 
-def _exchanged(tasks, name, device, fan, begins, cuts, runs):
+def _exchanged(tasks, name, device, like, fan, begins, cuts, runs):
     """The chunks of the result. With a fan of 1 each pair of chunks has a piece. Else `fan` neighbours among the runs first
     bring together what belongs to `fan` neighbours among the results: then there are 2 count^1.5 pieces in place of count^2."""
     count = len(runs)
@@ -89,12 +90,12 @@ def _exchanged(tasks, name, device, fan, begins, cuts, runs):
         for i in chunks:
             pieces = tasks.each(f"piece-{i}", _piece, [cuts] * len(groups), parts, *([[begins] * count] if fan == 1 else []),
                                 more=[(tuple(group), first, i, i + 1) for group in groups])
-            made.append(tasks.add(f"merged-{i}", partial(_joined, name, device), pieces))
+            made.append(tasks.add(f"merged-{i}", partial(_joined, name, device, like), pieces))
     return made
 
 
 def _block(of, axis, device, block):
-    return of(block, axis=axis, device=_device.resolve(device))
+    return of(block, axis=axis, device=_device.resolve(device) if isinstance(block, np.ndarray) else None)
 
 
 class _Run(NamedTuple):
@@ -105,11 +106,13 @@ class _Run(NamedTuple):
 
 
 def _run(name, device, block):
-    where = _device.resolve(device)  # with a device masu sorts small blocks too, stably
+    block = _graph.near(block)
+    there = _graph.there(block)
+    where = None if there else _device.resolve(device)  # with a device masu sorts small blocks too, stably
     if name == "sort":
-        return _Run(_order.sort(block, device=where), None)
-    order = _order.argsort(block, device=where)
-    return _Run(block[order], order)
+        return _Run(_graph.on_host(_order.sort(block, device=where)), None)
+    order = _graph.on_host(_order.argsort(block, device=where))
+    return _Run(_graph.on_host(block)[order], order)
 
 
 class _Plan(NamedTuple):
@@ -248,6 +251,7 @@ def _merged(name, device, pieces):
     return _Run(values[order], np.concatenate([piece.indices for piece in pieces])[order])
 
 
-def _joined(name, device, pieces):
+def _joined(name, device, like, pieces):
     run = _merged(name, device, pieces)
-    return run.values if name == "sort" else run.indices
+    result = run.values if name == "sort" else run.indices
+    return result if like is None else np.asarray(result, like=like)

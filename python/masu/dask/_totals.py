@@ -35,7 +35,7 @@ def sum(a, axis=None, dtype=None, keepdims=False, *, split_every=None, device=No
         return _graph.along(partial(_sums.sum, dtype=dtype, device=device), a, axes, result, keepdims)
     tasks = _graph.Tasks("sum", a, result, keepdims, split_every, device, over=[a])
     if result.kind != "f":
-        parts = tasks.each("sum-part", partial(_sums.sum, dtype=dtype, device=device), _graph.blocks(a))
+        parts = tasks.each("sum-part", partial(_graph.computed, _sums.sum, dtype=dtype, device=device), _graph.blocks(a))
         total = tasks.tree("sum-tree", _wrapped, parts, split_every)
     else:
         of = a.dtype if a.dtype.kind == "f" else result
@@ -68,7 +68,7 @@ def dot(a, b, *, split_every=None, device=None):
         parts = tasks.each("dot-part", partial(_products, common, device), *keys)
         total = tasks.add("dot-total", _product, tasks.tree("dot-tree", _merge, parts, split_every))
     else:
-        parts = tasks.each("dot-part", np.dot, *keys)
+        parts = tasks.each("dot-part", _numpys_product, *keys)
         total = tasks.tree("dot-tree", np.any if common.kind == "b" else _wrapped, parts, split_every)
     return _graph.scalar(tasks, total, a, False, common)
 
@@ -127,15 +127,25 @@ def _moment(name, a, axis, dtype, ddof, keepdims, split_every, device):
 
 
 def _state(dtype, kind, device, block):
-    state = SumAccumulator(dtype, kind, device=device)
-    state.add(block if block.dtype == dtype or dtype.kind != "f" else block.astype(dtype))
+    block = _graph.near(block)
+    if dtype.kind == "f" and block.dtype != dtype:
+        block = _graph.on_host(block).astype(dtype)
+    state = SumAccumulator(dtype, kind, device=block.device if _graph.there(block) else device)
+    state.add(block)
     return state
 
 
 def _products(dtype, device, x, y):
-    state = SumAccumulator(dtype, "dot", device=device)
-    state.add(x.astype(dtype, copy=False), y.astype(dtype, copy=False))
+    x, y = _graph.near(x), _graph.near(y)
+    if x.dtype != dtype or y.dtype != dtype or _graph.there(x) != _graph.there(y):
+        x, y = (_graph.on_host(block).astype(dtype, copy=False) for block in (x, y))
+    state = SumAccumulator(dtype, "dot", device=x.device if _graph.there(x) else device)
+    state.add(x, y)
     return state
+
+
+def _numpys_product(x, y):
+    return np.dot(_graph.on_host(x), _graph.on_host(y))
 
 
 def _merge(states):

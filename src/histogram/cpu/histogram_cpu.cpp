@@ -124,7 +124,8 @@ std::optional<ValueRange> finite_range(const ArrayView& data) {
       greatest = std::max(greatest, hi);
     });
     if (least > greatest) return std::nullopt;
-    return ValueRange{static_cast<double>(least), static_cast<double>(greatest), least == greatest};
+    // +0 of either zero, whichever thread was first
+    return ValueRange{static_cast<double>(least) + 0.0, static_cast<double>(greatest) + 0.0, least == greatest};
   });
 }
 

@@ -210,7 +210,7 @@ std::optional<ValueRange> range_on_device(const BufferBase& data, Dtype dtype, s
     hi = std::max(hi, parts[i + 1]);
   }
   if (lo > hi) return std::nullopt;
-  return ValueRange{static_cast<double>(lo), static_cast<double>(hi), lo == hi};
+  return ValueRange{static_cast<double>(lo) + 0.0, static_cast<double>(hi) + 0.0, lo == hi};  // +0 of either zero
 }
 
 }  // namespace
