@@ -89,6 +89,40 @@ TEST_P(HistogramTest, EdgesOfEveryType) {
   });
 }
 
+// Edges so close together that cells of a guide have several, that parts of cells have, and that places tell none
+// apart; values at all of them and beside.
+TEST_P(HistogramTest, CrowdedEdges) {
+  for_each_type([&](auto tag) {
+    using T = typename decltype(tag)::type;
+    if constexpr (sizeof(T) >= 4) {
+      const auto next = [](T x) {
+        if constexpr (std::is_integral_v<T>) return static_cast<T>(x + 1);
+        else return std::nextafter(x, std::numeric_limits<T>::infinity());
+      };
+      std::mt19937_64 random(5);
+      std::vector<T> at;
+      for (const int range : {4000000, 7000}) {
+        for (int i = 0; i < 500; ++i) at.push_back(static_cast<T>(random() % range) / T{4} + T{1});
+        for (int cluster = 0; cluster < 12; ++cluster) {
+          T x = at[random() % at.size()];
+          for (int i = 0; i < 3 + 5 * cluster; ++i) at.push_back(x = cluster % 2 == 0 ? next(x) : x + x / T{4096});
+        }
+        std::sort(at.begin(), at.end());
+        std::vector<T> values;
+        for (std::size_t i = 0; i < at.size(); ++i) {
+          values.insert(values.end(),
+                        {at[i], next(at[i]), static_cast<T>(2 * at[i] - next(at[i])), at[i] / 2 + at[i / 2]});
+        }
+        for (std::size_t i = 0; i < 20000; ++i) values.push_back(static_cast<T>(random() % (range + 100)) / T{4});
+        std::vector<double> edges(at.begin(), at.end());
+        expect_counts(values, Bins::edges(edges));
+        edges.push_back(1e18);  // a last bin that is nearly all of the range
+        expect_counts(values, Bins::edges(edges));
+      }
+    }
+  });
+}
+
 TEST_P(HistogramTest, IntegersOfEveryIntegerType) {
   for_each_type([&](auto tag) {
     using T = typename decltype(tag)::type;

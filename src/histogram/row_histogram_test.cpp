@@ -119,6 +119,18 @@ TEST_P(RowHistogramTest, ManyRowsOfFewElements) {
   expect_rows(found, bytes, false);
 }
 
+// Around the parts that a row of bytes is counted in, and the longest row that is; most rows begin at odd addresses.
+TEST_P(RowHistogramTest, BytesOfEveryLength) {
+  for (const std::uint64_t length : {15, 31, 480, 511, 512, 4095, 4096, 7679, 7681, 7712, 8161, 16384, 65535, 65536}) {
+    const auto bytes = plain_data<std::uint8_t>(256, 0, 256, 5 * length);
+    expect_counts(bytes, 5, Bins::integers(256));
+    const std::vector<std::uint8_t> equal(5 * length, 255);
+    expect_counts(equal, 5, Bins::integers(256));
+  }
+  const auto bytes = plain_data<std::int8_t>(256, -128, 128, 40000 * 65);
+  expect_counts(bytes, 40000, Bins::even(100, -100, 100));
+}
+
 TEST_P(RowHistogramTest, LongRowsAndManyBins) {
   const auto bytes = plain_data<std::uint8_t>(256, 0, 256, 3 * 5'000'011);
   const RowHistograms found = row_histograms(device, bytes, 3, Bins::integers(256));

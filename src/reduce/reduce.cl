@@ -9,31 +9,40 @@
 // Defines, all given by reduce_plan.cpp:
 // - MASU_GROUP    work-items in a work-group, a power of two
 // - MASU_VECTORS  16-byte vectors that a work-item reads at a time
+// - MASU_GROUPS_A_UNIT  work-groups of extreme_parts that share a compute unit
 // - MASU_SKIP     1: NaNs are left out
 // - MASU_MIN      1: the least is wanted
 // - MASU_MAX      1: the greatest is wanted
 // - MASU_WANTS_VALUES, MASU_WANTS_INDICES  bits of what extreme_targets writes
 
 #define MASU_TILE ((ulong)MASU_GROUP * MASU_VECTORS * MASU_PER_VECTOR)  // elements
-#define MASU_LANES (MASU_ELEMENT_BYTES < 4 ? 4 / MASU_ELEMENT_BYTES : 1)
 
-// Narrow elements are compared as whole words: the one that is shifted to the top decides, what lies below it is of no
-// importance. So a word takes as many minima as it has elements, and no masks.
-#if MASU_ELEMENT_BYTES == 8
-#define MASU_TOP 0
+// Narrow elements are compared in pairs, as the halves of a word. Of bytes the upper one of a half decides; what lies
+// below it is of no importance: the word as it is has two of its bytes there, and shifted to the left the other two.
+#if MASU_ELEMENT_BYTES < 4
+#define MASU_LEAST(a, b) masu_min_pair(a, b)
+#define MASU_MOST(a, b) masu_max_pair(a, b)
+#define MASU_MINUS(a, b) masu_sub_pair(a, b)
+#define MASU_TWICE(x) ((uint)(x) * 0x10001u)
+#define MASU_TOP (16 - 8 * MASU_ELEMENT_BYTES)
+#define MASU_LANES (2 / MASU_ELEMENT_BYTES)
 #else
-#define MASU_TOP (32 - 8 * MASU_ELEMENT_BYTES)
+#define MASU_LEAST(a, b) min(a, b)
+#define MASU_MOST(a, b) max(a, b)
+#define MASU_MINUS(a, b) ((a) - (b))
+#define MASU_TWICE(x) ((MASU_BITS)(x))
+#define MASU_TOP 0
+#define MASU_LANES 1
 #endif
-#define MASU_BELOW (((MASU_BITS)1 << MASU_TOP) - 1)
 #define MASU_WORD_ALL (~(MASU_BITS)0)
-#define MASU_WORD_SIGN (MASU_WORD_ALL ^ (MASU_WORD_ALL >> 1))
+#define MASU_WORD_SIGN MASU_TWICE(MASU_SIGN << MASU_TOP)
 
 // The raw order of floats: that of the bits, so -0 is below +0, and NaNs lie at both ends.
 #define MASU_RAW_LOW ((MASU_SIGN - 1) - MASU_INFINITY_BITS)  // of minus infinity
 #define MASU_RAW_HIGH (MASU_SIGN + MASU_INFINITY_BITS)
 #define MASU_RAW_SPAN (MASU_RAW_HIGH - MASU_RAW_LOW)
 
-// least[] and most[] of a part: raw orders at the top of words. Where NaNs are skipped, least[] is counted from minus
+// least[] and most[] of a part: raw orders, of narrow elements in pairs. Where NaNs are skipped, least[] is counted from minus
 // infinity up and most[] from plus infinity down, which makes NaNs great: then both are minima.
 MASU_INLINE void start_part(MASU_BITS *least, MASU_BITS *most) {
   MASU_PRAGMA_UNROLL
@@ -47,27 +56,30 @@ MASU_INLINE void take_word(const MASU_BITS word, MASU_BITS *least, MASU_BITS *mo
 #if MASU_FLOAT
 #if MASU_ELEMENT_BYTES == 8
   const MASU_BITS raw = word ^ ((ulong)((long)word >> 63) | MASU_WORD_SIGN);
-#else
+#elif MASU_ELEMENT_BYTES == 4
   const MASU_BITS raw = word ^ ((uint)((int)word >> 31) | MASU_WORD_SIGN);
+#else
+  const uint negative = word & MASU_WORD_SIGN;
+  const uint raw = word ^ ((negative - (negative >> 15)) | MASU_WORD_SIGN);
 #endif
 #if MASU_SKIP
 #if MASU_MIN
-  least[lane] = min(least[lane], raw - ((MASU_BITS)MASU_RAW_LOW << MASU_TOP));
+  least[lane] = MASU_LEAST(least[lane], MASU_MINUS(raw, MASU_TWICE(MASU_RAW_LOW)));
 #endif
 #if MASU_MAX
-  most[lane] = min(most[lane], ((MASU_BITS)MASU_RAW_HIGH << MASU_TOP | MASU_BELOW) - raw);
+  most[lane] = MASU_LEAST(most[lane], MASU_MINUS(MASU_TWICE(MASU_RAW_HIGH), raw));
 #endif
 #else  // both ends are needed, to see NaNs of both signs
-  least[lane] = min(least[lane], raw);
-  most[lane] = max(most[lane], raw);
+  least[lane] = MASU_LEAST(least[lane], raw);
+  most[lane] = MASU_MOST(most[lane], raw);
 #endif
 #else
   const MASU_BITS raw = MASU_SIGNED ? word ^ MASU_WORD_SIGN : word;
 #if MASU_MIN
-  least[lane] = min(least[lane], raw);
+  least[lane] = MASU_LEAST(least[lane], raw);
 #endif
 #if MASU_MAX
-  most[lane] = max(most[lane], raw);
+  most[lane] = MASU_MOST(most[lane], raw);
 #endif
 #endif
 }
@@ -79,11 +91,10 @@ MASU_INLINE void take_vector(const uint4 v, MASU_BITS *least, MASU_BITS *most) {
 #else
   MASU_PRAGMA_UNROLL
   for (uint lane = 0; lane < MASU_LANES; ++lane) {
-    const uint shift = lane * (8 * MASU_ELEMENT_BYTES) & 31;
-    take_word(v.x << shift, least, most, lane);
-    take_word(v.y << shift, least, most, lane);
-    take_word(v.z << shift, least, most, lane);
-    take_word(v.w << shift, least, most, lane);
+    take_word(v.x << 8 * lane, least, most, lane);
+    take_word(v.y << 8 * lane, least, most, lane);
+    take_word(v.z << 8 * lane, least, most, lane);
+    take_word(v.w << 8 * lane, least, most, lane);
   }
 #endif
 }
@@ -103,11 +114,13 @@ MASU_INLINE void ranks_of(const MASU_BITS *least, const MASU_BITS *most, MASU_BI
   MASU_BITS high = most[0];
   MASU_PRAGMA_UNROLL
   for (uint lane = 1; lane < MASU_LANES; ++lane) {
-    low = min(low, least[lane]);
-    high = MASU_FLOAT && MASU_SKIP ? min(high, most[lane]) : max(high, most[lane]);
+    low = MASU_LEAST(low, least[lane]);
+    high = MASU_MOST(high, most[lane]);
   }
-  low >>= MASU_TOP;
-  high >>= MASU_TOP;
+#if MASU_ELEMENT_BYTES < 4
+  low = min(low & 65535, low >> 16) >> MASU_TOP;
+  high = (MASU_FLOAT && MASU_SKIP ? min(high & 65535, high >> 16) : max(high & 65535, high >> 16)) >> MASU_TOP;
+#endif
 #if MASU_FLOAT && MASU_SKIP
   *least_rank = low > MASU_RAW_SPAN ? MASU_ALL_BITS : key_of_raw(low + MASU_RAW_LOW);
   *most_rank = high > MASU_RAW_SPAN ? MASU_ALL_BITS : key_of_raw(MASU_RAW_HIGH - high) ^ MASU_ALL_BITS;
@@ -146,7 +159,7 @@ inline void least_pair(ulong *rank, ulong *place, const uint width, __local ulon
 
 // `members` work-groups take the tiles of each row in turn. Each writes the rank of its extremes and the first tile
 // where it is met to parts: pairs, `members` for each row, first those of the least, then those of the greatest.
-__kernel MASU_WORK_GROUPS(MASU_GROUP, 8) void extreme_parts(__global const uchar *restrict memory,
+__kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void extreme_parts(__global const uchar *restrict memory,
                                                             const ulong memory_at, const ulong count, const ulong rows,
                                                             const uint members, __global uchar *part_memory,
                                                             const ulong parts_at, __local ulong *ranks,
@@ -183,7 +196,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, 8) void extreme_parts(__global const uchar
       const ulong begin = first < 0 ? 0 : (ulong)first;
       const ulong end = min((ulong)(first + (long)MASU_TILE), count);
       for (ulong i = begin + lane; i < end; i += MASU_GROUP) {
-        take_word((MASU_BITS)element_at(data, i) << MASU_TOP, least, most, 0);
+        take_word(MASU_TWICE((MASU_BITS)element_at(data, i) << MASU_TOP), least, most, 0);
       }
     }
     MASU_BITS least_rank;

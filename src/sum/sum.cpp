@@ -156,12 +156,53 @@ std::uint64_t check_buffers(const SumRule& rule, const BufferBase& x, const Buff
   return check_rows(rule, count, options);
 }
 
+// Variances of one reading, rounded on the device, that waits for them.
+SumResult of_one_reading(const SumsOnDevice& sums, const SumRule& rule, const BufferBase& x,
+                         const SumOptions& options) {
+  const Device& device = x.device();
+  const bool timed = options.times != nullptr;
+  call::start_times(options.times);
+  Stream stream = call::timed_stream(device, timed);
+  const std::uint64_t temporary = call::aligned(sums.bytes());
+  const Buffer<std::byte> memory =
+      call::take_workspace(rule.name(), options.workspace, device, temporary + status_bytes, {&x});
+  const std::size_t size = size_of(rule.result_dtype());
+  const Buffer<std::byte> results(device, options.rows * size);
+  const std::vector<Event> launches = sums.enqueue(stream,
+                                                   {x, x.byte_offset(), x, x.byte_offset(), results,
+                                                    results.byte_offset(), memory, memory.byte_offset() + temporary},
+                                                   memory);
+  std::vector<std::byte> found(results.size());
+  call::fetch(stream, results, 0, found.data(), found.size());
+  stream.finish();
+  if (timed) options.times->compute = call::seconds_of(launches);
+  SumResult result = SumParts::make(rule.result_dtype(), options.rows);
+  for (std::uint64_t row = 0; row < options.rows; ++row) {
+    const auto value = [&]<class T>(T number) {
+      std::memcpy(&number, found.data() + row * size, size);
+      return number;
+    };
+    double number = 0;
+    switch (rule.result_dtype()) {
+      case Dtype::f16: number = runtime::to_double(value(Half{})); break;
+      case Dtype::f32: number = value(0.0F); break;
+      default: number = value(0.0);
+    }
+    SumParts::bits(result, row) = std::bit_cast<std::uint64_t>(number);
+  }
+  return result;
+}
+
 SumResult of_buffer(Function function, const BufferBase& x, const BufferBase& y, Dtype dtype,
                     const SumOptions& options) {
   const SumRule rule = rule_of(function, dtype, options);
   const std::uint64_t row = check_buffers(rule, x, y, options);
   if (call::on_cpu(x.device())) {
     return of_host(function, x.device(), call::host_view(x, dtype), call::host_view(y, dtype), options);
+  }
+  if ((function == Function::variance || function == Function::standard_deviation) && row != 0) {
+    const SumsOnDevice sums(x.device(), rule, options.rows, row);
+    if (sums.tries()) return of_one_reading(sums, rule, x, options);
   }
   Results results(rule, options, row);
   RowSums sums(x.device(), dtype, rule.needs(), row, results.sink());

@@ -132,4 +132,44 @@ inline bool certain_variance(const double sum, const double bound, const double 
   *found = rounded_double(low - low * 0x1p-49, precision, least, bits);
   return *found != 0 && *found == rounded_double(high + high * 0x1p-49, precision, least, bits);
 }
+
+// The same to the bits of a double, of sums that are sum + error + d, |d| <= bound.
+inline bool certain_fine_variance(const double sum, const double error, const double bound, const double square_sum,
+                                  const double square_error, const double square_bound, const ulong n, const ulong ddof,
+                                  const bool root, ulong *found) {
+  if (n >> 53 != 0) return false;
+  const double count = (double)n;
+  const double divisor = (double)(n - ddof);
+  const double upper = count * square_sum;
+  const double upper_rest = fma(count, square_sum, -upper) + count * square_error;
+  const double lower = sum * sum;
+  const double lower_rest = fma(sum, sum, -lower) + 2 * sum * error;
+  double numerator = upper;
+  const double rounding = add_exactly(&numerator, -lower);
+  const double rest = rounding + (upper_rest - lower_rest);
+  const double off = fabs(error) + bound;
+  const double wide = count * square_bound + 2 * fabs(sum) * bound + off * off +
+                      (fabs(rounding) + fabs(upper_rest) + fabs(lower_rest) + count * fabs(square_error) +
+                       2 * fabs(sum * error)) * 0x1p-49;
+  // Divided twice; what a quotient leaves of its dividend is exact.
+  const double first = numerator / count;
+  const double left = fma(-first, count, numerator);
+  const double first_rest = (left + rest) / count;
+  const double first_wide = (wide + (fabs(left) + fabs(rest)) * 0x1p-50) / count;
+  double value = first / divisor;
+  const double second_left = fma(-value, divisor, first);
+  const double second_rest = (second_left + first_rest) / divisor;
+  const double all_wide =
+      (first_wide + (fabs(second_left) + fabs(first_rest)) * 0x1p-50) / divisor * (1 + 0x1p-40) + fabs(second_rest) * 0x1p-50;
+  const double more = add_exactly(&value, second_rest);
+  *found = as_ulong(value);
+  if (!(value >= as_double(0x07b0000000000000UL) && value <= as_double(0x7e70000000000000UL))) return false;
+  if (!root) return fabs(more) + all_wide < (value - neighbour(value, false)) / 2 * (1 - 0x1p-50);
+  // (r + h)^2 is r^2 + 2 r h and next to nothing, h half of the gap to r's neighbour.
+  const double r = sqrt(value);
+  const double over = fma(-r, r, value);
+  *found = as_ulong(r);
+  return fabs(over + more) + all_wide + (fabs(over) + fabs(more)) * 0x1p-50 <
+         r * (r - neighbour(r, false)) * (1 - 0x1p-50);
+}
 #endif

@@ -108,9 +108,10 @@ Plan plan_of(const Device& device, const SumRule& rule) {
   const SumNeeds needs = rule.needs();
   const bool both = needs.values && needs.squares;
   const bool root = rule.function == SumRule::Function::norm2;
-  // The bounds of variances and roots say too little for a double.
-  const bool tries = !((both || root) && rule.result_dtype() == Dtype::f64);
-  return sum_plan::make(device.info(), rule.dtype, both ? Inputs::both : inputs_of(needs).front(), tries);
+  const bool wide = rule.result_dtype() == Dtype::f64;
+  // The bound of a root says too little for a double.
+  return sum_plan::make(device.info(), rule.dtype, both ? Inputs::both : inputs_of(needs).front(), !(root && wide),
+                        wide);
 }
 
 }  // namespace
@@ -129,7 +130,8 @@ std::uint64_t SumsOnDevice::bytes() const {
   return parts_at() + parts * plan_.part_words() * sizeof(std::uint64_t);
 }
 
-void SumsOnDevice::enqueue(Stream& stream, const Data& data, const BufferBase& workspace) const {
+std::vector<Event> SumsOnDevice::enqueue(Stream& stream, const Data& data, const BufferBase& workspace) const {
+  std::vector<Event> launches;
   enum : std::uint32_t { integer, quotient, root, squared_deviation, deviation };  // as MASU_AS_...
   using Function = SumRule::Function;
   const Plan& plan = plan_;
@@ -163,22 +165,24 @@ void SumsOnDevice::enqueue(Stream& stream, const Data& data, const BufferBase& w
                             call::local<std::uint32_t>(plan.words()), call::local<std::uint32_t>(plan.value_words()),
                             call::local<std::uint32_t>(std::uint64_t{2} * plan.table_rows), parts,
                             call::local<std::uint32_t>(unsure)));
-    call::Kernels(device_, plan.files(true), plan.defines(true), plan.group).launch(stream, kernel, groups, all);
+    launches.push_back(
+        call::Kernels(device_, plan.files(true), plan.defines(true), plan.group).launch(stream, kernel, groups, all));
   };
   if (by_teams()) {
-    return finish("sum_rows", plan.team_groups(rows_, count_),
-                  call::Arguments(static_cast<std::uint32_t>(plan.team_bits(rows_, count_))),
-                  1 + plan.teams(rows_, count_));
+    finish("sum_rows", plan.team_groups(rows_, count_),
+           call::Arguments(static_cast<std::uint32_t>(plan.team_bits(rows_, count_))), 1 + plan.teams(rows_, count_));
+    return launches;
   }
   const std::uint64_t groups = rows_ * shares;
   const std::uint64_t parts_at = begin + this->parts_at();
   if (plan.quick) {
-    call::Kernels(device_, plan.files(true), plan.defines(true), plan.group)
-        .launch(stream, "sum_parts", groups, inputs, parts_at, parts);
+    launches.push_back(call::Kernels(device_, plan.files(true), plan.defines(true), plan.group)
+                           .launch(stream, "sum_parts", groups, inputs, parts_at, parts));
   } else {
     call::clear(stream, workspace, 0, this->parts_at());
   }
   finish("sum_joined", groups, call::Arguments(parts_at), 1);
+  return launches;
 }
 
 }  // namespace masu

@@ -77,7 +77,10 @@ class SumsOnDevice {
     const BufferBase& status;  // a word, whose lowest bit is set where an integer does not fit
     std::uint64_t status_at;
   };
-  void enqueue(Stream& stream, const Data& data, const BufferBase& workspace) const;
+  // Gives the launches.
+  std::vector<Event> enqueue(Stream& stream, const Data& data, const BufferBase& workspace) const;
+  // Whether one reading of the data is enough for most.
+  [[nodiscard]] bool tries() const noexcept { return plan_.quick; }
 
  private:
   [[nodiscard]] bool by_teams() const { return plan_.shares(rows_, count_) == 1; }

@@ -104,6 +104,7 @@ std::vector<runtime::Define> Plan::defines(bool finishes) const {
     // Numbers count from the lowest bit of the totals.
     const unsigned below = both ? words_below_variances : words_below_sums;
     more.insert(more.end(), {{"MASU_QUICK", quick},
+                             {"MASU_FINE", fine},
                              {"MASU_FP64", fp64},
                              {"MASU_WORDS", words()},
                              {"MASU_VALUE_WORDS", value_words()},
@@ -154,7 +155,7 @@ std::uint64_t Plan::groups(std::uint64_t rows, std::uint64_t count) const noexce
 
 unsigned Plan::part_words() const noexcept {
   if (!quick) return 0;
-  return !is_float(dtype) ? 2 : inputs == Inputs::both ? 4 : 3;
+  return !is_float(dtype) ? 2 : inputs != Inputs::both ? 3 : fine ? 6 : 4;
 }
 
 unsigned Plan::team_bits(std::uint64_t rows, std::uint64_t count) const noexcept {
@@ -172,7 +173,7 @@ std::uint64_t Plan::team_groups(std::uint64_t rows, std::uint64_t count) const n
   return std::clamp<std::uint64_t>((rows + each - 1) / each, 1, most_groups);
 }
 
-Plan make(const DeviceInfo& device, Dtype dtype, Inputs inputs, bool tries) {
+Plan make(const DeviceInfo& device, Dtype dtype, Inputs inputs, bool tries, bool fine) {
   Plan plan;
   plan.dtype = dtype;
   plan.inputs = inputs;
@@ -180,6 +181,7 @@ Plan make(const DeviceInfo& device, Dtype dtype, Inputs inputs, bool tries) {
   plan.fp64 = device.fp64;
   plan.quick = tries && (is_float(dtype) ? device.fp64 && (inputs == Inputs::values || dtype != Dtype::f64)
                                          : inputs == Inputs::values);
+  plan.fine = plan.quick && fine;
   plan.table_rows = integer_rows;
   const bool two = inputs != Inputs::values;
   if (is_float(dtype)) {

@@ -24,8 +24,6 @@ inline constexpr std::uint64_t most_total_bytes = std::uint64_t{64} << 20;
 inline constexpr unsigned additions = 32704;
 // Vectors of 8- and 16-bit integers that are added in 32 bits.
 inline constexpr unsigned integer_steps = 1024;
-// Words of 64 bits that a work-group has for a part, in memory.
-inline constexpr unsigned most_part_words = 4;
 // Words below the lowest bit of totals, so that quotients by less than 2^48, and their roots, have all bits that
 // rounding needs: one quotient is made of a sum, two of a variance.
 inline constexpr unsigned words_below_sums = 4;
@@ -37,6 +35,7 @@ struct Plan {
   bool gpu = false;
   bool fp64 = true;    // the device has doubles
   bool quick = false;  // rows are tried without exact totals
+  bool fine = false;   // variances so, to the bits of a double
   unsigned group = 64;
   unsigned unroll = 1;
   unsigned columns = 32;
@@ -79,7 +78,7 @@ struct Plan {
   [[nodiscard]] unsigned words_to(unsigned last_row) const noexcept;
 };
 
-// `tries`: whether an attempt without exact totals can prove anything.
-Plan make(const DeviceInfo& device, Dtype dtype, Inputs inputs, bool tries = true);
+// `tries`: whether an attempt without exact totals can prove anything. `fine`: of variances, doubles are wanted.
+Plan make(const DeviceInfo& device, Dtype dtype, Inputs inputs, bool tries = true, bool fine = false);
 
 }  // namespace masu::sum_plan

@@ -124,30 +124,49 @@ inline bool result_of(const ulong *part, const ulong count, const ulong depth, c
 #define MASU_SCALE 0x1p1008
 #endif
 #if MASU_BOTH
+// In place of the places: the greatest and the least of the elements' bits, the sign behind the magnitude. With MASU_FINE, for
+// results of 64 bits, the sums of what additions round away too.
 #undef MASU_PART_WORDS
 #undef MASU_START_PART
 #undef MASU_END_PART
-#define MASU_PART_WORDS 4
-#define MASU_START_PART  \
-  double sum = 0;        \
-  double size = 0;       \
-  double squares = 0;    \
-  uint worst = 0;        \
+#define MASU_PART_WORDS (MASU_FINE ? 6 : 4)
+#define MASU_START_PART     \
+  double sum = 0;           \
+  double size = 0;          \
+  double squares = 0;       \
+  MASU_START_FINE           \
+  uint worst = 0;           \
   uint lowest = UINT_MAX;
 #define MASU_END_PART                           \
   part[0] = as_ulong(sum);                      \
   part[1] = as_ulong(size);                     \
   part[2] = (ulong)worst << 32 | (ulong)lowest; \
-  part[3] = as_ulong(squares);
+  part[3] = as_ulong(squares);                  \
+  MASU_END_FINE
+#if MASU_FINE
+#define MASU_START_FINE \
+  double error = 0;     \
+  double square_error = 0;
+#define MASU_END_FINE       \
+  part[4] = as_ulong(error); \
+  part[5] = as_ulong(square_error);
+#define MASU_ADD_TO(sum, error, value) error += add_exactly(&sum, value);
+#else
+#define MASU_START_FINE
+#define MASU_END_FINE
+#define MASU_ADD_TO(sum, error, value) sum += value;
+#endif
 #define MASU_ADD(bits, unused)                                                   \
   {                                                                              \
     const MASU_BITS b = (bits);                                                  \
     const MASU_BITS magnitude = MASU_MAGNITUDE(b);                               \
-    worst = max(worst, magnitude);                                               \
+    const uint turned = magnitude << 1 | b >> MASU_SIGN_BIT;                     \
+    worst = max(worst, turned);                                                  \
+    lowest = min(lowest, turned);                                                \
     const double value = MASU_SMALL_DOUBLE(b, magnitude) * MASU_SCALE;           \
-    sum += value;                                                                \
+    MASU_ADD_TO(sum, error, value)                                               \
     size += fabs(value);                                                         \
-    squares += value * value;                                                    \
+    MASU_ADD_TO(squares, square_error, value * value)                            \
   }
 #elif MASU_INPUTS == 1
 #define MASU_ADD(bits, unused)                                                \
@@ -185,26 +204,51 @@ inline bool result_of(const ulong *part, const ulong count, const ulong depth, c
 #define MASU_EXACT_FIELD(lowest) ((lowest) + (1023 + 52 - 2 * 24))
 #endif
 #endif
+#if MASU_BOTH
+inline void add_part(ulong *part, const ulong *other) {
+  double sum = as_double(part[0]);
+  double squares = as_double(part[3]);
+  const double size = as_double(part[1]) + as_double(other[1]);
+  const uint worst = max((uint)(part[2] >> 32), (uint)(other[2] >> 32));
+  const uint lowest = min((uint)part[2], (uint)other[2]);
+#if MASU_FINE
+  double error = as_double(part[4]) + as_double(other[4]);
+  double square_error = as_double(part[5]) + as_double(other[5]);
+#endif
+  MASU_ADD_TO(sum, error, as_double(other[0]))
+  MASU_ADD_TO(squares, square_error, as_double(other[3]))
+  MASU_END_PART
+}
+#else
 inline void add_part(ulong *part, const ulong *other) {
   part[0] = as_ulong(as_double(part[0]) + as_double(other[0]));
   part[1] = as_ulong(as_double(part[1]) + as_double(other[1]));
   const ulong worst = max(part[2] >> 32, other[2] >> 32);
   part[2] = worst << 32 | min(part[2] & 0xffffffffUL, other[2] & 0xffffffffUL);
-#if MASU_BOTH
-  part[3] = as_ulong(as_double(part[3]) + as_double(other[3]));
-#endif
 }
+#endif
 // Of `count` elements. `depth`: the most additions that an element has gone through.
 inline bool result_of(const ulong *part, const ulong count, const ulong depth, const uint what, const ulong divisor,
                       const uint precision, const int least, const uint bits, ulong *found, bool *fits) {
-  if ((uint)(part[2] >> 32) >= MASU_INFINITY_BITS) return false;
   const double size = as_double(part[1]);
 #if MASU_BOTH
+  const uint worst = (uint)(part[2] >> 32);
+  if (worst >> 1 >= MASU_INFINITY_BITS) return false;
+  *found = 0;
+  if (worst == (uint)part[2]) return true;  // all elements are alike
   // `divisor` is ddof; a row has `count` elements.
+#if MASU_FINE
+  // A sum of roundings has at most `depth` of 2^-53 of all magnitudes, and as many roundings of its own.
+  const double tiny = (double)depth * (double)depth * 0x1p-103;
+  return certain_fine_variance(as_double(part[0]), as_double(part[4]), tiny * size, as_double(part[3]), as_double(part[5]),
+                               tiny * as_double(part[3]), count, divisor, what == MASU_AS_DEVIATION, found);
+#else
   const double share = (double)depth * 0x1p-51;
   return certain_variance(as_double(part[0]), share * size, as_double(part[3]), share * as_double(part[3]), count, divisor,
                           what == MASU_AS_DEVIATION, precision, least, bits, found);
+#endif
 #else
+  if ((uint)(part[2] >> 32) >= MASU_INFINITY_BITS) return false;
   const uint lowest = (uint)part[2];
   // All partial sums are multiples of the lowest bit, and less than 2^53 of them.
   const bool exact = lowest == UINT_MAX || size <= as_double((ulong)MASU_EXACT_FIELD(lowest) << 52);

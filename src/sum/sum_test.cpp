@@ -416,5 +416,43 @@ TEST(SumRounding, ToNarrowFormatsOnce) {
   EXPECT_EQ(rounded({0x1.fffffep127, 0x1p102}, Dtype::f32), 0x1.fffffep127);
 }
 
+// On devices one reading decides most variances; these are equal values, values that differ in few bits, and sums that
+// nearly cancel, of which it must not decide wrongly.
+TEST_P(Sum, VariancesOfNearlyEqualValues) {
+  std::mt19937_64 random(3);
+  const Device cpu = Device::open("cpu");
+  const auto same = [&](const std::vector<float>& x, const std::string& what) {
+    const Buffer<float> there = device.upload(x);
+    for (const Dtype result : {Dtype::f64, Dtype::f32, Dtype::f16}) {
+      SumOptions options;
+      options.result = result;
+      const auto bits = [](const SumResult& r) { return std::bit_cast<std::uint64_t>(r.value()); };
+      EXPECT_EQ(bits(variance(there, Dtype::f32, options)), bits(variance(cpu, ArrayView(x), options))) << what;
+      EXPECT_EQ(bits(standard_deviation(there, Dtype::f32, options)),
+                bits(standard_deviation(cpu, ArrayView(x), options)))
+          << what;
+    }
+  };
+  for (const std::size_t size : {2, 33, 5000, 200003}) {
+    for (const float c : {1.0F, -3.1415927F, 1e-38F, 1e-44F, 3e37F, 0.0F}) {
+      const std::string what = std::to_string(size) + " of " + std::to_string(c);
+      std::vector<float> x(size, c);
+      same(x, what + ", equal");
+      x[size / 2] = std::nextafter(c, 4e37F);
+      same(x, what + ", one differs");
+      for (float& each : x) each = random() % 2 == 0 ? c : std::nextafter(c, 4e37F);
+      same(x, what + ", two values");
+      for (float& each : x) each = random() % 2 == 0 ? c : -c;
+      same(x, what + ", both signs");
+      for (float& each : x) each = c * (1 + static_cast<float>(random() % 4096) * 0x1p-23F);
+      same(x, what + ", close");
+      for (float& each : x) each = static_cast<float>(random() % 7);
+      same(x, what + ", small integers");
+      x.front() = std::numeric_limits<float>::infinity();
+      same(x, what + ", infinite");
+    }
+  }
+}
+
 }  // namespace
 }  // namespace masu

@@ -2,7 +2,8 @@
 // Every kernel and every binning of the histogram on the device opencl:0, small, against the plain reference: what
 // check.sh runs under Oclgrind. Everything is launched from this one thread.
 //
-//   oclgrind_histogram KERNEL     local, lanes, packed, partitioned, global, private, sequential, rows, joint,
+//   oclgrind_histogram KERNEL     local, lanes, packed, partitioned, global, private, sequential, rows, byte_rows,
+//   joint,
 //                                 joint_partitioned, range, fold
 #include "histogram/bins/bin_rule.h"
 #include "histogram/device/histogram_device.h"
@@ -170,6 +171,36 @@ void count_rows(const Device& device) {
   }
 }
 
+// Rows as GPUs count them, of one part and of several, a few rows for each of two work-groups.
+void count_byte_rows(const Device& device) {
+  for (const std::uint64_t length : {1, 30, 47, 600, 7700}) {
+    constexpr std::uint64_t rows = 5;
+    const std::vector<std::uint8_t> data = samples<std::uint8_t>(256, 0, 256, rows * length);
+    SlotRule rule(BinRule(Bins::integers(256), Dtype::u8, false), device.info());
+    auto plan = histogram_plan::make_rows(as_gpu(device), rule, 1, length).value();
+    expect(plan.kernel == histogram_plan::KernelKind::byte_rows, "the kernel of rows");
+    plan.groups = 2;
+    const std::uint64_t slots = rule.slots;
+    const DeviceRules rules(device, {std::move(rule)}, plan, false, {});
+    call::Kernels kernels = rules.kernels(plan);
+    const Buffer<std::uint8_t> buffer = padded(device, data);
+    const Buffer<std::uint64_t> totals = device.upload(std::vector<std::uint64_t>(rows * slots + 1));
+    Stream stream(device);
+    for (const std::uint64_t first : {0, 1}) {  // results that vectors may be stored to, or not
+      kernels.launch(stream, plan.kernel_name(), plan.groups, call::At{buffer, margin}, length, rows, length,
+                     static_cast<std::uint32_t>(slots), rules.arguments(0), call::memory_of(totals), first,
+                     rules.local(plan));
+      stream.finish();
+      const std::vector<std::uint64_t> found = totals.read();
+      std::vector<std::uint64_t> expected(rows * slots);
+      for (std::size_t i = 0; i < data.size(); ++i) ++expected[i / length * slots + data[i]];
+      expect(std::equal(expected.begin(), expected.end(), found.begin() + static_cast<std::ptrdiff_t>(first)),
+             "rows of bytes, of " + std::to_string(length));
+    }
+    std::printf("right: rows of %d bytes\n", static_cast<int>(length));
+  }
+}
+
 void count_joint(const Device& device, const std::vector<Strategy>& strategies) {
   const std::vector<float> x = samples<float>(9, 0, 1, 700);
   const std::vector<float> y = samples<float>(9, 0, 10, 700);
@@ -262,6 +293,7 @@ void run(const std::string& name) {
   if (name == "range") find_ranges(device);
   else if (name == "fold") fold(device);
   else if (name == "rows") count_rows(device);
+  else if (name == "byte_rows") count_byte_rows(device);
   else if (name == "joint") count_joint(device, {Strategy::local, Strategy::lanes, Strategy::global});
   else if (name == "joint_partitioned") count_joint(device, {Strategy::partitioned});
   else count_all(device, strategy_from_name(name));

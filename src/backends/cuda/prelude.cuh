@@ -200,9 +200,10 @@ inline ulong clz(ulong x) { return (ulong)__clzll((long long)x); }
 inline uint rotate(uint x, uint n) { return __funnelshift_l(x, x, n); }
 inline ulong rotate(ulong x, ulong n) { return x << (n & 63) | x >> (-n & 63); }
 
-// Of the lower and of the upper 16 bits, as unsigned numbers.
+// Of the lower and of the upper 16 bits, as unsigned numbers; differences wrap.
 inline uint masu_min_pair(uint a, uint b) { return __vminu2(a, b); }
 inline uint masu_max_pair(uint a, uint b) { return __vmaxu2(a, b); }
+inline uint masu_sub_pair(uint a, uint b) { return __vsub2(a, b); }
 
 // Vectors at element alignment.
 #define MASU_VECTORS(T, T2, T4)                                                            \
@@ -241,6 +242,9 @@ inline ulong masu_computed(ulong x) {
   asm("" : "+l"(x));
   return x;
 }
+
+// Byte k of a word, which the compiler then holds as it is.
+#define masu_byte(w, k) masu_computed(__byte_perm(w, 0, 0x4440 | (k)))
 
 // Of two floats by their bits, the extreme that comes first: b where it is a NaN or better than a, and a is no NaN; else a.
 // In PTX, since the compiler makes a maximum of such a choice, which loses a NaN's bits.

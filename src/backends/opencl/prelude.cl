@@ -108,11 +108,22 @@ MASU_FIRST_EXTREME(masu_first_greatest, "gtu")
 #endif
 // 16 bytes of global memory, aligned to 16, that this launch reads once and nobody writes: p is a __global const uint4 *.
 #define masu_load_streaming(p) (*(p))
-// Of the lower and of the upper 16 bits, as unsigned numbers.
+// Of the lower and of the upper 16 bits, as unsigned numbers; differences wrap.
 #define masu_min_pair(a, b) as_uint(min(as_ushort2(a), as_ushort2(b)))
 #define masu_max_pair(a, b) as_uint(max(as_ushort2(a), as_ushort2(b)))
+#define masu_sub_pair(a, b) as_uint(as_ushort2(a) - as_ushort2(b))
 // x, which a compiler for CUDA then holds as it is: it computes nothing from what x was made of.
 #define masu_computed(x) (x)
+// Byte k of a word, which a compiler for NVIDIA then holds as it is.
+#ifdef __NV_CL_C_VERSION
+inline uint masu_byte(const uint w, const uint k) {
+  uint byte;
+  asm("prmt.b32 %0, %1, 0, %2;" : "=r"(byte) : "r"(w), "r"(0x4440 | k));
+  return byte;
+}
+#else
+#define masu_byte(w, k) ((w) >> 8 * (k) & 255)
+#endif
 // The value of an f16 number by its bits, exactly.
 inline float masu_half_value(const uint bits) {
 #ifdef __NV_CL_C_VERSION

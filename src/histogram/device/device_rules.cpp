@@ -46,7 +46,7 @@ DeviceRules::DeviceRules(const Device& device, std::vector<SlotRule> columns, co
     return table;
   };
   for (SlotRule& column : columns_) {
-    column.make_guide(plan.cells);
+    column.make_guide(plan.cells, plan.guide_words);
     const BufferBase& thresholds = uploaded(column.thresholds);
     const BufferBase& guide = uploaded(std::as_bytes(std::span(column.guide)));
     arguments_.push_back(column.arguments(thresholds, guide, in_double, device_.info().fp64));
@@ -81,7 +81,8 @@ call::Arguments DeviceRules::local(const histogram_plan::Plan& plan) const {
   const SlotRule& rule = columns_.front();
   // The thresholds may be of 8 bytes each; local memory arguments follow each other at multiples of 16.
   return call::Arguments(table, call::local<std::uint32_t>(rule.guide.size()),
-                         LocalMemory{std::max<std::size_t>(rule.thresholds.size(), 8)}, rule.reachable);
+                         LocalMemory{std::max<std::size_t>(rule.thresholds.size(), 8)},
+                         static_cast<std::uint32_t>(rule.guide.size()), rule.reachable);
 }
 
 }  // namespace masu

@@ -23,21 +23,37 @@
 // Local memory: the table, and behind it the guide and the thresholds where they lie there.
 #if MASU_GUIDE_LOCAL
 #define MASU_LOCAL_PARAMETERS \
-  __local uint *table, __local uint *local_guide, __local MASU_VALUE *local_thresholds, const uint reachable
+  __local uint *table, __local uint *local_guide, __local MASU_VALUE *local_thresholds, const uint guide_words,         \
+      const uint reachable
 #define MASU_FILL_LOCAL                                                                        \
   MASU_LOCAL_POINTER(uint, local_guide);                                                       \
   MASU_LOCAL_POINTER(MASU_VALUE, local_thresholds);                                            \
-  for (uint w = lane; w < cells0 + 2; w += MASU_GROUP) local_guide[w] = guide0[w];                \
+  for (uint w = lane; w < guide_words; w += MASU_GROUP) local_guide[w] = guide0[w];            \
   for (uint w = lane; w < reachable; w += MASU_GROUP) local_thresholds[w] = thresholds0[w];
 #else
 #define MASU_LOCAL_PARAMETERS __local uint *table
 #define MASU_FILL_LOCAL
 #endif
 
-// Counting into the copy `copy` of a table in local memory.
-#if MASU_ELEMENT_BYTES == 1 && MASU_CHANNELS == 1 && (MASU_KERNEL == MASU_KERNEL_LOCAL || MASU_KERNEL == MASU_KERNEL_ROWS)
-// The slot is the byte: one shift and one three-way logical instruction make its place in the table, in bytes.
-#define MASU_COUNT_IN_TABLE(slot) atomic_inc((__local uint *)(places + ((slot) * (4 * MASU_COPIES) | column)));
+// Counting into a copy of a table in local memory.
+#define MASU_BYTE_COPIES \
+  (MASU_ELEMENT_BYTES == 1 && MASU_CHANNELS == 1 && (MASU_KERNEL == MASU_KERNEL_LOCAL || MASU_KERNEL == MASU_KERNEL_ROWS))
+#if MASU_BYTE_COPIES || defined(MASU_SUM)
+// `column` bytes behind the slot's first copy: a shift and one three-way logical instruction make the place in the table.
+#define MASU_SET_COPY                               \
+  __local uchar *places = (__local uchar *)table;   \
+  const uint column = masu_computed(4 * (lane & (MASU_COPIES - 1)));
+#define MASU_COUNT_IN_TABLE(slot)                                                                    \
+  atomic_inc((__local uint *)(places + ((MASU_CHANNEL + (slot)) * (4 * MASU_COPIES) | column))); \
+  MASU_NEXT_CHANNEL
+#else
+#define MASU_SET_COPY __local uint *column = table + (lane & (MASU_COPIES - 1));
+#define MASU_COUNT_IN_TABLE(slot)                               \
+  atomic_inc(&column[(MASU_CHANNEL + (slot)) * MASU_COPIES]); \
+  MASU_NEXT_CHANNEL
+#endif
+#if MASU_BYTE_COPIES
+// The slot is the byte.
 #define MASU_PLACE(bits) atomic_inc((__local uint *)(places + (((bits) & (255 * 4 * MASU_COPIES)) | column)));
 #define MASU_SHIFT(w, right) ((right) >= MASU_ROW_BITS ? (w) >> ((right) - MASU_ROW_BITS) : (w) << (MASU_ROW_BITS - (right)))
 #undef MASU_COUNT_WORD
@@ -46,14 +62,6 @@
   MASU_PLACE(MASU_SHIFT((w), 8))  \
   MASU_PLACE(MASU_SHIFT((w), 16)) \
   MASU_PLACE(MASU_SHIFT((w), 24))
-#define MASU_SET_COPY                               \
-  __local uchar *places = (__local uchar *)table;   \
-  const uint column = 4 * (lane & (MASU_COPIES - 1));
-#else
-#define MASU_SET_COPY __local uint *column = table + (lane & (MASU_COPIES - 1));
-#define MASU_COUNT_IN_TABLE(slot)                               \
-  atomic_inc(&column[(MASU_CHANNEL + (slot)) * MASU_COPIES]); \
-  MASU_NEXT_CHANNEL
 #endif
 
 #if MASU_KERNEL == MASU_KERNEL_LOCAL

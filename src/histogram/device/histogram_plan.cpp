@@ -17,6 +17,7 @@ namespace {
 constexpr std::string_view slots_file = "src/histogram/device/histogram_slots.cl";
 constexpr std::string_view vectors_file = "src/histogram/device/histogram_vectors.cl";
 constexpr std::string_view kernels_file = "src/histogram/device/histogram.cl";
+constexpr std::string_view byte_rows_file = "src/histogram/device/histogram_byte_rows.cl";
 constexpr std::string_view elements_file = "src/histogram/device/histogram_elements.cl";
 constexpr std::string_view range_file = "src/histogram/device/histogram_range.cl";
 constexpr std::string_view weighted_file = "src/histogram/device/weighted_histogram.cl";
@@ -26,13 +27,14 @@ struct KernelEntry {
   std::string_view file;
   int number;  // MASU_KERNEL
 };
-constexpr std::array<KernelEntry, 16> kernels{{{"histogram_local", kernels_file, 0},
+constexpr std::array<KernelEntry, 17> kernels{{{"histogram_local", kernels_file, 0},
                                                {"histogram_global", kernels_file, 1},
                                                {"histogram_private", kernels_file, 2},
                                                {"histogram_sequential", kernels_file, 3},
                                                {"histogram_channels", kernels_file, 4},
                                                {"histogram_packed", kernels_file, 5},
                                                {"histogram_rows", kernels_file, 6},
+                                               {"histogram_byte_rows", byte_rows_file, 0},
                                                {"histogram_elements_local", elements_file, 0},
                                                {"histogram_elements_global", elements_file, 1},
                                                {"histogram_elements_local", elements_file, 2},
@@ -104,9 +106,10 @@ void share_local(const DeviceInfo& device, const SlotRule& rule, std::uint64_t s
       const std::uint64_t used = slots * copies + thresholds + 16;
       if (used >= limit) continue;
       const auto cells = std::min<std::uint64_t>(std::bit_floor(limit - used), most_local_cells);
-      if (cells < (copies > 4 ? wanted : 2 * std::uint64_t{rule.reachable})) continue;
+      if (cells < (copies > 1 ? wanted : 2 * std::uint64_t{rule.reachable})) continue;
       plan.copies = copies;
       plan.cells = static_cast<std::uint32_t>(cells);
+      plan.guide_words = limit - used + 8;
       plan.guide_local = true;
       break;
     }
@@ -118,6 +121,7 @@ void guide_in_global_memory(const SlotRule& rule, Plan& plan) {
   if (rule.kind != SlotRule::Kind::edges || plan.guide_local) return;
   plan.cells = static_cast<std::uint32_t>(
       std::bit_ceil(std::clamp<std::uint64_t>(8 * std::uint64_t{rule.reachable}, 64, most_global_cells)));
+  plan.guide_words = 4 * std::uint64_t{plan.cells};
 }
 
 void set_partitioned(const DeviceInfo& device, std::uint64_t slots, Plan& plan) {
@@ -167,7 +171,7 @@ std::string_view Plan::kernel_name() const noexcept {
 std::vector<std::string_view> Plan::files() const {
   const std::string_view file = entry(kernel).file;
   std::vector<std::string_view> result{"src/elements/elements.cl", "src/elements/totals.cl", slots_file};
-  if (file == kernels_file) result.push_back(vectors_file);
+  if (file == kernels_file || file == byte_rows_file) result.push_back(vectors_file);
   if (file == elements_file || file == weighted_file) result.push_back("src/elements/group_scan.cl");
   if (file == weighted_file) result.push_back(elements_file);
   result.push_back(file);
@@ -204,6 +208,7 @@ std::vector<runtime::Define> Plan::defines(const DeviceInfo& device, std::span<c
       {"MASU_KERNEL", entry(kernel).number},
       {"MASU_GROUP", group},
       {"MASU_UNROLL", unroll},
+      {"MASU_RESIDENT", byte_row_resident},
       {"MASU_COPIES", copies},
       {"MASU_ROW_BITS", std::bit_width(copies) + 1},
       {"MASU_CHANNELS", channels},
@@ -214,6 +219,8 @@ std::vector<runtime::Define> Plan::defines(const DeviceInfo& device, std::span<c
       {"MASU_SLOT_SHIFT", slot_shift},
       {"MASU_CLAMP", clamp},
       {"MASU_COLUMNS", joint ? columns.size() : 0}};
+  if (first.kind == SlotRule::Kind::edges && !joint)
+    result.push_back({"MASU_SUM", "sum_" + std::string(first.function())});
   for (std::size_t d = 0; joint && d < columns.size(); ++d) {
     result.push_back({"MASU_TRY_" + std::to_string(d), "try_" + std::string(columns[d].function())});
     result.push_back({"MASU_SLOT_" + std::to_string(d), "slot_" + std::string(columns[d].function())});
@@ -332,6 +339,18 @@ std::optional<Plan> make_rows(const DeviceInfo& device, const SlotRule& rule, un
   plan.strategy = Strategy::lanes;
   plan.channels = channels;
   plan.rows = true;
+  if (device.gpu && size_of(rule.element) == 1 && channels == 1 && row_elements <= most_byte_row &&
+      work_group(device, banks) == banks && byte_slots / 4 * banks <= table_limit(device)) {
+    plan.kernel = KernelKind::byte_rows;
+    plan.group = banks;
+    plan.copies = banks;
+    plan.local_words = byte_slots / 4 * banks;
+    const std::uint64_t vectors = row_elements / 16;
+    const std::uint64_t parts = vectors / (std::uint64_t{banks} * byte_row_vectors) + 1;
+    plan.unroll = static_cast<unsigned>(std::max<std::uint64_t>((vectors + parts * banks - 1) / (parts * banks), 1));
+    plan.groups = device.compute_units * byte_row_groups;
+    return plan;
+  }
   // As many work-items as a row has vectors, so that short rows do not leave most of them idle; and so few copies of
   // the table that several groups share a compute unit, and that summing them costs less than counting.
   const std::uint64_t vectors = row_elements * size_of(rule.element) / 16;
@@ -393,6 +412,7 @@ Plan make_joint(const DeviceInfo& device, std::span<const SlotRule> columns, std
     Plan of_column;
     guide_in_global_memory(column, of_column);
     plan.cells = std::max(plan.cells, of_column.cells);
+    plan.guide_words = std::max(plan.guide_words, of_column.guide_words);
   }
   plan.groups = device.compute_units * groups_a_unit;
   return plan;

@@ -28,6 +28,7 @@ enum class KernelKind {
   channels,
   packed,
   rows,
+  byte_rows,       // histogram_byte_rows.cl
   elements_local,  // histogram_elements.cl
   elements_global,
   sizes,
@@ -57,6 +58,14 @@ inline constexpr std::uint32_t most_global_cells = 1U << 21;
 // `partitioned` sorts at most this many elements at a time, two bytes each, into at most so many parts.
 inline constexpr std::uint64_t partition_elements = std::uint64_t{1} << 27;
 inline constexpr std::uint64_t most_parts = 2000;
+// A lane counts fewer bytes than 2^8 between two sums: at most so many vectors of 16, and one byte more. A row has
+// fewer than 2^16.
+inline constexpr unsigned byte_row_vectors = 15;
+inline constexpr std::uint64_t most_byte_row = 65535;
+// Work-groups of these a compute unit: a group of its own for most rows is faster than groups that go on.
+inline constexpr unsigned byte_row_groups = 1024;
+// As many share a compute unit of 227 KiB of local memory.
+inline constexpr unsigned byte_row_resident = 24;
 // Rows up to this length are counted by one work-group each.
 inline constexpr std::uint64_t short_row_elements = std::uint64_t{1} << 24;
 
@@ -82,7 +91,8 @@ struct Plan {
   unsigned split = 1;               // shares of the bins, each counted by groups of its own
   unsigned slot_shift = 0;          // log2 of the slots of a part
   std::uint32_t parts = 1;          // of the bins
-  std::uint32_t cells = 1;          // most cells of a guide
+  std::uint32_t cells = 1;          // most cells of a guide, a power of two
+  std::uint64_t guide_words = 0;    // room for a guide
   bool guide_local = false;         // the guide and the thresholds lie in local memory
   bool rows = false;                // rows with a pitch
   bool clamp = false;               // joint: coordinates outside go to the first and the last bin

@@ -25,51 +25,105 @@ inline size_t head_of(__global const uchar *bytes, const ulong count) {
 
 // MASU_COUNT(x) is what a kernel does with one value, MASU_COUNT_BIN(bin) with one whose bin is known. These hand it every
 // value of a 16-byte vector, in order: all bins first, so that one branch serves them all.
-#define MASU_TRY_VALUE(n, bits)              \
+#ifdef MASU_SUM
+// Given edges: sums of the guide, then, where one is not sure, those of parts of its cells.
+#define MASU_TRY_VALUE(n, bits)                      \
+  const MASU_VALUE x##n = MASU_AS_VALUE(bits);       \
+  uint bin##n = MASU_SUM(x##n, &sure, MASU_RULE(0)); \
+  inside = inside & (x##n >= first0) & (x##n <= last0);
+#define MASU_TRY_FINER(n) bin##n = finer_sum(bin##n, &sure, MASU_GUIDE(0));
+#define MASU_COUNT_TRIED(n) MASU_COUNT_BIN(bin##n >> 10)
+// The slots of four values. One call for all, since what is computed here must not become a part of what the loop computes:
+// predicates that it keeps for this cost it a quarter of its speed.
+MASU_NOINLINE uint4 slots_slowly(const MASU_VALUE x0, const MASU_VALUE x1, const MASU_VALUE x2, const MASU_VALUE x3,
+                                 MASU_SLOT_PARAMETERS) {
+  uint4 found;
+#define MASU_FIND_SLOWLY(slot, x)                                                           \
+  if (x >= first && x <= last) {                                                            \
+    bool tried = true;                                                                      \
+    bool sure = true;                                                                       \
+    slot = finer_sum(MASU_SUM(x, &tried, MASU_SLOT_ARGUMENTS), &sure, guide) >> 10;         \
+    if (!sure) slot = MASU_SLOT(x, MASU_SLOT_ARGUMENTS);                                    \
+  } else {                                                                                  \
+    slot = outside_slot(x, bins, first, last);                                              \
+  }
+  MASU_FIND_SLOWLY(found.x, x0)
+  MASU_FIND_SLOWLY(found.y, x1)
+  MASU_FIND_SLOWLY(found.z, x2)
+  MASU_FIND_SLOWLY(found.w, x3)
+  return found;
+}
+#else
+#define MASU_TRY_VALUE(n, bits)                \
   const MASU_VALUE x##n = MASU_AS_VALUE(bits); \
   const uint bin##n = MASU_TRY(x##n, &sure, MASU_RULE(0));
+#define MASU_COUNT_TRIED(n) MASU_COUNT_BIN(bin##n)
+#define MASU_COUNT_VALUE(n) MASU_COUNT(x##n)
+#endif
 #if MASU_ELEMENT_BYTES == 1
 #define MASU_COUNT_WORD(w)             \
   MASU_COUNT(MASU_AS_VALUE((w) & 255)) \
   MASU_COUNT(MASU_AS_VALUE((w) >> 8 & 255)) MASU_COUNT(MASU_AS_VALUE((w) >> 16 & 255)) MASU_COUNT(MASU_AS_VALUE((w) >> 24))
 #define MASU_COUNT_VECTOR(v) MASU_COUNT_WORD(v.x) MASU_COUNT_WORD(v.y) MASU_COUNT_WORD(v.z) MASU_COUNT_WORD(v.w)
-#elif MASU_ELEMENT_BYTES == 2
-#define MASU_COUNT_VECTOR(v)                                                                              \
-  {                                                                                                       \
-    bool sure = true;                                                                                     \
-    MASU_TRY_VALUE(0, v.x & 65535) MASU_TRY_VALUE(1, v.x >> 16) MASU_TRY_VALUE(2, v.y & 65535)            \
-    MASU_TRY_VALUE(3, v.y >> 16) MASU_TRY_VALUE(4, v.z & 65535) MASU_TRY_VALUE(5, v.z >> 16)              \
-    MASU_TRY_VALUE(6, v.w & 65535) MASU_TRY_VALUE(7, v.w >> 16)                                           \
-    if (sure) {                                                                                           \
-      MASU_COUNT_BIN(bin0) MASU_COUNT_BIN(bin1) MASU_COUNT_BIN(bin2) MASU_COUNT_BIN(bin3)                 \
-      MASU_COUNT_BIN(bin4) MASU_COUNT_BIN(bin5) MASU_COUNT_BIN(bin6) MASU_COUNT_BIN(bin7)                 \
-    } else {                                                                                              \
-      MASU_COUNT(x0) MASU_COUNT(x1) MASU_COUNT(x2) MASU_COUNT(x3)                                         \
-      MASU_COUNT(x4) MASU_COUNT(x5) MASU_COUNT(x6) MASU_COUNT(x7)                                         \
-    }                                                                                                     \
-  }
+#else
+#if MASU_ELEMENT_BYTES == 2
+#define MASU_TRY_VECTOR(v)                                                                   \
+  MASU_TRY_VALUE(0, v.x & 65535) MASU_TRY_VALUE(1, v.x >> 16) MASU_TRY_VALUE(2, v.y & 65535) \
+  MASU_TRY_VALUE(3, v.y >> 16) MASU_TRY_VALUE(4, v.z & 65535) MASU_TRY_VALUE(5, v.z >> 16)   \
+  MASU_TRY_VALUE(6, v.w & 65535) MASU_TRY_VALUE(7, v.w >> 16)
+#define MASU_OF_EACH(MASU_DO) \
+  MASU_DO(0) MASU_DO(1) MASU_DO(2) MASU_DO(3) MASU_DO(4) MASU_DO(5) MASU_DO(6) MASU_DO(7)
 #elif MASU_ELEMENT_BYTES == 4
-#define MASU_COUNT_VECTOR(v)                                                                          \
-  {                                                                                                   \
-    bool sure = true;                                                                                 \
-    MASU_TRY_VALUE(0, v.x) MASU_TRY_VALUE(1, v.y) MASU_TRY_VALUE(2, v.z) MASU_TRY_VALUE(3, v.w)       \
-    if (sure) {                                                                                       \
-      MASU_COUNT_BIN(bin0) MASU_COUNT_BIN(bin1) MASU_COUNT_BIN(bin2) MASU_COUNT_BIN(bin3)             \
-    } else {                                                                                          \
-      MASU_COUNT(x0) MASU_COUNT(x1) MASU_COUNT(x2) MASU_COUNT(x3)                                     \
-    }                                                                                                 \
+#define MASU_TRY_VECTOR(v) \
+  MASU_TRY_VALUE(0, v.x) MASU_TRY_VALUE(1, v.y) MASU_TRY_VALUE(2, v.z) MASU_TRY_VALUE(3, v.w)
+#define MASU_OF_EACH(MASU_DO) MASU_DO(0) MASU_DO(1) MASU_DO(2) MASU_DO(3)
+#else
+#define MASU_TRY_VECTOR(v) \
+  MASU_TRY_VALUE(0, (ulong)v.y << 32 | (ulong)v.x) MASU_TRY_VALUE(1, (ulong)v.w << 32 | (ulong)v.z)
+#define MASU_OF_EACH(MASU_DO) MASU_DO(0) MASU_DO(1)
+#endif
+#ifndef MASU_SUM
+#define MASU_COUNT_SLOWLY MASU_OF_EACH(MASU_COUNT_VALUE)
+#else
+#define MASU_COUNT_FOUR(x0, x1, x2, x3)                             \
+  {                                                                 \
+    const uint4 found = slots_slowly(x0, x1, x2, x3, MASU_RULE(0)); \
+    MASU_COUNT_BIN(found.x)                                         \
+    MASU_COUNT_BIN(found.y)                                         \
+    if (MASU_ELEMENT_BYTES < 8) {                                   \
+      MASU_COUNT_BIN(found.z)                                       \
+      MASU_COUNT_BIN(found.w)                                       \
+    }                                                               \
+  }
+#if MASU_ELEMENT_BYTES == 2
+#define MASU_COUNT_SLOWLY MASU_COUNT_FOUR(x0, x1, x2, x3) MASU_COUNT_FOUR(x4, x5, x6, x7)
+#elif MASU_ELEMENT_BYTES == 4
+#define MASU_COUNT_SLOWLY MASU_COUNT_FOUR(x0, x1, x2, x3)
+#else
+#define MASU_COUNT_SLOWLY MASU_COUNT_FOUR(x0, x1, x0, x1)
+#endif
+#endif
+#define MASU_COUNT_VECTOR(v)         \
+  {                                  \
+    bool sure = true;                \
+    bool inside = true;              \
+    MASU_TRY_VECTOR(v)               \
+    MASU_TRY_AGAIN                   \
+    if (sure & inside) {             \
+      MASU_OF_EACH(MASU_COUNT_TRIED) \
+    } else {                         \
+      MASU_COUNT_SLOWLY              \
+    }                                \
+  }
+#ifdef MASU_SUM
+#define MASU_TRY_AGAIN             \
+  if (!sure) {                     \
+    sure = true;                   \
+    MASU_OF_EACH(MASU_TRY_FINER)   \
   }
 #else
-#define MASU_COUNT_VECTOR(v)                                                                                     \
-  {                                                                                                              \
-    bool sure = true;                                                                                            \
-    MASU_TRY_VALUE(0, (ulong)v.y << 32 | (ulong)v.x) MASU_TRY_VALUE(1, (ulong)v.w << 32 | (ulong)v.z)            \
-    if (sure) {                                                                                                  \
-      MASU_COUNT_BIN(bin0) MASU_COUNT_BIN(bin1)                                                                  \
-    } else {                                                                                                     \
-      MASU_COUNT(x0) MASU_COUNT(x1)                                                                              \
-    }                                                                                                            \
-  }
+#define MASU_TRY_AGAIN
+#endif
 #endif
 
 // Interleaved channels: `channel` is the first slot of the next value's channel. Nothing is left of this with one channel.

@@ -23,11 +23,17 @@ constexpr double most_compared_error = 0.2;
 constexpr double most_error = 16;
 // Up to so many bins the host tries whether positions alone are right.
 constexpr std::uint64_t most_proved_bins = 1U << 17;
-// The layout of a guide's entries, as histogram_slots.cl has it.
-constexpr unsigned place_bits = 10;
-constexpr std::uint32_t guide_slot_bits = 21;
-constexpr std::uint32_t guide_none = 1024;
-constexpr std::uint32_t guide_several = 2047;
+// The layout of a guide, as histogram_slots.cl has it.
+constexpr unsigned place_bits = 9;
+constexpr std::uint32_t places = 1U << place_bits;
+constexpr unsigned guide_slot_at = 10;
+constexpr unsigned guide_slot_bits = 21;
+constexpr std::uint32_t guide_search = 0x80000000U;
+constexpr std::uint32_t guide_fine = 0xc0000000U;
+constexpr std::uint32_t fine_parts = 16;
+constexpr std::uint64_t most_guide_words = std::uint64_t{1} << 20U;  // that entries with parts can name
+// So many places are the low bits of a float.
+constexpr std::uint64_t most_places_by_sum = std::uint64_t{1} << 23U;
 
 // The order of the bits, as ordered_bits in histogram_slots.cl.
 std::uint32_t ordered_bits(float x) {
@@ -287,48 +293,94 @@ void SlotRule::set_edges(const Thresholds<T>& found) {
   first_ = KernelArgument(found.first);
   last_ = KernelArgument(found.last);
   base_ = first_;
+  std::memcpy(end_.data(), &found.last, sizeof(T));
   reachable = static_cast<std::uint32_t>(found.reachable);
   thresholds.resize(found.lower.size() * sizeof(T));
   if (!found.lower.empty()) std::memcpy(thresholds.data(), found.lower.data(), thresholds.size());
-  make_guide(1);
+  make_guide(1, 0);
 }
 
+namespace {
+
+// One entry: the thresholds from number `first` to before `end` lie in it, places[i] of threshold i and of the value
+// before from its beginning on, `step` of them one of the sum's.
+struct Places {
+  std::uint32_t at;
+  std::uint32_t before;
+};
+std::uint32_t guide_entry(std::uint32_t first, std::span<const Places> inside, std::uint32_t begin,
+                          std::uint32_t step) {
+  // The first threshold of all is passed by every value that lies in a bin.
+  if (first == 0 && !inside.empty()) return guide_entry(1, inside.subspan(1), begin, step);
+  const std::uint32_t slot = first - std::min(first, 1U);
+  if (inside.size() > 1) return guide_search | slot;
+  if (inside.empty()) return slot << guide_slot_at;
+  const std::uint32_t last_sum = (1U << guide_slot_at) - (inside[0].before == inside[0].at ? 1 : 0);
+  return (slot << guide_slot_at) + last_sum - (inside[0].at - begin) * step;
+}
+
+}  // namespace
+
 template <class T, class Place>
-void SlotRule::fill_guide(std::span<const T> lower, const Place& place) {
-  guide.assign(std::uint64_t{cells} + 2, 0);
-  std::uint32_t upto = 0;  // thresholds in the cells before
-  for (std::uint32_t cell = 0; cell < guide.size(); ++cell) {
-    const std::uint32_t first = upto;
-    while (upto < lower.size() && cell <= cells && place(lower[upto]) >> place_bits == cell) ++upto;
-    // The first threshold of all is passed by every value that lies in a bin.
-    const std::uint32_t slot = first == 0 ? 0 : first - 1;
-    const std::uint32_t inside = upto - std::max(first, std::min(upto, 1U));
-    std::uint32_t mark = guide_none;
-    if (inside == 1) mark = place(lower[upto - 1]) & ((1U << place_bits) - 1);
-    if (inside > 1) mark = guide_several;
-    guide[cell] = mark << guide_slot_bits | slot;
+void SlotRule::fill_guide(std::span<const T> lower, std::uint64_t most_words, const Place& place) {
+  std::vector<Places> all(lower.size());
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    all[i] = {place(lower[i]), place(lower[i] == lower[0] ? lower[i] : value_before(lower[i]))};
   }
+  std::uint32_t upto = 0;  // thresholds in the cells before
+  // The entry of the places from `begin` to before `end`, and how many thresholds it has.
+  const auto next_entry = [&](std::uint32_t begin, std::uint32_t end, std::uint32_t step) {
+    const std::uint32_t first = upto;
+    while (upto < all.size() && all[upto].at < end) ++upto;
+    return guide_entry(first, std::span(all).subspan(first, upto - first), begin, step);
+  };
+  guide.assign(std::uint64_t{cells} + 2, 0);
+  for (std::uint32_t cell = 0; cell <= cells; ++cell) {
+    const std::uint32_t first = upto;
+    const std::uint32_t begin = cell * places;
+    guide[cell] = next_entry(begin, begin + places, 1);
+    if (guide[cell] < guide_search || guide.size() + fine_parts + 1 > std::min(most_words, most_guide_words)) continue;
+    upto = first;
+    guide[cell] = guide_fine | static_cast<std::uint32_t>(guide.size()) << guide_slot_at;
+    constexpr std::uint32_t part = places / fine_parts;
+    for (std::uint32_t i = 0; i < fine_parts; ++i) {
+      guide.push_back(next_entry(begin + i * part, begin + (i + 1) * part, fine_parts));
+    }
+    guide.push_back(guide_entry(upto, {}, 0, 1));
+  }
+  guide[cells + 1] = guide_entry(upto, {}, 0, 1);
 }
 
 template <class T, class Position>
-void SlotRule::make_guide_of(std::uint32_t most_cells) {
+void SlotRule::make_guide_of(std::uint32_t most_cells, std::uint64_t most_words) {
   const std::span lower(reinterpret_cast<const T*>(thresholds.data()), reachable);
-  cells = most_cells;
   guide_bits = false;
   scale_ = 0;
   const auto one_cell = [&] {
     cells = 0;
-    guide.assign({guide_several << guide_slot_bits, reachable == 0 ? 0 : reachable - 1});
+    guide.assign({guide_search, reachable == 0 ? 0 : reachable - 1});
   };
   // More thresholds than an entry can number are searched from the whole.
-  if (reachable >= 1U << guide_slot_bits || cells <= 1 || reachable < 2) return one_cell();
+  if (reachable >= 1U << guide_slot_bits || most_cells <= 1 || reachable < 2) return one_cell();
+  cells = most_cells - 1;
   const T base = lower.front();
   const auto length = static_cast<double>(static_cast<Position>(distance<Position>(lower.back(), base)));
-  const auto scale = static_cast<Position>(static_cast<double>(cells) * (1U << place_bits) / length);
-  const std::uint32_t last_place = cells << place_bits | ((1U << place_bits) - 1);
+  const std::uint32_t last_place = most_cells * places - 1;
+  const bool in_double = std::is_same_v<Position, double>;
+  // All of the bins, where the last one is not much of them.
+  T end;
+  std::memcpy(&end, end_.data(), sizeof(end));
+  const auto whole_length = static_cast<double>(static_cast<Position>(distance<Position>(end, base)));
+  by_sum_ = (in_double || last_place < most_places_by_sum) && whole_length < 1.5 * length;
+  const auto scale = static_cast<Position>((static_cast<double>(last_place) - 1) / (by_sum_ ? whole_length : length));
+  constexpr auto whole = static_cast<Position>(std::is_same_v<Position, double> ? 0x1p52 : 0x1p23);
+  auto most = static_cast<Position>(last_place);
+  if (!in_double && static_cast<std::uint64_t>(most) > last_place) most = std::nextafter(most, Position{0});
+  error_ = static_cast<double>(most);
   const auto linear = [&](T x) {
-    const auto most = static_cast<Position>(last_place);
-    return static_cast<std::uint32_t>(std::min(static_cast<Position>(distance<Position>(x, base)) * scale, most));
+    const auto from = static_cast<Position>(distance<Position>(x, base));
+    if (by_sum_) return static_cast<std::uint32_t>(std::fma(from, scale, whole) - whole);
+    return static_cast<std::uint32_t>(std::min(from * scale, most));
   };
   const bool linear_works = std::isfinite(length) && length > 0 && std::isnormal(scale) &&
                             std::isfinite(static_cast<double>(base)) &&
@@ -336,27 +388,27 @@ void SlotRule::make_guide_of(std::uint32_t most_cells) {
   if constexpr (std::is_floating_point_v<T>) {
     const std::uint32_t first = ordered_bits(base);
     const std::uint32_t span = ordered_bits(lower.back()) - first;
-    const int wanted = static_cast<int>(std::bit_width(cells)) - 1 + static_cast<int>(place_bits);
+    const int wanted = std::bit_width(last_place);
     const auto shift = static_cast<std::uint32_t>(std::max(0, static_cast<int>(std::bit_width(span)) - wanted));
     const auto by_bits = [&](T x) { return std::min((ordered_bits(x) - first) >> shift, last_place); };
     if (!linear_works || crowded(lower, by_bits) < crowded(lower, linear)) {
       guide_bits = true;
       scale_ = shift;
-      return fill_guide(lower, by_bits);
+      return fill_guide(lower, most_words, by_bits);
     }
   }
   if (!linear_works) return one_cell();
   scale_ = static_cast<double>(scale);
-  fill_guide(lower, linear);
+  fill_guide(lower, most_words, linear);
 }
 
-void SlotRule::make_guide(std::uint32_t most_cells) {
+void SlotRule::make_guide(std::uint32_t most_cells, std::uint64_t most_words) {
   if (kind != Kind::edges) return;
   dispatch(value, [&](auto tag) {
     using T = typename decltype(tag)::type;
     if constexpr (!std::is_same_v<T, Half>) {
-      if (std::is_same_v<T, double> || position_double) make_guide_of<T, double>(most_cells);
-      else make_guide_of<T, float>(most_cells);
+      if (std::is_same_v<T, double> || position_double) make_guide_of<T, double>(most_cells, most_words);
+      else make_guide_of<T, float>(most_cells, most_words);
     }
   });
 }
@@ -366,6 +418,7 @@ std::string_view SlotRule::function() const noexcept {
                                                    "even_f32",     "even_f64",         "even_rounded", "searched_f32",
                                                    "searched_f64", "searched_rounded", "edges",        "nowhere"};
   if (kind == Kind::edges && guide_bits) return "edges_by_bits";
+  if (kind == Kind::edges && !by_sum_) return "edges_up_to";
   return names[static_cast<std::size_t>(kind)];
 }
 

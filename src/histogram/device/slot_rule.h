@@ -7,6 +7,7 @@
 
 #include <masu/device.h>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -35,8 +36,9 @@ struct SlotRule {
   // of another column are.
   SlotRule(const BinRule& rule, const DeviceInfo& device, bool joint = false, bool wide = false);
 
-  // Divides the thresholds of Kind::edges into about `most_cells` cells, a power of two.
-  void make_guide(std::uint32_t most_cells);
+  // Divides the thresholds of Kind::edges into `most_cells` cells, a power of two; those with several thresholds once
+  // more while the guide has fewer than so many words.
+  void make_guide(std::uint32_t most_cells, std::uint64_t most_words);
   // The name of its functions in histogram_slots.cl, behind slot_ and try_.
   [[nodiscard]] std::string_view function() const noexcept;
   // The arguments of MASU_RULE_PARAMETERS. The buffers hold `thresholds` and `guide`, or anything where those are
@@ -55,11 +57,13 @@ struct SlotRule {
   std::vector<std::byte> thresholds;  // of `value`, for edges
   std::uint32_t reachable = 0;        // how many they are
   std::vector<std::uint32_t> guide;
-  std::uint32_t cells = 0;  // the last cell's number; the guide has two more entries. Kind::nowhere: 1 above, 0 below
+  std::uint32_t cells = 0;  // the last cell's number. Kind::nowhere: 1 above, 0 below
   bool guide_bits = false;
 
  private:
   bool wide_;
+  bool by_sum_ = true;              // places are the low bits of a sum
+  std::array<std::byte, 8> end_{};  // the greatest value in a bin, for edges
   // Where all values are below the bins, or all above.
   template <class T>
   bool lies_nowhere(const BinLimits<T>& limits);
@@ -74,9 +78,9 @@ struct SlotRule {
   template <class T>
   void set_edges(const Thresholds<T>& found);
   template <class T, class Place>
-  void fill_guide(std::span<const T> lower, const Place& place);
+  void fill_guide(std::span<const T> lower, std::uint64_t most_words, const Place& place);
   template <class T, class Position>
-  void make_guide_of(std::uint32_t most_cells);
+  void make_guide_of(std::uint32_t most_cells, std::uint64_t most_words);
 
   KernelArgument first_{0};
   KernelArgument last_{0};
