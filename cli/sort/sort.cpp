@@ -1,20 +1,187 @@
 // SPDX-License-Identifier: Apache-2.0
 // masu sort: what is said of its result.
 #include "cli/arrays/array_input.h"
-#include "cli/sort/sort_check.h"
+#include "cli/arrays/array_stream.h"
+#include "cli/selftest/reference_order.h"
 #include "cli/sort/sort_job.h"
+#include "cli/sort/sort_options.h"
 #include "command.h"
+#include "element_text.h"
 #include "json.h"
 #include "ranks.h"
 #include "terminal.h"
+#include "times.h"
 
 #include <fmt/format.h>
 #include <masu/bitonic.h>
 #include <masu/io.h>
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <limits>
 #include <memory>
+#include <optional>
+#include <string>
+#include <utility>
 
 namespace masu::cli {
 namespace {
+
+// masu sort --is-sorted.
+
+struct OrderCheck {
+  std::uint64_t count = 0;
+  std::optional<std::uint64_t> out_of_order;  // the first element that comes before the one in front of it
+  std::string element;                        // that one, and the one in front of it
+  std::string before;
+  std::string name;
+  Dtype dtype = Dtype::u8;
+  std::string device;
+  std::uint64_t bad_lines = 0;
+  Seconds seconds;
+};
+
+constexpr std::uint64_t least_for_device = 4096;  // elements: less is looked at one by one
+
+// The first place from 1 on that comes before its predecessor, or the count.
+std::uint64_t first_fall(const ArrayView& data, Order order) {
+  return dispatch(data.dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    const auto* values = static_cast<const T*>(data.data);
+    std::uint64_t i = 1;
+    while (i < data.count && !comes_before(values[i], values[i - 1], order)) ++i;
+    return std::min(i, data.count);
+  });
+}
+
+class Check {
+ public:
+  Check(const SortCommandOptions& asked, ArrayStream& stream)
+      : order_(asked.order()), plain_(asked.common.verify), device_(stream.device()) {
+    const std::uint64_t rows = asked.row_count();
+    if (rows == 1) return;
+    row_length_ = std::max<std::uint64_t>(1, stream.row_length(rows));
+  }
+
+  // The next piece of the data; false where it is out of order.
+  bool add(const ArrayView& piece, OrderCheck& found) {
+    const std::size_t size = size_of(piece.dtype);
+    const auto* data = static_cast<const std::byte*>(piece.data);
+    for (std::uint64_t at = 0; at < piece.count;) {
+      const std::uint64_t within = found.count % row_length_;
+      const ArrayView part(piece.dtype, data + at * size, std::min(piece.count - at, row_length_ - within));
+      if (found.count == 0) std::memcpy(first_, part.data, size);
+      if (within != 0 && !follows(part)) {
+        return tell(found, element_text({piece.dtype, last_, 1}, 0), part, 0);
+      }
+      if (!in_order(part)) {
+        const std::uint64_t place = first_fall(part, order_);
+        return tell(found, element_text(part, place - 1), part, place);
+      }
+      at += part.count;
+      found.count += part.count;
+      std::memcpy(last_, data + (at - 1) * size, size);
+    }
+    return true;
+  }
+
+  // What all ranks have found, one behind the other.
+  void share(OrderCheck& found) {
+    if (!ranks().several()) return;
+    const bool parted = row_length_ != std::numeric_limits<std::uint64_t>::max();
+    Part mine{found.count, found.out_of_order.value_or(none), {}, {}};
+    std::memcpy(mine.first, first_, sizeof first_);
+    std::memcpy(mine.last, last_, sizeof last_);
+    Ranks::Bytes bytes(sizeof mine);
+    std::memcpy(bytes.data(), &mine, sizeof mine);
+    const std::string texts = found.before + "\n" + found.element;
+    const auto* letters = reinterpret_cast<const std::byte*>(texts.data());
+    bytes.insert(bytes.end(), letters, letters + texts.size());
+    OrderCheck all = found;
+    all.count = 0;
+    all.out_of_order.reset();
+    bool any = false;
+    for (const Ranks::Bytes& from : ranks().from_each("order", std::move(bytes))) {
+      Part part{};
+      std::memcpy(&part, from.data(), sizeof part);
+      if (part.count != 0 || part.fall != none) {
+        std::memcpy(first_, part.first, sizeof first_);
+        const ArrayView begin(all.dtype, first_, 1);
+        if (any && !parted && !all.out_of_order && !follows(begin))
+          tell(all, element_text({all.dtype, last_, 1}, 0), begin, 0);
+        if (part.fall != none && !all.out_of_order) {
+          const std::string said(reinterpret_cast<const char*>(from.data()) + sizeof part, from.size() - sizeof part);
+          all.out_of_order = all.count + part.fall;
+          all.before = said.substr(0, said.find('\n'));
+          all.element = said.substr(said.find('\n') + 1);
+        }
+        std::memcpy(last_, part.last, sizeof last_);
+        any = true;
+      }
+      all.count += part.count;
+    }
+    found = std::move(all);
+  }
+
+ private:
+  // Of one rank; `fall`: where its elements are out of order, `none`: nowhere.
+  struct Part {
+    std::uint64_t count;
+    std::uint64_t fall;
+    std::byte first[8];
+    std::byte last[8];
+  };
+  static constexpr std::uint64_t none = std::numeric_limits<std::uint64_t>::max();
+  [[nodiscard]] bool in_order(const ArrayView& part) const {
+    if (plain_ || part.count < least_for_device) return first_fall(part, order_) == part.count;
+    SortOptions options;
+    options.order = order_;
+    return masu::is_sorted(device_, part, options);
+  }
+  // Whether the part may come behind the last element of the piece before it.
+  [[nodiscard]] bool follows(const ArrayView& part) const {
+    alignas(8) std::byte pair[2 * sizeof last_];
+    const std::size_t size = size_of(part.dtype);
+    std::memcpy(pair, last_, size);
+    std::memcpy(pair + size, part.data, size);
+    return first_fall({part.dtype, pair, 2}, order_) == 2;
+  }
+  static bool tell(OrderCheck& found, std::string before, const ArrayView& part, std::uint64_t place) {
+    found.out_of_order = found.count + place;
+    found.before = std::move(before);
+    found.element = element_text(part, place);
+    return false;
+  }
+
+  Order order_;
+  bool plain_;
+  Device device_;
+  std::uint64_t row_length_ = std::numeric_limits<std::uint64_t>::max();
+  alignas(8) std::byte first_[8] = {};
+  alignas(8) std::byte last_[8] = {};
+};
+
+// Stops at the first element that is out of order. Throws Differs where the reference finds another one.
+OrderCheck check_order(const SortCommandOptions& asked) {
+  ArrayStream stream(asked.input, asked.common, Work::sorting, "is-sorted", asked.row_count() > 1);
+  OrderCheck found;
+  found.dtype = stream.info().dtype;
+  Check check(asked, stream);
+  double computing = 0;
+  stream.pass([&](const ArrayView& piece) {
+    const auto began = Clock::now();
+    const bool kept = check.add(piece, found);
+    computing += since(began);
+    return kept;
+  });
+  (void)stream.settle(found.count);
+  check.share(found);
+  found.name = stream.info().name;
+  found.device = stream.device().id();
+  found.bad_lines = stream.bad_lines();
+  found.seconds = stream.seconds(0, computing);
+  return found;
+}
 
 void print_text(const std::string& text) {
   io::OutputFile output("-");

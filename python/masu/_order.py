@@ -55,6 +55,24 @@ def _numpys(function, a, axis, kind, order, stable, direction):
     return function(a, axis, kind, order, stable=stable, **direction)
 
 
+def _ordered(call, numpys, dtype, a, axis, kind, order, stable, descending, out, device):
+    """A host array sorted, or ordered, along an axis; `dtype`: the result's, None for that of a."""
+    name = numpys.__name__
+    backwards, direction = _direction(descending, kind)
+    data = host(a)
+    if data is NUMPY or not _usual(kind, order, None if backwards else stable):
+        return written(name, out, _numpys(numpys, a, axis, kind, order, stable, direction), a)
+    if axis is None:
+        data, axis = data.reshape(-1), -1
+    axes = axes_of(data, normalize_axis_index(axis, data.ndim))
+    rows = lines(data, axes)
+    where = _device.resolve(device)
+    dtype = np.dtype(dtype or data.dtype)
+    if out is not None:
+        check_out(name, out, dtype, data.shape, data)
+    return result_like(data, axes, dtype, lambda to: call(rows, to, rows.size // rows.shape[-1], where, backwards), out)
+
+
 def sort(a, axis=-1, kind=None, order=None, *, stable=None, descending=_NoValue, out=None, device=None):
     """A sorted copy of an array, as `numpy.sort`.
 
@@ -89,20 +107,7 @@ def sort(a, axis=-1, kind=None, order=None, *, stable=None, descending=_NoValue,
                 return sorted_there
         return _arrays.in_kind(sort, a, axis=axis, kind=kind, order=order, stable=stable, descending=descending, out=out,
                                device=device)
-    backwards, direction = _direction(descending, kind)
-    data = host(a)
-    if data is NUMPY or not _usual(kind, order, None if backwards else stable):
-        return written("sort", out, _numpys(np.sort, a, axis, kind, order, stable, direction), a)
-    if axis is None:
-        data, axis = data.reshape(-1), -1
-    axis = normalize_axis_index(axis, data.ndim)
-    axes = axes_of(data, axis)
-    rows = lines(data, axes)
-    where = _device.resolve(device)
-    if out is not None:
-        check_out("sort", out, data.dtype, data.shape, data)
-    return result_like(data, axes, data.dtype,
-                       lambda to: _masu.sort(rows, to, rows.size // rows.shape[-1], where, backwards), out)
+    return _ordered(_masu.sort, np.sort, None, a, axis, kind, order, stable, descending, out, device)
 
 
 def argsort(a, axis=-1, kind=None, order=None, *, stable=None, descending=_NoValue, out=None, device=None):
@@ -139,20 +144,7 @@ def argsort(a, axis=-1, kind=None, order=None, *, stable=None, descending=_NoVal
                 return order_there
         return _arrays.in_kind(argsort, a, axis=axis, kind=kind, order=order, stable=stable, descending=descending,
                                out=out, device=device)
-    backwards, direction = _direction(descending, kind)
-    data = host(a)
-    if data is NUMPY or not _usual(kind, order, None if backwards else stable):
-        return written("argsort", out, _numpys(np.argsort, a, axis, kind, order, stable, direction), a)
-    if axis is None:
-        data, axis = data.reshape(-1), -1
-    axis = normalize_axis_index(axis, data.ndim)
-    axes = axes_of(data, axis)
-    rows = lines(data, axes)
-    where = _device.resolve(device)
-    if out is not None:
-        check_out("argsort", out, np.dtype(np.intp), data.shape, data)
-    return result_like(data, axes, np.intp,
-                       lambda to: _masu.argsort(rows, to, rows.size // rows.shape[-1], where, backwards), out)
+    return _ordered(_masu.argsort, np.argsort, np.intp, a, axis, kind, order, stable, descending, out, device)
 
 
 def _places(kth, length):
@@ -185,8 +177,17 @@ def _part_short(a, kth, axis, kind, order, device, indices):
         return None
 
 
-def _part(call, numpys, a, kth, axis, kind, order, out, device, dtype):
+def _part(function, numpys, call, enqueue, dtype, a, kth, axis, kind, order, out, device):
+    """partition or argpartition; `dtype`: the result's, None for that of a."""
     name = numpys.__name__
+    if out is None and (result := _part_short(a, kth, axis, kind, order, device, dtype is not None)) is not None:
+        return result
+    if _arrays.foreign(a):
+        if kind == "introselect" and order is None and device is None:
+            parted_there = enqueue(a, kth, axis, out)
+            if parted_there is not None:
+                return parted_there
+        return _arrays.in_kind(function, a, kth=kth, axis=axis, kind=kind, order=order, out=out, device=device)
     data = host(a)
     if data is NUMPY or order is not None or kind != "introselect":
         return written(name, out, numpys(a, kth, axis, kind, order), a)
@@ -199,10 +200,10 @@ def _part(call, numpys, a, kth, axis, kind, order, out, device, dtype):
     axes = axes_of(data, along)
     rows = lines(data, axes)
     where = device_for(device, data.size)
+    dtype = np.dtype(dtype or data.dtype)
     if out is not None:
-        check_out(name, out, np.dtype(dtype or data.dtype), data.shape, data)
-    return result_like(data, axes, dtype or data.dtype,
-                       lambda to: call(rows, to, rows.size // rows.shape[-1], places, where), out)
+        check_out(name, out, dtype, data.shape, data)
+    return result_like(data, axes, dtype, lambda to: call(rows, to, rows.size // rows.shape[-1], places, where), out)
 
 
 def partition(a, kth, axis=-1, kind="introselect", order=None, *, out=None, device=None):
@@ -220,15 +221,8 @@ def partition(a, kth, axis=-1, kind="introselect", order=None, *, out=None, devi
     >>> masu.partition([7, 1, 5, 9, 3], 2).tolist()
     [1, 3, 5, 7, 9]
     """
-    if out is None and (result := _part_short(a, kth, axis, kind, order, device, False)) is not None:
-        return result
-    if _arrays.foreign(a):
-        if kind == "introselect" and order is None and device is None:
-            parted_there = _masu.enqueue_partition(a, kth, axis, out)
-            if parted_there is not None:
-                return parted_there
-        return _arrays.in_kind(partition, a, kth=kth, axis=axis, kind=kind, order=order, out=out, device=device)
-    return _part(_masu.partition, np.partition, a, kth, axis, kind, order, out, device, None)
+    return _part(partition, np.partition, _masu.partition, _masu.enqueue_partition, None, a, kth, axis, kind, order, out,
+                 device)
 
 
 def argpartition(a, kth, axis=-1, kind="introselect", order=None, *, out=None, device=None):
@@ -238,15 +232,8 @@ def argpartition(a, kth, axis=-1, kind="introselect", order=None, *, out=None, d
     >>> masu.argpartition([7, 1, 5, 9, 3], 2).tolist()
     [1, 4, 2, 0, 3]
     """
-    if out is None and (result := _part_short(a, kth, axis, kind, order, device, True)) is not None:
-        return result
-    if _arrays.foreign(a):
-        if kind == "introselect" and order is None and device is None:
-            parted_there = _masu.enqueue_argpartition(a, kth, axis, out)
-            if parted_there is not None:
-                return parted_there
-        return _arrays.in_kind(argpartition, a, kth=kth, axis=axis, kind=kind, order=order, out=out, device=device)
-    return _part(_masu.argpartition, np.argpartition, a, kth, axis, kind, order, out, device, np.intp)
+    return _part(argpartition, np.argpartition, _masu.argpartition, _masu.enqueue_argpartition, np.intp, a, kth, axis, kind,
+                 order, out, device)
 
 
 def searchsorted(a, v, side="left", sorter=None, *, out=None, device=None):
