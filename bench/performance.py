@@ -4,9 +4,9 @@
 
     bench/performance.py > docs/performance.md
 
-Reads the reports of the newest version, results/VERSION/DEVICE/SUITE.json (rows as bench/README.md describes them), and
-results/recorded.json: figures whose reports were not kept, one row a line. A report that no subject below names is an
-error, so that no measurement is left out.
+Reads each device's newest report of each suite, results/VERSION/DEVICE/SUITE.json (rows as bench/README.md describes
+them), and results/recorded.json: figures whose reports were not kept, one row a line. A report that no subject below
+names is an error, so that no measurement is left out.
 """
 import json
 import math
@@ -133,11 +133,10 @@ def markdown(lines):
 class Subject:
     """One table: a line for each case, number of elements, kind and number of threads."""
 
-    def __init__(self, version, suite, folders, ceiling, unit="GB/s", kinds=None, across=None):
+    def __init__(self, suite, folders, ceiling, unit="GB/s", kinds=None, across=None):
         self.unit, self.ceiling, self.across = unit, ceiling, across
         self.folders = folders
-        self.reports = {name: json.loads((RESULTS / version / folder / f"{suite}.json").read_text(encoding="utf-8"))
-                        for name, folder in folders.items()}
+        self.reports = {name: json.loads(newest(folder, suite).read_text(encoding="utf-8")) for name, folder in folders.items()}
         timed = {name: [r for r in report["rows"] if r["seconds_median"] > SHORTEST and r["kind"] in (kinds or [r["kind"]])]
                  for name, report in self.reports.items()}
         self.own = {name: [r for r in rows if not r.get("peer")] for name, rows in timed.items()}
@@ -235,19 +234,18 @@ class Subject:
         return "; ".join(f"{machine}, {date}, masu {version}" for machine, date, version in told) + "."
 
 
-def newest():
-    versions = [p.name for p in RESULTS.iterdir() if p.is_dir()]
-    return max(versions, key=lambda v: [int(part) for part in v.split(".")])
+def newest(folder, suite):
+    return max(RESULTS.glob(f"*/{folder}/{suite}.json"), key=lambda path: [int(part) for part in path.parts[-3].split(".")])
 
 
-def measured(version):
+def measured():
     used = set()
     for title, suite, folders, ceiling, options in SUBJECTS:
         used |= {(folder, suite) for folder in folders.values()}
-        subject = Subject(version, suite, folders, ceiling, **options)
+        subject = Subject(suite, folders, ceiling, **options)
         text = "\n".join(part for part in (NOTES.get(title, "").strip(), subject.caption()) if part)
         yield title, text, markdown(subject.table_across() if subject.across else subject.table())
-    left = {(p.parent.name, p.stem) for p in RESULTS.glob(f"{version}/*/*.json")} - used
+    left = {(p.parent.name, p.stem) for p in RESULTS.glob("*/*/*.json")} - used
     left = sorted(f"{folder}/{suite}" for folder, suite in left if suite not in ELSEWHERE)
     if left:
         sys.exit(f"performance.py: no subject names {', '.join(left)}")
@@ -266,8 +264,7 @@ def recorded():
 
 
 def page():
-    chapters = {"Measured by `masu bench` and its peers": ("Each row is in bench/results/VERSION/DEVICE/SUITE.json.",
-                                                           measured(newest())),
+    chapters = {"Measured by `masu bench` and its peers": ("Each row is in bench/results/VERSION/DEVICE/SUITE.json.", measured()),
                 "Recorded": ("Figures whose reports were not kept: [recorded.json](../bench/results/recorded.json).", recorded())}
     parts, contents = [], []
     for chapter, (about, tables) in chapters.items():

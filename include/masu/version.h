@@ -10,7 +10,7 @@
 namespace masu {
 
 inline constexpr int version_major = 0;
-inline constexpr int version_minor = 1;
+inline constexpr int version_minor = 2;
 inline constexpr int version_patch = 0;
 
 /// The version of the library in use, as "MAJOR.MINOR.PATCH". Never throws.
