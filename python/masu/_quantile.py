@@ -305,6 +305,23 @@ def _little(a, device):
             and (a.dtype.kind != "f" or not _masu.unordered(a) & 1))
 
 
+class _StablyOrdered(_ndarray):
+    """NumPy's functions of it order it stably, so that which of the zeros of both signs stands where is defined."""
+
+    def __array_function__(self, function, types, args, keywords):
+        if function is np.argsort:
+            keywords = {**keywords, "kind": "stable"}
+        return super().__array_function__(function, types, args, keywords)
+
+
+def _weighted(numpys, a, *arguments, weights):
+    """NumPy's function with weights."""
+    if type(a) is not _ndarray or a.dtype.kind != "f" or numpys not in (np.quantile, np.percentile):
+        return numpys(a, *arguments, weights=weights)
+    result = numpys(a.view(_StablyOrdered), *arguments, weights=weights)
+    return result.view(_ndarray) if type(result) is _StablyOrdered else result
+
+
 def _of_q(numpys, plain, a, q, axis, out, overwrite_input, method, keepdims, weights, device):
     """A function of q; `plain`: the function without nan, None where that is NumPy's itself."""
     if _arrays.foreign(a):
@@ -324,7 +341,9 @@ def _of_q(numpys, plain, a, q, axis, out, overwrite_input, method, keepdims, wei
                 return _without_nan(numpys, plain, data, axis, out, keepdims, device, q=q, method=method)
             except _NUMPYS:
                 pass
-    return numpys(a, q, axis, out, overwrite_input, method, keepdims, weights=weights)
+    if weights is not None:
+        return _weighted(numpys, a, q, axis, out, overwrite_input, method, keepdims, weights=weights)
+    return numpys(a, q, axis, out, overwrite_input, method, keepdims)
 
 
 def _of_middle(numpys, plain, a, axis, out, overwrite_input, keepdims, device):
@@ -388,8 +407,8 @@ def quantile(a, q, axis=None, out=None, overwrite_input=False, method="linear", 
 
     `q`: a number from 0 to 1, or an array of them, whose shape comes first in the result's. `axis`, `out`,
     `overwrite_input` and `keepdims` as for `median`. `method`: one of NumPy's thirteen. Places and interpolation are
-    computed by NumPy, in the dtypes that it uses; a NaN makes every quantile NaN. With `weights` the whole is NumPy's;
-    of arrays on a device it is the element at which the exact running sum of the weights reaches the quantile.
+    computed by NumPy, in the dtypes that it uses; a NaN makes every quantile NaN. With `weights` the whole is NumPy's, but
+    that zeros of both signs are ordered stably; of arrays on a device it is the element at which the exact running sum of the weights reaches the quantile.
 
     Raises ValueError for a q outside of 0 to 1 and for an unknown method, and hands to NumPy what `sort` does.
 
@@ -401,8 +420,8 @@ def quantile(a, q, axis=None, out=None, overwrite_input=False, method="linear", 
         found = _masu.quantile_here(a, q, axis, method, plain_points, False)
         if found is not None:
             return found
-    if _little(a, device):
-        return np.quantile(a, q, axis, out, overwrite_input, method, keepdims, weights=weights)
+    if weights is None and _little(a, device):
+        return np.quantile(a, q, axis, out, overwrite_input, method, keepdims)
     return _of_q(np.quantile, None, a, q, axis, out, overwrite_input, method, keepdims, weights, device)
 
 

@@ -216,6 +216,24 @@ def test_weights_of_quantiles(device):
                 as_on_the_host(masu.quantile, data, device, 0.4, axis, method=method, weights=weights)
 
 
+@pytest.mark.skipif(np.lib.NumpyVersion(np.__version__) < "2.4.0", reason="NumPy had mistakes in weighted quantiles")
+def test_weighted_zeros_are_ordered_stably(device):
+    rng = np.random.default_rng(7)
+    for dtype in "efd" if device == "cpu" else "f":
+        for turn in range(20 if device == "cpu" else 4):
+            data = rng.choice(np.array([-0.0, 0.0, 1, -1], dtype), (3, 200))
+            weights = rng.integers(0, 4, 200)
+            weights[0] = 1
+            options = {"axis": 1, "method": "inverted_cdf", "weights": weights}
+            want = masu.quantile(data, [0.3, 0.5, 0.6], **options)
+            assert type(want) is np.ndarray
+            for row, found in zip(data, want.T):
+                order = np.argsort(row, kind="stable")
+                sums = weights[order].cumsum() / weights.sum()
+                assert found.tobytes() == row[order][np.searchsorted(sums, [0.3, 0.5, 0.6])].tobytes()
+            same(masu.quantile(masu.to_device(data, device), [0.3, 0.5, 0.6], **options), want)
+
+
 def test_weights_that_are_refused_in_numpys_order(device):
     few = np.array([3.0, 1, 2])
     for weights in ([np.nan, -1, 1], [np.inf, 1, -1], [np.nan, 1, 1], [0, 0, 0], [np.inf, 1, 1]):
