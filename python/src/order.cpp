@@ -34,16 +34,6 @@ using masu::Device;
 using masu::Dtype;
 using Places = std::vector<std::uint64_t>;
 
-// The elements at these places of each row's sorted order in device memory, row by row, into host memory: of the stable
-// order, which tells -0 from +0. A NaN is the quiet NaN.
-void elements_at(const masu::BufferBase& data, Dtype dtype, std::uint64_t rows, std::span<const std::uint64_t> places,
-                 void* elements) {
-  masu::Buffer<std::byte> found(data.device(), rows * places.size() * masu::size_of(dtype));
-  masu::Stream stream(data.device(), masu::Timing::off);
-  masu::elements_at(stream, data, dtype, places, found, {.rows = rows}).get();
-  found.read(std::span(static_cast<std::byte*>(elements), found.size_bytes()));
-}
-
 // NumPy's intp in memory that masu writes as u64.
 masu::MutableArrayView unsigned_view(const Output& output) {
   return {Dtype::u64, output.view().data, output.count()};

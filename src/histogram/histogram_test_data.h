@@ -2,6 +2,8 @@
 // Data for the histogram's tests: ordinary values mixed with all that is awkward for given even bins.
 #pragma once
 
+#include "runtime/half.h"
+
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -72,7 +74,8 @@ class Samples {
       if (x < static_cast<double>(std::numeric_limits<T>::min())) return;
       if (x >= static_cast<double>(std::numeric_limits<T>::max())) return;
     }
-    values_.push_back(static_cast<T>(x));
+    if constexpr (std::is_same_v<T, Half>) values_.push_back(runtime::to_half(x));
+    else values_.push_back(static_cast<T>(x));
   }
 
   mutable std::mt19937_64 random_;

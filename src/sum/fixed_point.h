@@ -111,9 +111,9 @@ class Accumulator {
     }
   }
   // Adds it to digits of the same positions, each less than 2^33 more than it was.
-  void add_to(std::span<std::int64_t, size> digits) {
+  void add_to(std::span<std::int64_t, size> sums) {
     carry();
-    for (std::size_t i = 0; i < size; ++i) digits[i] += digits_[i];
+    for (std::size_t i = 0; i < size; ++i) sums[i] += digits_[i];
   }
   [[nodiscard]] Magnitude magnitude() const noexcept { return magnitude_of(digits_, lowest); }
   [[nodiscard]] std::uint8_t specials() const noexcept { return specials_; }

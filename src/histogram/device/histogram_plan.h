@@ -64,8 +64,8 @@ inline constexpr unsigned byte_row_vectors = 15;
 inline constexpr std::uint64_t most_byte_row = 65535;
 // Work-groups of these a compute unit: a group of its own for most rows is faster than groups that go on.
 inline constexpr unsigned byte_row_groups = 1024;
-// As many share a compute unit of 227 KiB of local memory.
-inline constexpr unsigned byte_row_resident = 24;
+// At least so many are to share a compute unit: all that there are on one of compute capability 7.5.
+inline constexpr unsigned byte_row_resident = 16;
 // Rows up to this length are counted by one work-group each.
 inline constexpr std::uint64_t short_row_elements = std::uint64_t{1} << 24;
 
