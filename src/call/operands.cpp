@@ -21,9 +21,11 @@ namespace {
 constexpr std::size_t most_element_bytes = 64;
 constexpr std::uint64_t most_unit = 16;
 
+// `dtype`: null where the elements have none.
 std::uint64_t whole_elements(std::string_view function, const BufferBase& buffer, std::size_t element_bytes,
-                             std::string_view type) {
+                             const Dtype* dtype) {
   if (buffer.size_bytes() % element_bytes != 0) {
+    const std::string type = dtype != nullptr ? fmt::format(" ({})", to_string(*dtype)) : "";
     refuse(function,
            fmt::format("size must be a multiple of {} bytes{}, got {}", element_bytes, type, buffer.size_bytes()));
   }
@@ -59,11 +61,11 @@ void check_count(std::string_view function, std::uint64_t count) {
 }
 
 std::uint64_t count_of(std::string_view function, const BufferBase& buffer, std::size_t element_bytes) {
-  return whole_elements(function, buffer, element_bytes, "");
+  return whole_elements(function, buffer, element_bytes, nullptr);
 }
 
 std::uint64_t count_of(std::string_view function, const BufferBase& buffer, Dtype dtype) {
-  return whole_elements(function, buffer, size_of(dtype), fmt::format(" ({})", to_string(dtype)));
+  return whole_elements(function, buffer, size_of(dtype), &dtype);
 }
 
 void check_element_bytes(std::string_view function, std::size_t bytes) {
@@ -131,7 +133,8 @@ void check_results(std::string_view function, std::string_view name, const Buffe
     refuse(function, fmt::format("{} must begin at a multiple of {} bytes, got {}", name, element_bytes, place));
   }
   for (const BufferBase* operand : operands) {
-    if (operand != nullptr) check_apart(function, fmt::format("{} and data", name), results, *operand);
+    if (operand == nullptr || !overlap(results, *operand)) continue;
+    refuse_overlap(function, fmt::format("{} and data", name));
   }
 }
 

@@ -55,21 +55,24 @@ PreparedBins::State::Checked PreparedBins::State::check(const Stream& stream, st
   if (elements != 0 && count != elements) {
     call::refuse(name, fmt::format("all rows together must have {} elements, got {}", elements, count));
   }
+  const auto refuse_overlap = [&](std::string_view a, std::string_view b) {
+    call::refuse_overlap(name, fmt::format("{} and {}", a, b));
+  };
   for (std::size_t i = 0; i < results.size(); ++i) {
     const NamedResult& result = results[i];
     call::check_results(name, result.name, result.memory, device, result.count, result.element_bytes, {});
     for (const BufferBase* array : arrays) {
-      call::check_apart(name, fmt::format("{} and data", result.name), result.memory, *array);
+      if (call::overlap(result.memory, *array)) refuse_overlap(result.name, "data");
     }
     for (const NamedResult& before : results.first(i)) {
-      call::check_apart(name, fmt::format("{} and {}", before.name, result.name), before.memory, result.memory);
+      if (call::overlap(before.memory, result.memory)) refuse_overlap(before.name, result.name);
     }
   }
   const std::uint64_t bytes = kernels ? own_bytes() + kernels->temporary_bytes(count) : 0;
   if (workspace != nullptr) {
     for (const BufferBase* array : arrays) call::check_apart(name, "workspace and data", *workspace, *array);
     for (const NamedResult& result : results) {
-      call::check_apart(name, fmt::format("workspace and {}", result.name), *workspace, result.memory);
+      if (call::overlap(*workspace, result.memory)) refuse_overlap("workspace", result.name);
     }
   }
   return {count, call::take_workspace(name, workspace, device, bytes)};

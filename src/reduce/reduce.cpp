@@ -79,9 +79,8 @@ void check_targets(const ReduceTargets& to, const BufferBase& data, Dtype dtype,
     if (target->memory == nullptr) continue;
     call::check_results(reduce_name, target->name, *target->memory, data.device(), rows, target->bytes, {&data});
     for (auto before = targets.begin(); before != target; ++before) {
-      if (before->memory == nullptr) continue;
-      call::check_apart(reduce_name, fmt::format("{} and {}", before->name, target->name), *before->memory,
-                        *target->memory);
+      if (before->memory == nullptr || !call::overlap(*before->memory, *target->memory)) continue;
+      call::refuse_overlap(reduce_name, fmt::format("{} and {}", before->name, target->name));
     }
   }
 }

@@ -64,7 +64,7 @@ void check_places(std::string_view function, std::string_view name, const Buffer
   call::check_writable(function, from, name);
   call::check_writable(function, to, "the result");
   call::check_one_device(function, from, to);
-  call::check_apart(function, fmt::format("{} and result", name), from, to);
+  if (call::overlap(from, to)) call::refuse_overlap(function, fmt::format("{} and result", name));
 }
 
 std::vector<Run> check(const Merge& merge, std::span<const std::uint64_t> offsets) {

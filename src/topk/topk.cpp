@@ -53,7 +53,7 @@ void check_target(const BufferBase& target, std::string_view what, std::uint64_t
   if (target.size_bytes() != bytes) {
     refuse(fmt::format("{} must have {} bytes, got {}", what, bytes, target.size_bytes()));
   }
-  call::check_apart(topk_name, fmt::format("{} and the data", what), target, data);
+  if (call::overlap(target, data)) call::refuse_overlap(topk_name, fmt::format("{} and the data", what));
 }
 
 // A call on the rows of one buffer must fit the kernels' 32-bit numbers.
