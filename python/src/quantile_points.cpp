@@ -97,6 +97,7 @@ void answer(const Question& question, Points& points) {
   const char* const dtype = question.boolean ? "?" : numpy_code(question.dtype);
   const nb::object found = nb::borrow(question.ask)(nb::borrow(question.percent), question.length, dtype,
                                                     nb::borrow(question.q), nb::borrow(question.method));
+  if (points.known) return;  // another thread has asked meanwhile, and may be using it
   points.known = true;
   if (found.is_none()) return;
   points.list = points_of(found[0], found[1], found[2], found[3]);
