@@ -35,7 +35,7 @@ class State:
 
     def tobytes(self):
         """What it holds, exactly: little-endian, with a version; read by `frombytes` and by C++."""
-        return self._native.bytes()
+        return self._native.tobytes()
 
     @classmethod
     def frombytes(cls, data, *, device=None):

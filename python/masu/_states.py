@@ -292,12 +292,12 @@ class QuantileFinder(_Accumulator):
 
     @classmethod
     def frombytes(cls, data, *, device=None):
+        """The finder of which `tobytes` wrote these bytes, on a device of the kind that it was on. Raises ValueError for anything
+        else."""
         where = _device.resolve(device)
         result = super().frombytes(data, device=where)
         result._device = where.id
         return result
-
-    frombytes.__func__.__doc__ = State.frombytes.__doc__
 
     def next_pass(self):
         """Ends a pass. True when all data has to be added once more; ValueError where there was none."""

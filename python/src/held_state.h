@@ -88,7 +88,7 @@ nb::class_<Held<State>> define_state(nb::module_& m, const char* name) {
   return nb::class_<Held<State>>(m, name)
       .def_static("from_bytes", &Held<State>::from_bytes, nb::arg("bytes"), nb::arg("device"))
       .def("merge", &Held<State>::merge, nb::arg("other"))
-      .def("bytes", &Held<State>::bytes);
+      .def("tobytes", &Held<State>::bytes);
 }
 // And integers that merge by addition.
 template <class State>

@@ -266,12 +266,12 @@ class _Zeros(NamedTuple):
     """The zeros of some chunks, which have one key: the signs in their order, packed where they differ."""
 
     below: int  # elements less than zero
-    count: int
+    many: int
     negative: bool | np.ndarray
 
     def signs(self):
-        return np.unpackbits(self.negative, count=self.count).view(bool) if isinstance(
-            self.negative, np.ndarray) else np.full(self.count, self.negative)
+        return np.unpackbits(self.negative, count=self.many).view(bool) if isinstance(
+            self.negative, np.ndarray) else np.full(self.many, self.negative)
 
     def negative_at(self, places):
         return self.negative[places >> 3] >> (7 - (places & 7)) & 1 != 0 if isinstance(
@@ -296,9 +296,9 @@ def _zeros_of_all(parts):
     if parts[0] is None:
         return None
     below = sum(part.below for part in parts)
-    some = [part for part in parts if part.count] or parts[:1]
+    some = [part for part in parts if part.many] or parts[:1]
     if len(some) == 1 or not any(isinstance(part.negative, np.ndarray) or part.negative != some[0].negative for part in some):
-        return _Zeros(below, sum(part.count for part in some), some[0].negative)
+        return _Zeros(below, sum(part.many for part in some), some[0].negative)
     return _packed(below, np.concatenate([part.signs() for part in some]))
 
 

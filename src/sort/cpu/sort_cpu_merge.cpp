@@ -174,12 +174,14 @@ bool codes_tell(const T* keys, std::span<const std::uint64_t> begins, Order orde
   if constexpr (is_float_type<T>) {
     Specials seen;
     for (std::size_t r = 0; r + 1 < begins.size(); ++r) {
-      const std::span<const T> run(keys + begins[r], keys + begins[r + 1]);
-      if (run.empty()) continue;
-      const auto key = [&](T x) { return sort_key(x, order); };
-      const auto zeros = std::ranges::equal_range(run, key(T{}), {}, key);
-      const Specials here = specials_of(zeros.data(), zeros.size());
-      seen.nan |= is_nan_bits<T>(std::bit_cast<KeyOf<T>>(order == Order::ascending ? run.back() : run.front()));
+      const T* const first = keys + begins[r];
+      const T* const last = keys + begins[r + 1];
+      if (first == last) continue;
+      const auto zero = sort_key(T{}, order);
+      const T* const zeros = std::partition_point(first, last, [&](T x) { return sort_key(x, order) < zero; });
+      const T* const behind = std::partition_point(zeros, last, [&](T x) { return sort_key(x, order) == zero; });
+      const Specials here = specials_of(zeros, static_cast<std::size_t>(behind - zeros));
+      seen.nan |= is_nan_bits<T>(std::bit_cast<KeyOf<T>>(order == Order::ascending ? *(last - 1) : *first));
       seen.negative_zero |= here.negative_zero;
       seen.positive_zero |= here.positive_zero;
     }
