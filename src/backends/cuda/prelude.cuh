@@ -107,14 +107,19 @@ inline uint masu_max_lanes(uint x) {
 }
 // Whether x holds in all lanes.
 inline bool masu_all_lanes(bool x) { return __all_sync(0xffffffffU, x) != 0; }
-// The lanes whose x is this one's, as bits. Of x only the lowest `bits` may differ.
+// The lanes whose x is this one's, as bits. Of x only the lowest `bits` may differ. In PTX, of which the compiler makes half as
+// many instructions.
 inline uint masu_lanes_like(uint x, uint bits) {
   uint equal = 0xffffffffU;
 #pragma unroll
   for (uint bit = 0; bit < bits; ++bit) {
-    const bool one = (x >> bit & 1) != 0;
-    const uint set = __ballot_sync(0xffffffffU, one);
-    equal &= one ? set : ~set;
+    uint agree;
+    asm volatile(
+        "{ .reg .pred p; .reg .b32 one; and.b32 one, %1, %2; setp.ne.u32 p, one, 0; "
+        "vote.sync.ballot.b32 %0, p, 0xffffffff; @!p not.b32 %0, %0; }"
+        : "=r"(agree)
+        : "r"(x), "r"(1U << bit));
+    equal &= agree;
   }
   return equal;
 }
@@ -231,6 +236,25 @@ inline uint4 masu_load_streaming(const uint4 *p) {
       : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
       : "l"(__cvta_generic_to_global(p)));
   return v;
+}
+
+// Copies 4 or 8 bytes to local memory: they are there after masu_copies_done() of the same work-item.
+template <class T>
+inline void masu_copy_async(T *to, const T *from) {
+  static_assert(sizeof(T) == 4 || sizeof(T) == 8, "masu_copy_async: 4 or 8 bytes");
+#if __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.ca.shared.global [%0], [%1], %2;"
+               :
+               : "r"((uint)__cvta_generic_to_shared(to)), "l"(__cvta_generic_to_global(from)), "n"(sizeof(T))
+               : "memory");
+#else
+  *to = *from;
+#endif
+}
+inline void masu_copies_done() {
+#if __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.wait_all;" : : : "memory");
+#endif
 }
 
 // x, which the compiler then holds as it is: it computes nothing from what x was made of.

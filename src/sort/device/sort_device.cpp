@@ -7,6 +7,7 @@
 #include "sort/device/sort_kernels.h"
 #include "sort/device/sort_keys.h"
 #include "sort/device/sort_merge.h"
+#include "sort/device/sort_once.h"
 #include "sort/device/sort_ordered.h"
 #include "sort/device/sort_plan.h"
 #include "sort/device/sort_radix.h"
@@ -25,8 +26,9 @@ namespace {
 
 using sort_kernels::Arrays;
 
-// Who sorts: the network or merging, rows in registers, counting, many keys from a histogram on, or digits.
-enum class Way : std::uint8_t { bitonic, merge, rows, segments, counting, keys, radix };
+// Who sorts: the network or merging, rows in registers, counting, digits in one launch, many keys from a histogram on,
+// or digits.
+enum class Way : std::uint8_t { bitonic, merge, rows, segments, counting, once, keys, radix };
 
 bool indices_wanted(const Payload& payload) {
   return payload.kind == Payload::Kind::indices;
@@ -68,6 +70,7 @@ Way way_of(const DeviceInfo& info, Dtype dtype, const Payload& payload, const So
   if (equal && job.algorithm == SortAlgorithm::bitonic) return Way::bitonic;
   if (equal && job.algorithm == SortAlgorithm::merge) return Way::merge;
   if (sort_counting::serves(dtype, payload, job)) return Way::counting;
+  if (sort_once::serves(info, dtype, payload, job)) return Way::once;
   if (sort_keys::serves(info, dtype, payload, job)) return Way::keys;
   // Rows in registers are for GPUs; elsewhere each length is a program that takes long to build, for little.
   if (job.algorithm == SortAlgorithm::radix || (!info.gpu && pieces.size() < sort_plan::many_pieces)) {
@@ -92,8 +95,10 @@ std::uint64_t scratch_bytes(const DeviceInfo& info, const Arrays& arrays, const 
     case Way::merge: return sort_merge::scratch_bytes(info, arrays, rows, length);
     case Way::rows: return sort_rows::scratch_bytes(info, arrays, {rows, length, length});
     case Way::counting: return sort_counting::scratch_bytes(info, arrays.dtype, length);
+    case Way::once:
     case Way::keys: {
-      const std::uint64_t bytes = sort_keys::scratch_bytes(info, arrays.dtype, payload, length);
+      const std::uint64_t bytes = way == Way::once ? sort_once::scratch_bytes(info, arrays.dtype, payload, length)
+                                                   : sort_keys::scratch_bytes(info, arrays.dtype, payload, length);
       // Where there is not so much memory, digits need less.
       return payload.kind == Payload::Kind::none ? bytes
                                                  : std::max(bytes, radix_bytes(info, arrays.dtype, payload, job));
@@ -112,7 +117,7 @@ Buffer<std::byte> memory_for(const Device& device, const BufferBase* workspace, 
   try {
     return sort_kernels::memory_of(device, workspace, bytes, work);
   } catch (const Error& error) {
-    if (error.code() != ErrorCode::out_of_memory || way != Way::keys || digits_bytes >= bytes) throw;
+    if (error.code() != ErrorCode::out_of_memory || way == Way::radix || digits_bytes >= bytes) throw;
   }
   way = Way::radix;
   return sort_kernels::memory_of(device, workspace, digits_bytes, work);
@@ -162,6 +167,7 @@ DeviceWork sort_on_device(Stream& stream, const BufferBase& keys, Dtype dtype, B
     case Way::merge: sort_merge::sort(stream, arrays, rows, length, workspace, work); break;
     case Way::rows: sort_rows::sort(stream, arrays, {rows, length, length}, workspace, work); break;
     case Way::counting: sort_counting::sort(stream, keys, dtype, *result, job, workspace, work); break;
+    case Way::once:
     case Way::keys:
     case Way::radix: {
       const std::uint64_t bytes = scratch_bytes(info, arrays, payload, job, way);
@@ -172,7 +178,9 @@ DeviceWork sort_on_device(Stream& stream, const BufferBase& keys, Dtype dtype, B
           sort_ordered::sort(stream, keys, dtype, result, payload, job, memory, work)) {
         break;
       }
-      if (way == Way::keys) {
+      if (way == Way::once) {
+        sort_once::sort(stream, keys, dtype, result, payload, job, &memory, work);
+      } else if (way == Way::keys) {
         sort_keys::sort(stream, keys, dtype, result, payload, job, &memory, work);
       } else {
         sort_radix::sort(stream, keys, dtype, result, payload, job, &memory, may_wait, tables, work);

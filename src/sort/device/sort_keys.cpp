@@ -30,12 +30,14 @@ class Sorter {
         keys_(keys),
         result_(result != nullptr ? *result : *payload.buffer),
         subject_(subject),
+        payload_(payload),
+        job_(job),
         bucket_bits_(bucket_bits),
         count_(static_cast<std::uint32_t>(job.pieces.count)),
         flipped_(job.order == Order::descending ? 1 : 0),
         tuning_(tuning_of(info_, subject, bucket_bits)),
         by_digits_(by_digits_of(info_, subject, job.pieces.count, bucket_bits, by_digits)),
-        layout_(layout_of(tuning_, subject, job.pieces.count)),
+        layout_(layout_of(tuning_, subject, by_digits_, job.pieces.count)),
         scratch_(sort_kernels::memory_of(stream.device(), scratch, layout_.bytes, work)),
         parted_(here(layout_.parted, tuning_.key_bytes)),
         sorted_(subject.packed() ? here(layout_.sorted, tuning_.key_bytes) : whole_of(result_)),
@@ -44,7 +46,7 @@ class Sorter {
         looked_up_(subject.value_bytes != 0 && is_float(subject.dtype) && sort_kernels::same_place(keys, result_)),
         memory_(call::memory_of(scratch_)),
         parts_(stream.device(), part_files_of(tuning_),
-               part_defines(info_, subject, bucket_bits, by_digits_.group != 0), tuning_.part.group),
+               part_defines(info_, subject, bucket_bits, by_digits_.plan.group != 0), tuning_.part.group),
         work_(work) {}
 
   void run() {
@@ -52,7 +54,7 @@ class Sorter {
     // Floats that are looked up by their index while they are overwritten.
     if (looked_up_) work_.done(call::copy(stream_, keys_, source()));
     count();
-    if (by_digits_.group != 0) by_digits();
+    if (by_digits_.plan.group != 0) by_digits();
     places();
     if (subject_.has_specials()) move_specials();
     part();
@@ -117,7 +119,7 @@ class Sorter {
     const unsigned ranges = tuning_.buckets() / tuning_.count_bins;
     launch("keys_count", std::uint64_t{ranges} * tuning_.units * (ranges == 1 ? 1 : 2), tuning_.count_group, keys_,
            memory_, at(layout_.header), at(layout_.counts), count_, flipped_, by_digits_.crowded_pairs,
-           call::local<std::uint16_t>(tuning_.count_bins + 2));
+           call::local<std::uint16_t>(tuning_.count_bins + 4));
   }
   void places() {
     launch("keys_places", tuning_.buckets() / tuning_.places_group, tuning_.places_group, memory_, at(layout_.header),
@@ -128,18 +130,13 @@ class Sorter {
 
   // Keys that keys_count has found crowded: all other kernels find nothing to do then.
   void by_digits() {
-    const std::uint64_t key_bytes = size_of(subject_.dtype);
-    const std::uint64_t behind = count_ * key_bytes;  // half of the memory of packed keys
-    const bool order = subject_.index_bytes != 0;
-    const Buffer<std::byte> sorted = order ? here(layout_.sorted, key_bytes) : whole_of(result_);
-    const Buffer<std::byte> other =
-        order ? here(layout_.parted + behind, subject_.index_bytes) : whole_of(parted_values_);
-    call::Kernels kernels(stream_.device(), digits_files, digits_defines(subject_, by_digits_), by_digits_.group);
-    work_.done(kernels.launch_together(
-        stream_, "sort_once", by_digits_.groups, keys_, here(layout_.parted, key_bytes), sorted,
-        order ? whole_of(result_) : whole_of(values_), other, memory_, word_at(by_digits_word), at(layout_.totals),
-        at((layout_.sorted + behind + 15) / 16 * 16), count_, flipped_,
-        std::uint32_t{sort_kernels::same_place(keys_, result_)}, LocalMemory{by_digits_.local_bytes}));
+    const sort_once::Layout layout{.one = layout_.parted,
+                                   .other = layout_.sorted,
+                                   .state = layout_.header + by_digits_word * std::uint64_t{4},
+                                   .totals = layout_.totals,
+                                   .tables = layout_.tables};
+    sort_once::launch(stream_, by_digits_.plan, keys_, subject_.dtype, subject_.packed() ? nullptr : &result_, payload_,
+                      job_, scratch_, layout, true, work_);
   }
 
   void part() {
@@ -228,6 +225,8 @@ class Sorter {
   const BufferBase& keys_;
   const BufferBase& result_;
   Subject subject_;
+  const Payload& payload_;
+  const SortJob& job_;
   unsigned bucket_bits_;
   std::uint32_t count_;
   std::uint32_t flipped_;
@@ -267,7 +266,9 @@ bool serves(const DeviceInfo& info, Dtype dtype, const Payload& payload, const S
 
 std::uint64_t scratch_bytes(const DeviceInfo& info, Dtype dtype, const Payload& payload, std::uint64_t count) {
   const Subject subject = Subject::of(dtype, payload, count);
-  return layout_of(tuning_of(info, subject, bucket_bits_of(subject, count)), subject, count).bytes;
+  const unsigned bits = bucket_bits_of(subject, count);
+  const ByDigits by_digits = by_digits_of(info, subject, count, bits, ByDigitsWhere::automatic);
+  return layout_of(tuning_of(info, subject, bits), subject, by_digits, count).bytes;
 }
 
 void sort(Stream& stream, const BufferBase& keys, Dtype dtype, const BufferBase* result, const Payload& payload,

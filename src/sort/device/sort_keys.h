@@ -17,8 +17,8 @@ bool serves(const DeviceInfo& info, Dtype dtype, const Payload& payload, const S
 // Bytes of temporary memory.
 std::uint64_t scratch_bytes(const DeviceInfo& info, Dtype dtype, const Payload& payload, std::uint64_t count);
 
-// Which keys are sorted by digits in one launch, if the device can: those that are faster so, or, for tests, all or
-// none.
+// Which integers alone, and orders of integers, are sorted by sort_once, if the device can: those that are faster so,
+// or, for tests, all or none.
 enum class ByDigitsWhere : std::uint8_t { automatic, all, none };
 
 // Sorts `keys`, fewer than 2^31, into `result`, which may be the same, or, with indices, null. Scratch of

@@ -111,29 +111,43 @@ inline void flush_bins(__local const uint *counters, __global uint *totals, cons
 }
 
 #if MASU_BY_DIGITS_TOO
-// Whether keys are crowded: a sample of one key for each work-item, the same in all work-groups, has so many pairs of keys that
-// share a bucket. The counters are zeros, before and after.
+// Of a key of each work-item, how many pairs share one of MASU_COUNT_BINS bins. The counters, and `found`, are zeros, and the
+// counters are again.
+inline void count_pairs(const uint bin, __local uint *counters, __local uint *found) {
+  const uint word = spread_word(bin >> 1);
+  const uint upper = (bin & 1) << 4;
+  atomic_add(found, atomic_add(&counters[word], 1U << upper) >> upper & 0xffff);
+  barrier(CLK_LOCAL_MEM_FENCE);
+  counters[word] = 0;
+  barrier(CLK_LOCAL_MEM_FENCE);
+}
+// Whether keys are crowded: of a sample of one key for each work-item, the same in all work-groups, so many pairs share a bucket,
+// apart, where keys are alone, from equal ones, which need no sorting then.
 MASU_INLINE bool crowded(__global const MASU_SOURCE *from, const uint count, const MASU_SOURCE flip, const uint pairs,
                          __local uint *counters, const uint lid) {
   __local uint *const found = counters + MASU_COUNT_BINS / 2;
   const uint stride = count / MASU_COUNT_GROUP;
   const uint place = stride == 0 ? lid % count : lid * stride + lid * 40503U % stride;
-  const uint bin = bucket_of(upper_key(from[place], flip));
-  const uint word = spread_word(bin >> 1);
-  const uint upper = (bin & 1) << 4;
-  if (lid == 0) found[0] = 0;
+  const MASU_SOURCE key = upper_key(from[place], flip);
+  if (lid < 2) found[lid] = 0;
   barrier(CLK_LOCAL_MEM_FENCE);
-  atomic_add(&found[0], atomic_add(&counters[word], 1U << upper) >> upper & 0xffff);
-  barrier(CLK_LOCAL_MEM_FENCE);
-  counters[word] = 0;
-  const bool result = found[0] >= pairs;
+  count_pairs(bucket_of(key), counters, &found[0]);
+#if !MASU_PACKED
+#if MASU_SOURCE_BYTES == 8
+  const uint word = (uint)(key >> 32) * 0x9e3779b1U + (uint)key;
+#else
+  const uint word = key;
+#endif
+  count_pairs(word * 0x85ebca6bU >> (32 - MASU_BUCKET_BITS), counters, &found[1]);
+#endif
+  const bool result = found[0] >= pairs + found[1];
   barrier(CLK_LOCAL_MEM_FENCE);
   return result;
 }
 #endif
 
-// Work-groups take turns at the ranges of buckets. All of a range count all keys together. Where `crowded_pairs` of a sample
-// share a bucket, they leave all to sort_once.cl.
+// Work-groups take turns at the ranges of buckets. All of a range count all keys together. Keys that are crowded, with
+// `crowded_pairs` or more, are left to sort_once.cl.
 __kernel MASU_WORK_GROUP(MASU_COUNT_GROUP) void keys_count(__global const uchar *restrict keys, const ulong keys_at,
                                                            __global uchar *scratch, const ulong header_at,
                                                            const ulong counts_at, const uint count, const uint flipped,

@@ -23,19 +23,11 @@ constexpr unsigned tile_words = 3;
 constexpr unsigned entry_words = 3;
 constexpr unsigned header_words = 64;
 constexpr unsigned most_tallied = 1U << 21;
-// sort_once.cl: a work-group for each compute unit. Counts of keys have 30 bits there.
-constexpr unsigned digits_group = 512;
-constexpr unsigned digits_items = 32;
-constexpr unsigned digits_columns = 32;
-constexpr std::uint64_t most_by_digits = std::uint64_t{1} << 30;
-// From so many keys on, asking costs less than a fiftieth of a sort of keys that are not crowded; orders of few
-// different keys are faster the other way below (H100, 2026-11).
-constexpr std::uint64_t least_pairs_by_digits = std::uint64_t{1} << 24;
-constexpr std::uint64_t least_orders_by_digits = std::uint64_t{1} << 26;
-// So many times as many keys share a bucket as if they were uniform, from which on digits are faster (H100, 2026-11).
-constexpr unsigned crowded_pairs = 2;
-constexpr unsigned crowded_orders = 14;
-constexpr unsigned crowded_float_orders = 340;
+// So many times as many keys share a bucket as if they were uniform, from which on sort_once is faster (H100, 2026-11):
+// of keys of 4 bytes alone, fewer than narrow_keys; of 8; and of those of which the order is wanted.
+constexpr unsigned crowded_keys = 8;
+constexpr unsigned crowded_wide_keys = 64;
+constexpr unsigned crowded_orders = 2;
 constexpr unsigned bin_keys = 24;  // that may share a bin of keys_finish
 // Keys that may share a bin of sort_finish.cl: where their bins are not kept beside them, and where they are.
 constexpr std::array<unsigned, 2> entry_bin_keys = {48, 144};
@@ -197,36 +189,23 @@ Entries entries_of(const DeviceInfo& info, const Subject& subject) {
 
 ByDigits by_digits_of(const DeviceInfo& info, const Subject& subject, std::uint64_t count, unsigned bucket_bits,
                       ByDigitsWhere which) {
-  const unsigned moved = static_cast<unsigned>(std::max(subject.index_bytes, subject.value_bytes));
-  const std::uint64_t least = which == ByDigitsWhere::all
-                                  ? digits_group * digits_items / 4  // tables fit behind the keys
-                              : subject.index_bytes != 0 ? least_orders_by_digits
-                                                         : least_pairs_by_digits;
-  if (which == ByDigitsWhere::none || info.kind != DeviceKind::cuda || info.compute_units < 2 || !subject.packed() ||
-      size_of(subject.dtype) != 4 || moved > 4 || count >= most_by_digits || count < least) {
-    return {};
-  }
-  ByDigits by_digits{digits_group, digits_items, static_cast<unsigned>(info.compute_units), 0, 0};
-  // Keys and what moves with them; places of digits; counters of sub-groups of 32.
-  by_digits.local_bytes =
-      by_digits.tile() * (4 + moved) + sort_plan::digits * 4 + 64 + digits_group / 32 * sort_plan::digits * 2;
-  // Counters of all digits.
-  by_digits.local_bytes = std::max(by_digits.local_bytes, std::uint64_t{4} * sort_plan::digits * digits_columns * 4);
   const Tuning tuning = tuning_of(info, subject, bucket_bits);
-  if (by_digits.local_bytes > info.local_bytes || info.max_work_group_size < digits_group ||
-      tuning.count_bins != tuning.buckets()) {
+  const bool order = subject.index_bytes != 0;
+  const bool wide = size_of(subject.dtype) == 8;
+  if (which == ByDigitsWhere::none || subject.value_bytes != 0 || is_float(subject.dtype) ||
+      tuning.count_bins != tuning.buckets() ||
+      (which == ByDigitsWhere::automatic && !order && !wide && count >= narrow_keys)) {
     return {};
   }
+  ByDigits by_digits{sort_once::plan_of(info, {subject.dtype, subject.index_bytes, order}, count), 0};
   if (which == ByDigitsWhere::all) return by_digits;
   const std::uint64_t evenly = std::uint64_t{tuning.count_group} * tuning.count_group / 2 / tuning.buckets();
-  const unsigned times = subject.index_bytes == 0  ? crowded_pairs
-                         : is_float(subject.dtype) ? crowded_float_orders
-                                                   : crowded_orders;
+  const unsigned times = order ? crowded_orders : wide ? crowded_wide_keys : crowded_keys;
   by_digits.crowded_pairs = static_cast<std::uint32_t>(times * evenly + 8);
   return by_digits;
 }
 
-Layout layout_of(const Tuning& tuning, const Subject& subject, std::uint64_t count) {
+Layout layout_of(const Tuning& tuning, const Subject& subject, const ByDigits& by_digits, std::uint64_t count) {
   Layout layout;
   std::uint64_t end = 0;
   const auto reserve = [&](std::uint64_t bytes) { return std::exchange(end, end + (bytes + 15) / 16 * 16); };
@@ -238,7 +217,7 @@ Layout layout_of(const Tuning& tuning, const Subject& subject, std::uint64_t cou
     if (is_float(subject.dtype)) layout.source = reserve(count * size_of(subject.dtype));
   }
   layout.header = reserve(header_words * 4);
-  layout.totals = reserve(subject.packed() ? 4 * sort_plan::digits * 4 : 0);
+  if (by_digits.plan.group != 0) layout.totals = reserve(sort_once::totals_bytes(size_of(subject.dtype)));
   layout.counts = reserve(tuning.buckets() * 4);
   layout.starts = reserve(tuning.start_words() * 4);
   if (subject.has_specials()) layout.chunks = reserve(special_chunks * 8);
@@ -258,6 +237,7 @@ Layout layout_of(const Tuning& tuning, const Subject& subject, std::uint64_t cou
   layout.middle = reserve(std::min<std::uint64_t>(most_open, tuning.buckets()) * 4);
   layout.tallies = reserve(most_open * entry_words * 4);
   if (tuning.tallies) layout.huges = reserve((count / tuning.tally_most(count) + 1) * entry_words * 4);
+  if (by_digits.plan.group != 0) layout.tables = reserve(by_digits.plan.table_bytes(count));
   layout.bytes = end;
   return layout;
 }
@@ -277,18 +257,6 @@ std::vector<runtime::Define> part_defines(const DeviceInfo& info, const Subject&
   add(defines, "MASU_BY_DIGITS_TOO", by_digits ? 1 : 0);
   add(defines, "MASU_STAGED_VALUES", tuning.staged_values ? 1 : 0);
   add(defines, "MASU_UNROLL", tuning.unroll ? 1 : 0);
-  return defines;
-}
-
-std::vector<runtime::Define> digits_defines(const Subject& subject, const ByDigits& by_digits) {
-  const std::size_t moved = std::max(subject.index_bytes, subject.value_bytes);
-  std::vector<runtime::Define> defines = sort_kernels::key_defines(subject.dtype, Order::ascending);
-  add(defines, "MASU_GROUP", by_digits.group);
-  add(defines, "MASU_ITEMS", by_digits.items);
-  add(defines, "MASU_VALUE_BYTES", moved);
-  defines.emplace_back("MASU_VALUE", unsigned_type(moved));
-  add(defines, "MASU_INDICES", subject.index_bytes != 0 ? 1 : 0);
-  add(defines, "MASU_COLUMNS", digits_columns);
   return defines;
 }
 

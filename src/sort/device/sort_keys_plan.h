@@ -5,6 +5,7 @@
 
 #include "sort/device/sort_device.h"
 #include "sort/device/sort_keys.h"
+#include "sort/device/sort_once.h"
 #include "sort/device/sort_plan.h"
 
 #include <array>
@@ -108,15 +109,10 @@ struct Entries {
 };
 Entries entries_of(const DeviceInfo& info, const Subject& subject);
 
-// How crowded keys are sorted by digits in one launch (sort_once.cl), from the sample that keys_count takes.
+// How crowded integers alone, and their orders, are sorted by sort_once, from the sample that keys_count takes.
 struct ByDigits {
-  unsigned group = 0;  // 0: they are not
-  unsigned items = 0;
-  unsigned groups = 0;
-  std::uint32_t crowded_pairs = 0;  // of a sample that share a bucket, from which on they are
-  std::uint64_t local_bytes = 0;
-
-  [[nodiscard]] std::uint64_t tile() const noexcept { return std::uint64_t{group} * items; }
+  sort_once::Plan plan;             // without a group: they are not
+  std::uint32_t crowded_pairs = 0;  // of a sample that share a bucket, equal keys alone apart, from which on they are
 };
 ByDigits by_digits_of(const DeviceInfo& info, const Subject& subject, std::uint64_t count, unsigned bucket_bits,
                       ByDigitsWhere which);
@@ -140,7 +136,7 @@ struct Layout {
   std::uint64_t parted_values = 0;
   std::uint64_t source = 0;  // floats as they were, where they are sorted in place with values
   std::uint64_t header = 0;
-  std::uint64_t totals = 0;  // behind the header, of sort_once.cl
+  std::uint64_t totals = 0;  // behind the header, of sort_once
   std::uint64_t counts = 0;  // behind these: all three are cleared
   std::uint64_t starts = 0;
   std::uint64_t chunks = 0;
@@ -153,9 +149,10 @@ struct Layout {
   std::uint64_t middle = 0;
   std::uint64_t tallies = 0;
   std::uint64_t huges = 0;
+  std::uint64_t tables = 0;  // of sort_once
   std::uint64_t bytes = 0;
 };
-Layout layout_of(const Tuning& tuning, const Subject& subject, std::uint64_t count);
+Layout layout_of(const Tuning& tuning, const Subject& subject, const ByDigits& by_digits, std::uint64_t count);
 
 // What the kernels are built from. Those of sort_crowded.cl are there where buckets are parted further, those of
 // sort_tally.cl and the larger work-groups of keys_finish where local memory is large.
@@ -170,13 +167,11 @@ inline constexpr auto crowded_files =
 inline constexpr auto finish_files = files("src/sort/device/sort_keys_finish.cl");
 inline constexpr auto special_files = files("src/sort/device/sort_special.cl");
 inline constexpr auto tally_files = files("src/sort/device/sort_tally.cl");
-inline constexpr auto digits_files = sort_plan::files("src/sort/device/sort_once.cl");
 inline constexpr auto entry_files = sort_plan::files("src/sort/device/sort_placed.cl", "src/sort/device/sort_rank.cl",
                                                      "src/sort/device/sort_finish.cl");
-// `by_digits`: crowded keys may be left to sort_once.cl.
+// `by_digits`: crowded keys may be left to sort_once.
 std::vector<runtime::Define> part_defines(const DeviceInfo& info, const Subject& subject, unsigned bucket_bits,
                                           bool by_digits);
-std::vector<runtime::Define> digits_defines(const Subject& subject, const ByDigits& by_digits);
 std::vector<runtime::Define> finish_defines(const DeviceInfo& info, const Subject& subject, Finish which,
                                             unsigned bucket_bits);
 std::vector<runtime::Define> special_defines(const DeviceInfo& info, const Subject& subject, unsigned bucket_bits);

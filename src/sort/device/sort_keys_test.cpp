@@ -5,6 +5,7 @@
 
 #include "each_device.h"
 #include "sort/device/sort_keys_plan.h"
+#include "sort/device/sort_once.h"
 #include "sort/sort_test_data.h"
 
 #include <dlfcn.h>
@@ -41,8 +42,9 @@ class SortKeys : public test::EachDevice {
     const Buffer<T> to = (in_place ? all : other).slice(edge, inner.size());
     Stream stream(device);
     DeviceWork work;
-    sort_keys::sort(stream, from, dtype_of<T>, &to, {}, {order, SortAlgorithm::automatic, {inner.size(), 1, {}}},
-                    nullptr, work, bucket_bits);
+    const SortJob job{order, SortAlgorithm::automatic, {inner.size(), 1, {}}};
+    if (once) sort_once::sort(stream, from, dtype_of<T>, &to, {}, job, nullptr, work);
+    else sort_keys::sort(stream, from, dtype_of<T>, &to, {}, job, nullptr, work, bucket_bits, by_digits);
     stream.finish();
     std::vector<T> expected = keys;
     std::ranges::stable_sort(expected.begin() + edge, expected.end() - edge, {},
@@ -53,6 +55,8 @@ class SortKeys : public test::EachDevice {
     }
   }
   unsigned bucket_bits = 0;  // as for so many keys
+  sort_keys::ByDigitsWhere by_digits = sort_keys::ByDigitsWhere::automatic;
+  bool once = false;  // by sort_once
 
   template <class T>
   void expect_sorted_both_ways(const std::vector<T>& keys, const std::string& what) const {
@@ -233,8 +237,10 @@ class PackedKeys : public test::EachDevice {
     Buffer<Index> indices = places.slice(edge, keys.size());
     Stream stream(device);
     DeviceWork work;
-    sort_keys::sort(stream, from, dtype_of<T>, nullptr, {Payload::Kind::indices, &indices, sizeof(Index)},
-                    {order, SortAlgorithm::automatic, {keys.size(), 1, {}}}, nullptr, work, bucket_bits, by_digits);
+    const Payload payload{Payload::Kind::indices, &indices, sizeof(Index)};
+    const SortJob job{order, SortAlgorithm::automatic, {keys.size(), 1, {}}};
+    if (once) sort_once::sort(stream, from, dtype_of<T>, nullptr, payload, job, nullptr, work);
+    else sort_keys::sort(stream, from, dtype_of<T>, nullptr, payload, job, nullptr, work, bucket_bits);
     stream.finish();
     EXPECT_TRUE(std::ranges::equal(indices.read(), stable_order(keys, order)));
     EXPECT_TRUE(test::bits_of(there.read()) == test::bits_of(all));
@@ -261,9 +267,11 @@ class PackedKeys : public test::EachDevice {
     Buffer<std::byte> moved = device.upload(values);
     Stream stream(device);
     DeviceWork work;
-    sort_keys::sort(stream, there, dtype_of<T>, in_place ? &there : &other,
-                    {Payload::Kind::records, &moved, sizeof(Value)},
-                    {order, SortAlgorithm::automatic, {keys.size(), 1, {}}}, nullptr, work, bucket_bits, by_digits);
+    const Payload payload{Payload::Kind::records, &moved, sizeof(Value)};
+    const SortJob job{order, SortAlgorithm::automatic, {keys.size(), 1, {}}};
+    const BufferBase* result = in_place ? &there : &other;
+    if (once) sort_once::sort(stream, there, dtype_of<T>, result, payload, job, nullptr, work);
+    else sort_keys::sort(stream, there, dtype_of<T>, result, payload, job, nullptr, work, bucket_bits);
     stream.finish();
     const std::vector<std::uint32_t> from = stable_order(keys, order);
     std::vector<T> expected(keys.size());
@@ -278,19 +286,24 @@ class PackedKeys : public test::EachDevice {
     }
   }
   unsigned bucket_bits = 0;
-  sort_keys::ByDigitsWhere by_digits = sort_keys::ByDigitsWhere::automatic;
+  bool once = false;  // by sort_once
 };
 
 // Sizes around those of tiles, and more tiles than compute units.
-TEST_P(PackedKeys, ByDigits) {
+TEST_P(PackedKeys, Once) {
   if (device.kind() != DeviceKind::cuda) GTEST_SKIP() << "needs work-groups that wait for each other";
-  by_digits = sort_keys::ByDigitsWhere::all;
-  for (const std::uint64_t size : {4096U, 16383U, 16384U, 16385U, 100003U, 5000011U}) {
+  once = true;
+  const std::uint64_t tile = sort_once::plan_of(device.info(), {Dtype::u32, 4}, 1 << 20).tile();
+  ASSERT_NE(tile, 0U);
+  for (const std::uint64_t size :
+       {std::uint64_t{1}, std::uint64_t{33}, tile - 1, tile, tile + 1, 40 * tile + 1, std::uint64_t{5000011}}) {
     const auto floats = [](auto& random, auto i) { return i % 3 == 0 ? random() % 4 << 30 : random(); };
     expect_order<std::uint32_t>(keys_by<float>(size, floats), Order::ascending, "zeros and others");
     expect_values<std::uint32_t>(keys_by<float>(size, floats), Order::descending, true, "zeros and others");
     expect_values<std::uint32_t>(keys_by<std::uint32_t>(size, [](auto& random, auto) { return random() & random(); }),
                                  Order::ascending, true, "and2");
+    expect_values<std::uint8_t>(keys_by<std::int32_t>(size, [](auto& random, auto) { return random() % 7 << 7; }),
+                                Order::ascending, false, "one digit or two");
     expect_order<std::uint32_t>(keys_by<std::int32_t>(size, [](auto& random, auto) { return random() % 3 << 20; }),
                                 Order::descending, "few");
   }
@@ -305,16 +318,33 @@ TEST_P(PackedKeys, ByDigits) {
   expect_order<std::uint32_t>(test::make_keys<float>(test::Keys::special, 300007), Order::descending, "special");
 }
 
-// Whoever is asked whether keys are crowded sorts them either way.
+TEST_P(SortKeys, Once) {
+  if (device.kind() != DeviceKind::cuda) GTEST_SKIP() << "needs work-groups that wait for each other";
+  once = true;
+  each_crowd<std::uint64_t>(200003, [&](const auto& keys, const auto& what) { expect_sorted_both_ways(keys, what); });
+  each_crowd<std::int32_t>(200003, [&](const auto& keys, const auto& what) { expect_sorted_both_ways(keys, what); });
+  expect_sorted_both_ways(test::make_keys<float>(test::Keys::special, 300007), "special");
+  expect_sorted_both_ways(test::make_keys<double>(test::Keys::special, 300007), "special");
+}
+
 TEST_P(PackedKeys, CrowdedOrNot) {
   if (device.kind() != DeviceKind::cuda) GTEST_SKIP() << "needs work-groups that wait for each other";
-  const std::uint64_t size = (std::uint64_t{1} << 24) + 77;
+  const std::uint64_t size = (std::uint64_t{1} << 22) + 77;
   for (const unsigned shift : {0U, 9U, 27U}) {
     const auto keys =
         keys_by<std::uint32_t>(size, [&](auto& random, auto) { return static_cast<std::uint32_t>(random()) >> shift; });
-    expect_order<std::uint32_t>(keys, Order::ascending, "bits without " + std::to_string(shift));
-    expect_values<std::uint32_t>(keys, Order::ascending, true, "bits without " + std::to_string(shift));
+    expect_order<std::uint32_t>(keys, Order::descending, "bits without " + std::to_string(shift));
   }
+}
+
+// Keys that are asked whether they are crowded are sorted either way.
+TEST_P(SortKeys, CrowdedOrNot) {
+  if (device.kind() != DeviceKind::cuda) GTEST_SKIP() << "needs work-groups that wait for each other";
+  each_crowd<std::uint64_t>(1000003, [&](const auto& keys, const auto& what) { expect_sorted_both_ways(keys, what); });
+  each_crowd<std::int32_t>(1000003, [&](const auto& keys, const auto& what) { expect_sorted_both_ways(keys, what); });
+  by_digits = sort_keys::ByDigitsWhere::all;  // that have one pair more than equal ones
+  each_crowd<std::uint32_t>(200003, [&](const auto& keys, const auto& what) { expect_sorted_both_ways(keys, what); });
+  each_crowd<std::int64_t>(200003, [&](const auto& keys, const auto& what) { expect_sorted_both_ways(keys, what); });
 }
 
 TEST_P(PackedKeys, Crowds) {
@@ -399,19 +429,22 @@ class Graph {
 
 // A sort that is captured reads nothing back, so a replay sorts whatever the keys have become.
 template <class T>
-void expect_captured(const Device& device, std::uint64_t count, sort_keys::ByDigitsWhere by_digits) {
+void expect_captured(const Device& device, std::uint64_t count, bool once) {
   Buffer<T> keys(device, count);
   const Buffer<T> sorted(device, count);
   Buffer<std::uint32_t> order(device, count);
   const Payload indices{Payload::Kind::indices, &order, 4};
   const SortJob job{Order::ascending, SortAlgorithm::automatic, {count, 1, {}}};
   const Buffer<std::byte> scratch(device, sort_keys::scratch_bytes(device.info(), dtype_of<T>, {}, count));
-  const Buffer<std::byte> packed(device, sort_keys::scratch_bytes(device.info(), dtype_of<T>, indices, count));
+  const Buffer<std::byte> packed(device, once ? sort_once::scratch_bytes(device.info(), dtype_of<T>, indices, count)
+                                              : sort_keys::scratch_bytes(device.info(), dtype_of<T>, indices, count));
   Stream stream(device);
   DeviceWork work;
   const auto sort = [&] {
     sort_keys::sort(stream, keys, dtype_of<T>, &sorted, {}, job, &scratch, work);
-    if (sizeof(T) == 4) sort_keys::sort(stream, keys, dtype_of<T>, nullptr, indices, job, &packed, work, 0, by_digits);
+    if (sizeof(T) != 4) return;
+    if (once) sort_once::sort(stream, keys, dtype_of<T>, nullptr, indices, job, &packed, work);
+    else sort_keys::sort(stream, keys, dtype_of<T>, nullptr, indices, job, &packed, work);
   };
   keys.write(keys_by<T>(count, [](auto& random, auto) { return random(); }));
   sort();  // kernels are loaded before they are captured
@@ -438,9 +471,9 @@ void expect_captured(const Device& device, std::uint64_t count, sort_keys::ByDig
 
 TEST_P(SortKeys, CapturedInAGraph) {
   if (device.kind() != DeviceKind::cuda) GTEST_SKIP() << "needs a CUDA device";
-  expect_captured<std::uint32_t>(device, 300007, sort_keys::ByDigitsWhere::none);
-  expect_captured<float>(device, 300007, sort_keys::ByDigitsWhere::all);
-  expect_captured<std::uint64_t>(device, 300007, sort_keys::ByDigitsWhere::none);
+  expect_captured<std::uint32_t>(device, 300007, false);
+  expect_captured<float>(device, 300007, true);
+  expect_captured<std::uint64_t>(device, 300007, false);
 }
 
 MASU_ON_EACH_KERNEL_DEVICE(SortKeys);

@@ -5,6 +5,7 @@
 #include "each_architecture.h"
 #include "sort/device/sort_counting.h"
 #include "sort/device/sort_keys_plan.h"
+#include "sort/device/sort_once.h"
 #include "sort/device/sort_plan.h"
 
 #include <cstddef>
@@ -114,25 +115,37 @@ TEST_P(SortRadixNvrtc, Keys) {
 
 TEST_P(SortRadixNvrtc, CrowdedKeys) {
   using sort_keys::ByDigitsWhere;
-  using sort_keys::Subject;
   DeviceInfo gpu = test::nvrtc_gpu();
   gpu.kind = DeviceKind::cuda;
   gpu.compute_units = 132;
-  std::vector<Subject> subjects = {{Dtype::u32, 0, 4}, {Dtype::f32, 4, 0}, {Dtype::i32, 0, 1}};
-  if (GetParam() != 90) subjects.resize(1);
-  constexpr unsigned bits = sort_keys::most_bucket_bits;
-  for (const Subject& subject : subjects) {
-    const auto by_digits =
-        sort_keys::by_digits_of(gpu, subject, std::uint64_t{1} << 28, bits, ByDigitsWhere::automatic);
-    ASSERT_NE(by_digits.group, 0U);
-    expect_compiles(sort_keys::digits_files, sort_keys::digits_defines(subject, by_digits), {"sort_once"});
+  gpu.local_bytes_total = gpu.local_bytes + 1024;
+  constexpr std::uint64_t count = std::uint64_t{1} << 28;
+  std::vector<sort_once::Kind> kinds = {{Dtype::u32, 4}, {Dtype::f32, 4, true}, {Dtype::i32, 1},
+                                        {Dtype::f32, 2}, {Dtype::u64},          {Dtype::f32}};
+  if (GetParam() != 90) kinds.resize(1);
+  for (const sort_once::Kind& kind : kinds) {
+    const sort_once::Plan plan = sort_once::plan_of(gpu, kind, count);
+    ASSERT_NE(plan.group, 0U);
+    EXPECT_LE((plan.local_bytes + 1024) * plan.resident, gpu.local_bytes_total);
+    expect_compiles(sort_once::files, sort_once::defines(plan, kind), {"sort_once"});
   }
+  constexpr unsigned bits = sort_keys::most_bucket_bits;
   expect_compiles(
-      sort_keys::crowded_files, sort_keys::part_defines(gpu, subjects[0], bits, true),
+      sort_keys::crowded_files, sort_keys::part_defines(gpu, {Dtype::u64}, bits, true),
       {"keys_count", "keys_places", "keys_first", "keys_second", "crowd_count", "crowd_split", "crowd_scatter"});
-  EXPECT_EQ(sort_keys::by_digits_of(gpu, {Dtype::u32}, std::uint64_t{1} << 28, bits, ByDigitsWhere::all).group, 0U);
+  const auto asked = [&](sort_keys::Subject subject) {
+    return sort_keys::by_digits_of(gpu, subject, count, bits, ByDigitsWhere::automatic).plan.group != 0;
+  };
+  EXPECT_TRUE(asked({Dtype::u64}));
+  EXPECT_TRUE(asked({Dtype::i32, 4}));
+  EXPECT_FALSE(asked({Dtype::f32, 4}));
+  EXPECT_FALSE(asked({Dtype::f64}));
+  EXPECT_FALSE(asked({Dtype::u32}));  // so many are fast anyway
+  EXPECT_FALSE(asked({Dtype::u32, 0, 8}));
+  EXPECT_EQ(sort_once::plan_of(gpu, {Dtype::u32, 8}, count).group, 0U);
+  EXPECT_EQ(sort_once::plan_of(gpu, {Dtype::u32, 4}, std::uint64_t{1} << 30).group, 0U);
   gpu.kind = DeviceKind::opencl;
-  EXPECT_EQ(sort_keys::by_digits_of(gpu, subjects[0], std::uint64_t{1} << 28, bits, ByDigitsWhere::all).group, 0U);
+  EXPECT_EQ(sort_once::plan_of(gpu, {Dtype::u32, 4}, count).group, 0U);
 }
 
 TEST_P(SortRadixNvrtc, Counting) {

@@ -1,41 +1,63 @@
 // SPDX-License-Identifier: Apache-2.0
-// Radix sort from the least digit to the greatest in one launch, each pass with one read and one write, in OpenCL C 1.2 (and,
-// behind the CUDA prelude, in CUDA C++): sort_once sorts keys stably, and what moves with them.
-// sort_key.cl stands in front of this file.
+// Radix sort from the least digit to the greatest in one launch, each pass with one read and one write, in OpenCL C 1.2
+// (and, behind the CUDA prelude, in CUDA C++): sort_once sorts keys stably, and what moves with them. sort_key.cl
+// stands in front of this file.
 //
-// All work-groups are on the device at once (the plan launches them together, cooperatively), so they may wait for each other:
-// between the passes for all others, within a pass for tiles in front. The last work-group adds up, the others sort:
-// each takes tile after tile, counts its digits, and tells the counts; the last work-group, a work-item for each digit, tells
-// where the keys of each tile and digit go. Meanwhile the work-group counts its next tile, and only then writes this one.
-// What is told stands with the pass in one word, which is read and written as a whole, so no fence is needed.
+// All work-groups are on the device at once (the plan launches them together, cooperatively), so they may wait for each
+// other: between the passes for all others, within a pass for tiles in front. The last MASU_ADDERS work-groups add up,
+// the others sort: each takes tile after tile, counts its digits, and publishes the counts; those that add up publish
+// where the keys of each tile and digit go. What is published stands with the pass in one word, which is read and
+// written as a whole, so no fence is needed.
 //
-// Ranks: a sub-group of 32 lanes takes a part of the tile, row after row of 32 neighbours, and has a counter for each digit.
-// Lanes with equal digits find each other; they read the counter, and the last of them writes it.
+// Items: a key of 4 bytes and what moves with it are one integer of 8 bytes from the first pass to the last one, so
+// that runs of equal digits are twice as long and each is written once. Keys that can be made of their ordered ones
+// stand as these.
+//
+// Ranks: a sub-group of 32 lanes takes a part of the tile, row after row of 32 neighbours, and has a counter for each
+// digit, which holds where the next key of the digit goes in local memory. Lanes with equal digits find each other by
+// ballots; they read the counter, and the last of them writes it. The next tile takes the slots of items that are
+// ranked, and its counts are published before this one is written, so that nobody waits for a work-group that writes.
 //
 // Passes in which all keys agree are left out. Every work-group finds them by itself from the counts of all digits.
 //
-// Defines beside those of these, all given by sort_keys_plan.cpp:
+// Defines beside those of these, all given by sort_once.cpp:
 // - MASU_GROUP        work-items in a work-group: at least 256, a multiple of 64
 // - MASU_ITEMS        keys of a work-item
-// - MASU_VALUE_BYTES  of what moves with a key: 1, 2, 4, 8 or 16
+// - MASU_RESIDENT     work-groups that share a compute unit
+// - MASU_VALUE_BYTES  of what moves with a key of 4 bytes: 1, 2 or 4; or 0
 // - MASU_VALUE        its type
 // - MASU_INDICES      1: the values are the places of the keys, and the keys themselves are not wanted
-// - MASU_COLUMNS      counters of each digit in a work-group that counts all digits
+// - MASU_ADDERS       work-groups that add up: each some of the digits, so that these divide MASU_GROUP
+// - MASU_AHEAD        tiles that a work-item which adds up looks at together
+// - MASU_COLUMNS      counters of each digit in a work-group that counts all digits: a power of two
 
 #define MASU_DIGITS 256
 #define MASU_PASSES MASU_ELEMENT_BYTES
 #define MASU_TILE (MASU_GROUP * MASU_ITEMS)
 #define MASU_SUB_GROUPS (MASU_GROUP / 32)
 #define MASU_AT(type, at) ((__global type *)(scratch + (at)))
-#define MASU_LOADS 4   // vectors of keys under way together
-#define MASU_AHEAD 32  // words that a work-item which adds up looks at together
+#define MASU_LOADS 4  // vectors of keys under way together
+#define MASU_ADDED (MASU_DIGITS / MASU_ADDERS)
+#define MASU_SETS (MASU_GROUP / MASU_ADDED)
 
-// A word of a digit and a tile: its upper two bits say in which pass it was told, 0 at the start.
+// A word of a digit and a tile: its upper two bits say in which pass it was published, 0 at the start.
 #define MASU_MARK_SHIFT 30
-#define MASU_TOLD(word) ((word) & ((1U << MASU_MARK_SHIFT) - 1))
+#define MASU_PUBLISHED(word) ((word) & ((1U << MASU_MARK_SHIFT) - 1))
 
-inline uint digit_of(const MASU_ELEMENT key, const uint shift, const uint flip) {
-  return ((uint)(sort_key(key) >> shift) & (MASU_DIGITS - 1)) ^ flip;
+#if MASU_VALUE_BYTES == 0
+#define MASU_ITEM MASU_BITS
+#else
+#define MASU_ITEM ulong
+#endif
+// Whether items hold ordered keys. Those of floats do not tell zeros and NaNs apart.
+#define MASU_TURNED (MASU_INDICES || !MASU_FLOAT)
+
+inline MASU_BITS key_of(const MASU_ITEM item, const MASU_BITS flip) {
+  return MASU_TURNED ? (MASU_BITS)item : sort_key((MASU_BITS)item) ^ flip;
+}
+// The digit of an item, or the last digit where there is none in the tile.
+inline uint digit_of(const MASU_ITEM item, const uint shift, const MASU_BITS flip, const bool there) {
+  return MASU_TURNED || there ? (uint)(key_of(item, flip) >> shift) & (MASU_DIGITS - 1) : MASU_DIGITS - 1;
 }
 
 // All work-groups wait for each other, the first of `times` at a word of 0, and see then what the others wrote.
@@ -53,18 +75,18 @@ inline void wait_for_all(__global volatile uint *arrived, const uint times, cons
 
 // ---- counting ----
 
-inline void count_key(const MASU_ELEMENT key, const uint flip, __local uint *counters, const uint column) {
-  const MASU_BITS bits = sort_key(key);
+inline void count_key(const MASU_ELEMENT key, const MASU_BITS flip, __local uint *counters, const uint column) {
+  const MASU_BITS bits = sort_key(key) ^ flip;
   MASU_PRAGMA_UNROLL
   for (uint pass = 0; pass < MASU_PASSES; ++pass) {
-    const uint digit = ((uint)(bits >> (8 * pass)) & (MASU_DIGITS - 1)) ^ flip;
+    const uint digit = (uint)(bits >> (8 * pass)) & (MASU_DIGITS - 1);
     atomic_inc(&counters[(pass * MASU_DIGITS + digit) * MASU_COLUMNS + column]);
   }
 }
 
 // Adds the digits of all keys to `totals`, MASU_DIGITS for each pass.
-inline void count_digits(__global const MASU_ELEMENT *from, __global uint *totals, const uint count, const uint flip,
-                         __local uint *counters, const uint lid) {
+inline void count_digits(__global const MASU_ELEMENT *from, __global uint *totals, const uint count,
+                         const MASU_BITS flip, __local uint *counters, const uint lid) {
   const uint column = lid % MASU_COLUMNS;
   for (uint i = lid; i < MASU_PASSES * MASU_DIGITS * MASU_COLUMNS; i += MASU_GROUP) counters[i] = 0;
   barrier(CLK_LOCAL_MEM_FENCE);
@@ -111,8 +133,8 @@ inline void count_digits(__global const MASU_ELEMENT *from, __global uint *total
 
 // ---- passes ----
 
-// The digits in which keys differ, as bits, or, with MASU_INDICES, at least one, as places are written. Values go to and fro,
-// so that they need an even number of passes, and so do keys that are not `in_place`. `found`: a word.
+// The digits in which keys differ, as bits. Others are added where the result is not written otherwise, where one pass
+// would overwrite what it reads, and where keys alone go to and fro and must not end where they began. `found`: a word.
 inline uint passes_of(__global const uint *totals, const uint count, const uint in_place, __local uint *found,
                       const uint lid) {
   if (lid == 0) found[0] = 0;
@@ -123,81 +145,189 @@ inline uint passes_of(__global const uint *totals, const uint count, const uint 
   barrier(CLK_LOCAL_MEM_FENCE);
   const uint all = (1U << MASU_PASSES) - 1;
   uint passes = ~found[0] & all;
-  if (passes == 0 && (MASU_INDICES || in_place == 0)) passes = 1;
-  if (!MASU_INDICES && (popcount(passes) & 1) != 0) passes |= (passes + 1) & ~passes & all;
-  return passes;
+  if (passes == 0 && in_place != 0) return 0;
+  if (passes == 0) passes = 1;
+#if MASU_VALUE_BYTES == 0
+  const bool more = in_place != 0 && (popcount(passes) & 1) != 0;
+#else
+  const bool more = !MASU_INDICES && popcount(passes) == 1;  // values are in place
+#endif
+  return more ? passes | ((passes + 1) & ~passes & all) : passes;
 }
 
-inline void load_keys(__global const MASU_ELEMENT *from, const uint count, const uint tile, const uint own,
-                      MASU_ELEMENT *held) {
-  const uint first = tile * MASU_TILE;
-  if (first + MASU_TILE <= count) {
-    MASU_PRAGMA_UNROLL
-    for (uint i = 0; i < MASU_ITEMS; ++i) held[i] = from[first + own + i * 32];
+// Brings an item into local memory, where it is after masu_copies_done(): in the first pass a key as it is, and beside
+// it what moves with it. Behind the last one stand the greatest items.
+MASU_INLINE void load_item(const bool first_pass, __global const MASU_ELEMENT *keys, __global const MASU_VALUE *values,
+                           __global const MASU_ITEM *from, const uint place, const uint count,
+                           __local MASU_ITEM *slot) {
+  if (place >= count) {
+    *slot = (MASU_ITEM)0 - 1;
+  } else if (!first_pass) {
+    masu_copy_async(slot, from + place);
   } else {
-    MASU_PRAGMA_UNROLL
-    for (uint i = 0; i < MASU_ITEMS; ++i) held[i] = first + own + i * 32 < count ? from[first + own + i * 32] : 0;
+    masu_copy_async((__local MASU_ELEMENT *)slot, keys + place);
+#if MASU_VALUE_BYTES == 4 && !MASU_INDICES
+    masu_copy_async((__local uint *)slot + 1, values + place);
+#elif MASU_VALUE_BYTES != 0 && !MASU_INDICES
+    ((__local uint *)slot)[1] = values[place];
+#endif
   }
 }
+// Counts the digits of a sub-group's part of a tile, of which a work-item has each 32nd item, from `place` on,
+// beginning with its own. In the first pass it makes items of keys as they are.
+MASU_INLINE void count_part(const bool first_pass, const uint place, const uint count, const uint shift,
+                            const MASU_BITS flip, const uint lane, __local MASU_ITEM *slots,
+                            __local uint *own_counters) {
+  masu_copies_done();
+  MASU_PRAGMA_UNROLL
+  for (uint i = 0; i < MASU_DIGITS / 32; ++i) own_counters[i * 32 + lane] = 0;
+  masu_sub_group_barrier();
+  MASU_PRAGMA_UNROLL
+  for (uint i = 0; i < MASU_ITEMS; ++i) {
+    MASU_ITEM item = slots[i * 32];
+#if MASU_TURNED
+    if (first_pass && place + i * 32 < count) {
+      const MASU_BITS key = sort_key((MASU_BITS)item) ^ flip;
+#if MASU_INDICES
+      item = (ulong)(place + i * 32) << 32 | key;
+#elif MASU_VALUE_BYTES != 0
+      item = item >> 32 << 32 | key;
+#else
+      item = key;
+#endif
+      slots[i * 32] = item;
+    }
+#endif
+    atomic_inc(&own_counters[digit_of(item, shift, flip, place + i * 32 < count)]);
+  }
+}
+// Publishes the counts of a tile, after a barrier; then each counter becomes the place of the sub-group's first key of
+// the digit in local memory. Returns where the digit lid begins there.
+MASU_INLINE uint place_digits(__global volatile uint *counts, const uint tile, const uint mark, const uint lid,
+                              __local uint *counters, __local uint *partial) {
+  uint begin = 0;
+  uint total = 0;
+  uint before[MASU_SUB_GROUPS / 2];  // keys of the digit in sub-groups in front of each, two of 16 bits
+  if (lid < MASU_DIGITS) {
+    MASU_PRAGMA_UNROLL
+    for (uint i = 0; i < MASU_SUB_GROUPS / 2; ++i) {
+      before[i] = total;
+      total += counters[2 * i * MASU_DIGITS + lid];
+      before[i] |= total << 16;
+      total += counters[(2 * i + 1) * MASU_DIGITS + lid];
+    }
+    counts[(size_t)tile * MASU_DIGITS + lid] = mark << MASU_MARK_SHIFT | total;
+    begin = masu_scan_lanes(total);
+    if (lid % 32 == 31) partial[lid / 32] = begin;
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+  if (lid < MASU_DIGITS) {
+    begin -= total;
+    MASU_PRAGMA_UNROLL
+    for (uint i = 0; i < MASU_DIGITS / 32; ++i) begin += i < lid / 32 ? partial[i] : 0;
+    MASU_PRAGMA_UNROLL
+    for (uint i = 0; i < MASU_SUB_GROUPS; ++i) {
+      counters[i * MASU_DIGITS + lid] = (before[i / 2] >> i % 2 * 16 & 0xffff) + begin;
+    }
+  }
+  return begin;
+}
 
-// Where the keys of a digit go, tile after tile, from `place` on: `told` has their counts, MASU_DIGITS apart.
-inline void add_up(__global volatile const uint *told, __global volatile uint *places, const uint tiles,
-                   const uint mark, uint place) {
+// Publishes where the keys of each tile and of MASU_ADDED digits go, the first ones from `place` on. Each of the sets
+// of MASU_ADDED work-items looks at some tiles, of which those are taken up to the first whose counts are not all
+// there: a work-group may hold a tile in front of it and publish that one's counts only later. `counts` and `places`
+// are those of the digit of the work-item, MASU_DIGITS apart; `sums` has MASU_GROUP + 2 words.
+inline void add_up(__global volatile const uint *counts, __global volatile uint *places, const uint tiles,
+                   const uint mark, uint place, __local uint *sums, const uint lid) {
+  __local uint *const missing = sums + MASU_GROUP;
+  const uint ahead = lid / MASU_ADDED * MASU_AHEAD;
+  counts += ahead * MASU_DIGITS;
+  places += ahead * MASU_DIGITS;
+  uint turn = 0;
+  if (lid < 2) missing[lid] = MASU_SETS * MASU_AHEAD;
+  barrier(CLK_LOCAL_MEM_FENCE);
   for (uint tile = 0; tile < tiles;) {
+    const uint left = tiles - tile > ahead ? tiles - tile - ahead : 0;
     uint words[MASU_AHEAD];
     MASU_PRAGMA_UNROLL
-    for (uint k = 0; k < MASU_AHEAD; ++k) words[k] = told[(size_t)min(tile + k, tiles - 1) * MASU_DIGITS];
-    uint run = 0;  // words that all lanes have
-    bool there = true;
+    for (uint k = 0; k < MASU_AHEAD; ++k) words[k] = k < left ? counts[k * MASU_DIGITS] : 0;
+    uint there = 0;  // those that all lanes have
+    bool all = true;
     MASU_PRAGMA_UNROLL
     for (uint k = 0; k < MASU_AHEAD; ++k) {
-      there = there && masu_all_lanes(words[k] >> MASU_MARK_SHIFT == mark);
-      run += there ? 1 : 0;
+      all = all && masu_all_lanes(words[k] >> MASU_MARK_SHIFT == mark);
+      there += all ? 1 : 0;
     }
-    run = min(run, tiles - tile);
+    if (!all && lid % 32 == 0) atomic_min(&missing[turn], ahead + there);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    const uint taken = missing[turn];
+    uint total = 0;
     MASU_PRAGMA_UNROLL
     for (uint k = 0; k < MASU_AHEAD; ++k) {
-      if (k < run) {
-        places[(size_t)(tile + k) * MASU_DIGITS] = mark << MASU_MARK_SHIFT | place;
-        place += MASU_TOLD(words[k]);
-      }
+      const uint keys = ahead + k < taken ? MASU_PUBLISHED(words[k]) : 0;
+      words[k] = total;
+      total += keys;
     }
-    tile += run;
+    sums[lid] = total;
+    if (lid == 0) missing[1 - turn] = MASU_SETS * MASU_AHEAD;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    uint before = mark << MASU_MARK_SHIFT | place;
+    MASU_PRAGMA_UNROLL
+    for (uint i = 0; i < MASU_SETS; ++i) {
+      const uint sum = sums[i * MASU_ADDED + lid % MASU_ADDED];
+      before += i < lid / MASU_ADDED ? sum : 0;
+      place += sum;
+    }
+    MASU_PRAGMA_UNROLL
+    for (uint k = 0; k < MASU_AHEAD; ++k) {
+      if (ahead + k < taken) places[k * MASU_DIGITS] = before + words[k];
+    }
+    counts += taken * MASU_DIGITS;
+    places += taken * MASU_DIGITS;
+    tile += taken;
+    turn = 1 - turn;
   }
 }
 
-// Only where `state` holds a word that is not 0; the word behind it, and `totals`, are zeros at the start. The first pass reads
-// `keys`; then keys go to and fro between `parted` and `sorted`, and values between `moved`, where they begin and end, and
-// `moved_too`. Fewer than 2^30 keys.
-__kernel MASU_WORK_GROUP(MASU_GROUP) void sort_once(
-    __global const uchar *keys, const ulong keys_at, __global uchar *parted, const ulong parted_at,
-    __global uchar *sorted, const ulong sorted_at, __global uchar *moved, const ulong moved_at,
-    __global uchar *moved_too, const ulong moved_too_at, __global uchar *scratch, const ulong state_at,
-    const ulong totals_at, const ulong told_at, const uint count, const uint flipped, const uint in_place,
-    __local uint4 *local_memory) {
+// With `asked` only where `state` holds a word that is not 0. The word behind it, and MASU_PASSES + 1 rows of `totals`,
+// are zeros at the start. The first pass reads `keys` and `moved`; items go to and fro between `one` and `other`, or,
+// of keys alone, between `one` and `sorted`; the last pass writes `sorted` and `moved`. Fewer than 2^30 keys.
+__kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void sort_once(
+    __global const uchar *keys_memory, const ulong keys_at, __global uchar *sorted_memory, const ulong sorted_at,
+    __global uchar *moved_memory, const ulong moved_at, __global uchar *scratch, const ulong one_at,
+    const ulong other_at, const ulong state_at, const ulong totals_at, const ulong counts_at, const uint count,
+    const uint flipped, const uint in_place, const uint asked, __local uint4 *local_memory) {
   MASU_LOCAL_POINTER(uint4, local_memory);
   __global volatile uint *const state = MASU_AT(volatile uint, state_at);
-  if (state[0] == 0) return;
-  __local MASU_ELEMENT *const staging = (__local MASU_ELEMENT *)local_memory;
-  __local MASU_VALUE *const waiting = (__local MASU_VALUE *)(staging + MASU_TILE);
-  __local uint *const bases = (__local uint *)(waiting + MASU_TILE);
+  if (asked != 0 && state[0] == 0) return;
+  __local MASU_ITEM *const staging = (__local MASU_ITEM *)local_memory;
+  __local MASU_ITEM *const parts = staging + MASU_TILE;
+  __local uint *const counters = (__local uint *)(parts + MASU_TILE);
+  __local uint *const bases = counters + MASU_SUB_GROUPS * MASU_DIGITS;
   __local uint *const partial = bases + MASU_DIGITS;
-  __local ushort *const counters = (__local ushort *)(partial + 16);
+  __local uint *const following = partial + MASU_DIGITS / 32;
   const uint lid = (uint)get_local_id(0);
   const uint lane = lid % 32;
   const uint sub_group = lid / 32;
   const uint own = sub_group * 32 * MASU_ITEMS + lane;
-  const uint flip = flipped != 0 ? MASU_DIGITS - 1 : 0;
-  const uint sorters = (uint)get_num_groups(0) - 1;
+  const MASU_BITS flip = flipped != 0 ? MASU_ALL_BITS : 0;
+  const uint sorters = (uint)get_num_groups(0) - MASU_ADDERS;
   const uint tiles = (count + MASU_TILE - 1) / MASU_TILE;
+  __global const MASU_ELEMENT *const keys = (__global const MASU_ELEMENT *)(keys_memory + keys_at);
+#if !MASU_INDICES
+  __global MASU_ELEMENT *const sorted = (__global MASU_ELEMENT *)(sorted_memory + sorted_at);
+#endif
+  __global MASU_VALUE *const moved = (__global MASU_VALUE *)(moved_memory + moved_at);
   __global uint *const totals = MASU_AT(uint, totals_at);
-  __global volatile uint *const told = MASU_AT(volatile uint, told_at) + lid;
-  __global volatile uint *const places = told + (size_t)tiles * MASU_DIGITS;
+  __global volatile uint *const counts = MASU_AT(volatile uint, counts_at);
+  __global volatile uint *const places = counts + (size_t)tiles * MASU_DIGITS;
+  __local uint *const own_counters = counters + sub_group * MASU_DIGITS;
 
   for (uint tile = (uint)get_group_id(0); tile < tiles; tile += (uint)get_num_groups(0)) {
-    if (lid < MASU_DIGITS) told[(size_t)tile * MASU_DIGITS] = places[(size_t)tile * MASU_DIGITS] = 0;
+    if (lid < MASU_DIGITS) counts[(size_t)tile * MASU_DIGITS + lid] = 0;
+    if (lid < MASU_DIGITS) places[(size_t)tile * MASU_DIGITS + lid] = 0;
   }
-  count_digits((__global const MASU_ELEMENT *)(keys + keys_at), totals, count, flip, (__local uint *)local_memory, lid);
+  count_digits(keys, totals, count, flip, (__local uint *)local_memory, lid);
   wait_for_all(state + 1, 1, lid);
   const uint passes = passes_of(totals, count, in_place, partial, lid);
   const uint needed = popcount(passes);
@@ -206,131 +336,96 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void sort_once(
     if ((passes >> pass & 1) == 0) continue;
     if (done != 0) wait_for_all(state + 1, 1 + done, lid);
     const uint shift = 8 * pass;
-    const bool to_sorted = ((needed - done) & 1) != 0;
     const bool first_pass = done == 0;
     const uint mark = done % 3 + 1;
+#if MASU_VALUE_BYTES == 0
+    const bool to_sorted = ((needed - done) & 1) != 0;
+    __global const MASU_ITEM *const from = to_sorted ? MASU_AT(MASU_ITEM, one_at) : sorted;
+    __global MASU_ITEM *const to = to_sorted ? sorted : MASU_AT(MASU_ITEM, one_at);
+#else
+    __global const MASU_ITEM *const from = MASU_AT(MASU_ITEM, (done & 1) != 0 ? one_at : other_at);
+    __global MASU_ITEM *const to = MASU_AT(MASU_ITEM, (done & 1) != 0 ? other_at : one_at);
+#endif
     ++done;
-    __global const MASU_ELEMENT *const from =
-        (__global const MASU_ELEMENT *)(first_pass  ? keys + keys_at
-                                        : to_sorted ? (__global const uchar *)(parted + parted_at)
-                                                    : (__global const uchar *)(sorted + sorted_at));
-    __global MASU_ELEMENT *const to = (__global MASU_ELEMENT *)(to_sorted ? sorted + sorted_at : parted + parted_at);
-    const bool writes_keys = !MASU_INDICES || done != needed;
-    __global MASU_VALUE *const own_moved = (__global MASU_VALUE *)(moved + moved_at);
-    __global MASU_VALUE *const other_moved = (__global MASU_VALUE *)(moved_too + moved_too_at);
-    __global const MASU_VALUE *const values_from = first_pass || !to_sorted ? own_moved : other_moved;
-    __global MASU_VALUE *const values_to = to_sorted ? own_moved : other_moved;
 
-    if (get_group_id(0) == sorters) {
-      if (lid < MASU_DIGITS) bases[lid] = totals[pass * MASU_DIGITS + lid];
+    if (get_group_id(0) >= sorters) {
+      const uint digit = ((uint)get_group_id(0) - sorters) * MASU_ADDED + lid % MASU_ADDED;
+      for (uint i = lid; i < MASU_DIGITS; i += MASU_GROUP) bases[i] = totals[pass * MASU_DIGITS + i];
       barrier(CLK_LOCAL_MEM_FENCE);
-      if (lid < MASU_DIGITS) {
-        uint begin = 0;
-        for (uint i = 0; i < MASU_DIGITS; ++i) begin += i < lid ? bases[i] : 0;
-        add_up(told, places, tiles, mark, begin);
-      }
+      uint place = 0;
+      for (uint i = 0; i < MASU_DIGITS; ++i) place += i < digit ? bases[i] : 0;
+      add_up(counts + digit, places + digit, tiles, mark, place, (__local uint *)staging, lid);
       continue;
     }
 
-    uint begin = 0;  // of the digit lid, in the tile that lies in local memory
-    MASU_ELEMENT held[MASU_ITEMS];
+    __local MASU_ITEM *const slots = parts + own;
     uint tile = (uint)get_group_id(0);
-    if (tile < tiles) load_keys(from, count, tile, own, held);
-    for (;; tile += sorters) {
-      const uint first = tile * MASU_TILE;
-      const uint size = tile < tiles ? min(count - first, (uint)MASU_TILE) : 0;
-      uint upto = 0;
-      uint ranks[(MASU_ITEMS + 1) / 2];  // two of 16 bits
-      __local ushort *const own_counters = counters + sub_group * MASU_DIGITS;
-      if (tile < tiles) {
-        for (uint i = lid; i < MASU_SUB_GROUPS * MASU_DIGITS / 2; i += MASU_GROUP) ((__local uint *)counters)[i] = 0;
-        barrier(CLK_LOCAL_MEM_FENCE);
-        // A key's place among those of its digit in the sub-group's part. What stands behind the last key comes last.
-        MASU_PRAGMA_UNROLL
-        for (uint i = 0; i < MASU_ITEMS; ++i) {
-          const uint digit = own + i * 32 < size ? digit_of(held[i], shift, flip) : MASU_DIGITS - 1;
-          const uint equals = masu_lanes_like(digit, 8);
-          const uint rank = own_counters[digit] + popcount(equals & ((1U << lane) - 1));
-          ranks[i / 2] = masu_computed(i % 2 == 0 ? rank : ranks[i / 2] | rank << 16);
-          masu_sub_group_barrier();
-          if (equals >> lane == 1) own_counters[digit] = (ushort)(rank + 1);
-          masu_sub_group_barrier();
-        }
-        barrier(CLK_LOCAL_MEM_FENCE);
-        // The tile's counts are told; each counter becomes the place of the sub-group's first key of the digit.
-        uint total = 0;
-        uint before[MASU_SUB_GROUPS / 2];  // two of 16 bits
-        if (lid < MASU_DIGITS) {
-          MASU_PRAGMA_UNROLL
-          for (uint i = 0; i < MASU_SUB_GROUPS / 2; ++i) {
-            before[i] = total;
-            total += counters[2 * i * MASU_DIGITS + lid];
-            before[i] |= total << 16;
-            total += counters[(2 * i + 1) * MASU_DIGITS + lid];
-          }
-          told[(size_t)tile * MASU_DIGITS] = mark << MASU_MARK_SHIFT | total;
-          upto = masu_scan_lanes(total);
-          if (lane == 31) partial[sub_group] = upto;
-        }
-        barrier(CLK_LOCAL_MEM_FENCE);
-        if (lid < MASU_DIGITS) {
-          upto -= total;
-          MASU_PRAGMA_UNROLL
-          for (uint i = 0; i < MASU_DIGITS / 32; ++i) upto += i < sub_group ? partial[i] : 0;
-          MASU_PRAGMA_UNROLL
-          for (uint i = 0; i < MASU_SUB_GROUPS; ++i) {
-            counters[i * MASU_DIGITS + lid] = (ushort)((before[i / 2] >> i % 2 * 16) + upto);
-          }
-        }
+    if (tile >= tiles) continue;
+    MASU_PRAGMA_UNROLL
+    for (uint i = 0; i < MASU_ITEMS; ++i) {
+      load_item(first_pass, keys, moved, from, tile * MASU_TILE + own + i * 32, count, slots + i * 32);
+    }
+    count_part(first_pass, tile * MASU_TILE + own, count, shift, flip, lane, slots, own_counters);
+    // The next tile is whichever no work-group has taken.
+    __global uint *const taken = &totals[MASU_PASSES * MASU_DIGITS + pass];
+    if (lid == MASU_GROUP - 1) following[0] = sorters + atomic_inc(taken);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    uint begin = place_digits(counts, tile, mark, lid, counters, partial);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    while (tile < tiles) {
+      const uint size = min(count - tile * MASU_TILE, (uint)MASU_TILE);
+      const uint next = following[0];
+      const uint next_own = next * MASU_TILE + own;
+      MASU_PRAGMA_UNROLL
+      for (uint i = 0; i < MASU_ITEMS; ++i) {
+        const MASU_ITEM item = slots[i * 32];
+        const uint digit = digit_of(item, shift, flip, own + i * 32 < size);
+        const uint equals = masu_lanes_like(digit, 8);
+        const uint place = own_counters[digit] + popcount(equals & ((1U << lane) - 1));
+        masu_sub_group_barrier();
+        if (equals >> lane == 1) own_counters[digit] = place + 1;
+        masu_sub_group_barrier();
+        staging[place] = item;
+        if (next < tiles) load_item(first_pass, keys, moved, from, next_own + i * 32, count, slots + i * 32);
       }
-      if (tile >= sorters) {  // the tile in front of it is written
-        const uint last = tile - sorters;
-        const uint there = min(count - last * MASU_TILE, (uint)MASU_TILE);
-        if (lid < MASU_DIGITS) {
-          uint word = places[(size_t)last * MASU_DIGITS];
-          while (word >> MASU_MARK_SHIFT != mark) word = places[(size_t)last * MASU_DIGITS];
-          bases[lid] = MASU_TOLD(word) - begin;
-        }
-        barrier(CLK_LOCAL_MEM_FENCE);
+      if (next < tiles) count_part(first_pass, next_own, count, shift, flip, lane, slots, own_counters);
+      barrier(CLK_LOCAL_MEM_FENCE);
+      uint next_begin = 0;
+      if (next < tiles) {
+        if (lid == MASU_GROUP - 1) following[0] = sorters + atomic_inc(taken);
+        next_begin = place_digits(counts, next, mark, lid, counters, partial);
+      }
+      if (lid < MASU_DIGITS) {
+        uint word = places[(size_t)tile * MASU_DIGITS + lid];
+        while (word >> MASU_MARK_SHIFT != mark) word = places[(size_t)tile * MASU_DIGITS + lid];
+        bases[lid] = MASU_PUBLISHED(word) - begin;
+      }
+      barrier(CLK_LOCAL_MEM_FENCE);
+      begin = next_begin;
+      if (done != needed) {
         MASU_PRAGMA_UNROLL
         for (uint i = 0; i < MASU_ITEMS; ++i) {
           const uint place = i * MASU_GROUP + lid;
-          const MASU_ELEMENT key = staging[place];
-          const uint goes = bases[digit_of(key, shift, flip)] + place;
-          if (place < there) {
-            if (writes_keys) to[goes] = key;
-            values_to[goes] = waiting[place];
-          }
+          const MASU_ITEM item = staging[place];
+          const uint goes = bases[digit_of(item, shift, flip, true)] + place;
+          if (place < size) to[goes] = item;
         }
-      }
-      if (tile >= tiles) break;
-      barrier(CLK_LOCAL_MEM_FENCE);
-      MASU_VALUE values[MASU_ITEMS];
-      MASU_PRAGMA_UNROLL
-      for (uint i = 0; i < MASU_ITEMS; ++i) {
-        const uint place = own + i * 32;
-#if MASU_INDICES
-        if (first_pass) {
-          values[i] = first + place;
-          continue;
-        }
+      } else {
+        MASU_PRAGMA_UNROLL
+        for (uint i = 0; i < MASU_ITEMS; ++i) {
+          const uint place = i * MASU_GROUP + lid;
+          const MASU_ITEM item = staging[place];
+          const uint goes = bases[digit_of(item, shift, flip, true)] + place;
+#if !MASU_INDICES
+          if (place < size) sorted[goes] = MASU_TURNED ? bits_of_key((MASU_BITS)item ^ flip) : (MASU_BITS)item;
 #endif
-        values[i] = values_from[first + (place < size ? place : 0)];
+#if MASU_VALUE_BYTES != 0
+          if (place < size) moved[goes] = (MASU_VALUE)(item >> 32);
+#endif
+        }
       }
-      MASU_PRAGMA_UNROLL
-      for (uint i = 0; i < MASU_ITEMS; ++i) {
-        const uint digit = own + i * 32 < size ? digit_of(held[i], shift, flip) : MASU_DIGITS - 1;
-        const uint place = (ranks[i / 2] >> i % 2 * 16 & 0xffff) + own_counters[digit];
-        const uint other = ranks[i / 2] & (i % 2 == 0 ? 0xffff0000U : 0xffffU);
-        ranks[i / 2] = masu_computed(other | place << i % 2 * 16);
-        staging[place] = held[i];
-      }
-      if (tile + sorters < tiles) load_keys(from, count, tile + sorters, own, held);
-      MASU_PRAGMA_UNROLL
-      for (uint i = 0; i < MASU_ITEMS; ++i) waiting[ranks[i / 2] >> i % 2 * 16 & 0xffff] = values[i];
-      begin = upto;
+      tile = next;
       barrier(CLK_LOCAL_MEM_FENCE);
     }
-    barrier(CLK_LOCAL_MEM_FENCE);
   }
 }
