@@ -158,8 +158,9 @@ def test_after_the_work_on_another_stream(library):
                 array += 1
             counts, _ = masu.histogram(array, 2, (0, 400))
             total = masu.sum(array)
-        assert library.get(counts).tolist() == [0, 1 << 24]
-        assert float(library.get(total)) == 200 * 2.0**24
+            # Read on that stream: the calls have only been enqueued.
+            assert library.get(counts).tolist() == [0, 1 << 24]
+            assert float(library.get(total)) == 200 * 2.0**24
 
 
 def test_work_goes_to_the_stream_of_the_library(library):
