@@ -215,4 +215,7 @@ class WeightedHistogram(State):
         return Histogram(np.frombuffer(totals, dtype), _floats(edges), below, above, nan, _floats(variances))
 
     def __repr__(self):
-        return f"<masu.WeightedHistogram of {self.result()!r}>"
+        try:
+            return f"<masu.WeightedHistogram of {self.result()!r}>"
+        except ValueError as error:
+            return f"<masu.WeightedHistogram: {error}>"

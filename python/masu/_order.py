@@ -133,6 +133,8 @@ def argsort(a, axis=-1, kind=None, order=None, *, stable=None, descending=_NoVal
                     _masu.argsort(a, result, 1, _device.cpu)
                     return result
             return a.argsort(axis, "stable")
+        if _usual(kind, order, stable):
+            return a.argsort(axis, "stable")
         return a.argsort(axis, kind, order, stable=stable)
     if _arrays.is_series(a):
         order = argsort(_arrays.as_numpy(a), axis, kind, order, stable=stable, descending=descending, out=out, device=device)

@@ -167,7 +167,8 @@ def plain_points(percent, count, dtype, q, method):
     """
     function = np.percentile if percent else np.quantile
     try:
-        *found, result, shape = points(function, count, dtype, q, method)
+        with np.errstate(all="ignore"):
+            *found, result, shape = points(function, count, dtype, q, method)
     except Exception:  # what NumPy says of it
         return None
     own = result == np.dtype(dtype) and not found[-1].any()
@@ -181,7 +182,9 @@ def double_quantiles(function, dtype, q, method):
     numbers of elements that it finds; else no elements.
     """
     wanted = np.ravel(q)
-    if wanted.dtype != np.float64 and wanted.dtype.kind not in "iu" or type(q) is not int and np.asarray(q).dtype.kind in "iu":
+    if wanted.dtype != np.float64 and wanted.dtype not in (np.int64, np.uint64):
+        return np.empty(0)
+    if wanted.dtype != np.float64 and type(q) is not int and function is np.quantile:
         return np.empty(0)
     wanted = np.true_divide(wanted, 100) if function is np.percentile else wanted.astype(np.float64)
     for count in (1, 2, 5, 10, 97, 1000):

@@ -7,6 +7,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <string>
+#include <string_view>
 #include <unordered_map>
 
 namespace masu_python {
@@ -30,6 +31,14 @@ bool append_number(std::string& key, PyObject* q) {
   return true;
 }
 
+// Whether a buffer holds plain numbers, whose bytes say all of them: no addresses of objects, no fields.
+bool holds_numbers(const Py_buffer& view) {
+  if (view.format == nullptr || view.len <= 0) return false;
+  std::string_view format(view.format);
+  if (format.size() == 2 && std::string_view("@=<>!").find(format[0]) != format.npos) format.remove_prefix(1);
+  return format.size() == 1 && std::string_view("?bBhHiIlLqQefd").find(format[0]) != format.npos;
+}
+
 // What q is, as a part of a key.
 bool append_quantiles(std::string& key, PyObject* q) {
   constexpr Py_ssize_t most = 4096;
@@ -48,7 +57,7 @@ bool append_quantiles(std::string& key, PyObject* q) {
     PyErr_Clear();
     return false;
   }
-  const bool plain = view.format != nullptr && view.len > 0 && view.len / view.itemsize <= most;
+  const bool plain = holds_numbers(view) && view.len / view.itemsize <= most;
   if (plain) {
     key.append(view.format).append(1, ':');
     for (int axis = 0; axis < view.ndim; ++axis) append(key, view.shape[axis]);
@@ -97,21 +106,26 @@ void answer(const Question& question, Points& points) {
   const char* const dtype = question.boolean ? "?" : numpy_code(question.dtype);
   const nb::object found = nb::borrow(question.ask)(nb::borrow(question.percent), question.length, dtype,
                                                     nb::borrow(question.q), nb::borrow(question.method));
-  if (points.known) return;  // another thread has asked meanwhile, and may be using it
-  points.known = true;
-  if (found.is_none()) return;
-  points.list = points_of(found[0], found[1], found[2], found[3]);
-  switch (nb::cast<int>(found[4])) {
-    case 2: points.result = masu::Dtype::f16; break;
-    case 4: points.result = masu::Dtype::f32; break;
-    case 8: points.result = masu::Dtype::f64; break;
-    default: break;
+  Points told;
+  if (!found.is_none()) {
+    told.list = points_of(found[0], found[1], found[2], found[3]);
+    switch (nb::cast<int>(found[4])) {
+      case 2: told.result = masu::Dtype::f16; break;
+      case 4: told.result = masu::Dtype::f32; break;
+      case 8: told.result = masu::Dtype::f64; break;
+      default: break;
+    }
+    told.shape = nb::cast<std::vector<std::int64_t>>(found[5]);
+    const nb::object doubles = found[6];
+    const Input q(doubles);
+    told.q.assign(q.data<double>(), q.data<double>() + q.count());
+    told.method = masu::quantile_method_from_name(nb::borrow<nb::str>(question.method).c_str());
   }
-  points.shape = nb::cast<std::vector<std::int64_t>>(found[5]);
-  const nb::object doubles = found[6];
-  const Input q(doubles);
-  points.q.assign(q.data<double>(), q.data<double>() + q.count());
-  points.method = masu::quantile_method_from_name(nb::borrow<nb::str>(question.method).c_str());
+  if (points.known) return;  // another thread has asked meanwhile, and may be using it
+  told.number = points.number;
+  told.sought = points.sought;
+  told.known = true;
+  points = std::move(told);
 }
 
 }  // namespace masu_python

@@ -329,3 +329,10 @@ def test_tokens_of_dask():
 
 def test_every_state_is_tested_here():
     assert {type(state).__name__ for state in some_states().values()} == {*MERGED, "QuantileFinder"}
+
+
+def test_totals_that_do_not_fit_are_told():
+    state = masu.WeightedHistogram.of([1, 1], 2, (0, 1), weights=[2**63 - 1] * 2)
+    assert "must fit i64" in repr(state)
+    state.merge(masu.WeightedHistogram.of([1], 2, (0, 1), weights=[-2**63]))
+    assert state.result().n == 2**63 - 2

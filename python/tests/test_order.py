@@ -440,3 +440,27 @@ def test_little_data_are_ordered_as_much_are(monkeypatch, dtype, length):
                     same_bits(little, call(given))
                 if name in ("sort", "heapsort", "whole"):
                     same_bits(little, a[order])
+
+
+@pytest.mark.parametrize("arguments", [{"kind": "quicksort"}, {"kind": "heapsort"}, {"stable": False}, {"kind": None}])
+def test_little_data_is_ordered_stably(arguments):
+    a = (np.arange(1000) % 3).astype("i1")
+    assert masu.argsort(a, **arguments).tolist() == np.argsort(a, kind="stable").tolist()
+
+
+def test_quantiles_at_objects_are_asked_anew():
+    a, q = np.arange(100.0), np.empty(1, object)
+    for number in (0.25, 0.25, 0.25, 0.7, 0.25, 0.9):
+        q[0] = [number][0] * 1.0  # another object, at times where the last one was
+        for method in ("lower", "inverted_cdf"):
+            assert masu.quantile(a, q, method=method).tolist() == np.quantile(a, q, method=method).tolist()
+    assert masu.quantile(a, np.array([0.25], ">f8")).tolist() == masu.quantile(a, np.array([0.25])).tolist()
+
+
+@pytest.mark.parametrize("q", [[25, 75], [0, 100], np.int64(50), np.array(50), np.array([1, 99], "u8"), 50, [12.5]], ids=str)
+def test_whole_percents_of_device_arrays_with_nan(q):
+    a = np.array([1, 2, np.nan, 4, 8.5])
+    for dtype in ("f4", "f8"):
+        want = np.nanpercentile(a.astype(dtype), q)
+        got = np.asarray(masu.nanpercentile(masu.to_device(a.astype(dtype), "cpu"), q).get())
+        assert got.dtype == np.asarray(want).dtype and got.tobytes() == np.asarray(want).tobytes()

@@ -5,6 +5,7 @@
 #include "quantile/quantiles.h"
 #include "quantile/selection.h"
 #include "quantile/selection_device.h"
+#include "quantile/selection_plan.h"
 #include "runtime/half.h"
 
 #include <masu/quantile.h>
@@ -245,7 +246,14 @@ void put_median(const ArrayView& row, std::byte* to) {
 std::uint64_t nan_quantiles_workspace(const Device& device, Dtype dtype, std::uint64_t count,
                                       const SelectionOptions& options) {
   const std::uint64_t length = check_rows_of_points(count, options.rows);
-  return call::on_cpu(device) ? 0 : number_bytes(device, dtype, options.rows, length);
+  if (call::on_cpu(device)) return 0;
+  std::uint64_t bytes = number_bytes(device, dtype, options.rows, length);
+  if (is_float(dtype)) return bytes;
+  // All integers are numbers, so theirs are the quantiles of all elements; of many places, by sorting.
+  for (std::uint64_t places = 1; places <= std::min<std::uint64_t>(length, selection_plan::few_places); ++places) {
+    bytes = std::max(bytes, points_bytes(device, dtype, options.rows, length, places));
+  }
+  return bytes;
 }
 
 Pending<void> nan_median(Stream& stream, const BufferBase& data, Dtype dtype, const BufferBase& result,

@@ -220,5 +220,23 @@ TEST_P(QuantilePointsTest, BadInput) {
   quantiles(stream, data, Dtype::f32, {}, none, Dtype::f32).get();
 }
 
+TEST_P(QuantilePointsTest, WorkspaceOfWhatMayHaveNaN) {
+  Stream stream(device, Timing::off);
+  const std::vector<double> q{0.2, 0.5, 0.9};
+  for (const std::uint64_t length : {1, 2, 4, 300}) {
+    for (const std::uint64_t rows : {1, 100}) {
+      const Buffer<std::int32_t> data = device.upload(std::vector<std::int32_t>(rows * length, 7));
+      const Buffer<double> to(device, rows * q.size());
+      SelectionOptions options{.rows = rows};
+      const std::uint64_t bytes = nan_quantiles_workspace(device, Dtype::i32, data.size(), options);
+      const Buffer<std::byte> workspace(device, bytes);
+      options.workspace = &workspace;
+      nan_quantiles(stream, data, Dtype::i32, QuantileMethod::linear, q, to, Dtype::f64, options).get();
+      EXPECT_EQ(to.read(), std::vector<double>(rows * q.size(), 7));
+      nan_median(stream, data, Dtype::i32, to.slice(0, rows), options).get();
+    }
+  }
+}
+
 }  // namespace
 }  // namespace masu

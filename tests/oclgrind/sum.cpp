@@ -48,7 +48,7 @@ bool special(const Device& device) {
   std::vector<float> x = test::sum_data<float>("normal", 500);
   x[77] = -std::numeric_limits<float>::infinity();
   const Buffer<float> there = device.upload(x);
-  return std::isinf(sum(there)) && std::isinf(dot(there, there)) && std::isnan(variance(there));
+  return std::isinf(sum(there)) && std::isinf(dot(there, there));
 }
 
 bool integers(const Device& device) {
@@ -80,7 +80,9 @@ bool right_results(const Device& device, const std::vector<T>& x) {
 }
 
 bool results(const Device& device) {
-  return right_results(device, test::sum_data<float>("wide", 300)) &&
+  std::vector<float> special = test::sum_data<float>("normal", 500);
+  special[77] = -std::numeric_limits<float>::infinity();
+  return std::isnan(variance(device.upload(special))) && right_results(device, test::sum_data<float>("wide", 300)) &&
          right_results(device, test::sum_data<std::int16_t>("wide", 300));
 }
 
