@@ -35,7 +35,7 @@ for name in masu masu_io masu_plot; do
   check "lib$name.so has a SONAME with its major version" soname
 done
 check "only headers in include/" nothing find "$prefix/include" -type f ! -name '*.h'
-command_runs() { "$prefix/bin/masu" --version | grep -q '0\.1\.0'; }
+command_runs() { "$prefix/bin/masu" --version | grep -q '0\.2\.0'; }
 check "the installed command runs" command_runs
 no_build_paths() { grep -rl --include='*.cmake' --include='*.pc' -e "$(readlink -f "$build")" "$prefix"; }
 if [[ -e $prefix/bin/masu-mpi ]]; then
