@@ -7,7 +7,6 @@
 #include <masu/stream.h>
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <span>
 

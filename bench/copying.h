@@ -7,7 +7,6 @@
 #include <masu/program.h>
 #include <masu/stream.h>
 
-#include <cstdint>
 #include <optional>
 #include <span>
 

@@ -31,6 +31,21 @@ DeviceCopy& Ceilings::copying(const Buffer<std::byte>& source, Buffer<std::byte>
   return copying_.try_emplace(key, source, target, quick_).first->second;
 }
 
+void refuse_strategies(const Request& request, std::string_view name) {
+  if (!request.ladder && request.strategies.empty()) return;
+  throw Error(ErrorCode::invalid_argument, "bench: " + std::string(name) + " has no strategies and no --ladder");
+}
+
+Reading::Reading(std::span<const std::byte> input, const Device& device, Ceilings& ceilings)
+    : input_(input), ceilings_(ceilings), data_(device.upload(input)), stream_(device) {
+  if (device.kind() == DeviceKind::cpu) here_.emplace(input);
+}
+
+double Reading::ceiling() {
+  if (here_) return here_->read(input_);
+  return ceilings_.reading(data_, input_).read(stream_, data_).seconds();
+}
+
 Runner::Runner(const Request& request, std::initializer_list<std::string_view> kinds,
                std::initializer_list<std::string_view> usual)
     : request_(request),

@@ -6,11 +6,14 @@
 #include "ceiling.h"
 #include "copying.h"
 #include "mirror.h"
+#include "ordering.h"
 #include "suites.h"
 
 #include <functional>
 #include <initializer_list>
 #include <map>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -50,6 +53,34 @@ class Ceilings {
   bool quick_;
   std::map<Key, DeviceCeiling> reading_;
   std::map<Key, DeviceCopy> copying_;
+};
+
+// Throws invalid_argument where strategies or the ladder are asked for, which suite `name` does not have.
+void refuse_strategies(const Request& request, std::string_view name);
+
+// Work that reads an input in memory of a device, against plain reading of the same bytes.
+class Reading : public Work {
+ public:
+  Reading(std::span<const std::byte> input, const Device& device, Ceilings& ceilings);
+  double run() override {
+    Times times;
+    once(&times);
+    return times.compute;
+  }
+  void call() final { once(nullptr); }
+  double ceiling() final;
+
+ protected:
+  // Does it; gives the times where they are wanted.
+  virtual void once(Times* times) = 0;
+  [[nodiscard]] const Buffer<std::byte>& data() const noexcept { return data_; }
+
+ private:
+  std::span<const std::byte> input_;
+  Ceilings& ceilings_;
+  Buffer<std::byte> data_;
+  Stream stream_;
+  std::optional<CpuCeiling> here_;
 };
 
 class Runner {
@@ -94,6 +125,26 @@ class Runner {
   unsigned group_ = 0;
   Measurements result_;
 };
+
+// Calls measure(case, device, distribution, count) for what is asked for of `cases`, each size's rows together.
+template <class Case, class Measure>
+Measurements each_ordering(const Request& request, Runner& runner, std::span<const Case> cases,
+                           std::span<const std::string_view> gpu_counts, std::span<const std::string_view> other_counts,
+                           const Measure& measure) {
+  const Selection& selection = request.selection;
+  for (const Case& what : selection.chosen_cases(cases)) {
+    for (const Device& device : request.devices) {
+      const auto usual = device.info().gpu ? gpu_counts : other_counts;
+      for (const std::uint64_t count : selection.counts(size_of(what.dtype), usual)) {
+        runner.next_group();
+        for (const std::string_view distribution : ordering_distributions_of(what.dtype, selection.distributions)) {
+          measure(what, device, distribution, count);
+        }
+      }
+    }
+  }
+  return runner.finish();
+}
 
 // The place of what same(x) finds in a range, its size where there is nothing.
 template <class Range, class Same>

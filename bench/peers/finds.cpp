@@ -27,20 +27,6 @@ struct Same {
   }
 };
 
-template <class T>
-std::span<const T> elements(const ArrayView& view) {
-  return {static_cast<const T*>(view.data), view.count};
-}
-
-template <class F>
-Samples with_type(Dtype dtype, const F& f) {
-  return dispatch(dtype, [&](auto tag) -> Samples {
-    using T = typename decltype(tag)::type;
-    if constexpr (std::is_same_v<T, Half>) throw std::runtime_error("no f16");
-    else return f(T{});
-  });
-}
-
 // Values and lengths of the runs.
 template <class T>
 void find_runs(std::span<const T> data, std::vector<T>& values, std::vector<std::uint64_t>& lengths) {

@@ -3,7 +3,6 @@
 // each other's counter. Floats are binned by the naive product, which is not exact.
 #include "loops.h"
 
-#include <array>
 #include <thread>
 
 namespace masu::bench {

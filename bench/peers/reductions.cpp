@@ -14,24 +14,10 @@
 namespace masu::bench {
 namespace {
 
-template <class T>
-std::span<const T> elements(const ArrayView& view) {
-  return {static_cast<const T*>(view.data), view.count};
-}
-
 // A result that nobody uses would not be computed.
 template <class T>
 void use(const T& result) {
   asm volatile("" : : "m"(result) : "memory");
-}
-
-template <class F>
-Reduced with_type(Dtype dtype, const F& f) {
-  return dispatch(dtype, [&](auto tag) -> Reduced {
-    using T = typename decltype(tag)::type;
-    if constexpr (std::is_same_v<T, Half>) throw std::runtime_error("no f16");
-    else return f(T{});
-  });
 }
 
 // once(x, y) gives the result.

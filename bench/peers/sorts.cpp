@@ -6,10 +6,8 @@
 #include <tbb/global_control.h>
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 #include <execution>
-#include <limits>
 #include <stdexcept>
 #include <type_traits>
 
@@ -38,16 +36,6 @@ struct KeyBefore {
     return Before{}(a.key, b.key);
   }
 };
-
-// Calls f(T{}) with the type of the keys. The standard library has no f16.
-template <class F>
-Sorted with_type(Dtype dtype, const F& f) {
-  return dispatch(dtype, [&](auto tag) -> Sorted {
-    using T = typename decltype(tag)::type;
-    if constexpr (std::is_same_v<T, Half>) throw std::runtime_error("no f16");
-    else return f(T{});
-  });
-}
 
 template <class T>
 std::span<const T> keys_of(const SortPeer::Task& task) {

@@ -86,9 +86,7 @@ class Converting final : public Moving {
 }  // namespace
 
 Measurements convert_suite(const Request& request) {
-  if (request.ladder || !request.strategies.empty()) {
-    throw Error(ErrorCode::invalid_argument, "bench: convert has no strategies and no --ladder");
-  }
+  refuse_strategies(request, "convert");
   Runner runner(request, {"kernel", "call"}, {"kernel", "call"});
   for (const ConvertCase& what : request.selection.chosen_cases(std::span<const ConvertCase>(cases))) {
     for (const auto& [count, devices] : runner.devices_by_count(size_of(what.from))) {

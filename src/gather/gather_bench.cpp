@@ -143,9 +143,7 @@ class Gathering final : public Moving {
 }  // namespace
 
 Measurements gather_suite(const Request& request) {
-  if (request.ladder || !request.strategies.empty()) {
-    throw Error(ErrorCode::invalid_argument, "bench: gather has no strategies and no --ladder");
-  }
+  refuse_strategies(request, "gather");
   Runner runner(request, {"kernel", "call"}, {"kernel", "call"});
   for (const GatherCase& what : request.selection.chosen_cases(std::span<const GatherCase>(cases))) {
     for (const auto& [asked, devices] : runner.devices_by_count(what.bytes)) {

@@ -3,16 +3,12 @@
 // against the plain count before it is timed; masu and the plain reading (or copying) of the same bytes take turns.
 #include <masu/host_buffer.h>
 
-#include <fmt/format.h>
-
 #include "bench/runner.h"
 #include "call/launcher.h"
 #include "histogram/counting_bench.h"
 
 #include <algorithm>
-#include <array>
 #include <map>
-#include <memory>
 #include <optional>
 #include <tuple>
 #include <utility>

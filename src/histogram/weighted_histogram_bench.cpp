@@ -14,7 +14,6 @@
 #include <bit>
 #include <cstring>
 #include <future>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,7 +21,7 @@ namespace masu::bench {
 namespace {
 
 constexpr std::array<std::string_view, 5> distributions = {"uniform", "constant", "normal", "zipf", "sorted"};
-constexpr std::array<std::string_view, 3> usual_distributions = {"uniform", "constant", "zipf"};
+constexpr std::array<std::string_view, 3> usual_distributions_of_weights = {"uniform", "constant", "zipf"};
 
 // f32 values in even bins of [0, 1). Weights lie in [0, 1), or, where they are `wide`, have every finite exponent and
 // both signs.
@@ -113,32 +112,16 @@ std::vector<double> sum_plainly(const WeightedCase& what, const WeightedInput& i
   return totals;
 }
 
-class Weighing final : public Work {
+class Weighing final : public Reading {
  public:
   Weighing(const WeightedCase& what, const WeightedInput& input, std::span<const double> expected, const Device& device,
            Ceilings& ceilings)
-      : what_(what),
-        input_(input),
+      : Reading(input.all.bytes(), device, ceilings),
+        what_(what),
         expected_(expected),
         device_(device),
-        ceilings_(ceilings),
-        data_(device.upload(std::span<const std::byte>(input.all.bytes()))),
-        values_(data_.slice(0, input.values_bytes)),
-        weights_(data_.slice(input.values_bytes, data_.size() - input.values_bytes)),
-        stream_(device) {
-    if (device.kind() == DeviceKind::cpu) here_.emplace(input_.all.bytes());
-  }
-  double run() override {
-    WeightedHistogramAccumulator accumulator(device_, Dtype::f32, what_.weights, Bins::even(what_.bins, 0, 1),
-                                             {.variances = what_.variances});
-    accumulator.add_buffer(values_, Dtype::f32, weights_, what_.weights);
-    result_ = accumulator.result();
-    return accumulator.times().compute;
-  }
-  double ceiling() override {
-    if (here_) return here_->read(input_.all.bytes());
-    return ceilings_.reading(data_, input_.all.bytes()).read(stream_, data_).seconds();
-  }
+        values_(data().slice(0, input.values_bytes)),
+        weights_(data().slice(input.values_bytes, data().size() - input.values_bytes)) {}
   void check(const std::string& name) override {
     const auto same = [](double a, double b) {
       return std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b);
@@ -148,31 +131,32 @@ class Weighing final : public Work {
   }
 
  private:
+  void once(Times* times) override {
+    WeightedHistogramAccumulator accumulator(device_, Dtype::f32, what_.weights, Bins::even(what_.bins, 0, 1),
+                                             {.variances = what_.variances});
+    accumulator.add_buffer(values_, Dtype::f32, weights_, what_.weights);
+    result_ = accumulator.result();
+    if (times != nullptr) *times = accumulator.times();
+  }
+
   WeightedCase what_;
-  const WeightedInput& input_;
   std::span<const double> expected_;
   Device device_;
-  Ceilings& ceilings_;
-  Buffer<std::byte> data_;
   Buffer<std::byte> values_;
   Buffer<std::byte> weights_;
-  Stream stream_;
-  std::optional<CpuCeiling> here_;
   WeightedHistogram result_;
 };
 
 }  // namespace
 
 Measurements weighted_suite(const Request& request) {
-  if (request.ladder || !request.strategies.empty()) {
-    throw Error(ErrorCode::invalid_argument, "bench: weighted has no strategies and no --ladder");
-  }
+  refuse_strategies(request, "weighted");
   Runner runner(request, {"kernel", "call"}, {"kernel", "call"});
   for (const WeightedCase& what : request.selection.chosen_cases(std::span<const WeightedCase>(cases))) {
     for (const auto& [count, devices] : runner.devices_by_count(sizeof(float) + size_of(what.weights))) {
       runner.next_group();
-      for (const std::string_view distribution :
-           Selection::chosen("--distribution", request.selection.distributions, distributions, usual_distributions)) {
+      for (const std::string_view distribution : Selection::chosen("--distribution", request.selection.distributions,
+                                                                   distributions, usual_distributions_of_weights)) {
         const WeightedInput input(what, count, distribution);
         const std::vector<double> edges =
             WeightedHistogramAccumulator(Device::open("cpu"), Dtype::f32, what.weights, Bins::even(what.bins, 0, 1))

@@ -8,8 +8,6 @@
 #include "elements/order.h"
 
 #include <array>
-#include <chrono>
-#include <optional>
 #include <vector>
 
 namespace masu::bench {
@@ -32,10 +30,6 @@ constexpr std::array<QuantileCase, 8> all_cases = {{{"median-u8", Dtype::u8, fal
 constexpr std::array<std::string_view, 2> gpu_counts = {"256Mi", "16Mi"};
 constexpr std::array<std::string_view, 1> other_counts = {"16Mi"};
 
-double seconds_now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
 // How many elements come before an element of these bits, and how many are equal to it.
 template <class T>
 PartitionResult around(const ArrayView& data, std::uint64_t bits) {
@@ -51,30 +45,17 @@ PartitionResult around(const ArrayView& data, std::uint64_t bits) {
 }
 
 // By the host's clock: passes are planned between the launches.
-class Finding final : public Work {
+class Finding final : public Reading {
  public:
   Finding(const QuantileCase& what, const Input& input, const Device& device, Ceilings& ceilings)
-      : what_(what),
+      : Reading(input.bytes(), device, ceilings),
+        what_(what),
         input_(input),
-        ceilings_(ceilings),
-        data_(device.upload(input.bytes())),
-        parted_(device, what.parts ? data_.size() : 0),
-        stream_(device) {
-    if (device.kind() == DeviceKind::cpu) here_.emplace(input.bytes());
-  }
+        parted_(device, what.parts ? data().size() : 0) {}
   double run() override {
-    const double start = seconds_now();
-    const std::uint64_t middle = input_.view().count / 2;
-    if (what_.parts) {
-      sizes_ = partition(data_, what_.dtype, parted_, middle);
-    } else {
-      bits_ = nth_element_bits(data_, what_.dtype, middle);
-    }
-    return seconds_now() - start;
-  }
-  double ceiling() override {
-    if (here_) return here_->read(input_.bytes());
-    return ceilings_.reading(data_, input_.bytes()).read(stream_, data_).seconds();
+    const double start = now();
+    once(nullptr);
+    return now() - start;
   }
   void check(const std::string& name) override {
     const ArrayView data = input_.view();
@@ -98,13 +79,15 @@ class Finding final : public Work {
   }
 
  private:
+  void once(Times*) override {
+    const std::uint64_t middle = input_.view().count / 2;
+    if (what_.parts) sizes_ = partition(data(), what_.dtype, parted_, middle);
+    else bits_ = nth_element_bits(data(), what_.dtype, middle);
+  }
+
   QuantileCase what_;
   const Input& input_;
-  Ceilings& ceilings_;
-  Buffer<std::byte> data_;
   Buffer<std::byte> parted_;
-  Stream stream_;
-  std::optional<CpuCeiling> here_;
   std::uint64_t bits_ = 0;
   PartitionResult sizes_;
 };
@@ -112,31 +95,17 @@ class Finding final : public Work {
 }  // namespace
 
 Measurements quantile_suite(const Request& request) {
-  if (request.ladder || !request.strategies.empty()) {
-    throw Error(ErrorCode::invalid_argument, "bench: quantile has no strategies and no --ladder");
-  }
+  refuse_strategies(request, "quantile");
   Runner runner(request, {"kernel", "call"}, {"call"});
-  for (const QuantileCase& what : request.selection.chosen_cases(std::span<const QuantileCase>(all_cases))) {
-    for (const Device& device : request.devices) {
-      const auto counts = device.info().gpu ? request.selection.counts(size_of(what.dtype), gpu_counts)
-                                            : request.selection.counts(size_of(what.dtype), other_counts);
-      for (const std::uint64_t count : counts) {
-        runner.next_group();
-        for (const std::string_view distribution :
-             ordering_distributions_of(what.dtype, request.selection.distributions)) {
-          const Input input = ordering_input(what.dtype, count, distribution);
-          SortCase plain;
-          plain.name = what.name;
-          plain.dtype = what.dtype;
-          runner.on_device(device, sort_row(plain, input, distribution), [&](const Row& row) {
-            Finding work(what, input, device, runner.ceilings());
-            runner.measure(row, work);
-          });
-        }
-      }
-    }
-  }
-  return runner.finish();
+  const auto measure = [&](const QuantileCase& what, const Device& device, std::string_view distribution,
+                           std::uint64_t count) {
+    const Input input = ordering_input(what.dtype, count, distribution);
+    runner.on_device(device, ordering_row(what.name, input, distribution), [&](const Row& row) {
+      Finding work(what, input, device, runner.ceilings());
+      runner.measure(row, work);
+    });
+  };
+  return each_ordering(request, runner, std::span<const QuantileCase>(all_cases), gpu_counts, other_counts, measure);
 }
 
 }  // namespace masu::bench

@@ -92,25 +92,12 @@ bool is_right(const ArrayView& data, const ReduceCase& what, std::uint64_t rows,
   return true;
 }
 
-class Reducing final : public Work {
+class Reducing final : public Reading {
  public:
   Reducing(const ReduceCase& what, const Input& input, const Device& device, Ceilings& ceilings)
-      : what_(what), input_(input), ceilings_(ceilings), data_(device.upload(input.bytes())), stream_(device) {
+      : Reading(input.bytes(), device, ceilings), what_(what), input_(input) {
     options_.nan = what.nan;
     if (what.row != 0) options_.rows = input.view().count / what.row;
-    if (device.kind() == DeviceKind::cpu) here_.emplace(input.bytes());
-  }
-  double run() override {
-    Times times;
-    options_.times = &times;
-    result_ = reduce(data_, what_.dtype, what_.op, options_);
-    options_.times = nullptr;
-    return times.compute;
-  }
-  void call() override { result_ = reduce(data_, what_.dtype, what_.op, options_); }
-  double ceiling() override {
-    if (here_) return here_->read(input_.bytes());
-    return ceilings_.reading(data_, input_.bytes()).read(stream_, data_).seconds();
   }
   void check(const std::string& name) override {
     const bool right = dispatch(what_.dtype, [&](auto tag) {
@@ -120,22 +107,21 @@ class Reducing final : public Work {
   }
 
  private:
+  void once(Times* times) override {
+    options_.times = times;
+    result_ = reduce(data(), what_.dtype, what_.op, options_);
+  }
+
   ReduceCase what_;
   const Input& input_;
-  Ceilings& ceilings_;
   ReduceOptions options_;
-  Buffer<std::byte> data_;
-  Stream stream_;
-  std::optional<CpuCeiling> here_;
   ReduceResult result_;
 };
 
 }  // namespace
 
 Measurements reduce_suite(const Request& request) {
-  if (request.ladder || !request.strategies.empty()) {
-    throw Error(ErrorCode::invalid_argument, "bench: reduce has no strategies and no --ladder");
-  }
+  refuse_strategies(request, "reduce");
   Runner runner(request, {"kernel", "call"}, {"kernel", "call"});
   const std::vector<std::string>& wanted = request.selection.distributions;
   std::optional<Input> input;  // that of the case before, where it serves this one too

@@ -101,9 +101,7 @@ class Scanning final : public Moving {
 }  // namespace
 
 Measurements scan_suite(const Request& request) {
-  if (request.ladder || !request.strategies.empty()) {
-    throw Error(ErrorCode::invalid_argument, "bench: scan has no strategies and no --ladder");
-  }
+  refuse_strategies(request, "scan");
   Runner runner(request, {"kernel", "call"}, {"kernel", "call"});
   const std::vector<std::string>& wanted = request.selection.distributions;
   for (const ScanCase& what : request.selection.chosen_cases(std::span<const ScanCase>(cases))) {

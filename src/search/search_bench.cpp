@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <array>
-#include <optional>
 #include <vector>
 
 namespace masu::bench {
@@ -34,29 +33,15 @@ bool is_right(const ArrayView& sorted, const ArrayView& values, const std::vecto
   return true;
 }
 
-class Searching final : public Work {
+class Searching final : public Reading {
  public:
   Searching(const SearchCase& what, const Input& sorted, const Input& values, const Device& device, Ceilings& ceilings)
-      : what_(what),
+      : Reading(values.bytes(), device, ceilings),
+        what_(what),
         host_sorted_(sorted),
         host_values_(values),
-        ceilings_(ceilings),
         sorted_(device.upload(sorted.bytes())),
-        values_(device.upload(values.bytes())),
-        positions_(device, values.view().count),
-        stream_(device) {
-    if (device.kind() == DeviceKind::cpu) here_.emplace(values.bytes());
-  }
-  double run() override {
-    Times times;
-    find(&times);
-    return times.compute;
-  }
-  void call() override { find(nullptr); }
-  double ceiling() override {
-    if (here_) return here_->read(host_values_.bytes());
-    return ceilings_.reading(values_, host_values_.bytes()).read(stream_, values_).seconds();
-  }
+        positions_(device, values.view().count) {}
   void check(const std::string& name) override {
     const bool right = dispatch(what_.dtype, [&](auto tag) {
       return is_right<typename decltype(tag)::type>(host_sorted_.view(), host_values_.view(), positions_.read());
@@ -65,46 +50,32 @@ class Searching final : public Work {
   }
 
  private:
-  void find(Times* times) { searchsorted(sorted_, values_, what_.dtype, positions_, Dtype::u64, {.times = times}); }
+  void once(Times* times) override {
+    searchsorted(sorted_, data(), what_.dtype, positions_, Dtype::u64, {.times = times});
+  }
 
   SearchCase what_;
   const Input& host_sorted_;
   const Input& host_values_;
-  Ceilings& ceilings_;
   Buffer<std::byte> sorted_;
-  Buffer<std::byte> values_;
   Buffer<std::uint64_t> positions_;
-  Stream stream_;
-  std::optional<CpuCeiling> here_;
 };
 
 }  // namespace
 
 Measurements search_suite(const Request& request) {
-  if (request.ladder || !request.strategies.empty()) {
-    throw Error(ErrorCode::invalid_argument, "bench: search has no strategies and no --ladder");
-  }
+  refuse_strategies(request, "search");
   Runner runner(request, {"kernel", "call"}, {"kernel", "call"});
-  for (const SearchCase& what : request.selection.chosen_cases(search_cases())) {
-    for (const Device& device : request.devices) {
-      const auto counts = device.info().gpu ? request.selection.counts(size_of(what.dtype), gpu_counts)
-                                            : request.selection.counts(size_of(what.dtype), other_counts);
-      for (const std::uint64_t count : counts) {
-        runner.next_group();
-        for (const std::string_view distribution :
-             ordering_distributions_of(what.dtype, request.selection.distributions)) {
-          const Input sorted = search_sorted(what, distribution);
-          const Input values = ordering_input(what.dtype, count, distribution);
-          const Row row = ordering_row(what.name, values, distribution);
-          runner.on_device(device, row, [&](const Row& one) {
-            Searching work(what, sorted, values, device, runner.ceilings());
-            runner.measure(one, work);
-          });
-        }
-      }
-    }
-  }
-  return runner.finish();
+  const auto measure = [&](const SearchCase& what, const Device& device, std::string_view distribution,
+                           std::uint64_t count) {
+    const Input sorted = search_sorted(what, distribution);
+    const Input values = ordering_input(what.dtype, count, distribution);
+    runner.on_device(device, ordering_row(what.name, values, distribution), [&](const Row& row) {
+      Searching work(what, sorted, values, device, runner.ceilings());
+      runner.measure(row, work);
+    });
+  };
+  return each_ordering(request, runner, search_cases(), gpu_counts, other_counts, measure);
 }
 
 }  // namespace masu::bench

@@ -9,11 +9,8 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <memory>
 #include <optional>
-#include <set>
-#include <utility>
 #include <vector>
 
 namespace masu::bench {

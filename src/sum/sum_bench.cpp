@@ -10,13 +10,9 @@
 #include "sum/sum_plain.h"
 #include "sum/sum_totals.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <mutex>
-#include <optional>
 #include <span>
 #include <type_traits>
 
@@ -157,29 +153,24 @@ class Expected {
   std::vector<std::uint64_t> bits_;
 };
 
-class Summing final : public Work {
+class Summing final : public Reading {
  public:
   Summing(const SumCase& what, const Input& input, Expected& expected, const Device& device, Ceilings& ceilings)
-      : what_(what),
-        input_(input),
+      : Reading(input.bytes(), device, ceilings),
+        what_(what),
         expected_(expected),
-        ceilings_(ceilings),
-        data_(device.upload(input.bytes())),
-        half_(what.function == Function::dot ? data_.size() / 2 : 0),
-        x_(data_.slice(0, data_.size() - half_)),
-        y_(data_.slice(half_, data_.size() - half_)),
-        stream_(device) {
+        half_(what.function == Function::dot ? data().size() / 2 : 0),
+        x_(data().slice(0, data().size() - half_)),
+        y_(data().slice(half_, data().size() - half_)) {
     if (what.row != 0) options_.rows = x_.size() / size_of(what.dtype) / what.row;
-    if (device.kind() == DeviceKind::cpu) here_.emplace(input.bytes());
   }
-  double run() override {
-    Times times;
-    options_.times = &times;
-    call();
-    options_.times = nullptr;
-    return times.compute;
+  void check(const std::string& name) override {
+    if (!expected_.equals(result_)) throw WrongResult("bench: " + name + ": the result is not that of a plain loop");
   }
-  void call() override {
+
+ private:
+  void once(Times* times) override {
+    options_.times = times;
     switch (what_.function) {
       case Function::sum: result_ = sum(x_, what_.dtype, options_); break;
       case Function::dot: result_ = dot(x_, y_, what_.dtype, options_); break;
@@ -189,35 +180,20 @@ class Summing final : public Work {
       case Function::standard_deviation: result_ = standard_deviation(x_, what_.dtype, options_); break;
     }
   }
-  double ceiling() override {
-    if (here_) return here_->read(input_.bytes());
-    return ceilings_.reading(data_, input_.bytes()).read(stream_, data_).seconds();
-  }
-  void check(const std::string& name) override {
-    if (!expected_.equals(result_)) throw WrongResult("bench: " + name + ": the result is not that of a plain loop");
-  }
 
- private:
   SumCase what_;
-  const Input& input_;
   Expected& expected_;
-  Ceilings& ceilings_;
   SumOptions options_;
-  Buffer<std::byte> data_;
   std::uint64_t half_;  // bytes of x where there is a y
   Buffer<std::byte> x_;
   Buffer<std::byte> y_;
-  Stream stream_;
-  std::optional<CpuCeiling> here_;
   SumResult result_;
 };
 
 }  // namespace
 
 Measurements sum_suite(const Request& request) {
-  if (request.ladder || !request.strategies.empty()) {
-    throw Error(ErrorCode::invalid_argument, "bench: sum has no strategies and no --ladder");
-  }
+  refuse_strategies(request, "sum");
   Runner runner(request, {"kernel", "call"}, {"kernel", "call"});
   for (const SumCase& what : request.selection.chosen_cases(std::span<const SumCase>(cases))) {
     for (const auto& size : runner.devices_by_count(size_of(what.dtype))) {

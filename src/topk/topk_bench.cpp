@@ -12,8 +12,6 @@
 #include <array>
 #include <bit>
 #include <cstring>
-#include <optional>
-#include <utility>
 #include <vector>
 
 namespace masu::bench {
@@ -49,29 +47,15 @@ bool is_right(const ArrayView& data, std::uint64_t k, const std::vector<std::uin
 }
 
 // On memory of the device, to memory of the device.
-class Choosing final : public Work {
+class Choosing final : public Reading {
  public:
   Choosing(const TopkCase& what, const Input& input, const Device& device, Ceilings& ceilings)
-      : what_(what),
+      : Reading(input.bytes(), device, ceilings),
+        what_(what),
         input_(input),
-        ceilings_(ceilings),
-        data_(device.upload(input.bytes())),
         values_(device, what.k * size_of(what.dtype)),
         indices_(device, what.k),
-        workspace_(device, topk_workspace(device, what.dtype, input.view().count, what.k)),
-        stream_(device) {
-    if (device.kind() == DeviceKind::cpu) here_.emplace(input.bytes());
-  }
-  double run() override {
-    Times times;
-    find(&times);
-    return times.compute;
-  }
-  void call() override { find(nullptr); }
-  double ceiling() override {
-    if (here_) return here_->read(input_.bytes());
-    return ceilings_.reading(data_, input_.bytes()).read(stream_, data_).seconds();
-  }
+        workspace_(device, topk_workspace(device, what.dtype, input.view().count, what.k)) {}
   void check(const std::string& name) override {
     const std::vector<std::uint64_t> indices = indices_.read();
     const std::vector<std::byte> values = values_.read();
@@ -83,48 +67,33 @@ class Choosing final : public Work {
   [[nodiscard]] std::uint64_t scratch() const override { return workspace_.size_bytes(); }
 
  private:
-  void find(Times* times) {
-    topk(data_, what_.dtype, what_.k, values_, indices_,
+  void once(Times* times) override {
+    topk(data(), what_.dtype, what_.k, values_, indices_,
          {.workspace = workspace_.empty() ? nullptr : &workspace_, .times = times});
   }
 
   TopkCase what_;
   const Input& input_;
-  Ceilings& ceilings_;
-  Buffer<std::byte> data_;
   Buffer<std::byte> values_;
   Buffer<std::uint64_t> indices_;
   Buffer<std::byte> workspace_;
-  Stream stream_;
-  std::optional<CpuCeiling> here_;
 };
 
 }  // namespace
 
 Measurements topk_suite(const Request& request) {
-  if (request.ladder || !request.strategies.empty()) {
-    throw Error(ErrorCode::invalid_argument, "bench: topk has no strategies and no --ladder");
-  }
+  refuse_strategies(request, "topk");
   Runner runner(request, {"kernel", "call"}, {"kernel", "call"});
-  for (const TopkCase& what : request.selection.chosen_cases(topk_cases())) {
-    for (const Device& device : request.devices) {
-      const auto counts = device.info().gpu ? request.selection.counts(size_of(what.dtype), gpu_counts)
-                                            : request.selection.counts(size_of(what.dtype), other_counts);
-      for (const std::uint64_t count : counts) {
-        if (count < what.k) continue;
-        runner.next_group();
-        for (const std::string_view distribution :
-             ordering_distributions_of(what.dtype, request.selection.distributions)) {
-          const Input input = ordering_input(what.dtype, count, distribution);
-          runner.on_device(device, topk_row(what, input, distribution), [&](const Row& row) {
-            Choosing work(what, input, device, runner.ceilings());
-            runner.measure(row, work);
-          });
-        }
-      }
-    }
-  }
-  return runner.finish();
+  const auto measure = [&](const TopkCase& what, const Device& device, std::string_view distribution,
+                           std::uint64_t count) {
+    if (count < what.k) return;
+    const Input input = ordering_input(what.dtype, count, distribution);
+    runner.on_device(device, topk_row(what, input, distribution), [&](const Row& row) {
+      Choosing work(what, input, device, runner.ceilings());
+      runner.measure(row, work);
+    });
+  };
+  return each_ordering(request, runner, topk_cases(), gpu_counts, other_counts, measure);
 }
 
 }  // namespace masu::bench

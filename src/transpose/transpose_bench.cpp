@@ -99,9 +99,7 @@ class Transposing final : public Moving {
 }  // namespace
 
 Measurements transpose_suite(const Request& request) {
-  if (request.ladder || !request.strategies.empty()) {
-    throw Error(ErrorCode::invalid_argument, "bench: transpose has no strategies and no --ladder");
-  }
+  refuse_strategies(request, "transpose");
   Runner runner(request, {"kernel", "call"}, {"kernel", "call"});
   for (const TransposeCase& what : request.selection.chosen_cases(std::span<const TransposeCase>(cases))) {
     for (const auto& [count, devices] : runner.devices_by_count(what.bytes)) {

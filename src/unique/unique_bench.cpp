@@ -11,7 +11,6 @@
 #include <array>
 #include <bit>
 #include <optional>
-#include <utility>
 #include <vector>
 
 namespace masu::bench {
@@ -69,22 +68,10 @@ bool is_right(const ArrayView& data, const DeviceUnique<std::byte>& found) {
 
 // One operation on device memory. `Result`: DeviceRuns or DeviceUnique of bytes.
 template <class Result>
-class Finding final : public Work {
+class Finding final : public Reading {
  public:
   Finding(const UniqueCase& what, const Input& input, const Device& device, Ceilings& ceilings)
-      : what_(what), input_(input), ceilings_(ceilings), data_(device.upload(input.bytes())), stream_(device) {
-    if (device.kind() == DeviceKind::cpu) here_.emplace(input.bytes());
-  }
-  double run() override {
-    Times times;
-    find(&times);
-    return times.compute;
-  }
-  void call() override { find(nullptr); }
-  double ceiling() override {
-    if (here_) return here_->read(input_.bytes());
-    return ceilings_.reading(data_, input_.bytes()).read(stream_, data_).seconds();
-  }
+      : Reading(input.bytes(), device, ceilings), what_(what), input_(input) {}
   void check(const std::string& name) override {
     const bool right = dispatch(
         what_.dtype, [&](auto tag) { return is_right<typename decltype(tag)::type>(input_.view(), *result_); });
@@ -92,58 +79,39 @@ class Finding final : public Work {
   }
 
  private:
-  void find(Times* times) {
+  void once(Times* times) override {
     result_.reset();
     if constexpr (std::is_same_v<Result, DeviceRuns<std::byte>>) {
-      result_.emplace(run_length(data_, what_.dtype, {.times = times}));
+      result_.emplace(run_length(data(), what_.dtype, {.times = times}));
     } else {
-      result_.emplace(unique(data_, what_.dtype, {.times = times}));
+      result_.emplace(unique(data(), what_.dtype, {.times = times}));
     }
   }
 
   UniqueCase what_;
   const Input& input_;
-  Ceilings& ceilings_;
-  Buffer<std::byte> data_;
-  Stream stream_;
-  std::optional<CpuCeiling> here_;
   std::optional<Result> result_;
 };
-
-void measure(Runner& runner, const UniqueCase& what, const Input& input, const Device& device, const Row& row) {
-  runner.on_device(device, row, [&](const Row& one) {
-    if (what.runs) {
-      Finding<DeviceRuns<std::byte>> work(what, input, device, runner.ceilings());
-      runner.measure(one, work);
-    } else {
-      Finding<DeviceUnique<std::byte>> work(what, input, device, runner.ceilings());
-      runner.measure(one, work);
-    }
-  });
-}
 
 }  // namespace
 
 Measurements unique_suite(const Request& request) {
-  if (request.ladder || !request.strategies.empty()) {
-    throw Error(ErrorCode::invalid_argument, "bench: unique has no strategies and no --ladder");
-  }
+  refuse_strategies(request, "unique");
   Runner runner(request, {"kernel", "call"}, {"kernel", "call"});
-  for (const UniqueCase& what : request.selection.chosen_cases(unique_cases())) {
-    for (const Device& device : request.devices) {
-      const auto counts = device.info().gpu ? request.selection.counts(size_of(what.dtype), gpu_counts)
-                                            : request.selection.counts(size_of(what.dtype), other_counts);
-      for (const std::uint64_t count : counts) {
-        runner.next_group();
-        for (const std::string_view distribution :
-             ordering_distributions_of(what.dtype, request.selection.distributions)) {
-          const Input input = ordering_input(what.dtype, count, distribution);
-          measure(runner, what, input, device, ordering_row(what.name, input, distribution));
-        }
+  const auto measure = [&](const UniqueCase& what, const Device& device, std::string_view distribution,
+                           std::uint64_t count) {
+    const Input input = ordering_input(what.dtype, count, distribution);
+    runner.on_device(device, ordering_row(what.name, input, distribution), [&](const Row& row) {
+      if (what.runs) {
+        Finding<DeviceRuns<std::byte>> work(what, input, device, runner.ceilings());
+        runner.measure(row, work);
+      } else {
+        Finding<DeviceUnique<std::byte>> work(what, input, device, runner.ceilings());
+        runner.measure(row, work);
       }
-    }
-  }
-  return runner.finish();
+    });
+  };
+  return each_ordering(request, runner, unique_cases(), gpu_counts, other_counts, measure);
 }
 
 }  // namespace masu::bench
