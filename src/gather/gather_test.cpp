@@ -2,6 +2,7 @@
 // Moving records on every device, against plain loops.
 #include "each_device.h"
 #include "expect_error.h"
+#include "misaligned.h"
 
 #include <masu/gather.h>
 
@@ -65,15 +66,6 @@ Bytes moved(const Bytes& in, Bytes out, std::size_t size, std::size_t count, con
   return out;
 }
 
-// In the middle of a longer buffer.
-template <class T>
-Buffer<T> misaligned(const Device& device, const std::vector<T>& data, std::size_t skip) {
-  std::vector<T> all(skip, T{});
-  all.insert(all.end(), data.begin(), data.end());
-  all.resize(all.size() + 2);
-  return device.upload(all).slice(skip, data.size());
-}
-
 TEST_P(GatherTest, GatherAndScatter) {
   Random random(1);
   for (const std::size_t size : sizes()) {
@@ -86,9 +78,9 @@ TEST_P(GatherTest, GatherAndScatter) {
       const Bytes right = moved(
           in, Bytes(out_row * rows * size), size, out_row * rows,
           [&](std::size_t i) { return i / out_row * in_row + indices[i]; }, [](std::size_t i) { return i; });
-      const Buffer<std::byte> there = misaligned(device, in, size);
+      const Buffer<std::byte> there = test::misaligned(device, in, size);
       Buffer<std::byte> out(device, right.size());
-      gather(there, size, misaligned(device, indices, 1), Dtype::u32, out, {.rows = rows});
+      gather(there, size, test::misaligned(device, indices, 1), Dtype::u32, out, {.rows = rows});
       EXPECT_TRUE(out.read() == right) << name;
 
       // Back: most places are claimed by none, or by several.
@@ -96,7 +88,7 @@ TEST_P(GatherTest, GatherAndScatter) {
       const Bytes scattered = moved(
           right, before, size, out_row * rows, [](std::size_t i) { return i; },
           [&](std::size_t i) { return i / out_row * in_row + indices[i]; });
-      Buffer<std::byte> target = misaligned(device, before, size);
+      Buffer<std::byte> target = test::misaligned(device, before, size);
       scatter(out, size, device.upload(indices), Dtype::u32, target, {.rows = rows});
       EXPECT_TRUE(target.read() == scattered) << name;
     }
@@ -147,7 +139,7 @@ TEST_P(GatherTest, Reverse) {
         const Bytes right = moved(
             in, Bytes(in.size()), size, length * rows, [](std::size_t i) { return i; },
             [&](std::size_t i) { return i / length * length + length - 1 - i % length; });
-        Buffer<std::byte> there = misaligned(device, in, size);
+        Buffer<std::byte> there = test::misaligned(device, in, size);
         Buffer<std::byte> out(device, in.size());
         reverse(there, size, out, {.rows = rows});
         EXPECT_TRUE(out.read() == right) << size << " bytes, " << rows << " rows of " << length;
@@ -177,7 +169,8 @@ TEST_P(GatherTest, Compact) {
           right.insert(right.end(), &in[i * size], &in[i * size] + size);
         }
         Buffer<std::byte> out(device, right.size());
-        EXPECT_EQ(compact(misaligned(device, in, size), size, misaligned(device, flags, 1), out), right.size() / size);
+        EXPECT_EQ(compact(test::misaligned(device, in, size), size, test::misaligned(device, flags, 1), out),
+                  right.size() / size);
         EXPECT_TRUE(out.read() == right) << size << " bytes, " << count << " elements, " << part;
       }
     }

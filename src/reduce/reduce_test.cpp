@@ -2,6 +2,7 @@
 // Extremes and counts, on every device, against a plain loop.
 #include "each_device.h"
 #include "expect_error.h"
+#include "misaligned.h"
 #include "reduce/reduce_device.h"
 #include "reduce/reduce_plan.h"
 #include "unique/unique_reference.h"
@@ -127,13 +128,6 @@ class ReduceTest : public test::EachDevice {
     }
     return all;
   }
-  // Elements in the middle of a longer buffer.
-  template <class T>
-  Buffer<T> misaligned(const std::vector<T>& data) const {
-    std::vector<T> all(data.size() + 4);
-    std::copy(data.begin(), data.end(), all.begin() + 1);
-    return device.upload(all).slice(1, data.size());
-  }
 };
 MASU_ON_EACH_DEVICE(ReduceTest);
 
@@ -159,7 +153,7 @@ TEST_P(ReduceTest, EveryTypeAndShape) {
       for (const std::vector<T>& data : all_kinds<T>(40009)) {
         const std::string name = std::string(to_string(one.dtype)) + " " + std::string(to_string(one.op)) + " data " +
                                  std::to_string(++number) + (one.nan == NanPolicy::skip ? " skip" : "");
-        expect_result(reduce(misaligned(data), one.op, {.nan = one.nan}), data, 1, one.nan, name);
+        expect_result(reduce(test::misaligned(device, data), one.op, {.nan = one.nan}), data, 1, one.nan, name);
       }
     });
   }
@@ -175,13 +169,13 @@ TEST_P(ReduceTest, EverySizeAndRows) {
       const std::string name = std::to_string(rows) + " rows of " + std::to_string(row);
       const auto words = reference::data_of<float>(Shape::special, row * rows, 3);
       const auto bytes = reference::data_of<std::int8_t>(Shape::random_bits, row * rows, 4);
-      const Buffer<float> there = misaligned(words);
+      const Buffer<float> there = test::misaligned(device, words);
       for (const NanPolicy nan : {NanPolicy::propagate, NanPolicy::skip}) {
         expect_result(reduce(there, ReduceOp::minmax, {.nan = nan, .rows = rows}), words, rows, nan, name + " f32");
       }
-      expect_result(reduce(misaligned(bytes), ReduceOp::minmax, {.rows = rows}), bytes, rows, NanPolicy::propagate,
-                    name + " i8");
-      expect_result(reduce(misaligned(bytes), ReduceOp::count_nonzero, {.rows = rows}), bytes, rows,
+      expect_result(reduce(test::misaligned(device, bytes), ReduceOp::minmax, {.rows = rows}), bytes, rows,
+                    NanPolicy::propagate, name + " i8");
+      expect_result(reduce(test::misaligned(device, bytes), ReduceOp::count_nonzero, {.rows = rows}), bytes, rows,
                     NanPolicy::propagate, name + " i8 count");
       if (row * rows < 3000) {
         expect_result(reduce(device, words, ReduceOp::minmax, {.rows = rows}), words, rows, NanPolicy::propagate,
@@ -197,11 +191,11 @@ TEST_P(ReduceTest, EveryPlace) {
   for (std::size_t place = 0; place < data.size(); place += 4373) {
     data[place] = 3;
     if (place + 20001 < data.size()) data[place + 20001] = 3;
-    EXPECT_EQ(reduce(misaligned(data), ReduceOp::minmax).min_indices().front(), place);
+    EXPECT_EQ(reduce(test::misaligned(device, data), ReduceOp::minmax).min_indices().front(), place);
     data[place] = data[std::min(place + 20001, data.size() - 1)] = 9;
   }
-  EXPECT_EQ(reduce(misaligned(data), ReduceOp::minmax).min_indices().front(), 0U);
-  EXPECT_EQ(reduce(misaligned(data), ReduceOp::minmax).max_indices().front(), 0U);
+  EXPECT_EQ(reduce(test::misaligned(device, data), ReduceOp::minmax).min_indices().front(), 0U);
+  EXPECT_EQ(reduce(test::misaligned(device, data), ReduceOp::minmax).max_indices().front(), 0U);
 }
 
 TEST_P(ReduceTest, InPieces) {
@@ -305,7 +299,7 @@ TEST_P(ReduceTest, IntoMemory) {
                     std::numeric_limits<T>::has_quiet_NaN ? std::numeric_limits<T>::quiet_NaN() : data.back());
         if (rows > 1) std::fill_n(data.begin() + static_cast<std::ptrdiff_t>(length), length, T{});
         expect_into_memory(
-            misaligned(data), data, one.op, {.nan = one.nan, .rows = rows},
+            test::misaligned(device, data), data, one.op, {.nan = one.nan, .rows = rows},
             std::string(to_string(one.dtype)) + " " + std::string(to_string(one.op)) + " of " + std::to_string(rows));
       }
     });

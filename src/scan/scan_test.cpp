@@ -2,6 +2,7 @@
 // Scans, on every device, against a plain loop.
 #include "each_device.h"
 #include "expect_error.h"
+#include "misaligned.h"
 #include "scan/scan_device.h"
 #include "scan/scan_op.h"
 #include "scan/scan_plan.h"
@@ -12,7 +13,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cmath>
 #include <cstddef>
@@ -49,13 +49,6 @@ class ScanTest : public test::EachDevice {
     }
     return all;
   }
-  // Elements in the middle of a longer buffer.
-  template <class T>
-  Buffer<T> misaligned(const std::vector<T>& data) const {
-    std::vector<T> all(data.size() + 4);
-    std::copy(data.begin(), data.end(), all.begin() + 1);
-    return device.upload(all).slice(1, data.size());
-  }
 };
 MASU_ON_EACH_DEVICE(ScanTest);
 
@@ -80,7 +73,7 @@ TEST_P(ScanTest, EveryTypeAndShape) {
         EXPECT_TRUE(same_bits(scan(device.upload(data), options).read(), right)) << name;
         EXPECT_TRUE(same_bits(scan(device, data, options), right)) << name << ", host";
         // From one odd place to another, and in place.
-        const Buffer<T> odd = misaligned(data);
+        const Buffer<T> odd = test::misaligned(device, data);
         Buffer<T> target = Buffer<T>(device, count + 3).slice(3, count);
         scan(odd, target, options);
         EXPECT_TRUE(same_bits(target.read(), right)) << name << ", misaligned";
@@ -100,11 +93,12 @@ TEST_P(ScanTest, EverySizeRowsAndFlags) {
       const std::string name = std::to_string(rows) + " rows of " + std::to_string(row);
       const auto words = reference::data_of<std::uint32_t>(Shape::random_bits, row * rows, 3);
       const auto expected = reference::scan(words, ScanOp::sum, true, rows);
-      EXPECT_TRUE(same_bits(scan(misaligned(words), {.exclusive = true, .rows = rows}).read(), expected)) << name;
+      EXPECT_TRUE(same_bits(scan(test::misaligned(device, words), {.exclusive = true, .rows = rows}).read(), expected))
+          << name;
       const auto floats = reference::data_of<float>(Shape::special, row * rows, 4);
       for (const unsigned one_in : {2U, 500U}) {
         const auto flags = random_flags(words.size(), one_in);
-        const Buffer<std::uint8_t> there = misaligned(flags);
+        const Buffer<std::uint8_t> there = test::misaligned(device, flags);
         const ScanOptions with{.exclusive = true, .rows = rows, .device_flags = &there};
         EXPECT_TRUE(
             same_bits(scan(device.upload(words), with).read(), reference::scan(words, ScanOp::sum, true, rows, flags)))

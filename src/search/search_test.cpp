@@ -2,6 +2,7 @@
 // Places in sorted data, on every device, against a plain search.
 #include "each_device.h"
 #include "expect_error.h"
+#include "misaligned.h"
 #include "search/search_device.h"
 #include "search/search_plan.h"
 #include "unique/unique_reference.h"
@@ -51,15 +52,6 @@ std::vector<Position> expected(const std::vector<T>& sorted, const std::vector<T
   return positions;
 }
 
-// Elements in the middle of a longer buffer.
-template <class T>
-Buffer<T> misaligned(const Device& device, const std::vector<T>& data) {
-  std::vector<T> all(1);
-  all.insert(all.end(), data.begin(), data.end());
-  all.resize(all.size() + 3);
-  return device.upload(all).slice(1, data.size());
-}
-
 template <class T>
 void expect_found(const Device& device, const std::vector<T>& sorted, const std::vector<T>& values,
                   const std::string& name) {
@@ -67,8 +59,9 @@ void expect_found(const Device& device, const std::vector<T>& sorted, const std:
     const std::string text = name + (side == Side::left ? ", left" : ", right");
     const auto right = expected(sorted, values, side);
     EXPECT_EQ(searchsorted(device, sorted, values, {.side = side}), right) << text;
-    const Buffer<T> there = misaligned(device, sorted);
-    EXPECT_EQ(searchsorted(there, misaligned(device, values), {.side = side}).read(), right) << text << ", buffers";
+    const Buffer<T> there = test::misaligned(device, sorted);
+    EXPECT_EQ(searchsorted(there, test::misaligned(device, values), {.side = side}).read(), right)
+        << text << ", buffers";
   }
 }
 

@@ -2,6 +2,7 @@
 // Distinct values and runs, on every device, against plain loops.
 #include "each_device.h"
 #include "expect_error.h"
+#include "misaligned.h"
 #include "unique/unique_plan.h"
 #include "unique/unique_reference.h"
 
@@ -53,15 +54,6 @@ Unique<T> typed(const UniqueArrays& found) {
   Unique<T> result{std::vector<T>(found.size()), found.counts, found.indices, found.inverse};
   if (found.size() != 0) std::memcpy(result.values.data(), found.values.bytes.data(), found.values.bytes.size());
   return result;
-}
-
-// Elements in the middle of a longer buffer, whose other elements would show.
-template <class T>
-Buffer<T> misaligned(const Device& device, const std::vector<T>& data, std::size_t before) {
-  std::vector<T> all(before, data.empty() ? T{} : data.front());
-  all.insert(all.end(), data.begin(), data.end());
-  all.insert(all.end(), 5, data.empty() ? T{} : data.back());
-  return device.upload(all).slice(before, data.size());
 }
 
 // Memory with room for all elements, and the first `found` of what is written there; what stands behind stays.
@@ -143,7 +135,7 @@ void expect_runs(const Device& device, const std::vector<T>& data, const std::st
   const Runs<T> expected = reference::run_length(data);
   EXPECT_EQ(differences(run_length(device, data), expected), "") << name;
   for (const std::size_t before : {std::size_t{0}, std::size_t{1}, 16 / sizeof(T) + 1}) {
-    const Buffer<T> buffer = misaligned(device, data, before);
+    const Buffer<T> buffer = test::misaligned(device, data, before);
     EXPECT_EQ(differences(run_length(buffer).read(), expected), "") << name << ", " << before << " before";
     if (before == 1) expect_runs_into_memory(buffer, expected, name);
   }
@@ -156,7 +148,7 @@ void expect_unique(const Device& device, const std::vector<T>& data, const std::
   const UniqueOptions everything{.counts = true, .indices = true, .inverse = true};
   EXPECT_EQ(differences(unique(device, data), counted), "") << name;
   EXPECT_EQ(differences(unique(device, data, everything), all), "") << name << ", everything";
-  const Buffer<T> buffer = misaligned(device, data, 1);
+  const Buffer<T> buffer = test::misaligned(device, data, 1);
   EXPECT_EQ(differences(unique(buffer).read(), counted), "") << name << ", buffer";
   EXPECT_EQ(differences(unique(buffer, everything).read(), all), "") << name << ", buffer, everything";
   expect_into_memory(buffer, all, name);

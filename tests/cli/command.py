@@ -52,6 +52,16 @@ class CommandTest(unittest.TestCase):
             file.write(npy(values.dtype.str, values.shape, values.tobytes()))
         return self.path(name)
 
+    def interrupted(self, data, *arguments):
+        """A call that reads u64 from standard input, gets `data` and no end, and then SIGINT: it leaves nothing."""
+        with subprocess.Popen([MASU, arguments[0], "-", "--input-format", "raw", "--dtype", "u64", *arguments[1:], "-o",
+                               self.path("o.csv")], stdin=subprocess.PIPE, stderr=subprocess.PIPE) as run:
+            run.stdin.write(data)
+            run.stdin.flush()
+            run.send_signal(signal.SIGINT)
+            self.assertEqual((run.wait(timeout=60), run.stderr.read()), (130, b""))
+        self.assertEqual(os.listdir(self.folder), [])
+
     def ok(self, *arguments, **more):
         """Standard output of a call that must succeed."""
         result = masu(*arguments, **more)

@@ -3,13 +3,11 @@
 
 import os
 import resource
-import signal
-import subprocess
 import unittest
 
 import numpy as np
 
-from command import MASU, CommandTest, masu, usable_devices
+from command import CommandTest, masu, usable_devices
 from samples import DTYPES, loads, sample
 
 METHODS = ("inverted_cdf", "averaged_inverted_cdf", "closest_observation", "interpolated_inverted_cdf", "hazen",
@@ -149,15 +147,7 @@ class QuantileTest(CommandTest):
         self.assertEqual(os.listdir(self.folder), [])
 
     def test_interrupted(self):
-        with subprocess.Popen([MASU, "quantile", "-", "--input-format", "raw", "--dtype", "u64", "--memory", "64Ki",
-                               "--tmpdir", self.folder, "-o", self.path("o.csv")], stdin=subprocess.PIPE,
-                              stderr=subprocess.PIPE) as run:
-            run.stdin.write(bytes(4 << 20))  # and no end
-            run.stdin.flush()
-            run.send_signal(signal.SIGINT)
-            run.wait()
-            self.assertEqual((run.returncode, run.stderr.read()), (130, b""))
-        self.assertEqual(os.listdir(self.folder), [])
+        self.interrupted(bytes(4 << 20), "quantile", "--memory", "64Ki", "--tmpdir", self.folder)
 
 
 if __name__ == "__main__":

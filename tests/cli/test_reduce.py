@@ -2,15 +2,12 @@
 """masu reduce against exact arithmetic on fractions and NumPy: every dtype, rows, and data in pieces."""
 
 import math
-import os
-import signal
-import subprocess
 import unittest
 from fractions import Fraction
 
 import numpy as np
 
-from command import MASU, CommandTest, masu, usable_devices
+from command import CommandTest, masu, usable_devices
 from samples import DTYPES, as_json, loads, sample, same_number
 
 ALL = "sum,mean,min,max,argmin,argmax,variance,std,norm2,count-nonzero"
@@ -175,13 +172,7 @@ class ReduceTest(CommandTest):
         self.fails(1, "reduce", "random:u8:10", "--device", "cuda:99")
 
     def test_interrupted(self):
-        with subprocess.Popen([MASU, "reduce", "-", "--input-format", "raw", "--dtype", "u64", "-o",
-                               self.path("o.csv")], stdin=subprocess.PIPE, stderr=subprocess.PIPE) as run:
-            run.stdin.write(bytes(1 << 20))  # and no end
-            run.stdin.flush()
-            run.send_signal(signal.SIGINT)
-            self.assertEqual(run.wait(timeout=60), 130)
-        self.assertEqual(os.listdir(self.folder), [])
+        self.interrupted(bytes(1 << 20), "reduce")
 
 
 if __name__ == "__main__":

@@ -3,13 +3,11 @@
 
 import os
 import resource
-import signal
-import subprocess
 import unittest
 
 import numpy as np
 
-from command import MASU, CommandTest, masu, usable_devices
+from command import CommandTest, masu, usable_devices
 from samples import DTYPES, loads, order_of, same_number, sample
 
 
@@ -146,15 +144,7 @@ class TopkTest(CommandTest):
 
     def test_interrupted(self):
         for memory, k in (("1Gi", "10"), ("256Ki", "1M")):
-            with subprocess.Popen([MASU, "topk", "-", "--input-format", "raw", "--dtype", "u64", "-k", k, "--memory",
-                                   memory, "--tmpdir", self.folder, "-o", self.path("o.csv")], stdin=subprocess.PIPE,
-                                  stderr=subprocess.PIPE) as run:
-                run.stdin.write(bytes(4 << 20))  # and no end
-                run.stdin.flush()
-                run.send_signal(signal.SIGINT)
-                run.wait()
-                self.assertEqual((run.returncode, run.stderr.read()), (130, b""))
-            self.assertEqual(os.listdir(self.folder), [])
+            self.interrupted(bytes(4 << 20), "topk", "-k", k, "--memory", memory, "--tmpdir", self.folder)
 
 
 if __name__ == "__main__":

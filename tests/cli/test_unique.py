@@ -3,13 +3,11 @@
 
 import os
 import resource
-import signal
-import subprocess
 import unittest
 
 import numpy as np
 
-from command import MASU, CommandTest, masu
+from command import CommandTest, masu
 from samples import DTYPES, loads, order_of, same_number, sample
 
 
@@ -90,15 +88,8 @@ class UniqueTest(CommandTest):
             self.assertEqual(os.listdir(self.folder), [])
 
     def test_interrupted(self):
-        with subprocess.Popen([MASU, "unique", "-", "--input-format", "raw", "--dtype", "u64", "--memory", "128Ki",
-                               "--tmpdir", self.folder, "-o", self.path("o.csv")], stdin=subprocess.PIPE,
-                              stderr=subprocess.PIPE) as run:
-            run.stdin.write(np.arange(400_000, dtype="u8").tobytes())  # and no end: by now there are runs
-            run.stdin.flush()
-            run.send_signal(signal.SIGINT)
-            run.wait()
-            self.assertEqual((run.returncode, run.stderr.read()), (130, b""))
-        self.assertEqual(os.listdir(self.folder), [])
+        # By now there are runs.
+        self.interrupted(np.arange(400_000, dtype="u8").tobytes(), "unique", "--memory", "128Ki", "--tmpdir", self.folder)
 
     def test_wrong_use(self):
         for arguments in (["--by", "size"], ["--limit", "0"], ["--limit", "x"], ["-o", "x.npy"], ["second.npy"]):

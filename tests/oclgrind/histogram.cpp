@@ -5,6 +5,8 @@
 //   oclgrind_histogram KERNEL     local, lanes, packed, partitioned, global, private, sequential, rows, byte_rows,
 //   joint,
 //                                 joint_partitioned, range, fold
+#include "expect.h"
+
 #include "histogram/bins/bin_rule.h"
 #include "histogram/device/histogram_device.h"
 #include "histogram/device/histogram_plan.h"
@@ -20,13 +22,14 @@
 #include <memory>
 #include <optional>
 #include <span>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
 namespace masu {
 namespace {
 
+using oclgrind::as_gpu;
+using oclgrind::expect;
 using test::Samples;
 
 // Values before and behind what is counted, so that it starts and ends at odd places of a buffer. A read of them shows
@@ -38,10 +41,6 @@ Buffer<T> padded(const Device& device, const std::vector<T>& data) {
   std::vector<T> all(data.size() + 2 * margin, T{1});
   std::copy(data.begin(), data.end(), all.begin() + margin);
   return device.upload(all);
-}
-
-void expect(bool right, const std::string& what) {
-  if (!right) throw std::runtime_error("wrong: " + what);
 }
 
 // The totals of the kernel as the reference has them. Bytes are 256 bins there.
@@ -59,13 +58,6 @@ std::vector<reference::Counts> unpack(const std::vector<std::uint64_t>& totals, 
     result[c].counts = std::move(slots);
   }
   return result;
-}
-
-// What the plan gives to GPUs alone is given to this device too.
-DeviceInfo as_gpu(const Device& device) {
-  DeviceInfo info = device.info();
-  info.gpu = true;
-  return info;
 }
 
 // Counts with several loads in flight too, as GPUs do, and with two small work-groups, which then go round their loops

@@ -3,6 +3,8 @@
 // loops: what check.sh runs under Oclgrind. Everything is launched from this one thread.
 //
 //   oclgrind_movement transpose|convert|gather|compact
+#include "expect.h"
+
 #include "convert/convert_device.h"
 #include "convert/convert_plan.h"
 #include "convert/convert_rule.h"
@@ -17,19 +19,15 @@
 #include <cstdio>
 #include <cstring>
 #include <exception>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
 namespace masu {
 namespace {
 
-constexpr unsigned group = 16;
+using oclgrind::expect;
 
-void expect(bool right, const std::string& what) {
-  if (!right) throw std::runtime_error("wrong: " + what);
-  std::printf("right: %s\n", what.c_str());
-}
+constexpr unsigned group = 16;
 
 std::vector<std::byte> bytes_of(std::size_t count) {
   std::vector<std::byte> bytes(count);

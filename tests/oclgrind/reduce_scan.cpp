@@ -3,6 +3,8 @@
 // under Oclgrind. Everything is launched from this one thread.
 //
 //   oclgrind_reduce_scan extremes|counts|scan|segments
+#include "expect.h"
+
 #include "reduce/reduce_device.h"
 #include "reduce/reduce_plan.h"
 #include "scan/scan_device.h"
@@ -15,37 +17,19 @@
 #include <algorithm>
 #include <cstdio>
 #include <exception>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
 namespace masu {
 namespace {
 
+using oclgrind::as_gpu;
+using oclgrind::expect;
+using oclgrind::padded;
 using reference::Shape;
 
 constexpr unsigned group = 16;
 constexpr std::uint64_t groups = 3;
-
-void expect(bool right, const std::string& what) {
-  if (!right) throw std::runtime_error("wrong: " + what);
-  std::printf("right: %s\n", what.c_str());
-}
-
-// Elements with one in front and one behind, so that they start and end at odd places.
-template <class T>
-Buffer<T> padded(const Device& device, const std::vector<T>& data) {
-  std::vector<T> all(data.size() + 2, data.front());
-  std::copy(data.begin(), data.end(), all.begin() + 1);
-  return device.upload(all).slice(1, data.size());
-}
-
-// Loads of several vectors in flight too, as GPUs do.
-DeviceInfo as_gpu(const Device& device) {
-  DeviceInfo info = device.info();
-  info.gpu = true;
-  return info;
-}
 
 template <class T>
 void reduce_rows(const Device& device, ReduceOp op, std::uint64_t rows, std::uint64_t count, bool skip) {

@@ -3,6 +3,8 @@
 // under Oclgrind.
 #pragma once
 
+#include "expect.h"
+
 #include "sort/sort_key.h"
 
 #include <masu/sort.h>
@@ -11,7 +13,6 @@
 #include <bit>
 #include <cstdint>
 #include <numeric>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -58,10 +59,6 @@ std::vector<std::uint32_t> order_of(const std::vector<T>& keys, std::size_t leng
 template <class T>
 bool same_bits(T a, T b) {
   return std::bit_cast<UnsignedOf<sizeof(T)>>(a) == std::bit_cast<UnsignedOf<sizeof(T)>>(b);
-}
-
-inline void expect(bool right, const char* what) {
-  if (!right) throw std::runtime_error(std::string("wrong: ") + what);
 }
 
 }  // namespace masu::oclgrind

@@ -3,6 +3,8 @@
 // Oclgrind. Everything is launched from this one thread.
 //
 //   oclgrind_unique_search runs|search
+#include "expect.h"
+
 #include "search/search_device.h"
 #include "search/search_plan.h"
 #include "unique/unique_device.h"
@@ -14,42 +16,23 @@
 #include <algorithm>
 #include <cstdio>
 #include <exception>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
 namespace masu {
 namespace {
 
+using oclgrind::as_gpu;
+using oclgrind::expect;
+using oclgrind::padded;
 using reference::Shape;
 
 constexpr unsigned group = 16;  // a tile is 2,048 elements then
 constexpr std::uint64_t spans = 3;
 
-void expect(bool right, const std::string& what) {
-  if (!right) throw std::runtime_error("wrong: " + what);
-  std::printf("right: %s\n", what.c_str());
-}
-
-// Elements with one in front and one behind, so that they start and end at odd places.
-template <class T>
-Buffer<T> padded(const Device& device, const std::vector<T>& data) {
-  std::vector<T> all(data.size() + 2, data.front());
-  std::copy(data.begin(), data.end(), all.begin() + 1);
-  return device.upload(all);
-}
-
-// Loads of several vectors in flight too, as GPUs do.
-DeviceInfo as_gpu(const Device& device) {
-  DeviceInfo info = device.info();
-  info.gpu = true;
-  return info;
-}
-
 template <class T>
 void find_runs(const Device& device, const std::vector<T>& data, const std::string& name) {
-  const Buffer<T> all = padded(device, data);
-  const Buffer<T> buffer = all.slice(1, data.size());
+  const Buffer<T> buffer = padded(device, data);
   const Runs<T> expected = reference::run_length(data);
   const auto plan = unique_plan::make(as_gpu(device), dtype_of<T>, data.size(), group, spans);
   const Buffer<std::byte> memory(device, plan.workspace());
@@ -109,8 +92,7 @@ void search(const Device& device, std::size_t count, std::size_t sought, const S
   for (const unsigned levels : {0U, 3U, 32U}) {
     auto plan = search_plan::make(as_gpu(device), dtype_of<T>, count, sought, group, levels);
     plan.groups = std::min<std::uint64_t>(plan.groups, 2);
-    search_on_device(stream, there.slice(1, count), wanted.slice(1, sought), dtype_of<T>, positions, Dtype::u32,
-                     options, plan);
+    search_on_device(stream, there, wanted, dtype_of<T>, positions, Dtype::u32, options, plan);
     stream.finish();
     const std::vector<std::uint32_t> found = positions.read();
     bool right = true;

@@ -3,6 +3,8 @@
 // Everything is launched from this one thread.
 //
 //   oclgrind_weighted KERNEL     wide, narrow, global, rows, joint, round
+#include "expect.h"
+
 #include "histogram/device/histogram_device.h"
 #include "histogram/device/weighted_kernels.h"
 #include "histogram/weighted_histogram_test_data.h"
@@ -23,13 +25,10 @@
 namespace masu {
 namespace {
 
+using oclgrind::expect;
 using test::Hard;
 using weighted_plan::Layout;
 using weighted_plan::Trial;
-
-void expect(bool right, const std::string& what) {
-  if (!right) throw std::runtime_error("wrong: " + what);
-}
 
 // Sums on the device as `trial` says, where one entry before and behind what is summed must not be read, and compares
 // with the CPU.
