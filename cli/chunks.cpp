@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "chunks.h"
 
-#include "command.h"
-
 #include <fmt/format.h>
 #include <algorithm>
 #include <chrono>

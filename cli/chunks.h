@@ -6,7 +6,6 @@
 #include <masu/device.h>
 #include <masu/io.h>
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <future>

@@ -20,7 +20,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace masu::cli {
@@ -114,12 +113,21 @@ Ending run_command(const Command& command) {
   }
 }
 
+// The manual page, or the completions of a shell; nothing for any other name.
+std::optional<std::string> shell_file(const CommandLine& line, std::string_view what) {
+  if (what == "man") return manual(line);
+  if (what == "bash") return bash_completion(line);
+  if (what == "zsh") return zsh_completion(line);
+  if (what == "fish") return fish_completion(line);
+  return std::nullopt;
+}
+
 Ending run(const Program& program, int argc, char** argv) {
   CommandLine line(program.name, program.description, program.name + " " + std::string(masu::version()),
                    program.name + " COMMAND --help tells more. " + program.more);
   std::vector<Command> list;
   for (const auto add : program.commands) list.push_back(add(line));
-  // For the build and for packagers: the manual page, or the completions of a shell.
+  // For the build and for packagers.
   if (program.name == "masu" && argc == 3 && std::string_view(argv[1]) == "--print") {
     if (const auto file = shell_file(line, argv[2])) return print(*file);
     return usage("--print takes man, bash, zsh or fish, got '" + std::string(argv[2]) + "'");

@@ -8,7 +8,6 @@
 #include <sys/stat.h>
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <utility>
 #include <vector>
 

@@ -11,8 +11,6 @@
 
 #include <dlfcn.h>
 
-#include <numeric>
-
 namespace {
 
 struct Settings {

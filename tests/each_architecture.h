@@ -6,7 +6,6 @@
 #include "backends/cuda/compiler.h"
 #include "kernel_macros.h"
 #include "runtime/kernel_source.h"
-#include "runtime/program_cache.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -8,7 +8,6 @@
 #include "scoped_env.h"
 #include "temporary_directory.h"
 
-#include <array>
 #include <cstdint>
 #include <numeric>
 #include <string>

@@ -9,7 +9,6 @@
 #include "errors.h"
 #include "json.h"
 #include "ranks.h"
-#include "terminal.h"
 #include "times.h"
 
 #include <fmt/format.h>

@@ -10,7 +10,6 @@
 #include "errors.h"
 #include "json.h"
 #include "ranks.h"
-#include "terminal.h"
 #include "value_names.h"
 
 #include <fmt/format.h>

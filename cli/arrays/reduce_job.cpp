@@ -3,7 +3,6 @@
 
 #include "cli/arrays/pieces.h"
 #include "element_text.h"
-#include "errors.h"
 #include "ranks.h"
 
 #include <fmt/format.h>
@@ -11,7 +10,6 @@
 #include <masu/sum.h>
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <string_view>
 
 namespace masu::cli {

@@ -7,7 +7,6 @@
 #include "command.h"
 #include "element_text.h"
 #include "errors.h"
-#include "value_names.h"
 
 #include <fmt/format.h>
 #include <masu/scan.h>

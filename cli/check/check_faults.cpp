@@ -7,7 +7,6 @@
 #include <charconv>
 #include <cstdlib>
 #include <map>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <tuple>

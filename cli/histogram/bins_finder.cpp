@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/histogram/bins_finder.h"
 
-#include "errors.h"
 #include "ranks.h"
 
 #include <fmt/format.h>

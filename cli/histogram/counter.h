@@ -10,7 +10,6 @@
 
 #include <memory>
 #include <span>
-#include <string>
 #include <vector>
 
 namespace masu::cli {

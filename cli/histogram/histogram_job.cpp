@@ -13,7 +13,6 @@
 #include <masu/device.h>
 #include <algorithm>
 #include <array>
-#include <cstring>
 
 namespace masu::cli {
 namespace {

@@ -5,7 +5,6 @@
 #include <masu/histogram.h>
 
 #include <cstdint>
-#include <optional>
 #include <string>
 
 namespace masu::cli {

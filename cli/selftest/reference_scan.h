@@ -6,9 +6,7 @@
 
 #include <masu/scan.h>
 
-#include <cstddef>
 #include <cstdint>
-#include <vector>
 
 namespace masu::cli {
 

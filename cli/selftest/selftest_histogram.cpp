@@ -7,8 +7,6 @@
 #include <masu/histogram.h>
 #include <masu/io.h>
 #include <array>
-#include <cmath>
-#include <optional>
 
 namespace masu::cli {
 namespace {

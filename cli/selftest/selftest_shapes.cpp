@@ -7,7 +7,6 @@
 #include <masu/joint_histogram.h>
 #include <masu/row_histogram.h>
 #include <algorithm>
-#include <numeric>
 
 namespace masu::cli {
 namespace {

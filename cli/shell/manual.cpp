@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 #include <masu/version.h>
 #include <algorithm>
-#include <array>
 #include <utility>
 
 namespace masu::cli {

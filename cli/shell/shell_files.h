@@ -4,9 +4,7 @@
 
 #include "command_line.h"
 
-#include <optional>
 #include <string>
-#include <string_view>
 
 namespace masu::cli {
 
@@ -14,8 +12,5 @@ std::string manual(const CommandLine& line);
 std::string bash_completion(const CommandLine& line);
 std::string zsh_completion(const CommandLine& line);
 std::string fish_completion(const CommandLine& line);
-
-// One of "man", "bash", "zsh", "fish"; nothing for any other name.
-std::optional<std::string> shell_file(const CommandLine& line, std::string_view what);
 
 }  // namespace masu::cli

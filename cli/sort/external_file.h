@@ -2,7 +2,6 @@
 // A temporary file that has no name: nothing of it stays behind, however the command ends.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <string>
 

@@ -8,8 +8,6 @@
 #include <algorithm>
 #include <cstring>
 #include <new>
-#include <numeric>
-#include <span>
 #include <utility>
 
 namespace masu::cli {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/sort/shared_sort.h"
+#include "cli/sort/sort_job.h"
 
 #include "cli/arrays/array_input.h"
 #include "cli/arrays/array_output.h"
@@ -11,7 +11,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <numeric>
 #include <optional>
 #include <span>
 #include <string>

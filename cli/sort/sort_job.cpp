@@ -6,7 +6,6 @@
 #include "cli/selftest/reference_order.h"
 #include "cli/sort/external_runs.h"
 #include "cli/sort/external_sort.h"
-#include "cli/sort/shared_sort.h"
 #include "errors.h"
 #include "ranks.h"
 

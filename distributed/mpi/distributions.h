@@ -7,13 +7,9 @@
 #include <masu/mpi/group.h>
 
 #include <algorithm>
-#include <bit>
-#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <functional>
-#include <limits>
-#include <numeric>
 #include <random>
 #include <span>
 #include <string>

@@ -11,7 +11,6 @@
 #include <algorithm>
 #include <memory>
 #include <span>
-#include <utility>
 #include <vector>
 
 namespace masu_python {

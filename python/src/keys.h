@@ -69,12 +69,4 @@ T element_of_key(Key<T> key) {
   }
 }
 
-// The element with these bits.
-template <class T>
-T element_of_bits(std::uint64_t bits) {
-  T value;
-  std::memcpy(&value, &bits, sizeof value);
-  return value;
-}
-
 }  // namespace masu_python

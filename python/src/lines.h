@@ -10,7 +10,6 @@
 #include <masu/dtype.h>
 #include <masu/stream.h>
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>

@@ -12,8 +12,6 @@
 #include <masu/weighted_histogram.h>
 #include <nanobind/stl/string.h>
 
-#include <cstring>
-#include <optional>
 #include <string>
 #include <vector>
 

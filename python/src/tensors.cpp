@@ -2,7 +2,6 @@
 #include "tensors.h"
 
 #include <algorithm>
-#include <cstring>
 #include <string>
 #include <string_view>
 #include <utility>

@@ -2,8 +2,7 @@
 #include "call/launcher.h"
 
 #include "runtime/backend.h"
-#include "runtime/program_cache.h"
-#include "runtime/settle.h"
+#include "runtime/kernel_source.h"
 
 #include <algorithm>
 

@@ -13,6 +13,17 @@
     barrier(CLK_LOCAL_MEM_FENCE);                                    \
   }
 #define MASU_SUM_OF(earlier, later) ((earlier) + (later))
+// Sums: each of the `size` values with all in front of it, and each of `totals` with all others.
+#define MASU_LOCAL_SUMS_AND_TOTAL(T, values, totals, size, lid)      \
+  barrier(CLK_LOCAL_MEM_FENCE);                                      \
+  for (uint distance = 1; distance < (size); distance *= 2) {        \
+    const T other = lid >= distance ? (values)[lid - distance] : 0;  \
+    const T partner = (totals)[lid ^ distance];                      \
+    barrier(CLK_LOCAL_MEM_FENCE);                                    \
+    (values)[lid] += other;                                          \
+    (totals)[lid] += partner;                                        \
+    barrier(CLK_LOCAL_MEM_FENCE);                                    \
+  }
 
 #if MASU_SHUFFLE_LANES == 32
 // Of a number of each sub-group, which its last lane has: the sum in front of this sub-group; *total is that of all. The

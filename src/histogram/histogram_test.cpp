@@ -16,7 +16,6 @@
 #include <atomic>
 #include <cmath>
 #include <limits>
-#include <numeric>
 #include <random>
 #include <thread>
 #include <vector>

@@ -11,8 +11,6 @@
 #include <masu/joint_histogram.h>
 #include <masu/row_histogram.h>
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <functional>
 #include <optional>

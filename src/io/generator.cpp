@@ -7,7 +7,6 @@
 #include <array>
 #include <bit>
 #include <cmath>
-#include <utility>
 #include <vector>
 
 #include "io/generator_simd.h"

@@ -14,7 +14,6 @@
 #include <csetjmp>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <exception>
 #include <string>
 #include <utility>

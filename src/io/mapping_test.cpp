@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <csignal>
-#include <numeric>
 #include <thread>
 
 #include "io/test_files.h"

@@ -5,7 +5,6 @@
 
 #include <fmt/format.h>
 #include <webp/decode.h>
-#include <array>
 #include <cstring>
 #include <memory>
 #include <new>

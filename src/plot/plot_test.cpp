@@ -12,7 +12,6 @@
 #include <masu/plot.h>
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 #include <limits>
 #include <set>
 #include <thread>

@@ -19,10 +19,8 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <functional>
 #include <iterator>
-#include <numeric>
 #include <type_traits>
 #include <vector>
 

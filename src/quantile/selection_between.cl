@@ -12,6 +12,11 @@
 
 #define MASU_FORMAT const uint precision, const int least, const uint bits
 #define MASU_OF_FORMAT precision, least, bits
+// That of floats of so many bytes.
+#define MASU_SET_FORMAT(bytes)                                              \
+  const uint precision = (bytes) == 2 ? 11 : (bytes) == 4 ? 24 : 53;        \
+  const int least = (bytes) == 2 ? -24 : (bytes) == 4 ? -149 : -1074;       \
+  const uint bits = 8 * (bytes);
 
 inline ulong element_as_float(const MASU_BITS element, MASU_FORMAT) {
 #if MASU_FLOAT

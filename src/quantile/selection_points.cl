@@ -9,9 +9,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void selection_points(__global const uchar*
                                                            __global uchar* results, const ulong results_at,
                                                            const uint result_bytes, const uint plain, const uint number,
                                                            MASU_POINT(0), MASU_POINT(1), MASU_POINT(2), MASU_POINT(3)) {
-  const uint precision = result_bytes == 2 ? 11 : result_bytes == 4 ? 24 : 53;
-  const int least = result_bytes == 2 ? -24 : result_bytes == 4 ? -149 : -1074;
-  const uint bits = 8 * result_bytes;
+  MASU_SET_FORMAT(result_bytes)
   for (ulong i = get_global_id(0); i < rows * number; i += get_global_size(0)) {
     const uint which = (uint)(i / rows);
     __global const uchar* row = data + byte_offset + i % rows * stride * MASU_ELEMENT_BYTES;

@@ -147,6 +147,13 @@ class Stream {
   Mark own_commands = Mark::no;
 };
 
+// For finding faults: whether the environment variable MASU_SYNC is set, to something else than 0, when this is first
+// asked. Then launches are waited for, so that the call that made one reports its error, and not a later call.
+[[nodiscard]] bool waits_for_launches();
+// Waits for the launch that `stream` was given last, if so it is set and the stream may be waited for. An error names
+// the kernel.
+void settle(Stream& stream, const Kernel& kernel);
+
 // Commands that were taken down, to be given to queues of the device again and again. Thread-safe.
 class Recorded {
  public:
@@ -170,6 +177,7 @@ class Recorder {
 
 // What is kept for a device as long as it lives: idle streams and compiled programs, each program under its cache key.
 struct Kept {
+  static constexpr std::size_t most_programs = 256;  // of either kind
   std::mutex mutex;
   std::vector<std::unique_ptr<Stream>> streams;
   std::unordered_map<std::string, std::shared_future<std::shared_ptr<Module>>> programs;

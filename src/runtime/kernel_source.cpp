@@ -4,9 +4,14 @@
 #include <fmt/format.h>
 #include <masu/error.h>
 
+#include "runtime/backend.h"
+#include "runtime/program_cache.h"
+
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
+#include <mutex>
+#include <utility>
 
 namespace masu::runtime {
 
@@ -18,10 +23,6 @@ const char* kernel_directory() noexcept {
 }
 
 }  // namespace
-
-bool kernels_may_change() noexcept {
-  return kernel_directory() != nullptr;
-}
 
 std::string kernel_text(std::string_view path) {
   for (const EmbeddedFile& file : embedded_files()) {
@@ -35,6 +36,42 @@ std::string kernel_text(std::string_view path) {
     return text;
   }
   throw Error(ErrorCode::invalid_argument, fmt::format("kernel_text: the library carries no file \"{}\"", path));
+}
+
+std::string own_program_text(std::string_view prelude, std::span<const std::string_view> paths,
+                             std::span<const Define> defines) {
+  std::string text(prelude);
+  if (!text.empty() && text.back() != '\n') text += '\n';
+  for (const Define& define : defines) text += fmt::format("#define {} {}\n", define.name, define.value);
+  for (const std::string_view path : paths) {
+    if (!text.empty() && text.back() != '\n') text += '\n';
+    text += fmt::format("#line 1 \"{}\"\n", path);
+    text += kernel_text(path);
+  }
+  return text;
+}
+
+// Making and hashing the text takes longer than a small kernel: what was asked for before is found without. While
+// kernels are read from the source tree, they may change.
+std::shared_ptr<Module> own_program(Device& device, std::span<const std::string_view> paths,
+                                    std::span<const Define> defines) {
+  const auto program = [&] {
+    return cached_program(device, own_program_text(device.prelude(), paths, defines), device.kernel_options());
+  };
+  if (kernel_directory() != nullptr) return program();
+  std::string name;
+  for (const std::string_view path : paths) (name += path) += ' ';
+  for (const Define& define : defines) ((name += define.name) += '=') += define.value + ' ';
+  Kept& kept = device.kept();
+  {
+    const std::lock_guard lock(kept.mutex);
+    if (const auto found = kept.own.find(name); found != kept.own.end()) return found->second;
+  }
+  std::shared_ptr<Module> module = program();
+  const std::lock_guard lock(kept.mutex);
+  if (kept.own.size() >= Kept::most_programs) kept.own.clear();
+  kept.own.emplace(std::move(name), module);
+  return module;
 }
 
 }  // namespace masu::runtime

@@ -2,7 +2,6 @@
 #include "runtime/kernel_source.h"
 
 #include "expect_error.h"
-#include "runtime/program_cache.h"
 #include "scoped_env.h"
 #include "temporary_directory.h"
 

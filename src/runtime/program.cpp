@@ -6,11 +6,11 @@
 
 #include "runtime/backend.h"
 #include "runtime/program_cache.h"
-#include "runtime/settle.h"
 
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <utility>
 
@@ -43,6 +43,23 @@ void runtime::Module::refuse_name(std::string_view name) {
               names.empty() ? fmt::format("Program::kernel: the program has no kernels, got \"{}\"", name)
                             : fmt::format("Program::kernel: the program has the kernels {}, got \"{}\"",
                                           fmt::join(names, ", "), name));
+}
+
+bool runtime::waits_for_launches() {
+  static const bool wanted = [] {
+    const char* value = std::getenv("MASU_SYNC");
+    return value != nullptr && *value != '\0' && std::string_view(value) != "0";
+  }();
+  return wanted;
+}
+
+void runtime::settle(Stream& stream, const Kernel& kernel) {
+  if (!waits_for_launches() || stream.capturing()) return;
+  try {
+    stream.finish();
+  } catch (const Error& error) {
+    throw Error(error.code(), fmt::format("MASU_SYNC: the kernel {}: {}", kernel.name(), error.what()));
+  }
 }
 
 NDRange NDRange::of(std::span<const std::size_t> global, std::span<const std::size_t> local) {

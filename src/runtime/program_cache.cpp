@@ -5,7 +5,6 @@
 #include <masu/version.h>
 
 #include "runtime/disk_cache.h"
-#include "runtime/kernel_source.h"
 #include "runtime/sha256.h"
 
 #include <algorithm>
@@ -16,8 +15,6 @@
 
 namespace masu::runtime {
 namespace {
-
-constexpr std::size_t most_programs_in_memory = 256;
 
 // Each field with its length, so that no two sets of fields give the same bytes.
 std::string key_of(const Device& device, std::string_view text, std::string_view options) {
@@ -96,7 +93,7 @@ std::shared_ptr<Module> cached_program(Device& device, std::string_view text, st
     if (const auto found = kept.programs.find(key); found != kept.programs.end()) {
       other = found->second;
     } else {
-      if (kept.programs.size() >= most_programs_in_memory) drop_ready(kept);
+      if (kept.programs.size() >= Kept::most_programs) drop_ready(kept);
       kept.programs.emplace(key, promise.get_future().share());
     }
   }
@@ -113,42 +110,6 @@ std::shared_ptr<Module> cached_program(Device& device, std::string_view text, st
     promise.set_exception(std::current_exception());
     throw;
   }
-}
-
-std::string own_program_text(std::string_view prelude, std::span<const std::string_view> paths,
-                             std::span<const Define> defines) {
-  std::string text(prelude);
-  if (!text.empty() && text.back() != '\n') text += '\n';
-  for (const Define& define : defines) text += fmt::format("#define {} {}\n", define.name, define.value);
-  for (const std::string_view path : paths) {
-    if (!text.empty() && text.back() != '\n') text += '\n';
-    text += fmt::format("#line 1 \"{}\"\n", path);
-    text += kernel_text(path);
-  }
-  return text;
-}
-
-// Making and hashing the text takes longer than a small kernel: what was asked for before is found without. While
-// kernels are read from the source tree, they may change.
-std::shared_ptr<Module> own_program(Device& device, std::span<const std::string_view> paths,
-                                    std::span<const Define> defines) {
-  const auto program = [&] {
-    return cached_program(device, own_program_text(device.prelude(), paths, defines), device.kernel_options());
-  };
-  if (kernels_may_change()) return program();
-  std::string name;
-  for (const std::string_view path : paths) (name += path) += ' ';
-  for (const Define& define : defines) ((name += define.name) += '=') += define.value + ' ';
-  Kept& kept = device.kept();
-  {
-    const std::lock_guard lock(kept.mutex);
-    if (const auto found = kept.own.find(name); found != kept.own.end()) return found->second;
-  }
-  std::shared_ptr<Module> module = program();
-  const std::lock_guard lock(kept.mutex);
-  if (kept.own.size() >= most_programs_in_memory) kept.own.clear();
-  kept.own.emplace(std::move(name), module);
-  return module;
 }
 
 }  // namespace masu::runtime

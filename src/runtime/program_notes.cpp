@@ -6,7 +6,6 @@
 
 #include <charconv>
 #include <cstdint>
-#include <utility>
 
 namespace masu::runtime {
 namespace {

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runtime/settle.h"
-
 #include "counting_device.h"
 #include "each_device.h"
 

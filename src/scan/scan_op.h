@@ -8,9 +8,7 @@
 #include <masu/dtype.h>
 #include <masu/scan.h>
 
-#include <bit>
 #include <cstdint>
-#include <limits>
 #include <type_traits>
 
 namespace masu {

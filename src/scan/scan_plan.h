@@ -2,7 +2,7 @@
 // How data is scanned, and every constant of the kernels and of the CPU's threads.
 #pragma once
 
-#include "runtime/program_cache.h"
+#include "runtime/define.h"
 
 #include <masu/device.h>
 #include <masu/dtype.h>

@@ -12,7 +12,6 @@
 #include <fmt/format.h>
 
 #include <cstdint>
-#include <span>
 #include <string_view>
 
 namespace masu {

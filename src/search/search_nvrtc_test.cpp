@@ -4,8 +4,6 @@
 
 #include "search/search_plan.h"
 
-#include <string>
-
 namespace masu {
 namespace {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the parts of sorting are told: checked by sort.cpp, the same for every device.
+// What the parts of sorting get: checked by sort.cpp, the same for every device.
 #pragma once
 
 #include <masu/sort.h>
@@ -10,6 +10,13 @@
 #include <string_view>
 
 namespace masu {
+
+// Sorted elements: [first, end).
+struct Run {
+  std::uint64_t first = 0;
+  std::uint64_t end = 0;
+  [[nodiscard]] std::uint64_t size() const noexcept { return end - first; }
+};
 
 // What is sorted by itself: `rows` rows of equal length, or the segments between offsets.
 struct Pieces {

@@ -7,10 +7,8 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
-#include <limits>
 #include <numeric>
 #include <random>
-#include <string_view>
 #include <vector>
 
 namespace masu::test {

@@ -36,12 +36,6 @@ int bit_width(const Magnitude& number) {
 
 }  // namespace
 
-Format format_of(Dtype dtype) noexcept {
-  if (dtype == Dtype::f16) return {11, -24, 65504};
-  if (dtype == Dtype::f32) return {24, -149, static_cast<double>(std::numeric_limits<float>::max())};
-  return {53, -1074, std::numeric_limits<double>::max()};
-}
-
 void propagate(std::span<std::int64_t> digits) noexcept {
   std::int64_t carry = 0;
   for (std::size_t i = 0; i + 1 < digits.size(); ++i) {

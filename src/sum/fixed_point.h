@@ -8,6 +8,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -67,7 +68,11 @@ struct Format {
   int lowest;     // exponent of the smallest subnormal
   double largest;
 };
-Format format_of(Dtype dtype) noexcept;
+[[nodiscard]] constexpr Format format_of(Dtype dtype) noexcept {
+  if (dtype == Dtype::f16) return {11, -24, 65504};
+  if (dtype == Dtype::f32) return {24, -149, static_cast<double>(std::numeric_limits<float>::max())};
+  return {53, -1074, std::numeric_limits<double>::max()};
+}
 
 // Rounded to nearest, ties to even, to f64, f32 or f16. `more`: the number is greater by less than one of the lowest
 // bit, which must be lower than what is rounded to. Too large a number becomes an infinity; zero is +0.

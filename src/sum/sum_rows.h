@@ -10,7 +10,6 @@
 #include <masu/device.h>
 #include <masu/sum.h>
 
-#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>

@@ -8,7 +8,6 @@
 #include <masu/stream.h>
 
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <vector>
 

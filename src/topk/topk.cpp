@@ -14,10 +14,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <cstdlib>
 #include <cstring>
-#include <limits>
 #include <new>
 #include <optional>
 

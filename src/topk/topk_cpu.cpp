@@ -11,7 +11,6 @@
 #include <array>
 #include <cmath>
 #include <cstring>
-#include <memory>
 #include <optional>
 
 namespace masu::cpu {

@@ -8,7 +8,6 @@
 #include <masu/dtype.h>
 
 #include <cstdint>
-#include <memory>
 #include <vector>
 
 namespace masu::cpu {

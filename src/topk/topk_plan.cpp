@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <string>
 
 namespace masu::topk_plan {
 

@@ -9,9 +9,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <cstring>
 #include <limits>
-#include <numeric>
 #include <random>
 #include <type_traits>
 #include <vector>

@@ -11,7 +11,6 @@
 #include <array>
 #include <bit>
 #include <cstring>
-#include <memory>
 #include <utility>
 
 namespace masu {

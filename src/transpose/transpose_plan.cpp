@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <string>
 
 namespace masu::transpose_plan {
 

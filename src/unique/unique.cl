@@ -223,6 +223,20 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, 4) void unique_flags(MASU_INPUT, const ulo
     }                                                                                                     \
   }
 
+// A work-item's words of a tile's mask. Returns how many runs start in the words before them; *all: in the tile.
+MASU_INLINE uint starts_of_tile(__global const uint* mask, const ulong tile, uint* own, __local uint* sums,
+                                const uint lane, uint* all) {
+  uint mine = 0;
+  MASU_PRAGMA_UNROLL
+  for (uint k = 0; k < MASU_WORDS; ++k) {
+    own[k] = mask[tile * MASU_TILE_WORDS + lane * MASU_WORDS + k];
+    mine += popcount(own[k]);
+  }
+  const uint before = group_scan(mine, MASU_GROUP, sums, lane, all) - mine;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  return before;
+}
+
 // Writes the runs that start in `tiles` tiles for each work-group.
 __kernel MASU_WORK_GROUPS(MASU_GROUP, 4) void unique_emit(MASU_INPUT, const ulong tiles, const ulong all_tiles,
                                                       __global const uchar* restrict temporary, const ulong mask_at,
@@ -249,15 +263,8 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, 4) void unique_emit(MASU_INPUT, const ulon
   const ulong end_tile = (group + 1) * tiles < all_tiles ? (group + 1) * tiles : all_tiles;
   for (ulong tile = group * tiles; tile < end_tile; ++tile) {
     uint own[MASU_WORDS];
-    uint mine = 0;
-    MASU_PRAGMA_UNROLL
-    for (uint k = 0; k < MASU_WORDS; ++k) {
-      own[k] = mask[tile * MASU_TILE_WORDS + lane * MASU_WORDS + k];
-      mine += popcount(own[k]);
-    }
     uint all = 0;
-    uint rank = group_scan(mine, MASU_GROUP, sums, lane, &all) - mine;
-    barrier(CLK_LOCAL_MEM_FENCE);
+    uint rank = starts_of_tile(mask, tile, own, sums, lane, &all);
     if (all == 0) continue;
     const ulong first = tile * MASU_TILE_WORDS * 32 - lead;  // the element of bit 0; may wrap around before element 0
     if (all <= MASU_STAGED) {
@@ -335,15 +342,8 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, 4) void unique_inverse(MASU_INPUT, const u
   const ulong end_tile = (group + 1) * tiles < all_tiles ? (group + 1) * tiles : all_tiles;
   for (ulong tile = group * tiles; tile < end_tile; ++tile) {
     uint own[MASU_WORDS];
-    uint mine = 0;
-    MASU_PRAGMA_UNROLL
-    for (uint k = 0; k < MASU_WORDS; ++k) {
-      own[k] = mask[tile * MASU_TILE_WORDS + lane * MASU_WORDS + k];
-      mine += popcount(own[k]);
-    }
     uint all = 0;
-    uint rank = group_scan(mine, MASU_GROUP, sums, lane, &all) - mine;
-    barrier(CLK_LOCAL_MEM_FENCE);
+    uint rank = starts_of_tile(mask, tile, own, sums, lane, &all);
     MASU_PRAGMA_UNROLL
     for (uint k = 0; k < MASU_WORDS; ++k) {
       words[lane * MASU_WORDS + k] = own[k];

@@ -9,7 +9,6 @@
 
 #include <masu/unique.h>
 
-#include <cstring>
 #include <utility>
 
 namespace masu {

@@ -7,7 +7,6 @@
 #include <masu/histogram.h>
 
 #include <algorithm>
-#include <cstring>
 #include <limits>
 #include <mutex>
 

@@ -4,7 +4,6 @@
 #include "call/operands.h"
 
 #include <algorithm>
-#include <span>
 
 namespace masu {
 

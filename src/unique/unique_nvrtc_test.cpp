@@ -4,8 +4,6 @@
 
 #include "unique/unique_plan.h"
 
-#include <string>
-
 namespace masu {
 namespace {
 

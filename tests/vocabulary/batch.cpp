@@ -11,7 +11,6 @@
 
 #include <cmath>
 #include <iterator>
-#include <optional>
 #include <utility>
 
 namespace masu::vocabulary {

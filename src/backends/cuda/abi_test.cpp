@@ -5,7 +5,6 @@
 
 #include <gtest/gtest.h>
 
-#include <tuple>
 #include <type_traits>
 
 #if __has_include(<cuda.h>) && __has_include(<nvrtc.h>)

@@ -5,8 +5,6 @@
 #include "backends/cuda/device.h"
 #include "backends/cuda/loader.h"
 
-#include <fmt/format.h>
-
 #include <mutex>
 #include <utility>
 

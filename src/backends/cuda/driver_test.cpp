@@ -12,7 +12,6 @@
 
 #include <array>
 #include <cstdint>
-#include <cstring>
 #include <memory>
 #include <numeric>
 #include <string>

@@ -5,8 +5,6 @@
 #include "backends/cuda/driver_api.h"
 
 #include <string>
-#include <string_view>
-#include <vector>
 
 namespace masu::cuda {
 

@@ -3,14 +3,12 @@
 #include "backends/cuda/compiler.h"
 #include "expect_error.h"
 #include "runtime/kernel_source.h"
-#include "runtime/program_cache.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <string>
-#include <vector>
 
 namespace masu::cuda {
 namespace {

@@ -2,7 +2,6 @@
 #include "backends/cuda/recorder.h"
 
 #include "backends/cuda/stream.h"
-#include "runtime/settle.h"
 
 #include <fmt/format.h>
 

@@ -7,7 +7,7 @@
 #include "backends/opencl/memory.h"
 #include "backends/opencl/platforms.h"
 #include "backends/opencl/stream.h"
-#include "runtime/program_cache.h"
+#include "runtime/kernel_source.h"
 
 #include <algorithm>
 

@@ -6,7 +6,6 @@
 #include "backends/opencl/error.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <string>

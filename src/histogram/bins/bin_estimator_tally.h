@@ -7,7 +7,6 @@
 #include <masu/dtype.h>
 #include <masu/exact_sum.h>
 
-#include <array>
 #include <cstdint>
 #include <vector>
 

@@ -13,7 +13,6 @@
 #include <bit>
 #include <cmath>
 #include <limits>
-#include <random>
 #include <vector>
 
 namespace masu {

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <algorithm>
-#include <bit>
 #include <compare>
 #include <cstdint>
 #include <vector>

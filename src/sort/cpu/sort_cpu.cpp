@@ -3,13 +3,11 @@
 
 #include "sort/cpu/sort_cpu_items.h"
 #include "sort/cpu/sort_cpu_keys.h"
-#include "sort/cpu/sort_cpu_pairs.h"
 #include "sort/cpu/sort_cpu_stable.h"
 #include "sort/cpu/sort_short_rows.h"
 
 #include <array>
 #include <atomic>
-#include <numeric>
 #include <vector>
 
 namespace masu {

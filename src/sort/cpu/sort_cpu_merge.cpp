@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sort/cpu/sort_cpu_dispatch.h"
+#include "sort/cpu/sort_cpu_items.h"
 
 #include <algorithm>
 #include <array>

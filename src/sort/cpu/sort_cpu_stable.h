@@ -5,7 +5,6 @@
 
 #include "sort/cpu/sort_cpu_quick.h"
 #include "sort/sort_job.h"
-#include "sort/sort_run.h"
 
 #include <cstddef>
 #include <cstdint>

@@ -14,7 +14,6 @@
 #include "each_instruction_set.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstring>
 #include <numeric>

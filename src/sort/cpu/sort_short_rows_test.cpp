@@ -6,8 +6,6 @@
 #include "each_instruction_set.h"
 
 #include <algorithm>
-#include <bit>
-#include <cstring>
 #include <limits>
 #include <numeric>
 #include <random>

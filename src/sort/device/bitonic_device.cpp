@@ -162,25 +162,24 @@ std::span<const std::string_view> files() noexcept {
   return bitonic_files;
 }
 
-std::uint64_t scratch_bytes(const DeviceInfo& device, const Arrays& arrays, std::uint64_t pieces,
-                            std::uint64_t piece_length) {
+std::uint64_t workspace_bytes(const DeviceInfo& device, const Arrays& arrays, std::uint64_t pieces,
+                              std::uint64_t piece_length) {
   if (in_groups(device, arrays, piece_length)) {
-    return sort_rows::scratch_bytes(device, arrays, {pieces, piece_length, piece_length});
+    return sort_rows::workspace_bytes(device, arrays, {pieces, piece_length, piece_length});
   }
   const Layout layout = layout_of(arrays, pieces, piece_length);
   return layout.indices + layout.keys + layout.records;
 }
 
 void sort(Stream& stream, const Arrays& arrays, std::uint64_t pieces, std::uint64_t piece_length,
-          const BufferBase* scratch, DeviceWork& work) {
+          const BufferBase* workspace, DeviceWork& work) {
   const DeviceInfo& device = stream.device().info();
   if (in_groups(device, arrays, piece_length)) {
-    return sort_rows::sort(stream, arrays, {pieces, piece_length, piece_length}, scratch, work);
+    return sort_rows::sort(stream, arrays, {pieces, piece_length, piece_length}, workspace, work);
   }
   const Layout layout = layout_of(arrays, pieces, piece_length);
   const std::uint64_t bytes = layout.indices + layout.keys + layout.records;
-  const Buffer<std::byte> memory =
-      sort_kernels::memory_of(stream.device(), scratch, std::max<std::uint64_t>(bytes, 16), work);
+  const Buffer<std::byte> memory = work.memory_for(stream.device(), workspace, std::max<std::uint64_t>(bytes, 16));
   const Buffer<std::byte> indices = memory.slice(0, layout.indices);
   const Buffer<std::byte> keys = memory.slice(layout.indices, layout.keys);
   Arrays network = arrays;

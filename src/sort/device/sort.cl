@@ -47,7 +47,7 @@
 // `facts`: 1 also finds the bits that are 0 in some key, and those that are 1 in some, of the ordered keys: two ulong
 // at facts_at, as words.
 __kernel MASU_WORK_GROUP(MASU_GROUP) void sort_count(__global const uchar *restrict keys, const ulong keys_at,
-                                                     __global uchar *scratch, __global const uchar *restrict tables,
+                                                     __global uchar *workspace, __global const uchar *restrict tables,
                                                      const ulong tiles_at, const ulong counts_at,
                                                      const ulong facts_at, const ulong count, const uint shift,
                                                      const uint flip, const uint facts, __local uint *counters) {
@@ -114,10 +114,32 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void sort_count(__global const uchar *restr
 
 // ---- summing the counts ----
 
+// Element i of a digit's column of `to` becomes `before` and what stands in front of element i of that column of `from`;
+// eight loads in flight.
+#define MASU_SUMS_BEFORE(from, to, begin, end, before)                                \
+  {                                                                                   \
+    uint i = (begin);                                                                 \
+    for (; i + 8 <= (end); i += 8) {                                                  \
+      uint loaded[8];                                                                 \
+      MASU_UNROLLED                                                                   \
+      for (uint k = 0; k < 8; ++k) loaded[k] = (from)[(i + k) * MASU_DIGITS];         \
+      MASU_UNROLLED                                                                   \
+      for (uint k = 0; k < 8; ++k) {                                                  \
+        (to)[(i + k) * MASU_DIGITS] = (before);                                       \
+        (before) += loaded[k];                                                        \
+      }                                                                               \
+    }                                                                                 \
+    for (; i < (end); ++i) {                                                          \
+      const uint own = (from)[i * MASU_DIGITS];                                       \
+      (to)[i * MASU_DIGITS] = (before);                                               \
+      (before) += own;                                                                \
+    }                                                                                 \
+  }
+
 // A work-group for each chunk: the counts of its tiles become the counts of the tiles before, within the chunk; `sums`
 // gets those of all. A row of the table of chunks is two uint: the first tile, and how many tiles. Without tables
 // chunks_at is the number of tiles of a row.
-__kernel MASU_WORK_GROUP(2 * MASU_DIGITS) void sort_scan_tiles(__global uchar *scratch,
+__kernel MASU_WORK_GROUP(2 * MASU_DIGITS) void sort_scan_tiles(__global uchar *workspace,
                                                                __global const uchar *restrict tables,
                                                                const ulong chunks_at, const ulong counts_at,
                                                                const ulong sums_at, __local uint *halves) {
@@ -146,28 +168,13 @@ __kernel MASU_WORK_GROUP(2 * MASU_DIGITS) void sort_scan_tiles(__global uchar *s
   barrier(CLK_LOCAL_MEM_FENCE);
   uint before = part == 0 ? 0 : halves[digit];
   if (part == 1) MASU_AT(uint, sums_at)[chunk * MASU_DIGITS + digit] = before + sum;
-  uint i = begin;
-  for (; i + 8 <= end; i += 8) {  // eight loads in flight
-    uint loaded[8];
-    MASU_UNROLLED
-    for (uint k = 0; k < 8; ++k) loaded[k] = counts[(i + k) * MASU_DIGITS];
-    MASU_UNROLLED
-    for (uint k = 0; k < 8; ++k) {
-      counts[(i + k) * MASU_DIGITS] = before;
-      before += loaded[k];
-    }
-  }
-  for (; i < end; ++i) {
-    const uint own = counts[i * MASU_DIGITS];
-    counts[i * MASU_DIGITS] = before;
-    before += own;
-  }
+  MASU_SUMS_BEFORE(counts, counts, begin, end, before)
 }
 
 // A work-group for each piece: `bases` gets, for each of its chunks, where the keys of each digit go. A row of the table of
 // pieces is two ulong: the first key, and the first chunk + 2^32 * chunks. Without tables pieces_at is the number of
 // chunks of a row, and `count` of its keys.
-__kernel MASU_WORK_GROUP(MASU_DIGITS) void sort_scan_chunks(__global uchar *scratch,
+__kernel MASU_WORK_GROUP(MASU_DIGITS) void sort_scan_chunks(__global uchar *workspace,
                                                             __global const uchar *restrict tables,
                                                             const ulong pieces_at, const ulong sums_at,
                                                             const ulong bases_at, const ulong count,
@@ -191,28 +198,14 @@ __kernel MASU_WORK_GROUP(MASU_DIGITS) void sort_scan_chunks(__global uchar *scra
   scanned[digit] = total;
   MASU_LOCAL_PREFIXES(MASU_OFFSET, scanned, MASU_DIGITS, digit, MASU_SUM_OF)
   MASU_OFFSET before = begin + scanned[digit] - total;
-  uint i = 0;
-  for (; i + 8 <= chunks; i += 8) {
-    uint loaded[8];
-    MASU_UNROLLED
-    for (uint k = 0; k < 8; ++k) loaded[k] = sums[(i + k) * MASU_DIGITS];
-    MASU_UNROLLED
-    for (uint k = 0; k < 8; ++k) {
-      bases[(i + k) * MASU_DIGITS] = before;
-      before += loaded[k];
-    }
-  }
-  for (; i < chunks; ++i) {
-    bases[i * MASU_DIGITS] = before;
-    before += sums[i * MASU_DIGITS];
-  }
+  MASU_SUMS_BEFORE(sums, bases, 0, chunks, before)
 }
 
 // ---- ordering tiles ----
 
 __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void sort_scatter(
     __global const uchar *restrict keys_from, const ulong keys_at, __global uchar *restrict sorted,
-    const ulong sorted_at, MASU_VALUE_PARAMETERS __global const uchar *restrict scratch,
+    const ulong sorted_at, MASU_VALUE_PARAMETERS __global const uchar *restrict workspace,
     __global const uchar *restrict tables, const ulong tiles_at, const ulong counts_at, const ulong bases_at,
     const ulong count, const uint shift, const uint flip, const uint flags, __local uint4 *local_memory) {
   MASU_LOCAL_POINTER(uint4, local_memory);  // at a multiple of 16, as vectors of counters must lie

@@ -42,18 +42,7 @@ struct Layout {
   std::uint64_t bytes;
 };
 
-// From so many keys on, counting takes less than passes: all counts are scanned, however many keys there are.
-std::uint64_t least_keys(Dtype dtype) {
-  return size_of(dtype) == 1 ? std::uint64_t{1} << 16 : std::uint64_t{1} << 19;
-}
-
 }  // namespace
-
-bool serves(Dtype dtype, const Payload& payload, const SortJob& job) {
-  return payload.kind == Payload::Kind::none && job.algorithm == SortAlgorithm::automatic &&
-         job.pieces.segments.empty() && job.pieces.rows == 1 && !is_float(dtype) && size_of(dtype) <= 2 &&
-         job.pieces.count >= least_keys(dtype);
-}
 
 std::vector<runtime::Define> defines(Dtype dtype, std::uint64_t group) {
   std::vector<runtime::Define> list = sort_kernels::key_defines(dtype, Order::ascending);
@@ -63,18 +52,18 @@ std::vector<runtime::Define> defines(Dtype dtype, std::uint64_t group) {
   return list;
 }
 
-std::uint64_t scratch_bytes(const DeviceInfo& device, Dtype dtype, std::uint64_t keys) {
+std::uint64_t workspace_bytes(const DeviceInfo& device, Dtype dtype, std::uint64_t keys) {
   return Layout(device, dtype, keys).bytes;
 }
 
 void sort(Stream& stream, const BufferBase& keys, Dtype dtype, const BufferBase& result, const SortJob& job,
-          const BufferBase* scratch, DeviceWork& work) {
+          const BufferBase* workspace, DeviceWork& work) {
   const Device& device = stream.device();
   const DeviceInfo& info = device.info();
   const std::uint64_t count = job.pieces.count;
   const std::uint64_t values = values_of(dtype);
   Layout layout(info, dtype, count);
-  const Buffer<std::byte> memory = sort_kernels::memory_of(device, scratch, layout.bytes, work);
+  const Buffer<std::byte> memory = work.memory_for(device, workspace, layout.bytes);
   const Buffer<std::byte> offsets = memory.slice(0, layout.totals);
   const Buffer<std::byte> totals = memory.slice(layout.totals, layout.temporary - layout.totals);
   const Buffer<std::byte> temporary = memory.slice(layout.temporary, layout.bytes - layout.temporary);

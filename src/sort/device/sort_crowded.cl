@@ -37,7 +37,7 @@ inline void note_bits(__local uint *word, uint bits) {
 
 __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void crowd_count(
     __global const uchar *restrict sorted, const ulong sorted_at, __global const uchar *restrict parted,
-    const ulong parted_at, __global uchar *scratch, const ulong level_at, const ulong opens_at, const ulong rows_at,
+    const ulong parted_at, __global uchar *workspace, const ulong level_at, const ulong opens_at, const ulong rows_at,
     const ulong tiles_at, __local uint4 *local_memory) {
   MASU_LOCAL_POINTER(uint4, local_memory);
   __local uint *const counters = (__local uint *)local_memory;
@@ -106,7 +106,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void crowd_count(
 
 // Counts become places. Neighbouring digits of few keys make one entry, of at most MASU_MOST keys: what begins in one window of
 // half as many.
-__kernel MASU_WORK_GROUP(256) void crowd_split(__global uchar *scratch, const ulong header_at, const ulong level_at,
+__kernel MASU_WORK_GROUP(256) void crowd_split(__global uchar *workspace, const ulong header_at, const ulong level_at,
                                                const ulong opens_at, const ulong rows_at, const ulong next_opens_at,
                                                const ulong next_rows_at, const ulong next_tiles_at,
                                                const ulong entries_at, const ulong tallies_at,
@@ -132,7 +132,7 @@ __kernel MASU_WORK_GROUP(256) void crowd_split(__global uchar *scratch, const ul
     const bool tallied = !fills && width <= 16 && bucket_size <= tally_most;
     const bool stays = !fills && !tallied && width <= shift;
     if (tallied && digit == 0) {
-      list_tally(scratch, header, tallies_at, bucket_begin, bucket_size, state & MASU_IN_PARTED);
+      list_tally(workspace, header, tallies_at, bucket_begin, bucket_size, state & MASU_IN_PARTED);
     }
     const uint keys = row[digit];
     uint total;
@@ -166,7 +166,7 @@ __kernel MASU_WORK_GROUP(256) void crowd_split(__global uchar *scratch, const ul
     barrier(CLK_LOCAL_MEM_FENCE);
     const bool opens = stays ? digit == 0 : moves && keys > MASU_MOST;
     open_buckets(opens, stays ? bucket_begin : begin, stays ? bucket_size : keys, stays ? width : shift,
-                 stays ? state : other, scratch, level + 2, next_opens_at, next_rows_at, next_tiles_at, noted, digit, 256);
+                 stays ? state : other, workspace, level + 2, next_opens_at, next_rows_at, next_tiles_at, noted, digit, 256);
     barrier(CLK_LOCAL_MEM_FENCE);
   }
 }
@@ -188,7 +188,7 @@ inline void fill_tile(__global MASU_ELEMENT *to, __global const uint *starts, co
 
 __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void crowd_scatter(
     __global uchar *sorted, const ulong sorted_at, __global uchar *parted, const ulong parted_at,
-    MASU_VALUE_BUFFERS __global uchar *scratch, const ulong level_at, const ulong opens_at, const ulong rows_at,
+    MASU_VALUE_BUFFERS __global uchar *workspace, const ulong level_at, const ulong opens_at, const ulong rows_at,
     const ulong tiles_at, const uint flipped, __local uint4 *local_memory) {
   MASU_LOCAL_POINTER(uint4, local_memory);
   const uint lid = (uint)get_local_id(0);

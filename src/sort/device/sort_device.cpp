@@ -69,9 +69,16 @@ Way way_of(const DeviceInfo& info, Dtype dtype, const Payload& payload, const So
   const bool equal = pieces.segments.empty();
   if (equal && job.algorithm == SortAlgorithm::bitonic) return Way::bitonic;
   if (equal && job.algorithm == SortAlgorithm::merge) return Way::merge;
-  if (sort_counting::serves(dtype, payload, job)) return Way::counting;
-  if (sort_once::serves(info, dtype, payload, job)) return Way::once;
-  if (sort_keys::serves(info, dtype, payload, job)) return Way::keys;
+  if (equal && pieces.rows == 1 && job.algorithm == SortAlgorithm::automatic) {
+    const bool alone = payload.kind == Payload::Kind::none;
+    if (alone && sort_counting::serves(dtype, pieces.count)) return Way::counting;
+    if (!alone && pieces.count >= sort_once::least_keys && sort_once::serves(info, dtype, payload, pieces.count)) {
+      return Way::once;
+    }
+    if (info.gpu && pieces.count >= sort_keys::least_keys && sort_keys::serves(info, dtype, payload, pieces.count)) {
+      return Way::keys;
+    }
+  }
   // Rows in registers are for GPUs; elsewhere each length is a program that takes long to build, for little.
   if (job.algorithm == SortAlgorithm::radix || (!info.gpu && pieces.size() < sort_plan::many_pieces)) {
     return Way::radix;
@@ -82,30 +89,30 @@ Way way_of(const DeviceInfo& info, Dtype dtype, const Payload& payload, const So
 }
 
 std::uint64_t radix_bytes(const DeviceInfo& info, Dtype dtype, const Payload& payload, const SortJob& job) {
-  return std::max<std::uint64_t>(sort_radix::scratch_bytes(info, dtype, payload, job), 16);
+  return std::max<std::uint64_t>(sort_radix::workspace_bytes(info, dtype, payload, job), 16);
 }
 
 // Temporary memory that the way needs, for `arrays` that may lack their buffers.
-std::uint64_t scratch_bytes(const DeviceInfo& info, const Arrays& arrays, const Payload& payload, const SortJob& job,
-                            Way way) {
+std::uint64_t workspace_bytes(const DeviceInfo& info, const Arrays& arrays, const Payload& payload, const SortJob& job,
+                              Way way) {
   const std::uint64_t rows = job.pieces.rows;
   const std::uint64_t length = job.pieces.segments.empty() ? job.pieces.length(0) : 0;
   switch (way) {
-    case Way::bitonic: return bitonic::scratch_bytes(info, arrays, rows, length);
-    case Way::merge: return sort_merge::scratch_bytes(info, arrays, rows, length);
-    case Way::rows: return sort_rows::scratch_bytes(info, arrays, {rows, length, length});
-    case Way::counting: return sort_counting::scratch_bytes(info, arrays.dtype, length);
+    case Way::bitonic: return bitonic::workspace_bytes(info, arrays, rows, length);
+    case Way::merge: return sort_merge::workspace_bytes(info, arrays, rows, length);
+    case Way::rows: return sort_rows::workspace_bytes(info, arrays, {rows, length, length});
+    case Way::counting: return sort_counting::workspace_bytes(info, arrays.dtype, length);
     case Way::once:
     case Way::keys: {
-      const std::uint64_t bytes = way == Way::once ? sort_once::scratch_bytes(info, arrays.dtype, payload, length)
-                                                   : sort_keys::scratch_bytes(info, arrays.dtype, payload, length);
+      const std::uint64_t bytes = way == Way::once ? sort_once::workspace_bytes(info, arrays.dtype, payload, length)
+                                                   : sort_keys::workspace_bytes(info, arrays.dtype, payload, length);
       // Where there is not so much memory, digits need less.
       return payload.kind == Payload::Kind::none ? bytes
                                                  : std::max(bytes, radix_bytes(info, arrays.dtype, payload, job));
     }
     case Way::segments:  // the short ones when the long ones are done
       return std::max(radix_bytes(info, arrays.dtype, payload, job),
-                      sort_rows::Segments::scratch_bytes(arrays, job.pieces.size()));
+                      sort_rows::Segments::workspace_bytes(arrays, job.pieces.size()));
     case Way::radix: break;
   }
   return radix_bytes(info, arrays.dtype, payload, job);
@@ -115,12 +122,12 @@ std::uint64_t scratch_bytes(const DeviceInfo& info, const Arrays& arrays, const 
 Buffer<std::byte> memory_for(const Device& device, const BufferBase* workspace, std::uint64_t bytes,
                              std::uint64_t digits_bytes, Way& way, DeviceWork& work) {
   try {
-    return sort_kernels::memory_of(device, workspace, bytes, work);
+    return work.memory_for(device, workspace, bytes);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::out_of_memory || way == Way::radix || digits_bytes >= bytes) throw;
   }
   way = Way::radix;
-  return sort_kernels::memory_of(device, workspace, digits_bytes, work);
+  return work.memory_for(device, workspace, digits_bytes);
 }
 
 }  // namespace
@@ -150,7 +157,7 @@ DeviceWork sort_on_device(Stream& stream, const BufferBase& keys, Dtype dtype, B
   Arrays arrays = arrays_of(&keys, dtype, result, payload, job.order);
   if (workspace != nullptr) {
     const BufferBase* moved = payload.buffer != nullptr ? payload.buffer : &keys;
-    call::check_workspace(job.function, *workspace, stream.device(), scratch_bytes(info, arrays, payload, job, way),
+    call::check_workspace(job.function, *workspace, stream.device(), workspace_bytes(info, arrays, payload, job, way),
                           {&keys, result != nullptr ? result : &keys, moved});
   }
   const std::uint64_t rows = job.pieces.rows;
@@ -170,7 +177,7 @@ DeviceWork sort_on_device(Stream& stream, const BufferBase& keys, Dtype dtype, B
     case Way::once:
     case Way::keys:
     case Way::radix: {
-      const std::uint64_t bytes = scratch_bytes(info, arrays, payload, job, way);
+      const std::uint64_t bytes = workspace_bytes(info, arrays, payload, job, way);
       const std::uint64_t digits_bytes =
           payload.kind == Payload::Kind::none ? bytes : radix_bytes(info, dtype, payload, job);
       const Buffer<std::byte> memory = memory_for(stream.device(), workspace, bytes, digits_bytes, way, work);
@@ -189,7 +196,7 @@ DeviceWork sort_on_device(Stream& stream, const BufferBase& keys, Dtype dtype, B
     }
     case Way::segments: {
       const Buffer<std::byte> memory =
-          sort_kernels::memory_of(stream.device(), workspace, scratch_bytes(info, arrays, payload, job, way), work);
+          work.memory_for(stream.device(), workspace, workspace_bytes(info, arrays, payload, job, way));
       sort_radix::sort(stream, keys, dtype, result, payload, job, &memory, may_wait, tables, work);
       if (result != nullptr) arrays.source = result;  // where the keys have been copied
       segments->tables().short_ones->sort(stream, arrays, &memory, work);
@@ -203,9 +210,9 @@ std::uint64_t sort_workspace_on_device(const DeviceInfo& info, Dtype dtype, cons
                                        const SortJob& job) {
   Arrays arrays = arrays_of(nullptr, dtype, nullptr, payload, job.order);
   const Way way = way_of(info, dtype, payload, job);
-  const std::uint64_t odd = scratch_bytes(info, arrays, payload, job, way);
+  const std::uint64_t odd = workspace_bytes(info, arrays, payload, job, way);
   arrays.odd_places = false;
-  return std::max(odd, scratch_bytes(info, arrays, payload, job, way));
+  return std::max(odd, workspace_bytes(info, arrays, payload, job, way));
 }
 
 bool is_sorted_on_device(const BufferBase& keys, Dtype dtype, const SortJob& job) {

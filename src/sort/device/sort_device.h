@@ -25,6 +25,11 @@ struct DeviceWork {
     if (!first) first = event;
     last = std::move(event);
   }
+  // `bytes` bytes of temporary memory: the caller's workspace, or allocated and kept with the work.
+  Buffer<std::byte> memory_for(const Device& device, const BufferBase* workspace, std::uint64_t bytes) {
+    if (workspace != nullptr) return Buffer<std::byte>(device, workspace->memory(), workspace->byte_offset(), bytes);
+    return memory.emplace_back(device, bytes).slice(0, bytes);
+  }
 };
 
 // What moves with the keys: nothing, records, or the index of each key.

@@ -2,7 +2,7 @@
 // Sorted keys of 8 or 16 bits from how often each occurs, in OpenCL C 1.2 (and, behind the CUDA prelude, in CUDA C++):
 //   sort_offsets  where the keys of each value begin
 //   sort_fill     writes every place's key
-// sort_key.cl stands in front of this file.
+// sort_key.cl and group_scan.cl stand in front of this file.
 //
 // Defines beside those of sort_key.cl, all given by sort_counting.cpp:
 // - MASU_GROUP    work-items in a work-group: a power of two, of which MASU_VALUES is a multiple
@@ -22,28 +22,20 @@ inline uint key_of(const uint rank, const uint flip) {
 
 // offsets[r] is how many keys come before those of rank r; offsets[MASU_VALUES] is all. Each work-group scans MASU_GROUP
 // counts, and sums all before them by itself: they are few, and no group waits for another.
-__kernel MASU_WORK_GROUP(MASU_GROUP) void sort_offsets(__global uchar *scratch, const ulong counts_at,
+__kernel MASU_WORK_GROUP(MASU_GROUP) void sort_offsets(__global uchar *workspace, const ulong counts_at,
                                                        const ulong offsets_at, const uint flip, __local ulong *sums) {
   MASU_LOCAL_POINTER(ulong, sums);
-  __global const ulong *const counts = (__global const ulong *)(scratch + counts_at);
+  __global const ulong *const counts = (__global const ulong *)(workspace + counts_at);
   const uint lid = (uint)get_local_id(0);
   const uint first = (uint)get_group_id(0) * MASU_GROUP;
-  __global ulong *const offsets = (__global ulong *)(scratch + offsets_at);
+  __global ulong *const offsets = (__global ulong *)(workspace + offsets_at);
   ulong before = 0;
   for (uint rank = lid; rank < first; rank += MASU_GROUP) before += counts[key_of(rank, flip)];
   const ulong own = counts[key_of(first + lid, flip)];
   __local ulong *const totals = sums + MASU_GROUP;
   sums[lid] = own;
   totals[lid] = before;
-  barrier(CLK_LOCAL_MEM_FENCE);
-  for (uint distance = 1; distance < MASU_GROUP; distance *= 2) {
-    const ulong other = lid >= distance ? sums[lid - distance] : 0;
-    const ulong partner = totals[lid ^ distance];
-    barrier(CLK_LOCAL_MEM_FENCE);
-    sums[lid] += other;
-    totals[lid] += partner;
-    barrier(CLK_LOCAL_MEM_FENCE);
-  }
+  MASU_LOCAL_SUMS_AND_TOTAL(ulong, sums, totals, MASU_GROUP, lid)
   offsets[first + lid] = totals[lid] + sums[lid] - own;
   if (first + lid == MASU_VALUES - 1) offsets[MASU_VALUES] = totals[lid] + sums[lid];
 }
@@ -63,11 +55,11 @@ inline uint rank_at(__global const ulong *offsets, const ulong p, const uint low
 // A work-group writes MASU_GROUP * MASU_VECTORS vectors that lie at multiples of 16 bytes; the first and the last of all
 // may stand out, and are written key by key.
 __kernel MASU_WORK_GROUP(MASU_GROUP) void sort_fill(__global uchar *sorted, const ulong sorted_at,
-                                                    __global const uchar *restrict scratch, const ulong offsets_at,
+                                                    __global const uchar *restrict workspace, const ulong offsets_at,
                                                     const ulong count, const uint flip, __local uint *ends) {
   MASU_LOCAL_POINTER(uint, ends);
   const uint lid = (uint)get_local_id(0);
-  __global const ulong *const offsets = (__global const ulong *)(scratch + offsets_at);
+  __global const ulong *const offsets = (__global const ulong *)(workspace + offsets_at);
   __global MASU_ELEMENT *const to = (__global MASU_ELEMENT *)(sorted + sorted_at);
   const uint before = (uint)((size_t)to & 15) / MASU_ELEMENT_BYTES;  // keys between a multiple of 16 and the first
   const ulong tile = get_group_id(0) * (ulong)(MASU_GROUP * MASU_VECTORS * MASU_KEYS);

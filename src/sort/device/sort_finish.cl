@@ -227,7 +227,7 @@ MASU_INLINE void finish_entry(__global const uint *row, __global uchar *sorted, 
 // Work-groups take turns at the entries, of which there are as many as *found.
 __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void bucket_finish(
     __global uchar *sorted, const ulong sorted_at, __global const uchar *others, const ulong others_at,
-    MASU_RESULT_BUFFERS MASU_OTHER_VALUES __global const uchar *restrict scratch, const ulong found_at,
+    MASU_RESULT_BUFFERS MASU_OTHER_VALUES __global const uchar *restrict workspace, const ulong found_at,
     const ulong entries_at, const uint flipped, __local uint4 *local_memory) {
   MASU_LOCAL_POINTER(uint4, local_memory);
   const uint lid = (uint)get_local_id(0);

@@ -2,16 +2,11 @@
 #include "sort/device/sort_kernels.h"
 
 #include "call/operands.h"
-#include "elements/elements.h"
 #include "gather/gather_plan.h"
 
 #include <algorithm>
 
 namespace masu::sort_kernels {
-
-std::vector<runtime::Define> key_defines(Dtype dtype, Order order) {
-  return element_defines(dtype, {{"MASU_DESCENDING", order == Order::descending}});
-}
 
 bool aligned(const BufferBase* buffer, std::uint64_t bytes) {
   return buffer == nullptr || call::place_of(*buffer) % bytes == 0;
@@ -25,11 +20,6 @@ unsigned Arrays::record_unit() const noexcept {
 
 bool same_place(const BufferBase& a, const BufferBase& b) {
   return a.memory() == b.memory() && a.byte_offset() == b.byte_offset();
-}
-
-Buffer<std::byte> memory_of(const Device& device, const BufferBase* scratch, std::uint64_t bytes, DeviceWork& work) {
-  if (scratch != nullptr) return Buffer<std::byte>(device, scratch->memory(), scratch->byte_offset(), bytes);
-  return work.memory.emplace_back(device, bytes).slice(0, bytes);
 }
 
 void gather(Stream& stream, const BufferBase& records, const BufferBase& moved, const BufferBase& indices,

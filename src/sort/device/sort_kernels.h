@@ -3,6 +3,7 @@
 #pragma once
 
 #include "call/launcher.h"
+#include "elements/elements.h"
 #include "sort/device/sort_device.h"
 
 #include <masu/stream.h>
@@ -34,7 +35,9 @@ struct Arrays {
 };
 
 // The defines of sort_key.cl and what stands in front of it.
-std::vector<runtime::Define> key_defines(Dtype dtype, Order order);
+inline std::vector<runtime::Define> key_defines(Dtype dtype, Order order) {
+  return element_defines(dtype, {{"MASU_DESCENDING", order == Order::descending}});
+}
 
 // Whether values of so many bytes, a power of two, can be read whole; of a buffer that is not known yet, so assumed.
 bool aligned(const BufferBase* buffer, std::uint64_t bytes);
@@ -46,9 +49,6 @@ bool same_place(const BufferBase& a, const BufferBase& b);
 [[nodiscard]] inline call::At place_of(const BufferBase* buffer, const BufferBase& otherwise) {
   return buffer == nullptr ? call::At{otherwise, 0} : call::At{*buffer, buffer->byte_offset()};
 }
-
-// `bytes` bytes of temporary memory: the caller's `scratch`, or allocated and kept with the work.
-Buffer<std::byte> memory_of(const Device& device, const BufferBase* scratch, std::uint64_t bytes, DeviceWork& work);
 
 // moved[i] = records[indices[i]] for `count` records, indices counted from the begin of pieces of `piece_length`.
 void gather(Stream& stream, const BufferBase& records, const BufferBase& moved, const BufferBase& indices,

@@ -264,7 +264,7 @@ inline uint part_tiles(__global const uint *starts, __global const uint *counts,
 // From `keys` to `parted`. The last work-group finds the tiles of keys_second instead.
 __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void keys_first(
     __global const uchar *keys, const ulong keys_at, __global uchar *parted, const ulong parted_at,
-    MASU_VALUE_BUFFERS __global uchar *scratch, const ulong header_at, const ulong counts_at, const ulong starts_at,
+    MASU_VALUE_BUFFERS __global uchar *workspace, const ulong header_at, const ulong counts_at, const ulong starts_at,
     const uint count, const uint flipped, __local uint4 *local_memory) {
   MASU_LOCAL_POINTER(uint4, local_memory);
   const uint lid = (uint)get_local_id(0);
@@ -298,7 +298,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void keys_first(
 // From `parted`, which begins at a multiple of 16 bytes, to `sorted`. There are more work-groups than tiles.
 __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void keys_second(
     __global const uchar *parted, const ulong parted_at, __global uchar *sorted, const ulong sorted_at,
-    MASU_VALUE_BUFFERS __global uchar *scratch, const ulong starts_at, __local uint4 *local_memory) {
+    MASU_VALUE_BUFFERS __global uchar *workspace, const ulong starts_at, __local uint4 *local_memory) {
   MASU_LOCAL_POINTER(uint4, local_memory);
   __local uint *const found = (__local uint *)local_memory;
   const uint lid = (uint)get_local_id(0);

@@ -17,13 +17,10 @@ constexpr std::uint64_t most_keys = (std::uint64_t{1} << 31) - 16;  // places ar
 // Packed keys need large tiles: with 48 KiB of local memory the other way is faster (H200, OpenCL, 2026-11).
 constexpr std::uint64_t packed_local_bytes = std::uint64_t{96} << 10;
 
-// From so many keys on, it is faster than the other ways (H200, 2026-11).
-constexpr std::uint64_t least_keys = std::uint64_t{1} << 22;
-
 class Sorter {
  public:
   Sorter(Stream& stream, const BufferBase& keys, const BufferBase* result, const Payload& payload,
-         const Subject& subject, const SortJob& job, const BufferBase* scratch, unsigned bucket_bits,
+         const Subject& subject, const SortJob& job, const BufferBase* workspace, unsigned bucket_bits,
          ByDigitsWhere by_digits, DeviceWork& work)
       : stream_(stream),
         info_(stream.device().info()),
@@ -38,19 +35,19 @@ class Sorter {
         tuning_(tuning_of(info_, subject, bucket_bits)),
         by_digits_(by_digits_of(info_, subject, job.pieces.count, bucket_bits, by_digits)),
         layout_(layout_of(tuning_, subject, by_digits_, job.pieces.count)),
-        scratch_(sort_kernels::memory_of(stream.device(), scratch, layout_.bytes, work)),
+        workspace_(work.memory_for(stream.device(), workspace, layout_.bytes)),
         parted_(here(layout_.parted, tuning_.key_bytes)),
         sorted_(subject.packed() ? here(layout_.sorted, tuning_.key_bytes) : whole_of(result_)),
         values_(subject.value_bytes != 0 ? whole_of(*payload.buffer) : here(0, 0)),
         parted_values_(here(layout_.parted_values, subject.value_bytes)),
         looked_up_(subject.value_bytes != 0 && is_float(subject.dtype) && sort_kernels::same_place(keys, result_)),
-        memory_(call::memory_of(scratch_)),
+        memory_(call::memory_of(workspace_)),
         parts_(stream.device(), part_files_of(tuning_),
                part_defines(info_, subject, bucket_bits, by_digits_.plan.group != 0), tuning_.part.group),
         work_(work) {}
 
   void run() {
-    work_.done(call::clear(stream_, scratch_, layout_.header, layout_.starts - layout_.header));
+    work_.done(call::clear(stream_, workspace_, layout_.header, layout_.starts - layout_.header));
     // Floats that are looked up by their index while they are overwritten.
     if (looked_up_) work_.done(call::copy(stream_, keys_, source()));
     count();
@@ -79,11 +76,11 @@ class Sorter {
     return crowded_files;
   }
 
-  [[nodiscard]] std::uint64_t at(std::uint64_t place) const { return scratch_.byte_offset() + place; }
+  [[nodiscard]] std::uint64_t at(std::uint64_t place) const { return workspace_.byte_offset() + place; }
   [[nodiscard]] std::uint64_t word_at(unsigned word) const { return at(layout_.header) + word * std::uint64_t{4}; }
   // Memory for something of each key.
   [[nodiscard]] Buffer<std::byte> here(std::uint64_t place, std::uint64_t bytes) const {
-    return scratch_.slice(place, count_ * bytes);
+    return workspace_.slice(place, count_ * bytes);
   }
   [[nodiscard]] Buffer<std::byte> source() const { return here(layout_.source, size_of(subject_.dtype)); }
   static Buffer<std::byte> whole_of(const BufferBase& buffer) {
@@ -136,7 +133,7 @@ class Sorter {
                                    .totals = layout_.totals,
                                    .tables = layout_.tables};
     sort_once::launch(stream_, by_digits_.plan, keys_, subject_.dtype, subject_.packed() ? nullptr : &result_, payload_,
-                      job_, scratch_, layout, true, work_);
+                      job_, workspace_, layout, true, work_);
   }
 
   void part() {
@@ -233,7 +230,7 @@ class Sorter {
   Tuning tuning_;
   ByDigits by_digits_;
   Layout layout_;
-  Buffer<std::byte> scratch_;
+  Buffer<std::byte> workspace_;
   Buffer<std::byte> parted_;
   Buffer<std::byte> sorted_;
   Buffer<std::byte> values_;
@@ -244,7 +241,7 @@ class Sorter {
   DeviceWork& work_;
 };
 
-bool serves(const Subject& subject, const DeviceInfo& info, const Payload& payload) {
+bool takes(const Subject& subject, const DeviceInfo& info, const Payload& payload) {
   if (!subject.packed()) return size_of(subject.dtype) >= 4;
   if (size_of(subject.dtype) != 4 || info.local_bytes < packed_local_bytes) return false;
   return subject.index_bytes != 0 ||
@@ -253,18 +250,14 @@ bool serves(const Subject& subject, const DeviceInfo& info, const Payload& paylo
 
 }  // namespace
 
-bool serves(const DeviceInfo& info, Dtype dtype, const Payload& payload, const SortJob& job) {
-  const std::uint64_t count = job.pieces.count;
+bool serves(const DeviceInfo& info, Dtype dtype, const Payload& payload, std::uint64_t count) {
   const Subject subject = Subject::of(dtype, payload, count);
-  if (!info.gpu || job.algorithm != SortAlgorithm::automatic || !job.pieces.segments.empty() || job.pieces.rows != 1 ||
-      !serves(subject, info, payload) || count < least_keys || count > most_keys) {
-    return false;
-  }
+  if (count > most_keys || !takes(subject, info, payload)) return false;
   const Tuning tuning = tuning_of(info, subject, bucket_bits_of(subject, count));
   return info.local_bytes >= std::max(tuning.part_bytes(), tuning.finish_bytes(Finish::all));
 }
 
-std::uint64_t scratch_bytes(const DeviceInfo& info, Dtype dtype, const Payload& payload, std::uint64_t count) {
+std::uint64_t workspace_bytes(const DeviceInfo& info, Dtype dtype, const Payload& payload, std::uint64_t count) {
   const Subject subject = Subject::of(dtype, payload, count);
   const unsigned bits = bucket_bits_of(subject, count);
   const ByDigits by_digits = by_digits_of(info, subject, count, bits, ByDigitsWhere::automatic);
@@ -272,11 +265,11 @@ std::uint64_t scratch_bytes(const DeviceInfo& info, Dtype dtype, const Payload& 
 }
 
 void sort(Stream& stream, const BufferBase& keys, Dtype dtype, const BufferBase* result, const Payload& payload,
-          const SortJob& job, const BufferBase* scratch, DeviceWork& work, unsigned bucket_bits,
+          const SortJob& job, const BufferBase* workspace, DeviceWork& work, unsigned bucket_bits,
           ByDigitsWhere by_digits) {
   const Subject subject = Subject::of(dtype, payload, job.pieces.count);
   if (bucket_bits == 0) bucket_bits = bucket_bits_of(subject, job.pieces.count);
-  Sorter(stream, keys, result, payload, subject, job, scratch, bucket_bits, by_digits, work).run();
+  Sorter(stream, keys, result, payload, subject, job, workspace, bucket_bits, by_digits, work).run();
 }
 
 }  // namespace masu::sort_keys

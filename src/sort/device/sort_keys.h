@@ -11,21 +11,22 @@
 
 namespace masu::sort_keys {
 
-// Whether it is the way for keys in one piece.
-bool serves(const DeviceInfo& info, Dtype dtype, const Payload& payload, const SortJob& job);
+// From so many keys on, in one piece, it is faster than the other ways (H200, 2026-11) where it serves: on GPUs.
+inline constexpr std::uint64_t least_keys = std::uint64_t{1} << 22;
+bool serves(const DeviceInfo& info, Dtype dtype, const Payload& payload, std::uint64_t count);
 
 // Bytes of temporary memory.
-std::uint64_t scratch_bytes(const DeviceInfo& info, Dtype dtype, const Payload& payload, std::uint64_t count);
+std::uint64_t workspace_bytes(const DeviceInfo& info, Dtype dtype, const Payload& payload, std::uint64_t count);
 
 // Which integers alone, and orders of integers, are sorted by sort_once, if the device can: those that are faster so,
 // or, for tests, all or none.
 enum class ByDigitsWhere : std::uint8_t { automatic, all, none };
 
-// Sorts `keys`, fewer than 2^31, into `result`, which may be the same, or, with indices, null. Scratch of
-// scratch_bytes(), from a multiple of 16 on; null: allocated. `bucket_bits`: 0, or, without scratch, others than
+// Sorts `keys`, fewer than 2^31, into `result`, which may be the same, or, with indices, null. A workspace of
+// workspace_bytes(), from a multiple of 16 on; null: allocated. `bucket_bits`: 0, or, without workspace, others than
 // bucket_bits_of().
 void sort(Stream& stream, const BufferBase& keys, Dtype dtype, const BufferBase* result, const Payload& payload,
-          const SortJob& job, const BufferBase* scratch, DeviceWork& work, unsigned bucket_bits = 0,
+          const SortJob& job, const BufferBase* workspace, DeviceWork& work, unsigned bucket_bits = 0,
           ByDigitsWhere by_digits = ByDigitsWhere::automatic);
 
 }  // namespace masu::sort_keys

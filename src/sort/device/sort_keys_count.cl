@@ -149,7 +149,7 @@ MASU_INLINE bool crowded(__global const MASU_SOURCE *from, const uint count, con
 // Work-groups take turns at the ranges of buckets. All of a range count all keys together. Keys that are crowded, with
 // `crowded_pairs` or more, are left to sort_once.cl.
 __kernel MASU_WORK_GROUP(MASU_COUNT_GROUP) void keys_count(__global const uchar *restrict keys, const ulong keys_at,
-                                                           __global uchar *scratch, const ulong header_at,
+                                                           __global uchar *workspace, const ulong header_at,
                                                            const ulong counts_at, const uint count, const uint flipped,
                                                            const uint crowded_pairs, __local uint *counters) {
   MASU_LOCAL_POINTER(uint, counters);
@@ -214,7 +214,7 @@ __kernel MASU_WORK_GROUP(MASU_COUNT_GROUP) void keys_count(__global const uchar 
 // Each work-group scans as many buckets as it has work-items, and sums all before them by itself: they are few, and no group
 // waits for another. Zeros lie between both halves of the buckets; NaNs behind all others, or, where greater keys come first,
 // in front of them.
-__kernel MASU_WORK_GROUP(MASU_PLACES_GROUP) void keys_places(__global uchar *scratch, const ulong header_at,
+__kernel MASU_WORK_GROUP(MASU_PLACES_GROUP) void keys_places(__global uchar *workspace, const ulong header_at,
                                                              const ulong counts_at, const ulong starts_at,
                                                              const ulong opens_at, const ulong rows_at,
                                                              const ulong tiles_at, const ulong singles_at,
@@ -237,15 +237,7 @@ __kernel MASU_WORK_GROUP(MASU_PLACES_GROUP) void keys_places(__global uchar *scr
   const uint own = counts[first + lid];
   sums[lid] = own;
   totals[lid] = before;
-  barrier(CLK_LOCAL_MEM_FENCE);
-  for (uint distance = 1; distance < MASU_PLACES_GROUP; distance *= 2) {
-    const uint other = lid >= distance ? sums[lid - distance] : 0;
-    const uint partner = totals[lid ^ distance];
-    barrier(CLK_LOCAL_MEM_FENCE);
-    sums[lid] += other;
-    totals[lid] += partner;
-    barrier(CLK_LOCAL_MEM_FENCE);
-  }
+  MASU_LOCAL_SUMS_AND_TOTAL(uint, sums, totals, MASU_PLACES_GROUP, lid)
   const uint nans = flipped != 0 ? header[MASU_NANS] : 0;
   const uint zeros = first >= MASU_BUCKETS / 2 ? header[MASU_ZEROS] + header[MASU_MINUSES] : 0;
   const uint bucket = first + lid;
@@ -264,7 +256,7 @@ __kernel MASU_WORK_GROUP(MASU_PLACES_GROUP) void keys_places(__global uchar *scr
   } else if (own <= MASU_MIDDLE_MOST) {
     MASU_AT(uint, middle_at)[atomic_inc(&header[MASU_MIDDLE])] = bucket;
   } else if (own <= tally_most) {
-    list_tally(scratch, header, tallies_at, start, own, 0);
+    list_tally(workspace, header, tallies_at, start, own, 0);
   } else {
     __global uint *const huge = MASU_AT(uint, huges_at) + (size_t)atomic_inc(&header[MASU_HUGES]) * 3;
     huge[0] = start;
@@ -276,7 +268,7 @@ __kernel MASU_WORK_GROUP(MASU_PLACES_GROUP) void keys_places(__global uchar *scr
   if (own > MASU_MOST && own <= MASU_MIDDLE_MOST) {
     MASU_AT(uint, middle_at)[atomic_inc(&header[MASU_MIDDLE])] = bucket;
   }
-  open_buckets(own > MASU_MIDDLE_MOST, start, own, MASU_REST_BITS, 0, scratch, header + MASU_LEVELS, opens_at, rows_at,
+  open_buckets(own > MASU_MIDDLE_MOST, start, own, MASU_REST_BITS, 0, workspace, header + MASU_LEVELS, opens_at, rows_at,
                tiles_at, totals + MASU_PLACES_GROUP, lid, MASU_PLACES_GROUP);
 #endif
 }

@@ -221,11 +221,11 @@ MASU_INLINE void finish_bucket(__global uchar *sorted, const ulong sorted_at, co
 
 #else
 // Gives a bucket with too many keys in a bin to sort_crowded.cl, where it is a larger one, or to sort_finish.cl.
-inline void list_bucket(__global uchar *scratch, const ulong header_at, MASU_LIST_PARAMETERS const uint begin,
+inline void list_bucket(__global uchar *workspace, const ulong header_at, MASU_LIST_PARAMETERS const uint begin,
                         const uint size, const uint bits, __local uint *noted, const uint lid) {
   __global uint *const header = MASU_AT(uint, header_at);
 #if MASU_LISTED == 1
-  open_buckets(lid == 0, begin, size, bits, 0, scratch, header + MASU_LEVELS, entries_at, rows_at, tiles_at, noted, lid,
+  open_buckets(lid == 0, begin, size, bits, 0, workspace, header + MASU_LEVELS, entries_at, rows_at, tiles_at, noted, lid,
                MASU_GROUP);
 #else
   (void)noted;
@@ -240,7 +240,7 @@ inline void list_bucket(__global uchar *scratch, const ulong header_at, MASU_LIS
 // Sorts a bucket: into bins, then each key to its place among those of its bin. `bits`: the bits in which the keys differ, and
 // MASU_OTHER where they are in `others`, and their values in `other_values`. What is sorted goes to the result.
 MASU_INLINE void finish_bucket(__global uchar *sorted, const ulong sorted_at, __global const uchar *others,
-                               const ulong others_at, MASU_RESULT_BUFFERS MASU_OTHER_VALUES __global uchar *scratch,
+                               const ulong others_at, MASU_RESULT_BUFFERS MASU_OTHER_VALUES __global uchar *workspace,
                                const ulong header_at, MASU_LIST_PARAMETERS const uint begin, const uint size,
                                const uint bits, const uint flipped, __local uint *counters, const uint lid) {
   const uint shift = max(bits & ~MASU_OTHER, (uint)MASU_BIN_BITS) - MASU_BIN_BITS;
@@ -273,7 +273,7 @@ MASU_INLINE void finish_bucket(__global uchar *sorted, const ulong sorted_at, __
   if (scan_counter_pairs(counters, MASU_WORDS / MASU_GROUP, MASU_GROUP, partial, lid, &total) > MASU_BIN_KEYS) *crowded = 1;
   barrier(CLK_LOCAL_MEM_FENCE);
   if (*crowded != 0) {
-    list_bucket(scratch, header_at, MASU_LIST_ARGUMENTS begin, size, bits, counters, lid);
+    list_bucket(workspace, header_at, MASU_LIST_ARGUMENTS begin, size, bits, counters, lid);
     return;
   }
   MASU_UNROLLED
@@ -341,14 +341,14 @@ MASU_INLINE void finish_bucket(__global uchar *sorted, const ulong sorted_at, __
 }
 #define MASU_FINISH(bucket, begin, size) MASU_FINISH_BITS(begin, size, MASU_REST_BITS)
 #define MASU_FINISH_BITS(begin, size, bits)                                                                     \
-  finish_bucket(sorted, sorted_at, others, others_at, MASU_RESULT_ARGUMENTS MASU_OTHER_VALUE_ARGUMENTS scratch, \
+  finish_bucket(sorted, sorted_at, others, others_at, MASU_RESULT_ARGUMENTS MASU_OTHER_VALUE_ARGUMENTS workspace, \
                 header_at, MASU_LIST_ARGUMENTS begin, size, bits, flipped, (__local uint *)local_memory, lid)
 #endif
 
 // `list_at` and `listed_at`: a list, and how much it holds.
 __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void keys_finish(
     __global uchar *sorted, const ulong sorted_at, __global const uchar *others, const ulong others_at,
-    MASU_RESULT_BUFFERS MASU_OTHER_VALUES __global uchar *scratch, const ulong header_at, const ulong counts_at,
+    MASU_RESULT_BUFFERS MASU_OTHER_VALUES __global uchar *workspace, const ulong header_at, const ulong counts_at,
     const ulong starts_at, const ulong list_at, const ulong listed_at, MASU_LIST_PARAMETERS const uint flipped,
     __local uint4 *local_memory) {
   MASU_LOCAL_POINTER(uint4, local_memory);

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <string>
 #include <utility>
 
 namespace masu::sort_keys {
@@ -286,7 +285,6 @@ std::vector<runtime::Define> tally_defines(const DeviceInfo& info, const Subject
   const Tuning tuning = tuning_of(info, subject, bucket_bits);
   std::vector<runtime::Define> defines = key_defines(subject, tuning, tuning.bucket_bits);
   add(defines, "MASU_GROUP", tuning.tally_group);
-  add(defines, "MASU_TALLIED", most_tallied);
   return defines;
 }
 

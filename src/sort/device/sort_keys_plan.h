@@ -10,7 +10,6 @@
 
 #include <array>
 #include <cstdint>
-#include <string_view>
 #include <vector>
 
 namespace masu::sort_keys {

@@ -435,13 +435,13 @@ void expect_captured(const Device& device, std::uint64_t count, bool once) {
   Buffer<std::uint32_t> order(device, count);
   const Payload indices{Payload::Kind::indices, &order, 4};
   const SortJob job{Order::ascending, SortAlgorithm::automatic, {count, 1, {}}};
-  const Buffer<std::byte> scratch(device, sort_keys::scratch_bytes(device.info(), dtype_of<T>, {}, count));
-  const Buffer<std::byte> packed(device, once ? sort_once::scratch_bytes(device.info(), dtype_of<T>, indices, count)
-                                              : sort_keys::scratch_bytes(device.info(), dtype_of<T>, indices, count));
+  const Buffer<std::byte> workspace(device, sort_keys::workspace_bytes(device.info(), dtype_of<T>, {}, count));
+  const Buffer<std::byte> packed(device, once ? sort_once::workspace_bytes(device.info(), dtype_of<T>, indices, count)
+                                              : sort_keys::workspace_bytes(device.info(), dtype_of<T>, indices, count));
   Stream stream(device);
   DeviceWork work;
   const auto sort = [&] {
-    sort_keys::sort(stream, keys, dtype_of<T>, &sorted, {}, job, &scratch, work);
+    sort_keys::sort(stream, keys, dtype_of<T>, &sorted, {}, job, &workspace, work);
     if (sizeof(T) != 4) return;
     if (once) sort_once::sort(stream, keys, dtype_of<T>, nullptr, indices, job, &packed, work);
     else sort_keys::sort(stream, keys, dtype_of<T>, nullptr, indices, job, &packed, work);

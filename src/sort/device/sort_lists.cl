@@ -10,7 +10,7 @@
 
 #define MASU_REST_BITS (MASU_KEY_BITS - MASU_BUCKET_BITS)
 
-#define MASU_AT(type, at) ((__global type *)(scratch + (at)))
+#define MASU_AT(type, at) ((__global type *)(workspace + (at)))
 // The words of the header: how many keys are zeros, negative zeros and NaNs; the lengths of lists.
 #define MASU_ZEROS 0
 #define MASU_MINUSES 1
@@ -38,7 +38,7 @@
 inline uint spread_word(const uint word) { return word ^ ((word >> 5 ^ word >> 10) & 31); }
 
 // Gives a bucket to sort_tally.cl.
-inline void list_tally(__global uchar *scratch, __global uint *header, const ulong tallies_at, const uint begin,
+inline void list_tally(__global uchar *workspace, __global uint *header, const ulong tallies_at, const uint begin,
                        const uint size, const uint in_parted) {
   __global uint *const entry = MASU_AT(uint, tallies_at) + (size_t)atomic_inc(&header[MASU_TALLIES]) * 3;
   entry[0] = begin;
@@ -58,7 +58,7 @@ inline void list_tally(__global uchar *scratch, __global uint *header, const ulo
 // Gives crowded buckets to a level of sort_crowded.cl: of each work-item of `group` one, or none. `noted` holds 1 + 4 * group
 // words.
 inline void open_buckets(const bool opens, const uint begin, const uint size, const uint bits, const uint state,
-                         __global uchar *scratch, __global uint *level, const ulong opens_at, const ulong rows_at,
+                         __global uchar *workspace, __global uint *level, const ulong opens_at, const ulong rows_at,
                          const ulong tiles_at, __local uint *noted, const uint lid, const uint group) {
   if (lid == 0) noted[0] = 0;
   barrier(CLK_LOCAL_MEM_FENCE);

@@ -100,7 +100,7 @@ Layout layout_of(const DeviceInfo& device, const Arrays& arrays, std::uint64_t p
   layout.keys = call::aligned(count * size_of(arrays.dtype));
   if (arrays.keys_stay()) layout.first_keys = layout.keys;
   layout.payload = call::aligned(count * layout.payload_bytes);
-  layout.list = sort_rows::scratch_bytes(device, arrays, {pieces, piece_length, run_of(device, arrays)});
+  layout.list = sort_rows::workspace_bytes(device, arrays, {pieces, piece_length, run_of(device, arrays)});
   return layout;
 }
 
@@ -165,23 +165,23 @@ std::span<const std::string_view> files() noexcept {
   return merge_files;
 }
 
-std::uint64_t scratch_bytes(const DeviceInfo& device, const Arrays& arrays, std::uint64_t pieces,
-                            std::uint64_t piece_length) {
+std::uint64_t workspace_bytes(const DeviceInfo& device, const Arrays& arrays, std::uint64_t pieces,
+                              std::uint64_t piece_length) {
   if (piece_length <= run_of(device, arrays)) {
-    return sort_rows::scratch_bytes(device, arrays, {pieces, piece_length, piece_length});
+    return sort_rows::workspace_bytes(device, arrays, {pieces, piece_length, piece_length});
   }
   return layout_of(device, arrays, pieces, piece_length).bytes();
 }
 
 void sort(Stream& stream, const Arrays& arrays, std::uint64_t pieces, std::uint64_t piece_length,
-          const BufferBase* scratch, DeviceWork& work) {
+          const BufferBase* workspace, DeviceWork& work) {
   const Device& device = stream.device();
   std::uint64_t run = run_of(device.info(), arrays);
   if (piece_length <= run) {
-    return sort_rows::sort(stream, arrays, {pieces, piece_length, piece_length}, scratch, work);
+    return sort_rows::sort(stream, arrays, {pieces, piece_length, piece_length}, workspace, work);
   }
   const Layout layout = layout_of(device.info(), arrays, pieces, piece_length);
-  const Buffer<std::byte> memory = sort_kernels::memory_of(device, scratch, layout.bytes(), work);
+  const Buffer<std::byte> memory = work.memory_for(device, workspace, layout.bytes());
   const auto part = [&](std::uint64_t first, std::uint64_t bytes) { return memory.slice(first, bytes); };
   const std::uint64_t behind = layout.first_payload + layout.first_keys;
   const Buffer<std::byte> first_payload = part(0, layout.first_payload);

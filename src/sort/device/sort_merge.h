@@ -4,7 +4,7 @@
 #pragma once
 
 #include "sort/device/sort_kernels.h"
-#include "sort/sort_run.h"
+#include "sort/sort_job.h"
 
 #include <cstdint>
 #include <span>
@@ -16,14 +16,14 @@ namespace masu::sort_merge {
 // Bytes of temporary memory for `pieces` of `piece_length` keys: a copy of the keys, and one of what moves with them.
 // Records of other sizes than 1, 2, 4 and 8 bytes, or at odd places, go by indices, which take more where records are
 // short; indices alone take two copies of the keys, since the keys themselves stay.
-std::uint64_t scratch_bytes(const DeviceInfo& device, const sort_kernels::Arrays& arrays, std::uint64_t pieces,
-                            std::uint64_t piece_length);
+std::uint64_t workspace_bytes(const DeviceInfo& device, const sort_kernels::Arrays& arrays, std::uint64_t pieces,
+                              std::uint64_t piece_length);
 
 // Sorts `pieces` of equal length, one after the other, stably. As Arrays: keys go from source to target; with indices
-// and no target, the keys stay; records move within their array. Scratch of scratch_bytes(), from a multiple of 16 on;
-// null: allocated.
+// and no target, the keys stay; records move within their array. A workspace of workspace_bytes(), from a multiple of
+// 16 on; null: allocated.
 void sort(Stream& stream, const sort_kernels::Arrays& arrays, std::uint64_t pieces, std::uint64_t piece_length,
-          const BufferBase* scratch, DeviceWork& work);
+          const BufferBase* workspace, DeviceWork& work);
 
 // Merges sorted runs of arrays.source, of which none is empty and each lies behind the one before, into arrays.target,
 // and records with them, stably. With more than two runs the sources are written to as well. Needs no memory.

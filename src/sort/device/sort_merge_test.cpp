@@ -57,12 +57,12 @@ TEST_P(SortMerge, ShortRecords) {
   arrays.source = arrays.target = &data;
   arrays.records = arrays.moved_records = &moved;
   arrays.record_bytes = 8;
-  const std::uint64_t bytes = sort_merge::scratch_bytes(device.info(), arrays, 1, keys.size());
+  const std::uint64_t bytes = sort_merge::workspace_bytes(device.info(), arrays, 1, keys.size());
   EXPECT_EQ(bytes, 30000U * 12);
-  const Buffer<std::byte> scratch(device, bytes);
+  const Buffer<std::byte> workspace(device, bytes);
   Stream stream(device);
   DeviceWork work;
-  sort_merge::sort(stream, arrays, 1, keys.size(), &scratch, work);
+  sort_merge::sort(stream, arrays, 1, keys.size(), &workspace, work);
   stream.finish();
   EXPECT_EQ(data.read(), expected.keys);
   EXPECT_EQ(moved.read(), expected.indices);

@@ -35,7 +35,7 @@
 #define MASU_PASSES MASU_ELEMENT_BYTES
 #define MASU_TILE (MASU_GROUP * MASU_ITEMS)
 #define MASU_SUB_GROUPS (MASU_GROUP / 32)
-#define MASU_AT(type, at) ((__global type *)(scratch + (at)))
+#define MASU_AT(type, at) ((__global type *)(workspace + (at)))
 #define MASU_LOADS 4  // vectors of keys under way together
 #define MASU_ADDED (MASU_DIGITS / MASU_ADDERS)
 #define MASU_SETS (MASU_GROUP / MASU_ADDED)
@@ -294,7 +294,7 @@ inline void add_up(__global volatile const uint *counts, __global volatile uint 
 // of keys alone, between `one` and `sorted`; the last pass writes `sorted` and `moved`. Fewer than 2^30 keys.
 __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void sort_once(
     __global const uchar *keys_memory, const ulong keys_at, __global uchar *sorted_memory, const ulong sorted_at,
-    __global uchar *moved_memory, const ulong moved_at, __global uchar *scratch, const ulong one_at,
+    __global uchar *moved_memory, const ulong moved_at, __global uchar *workspace, const ulong one_at,
     const ulong other_at, const ulong state_at, const ulong totals_at, const ulong counts_at, const uint count,
     const uint flipped, const uint in_place, const uint asked, __local uint4 *local_memory) {
   MASU_LOCAL_POINTER(uint4, local_memory);

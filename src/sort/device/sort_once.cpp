@@ -12,12 +12,10 @@ namespace masu::sort_once {
 
 namespace {
 
-constexpr std::uint64_t most_keys = std::uint64_t{1} << 30;  // their places have 30 bits
-// From so many keys on, it is faster than merging (H100, 2026-11); orders of more integers are asked by sort_keys.
-constexpr std::uint64_t least_keys = std::uint64_t{1} << 20;
-constexpr std::uint64_t asked_orders = std::uint64_t{1} << 22;
-constexpr unsigned count_bytes = 64 << 10;       // of the counters of all digits
-constexpr unsigned resident_local_bytes = 1024;  // that a compute unit keeps for each work-group
+constexpr std::uint64_t most_keys = std::uint64_t{1} << 30;     // their places have 30 bits
+constexpr std::uint64_t asked_orders = std::uint64_t{1} << 22;  // orders of so many integers are left to sort_keys
+constexpr unsigned count_bytes = 64 << 10;                      // of the counters of all digits
+constexpr unsigned resident_local_bytes = 1024;                 // that a compute unit keeps for each work-group
 
 unsigned columns_of(const Kind& kind) {
   return count_bytes / static_cast<unsigned>(size_of(kind.dtype) * sort_plan::digits * 4);
@@ -83,42 +81,38 @@ Layout layout_of(const Plan& plan, const Kind& kind, std::uint64_t count) {
 
 }  // namespace
 
-bool serves(const DeviceInfo& info, Dtype dtype, const Payload& payload, const SortJob& job) {
-  const std::uint64_t count = job.pieces.count;
-  if (payload.kind == Payload::Kind::none || job.algorithm != SortAlgorithm::automatic || job.pieces.rows != 1 ||
-      !job.pieces.segments.empty() || count < least_keys || !sort_kernels::aligned(payload.buffer, payload.bytes)) {
-    return false;
-  }
+bool serves(const DeviceInfo& info, Dtype dtype, const Payload& payload, std::uint64_t count) {
+  if (!sort_kernels::aligned(payload.buffer, payload.bytes)) return false;
   const Kind kind = Kind::of(dtype, payload);
   return !(kind.indices && !is_float(dtype) && count >= asked_orders) && plan_of(info, kind, count).group != 0;
 }
 
-std::uint64_t scratch_bytes(const DeviceInfo& info, Dtype dtype, const Payload& payload, std::uint64_t count) {
+std::uint64_t workspace_bytes(const DeviceInfo& info, Dtype dtype, const Payload& payload, std::uint64_t count) {
   const Kind kind = Kind::of(dtype, payload);
   return layout_of(plan_of(info, kind, count), kind, count).bytes;
 }
 
 void launch(Stream& stream, const Plan& plan, const BufferBase& keys, Dtype dtype, const BufferBase* result,
-            const Payload& payload, const SortJob& job, const BufferBase& scratch, const Layout& layout, bool asked,
+            const Payload& payload, const SortJob& job, const BufferBase& workspace, const Layout& layout, bool asked,
             DeviceWork& work) {
   const Kind kind = Kind::of(dtype, payload);
-  const std::uint64_t base = scratch.byte_offset();
+  const std::uint64_t base = workspace.byte_offset();
   const BufferBase& target = result != nullptr ? *result : keys;
   const bool in_place = !kind.indices && sort_kernels::same_place(keys, target);
   call::Kernels kernels(stream.device(), files, defines(plan, kind), plan.group);
   work.done(kernels.launch_together(
       stream, "sort_once", plan.groups, keys, target, payload.buffer != nullptr ? *payload.buffer : target,
-      call::memory_of(scratch), base + layout.one, base + layout.other, base + layout.state, base + layout.totals,
+      call::memory_of(workspace), base + layout.one, base + layout.other, base + layout.state, base + layout.totals,
       base + layout.tables, static_cast<std::uint32_t>(job.pieces.count), std::uint32_t{job.order == Order::descending},
       std::uint32_t{in_place}, std::uint32_t{asked}, LocalMemory{plan.local_bytes}));
 }
 
 void sort(Stream& stream, const BufferBase& keys, Dtype dtype, const BufferBase* result, const Payload& payload,
-          const SortJob& job, const BufferBase* scratch, DeviceWork& work) {
+          const SortJob& job, const BufferBase* workspace, DeviceWork& work) {
   const Kind kind = Kind::of(dtype, payload);
   const Plan plan = plan_of(stream.device().info(), kind, job.pieces.count);
   const Layout layout = layout_of(plan, kind, job.pieces.count);
-  const Buffer<std::byte> memory = sort_kernels::memory_of(stream.device(), scratch, layout.bytes, work);
+  const Buffer<std::byte> memory = work.memory_for(stream.device(), workspace, layout.bytes);
   work.done(call::clear(stream, memory, layout.state, layout.tables - layout.state));
   launch(stream, plan, keys, dtype, result, payload, job, memory, layout, false, work);
 }

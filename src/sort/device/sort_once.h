@@ -45,8 +45,9 @@ Plan plan_of(const DeviceInfo& info, const Kind& kind, std::uint64_t count);
 inline constexpr auto files = sort_plan::files("src/sort/device/sort_once.cl");
 std::vector<runtime::Define> defines(const Plan& plan, const Kind& kind);
 
-// Whether it is the way for keys in one piece.
-bool serves(const DeviceInfo& info, Dtype dtype, const Payload& payload, const SortJob& job);
+// From so many keys with a payload on, in one piece, it is faster than merging (H100, 2026-11) where it serves.
+inline constexpr std::uint64_t least_keys = std::uint64_t{1} << 20;
+bool serves(const DeviceInfo& info, Dtype dtype, const Payload& payload, std::uint64_t count);
 
 // Where things begin in temporary memory.
 struct Layout {
@@ -60,16 +61,16 @@ struct Layout {
 inline constexpr std::uint64_t totals_bytes(std::size_t key_bytes) noexcept {
   return (key_bytes + 1) * sort_plan::digits * 4;
 }
-std::uint64_t scratch_bytes(const DeviceInfo& info, Dtype dtype, const Payload& payload, std::uint64_t count);
+std::uint64_t workspace_bytes(const DeviceInfo& info, Dtype dtype, const Payload& payload, std::uint64_t count);
 
 // Queues the launch. `asked`: keys are sorted only if the first word of the state is not 0.
 void launch(Stream& stream, const Plan& plan, const BufferBase& keys, Dtype dtype, const BufferBase* result,
-            const Payload& payload, const SortJob& job, const BufferBase& scratch, const Layout& layout, bool asked,
+            const Payload& payload, const SortJob& job, const BufferBase& workspace, const Layout& layout, bool asked,
             DeviceWork& work);
 
-// Sorts `keys` into `result`, which may be the same, or, with indices, null. Scratch of scratch_bytes(), from a
+// Sorts `keys` into `result`, which may be the same, or, with indices, null. A workspace of workspace_bytes(), from a
 // multiple of 16 on; null: allocated.
 void sort(Stream& stream, const BufferBase& keys, Dtype dtype, const BufferBase* result, const Payload& payload,
-          const SortJob& job, const BufferBase* scratch, DeviceWork& work);
+          const SortJob& job, const BufferBase* workspace, DeviceWork& work);
 
 }  // namespace masu::sort_once

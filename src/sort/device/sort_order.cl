@@ -34,7 +34,7 @@ __kernel void sort_check(__global const uchar *restrict keys, const ulong keys_a
 
 // What neighbours among `count` keys are: 1 where some key comes after its successor, 2 where some does not.
 __kernel void sort_neighbours(__global const uchar *restrict keys, const ulong keys_at, const ulong count,
-                              const uint flip, __global uchar *scratch, const ulong found_at) {
+                              const uint flip, __global uchar *workspace, const ulong found_at) {
   __global const MASU_ELEMENT *const at = (__global const MASU_ELEMENT *)(keys + keys_at);
   const size_t stride = get_global_size(0);
   uint found = 0;
@@ -43,5 +43,5 @@ __kernel void sort_neighbours(__global const uchar *restrict keys, const ulong k
     const MASU_BITS next = sort_key(at[i + 1]);
     found |= (flip != 0 ? key < next : key > next) ? 1 : 2;
   }
-  if (found != 0) atomic_or((__global uint *)(scratch + found_at), found);
+  if (found != 0) atomic_or((__global uint *)(workspace + found_at), found);
 }

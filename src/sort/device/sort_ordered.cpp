@@ -22,16 +22,16 @@ constexpr std::uint32_t some_out_of_order = 1;
 constexpr std::uint32_t some_not_turned = 2;
 
 std::uint32_t look(Stream& stream, const BufferBase& keys, Dtype dtype, Order order, std::uint64_t count,
-                   const Buffer<std::byte>& scratch, DeviceWork& work) {
+                   const Buffer<std::byte>& workspace, DeviceWork& work) {
   std::uint32_t found = 0;
-  work.done(call::clear(stream, scratch, 0, sizeof found));
+  work.done(call::clear(stream, workspace, 0, sizeof found));
   constexpr unsigned group = sort_plan::order_group;
   call::Kernels kernels(stream.device(), sort_plan::order_files, sort_plan::order_defines(dtype), group);
   const std::uint64_t groups =
       std::min<std::uint64_t>((count + group - 1) / group, stream.device().info().compute_units * 16);
   work.done(kernels.launch(stream, "sort_neighbours", groups, keys, count, std::uint32_t{order == Order::descending},
-                           scratch));
-  call::fetch(stream, scratch, 0, &found, sizeof found);
+                           workspace));
+  call::fetch(stream, workspace, 0, &found, sizeof found);
   stream.finish();
   return found;
 }
@@ -60,11 +60,11 @@ bool serves(const SortJob& job, bool may_wait) {
 }
 
 bool sort(Stream& stream, const BufferBase& keys, Dtype dtype, BufferBase* result, const Payload& payload,
-          const SortJob& job, const Buffer<std::byte>& scratch, DeviceWork& work) {
+          const SortJob& job, const Buffer<std::byte>& workspace, DeviceWork& work) {
   const std::uint64_t count = job.pieces.count;
   constexpr std::uint32_t neither = some_out_of_order | some_not_turned;
-  std::uint32_t found = look(stream, keys, dtype, job.order, std::min(count, few_keys), scratch, work);
-  if (found != neither && count > few_keys) found = look(stream, keys, dtype, job.order, count, scratch, work);
+  std::uint32_t found = look(stream, keys, dtype, job.order, std::min(count, few_keys), workspace, work);
+  if (found != neither && count > few_keys) found = look(stream, keys, dtype, job.order, count, workspace, work);
   if (found == neither) return false;
   const bool turned = (found & some_out_of_order) != 0;
   if (result != nullptr) {

@@ -10,8 +10,8 @@ namespace masu::sort_ordered {
 bool serves(const SortJob& job, bool may_wait);
 
 // Sorts such keys, and what moves with them: they stay, or are turned round. False, with nothing written but the first
-// 4 bytes of `scratch`, where they are in neither order. Waits for what the keys are, not for its last command.
+// 4 bytes of `workspace`, where they are in neither order. Waits for what the keys are, not for its last command.
 bool sort(Stream& stream, const BufferBase& keys, Dtype dtype, BufferBase* result, const Payload& payload,
-          const SortJob& job, const Buffer<std::byte>& scratch, DeviceWork& work);
+          const SortJob& job, const Buffer<std::byte>& workspace, DeviceWork& work);
 
 }  // namespace masu::sort_ordered

@@ -57,15 +57,15 @@ TEST_P(SortOrdered, KeysInOrder) {
     std::iota(values.begin(), values.end(), std::uint16_t{0});
     Buffer<std::uint16_t> moved = device.upload(values);
     Buffer<std::uint64_t> indices(device, count);
-    const Buffer<std::byte> scratch(device, 16);
+    const Buffer<std::byte> workspace(device, 16);
     Stream stream(device);
     DeviceWork work;
     const SortJob job{one.order, SortAlgorithm::automatic, {count, 1, {}}};
-    ASSERT_EQ(
-        sort_ordered::sort(stream, there, Dtype::f32, &other, {Payload::Kind::records, &moved, 2}, job, scratch, work),
-        one.sorted);
+    ASSERT_EQ(sort_ordered::sort(stream, there, Dtype::f32, &other, {Payload::Kind::records, &moved, 2}, job, workspace,
+                                 work),
+              one.sorted);
     ASSERT_EQ(sort_ordered::sort(stream, there, Dtype::f32, nullptr, {Payload::Kind::indices, &indices, 8}, job,
-                                 scratch, work),
+                                 workspace, work),
               one.sorted);
     stream.finish();
     EXPECT_TRUE(there.read() == keys);

@@ -7,8 +7,6 @@
 #include <algorithm>
 #include <bit>
 #include <span>
-#include <string>
-#include <utility>
 
 namespace masu::sort_plan {
 

@@ -105,7 +105,7 @@ Needs needs_of(const DeviceInfo& info, Dtype dtype, const Payload& payload, cons
 
 class RadixSorter {
  public:
-  RadixSorter(Stream& stream, Dtype dtype, const SortJob& job, const Needs& needs, const BufferBase* scratch,
+  RadixSorter(Stream& stream, Dtype dtype, const SortJob& job, const Needs& needs, const BufferBase* workspace,
               const SortTables* tables, DeviceWork& work)
       : stream_(stream),
         device_(stream.device()),
@@ -113,7 +113,7 @@ class RadixSorter {
         job_(job),
         needs_(needs),
         tables_(tables),
-        scratch_(sort_kernels::memory_of(device_, scratch, std::max<std::uint64_t>(needs_.bytes, 16), work)),
+        workspace_(work.memory_for(device_, workspace, std::max<std::uint64_t>(needs_.bytes, 16))),
         work_(work) {}
 
   // Sorts the keys, and the payload if any.
@@ -151,8 +151,8 @@ class RadixSorter {
 
   static bool same(const Place& a, const Place& b) { return a.buffer->memory() == b.buffer->memory() && a.at == b.at; }
 
-  [[nodiscard]] Place scratch(std::uint64_t at) const { return {&scratch_, scratch_.byte_offset() + at}; }
-  [[nodiscard]] std::uint64_t at(std::uint64_t place) const { return scratch_.byte_offset() + place; }
+  [[nodiscard]] Place workspace(std::uint64_t at) const { return {&workspace_, workspace_.byte_offset() + at}; }
+  [[nodiscard]] std::uint64_t at(std::uint64_t place) const { return workspace_.byte_offset() + place; }
 
   // What turns digits round for a descending order.
   [[nodiscard]] std::uint32_t flip() const noexcept {
@@ -176,8 +176,8 @@ class RadixSorter {
   // Records that do not move with the keys: their order first, then all of them at once.
   void sort_gathered(const BufferBase& keys, BufferBase& result, const Payload& payload, bool may_wait) {
     const std::size_t index_bytes = needs_.plan.value_bytes;
-    const Buffer<std::byte> order = scratch_.slice(needs_.values_too, job_.pieces.count * index_bytes);
-    const Buffer<std::byte> records = scratch_.slice(needs_.records, job_.pieces.count * payload.bytes);
+    const Buffer<std::byte> order = workspace_.slice(needs_.values_too, job_.pieces.count * index_bytes);
+    const Buffer<std::byte> records = workspace_.slice(needs_.records, job_.pieces.count * payload.bytes);
     const Task task{Place::of(keys), Place::of(result), std::nullopt, Place::of(order), true, true};
     if (!job_.pieces.segments.empty()) count_up(order, index_bytes);
     copy(Place::of(records), Place::of(*payload.buffer), payload.buffer->size_bytes());
@@ -270,9 +270,9 @@ class RadixSorter {
   // The shifts of the digits in which not all keys agree. Counts the first digit; waits.
   std::vector<unsigned> useful_shifts(call::Kernels& kernels, const Extent& extent, const Place& keys) {
     std::array<std::uint32_t, 4> facts{};
-    call::clear(stream_, scratch_, needs_.facts, sizeof facts);
+    call::clear(stream_, workspace_, needs_.facts, sizeof facts);
     launch_count(kernels, extent, keys, 0, true);
-    call::fetch(stream_, scratch_, needs_.facts, facts.data(), sizeof facts);
+    call::fetch(stream_, workspace_, needs_.facts, facts.data(), sizeof facts);
     stream_.finish();
     const std::uint64_t differ =
         (facts[0] | std::uint64_t{facts[2]} << 32) & (facts[1] | std::uint64_t{facts[3]} << 32);
@@ -315,11 +315,11 @@ class RadixSorter {
     const bool from_result = pass > 0 && ends_in_result(task, pass - 1, passes);
     // Without a result the keys need two places of their own.
     const auto keys_at = [&](bool in_result) {
-      return !in_result ? scratch(needs_.keys) : task.result ? *task.result : scratch(needs_.keys_too);
+      return !in_result ? workspace(needs_.keys) : task.result ? *task.result : workspace(needs_.keys_too);
     };
     Step step{pass == 0 ? task.keys : keys_at(from_result), keys_at(to_result), std::nullopt, std::nullopt, 0};
     if (!task.moved) return step;
-    const auto values_at = [&](bool in_result) { return in_result ? *task.moved : scratch(needs_.values); };
+    const auto values_at = [&](bool in_result) { return in_result ? *task.moved : workspace(needs_.values); };
     step.values_from.emplace(pass > 0 ? values_at(from_result) : task.values ? *task.values : *task.moved);
     step.values_to.emplace(values_at(to_result));
     if (pass == 0) step.flags |= task.flags();
@@ -341,10 +341,10 @@ class RadixSorter {
 
   // Brings pieces back from the temporary memory: those that went through passes.
   void copy_back(std::uint64_t from, const Place& to, std::size_t size) {
-    if (tables_ == nullptr) return copy(to, scratch(from), job_.pieces.count * size);
+    if (tables_ == nullptr) return copy(to, workspace(from), job_.pieces.count * size);
     for (const Run& piece : tables_->long_pieces()) {
       const std::uint64_t begin = piece.first * size;
-      copy({to.buffer, to.at + begin}, scratch(from + begin), piece.size() * size);
+      copy({to.buffer, to.at + begin}, workspace(from + begin), piece.size() * size);
     }
   }
 
@@ -354,8 +354,8 @@ class RadixSorter {
   SortJob job_;
   Needs needs_;
   const SortTables* tables_;  // of segments
-  Buffer<std::byte> scratch_;
-  KernelArgument memory_ = call::memory_of(scratch_);
+  Buffer<std::byte> workspace_;
+  KernelArgument memory_ = call::memory_of(workspace_);
   DeviceWork& work_;
 };
 
@@ -363,7 +363,7 @@ class RadixSorter {
 
 namespace sort_radix {
 
-std::uint64_t scratch_bytes(const DeviceInfo& info, Dtype dtype, const Payload& payload, const SortJob& job) {
+std::uint64_t workspace_bytes(const DeviceInfo& info, Dtype dtype, const Payload& payload, const SortJob& job) {
   const std::uint64_t bytes = needs_of(info, dtype, payload, job, may_carry(payload)).bytes;
   if (payload.buffer != nullptr) return bytes;
   return std::max(bytes, needs_of(info, dtype, payload, job, false).bytes);  // records may lie at odd places
@@ -376,8 +376,8 @@ SortTables tables_of(const Device& device, Dtype dtype, const Payload& payload, 
 }
 
 void sort(Stream& stream, const BufferBase& keys, Dtype dtype, BufferBase* result, const Payload& payload,
-          const SortJob& job, const BufferBase* scratch, bool may_wait, const SortTables* tables, DeviceWork& work) {
-  RadixSorter(stream, dtype, job, needs_of(stream.device().info(), dtype, payload, job, may_carry(payload)), scratch,
+          const SortJob& job, const BufferBase* workspace, bool may_wait, const SortTables* tables, DeviceWork& work) {
+  RadixSorter(stream, dtype, job, needs_of(stream.device().info(), dtype, payload, job, may_carry(payload)), workspace,
               tables, work)
       .run(keys, result, payload, may_wait);
 }

@@ -31,7 +31,7 @@
 #define MASU_COUNTERS_EACH (MASU_COUNTERS / MASU_GROUP)
 #define MASU_PADDED(i) ((i) + ((i) >> MASU_PAD_SHIFT))
 
-#define MASU_AT(type, at) ((__global type *)(scratch + (at)))
+#define MASU_AT(type, at) ((__global type *)(workspace + (at)))
 
 // `flip` is 0, or MASU_DIGITS - 1 where greater keys come first.
 inline uint digit_of(const MASU_ELEMENT key, const uint shift, const uint flip) {

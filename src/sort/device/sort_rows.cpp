@@ -182,21 +182,21 @@ Plan make(const DeviceInfo& device, const Arrays& arrays, bool indexed, std::uin
   return plan;
 }
 
-std::uint64_t scratch_bytes(const DeviceInfo& device, const Arrays& arrays, const Rows& rows) {
+std::uint64_t workspace_bytes(const DeviceInfo& device, const Arrays& arrays, const Rows& rows) {
   if (wants_indices(arrays) || !needs_list(arrays.dtype)) return 0;
   const Plan plan = make(device, arrays, false, std::min(rows.row_length, rows.piece_length));
   return list_bytes(tiles_of(plan, rows.pieces * rows_of_piece(rows)));
 }
 
-void sort(Stream& stream, const Arrays& arrays, const Rows& rows, const BufferBase* scratch, DeviceWork& work) {
+void sort(Stream& stream, const Arrays& arrays, const Rows& rows, const BufferBase* workspace, DeviceWork& work) {
   const Where where{
       call::Arguments(rows.piece_length, rows_of_piece(rows), static_cast<std::uint32_t>(rows.row_length)),
       rows.pieces * rows_of_piece(rows), std::min(rows.row_length, rows.piece_length),
       rows.row_length <= rows.piece_length && rows.piece_length % rows.row_length == 0};
   if (where.rows == 0) return;
   std::optional<Buffer<std::byte>> list;
-  if (const std::uint64_t bytes = scratch_bytes(stream.device().info(), arrays, rows); bytes != 0) {
-    list.emplace(sort_kernels::memory_of(stream.device(), scratch, bytes, work));
+  if (const std::uint64_t bytes = workspace_bytes(stream.device().info(), arrays, rows); bytes != 0) {
+    list.emplace(work.memory_for(stream.device(), workspace, bytes));
   }
   Launcher(stream, arrays, false, work).sort(where, list ? &*list : nullptr);
 }
@@ -236,15 +236,15 @@ Segments::Segments(const Device& device, Dtype dtype, bool indexed, std::span<co
   lengths_ = device.upload(lengths);
 }
 
-std::uint64_t Segments::scratch_bytes(const Arrays& arrays, std::uint64_t segments) {
+std::uint64_t Segments::workspace_bytes(const Arrays& arrays, std::uint64_t segments) {
   return wants_indices(arrays) || !needs_list(arrays.dtype) ? 0 : list_bytes(segments);
 }
 
-void Segments::sort(Stream& stream, const Arrays& arrays, const BufferBase* scratch, DeviceWork& work) const {
+void Segments::sort(Stream& stream, const Arrays& arrays, const BufferBase* workspace, DeviceWork& work) const {
   const std::uint64_t segments = begins_.size();
   std::optional<Buffer<std::byte>> list;  // of one class after the other
-  if (const std::uint64_t bytes = scratch_bytes(arrays, segments); bytes != 0 && segments != 0) {
-    list.emplace(sort_kernels::memory_of(stream.device(), scratch, bytes, work));
+  if (const std::uint64_t bytes = workspace_bytes(arrays, segments); bytes != 0 && segments != 0) {
+    list.emplace(work.memory_for(stream.device(), workspace, bytes));
   }
   Launcher launcher(stream, arrays, true, work);
   for (unsigned c = 1; c < most_classes; ++c) {

@@ -6,7 +6,6 @@
 
 #include <array>
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -60,12 +59,12 @@ struct Rows {
   std::uint64_t row_length = 0;
 };
 
-// Bytes of temporary memory beside the arrays: what the calls below take from `scratch`, or else allocate.
-std::uint64_t scratch_bytes(const DeviceInfo& device, const sort_kernels::Arrays& arrays, const Rows& rows);
+// Bytes of temporary memory beside the arrays: what the calls below take from `workspace`, or else allocate.
+std::uint64_t workspace_bytes(const DeviceInfo& device, const sort_kernels::Arrays& arrays, const Rows& rows);
 
 // Sorts every row by itself, stably. An index is written as counted from the begin of the piece. Rows must not be
 // longer than most_local_keys(), with indices where anything but keys is wanted.
-void sort(Stream& stream, const sort_kernels::Arrays& arrays, const Rows& rows, const BufferBase* scratch,
+void sort(Stream& stream, const sort_kernels::Arrays& arrays, const Rows& rows, const BufferBase* workspace,
           DeviceWork& work);
 
 // The segments of 2 keys up to most_local_keys(), listed on the device by classes of lengths: 12 bytes of its memory
@@ -76,12 +75,12 @@ class Segments {
   Segments(const Device& device, Dtype dtype, bool indexed, std::span<const std::uint64_t> offsets);
 
   // Bytes of temporary memory for so many segments.
-  static std::uint64_t scratch_bytes(const sort_kernels::Arrays& arrays, std::uint64_t segments);
+  static std::uint64_t workspace_bytes(const sort_kernels::Arrays& arrays, std::uint64_t segments);
 
   // Sorts each by itself, stably; longer ones are left to the caller. Shorter ones, and what is outside, are neither
   // written nor copied: source and target are the same, and indices (counted from the segment's begin) of segments of 1
-  // key are not written. `scratch`: of scratch_bytes(), null: allocated.
-  void sort(Stream& stream, const sort_kernels::Arrays& arrays, const BufferBase* scratch, DeviceWork& work) const;
+  // key are not written. `workspace`: of workspace_bytes(), null: allocated.
+  void sort(Stream& stream, const sort_kernels::Arrays& arrays, const BufferBase* workspace, DeviceWork& work) const;
 
  private:
   static constexpr std::size_t most_classes = 33;         // class c: more than 2^(c - 1) keys, up to 2^c

@@ -6,7 +6,6 @@
 #include <masu/sort.h>
 
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace masu {
@@ -62,7 +61,7 @@ TEST_P(SortRows, EveryLength) {
   check(17, With::indices);
 }
 
-// Only some tiles of floats need a second look; the scratch memory may be the caller's.
+// Only some tiles of floats need a second look; the workspace memory may be the caller's.
 TEST_P(SortRows, SomeTilesAreListed) {
   const std::uint64_t length = 100;
   const std::uint64_t rows = 400;
@@ -80,11 +79,11 @@ TEST_P(SortRows, SomeTilesAreListed) {
       keys, test::equal_pieces(rows, length), Order::descending, With::nothing,
       [&](Stream& stream, const Arrays& arrays, DeviceWork& work) {
         const sort_rows::Rows shape{rows, length, length};
-        const std::uint64_t bytes = sort_rows::scratch_bytes(device.info(), arrays, shape);
+        const std::uint64_t bytes = sort_rows::workspace_bytes(device.info(), arrays, shape);
         EXPECT_GT(bytes, 0U);
         const Buffer<std::byte>& memory = work.memory.emplace_back(device, bytes + 16);
-        const Buffer<std::byte> scratch = memory.slice(16, bytes);
-        sort_rows::sort(stream, arrays, shape, &scratch, work);
+        const Buffer<std::byte> workspace = memory.slice(16, bytes);
+        sort_rows::sort(stream, arrays, shape, &workspace, work);
       },
       "f64");
 }

@@ -16,7 +16,7 @@ inline bool zeros_move(__global const uint *header) { return header[MASU_ZEROS] 
 inline bool is_nan(const MASU_ELEMENT bits) { return (bits & (MASU_SIGN - 1)) != 0; }  // of a special key
 
 __kernel MASU_WORK_GROUP(MASU_GROUP) void special_count(__global const uchar *restrict keys, const ulong keys_at,
-                                                        __global uchar *scratch, const ulong header_at,
+                                                        __global uchar *workspace, const ulong header_at,
                                                         const ulong chunks_at, const uint count, __local uint *sums) {
   MASU_LOCAL_POINTER(uint, sums);
   __global const uint *const header = MASU_AT(const uint, header_at);
@@ -49,7 +49,7 @@ inline uint first_nan(__global const uint *header, const uint count, const uint 
 // `zero_at`: where the place behind the last zero stands.
 __kernel MASU_WORK_GROUP(MASU_GROUP) void special_move(__global const uchar *restrict keys, const ulong keys_at,
                                                        __global uchar *parted, const ulong parted_at,
-                                                       __global uchar *scratch, const ulong header_at,
+                                                       __global uchar *workspace, const ulong header_at,
                                                        const ulong chunks_at, const ulong zero_at, const uint count,
                                                        const uint flipped, __local uint *shared) {
   MASU_LOCAL_POINTER(uint, shared);
@@ -96,7 +96,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void special_move(__global const uchar *res
 
 __kernel MASU_WORK_GROUP(MASU_GROUP) void special_restore(__global const uchar *restrict parted, const ulong parted_at,
                                                           __global uchar *sorted, const ulong sorted_at,
-                                                          __global const uchar *restrict scratch, const ulong header_at,
+                                                          __global const uchar *restrict workspace, const ulong header_at,
                                                           const ulong zero_at, const uint count, const uint flipped) {
   __global const uint *const header = MASU_AT(const uint, header_at);
   __global const MASU_ELEMENT *const from = (__global const MASU_ELEMENT *)(parted + parted_at);

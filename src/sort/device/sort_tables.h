@@ -4,7 +4,6 @@
 #pragma once
 
 #include "sort/sort_job.h"
-#include "sort/sort_run.h"
 
 #include <masu/buffer.h>
 

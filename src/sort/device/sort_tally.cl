@@ -8,14 +8,12 @@
 //
 // Defines beside those of these, all given by sort_keys_plan.cpp:
 // - MASU_GROUP    work-items in a work-group: a power of two from 256 on
-// - MASU_TALLIED  keys of a bucket of crowd_tally: no more than 2^21
 
 #define MASU_TALLY_WORDS 32768                  // two counters of 16 bits a word
 #define MASU_BLOCK (65536 / MASU_GROUP)         // values of which all lanes take the next ones together
 #define MASU_LANE_VALUES (MASU_BLOCK / MASU_SHUFFLE_LANES)
 #define MASU_PLACES 16                          // places that a work-item writes at once
 #define MASU_WINDOW (MASU_GROUP * MASU_PLACES)
-#define MASU_OVERFLOWS (MASU_TALLIED / 32768)   // values that may each have run over half a counter
 
 // Where the local memory is used for what. huge_fill has no counters.
 #define MASU_MARKS(memory) ((__local ushort *)(memory))
@@ -196,7 +194,7 @@ MASU_INLINE void write_values(__global MASU_ELEMENT *to, const uint lo, const ui
 // Entries: first key, keys, and whether they are in `parted`.
 __kernel MASU_WORK_GROUP(MASU_GROUP) void crowd_tally(__global uchar *sorted, const ulong sorted_at,
                                                       __global uchar *parted, const ulong parted_at,
-                                                      __global uchar *scratch, const ulong header_at,
+                                                      __global uchar *workspace, const ulong header_at,
                                                       const ulong entries_at, const ulong huges_at, const uint flipped,
                                                       __local uint4 *local_memory) {
   MASU_LOCAL_POINTER(uint4, local_memory);
@@ -254,7 +252,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void crowd_tally(__global uchar *sorted, co
 
 __kernel MASU_WORK_GROUP(MASU_GROUP) void huge_count(__global const uchar *sorted, const ulong sorted_at,
                                                      __global uchar *parted, const ulong parted_at,
-                                                     __global uchar *scratch, const ulong header_at,
+                                                     __global uchar *workspace, const ulong header_at,
                                                      const ulong huges_at, __local uint4 *local_memory) {
   MASU_LOCAL_POINTER(uint4, local_memory);
   __local uint *const memory = (__local uint *)local_memory;
@@ -271,7 +269,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void huge_count(__global const uchar *sorte
 
 __kernel MASU_WORK_GROUPS(MASU_GROUP, 2) void huge_fill(__global uchar *sorted, const ulong sorted_at,
                                                     __global uchar *parted, const ulong parted_at,
-                                                    __global uchar *scratch, const ulong header_at,
+                                                    __global uchar *workspace, const ulong header_at,
                                                     const ulong huges_at, const uint flipped,
                                                     __local uint4 *local_memory) {
   MASU_LOCAL_POINTER(uint4, local_memory);
