@@ -15,6 +15,7 @@ _NoValue = np._NoValue
 _names = {"e": "f16", "f": "f32", "d": "f64"}
 
 
+@_masu.with_plain_calls
 def mean(a, axis=None, dtype=None, out=None, keepdims=_NoValue, *, where=_NoValue, device=None):
     """The mean along axes, as `numpy.mean`, but exact: the real mean of the elements, rounded once, to nearest.
 
@@ -28,9 +29,6 @@ def mean(a, axis=None, dtype=None, out=None, keepdims=_NoValue, *, where=_NoValu
     >>> float(masu.mean([1e100, 1.0, -1e100, 2.0]))
     0.75
     """
-    if (type(a) is _ndarray and axis is None and dtype is None and out is None and keepdims is _NoValue
-            and where is _NoValue and a.dtype.char in "fd" and a.size and a.ndim and a.flags.carray and a.dtype.isnative):
-        return a.dtype.type(_masu.mean_all(a, device_for(device, a.size)))
     if _arrays.foreign(a):
         dtype = _arrays.numpy_dtype("mean", dtype)
         if where is _NoValue and device is None and (keepdims is _NoValue or type(keepdims) is bool):
@@ -46,6 +44,7 @@ def mean(a, axis=None, dtype=None, out=None, keepdims=_NoValue, *, where=_NoValu
     return _fallback.summed("mean", np.mean(a, axis, dtype, out, keepdims, **more), a)
 
 
+@_masu.with_plain_calls
 def var(a, axis=None, dtype=None, out=None, ddof=0, keepdims=_NoValue, *, where=_NoValue, mean=_NoValue,
         correction=_NoValue, device=None):
     """The variance along axes, as `numpy.var`, but exact: the real variance of the elements, rounded once, to nearest.
@@ -63,6 +62,7 @@ def var(a, axis=None, dtype=None, out=None, ddof=0, keepdims=_NoValue, *, where=
     return _spread(var, a, axis, dtype, out, ddof, keepdims, where, mean, correction, device)
 
 
+@_masu.with_plain_calls
 def std(a, axis=None, dtype=None, out=None, ddof=0, keepdims=_NoValue, *, where=_NoValue, mean=_NoValue,
         correction=_NoValue, device=None):
     """The standard deviation along axes, as `numpy.std`, but exact: the root of the real variance, rounded once, to

@@ -13,7 +13,8 @@ __all__ = ["cumsum", "dot", "sum"]
 _ndarray = np.ndarray
 _NoValue = np._NoValue
 _names = {"e": "f16", "f": "f32", "d": "f64"}
-_WIDE_PAY = 256  # times the limit of small arrays: up to there NumPy adds 64-bit integers as fast, to the same bits
+# Times the limit of small arrays: up to there NumPy adds integers of 64 bits, and smaller ones, as fast, to the same bits.
+_WIDE_PAY, _NARROW_PAY = 256, 2
 
 
 def _loop_dtype(data, dtype, out):
@@ -53,7 +54,8 @@ def sum(a, axis=None, dtype=None, out=None, keepdims=_NoValue, initial=_NoValue,
                     return result
                 if by_columns.flags.f_contiguous or a.size < _small.limit:
                     return _sum_lines(by_columns.T, device)
-        elif kind in "bBhHiIlLqQ?" and a.size < _small.limit * (_WIDE_PAY if a.itemsize == 8 else 1) and device is None:
+        elif kind in "bBhHiIlLqQ?" and device is None and (
+                axis is not None or a.size < _small.limit * (_WIDE_PAY if a.itemsize == 8 else _NARROW_PAY)):
             return np.add.reduce(a, axis)
     return _sum(a, axis, dtype, out, keepdims, initial, where, device)
 
@@ -212,6 +214,7 @@ def cumsum(a, axis=None, dtype=None, out=None, *, device=None):
     return out
 
 
+@_masu.with_plain_calls
 def dot(a, b, out=None, *, device=None):
     """The dot product, as `numpy.dot`, but exact for two arrays of floats in one dimension: the exact sum of the exact
     products, rounded once to the dtype that NumPy promotes both to.
@@ -222,14 +225,6 @@ def dot(a, b, out=None, *, device=None):
     >>> float(masu.dot([1e100, 1.0, -1e100], [1.0, 1.0, 1.0]))
     1.0
     """
-    if type(a) is _ndarray and type(b) is _ndarray and out is None:
-        if a.dtype.kind != "f":
-            if a.dtype is b.dtype and a.dtype.kind in "biu":
-                return np.dot(a, b)
-        elif device is None and a.size < _small.limit or device_for(device, a.size).kind == "cpu":
-            found = _masu.dot_lines(a, b)
-            if found is not None:
-                return found
     if _arrays.foreign(a, b):
         product = _masu.enqueue_dot(a, b, out) if device is None else None
         if product is not None:
