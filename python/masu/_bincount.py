@@ -111,7 +111,7 @@ def _numpys(x, weights, minlength):
 
 def _weighted(x, weights, minlength, device):
     """Exact totals of plain arrays on the CPU; None where another way must be taken."""
-    if type(minlength) is not int or minlength < 0:
+    if type(minlength) is not int or not 0 <= minlength <= _MOST_BINS:
         return None
     if (device is not None or x.size >= _small.limit) and device_for(device, x.size).kind != "cpu":
         return None

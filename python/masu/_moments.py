@@ -3,10 +3,9 @@
 import operator
 
 import numpy as np
-from numpy.lib.array_utils import normalize_axis_tuple
 
 from . import _arrays, _fallback, _masu
-from ._lines import NUMPY, contiguous, device_for, host, words
+from ._lines import NUMPY, contiguous, device_for, host, into, reduced_axes, words
 
 __all__ = ["mean", "std", "var"]
 
@@ -136,7 +135,7 @@ def _moment(a, axis, dtype, out, ddof, root, keepdims, device):
         return None
     rounded = rounded_to(data, dtype)
     try:
-        axes = tuple(range(data.ndim)) if axis is None else normalize_axis_tuple(axis, data.ndim)
+        axes = reduced_axes(axis, data.ndim)
     except (TypeError, ValueError):
         return None
     keep = keepdims is not _NoValue and bool(keepdims)
@@ -154,5 +153,4 @@ def _moment(a, axis, dtype, out, ddof, root, keepdims, device):
     result = found.astype(rounded).reshape(shape)
     if out is None:
         return result if shape else result[()]
-    np.copyto(out, result, casting="unsafe")
-    return out
+    return into(out, result)

@@ -3,10 +3,10 @@
 import math
 
 import numpy as np
-from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
+from numpy.lib.array_utils import normalize_axis_index
 
 from . import _arrays, _device, _fallback, _masu, _small
-from ._lines import NUMPY, axes_of, contiguous, device_for, host, lines, result_like, words
+from ._lines import NUMPY, axes_of, contiguous, device_for, host, into, lines, reduced_axes, result_like, words
 
 __all__ = ["cumsum", "dot", "sum"]
 
@@ -91,19 +91,20 @@ def _sum(a, axis, dtype, out, keepdims, initial, where, device):
         return numpys()
     rounded = rounded.newbyteorder("=")
     try:
-        axes = tuple(range(data.ndim)) if axis is None else normalize_axis_tuple(axis, data.ndim)
+        axes = reduced_axes(axis, data.ndim)
     except (TypeError, ValueError):
         return numpys()
     keep = keepdims is not _NoValue and bool(keepdims)
     kept = [i for i in range(data.ndim) if i not in axes]
     shape = tuple(data.shape[i] if i in kept else 1 for i in range(data.ndim) if keep or i in kept)
-    if not axes or out is not None and out.shape != shape:
+    if not axes or out is not None and out.shape != shape or initial is not _NoValue and np.ndim(initial):
         return numpys()
     if data.dtype.kind != "f":
-        data = data.astype(rounded)
+        with np.errstate(over="ignore"):  # of f16
+            data = data.astype(rounded)
     if where is not _NoValue and where is not True:
         mask = np.asarray(where)
-        if mask.dtype.char != "?":
+        if mask.dtype.char != "?" or initial is None:
             return numpys()
         data = np.where(np.broadcast_to(mask, data.shape), data, data.dtype.type(0))
     columns = initial is _NoValue and data.dtype.char in "fd" and data.dtype == rounded and _by_columns(data, axes)
@@ -135,8 +136,7 @@ def _placed(result, out):
     """A result as NumPy gives it, or in `out`."""
     if out is None:
         return result if result.shape else result[()]
-    np.copyto(out, result, casting="unsafe")  # as NumPy's reductions do
-    return out
+    return into(out, result)
 
 
 def _sum_integers(data, axis, dtype, out, keepdims, initial, where, device, numpys):
@@ -208,10 +208,7 @@ def cumsum(a, axis=None, dtype=None, out=None, *, device=None):
         axes = axes_of(data, axis)
         rows = lines(data, axes)
         result = result_like(data, axes, summed, lambda to: _masu.cumsum(rows, to, rows.size // rows.shape[-1], device))
-    if out is None:
-        return result
-    np.copyto(out, result, casting="unsafe")  # as NumPy's reductions do
-    return out
+    return result if out is None else into(out, result)
 
 
 @_masu.with_plain_calls
