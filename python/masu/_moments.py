@@ -20,7 +20,8 @@ def mean(a, axis=None, dtype=None, out=None, keepdims=_NoValue, *, where=_NoValu
 
     `axis`: an axis, several, or None for all. `dtype`: what the mean is rounded to, float16 to float64; by default a's
     dtype, float64 for integers. `out` and `keepdims` as NumPy has them. Nothing overflows on the way, and the order of
-    the data does not matter. An exact zero is 0.0; NaN, or infinities of both signs, give NaN, without a warning.
+    the data does not matter. A result of zero is 0.0, never -0.0; NaN, or infinities of both signs, give NaN, without
+    a warning.
 
     Raises what NumPy raises. Means of nothing, other dtypes and calls with `where` are NumPy's.
 

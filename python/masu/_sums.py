@@ -27,12 +27,12 @@ def _loop_dtype(data, dtype, out):
 def sum(a, axis=None, dtype=None, out=None, keepdims=_NoValue, initial=_NoValue, where=_NoValue, *, device=None):
     """The sum along axes, as `numpy.sum`, but exact: of floats the exact sum, rounded once, to nearest.
 
-    `axis`: an axis, several, or None for all. `dtype`: what the sum is rounded to, by default a's dtype (intp or
-    uintp for small integers, as NumPy has it); integers are converted to a float dtype first. `out`, `keepdims`,
-    `initial` and `where` as NumPy has them; `initial` is a further addend. So the result does not depend on the order
-    of the data, and nothing overflows on the way. An exact zero is 0.0; NaN, or infinities of both signs, give NaN,
-    without a warning. Integers are added modulo 2^64, as NumPy does. NaN in a Series of pandas counts as well, where
-    pandas' own sums leave it out; missing values (NA) of its nullable dtypes are a ValueError.
+    `axis`: an axis, several, or None for all. `dtype`: what the sum is rounded to, by default a's dtype (intp or uintp
+    for small integers, as NumPy has it); integers are converted to a float dtype first. `out`, `keepdims`, `initial`
+    and `where` as NumPy has them; `initial` is a further addend. So the result does not depend on the order of the
+    data, and nothing overflows on the way. A result of zero is 0.0, never -0.0; NaN, or infinities of both signs, give
+    NaN, without a warning. Integers are added modulo 2^64, as NumPy does. NaN in a Series of pandas counts as well,
+    where pandas' own sums leave it out; missing values (NA) of its nullable dtypes are a ValueError.
 
     Raises what NumPy raises, and hands to `numpy.sum` what `sort` hands to NumPy.
 
