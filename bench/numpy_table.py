@@ -2,24 +2,28 @@
 # SPDX-License-Identifier: Apache-2.0
 """The time of every NumPy function of masu over NumPy's own, on host arrays: one table, cells over their limit marked.
 
-    python bench/numpy_table.py [--case TEXT,…] [--count N,…] [--rounds N] [--limits]
+    python bench/numpy_table.py [--case TEXT,…] [--count N,…] [--rounds N] [--small] [--limits]
 
-A cell is masu's time / NumPy's: the median of five rounds in which both take turns. Marked `*` where it is over its
-limit: 1.05, or 2.0 for exact float totals in cache (10^3 and 10^5 elements). Needs numpy and masu in the Python that
-runs it. MASU_THREADS is honoured; NumPy has one thread, but in `dot`
-OPENBLAS_NUM_THREADS. `--limits` ends with 1 where a cell is over its limit.
+A cell is masu's least time / NumPy's, of rounds in which both take turns. Marked `*` where it is over its limit: 1.1 up
+to 10,000 elements and 1.05 above, or 2.0 for exact float totals up to 10^5 elements. `--small`: 100, 1,000, 5,000 and
+10,000 elements. Needs numpy and masu in the Python that runs it. MASU_THREADS is honoured; NumPy has one thread, but in
+`dot` OPENBLAS_NUM_THREADS. `--limits` ends with 1 where a cell is over its limit.
 """
 import argparse
+import math
 import os
-import statistics
 import sys
 import time
 
 import masu
 import numpy as np
 
-LIMIT, LIMIT_EXACT = 1.05, 2.0
-SECONDS = 0.004  # of a round at least
+LIMIT, LIMIT_SMALL, LIMIT_EXACT = 1.05, 1.1, 2.0
+SMALL = [100, 1000, 5000, 10000]
+SECONDS = 0.0004  # of a round at least
+
+
+DTYPES = ("u1", "u2", "i4", "i8", "f2", "f4", "f8")
 
 
 def values(dtype, rng, n):
@@ -60,6 +64,24 @@ def weighted(most, call, dtype="f8"):
     return make
 
 
+def with_nan(dtype, call):
+    """A tenth of the elements is NaN."""
+    def make(rng, n):
+        x = values(dtype, rng, n)
+        x[rng.random(n) < 0.1] = np.nan
+        return lambda np: call(np, x)
+    return make
+
+
+def first_ten(module, x):
+    """The ten greatest elements and their places, in order."""
+    if module is masu:
+        return masu.topk(x, 10)
+    places = np.argpartition(x, -10)[-10:]
+    places = places[np.argsort(-x[places])]
+    return x[places], places
+
+
 def pair(dtype, call):
     def make(rng, n):
         x, y = values(dtype, rng, n), values(dtype, rng, n)
@@ -89,20 +111,33 @@ def cases():
     def add(name, make, exact=False):
         made[name] = make, exact
 
-    for dtype in ("f2", "f4", "f8", "i4", "i8", "u1", "u2"):
+    for dtype in DTYPES:
         add(f"sort {dtype}", one(dtype, lambda np, x: np.sort(x)))
+        add(f"sort {dtype}, stable", one(dtype, lambda np, x: np.sort(x, kind="stable")))
     for dtype in ("f4", "f8", "i4"):
         add(f"sort {dtype}, rows of 10", rows(dtype, lambda np, x: np.sort(x)))
         add(f"sort {dtype}, columns", square(dtype, lambda np, x: np.sort(x, axis=0)))
         add(f"sort {dtype}, strided", strided(dtype, lambda np, x: np.sort(x)))
-    for dtype in ("u1", "u2", "i4", "i8", "f4", "f8"):
+    for dtype in DTYPES:
         add(f"argsort {dtype}", one(dtype, lambda np, x: np.argsort(x)))
         add(f"argsort {dtype}, stable", one(dtype, lambda np, x: np.argsort(x, kind="stable")))
     add("argsort f8, rows of 10", rows("f8", lambda np, x: np.argsort(x)))
-    for dtype in ("f4", "f8", "i4", "i8", "u1", "f2"):
+    for dtype in DTYPES:
         add(f"partition {dtype}", one(dtype, lambda np, x: np.partition(x, x.size // 2)))
-    for dtype in ("f4", "f8", "i4"):
         add(f"argpartition {dtype}", one(dtype, lambda np, x: np.argpartition(x, x.size // 2)))
+        if dtype[0] != "f" or dtype == "f2":
+            add(f"median {dtype}", one(dtype, lambda np, x: np.median(x)))
+            add(f"quantile {dtype}", one(dtype, lambda np, x: np.quantile(x, 0.3)))
+    for dtype in ("f4", "f8"):
+        add(f"nanmedian {dtype}", one(dtype, lambda np, x: np.nanmedian(x)))
+        add(f"nanmedian {dtype}, NaN", with_nan(dtype, lambda np, x: np.nanmedian(x)))
+        add(f"nanquantile {dtype}, 3", with_nan(dtype, lambda np, x: np.nanquantile(x, [0.05, 0.5, 0.95])))
+        add(f"nanpercentile {dtype}", with_nan(dtype, lambda np, x: np.nanpercentile(x, 30)))
+        add(f"median {dtype}, NaN", with_nan(dtype, lambda np, x: np.median(x)))
+        add(f"percentile {dtype}", one(dtype, lambda np, x: np.percentile(x, 30)))
+        add(f"topk {dtype}, 10", one(dtype, first_ten))
+    add("topk i4, 10", one("i4", first_ten))
+    for dtype in ("f4", "f8", "i4"):
         add(f"partition {dtype}, rows of 10", rows(dtype, lambda np, x: np.partition(x, 5)))
         add(f"median {dtype}", one(dtype, lambda np, x: np.median(x)))
         add(f"median {dtype}, rows of 10", rows(dtype, lambda np, x: np.median(x, axis=1)))
@@ -112,13 +147,27 @@ def cases():
     add("partition f8, 1,000 places", sampled(lambda np, x, places, q: np.partition(x, places)))
     add("argpartition f8, rows of 10", rows("f8", lambda np, x: np.argpartition(x, 5)))
     add("quantile f8, 10^4", sampled(lambda np, x, places, q: np.quantile(x, q)))
-    for dtype in ("f2", "f4", "f8", "i4", "i8"):
+    for dtype in DTYPES:
         add(f"unique {dtype}", one(dtype, lambda np, x: np.unique(x)))
+        add(f"unique {dtype}, index, inverse, counts", one(dtype, lambda np, x: np.unique(x, True, True, True)))
+    add("unique f8, NaN", with_nan("f8", lambda np, x: np.unique(x)))
     add("unique i8 below 1,000, counts", below("i8", 1000, lambda np, x: np.unique(x, return_counts=True)))
     add("unique f8, inverse", one("f8", lambda np, x: np.unique(x, return_inverse=True)))
-    add("searchsorted f8", sought("f8"))
-    add("sum i8", one("i8", lambda np, x: np.sum(x)))
-    add("cumsum i8", one("i8", lambda np, x: np.cumsum(x)))
+    for dtype in ("i4", "f4", "f8"):
+        add(f"searchsorted {dtype}", sought(dtype))
+    add("searchsorted f8, one", one("f8", lambda np, x: np.searchsorted(x, 0.5)))
+    for dtype in ("u1", "u2", "i4", "i8"):
+        add(f"sum {dtype}", one(dtype, lambda np, x: np.sum(x)))
+        add(f"sum {dtype}, axis 0", square(dtype, lambda np, x: np.sum(x, axis=0)))
+        add(f"mean {dtype}", one(dtype, lambda np, x: np.mean(x)), True)
+        add(f"var {dtype}", one(dtype, lambda np, x: np.var(x)), True)
+        add(f"cumsum {dtype}", one(dtype, lambda np, x: np.cumsum(x)))
+        add(f"dot {dtype}", pair(dtype, lambda np, x, y: np.dot(x, y)))
+    add("sum f8, where", one("f8", lambda np, x: np.sum(x, where=x > 0)), True)
+    for dtype in ("f2",):
+        add(f"dot {dtype}", pair(dtype, lambda np, x, y: np.dot(x, y)), True)
+        add(f"mean {dtype}", one(dtype, lambda np, x: np.mean(x)), True)
+        add(f"cumsum {dtype}", one(dtype, lambda np, x: np.cumsum(x)), True)
     for dtype in ("f2", "f4", "f8"):
         add(f"sum {dtype}", one(dtype, lambda np, x: np.sum(x)), True)
     for dtype in ("f4", "f8"):
@@ -129,8 +178,15 @@ def cases():
         add(f"cumsum {dtype}", one(dtype, lambda np, x: np.cumsum(x)), True)
         add(f"mean {dtype}", one(dtype, lambda np, x: np.mean(x)), True)
         add(f"var {dtype}", one(dtype, lambda np, x: np.var(x)), True)
-    for dtype in ("u1", "i4", "i8", "f4", "f8"):
-        most = 256 if dtype == "u1" else 10**6
+        add(f"std {dtype}, ddof 1", one(dtype, lambda np, x: np.std(x, ddof=1)), True)
+        add(f"mean {dtype}, axis 0", square(dtype, lambda np, x: np.mean(x, axis=0)), True)
+        add(f"mean {dtype}, axis 1", square(dtype, lambda np, x: np.mean(x, axis=1)), True)
+        add(f"var {dtype}, axis 0", square(dtype, lambda np, x: np.var(x, axis=0)), True)
+        add(f"var {dtype}, axis 1", square(dtype, lambda np, x: np.var(x, axis=1)), True)
+        add(f"cumsum {dtype}, axis 0", square(dtype, lambda np, x: np.cumsum(x, axis=0)), True)
+        add(f"cumsum {dtype}, axis 1", square(dtype, lambda np, x: np.cumsum(x, axis=1)), True)
+    for dtype in ("u1", "u2", "i4", "i8", "f4", "f8"):
+        most = {"u1": 256, "u2": 2**16}.get(dtype, 10**6)
         if dtype[0] == "f":
             add(f"histogram {dtype}, range", one(dtype, lambda np, x: np.histogram(x, 100, (-3, 3))))
             add(f"histogram {dtype}", one(dtype, lambda np, x: np.histogram(x, 100)))
@@ -139,15 +195,24 @@ def cases():
             add(f"histogram {dtype}", below(dtype, most, lambda np, x: np.histogram(x, 100)))
     edges = np.sort(np.random.default_rng(9).standard_normal(101))
     add("histogram f8, 100 edges", one("f8", lambda np, x: np.histogram(x, edges)))
+    add("histogram f8, auto", one("f8", lambda np, x: np.histogram(x, "auto")))
+    add("histogram f8, density", one("f8", lambda np, x: np.histogram(x, 100, density=True)))
+    add("histogram_bin_edges f8", one("f8", lambda np, x: np.histogram_bin_edges(x, 100)))
+    add("histogram_bin_edges f8, fd", one("f8", lambda np, x: np.histogram_bin_edges(x, "fd")))
+    add("histogram i8, weights i8", pair("i8", lambda np, x, w: np.histogram(x, 100, weights=w)))
     add("histogram f8, 10^5 bins", one("f8", lambda np, x: np.histogram(x, 10**5)))
     for bins in (10**2, 10**5):
         add(f"histogram f8, {bins} bins, weights", pair("f8", lambda np, x, w, b=bins: np.histogram(
             x, b, (-3, 3), weights=w)), True)
     add("histogram2d f8", pair("f8", lambda np, x, y: np.histogram2d(x, y, 100)))
     add("histogram2d f8, weights", pair("f8", lambda np, x, y: np.histogram2d(x, y, 100, weights=y)), True)
+    add("histogram2d f4", pair("f4", lambda np, x, y: np.histogram2d(x, y, 10)))
+    add("histogramdd f8, 3", rows("f8", lambda np, x: np.histogramdd(x, 10), 3))
     add("digitize f8", one("f8", lambda np, x: np.digitize(x, edges)))
     add("bincount u1", below("u1", 256, lambda np, x: np.bincount(x)))
+    add("bincount i4", below("i4", 1000, lambda np, x: np.bincount(x)))
     add("bincount i8", below("i8", 1000, lambda np, x: np.bincount(x)))
+    add("bincount i8, minlength", below("i8", 1000, lambda np, x: np.bincount(x, minlength=2000)))
     for most in (1000, 0, 10**6):
         name = most or "n / 10"
         add(f"bincount, {name} bins, weights", weighted(most, lambda np, x, w: np.bincount(x, w)), True)
@@ -162,23 +227,24 @@ def timed(call, module, loops):
 
 
 def seconds(call, rounds):
-    """The medians of NumPy's and of masu's seconds."""
+    """NumPy's and masu's least seconds."""
     call(masu)
     loops = max(1, round(SECONDS / timed(call, np, 1)))
     if loops > 1:
         loops = max(1, round(SECONDS / timed(call, np, min(loops, 10))))
-    taken = {np: [], masu: []}
+    taken = {np: math.inf, masu: math.inf}
     for number in range(rounds):
         for module in (np, masu) if number % 2 else (masu, np):  # neither side is always the first
-            taken[module].append(timed(call, module, loops))
-    return statistics.median(taken[np]), statistics.median(taken[masu])
+            taken[module] = min(taken[module], timed(call, module, loops))
+    return taken[np], taken[masu]
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--case", type=lambda text: text.split(","), default=[""], help="those with one of these texts")
     parser.add_argument("--count", type=lambda text: [int(n) for n in text.split(",")], default=[10**3, 10**5, 10**7])
-    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--small", dest="count", action="store_const", const=SMALL, help="sizes up to 10,000")
+    parser.add_argument("--rounds", type=int, default=25)
     parser.add_argument("--limits", action="store_true", help="end with 1 where a cell is over its limit")
     options = parser.parse_args()
     threads = os.environ.get("MASU_THREADS") or len(os.sched_getaffinity(0))
@@ -192,7 +258,7 @@ def main():
         cells = []
         for count in options.count:
             numpys, own = seconds(make(np.random.default_rng(5), count), options.rounds)
-            limit = LIMIT_EXACT if exact and count <= 10**5 else LIMIT
+            limit = LIMIT_EXACT if exact and count <= 10**5 else LIMIT_SMALL if count <= SMALL[-1] else LIMIT
             marked = own > limit * numpys
             over += marked
             cells.append(f"{own / numpys:.2f}{'*' if marked else ''} ({numpys * 1e6:,.3g} µs)")

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 #include <malloc.h>
+#include <algorithm>
 #include <charconv>
 #include <cstdlib>
 #include <limits>
@@ -57,7 +58,7 @@ void add_input_options(const Subcommand& app, InputOptions& options) {
   in(app.add_option("--offset", options.offset, "Raw input: bytes to skip")).type_name("BYTES");
   in(app.add_option("--count", options.count, "Raw input: read at most N elements")).type_name("N");
   in(app.add_option("--endian", options.endian, "Raw input: the order of bytes (little)")).type_name("little|big");
-  in(app.add_option("--column", options.columns, "Text input: a column's name, or its number from 1"))
+  in(app.add_option("--column", options.columns, "Text input: its name, which implies --header, or its number from 1"))
       .type_name("NAME|N")
       .one_value();
   in(app.add_option("--delimiter", options.delimiter, "Text input: the character between entries")).type_name("C");
@@ -101,6 +102,10 @@ std::optional<std::uint64_t> memory_limit(const CommonOptions& options) {
   return whole_number("--memory", options.memory, 1, std::uint64_t{1} << 40U);
 }
 
+bool is_column_name(const std::string& column) {
+  return column.find_first_not_of("0123456789") != std::string::npos;
+}
+
 io::SourceOptions source_options(const InputOptions& input, const CommonOptions& common) {
   io::SourceOptions result;
   result.format = io::input_format_from_name(input.format);
@@ -112,7 +117,7 @@ io::SourceOptions source_options(const InputOptions& input, const CommonOptions&
   }
   result.endian = input.endian == "big" ? io::Endian::big : io::Endian::little;
   result.delimiter = input.delimiter == "\\t" ? "\t" : input.delimiter;
-  result.header = input.header;
+  result.header = input.header || std::ranges::any_of(input.columns, is_column_name);
   result.comment = input.comment;
   result.strict = input.strict;
   result.map = true;

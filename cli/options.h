@@ -62,6 +62,8 @@ std::optional<std::uint64_t> memory_limit(const CommonOptions& options);
 
 // Makes --threads, --memory, --digits and an explicit `--device auto` hold for this process.
 void apply(CommonOptions& options);
+// Whether a --column is no number: the first line of the text names the columns then.
+bool is_column_name(const std::string& column);
 // How io::open shall read the inputs.
 io::SourceOptions source_options(const InputOptions& input, const CommonOptions& common);
 

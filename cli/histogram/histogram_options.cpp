@@ -178,6 +178,7 @@ std::optional<WeightedJob> HistogramCommandOptions::weighted_job() const {
   job.from.count.reset();
   if (!weights_dtype.empty()) job.from.dtype = dtype_from_name(weights_dtype);
   job.from.column = weights_column;
+  job.from.header = input.header || is_column_name(weights_column);
   // An entry left out would part the weights from their values.
   job.from.strict = true;
   return job;

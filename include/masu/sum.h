@@ -5,9 +5,9 @@
 ///
 /// **Rule.** A result is the exact real number that the stored values define, rounded once, to nearest with ties to
 /// even: to f64, or to f32 or f16 where SumOptions::result asks for it. So the order and the grouping of the data do
-/// not matter, and nothing overflows or underflows on the way. An exact zero is +0. NaN, or infinities of both signs,
-/// give the quiet NaN 0x7ff8000000000000; one infinity gives it. In a dot product what counts are the products:
-/// infinity times zero is NaN. The variance of data with an infinity is NaN.
+/// not matter, and nothing overflows or underflows on the way. A result of zero is +0, also where a negative number
+/// rounds to it. NaN, or infinities of both signs, give the quiet NaN 0x7ff8000000000000; one infinity gives it. In a
+/// dot product what counts are the products: infinity times zero is NaN. The variance of data with an infinity is NaN.
 /// **Integers.** `sum` and `dot` of integers are exact: i64 of signed data, u64 of unsigned data; a final result
 /// outside is an error, whatever partial sums are (unless SumOptions::wrap). Means, norms and variances of integers are
 /// rounded as those of floats.

@@ -16,6 +16,7 @@ _GUESS = 2**16  # as many counters as fit the second-level cache of any processo
 _MOST_BINS = 2**31
 
 
+@_masu.with_plain_calls
 def bincount(x, /, weights=None, minlength=0, *, axis=None, device=None):
     """How often each of the integers 0, 1, 2, … occurs: ``numpy.bincount``.
 
@@ -49,12 +50,6 @@ def bincount(x, /, weights=None, minlength=0, *, axis=None, device=None):
            [0, 2]])
     """
     small = 4 * _small.limit
-    if type(x) is _ndarray and axis is None:
-        if weights is None:
-            if device is None and x.size < small:
-                return np.bincount(x) if type(minlength) is int and minlength == 0 else np.bincount(x, None, minlength)
-        elif type(weights) is _ndarray and (found := _weighted(x, weights, minlength, device)) is not None:
-            return found
     plain = axis is None and device is None and (weights is None or _summed_exactly(weights))
     if plain and (x.size if type(x) is np.ndarray else len(x) if type(x) is list else small) < small:
         return np.bincount(x, weights, minlength)
@@ -116,7 +111,7 @@ def _numpys(x, weights, minlength):
 
 def _weighted(x, weights, minlength, device):
     """Exact totals of plain arrays on the CPU; None where another way must be taken."""
-    if type(minlength) is not int or minlength < 0:
+    if type(minlength) is not int or not 0 <= minlength <= _MOST_BINS:
         return None
     if (device is not None or x.size >= _small.limit) and device_for(device, x.size).kind != "cpu":
         return None
@@ -156,6 +151,7 @@ def _guessed(data, least, device):
     return np.concatenate([counts, np.zeros(length - size, np.intp)])
 
 
+@_masu.with_plain_calls
 def digitize(x, bins, right=False, *, device=None):
     """The bin of each value: ``numpy.digitize``.
 
@@ -170,8 +166,6 @@ def digitize(x, bins, right=False, *, device=None):
     if type(x) is list:
         x = np.asarray(x)
     other = _arrays.foreign(x, bins)
-    if not other and type(x) is np.ndarray and x.size < _small.limit and device is None:
-        return np.digitize(x, bins, right)
     if other:
         return _arrays.in_kind(digitize, x, bins=bins, right=right, device=device)
     data = _arrays.plain(x)

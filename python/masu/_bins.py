@@ -144,8 +144,11 @@ def _guessed_as_searched(dtype, numbers, range):
         return not any(isinstance(end, np.generic) for end in range)
     # The width has the dtype of the ends, which may be a narrow one.
     first, last = ends(range)
-    with np.errstate(all="ignore"):
-        width = float(difference(last, first))
+    try:
+        with np.errstate(all="ignore"):
+            width = float(difference(last, first))
+    except OverflowError:  # np.histogram's to raise; the edges are there
+        return False
     return abs(width / (numbers[-1] - numbers[0]) - 1) * len(numbers) < _MOST_OFF
 
 

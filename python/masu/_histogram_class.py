@@ -75,6 +75,35 @@ def _number(value):
     raise ValueError(f"Histogram: tobytes writes integers of 64 bits, got {value}")
 
 
+def _sum(numbers):
+    """The sum of an array as a number of Python's: of integers of 64 bits, exact."""
+    if numbers.dtype.kind == "f":
+        return numbers.sum().item()
+    return (int((numbers >> 32).sum()) << 32) + int((numbers & 0xFFFFFFFF).sum())
+
+
+def _fitting(a, b, both):
+    """`both`, a + b; ValueError where it is an integer that wrapped."""
+    if both.dtype.kind == "f":
+        return both
+    lost = both < b if both.dtype.kind == "u" else ((a ^ both) & (b ^ both)) < 0
+    if lost.any():
+        raise ValueError(f"Histogram: the total of bin {lost.argmax()} must fit {both.dtype}, got one that does not")
+    return both
+
+
+def _added(a, b):
+    """a + b, totals; of integers exact."""
+    if {a.dtype.kind, b.dtype.kind} != {"i", "u"}:
+        return _fitting(a, b, a + b)
+    both = a.astype(object) + b.astype(object)
+    least, greatest = min(both), max(both)
+    for dtype in (np.int64, np.uint64):
+        if np.iinfo(dtype).min <= least and greatest <= np.iinfo(dtype).max:
+            return both.astype(dtype)
+    raise ValueError(f"Histogram: totals must fit 64 bits, got {least} and {greatest}")
+
+
 def _frozen(array):
     array = np.asarray(array)
     array.setflags(write=False)
@@ -93,7 +122,7 @@ class Histogram:
 
     Of weighted data, the values are the exact totals of the weights, each rounded once to float64 (exact integers for
     integer weights), and the variances are the exact sums of the squared weights, rounded once. Totals that are added
-    with ``+`` are rounded again.
+    with ``+`` are rounded again; those of integers are exact, and ValueError is raised where one does not fit 64 bits.
 
     >>> import numpy as np, masu
     >>> h = masu.Histogram.of(np.array([0.5, 1.5, 1.6, 9.0, np.nan]), bins=2, range=(0, 2))
@@ -115,6 +144,8 @@ class Histogram:
             )
         if counts.dtype.kind not in "iuf":
             raise TypeError(f"Histogram: counts must be numbers, got {counts.dtype}")
+        if counts.dtype.kind != "f":
+            counts = counts.astype(np.int64 if counts.dtype.kind == "i" else np.uint64, copy=False)
         if not (edges[1:] >= edges[:-1]).all():
             raise ValueError("Histogram: edges must be numbers that do not fall")
         if variances is not None:
@@ -165,7 +196,7 @@ class Histogram:
     @property
     def n(self):
         """How many values were counted, wherever they fell (the total weight)."""
-        return self._totals.sum().item() + self._below + self._above + self._nan
+        return _sum(self._totals) + self._below + self._above + self._nan
 
     @property
     def weighted(self):
@@ -198,11 +229,12 @@ class Histogram:
 
     def density(self):
         """The probability density, as ``numpy.histogram(density=True)``: its integral over the bins is 1."""
-        return self._totals / np.array(np.diff(self._edges), float) / self._totals.sum()
+        return self._totals / np.array(np.diff(self._edges), float) / _sum(self._totals)
 
     def cumulative(self):
-        """Entry i is the sum of the values 0 to i, in the dtype of `totals`."""
-        return np.cumsum(self._totals, dtype=self._totals.dtype)
+        """Entry i is the sum of the values 0 to i, in the dtype of `totals`; ValueError for an integer that it does not hold."""
+        sums = np.cumsum(self._totals, dtype=self._totals.dtype)
+        return _fitting(sums - self._totals, self._totals, sums)
 
     def to_numpy(self):
         """``(totals, edges)``, as `masu.histogram` returns them."""
@@ -220,7 +252,7 @@ class Histogram:
             raise ValueError("Histogram: counts and totals of weights cannot be added")
         variances = self._variances + other._variances if self.weighted else None
         return Histogram(
-            self._totals + other._totals,
+            _added(self._totals, other._totals),
             self._edges,
             self._below + other._below,
             self._above + other._above,

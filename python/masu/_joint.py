@@ -124,7 +124,10 @@ def _columns(sample, where):
     if type(sample) in (list, tuple) and all(type(x) is np.ndarray and x.ndim == 1 for x in sample):
         if not sample or len({len(x) for x in sample}) != 1:
             return None
-        dtype = np.result_type(*sample)
+        try:
+            dtype = np.result_type(*sample)
+        except TypeError:  # NumPy says it in its own way
+            return None
         if not _arrays.has_dtype(np.empty(0, dtype)):
             return None
         return [_arrays.native(x.astype(dtype, copy=False)) for x in sample]

@@ -3,6 +3,7 @@
 import math
 
 import numpy as np
+from numpy.lib.array_utils import normalize_axis_tuple
 
 from . import _arrays, _device, _masu, _small
 
@@ -108,6 +109,22 @@ def written(name, out, result, *inputs):
     check_out(name, out, result.dtype, result.shape, *inputs)
     np.copyto(out, result)
     return out
+
+
+def into(out, result):
+    """`out` with the elements of a result, cast as NumPy's reductions cast them: in any way, without a warning."""
+    with np.errstate(all="ignore"):
+        np.copyto(out, result, casting="unsafe")
+    return out
+
+
+def reduced_axes(axis, dimensions):
+    """The axes that a reduction is along, in the order given. TypeError and AxisError for what NumPy's reductions refuse."""
+    if axis is None:
+        return tuple(range(dimensions))
+    if isinstance(axis, list):
+        raise TypeError
+    return normalize_axis_tuple(axis, dimensions)
 
 
 def result_like(a, axes, dtype, write, out=None):

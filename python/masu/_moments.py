@@ -3,10 +3,9 @@
 import operator
 
 import numpy as np
-from numpy.lib.array_utils import normalize_axis_tuple
 
 from . import _arrays, _fallback, _masu
-from ._lines import NUMPY, contiguous, device_for, host, words
+from ._lines import NUMPY, contiguous, device_for, host, into, reduced_axes, words
 
 __all__ = ["mean", "std", "var"]
 
@@ -15,12 +14,14 @@ _NoValue = np._NoValue
 _names = {"e": "f16", "f": "f32", "d": "f64"}
 
 
+@_masu.with_plain_calls
 def mean(a, axis=None, dtype=None, out=None, keepdims=_NoValue, *, where=_NoValue, device=None):
     """The mean along axes, as `numpy.mean`, but exact: the real mean of the elements, rounded once, to nearest.
 
     `axis`: an axis, several, or None for all. `dtype`: what the mean is rounded to, float16 to float64; by default a's
     dtype, float64 for integers. `out` and `keepdims` as NumPy has them. Nothing overflows on the way, and the order of
-    the data does not matter. An exact zero is 0.0; NaN, or infinities of both signs, give NaN, without a warning.
+    the data does not matter. A result of zero is 0.0, never -0.0; NaN, or infinities of both signs, give NaN, without
+    a warning.
 
     Raises what NumPy raises. Means of nothing, other dtypes and calls with `where` are NumPy's.
 
@@ -28,9 +29,6 @@ def mean(a, axis=None, dtype=None, out=None, keepdims=_NoValue, *, where=_NoValu
     >>> float(masu.mean([1e100, 1.0, -1e100, 2.0]))
     0.75
     """
-    if (type(a) is _ndarray and axis is None and dtype is None and out is None and keepdims is _NoValue
-            and where is _NoValue and a.dtype.char in "fd" and a.size and a.ndim and a.flags.carray and a.dtype.isnative):
-        return a.dtype.type(_masu.mean_all(a, device_for(device, a.size)))
     if _arrays.foreign(a):
         dtype = _arrays.numpy_dtype("mean", dtype)
         if where is _NoValue and device is None and (keepdims is _NoValue or type(keepdims) is bool):
@@ -46,6 +44,7 @@ def mean(a, axis=None, dtype=None, out=None, keepdims=_NoValue, *, where=_NoValu
     return _fallback.summed("mean", np.mean(a, axis, dtype, out, keepdims, **more), a)
 
 
+@_masu.with_plain_calls
 def var(a, axis=None, dtype=None, out=None, ddof=0, keepdims=_NoValue, *, where=_NoValue, mean=_NoValue,
         correction=_NoValue, device=None):
     """The variance along axes, as `numpy.var`, but exact: the real variance of the elements, rounded once, to nearest.
@@ -63,6 +62,7 @@ def var(a, axis=None, dtype=None, out=None, ddof=0, keepdims=_NoValue, *, where=
     return _spread(var, a, axis, dtype, out, ddof, keepdims, where, mean, correction, device)
 
 
+@_masu.with_plain_calls
 def std(a, axis=None, dtype=None, out=None, ddof=0, keepdims=_NoValue, *, where=_NoValue, mean=_NoValue,
         correction=_NoValue, device=None):
     """The standard deviation along axes, as `numpy.std`, but exact: the root of the real variance, rounded once, to
@@ -136,7 +136,7 @@ def _moment(a, axis, dtype, out, ddof, root, keepdims, device):
         return None
     rounded = rounded_to(data, dtype)
     try:
-        axes = tuple(range(data.ndim)) if axis is None else normalize_axis_tuple(axis, data.ndim)
+        axes = reduced_axes(axis, data.ndim)
     except (TypeError, ValueError):
         return None
     keep = keepdims is not _NoValue and bool(keepdims)
@@ -154,5 +154,4 @@ def _moment(a, axis, dtype, out, ddof, root, keepdims, device):
     result = found.astype(rounded).reshape(shape)
     if out is None:
         return result if shape else result[()]
-    np.copyto(out, result, casting="unsafe")
-    return out
+    return into(out, result)

@@ -16,16 +16,7 @@ _NoValue = np._NoValue
 _kinds = (None, "quicksort", "heapsort", "mergesort", "stable", "quick", "heap", "merge")
 # From 2.3 on; what is older always sorts.
 _unsorted = {"sorted": False} if "sorted" in inspect.signature(np.unique).parameters else {}
-_FEW_HALVES = 128
-_FEW_TO_ORDER = 512
-_SLOWLY_ORDERED = frozenset("iIlLqQfd")  # by NumPy, stably
 _numpy_descends = "descending" in inspect.signature(np.sort).parameters  # from 2.5 on
-
-
-def _few(a):
-    """Whether NumPy sorts these elements sooner, and into the order that masu gives them."""
-    limit = min(_small.limit, _FEW_HALVES) if a.dtype.char == "e" else _small.limit
-    return a.size < limit and (a.dtype.kind != "f" or not _masu.unordered(a))
 
 
 def _usual(kind, order, stable):
@@ -73,6 +64,7 @@ def _ordered(call, numpys, dtype, a, axis, kind, order, stable, descending, out,
     return result_like(data, axes, dtype, lambda to: call(rows, to, rows.size // rows.shape[-1], where, backwards), out)
 
 
+@_masu.with_plain_calls
 def sort(a, axis=-1, kind=None, order=None, *, stable=None, descending=_NoValue, out=None, device=None):
     """A sorted copy of an array, as `numpy.sort`.
 
@@ -93,13 +85,6 @@ def sort(a, axis=-1, kind=None, order=None, *, stable=None, descending=_NoValue,
     >>> masu.sort([3.0, float("nan"), 4.0], descending=True).tolist()
     [4.0, 3.0, nan]
     """
-    if type(a) is _ndarray and device is None and descending is _NoValue and a.size < _small.limit and out is None:
-        if kind is None and order is None and stable is None:
-            copy = _masu.sort_few(a, axis, _small.limit)
-            if copy is not None:
-                return copy
-        elif _few(a):
-            return np.sort(a, axis, kind, order, stable=stable)
     if _arrays.foreign(a):
         if kind is None and order is None and (descending is _NoValue or type(descending) is bool) and device is None:
             sorted_there = _masu.enqueue_sort(a, axis, descending is True, out)
@@ -110,6 +95,7 @@ def sort(a, axis=-1, kind=None, order=None, *, stable=None, descending=_NoValue,
     return _ordered(_masu.sort, np.sort, None, a, axis, kind, order, stable, descending, out, device)
 
 
+@_masu.with_plain_calls
 def argsort(a, axis=-1, kind=None, order=None, *, stable=None, descending=_NoValue, out=None, device=None):
     """The indices that sort an array, as `numpy.argsort`, always stably.
 
@@ -125,17 +111,6 @@ def argsort(a, axis=-1, kind=None, order=None, *, stable=None, descending=_NoVal
     >>> masu.argsort([3.0, 1.0, 2.0, 1.0]).tolist()
     [1, 3, 2, 0]
     """
-    if type(a) is _ndarray and a.size < _small.limit and device is None and descending is _NoValue and out is None:
-        if kind is None and order is None and stable is None:
-            if a.size >= _FEW_TO_ORDER and a.ndim == 1 and a.dtype.char in _SLOWLY_ORDERED and axis in (-1, 0, None):
-                if a.flags.carray and a.dtype.isnative:
-                    result = np.empty(a.size, np.intp)
-                    _masu.argsort(a, result, 1, _device.cpu)
-                    return result
-            return a.argsort(axis, "stable")
-        if _usual(kind, order, stable):
-            return a.argsort(axis, "stable")
-        return a.argsort(axis, kind, order, stable=stable)
     if _arrays.is_series(a):
         order = argsort(_arrays.as_numpy(a), axis, kind, order, stable=stable, descending=descending, out=out, device=device)
         return _arrays.like_series(a, order) if out is None else out
@@ -165,25 +140,9 @@ def _places(kth, length):
     return sorted({k % length for k in places})
 
 
-def _part_short(a, kth, axis, kind, order, device, indices):
-    """Little data parted along its last axis; None for what must go, or may have to go, another way."""
-    if (type(a) is not _ndarray or a.size >= _small.limit or axis != -1 or device is not None or order is not None
-            or kind != "introselect" or a.dtype.char == "?"):
-        return None
-    if type(kth) is _ndarray and kth.ndim == 1 and kth.dtype.kind in "iu":
-        kth = kth.tolist()
-    result = np.empty(a.shape, np.intp if indices else a.dtype)
-    try:
-        return result if _masu.part_short(a, result, kth, indices) else None
-    except (BufferError, TypeError, ValueError):
-        return None
-
-
 def _part(function, numpys, call, enqueue, dtype, a, kth, axis, kind, order, out, device):
     """partition or argpartition; `dtype`: the result's, None for that of a."""
     name = numpys.__name__
-    if out is None and (result := _part_short(a, kth, axis, kind, order, device, dtype is not None)) is not None:
-        return result
     if _arrays.foreign(a):
         if kind == "introselect" and order is None and device is None:
             parted_there = enqueue(a, kth, axis, out)
@@ -208,6 +167,7 @@ def _part(function, numpys, call, enqueue, dtype, a, kth, axis, kind, order, out
     return result_like(data, axes, dtype, lambda to: call(rows, to, rows.size // rows.shape[-1], places, where), out)
 
 
+@_masu.with_plain_calls
 def partition(a, kth, axis=-1, kind="introselect", order=None, *, out=None, device=None):
     """A copy of an array parted around the elements at the places `kth` of its sorted order, as `numpy.partition`.
 
@@ -227,6 +187,7 @@ def partition(a, kth, axis=-1, kind="introselect", order=None, *, out=None, devi
                  device)
 
 
+@_masu.with_plain_calls
 def argpartition(a, kth, axis=-1, kind="introselect", order=None, *, out=None, device=None):
     """The indices that part an array as `partition` does, as `numpy.argpartition`: intp, of a's shape.
 
@@ -281,6 +242,7 @@ def searchsorted(a, v, side="left", sorter=None, *, out=None, device=None):
     return found if found.ndim else found[()]
 
 
+@_masu.with_plain_calls
 def unique(ar, return_index=False, return_inverse=False, return_counts=False, axis=None, *, equal_nan=True,
            sorted=True, device=None):
     """The sorted distinct elements of an array, as `numpy.unique`.
@@ -298,8 +260,7 @@ def unique(ar, return_index=False, return_inverse=False, return_counts=False, ax
     >>> values.tolist(), counts.tolist()
     ([1, 3], [1, 2])
     """
-    little = type(ar) is _ndarray and device is None and _few(ar)
-    if not little and _arrays.foreign(ar):
+    if _arrays.foreign(ar):
         if not return_index and not return_inverse and axis is None and equal_nan is True and device is None:
             found = _masu.enqueue_unique(ar, bool(return_counts))
             if found is not None:
@@ -307,7 +268,7 @@ def unique(ar, return_index=False, return_inverse=False, return_counts=False, ax
         return _arrays.in_kind(unique, ar, return_index=return_index, return_inverse=return_inverse,
                                return_counts=return_counts, axis=axis, equal_nan=equal_nan, sorted=sorted,
                                device=device)
-    data = NUMPY if little else host(ar)
+    data = host(ar)
     if data is NUMPY or axis is not None and data.ndim != 1:
         more = {} if sorted else _unsorted
         return np.unique(ar, return_index, return_inverse, return_counts, axis, equal_nan=equal_nan, **more)
@@ -369,6 +330,7 @@ def number_of_first(k, length):
     return k
 
 
+@_masu.with_plain_calls
 def topk(a, k, axis=-1, *, largest=True, out=None, device=None):
     """The k largest (or smallest) elements along an axis and where they stand, in order.
 

@@ -3,17 +3,18 @@
 import math
 
 import numpy as np
-from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
+from numpy.lib.array_utils import normalize_axis_index
 
 from . import _arrays, _device, _fallback, _masu, _small
-from ._lines import NUMPY, axes_of, contiguous, device_for, host, lines, result_like, words
+from ._lines import NUMPY, axes_of, contiguous, device_for, host, into, lines, reduced_axes, result_like, words
 
 __all__ = ["cumsum", "dot", "sum"]
 
 _ndarray = np.ndarray
 _NoValue = np._NoValue
 _names = {"e": "f16", "f": "f32", "d": "f64"}
-_WIDE_PAY = 256  # times the limit of small arrays: up to there NumPy adds 64-bit integers as fast, to the same bits
+# Times the limit of small arrays: up to there NumPy adds integers of 64 bits, and smaller ones, as fast, to the same bits.
+_WIDE_PAY, _NARROW_PAY = 256, 2
 
 
 def _loop_dtype(data, dtype, out):
@@ -26,12 +27,12 @@ def _loop_dtype(data, dtype, out):
 def sum(a, axis=None, dtype=None, out=None, keepdims=_NoValue, initial=_NoValue, where=_NoValue, *, device=None):
     """The sum along axes, as `numpy.sum`, but exact: of floats the exact sum, rounded once, to nearest.
 
-    `axis`: an axis, several, or None for all. `dtype`: what the sum is rounded to, by default a's dtype (intp or
-    uintp for small integers, as NumPy has it); integers are converted to a float dtype first. `out`, `keepdims`,
-    `initial` and `where` as NumPy has them; `initial` is a further addend. So the result does not depend on the order
-    of the data, and nothing overflows on the way. An exact zero is 0.0; NaN, or infinities of both signs, give NaN,
-    without a warning. Integers are added modulo 2^64, as NumPy does. NaN in a Series of pandas counts as well, where
-    pandas' own sums leave it out; missing values (NA) of its nullable dtypes are a ValueError.
+    `axis`: an axis, several, or None for all. `dtype`: what the sum is rounded to, by default a's dtype (intp or uintp
+    for small integers, as NumPy has it); integers are converted to a float dtype first. `out`, `keepdims`, `initial`
+    and `where` as NumPy has them; `initial` is a further addend. So the result does not depend on the order of the
+    data, and nothing overflows on the way. A result of zero is 0.0, never -0.0; NaN, or infinities of both signs, give
+    NaN, without a warning. Integers are added modulo 2^64, as NumPy does. NaN in a Series of pandas counts as well,
+    where pandas' own sums leave it out; missing values (NA) of its nullable dtypes are a ValueError.
 
     Raises what NumPy raises, and hands to `numpy.sum` what `sort` hands to NumPy.
 
@@ -53,7 +54,8 @@ def sum(a, axis=None, dtype=None, out=None, keepdims=_NoValue, initial=_NoValue,
                     return result
                 if by_columns.flags.f_contiguous or a.size < _small.limit:
                     return _sum_lines(by_columns.T, device)
-        elif kind in "bBhHiIlLqQ?" and a.size < _small.limit * (_WIDE_PAY if a.itemsize == 8 else 1) and device is None:
+        elif kind in "bBhHiIlLqQ?" and device is None and (
+                axis is not None or a.size < _small.limit * (_WIDE_PAY if a.itemsize == 8 else _NARROW_PAY)):
             return np.add.reduce(a, axis)
     return _sum(a, axis, dtype, out, keepdims, initial, where, device)
 
@@ -89,19 +91,20 @@ def _sum(a, axis, dtype, out, keepdims, initial, where, device):
         return numpys()
     rounded = rounded.newbyteorder("=")
     try:
-        axes = tuple(range(data.ndim)) if axis is None else normalize_axis_tuple(axis, data.ndim)
+        axes = reduced_axes(axis, data.ndim)
     except (TypeError, ValueError):
         return numpys()
     keep = keepdims is not _NoValue and bool(keepdims)
     kept = [i for i in range(data.ndim) if i not in axes]
     shape = tuple(data.shape[i] if i in kept else 1 for i in range(data.ndim) if keep or i in kept)
-    if not axes or out is not None and out.shape != shape:
+    if not axes or out is not None and out.shape != shape or initial is not _NoValue and np.ndim(initial):
         return numpys()
     if data.dtype.kind != "f":
-        data = data.astype(rounded)
+        with np.errstate(over="ignore"):  # of f16
+            data = data.astype(rounded)
     if where is not _NoValue and where is not True:
         mask = np.asarray(where)
-        if mask.dtype.char != "?":
+        if mask.dtype.char != "?" or initial is None:
             return numpys()
         data = np.where(np.broadcast_to(mask, data.shape), data, data.dtype.type(0))
     columns = initial is _NoValue and data.dtype.char in "fd" and data.dtype == rounded and _by_columns(data, axes)
@@ -133,8 +136,7 @@ def _placed(result, out):
     """A result as NumPy gives it, or in `out`."""
     if out is None:
         return result if result.shape else result[()]
-    np.copyto(out, result, casting="unsafe")  # as NumPy's reductions do
-    return out
+    return into(out, result)
 
 
 def _sum_integers(data, axis, dtype, out, keepdims, initial, where, device, numpys):
@@ -206,12 +208,10 @@ def cumsum(a, axis=None, dtype=None, out=None, *, device=None):
         axes = axes_of(data, axis)
         rows = lines(data, axes)
         result = result_like(data, axes, summed, lambda to: _masu.cumsum(rows, to, rows.size // rows.shape[-1], device))
-    if out is None:
-        return result
-    np.copyto(out, result, casting="unsafe")  # as NumPy's reductions do
-    return out
+    return result if out is None else into(out, result)
 
 
+@_masu.with_plain_calls
 def dot(a, b, out=None, *, device=None):
     """The dot product, as `numpy.dot`, but exact for two arrays of floats in one dimension: the exact sum of the exact
     products, rounded once to the dtype that NumPy promotes both to.
@@ -222,14 +222,6 @@ def dot(a, b, out=None, *, device=None):
     >>> float(masu.dot([1e100, 1.0, -1e100], [1.0, 1.0, 1.0]))
     1.0
     """
-    if type(a) is _ndarray and type(b) is _ndarray and out is None:
-        if a.dtype.kind != "f":
-            if a.dtype is b.dtype and a.dtype.kind in "biu":
-                return np.dot(a, b)
-        elif device is None and a.size < _small.limit or device_for(device, a.size).kind == "cpu":
-            found = _masu.dot_lines(a, b)
-            if found is not None:
-                return found
     if _arrays.foreign(a, b):
         product = _masu.enqueue_dot(a, b, out) if device is None else None
         if product is not None:

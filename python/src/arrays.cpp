@@ -40,7 +40,19 @@ bool dtype_of_format(std::string_view format, Py_ssize_t bytes, masu::Dtype& dty
 
 }  // namespace
 
+const NumpyArray* Array::take(PyObject* array, bool writable) noexcept {
+  const NumpyArray* const known = numpy_array(array);
+  if (known == nullptr || !known->is_plain() || (writable && !known->is_writable()) || !dtype_of(*known, dtype_)) {
+    return nullptr;
+  }
+  data_ = known->data;
+  count_ = known->count();
+  view_.obj = Py_NewRef(array);
+  return known;
+}
+
 Array::Array(nb::handle array, bool writable) {
+  if (take(array.ptr(), writable) != nullptr) return;
   if (nb::inst_check(array) && nb::isinstance<DeviceArray>(array)) {
     device_ = nb::inst_ptr<DeviceArray>(array);
     if (writable && device_->read_only) throw nb::value_error("array: read-only memory cannot be written");
@@ -63,6 +75,12 @@ Array::Array(nb::handle array, bool writable) {
 }
 
 MaybeInput::MaybeInput(nb::handle array) noexcept {
+  if (const NumpyArray* const known = take(array.ptr(), false)) {
+    view_.shape = known->lengths;
+    view_.ndim = known->dimensions;
+    boolean_ = known->is_bool();
+    return;
+  }
   if (PyObject_GetBuffer(array.ptr(), &view_, PyBUF_STRIDES | PyBUF_FORMAT) != 0) {
     PyErr_Clear();
     view_.obj = nullptr;

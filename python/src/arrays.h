@@ -4,6 +4,8 @@
 // shape before.
 #pragma once
 
+#include "numpy_array.h"
+
 #include <masu/buffer.h>
 #include <masu/device.h>
 #include <masu/dtype.h>
@@ -16,8 +18,6 @@
 #include <vector>
 
 namespace masu_python {
-
-namespace nb = nanobind;
 
 // Memory on a device: masu's own, or another library's, which `owner` keeps alive.
 struct DeviceArray {
@@ -45,6 +45,8 @@ class Array {
   Array() = default;
   Array(nb::handle array, bool writable);
   ~Array();
+  // An array of NumPy's in this shape, taken without a call of Python's; null where it is something else.
+  const NumpyArray* take(PyObject* array, bool writable) noexcept;
 
   Py_buffer view_{};
   DeviceArray* device_ = nullptr;

@@ -13,6 +13,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -69,19 +70,78 @@ void each_block(const T* x, std::uint64_t count, F&& work) {
   }
 }
 
+// GCC makes each of these functions for vectors of several widths, of which the loader chooses.
+#if defined(__x86_64__) && defined(__GNUC__) && __GNUC__ >= 12 && !defined(__clang__)
+#define MASU_EACH_WIDTH [[gnu::target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")]]
+#else
+#define MASU_EACH_WIDTH
+#endif
+
+constexpr std::size_t group = 32;  // keys
+
+// How many keys are less than `least`; `near` says for each group whether one of it is least + span at most, and not
+// less.
+template <class K>
+[[gnu::always_inline]] inline std::uint64_t marked(const K* keys, std::size_t groups, K least, K span,
+                                                   std::uint8_t* near) {
+  std::array<K, group> below{};  // of the keys' width, so that vectors count; a block has fewer groups than any holds
+  for (std::size_t g = 0; g < groups; ++g, keys += group) {
+    K some = 0;
+    for (std::size_t i = 0; i < group; ++i) {
+      below[i] = static_cast<K>(below[i] + (keys[i] < least ? 1 : 0));
+      some |= static_cast<K>(keys[i] - least) <= span ? 1 : 0;
+    }
+    near[g] = static_cast<std::uint8_t>(some);
+  }
+  return std::accumulate(below.begin(), below.end(), std::uint64_t{0});
+}
+MASU_EACH_WIDTH std::uint64_t mark(const std::uint8_t* keys, std::size_t groups, std::uint8_t least, std::uint8_t span,
+                                   std::uint8_t* near) {
+  return marked(keys, groups, least, span, near);
+}
+MASU_EACH_WIDTH std::uint64_t mark(const std::uint16_t* keys, std::size_t groups, std::uint16_t least,
+                                   std::uint16_t span, std::uint8_t* near) {
+  return marked(keys, groups, least, span, near);
+}
+MASU_EACH_WIDTH std::uint64_t mark(const std::uint32_t* keys, std::size_t groups, std::uint32_t least,
+                                   std::uint32_t span, std::uint8_t* near) {
+  return marked(keys, groups, least, span, near);
+}
+MASU_EACH_WIDTH std::uint64_t mark(const std::uint64_t* keys, std::size_t groups, std::uint64_t least,
+                                   std::uint64_t span, std::uint8_t* near) {
+  return marked(keys, groups, least, span, near);
+}
+
+// Calls work(key) for the keys of a block from `least` to least + span; how many are less.
+template <class K, class F>
+std::uint64_t each_near(std::span<const K> keys, K least, K span, F&& work) {
+  std::array<std::uint8_t, block / group> near;
+  const std::size_t groups = keys.size() / group;
+  std::uint64_t below = mark(keys.data(), groups, least, span, near.data());
+  std::array<K, group + 1> found;
+  for (std::size_t g = 0; g < groups; ++g) {  // few groups have such keys
+    if (near[g] == 0) continue;
+    std::size_t size = 0;
+    for (const K key : keys.subspan(g * group, group)) {  // without a branch
+      found[size] = key;
+      size += static_cast<K>(key - least) <= span ? 1 : 0;
+    }
+    for (std::size_t i = 0; i < size; ++i) work(found[i]);
+  }
+  for (const K key : keys.subspan(groups * group)) {
+    below += key < least ? 1 : 0;
+    if (static_cast<K>(key - least) <= span) work(key);
+  }
+  return below;
+}
+
 // The keys of a block that have one of the ascending prefixes in front of their `below` lowest bits, with its number.
 template <class T>
 class Prefixes {
  public:
-  Prefixes(const Input& given, unsigned below)
-      : prefixes_(given.data<std::uint64_t>(), given.count()),
-        below_(below),
-        least_(static_cast<Key<T>>(prefixes_.front() << below)),
-        span_(static_cast<Key<T>>(((prefixes_.back() - prefixes_.front() + 1) << below) - 1)),
-        least_front_(front(least_)),
-        span_front_(static_cast<Front>(front(static_cast<Key<T>>(least_ + span_)) - least_front_)) {
+  Prefixes(const Input& given, unsigned below) : prefixes_(given.data<std::uint64_t>(), given.count()), below_(below) {
     const std::size_t known = 8 * sizeof(T) - below;
-    if (prefixes_.size() == 1 || known > 16) return;
+    if (prefixes_.size() <= few || known > 16) return;
     marks_.resize((std::size_t{1} << known) / 64 + 1);
     for (const std::uint64_t prefix : prefixes_) marks_[prefix / 64] |= std::uint64_t{1} << prefix % 64;
   }
@@ -89,52 +149,39 @@ class Prefixes {
   // Calls work(key, number).
   template <class F>
   void each(std::span<const Key<T>> keys, F&& work) {
-    if (!marks_.empty()) {
-      each_of(
-          keys, [&](Key<T> key) { return marks_[key >> below_ >> 6] >> (key >> below_) % 64 & 1; }, work);
-      return;
-    }
-    const auto near = [&](Key<T> key) { return std::size_t{static_cast<Key<T>>(key - least_) <= span_}; };
-    for (; keys.size() >= group; keys = keys.subspan(group)) {
-      Front some = 0;  // few groups have keys that are near: a look at all of a group is a few operations of a vector
-      for (std::size_t i = 0; i < group; ++i)
-        some |= static_cast<Front>(front(keys[i]) - least_front_) <= span_front_ ? 1 : 0;
-      if (some != 0) each_of(keys.first(group), near, work);
-    }
-    each_of(keys, near, work);
-  }
-
- private:
-  static constexpr std::size_t group = 32;  // keys
-  // Vectors of every processor compare 32 bits.
-  using Front = std::conditional_t<sizeof(T) == 8, std::uint32_t, Key<T>>;
-  static Front front(Key<T> key) { return static_cast<Front>(key >> 8 * (sizeof(T) - sizeof(Front))); }
-
-  // `near`: 1 for keys that may have a prefix, else 0.
-  template <class Near, class F>
-  void each_of(std::span<const Key<T>> keys, const Near& near, F&& work) {
-    std::size_t found_near = 0;
-    for (const Key<T> key : keys) {  // without a branch
-      near_[found_near] = key;
-      found_near += near(key);
-    }
-    for (const Key<T> key : std::span(near_).first(found_near)) {
-      if (prefixes_.size() == 1) {
-        work(std::uint64_t{key}, std::size_t{0});
-        continue;
-      }
+    const auto find = [&](Key<T> key) {
       const std::uint64_t prefix = std::uint64_t{key} >> below_;
       const auto found = std::ranges::lower_bound(prefixes_, prefix);
       if (*found == prefix) work(std::uint64_t{key}, static_cast<std::size_t>(found - prefixes_.begin()));
+    };
+    if (prefixes_.size() <= few) {
+      for (std::size_t i = 0; i < prefixes_.size(); ++i) {
+        each_between(keys, prefixes_[i], prefixes_[i], [&](Key<T> key) { work(std::uint64_t{key}, i); });
+      }
+    } else if (marks_.empty()) {
+      each_between(keys, prefixes_.front(), prefixes_.back(), find);
+    } else {
+      std::size_t found_near = 0;
+      for (const Key<T> key : keys) {  // without a branch
+        near_[found_near] = key;
+        found_near += marks_[key >> below_ >> 6] >> (key >> below_) % 64 & 1;
+      }
+      for (const Key<T> key : std::span(near_).first(found_near)) find(key);
     }
+  }
+
+ private:
+  static constexpr std::size_t few = 8;  // prefixes that are looked for one by one
+
+  // The keys with prefixes from `first` to `last`.
+  template <class F>
+  void each_between(std::span<const Key<T>> keys, std::uint64_t first, std::uint64_t last, F&& work) {
+    each_near(keys, static_cast<Key<T>>(first << below_), static_cast<Key<T>>(((last - first + 1) << below_) - 1),
+              work);
   }
 
   std::span<const std::uint64_t> prefixes_;
   unsigned below_;
-  Key<T> least_;
-  Key<T> span_;
-  Front least_front_;
-  Front span_front_;
   std::vector<std::uint64_t> marks_;  // a bit for each front that is a prefix, where they are several of few bits
   std::array<Key<T>, block + 1> near_{};
 };
@@ -222,26 +269,10 @@ nb::bytes collect_keys(nb::handle data, unsigned shift, nb::handle fronts) {
 template <class T>
 void look(std::span<const Key<T>> keys, Key<T> low, Key<T> high, std::int64_t* counts,
           std::vector<std::uint64_t>& inside) {
-  constexpr std::size_t group = 32;
-  const auto span = static_cast<Key<T>>(high - low);
-  const auto count = [&](std::span<const Key<T>> some) {
-    Key<T> below = 0;  // of the keys' width, so that vectors count
-    Key<T> near = 0;
-    for (const Key<T> key : some) {
-      below = static_cast<Key<T>>(below + (key < low ? 1 : 0));
-      near |= static_cast<Key<T>>(key - low) <= span ? 1 : 0;
-    }
-    counts[0] += static_cast<std::int64_t>(below);
-    if (near == 0) return;
-    for (const Key<T> key : some) {
-      if (static_cast<Key<T>>(key - low) > span) continue;
-      ++counts[key == low ? 1 : key == high ? 3 : 2];
-      if (key != low && key != high) inside.push_back(key);
-    }
-  };
-  std::size_t start = 0;
-  for (; start + group <= keys.size(); start += group) count(keys.subspan(start).template first<group>());
-  count(keys.subspan(start));
+  counts[0] += static_cast<std::int64_t>(each_near(keys, low, static_cast<Key<T>>(high - low), [&](Key<T> key) {
+    ++counts[key == low ? 1 : key == high ? 3 : 2];
+    if (key != low && key != high) inside.push_back(key);
+  }));
 }
 
 // counts: four for each interval, see look(). Returns the keys between the ends of each as bytes of uint64.

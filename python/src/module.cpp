@@ -65,4 +65,5 @@ NB_MODULE(_masu, m) {
   register_sums(m);
   register_sum_accumulator(m);
   register_program(m);
+  register_functions(m);
 }

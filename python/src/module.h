@@ -26,6 +26,7 @@ void register_states(nb::module_& m);
 void register_sums(nb::module_& m);
 void register_sum_accumulator(nb::module_& m);
 void register_program(nb::module_& m);
+void register_functions(nb::module_& m);
 
 // Puts the exception of Python in force that stands for masu's. With the GIL.
 void set_exception(const masu::Error& error);

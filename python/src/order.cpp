@@ -4,6 +4,7 @@
 #include "lines.h"
 #include "module.h"
 #include "tensors.h"
+#include "unordered.h"
 
 #include <masu/gather.h>
 #include <masu/quantile.h>
@@ -143,137 +144,10 @@ void argpartition(nb::handle data, nb::handle result, std::uint64_t rows, const 
   });
 }
 
-// Adds a place that NumPy was given, negative ones counted from the end; false where there is no such place.
-bool add_place(nb::handle given, std::int64_t length, Places& places) {
-  if (!PyLong_CheckExact(given.ptr())) return false;
-  const long long place = PyLong_AsLongLong(given.ptr());
-  if (place == -1 && PyErr_Occurred() != nullptr) {
-    PyErr_Clear();
-    return false;
-  }
-  if (place < -length || place >= length) return false;
-  places.push_back(static_cast<std::uint64_t>(place < 0 ? place + length : place));
-  return true;
-}
-
-// What of these floats a comparison leaves in any order: 1 zeros of both signs, 2 NaNs; 3 for what cannot be looked at.
-unsigned unordered_halves(const std::uint16_t* values, std::uint64_t count) {
-  unsigned plus = 0;
-  unsigned minus = 0;
-  unsigned nan = 0;
-  for (std::uint64_t i = 0; i < count; ++i) {
-    plus |= static_cast<unsigned>(values[i] == 0);
-    minus |= static_cast<unsigned>(values[i] == 0x8000);
-    nan |= static_cast<unsigned>((values[i] & 0x7fff) > 0x7c00);
-  }
-  return (plus & minus) | nan << 1;
-}
-
-// The same in vectors of 16 bytes, which every processor compares: a function of the package is called for a few
-// elements.
-template <class Float, class Signed>
-unsigned unordered_floats(const Float* values, std::uint64_t count) {
-  constexpr std::size_t lanes = 16 / sizeof(Float);
-  using Floats [[gnu::vector_size(16)]] = Float;
-  using Masks [[gnu::vector_size(16)]] = Signed;  // the sign is what counts
-  Masks plus{};
-  Masks minus{};
-  Masks nan{};
-  const auto look = [&](const Floats& x) {
-    const auto bits = reinterpret_cast<Masks>(x);
-    const Masks zero = x == Floats{};
-    plus |= zero & ~bits;
-    minus |= zero & bits;
-    nan |= x != x;
-  };
-  const std::uint64_t whole = count / lanes * lanes;
-  for (std::uint64_t i = 0; i < whole; i += lanes) {
-    Floats x;
-    std::memcpy(&x, values + i, sizeof x);
-    look(x);
-  }
-  Floats rest = Floats{} + 1;
-  std::memcpy(&rest, values + whole, (count - whole) * sizeof(Float));
-  look(rest);
-  const auto any = [](const Masks& masks) {
-    unsigned found = 0;
-    for (std::size_t lane = 0; lane < lanes; ++lane) found |= static_cast<unsigned>(masks[lane] < 0);
-    return found;
-  };
-  return (any(plus) & any(minus)) | any(nan) << 1;
-}
-
-unsigned unordered_input(const MaybeInput& input) {
-  if (input.count() == 0 || input.on_device()) return 3;
-  const void* const data = input.view().data;
-  switch (input.dtype()) {
-    case masu::Dtype::f16: return unordered_halves(static_cast<const std::uint16_t*>(data), input.count());
-    case masu::Dtype::f32: return unordered_floats<float, std::int32_t>(static_cast<const float*>(data), input.count());
-    case masu::Dtype::f64:
-      return unordered_floats<double, std::int64_t>(static_cast<const double*>(data), input.count());
-    default: return 0;
-  }
-}
-
-unsigned unordered(nb::handle array) {
-  return unordered_input(MaybeInput(array));
-}
-
-// (a, axis, limit): a copy of an array of NumPy's, sorted by NumPy, where it has fewer elements and NumPy's order of
-// them is masu's; else None. Halves are sorted sooner here from 128 on.
-PyObject* sort_few(PyObject* /*module*/, PyObject* const* arguments, Py_ssize_t /*count*/) {
-  static PyObject* const flatten = PyUnicode_InternFromString("flatten");
-  static PyObject* const copy = PyUnicode_InternFromString("copy");
-  static PyObject* const keep = PyUnicode_InternFromString("K");
-  static PyObject* const sort = PyUnicode_InternFromString("sort");
-  static PyObject* const last = PyLong_FromLong(-1);
-  constexpr std::uint64_t few_halves = 128;
-  const bool flat = arguments[1] == Py_None;
-  PyObject* const of[] = {arguments[0], keep};
-  PyObject* const result = PyObject_VectorcallMethod(flat ? flatten : copy, of, flat ? 1 : 2, nullptr);
-  if (result == nullptr) return nullptr;
-  bool few = false;
-  {
-    const MaybeInput input(result);
-    std::uint64_t limit = PyLong_AsUnsignedLongLong(arguments[2]);
-    if (input.dtype() == Dtype::f16) limit = std::min(limit, few_halves);
-    few = input.count() != 0 && input.count() < limit && unordered_input(input) == 0;
-  }
-  PyObject* const along[] = {result, flat ? last : arguments[1]};
-  PyObject* const done = few ? PyObject_VectorcallMethod(sort, along, 2, nullptr) : Py_NewRef(Py_None);
-  if (done == nullptr || !few) {
-    Py_DECREF(result);
-    return done;
-  }
-  Py_DECREF(done);
-  return result;
-}
-
-// Little data, whose last axis is parted around one place or those of a list: the result holds elements of the data's
-// dtype or, where it is of intp and `indices`, where they stand. False where another way must be taken. So little work
-// that the GIL is kept.
-bool part_short(nb::handle data, nb::handle result, nb::handle kth, bool indices) {
-  const MaybeInput input(data);
-  if (input.count() == 0 || input.dimensions() == 0) return false;
-  const Output output(result);
-  const auto length = static_cast<std::int64_t>(input.last_length());
-  Places places;
-  if (PyList_CheckExact(kth.ptr())) {
-    const Py_ssize_t count = PyList_Size(kth.ptr());
-    places.reserve(static_cast<std::size_t>(count));
-    for (Py_ssize_t i = 0; i < count; ++i) {
-      if (!add_place(PyList_GetItem(kth.ptr(), i), length, places)) return false;
-    }
-    if (places.empty()) return false;
-    std::sort(places.begin(), places.end());
-    places.erase(std::unique(places.begin(), places.end()), places.end());
-  } else if (!add_place(kth, length, places)) {
-    return false;
-  }
-  const std::uint64_t rows = input.count() / input.last_length();
-  if (indices) masu::argpartition_rows(input.view(), rows, places, {output.data<std::uint64_t>(), output.count()});
-  else masu::partition_rows(input.view(), rows, places, output.view());
-  return true;
+unsigned unordered_array(nb::handle array) {
+  const MaybeInput input(array);
+  if (input.count() == 0) return has_both_zeros | has_nan;  // it cannot be looked at
+  return unordered(input.dtype(), input.view().data, input.count());
 }
 
 // Turns each of `matrices` matrices of `columns` columns, one behind the other.
@@ -433,13 +307,7 @@ void register_order(nb::module_& m) {
         },
         arg("data"), arg("indices"), arg("result"), arg("rows") = 1);
   }
-  m.def("unordered", unordered, arg("data"));
-  static PyMethodDef methods[] = {
-      {"sort_few", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&sort_few)), METH_FASTCALL, nullptr},
-      {},
-  };
-  if (PyModule_AddFunctions(m.ptr(), methods) != 0) throw nb::python_error();
-  m.def("part_short", part_short, arg("data"), arg("result"), arg("kth"), arg("indices"));
+  m.def("unordered", unordered_array, arg("data"));
   m.def("elements_at", elements_at, arg("data"), arg("result"), arg("rows"), arg("places"), arg("device"));
   m.def("searchsorted", searchsorted, arg("sorted"), arg("values"), arg("result"), arg("right"), arg("device"));
   m.def("unique", unique, arg("data"), arg("indices"), arg("inverse"), arg("counts"), arg("device"));

@@ -46,40 +46,11 @@ nb::object sum_all(nb::handle data, const Device& device) {
   return number(brief_call(input, [&] { return masu::sum(device, input.view(), options); }));
 }
 
-// The mean of all elements of floats in host memory.
-nb::object mean_all(nb::handle data, const Device& device) {
-  const Input input(data);
-  const masu::SumOptions options = rounded_to(input.dtype());
-  return number(brief_call(input, [&] { return masu::mean(device, input.view(), options); }));
-}
-
 nb::object dot(nb::handle x, nb::handle y, const Device& device) {
   const Input left(x);
   const Input right(y);
   const masu::SumOptions options = rounded_to(left.dtype());
   return number(brief_call(left, [&] { return masu::dot(device, left.view(), right.view(), options); }));
-}
-
-// A float as a scalar of NumPy's.
-nb::object numpy_scalar(Dtype dtype, double value) {
-  const auto type = [](const char* name) { return nb::object(nb::module_::import_("numpy").attr(name)).release(); };
-  static const nb::handle single = type("float32");
-  static const nb::handle twice = type("float64");
-  return (dtype == Dtype::f32 ? single : twice)(value);
-}
-
-// The dot product of two lines of f32 or f64 in host memory; None where that is not what is given.
-nb::object dot_lines(nb::handle x, nb::handle y) {
-  const MaybeInput left(x);
-  const MaybeInput right(y);
-  const bool floats = left.dtype() == Dtype::f32 || left.dtype() == Dtype::f64;
-  if (!floats || left.dtype() != right.dtype() || left.count() != right.count() || left.count() == 0 ||
-      left.dimensions() != 1 || right.dimensions() != 1) {
-    return nb::none();
-  }
-  static const Device cpu = Device::open("cpu");
-  const auto work = [&] { return masu::dot(cpu, left.view(), right.view(), rounded_to(left.dtype())); };
-  return numpy_scalar(left.dtype(), brief_call(left, work).value());
 }
 
 // Leaves results in device memory, rounded to their dtype: function(stream, memory for them, options). Integers are
@@ -223,9 +194,7 @@ void convert(nb::handle data, nb::handle result, const Device& device) {
 void register_sums(nb::module_& m) {
   using nb::arg;
   m.def("sum_all", sum_all, arg("data"), arg("device"));
-  m.def("mean_all", mean_all, arg("data"), arg("device"));
   m.def("dot", dot, arg("x"), arg("y"), arg("device"));
-  m.def("dot_lines", dot_lines, arg("x"), arg("y"));
   m.def("dot_there", dot_there, arg("x"), arg("y"), arg("result"));
   m.def(
       "sum_rows",

@@ -243,6 +243,22 @@ def test_axes_with_no_elements():
                   for name in ("sum", "mean", "var", "std", "min", "max", "median")])
 
 
+def test_empty_chunks_of_several_dimensions():
+    x = values("f4", 30, False).reshape(5, 6)
+    a = da.from_array(x, chunks=((0, 2, 3, 0), (1, 0, 5)))
+    assert a.compute().tobytes() == x.tobytes()
+    all_same(list(zip(md.unique(a, True, True, True), masu.unique(x, True, True, True))))
+    all_same(list(zip(md.topk(a, 4, axis=None), masu.topk(x, 4, axis=None))))
+    same(md.sort(a, axis=None), masu.sort(x, axis=None, device="cpu"))
+    for options in ({}, {"keepdims": True}):
+        same(md.median(a, axis=(), **options), masu.median(x, axis=(), device="cpu"))
+        same(md.quantile(a, [0.5, 1], axis=(), **options), masu.quantile(x, [0.5, 1], axis=(), device="cpu"))
+        same(md.median(a[..., None], axis=(0, 2), **options), masu.median(x[..., None], axis=(0, 2), device="cpu", **options))
+    for shape in ((4, 0), (0, 2)):
+        nothing = da.zeros(shape, chunks=((0, shape[0]), (shape[1], 0)))
+        all_same(list(zip(md.unique(nothing, True, True, True), masu.unique(np.zeros(shape), True, True, True))))
+
+
 @pytest.mark.filterwarnings("ignore")
 def test_variances_of_too_few():
     for x, ddof, wanted in (([0.1] * 3, 3, math.nan), ([1e200, -1e200], 2, math.inf), ([1.0, 2.0], 3, math.inf),

@@ -185,6 +185,20 @@ def test_joint_histograms_are_numpys(dtype):
     same("histogramdd", points.tolist()[:2], 3)
 
 
+def test_edges_of_ranges_beyond_64_bits():
+    for dtype in ("u1", "i8", "f4"):
+        for ends in ((0, 2**63), (-1, 2**64), (-2**70, 2**70)):
+            same("histogram_bin_edges", sample(dtype), 5, ends)
+            same("histogram", sample(dtype), 5, ends)
+
+
+def test_columns_without_a_common_dtype():
+    x = sample("i4")
+    for other in (x.astype("M8[s]"), x.view("V4")):
+        got, want = (outcome(module.histogram2d, (x, other, 3), {})[0] for module in (masu, np))
+        assert type(got) is type(want) is TypeError, (got, want)
+
+
 def test_columns_of_different_dtypes():
     x, y = sample("i4"), sample("f4")
     same("histogram2d", x, y, 20)
@@ -232,6 +246,7 @@ def test_totals_of_points_and_counts():
     same("bincount", values, np.arange(x.size, dtype="i2"))
     same("bincount", values, cancels[1:])
     same("bincount", values, cancels + 1j)
+    same("bincount", values, cancels, minlength=2**64)
 
 
 @pytest.mark.parametrize("dtype", ["u1", "i2", "f2", "f4", ">f8"])

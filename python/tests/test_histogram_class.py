@@ -79,6 +79,30 @@ def test_sums_equality_copies_and_pickles():
         masu.Histogram.of(DATA.astype(complex))
 
 
+def test_integers_that_do_not_fit():
+    def of(*weights):
+        return masu.Histogram.of(np.arange(len(weights)), len(weights), weights=np.array(weights))
+
+    large = of(2**62, 2**62)
+    assert large.n == 2**63 and large.density().tolist() == [1.0, 1.0] and f"n {2**63}" in repr(large)
+    with pytest.raises(ValueError, match="the total of bin 1 must fit int64"):
+        large.cumulative()
+    with pytest.raises(ValueError, match="the total of bin 1 must fit int64"):
+        of(5, 2**62) + of(-7, 2**62)
+    with pytest.raises(ValueError, match="the total of bin 0 must fit int64"):
+        of(-2**62, 0) + of(-2**62 - 1, 0)
+    assert (of(-2**62, 2**62) + of(-2**62, 2**62 - 1)).totals().tolist() == [-2**63, 2**63 - 1]
+    unsigned = of(np.uint64(2**63), np.uint64(1))
+    with pytest.raises(ValueError, match="the total of bin 0 must fit uint64"):
+        unsigned + unsigned
+    assert (large + unsigned).totals().tolist() == [2**62 + 2**63, 2**62 + 1]
+    assert (unsigned + of(-1, -3)).totals().tolist() == [2**63 - 1, -2]
+    with pytest.raises(ValueError, match="must fit 64 bits"):
+        unsigned + of(1, -2)
+    small = masu.Histogram(np.array([250, 9], "u1"), [0, 1, 2])
+    assert (small + small).totals().tolist() == [500, 18] and small.cumulative().tolist() == [250, 259]
+
+
 def test_axes():
     (axis,) = masu.Histogram.of(DATA, [-1, 0, 2]).axes
     assert len(axis) == 2 and list(axis) == [(-1, 0), (0, 2)] == [axis[0], axis[-1]]

@@ -2,6 +2,7 @@
 """masu's sums beside math.fsum and fractions, which are exact, and NumPy's rules of shapes, dtypes and errors."""
 import doctest
 import math
+import warnings
 from fractions import Fraction
 
 import numpy as np
@@ -187,6 +188,17 @@ def test_where_initial_dtype():
     assert masu.sum(a, out=out) is out and out == np.float32(exact(a))
 
 
+def test_casts_do_not_warn():
+    """As NumPy's do not where a result is cast to `out`, and integers to f16."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for function in (masu.sum, masu.mean, masu.var):
+            assert function(np.array([1e30, 3e30]), out=np.zeros((), "f2")) == np.inf
+        assert masu.sum(np.array([1e30, 1e30]), out=np.zeros((), "i8")).dtype == np.int64
+        assert masu.cumsum(np.array([1e30, 1e30]), out=np.zeros(2, "f2")).tolist() == [np.inf] * 2
+        assert masu.sum(np.array([2**40, 1]), dtype="f2") == np.inf
+
+
 @pytest.mark.parametrize("dtype", "?bBhHiIlLqQ")
 def test_integers_are_numpys(dtype):
     r = np.random.default_rng(ord(dtype))
@@ -240,7 +252,8 @@ A = wide(3, 4)
 
 @pytest.mark.parametrize("name, arguments, keywords", [
     ("sum", (A, 5), {}), ("sum", (A, (0, 0)), {}), ("sum", (A, None, None, np.zeros(3)), {}), ("sum", (A, 1.5), {}),
-    ("sum", ("abc",), {}), ("sum", (A,), {"where": [1, 2]}),
+    ("sum", ("abc",), {}), ("sum", (A,), {"where": [1, 2]}), ("sum", (A, [0]), {}), ("sum", (A,), {"initial": [1]}),
+    ("sum", (A,), {"initial": None, "where": A > 0}), ("mean", (A, [0]), {}), ("var", (A, [0, 1]), {}),
     ("sum", (A,), {"where": np.ones(3, bool)}), ("sum", (A,), {"initial": "x"}), ("sum", (iter,), {}),
     ("sum", (A, None, "nothing"), {}), ("cumsum", (A, 5), {}), ("cumsum", (A, None, None, np.zeros(3)), {}),
     ("cumsum", (A, 1.5), {}), ("cumsum", (["a", None],), {}),

@@ -410,7 +410,11 @@ TEST(SumRounding, ToNarrowFormatsOnce) {
   EXPECT_EQ(rounded({1, 0x1p-11, 0x1p-80}, Dtype::f16), 1 + 0x1p-10);
   EXPECT_EQ(rounded({65519.99}, Dtype::f16), 65504);
   EXPECT_EQ(rounded({65520}, Dtype::f16), infinity);
-  EXPECT_EQ(rounded({-0x1p-25}, Dtype::f16), 0);
+  EXPECT_EQ(std::bit_cast<std::uint64_t>(rounded({-0x1p-25}, Dtype::f16)), 0U);  // never -0
+  EXPECT_EQ(std::bit_cast<std::uint64_t>(rounded({-0x1p-200}, Dtype::f32)), 0U);
+  const std::vector<double> tiny = {-0x1p-600};
+  EXPECT_EQ(std::bit_cast<std::uint64_t>(dot(tiny, std::vector<double>{0x1p-600})), 0U);
+  EXPECT_EQ(std::bit_cast<std::uint64_t>(mean(std::vector<double>{-0x1p-1074, 0, 0})), 0U);
   EXPECT_EQ(rounded({-0x1.8p-24, -0x1p-1000}, Dtype::f16), -0x1p-23);
   EXPECT_EQ(rounded({0x1.ffffffp127}, Dtype::f32), infinity);
   EXPECT_EQ(rounded({0x1.fffffep127, 0x1p102}, Dtype::f32), 0x1.fffffep127);

@@ -173,6 +173,19 @@ class Dtypes(CommandTest):
         self.fails(1, "hist", table, "--header", "--column", "name", says="column name has no number")
         self.fails(1, "hist", table, "--header", "--column", "name", "--dtype", "f32", says="column name has no number")
 
+    def test_a_column_by_name_implies_a_header(self):
+        table = self.write("t.csv", "2020,b\n1,0.5\n2,0.25\n")
+        self.assertEqual(self.ok("reduce", table, "--column", "b", "--op", "sum", "--strict"), b"0.75\n")
+        self.assertEqual(self.ok("dot", table, "--column", "b", "--column", "1", "--strict"), b"1\n")
+        found = self.json(table, "--column", "1", "--integers", "4", "--weights", table, "--weights-column", "b", "--header")
+        self.assertEqual(found["totals"], [0, 0.5, 0.25, 0])
+        # Of the weights' name and of the values' each for its own file.
+        bare = self.write("bare.csv", "1\n2\n")
+        found = self.json(bare, "--integers", "4", "--weights", table, "--weights-column", "b")
+        self.assertEqual(found["totals"], [0, 0.5, 0.25, 0])
+        found = self.json(table, "--column", "b", "--bins", "1", "--range", "0:1", "--weights", bare)
+        self.assertEqual(found["totals"], [3])
+
     def test_columns_of_one_dtype(self):
         table = self.write("t.csv", "a,b\n1,0.5\n2,0.25\n")
         self.assertEqual(self.ok("dot", table, "--header", "--column", "a", "--column", "b"), b"1\n")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
+import dask.array as da
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
@@ -41,7 +42,9 @@ def unique(ar, return_index=False, return_inverse=False, return_counts=False, *,
     if return_inverse:
         places = tasks.each("inverse", partial(_places, device), [found] * x.numblocks[0], _graph.blocks(x))
         inverse = tasks.array(places, x.chunks, np.dtype(np.intp))
-        results.append(inverse if ar.ndim == 1 else inverse.reshape(ar.shape).rechunk(ar.chunks))
+        if ar.ndim > 1:
+            inverse = inverse.reshape(ar.shape).rechunk(ar.chunks) if ar.size else da.zeros(ar.shape, dtype=np.intp, chunks=ar.chunks)
+        results.append(inverse)
     if return_counts:
         results.append(outputs[2])
     return tuple(results) if len(results) > 1 else results[0]

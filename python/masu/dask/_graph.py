@@ -92,7 +92,12 @@ def known(function, a):
 
 def flat(a):
     """The array with one axis, in NumPy's order."""
-    return a if a.ndim == 1 else a.ravel()
+    if a.ndim == 1:
+        return a
+    # Dask's ravel fails where chunks are empty
+    if a.size == 0:
+        return da.from_array(np.empty_like(a._meta, shape=(0,)), chunks=-1)
+    return a.rechunk(tuple(tuple(n for n in sizes if n) or (0,) for sizes in a.chunks)).ravel()
 
 
 def blocks(a):

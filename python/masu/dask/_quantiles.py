@@ -25,7 +25,7 @@ _DENSE = 2**20  # counts that may be held one by one where most are zero
 _SHARE = 32  # or this part of the elements, where that saves a pass
 _SAMPLES = 8192  # keys of a chunk
 _SAMPLED = 2**22  # elements from which on samples are worth it
-_INTERVALS = {32: 2, 64: 6}  # that are looked at in one pass sooner than digits are counted in several
+_INTERVALS = 8  # that are looked at in one pass sooner than digits are counted in several
 _SURE = 3.5  # standard deviations of a place among the samples
 
 
@@ -102,12 +102,15 @@ def _lines_of(of, a, axes, options, front, dtype, keepdims):
     chunks = tuple((n,) for n in front) + tuple(
         (1,) if i in axes else a.chunks[i] for i in (range(a.ndim) if keepdims else kept))
     new = list(range(len(front)))
-    work = partial(_of_block, of, options, axes, keepdims)
+    work = partial(_of_block, of, options, axes, keepdims, (*front, dtype))
     return a.map_blocks(work, chunks=chunks, new_axis=new or None, drop_axis=[] if keepdims else list(axes), dtype=dtype,
                         meta=np.empty((0,) * len(chunks), dtype))
 
 
-def _of_block(of, options, axes, keepdims, block):
+def _of_block(of, options, axes, keepdims, result, block):
+    if 0 in [n for i, n in enumerate(block.shape) if i not in axes]:  # NumPy's functions fail
+        *front, dtype = result
+        return np.empty((*front, *(1 if i in axes else n for i, n in enumerate(block.shape) if keepdims or i not in axes)), dtype)
     return np.asarray(_graph.computed(of, block, axis=axes, keepdims=keepdims, **options))
 
 
@@ -121,7 +124,7 @@ class _Plan(NamedTuple):
     fronts: np.ndarray = np.zeros(1, np.uint64)  # known front bits, ascending, each once
     places: np.ndarray | None = None  # in the sorted order, ascending
     front_of: np.ndarray | None = None  # for each place, which of the fronts
-    rest: np.ndarray | None = None  # and its place among the keys with that front
+    rest: np.ndarray | None = None  # and its place among the keys with that front, in the end among equal ones
     collect: bool = False  # whether the next pass collects those keys
     lows: np.ndarray | None = None  # ends of the intervals in which the samples have the places, and
     highs: np.ndarray | None = None
@@ -146,8 +149,7 @@ def _guessed(plan, samples):
     with_size = plan._replace(size=size)
     places = _places(with_size)
     keys = np.concatenate([keys for _, keys in samples])
-    most = _INTERVALS[8 * plan.dtype.itemsize]
-    if not 0 < places.size <= 2 * most:
+    if not 0 < places.size <= 2 * _INTERVALS:
         return plan
     order = np.argsort(keys)
     keys, ranks = keys[order], np.cumsum(np.concatenate([np.full(part.size, count / max(1, part.size)) for count, part in samples])[order])
@@ -159,7 +161,7 @@ def _guessed(plan, samples):
     highs = np.maximum(lows, highs)
     starts = np.append(True, lows[1:] > np.maximum.accumulate(highs)[:-1])  # intervals that overlap are one
     number = np.cumsum(starts) - 1
-    if number[-1] >= most:
+    if number[-1] >= _INTERVALS:
         return plan
     return with_size._replace(places=places, lows=lows[starts], highs=np.maximum.reduceat(highs, np.flatnonzero(starts)),
                               interval_of=number)
@@ -185,7 +187,7 @@ def _found_between(plan, part):
     """The plan with the keys at all places; as it was in the beginning where an interval does not have one."""
     if part is None:
         return plan
-    keys = np.empty(plan.places.size, np.uint64)
+    keys, rest = np.empty(plan.places.size, np.uint64), np.empty(plan.places.size, np.int64)
     for number, (counts, inside) in enumerate(zip(*part)):
         below, upto, before, through = np.cumsum(counts).tolist()
         inside = _order.sort(inside)
@@ -193,8 +195,14 @@ def _found_between(plan, part):
             place = int(plan.places[i])
             if not below <= place < through:
                 return _Plan(plan.computed, plan.dtype, plan.left)
-            keys[i] = (plan.lows[number] if place < upto else inside[place - upto] if place < before else plan.highs[number])
-    return _known(plan, keys)
+            if place < upto:
+                keys[i], rest[i] = plan.lows[number], place - below
+            elif place < before:
+                keys[i] = inside[place - upto]
+                rest[i] = place - upto - inside.searchsorted(keys[i])
+            else:
+                keys[i], rest[i] = plan.highs[number], place - before
+    return _known(plan, keys, rest)
 
 
 def _counted(plan, block):
@@ -265,7 +273,6 @@ def _added(parts):
 class _Zeros(NamedTuple):
     """The zeros of some chunks, which have one key: the signs in their order, packed where they differ."""
 
-    below: int  # elements less than zero
     many: int
     negative: bool | np.ndarray
 
@@ -283,23 +290,21 @@ def _zeros(block, plan=None):
     if plan is not None and not (plan.fronts == 1 << 8 * block.dtype.itemsize - 1).any():
         return None
     block = _graph.on_host(block)
-    with np.errstate(invalid="ignore"):
-        return _packed(np.count_nonzero(block < 0), np.signbit(block[block == 0]))
+    return _packed(np.signbit(block[block == 0]))
 
 
-def _packed(below, signs):
+def _packed(signs):
     alike = signs.all() or not signs.any()
-    return _Zeros(below, signs.size, bool(signs.size and signs[0]) if alike else np.packbits(signs))
+    return _Zeros(signs.size, bool(signs.size and signs[0]) if alike else np.packbits(signs))
 
 
 def _zeros_of_all(parts):
     if parts[0] is None:
         return None
-    below = sum(part.below for part in parts)
     some = [part for part in parts if part.many] or parts[:1]
     if len(some) == 1 or not any(isinstance(part.negative, np.ndarray) or part.negative != some[0].negative for part in some):
-        return _Zeros(below, sum(part.many for part in some), some[0].negative)
-    return _packed(below, np.concatenate([part.signs() for part in some]))
+        return _Zeros(sum(part.many for part in some), some[0].negative)
+    return _packed(np.concatenate([part.signs() for part in some]))
 
 
 def _narrowed(plan, part):
@@ -315,7 +320,8 @@ def _narrowed(plan, part):
             return plan._replace(left=0)
     if plan.collect:
         keys = np.sort(found)
-        return _known(plan, keys[np.searchsorted(keys, plan.fronts << np.uint64(plan.left))[plan.front_of] + plan.rest])
+        here = np.searchsorted(keys, plan.fronts << np.uint64(plan.left))[plan.front_of] + plan.rest
+        return _known(plan, keys[here], here - np.searchsorted(keys, keys[here]))
     width = min(_DIGIT, plan.left)
     counts = _sparse(found)
     until = np.cumsum(counts.counts)
@@ -327,15 +333,15 @@ def _narrowed(plan, part):
     keys = (plan.fronts[plan.front_of] << np.uint64(width)) | (counts.places[here] - begins).astype(np.uint64)
     left = plan.left - width
     if left == 0:
-        return _known(plan, keys)
+        return _known(plan, keys, rest)
     fronts, first, front_of = np.unique(keys, return_index=True, return_inverse=True)
     few = _COLLECTED if left <= _DIGIT else max(_COLLECTED, plan.size // _SHARE)
     return plan._replace(left=left, fronts=fronts, front_of=front_of, rest=rest,
                          collect=bool(within[first].sum() <= few))
 
 
-def _known(plan, keys):
-    return plan._replace(left=0, fronts=keys)
+def _known(plan, keys, rest):
+    return plan._replace(left=0, fronts=keys, rest=rest)
 
 
 def _places(plan):
@@ -360,7 +366,7 @@ def _computed(shape, dtype, plan, zeros=None):
     _masu.elements_of(plan.fronts, _lines.words(elements))
     if zeros is not None:
         here = elements == 0
-        elements[here] = np.where(zeros.negative_at(plan.places[here] - zeros.below), -0.0, 0.0)
+        elements[here] = np.where(zeros.negative_at(plan.rest[here]), -0.0, 0.0)
     result = _quantile.of_found(plan.computed, (plan.size,), (0,), plan.dtype,
                                 lambda places: elements[np.searchsorted(plan.places, places)])
     return np.asarray(result, dtype).reshape(shape)[()]

@@ -50,7 +50,7 @@ void write_integers(const T* x, std::size_t count, std::uint32_t n, std::uint32_
 SlotWriter::SlotWriter(const BinRule& rule) : rule_(rule) {
   if (size_of(rule.dtype) == 1) {
     make_table();
-  } else if (size_of(rule.dtype) != 2 && rule.kind == Bins::Kind::even) {
+  } else if (rule.dtype != Dtype::f16 && rule.kind == Bins::Kind::even) {
     make_even_loop();
   }
 }
@@ -91,9 +91,11 @@ void SlotWriter::make_table() {
 }
 
 void SlotWriter::prepare(std::uint64_t elements) {
-  if (!of_value_.empty() || f32_ != nullptr || f64_ != nullptr || guide_f32_ || guide_f64_) return;
+  const bool narrow = size_of(rule_.dtype) == 2;
+  const bool has_loop = f32_ != nullptr || f64_ != nullptr || guide_f32_ || guide_f64_;
+  if (!of_value_.empty() || (has_loop && !narrow)) return;
   prepared_ += elements;
-  if (size_of(rule_.dtype) == 2) {
+  if (narrow) {
     if (prepared_ >= table_pays) make_table();
   } else if (rule_.kind != Bins::Kind::integers && rule_.n <= most_guided && prepared_ >= guide_pays + 4 * rule_.n) {
     if (rule_.dtype == Dtype::f32) {

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "function.h"
+
+#include "module.h"
+
+#include <structmember.h>
+
+#include <cstddef>
+#include <exception>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace masu_python {
+namespace {
+
+struct CompiledFunction {
+  PyObject head;
+  vectorcallfunc call;
+  PlainCall plain;
+  PyObject* python;
+  PyObject* attributes;
+};
+
+CompiledFunction& compiled(PyObject* self) {
+  return *reinterpret_cast<CompiledFunction*>(self);
+}
+
+PyObject* called(PyObject* self, PyObject* const* values, std::size_t count, PyObject* names) {
+  const CompiledFunction& function = compiled(self);
+  const auto positional = static_cast<std::size_t>(PyVectorcall_NARGS(count));
+  try {
+    if (PyObject* const result = function.plain({values, positional, names})) return result;
+  } catch (nb::python_error& error) {
+    error.restore();
+  } catch (const masu::Error& error) {
+    set_exception(error);
+  } catch (const std::exception& error) {
+    PyErr_SetString(PyExc_RuntimeError, error.what());
+  }
+  if (PyErr_Occurred() != nullptr) return nullptr;
+  return PyObject_Vectorcall(function.python, values, positional, names);
+}
+
+int visit_all(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  Py_VISIT(compiled(self).python);
+  Py_VISIT(compiled(self).attributes);
+  return 0;
+}
+
+int clear(PyObject* self) {
+  Py_CLEAR(compiled(self).python);
+  Py_CLEAR(compiled(self).attributes);
+  return 0;
+}
+
+void destroy(PyObject* self) {
+  PyTypeObject* const type = Py_TYPE(self);
+  PyObject_GC_UnTrack(self);
+  clear(self);
+  PyObject_GC_Del(self);
+  Py_DECREF(reinterpret_cast<PyObject*>(type));
+}
+
+PyObject* represent(PyObject* self) {
+  return PyObject_Repr(compiled(self).python);
+}
+
+// Of a class it is no method, as a function of NumPy's is none.
+PyObject* bind(PyObject* self, PyObject* /*instance*/, PyObject* /*type*/) {
+  return Py_NewRef(self);
+}
+
+// Pickled by its name.
+PyObject* reduce(PyObject* self, PyObject* /*nothing*/) {
+  return PyObject_GetAttrString(compiled(self).python, "__qualname__");
+}
+
+PyObject* function_type() {
+  static PyMemberDef members[] = {
+      {"__vectorcalloffset__", T_PYSSIZET, offsetof(CompiledFunction, call), READONLY, nullptr},
+      {"__dictoffset__", T_PYSSIZET, offsetof(CompiledFunction, attributes), READONLY, nullptr},
+      {},
+  };
+  static PyGetSetDef attributes[] = {
+      {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
+      {},
+  };
+  static PyMethodDef methods[] = {
+      {"__reduce__", reduce, METH_NOARGS, nullptr},
+      {},
+  };
+  const auto address = [](auto* function) { return reinterpret_cast<void*>(function); };
+  PyType_Slot slots[] = {
+      {Py_tp_call, address(&PyVectorcall_Call)},
+      {Py_tp_traverse, address(&visit_all)},
+      {Py_tp_clear, address(&clear)},
+      {Py_tp_dealloc, address(&destroy)},
+      {Py_tp_repr, address(&represent)},
+      {Py_tp_descr_get, address(&bind)},
+      {Py_tp_members, members},
+      {Py_tp_getset, attributes},
+      {Py_tp_methods, methods},
+      {},
+  };
+  PyType_Spec spec = {
+      "masu._masu.CompiledFunction", sizeof(CompiledFunction), 0,
+      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
+  return PyType_FromSpec(&spec);
+}
+
+constexpr std::pair<std::string_view, PlainCall> calls[] = {
+    {"sort", plain::sort},
+    {"argsort", plain::argsort},
+    {"partition", plain::partition},
+    {"argpartition", plain::argpartition},
+    {"topk", plain::topk},
+    {"unique", plain::unique},
+    {"bincount", plain::bincount},
+    {"digitize", plain::digitize},
+    {"dot", plain::dot},
+    {"mean", plain::mean},
+    {"var", plain::var},
+    {"std", plain::std},
+};
+
+// A decorator: the function, whose plain calls are compiled.
+nb::object with_plain_calls(nb::object function) {
+  const std::string name = nb::borrow<nb::str>(function.attr("__name__")).c_str();
+  PlainCall plain = nullptr;
+  for (const auto& [known, call] : calls) {
+    if (known == name) plain = call;
+  }
+  if (plain == nullptr)
+    throw nb::value_error(("with_plain_calls: no plain calls of " + name + " are compiled").c_str());
+  static PyObject* const type = function_type();
+  if (type == nullptr) throw nb::python_error();
+  auto* const self = PyObject_GC_New(CompiledFunction, reinterpret_cast<PyTypeObject*>(type));
+  if (self == nullptr) throw nb::python_error();
+  self->call = called;
+  self->plain = plain;
+  self->python = function.inc_ref().ptr();
+  self->attributes = nullptr;
+  nb::object made = nb::steal(reinterpret_cast<PyObject*>(self));
+  PyObject_GC_Track(made.ptr());
+  nb::module_::import_("functools").attr("update_wrapper")(made, function);
+  return made;
+}
+
+}  // namespace
+
+Parameters::Parameters(std::size_t positional, std::initializer_list<const char*> names) : positional_(positional) {
+  for (const char* const name : names) names_[count_++] = PyUnicode_InternFromString(name);
+}
+
+bool Parameters::take(const Given& given, Values& values) const noexcept {
+  if (given.count > positional_) return false;
+  std::size_t i = 0;
+  for (; i < given.count; ++i) values[i] = given.values[i];
+  for (; i < count_; ++i) values[i] = nullptr;
+  const std::size_t named = given.named();
+  for (std::size_t n = 0; n < named; ++n) {
+    // Names that stand in a program are interned.
+    PyObject* const name = PyTuple_GetItem(given.names, static_cast<Py_ssize_t>(n));
+    std::size_t at = 0;
+    while (at < count_ && names_[at] != name) ++at;
+    if (at == count_ || values[at] != nullptr) return false;
+    values[at] = given.values[given.count + n];
+  }
+  return values[0] != nullptr;
+}
+
+std::uint64_t small_limit(std::uint64_t times) noexcept {
+  static PyObject* const name = PyUnicode_InternFromString("limit");
+  static PyObject* const module = PyImport_ImportModule("masu._small");
+  PyObject* const limit = module == nullptr ? nullptr : PyDict_GetItem(PyModule_GetDict(module), name);
+  const unsigned long long few = limit == nullptr ? 0 : PyLong_AsUnsignedLongLong(limit);
+  if (PyErr_Occurred() == nullptr) return few * times;
+  PyErr_Clear();
+  return 0;
+}
+
+bool stays_here(std::uint64_t count) {
+  if (count < small_limit()) return true;
+  static const nb::handle module = nb::object(nb::module_::import_("masu._device")).release();
+  return module.attr("resolve")().is(module.attr("cpu"));
+}
+
+PyObject* numpy_function(const char* name) {
+  return nb::object(nb::module_::import_("numpy").attr(name)).release().ptr();
+}
+
+void register_functions(nb::module_& m) {
+  m.def("with_plain_calls", with_plain_calls, nb::arg("function"));
+}
+
+}  // namespace masu_python

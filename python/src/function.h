@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// Functions of the package whose plain calls are compiled: such a call runs no Python, and all others are given to the
+// function in Python.
+#pragma once
+
+#include "numpy_array.h"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+
+namespace masu_python {
+
+// The arguments of a call: those without a name, and behind them those with the names of a tuple.
+struct Given {
+  PyObject* const* values;
+  std::size_t count;  // without a name
+  PyObject* names;    // null where there are none
+  [[nodiscard]] std::size_t named() const noexcept {
+    return names == nullptr ? 0 : static_cast<std::size_t>(PyTuple_Size(names));
+  }
+};
+
+// A plain call; null without an exception for one that is not plain.
+using PlainCall = PyObject* (*)(const Given&);
+
+// The parameters of a function that plain calls may have.
+class Parameters {
+ public:
+  static constexpr std::size_t most = 8;
+  using Values = std::array<PyObject*, most>;  // null: not given
+
+  // `positional`: how many of the first may be given without a name.
+  Parameters(std::size_t positional, std::initializer_list<const char*> names);
+  // False for others.
+  bool take(const Given& given, Values& values) const noexcept;
+
+ private:
+  std::size_t positional_;
+  std::size_t count_ = 0;
+  Values names_{};
+};
+
+inline bool is_none(PyObject* value) noexcept {
+  return value == nullptr || value == Py_None;
+}
+
+// How many elements are few (masu._small.limit); `times` as many where that is not 0.
+std::uint64_t small_limit(std::uint64_t times = 1) noexcept;
+// Whether data of the host of so many elements is worked on here, whatever device is chosen for much data.
+bool stays_here(std::uint64_t count);
+
+// A function of NumPy's, which is kept.
+PyObject* numpy_function(const char* name);
+
+namespace plain {
+PyObject* sort(const Given& given);
+PyObject* argsort(const Given& given);
+PyObject* partition(const Given& given);
+PyObject* argpartition(const Given& given);
+PyObject* topk(const Given& given);
+PyObject* unique(const Given& given);
+PyObject* bincount(const Given& given);
+PyObject* digitize(const Given& given);
+PyObject* dot(const Given& given);
+PyObject* mean(const Given& given);
+PyObject* var(const Given& given);
+PyObject* std(const Given& given);
+}  // namespace plain
+
+}  // namespace masu_python

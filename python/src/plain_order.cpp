@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: Apache-2.0
+// Plain calls of sorts, orders, partitions, the k first and distinct values of arrays of NumPy's.
+#include "arrays.h"
+#include "function.h"
+#include "lines.h"
+#include "module.h"
+#include "unordered.h"
+
+#include <masu/device.h>
+#include <masu/selection.h>
+#include <masu/sort.h>
+#include <masu/topk.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <initializer_list>
+#include <vector>
+
+namespace masu_python {
+namespace {
+
+using masu::Dtype;
+
+constexpr std::uint64_t short_elements = 16384;  // so little work that the GIL is kept
+
+// The axis along which a call works: all elements as one line where it is None.
+struct Along {
+  bool flat = false;
+  std::int64_t axis = 0;
+  std::uint64_t length = 0;
+  [[nodiscard]] bool last(const NumpyArray& a) const {
+    return a.dimensions == 1 || (!flat && axis == a.dimensions - 1);
+  }
+};
+
+// `axis`: None, an int, or null for the last one. False for what has no elements, and for an axis that is not plain.
+bool find_axis(const NumpyArray& a, PyObject* axis, Along& along) {
+  if (a.dimensions == 0 || a.count() == 0) return false;
+  along.flat = axis == Py_None;
+  along.axis = a.dimensions - 1;
+  along.length = a.count();
+  if (along.flat) return true;
+  if (axis != nullptr) {
+    std::int64_t number = 0;
+    if (!integer(axis, number) || number < -a.dimensions || number >= a.dimensions) return false;
+    along.axis = number < 0 ? number + a.dimensions : number;
+  }
+  along.length = static_cast<std::uint64_t>(a.shape()[static_cast<std::size_t>(along.axis)]);
+  return true;
+}
+
+// Arguments with which every order of NumPy's is masu's.
+bool any_kind(PyObject* kind, PyObject* order, PyObject* stable) {
+  if (!is_none(order)) return false;
+  if (is_none(kind)) return is_none(stable) || PyBool_Check(stable) != 0;
+  if (!is_none(stable) || PyUnicode_CheckExact(kind) == 0) return false;
+  constexpr const char* kinds[] = {"stable", "quicksort", "mergesort", "heapsort", "quick", "merge", "heap"};
+  return std::any_of(std::begin(kinds), std::end(kinds),
+                     [&](const char* name) { return PyUnicode_CompareWithASCIIString(kind, name) == 0; });
+}
+
+// Whether NumPy uses one of these features of the processor.
+bool numpy_uses(std::initializer_list<const char*> features) {
+  try {
+    const nb::object module = nb::module_::import_("numpy._core._multiarray_umath");
+    const nb::object known = module.attr("__cpu_features__");
+    return std::any_of(features.begin(), features.end(),
+                       [&](const char* feature) { return nb::cast<bool>(known.attr("get")(feature, false)); });
+  } catch (nb::python_error& error) {
+    return false;
+  }
+}
+
+// Up to how many elements NumPy sorts sooner than masu, in one line, and whether by digits, which is its stable sort.
+struct NumpySort {
+  std::uint64_t few;
+  bool by_digits;
+};
+NumpySort numpy_sort(Dtype dtype, std::uint64_t length) {
+  static const bool wide = numpy_uses({"AVX512_SKX", "AVX2", "X86_V3", "X86_V4", "ASIMD"});
+  static const bool narrow = numpy_uses({"AVX512_ICL", "ASIMD"});
+  constexpr std::uint64_t few_halves = 128;
+  constexpr std::uint64_t short_line = 64;
+  switch (masu::size_of(dtype)) {
+    case 1: return {small_limit(2), true};
+    case 2:
+      if (dtype == Dtype::f16) return {std::min(small_limit(), few_halves), false};
+      return narrow ? NumpySort{small_limit(8), false} : NumpySort{small_limit(4), true};
+    default: return {small_limit(wide && length >= short_line ? 8 : 1), false};
+  }
+}
+
+}  // namespace
+
+// A copy that NumPy sorts, where its order of few elements is masu's.
+PyObject* plain::sort(const Given& given) {
+  static const Parameters parameters(4, {"a", "axis", "kind", "order", "stable"});
+  Parameters::Values values{};
+  if (!parameters.take(given, values) || !any_kind(values[2], values[3], values[4])) return nullptr;
+  const NumpyArray* const a = numpy_array(values[0]);
+  Along along;
+  Dtype dtype{};
+  if (a == nullptr || !dtype_of(*a, dtype) || !a->is_native() || !find_axis(*a, values[1], along)) return nullptr;
+  const std::uint64_t count = a->count();
+  const NumpySort numpys = numpy_sort(dtype, along.length);
+  if (count >= numpys.few) return nullptr;
+  static PyObject* const flatten = PyUnicode_InternFromString("flatten");
+  static PyObject* const copy = PyUnicode_InternFromString("copy");
+  static PyObject* const keep = PyUnicode_InternFromString("K");
+  static PyObject* const sort = PyUnicode_InternFromString("sort");
+  static PyObject* const last = PyLong_FromLong(-1);
+  static PyObject* const stable = PyUnicode_InternFromString("stable");
+  PyObject* const of[] = {values[0], keep};
+  nb::object result =
+      nb::steal(PyObject_VectorcallMethod(along.flat ? flatten : copy, of, along.flat ? 1 : 2, nullptr));
+  if (!result.is_valid()) return nullptr;
+  // A copy has no gaps.
+  if (a->is_float() && unordered(dtype, data_of(result.ptr()), count) != 0) return nullptr;
+  PyObject* const by[] = {result.ptr(), along.flat || values[1] == nullptr ? last : values[1], stable};
+  PyObject* const done = PyObject_VectorcallMethod(sort, by, numpys.by_digits ? 3 : 2, nullptr);
+  if (done == nullptr) return nullptr;
+  Py_DECREF(done);
+  return result.release().ptr();
+}
+
+// NumPy's stable order of few elements, or masu's.
+PyObject* plain::argsort(const Given& given) {
+  static const Parameters parameters(4, {"a", "axis", "kind", "order", "stable"});
+  constexpr std::uint64_t few_to_order = 512;
+  Parameters::Values values{};
+  if (!parameters.take(given, values) || !any_kind(values[2], values[3], values[4])) return nullptr;
+  const NumpyArray* const a = numpy_array(values[0]);
+  Along along;
+  Dtype dtype{};
+  if (a == nullptr || !dtype_of(*a, dtype) || !find_axis(*a, values[1], along)) return nullptr;
+  const std::uint64_t count = a->count();
+  const bool by_digits = masu::size_of(dtype) <= 2 && dtype != Dtype::f16;
+  if (count >= small_limit(masu::size_of(dtype) == 2 && by_digits ? 4 : 1)) return nullptr;
+  if (count >= few_to_order && !by_digits && a->dimensions == 1 && a->is_plain()) {
+    nb::object order = nb::steal(new_numpy_array(a->shape(), Dtype::i64));
+    if (!order.is_valid()) return nullptr;
+    static const masu::Device& cpu = *new masu::Device(masu::Device::open("cpu"));
+    masu::argsort(cpu, {dtype, a->data, count}, masu::MutableArrayView{Dtype::u64, data_of(order.ptr()), count});
+    return order.release().ptr();
+  }
+  static PyObject* const method = PyUnicode_InternFromString("argsort");
+  static PyObject* const last = PyLong_FromLong(-1);
+  static PyObject* const stable = PyUnicode_InternFromString("stable");
+  PyObject* const by[] = {values[0], values[1] == nullptr ? last : values[1], stable};
+  return PyObject_VectorcallMethod(method, by, 3, nullptr);
+}
+
+namespace {
+
+using Places = std::vector<std::uint64_t>;
+
+// Adds a place that NumPy was given, negative ones counted from the end; false where there is no such place.
+bool add_place(std::int64_t place, std::int64_t length, Places& places) {
+  if (place < -length || place >= length) return false;
+  places.push_back(static_cast<std::uint64_t>(place < 0 ? place + length : place));
+  return true;
+}
+
+// `kth`: an int, a list or tuple of them, or an array of int64; in the end each place once, ascending.
+bool find_places(PyObject* kth, std::int64_t length, Places& places) {
+  std::int64_t place = 0;
+  if (integer(kth, place)) return add_place(place, length, places);
+  const bool is_list = PyList_CheckExact(kth) != 0;
+  if (const NumpyArray* const array = numpy_array(kth)) {
+    Dtype dtype{};
+    if (!dtype_of(*array, dtype) || dtype != Dtype::i64 || array->dimensions != 1 || !array->is_plain()) return false;
+    const auto* const from = static_cast<const std::int64_t*>(array->data);
+    places.reserve(array->count());
+    for (std::uint64_t i = 0; i < array->count(); ++i) {
+      if (!add_place(from[i], length, places)) return false;
+    }
+  } else if (is_list || PyTuple_CheckExact(kth) != 0) {
+    const Py_ssize_t count = PySequence_Size(kth);
+    places.reserve(static_cast<std::size_t>(count));
+    for (Py_ssize_t i = 0; i < count; ++i) {
+      PyObject* const one = is_list ? PyList_GetItem(kth, i) : PyTuple_GetItem(kth, i);
+      if (!integer(one, place) || !add_place(place, length, places)) return false;
+    }
+  }
+  if (!std::is_sorted(places.begin(), places.end())) std::sort(places.begin(), places.end());
+  places.erase(std::unique(places.begin(), places.end()), places.end());
+  return !places.empty();
+}
+
+// Little data whose last axis is parted, or the places of its elements.
+PyObject* part(const Given& given, bool indices) {
+  static const Parameters parameters(5, {"a", "kth", "axis", "kind", "order"});
+  Parameters::Values values{};
+  if (!parameters.take(given, values) || values[1] == nullptr || !is_none(values[4])) return nullptr;
+  if (values[3] != nullptr &&
+      (PyUnicode_CheckExact(values[3]) == 0 || PyUnicode_CompareWithASCIIString(values[3], "introselect") != 0)) {
+    return nullptr;
+  }
+  const NumpyArray* const a = numpy_array(values[0]);
+  Along along;
+  Dtype dtype{};
+  if (a == nullptr || !a->is_plain() || !dtype_of(*a, dtype) || !find_axis(*a, values[2], along) || !along.last(*a)) {
+    return nullptr;
+  }
+  const std::uint64_t count = a->count();
+  Places places;
+  if (count >= short_elements || !stays_here(count) ||
+      !find_places(values[1], static_cast<std::int64_t>(along.length), places)) {
+    return nullptr;
+  }
+  nb::object result =
+      nb::steal(indices ? new_numpy_array(a->shape(), Dtype::i64) : new_numpy_array(a->shape(), a->dtype));
+  if (!result.is_valid()) return nullptr;
+  const masu::ArrayView data(dtype, a->data, count);
+  void* const to = data_of(result.ptr());
+  const std::uint64_t rows = count / along.length;
+  if (indices) masu::argpartition_rows(data, rows, places, {static_cast<std::uint64_t*>(to), count});
+  else masu::partition_rows(data, rows, places, masu::MutableArrayView{dtype, to, count});
+  return result.release().ptr();
+}
+
+}  // namespace
+
+PyObject* plain::partition(const Given& given) {
+  return part(given, false);
+}
+
+PyObject* plain::argpartition(const Given& given) {
+  return part(given, true);
+}
+
+// Of little data along its last axis.
+PyObject* plain::topk(const Given& given) {
+  static const Parameters parameters(3, {"a", "k", "axis", "largest"});
+  Parameters::Values values{};
+  if (!parameters.take(given, values) || values[1] == nullptr) return nullptr;
+  if (values[3] != nullptr && PyBool_Check(values[3]) == 0) return nullptr;
+  const NumpyArray* const a = numpy_array(values[0]);
+  Along along;
+  Dtype dtype{};
+  if (a == nullptr || !a->is_plain() || !dtype_of(*a, dtype) || !find_axis(*a, values[2], along) || !along.last(*a)) {
+    return nullptr;
+  }
+  std::int64_t k = 0;
+  const std::uint64_t count = a->count();
+  if (!integer(values[1], k) || k < 1 || static_cast<std::uint64_t>(k) > along.length || count >= short_elements ||
+      !stays_here(count)) {
+    return nullptr;
+  }
+  static const nb::handle type = nb::object(nb::module_::import_("masu._order").attr("TopK")).release();
+  static const masu::Device& cpu = *new masu::Device(masu::Device::open("cpu"));
+  std::vector<Py_ssize_t> shape(a->shape().begin(), a->shape().end());
+  shape.back() = k;
+  const nb::object best = nb::steal(new_numpy_array(shape, a->dtype));
+  const nb::object places = nb::steal(new_numpy_array(shape, Dtype::i64));
+  if (!best.is_valid() || !places.is_valid()) return nullptr;
+  const std::uint64_t rows = count / along.length;
+  const masu::TopkOptions options{.largest = values[3] != Py_False, .rows = rows};
+  const masu::TopkResult found = masu::topk(cpu, {dtype, a->data, count}, static_cast<std::uint64_t>(k), options);
+  const std::size_t bytes = static_cast<std::size_t>(k) * masu::size_of(dtype);
+  auto* to = static_cast<std::byte*>(data_of(best.ptr()));
+  auto* to_places = static_cast<std::uint64_t*>(data_of(places.ptr()));
+  for (std::uint64_t row = 0; row < rows; ++row) {
+    std::memcpy(to + row * bytes, found.view(row).data, bytes);
+    std::copy_n(found.indices(row).data(), k, to_places + row * static_cast<std::uint64_t>(k));
+  }
+  return type(best, places).release().ptr();
+}
+
+// Of few elements, which NumPy sorts sooner and into the order that masu gives them.
+PyObject* plain::unique(const Given& given) {
+  static const Parameters parameters(4, {"ar", "return_index", "return_inverse", "return_counts"});
+  Parameters::Values values{};
+  if (!parameters.take(given, values)) return nullptr;
+  bool alone = true;
+  for (std::size_t i = 1; i < 4; ++i) {
+    if (values[i] != nullptr && PyBool_Check(values[i]) == 0) return nullptr;
+    alone = alone && (values[i] == nullptr || values[i] == Py_False);
+  }
+  const NumpyArray* const a = numpy_array(values[0]);
+  Dtype dtype{};
+  if (a == nullptr || !a->is_plain() || !dtype_of(*a, dtype) || a->dimensions == 0) return nullptr;
+  constexpr std::uint64_t few = 128;
+  const bool sorted_fast = alone && (dtype == Dtype::f32 || dtype == Dtype::f64);
+  const std::uint64_t count = a->count();
+  if (count == 0 || count >= (sorted_fast ? numpy_sort(dtype, count).few : std::min(small_limit(), few)) ||
+      unordered(dtype, a->data, count) != 0) {
+    return nullptr;
+  }
+  static PyObject* const numpys = numpy_function("unique");
+  return PyObject_Vectorcall(numpys, given.values, given.count, given.names);
+}
+
+}  // namespace masu_python

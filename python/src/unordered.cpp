@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "unordered.h"
+
+#include <cmath>
+#include <cstring>
+
+namespace masu_python {
+namespace {
+
+unsigned of_halves(const std::uint16_t* values, std::uint64_t count) {
+  unsigned plus = 0;
+  unsigned minus = 0;
+  unsigned nan = 0;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    plus |= static_cast<unsigned>(values[i] == 0);
+    minus |= static_cast<unsigned>(values[i] == 0x8000);
+    nan |= static_cast<unsigned>((values[i] & 0x7fff) > 0x7c00);
+  }
+  return (plus & minus) | nan << 1;
+}
+
+// Loops for the compiler to make vectors of, of the width of the processor. A zero with a sign is rare: only then is
+// one without looked for.
+template <class Float, class Bits>
+[[gnu::always_inline]] inline unsigned of_floats(const Float* values, std::uint64_t count) {
+  constexpr Bits sign = Bits{1} << (8 * sizeof(Bits) - 1);
+  Bits minus = 0;
+  Bits nan = 0;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    Bits bits;
+    std::memcpy(&bits, values + i, sizeof bits);
+    minus |= bits == sign ? 1 : 0;
+    nan |= values[i] != values[i] ? 1 : 0;
+  }
+  bool both = false;
+  for (std::uint64_t i = 0; minus != 0 && i < count; ++i) both |= values[i] == 0 && !std::signbit(values[i]);
+  return (both ? has_both_zeros : 0) | (nan != 0 ? has_nan : 0);
+}
+
+#if defined(__x86_64__) && defined(__gnu_linux__)
+#define MASU_FOR_EVERY_PROCESSOR [[gnu::target_clones("avx512f", "avx2", "default")]]
+#else
+#define MASU_FOR_EVERY_PROCESSOR
+#endif
+
+MASU_FOR_EVERY_PROCESSOR unsigned of_f32(const float* values, std::uint64_t count) {
+  return of_floats<float, std::uint32_t>(values, count);
+}
+MASU_FOR_EVERY_PROCESSOR unsigned of_f64(const double* values, std::uint64_t count) {
+  return of_floats<double, std::uint64_t>(values, count);
+}
+
+}  // namespace
+
+unsigned unordered(masu::Dtype dtype, const void* data, std::uint64_t count) noexcept {
+  switch (dtype) {
+    case masu::Dtype::f16: return of_halves(static_cast<const std::uint16_t*>(data), count);
+    case masu::Dtype::f32: return of_f32(static_cast<const float*>(data), count);
+    case masu::Dtype::f64: return of_f64(static_cast<const double*>(data), count);
+    default: return 0;
+  }
+}
+
+}  // namespace masu_python
