@@ -16,6 +16,7 @@ namespace {
 
 template <class T>
 class MpiFunctions : public testing::Test {};
+// Of each size and kind; random_test.cpp has all.
 using AllTypes = testing::Types<std::uint8_t, std::int64_t, Half, float>;
 TYPED_TEST_SUITE(MpiFunctions, AllTypes);
 
@@ -182,7 +183,7 @@ TEST(MpiFunctionErrors, RanksThatDisagree) {
   const char* const same = "mpi: every rank must make the same call, got ";
   MASU_EXPECT_ERROR(histogram(MPI_COMM_WORLD, x, Bins::even(last ? 3 : 4, 0, 1)), invalid_argument, same);
   MASU_EXPECT_ERROR(histogram(MPI_COMM_WORLD, x, Bins::edges({0, last ? 1.0 : 2.0})), invalid_argument, same);
-  MASU_EXPECT_ERROR(histogram(MPI_COMM_WORLD, x, Bins::even(3), {}, last ? 0 : 1), invalid_argument, "root 0)");
+  MASU_EXPECT_ERROR(histogram(MPI_COMM_WORLD, x, Bins::even(3), {}, last ? 0 : 1), invalid_argument, "root 0");
   MASU_EXPECT_ERROR(topk(MPI_COMM_WORLD, x, last ? 3 : 4), invalid_argument, "k 4");
   MASU_EXPECT_ERROR(quantiles(MPI_COMM_WORLD, x, std::vector<double>{last ? 0.5 : 0.6}), invalid_argument, same);
   std::vector<float> keys = x;
@@ -192,6 +193,63 @@ TEST(MpiFunctionErrors, RanksThatDisagree) {
   MASU_EXPECT_ERROR(sort(MPI_COMM_WORLD, keys, {.order = last ? Order::ascending : Order::descending}),
                     invalid_argument, "descending");
   EXPECT_EQ(max(MPI_COMM_WORLD, x), static_cast<float>(ranks() - 1));
+}
+
+// With a root the others have an empty result, a zero or the result of no data; every rank must name the same.
+TEST(MpiFunctionRoots, OfEach) {
+  const std::vector<float> x{static_cast<float>(rank()), 7, -3};
+  const std::vector<double> half{0.5};
+  const int last = ranks() - 1;
+  const bool here = rank() == last;
+  const auto at_root = [&](const auto& call, const auto& of_none) {
+    const auto everywhere = call(all_ranks);
+    const auto found = call(last);
+    if (here) EXPECT_EQ(outcome([&] { return found; }), outcome([&] { return everywhere; }));
+    else EXPECT_TRUE(of_none(found));
+    MASU_EXPECT_ERROR((void)call(ranks()), invalid_argument, "mpi: root must be all_ranks or 0 to ");
+    MASU_EXPECT_ERROR((void)call(-2), invalid_argument, "got -2");
+    if (ranks() == 1) return;
+    MASU_EXPECT_ERROR((void)call(here ? 0 : last), invalid_argument, "root 0");
+    MASU_EXPECT_ERROR((void)call(here ? all_ranks : 0), invalid_argument, "root 0");
+  };
+  const auto no_rows = [](const SumResult& found) { return found.rows() == 0; };
+  at_root([&](int root) { return sum(MPI_COMM_WORLD, x, {}, root); }, no_rows);
+  at_root([&](int root) { return dot(MPI_COMM_WORLD, x, x, {}, root); }, no_rows);
+  at_root([&](int root) { return mean(MPI_COMM_WORLD, x, {}, root); }, no_rows);
+  at_root([&](int root) { return norm2(MPI_COMM_WORLD, x, {}, root); }, no_rows);
+  at_root([&](int root) { return variance(MPI_COMM_WORLD, x, {}, root); }, no_rows);
+  at_root([&](int root) { return standard_deviation(MPI_COMM_WORLD, x, {}, root); }, no_rows);
+  at_root([&](int root) { return reduce(MPI_COMM_WORLD, x, ReduceOp::minmax, {}, root); },
+          [](const ReduceResult& found) { return found.rows() == 0; });
+  const auto number = [](const auto& call) {
+    return [&call](int root) { return std::vector{static_cast<double>(call(root))}; };
+  };
+  const auto zero = [](const std::vector<double>& found) { return found == std::vector<double>{0}; };
+  at_root(number([&](int root) { return mpi::min(MPI_COMM_WORLD, x, {}, root); }), zero);
+  at_root(number([&](int root) { return mpi::max(MPI_COMM_WORLD, x, {}, root); }), zero);
+  at_root(number([&](int root) { return mpi::minmax(MPI_COMM_WORLD, x, {}, root).second; }), zero);
+  at_root(number([&](int root) { return argmin(MPI_COMM_WORLD, x, {}, root); }), zero);
+  at_root(number([&](int root) { return argmax(MPI_COMM_WORLD, x, {}, root); }), zero);
+  at_root(number([&](int root) { return count_nonzero(MPI_COMM_WORLD, x, {}, root); }), zero);
+  at_root(number([&](int root) { return count(MPI_COMM_WORLD, x, root); }), zero);
+  at_root(number([&](int root) { return median(MPI_COMM_WORLD, x, root); }), zero);
+  at_root([&](int root) { return quantiles(MPI_COMM_WORLD, x, half, {}, root); },
+          [](const std::vector<double>& found) { return found.empty(); });
+  at_root([&](int root) { return exact_quantiles(MPI_COMM_WORLD, x, half, {}, root); },
+          [](const std::vector<Quantile>& found) { return found.empty(); });
+  at_root([&](int root) { return topk(MPI_COMM_WORLD, x, 2, {}, root); },
+          [](const TopkResult& found) { return found.indices().empty(); });
+  at_root([&](int root) { return unique(MPI_COMM_WORLD, x, root); },
+          [](const UniqueArrays& found) { return found.size() == 0; });
+  const Bins bins = Bins::even(3);
+  const auto no_counts = [](const auto& found) { return found.n() == 0; };
+  at_root([&](int root) { return histogram(MPI_COMM_WORLD, x, bins, {}, root); }, no_counts);
+  const Part column(x);
+  at_root([&](int root) { return joint_histogram(MPI_COMM_WORLD, {&column, 1}, {&bins, 1}, {}, root); }, no_counts);
+  at_root([&](int root) { return weighted_histogram(MPI_COMM_WORLD, x, x, bins, {}, root); },
+          [](const WeightedHistogram& found) {
+            return std::ranges::all_of(found.totals(), [](double one) { return one == 0; });
+          });
 }
 
 TEST(MpiDevices, MemoryOfThem) {

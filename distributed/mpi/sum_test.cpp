@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "distributions.h"
 #include "expect_error.h"
+#include "outcomes.h"
 
 #include <gtest/gtest.h>
 #include <masu/mpi.h>
@@ -10,26 +11,6 @@
 
 namespace masu::mpi::test {
 namespace {
-
-// The same bits, or the same error, as one process with all the data.
-template <class F, class G>
-void expect_same(const F& distributed, const G& alone) {
-  std::string wrong;
-  std::optional<SumResult> expected;
-  try {
-    expected = alone();
-  } catch (const Error& error) {
-    wrong = error.what();
-  }
-  try {
-    const SumResult found = distributed();
-    ASSERT_TRUE(expected.has_value()) << "no error: " << wrong;
-    EXPECT_EQ(found, *expected);
-  } catch (const Error& error) {
-    EXPECT_FALSE(expected.has_value()) << error.what();
-    EXPECT_FALSE(wrong.empty()) << error.what();
-  }
-}
 
 template <class T>
 class MpiSum : public testing::Test {};
@@ -42,14 +23,20 @@ TYPED_TEST(MpiSum, AsOneProcess) {
     const std::span<const TypeParam> mine = part_of(x, cuts);
     const ArrayView all(x);
     const SumOptions narrow{.result = Dtype::f32, .ddof = 1};
-    expect_same([&] { return sum(MPI_COMM_WORLD, mine); }, [&] { return masu::sum(cpu, all); });
-    expect_same([&] { return dot(MPI_COMM_WORLD, mine, mine); }, [&] { return masu::dot(cpu, all, all); });
-    expect_same([&] { return mean(MPI_COMM_WORLD, mine); }, [&] { return masu::mean(cpu, all); });
-    expect_same([&] { return norm2(MPI_COMM_WORLD, mine, narrow); }, [&] { return masu::norm2(cpu, all, narrow); });
-    expect_same([&] { return variance(MPI_COMM_WORLD, mine, narrow); },
-                [&] { return masu::variance(cpu, all, narrow); });
-    expect_same([&] { return standard_deviation(MPI_COMM_WORLD, mine); },
-                [&] { return masu::standard_deviation(cpu, all); });
+    expect_same(
+        "sum", [&] { return sum(MPI_COMM_WORLD, mine); }, [&] { return masu::sum(cpu, all); });
+    expect_same(
+        "dot", [&] { return dot(MPI_COMM_WORLD, mine, mine); }, [&] { return masu::dot(cpu, all, all); });
+    expect_same(
+        "mean", [&] { return mean(MPI_COMM_WORLD, mine); }, [&] { return masu::mean(cpu, all); });
+    expect_same(
+        "norm2", [&] { return norm2(MPI_COMM_WORLD, mine, narrow); }, [&] { return masu::norm2(cpu, all, narrow); });
+    expect_same(
+        "variance", [&] { return variance(MPI_COMM_WORLD, mine, narrow); },
+        [&] { return masu::variance(cpu, all, narrow); });
+    expect_same(
+        "standard_deviation", [&] { return standard_deviation(MPI_COMM_WORLD, mine); },
+        [&] { return masu::standard_deviation(cpu, all); });
   });
 }
 

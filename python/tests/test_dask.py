@@ -336,22 +336,43 @@ def test_conventions():
     same(md.histogram(unknown, 5)[0], masu.histogram(positive, 5)[0])
 
 
-def test_chunks_that_are_computed_again_take_little_memory():
-    """A worker holds few chunks at a time, however many there are."""
+def delayed(made, size, chunks):
+    return da.concatenate([da.from_delayed(dask.delayed(made)(i), (size,), float) for i in range(chunks)])
+
+
+def mapped(made, size, chunks):
+    return da.map_blocks(lambda block_info=None: made(block_info[None]["chunk-location"][0]), chunks=((size,) * chunks,),
+                         dtype=float, meta=np.empty(0))
+
+
+def legacy(made, size, chunks):
+    """Tasks as tuples, with another between."""
+    tasks = {("made", i): (made, i) for i in range(chunks)}
+    tasks.update({("legacy", i): (np.add, ("made", i), (sum, [0.0, 0.0])) for i in range(chunks)})
+    return da.Array(tasks, "legacy", ((size,) * chunks,), dtype=float)
+
+
+@pytest.mark.parametrize("source", [delayed, mapped, legacy])
+def test_chunks_that_are_computed_again_take_little_memory(source):
+    """A worker holds few chunks at a time, however many there are, wherever they come from."""
     size, chunks = 2**18, 48
+    calls = []
 
-    def made(block_info=None):
-        return np.random.default_rng(block_info[None]["chunk-location"][0]).normal(size=size)
+    def made(i):
+        calls.append(i)
+        return np.random.default_rng(i).normal(size=size)
 
-    a = da.map_blocks(made, chunks=((size,) * chunks,), dtype=float, meta=np.empty(0))
+    a = source(made, size, chunks)
     kept = a.compute()
     for call, wanted in ((partial(md.histogram, bins=100), masu.histogram(kept, 100)[0]), (md.median, masu.median(kept)),
                          (partial(md.quantile, q=[0.01, 0.9]), masu.quantile(kept, [0.01, 0.9]))):
+        calls.clear()
         tracemalloc.start()
         found = dask.compute(call(a, recompute=True), scheduler="threads", num_workers=2)[0]
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         assert peak < 12 * 8 * size < 8 * size * chunks / 3, call
+        assert len(calls) >= 2 * chunks and sorted(calls) == sorted(list(range(chunks)) * (len(calls) // chunks))
         assert np.array_equal(found[0] if isinstance(found, tuple) else found, wanted)
 
 

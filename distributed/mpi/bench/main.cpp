@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What masu/mpi.h takes on several ranks, against one process with all the data: `mpirun -n 2 masu-mpi-bench`. Each
 // rank works on the GPU of its number, with --device cpu on its share of the CPU (mpirun --bind-to none). Rank 0 prints
-// a table, and JSON where --json names a file.
+// a table, and JSON where --json names a file; both name the versions of the driver, of NCCL and of MPI.
 #include <masu/masu.h>
 #include <masu/mpi.h>
 
@@ -10,6 +10,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <fstream>
 #include <limits>
 #include <string>
@@ -127,6 +128,26 @@ double alone(int runs, const Prepare& prepare, const F& work) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   return least;
+}
+
+std::string mpi_version() {
+  char text[MPI_MAX_LIBRARY_VERSION_STRING];
+  int length = 0;
+  MPI_Get_library_version(text, &length);
+  std::string version(text, static_cast<std::size_t>(length));
+  version.resize(std::min(version.find_first_of(",\n"), version.size()));
+  std::replace(version.begin(), version.end(), '\t', ' ');
+  return version;
+}
+// None where there is no library.
+std::string nccl_version() {
+  const char* const named = std::getenv("MASU_NCCL");
+  int (*get)(int*) = nullptr;
+  int version = 0;
+  mpi::detail::RuntimeLibrary(named != nullptr ? named : "libnccl.so.2").find(get, "ncclGetVersion");
+  if (get == nullptr || get(&version) != 0) return "none";
+  return std::to_string(version / 10000) + "." + std::to_string(version / 100 % 100) + "." +
+         std::to_string(version % 100);
 }
 
 struct Row {
@@ -269,7 +290,11 @@ class Bench {
 
   void print(const std::string& json) const {
     if (rank() != 0) return;
-    std::printf("%d ranks, %s, 2^%d elements in all, times in ms\n", ranks_, device_.info().name.c_str(),
+    const DeviceInfo& info = device_.info();
+    const std::string mpi = mpi_version();
+    const std::string nccl = cpu_ ? "none" : nccl_version();
+    std::printf("%d ranks, %s, driver %s, NCCL %s, %s, masu %s, 2^%d elements in all, times in ms\n", ranks_,
+                info.name.c_str(), info.driver.c_str(), nccl.c_str(), mpi.c_str(), std::string(version()).c_str(),
                 static_cast<int>(std::log2(static_cast<double>(all_))));
     std::printf("%-28s %10s %10s %10s  %s\n", "", cpu_ ? "one" : "one/bound", "ranks", "must", "");
     for (const Row& row : rows_) {
@@ -281,7 +306,8 @@ class Bench {
     out << "[\n";
     for (std::size_t i = 0; i < rows_.size(); ++i) {
       const Row& row = rows_[i];
-      out << "  {\"name\": \"" << row.name << "\", \"device\": \"" << device_.info().name << "\", \"ranks\": " << ranks_
+      out << "  {\"name\": \"" << row.name << "\", \"device\": \"" << info.name << "\", \"driver\": \"" << info.driver
+          << "\", \"nccl\": \"" << nccl << "\", \"mpi\": \"" << mpi << "\", \"ranks\": " << ranks_
           << ", \"elements\": " << all_ << ", \"one_seconds\": " << row.one << ", \"ranks_seconds\": " << row.several
           << ", \"must_seconds\": " << row.bound << ", \"own_seconds\": " << row.sort.sort
           << ", \"exchange_seconds\": " << row.sort.exchange << ", \"merge_seconds\": " << row.sort.merge

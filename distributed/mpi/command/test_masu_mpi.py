@@ -251,6 +251,10 @@ class Errors(MpiTest):
             self.fails(2, "sort", "zeros:u8:3", "--verify", says="--verify is not for several ranks")
             self.fails(1, "sort", "random:f64:100000", "--memory", "64Ki", "-o", "s.npy", says="take more ranks")
 
+    def test_no_gpu(self):
+        """Of a number that no machine has, on every rank."""
+        self.fails(1, "reduce", "zeros:u8:3", "--device", "cuda:999", says="cuda:999")
+
     def test_disk_full(self):
         """A file that may not grow is like a disk that is full."""
         before = sorted(os.listdir(self.folder))

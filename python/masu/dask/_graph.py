@@ -7,11 +7,11 @@ import math
 import operator
 from functools import partial
 
+import dask
 import dask.array as da
 import numpy as np
-from dask.base import tokenize
+from dask.base import clone_key, tokenize
 from dask.delayed import Delayed
-from dask.graph_manipulation import bind
 from dask.highlevelgraph import HighLevelGraph
 from numpy.lib.array_utils import normalize_axis_tuple
 
@@ -162,7 +162,7 @@ class Tasks:
     def again(self, key, *arrays):
         """The chunks of each array, computed again after the task `key`."""
         self._close()
-        copies = bind(arrays, Delayed(key, self.graph, layer=self.layer), seed=self.layer)
+        copies = [_copied(a, Delayed(key, self.graph, layer=self.layer), self.layer) for a in arrays]
         self.over += copies
         return [blocks(copy) for copy in copies]
 
@@ -182,6 +182,49 @@ class Tasks:
             self.graph = HighLevelGraph.from_collections(self.layer, self.tasks, dependencies=self.over)
             self.over.append(Delayed(next(iter(self.tasks)), self.graph, layer=self.layer))
             self.tasks = {}
+
+
+def _copied(a, before, seed):
+    """The array with tasks of its own, none of which begins before the task `before` has ended.
+
+    Dask's `bind` leaves tasks of Delayed objects as they are, so that these would be kept.
+    """
+    tasks = dict(dask.optimize(a)[0].__dask_graph__())
+    names = {key: clone_key(key, seed) for key in tasks}
+    copy = {names[key]: _renamed(task, names, names[key], before.key) for key, task in tasks.items()}
+    name = clone_key(a.name, seed)
+    return da.Array(HighLevelGraph.from_collections(name, copy, dependencies=[before]), name, a.chunks, meta=a._meta)
+
+
+def _renamed(task, names, key, before):
+    """A task of other keys; one that needs no other runs after the task `before`."""
+    if hasattr(task, "substitute"):  # one of Dask's objects
+        needs = any(need in names for need in task.dependencies)
+        renamed = task.substitute(names, key=key)
+    else:
+        found = []
+        renamed = _replaced(task, names, found)
+        needs = bool(found)
+    return renamed if needs else (_after, renamed, before)
+
+
+def _replaced(x, names, found):
+    """What a task written as tuples, lists and dicts becomes; `found` gets the keys in it."""
+    if isinstance(x, dict):
+        return {name: _replaced(value, names, found) for name, value in x.items()}
+    if type(x) is list or type(x) is tuple and x and callable(x[0]):
+        return type(x)(_replaced(one, names, found) for one in x)
+    try:
+        if isinstance(x, (str, tuple)) and x in names:
+            found.append(x)
+            return names[x]
+    except TypeError:  # a tuple that is no key
+        pass
+    return x
+
+
+def _after(result, before):
+    return result
 
 
 def _size(block):

@@ -72,7 +72,7 @@ def _found(name, a, options, front, axis, keepdims, recompute, split_every):
     tasks = _graph.Tasks(name, a, tuple(sorted(options.items(), key=str)), keepdims, recompute, split_every, over=[a])
     computed = partial(getattr(np, name), **options)
     bits = 8 * a.dtype.itemsize
-    first = blocks = _graph.blocks(a)
+    blocks = _graph.blocks(a)
     plan = tasks.add("begin", partial(_Plan, computed, a.dtype.newbyteorder("="), bits))
     if not recompute and bits > _DIGIT and not a.size < _SAMPLED:
         plan = tasks.add("guess", _guessed, plan, tasks.each("sample", _sampled, [plan] * len(blocks), blocks,
@@ -82,14 +82,15 @@ def _found(name, a, options, front, axis, keepdims, recompute, split_every):
     for number in range(-(-bits // _DIGIT)):
         if number and recompute:
             blocks, = tasks.again(plan, a)
+        before = plan
         parts = tasks.each(f"pass-{number}", _counted, [plan] * len(blocks), blocks)
         counts = tasks.tree(f"counts-{number}", _added, parts, split_every)
         plan = tasks.add(f"plan-{number}", _narrowed, plan, counts)
     shape = (*front, *((1,) * a.ndim if keepdims else ()))
     signs = []
     if a.dtype.kind == "f":
-        # chunks that are kept are looked at again where a zero was found; others in the first pass, as they are there
-        found = tasks.each("zeros", _zeros, first) if recompute else tasks.each("zeros", _zeros, blocks, [plan] * len(blocks))
+        # chunks that are kept are looked at again where a zero was found; others in the last pass, where it may find one
+        found = tasks.each("zeros", _zeros, blocks, [before if recompute else plan] * len(blocks))
         signs = [tasks.tree("signs", _zeros_of_all, found, split_every)]
     result = tasks.add("result", partial(_computed, shape, dtype), plan, *signs)
     return tasks.array([result], tuple((n,) for n in shape), dtype)
@@ -285,9 +286,9 @@ class _Zeros(NamedTuple):
             self.negative, np.ndarray) else np.full(places.shape, self.negative)
 
 
-def _zeros(block, plan=None):
-    """The zeros of a block; with a plan None where no zero was found."""
-    if plan is not None and not (plan.fronts == 1 << 8 * block.dtype.itemsize - 1).any():
+def _zeros(block, plan):
+    """The zeros of a block; None where no place has a zero, as far as its key is known."""
+    if not (plan.fronts == 1 << 8 * block.dtype.itemsize - 1 >> plan.left).any():
         return None
     block = _graph.on_host(block)
     return _packed(np.signbit(block[block == 0]))

@@ -22,7 +22,19 @@
 #include <utility>
 #include <vector>
 
-namespace masu::mpi::detail {
+namespace masu::mpi {
+
+/// Where a result is: on every rank, or on the rank with a number of 0 on. Others then have the result of no data; of
+/// sums, extremes and quantiles an empty one, and a zero in place of a number.
+inline constexpr int all_ranks = -1;
+
+namespace detail {
+
+inline void check_root(const Group& group, int root) {
+  if (root >= all_ranks && root < group.size()) return;
+  throw Error(ErrorCode::invalid_argument, "mpi: root must be all_ranks or 0 to " + std::to_string(group.size() - 1) +
+                                               ", got " + std::to_string(root));
+}
 
 /// The text of a call, the same on every rank where the ranks agree: "sum(f32, result f64)".
 class Text {
@@ -37,6 +49,7 @@ class Text {
     return with(std::string(name) + " " + std::string(value));
   }
   Text& with(std::string_view name, std::uint64_t value) { return with(name, std::to_string(value)); }
+  Text& with_root(int root) { return root == all_ranks ? *this : with("root", std::to_string(root)); }
   [[nodiscard]] std::string finish() const { return text_ + ")"; }
 
  private:
@@ -58,6 +71,8 @@ class Call {
   }
 
   [[nodiscard]] const Group& group() const noexcept { return group_; }
+  /// Whether this rank has the result.
+  [[nodiscard]] bool is_at(int root) const noexcept { return root == all_ranks || root == group_.rank(); }
 
   /// Does this rank's work. What it throws is kept for the next agree(); after a failure no work is done.
   template <class F>
@@ -86,18 +101,21 @@ class Call {
     if (words[0] != ~words[1]) throw_difference();
   }
 
-  /// The last phase: the result, made on every rank or on none.
+  /// The last phase: the result, made on every rank or on none. With a root, others have an empty one.
   template <class F>
-  auto finish(const F& make) {
+  auto finish(const F& make, int root = all_ranks) {
     std::optional<decltype(make())> result;
-    attempt([&] { result.emplace(make()); });
+    attempt([&] {
+      if (is_at(root)) result.emplace(make());
+      else result.emplace();
+    });
     agree();
     return std::move(*result);
   }
 
   /// The same of an accumulator's states. What fails at the end may be kept for the next agree().
   template <class Accumulator>
-  Bytes combine_states(Bytes mine, int root = -1) {
+  Bytes combine_states(Bytes mine, int root = all_ranks) {
     std::optional<Device> cpu;
     attempt([&] { cpu = Device::open("cpu"); });
     const auto merge = [&](const Bytes& before, const Bytes& after) {
@@ -105,8 +123,8 @@ class Call {
       both.merge(Accumulator::from_bytes(*cpu, after));
       return both.bytes();
     };
-    if (root < 0 && group_.size() <= few_ranks) {
-      if (std::optional<Bytes> all = combine_short(mine, merge)) return std::move(*all);
+    if (group_.size() <= few_ranks) {
+      if (std::optional<Bytes> all = combine_short(mine, merge)) return is_at(root) ? std::move(*all) : Bytes();
     }
     return combine(std::move(mine), merge, root);
   }
@@ -139,7 +157,7 @@ class Call {
   /// The bytes of all ranks merged, in the order of the ranks: merge(before, after) joins those of neighbouring ranks.
   /// On every rank, or on `root` alone (the others get none).
   template <class F>
-  Bytes combine(Bytes mine, const F& merge, int root = -1) {
+  Bytes combine(Bytes mine, const F& merge, int root = all_ranks) {
     const int rank = group_.rank();
     for (int step = 1; step < group_.size(); step *= 2) {
       if ((rank & step) != 0) {
@@ -293,4 +311,6 @@ class Call {
   std::optional<Failure> failure_;
 };
 
-}  // namespace masu::mpi::detail
+}  // namespace detail
+
+}  // namespace masu::mpi

@@ -16,16 +16,7 @@
 
 namespace masu::mpi {
 
-/// Where a result is: on every rank, or on the rank with a number of 0 on. Others then have the result of no data.
-inline constexpr int all_ranks = -1;
-
 namespace detail {
-
-inline void check_root(const Group& group, int root) {
-  if (root >= all_ranks && root < group.size()) return;
-  throw Error(ErrorCode::invalid_argument, "mpi: root must be all_ranks or 0 to " + std::to_string(group.size() - 1) +
-                                               ", got " + std::to_string(root));
-}
 
 inline Text& with_bins(Text& text, const Bins& bins) {
   const Bytes bytes = bins.bytes();
@@ -135,7 +126,7 @@ inline Text histogram_text(std::string_view function, std::span<const Part> colu
   for (const Bins& each : bins) with_bins(text, each);
   return text.with("right_open", right_open ? 1 : 0)
       .with("outside", outside == Outside::clamp ? "clamp" : "drop")
-      .with("root", std::to_string(root));
+      .with_root(root);
 }
 
 /// Gives the columns to an accumulator: all in host memory, or all where they are.

@@ -4,13 +4,14 @@
 #pragma once
 
 #include <masu/mpi/call.h>
-#include <masu/mpi/histogram.h>
 #include <masu/mpi/part.h>
 #include <masu/quantile.h>
 #include <masu/topk.h>
 #include <masu/unique.h>
 
+#include <algorithm>
 #include <array>
+#include <cstring>
 #include <span>
 #include <utility>
 #include <vector>
@@ -58,11 +59,12 @@ inline QuantileFinder find_places(Call& call, const Part& x, std::span<const dou
 }
 
 inline Text quantile_text(std::string_view function, const Part& x, std::span<const double> q,
-                          const QuantileOptions& options) {
+                          const QuantileOptions& options, int root) {
   return Text(function)
       .with(to_string(x.dtype()))
       .with(to_string(options.method))
-      .with(std::to_string(q.size()) + " quantiles #" + std::to_string(hash_of(q.data(), q.size_bytes())));
+      .with(std::to_string(q.size()) + " quantiles #" + std::to_string(hash_of(q.data(), q.size_bytes())))
+      .with_root(root);
 }
 
 }  // namespace detail
@@ -71,52 +73,57 @@ namespace detail {
 
 /// What `make` makes of the quantiles.
 template <class F>
-auto quantiles_as(MPI_Comm comm, const Part& x, std::span<const double> q, const QuantileOptions& options,
+auto quantiles_as(MPI_Comm comm, const Part& x, std::span<const double> q, const QuantileOptions& options, int root,
                   const F& make) {
-  Call call(comm, [&] { return quantile_text("quantiles", x, q, options); });
+  Call call(comm, [&] { return quantile_text("quantiles", x, q, options, root); });
   call.attempt([&] {
+    check_root(call.group(), root);
     if (options.rows != 1) {
       throw Error(ErrorCode::invalid_argument, "mpi: quantiles: rows must be 1, got " + std::to_string(options.rows));
     }
   });
   const QuantileFinder found = find_places(call, x, q, options.method);
-  return call.finish([&] { return make(found.result()); });
+  return call.finish([&] { return make(found.result()); }, root);
 }
 
 }  // namespace detail
 
 /// As quantile.h says on the data of all ranks. options.rows must be 1; options.times is not used.
 inline std::vector<Quantile> exact_quantiles(MPI_Comm comm, const Part& x, std::span<const double> q,
-                                             const QuantileOptions& options = {}) {
-  return detail::quantiles_as(comm, x, q, options, [](std::vector<Quantile> found) { return found; });
+                                             const QuantileOptions& options = {}, int root = all_ranks) {
+  return detail::quantiles_as(comm, x, q, options, root, [](std::vector<Quantile> found) { return found; });
 }
 inline std::vector<double> quantiles(MPI_Comm comm, const Part& x, std::span<const double> q,
-                                     const QuantileOptions& options = {}) {
-  return detail::quantiles_as(comm, x, q, options, [](const std::vector<Quantile>& found) {
+                                     const QuantileOptions& options = {}, int root = all_ranks) {
+  return detail::quantiles_as(comm, x, q, options, root, [](const std::vector<Quantile>& found) {
     std::vector<double> result;
     for (const Quantile& one : found) result.push_back(one.value);
     return result;
   });
 }
-inline double median(MPI_Comm comm, const Part& x) {
-  const double half[] = {0.5};
-  detail::Call call(comm, [&] { return detail::Text("median").with(to_string(x.dtype())); });
-  const QuantileFinder lower = detail::find_places(call, x, half, QuantileMethod::lower);
-  const QuantileFinder higher = detail::find_places(call, x, half, QuantileMethod::higher);
-  // The median of the one or two elements in the middle.
+inline double median(MPI_Comm comm, const Part& x, int root = all_ranks) {
+  detail::Call call(comm, [&] { return detail::Text("median").with(to_string(x.dtype())).with_root(root); });
+  call.attempt([&] { detail::check_root(call.group(), root); });
+  call.agree();
+  std::uint64_t count = x.count();
+  call.group().sum({&count, 1});
+  // The one or two elements in the middle, in the same passes.
+  const double last = static_cast<double>(std::max<std::uint64_t>(count, 2) - 1);
+  const std::array middle{static_cast<double>((std::max<std::uint64_t>(count, 1) - 1) / 2) / last,
+                          static_cast<double>(count / 2) / last};
+  const std::span places = std::span(middle).first(count % 2 == 0 ? 2 : 1);
+  const QuantileFinder found = detail::find_places(call, x, places, QuantileMethod::nearest);
   const auto value = [&](auto tag) {
     using T = typename decltype(tag)::type;
-    std::vector<T> middle;
-    for (const QuantileFinder* finder : {&lower, &higher}) {
+    std::vector<T> elements;
+    for (const Quantile& one : found.result()) {
       T element;
-      const std::uint64_t bits = finder->result().front().bits;
-      std::memcpy(&element, &bits, sizeof element);
-      middle.push_back(element);
+      std::memcpy(&element, &one.bits, sizeof element);
+      elements.push_back(element);
     }
-    if (lower.count() % 2 != 0) middle.pop_back();
-    return masu::median(Device::open("cpu"), ArrayView(middle));
+    return masu::median(Device::open("cpu"), ArrayView(elements));
   };
-  return call.finish([&] { return dispatch(x.dtype(), value); });
+  return call.finish([&] { return dispatch(x.dtype(), value); }, root);
 }
 
 /// As topk.h says on the data of all ranks: equal elements by index among all of them. options.rows must be 1;
@@ -129,7 +136,7 @@ inline TopkResult topk(MPI_Comm comm, const Part& x, std::uint64_t k, const Topk
         .with("k", k)
         .with(options.largest ? "largest" : "smallest")
         .with("NaN", to_string(options.nan))
-        .with("root", std::to_string(root));
+        .with_root(root);
   });
   const TopkOptions own{.largest = options.largest, .nan = options.nan, .rows = options.rows};
   detail::Bytes mine;
@@ -158,8 +165,7 @@ inline TopkResult topk(MPI_Comm comm, const Part& x, std::uint64_t k, const Topk
 /// The distinct values of all ranks with their counts, as unique.h says. Every rank (with a root, that one) needs the
 /// memory for all of them.
 inline UniqueArrays unique(MPI_Comm comm, const Part& x, int root = all_ranks) {
-  detail::Call call(
-      comm, [&] { return detail::Text("unique").with(to_string(x.dtype())).with("root", std::to_string(root)); });
+  detail::Call call(comm, [&] { return detail::Text("unique").with(to_string(x.dtype())).with_root(root); });
   detail::Bytes mine;
   call.attempt([&] {
     detail::check_root(call.group(), root);
