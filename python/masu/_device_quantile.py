@@ -54,8 +54,10 @@ def quantiles(name, function, a, q, axis, keepdims, method):
         return to_device(np.asarray(function(np.empty(a.shape, a.dtype), **options)), a.device)
     try:
         rows, number, kept = _of_lines(a, axis, keepdims)
+        if plain is not function and np.ndim(q) > 1 and _quantile.several_axes(axes_of(a, axis), a.ndim):
+            raise _quantile.Unforeseen
         *points, dtype, shape = _quantile.points(plain, rows.shape[-1], a.dtype, q, method)
-        doubles = _quantile.double_quantiles(plain, a.dtype, q, method) if skips else ()
+        doubles, formulas = _quantile.double_quantiles(plain, a.dtype, q, method) if skips else ((), method)
         if skips and not doubles.size and points[0].size:
             raise _quantile.Unforeseen
     except _quantile.Unforeseen:
@@ -64,7 +66,7 @@ def quantiles(name, function, a, q, axis, keepdims, method):
         _numpys(function, a.shape, a.dtype, options, error)
     found = array_like(a, dtype_name(dtype) if points[-1].any() else None, (*shape, *kept))
     if found.size and skips:
-        _masu.nan_quantiles(rows, found, number, method, doubles)
+        _masu.nan_quantiles(rows, found, number, formulas, doubles)
     elif found.size:
         _masu.quantiles(rows, found, number, *points)
     return converted(found, dtype)

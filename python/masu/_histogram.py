@@ -63,8 +63,10 @@ def histogram(a, bins=10, range=None, density=None, weights=None, *, axis=None, 
     if type(a) is list:
         a = np.asarray(a)
     other = _arrays.foreign(a, bins, weights)
-    if not other and weights is None and axis is None and device is None and type(a) is np.ndarray and a.size < _small.limit:
-        return np.histogram(a, bins, range, density)
+    if not other and weights is None and axis is None and device is None and type(a) is np.ndarray:
+        many_bins = type(bins) is int and bins > a.size  # which take longer than the elements
+        if a.size < _small.limit * (_MANY_BINS if many_bins else 1):
+            return np.histogram(a, bins, range, density)
     if other:
         if (type(range) is tuple and len(range) == 2 and weights is None and axis is None and not density
                 and device is None):
@@ -113,7 +115,7 @@ def histogram_bin_edges(a, bins=10, range=None, weights=None, *, device=None):
     if _arrays.foreign(a, bins):
         options = {"bins": bins, "range": range, "weights": weights}
         return _arrays.in_kind(histogram_bin_edges, a, **options, device=device)
-    if type(a) is np.ndarray and a.size < _small.limit or isinstance(bins, str) or weights is not None:
+    if type(a) is np.ndarray and a.size < 4 * _small.limit or isinstance(bins, str) or weights is not None:
         return np.histogram_bin_edges(a, bins, range, weights)
     data = _arrays.plain(a)
     if not _arrays.has_dtype(data):

@@ -163,7 +163,7 @@ def points(function, count, dtype, q, method):
 
 def plain_points(percent, count, dtype, q, method):
     """`points` for calls that only enqueue, with the bytes of the results in place of their dtype, 0 for that of the data,
-    and behind them the quantiles of `double_quantiles`; None for what the usual way must say.
+    and behind them what `double_quantiles` gives; None for what the usual way must say.
     """
     function = np.percentile if percent else np.quantile
     try:
@@ -174,24 +174,31 @@ def plain_points(percent, count, dtype, q, method):
     own = result == np.dtype(dtype) and not found[-1].any()
     if not own and result.kind != "f":
         return None
-    return (*found, 0 if own else result.itemsize, shape, double_quantiles(function, dtype, q, method))
+    return (*found, 0 if own else result.itemsize, shape, *double_quantiles(function, dtype, q, method))
 
 
 def double_quantiles(function, dtype, q, method):
-    """`q` as float64, from 0 to 1, where NumPy computes places in it by masu's formulas, so that a device can do so for
-    numbers of elements that it finds; else no elements.
+    """(`q` as float64, from 0 to 1, a method's name) where NumPy computes places by masu's formulas of that method in
+    float64, so that a device can do so for numbers of elements that it finds; else no elements.
     """
     wanted = np.ravel(q)
-    if wanted.dtype != np.float64 and wanted.dtype not in (np.int64, np.uint64):
-        return np.empty(0)
-    if wanted.dtype != np.float64 and type(q) is not int and function is np.quantile:
-        return np.empty(0)
+    if wanted.dtype not in (np.float64, np.int64, np.uint64):
+        return np.empty(0), method
     wanted = np.true_divide(wanted, 100) if function is np.percentile else wanted.astype(np.float64)
-    for count in (1, 2, 5, 10, 97, 1000):
-        *theirs, _, _ = points(function, count, dtype, q, method)
-        if any(not np.array_equal(a, b) for a, b in zip(theirs, _masu.points_of_method(method, count, wanted))):
-            return np.empty(0)
-    return wanted
+    for name in (method, "lower"):  # of an array of the integers 0 and 1 NumPy takes elements as they are
+        if all(_computed_alike(function, dtype, q, method, count, wanted, name) for count in (1, 2, 5, 10, 97, 1000)):
+            return wanted, name
+    return np.empty(0), method
+
+
+def _computed_alike(function, dtype, q, method, count, wanted, name):
+    """Whether NumPy's points of q are those of masu's formulas."""
+    first, second, weights, kinds, _, _ = points(function, count, dtype, q, method)
+    own_first, own_second, own_weights, own_kinds = map(np.asarray, _masu.points_of_method(name, count, wanted))
+    between = kinds != 0
+    return (np.array_equal(first, own_first) and np.array_equal(kinds, own_kinds)
+            and np.array_equal(second[between], own_second[between])
+            and np.array_equal(weights[between], own_weights[between]))
 
 
 def _unwritten(shape, dtype):
@@ -213,6 +220,11 @@ def _rows(data, axis):
     kept = [i for i in range(ndim) if i not in axes]
     turned = data.transpose(*kept, *sorted(axes, key=lambda i: -abs(data.strides[i])))
     return axes, contiguous(turned, data.dtype).reshape(*turned.shape[:len(kept)], -1)
+
+
+def several_axes(axes, ndim):
+    """Whether NumPy's nan functions bring several axes, or none, together as the last one beside others."""
+    return len(axes) != 1 and len(axes) < ndim
 
 
 def _at(rows, places, device):
@@ -259,6 +271,9 @@ def _without_nan(numpys, plain, data, axis, out, keepdims, device, **keywords):
     the order, so that the elements of a row are those at its first places.
     """
     axes, rows = _rows(data, axis)
+    q = keywords.get("q", 0)
+    if np.ndim(q) > 1 and several_axes(axes, data.ndim) or isinstance(q, _ndarray) and type(q) is not _ndarray:
+        raise Unforeseen  # NumPy has an order of the axes of its own, and results of a subclass
     kept = rows.shape[:-1]
     keepdims = keepdims is not np._NoValue and keepdims
     shape = tuple(1 if i in axes else n for i, n in enumerate(data.shape)) if keepdims else kept
@@ -384,7 +399,7 @@ def median(a, axis=None, out=None, overwrite_input=False, keepdims=False, *, dev
     2.5
     """
     if _brief(a, out, keepdims, device):
-        found = _masu.median_here(a, axis)
+        found = _masu.median_here(a, axis, False)
         if found is not None:
             return found
     if _little(a, device):
@@ -401,6 +416,10 @@ def nanmedian(a, axis=None, out=None, overwrite_input=False, keepdims=np._NoValu
     >>> float(masu.nanmedian([4.0, float("nan"), 3.0, 2.0]))
     3.0
     """
+    if _brief(a, out, keepdims is not np._NoValue and keepdims, device):
+        found = _masu.median_here(a, axis, True)
+        if found is not None:
+            return found
     return _of_middle(np.nanmedian, np.median, a, axis, out, overwrite_input, keepdims, device)
 
 
@@ -420,7 +439,7 @@ def quantile(a, q, axis=None, out=None, overwrite_input=False, method="linear", 
     [2.0, 3.0]
     """
     if weights is None and _brief(a, out, keepdims, device):
-        found = _masu.quantile_here(a, q, axis, method, plain_points, False)
+        found = _masu.quantile_here(a, q, axis, method, plain_points, False, False)
         if found is not None:
             return found
     if weights is None and _little(a, device):
@@ -437,7 +456,7 @@ def percentile(a, q, axis=None, out=None, overwrite_input=False, method="linear"
     [2.0, 3.0]
     """
     if weights is None and _brief(a, out, keepdims, device):
-        found = _masu.quantile_here(a, q, axis, method, plain_points, True)
+        found = _masu.quantile_here(a, q, axis, method, plain_points, True, False)
         if found is not None:
             return found
     return _of_q(np.percentile, None, a, q, axis, out, overwrite_input, method, keepdims, weights, device)
@@ -453,6 +472,10 @@ def nanquantile(a, q, axis=None, out=None, overwrite_input=False, method="linear
     >>> float(masu.nanquantile([1.0, float("nan"), 3.0], 0.5))
     2.0
     """
+    if weights is None and _brief(a, out, keepdims is not np._NoValue and keepdims, device):
+        found = _masu.quantile_here(a, q, axis, method, plain_points, False, True)
+        if found is not None:
+            return found
     return _of_q(np.nanquantile, np.quantile, a, q, axis, out, overwrite_input, method, keepdims, weights, device)
 
 
@@ -464,4 +487,8 @@ def nanpercentile(a, q, axis=None, out=None, overwrite_input=False, method="line
     >>> float(masu.nanpercentile([1.0, float("nan"), 3.0], 50))
     2.0
     """
+    if weights is None and _brief(a, out, keepdims is not np._NoValue and keepdims, device):
+        found = _masu.quantile_here(a, q, axis, method, plain_points, True, True)
+        if found is not None:
+            return found
     return _of_q(np.nanpercentile, np.percentile, a, q, axis, out, overwrite_input, method, keepdims, weights, device)

@@ -57,6 +57,11 @@ def sum(a, axis=None, dtype=None, out=None, keepdims=_NoValue, initial=_NoValue,
         elif kind in "bBhHiIlLqQ?" and device is None and (
                 axis is not None or a.size < _small.limit * (_WIDE_PAY if a.itemsize == 8 else _NARROW_PAY)):
             return np.add.reduce(a, axis)
+    if (type(where) is _ndarray and type(a) is _ndarray and where.shape == a.shape and where.dtype.char == "?"
+            and a.dtype.char in _names and axis is None and dtype is None and out is None and keepdims is _NoValue
+            and initial is _NoValue):
+        chosen = a[where]
+        return sum(chosen, device=device) if chosen.size else a.dtype.type(0)
     return _sum(a, axis, dtype, out, keepdims, initial, where, device)
 
 
@@ -152,6 +157,7 @@ def _sum_integers(data, axis, dtype, out, keepdims, initial, where, device, nump
     return (np.uintp if data.dtype.kind == "u" else np.intp)(total)
 
 
+@_masu.with_plain_calls
 def cumsum(a, axis=None, dtype=None, out=None, *, device=None):
     """The running sum along an axis, as `numpy.cumsum`, but exact: each is the exact sum, rounded once, to nearest.
 
@@ -166,15 +172,6 @@ def cumsum(a, axis=None, dtype=None, out=None, *, device=None):
     >>> masu.cumsum([1e100, 1.0, -1e100]).tolist()
     [1e+100, 1e+100, 1.0]
     """
-    if type(a) is _ndarray and dtype is None and out is None:
-        if a.dtype.kind in "biu":
-            if device is None:
-                return a.cumsum(axis)
-        elif a.ndim == 1 and (axis is None or axis == 0) and a.size and a.flags.carray and a.dtype.char in _names:
-            if a.dtype.isnative:
-                result = np.empty(a.size, a.dtype)
-                _masu.cumsum(a, result, 1, device_for(device, a.size))
-                return result
     if _arrays.is_series(a):
         result = cumsum(_arrays.as_numpy(a), axis, dtype, out, device=device)
         return _arrays.like_series(a, result) if out is None else result

@@ -120,6 +120,7 @@ constexpr std::pair<std::string_view, PlainCall> calls[] = {
     {"bincount", plain::bincount},
     {"digitize", plain::digitize},
     {"dot", plain::dot},
+    {"cumsum", plain::cumsum},
     {"mean", plain::mean},
     {"var", plain::var},
     {"std", plain::std},

@@ -64,6 +64,7 @@ PyObject* unique(const Given& given);
 PyObject* bincount(const Given& given);
 PyObject* digitize(const Given& given);
 PyObject* dot(const Given& given);
+PyObject* cumsum(const Given& given);
 PyObject* mean(const Given& given);
 PyObject* var(const Given& given);
 PyObject* std(const Given& given);

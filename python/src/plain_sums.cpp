@@ -4,6 +4,7 @@
 #include "function.h"
 #include "lines.h"
 #include "module.h"
+#include "short_sum.h"
 
 #include <masu/device.h>
 #include <masu/sum.h>
@@ -69,16 +70,10 @@ struct SummedLines {
     if (number != 0 || a.dimensions != 2 || count > brief_work) return false;
     shape.assign(1, lengths[1]);
     rows = static_cast<std::uint64_t>(lengths[1]);
-    copy.resize(count * masu::size_of(dtype));
-    masu::dispatch(dtype, [&](auto tag) {
-      using T = typename decltype(tag)::type;
-      const auto* const from = static_cast<const T*>(a.data);
-      auto* const to = reinterpret_cast<T*>(copy.data());
-      const auto length = static_cast<std::uint64_t>(lengths[0]);
-      for (std::uint64_t row = 0; row < length; ++row) {
-        for (std::uint64_t c = 0; c < rows; ++c) to[c * length + row] = from[row * rows + c];
-      }
-    });
+    const std::size_t size = masu::size_of(dtype);
+    copy.resize(count * size);
+    masu::transpose(this_device(), masu::ConstRecordsView(static_cast<const std::byte*>(a.data), size, count),
+                    count / rows, rows, masu::RecordsView(copy.data(), size, count));
     data.data = copy.data();
     return true;
   }
@@ -148,6 +143,71 @@ PyObject* plain::dot(const Given& given) {
     return masu::dot(this_device(), {dtype, a->data, count}, {dtype, b->data, count}, options_of(dtype, 1));
   });
   return scalar_of(dtype, product.value());
+}
+
+namespace {
+
+// The running sums of `lines` lines of `length` elements, each `step` from the one before it, whose first ones are
+// `next` from each other. False where one is not certain.
+template <class T>
+bool running_sums_of(const T* x, T* sums, std::uint64_t lines, std::uint64_t length, std::uint64_t step,
+                     std::uint64_t next) {
+  std::vector<T> line(step == 1 ? 0 : length);
+  for (std::uint64_t i = 0; i < lines; ++i) {
+    const T* const from = x + i * next;
+    T* const to = sums + i * next;
+    if (step == 1) {
+      if (!running_sums(from, length, to)) return false;
+      continue;
+    }
+    for (std::uint64_t k = 0; k < length; ++k) line[k] = from[k * step];
+    if (!running_sums(line.data(), length, line.data())) return false;
+    for (std::uint64_t k = 0; k < length; ++k) to[k * step] = line[k];
+  }
+  return true;
+}
+
+}  // namespace
+
+// Of integers NumPy's; of few floats along the last axis, or the first of two.
+PyObject* plain::cumsum(const Given& given) {
+  static const Parameters parameters(2, {"a", "axis"});
+  Parameters::Values values{};
+  if (!parameters.take(given, values)) return nullptr;
+  const NumpyArray* const a = numpy_array(values[0]);
+  if (a == nullptr) return nullptr;
+  if (a->is_integer() || a->is_bool()) {
+    static PyObject* const method = PyUnicode_InternFromString("cumsum");
+    PyObject* const of[] = {values[0], values[1] == nullptr ? Py_None : values[1]};
+    return PyObject_VectorcallMethod(method, of, 2, nullptr);
+  }
+  Dtype dtype{};
+  const std::uint64_t count = a->count();
+  if (!a->is_plain() || !dtype_of(*a, dtype) || (dtype != Dtype::f32 && dtype != Dtype::f64) || a->dimensions == 0 ||
+      count == 0 || count > short_sum_elements || !stays_here(count)) {
+    return nullptr;
+  }
+  std::int64_t axis = a->dimensions - 1;
+  if (is_none(values[1])) {
+    if (a->dimensions != 1) return nullptr;
+  } else if (!integer(values[1], axis)) {
+    return nullptr;
+  }
+  if (axis < 0) axis += a->dimensions;
+  const auto shape = a->shape();
+  const bool last = axis == a->dimensions - 1;
+  if (!last && (axis != 0 || a->dimensions != 2)) return nullptr;
+  const auto length = static_cast<std::uint64_t>(shape[static_cast<std::size_t>(axis)]);
+  const std::uint64_t lines = count / length;
+  nb::object result = nb::steal(new_numpy_array(shape, dtype));
+  if (!result.is_valid()) return nullptr;
+  const auto sum = [&]<class T>(const T* x) {
+    return running_sums_of(x, static_cast<T*>(data_of(result.ptr())), lines, length, last ? 1 : lines,
+                           last ? length : 1);
+  };
+  const bool found =
+      dtype == Dtype::f32 ? sum(static_cast<const float*>(a->data)) : sum(static_cast<const double*>(a->data));
+  return found ? result.release().ptr() : nullptr;
 }
 
 PyObject* plain::mean(const Given& given) {

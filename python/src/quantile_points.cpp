@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "quantile_points.h"
 
+#include "function.h"
 #include "lines.h"
 #include "tensors.h"
 
@@ -52,8 +53,16 @@ bool append_quantiles(std::string& key, PyObject* q) {
     }
     return count > 0 && count <= most;
   }
+  // Exactly an array of NumPy's, or one of its scalars: NumPy may take a scalar as another dtype than an array of it.
+  static PyObject* const scalar = numpy_function("generic");
+  const bool is_array = numpy_array(q) != nullptr;
+  if (!is_array && PyObject_IsInstance(q, scalar) != 1) {
+    PyErr_Clear();
+    return false;
+  }
+  key += is_array ? 'a' : 's';
   Py_buffer view{};
-  if (PyObject_CheckBuffer(q) == 0 || PyObject_GetBuffer(q, &view, PyBUF_FORMAT | PyBUF_C_CONTIGUOUS) != 0) {
+  if (PyObject_GetBuffer(q, &view, PyBUF_FORMAT | PyBUF_C_CONTIGUOUS) != 0) {
     PyErr_Clear();
     return false;
   }
@@ -119,7 +128,7 @@ void answer(const Question& question, Points& points) {
     const nb::object doubles = found[6];
     const Input q(doubles);
     told.q.assign(q.data<double>(), q.data<double>() + q.count());
-    told.method = masu::quantile_method_from_name(nb::borrow<nb::str>(question.method).c_str());
+    told.method = masu::quantile_method_from_name(nb::borrow<nb::str>(found[7]).c_str());
   }
   if (points.known) return;  // another thread has asked meanwhile, and may be using it
   told.number = points.number;

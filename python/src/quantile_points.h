@@ -30,7 +30,7 @@ struct Points {
 };
 
 // What is asked: of lines of `length` elements. `ask(percent, length, dtype, q, method)` gives what points_of() takes,
-// bytes of a result or 0, q's shape and q as float64, or None.
+// bytes of a result or 0, q's shape, q as float64 and the method by whose formulas it is computed, or None.
 struct Question {
   masu::Dtype dtype{};
   bool boolean = false;

@@ -6,15 +6,19 @@
 #include "module.h"
 #include "quantile_points.h"
 #include "tensors.h"
+#include "unordered.h"
 
 #include <masu/buffer.h>
 #include <masu/quantile.h>
 #include <masu/stream.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <span>
+#include <type_traits>
 #include <vector>
 
 namespace masu_python {
@@ -29,18 +33,42 @@ struct Rows {
   const MaybeInput& input;
   std::uint64_t number = 1;
   std::uint64_t length = 0;
+  masu::ArrayView data{};
+  std::vector<std::byte> kept{};  // what is no NaN
 
   // `axis`: None or an int. False for another axis than the last, and for what is empty.
   bool find(PyObject* axis) {
     const int dimensions = input.dimensions();
-    if (input.view().count == 0 || dimensions == 0) return false;
-    length = input.view().count;
+    data = input.view();
+    if (data.count == 0 || dimensions == 0) return false;
+    length = data.count;
     if (axis == Py_None) return true;
     std::int64_t last = 0;
     if (!integer(axis, last) || (last != -1 && last != dimensions - 1)) return false;
     length = input.last_length();
-    number = input.view().count / length;
+    number = data.count / length;
     return true;
+  }
+  [[nodiscard]] bool have_nan() const { return (unordered(data.dtype, data.data, data.count) & has_nan) != 0; }
+  // One row without its NaNs; false where nothing is left, and of several rows.
+  bool leave_out_nans() {
+    if (number != 1) return false;
+    kept.resize(data.count * masu::size_of(data.dtype));
+    const auto copy = [&](auto sample, auto is_nan) {
+      const auto* const from = static_cast<const decltype(sample)*>(data.data);
+      auto* const to = reinterpret_cast<decltype(sample)*>(kept.data());
+      std::uint64_t found = 0;
+      for (std::uint64_t i = 0; i < length; ++i) {
+        to[found] = from[i];
+        found += is_nan(from[i]) ? 0 : 1;
+      }
+      length = found;
+    };
+    if (data.dtype == Dtype::f16) copy(std::uint16_t{}, [](std::uint16_t bits) { return (bits & 0x7fff) > 0x7c00; });
+    else if (data.dtype == Dtype::f32) copy(0.0F, [](float x) { return x != x; });
+    else copy(0.0, [](double x) { return x != x; });
+    data = {data.dtype, kept.data(), length};
+    return length != 0;
   }
 };
 
@@ -60,12 +88,62 @@ bool all_finite(std::span<const std::byte> bytes, Dtype dtype) {
   }
 }
 
+bool any_infinite(const masu::ArrayView& data) {
+  const auto any = [&](const auto* x, auto is_infinite) { return std::any_of(x, x + data.count, is_infinite); };
+  switch (data.dtype) {
+    case Dtype::f16:
+      return any(static_cast<const std::uint16_t*>(data.data), [](auto bits) { return (bits & 0x7fff) == 0x7c00; });
+    case Dtype::f32: return any(static_cast<const float*>(data.data), [](float x) { return std::isinf(x); });
+    case Dtype::f64: return any(static_cast<const double*>(data.data), [](double x) { return std::isinf(x); });
+    default: return false;
+  }
+}
+
+// Whether two integers that follow each other in the order are so far apart that NumPy warns of their difference: such
+// two have no other between them and zero.
+bool are_far_apart(const masu::ArrayView& data) {
+  const auto look = [&](const auto* x) {
+    using T = std::remove_cvref_t<decltype(*x)>;
+    constexpr T most = std::numeric_limits<T>::max();
+    constexpr T least = std::numeric_limits<T>::min();
+    T below = least;
+    T above = most;
+    T any_below = 0;
+    T any_above = -1;
+    for (std::uint64_t i = 0; i < data.count; ++i) {
+      below = std::max(below, x[i] < 0 ? x[i] : least);
+      above = std::min(above, x[i] < 0 ? most : x[i]);
+      any_below |= x[i];
+      any_above &= x[i];
+    }
+    return any_below < 0 && any_above >= 0 && above >= most + (below + 1);
+  };
+  switch (data.dtype) {
+    case Dtype::i8: return look(static_cast<const std::int8_t*>(data.data));
+    case Dtype::i16: return look(static_cast<const std::int16_t*>(data.data));
+    case Dtype::i32: return look(static_cast<const std::int32_t*>(data.data));
+    case Dtype::i64: return look(static_cast<const std::int64_t*>(data.data));
+    default: return false;
+  }
+}
+
+void fill_with_nan(std::span<std::byte> bytes, Dtype dtype) {
+  const auto fill = [&](auto nan) {
+    for (std::size_t i = 0; i < bytes.size(); i += sizeof nan) std::memcpy(bytes.data() + i, &nan, sizeof nan);
+  };
+  if (dtype == Dtype::f16) fill(std::uint16_t{0x7e00});
+  else if (dtype == Dtype::f32) fill(std::numeric_limits<float>::quiet_NaN());
+  else fill(std::numeric_limits<double>::quiet_NaN());
+}
+
 // An array of NumPy's of that shape behind `front`, or its element where it has no dimension, filled by work(stream,
-// data, result). None where not all is finite.
+// data, result), or of data with a NaN, which makes each result NaN, without work. None where not all is finite, and
+// where infinities beside a NaN may make NumPy warn.
 template <class Work>
-nb::object filled(const Rows& rows, PyObject* axis, const std::vector<std::int64_t>& front, Dtype dtype, bool boolean,
-                  const Work& work) {
+nb::object filled(const Rows& rows, bool nan, PyObject* axis, const std::vector<std::int64_t>& front, Dtype dtype,
+                  bool boolean, const Work& work) {
   static const nb::handle empty = nb::object(nb::module_::import_("numpy").attr("empty")).release();
+  if (nan && (rows.number != 1 || !masu::is_float(dtype) || any_infinite(rows.data))) return nb::none();
   std::vector<std::int64_t> shape = front;
   if (axis != Py_None) {
     const auto kept = rows.input.shape();
@@ -80,8 +158,12 @@ nb::object filled(const Rows& rows, PyObject* axis, const std::vector<std::int64
     const Output output(result);
     const std::span<std::byte> bytes(static_cast<std::byte*>(output.view().data),
                                      output.count() * masu::size_of(dtype));
+    if (nan) {
+      fill_with_nan(bytes, dtype);
+      return shape.empty() ? nb::object(result[nb::tuple()]) : result;
+    }
     static const Device& cpu = *new Device(Device::open("cpu"));
-    const masu::ArrayView from = rows.input.view();
+    const masu::ArrayView from = rows.data;
     const std::span<const std::byte> data(static_cast<const std::byte*>(from.data),
                                           from.count * masu::size_of(from.dtype));
     masu::Stream stream(cpu, masu::Timing::off);
@@ -99,19 +181,25 @@ nb::object filled(const Rows& rows, PyObject* axis, const std::vector<std::int64
   return shape.empty() ? nb::object(result[nb::tuple()]) : result;
 }
 
-nb::object median(nb::handle a, nb::handle axis) {
+// `skip`: NaNs are left out. NumPy leaves them out of several rows by an arithmetic of its own.
+nb::object median(nb::handle a, nb::handle axis, bool skip) {
   const MaybeInput input(a);
   Rows rows{input};
-  if (!rows.find(axis.ptr())) return nb::none();
+  if (!rows.find(axis.ptr()) || (skip && rows.number != 1)) return nb::none();
   const Dtype dtype = input.view().dtype;
-  return filled(rows, axis.ptr(), {}, masu::is_float(dtype) ? dtype : Dtype::f64, false,
+  bool nan = rows.have_nan();
+  if (nan && skip) {
+    if (!rows.leave_out_nans()) return nb::none();
+    nan = false;
+  }
+  return filled(rows, nan, axis.ptr(), {}, masu::is_float(dtype) ? dtype : Dtype::f64, false,
                 [&](auto& stream, const auto& data, auto& result) {
                   masu::median(stream, data, dtype, result, {.rows = rows.number}).get();
                 });
 }
 
-nb::object quantile(nb::handle a, nb::handle q, nb::handle axis, nb::handle method, nb::handle ask,
-                    nb::handle percent) {
+nb::object quantile(nb::handle a, nb::handle q, nb::handle axis, nb::handle method, nb::handle ask, nb::handle percent,
+                    bool skip) {
   const MaybeInput input(a);
   Rows rows{input};
   if (!rows.find(axis.ptr())) return nb::none();
@@ -125,10 +213,19 @@ nb::object quantile(nb::handle a, nb::handle q, nb::handle axis, nb::handle meth
     return nb::none();
   }
   if (points->list.empty()) return nb::none();
+  if (rows.number == 1 && are_far_apart(rows.data)) return nb::none();
   const Dtype to = points->result.value_or(dtype);
-  return filled(rows, axis.ptr(), points->shape, to, input.is_bool() && !points->result,
+  bool nan = rows.have_nan();
+  std::vector<masu::QuantilePoint> fewer;
+  if (nan && skip) {
+    if (points->q.empty() || !rows.leave_out_nans()) return nb::none();
+    fewer = masu::quantile_points(points->method, rows.length, points->q);
+    nan = false;
+  }
+  const std::span<const masu::QuantilePoint> list = fewer.empty() ? points->list : fewer;
+  return filled(rows, nan, axis.ptr(), points->shape, to, input.is_bool() && !points->result,
                 [&](auto& stream, const auto& data, auto& result) {
-                  masu::quantiles(stream, data, dtype, points->list, result, to, {.rows = rows.number}).get();
+                  masu::quantiles(stream, data, dtype, list, result, to, {.rows = rows.number}).get();
                 });
 }
 
@@ -206,9 +303,9 @@ void register_quantiles(nb::module_& m) {
   m.def("points_of_method", points_of_method, arg("method"), arg("length"), arg("q"));
   m.def("quantiles", quantiles, arg("data"), arg("result"), arg("rows"), arg("first"), arg("second"), arg("weights"),
         arg("kinds"));
-  m.def("median_here", median, arg("a"), arg("axis").none());
+  m.def("median_here", median, arg("a"), arg("axis").none(), arg("skip"));
   m.def("quantile_here", quantile, arg("a"), arg("q").none(), arg("axis").none(), arg("method").none(), arg("ask"),
-        arg("percent"));
+        arg("percent"), arg("skip"));
 }
 
 }  // namespace masu_python

@@ -66,6 +66,32 @@ std::optional<double> certain_quotient(double sum, double error, double bound, d
   return std::nullopt;
 }
 
+// The root of the number sum + error + d, |d| <= bound, divided by `count` < 2^52, rounded to T; nothing where that is
+// not certain.
+template <class T>
+std::optional<double> certain_root(double sum, double error, double bound, double count) noexcept {
+  if (!(sum > 0) || !(sum <= 0x1p1000) || !(std::fabs(error) <= 0x1p1000) || !(bound <= 0x1p1000)) return std::nullopt;
+  constexpr double least = std::is_same_v<T, double> ? 0x1p-400 : 0x1p-100;
+  constexpr double most = std::is_same_v<T, double> ? 0x1p450 : 0x1p100;
+  T found = static_cast<T>(std::sqrt((sum + error) / count));
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    const auto root = static_cast<double>(found);
+    if (!(root >= least) || !(root <= most)) break;
+    // What count * root * root leaves of the dividend.
+    const double square = root * root;
+    const double product = square * count;
+    const double more = std::fma(square, count, -product) + std::fma(root, root, -square) * count;
+    const double rest = (sum - product) - more + error;
+    const double lost = (std::fabs(sum - product) + product * 0x1p-51 + std::fabs(error)) * 0x1p-50;
+    // The number lies between the squares of root - half a gap and root + half a gap, of which the former is nearer.
+    const double half_gap = (root - static_cast<double>(std::nextafter(found, T{0}))) / 2;
+    const double room = (2 * root - half_gap) * half_gap * count * (1 - 0x1p-49);
+    if (std::fabs(rest) + bound + lost < room) return root;
+    found = std::nextafter(found, rest > 0 ? std::numeric_limits<T>::infinity() : T{0});
+  }
+  return std::nullopt;
+}
+
 struct Compensated {
   double sum = 0;
   double error = 0;  // the sum of the additions' errors, rounded

@@ -95,11 +95,16 @@ void give_times(const SumOptions& options, const RowSums& sums) {
   if (options.times != nullptr) *options.times = sums.times();
 }
 
-bool is_quick(const SumRule& rule, const Device& device) {
+bool is_spread(const SumRule& rule) {
+  return rule.function == Function::variance || rule.function == Function::standard_deviation;
+}
+
+bool is_quick(const SumRule& rule, const Device& device, std::uint64_t length) {
   const auto wide = [](Dtype dtype) { return dtype == Dtype::f32 || dtype == Dtype::f64; };
   const bool one_sum =
       rule.function == Function::sum || rule.function == Function::dot || rule.function == Function::mean;
-  return call::on_cpu(device) && one_sum && wide(rule.dtype) && wide(rule.result);
+  const bool spread = is_spread(rule) && length <= cpu::quick_spread_elements;
+  return call::on_cpu(device) && length != 0 && (one_sum || spread) && wide(rule.dtype) && wide(rule.result);
 }
 
 // Rows of floats on the CPU: those whose rounding is proved without exact totals, and the others.
@@ -108,7 +113,9 @@ void add_quickly(const SumRule& rule, const ArrayView& x, const ArrayView& y, st
   const std::uint64_t divisor = rule.function == Function::mean ? length : 1;
   const auto one = [&]<class T>(const T* from, const T* with, std::uint64_t row, bool quick) {
     std::optional<double> found;
-    if (quick && rule.function == Function::dot) found = cpu::quick_dot(from, with, length, rule.result);
+    if (quick && is_spread(rule)) {
+      found = cpu::quick_spread(from, length, rule.ddof, rule.function == Function::standard_deviation, rule.result);
+    } else if (quick && rule.function == Function::dot) found = cpu::quick_dot(from, with, length, rule.result);
     else if (quick) found = cpu::quick_sum(from, length, rule.result, divisor);
     if (found) return results.take(row, *found);
     Totals totals;
@@ -137,7 +144,7 @@ SumResult of_host(Function function, const Device& device, const ArrayView& x, c
   check_lengths(rule, x.count, y.count);
   const std::uint64_t row = check_rows(rule, x.count, options);
   Results results(rule, options, row, misfit);
-  if (is_quick(rule, device) && row != 0) {
+  if (is_quick(rule, device, row)) {
     call::start_times(options.times);
     const call::Timer timer(options.times, &Times::compute);
     add_quickly(rule, x, y, options.rows, row, results);

@@ -104,6 +104,35 @@ struct QuickErrors {
   }
   [[nodiscard]] HWY_INLINE double Error() const { return hn::GetLane(error); }
 };
+// Of numbers and of their squares. The squares of f32 are doubles; those of f64 are the sums of two, but for what
+// underflows.
+struct QuickMoments {
+  QV sum;
+  QV sum_error;
+  QV squares;
+  QV squares_error;
+  HWY_INLINE void Begin() { sum = sum_error = squares = squares_error = hn::Zero(QD()); }
+  static HWY_INLINE QV AddTo(QV& total, QV x) {
+    const QV before = total;
+    total = hn::Add(total, x);
+    const QV part = hn::Sub(total, before);
+    return hn::Add(hn::Sub(before, hn::Sub(total, part)), hn::Sub(x, part));
+  }
+  HWY_INLINE void Add(QV x) {
+    sum_error = hn::Add(sum_error, AddTo(sum, x));
+    const QV square = hn::Mul(x, x);
+    const QV lost = AddTo(squares, square);
+    squares_error = hn::Add(squares_error, hn::Add(lost, hn::MulSub(x, x, square)));
+  }
+  HWY_INLINE void Merge(const QuickMoments& other) {
+    sum_error = hn::Add(hn::Add(sum_error, other.sum_error), AddTo(sum, other.sum));
+    squares_error = hn::Add(hn::Add(squares_error, other.squares_error), AddTo(squares, other.squares));
+  }
+  template <class F>
+  HWY_INLINE QuickMoments Each(const F& f) const {
+    return {f(sum), f(sum_error), f(squares), f(squares_error)};
+  }
+};
 // The same for few numbers, whose sums often lie exactly between two: `size` is that of what the errors' additions
 // lose.
 struct QuickTwice : QuickErrors {

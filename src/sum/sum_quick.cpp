@@ -13,6 +13,22 @@
 #include <type_traits>
 #include <vector>
 
+#ifndef MASU_QUICK_SQUARES
+#define MASU_QUICK_SQUARES
+namespace masu::cpu {
+namespace {
+// Sums and what their additions rounded.
+struct QuickSquares {
+  double sum = 0;
+  double sum_error = 0;
+  double squares = 0;
+  double squares_error = 0;
+  double additions = 0;  // that each passes through at most
+};
+}  // namespace
+}  // namespace masu::cpu
+#endif
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "sum/sum_quick.cpp"
 #include <hwy/foreach_target.h>
@@ -73,8 +89,9 @@ HWY_INLINE void QuickGather(S& sums) {
   if (lanes > 1) sums.Merge(sums.Each([&](QV v) HWY_ATTR { return hn::Reverse2(d, v); }));
 }
 
+// Sums of so many numbers, and through how many additions each passes at most.
 template <class S, class Source>
-QuickPart QuickLoop(const Source& source, std::size_t count) {
+HWY_INLINE S QuickChains(const Source& source, std::size_t count, double& additions) {
   const std::size_t lanes = hn::Lanes(QD());
   S a, b, c, d;
   a.Begin();
@@ -97,8 +114,30 @@ QuickPart QuickLoop(const Source& source, std::size_t count) {
   }
   QuickGather(a);
   // Of a chain, and of its rest; twice for each merge; and those of the sizes.
-  const std::size_t additions = count / (4 * lanes) + 16 + lanes;
-  return {hn::GetLane(a.sum), a.Error(), QuickBound<S>(hn::GetLane(a.size), static_cast<double>(additions))};
+  additions = static_cast<double>(count / (4 * lanes) + 16 + lanes);
+  return a;
+}
+
+template <class S, class Source>
+QuickPart QuickLoop(const Source& source, std::size_t count) {
+  double additions = 0;
+  const S all = QuickChains<S>(source, count, additions);
+  return {hn::GetLane(all.sum), all.Error(), QuickBound<S>(hn::GetLane(all.size), additions)};
+}
+
+template <class T>
+QuickSquares QuickSquaresOf(const T* x, std::size_t count) {
+  QuickSquares found;
+  if (HWY_NATIVE_FMA == 0 && std::is_same_v<T, double>) {
+    found.squares = std::numeric_limits<double>::infinity();
+    return found;
+  }
+  const auto all = QuickChains<QuickMoments>(QuickValues<T>{x}, count, found.additions);
+  found.sum = hn::GetLane(all.sum);
+  found.sum_error = hn::GetLane(all.sum_error);
+  found.squares = hn::GetLane(all.squares);
+  found.squares_error = hn::GetLane(all.squares_error);
+  return found;
 }
 
 // Of doubles, times others where these are not null. Nothing where one is larger than the first ones let expect.
@@ -170,6 +209,9 @@ QuickPart QuickDot(const T* x, const T* y, std::uint64_t count) {
   }                                                                       \
   QuickPart QuickDot##name(const T* x, const T* y, std::uint64_t count) { \
     return QuickDot(x, y, count);                                         \
+  }                                                                       \
+  QuickSquares QuickSquares##name(const T* x, std::uint64_t count) {      \
+    return QuickSquaresOf(x, count);                                      \
   }
 MASU_QUICK(F32, float)
 MASU_QUICK(F64, double)
@@ -187,6 +229,8 @@ HWY_EXPORT(QuickSumF32);
 HWY_EXPORT(QuickSumF64);
 HWY_EXPORT(QuickDotF32);
 HWY_EXPORT(QuickDotF64);
+HWY_EXPORT(QuickSquaresF32);
+HWY_EXPORT(QuickSquaresF64);
 
 // Elements between two reductions: bounds grow with the chains.
 constexpr std::uint64_t quick_piece = std::uint64_t{1} << 15;
@@ -232,6 +276,34 @@ std::optional<double> quick_result(const QuickPart& total, Dtype result, std::ui
   return result == Dtype::f32 ? quick_rounded<float>(total, divisor) : quick_rounded<double>(total, divisor);
 }
 
+// n sum(x^2) - sum(x)^2 over n (n - ddof): differences of sums of two doubles each.
+std::optional<double> spread_of(const QuickSquares& found, std::uint64_t count, std::uint64_t ddof, bool root,
+                                Dtype result) {
+  const auto n = static_cast<double>(count);
+  double sum = found.sum;
+  const double sum_error = add_exactly(sum, found.sum_error);
+  double squares = found.squares;
+  const double squares_error = add_exactly(squares, found.squares_error);
+  if (!(squares >= 0x1p-800) || !(squares <= 0x1p900)) return std::nullopt;
+  const double above = n * squares;
+  const double above_error = std::fma(n, squares, -above) + n * squares_error;
+  const double square = sum * sum;
+  const double square_error = std::fma(sum, sum, -square) + 2 * sum * sum_error;
+  double rest = above;
+  const double rest_error = add_exactly(rest, -square) + (above_error - square_error);
+  // Each error passes through `additions` additions, of at most so many parts in 2^53 of sum(|x|) or sum(x^2) each;
+  // sum(|x|)^2 <= n sum(x^2). The operations above round 32 parts in 2^106 of that, and products may underflow.
+  const double passes = found.additions + 2;
+  const double bound = above * (5 * passes * passes + 64) * 0x1p-106 + n * n * 0x1p-1070;
+  const double divisor = n * static_cast<double>(count - ddof);
+  if (result == Dtype::f32) {
+    return root ? certain_root<float>(rest, rest_error, bound, divisor)
+                : certain_quotient<float>(rest, rest_error, bound, divisor);
+  }
+  return root ? certain_root<double>(rest, rest_error, bound, divisor)
+              : certain_quotient<double>(rest, rest_error, bound, divisor);
+}
+
 }  // namespace
 
 bool quick_arithmetic() noexcept {
@@ -241,18 +313,21 @@ bool quick_arithmetic() noexcept {
   return tiny * one != 0 && one + half_unit == 1 && one + 1.5 * half_unit > 1;
 }
 
-#define MASU_QUICK(name, T)                                                                               \
-  std::optional<double> quick_sum(const T* x, std::uint64_t count, Dtype result, std::uint64_t divisor) { \
-    const auto part = [&](std::uint64_t first, std::uint64_t n) {                                         \
-      return HWY_DYNAMIC_DISPATCH(QuickSum##name)(x + first, n);                                          \
-    };                                                                                                    \
-    return quick_result(quick_total(count, part), result, divisor);                                       \
-  }                                                                                                       \
-  std::optional<double> quick_dot(const T* x, const T* y, std::uint64_t count, Dtype result) {            \
-    const auto part = [&](std::uint64_t first, std::uint64_t n) {                                         \
-      return HWY_DYNAMIC_DISPATCH(QuickDot##name)(x + first, y + first, n);                               \
-    };                                                                                                    \
-    return quick_result(quick_total(count, part), result, 1);                                             \
+#define MASU_QUICK(name, T)                                                                                          \
+  std::optional<double> quick_sum(const T* x, std::uint64_t count, Dtype result, std::uint64_t divisor) {            \
+    const auto part = [&](std::uint64_t first, std::uint64_t n) {                                                    \
+      return HWY_DYNAMIC_DISPATCH(QuickSum##name)(x + first, n);                                                     \
+    };                                                                                                               \
+    return quick_result(quick_total(count, part), result, divisor);                                                  \
+  }                                                                                                                  \
+  std::optional<double> quick_dot(const T* x, const T* y, std::uint64_t count, Dtype result) {                       \
+    const auto part = [&](std::uint64_t first, std::uint64_t n) {                                                    \
+      return HWY_DYNAMIC_DISPATCH(QuickDot##name)(x + first, y + first, n);                                          \
+    };                                                                                                               \
+    return quick_result(quick_total(count, part), result, 1);                                                        \
+  }                                                                                                                  \
+  std::optional<double> quick_spread(const T* x, std::uint64_t count, std::uint64_t ddof, bool root, Dtype result) { \
+    return spread_of(HWY_DYNAMIC_DISPATCH(QuickSquares##name)(x, count), count, ddof, root, result);                 \
   }
 MASU_QUICK(F32, float)
 MASU_QUICK(F64, double)

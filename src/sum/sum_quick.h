@@ -28,6 +28,12 @@ std::optional<double> quick_sum(const double* x, std::uint64_t count, Dtype resu
 std::optional<double> quick_dot(const float* x, const float* y, std::uint64_t count, Dtype result);
 std::optional<double> quick_dot(const double* x, const double* y, std::uint64_t count, Dtype result);
 
+// The variance of up to quick_spread_elements elements, n - ddof the divisor, or with `root` its root, rounded to
+// `result`. By the calling thread.
+inline constexpr std::uint64_t quick_spread_elements = std::uint64_t{1} << 15;
+std::optional<double> quick_spread(const float* x, std::uint64_t count, std::uint64_t ddof, bool root, Dtype result);
+std::optional<double> quick_spread(const double* x, std::uint64_t count, std::uint64_t ddof, bool root, Dtype result);
+
 // The sums of columns [first, end) of a matrix of `rows` rows of `columns` elements, each rounded to its dtype. sure[c
 // - first] tells whether result[c - first] is certain. By the calling thread.
 void quick_columns(const float* x, std::uint64_t rows, std::uint64_t columns, std::uint64_t first, std::uint64_t end,

@@ -142,6 +142,46 @@ TYPED_TEST(QuickSumTest, MeansAreThoseOfExactSums) {
   }
 }
 
+TYPED_TEST(QuickSumTest, VariancesAreThoseOfExactSums) {
+  using T = TypeParam;
+  test::each_instruction_set([] {
+    // Squares of f64 need an instruction that multiplies and adds.
+    const std::vector<T> ones(100, T{1});
+    const bool fused = cpu::quick_dot(ones.data(), ones.data(), ones.size(), dtype_of<T>).has_value();
+    for (const std::size_t count : {1, 2, 3, 7, 31, 64, 65, 1000, 32768}) {
+      for (unsigned kind = 0; kind < quick_kinds + 4; ++kind) {
+        std::vector<T> x = quick_numbers<T>(kind < quick_kinds ? kind : 0, count);
+        if (kind == quick_kinds) std::fill(x.begin(), x.end(), T{3});
+        // Far from zero; their squares overflow, or underflow.
+        const double factor = std::is_same_v<T, double> ? 0x1p500 : 0x1p90;
+        for (T& value : x) {
+          if (kind == quick_kinds + 1) value = static_cast<T>(value + T{4096});
+          if (kind == quick_kinds + 2) value = static_cast<T>(value * factor);
+          if (kind == quick_kinds + 3) value = static_cast<T>(value / factor);
+        }
+        SumAccumulator exact(Device::open("cpu"), dtype_of<T>, SumKind::squares);
+        exact.add(ArrayView(x));
+        for (const std::uint64_t ddof : {0, 1}) {
+          if (ddof >= count) continue;
+          for (const Dtype result : {Dtype::f32, Dtype::f64}) {
+            const double variance = exact.variance(ddof, result).value();
+            const double deviation = exact.standard_deviation(ddof, result).value();
+            const auto quick = cpu::quick_spread(x.data(), count, ddof, false, result);
+            const auto quick_root = cpu::quick_spread(x.data(), count, ddof, true, result);
+            if (quick) EXPECT_EQ(*quick, variance) << count << " of kind " << kind;
+            if (quick_root) EXPECT_EQ(*quick_root, deviation) << count << " of kind " << kind;
+            const bool easy = fused && count > 2 && count <= 1000 && (kind < 2 || kind == quick_kinds + 1);
+            if (easy) EXPECT_TRUE(quick && quick_root) << count << " of kind " << kind;
+            const SumOptions options{.result = result, .ddof = ddof};
+            EXPECT_EQ(masu::variance(x, options), variance) << count << " of kind " << kind;
+            EXPECT_EQ(masu::standard_deviation(x, options), deviation) << count << " of kind " << kind;
+          }
+        }
+      }
+    }
+  });
+}
+
 TYPED_TEST(QuickSumTest, ColumnsAreExact) {
   using T = TypeParam;
   test::each_instruction_set([] {
@@ -183,6 +223,23 @@ TEST(Certain, QuotientsToo) {
   EXPECT_EQ(certain_quotient<float>(1, 0, 0, 3), static_cast<double>(1.0F / 3));
   EXPECT_FALSE(certain_quotient<double>(0x1p-1000, 0, 0, 3));
   EXPECT_FALSE(certain_quotient<float>(std::numeric_limits<double>::infinity(), 0, 0, 3));
+}
+
+TEST(Certain, RootsToo) {
+  EXPECT_EQ(certain_root<double>(2, 0, 0, 1), std::sqrt(2.0));
+  EXPECT_EQ(certain_root<double>(9, 0, 0, 4), 1.5);
+  EXPECT_EQ(certain_root<float>(2, 0, 0, 1), std::sqrt(2.0F));
+  EXPECT_EQ(certain_root<float>(2.25 + 0x1p-24, 0, 0, 1), 1.5F);
+  // The root lies between two f32, and what the number is more or less decides.
+  const double tie = (1.5 + 0x1p-24) * (1.5 + 0x1p-24);
+  EXPECT_FALSE(certain_root<float>(tie, 0, 0, 1));
+  EXPECT_FALSE(certain_root<float>(tie, 0x1p-60, 0x1p-40, 1));
+  EXPECT_EQ(certain_root<float>(tie, 0x1p-40, 0x1p-44, 1), 1.5F + 0x1p-23F);
+  EXPECT_EQ(certain_root<float>(tie, -0x1p-40, 0x1p-44, 1), 1.5F);
+  EXPECT_FALSE(certain_root<double>(2, 0, 1e-14, 1));
+  for (const double x : {-1.0, 0.0, static_cast<double>(NAN), static_cast<double>(INFINITY)}) {
+    EXPECT_FALSE(certain_root<double>(x, 0, 0, 1));
+  }
 }
 
 TEST(Certain, IsNotSureWithinItsBound) {

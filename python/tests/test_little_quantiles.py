@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Medians and quantiles of little data, with NaNs left out and not, beside NumPy's: results, shapes, types and warnings."""
+import warnings
+
+import numpy as np
+import pytest
+from test_devices import NAMES, as_on_the_host
+
+import masu
+from masu import _small
+
+DTYPES = "?bHlQefd"
+OF_Q = ("quantile", "percentile", "nanquantile", "nanpercentile")
+
+
+@pytest.fixture(params=[0, 4096])
+def limit(request, monkeypatch):
+    monkeypatch.setattr(_small, "limit", request.param)
+
+
+def outcome(call):
+    """What a call does: its result, and what it warns of; or its error."""
+    with warnings.catch_warnings(record=True) as met:
+        warnings.simplefilter("always")
+        try:
+            result = call()
+        except Exception as error:  # noqa: BLE001
+            return type(error), None
+    return result, sorted({str(warning.message) for warning in met})
+
+
+def same(ours, theirs, of):
+    (got, warned), (want, numpy_warned) = ours, theirs
+    if isinstance(want, type):
+        assert got is want, of
+        return
+    assert type(got) is type(want) or isinstance(got, np.generic) and isinstance(want, np.generic), of
+    assert warned == numpy_warned, of
+    got, want = np.asarray(got), np.asarray(want)
+    assert got.dtype == want.dtype and got.shape == want.shape, of
+    np.testing.assert_array_equal(got, want, err_msg=str(of))
+
+
+def data(dtype, rng):
+    """Without and with NaN, infinities, zeros of both signs, equals; one row and several."""
+    for count in (1, 2, 17, 5000):
+        if dtype in "efd":
+            x = rng.standard_normal(count).astype(dtype)
+            yield x
+            some = x.copy()
+            some[rng.random(count) < 0.2] = np.nan
+            yield some
+            both = some.copy()
+            both[:: 3] = np.inf
+            both[1:: 3] = -np.inf
+            yield both
+            yield np.where(rng.random(count) < 0.5, 0.0, x).astype(dtype)
+            yield np.full(count, np.nan, dtype)
+        elif dtype == "?":
+            yield rng.random(count) < 0.4
+        else:
+            info = np.iinfo(dtype)
+            yield rng.integers(info.min, info.max, count, dtype, endpoint=True)
+    square = (rng.standard_normal((30, 20)) * 50).astype(dtype)
+    yield square
+    yield square.T
+    yield square.astype(square.dtype.newbyteorder())
+    if dtype in "efd":
+        square = square.copy()
+        square[3, 5] = np.nan
+        yield square
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_medians(dtype, limit):
+    for x in data(dtype, np.random.default_rng(1)):
+        before = x.copy()
+        for axis in (None, -1, 0):
+            for name in ("median", "nanmedian"):
+                for _ in range(2):
+                    same(outcome(lambda: getattr(masu, name)(x, axis)), outcome(lambda: getattr(np, name)(x, axis)),
+                         (name, axis, x))
+        assert x.tobytes() == before.tobytes()
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", OF_Q)
+def test_quantiles(name, dtype, limit):
+    most = 100 if "percent" in name else 1
+    for x in data(dtype, np.random.default_rng(2)):
+        for axis in (None, -1):
+            for q in (0.3 * most, [0.05 * most, 0.5 * most], 0, 1, [0, most], np.array([[0.1, 0.2], [0.3, 0.9]]) * most):
+                for method in ("linear", "median_unbiased" if axis is None else "nearest"):
+                    theirs = outcome(lambda: getattr(np, name)(x, q, axis, method=method))
+                    for _ in range(3):  # an answer is kept from the second time on
+                        same(outcome(lambda: getattr(masu, name)(x, q, axis, method=method)), theirs, (q, axis, method, x))
+
+
+@pytest.mark.parametrize("name", OF_Q)
+def test_the_type_of_q_decides(name, limit):
+    """What one type of q gives is not given for another of the same bytes."""
+    class Named(np.ndarray):
+        pass
+
+    x = np.random.default_rng(3).standard_normal(50).astype("f")
+    for value in (0.25, 0.75):
+        kinds = [value, np.float64(value), np.array(value), np.float32(value), np.array(value, "f"), [value], (value,),
+                 np.array([value]), np.array([value]).view(Named), np.ma.array([value]), np.array([[value]])]
+        for _ in range(4):
+            for q in kinds:
+                same(outcome(lambda: getattr(masu, name)(x, q)), outcome(lambda: getattr(np, name)(x, q)), (name, q))
+
+
+@pytest.mark.parametrize("shape", [(3, 4), (3, 4, 5), (40, 120), (6,)])
+def test_several_axes_and_quantiles(shape, limit):
+    """NumPy's nan functions have an order of the axes of their own for q of two dimensions and several axes."""
+    x = np.random.default_rng(4).random(shape)
+    for name in OF_Q:
+        for q in (0.5, [0.2, 0.3], [[0.1, 0.2, 0.3], [0.4, 0.5, 0.6]]):
+            for axis in (None, 0, (0,), (), (0, 1), (0, 2), (-1, 0), (0, 1, 2)):
+                for keepdims in (False, True):
+                    def call(module, name=name, q=q, axis=axis, keepdims=keepdims):
+                        return outcome(lambda: getattr(module, name)(x, q, axis=axis, keepdims=keepdims))
+                    same(call(masu), call(np), (name, q, axis, keepdims))
+
+
+@pytest.mark.parametrize("device", NAMES)
+@pytest.mark.parametrize("dtype", "efdi")
+def test_whole_q_of_devices(device, dtype):
+    """Of an array of the integers 0 and 1 the least and the greatest element are taken as they are."""
+    x = (np.random.default_rng(5).standard_normal((4, 60)) * 9).astype(dtype)
+    if dtype in "efd":
+        x[0, ::7] = np.nan
+        x[1, 3], x[1, 4] = np.inf, -np.inf
+        x[2, :] = -np.inf
+    for name in ("nanquantile", "quantile"):
+        for q in ([0, 1], [1], np.array([1, 0]), np.array(0), np.array([[0], [1]]), 1):
+            for axis in (None, 0, -1):
+                for method in ("linear", "higher", "inverted_cdf"):
+                    with warnings.catch_warnings():
+                        warnings.simplefilter("ignore")
+                        as_on_the_host(getattr(masu, name), x, device, q, axis, method=method)
+    for q in ([0, 2], [-1]):
+        as_on_the_host(masu.nanquantile, x, device, q)
+    with pytest.raises(TypeError, match="not supported with arrays on a device"):
+        masu.nanquantile(masu.to_device(np.ones((2, 3), "f"), device), [[0.1], [0.2]], ())
