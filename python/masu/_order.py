@@ -397,7 +397,7 @@ def topk(a, k, axis=-1, *, largest=True, out=None, device=None):
         return TopK(written("topk", values, found.values), written("topk", places, found.indices))
     data = host(a)
     if data is NUMPY:
-        data = np.asarray(a)
+        data = _arrays.whole(a)
         if not _arrays.has_dtype(data):
             raise TypeError(f"topk: the dtype must be bool, an integer or float16 to float64, got {data.dtype}")
     if axis is None:

@@ -191,3 +191,16 @@ def test_control_c_stops_a_call_soon(call, capsys):
     assert -0.001 <= late <= max(0.2, length / 2), (length, late)
     with capsys.disabled():
         print(f"\n{call}: {length:.2f} s, stopped after {late * 1000:.0f} ms")
+
+
+def test_numbers_of_threads():
+    before = masu.cpu_threads()
+    masu.set_cpu_threads(1)
+    assert masu.cpu_threads() == 1
+    with pytest.raises(ValueError, match="threads must be at least 0, got -1"):
+        masu.set_cpu_threads(-1)
+    masu.set_cpu_threads(2**40)
+    assert masu.cpu_threads() >= 1
+    masu.set_cpu_threads(0)
+    assert masu.cpu_threads() >= 1
+    masu.set_cpu_threads(before)
