@@ -93,13 +93,13 @@ void register_device(nb::module_& m) {
       "set_cpu_threads",
       [](std::int64_t threads) {
         if (threads < 0) {
-          throw nb::value_error(("set_cpu_threads: threads must be at least 0, got " + std::to_string(threads)).c_str());
+          throw nb::value_error(
+              ("set_cpu_threads: threads must be at least 0, got " + std::to_string(threads)).c_str());
         }
         constexpr std::int64_t most = std::numeric_limits<unsigned>::max();
         masu::set_cpu_threads(static_cast<unsigned>(std::min(threads, most)));
       },
-      nb::arg("threads"),
-        "Limits the CPU threads that masu uses; 0 returns to the default.");
+      nb::arg("threads"), "Limits the CPU threads that masu uses; 0 returns to the default.");
   m.def("cpu_threads", &masu::cpu_threads, "The CPU threads that a call started now would use.");
 }
 
