@@ -72,6 +72,14 @@ def plain(a):
     return np.asarray(as_numpy(a))
 
 
+def whole(a):
+    """The same for what NumPy has no function for, whose rules would stand; ValueError where elements are masked."""
+    a = as_numpy(a)
+    if isinstance(a, np.ma.MaskedArray) and np.ma.is_masked(a):
+        raise ValueError("masu: the MaskedArray must have no masked elements, got some; use compressed() or filled() first")
+    return np.asarray(a)
+
+
 def is_series(a):
     """Whether `a` is a Series of pandas, for which NumPy's functions that keep the shape give a Series."""
     return _of_pandas(a) and isinstance(a, sys.modules["pandas"].Series)
@@ -221,7 +229,7 @@ def placed(x, device):
         x = taken(x, device)
     if isinstance(x, _masu.DeviceArray):
         return x, x.device
-    x = plain(x)
+    x = whole(x)
     return x, device_for(device, x.size)
 
 

@@ -82,7 +82,9 @@ def _between(data, edges):
 
 def _evenly(data, edges, range):
     """The same of even bins: np.histogram guesses, and corrects the guess by one at most."""
-    first, last = _bins.ends(range if range is not None else (data.min(), data.max()) if data.size else (0, 1))
+    if not data.size:
+        return np.empty(0, np.intp)
+    first, last = _bins.ends(range if range is not None else (data.min(), data.max()))
     bins = len(edges) - 1
     kept = (data >= first) & (data <= last)
     values = data[kept].astype(edges.dtype, copy=False)

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Arrays in device memory."""
+import math
+import operator
+
 import numpy as np
 
-from . import _masu
+from . import _arrays, _device, _masu
 
 _DTYPES = {"u1": "u8", "i1": "i8", "u2": "u16", "i2": "i16", "u4": "u32", "i4": "i32", "u8": "u64", "i8": "i64",
            "f2": "f16", "f4": "f32", "f8": "f64", "b1": "bool"}
@@ -41,6 +44,7 @@ class DeviceArray(_masu.DeviceArray):
         elif isinstance(device, _masu.DeviceArray):
             super().__init__(device, dtype, shape, *more)
         else:
+            device = _device.resolve(device)
             super().__init__(device, dtype if type(dtype) is str and dtype in _NUMPY else dtype_name(dtype), shape, *more)
 
     @property
@@ -53,10 +57,7 @@ class DeviceArray(_masu.DeviceArray):
 
     @property
     def size(self):
-        size = 1
-        for length in self.shape:
-            size *= length
-        return size
+        return math.prod(self.shape)
 
     @property
     def nbytes(self):
@@ -72,12 +73,12 @@ class DeviceArray(_masu.DeviceArray):
 
     def reshape(self, *shape):
         """The same memory with another shape; one length may be -1."""
-        shape = list(shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape)
+        shape = [operator.index(n) for n in (shape[0] if len(shape) == 1 and np.ndim(shape[0]) else shape)]
         if shape.count(-1) == 1:
-            rest = 1
-            for length in shape:
-                rest *= length
-            shape[shape.index(-1)] = self.size // -rest if rest else 0
+            rest = -math.prod(shape)
+            shape[shape.index(-1)] = self.size // rest if rest else 0
+        if min(shape, default=0) < 0 or math.prod(shape) != self.size:
+            raise ValueError(f"reshape: the number of elements must stay {self.size}, got the shape {tuple(shape)}")
         return DeviceArray(self, shape, self)
 
     def rows(self):
@@ -119,11 +120,10 @@ class DeviceArray(_masu.DeviceArray):
 def to_device(array, device):
     """Copies an array to a device, as a `DeviceArray`.
 
-    `device` is a name or a `masu.Device`. Raises TypeError for a dtype that masu lacks.
+    `device` is a name, a `masu.Device` or an entry of `masu.devices()`. Raises TypeError for a dtype that masu lacks, and ValueError for masked elements.
     """
-    if not isinstance(device, _masu.Device):
-        device = _masu.Device(device)
-    data = np.asarray(array)
+    device = _device.resolve(device)
+    data = array.get() if isinstance(array, DeviceArray) else _arrays.whole(array)
     name = dtype_name(data.dtype)
     data = np.require(data, data.dtype.newbyteorder("="), ["C", "A"])
     result = DeviceArray(device, name, data.shape)

@@ -159,9 +159,9 @@ def _everything(data, bins, range, by, device):
     given = data
     if not isinstance(data, _masu.DeviceArray) or by is not None or data.dtype.kind == "b":
         # the weights' way is the host's
-        given = _arrays.plain(data)
+        given = _arrays.whole(data)
         data = _subtractable(given)
-        by = None if by is None else _arrays.plain(by)
+        by = None if by is None else _arrays.whole(by)
     found = _count(data, bins, range, by, None, device, complete=True)
     if found is None:
         raise TypeError(f"Histogram: {_lacking(given, by, bins)}")

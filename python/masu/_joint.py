@@ -131,6 +131,8 @@ def _columns(sample, where):
         if not _arrays.has_dtype(np.empty(0, dtype)):
             return None
         return [_arrays.native(x.astype(dtype, copy=False)) for x in sample]
+    if isinstance(sample, np.ndarray) and type(sample) not in (np.ndarray, np.memmap):
+        return None
     if not hasattr(sample, "shape"):
         iter(sample)  # NumPy's error
     points = sample if hasattr(sample, "shape") and len(sample.shape) == 2 else np.atleast_2d(sample).T

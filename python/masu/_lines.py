@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The lines of an array along an axis, as rows of contiguous memory, and arrays like it for the results."""
 import math
+import operator
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
@@ -122,9 +123,9 @@ def reduced_axes(axis, dimensions):
     """The axes that a reduction is along, in the order given. TypeError and AxisError for what NumPy's reductions refuse."""
     if axis is None:
         return tuple(range(dimensions))
-    if isinstance(axis, list):
+    if isinstance(axis, (bool, np.bool)):
         raise TypeError
-    return normalize_axis_tuple(axis, dimensions)
+    return normalize_axis_tuple(axis if isinstance(axis, tuple) else operator.index(axis), dimensions)
 
 
 def result_like(a, axes, dtype, write, out=None):

@@ -21,8 +21,10 @@ _numpy_descends = "descending" in inspect.signature(np.sort).parameters  # from 
 
 def _usual(kind, order, stable):
     """Whether these are arguments for which every order of NumPy's is masu's; NumPy judges the others."""
-    if order is not None or not (kind is None or type(kind) is str and kind in _kinds):
+    if order is not None or not (kind is None or type(kind) is str):
         return False
+    if kind not in _kinds:
+        np.empty(0).argsort(kind=kind)  # NumPy's error; it takes short names too
     return stable is None or kind is None and type(stable) is bool
 
 
@@ -359,7 +361,7 @@ def topk(a, k, axis=-1, *, largest=True, out=None, device=None):
         return TopK(written("topk", values, found.values), written("topk", places, found.indices))
     data = host(a)
     if data is NUMPY:
-        data = np.asarray(a)
+        data = _arrays.whole(a)
         if not _arrays.has_dtype(data):
             raise TypeError(f"topk: the dtype must be bool, an integer or float16 to float64, got {data.dtype}")
     if axis is None:

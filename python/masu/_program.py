@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Your own kernels: OpenCL C on OpenCL devices, CUDA C++ on CUDA devices."""
+import operator
 import re
 
 import numpy as np
@@ -15,7 +16,9 @@ class LocalMemory:
     """A kernel argument: `bytes` bytes of local memory, a `__local` pointer in OpenCL C."""
 
     def __init__(self, bytes):
-        self.bytes = int(bytes)
+        self.bytes = operator.index(bytes)
+        if self.bytes < 0:
+            raise ValueError(f"LocalMemory: bytes must be at least 0, got {self.bytes}")
 
     def __repr__(self):
         return f"masu.LocalMemory({self.bytes})"
@@ -93,7 +96,8 @@ class Kernel:
         the device. An argument is
 
         - an array of a device, used where it is;
-        - an array in host memory: copied to the device before the run, and back after it unless it is read-only;
+        - an array in host memory: copied to the device before the run, and back after it unless it is read-only; one that
+          is given twice is one there too, others are apart;
         - a number: of NumPy's (`np.float32(2)`), or of Python's where the kernel tells the type that it wants;
         - a tuple of numbers for a vector, likewise;
         - `masu.LocalMemory(bytes)`.
@@ -124,6 +128,13 @@ class Kernel:
     def _copied(self, i, array, back):
         if not _arrays.has_dtype(array) or not array.dtype.isnative:
             raise TypeError(f"{self.name}: argument {i} must be of a native number dtype, got {array.dtype.str}")
+        if array.flags.writeable:
+            for memory, other in back:
+                if np.may_share_memory(array, other):
+                    if (array.dtype, array.__array_interface__["data"], array.strides) != (
+                            other.dtype, other.__array_interface__["data"], other.strides) or array.shape != other.shape:
+                        raise ValueError(f"{self.name}: argument {i} must be apart from the arrays before it, or one of them")
+                    return memory
         memory = _device_array.to_device(array, self.device)
         if array.flags.writeable:
             back.append((memory, array))
@@ -138,11 +149,17 @@ class Kernel:
         width = int(known[2] or 1)
         if width != (len(argument) if isinstance(argument, tuple) else 1):
             raise ValueError(f"{self.name}: argument {i} must be {width} numbers for {parameter.type}, got {argument}")
-        return np.array(argument, _SCALARS[known[1]]).reshape(-1)
+        dtype = np.dtype(_SCALARS[known[1]])
+        if dtype.kind != "f" and any(isinstance(n, (float, np.floating)) for n in np.array(argument, object).ravel()):
+            raise TypeError(f"{self.name}: argument {i} must be of integers for {parameter.type}, got {argument}")
+        return np.array(argument, dtype).reshape(-1)
 
 
 def _sizes(name, sizes):
     try:
-        return [int(sizes)] if np.ndim(sizes) == 0 else [int(size) for size in sizes]
+        found = [operator.index(size) for size in ([sizes] if np.ndim(sizes) == 0 else sizes)]
     except (TypeError, ValueError):
         raise TypeError(f"{name}: must be an int or 1 to 3 of them, got {sizes!r}") from None
+    if not all(0 < size < 2**63 for size in found):
+        raise ValueError(f"{name}: sizes must be at least 1 and below 2^63, got {sizes!r}")
+    return found

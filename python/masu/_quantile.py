@@ -207,7 +207,10 @@ def _unwritten(shape, dtype):
     if size < _RESERVED:
         return np.zeros(shape, dtype)
     flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | getattr(mmap, "MAP_NORESERVE", 0x4000)
-    memory = mmap.mmap(-1, size, flags=flags)
+    try:
+        memory = mmap.mmap(-1, size, flags=flags)
+    except OSError:
+        raise MemoryError(f"quantile: {size} bytes of address space are needed") from None
     if hasattr(mmap, "MADV_NOHUGEPAGE"):
         memory.madvise(mmap.MADV_NOHUGEPAGE)  # a few elements are written: a large page each would be cleared for them
     return np.frombuffer(memory, dtype).reshape(shape)

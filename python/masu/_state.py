@@ -99,7 +99,7 @@ def given(name, x, dtype, keep_order=True):
         if plain(x.dtype) != dtype:
             raise TypeError(f"{name}: the data must be of {dtype}, got {x.dtype}")
         return x
-    x = _arrays.plain(x)
+    x = _arrays.whole(x)
     # NumPy calls it safe that 64-bit integers become float64
     wide = x.dtype.kind in "iu" and x.dtype.itemsize == 8 and dtype.kind == "f" and x.size != 0
     if wide and (x.max() > 2**53 or x.min() < -(2**53)):

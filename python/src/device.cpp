@@ -6,7 +6,10 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <functional>
+#include <limits>
 #include <string>
 
 namespace masu_python {
@@ -86,8 +89,17 @@ void register_device(nb::module_& m) {
   m.def(
       "devices", [] { return call([] { return Device::list(); }); },
       "Every device that there is, the CPU first, as a list of DeviceInfo. Loads the libraries of the GPUs.");
-  m.def("set_cpu_threads", &masu::set_cpu_threads, nb::arg("threads"),
-        "Limits the CPU threads that masu uses; 0 returns to the default.");
+  m.def(
+      "set_cpu_threads",
+      [](std::int64_t threads) {
+        if (threads < 0) {
+          throw nb::value_error(
+              ("set_cpu_threads: threads must be at least 0, got " + std::to_string(threads)).c_str());
+        }
+        constexpr std::int64_t most = std::numeric_limits<unsigned>::max();
+        masu::set_cpu_threads(static_cast<unsigned>(std::min(threads, most)));
+      },
+      nb::arg("threads"), "Limits the CPU threads that masu uses; 0 returns to the default.");
   m.def("cpu_threads", &masu::cpu_threads, "The CPU threads that a call started now would use.");
 }
 

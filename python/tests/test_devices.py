@@ -80,8 +80,10 @@ def test_device_arrays_refuse(device):
     there = masu.to_device(FLOATS, device)
     with pytest.raises(TypeError):
         masu.to_device(FLOATS + 1j, device)
-    with pytest.raises(ValueError):
-        there.reshape(7, 11)
+    for shape, error in (((7, 11), ValueError), ((-1, 0), ValueError), ((-1, -1), ValueError), ((2**62, 4), ValueError),
+                         (("a",), TypeError), ((2.0, -1), TypeError)):
+        with pytest.raises(error, match="number of elements must stay" if error is ValueError else "as an integer"):
+            there.reshape(*shape)
     with pytest.raises(ValueError):
         np.asarray(there, copy=False)
     with pytest.raises(TypeError):
@@ -101,6 +103,9 @@ def test_device_arrays_refuse(device):
     with pytest.raises(TypeError):
         pickle.dumps(there)
     assert masu.to_device(np.empty((0, 3)), device).get().shape == (0, 3)
+    for wrong in (5, b"cpu"):
+        with pytest.raises(TypeError, match="must be a name or a masu.Device"):
+            masu.to_device(FLOATS, wrong)
 
 
 def test_ordering(device):
@@ -334,6 +339,7 @@ def test_arrays_of_two_devices():
 
 SOURCE = """
 kernel void scale(global float *x, float a, float4 v) { x[get_global_id(0)] = x[get_global_id(0)] * a + v.y; }
+kernel void add(global float *to, global float *from, uchar n) { to[get_global_id(0)] = from[get_global_id(0)] + n; }
 kernel void turn(global const int *from, global int *to, local int *tile) {
   tile[get_local_id(0)] = from[get_global_id(0)];
   barrier(CLK_LOCAL_MEM_FENCE);
@@ -345,7 +351,7 @@ kernel void turn(global const int *from, global int *to, local int *tile) {
 @pytest.mark.parametrize("name", KERNELS)
 def test_kernels(name):
     program = masu.Program(name, SOURCE)
-    assert sorted(program.kernel_names) == ["scale", "turn"] and "scale" in repr(program)
+    assert sorted(program.kernel_names) == ["add", "scale", "turn"] and "scale" in repr(program)
     scale = program.kernel("scale")
     assert scale.name == "scale" and scale.max_work_group_size >= 1
     x = np.arange(64, dtype="f4")
@@ -362,6 +368,12 @@ def test_kernels(name):
     strided = np.zeros(128, "f4")[::2]
     scale(64, None, strided, 1, (0, 7, 0, 0))
     assert (strided == 7).all()
+    add, same = program.kernel("add"), np.arange(8, dtype="f4")
+    add(8, None, same, same, 2)  # an array that is given twice is one on the device, too
+    np.testing.assert_array_equal(same, np.arange(8) + 2)
+    for other in (same[::-1], same.view("i4"), same.reshape(2, 4)):
+        with pytest.raises(ValueError, match="argument 1 must be apart"):
+            add(8, None, same, other, 2)
 
 
 @pytest.mark.parametrize("name", KERNELS)
@@ -380,9 +392,14 @@ def test_wrong_kernels_and_arguments(name):
                              ((x, "1", four), TypeError), ((x, masu.LocalMemory(4), four), ValueError)):
         with pytest.raises(error):
             scale(8, None, *arguments)
-    for sizes in ((0, 1, 2, 3), "x", None, (8, 8), -1):
-        with pytest.raises((ValueError, TypeError, OverflowError)):
+    for sizes, error in (((0, 1, 2, 3), ValueError), ("x", TypeError), (None, TypeError), (8.5, TypeError), ((8, 8), ValueError),
+                         (-1, ValueError), (2**70, ValueError)):
+        with pytest.raises(error):
             scale(sizes, 4, x, 1, four)
+    with pytest.raises(TypeError, match="must be of integers for uchar, got 1.5"):
+        program.kernel("add")(8, None, x, x, 1.5)
+    with pytest.raises(ValueError, match="bytes must be at least 0, got -1"):
+        masu.LocalMemory(-1)
 
 
 def test_the_cpu_compiles_nothing():

@@ -199,6 +199,12 @@ def test_columns_without_a_common_dtype():
         assert type(got) is type(want) is TypeError, (got, want)
 
 
+def test_masked_points_are_numpys():
+    points = np.ma.array([[1], [2], [1], [0], [2], [0]], mask=[[0]] * 4 + [[1], [0]])
+    same("histogramdd", points, 3)
+    same("histogram", np.empty(0, "c8"), weights=np.empty(0))
+
+
 def test_columns_of_different_dtypes():
     x, y = sample("i4"), sample("f4")
     same("histogram2d", x, y, 20)

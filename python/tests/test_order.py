@@ -464,3 +464,13 @@ def test_whole_percents_of_device_arrays_with_nan(q):
         want = np.nanpercentile(a.astype(dtype), q)
         got = np.asarray(masu.nanpercentile(masu.to_device(a.astype(dtype), "cpu"), q).get())
         assert got.dtype == np.asarray(want).dtype and got.tobytes() == np.asarray(want).tobytes()
+
+
+@pytest.mark.parametrize("limit", [0, 4096])
+def test_short_names_of_kinds_are_stable_too(limit, monkeypatch):
+    monkeypatch.setattr(masu._small, "limit", limit)
+    a = np.tile([3, 1, 2, 1], 2000)
+    for data in (a, a[:40]):
+        assert np.array_equal(masu.argsort(data, kind="q"), np.argsort(data, kind="stable"))
+        with pytest.raises(ValueError, match="sort kind must be"):
+            masu.argsort(data, kind="none")

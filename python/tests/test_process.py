@@ -191,3 +191,48 @@ def test_control_c_stops_a_call_soon(call, capsys):
     assert -0.001 <= late <= max(0.2, length / 2), (length, late)
     with capsys.disabled():
         print(f"\n{call}: {length:.2f} s, stopped after {late * 1000:.0f} ms")
+
+
+@needs_proc
+def test_too_little_memory_is_a_memory_error():
+    told = python("""
+        import resource
+        import numpy as np
+        import masu
+        masu.set_cpu_threads(1)
+        x = np.random.default_rng(1).random(1 << 21)
+        calls = [masu.sort, masu.argsort, masu.unique, masu.median, lambda x: masu.quantile(x.reshape(-1, 8), [0.1, 0.3], axis=1),
+                 lambda x: masu.nanquantile(x.reshape(-1, 8), 0.3, axis=1), lambda x: masu.partition(x, 9), masu.cumsum,
+                 lambda x: masu.topk(x, 1 << 20), masu.UniqueAccumulator.of, lambda x: masu.histogram(x, 1 << 20, weights=x)]
+        for call in calls:
+            call(x)
+        pages = int(open("/proc/self/statm").read().split()[0])
+        resource.setrlimit(resource.RLIMIT_AS, (4096 * pages + (1 << 20), -1))
+        held = []
+        try:
+            while True:
+                held.append(np.empty(1 << 17))  # what is left of memory that is kept
+        except MemoryError:
+            pass
+        errors = set()
+        for call in calls:
+            try:
+                call(x)
+            except Exception as error:
+                errors.add(type(error).__name__)
+        print(errors)
+    """)
+    assert told == "{'MemoryError'}"
+
+
+def test_numbers_of_threads():
+    before = masu.cpu_threads()
+    masu.set_cpu_threads(1)
+    assert masu.cpu_threads() == 1
+    with pytest.raises(ValueError, match="threads must be at least 0, got -1"):
+        masu.set_cpu_threads(-1)
+    masu.set_cpu_threads(2**40)
+    assert masu.cpu_threads() >= 1
+    masu.set_cpu_threads(0)
+    assert masu.cpu_threads() >= 1
+    masu.set_cpu_threads(before)

@@ -277,6 +277,20 @@ def test_what_lies_beside_the_bins_is_exact():
         masu.Histogram.frombytes(negative)
 
 
+def test_masked_elements_are_refused():
+    """Where there is no rule of NumPy's for them."""
+    x, y = np.ma.array([3.0, 1, 2], mask=[0, 1, 0]), np.ma.array([3.0, 1, 2])
+    calls = [lambda a: masu.topk(a, 2).values, lambda a: masu.to_device(a, "cpu").get(), lambda a: masu.SumAccumulator.of(a).sum(),
+             lambda a: masu.SumAccumulator.of([1.0, 2, 3], a).dot(), lambda a: masu.ReduceAccumulator.of(a).max(),
+             lambda a: masu.TopkAccumulator.of(a, 1).result().values, lambda a: masu.Histogram.of(a, 2).totals(),
+             lambda a: masu.Histogram.of([1, 2, 3], 2, weights=a).totals(), lambda a: masu.UniqueAccumulator.of(a).result()[0],
+             lambda a: masu.RowHistograms.of(a[None], 2).counts()]
+    for call in calls:
+        with pytest.raises(ValueError, match="must have no masked elements"):
+            call(x)
+        assert np.array_equal(call(y), call(y.data)) and type(call(y)) is type(call(y.data))
+
+
 def test_sums_of_states_leave_them_as_they_are():
     a, b = masu.SumAccumulator.of([1.0]), masu.SumAccumulator.of([2.0])
     total = sum([a])

@@ -252,7 +252,8 @@ A = wide(3, 4)
 
 @pytest.mark.parametrize("name, arguments, keywords", [
     ("sum", (A, 5), {}), ("sum", (A, (0, 0)), {}), ("sum", (A, None, None, np.zeros(3)), {}), ("sum", (A, 1.5), {}),
-    ("sum", ("abc",), {}), ("sum", (A,), {"where": [1, 2]}), ("sum", (A, [0]), {}), ("sum", (A,), {"initial": [1]}),
+    ("sum", ("abc",), {}), ("sum", (A,), {"where": [1, 2]}), ("sum", (A, [0]), {}), ("sum", (A, {0: 1}), {}), ("sum", (A, True), {}),
+    ("sum", (A,), {"initial": [1]}),
     ("sum", (A,), {"initial": None, "where": A > 0}), ("mean", (A, [0]), {}), ("var", (A, [0, 1]), {}),
     ("sum", (A,), {"where": np.ones(3, bool)}), ("sum", (A,), {"initial": "x"}), ("sum", (iter,), {}),
     ("sum", (A, None, "nothing"), {}), ("cumsum", (A, 5), {}), ("cumsum", (A, None, None, np.zeros(3)), {}),
