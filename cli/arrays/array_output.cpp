@@ -40,10 +40,21 @@ bool is_standard_output(const std::string& path) {
   return path.empty() || path == "-";
 }
 
-bool is_same_output(const std::string& a, const std::string& b) {
-  if (a.empty() || b.empty()) return false;
+namespace {
+// Behind symbolic links, also where the file does not exist yet.
+std::filesystem::path file_of(const std::string& path) {
+  constexpr int most_links = 40;  // as Linux has it
   std::error_code ignored;
-  return a == b || std::filesystem::weakly_canonical(a, ignored) == std::filesystem::weakly_canonical(b, ignored);
+  std::filesystem::path file = std::filesystem::absolute(path, ignored);
+  for (int links = 0; links < most_links && std::filesystem::is_symlink(file, ignored); ++links) {
+    file = file.parent_path() / std::filesystem::read_symlink(file, ignored);
+  }
+  return std::filesystem::weakly_canonical(file, ignored);
+}
+}  // namespace
+
+bool is_same_output(const std::string& a, const std::string& b) {
+  return !a.empty() && !b.empty() && (a == b || file_of(a) == file_of(b));
 }
 
 void check_ending(std::string_view option, const std::string& path, std::string_view written) {

@@ -32,6 +32,8 @@ class ArrayOutput {
   // Before the first piece. `fortran_order`: the pieces come in that order of an array of the shape.
   void begin(Dtype dtype, std::span<const std::uint64_t> shape, bool fortran_order = false);
   void write(const ArrayView& piece);
+  // For several outputs that appear together: each is finished before the first is committed.
+  void finish() { file_.finish(); }
   void commit() { file_.commit(); }
 
  private:

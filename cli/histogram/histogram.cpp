@@ -214,7 +214,10 @@ Exit run_command(HistogramCommandOptions& asked) {
     io::OutputFile& output = to_stdout ? *stream : *file;
     form.write(result, options, [&](std::string_view text) { output.write(text); });
     if (to_stdout) stream->commit();
-    if (!asked.plot.empty()) write_plot(result, options, asked.plot);
+    if (!asked.plot.empty()) {
+      if (file) file->finish();
+      write_plot(result, options, asked.plot);
+    }
     options.first = false;
     tell(result, form, common);
   }

@@ -16,10 +16,10 @@
 #include <fmt/ranges.h>
 #include <masu/io.h>
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <filesystem>
 #include <memory>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -29,9 +29,16 @@ namespace {
 // What `masu run` writes.
 
 void write_files(const RunResult& result) {
+  std::vector<ArrayOutput> files;
   for (const RunOutput& output : result.outputs) {
-    if (output.target != "-") io::write_array(output.target, output.view());
+    if (output.target == "-") continue;
+    const ArrayView array = output.view();
+    ArrayOutput& file = files.emplace_back(output.target, io::SourceInfo());
+    file.begin(array.dtype, std::array{array.count});
+    file.write(array);
+    file.finish();
   }
+  for (ArrayOutput& file : files) file.commit();
 }
 
 double median(const std::vector<double>& sorted) {
@@ -224,9 +231,9 @@ double parse_timeout(const std::string& text) {
 }
 
 // Standard input can be read once, and a file be written once.
-void check_streams(const RunJob& job, bool source_from_stdin) {
-  std::size_t readers = source_from_stdin ? 1 : 0;
-  std::set<std::string> files;
+void check_streams(const RunJob& job, const std::string& source) {
+  std::size_t readers = source == "-" ? 1 : 0;
+  std::vector<std::string> files;
   const auto reads = [&](const InputRequest& request) { readers += request.input == "-" ? 1 : 0; };
   for (const RunArgument& argument : job.arguments) {
     const auto* buffer = std::get_if<BufferRequest>(&argument);
@@ -237,9 +244,10 @@ void check_streams(const RunJob& job, bool source_from_stdin) {
     if (!path.parent_path().empty() && !std::filesystem::is_directory(path.parent_path())) {  // before the kernel runs
       throw Error(ErrorCode::io, buffer->output + ": cannot be written: there is no such folder");
     }
-    if (!files.insert(std::filesystem::weakly_canonical(path)).second) {
-      usage_error("--arg: out=" + buffer->output + " is given for two buffers");
-    }
+    const auto same = [&](const std::string& file) { return is_same_output(file, buffer->output); };
+    if (same(source)) usage_error("--arg: out=" + buffer->output + " is the kernel's file");
+    if (std::ranges::any_of(files, same)) usage_error("--arg: out=" + buffer->output + " is given for two buffers");
+    files.push_back(buffer->output);
   }
   for (const Expectation& expectation : job.expectations) reads(expectation.input);
   if (readers > 1) usage_error(fmt::format("standard input ('-') can be read once, it is asked for {} times", readers));
@@ -300,7 +308,7 @@ RunJob RunOptions::job() const {
   if (!repeat.empty()) job.repeat = whole_number("--repeat", repeat, 1, most_repeats);
   for (const std::string& text : arguments) job.arguments.push_back(parse_argument(text));
   for (const std::string& text : expectations) job.expectations.push_back(parse_expectation(text));
-  check_streams(job, file == "-");
+  check_streams(job, file);
   const DeviceKind kind = kernel_language(file, language, device);
   // A run that is checked is the child's: standard input is left for it.
   if (check && under_oclgrind.empty()) job.source.language = kind;

@@ -32,6 +32,10 @@ class SharedOutput {
   SharedOutput(const std::string& path, const io::SourceInfo& from);
   // Once: the elements of this rank, behind those of the ranks before. The shape is that of all.
   void write(const ArrayView& mine, std::span<const std::uint64_t> shape);
+  // As ArrayOutput's: on the first rank.
+  void finish() {
+    if (file_) file_->finish();
+  }
   void commit();
 
  private:
@@ -195,6 +199,8 @@ class SharedSort {
     if (rows_ > 1) shape = {rows_, sums[0] / rows_};
     output.write(asked_.index ? ArrayView(indices_) : ArrayView(keys_.view()), shape);
     if (values_) values_output->write(values_->view(), shape);
+    output.finish();
+    if (values_) values_output->finish();
     output.commit();
     if (values_) values_output->commit();
 

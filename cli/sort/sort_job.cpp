@@ -280,6 +280,9 @@ SortSummary SortRun::operator()() {
   check_values_end();
   progress_.finish();
   if (reference_) reference_->finish();
+  // Keys without their values would be lost where both are written in place.
+  if (output_) output_->finish();
+  if (values_output_) values_output_->finish();
   if (output_) output_->commit();
   if (values_output_) values_output_->commit();
   result_.name = keys_->info().name;

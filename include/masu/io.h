@@ -128,7 +128,10 @@ class MASU_EXPORT OutputFile {
   [[nodiscard]] std::string place(bool named);
   /// At a position of a file with a place(). Nothing is written by write() behind it.
   void write_at(std::uint64_t position, const void* data, std::uint64_t bytes);
-  /// Flushes, closes and gives the file its name. Throws io (a full disk too); the target is untouched then.
+  /// Writes to the disk what has been written, so that commit() only gives the file its name: done for each of several
+  /// files before the first commit(), they appear together. Throws io (a full disk too); the target is untouched then.
+  void finish();
+  /// The same, closes the file and gives it its name.
   void commit();
 
  private:

@@ -170,9 +170,10 @@ MASU_EXPORT std::vector<QuantilePoint> quantile_points(QuantileMethod method, st
                                                        std::span<const double> q);
 /// The quantiles at these points of rows of device memory to memory there, as many as rows for each point, one
 /// point after the other. Nothing waits. `result_dtype`: that of the data where all points are elements, or f16, f32
-/// or f64, in which elements and weights are rounded and all is computed but for b - a: that is taken in the data's
-/// dtype, of integers modulo its range, as NumPy does. A zero has the sign that comes out; NaN is the quiet NaN.
-/// Throws invalid_argument for places that are not below the length of a row, and for empty rows.
+/// or f64, to which elements (of 64-bit integers by way of f64) and weights are rounded and in which all is computed
+/// but for b - a: that is taken in the data's dtype, of integers modulo its range, as NumPy does. A zero has the sign
+/// that comes out; NaN is the quiet NaN. Throws invalid_argument for places that are not below the length of a row, and
+/// for empty rows.
 MASU_EXPORT Pending<void> quantiles(Stream& stream, const BufferBase& data, Dtype dtype,
                                     std::span<const QuantilePoint> points, const BufferBase& result, Dtype result_dtype,
                                     const SelectionOptions& options = {});

@@ -281,6 +281,10 @@ struct OutputState {
     put(buffer.data(), buffer.size());
     buffer.clear();
   }
+  void to_disk() {
+    flush();
+    if (!target.empty() && !synced(fd)) fail_errno(name, "writing failed", errno);
+  }
 };
 
 // This machine, since it was started, and this namespace of processes.
@@ -369,15 +373,17 @@ void OutputFile::write(const void* data, std::uint64_t bytes) {
   else state_->buffer.insert(state_->buffer.end(), from, from + bytes);
 }
 
+void OutputFile::finish() {
+  if (!state_) throw Error(ErrorCode::invalid_argument, "OutputFile: finished after commit");
+  state_->to_disk();
+}
+
 void OutputFile::commit() {
   if (!state_) throw Error(ErrorCode::invalid_argument, "OutputFile: committed twice");
   State& state = *state_;
-  state.flush();
+  state.to_disk();
   if (state.owned) {
-    if (!state.target.empty()) {
-      if (!synced(state.fd)) fail_errno(state.name, "writing failed", errno);
-      if (state.temporary.empty()) state.link();
-    }
+    if (!state.target.empty() && state.temporary.empty()) state.link();
     if (::close(std::exchange(state.fd, -1)) != 0 && errno != EINTR) fail_errno(state.name, "writing failed", errno);
     if (!state.target.empty()) {
       if (!state.temporary.empty() && ::rename(state.temporary.c_str(), state.target.c_str()) != 0)

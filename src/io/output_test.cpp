@@ -106,6 +106,29 @@ TEST(Output, AppearsWholeOrNotAtAll) {
   expect_error(ErrorCode::invalid_argument, "committed twice", [&] { moved.commit(); });
 }
 
+TEST(Output, FinishedFilesAppearByCommit) {
+  const Folder folder;
+  const std::string path = folder.write("a", "old");
+  OutputFile file(path);
+  file.write("new");
+  file.finish();
+  EXPECT_EQ(slurp(path), "old");
+  file.write("er");
+  file.finish();
+  file.commit();
+  EXPECT_EQ(slurp(path), "newer");
+  expect_error(ErrorCode::invalid_argument, "finished after commit", [&] { file.finish(); });
+  OutputFile full("/dev/full");
+  full.write("x");
+  expect_error(ErrorCode::io, "/dev/full: writing failed", [&] { full.finish(); });
+  OutputFile dropped(path);
+  dropped.write("x");
+  dropped.finish();
+  { const OutputFile gone(std::move(dropped)); }
+  EXPECT_EQ(slurp(path), "newer");
+  EXPECT_EQ(folder.files(), 1U);
+}
+
 TEST(Output, ReplacesAndKeepsModeAndLink) {
   const Folder folder;
   const std::string path = folder.write("a", "old");

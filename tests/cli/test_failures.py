@@ -159,6 +159,11 @@ class Endings(CommandTest):
                               ["histogram", "zeros:u8:3", "--format", "npy"]):
                 self.fails(1, *arguments, stdout=full, says="No space left")
 
+    def test_a_plot_without_its_histogram(self):
+        plot = self.path("p.svg")
+        self.fails(1, "histogram", "iota:u8:9", "--json", "-o", "/dev/full", "--plot", plot, says="No space left")
+        self.assertFalse(os.path.exists(plot))
+
     def test_output_that_cannot_be_made(self):
         self.fails(1, "histogram", "zeros:u8:3", "-o", self.path("no/folder.json"), says="no/folder.json")
         with open(self.write("kept.json", "old"), "rb") as kept:

@@ -42,8 +42,10 @@ class RunUsage(CommandTest):
             (("--language", "sycl"), "--language takes opencl or cuda"), (("--kernl", "f"), "did you mean --kernel?"),
             (("--device", "cuda:0"), "OpenCL C"), (("x.cl",), "unexpected argument x.cl"), (("--arg",), "--arg"),
             (("--arg", "buffer=zeros:u8:1,out=a", "--arg", "buffer=zeros:u8:1,out=a"), "two buffers"),
+            (("--arg", "buffer=zeros:u8:1,out=a", "--arg", "buffer=zeros:u8:1,out=./a"), "two buffers"),
         ):
             self.fails(2, "run", file, *arguments, says=says)
+        self.fails(2, "run", file, "--arg", f"buffer=zeros:u8:1,out={file}", says="is the kernel's file")
         self.fails(2, "run", says="FILE")
 
     def test_wrong_files(self):

@@ -181,6 +181,20 @@ class SortTest(CommandTest):
             output = [] if "-o" in wrong else ["-o", self.path("o.npy")]
             self.fails(2, "sort", keys_file, *output, *wrong)
 
+    def test_keys_and_values_together(self):
+        keys, labels = self.save_npy("k.npy", sample("i1", 50)), self.save_npy("l.npy", sample("f8", 50, seed=9))
+        before = [self.read(file) for file in (keys, labels)]
+        in_place = ["sort", keys, "-o", keys, "--values", labels, "--values-output"]
+        self.fails(1, *in_place, "/dev/full", says="/dev/full: writing failed")
+        self.assertEqual([self.read(file) for file in (keys, labels)], before)
+        os.symlink("o.npy", self.path("link.npy"))
+        for one, other in (("o.npy", "./o.npy"), ("o.npy", "link.npy"), (self.path("o.npy"), "o.npy")):
+            run = masu("sort", keys, "-o", one, "--values", labels, "--values-output", other, cwd=self.folder)
+            self.assertEqual(run.returncode, 2)
+            self.assertIn(b"must be two files", run.stderr)
+        self.ok(*in_place, labels)
+        self.same(np.load(keys), np.sort(sample("i1", 50)))
+
     def test_is_sorted(self):
         values = np.sort(sample("f4", 70_001))
         file = self.save_npy("a.npy", values)
