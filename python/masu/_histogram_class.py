@@ -165,7 +165,9 @@ class Histogram:
     @property
     def n(self):
         """How many values were counted, wherever they fell (the total weight)."""
-        return self._totals.sum().item() + self._below + self._above + self._nan
+        # NumPy's sum of integers wraps
+        wide = self._totals.dtype.kind in "iu" and abs(self._totals.sum(dtype=float)) >= 2**62
+        return (sum(self._totals.tolist()) if wide else self._totals.sum().item()) + sum(self._beside())
 
     @property
     def weighted(self):
@@ -208,6 +210,9 @@ class Histogram:
         """``(totals, edges)``, as `masu.histogram` returns them."""
         return self._totals.copy(), self._edges.copy()
 
+    def _beside(self):
+        return self._below, self._above, self._nan
+
     def __len__(self):
         return len(self._totals)
 
@@ -219,8 +224,11 @@ class Histogram:
         if self.weighted != other.weighted:
             raise ValueError("Histogram: counts and totals of weights cannot be added")
         variances = self._variances + other._variances if self.weighted else None
+        totals = self._totals + other._totals
+        if not self.weighted and totals.dtype.kind in "iu" and (totals < self._totals).any():
+            raise ValueError(f"Histogram: the counts of both together must fit {totals.dtype}")
         return Histogram(
-            self._totals + other._totals,
+            totals,
             self._edges,
             self._below + other._below,
             self._above + other._above,
@@ -244,7 +252,7 @@ class Histogram:
         >>> masu.Histogram.frombytes(h.tobytes()) == h
         True
         """
-        arrays = [self._totals, self._edges, *(_number(part) for part in (self._below, self._above, self._nan))]
+        arrays = [self._totals, self._edges, *map(_number, self._beside())]
         names = [a.dtype.str[1:].encode() for a in arrays]
         if any(name not in _DTYPES for name in names):
             raise TypeError(f"Histogram: tobytes writes integers and float16 to float64, got totals of {self._totals.dtype} "
@@ -300,7 +308,7 @@ class Histogram:
         """
         if self.weighted:
             raise TypeError("Histogram: integers needs counts, got totals of weights")
-        numbers = [*self._totals.tolist(), self._below, self._above, self._nan]
+        numbers = [*self._totals.tolist(), *self._beside()]
         for number in numbers:
             if not isinstance(number, int) or not 0 <= number < 2**63:
                 raise ValueError(f"Histogram: integers needs counts from 0 to 2^63 - 1, got {number}")
@@ -323,7 +331,7 @@ class Histogram:
     def __eq__(self, other):
         if not isinstance(other, Histogram):
             return NotImplemented
-        beside = zip((self._below, self._above, self._nan), (other._below, other._above, other._nan))
+        beside = zip(self._beside(), other._beside())
         return (
             np.array_equal(self._edges, other._edges)
             and np.array_equal(self._totals, other._totals, equal_nan=self.weighted)
