@@ -196,7 +196,7 @@ class Histogram:
     @property
     def n(self):
         """How many values were counted, wherever they fell (the total weight)."""
-        return _sum(self._totals) + self._below + self._above + self._nan
+        return _sum(self._totals) + sum(self._beside())
 
     @property
     def weighted(self):
@@ -240,6 +240,9 @@ class Histogram:
         """``(totals, edges)``, as `masu.histogram` returns them."""
         return self._totals.copy(), self._edges.copy()
 
+    def _beside(self):
+        return self._below, self._above, self._nan
+
     def __len__(self):
         return len(self._totals)
 
@@ -276,7 +279,7 @@ class Histogram:
         >>> masu.Histogram.frombytes(h.tobytes()) == h
         True
         """
-        arrays = [self._totals, self._edges, *(_number(part) for part in (self._below, self._above, self._nan))]
+        arrays = [self._totals, self._edges, *map(_number, self._beside())]
         names = [a.dtype.str[1:].encode() for a in arrays]
         if any(name not in _DTYPES for name in names):
             raise TypeError(f"Histogram: tobytes writes integers and float16 to float64, got totals of {self._totals.dtype} "
@@ -332,7 +335,7 @@ class Histogram:
         """
         if self.weighted:
             raise TypeError("Histogram: integers needs counts, got totals of weights")
-        numbers = [*self._totals.tolist(), self._below, self._above, self._nan]
+        numbers = [*self._totals.tolist(), *self._beside()]
         for number in numbers:
             if not isinstance(number, int) or not 0 <= number < 2**63:
                 raise ValueError(f"Histogram: integers needs counts from 0 to 2^63 - 1, got {number}")
@@ -355,7 +358,7 @@ class Histogram:
     def __eq__(self, other):
         if not isinstance(other, Histogram):
             return NotImplemented
-        beside = zip((self._below, self._above, self._nan), (other._below, other._above, other._nan))
+        beside = zip(self._beside(), other._beside())
         return (
             np.array_equal(self._edges, other._edges)
             and np.array_equal(self._totals, other._totals, equal_nan=self.weighted)

@@ -136,7 +136,7 @@ def test_histograms_of_rows(dtype):
     assert states[0].with_integers(total) == whole and total.dtype == np.int64
     given = masu.RowHistograms.of(x, [0, 1, 1, 30])
     assert np.array_equal(given.counts(), masu.histogram(x, [0, 1, 1, 30], axis=(1, 2))[0])
-    with pytest.raises(ValueError, match="same edges, got 7 rows .* and 7 rows .* of other edges"):
+    with pytest.raises(ValueError, match="same edges, got 7 rows of 1 channels and 12 bins of .* and 7 rows of 1 channels and 12 bins of .* to 51"):
         whole.merge(masu.RowHistograms.of(x, 12, (-3, 51)))
     with pytest.raises(ValueError, match="7 rows of 1 channels and 12 bins .* and 3 rows"):
         whole.merge(masu.RowHistograms.of(x[:3], 12, (-3, 50)))

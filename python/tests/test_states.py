@@ -291,6 +291,26 @@ def test_masked_elements_are_refused():
         assert np.array_equal(call(y), call(y.data)) and type(call(y)) is type(call(y.data))
 
 
+def test_counts_do_not_wrap():
+    """However often states are merged: Python's, and those of C++ by their bytes."""
+    h = masu.Histogram([2**62, 2**62 - 1, 1], [0, 1, 2, 3])
+    assert h.n == 2**63 == masu.Histogram.frombytes(h.tobytes()).n
+    with pytest.raises(ValueError, match="total of bin 0 must fit int64"):
+        h + h
+    states = [masu.SumAccumulator.of([1, 2]), masu.ReduceAccumulator.of([1, 2]), masu.TopkAccumulator.of([1, 2], 2),
+              masu.UniqueAccumulator.of([1, 2]), masu.RunAccumulator.of([1, 1]), masu.RowHistograms.of([[1, 2]], [1, 2, 3]),
+              masu.JointHistogram.of([[1, 2]], 2, [(1, 3)]), masu.WeightedHistogram.of([1, 2], [1, 2, 3], weights=[1, 2])]
+    finder = masu.QuantileFinder("f8", [0.5])
+    finder.add([1.0, 2.0])
+    for state in [*states, finder]:
+        for _ in range(61):
+            state.merge(copy.copy(state))
+        before = state.tobytes()
+        with pytest.raises(ValueError, match="both must have fewer than 2\\^63 elements together, got 4611686018427387904"):
+            state.merge(copy.copy(state))
+        assert state.tobytes() == before
+
+
 def test_sums_of_states_leave_them_as_they_are():
     a, b = masu.SumAccumulator.of([1.0]), masu.SumAccumulator.of([2.0])
     total = sum([a])

@@ -10,6 +10,31 @@
 
 namespace masu::call {
 
+std::uint64_t elements_of_both(std::string_view function, std::uint64_t mine, std::uint64_t theirs) {
+  if (mine <= most_in_state && theirs <= most_in_state - mine) return mine + theirs;
+  throw Error(
+      ErrorCode::invalid_argument,
+      fmt::format("{}: both must have fewer than 2^63 elements together, got {} and {}", function, mine, theirs));
+}
+
+std::uint64_t total_of_counts(std::initializer_list<std::span<const std::uint64_t>> counts) noexcept {
+  std::uint64_t sum = 0;
+  for (const std::span<const std::uint64_t> some : counts) {
+    for (const std::uint64_t one : some) {
+      if (__builtin_add_overflow(sum, one, &sum)) return std::numeric_limits<std::uint64_t>::max();
+    }
+  }
+  return sum;
+}
+
+bool are_counts(std::span<const std::int64_t> counts) noexcept {
+  std::int64_t sum = 0;
+  for (const std::int64_t one : counts) {
+    if (one < 0 || __builtin_add_overflow(sum, one, &sum)) return false;
+  }
+  return true;
+}
+
 StateWriter::StateWriter(const StateName& name) {
   for (const char letter : name.letters) bytes_.push_back(static_cast<std::byte>(letter));
   number(name.version, 1);

@@ -7,6 +7,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
+#include <limits>
 #include <span>
 #include <string>
 #include <string_view>
@@ -19,6 +21,15 @@ struct StateName {
   std::string_view letters;  // four
   std::uint8_t version = 1;
 };
+
+// The elements of a state: counts of them are added as signed 64-bit integers too.
+inline constexpr std::uint64_t most_in_state = std::numeric_limits<std::int64_t>::max();
+// Of two states together. Throws invalid_argument, with the function's name, where they are more.
+std::uint64_t elements_of_both(std::string_view function, std::uint64_t mine, std::uint64_t theirs);
+// The sum of counts, or where it is 2^64 or more 2^64 - 1.
+std::uint64_t total_of_counts(std::initializer_list<std::span<const std::uint64_t>> counts) noexcept;
+// Whether none is negative, and all together are at most most_in_state.
+bool are_counts(std::span<const std::int64_t> counts) noexcept;
 
 class StateWriter {
  public:
@@ -45,6 +56,8 @@ class StateReader {
   Dtype dtype();
   // A number below `end`.
   std::uint64_t below(std::uint64_t end, std::size_t size = sizeof(std::uint64_t));
+  // Elements of a state.
+  std::uint64_t elements() { return below(most_in_state + 1); }
   bool flag() { return below(2, 1) != 0; }
   std::vector<std::uint64_t> numbers(std::uint64_t count);
   std::span<const std::byte> raw(std::uint64_t count, std::size_t size = 1);

@@ -34,9 +34,10 @@ std::uint64_t Histogram::n() const noexcept {
 void Histogram::merge(const Histogram& other) {
   if (!rule_->same_edges(*other.rule_)) {
     throw Error(ErrorCode::invalid_argument,
-                fmt::format("Histogram::merge: both must have the same edges, got {} and {}", rule_->text(),
-                            other.rule_->text()));
+                fmt::format("Histogram::merge: both must have the same edges, got {} and {}", rule_->text(*other.rule_),
+                            other.rule_->text(*rule_)));
   }
+  (void)call::elements_of_both("Histogram::merge", n(), other.n());
   for (std::size_t i = 0; i < counts_.size(); ++i) counts_[i] += other.counts_[i];
   below_ += other.below_;
   above_ += other.above_;
@@ -65,6 +66,7 @@ Histogram Histogram::from_bytes(std::span<const std::byte> bytes) {
   for (std::uint64_t* outside : {&h.below_, &h.above_, &h.nan_}) *outside = from.number();
   h.counts_ = from.numbers(h.rule_->n);
   from.end();
+  from.require(call::total_of_counts({h.counts_, {&h.below_, 1}, {&h.above_, 1}, {&h.nan_, 1}}) <= call::most_in_state);
   return h;
 }
 
@@ -77,12 +79,14 @@ std::vector<std::int64_t> Histogram::integers() const {
 Histogram Histogram::with_integers(std::span<const std::int64_t> integers) const {
   const auto refuse = [&](const std::string& got) {
     throw Error(ErrorCode::invalid_argument,
-                fmt::format("Histogram::with_integers: there must be {} numbers, none negative, got {}",
+                fmt::format("Histogram::with_integers: there must be {} numbers, none negative, below 2^63 together, "
+                            "got {}",
                             size() + extra_slots, got));
   };
   if (integers.size() != size() + extra_slots) refuse(std::to_string(integers.size()));
   const auto negative = std::find_if(integers.begin(), integers.end(), [](std::int64_t x) { return x < 0; });
   if (negative != integers.end()) refuse(std::to_string(*negative));
+  if (!call::are_counts(integers)) refuse("more");
   Histogram h = *this;
   std::copy_n(integers.begin(), size(), h.counts_.begin());
   h.below_ = static_cast<std::uint64_t>(integers[size() + slot_below]);

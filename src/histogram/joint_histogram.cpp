@@ -109,15 +109,11 @@ std::vector<double> JointHistogram::density() const {
 void JointHistogram::merge(const JointHistogram& other) {
   const auto same = [](const auto& a, const auto& b) { return a->same_edges(*b); };
   if (!std::equal(rules_.begin(), rules_.end(), other.rules_.begin(), other.rules_.end(), same)) {
-    const auto text = [](const JointHistogram& h) {
-      std::string result;
-      for (const auto& rule : h.rules_) result += (result.empty() ? "" : " x ") + rule->text();
-      return result;
-    };
-    throw Error(
-        ErrorCode::invalid_argument,
-        fmt::format("JointHistogram::merge: both must have the same edges, got {} and {}", text(*this), text(other)));
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("JointHistogram::merge: both must have the same edges, got {} and {}",
+                            texts_of(rules_, other.rules_), texts_of(other.rules_, rules_)));
   }
+  (void)call::elements_of_both("JointHistogram::merge", n(), other.n());
   for (std::size_t i = 0; i < counts_.size(); ++i) counts_[i] += other.counts_[i];
   outside_ += other.outside_;
   nan_ += other.nan_;
@@ -160,6 +156,7 @@ JointHistogram JointHistogram::from_bytes(std::span<const std::byte> bytes) {
   h.nan_ = from.number();
   h.counts_ = from.numbers(cells);
   from.end();
+  from.require(call::total_of_counts({h.counts_, {&h.outside_, 1}, {&h.nan_, 1}}) <= call::most_in_state);
   return h;
 }
 
@@ -172,11 +169,10 @@ std::vector<std::int64_t> JointHistogram::integers() const {
 
 JointHistogram JointHistogram::with_integers(std::span<const std::int64_t> integers) const {
   const std::size_t cells = counts_.size();
-  const bool good = integers.size() == cells + joint_extra_cells &&
-                    std::none_of(integers.begin(), integers.end(), [](std::int64_t x) { return x < 0; });
-  if (!good) {
+  if (integers.size() != cells + joint_extra_cells || !call::are_counts(integers)) {
     throw Error(ErrorCode::invalid_argument,
-                fmt::format("JointHistogram::with_integers: there must be {} numbers, none negative, got {}",
+                fmt::format("JointHistogram::with_integers: there must be {} numbers, none negative, below 2^63 "
+                            "together, got {}",
                             cells + joint_extra_cells, integers.size()));
   }
   JointHistogram h = *this;

@@ -112,9 +112,8 @@ namespace {
 
 constexpr call::StateName rows_state{"RowHistograms", "MROW"};
 
-std::string text_of(const RowHistograms& h) {
-  return fmt::format("{} rows of {} channels and {} bins of {}", h.rows(), h.channels(), h.size(),
-                     to_string(h.dtype()));
+std::string text_of(const RowHistograms& h, const std::string& bins) {
+  return fmt::format("{} rows of {} channels and {}", h.rows(), h.channels(), bins);
 }
 
 }  // namespace
@@ -124,9 +123,11 @@ void RowHistograms::merge(const RowHistograms& other) {
     throw Error(
         ErrorCode::invalid_argument,
         fmt::format("RowHistograms::merge: both must have as many rows and channels, and the same edges, got {} "
-                    "and {}{}",
-                    text_of(*this), text_of(other), rule_->same_edges(*other.rule_) ? "" : " of other edges"));
+                    "and {}",
+                    text_of(*this, rule_->text(*other.rule_)), text_of(other, other.rule_->text(*rule_))));
   }
+  (void)call::elements_of_both("RowHistograms::merge", call::total_of_counts({counts_, outside_}),
+                               call::total_of_counts({other.counts_, other.outside_}));
   for (std::size_t i = 0; i < counts_.size(); ++i) counts_[i] += other.counts_[i];
   for (std::size_t i = 0; i < outside_.size(); ++i) outside_[i] += other.outside_[i];
 }
@@ -159,6 +160,7 @@ RowHistograms RowHistograms::from_bytes(std::span<const std::byte> bytes) {
   h.outside_ = from.numbers(h.rows_ * h.channels_ * extra_slots);
   h.counts_ = from.numbers(h.rows_ * h.channels_ * h.size_);
   from.end();
+  from.require(call::total_of_counts({h.counts_, h.outside_}) <= call::most_in_state);
   return h;
 }
 
@@ -169,12 +171,12 @@ std::vector<std::int64_t> RowHistograms::integers() const {
 }
 
 RowHistograms RowHistograms::with_integers(std::span<const std::int64_t> integers) const {
-  const bool good = integers.size() == counts_.size() + outside_.size() &&
-                    std::none_of(integers.begin(), integers.end(), [](std::int64_t x) { return x < 0; });
-  if (!good) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("RowHistograms::with_integers: there must be {} numbers, none negative, got {}",
-                            counts_.size() + outside_.size(), integers.size()));
+  if (integers.size() != counts_.size() + outside_.size() || !call::are_counts(integers)) {
+    throw Error(
+        ErrorCode::invalid_argument,
+        fmt::format("RowHistograms::with_integers: there must be {} numbers, none negative, below 2^63 together, "
+                    "got {}",
+                    counts_.size() + outside_.size(), integers.size()));
   }
   RowHistograms h = *this;
   const auto middle = integers.begin() + static_cast<std::ptrdiff_t>(counts_.size());

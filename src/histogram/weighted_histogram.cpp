@@ -231,15 +231,17 @@ void WeightedHistogramAccumulator::merge(const WeightedHistogramAccumulator& oth
       s.row_elements != from.row_elements || s.options.variances != from.options.variances ||
       s.options.outside != from.options.outside ||
       !std::equal(s.rules.begin(), s.rules.end(), from.rules.begin(), from.rules.end(), same)) {
-    const auto text = [](const State& of) {
-      return fmt::format("{} columns, first {}, {} rows, weights {}", of.rules.size(), of.rules.front()->text(),
-                         of.options.rows, to_string(of.weights_dtype));
+    const auto text = [](const State& of, const State& beside) {
+      return fmt::format("{}, {} rows, weights {}, with{} variances, {}", texts_of(of.rules, beside.rules),
+                         of.options.rows, to_string(of.weights_dtype), of.options.variances ? "" : "out",
+                         of.options.outside == Outside::clamp ? "clamp" : "drop");
     };
     throw Error(ErrorCode::invalid_argument,
                 fmt::format("WeightedHistogramAccumulator::merge: both must have the same dtypes, edges, rows and "
                             "options, got {} and {}",
-                            text(s), text(from)));
+                            text(s, from), text(from, s)));
   }
+  (void)call::elements_of_both("WeightedHistogramAccumulator::merge", s.n, from.n);
   const std::vector<WeightSums> theirs = from.collect();
   if (s.sums.empty()) s.sums = s.zeros();
   for (std::size_t k = 0; k < s.sums.size(); ++k) {
@@ -284,7 +286,7 @@ WeightedHistogramAccumulator WeightedHistogramAccumulator::from_bytes(const Devi
   options.wrap = from.flag();
   options.rows = from.number();
   const std::uint64_t row_elements = from.number();
-  const std::uint64_t n = from.number();
+  const std::uint64_t n = from.elements();
   std::vector<Bins> bins;
   std::uint64_t slots = options.rows;
   for (std::uint64_t left = from.below(most_weighted_columns + 1, 1); left > 0; --left) {
@@ -296,7 +298,7 @@ WeightedHistogramAccumulator WeightedHistogramAccumulator::from_bytes(const Devi
   State& s = *result.state_;
   from.require(s.row_elements == row_elements && from.left() == s.sums_bytes());  // before memory is taken for them
   s.sums = s.zeros();
-  for (WeightSums& sums : s.sums) from.require(sums.read(from));
+  for (WeightSums& sums : s.sums) from.require(sums.read(from, n));
   from.end();
   s.n = n;
   return result;

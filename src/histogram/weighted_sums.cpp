@@ -141,18 +141,20 @@ void WeightSums::write(call::StateWriter& to) const {
   to.raw(std::as_bytes(std::span(flags_)));
 }
 
-bool WeightSums::read(call::StateReader& from) {
-  constexpr std::int64_t most = std::int64_t{1} << 61;  // of the last word: room for others' carries
+bool WeightSums::read(call::StateReader& from, std::uint64_t n) {
   const std::vector<std::uint64_t> words = from.numbers(words_.size());
   for (std::size_t i = 0; i < words.size(); ++i) {
     words_[i] = static_cast<std::int64_t>(words[i]);
     const bool last = (i + 1) % format_.words() == 0;
-    if (last ? words_[i] < -most || words_[i] > most : words[i] > fixed::digit_mask) return false;
+    if (!last && words[i] > fixed::digit_mask) return false;
   }
   const std::span<const std::byte> flags = from.raw(flags_.size());
   for (std::size_t i = 0; i < flags_.size(); ++i) {
     flags_[i] = static_cast<std::uint8_t>(flags[i]);
-    if (flags_[i] > (fixed::has_nan | fixed::has_infinity | fixed::has_minus_infinity)) return false;
+    if (flags_[i] > (fixed::has_nan | fixed::has_infinity | fixed::has_minus_infinity) || (n == 0 && flags_[i] != 0) ||
+        !fixed::is_at_most(part(i).number, n, format_.unit + static_cast<int>(format_.range))) {
+      return false;
+    }
   }
   return true;
 }

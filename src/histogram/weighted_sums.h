@@ -70,9 +70,10 @@ class WeightSums {
   void merge(const WeightSums& other, std::uint64_t first = 0) noexcept;
   // Adds what a device has of a slot: digits() 64-bit totals of 16-bit digits, then flags.
   void add_digits(std::uint64_t slot, const std::uint64_t* digits) noexcept;
-  // All words, whose carries have been moved on, then all flags. False where they are not what write() wrote.
+  // All words, whose carries have been moved on, then all flags. False where they are not what write() wrote of sums of
+  // at most n weights.
   void write(call::StateWriter& to) const;
-  [[nodiscard]] bool read(call::StateReader& from);
+  [[nodiscard]] bool read(call::StateReader& from, std::uint64_t n);
   // Moves slot `from` to slot `to`, which keeps what it has.
   void move(std::uint64_t from, std::uint64_t to) noexcept;
 

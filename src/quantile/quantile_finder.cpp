@@ -8,6 +8,7 @@
 #include <masu/quantile.h>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <bit>
@@ -89,8 +90,8 @@ void QuantileFinder::merge(const QuantileFinder& other) {
   const State& from = *other.state_;
   if (s.dtype != from.dtype || s.q != from.q || s.method != from.method || !s.finder.merge(from.finder)) {
     const auto text = [](const State& of) {
-      return fmt::format("{} quantiles of {} by {}, {} elements so far", of.q.size(), to_string(of.dtype),
-                         to_string(of.method), of.finder.count());
+      return fmt::format("{} quantiles ({}) of {} by {}, {} elements so far", of.q.size(), fmt::join(of.q, ", "),
+                         to_string(of.dtype), to_string(of.method), of.finder.count());
     };
     call::refuse("QuantileFinder::merge",
                  fmt::format("both must be in the same pass for the same, got {} and {}", text(s), text(from)));

@@ -127,7 +127,7 @@ bool PlaceFinder::merge(const PlaceFinder& other) {
       prefixes_ != other.prefixes_ || count_ != other.count_ || found_ != other.found_) {
     return false;
   }
-  here_ += other.here_;
+  here_ = call::elements_of_both("QuantileFinder::merge", here_, other.here_);
   for (std::size_t i = 0; i < table_.size(); ++i) table_[i] += other.table_[i];
   collected_.insert(collected_.end(), other.collected_.begin(), other.collected_.end());
   return true;
@@ -158,8 +158,8 @@ void PlaceFinder::read(call::StateReader& from, const Places& places) {
   passes_ = static_cast<unsigned>(from.below(bits + 1, 1));
   left_ = static_cast<unsigned>(from.below(bits + 1, 1));
   width_ = static_cast<unsigned>(from.below(left_ + 1, 1));
-  count_ = from.number();
-  here_ = from.number();
+  count_ = from.elements();
+  here_ = from.elements();
   from.require(passes_ != 0 || (left_ == bits && count_ == 0 && !collecting_));
   from.require(passes_ == 0 || count_ != 0);
   from.require(width_ <= (on_cpu_ ? quantile_plan::most_digit_bits : topk_plan::digit_bits));

@@ -116,6 +116,7 @@ void ReduceAccumulator::merge(const ReduceAccumulator& later) {
     call::refuse(reduce_name,
                  fmt::format("accumulators that are merged must find the same, got {} and {}", text(s), text(other)));
   }
+  (void)call::elements_of_both("ReduceAccumulator::merge", s.count, other.count);
   if (other.count == 0) return;
   s.take(other.found, s.count);
   s.count += other.count;
@@ -148,7 +149,7 @@ ReduceAccumulator ReduceAccumulator::from_bytes(const Device& device, std::span<
   const NanPolicy rule = from.flag() ? NanPolicy::skip : NanPolicy::propagate;
   ReduceAccumulator result(device, dtype, op, {.nan = rule});
   State& s = *result.state_;
-  s.count = from.number();
+  s.count = from.elements();
   s.found.nonzero = from.number();
   from.require(s.found.nonzero <= (op == ReduceOp::count_nonzero ? s.count : 0));
   for (int which = 0; which < 2; ++which) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kulisch's long accumulator as a plain value: fixed_point.h has the arithmetic.
+#include "call/state_bytes.h"
 #include "sum/fixed_point.h"
 #include "sum/sum_plain.h"
 #include "sum/sum_simd.h"
@@ -54,12 +55,13 @@ void ExactSum::note(std::uint8_t specials) noexcept {
 }
 
 void ExactSum::merge(const ExactSum& other) {
+  const std::uint64_t count = call::elements_of_both("ExactSum::merge", count_, other.count_);
   fixed::propagate(digits_);
   auto theirs = other.digits_;
   fixed::propagate(theirs);
   for (std::size_t i = 0; i < digits_.size(); ++i) digits_[i] += theirs[i];
   pending_ = 1;
-  count_ += other.count_;
+  count_ = count;
   positive_infinity_ = positive_infinity_ || other.positive_infinity_;
   negative_infinity_ = negative_infinity_ || other.negative_infinity_;
   nan_ = nan_ || other.nan_;
@@ -100,7 +102,7 @@ ExactSum ExactSum::from_bytes(std::span<const std::byte> bytes) {
   fixed::Part part;
   if (!fixed::take(bytes, sizeof(std::uint32_t), head) || head != version ||
       !fixed::take(bytes, sizeof(std::uint64_t), sum.count_) || !fixed::take(bytes, lowest, digits, part) ||
-      !bytes.empty()) {
+      !bytes.empty() || sum.count_ > call::most_in_state || !fixed::is_at_most(part.number, sum.count_, 1024)) {
     throw Error(ErrorCode::invalid_argument, "ExactSum::from_bytes: these are not the bytes of an ExactSum");
   }
   const auto first = static_cast<std::size_t>((part.number.exponent - lowest) / fixed::digit_bits);

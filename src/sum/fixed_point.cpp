@@ -98,6 +98,14 @@ Magnitude magnitude_of(std::span<const std::int64_t> digits, int exponent) noexc
   return result;
 }
 
+bool is_at_most(const Magnitude& number, std::uint64_t count, int exponent) noexcept {
+  const int position = exponent - number.exponent;  // of 2^exponent in the words
+  if (bit_width(number) - position > 64) return false;
+  if (position < 0) return number.size == 0 || bits_from(number, 0) << -position <= count;
+  const std::uint64_t whole = bits_from(number, position);
+  return whole < count || (whole == count && !any_below(number, position));
+}
+
 double rounded(const Magnitude& number, bool more, Dtype result) noexcept {
   if (number.size == 0) return 0;
   const Format format = format_of(result);

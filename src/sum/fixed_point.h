@@ -62,6 +62,9 @@ struct Magnitude {
 // Of digits * 2^exponent.
 Magnitude magnitude_of(std::span<const std::int64_t> digits, int exponent) noexcept;
 
+// Whether the number without its sign is at most count * 2^exponent.
+bool is_at_most(const Magnitude& number, std::uint64_t count, int exponent) noexcept;
+
 // What a float's dtype can hold.
 struct Format {
   int precision;  // bits of the mantissa

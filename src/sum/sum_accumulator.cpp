@@ -2,6 +2,7 @@
 // Sums of data that comes in pieces, and their bytes.
 #include "call/launcher.h"
 #include "call/operands.h"
+#include "call/state_bytes.h"
 #include "sum/sum_rows.h"
 #include "sum/sum_totals.h"
 
@@ -21,8 +22,8 @@ using Function = SumRule::Function;
 
 namespace {
 
-constexpr std::uint64_t magic = 0x6d75736d;  // "msum"
-constexpr std::uint64_t accumulator_version = 1;
+constexpr call::StateName sum_state{"SumAccumulator", "msum"};
+constexpr std::array<std::string_view, 3> kind_names = {"sum", "squares", "dot"};
 constexpr std::size_t sum_words = 70;  // the most of a number
 constexpr std::size_t product_words = 137;
 
@@ -69,6 +70,8 @@ struct SumAccumulator::State {
     finished[row] = std::move(bytes);
   }
 
+  [[nodiscard]] std::string_view name() const { return kind_names[static_cast<std::size_t>(kind)]; }
+
   void check_inputs(unsigned inputs) const {
     const unsigned expected = kind == SumKind::dot ? 2 : 1;
     if (inputs != expected) refuse_pieces(fmt::format("{} inputs are added, got {}", expected, inputs));
@@ -78,9 +81,7 @@ struct SumAccumulator::State {
     const SumNeeds wanted = rule.needs();
     if ((wanted.values && !needs.values) || (wanted.squares && !needs.squares) ||
         (wanted.products && !needs.products)) {
-      constexpr std::array<std::string_view, 3> names = {"sum", "squares", "dot"};
-      refuse_pieces(
-          fmt::format("a {} needs what SumKind::{} does not keep", rule.name(), names[static_cast<std::size_t>(kind)]));
+      refuse_pieces(fmt::format("a {} needs what SumKind::{} does not keep", rule.name(), name()));
     }
     if (row_length == 0) {
       rule.check(sums.count());
@@ -157,32 +158,43 @@ void SumAccumulator::merge(const SumAccumulator& other) {
   const State& from = *other.state_;
   if (state_->row_length != 0 || from.row_length != 0) refuse_pieces("merge: there must be no rows");
   if (state_->dtype != from.dtype || state_->kind != from.kind) {
-    refuse_pieces(fmt::format("merge: both must have one type and kind, got {} and {}", to_string(state_->dtype),
-                              to_string(from.dtype)));
+    refuse_pieces(fmt::format("merge: both must have one type and kind, got {} of {} and {} of {}", state_->name(),
+                              to_string(state_->dtype), from.name(), to_string(from.dtype)));
   }
+  (void)call::elements_of_both("SumAccumulator::merge", count(), other.count());
   state_->sums.merge(from.sums.open_row(), from.sums.count());
 }
 
 std::vector<std::byte> SumAccumulator::bytes() const {
   const State& s = *state_;
   if (s.row_length != 0) refuse_pieces("bytes: there must be no rows");
-  std::vector<std::byte> result;
-  fixed::append(result, magic, sizeof(std::uint32_t));
-  fixed::append(result, accumulator_version, 1);
-  fixed::append(result, static_cast<std::uint64_t>(s.dtype), 1);
-  fixed::append(result, static_cast<std::uint64_t>(s.kind), 1);
-  fixed::append(result, 0, 1);
-  fixed::append(result, s.sums.count(), sizeof(std::uint64_t));
+  call::StateWriter to(sum_state);
+  to.dtype(s.dtype);
+  to.number(static_cast<std::uint64_t>(s.kind), 1);
+  to.number(0, 1);
+  to.number(s.sums.count());
+  std::vector<std::byte> result = to.finish();
   append(result, s.needs, Parts(s.sums.open_row()));
   return result;
 }
 
 namespace {
 
-// Whether `count` elements can have these totals, as far as signs and what is not finite tell.
+// All values of a dtype are at most 2^this.
+int most_exponent(Dtype dtype) {
+  if (is_float(dtype)) return dtype == Dtype::f16 ? 16 : dtype == Dtype::f32 ? 128 : 1024;
+  return static_cast<int>(8 * size_of(dtype)) - (is_signed(dtype) ? 1 : 0);
+}
+
+// Whether `count` elements can have these totals, as far as sizes, signs and what is not finite tell.
 bool is_possible(const Parts& parts, Dtype dtype, SumKind kind, std::uint64_t count) {
+  const int most = most_exponent(dtype);
+  if (count > call::most_in_state || !fixed::is_at_most(parts.values.number, count, most) ||
+      !fixed::is_at_most(parts.products.number, count, 2 * most)) {
+    return false;
+  }
   const unsigned specials = parts.values.specials | parts.products.specials;
-  if (count == 0 && (specials != 0 || parts.values.number.size != 0 || parts.products.number.size != 0)) return false;
+  if (count == 0 && specials != 0) return false;
   if (!is_float(dtype) && specials != 0) return false;
   const bool natural = !is_float(dtype) && !is_signed(dtype);
   if (natural && (parts.values.number.negative || parts.products.number.negative)) return false;
@@ -193,21 +205,16 @@ bool is_possible(const Parts& parts, Dtype dtype, SumKind kind, std::uint64_t co
 }  // namespace
 
 SumAccumulator SumAccumulator::from_bytes(const Device& device, std::span<const std::byte> bytes) {
-  std::array<std::uint64_t, 5> head{};
-  std::uint64_t count = 0;
-  bool good = fixed::take(bytes, sizeof(std::uint32_t), head[0]);
-  for (std::size_t i = 1; i < head.size(); ++i) good = good && fixed::take(bytes, 1, head[i]);
-  good = good && fixed::take(bytes, sizeof(std::uint64_t), count);
-  if (!good || head[0] != magic || head[1] != accumulator_version || head[2] > static_cast<std::uint64_t>(Dtype::f64) ||
-      head[3] > static_cast<std::uint64_t>(SumKind::dot) || head[4] != 0) {
-    refuse_pieces("from_bytes: these are not the bytes of a SumAccumulator of this version");
-  }
-  auto state =
-      std::make_unique<State>(device, static_cast<Dtype>(head[2]), static_cast<SumKind>(head[3]), std::uint64_t{0});
+  call::StateReader from(sum_state, bytes);
+  const Dtype dtype = from.dtype();
+  const auto kind = static_cast<SumKind>(from.below(kind_names.size(), 1));
+  (void)from.below(1, 1);
+  const std::uint64_t count = from.number();
+  std::span<const std::byte> rest = from.raw(from.left());
+  auto state = std::make_unique<State>(device, dtype, kind, std::uint64_t{0});
   Parts parts;
-  if (!take(bytes, state->needs, parts) || !bytes.empty()) refuse_pieces("from_bytes: the bytes hold no number");
-  if (!is_possible(parts, static_cast<Dtype>(head[2]), static_cast<SumKind>(head[3]), count))
-    refuse_pieces("from_bytes: no data have these sums");
+  if (!take(rest, state->needs, parts) || !rest.empty()) from.refuse("the bytes hold no number");
+  if (!is_possible(parts, dtype, kind, count)) from.refuse("no data have these sums");
   Totals totals;
   totals.values.add(parts.values.number);
   totals.values.note(parts.values.specials);
@@ -224,7 +231,6 @@ void append_integers(std::vector<std::int64_t>& to, const fixed::Part& part, int
     to.push_back((part.specials & flag) != 0 ? 1 : 0);
   }
   const auto place = static_cast<std::size_t>((part.number.exponent - lowest) / fixed::digit_bits);
-  if (place + part.number.size > words) refuse_pieces("integers: the sum is beyond that of 2^64 elements");
   const std::size_t first = to.size() + place;
   to.resize(to.size() + words);
   for (std::size_t i = 0; i < part.number.size; ++i) {

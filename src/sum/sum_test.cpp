@@ -382,7 +382,7 @@ TEST(SumAccumulatorBytes, AreCheckedOnReading) {
     std::vector<std::byte> other = bytes;
     other.resize(std::max(other.size(), at + 1));
     other[at] = static_cast<std::byte>(value);
-    MASU_EXPECT_ERROR((void)SumAccumulator::from_bytes(cpu, other), invalid_argument, "SumAccumulator: from_bytes");
+    MASU_EXPECT_ERROR((void)SumAccumulator::from_bytes(cpu, other), invalid_argument, "SumAccumulator::from_bytes");
   };
   changed(0, 'M');
   changed(4, 2);    // another version

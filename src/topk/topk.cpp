@@ -234,6 +234,7 @@ void TopkAccumulator::merge(const TopkAccumulator& later) {
     };
     refuse(fmt::format("accumulators that are merged must find the same, got {} and {}", text(s), text(other)));
   }
+  (void)call::elements_of_both("TopkAccumulator::merge", s.count, other.count);
   std::vector<cpu::TopkEntry> entries = other.list.result();
   for (cpu::TopkEntry& entry : entries) entry.index += s.count;
   s.list.add(entries, other.list.skipped());
@@ -268,7 +269,7 @@ TopkAccumulator TopkAccumulator::from_bytes(const Device& device, std::span<cons
   from.require(k >= 1);
   TopkAccumulator result(device, dtype, k, options);
   State& s = *result.state_;
-  s.count = from.number();
+  s.count = from.elements();
   const std::uint64_t skipped = from.below(s.count + 1);
   const std::uint64_t found = from.number();
   from.require((skipped == 0 || (is_float(dtype) && options.nan == NanPolicy::skip)) &&

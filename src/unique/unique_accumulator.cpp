@@ -3,9 +3,9 @@
 // each value is merged as often as the logarithm of the number of pieces, and the runs hold little more than the
 // result.
 #include "call/operands.h"
-#include "call/state_bytes.h"
 #include "call/timer.h"
 #include "elements/order.h"
+#include "unique/unique_state.h"
 
 #include <masu/unique.h>
 
@@ -101,6 +101,7 @@ void UniqueAccumulator::add(const ArrayView& piece) {
 void UniqueAccumulator::merge(const UniqueAccumulator& later) {
   State& s = *state_;
   call::check_dtype("UniqueAccumulator", s.dtype, later.state_->dtype);
+  (void)call::elements_of_both("UniqueAccumulator::merge", s.count, later.state_->count);
   if (later.state_->count == 0) return;
   s.runs.push_back(later.state_->all());
   while (s.runs.size() > 1 && s.runs[s.runs.size() - 2].size() <= 2 * s.runs.back().size()) s.merge_last();
@@ -113,40 +114,15 @@ constexpr call::StateName unique_state{"UniqueAccumulator", "MUNI"};
 
 std::vector<std::byte> UniqueAccumulator::bytes() const {
   const UniqueArrays all = state_->all();
-  call::StateWriter to(unique_state);
-  to.dtype(state_->dtype);
-  to.number(state_->count);
-  to.number(all.size());
-  to.raw(all.values.bytes);
-  to.numbers(all.counts);
-  return to.finish();
+  return write_counted(unique_state, all.values, all.counts, state_->count);
 }
 
 UniqueAccumulator UniqueAccumulator::from_bytes(const Device& device, std::span<const std::byte> bytes) {
-  call::StateReader from(unique_state, bytes);
-  const Dtype dtype = from.dtype();
-  UniqueAccumulator result(device, dtype);
-  State& s = *result.state_;
-  s.count = from.number();
-  const std::uint64_t size = from.number();
-  const std::span<const std::byte> values = from.raw(size, size_of(dtype));
-  UniqueArrays all;
-  all.values.dtype = dtype;
-  all.values.bytes.assign(values.begin(), values.end());
-  all.counts = from.numbers(size);
-  from.end();
-  std::uint64_t rest = s.count;
-  for (const std::uint64_t count : all.counts) {
-    from.require(count >= 1 && count <= rest);
-    rest -= count;
-  }
-  from.require(rest == 0);
-  dispatch(dtype, [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    const auto* x = reinterpret_cast<const T*>(all.values.bytes.data());
-    for (std::uint64_t i = 1; i < size; ++i) from.require(ordered_key(x[i - 1]) < ordered_key(x[i]));
-  });
-  if (size != 0) s.runs.push_back(std::move(all));
+  CountedState read =
+      read_counted(unique_state, bytes, [](std::uint64_t before, std::uint64_t key) { return before < key; });
+  UniqueAccumulator result(device, read.values.dtype);
+  result.state_->count = read.count;
+  if (read.count != 0) result.state_->runs.push_back({std::move(read.values), std::move(read.counts), {}, {}});
   return result;
 }
 

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -78,7 +79,7 @@ void BinEstimator::State::read(call::StateReader& from) {
 }
 
 void BinEstimator::State::read_found(call::StateReader& from, Phase phase) {
-  const std::uint64_t n = from.number();
+  const std::uint64_t n = from.elements();
   const std::uint64_t first = from.number();
   const std::uint64_t last = from.number();
   if (n == 0) from.require(phase == Phase::done && first == 0 && last == 0);
@@ -131,7 +132,8 @@ void BinEstimator::State::read_found(call::StateReader& from, Phase phase) {
 
 void BinEstimator::State::read_pass(call::StateReader& from) {
   if (stone) return stone->add_counts(from.numbers(stone->counters()));
-  for (std::uint64_t* one : {&tally->n, &tally->least, &tally->greatest}) *one = from.number();
+  tally->n = from.elements();
+  for (std::uint64_t* one : {&tally->least, &tally->greatest}) *one = from.number();
   const bool none = tally->n == 0;
   from.require(none ? tally->least == ~std::uint64_t{0} && tally->greatest == 0
                     : pass.extremes && !pass.limits.none && pass.limits.first <= tally->least &&
@@ -140,7 +142,7 @@ void BinEstimator::State::read_pass(call::StateReader& from) {
       {&tally->sum, pass.sum}, {&tally->squares, pass.squares}, {&tally->cubes, pass.cubes}};
   for (const auto& [sum, used] : sums) {
     *sum = ExactSum::from_bytes(from.block());
-    from.require(used || sum->count() == 0);
+    from.require(sum->count() == 0 || (used && (pass.extremes || sum->count() <= data.n)));
   }
   from.require(!pass.sum || tally->sum.count() == tally->n);
   tally->digits = from.numbers(tally->digits.size());
@@ -172,9 +174,17 @@ void BinEstimator::merge(const BinEstimator& other) {
                     to_string(s.dtype), to_string(from.dtype),
                     s.done || from.done ? "of which one has no pass left" : "in other passes or of other bins"));
   }
-  if (!s.automatic) s.range = masu::merge(s.range, from.range);
-  else if (s.stone) s.stone->add_counts(from.stone->counts());
-  else s.tally->merge(*from.tally);
+  if (!s.automatic) {
+    s.range = masu::merge(s.range, from.range);
+    return;
+  }
+  if (s.stone) return s.stone->add_counts(from.stone->counts());
+  const auto counted = [](const Tally& of) {
+    return std::max({of.n, of.squares.count(), call::total_of_counts({of.digits})});
+  };
+  const std::uint64_t both = call::elements_of_both("BinEstimator::merge", counted(*s.tally), counted(*from.tally));
+  if (s.surveyed && both > s.data.n) refuse_more_values(both, s.data.n);
+  s.tally->merge(*from.tally);
 }
 
 std::vector<std::byte> BinEstimator::bytes() const {

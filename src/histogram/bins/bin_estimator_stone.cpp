@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "histogram/bins/bin_estimator_stone.h"
 
+#include "call/state_bytes.h"
 #include "elements/order.h"
 #include "histogram/bins/bin_rule.h"
 #include "histogram/bins/bin_width.h"
@@ -24,6 +25,11 @@ double square(std::uint64_t count) {
 }
 
 }  // namespace
+
+void refuse_more_values(std::uint64_t got, std::uint64_t before) {
+  throw Error(ErrorCode::invalid_argument,
+              fmt::format("BinEstimator: every pass must give the same values, got {} after {}", got, before));
+}
 
 StoneRule::StoneRule(Dtype dtype, std::uint64_t n, double spread, std::function<Bins(std::uint64_t)> make)
     : dtype_(dtype), n_(n), spread_(spread), make_(std::move(make)) {
@@ -97,6 +103,11 @@ std::vector<std::uint64_t> StoneRule::counts() const {
 }
 
 void StoneRule::add_counts(std::span<const std::uint64_t> counts) {
+  // Each candidate counts each value once.
+  const std::vector<std::uint64_t> before = this->counts();
+  const std::uint64_t both =
+      call::elements_of_both("BinEstimator::merge", call::total_of_counts({before}), call::total_of_counts({counts}));
+  if (both > n_ * pass_.size()) refuse_more_values(both / pass_.size(), n_);
   added_.resize(counts.size());
   for (std::size_t i = 0; i < counts.size(); ++i) added_[i] += counts[i];
 }

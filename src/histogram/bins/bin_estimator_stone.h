@@ -12,6 +12,9 @@
 
 namespace masu {
 
+// Throws invalid_argument: a pass has more values than those before.
+[[noreturn]] void refuse_more_values(std::uint64_t got, std::uint64_t before);
+
 class StoneRule {
  public:
   // `make(k)`: k bins over the range; `spread`: how far apart the least and the greatest of the n values are.

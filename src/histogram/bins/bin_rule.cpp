@@ -139,8 +139,21 @@ std::shared_ptr<const BinRule> BinRule::read(call::StateReader& from, Dtype dtyp
   return std::make_shared<const BinRule>(bins, dtype, right_open, joint);
 }
 
-std::string BinRule::text() const {
-  return fmt::format("{} bins of {} from {} to {}", n, to_string(dtype), edge(0), edge(n));
+std::string BinRule::text(const BinRule& other) const {
+  std::string inner;
+  for (std::uint64_t i = 1; i < n && n == other.n && inner.empty(); ++i) {
+    if (edge(i) != other.edge(i)) inner = fmt::format(", edge {} {}", i, edge(i));
+  }
+  return fmt::format("{} bins of {} from {} to {}{}{}", n, to_string(dtype), edge(0), edge(n), inner,
+                     half_open ? ", right-open" : "");
+}
+std::string texts_of(std::span<const std::shared_ptr<const BinRule>> rules,
+                     std::span<const std::shared_ptr<const BinRule>> others) {
+  std::string result;
+  for (std::size_t d = 0; d < rules.size(); ++d) {
+    result += (d == 0 ? "" : " x ") + rules[d]->text(*(d < others.size() ? others : rules)[d]);
+  }
+  return result;
 }
 
 double BinRule::edge(std::uint64_t i) const noexcept {

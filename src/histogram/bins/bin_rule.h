@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -38,8 +39,8 @@ struct BinRule {
   // The bytes of the bins, and whether the last one is half open.
   void write(call::StateWriter& to) const;
   static std::shared_ptr<const BinRule> read(call::StateReader& from, Dtype dtype, bool joint);
-  // "100 bins of f32 from 0 to 1", in messages.
-  std::string text() const;
+  // "100 bins of f32 from 0 to 1", in messages beside another one: the first inner edge that differs is named too.
+  std::string text(const BinRule& other) const;
 
   Bins bins;  // what it was made of
   Bins::Kind kind;
@@ -66,6 +67,10 @@ struct BinRule {
   std::uint64_t search(double x) const noexcept;
   std::uint64_t guess(double x) const noexcept;
 };
+
+// Of the columns of joint bins.
+std::string texts_of(std::span<const std::shared_ptr<const BinRule>> rules,
+                     std::span<const std::shared_ptr<const BinRule>> others);
 
 template <class T>
 struct Thresholds;
