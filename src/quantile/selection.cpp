@@ -100,7 +100,8 @@ template <bool indices, class T>
 void part_stretch(const T* x, std::uint64_t count, std::uint64_t index, WorkOf<T> pivot, OutputOf<indices, T>* to,
                   PartEnds& ends) {
   using Work = WorkOf<T>;
-  constexpr bool by_place = indices || !cpu::is_wide<T>;
+  // A key tells all bits of an integer; of f16 it does not tell one NaN from another.
+  constexpr bool by_place = indices || std::is_same_v<T, Half>;
   cpu::Parts<std::conditional_t<by_place, cpu::PlaceOf<Work>, Work>> parts;
   std::array<Work, cpu::is_wide<T> ? 1 : cpu::part_block> keys;
   for (std::uint64_t first = 0; first < count; first += cpu::part_block) {
@@ -119,7 +120,7 @@ void part_stretch(const T* x, std::uint64_t count, std::uint64_t index, WorkOf<T
     else sizes = cpu::part_values(work, length, pivot, parts);
     const auto put = [&](const auto* from, std::uint64_t size, std::uint64_t& at) {
       for (std::uint64_t i = 0; i < size; ++i) {
-        if constexpr (!by_place) to[at + i] = from[i];
+        if constexpr (!by_place) to[at + i] = element_of<T>(from[i]);
         else if constexpr (indices) to[at + i] = index + first + from[i];
         else to[at + i] = block[from[i]];
       }
