@@ -162,5 +162,28 @@ TEST_P(WorkspaceTest, OfAHistogram) {
   EXPECT_EQ(histogram(data, Dtype::f32, bins, options).counts()[0], count);
 }
 
+// Values of 8 and 16 bits may be counted for themselves before they are counts of bins.
+TEST_P(WorkspaceTest, OfAHistogramByValue) {
+  constexpr std::uint64_t count = 1000;
+  for (const auto& [dtype, bins] :
+       {std::pair(Dtype::u8, Bins::integers(32)), std::pair(Dtype::i8, Bins::even(9, 0, 3)),
+        std::pair(Dtype::u16, Bins::integers(65536)), std::pair(Dtype::f16, Bins::even(5, 0, 1))}) {
+    SCOPED_TRACE(to_string(dtype));
+    Buffer<std::byte> data(device, count * size_of(dtype));
+    data.fill(std::byte{0});
+    HistogramOptions options;
+    const Buffer<std::byte> workspace(device, histogram_workspace(device, dtype, bins, options, count));
+    options.workspace = &workspace;
+    EXPECT_EQ(histogram(data, dtype, bins, options).counts()[0], count);
+    Buffer<std::uint64_t> counts(device, bins.size() + 3);
+    histogram(data, dtype, bins, counts, options);
+    EXPECT_EQ(counts.read()[0], count);
+    Stream stream(device, Timing::off);
+    EXPECT_EQ(histogram(stream, data, dtype, bins, options).get().counts()[0], count);
+    options.workspace = nullptr;
+    EXPECT_LE(PreparedHistogram(device, dtype, bins, options).workspace(count), workspace.size_bytes());
+  }
+}
+
 }  // namespace
 }  // namespace masu

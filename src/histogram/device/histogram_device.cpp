@@ -33,7 +33,12 @@ std::uint64_t device_workspace(const Device& device, const BinRule& rule, const 
                                std::uint64_t count) {
   HistogramOptions allocating = options;
   allocating.workspace = nullptr;
-  return CountingKernels::temporary_bytes(plan_of(device, SlotRule(rule, device.info()), options), count, allocating);
+  const SlotRule slot_rule(rule, device.info());
+  const std::uint64_t totals = slot_rule.slots * options.channels * sizeof(std::uint64_t);
+  // What counts into the caller's memory keeps totals by value apart.
+  const bool apart = histogram_plan::counts_by_value(rule, slot_rule.slots);
+  return (apart ? call::aligned(totals) : 0) +
+         CountingKernels::temporary_bytes(plan_of(device, slot_rule, options), count, allocating);
 }
 
 struct DeviceCounter::State {

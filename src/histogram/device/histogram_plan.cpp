@@ -139,8 +139,12 @@ std::uint64_t slots_of(const BinRule& rule) noexcept {
   return size_of(rule.dtype) == 1 ? byte_slots : rule.n + extra_slots;
 }
 
+bool counts_by_value(const BinRule& rule, std::uint64_t counted) noexcept {
+  return counted != rule.n + extra_slots || size_of(rule.dtype) == 1;
+}
+
 std::vector<std::uint32_t> slots_by_value(const BinRule& rule, std::uint64_t counted) {
-  if (counted == rule.n + extra_slots && size_of(rule.dtype) != 1) return {};
+  if (!counts_by_value(rule, counted)) return {};
   if (rule.dtype == Dtype::f16) return rule.half_slots();
   std::vector<std::uint32_t> slot_of(counted);  // bytes, and u16 in as many bins as it has values
   for (std::size_t bits = 0; bits < counted; ++bits) {
@@ -158,7 +162,7 @@ void fold_slots(const BinRule& rule, std::span<const std::uint64_t> counted, std
 
 std::vector<std::uint64_t> folded(const BinRule& rule, std::span<const std::uint64_t> counted) {
   // The pages of many bins are touched once only.
-  if (counted.size() == rule.n + extra_slots && size_of(rule.dtype) != 1) return {counted.begin(), counted.end()};
+  if (!counts_by_value(rule, counted.size())) return {counted.begin(), counted.end()};
   std::vector<std::uint64_t> slots(rule.n + extra_slots);
   fold_slots(rule, counted, slots);
   return slots;
