@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <exception>
+#include <new>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -35,6 +36,8 @@ PyObject* called(PyObject* self, PyObject* const* values, std::size_t count, PyO
     error.restore();
   } catch (const masu::Error& error) {
     set_exception(error);
+  } catch (const std::bad_alloc&) {
+    PyErr_NoMemory();
   } catch (const std::exception& error) {
     PyErr_SetString(PyExc_RuntimeError, error.what());
   }
