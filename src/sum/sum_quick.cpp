@@ -114,7 +114,8 @@ HWY_INLINE S QuickChains(const Source& source, std::size_t count, double& additi
   }
   QuickGather(a);
   // Of a chain, and of its rest; twice for each merge; and those of the sizes.
-  additions = static_cast<double>(count / (4 * lanes) + 16 + lanes);
+  const std::size_t most = count / (4 * lanes) + 16 + lanes;
+  additions = static_cast<double>(most);
   return a;
 }
 
