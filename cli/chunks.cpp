@@ -2,9 +2,11 @@
 #include "chunks.h"
 
 #include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <optional>
+#include "errors.h"
 
 namespace masu::cli {
 namespace {

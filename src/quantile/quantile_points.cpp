@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Quantiles into the caller's memory: validate, then on the CPU or by launches.
 #include "call/operands.h"
+#include "elements/order.h"
 #include "quantile/quantile_rule.h"
 #include "quantile/quantiles.h"
 #include "quantile/selection.h"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sort/device/sort_counting.h"
 
+#include "call/operands.h"
 #include "histogram/bins/bin_rule.h"
 #include "histogram/device/counting_kernels.h"
 #include "runtime/backend.h"
