@@ -46,7 +46,7 @@ inline bool is_none(PyObject* value) noexcept {
   return value == nullptr || value == Py_None;
 }
 
-// How many elements are few (masu._small.limit); `times` as many where that is not 0.
+// How many elements are few (masu._small.limit), times a factor.
 std::uint64_t small_limit(std::uint64_t times = 1) noexcept;
 // Whether data of the host of so many elements is worked on here, whatever device is chosen for much data.
 bool stays_here(std::uint64_t count);
