@@ -40,6 +40,7 @@ class Data:
         n, rand = self.count, torch.randint
         return {
             "f32": lambda: torch.rand(n, device="cuda"),
+            "other f32": lambda: torch.rand(n, device="cuda"),  # a dot product of one array twice reads half as much
             "i32": lambda: rand(-2**31, 2**31 - 1, (n,), device="cuda", dtype=torch.int32),
             "i64": lambda: rand(-2**62, 2**62, (n,), device="cuda", dtype=torch.int64),
             "u8": lambda: rand(0, 256, (n,), device="cuda", dtype=torch.uint8),
@@ -57,13 +58,13 @@ class Data:
         return cupy.asarray(self.torch(name))
 
 
-# Name: arrays, masu's call, PyTorch's, CuPy's or None.
+# Name: arrays, masu's call, PyTorch's or None, CuPy's or None.
 CASES = {
     "sum f32": (["f32"], masu.sum, torch.sum, lambda a: cupy.sum(a)),
     "sum i32": (["i32"], masu.sum, torch.sum, lambda a: cupy.sum(a)),
     "mean f32": (["f32"], masu.mean, torch.mean, lambda a: cupy.mean(a)),
     "std f32": (["f32"], masu.std, lambda a: torch.std(a, correction=0), lambda a: cupy.std(a)),
-    "dot f32": (["f32", "f32"], masu.dot, torch.dot, lambda a, b: cupy.dot(a, b)),
+    "dot f32": (["f32", "other f32"], masu.dot, torch.dot, lambda a, b: cupy.dot(a, b)),
     "cumsum i32": (["few"], masu.cumsum, lambda a: torch.cumsum(a, 0), lambda a: cupy.cumsum(a)),
     "cumsum f32": (["f32"], masu.cumsum, lambda a: torch.cumsum(a, 0), lambda a: cupy.cumsum(a)),
     "sort f32": (["f32"], masu.sort, torch.sort, lambda a: cupy.sort(a)),
@@ -82,6 +83,7 @@ CASES = {
     "median f32": (["f32"], masu.median, torch.median, lambda a: cupy.median(a)),
     # PyTorch's quantile takes up to 2^24 elements.
     "quantile f32": (["f32"], lambda a: masu.quantile(a, 0.3), lambda a: torch.quantile(a, 0.3), lambda a: cupy.quantile(a, 0.3)),
+    "partition f32": (["f32"], lambda a: masu.partition(a, len(a) // 2), None, lambda a: cupy.partition(a, len(a) // 2)),
     "nanmedian f32": (["f32"], masu.nanmedian, torch.nanmedian, lambda a: cupy.nanmedian(a)),
     "unique i32 of 1,000": (["few"], masu.unique, torch.unique, lambda a: cupy.unique(a)),
 }
@@ -92,7 +94,7 @@ def calls(case, data):
     arrays, *functions = CASES[case]
     of_torch = [data.torch(name) for name in arrays]
     result = {"masu": lambda: functions[0](*of_torch)}
-    if case != "quantile f32" or data.count <= 1 << 24:
+    if functions[1] is not None and (case != "quantile f32" or data.count <= 1 << 24):
         result["torch"] = lambda: functions[1](*of_torch)
     if cupy is not None and functions[2] is not None:
         of_cupy = [data.cupy(name) for name in arrays]

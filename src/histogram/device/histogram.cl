@@ -38,20 +38,21 @@
 // Counting into a copy of a table in local memory.
 #define MASU_BYTE_COPIES \
   (MASU_ELEMENT_BYTES == 1 && MASU_CHANNELS == 1 && (MASU_KERNEL == MASU_KERNEL_LOCAL || MASU_KERNEL == MASU_KERNEL_ROWS))
+// `column` bytes behind the slot's first copy. Bytes and sums of a guide: a shift and one three-way logical instruction make
+// the place in the table. Positions: one multiplication and addition, which the constant that they are off by joins.
 #if MASU_BYTE_COPIES || defined(MASU_SUM)
-// `column` bytes behind the slot's first copy: a shift and one three-way logical instruction make the place in the table.
-#define MASU_SET_COPY                               \
-  __local uchar *places = (__local uchar *)table;   \
-  const uint column = masu_computed(4 * (lane & (MASU_COPIES - 1)));
-#define MASU_COUNT_IN_TABLE(slot)                                                                    \
-  atomic_inc((__local uint *)(places + ((MASU_CHANNEL + (slot)) * (4 * MASU_COPIES) | column))); \
-  MASU_NEXT_CHANNEL
+#define MASU_COLUMN masu_computed(4 * (lane & (MASU_COPIES - 1)))
+#define MASU_IN_ROW |
 #else
-#define MASU_SET_COPY __local uint *column = table + (lane & (MASU_COPIES - 1));
-#define MASU_COUNT_IN_TABLE(slot)                               \
-  atomic_inc(&column[(MASU_CHANNEL + (slot)) * MASU_COPIES]); \
-  MASU_NEXT_CHANNEL
+#define MASU_COLUMN 4 * (lane & (MASU_COPIES - 1))
+#define MASU_IN_ROW +
 #endif
+#define MASU_SET_COPY                             \
+  __local uchar *places = (__local uchar *)table; \
+  const uint column = MASU_COLUMN;
+#define MASU_COUNT_IN_TABLE(slot)                                                                                 \
+  atomic_inc((__local uint *)(places + ((MASU_CHANNEL + (slot)) * (4 * MASU_COPIES) MASU_IN_ROW column)));       \
+  MASU_NEXT_CHANNEL
 #if MASU_BYTE_COPIES
 // The slot is the byte.
 #define MASU_PLACE(bits) atomic_inc((__local uint *)(places + (((bits) & (255 * 4 * MASU_COPIES)) | column)));

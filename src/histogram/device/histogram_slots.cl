@@ -100,17 +100,20 @@ MASU_NOINLINE uint slot_integers(const MASU_VALUE x, MASU_SLOT_PARAMETERS) {
 #endif
 #define MASU_POSITION_OF(x) fma((MASU_POSITION)MASU_NUMBER(x), scale, shift)
 #if MASU_POSITION_DOUBLE
-#define MASU_NEAREST(position) (uint)as_ulong((position) + 6755399441055744.0)
+#define MASU_NEAREST_BITS(position) (uint)as_ulong((position) + 6755399441055744.0)
+#define MASU_BITS_OF_0 0
 #else
-#define MASU_NEAREST(position) (as_uint((position) + 12582912.0f) - 0x4b400000u)
+#define MASU_NEAREST_BITS(position) as_uint((position) + 12582912.0f)
+#define MASU_BITS_OF_0 0x4b400000u
 #endif
+#define MASU_NEAREST(position) (MASU_NEAREST_BITS(position) - MASU_BITS_OF_0)
 
 // Even bins where the host has tried both values around each edge and found the position to be nearest to the bin (but
 // for the upper end of the last one). It does not decrease with x, so it is for all values.
 #if MASU_LAST_PROVED
 #define MASU_PROVED(x) MASU_NEAREST(MASU_POSITION_OF(x))
 #else
-#define MASU_PROVED(x) min(MASU_NEAREST(MASU_POSITION_OF(x)), bins - 1)
+#define MASU_PROVED(x) (min(MASU_NEAREST_BITS(MASU_POSITION_OF(x)), bins - 1 + MASU_BITS_OF_0) - MASU_BITS_OF_0)
 #endif
 inline uint try_even_proved(const MASU_VALUE x, bool *sure, MASU_SLOT_PARAMETERS) {
   *sure = *sure & MASU_INSIDE(x);
