@@ -35,7 +35,7 @@ SUBJECTS = [
     ("Histograms on OpenCL for the CPU", "histogram", {"PoCL": POCL}, READING, {"kinds": ["kernel"]}),
     ("Histograms on the CPU", "histogram", {"CPU": ZEN5}, READING, {"kinds": ["kernel"]}),
     ("Sorting on a GPU", "sort", H200, COPYING, {"unit": "G/s"}),
-    ("Sorting on a GPU, by distribution", "sort", H200, COPYING, {"across": "CUB 3.0.1"}),
+    ("Sorting on a GPU, by distribution", "sort", H200, COPYING, {"across": "CUB 3.6.0"}),
     ("Sorting on the CPU", "sort", {"CPU": ZEN5}, COPYING, {"unit": "M/s"}),
     ("Top-k on a GPU", "topk", H200, READING, {}),
     ("Medians and partitions on a GPU", "quantile", H200, READING, {}),
@@ -47,6 +47,7 @@ SUBJECTS = [
     ("Extremes and counts on a GPU", "reduce", H200, READING, {}),
     ("Scans on a GPU", "scan", H200, COPYING, {}),
     ("Converting on a GPU", "convert", H200, COPYING, {}),
+    ("Transposing on a GPU", "transpose", H200, COPYING, {}),
     ("Gathering, scattering, reversing, compacting on a GPU", "gather", H200, COPYING, {}),
     ("Python beside NumPy", "python", {"Zen 5": ZEN5, "Zen 4": ZEN4}, None, {"unit": "ms"}),
     ("Python beside PyTorch and CuPy", "python", {"CUDA": "h200-cuda"}, None, {"unit": "ms"}),
@@ -56,10 +57,10 @@ NOTES = {
     "Histograms on a GPU": """
 ![GB/s of masu through CUDA and OpenCL and of CUB, for seven distributions](images/h200-u8-256.svg)
 
-CUB 3.0.1 counts 10^7 bins outside its memory, so it has no figure there. `pinned` and `pageable` rows start with data in host
+CUB wrote outside its tables with 10^6 and 10^7 bins; its figures there are of runs of their own. `pinned` and `pageable` rows start with data in host
 memory and are held against the plain copy to the device.""",
     "Sorting on a GPU": "CUB sorts with a 64-bit number of items.",
-    "Sorting on a GPU, by distribution": "masu's speed as a multiple of CUB 3.0.1's. Below 1 masu is slower.",
+    "Sorting on a GPU, by distribution": "masu's speed as a multiple of CUB 3.6's. Below 1 masu is slower.",
     "Distinct values on a GPU": "Run lengths were not timed on this device.",
     "Exact sums and dot products on a GPU": "masu's results are exact; those of CUB and cuBLAS are rounded in every step.",
     "Histograms on the CPU": "The loops and OpenCV use the plain product, which puts some values on edges into the wrong bin; masu and NumPy compare with "
