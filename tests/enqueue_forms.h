@@ -28,6 +28,7 @@
 #include <list>
 #include <memory>
 #include <numeric>
+#include <optional>
 #include <random>
 #include <span>
 #include <string>
@@ -47,18 +48,14 @@ class EnqueueForms {
     std::function<Get(Stream&)> run;
     bool in_buffers;  // all results are in contents()
     Buffers results;  // of one size that the call demands; perhaps not all
-    Part part;
   };
 
-  // Whether each buffer has an allocation of its own, which sanitizers watch, or all lie in one, so that contents are
-  // written and read at once.
-  enum class Memory { apart, together };
-
-  // Of arrays of `count` elements.
-  EnqueueForms(const Device& device, std::uint64_t count, Memory memory = Memory::apart)
+  // Of arrays of `count` elements. The forms of one part alone have their buffers in one allocation, so that contents
+  // are written and read at once; otherwise each has its own, which sanitizers watch.
+  EnqueueForms(const Device& device, std::uint64_t count, std::optional<Part> only = std::nullopt)
       : device_(device),
         count_(count),
-        together_(device, memory == Memory::together ? 100 * (8 * count + 256) : 0),
+        together_(device, only ? 100 * (8 * count + 256) + (std::uint64_t{16} << 20) : 0),
         data_(buffer(count * 4)),
         more_(buffer(count * 4)),
         flags_(buffer(count)),
@@ -70,15 +67,14 @@ class EnqueueForms {
         room_(device, std::uint64_t{64} << 20),
         segments_{0, count / 3, count / 3, count / 2, count} {
     set_contents(0);
-    add_sorts();
-    part_ = Part::selections;
-    add_selections();
-    part_ = Part::sums;
-    add_sums();
-    part_ = Part::histograms;
-    add_histograms();
-    part_ = Part::moves;
-    add_moves();
+    const std::pair<Part, void (EnqueueForms::*)()> parts[] = {{Part::sorts, &EnqueueForms::add_sorts},
+                                                               {Part::selections, &EnqueueForms::add_selections},
+                                                               {Part::sums, &EnqueueForms::add_sums},
+                                                               {Part::histograms, &EnqueueForms::add_histograms},
+                                                               {Part::moves, &EnqueueForms::add_moves}};
+    for (const auto& [part, add_part] : parts) {
+      if (!only || *only == part) (this->*add_part)();
+    }
   }
 
   [[nodiscard]] const std::vector<Form>& forms() const noexcept { return forms_; }
@@ -130,7 +126,7 @@ class EnqueueForms {
                         auto pending = call(stream);
                         return [kept = std::make_shared<decltype(pending)>(std::move(pending))] { (void)kept->get(); };
                       },
-                      in_buffers, std::move(results), part_});
+                      in_buffers, std::move(results)});
   }
   Buffer<std::byte>& buffer(std::uint64_t bytes) {
     if (together_.size() == 0) return contents_.emplace_back(device_, bytes);
@@ -161,7 +157,6 @@ class EnqueueForms {
   Buffer<std::byte>& result_;
   Buffer<std::byte> room_;
   const BufferBase* with_ = &room_;
-  Part part_ = Part::sorts;
   std::uint64_t segments_[5];
   std::vector<Form> forms_;
 };
