@@ -85,8 +85,12 @@ TYPED_TEST(MpiFunctions, Selections) {
     expect_same(
         "quantiles", [&] { return exact_quantiles(MPI_COMM_WORLD, mine, q); },
         [&] { return masu::exact_quantiles(cpu, ArrayView(x), q); });
-    expect_same(
-        "median", [&] { return median(MPI_COMM_WORLD, mine); }, [&] { return masu::median(cpu, ArrayView(x)); });
+    for (const std::uint64_t places : {detail::exact_places, std::uint64_t{0}}) {
+      const std::uint64_t before = std::exchange(detail::exact_places, places);
+      expect_same(
+          "median", [&] { return median(MPI_COMM_WORLD, mine); }, [&] { return masu::median(cpu, ArrayView(x)); });
+      detail::exact_places = before;
+    }
     for (const std::uint64_t k : {1, 17}) {
       const TopkOptions options{.largest = k == 1, .nan = k == 1 ? NanPolicy::last : NanPolicy::skip};
       expect_same(

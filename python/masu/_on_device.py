@@ -338,6 +338,10 @@ def _edges_and_spec(name, a, bins, range, weights=None):
     return _bins.edges_and_spec(_numbers(a), bins, range, lambda: _extremes(a))
 
 
+class NoSuchBins(TypeError):
+    """Bins that masu counts on the host alone."""
+
+
 @_function
 def histogram_bin_edges(a, bins=10, range=None, weights=None):
     if weights is not None and (shape := getattr(weights, "shape", None) or np.shape(weights)) != a.shape:
@@ -356,7 +360,7 @@ def histogram(a, bins=10, range=None, density=None, weights=None, axis=None):
         hist = np.zeros((*a.shape[:-1], 0), np.intp if weights is None else weights.dtype)
         return to_device(hist, a.device), to_device(edges, a.device)
     if spec is None:
-        raise TypeError(f"histogram: these bins are not supported for {a.dtype} on a device")
+        raise NoSuchBins(f"histogram: these bins are not supported for {a.dtype} on a device")
     shape = (*a.shape[:-1], len(edges) - 1)
     if weights is None and not density and a.size and len(shape) == 1:
         counts = DeviceArray(a.device, "i64", (shape[0] + 3,))
@@ -369,7 +373,7 @@ def histogram(a, bins=10, range=None, density=None, weights=None, axis=None):
     else:
         hist = _weighted(a, weights, spec, rows, shape)
     if hist is None:
-        raise TypeError(f"histogram: these bins are not supported for {a.dtype} on a device")
+        raise NoSuchBins(f"histogram: these bins are not supported for {a.dtype} on a device")
     if density:
         hist = hist / np.array(np.diff(edges), float) / hist.sum(axis=-1, keepdims=True)
     return to_device(hist, a.device), to_device(edges, a.device)
@@ -454,7 +458,7 @@ def _of_columns(*columns, bins=10, range=None, density=None, weights=None):
         raise ValueError("histogramdd: the columns must have one dimension and one length")
     edges, specs = ([], [None]) if like.dtype == np.bool else _joint.edges_and_specs(columns, on_host(bins), range, like.device)
     if None in specs:
-        raise TypeError(f"histogramdd: these bins are not supported for {like.dtype} on a device")
+        raise NoSuchBins(f"histogramdd: these bins are not supported for {like.dtype} on a device")
     hist = np.zeros(tuple(len(e) - 1 for e in edges))
     if like.size and weights is None:
         _masu.joint_histogram(columns, specs, hist, like.device)

@@ -135,55 +135,115 @@ std::uint64_t each_near(std::span<const K> keys, K least, K span, F&& work) {
   return below;
 }
 
+// The keys that are least[i] to least[i] + span for one i, to `found`, which has room for one more than there are keys;
+// how many. The smallest distance above one of them tells a key, and a group of keys.
+template <std::size_t many, class K>
+[[gnu::always_inline]] inline std::size_t picked(std::span<const K> keys, const K* leasts, K span, K* found) {
+  std::array<K, many> least;
+  std::copy_n(leasts, many, least.begin());
+  const auto above = [&](K key) {
+    K distance = static_cast<K>(key - least[0]);
+    for (std::size_t i = 1; i < many; ++i) distance = std::min(distance, static_cast<K>(key - least[i]));
+    return distance;
+  };
+  std::size_t size = 0;
+  const K* at = keys.data();
+  const K* const end = at + keys.size() / group * group;
+  for (; at != end; at += group) {
+    K closest = static_cast<K>(~K{0});
+    for (std::size_t i = 0; i < group; ++i) closest = std::min(closest, above(at[i]));
+    if (closest > span) continue;  // most groups
+    std::array<K, group> inside;
+    for (std::size_t i = 0; i < group; ++i) inside[i] = above(at[i]) <= span ? 1 : 0;
+    for (std::size_t i = 0; i < group; ++i) {  // without a branch
+      found[size] = at[i];
+      size += inside[i];
+    }
+  }
+  for (const K key : keys.subspan(keys.size() / group * group)) {
+    found[size] = key;
+    size += above(key) <= span ? 1 : 0;
+  }
+  return size;
+}
+constexpr std::size_t few = 8;  // prefixes that are looked for one by one
+template <class K>
+[[gnu::always_inline]] inline std::size_t picked(std::span<const K> keys, const K* leasts, std::size_t many, K span,
+                                                 K* found) {
+  switch (many) {
+    case 1: return picked<1>(keys, leasts, span, found);
+    case 2: return picked<2>(keys, leasts, span, found);
+    case 3: return picked<3>(keys, leasts, span, found);
+    default: return picked<few>(keys, leasts, span, found);
+  }
+}
+// `leasts`: `many` and copies of the last, few in all.
+MASU_EACH_WIDTH std::size_t pick(std::span<const std::uint8_t> keys, const std::uint8_t* leasts, std::size_t many,
+                                 std::uint8_t span, std::uint8_t* found) {
+  return picked(keys, leasts, many, span, found);
+}
+MASU_EACH_WIDTH std::size_t pick(std::span<const std::uint16_t> keys, const std::uint16_t* leasts, std::size_t many,
+                                 std::uint16_t span, std::uint16_t* found) {
+  return picked(keys, leasts, many, span, found);
+}
+MASU_EACH_WIDTH std::size_t pick(std::span<const std::uint32_t> keys, const std::uint32_t* leasts, std::size_t many,
+                                 std::uint32_t span, std::uint32_t* found) {
+  return picked(keys, leasts, many, span, found);
+}
+MASU_EACH_WIDTH std::size_t pick(std::span<const std::uint64_t> keys, const std::uint64_t* leasts, std::size_t many,
+                                 std::uint64_t span, std::uint64_t* found) {
+  return picked(keys, leasts, many, span, found);
+}
+
 // The keys of a block that have one of the ascending prefixes in front of their `below` lowest bits, with its number.
 template <class T>
 class Prefixes {
  public:
   Prefixes(const Input& given, unsigned below) : prefixes_(given.data<std::uint64_t>(), given.count()), below_(below) {
     const std::size_t known = 8 * sizeof(T) - below;
-    if (prefixes_.size() <= few || known > 16) return;
-    marks_.resize((std::size_t{1} << known) / 64 + 1);
-    for (const std::uint64_t prefix : prefixes_) marks_[prefix / 64] |= std::uint64_t{1} << prefix % 64;
+    if (prefixes_.size() <= few) {
+      leasts_.fill(least_of(prefixes_.back()));
+      std::ranges::transform(prefixes_, leasts_.begin(), [&](std::uint64_t prefix) { return least_of(prefix); });
+    } else if (known <= 16) {
+      marks_.resize((std::size_t{1} << known) / 64 + 1);
+      for (const std::uint64_t prefix : prefixes_) marks_[prefix / 64] |= std::uint64_t{1} << prefix % 64;
+    }
   }
 
   // Calls work(key, number).
   template <class F>
   void each(std::span<const Key<T>> keys, F&& work) {
-    const auto find = [&](Key<T> key) {
+    std::size_t size = 0;
+    if (prefixes_.size() <= few) {
+      size = pick(keys, leasts_.data(), prefixes_.size(), span_to(prefixes_.front()), found_.data());
+    } else if (marks_.empty()) {
+      const Key<T> least = least_of(prefixes_.front());
+      size = pick(keys, &least, 1, span_to(prefixes_.back()), found_.data());
+    } else {
+      for (const Key<T> key : keys) {  // without a branch
+        found_[size] = key;
+        size += marks_[key >> below_ >> 6] >> (key >> below_) % 64 & 1;
+      }
+    }
+    for (const Key<T> key : std::span(found_).first(size)) {
       const std::uint64_t prefix = std::uint64_t{key} >> below_;
       const auto found = std::ranges::lower_bound(prefixes_, prefix);
       if (*found == prefix) work(std::uint64_t{key}, static_cast<std::size_t>(found - prefixes_.begin()));
-    };
-    if (prefixes_.size() <= few) {
-      for (std::size_t i = 0; i < prefixes_.size(); ++i) {
-        each_between(keys, prefixes_[i], prefixes_[i], [&](Key<T> key) { work(std::uint64_t{key}, i); });
-      }
-    } else if (marks_.empty()) {
-      each_between(keys, prefixes_.front(), prefixes_.back(), find);
-    } else {
-      std::size_t found_near = 0;
-      for (const Key<T> key : keys) {  // without a branch
-        near_[found_near] = key;
-        found_near += marks_[key >> below_ >> 6] >> (key >> below_) % 64 & 1;
-      }
-      for (const Key<T> key : std::span(near_).first(found_near)) find(key);
     }
   }
 
  private:
-  static constexpr std::size_t few = 8;  // prefixes that are looked for one by one
-
-  // The keys with prefixes from `first` to `last`.
-  template <class F>
-  void each_between(std::span<const Key<T>> keys, std::uint64_t first, std::uint64_t last, F&& work) {
-    each_near(keys, static_cast<Key<T>>(first << below_), static_cast<Key<T>>(((last - first + 1) << below_) - 1),
-              work);
+  [[nodiscard]] Key<T> least_of(std::uint64_t prefix) const { return static_cast<Key<T>>(prefix << below_); }
+  // From the least key with the first prefix to the greatest with this one.
+  [[nodiscard]] Key<T> span_to(std::uint64_t prefix) const {
+    return static_cast<Key<T>>(((prefix - prefixes_.front() + 1) << below_) - 1);
   }
 
   std::span<const std::uint64_t> prefixes_;
   unsigned below_;
+  std::array<Key<T>, few> leasts_{};
   std::vector<std::uint64_t> marks_;  // a bit for each front that is a prefix, where they are several of few bits
-  std::array<Key<T>, block + 1> near_{};
+  std::array<Key<T>, block + 1> found_{};
 };
 
 // Adds to `table` how often each digit of `width` bits stands in front of the keys. Two tables are counted in turns,

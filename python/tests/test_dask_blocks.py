@@ -148,6 +148,16 @@ def test_lines_and_other_arguments(library):
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
+def test_bins_that_devices_do_not_have(library):
+    x = values("f2", 1003, awkward=False)
+    here = chunked(x, "even")
+    there = of_library(here, library)
+    for recompute in (False, True):
+        same(md.histogram(there, 9, recompute=recompute), md.histogram(here, 9, recompute=recompute))
+    same(md.histogramdd([there, there], (3, 4)), md.histogramdd([here, here], (3, 4)))
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
 def test_sorted_blocks_are_of_the_library(library):
     there = of_library(da.arange(1000, chunks=300)[::-1], library)
     kind = type(there._meta)

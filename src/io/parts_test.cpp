@@ -96,6 +96,17 @@ TEST(Parts, OfLines) {
   }
 }
 
+TEST(Parts, OfAnEmptyFile) {
+  const Folder folder;
+  const std::string path = folder.write("t.txt", "");
+  SourceOptions options;
+  options.format = InputFormat::text;
+  options.parts = 3;
+  for (options.part = 0; options.part < 3; ++options.part) {
+    EXPECT_TRUE(rest_of<std::int64_t>(*open(path, options)).empty());
+  }
+}
+
 TEST(Parts, OfLinesBehindAHeader) {
   const Folder folder;
   const std::string path = folder.write("t.csv", "a,b\n1,10\n2,20\n3,30\n");

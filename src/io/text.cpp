@@ -292,7 +292,8 @@ class TextSource final : public Source {
   // The lines that begin in the part's bytes of what is behind the header.
   void find_part(const SourceOptions& options) {
     Reader& reader = fields_.reader();
-    const std::optional<std::uint64_t> size = reader.size();
+    std::optional<std::uint64_t> size = reader.size();
+    if (!size && reader.peek(1).empty()) size = reader.position();  // an empty file tells no size
     if (!size) reader.fail("text is read in parts from a file only");
     const std::uint64_t begin = reader.position();
     const auto border = [&](std::uint64_t part) {

@@ -4,6 +4,7 @@
 #include "elements/order.h"
 #include "runtime/half.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -28,16 +29,15 @@ Constants constants_of(QuantileMethod method) {
   }
 }
 
-// `previous`, or the place behind it where the index is not there.
-QuantilePlace element_at_or_behind(double index, bool here) {
-  const double place = std::floor(index) + (here ? 0 : 1);
-  const auto found = static_cast<std::uint64_t>(place < 0 ? 0 : place);
+// Beyond 2^53 elements a double may be rounded to a place behind the last.
+QuantilePlace element(std::uint64_t n, double place) {
+  const auto found = place < 0 ? 0 : std::min(static_cast<std::uint64_t>(place), n - 1);
   return {found, found, 0, true};
 }
 
-QuantilePlace element(double place) {
-  const auto found = static_cast<std::uint64_t>(place);
-  return {found, found, 0, true};
+// `previous`, or the place behind it where the index is not there.
+QuantilePlace element_at_or_behind(std::uint64_t n, double index, bool here) {
+  return element(n, std::floor(index) + (here ? 0 : 1));
 }
 
 QuantilePlace between(std::uint64_t n, double index) {
@@ -52,8 +52,8 @@ QuantilePlace between(std::uint64_t n, double index) {
     return place;
   }
   const double floor = std::floor(index);
-  place.previous = static_cast<std::uint64_t>(floor);
-  place.next = place.previous + 1;
+  place.previous = std::min(static_cast<std::uint64_t>(floor), n - 1);
+  place.next = std::min(place.previous + 1, n - 1);
   place.gamma = index - floor;
   return place;
 }
@@ -102,15 +102,18 @@ double quantile_constant(QuantileMethod method, double q) {
 QuantilePlace quantile_place(QuantileMethod method, std::uint64_t count, double q) {
   const auto n = static_cast<double>(count);
   const double spread = static_cast<double>(count - 1) * q;
+  // The middle exactly, of any number of elements: below 2^53 of them, where doubles are exact, the same.
+  if (q == 0.5 && method == QuantileMethod::lower) return {(count - 1) / 2, (count - 1) / 2, 0, true};
+  if (q == 0.5 && method == QuantileMethod::higher) return {count / 2, count / 2, 0, true};
   switch (method) {
     case QuantileMethod::inverted_cdf: {
       const double index = n * q - 1;
-      return element_at_or_behind(index, index == std::floor(index));
+      return element_at_or_behind(count, index, index == std::floor(index));
     }
     case QuantileMethod::closest_observation: {
       const double index = n * q - 1 - 0.5;
       const double floor = std::floor(index);
-      return element_at_or_behind(index, index == floor && std::fmod(std::fabs(floor), 2) == 1);
+      return element_at_or_behind(count, index, index == floor && std::fmod(std::fabs(floor), 2) == 1);
     }
     case QuantileMethod::averaged_inverted_cdf: return averaged(count, n * q - 1);
     case QuantileMethod::interpolated_inverted_cdf:
@@ -119,10 +122,10 @@ QuantilePlace quantile_place(QuantileMethod method, std::uint64_t count, double 
     case QuantileMethod::median_unbiased:
     case QuantileMethod::normal_unbiased: return between(count, n * q + quantile_constant(method, q) - 1);
     case QuantileMethod::linear: return between(count, spread);
-    case QuantileMethod::lower: return element(std::floor(spread));
-    case QuantileMethod::higher: return element(std::ceil(spread));
+    case QuantileMethod::lower: return element(count, std::floor(spread));
+    case QuantileMethod::higher: return element(count, std::ceil(spread));
     case QuantileMethod::midpoint: return middle(count, 0.5 * (std::floor(spread) + std::ceil(spread)));
-    case QuantileMethod::nearest: return element(std::nearbyint(spread));
+    case QuantileMethod::nearest: return element(count, std::nearbyint(spread));
   }
   return {};
 }

@@ -7,6 +7,8 @@
 
 #include <masu/exact_sum.h>
 
+#include <fmt/format.h>
+
 #include <span>
 
 namespace masu {
@@ -97,14 +99,22 @@ std::vector<std::byte> ExactSum::bytes() const {
 }
 
 ExactSum ExactSum::from_bytes(std::span<const std::byte> bytes) {
+  const auto require = [](bool good, const auto& rule) {
+    if (!good) throw Error(ErrorCode::invalid_argument, "ExactSum::from_bytes: " + rule());
+  };
   ExactSum sum;
   std::uint64_t head = 0;
   fixed::Part part;
-  if (!fixed::take(bytes, sizeof(std::uint32_t), head) || head != version ||
-      !fixed::take(bytes, sizeof(std::uint64_t), sum.count_) || !fixed::take(bytes, lowest, digits, part) ||
-      !bytes.empty() || sum.count_ > call::most_in_state || !fixed::is_at_most(part.number, sum.count_, 1024)) {
-    throw Error(ErrorCode::invalid_argument, "ExactSum::from_bytes: these are not the bytes of an ExactSum");
-  }
+  const std::size_t size = bytes.size();
+  require(fixed::take(bytes, sizeof(std::uint32_t), head) && head == version,
+          [&] { return fmt::format("the bytes must begin with MS01, got {} bytes that do not", size); });
+  require(fixed::take(bytes, sizeof(std::uint64_t), sum.count_) && fixed::take(bytes, lowest, digits, part) &&
+              bytes.empty(),
+          [&] { return fmt::format("the bytes must be what bytes() wrote, got {} bytes of another form", size); });
+  require(sum.count_ <= call::most_in_state,
+          [&] { return fmt::format("the sum must be of fewer than 2^63 values, got {}", sum.count_); });
+  require(fixed::is_at_most(part.number, sum.count_, 1024),
+          [&] { return fmt::format("the sum must be one that {} values can have, got a greater one", sum.count_); });
   const auto first = static_cast<std::size_t>((part.number.exponent - lowest) / fixed::digit_bits);
   for (std::size_t i = 0; i < part.number.size; ++i) {
     const auto word = static_cast<std::int64_t>(part.number.words[i]);

@@ -399,7 +399,21 @@ TEST(SumAccumulatorBytes, AreCheckedOnReading) {
   sum.add(-1e300);
   EXPECT_EQ(ExactSum::from_bytes(sum.bytes()).bytes(), sum.bytes());
   EXPECT_EQ(ExactSum::from_bytes(sum.bytes()).sum(), sum.sum());
-  EXPECT_THROW((void)ExactSum::from_bytes(bytes), Error);
+  const auto refused = [](const std::vector<std::byte>& other, const std::string& why) {
+    MASU_EXPECT_ERROR((void)ExactSum::from_bytes(other), invalid_argument, "ExactSum::from_bytes: " + why);
+  };
+  refused(bytes, "the bytes must begin with MS01, got 26 bytes that do not");
+  refused({}, "the bytes must begin with MS01, got 0 bytes that do not");
+  std::vector<std::byte> other = sum.bytes();
+  other.pop_back();
+  refused(other,
+          "the bytes must be what bytes() wrote, got " + std::to_string(other.size()) + " bytes of another form");
+  other = sum.bytes();
+  other[11] = std::byte{0x80};
+  refused(other, "the sum must be of fewer than 2^63 values, got 9223372036854775810");
+  other = sum.bytes();
+  other[4] = std::byte{0};
+  refused(other, "the sum must be one that 0 values can have, got a greater one");
 }
 
 TEST(SumRounding, ToNarrowFormatsOnce) {

@@ -100,10 +100,18 @@ struct TopkParts {
     return result;
   }
 
-  static TopkResult fetch(Stream& stream, const DeviceTopk& job, Dtype dtype, std::uint64_t rows, std::uint64_t k) {
+  // Waits for a job that was started (where `queued`, for one that was enqueued), and fetches its results.
+  static TopkResult finish(Stream& stream, DeviceTopk& job, Dtype dtype, std::uint64_t rows, std::uint64_t k,
+                           bool queued, Times* times = nullptr) {
     TopkResult result = make(dtype, rows, k);
     std::vector<std::uint32_t> nans(rows);
-    job.fetch(stream, result.indices_.data(), result.values_.data(), nans);
+    const DeviceTopk::HostTarget target{result.indices_.data(), result.values_.data(), nans};
+    const bool fetched = !queued && job.finish(stream, &target);
+    if (times != nullptr) times->compute += job.seconds();
+    if (!fetched) {
+      const call::Timer timer(times, &Times::transfer);
+      job.fetch(stream, target);
+    }
     for (std::uint64_t row = 0; row < rows; ++row) {
       result.skipped_[row] = nans[row];
       if (result.skipped_[row] == 0) continue;
@@ -170,10 +178,7 @@ struct TopkAccumulator::State {
       const std::uint64_t wanted = std::min(k, length);
       DeviceTopk job(data, dtype, options, 1, length, wanted, false);
       job.start(stream, byte_offset + first * size_of(dtype));
-      job.finish(stream);
-      if (timed) times.compute += job.seconds();
-      const call::Timer timer(timed ? &times : nullptr, &Times::transfer);
-      const TopkResult found = TopkParts::fetch(stream, job, dtype, 1, wanted);
+      const TopkResult found = TopkParts::finish(stream, job, dtype, 1, wanted, false, timed ? &times : nullptr);
       std::vector<cpu::TopkEntry> entries(found.size());
       const Ranking ranking = ranking_of(dtype, options);
       dispatch(dtype, [&](auto tag) {
@@ -375,10 +380,7 @@ TopkResult topk(const BufferBase& data, Dtype dtype, std::uint64_t k, const Topk
   Stream stream = call::timed_stream(data.device(), options.times != nullptr);
   DeviceTopk job(data, dtype, options, options.rows, row, k, false);
   job.start(stream, data.byte_offset());
-  job.finish(stream);
-  if (options.times != nullptr) options.times->compute += job.seconds();
-  const call::Timer timer(options.times, &Times::transfer);
-  return TopkParts::fetch(stream, job, dtype, options.rows, k);
+  return TopkParts::finish(stream, job, dtype, options.rows, k, false, options.times);
 }
 
 Pending<TopkResult> topk(Stream& stream, const BufferBase& data, Dtype dtype, std::uint64_t k,
@@ -398,7 +400,8 @@ Pending<TopkResult> topk(Stream& stream, const BufferBase& data, Dtype dtype, st
   auto job = std::make_shared<DeviceTopk>(data, dtype, quiet, options.rows, row, k, true);
   job->enqueue(stream, data.byte_offset());
   const std::uint64_t rows = options.rows;
-  return {stream.record(), [job, &stream, dtype, rows, k] { return TopkParts::fetch(stream, *job, dtype, rows, k); }};
+  return {stream.record(),
+          [job, &stream, dtype, rows, k] { return TopkParts::finish(stream, *job, dtype, rows, k, true); }};
 }
 
 namespace {

@@ -236,11 +236,12 @@ void DeviceTopk::start_row(Stream& stream, std::uint64_t row) {
   filter(stream, row);
 }
 
-void DeviceTopk::finish_row(Stream& stream, std::uint64_t row) {
+void DeviceTopk::finish_row(Stream& stream, std::uint64_t row, const HostTarget* target) {
   Control control{};
   const auto look = [&] {
-    const Buffer<std::byte> words = memory_->slice(at_->control, sizeof(Control));
-    stream.read(words, std::as_writable_bytes(std::span(control)));
+    note_nans(stream, row);
+    call::fetch(stream, *memory_, at_->control, control.data(), sizeof control);
+    if (target != nullptr) read(stream, *target);
     stream.finish();
   };
   look();
@@ -251,7 +252,6 @@ void DeviceTopk::finish_row(Stream& stream, std::uint64_t row) {
     filter(stream, row);
     look();
   }
-  note_nans(stream, row);
   if (k_ > plan_.places) order(stream, row, std::uint64_t{control[control_above]} + control[control_taken], true);
 }
 
@@ -343,21 +343,33 @@ void DeviceTopk::enqueue(Stream& stream, std::uint64_t byte_offset) {
   }
 }
 
-void DeviceTopk::finish(Stream& stream) {
-  for (std::uint64_t row = 0; !at_->rows && row < rows_; ++row) {
-    if (row != 0) start_row(stream, row);
-    finish_row(stream, row);
+bool DeviceTopk::finish(Stream& stream, const HostTarget* target) {
+  if (at_->rows) {
+    if (target != nullptr) read(stream, *target);
+    stream.finish();
+    return true;
   }
+  // One wait less: in most cases nothing is left to do.
+  const bool fetched = k_ <= plan_.places;
+  for (std::uint64_t row = 0; row < rows_; ++row) {
+    if (row != 0) start_row(stream, row);
+    finish_row(stream, row, fetched && row + 1 == rows_ ? target : nullptr);
+  }
+  if (!fetched) stream.finish();
+  return fetched;
+}
+
+void DeviceTopk::fetch(Stream& stream, const HostTarget& target) const {
+  read(stream, target);
   stream.finish();
 }
 
-void DeviceTopk::fetch(Stream& stream, std::uint64_t* indices, void* values, std::span<std::uint32_t> nans) const {
+void DeviceTopk::read(Stream& stream, const HostTarget& target) const {
   const std::uint64_t index_bytes = rows_ * k_ * sizeof(std::uint64_t);
   const std::uint64_t value_bytes = rows_ * k_ * size_of(plan_.dtype);
-  call::fetch(stream, *memory_, at_->result_indices, indices, index_bytes);
-  call::fetch(stream, *memory_, at_->result_values, values, value_bytes);
-  if (plan_.ranking.skip) call::fetch(stream, *memory_, at_->nans, nans.data(), nans.size_bytes());
-  stream.finish();
+  call::fetch(stream, *memory_, at_->result_indices, target.indices, index_bytes);
+  call::fetch(stream, *memory_, at_->result_values, target.values, value_bytes);
+  if (plan_.ranking.skip) call::fetch(stream, *memory_, at_->nans, target.nans.data(), target.nans.size_bytes());
 }
 
 double DeviceTopk::seconds() const {

@@ -37,10 +37,17 @@ class DeviceTopk {
   void start(Stream& stream, std::uint64_t byte_offset);
   // The same with all that is left to do: instead of start() and finish().
   void enqueue(Stream& stream, std::uint64_t byte_offset);
-  // Waits, and does what is left to do.
-  void finish(Stream& stream);
-  // The own results, of all rows, and how many NaNs of each were skipped. Waits.
-  void fetch(Stream& stream, std::uint64_t* indices, void* values, std::span<std::uint32_t> nans) const;
+  // Where the own results of all rows go in host memory, and how many NaNs of each were skipped.
+  struct HostTarget {
+    std::uint64_t* indices;
+    void* values;
+    std::span<std::uint32_t> nans;
+  };
+  // Waits, and does what is left to do. Where it returns true it has fetched the results to `target`, if that is not
+  // null, while it waited.
+  bool finish(Stream& stream, const HostTarget* target = nullptr);
+  // Waits.
+  void fetch(Stream& stream, const HostTarget& target) const;
   // Device time of the launches, once finished; the stream's events must tell times.
   [[nodiscard]] double seconds() const;
 
@@ -51,7 +58,8 @@ class DeviceTopk {
   void launch_rows(Stream& stream);
   void start_row(Stream& stream, std::uint64_t row);
   void rescue(Stream& stream, std::uint64_t row);
-  void finish_row(Stream& stream, std::uint64_t row);
+  void finish_row(Stream& stream, std::uint64_t row, const HostTarget* target);
+  void read(Stream& stream, const HostTarget& target) const;
   void filter(Stream& stream, std::uint64_t row);
   // Sorts so many entries, and makes the row's results of them. With `wait` sorts may look at what they met.
   void order(Stream& stream, std::uint64_t row, std::uint64_t entries, bool wait);

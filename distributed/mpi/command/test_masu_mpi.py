@@ -225,6 +225,8 @@ class Errors(MpiTest):
         self.fails(1, "reduce", "zeros:f32:0", "--op", "mean", says="no values, so no mean")
         self.write("letters.txt", "a\nb\nc\n" * 10)
         self.fails(1, "sort", "letters.txt", says="has no number")
+        self.write("empty.txt", "")
+        self.fails(1, "reduce", "empty.txt", says="empty.txt: has no number")
 
     @unittest.skipIf(MOST < 2, "one rank")
     def test_one_rank(self):

@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 from dask.base import is_dask_collection
 
-from .. import _arrays, _bincount, _histogram, _joint, _masu
+from .. import _arrays, _bincount, _histogram, _joint, _masu, _on_device
 from . import _exact_weights, _graph
 
 _EXACT = 2**20  # so many integers below 2**33 have an exact float64 total
@@ -118,14 +118,21 @@ def _even(bins, dtype, pair):
     return (tuple(pair.tolist()) if pair.size else (0, 1)), np.histogram_bin_edges(pair.view(bool), bins)
 
 
+def _where_they_are(device, count, *blocks):
+    """count(blocks, device) of blocks where they are; on the host where devices have no such bins."""
+    try:
+        return _graph.on_host(count(blocks, None if _graph.there(blocks[0]) else device))
+    except _on_device.NoSuchBins:
+        return count([_graph.on_host(block) for block in blocks], device)
+
+
 def _counts(bins, device, found, block, weights=None):
     range, _ = found
     block = _graph.near(block)
     if weights is not None or block.dtype.kind == "b":
         block, weights = _graph.on_host(block), _graph.on_host(weights)
     if weights is None or weights.dtype.kind in "iu":
-        device = None if _graph.there(block) else device
-        return _graph.on_host(_histogram.histogram(block, bins, range, weights=weights, device=device)[0])
+        return _where_they_are(device, lambda x, on: _histogram.histogram(*x, bins, range, weights=weights, device=on)[0], block)
 
     def totals(part):
         return _histogram.histogram(block, bins, range, weights=part, device=device)[0]
@@ -287,7 +294,7 @@ def _cells(bins, dtype, device, found, columns, weights=None):
     ranges, _ = found
     columns = [_graph.near(column) for column in columns]
     if weights is None and all(_graph.there(column) and column.dtype == dtype and dtype.kind != "b" for column in columns):
-        return _graph.on_host(_joint.histogramdd(columns, bins, ranges)[0])
+        return _where_they_are(device, lambda x, on: _joint.histogramdd(x, bins, ranges, device=on)[0], *columns)
     columns, weights = [_graph.on_host(column).astype(dtype, copy=False) for column in columns], _graph.on_host(weights)
     if weights is None:
         return _joint.histogramdd(columns, bins, ranges, device=device)[0]

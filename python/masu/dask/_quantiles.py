@@ -222,7 +222,7 @@ def _counted(plan, block):
         return data.size, _Sparse(places.astype(np.int64), counts.astype(np.int64), (len(plan.fronts), 1 << width))
     counts = np.zeros((len(plan.fronts), 1 << width), np.int64)
     _masu.count_digits(data, plan.left - width, width, plan.fronts, counts)
-    return data.size, _smaller(counts)
+    return data.size, counts if counts.size < data.size // 32 else _smaller(counts)  # looking takes time
 
 
 class _Sparse(NamedTuple):
@@ -258,7 +258,7 @@ def _total(parts):
             total.reshape(-1)[part.places] += part.counts
         else:
             total += part
-    return _smaller(total)
+    return _smaller(total) if any(isinstance(part, _Sparse) for part in parts) else total
 
 
 def _added(parts):

@@ -113,20 +113,38 @@ class Call {
     return std::move(*result);
   }
 
-  /// The same of an accumulator's states. What fails at the end may be kept for the next agree().
+  /// The accumulators of all ranks, whose states these are, merged in the order of the ranks: on every rank, or on
+  /// `root` alone. What fails at the end may be kept for the next agree(): then there is none.
   template <class Accumulator>
-  Bytes combine_states(Bytes mine, int root = all_ranks) {
+  std::optional<Accumulator> combine_states(Bytes mine, int root = all_ranks) {
     std::optional<Device> cpu;
     attempt([&] { cpu = Device::open("cpu"); });
-    const auto merge = [&](const Bytes& before, const Bytes& after) {
-      Accumulator both = Accumulator::from_bytes(*cpu, before);
-      both.merge(Accumulator::from_bytes(*cpu, after));
-      return both.bytes();
-    };
-    if (group_.size() <= few_ranks) {
-      if (std::optional<Bytes> all = combine_short(mine, merge)) return is_at(root) ? std::move(*all) : Bytes();
+    std::optional<Accumulator> merged;
+    std::array<Block, few_ranks> blocks;
+    if (const std::span all = short_of_each(mine, blocks); !all.empty()) {
+      attempt([&] {
+        if (!is_at(root)) return;
+        for (const Block& block : all) {
+          Accumulator next =
+              Accumulator::from_bytes(*cpu, std::span(block.data() + sizeof(std::uint64_t), length_in(block)));
+          if (merged) merged->merge(next);
+          else merged.emplace(std::move(next));
+        }
+      });
+      return merged;
     }
-    return combine(std::move(mine), merge, root);
+    const Bytes all = combine(
+        std::move(mine),
+        [&](const Bytes& before, const Bytes& after) {
+          Accumulator both = Accumulator::from_bytes(*cpu, before);
+          both.merge(Accumulator::from_bytes(*cpu, after));
+          return both.bytes();
+        },
+        root);
+    attempt([&] {
+      if (is_at(root)) merged.emplace(Accumulator::from_bytes(*cpu, all));
+    });
+    return merged;
   }
   /// The bytes of every rank, by rank. What fails at the end is kept for the next agree().
   std::vector<Bytes> from_each(const Bytes& mine) {
@@ -224,25 +242,16 @@ class Call {
 
   // So many ranks send short bytes to each other: one step where the tree has one up, an agreement, and one down.
   static constexpr int few_ranks = 8;
-  // What combine() gives, where the bytes of every rank fit a block.
-  template <class F>
-  std::optional<Bytes> combine_short(const Bytes& mine, const F& merge) {
+  // The bytes of every rank, by rank, in `blocks`; none where there are more ranks or the bytes of one do not fit.
+  std::span<const Block> short_of_each(const Bytes& mine, std::array<Block, few_ranks>& blocks) {
+    if (group_.size() > few_ranks) return {};
     Block own = block_of(mine);
     if (failure_) std::memcpy(own.data(), &failed, sizeof failed);
-    std::array<Block, few_ranks> blocks;
     group_.block_from_each(own.data(), static_cast<int>(sizeof own), blocks.data());
     const std::span all(blocks.data(), static_cast<std::size_t>(group_.size()));
     if (std::ranges::any_of(all, [](const Block& block) { return length_in(block) == failed; })) agree();
-    if (std::ranges::any_of(all, [](const Block& block) { return length_in(block) > block_room; })) return std::nullopt;
-    Bytes merged;
-    attempt([&] {
-      for (const Block& block : all) {
-        const std::span bytes(block.data() + sizeof(std::uint64_t), length_in(block));
-        Bytes next(bytes.begin(), bytes.end());
-        merged = &block == all.data() ? std::move(next) : merge(std::move(merged), next);
-      }
-    });
-    return merged;
+    if (std::ranges::any_of(all, [](const Block& block) { return length_in(block) > block_room; })) return {};
+    return all;
   }
 
   // To receive() of another rank, which takes what does not fit a block only where it has the memory.

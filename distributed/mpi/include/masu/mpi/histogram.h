@@ -240,11 +240,11 @@ inline WeightedHistogram weighted_histogram(MPI_Comm comm, std::span<const Part>
     mine = accumulator.bytes();
   });
   call.agree();
-  const detail::Bytes all = call.combine_states<WeightedHistogramAccumulator>(std::move(mine), root);
+  const auto all = call.combine_states<WeightedHistogramAccumulator>(std::move(mine), root);
   return call.finish([&] {
-    const Device cpu = Device::open("cpu");
-    if (!all.empty()) return WeightedHistogramAccumulator::from_bytes(cpu, all).result();
-    return WeightedHistogramAccumulator(cpu, columns.front().dtype(), weights.dtype(), found, options).result();
+    if (all) return all->result();
+    return WeightedHistogramAccumulator(Device::open("cpu"), columns.front().dtype(), weights.dtype(), found, options)
+        .result();
   });
 }
 inline WeightedHistogram weighted_histogram(MPI_Comm comm, const Part& x, const Part& weights, const Bins& bins,

@@ -32,8 +32,8 @@ auto reduce_as(MPI_Comm comm, const Part& x, ReduceOp op, const ReduceOptions& o
     mine = found.bytes();
   });
   call.agree();
-  const Bytes all = call.combine_states<ReduceAccumulator>(std::move(mine), root);
-  return call.finish([&] { return make(ReduceAccumulator::from_bytes(Device::open("cpu"), all).result()); }, root);
+  const std::optional<ReduceAccumulator> all = call.combine_states<ReduceAccumulator>(std::move(mine), root);
+  return call.finish([&] { return make(all->result()); }, root);
 }
 
 }  // namespace detail

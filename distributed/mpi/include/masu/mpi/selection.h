@@ -20,6 +20,9 @@ namespace masu::mpi {
 
 namespace detail {
 
+/// Of fewer elements, each place p is the one nearest to (n - 1) q with q = p / (n - 1) as a double. Smaller in tests.
+inline std::uint64_t exact_places = std::uint64_t{1} << 51;
+
 /// A finder whose passes have ended.
 inline QuantileFinder find_places(Call& call, const Part& x, std::span<const double> q, QuantileMethod method) {
   // Finders of one kind of device can be merged; where there are both, all work on the CPU.
@@ -107,20 +110,29 @@ inline double median(MPI_Comm comm, const Part& x, int root = all_ranks) {
   call.agree();
   std::uint64_t count = x.count();
   call.group().sum({&count, 1});
-  // The one or two elements in the middle, in the same passes.
-  const double last = static_cast<double>(std::max<std::uint64_t>(count, 2) - 1);
-  const std::array middle{static_cast<double>((std::max<std::uint64_t>(count, 1) - 1) / 2) / last,
-                          static_cast<double>(count / 2) / last};
-  const std::span places = std::span(middle).first(count % 2 == 0 ? 2 : 1);
-  const QuantileFinder found = detail::find_places(call, x, places, QuantileMethod::nearest);
+  // The one or two elements in the middle.
+  std::vector<std::uint64_t> bits;
+  const auto find = [&](std::span<const double> q, QuantileMethod method) {
+    const QuantileFinder found = detail::find_places(call, x, q, method);
+    call.attempt([&] {
+      for (const Quantile& one : found.result()) bits.push_back(one.bits);
+    });
+  };
+  constexpr std::array half{0.5};
+  if (count < detail::exact_places) {
+    // In the same passes.
+    const double last = static_cast<double>(std::max<std::uint64_t>(count, 2) - 1);
+    const std::array middle{static_cast<double>((std::max<std::uint64_t>(count, 1) - 1) / 2) / last,
+                            static_cast<double>(count / 2) / last};
+    find(std::span(middle).first(count % 2 == 0 ? 2 : 1), QuantileMethod::nearest);
+  } else {
+    find(half, QuantileMethod::lower);
+    if (count % 2 == 0) find(half, QuantileMethod::higher);
+  }
   const auto value = [&](auto tag) {
     using T = typename decltype(tag)::type;
-    std::vector<T> elements;
-    for (const Quantile& one : found.result()) {
-      T element;
-      std::memcpy(&element, &one.bits, sizeof element);
-      elements.push_back(element);
-    }
+    std::vector<T> elements(bits.size());
+    for (std::size_t i = 0; i < bits.size(); ++i) std::memcpy(&elements[i], &bits[i], sizeof(T));
     return masu::median(Device::open("cpu"), ArrayView(elements));
   };
   return call.finish([&] { return dispatch(x.dtype(), value); }, root);
@@ -147,18 +159,14 @@ inline TopkResult topk(MPI_Comm comm, const Part& x, std::uint64_t k, const Topk
     mine = found.bytes();
   });
   call.agree();
-  std::uint64_t elements = x.count();
-  call.group().sum({&elements, 1});
-  call.attempt([&] {
-    if (k <= elements) return;
-    throw Error(ErrorCode::invalid_argument,
-                "topk: k must be 1 to " + std::to_string(elements) + ", the elements, got " + std::to_string(k));
-  });
-  const detail::Bytes all = call.combine_states<TopkAccumulator>(std::move(mine), root);
+  const auto all = call.combine_states<TopkAccumulator>(std::move(mine), root);
   return call.finish([&] {
-    const Device cpu = Device::open("cpu");
-    return all.empty() ? TopkAccumulator(cpu, x.dtype(), k, own).result()
-                       : TopkAccumulator::from_bytes(cpu, all).result();
+    if (!all) return TopkAccumulator(Device::open("cpu"), x.dtype(), k, own).result();
+    if (k > all->count()) {
+      throw Error(ErrorCode::invalid_argument,
+                  "topk: k must be 1 to " + std::to_string(all->count()) + ", the elements, got " + std::to_string(k));
+    }
+    return all->result();
   });
 }
 
@@ -175,11 +183,8 @@ inline UniqueArrays unique(MPI_Comm comm, const Part& x, int root = all_ranks) {
     mine = found.bytes();
   });
   call.agree();
-  const detail::Bytes all = call.combine_states<UniqueAccumulator>(std::move(mine), root);
-  return call.finish([&] {
-    const Device cpu = Device::open("cpu");
-    return all.empty() ? UniqueAccumulator(cpu, x.dtype()).result() : UniqueAccumulator::from_bytes(cpu, all).result();
-  });
+  auto all = call.combine_states<UniqueAccumulator>(std::move(mine), root);
+  return call.finish([&] { return all ? all->result() : UniqueAccumulator(Device::open("cpu"), x.dtype()).result(); });
 }
 
 }  // namespace masu::mpi

@@ -41,8 +41,8 @@ SumResult total(MPI_Comm comm, std::string_view function, SumKind kind, const Pa
     mine = sums.bytes();
   });
   call.agree();
-  const Bytes all = call.combine_states<SumAccumulator>(std::move(mine), root);
-  return call.finish([&] { return result(SumAccumulator::from_bytes(Device::open("cpu"), all)); }, root);
+  const std::optional<SumAccumulator> all = call.combine_states<SumAccumulator>(std::move(mine), root);
+  return call.finish([&] { return result(*all); }, root);
 }
 
 }  // namespace detail
