@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 #include <masu/transpose.h>
 #include <algorithm>
-#include <cstring>
 #include <memory>
 
 namespace masu::cli {
@@ -106,9 +105,10 @@ class TransposeJob {
   void turn(std::uint64_t first, std::uint64_t width) {
     const std::uint64_t values = matrix_.rows * width * matrix_.depth;
     const Dtype dtype = stream_.info().dtype;
-    band_.resize(values * size_of(dtype));
-    turned_.resize(band_.size());
+    band_.clear();
+    band_.reserve(values * size_of(dtype));
     gather(first * pixel_, width * pixel_);
+    turned_.resize(band_.size());
     Times times;
     const std::uint64_t pixels = matrix_.rows * width;
     transpose(stream_.device(), ConstRecordsView(band_.data(), pixel_, pixels), matrix_.rows, width,
@@ -118,7 +118,7 @@ class TransposeJob {
     write({dtype, turned_.data(), values});
   }
 
-  // Reads the data, and keeps of each row the bytes from `first` on.
+  // Reads the data, and keeps of each row `bytes` from byte `first` on.
   void gather(std::uint64_t first, std::uint64_t bytes) {
     const std::uint64_t row_bytes = matrix_.columns * pixel_;
     std::uint64_t at = 0;
@@ -129,7 +129,7 @@ class TransposeJob {
         const std::uint64_t kept = row * row_bytes + first;
         const std::uint64_t begin = std::max(at, kept);
         const std::uint64_t stop = std::min(end, kept + bytes);
-        if (begin < stop) std::memcpy(band_.data() + row * bytes + (begin - kept), from + (begin - at), stop - begin);
+        if (begin < stop) band_.insert(band_.end(), from + (begin - at), from + (stop - at));
       }
       at = end;
       return true;

@@ -89,7 +89,9 @@ class MASU_EXPORT Source {
   [[nodiscard]] virtual std::uint64_t bad_lines() const noexcept { return 0; }
 };
 
-/// Opens a file, "-" (standard input) or a generator (`random:DTYPE:N[:…]`, `iota:DTYPE:N`, `zeros:DTYPE:N`).
+/// Opens a file, "-" (standard input) or a generator (`random:DTYPE:N[:…]`, `iota:DTYPE:N`, `zeros:DTYPE:N`). Files
+/// compressed by gzip or zstd are decompressed as they are read; `FILE.npz:NAME` is an array of a .npz, `FILE.npz` its
+/// only one.
 /// Only headers are read, but of text. Throws io for what cannot be opened or is malformed, invalid_argument for
 /// options or generator texts that are wrong. Text without a dtype is parsed to its end: a stream, once. Text without a
 /// number is an error.

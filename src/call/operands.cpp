@@ -45,14 +45,9 @@ bool overlap(const void* a, std::uint64_t a_bytes, const void* b, std::uint64_t 
   return a_bytes != 0 && b_bytes != 0 && left < right + b_bytes && right < left + a_bytes;
 }
 
-bool overlap(const BufferBase& a, const BufferBase& b) noexcept {
-  // An address, or a cl_mem: different ones of these do not overlap.
-  if (a.device().kind() == DeviceKind::opencl && a.native() != b.native()) return false;
-  return overlap(host_address(a), a.size_bytes(), host_address(b), b.size_bytes());
-}
-
 bool same_place(const BufferBase& a, const BufferBase& b) noexcept {
-  return a.size_bytes() == b.size_bytes() && overlap(a, b) && host_address(a) == host_address(b);
+  return a.size_bytes() == b.size_bytes() && overlap(a, b) &&
+         a.memory()->place() + a.byte_offset() == b.memory()->place() + b.byte_offset();
 }
 
 void check_count(std::string_view function, std::uint64_t count) {
@@ -202,7 +197,7 @@ void download_bytes(const Buffer<std::byte>& from, void* to) {
 
 std::uint64_t place_of(const BufferBase& buffer) noexcept {
   const bool has_address = buffer.device().kind() == DeviceKind::cuda && buffer.memory() != nullptr;
-  return (has_address ? reinterpret_cast<std::uintptr_t>(buffer.native()) : 0) + buffer.byte_offset();
+  return (has_address ? buffer.memory()->place() : 0) + buffer.byte_offset();
 }
 
 unsigned move_unit(std::uint64_t element_bytes, std::uint64_t offsets) noexcept {

@@ -8,6 +8,8 @@
 #include <masu/dtype.h>
 #include <masu/stream.h>
 
+#include "runtime/checks.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -30,8 +32,7 @@ inline constexpr std::uint64_t workspace_alignment = 16;
 }
 
 [[nodiscard]] bool overlap(const void* a, std::uint64_t a_bytes, const void* b, std::uint64_t b_bytes) noexcept;
-// Of one device.
-[[nodiscard]] bool overlap(const BufferBase& a, const BufferBase& b) noexcept;
+using runtime::overlap;
 // Whether both are the very same bytes.
 [[nodiscard]] bool same_place(const BufferBase& a, const BufferBase& b) noexcept;
 

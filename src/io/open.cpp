@@ -7,6 +7,9 @@
 #include <new>
 #include <utility>
 
+#include <unistd.h>
+
+#include "io/decoded.h"
 #include "io/sources.h"
 
 namespace masu::io {
@@ -49,12 +52,11 @@ bool surely_text(std::span<const std::byte> head) noexcept {
 
 // Formats that a user may reasonably try, to say so by name.
 std::string_view foreign_format(std::span<const std::byte> head) noexcept {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 6> known = {{
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 5> known = {{
       {"GIF8", "a GIF image"},
       {"RIFF", "a RIFF file (sound or video)"},
-      {"\x1f\x8b", "compressed by gzip"},
-      {"\x28\xb5\x2f\xfd", "compressed by zstd"},
-      {"PK\x03\x04", "a ZIP archive (.npz is one)"},
+      {"\xfd\x37zXZ", "compressed by xz"},
+      {"PK\x03\x04", "a ZIP archive"},
       {"\x89HDF", "an HDF5 file"},
   }};
   for (const auto& [magic, name] : known)
@@ -62,9 +64,23 @@ std::string_view foreign_format(std::span<const std::byte> head) noexcept {
   return {};
 }
 
+// What is behind the last dot, in small letters; "" without one.
+std::string ending_of(std::string_view path) {
+  const std::size_t dot = path.rfind('.');
+  std::string ending(dot == std::string_view::npos ? "" : path.substr(dot + 1));
+  for (char& c : ending)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return ending;
+}
+
+bool is_named_compressed(std::string_view path) {
+  const std::string ending = ending_of(path);
+  return ending == "gz" || ending == "zst";
+}
+
 // What a file is named as, "" where its name says nothing that masu could check.
-std::string_view named_as(std::string_view path) noexcept {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 13> endings = {{
+std::string_view named_as(std::string_view path) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 16> endings = {{
       {"png", "an image"},
       {"jpg", "an image"},
       {"jpeg", "an image"},
@@ -78,19 +94,24 @@ std::string_view named_as(std::string_view path) noexcept {
       {"ppm", "an image"},
       {"pam", "an image"},
       {"npy", "a .npy file"},
+      {"npz", "a .npz file"},
+      {"gz", "compressed by gzip"},
+      {"zst", "compressed by zstd"},
   }};
-  const std::size_t dot = path.rfind('.');
-  if (dot == std::string_view::npos) return {};
-  std::string ending(path.substr(dot + 1));
-  for (char& c : ending)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  const std::string ending = ending_of(path);
   for (const auto& [known, what] : endings)
     if (ending == known) return what;
   return {};
 }
 
+// Elements that read_all() asks for first.
+constexpr std::uint64_t first_step = std::uint64_t{1} << 16;
+
 constexpr std::string_view images = "BMP, JPEG, PNG, PNM, TIFF and WebP";
-constexpr std::string_view readable = "masu reads images (BMP, JPEG, PNG, PNM, TIFF, WebP), .npy, text and raw files";
+constexpr std::string_view readable =
+    "masu reads images (BMP, JPEG, PNG, PNM, TIFF, WebP), .npy, .npz, text and raw files, and these compressed by gzip "
+    "or "
+    "zstd";
 
 struct ImageFormat {
   bool (*is)(std::span<const std::byte> head) noexcept;
@@ -116,6 +137,35 @@ std::unique_ptr<Source> open_image(Input input, std::span<const std::byte> head)
                                 foreign.empty() ? "is not an image" : fmt::format("is {}", foreign), images));
 }
 
+bool is_compressed(std::span<const std::byte> head) noexcept {
+  return is_gzip(head) || is_zstd(head);
+}
+
+// A file whose bytes are asked for (raw) must have the name too.
+bool to_decompress(Input& input) {
+  const bool raw = input.options.format == InputFormat::raw;
+  return is_compressed(input.reader.peek(4)) && (!raw || is_named_compressed(input.reader.name()));
+}
+
+Input decompressed(Input input) {
+  const std::string name = input.reader.name();
+  const bool gzip = is_gzip(input.reader.peek(4));
+  input.reader = Reader(name, gzip ? gzip_stream(std::move(input.reader)) : zstd_stream(std::move(input.reader)));
+  const auto inside = input.reader.peek(64);
+  if (is_compressed(inside) && input.options.format != InputFormat::raw)
+    input.reader.fail("is compressed twice; masu undoes one compression");
+  // Readers of images go back and forth.
+  if (image_format(inside) != nullptr)
+    input.reader = Reader(name, spooled_stream(input.reader.take(), name, input.options.tmpdir));
+  return input;
+}
+
+std::unique_ptr<Source> open_npz(Input input) {
+  const std::string name = input.reader.name();
+  input.reader = Reader(name, zip_stream(std::move(input.reader), std::exchange(input.array, {})));
+  return open_npy(std::move(input));
+}
+
 }  // namespace
 
 InputFormat input_format_from_name(std::string_view name) {
@@ -127,11 +177,18 @@ InputFormat input_format_from_name(std::string_view name) {
 }
 
 std::unique_ptr<Source> open_input(Input input) {
+  std::string name = input.reader.name();
+  if (to_decompress(input)) {
+    input = decompressed(std::move(input));
+    if (is_named_compressed(name)) name.resize(name.rfind('.'));
+  }
   const SourceOptions& options = input.options;
+  const bool zip = is_zip(input.reader.peek(4));
+  if (!input.array.empty() && !zip) input.reader.fail("is not a ZIP archive, so it has no arrays with names");
   switch (options.format) {
     case InputFormat::raw: return open_raw(std::move(input));
     case InputFormat::text: return open_text(std::move(input));
-    case InputFormat::npy: return open_npy(std::move(input));
+    case InputFormat::npy: return zip ? open_npz(std::move(input)) : open_npy(std::move(input));
     case InputFormat::image: {
       const auto head = input.reader.peek(64);
       return open_image(std::move(input), head);
@@ -141,7 +198,9 @@ std::unique_ptr<Source> open_input(Input input) {
   const auto head = input.reader.peek(4096);
   if (const ImageFormat* format = image_format(head)) return format->open(std::move(input));
   if (is_npy(head)) return open_npy(std::move(input));
-  if (const std::string_view named = named_as(input.reader.name()); !named.empty()) {
+  const std::string_view named = named_as(name);
+  if (zip && (named.empty() || named == named_as(".npz") || !input.array.empty())) return open_npz(std::move(input));
+  if (!named.empty()) {
     const std::string_view foreign = foreign_format(head);
     input.reader.fail(fmt::format("is named as {}, but is {} (--input-format text or raw reads it all the same)", named,
                                   foreign.empty() ? "none" : foreign));
@@ -162,43 +221,50 @@ std::unique_ptr<Source> open_input(Input input) {
 std::unique_ptr<Source> open(const std::string& input, const SourceOptions& options) {
   if (is_generator(input)) return open_generator(input, options);
   const std::string name = input == "-" ? "standard input" : input;
-  return open_input(Input{Reader(name, open_stream(input, name, options.tmpdir)), options});
+  // FILE.npz:ARRAY, unless a file has that name.
+  const std::size_t colon = input.rfind(".npz:");
+  const bool array = colon != std::string::npos && ::access(input.c_str(), F_OK) != 0;
+  const std::string path = array ? input.substr(0, colon + 4) : input;
+  return open_input(
+      {Reader(name, open_stream(path, name, options.tmpdir)), options, array ? input.substr(colon + 5) : ""});
 }
 
 std::vector<std::byte> read_all(Source& source, std::uint64_t limit_bytes) {
   const std::uint64_t element = size_of(source.info().dtype);
   const std::uint64_t limit = (limit_bytes == 0 ? std::numeric_limits<std::int64_t>::max() : limit_bytes) / element;
-  std::vector<std::byte> data;
+  const std::optional<std::uint64_t> count = source.info().count;
+  std::uint64_t room = count.value_or(0);
   std::uint64_t done = 0;
-  // A known count is believed: open() has compared it with the file. One more element is asked for to see the end.
-  std::uint64_t room = source.info().count.value_or(std::uint64_t{1} << 16);
   const auto refuse = [&](std::uint64_t elements) {
     throw Error(ErrorCode::out_of_memory,
                 fmt::format("{}: {} elements of {} need {} bytes of memory, the limit is {}", source.info().name,
                             elements, to_string(source.info().dtype), elements * element, limit * element));
   };
+  const auto no_memory = [&] {
+    throw Error(ErrorCode::out_of_memory,
+                fmt::format("{}: no memory for {} bytes", source.info().name, room * element));
+  };
+  if (room > limit) refuse(room);
+  std::vector<std::byte> data;
   try {
+    // A stream may promise more than it has: its memory is used as far as the data come.
+    data.reserve(room * element);
     for (;;) {
-      if (room > limit && source.info().count) refuse(room);
-      room = std::min(room, limit);
-      data.resize(room * element);
-      done += source.read(data.data() + done * element, room - done);
-      if (done < room) break;
+      const std::uint64_t step = std::min(count.value_or(limit) - done, std::max(done, first_step));
+      room = std::max(room, done + step);
+      data.resize((done + step) * element);
+      const std::uint64_t got = source.read(data.data() + done * element, step);
+      done += got;
+      if (got == step && step != 0) continue;
       std::byte extra[8];
-      if (source.read(extra, 1) == 0) break;
-      if (done == limit) refuse(done + 1);
-      room = std::max(done + 1, done * 2);
-      data.resize(std::min(room, limit) * element);
-      std::copy_n(extra, element, data.begin() + static_cast<std::ptrdiff_t>(done * element));
-      ++done;
+      if (got == step && source.read(extra, 1) != 0) refuse(done + 1);
+      data.resize(done * element);
+      return data;
     }
-    data.resize(done * element);
   } catch (const std::bad_alloc&) {
-    throw Error(ErrorCode::out_of_memory,
-                fmt::format("{}: no memory for {} bytes", source.info().name, room * element));
+    no_memory();
   } catch (const std::length_error&) {
-    throw Error(ErrorCode::out_of_memory,
-                fmt::format("{}: no memory for {} bytes", source.info().name, room * element));
+    no_memory();
   }
   return data;
 }

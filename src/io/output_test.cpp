@@ -346,7 +346,7 @@ TEST(Open, PipesAreSpooled) {
       SourceOptions options;
       options.dtype = Dtype::u8;
       options.format = InputFormat::raw;
-      const auto source = open_input(Input{Reader("pipe", spooled_stream(ends[0], "pipe", folder / "")), options});
+      const auto source = open_input(Input{Reader("pipe", spooled_pipe(ends[0], "pipe", folder / "")), options});
       if (keep) source->keep_for_rewind();
       const std::vector<std::uint8_t> expected(bytes.begin(), bytes.end());
       EXPECT_EQ(values<std::uint8_t>(*source), expected);

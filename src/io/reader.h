@@ -37,8 +37,10 @@ class ByteStream {
 std::unique_ptr<ByteStream> open_stream(const std::string& path, const std::string& name, const std::string& tmpdir);
 // Does not own the bytes. Without `known_size` it behaves as a pipe whose size is only known at the end.
 std::unique_ptr<ByteStream> memory_stream(std::span<const std::byte> bytes, bool known_size = true);
-// Keeps what a pipe gave, in memory at first and then in an unlinked temporary file. Owns the descriptor.
-std::unique_ptr<ByteStream> spooled_stream(int descriptor, std::string name, std::string tmpdir);
+// Keeps what `from`, at its first byte, gives, in memory at first and then in an unlinked temporary file.
+std::unique_ptr<ByteStream> spooled_stream(std::unique_ptr<ByteStream> from, std::string name, std::string tmpdir);
+// The same of a pipe. Owns the descriptor.
+std::unique_ptr<ByteStream> spooled_pipe(int descriptor, const std::string& name, std::string tmpdir);
 
 // Throws io: "NAME: REASON".
 [[noreturn]] void fail_io(std::string_view name, std::string_view reason);
@@ -65,6 +67,11 @@ class Reader {
   void seek(std::uint64_t position);
   void forget() { stream_->forget(); }
   std::unique_ptr<FileMapping> map() { return stream_->map(); }
+  // The stream, at its first byte. The reader is not used afterwards.
+  std::unique_ptr<ByteStream> take() {
+    stream_->seek(0);
+    return std::move(stream_);
+  }
 
   // Throws unless `bytes` more can follow `start` in a file of known size. A pipe is measured only when it makes masu
   // reserve more than a few MiB (`memory`).

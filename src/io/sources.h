@@ -17,6 +17,7 @@ namespace masu::io {
 struct Input {
   Reader reader;
   SourceOptions options;
+  std::string array = {};  // of a .npz; "": the only one
 };
 
 // Each reads the header and leaves the rest for read(). The `is_` functions look at the first bytes.
@@ -37,7 +38,7 @@ std::unique_ptr<Source> open_npy(Input input);
 std::unique_ptr<Source> open_raw(Input input);
 std::unique_ptr<Source> open_text(Input input);
 
-// Tells by content which of them it is.
+// Tells by content which of them it is, and whether it is compressed or an archive.
 std::unique_ptr<Source> open_input(Input input);
 
 bool is_generator(std::string_view text) noexcept;

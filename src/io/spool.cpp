@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files and pipes as streams. A pipe that may be read again is kept: up to 1 MiB in memory, then in a SpoolFile.
+// Files and pipes as streams. What cannot go back and may be read again is kept: up to 1 MiB in
+// memory, then in a SpoolFile.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -50,14 +51,27 @@ class SeekableStream final : public ByteStream {
   bool regular_;
 };
 
+class PipeStream final : public ByteStream {
+ public:
+  PipeStream(Descriptor fd, std::string name) : fd_(std::move(fd)), name_(std::move(name)) {}
+  std::size_t read(std::byte* target, std::size_t bytes) override { return read_some(fd_.get(), target, bytes, name_); }
+  void seek(std::uint64_t /*position*/) override { fail_io(name_, "is a stream and cannot go back"); }
+
+ private:
+  Descriptor fd_;
+  std::string name_;
+};
+
 class SpooledStream final : public ByteStream {
  public:
-  SpooledStream(Descriptor fd, std::string name, std::string tmpdir)
-      : fd_(std::move(fd)), name_(name), file_(std::move(name), std::move(tmpdir)) {}
+  SpooledStream(std::unique_ptr<ByteStream> from, std::string name, std::string tmpdir)
+      : from_(std::move(from)), name_(name), file_(std::move(name), std::move(tmpdir)) {
+    from_->forget();
+  }
 
   std::size_t read(std::byte* target, std::size_t bytes) override {
     if (position_ < stored_) return read_stored(target, bytes);
-    const std::size_t got = read_some(fd_.get(), target, bytes, name_);
+    const std::size_t got = from_->read(target, bytes);
     if (keep_ && got != 0) store(target, got);
     position_ += got;
     return got;
@@ -104,7 +118,7 @@ class SpooledStream final : public ByteStream {
     stored_ += bytes;
   }
 
-  Descriptor fd_;
+  std::unique_ptr<ByteStream> from_;
   std::string name_;
   SpoolFile file_;
   std::vector<std::byte> memory_;
@@ -158,8 +172,12 @@ std::size_t SpoolFile::read(void* target, std::size_t bytes, std::uint64_t posit
   return static_cast<std::size_t>(got);
 }
 
-std::unique_ptr<ByteStream> spooled_stream(int descriptor, std::string name, std::string tmpdir) {
-  return std::make_unique<SpooledStream>(Descriptor(descriptor), std::move(name), std::move(tmpdir));
+std::unique_ptr<ByteStream> spooled_stream(std::unique_ptr<ByteStream> from, std::string name, std::string tmpdir) {
+  return std::make_unique<SpooledStream>(std::move(from), std::move(name), std::move(tmpdir));
+}
+
+std::unique_ptr<ByteStream> spooled_pipe(int descriptor, const std::string& name, std::string tmpdir) {
+  return spooled_stream(std::make_unique<PipeStream>(Descriptor(descriptor), name), name, std::move(tmpdir));
 }
 
 std::unique_ptr<ByteStream> open_stream(const std::string& path, const std::string& name, const std::string& tmpdir) {
@@ -184,7 +202,7 @@ std::unique_ptr<ByteStream> open_stream(const std::string& path, const std::stri
       return std::make_unique<SeekableStream>(std::move(fd), name, base, size, S_ISREG(status.st_mode));
     }
   }
-  return std::make_unique<SpooledStream>(std::move(fd), name, tmpdir);
+  return spooled_stream(std::make_unique<PipeStream>(std::move(fd), name), name, tmpdir);
 }
 
 }  // namespace masu::io

@@ -292,13 +292,12 @@ class TextSource final : public Source {
   // The lines that begin in the part's bytes of what is behind the header.
   void find_part(const SourceOptions& options) {
     Reader& reader = fields_.reader();
-    std::optional<std::uint64_t> size = reader.size();
-    if (!size && reader.peek(1).empty()) size = reader.position();  // an empty file tells no size
-    if (!size) reader.fail("text is read in parts from a file only");
+    const std::uint64_t size = reader.measured_size();  // of compressed text, all of it is read to know
+    if (size == 0 && !reader.peek(1).empty()) reader.fail("text is read in parts from a file only");
     const std::uint64_t begin = reader.position();
     const auto border = [&](std::uint64_t part) {
       __extension__ using Wide = unsigned __int128;
-      return begin + static_cast<std::uint64_t>(Wide{*size - std::min(begin, *size)} * part / options.parts);
+      return begin + static_cast<std::uint64_t>(Wide{size - std::min(begin, size)} * part / options.parts);
     };
     end_ = border(std::min(options.part, options.parts) + 1);
     fields_.go_to_line_at(border(std::min(options.part, options.parts)));

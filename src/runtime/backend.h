@@ -34,6 +34,8 @@ class Memory {
   // A number that no other memory of this process ever has, unlike an address.
   [[nodiscard]] std::uint64_t serial() const noexcept { return serial_; }
   [[nodiscard]] virtual void* native() const noexcept = 0;  // cl_mem, CUdeviceptr, host address
+  // The same as a number to compare and to align by, which gives no one the memory.
+  [[nodiscard]] virtual std::uintptr_t place() const noexcept { return reinterpret_cast<std::uintptr_t>(native()); }
   [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
   [[nodiscard]] bool read_only() const noexcept { return read_only_; }
 

@@ -15,28 +15,27 @@ namespace {
 
 constexpr std::uint64_t staging_bytes = std::uint64_t{32} << 20;
 
-// Whether two views share memory, as far as can be told: OpenCL memory by its handle, other memory by its address.
-bool overlap(const BufferBase& a, const BufferBase& b) {
-  const bool handles = a.device().kind() == DeviceKind::opencl;
-  if (handles && a.native() != b.native()) return false;
-  if (a.device().kind() != b.device().kind()) return false;
-  const std::uint64_t a_first = (handles ? 0 : reinterpret_cast<std::uintptr_t>(a.native())) + a.byte_offset();
-  const std::uint64_t b_first = (handles ? 0 : reinterpret_cast<std::uintptr_t>(b.native())) + b.byte_offset();
-  return a_first < b_first + b.size_bytes() && b_first < a_first + a.size_bytes();
-}
-
 std::byte* host_address(const BufferBase& buffer) {
   return static_cast<std::byte*>(buffer.native()) + buffer.byte_offset();
 }
 
 }  // namespace
 
+bool runtime::overlap(const BufferBase& a, const BufferBase& b) noexcept {
+  if (a.size_bytes() == 0 || b.size_bytes() == 0 || a.device().kind() != b.device().kind()) return false;
+  const std::uintptr_t left = a.memory()->place();
+  const std::uintptr_t right = b.memory()->place();
+  if (a.device().kind() == DeviceKind::opencl && left != right) return false;
+  return left + a.byte_offset() < right + b.byte_offset() + b.size_bytes() &&
+         right + b.byte_offset() < left + a.byte_offset() + a.size_bytes();
+}
+
 void check_copy(const BufferBase& target, const BufferBase& source) {
   if (target.size_bytes() != source.size_bytes()) {
     throw Error(ErrorCode::invalid_argument, fmt::format("copy: both buffers must be of one size, got {} and {} bytes",
                                                          target.size_bytes(), source.size_bytes()));
   }
-  if (target.size_bytes() != 0 && overlap(target, source)) {
+  if (runtime::overlap(target, source)) {
     throw Error(ErrorCode::invalid_argument,
                 fmt::format("copy: the buffers must not overlap, got offsets {} and {} with {} bytes in one memory",
                             target.byte_offset(), source.byte_offset(), target.size_bytes()));

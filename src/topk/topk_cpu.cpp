@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "topk/topk_cpu.h"
 
+#include "runtime/interrupt.h"
 #include "runtime/parallel.h"
 #include "topk/topk_simd.h"
 
@@ -17,8 +18,10 @@ namespace masu::cpu {
 
 namespace {
 
-constexpr std::size_t block_elements = 4096;      // that the SIMD loop looks at in one call
-constexpr std::uint64_t least_sampled = 1 << 16;  // elements that are worth a sample
+constexpr std::size_t block_elements = 4096;       // that the SIMD loop looks at in one call
+constexpr std::size_t looked_after_blocks = 64;    // whether the call is interrupted
+constexpr std::uint64_t sorted_entries = 1 << 16;  // by one task
+constexpr std::uint64_t least_sampled = 1 << 16;   // elements that are worth a sample
 constexpr std::uint64_t most_samples = 1 << 14;
 constexpr std::uint64_t elements_a_sample = 256;                 // at least
 constexpr std::uint64_t most_kept = std::uint64_t{1} << 60;      // more than there is, and small enough to count with
@@ -44,6 +47,7 @@ class Scan {
   void add(const T* x, std::uint64_t count, std::uint64_t first) {
     std::array<std::uint32_t, block_elements> places;
     for (std::uint64_t i = 0; i < count && !closed_; i += block_elements) {
+      if ((first + i) / block_elements % looked_after_blocks == 0) runtime::check_interrupted();
       const auto length = static_cast<std::size_t>(std::min<std::uint64_t>(block_elements, count - i));
       const Threshold<T> threshold(ranking_, least_);
       const std::size_t found = find_passing(x + i, length, threshold, places.data());
@@ -123,6 +127,28 @@ void keep(std::vector<TopkEntry>& entries, std::uint64_t k) {
   if (entries.size() <= k) return;
   std::nth_element(entries.begin(), entries.begin() + static_cast<std::ptrdiff_t>(k), entries.end());
   entries.resize(k);
+}
+
+void sort_entries(std::vector<TopkEntry>& entries) {
+  const std::uint64_t count = entries.size();
+  const auto parts = [&](std::uint64_t length, const auto& body) {
+    runtime::parallel_tasks((count + length - 1) / length, [&](std::uint64_t task) {
+      const auto at = [&](std::uint64_t place) { return static_cast<std::ptrdiff_t>(std::min(count, place)); };
+      body(at(task * length), at(task * length + length / 2), at((task + 1) * length));
+    });
+  };
+  if (count <= sorted_entries) return std::sort(entries.begin(), entries.end());
+  const auto begin = entries.begin();
+  parts(sorted_entries,
+        [&](std::ptrdiff_t first, std::ptrdiff_t, std::ptrdiff_t end) { std::sort(begin + first, begin + end); });
+  std::vector<TopkEntry> merged(count);
+  for (std::uint64_t length = 2 * sorted_entries; length < 2 * count; length *= 2) {
+    const auto from = entries.begin();
+    parts(length, [&](std::ptrdiff_t first, std::ptrdiff_t middle, std::ptrdiff_t end) {
+      std::merge(from + first, from + middle, from + middle, from + end, merged.begin() + first);
+    });
+    entries.swap(merged);
+  }
 }
 
 // The first k of a row from its whole order: sooner than from a list where k is a large part of the row.
@@ -234,7 +260,7 @@ void TopkList::add_elements(const T* x, std::uint64_t count, std::uint64_t first
 
 std::vector<TopkEntry> TopkList::result() const {
   std::vector<TopkEntry> result = kept_;
-  std::sort(result.begin(), result.end());
+  sort_entries(result);
   return result;
 }
 
@@ -242,8 +268,7 @@ void topk_rows(const ArrayView& data, std::uint64_t rows, std::uint64_t k, const
                const RowsTarget& target) {
   const std::uint64_t count = data.count / rows;
   const std::size_t size = size_of(data.dtype);
-  const auto put = [&](std::uint64_t row, std::vector<TopkEntry>& entries, std::uint64_t skipped) {
-    std::sort(entries.begin(), entries.end());
+  const auto put = [&](std::uint64_t row, const std::vector<TopkEntry>& entries, std::uint64_t skipped) {
     auto* values = static_cast<std::byte*>(target.values) + row * k * size;
     for (std::uint64_t i = 0; i < entries.size(); ++i) {
       target.indices[row * k + i] = entries[i].index;
@@ -263,8 +288,7 @@ void topk_rows(const ArrayView& data, std::uint64_t rows, std::uint64_t k, const
         }
         TopkList list(data.dtype, ranking, k);
         list.add(ArrayView(data.dtype, x + row * count, count), 0);
-        std::vector<TopkEntry> entries = list.result();
-        put(row, entries, list.skipped());
+        put(row, list.result(), list.skipped());
       }
       return;
     }
@@ -282,6 +306,7 @@ void topk_rows(const ArrayView& data, std::uint64_t rows, std::uint64_t k, const
           scan->add(from, count, 0);
         }
         keep(scan->entries(), k);
+        std::sort(scan->entries().begin(), scan->entries().end());
         put(row, scan->entries(), ranking.skip ? count_nans(from, count) : 0);
       }
     });

@@ -144,14 +144,19 @@ void unique_cpu(const ArrayView& data, const UniqueOptions& options, const detai
   CpuOrder order;
   std::unique_ptr<std::byte[]> places;
   if (options.indices || options.inverse) {
-    std::memcpy(keys.data, data.data, bytes);
     const std::size_t size = unique_plan::index_bytes(data.count);
     order.dtype = size == 4 ? Dtype::u32 : Dtype::u64;
     places = std::make_unique_for_overwrite<std::byte[]>(data.count * size);
     order.places = places.get();
-    const auto fill = [&](auto* first) {
-      using Index = std::remove_pointer_t<decltype(first)>;
-      std::iota(first, first + data.count, Index{0});
+    const auto fill = [&](auto* all) {
+      runtime::parallel_tasks((data.count + unique_task_elements - 1) / unique_task_elements, [&](std::uint64_t t) {
+        const std::uint64_t first = t * unique_task_elements;
+        const std::uint64_t length = std::min(unique_task_elements, data.count - first);
+        const std::uint64_t at = first * size_of(data.dtype);
+        std::memcpy(static_cast<std::byte*>(keys.data) + at, static_cast<const std::byte*>(data.data) + at,
+                    length * size_of(data.dtype));
+        std::iota(all + first, all + first + length, static_cast<std::remove_pointer_t<decltype(all)>>(first));
+      });
     };
     size == 4 ? fill(reinterpret_cast<std::uint32_t*>(places.get()))
               : fill(reinterpret_cast<std::uint64_t*>(places.get()));

@@ -263,6 +263,7 @@ TEST_F(CudaCommandTest, MemoryIsKeptOnceNothingUsesIt) {
     return ask_fake_driver("fake_cuda_context_synchronizations") - before;
   };
   EXPECT_EQ(synchronized([](runtime::Memory&) {}), 0);
+  EXPECT_EQ(synchronized([](runtime::Memory& memory) { (void)memory.place(); }), 0);
   EXPECT_EQ(synchronized([](runtime::Memory& memory) { (void)memory.native(); }), 1);
   EXPECT_EQ(synchronized([&](runtime::Memory& memory) { stream_->fill(memory, 0, 100, "x", 1, Mark::yes); }), 1);
   stream_->finish();

@@ -43,6 +43,7 @@ class Memory final : public runtime::Memory {
   Memory& operator=(const Memory&) = delete;
 
   [[nodiscard]] void* native() const noexcept override;
+  [[nodiscard]] std::uintptr_t place() const noexcept override { return static_cast<std::uintptr_t>(address_); }
   [[nodiscard]] CUdeviceptr address() const noexcept { return address_; }
   [[nodiscard]] bool imagined() const noexcept { return imagined_; }
   // The host range that this is, or null.

@@ -33,6 +33,7 @@ struct Numbers {
     constexpr std::uint64_t block = 512;
     std::array<Key, block> numbers;
     for (std::uint64_t at = first; at < last; at += block) {
+      if ((at - first) % task_elements == 0) runtime::check_interrupted();
       const std::uint64_t size = std::min(block, last - at);
       key_numbers(dtype_of<T>, keys + at, size, order, least, numbers.data());
       for (std::uint64_t i = 0; i < size; ++i) f(at + i, numbers[i]);

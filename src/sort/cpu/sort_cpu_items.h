@@ -9,6 +9,7 @@
 #include "sort/cpu/sort_simd.h"
 #include "sort/sort_key.h"
 
+#include "runtime/interrupt.h"
 #include "runtime/parallel.h"
 
 #include <masu/device.h>
@@ -28,6 +29,15 @@ void for_stripes(std::uint64_t count, std::uint64_t stripes, const F& body) {
     const auto at = [&](std::uint64_t s) { return count / stripes * s + std::min(s, count % stripes); };
     body(at(stripe), at(stripe + 1), stripe);
   });
+}
+// Calls body(i) for [first, last); a call can be interrupted in between.
+template <class F>
+void for_each_in(std::uint64_t first, std::uint64_t last, const F& body) {
+  for (std::uint64_t at = first; at < last; at += task_elements) {
+    runtime::check_interrupted();
+    const std::uint64_t end = std::min(last, at + task_elements);
+    for (std::uint64_t i = at; i < end; ++i) body(i);
+  }
 }
 // As many stripes as there are threads, `each` times.
 inline std::uint64_t stripes_of(std::uint64_t count, Threads threads, std::uint64_t each = 1) {
@@ -128,7 +138,7 @@ class IndexItems {
         home_(indices),
         from_(indices),
         to_(spare_.as<Index>()) {
-    for (std::uint64_t i = 0; i < count; ++i) indices[i] = static_cast<Index>(i);
+    for_each_in(0, count, [&](std::uint64_t i) { indices[i] = static_cast<Index>(i); });
   }
   [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
   [[nodiscard]] auto key(std::uint64_t i) const noexcept { return sort_key(keys_[from_[i]], order_); }

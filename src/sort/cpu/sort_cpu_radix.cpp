@@ -37,12 +37,12 @@ void radix_items(Items&& items, Threads threads) {
     for_stripes(count, counts.size(), [&](std::uint64_t first, std::uint64_t last, std::uint64_t stripe) {
       Counts& mine = counts[stripe];
       mine.fill(0);
-      for (std::uint64_t i = first; i < last; ++i) ++mine[digit(i)];
+      for_each_in(first, last, [&](std::uint64_t i) { ++mine[digit(i)]; });
     });
     if (!place(counts, count)) continue;
     for_stripes(count, counts.size(), [&](std::uint64_t first, std::uint64_t last, std::uint64_t stripe) {
       Counts at = counts[stripe];
-      for (std::uint64_t i = first; i < last; ++i) items.move(i, at[digit(i)]++);
+      for_each_in(first, last, [&](std::uint64_t i) { items.move(i, at[digit(i)]++); });
     });
     items.turn();
   }

@@ -18,10 +18,6 @@ unsigned Arrays::record_unit() const noexcept {
   return std::min(8U, call::move_unit(record_bytes, offsets));
 }
 
-bool same_place(const BufferBase& a, const BufferBase& b) {
-  return a.memory() == b.memory() && a.byte_offset() == b.byte_offset();
-}
-
 void gather(Stream& stream, const BufferBase& records, const BufferBase& moved, const BufferBase& indices,
             std::size_t index_bytes, std::size_t record_bytes, std::uint64_t count, std::uint64_t piece_length,
             DeviceWork& work) {

@@ -42,9 +42,6 @@ inline std::vector<runtime::Define> key_defines(Dtype dtype, Order order) {
 // Whether values of so many bytes, a power of two, can be read whole; of a buffer that is not known yet, so assumed.
 bool aligned(const BufferBase* buffer, std::uint64_t bytes);
 
-// Whether two buffers begin at one place.
-bool same_place(const BufferBase& a, const BufferBase& b);
-
 // A buffer for a kernel that leaves it alone where there is none: then `otherwise`'s memory.
 [[nodiscard]] inline call::At place_of(const BufferBase* buffer, const BufferBase& otherwise) {
   return buffer == nullptr ? call::At{otherwise, 0} : call::At{*buffer, buffer->byte_offset()};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sort/device/sort_keys.h"
 
+#include "call/operands.h"
 #include "sort/device/sort_kernels.h"
 #include "sort/device/sort_keys_plan.h"
 #include "sort/device/sort_plan.h"
@@ -40,7 +41,7 @@ class Sorter {
         sorted_(subject.packed() ? here(layout_.sorted, tuning_.key_bytes) : whole_of(result_)),
         values_(subject.value_bytes != 0 ? whole_of(*payload.buffer) : here(0, 0)),
         parted_values_(here(layout_.parted_values, subject.value_bytes)),
-        looked_up_(subject.value_bytes != 0 && is_float(subject.dtype) && sort_kernels::same_place(keys, result_)),
+        looked_up_(subject.value_bytes != 0 && is_float(subject.dtype) && call::same_place(keys, result_)),
         memory_(call::memory_of(workspace_)),
         parts_(stream.device(), part_files_of(tuning_),
                part_defines(info_, subject, bucket_bits, by_digits_.plan.group != 0), tuning_.part.group),

@@ -2,6 +2,7 @@
 #include "sort/device/sort_once.h"
 
 #include "call/launcher.h"
+#include "call/operands.h"
 #include "elements/elements.h"
 #include "sort/device/sort_kernels.h"
 
@@ -98,7 +99,7 @@ void launch(Stream& stream, const Plan& plan, const BufferBase& keys, Dtype dtyp
   const Kind kind = Kind::of(dtype, payload);
   const std::uint64_t base = workspace.byte_offset();
   const BufferBase& target = result != nullptr ? *result : keys;
-  const bool in_place = !kind.indices && sort_kernels::same_place(keys, target);
+  const bool in_place = !kind.indices && call::same_place(keys, target);
   call::Kernels kernels(stream.device(), files, defines(plan, kind), plan.group);
   work.done(kernels.launch_together(
       stream, "sort_once", plan.groups, keys, target, payload.buffer != nullptr ? *payload.buffer : target,

@@ -48,7 +48,7 @@ void turn(Stream& stream, const BufferBase& from, const BufferBase& to, std::siz
   move.element_bytes = bytes;
   move.in_row = count;
   move.out_row = count;
-  move.in_place = sort_kernels::same_place(from, to);
+  move.in_place = call::same_place(from, to);
   keep(work, reverse_on_device(stream, move, from, to, plan));
 }
 
@@ -69,7 +69,7 @@ bool sort(Stream& stream, const BufferBase& keys, Dtype dtype, BufferBase* resul
   const bool turned = (found & some_out_of_order) != 0;
   if (result != nullptr) {
     if (turned) turn(stream, keys, *result, size_of(dtype), count, work);
-    else if (!sort_kernels::same_place(keys, *result)) work.done(call::copy(stream, keys, *result));
+    else if (!call::same_place(keys, *result)) work.done(call::copy(stream, keys, *result));
   }
   if (payload.kind == Payload::Kind::records && turned) {
     turn(stream, *payload.buffer, *payload.buffer, payload.bytes, count, work);

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+// One file of a ZIP archive, stored or deflated, as NumPy writes .npz. The archive's directory, at its end, is
+// believed; it may be a ZIP64 one.
+#include "io/decoded.h"
+#include "io/inflate.h"
+#include "io/sources.h"
+
+#include <fmt/format.h>
+#include <algorithm>
+#include <array>
+#include <string>
+#include <utility>
+
+namespace masu::io {
+namespace {
+
+constexpr std::uint32_t all_ones = 0xffffffff;  // a field of 32 bits whose value stands elsewhere, in 64
+constexpr std::size_t end_bytes = 22;           // the record at the end, without its comment
+constexpr std::size_t locator_bytes = 20;       // in front of it: where ZIP64's record is
+constexpr std::size_t entry_bytes = 46;
+constexpr std::size_t local_bytes = 30;
+constexpr std::uint64_t deflate_ratio = 1032;  // no byte of deflate stands for more
+
+std::uint32_t signature(unsigned a, unsigned b) noexcept {
+  return 'P' | 'K' << 8 | a << 16 | b << 24;
+}
+
+struct ZipEntry {
+  std::string name;
+  unsigned method = 0;  // 0 stored, 8 deflated
+  bool encrypted = false;
+  std::uint32_t crc = 0;
+  std::uint64_t stored = 0;  // bytes in the archive
+  std::uint64_t size = 0;    // bytes that they stand for
+  std::uint64_t header = 0;  // where the local header is; then where the data are
+};
+
+class ZipDirectory {
+ public:
+  explicit ZipDirectory(Reader& reader) : reader_(reader), total_(reader.measured_size()) { find(); }
+
+  // The last entry of that name, as Python's zipfile gives it.
+  ZipEntry entry(std::string_view array) {
+    ZipEntry chosen;
+    std::string names;
+    std::uint64_t arrays = 0;
+    reader_.seek(start_);
+    for (std::uint64_t done = 0; done < size_;) {
+      ZipEntry each = next(done);
+      if (!each.name.ends_with(".npy")) {
+        if (array.empty() || each.name != array) continue;
+      } else {
+        const std::string shown = printable(std::string_view(each.name).substr(0, each.name.size() - 4));
+        if (arrays++ < most_names) names += (names.empty() ? "" : ", ") + shown;
+      }
+      if (array.empty() || each.name == array || each.name == fmt::format("{}.npy", array)) chosen = std::move(each);
+    }
+    if (arrays > most_names) names += ", ...";
+    if (array.empty() && arrays > 1)
+      reader_.fail(fmt::format("holds {} arrays ({}): say which, as in FILE.npz:NAME", arrays, names));
+    if (chosen.name.empty()) {
+      reader_.fail(arrays == 0 ? "is a ZIP archive without an array (.npy)"
+                               : fmt::format("has no array {}; it has {}", printable(array), names));
+    }
+    locate(chosen);
+    return chosen;
+  }
+
+ private:
+  static constexpr std::uint64_t most_names = 8;  // in a message
+
+  [[noreturn]] void damaged(std::string_view what) const { reader_.fail(fmt::format("zip: {}", what)); }
+
+  void find() {
+    std::vector<std::byte> tail(static_cast<std::size_t>(std::min<std::uint64_t>(total_, end_bytes + 0xffff)));
+    const std::uint64_t tail_start = total_ - tail.size();
+    reader_.seek(tail_start);
+    reader_.read_exact(tail.data(), tail.size(), "its end");
+    std::size_t at = tail.size() < end_bytes ? 0 : tail.size() - end_bytes + 1;
+    const auto is_end = [&] {
+      return load_little<std::uint32_t>(&tail[at]) == signature(5, 6) &&
+             at + end_bytes + load_little<std::uint16_t>(&tail[at + 20]) <= tail.size();
+    };
+    do {
+      if (at == 0) damaged("truncated: the archive has no directory at its end");
+      --at;
+    } while (!is_end());
+    if (load_little<std::uint16_t>(&tail[at + 4]) != load_little<std::uint16_t>(&tail[at + 6]))
+      damaged("one of several files of an archive");
+    size_ = load_little<std::uint32_t>(&tail[at + 12]);
+    start_ = load_little<std::uint32_t>(&tail[at + 16]);
+    if (size_ == all_ones || start_ == all_ones || load_little<std::uint16_t>(&tail[at + 10]) == 0xffff) {
+      if (at >= locator_bytes && load_little<std::uint32_t>(&tail[at - locator_bytes]) == signature(6, 7)) {
+        std::array<std::byte, 56> wide{};
+        read_at(load_little<std::uint64_t>(&tail[at - locator_bytes + 8]), wide, "the directory's place");
+        if (load_little<std::uint32_t>(wide.data()) != signature(6, 6)) damaged("no ZIP64 record where it should be");
+        size_ = load_little<std::uint64_t>(&wide[40]);
+        start_ = load_little<std::uint64_t>(&wide[48]);
+      }
+    }
+    if (start_ > total_ || size_ > total_ - start_)
+      damaged(fmt::format("truncated: the directory needs {} bytes from byte {}, but the file ends at byte {}", size_,
+                          start_, total_));
+  }
+
+  void read_at(std::uint64_t position, std::span<std::byte> target, std::string_view what) {
+    if (position > total_)
+      damaged(fmt::format("{} lies at byte {}, but the file ends at byte {}", what, position, total_));
+    reader_.seek(position);
+    reader_.read_exact(target.data(), target.size(), what);
+  }
+
+  // The entry at byte `done` of the directory, which moves behind it.
+  ZipEntry next(std::uint64_t& done) {
+    std::array<std::byte, entry_bytes> head{};
+    reader_.read_exact(head.data(), head.size(), "the directory");
+    if (load_little<std::uint32_t>(head.data()) != signature(1, 2)) damaged("an entry of the directory is damaged");
+    ZipEntry entry;
+    entry.encrypted = (load_little<std::uint16_t>(&head[8]) & 1) != 0;
+    entry.method = load_little<std::uint16_t>(&head[10]);
+    entry.crc = load_little<std::uint32_t>(&head[16]);
+    entry.stored = load_little<std::uint32_t>(&head[20]);
+    entry.size = load_little<std::uint32_t>(&head[24]);
+    entry.header = load_little<std::uint32_t>(&head[42]);
+    entry.name.resize(load_little<std::uint16_t>(&head[28]));
+    std::vector<std::byte> extra(load_little<std::uint16_t>(&head[30]));
+    std::vector<std::byte> comment(load_little<std::uint16_t>(&head[32]));
+    reader_.read_exact(entry.name.data(), entry.name.size(), "the directory");
+    reader_.read_exact(extra.data(), extra.size(), "the directory");
+    reader_.read_exact(comment.data(), comment.size(), "the directory");
+    widen(entry, extra);
+    done += head.size() + entry.name.size() + extra.size() + comment.size();
+    return entry;
+  }
+
+  // The fields of 64 bits, in the order of those that they stand for.
+  void widen(ZipEntry& entry, std::span<const std::byte> extra) const {
+    while (extra.size() >= 4) {
+      const auto id = load_little<std::uint16_t>(extra.data());
+      auto field = extra.subspan(4, std::min<std::size_t>(load_little<std::uint16_t>(&extra[2]), extra.size() - 4));
+      extra = extra.subspan(4 + field.size());
+      if (id != 1) continue;
+      for (std::uint64_t* value : {&entry.size, &entry.stored, &entry.header}) {
+        if (*value != all_ones) continue;
+        if (field.size() < 8) damaged("an entry of the directory is damaged");
+        *value = load_little<std::uint64_t>(field.data());
+        field = field.subspan(8);
+      }
+    }
+  }
+
+  // Looks at the local header, and has `header` say where the data are.
+  void locate(ZipEntry& entry) {
+    const std::string name = printable(entry.name);
+    if (entry.encrypted) damaged(fmt::format("{} is encrypted", name));
+    if (entry.method != 0 && entry.method != 8)
+      damaged(fmt::format("{} is compressed by method {}; masu reads stored (0) and deflated (8)", name, entry.method));
+    std::array<std::byte, local_bytes> head{};
+    read_at(entry.header, head, name);
+    if (load_little<std::uint32_t>(head.data()) != signature(3, 4)) damaged(fmt::format("{} has no header", name));
+    entry.header += local_bytes + load_little<std::uint16_t>(&head[26]) + load_little<std::uint16_t>(&head[28]);
+    if (entry.header > total_ || entry.stored > total_ - entry.header) {
+      damaged(fmt::format("truncated: {} needs {} bytes from byte {}, but the file ends at byte {}", name, entry.stored,
+                          entry.header, total_));
+    }
+    const bool deflated = entry.method == 8;
+    if (deflated ? entry.size / deflate_ratio > entry.stored : entry.size != entry.stored)
+      damaged(fmt::format("{} cannot have {} bytes of {} {} ones", name, entry.size, entry.stored,
+                          deflated ? "deflated" : "stored"));
+  }
+
+  Reader& reader_;
+  std::uint64_t total_;
+  std::uint64_t start_ = 0;
+  std::uint64_t size_ = 0;
+};
+
+class ZipStream final : public DecodedStream {
+ public:
+  ZipStream(Reader reader, std::string_view array)
+      : DecodedStream(std::move(reader)),
+        entry_(ZipDirectory(reader_).entry(array)),
+        inflater_(reader_.name(), "zip", Deflated::raw) {
+    begin_again();
+  }
+  [[nodiscard]] std::optional<std::uint64_t> size() const override { return entry_.size; }
+
+ private:
+  std::size_t decode(std::byte* target, std::size_t bytes) override {
+    bytes = static_cast<std::size_t>(std::min<std::uint64_t>(bytes, entry_.size - done_));
+    const std::string name = printable(entry_.name);
+    if (bytes == 0) {
+      if (crc_ != entry_.crc) reader_.fail(fmt::format("zip: the data of {} are damaged (CRC-32)", name));
+      return 0;
+    }
+    const std::size_t got = entry_.method == 8 ? inflater_.decode(reader_, target, bytes) : reader_.read(target, bytes);
+    if (got == 0) reader_.fail(fmt::format("zip: {} ends after {} of {} bytes", name, done_, entry_.size));
+    crc_ = inflater_.crc32(crc_, {target, got});
+    done_ += got;
+    return got;
+  }
+
+  void begin_again() override {
+    reader_.seek(entry_.header);
+    inflater_.begin_again();
+    crc_ = 0;
+    done_ = 0;
+  }
+
+  ZipEntry entry_;
+  Inflater inflater_;
+  std::uint32_t crc_ = 0;
+  std::uint64_t done_ = 0;
+};
+
+}  // namespace
+
+bool is_zip(std::span<const std::byte> head) noexcept {
+  if (head.size() < 4) return false;
+  const auto magic = load_little<std::uint32_t>(head.data());
+  return magic == signature(3, 4) || magic == signature(5, 6);  // the second: an empty one
+}
+
+std::unique_ptr<ByteStream> zip_stream(Reader reader, std::string_view array) {
+  return std::make_unique<ZipStream>(std::move(reader), array);
+}
+
+}  // namespace masu::io
