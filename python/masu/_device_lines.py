@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The lines of an array in device memory along any of its axes, as rows: matrices are turned where they are."""
+"""The lines of an array in device memory along any of its axes, as rows: matrices are turned where they are. And what functions
+of such arrays do with their options."""
 import itertools
 import math
 
-from numpy.lib.array_utils import normalize_axis_tuple
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from . import _masu
 from ._device_array import DeviceArray, dtype_name
@@ -86,3 +88,31 @@ def placed(array, axis):
     *others, length = array.shape
     before, behind = others[:axis], others[axis:]
     return swapped(array, math.prod(before), math.prod(behind)).reshape((*before, length, *behind))
+
+
+def one_axis(a, axis):
+    """(array, axis); None takes all as one line."""
+    return (a.reshape(-1), 0) if axis is None else (a, normalize_axis_index(axis, a.ndim))
+
+
+def reduced(a, axis, keepdims):
+    """(axes to be reduced, the result's shape)"""
+    axes = axes_of(a, axis)
+    keep = keepdims is not np._NoValue and keepdims
+    return axes, tuple(1 if i in axes else n for i, n in enumerate(a.shape) if keep or i not in axes)
+
+
+def along(a, axis, dtype, write):
+    """An array like `a` whose lines along an axis write(lines, result, number of lines) fills."""
+    rows = lines(a, (axis,))
+    result = array_like(rows, dtype)
+    if a.size:
+        write(rows, result, a.size // rows.shape[-1])
+    return placed(result, axis)
+
+
+def refuse(name, **options):
+    """For what only NumPy has."""
+    for option, value in options.items():
+        if value is not None and value is not False and value is not np._NoValue:
+            raise TypeError(f"{name}: {option} is not supported for arrays on a device")

@@ -9,10 +9,10 @@ import math
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from . import _arrays, _bins, _device_quantile, _histogram, _joint, _masu, _moments, _order
-from ._device_array import DeviceArray, dtype_name, to_device
+from . import _arrays, _bins, _device_quantile, _device_sums, _histogram, _joint, _masu, _order
+from ._device_array import DeviceArray, to_device
 from ._device_bins import number_by, number_of_columns, on_host
-from ._device_lines import array_like, axes_of, converted, lines, part, placed
+from ._device_lines import along, array_like, axes_of, converted, lines, one_axis, part, placed, refuse
 from ._device_unique import distinct_parts, every_nan
 
 _functions: dict = {}
@@ -77,60 +77,32 @@ def _there(name, array, like):
     return to_device(converted, like.device)
 
 
-def _one_axis(a, axis):
-    """(array, axis); None takes all as one line."""
-    return (a.reshape(-1), 0) if axis is None else (a, normalize_axis_index(axis, a.ndim))
-
-
-def _reduced(a, axis, keepdims):
-    """(axes to be reduced, the result's shape)"""
-    axes = axes_of(a, axis)
-    keep = keepdims is not np._NoValue and keepdims
-    return axes, tuple(1 if i in axes else n for i, n in enumerate(a.shape) if keep or i not in axes)
-
-
-def _along(a, axis, dtype, write):
-    """An array like `a` whose lines along an axis write(lines, result, number of lines) fills."""
-    rows = lines(a, (axis,))
-    result = array_like(rows, dtype)
-    if a.size:
-        write(rows, result, a.size // rows.shape[-1])
-    return placed(result, axis)
-
-
-def _refuse(name, **options):
-    """For what only NumPy has."""
-    for option, value in options.items():
-        if value is not None and value is not False and value is not np._NoValue:
-            raise TypeError(f"{name}: {option} is not supported for arrays on a device")
-
-
 @_function
 def sort(a, axis=-1, kind=None, order=None, *, stable=None, descending=np._NoValue):
-    _refuse("sort", order=order)
+    refuse("sort", order=order)
     backwards, _ = _order._direction(descending, kind)
-    a, axis = _one_axis(a, axis)
-    return _along(a, axis, None, lambda rows, out, number: _masu.sort(rows, out, number, a.device, backwards))
+    a, axis = one_axis(a, axis)
+    return along(a, axis, None, lambda rows, out, number: _masu.sort(rows, out, number, a.device, backwards))
 
 
 @_function
 def argsort(a, axis=-1, kind=None, order=None, *, stable=None, descending=np._NoValue):
-    _refuse("argsort", order=order)
+    refuse("argsort", order=order)
     backwards, _ = _order._direction(descending, kind)
-    a, axis = _one_axis(a if a.ndim else a.reshape(1), axis)
-    return _along(a, axis, "i64", lambda rows, out, number: _masu.argsort(rows, out, number, a.device,
+    a, axis = one_axis(a if a.ndim else a.reshape(1), axis)
+    return along(a, axis, "i64", lambda rows, out, number: _masu.argsort(rows, out, number, a.device,
                                                                                backwards))
 
 
 def _parted(name, native, dtype, a, kth, axis, order):
-    _refuse(name, order=order)
-    a, axis = _one_axis(a, axis)
+    refuse(name, order=order)
+    a, axis = one_axis(a, axis)
     length = a.shape[axis]
     wanted = np.asarray(kth)
     if wanted.dtype.kind not in "iu" or wanted.ndim > 1 or not ((wanted >= -length) & (wanted < length)).all():
         np.partition(np.empty(length, np.bool), kth)  # NumPy's error, if it has one
     places = np.unique(wanted % max(length, 1)).tolist()
-    return _along(a, axis, dtype, lambda rows, out, number: native(rows, out, number, places, a.device))
+    return along(a, axis, dtype, lambda rows, out, number: native(rows, out, number, places, a.device))
 
 
 @_function
@@ -145,7 +117,7 @@ def argpartition(a, kth, axis=-1, kind="introselect", order=None):
 
 @_function
 def searchsorted(a, v, side="left", sorter=None):
-    _refuse("searchsorted", sorter=sorter)
+    refuse("searchsorted", sorter=sorter)
     np.searchsorted(np.empty(0), 0, side)  # NumPy's errors
     if isinstance(a, _masu.DeviceArray):
         v = _there("searchsorted", v, a)
@@ -185,7 +157,7 @@ def unique(ar, return_index=False, return_inverse=False, return_counts=False, ax
 
 @_function
 def topk(a, k, axis=-1, *, largest=True):
-    a, axis = _one_axis(a, axis)
+    a, axis = one_axis(a, axis)
     k = _order.number_of_first(k, a.shape[axis])
     rows = lines(a, (axis,))
     shape = (*rows.shape[:-1], k)
@@ -195,96 +167,8 @@ def topk(a, k, axis=-1, *, largest=True):
     return _order.TopK(placed(values, axis), placed(indices, axis))
 
 
-def _summed(name, a, dtype):
-    """The dtype in which NumPy adds."""
-    if dtype is None:
-        dtype = {"u": np.uintp, "i": np.intp, "b": np.intp}.get(a.dtype.kind, a.dtype)
-    dtype = np.dtype(dtype).newbyteorder("=")
-    if dtype.kind not in ("f" if a.dtype.kind == "f" else "iuf") or dtype.itemsize > 8:
-        raise TypeError(f"{name}: {a.dtype} on a device cannot be summed as {dtype}")
-    return dtype
-
-
-def _sums_like(a, dtype, shape):
-    """An array for exact sums: of integers modulo 2^64, as NumPy adds them."""
-    return array_like(a, dtype_name(dtype) if dtype.kind == "f" else "i64" if a.dtype.kind == "i" else "u64", shape)
-
-
-@_function
-def sum(a, axis=None, dtype=None, keepdims=False, initial=None, where=None):
-    _refuse("sum", initial=initial, where=None if where is True else where)
-    dtype = _summed("sum", a, dtype)
-    axes, shape = _reduced(a, None if a.ndim == 0 and axis in (0, -1) else axis, keepdims)  # as NumPy has it
-    if not a.size:
-        return to_device(np.zeros(shape, dtype), a.device)
-    rows = lines(a, axes)
-    if dtype.kind == "f" and a.dtype.kind != "f":
-        rows = converted(rows, dtype)
-    sums = _sums_like(a, dtype, shape)
-    _masu.sum_rows(rows, sums, dtype_name(sums.dtype), a.device)
-    return converted(sums, dtype)
-
-
-def _moment(name, a, axis, dtype, ddof, keepdims, root=False):
-    rounded = _moments.rounded_to(a, dtype)
-    if rounded is None:
-        raise TypeError(f"{name}: the dtype of a result on a device must be a float's, got {np.dtype(dtype)}")
-    if ddof is None:
-        raise TypeError(f"{name}: ddof must be an integer >= 0 on a device")
-    axes, shape = _reduced(a, axis, keepdims)
-    length = math.prod(a.shape[i] for i in axes)
-    if not a.size and ddof <= 0:
-        nothing = np.empty(a.shape, rounded)
-        return to_device(np.asarray((np.mean if ddof < 0 else np.var)(nothing, axis=axes).reshape(shape)), a.device)
-    if length <= max(ddof, 0):
-        raise ValueError(f"{name}: on a device there must be more than {max(ddof, 0)} elements, got {length}")
-    found = array_like(a, _moments.name_of(rounded), shape)
-    if a.size:
-        _masu.moments(lines(a, axes), found, _moments.name_of(rounded), ddof, root, a.device)
-    return found
-
-
-@_function
-def mean(a, axis=None, dtype=None, keepdims=np._NoValue, where=np._NoValue):
-    _refuse("mean", where=where)
-    return _moment("mean", a, axis, dtype, -1, keepdims)
-
-
-@_function
-def var(a, axis=None, dtype=None, ddof=0, keepdims=np._NoValue, where=np._NoValue, mean=np._NoValue,
-        correction=np._NoValue):
-    _refuse("var", where=where, mean=mean)
-    return _moment("var", a, axis, dtype, _moments.freedom(ddof, correction), keepdims)
-
-
-@_function
-def std(a, axis=None, dtype=None, ddof=0, keepdims=np._NoValue, where=np._NoValue, mean=np._NoValue,
-        correction=np._NoValue):
-    _refuse("std", where=where, mean=mean)
-    return _moment("std", a, axis, dtype, _moments.freedom(ddof, correction), keepdims, root=True)
-
-
-@_function
-def cumsum(a, axis=None, dtype=None):
-    dtype = _summed("cumsum", a, dtype)
-    a, axis = _one_axis(a if a.ndim else a.reshape(1), axis)
-    return _along(a, axis, dtype_name(dtype),
-                  lambda rows, out, number: _masu.cumsum(converted(rows, dtype), out, number, a.device))
-
-
-@_function
-def dot(a, b):
-    if not (isinstance(a, _masu.DeviceArray) and isinstance(b, _masu.DeviceArray)) or a.dtype != b.dtype:
-        raise TypeError("dot: both arrays must be on the device, of one dtype")
-    if a.ndim != 1 or a.shape != b.shape:
-        raise TypeError("dot: arrays on a device must have one dimension and one length")
-    if not a.size:
-        return to_device(np.zeros((), a.dtype), a.device)
-    total = _sums_like(a, a.dtype, ())
-    _masu.dot_there(a, b, total)
-    if a.dtype == np.bool:
-        return to_device(total.get().astype(np.bool), a.device)
-    return converted(total, a.dtype)  # as NumPy, which adds in the arrays' dtype
+for function in (_device_sums.sum, _device_sums.mean, _device_sums.var, _device_sums.std, _device_sums.cumsum, _device_sums.dot):
+    _function(function)
 
 
 def _of_middle(function):

@@ -270,6 +270,38 @@ nb::tuple unique(nb::handle data, bool indices, bool inverse, bool counts, const
   return nb::make_tuple(values, first, places, numbers);
 }
 
+// The elements in device memory whose flag is true, in their order, to the front of `result`; their number.
+std::uint64_t chosen(nb::handle data, nb::handle flags, nb::handle result) {
+  const Input input(data);
+  const Input mask(flags);
+  const Output output(result);
+  return call([&] {
+    return masu::compact(input.buffer(), masu::size_of(input.dtype()), mask.buffer(), output.buffer());
+  });
+}
+
+// All elements in device memory, but zeros in place of those whose flag is false.
+void zeros_elsewhere(nb::handle data, nb::handle flags, nb::handle result) {
+  const Input input(data);
+  const Input mask(flags);
+  const Output output(result);
+  const std::size_t size = masu::size_of(input.dtype());
+  call([&] {
+    const Device& device = input.buffer().device();
+    masu::Buffer<std::uint64_t> places(device, input.count());
+    masu::Buffer<std::uint64_t> kept(device, input.count());
+    const std::uint64_t first = 0;
+    const std::uint64_t step = 1;
+    masu::iota(places, Dtype::u64, &first, &step);
+    const std::uint64_t number = masu::compact(places, sizeof first, mask.buffer(), kept);
+    masu::Buffer<std::byte> values(device, number * size);
+    const masu::Buffer<std::uint64_t> where = kept.slice(0, number);
+    masu::fill(output.buffer(), &first, size);
+    masu::gather(input.buffer(), size, where, Dtype::u64, values);
+    masu::scatter(values, size, where, Dtype::u64, output.buffer());
+  });
+}
+
 void topk(nb::handle data, nb::handle values, nb::handle indices, std::uint64_t k, bool largest, std::uint64_t rows,
           const Device& device) {
   const Input input(data);
@@ -307,6 +339,8 @@ void register_order(nb::module_& m) {
         },
         arg("data"), arg("indices"), arg("result"), arg("rows") = 1);
   }
+  m.def("chosen", chosen, arg("data"), arg("flags"), arg("result"));
+  m.def("zeros_elsewhere", zeros_elsewhere, arg("data"), arg("flags"), arg("result"));
   m.def("unordered", unordered_array, arg("data"));
   m.def("elements_at", elements_at, arg("data"), arg("result"), arg("rows"), arg("places"), arg("device"));
   m.def("searchsorted", searchsorted, arg("sorted"), arg("values"), arg("result"), arg("right"), arg("device"));

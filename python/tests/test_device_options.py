@@ -275,3 +275,49 @@ def test_rules_for_bins_by_name(device, monkeypatch):
     as_on_the_host(masu.histogram_bin_edges, data, device, "auto", (-1, 1), weights=data)
     as_on_the_host(masu.histogram_bin_edges, data, device, 10, (-1, 1), weights=data[1:])
     as_on_the_host(masu.histogram, FLOATS.reshape(30, 100), device, "fd", axis=1)
+
+
+def test_where_and_initial(device):
+    rng = np.random.default_rng(8)
+    for dtype in ("f4", "f2", "u1", "i8", "?"):
+        for shape in ((), (1,), (1000,), (7, 30), (3, 5, 4), (0,), (0, 3)):
+            a = (rng.standard_normal(shape) * (8 if dtype[0] == "f" else 100)).astype(dtype)
+            mask = np.asarray(rng.integers(0, 3, shape) > 0)
+            there, chosen = masu.to_device(a, device), masu.to_device(mask, device)
+            for axis in (None, *range(a.ndim), *([(0, a.ndim - 1)] if a.ndim > 1 else [])):
+                for more in ({"initial": 3}, {"where": mask}, {"where": mask, "initial": 2.5}, {"where": False},
+                             {"where": mask[..., :1] if shape else mask}, {"initial": 1, "keepdims": True},
+                             {"initial": 2, "dtype": "f8"}):
+                    given = {**more, **({"where": chosen} if more.get("where") is mask else {})}
+                    want, got = masu.sum(a, axis, **more), masu.sum(there, axis, **given)
+                    same(got, want)
+                    assert got.dtype == np.sum(a, axis, **more).dtype
+            if dtype == "?" or mask.sum() < 2:
+                continue
+            for function in (masu.mean, masu.var, masu.std):
+                same(function(there, where=chosen), function(a[mask]))
+                same(function(there, where=chosen, keepdims=True), np.reshape(function(a[mask]), (1,) * a.ndim))
+    a = masu.to_device(np.float32([[1, np.inf], [np.nan, 4]]), device)
+    kept = masu.to_device(np.array([[True, False], [False, True]]), device)
+    assert masu.sum(a, where=kept).get() == 5 and masu.mean(a, where=kept).get() == 2.5
+    assert masu.sum(a, 1, where=kept).get().tolist() == [1, 4]
+
+
+def test_where_and_initial_that_are_refused(device):
+    a = masu.to_device(np.ones((3, 4), "f4"), device)
+    for error, text, call in (
+            (TypeError, "where is supported on a device for all axes together",
+             lambda: masu.mean(a, 1, where=np.ones((3, 4), bool))),
+            (TypeError, "where must be of truth values", lambda: masu.sum(a, where=a)),
+            (TypeError, "where must be of truth values", lambda: masu.std(a, where=np.ones((3, 4)))),
+            (ValueError, "where must have the shape",
+             lambda: masu.sum(a, where=masu.to_device(np.ones(4, bool), device))),
+            (ValueError, None, lambda: masu.sum(a, where=np.ones(5, bool))),
+            (ValueError, None, lambda: masu.sum(a, initial=[1, 2])),
+            (ValueError, None, lambda: masu.sum(a, initial=None, where=np.ones(4, bool))),
+            (ValueError, None, lambda: masu.sum(masu.to_device(np.ones(0), device), initial=None)),
+            (ValueError, "there must be more than 1 elements",
+             lambda: masu.var(a, ddof=1, where=np.arange(12).reshape(3, 4) < 1))):
+        with pytest.raises(error, match=text):
+            call()
+    assert masu.sum(a, initial=None).get() == 12
