@@ -145,7 +145,11 @@ class CountingStream final : public runtime::Stream {
 
 class CountingDevice final : public runtime::Device {
  public:
-  explicit CountingDevice(std::shared_ptr<runtime::Device> real) : real_(std::move(real)) { info_ = real_->info(); }
+  explicit CountingDevice(std::shared_ptr<runtime::Device> real) : CountingDevice(real, real->info()) {}
+  // One that says of itself what `info` is.
+  CountingDevice(std::shared_ptr<runtime::Device> real, DeviceInfo info) : real_(std::move(real)) {
+    info_ = std::move(info);
+  }
   ~CountingDevice() override { release_kept(); }
   CountingDevice(const CountingDevice&) = delete;
   CountingDevice& operator=(const CountingDevice&) = delete;

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests that run on every device of this machine: `class MyTest : public masu::test::EachDevice {};`, TEST_P(MyTest, …)
 // with the member `device`, and `MASU_ON_EACH_DEVICE(MyTest);`. MASU_TEST_DEVICES restricts them to a comma list of
-// ids.
+// ids; there `opencl:0:large` and `opencl:0:small` are that device posing as a GPU, so that the plans for GPUs, and
+// their kernels, run on a processor.
 #pragma once
+
+#include "counting_device.h"
 
 #include <gtest/gtest.h>
 #include <masu/device.h>
@@ -10,6 +13,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <sstream>
 #include <string>
@@ -39,6 +43,24 @@ inline std::vector<std::string> kernel_device_ids() {
   return ids;
 }
 
+// A device that says it is a GPU with so much local memory and such work-groups, or as much as it has.
+inline Device posing(const Device& real, bool large) {
+  DeviceInfo info = real.info();
+  info.gpu = true;
+  info.warp_size = 32;
+  info.compute_units = large ? 132 : 8;
+  info.max_work_group_size = std::min(info.max_work_group_size, large ? 1024U : 256U);
+  info.local_bytes = std::min<std::uint64_t>(info.local_bytes, large ? 232448 : 49152);
+  info.local_bytes_total = info.local_bytes;
+  return Device(std::make_shared<CountingDevice>(real.implementation(), std::move(info)));
+}
+
+inline Device open_device(const std::string& id) {
+  const std::size_t pose = std::min(id.rfind(":large"), id.rfind(":small"));
+  return pose == std::string::npos ? Device::open(id)
+                                   : posing(Device::open(id.substr(0, pose)), id.substr(pose) == ":large");
+}
+
 // The device of an id, opened once: making a context takes long on some devices. Never destroyed, as drivers may be
 // gone when static objects are.
 inline Device open_once(const std::string& id) {
@@ -46,7 +68,7 @@ inline Device open_once(const std::string& id) {
   static auto& devices = *new std::map<std::string, Device>;
   const std::lock_guard lock(mutex);
   const auto found = devices.find(id);
-  return found != devices.end() ? found->second : devices.emplace(id, Device::open(id)).first->second;
+  return found != devices.end() ? found->second : devices.emplace(id, open_device(id)).first->second;
 }
 
 class EachDevice : public ::testing::TestWithParam<std::string> {

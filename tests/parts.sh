@@ -5,7 +5,7 @@
 
 parts=(build unit python cli mpi selftest format shell layout)
 # And with --all:
-more_parts=(vocabulary numpy intel oclgrind install asan tsan fuzz tidy)
+more_parts=(vocabulary numpy posed intel oclgrind install asan tsan fuzz tidy)
 long_parts=(interpreters single)  # and with --long
 alone=(build single asan tsan fuzz tidy)  # these use every core; of the others as many as there are cores run at a time
 declare -A shards=([unit]=4)
@@ -99,6 +99,13 @@ part_unit() {
     "$test_build/tests/$program" || status=1
   done
   return $status
+}
+
+# Plans for GPUs, and their kernels, on a processor: PoCL's device posing as a large GPU and a small one.
+part_posed() {
+  need_build
+  quick_kernels
+  MASU_TEST_DEVICES=opencl:0:large,opencl:0:small GTEST_FILTER='On/GatherTest.*' "$test_build/tests/masu_tests"
 }
 
 # Every function of a kernel's vocabulary.

@@ -114,19 +114,9 @@ PyObject* function_type() {
 }
 
 constexpr std::pair<std::string_view, PlainCall> calls[] = {
-    {"sort", plain::sort},
-    {"argsort", plain::argsort},
-    {"partition", plain::partition},
-    {"argpartition", plain::argpartition},
-    {"topk", plain::topk},
-    {"unique", plain::unique},
-    {"bincount", plain::bincount},
-    {"digitize", plain::digitize},
-    {"dot", plain::dot},
-    {"cumsum", plain::cumsum},
-    {"mean", plain::mean},
-    {"var", plain::var},
-    {"std", plain::std},
+#define MASU_ENTRY(name) {#name, plain::name},
+    MASU_PLAIN_CALLS(MASU_ENTRY)
+#undef MASU_ENTRY
 };
 
 // A decorator: the function, whose plain calls are compiled.

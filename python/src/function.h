@@ -54,20 +54,17 @@ bool stays_here(std::uint64_t count);
 // A function of NumPy's, which is kept.
 PyObject* numpy_function(const char* name);
 
+// The functions with plain calls, as they are named in Python.
+// clang-format off
+#define MASU_PLAIN_CALLS(X)                                                                 \
+  X(sort) X(argsort) X(partition) X(argpartition) X(topk) X(unique) X(bincount) X(digitize) \
+  X(dot) X(cumsum) X(mean) X(var) X(std)
+// clang-format on
+
 namespace plain {
-PyObject* sort(const Given& given);
-PyObject* argsort(const Given& given);
-PyObject* partition(const Given& given);
-PyObject* argpartition(const Given& given);
-PyObject* topk(const Given& given);
-PyObject* unique(const Given& given);
-PyObject* bincount(const Given& given);
-PyObject* digitize(const Given& given);
-PyObject* dot(const Given& given);
-PyObject* cumsum(const Given& given);
-PyObject* mean(const Given& given);
-PyObject* var(const Given& given);
-PyObject* std(const Given& given);
+#define MASU_DECLARE(name) PyObject* name(const Given& given);
+MASU_PLAIN_CALLS(MASU_DECLARE)
+#undef MASU_DECLARE
 }  // namespace plain
 
 }  // namespace masu_python

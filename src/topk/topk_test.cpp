@@ -131,6 +131,14 @@ TEST_P(TopkTest, DistributionsAndEveryKindOfK) {
   for (const std::uint64_t k : {1, 1000, 2048, 2049, 30000}) expect_topk(wide, k, {.largest = false});
 }
 
+// So many are put in order by several tasks.
+TEST_P(TopkTest, ManyOfMany) {
+  std::mt19937 random(5);
+  std::vector<std::int32_t> data(std::size_t{1} << 20);
+  for (std::int32_t& x : data) x = static_cast<std::int32_t>(random() % 5000);
+  for (const std::uint64_t k : {65536U, 65537U, 100003U}) expect_topk(data, k);
+}
+
 TEST_P(TopkTest, SizesAroundTilesAndVectors) {
   for (const std::size_t size : {32767, 32768, 32769, 40001, 65535, 65536, 65537}) {
     std::vector<std::uint16_t> data(size);
