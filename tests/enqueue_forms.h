@@ -50,10 +50,15 @@ class EnqueueForms {
     Part part;
   };
 
+  // Whether each buffer has an allocation of its own, which sanitizers watch, or all lie in one, so that contents are
+  // written and read at once.
+  enum class Memory { apart, together };
+
   // Of arrays of `count` elements.
-  EnqueueForms(const Device& device, std::uint64_t count)
+  EnqueueForms(const Device& device, std::uint64_t count, Memory memory = Memory::apart)
       : device_(device),
         count_(count),
+        together_(device, memory == Memory::together ? 100 * (8 * count + 256) : 0),
         data_(buffer(count * 4)),
         more_(buffer(count * 4)),
         flags_(buffer(count)),
@@ -93,8 +98,10 @@ class EnqueueForms {
     std::vector<std::uint32_t> indices(count_);
     std::iota(indices.begin(), indices.end(), 0U);
     std::ranges::shuffle(indices, random);
+    std::vector<std::byte> all(used_);
     for (Buffer<std::byte>& each : contents_) {
-      std::vector<std::byte> bytes(each.size());
+      std::vector<std::byte> own(used_ == 0 ? each.size() : 0);
+      const std::span<std::byte> bytes = used_ == 0 ? own : std::span(all).subspan(each.byte_offset(), each.size());
       if (&each == &more_) {
         std::memcpy(bytes.data(), indices.data(), bytes.size());
       } else if (&each == &flags_) {
@@ -104,10 +111,12 @@ class EnqueueForms {
           std::memcpy(bytes.data() + at, numbers.data(), std::min(bytes.size() - at, count_ * sizeof(float)));
         }
       }
-      each.write(bytes);
+      if (used_ == 0) each.write(bytes);
     }
+    if (used_ != 0) together_.write(all);
   }
   [[nodiscard]] std::vector<std::vector<std::byte>> contents() const {
+    if (used_ != 0) return {together_.slice(0, used_).read()};
     std::vector<std::vector<std::byte>> all;
     for (const Buffer<std::byte>& each : contents_) all.push_back(each.read());
     return all;
@@ -123,7 +132,12 @@ class EnqueueForms {
                       },
                       in_buffers, std::move(results), part_});
   }
-  Buffer<std::byte>& buffer(std::uint64_t bytes) { return contents_.emplace_back(device_, bytes); }
+  Buffer<std::byte>& buffer(std::uint64_t bytes) {
+    if (together_.size() == 0) return contents_.emplace_back(device_, bytes);
+    const std::uint64_t at = used_;
+    used_ += (bytes + 255) / 256 * 256;
+    return contents_.emplace_back(together_.slice(at, bytes));
+  }
 
   void add_sorts();
   [[nodiscard]] std::vector<std::uint64_t> segments_of(Dtype dtype) const;
@@ -134,6 +148,8 @@ class EnqueueForms {
 
   Device device_;
   std::uint64_t count_;
+  Buffer<std::byte> together_;
+  std::uint64_t used_ = 0;  // bytes of together_
   std::list<Buffer<std::byte>> contents_;
   Buffer<std::byte>& data_;
   Buffer<std::byte>& more_;

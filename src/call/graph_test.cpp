@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Forms that take a stream, captured in a CUDA graph, and recorded: replayed on other contents of the same buffers they
 // leave what a direct call leaves. Skipped where there is no CUDA device.
+#include "each_device.h"
 #include "enqueue_forms.h"
 
 #include <dlfcn.h>
@@ -11,6 +12,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <string>
 #include <tuple>
 #include <vector>
 
@@ -50,15 +52,14 @@ class GraphTest : public testing::TestWithParam<std::tuple<std::uint64_t, Part>>
 
 TEST_P(GraphTest, ReplaysGiveTheBitsOfCalls) {
   const auto [count, part] = GetParam();
-  const std::vector<DeviceInfo> devices = Device::list();
-  const auto cuda = std::ranges::find_if(
-      devices, [](const DeviceInfo& info) { return info.kind == DeviceKind::cuda && info.usable; });
-  if (cuda == devices.end()) GTEST_SKIP() << "no CUDA device";
-  const Device device = Device::open(cuda->id);
+  const std::vector<std::string> ids = test::device_ids();
+  const auto cuda = std::ranges::find_if(ids, [](const std::string& id) { return id.starts_with("cuda:"); });
+  if (cuda == ids.end()) GTEST_SKIP() << "no CUDA device";
+  const Device device = Device::open(*cuda);
   const GraphDriver driver;
   ASSERT_NE(driver.begin, nullptr);
   const unsigned replays = count <= 1000 ? 100 : 5;
-  test::EnqueueForms all(device, count);
+  test::EnqueueForms all(device, count, test::EnqueueForms::Memory::together);
   GraphDriver::Handle native = nullptr;
   ASSERT_EQ(driver.set_context(device.native_context()), 0);
   ASSERT_EQ(driver.create_stream(&native, 1), 0);
