@@ -124,7 +124,8 @@ class MASU_EXPORT BinEstimator {
   [[nodiscard]] Bins bins() const;
 
   /// Adds what another one of the same dtype and bins has been given in the same pass; their passes before must have
-  /// been of the same data. Throws invalid_argument where they differ, and where no pass is left.
+  /// been of the same data. Throws invalid_argument where they differ, where no pass is left, and where they have
+  /// 2^63 elements or more together.
   void merge(const BinEstimator& other);
   /// What it holds, little-endian, with a version.
   [[nodiscard]] std::vector<std::byte> bytes() const;

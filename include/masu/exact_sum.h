@@ -23,6 +23,7 @@ class MASU_EXPORT ExactSum {
   void add(const ArrayView& data);
   /// Adds `value`, `times` times.
   void add(double value, std::uint64_t times = 1);
+  /// Adds what another one holds. Throws invalid_argument where they have 2^63 values or more together.
   void merge(const ExactSum& other);
   [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
   /// The exact sum, rounded once to f64 (to nearest, ties to even). 0 when empty; an exact zero is +0. NaN, or

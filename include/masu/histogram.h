@@ -108,7 +108,8 @@ class MASU_EXPORT Histogram {
   [[nodiscard]] Dtype dtype() const noexcept { return dtype_; }
   /// The strategy that was used; never `automatic`.
   [[nodiscard]] Strategy strategy() const noexcept { return strategy_; }
-  /// Adds the counts of another histogram of the same edges. Throws invalid_argument when the edges differ.
+  /// Adds the counts of another histogram of the same edges. Throws invalid_argument when the edges differ,
+  /// and where they have 2^63 values or more together.
   void merge(const Histogram& other);
   /// All that it holds but the strategy, little-endian, with a version: equal for equal histograms.
   [[nodiscard]] std::vector<std::byte> bytes() const;

@@ -42,7 +42,8 @@ class MASU_EXPORT JointHistogram {
   [[nodiscard]] std::vector<double> density() const;
   [[nodiscard]] Dtype dtype() const noexcept { return dtype_; }
   [[nodiscard]] Strategy strategy() const noexcept { return strategy_; }
-  /// Adds the counts of another histogram of the same edges. Throws invalid_argument when they differ.
+  /// Adds the counts of another histogram of the same edges. Throws invalid_argument when they differ, and
+  /// where they have 2^63 points or more together.
   void merge(const JointHistogram& other);
   /// All that it holds but the strategy, little-endian, with a version: equal for equal histograms.
   [[nodiscard]] std::vector<std::byte> bytes() const;

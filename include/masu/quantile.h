@@ -106,7 +106,8 @@ class MASU_EXPORT QuantileFinder {
   /// The same in memory of this finder's device.
   void add_buffer(const BufferBase& data, Dtype dtype);
   /// Takes what another finder of the same dtype, quantiles and method, on a device of the same kind (`cpu` or none)
-  /// and in the same pass has taken in that pass.
+  /// and in the same pass has taken in that pass. Throws invalid_argument where they differ, and where they have 2^63
+  /// elements or more together.
   void merge(const QuantileFinder& other);
   /// What it holds, little-endian, with a version.
   [[nodiscard]] std::vector<std::byte> bytes() const;

@@ -110,7 +110,7 @@ class MASU_EXPORT ReduceAccumulator {
   /// The same for data whose type is known at run time.
   void add_buffer(const BufferBase& data, Dtype dtype);
   /// Takes what another accumulator of the same dtype, operation and NaN rule has taken, as the pieces behind this
-  /// one's.
+  /// one's. Throws invalid_argument where they differ, and where they have 2^63 elements or more together.
   void merge(const ReduceAccumulator& later);
   /// What it holds, little-endian, with a version: the same on every device.
   [[nodiscard]] std::vector<std::byte> bytes() const;

@@ -38,7 +38,7 @@ class MASU_EXPORT RowHistograms {
   [[nodiscard]] Dtype dtype() const noexcept { return dtype_; }
   [[nodiscard]] Strategy strategy() const noexcept { return strategy_; }
   /// Adds the counts of others of as many rows and channels and of the same edges. Throws invalid_argument when these
-  /// differ.
+  /// differ, and where they have 2^63 values or more together.
   void merge(const RowHistograms& other);
   /// All that they hold but the strategy, little-endian, with a version: equal for equal histograms.
   [[nodiscard]] std::vector<std::byte> bytes() const;

@@ -112,6 +112,7 @@ class MASU_EXPORT SumAccumulator {
   void add_buffer(const BufferBase& x, Dtype dtype);
   void add_buffers(const BufferBase& x, const BufferBase& y, Dtype dtype);
   /// Adds what another one holds, of the same dtype and kind; both without rows. The other may be of another device.
+  /// Throws invalid_argument where they differ, and where they have 2^63 elements or more together.
   void merge(const SumAccumulator& other);
 
   /// What it holds, exactly: equal for equal totals, whatever the device and the pieces. Little-endian, with a version;

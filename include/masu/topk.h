@@ -94,7 +94,8 @@ class MASU_EXPORT TopkAccumulator {
   }
   /// The same for data whose type is known at run time.
   void add_buffer(const BufferBase& data, Dtype dtype);
-  /// Takes what another accumulator of the same dtype, k and options has taken, as the pieces behind this one's.
+  /// Takes what another accumulator of the same dtype, k and options has taken, as the pieces behind this one's. Throws
+  /// invalid_argument where they differ, and where they have 2^63 elements or more together.
   void merge(const TopkAccumulator& later);
   /// What it holds, little-endian, with a version: the same on every device.
   [[nodiscard]] std::vector<std::byte> bytes() const;

@@ -174,7 +174,8 @@ class MASU_EXPORT UniqueAccumulator {
 
   /// Adds a piece of host memory of the accumulator's dtype, which may be reused when this returns.
   void add(const ArrayView& piece);
-  /// Takes what another accumulator of the same dtype has taken, as the pieces behind this one's.
+  /// Takes what another accumulator of the same dtype has taken, as the pieces behind this one's. Throws
+  /// invalid_argument where they differ, and where they have 2^63 elements or more together.
   void merge(const UniqueAccumulator& later);
   /// What it holds, little-endian, with a version: the same on every device.
   [[nodiscard]] std::vector<std::byte> bytes() const;
@@ -206,7 +207,8 @@ class MASU_EXPORT RunAccumulator {
 
   /// Adds a piece of host memory of the accumulator's dtype, which may be reused when this returns.
   void add(const ArrayView& piece);
-  /// Takes what another accumulator of the same dtype has taken, as the pieces behind this one's.
+  /// Takes what another accumulator of the same dtype has taken, as the pieces behind this one's. Throws
+  /// invalid_argument where they differ, and where they have 2^63 elements or more together.
   void merge(const RunAccumulator& later);
   /// What it holds, little-endian, with a version: the same on every device.
   [[nodiscard]] std::vector<std::byte> bytes() const;

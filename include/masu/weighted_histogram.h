@@ -136,7 +136,8 @@ class MASU_EXPORT WeightedHistogramAccumulator {
     add_buffers(std::span(&column, 1), dtype, weights, weights_dtype, stream);
   }
   /// Adds everything that another accumulator of the same dtypes, edges, rows and options holds, exactly; the other one
-  /// may be of another device. Throws invalid_argument where they differ.
+  /// may be of another device. Throws invalid_argument where they differ, and where they have 2^63 weights or more
+  /// together.
   void merge(const WeightedHistogramAccumulator& other);
   /// What it holds, exactly, little-endian, with a version: the same on every device.
   [[nodiscard]] std::vector<std::byte> bytes() const;

@@ -21,6 +21,22 @@ constexpr unsigned filter_rounds = 4;
 constexpr std::size_t digits = 256;       // of a selection in a work-group
 constexpr std::size_t select_words = 24;  // of it, beside the tables
 
+// The least r with which r or more of the sample's ranks are among the first k at most once in 10^9 times, each with
+// this chance; where many are expected, once in some millions.
+double threshold_rank(double chance) {
+  constexpr double all = samples;
+  const double mean = all * chance;
+  if (mean > 32) return std::ceil(mean + 5 * std::sqrt(mean * (1 - chance)) + 8);
+  double exactly = std::exp(all * std::log1p(-chance));  // of so many ranks, first of none
+  double fewer = exactly;                                // than r
+  double r = 1;
+  for (; 1 - fewer > 1e-9; ++r) {
+    exactly *= (all - r + 1) / r * chance / (1 - chance);
+    fewer += exactly;
+  }
+  return r;
+}
+
 unsigned work_group(const DeviceInfo& device, unsigned wanted) {
   return std::bit_floor(std::max(16U, std::min(wanted, device.max_work_group_size)));
 }
@@ -137,8 +153,8 @@ Plan make(const DeviceInfo& device, Dtype dtype, const Ranking& ranking) {
 
 // With M ranks left, each the greatest of m elements, a rank is among the first k of n elements with the chance
 // p = 1 - (1 - k/n)^m. How many are is binomial, or narrower, as the elements come from equal parts of the data. The
-// threshold is the rank five deviations and eight beyond the mean; so k elements reach it. How many more do follows
-// from the same formula backwards, with a rank that is six deviations and sixteen further down.
+// threshold is so far beyond the mean that k elements reach it. How many more do follows from the same formula
+// backwards, with a rank that is six deviations and sixteen further down.
 Sampling sampling(const Plan& plan, std::uint64_t count, std::uint64_t k) {
   Sampling result;
   result.capacity = count;
@@ -154,7 +170,7 @@ Sampling sampling(const Plan& plan, std::uint64_t count, std::uint64_t k) {
   const auto chance = [&] { return -std::expm1(each * std::log1p(-part)); };
   while (each > 1 && chance() > 0.2) each /= 2;
   const double mean = all * chance();
-  const double rest = std::ceil(mean + 5 * std::sqrt(mean * (1 - chance())) + 8);
+  const double rest = threshold_rank(chance());
   const double last = rest + 6 * std::sqrt(rest) + 16;
   if (last >= most_part * all) return result;
   const double passing = -std::expm1(std::log1p(-last / all) / each);

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <bit>
+#include <cmath>
 #include <cstdint>
 
 namespace masu {
@@ -55,6 +56,32 @@ TEST(TopkPlan, SamplesLeaveRoomForTheFirst) {
           ASSERT_EQ(found.capacity, count);
         }
       }
+    }
+  }
+}
+
+// How likely r or more of the sample's ranks, each with a chance, are among the first k.
+double at_least(double r, double chance) {
+  constexpr double all = topk_plan::samples;
+  double sum = 0;
+  for (double i = r; i <= all; ++i) {
+    sum += std::exp(std::lgamma(all + 1) - std::lgamma(i + 1) - std::lgamma(all - i + 1) + i * std::log(chance) +
+                    (all - i) * std::log1p(-chance));
+  }
+  return sum;
+}
+
+TEST(TopkPlan, TheThresholdIsRarelyTooHigh) {
+  const auto plan =
+      topk_plan::make(test::plan_devices().front(), Dtype::f32, Ranking(Dtype::f32, true, NanPolicy::last));
+  for (const std::uint64_t count : {std::uint64_t{1} << 20, std::uint64_t{1} << 30}) {
+    for (const std::uint64_t k : {1, 100, 1000, 100000}) {
+      const auto found = topk_plan::sampling(plan, count, k);
+      if (!found.sampled) continue;
+      const double each = std::exp2(found.shift) / topk_plan::samples;
+      const double chance = -std::expm1(each * std::log1p(-static_cast<double>(k) / static_cast<double>(count)));
+      EXPECT_LT(at_least(found.rest, chance), topk_plan::samples * chance > 32 ? 4e-7 : 1.01e-9) << count << ' ' << k;
+      if (topk_plan::samples * chance <= 32 && found.rest > 1) EXPECT_GT(at_least(found.rest - 1, chance), 0.99e-9);
     }
   }
 }

@@ -7,6 +7,7 @@
 #include <masu/mpi/part.h>
 #include <masu/reduce.h>
 
+#include <optional>
 #include <utility>
 
 namespace masu::mpi {

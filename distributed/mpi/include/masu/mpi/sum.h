@@ -7,6 +7,7 @@
 #include <masu/mpi/part.h>
 #include <masu/sum.h>
 
+#include <optional>
 #include <string_view>
 
 namespace masu::mpi {
