@@ -20,8 +20,9 @@
 namespace masu::test {
 
 // What an H200 says of itself to CUDA.
-inline DeviceInfo nvrtc_gpu() {
+inline DeviceInfo nvrtc_gpu(int architecture = 75) {
   DeviceInfo info;
+  info.architecture = "sm_" + std::to_string(architecture);
   info.id = "cuda:0";
   info.kind = DeviceKind::cuda;
   info.gpu = true;

@@ -31,6 +31,7 @@ inline const std::vector<DeviceInfo>& plan_devices() {
       info.warp_size = gpu ? 32 : 1;
     };
     set(made[0], DeviceKind::cuda, true, 132, 1024, 232448);
+    made[0].architecture = "sm_90";
     set(made[1], DeviceKind::opencl, true, 8, 256, 32768);
     made[1].fp64 = false;
     set(made[2], DeviceKind::opencl, false, 2, 4096, 65536);

@@ -217,6 +217,9 @@ class MASU_EXPORT PreparedHistogram : public PreparedBins {
  private:
   friend MASU_EXPORT Pending<void> histogram(Stream& stream, const BufferBase& data, PreparedHistogram& prepared,
                                              BufferBase& counts, const BufferBase* workspace);
+  friend MASU_EXPORT Pending<void> histogram(Stream& stream, const BufferBase& data, PreparedHistogram& prepared,
+                                             BufferBase& counts, const BufferBase& from, BufferBase& to,
+                                             const BufferBase* workspace);
 };
 
 /// Bytes of temporary device memory for counting `count` elements: what is allocated when options.workspace is null,
@@ -262,6 +265,12 @@ MASU_EXPORT void histogram(const BufferBase& data, Dtype dtype, const Bins& bins
 /// for each channel. `data`, `counts` and the workspace must outlive the work, `prepared` too.
 MASU_EXPORT Pending<void> histogram(Stream& stream, const BufferBase& data, PreparedHistogram& prepared,
                                     BufferBase& counts, const BufferBase* workspace = nullptr);
+/// The same, and copies `from`, memory of the same device that holds what belongs to the counts, such as their edges,
+/// to `to`, of the same size: with few elements in the same launch. Throws invalid_argument where `to` overlaps any
+/// other, or the sizes differ.
+MASU_EXPORT Pending<void> histogram(Stream& stream, const BufferBase& data, PreparedHistogram& prepared,
+                                    BufferBase& counts, const BufferBase& from, BufferBase& to,
+                                    const BufferBase* workspace = nullptr);
 /// The same for bins that are prepared here, and the result as a value. `data` and `stream` must outlive the result's
 /// `get()`. `bins` must be definite.
 MASU_EXPORT Pending<Histogram> histogram(Stream& stream, const BufferBase& data, Dtype dtype, const Bins& bins,

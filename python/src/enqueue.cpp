@@ -2,10 +2,12 @@
 #include "enqueue.h"
 
 #include <masu/error.h>
+#include <masu/host_buffer.h>
 #include <masu/recording.h>
 #include <masu/stream.h>
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <unordered_map>
 #include <utility>
@@ -15,7 +17,8 @@ namespace masu_python {
 
 namespace {
 
-constexpr std::size_t most_kept = 4096;  // calls of different shapes
+constexpr std::size_t most_kept = 4096;                             // calls of different shapes
+constexpr std::uint64_t most_spare_bytes = std::uint64_t{1} << 20;  // of a result that turns out shorter
 
 std::uint64_t mixed(std::uint64_t hash, std::uint64_t value) {
   constexpr std::uint64_t odd = 0x9e3779b97f4a7c15;
@@ -29,6 +32,42 @@ std::uintptr_t address_of(const void* data) {
 
 std::uint8_t misalignment(const void* data) {
   return static_cast<std::uint8_t>(address_of(data) % 16);
+}
+
+// Memory of the host's that a kernel writes a number to. With the GIL.
+class Number {
+ public:
+  Number(const masu::Device& device, std::int32_t ordinal) : spare_(kept()[ordinal]) {
+    if (spare_.empty()) spare_.emplace_back(device, 1);
+    memory_.emplace(std::move(spare_.back()));
+    spare_.pop_back();
+    *memory_->data() = 0;
+  }
+  [[nodiscard]] std::uint64_t* data() const noexcept { return memory_->data(); }
+  // Once no work uses it.
+  void keep() { spare_.push_back(std::move(*memory_)); }
+
+ private:
+  using Memory = masu::HostBuffer<std::uint64_t>;
+  static std::map<std::int32_t, std::vector<Memory>>& kept() {
+    // Never destroyed: the driver may be gone then.
+    static auto& all = *new std::map<std::int32_t, std::vector<Memory>>;
+    return all;
+  }
+  std::vector<Memory>& spare_;
+  std::optional<Memory> memory_;
+};
+
+// A workspace for calls on the default stream, whose work is done in order, and which no graph captures. With the GIL.
+constexpr std::uint64_t kept_workspace_bytes = std::uint64_t{1} << 20;
+void* kept_workspace(std::int32_t ordinal) {
+  // Never destroyed: the driver may be gone then.
+  static auto& all = *new std::map<std::int32_t, masu::Buffer<std::byte>>;
+  auto found = all.find(ordinal);
+  if (found == all.end()) {
+    found = all.emplace(ordinal, cuda_device(ordinal).allocate<std::byte>(kept_workspace_bytes)).first;
+  }
+  return found->second.native();
 }
 
 }  // namespace
@@ -155,7 +194,7 @@ EnqueuedCall::Outcome EnqueuedCall::run() {
   if (!library_.stream(ordinal_, stream)) return Outcome::failed;
   for (std::size_t i = 0; i < outputs_; ++i) {
     Output& output = made_[i];
-    if (output.given == nullptr) {
+    if (output.address == nullptr) {
       output.made = library_.make(ordinal_, output.dtype, output.boolean, output.shape);
       if (output.made == nullptr) return Outcome::failed;
       output.address = output.made->data();
@@ -163,14 +202,16 @@ EnqueuedCall::Outcome EnqueuedCall::run() {
     addresses_[inputs_ + i] = output.address;
   }
   std::unique_ptr<Made> workspace;
-  if (const std::uint64_t bytes = recording.workspace_bytes(); bytes != 0) {
+  const std::uint64_t bytes = recording.workspace_bytes();
+  const bool keeps = stream == nullptr && bytes <= kept_workspace_bytes;
+  if (bytes != 0 && !keeps) {
     const std::array<std::int64_t, 1> shape{static_cast<std::int64_t>(bytes)};
     workspace = library_.make(ordinal_, masu::Dtype::u8, false, shape);
     if (workspace == nullptr) return Outcome::failed;
   }
   try {
-    const bool captured = recording.enqueue(stream, {addresses_.data(), inputs_ + outputs_},
-                                            workspace != nullptr ? workspace->data() : nullptr);
+    void* const room = bytes == 0 ? nullptr : keeps ? kept_workspace(ordinal_) : workspace->data();
+    const bool captured = recording.enqueue(stream, {addresses_.data(), inputs_ + outputs_}, room);
     if (captured && !known_->captured) {
       known_->captured = true;
       Cache::instance().captured.push_back(known_);
@@ -190,22 +231,26 @@ EnqueuedCall::Outcome EnqueuedCall::run_and_cut() {
     const masu::Device device = cuda_device(ordinal_);
     masu::Stream stream = masu::Stream::wrap(device, handle);
     if (stream.capturing()) return Outcome::not_plain;
+    Number told(device, ordinal_);
+    made_[outputs_ - 1].address = told.data();
     if (const Outcome outcome = run(); outcome != Outcome::done) return outcome;
+    call([&] { stream.finish(); });
+    --outputs_;
+    const std::uint64_t number = *told.data();
+    told.keep();
     const auto buffer = [&](void* address, std::uint64_t bytes) {
       return masu::Buffer<std::byte>::wrap_native(device, address, bytes);
     };
-    const std::size_t number_at = --outputs_;
-    std::uint64_t number = 0;
-    const masu::Buffer<std::byte> counter = buffer(addresses_[inputs_ + number_at], sizeof number);
-    call([&] {
-      stream.read(counter, std::as_writable_bytes(std::span(&number, 1)));
-      stream.finish();
-    });
     const std::array<std::int64_t, 1> shape{static_cast<std::int64_t>(number)};
     for (std::size_t i = 0; i < outputs_; ++i) {
       Output& output = made_[i];
       const std::uint64_t bytes = number * masu::size_of(output.dtype);
       if (bytes >= output.bytes) continue;
+      // To copy takes longer than the memory is worth.
+      if (output.bytes <= most_spare_bytes) {
+        output.given_length = static_cast<std::int64_t>(number);
+        continue;
+      }
       std::unique_ptr<Made> cut = library_.make(ordinal_, output.dtype, output.boolean, shape);
       if (cut == nullptr) return Outcome::failed;
       auto target = buffer(cut->data(), bytes);

@@ -198,8 +198,7 @@ Answer histogram(Arguments arguments) {
   };
   const auto calls = [&](const Device& device, Buffers data) {
     Stream stream(device, Timing::off);
-    static_cast<void>(masu::histogram(stream, data[0], counting->bins, data[1]));
-    stream.copy(data[2], counting->edges);
+    static_cast<void>(masu::histogram(stream, data[0], counting->bins, data[1], counting->edges, data[2]));
   };
   return finished(call, calls, prepare);
 }

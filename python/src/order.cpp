@@ -275,9 +275,8 @@ std::uint64_t chosen(nb::handle data, nb::handle flags, nb::handle result) {
   const Input input(data);
   const Input mask(flags);
   const Output output(result);
-  return call([&] {
-    return masu::compact(input.buffer(), masu::size_of(input.dtype()), mask.buffer(), output.buffer());
-  });
+  return call(
+      [&] { return masu::compact(input.buffer(), masu::size_of(input.dtype()), mask.buffer(), output.buffer()); });
 }
 
 // All elements in device memory, but zeros in place of those whose flag is false.

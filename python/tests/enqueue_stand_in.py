@@ -54,6 +54,16 @@ def enqueued(call, want):
     return result
 
 
+# On the default stream a workspace of up to 1 MiB is masu's own.
+small = tensor(1000)
+masu.sum(small)
+masu.sum(small)
+fake_tensors.set_stream(0)
+masu.sum(small)
+made, launched = fake_tensors.counts()[0], DRIVER.fake_cuda_launches()
+masu.sum(small)
+assert fake_tensors.counts()[0] == made + 1 and DRIVER.fake_cuda_launches() == launched + 1
+
 for count in (1, 1000, 100_000):
     for dtype in CODES:
         x = tensor(count, dtype)

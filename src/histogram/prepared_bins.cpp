@@ -83,13 +83,15 @@ void PreparedBins::State::check_numbers(std::uint64_t got) const {
 }
 
 void PreparedBins::State::count(Stream& stream, std::span<const BufferBase* const> arrays, std::uint64_t count,
-                                const BufferBase& totals, const Buffer<std::byte>& room) {
+                                const BufferBase& totals, const Buffer<std::byte>& room, const CopiedBeside* beside) {
   std::vector<call::At> there;
   for (const BufferBase* array : arrays) there.push_back({*array, array->byte_offset()});
   std::vector<Event> launches;
   const Buffer<std::byte> temporary = room.slice(own_bytes(), room.size_bytes() - own_bytes());
-  call::clear(stream, totals, 0, totals.size_bytes());
-  if (count != 0) kernels->count(stream, {there, count}, totals, &temporary, launches);
+  CountedData data{there, count};
+  data.beside = beside;
+  const bool copied = kernels->set(stream, data, totals, &temporary, launches);
+  if (beside != nullptr && !copied) call::copy(stream, beside->from, beside->to);
 }
 
 }  // namespace masu

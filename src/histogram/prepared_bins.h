@@ -53,7 +53,7 @@ struct PreparedBins::State {
   void check_numbers(std::uint64_t got) const;
   // Counts all elements: adds to `totals`, which it clears, in the part of the room behind own_bytes().
   void count(Stream& stream, std::span<const BufferBase* const> arrays, std::uint64_t count, const BufferBase& totals,
-             const Buffer<std::byte>& room);
+             const Buffer<std::byte>& room, const CopiedBeside* beside = nullptr);
 };
 
 }  // namespace masu

@@ -57,7 +57,7 @@ struct Counts : PreparedBins::State {
   }
 
   Pending<void> enqueue(Stream& stream, std::span<const BufferBase* const> arrays, const BufferBase& counts,
-                        const BufferBase* workspace) {
+                        const BufferBase* workspace, const CopiedBeside* beside = nullptr) {
     const NamedResult result{"counts", counts, numbers, total_bytes};
     auto [count, room] = check(stream, arrays, nullptr, {&result, 1}, workspace);
     if (!kernels) {
@@ -65,10 +65,11 @@ struct Counts : PreparedBins::State {
       std::vector<ArrayView> views;
       for (const BufferBase* array : arrays) views.push_back(call::host_view(*array, rules.front()->dtype));
       here(views, reinterpret_cast<std::uint64_t*>(call::host_address(counts)));
+      if (beside != nullptr) call::copy(stream, beside->from, beside->to);
       return {stream.record(), [] {}};
     }
     const Buffer<std::byte> by_value = room.slice(0, folds() ? kernels->totals_bytes() : 0);
-    State::count(stream, arrays, count, folds() ? static_cast<const BufferBase&>(by_value) : counts, room);
+    State::count(stream, arrays, count, folds() ? static_cast<const BufferBase&>(by_value) : counts, room, beside);
     const std::uint64_t bins = rules.front()->n;
     if (folds()) {
       call::clear(stream, counts, 0, counts.size_bytes());
@@ -236,6 +237,22 @@ Pending<void> histogram(Stream& stream, const BufferBase& data, PreparedHistogra
                         const BufferBase* workspace) {
   const BufferBase* const column = &data;
   return counts_of(*prepared.state_).enqueue(stream, {&column, 1}, counts, workspace);
+}
+
+Pending<void> histogram(Stream& stream, const BufferBase& data, PreparedHistogram& prepared, BufferBase& counts,
+                        const BufferBase& from, BufferBase& to, const BufferBase* workspace) {
+  const auto refuse_unless = [](bool holds, std::string_view rule) {
+    if (!holds) call::refuse("histogram", std::string(rule));
+  };
+  refuse_unless(from.size_bytes() == to.size_bytes(), "what is copied must have one size");
+  refuse_unless(!call::overlap(from, to) && !call::overlap(to, data) && !call::overlap(to, counts) &&
+                    !call::overlap(from, counts) && (workspace == nullptr || !call::overlap(to, *workspace)),
+                "what is copied must not overlap");
+  call::check_device("histogram", prepared.device(), from);
+  call::check_device("histogram", prepared.device(), to);
+  const BufferBase* const column = &data;
+  const CopiedBeside beside{from, to};
+  return counts_of(*prepared.state_).enqueue(stream, {&column, 1}, counts, workspace, &beside);
 }
 
 Pending<void> row_histograms(Stream& stream, const BufferBase& data, PreparedRowHistograms& prepared,

@@ -22,7 +22,8 @@ namespace {
 
 class PreparedHistogramTest : public test::EachDevice {
  protected:
-  // Counted twice into memory that begins one number late, in a workspace of just the size.
+  // Counted twice into memory that begins one number late, in a workspace of just the size; the second time with a copy
+  // beside that.
   template <class T>
   void expect_counts(const std::vector<T>& values, Dtype dtype, const Bins& bins,
                      const HistogramOptions& options = {}) {
@@ -38,7 +39,15 @@ class PreparedHistogramTest : public test::EachDevice {
     const std::uint64_t count = values.size() * sizeof(T) / size_of(dtype);
     const Buffer<std::byte> room(device, prepared.workspace(count));
     Stream stream(device);
-    for (int i = 0; i < 2; ++i) histogram(stream, data, prepared, counts, &room).get();
+    histogram(stream, data, prepared, counts, &room).get();
+    std::vector<std::uint16_t> constants(3 + values.size() % 50);
+    for (std::size_t i = 0; i < constants.size(); ++i) constants[i] = static_cast<std::uint16_t>(i + 1);
+    const Buffer<std::uint16_t> from = device.upload(constants);
+    const Buffer<std::uint16_t> to_memory = device.upload(std::vector<std::uint16_t>(constants.size() + 2));
+    Buffer<std::uint16_t> to = to_memory.slice(1, constants.size());
+    histogram(stream, data, prepared, counts, from, to, &room).get();
+    EXPECT_EQ(to.read(), constants);
+    EXPECT_EQ(to_memory.read().front() + to_memory.read().back(), 0);
     const std::vector<Histogram> expected =
         histogram_channels(device, ArrayView(dtype, values.data(), count), bins, options);
     EXPECT_EQ(prepared.result(counts.read()), expected);
@@ -54,7 +63,7 @@ TEST_P(PreparedHistogramTest, EveryTypeAndSize) {
       using T = typename decltype(tag)::type;
       if constexpr (!std::is_same_v<T, Half>) {
         const test::Samples<T> samples(100, -3, 101);
-        for (const std::size_t size : {0, 1, 2, 17, 1021, 4099}) {
+        for (const std::size_t size : {0, 1, 2, 17, 1021, 4099, 70001}) {
           expect_counts(samples.take(size), dtype, Bins::even(100, -3, 101));
         }
         expect_counts(samples.take(4099), dtype, Bins::edges({-1, 2, 3, 50}), {.outside = Outside::clamp});
@@ -300,6 +309,10 @@ TEST_P(PreparedHistogramTest, BadInput) {
   MASU_EXPECT_ERROR((void)histogram(stream, data.slice(0, 1), prepared, counts), invalid_argument,
                     "2 channels must divide the elements, got 1");
   MASU_EXPECT_ERROR((void)histogram(stream, counts, prepared, counts), invalid_argument, "must not overlap");
+  Buffer<float> copy(device, 1);
+  MASU_EXPECT_ERROR((void)histogram(stream, data, prepared, counts, data, copy), invalid_argument, "one size");
+  MASU_EXPECT_ERROR((void)histogram(stream, data, prepared, counts, few, counts), invalid_argument, "one size");
+  MASU_EXPECT_ERROR((void)histogram(stream, data, prepared, counts, counts, counts), invalid_argument, "overlap");
   MASU_EXPECT_ERROR((void)prepared.result(few.read()), invalid_argument, "must be 26 numbers, got 25");
   MASU_EXPECT_ERROR(PreparedHistogram(device, Dtype::f32, Bins::even(10)), invalid_argument, "must be made definite");
   MASU_EXPECT_ERROR(PreparedHistogram(device, Dtype::f32, Bins::even(1, 0, 1), {.channels = 0}), invalid_argument,

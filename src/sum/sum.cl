@@ -39,9 +39,11 @@ inline void load(uint *words, __global const uchar *bytes, const size_t first, c
       const ulong count, const ulong rows, const ulong shares, __global uint *totals, const ulong totals_at,        \
       const ulong flags_at
 
-// Row `unit / shares` and this group's share of it: names for what follows.
+// The row of a unit, whose division takes longer than adding few elements.
+#define MASU_ROW_OF(unit) (shares == 1 ? (size_t)(unit) : rows == 1 ? (size_t)0 : (size_t)((unit) / shares))
+// That row and this group's share of it: names for what follows.
 #define MASU_UNIT(unit)                                                                                \
-  const size_t row = (unit) / shares;                                                                  \
+  const size_t row = MASU_ROW_OF(unit);                                                                \
   const size_t stride = (size_t)shares * MASU_GROUP;                                                   \
   const size_t first = ((unit) - row * shares) * MASU_GROUP + get_local_id(0);                         \
   MASU_ROW

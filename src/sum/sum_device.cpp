@@ -4,6 +4,7 @@
 #include "call/operands.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace masu {
 
@@ -175,13 +176,21 @@ std::vector<Event> SumsOnDevice::enqueue(Stream& stream, const Data& data, const
   }
   const std::uint64_t groups = rows_ * shares;
   const std::uint64_t parts_at = begin + this->parts_at();
+  // The most additions that an element goes through.
+  const std::uint64_t depth = count_ / (shares * plan.group) + 2 * (16 / size_of(rule_.dtype)) +
+                              2 * static_cast<unsigned>(std::bit_width(plan.group)) + shares / plan.group + 4;
+  const call::Arguments joining(parts_at, depth);
+  if (plan.waits(rows_, count_)) {
+    finish("sum_clusters", groups, joining, 1);
+    return launches;
+  }
   if (plan.quick) {
     launches.push_back(call::Kernels(device_, plan.files(true), plan.defines(true), plan.group)
                            .launch(stream, "sum_parts", groups, inputs, parts_at, parts));
   } else {
     call::clear(stream, workspace, 0, this->parts_at());
   }
-  finish("sum_joined", groups, call::Arguments(parts_at), 1);
+  finish("sum_joined", groups, joining, 1);
   return launches;
 }
 

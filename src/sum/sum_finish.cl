@@ -127,12 +127,17 @@ inline void finish_row(const bool last, __global uint *row_totals, __global uint
   }
 }
 
-// Adds a unit to its row's totals, and makes the result when it is the row's last.
-inline void add_and_finish(__global const uchar *x, const ulong x_at, __global const uchar *y, const ulong y_at,
+// Adds a unit to its row's totals, and makes the result when it is the row's last. The local memories are what the kernel
+// was given.
+MASU_APART void add_and_finish(__global const uchar *x, const ulong x_at, __global const uchar *y, const ulong y_at,
                            const ulong count, const ulong rows, const ulong shares, const size_t unit,
                            __local uint *table, __global uint *row_totals, __global uint *kinds, __global uint *arrived,
                            MASU_RESULT_PARAMETERS, __local ulong *digits, __local uint *words, __local uint *value,
                            __local uint *kept_totals) {
+  MASU_LOCAL_POINTER(uint, table);
+  MASU_FINISH_POINTERS
+  clear(table);
+  barrier(CLK_LOCAL_MEM_FENCE);
   for (uint of = 0; of < 1 + MASU_BOTH; ++of) {
     add_unit(x, x_at, y, MASU_BOTH ? (ulong)of : y_at, count, rows, shares, unit, table,
              row_totals + of * (2 * MASU_TABLE_ROWS), kinds);

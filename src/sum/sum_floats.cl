@@ -99,7 +99,8 @@ inline uint kind_of(const MASU_BITS a, const MASU_BITS b) {
 #define MASU_ADD(x_bits, y_bits) seen |= kind_of(x_bits, y_bits);
 // Of this work-item's share of a unit.
 inline uint kinds_of_unit(__global const uchar *restrict x, const ulong x_at, __global const uchar *restrict y,
-                          const ulong y_at, const ulong count, const ulong shares, const size_t unit) {
+                          const ulong y_at, const ulong count, const ulong rows, const ulong shares,
+                          const size_t unit) {
   MASU_UNIT(unit)
   uint seen = 0;
   MASU_ADD_VECTORS(first, vectors)
@@ -173,6 +174,6 @@ inline void add_unit(__global const uchar *x, const ulong x_at, __global const u
     barrier(CLK_LOCAL_MEM_FENCE);
   }
   if (worst >= MASU_UPPER(MASU_INFINITY_BITS)) {
-    atomic_or(kinds, kinds_of_unit(x, x_at, y, y_at, count, shares, unit));
+    atomic_or(kinds, kinds_of_unit(x, x_at, y, y_at, count, rows, shares, unit));
   }
 }

@@ -18,12 +18,14 @@ TEST_P(SumNvrtc, EveryTypeAndInput) {
     for (const Inputs inputs : {Inputs::squares, Inputs::values, Inputs::products, Inputs::both}) {
       if (inputs == Inputs::squares && dtype != Dtype::f32) continue;
       const bool fine = inputs == Inputs::both && dtype != Dtype::f16;
-      const sum_plan::Plan plan = sum_plan::make(test::nvrtc_gpu(), dtype, inputs, true, fine);
+      const sum_plan::Plan plan = sum_plan::make(test::nvrtc_gpu(GetParam()), dtype, inputs, true, fine);
       // What makes results holds the same code and more.
       if (dtype == Dtype::f32 && inputs != Inputs::both)
         expect_compiles(plan.files(false), plan.defines(false), {"sum_add"});
       std::vector<std::string> kernels{"sum_rows", "sum_joined"};
       if (plan.quick) kernels.emplace_back("sum_parts");
+      EXPECT_EQ(plan.cluster > 1, plan.quick && GetParam() >= 90);
+      if (plan.cluster > 1) kernels.emplace_back("sum_clusters");
       expect_compiles(plan.files(true), plan.defines(true), kernels);
     }
   }

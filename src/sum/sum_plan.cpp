@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sum/sum_plan.h"
 
+#include "elements/clusters.h"
 #include "elements/elements.h"
 
 #include <algorithm>
@@ -105,6 +106,7 @@ std::vector<runtime::Define> Plan::defines(bool finishes) const {
     const unsigned below = both ? words_below_variances : words_below_sums;
     more.insert(more.end(), {{"MASU_QUICK", quick},
                              {"MASU_FINE", fine},
+                             {"MASU_CLUSTER", cluster},
                              {"MASU_FP64", fp64},
                              {"MASU_WORDS", words()},
                              {"MASU_VALUE_WORDS", value_words()},
@@ -143,8 +145,14 @@ int Plan::exponent(unsigned row) const noexcept {
 }
 
 std::uint64_t Plan::shares(std::uint64_t rows, std::uint64_t count) const noexcept {
+  if (waits(rows, count)) return cluster;
   const std::uint64_t room = std::max<std::uint64_t>(most_groups / std::max<std::uint64_t>(rows, 1), 1);
   return std::clamp<std::uint64_t>(count / share, 1, room);
+}
+
+bool Plan::waits(std::uint64_t rows, std::uint64_t count) const noexcept {
+  const std::uint64_t bytes = count * size_of(dtype);
+  return cluster > 1 && rows * cluster <= most_groups && bytes >= least_cluster_bytes && bytes <= most_cluster_bytes;
 }
 
 std::uint64_t Plan::groups(std::uint64_t rows, std::uint64_t count) const noexcept {
@@ -182,6 +190,7 @@ Plan make(const DeviceInfo& device, Dtype dtype, Inputs inputs, bool tries, bool
   plan.quick = tries && (is_float(dtype) ? device.fp64 && (inputs == Inputs::values || dtype != Dtype::f64)
                                          : inputs == Inputs::values);
   plan.fine = plan.quick && fine;
+  plan.cluster = plan.quick ? cluster_groups(device) : 1;
   plan.table_rows = integer_rows;
   const bool two = inputs != Inputs::values;
   if (is_float(dtype)) {

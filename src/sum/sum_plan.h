@@ -29,6 +29,10 @@ inline constexpr unsigned integer_steps = 1024;
 inline constexpr unsigned words_below_sums = 4;
 inline constexpr unsigned words_below_variances = 8;
 
+// Rows of so many bytes are shared by the work-groups of a cluster.
+inline constexpr std::uint64_t least_cluster_bytes = std::uint64_t{1} << 15;
+inline constexpr std::uint64_t most_cluster_bytes = std::uint64_t{1} << 20;
+
 struct Plan {
   Dtype dtype = Dtype::u8;
   Inputs inputs = Inputs::values;
@@ -46,6 +50,7 @@ struct Plan {
   int lowest = 0;                 // exponent of place 0
   unsigned steps = 0;             // vectors of a work-item before counters could overflow
   unsigned groups_a_unit = 1;     // work-groups that share a compute unit
+  unsigned cluster = 1;           // neighbouring work-groups that may wait for each other
   std::uint64_t most_groups = 1;  // that the device has at a time
   std::uint64_t share = 1;        // elements that are worth a work-group
 
@@ -59,6 +64,8 @@ struct Plan {
   [[nodiscard]] int exponent(unsigned row) const noexcept;
   // Work-groups for each row, and of the launch.
   [[nodiscard]] std::uint64_t shares(std::uint64_t rows, std::uint64_t count) const noexcept;
+  // Whether those of a row wait for each other.
+  [[nodiscard]] bool waits(std::uint64_t rows, std::uint64_t count) const noexcept;
   [[nodiscard]] std::uint64_t groups(std::uint64_t rows, std::uint64_t count) const noexcept;
   // Where rows have a work-group each: the binary logarithm of the work-items that share a row then, the words of 64
   // bits that each of them has for its part, and the work-groups.

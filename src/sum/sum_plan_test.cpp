@@ -29,6 +29,10 @@ TEST(SumPlan, NumbersHoldEverySum) {
             ASSERT_GE(plan.teams(rows, count), 1U);
             ASSERT_LE(plan.teams(rows, count), plan.group);
             ASSERT_GE(plan.team_groups(rows, count), 1U);
+            if (!plan.waits(rows, count)) continue;
+            ASSERT_EQ(plan.shares(rows, count), plan.cluster);
+            ASSERT_LE(rows * plan.cluster, plan.most_groups);
+            ASSERT_EQ(device.architecture, "sm_90");
           }
         }
         test::expect_defines([&] { return plan.defines(false); });

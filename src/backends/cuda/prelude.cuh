@@ -33,8 +33,12 @@
 #endif
 #define MASU_WORK_GROUPS(n, groups) \
   __launch_bounds__(n, (groups) * (n) < MASU_RESIDENT_THREADS ? (groups) : MASU_RESIDENT_THREADS / (n))
+// Behind those, from sm_90 on: each n neighbouring work-groups are a cluster. They are on the device at once.
+#define MASU_CLUSTERS(n) __cluster_dims__(n, 1, 1)
 // Before a function that is called rarely: it stays out of the way of the loop that calls it.
 #define MASU_NOINLINE __noinline__
+// Before a function with barriers that is called rarely.
+#define MASU_APART __noinline__
 // Before a function with arrays in registers: it becomes part of its caller, where their subscripts are constants.
 #define MASU_INLINE __forceinline__
 #define MASU_PRAGMA_UNROLL _Pragma("unroll")
@@ -69,6 +73,12 @@ inline size_t get_global_offset(uint) { return 0; }
 #define CLK_LOCAL_MEM_FENCE 1U
 #define CLK_GLOBAL_MEM_FENCE 2U
 inline void barrier(uint) { __syncthreads(); }
+// Of all work-items of a cluster, which see then what the others wrote.
+inline void masu_cluster_barrier() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("barrier.cluster.arrive; barrier.cluster.wait;" ::: "memory");
+#endif
+}
 inline void mem_fence(uint flags) { (flags & CLK_GLOBAL_MEM_FENCE) != 0 ? __threadfence() : __threadfence_block(); }
 inline void read_mem_fence(uint flags) { mem_fence(flags); }
 inline void write_mem_fence(uint flags) { mem_fence(flags); }

@@ -74,12 +74,32 @@ CountingKernels::Launcher& CountingKernels::for_rows() {
   return rows_.emplace(Launcher{plan, rules_.kernels(plan)});
 }
 
+bool CountingKernels::set(Stream& stream, const CountedData& data, const BufferBase& totals,
+                          const BufferBase* temporary, std::vector<Event>& launches) {
+  const std::uint64_t bytes = data.count * size_of(rule().element);
+  if (plan_.cluster == 1 || data.count == 0 || data.rows != 1 || bytes > histogram_plan::most_cluster_bytes) {
+    return SlotKernels::set(stream, data, totals, temporary, launches);
+  }
+  const bool copies = data.beside != nullptr && data.beside->from.size_bytes() <= histogram_plan::most_beside_bytes;
+  const BufferBase& from = copies ? data.beside->from : totals;
+  const BufferBase& to = copies ? data.beside->to : totals;
+  call::Arguments all = arguments({data.arrays.front(), data.count, 1, 0}, totals);
+  all.add(call::Arguments(from, to, copies ? from.size_bytes() : std::uint64_t{0}));
+  all.add(rules_.local(plan_));
+  launches.push_back(span_->kernels.launch(stream, "histogram_cluster", plan_.cluster, all));
+  return copies;
+}
+
+call::Arguments CountingKernels::arguments(const Span& data, const BufferBase& totals) const {
+  return call::Arguments(data.data, data.count, data.rows, data.pitch, static_cast<std::uint32_t>(slots()),
+                         rules_.arguments(0), call::memory_of(totals), totals.byte_offset() / sizeof(std::uint64_t));
+}
+
 void CountingKernels::launch(Stream& stream, Launcher& launcher, const Span& data, std::uint64_t groups,
                              const BufferBase& totals, std::vector<Event>& launches) {
-  launches.push_back(
-      launcher.kernels.launch(stream, launcher.plan.kernel_name(), groups, data.data, data.count, data.rows, data.pitch,
-                              static_cast<std::uint32_t>(slots()), rules_.arguments(0), call::memory_of(totals),
-                              totals.byte_offset() / sizeof(std::uint64_t), rules_.local(launcher.plan)));
+  call::Arguments all = arguments(data, totals);
+  all.add(rules_.local(launcher.plan));
+  launches.push_back(launcher.kernels.launch(stream, launcher.plan.kernel_name(), groups, all));
 }
 
 void CountingKernels::partition(Stream& stream, const Span& data, const BufferBase& totals, const BufferBase& temporary,

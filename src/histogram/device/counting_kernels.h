@@ -16,6 +16,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 namespace masu {
@@ -40,6 +41,8 @@ class CountingKernels final : public SlotKernels {
   // In pieces so small that no 32-bit count of a work-group overflows.
   void count(Stream& stream, const CountedData& data, const BufferBase& totals, const BufferBase* temporary,
              std::vector<Event>& launches) override;
+  bool set(Stream& stream, const CountedData& data, const BufferBase& totals, const BufferBase* temporary,
+           std::vector<Event>& launches) override;
 
  private:
   // For one span, or for rows with a pitch.
@@ -57,6 +60,7 @@ class CountingKernels final : public SlotKernels {
   Launcher& for_rows();
   void launch(Stream& stream, Launcher& launcher, const Span& data, std::uint64_t groups, const BufferBase& totals,
               std::vector<Event>& launches);
+  [[nodiscard]] call::Arguments arguments(const Span& data, const BufferBase& totals) const;
   void partition(Stream& stream, const Span& data, const BufferBase& totals, const BufferBase& temporary,
                  std::vector<Event>& launches);
 

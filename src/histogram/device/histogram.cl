@@ -10,6 +10,7 @@
 // - MASU_ROW_BITS       log2 of the bytes of a slot with all its copies: log2(4 * MASU_COPIES)
 // - MASU_ALL_HALVES       1: the slots are all values of 16-bit elements
 // - MASU_SPLIT          shares of the bins, each counted by work-groups of its own; 1: every group counts all
+// - MASU_CLUSTER       work-groups that count few elements in one launch; 1: there are none
 // - MASU_PRIVATE_SLOTS  slots that a work-item's private table has room for
 
 #define MASU_KERNEL_LOCAL 0
@@ -30,8 +31,10 @@
   MASU_LOCAL_POINTER(MASU_VALUE, local_thresholds);                                            \
   for (uint w = lane; w < guide_words; w += MASU_GROUP) local_guide[w] = guide0[w];            \
   for (uint w = lane; w < reachable; w += MASU_GROUP) local_thresholds[w] = thresholds0[w];
+#define MASU_LOCAL_ARGUMENTS table, local_guide, local_thresholds, guide_words, reachable
 #else
 #define MASU_LOCAL_PARAMETERS __local uint *table
+#define MASU_LOCAL_ARGUMENTS table
 #define MASU_FILL_LOCAL
 #endif
 
@@ -69,7 +72,8 @@
 // `local` and `lanes`: a table for each work-group in local memory, MASU_COPIES words a slot. With as many copies as the
 // memory has banks, the word `slot * copies + lane` lies in the lane's own bank: no two lanes of a warp ever wait for each
 // other, whatever the values are. A group counts fewer than 2^32 values (the host splits larger launches).
-__kernel MASU_WORK_GROUP(MASU_GROUP) void histogram_local(MASU_PARAMETERS, MASU_LOCAL_PARAMETERS) {
+// `anew`: the work-groups are a cluster, and the totals hold anything before.
+MASU_INLINE void count_in_tables(MASU_PARAMETERS, MASU_LOCAL_PARAMETERS, const bool anew) {
   MASU_LOCAL_POINTER(uint, table);
   const uint lane = (uint)get_local_id(0);
 #if MASU_SPLIT == 1
@@ -80,6 +84,9 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void histogram_local(MASU_PARAMETERS, MASU_
   const uint first_slot = (uint)(get_group_id(0) % MASU_SPLIT) * each;
   const uint counted = min(each, slots * MASU_CHANNELS - first_slot);
 #endif
+  if (anew && get_group_id(0) == 0) {
+    for (uint w = lane; w < 2 * counted; w += MASU_GROUP) totals[2 * first_total + w] = 0;
+  }
   const uint words = counted * MASU_COPIES;
   for (uint w = lane; w < words; w += MASU_GROUP) table[w] = 0;
   MASU_FILL_LOCAL
@@ -115,7 +122,8 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void histogram_local(MASU_PARAMETERS, MASU_
   MASU_COUNT_SPAN(bytes, get_group_id(0) / MASU_SPLIT * MASU_GROUP + lane, get_global_size(0) / MASU_SPLIT)
 #endif
 
-  barrier(CLK_LOCAL_MEM_FENCE);
+  if (anew) masu_cluster_barrier();
+  else barrier(CLK_LOCAL_MEM_FENCE);
   // Each work-item sums the copies of some slots; those whose copies lie in the same banks start at different ones.
   for (uint s = lane; s < counted; s += MASU_GROUP) {
     uint sum = 0;
@@ -123,6 +131,20 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void histogram_local(MASU_PARAMETERS, MASU_
     if (sum != 0) add_total(&totals[2 * (first_total + first_slot + s)], sum);
   }
 }
+__kernel MASU_WORK_GROUP(MASU_GROUP) void histogram_local(MASU_PARAMETERS, MASU_LOCAL_PARAMETERS) {
+  count_in_tables(MASU_ARGUMENTS, MASU_LOCAL_ARGUMENTS, false);
+}
+#if MASU_CLUSTER > 1
+// Few elements, in one launch, which copies some bytes beside that: a launch of their own would take longer.
+__kernel MASU_WORK_GROUP(MASU_GROUP) MASU_CLUSTERS(MASU_CLUSTER) void histogram_cluster(
+    MASU_PARAMETERS, __global const uchar *from, const ulong from_at, __global uchar *to, const ulong to_at,
+    const ulong bytes, MASU_LOCAL_PARAMETERS) {
+  if (get_group_id(0) == MASU_CLUSTER - 1) {
+    for (ulong i = get_local_id(0); i < bytes; i += MASU_GROUP) to[to_at + i] = from[from_at + i];
+  }
+  count_in_tables(MASU_ARGUMENTS, MASU_LOCAL_ARGUMENTS, true);
+}
+#endif
 #endif
 
 #if MASU_KERNEL == MASU_KERNEL_CHANNELS && MASU_CHANNELS != 3

@@ -21,10 +21,13 @@ class HistogramNvrtc : public test::EachArchitecture {
  protected:
   static void expect_plan(const Plan& plan, std::span<const SlotRule> columns, bool joint) {
     SCOPED_TRACE(std::string(to_string(columns.front().element)) + ' ' + std::string(columns.front().function()));
-    expect_compiles(plan.files(), plan.defines(test::nvrtc_gpu(), columns, joint), {std::string(plan.kernel_name())});
+    std::vector<std::string> kernels{std::string(plan.kernel_name())};
+    if (plan.cluster > 1) kernels.emplace_back("histogram_cluster");
+    expect_compiles(plan.files(), plan.defines(test::nvrtc_gpu(), columns, joint), kernels);
   }
   static void expect_strategy(const SlotRule& rule, Strategy strategy, unsigned channels = 1, bool rows = false) {
-    expect_plan(histogram_plan::make(test::nvrtc_gpu(), rule, channels, strategy, rows), {&rule, 1}, false);
+    const DeviceInfo gpu = test::nvrtc_gpu(GetParam());
+    expect_plan(histogram_plan::make(gpu, rule, channels, strategy, rows), {&rule, 1}, false);
   }
 };
 MASU_ON_EACH_ARCHITECTURE(HistogramNvrtc);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "histogram/device/histogram_plan.h"
 
+#include "elements/clusters.h"
+
 #include "elements/elements.h"
 
 #include <fmt/format.h>
@@ -220,6 +222,7 @@ std::vector<runtime::Define> Plan::defines(const DeviceInfo& device, std::span<c
       {"MASU_SPLIT", split},
       {"MASU_ALL_HALVES", first.kind == SlotRule::Kind::bits && first.slots == half_slots},
       {"MASU_PRIVATE_SLOTS", private_slots},
+      {"MASU_CLUSTER", cluster},
       {"MASU_SLOT_SHIFT", slot_shift},
       {"MASU_CLAMP", clamp},
       {"MASU_COLUMNS", joint ? columns.size() : 0}};
@@ -291,6 +294,7 @@ Plan make(const DeviceInfo& device, const SlotRule& rule, unsigned channels, Str
       }
       if (slots * (lanes ? 2 : 1) > limit) throw too_large(plan.strategy, device, limit / (lanes ? 2 : 1), slots);
       share_local(device, rule, slots, lanes ? banks : 1, plan);
+      if (!rows) plan.cluster = cluster_groups(device);
       break;
     }
     case Strategy::split: {

@@ -51,6 +51,10 @@ inline constexpr std::uint64_t private_slots_cpu = 16384;
 inline constexpr std::uint64_t group_elements = std::uint64_t{1} << 31;
 // A group that packs two counters a word counts this many values between two barriers.
 inline constexpr std::uint64_t packed_elements = std::uint64_t{1} << 15;
+// The work-groups of a cluster count up to so many bytes.
+inline constexpr std::uint64_t most_cluster_bytes = std::uint64_t{1} << 20;
+// And copy so many bytes beside that.
+inline constexpr std::uint64_t most_beside_bytes = std::uint64_t{1} << 14;
 // A guide to given edges has at most this many cells in local memory, and in global memory.
 inline constexpr std::uint32_t most_local_cells = 16384;
 inline constexpr std::uint32_t most_global_cells = 1U << 21;
@@ -98,6 +102,7 @@ struct Plan {
   bool clamp = false;               // joint: coordinates outside go to the first and the last bin
   std::uint64_t local_words = 0;    // local memory of the table of a work-group
   std::uint64_t private_slots = 1;  // room of a private table
+  unsigned cluster = 1;             // work-groups that count few elements and wait for each other
 
   [[nodiscard]] std::string_view kernel_name() const noexcept;
   // The files of the program.

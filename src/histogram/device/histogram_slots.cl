@@ -35,6 +35,8 @@
       const uint bins##d, const MASU_VALUE first##d, const MASU_VALUE last##d, const MASU_VALUE base##d,               \
       const MASU_POSITION scale##d, const MASU_POSITION shift##d, const MASU_POSITION error##d, const MASU_EDGE lo##d, \
       const MASU_EDGE step##d
+#define MASU_RULE_ARGUMENTS(d)                                                                                        \
+  thresholds##d, guide##d, cells##d, bins##d, first##d, last##d, base##d, scale##d, shift##d, error##d, lo##d, step##d
 
 // The same as the slot functions take it: the tables where MASU_GUIDE_LOCAL says that they are.
 #define MASU_SLOT_PARAMETERS                                                                                        \

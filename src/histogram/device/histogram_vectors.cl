@@ -15,6 +15,7 @@
 #define MASU_PARAMETERS                                                                                            \
   __global const uchar *restrict data, const ulong byte_offset, const ulong count, const ulong rows,              \
       const ulong pitch, const uint slots, MASU_RULE_PARAMETERS(0), __global uint *totals, const ulong first_total
+#define MASU_ARGUMENTS data, byte_offset, count, rows, pitch, slots, MASU_RULE_ARGUMENTS(0), totals, first_total
 
 // The elements lie as 16-byte vectors behind up to 15 bytes of head and before a tail; both are read one by one.
 inline size_t head_of(__global const uchar *bytes, const ulong count) {

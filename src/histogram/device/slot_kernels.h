@@ -15,6 +15,12 @@
 
 namespace masu {
 
+// What is copied beside the work, both of one size in the device's memory.
+struct CopiedBeside {
+  const BufferBase& from;
+  const BufferBase& to;
+};
+
 // Elements in device memory.
 struct CountedData {
   std::span<const call::At> arrays;  // a column or several; where elements have weights, those last
@@ -22,6 +28,7 @@ struct CountedData {
   std::uint64_t rows = 1;            // so many times, `pitch` bytes apart; of one column only
   std::uint64_t pitch = 0;
   std::uint64_t position = 0;  // elements that came before: they tell which row these belong to
+  const CopiedBeside* beside = nullptr;
 };
 
 // Used by one thread at a time.
@@ -48,6 +55,13 @@ class SlotKernels {
   // Adds what the data have to the totals. `temporary` is null where none is needed.
   virtual void count(Stream& stream, const CountedData& data, const BufferBase& totals, const BufferBase* temporary,
                      std::vector<Event>& launches) = 0;
+  // The same for totals that hold anything before. Gives whether `data.beside` was copied too.
+  virtual bool set(Stream& stream, const CountedData& data, const BufferBase& totals, const BufferBase* temporary,
+                   std::vector<Event>& launches) {
+    call::clear(stream, totals, 0, totals.size_bytes());
+    if (data.count != 0) count(stream, data, totals, temporary, launches);
+    return false;
+  }
 };
 
 }  // namespace masu

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// Clusters: neighbouring work-groups that are on the device at once, so that they may wait for each other. They do in
+// one launch what else takes two, for so few elements that a launch costs more than the work.
+#pragma once
+
+#include <masu/device.h>
+
+#include <algorithm>
+#include <charconv>
+#include <string_view>
+
+namespace masu {
+
+// Work-groups of a cluster on this device; 1 where there are none: before compute capability 9.0.
+inline unsigned cluster_groups(const DeviceInfo& device) noexcept {
+  constexpr unsigned portable = 8;  // every device that has clusters has such
+  constexpr int first = 90;
+  if (device.kind != DeviceKind::cuda) return 1;
+  const std::string_view name = device.architecture;
+  int architecture = 0;
+  std::from_chars(name.data() + std::min<std::size_t>(name.size(), 3), name.data() + name.size(), architecture);
+  return architecture >= first ? portable : 1;
+}
+
+}  // namespace masu
