@@ -79,6 +79,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void selection_filter(
   const bool zeros = MASU_FLOAT && bounds.lower <= zero_key && zero_key <= bounds.upper;
   bool nan = false;
   bool minus = false;
+  bool exact = false;  // the work-item had something special in the tile before, so it expects that again
   uint turn = 0;
   for (ulong tile = get_group_id(0) * tile_vectors; tile < vectors; tile += get_num_groups(0) * tile_vectors) {
     const bool whole = tile * MASU_PER_VECTOR >= gap && (tile + tile_vectors) * MASU_PER_VECTOR <= (ulong)gap + count;
@@ -98,8 +99,8 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void selection_filter(
     uint own_below = 0;
     uint own_above = 0;
     uint mask = 0;  // which elements are listed
-    bool special = !whole;
-    if (whole) {
+    bool special = exact || !whole;
+    if (!special) {
       MASU_UNROLLED
       for (int k = 0; k < MASU_UNROLL; ++k) {
         const uint4 v = loaded[k];
@@ -115,12 +116,19 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void selection_filter(
       for (int k = 0; k < MASU_UNROLL; ++k) {
         const uint4 v = loaded[k];
         const uint e = first_element + k * MASU_GROUP * MASU_PER_VECTOR;
+        if (whole) {
+#define MASU_EACH(bits, number) MASU_CLASSIFY(bits, k *MASU_PER_VECTOR + number)
+          MASU_EACH_OF(v)
+#undef MASU_EACH
+        } else {
 #define MASU_EACH(bits, number) \
   if (e + number < count) MASU_CLASSIFY(bits, k *MASU_PER_VECTOR + number)
-        MASU_EACH_OF(v)
+          MASU_EACH_OF(v)
 #undef MASU_EACH
+        }
       }
     }
+    exact = special && (own_below >> 16 != 0 || own_above != 0 || nan);
     if (zeros) {
       MASU_UNROLLED
       for (int k = 0; k < MASU_UNROLL; ++k) {
