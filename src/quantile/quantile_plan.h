@@ -60,7 +60,7 @@ struct Partition {
   }
   // Local memory for two tiles of what is written, or for the sums of all chunks.
   [[nodiscard]] std::uint64_t staged_bytes() const noexcept {
-    constexpr std::uint64_t vector_bytes = 16;
+    using selection_plan::vector_bytes;
     constexpr std::uint64_t ends = 6;  // vectors: of each part two are not full
     const std::uint64_t element = size_of(selection.dtype);
     const std::uint64_t elements = std::uint64_t{group} * unroll * (vector_bytes / element);

@@ -143,7 +143,9 @@ class Selection {
       program(Part::alone)
           .launch(stream_, "selection_bounds", 1, workspace_, control + layout.list, bounds.samples, bounds.lower,
                   bounds.upper, bounds.has, tables(), words(plan_.row_group), state());
-      kernels.launch(stream_, "selection_filter", groups, data, work, control + layout.filtered, words(filter_words));
+      kernels.launch(
+          stream_, "selection_filter", groups, data, work, control + layout.filtered,
+          LocalMemory{plan_.tile_vectors() * selection_plan::vector_bytes + filter_words * sizeof(std::uint32_t)});
     }
     for (unsigned pass = 0; pass < plan_.passes(); ++pass) {
       kernels.launch(stream_, "selection_digits", groups, data, work, std::uint32_t{pass}, tables(), partial, state());

@@ -24,8 +24,9 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void selection_sample(MASU_DATA, MASU_WORK,
 // that are NaN know nothing: then nothing is done.
 __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void selection_filter(MASU_DATA, MASU_WORK,
                                                                                 const ulong filtered_at,
-                                                                                __local uint *words) {
-  MASU_LOCAL_POINTER(uint, words);
+                                                                                __local uint4 *held) {
+  MASU_LOCAL_POINTER(uint4, held);  // a work-item's vectors of a tile
+  __local uint *words = (__local uint *)(held + MASU_GROUP * MASU_UNROLL);
   __local uint *below = words;  // as in `filtered`, of three tiles in turns
   __local uint *above = words + 3;
   __local uint *base = words + 6;
@@ -43,7 +44,21 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void selection_filter(
 #endif
   const MASU_VALUE lower = MASU_AS_VALUE(lower_bits);
   const MASU_VALUE upper = MASU_AS_VALUE(bits_of_key(bounds.upper));  // NaN where there is none
-// Element number n of a work-item's part of a tile.
+#if MASU_FLOAT
+  const MASU_VALUE most = no_upper ? MASU_AS_VALUE((MASU_BITS)MASU_INFINITY_BITS) : upper;
+#else
+  const MASU_VALUE most = upper;
+#endif
+// Element number n of a work-item's part of a tile, unless it is `special`: on a bound or a NaN.
+#define MASU_CLASSIFY_PLAIN(bits, n)                                                                         \
+  {                                                                                                          \
+    const MASU_VALUE x = MASU_AS_VALUE(bits);                                                                \
+    const bool over = x > lower;                                                                             \
+    own_below += over ? 0u : 1u;                                                                             \
+    mask |= over && x < most ? 1u << (n) : 0u;                                                               \
+    special |= !(over || x < lower) || x == most;                                                            \
+  }
+// Any element.
 #define MASU_CLASSIFY(bits, n)                                                                               \
   {                                                                                                          \
     const MASU_VALUE x = MASU_AS_VALUE(bits);                                                                \
@@ -64,6 +79,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void selection_filter(
   const bool zeros = MASU_FLOAT && bounds.lower <= zero_key && zero_key <= bounds.upper;
   bool nan = false;
   bool minus = false;
+  bool exact = false;  // the work-item had something special in the tile before, so it expects that again
   uint turn = 0;
   for (ulong tile = get_group_id(0) * tile_vectors; tile < vectors; tile += get_num_groups(0) * tile_vectors) {
     const bool whole = tile * MASU_PER_VECTOR >= gap && (tile + tile_vectors) * MASU_PER_VECTOR <= (ulong)gap + count;
@@ -83,27 +99,52 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void selection_filter(
     uint own_below = 0;
     uint own_above = 0;
     uint mask = 0;  // which elements are listed
-    MASU_UNROLLED
-    for (int k = 0; k < MASU_UNROLL; ++k) {
-      const uint4 v = loaded[k];
-      const uint e = first_element + k * MASU_GROUP * MASU_PER_VECTOR;
-      if (whole) {
-#define MASU_EACH(bits, number) MASU_CLASSIFY(bits, k *MASU_PER_VECTOR + number)
-        MASU_EACH_OF(v)
-#undef MASU_EACH
-      } else {
-#define MASU_EACH(bits, number) \
-  if (e + number < count) MASU_CLASSIFY(bits, k *MASU_PER_VECTOR + number)
+    bool special = exact || !whole;
+    if (!special) {
+      MASU_UNROLLED
+      for (int k = 0; k < MASU_UNROLL; ++k) {
+        const uint4 v = loaded[k];
+#define MASU_EACH(bits, number) MASU_CLASSIFY_PLAIN(bits, k *MASU_PER_VECTOR + number)
         MASU_EACH_OF(v)
 #undef MASU_EACH
       }
-      if (zeros) {
+    }
+    if (special) {
+      own_below = 0;
+      mask = 0;
+      MASU_UNROLLED
+      for (int k = 0; k < MASU_UNROLL; ++k) {
+        const uint4 v = loaded[k];
+        const uint e = first_element + k * MASU_GROUP * MASU_PER_VECTOR;
+        if (whole) {
+#define MASU_EACH(bits, number) MASU_CLASSIFY(bits, k *MASU_PER_VECTOR + number)
+          MASU_EACH_OF(v)
+#undef MASU_EACH
+        } else {
+#define MASU_EACH(bits, number) \
+  if (e + number < count) MASU_CLASSIFY(bits, k *MASU_PER_VECTOR + number)
+          MASU_EACH_OF(v)
+#undef MASU_EACH
+        }
+      }
+    }
+    exact = special && (own_below >> 16 != 0 || own_above != 0 || nan);
+    if (zeros) {
+      MASU_UNROLLED
+      for (int k = 0; k < MASU_UNROLL; ++k) {
+        const uint4 v = loaded[k];
+        const uint e = first_element + k * MASU_GROUP * MASU_PER_VECTOR;
 #define MASU_EACH(bits, number) minus |= e + number < count && (bits) == MASU_SIGN;
         MASU_EACH_OF(v)
 #undef MASU_EACH
       }
     }
     if (bounds.some == 0) mask = 0;
+    // Few are listed: a loop over these takes them from local memory.
+    if (mask != 0) {
+      MASU_UNROLLED
+      for (int k = 0; k < MASU_UNROLL; ++k) held[k * MASU_GROUP + lane] = loaded[k];
+    }
     own_above |= (uint)popcount(mask) << 16;
     const uint all_below = masu_sum_lanes(own_below);
     const uint upto = masu_scan_lanes(own_above);
@@ -131,16 +172,12 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void selection_filter(
     turn = next;
     barrier(CLK_LOCAL_MEM_FENCE);
     place += base[0];
-    MASU_UNROLLED
-    for (int k = 0; k < MASU_UNROLL; ++k) {
-      const uint4 v = loaded[k];
-#define MASU_EACH(bits, number)                                                     \
-  if ((mask >> (k * MASU_PER_VECTOR + number) & 1u) != 0) {                         \
-    if (place < capacity) set_element(list, place, ordered_key(bits));              \
-    ++place;                                                                        \
-  }
-      MASU_EACH_OF(v)
-#undef MASU_EACH
+    for (; mask != 0; mask &= mask - 1) {
+      const uint n = 31u - clz(mask & (0u - mask));
+      __local const MASU_ELEMENT *vector =
+          (__local const MASU_ELEMENT *)(held + n / MASU_PER_VECTOR * MASU_GROUP + lane);
+      if (place < capacity) set_element(list, place, ordered_key(vector[n % MASU_PER_VECTOR]));
+      ++place;
     }
   }
   const uint seen = (nan ? MASU_SEEN_NAN : 0u) | (minus ? MASU_SEEN_MINUS : 0u);

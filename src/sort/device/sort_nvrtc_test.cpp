@@ -120,7 +120,7 @@ TEST_P(SortRadixNvrtc, CrowdedKeys) {
   gpu.compute_units = 132;
   gpu.local_bytes_total = gpu.local_bytes + 1024;
   constexpr std::uint64_t count = std::uint64_t{1} << 28;
-  std::vector<sort_once::Kind> kinds = {{Dtype::u32, 4}, {Dtype::f32, 4, true}, {Dtype::i32, 1},
+  std::vector<sort_once::Kind> kinds = {{Dtype::u32, 4}, {Dtype::f32, 8, true}, {Dtype::i32, 1},
                                         {Dtype::f32, 2}, {Dtype::u64},          {Dtype::f32}};
   if (GetParam() != 90) kinds.resize(1);
   for (const sort_once::Kind& kind : kinds) {
@@ -138,6 +138,7 @@ TEST_P(SortRadixNvrtc, CrowdedKeys) {
   };
   EXPECT_TRUE(asked({Dtype::u64}));
   EXPECT_TRUE(asked({Dtype::i32, 4}));
+  EXPECT_TRUE(asked({Dtype::i32, 8}));
   EXPECT_FALSE(asked({Dtype::f32, 4}));
   EXPECT_FALSE(asked({Dtype::f64}));
   EXPECT_FALSE(asked({Dtype::u32}));  // so many are fast anyway

@@ -24,7 +24,7 @@
 // - MASU_GROUP        work-items in a work-group: at least 256, a multiple of 64
 // - MASU_ITEMS        keys of a work-item
 // - MASU_RESIDENT     work-groups that share a compute unit
-// - MASU_VALUE_BYTES  of what moves with a key of 4 bytes: 1, 2 or 4; or 0
+// - MASU_VALUE_BYTES  of what moves with a key of 4 bytes: 1, 2 or 4, of an index 4 or 8; or 0
 // - MASU_VALUE        its type
 // - MASU_INDICES      1: the values are the places of the keys, and the keys themselves are not wanted
 // - MASU_ADDERS       work-groups that add up: each some of the digits, so that these divide MASU_GROUP
@@ -37,6 +37,7 @@
 #define MASU_SUB_GROUPS (MASU_GROUP / 32)
 #define MASU_AT(type, at) ((__global type *)(workspace + (at)))
 #define MASU_LOADS 4  // vectors of keys under way together
+#define MASU_READ 8   // items that a work-item reads before it counts any of them
 #define MASU_ADDED (MASU_DIGITS / MASU_ADDERS)
 #define MASU_SETS (MASU_GROUP / MASU_ADDED)
 
@@ -155,27 +156,40 @@ inline uint passes_of(__global const uint *totals, const uint count, const uint 
   return more ? passes | ((passes + 1) & ~passes & all) : passes;
 }
 
-// Brings an item into local memory, where it is after masu_copies_done(): in the first pass a key as it is, and beside
-// it what moves with it. Behind the last one stand the greatest items.
-MASU_INLINE void load_item(const bool first_pass, __global const MASU_ELEMENT *keys, __global const MASU_VALUE *values,
-                           __global const MASU_ITEM *from, const uint place, const uint count,
+// Where a work-item has its items of a tile from: each 32nd one from an address on, which is computed once; of a value,
+// too, in the first pass, where keys and values are not yet items. `left`: how many items follow, itself included.
+typedef struct {
+  ulong items, values;
+  uint left;
+} Source;
+MASU_INLINE Source source_of(const bool first_pass, __global const MASU_ELEMENT *keys, __global const MASU_VALUE *values,
+                             __global const MASU_ITEM *items, const uint place, const uint count) {
+  Source source;
+  source.items = masu_computed(first_pass ? (ulong)(keys + place) : (ulong)(items + place));
+  source.values = masu_computed((ulong)(values + place));
+  source.left = count - min(count, place);
+  return source;
+}
+// Brings item number `i` of the next `left` into local memory, where it is after masu_copies_done(): in the first pass a
+// key as it is, and beside it what moves with it. Behind the last one stand the greatest items.
+MASU_INLINE void load_item(const bool first_pass, const Source source, const uint left, const uint i,
                            __local MASU_ITEM *slot) {
-  if (place >= count) {
+  if (i >= left) {
     *slot = (MASU_ITEM)0 - 1;
   } else if (!first_pass) {
-    masu_copy_async(slot, from + place);
+    masu_copy_async(slot, (__global const MASU_ITEM *)source.items + i);
   } else {
-    masu_copy_async((__local MASU_ELEMENT *)slot, keys + place);
+    masu_copy_async((__local MASU_ELEMENT *)slot, (__global const MASU_ELEMENT *)source.items + i);
 #if MASU_VALUE_BYTES == 4 && !MASU_INDICES
-    masu_copy_async((__local uint *)slot + 1, values + place);
+    masu_copy_async((__local uint *)slot + 1, (__global const uint *)source.values + i);
 #elif MASU_VALUE_BYTES != 0 && !MASU_INDICES
-    ((__local uint *)slot)[1] = values[place];
+    ((__local uint *)slot)[1] = ((__global const MASU_VALUE *)source.values)[i];
 #endif
   }
 }
-// Counts the digits of a sub-group's part of a tile, of which a work-item has each 32nd item, from `place` on,
-// beginning with its own. In the first pass it makes items of keys as they are.
-MASU_INLINE void count_part(const bool first_pass, const uint place, const uint count, const uint shift,
+// Counts the digits of a sub-group's part of a tile, of which a work-item has each 32nd item, beginning with number
+// `place` of all and with `left`. In the first pass it makes items of keys as they are.
+MASU_INLINE void count_part(const bool first_pass, const uint place, const uint left, const uint shift,
                             const MASU_BITS flip, const uint lane, __local MASU_ITEM *slots,
                             __local uint *own_counters) {
   masu_copies_done();
@@ -183,22 +197,50 @@ MASU_INLINE void count_part(const bool first_pass, const uint place, const uint 
   for (uint i = 0; i < MASU_DIGITS / 32; ++i) own_counters[i * 32 + lane] = 0;
   masu_sub_group_barrier();
   MASU_PRAGMA_UNROLL
-  for (uint i = 0; i < MASU_ITEMS; ++i) {
-    MASU_ITEM item = slots[i * 32];
+  for (uint first = 0; first < MASU_ITEMS; first += MASU_READ) {
+    uint digits[MASU_READ];
+    MASU_PRAGMA_UNROLL
+    for (uint k = 0; k < MASU_READ; ++k) {
+      const uint i = first + k;
+      if (i >= MASU_ITEMS) continue;
+      MASU_ITEM item = slots[i * 32];
 #if MASU_TURNED
-    if (first_pass && place + i * 32 < count) {
-      const MASU_BITS key = sort_key((MASU_BITS)item) ^ flip;
+      if (first_pass && i * 32 < left) {
+        const MASU_BITS key = sort_key((MASU_BITS)item) ^ flip;
 #if MASU_INDICES
-      item = (ulong)(place + i * 32) << 32 | key;
+        item = (ulong)(place + i * 32) << 32 | key;
 #elif MASU_VALUE_BYTES != 0
-      item = item >> 32 << 32 | key;
+        item = item >> 32 << 32 | key;
 #else
-      item = key;
+        item = key;
 #endif
-      slots[i * 32] = item;
+        slots[i * 32] = item;
+      }
+#endif
+      digits[k] = digit_of(item, shift, flip, i * 32 < left);
     }
-#endif
-    atomic_inc(&own_counters[digit_of(item, shift, flip, place + i * 32 < count)]);
+    MASU_PRAGMA_UNROLL
+    for (uint k = 0; k < MASU_READ; ++k) {
+      if (first + k < MASU_ITEMS) atomic_inc(&own_counters[digits[k]]);
+    }
+  }
+}
+// Ranks the items of a sub-group's part of a tile, `there` from a work-item's first one on, and brings each to its place
+// in `staging`; if there are `more` tiles, `left` items of the next one take their slots.
+MASU_INLINE void rank_part(const uint there, const bool more, const bool first_pass, const uint left,
+                           const Source source, const uint shift, const MASU_BITS flip, const uint lane,
+                           __local MASU_ITEM *slots, __local uint *own_counters, __local MASU_ITEM *staging) {
+  MASU_PRAGMA_UNROLL
+  for (uint i = 0; i < MASU_ITEMS; ++i) {
+    const MASU_ITEM item = slots[i * 32];
+    const uint digit = digit_of(item, shift, flip, i * 32 < there);
+    const uint equals = masu_lanes_like(digit, 8);
+    const uint place = own_counters[digit] + popcount(equals & ((1U << lane) - 1));
+    masu_sub_group_barrier();
+    if (equals >> lane == 1) own_counters[digit] = place + 1;
+    masu_sub_group_barrier();
+    staging[place] = item;
+    if (more) load_item(first_pass, source, left, i * 32, slots + i * 32);
   }
 }
 // Publishes the counts of a tile, after a barrier; then each counter becomes the place of the sub-group's first key of
@@ -361,11 +403,11 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void sort_once(
     __local MASU_ITEM *const slots = parts + own;
     uint tile = (uint)get_group_id(0);
     if (tile >= tiles) continue;
+    const uint first = tile * MASU_TILE + own;
+    const Source source = source_of(first_pass, keys, moved, from, first, count);
     MASU_PRAGMA_UNROLL
-    for (uint i = 0; i < MASU_ITEMS; ++i) {
-      load_item(first_pass, keys, moved, from, tile * MASU_TILE + own + i * 32, count, slots + i * 32);
-    }
-    count_part(first_pass, tile * MASU_TILE + own, count, shift, flip, lane, slots, own_counters);
+    for (uint i = 0; i < MASU_ITEMS; ++i) load_item(first_pass, source, source.left, i * 32, slots + i * 32);
+    count_part(first_pass, first, source.left, shift, flip, lane, slots, own_counters);
     // The next tile is whichever no work-group has taken.
     __global uint *const taken = &totals[MASU_PASSES * MASU_DIGITS + pass];
     if (lid == MASU_GROUP - 1) following[0] = sorters + atomic_inc(taken);
@@ -376,19 +418,17 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void sort_once(
       const uint size = min(count - tile * MASU_TILE, (uint)MASU_TILE);
       const uint next = following[0];
       const uint next_own = next * MASU_TILE + own;
-      MASU_PRAGMA_UNROLL
-      for (uint i = 0; i < MASU_ITEMS; ++i) {
-        const MASU_ITEM item = slots[i * 32];
-        const uint digit = digit_of(item, shift, flip, own + i * 32 < size);
-        const uint equals = masu_lanes_like(digit, 8);
-        const uint place = own_counters[digit] + popcount(equals & ((1U << lane) - 1));
-        masu_sub_group_barrier();
-        if (equals >> lane == 1) own_counters[digit] = place + 1;
-        masu_sub_group_barrier();
-        staging[place] = item;
-        if (next < tiles) load_item(first_pass, keys, moved, from, next_own + i * 32, count, slots + i * 32);
+      const uint there = size - min(size, own);
+      const Source next_source = source_of(first_pass, keys, moved, from, next_own, count);
+      // Most tiles are followed by a whole one of items: for these nothing is looked at that is known.
+      if (!first_pass && next + 1 < tiles) {
+        rank_part(there, true, false, MASU_TILE, next_source, shift, flip, lane, slots, own_counters, staging);
+        count_part(false, next_own, MASU_TILE, shift, flip, lane, slots, own_counters);
+      } else {
+        rank_part(there, next < tiles, first_pass, next_source.left, next_source, shift, flip, lane, slots, own_counters,
+                  staging);
+        if (next < tiles) count_part(first_pass, next_own, next_source.left, shift, flip, lane, slots, own_counters);
       }
-      if (next < tiles) count_part(first_pass, next_own, count, shift, flip, lane, slots, own_counters);
       barrier(CLK_LOCAL_MEM_FENCE);
       uint next_begin = 0;
       if (next < tiles) {

@@ -33,8 +33,9 @@ std::uint64_t local_bytes_of(const Plan& plan, const Kind& kind) {
 Plan plan_of(const DeviceInfo& info, const Kind& kind, std::uint64_t count) {
   const std::size_t key_bytes = size_of(kind.dtype);
   const bool moves = kind.value_bytes != 0;
-  if (info.kind != DeviceKind::cuda || (key_bytes != 4 && (key_bytes != 8 || moves)) || kind.value_bytes > 4 ||
-      kind.value_bytes == 3 || count >= most_keys) {
+  const bool carried = kind.indices || kind.value_bytes <= 2 || kind.value_bytes == 4;
+  if (info.kind != DeviceKind::cuda || (key_bytes != 4 && (key_bytes != 8 || moves)) || !carried ||
+      count >= most_keys) {
     return {};
   }
   Plan plan{768, 16, 1, 2, 16, 0, 0};
