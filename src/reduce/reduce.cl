@@ -263,12 +263,25 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void extreme_places(__global const uchar *r
   }
   least_pair(&rank, &tile, MASU_GROUP, ranks, places);
   const long first = (long)(tile * MASU_TILE) - (long)gap_of(data);
-  const ulong begin = first < 0 ? 0 : (ulong)first;
-  const ulong end = min((ulong)(first + (long)MASU_TILE), count);
   ulong worse = 1;
   ulong place = count;
-  for (ulong i = begin + lane; i < end && worse != 0; i += MASU_GROUP) {
-    if (extreme_rank(element_at(data, i), largest, MASU_SKIP) == (MASU_BITS)rank) {
+  // All loads are under way together; one after the other they took a tenth of the time of extreme_parts.
+  if (first >= 0 && (ulong)first + MASU_TILE <= count) {
+    __global const uint4 *vectors = (__global const uint4 *)(data + first * MASU_ELEMENT_BYTES) + lane;
+    uint words[4 * MASU_VECTORS];
+    MASU_PRAGMA_UNROLL
+    for (uint i = 0; i < MASU_VECTORS; ++i) words_of_vector(vectors[i * MASU_GROUP], words + 4 * i);
+    MASU_PRAGMA_UNROLL
+    for (uint i = 0; i < MASU_VECTORS * MASU_PER_VECTOR; ++i) {
+      if (worse == 0 || extreme_rank(element_of(words, i), largest, MASU_SKIP) != (MASU_BITS)rank) continue;
+      worse = 0;
+      place = (ulong)first + (i / MASU_PER_VECTOR * MASU_GROUP + lane) * MASU_PER_VECTOR + i % MASU_PER_VECTOR;
+    }
+  } else {
+    const ulong begin = first < 0 ? 0 : (ulong)first;
+    const ulong end = min((ulong)(first + (long)MASU_TILE), count);
+    for (ulong i = begin + lane; i < end; i += MASU_GROUP) {
+      if (worse == 0 || extreme_rank(element_at(data, i), largest, MASU_SKIP) != (MASU_BITS)rank) continue;
       worse = 0;
       place = i;
     }

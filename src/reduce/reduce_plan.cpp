@@ -20,7 +20,6 @@ constexpr std::array<std::string_view, 2> count_files = {"src/elements/elements.
 
 constexpr std::uint64_t groups_a_unit_gpu = 8;  // of 256 work-items: as many as run at once
 constexpr std::uint64_t groups_a_unit_cpu = 2;
-constexpr unsigned extreme_vectors = 2;
 constexpr std::uint64_t elements_an_item = 4;  // of a short row
 constexpr std::uint64_t most_target_groups = 1024;
 constexpr std::uint64_t word = sizeof(std::uint64_t);
@@ -66,7 +65,6 @@ Plan make(const DeviceInfo& device, Dtype dtype, ReduceOp op, bool skip, std::ui
   Plan plan{.dtype = dtype, .op = op, .skip = skip, .rows = rows, .count = count};
   const unsigned most_items = std::bit_floor(std::max(1U, device.max_work_group_size));
   plan.group = group != 0 ? group : std::min(plan.group, most_items);
-  if (!plan.counts()) plan.vectors = extreme_vectors;
   if (most_groups == 0) {
     most_groups = std::max(1U, device.compute_units) * (device.gpu ? groups_a_unit_gpu : groups_a_unit_cpu);
   }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scans in three launches, in OpenCL C 1.2 (and, behind the CUDA prelude, in CUDA C++). Behind scan_tile.cl. No
+// Scans in two launches, in OpenCL C 1.2 (and, behind the CUDA prelude, in CUDA C++). Behind scan_tile.cl. No
 // work-group waits for another.
 //
-// A chunk is the tiles that one work-group takes, one after the other. First every chunk's total is found, then the
-// totals are scanned, then every chunk is scanned from what lies in front of it.
+// A chunk is the tiles that one work-group takes, one after the other. First every chunk's total is found; then every
+// work-group joins the totals of the chunks in front of its own, and scans its chunk from there.
 
 // The chunks' totals: pairs of words. `count` elements, `chunk` tiles a work-group.
 __kernel MASU_WORK_GROUPS(MASU_GROUP, 4) void scan_chunks(__global const uchar *restrict memory, const ulong memory_at,
@@ -46,63 +46,56 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, 4) void scan_chunks(__global const uchar *
   }
 }
 
-// One work-group: each chunk's total becomes that of all in front of it, from `state` on; behind the last stands that
-// of all.
-__kernel MASU_WORK_GROUP(MASU_GROUP) void scan_totals(const ulong chunks, const ulong state,
-                                                      __global uchar *total_memory, const ulong totals_at,
-                                                      __local ulong *totals) {
-  MASU_LOCAL_POINTER(ulong, totals);  // 4 * MASU_GROUP
-  const uint lane = (uint)get_local_id(0);
-  __global ulong *result = (__global ulong *)(total_memory + totals_at);
-  Total sum = nothing();
-  sum.value = (MASU_BITS)state;
-  for (ulong first = 0; first < chunks; first += MASU_GROUP) {
-    const ulong i = first + lane;
-    Total own = nothing();
-    if (i < chunks) {
-      own.value = (MASU_BITS)result[2 * i];
-      own.reset = (uint)result[2 * i + 1];
-    }
-    Total all;
-    const Total before = joined(sum, total_before(own, &all, totals));
-    if (i < chunks) {
-      result[2 * i] = before.value;
-      result[2 * i + 1] = before.reset;
-    }
-    sum = joined(sum, all);
-    barrier(CLK_LOCAL_MEM_FENCE);
-  }
-  if (lane == 0) {
-    result[2 * chunks] = sum.value;
-    result[2 * chunks + 1] = sum.reset;
+// Of chunk `number`; nothing from chunk `end` on.
+inline void get_chunk_total(__global const ulong *chunk_totals, const ulong number, const ulong end, Total *total) {
+  *total = nothing();
+  if (number < end) {
+    total->value = (MASU_BITS)chunk_totals[2 * number];
+    total->reset = (uint)chunk_totals[2 * number + 1];
   }
 }
 
-// Scans the chunks; input and output may be the same memory.
+// Scans the chunks from `state` on, and writes the total of all behind those of the chunks; input and output may be the
+// same memory.
 __kernel MASU_WORK_GROUPS(MASU_GROUP, 4) void scan_tiles(__global const uchar *memory, const ulong memory_at,
                                                          __global uchar *output_memory, const ulong output_at,
                                                          MASU_CHUNK_PARAMETERS,
-                                                         __global const uchar *restrict total_memory,
+                                                         const ulong state, __global uchar *total_memory,
                                                          const ulong totals_at, __local uint4 *tile,
                                                          __local ulong *totals) {
   MASU_LOCAL_POINTER(uint4, tile);    // MASU_GROUP * MASU_ITEM_VECTORS
   MASU_LOCAL_POINTER(ulong, totals);  // 4 * MASU_GROUP
   const uint lane = (uint)get_local_id(0);
-  __global const ulong *before = (__global const ulong *)(total_memory + totals_at) + 2 * get_group_id(0);
+  const ulong chunks_before = get_group_id(0);
+  __global ulong *chunk_totals = (__global ulong *)(total_memory + totals_at);
   Total sum = nothing();
-  sum.value = (MASU_BITS)before[0];
-  const ulong end = min(count, (get_group_id(0) + 1) * chunk * MASU_TILE);
-  for (ulong first = get_group_id(0) * chunk * MASU_TILE; first < end; first += MASU_TILE) {
+  sum.value = (MASU_BITS)state;
+  Total all;
+  // Loaded beside the first tile.
+  ulong joined_chunks = 0;
+  Total other;
+  get_chunk_total(chunk_totals, lane, chunks_before, &other);
+  const ulong end = min(count, (chunks_before + 1) * chunk * MASU_TILE);
+  for (ulong first = chunks_before * chunk * MASU_TILE; first < end; first += MASU_TILE) {
     load_tile(memory + memory_at, first, end, tile);
+    for (; joined_chunks < chunks_before; joined_chunks += MASU_GROUP) {  // for the first tile
+      total_before(other, &all, totals);
+      sum = joined(sum, all);
+      get_chunk_total(chunk_totals, joined_chunks + MASU_GROUP + lane, chunks_before, &other);
+      barrier(CLK_LOCAL_MEM_FENCE);
+    }
     uint words[MASU_ITEM_WORDS];
     load_item(tile, words);
     const ulong own = first + lane * MASU_ITEMS;
     const uint heads = heads_of(own, end, row, flag_memory + flags_at, has_flags);
-    Total all;
     const MASU_BITS running = joined(sum, total_before(total_of(words, heads), &all, totals)).value;
     sum = joined(sum, all);
     scan_item(words, heads, running);
     store_item(tile, words);
     store_tile(output_memory + output_at, first, end, tile);
+  }
+  if (lane == 0 && chunks_before + 1 == get_num_groups(0)) {
+    chunk_totals[2 * get_num_groups(0)] = sum.value;
+    chunk_totals[2 * get_num_groups(0) + 1] = sum.reset;
   }
 }

@@ -33,8 +33,7 @@ void DeviceScan::start(Stream& stream, const BufferBase& input, const BufferBase
   };
   if (!plan_.exact) {
     launch("scan_chunks", plan_.groups, input, chunks, totals_, tile, words);
-    launch("scan_totals", 1, plan_.groups, first, totals_, words);
-    launch("scan_tiles", plan_.groups, input, output, chunks, totals_, tile, words);
+    launch("scan_tiles", plan_.groups, input, output, chunks, first, totals_, tile, words);
     return;
   }
   if (!state.empty()) {

@@ -13,9 +13,9 @@ namespace masu::scan_plan {
 
 namespace {
 
-constexpr std::array<std::string_view, 5> three_launches = {"src/elements/elements.cl", "src/elements/order.cl",
-                                                            "src/scan/scan_tile.cl", "src/scan/scan_total.cl",
-                                                            "src/scan/scan.cl"};
+constexpr std::array<std::string_view, 5> two_launches = {"src/elements/elements.cl", "src/elements/order.cl",
+                                                          "src/scan/scan_tile.cl", "src/scan/scan_total.cl",
+                                                          "src/scan/scan.cl"};
 constexpr std::array<std::string_view, 5> one_launch = {"src/elements/elements.cl", "src/elements/order.cl",
                                                         "src/scan/scan_tile.cl", "src/scan/scan_total.cl",
                                                         "src/scan/scan_once.cl"};
@@ -25,6 +25,8 @@ constexpr std::array<std::string_view, 7> exact_launches = {
 
 constexpr std::uint64_t groups_a_unit_gpu = 4;
 constexpr std::uint64_t groups_a_unit_cpu = 2;
+// On CUDA, up to which two launches are faster than one: what both read stays in the second-level cache.
+constexpr std::uint64_t two_launches_bytes = std::uint64_t{1} << 24;
 constexpr std::uint64_t vector_bytes = 16;
 constexpr std::uint64_t word = sizeof(std::uint64_t);
 constexpr std::uint64_t span = 16;  // totals that a work-item scans, where there are no shuffles
@@ -83,7 +85,7 @@ std::uint64_t Plan::state_at() const noexcept {
 
 std::span<const std::string_view> Plan::files() const noexcept {
   if (exact) return exact_launches;
-  return once ? one_launch : three_launches;
+  return once ? one_launch : two_launches;
 }
 
 std::uint64_t Plan::tile_bytes() const noexcept {
@@ -142,7 +144,7 @@ Plan make(const DeviceInfo& device, Dtype dtype, std::uint64_t count, ScanOp op,
     const std::uint64_t gpu_groups = plan.exact ? exact_chunks_a_unit : groups_a_unit_gpu;
     most_groups = std::max(1U, device.compute_units) * (device.gpu ? gpu_groups : groups_a_unit_cpu);
   }
-  if (device.kind == DeviceKind::cuda && can_be_once(plan)) {
+  if (device.kind == DeviceKind::cuda && can_be_once(plan) && count * size_of(dtype) > two_launches_bytes) {
     return in_one_launch(device, plan, most_groups_given ? most_groups : device.compute_units, group);
   }
   if (plan.exact) {

@@ -35,7 +35,7 @@ struct Plan {
   unsigned vectors = 4;    // 16-byte vectors of a work-item in a tile
   unsigned columns = 32;   // exact: counters of a digit
   std::uint64_t count = 0;
-  std::uint64_t chunk = 1;   // tiles that a work-group takes one after the other, in three launches
+  std::uint64_t chunk = 1;   // tiles that a work-group takes one after the other, in several launches
   std::uint64_t groups = 1;  // work-groups
 
   [[nodiscard]] std::uint64_t tile_elements() const noexcept;

@@ -92,11 +92,14 @@ inline void load(uint *words, __global const uchar *bytes, const size_t first, c
     }                                                                                                   \
     MASU_UNROLLED                                                                                       \
     for (int k = 0; k < (n); ++k) {                                                                     \
-      MASU_UNROLLED                                                                                     \
-      for (int e = 0; e < MASU_PER_VECTOR; ++e) {                                                       \
-        MASU_ADD(element_of(all_x[k], e), MASU_Y(k, e))                                                 \
-      }                                                                                                 \
+      MASU_ADD_VECTOR(k)                                                                                \
     }                                                                                                   \
+  }
+// The elements of vector number k of those.
+#define MASU_ADD_VECTOR(k)                            \
+  MASU_UNROLLED                                       \
+  for (int e = 0; e < MASU_PER_VECTOR; ++e) {         \
+    MASU_ADD(element_of(all_x[k], e), MASU_Y(k, e))   \
   }
 // The elements of the vectors from `from` on to before `end`, this work-item's share of them.
 #if MASU_UNROLL == 1

@@ -78,6 +78,8 @@ struct Shape {
 Shape shape_of(const DeviceInfo& device, Dtype dtype, Inputs inputs) {
   if (!device.gpu) return {64, 1, 1};
   if (inputs == Inputs::products) return {1024, 4, 1};
+  if (inputs == Inputs::both && device.kind == DeviceKind::cuda && is_float(dtype) && size_of(dtype) < 8)
+    return {512, 8, 2};
   if (!is_float(dtype) || inputs != Inputs::values) return {512, 4, 2};
   return device.kind == DeviceKind::cuda ? Shape{512, 8, 2} : Shape{256, 4, 8};
 }
@@ -163,7 +165,7 @@ std::uint64_t Plan::groups(std::uint64_t rows, std::uint64_t count) const noexce
 
 unsigned Plan::part_words() const noexcept {
   if (!quick) return 0;
-  return !is_float(dtype) ? 2 : inputs != Inputs::both ? 3 : fine ? 6 : 4;
+  return !is_float(dtype) ? 2 : inputs == Inputs::both && fine ? 5 : 3;
 }
 
 unsigned Plan::team_bits(std::uint64_t rows, std::uint64_t count) const noexcept {

@@ -118,58 +118,117 @@ inline bool result_of(const ulong *part, const ulong count, const ulong depth, c
   part[2] = (ulong)worst << 32 | (ulong)lowest;
 // The element times 2^(the bias of its exponents - that of doubles): subnormal ones too, for which there are doubles
 // everywhere.
-#define MASU_SMALL_DOUBLE(bits, magnitude) \
-  as_double((ulong)(magnitude) << (52 - MASU_FRACTION) | (ulong)((bits) >> MASU_SIGN_BIT) << 63)
+#if MASU_ELEMENT_BYTES == 4
+#define MASU_SMALL_DOUBLE(bits) \
+  as_double((ulong)((uint)(as_int(bits) >> 3) & 0x8fffffffu) << 32 | (ulong)((bits) << 29))
+#else
+#define MASU_SMALL_DOUBLE(bits) as_double((ulong)((uint)(as_int((bits) << 16) >> 6) & 0x81ffffffu) << 32)
+#endif
 #if MASU_ELEMENT_BYTES == 4
 #define MASU_SCALE 0x1p896
 #else
 #define MASU_SCALE 0x1p1008
 #endif
 #if MASU_BOTH
-// In place of the places: the greatest and the least of the elements' bits, the sign behind the magnitude. With MASU_FINE, for
-// results of 64 bits, the sums of what additions round away too.
+// The sum of the squares bounds that of the magnitudes. In place of the places: bits that some element has, and those that
+// all have. With MASU_FINE, for results of 64 bits, the sums of what additions round away too.
 #undef MASU_PART_WORDS
 #undef MASU_START_PART
 #undef MASU_END_PART
-#define MASU_PART_WORDS (MASU_FINE ? 6 : 4)
-#define MASU_START_PART     \
-  double sum = 0;           \
-  double size = 0;          \
-  double squares = 0;       \
-  MASU_START_FINE           \
-  uint worst = 0;           \
-  uint lowest = UINT_MAX;
-#define MASU_END_PART                           \
-  part[0] = as_ulong(sum);                      \
-  part[1] = as_ulong(size);                     \
-  part[2] = (ulong)worst << 32 | (ulong)lowest; \
-  part[3] = as_ulong(squares);                  \
+#define MASU_PART_WORDS (MASU_FINE ? 5 : 3)
+#define MASU_START_PART   \
+  double sum = 0;         \
+  double squares = 0;     \
+  MASU_START_FINE         \
+  uint some = 0;          \
+  uint all = UINT_MAX;
+#define MASU_END_PART                       \
+  part[0] = as_ulong(sum);                  \
+  part[1] = as_ulong(squares);              \
+  part[2] = (ulong)some << 32 | (ulong)all; \
   MASU_END_FINE
 #if MASU_FINE
 #define MASU_START_FINE \
   double error = 0;     \
   double square_error = 0;
-#define MASU_END_FINE       \
-  part[4] = as_ulong(error); \
-  part[5] = as_ulong(square_error);
+#define MASU_END_FINE        \
+  part[3] = as_ulong(error); \
+  part[4] = as_ulong(square_error);
 #define MASU_ADD_TO(sum, error, value) error += add_exactly(&sum, value);
+#define MASU_ADD_SQUARE(value) MASU_ADD_TO(squares, square_error, (value) * (value))  // products are exact
 #else
 #define MASU_START_FINE
 #define MASU_END_FINE
 #define MASU_ADD_TO(sum, error, value) sum += value;
+#define MASU_ADD_SQUARE(value) squares = fma(value, value, squares);
 #endif
-#define MASU_ADD(bits, unused)                                                   \
-  {                                                                              \
-    const MASU_BITS b = (bits);                                                  \
-    const MASU_BITS magnitude = MASU_MAGNITUDE(b);                               \
-    const uint turned = magnitude << 1 | b >> MASU_SIGN_BIT;                     \
-    worst = max(worst, turned);                                                  \
-    lowest = min(lowest, turned);                                                \
-    const double value = MASU_SMALL_DOUBLE(b, magnitude) * MASU_SCALE;           \
-    MASU_ADD_TO(sum, error, value)                                               \
-    size += fabs(value);                                                         \
-    MASU_ADD_TO(squares, square_error, value * value)                            \
+// Infinities and NaNs: as numbers, those of f32 have squares that no sum of use reaches; those of f16 set the highest bit.
+#if MASU_ELEMENT_BYTES == 4
+#define MASU_MARKED(bits) (bits)
+#define MASU_NO_NUMBERS(some, squares) ((squares) >= 0x1p256)
+#else
+#define MASU_MARKED(bits) ((bits) | (MASU_MAGNITUDE(bits) + (0x8000u - MASU_INFINITY_BITS)) << 16)
+#define MASU_NO_NUMBERS(some, squares) ((some) >> 31 != 0)
+#endif
+#define MASU_ADD(bits, unused)                            \
+  {                                                       \
+    const MASU_BITS b = (bits);                           \
+    some |= MASU_MARKED(b);                               \
+    all &= b;                                             \
+    const double value = MASU_SMALL_DOUBLE(b) * MASU_SCALE; \
+    MASU_ADD_TO(sum, error, value)                        \
+    MASU_ADD_SQUARE(value)                                \
   }
+#if MASU_FINE && MASU_ELEMENT_BYTES == 4
+// Four elements. Mostly their sum is exact, and what a sum of squares that is above each of their own loses takes two operations
+// to find: in all half of those that four additions with their errors take.
+MASU_INLINE void add_four(const uint *words, double *all_sum, double *all_error, double *all_squares,
+                          double *all_square_error) {
+  double sum = *all_sum;
+  double error = *all_error;
+  double squares = *all_squares;
+  double square_error = *all_square_error;
+  uint greatest = 0;
+  uint least = UINT_MAX;
+  double values[4];
+  MASU_PRAGMA_UNROLL
+  for (int e = 0; e < 4; ++e) {
+    const uint magnitude = MASU_MAGNITUDE(words[e]);
+    greatest = max(greatest, magnitude);
+    least = min(least, magnitude - 1);  // of zeros the greatest number
+    values[e] = MASU_SMALL_DOUBLE(words[e]) * MASU_SCALE;
+  }
+  // All are multiples of the unit of the least one, with 24 bits and at most 27 more; four of them have 53.
+  const int exponent = (int)(greatest >> 23);
+  const bool exact = exponent - (int)(least >> 23) <= 27;
+  // Each square is less than 2^(2 (exponent - 126)), and so not above `squares`.
+  const bool above = (int)(as_ulong(squares) >> 52) >= 2 * exponent + (1023 - 2 * 126);
+  if (exact && above) {
+    MASU_ADD_TO(sum, error, (values[0] + values[1]) + (values[2] + values[3]))
+    MASU_PRAGMA_UNROLL
+    for (int e = 0; e < 4; ++e) {
+      const double before = squares;
+      squares = fma(values[e], values[e], before);
+      square_error += fma(values[e], values[e], before - squares);
+    }
+  } else {
+    MASU_PRAGMA_UNROLL
+    for (int e = 0; e < 4; ++e) {
+      MASU_ADD_TO(sum, error, values[e])
+      MASU_ADD_SQUARE(values[e])
+    }
+  }
+  *all_sum = sum;
+  *all_error = error;
+  *all_squares = squares;
+  *all_square_error = square_error;
+}
+#undef MASU_ADD_VECTOR
+#define MASU_ADD_VECTOR(k)                                                  \
+  some |= all_x[k][0] | all_x[k][1] | all_x[k][2] | all_x[k][3];            \
+  all &= all_x[k][0] & all_x[k][1] & all_x[k][2] & all_x[k][3];             \
+  add_four(all_x[k], &sum, &error, &squares, &square_error);
+#endif
 #elif MASU_INPUTS == 1
 #define MASU_ADD(bits, unused)                                                \
   {                                                                           \
@@ -177,7 +236,7 @@ inline bool result_of(const ulong *part, const ulong count, const ulong depth, c
     const MASU_BITS magnitude = MASU_MAGNITUDE(b);                            \
     worst = max(worst, magnitude);                                            \
     lowest = min(lowest, magnitude - 1);                                      \
-    const double value = MASU_SMALL_DOUBLE(b, magnitude);                     \
+    const double value = MASU_SMALL_DOUBLE(b);                     \
     sum += value;                                                             \
     size += fabs(value);                                                      \
   }
@@ -194,8 +253,8 @@ inline bool result_of(const ulong *part, const ulong count, const ulong depth, c
     worst = max(worst, max(a_magnitude, b_magnitude));                                         \
     const uint places = MASU_PLACE(a_magnitude) + MASU_PLACE(b_magnitude);                     \
     lowest = min(lowest, a_magnitude == 0 || b_magnitude == 0 ? UINT_MAX : places);            \
-    const double value = (MASU_SMALL_DOUBLE(a, a_magnitude) * MASU_SCALE) *                    \
-                         (MASU_SMALL_DOUBLE(b, b_magnitude) * MASU_SCALE);                     \
+    const double value = (MASU_SMALL_DOUBLE(a) * MASU_SCALE) *                    \
+                         (MASU_SMALL_DOUBLE(b) * MASU_SCALE);                     \
     sum += value;                                                                              \
     size += fabs(value);                                                                       \
   }
@@ -209,16 +268,15 @@ inline bool result_of(const ulong *part, const ulong count, const ulong depth, c
 #if MASU_BOTH
 inline void add_part(ulong *part, const ulong *other) {
   double sum = as_double(part[0]);
-  double squares = as_double(part[3]);
-  const double size = as_double(part[1]) + as_double(other[1]);
-  const uint worst = max((uint)(part[2] >> 32), (uint)(other[2] >> 32));
-  const uint lowest = min((uint)part[2], (uint)other[2]);
+  double squares = as_double(part[1]);
+  const uint some = (uint)(part[2] >> 32) | (uint)(other[2] >> 32);
+  const uint all = (uint)part[2] & (uint)other[2];
 #if MASU_FINE
-  double error = as_double(part[4]) + as_double(other[4]);
-  double square_error = as_double(part[5]) + as_double(other[5]);
+  double error = as_double(part[3]) + as_double(other[3]);
+  double square_error = as_double(part[4]) + as_double(other[4]);
 #endif
   MASU_ADD_TO(sum, error, as_double(other[0]))
-  MASU_ADD_TO(squares, square_error, as_double(other[3]))
+  MASU_ADD_TO(squares, square_error, as_double(other[1]))
   MASU_END_PART
 }
 #else
@@ -232,24 +290,27 @@ inline void add_part(ulong *part, const ulong *other) {
 // Of `count` elements. `depth`: the most additions that an element has gone through.
 inline bool result_of(const ulong *part, const ulong count, const ulong depth, const uint what, const ulong divisor,
                       const uint precision, const int least, const uint bits, ulong *found, bool *fits) {
-  const double size = as_double(part[1]);
 #if MASU_BOTH
-  const uint worst = (uint)(part[2] >> 32);
-  if (worst >> 1 >= MASU_INFINITY_BITS) return false;
+  const double squares = as_double(part[1]);
+  const uint some = (uint)(part[2] >> 32);
+  if (MASU_NO_NUMBERS(some, squares)) return false;
   *found = 0;
-  if (worst == (uint)part[2]) return true;  // all elements are alike
+  if ((some & MASU_ALL_BITS) == (uint)part[2]) return true;  // all elements are alike
+  // Not less than the sum of the magnitudes (Cauchy and Schwarz).
+  const double size = sqrt((double)count * squares) * (1 + 0x1p-20);
   // `divisor` is ddof; a row has `count` elements.
 #if MASU_FINE
   // A sum of roundings has at most `depth` of 2^-53 of all magnitudes, and as many roundings of its own.
   const double tiny = (double)depth * (double)depth * 0x1p-103;
-  return certain_fine_variance(as_double(part[0]), as_double(part[4]), tiny * size, as_double(part[3]), as_double(part[5]),
-                               tiny * as_double(part[3]), count, divisor, what == MASU_AS_DEVIATION, found);
+  return certain_fine_variance(as_double(part[0]), as_double(part[3]), tiny * size, squares, as_double(part[4]),
+                               tiny * squares, count, divisor, what == MASU_AS_DEVIATION, found);
 #else
   const double share = (double)depth * 0x1p-51;
-  return certain_variance(as_double(part[0]), share * size, as_double(part[3]), share * as_double(part[3]), count, divisor,
+  return certain_variance(as_double(part[0]), share * size, squares, share * squares, count, divisor,
                           what == MASU_AS_DEVIATION, precision, least, bits, found);
 #endif
 #else
+  const double size = as_double(part[1]);
   if ((uint)(part[2] >> 32) >= MASU_INFINITY_BITS) return false;
   const uint lowest = (uint)part[2];
   // All partial sums are multiples of the lowest bit, and less than 2^53 of them.

@@ -466,6 +466,15 @@ TEST_P(Sum, VariancesOfNearlyEqualValues) {
       same(x, what + ", close");
       for (float& each : x) each = static_cast<float>(random() % 7);
       same(x, what + ", small integers");
+      // Four neighbours whose sum is exact in double, or just not; squares that outgrow those in front.
+      const auto significand = [&] { return 1 + static_cast<float>(random() % 0x800000) * 0x1p-23F; };
+      for (const int apart : {26, 27, 28, 29}) {
+        for (float& each : x)
+          each = std::ldexp(random() % 2 == 0 ? significand() : -significand(), random() % 2 == 0 ? apart : 0);
+        same(x, what + ", apart by " + std::to_string(apart));
+      }
+      for (std::size_t i = 0; i < size; ++i) x[i] = std::ldexp(significand(), static_cast<int>(60 * i / size) - 30);
+      same(x, what + ", growing");
       x.front() = std::numeric_limits<float>::infinity();
       same(x, what + ", infinite");
     }

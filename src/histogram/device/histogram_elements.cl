@@ -5,7 +5,7 @@
 // this file.
 //
 // Defines beside those of histogram_slots.cl, all given by histogram_plan.cpp:
-// - MASU_KERNEL      which one kernel to compile: one of the six below, or one of weighted_histogram.cl
+// - MASU_KERNEL      which one kernel to compile: one of the five below, or one of weighted_histogram.cl
 // - MASU_GROUP       work-items in a work-group, a power of two
 // - MASU_UNROLL      elements in flight for each work-item
 // - MASU_COPIES      copies of the table in local memory, a power of two
@@ -13,13 +13,13 @@
 // - MASU_COLUMNS     columns of a joint histogram; 0: one column, not joint
 // - MASU_CLAMP       1: coordinates below and above belong to the first and the last bin
 // - MASU_SLOT_SHIFT  a part of the bins is 2^this slots
+// - MASU_BLOCK       elements of a block of what is sorted by parts, a power of two: 256 or less
 
 #define MASU_KERNEL_LOCAL 0
 #define MASU_KERNEL_GLOBAL 1
-#define MASU_KERNEL_SIZES 2
-#define MASU_KERNEL_SCAN 3
-#define MASU_KERNEL_SCATTER 4
-#define MASU_KERNEL_PARTS 5
+#define MASU_KERNEL_SCATTER 2
+#define MASU_KERNEL_ORDER 3
+#define MASU_KERNEL_PARTS 4
 
 // A slot where MASU_CLAMP moves what lies below to the first bin, and what lies above to the last one.
 inline uint clamped_slot(const uint slot, const uint bins) {
@@ -44,12 +44,12 @@ inline MASU_VALUE element_value(__global const uchar *bytes, const ulong e, cons
 }
 #define MASU_DECLARE_VALUES(n) MASU_VALUE values[n];
 #define MASU_LOAD_VALUES(e, k) values[k] = element_value(data + byte_offset, e, row_elements, pitch);
-// Declares `slot`, that of element e, whose value is number k of those loaded.
-#define MASU_FIND_SLOT(e, k, slot)                                                   \
-  bool sure = true;                                                                  \
-  const uint tried = MASU_TRY(values[k], &sure, MASU_RULE(0));                       \
-  const uint slot = (MASU_CHANNELS == 1 ? 0 : (uint)((e) % MASU_CHANNELS) * slots) + \
-                    (sure ? tried : MASU_CLAMPED(MASU_SLOT(values[k], MASU_RULE(0)), bins0));
+#define MASU_CHANNEL_OF(e) (MASU_CHANNELS == 1 ? 0 : (uint)((e) % MASU_CHANNELS) * slots)
+// Declares `slot`, that of element e, whose value is number k of those loaded: clears `sure` where that is not known.
+#define MASU_TRY_SLOT(e, k, slot, sure) \
+  const uint slot = MASU_CHANNEL_OF(e) + MASU_TRY(values[k], &sure, MASU_RULE(0));
+#define MASU_FIND_SLOWLY(e, k, slot) \
+  const uint slot = MASU_CHANNEL_OF(e) + MASU_CLAMPED(MASU_SLOT(values[k], MASU_RULE(0)), bins0);
 #else
 // The columns of a joint histogram. `slots` is two more than the cells: points outside of the bins, and with a NaN.
 #define MASU_NONE()
@@ -87,21 +87,34 @@ inline MASU_VALUE element_value(__global const uchar *bytes, const ulong e, cons
   }
 #define MASU_TRY_COLUMN(d) \
   cell = cell * bins##d + MASU_TRY_##d(values##d[in_flight], &sure, MASU_RULE(d));
-// Declares `slot`, that of point number k of those loaded: quickly where all its coordinates lie in bins.
-#define MASU_FIND_SLOT(e, k, slot)                           \
-  const int in_flight = (k);                                 \
-  uint cell = 0;                                             \
-  bool sure = true;                                          \
-  MASU_EACH_COLUMN(MASU_TRY_COLUMN, MASU_NONE)               \
-  if (!sure) {                                               \
+#define MASU_TRY_SLOT(e, k, slot, sure)        \
+  uint slot;                                   \
+  {                                            \
+    const int in_flight = (k);                 \
+    uint cell = 0;                             \
+    MASU_EACH_COLUMN(MASU_TRY_COLUMN, MASU_NONE) \
+    slot = cell;                               \
+  }
+#define MASU_FIND_SLOWLY(e, k, slot)                         \
+  uint slot;                                                 \
+  {                                                          \
+    const int in_flight = (k);                               \
     bool outside = false;                                    \
     bool nan = false;                                        \
-    cell = 0;                                                \
+    uint cell = 0;                                           \
     MASU_EACH_COLUMN(MASU_ADD_COLUMN, MASU_NONE)             \
-    cell = nan ? slots - 1 : outside ? slots - 2 : cell;     \
-  }                                                          \
-  const uint slot = cell;
+    slot = nan ? slots - 1 : outside ? slots - 2 : cell;     \
+  }
 #endif
+
+#define MASU_FIND_SLOT(e, k, slot)       \
+  bool sure = true;                      \
+  MASU_TRY_SLOT(e, k, tried, sure)       \
+  uint slot = tried;                     \
+  if (!sure) {                           \
+    MASU_FIND_SLOWLY(e, k, slowly)       \
+    slot = slowly;                       \
+  }
 
 // Does ONE(slot) for every element, MASU_UNROLL of each work-item in flight.
 #define MASU_EACH_ELEMENT(MASU_ONE)                                                 \
@@ -127,36 +140,24 @@ inline MASU_VALUE element_value(__global const uchar *bytes, const ulong e, cons
     }                                                                               \
   }
 
-// The temporary memory of `partitioned`, from its byte `at` on.
-#define MASU_TEMPORARY __global uchar *temporary, const ulong sizes_at, const ulong begins_at, const ulong sorted_at
-#define MASU_AT(type, at) ((__global type *)(temporary + (at)))
-
-#if MASU_KERNEL == MASU_KERNEL_LOCAL || MASU_KERNEL == MASU_KERNEL_SIZES
-// `local` and `lanes`, as in histogram.cl. With MASU_SLOT_SHIFT it counts how many elements each part of the bins has.
-#if MASU_KERNEL == MASU_KERNEL_SIZES
-#define MASU_RESULT MASU_TEMPORARY
-#else
-#define MASU_RESULT __global uint *totals, const ulong first_total
-#endif
-__kernel MASU_WORK_GROUP(MASU_GROUP) void histogram_elements_local(MASU_INPUT, MASU_RESULT, __local uint *table) {
+#if MASU_KERNEL == MASU_KERNEL_LOCAL
+// `local` and `lanes`, as in histogram.cl.
+__kernel MASU_WORK_GROUP(MASU_GROUP) void histogram_elements_local(MASU_INPUT, __global uint *totals,
+                                                                    const ulong first_total, __local uint *table) {
   MASU_LOCAL_POINTER(uint, table);
   const uint lane = (uint)get_local_id(0);
   const uint copy = lane & (MASU_COPIES - 1);
-  const uint parts = ((slots * MASU_CHANNELS - 1) >> MASU_SLOT_SHIFT) + 1;
-  for (uint w = lane; w < parts * MASU_COPIES; w += MASU_GROUP) table[w] = 0;
+  const uint all = slots * MASU_CHANNELS;
+  for (uint w = lane; w < all * MASU_COPIES; w += MASU_GROUP) table[w] = 0;
   barrier(CLK_LOCAL_MEM_FENCE);
-#define MASU_ONE(slot) atomic_inc(&table[((slot) >> MASU_SLOT_SHIFT) * MASU_COPIES + copy])
+#define MASU_ONE(slot) atomic_inc(&table[(slot) * MASU_COPIES + copy])
   MASU_EACH_ELEMENT(MASU_ONE)
 #undef MASU_ONE
   barrier(CLK_LOCAL_MEM_FENCE);
-  for (uint s = lane; s < parts; s += MASU_GROUP) {
+  for (uint s = lane; s < all; s += MASU_GROUP) {
     uint sum = 0;
     for (uint c = 0; c < MASU_COPIES; ++c) sum += table[s * MASU_COPIES + ((c + lane) & (MASU_COPIES - 1))];
-#if MASU_KERNEL == MASU_KERNEL_SIZES
-    if (sum != 0) atomic_add(&MASU_AT(uint, sizes_at)[s], sum);
-#else
     if (sum != 0) add_total(&totals[2 * (first_total + s)], sum);
-#endif
   }
 }
 #endif
@@ -171,74 +172,77 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void histogram_elements_global(MASU_INPUT, 
 }
 #endif
 
-#if MASU_KERNEL == MASU_KERNEL_SCAN
-// `partitioned`, step 2: where each part begins among the sorted elements. One work-group; `sizes` becomes the place where
-// the next element of the part goes.
-__kernel MASU_WORK_GROUP(MASU_GROUP) void histogram_scan(MASU_TEMPORARY, const uint parts, __local uint *sums) {
-  MASU_LOCAL_POINTER(uint, sums);
-  __global uint *sizes = MASU_AT(uint, sizes_at);
-  __global uint *begins = MASU_AT(uint, begins_at);
-  const uint lane = (uint)get_local_id(0);
-  const uint each = (parts + MASU_GROUP - 1) / MASU_GROUP;
-  const uint first = lane * each < parts ? lane * each : parts;
-  const uint end = first + each < parts ? first + each : parts;
-  uint sum = 0;
-  for (uint p = first; p < end; ++p) sum += sizes[p];
-  uint all;
-  uint begin = group_scan(sum, MASU_GROUP, sums, lane, &all) - sum;
-  for (uint p = first; p < end; ++p) {
-    const uint size = sizes[p];
-    begins[p] = begin;
-    sizes[p] = begin;
-    begin += size;
-  }
-  if (lane == MASU_GROUP - 1) begins[parts] = all;
-}
-#endif
+// `partitioned`: what is left of each slot within its part of the bins, 16 bits, is sorted by parts into blocks of MASU_BLOCK,
+// each of one part. Its temporary memory has, from these bytes on:
+// - counters_at  how many blocks there are; then, how many each part has
+// - begins_at    where the blocks of each part begin among all in the order of the parts, and how many there are
+// - owners_at    of each block: its part << 16 | its elements; its number among those of its part
+// - order_at     the blocks in the order of the parts, each as its number << 9 | its elements
+// - sorted_at    the blocks
+#define MASU_TEMPORARY                                                                                         \
+  __global uchar *temporary, const ulong counters_at, const ulong begins_at, const ulong owners_at, const ulong order_at, \
+      const ulong sorted_at
+#define MASU_AT(type, at) ((__global type *)(temporary + (at)))
 
 #if MASU_KERNEL == MASU_KERNEL_SCATTER
-// `partitioned`, step 3: writes what is left of each slot within its part, 16 bits, among those of the same part. A tile of
-// elements is brought into the order of its parts in local memory first, so that neighbours write to neighbours.
+// `partitioned`, step 1: finds the slots and fills the blocks. A work-group has one block of each part that is not full, and takes
+// new ones by atomics. A tile of elements is brought into the order of its parts in local memory first, so that neighbours
+// write to neighbours.
 #define MASU_TILE (MASU_GROUP * MASU_UNROLL)
-__kernel MASU_WORK_GROUPS(MASU_GROUP, 2) void histogram_scatter(MASU_INPUT, MASU_TEMPORARY, const uint parts,
-                                                            __local uint *sizes, __local uint *begins,
+// What is left of the block in which a place lies: nothing where a block begins there.
+#define MASU_ROOM(place) ((0u - (place)) & (MASU_BLOCK - 1))
+__kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void histogram_scatter(MASU_INPUT, MASU_TEMPORARY, const uint parts,
+                                                            __local uint *sizes, __local uint4 *moves,
                                                             __local uint *staged, __local uint *sums) {
-  __global uint *places = MASU_AT(uint, sizes_at);
+  __global uint *counters = MASU_AT(uint, counters_at);
+  __global uint *owners = MASU_AT(uint, owners_at);
   __global ushort *sorted = MASU_AT(ushort, sorted_at);
-  MASU_LOCAL_POINTER(uint, sizes);   // elements of each part in this tile
-  MASU_LOCAL_POINTER(uint, begins);  // where they begin in `staged`, then minus where they go
+  MASU_LOCAL_POINTER(uint, sizes);  // elements of each part, and none, in this tile; then where they begin in `staged`
+  // Of a part, x: the first in `staged` that its open block has no room for; y: where those in front go, less their place there; z: the
+  // same of those from x on; w: where it goes on in the next tile.
+  MASU_LOCAL_POINTER(uint4, moves);
   MASU_LOCAL_POINTER(uint, staged);
   MASU_LOCAL_POINTER(uint, sums);
   const uint lane = (uint)get_local_id(0);
   const uint each = (parts + MASU_GROUP - 1) / MASU_GROUP;
   const uint first = lane * each < parts ? lane * each : parts;
   const uint end = first + each < parts ? first + each : parts;
+  for (uint p = first; p < end; ++p) moves[p].w = 0;
   for (ulong tile = (ulong)get_group_id(0) * MASU_TILE; tile < count; tile += (ulong)get_num_groups(0) * MASU_TILE) {
-    for (uint p = lane; p < parts; p += MASU_GROUP) sizes[p] = 0;
+    for (uint p = lane; p <= parts; p += MASU_GROUP) sizes[p] = 0;
     barrier(CLK_LOCAL_MEM_FENCE);
+    // Behind the last element it stands again, for a part behind all: so nothing depends on where the tile ends.
+    const uint length = count - tile < MASU_TILE ? (uint)(count - tile) : MASU_TILE;
     uint found[MASU_UNROLL];
-    uint rank[MASU_UNROLL];
     {
       MASU_DECLARE_VALUES(MASU_UNROLL)
       MASU_PRAGMA_UNROLL
       for (int k = 0; k < MASU_UNROLL; ++k) {
-        const ulong e = tile + k * MASU_GROUP + lane;
-        if (e < count) {
-          MASU_LOAD_VALUES(e, k)
-        }
+        MASU_LOAD_VALUES(tile + min(k * MASU_GROUP + lane, length - 1), k)
       }
       MASU_PRAGMA_UNROLL
-      for (int k = 0; k < MASU_UNROLL; ++k) {
-        const ulong e = tile + k * MASU_GROUP + lane;
-        if (e < count) {
-          MASU_FIND_SLOT(e, k, of_element)
+      for (int four = 0; four < MASU_UNROLL; four += 4) {
+        bool sure = true;
+        MASU_PRAGMA_UNROLL
+        for (int k = four; k < four + 4; ++k) {
+          MASU_TRY_SLOT(tile + k * MASU_GROUP + lane, k, of_element, sure)
           found[k] = of_element;
+        }
+        if (!sure) {
+          MASU_PRAGMA_UNROLL
+          for (int k = four; k < four + 4; ++k) {
+            MASU_FIND_SLOWLY(tile + k * MASU_GROUP + lane, k, of_element)
+            found[k] = of_element;
+          }
         }
       }
     }
+    uint ranks[MASU_UNROLL / 2];  // two of 16 bits
     MASU_PRAGMA_UNROLL
     for (int k = 0; k < MASU_UNROLL; ++k) {
-      if (tile + k * MASU_GROUP + lane < count) rank[k] = atomic_inc(&sizes[found[k] >> MASU_SLOT_SHIFT]);
+      if (k * MASU_GROUP + lane >= length) found[k] = parts << MASU_SLOT_SHIFT;
+      const uint rank = atomic_inc(&sizes[found[k] >> MASU_SLOT_SHIFT]);
+      ranks[k / 2] = k % 2 == 0 ? rank : ranks[k / 2] | rank << 16;
     }
     barrier(CLK_LOCAL_MEM_FENCE);
     // An exclusive scan of the sizes, some parts to each work-item.
@@ -247,42 +251,107 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, 2) void histogram_scatter(MASU_INPUT, MASU
     uint all;
     uint begin = group_scan(sum, MASU_GROUP, sums, lane, &all) - sum;
     for (uint p = first; p < end; ++p) {
-      begins[p] = begin;
-      begin += sizes[p];
+      const uint size = sizes[p];
+      const uint place = moves[p].w;
+      const uint room = MASU_ROOM(place);
+      moves[p].x = UINT_MAX;
+      moves[p].y = place - begin;
+      moves[p].w = place + size;
+      if (size > room) {
+        const uint more = (size - room + MASU_BLOCK - 1) / MASU_BLOCK;
+        const uint block = atomic_add(&counters[0], more);
+        const uint number = atomic_add(&counters[1 + p], more);
+        for (uint b = 0; b < more; ++b) {
+          owners[2 * (block + b)] = p << 16 | MASU_BLOCK;
+          owners[2 * (block + b) + 1] = number + b;
+        }
+        moves[p].x = begin + room;
+        moves[p].z = block * MASU_BLOCK - (begin + room);
+        moves[p].w = block * MASU_BLOCK + (size - room);
+      }
+      sizes[p] = begin;
+      begin += size;
+    }
+    if (lane == 0) sizes[parts] = length;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    MASU_PRAGMA_UNROLL
+    for (int k = 0; k < MASU_UNROLL; ++k) {
+      const uint part = found[k] >> MASU_SLOT_SHIFT;
+      staged[sizes[part] + (ranks[k / 2] >> 16 * (k % 2) & 65535)] =
+          part << 16 | (found[k] & ((1u << MASU_SLOT_SHIFT) - 1));
     }
     barrier(CLK_LOCAL_MEM_FENCE);
     MASU_PRAGMA_UNROLL
     for (int k = 0; k < MASU_UNROLL; ++k) {
-      if (tile + k * MASU_GROUP + lane < count) {
-        const uint part = found[k] >> MASU_SLOT_SHIFT;
-        staged[begins[part] + rank[k]] = part << 16 | (found[k] & ((1u << MASU_SLOT_SHIFT) - 1));
+      const uint i = k * MASU_GROUP + lane;
+      if (i < length) {
+        const uint one = staged[i];
+        const uint4 move = moves[one >> 16];
+        sorted[i + (i < move.x ? move.y : move.z)] = (ushort)one;
       }
     }
     barrier(CLK_LOCAL_MEM_FENCE);
-    for (uint p = lane; p < parts; p += MASU_GROUP) {
-      if (sizes[p] != 0) begins[p] = atomic_add(&places[p], sizes[p]) - begins[p];
-    }
-    barrier(CLK_LOCAL_MEM_FENCE);
-    const uint length = count - tile < MASU_TILE ? (uint)(count - tile) : MASU_TILE;
-    for (uint i = lane; i < length; i += MASU_GROUP) sorted[begins[staged[i] >> 16] + i] = (ushort)staged[i];
-    barrier(CLK_LOCAL_MEM_FENCE);
+  }
+  for (uint p = first; p < end; ++p) {
+    const uint room = MASU_ROOM(moves[p].w);
+    if (room != 0) owners[2 * (moves[p].w / MASU_BLOCK)] = p << 16 | (MASU_BLOCK - room);
+  }
+}
+#endif
+
+#if MASU_KERNEL == MASU_KERNEL_ORDER
+// `partitioned`, step 2: brings the blocks into the order of the parts. Each work-group sums the parts' blocks for itself.
+__kernel MASU_WORK_GROUP(MASU_GROUP) void histogram_order(MASU_TEMPORARY, const uint parts, __local uint *starts,
+                                                          __local uint *sums) {
+  MASU_LOCAL_POINTER(uint, starts);
+  MASU_LOCAL_POINTER(uint, sums);
+  __global const uint *counters = MASU_AT(const uint, counters_at);
+  __global uint *begins = MASU_AT(uint, begins_at);
+  __global const uint *owners = MASU_AT(const uint, owners_at);
+  __global uint *order = MASU_AT(uint, order_at);
+  const uint lane = (uint)get_local_id(0);
+  const uint each = (parts + MASU_GROUP - 1) / MASU_GROUP;
+  const uint first = lane * each < parts ? lane * each : parts;
+  const uint end = first + each < parts ? first + each : parts;
+  uint sum = 0;
+  for (uint p = first; p < end; ++p) sum += counters[1 + p];
+  uint all;
+  uint begin = group_scan(sum, MASU_GROUP, sums, lane, &all) - sum;
+  for (uint p = first; p < end; ++p) {
+    starts[p] = begin;
+    if (get_group_id(0) == 0) begins[p] = begin;
+    begin += counters[1 + p];
+  }
+  if (get_global_id(0) == 0) begins[parts] = all;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  for (uint b = (uint)get_global_id(0); b < all; b += (uint)get_global_size(0)) {
+    const uint owner = owners[2 * b];
+    order[starts[owner >> 16] + owners[2 * b + 1]] = b << 9 | (owner & 511);
   }
 }
 #endif
 
 #if MASU_KERNEL == MASU_KERNEL_PARTS
-// `partitioned`, step 4: each work-group counts an equal share of the sorted elements, part by part, in a table of 2^shift
-// slots in local memory. The share of a group is below 2^32.
+// `partitioned`, step 3: each work-group counts an equal share of the blocks, part by part, in a table of 2^shift slots in
+// local memory. The share of a group is below 2^32 elements.
+#define MASU_BLOCK_VECTORS (MASU_BLOCK / 8)
+#define MASU_LOAD_BLOCKS(to, from)                                             \
+  MASU_PRAGMA_UNROLL                                                           \
+  for (int k = 0; k < MASU_UNROLL; ++k) {                                      \
+    const uint one = (from) + k * MASU_GROUP;                                  \
+    to[k] = one < vectors ? order[i + one / MASU_BLOCK_VECTORS] : 0;           \
+  }
 __kernel MASU_WORK_GROUP(MASU_GROUP) void histogram_parts(MASU_TEMPORARY, const uint parts, const uint all_slots,
                                                           __global uint *totals, const ulong first_total,
                                                           __local uint *table) {
   MASU_LOCAL_POINTER(uint, table);
-  __global const ushort *sorted = MASU_AT(const ushort, sorted_at);
+  __global const uint4 *sorted = MASU_AT(const uint4, sorted_at);
   __global const uint *begins = MASU_AT(const uint, begins_at);
+  __global const uint *order = MASU_AT(const uint, order_at);
   const uint lane = (uint)get_local_id(0);
   const ulong all = begins[parts];
-  ulong i = all * get_group_id(0) / get_num_groups(0);
-  const ulong end = all * (get_group_id(0) + 1) / get_num_groups(0);
+  uint i = (uint)(all * get_group_id(0) / get_num_groups(0));
+  const uint end = (uint)(all * (get_group_id(0) + 1) / get_num_groups(0));
   // The last part that begins at or before i.
   uint part = 0;
   for (uint length = parts; length > 1;) {
@@ -291,23 +360,39 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void histogram_parts(MASU_TEMPORARY, const 
     length -= middle;
   }
   for (; i < end; ++part) {
-    const ulong next = begins[part + 1];
-    const ulong part_end = next < end ? next : end;
+    const uint next = begins[part + 1];
+    const uint part_end = next < end ? next : end;
     if (part_end <= i) continue;
     const uint first = part << MASU_SLOT_SHIFT;
     const uint rest = all_slots - first;
     const uint slots = rest < 1u << MASU_SLOT_SHIFT ? rest : 1u << MASU_SLOT_SHIFT;
     for (uint s = lane; s < slots; s += MASU_GROUP) table[s] = 0;
     barrier(CLK_LOCAL_MEM_FENCE);
-    ulong e = i + lane;
-    for (; e + (MASU_UNROLL - 1) * MASU_GROUP < part_end; e += MASU_UNROLL * MASU_GROUP) {
-      ushort loaded[MASU_UNROLL];
+    const uint vectors = (part_end - i) * MASU_BLOCK_VECTORS;
+    uint block[MASU_UNROLL];
+    uint next_block[MASU_UNROLL];  // loaded while those in front are counted
+    MASU_LOAD_BLOCKS(next_block, lane)
+    for (uint v = lane; v < vectors; v += MASU_UNROLL * MASU_GROUP) {
+      uint4 loaded[MASU_UNROLL];
       MASU_PRAGMA_UNROLL
-      for (int k = 0; k < MASU_UNROLL; ++k) loaded[k] = sorted[e + k * MASU_GROUP];
+      for (int k = 0; k < MASU_UNROLL; ++k) block[k] = next_block[k];
       MASU_PRAGMA_UNROLL
-      for (int k = 0; k < MASU_UNROLL; ++k) atomic_inc(&table[loaded[k]]);
+      for (int k = 0; k < MASU_UNROLL; ++k) {
+        const uint in_block = (v + k * MASU_GROUP) % MASU_BLOCK_VECTORS;
+        loaded[k] = masu_load_streaming(sorted + (block[k] >> 9) * MASU_BLOCK_VECTORS + in_block);
+      }
+      MASU_LOAD_BLOCKS(next_block, v + MASU_UNROLL * MASU_GROUP)
+      MASU_PRAGMA_UNROLL
+      for (int k = 0; k < MASU_UNROLL; ++k) {
+        const uint at = (v + k * MASU_GROUP) % MASU_BLOCK_VECTORS * 8;
+        uint words[4];
+        words_of_vector(loaded[k], words);
+        MASU_PRAGMA_UNROLL
+        for (uint e = 0; e < 8; ++e) {
+          if (at + e < (block[k] & 511)) atomic_inc(&table[words[e / 2] >> 16 * (e % 2) & 65535]);
+        }
+      }
     }
-    for (; e < part_end; e += MASU_GROUP) atomic_inc(&table[sorted[e]]);
     barrier(CLK_LOCAL_MEM_FENCE);
     for (uint s = lane; s < slots; s += MASU_GROUP) {
       if (table[s] != 0) add_total(&totals[2 * (first_total + first + s)], table[s]);

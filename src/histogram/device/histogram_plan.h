@@ -30,9 +30,8 @@ enum class KernelKind {
   byte_rows,       // histogram_byte_rows.cl
   elements_local,  // histogram_elements.cl
   elements_global,
-  sizes,
-  scan,
   scatter,
+  order,
   parts,
   range,     // histogram_range.cl
   weighted,  // weighted_histogram.cl, behind histogram_elements.cl
@@ -61,6 +60,9 @@ inline constexpr std::uint32_t most_global_cells = 1U << 21;
 // `partitioned` sorts at most this many elements at a time, two bytes each, into at most so many parts.
 inline constexpr std::uint64_t partition_elements = std::uint64_t{1} << 27;
 inline constexpr std::uint64_t most_parts = 2000;
+// They go to blocks of so many; of all the work-groups' blocks that are not full there are at most so many.
+inline constexpr std::uint64_t block_elements = 256;
+inline constexpr std::uint64_t most_open_blocks = std::uint64_t{1} << 18;
 // A lane counts fewer bytes than 2^8 between two sums: at most so many vectors of 16, and one byte more. A row has
 // fewer than 2^16.
 inline constexpr unsigned byte_row_vectors = 15;

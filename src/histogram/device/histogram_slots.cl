@@ -15,6 +15,7 @@
 // - MASU_ALL_INSIDE       1: every value of the type lies in a bin
 // - MASU_LAST_PROVED      1: what slot_even_proved says holds for the upper end of the last bin too
 // - MASU_POSITION_DOUBLE  1: MASU_POSITION is double
+// - MASU_COMPARED         edges that decide where positions do not
 // - MASU_FP64             1 where the device has double
 
 #if MASU_FP64 && defined(MASU_OPENCL) && defined(cl_khr_fp64)
@@ -137,12 +138,16 @@ MASU_NOINLINE uint slot_even_halves(const MASU_VALUE x, MASU_SLOT_PARAMETERS) {
 }
 #endif
 
-// Even bins where the host has proved that the position is nearest to the bin or the one before it (for the first bin
-// perhaps to -1): a comparison with the edge between them, computed as NumPy computes it, decides.
+// Even bins where the host has proved that the position is nearest to the bin or one of the MASU_COMPARED before it (for the
+// first bins perhaps below 0): comparisons with the edges between them, computed as NumPy computes them, decide.
 #define MASU_DEFINE_EVEN(name, MASU_REACHES)                                                           \
   inline uint bin_##name(const MASU_VALUE x, MASU_SLOT_PARAMETERS) {                                   \
-    const uint guess = MASU_NEAREST(MASU_POSITION_OF(x));                                               \
-    return min(MASU_REACHES(x, guess + 1) ? guess + 1 : guess, bins - 1);                              \
+    uint guess = MASU_NEAREST(MASU_POSITION_OF(x));                                                    \
+    if (MASU_COMPARED > 1) guess = (uint)max((int)guess, 0);                                           \
+    uint bin = guess;                                                                                  \
+    MASU_PRAGMA_UNROLL                                                                                 \
+    for (uint i = 1; i <= MASU_COMPARED; ++i) bin = MASU_REACHES(x, guess + i) ? guess + i : bin;      \
+    return min(bin, bins - 1);                                                                         \
   }                                                                                                    \
   inline uint try_##name(const MASU_VALUE x, bool *sure, MASU_SLOT_PARAMETERS) {                       \
     *sure = *sure & MASU_INSIDE(x);                                                                    \

@@ -10,20 +10,54 @@ namespace masu {
 using histogram_plan::KernelKind;
 using histogram_plan::Plan;
 
-// Sizes (one for each part), begins (one more), and the sorted elements.
+namespace {
+
+using histogram_plan::block_elements;
+
+// Of a block: its elements, two words that tell what it is, and its number in the order of the parts.
+constexpr std::uint64_t block_bytes = block_elements * sizeof(std::uint16_t) + 3 * sizeof(std::uint32_t);
+
+std::uint64_t tile_of(const Plan& plan) {
+  return std::uint64_t{plan.group} * plan.unroll;
+}
+
+std::uint64_t full_blocks(std::uint64_t elements) {
+  return (elements + block_elements - 1) / block_elements;
+}
+
+}  // namespace
+
+// The counters of blocks (one for each part, and one for all), and where parts begin.
 std::uint64_t Partitioner::parts_bytes(const Plan& plan) {
-  return call::aligned(plan.parts * sizeof(std::uint32_t)) + call::aligned((plan.parts + 1) * sizeof(std::uint32_t));
+  return 2 * call::aligned((plan.parts + 1) * sizeof(std::uint32_t));
+}
+
+std::uint64_t Partitioner::groups_for(const Plan& plan, std::uint64_t elements) {
+  // Each has a block of each part that is not full: of those there are not many times as many as of the others.
+  constexpr std::uint64_t times = 4;
+  const std::uint64_t full = full_blocks(elements);
+  const std::uint64_t tiles = (full * block_elements + tile_of(plan) - 1) / tile_of(plan);
+  const std::uint64_t open = std::min(times * full, histogram_plan::most_open_blocks);
+  return std::clamp<std::uint64_t>(std::min(tiles, open / plan.parts), 1, plan.groups);
+}
+
+std::uint64_t Partitioner::blocks_for(const Plan& plan, std::uint64_t elements) {
+  return full_blocks(elements) + groups_for(plan, elements) * plan.parts;
 }
 
 std::uint64_t Partitioner::bytes_for(const Plan& plan, std::uint64_t elements) {
-  return parts_bytes(plan) + call::aligned(elements * sizeof(std::uint16_t));
+  return call::aligned(parts_bytes(plan) + blocks_for(plan, elements) * block_bytes);
 }
 
 std::uint64_t Partitioner::elements_in(const Plan& plan, std::uint64_t bytes) {
   constexpr std::uint64_t least = 1 << 15;  // below this, clearing the tables is all that happens
-  const std::uint64_t room = bytes - std::min(bytes, parts_bytes(plan));
-  const std::uint64_t most = room / call::workspace_alignment * call::workspace_alignment / sizeof(std::uint16_t);
-  return std::clamp(most, least, histogram_plan::partition_elements);
+  constexpr std::uint64_t most = histogram_plan::partition_elements;
+  const std::uint64_t blocks = (bytes - std::min(bytes, parts_bytes(plan))) / block_bytes;
+  std::uint64_t elements = 0;
+  for (std::uint64_t more = most; more >= block_elements; more /= 2) {
+    if (blocks_for(plan, elements + more) <= blocks) elements += more;
+  }
+  return std::clamp(elements, least, most);
 }
 
 std::uint64_t Partitioner::chunk_elements(const Plan& plan, const HistogramOptions& options) {
@@ -34,9 +68,8 @@ std::uint64_t Partitioner::chunk_elements(const Plan& plan, const HistogramOptio
 Partitioner::Partitioner(const Device& device, const DeviceRules& rules, const Plan& plan, std::uint64_t slots)
     : plan_(plan),
       slots_(slots),
-      sizes_(of_step(device, rules, plan, KernelKind::sizes)),
-      scan_(of_step(device, rules, plan, KernelKind::scan)),
       scatter_{plan, rules.kernels(plan)},
+      order_(of_step(device, rules, plan, KernelKind::order)),
       parts_(of_step(device, rules, plan, KernelKind::parts)) {}
 
 Partitioner::Launch Partitioner::of_step(const Device& device, const DeviceRules& rules, const Plan& plan,
@@ -47,26 +80,27 @@ Partitioner::Launch Partitioner::of_step(const Device& device, const DeviceRules
 
 void Partitioner::count(Stream& stream, const BufferBase& memory, const call::Arguments& input, std::uint64_t elements,
                         const BufferBase& totals, std::vector<Event>& launches) {
-  // The kernels get the memory whole and where the three arrays begin in it: views of it are not for every device.
-  const std::uint64_t sizes_at = memory.byte_offset();
-  const std::uint64_t size_bytes = call::aligned(plan_.parts * sizeof(std::uint32_t));
-  const call::Arguments temporary(memory, sizes_at + size_bytes, sizes_at + parts_bytes(plan_));
+  // The kernels get the memory whole and where the arrays begin in it: views of it are not for every device.
+  const std::uint64_t counters_at = memory.byte_offset();
+  const std::uint64_t counter_bytes = parts_bytes(plan_) / 2;
+  const std::uint64_t blocks = blocks_for(plan_, elements);
+  const std::uint64_t sorted_at = counters_at + 2 * counter_bytes;
+  const std::uint64_t owners_at = sorted_at + blocks * block_elements * sizeof(std::uint16_t);
+  const call::Arguments temporary(memory, counters_at + counter_bytes, owners_at,
+                                  owners_at + 2 * blocks * sizeof(std::uint32_t), sorted_at, plan_.parts);
   const auto launch = [&](Launch& step, std::uint64_t groups, const auto&... arguments) {
     launches.push_back(step.kernels.launch(stream, step.plan.kernel_name(), groups, arguments...));
   };
-  const auto groups_for = [&](const Launch& step) {
-    const std::uint64_t tile = std::uint64_t{step.plan.group} * step.plan.unroll;
-    return std::clamp<std::uint64_t>((elements + tile - 1) / tile, 1, step.plan.groups);
-  };
   const auto words = [](std::uint64_t count) { return call::local<std::uint32_t>(count); };
 
-  call::clear(stream, memory, 0, size_bytes);
-  launch(sizes_, groups_for(sizes_), input, temporary, words(sizes_.plan.local_words));
-  launch(scan_, 1, temporary, plan_.parts, words(scan_.plan.local_words));
-  launch(scatter_, groups_for(scatter_), input, temporary, plan_.parts, words(plan_.parts), words(plan_.parts),
-         words(std::uint64_t{plan_.group} * plan_.unroll), words(plan_.group));
-  launch(parts_, groups_for(parts_), temporary, plan_.parts, static_cast<std::uint32_t>(slots_),
-         call::memory_of(totals), totals.byte_offset() / sizeof(std::uint64_t), words(parts_.plan.local_words));
+  call::clear(stream, memory, 0, counter_bytes);
+  launch(scatter_, groups_for(plan_, elements), input, temporary, words(std::uint64_t{1} + plan_.parts),
+         words(std::uint64_t{4} * plan_.parts), words(tile_of(plan_)), words(plan_.group));
+  launch(order_, std::clamp<std::uint64_t>(blocks / plan_.group, 1, plan_.groups), temporary, words(plan_.parts),
+         words(order_.plan.local_words));
+  launch(parts_, std::clamp<std::uint64_t>(elements / tile_of(plan_), 1, parts_.plan.groups), temporary,
+         static_cast<std::uint32_t>(slots_), call::memory_of(totals), totals.byte_offset() / sizeof(std::uint64_t),
+         words(parts_.plan.local_words));
 }
 
 }  // namespace masu

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `partitioned`: elements are sorted by the part of the bins that they lie in, then each part is counted in local
-// memory.
+// `partitioned`: elements are sorted by the part of the bins that they lie in, into blocks, then each part is counted
+// in local memory.
 #pragma once
 
 #include "histogram/device/device_rules.h"
@@ -36,12 +36,14 @@ class Partitioner {
   static Launch of_step(const Device& device, const DeviceRules& rules, const histogram_plan::Plan& plan,
                         histogram_plan::KernelKind kernel);
   static std::uint64_t parts_bytes(const histogram_plan::Plan& plan);
+  // Work-groups that sort so many elements, and the most blocks that they fill.
+  static std::uint64_t groups_for(const histogram_plan::Plan& plan, std::uint64_t elements);
+  static std::uint64_t blocks_for(const histogram_plan::Plan& plan, std::uint64_t elements);
 
   histogram_plan::Plan plan_;
   std::uint64_t slots_;
-  Launch sizes_;
-  Launch scan_;
   Launch scatter_;
+  Launch order_;
   Launch parts_;
 };
 

@@ -17,8 +17,9 @@ namespace masu {
 
 namespace {
 
-// One comparison decides where positions are off by less than this many bins.
-constexpr double most_compared_error = 0.2;
+// Comparisons decide where positions are off by less than this many bins, one of them where it is less than the first.
+constexpr double most_error_of_one = 0.2;
+constexpr double most_compared_error = 1.5;
 // Given up, for a search in all edges, above this.
 constexpr double most_error = 16;
 // Up to so many bins the host tries whether positions alone are right.
@@ -264,7 +265,7 @@ void SlotRule::set_even(const BinRule& rule, const DeviceInfo& device) {
   if (!device.fp64 && !rule.f32_arithmetic) return;
   position_double = wide_ || std::is_same_v<T, double>;
   error_ = position_error(rule, position_double);
-  if (!position_double && device.fp64 && error_ > most_compared_error) {
+  if (!position_double && device.fp64 && error_ > most_error_of_one) {
     const double better = position_error(rule, true);
     if (better < error_) {
       error_ = better;
@@ -272,7 +273,8 @@ void SlotRule::set_even(const BinRule& rule, const DeviceInfo& device) {
     }
   }
   if (!(error_ < most_error)) return;
-  const bool compared = error_ < most_compared_error;
+  constexpr std::uint64_t most_nearest = std::uint64_t{1} << 22;  // of positions in f32, as MASU_NEAREST finds it
+  const bool compared = error_ < most_compared_error && (position_double || rule.n < most_nearest);
   if (rule.f32_arithmetic) {
     kind = compared ? Kind::even_f32 : Kind::searched_f32;
   } else if (rule.f32_edges) {
@@ -282,7 +284,11 @@ void SlotRule::set_even(const BinRule& rule, const DeviceInfo& device) {
   }
   scale_ = static_cast<double>(rule.n) / (rule.hi - rule.lo);
   shift_ = -rule.lo * scale_;
-  if (compared) shift_ -= 0.75;  // nearest to the bin, or the one before it
+  if (compared) {
+    // Nearest to the bin or one before it: it is above position - error - 1, and at most position + error.
+    shift_ -= error_ + 0.55;
+    comparisons = static_cast<unsigned>(2 * error_ + 1.1);
+  }
   lo_ = rule.lo;
   step_ = rule.step;
 }

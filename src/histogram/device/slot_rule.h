@@ -52,6 +52,7 @@ struct SlotRule {
   std::uint64_t slots = 0;  // with those behind the bins; 256 or 65,536 for bits
   std::uint32_t bins = 0;
   bool position_double = false;       // positions need double
+  unsigned comparisons = 1;           // with edges, where positions are compared
   bool all_inside = false;            // every value of the type lies in a bin
   bool last_proved = false;           // proved for the upper end of the last bin too
   std::vector<std::byte> thresholds;  // of `value`, for edges
