@@ -68,7 +68,9 @@ TYPED_TEST(StateLimitsOf, Sums) {
     EXPECT_EQ(merge_until_refused(sums, read), 61);
     EXPECT_EQ(sums.count(), std::uint64_t{3} << 61);
     EXPECT_EQ(sums.integers().front(), std::int64_t{3} << 61);
-    if (kind != SumKind::dot) EXPECT_EQ(sums.mean().value(), mean);
+    if (kind != SumKind::dot) {
+      EXPECT_EQ(sums.mean().value(), mean);
+    }
     EXPECT_EQ(SumAccumulator::from_integers(cpu, dtype_of<TypeParam>, kind, sums.integers()).bytes(), sums.bytes());
     constexpr std::size_t count_at = 8;
     for (const std::uint64_t count : {std::uint64_t{0}, std::uint64_t{3} << 50, std::uint64_t{1} << 63}) {

@@ -95,7 +95,7 @@ Bytes npy(const std::vector<std::uint32_t>& values) {
   return npy_header(Dtype::u32, shape) + Bytes(reinterpret_cast<const char*>(values.data()), values.size() * 4);
 }
 
-SourceOptions raw(Dtype dtype) {
+SourceOptions raw_of(Dtype dtype) {
   SourceOptions options;
   options.dtype = dtype;
   return options;
@@ -124,13 +124,13 @@ TEST(Compressed, IsReadAsWhatItStandsFor) {
   const Bytes elements(reinterpret_cast<const char*>(values.data()), values.size() * 4);
   for (const auto compress : {gzip, zstd}) {
     expect_values(compress(npy(values)), values);
-    expect_values(compress(elements), values, raw(Dtype::u32));
+    expect_values(compress(elements), values, raw_of(Dtype::u32));
     expect_values<std::int64_t>(compress("5\n7\n-1\n"), {5, 7, -1});
-    SourceOptions some = raw(Dtype::u32);
+    SourceOptions some = raw_of(Dtype::u32);
     some.offset = 8;
     some.count = 3;
     expect_values<std::uint32_t>(compress(elements), {values[2], values[3], values[4]}, some);
-    expect_bad(compress(elements + "x"), "inside an element", raw(Dtype::u32));
+    expect_bad(compress(elements + "x"), "inside an element", raw_of(Dtype::u32));
     expect_bad(compress(npy(values).substr(0, 4000)), "truncated");
     expect_values<std::uint32_t>(compress(npy({})), {});
     expect_bad(compress(""), "has no number");
@@ -194,7 +194,7 @@ TEST(Compressed, WindowsAreBounded) {
 TEST(Compressed, FormatsAreTakenAsSaid) {
   const Bytes text = gzip("1 2 3");
   const std::vector<std::uint8_t> bytes(text.begin(), text.end());
-  SourceOptions options = raw(Dtype::u8);
+  SourceOptions options = raw_of(Dtype::u8);
   options.format = InputFormat::raw;
   expect_values(text, bytes, options);  // the name does not say that it is compressed
   const Folder folder;

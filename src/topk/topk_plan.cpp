@@ -169,7 +169,6 @@ Sampling sampling(const Plan& plan, std::uint64_t count, std::uint64_t k) {
   double each = static_cast<double>(wanted) / all;
   const auto chance = [&] { return -std::expm1(each * std::log1p(-part)); };
   while (each > 1 && chance() > 0.2) each /= 2;
-  const double mean = all * chance();
   const double rest = threshold_rank(chance());
   const double last = rest + 6 * std::sqrt(rest) + 16;
   if (last >= most_part * all) return result;
