@@ -144,8 +144,10 @@ def test_what_is_not_finite():
 
 def test_what_devices_refuse():
     there = masu.to_device(np.ones(4), "cpu")
+    rows = masu.to_device(np.ones((4, 1)), "cpu")
     for call in (lambda: masu.mean(there, dtype="i8"), lambda: masu.var(there, ddof=0.5), lambda: masu.var(there, ddof=4), lambda: masu.std(there, ddof=4),
-                 lambda: masu.mean(there, where=np.ones(4, bool)), lambda: masu.var(masu.to_device(np.ones(0), "cpu"), ddof=1)):
+                 lambda: masu.mean(there, where=np.ones(4)), lambda: masu.mean(rows, 1, where=np.ones((4, 1), bool)),
+                 lambda: masu.var(masu.to_device(np.ones(0), "cpu"), ddof=1)):
         with pytest.raises((TypeError, ValueError)):
             call()
 
