@@ -50,18 +50,16 @@ SUBJECTS = [
     ("Transposing on a GPU", "transpose", H200, COPYING, {}),
     ("Gathering, scattering, reversing, compacting on a GPU", "gather", H200, COPYING, {}),
     ("Python beside NumPy", "python", {"Zen 5": ZEN5, "Zen 4": ZEN4}, None, {"unit": "ms"}),
-    ("Python beside PyTorch and CuPy", "python", {"CUDA": "h200-cuda"}, None, {"unit": "ms"}),
 ]
 ELSEWHERE = {"ladder"}  # docs/ladder.md has its table
 NOTES = {
     "Histograms on a GPU": """
-![GB/s of masu through CUDA and OpenCL and of CUB, for seven distributions](images/h200-u8-256.svg)
+![GB/s of masu through CUDA and OpenCL and of CUB, for five distributions](images/h200-u8-256.svg)
 
-CUB wrote outside its tables with 10^6 and 10^7 bins; its figures there are of runs of their own. `pinned` and `pageable` rows start with data in host
-memory and are held against the plain copy to the device.""",
+CUB wrote outside its tables with 10^6 and 10^7 bins; its figures there are of runs of their own. `pinned` and `pageable` rows start
+with data in host memory and are held against the plain copy to the device.""",
     "Sorting on a GPU": "CUB sorts with a 64-bit number of items.",
     "Sorting on a GPU, by distribution": "masu's speed as a multiple of CUB 3.6's. Below 1 masu is slower.",
-    "Distinct values on a GPU": "Run lengths were not timed on this device.",
     "Exact sums and dot products on a GPU": "masu's results are exact; those of CUB and cuBLAS are rounded in every step.",
     "Histograms on the CPU": "The loops and OpenCV use the plain product, which puts some values on edges into the wrong bin; masu and NumPy compare with "
                              "the edges. Differences below 15% are noise. NumPy's column has the fastest call that does the same: "
@@ -70,9 +68,6 @@ memory and are held against the plain copy to the device.""",
 ![Times as fast as NumPy, of 30 calls](images/python-numpy.svg)
 
 `sum` and `cumsum` of floats are exact in masu and rounded in NumPy; masu's `partition` is stable. The chart is of Zen 5.""",
-    "Python beside PyTorch and CuPy": "Whole calls, in turns with the library, from an idle GPU to the result. `torch.sort` also returns the order; "
-                                      "sums are exact in masu and rounded in the libraries. CuPy's column divides medians of two runs; "
-                                      "the chapter Recorded has the ratios of CuPy's own run.",
 }
 HEAD = """# Performance
 
