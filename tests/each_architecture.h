@@ -19,7 +19,7 @@
 
 namespace masu::test {
 
-// What an H200 says of itself to CUDA.
+// What an H200 says of itself to CUDA, but for its architecture.
 inline DeviceInfo nvrtc_gpu(int architecture = 75) {
   DeviceInfo info;
   info.architecture = "sm_" + std::to_string(architecture);

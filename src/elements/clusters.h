@@ -13,9 +13,9 @@ namespace masu {
 
 // Work-groups of a cluster on this device; 1 where there are none: before compute capability 9.0.
 inline unsigned cluster_groups(const DeviceInfo& device) noexcept {
-  constexpr unsigned portable = 8;  // every device that has clusters has such
+  constexpr unsigned portable = 8;  // small parts of a device may have room for fewer
   constexpr int first = 90;
-  if (device.kind != DeviceKind::cuda) return 1;
+  if (device.kind != DeviceKind::cuda || device.compute_units < 2 * portable) return 1;
   const std::string_view name = device.architecture;
   int architecture = 0;
   std::from_chars(name.data() + std::min<std::size_t>(name.size(), 3), name.data() + name.size(), architecture);

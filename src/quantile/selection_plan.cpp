@@ -89,6 +89,9 @@ Plan make(const DeviceInfo& device, Dtype dtype) {
   plan.group = work_group(device, device.gpu ? 512 : 64);
   plan.row_group = work_group(device, device.gpu ? 1024 : 64);
   plan.unroll = device.gpu ? 4 : 1;
+  // The filter keeps a tile in local memory, and some words beside it.
+  constexpr std::uint64_t beside = 64;
+  while (device.gpu && plan.group > 1 && plan.tile_vectors() * 16 + beside > device.local_bytes) plan.group /= 2;
   plan.least_bounded = std::uint64_t{1} << (device.gpu ? 22 : 18);
   plan.compute_units = std::max(1U, device.compute_units);
   return plan;

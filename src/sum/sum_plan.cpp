@@ -23,13 +23,14 @@ constexpr std::string_view add_file = "src/sum/sum_add.cl";
 constexpr std::string_view finish_file = "src/sum/sum_finish.cl";
 constexpr std::string_view certain_file = "src/sum/sum_certain.cl";
 constexpr std::string_view quick_file = "src/sum/sum_quick.cl";
+constexpr std::string_view rows_file = "src/sum/sum_rows.cl";
 constexpr std::array<std::string_view, 5> float_files = {elements_file, totals_file, sum_file, floats_file, add_file};
 constexpr std::array<std::string_view, 5> integer_files = {elements_file, totals_file, sum_file, integers_file,
                                                            add_file};
-constexpr std::array<std::string_view, 8> finished_float_files = {elements_file, totals_file, number_file,  sum_file,
-                                                                  floats_file,   finish_file, certain_file, quick_file};
-constexpr std::array<std::string_view, 8> finished_integer_files = {
-    elements_file, totals_file, number_file, sum_file, integers_file, finish_file, certain_file, quick_file};
+constexpr std::array<std::string_view, 9> finished_float_files = {
+    elements_file, totals_file, number_file, sum_file, floats_file, finish_file, certain_file, quick_file, rows_file};
+constexpr std::array<std::string_view, 9> finished_integer_files = {
+    elements_file, totals_file, number_file, sum_file, integers_file, finish_file, certain_file, quick_file, rows_file};
 constexpr unsigned digit_bits = 16;
 constexpr unsigned integer_rows = 12;  // of 192 bits
 

@@ -34,7 +34,11 @@
 #define MASU_WORK_GROUPS(n, groups) \
   __launch_bounds__(n, (groups) * (n) < MASU_RESIDENT_THREADS ? (groups) : MASU_RESIDENT_THREADS / (n))
 // Behind those, from sm_90 on: each n neighbouring work-groups are a cluster. They are on the device at once.
+#if __CUDA_ARCH__ >= 900
 #define MASU_CLUSTERS(n) __cluster_dims__(n, 1, 1)
+#else
+#define MASU_CLUSTERS(n)
+#endif
 // Before a function that is called rarely: it stays out of the way of the loop that calls it.
 #define MASU_NOINLINE __noinline__
 // Before a function with barriers that is called rarely.
@@ -77,6 +81,8 @@ inline void barrier(uint) { __syncthreads(); }
 inline void masu_cluster_barrier() {
 #if __CUDA_ARCH__ >= 900
   asm volatile("barrier.cluster.arrive; barrier.cluster.wait;" ::: "memory");
+#else
+  asm volatile("trap;");  // compiled for less than the device is: an error instead of wrong results
 #endif
 }
 inline void mem_fence(uint flags) { (flags & CLK_GLOBAL_MEM_FENCE) != 0 ? __threadfence() : __threadfence_block(); }

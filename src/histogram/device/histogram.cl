@@ -73,7 +73,7 @@
 // memory has banks, the word `slot * copies + lane` lies in the lane's own bank: no two lanes of a warp ever wait for each
 // other, whatever the values are. A group counts fewer than 2^32 values (the host splits larger launches).
 // `anew`: the work-groups are a cluster, and the totals hold anything before.
-MASU_INLINE void count_in_tables(MASU_PARAMETERS, MASU_LOCAL_PARAMETERS, const bool anew) {
+MASU_INLINE void count_in_tables(MASU_PARAMETERS_AS(const), MASU_LOCAL_PARAMETERS, const bool anew) {
   MASU_LOCAL_POINTER(uint, table);
   const uint lane = (uint)get_local_id(0);
 #if MASU_SPLIT == 1

@@ -88,7 +88,9 @@ std::uint64_t partitioned_limit(const DeviceInfo& device) {
   const std::uint64_t limit = table_limit(device);
   const std::uint64_t tile = std::uint64_t{tile_group(device)} * (tile_unroll(device) + 1);
   constexpr std::uint64_t words_a_part = 5;
-  return limit < tile ? 0 : std::min(most_parts, (limit - tile) / words_a_part) << part_shift(device);
+  constexpr std::uint64_t aligned = 4;  // the end of the parts, and what comes behind it begins at 16 bytes
+  return limit < tile + aligned ? 0
+                                : std::min(most_parts, (limit - tile - aligned) / words_a_part) << part_shift(device);
 }
 
 // Reading all values this many times, mostly from the second-level cache, costs less than sorting them into parts.

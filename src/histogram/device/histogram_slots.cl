@@ -31,13 +31,14 @@
 // What a column needs to find slots, d its number. first <= x <= last says that x lies in a bin. Even bins: the position
 // fma(x, scale, shift) is what its function says, and edge i is i * step + lo. Edges: `thresholds` holds
 // the least value of each bin that the type reaches, `guide` what slot_edges says, for `cells` + 1 cells.
-#define MASU_RULE_PARAMETERS(d)                                                                                         \
-  __global const MASU_VALUE *restrict thresholds##d, __global const uint *restrict guide##d, const uint cells##d,      \
-      const uint bins##d, const MASU_VALUE first##d, const MASU_VALUE last##d, const MASU_VALUE base##d,               \
+#define MASU_RULE_PARAMETERS_AS(d, MASU_ALONE) \
+  __global const MASU_VALUE *MASU_ALONE thresholds##d, __global const uint *MASU_ALONE guide##d, const uint cells##d, \
+      const uint bins##d, const MASU_VALUE first##d, const MASU_VALUE last##d, const MASU_VALUE base##d, \
       const MASU_POSITION scale##d, const MASU_POSITION shift##d, const MASU_POSITION error##d, const MASU_EDGE lo##d, \
       const MASU_EDGE step##d
-#define MASU_RULE_ARGUMENTS(d)                                                                                        \
+#define MASU_RULE_ARGUMENTS(d) \
   thresholds##d, guide##d, cells##d, bins##d, first##d, last##d, base##d, scale##d, shift##d, error##d, lo##d, step##d
+#define MASU_RULE_PARAMETERS(d) MASU_RULE_PARAMETERS_AS(d, restrict)
 
 // The same as the slot functions take it: the tables where MASU_GUIDE_LOCAL says that they are.
 #define MASU_SLOT_PARAMETERS                                                                                        \

@@ -12,9 +12,10 @@
 // - MASU_CHANNELS  interleaved channels, each with slots of its own
 // - MASU_ROWS      1: there are `rows` rows; 0: one
 
-#define MASU_PARAMETERS                                                                                            \
-  __global const uchar *restrict data, const ulong byte_offset, const ulong count, const ulong rows,              \
-      const ulong pitch, const uint slots, MASU_RULE_PARAMETERS(0), __global uint *totals, const ulong first_total
+#define MASU_PARAMETERS_AS(MASU_ALONE)                                                                             \
+  __global const uchar *MASU_ALONE data, const ulong byte_offset, const ulong count, const ulong rows,              \
+      const ulong pitch, const uint slots, MASU_RULE_PARAMETERS_AS(0, MASU_ALONE), __global uint *totals, const ulong first_total
+#define MASU_PARAMETERS MASU_PARAMETERS_AS(restrict)
 #define MASU_ARGUMENTS data, byte_offset, count, rows, pitch, slots, MASU_RULE_ARGUMENTS(0), totals, first_total
 
 // The elements lie as 16-byte vectors behind up to 15 bytes of head and before a tail; both are read one by one.
