@@ -108,6 +108,8 @@ class TransposeJob {
     band_.clear();
     band_.reserve(values * size_of(dtype));
     gather(first * pixel_, width * pixel_);
+    if (band_.size() != values * size_of(dtype))
+      throw Error(ErrorCode::io, "transpose: the input changed while it was read");
     turned_.resize(band_.size());
     Times times;
     const std::uint64_t pixels = matrix_.rows * width;

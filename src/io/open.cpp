@@ -185,6 +185,9 @@ std::unique_ptr<Source> open_input(Input input) {
   const SourceOptions& options = input.options;
   const bool zip = is_zip(input.reader.peek(4));
   if (!input.array.empty() && !zip) input.reader.fail("is not a ZIP archive, so it has no arrays with names");
+  if (!input.array.empty() && options.format != InputFormat::automatic && options.format != InputFormat::npy) {
+    input.reader.fail("has arrays with names: they are npy, so no other --input-format does");
+  }
   switch (options.format) {
     case InputFormat::raw: return open_raw(std::move(input));
     case InputFormat::text: return open_text(std::move(input));

@@ -21,7 +21,7 @@ constexpr std::size_t entry_bytes = 46;
 constexpr std::size_t local_bytes = 30;
 constexpr std::uint64_t deflate_ratio = 1032;  // no byte of deflate stands for more
 
-std::uint32_t signature(unsigned a, unsigned b) noexcept {
+std::uint32_t zip_signature(unsigned a, unsigned b) noexcept {
   return 'P' | 'K' << 8 | a << 16 | b << 24;
 }
 
@@ -78,7 +78,7 @@ class ZipDirectory {
     reader_.read_exact(tail.data(), tail.size(), "its end");
     std::size_t at = tail.size() < end_bytes ? 0 : tail.size() - end_bytes + 1;
     const auto is_end = [&] {
-      return load_little<std::uint32_t>(&tail[at]) == signature(5, 6) &&
+      return load_little<std::uint32_t>(&tail[at]) == zip_signature(5, 6) &&
              at + end_bytes + load_little<std::uint16_t>(&tail[at + 20]) <= tail.size();
     };
     do {
@@ -90,10 +90,11 @@ class ZipDirectory {
     size_ = load_little<std::uint32_t>(&tail[at + 12]);
     start_ = load_little<std::uint32_t>(&tail[at + 16]);
     if (size_ == all_ones || start_ == all_ones || load_little<std::uint16_t>(&tail[at + 10]) == 0xffff) {
-      if (at >= locator_bytes && load_little<std::uint32_t>(&tail[at - locator_bytes]) == signature(6, 7)) {
+      if (at >= locator_bytes && load_little<std::uint32_t>(&tail[at - locator_bytes]) == zip_signature(6, 7)) {
         std::array<std::byte, 56> wide{};
         read_at(load_little<std::uint64_t>(&tail[at - locator_bytes + 8]), wide, "the directory's place");
-        if (load_little<std::uint32_t>(wide.data()) != signature(6, 6)) damaged("no ZIP64 record where it should be");
+        if (load_little<std::uint32_t>(wide.data()) != zip_signature(6, 6))
+          damaged("no ZIP64 record where it should be");
         size_ = load_little<std::uint64_t>(&wide[40]);
         start_ = load_little<std::uint64_t>(&wide[48]);
       }
@@ -114,7 +115,7 @@ class ZipDirectory {
   ZipEntry next(std::uint64_t& done) {
     std::array<std::byte, entry_bytes> head{};
     reader_.read_exact(head.data(), head.size(), "the directory");
-    if (load_little<std::uint32_t>(head.data()) != signature(1, 2)) damaged("an entry of the directory is damaged");
+    if (load_little<std::uint32_t>(head.data()) != zip_signature(1, 2)) damaged("an entry of the directory is damaged");
     ZipEntry entry;
     entry.encrypted = (load_little<std::uint16_t>(&head[8]) & 1) != 0;
     entry.method = load_little<std::uint16_t>(&head[10]);
@@ -157,7 +158,7 @@ class ZipDirectory {
       damaged(fmt::format("{} is compressed by method {}; masu reads stored (0) and deflated (8)", name, entry.method));
     std::array<std::byte, local_bytes> head{};
     read_at(entry.header, head, name);
-    if (load_little<std::uint32_t>(head.data()) != signature(3, 4)) damaged(fmt::format("{} has no header", name));
+    if (load_little<std::uint32_t>(head.data()) != zip_signature(3, 4)) damaged(fmt::format("{} has no header", name));
     entry.header += local_bytes + load_little<std::uint16_t>(&head[26]) + load_little<std::uint16_t>(&head[28]);
     if (entry.header > total_ || entry.stored > total_ - entry.header) {
       damaged(fmt::format("truncated: {} needs {} bytes from byte {}, but the file ends at byte {}", name, entry.stored,
@@ -218,7 +219,7 @@ class ZipStream final : public DecodedStream {
 bool is_zip(std::span<const std::byte> head) noexcept {
   if (head.size() < 4) return false;
   const auto magic = load_little<std::uint32_t>(head.data());
-  return magic == signature(3, 4) || magic == signature(5, 6);  // the second: an empty one
+  return magic == zip_signature(3, 4) || magic == zip_signature(5, 6);  // the second: an empty one
 }
 
 std::unique_ptr<ByteStream> zip_stream(Reader reader, std::string_view array) {

@@ -15,6 +15,14 @@
 
 namespace masu::io {
 
+namespace {
+
+bool is_zstd_frame(std::span<const std::byte> head) noexcept {
+  return head.size() >= 4 && load_little<std::uint32_t>(head.data()) == 0xfd2fb528;
+}
+
+}  // namespace
+
 #ifdef MASU_HAS_ZSTD
 namespace {
 
@@ -50,8 +58,12 @@ class ZstdStream final : public DecodedStream {
   std::size_t decode(std::byte* target, std::size_t bytes) override {
     ZSTD_outBuffer out{target, bytes, 0};
     while (out.pos == 0) {
-      const auto bytes_in = reader_.peek(1);
-      if (bytes_in.empty() && between_frames_) return 0;
+      const auto bytes_in = reader_.peek(between_frames_ ? 4 : 1);
+      if (bytes_in.empty() && between_frames_) {
+        if (!has_data_) reader_.fail("zstd: has no frame with data (--input-format raw reads its bytes)");
+        return 0;
+      }
+      has_data_ = has_data_ || (between_frames_ && is_zstd_frame(bytes_in));
       ZSTD_inBuffer in{bytes_in.data(), bytes_in.size(), 0};
       const std::size_t result = zstd_.ZSTD_decompressStream(context_.get(), &out, &in);
       reader_.consume(in.pos);
@@ -75,6 +87,7 @@ class ZstdStream final : public DecodedStream {
   const LibZstd& zstd_ = LibZstd::instance();
   std::unique_ptr<ZSTD_DCtx, decltype(&::ZSTD_freeDCtx)> context_{nullptr, zstd_.ZSTD_freeDCtx};
   bool between_frames_ = true;
+  bool has_data_ = false;  // not only frames that are skipped
 };
 
 }  // namespace
@@ -94,8 +107,7 @@ std::unique_ptr<ByteStream> zstd_stream(Reader reader) {
 
 bool is_zstd(std::span<const std::byte> head) noexcept {
   if (head.size() < 4) return false;
-  const auto magic = load_little<std::uint32_t>(head.data());
-  return magic == 0xfd2fb528 || (magic & 0xfffffff0) == 0x184d2a50;  // a frame, or one that is skipped
+  return is_zstd_frame(head) || (load_little<std::uint32_t>(head.data()) & 0xfffffff0) == 0x184d2a50;  // skipped
 }
 
 }  // namespace masu::io

@@ -135,6 +135,12 @@ class CompressedTest(CommandTest):
         self.fails(1, "reduce", self.path("l.npz"), says="compressed by method 14")
         self.fails(1, "reduce", self.write("o.npz", npz(a=np.array([{}, None], object))), says="dtype '|O' is not one that masu reads")
 
+    def test_what_only_looks_compressed(self):
+        self.fails(1, "reduce", self.write("skipped", np.array([0x184d2a50, 8, 2, 3], "u4").tobytes()), "--dtype", "u32", says="no frame with data")
+        self.write("two.npz", npz(a=np.arange(3), b=np.arange(4)))
+        for form in ("raw", "text", "image"):
+            self.fails(1, "reduce", self.path("two.npz") + ":a", "--input-format", form, "--dtype", "u8", says="they are npy")
+
     def test_much_of_little_takes_no_memory(self):
         """2 GiB of zeros in 2 MB of gzip, and a .npy in it, or in a pipe, that promises an exabyte."""
         block = gzip.compress(bytes(1 << 26))
