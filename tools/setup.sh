@@ -3,6 +3,8 @@
 # Sourced by run, test and tools/gpu, which set `root`: finds the packages that are missing, installs them, builds.
 # Everything is printed to standard error, and standard input is left to the program that is run in the end.
 
+export PATH  # bash has one where the environment has none, and CMake finds itself by it
+
 say() { printf 'masu: %s\n' "$*" >&2; }
 die() {
   say "$@"

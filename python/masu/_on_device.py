@@ -90,8 +90,7 @@ def argsort(a, axis=-1, kind=None, order=None, *, stable=None, descending=np._No
     refuse("argsort", order=order)
     backwards, _ = _order._direction(descending, kind)
     a, axis = one_axis(a if a.ndim else a.reshape(1), axis)
-    return along(a, axis, "i64", lambda rows, out, number: _masu.argsort(rows, out, number, a.device,
-                                                                               backwards))
+    return along(a, axis, "i64", lambda rows, out, number: _masu.argsort(rows, out, number, a.device, backwards))
 
 
 def _parted(name, native, dtype, a, kth, axis, order):
@@ -167,8 +166,8 @@ def topk(a, k, axis=-1, *, largest=True):
     return _order.TopK(placed(values, axis), placed(indices, axis))
 
 
-for function in (_device_sums.sum, _device_sums.mean, _device_sums.var, _device_sums.std, _device_sums.cumsum, _device_sums.dot):
-    _function(function)
+for _one in (_device_sums.sum, _device_sums.mean, _device_sums.var, _device_sums.std, _device_sums.cumsum, _device_sums.dot):
+    _function(_one)
 
 
 def _of_middle(function):

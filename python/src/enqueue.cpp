@@ -58,7 +58,8 @@ class Number {
   std::optional<Memory> memory_;
 };
 
-// A workspace for calls on the default stream, whose work is done in order, and which no graph captures. With the GIL.
+// A workspace for calls on the default stream, whose work is done in order, and which no graph captures. All
+// commands of a call are given under the GIL, so that those of two threads do not mix.
 constexpr std::uint64_t kept_workspace_bytes = std::uint64_t{1} << 20;
 void* kept_workspace(std::int32_t ordinal) {
   // Never destroyed: the driver may be gone then.

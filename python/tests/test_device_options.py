@@ -316,8 +316,10 @@ def test_where_and_initial_that_are_refused(device):
             (ValueError, None, lambda: masu.sum(a, initial=[1, 2])),
             (ValueError, None, lambda: masu.sum(a, initial=None, where=np.ones(4, bool))),
             (ValueError, None, lambda: masu.sum(masu.to_device(np.ones(0), device), initial=None)),
+            (TypeError, "initial must be a real number", lambda: masu.sum(a, initial=1j)),
             (ValueError, "there must be more than 1 elements",
              lambda: masu.var(a, ddof=1, where=np.arange(12).reshape(3, 4) < 1))):
         with pytest.raises(error, match=text):
             call()
     assert masu.sum(a, initial=None).get() == 12
+    assert masu.sum(masu.to_device(np.ones((2, 0, 3)), device), 0, initial=None).shape == (0, 3)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A library of an image format, opened when the first such image is met. Only its headers are needed to build.
+// A library of a format, opened when the first such input is met. Only its headers are needed to build.
 #pragma once
 
 #include <string>
