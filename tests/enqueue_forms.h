@@ -50,12 +50,13 @@ class EnqueueForms {
     Buffers results;  // of one size that the call demands; perhaps not all
   };
 
-  // Of arrays of `count` elements. The forms of one part alone have their buffers in one allocation, so that contents
-  // are written and read at once; otherwise each has its own, which sanitizers watch.
-  EnqueueForms(const Device& device, std::uint64_t count, std::optional<Part> only = std::nullopt)
+  // Of arrays of `count` elements. Buffers may be `together` in one allocation, so that contents are written and read
+  // at once; otherwise each has its own, which sanitizers watch.
+  EnqueueForms(const Device& device, std::uint64_t count, std::optional<Part> only = std::nullopt,
+               bool together = false)
       : device_(device),
         count_(count),
-        together_(device, only ? 100 * (8 * count + 256) + (std::uint64_t{16} << 20) : 0),
+        together_(device, together ? 100 * (8 * count + 256) + (std::uint64_t{16} << 20) : 0),
         data_(buffer(count * 4)),
         more_(buffer(count * 4)),
         flags_(buffer(count)),

@@ -10,6 +10,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <tuple>
 
 namespace masu {
 namespace {
@@ -35,33 +36,39 @@ Exception exception_of(std::string_view form) {
   return {form, "", ""};
 }
 
-class EnqueueTest : public test::EachDevice {};
-MASU_ON_EACH_KERNEL_DEVICE(EnqueueTest);
+using Part = test::EnqueueForms::Part;
+
+// On which device, of how many elements, and which forms: each by itself, as sanitizers take long.
+class EnqueueTest : public testing::TestWithParam<std::tuple<std::string, std::uint64_t, Part>> {};
 
 TEST_P(EnqueueTest, AsksForNothing) {
-  const auto counting = std::make_shared<test::CountingDevice>(device.implementation());
+  const auto& [id, count, part] = GetParam();
+  const auto counting = std::make_shared<test::CountingDevice>(test::open_once(id).implementation());
   const Device counted(counting);
-  for (const std::uint64_t count : {std::uint64_t{1}, std::uint64_t{1000}, std::uint64_t{100000}}) {
-    SCOPED_TRACE(count);
-    const test::EnqueueForms all(counted, count);
-    Stream stream(counted, Timing::off);
-    for (const test::EnqueueForms::Form& form : all.forms()) {
-      SCOPED_TRACE(form.name);
-      form.run(stream)();
-      counting->counts().take();
-      const auto get = form.run(stream);
-      const Exception exception = exception_of(form.name);
-      for (const std::string& asked : counting->counts().take()) {
-        EXPECT_TRUE(asked == "commands" || exception.enqueued.find(asked) != std::string_view::npos) << asked;
-      }
-      get();
-      for (const std::string& asked : counting->counts().take()) {
-        EXPECT_TRUE(asked == "waits" || asked == "reads" || exception.got.find(asked) != std::string_view::npos)
-            << "get: " << asked;
-      }
+  const test::EnqueueForms all(counted, count, part);
+  Stream stream(counted, Timing::off);
+  for (const test::EnqueueForms::Form& form : all.forms()) {
+    SCOPED_TRACE(form.name);
+    form.run(stream)();
+    counting->counts().take();
+    const auto get = form.run(stream);
+    const Exception exception = exception_of(form.name);
+    for (const std::string& asked : counting->counts().take()) {
+      EXPECT_TRUE(asked == "commands" || exception.enqueued.find(asked) != std::string_view::npos) << asked;
+    }
+    get();
+    for (const std::string& asked : counting->counts().take()) {
+      EXPECT_TRUE(asked == "waits" || asked == "reads" || exception.got.find(asked) != std::string_view::npos)
+          << "get: " << asked;
     }
   }
 }
+
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(EnqueueTest);
+INSTANTIATE_TEST_SUITE_P(
+    On, EnqueueTest,
+    testing::Combine(testing::ValuesIn(test::kernel_device_ids()), testing::Values(1, 1000, 100000),
+                     testing::Values(Part::sorts, Part::selections, Part::sums, Part::histograms, Part::moves)));
 
 }  // namespace
 }  // namespace masu

@@ -59,7 +59,7 @@ TEST_P(GraphTest, ReplaysGiveTheBitsOfCalls) {
   const GraphDriver driver;
   ASSERT_NE(driver.begin, nullptr);
   const unsigned replays = count <= 1000 ? 100 : 5;
-  test::EnqueueForms all(device, count, part);
+  test::EnqueueForms all(device, count, part, true);
   GraphDriver::Handle native = nullptr;
   ASSERT_EQ(driver.set_context(device.native_context()), 0);
   ASSERT_EQ(driver.create_stream(&native, 1), 0);
