@@ -5,9 +5,9 @@
 
 parts=(build unit python cli mpi selftest format shell layout)
 # And with --all:
-more_parts=(vocabulary numpy posed intel oclgrind install asan tsan fuzz tidy)
+more_parts=(vocabulary numpy posed intel oclgrind install aarch64 asan tsan fuzz tidy)
 long_parts=(interpreters single)  # and with --long
-alone=(build single asan tsan fuzz tidy)  # these use every core; of the others as many as there are cores run at a time
+alone=(build single aarch64 asan tsan fuzz tidy)  # these use every core; of the others as many as there are cores run at a time
 declare -A shards=([unit]=4)
 test_build=${root:?}/build/release
 
@@ -249,6 +249,16 @@ part_oclgrind() {
 part_install() {
   need_build
   bash tests/install/run.sh "$test_build"
+}
+
+# Another processor, emulated: the short self-test compares what its NEON loops give with plain references.
+part_aarch64() {
+  local packages
+  export MASU_AARCH64_ROOT=$root/build/aarch64.root
+  mapfile -t packages < <(list_packages build | awk '/ header:/ { print $1 }')
+  tests/aarch64/sysroot.sh "$MASU_AARCH64_ROOT" libstdc++-12-dev "${packages[@]}" || die "the packages for aarch64 could not be unpacked"
+  build aarch64 masu_cli || die "the build failed"
+  qemu-aarch64 -L "$MASU_AARCH64_ROOT" build/aarch64/masu selftest --quick --device cpu
 }
 
 # sanitized PRESET PROGRAM=FILTER…: builds tests with a sanitizer and runs them on the CPU device: the drivers of the

@@ -9,9 +9,9 @@
 #include <limits>
 #include <type_traits>
 
-// Three sets are enough: the loops gain little from what lies between.
+// Three sets of x86-64 are enough: the loops gain little from what lies between.
 #undef HWY_DISABLED_TARGETS
-#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL)
+#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128)
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "convert/convert_simd.cpp"
 #include <hwy/foreach_target.h>

@@ -45,11 +45,15 @@ HWY_INLINE QV QuickLoad(const T* x, std::size_t n) {
 #endif
 }
 
+// Sums begin at 0. Their constructors are written out, as GCC compiles none of its own for these instructions on
+// aarch64.
+
 // Additions whose errors are not kept: each rounds by at most half a unit of `size`, the sum of the magnitudes.
 struct QuickPlain {
   QV sum;
   QV size;
-  HWY_INLINE void Begin() { sum = size = hn::Zero(QD()); }
+  HWY_INLINE QuickPlain() { sum = size = hn::Zero(QD()); }
+  HWY_INLINE QuickPlain(QV s, QV all) : sum(s), size(all) {}
   HWY_INLINE void Add(QV x) {
     sum = hn::Add(sum, x);
     size = hn::Add(size, hn::Abs(x));
@@ -74,7 +78,8 @@ struct QuickErrors {
   QV sum;
   QV error;
   QV size;
-  HWY_INLINE void Begin() { sum = error = size = hn::Zero(QD()); }
+  HWY_INLINE QuickErrors() { sum = error = size = hn::Zero(QD()); }
+  HWY_INLINE QuickErrors(QV s, QV lost, QV all) : sum(s), error(lost), size(all) {}
   HWY_INLINE void AddError(QV x) {
     error = hn::Add(error, x);
     size = hn::Add(size, hn::Abs(x));
@@ -111,7 +116,9 @@ struct QuickMoments {
   QV sum_error;
   QV squares;
   QV squares_error;
-  HWY_INLINE void Begin() { sum = sum_error = squares = squares_error = hn::Zero(QD()); }
+  HWY_INLINE QuickMoments() { sum = sum_error = squares = squares_error = hn::Zero(QD()); }
+  HWY_INLINE QuickMoments(QV s, QV lost, QV q, QV q_lost)
+      : sum(s), sum_error(lost), squares(q), squares_error(q_lost) {}
   static HWY_INLINE QV AddTo(QV& total, QV x) {
     const QV before = total;
     total = hn::Add(total, x);
@@ -136,6 +143,8 @@ struct QuickMoments {
 // The same for few numbers, whose sums often lie exactly between two: `size` is that of what the errors' additions
 // lose.
 struct QuickTwice : QuickErrors {
+  HWY_INLINE QuickTwice() {}
+  HWY_INLINE QuickTwice(QV s, QV lost, QV all) : QuickErrors(s, lost, all) {}
   HWY_INLINE void AddError(QV x) {
     const QV total = hn::Add(error, x);
     const QV part = hn::Sub(total, error);
@@ -152,7 +161,7 @@ struct QuickTwice : QuickErrors {
   }
   template <class F>
   HWY_INLINE QuickTwice Each(const F& f) const {
-    return {{f(sum), f(error), f(size)}};
+    return {f(sum), f(error), f(size)};
   }
 };
 // What `size` tells of the exact sum after so many additions: twice the bound, for its own roundings.
@@ -198,7 +207,7 @@ class QuickUnits {
 struct QuickSplit {
   QV sum;
   QV rest;
-  HWY_INLINE void Begin() { sum = rest = hn::Zero(QD()); }
+  HWY_INLINE QuickSplit() { sum = rest = hn::Zero(QD()); }
   HWY_INLINE void Merge(const QuickSplit& other) {
     sum = hn::Add(sum, other.sum);
     rest = hn::Add(rest, other.rest);
@@ -209,10 +218,8 @@ struct QuickSize {
   QV most;  // the largest magnitude
   QV any;   // the bits of all rests
   QV unit;
-  HWY_INLINE void Begin(QV by) {
-    most = any = hn::Zero(QD());
-    unit = by;
-  }
+  HWY_INLINE QuickSize() {}
+  HWY_INLINE explicit QuickSize(QV by) : unit(by) { most = any = hn::Zero(QD()); }
   // The product of x and y. What is larger than is known has a part that is larger, too.
   HWY_INLINE void Add(QV x, QV y, QuickSplit& to) {
     const QV part = hn::Sub(hn::MulAdd(x, y, unit), unit);

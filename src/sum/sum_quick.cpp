@@ -94,10 +94,6 @@ template <class S, class Source>
 HWY_INLINE S QuickChains(const Source& source, std::size_t count, double& additions) {
   const std::size_t lanes = hn::Lanes(QD());
   S a, b, c, d;
-  a.Begin();
-  b.Begin();
-  c.Begin();
-  d.Begin();
   std::size_t i = 0;
   for (; i + 4 * lanes <= count; i += 4 * lanes) {
     source.Add(i, a);
@@ -152,12 +148,10 @@ bool QuickSplitLoop(const double* x, const double* y, std::size_t count, QuickPa
   const QD d;
   const std::size_t lanes = hn::Lanes(d);
   const QV one = hn::Set(d, 1.0);
-  QuickSize size;
-  size.Begin(hn::Set(d, unit));
+  QuickSize size(hn::Set(d, unit));
   const auto add = [&](std::size_t at, QuickSplit& to)
                        HWY_ATTR { size.Add(QuickLoad(x + at), Products ? QuickLoad(y + at) : one, to); };
   QuickSplit sums[4];
-  for (QuickSplit& sum : sums) sum.Begin();
   std::size_t i = 0;
   for (; i + 4 * lanes <= count; i += 4 * lanes) {
     add(i, sums[0]);

@@ -28,6 +28,7 @@ struct ColumnSums {
 struct QuickSplitColumn {
   QuickSplit split;
   QuickSize size;
+  HWY_INLINE QuickSplitColumn() {}
   HWY_INLINE void Add(QV x) { size.Add(x, hn::Set(QD(), 1.0), split); }
   template <class F>
   HWY_INLINE void EachField(const F& f) {

@@ -101,6 +101,11 @@ struct Window {
 template <int levels>
 struct Accumulators {
   V at[levels][chains];
+  HWY_INLINE explicit Accumulators(const Window<levels>& window) {
+    for (int l = 0; l < levels; ++l) {
+      for (std::size_t c = 0; c < chains; ++c) at[l][c] = hn::Set(D(), window.base[l]);
+    }
+  }
 };
 
 // The accumulators' sums to the total. Their bits are as many units away from the base's as the sum has.
@@ -119,13 +124,6 @@ HWY_NOINLINE void Flush(const Window<levels>& window, const Accumulators<levels>
     std::int64_t units = 0;
     for (std::size_t i = 0; i < hn::Lanes(di); ++i) units += lanes[i];
     total.add(units, window.top - l * level_bits - 52);
-  }
-}
-
-template <int levels>
-HWY_INLINE void Begin(const Window<levels>& window, Accumulators<levels>& a) {
-  for (int l = 0; l < levels; ++l) {
-    for (std::size_t c = 0; c < chains; ++c) a.at[l][c] = hn::Set(D(), window.base[l]);
   }
 }
 
@@ -182,8 +180,7 @@ HWY_NOINLINE std::size_t Run(const Source& source, std::size_t count, const Wind
   constexpr std::size_t blocks_before_flush = (std::size_t{1} << room) / (block_steps * numbers);
   const V limit = hn::Set(d, std::ldexp(1.0, window.top - 2 - room));
   const V zero = hn::Zero(d);
-  Accumulators<levels> a;
-  Begin(window, a);
+  Accumulators<levels> a(window);
   std::size_t i = 0;
   std::size_t blocks = 0;
   static_assert(chains == 4);
@@ -204,7 +201,7 @@ HWY_NOINLINE std::size_t Run(const Source& source, std::size_t count, const Wind
     if (++blocks == blocks_before_flush) {
       const Accumulators<levels> full = a;
       Flush(window, full, total);
-      Begin(window, a);
+      a = Accumulators<levels>(window);
       blocks = 0;
     }
   }

@@ -157,8 +157,8 @@ std::string vendor_of(const std::string& name) {
 
 // The processor family, and the vector instructions that masu's code will use here.
 std::string architecture() {
-  const std::int64_t targets = hwy::SupportedTargets();
-  const std::string best = hwy::TargetName(targets & -targets);  // the lowest bit is the best target
+  const std::int64_t targets = hwy::SupportedTargets() & HWY_TARGETS;  // some are not compiled for
+  const std::string best = hwy::TargetName(targets & -targets);        // the lowest bit is the best target
   const std::string simd = best.starts_with("AVX3") ? "AVX-512" : best;
 #if defined(__x86_64__)
   return "x86-64 " + simd;

@@ -21,22 +21,16 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 // Truncates numbers of the lanes' type to 32-bit integers, which must hold them. Highway looks after others too.
 #if HWY_TARGET <= HWY_AVX3
-template <class DI>
-HWY_INLINE hn::Vec<DI> to_int(DI, hn::Vec<hn::Rebind<float, DI>> v) {
-  return hn::Vec<DI>{_mm512_cvttps_epi32(v.raw)};
-}
-template <class DI>
-HWY_INLINE hn::Vec<DI> to_int(DI, hn::Vec<hn::Rebind<double, DI>> v) {
-  return hn::Vec<DI>{_mm512_cvttpd_epi32(v.raw)};
+template <class DI, class V>
+HWY_INLINE hn::Vec<DI> to_int(DI, V v) {
+  if constexpr (sizeof(hn::TFromV<V>) == sizeof(float)) return hn::Vec<DI>{_mm512_cvttps_epi32(v.raw)};
+  else return hn::Vec<DI>{_mm512_cvttpd_epi32(v.raw)};
 }
 #else
-template <class DI>
-HWY_INLINE hn::Vec<DI> to_int(DI di, hn::Vec<hn::Rebind<float, DI>> v) {
-  return hn::ConvertTo(di, v);
-}
-template <class DI>
-HWY_INLINE hn::Vec<DI> to_int(DI di, hn::Vec<hn::Rebind<double, DI>> v) {
-  return hn::DemoteTo(di, v);
+template <class DI, class V>
+HWY_INLINE hn::Vec<DI> to_int(DI di, V v) {
+  if constexpr (sizeof(hn::TFromV<V>) == sizeof(float)) return hn::ConvertTo(di, v);
+  else return hn::DemoteTo(di, v);
 }
 #endif
 

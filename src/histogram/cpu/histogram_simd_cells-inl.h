@@ -15,13 +15,10 @@ namespace masu::cpu::HWY_NAMESPACE {
 namespace {
 
 // f32 as it is; f64 rounded to f32, which never decreases either.
-template <class DF>
-HWY_INLINE hn::Vec<DF> as_f32(DF, hn::Vec<DF> v) {
-  return v;
-}
-template <class DF>
-HWY_INLINE hn::Vec<DF> as_f32(DF df, hn::Vec<hn::Rebind<double, DF>> v) {
-  return hn::DemoteTo(df, v);
+template <class DF, class V>
+HWY_INLINE hn::Vec<DF> as_f32(DF df, V v) {
+  if constexpr (sizeof(hn::TFromV<V>) == sizeof(float)) return v;
+  else return hn::DemoteTo(df, v);
 }
 
 // The bits of f32 values as integers of the same order. -0 becomes +0 first.

@@ -4,11 +4,15 @@
 
 #include <hwy/highway.h>
 
+#include <cstddef>
+
 namespace masu::cpu {
 
 // The table of implementations must be set up before a pointer is taken from it: until then it holds the set-up itself.
-template <class F>
-F chosen(F const* table) {
+// Of a processor for which there is one set alone it holds that.
+template <class F, std::size_t count>
+F chosen(F const (&table)[count]) {
+  if constexpr (count == 1) return table[0];
   hwy::ChosenTarget& target = hwy::GetChosenTarget();
   if (!target.IsInitialized()) target.Update(hwy::SupportedTargets());
   return table[target.GetIndex()];
