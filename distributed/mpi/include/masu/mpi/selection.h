@@ -47,7 +47,6 @@ inline QuantileFinder find_places(Call& call, const Part& x, std::span<const dou
       else x.add_to(*finder);
       mine = finder->bytes();
     });
-    call.agree();
     const Bytes all = call.combine(std::move(mine), [&](const Bytes& before, const Bytes& after) {
       QuantileFinder both = QuantileFinder::from_bytes(*device, before);
       both.merge(QuantileFinder::from_bytes(*device, after));
