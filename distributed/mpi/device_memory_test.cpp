@@ -2,6 +2,7 @@
 // Every function of data in device memory, against one process with all the data on the CPU, and on this rank's device.
 // Each rank has the GPU of its number where there are as many, else (with --all) an OpenCL device, else `cpu`.
 #include "distributions.h"
+#include "expect_error.h"
 #include "outcomes.h"
 
 #include <masu/masu.h>
@@ -231,6 +232,18 @@ TYPED_TEST(MpiDeviceMemory, Roots) {
         "unique", [&](const Part& part) { return unique(MPI_COMM_WORLD, part, root); },
         [](const Device& on, const ArrayView& all) { return masu::unique(on, all); });
   });
+}
+
+// Devices are at work when the ranks find that they differ: the work is waited for, as the memory goes.
+TYPED_TEST(MpiDeviceMemory, RanksThatDisagree) {
+  if (ranks() == 1) return;
+  const std::vector<TypeParam> x(70001);
+  for (std::uint64_t k = 1; k <= 3; ++k) {
+    const Buffer<TypeParam> mine = this->device.upload(x);
+    MASU_EXPECT_ERROR(topk(MPI_COMM_WORLD, mine, rank() == 0 ? k : 10), invalid_argument,
+                      "every rank must make the same call");
+  }
+  EXPECT_EQ(topk(MPI_COMM_WORLD, this->device.upload(x), 7).size(), 7U);
 }
 
 TYPED_TEST(MpiDeviceMemory, Sorts) {
