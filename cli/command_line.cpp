@@ -89,6 +89,24 @@ bool may_be_empty(const CLI::Option& option) {
   return option.check_lname("comment") || option.check_lname("device") || option.check_lname("options");
 }
 
+// What may be another on each of the ranks that run a command together.
+bool is_of_the_process(const CLI::Option& option) {
+  return option.check_lname("device") || option.check_lname("threads") || option.check_lname("memory") ||
+         option.check_lname("tmpdir");
+}
+
+// The command with its options in the order of the help, whatever the order and the names in which they were given.
+std::string given_text(const CLI::App& app) {
+  std::string text = app.get_name();
+  for (const CLI::Option* option : app.get_options()) {
+    if (option->count() == 0 || is_of_the_process(*option)) continue;
+    if (!option->get_positional()) text += " " + option->get_name();
+    if (option->get_items_expected_max() == 0) continue;  // a flag
+    for (const std::string& value : option->results()) text += " " + value;
+  }
+  return text;
+}
+
 OptionText option_text(const CLI::Option& option) {
   OptionText text;
   for (const std::string& name : option.get_snames()) text.names.push_back("-" + name);
@@ -196,7 +214,7 @@ CommandLine::Parsed CommandLine::parse(int argc, char** argv) {
     if (may_be_empty(*option) || std::find(values.begin(), values.end(), "") == values.end()) continue;
     return {Parsed::What::wrong_use, name, option->get_name() + " got an empty value"};
   }
-  return {Parsed::What::run, name, ""};
+  return {Parsed::What::run, name, given_text(chosen())};
 }
 
 std::vector<CommandText> CommandLine::texts() const {

@@ -78,7 +78,7 @@ class CommandLine {
     enum class What { run, print, wrong_use };
     What what;
     std::string command;  // the subcommand's name; empty where none was named
-    std::string text;     // to print, or what is wrong, in one line
+    std::string text;     // to print, or what is wrong, in one line; of a command to run what was given
   };
   Parsed parse(int argc, char** argv);
 

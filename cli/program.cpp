@@ -100,8 +100,10 @@ Ending print(const std::string& text) {
   return {};
 }
 
-Ending run_command(const Command& command) {
+// `given`: the command with its options, the same on all ranks.
+Ending run_command(const Command& command, const std::string& given) {
   try {
+    ranks().agree(given);
     return {command.run(), "", ""};
   } catch (const Differs& error) {
     return {Exit::differs, error.what(), ""};
@@ -136,7 +138,8 @@ Ending run(const Program& program, int argc, char** argv) {
   if (parsed.what == CommandLine::Parsed::What::print) return print(parsed.text);
   if (parsed.what == CommandLine::Parsed::What::wrong_use) return usage(parsed.command, parsed.text);
   return run_command(*std::find_if(list.begin(), list.end(),
-                                   [&](const Command& command) { return command.app.name() == parsed.command; }));
+                                   [&](const Command& command) { return command.app.name() == parsed.command; }),
+                     parsed.text);
 }
 
 Ending run_guarded(const Program& program, int argc, char** argv) {

@@ -44,6 +44,8 @@ class Ranks {
   virtual Bytes merge(std::string_view what, Bytes mine, const Merge& merge);
   // By rank, on every rank.
   virtual std::vector<Bytes> from_each(std::string_view what, Bytes mine);
+  // Nothing but that all ranks come here.
+  virtual void agree(std::string_view /*what*/) {}
   // In place: the sum of each number.
   virtual void add(std::string_view what, std::span<std::uint64_t> numbers);
   // give(send) of every rank but the first calls send(bytes) as often as it likes, and the first rank's take(rank,
@@ -64,8 +66,6 @@ class Ranks {
   std::uint64_t before(std::string_view what, std::uint64_t mine);
   // Text or bytes of rank 0, on every rank.
   Bytes of_first(std::string_view what, Bytes mine);
-  // Nothing but that all ranks come here.
-  void agree(std::string_view what) { (void)sum(what, 0); }
 };
 
 // Those of this process: it alone, unless masu-mpi said otherwise.

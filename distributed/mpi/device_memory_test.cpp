@@ -2,6 +2,7 @@
 // Every function of data in device memory, against one process with all the data on the CPU, and on this rank's device.
 // Each rank has the GPU of its number where there are as many, else (with --all) an OpenCL device, else `cpu`.
 #include "distributions.h"
+#include "expect_error.h"
 #include "outcomes.h"
 
 #include <masu/masu.h>
@@ -161,6 +162,88 @@ TYPED_TEST(MpiDeviceMemory, Selections) {
           return UniqueArrays{{dtype, found.values.read()}, found.counts.read(), {}, {}};
         });
   });
+}
+
+// The root has the result of one process; the others have what they have of data in host memory.
+TYPED_TEST(MpiDeviceMemory, Roots) {
+  int root = 0;
+  const std::vector<double> q{0.25, 0.5};
+  this->each([&](const ArrayView& x, const BufferBase&, const Buffer<TypeParam>& mine) {
+    root = (root + 1) % ranks();
+    const std::vector<TypeParam> read = mine.read();
+    const auto check = [&](const char* function, const auto& distributed, const auto& alone) {
+      const detail::Bytes found = outcome([&] { return distributed(Part(mine)); });
+      EXPECT_EQ(found, outcome([&] { return distributed(Part(this->cpu, ArrayView(read))); })) << function;
+      if (rank() != root) return;
+      EXPECT_EQ(found, outcome([&] { return alone(this->cpu, x); })) << function;
+    };
+    check(
+        "sum", [&](const Part& part) { return sum(MPI_COMM_WORLD, part, {}, root); },
+        [](const Device& on, const ArrayView& all) { return masu::sum(on, all); });
+    check(
+        "variance", [&](const Part& part) { return variance(MPI_COMM_WORLD, part, {}, root); },
+        [](const Device& on, const ArrayView& all) { return masu::variance(on, all); });
+    if (rank() == root) {
+      check(
+          "reduce", [&](const Part& part) { return reduce(MPI_COMM_WORLD, part, ReduceOp::minmax, {}, root); },
+          [](const Device& on, const ArrayView& all) { return masu::reduce(on, all, ReduceOp::minmax); });
+    } else {  // their results have no element
+      EXPECT_EQ(reduce(MPI_COMM_WORLD, mine, ReduceOp::minmax, {}, root).rows(), 0U);
+      EXPECT_EQ(reduce(MPI_COMM_WORLD, read, ReduceOp::minmax, {}, root).rows(), 0U);
+    }
+    check(
+        "argmax", [&](const Part& part) { return std::vector{argmax(MPI_COMM_WORLD, part, {}, root)}; },
+        [](const Device& on, const ArrayView& all) {
+          return std::vector{masu::reduce(on, all, ReduceOp::max).max_indices().front()};
+        });
+    for (const Bins& bins : {Bins::even(100), Bins::integers(256)}) {
+      check(
+          "histogram", [&](const Part& part) { return histogram(MPI_COMM_WORLD, part, bins, {}, root); },
+          [&](const Device& on, const ArrayView& all) { return masu::histogram(on, all, bins); });
+    }
+    const Bins bins[] = {Bins::even(3, 0, 50), Bins::even(4, 0, 10)};
+    check(
+        "joint_histogram",
+        [&](const Part& part) {
+          const Part both[] = {part, part};
+          return joint_histogram(MPI_COMM_WORLD, both, bins, {}, root);
+        },
+        [&](const Device& on, const ArrayView& all) {
+          const ArrayView both[] = {all, all};
+          return masu::joint_histogram(on, both, bins);
+        });
+    const WeightedOptions options{.variances = true, .wrap = true};
+    check(
+        "weighted_histogram",
+        [&](const Part& part) { return weighted_histogram(MPI_COMM_WORLD, part, part, bins[0], options, root); },
+        [&](const Device& on, const ArrayView& all) {
+          return masu::weighted_histogram(on, all, all, bins[0], options);
+        });
+    check(
+        "quantiles", [&](const Part& part) { return exact_quantiles(MPI_COMM_WORLD, part, q, {}, root); },
+        [&](const Device& on, const ArrayView& all) { return masu::exact_quantiles(on, all, q); });
+    check(
+        "median", [&](const Part& part) { return median(MPI_COMM_WORLD, part, root); },
+        [](const Device& on, const ArrayView& all) { return masu::median(on, all); });
+    check(
+        "topk", [&](const Part& part) { return topk(MPI_COMM_WORLD, part, 100, {}, root); },
+        [](const Device& on, const ArrayView& all) { return masu::topk(on, all, 100); });
+    check(
+        "unique", [&](const Part& part) { return unique(MPI_COMM_WORLD, part, root); },
+        [](const Device& on, const ArrayView& all) { return masu::unique(on, all); });
+  });
+}
+
+// Devices are at work when the ranks find that they differ: the work is waited for, as the memory goes.
+TYPED_TEST(MpiDeviceMemory, RanksThatDisagree) {
+  if (ranks() == 1) return;
+  const std::vector<TypeParam> x(70001);
+  for (std::uint64_t k = 1; k <= 3; ++k) {
+    const Buffer<TypeParam> mine = this->device.upload(x);
+    MASU_EXPECT_ERROR(topk(MPI_COMM_WORLD, mine, rank() == 0 ? k : 10), invalid_argument,
+                      "every rank must make the same call");
+  }
+  EXPECT_EQ(topk(MPI_COMM_WORLD, this->device.upload(x), 7).size(), 7U);
 }
 
 TYPED_TEST(MpiDeviceMemory, Sorts) {

@@ -94,6 +94,10 @@ class MASU_EXPORT TopkAccumulator {
   }
   /// The same for data whose type is known at run time.
   void add_buffer(const BufferBase& data, Dtype dtype);
+  /// The same, on a stream of that device without waiting. The next piece, merge(), bytes(), result() and the end of
+  /// the accumulator wait: until then `data` and `stream` must live. What goes wrong there is thrown, and the piece is
+  /// not taken.
+  void add_buffer(Stream& stream, const BufferBase& data, Dtype dtype);
   /// Takes what another accumulator of the same dtype, k and options has taken, as the pieces behind this one's. Throws
   /// invalid_argument where they differ, and where they have 2^63 elements or more together.
   void merge(const TopkAccumulator& later);

@@ -225,6 +225,15 @@ class Prefixes {
         size += marks_[key >> below_ >> 6] >> (key >> below_) % 64 & 1;
       }
     }
+    if (prefixes_.size() <= few) {  // all have one of them: as many as begin at the key or before, without a branch
+      const std::size_t last = prefixes_.size() - 1;
+      for (const Key<T> key : std::span(found_).first(size)) {
+        std::size_t number = 0;
+        for (std::size_t i = 1; i < few; ++i) number += leasts_[i] <= key ? 1 : 0;
+        work(std::uint64_t{key}, std::min(number, last));
+      }
+      return;
+    }
     for (const Key<T> key : std::span(found_).first(size)) {
       const std::uint64_t prefix = std::uint64_t{key} >> below_;
       const auto found = std::ranges::lower_bound(prefixes_, prefix);

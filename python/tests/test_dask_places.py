@@ -223,3 +223,26 @@ def test_keys_in_intervals():
             assert found == [(keys < low).sum(), (keys == low).sum(), expected.size, (keys == high).sum() if high != low else 0]
     with pytest.raises(ValueError, match="four counts"):
         _masu.bracket_keys(x, lows, highs[:3], counts)
+
+
+@pytest.mark.parametrize("many", [1, 2, 3, 5, 8, 9, 40])
+def test_digits_behind_fronts(many):
+    """Each count of count_digits, and the keys of collect_keys, against NumPy."""
+    from masu import _masu
+
+    for dtype in ("u1", "i2", "f2", "u4", "f4", "i8", "f8"):
+        x = values(dtype, 5003)
+        keys = np.empty(x.size, np.uint64)
+        _masu.keys_of(x, keys)
+        for left in (4, 4 * x.itemsize):
+            last = 2**(8 * x.itemsize - left) - 1
+            fronts = np.unique(np.append(RNG.choice(keys >> np.uint64(left), many), np.uint64(last)))[-many:]
+            width = min(16, left)
+            counts = np.zeros((fronts.size, 1 << width), np.int64)
+            _masu.count_digits(x, left - width, width, fronts, counts)
+            inside = keys[np.isin(keys >> np.uint64(left), fronts)]
+            expected = np.zeros_like(counts)
+            np.add.at(expected, (fronts.searchsorted(inside >> np.uint64(left)),
+                                 (inside >> np.uint64(left - width) & np.uint64((1 << width) - 1)).astype(int)), 1)
+            assert np.array_equal(counts, expected)
+            assert np.array_equal(np.frombuffer(_masu.collect_keys(x, left, fronts), np.uint64), inside)

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <bit>
 #include <cstring>
 
@@ -41,7 +42,9 @@ StateWriter::StateWriter(const StateName& name) {
 }
 
 void StateWriter::number(std::uint64_t value, std::size_t size) {
-  for (std::size_t i = 0; i < size; ++i) bytes_.push_back(static_cast<std::byte>(value >> 8 * i));
+  std::array<std::byte, sizeof value> bytes;
+  for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::byte>(value >> 8 * i);
+  bytes_.insert(bytes_.end(), bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(size));
 }
 
 void StateWriter::real(double value) {

@@ -137,6 +137,7 @@ void sort_entries(std::vector<TopkEntry>& entries) {
       body(at(task * length), at(task * length + length / 2), at((task + 1) * length));
     });
   };
+  if (std::is_sorted(entries.begin(), entries.end())) return;
   if (count <= sorted_entries) return std::sort(entries.begin(), entries.end());
   const auto begin = entries.begin();
   parts(sorted_entries,
@@ -200,9 +201,11 @@ void TopkList::add(const ArrayView& data, std::uint64_t first) {
 }
 
 void TopkList::add(const std::vector<TopkEntry>& entries, std::uint64_t skipped) {
-  kept_.insert(kept_.end(), entries.begin(), entries.end());
   skipped_ += skipped;
-  keep_first();
+  if (!std::is_sorted(kept_.begin(), kept_.end())) sort_entries(kept_);
+  const auto old = kept_.insert(kept_.end(), entries.begin(), entries.end());
+  std::inplace_merge(kept_.begin(), old, kept_.end());
+  kept_.resize(std::min<std::uint64_t>(kept_.size(), k_));
 }
 
 template <class T>

@@ -30,7 +30,7 @@ class TopkList {
   // Elements whose indices are `first`, `first` + 1, … and above those of all before. On all threads where there are
   // many.
   void add(const ArrayView& data, std::uint64_t first);
-  // Takes entries that were found elsewhere, with indices above those of all before; not those that are skipped.
+  // Takes entries in order that were found elsewhere, with indices above those of all before; none that is skipped.
   void add(const std::vector<TopkEntry>& entries, std::uint64_t skipped);
   // Entries of at most k elements, in order.
   [[nodiscard]] std::vector<TopkEntry> result() const;

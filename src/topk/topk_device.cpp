@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cstring>
 
 namespace masu {
 
@@ -95,8 +96,6 @@ DeviceTopk::Layout DeviceTopk::layout(const Plan& plan, const Device& device, st
   } else {
     at.sampling = topk_plan::sampling(plan, count, k);
     const std::uint64_t entries = at.sampling.capacity;
-    place(at.control, control_words * sizeof(std::uint32_t));
-    place(at.nans, rows * sizeof(std::uint32_t));
     place(at.ranks, topk_plan::samples * std::max<std::size_t>(size_of(plan.dtype), sizeof(std::uint32_t)));
     place(at.tiles, plan.tiles(count) * sizeof(std::uint32_t));
     place(at.keys, entries * sizeof(std::uint64_t));
@@ -118,6 +117,8 @@ DeviceTopk::Layout DeviceTopk::layout(const Plan& plan, const Device& device, st
       }
       at.end = std::max(at.end, at.keys + at.selection_bytes + aligned(at.all_ranks_bytes));
     }
+    place(at.control, control_words * sizeof(std::uint32_t));
+    place(at.nans, rows * sizeof(std::uint32_t));
   }
   if (results) {
     place(at.result_indices, rows * k * sizeof(std::uint64_t));
@@ -240,9 +241,18 @@ void DeviceTopk::finish_row(Stream& stream, std::uint64_t row, const HostTarget*
   Control control{};
   const auto look = [&] {
     note_nans(stream, row);
-    call::fetch(stream, *memory_, at_->control, control.data(), sizeof control);
-    if (target != nullptr) read(stream, *target);
+    // With the results, which lie behind it, in one copy.
+    std::vector<std::byte> fetched(target != nullptr ? at_->end - at_->control : sizeof control);
+    call::fetch(stream, *memory_, at_->control, fetched.data(), fetched.size());
     stream.finish();
+    std::memcpy(control.data(), fetched.data(), sizeof control);
+    if (target == nullptr) return;
+    const auto take = [&](void* to, std::uint64_t from, std::uint64_t bytes) {
+      std::memcpy(to, fetched.data() + (from - at_->control), bytes);
+    };
+    take(target->indices, at_->result_indices, rows_ * k_ * sizeof(std::uint64_t));
+    take(target->values, at_->result_values, rows_ * k_ * size_of(plan_.dtype));
+    if (plan_.ranking.skip) take(target->nans.data(), at_->nans, target->nans.size_bytes());
   };
   look();
   const std::uint64_t reaching = std::uint64_t{control[control_above]} + control[control_equal];

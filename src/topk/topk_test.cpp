@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every device against a stable sort: types, sizes around every boundary, k of all sizes, distributions, ties, NaNs.
 #include "each_device.h"
+#include "expect_error.h"
 #include "scoped_env.h"
 #include "topk/topk_plan.h"
 #include "topk/topk_test_data.h"
@@ -13,6 +14,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <list>
 #include <random>
 #include <span>
 #include <thread>
@@ -250,19 +252,41 @@ TEST_P(TopkTest, AccumulatesPieces) {
   for (const NanPolicy nan : {NanPolicy::last, NanPolicy::skip}) {
     for (const std::uint64_t k : {1, 300, 6000}) {
       const TopkOptions options{.largest = nan == NanPolicy::last, .nan = nan};
+      Stream stream(device);
+      std::list<Buffer<float>> pieces;  // what a stream reads stays
       TopkAccumulator host(device, Dtype::f32, k, options);
       TopkAccumulator there(device, Dtype::f32, k, options);
+      TopkAccumulator queued(device, Dtype::f32, k, options);
       EXPECT_EQ(host.result().size(), 0);
       for (std::size_t first = 0; first < data.size(); first += 40009) {
         const auto part = std::span(data).subspan(first, std::min<std::size_t>(40009, data.size() - first));
         host.add(ArrayView(part));
         there.add(device.upload(part));
+        queued.add_buffer(stream, pieces.emplace_back(device.upload(part)), Dtype::f32);
+        EXPECT_EQ(queued.count(), first + part.size());
       }
       EXPECT_EQ(host.count(), data.size());
       const auto expected = expected_topk(data, k, options);
       expect_result(host.result(), expected, "host pieces");
       expect_result(there.result(), expected, "device pieces");
+      EXPECT_EQ(queued.bytes(), host.bytes());
+      expect_result(queued.result(), expected, "pieces on a stream");
     }
+  }
+  // What ends before it has waited waits, and its other forms refuse what they do not take.
+  const Buffer<float> floats = device.upload(data);
+  {
+    Stream stream(device);
+    TopkAccumulator dropped(device, Dtype::f32, 5);
+    dropped.add_buffer(stream, floats, Dtype::f32);
+    MASU_EXPECT_ERROR(dropped.add_buffer(stream, floats, Dtype::u32), invalid_argument, "f32");
+    TopkAccumulator both(device, Dtype::f32, 5);
+    both.add_buffer(stream, floats, Dtype::f32);
+    both.merge(dropped);
+    EXPECT_EQ(both.count(), 2 * data.size());
+    dropped.add_buffer(stream, floats, Dtype::f32);
+    EXPECT_EQ(dropped.bytes(), both.bytes());
+    dropped.add_buffer(stream, floats, Dtype::f32);
   }
   TopkAccumulator few(device, Dtype::f32, 10);
   few.add(ArrayView(std::vector<float>{3, 9, 3}));

@@ -207,6 +207,9 @@ class Bench {
     const double little = together(10 * runs_, [&] { (void)masu::histogram(few, bins); });
     const double with_ranks = together(10 * runs_, [&] { (void)mpi::histogram(MPI_COMM_WORLD, few, bins); });
     add_row("histogram of 1000, overhead", little, with_ranks, little + 50e-6);
+    const double first = together(10 * runs_, [&] { (void)masu::topk(few, 100); });
+    const double first_of_all = together(10 * runs_, [&] { (void)mpi::topk(MPI_COMM_WORLD, few, 100); });
+    add_row("topk of 1000, overhead", first, first_of_all, first + 50e-6);
   }
 
   // NCCL alone, from GPU to GPU.

@@ -75,6 +75,10 @@ std::vector<Ranks::Bytes> MpiRanks::from_each(std::string_view what, Bytes mine)
   });
 }
 
+void MpiRanks::agree(std::string_view what) {
+  together("masu-mpi", what, [](const mpi::detail::Call&) {});
+}
+
 void MpiRanks::add(std::string_view what, std::span<std::uint64_t> numbers) {
   together("add", std::string(what) + ", " + std::to_string(numbers.size()),
            [&](mpi::detail::Call& call) { call.group().sum(numbers); });

@@ -21,6 +21,7 @@ class MpiRanks final : public Ranks {
 
   Bytes merge(std::string_view what, Bytes mine, const Merge& merge) override;
   std::vector<Bytes> from_each(std::string_view what, Bytes mine) override;
+  void agree(std::string_view what) override;
   void add(std::string_view what, std::span<std::uint64_t> numbers) override;
   void to_first(std::string_view what, const std::function<void(const Send&)>& give, const Take& take) override;
   Ending end(Ending mine) override;

@@ -61,8 +61,12 @@ class MpiTest(unittest.TestCase):
         return subprocess.run([MASU, *map(str, arguments)], input=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                               env=ENVIRONMENT, cwd=self.folder, timeout=120, check=False)
 
-    def mpi(self, ranks, *arguments, stdin=b"", program=(MASU_MPI,), env=None):
-        return subprocess.run([MPIRUN, "-n", str(ranks), *program, *map(str, arguments)], input=stdin,
+    def mpi(self, ranks, *arguments, stdin=b"", program=(MASU_MPI,), env=None, last=None):
+        """`last`: what the last rank runs, where that is another command line."""
+        command = ["-n", str(ranks), *program, *map(str, arguments)]
+        if last is not None:
+            command = ["-n", str(ranks - 1), *command[2:], ":", "-n", "1", *last]
+        return subprocess.run([MPIRUN, *command], input=stdin,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=dict(ENVIRONMENT, **(env or {})),
                               cwd=self.folder, timeout=120, check=False)
 
@@ -247,6 +251,25 @@ class Errors(MpiTest):
         os.mkdir(self.path("other"))
         np.save(self.path("other/here.npy"), np.zeros(99))
         self.fails(1, "other", MASU_MPI, *arguments, program=(script,), says="must be the same file as rank 0 has")
+
+    @unittest.skipIf(MOST < 2, "one rank")
+    def test_options_that_differ(self):
+        """Of the last rank; whatever the command does with them."""
+        def differ(*first, last):
+            return self.fails(2, *first, program=(MASU_MPI,), says="every rank must make the same call",
+                              last=(MASU_MPI, *last))
+        said = differ("reduce", "zeros:u8:3", "--op", "sum", last=("reduce", "zeros:u8:3", "--op", "max"))
+        self.assertIn("reduce zeros:u8:3 --op sum", said.replace("--op sum zeros:u8:3", "zeros:u8:3 --op sum"))
+        self.assertIn(f"on rank {MOST - 1}", said)
+        differ("sort", "zeros:u8:3", "-o", "a.npy", last=("sort", "zeros:u8:3", "-o", "b.npy"))
+        differ("sort", "zeros:u8:3", "-o", "a.npy", last=("sort", "zeros:u8:3"))
+        differ("topk", "zeros:u8:3", "-k", "1", last=("topk", "zeros:u8:3", "-k", "1", "--json"))
+        differ("quantile", "zeros:u8:3", last=("quantile", "zeros:u8:4"))
+        differ("reduce", "zeros:u8:3", last=("unique", "zeros:u8:3"))
+        # What a rank works with is its own; names and order of options do not matter.
+        got = self.mpi(MOST, "reduce", "zeros:u8:3", "--json", "--op", "sum",
+                       last=(MASU_MPI, "reduce", "--threads", "1", "--memory", "1G", "--op=sum", "--json", "zeros:u8:3"))
+        self.assertEqual(got.returncode, 0, got.stderr)
 
     def test_refused(self):
         if MOST > 1:

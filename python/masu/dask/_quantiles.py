@@ -222,7 +222,7 @@ def _counted(plan, block):
         return data.size, _Sparse(places.astype(np.int64), counts.astype(np.int64), (len(plan.fronts), 1 << width))
     counts = np.zeros((len(plan.fronts), 1 << width), np.int64)
     _masu.count_digits(data, plan.left - width, width, plan.fronts, counts)
-    return data.size, counts if counts.size < data.size // 32 else _smaller(counts)  # looking takes time
+    return data.size, counts if counts.size < data.size // 16 else _smaller(counts)  # looking takes time
 
 
 class _Sparse(NamedTuple):
@@ -236,12 +236,12 @@ class _Sparse(NamedTuple):
 def _sparse(counts):
     if isinstance(counts, _Sparse):
         return counts
-    used = np.flatnonzero(counts)
+    used = np.flatnonzero(counts != 0)  # sooner found than in the counts
     return _Sparse(used, counts.reshape(-1)[used], counts.shape)
 
 
 def _smaller(counts):
-    return counts if 2 * np.count_nonzero(counts) > counts.size else _sparse(counts)
+    return counts if 2 * np.count_nonzero(counts != 0) > counts.size else _sparse(counts)
 
 
 def _total(parts):

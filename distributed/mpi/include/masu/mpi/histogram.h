@@ -47,7 +47,6 @@ inline void add_estimated(Call& call, const Part& x, const Bins& bins, std::vect
       estimator->add(data);
       mine = estimator->bytes();
     });
-    call.agree();
     const Bytes all = call.combine(std::move(mine), [](const Bytes& before, const Bytes& after) {
       BinEstimator both = BinEstimator::from_bytes(before);
       both.merge(BinEstimator::from_bytes(after));
@@ -81,7 +80,6 @@ inline void add_definite(Call& call, const Part& x, const Bins& bins, std::vecto
     if (found) range = {found->lo, found->hi, found->single ? 2U : 1U};
     std::memcpy(mine.data(), &range, sizeof range);
   });
-  call.agree();
   const auto range_in = [](const Bytes& bytes) -> std::optional<ValueRange> {
     Range range;
     std::memcpy(&range, bytes.data(), sizeof range);
@@ -239,7 +237,6 @@ inline WeightedHistogram weighted_histogram(MPI_Comm comm, std::span<const Part>
         });
     mine = accumulator.bytes();
   });
-  call.agree();
   const auto all = call.combine_states<WeightedHistogramAccumulator>(std::move(mine), root);
   return call.finish([&] {
     if (all) return all->result();

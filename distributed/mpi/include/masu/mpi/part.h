@@ -7,6 +7,7 @@
 #include <masu/device.h>
 #include <masu/dtype.h>
 #include <masu/scan.h>
+#include <masu/stream.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -54,6 +55,12 @@ class Part {
   void add_to(Accumulator& accumulator) const {
     if (buffer_ != nullptr) accumulator.add_buffer(*buffer_, dtype_);
     else accumulator.add(ArrayView(dtype_, host_, count_));
+  }
+  /// The same without waiting for the device: `stream`, made here, must outlive the accumulator.
+  template <class Accumulator>
+  void start(Accumulator& accumulator, std::optional<Stream>& stream) const {
+    if (buffer_ == nullptr) return add_to(accumulator);
+    accumulator.add_buffer(stream.emplace(*device_, Timing::off), *buffer_, dtype_);
   }
 
  private:

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -46,7 +47,6 @@ inline QuantileFinder find_places(Call& call, const Part& x, std::span<const dou
       else x.add_to(*finder);
       mine = finder->bytes();
     });
-    call.agree();
     const Bytes all = call.combine(std::move(mine), [&](const Bytes& before, const Bytes& after) {
       QuantileFinder both = QuantileFinder::from_bytes(*device, before);
       both.merge(QuantileFinder::from_bytes(*device, after));
@@ -151,14 +151,16 @@ inline TopkResult topk(MPI_Comm comm, const Part& x, std::uint64_t k, const Topk
         .with_root(root);
   });
   const TopkOptions own{.largest = options.largest, .nan = options.nan, .rows = options.rows};
-  detail::Bytes mine;
+  std::optional<Stream> stream;
+  std::optional<TopkAccumulator> found;
   call.attempt([&] {
     detail::check_root(call.group(), root);
-    TopkAccumulator found(x.device(), x.dtype(), k, own);
-    x.add_to(found);
-    mine = found.bytes();
+    found.emplace(x.device(), x.dtype(), k, own);
+    x.start(*found, stream);
   });
-  call.agree();
+  call.agree();  // while the device works
+  detail::Bytes mine;
+  call.attempt([&] { mine = found->bytes(); });
   const auto all = call.combine_states<TopkAccumulator>(std::move(mine), root);
   return call.finish([&] {
     if (!all) return TopkAccumulator(Device::open("cpu"), x.dtype(), k, own).result();
