@@ -292,8 +292,8 @@ class TextSource final : public Source {
   // The lines that begin in the part's bytes of what is behind the header.
   void find_part(const SourceOptions& options) {
     Reader& reader = fields_.reader();
+    if (!reader.is_file() && !reader.peek(1).empty()) reader.fail("text is read in parts from a file only");
     const std::uint64_t size = reader.measured_size();  // of compressed text, all of it is read to know
-    if (size == 0 && !reader.peek(1).empty()) reader.fail("text is read in parts from a file only");
     const std::uint64_t begin = reader.position();
     const auto border = [&](std::uint64_t part) {
       __extension__ using Wide = unsigned __int128;

@@ -39,9 +39,10 @@ class ZipDirectory {
  public:
   explicit ZipDirectory(Reader& reader) : reader_(reader), total_(reader.measured_size()) { find(); }
 
-  // The last entry of that name, as Python's zipfile gives it.
+  // As numpy.load: the entry of that very name before that with .npy behind it; of equal names the last.
   ZipEntry entry(std::string_view array) {
     ZipEntry chosen;
+    const std::string with_ending = fmt::format("{}.npy", array);
     std::string names;
     std::uint64_t arrays = 0;
     reader_.seek(start_);
@@ -53,7 +54,8 @@ class ZipDirectory {
         const std::string shown = printable(std::string_view(each.name).substr(0, each.name.size() - 4));
         if (arrays++ < most_names) names += (names.empty() ? "" : ", ") + shown;
       }
-      if (array.empty() || each.name == array || each.name == fmt::format("{}.npy", array)) chosen = std::move(each);
+      const bool exact = each.name == array;
+      if (array.empty() || exact || (each.name == with_ending && chosen.name != array)) chosen = std::move(each);
     }
     if (arrays > most_names) names += ", ...";
     if (array.empty() && arrays > 1)
@@ -72,7 +74,8 @@ class ZipDirectory {
   [[noreturn]] void damaged(std::string_view what) const { reader_.fail(fmt::format("zip: {}", what)); }
 
   void find() {
-    std::vector<std::byte> tail(static_cast<std::size_t>(std::min<std::uint64_t>(total_, end_bytes + 0xffff)));
+    std::vector<std::byte> tail(
+        static_cast<std::size_t>(std::min<std::uint64_t>(total_, locator_bytes + end_bytes + 0xffff)));
     const std::uint64_t tail_start = total_ - tail.size();
     reader_.seek(tail_start);
     reader_.read_exact(tail.data(), tail.size(), "its end");

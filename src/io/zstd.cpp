@@ -60,7 +60,7 @@ class ZstdStream final : public DecodedStream {
     while (out.pos == 0) {
       const auto bytes_in = reader_.peek(between_frames_ ? 4 : 1);
       if (bytes_in.empty() && between_frames_) {
-        if (!has_data_) reader_.fail("zstd: has no frame with data (--input-format raw reads its bytes)");
+        if (!has_data_) reader_.fail("zstd: has no frame with data");
         return 0;
       }
       has_data_ = has_data_ || (between_frames_ && is_zstd_frame(bytes_in));
