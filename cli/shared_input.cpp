@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shared_input.h"
 
-#include "cli/arrays/array_input.h"
+#include "cli/arrays/array_stream.h"
 #include "io/sources.h"
 #include "ranks.h"
 
