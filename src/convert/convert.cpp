@@ -3,7 +3,6 @@
 #include "call/launcher.h"
 #include "call/operands.h"
 #include "call/timer.h"
-#include "convert/convert_cpu.h"
 #include "convert/convert_device.h"
 #include "convert/convert_plan.h"
 #include "convert/convert_rule.h"
