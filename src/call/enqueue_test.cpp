@@ -2,14 +2,18 @@
 // What the forms that take a stream ask of a device beside launches and copies on it, once their programs are there.
 #include "counting_device.h"
 #include "each_device.h"
+#include "enqueue_dtypes.h"
 #include "enqueue_forms.h"
 
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <cstdlib>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace masu {
 namespace {
@@ -38,12 +42,14 @@ Exception exception_of(std::string_view form) {
 class EnqueueTest : public test::EachDevice {};
 MASU_ON_EACH_KERNEL_DEVICE(EnqueueTest);
 
-TEST_P(EnqueueTest, AsksForNothing) {
+void expect_nothing_asked(const Device& device, const std::vector<std::uint64_t>& sizes,
+                          std::optional<test::EnqueueForms::Part> part = std::nullopt) {
   const auto counting = std::make_shared<test::CountingDevice>(device.implementation());
   const Device counted(counting);
-  for (const std::uint64_t count : {std::uint64_t{1}, std::uint64_t{1000}, std::uint64_t{100000}}) {
+  for (const std::uint64_t count : sizes) {
     SCOPED_TRACE(count);
-    const test::EnqueueForms all(counted, count);
+    test::EnqueueForms all(counted, count, part);
+    if (part) all.add_dtypes();
     Stream stream(counted, Timing::off);
     for (const test::EnqueueForms::Form& form : all.forms()) {
       SCOPED_TRACE(form.name);
@@ -61,6 +67,16 @@ TEST_P(EnqueueTest, AsksForNothing) {
       }
     }
   }
+}
+
+TEST_P(EnqueueTest, AsksForNothing) {
+  expect_nothing_asked(device, {1, 1000, 100000});
+}
+
+// Programs for every dtype take PoCL minutes to build: on GPUs, and with --long.
+TEST_P(EnqueueTest, AsksForNothingOfEveryDtype) {
+  if (!device.info().gpu && std::getenv("MASU_TEST_LONG") == nullptr) GTEST_SKIP() << "with --long";
+  expect_nothing_asked(device, {1, 1000, 300000}, test::EnqueueForms::Part::dtypes);
 }
 
 }  // namespace
