@@ -10,10 +10,9 @@
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
+#include <tuple>
 
 namespace masu {
 namespace {
@@ -39,45 +38,45 @@ Exception exception_of(std::string_view form) {
   return {form, "", ""};
 }
 
-class EnqueueTest : public test::EachDevice {};
-MASU_ON_EACH_KERNEL_DEVICE(EnqueueTest);
+using Part = test::EnqueueForms::Part;
 
-void expect_nothing_asked(const Device& device, const std::vector<std::uint64_t>& sizes,
-                          std::optional<test::EnqueueForms::Part> part = std::nullopt) {
-  const auto counting = std::make_shared<test::CountingDevice>(device.implementation());
+// On which device, of how many elements, and which forms: each by itself, as sanitizers take long.
+class EnqueueTest : public testing::TestWithParam<std::tuple<std::string, std::uint64_t, Part>> {};
+
+TEST_P(EnqueueTest, AsksForNothing) {
+  const auto& [id, count, part] = GetParam();
+  const auto counting = std::make_shared<test::CountingDevice>(test::open_once(id).implementation());
   const Device counted(counting);
-  for (const std::uint64_t count : sizes) {
-    SCOPED_TRACE(count);
-    test::EnqueueForms all(counted, count, part);
-    if (part) all.add_dtypes();
-    Stream stream(counted, Timing::off);
-    for (const test::EnqueueForms::Form& form : all.forms()) {
-      SCOPED_TRACE(form.name);
-      form.run(stream)();
-      counting->counts().take();
-      const auto get = form.run(stream);
-      const Exception exception = exception_of(form.name);
-      for (const std::string& asked : counting->counts().take()) {
-        EXPECT_TRUE(asked == "commands" || exception.enqueued.find(asked) != std::string_view::npos) << asked;
-      }
-      get();
-      for (const std::string& asked : counting->counts().take()) {
-        EXPECT_TRUE(asked == "waits" || asked == "reads" || exception.got.find(asked) != std::string_view::npos)
-            << "get: " << asked;
-      }
+  test::EnqueueForms all(counted, count, part);
+  if (part == Part::dtypes) {
+    // Their programs take PoCL minutes to build.
+    if (!counted.info().gpu && std::getenv("MASU_TEST_LONG") == nullptr) GTEST_SKIP() << "with --long";
+    all.add_dtypes();
+  }
+  Stream stream(counted, Timing::off);
+  for (const test::EnqueueForms::Form& form : all.forms()) {
+    SCOPED_TRACE(form.name);
+    form.run(stream)();
+    counting->counts().take();
+    const auto get = form.run(stream);
+    const Exception exception = exception_of(form.name);
+    for (const std::string& asked : counting->counts().take()) {
+      EXPECT_TRUE(asked == "commands" || exception.enqueued.find(asked) != std::string_view::npos) << asked;
+    }
+    get();
+    for (const std::string& asked : counting->counts().take()) {
+      EXPECT_TRUE(asked == "waits" || asked == "reads" || exception.got.find(asked) != std::string_view::npos)
+          << "get: " << asked;
     }
   }
 }
 
-TEST_P(EnqueueTest, AsksForNothing) {
-  expect_nothing_asked(device, {1, 1000, 100000});
-}
-
-// Programs for every dtype take PoCL minutes to build: on GPUs, and with --long.
-TEST_P(EnqueueTest, AsksForNothingOfEveryDtype) {
-  if (!device.info().gpu && std::getenv("MASU_TEST_LONG") == nullptr) GTEST_SKIP() << "with --long";
-  expect_nothing_asked(device, {1, 1000, 300000}, test::EnqueueForms::Part::dtypes);
-}
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(EnqueueTest);
+INSTANTIATE_TEST_SUITE_P(On, EnqueueTest,
+                         testing::Combine(testing::ValuesIn(test::kernel_device_ids()),
+                                          testing::Values(1, 1000, 100000),
+                                          testing::Values(Part::sorts, Part::selections, Part::sums, Part::histograms,
+                                                          Part::moves, Part::dtypes)));
 
 }  // namespace
 }  // namespace masu
