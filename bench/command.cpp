@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // masu-bench: what `masu bench` runs.
 #include "cli/arrays/array_output.h"
-#include "cli/bench.h"
+#include "cli/program.h"
 #include "cli/terminal.h"
 #include "report.h"
+#include "selection.h"
 #include "suites.h"
 
 #include <fmt/format.h>

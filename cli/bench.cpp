@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // masu bench: how fast masu is here, next to how fast the device can read. What measures is a program of its own,
 // masu-bench, which is this command with another run_bench().
-#include "bench.h"
-#include "command.h"
-#include "value_names.h"
+#include "bench/selection.h"
+#include "options.h"
+#include "program.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Hands `masu bench` over to the program masu-bench, which lies beside this one.
-#include "bench.h"
-#include "own_process.h"
+#include "bench/selection.h"
+#include "program.h"
 
 #include <unistd.h>
 #include <cerrno>

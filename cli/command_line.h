@@ -92,4 +92,10 @@ class CommandLine {
   std::unique_ptr<CLI::App> app_;
 };
 
+// The manual page and the shells' completions, made from the options that the command itself reads (shell/).
+std::string manual(const CommandLine& line);
+std::string bash_completion(const CommandLine& line);
+std::string zsh_completion(const CommandLine& line);
+std::string fish_completion(const CommandLine& line);
+
 }  // namespace masu::cli

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // masu devices: what masu can compute on here, and why not on the rest.
-#include "command.h"
+#include "program.h"
 #include "runtime/registry.h"
 
 #include <fcntl.h>

@@ -9,7 +9,6 @@
 #include <array>
 #include <bit>
 #include <cmath>
-#include <concepts>
 #include <cstdlib>
 #include <cstring>
 #include <optional>
@@ -32,14 +31,18 @@ std::uint64_t bits_of(double value, Dtype dtype) {
   return runtime::to_half(value).bits;
 }
 
-bool is_nan(const ArrayView& data, std::uint64_t i) {
-  return dispatch(data.dtype, [&](auto tag) {
+double number_at(const ArrayView& data, std::uint64_t i) {
+  return dispatch(data.dtype, [&](auto tag) -> double {
     using T = typename decltype(tag)::type;
-    [[maybe_unused]] const T value = static_cast<const T*>(data.data)[i];
-    if constexpr (std::integral<T>) return false;
-    else if constexpr (std::same_as<T, Half>) return std::isnan(runtime::to_double(value));
-    else return std::isnan(value);
+    T value;
+    std::memcpy(&value, static_cast<const char*>(data.data) + i * sizeof(T), sizeof(T));
+    if constexpr (std::is_same_v<T, Half>) return runtime::to_double(value);
+    else return static_cast<double>(value);
   });
+}
+
+bool is_nan(const ArrayView& data, std::uint64_t i) {
+  return is_float(data.dtype) && std::isnan(number_at(data, i));
 }
 
 namespace {

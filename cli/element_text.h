@@ -14,6 +14,8 @@ std::uint64_t bits_of(const ArrayView& data, std::uint64_t i);
 // The bits of a number that the dtype, a float, holds exactly.
 std::uint64_t bits_of(double value, Dtype dtype);
 bool is_nan(const ArrayView& data, std::uint64_t i);
+// Rounded to f64 where it has 64 bits.
+double number_at(const ArrayView& data, std::uint64_t i);
 
 // Elements of any dtype as text.
 

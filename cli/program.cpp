@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "program.h"
 
-#include "cli/shell/shell_files.h"
-#include "command.h"
+#include "cli/command_line.h"
 #include "ranks.h"
 #include "terminal.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <masu/error.h>
 #include <masu/io.h>
 #include <masu/version.h>
 #include <unistd.h>
@@ -16,6 +16,8 @@
 #include <cstddef>
 #include <cstring>
 #include <exception>
+#include <fstream>
+#include <iterator>
 #include <new>
 #include <optional>
 #include <string>
@@ -124,7 +126,7 @@ std::optional<std::string> shell_file(const CommandLine& line, std::string_view 
   return std::nullopt;
 }
 
-Ending run(const Program& program, int argc, char** argv) {
+Ending run(const CommandProgram& program, int argc, char** argv) {
   CommandLine line(program.name, program.description, program.name + " " + std::string(masu::version()),
                    program.name + " COMMAND --help tells more. " + program.more);
   std::vector<Command> list;
@@ -142,7 +144,7 @@ Ending run(const Program& program, int argc, char** argv) {
                      parsed.text);
 }
 
-Ending run_guarded(const Program& program, int argc, char** argv) {
+Ending run_guarded(const CommandProgram& program, int argc, char** argv) {
   try {
     return run(program, argc, argv);
   } catch (const std::bad_alloc&) {
@@ -156,7 +158,7 @@ Ending run_guarded(const Program& program, int argc, char** argv) {
 
 }  // namespace
 
-int run_program(const Program& program, int argc, char** argv) {
+int run_program(const CommandProgram& program, int argc, char** argv) {
   occupy_standard_streams();
   handle_signals(program.interrupted);
   const Ending ending = ranks().end(run_guarded(program, argc, argv));
@@ -169,6 +171,31 @@ int run_program(const Program& program, int argc, char** argv) {
     }
   }
   return static_cast<int>(ending.status);
+}
+
+std::string own_program() {
+  std::string path(4096, '\0');
+  const ssize_t length = ::readlink("/proc/self/exe", path.data(), path.size());
+  if (length <= 0 || length == static_cast<ssize_t>(path.size())) {
+    throw Error(ErrorCode::io, "masu finds its own program by /proc/self/exe, which cannot be read");
+  }
+  path.resize(static_cast<std::size_t>(length));
+  return path;
+}
+
+std::vector<std::string> command_line() {
+  std::ifstream file("/proc/self/cmdline", std::ios::binary);
+  const std::string line{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  std::vector<std::string> arguments;
+  for (std::size_t begin = 0; begin < line.size();) {
+    const std::size_t end = std::min(line.find('\0', begin), line.size());
+    arguments.push_back(line.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  if (arguments.empty()) {
+    throw Error(ErrorCode::io, "masu reads its own command line from /proc/self/cmdline, which is not there");
+  }
+  return arguments;
 }
 
 }  // namespace masu::cli

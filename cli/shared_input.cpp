@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shared_input.h"
 
-#include "cli/arrays/array_input.h"
+#include "cli/arrays/array_stream.h"
+#include "io/sources.h"
 #include "ranks.h"
 
 #include <fmt/format.h>
@@ -79,11 +80,12 @@ std::string text_in(const Ranks::Bytes& bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-// What only rank 0 can read: what is read once, like standard input.
+// What only rank 0 can read: what is read once, like standard input. Files of /proc say size 0.
 bool of_first_alone(const std::string& input) {
   struct stat status {};
-  const bool stream = input == "-" || (ranks().first() && ::stat(input.c_str(), &status) == 0 &&
-                                       !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode));
+  const bool stream =
+      input == "-" || (ranks().first() && ::stat(io::file_and_array(input).first.c_str(), &status) == 0 &&
+                       !S_ISDIR(status.st_mode) && (!S_ISREG(status.st_mode) || status.st_size == 0));
   return !ranks().of_first("input", Ranks::Bytes(stream ? 1 : 0)).empty();
 }
 

@@ -32,6 +32,7 @@ struct Counts {
   std::atomic<unsigned> odd_fills{0};     // with patterns for which a backend makes memory of its own
   std::atomic<unsigned> commands{0};      // launches, copies, fills
   std::atomic<unsigned> events{0};        // of commands, and points in streams
+  std::atomic<bool> capturing{false};     // what streams say of themselves
 
   // The names of those that are not zero since the last call.
   std::vector<std::string> take() {
@@ -132,6 +133,7 @@ class CountingStream final : public runtime::Stream {
     ++counts_->waits;
     real_->finish();
   }
+  [[nodiscard]] bool capturing() const override { return counts_->capturing; }
 
  private:
   [[nodiscard]] Done event(Done real) const {

@@ -39,7 +39,7 @@ namespace masu::test {
 
 class EnqueueForms {
  public:
-  enum class Part { sorts, selections, sums, histograms, moves };
+  enum class Part { sorts, selections, sums, histograms, moves, dtypes };
   // Gets the result of what was enqueued.
   using Get = std::function<void()>;
   using Buffers = std::vector<Buffer<std::byte>*>;
@@ -78,6 +78,8 @@ class EnqueueForms {
     }
   }
 
+  // Of each dtype, for what has Part::dtypes alone (enqueue_dtypes.h).
+  void add_dtypes();
   [[nodiscard]] const std::vector<Form>& forms() const noexcept { return forms_; }
   // The calls' workspace, and what they use unless told otherwise.
   [[nodiscard]] const Buffer<std::byte>& room() const noexcept { return room_; }

@@ -2,11 +2,12 @@
 // A result of columns of equal length: a table for people, CSV, JSON, or one of the columns as .npy.
 #pragma once
 
+#include "io/spool_file.h"
 #include "options.h"
 
 #include <masu/dtype.h>
 #include <masu/io.h>
-
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <span>
@@ -39,5 +40,27 @@ ColumnsForm columns_form(const CommonOptions& common, bool has_array);
 
 // To -o, or standard output.
 void write_columns(const ColumnsResult& result, ColumnsForm form, const CommonOptions& common);
+
+// Values, each with a number: how often it occurs, or where it was.
+
+// Held in memory, or in files when they are many. They may be read several times.
+class NumberedValues {
+ public:
+  NumberedValues(Dtype dtype, std::uint64_t memory, const std::string& tmpdir);
+  void append(const ArrayView& values, const std::uint64_t* numbers);
+  [[nodiscard]] std::uint64_t size() const noexcept { return size_; }
+  // Gives blocks of them, in order; one empty block where there are none.
+  void each(const std::function<void(const ArrayView& values, const ArrayView& numbers)>& take) const;
+
+ private:
+  void flush();
+  Dtype dtype_;
+  std::uint64_t most_;  // in memory
+  std::uint64_t size_ = 0;
+  std::vector<std::byte> values_;
+  std::vector<std::uint64_t> numbers_;
+  io::SpoolFile value_file_;
+  io::SpoolFile number_file_;
+};
 
 }  // namespace masu::cli

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // masu convert: numbers as another element type.
 #include "cli/arrays/array_output.h"
-#include "cli/selftest/reference_convert.h"
-#include "command.h"
+#include "cli/selftest/references.h"
 #include "element_text.h"
 #include "errors.h"
-#include "value_names.h"
+#include "options.h"
+#include "program.h"
 
 #include <fmt/format.h>
 #include <masu/convert.h>

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // masu dot: the exact dot product of two inputs.
-#include "cli/arrays/array_input.h"
 #include "cli/arrays/array_output.h"
-#include "cli/arrays/pieces.h"
-#include "cli/selftest/reference_exact.h"
-#include "command.h"
+#include "cli/arrays/array_stream.h"
+#include "cli/chunks.h"
+#include "cli/selftest/references.h"
 #include "element_text.h"
 #include "errors.h"
 #include "json.h"
+#include "program.h"
+#include "progress.h"
 #include "ranks.h"
-#include "times.h"
 
 #include <fmt/format.h>
 #include <masu/sum.h>

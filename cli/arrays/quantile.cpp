@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // masu quantile: exact quantiles without sorting.
-#include "cli/selftest/reference_order.h"
+#include "cli/selftest/references.h"
 
 #include "cli/arrays/array_stream.h"
 #include "cli/arrays/columns.h"
-#include "cli/arrays/pieces.h"
+#include "cli/chunks.h"
 #include "cli/sort/external_sort.h"
-#include "command.h"
 #include "errors.h"
 #include "json.h"
+#include "options.h"
+#include "program.h"
 #include "ranks.h"
-#include "value_names.h"
 
 #include <fmt/format.h>
 #include <masu/quantile.h>

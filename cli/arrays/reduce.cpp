@@ -1,22 +1,289 @@
 // SPDX-License-Identifier: Apache-2.0
-// masu reduce: sums, means, extremes and the like.
 #include "cli/arrays/array_stream.h"
 #include "cli/arrays/columns.h"
 #include "cli/arrays/reduce_job.h"
+#include "cli/chunks.h"
 #include "cli/sort/external_sort.h"
-#include "command.h"
 #include "element_text.h"
 #include "errors.h"
 #include "json.h"
+#include "options.h"
+#include "program.h"
 #include "ranks.h"
-#include "value_names.h"
 
 #include <fmt/format.h>
+#include <masu/reduce.h>
 #include <masu/sum.h>
 #include <algorithm>
+#include <array>
 #include <memory>
+#include <string_view>
 
 namespace masu::cli {
+namespace {
+
+constexpr std::uint64_t reduce_row_copies = 8;  // of a whole row, that memory has to hold
+
+// What one kind of reduction found for each row so far.
+struct Reduced {
+  explicit Reduced(Dtype dtype) : least(dtype), greatest(dtype) {}
+  ReduceColumn least;
+  ReduceColumn greatest;
+  ReduceColumn least_place{Dtype::u64};
+  ReduceColumn greatest_place{Dtype::u64};
+  ReduceColumn nonzero{Dtype::u64};
+
+  void append(const ReduceResult& result) {
+    const bool both = result.op() == ReduceOp::minmax;
+    if (result.op() == ReduceOp::count_nonzero) return nonzero.append(ArrayView(result.nonzero()));
+    if (both || result.op() == ReduceOp::min) {
+      least.append(result.min_values());
+      least_place.append(ArrayView(result.min_indices()));
+    }
+    if (both || result.op() == ReduceOp::max) {
+      greatest.append(result.max_values());
+      greatest_place.append(ArrayView(result.max_indices()));
+    }
+  }
+};
+
+// All that was found; what no operation needs is left out.
+struct Totals {
+  const ReduceRequest& request;
+  std::optional<SumAccumulator> sums;
+  Reduced reduced;
+};
+
+ReduceColumn column_of(const SumResult& found) {
+  ReduceColumn column(found.dtype());
+  for (std::uint64_t row = 0; row < found.rows(); ++row) {
+    std::uint64_t bits = 0;
+    if (found.dtype() == Dtype::i64) bits = static_cast<std::uint64_t>(found.signed_integer(row));
+    else if (found.dtype() == Dtype::u64) bits = found.unsigned_integer(row);
+    else bits = bits_of(found.value(row), found.dtype());
+    column.append({column.dtype, &bits, 1});
+  }
+  return column;
+}
+
+struct Operation {
+  std::string_view name;
+  // What has to be kept: a kind of sums, or a reduction.
+  std::optional<SumKind> sums;
+  std::optional<ReduceOp> reduction;
+  bool of_nothing;  // whether data without elements have it
+  ReduceColumn (*column)(const Totals& totals);
+};
+
+constexpr std::array<Operation, 10> operations{{
+    {"sum", SumKind::sum, std::nullopt, true, [](const Totals& t) { return column_of(t.sums->sum(t.request.result)); }},
+    {"mean", SumKind::sum, std::nullopt, false,
+     [](const Totals& t) { return column_of(t.sums->mean(t.request.result)); }},
+    {"min", std::nullopt, ReduceOp::min, false, [](const Totals& t) { return t.reduced.least; }},
+    {"max", std::nullopt, ReduceOp::max, false, [](const Totals& t) { return t.reduced.greatest; }},
+    {"argmin", std::nullopt, ReduceOp::min, false, [](const Totals& t) { return t.reduced.least_place; }},
+    {"argmax", std::nullopt, ReduceOp::max, false, [](const Totals& t) { return t.reduced.greatest_place; }},
+    {"variance", SumKind::squares, std::nullopt, false,
+     [](const Totals& t) { return column_of(t.sums->variance(t.request.ddof, t.request.result)); }},
+    {"std", SumKind::squares, std::nullopt, false,
+     [](const Totals& t) { return column_of(t.sums->standard_deviation(t.request.ddof, t.request.result)); }},
+    {"norm2", SumKind::squares, std::nullopt, true,
+     [](const Totals& t) { return column_of(t.sums->norm2(t.request.result)); }},
+    {"count-nonzero", std::nullopt, ReduceOp::count_nonzero, true, [](const Totals& t) { return t.reduced.nonzero; }},
+}};
+
+const Operation& operation(const std::string& name) {
+  return *std::find_if(operations.begin(), operations.end(), [&](const Operation& one) { return one.name == name; });
+}
+
+bool needs(const ReduceRequest& request, ReduceOp reduction) {
+  return std::any_of(request.ops.begin(), request.ops.end(),
+                     [&](const std::string& name) { return operation(name).reduction == reduction; });
+}
+
+bool needs(const ReduceRequest& request, SumKind kind) {
+  return std::any_of(request.ops.begin(), request.ops.end(),
+                     [&](const std::string& name) { return operation(name).sums == kind; });
+}
+
+std::optional<SumAccumulator> sums_for(const ArrayStream& stream, const ReduceRequest& request) {
+  const bool squares = needs(request, SumKind::squares);
+  if (!squares && !needs(request, SumKind::sum)) return std::nullopt;
+  return SumAccumulator(stream.device(), stream.info().dtype, squares ? SumKind::squares : SumKind::sum,
+                        request.row_length.value_or(0));
+}
+
+std::vector<ReduceOp> reductions_for(const ReduceRequest& request) {
+  const bool least = needs(request, ReduceOp::min);
+  const bool greatest = needs(request, ReduceOp::max);
+  std::vector<ReduceOp> result;
+  if (least || greatest) result.push_back(least && greatest ? ReduceOp::minmax : least ? ReduceOp::min : ReduceOp::max);
+  if (needs(request, ReduceOp::count_nonzero)) result.push_back(ReduceOp::count_nonzero);
+  return result;
+}
+
+class ReduceJob {
+ public:
+  ReduceJob(ArrayStream& stream, const ReduceRequest& request)
+      : stream_(stream),
+        request_(request),
+        reductions_(reductions_for(request)),
+        totals_{request, sums_for(stream, request), Reduced(stream.info().dtype)} {}
+
+  ReduceFound operator()() {
+    const std::uint64_t length = request_.row_length.value_or(0);
+    const std::uint64_t row_bytes = length * size_of(stream_.info().dtype);
+    const bool short_rows = length > 0 && row_bytes <= request_.memory / reduce_row_copies;
+    if (short_rows) whole_.emplace(length);
+    else if (length > 0) parts_.emplace(length);
+    if (short_rows) stream_.limit_pieces(request_.memory / reduce_row_copies);
+    stream_.pass([&](const ArrayView& piece) {
+      take(piece);
+      return true;
+    });
+    const bool none = found_.count == 0;
+    found_.count = stream_.settle(found_.count);
+    check_count(request_.row_length ? length : found_.count);
+    if (totals_.sums) add_times(totals_.sums->times());
+    if (!request_.row_length) end_all();
+    if (request_.row_length == 0) return of_empty_rows();
+    const bool no_rows = none && request_.row_length;  // of a rank: there are some
+    for (const std::string& name : request_.ops) {
+      found_.columns.push_back(no_rows ? ReduceColumn() : operation(name).column(totals_));
+    }
+    if (request_.row_length && ranks().several()) join_rows();
+    return std::move(found_);
+  }
+
+ private:
+  void take(const ArrayView& piece) {
+    found_.count += piece.count;
+    if (totals_.sums) totals_.sums->add(piece);
+    if (reductions_.empty()) return;
+    if (whole_) {
+      whole_->add(piece, [&](const ArrayView& rows, std::uint64_t count) { add_rows(rows, count); });
+    } else if (parts_) {
+      parts_->add(piece, [&](const ArrayView& part, bool ends) {
+        add_part(part);
+        if (ends) end_row();
+      });
+    } else {
+      add_part(piece);
+    }
+  }
+  void add_rows(const ArrayView& rows, std::uint64_t count) {
+    for (const ReduceOp op : reductions_) {
+      Times times;
+      ReduceOptions how;
+      how.rows = count;
+      how.times = &times;
+      totals_.reduced.append(reduce(stream_.device(), rows, op, how));
+      add_times(times);
+    }
+  }
+  void add_part(const ArrayView& part) {
+    if (row_.empty()) start_row();
+    for (ReduceAccumulator& one : row_) one.add(part);
+  }
+  void start_row() {
+    for (const ReduceOp op : reductions_) row_.emplace_back(stream_.device(), stream_.info().dtype, op);
+  }
+  void end_row() {
+    if (row_.empty()) start_row();
+    for (const ReduceAccumulator& one : row_) {
+      totals_.reduced.append(one.result());
+      add_times(one.times());
+    }
+    row_.clear();
+  }
+  // The one row of all elements, of all ranks.
+  void end_all() {
+    if (row_.empty()) start_row();
+    if (totals_.sums) merge_states("sums", stream_.device(), *totals_.sums);
+    for (ReduceAccumulator& one : row_) {
+      add_times(one.times());
+      merge_states("extremes", stream_.device(), one);
+    }
+    end_row();
+  }
+  // The rows of all ranks, in their order.
+  void join_rows() {
+    for (ReduceColumn& column : found_.columns) {
+      const std::vector<Ranks::Bytes> all = ranks().from_each("rows", std::move(column.bytes));
+      // A rank without rows does not know the dtype.
+      const auto has = std::find_if(all.begin(), all.end(), [](const Ranks::Bytes& part) { return !part.empty(); });
+      const auto from = static_cast<std::uint64_t>(has - all.begin());
+      const bool tells = static_cast<std::uint64_t>(ranks().rank()) == from;
+      column.dtype = static_cast<Dtype>(ranks().sum("dtype", tells ? static_cast<std::uint64_t>(column.dtype) : 0));
+      column.bytes.clear();
+      for (const Ranks::Bytes& part : all) column.bytes.insert(column.bytes.end(), part.begin(), part.end());
+    }
+  }
+  template <class Times>
+  void add_times(const Times& times) {
+    found_.transfer += times.transfer;
+    found_.compute += times.compute;
+  }
+
+  // Elements of each row.
+  void check_count(std::uint64_t count) const {
+    for (const std::string& name : request_.ops) {
+      const bool spread = name == "variance" || name == "std";
+      const std::uint64_t least = spread ? request_.ddof + 1 : operation(name).of_nothing ? 0 : 1;
+      if (count >= least) continue;
+      const std::string& input = stream_.info().name;
+      if (count == 0) throw Error(ErrorCode::io, fmt::format("{}: there are no values, so no {}", input, name));
+      throw Error(ErrorCode::io,
+                  fmt::format("{}: {} values are too few for {} with --ddof {}", input, count, name, request_.ddof));
+    }
+  }
+  // Of nothing all that there is is zero.
+  ReduceFound of_empty_rows() {
+    const bool integers = !is_float(stream_.info().dtype);
+    const Dtype total = is_signed(stream_.info().dtype) ? Dtype::i64 : Dtype::u64;
+    for (const std::string& name : request_.ops) {
+      ReduceColumn column(name == "count-nonzero" ? Dtype::u64 : name == "sum" && integers ? total : request_.result);
+      column.bytes.resize(request_.rows * size_of(column.dtype));
+      found_.columns.push_back(std::move(column));
+    }
+    return std::move(found_);
+  }
+
+  ArrayStream& stream_;
+  const ReduceRequest& request_;
+  std::vector<ReduceOp> reductions_;
+  Totals totals_;
+  std::optional<WholeRows> whole_;
+  std::optional<RowParts> parts_;
+  std::vector<ReduceAccumulator> row_;  // of the row that is read
+  ReduceFound found_;
+};
+
+}  // namespace
+
+void ReduceColumn::append(const ArrayView& values) {
+  const auto* from = static_cast<const std::byte*>(values.data);
+  bytes.insert(bytes.end(), from, from + values.count * size_of(values.dtype));
+}
+
+std::vector<std::string> reduce_op_names() {
+  std::vector<std::string> names;
+  for (const Operation& one : operations) names.emplace_back(one.name);
+  return names;
+}
+
+ReduceFound run_reduce(ArrayStream& stream, const ReduceRequest& request) {
+  try {
+    return ReduceJob(stream, request)();
+  } catch (const Error& error) {
+    // The options were checked before, so it is the data's fault: a total that no integer of 64 bits holds.
+    if (error.code() != ErrorCode::invalid_argument) throw;
+    throw Error(ErrorCode::io, fmt::format("{}: {}", stream.info().name, error.what()));
+  }
+}
+
+// masu reduce: sums, means, extremes and the like.
+
 namespace {
 
 constexpr const char* reduce_examples = R"(Examples:

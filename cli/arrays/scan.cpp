@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // masu scan: of each element what all up to it come to.
 #include "cli/arrays/array_output.h"
-#include "cli/arrays/pieces.h"
-#include "cli/selftest/reference_scan.h"
+#include "cli/chunks.h"
+#include "cli/selftest/references.h"
 #include "cli/sort/external_sort.h"
-#include "command.h"
 #include "element_text.h"
 #include "errors.h"
+#include "program.h"
 
 #include <fmt/format.h>
 #include <masu/scan.h>

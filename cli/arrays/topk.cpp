@@ -2,14 +2,13 @@
 // masu topk: the greatest or least values, and where they are.
 #include "cli/arrays/array_stream.h"
 #include "cli/arrays/columns.h"
-#include "cli/arrays/numbered_values.h"
-#include "cli/arrays/pieces.h"
-#include "cli/selftest/reference_order.h"
+#include "cli/chunks.h"
+#include "cli/selftest/references.h"
 #include "cli/sort/external_sort.h"
-#include "command.h"
 #include "element_text.h"
 #include "errors.h"
 #include "json.h"
+#include "program.h"
 #include "ranks.h"
 #include "terminal.h"
 

@@ -2,8 +2,8 @@
 // masu transpose: rows become columns.
 #include "cli/arrays/array_output.h"
 #include "cli/sort/external_sort.h"
-#include "command.h"
 #include "errors.h"
+#include "program.h"
 
 #include <fmt/format.h>
 #include <masu/transpose.h>

@@ -2,16 +2,15 @@
 // masu unique: the distinct values, and how often each occurs.
 #include "cli/arrays/array_stream.h"
 #include "cli/arrays/columns.h"
-#include "cli/arrays/numbered_values.h"
-#include "cli/selftest/reference_order.h"
+#include "cli/selftest/references.h"
 #include "cli/sort/external_sort.h"
-#include "command.h"
 #include "elements/order.h"
 #include "errors.h"
 #include "json.h"
+#include "program.h"
+#include "progress.h"
 #include "ranks.h"
 #include "terminal.h"
-#include "times.h"
 
 #include <fmt/format.h>
 #include <masu/unique.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/check/check_report.h"
+#include "cli/check/check_faults.h"
 
 #include <fmt/format.h>
 #include <charconv>

@@ -2,7 +2,7 @@
 // The three shapes of a histogram behind one interface: channels, rows, and columns together.
 #pragma once
 
-#include "cli/histogram/histogram_input.h"
+#include "cli/histogram/histogram_job.h"
 #include "cli/histogram/histogram_result.h"
 #include "cli/histogram/summary.h"
 

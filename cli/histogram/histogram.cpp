@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // masu histogram: where its result goes.
-#include "cli/arrays/array_input.h"
 #include "cli/arrays/array_output.h"
+#include "cli/arrays/array_stream.h"
 #include "cli/histogram/histogram_options.h"
 #include "cli/histogram/histogram_result.h"
-#include "command.h"
+#include "program.h"
 #include "ranks.h"
 #include "terminal.h"
 

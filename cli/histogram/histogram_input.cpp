@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/histogram/histogram_input.h"
+#include "cli/histogram/histogram_job.h"
 
 #include "errors.h"
 

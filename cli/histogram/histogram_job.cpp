@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/histogram/histogram_job.h"
 
-#include "cli/arrays/pieces.h"
-#include "cli/histogram/bins_finder.h"
+#include "cli/chunks.h"
+#include "cli/histogram/bins_request.h"
 #include "cli/histogram/counter.h"
-#include "cli/histogram/histogram_input.h"
-#include "cli/selftest/weighted_reference.h"
+#include "cli/selftest/references.h"
 #include "errors.h"
 #include "ranks.h"
 

@@ -3,8 +3,8 @@
 
 #include "cli/arrays/array_output.h"
 #include "errors.h"
+#include "options.h"
 #include "terminal.h"
-#include "value_names.h"
 
 #include <fmt/format.h>
 #include <algorithm>

@@ -4,7 +4,7 @@
 
 #include "cli/histogram/summary.h"
 #include "json.h"
-#include "times.h"
+#include "progress.h"
 
 #include <masu/histogram.h>
 #include <masu/io.h>

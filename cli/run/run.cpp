@@ -3,13 +3,12 @@
 #include "cli/arrays/array_output.h"
 #include "cli/check/check.h"
 #include "cli/run/run_job.h"
-#include "cli/run/run_kernel.h"
-#include "command.h"
 #include "command_line.h"
 #include "element_text.h"
 #include "errors.h"
 #include "json.h"
 #include "options.h"
+#include "program.h"
 #include "terminal.h"
 
 #include <fmt/format.h>

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/run/run_argument.h"
+#include "cli/run/run_job.h"
 
 #include "cli/arrays/array_output.h"
 #include "errors.h"
 #include "options.h"
 #include "runtime/half.h"
-#include "value_names.h"
 
 #include <fmt/format.h>
 #include <masu/dtype.h>

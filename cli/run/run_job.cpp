@@ -2,13 +2,12 @@
 #include "cli/run/run_job.h"
 
 #include "cli/check/check.h"
-#include "cli/run/run_kernel.h"
 #include "cli/run/watchdog.h"
 #include "element_text.h"
 #include "errors.h"
+#include "progress.h"
 #include "runtime/half.h"
 #include "terminal.h"
-#include "times.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>

@@ -2,15 +2,97 @@
 // `masu run` of one kernel, from its text to what its buffers hold.
 #pragma once
 
-#include "cli/run/run_argument.h"
-#include "cli/run/run_source.h"
-
+#include <masu/device.h>
+#include <masu/dtype.h>
+#include <masu/io.h>
+#include <masu/program.h>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
 #include <string>
+#include <variant>
 #include <vector>
 
 namespace masu::cli {
+
+struct KernelText {
+  std::string name;  // for messages: the path, or "<stdin>"
+  std::string text;
+  DeviceKind language = DeviceKind::opencl;  // the kind of device that runs it
+};
+
+// The language is --language's, or the ending's (.cl, .cu), or that of the device asked for; wrong usage where none
+// tells it.
+DeviceKind kernel_language(const std::string& path, const std::string& language, const std::string& device);
+// Reads a file, or standard input for "-".
+KernelText read_kernel(const std::string& path, DeviceKind language);
+
+// The text as the compiler gets it: its messages name the file.
+std::string with_file_name(const KernelText& kernel);
+
+// Whether the text includes others, which a cache of compiled programs would not see change.
+bool includes_files(const KernelText& kernel);
+
+// The id of the device to run it on: `asked`, or MASU_DEVICE where that runs the language, or the first that does.
+// Wrong usage where `asked` runs another language.
+std::string device_for(DeviceKind language, const std::string& asked, const std::string& file);
+
+// One --arg: what it gives to the kernel; and one --expect: what a buffer must hold.
+
+// "INPUT[,dtype=T][,format=F]"
+struct InputRequest {
+  std::string input;
+  std::optional<Dtype> dtype;
+  std::string format = "auto";
+};
+
+// "buffer=INPUT[,dtype=T][,format=F][,out=FILE|-]"
+struct BufferRequest {
+  InputRequest from;
+  std::string output;  // "" where the buffer is not wanted back
+};
+
+using RunArgument = std::variant<BufferRequest, KernelArgument>;
+
+// "N=INPUT[,format=F]"
+struct Expectation {
+  std::string argument;  // its number from 0, or its name in the kernel
+  InputRequest input;
+};
+
+// "buffer=…", "local=BYTES" or "TYPE=VALUE".
+RunArgument parse_argument(const std::string& text);
+Expectation parse_expectation(const std::string& text);
+
+// A file that ends in .txt or .csv is text, whatever the dtype, unless a format is given.
+std::unique_ptr<io::Source> open_input(const InputRequest& request);
+// After reading: every entry of a text counts here, so one that is no number is an error, in one that was told by its
+// content too.
+void refuse_bad_entries(const io::Source& source);
+
+// Which kernel of a program to run, and what it takes.
+
+// The kernel of that name, or the only one for "". `file` is for messages. A kernel of CUDA C++ may be named as in its
+// source, without `extern "C"` too.
+Kernel find_kernel(const Program& program, const std::string& name, const std::string& file);
+
+// Its name as the source has it.
+std::string source_name(const Kernel& kernel);
+
+// Refuses another number of arguments than the kernel takes, with all that it takes.
+void check_count(const Kernel& kernel, std::span<const KernelArgument> arguments, DeviceKind device);
+
+// The number of the argument that --expect names by number or name.
+std::size_t argument_number(const Kernel& kernel, const std::string& text, std::size_t count);
+
+// The name of an argument in the source; "" where the program does not tell.
+std::string argument_name(const Kernel& kernel, std::size_t number);
+// "argument 2 (x)"
+std::string argument_text(std::size_t number, const std::string& name);
+
+// `masu run` of one kernel, from its text to what its buffers hold.
 
 inline constexpr std::uint64_t most_work_items = std::uint64_t{1} << 48U;  // in one dimension, and in all
 

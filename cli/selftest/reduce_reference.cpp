@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/arrays/pieces.h"
 #include "cli/arrays/reduce_job.h"
-#include "cli/selftest/reference_exact.h"
-#include "cli/selftest/reference_order.h"
+#include "cli/chunks.h"
+#include "cli/selftest/references.h"
 #include "element_text.h"
 
 #include <masu/error.h>

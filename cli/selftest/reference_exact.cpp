@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/selftest/reference_exact.h"
+#include "cli/selftest/references.h"
 
 #include "runtime/half.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // masu selftest: every primitive against its plain reference on every usable device.
 #include "cli/selftest/selftest.h"
-#include "command.h"
 #include "options.h"
+#include "program.h"
 #include "terminal.h"
 
 #include <fmt/format.h>

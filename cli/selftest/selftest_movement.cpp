@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/selftest/reference_convert.h"
+#include "cli/selftest/references.h"
 #include "cli/selftest/selftest.h"
 #include "element_text.h"
 

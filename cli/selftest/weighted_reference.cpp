@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/selftest/weighted_reference.h"
+#include "cli/selftest/references.h"
 
+#include "element_text.h"
 #include "errors.h"
 
 #include <fmt/format.h>
@@ -10,19 +11,6 @@
 #include <cstring>
 
 namespace masu::cli {
-namespace {
-
-double weighted_value_at(const ArrayView& data, std::uint64_t i) {
-  return dispatch(data.dtype, [&](auto tag) -> double {
-    using T = typename decltype(tag)::type;
-    T value;
-    std::memcpy(&value, static_cast<const char*>(data.data) + i * sizeof(T), sizeof(T));
-    if constexpr (std::is_same_v<T, Half>) return reference::half_value(value.bits);
-    else return static_cast<double>(value);
-  });
-}
-
-}  // namespace
 
 std::vector<std::byte> every(const ArrayView& data, std::size_t first, std::size_t stride) {
   const std::size_t size = size_of(data.dtype);
@@ -70,8 +58,7 @@ void WeightedReference::add(std::span<const ArrayView> columns, const ArrayView&
   std::vector<double> point(dimensions);
   for (std::uint64_t i = 0; i < weights.count; ++i, ++position_) {
     for (std::size_t d = 0; d < dimensions; ++d) {
-      point[d] =
-          interleaved ? weighted_value_at(columns.front(), i * dimensions + d) : weighted_value_at(columns[d], i);
+      point[d] = interleaved ? number_at(columns.front(), i * dimensions + d) : number_at(columns[d], i);
     }
     const std::uint64_t row = row_elements_ == 0 ? 0 : position_ / row_elements_;
     const auto* weight = static_cast<const std::byte*>(weights.data) + i * size_of(weights.dtype);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The manual page, in the man macros of roff.
-#include "cli/shell/shell_files.h"
+#include "cli/command_line.h"
 
 #include <fmt/format.h>
 #include <masu/version.h>

@@ -1,16 +1,292 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/sort/external_sort.h"
 
+#include "progress.h"
 #include "ranks.h"
 #include "runtime/cpu_limits.h"
-#include "times.h"
+#include "sort/sort_key.h"
 
 #include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
+#include <limits>
+#include <memory>
 #include <new>
 #include <utility>
+#include <vector>
 
 namespace masu::cli {
+namespace {
+
+// The stable merge of several sorted runs at once, by a tree of losers (Knuth, The Art of Computer Programming, volume
+// 3, section 5.4.1): one comparison for each level of the tree and element.
+
+// A part of a file that is read in blocks.
+class BlockReader {
+ public:
+  BlockReader(const io::SpoolFile& file, std::size_t element, std::uint64_t first, std::uint64_t count,
+              std::uint64_t block_bytes);
+  // Elements that lie ready at data(); 0 at the end of the part.
+  [[nodiscard]] std::uint64_t ready() const noexcept { return ready_; }
+  [[nodiscard]] const std::byte* data() const noexcept { return at_; }
+  // Goes on by one element, which is ready; true while there are more.
+  bool next() {
+    at_ += element_;
+    return --ready_ != 0 || refill();
+  }
+
+ private:
+  bool refill();
+  const io::SpoolFile& file_;
+  std::size_t element_;
+  std::uint64_t next_;   // the element to be read next
+  std::uint64_t left_;   // that are not read yet
+  std::uint64_t block_;  // elements
+  std::unique_ptr<std::byte[]> buffer_;
+  const std::byte* at_ = nullptr;
+  std::uint64_t ready_ = 0;
+};
+
+class ExternalMerge {
+ public:
+  struct Plan {
+    RecordShape shape;
+    Order order = Order::ascending;
+    std::uint64_t run_bytes = 0;     // of buffers for each run
+    std::uint64_t output_bytes = 0;  // of a block of the result
+  };
+  ExternalMerge(const Plan& plan, const io::SpoolFile& keys, const io::SpoolFile& payload);
+
+  // Records in both files; of equal keys, those of the run that was added first come first.
+  void add(std::uint64_t first, std::uint64_t count);
+  void run(const RecordSink& sink);
+
+ private:
+  template <class T>
+  void merge_keys(const RecordSink& sink);
+  void collect_payload(std::uint64_t count);
+
+  Plan plan_;
+  const io::SpoolFile& key_file_;
+  const io::SpoolFile& payload_file_;
+  std::vector<BlockReader> keys_;
+  std::vector<BlockReader> payloads_;
+  std::uint64_t block_ = 0;               // records of a block of the result
+  std::vector<std::uint32_t> sources_;    // which run each record of the block came from
+  std::unique_ptr<std::byte[]> payload_;  // of the block
+};
+
+// Finds the least of the keys of several players, and the next one after it is replaced, by one comparison a level. Of
+// equal keys, that of the player with the lower number wins.
+class LoserTree {
+ public:
+  explicit LoserTree(std::size_t players)
+      : leaves_(std::bit_ceil(players < 1 ? std::size_t{1} : players)), nodes_(2 * leaves_) {}
+
+  // Before build(): a player without a key is out.
+  void set(std::size_t player, std::uint64_t key) {
+    nodes_[leaves_ + player] = {key, static_cast<std::uint32_t>(player)};
+  }
+  void build() {
+    std::vector<Entry> winners(nodes_);
+    for (std::size_t i = leaves_ - 1; i >= 1; --i) {
+      const bool left = winners[2 * i].before(winners[2 * i + 1]);
+      winners[i] = winners[2 * i + (left ? 0 : 1)];
+      nodes_[i] = winners[2 * i + (left ? 1 : 0)];
+    }
+    best_ = winners[1];
+  }
+
+  [[nodiscard]] bool empty() const noexcept { return best_.player == nobody; }
+  [[nodiscard]] std::uint32_t winner() const noexcept { return best_.player; }
+  // Gives the winner another key, or none.
+  void replace(std::uint64_t key) { play({key, best_.player}, best_.player); }
+  void drop() { play({}, best_.player); }
+
+ private:
+  static constexpr std::uint32_t nobody = std::numeric_limits<std::uint32_t>::max();
+  struct Entry {
+    std::uint64_t key = std::numeric_limits<std::uint64_t>::max();
+    std::uint32_t player = nobody;
+    [[nodiscard]] bool before(const Entry& other) const noexcept {
+      return key != other.key ? key < other.key : player < other.player;
+    }
+  };
+  void play(Entry entry, std::uint32_t player) {
+    for (std::size_t i = (leaves_ + player) / 2; i >= 1; i /= 2) {
+      if (nodes_[i].before(entry)) std::swap(nodes_[i], entry);
+    }
+    best_ = entry;
+  }
+
+  std::size_t leaves_;
+  std::vector<Entry> nodes_;  // the losers at 1 … leaves - 1
+  Entry best_;
+};
+
+BlockReader::BlockReader(const io::SpoolFile& file, std::size_t element, std::uint64_t first, std::uint64_t count,
+                         std::uint64_t block_bytes)
+    : file_(file),
+      element_(element),
+      next_(first),
+      left_(count),
+      block_(std::clamp<std::uint64_t>(block_bytes / element, 1, std::max<std::uint64_t>(count, 1))),
+      buffer_(std::make_unique_for_overwrite<std::byte[]>(block_ * element)) {
+  refill();
+}
+
+bool BlockReader::refill() {
+  ready_ = std::min(block_, left_);
+  if (ready_ == 0) return false;
+  file_.read(buffer_.get(), ready_ * element_, next_ * element_);
+  at_ = buffer_.get();
+  next_ += ready_;
+  left_ -= ready_;
+  if (left_ > 0) file_.expect(std::min(block_, left_) * element_, next_ * element_);
+  return true;
+}
+
+ExternalMerge::ExternalMerge(const Plan& plan, const io::SpoolFile& keys, const io::SpoolFile& payload)
+    : plan_(plan), key_file_(keys), payload_file_(payload) {
+  block_ = std::max<std::uint64_t>(1, plan.output_bytes / (plan.shape.bytes() + sizeof(std::uint32_t)));
+  sources_.resize(plan.shape.payload_bytes > 0 ? block_ : 0);
+  payload_ = std::make_unique_for_overwrite<std::byte[]>(block_ * plan.shape.payload_bytes);
+}
+
+void ExternalMerge::add(std::uint64_t first, std::uint64_t count) {
+  // Both columns of a run are read in blocks of as many records.
+  const std::uint64_t records = std::max<std::uint64_t>(1, plan_.run_bytes / plan_.shape.bytes());
+  const std::size_t element = size_of(plan_.shape.keys);
+  const std::size_t payload = plan_.shape.payload_bytes;
+  keys_.emplace_back(key_file_, element, first, count, records * element);
+  if (payload > 0) payloads_.emplace_back(payload_file_, payload, first, count, records * payload);
+}
+
+// The payload goes behind the keys: what came from where is known then.
+void ExternalMerge::collect_payload(std::uint64_t count) {
+  const std::size_t bytes = plan_.shape.payload_bytes;
+  const auto collect = [&](auto fixed) {
+    for (std::uint64_t i = 0; i < count; ++i) {
+      BlockReader& from = payloads_[sources_[i]];
+      std::memcpy(payload_.get() + i * bytes, from.data(), fixed() > 0 ? fixed() : bytes);
+      from.next();
+    }
+  };
+  if (bytes == 8) collect([] { return std::size_t{8}; });
+  else if (bytes == 4) collect([] { return std::size_t{4}; });
+  else collect([] { return std::size_t{0}; });
+}
+
+template <class T>
+void ExternalMerge::merge_keys(const RecordSink& sink) {
+  const auto key_of = [&](const BlockReader& reader) {
+    T value;
+    std::memcpy(&value, reader.data(), sizeof value);
+    return std::uint64_t{sort_key(value, plan_.order)};
+  };
+  LoserTree tree(keys_.size());
+  for (std::size_t i = 0; i < keys_.size(); ++i) {
+    if (keys_[i].ready() > 0) tree.set(i, key_of(keys_[i]));
+  }
+  tree.build();
+  std::vector<T> block(block_);
+  const bool with_payload = plan_.shape.payload_bytes > 0;
+  std::uint64_t count = 0;
+  const auto flush = [&] {
+    if (with_payload) collect_payload(count);
+    sink({{plan_.shape.keys, block.data(), count}, payload_.get()});
+    count = 0;
+  };
+  while (!tree.empty()) {
+    const std::uint32_t from = tree.winner();
+    BlockReader& reader = keys_[from];
+    std::memcpy(&block[count], reader.data(), sizeof(T));
+    if (with_payload) sources_[count] = from;
+    if (reader.next()) tree.replace(key_of(reader));
+    else tree.drop();
+    if (++count == block_) flush();
+  }
+  if (count > 0) flush();
+}
+
+void ExternalMerge::run(const RecordSink& sink) {
+  dispatch(plan_.shape.keys, [&](auto tag) { merge_keys<typename decltype(tag)::type>(sink); });
+}
+
+constexpr std::uint64_t least_memory = std::uint64_t{64} << 10U;
+constexpr std::uint64_t least_block = std::uint64_t{4} << 10U;
+constexpr std::uint64_t good_block = std::uint64_t{256} << 10U;  // from which on reading is as fast as it gets
+constexpr std::uint64_t most_merged = 1024;
+
+}  // namespace
+
+ExternalRuns::ExternalRuns(const RecordShape& shape, Order order, std::uint64_t memory, const std::string& folder)
+    : shape_(shape), order_(order), memory_(std::max(memory, least_memory)), keys_(folder), payload_(folder) {}
+
+// Three quarters of the memory are for the runs, the rest for what is made of them.
+std::uint64_t ExternalRuns::block_bytes() const {
+  return std::clamp(memory_ / 64, least_block, good_block);
+}
+
+std::uint64_t ExternalRuns::most_runs() const {
+  return std::clamp<std::uint64_t>(memory_ / 4 * 3 / block_bytes(), 2, most_merged);
+}
+
+// Returns the place of the first record in both files.
+std::uint64_t ExternalRuns::append(const Records& records) {
+  const std::uint64_t first = keys_.size() / size_of(shape_.keys);
+  keys_.append(records.keys.data, records.keys.count * size_of(shape_.keys));
+  if (shape_.payload_bytes > 0) payload_.append(records.payload, records.keys.count * shape_.payload_bytes);
+  return first;
+}
+
+void ExternalRuns::add(const Records& run) {
+  if (run.keys.count == 0) return;
+  runs_.push_back({append(run), run.keys.count});
+  records_ += run.keys.count;
+}
+
+void ExternalRuns::merge_some(std::span<const Run> runs, const RecordSink& sink) {
+  const std::uint64_t for_runs = memory_ / 4 * 3 / runs.size();
+  ExternalMerge merge({shape_, order_, for_runs, memory_ / 8}, keys_, payload_);
+  for (const Run& run : runs) merge.add(run.first, run.count);
+  merge.run(sink);
+}
+
+// Merges neighbours until all that are left can be merged at once.
+void ExternalRuns::reduce(const std::function<void(std::uint64_t)>& done) {
+  for (std::size_t at = 0; runs_.size() > most_runs(); ++at) {
+    const auto group = static_cast<std::size_t>(std::min(most_runs(), runs_.size() - most_runs() + 1));
+    if (at + group > runs_.size()) at = 0;
+    const std::span<const Run> some(runs_.data() + at, group);
+    Run merged{keys_.size() / size_of(shape_.keys), 0};
+    merge_some(some, [&](const Records& block) {
+      (void)append(block);
+      merged.count += block.keys.count;
+      done(block.keys.count * shape_.bytes());
+    });
+    for (const Run& run : some) {
+      keys_.release(run.count * size_of(shape_.keys), run.first * size_of(shape_.keys));
+      if (shape_.payload_bytes > 0)
+        payload_.release(run.count * shape_.payload_bytes, run.first * shape_.payload_bytes);
+    }
+    const auto begin = runs_.begin() + static_cast<std::ptrdiff_t>(at);
+    runs_.erase(begin + 1, begin + static_cast<std::ptrdiff_t>(group));
+    *begin = merged;
+  }
+}
+
+void ExternalRuns::merge(const RecordSink& sink, const std::function<void(std::uint64_t)>& done) {
+  reduce(done);
+  if (runs_.empty()) return;
+  merge_some(runs_, [&](const Records& block) {
+    sink(block);
+    done(block.keys.count * shape_.bytes());
+  });
+}
+
 namespace {
 
 constexpr std::uint64_t least_sort_memory = std::uint64_t{64} << 10U;

@@ -3,20 +3,71 @@
 // files, and then merged. What fits is sorted where it is.
 #pragma once
 
-#include "cli/sort/external_runs.h"
+#include "io/spool_file.h"
 
 #include <masu/device.h>
 #include <masu/sort.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
+#include <vector>
 
 namespace masu::cli {
+
+// Keys, and the bytes that go with each of them where there are any.
+struct Records {
+  ArrayView keys;
+  const std::byte* payload = nullptr;
+};
+
+struct RecordShape {
+  Dtype keys = Dtype::u8;
+  std::size_t payload_bytes = 0;
+  [[nodiscard]] std::size_t bytes() const { return size_of(keys) + payload_bytes; }
+};
+
+// Takes records block by block; they are valid during the call.
+using RecordSink = std::function<void(const Records&)>;
+
+class ExternalRuns {
+ public:
+  // Buffers take at most `memory` bytes, but for a few KiB where that is less.
+  ExternalRuns(const RecordShape& shape, Order order, std::uint64_t memory, const std::string& folder);
+
+  [[nodiscard]] std::uint64_t count() const noexcept { return runs_.size(); }
+  [[nodiscard]] std::uint64_t records() const noexcept { return records_; }
+  // Adds a run, which is in order. Runs of equal keys come out in the order in which they were added.
+  void add(const Records& run);
+  // Gives all records in order. `done` is told how many bytes were handled, and may be called from several passes.
+  void merge(const RecordSink& sink, const std::function<void(std::uint64_t)>& done);
+
+ private:
+  struct Run {
+    std::uint64_t first = 0;  // in both files
+    std::uint64_t count = 0;
+  };
+  [[nodiscard]] std::uint64_t block_bytes() const;
+  [[nodiscard]] std::uint64_t most_runs() const;
+  [[nodiscard]] std::uint64_t append(const Records& records);
+  void merge_some(std::span<const Run> runs, const RecordSink& sink);
+  void reduce(const std::function<void(std::uint64_t)>& done);
+
+  RecordShape shape_;
+  Order order_;
+  std::uint64_t memory_;
+  io::SpoolFile keys_;
+  io::SpoolFile payload_;
+  std::vector<Run> runs_;
+  std::uint64_t records_ = 0;
+};
+
+// Sorting of more records than memory holds: as many as fit are sorted by masu::sort at a time and put into temporary
+// files, and then merged. What fits is sorted where it is.
 
 // Bytes that a command may hold: those of --memory, else most of what the machine has free.
 std::uint64_t memory_budget(std::optional<std::uint64_t> allowed);

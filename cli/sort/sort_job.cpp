@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/sort/sort_job.h"
 
-#include "cli/arrays/array_input.h"
 #include "cli/arrays/array_output.h"
-#include "cli/selftest/reference_order.h"
-#include "cli/sort/external_runs.h"
+#include "cli/arrays/array_stream.h"
+#include "cli/selftest/references.h"
 #include "cli/sort/external_sort.h"
 #include "errors.h"
 #include "ranks.h"

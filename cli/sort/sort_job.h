@@ -1,16 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
-// `masu sort` from opening its inputs to writing its outputs.
+// `masu sort`: its options, and from opening its inputs to writing its outputs.
 #pragma once
 
-#include "cli/sort/sort_options.h"
+#include "command_line.h"
+#include "options.h"
 #include "progress.h"
-#include "times.h"
 
+#include <masu/sort.h>
 #include <cstdint>
 #include <string>
 
 namespace masu::cli {
 
+struct SortCommandOptions {
+  CommonOptions common;
+  InputOptions input;
+  std::string algorithm = "auto";
+  std::string values;
+  std::string values_dtype;
+  std::string values_output;
+  std::string rows;
+  bool descending = false;
+  bool index = false;
+  bool is_sorted = false;
+  bool trace = false;
+
+  void add_to(const Subcommand& app);
+  // Throws invalid_argument for options that exclude each other.
+  void check() const;
+  [[nodiscard]] Order order() const { return descending ? Order::descending : Order::ascending; }
+  [[nodiscard]] std::uint64_t row_count() const { return cli::row_count(rows); }
+};
+
+// `masu sort` from opening its inputs to writing its outputs.
 struct SortSummary {
   std::string name;
   std::uint64_t count = 0;

@@ -41,7 +41,7 @@ struct SourceOptions {
   std::uint64_t memory = 0;            ///< text without a dtype: bytes of its numbers kept in memory; 0: 1 GiB
   std::uint64_t part = 0;              ///< text in a file: of `parts` parts of its lines, of about as many bytes each,
   std::uint64_t parts = 1;             ///< reads this one, which may have no number; none from `parts` on. The dtype is
-                                       ///< that of the part
+                                       ///< that of the part. Of a stream: an error
 };
 
 struct SourceInfo {
@@ -83,7 +83,8 @@ class MASU_EXPORT Source {
   /// decided. False, and no change, where the dtype is fixed. Throws io where a number does not fit exactly.
   virtual bool retype(Dtype /*dtype*/) { return false; }
   /// Before the first read: `count` elements from `first` on become all that there is, and info().count says so. False,
-  /// and no change, where those in front would have to be read: files of raw and .npy and generators can.
+  /// and no change, where a part cannot be taken: files of raw and .npy, arrays of .npz and generators can. What is
+  /// compressed is decompressed up to the part. Throws invalid_argument for a part beyond the elements.
   virtual bool take_part(std::uint64_t /*first*/, std::uint64_t /*count*/) { return false; }
   /// Text: entries so far that were empty or unreadable.
   [[nodiscard]] virtual std::uint64_t bad_lines() const noexcept { return 0; }

@@ -2,11 +2,13 @@
 // What the forms that take a stream ask of a device beside launches and copies on it, once their programs are there.
 #include "counting_device.h"
 #include "each_device.h"
+#include "enqueue_dtypes.h"
 #include "enqueue_forms.h"
 
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <cstdlib>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -45,7 +47,12 @@ TEST_P(EnqueueTest, AsksForNothing) {
   const auto& [id, count, part] = GetParam();
   const auto counting = std::make_shared<test::CountingDevice>(test::open_once(id).implementation());
   const Device counted(counting);
-  const test::EnqueueForms all(counted, count, part);
+  test::EnqueueForms all(counted, count, part);
+  if (part == Part::dtypes) {
+    // Their programs take PoCL minutes to build.
+    if (!counted.info().gpu && std::getenv("MASU_TEST_LONG") == nullptr) GTEST_SKIP() << "with --long";
+    all.add_dtypes();
+  }
   Stream stream(counted, Timing::off);
   for (const test::EnqueueForms::Form& form : all.forms()) {
     SCOPED_TRACE(form.name);
@@ -65,10 +72,11 @@ TEST_P(EnqueueTest, AsksForNothing) {
 }
 
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(EnqueueTest);
-INSTANTIATE_TEST_SUITE_P(
-    On, EnqueueTest,
-    testing::Combine(testing::ValuesIn(test::kernel_device_ids()), testing::Values(1, 1000, 100000),
-                     testing::Values(Part::sorts, Part::selections, Part::sums, Part::histograms, Part::moves)));
+INSTANTIATE_TEST_SUITE_P(On, EnqueueTest,
+                         testing::Combine(testing::ValuesIn(test::kernel_device_ids()),
+                                          testing::Values(1, 1000, 100000),
+                                          testing::Values(Part::sorts, Part::selections, Part::sums, Part::histograms,
+                                                          Part::moves, Part::dtypes)));
 
 }  // namespace
 }  // namespace masu

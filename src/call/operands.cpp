@@ -173,6 +173,22 @@ Buffer<std::byte> take_workspace(std::string_view function, const BufferBase* wo
   return Buffer<std::byte>(device, workspace->memory(), workspace->byte_offset(), bytes);
 }
 
+Buffer<std::byte> take_workspace(std::string_view function, const BufferBase* workspace, const masu::Stream& stream,
+                                 std::uint64_t bytes, std::initializer_list<const BufferBase*> operands) {
+  check_capture(function, stream, workspace, bytes);
+  return take_workspace(function, workspace, stream.device(), bytes, operands);
+}
+
+void check_capture(std::string_view function, const masu::Stream& stream, const BufferBase* workspace,
+                   std::uint64_t bytes) {
+  if (workspace != nullptr || bytes == 0) return;
+  refuse_capture(function, stream, fmt::format("a workspace of {} bytes must be given", bytes));
+}
+
+void refuse_capture(std::string_view function, const masu::Stream& stream, std::string_view what) {
+  if (stream.capturing()) refuse(function, fmt::format("{} while a graph is captured from the stream", what));
+}
+
 std::byte* host_address(const BufferBase& buffer) noexcept {
   return static_cast<std::byte*>(buffer.native()) + buffer.byte_offset();
 }

@@ -72,8 +72,15 @@ void put_status(const BufferBase& status, std::uint64_t position, std::uint64_t 
 // The caller's temporary memory: on this device, writable, large enough, aligned, apart from what the call works on.
 void check_workspace(std::string_view function, const BufferBase& workspace, const masu::Device& device,
                      std::uint64_t bytes, std::initializer_list<const BufferBase*> operands = {});
-// That memory, or where there is none, allocated memory.
+// Work that a graph captures must not have memory that goes when the call ends: refused without a workspace where
+// there must be `bytes`. And what must not be in a capture at all, `what` being what has to be done before.
+void check_capture(std::string_view function, const masu::Stream& stream, const BufferBase* workspace,
+                   std::uint64_t bytes);
+void refuse_capture(std::string_view function, const masu::Stream& stream, std::string_view what);
+// That memory, or where there is none, allocated memory; of work on a stream, after check_capture().
 Buffer<std::byte> take_workspace(std::string_view function, const BufferBase* workspace, const masu::Device& device,
+                                 std::uint64_t bytes, std::initializer_list<const BufferBase*> operands = {});
+Buffer<std::byte> take_workspace(std::string_view function, const BufferBase* workspace, const masu::Stream& stream,
                                  std::uint64_t bytes, std::initializer_list<const BufferBase*> operands = {});
 
 // `bytes` up to where the next array of a workspace may begin.

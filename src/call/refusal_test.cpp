@@ -99,6 +99,7 @@ TEST_P(RefusalTest, WhatDoesNotDo) {
       const Replaced there(*result, Buffer<std::byte>(other, bytes));
       expect_refused(form, stream, "a result on another device");
     }
+    const bool prepares = form.name == "sort segments" || form.name == "histogram";
     // Whether it needs a workspace at all, for so many elements on this device.
     all.use_workspace(&none);
     bool needs = false;
@@ -107,8 +108,19 @@ TEST_P(RefusalTest, WhatDoesNotDo) {
     } catch (const Error&) {
       needs = true;
     }
+    // What a graph captures must not have memory that goes.
+    counting->counts().capturing = true;
+    all.use_workspace(prepares ? &room : needs ? nullptr : &none);
+    if (needs || prepares) {
+      expect_refused(form, stream, "a capture");
+    } else {
+      counting->counts().take();
+      (void)form.run(stream);
+      for (const std::string& asked : counting->counts().take()) EXPECT_EQ(asked, "commands") << form.name;
+    }
+    counting->counts().capturing = false;
     all.use_workspace(&room);
-    if (!needs || form.name == "sort segments" || form.name == "histogram") continue;
+    if (!needs || prepares) continue;
     ++with_workspace;
     const auto refused = [&](const BufferBase& workspace, const std::string& what) {
       all.use_workspace(&workspace);

@@ -3,7 +3,6 @@
 #include "call/launcher.h"
 #include "call/operands.h"
 #include "call/timer.h"
-#include "convert/convert_cpu.h"
 #include "convert/convert_device.h"
 #include "convert/convert_plan.h"
 #include "convert/convert_rule.h"
@@ -121,7 +120,7 @@ std::shared_ptr<const Queued> queue(Stream& stream, const BufferBase& in, const 
   const auto plan = convert_plan::make(stream.device().info(), rule, count, call::place_of(in), call::place_of(out));
   const BufferBase* notes = nullptr;
   if (rule.overflow == Overflow::error) {
-    notes = &work->notes.emplace(call::take_workspace(name, options.workspace, stream.device(), plan.workspace()));
+    notes = &work->notes.emplace(call::take_workspace(name, options.workspace, stream, plan.workspace()));
   } else if (options.status != nullptr) {
     call::clear_status(stream, *options.status);
   }

@@ -156,7 +156,7 @@ std::shared_ptr<const GatherWork> queue(Stream& stream, const Move& move, const 
     work->events = reverse_on_device(stream, move, operands.in, operands.out, plan);
     return work;
   }
-  work->notes = call::take_workspace(name_of(move), workspace, stream.device(), workspace_of(move));
+  work->notes = call::take_workspace(name_of(move), workspace, stream, workspace_of(move));
   work->events = move_on_device(stream, move, operands.in, *operands.indices, operands.out, *work->notes, plan, status);
   return work;
 }

@@ -84,8 +84,8 @@ std::shared_ptr<const GatherWork> queue(Stream& stream, const Selection& selecti
                                         const BufferBase* workspace, const BufferBase* number = nullptr) {
   auto work = std::make_shared<GatherWork>();
   const auto plan = gather_plan::make(stream.device().info(), element_bytes, call::place_of(in) | call::place_of(out));
-  work->notes = call::take_workspace("compact", workspace, stream.device(),
-                                     gather_plan::compact_bytes(selection.count, plan.tile()));
+  work->notes =
+      call::take_workspace("compact", workspace, stream, gather_plan::compact_bytes(selection.count, plan.tile()));
   work->events = compact_on_device(stream, selection.count, in, flags, out, selection.room, *work->notes, plan, number);
   return work;
 }

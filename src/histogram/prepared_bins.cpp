@@ -75,7 +75,7 @@ PreparedBins::State::Checked PreparedBins::State::check(const Stream& stream, st
       if (call::overlap(*workspace, result.memory)) refuse_overlap("workspace", result.name);
     }
   }
-  return {count, call::take_workspace(name, workspace, device, bytes)};
+  return {count, call::take_workspace(name, workspace, stream, bytes)};
 }
 
 void PreparedBins::State::check_numbers(std::uint64_t got) const {

@@ -282,6 +282,7 @@ Pending<Histogram> histogram(Stream& stream, const BufferBase& data, Dtype dtype
     Buffer<std::uint64_t> counts;
     Pending<void> counted;
   };
+  call::refuse_capture("histogram", stream, "bins must be prepared (PreparedHistogram)");
   PreparedHistogram prepared(data.device(), dtype, bins, options);
   Buffer<std::uint64_t> counts(data.device(), prepared.numbers());
   Pending<void> counted = histogram(stream, data, prepared, counts, options.workspace);

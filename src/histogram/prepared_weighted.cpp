@@ -170,6 +170,7 @@ Pending<WeightedHistogram> weighted_histogram(Stream& stream, const BufferBase& 
     here->add_buffer(data, dtype, weights, weights_dtype, &stream);
     return {stream.record(), [here] { return here->result(); }};
   }
+  call::refuse_capture("weighted_histogram", stream, "bins must be prepared (PreparedWeightedHistogram)");
   struct Work {
     Work(PreparedWeightedHistogram made, bool with_variances, bool whole)
         : prepared(std::move(made)),

@@ -2,7 +2,6 @@
 // gzip, zstd and .npz: what they stand for is read as if it lay there, and damage is an error.
 #include "io/test_files.h"
 
-#include <zlib.h>
 #include <zstd.h>
 
 #include <initializer_list>
@@ -10,23 +9,6 @@
 
 namespace masu::io::test {
 namespace {
-
-Bytes deflated(const Bytes& data, int window) {
-  z_stream stream{};
-  EXPECT_EQ(deflateInit2(&stream, 9, Z_DEFLATED, window, 8, Z_DEFAULT_STRATEGY), Z_OK);
-  Bytes out(deflateBound(&stream, data.size()), '\0');
-  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(data.data()));
-  stream.avail_in = static_cast<uInt>(data.size());
-  stream.next_out = reinterpret_cast<Bytef*>(out.data());
-  stream.avail_out = static_cast<uInt>(out.size());
-  EXPECT_EQ(deflate(&stream, Z_FINISH), Z_STREAM_END);
-  out.resize(stream.total_out);
-  deflateEnd(&stream);
-  return out;
-}
-Bytes gzip(const Bytes& data) {
-  return deflated(data, MAX_WBITS + 16);
-}
 
 Bytes zstd(const Bytes& data) {
   ZSTD_CCtx* context = ZSTD_createCCtx();
@@ -185,6 +167,31 @@ TEST(Compressed, DamageIsAnError) {
   expect_bad(stored, "gzip: incorrect data check");
 }
 
+// Also where other bytes follow the last element; not where only some elements are read.
+TEST(Compressed, ChecksumsBehindTheElements) {
+  const auto values = numbers(40);
+  for (const std::size_t behind : {1, 5, 1 << 20}) {
+    const Bytes more(behind, 'x');
+    const auto changed = [](Bytes bytes, std::size_t from_end) {
+      bytes[bytes.size() - from_end] ^= 1;
+      return bytes;
+    };
+    const Bytes good = gzip(npy(values) + more);
+    expect_values(good, values);
+    for (const bool known_size : {true, false})
+      expect_bad(changed(good, 6), "gzip: incorrect data check", {}, known_size);
+    expect_bad(changed(zstd(npy(values) + more), 2), "zstd: ");
+    expect_bad(zip({{.name = "a.npy", .data = npy(values) + more, .deflate = true, .checksum = 5}}),
+               "damaged (CRC-32)");
+    expect_bad(zip({{.name = "a.npy", .data = npy(values) + more, .checksum = 5}}), "damaged (CRC-32)");
+  }
+  SourceOptions some = raw_of(Dtype::u8);
+  some.count = 3;
+  Bytes damaged = gzip("\x01\x02\x03" + Bytes(1 << 20, 'x'));
+  damaged[damaged.size() - 6] ^= 1;
+  expect_values<std::uint8_t>(damaged, {1, 2, 3}, some);
+}
+
 // A window of 2 GiB would be kept in memory.
 TEST(Compressed, WindowsAreBounded) {
   const Bytes frame = little(0xfd2fb528, 4) + Bytes("\x00\xa8", 2) + Bytes("\x01\x00\x00", 3);
@@ -212,6 +219,28 @@ TEST(Compressed, FormatsAreTakenAsSaid) {
   }
 }
 
+// With a dtype, without a name that says so, they may be elements that begin as another format does.
+TEST(Compressed, RawIsNamedWhereItMayBeMeant) {
+  const std::string advice = "(--input-format raw reads the file's own bytes)";
+  const Bytes heads[] = {Bytes("\x1f\x8b\x08\x00", 4), "PK\3\4", little(0xfd2fb528, 4), little(0x184d2a50, 4)};
+  const Folder folder;
+  for (const Bytes& head : heads) {
+    const Bytes bytes = head + Bytes("\x01\x00\x00\x00\xff\xff\xff\xff\xff\xff\xff\xff", 12);
+    expect_bad(bytes, advice, raw_of(Dtype::u32));
+    for (const bool named : {false, true}) {
+      try {
+        read_all(*open(folder.write(named ? "a.npz" : "a", bytes), named ? raw_of(Dtype::u32) : SourceOptions{}));
+        ADD_FAILURE() << "no error";
+      } catch (const Error& error) {
+        EXPECT_THAT(error.what(), testing::Not(testing::HasSubstr(advice)));
+      }
+    }
+    SourceOptions options = raw_of(Dtype::u8);
+    options.format = InputFormat::raw;
+    expect_values(bytes, std::vector<std::uint8_t>(bytes.begin(), bytes.end()), options);
+  }
+}
+
 TEST(Npz, OneArrayOrOneByName) {
   const auto values = numbers(3000);
   const auto others = numbers(7);
@@ -220,7 +249,8 @@ TEST(Npz, OneArrayOrOneByName) {
       const ZipFile one{.name = "values.npy", .data = npy(values), .deflate = deflate, .wide = wide};
       const ZipFile two{.name = "more/others.npy", .data = npy(others), .deflate = deflate, .wide = wide};
       const ZipFile note{.name = "note.txt", .data = "a note, not an array", .deflate = deflate};
-      expect_values(zip({one, note}, "a comment", wide), values);
+      for (const Bytes& comment : {Bytes("a comment"), Bytes(0xffff, 'c')})
+        expect_values(zip({one, note}, comment, wide), values);
       expect_values(gzip(zip({one})), values);
       expect_bad(zip({one, two, note}, "", wide),
                  "holds 2 arrays (values, more/others): say which, as in FILE.npz:NAME");
@@ -249,6 +279,16 @@ TEST(Npz, TheLastOfEqualNames) {
   const std::string path =
       folder.write("a.npz", zip({{.name = "a.npy", .data = npy({1})}, {.name = "a.npy", .data = npy({2})}}));
   EXPECT_EQ(values<std::uint32_t>(*open(path + ":a")), (std::vector<std::uint32_t>{2}));
+  // numpy.load takes the very name before that with .npy behind it.
+  const ZipFile plain_name{.name = "x", .data = npy({4})};
+  const ZipFile with_ending{.name = "x.npy", .data = npy({5})};
+  const ZipFile with_two{.name = "x.npy.npy", .data = npy({6})};
+  for (const auto& files : {zip({plain_name, with_ending, with_two}), zip({with_two, with_ending, plain_name})}) {
+    const std::string both = folder.write("both.npz", files);
+    EXPECT_EQ(values<std::uint32_t>(*open(both + ":x")), (std::vector<std::uint32_t>{4}));
+    EXPECT_EQ(values<std::uint32_t>(*open(both + ":x.npy")), (std::vector<std::uint32_t>{5}));
+    EXPECT_EQ(values<std::uint32_t>(*open(both + ":x.npy.npy")), (std::vector<std::uint32_t>{6}));
+  }
   const std::string other = folder.write("b.npz:a", npy({3}));  // a file of that name goes before
   EXPECT_EQ(values<std::uint32_t>(*open(other)), (std::vector<std::uint32_t>{3}));
   const std::string plain = folder.write("c.npz", npy({3}));

@@ -21,6 +21,8 @@ class DecodedStream : public ByteStream {
   void seek(std::uint64_t position) final;
   std::uint64_t measure() final;
   void forget() final { reader_.forget(); }
+  [[nodiscard]] bool is_file() const final { return reader_.is_file(); }
+  [[nodiscard]] bool has_checksum() const final { return true; }
 
  protected:
   // Decodes up to `bytes`, at least one; 0 at the end, when all that tells whether the data are right has been read.
@@ -43,7 +45,7 @@ bool is_zip(std::span<const std::byte> head) noexcept;
 // Each takes a reader at its first byte. They throw unsupported where the library is not there.
 std::unique_ptr<ByteStream> gzip_stream(Reader reader);
 std::unique_ptr<ByteStream> zstd_stream(Reader reader);
-// The file `array`, or `array`.npy, of a ZIP archive; "": the only .npy in it.
+// The file `array`, else `array`.npy, of a ZIP archive; "": the only .npy in it.
 std::unique_ptr<ByteStream> zip_stream(Reader reader, std::string_view array);
 
 }  // namespace masu::io

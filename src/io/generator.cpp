@@ -9,7 +9,6 @@
 #include <cmath>
 #include <vector>
 
-#include "io/generator_simd.h"
 #include "io/sources.h"
 #include "runtime/half.h"
 #include "runtime/parallel.h"

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <masu/dtype.h>
-
 #include <cstdint>
 #include <string>
 
@@ -58,5 +57,16 @@ class Words {
  private:
   std::uint64_t base_;
 };
+
+// Many of a generator's words at once; docs/generators.md defines them.
+
+// Both write up to this many elements more than asked for.
+inline constexpr std::uint64_t words_excess = 8;
+
+// word(first) … word(first + count - 1) of the generator with that base.
+void random_words(std::uint64_t base, std::uint64_t first, std::uint64_t count, std::uint64_t* out);
+
+// The fractions of elements `first` … of the distribution `normal`.
+void bell_fractions(std::uint64_t base, std::uint64_t first, std::uint64_t count, std::uint64_t* out);
 
 }  // namespace masu::io

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "io/generator_simd.h"
+#include "io/generator.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "io/generator_simd.cpp"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
-
-#include "io/generator.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace masu::io::HWY_NAMESPACE {

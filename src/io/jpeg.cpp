@@ -32,26 +32,14 @@ constexpr const char* libjpeg_file = "libjpeg.so.62";
 #endif
 
 struct LibJpeg {
+  SharedLibrary library{"JPEG", libjpeg_file, "libjpeg62-turbo"};
   // clang-format off
 #define MASU_JPEG_FUNCTIONS(X)                                                              \
   X(jpeg_std_error) X(jpeg_CreateDecompress) X(jpeg_destroy_decompress) X(jpeg_read_header) \
   X(jpeg_has_multiple_scans) X(jpeg_start_decompress) X(jpeg_read_scanlines)                \
   X(jpeg_finish_decompress) X(jpeg_resync_to_restart)
   // clang-format on
-#define MASU_DECLARE(name) decltype(&::name) name = nullptr;
-  MASU_JPEG_FUNCTIONS(MASU_DECLARE)
-#undef MASU_DECLARE
-  SharedLibrary library{"JPEG", libjpeg_file, "libjpeg62-turbo"};
-
-#define MASU_FIND(name) library.find(name, #name);
-  LibJpeg() {
-    MASU_JPEG_FUNCTIONS(MASU_FIND)
-  }
-#undef MASU_FIND
-  static const LibJpeg& instance() {
-    static const LibJpeg opened;
-    return opened;
-  }
+  MASU_JPEG_FUNCTIONS(MASU_FOUND)
 };
 
 // libjpeg over a Reader.
@@ -337,7 +325,7 @@ bool is_jpeg(std::span<const std::byte> head) noexcept {
 
 std::unique_ptr<Source> open_jpeg(Input input) {
   if (!is_jpeg(input.reader.peek(3))) input.reader.fail("jpeg: does not begin as JPEG");
-  const LibJpeg& library = LibJpeg::instance();
+  const LibJpeg& library = opened<LibJpeg>();
   library.library.require(input.reader.name());
   // The header decides the channels, so it is read once before the source is made.
   JpegHeader header = JpegDecoder(input.reader, library).open();

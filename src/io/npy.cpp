@@ -189,6 +189,7 @@ std::unique_ptr<Source> open_npy(Input input) {
   FlatLayout layout;
   layout.start = reader.position();
   layout.count = count;
+  layout.whole = true;
   layout.swap =
       !one_byte && (order == '<' || order == '>') && (order == '>') != (std::endian::native == std::endian::big);
   reader.require(layout.start, *bytes, 0, fmt::format("npy: {} elements of {}", count, to_string(info.dtype)));

@@ -147,8 +147,15 @@ bool to_decompress(Input& input) {
   return is_compressed(input.reader.peek(4)) && (!raw || is_named_compressed(input.reader.name()));
 }
 
+// Elements may begin as other formats do.
+void advise_raw(Input& input) {
+  if (input.options.dtype && input.options.format == InputFormat::automatic && named_as(input.reader.name()).empty())
+    input.reader.advise(" (--input-format raw reads the file's own bytes)");
+}
+
 Input decompressed(Input input) {
   const std::string name = input.reader.name();
+  advise_raw(input);
   const bool gzip = is_gzip(input.reader.peek(4));
   input.reader = Reader(name, gzip ? gzip_stream(std::move(input.reader)) : zstd_stream(std::move(input.reader)));
   const auto inside = input.reader.peek(64);
@@ -162,6 +169,7 @@ Input decompressed(Input input) {
 
 std::unique_ptr<Source> open_npz(Input input) {
   const std::string name = input.reader.name();
+  advise_raw(input);
   input.reader = Reader(name, zip_stream(std::move(input.reader), std::exchange(input.array, {})));
   return open_npy(std::move(input));
 }
@@ -221,15 +229,17 @@ std::unique_ptr<Source> open_input(Input input) {
   input.reader.fail(fmt::format("is of no known format; {}, the last with a dtype (--dtype)", readable));
 }
 
+std::pair<std::string, std::string> file_and_array(const std::string& input) {
+  const std::size_t colon = input.rfind(".npz:");
+  if (colon == std::string::npos || ::access(input.c_str(), F_OK) == 0) return {input, ""};
+  return {input.substr(0, colon + 4), input.substr(colon + 5)};
+}
+
 std::unique_ptr<Source> open(const std::string& input, const SourceOptions& options) {
   if (is_generator(input)) return open_generator(input, options);
   const std::string name = input == "-" ? "standard input" : input;
-  // FILE.npz:ARRAY, unless a file has that name.
-  const std::size_t colon = input.rfind(".npz:");
-  const bool array = colon != std::string::npos && ::access(input.c_str(), F_OK) != 0;
-  const std::string path = array ? input.substr(0, colon + 4) : input;
-  return open_input(
-      {Reader(name, open_stream(path, name, options.tmpdir)), options, array ? input.substr(colon + 5) : ""});
+  const auto [path, array] = file_and_array(input);
+  return open_input({Reader(name, open_stream(path, name, options.tmpdir)), options, array});
 }
 
 std::vector<std::byte> read_all(Source& source, std::uint64_t limit_bytes) {

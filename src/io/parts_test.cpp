@@ -107,6 +107,25 @@ TEST(Parts, OfAnEmptyFile) {
   }
 }
 
+// A stream, which cannot be measured without being kept, is refused before it is read to its end; a file that is
+// compressed is read.
+TEST(Parts, OfLinesOfFilesAlone) {
+  const Folder folder;
+  SourceOptions options;
+  options.parts = 2;
+  const Bytes text = "1\n2\n3\n";
+  for (const Bytes& bytes : {text, gzip(text)}) {
+    expect_error(ErrorCode::io, "in parts from a file only", [&] { open_bytes(bytes, options, false); });
+    std::vector<std::int64_t> found;
+    for (options.part = 0; options.part < 2; ++options.part) {
+      const auto part = rest_of<std::int64_t>(*open(folder.write("t", bytes), options));
+      found.insert(found.end(), part.begin(), part.end());
+    }
+    EXPECT_EQ(found, (std::vector<std::int64_t>{1, 2, 3}));
+    options.part = 0;
+  }
+}
+
 TEST(Parts, OfLinesBehindAHeader) {
   const Folder folder;
   const std::string path = folder.write("t.csv", "a,b\n1,10\n2,20\n3,30\n");

@@ -17,6 +17,7 @@ namespace masu::io {
 namespace {
 
 struct LibPng {
+  SharedLibrary library{"PNG", "libpng16.so.16", "libpng16-16"};
   // The functions masu calls, each found by name.
   // clang-format off
 #define MASU_PNG_FUNCTIONS(X)                                                                                   \
@@ -27,20 +28,7 @@ struct LibPng {
   X(png_set_interlace_handling) X(png_set_keep_unknown_chunks) X(png_set_longjmp_fn) X(png_set_packing)         \
   X(png_set_palette_to_rgb) X(png_set_read_fn) X(png_set_swap) X(png_set_tRNS_to_alpha) X(png_set_user_limits)
   // clang-format on
-#define MASU_DECLARE(name) decltype(&::name) name = nullptr;
-  MASU_PNG_FUNCTIONS(MASU_DECLARE)
-#undef MASU_DECLARE
-  SharedLibrary library{"PNG", "libpng16.so.16", "libpng16-16"};
-
-#define MASU_FIND(name) library.find(name, #name);
-  LibPng() {
-    MASU_PNG_FUNCTIONS(MASU_FIND)
-  }
-#undef MASU_FIND
-  static const LibPng& instance() {
-    static const LibPng opened;
-    return opened;
-  }
+  MASU_PNG_FUNCTIONS(MASU_FOUND)
 };
 
 constexpr std::array<unsigned char, 8> signature = {0x89, 'P', 'N', 'G', '\r', '\n', 0x1a, '\n'};
@@ -154,7 +142,7 @@ class PngDecoder {
   static void read_to_end(PngDecoder* self) { self->png_.png_read_end(self->read_, nullptr); }
 
   static void on_read(png_structp png, png_bytep target, png_size_t bytes) {
-    const LibPng& library = LibPng::instance();
+    const LibPng& library = opened<LibPng>();
     auto* self = static_cast<PngDecoder*>(library.png_get_io_ptr(png));
     if (!self->fetch(target, bytes)) library.png_error(png, "reading failed");
   }
@@ -168,7 +156,7 @@ class PngDecoder {
     }
   }
   static void on_error(png_structp png, png_const_charp message) {
-    const LibPng& library = LibPng::instance();
+    const LibPng& library = opened<LibPng>();
     auto* self = static_cast<PngDecoder*>(library.png_get_error_ptr(png));
     std::strncpy(self->failure_.data(), message, self->failure_.size() - 1);
     library.png_longjmp(png, 1);
@@ -316,7 +304,7 @@ bool is_png(std::span<const std::byte> head) noexcept {
 
 std::unique_ptr<Source> open_png(Input input) {
   const PngHeader header = read_png_header(input.reader);
-  const LibPng& library = LibPng::instance();
+  const LibPng& library = opened<LibPng>();
   library.library.require(input.reader.name());
   const PngLayout layout = probe(input.reader, library);
   return std::make_unique<PngSource>(std::move(input), header, layout, library);

@@ -44,6 +44,7 @@ class FlatSource final : public Source {
     const std::uint64_t elements = got / element;
     if (layout_.swap) swap_bytes(target, elements, element);
     done_ += elements;
+    if (layout_.whole && done_ == *layout_.count) reader_.compare_checksum();
     return elements;
   }
 
@@ -74,6 +75,7 @@ class FlatSource final : public Source {
     }
     layout_.start += first * size_of(info_.dtype);
     layout_.count = count;
+    layout_.whole = false;
     info_.count = count;
     reader_.seek(layout_.start);
     return true;

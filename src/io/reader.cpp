@@ -105,6 +105,11 @@ std::size_t Reader::read(void* target, std::size_t bytes) {
   return done;
 }
 
+void Reader::compare_checksum() {
+  if (!stream_->has_checksum()) return;
+  while (!peek(1).empty()) consume(end_ - begin_);
+}
+
 void Reader::read_exact(void* target, std::size_t bytes, std::string_view what) {
   if (read(target, bytes) != bytes)
     fail(fmt::format("truncated: the file ends at byte {} inside {}", position(), what));

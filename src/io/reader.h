@@ -27,6 +27,10 @@ class ByteStream {
   [[nodiscard]] virtual std::optional<std::uint64_t> size() const { return std::nullopt; }
   // Reads to the end to learn the size; the position is undefined afterwards.
   virtual std::uint64_t measure() { return size().value_or(0); }
+  // seek() and measure() keep nothing: a file, also a compressed one.
+  [[nodiscard]] virtual bool is_file() const { return size().has_value(); }
+  // At its end, and not before, it compares a checksum of all bytes.
+  [[nodiscard]] virtual bool has_checksum() const { return false; }
   // Says that seek() will not be called again, so nothing needs to be kept for it.
   virtual void forget() {}
   // All bytes in memory without a copy, valid as long as this stream; null where that cannot be.
@@ -67,6 +71,9 @@ class Reader {
   void seek(std::uint64_t position);
   void forget() { stream_->forget(); }
   std::unique_ptr<FileMapping> map() { return stream_->map(); }
+  [[nodiscard]] bool is_file() const { return stream_->is_file(); }
+  // Reads to the end where that compares a checksum.
+  void compare_checksum();
   // The stream, at its first byte. The reader is not used afterwards.
   std::unique_ptr<ByteStream> take() {
     stream_->seek(0);
@@ -77,12 +84,15 @@ class Reader {
   // reserve more than a few MiB (`memory`).
   void require(std::uint64_t start, std::uint64_t bytes, std::uint64_t memory, std::string_view what);
 
-  [[noreturn]] void fail(std::string_view reason) const { fail_io(name_, reason); }
+  [[noreturn]] void fail(std::string_view reason) const { fail_io(name_, std::string(reason) + advice_); }
+  // What every later message of fail() ends with.
+  void advise(std::string advice) { advice_ = std::move(advice); }
 
   static constexpr std::size_t peek_limit = std::size_t{1} << 16;
 
  private:
   std::string name_;
+  std::string advice_;
   std::unique_ptr<ByteStream> stream_;
   std::unique_ptr<std::byte[]> buffer_;  // buffer_bytes long, not cleared
   std::size_t begin_ = 0;

@@ -11,10 +11,10 @@ class SharedLibrary {
  public:
   // `format` is what it reads, `package` Debian's name of what brings it.
   SharedLibrary(std::string_view format, const char* file, std::string_view package);
-  // Finds a function. One that is missing, or a library that is, leaves a null pointer.
+  // A function; null where it, or the library, is missing.
   template <class F>
-  void find(F*& function, const char* name) {
-    function = reinterpret_cast<F*>(symbol(name));
+  F find(const char* name) {
+    return reinterpret_cast<F>(symbol(name));
   }
   // Why it cannot be used; empty when it can.
   [[nodiscard]] const std::string& missing() const noexcept { return missing_; }
@@ -28,5 +28,15 @@ class SharedLibrary {
   std::string file_;
   std::string missing_;
 };
+
+// In a struct behind its SharedLibrary `library`: a member for one of its functions.
+#define MASU_FOUND(name) decltype(&::name) name = library.find<decltype(&::name)>(#name);
+
+// Such a struct, made when it is first asked for.
+template <class Library>
+const Library& opened() {
+  static const Library library;
+  return library;
+}
 
 }  // namespace masu::io

@@ -7,20 +7,18 @@ namespace masu::io::test {
 namespace {
 
 TEST(SharedLibrary, SaysWhatIsMissing) {
-  int (*function)(int) = nullptr;
   SharedLibrary none("XYZ", "libmasu-does-not-exist.so.1", "libxyz1");
-  none.find(function, "abs");
-  EXPECT_EQ(function, nullptr);
+  using Function = int (*)(int);
+  EXPECT_EQ(none.find<Function>("abs"), nullptr);
   expect_error(ErrorCode::unsupported, "a.xyz: XYZ needs the library libmasu-does-not-exist.so.1 (Debian: libxyz1)",
                [&] { none.require("a.xyz"); });
 
   SharedLibrary there("C", "libc.so.6", "libc6");
-  there.find(function, "abs");
+  const auto function = there.find<Function>("abs");
   ASSERT_NE(function, nullptr);
   EXPECT_EQ(function(-3), 3);
   there.require("a.c");
-  there.find(function, "masu_does_not_exist");
-  EXPECT_EQ(function, nullptr);
+  EXPECT_EQ(there.find<Function>("masu_does_not_exist"), nullptr);
   expect_error(ErrorCode::unsupported, "libc.so.6 has no function masu_does_not_exist", [&] { there.require("a.c"); });
 }
 

@@ -6,7 +6,9 @@
 
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "io/reader.h"
@@ -38,6 +40,9 @@ std::unique_ptr<Source> open_npy(Input input);
 std::unique_ptr<Source> open_raw(Input input);
 std::unique_ptr<Source> open_text(Input input);
 
+// FILE.npz:ARRAY in its two parts, unless a file has that name; else `input` and "".
+std::pair<std::string, std::string> file_and_array(const std::string& input);
+
 // Tells by content which of them it is, and whether it is compressed or an archive.
 std::unique_ptr<Source> open_input(Input input);
 
@@ -49,6 +54,7 @@ struct FlatLayout {
   std::uint64_t start = 0;             // byte of the first element
   std::optional<std::uint64_t> count;  // elements; none: to the end of a stream
   bool swap = false;                   // the bytes of an element are in the other order
+  bool whole = false;                  // all that the file is read for: then its checksum is compared
 };
 std::unique_ptr<Source> flat_source(Input input, SourceInfo info, FlatLayout layout);
 

@@ -65,7 +65,7 @@ class PipeStream final : public ByteStream {
 class SpooledStream final : public ByteStream {
  public:
   SpooledStream(std::unique_ptr<ByteStream> from, std::string name, std::string tmpdir)
-      : from_(std::move(from)), name_(name), file_(std::move(name), std::move(tmpdir)) {
+      : from_(std::move(from)), name_(std::move(name)), file_(std::move(tmpdir)) {
     from_->forget();
   }
 
@@ -101,7 +101,7 @@ class SpooledStream final : public ByteStream {
  private:
   std::size_t read_stored(std::byte* target, std::size_t bytes) {
     bytes = static_cast<std::size_t>(std::min<std::uint64_t>(bytes, stored_ - position_));
-    if (file_.exists()) bytes = file_.read(target, bytes, position_);
+    if (file_.exists()) file_.read(target, bytes, position_);
     else std::memcpy(target, memory_.data() + position_, bytes);
     position_ += bytes;
     return bytes;
@@ -133,7 +133,7 @@ Descriptor::~Descriptor() {
   if (fd_ > STDIN_FILENO) ::close(fd_);
 }
 
-SpoolFile::SpoolFile(std::string name, std::string folder) : name_(std::move(name)), folder_(std::move(folder)) {
+SpoolFile::SpoolFile(std::string folder) : folder_(std::move(folder)) {
   if (!folder_.empty()) return;
   const char* variable = std::getenv("TMPDIR");
   folder_ = variable != nullptr && *variable != '\0' ? variable : "/tmp";
@@ -142,34 +142,48 @@ SpoolFile::SpoolFile(std::string name, std::string folder) : name_(std::move(nam
 void SpoolFile::open() {
   fd_ = Descriptor(::open(folder_.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
   if (!exists() && (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL)) {  // not on every file system
-    std::string path = folder_ + "/masu-spool-XXXXXX";
+    std::string path = folder_ + "/masu-XXXXXX";
     fd_ = Descriptor(::mkostemp(path.data(), O_CLOEXEC));
     if (exists()) ::unlink(path.c_str());
   }
-  if (!exists()) fail_errno(name_, fmt::format("cannot make a spool file in {}", folder_), errno);
+  if (!exists()) fail_errno(folder_, "cannot make a temporary file", errno);
 }
 
-void SpoolFile::append(const void* data, std::size_t bytes) {
+void SpoolFile::append(const void* data, std::uint64_t bytes) {
   if (!exists()) open();
   const auto* from = static_cast<const std::byte*>(data);
   while (bytes != 0) {
-    const ssize_t put = ::pwrite(fd_.get(), from, std::min(bytes, largest_read), static_cast<off_t>(size_));
+    const ssize_t put =
+        ::pwrite(fd_.get(), from, std::min<std::uint64_t>(bytes, largest_read), static_cast<off_t>(size_));
     if (put < 0 && errno == EINTR) continue;
-    if (put < 0) fail_errno(name_, fmt::format("writing the spool file in {} failed", folder_), errno);
+    if (put < 0) fail_errno(folder_, "writing a temporary file failed", errno);
     from += put;
     size_ += static_cast<std::uint64_t>(put);
-    bytes -= static_cast<std::size_t>(put);
+    bytes -= static_cast<std::uint64_t>(put);
   }
 }
 
-std::size_t SpoolFile::read(void* target, std::size_t bytes, std::uint64_t position) const {
-  bytes = static_cast<std::size_t>(std::min<std::uint64_t>(std::min(bytes, largest_read), size_ - position));
-  ssize_t got = 0;
-  do got = ::pread(fd_.get(), target, bytes, static_cast<off_t>(position));
-  while (got < 0 && errno == EINTR);
-  if (got < 0) fail_errno(name_, "reading the spool file failed", errno);
-  if (got == 0) fail_io(name_, "the spool file was cut short");
-  return static_cast<std::size_t>(got);
+void SpoolFile::read(void* target, std::uint64_t bytes, std::uint64_t position) const {
+  auto* to = static_cast<std::byte*>(target);
+  while (bytes != 0) {
+    const ssize_t got =
+        ::pread(fd_.get(), to, std::min<std::uint64_t>(bytes, largest_read), static_cast<off_t>(position));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) fail_errno(folder_, "reading a temporary file failed", errno);
+    if (got == 0) fail_io(folder_, "a temporary file was cut short");
+    to += got;
+    position += static_cast<std::uint64_t>(got);
+    bytes -= static_cast<std::uint64_t>(got);
+  }
+}
+
+void SpoolFile::expect(std::uint64_t bytes, std::uint64_t position) const noexcept {
+  ::posix_fadvise(fd_.get(), static_cast<off_t>(position), static_cast<off_t>(bytes), POSIX_FADV_WILLNEED);
+}
+
+void SpoolFile::release(std::uint64_t bytes, std::uint64_t position) const noexcept {
+  ::fallocate(fd_.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(position),
+              static_cast<off_t>(bytes));
 }
 
 std::unique_ptr<ByteStream> spooled_stream(std::unique_ptr<ByteStream> from, std::string name, std::string tmpdir) {

@@ -27,19 +27,21 @@ class Descriptor {
 
 class SpoolFile {
  public:
-  // `name` is that of the input, for messages. "" as the folder is $TMPDIR, else /tmp.
-  SpoolFile(std::string name, std::string folder);
+  // "" as the folder is $TMPDIR, else /tmp. The first append() makes the file.
+  explicit SpoolFile(std::string folder);
 
   [[nodiscard]] bool exists() const noexcept { return fd_.get() >= 0; }
   [[nodiscard]] std::uint64_t size() const noexcept { return size_; }
-  // The first call makes the file. Throws io.
-  void append(const void* data, std::size_t bytes);
-  // Reads up to `bytes` from a position below size(), at least one byte. Throws io.
-  std::size_t read(void* target, std::size_t bytes, std::uint64_t position) const;
+  // Both throw io, naming the folder and the reason.
+  void append(const void* data, std::uint64_t bytes);
+  void read(void* target, std::uint64_t bytes, std::uint64_t position) const;
+  // Says that these bytes will be read soon.
+  void expect(std::uint64_t bytes, std::uint64_t position) const noexcept;
+  // Gives the disk these bytes back, where the file system can; they are not read again.
+  void release(std::uint64_t bytes, std::uint64_t position) const noexcept;
 
  private:
   void open();
-  std::string name_;
   std::string folder_;
   Descriptor fd_;
   std::uint64_t size_ = 0;

@@ -92,10 +92,10 @@ std::uint64_t bits_of_double(double value) noexcept {
 }
 
 TextColumn::TextColumn(std::string name, std::string tmpdir, std::uint64_t memory, bool spool)
-    : name_(name),
+    : name_(std::move(name)),
       limit_(std::max(memory / sizeof(std::uint64_t), first_words)),
       spool_(spool),
-      file_(std::move(name), std::move(tmpdir)) {}
+      file_(std::move(tmpdir)) {}
 
 void TextColumn::fail(const std::string& reason) const {
   fail_io(name_, reason);
@@ -211,10 +211,7 @@ std::uint64_t TextColumn::read(std::uint64_t first, void* target, std::uint64_t 
     std::memcpy(target, words, count * sizeof *words);
     return count;
   }
-  auto* to = static_cast<std::byte*>(target);
-  const std::uint64_t bytes = count * sizeof(std::uint64_t);
-  for (std::uint64_t done = 0; done < bytes;)
-    done += file_.read(to + done, bytes - done, first * sizeof(std::uint64_t) + done);
+  file_.read(target, count * sizeof(std::uint64_t), first * sizeof(std::uint64_t));
   settle(first, static_cast<std::uint64_t*>(target), count);
   return count;
 }
@@ -292,8 +289,8 @@ class TextSource final : public Source {
   // The lines that begin in the part's bytes of what is behind the header.
   void find_part(const SourceOptions& options) {
     Reader& reader = fields_.reader();
+    if (!reader.is_file() && !reader.peek(1).empty()) reader.fail("text is read in parts from a file only");
     const std::uint64_t size = reader.measured_size();  // of compressed text, all of it is read to know
-    if (size == 0 && !reader.peek(1).empty()) reader.fail("text is read in parts from a file only");
     const std::uint64_t begin = reader.position();
     const auto border = [&](std::uint64_t part) {
       __extension__ using Wide = unsigned __int128;

@@ -210,7 +210,7 @@ bool is_tiff(std::span<const std::byte> head) noexcept {
 
 std::unique_ptr<Source> open_tiff(Input input) {
   if (!is_tiff(input.reader.peek(4))) input.reader.fail("tiff: does not begin as TIFF");
-  const LibTiff& library = LibTiff::instance();
+  const LibTiff& library = opened<LibTiff>();
   library.library.require(input.reader.name());
   TiffLayout layout;
   std::uint64_t images = 1;

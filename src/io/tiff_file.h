@@ -18,6 +18,7 @@
 namespace masu::io {
 
 struct LibTiff {
+  SharedLibrary library{"TIFF", "libtiff.so.6", "libtiff6"};
   // clang-format off
 #define MASU_TIFF_FUNCTIONS(X)                                                                     \
   X(TIFFClientOpenExt) X(TIFFClose) X(TIFFGetField) X(TIFFGetFieldDefaulted) X(TIFFSetField)       \
@@ -27,20 +28,7 @@ struct LibTiff {
   X(TIFFOpenOptionsSetWarningHandlerExtR) X(TIFFReadEncodedStrip) X(TIFFReadEncodedTile)           \
   X(TIFFReadScanline) X(TIFFScanlineSize64) X(TIFFTileRowSize64)
   // clang-format on
-#define MASU_DECLARE(name) decltype(&::name) name = nullptr;
-  MASU_TIFF_FUNCTIONS(MASU_DECLARE)
-#undef MASU_DECLARE
-  SharedLibrary library{"TIFF", "libtiff.so.6", "libtiff6"};
-
-#define MASU_FIND(name) library.find(name, #name);
-  LibTiff() {
-    MASU_TIFF_FUNCTIONS(MASU_FIND)
-  }
-#undef MASU_FIND
-  static const LibTiff& instance() {
-    static const LibTiff opened;
-    return opened;
-  }
+  MASU_TIFF_FUNCTIONS(MASU_FOUND)
 };
 
 class TiffFile {

@@ -14,21 +14,9 @@ namespace masu::io {
 namespace {
 
 struct LibWebp {
-#define MASU_WEBP_FUNCTIONS(X) X(WebPDecode) X(WebPGetFeaturesInternal) X(WebPInitDecoderConfigInternal)
-#define MASU_DECLARE(name) decltype(&::name) name = nullptr;
-  MASU_WEBP_FUNCTIONS(MASU_DECLARE)
-#undef MASU_DECLARE
   SharedLibrary library{"WebP", "libwebp.so.7", "libwebp7"};
-
-#define MASU_FIND(name) library.find(name, #name);
-  LibWebp() {
-    MASU_WEBP_FUNCTIONS(MASU_FIND)
-  }
-#undef MASU_FIND
-  static const LibWebp& instance() {
-    static const LibWebp opened;
-    return opened;
-  }
+#define MASU_WEBP_FUNCTIONS(X) X(WebPDecode) X(WebPGetFeaturesInternal) X(WebPInitDecoderConfigInternal)
+  MASU_WEBP_FUNCTIONS(MASU_FOUND)
 };
 
 constexpr std::uint64_t largest_file = std::uint64_t{1} << 30;
@@ -138,7 +126,7 @@ bool is_webp(std::span<const std::byte> head) noexcept {
 }
 
 std::unique_ptr<Source> open_webp(Input input) {
-  const LibWebp& library = LibWebp::instance();
+  const LibWebp& library = opened<LibWebp>();
   std::vector<std::byte> data = read_file(input.reader);
   library.library.require(input.reader.name());
   const WebPBitstreamFeatures features = read_features(data, input.reader, library);

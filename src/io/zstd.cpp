@@ -27,22 +27,10 @@ bool is_zstd_frame(std::span<const std::byte> head) noexcept {
 namespace {
 
 struct LibZstd {
+  SharedLibrary library{"Zstandard", "libzstd.so.1", "libzstd1"};
 #define MASU_ZSTD_FUNCTIONS(X) \
   X(ZSTD_createDCtx) X(ZSTD_freeDCtx) X(ZSTD_decompressStream) X(ZSTD_DCtx_reset) X(ZSTD_isError) X(ZSTD_getErrorName)
-#define MASU_DECLARE(name) decltype(&::name) name = nullptr;
-  MASU_ZSTD_FUNCTIONS(MASU_DECLARE)
-#undef MASU_DECLARE
-  SharedLibrary library{"Zstandard", "libzstd.so.1", "libzstd1"};
-
-#define MASU_FIND(name) library.find(name, #name);
-  LibZstd() {
-    MASU_ZSTD_FUNCTIONS(MASU_FIND)
-  }
-#undef MASU_FIND
-  static const LibZstd& instance() {
-    static const LibZstd opened;
-    return opened;
-  }
+  MASU_ZSTD_FUNCTIONS(MASU_FOUND)
 };
 
 // The memory of a frame's window is bounded by libzstd itself, by 128 MiB.
@@ -60,7 +48,7 @@ class ZstdStream final : public DecodedStream {
     while (out.pos == 0) {
       const auto bytes_in = reader_.peek(between_frames_ ? 4 : 1);
       if (bytes_in.empty() && between_frames_) {
-        if (!has_data_) reader_.fail("zstd: has no frame with data (--input-format raw reads its bytes)");
+        if (!has_data_) reader_.fail("zstd: has no frame with data");
         return 0;
       }
       has_data_ = has_data_ || (between_frames_ && is_zstd_frame(bytes_in));
@@ -84,7 +72,7 @@ class ZstdStream final : public DecodedStream {
     between_frames_ = true;
   }
 
-  const LibZstd& zstd_ = LibZstd::instance();
+  const LibZstd& zstd_ = opened<LibZstd>();
   std::unique_ptr<ZSTD_DCtx, decltype(&::ZSTD_freeDCtx)> context_{nullptr, zstd_.ZSTD_freeDCtx};
   bool between_frames_ = true;
   bool has_data_ = false;  // not only frames that are skipped

@@ -41,7 +41,7 @@ Pending<void> launched(std::string_view function, Stream& stream, const Selected
   call::check_fp64(function, stream.device(), from.dtype);
   const std::uint64_t bytes = selection_bytes(stream.device(), from.dtype, from.rows, from.length(), places);
   const auto workspace = std::make_shared<Buffer<std::byte>>(
-      call::take_workspace(function, options.workspace, stream.device(), bytes, {&from.data, &result}));
+      call::take_workspace(function, options.workspace, stream, bytes, {&from.data, &result}));
   launch(*workspace);
   return {stream.record(), [workspace] {}};
 }

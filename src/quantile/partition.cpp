@@ -57,7 +57,7 @@ Pending<void> launched(std::string_view function, Stream& stream, const DevicePa
   call::check_fp64(function, device, what.dtype);
   const std::uint64_t bytes = partition_bytes(device, what.dtype, what.data.size_bytes() / size_of(what.dtype));
   const auto workspace = std::make_shared<Buffer<std::byte>>(
-      call::take_workspace(function, given, device, bytes, {&what.data, &what.result, &what.sizes}));
+      call::take_workspace(function, given, stream, bytes, {&what.data, &what.result, &what.sizes}));
   partition_on_device(stream, what, k, *workspace);
   return {stream.record(), [workspace] {}};
 }

@@ -177,7 +177,7 @@ Pending<void> quantiles(Stream& stream, const BufferBase& data, Dtype dtype, std
   const std::vector<std::uint64_t> places = places_of_points(points);
   const std::uint64_t bytes = quantiles_workspace(stream.device(), dtype, count, points, options);
   const auto workspace = std::make_shared<Buffer<std::byte>>(
-      call::take_workspace(function_name, options.workspace, stream.device(), bytes, {&data, &result}));
+      call::take_workspace(function_name, options.workspace, stream, bytes, {&data, &result}));
   points_on_device(stream, {data, dtype, options.rows}, points, places, result_dtype, result, *workspace);
   return {stream.record(), [workspace] {}};
 }
@@ -206,7 +206,7 @@ Pending<void> of_numbers(std::string_view name, Stream& stream, const BufferBase
   call::check_fp64(name, stream.device(), dtype);
   const std::uint64_t bytes = number_bytes(stream.device(), dtype, options.rows, length);
   const auto workspace = std::make_shared<Buffer<std::byte>>(
-      call::take_workspace(name, options.workspace, stream.device(), bytes, {&data, &result}));
+      call::take_workspace(name, options.workspace, stream, bytes, {&data, &result}));
   there(*workspace);
   return {stream.record(), [workspace] {}};
 }

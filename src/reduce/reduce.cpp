@@ -172,7 +172,9 @@ Pending<ReduceResult> reduce(Stream& stream, const BufferBase& data, Dtype dtype
                                                             : here(call::host_view(data, dtype), op, untimed));
     return {stream.record(), [result] { return std::move(*result); }};
   }
-  auto job = std::make_shared<DeviceReduce>(data, plan_for(device, dtype, row, op, options), options.workspace);
+  const reduce_plan::Plan plan = plan_for(device, dtype, row, op, options);
+  call::check_capture(reduce_name, stream, options.workspace, plan.workspace());
+  auto job = std::make_shared<DeviceReduce>(data, plan, options.workspace);
   job->start(stream, data, data.byte_offset());
   const bool skip = skips(options);
   return {stream.record(),
@@ -211,7 +213,9 @@ Pending<void> reduce(Stream& stream, const BufferBase& data, Dtype dtype, const 
              to);
     return {Event(), [] {}};
   }
-  auto job = std::make_shared<DeviceReduce>(data, plan_for(device, dtype, row, op, options), options.workspace, to);
+  const reduce_plan::Plan plan = plan_for(device, dtype, row, op, options);
+  call::check_capture(reduce_name, stream, options.workspace, plan.workspace());
+  auto job = std::make_shared<DeviceReduce>(data, plan, options.workspace, to);
   job->start(stream, data, data.byte_offset());
   job->put(stream, to);
   return {stream.record(), [job] {}};

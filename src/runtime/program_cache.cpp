@@ -1,17 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
+// Compiled programs, in memory and on disk.
 #include "runtime/program_cache.h"
 
-#include <fmt/format.h>
-#include <masu/version.h>
-
-#include "runtime/disk_cache.h"
 #include "runtime/sha256.h"
 
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <masu/version.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include <algorithm>
+#include <atomic>
+#include <cerrno>
 #include <chrono>
+#include <cstdlib>
 #include <future>
 #include <mutex>
 #include <utility>
+#include <vector>
 
 namespace masu::runtime {
 namespace {
@@ -109,6 +115,137 @@ std::shared_ptr<Module> cached_program(Device& device, std::string_view text, st
     }
     promise.set_exception(std::current_exception());
     throw;
+  }
+}
+
+// An entry is one line "masu-cache-1 KEY SHA256-OF-CONTENT" and the content.
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view temporary_suffix = ".tmp";
+constexpr std::uint64_t most_header = 4096;
+constexpr auto temporary_age = std::chrono::hours(1);  // older ones were left behind by a process that died
+
+std::string header(const std::string& key, std::string_view content) {
+  return fmt::format("masu-cache-1 {} {}\n", key, sha256(content));
+}
+
+// The content of a regular file of at most that many bytes; nothing for what else has the name, a pipe that nobody
+// writes or a device.
+std::optional<std::string> read_file(const fs::path& path, std::uint64_t most) {
+  const int file = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+  if (file < 0) return std::nullopt;
+  struct stat status {};
+  bool good =
+      ::fstat(file, &status) == 0 && S_ISREG(status.st_mode) && static_cast<std::uint64_t>(status.st_size) <= most;
+  std::string text(good ? static_cast<std::size_t>(status.st_size) : 0, '\0');
+  for (std::size_t done = 0; good && done < text.size();) {
+    const ssize_t got = ::read(file, text.data() + done, text.size() - done);
+    good = got > 0;
+    if (good) done += static_cast<std::size_t>(got);
+  }
+  ::close(file);
+  return good ? std::optional(std::move(text)) : std::nullopt;
+}
+
+// A process that ends meanwhile leaves nothing behind, where the file system has files without a name.
+bool write_file(const fs::path& path, std::string_view header, std::string_view content) {
+  int file = ::open(path.parent_path().c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+  const bool nameless = file >= 0;
+  if (!nameless) file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (file < 0) return false;
+  bool good = true;
+  for (std::string_view part : {header, content}) {
+    while (good && !part.empty()) {
+      const ssize_t written = ::write(file, part.data(), part.size());
+      good = written > 0;
+      if (good) part.remove_prefix(static_cast<std::size_t>(written));
+    }
+  }
+  if (good && nameless) {
+    const std::string open_file = fmt::format("/proc/self/fd/{}", file);
+    good = ::linkat(AT_FDCWD, open_file.c_str(), AT_FDCWD, path.c_str(), AT_SYMLINK_FOLLOW) == 0;
+  }
+  return ::close(file) == 0 && good;
+}
+
+}  // namespace
+
+fs::path DiskCache::default_directory() {
+  const char* cache = std::getenv("MASU_CACHE");
+  if (cache != nullptr && std::string_view(cache) == "off") return {};
+  const char* xdg = std::getenv("XDG_CACHE_HOME");
+  if (xdg != nullptr && *xdg == '/') return fs::path(xdg) / "masu";
+  const char* home = std::getenv("HOME");
+  if (home != nullptr && *home == '/') return fs::path(home) / ".cache" / "masu";
+  return {};
+}
+
+// Programs are loaded from here, so nobody else may be able to put files here.
+bool DiskCache::trusted() const {
+  struct stat status {};
+  return ::lstat(directory_.c_str(), &status) == 0 && S_ISDIR(status.st_mode) && status.st_uid == ::geteuid() &&
+         (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
+std::optional<std::string> DiskCache::load(const std::string& key) const noexcept try {
+  if (directory_.empty() || !trusted()) return std::nullopt;
+  const fs::path path = directory_ / key;
+  std::optional<std::string> text = read_file(path, limit_ + most_header);
+  const std::size_t start = text ? text->find('\n') + 1 : 0;
+  if (start == 0 || text->compare(0, start, header(key, std::string_view(*text).substr(start))) != 0)
+    return std::nullopt;
+  ::utimensat(AT_FDCWD, path.c_str(), nullptr, 0);  // the time of last use
+  text->erase(0, start);
+  return text;
+} catch (...) {
+  return std::nullopt;
+}
+
+void DiskCache::store(const std::string& key, std::string_view content) const noexcept try {
+  if (directory_.empty() || content.size() > limit_) return;
+  fs::create_directories(directory_.parent_path());
+  if (::mkdir(directory_.c_str(), 0700) != 0 && errno != EEXIST) return;
+  if (!trusted()) return;
+  static std::atomic<unsigned> serial{0};
+  const fs::path temporary =
+      directory_ / fmt::format("{}.{}.{}{}", key, ::getpid(), serial.fetch_add(1), temporary_suffix);
+  if (!write_file(temporary, header(key, content), content) ||
+      ::rename(temporary.c_str(), (directory_ / key).c_str()) != 0) {
+    ::unlink(temporary.c_str());
+    return;
+  }
+  trim();
+} catch (...) {
+}
+
+void DiskCache::trim() const {
+  struct Entry {
+    fs::path path;
+    fs::file_time_type used;
+    std::uint64_t bytes;
+  };
+  std::vector<Entry> entries;
+  std::uint64_t total = 0;
+  std::error_code ignored;  // another process may remove a file at any time
+  for (const fs::directory_entry& file : fs::directory_iterator(directory_)) {
+    const fs::file_time_type used = file.last_write_time(ignored);
+    const std::uint64_t bytes = file.file_size(ignored);
+    if (ignored) continue;
+    if (file.path().extension() == temporary_suffix) {
+      if (fs::file_time_type::clock::now() - used > temporary_age) fs::remove(file.path(), ignored);
+      continue;
+    }
+    entries.push_back({file.path(), used, bytes});
+    total += bytes;
+  }
+  std::ranges::sort(entries, {}, &Entry::used);
+  for (const Entry& entry : entries) {
+    if (total <= limit_) break;
+    fs::remove(entry.path, ignored);
+    total -= entry.bytes;
   }
 }
 

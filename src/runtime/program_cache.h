@@ -4,7 +4,11 @@
 
 #include "runtime/backend.h"
 
+#include <cstdint>
+#include <filesystem>
 #include <memory>
+#include <optional>
+#include <string>
 #include <string_view>
 
 namespace masu::runtime {
@@ -12,5 +16,34 @@ namespace masu::runtime {
 // The program of a complete source text, compiled once; one that includes files is compiled anew each time.
 // Thread-safe; two threads that ask for the same program at once compile it once.
 std::shared_ptr<Module> cached_program(Device& device, std::string_view text, std::string_view options);
+
+// Files under a directory of the user's, found by key: whatever is wrong with one, or with the directory, is a miss.
+
+class DiskCache {
+ public:
+  static constexpr std::uint64_t default_limit = std::uint64_t{256} << 20;
+
+  // An empty directory is a cache that never hits. The directory is made, 0700, by the first store.
+  explicit DiskCache(std::filesystem::path directory, std::uint64_t limit_bytes = default_limit)
+      : directory_(std::move(directory)), limit_(limit_bytes) {}
+
+  // $XDG_CACHE_HOME/masu or ~/.cache/masu; empty with MASU_CACHE=off, and where neither is set.
+  static std::filesystem::path default_directory();
+
+  // Whether it can hit at all.
+  [[nodiscard]] bool enabled() const noexcept { return !directory_.empty(); }
+
+  // `key` is a file name. The content is what store was given, or nothing.
+  [[nodiscard]] std::optional<std::string> load(const std::string& key) const noexcept;
+  // Writes a temporary file and renames it, then removes the entries that were used longest ago while all together
+  // exceed the limit. Content larger than the limit is not kept.
+  void store(const std::string& key, std::string_view content) const noexcept;
+
+ private:
+  [[nodiscard]] bool trusted() const;
+  void trim() const;
+  std::filesystem::path directory_;
+  std::uint64_t limit_;
+};
 
 }  // namespace masu::runtime

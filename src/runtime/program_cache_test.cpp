@@ -3,7 +3,6 @@
 #include "runtime/program_cache.h"
 
 #include "expect_error.h"
-#include "runtime/disk_cache.h"
 #include "scoped_env.h"
 #include "temporary_directory.h"
 

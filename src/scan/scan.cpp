@@ -117,7 +117,9 @@ scan_plan::Plan plan_for(const Device& device, Dtype dtype, std::uint64_t count,
 
 DeviceScan start_on(Stream& stream, const BufferBase& input, Dtype dtype, const BufferBase& output, std::uint64_t count,
                     const ScanOptions& options) {
-  DeviceScan scan(stream.device(), plan_for(stream.device(), dtype, count, options), options.workspace,
+  const scan_plan::Plan plan = plan_for(stream.device(), dtype, count, options);
+  call::check_capture("scan", stream, options.workspace, plan.workspace());
+  DeviceScan scan(stream.device(), plan, options.workspace,
                   {&input, &output, options.device_flags != nullptr ? options.device_flags : &input});
   scan.start(stream, input, output, count / options.rows, options.device_flags);
   return scan;

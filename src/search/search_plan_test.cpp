@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plans, which are functions of the device's facts and of sizes alone: made for devices that are not there.
+// Plans, which are functions of the device's facts and of sizes alone, made for devices that are not there; and their
+// kernels, which compile as CUDA C++ for each architecture that masu supports, without a GPU and without a warning.
 #include "search/search_plan.h"
-
+#include "each_architecture.h"
 #include "plan_devices.h"
 
 #include <gtest/gtest.h>
-
 #include <algorithm>
 #include <cstdint>
 
@@ -36,5 +36,21 @@ TEST(SearchPlan, FewValuesMakeNoTree) {
   EXPECT_EQ(search_plan::tree_for(3, std::uint64_t{1} << 30, 32).levels, 2U);
 }
 
+class SearchNvrtc : public test::EachArchitecture {};
+MASU_ON_EACH_ARCHITECTURE(SearchNvrtc);
+
+TEST_P(SearchNvrtc, EveryType) {
+  for (const Dtype dtype : {Dtype::i8, Dtype::u16, Dtype::f16, Dtype::u32, Dtype::f32, Dtype::i64, Dtype::f64}) {
+    if (GetParam() != 90 && size_of(dtype) != 8) continue;  // the others differ by nothing an architecture knows
+    const auto plan = search_plan::make(test::nvrtc_gpu(), dtype, std::uint64_t{1} << 28, 1 << 20);
+    for (const Side side : {Side::left, Side::right}) {
+      const SearchOptions options{.side = side, .order = side == Side::left ? Order::descending : Order::ascending};
+      expect_compiles(search_plan::files, plan.defines(dtype, side == Side::left ? Dtype::u32 : Dtype::u64, options),
+                      {"search_sorted"});
+    }
+  }
+}
+
 }  // namespace
+
 }  // namespace masu

@@ -235,6 +235,8 @@ Pending<SumResult> on_stream(Function function, Stream& stream, const BufferBase
   if (options.rows > DeviceSum::most_rows(x.device(), dtype, rule.needs())) {
     return {stream.record(), [function, &x, &y, dtype, quiet] { return of_buffer(function, x, y, dtype, quiet); }};
   }
+  call::check_capture(rule.name(), stream, options.workspace,
+                      DeviceSum::bytes(x.device(), dtype, rule.needs(), options.rows));
   auto job = std::make_shared<DeviceSum>(rule.name(), x, y, dtype, rule.needs(), options.rows, row, options.workspace);
   job->start(stream, x.byte_offset(), y.byte_offset());
   return {stream.record(), [job, &stream, rule, row, quiet] {
@@ -294,7 +296,7 @@ Pending<void> into(Function function, Stream& stream, const BufferBase& x, const
   const SumsOnDevice sums(device, rule, options.rows, row);
   const std::uint64_t temporary = call::aligned(sums.bytes());
   const auto memory = std::make_shared<Buffer<std::byte>>(
-      call::take_workspace(rule.name(), options.workspace, device, temporary + status_bytes, {&x, &y, &results}));
+      call::take_workspace(rule.name(), options.workspace, stream, temporary + status_bytes, {&x, &y, &results}));
   const Buffer<std::byte> own_status = memory->slice(temporary, sizeof(std::uint32_t));
   const BufferBase& status = options.status != nullptr ? *options.status : own_status;
   if (options.status != nullptr) call::clear(stream, status, 0, sizeof(std::uint32_t));  // nobody reads its own

@@ -128,6 +128,8 @@ Pending<TopkResult> topk(Stream& stream, const BufferBase& data, Dtype dtype, st
   if (!fits_one_launch(row, options)) {
     return {stream.record(), [&data, dtype, row, k, quiet] { return topk_in_pieces(data, dtype, row, k, quiet); }};
   }
+  call::check_capture(topk_name, stream, options.workspace,
+                      DeviceTopk::bytes(data.device(), dtype, quiet, options.rows, row, k, true, true));
   auto job = std::make_shared<DeviceTopk>(data, dtype, quiet, options.rows, row, k, true);
   job->enqueue(stream, data.byte_offset());
   const std::uint64_t rows = options.rows;
@@ -184,6 +186,8 @@ Pending<void> topk(Stream& stream, const BufferBase& data, Dtype dtype, std::uin
   TopkOptions quiet = options;
   quiet.times = nullptr;
   if (!call::on_cpu(data.device()) && fits_one_launch(row, quiet)) {
+    call::check_capture(topk_name, stream, options.workspace,
+                        DeviceTopk::bytes(data.device(), dtype, quiet, quiet.rows, row, k, true, false));
     auto job = std::make_shared<DeviceTopk>(data, dtype, quiet, quiet.rows, row, k, true, &indices, &values);
     job->enqueue(stream, data.byte_offset());
     return {stream.record(), [job] {}};

@@ -3,7 +3,6 @@
 #include "call/launcher.h"
 #include "call/operands.h"
 #include "call/timer.h"
-#include "transpose/transpose_cpu.h"
 #include "transpose/transpose_device.h"
 #include "transpose/transpose_plan.h"
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plans, which are functions of the device's facts and of sizes alone: made for devices that are not there.
+// Plans, which are functions of the device's facts and of sizes alone, made for devices that are not there; and their
+// kernels, which compile as CUDA C++ for each architecture that masu supports, without a GPU and without a warning.
 #include "transpose/transpose_plan.h"
-
+#include "each_architecture.h"
 #include "plan_devices.h"
 
 #include <gtest/gtest.h>
-
 #include <algorithm>
 #include <cstdint>
 
@@ -35,5 +35,21 @@ TEST(TransposePlan, TilesCoverTheMatrix) {
   }
 }
 
+class TransposeNvrtc : public test::EachArchitecture {};
+MASU_ON_EACH_ARCHITECTURE(TransposeNvrtc);
+
+TEST_P(TransposeNvrtc, EverySizeOfElement) {
+  for (const bool in_place : {false, true}) {
+    for (const std::size_t bytes : {1, 2, 3, 4, 8, 16, 48}) {
+      if (GetParam() != 90 && bytes != 1) continue;  // the others differ by nothing an architecture knows
+      for (const std::uint64_t columns : {4096U, 4097U}) {
+        const auto plan = transpose_plan::make(test::nvrtc_gpu(), {columns, columns, bytes, 0, 0, in_place});
+        expect_compiles(transpose_plan::files, plan.defines(), {plan.kernel()});
+      }
+    }
+  }
+}
+
 }  // namespace
+
 }  // namespace masu

@@ -96,7 +96,7 @@ class Job {
         dtype_(dtype),
         layout_(of, data.device(), dtype, data.size_bytes() / size_of(dtype), options),
         options_(options),
-        memory_(call::take_workspace(name_of(of), options.workspace, data.device(), layout_.bytes(), operands)),
+        memory_(call::take_workspace(name_of(of), options.workspace, stream, layout_.bytes(), operands)),
         elements_(of == Of::values ? memory_.slice(0, layout_.count * size_of(dtype))
                                    : Bytes(data.device(), data.memory(), data.byte_offset(), data.size_bytes())),
         order_(memory_.slice(layout_.key_bytes, layout_.count * layout_.index_bytes)),

@@ -6,7 +6,6 @@
 #include "runtime/parallel.h"
 #include "unique/unique_counted.h"
 #include "unique/unique_plan.h"
-#include "unique/unique_simd.h"
 
 #include <masu/buffer.h>
 #include <masu/sort.h>

@@ -2,7 +2,6 @@
 #include "cli/check/check_faults.h"
 
 #include "check_logs.h"
-#include "cli/check/check_report.h"
 
 #include <gtest/gtest.h>
 

@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import unittest
+import warnings
 import zipfile
 
 import numpy as np
@@ -136,10 +137,22 @@ class CompressedTest(CommandTest):
         self.fails(1, "reduce", self.write("o.npz", npz(a=np.array([{}, None], object))), says="dtype '|O' is not one that masu reads")
 
     def test_what_only_looks_compressed(self):
-        self.fails(1, "reduce", self.write("skipped", np.array([0x184d2a50, 8, 2, 3], "u4").tobytes()), "--dtype", "u32", says="no frame with data")
+        self.fails(1, "reduce", self.write("skipped", np.array([0x184d2a50, 8, 2, 3], "u4").tobytes()), "--dtype", "u32", says="no frame with data (--input-format raw reads the file's own bytes)")
+        self.fails(1, "reduce", self.write("gzip", b"\x1f\x8b\x08" + bytes(5)), "--dtype", "u8", says="(--input-format raw reads the file's own bytes)")
         self.write("two.npz", npz(a=np.arange(3), b=np.arange(4)))
         for form in ("raw", "text", "image"):
             self.fails(1, "reduce", self.path("two.npz") + ":a", "--input-format", form, "--dtype", "u8", says="they are npy")
+
+    def test_names_as_numpy_loads_them(self):
+        names = ["x", "x.npy", "x.npy.npy", "y.npy", "y", "z.npy", "z.npy"]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of two equal names
+            with zipfile.ZipFile(self.path("n.npz"), "w") as file:
+                for i, name in enumerate(names):
+                    file.writestr(name, npy_bytes(np.array([i])))
+        with np.load(self.path("n.npz")) as loaded:
+            for name in [*names, "z"]:
+                self.assertEqual(self.ok("reduce", self.path("n.npz") + ":" + name, "--op", "sum"), b"%d\n" % loaded[name][0], name)
 
     def test_much_of_little_takes_no_memory(self):
         """2 GiB of zeros in 2 MB of gzip, and a .npy in it, or in a pipe, that promises an exabyte."""

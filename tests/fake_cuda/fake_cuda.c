@@ -25,7 +25,8 @@ typedef struct Block {
 
 enum { ok = 0, invalid_value = 1, out_of_memory = 2, invalid_image = 200, invalid_context = 201 };
 enum { invalid_handle = 400, not_found = 500, misaligned = 716 };
-enum { already_registered = 712, not_registered = 713, not_supported = 801 };
+enum { already_registered = 712, not_registered = 713, not_supported = 801, capture_unsupported = 900 };
+enum { capture_relaxed = 2 };
 
 enum { most_devices = 4, most_pushed = 64 };
 static int contexts[most_devices];  // one for each device
@@ -171,19 +172,38 @@ int cuCtxPopCurrent_v2(void** context) {
 #define NEEDS_CONTEXT \
   if (depth == 0) return invalid_context
 
+// While somebody captures a graph in the global mode, what the driver forbids then ends the capture, but in threads
+// whose mode is relaxed.
+static __thread int capture_mode;
+static int captures;
+static int ended_captures;
+int fake_cuda_begin_capture(void) {
+  captures = 1;
+  return ok;
+}
+int fake_cuda_end_capture(void) {  // how often it was ended by others
+  const int ended = ended_captures;
+  captures = ended_captures = 0;
+  return ended;
+}
+static int unsafe(void) {
+  if (!captures || capture_mode == capture_relaxed) return ok;
+  ++ended_captures;
+  return capture_unsupported;
+}
+#define UNSAFE_IN_CAPTURES \
+  NEEDS_CONTEXT;           \
+  if (unsafe() != ok) return capture_unsupported
+
 int cuCtxGetDevice(int* device) {
   NEEDS_CONTEXT;
   *device = (int)(pushed[depth - 1] - contexts);
   return ok;
 }
 
-static int context_synchronizations;
-int fake_cuda_context_synchronizations(void) {
-  return context_synchronizations;
-}
 int cuCtxSynchronize(void) {
   NEEDS_CONTEXT;
-  ++context_synchronizations;
+  ended_captures += captures;  // whatever the thread's mode is
   return ok;
 }
 
@@ -195,7 +215,7 @@ int cuMemGetInfo_v2(size_t* free_bytes, size_t* total) {
 }
 
 int cuMemAlloc_v2(Address* address, size_t bytes) {
-  NEEDS_CONTEXT;
+  UNSAFE_IN_CAPTURES;
   if (bytes == 0) return invalid_value;
   if (bytes > (size_t)1 << 30) return out_of_memory;
   ++allocations;
@@ -205,14 +225,14 @@ int cuMemAlloc_v2(Address* address, size_t bytes) {
 }
 
 int cuMemFree_v2(Address address) {
-  NEEDS_CONTEXT;
+  UNSAFE_IN_CAPTURES;
   if (!take(&allocated, address)) return invalid_value;
   free(host(address));
   return ok;
 }
 
 int cuMemHostAlloc(void** data, size_t bytes, unsigned flags) {
-  NEEDS_CONTEXT;
+  UNSAFE_IN_CAPTURES;
   if (bytes == 0 || flags != 1) return invalid_value;
   if (bytes > (size_t)1 << 28) return out_of_memory;
   *data = aligned_alloc(4096, (bytes + 4095) / 4096 * 4096);
@@ -221,14 +241,14 @@ int cuMemHostAlloc(void** data, size_t bytes, unsigned flags) {
 }
 
 int cuMemFreeHost(void* data) {
-  NEEDS_CONTEXT;
+  UNSAFE_IN_CAPTURES;
   if (!take(&host_allocated, (uintptr_t)data)) return invalid_value;
   free(data);
   return ok;
 }
 
 int cuMemHostRegister_v2(void* data, size_t bytes, unsigned flags) {
-  NEEDS_CONTEXT;
+  UNSAFE_IN_CAPTURES;
   if (flags != 3) return invalid_value;
   const Address first = (uintptr_t)data;
   if (find(host_allocated, first) != NULL) return already_registered;
@@ -238,7 +258,7 @@ int cuMemHostRegister_v2(void* data, size_t bytes, unsigned flags) {
 }
 
 int cuMemHostUnregister(void* data) {
-  NEEDS_CONTEXT;
+  UNSAFE_IN_CAPTURES;
   return take(&registered, (uintptr_t)data) ? ok : not_registered;
 }
 
@@ -332,8 +352,25 @@ static void* synchronized;
 void* fake_cuda_synchronized(void) {  // the stream that was waited for last
   return synchronized;
 }
+// A stream of the caller's is a number; those from 0x9000 on are captured.
+static int is_captured(void* stream) {
+  return (uintptr_t)stream >= 0x9000 && (uintptr_t)stream < 0xa000;
+}
+static int stream_synchronizations;
+int fake_cuda_stream_synchronizations(void) {
+  return stream_synchronizations;
+}
+static int synchronized_captures;
+int fake_cuda_synchronized_captures(void) {  // which ends them
+  return synchronized_captures;
+}
 int cuStreamSynchronize(void* stream) {
-  NEEDS_CONTEXT;
+  UNSAFE_IN_CAPTURES;
+  if (is_captured(stream)) {
+    ++synchronized_captures;
+    return capture_unsupported;
+  }
+  ++stream_synchronizations;
   synchronized = stream;
   return ok;
 }
@@ -351,13 +388,11 @@ int cuStreamGetCtx(void* stream, void** context) {
   return ok;
 }
 
-// A stream of the caller's is a number; those from 0x9000 on are captured.
 int cuStreamIsCapturing(void* stream, int* status) {
-  *status = (uintptr_t)stream >= 0x9000 && (uintptr_t)stream < 0xa000;
+  *status = is_captured(stream);
   return ok;
 }
 
-static int capture_mode;
 int cuThreadExchangeStreamCaptureMode(int* mode) {
   const int before = capture_mode;
   capture_mode = *mode;
@@ -384,12 +419,13 @@ int cuEventRecord(Event* event, void* stream) {
 }
 
 int cuEventQuery(const Event* event) {
-  NEEDS_CONTEXT;
+  UNSAFE_IN_CAPTURES;
   return event != NULL ? ok : invalid_handle;
 }
 
 int cuEventSynchronize(const Event* event) {
-  return cuEventQuery(event);
+  UNSAFE_IN_CAPTURES;
+  return event != NULL ? ok : invalid_handle;
 }
 
 int cuEventDestroy_v2(Event* event) {
@@ -453,7 +489,7 @@ int cuModuleLoadDataEx(void** module, const void* image, unsigned count, const i
 }
 
 int cuModuleUnload(void* module) {
-  NEEDS_CONTEXT;
+  UNSAFE_IN_CAPTURES;
   free(module);
   --live;
   return ok;

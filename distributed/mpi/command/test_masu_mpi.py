@@ -10,6 +10,7 @@ import stat
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import unittest
 
@@ -189,6 +190,19 @@ class Same(MpiTest):
         self.same("topk", "zeros:f64:2", "-k", "1", ranks=[MOST])
         self.write("empty.raw", b"")
         self.same("reduce", "empty.raw", "--dtype", "f32", "--op", "sum", ranks=[MOST])
+
+    def test_what_one_rank_reads(self):
+        """Pipes, an archive in one too, and files of the system that say that they are empty."""
+        np.savez(self.path("a.npz"), x=np.arange(100), y=np.arange(3))
+        contents = {"t": b"1\n2\n3\n", "p.npz": self.read("a.npz")}
+        for name, inputs in {"t": "t", "p.npz": "p.npz:x"}.items():
+            os.mkfifo(self.path(name))
+            writer = threading.Thread(target=self.write, args=(name, contents[name]))
+            writer.start()
+            got = self.mpi(MOST, "reduce", inputs, "--op", "sum")
+            writer.join()
+            self.assertEqual((got.stdout, got.stderr), (b"6\n" if name == "t" else b"4950\n", b""))
+        self.same("reduce", "/proc/sys/kernel/pid_max", "--op", "sum", ranks=[MOST])
 
     def test_text(self):
         text = "".join(f"{i * i % 101 - 50}{'.25' if i % 50 == 49 else ''}\n" for i in range(200))

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/cuda/context.h"
 
+#include <algorithm>
+#include <bit>
+#include <iterator>
 #include <utility>
 
 namespace masu::cuda {
-
 namespace {
 
 constexpr std::size_t most_streams = 16;         // kept for later
@@ -41,6 +43,7 @@ Context::~Context() {
     if (scope.current()) {
       for (CUevent event : events_) driver_.event_destroy(event);
       for (CUstream stream : streams_) driver_.stream_destroy(stream);
+      const BesideCaptures beside(driver_);
       for (std::byte* block : fetch_blocks_) driver_.mem_free_host(block);
       drop_memory();
     }
@@ -107,6 +110,7 @@ std::byte* Context::take_fetch_block() {
     }
   }
   void* block = nullptr;
+  const BesideCaptures beside(driver_);
   return driver_.mem_host_alloc(&block, fetch_bytes, host_alloc_portable) == success ? static_cast<std::byte*>(block)
                                                                                      : nullptr;
 }
@@ -118,6 +122,7 @@ void Context::give_fetch_block(std::byte* block) noexcept {
     fetch_blocks_.push_back(block);
   } catch (...) {  // no memory to keep it
     const ContextScope scope(*this, std::nothrow);
+    const BesideCaptures beside(driver_);
     if (scope.current()) driver_.mem_free_host(block);
   }
 }
@@ -130,12 +135,33 @@ CUdeviceptr Context::take_memory(std::uint64_t bytes, CUresult& answer) {
     if (const CUdeviceptr kept = memory_.take(size)) return kept;
   }
   CUdeviceptr address = 0;
+  const BesideCaptures beside(driver_);
   answer = driver_.mem_alloc(&address, size);
   if (answer == error_out_of_memory) {
     drop_memory();
     answer = driver_.mem_alloc(&address, size);
   }
   return answer == success ? address : 0;
+}
+
+void Context::set_busy(CUstream stream, bool busy) {
+  const std::lock_guard lock(busy_mutex_);
+  if (busy) busy_streams_.push_back(stream);
+  else if (const auto found = std::ranges::find(busy_streams_, stream); found != busy_streams_.end())
+    busy_streams_.erase(found);
+}
+
+void Context::wait_for_busy() {
+  const BesideCaptures beside(driver_);
+  const std::lock_guard lock(busy_mutex_);
+  for (const CUstream stream : busy_streams_) {
+    if (!is_capturing(driver_, stream)) driver_.stream_synchronize(stream);
+  }
+}
+
+void Context::free_memory(CUdeviceptr address) noexcept {
+  const BesideCaptures beside(driver_);
+  driver_.mem_free(address);
 }
 
 void Context::give_memory(CUdeviceptr address, std::uint64_t bytes) noexcept {
@@ -145,9 +171,9 @@ void Context::give_memory(CUdeviceptr address, std::uint64_t bytes) noexcept {
       const std::lock_guard lock(mutex_);
       rest = memory_.give(address, memory_.rounded(bytes));
     }
-    free_memory(rest);
+    for (const CUdeviceptr block : rest) free_memory(block);
   } catch (...) {  // no memory to keep it
-    driver_.mem_free(address);
+    free_memory(address);
   }
 }
 
@@ -158,13 +184,54 @@ void Context::drop_memory() noexcept {
       const std::lock_guard lock(mutex_);
       all = memory_.drop();
     }
-    free_memory(all);
+    for (const CUdeviceptr block : all) free_memory(block);
   } catch (...) {  // it stays
   }
 }
 
-void Context::free_memory(const std::vector<CUdeviceptr>& blocks) noexcept {
-  for (const CUdeviceptr block : blocks) driver_.mem_free(block);
+namespace {
+
+constexpr std::uint64_t least = 512;        // bytes, what the driver aligns to
+constexpr std::size_t most_blocks = 256;    // so that a search is short
+constexpr std::uint64_t parts_of_size = 8;  // sizes between a power of two and the next
+
+}  // namespace
+
+std::uint64_t MemoryCache::rounded(std::uint64_t bytes) const noexcept {
+  if (bytes > limit_) return bytes;
+  const std::uint64_t step = std::max(std::bit_floor(bytes) / parts_of_size, least);
+  return (bytes + step - 1) / step * step;
+}
+
+CUdeviceptr MemoryCache::take(std::uint64_t bytes) noexcept {
+  const auto found =
+      std::find_if(blocks_.rbegin(), blocks_.rend(), [bytes](const Block& b) { return b.bytes == bytes; });
+  if (found == blocks_.rend()) return 0;
+  const CUdeviceptr address = found->address;
+  blocks_.erase(std::next(found).base());
+  bytes_ -= bytes;
+  return address;
+}
+
+std::vector<CUdeviceptr> MemoryCache::give(CUdeviceptr address, std::uint64_t bytes) {
+  if (bytes > limit_) return {address};
+  blocks_.push_back({address, bytes});
+  bytes_ += bytes;
+  std::vector<CUdeviceptr> rest;
+  while (bytes_ > limit_ || blocks_.size() > most_blocks) {
+    rest.push_back(blocks_.front().address);
+    bytes_ -= blocks_.front().bytes;
+    blocks_.pop_front();
+  }
+  return rest;
+}
+
+std::vector<CUdeviceptr> MemoryCache::drop() {
+  std::vector<CUdeviceptr> all;
+  for (const Block& block : blocks_) all.push_back(block.address);
+  blocks_.clear();
+  bytes_ = 0;
+  return all;
 }
 
 }  // namespace masu::cuda

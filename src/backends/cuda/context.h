@@ -4,11 +4,10 @@
 
 #include "backends/cuda/driver_api.h"
 #include "backends/cuda/error.h"
-#include "backends/cuda/memory_cache.h"
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -16,6 +15,35 @@
 #include <vector>
 
 namespace masu::cuda {
+
+// Released device memory, kept for the next allocation of its size: the driver takes from 60 us (small) to a
+// millisecond (1 GiB) to allocate and to free. Least recently released goes first where there is too much. Not
+// thread-safe.
+class MemoryCache {
+ public:
+  // Keeps `limit` bytes at most.
+  explicit MemoryCache(std::uint64_t limit) noexcept : limit_(limit) {}
+
+  // What is allocated for `bytes`: somewhat more, so that similar sizes share; at most an eighth. What could not be
+  // kept is as large as asked.
+  [[nodiscard]] std::uint64_t rounded(std::uint64_t bytes) const noexcept;
+  // Memory of `bytes`, a rounded size; 0 where none is kept.
+  [[nodiscard]] CUdeviceptr take(std::uint64_t bytes) noexcept;
+  // Keeps memory that nothing uses; gives what is to be freed instead.
+  [[nodiscard]] std::vector<CUdeviceptr> give(CUdeviceptr address, std::uint64_t bytes);
+  // Gives everything, to be freed.
+  [[nodiscard]] std::vector<CUdeviceptr> drop();
+  [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
+
+ private:
+  struct Block {
+    CUdeviceptr address;
+    std::uint64_t bytes;
+  };
+  std::uint64_t limit_;
+  std::uint64_t bytes_ = 0;
+  std::deque<Block> blocks_;  // the last released is the last
+};
 
 class Context {
  public:
@@ -49,14 +77,17 @@ class Context {
   // back must be as large as was asked for. The context must be current.
   CUdeviceptr take_memory(std::uint64_t bytes, CUresult& answer);
   void give_memory(CUdeviceptr address, std::uint64_t bytes) noexcept;
+  // Frees it, when whoever may use it has ended: the driver waits.
+  void free_memory(CUdeviceptr address) noexcept;
   // Frees what is kept.
   void drop_memory() noexcept;
-  // Streams of masu's that have commands which nobody has waited for.
-  std::atomic<int>& busy_streams() noexcept { return busy_streams_; }
+  // Streams of masu's that have commands which nobody has waited for. cuCtxSynchronize, which would wait for all, ends
+  // everybody's captures.
+  void set_busy(CUstream stream, bool busy);
+  void wait_for_busy();
 
  private:
   Context(const Driver& driver, CUcontext handle, CUdevice device, std::string name, bool retained);
-  void free_memory(const std::vector<CUdeviceptr>& blocks) noexcept;
 
   const Driver& driver_;
   CUcontext handle_;
@@ -68,7 +99,8 @@ class Context {
   std::vector<CUstream> streams_;
   std::vector<std::byte*> fetch_blocks_;
   MemoryCache memory_;
-  std::atomic<int> busy_streams_ = 0;
+  std::mutex busy_mutex_;
+  std::vector<CUstream> busy_streams_;
 };
 
 // Whether a graph is being captured from the stream. The context must be current where it is a default stream. The
@@ -77,6 +109,22 @@ inline bool is_capturing(const Driver& driver, CUstream stream) noexcept {
   int status = 0;
   return driver.stream_is_capturing(stream, &status) == success && status == capture_active;
 }
+
+// While it lives, this thread may allocate, release and wait though another one captures a graph in the global mode,
+// which such a call would end otherwise (driver 580).
+class BesideCaptures {
+ public:
+  explicit BesideCaptures(const Driver& driver) noexcept : driver_(driver) {
+    driver_.thread_exchange_stream_capture_mode(&mode_);
+  }
+  ~BesideCaptures() { driver_.thread_exchange_stream_capture_mode(&mode_); }
+  BesideCaptures(const BesideCaptures&) = delete;
+  BesideCaptures& operator=(const BesideCaptures&) = delete;
+
+ private:
+  const Driver& driver_;
+  int mode_ = capture_mode_relaxed;  // then this thread's before
+};
 
 // Makes a context current in this thread, and the caller's own current again at the end.
 class ContextScope {

@@ -253,21 +253,58 @@ TEST_F(CudaCommandTest, ReleasedMemoryIsKeptForTheNextAllocation) {
   EXPECT_EQ(ask_fake_driver("fake_cuda_live"), before);
 }
 
-// Whoever was told the address may still use the memory, as may a stream that nobody waited for.
+// What others know the address of is freed, which waits; what a stream of masu's may still use is kept once it is done.
 TEST_F(CudaCommandTest, MemoryIsKeptOnceNothingUsesIt) {
-  const auto synchronized = [&](auto&& use) {
+  const auto is_kept = [&](auto&& use) {
     auto memory = device_->allocate(100);
     use(*memory);
-    const int before = ask_fake_driver("fake_cuda_context_synchronizations");
+    const int before = ask_fake_driver("fake_cuda_live");
     memory.reset();
-    return ask_fake_driver("fake_cuda_context_synchronizations") - before;
+    return ask_fake_driver("fake_cuda_live") == before;
   };
-  EXPECT_EQ(synchronized([](runtime::Memory&) {}), 0);
-  EXPECT_EQ(synchronized([](runtime::Memory& memory) { (void)memory.place(); }), 0);
-  EXPECT_EQ(synchronized([](runtime::Memory& memory) { (void)memory.native(); }), 1);
-  EXPECT_EQ(synchronized([&](runtime::Memory& memory) { stream_->fill(memory, 0, 100, "x", 1, Mark::yes); }), 1);
+  EXPECT_TRUE(is_kept([](runtime::Memory&) {}));
+  EXPECT_TRUE(is_kept([](runtime::Memory& memory) { (void)memory.place(); }));
+  EXPECT_FALSE(is_kept([](runtime::Memory& memory) { (void)memory.native(); }));
+  const auto waited = [&] { return ask_fake_driver("fake_cuda_stream_synchronizations"); };
+  const int before = waited();
+  EXPECT_TRUE(is_kept([](runtime::Memory&) {}));
+  EXPECT_EQ(waited(), before);
+  EXPECT_TRUE(is_kept([&](runtime::Memory& memory) { stream_->fill(memory, 0, 100, "x", 1, Mark::no); }));
+  EXPECT_EQ(waited(), before + 1);
   stream_->finish();
-  EXPECT_EQ(synchronized([](runtime::Memory&) {}), 0);
+  EXPECT_TRUE(is_kept([](runtime::Memory&) {}));
+  EXPECT_EQ(waited(), before + 2);
+}
+
+// Somebody else captures a graph in the global mode: what allocates, releases, loads and asks does not end that.
+TEST_F(CudaCommandTest, LeavesTheCapturesOfOthersAlone) {
+  ASSERT_EQ(ask_fake_driver("fake_cuda_begin_capture"), 0);
+  const auto memory = device_->allocate(1000);
+  stream_->fill(*memory, 0, 1000, "x", 1, Mark::yes)->wait();
+  EXPECT_EQ(read(*memory), Bytes(1000, 'x'));
+  device_->allocate(100'000).reset();
+  auto told = device_->allocate(1000);
+  (void)told->native();
+  told.reset();
+  auto busy = device_->allocate(1000);
+  stream_->fill(*busy, 0, 1000, "x", 1, Mark::no);
+  busy.reset();
+  device_->trim();
+  Bytes host(1000);
+  device_->wrap_host(host.data(), host.size(), false).reset();
+  device_->allocate_host(1000).reset();
+  auto module = device_->load(pack({true, LocalConvention::dynamic, ".version 8.0\n.entry plain()\n"}));
+  ASSERT_NE(module, nullptr);
+  EXPECT_NE(module->kernel("plain"), nullptr);
+  module.reset();
+  std::vector<std::unique_ptr<runtime::Stream>> streams;
+  for (int i = 0; i < 40; ++i) {  // more than are kept
+    streams.push_back(device_->make_stream(Timing::on));
+    EXPECT_TRUE(streams.back()->record()->ready());
+  }
+  streams.clear();
+  stream_->finish();
+  EXPECT_EQ(ask_fake_driver("fake_cuda_end_capture"), 0);
 }
 
 TEST_F(CudaCommandTest, EventsOutliveTheirStreamAndDevice) {

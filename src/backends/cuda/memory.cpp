@@ -77,6 +77,7 @@ bool acquire(const Context& context, void* data, std::uint64_t bytes, bool read_
   const unsigned flags =
       host_register_portable | host_register_device_map | (read_only_mapping ? host_register_read_only : 0U);
   list.ranges.reserve(list.ranges.size() + 1);
+  const BesideCaptures beside(driver);
   const CUresult code = driver.mem_host_register(data, bytes, flags);
   if (code == error_host_memory_already_registered && reachable(driver, data, bytes)) return false;
   if (code != success) throw_not_in_place(context, error_text(driver, code));
@@ -93,6 +94,7 @@ void release(const Context& context, void* data) noexcept {
   });
   if (range == list.ranges.end() || --range->uses != 0) return;
   const ContextScope scope(context, std::nothrow);
+  const BesideCaptures beside(context.driver());
   if (scope.current()) context.driver().mem_host_unregister(reinterpret_cast<void*>(range->first));
   list.ranges.erase(range);
 }
@@ -177,9 +179,13 @@ Memory::~Memory() {
   if (!owned_) return;
   const ContextScope scope(*context_, std::nothrow);
   if (!scope.current()) return;
-  // Where work may still use it, of masu's or of those who know the address.
-  if (exposed_ || context_->busy_streams() != 0) context_->driver().ctx_synchronize();
-  context_->give_memory(address_, bytes());
+  // Those who know the address may still use it, in streams of theirs.
+  if (exposed_) {
+    context_->free_memory(address_);
+  } else {
+    context_->wait_for_busy();
+    context_->give_memory(address_, bytes());
+  }
 }
 
 void* Memory::native() const noexcept {
@@ -222,6 +228,7 @@ CUdeviceptr end_of_range(const Driver& driver, CUdeviceptr address, CUdeviceptr 
 
 HostMemory::HostMemory(std::shared_ptr<Context> context, std::uint64_t bytes) : context_(std::move(context)) {
   const ContextScope scope(*context_);
+  const BesideCaptures beside(context_->driver());
   const CUresult code = context_->driver().mem_host_alloc(&data_, bytes, host_alloc_portable);
   if (code == error_out_of_memory) {
     throw Error(ErrorCode::out_of_memory,
@@ -233,6 +240,7 @@ HostMemory::HostMemory(std::shared_ptr<Context> context, std::uint64_t bytes) : 
 
 HostMemory::~HostMemory() {
   const ContextScope scope(*context_, std::nothrow);
+  const BesideCaptures beside(context_->driver());
   if (scope.current()) context_->driver().mem_free_host(data_);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/cuda/memory_cache.h"
+#include "backends/cuda/context.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -27,6 +27,7 @@ LoadedImage::LoadedImage(std::shared_ptr<Context> context, Image image, const La
 
 LoadedImage::~LoadedImage() {
   const ContextScope scope(*context_, std::nothrow);
+  const BesideCaptures beside(context_->driver());
   if (scope.current()) context_->driver().module_unload(handle_);
 }
 

@@ -64,18 +64,8 @@ class RecordingStream final : public runtime::Stream {
 
 }  // namespace
 
-// A capture must not be disturbed by what is loaded and allocated here.
 Recorder::Recorder(std::shared_ptr<Context> context)
-    : context_(std::move(context)),
-      recorded_(std::make_shared<Recorded>(context_)),
-      capture_mode_(capture_mode_relaxed) {
-  context_->check(context_->driver().thread_exchange_stream_capture_mode(&capture_mode_),
-                  "cuThreadExchangeStreamCaptureMode");
-}
-
-Recorder::~Recorder() {
-  context_->driver().thread_exchange_stream_capture_mode(&capture_mode_);
-}
+    : context_(std::move(context)), recorded_(std::make_shared<Recorded>(context_)) {}
 
 std::unique_ptr<runtime::Stream> Recorder::make_stream() {
   return std::make_unique<RecordingStream>(*this);

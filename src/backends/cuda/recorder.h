@@ -65,7 +65,6 @@ class Recorded final : public runtime::Recorded {
 class Recorder final : public runtime::Recorder {
  public:
   explicit Recorder(std::shared_ptr<Context> context);
-  ~Recorder() override;
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
   std::unique_ptr<runtime::Stream> make_stream() override;
@@ -91,7 +90,6 @@ class Recorder final : public runtime::Recorder {
   std::shared_ptr<Context> context_;
   std::shared_ptr<Recorded> recorded_;
   std::vector<Known> known_;  // operands, and memory that has got a part of the workspace
-  int capture_mode_;          // of this thread, before
 };
 
 }  // namespace masu::cuda

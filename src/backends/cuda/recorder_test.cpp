@@ -130,6 +130,16 @@ TEST_F(CudaRecorderTest, TellsWhetherAGraphCaptures) {
   EXPECT_TRUE(recording.enqueue(reinterpret_cast<void*>(captured), address, nullptr));
   EXPECT_TRUE(masu::Stream::wrap(device(), reinterpret_cast<void*>(captured)).capturing());
   EXPECT_FALSE(masu::Stream(device()).capturing());
+  // What waits is refused before the driver ends the capture for it.
+  {
+    masu::Stream stream = masu::Stream::wrap(device(), reinterpret_cast<void*>(captured));
+    add(stream, data, 1);
+    MASU_EXPECT_ERROR(stream.finish(), invalid_argument, "while a graph is captured");
+    using Three = std::array<std::uint8_t, 3>;
+    Buffer<Three> threes(device(), 10);
+    MASU_EXPECT_ERROR(stream.fill(threes, Three{1, 2, 3}), unsupported, "Stream::fill");
+  }
+  EXPECT_EQ(ask_fake_driver("fake_cuda_synchronized_captures"), 0);
 }
 
 TEST_F(CudaRecorderTest, RefusesWhatCannotBeRepeated) {

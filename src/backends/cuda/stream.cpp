@@ -19,6 +19,7 @@ void Event::record(CUevent& event, CUstream stream) {
 
 bool Event::ready() {
   const ContextScope scope(*context_);
+  const BesideCaptures beside(context_->driver());
   const CUresult code = context_->driver().event_query(end_);
   if (code == error_not_ready) return false;
   context_->check(code, "cuEventQuery");
@@ -27,6 +28,7 @@ bool Event::ready() {
 
 void Event::wait() {
   const ContextScope scope(*context_);
+  const BesideCaptures beside(context_->driver());
   context_->check(context_->driver().event_synchronize(end_), "cuEventSynchronize");
 }
 
@@ -123,7 +125,9 @@ Stream::Stream(std::shared_ptr<Context> context, CUstream handle, Timing timing)
 Stream::~Stream() {
   const ContextScope scope(*context_, std::nothrow);
   if (!scope.current()) return;
-  const CUresult code = busy_ ? driver().stream_synchronize(handle_) : success;
+  const BesideCaptures beside(driver());
+  // To wait would end a capture, which leaves nothing to wait for.
+  const CUresult code = busy_ && !capturing() ? driver().stream_synchronize(handle_) : success;
   set_busy(false);
   if (code == success) context_->give_fetch_block(fetch_block_);
   if (!owned_) return;
@@ -131,8 +135,8 @@ Stream::~Stream() {
   else driver().stream_destroy(handle_);
 }
 
-void Stream::set_busy(bool busy) noexcept {
-  if (busy_.exchange(busy) != busy) context_->busy_streams() += busy ? 1 : -1;
+void Stream::set_busy(bool busy) {
+  if (busy_.exchange(busy) != busy) context_->set_busy(handle_, busy);
 }
 
 template <class Command>
@@ -202,6 +206,12 @@ Stream::Done Stream::fill(runtime::Memory& target, std::uint64_t offset, std::ui
 
 void Stream::fill_by_doubling(CUdeviceptr target, std::uint64_t bytes, const std::byte* pattern,
                               std::size_t pattern_size) {
+  if (capturing()) {  // a graph would copy from memory that is gone
+    throw Error(ErrorCode::unsupported,
+                fmt::format("Stream::fill: a graph can capture patterns that repeat 1, 2 or 4 bytes at a multiple of "
+                            "them, got {} bytes",
+                            pattern_size));
+  }
   const std::uint64_t tile =
       std::min<std::uint64_t>(bytes, std::max<std::uint64_t>(tile_bytes / pattern_size, 1) * pattern_size);
   HostBlock block = make_host_block(tile, "fill");
@@ -286,6 +296,11 @@ void Stream::wait(runtime::Event& event) {
 
 void Stream::finish() {
   const ContextScope scope(*context_);
+  if (capturing()) {  // the driver would end the capture
+    throw Error(ErrorCode::invalid_argument,
+                "Stream::finish: nothing can wait for the stream while a graph is captured from it");
+  }
+  const BesideCaptures beside(driver());
   check(driver().stream_synchronize(handle_), "cuStreamSynchronize");
   set_busy(false);
   retired_.clear();

@@ -109,7 +109,7 @@ class Stream final : public runtime::Stream {
               Together together, Mark mark);
   // Whether so much is read through page-locked memory, which takes a third of the time of other host memory.
   bool fetches(std::uint64_t bytes);
-  void set_busy(bool busy) noexcept;
+  void set_busy(bool busy);
   void fill_by_doubling(CUdeviceptr target, std::uint64_t bytes, const std::byte* pattern, std::size_t pattern_size);
   void check(CUresult code, std::string_view function) const { context_->check(code, function); }
   [[nodiscard]] const Driver& driver() const noexcept { return context_->driver(); }

@@ -160,6 +160,10 @@ DeviceWork sort_on_device(Stream& stream, const BufferBase& keys, Dtype dtype, B
     call::check_workspace(job.function, *workspace, stream.device(), workspace_bytes(info, arrays, payload, job, way),
                           {&keys, result != nullptr ? result : &keys, moved});
   }
+  if (segments == nullptr && !job.pieces.segments.empty())
+    call::refuse_capture(job.function, stream, "segments must be prepared (PreparedSegments)");
+  call::check_capture(job.function, stream, workspace,
+                      workspace == nullptr ? workspace_bytes(info, arrays, payload, job, way) : 0);
   const std::uint64_t rows = job.pieces.rows;
   const std::uint64_t length = job.pieces.segments.empty() ? job.pieces.length(0) : 0;
   DeviceWork work;

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <masu/dtype.h>
-
+// What dtypes, errors and the version are called.
 #include <fmt/format.h>
-
+#include <masu/dtype.h>
+#include <masu/error.h>
+#include <masu/version.h>
+#include <array>
 #include <iterator>
 
 namespace masu {
@@ -37,6 +39,30 @@ NanPolicy nan_policy_from_name(std::string_view name) {
   }
   throw Error(ErrorCode::invalid_argument,
               fmt::format("nan: must be one of {}, got \"{}\"", fmt::join(nan_names, ", "), name));
+}
+
+std::string_view to_string(ErrorCode code) noexcept {
+  constexpr std::string_view names[] = {"invalid_argument", "unsupported", "out_of_memory", "device_lost",
+                                        "build_failed",     "io",          "interrupted"};
+  return names[static_cast<std::size_t>(code)];
+}
+
+Error::Error(ErrorCode code, const std::string& message) : std::runtime_error(message), code_(code) {}
+Error::~Error() = default;  // here, so that the type has one home and can be caught across shared libraries
+
+std::string_view version() noexcept {
+  struct Text {
+    std::array<char, 48> characters{};
+    std::size_t size = 0;
+    Text() noexcept {
+      size = static_cast<std::size_t>(fmt::format_to_n(characters.data(), characters.size(), "{}.{}.{}", version_major,
+                                                       version_minor, version_patch)
+                                          .out -
+                                      characters.data());
+    }
+  };
+  static const Text text;
+  return {text.characters.data(), text.size};
 }
 
 }  // namespace masu

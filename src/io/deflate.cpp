@@ -1,17 +1,185 @@
 // SPDX-License-Identifier: Apache-2.0
-// One file of a ZIP archive, stored or deflated, as NumPy writes .npz. The archive's directory, at its end, is
-// believed; it may be a ZIP64 one.
+// What zlib undoes, which is opened when it is first needed: gzip, of one member or several, as `cat` and bgzip leave
+// them; and one file of a ZIP archive, stored or deflated, as NumPy writes .npz. The archive's directory, at its end,
+// is believed; it may be a ZIP64 one.
 #include "io/decoded.h"
-#include "io/inflate.h"
+#include "io/shared_library.h"
 #include "io/sources.h"
 
 #include <fmt/format.h>
 #include <algorithm>
 #include <array>
+#include <new>
 #include <string>
 #include <utility>
 
+#if __has_include(<zlib.h>)
+#define MASU_HAS_ZLIB
+#include <zlib.h>
+#endif
+
 namespace masu::io {
+namespace {
+
+enum class Deflated { gzip, raw };
+
+class Inflater {
+ public:
+  // `name` is that of the input, `format` what it is, for messages. Throws unsupported where there is no zlib.
+  Inflater(std::string name, std::string_view format, Deflated form);
+  ~Inflater();
+
+  // Decodes what `reader` has next, at least one byte unless ended(). Throws io for damaged or truncated data.
+  std::size_t decode(Reader& reader, std::byte* target, std::size_t bytes);
+  // The last byte has been given, and what the format says of the data's sum is true.
+  [[nodiscard]] bool ended() const noexcept { return ended_; }
+  // For the next data.
+  void begin_again();
+
+  [[nodiscard]] std::uint32_t crc32(std::uint32_t of_those_before, std::span<const std::byte> bytes) const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+  std::string name_;
+  std::string_view format_;
+  bool ended_ = false;
+};
+
+}  // namespace
+
+#ifdef MASU_HAS_ZLIB
+namespace {
+
+struct LibZ {
+  SharedLibrary library{"deflated data", "libz.so.1", "zlib1g"};
+#define MASU_ZLIB_FUNCTIONS(X) X(inflateInit2_) X(inflate) X(inflateReset) X(inflateEnd) X(crc32_z)
+  MASU_ZLIB_FUNCTIONS(MASU_FOUND)
+};
+
+constexpr std::size_t largest_step = std::size_t{1} << 30;
+
+}  // namespace
+
+struct Inflater::State {
+  const LibZ& library = opened<LibZ>();
+  z_stream stream{};
+};
+
+Inflater::Inflater(std::string name, std::string_view format, Deflated form)
+    : state_(std::make_unique<State>()), name_(std::move(name)), format_(format) {
+  state_->library.library.require(name_);
+  const int window = form == Deflated::gzip ? MAX_WBITS + 16 : -MAX_WBITS;
+  const int result = state_->library.inflateInit2_(&state_->stream, window, ZLIB_VERSION, sizeof(z_stream));
+  if (result == Z_MEM_ERROR) throw std::bad_alloc();
+  if (result != Z_OK) fail_io(name_, fmt::format("{}: zlib cannot be started", format_));
+}
+
+Inflater::~Inflater() {
+  if (state_->library.inflateEnd != nullptr) state_->library.inflateEnd(&state_->stream);
+}
+
+std::size_t Inflater::decode(Reader& reader, std::byte* target, std::size_t bytes) {
+  z_stream& stream = state_->stream;
+  bytes = std::min(bytes, largest_step);
+  stream.next_out = reinterpret_cast<Bytef*>(target);
+  stream.avail_out = static_cast<uInt>(bytes);
+  while (!ended_ && stream.avail_out == bytes) {
+    const auto in = reader.peek(1);
+    if (in.empty())
+      reader.fail(fmt::format("truncated: the file ends at byte {} inside {} data", reader.position(), format_));
+    stream.next_in = reinterpret_cast<Bytef*>(const_cast<std::byte*>(in.data()));  // zlib does not write there
+    stream.avail_in = static_cast<uInt>(in.size());
+    const int result = state_->library.inflate(&stream, Z_NO_FLUSH);
+    reader.consume(in.size() - stream.avail_in);
+    if (result == Z_MEM_ERROR) throw std::bad_alloc();
+    if (result != Z_OK && result != Z_STREAM_END) {
+      reader.fail(fmt::format("{}: {} (at byte {})", format_,
+                              stream.msg == nullptr ? "the data are damaged" : stream.msg, reader.position()));
+    }
+    ended_ = result == Z_STREAM_END;
+  }
+  return bytes - stream.avail_out;
+}
+
+void Inflater::begin_again() {
+  state_->library.inflateReset(&state_->stream);
+  ended_ = false;
+}
+
+std::uint32_t Inflater::crc32(std::uint32_t of_those_before, std::span<const std::byte> bytes) const {
+  return static_cast<std::uint32_t>(
+      state_->library.crc32_z(of_those_before, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
+}
+
+#else
+
+struct Inflater::State {};
+
+Inflater::Inflater(std::string name, std::string_view format, Deflated /*form*/) : format_(format) {
+  throw Error(ErrorCode::unsupported,
+              fmt::format("{}: {} needs zlib, which masu was built without (Debian: zlib1g-dev)", name, format));
+}
+Inflater::~Inflater() = default;
+std::size_t Inflater::decode(Reader& /*reader*/, std::byte* /*target*/, std::size_t /*bytes*/) {
+  return 0;
+}
+void Inflater::begin_again() {}
+std::uint32_t Inflater::crc32(std::uint32_t of_those_before, std::span<const std::byte> /*bytes*/) const {
+  return of_those_before;
+}
+
+#endif
+
+namespace {
+
+class GzipStream final : public DecodedStream {
+ public:
+  explicit GzipStream(Reader reader)
+      : DecodedStream(std::move(reader)), inflater_(reader_.name(), "gzip", Deflated::gzip) {}
+
+ private:
+  std::size_t decode(std::byte* target, std::size_t bytes) override {
+    for (;;) {
+      const std::size_t got = inflater_.decode(reader_, target, bytes);
+      if (got != 0) return got;
+      if (!next_member()) return 0;
+      inflater_.begin_again();
+    }
+  }
+
+  // Zeros behind the last one, as tapes have them, are passed over.
+  bool next_member() {
+    for (;;) {
+      const auto in = reader_.peek(4);
+      if (in.empty()) return false;
+      if (is_gzip(in)) return true;
+      const auto other = std::find_if(in.begin(), in.end(), [](std::byte b) { return b != std::byte{0}; });
+      if (other != in.end()) reader_.fail("gzip: other bytes stand behind the compressed data");
+      reader_.consume(in.size());
+    }
+  }
+
+  void begin_again() override {
+    reader_.seek(0);
+    inflater_.begin_again();
+  }
+
+  Inflater inflater_;
+};
+
+}  // namespace
+
+bool is_gzip(std::span<const std::byte> head) noexcept {
+  // The method is deflate, and of the flags three are reserved.
+  return head.size() >= 4 && head[0] == std::byte{0x1f} && head[1] == std::byte{0x8b} && head[2] == std::byte{8} &&
+         (head[3] & std::byte{0xe0}) == std::byte{0};
+}
+
+std::unique_ptr<ByteStream> gzip_stream(Reader reader) {
+  return std::make_unique<GzipStream>(std::move(reader));
+}
+
 namespace {
 
 constexpr std::uint32_t all_ones = 0xffffffff;  // a field of 32 bits whose value stands elsewhere, in 64
@@ -39,9 +207,10 @@ class ZipDirectory {
  public:
   explicit ZipDirectory(Reader& reader) : reader_(reader), total_(reader.measured_size()) { find(); }
 
-  // The last entry of that name, as Python's zipfile gives it.
+  // As numpy.load: the entry of that very name before that with .npy behind it; of equal names the last.
   ZipEntry entry(std::string_view array) {
     ZipEntry chosen;
+    const std::string with_ending = fmt::format("{}.npy", array);
     std::string names;
     std::uint64_t arrays = 0;
     reader_.seek(start_);
@@ -53,7 +222,8 @@ class ZipDirectory {
         const std::string shown = printable(std::string_view(each.name).substr(0, each.name.size() - 4));
         if (arrays++ < most_names) names += (names.empty() ? "" : ", ") + shown;
       }
-      if (array.empty() || each.name == array || each.name == fmt::format("{}.npy", array)) chosen = std::move(each);
+      const bool exact = each.name == array;
+      if (array.empty() || exact || (each.name == with_ending && chosen.name != array)) chosen = std::move(each);
     }
     if (arrays > most_names) names += ", ...";
     if (array.empty() && arrays > 1)
@@ -72,7 +242,8 @@ class ZipDirectory {
   [[noreturn]] void damaged(std::string_view what) const { reader_.fail(fmt::format("zip: {}", what)); }
 
   void find() {
-    std::vector<std::byte> tail(static_cast<std::size_t>(std::min<std::uint64_t>(total_, end_bytes + 0xffff)));
+    std::vector<std::byte> tail(
+        static_cast<std::size_t>(std::min<std::uint64_t>(total_, locator_bytes + end_bytes + 0xffff)));
     const std::uint64_t tail_start = total_ - tail.size();
     reader_.seek(tail_start);
     reader_.read_exact(tail.data(), tail.size(), "its end");

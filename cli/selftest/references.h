@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+// What --verify and selftest compare with: plain sequential programs that share no code with what they check.
+#pragma once
+
+#include "errors.h"
+#include "histogram/histogram_reference.h"
+#include "runtime/half.h"
+
+#include <fmt/format.h>
+#include <masu/convert.h>
+#include <masu/dtype.h>
+#include <masu/exact_sum.h>
+#include <masu/quantile.h>
+#include <masu/scan.h>
+#include <masu/sort.h>
+#include <masu/weighted_histogram.h>
+#include <cmath>
+#include <concepts>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace masu::cli {
+
+// Whether a comes before b: NaNs after all else, -0 equal to +0; all reversed where the order is descending.
+template <class T>
+bool comes_before(T a, T b, Order order = Order::ascending) {
+  if (order == Order::descending) return comes_before(b, a);
+  if constexpr (std::same_as<T, Half>) return comes_before(runtime::to_double(a), runtime::to_double(b));
+  else if constexpr (std::floating_point<T>) return a < b || (std::isnan(b) && !std::isnan(a));
+  else return a < b;
+}
+
+// Where the elements in order are in the data; each of `rows` equal rows by itself, the places counted from the start
+// of the data.
+std::vector<std::uint64_t> reference_order(const ArrayView& data, Order order, std::uint64_t rows = 1);
+// The same of each segment from one of the bounds to the next; what lies outside stays where it is.
+std::vector<std::uint64_t> reference_order(const ArrayView& data, Order order, std::span<const std::uint64_t> bounds);
+
+// The first `k` of these, NaNs left out where that is asked.
+std::vector<std::uint64_t> reference_topk(const ArrayView& data, Order order, bool skip_nan, std::uint64_t k);
+
+// The distinct values in order: where each is first in the data, and how often it occurs.
+struct ReferenceRun {
+  std::uint64_t first = 0;
+  std::uint64_t count = 0;
+};
+std::vector<ReferenceRun> reference_unique(const ArrayView& data);
+
+// The bytes of an element.
+const std::byte* element_at(const ArrayView& data, std::uint64_t index);
+// Whether two elements of the same dtype have the same bits.
+bool same_bits(const ArrayView& a, std::uint64_t i, const ArrayView& b, std::uint64_t j);
+// Whether the one comes before the other; whether they are two values.
+bool precedes(const ArrayView& a, std::uint64_t i, const ArrayView& b, std::uint64_t j);
+bool differ(const ArrayView& a, std::uint64_t i, const ArrayView& b, std::uint64_t j);
+
+// Where each value goes in what is in order: in front of what is equal to it, or behind.
+std::vector<std::uint64_t> reference_search(const ArrayView& sorted, const ArrayView& values, bool behind);
+
+// Quantiles of data that std::stable_sort brought into order, for --verify and selftest.
+
+std::vector<Quantile> reference_quantiles(const ArrayView& data, std::span<const double> q, QuantileMethod method);
+// The bits of an element as results have it: +0 for a zero, the quiet NaN for a NaN.
+std::uint64_t plain_bits(const ArrayView& data, std::uint64_t index);
+
+// Exact sums, dots and moments by arithmetic on big integers as on paper, for --verify and selftest: it shares no code
+// with what it checks.
+
+// An unsigned integer of any size, the lowest digit first.
+class BigNumber {
+ public:
+  // Adds number * 2^shift.
+  void add(std::uint64_t number, unsigned shift);
+  [[nodiscard]] bool is_zero() const noexcept { return bits() == 0; }
+  // The position of the highest bit that is set, from 1; 0 for zero.
+  [[nodiscard]] unsigned bits() const noexcept;
+  [[nodiscard]] bool bit(unsigned position) const noexcept;
+  // Whether a bit below the position is set.
+  [[nodiscard]] bool any_below(unsigned position) const noexcept;
+  // The lowest 64 bits of this / 2^shift.
+  [[nodiscard]] std::uint64_t word(unsigned shift) const noexcept;
+  [[nodiscard]] BigNumber shifted(unsigned by) const;
+  [[nodiscard]] BigNumber times(const BigNumber& other) const;
+  // Divides by a number that is not 0; returns whether something was left over.
+  bool divide(std::uint64_t divisor);
+  // -1, 0 or 1, as this is less than, equal to or greater than the other.
+  [[nodiscard]] int compare(const BigNumber& other) const noexcept;
+  // this - other, where that is not negative.
+  [[nodiscard]] BigNumber minus(const BigNumber& other) const;
+
+ private:
+  std::vector<std::uint32_t> digits_;
+};
+
+// The exact sum of values and of products of two; each result is rounded once.
+class ReferenceSum {
+ public:
+  // Element i of the array, or the product of two elements.
+  void add(const ArrayView& data, std::uint64_t i);
+  void add_product(const ArrayView& x, std::uint64_t i, const ArrayView& y, std::uint64_t j);
+  [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
+
+  // Rounded to nearest, ties to even, to f16, f32 or f64.
+  [[nodiscard]] double sum(Dtype to) const;
+  [[nodiscard]] double mean(Dtype to) const;
+  // The square root of the sum.
+  [[nodiscard]] double root(Dtype to) const;
+  // Of the values whose sum this is and the sum of whose squares is given.
+  [[nodiscard]] double variance(const ReferenceSum& squares, std::uint64_t ddof, Dtype to) const;
+  [[nodiscard]] double standard_deviation(const ReferenceSum& squares, std::uint64_t ddof, Dtype to) const;
+  // The sum of integers in 64 bits with or without a sign; false where it does not fit.
+  bool integer(bool with_sign, std::uint64_t& bits) const;
+
+ private:
+  struct Parts;
+  static Parts parts_of(const ArrayView& data, std::uint64_t i);
+  // Adds mantissa * 2^exponent.
+  void add_finite(bool negative, const BigNumber& mantissa, int exponent);
+  void add_infinity(bool negative);
+  // What infinities and NaNs make of the sum; true where there are any.
+  bool special(double& result) const;
+  // The variance of finite values in units of 2^(2 unit - bits), rounded down; `more` tells that something is below it.
+  [[nodiscard]] BigNumber variance_in_bits(const ReferenceSum& squares, std::uint64_t ddof, unsigned bits,
+                                           bool& more) const;
+  // The sum without its sign, and the sign.
+  [[nodiscard]] BigNumber magnitude(bool& negative) const;
+
+  BigNumber positive_;  // in units of 2^unit
+  BigNumber negative_;
+  std::uint64_t count_ = 0;
+  bool nan_ = false;
+  bool positive_infinity_ = false;
+  bool negative_infinity_ = false;
+};
+
+// Scans element by element, for --verify and selftest: it shares no code with what it checks.
+class ReferenceScan {
+ public:
+  ReferenceScan(Dtype dtype, ScanOp op, bool exclusive) : dtype_(dtype), op_(op), exclusive_(exclusive) {}
+  // The bits of the result at the next element, which is element i of the data.
+  std::uint64_t next(const ArrayView& data, std::uint64_t i);
+
+ private:
+  [[nodiscard]] std::uint64_t value() const;
+  void take(const ArrayView& data, std::uint64_t i);
+
+  Dtype dtype_;
+  ScanOp op_;
+  bool exclusive_;
+  bool empty_ = true;
+  std::uint64_t bits_ = 0;  // of the extreme, or of the sum of integers
+  ReferenceSum sum_;        // of floats
+};
+
+// Converting one element at a time, for --verify and selftest: it shares no code with what it checks.
+
+// The bits of element i as `to`; false, and nothing, where it does not fit and that is an error.
+bool reference_convert(const ArrayView& data, std::uint64_t i, Dtype to, Overflow overflow, Rounding rounding,
+                       std::uint64_t& bits);
+
+// What --verify compares with.
+
+// `where` says what was counted: an input, with its channel or row.
+inline void check_count(const std::string& where, std::string_view what, std::uint64_t got, std::uint64_t expected) {
+  if (got == expected) return;
+  throw Differs(fmt::format("{}, {}: counted {}, the reference counted {}", where, what, got, expected));
+}
+
+inline void check_counts(const std::string& where, std::span<const std::uint64_t> got,
+                         std::span<const std::uint64_t> expected) {
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    if (got[i] != expected[i]) check_count(where, fmt::format("bin {}", i), got[i], expected[i]);
+  }
+}
+
+// What --verify compares weighted histograms with: a plain loop with an exact sum for each bin.
+
+// Element `first` and every `stride`th one behind it.
+std::vector<std::byte> every(const ArrayView& data, std::size_t first, std::size_t stride);
+
+class WeightedReference {
+ public:
+  WeightedReference(Dtype dtype, std::span<const Bins> bins, const WeightedOptions& options,
+                    std::uint64_t row_elements);
+  // The columns, or all of them interleaved in one.
+  void add(std::span<const ArrayView> columns, const ArrayView& weights);
+  // Throws Differs where a total is another one.
+  void compare(const std::string& name, const WeightedHistogram& found) const;
+
+ private:
+  [[nodiscard]] std::size_t slot_of(std::span<const double> point) const;
+
+  WeightedOptions options_;
+  std::uint64_t row_elements_;
+  std::vector<std::vector<double>> edges_;
+  std::vector<bool> half_open_;
+  std::optional<reference::HalfEven> half_;
+  std::size_t cells_ = 1;
+  std::vector<ExactSum> sums_;
+  std::uint64_t position_ = 0;
+};
+
+}  // namespace masu::cli

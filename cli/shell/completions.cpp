@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+// The completions of bash, zsh and fish.
+#include "cli/command_line.h"
+#include "options.h"
+
+#include <fmt/format.h>
+#include <string_view>
+
+namespace masu::cli {
+namespace {
+
+std::string joined(const std::vector<std::string>& words, std::string_view between) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : std::string(between)) + word;
+  return text;
+}
+
+// The lines of a case that set `words`, `files` and `folders`.
+std::string settings(const Candidates& values) {
+  std::string text = fmt::format("words='{}'", joined(values.words, " "));
+  if (values.file) text += " files=1";
+  if (values.folder) text += " folders=1";
+  return text;
+}
+
+std::string command_cases(const CommandText& command) {
+  std::string text = fmt::format("    {})\n      case $option in\n", joined(command.names, "|"));
+  for (const OptionText& option : command.options) {
+    if (option.argument.empty()) continue;
+    text +=
+        fmt::format("        {}) {}; known=1 ;;\n", joined(option.names, "|"), settings(candidates(option.argument)));
+  }
+  text += "      esac\n      if [[ -z $known && $current == -* ]]; then\n        words='";
+  std::vector<std::string> names;
+  for (const OptionText& option : command.options) {
+    for (const std::string& name : option.names) {
+      if (name.starts_with("--") || option.names.size() == 1) names.push_back(name);
+    }
+  }
+  text += joined(names, " ") + "'\n";
+  if (!command.positionals.empty()) {
+    text += fmt::format("      elif [[ -z $known ]]; then\n        {}\n",
+                        settings(candidates(command.positionals.front().argument)));
+  }
+  return text + "      fi\n      ;;\n";
+}
+
+// The words are taken from the line itself: bash parts them at '=' and ':' too.
+constexpr std::string_view head = R"(# bash completion of masu, made by masu --print bash
+_masu() {
+  local line=${COMP_LINE:0:COMP_POINT} words='' files='' folders='' known='' command='' option='' i
+  local -a typed
+  read -ra typed <<<"$line"
+  [[ $line == *[[:space:]] ]] && typed+=('')
+  local last=$((${#typed[@]} - 1))
+  local current=${typed[last]} value=${typed[last]} prefix=''
+  for ((i = 1; i < last; ++i)); do
+    if [[ ${typed[i]} != -* ]]; then command=${typed[i]}; break; fi
+  done
+  if [[ $current == --*=* ]]; then
+    option=${current%%=*} value=${current#*=}
+    [[ $COMP_WORDBREAKS == *=* ]] || prefix=$option=
+  elif ((last > 1)) && [[ ${typed[last - 1]} == -* ]]; then
+    option=${typed[last - 1]}
+  fi
+  case $command in
+)";
+
+constexpr std::string_view tail = R"(  esac
+  COMPREPLY=()
+  local reply
+  while IFS= read -r reply; do COMPREPLY+=("$prefix$reply"); done < <(compgen -W "$words" -- "$value")
+  if [[ -n $files ]]; then
+    while IFS= read -r reply; do COMPREPLY+=("$prefix$reply"); done < <(compgen -f -- "$value")
+    compopt -o filenames 2>/dev/null
+  elif [[ -n $folders ]]; then
+    while IFS= read -r reply; do COMPREPLY+=("$prefix$reply"); done < <(compgen -d -- "$value")
+    compopt -o filenames 2>/dev/null
+  fi
+  if [[ ${#COMPREPLY[@]} -eq 1 && ${COMPREPLY[0]} == *: ]]; then compopt -o nospace 2>/dev/null; fi
+  # What stands before the last ':' is a word of its own to bash.
+  if [[ $value == *:* && $COMP_WORDBREAKS == *:* ]]; then
+    local before=${value%"${value##*:}"}
+    for i in "${!COMPREPLY[@]}"; do COMPREPLY[i]=${COMPREPLY[i]#"$before"}; done
+  fi
+  return 0
+}
+complete -F _masu masu
+)";
+
+}  // namespace
+
+std::string bash_completion(const CommandLine& line) {
+  std::string text(head);
+  std::vector<std::string> names;
+  for (const CommandText& command : line.texts()) {
+    text += command_cases(command);
+    names.push_back(command.names.front());
+  }
+  text += fmt::format("    '') words='{} --help --version' ;;\n", joined(names, " "));
+  return text + std::string(tail);
+}
+
+namespace {
+
+// A text inside '…' of which `special` characters mean something to _arguments.
+std::string literal(std::string_view text, std::string_view special) {
+  std::string result;
+  for (const char c : text) {
+    if (c == '\'') result += "'\\''";
+    else if (special.find(c) != std::string_view::npos) result += std::string("\\") + c;
+    else result += c;
+  }
+  return result;
+}
+
+std::string action(const std::string& argument) {
+  const Candidates values = candidates(argument);
+  std::string words;
+  for (const std::string& word : values.words) words += (words.empty() ? "" : " ") + literal(word, ":");
+  if (values.folder) return "_files -/";
+  if (values.file && !words.empty()) return "{ compadd -S \"\" -- " + words + "; _files }";
+  if (values.file) return "_files";
+  return words.empty() ? " " : "(" + words + ")";
+}
+
+std::string specification(const OptionText& option) {
+  const std::string argument =
+      option.argument.empty() ? "" : ":" + literal(option.argument, ":\\") + ":" + action(option.argument);
+  const std::string description = "[" + literal(option.description, "[]\\") + "]";
+  std::string text;
+  for (const std::string& name : option.names) {
+    const char* const equals = option.argument.empty() ? "" : name.starts_with("--") ? "=" : "+";
+    text += fmt::format(" \\\n        '{}{}{}{}{}'", option.repeatable ? "*" : "", name, equals, description, argument);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string zsh_completion(const CommandLine& line) {
+  const std::vector<CommandText> commands = line.texts();
+  std::string text = R"(#compdef masu
+# zsh completion of masu, made by masu --print zsh
+_masu() {
+  local curcontext=$curcontext state line
+  typeset -A opt_args
+  _arguments -C '(- *)--help[Print a help message and exit]' '(- *)--version[Print the version and exit]' \
+    '1:command:->command' '*::argument:->argument'
+  case $state in
+  command)
+    local -a commands
+    commands=(
+)";
+  for (const CommandText& command : commands) {
+    text += fmt::format("      '{}:{}'\n", command.names.front(), literal(command.description, ":\\"));
+  }
+  text += "    )\n    _describe command commands\n    ;;\n  argument)\n    case $line[1] in\n";
+  for (const CommandText& command : commands) {
+    std::string names;
+    for (const std::string& name : command.names) names += (names.empty() ? "" : "|") + name;
+    text += fmt::format("    {})\n      _arguments -s", names);
+    for (const OptionText& option : command.options) text += specification(option);
+    for (const OptionText& positional : command.positionals) {
+      text += fmt::format(" \\\n        '{}:{}:{}'", positional.repeatable ? "*" : "1",
+                          literal(positional.argument, ":\\"), action(positional.argument));
+    }
+    text += "\n      ;;\n";
+  }
+  return text + "    esac\n    ;;\n  esac\n}\n_masu \"$@\"\n";
+}
+
+namespace {
+
+std::string literal(std::string_view text) {
+  std::string result = "'";
+  for (const char c : text) result += c == '\'' || c == '\\' ? std::string("\\") + c : std::string(1, c);
+  return result + "'";
+}
+
+std::string words_argument(const Candidates& values) {
+  std::string words;
+  for (const std::string& word : values.words) words += (words.empty() ? "" : " ") + word;
+  if (values.folder) words += std::string(words.empty() ? "" : " ") + "(__fish_complete_directories)";
+  return words.empty() ? "" : " -a " + literal(words);
+}
+
+std::string option_line(const OptionText& option, const std::string& begin) {
+  std::string text = begin;
+  for (const std::string& name : option.names) {
+    text += name.starts_with("--") ? " -l " + name.substr(2) : " -s " + name.substr(1);
+  }
+  if (!option.argument.empty()) {
+    const Candidates values = candidates(option.argument);
+    text += (values.file ? " -r -F" : " -x") + words_argument(values);
+  }
+  return text + " -d " + literal(option.description) + "\n";
+}
+
+}  // namespace
+
+std::string fish_completion(const CommandLine& line) {
+  std::string text = "# fish completion of masu, made by masu --print fish\ncomplete -c masu -f\n";
+  text += "complete -c masu -n __fish_use_subcommand -l help -d 'Print a help message and exit'\n";
+  text += "complete -c masu -n __fish_use_subcommand -l version -d 'Print the version and exit'\n";
+  for (const CommandText& command : line.texts()) {
+    text += fmt::format("complete -c masu -n __fish_use_subcommand -a {} -d {}\n", command.names.front(),
+                        literal(command.description));
+    std::string names;
+    for (const std::string& name : command.names) names += " " + name;
+    const std::string begin = "complete -c masu -n " + literal("__fish_seen_subcommand_from" + names);
+    for (const OptionText& option : command.options) text += option_line(option, begin);
+    for (const OptionText& positional : command.positionals) {
+      const Candidates values = candidates(positional.argument);
+      if (values.file || !values.words.empty())
+        text += begin + (values.file ? " -F" : "") + words_argument(values) + "\n";
+    }
+  }
+  return text;
+}
+
+}  // namespace masu::cli
