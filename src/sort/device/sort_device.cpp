@@ -4,6 +4,7 @@
 #include "call/operands.h"
 #include "sort/device/bitonic_device.h"
 #include "sort/device/sort_counting.h"
+#include "sort/device/sort_few.h"
 #include "sort/device/sort_kernels.h"
 #include "sort/device/sort_keys.h"
 #include "sort/device/sort_merge.h"
@@ -26,9 +27,9 @@ namespace {
 
 using sort_kernels::Arrays;
 
-// Who sorts: the network or merging, rows in registers, counting, digits in one launch, many keys from a histogram on,
-// or digits.
-enum class Way : std::uint8_t { bitonic, merge, rows, segments, counting, once, keys, radix };
+// Who sorts: the network or merging, rows in registers, counting, few keys in local memory, digits in one launch, many
+// keys from a histogram on, or digits.
+enum class Way : std::uint8_t { bitonic, merge, rows, segments, counting, few, once, keys, radix };
 
 bool indices_wanted(const Payload& payload) {
   return payload.kind == Payload::Kind::indices;
@@ -72,6 +73,9 @@ Way way_of(const DeviceInfo& info, Dtype dtype, const Payload& payload, const So
   if (equal && pieces.rows == 1 && job.algorithm == SortAlgorithm::automatic) {
     const bool alone = payload.kind == Payload::Kind::none;
     if (alone && sort_counting::serves(dtype, pieces.count)) return Way::counting;
+    if (alone && pieces.count > most_of_rows(info, dtype, payload) && sort_few::serves(info, dtype, pieces.count)) {
+      return Way::few;
+    }
     if (!alone && pieces.count >= sort_once::least_keys && sort_once::serves(info, dtype, payload, pieces.count)) {
       return Way::once;
     }
@@ -102,6 +106,7 @@ std::uint64_t workspace_bytes(const DeviceInfo& info, const Arrays& arrays, cons
     case Way::merge: return sort_merge::workspace_bytes(info, arrays, rows, length);
     case Way::rows: return sort_rows::workspace_bytes(info, arrays, {rows, length, length});
     case Way::counting: return sort_counting::workspace_bytes(info, arrays.dtype, length);
+    case Way::few: return sort_few::workspace_bytes(info, arrays.dtype, length);
     case Way::once:
     case Way::keys: {
       const std::uint64_t bytes = way == Way::once ? sort_once::workspace_bytes(info, arrays.dtype, payload, length)
@@ -174,6 +179,7 @@ DeviceWork sort_on_device(Stream& stream, const BufferBase& keys, Dtype dtype, B
     case Way::merge: sort_merge::sort(stream, arrays, rows, length, workspace, work); break;
     case Way::rows: sort_rows::sort(stream, arrays, {rows, length, length}, workspace, work); break;
     case Way::counting: sort_counting::sort(stream, keys, dtype, *result, job, workspace, work); break;
+    case Way::few: sort_few::sort(stream, keys, dtype, *result, job, workspace, work); break;
     case Way::once:
     case Way::keys:
     case Way::radix: {

@@ -4,6 +4,7 @@
 #include "sort/device/sort_keys.h"
 
 #include "each_device.h"
+#include "sort/device/sort_few.h"
 #include "sort/device/sort_keys_plan.h"
 #include "sort/device/sort_once.h"
 #include "sort/sort_test_data.h"
@@ -43,7 +44,8 @@ class SortKeys : public test::EachDevice {
     Stream stream(device);
     DeviceWork work;
     const SortJob job{order, SortAlgorithm::automatic, {inner.size(), 1, {}}};
-    if (once) sort_once::sort(stream, from, dtype_of<T>, &to, {}, job, nullptr, work);
+    if (few) sort_few::sort(stream, from, dtype_of<T>, to, job, nullptr, work);
+    else if (once) sort_once::sort(stream, from, dtype_of<T>, &to, {}, job, nullptr, work);
     else sort_keys::sort(stream, from, dtype_of<T>, &to, {}, job, nullptr, work, bucket_bits, by_digits);
     stream.finish();
     std::vector<T> expected = keys;
@@ -57,6 +59,7 @@ class SortKeys : public test::EachDevice {
   unsigned bucket_bits = 0;  // as for so many keys
   sort_keys::ByDigitsWhere by_digits = sort_keys::ByDigitsWhere::automatic;
   bool once = false;  // by sort_once
+  bool few = false;   // by sort_few
 
   template <class T>
   void expect_sorted_both_ways(const std::vector<T>& keys, const std::string& what) const {
@@ -394,6 +397,41 @@ TEST_P(PackedKeys, SizesAroundTiles) {
     expect_order<std::uint64_t>(equal, Order::ascending, "equal");
     expect_values<std::uint32_t>(equal, Order::ascending, true, "equal");
   }
+}
+
+// Keys that are not crowded; where sort_once is there, others too.
+TEST_P(SortKeys, Few) {
+  if (sort_few::plan_of(device.info(), Dtype::u32, 1).items == 0) GTEST_SKIP() << "needs larger work-groups";
+  few = true;
+  const bool crowded = device.kind() == DeviceKind::cuda;
+  const auto all = [&]<class T>(T, std::uint64_t size) {
+    constexpr unsigned width = 8 * sizeof(T);
+    const auto sort = [&](const auto& make, const std::string& what) {
+      expect_sorted_both_ways(keys_by<T>(size, make), what);
+    };
+    sort([](auto& random, auto) { return random(); }, "random");
+    sort([](auto&, auto i) { return i * 3 << (width - 32); }, "rising");
+    sort([](auto& random, auto) { return 0x4142434441424344U + (random() % 100000 << (width - 32)); }, "a range");
+    if (crowded || size < 100000) sort([](auto& random, auto) { return random() % 50 * 0x0404040404040404U + random() % 90; },
+         "few spread");
+    // Some lie outside of what a sample spans.
+    sort([](auto& random, auto i) { return random() >> (64 - width) >> (i % 701 == 0 ? 0 : 1); }, "outliers");
+    if (!crowded) return;
+    each_crowd<T>(size, [&](const auto& keys, const auto& what) { expect_sorted_both_ways(keys, what); });
+    expect_sorted_both_ways(test::make_keys<T>(test::Keys::special, size), "special");
+  };
+  for (const std::uint64_t size : {5U, 511U, 513U, 20011U}) {
+    all(std::uint32_t{}, size);
+    all(std::int64_t{}, size);
+    if (crowded) all(float{}, size);
+  }
+  if (!device.info().gpu) return;
+  for (const std::uint64_t size : {65536U, 600011U}) {
+    all(std::int32_t{}, size);
+    all(std::uint64_t{}, size);
+    if (crowded) all(double{}, size);
+  }
+  if (crowded) all(std::uint32_t{}, 5000011);
 }
 
 // The launches of a sort in a CUDA graph, by the driver that the library has opened.

@@ -4,6 +4,7 @@
 
 #include "each_architecture.h"
 #include "sort/device/sort_counting.h"
+#include "sort/device/sort_few.h"
 #include "sort/device/sort_keys_plan.h"
 #include "sort/device/sort_once.h"
 #include "sort/device/sort_plan.h"
@@ -147,6 +148,16 @@ TEST_P(SortRadixNvrtc, CrowdedKeys) {
   EXPECT_EQ(sort_once::plan_of(gpu, {Dtype::u32, 4}, std::uint64_t{1} << 30).group, 0U);
   gpu.kind = DeviceKind::opencl;
   EXPECT_EQ(sort_once::plan_of(gpu, {Dtype::u32, 4}, count).group, 0U);
+}
+
+TEST_P(SortRadixNvrtc, Few) {
+  for (const Kind& kind : here({{Dtype::u32, 0}, {Dtype::i64, 0}, {Dtype::f32, 0}})) {
+    for (const std::uint64_t count : {1U << 16, 1U << 22}) {
+      const sort_few::Plan plan = sort_few::plan_of(test::nvrtc_gpu(), kind.dtype, count);
+      expect_compiles(sort_few::files, sort_few::defines(test::nvrtc_gpu(), plan, kind.dtype),
+                      {"few_count", "few_part", "few_finish"});
+    }
+  }
 }
 
 TEST_P(SortRadixNvrtc, Counting) {

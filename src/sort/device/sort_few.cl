@@ -1,0 +1,353 @@
+// SPDX-License-Identifier: Apache-2.0
+// Some thousands to some millions of keys alone in three launches, in OpenCL C 1.2 (and, behind the CUDA prelude, in CUDA C++):
+//   few_count   counts the keys of each bucket: of each part of the range that a sample spans
+//   few_part    brings each key to its bucket
+//   few_finish  sorts neighbouring buckets that a work-group holds, each in local memory
+// Equal keys may change places, where nobody can see it. Where a bucket has too many keys, or zeros of both signs or NaNs are
+// there, few_part moves nothing and says so: then another way sorts. No work-group waits for another. sort_key.cl,
+// sort_placed.cl and group_scan.cl stand in front of this file.
+//
+// Defines beside those of these, all given by sort_few.cpp:
+// - MASU_GROUP   work-items in a work-group: 512
+// - MASU_ITEMS   keys that a work-item of few_finish holds
+// - MASU_BINS    buckets: a power of two, from 8 * MASU_GROUP on
+// - MASU_UNROLL  1: loops over the keys of a work-item are unrolled, so that they lie in registers
+
+#if MASU_UNROLL
+#define MASU_UNROLLED MASU_PRAGMA_UNROLL
+#else
+#define MASU_UNROLLED _Pragma("nounroll")
+#endif
+#define MASU_ROLLED _Pragma("unroll 1")
+#define MASU_AT(type, at) ((__global type *)(workspace + (at)))
+// The words of the header: not 0 if another way sorts; its own; the least sample, how far differences to it are shifted, and
+// which special values there are.
+#define MASU_LEFT 0
+#define MASU_LOWEST 2
+#define MASU_SHIFT 3
+#define MASU_SPECIALS 4
+
+#define MASU_LOADS 16                  // keys under way together
+#define MASU_EACH (MASU_BINS / MASU_GROUP)  // buckets of a work-item: a multiple of 4
+
+// The uppermost 32 bits of a key, by which it goes into a bucket.
+inline uint head_of(const MASU_ELEMENT key) { return (uint)(key >> (8 * MASU_ELEMENT_BYTES - 32)); }
+inline uint bucket_of(const uint head, const uint lowest, const uint shift) {
+  return head < lowest ? 0 : min((head - lowest) >> shift, (uint)MASU_BINS - 1);
+}
+// 1, 2 and 4: a zero, a negative zero, a NaN.
+inline uint special_of(const MASU_ELEMENT bits) {
+#if MASU_ELEMENT_CLASS == 2
+  return !MASU_IS_SPECIAL(bits) ? 0 : bits == 0 ? 1 : bits == MASU_SIGN ? 2 : 4;
+#else
+  (void)bits;
+  return 0;
+#endif
+}
+
+// The least and the greatest x of all work-items. Two words of `found` are all bits and 0 at the start, which a barrier has
+// followed; it ends with a barrier.
+MASU_INLINE void span_of(const uint least, const uint greatest, __local uint *found, const uint lid) {
+#if MASU_SHUFFLE_LANES == 32
+  const uint low = ~masu_last_lane(masu_max_lanes(~least));
+  const uint high = masu_last_lane(masu_max_lanes(greatest));
+  if (lid % 32 != 0) {
+  } else
+#else
+  const uint low = least;
+  const uint high = greatest;
+  (void)lid;
+#endif
+  {
+    atomic_min(&found[0], low);
+    atomic_max(&found[1], high);
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+}
+// How far numbers from 0 to `span` are shifted to be less than `bins`, a power of two.
+inline uint shift_of(const uint span, const uint bins) {
+  const uint bits = 32 - clz(bins - 1);
+  const uint needed = 32 - clz(span);
+  return needed > bits ? needed - bits : 0;
+}
+
+// Each work-group takes `tile` keys. `totals`: how many keys each bucket has, zeros at the start; `befores`: of each
+// work-group and bucket, how many other keys of the bucket come before its own.
+__kernel MASU_WORK_GROUP(MASU_GROUP) void few_count(__global const uchar *restrict keys, const ulong keys_at,
+                                                    __global uchar *workspace, const ulong header_at, const ulong totals_at,
+                                                    const ulong befores_at, const uint count, const uint tile,
+                                                    const uint flipped, __local uint4 *local_memory) {
+  MASU_LOCAL_POINTER(uint4, local_memory);
+  __local uint *const counters = (__local uint *)local_memory;
+  __local uint *const found = counters + MASU_BINS;
+  const uint lid = (uint)get_local_id(0);
+  const uint group = (uint)get_group_id(0);
+  const MASU_ELEMENT flip = flipped != 0 ? MASU_ALL_BITS : 0;
+  __global const MASU_ELEMENT *const from = (__global const MASU_ELEMENT *)(keys + keys_at);
+  __global uint *const header = MASU_AT(uint, header_at);
+  for (uint i = lid; i < MASU_BINS; i += MASU_GROUP) counters[i] = 0;
+  if (lid < 2) found[lid] = lid == 0 ? 0xffffffffU : 0;
+  // The same sample in each work-group: a key of each work-item.
+  const uint stride = count / MASU_GROUP;
+  const uint sample = head_of(upper_key(from[stride == 0 ? lid % count : lid * stride + lid * 40503U % stride], flip));
+  barrier(CLK_LOCAL_MEM_FENCE);
+  span_of(sample, sample, found, lid);
+  // A little more on either side: what lies beyond goes into the first bucket and the last one.
+  const uint margin = (found[1] - found[0]) / 32;
+  const uint lowest = found[0] - min(found[0], margin);
+  const uint shift = shift_of(found[1] + min(0xffffffffU - found[1], margin) - lowest, MASU_BINS);
+  if (group == 0 && lid == 0) {
+    header[MASU_LOWEST] = lowest;
+    header[MASU_SHIFT] = shift;
+  }
+  const uint begin = group * tile;
+  const uint size = min(tile, count - begin);
+  uint specials = 0;
+  for (uint first = 0; first < size; first += MASU_LOADS * MASU_GROUP) {
+    MASU_ELEMENT held[MASU_LOADS];
+    MASU_UNROLLED
+    for (uint k = 0; k < MASU_LOADS; ++k) {
+      const uint place = first + k * MASU_GROUP + lid;
+      if (place < size) held[k] = from[begin + place];
+    }
+    MASU_UNROLLED
+    for (uint k = 0; k < MASU_LOADS; ++k) {
+      if (first + k * MASU_GROUP + lid < size) {
+        specials |= special_of(held[k]);
+        atomic_inc(&counters[bucket_of(head_of(upper_key(held[k], flip)), lowest, shift)]);
+      }
+    }
+  }
+  if (specials != 0) atomic_or(&header[MASU_SPECIALS], specials);
+  barrier(CLK_LOCAL_MEM_FENCE);
+  for (uint i = lid; i < MASU_BINS; i += MASU_GROUP) {
+    const uint own = counters[i];
+    if (own != 0) MASU_AT(uint, befores_at)[(size_t)group * MASU_BINS + i] = atomic_add(&MASU_AT(uint, totals_at)[i], own);
+  }
+}
+
+// With the same tiles. A bucket of more than `most` keys is too large. Bucket by bucket, keys are joined to parts: part i
+// begins with the first bucket that begins at place i * `part` or behind it.
+__kernel MASU_WORK_GROUP(MASU_GROUP) void few_part(__global const uchar *restrict keys, const ulong keys_at,
+                                                   __global uchar *workspace, const ulong parted_at, const ulong header_at,
+                                                   const ulong totals_at, const ulong befores_at, const ulong begins_at,
+                                                   const uint count, const uint tile, const uint most, const uint part,
+                                                   const uint flipped, __local uint4 *local_memory) {
+  MASU_LOCAL_POINTER(uint4, local_memory);
+  __local uint *const places = (__local uint *)local_memory;
+  __local uint *const partial = places + MASU_BINS;
+  __local uint *const found = partial + MASU_GROUP;
+  const uint lid = (uint)get_local_id(0);
+  const uint group = (uint)get_group_id(0);
+  const MASU_ELEMENT flip = flipped != 0 ? MASU_ALL_BITS : 0;
+  __global const MASU_ELEMENT *const from = (__global const MASU_ELEMENT *)(keys + keys_at);
+  __global MASU_ELEMENT *const to = MASU_AT(MASU_ELEMENT, parted_at);
+  __global uint *const header = MASU_AT(uint, header_at);
+  __global const uint4 *const totals = MASU_AT(const uint4, totals_at) + lid * (MASU_EACH / 4);
+  __global const uint4 *const befores = MASU_AT(const uint4, befores_at) + ((size_t)group * MASU_GROUP + lid) * (MASU_EACH / 4);
+  const uint begin = group * tile;
+  const uint size = min(tile, count - begin);
+  const uint lowest = header[MASU_LOWEST];
+  const uint shift = header[MASU_SHIFT];
+  const uint specials = header[MASU_SPECIALS];
+  MASU_ELEMENT held[MASU_LOADS];
+  MASU_UNROLLED
+  for (uint k = 0; k < MASU_LOADS; ++k) {
+    const uint place = k * MASU_GROUP + lid;
+    if (place < size) held[k] = from[begin + place];
+  }
+  uint sizes[MASU_EACH];
+  uint own = 0;
+  uint greatest = 0;
+  MASU_PRAGMA_UNROLL
+  for (uint k = 0; k < MASU_EACH / 4; ++k) {
+    const uint4 four = totals[k];
+    sizes[4 * k] = four.x;
+    sizes[4 * k + 1] = four.y;
+    sizes[4 * k + 2] = four.z;
+    sizes[4 * k + 3] = four.w;
+    own += four.x + four.y + four.z + four.w;
+    greatest = max(greatest, max(max(four.x, four.y), max(four.z, four.w)));
+  }
+  if (lid == 0) found[0] = specials > 3 || specials == 3 ? 1 : 0;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  if (greatest > most) found[0] = 1;
+  uint total;
+  uint before = group_scan(own, MASU_GROUP, partial, lid, &total) - own;
+  MASU_PRAGMA_UNROLL
+  for (uint k = 0; k < MASU_EACH / 4; ++k) {
+    const uint4 mine = befores[k];
+    places[MASU_EACH * lid + 4 * k] = before + mine.x;
+    places[MASU_EACH * lid + 4 * k + 1] = before + sizes[4 * k] + mine.y;
+    places[MASU_EACH * lid + 4 * k + 2] = before + sizes[4 * k] + sizes[4 * k + 1] + mine.z;
+    places[MASU_EACH * lid + 4 * k + 3] = before + sizes[4 * k] + sizes[4 * k + 1] + sizes[4 * k + 2] + mine.w;
+    if (group == 0) {
+      MASU_PRAGMA_UNROLL
+      for (uint i = 0; i < 4; ++i) {
+        // Each part that begins where this bucket ends, and in it.
+        const uint behind = before + sizes[4 * k + i];
+        if (behind != before) {
+          for (uint next = (before + part) / part; next <= behind / part; ++next) MASU_AT(uint, begins_at)[next] = behind;
+        }
+        before = behind;
+      }
+    } else {
+      before += sizes[4 * k] + sizes[4 * k + 1] + sizes[4 * k + 2] + sizes[4 * k + 3];
+    }
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+  if (group == 0 && lid == 0) {
+    MASU_AT(uint, begins_at)[0] = 0;
+    MASU_AT(uint, begins_at)[(count + part - 1) / part] = count;
+  }
+  if (found[0] != 0) {
+    if (group == 0 && lid == 0) header[MASU_LEFT] = 1;
+    return;
+  }
+  for (uint first = 0;;) {
+    MASU_UNROLLED
+    for (uint k = 0; k < MASU_LOADS; ++k) {
+      if (first + k * MASU_GROUP + lid < size) {
+        const MASU_ELEMENT key = upper_key(held[k], flip);
+        to[atomic_inc(&places[bucket_of(head_of(key), lowest, shift)])] = key;
+      }
+    }
+    first += MASU_LOADS * MASU_GROUP;
+    if (first >= size) break;
+    MASU_UNROLLED
+    for (uint k = 0; k < MASU_LOADS; ++k) {
+      const uint place = first + k * MASU_GROUP + lid;
+      if (place < size) held[k] = from[begin + place];
+    }
+  }
+}
+
+// Two counters of 16 bits a word.
+#define MASU_LOCAL_BINS 4096
+#define MASU_WORDS (MASU_LOCAL_BINS / 2)
+#define MASU_MOST (MASU_GROUP * MASU_ITEMS)
+#define MASU_BIN_KEYS 24  // that are compared with each other
+inline uint bin_begin(const uint bin, __local const uint *counters) {
+  return counters[bin & (MASU_WORDS - 1)] >> bin / MASU_WORDS * 16 & 0xffff;
+}
+
+// Sorts `size` keys in local memory, by Batcher's network of merges whose first step is mirrored, so that what lies
+// behind the last key takes no part.
+MASU_INLINE void sort_network(__local MASU_ELEMENT *kept, const uint size, const uint lid) {
+  for (uint span = 2; span < 2 * size; span *= 2) {
+    for (uint distance = span / 2; distance != 0; distance /= 2) {
+      const uint mirror = distance == span / 2 ? span - 1 : distance;
+      for (uint i = lid; i < (size + 2 * distance - 1) / (2 * distance) * distance; i += MASU_GROUP) {
+        const uint a = i / distance * 2 * distance + i % distance;
+        const uint b = a ^ mirror;
+        if (b < size) {
+          const MASU_ELEMENT low = kept[a];
+          const MASU_ELEMENT high = kept[b];
+          if (high < low) {
+            kept[a] = high;
+            kept[b] = low;
+          }
+        }
+      }
+      barrier(CLK_LOCAL_MEM_FENCE);
+    }
+  }
+}
+
+// A work-group for each part: into bins, then each key to its place among those of its bin.
+__kernel MASU_WORK_GROUPS(MASU_GROUP, 3) void few_finish(__global uchar *workspace, const ulong parted_at,
+                                                         const ulong header_at, const ulong begins_at,
+                                                         __global uchar *sorted, const ulong sorted_at, const uint flipped,
+                                                         __local uint4 *local_memory) {
+  MASU_LOCAL_POINTER(uint4, local_memory);
+  __local uint *const counters = (__local uint *)local_memory;
+  __local uint *const partial = counters + MASU_WORDS;
+  __local uint *const found = partial + MASU_GROUP;
+  __local MASU_ELEMENT *const kept = (__local MASU_ELEMENT *)(found + 4);
+  const uint lid = (uint)get_local_id(0);
+  const uint begin = MASU_AT(const uint, begins_at)[get_group_id(0)];
+  const uint size = MASU_AT(const uint, begins_at)[get_group_id(0) + 1] - begin;
+  if (MASU_AT(const uint, header_at)[MASU_LEFT] != 0 || size == 0) return;
+  const MASU_ELEMENT flip = flipped != 0 ? MASU_ALL_BITS : 0;
+  __global const MASU_ELEMENT *const from = MASU_AT(const MASU_ELEMENT, parted_at) + begin;
+  __global MASU_ELEMENT *const to = (__global MASU_ELEMENT *)(sorted + sorted_at) + begin;
+  MASU_ELEMENT keys[MASU_ITEMS];
+  uint ranks[MASU_ITEMS];
+  uint least = 0xffffffffU;
+  uint greatest = 0;
+  MASU_UNROLLED
+  for (uint i = 0; i < MASU_ITEMS; ++i) {
+    const uint place = i * MASU_GROUP + lid;
+    if (place < size) keys[i] = from[place];
+  }
+  for (uint i = lid; i < MASU_WORDS; i += MASU_GROUP) counters[i] = 0;
+  if (lid < 3) found[lid] = lid == 0 ? 0xffffffffU : 0;
+  MASU_UNROLLED
+  for (uint i = 0; i < MASU_ITEMS; ++i) {
+    if (i * MASU_GROUP + lid < size) {
+      least = min(least, head_of(keys[i]));
+      greatest = max(greatest, head_of(keys[i]));
+    }
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+  span_of(least, greatest, found, lid);
+  const MASU_ELEMENT lowest = (MASU_ELEMENT)found[0] << (8 * MASU_ELEMENT_BYTES - 32);
+  // 8 bytes: where the uppermost 32 bits are the same, by those below.
+  const uint span = found[1] - found[0];
+  const uint shift = MASU_ELEMENT_BYTES == 4 ? shift_of(span, MASU_LOCAL_BINS)
+                     : span == 0             ? 32 - 12
+                                             : 32 - clz(span) + 32 - 12;
+  MASU_UNROLLED
+  for (uint i = 0; i < MASU_ITEMS; ++i) {
+    if (i * MASU_GROUP + lid < size) {
+      const uint bin = (uint)((keys[i] - lowest) >> shift);
+      const uint upper = bin / MASU_WORDS * 16;
+      const uint rank = atomic_add(&counters[bin & (MASU_WORDS - 1)], 1U << upper) >> upper & 0xffff;
+      ranks[i] = bin << 16 | rank;
+    }
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+  // Counters become the places of bins: lower halves first.
+  {
+    __local uint4 *const own = (__local uint4 *)(counters + lid * (MASU_WORDS / MASU_GROUP));
+    const uint4 held = *own;
+    uint all;
+    uint before = held.x + held.y + held.z + held.w;
+    const uint most = masu_max_pair(masu_max_pair(held.x, held.y), masu_max_pair(held.z, held.w));
+    if (max(most & 0xffff, most >> 16) > MASU_BIN_KEYS) found[2] = 1;
+    before = group_scan(before, MASU_GROUP, partial, lid, &all) - before;
+    before += all << 16;
+    uint4 sums;
+    sums.x = before;
+    sums.y = sums.x + held.x;
+    sums.z = sums.y + held.y;
+    sums.w = sums.z + held.z;
+    *own = sums;
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+  const bool crowded = found[2] != 0;
+  MASU_UNROLLED
+  for (uint i = 0; i < MASU_ITEMS; ++i) {
+    if (i * MASU_GROUP + lid < size) kept[bin_begin(ranks[i] >> 16, counters) + (ranks[i] & 0xffff)] = keys[i];
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+  if (crowded) {
+    sort_network(kept, size, lid);
+    for (uint i = lid; i < size; i += MASU_GROUP) to[i] = natural_key(kept[i], flip);
+    return;
+  }
+  MASU_ROLLED
+  for (uint here = lid; here < size; here += MASU_GROUP) {
+    const MASU_ELEMENT own = kept[here];
+    const uint bin = (uint)((own - lowest) >> shift);
+    const uint first = bin_begin(bin, counters);
+    const uint end = bin == MASU_LOCAL_BINS - 1 ? size : bin_begin(bin + 1, counters);
+    uint place = first;
+    MASU_ROLLED
+    for (uint k = first; k < end; ++k) {
+      const MASU_ELEMENT key = kept[k];
+      place += key < own || (key == own && k < here) ? 1 : 0;
+    }
+    to[place] = natural_key(own, flip);
+  }
+}
