@@ -175,7 +175,7 @@ class Sorter {
   template <class... T>
   void launch_tally(std::string_view name, bool counters, const T&... lists) {
     launch_of(tally_files, tally_defines(info_, subject_, bucket_bits_), name,
-              std::uint64_t{tuning_.units} * (counters ? 1 : 2), tuning_.tally_group, sorted_, parted_, memory_,
+              std::uint64_t{tuning_.units} * tuning_.tally_ranges * (counters ? 1 : 2), tuning_.tally_group, sorted_, parted_, memory_,
               at(layout_.header), lists..., LocalMemory{tuning_.tally_bytes(counters)});
   }
 
@@ -255,7 +255,8 @@ bool serves(const DeviceInfo& info, Dtype dtype, const Payload& payload, std::ui
   const Subject subject = Subject::of(dtype, payload, count);
   if (count > most_keys || !takes(subject, info, payload)) return false;
   const Tuning tuning = tuning_of(info, subject, bucket_bits_of(subject, count));
-  return info.local_bytes >= std::max(tuning.part_bytes(), tuning.finish_bytes(Finish::all));
+  return info.local_bytes >= std::max({tuning.part_bytes(), tuning.finish_bytes(Finish::all),
+                                      tuning.tally_group != 0 ? tuning.tally_bytes(true) : 0});
 }
 
 std::uint64_t workspace_bytes(const DeviceInfo& info, Dtype dtype, const Payload& payload, std::uint64_t count) {

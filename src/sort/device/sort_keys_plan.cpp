@@ -36,11 +36,12 @@ Tuning shapes_of(const DeviceInfo& info, const Subject& subject) {
   const bool u = info.gpu;
   if (info.local_bytes >= std::uint64_t{176} << 10 && info.max_work_group_size >= 1024) {
     if (wide)
-      return {{512, 12, 2}, {512, 9, 3}, 12, {1024, 12, 1}, 14, subject.packed() ? 0U : 1024, 1024, 65536, 256, u};
-    return {{512, 24, 2}, {256, 18, 6}, 12, {1024, 24, 1}, 14, 1024, 1024, 65536, 256, u};
+      return {{512, 12, 2}, {512, 9, 3}, 12, {1024, 12, 1}, 14, subject.packed() ? 0U : 1024, 1, 1024, 65536, 256, u};
+    return {{512, 24, 2}, {256, 18, 6}, 12, {1024, 24, 1}, 14, 1024, 1, 1024, 65536, 256, u};
   }
-  if (wide) return {{256, 12, 1}, {256, subject.packed() ? 12U : 16, 1}, 12, {}, 0, 0, 256, 16384, 256, u};
-  return {{256, 24, 1}, {256, 18, 1}, 12, {}, 0, 0, 256, 16384, 256, u};
+  if (wide) return {{256, 12, 1}, {256, subject.packed() ? 12U : 16, 1}, 12, {}, 0, 0, 1, 256, 16384, 256, u};
+  const unsigned middle = info.max_work_group_size >= 512 ? 512 : 256;
+  return {{256, 24, 1}, {256, 18, 1}, 12, {middle, 32, 1}, 12, 256, 4, 256, 16384, 256, u};
 }
 
 // Whether keys_finish keeps 16 bits of each key.
@@ -125,7 +126,8 @@ unsigned Tuning::levels() const noexcept {
 
 std::uint32_t Tuning::tally_most(std::uint64_t count) const noexcept {
   if (tally_group == 0) return 0;
-  return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(count * 3 / 5 / units, 65536, most_tallied));
+  const std::uint64_t most = tally_ranges == 1 ? count * 3 / 5 / units : 0;
+  return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(most, 65536, most_tallied));
 }
 
 Shape Tuning::shape(Finish which) const noexcept {
@@ -150,7 +152,7 @@ std::uint64_t Tuning::finish_bytes(Finish which) const noexcept {
          (value_bytes != 0 ? keys * 2 : 0);
 }
 std::uint64_t Tuning::tally_bytes(bool counters) const noexcept {
-  return (tally_group * 10 + 4 + (counters ? 32768 + most_tallied / 32768 + 4 : 0)) * std::uint64_t{4};
+  return (tally_group * 10 + 4 + (counters ? 32768 / tally_ranges + most_tallied / 32768 + 4 : 0)) * std::uint64_t{4};
 }
 
 Tuning tuning_of(const DeviceInfo& info, const Subject& subject, unsigned bucket_bits) {
@@ -285,6 +287,7 @@ std::vector<runtime::Define> tally_defines(const DeviceInfo& info, const Subject
   const Tuning tuning = tuning_of(info, subject, bucket_bits);
   std::vector<runtime::Define> defines = key_defines(subject, tuning, tuning.bucket_bits);
   add(defines, "MASU_GROUP", tuning.tally_group);
+  add(defines, "MASU_RANGES", tuning.tally_ranges);
   return defines;
 }
 

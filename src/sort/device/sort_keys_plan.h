@@ -61,6 +61,7 @@ struct Tuning {
   Shape middle;
   unsigned middle_bits = 0;
   unsigned tally_group = 0;  // 0: nothing is counted by sort_tally.cl
+  unsigned tally_ranges = 1;  // of values, which it counts one by one
   unsigned count_group = 0;
   unsigned count_bins = 0;
   unsigned places_group = 0;

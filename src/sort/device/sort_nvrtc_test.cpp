@@ -95,7 +95,7 @@ TEST_P(SortRadixNvrtc, Keys) {
         }
         for (const Finish which : {Finish::all, Finish::singles, Finish::middle, Finish::entries}) {
           if (which == Finish::singles && tuning.join_bits == 0) continue;
-          if (which == Finish::middle && !large) continue;
+          if (which == Finish::middle && tuning.middle.group == 0) continue;
           if (which == Finish::entries && tuning.tallies) continue;
           expect_compiles(sort_keys::finish_files, sort_keys::finish_defines(info, subject, which, bits),
                           {"keys_finish"});
