@@ -309,6 +309,15 @@ TEST_P(PackedKeys, Once) {
                                 Order::ascending, false, "one digit or two");
     expect_order<std::uint32_t>(keys_by<std::int32_t>(size, [](auto& random, auto) { return random() % 3 << 20; }),
                                 Order::descending, "few");
+    expect_order<std::uint64_t>(keys_by<double>(size, floats), Order::descending, "zeros and others");
+    for (const unsigned bits : {7U, 30U, 35U, 64U}) {  // passes of the lower half, of both
+      expect_order<std::uint32_t>(
+          keys_by<std::int64_t>(size, [&](auto& random, auto i) { return (random() >> (64 - bits)) - i % 2; }),
+          Order::ascending, "bits " + std::to_string(bits));
+      expect_order<std::uint32_t>(
+          keys_by<std::uint64_t>(size, [&](auto& random, auto) { return random() >> (64 - bits) << (64 - bits); }),
+          Order::descending, "upper bits " + std::to_string(bits));
+    }
   }
   each_crowd<std::uint32_t>(200003, [&](const auto& keys, const auto& what) {
     expect_order<std::uint32_t>(keys, Order::ascending, what);
@@ -318,7 +327,11 @@ TEST_P(PackedKeys, Once) {
     expect_values<std::uint32_t>(keys, Order::ascending, true, what);
     expect_values<std::uint8_t>(keys, Order::ascending, false, what);
   });
+  each_crowd<std::int64_t>(200003, [&](const auto& keys, const auto& what) {
+    expect_order<std::uint64_t>(keys, Order::ascending, what);
+  });
   expect_order<std::uint32_t>(test::make_keys<float>(test::Keys::special, 300007), Order::descending, "special");
+  expect_order<std::uint64_t>(test::make_keys<double>(test::Keys::special, 300007), Order::ascending, "special");
 }
 
 TEST_P(SortKeys, Once) {
