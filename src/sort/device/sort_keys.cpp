@@ -159,11 +159,9 @@ class Sorter {
     const Shape shape = tuning_.shape(which);
     const std::uint64_t groups =
         which == Finish::all ? tuning_.buckets() >> tuning_.join_bits : std::uint64_t{tuning_.units} * shape.resident;
-    // Where buckets go that have too many keys in a bin.
-    const std::uint64_t full = which == Finish::middle ? layout_.opens[0] : layout_.full;
     launch_of(finish_files, finish_defines(info_, subject_, which, bucket_bits_), "keys_finish", groups, shape.group,
               moved(), memory_, at(layout_.header), at(layout_.counts), at(layout_.starts), at(list.place),
-              word_at(list.word), at(full), at(layout_.rows[0]), at(layout_.tiles[0]), flipped_,
+              word_at(list.word), at(layout_.full), at(layout_.opens[0]), at(layout_.rows[0]), at(layout_.tiles[0]), flipped_,
               LocalMemory{tuning_.finish_bytes(which)});
   }
 

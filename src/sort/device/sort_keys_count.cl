@@ -8,8 +8,8 @@
 // - MASU_COUNT_GROUP   work-items in a work-group of keys_count
 // - MASU_COUNT_BINS    buckets that a work-group of keys_count counts: a power of two
 // - MASU_PLACES_GROUP  work-items in a work-group of keys_places: a power of two
-// - MASU_MOST          keys of a bucket that a work-group of keys_finish takes
-// - MASU_MIDDLE_MOST   the same of the larger work-groups that take turns; MASU_MOST where there are none
+// - MASU_FINISH_MOST   keys of a bucket that a work-group of keys_finish takes
+// - MASU_MIDDLE_MOST   the same of the larger work-groups that take turns; MASU_FINISH_MOST where there are none
 // - MASU_TALLY         1: sort_tally.cl takes what keys_finish does not; 0: sort_crowded.cl does
 // - MASU_JOIN_BITS     2^this neighbouring buckets are finished by one work-group if they fit
 // - MASU_BY_DIGITS_TOO 1: crowded keys may be left to sort_once.cl
@@ -250,8 +250,8 @@ __kernel MASU_WORK_GROUP(MASU_PLACES_GROUP) void keys_places(__global uchar *wor
 #if MASU_TALLY
   const uint lowest = lid & ~((1U << MASU_JOIN_BITS) - 1);
   const uint joined = sums[lowest + (1U << MASU_JOIN_BITS) - 1] - (lowest == 0 ? 0 : sums[lowest - 1]);
-  if (joined <= MASU_MOST) return;
-  if (own <= MASU_MOST) {
+  if (joined <= MASU_FINISH_MOST) return;
+  if (own <= MASU_FINISH_MOST) {
     if (own != 0) MASU_AT(uint, singles_at)[atomic_inc(&header[MASU_SINGLES])] = bucket;
   } else if (own <= MASU_MIDDLE_MOST) {
     MASU_AT(uint, middle_at)[atomic_inc(&header[MASU_MIDDLE])] = bucket;
@@ -265,7 +265,7 @@ __kernel MASU_WORK_GROUP(MASU_PLACES_GROUP) void keys_places(__global uchar *wor
     atomic_add(&header[MASU_HUGE_KEYS], own);
   }
 #else
-  if (own > MASU_MOST && own <= MASU_MIDDLE_MOST) {
+  if (own > MASU_FINISH_MOST && own <= MASU_MIDDLE_MOST) {
     MASU_AT(uint, middle_at)[atomic_inc(&header[MASU_MIDDLE])] = bucket;
   }
   open_buckets(own > MASU_MIDDLE_MOST, start, own, MASU_REST_BITS, 0, workspace, header + MASU_LEVELS, opens_at, rows_at,

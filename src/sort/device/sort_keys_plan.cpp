@@ -39,7 +39,7 @@ Tuning shapes_of(const DeviceInfo& info, const Subject& subject) {
       return {{512, 12, 2}, {512, 9, 3}, 12, {1024, 12, 1}, 14, subject.packed() ? 0U : 1024, 1, 1024, 65536, 256, u};
     return {{512, 24, 2}, {256, 18, 6}, 12, {1024, 24, 1}, 14, 1024, 1, 1024, 65536, 256, u};
   }
-  if (wide) return {{256, 12, 1}, {256, subject.packed() ? 12U : 16, 1}, 12, {}, 0, 0, 1, 256, 16384, 256, u};
+  if (wide) return {{256, 12, 1}, {256, subject.packed() ? 12U : 18, 1}, 12, {}, 0, 0, 1, 256, 16384, 256, u};
   const unsigned middle = info.max_work_group_size >= 512 ? 512 : 256;
   return {{256, 24, 1}, {256, 18, 1}, 12, {middle, 32, 1}, 12, 256, 4, 256, 16384, 256, u};
 }
@@ -138,7 +138,7 @@ unsigned Tuning::bits(Finish which) const noexcept {
   return which == Finish::middle ? middle_bits : bin_bits;
 }
 unsigned Tuning::most_of(Finish which) const noexcept {
-  return which == Finish::middle ? middle.tile() : most;
+  return which == Finish::middle ? middle.tile() : which == Finish::entries ? most : finish_most;
 }
 
 std::uint64_t Tuning::part_bytes() const noexcept {
@@ -175,6 +175,7 @@ Tuning tuning_of(const DeviceInfo& info, const Subject& subject, unsigned bucket
   if (tuning.key_bytes == 4 && !narrow(tuning, Finish::all)) tuning.finish.resident = tuning.tallies ? 4 : 1;
   tuning.count_bins = std::min(tuning.count_bins, tuning.buckets());
   tuning.most = std::min<unsigned>(tuning.finish.tile(), static_cast<unsigned>(entry_plan(info, subject).plan.tile()));
+  tuning.finish_most = tuning.tallies ? tuning.most : tuning.finish.tile();
   return tuning;
 }
 
@@ -252,7 +253,8 @@ std::vector<runtime::Define> part_defines(const DeviceInfo& info, const Subject&
   add(defines, "MASU_COUNT_BINS", tuning.count_bins);
   add(defines, "MASU_PLACES_GROUP", tuning.places_group);
   add(defines, "MASU_MOST", tuning.most);
-  add(defines, "MASU_MIDDLE_MOST", std::max(tuning.most, tuning.middle.tile()));
+  add(defines, "MASU_FINISH_MOST", tuning.finish_most);
+  add(defines, "MASU_MIDDLE_MOST", std::max(tuning.finish_most, tuning.middle.tile()));
   add(defines, "MASU_TALLY", tuning.tallies ? 1 : 0);
   add(defines, "MASU_JOIN_BITS", tuning.join_bits);
   add(defines, "MASU_BY_DIGITS_TOO", by_digits ? 1 : 0);
@@ -269,6 +271,7 @@ std::vector<runtime::Define> finish_defines(const DeviceInfo& info, const Subjec
   add(defines, tuning.shape(which));
   add(defines, "MASU_BIN_BITS", tuning.bits(which));
   add(defines, "MASU_MOST", tuning.most_of(which));
+  add(defines, "MASU_ENTRY_MOST", tuning.most);
   add(defines, "MASU_LISTED", which == Finish::all ? 0 : which == Finish::entries ? 2 : 1);
   add(defines, "MASU_JOIN_BITS", join_bits);
   add(defines, "MASU_BIN_KEYS", bin_keys);

@@ -72,7 +72,8 @@ struct Tuning {
   unsigned value_bytes = 0;
   bool packed = false;
   bool staged_values = false;  // values are ordered in local memory beside their keys
-  unsigned most = 0;           // keys that a work-group finishes
+  unsigned finish_most = 0;    // keys of a bucket that a work-group finishes
+  unsigned most = 0;           // the same, if they have too many in a bin
   unsigned bucket_bits = 0;    // by which keys are counted and parted
   unsigned join_bits = 0;      // so many fewer, where neighbours are finished together
   unsigned units = 1;          // compute units of the device

@@ -160,6 +160,22 @@ TEST_P(SortKeys, JoinedBuckets) {
   }
 }
 
+// Buckets of as many keys of 8 bytes as a work-group finishes, and one more or less, where it finishes more than
+// sort_finish.cl takes, too; and with many in a bin.
+TEST_P(SortKeys, WideBuckets) {
+  bucket_bits = sort_keys::most_bucket_bits;
+  for (const std::uint64_t size : {3071U, 3072U, 3073U, 4607U, 4608U, 4609U, 12289U}) {
+    for (const std::uint64_t mask : {0xffffffffffffULL, 0xf0000000ffffULL, 0xff000003ULL}) {
+      expect_sorted_both_ways(keys_by<std::uint64_t>(2 * size,
+                                                     [&](auto& random, auto i) {
+                                                       return (i % 2 == 0 ? 0x1240U : 0x1241U) * (std::uint64_t{1} << 48) |
+                                                              (random() & mask);
+                                                     }),
+                              "mask " + std::to_string(mask));
+    }
+  }
+}
+
 TEST_P(SortKeys, FloatsKeepZerosAndNansInOrder) {
   const auto all = [&]<class T>(T, std::uint64_t count) {
     constexpr unsigned width = 8 * sizeof(T);
