@@ -10,7 +10,8 @@
 // Defines beside those of these, all given by sort_few.cpp:
 // - MASU_GROUP   work-items in a work-group: 512
 // - MASU_ITEMS   keys that a work-item of few_finish holds
-// - MASU_BINS    buckets: a power of two, from 8 * MASU_GROUP on
+// - MASU_LOADS   the most keys of a work-item that few_count and few_part take
+// - MASU_BINS    buckets: a power of two, from 4 * MASU_GROUP on
 // - MASU_UNROLL  1: loops over the keys of a work-item are unrolled, so that they lie in registers
 
 #if MASU_UNROLL
@@ -27,7 +28,6 @@
 #define MASU_SHIFT 3
 #define MASU_SPECIALS 4
 
-#define MASU_LOADS 16                  // keys under way together
 #define MASU_EACH (MASU_BINS / MASU_GROUP)  // buckets of a work-item: a multiple of 4
 
 // The uppermost 32 bits of a key, by which it goes into a bucket.
@@ -71,11 +71,13 @@ inline uint shift_of(const uint span, const uint bins) {
   return needed > bits ? needed - bits : 0;
 }
 
-// Each work-group takes `tile` keys. `totals`: how many keys each bucket has, zeros at the start; `befores`: of each
-// work-group and bucket, how many other keys of the bucket come before its own.
+// Each work-group takes `tile` keys. `totals`: how many keys each bucket has, zeros at the start; `shares`: of each
+// work-group and bucket, how many keys it has, and, in the upper bits, how many others of the bucket come before them, or as
+// many as these bits say at most: then the bucket is too large anyway.
+#define MASU_OWN_BITS 14
 __kernel MASU_WORK_GROUP(MASU_GROUP) void few_count(__global const uchar *restrict keys, const ulong keys_at,
                                                     __global uchar *workspace, const ulong header_at, const ulong totals_at,
-                                                    const ulong befores_at, const uint count, const uint tile,
+                                                    const ulong shares_at, const uint count, const uint tile,
                                                     const uint flipped, __local uint4 *local_memory) {
   MASU_LOCAL_POINTER(uint4, local_memory);
   __local uint *const counters = (__local uint *)local_memory;
@@ -103,40 +105,48 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void few_count(__global const uchar *restri
   const uint begin = group * tile;
   const uint size = min(tile, count - begin);
   uint specials = 0;
-  for (uint first = 0; first < size; first += MASU_LOADS * MASU_GROUP) {
-    MASU_ELEMENT held[MASU_LOADS];
-    MASU_UNROLLED
-    for (uint k = 0; k < MASU_LOADS; ++k) {
-      const uint place = first + k * MASU_GROUP + lid;
-      if (place < size) held[k] = from[begin + place];
-    }
-    MASU_UNROLLED
-    for (uint k = 0; k < MASU_LOADS; ++k) {
-      if (first + k * MASU_GROUP + lid < size) {
-        specials |= special_of(held[k]);
-        atomic_inc(&counters[bucket_of(head_of(upper_key(held[k], flip)), lowest, shift)]);
-      }
+  MASU_ELEMENT held[MASU_LOADS];
+  MASU_UNROLLED
+  for (uint k = 0; k < MASU_LOADS; ++k) {
+    const uint place = k * MASU_GROUP + lid;
+    if (place < size) held[k] = from[begin + place];
+  }
+  MASU_UNROLLED
+  for (uint k = 0; k < MASU_LOADS; ++k) {
+    if (k * MASU_GROUP + lid < size) {
+      specials |= special_of(held[k]);
+      atomic_inc(&counters[bucket_of(head_of(upper_key(held[k], flip)), lowest, shift)]);
     }
   }
   if (specials != 0) atomic_or(&header[MASU_SPECIALS], specials);
   barrier(CLK_LOCAL_MEM_FENCE);
   for (uint i = lid; i < MASU_BINS; i += MASU_GROUP) {
     const uint own = counters[i];
-    if (own != 0) MASU_AT(uint, befores_at)[(size_t)group * MASU_BINS + i] = atomic_add(&MASU_AT(uint, totals_at)[i], own);
+    const uint before = own == 0 ? 0 : atomic_add(&MASU_AT(uint, totals_at)[i], own);
+    MASU_AT(uint, shares_at)[(size_t)group * MASU_BINS + i] = own | min(before, 0xffffffffU >> MASU_OWN_BITS) << MASU_OWN_BITS;
   }
 }
 
-// With the same tiles. A bucket of more than `most` keys is too large. Bucket by bucket, keys are joined to parts: part i
+inline void unpack_words(const uint4 four, uint *words) {
+  words[0] = four.x;
+  words[1] = four.y;
+  words[2] = four.z;
+  words[3] = four.w;
+}
+
+// With the same tiles, which are put in order in local memory first. A bucket of more than `most` keys is too large. Bucket by bucket, keys are joined to parts: part i
 // begins with the first bucket that begins at place i * `part` or behind it.
 __kernel MASU_WORK_GROUP(MASU_GROUP) void few_part(__global const uchar *restrict keys, const ulong keys_at,
                                                    __global uchar *workspace, const ulong parted_at, const ulong header_at,
-                                                   const ulong totals_at, const ulong befores_at, const ulong begins_at,
+                                                   const ulong totals_at, const ulong shares_at, const ulong begins_at,
                                                    const uint count, const uint tile, const uint most, const uint part,
                                                    const uint flipped, __local uint4 *local_memory) {
   MASU_LOCAL_POINTER(uint4, local_memory);
-  __local uint *const places = (__local uint *)local_memory;
-  __local uint *const partial = places + MASU_BINS;
+  __local uint *const places = (__local uint *)local_memory;  // in local memory, of the next key of a bucket
+  __local uint *const goes = places + MASU_BINS;             // how far from there
+  __local uint *const partial = goes + MASU_BINS;
   __local uint *const found = partial + MASU_GROUP;
+  __local MASU_ELEMENT *const staged = (__local MASU_ELEMENT *)(found + 4);
   const uint lid = (uint)get_local_id(0);
   const uint group = (uint)get_group_id(0);
   const MASU_ELEMENT flip = flipped != 0 ? MASU_ALL_BITS : 0;
@@ -144,7 +154,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void few_part(__global const uchar *restric
   __global MASU_ELEMENT *const to = MASU_AT(MASU_ELEMENT, parted_at);
   __global uint *const header = MASU_AT(uint, header_at);
   __global const uint4 *const totals = MASU_AT(const uint4, totals_at) + lid * (MASU_EACH / 4);
-  __global const uint4 *const befores = MASU_AT(const uint4, befores_at) + ((size_t)group * MASU_GROUP + lid) * (MASU_EACH / 4);
+  __global const uint4 *const shares = MASU_AT(const uint4, shares_at) + ((size_t)group * MASU_GROUP + lid) * (MASU_EACH / 4);
   const uint begin = group * tile;
   const uint size = min(tile, count - begin);
   const uint lowest = header[MASU_LOWEST];
@@ -157,43 +167,39 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void few_part(__global const uchar *restric
     if (place < size) held[k] = from[begin + place];
   }
   uint sizes[MASU_EACH];
-  uint own = 0;
+  uint mine[MASU_EACH];
+  uint all_keys = 0;
+  uint own_keys = 0;
   uint greatest = 0;
   MASU_PRAGMA_UNROLL
   for (uint k = 0; k < MASU_EACH / 4; ++k) {
-    const uint4 four = totals[k];
-    sizes[4 * k] = four.x;
-    sizes[4 * k + 1] = four.y;
-    sizes[4 * k + 2] = four.z;
-    sizes[4 * k + 3] = four.w;
-    own += four.x + four.y + four.z + four.w;
-    greatest = max(greatest, max(max(four.x, four.y), max(four.z, four.w)));
+    unpack_words(totals[k], sizes + 4 * k);
+    unpack_words(shares[k], mine + 4 * k);
   }
-  if (lid == 0) found[0] = specials > 3 || specials == 3 ? 1 : 0;
+  MASU_PRAGMA_UNROLL
+  for (uint k = 0; k < MASU_EACH; ++k) {
+    all_keys += sizes[k];
+    own_keys += mine[k] & ((1U << MASU_OWN_BITS) - 1);
+    greatest = max(greatest, sizes[k]);
+  }
+  if (lid == 0) found[0] = specials >= 3 ? 1 : 0;
   barrier(CLK_LOCAL_MEM_FENCE);
   if (greatest > most) found[0] = 1;
   uint total;
-  uint before = group_scan(own, MASU_GROUP, partial, lid, &total) - own;
+  uint begins = group_scan(all_keys, MASU_GROUP, partial, lid, &total) - all_keys;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  uint place = group_scan(own_keys, MASU_GROUP, partial, lid, &total) - own_keys;
   MASU_PRAGMA_UNROLL
-  for (uint k = 0; k < MASU_EACH / 4; ++k) {
-    const uint4 mine = befores[k];
-    places[MASU_EACH * lid + 4 * k] = before + mine.x;
-    places[MASU_EACH * lid + 4 * k + 1] = before + sizes[4 * k] + mine.y;
-    places[MASU_EACH * lid + 4 * k + 2] = before + sizes[4 * k] + sizes[4 * k + 1] + mine.z;
-    places[MASU_EACH * lid + 4 * k + 3] = before + sizes[4 * k] + sizes[4 * k + 1] + sizes[4 * k + 2] + mine.w;
-    if (group == 0) {
-      MASU_PRAGMA_UNROLL
-      for (uint i = 0; i < 4; ++i) {
-        // Each part that begins where this bucket ends, and in it.
-        const uint behind = before + sizes[4 * k + i];
-        if (behind != before) {
-          for (uint next = (before + part) / part; next <= behind / part; ++next) MASU_AT(uint, begins_at)[next] = behind;
-        }
-        before = behind;
-      }
-    } else {
-      before += sizes[4 * k] + sizes[4 * k + 1] + sizes[4 * k + 2] + sizes[4 * k + 3];
+  for (uint k = 0; k < MASU_EACH; ++k) {
+    places[MASU_EACH * lid + k] = place;
+    goes[MASU_EACH * lid + k] = begins + (mine[k] >> MASU_OWN_BITS) - place;
+    place += mine[k] & ((1U << MASU_OWN_BITS) - 1);
+    if (group == 0 && sizes[k] != 0) {
+      // Each part that begins where this bucket ends, and in it.
+      const uint behind = begins + sizes[k];
+      for (uint next = begins / part + 1; next <= behind / part; ++next) MASU_AT(uint, begins_at)[next] = behind;
     }
+    begins += sizes[k];
   }
   barrier(CLK_LOCAL_MEM_FENCE);
   if (group == 0 && lid == 0) {
@@ -204,20 +210,20 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void few_part(__global const uchar *restric
     if (group == 0 && lid == 0) header[MASU_LEFT] = 1;
     return;
   }
-  for (uint first = 0;;) {
-    MASU_UNROLLED
-    for (uint k = 0; k < MASU_LOADS; ++k) {
-      if (first + k * MASU_GROUP + lid < size) {
-        const MASU_ELEMENT key = upper_key(held[k], flip);
-        to[atomic_inc(&places[bucket_of(head_of(key), lowest, shift)])] = key;
-      }
+  MASU_UNROLLED
+  for (uint k = 0; k < MASU_LOADS; ++k) {
+    if (k * MASU_GROUP + lid < size) {
+      const MASU_ELEMENT key = upper_key(held[k], flip);
+      staged[atomic_inc(&places[bucket_of(head_of(key), lowest, shift)])] = key;
     }
-    first += MASU_LOADS * MASU_GROUP;
-    if (first >= size) break;
-    MASU_UNROLLED
-    for (uint k = 0; k < MASU_LOADS; ++k) {
-      const uint place = first + k * MASU_GROUP + lid;
-      if (place < size) held[k] = from[begin + place];
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+  MASU_UNROLLED
+  for (uint k = 0; k < MASU_LOADS; ++k) {
+    const uint i = k * MASU_GROUP + lid;
+    if (i < size) {
+      const MASU_ELEMENT key = staged[i];
+      to[goes[bucket_of(head_of(key), lowest, shift)] + i] = key;
     }
   }
 }

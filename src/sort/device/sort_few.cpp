@@ -16,19 +16,23 @@ namespace {
 
 constexpr std::uint64_t least_keys = std::uint64_t{1} << 14;
 constexpr std::uint64_t most_keys = std::uint64_t{1} << 23;
-constexpr std::uint64_t many_keys = std::uint64_t{1} << 19;  // from which on there are more buckets and work-groups
+constexpr std::uint64_t many_keys = std::uint64_t{1} << 19;  // from which on there are more work-groups
 constexpr std::uint64_t header_bytes = 64;
-constexpr std::uint64_t load_keys = 16;  // of a work-item, under way together
+constexpr unsigned bins = 2048;
 
 std::uint64_t finish_bytes(const Plan& plan, Dtype dtype) {
   return 4096 * 2 + (group + 4) * std::uint64_t{4} + std::uint64_t{group} * plan.items * size_of(dtype);
+}
+
+std::uint64_t part_bytes(const Plan& plan, Dtype dtype) {
+  return (2 * bins + group + 4) * std::uint64_t{4} + std::uint64_t{group} * plan.loads * size_of(dtype);
 }
 
 // Where things begin in the temporary memory. From the header to `totals` and these is cleared.
 struct Layout {
   sort_once::Layout once;
   std::uint64_t totals = 0;
-  std::uint64_t befores = 0;
+  std::uint64_t shares = 0;
   std::uint64_t begins = 0;
   std::uint64_t bytes = 0;
 };
@@ -40,8 +44,8 @@ Layout layout_of(const Plan& plan, const sort_once::Plan& once, Dtype dtype, std
   layout.once.one = reserve(count * size_of(dtype));
   layout.once.state = reserve(header_bytes);
   layout.once.totals = reserve(sort_once::totals_bytes(size_of(dtype)));
-  layout.totals = reserve(plan.bins * std::uint64_t{4});
-  layout.befores = reserve(plan.tiles(count) * plan.bins * 4);
+  layout.totals = reserve(bins * std::uint64_t{4});
+  layout.shares = reserve(plan.tiles(count) * bins * 4);
   layout.begins = reserve((plan.parts(count) + 1) * 4);
   if (once.group != 0) layout.once.tables = reserve(once.table_bytes(count));
   layout.bytes = end;
@@ -55,12 +59,13 @@ Plan plan_of(const DeviceInfo& info, Dtype dtype, std::uint64_t count) {
   Plan plan;
   plan.items = size_of(dtype) == 4 ? 24 : 12;
   while (plan.items > 1 && finish_bytes(plan, dtype) > info.local_bytes) plan.items -= 1;
-  plan.bins = count < many_keys ? 2048 : 4096;
+  plan.loads = size_of(dtype) == 4 ? 16 : 8;
+  while (plan.loads > 1 && part_bytes(plan, dtype) > info.local_bytes) plan.loads -= 1;
   const std::uint64_t units = std::max(1U, static_cast<unsigned>(info.compute_units));
   const auto whole = [&](std::uint64_t keys, std::uint64_t most) {
     return static_cast<unsigned>(std::clamp<std::uint64_t>((keys + group - 1) / group * group, group, most));
   };
-  plan.tile = whole(count / (count < many_keys ? units : 2 * units), group * load_keys);
+  plan.tile = whole(count / (count < many_keys ? units : 2 * units), std::uint64_t{group} * plan.loads);
   plan.part = whole(count / (2 * units), std::uint64_t{group} * plan.items / 2);
   plan.most = group * plan.items - plan.part;
   return plan;
@@ -74,7 +79,8 @@ std::vector<runtime::Define> defines(const DeviceInfo& info, const Plan& plan, D
   add("MASU_VALUE_BYTES", 0);
   add("MASU_GROUP", group);
   add("MASU_ITEMS", plan.items);
-  add("MASU_BINS", plan.bins);
+  add("MASU_LOADS", plan.loads);
+  add("MASU_BINS", bins);
   add("MASU_UNROLL", info.gpu ? 1 : 0);
   return defines;
 }
@@ -101,13 +107,13 @@ void sort(Stream& stream, const BufferBase& keys, Dtype dtype, const BufferBase&
   const auto at = [&](std::uint64_t place) { return memory.byte_offset() + place; };
   const std::uint32_t flipped = job.order == Order::descending ? 1 : 0;
   call::Kernels kernels(stream.device(), files, defines(info, plan, dtype), group);
-  work.done(call::clear(stream, memory, layout.once.state, layout.befores - layout.once.state));
+  work.done(call::clear(stream, memory, layout.once.state, layout.shares - layout.once.state));
   work.done(kernels.launch(stream, "few_count", plan.tiles(count), keys, all, at(layout.once.state), at(layout.totals),
-                           at(layout.befores), number, plan.tile, flipped,
-                           call::local<std::uint32_t>(plan.bins + 4)));
+                           at(layout.shares), number, plan.tile, flipped,
+                           call::local<std::uint32_t>(bins + 4)));
   work.done(kernels.launch(stream, "few_part", plan.tiles(count), keys, all, at(layout.once.one), at(layout.once.state),
-                           at(layout.totals), at(layout.befores), at(layout.begins), number, plan.tile, plan.most,
-                           plan.part, flipped, call::local<std::uint32_t>(plan.bins + group + 4)));
+                           at(layout.totals), at(layout.shares), at(layout.begins), number, plan.tile, plan.most,
+                           plan.part, flipped, LocalMemory{part_bytes(plan, dtype)}));
   work.done(kernels.launch(stream, "few_finish", plan.parts(count), all, at(layout.once.one), at(layout.once.state),
                            at(layout.begins), result, flipped, LocalMemory{finish_bytes(plan, dtype)}));
   if (once.group != 0) sort_once::launch(stream, once, keys, dtype, &result, {}, job, memory, layout.once, true, work);

@@ -14,8 +14,8 @@ namespace masu::sort_few {
 
 struct Plan {
   unsigned items = 0;  // keys that a work-item holds; 0: the device or the keys are none for it
-  unsigned bins = 0;
-  unsigned tile = 0;  // keys that a work-group brings to their buckets
+  unsigned loads = 0;  // the most keys of a work-item that are brought to their buckets
+  unsigned tile = 0;   // keys that a work-group brings to their buckets
   unsigned part = 0;  // keys of neighbouring buckets from which on they are enough for a work-group
   unsigned most = 0;  // keys of a bucket
 

@@ -458,9 +458,9 @@ TEST_P(SortKeys, Few) {
   for (const std::uint64_t size : {65536U, 600011U}) {
     all(std::int32_t{}, size);
     all(std::uint64_t{}, size);
-    if (crowded) all(double{}, size);
+    if (crowded && size < 100000) all(double{}, size);
   }
-  if (crowded) all(std::uint32_t{}, 5000011);
+  expect_sorted_both_ways(keys_by<std::uint32_t>(5000011, [](auto& random, auto) { return random(); }), "random");
 }
 
 // The launches of a sort in a CUDA graph, by the driver that the library has opened.
