@@ -36,12 +36,12 @@ Tuning shapes_of(const DeviceInfo& info, const Subject& subject) {
   const bool u = info.gpu;
   if (info.local_bytes >= std::uint64_t{176} << 10 && info.max_work_group_size >= 1024) {
     if (wide)
-      return {{512, 12, 2}, {512, 9, 3}, 12, {1024, 12, 1}, 14, subject.packed() ? 0U : 1024, 1, 1024, 65536, 256, u};
-    return {{512, 24, 2}, {256, 18, 6}, 12, {1024, 24, 1}, 14, 1024, 1, 1024, 65536, 256, u};
+      return {{512, 12, 2}, {512, 9, 3}, 12, {1024, 12, 1}, 14, subject.packed() ? 0U : 1024, 1, 1024, false, 256, u};
+    return {{512, 24, 2}, {256, 18, 6}, 12, {1024, 24, 1}, 14, 1024, 1, 1024, false, 256, u};
   }
-  if (wide) return {{256, 12, 1}, {256, subject.packed() ? 12U : 18, 1}, 12, {}, 0, 0, 1, 256, 16384, 256, u};
+  if (wide) return {{256, 12, 1}, {256, subject.packed() ? 12U : 18, 1}, 12, {}, 0, 0, 1, 256, true, 256, u};
   const unsigned middle = info.max_work_group_size >= 512 ? 512 : 256;
-  return {{256, 24, 1}, {256, 18, 1}, 12, {middle, 32, 1}, 12, 256, 4, 256, 16384, 256, u};
+  return {{256, 24, 1}, {256, 18, 1}, 12, {middle, 32, 1}, 12, 256, 4, 256, true, 256, u};
 }
 
 // Whether keys_finish keeps 16 bits of each key.
@@ -173,7 +173,6 @@ Tuning tuning_of(const DeviceInfo& info, const Subject& subject, unsigned bucket
   tuning.join_bits = tuning.bucket_bits - bucket_bits;
   // Whole keys lie in local memory.
   if (tuning.key_bytes == 4 && !narrow(tuning, Finish::all)) tuning.finish.resident = tuning.tallies ? 4 : 1;
-  tuning.count_bins = std::min(tuning.count_bins, tuning.buckets());
   tuning.most = std::min<unsigned>(tuning.finish.tile(), static_cast<unsigned>(entry_plan(info, subject).plan.tile()));
   tuning.finish_most = tuning.tallies ? tuning.most : tuning.finish.tile();
   return tuning;
@@ -195,7 +194,7 @@ ByDigits by_digits_of(const DeviceInfo& info, const Subject& subject, std::uint6
   const bool order = subject.index_bytes != 0;
   const bool wide = size_of(subject.dtype) == 8;
   if (which == ByDigitsWhere::none || subject.value_bytes != 0 || is_float(subject.dtype) ||
-      tuning.count_bins != tuning.buckets() ||
+      tuning.two_steps ||
       (which == ByDigitsWhere::automatic && !order && !wide && count >= narrow_keys)) {
     return {};
   }
@@ -250,7 +249,7 @@ std::vector<runtime::Define> part_defines(const DeviceInfo& info, const Subject&
   std::vector<runtime::Define> defines = key_defines(subject, tuning, tuning.bucket_bits);
   add(defines, tuning.part);
   add(defines, "MASU_COUNT_GROUP", tuning.count_group);
-  add(defines, "MASU_COUNT_BINS", tuning.count_bins);
+  add(defines, "MASU_TWO_STEPS", tuning.two_steps ? 1 : 0);
   add(defines, "MASU_PLACES_GROUP", tuning.places_group);
   add(defines, "MASU_MOST", tuning.most);
   add(defines, "MASU_FINISH_MOST", tuning.finish_most);

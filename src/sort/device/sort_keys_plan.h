@@ -63,7 +63,7 @@ struct Tuning {
   unsigned tally_group = 0;  // 0: nothing is counted by sort_tally.cl
   unsigned tally_ranges = 1;  // of values, which it counts one by one
   unsigned count_group = 0;
-  unsigned count_bins = 0;
+  bool two_steps = false;  // keys are counted by their upper 8 bits first, by their buckets when they are parted by these
   unsigned places_group = 0;
   bool unroll = false;
 

@@ -86,6 +86,7 @@ TEST_P(SortRadixNvrtc, Keys) {
         if (i >= some && (!large || bits != sort_keys::most_bucket_bits)) continue;
         const sort_keys::Tuning tuning = sort_keys::tuning_of(info, subject, bits);
         const std::vector<runtime::Define> defines = sort_keys::part_defines(info, subject, bits, false);
+        if (tuning.two_steps) expect_compiles(tuning.tallies ? std::span<const std::string_view>(sort_keys::part_files) : sort_keys::crowded_files, defines, {"keys_parts", "parts_count"});
         if (tuning.tallies) {
           expect_compiles(sort_keys::part_files, defines, {"keys_count", "keys_places", "keys_first", "keys_second"});
         } else {
