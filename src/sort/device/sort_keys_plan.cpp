@@ -126,8 +126,8 @@ unsigned Tuning::levels() const noexcept {
 
 std::uint32_t Tuning::tally_most(std::uint64_t count) const noexcept {
   if (tally_group == 0) return 0;
-  const std::uint64_t most = tally_ranges == 1 ? count * 3 / 5 / units : 0;
-  return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(most, 65536, most_tallied));
+  if (tally_ranges != 1) return 32767;  // larger ones have room for a table
+  return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(count * 3 / 5 / units, 65536, most_tallied));
 }
 
 Shape Tuning::shape(Finish which) const noexcept {

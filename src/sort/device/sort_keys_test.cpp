@@ -129,10 +129,10 @@ TEST_P(SortKeys, Crowds) {
   }
 }
 
-// Buckets that are counted by all work-groups together begin at 65,537 keys.
+// Buckets that are counted by all work-groups together begin at 65,537 keys, or at 32,768.
 TEST_P(SortKeys, HugeBuckets) {
   bucket_bits = sort_keys::most_bucket_bits;
-  for (const std::uint64_t size : {65536U, 65537U, 200003U, 262144U}) {
+  for (const std::uint64_t size : {32767U, 32768U, 65535U, 65536U, 65537U, 200003U, 262144U}) {
     for (const std::uint64_t values : {1U, 2U, 40U, 5000U, 65536U}) {
       const std::string what = std::to_string(values) + " values";
       expect_sorted_both_ways(keys_by<std::uint32_t>(size, [&](auto& random, auto) { return random() % values; }),

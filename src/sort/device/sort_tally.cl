@@ -43,22 +43,28 @@ MASU_INLINE uint greatest_before(const uint x, const uint least, __local uint *p
 #endif
 }
 
-// Counts `number` keys of a value of a range, from its first one on. What runs over half a counter goes to `table`, or, where there is none, to `overflows`.
-inline void tally_value(const uint value, const uint number, __local uint *counters, __local uint *overflows,
-                        __global uint *table) {
+// A table of a bucket's values in device memory: a word each, or, of a bucket of fewer than 65,536 keys, half a word.
+inline void add_to_table(__global uint *table, const bool halves, const uint value, const uint number) {
+  if (halves) atomic_add(&table[value / 2], number << (value & 1) * 16);
+  else atomic_add(&table[value], number);
+}
+
+// Counts `number` keys of a value of the range from `least` on, by its place there. What runs over half a counter goes to `table`, or, where there is none, to `overflows`.
+MASU_INLINE void tally_value(const uint value, const uint number, const uint least, __local uint *counters,
+                             __local uint *overflows, __global uint *table, const bool halves) {
   const uint word = spread_word(value >> 1);
   const uint upper = (value & 1) << 4;
   const uint old = atomic_add(&counters[word], number << upper) >> upper & 0xffff;
   if (old < 0x8000 && old + number >= 0x8000) {
     atomic_sub(&counters[word], 0x8000U << upper);
-    if (table != 0) atomic_add(&table[value], 0x8000U);
+    if (table != 0) add_to_table(table, halves, least + value, 0x8000U);
     else overflows[1 + atomic_inc(&overflows[0])] = value;
   }
 }
 
 // Counts those of `size` keys that are in the range from `least` on. Begins without a barrier and ends with one.
 MASU_INLINE void tally_keys(__global const MASU_ELEMENT *from, const uint size, const uint least, __local uint *memory,
-                            __global uint *table, const uint lid) {
+                            __global uint *table, const bool halves, const uint lid) {
   __local uint *const counters = MASU_TALLY_COUNTERS(memory);
   __local uint *const overflows = MASU_RUN_OVER(memory);
   for (uint i = lid; i < MASU_TALLY_WORDS; i += MASU_GROUP) counters[i] = 0;
@@ -71,14 +77,19 @@ MASU_INLINE void tally_keys(__global const MASU_ELEMENT *from, const uint size, 
       const uint place = first + k * MASU_GROUP + lid;
       values[k] = (place < size ? (uint)from[place] & 0xffff : 0x10000) - least;
     }
-    MASU_PRAGMA_UNROLL
-    for (uint k = 0; k < 8; ++k) {
-      if (masu_lanes_agree(values[k])) {
-        if (values[k] < MASU_RANGE && lid % MASU_SHUFFLE_LANES == 0) {
-          tally_value(values[k], MASU_SHUFFLE_LANES, counters, overflows, table);
+    // Where a lane's first keys agree, others may.
+    if (masu_lanes_agree(values[0])) {
+      MASU_PRAGMA_UNROLL
+      for (uint k = 0; k < 8; ++k) {
+        const bool agree = masu_lanes_agree(values[k]);
+        if (values[k] < MASU_RANGE && (!agree || lid % MASU_SHUFFLE_LANES == 0)) {
+          tally_value(values[k], agree ? MASU_SHUFFLE_LANES : 1, least, counters, overflows, table, halves);
         }
-      } else if (values[k] < MASU_RANGE) {
-        tally_value(values[k], 1, counters, overflows, table);
+      }
+    } else {
+      MASU_PRAGMA_UNROLL
+      for (uint k = 0; k < 8; ++k) {
+        if (values[k] < MASU_RANGE) tally_value(values[k], 1, least, counters, overflows, table, halves);
       }
     }
   }
@@ -87,8 +98,8 @@ MASU_INLINE void tally_keys(__global const MASU_ELEMENT *from, const uint size, 
 
 // How many keys have a value, by the counters or by a table, in either of which it is the number `value`.
 inline uint keys_of(const uint value, __local const uint *counters, __local const uint *overflows, const uint runs_over,
-                    __global const uint *table) {
-  if (table != 0) return table[value];
+                    __global const uint *table, const bool halves) {
+  if (table != 0) return halves ? table[value / 2] >> (value & 1) * 16 & 0xffff : table[value];
   uint number = counters[spread_word(value >> 1)] >> ((value & 1) << 4) & 0xffff;
   for (uint i = 0; i < runs_over; ++i) number += overflows[1 + i] == value ? 0x8000 : 0;
   return number;
@@ -99,7 +110,7 @@ inline uint keys_of(const uint value, __local const uint *counters, __local cons
 // added to each. Returns how many keys are counted.
 MASU_INLINE uint write_values(__global MASU_ELEMENT *to, const uint lo, const uint behind, const uint all,
                               const MASU_ELEMENT base, const MASU_ELEMENT flip, __local uint *memory,
-                              __global const uint *table, const uint lid) {
+                              __global const uint *table, const bool halves, const uint lid) {
   __local ushort *const marks = MASU_MARKS(memory);
   __local uint *const partial = MASU_PARTIAL(memory);
   __local uint *const counters = MASU_TALLY_COUNTERS(memory);
@@ -113,7 +124,7 @@ MASU_INLINE uint write_values(__global MASU_ELEMENT *to, const uint lo, const ui
   for (uint block = lid / MASU_SHUFFLE_LANES; block < MASU_GROUP; block += MASU_GROUP / MASU_SHUFFLE_LANES) {
     uint keys = 0;
     for (uint k = 0; k < lane_values; ++k) {
-      keys += keys_of(block * block_values + lane * lane_values + k, counters, overflows, runs_over, table);
+      keys += keys_of(block * block_values + lane * lane_values + k, counters, overflows, runs_over, table, halves);
     }
     keys = masu_sum_lanes(keys);
     if (lane == 0) begins[block] = keys;
@@ -146,7 +157,7 @@ MASU_INLINE uint write_values(__global MASU_ELEMENT *to, const uint lo, const ui
       uint numbers[65536 / MASU_GROUP / MASU_SHUFFLE_LANES];
       uint keys = 0;
       for (uint k = 0; k < lane_values; ++k) {
-        keys += numbers[k] = keys_of(first + k, counters, overflows, runs_over, table);
+        keys += numbers[k] = keys_of(first + k, counters, overflows, runs_over, table, halves);
       }
       uint at = begins[block] + masu_scan_lanes(keys) - keys;
       for (uint k = 0; k < lane_values; ++k) {
@@ -226,15 +237,15 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void crowd_tally(__global uchar *sorted, co
     __global MASU_ELEMENT *const to = (__global MASU_ELEMENT *)(sorted + sorted_at) + begin;
     const MASU_ELEMENT base = from[0] & ~(MASU_ELEMENT)0xffff;
 #if MASU_RANGES == 1
-    tally_keys(from, size, 0, memory, 0, lid);
-    write_values(to, 0, size, MASU_RANGE, base, flip, memory, 0, lid);
+    tally_keys(from, size, 0, memory, 0, false, lid);
+    write_values(to, 0, size, MASU_RANGE, base, flip, memory, 0, false, lid);
 #else
     // What is written must not be read again: it goes to `parted` first.
     __global MASU_ELEMENT *const other = (__global MASU_ELEMENT *)(parted + parted_at) + begin;
     uint done = 0;
     for (uint least = 0; least < 65536; least += MASU_RANGE) {
-      tally_keys(from, size, least, memory, 0, lid);
-      done += write_values(other + done, 0, size, MASU_RANGE, base + least, flip, memory, 0, lid);
+      tally_keys(from, size, least, memory, 0, false, lid);
+      done += write_values(other + done, 0, size, MASU_RANGE, base + least, flip, memory, 0, false, lid);
     }
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
     for (uint i = lid; i < size; i += MASU_GROUP) to[i] = other[i];
@@ -245,7 +256,8 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void crowd_tally(__global uchar *sorted, co
   for (uint i = 0; i < huges; ++i) {
     __global uint *const table =
         (__global uint *)((__global MASU_ELEMENT *)(parted + parted_at) + MASU_AT(const uint, huges_at)[3 * i]);
-    for (uint value = group * MASU_GROUP + lid; value < 65536; value += groups * MASU_GROUP) table[value] = 0;
+    const uint words = MASU_AT(const uint, huges_at)[3 * i + 1] < 65536 ? 32768 : 65536;
+    for (uint word = group * MASU_GROUP + lid; word < words; word += groups * MASU_GROUP) table[word] = 0;
   }
 }
 
@@ -262,7 +274,8 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void crowd_tally(__global uchar *sorted, co
     const uint size = MASU_AT(const uint, huges_at)[3 * i + 1];                                             \
     const uint lo = (uint)min(max(first, passed) - passed, (ulong)size);                                    \
     const uint hi = (uint)min(behind - passed, (ulong)size);                                                \
-    __global uint *const table = (__global uint *)((__global MASU_ELEMENT *)(parted + parted_at) + begin);      \
+    __global uint *const table = (__global uint *)((__global MASU_ELEMENT *)(parted + parted_at) + begin);  \
+    const bool halves = size < 65536;                                                                       \
     passed += size;                                                                                         \
     if (lo < hi) {                                                                                          \
       work                                                                                                  \
@@ -278,9 +291,14 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void huge_count(__global const uchar *sorte
   const uint lid = (uint)get_local_id(0);
   const uint least = (uint)get_group_id(0) % MASU_RANGES * MASU_RANGE;
   MASU_EACH_SHARE(MASU_RANGES,
-    tally_keys((__global const MASU_ELEMENT *)(sorted + sorted_at) + begin + lo, hi - lo, least, memory, table + least, lid);
+    tally_keys((__global const MASU_ELEMENT *)(sorted + sorted_at) + begin + lo, hi - lo, least, memory, table,
+               halves, lid);
     for (uint i = lid; i < MASU_TALLY_WORDS; i += MASU_GROUP) {
       const uint pair = MASU_TALLY_COUNTERS(memory)[spread_word(i)];
+      if (halves) {
+        if (pair != 0) atomic_add(&table[least / 2 + i], pair);
+        continue;
+      }
       if ((pair & 0xffff) != 0) atomic_add(&table[least + 2 * i], pair & 0xffff);
       if (pair >> 16 != 0) atomic_add(&table[least + 2 * i + 1], pair >> 16);
     }
@@ -299,5 +317,5 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, 2) void huge_fill(__global uchar *sorted, 
   MASU_EACH_SHARE(1,
     __global MASU_ELEMENT *const to = (__global MASU_ELEMENT *)(sorted + sorted_at) + begin;
     const MASU_ELEMENT base = (MASU_ELEMENT)MASU_AT(const uint, huges_at)[3 * i + 2] << 16;
-    write_values(to, lo, hi, 65536, base, flip, memory, table, lid);)
+    write_values(to, lo, hi, 65536, base, flip, memory, table, halves, lid);)
 }
