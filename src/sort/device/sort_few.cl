@@ -232,9 +232,19 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void few_part(__global const uchar *restric
 #define MASU_LOCAL_BINS 4096
 #define MASU_WORDS (MASU_LOCAL_BINS / 2)
 #define MASU_MOST (MASU_GROUP * MASU_ITEMS)
-#define MASU_BIN_KEYS 24  // that are compared with each other
+// Keys are compared within their bins where these are so many comparisons or fewer in all.
+#define MASU_COMPARISONS (1U << 18)
+#define MASU_BIN_KEYS 24  // more are looked at, whether they are equal
 inline uint bin_begin(const uint bin, __local const uint *counters) {
   return counters[bin & (MASU_WORDS - 1)] >> bin / MASU_WORDS * 16 & 0xffff;
+}
+
+inline uint bin_end(const uint bin, const uint size, __local const uint *counters) {
+  return bin == MASU_LOCAL_BINS - 1 ? size : bin_begin(bin + 1, counters);
+}
+// Comparisons within two bins.
+inline uint pairs_of(const uint counters) {
+  return (counters & 0xffff) * (counters & 0xffff) + (counters >> 16) * (counters >> 16);
 }
 
 // Sorts `size` keys in local memory, by Batcher's network of merges whose first step is mirrored, so that what lies
@@ -287,7 +297,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, 3) void few_finish(__global uchar *workspa
     if (place < size) keys[i] = from[place];
   }
   for (uint i = lid; i < MASU_WORDS; i += MASU_GROUP) counters[i] = 0;
-  if (lid < 3) found[lid] = lid == 0 ? 0xffffffffU : 0;
+  if (lid < 4) found[lid] = lid == 0 ? 0xffffffffU : 0;
   MASU_UNROLLED
   for (uint i = 0; i < MASU_ITEMS; ++i) {
     if (i * MASU_GROUP + lid < size) {
@@ -319,8 +329,8 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, 3) void few_finish(__global uchar *workspa
     const uint4 held = *own;
     uint all;
     uint before = held.x + held.y + held.z + held.w;
-    const uint most = masu_max_pair(masu_max_pair(held.x, held.y), masu_max_pair(held.z, held.w));
-    if (max(most & 0xffff, most >> 16) > MASU_BIN_KEYS) found[2] = 1;
+    const uint comparisons = pairs_of(held.x) + pairs_of(held.y) + pairs_of(held.z) + pairs_of(held.w);
+    if (comparisons > 8 * MASU_BIN_KEYS) atomic_add(&found[2], comparisons);
     before = group_scan(before, MASU_GROUP, partial, lid, &all) - before;
     before += all << 16;
     uint4 sums;
@@ -331,24 +341,38 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, 3) void few_finish(__global uchar *workspa
     *own = sums;
   }
   barrier(CLK_LOCAL_MEM_FENCE);
-  const bool crowded = found[2] != 0;
+  const bool crowded = found[2] > MASU_COMPARISONS;
   MASU_UNROLLED
   for (uint i = 0; i < MASU_ITEMS; ++i) {
     if (i * MASU_GROUP + lid < size) kept[bin_begin(ranks[i] >> 16, counters) + (ranks[i] & 0xffff)] = keys[i];
   }
   barrier(CLK_LOCAL_MEM_FENCE);
   if (crowded) {
-    sort_network(kept, size, lid);
-    for (uint i = lid; i < size; i += MASU_GROUP) to[i] = natural_key(kept[i], flip);
-    return;
+    bool differ = false;
+    for (uint here = lid; here < size; here += MASU_GROUP) {
+      const uint bin = (uint)((kept[here] - lowest) >> shift);
+      const uint first = bin_begin(bin, counters);
+      differ = differ || (bin_end(bin, size, counters) - first > MASU_BIN_KEYS && kept[here] != kept[first]);
+    }
+    if (differ) found[3] = 1;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (found[3] != 0) {
+      sort_network(kept, size, lid);
+      for (uint i = lid; i < size; i += MASU_GROUP) to[i] = natural_key(kept[i], flip);
+      return;
+    }
   }
   MASU_ROLLED
   for (uint here = lid; here < size; here += MASU_GROUP) {
     const MASU_ELEMENT own = kept[here];
     const uint bin = (uint)((own - lowest) >> shift);
     const uint first = bin_begin(bin, counters);
-    const uint end = bin == MASU_LOCAL_BINS - 1 ? size : bin_begin(bin + 1, counters);
+    const uint end = bin_end(bin, size, counters);
     uint place = first;
+    if (crowded && end - first > MASU_BIN_KEYS) {  // they are equal
+      to[here] = natural_key(own, flip);
+      continue;
+    }
     MASU_ROLLED
     for (uint k = first; k < end; ++k) {
       const MASU_ELEMENT key = kept[k];

@@ -19,6 +19,7 @@ constexpr std::uint64_t most_keys = std::uint64_t{1} << 23;
 constexpr std::uint64_t many_keys = std::uint64_t{1} << 19;  // from which on there are more work-groups
 constexpr std::uint64_t header_bytes = 64;
 constexpr unsigned bins = 2048;
+constexpr std::uint64_t many_floats = std::uint64_t{1} << 21;  // whose buckets differ much in size
 
 std::uint64_t finish_bytes(const Plan& plan, Dtype dtype) {
   return 4096 * 2 + (group + 4) * std::uint64_t{4} + std::uint64_t{group} * plan.items * size_of(dtype);
@@ -86,7 +87,7 @@ std::vector<runtime::Define> defines(const DeviceInfo& info, const Plan& plan, D
 }
 
 bool serves(const DeviceInfo& info, Dtype dtype, std::uint64_t count) {
-  return count >= least_keys && plan_of(info, dtype, count).items != 0 &&
+  return count >= least_keys && !(is_float(dtype) && count >= many_floats) && plan_of(info, dtype, count).items != 0 &&
          sort_once::plan_of(info, {dtype}, count).group != 0;
 }
 
