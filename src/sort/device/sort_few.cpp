@@ -110,8 +110,7 @@ void sort(Stream& stream, const BufferBase& keys, Dtype dtype, const BufferBase&
   call::Kernels kernels(stream.device(), files, defines(info, plan, dtype), group);
   work.done(call::clear(stream, memory, layout.once.state, layout.shares - layout.once.state));
   work.done(kernels.launch(stream, "few_count", plan.tiles(count), keys, all, at(layout.once.state), at(layout.totals),
-                           at(layout.shares), number, plan.tile, flipped,
-                           call::local<std::uint32_t>(bins + 4)));
+                           at(layout.shares), number, plan.tile, flipped, call::local<std::uint32_t>(bins + 4)));
   work.done(kernels.launch(stream, "few_part", plan.tiles(count), keys, all, at(layout.once.one), at(layout.once.state),
                            at(layout.totals), at(layout.shares), at(layout.begins), number, plan.tile, plan.most,
                            plan.part, flipped, LocalMemory{part_bytes(plan, dtype)}));

@@ -16,8 +16,8 @@ struct Plan {
   unsigned items = 0;  // keys that a work-item holds; 0: the device or the keys are none for it
   unsigned loads = 0;  // the most keys of a work-item that are brought to their buckets
   unsigned tile = 0;   // keys that a work-group brings to their buckets
-  unsigned part = 0;  // keys of neighbouring buckets from which on they are enough for a work-group
-  unsigned most = 0;  // keys of a bucket
+  unsigned part = 0;   // keys of neighbouring buckets from which on they are enough for a work-group
+  unsigned most = 0;   // keys of a bucket
 
   [[nodiscard]] std::uint64_t tiles(std::uint64_t count) const noexcept { return (count + tile - 1) / tile; }
   [[nodiscard]] std::uint64_t parts(std::uint64_t count) const noexcept { return (count + part - 1) / part; }

@@ -178,8 +178,8 @@ class Sorter {
         which == Finish::all ? tuning_.buckets() >> tuning_.join_bits : std::uint64_t{tuning_.units} * shape.resident;
     launch_of(finish_files, finish_defines(info_, subject_, which, bucket_bits_), "keys_finish", groups, shape.group,
               moved(), memory_, at(layout_.header), at(layout_.counts), at(layout_.starts), at(list.place),
-              word_at(list.word), at(layout_.full), at(layout_.opens[0]), at(layout_.rows[0]), at(layout_.tiles[0]), flipped_,
-              LocalMemory{tuning_.finish_bytes(which)});
+              word_at(list.word), at(layout_.full), at(layout_.opens[0]), at(layout_.rows[0]), at(layout_.tiles[0]),
+              flipped_, LocalMemory{tuning_.finish_bytes(which)});
   }
 
   void tally() { launch_tally("crowd_tally", true, at(layout_.tallies), at(layout_.huges), flipped_); }
@@ -190,8 +190,8 @@ class Sorter {
   template <class... T>
   void launch_tally(std::string_view name, bool counters, const T&... lists) {
     launch_of(tally_files, tally_defines(info_, subject_, bucket_bits_), name,
-              std::uint64_t{tuning_.units} * tuning_.tally_ranges * (counters ? 1 : 2), tuning_.tally_group, sorted_, parted_, memory_,
-              at(layout_.header), lists..., LocalMemory{tuning_.tally_bytes(counters)});
+              std::uint64_t{tuning_.units} * tuning_.tally_ranges * (counters ? 1 : 2), tuning_.tally_group, sorted_,
+              parted_, memory_, at(layout_.header), lists..., LocalMemory{tuning_.tally_bytes(counters)});
   }
 
   void split(unsigned level) {
@@ -271,7 +271,7 @@ bool serves(const DeviceInfo& info, Dtype dtype, const Payload& payload, std::ui
   if (count > most_keys || !takes(subject, info, payload)) return false;
   const Tuning tuning = tuning_of(info, subject, bucket_bits_of(subject, count));
   return info.local_bytes >= std::max({tuning.part_bytes(), tuning.finish_bytes(Finish::all),
-                                      tuning.tally_group != 0 ? tuning.tally_bytes(true) : 0});
+                                       tuning.tally_group != 0 ? tuning.tally_bytes(true) : 0});
 }
 
 std::uint64_t workspace_bytes(const DeviceInfo& info, Dtype dtype, const Payload& payload, std::uint64_t count) {

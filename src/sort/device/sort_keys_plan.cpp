@@ -193,8 +193,7 @@ ByDigits by_digits_of(const DeviceInfo& info, const Subject& subject, std::uint6
   const Tuning tuning = tuning_of(info, subject, bucket_bits);
   const bool order = subject.index_bytes != 0;
   const bool wide = size_of(subject.dtype) == 8;
-  if (which == ByDigitsWhere::none || subject.value_bytes != 0 || is_float(subject.dtype) ||
-      tuning.two_steps ||
+  if (which == ByDigitsWhere::none || subject.value_bytes != 0 || is_float(subject.dtype) || tuning.two_steps ||
       (which == ByDigitsWhere::automatic && !order && !wide && count >= narrow_keys)) {
     return {};
   }

@@ -60,10 +60,11 @@ struct Tuning {
   unsigned bin_bits = 0;  // of keys_finish
   Shape middle;
   unsigned middle_bits = 0;
-  unsigned tally_group = 0;  // 0: nothing is counted by sort_tally.cl
+  unsigned tally_group = 0;   // 0: nothing is counted by sort_tally.cl
   unsigned tally_ranges = 1;  // of values, which it counts one by one
   unsigned count_group = 0;
-  bool two_steps = false;  // keys are counted by their upper 8 bits first, by their buckets when they are parted by these
+  bool two_steps =
+      false;  // keys are counted by their upper 8 bits first, by their buckets when they are parted by these
   unsigned places_group = 0;
   bool unroll = false;
 

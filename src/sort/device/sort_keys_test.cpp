@@ -4,8 +4,8 @@
 #include "sort/device/sort_keys.h"
 
 #include "each_device.h"
-#include "sort/device/sort_few.h"
 #include "sort/device/sort_keys_plan.h"
+#include "sort/device/sort_keys_test.h"
 #include "sort/device/sort_once.h"
 #include "sort/sort_test_data.h"
 
@@ -26,91 +26,12 @@
 namespace masu {
 namespace {
 
-constexpr std::uint64_t edge = 3;  // keys in front of those that are sorted, and behind them
+using test::Bits;
+using test::each_crowd;
+using test::edge;
+using test::keys_by;
 
-class SortKeys : public test::EachDevice {
- protected:
-  // Sorts what lies between the edges of `keys`, in place or elsewhere, and expects the stable order, bit by bit.
-  template <class T>
-  void expect_sorted(const std::vector<T>& inner, Order order, bool in_place, const std::string& what) const {
-    SCOPED_TRACE(what + " " + std::string(to_string(dtype_of<T>)) + " " + std::to_string(inner.size()) +
-                 (order == Order::ascending ? "" : " descending") + (in_place ? " in place" : ""));
-    std::vector<T> keys(inner.size() + 2 * edge, T{1});
-    std::ranges::copy(inner, keys.begin() + edge);
-    const Buffer<T> all = device.upload(keys);
-    const Buffer<T> other = device.upload(keys);
-    const Buffer<T> from = all.slice(edge, inner.size());
-    const Buffer<T> to = (in_place ? all : other).slice(edge, inner.size());
-    Stream stream(device);
-    DeviceWork work;
-    const SortJob job{order, SortAlgorithm::automatic, {inner.size(), 1, {}}};
-    if (few) sort_few::sort(stream, from, dtype_of<T>, to, job, nullptr, work);
-    else if (once) sort_once::sort(stream, from, dtype_of<T>, &to, {}, job, nullptr, work);
-    else sort_keys::sort(stream, from, dtype_of<T>, &to, {}, job, nullptr, work, bucket_bits, by_digits);
-    stream.finish();
-    std::vector<T> expected = keys;
-    std::ranges::stable_sort(expected.begin() + edge, expected.end() - edge, {},
-                             [&](T key) { return sort_key(key, order); });
-    EXPECT_TRUE(test::bits_of((in_place ? all : other).read()) == test::bits_of(expected));
-    if (!in_place) {
-      EXPECT_TRUE(test::bits_of(all.read()) == test::bits_of(keys));
-    }
-  }
-  unsigned bucket_bits = 0;  // as for so many keys
-  sort_keys::ByDigitsWhere by_digits = sort_keys::ByDigitsWhere::automatic;
-  bool once = false;  // by sort_once
-  bool few = false;   // by sort_few
-
-  template <class T>
-  void expect_sorted_both_ways(const std::vector<T>& keys, const std::string& what) const {
-    expect_sorted(keys, Order::ascending, true, what);
-    expect_sorted(keys, Order::descending, false, what);
-  }
-};
-
-template <class T>
-using Bits = UnsignedOf<sizeof(T)>;
-
-// `count` keys whose bits are `make(random, i)`.
-template <class T, class Make>
-std::vector<T> keys_by(std::uint64_t count, const Make& make) {
-  std::mt19937_64 random(count);
-  std::vector<T> keys(count);
-  for (std::uint64_t i = 0; i < count; ++i) keys[i] = std::bit_cast<T>(static_cast<Bits<T>>(make(random, i)));
-  return keys;
-}
-
-template <class T>
-void each_crowd(std::uint64_t count, const std::function<void(const std::vector<T>&, const std::string&)>& sort) {
-  constexpr unsigned width = 8 * sizeof(T);
-  sort(keys_by<T>(count, [](auto& random, auto) { return random(); }), "random");
-  sort(keys_by<T>(count, [](auto&, auto) { return 0x1234567812345678U; }), "equal");
-  const auto and3 = [](auto& random, auto) {
-    auto key = random();
-    key &= random();
-    key &= random();
-    return key;
-  };
-  sort(keys_by<T>(count, and3), "and3");
-  sort(keys_by<T>(count, [](auto& random, auto) { return (random() % 5) << (width - 5); }), "few");
-  sort(keys_by<T>(count, [](auto& random, auto) { return random() % 5 * 0x0101010101010101U; }), "few spread");
-  sort(keys_by<T>(count, [](auto& random, auto) { return random() >> (64 - width) >> random() % width; }),
-       "magnitudes");
-  sort(keys_by<T>(count, [](auto&, auto i) { return i * 3; }), "rising");
-  sort(keys_by<T>(count, [&](auto&, auto i) { return (count - i) << (width - 24); }), "falling");
-  for (const unsigned bit : {0U, 7U, 8U, 15U, 16U, width - 1}) {
-    sort(keys_by<T>(count, [&](auto& random, auto) { return 0x4142434441424344U ^ (random() % 2) << bit; }),
-         "bit " + std::to_string(bit));
-  }
-  for (const unsigned bits : {4U, 8U, 9U, 12U, 16U, 20U}) {  // of one bucket
-    sort(keys_by<T>(count,
-                    [&](auto& random, auto) {
-                      return (std::uint64_t{0x4142} << (width - 16)) |
-                             random() % (std::uint64_t{1} << std::min(bits, width - 16));
-                    }),
-         "one bucket, bits " + std::to_string(bits));
-  }
-}
+class SortKeys : public test::AloneSorts {};
 
 TEST_P(SortKeys, Crowds) {
   for (const unsigned bits : {0U, sort_keys::most_bucket_bits}) {
@@ -168,7 +89,8 @@ TEST_P(SortKeys, WideBuckets) {
     for (const std::uint64_t mask : {0xffffffffffffULL, 0xf0000000ffffULL, 0xff000003ULL}) {
       expect_sorted_both_ways(keys_by<std::uint64_t>(2 * size,
                                                      [&](auto& random, auto i) {
-                                                       return (i % 2 == 0 ? 0x1240U : 0x1241U) * (std::uint64_t{1} << 48) |
+                                                       return (i % 2 == 0 ? 0x1240U : 0x1241U) *
+                                                                  (std::uint64_t{1} << 48) |
                                                               (random() & mask);
                                                      }),
                               "mask " + std::to_string(mask));
@@ -343,9 +265,8 @@ TEST_P(PackedKeys, Once) {
     expect_values<std::uint32_t>(keys, Order::ascending, true, what);
     expect_values<std::uint8_t>(keys, Order::ascending, false, what);
   });
-  each_crowd<std::int64_t>(200003, [&](const auto& keys, const auto& what) {
-    expect_order<std::uint64_t>(keys, Order::ascending, what);
-  });
+  each_crowd<std::int64_t>(
+      200003, [&](const auto& keys, const auto& what) { expect_order<std::uint64_t>(keys, Order::ascending, what); });
   expect_order<std::uint32_t>(test::make_keys<float>(test::Keys::special, 300007), Order::descending, "special");
   expect_order<std::uint64_t>(test::make_keys<double>(test::Keys::special, 300007), Order::ascending, "special");
 }
@@ -426,41 +347,6 @@ TEST_P(PackedKeys, SizesAroundTiles) {
     expect_order<std::uint64_t>(equal, Order::ascending, "equal");
     expect_values<std::uint32_t>(equal, Order::ascending, true, "equal");
   }
-}
-
-// Keys that are not crowded; where sort_once is there, others too.
-TEST_P(SortKeys, Few) {
-  if (sort_few::plan_of(device.info(), Dtype::u32, 1).items == 0) GTEST_SKIP() << "needs larger work-groups";
-  few = true;
-  const bool crowded = device.kind() == DeviceKind::cuda;
-  const auto all = [&]<class T>(T, std::uint64_t size) {
-    constexpr unsigned width = 8 * sizeof(T);
-    const auto sort = [&](const auto& make, const std::string& what) {
-      expect_sorted_both_ways(keys_by<T>(size, make), what);
-    };
-    sort([](auto& random, auto) { return random(); }, "random");
-    sort([](auto&, auto i) { return i * 3 << (width - 32); }, "rising");
-    sort([](auto& random, auto) { return 0x4142434441424344U + (random() % 100000 << (width - 32)); }, "a range");
-    if (crowded || size < 100000) sort([](auto& random, auto) { return random() % 50 * 0x0404040404040404U + random() % 90; },
-         "few spread");
-    // Some lie outside of what a sample spans.
-    sort([](auto& random, auto i) { return random() >> (64 - width) >> (i % 701 == 0 ? 0 : 1); }, "outliers");
-    if (!crowded) return;
-    each_crowd<T>(size, [&](const auto& keys, const auto& what) { expect_sorted_both_ways(keys, what); });
-    expect_sorted_both_ways(test::make_keys<T>(test::Keys::special, size), "special");
-  };
-  for (const std::uint64_t size : {5U, 511U, 513U, 20011U}) {
-    all(std::uint32_t{}, size);
-    all(std::int64_t{}, size);
-    if (crowded) all(float{}, size);
-  }
-  if (!device.info().gpu) return;
-  for (const std::uint64_t size : {65536U, 600011U}) {
-    all(std::int32_t{}, size);
-    all(std::uint64_t{}, size);
-    if (crowded && size < 100000) all(double{}, size);
-  }
-  expect_sorted_both_ways(keys_by<std::uint32_t>(5000011, [](auto& random, auto) { return random(); }), "random");
 }
 
 // The launches of a sort in a CUDA graph, by the driver that the library has opened.

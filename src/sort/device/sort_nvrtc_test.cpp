@@ -122,8 +122,8 @@ TEST_P(SortRadixNvrtc, CrowdedKeys) {
   gpu.compute_units = 132;
   gpu.local_bytes_total = gpu.local_bytes + 1024;
   constexpr std::uint64_t count = std::uint64_t{1} << 28;
-  std::vector<sort_once::Kind> kinds = {{Dtype::u32, 4}, {Dtype::f32, 8, true}, {Dtype::i32, 1},
-                                        {Dtype::f32, 2}, {Dtype::u64},          {Dtype::f32},
+  std::vector<sort_once::Kind> kinds = {{Dtype::u32, 4},       {Dtype::f32, 8, true}, {Dtype::i32, 1},
+                                        {Dtype::f32, 2},       {Dtype::u64},          {Dtype::f32},
                                         {Dtype::f64, 4, true}, {Dtype::i64, 8, true}};
   if (GetParam() != 90) kinds.resize(1);
   for (const sort_once::Kind& kind : kinds) {
