@@ -33,7 +33,8 @@
 // The uppermost 32 bits of a key, by which it goes into a bucket.
 inline uint head_of(const MASU_ELEMENT key) { return (uint)(key >> (8 * MASU_ELEMENT_BYTES - 32)); }
 inline uint bucket_of(const uint head, const uint lowest, const uint shift) {
-  return head < lowest ? 0 : min((head - lowest) >> shift, (uint)MASU_BINS - 1);
+  const uint above = head - lowest;
+  return above > ~lowest ? 0 : min(above >> shift, (uint)MASU_BINS - 1);  // what is lower has wrapped
 }
 // 1, 2 and 4: a zero, a negative zero, a NaN.
 inline uint special_of(const MASU_ELEMENT bits) {
@@ -66,9 +67,7 @@ MASU_INLINE void span_of(const uint least, const uint greatest, __local uint *fo
 }
 // How far numbers from 0 to `span` are shifted to be less than `bins`, a power of two.
 inline uint shift_of(const uint span, const uint bins) {
-  const uint bits = 32 - clz(bins - 1);
-  const uint needed = 32 - clz(span);
-  return needed > bits ? needed - bits : 0;
+  return 32 - clz(span / bins);
 }
 
 // Each work-group takes `tile` keys. `totals`: how many keys each bucket has, zeros at the start; `shares`: of each
@@ -96,8 +95,10 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void few_count(__global const uchar *restri
   span_of(sample, sample, found, lid);
   // A little more on either side: what lies beyond goes into the first bucket and the last one.
   const uint margin = (found[1] - found[0]) / 32;
-  const uint lowest = found[0] - min(found[0], margin);
-  const uint shift = shift_of(found[1] + min(0xffffffffU - found[1], margin) - lowest, MASU_BINS);
+  const long below = (long)found[0] - (long)margin;
+  const long above = (long)found[1] + (long)margin;
+  const uint lowest = below < 0 ? 0 : (uint)below;
+  const uint shift = shift_of((uint)min(above, (long)0xffffffffU) - lowest, MASU_BINS);
   if (group == 0 && lid == 0) {
     header[MASU_LOWEST] = lowest;
     header[MASU_SHIFT] = shift;
