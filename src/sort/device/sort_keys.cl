@@ -7,7 +7,7 @@
 // and sort_lists.cl stand in front of this file.
 //
 // Defines beside those of these, all given by sort_keys_plan.cpp:
-// - MASU_GROUP          work-items in a work-group of the partitions: 256 or more
+// - MASU_GROUP          work-items in a work-group of the partitions
 // - MASU_ITEMS          keys of a work-item of the partitions: a multiple of 4
 // - MASU_RESIDENT       work-groups of the partitions that share a compute unit
 // - MASU_STAGED_VALUES  1: values are ordered in local memory beside their keys; 0: they have no room, or are none
@@ -78,28 +78,17 @@ inline uint count_digit(const uint digit, const uint column, __local uint *count
 inline uint digit_begin(const uint digit, const uint column, __local const uint *counters) {
   return counters[counter_of(digit, column)] >> upper_of(digit) & 0xffff;
 }
-// Room for the keys of a digit: where it is, and where the digit begins in the tile.
-typedef struct {
-  uint at, before;
-} Room;
-// Counters become places; `cursors` give room for the keys of digit `lid`. Returns the keys of the tile.
-MASU_INLINE uint reserve_places(__global uint *cursors, __local uint *memory, const uint lid, Room *room) {
+// Counters become places; `cursors` give room for the keys of each digit. Returns the keys of the tile.
+MASU_INLINE uint reserve_places(__global uint *cursors, __local uint *memory, const uint lid) {
   __local uint *const counters = MASU_PART_COUNTERS(memory);
   uint size;
   scan_counter_pairs(counters, MASU_COUNTERS / MASU_GROUP, MASU_GROUP, MASU_PARTIAL(memory), lid, &size);
-  room->at = 0;
-  room->before = 0;
-  if (lid < 256) {
-    const uint before = digit_begin(lid, 0, counters);
-    const uint behind = lid == 255 ? size : digit_begin(lid + 1, 0, counters);
-    if (behind != before) room->at = atomic_add(&cursors[lid], behind - before);
-    room->before = before;
+  for (uint digit = lid; digit < 256; digit += MASU_GROUP) {
+    const uint before = digit_begin(digit, 0, counters);
+    const uint behind = digit == 255 ? size : digit_begin(digit + 1, 0, counters);
+    MASU_BASES(memory)[digit] = behind == before ? 0 : atomic_add(&cursors[digit], behind - before) - before;
   }
   return size;
-}
-// Kept apart, so that other work is done while room is on its way.
-inline void set_room(const Room room, __local uint *memory, const uint lid) {
-  if (lid < 256) MASU_BASES(memory)[lid] = room.at - room.before;
 }
 
 #if MASU_VALUE_BYTES > 0
@@ -176,10 +165,8 @@ MASU_INLINE void part_keys(__global const uchar *from, __global MASU_ELEMENT *to
     ranks[i / 2] = i % 2 == 0 ? rank : ranks[i / 2] | rank << 16;
   }
   barrier(CLK_LOCAL_MEM_FENCE);
-  Room room;
-  const uint size = reserve_places(cursors, memory, lid, &room);
+  const uint size = reserve_places(cursors, memory, lid);
 #if MASU_VALUE_BYTES > 0 && !MASU_STAGED_VALUES
-  set_room(room, memory, lid);
   barrier(CLK_LOCAL_MEM_FENCE);
 #endif
   MASU_UNROLLED
@@ -195,9 +182,6 @@ MASU_INLINE void part_keys(__global const uchar *from, __global MASU_ELEMENT *to
 #endif
     }
   }
-#if MASU_VALUE_BYTES == 0 || MASU_STAGED_VALUES
-  set_room(room, memory, lid);
-#endif
   barrier(CLK_LOCAL_MEM_FENCE);
   MASU_UNROLLED
   for (uint i = 0; i < MASU_ITEMS; ++i) {
@@ -230,9 +214,7 @@ MASU_INLINE void part_keys(__global const uchar *from, __global MASU_ELEMENT *to
     }
   }
   barrier(CLK_LOCAL_MEM_FENCE);
-  Room room;
-  const uint size = reserve_places(cursors, memory, lid, &room);
-  set_room(room, memory, lid);
+  const uint size = reserve_places(cursors, memory, lid);
   barrier(CLK_LOCAL_MEM_FENCE);
   MASU_UNROLLED
   for (uint i = 0; i < MASU_ITEMS; ++i) {
@@ -323,19 +305,15 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void keys_second(
   const uint lid = (uint)get_local_id(0);
   const uint tile = (uint)get_group_id(0);
   __global uint *const starts = MASU_AT(uint, starts_at);
-  if (lid < 256) {  // all are read at once
-    const uint first = starts[MASU_FIRST_TILES + lid];
-    const uint behind = starts[MASU_FIRST_TILES + lid + 1];
-    const uint keys = starts[MASU_FIRST_KEYS + lid];
-    const uint end = starts[MASU_CURSORS + lid];  // where the last key has gone
-    if (tile >= first && tile < behind) {
-      found[0] = lid;
-      found[1] = tile - first;
-      found[2] = keys;
-      found[3] = end;
-    }
-  }
   if (tile >= starts[MASU_FIRST_TILES + 256]) return;
+  for (uint part = lid; part < 256; part += MASU_GROUP) {
+    const uint first = starts[MASU_FIRST_TILES + part];
+    if (tile < first || tile >= starts[MASU_FIRST_TILES + part + 1]) continue;
+    found[0] = part;
+    found[1] = tile - first;
+    found[2] = starts[MASU_FIRST_KEYS + part];
+    found[3] = starts[MASU_CURSORS + part];  // where the last key has gone
+  }
   barrier(CLK_LOCAL_MEM_FENCE);
   const uint part = found[0];
   const uint begin = found[2];
