@@ -5,6 +5,7 @@
 //   oclgrind_sort local|local_values|local_indices|passes|passes_values|passes_indices|gathered|is_sorted|
 //                 buckets|buckets_floats|buckets_packed|counting
 #include "sort/device/sort_counting.h"
+#include "sort/device/sort_few.h"
 #include "sort/device/sort_keys.h"
 #include "sort/device/sort_plan.h"
 #include "sort_data.h"
@@ -183,6 +184,17 @@ void packed(const Device& device, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) expect(same_bits(sorted[i], keys[places[i]]), "keys");
 }
 
+// Keys that are not crowded, by buckets that local memory holds.
+template <class T>
+void few(const Device& device, std::size_t count, Order order, bool in_place) {
+  std::vector<T> keys = make_keys<T>(count);
+  for (std::size_t i = 0; i < count; ++i) keys[i] = static_cast<T>(keys[i] % 3 * 40 + i * 7919 % count);
+  sort_alone(device, keys, order, in_place,
+             [](Stream& stream, const Buffer<T>& from, const Buffer<T>& to, const SortJob& job, DeviceWork& work) {
+               sort_few::sort(stream, from, dtype_of<T>, to, job, nullptr, work);
+             });
+}
+
 template <class T>
 void counting(const Device& device, std::size_t count, Order order, bool in_place) {
   sort_alone(device, make_keys<T>(count), order, in_place,
@@ -229,6 +241,9 @@ void run(const std::string& name) {
     buckets<float>(device, 7001, Order::descending, false);
   } else if (name == "buckets_packed") {
     packed(device, 6001);
+  } else if (name == "few") {
+    few<std::int32_t>(device, 3001, Order::descending, true);
+    few<std::uint64_t>(device, 1501, Order::ascending, false);
   } else if (name == "counting") {
     counting<std::int8_t>(device, 5001, Order::descending, true);
     counting<std::uint16_t>(device, 3001, Order::ascending, false);

@@ -2,8 +2,10 @@
 #include "sort/device/sort_device.h"
 
 #include "call/operands.h"
+#include "runtime/backend.h"
 #include "sort/device/bitonic_device.h"
 #include "sort/device/sort_counting.h"
+#include "sort/device/sort_few.h"
 #include "sort/device/sort_kernels.h"
 #include "sort/device/sort_keys.h"
 #include "sort/device/sort_merge.h"
@@ -26,9 +28,9 @@ namespace {
 
 using sort_kernels::Arrays;
 
-// Who sorts: the network or merging, rows in registers, counting, digits in one launch, many keys from a histogram on,
-// or digits.
-enum class Way : std::uint8_t { bitonic, merge, rows, segments, counting, once, keys, radix };
+// Who sorts: the network or merging, rows in registers, counting, few keys in local memory, digits in one launch, many
+// keys from a histogram on, or digits.
+enum class Way : std::uint8_t { bitonic, merge, rows, segments, counting, few, once, keys, radix };
 
 bool indices_wanted(const Payload& payload) {
   return payload.kind == Payload::Kind::indices;
@@ -72,6 +74,9 @@ Way way_of(const DeviceInfo& info, Dtype dtype, const Payload& payload, const So
   if (equal && pieces.rows == 1 && job.algorithm == SortAlgorithm::automatic) {
     const bool alone = payload.kind == Payload::Kind::none;
     if (alone && sort_counting::serves(dtype, pieces.count)) return Way::counting;
+    if (alone && pieces.count > most_of_rows(info, dtype, payload) && sort_few::serves(info, dtype, pieces.count)) {
+      return Way::few;
+    }
     if (!alone && pieces.count >= sort_once::least_keys && sort_once::serves(info, dtype, payload, pieces.count)) {
       return Way::once;
     }
@@ -102,6 +107,7 @@ std::uint64_t workspace_bytes(const DeviceInfo& info, const Arrays& arrays, cons
     case Way::merge: return sort_merge::workspace_bytes(info, arrays, rows, length);
     case Way::rows: return sort_rows::workspace_bytes(info, arrays, {rows, length, length});
     case Way::counting: return sort_counting::workspace_bytes(info, arrays.dtype, length);
+    case Way::few: return sort_few::workspace_bytes(info, arrays.dtype, length);
     case Way::once:
     case Way::keys: {
       const std::uint64_t bytes = way == Way::once ? sort_once::workspace_bytes(info, arrays.dtype, payload, length)
@@ -130,7 +136,41 @@ Buffer<std::byte> memory_for(const Device& device, const BufferBase* workspace, 
   return work.memory_for(device, workspace, digits_bytes);
 }
 
+// Of a timed sort on CUDA the first command has an event, and the end of the last one, but none between them: each
+// takes as long as a small launch.
+class FewEvents {
+ public:
+  FewEvents(Stream& stream, DeviceWork& work) : stream_(stream.implementation()), work_(work) {
+    if (stream.device().kind() == DeviceKind::cuda && stream_.own_commands == runtime::Mark::yes) {
+      work_.sparing = &stream_;
+    }
+  }
+  FewEvents(const FewEvents&) = delete;
+  FewEvents& operator=(const FewEvents&) = delete;
+  ~FewEvents() { stop(); }
+  void end() {
+    if (work_.sparing != nullptr && work_.first) work_.last = Event(stream_.record());
+    stop();
+  }
+
+ private:
+  void stop() {
+    if (std::exchange(work_.sparing, nullptr) != nullptr) stream_.own_commands = runtime::Mark::yes;
+  }
+
+  runtime::Stream& stream_;
+  DeviceWork& work_;
+};
+
 }  // namespace
+
+void DeviceWork::done(Event event) {
+  if (!first) {
+    first = event;
+    if (sparing != nullptr) sparing->own_commands = runtime::Mark::no;
+  }
+  last = std::move(event);
+}
 
 // What digits sort, and, with Way::segments, what is sorted in registers.
 struct DeviceSegments::Tables {
@@ -167,6 +207,7 @@ DeviceWork sort_on_device(Stream& stream, const BufferBase& keys, Dtype dtype, B
   const std::uint64_t rows = job.pieces.rows;
   const std::uint64_t length = job.pieces.segments.empty() ? job.pieces.length(0) : 0;
   DeviceWork work;
+  FewEvents events(stream, work);
   if (segments == nullptr && !job.pieces.segments.empty()) {
     const auto made = std::make_shared<const DeviceSegments>(stream.device(), dtype, payload, job);
     segments = made.get();
@@ -178,6 +219,7 @@ DeviceWork sort_on_device(Stream& stream, const BufferBase& keys, Dtype dtype, B
     case Way::merge: sort_merge::sort(stream, arrays, rows, length, workspace, work); break;
     case Way::rows: sort_rows::sort(stream, arrays, {rows, length, length}, workspace, work); break;
     case Way::counting: sort_counting::sort(stream, keys, dtype, *result, job, workspace, work); break;
+    case Way::few: sort_few::sort(stream, keys, dtype, *result, job, workspace, work); break;
     case Way::once:
     case Way::keys:
     case Way::radix: {
@@ -207,6 +249,7 @@ DeviceWork sort_on_device(Stream& stream, const BufferBase& keys, Dtype dtype, B
       break;
     }
   }
+  events.end();
   return work;
 }
 

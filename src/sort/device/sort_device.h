@@ -12,6 +12,10 @@
 #include <utility>
 #include <vector>
 
+namespace masu::runtime {
+class Stream;
+}  // namespace masu::runtime
+
 namespace masu {
 
 // What a device has been given to do: memory that must live until it is done, and the first and the last command.
@@ -20,11 +24,9 @@ struct DeviceWork {
   std::vector<std::shared_ptr<const void>> kept;
   std::optional<Event> first;
   Event last;
+  runtime::Stream* sparing = nullptr;  // of which only the first command gets an event
 
-  void done(Event event) {
-    if (!first) first = event;
-    last = std::move(event);
-  }
+  void done(Event event);
   // `bytes` bytes of temporary memory: the caller's workspace, or allocated and kept with the work.
   Buffer<std::byte> memory_for(const Device& device, const BufferBase* workspace, std::uint64_t bytes) {
     if (workspace != nullptr) return Buffer<std::byte>(device, workspace->memory(), workspace->byte_offset(), bytes);

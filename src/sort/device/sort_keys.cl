@@ -254,14 +254,11 @@ MASU_INLINE void part_tile(__global const uchar *from, __global MASU_ELEMENT *to
 }
 
 // Tiles of a part: they begin at multiples of 16 bytes.
-inline uint part_tiles(__global const uint *starts, __global const uint *counts, const uint part) {
-  const uint begin = starts[MASU_FIRST_KEYS + part];
-  const uint last = ((part + 1) << MASU_SECOND_BITS) - 1;
-  const uint end = starts[last] + counts[last];
+inline uint tiles_of(const uint begin, const uint end) {
   return begin == end ? 0 : (end - begin / MASU_VECTOR * MASU_VECTOR + MASU_TILE - 1) / MASU_TILE;
 }
 
-// From `keys` to `parted`. The last work-group finds the tiles of keys_second instead.
+// From `keys` to `parted`. The last work-group finds the tiles of keys_second instead, unless keys_parts has.
 __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void keys_first(
     __global const uchar *keys, const ulong keys_at, __global uchar *parted, const ulong parted_at,
     MASU_VALUE_BUFFERS __global uchar *workspace, const ulong header_at, const ulong counts_at, const ulong starts_at,
@@ -271,12 +268,16 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void keys_first(
   const uint tile = (uint)get_group_id(0);
   __global uint *const starts = MASU_AT(uint, starts_at);
   if (tile + 1 == get_num_groups(0)) {
+#if !MASU_TWO_STEPS
     __local uint *const partial = (__local uint *)local_memory;
-    const uint tiles = lid < 256 ? part_tiles(starts, MASU_AT(const uint, counts_at), lid) : 0;
+    const uint last = ((lid + 1) << MASU_SECOND_BITS) - 1;
+    const uint tiles =
+        lid < 256 ? tiles_of(starts[MASU_FIRST_KEYS + lid], starts[last] + MASU_AT(const uint, counts_at)[last]) : 0;
     uint total;
     const uint before = group_scan(tiles, MASU_GROUP, partial, lid, &total);
     if (lid < 256) starts[MASU_FIRST_TILES + 1 + lid] = before;
     if (lid == 0) starts[MASU_FIRST_TILES] = 0;
+#endif
     return;
   }
 #if MASU_BY_DIGITS_TOO

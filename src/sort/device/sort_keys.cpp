@@ -53,9 +53,15 @@ class Sorter {
     if (looked_up_) work_.done(call::copy(stream_, keys_, source()));
     count();
     if (by_digits_.plan.group != 0) by_digits();
-    places();
+    if (!tuning_.two_steps) places();
+    else parts();
     if (subject_.has_specials()) move_specials();
-    part();
+    part_first();
+    if (tuning_.two_steps) {
+      count_parts();
+      places();
+    }
+    part_second();
     finish(Finish::all);
     if (tuning_.join_bits != 0) finish(Finish::singles);
     if (tuning_.middle.group != 0) finish(Finish::middle);
@@ -72,6 +78,9 @@ class Sorter {
   }
 
  private:
+  // Counters of 256 digits in 32 columns.
+  static constexpr LocalMemory columns = call::local<std::uint32_t>(256 * 32);
+
   static std::span<const std::string_view> part_files_of(const Tuning& tuning) {
     if (tuning.tallies) return part_files;
     return crowded_files;
@@ -114,10 +123,17 @@ class Sorter {
   }
 
   void count() {
-    const unsigned ranges = tuning_.buckets() / tuning_.count_bins;
-    launch("keys_count", std::uint64_t{ranges} * tuning_.units * (ranges == 1 ? 1 : 2), tuning_.count_group, keys_,
+    launch("keys_count", std::uint64_t{tuning_.units} * (tuning_.two_steps ? 6 : 1), tuning_.count_group, keys_,
            memory_, at(layout_.header), at(layout_.counts), count_, flipped_, by_digits_.crowded_pairs,
-           call::local<std::uint16_t>(tuning_.count_bins + 4));
+           tuning_.two_steps ? columns : call::local<std::uint16_t>(tuning_.buckets() + 4));
+  }
+  void parts() {
+    launch("keys_parts", 1, 256, memory_, at(layout_.header), at(layout_.counts), at(layout_.starts), flipped_,
+           call::local<std::uint32_t>(256));
+  }
+  void count_parts() {
+    launch("parts_count", std::uint64_t{tuning_.units} * 12, 256, parted_, memory_, at(layout_.counts),
+           at(layout_.starts), columns);
   }
   void places() {
     launch("keys_places", tuning_.buckets() / tuning_.places_group, tuning_.places_group, memory_, at(layout_.header),
@@ -137,15 +153,16 @@ class Sorter {
                       job_, workspace_, layout, true, work_);
   }
 
-  void part() {
+  void part_first() {
     const std::uint64_t tile = tuning_.part.tile();
-    const LocalMemory local{tuning_.part_bytes()};
     // One more than needed, where the first key does not lie at a multiple of 16 bytes; and one for the tiles.
     launch("keys_first", (count_ + 4 + tile - 1) / tile + 1, tuning_.part.group, keys_, parted_,
            values(values_, parted_values_), memory_, at(layout_.header), at(layout_.counts), at(layout_.starts), count_,
-           flipped_, local);
-    launch("keys_second", count_ / tile + 2 * 256, tuning_.part.group, parted_, sorted_,
-           values(parted_values_, values_), memory_, at(layout_.starts), local);
+           flipped_, LocalMemory{tuning_.part_bytes()});
+  }
+  void part_second() {
+    launch("keys_second", count_ / tuning_.part.tile() + 2 * 256, tuning_.part.group, parted_, sorted_,
+           values(parted_values_, values_), memory_, at(layout_.starts), LocalMemory{tuning_.part_bytes()});
   }
 
   void finish(Finish which) {
@@ -159,12 +176,10 @@ class Sorter {
     const Shape shape = tuning_.shape(which);
     const std::uint64_t groups =
         which == Finish::all ? tuning_.buckets() >> tuning_.join_bits : std::uint64_t{tuning_.units} * shape.resident;
-    // Where buckets go that have too many keys in a bin.
-    const std::uint64_t full = which == Finish::middle ? layout_.opens[0] : layout_.full;
     launch_of(finish_files, finish_defines(info_, subject_, which, bucket_bits_), "keys_finish", groups, shape.group,
               moved(), memory_, at(layout_.header), at(layout_.counts), at(layout_.starts), at(list.place),
-              word_at(list.word), at(full), at(layout_.rows[0]), at(layout_.tiles[0]), flipped_,
-              LocalMemory{tuning_.finish_bytes(which)});
+              word_at(list.word), at(layout_.full), at(layout_.opens[0]), at(layout_.rows[0]), at(layout_.tiles[0]),
+              flipped_, LocalMemory{tuning_.finish_bytes(which)});
   }
 
   void tally() { launch_tally("crowd_tally", true, at(layout_.tallies), at(layout_.huges), flipped_); }
@@ -175,8 +190,8 @@ class Sorter {
   template <class... T>
   void launch_tally(std::string_view name, bool counters, const T&... lists) {
     launch_of(tally_files, tally_defines(info_, subject_, bucket_bits_), name,
-              std::uint64_t{tuning_.units} * (counters ? 1 : 2), tuning_.tally_group, sorted_, parted_, memory_,
-              at(layout_.header), lists..., LocalMemory{tuning_.tally_bytes(counters)});
+              std::uint64_t{tuning_.units} * tuning_.tally_ranges * (counters ? 1 : 2), tuning_.tally_group, sorted_,
+              parted_, memory_, at(layout_.header), lists..., LocalMemory{tuning_.tally_bytes(counters)});
   }
 
   void split(unsigned level) {
@@ -255,7 +270,8 @@ bool serves(const DeviceInfo& info, Dtype dtype, const Payload& payload, std::ui
   const Subject subject = Subject::of(dtype, payload, count);
   if (count > most_keys || !takes(subject, info, payload)) return false;
   const Tuning tuning = tuning_of(info, subject, bucket_bits_of(subject, count));
-  return info.local_bytes >= std::max(tuning.part_bytes(), tuning.finish_bytes(Finish::all));
+  return info.local_bytes >= std::max({tuning.part_bytes(), tuning.finish_bytes(Finish::all),
+                                       tuning.tally_group != 0 ? tuning.tally_bytes(true) : 0});
 }
 
 std::uint64_t workspace_bytes(const DeviceInfo& info, Dtype dtype, const Payload& payload, std::uint64_t count) {

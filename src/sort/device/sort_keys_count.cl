@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where the buckets of keys are, in OpenCL C 1.2 (and, behind the CUDA prelude, in CUDA C++):
-//   keys_count   counts the placed keys of each bucket: of each value of the uppermost bits
+//   keys_count   counts the placed keys of each bucket: of each value of the uppermost bits; or, with MASU_TWO_STEPS, of
+//                the uppermost 8
+//   keys_parts   where the keys of each value of these 8 bits begin
+//   parts_count  counts the keys of each bucket when they are parted by these
 //   keys_places  where each bucket begins; lists those that the first keys_finish does not take
 // sort_key.cl, sort_placed.cl, group_scan.cl, sort_lists.cl and sort_keys.cl stand in front of this file.
 //
 // Defines beside those of these, all given by sort_keys_plan.cpp:
 // - MASU_COUNT_GROUP   work-items in a work-group of keys_count
-// - MASU_COUNT_BINS    buckets that a work-group of keys_count counts: a power of two
+// - MASU_TWO_STEPS     1: local memory does not hold a counter for each bucket
 // - MASU_PLACES_GROUP  work-items in a work-group of keys_places: a power of two
-// - MASU_MOST          keys of a bucket that a work-group of keys_finish takes
-// - MASU_MIDDLE_MOST   the same of the larger work-groups that take turns; MASU_MOST where there are none
+// - MASU_FINISH_MOST   keys of a bucket that a work-group of keys_finish takes
+// - MASU_MIDDLE_MOST   the same of the larger work-groups that take turns; MASU_FINISH_MOST where there are none
 // - MASU_TALLY         1: sort_tally.cl takes what keys_finish does not; 0: sort_crowded.cl does
 // - MASU_JOIN_BITS     2^this neighbouring buckets are finished by one work-group if they fit
 // - MASU_BY_DIGITS_TOO 1: crowded keys may be left to sort_once.cl
@@ -23,20 +26,32 @@
 
 inline uint bucket_of(const MASU_SOURCE upper) { return (uint)(upper >> (8 * MASU_SOURCE_BYTES - MASU_BUCKET_BITS)); }
 
+#if MASU_TWO_STEPS
+// A counter for each of 256 digits in each of 32 columns of work-items.
+#define MASU_COUNT_WORDS (256 * 32)
+inline void count_column(const uint digit, __local uint *counters, const uint lid) {
+  atomic_inc(&counters[digit * 32 + lid % 32]);
+}
+// The keys of digit lid, of which there are as many as work-items.
+inline uint columns_of(__local const uint *counters, const uint lid) {
+  uint sum = 0;
+  for (uint k = 0; k < 32; ++k) sum += counters[lid * 32 + (k + lid) % 32];
+  return sum;
+}
+#else
+#define MASU_COUNT_WORDS (MASU_BUCKETS / 2)
 // Counts placed keys by their buckets, exactly, in counters of 16 bits, two a word: what runs over half of one goes to
 // `totals` at once. Others may add meanwhile: fewer than the other half.
-inline void count_bucket(const uint bucket, const uint number, __local uint *counters, __global uint *totals,
-                         const uint first) {
-  const uint bin = bucket - first;
-  if (bin >= MASU_COUNT_BINS) return;
-  const uint word = spread_word(bin >> 1);
-  const uint upper = (bin & 1) << 4;
+inline void count_bucket(const uint bucket, const uint number, __local uint *counters, __global uint *totals) {
+  const uint word = spread_word(bucket >> 1);
+  const uint upper = (bucket & 1) << 4;
   const uint old = atomic_add(&counters[word], number << upper) >> upper & 0xffff;
   if (old < 0x8000 && old + number >= 0x8000) {
     atomic_sub(&counters[word], 0x8000U << upper);
     atomic_add(&totals[bucket], 0x8000U);
   }
 }
+#endif
 
 // Zeros, negative zeros and NaNs that a work-item met.
 typedef struct {
@@ -56,17 +71,41 @@ inline void count_special(const MASU_SOURCE bits, Specials *specials) {
 }
 
 inline void count_key(const MASU_SOURCE bits, const MASU_SOURCE flip, __local uint *counters, __global uint *totals,
-                      const uint first, Specials *specials) {
-  if (MASU_IS_SPECIAL(bits)) count_special(bits, specials);
-  else count_bucket(bucket_of(upper_key(bits, flip)), 1, counters, totals, first);
+                      const uint lid, Specials *specials) {
+  if (MASU_IS_SPECIAL(bits)) {
+    count_special(bits, specials);
+    return;
+  }
+#if MASU_TWO_STEPS
+  (void)totals;
+  count_column((uint)(upper_key(bits, flip) >> (8 * MASU_SOURCE_BYTES - 8)), counters, lid);
+#else
+  (void)lid;
+  count_bucket(bucket_of(upper_key(bits, flip)), 1, counters, totals);
+#endif
 }
+
+#define MASU_NO_BUCKET 0x80000000U
+#if MASU_TWO_STEPS
+inline void count_vector(const uint4 vector, const MASU_SOURCE flip, __local uint *counters, __global uint *totals,
+                         const uint lid, uint *hot, Specials *specials) {
+  (void)hot;
+  MASU_SOURCE keys[MASU_SOURCE_VECTOR];
+  unpack_source(vector, keys);
+  MASU_PRAGMA_UNROLL
+  for (uint k = 0; k < MASU_SOURCE_VECTOR; ++k) count_key(keys[k], flip, counters, totals, lid, specials);
+}
+inline void flush_bins(__local const uint *counters, __global uint *totals, const uint lid) {
+  const uint sum = columns_of(counters, lid);
+  if (sum != 0) atomic_add(&totals[lid], sum);
+}
+#else
 
 // Buckets of a vector of keys; those that are special have none. Keys of bucket *hot are counted by one lane, where an
 // eighth of all lanes' keys or more are in it. Where they are not, another bucket becomes the hot one.
-#define MASU_NO_BUCKET 0x80000000U
 #define MASU_HOT_KEYS max(MASU_SOURCE_VECTOR * MASU_SHUFFLE_LANES / 8, MASU_SOURCE_VECTOR)
 inline void count_vector(const uint4 vector, const MASU_SOURCE flip, __local uint *counters, __global uint *totals,
-                         const uint first, uint *hot, Specials *specials) {
+                         const uint lid, uint *hot, Specials *specials) {
   MASU_SOURCE keys[MASU_SOURCE_VECTOR];
   unpack_source(vector, keys);
   uint buckets[MASU_SOURCE_VECTOR];
@@ -82,36 +121,37 @@ inline void count_vector(const uint4 vector, const MASU_SOURCE flip, __local uin
   }
   const uint in_hot = masu_sum_lanes(own);
   if (in_hot >= MASU_HOT_KEYS) {
-    if (*hot != MASU_NO_BUCKET && get_local_id(0) % MASU_SHUFFLE_LANES == 0) {
-      count_bucket(*hot, in_hot, counters, totals, first);
+    if (*hot != MASU_NO_BUCKET && lid % MASU_SHUFFLE_LANES == 0) {
+      count_bucket(*hot, in_hot, counters, totals);
     }
     MASU_PRAGMA_UNROLL
     for (uint k = 0; k < MASU_SOURCE_VECTOR; ++k) {
-      if (buckets[k] != *hot && buckets[k] != MASU_NO_BUCKET) count_bucket(buckets[k], 1, counters, totals, first);
+      if (buckets[k] != *hot && buckets[k] != MASU_NO_BUCKET) count_bucket(buckets[k], 1, counters, totals);
     }
     return;
   }
   *hot = masu_first_lane(buckets[0]);
   MASU_PRAGMA_UNROLL
   for (uint k = 0; k < MASU_SOURCE_VECTOR; ++k) {
-    if (buckets[k] != MASU_NO_BUCKET) count_bucket(buckets[k], 1, counters, totals, first);
+    if (buckets[k] != MASU_NO_BUCKET) count_bucket(buckets[k], 1, counters, totals);
   }
 }
 
-inline void clear_bins(__local uint *counters, const uint lid) {
-  for (uint i = lid; i < MASU_COUNT_BINS / 2; i += MASU_COUNT_GROUP) counters[i] = 0;
-}
 // Adds a work-group's counters to those of all.
-inline void flush_bins(__local const uint *counters, __global uint *totals, const uint first, const uint lid) {
-  for (uint i = lid; i < MASU_COUNT_BINS / 2; i += MASU_COUNT_GROUP) {
+inline void flush_bins(__local const uint *counters, __global uint *totals, const uint lid) {
+  for (uint i = lid; i < MASU_COUNT_WORDS; i += MASU_COUNT_GROUP) {
     const uint pair = counters[spread_word(i)];
-    if ((pair & 0xffff) != 0) atomic_add(&totals[first + 2 * i], pair & 0xffff);
-    if (pair >> 16 != 0) atomic_add(&totals[first + 2 * i + 1], pair >> 16);
+    if ((pair & 0xffff) != 0) atomic_add(&totals[2 * i], pair & 0xffff);
+    if (pair >> 16 != 0) atomic_add(&totals[2 * i + 1], pair >> 16);
   }
+}
+#endif
+inline void clear_bins(__local uint *counters, const uint lid) {
+  for (uint i = lid; i < MASU_COUNT_WORDS; i += MASU_COUNT_GROUP) counters[i] = 0;
 }
 
 #if MASU_BY_DIGITS_TOO
-// Of a key of each work-item, how many pairs share one of MASU_COUNT_BINS bins. The counters, and `found`, are zeros, and the
+// Of a key of each work-item, how many pairs share one of MASU_BUCKETS bins. The counters, and `found`, are zeros, and the
 // counters are again.
 inline void count_pairs(const uint bin, __local uint *counters, __local uint *found) {
   const uint word = spread_word(bin >> 1);
@@ -125,7 +165,7 @@ inline void count_pairs(const uint bin, __local uint *counters, __local uint *fo
 // apart, where keys are alone, from equal ones, which need no sorting then.
 MASU_INLINE bool crowded(__global const MASU_SOURCE *from, const uint count, const MASU_SOURCE flip, const uint pairs,
                          __local uint *counters, const uint lid) {
-  __local uint *const found = counters + MASU_COUNT_BINS / 2;
+  __local uint *const found = counters + MASU_COUNT_WORDS;
   const uint stride = count / MASU_COUNT_GROUP;
   const uint place = stride == 0 ? lid % count : lid * stride + lid * 40503U % stride;
   const MASU_SOURCE key = upper_key(from[place], flip);
@@ -146,7 +186,7 @@ MASU_INLINE bool crowded(__global const MASU_SOURCE *from, const uint count, con
 }
 #endif
 
-// Work-groups take turns at the ranges of buckets. All of a range count all keys together. Keys that are crowded, with
+// All work-groups count all keys together. Keys that are crowded, with
 // `crowded_pairs` or more, are left to sort_once.cl.
 __kernel MASU_WORK_GROUP(MASU_COUNT_GROUP) void keys_count(__global const uchar *restrict keys, const ulong keys_at,
                                                            __global uchar *workspace, const ulong header_at,
@@ -155,10 +195,7 @@ __kernel MASU_WORK_GROUP(MASU_COUNT_GROUP) void keys_count(__global const uchar 
   MASU_LOCAL_POINTER(uint, counters);
   const MASU_SOURCE flip = flipped != 0 ? MASU_SOURCE_ALL_BITS : 0;
   const uint lid = (uint)get_local_id(0);
-  const uint ranges = MASU_BUCKETS / MASU_COUNT_BINS;
-  const uint first = (uint)get_group_id(0) % ranges * MASU_COUNT_BINS;
-  const uint group = (uint)get_group_id(0) / ranges;
-  const uint groups = (uint)get_num_groups(0) / ranges;
+  const uint group = (uint)get_group_id(0);
   __global uint *const totals = MASU_AT(uint, counts_at);
   __global const MASU_SOURCE *const from = (__global const MASU_SOURCE *)(keys + keys_at);
   uint hot = MASU_NO_BUCKET;
@@ -179,37 +216,100 @@ __kernel MASU_WORK_GROUP(MASU_COUNT_GROUP) void keys_count(__global const uchar 
   const uint vectors = (count - head) / MASU_SOURCE_VECTOR;
   const uint tail = count - head - vectors * MASU_SOURCE_VECTOR;
   if (group == 0 && lid < head + tail) {
-    count_key(from[lid < head ? lid : count - tail + (lid - head)], flip, counters, totals, first, &specials);
+    count_key(from[lid < head ? lid : count - tail + (lid - head)], flip, counters, totals, lid, &specials);
   }
   __global const uint4 *const whole = (__global const uint4 *)(from + head);
-  const uint stride = groups * MASU_COUNT_GROUP;
+  const uint stride = (uint)get_num_groups(0) * MASU_COUNT_GROUP;
   ulong i = group * MASU_COUNT_GROUP;
   for (; i + 3 * (ulong)stride + MASU_COUNT_GROUP <= vectors; i += 4 * (ulong)stride) {
     uint4 held[4];
     MASU_PRAGMA_UNROLL
     for (uint k = 0; k < 4; ++k) held[k] = masu_load_streaming(whole + i + k * (ulong)stride + lid);
     MASU_PRAGMA_UNROLL
-    for (uint k = 0; k < 4; ++k) count_vector(held[k], flip, counters, totals, first, &hot, &specials);
+    for (uint k = 0; k < 4; ++k) count_vector(held[k], flip, counters, totals, lid, &hot, &specials);
   }
   for (; i < vectors; i += stride) {
     if (i + MASU_COUNT_GROUP <= vectors) {
-      count_vector(masu_load_streaming(whole + i + lid), flip, counters, totals, first, &hot, &specials);
+      count_vector(masu_load_streaming(whole + i + lid), flip, counters, totals, lid, &hot, &specials);
     } else if (i + lid < vectors) {
       for (uint k = 0; k < MASU_SOURCE_VECTOR; ++k) {
-        count_key(from[head + (uint)(i + lid) * MASU_SOURCE_VECTOR + k], flip, counters, totals, first, &specials);
+        count_key(from[head + (uint)(i + lid) * MASU_SOURCE_VECTOR + k], flip, counters, totals, lid, &specials);
       }
     }
   }
 #if MASU_ELEMENT_CLASS == 2
-  if (first == 0) {
-    if (specials.zeros != 0) atomic_add(&MASU_AT(uint, header_at)[MASU_ZEROS], specials.zeros);
-    if (specials.minuses != 0) atomic_add(&MASU_AT(uint, header_at)[MASU_MINUSES], specials.minuses);
-    if (specials.nans != 0) atomic_add(&MASU_AT(uint, header_at)[MASU_NANS], specials.nans);
-  }
+  if (specials.zeros != 0) atomic_add(&MASU_AT(uint, header_at)[MASU_ZEROS], specials.zeros);
+  if (specials.minuses != 0) atomic_add(&MASU_AT(uint, header_at)[MASU_MINUSES], specials.minuses);
+  if (specials.nans != 0) atomic_add(&MASU_AT(uint, header_at)[MASU_NANS], specials.nans);
 #endif
   barrier(CLK_LOCAL_MEM_FENCE);
-  flush_bins(counters, totals, first, lid);
+  flush_bins(counters, totals, lid);
 }
+
+#if MASU_TWO_STEPS
+// One work-group of 256: where the keys of each value of the upper 8 bits begin, and their tiles. Clears the counts.
+__kernel MASU_WORK_GROUP(256) void keys_parts(__global uchar *workspace, const ulong header_at, const ulong counts_at,
+                                              const ulong starts_at, const uint flipped, __local uint *partial) {
+  MASU_LOCAL_POINTER(uint, partial);
+  const uint lid = (uint)get_local_id(0);
+  __global const uint *const header = MASU_AT(const uint, header_at);
+  __global uint *const starts = MASU_AT(uint, starts_at);
+  const uint own = MASU_AT(uint, counts_at)[lid];
+  MASU_AT(uint, counts_at)[lid] = 0;
+  uint total;
+  uint start = group_scan(own, 256, partial, lid, &total) - own;
+  start += flipped != 0 ? header[MASU_NANS] : 0;
+  start += lid >= 128 ? header[MASU_ZEROS] + header[MASU_MINUSES] : 0;
+  starts[MASU_CURSORS + lid] = start;
+  starts[MASU_FIRST_KEYS + lid] = start;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  const uint tiles = group_scan(tiles_of(start, start + own), 256, partial, lid, &total);
+  starts[MASU_FIRST_TILES + 1 + lid] = tiles;
+  if (lid == 0) starts[MASU_FIRST_TILES] = 0;
+}
+
+// Counts the buckets of the keys that keys_first has parted: each work-group those of neighbouring tiles.
+__kernel MASU_WORK_GROUP(256) void parts_count(__global const uchar *parted, const ulong parted_at,
+                                               __global uchar *workspace, const ulong counts_at, const ulong starts_at,
+                                               __local uint *counters) {
+  MASU_LOCAL_POINTER(uint, counters);
+  const uint lid = (uint)get_local_id(0);
+  __global const MASU_ELEMENT *const from = (__global const MASU_ELEMENT *)(parted + parted_at);
+  __global const uint *const starts = MASU_AT(const uint, starts_at);
+  __global const uint *const tiles = starts + MASU_FIRST_TILES;
+  const ulong all = tiles[256];
+  const uint lo = (uint)(all * get_group_id(0) / get_num_groups(0));
+  const uint hi = (uint)(all * (get_group_id(0) + 1) / get_num_groups(0));
+  if (lo == hi) return;
+  uint part = 0;  // the last one that begins at tile lo or before
+  for (uint step = 128; step != 0; step /= 2) part += tiles[part + step] <= lo ? step : 0;
+  for (uint tile = lo; tile < hi; ++part) {
+    const uint behind = min(hi, tiles[part + 1]);
+    const uint begin = starts[MASU_FIRST_KEYS + part];
+    const uint base = begin / MASU_VECTOR * MASU_VECTOR;
+    const uint first = max(begin, base + (tile - tiles[part]) * MASU_TILE);
+    const uint end = min(starts[MASU_CURSORS + part], base + (behind - tiles[part]) * MASU_TILE);
+    for (uint i = lid; i < MASU_COUNT_WORDS; i += 256) counters[i] = 0;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (uint i = first + lid; i < end; i += 8 * 256) {
+      MASU_ELEMENT keys[8];
+      MASU_UNROLLED
+      for (uint k = 0; k < 8; ++k) {
+        if (i + k * 256 < end) keys[k] = from[i + k * 256];
+      }
+      MASU_UNROLLED
+      for (uint k = 0; k < 8; ++k) {
+        if (i + k * 256 < end) count_column((uint)(keys[k] >> MASU_REST_BITS) & ((1U << MASU_SECOND_BITS) - 1), counters, lid);
+      }
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    const uint sum = columns_of(counters, lid);
+    if (sum != 0) atomic_add(&MASU_AT(uint, counts_at)[(part << MASU_SECOND_BITS) + lid], sum);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    tile = behind;
+  }
+}
+#endif
 
 // Each work-group scans as many buckets as it has work-items, and sums all before them by itself: they are few, and no group
 // waits for another. Zeros lie between both halves of the buckets; NaNs behind all others, or, where greater keys come first,
@@ -243,15 +343,15 @@ __kernel MASU_WORK_GROUP(MASU_PLACES_GROUP) void keys_places(__global uchar *wor
   const uint bucket = first + lid;
   const uint start = totals[lid] + sums[lid] - own + nans + zeros;
   MASU_AT(uint, starts_at)[bucket] = start;
-  if ((bucket & ((1U << MASU_SECOND_BITS) - 1)) == 0) {
+  if (!MASU_TWO_STEPS && (bucket & ((1U << MASU_SECOND_BITS) - 1)) == 0) {
     MASU_AT(uint, starts_at)[MASU_CURSORS + (bucket >> MASU_SECOND_BITS)] = start;
     MASU_AT(uint, starts_at)[MASU_FIRST_KEYS + (bucket >> MASU_SECOND_BITS)] = start;
   }
 #if MASU_TALLY
   const uint lowest = lid & ~((1U << MASU_JOIN_BITS) - 1);
   const uint joined = sums[lowest + (1U << MASU_JOIN_BITS) - 1] - (lowest == 0 ? 0 : sums[lowest - 1]);
-  if (joined <= MASU_MOST) return;
-  if (own <= MASU_MOST) {
+  if (joined <= MASU_FINISH_MOST) return;
+  if (own <= MASU_FINISH_MOST) {
     if (own != 0) MASU_AT(uint, singles_at)[atomic_inc(&header[MASU_SINGLES])] = bucket;
   } else if (own <= MASU_MIDDLE_MOST) {
     MASU_AT(uint, middle_at)[atomic_inc(&header[MASU_MIDDLE])] = bucket;
@@ -265,7 +365,7 @@ __kernel MASU_WORK_GROUP(MASU_PLACES_GROUP) void keys_places(__global uchar *wor
     atomic_add(&header[MASU_HUGE_KEYS], own);
   }
 #else
-  if (own > MASU_MOST && own <= MASU_MIDDLE_MOST) {
+  if (own > MASU_FINISH_MOST && own <= MASU_MIDDLE_MOST) {
     MASU_AT(uint, middle_at)[atomic_inc(&header[MASU_MIDDLE])] = bucket;
   }
   open_buckets(own > MASU_MIDDLE_MOST, start, own, MASU_REST_BITS, 0, workspace, header + MASU_LEVELS, opens_at, rows_at,

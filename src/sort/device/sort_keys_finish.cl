@@ -13,6 +13,7 @@
 // - MASU_BIN_KEYS   that may share a bin, where keys are compared within their bins
 // - MASU_UNROLL     1: loops over the keys of a work-item are unrolled, so that they lie in registers
 // - MASU_BIN_BITS   of a key, by which it goes into a bin
+// - MASU_ENTRY_MOST  keys that sort_finish.cl takes
 
 #if MASU_UNROLL
 #define MASU_UNROLLED MASU_PRAGMA_UNROLL
@@ -21,8 +22,8 @@
 #endif
 #define MASU_ROLLED _Pragma("unroll 1")
 // Where list_bucket writes: entries for sort_finish.cl, or a level of sort_crowded.cl.
-#define MASU_LIST_PARAMETERS const ulong entries_at, const ulong rows_at, const ulong tiles_at,
-#define MASU_LIST_ARGUMENTS entries_at, rows_at, tiles_at,
+#define MASU_LIST_PARAMETERS const ulong entries_at, const ulong opens_at, const ulong rows_at, const ulong tiles_at,
+#define MASU_LIST_ARGUMENTS entries_at, opens_at, rows_at, tiles_at,
 // Two counters of 16 bits a word.
 #define MASU_WORDS (1 << (MASU_BIN_BITS - 1))
 inline uint bin_at(const MASU_ELEMENT key, const uint shift) { return (uint)(key >> shift) & (2 * MASU_WORDS - 1); }
@@ -224,17 +225,18 @@ MASU_INLINE void finish_bucket(__global uchar *sorted, const ulong sorted_at, co
 inline void list_bucket(__global uchar *workspace, const ulong header_at, MASU_LIST_PARAMETERS const uint begin,
                         const uint size, const uint bits, __local uint *noted, const uint lid) {
   __global uint *const header = MASU_AT(uint, header_at);
-#if MASU_LISTED == 1
-  open_buckets(lid == 0, begin, size, bits, 0, workspace, header + MASU_LEVELS, entries_at, rows_at, tiles_at, noted, lid,
-               MASU_GROUP);
-#else
-  (void)noted;
+#if MASU_MOST > MASU_ENTRY_MOST
+  if (size > MASU_ENTRY_MOST) {
+    open_buckets(lid == 0, begin, size, bits, 0, workspace, header + MASU_LEVELS, opens_at, rows_at, tiles_at, noted, lid,
+                 MASU_GROUP);
+    return;
+  }
+#endif
   if (lid != 0) return;
   __global uint *const entry = MASU_AT(uint, entries_at) + (size_t)atomic_inc(&header[MASU_FULL_ENTRIES]) * 3;
   entry[0] = begin;
   entry[1] = size;
   entry[2] = bits;
-#endif
 }
 
 // Sorts a bucket: into bins, then each key to its place among those of its bin. `bits`: the bits in which the keys differ, and

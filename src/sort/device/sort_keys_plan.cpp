@@ -36,11 +36,12 @@ Tuning shapes_of(const DeviceInfo& info, const Subject& subject) {
   const bool u = info.gpu;
   if (info.local_bytes >= std::uint64_t{176} << 10 && info.max_work_group_size >= 1024) {
     if (wide)
-      return {{512, 12, 2}, {512, 9, 3}, 12, {1024, 12, 1}, 14, subject.packed() ? 0U : 1024, 1024, 65536, 256, u};
-    return {{512, 24, 2}, {256, 18, 6}, 12, {1024, 24, 1}, 14, 1024, 1024, 65536, 256, u};
+      return {{512, 12, 2}, {512, 9, 3}, 12, {1024, 12, 1}, 14, subject.packed() ? 0U : 1024, 1, 1024, false, 256, u};
+    return {{512, 24, 2}, {256, 18, 6}, 12, {1024, 24, 1}, 14, 1024, 1, 1024, false, 256, u};
   }
-  if (wide) return {{256, 12, 1}, {256, subject.packed() ? 12U : 16, 1}, 12, {}, 0, 0, 256, 16384, 256, u};
-  return {{256, 24, 1}, {256, 18, 1}, 12, {}, 0, 0, 256, 16384, 256, u};
+  if (wide) return {{256, 12, 1}, {256, subject.packed() ? 12U : 18, 1}, 12, {}, 0, 0, 1, 256, true, 256, u};
+  const unsigned middle = info.max_work_group_size >= 512 ? 512 : 256;
+  return {{256, 24, 1}, {256, 18, 1}, 12, {middle, 32, 1}, 12, 256, 4, 256, true, 256, u};
 }
 
 // Whether keys_finish keeps 16 bits of each key.
@@ -125,6 +126,7 @@ unsigned Tuning::levels() const noexcept {
 
 std::uint32_t Tuning::tally_most(std::uint64_t count) const noexcept {
   if (tally_group == 0) return 0;
+  if (tally_ranges != 1) return 32767;  // larger ones have room for a table
   return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(count * 3 / 5 / units, 65536, most_tallied));
 }
 
@@ -136,7 +138,7 @@ unsigned Tuning::bits(Finish which) const noexcept {
   return which == Finish::middle ? middle_bits : bin_bits;
 }
 unsigned Tuning::most_of(Finish which) const noexcept {
-  return which == Finish::middle ? middle.tile() : most;
+  return which == Finish::middle ? middle.tile() : which == Finish::entries ? most : finish_most;
 }
 
 std::uint64_t Tuning::part_bytes() const noexcept {
@@ -150,7 +152,7 @@ std::uint64_t Tuning::finish_bytes(Finish which) const noexcept {
          (value_bytes != 0 ? keys * 2 : 0);
 }
 std::uint64_t Tuning::tally_bytes(bool counters) const noexcept {
-  return (tally_group * 10 + 4 + (counters ? 32768 + most_tallied / 32768 + 4 : 0)) * std::uint64_t{4};
+  return (tally_group * 10 + 4 + (counters ? 32768 / tally_ranges + most_tallied / 32768 + 4 : 0)) * std::uint64_t{4};
 }
 
 Tuning tuning_of(const DeviceInfo& info, const Subject& subject, unsigned bucket_bits) {
@@ -171,8 +173,8 @@ Tuning tuning_of(const DeviceInfo& info, const Subject& subject, unsigned bucket
   tuning.join_bits = tuning.bucket_bits - bucket_bits;
   // Whole keys lie in local memory.
   if (tuning.key_bytes == 4 && !narrow(tuning, Finish::all)) tuning.finish.resident = tuning.tallies ? 4 : 1;
-  tuning.count_bins = std::min(tuning.count_bins, tuning.buckets());
   tuning.most = std::min<unsigned>(tuning.finish.tile(), static_cast<unsigned>(entry_plan(info, subject).plan.tile()));
+  tuning.finish_most = tuning.tallies ? tuning.most : tuning.finish.tile();
   return tuning;
 }
 
@@ -191,8 +193,7 @@ ByDigits by_digits_of(const DeviceInfo& info, const Subject& subject, std::uint6
   const Tuning tuning = tuning_of(info, subject, bucket_bits);
   const bool order = subject.index_bytes != 0;
   const bool wide = size_of(subject.dtype) == 8;
-  if (which == ByDigitsWhere::none || subject.value_bytes != 0 || is_float(subject.dtype) ||
-      tuning.count_bins != tuning.buckets() ||
+  if (which == ByDigitsWhere::none || subject.value_bytes != 0 || is_float(subject.dtype) || tuning.two_steps ||
       (which == ByDigitsWhere::automatic && !order && !wide && count >= narrow_keys)) {
     return {};
   }
@@ -247,10 +248,11 @@ std::vector<runtime::Define> part_defines(const DeviceInfo& info, const Subject&
   std::vector<runtime::Define> defines = key_defines(subject, tuning, tuning.bucket_bits);
   add(defines, tuning.part);
   add(defines, "MASU_COUNT_GROUP", tuning.count_group);
-  add(defines, "MASU_COUNT_BINS", tuning.count_bins);
+  add(defines, "MASU_TWO_STEPS", tuning.two_steps ? 1 : 0);
   add(defines, "MASU_PLACES_GROUP", tuning.places_group);
   add(defines, "MASU_MOST", tuning.most);
-  add(defines, "MASU_MIDDLE_MOST", std::max(tuning.most, tuning.middle.tile()));
+  add(defines, "MASU_FINISH_MOST", tuning.finish_most);
+  add(defines, "MASU_MIDDLE_MOST", std::max(tuning.finish_most, tuning.middle.tile()));
   add(defines, "MASU_TALLY", tuning.tallies ? 1 : 0);
   add(defines, "MASU_JOIN_BITS", tuning.join_bits);
   add(defines, "MASU_BY_DIGITS_TOO", by_digits ? 1 : 0);
@@ -267,6 +269,7 @@ std::vector<runtime::Define> finish_defines(const DeviceInfo& info, const Subjec
   add(defines, tuning.shape(which));
   add(defines, "MASU_BIN_BITS", tuning.bits(which));
   add(defines, "MASU_MOST", tuning.most_of(which));
+  add(defines, "MASU_ENTRY_MOST", tuning.most);
   add(defines, "MASU_LISTED", which == Finish::all ? 0 : which == Finish::entries ? 2 : 1);
   add(defines, "MASU_JOIN_BITS", join_bits);
   add(defines, "MASU_BIN_KEYS", bin_keys);
@@ -285,6 +288,7 @@ std::vector<runtime::Define> tally_defines(const DeviceInfo& info, const Subject
   const Tuning tuning = tuning_of(info, subject, bucket_bits);
   std::vector<runtime::Define> defines = key_defines(subject, tuning, tuning.bucket_bits);
   add(defines, "MASU_GROUP", tuning.tally_group);
+  add(defines, "MASU_RANGES", tuning.tally_ranges);
   return defines;
 }
 

@@ -60,9 +60,11 @@ struct Tuning {
   unsigned bin_bits = 0;  // of keys_finish
   Shape middle;
   unsigned middle_bits = 0;
-  unsigned tally_group = 0;  // 0: nothing is counted by sort_tally.cl
+  unsigned tally_group = 0;   // 0: nothing is counted by sort_tally.cl
+  unsigned tally_ranges = 1;  // of values, which it counts one by one
   unsigned count_group = 0;
-  unsigned count_bins = 0;
+  bool two_steps =
+      false;  // keys are counted by their upper 8 bits first, by their buckets when they are parted by these
   unsigned places_group = 0;
   bool unroll = false;
 
@@ -71,7 +73,8 @@ struct Tuning {
   unsigned value_bytes = 0;
   bool packed = false;
   bool staged_values = false;  // values are ordered in local memory beside their keys
-  unsigned most = 0;           // keys that a work-group finishes
+  unsigned finish_most = 0;    // keys of a bucket that a work-group finishes
+  unsigned most = 0;           // the same, if they have too many in a bin
   unsigned bucket_bits = 0;    // by which keys are counted and parted
   unsigned join_bits = 0;      // so many fewer, where neighbours are finished together
   unsigned units = 1;          // compute units of the device

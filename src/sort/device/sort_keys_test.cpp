@@ -5,6 +5,7 @@
 
 #include "each_device.h"
 #include "sort/device/sort_keys_plan.h"
+#include "sort/device/sort_keys_test.h"
 #include "sort/device/sort_once.h"
 #include "sort/sort_test_data.h"
 
@@ -25,89 +26,12 @@
 namespace masu {
 namespace {
 
-constexpr std::uint64_t edge = 3;  // keys in front of those that are sorted, and behind them
+using test::Bits;
+using test::each_crowd;
+using test::edge;
+using test::keys_by;
 
-class SortKeys : public test::EachDevice {
- protected:
-  // Sorts what lies between the edges of `keys`, in place or elsewhere, and expects the stable order, bit by bit.
-  template <class T>
-  void expect_sorted(const std::vector<T>& inner, Order order, bool in_place, const std::string& what) const {
-    SCOPED_TRACE(what + " " + std::string(to_string(dtype_of<T>)) + " " + std::to_string(inner.size()) +
-                 (order == Order::ascending ? "" : " descending") + (in_place ? " in place" : ""));
-    std::vector<T> keys(inner.size() + 2 * edge, T{1});
-    std::ranges::copy(inner, keys.begin() + edge);
-    const Buffer<T> all = device.upload(keys);
-    const Buffer<T> other = device.upload(keys);
-    const Buffer<T> from = all.slice(edge, inner.size());
-    const Buffer<T> to = (in_place ? all : other).slice(edge, inner.size());
-    Stream stream(device);
-    DeviceWork work;
-    const SortJob job{order, SortAlgorithm::automatic, {inner.size(), 1, {}}};
-    if (once) sort_once::sort(stream, from, dtype_of<T>, &to, {}, job, nullptr, work);
-    else sort_keys::sort(stream, from, dtype_of<T>, &to, {}, job, nullptr, work, bucket_bits, by_digits);
-    stream.finish();
-    std::vector<T> expected = keys;
-    std::ranges::stable_sort(expected.begin() + edge, expected.end() - edge, {},
-                             [&](T key) { return sort_key(key, order); });
-    EXPECT_TRUE(test::bits_of((in_place ? all : other).read()) == test::bits_of(expected));
-    if (!in_place) {
-      EXPECT_TRUE(test::bits_of(all.read()) == test::bits_of(keys));
-    }
-  }
-  unsigned bucket_bits = 0;  // as for so many keys
-  sort_keys::ByDigitsWhere by_digits = sort_keys::ByDigitsWhere::automatic;
-  bool once = false;  // by sort_once
-
-  template <class T>
-  void expect_sorted_both_ways(const std::vector<T>& keys, const std::string& what) const {
-    expect_sorted(keys, Order::ascending, true, what);
-    expect_sorted(keys, Order::descending, false, what);
-  }
-};
-
-template <class T>
-using Bits = UnsignedOf<sizeof(T)>;
-
-// `count` keys whose bits are `make(random, i)`.
-template <class T, class Make>
-std::vector<T> keys_by(std::uint64_t count, const Make& make) {
-  std::mt19937_64 random(count);
-  std::vector<T> keys(count);
-  for (std::uint64_t i = 0; i < count; ++i) keys[i] = std::bit_cast<T>(static_cast<Bits<T>>(make(random, i)));
-  return keys;
-}
-
-template <class T>
-void each_crowd(std::uint64_t count, const std::function<void(const std::vector<T>&, const std::string&)>& sort) {
-  constexpr unsigned width = 8 * sizeof(T);
-  sort(keys_by<T>(count, [](auto& random, auto) { return random(); }), "random");
-  sort(keys_by<T>(count, [](auto&, auto) { return 0x1234567812345678U; }), "equal");
-  const auto and3 = [](auto& random, auto) {
-    auto key = random();
-    key &= random();
-    key &= random();
-    return key;
-  };
-  sort(keys_by<T>(count, and3), "and3");
-  sort(keys_by<T>(count, [](auto& random, auto) { return (random() % 5) << (width - 5); }), "few");
-  sort(keys_by<T>(count, [](auto& random, auto) { return random() % 5 * 0x0101010101010101U; }), "few spread");
-  sort(keys_by<T>(count, [](auto& random, auto) { return random() >> (64 - width) >> random() % width; }),
-       "magnitudes");
-  sort(keys_by<T>(count, [](auto&, auto i) { return i * 3; }), "rising");
-  sort(keys_by<T>(count, [&](auto&, auto i) { return (count - i) << (width - 24); }), "falling");
-  for (const unsigned bit : {0U, 7U, 8U, 15U, 16U, width - 1}) {
-    sort(keys_by<T>(count, [&](auto& random, auto) { return 0x4142434441424344U ^ (random() % 2) << bit; }),
-         "bit " + std::to_string(bit));
-  }
-  for (const unsigned bits : {4U, 8U, 9U, 12U, 16U, 20U}) {  // of one bucket
-    sort(keys_by<T>(count,
-                    [&](auto& random, auto) {
-                      return (std::uint64_t{0x4142} << (width - 16)) |
-                             random() % (std::uint64_t{1} << std::min(bits, width - 16));
-                    }),
-         "one bucket, bits " + std::to_string(bits));
-  }
-}
+class SortKeys : public test::AloneSorts {};
 
 TEST_P(SortKeys, Crowds) {
   for (const unsigned bits : {0U, sort_keys::most_bucket_bits}) {
@@ -126,10 +50,10 @@ TEST_P(SortKeys, Crowds) {
   }
 }
 
-// Buckets that are counted by all work-groups together begin at 65,537 keys.
+// Buckets that are counted by all work-groups together begin at 65,537 keys, or at 32,768.
 TEST_P(SortKeys, HugeBuckets) {
   bucket_bits = sort_keys::most_bucket_bits;
-  for (const std::uint64_t size : {65536U, 65537U, 200003U, 262144U}) {
+  for (const std::uint64_t size : {32767U, 32768U, 65535U, 65536U, 65537U, 200003U, 262144U}) {
     for (const std::uint64_t values : {1U, 2U, 40U, 5000U, 65536U}) {
       const std::string what = std::to_string(values) + " values";
       expect_sorted_both_ways(keys_by<std::uint32_t>(size, [&](auto& random, auto) { return random() % values; }),
@@ -153,6 +77,23 @@ TEST_P(SortKeys, JoinedBuckets) {
                                                    : i * 0x10000000U;
                                  }),
           "mask " + std::to_string(mask));
+    }
+  }
+}
+
+// Buckets of as many keys of 8 bytes as a work-group finishes, and one more or less, where it finishes more than
+// sort_finish.cl takes, too; and with many in a bin.
+TEST_P(SortKeys, WideBuckets) {
+  bucket_bits = sort_keys::most_bucket_bits;
+  for (const std::uint64_t size : {3071U, 3072U, 3073U, 4607U, 4608U, 4609U, 12289U}) {
+    for (const std::uint64_t mask : {0xffffffffffffULL, 0xf0000000ffffULL, 0xff000003ULL}) {
+      expect_sorted_both_ways(keys_by<std::uint64_t>(2 * size,
+                                                     [&](auto& random, auto i) {
+                                                       return (i % 2 == 0 ? 0x1240U : 0x1241U) *
+                                                                  (std::uint64_t{1} << 48) |
+                                                              (random() & mask);
+                                                     }),
+                              "mask " + std::to_string(mask));
     }
   }
 }
@@ -306,6 +247,15 @@ TEST_P(PackedKeys, Once) {
                                 Order::ascending, false, "one digit or two");
     expect_order<std::uint32_t>(keys_by<std::int32_t>(size, [](auto& random, auto) { return random() % 3 << 20; }),
                                 Order::descending, "few");
+    expect_order<std::uint64_t>(keys_by<double>(size, floats), Order::descending, "zeros and others");
+    for (const unsigned bits : {7U, 30U, 35U, 64U}) {  // passes of the lower half, of both
+      expect_order<std::uint32_t>(
+          keys_by<std::int64_t>(size, [&](auto& random, auto i) { return (random() >> (64 - bits)) - i % 2; }),
+          Order::ascending, "bits " + std::to_string(bits));
+      expect_order<std::uint32_t>(
+          keys_by<std::uint64_t>(size, [&](auto& random, auto) { return random() >> (64 - bits) << (64 - bits); }),
+          Order::descending, "upper bits " + std::to_string(bits));
+    }
   }
   each_crowd<std::uint32_t>(200003, [&](const auto& keys, const auto& what) {
     expect_order<std::uint32_t>(keys, Order::ascending, what);
@@ -315,7 +265,10 @@ TEST_P(PackedKeys, Once) {
     expect_values<std::uint32_t>(keys, Order::ascending, true, what);
     expect_values<std::uint8_t>(keys, Order::ascending, false, what);
   });
+  each_crowd<std::int64_t>(
+      200003, [&](const auto& keys, const auto& what) { expect_order<std::uint64_t>(keys, Order::ascending, what); });
   expect_order<std::uint32_t>(test::make_keys<float>(test::Keys::special, 300007), Order::descending, "special");
+  expect_order<std::uint64_t>(test::make_keys<double>(test::Keys::special, 300007), Order::ascending, "special");
 }
 
 TEST_P(SortKeys, Once) {

@@ -4,6 +4,7 @@
 
 #include "each_architecture.h"
 #include "sort/device/sort_counting.h"
+#include "sort/device/sort_few.h"
 #include "sort/device/sort_keys_plan.h"
 #include "sort/device/sort_once.h"
 #include "sort/device/sort_plan.h"
@@ -85,16 +86,17 @@ TEST_P(SortRadixNvrtc, Keys) {
         if (i >= some && (!large || bits != sort_keys::most_bucket_bits)) continue;
         const sort_keys::Tuning tuning = sort_keys::tuning_of(info, subject, bits);
         const std::vector<runtime::Define> defines = sort_keys::part_defines(info, subject, bits, false);
+        std::vector<std::string> names = {"keys_count", "keys_places", "keys_first", "keys_second"};
+        if (tuning.two_steps) names.insert(names.end(), {"keys_parts", "parts_count"});
         if (tuning.tallies) {
-          expect_compiles(sort_keys::part_files, defines, {"keys_count", "keys_places", "keys_first", "keys_second"});
+          expect_compiles(sort_keys::part_files, defines, names);
         } else {
-          expect_compiles(sort_keys::crowded_files, defines,
-                          {"keys_count", "keys_places", "keys_first", "keys_second", "crowd_count", "crowd_split",
-                           "crowd_scatter"});
+          names.insert(names.end(), {"crowd_count", "crowd_split", "crowd_scatter"});
+          expect_compiles(sort_keys::crowded_files, defines, names);
         }
         for (const Finish which : {Finish::all, Finish::singles, Finish::middle, Finish::entries}) {
           if (which == Finish::singles && tuning.join_bits == 0) continue;
-          if (which == Finish::middle && !large) continue;
+          if (which == Finish::middle && tuning.middle.group == 0) continue;
           if (which == Finish::entries && tuning.tallies) continue;
           expect_compiles(sort_keys::finish_files, sort_keys::finish_defines(info, subject, which, bits),
                           {"keys_finish"});
@@ -120,8 +122,9 @@ TEST_P(SortRadixNvrtc, CrowdedKeys) {
   gpu.compute_units = 132;
   gpu.local_bytes_total = gpu.local_bytes + 1024;
   constexpr std::uint64_t count = std::uint64_t{1} << 28;
-  std::vector<sort_once::Kind> kinds = {{Dtype::u32, 4}, {Dtype::f32, 8, true}, {Dtype::i32, 1},
-                                        {Dtype::f32, 2}, {Dtype::u64},          {Dtype::f32}};
+  std::vector<sort_once::Kind> kinds = {{Dtype::u32, 4},       {Dtype::f32, 8, true}, {Dtype::i32, 1},
+                                        {Dtype::f32, 2},       {Dtype::u64},          {Dtype::f32},
+                                        {Dtype::f64, 4, true}, {Dtype::i64, 8, true}};
   if (GetParam() != 90) kinds.resize(1);
   for (const sort_once::Kind& kind : kinds) {
     const sort_once::Plan plan = sort_once::plan_of(gpu, kind, count);
@@ -147,6 +150,16 @@ TEST_P(SortRadixNvrtc, CrowdedKeys) {
   EXPECT_EQ(sort_once::plan_of(gpu, {Dtype::u32, 4}, std::uint64_t{1} << 30).group, 0U);
   gpu.kind = DeviceKind::opencl;
   EXPECT_EQ(sort_once::plan_of(gpu, {Dtype::u32, 4}, count).group, 0U);
+}
+
+TEST_P(SortRadixNvrtc, Few) {
+  for (const Kind& kind : here({{Dtype::u32, 0}, {Dtype::i64, 0}, {Dtype::f32, 0}})) {
+    for (const std::uint64_t count : {1U << 16, 1U << 22}) {
+      const sort_few::Plan plan = sort_few::plan_of(test::nvrtc_gpu(), kind.dtype, count);
+      expect_compiles(sort_few::files, sort_few::defines(test::nvrtc_gpu(), plan, kind.dtype),
+                      {"few_count", "few_part", "few_finish"});
+    }
+  }
 }
 
 TEST_P(SortRadixNvrtc, Counting) {

@@ -11,7 +11,8 @@
 //
 // Items: a key of 4 bytes and what moves with it are one integer of 8 bytes from the first pass to the last one, so
 // that runs of equal digits are twice as long and each is written once. Keys that can be made of their ordered ones
-// stand as these.
+// stand as these. Of keys of 8 bytes whose order is wanted, the lower half stands with the index, until its passes are
+// done; the last of them fetches the upper half.
 //
 // Ranks: a sub-group of 32 lanes takes a part of the tile, row after row of 32 neighbours, and has a counter for each
 // digit, which holds where the next key of the digit goes in local memory. Lanes with equal digits find each other by
@@ -50,9 +51,16 @@
 #else
 #define MASU_ITEM ulong
 #endif
+// 1: items hold halves of keys.
+#define MASU_HALVES (MASU_INDICES && MASU_ELEMENT_BYTES == 8)
 // Whether items hold ordered keys. Those of floats do not tell zeros and NaNs apart.
 #define MASU_TURNED (MASU_INDICES || !MASU_FLOAT)
 
+// What is sorted by in a pass.
+inline uint half_of(const MASU_ELEMENT bits, const MASU_BITS flip, const bool upper) {
+  const MASU_BITS key = sort_key(bits) ^ flip;
+  return (uint)(MASU_HALVES && upper ? (ulong)key >> 32 : (ulong)key);
+}
 inline MASU_BITS key_of(const MASU_ITEM item, const MASU_BITS flip) {
   return MASU_TURNED ? (MASU_BITS)item : sort_key((MASU_BITS)item) ^ flip;
 }
@@ -189,7 +197,7 @@ MASU_INLINE void load_item(const bool first_pass, const Source source, const uin
 }
 // Counts the digits of a sub-group's part of a tile, of which a work-item has each 32nd item, beginning with number
 // `place` of all and with `left`. In the first pass it makes items of keys as they are.
-MASU_INLINE void count_part(const bool first_pass, const uint place, const uint left, const uint shift,
+MASU_INLINE void count_part(const bool first_pass, const bool upper, const uint place, const uint left, const uint shift,
                             const MASU_BITS flip, const uint lane, __local MASU_ITEM *slots,
                             __local uint *own_counters) {
   masu_copies_done();
@@ -206,13 +214,15 @@ MASU_INLINE void count_part(const bool first_pass, const uint place, const uint 
       MASU_ITEM item = slots[i * 32];
 #if MASU_TURNED
       if (first_pass && i * 32 < left) {
-        const MASU_BITS key = sort_key((MASU_BITS)item) ^ flip;
 #if MASU_INDICES
-        item = (ulong)(place + i * 32) << 32 | key;
-#elif MASU_VALUE_BYTES != 0
+        item = (ulong)(place + i * 32) << 32 | half_of((MASU_BITS)item, flip, upper);
+#else
+        const MASU_BITS key = sort_key((MASU_BITS)item) ^ flip;
+#if MASU_VALUE_BYTES != 0
         item = item >> 32 << 32 | key;
 #else
         item = key;
+#endif
 #endif
         slots[i * 32] = item;
       }
@@ -377,7 +387,12 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void sort_once(
   for (uint pass = 0; pass < MASU_PASSES; ++pass) {
     if ((passes >> pass & 1) == 0) continue;
     if (done != 0) wait_for_all(state + 1, 1 + done, lid);
-    const uint shift = 8 * pass;
+    const uint shift = MASU_HALVES ? 8 * (pass & 3) : 8 * pass;
+    const bool upper = pass >= 4;
+#if MASU_HALVES
+    // Whether the next pass is the first one by upper halves.
+    const bool fetches = (passes & 15) >> pass == 1 && passes >> 4 != 0;
+#endif
     const bool first_pass = done == 0;
     const uint mark = done % 3 + 1;
 #if MASU_VALUE_BYTES == 0
@@ -407,7 +422,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void sort_once(
     const Source source = source_of(first_pass, keys, moved, from, first, count);
     MASU_PRAGMA_UNROLL
     for (uint i = 0; i < MASU_ITEMS; ++i) load_item(first_pass, source, source.left, i * 32, slots + i * 32);
-    count_part(first_pass, first, source.left, shift, flip, lane, slots, own_counters);
+    count_part(first_pass, upper, first, source.left, shift, flip, lane, slots, own_counters);
     // The next tile is whichever no work-group has taken.
     __global uint *const taken = &totals[MASU_PASSES * MASU_DIGITS + pass];
     if (lid == MASU_GROUP - 1) following[0] = sorters + atomic_inc(taken);
@@ -423,11 +438,11 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void sort_once(
       // Most tiles are followed by a whole one of items: for these nothing is looked at that is known.
       if (!first_pass && next + 1 < tiles) {
         rank_part(there, true, false, MASU_TILE, next_source, shift, flip, lane, slots, own_counters, staging);
-        count_part(false, next_own, MASU_TILE, shift, flip, lane, slots, own_counters);
+        count_part(false, upper, next_own, MASU_TILE, shift, flip, lane, slots, own_counters);
       } else {
         rank_part(there, next < tiles, first_pass, next_source.left, next_source, shift, flip, lane, slots, own_counters,
                   staging);
-        if (next < tiles) count_part(first_pass, next_own, next_source.left, shift, flip, lane, slots, own_counters);
+        if (next < tiles) count_part(first_pass, upper, next_own, next_source.left, shift, flip, lane, slots, own_counters);
       }
       barrier(CLK_LOCAL_MEM_FENCE);
       uint next_begin = 0;
@@ -448,6 +463,11 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void sort_once(
           const uint place = i * MASU_GROUP + lid;
           const MASU_ITEM item = staging[place];
           const uint goes = bases[digit_of(item, shift, flip, true)] + place;
+#if MASU_HALVES
+          if (place < size && fetches) {
+            to[goes] = item >> 32 << 32 | half_of(keys[item >> 32], flip, true);
+          } else
+#endif
           if (place < size) to[goes] = item;
         }
       } else {

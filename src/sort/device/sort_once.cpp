@@ -13,10 +13,11 @@ namespace masu::sort_once {
 
 namespace {
 
-constexpr std::uint64_t most_keys = std::uint64_t{1} << 30;     // their places have 30 bits
-constexpr std::uint64_t asked_orders = std::uint64_t{1} << 22;  // orders of so many integers are left to sort_keys
-constexpr unsigned count_bytes = 64 << 10;                      // of the counters of all digits
-constexpr unsigned resident_local_bytes = 1024;                 // that a compute unit keeps for each work-group
+constexpr std::uint64_t most_keys = std::uint64_t{1} << 30;  // their places have 30 bits
+constexpr std::uint64_t asked_orders = std::uint64_t{1}
+                                       << 22;    // orders of so many integers of 4 bytes are left to sort_keys
+constexpr unsigned count_bytes = 64 << 10;       // of the counters of all digits
+constexpr unsigned resident_local_bytes = 1024;  // that a compute unit keeps for each work-group
 
 unsigned columns_of(const Kind& kind) {
   return count_bytes / static_cast<unsigned>(size_of(kind.dtype) * sort_plan::digits * 4);
@@ -34,7 +35,7 @@ Plan plan_of(const DeviceInfo& info, const Kind& kind, std::uint64_t count) {
   const std::size_t key_bytes = size_of(kind.dtype);
   const bool moves = kind.value_bytes != 0;
   const bool carried = kind.indices || kind.value_bytes <= 2 || kind.value_bytes == 4;
-  if (info.kind != DeviceKind::cuda || (key_bytes != 4 && (key_bytes != 8 || moves)) || !carried ||
+  if (info.kind != DeviceKind::cuda || (key_bytes != 4 && (key_bytes != 8 || (moves && !kind.indices))) || !carried ||
       count >= most_keys) {
     return {};
   }
@@ -86,7 +87,8 @@ Layout layout_of(const Plan& plan, const Kind& kind, std::uint64_t count) {
 bool serves(const DeviceInfo& info, Dtype dtype, const Payload& payload, std::uint64_t count) {
   if (!sort_kernels::aligned(payload.buffer, payload.bytes)) return false;
   const Kind kind = Kind::of(dtype, payload);
-  return !(kind.indices && !is_float(dtype) && count >= asked_orders) && plan_of(info, kind, count).group != 0;
+  return !(kind.indices && !is_float(dtype) && size_of(dtype) == 4 && count >= asked_orders) &&
+         plan_of(info, kind, count).group != 0;
 }
 
 std::uint64_t workspace_bytes(const DeviceInfo& info, Dtype dtype, const Payload& payload, std::uint64_t count) {

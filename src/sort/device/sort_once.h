@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sorting by digits from the least on, stably, in one launch whose work-groups wait for each other: CUDA alone. Keys of
-// 4 and 8 bytes alone, and keys of 4 bytes with values of up to 4 or with their order. What the keys are does not
+// 4 and 8 bytes alone, the order of them, and keys of 4 bytes with values of up to 4. What the keys are does not
 // change what a pass takes, but passes in which all agree are left out.
 #pragma once
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Crowded buckets whose keys differ in their lower 16 bits only, counted and written anew, in OpenCL C 1.2 (and, behind the
-// CUDA prelude, in CUDA C++). It needs 128 KiB of local memory for the counters of all 65,536 values.
+// CUDA prelude, in CUDA C++). The counters of all 65,536 values need 128 KiB of local memory; where it has less, a quarter of
+// the values is counted at a time, of all keys.
 //   crowd_tally  counts and writes buckets, each by one work-group
 //   huge_count   counts the largest buckets, all work-groups together
 //   huge_fill    writes them
@@ -8,10 +9,10 @@
 //
 // Defines beside those of these, all given by sort_keys_plan.cpp:
 // - MASU_GROUP    work-items in a work-group: a power of two from 256 on
+// - MASU_RANGES   of values, which are counted one by one: 1 or 4
 
-#define MASU_TALLY_WORDS 32768                  // two counters of 16 bits a word
-#define MASU_BLOCK (65536 / MASU_GROUP)         // values of which all lanes take the next ones together
-#define MASU_LANE_VALUES (MASU_BLOCK / MASU_SHUFFLE_LANES)
+#define MASU_RANGE (65536 / MASU_RANGES)        // values that are counted at a time
+#define MASU_TALLY_WORDS (MASU_RANGE / 2)       // two counters of 16 bits a word
 #define MASU_PLACES 16                          // places that a work-item writes at once
 #define MASU_WINDOW (MASU_GROUP * MASU_PLACES)
 
@@ -42,22 +43,28 @@ MASU_INLINE uint greatest_before(const uint x, const uint least, __local uint *p
 #endif
 }
 
-// Counts `number` keys of a value. What runs over half a counter goes to `table`, or, where there is none, to `overflows`.
-inline void tally_value(const uint value, const uint number, __local uint *counters, __local uint *overflows,
-                        __global uint *table) {
+// A table of a bucket's values in device memory: a word each, or, of a bucket of fewer than 65,536 keys, half a word.
+inline void add_to_table(__global uint *table, const bool halves, const uint value, const uint number) {
+  if (halves) atomic_add(&table[value / 2], number << (value & 1) * 16);
+  else atomic_add(&table[value], number);
+}
+
+// Counts `number` keys of a value of the range from `least` on, by its place there. What runs over half a counter goes to `table`, or, where there is none, to `overflows`.
+MASU_INLINE void tally_value(const uint value, const uint number, const uint least, __local uint *counters,
+                             __local uint *overflows, __global uint *table, const bool halves) {
   const uint word = spread_word(value >> 1);
   const uint upper = (value & 1) << 4;
   const uint old = atomic_add(&counters[word], number << upper) >> upper & 0xffff;
   if (old < 0x8000 && old + number >= 0x8000) {
     atomic_sub(&counters[word], 0x8000U << upper);
-    if (table != 0) atomic_add(&table[value], 0x8000U);
+    if (table != 0) add_to_table(table, halves, least + value, 0x8000U);
     else overflows[1 + atomic_inc(&overflows[0])] = value;
   }
 }
 
-// Counts `size` keys. Begins without a barrier and ends with one.
-MASU_INLINE void tally_keys(__global const MASU_ELEMENT *from, const uint size, __local uint *memory, __global uint *table,
-                            const uint lid) {
+// Counts those of `size` keys that are in the range from `least` on. Begins without a barrier and ends with one.
+MASU_INLINE void tally_keys(__global const MASU_ELEMENT *from, const uint size, const uint least, __local uint *memory,
+                            __global uint *table, const bool halves, const uint lid) {
   __local uint *const counters = MASU_TALLY_COUNTERS(memory);
   __local uint *const overflows = MASU_RUN_OVER(memory);
   for (uint i = lid; i < MASU_TALLY_WORDS; i += MASU_GROUP) counters[i] = 0;
@@ -68,35 +75,42 @@ MASU_INLINE void tally_keys(__global const MASU_ELEMENT *from, const uint size, 
     MASU_PRAGMA_UNROLL
     for (uint k = 0; k < 8; ++k) {
       const uint place = first + k * MASU_GROUP + lid;
-      values[k] = place < size ? (uint)from[place] & 0xffff : 0x10000;
+      values[k] = (place < size ? (uint)from[place] & 0xffff : 0x10000) - least;
     }
-    MASU_PRAGMA_UNROLL
-    for (uint k = 0; k < 8; ++k) {
-      if (masu_lanes_agree(values[k])) {
-        if (values[k] < 0x10000 && lid % MASU_SHUFFLE_LANES == 0) {
-          tally_value(values[k], MASU_SHUFFLE_LANES, counters, overflows, table);
+    // Where a lane's first keys agree, others may.
+    if (masu_lanes_agree(values[0])) {
+      MASU_PRAGMA_UNROLL
+      for (uint k = 0; k < 8; ++k) {
+        const bool agree = masu_lanes_agree(values[k]);
+        if (values[k] < MASU_RANGE && (!agree || lid % MASU_SHUFFLE_LANES == 0)) {
+          tally_value(values[k], agree ? MASU_SHUFFLE_LANES : 1, least, counters, overflows, table, halves);
         }
-      } else if (values[k] < 0x10000) {
-        tally_value(values[k], 1, counters, overflows, table);
+      }
+    } else {
+      MASU_PRAGMA_UNROLL
+      for (uint k = 0; k < 8; ++k) {
+        if (values[k] < MASU_RANGE) tally_value(values[k], 1, least, counters, overflows, table, halves);
       }
     }
   }
   barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);  // the keys have been read
 }
 
-// How many keys have a value, by the counters or by a table.
+// How many keys have a value, by the counters or by a table, in either of which it is the number `value`.
 inline uint keys_of(const uint value, __local const uint *counters, __local const uint *overflows, const uint runs_over,
-                    __global const uint *table) {
-  if (table != 0) return table[value];
+                    __global const uint *table, const bool halves) {
+  if (table != 0) return halves ? table[value / 2] >> (value & 1) * 16 & 0xffff : table[value];
   uint number = counters[spread_word(value >> 1)] >> ((value & 1) << 4) & 0xffff;
   for (uint i = 0; i < runs_over; ++i) number += overflows[1 + i] == value ? 0x8000 : 0;
   return number;
 }
 
-// Writes the places [lo, hi) of a bucket that begins at `to`, window by window: the value of a place is the greatest one
-// whose keys begin there or before. `base`: the upper bits of the keys.
-MASU_INLINE void write_values(__global MASU_ELEMENT *to, const uint lo, const uint hi, const MASU_ELEMENT base, const MASU_ELEMENT flip,
-                              __local uint *memory, __global const uint *table, const uint lid) {
+// Writes those of the places [lo, hi) of keys that begin at `to` which the counted ones fill, window by window: the value of a
+// place is the greatest one whose keys begin there or before. `all`: values that are counted, all or a range; `base`: what is
+// added to each. Returns how many keys are counted.
+MASU_INLINE uint write_values(__global MASU_ELEMENT *to, const uint lo, const uint behind, const uint all,
+                              const MASU_ELEMENT base, const MASU_ELEMENT flip, __local uint *memory,
+                              __global const uint *table, const bool halves, const uint lid) {
   __local ushort *const marks = MASU_MARKS(memory);
   __local uint *const partial = MASU_PARTIAL(memory);
   __local uint *const counters = MASU_TALLY_COUNTERS(memory);
@@ -104,11 +118,13 @@ MASU_INLINE void write_values(__global MASU_ELEMENT *to, const uint lo, const ui
   __local uint *const begins = MASU_BEGINS(memory);
   __local uint *const found = begins + MASU_GROUP;
   const uint lane = lid % MASU_SHUFFLE_LANES;
+  const uint lane_values = all / MASU_GROUP / MASU_SHUFFLE_LANES;
+  const uint block_values = all / MASU_GROUP;  // of which all lanes take the next ones together
   const uint runs_over = table != 0 ? 0 : overflows[0];
   for (uint block = lid / MASU_SHUFFLE_LANES; block < MASU_GROUP; block += MASU_GROUP / MASU_SHUFFLE_LANES) {
     uint keys = 0;
-    for (uint k = 0; k < MASU_LANE_VALUES; ++k) {
-      keys += keys_of(block * MASU_BLOCK + lane * MASU_LANE_VALUES + k, counters, overflows, runs_over, table);
+    for (uint k = 0; k < lane_values; ++k) {
+      keys += keys_of(block * block_values + lane * lane_values + k, counters, overflows, runs_over, table, halves);
     }
     keys = masu_sum_lanes(keys);
     if (lane == 0) begins[block] = keys;
@@ -119,6 +135,7 @@ MASU_INLINE void write_values(__global MASU_ELEMENT *to, const uint lo, const ui
   const uint end = group_scan(own_keys, MASU_GROUP, partial, lid, &total);
   const uint begin = end - own_keys;
   begins[lid] = begin;
+  const uint hi = min(behind, total);
   uint carried = 0;  // the value at the place before the window
   for (uint window = lo; window < hi; window += MASU_WINDOW) {
     const uint places = min(hi - window, (uint)MASU_WINDOW);
@@ -136,14 +153,14 @@ MASU_INLINE void write_values(__global MASU_ELEMENT *to, const uint lo, const ui
     const uint last = found[1];
     for (uint block = found[0] + lid / MASU_SHUFFLE_LANES; block <= last;
          block += MASU_GROUP / MASU_SHUFFLE_LANES) {
-      const uint first = block * MASU_BLOCK + lane * MASU_LANE_VALUES;
-      uint numbers[MASU_LANE_VALUES];
+      const uint first = block * block_values + lane * lane_values;
+      uint numbers[65536 / MASU_GROUP / MASU_SHUFFLE_LANES];
       uint keys = 0;
-      for (uint k = 0; k < MASU_LANE_VALUES; ++k) {
-        keys += numbers[k] = keys_of(first + k, counters, overflows, runs_over, table);
+      for (uint k = 0; k < lane_values; ++k) {
+        keys += numbers[k] = keys_of(first + k, counters, overflows, runs_over, table, halves);
       }
       uint at = begins[block] + masu_scan_lanes(keys) - keys;
-      for (uint k = 0; k < MASU_LANE_VALUES; ++k) {
+      for (uint k = 0; k < lane_values; ++k) {
         // What begins before the first window is marked there.
         const uint mark = max(at, lo) - window;  // wraps in front of the window
         if (numbers[k] != 0 && at + numbers[k] > window && mark < places) marks[mark] = (ushort)(first + k);
@@ -185,10 +202,11 @@ MASU_INLINE void write_values(__global MASU_ELEMENT *to, const uint lo, const ui
     MASU_PRAGMA_UNROLL
     for (uint k = 0; k < MASU_PLACES; ++k) {
       const uint i = k * MASU_GROUP + lid;
-      if (i < places) to[window + i] = natural_key(base | marks[i], flip);
+      if (i < places) to[window + i] = natural_key(base + marks[i], flip);
     }
     barrier(CLK_LOCAL_MEM_FENCE);
   }
+  return total;
 }
 
 // Entries: first key, keys, and whether they are in `parted`.
@@ -218,32 +236,46 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void crowd_tally(__global uchar *sorted, co
         begin;
     __global MASU_ELEMENT *const to = (__global MASU_ELEMENT *)(sorted + sorted_at) + begin;
     const MASU_ELEMENT base = from[0] & ~(MASU_ELEMENT)0xffff;
-    tally_keys(from, size, memory, 0, lid);
-    write_values(to, 0, size, base, flip, memory, 0, lid);
+#if MASU_RANGES == 1
+    tally_keys(from, size, 0, memory, 0, false, lid);
+    write_values(to, 0, size, MASU_RANGE, base, flip, memory, 0, false, lid);
+#else
+    // What is written must not be read again: it goes to `parted` first.
+    __global MASU_ELEMENT *const other = (__global MASU_ELEMENT *)(parted + parted_at) + begin;
+    uint done = 0;
+    for (uint least = 0; least < 65536; least += MASU_RANGE) {
+      tally_keys(from, size, least, memory, 0, false, lid);
+      done += write_values(other + done, 0, size, MASU_RANGE, base + least, flip, memory, 0, false, lid);
+    }
+    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+    for (uint i = lid; i < size; i += MASU_GROUP) to[i] = other[i];
+#endif
   }
   // The tables of huge_count.
   const uint huges = MASU_AT(const uint, header_at)[MASU_HUGES];
   for (uint i = 0; i < huges; ++i) {
     __global uint *const table =
         (__global uint *)((__global MASU_ELEMENT *)(parted + parted_at) + MASU_AT(const uint, huges_at)[3 * i]);
-    for (uint value = group * MASU_GROUP + lid; value < 65536; value += groups * MASU_GROUP) table[value] = 0;
+    const uint words = MASU_AT(const uint, huges_at)[3 * i + 1] < 65536 ? 32768 : 65536;
+    for (uint word = group * MASU_GROUP + lid; word < words; word += groups * MASU_GROUP) table[word] = 0;
   }
 }
 
 // For each part of the huge buckets that is this work-group's share: the bucket's first key, its table, which lies in
-// `parted` where its keys were, and the part [lo, hi) of its keys.
-#define MASU_EACH_SHARE(work)                                                                               \
+// `parted` where its keys were, and the part [lo, hi) of its keys. As many neighbouring work-groups as `ranges` share one.
+#define MASU_EACH_SHARE(ranges, work)                                                                               \
   const uint huges = MASU_AT(const uint, header_at)[MASU_HUGES];                                            \
   const ulong all = MASU_AT(const uint, header_at)[MASU_HUGE_KEYS];                                         \
-  const ulong first = all * get_group_id(0) / get_num_groups(0);                                            \
-  const ulong behind = all * (get_group_id(0) + 1) / get_num_groups(0);                                     \
+  const ulong first = all * (get_group_id(0) / (ranges)) / (get_num_groups(0) / (ranges));                  \
+  const ulong behind = all * (get_group_id(0) / (ranges) + 1) / (get_num_groups(0) / (ranges));             \
   ulong passed = 0;                                                                                         \
   for (uint i = 0; i < huges && passed < behind; ++i) {                                                     \
     const uint begin = MASU_AT(const uint, huges_at)[3 * i];                                                \
     const uint size = MASU_AT(const uint, huges_at)[3 * i + 1];                                             \
     const uint lo = (uint)min(max(first, passed) - passed, (ulong)size);                                    \
     const uint hi = (uint)min(behind - passed, (ulong)size);                                                \
-    __global uint *const table = (__global uint *)((__global MASU_ELEMENT *)(parted + parted_at) + begin);      \
+    __global uint *const table = (__global uint *)((__global MASU_ELEMENT *)(parted + parted_at) + begin);  \
+    const bool halves = size < 65536;                                                                       \
     passed += size;                                                                                         \
     if (lo < hi) {                                                                                          \
       work                                                                                                  \
@@ -257,12 +289,18 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void huge_count(__global const uchar *sorte
   MASU_LOCAL_POINTER(uint4, local_memory);
   __local uint *const memory = (__local uint *)local_memory;
   const uint lid = (uint)get_local_id(0);
-  MASU_EACH_SHARE(
-    tally_keys((__global const MASU_ELEMENT *)(sorted + sorted_at) + begin + lo, hi - lo, memory, table, lid);
+  const uint least = (uint)get_group_id(0) % MASU_RANGES * MASU_RANGE;
+  MASU_EACH_SHARE(MASU_RANGES,
+    tally_keys((__global const MASU_ELEMENT *)(sorted + sorted_at) + begin + lo, hi - lo, least, memory, table,
+               halves, lid);
     for (uint i = lid; i < MASU_TALLY_WORDS; i += MASU_GROUP) {
       const uint pair = MASU_TALLY_COUNTERS(memory)[spread_word(i)];
-      if ((pair & 0xffff) != 0) atomic_add(&table[2 * i], pair & 0xffff);
-      if (pair >> 16 != 0) atomic_add(&table[2 * i + 1], pair >> 16);
+      if (halves) {
+        if (pair != 0) atomic_add(&table[least / 2 + i], pair);
+        continue;
+      }
+      if ((pair & 0xffff) != 0) atomic_add(&table[least + 2 * i], pair & 0xffff);
+      if (pair >> 16 != 0) atomic_add(&table[least + 2 * i + 1], pair >> 16);
     }
     barrier(CLK_LOCAL_MEM_FENCE);)
 }
@@ -276,8 +314,8 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, 2) void huge_fill(__global uchar *sorted, 
   __local uint *const memory = (__local uint *)local_memory;
   const uint lid = (uint)get_local_id(0);
   const MASU_ELEMENT flip = flipped != 0 ? MASU_ALL_BITS : 0;
-  MASU_EACH_SHARE(
+  MASU_EACH_SHARE(1,
     __global MASU_ELEMENT *const to = (__global MASU_ELEMENT *)(sorted + sorted_at) + begin;
     const MASU_ELEMENT base = (MASU_ELEMENT)MASU_AT(const uint, huges_at)[3 * i + 2] << 16;
-    write_values(to, lo, hi, base, flip, memory, table, lid);)
+    write_values(to, lo, hi, 65536, base, flip, memory, table, halves, lid);)
 }

@@ -1,0 +1,384 @@
+// SPDX-License-Identifier: Apache-2.0
+// Some thousands to some millions of keys alone in three launches, in OpenCL C 1.2 (and, behind the CUDA prelude, in CUDA C++):
+//   few_count   counts the keys of each bucket: of each part of the range that a sample spans
+//   few_part    brings each key to its bucket
+//   few_finish  sorts neighbouring buckets that a work-group holds, each in local memory
+// Equal keys may change places, where nobody can see it. Where a bucket has too many keys, or zeros of both signs or NaNs are
+// there, few_part moves nothing and says so: then another way sorts. No work-group waits for another. sort_key.cl,
+// sort_placed.cl and group_scan.cl stand in front of this file.
+//
+// Defines beside those of these, all given by sort_few.cpp:
+// - MASU_GROUP   work-items in a work-group: 512
+// - MASU_ITEMS   keys that a work-item of few_finish holds
+// - MASU_LOADS   the most keys of a work-item that few_count and few_part take
+// - MASU_BINS    buckets: a power of two, from 4 * MASU_GROUP on
+// - MASU_UNROLL  1: loops over the keys of a work-item are unrolled, so that they lie in registers
+
+#if MASU_UNROLL
+#define MASU_UNROLLED MASU_PRAGMA_UNROLL
+#else
+#define MASU_UNROLLED _Pragma("nounroll")
+#endif
+#define MASU_ROLLED _Pragma("unroll 1")
+#define MASU_AT(type, at) ((__global type *)(workspace + (at)))
+// The words of the header: not 0 if another way sorts; its own; the least sample, how far differences to it are shifted, and
+// which special values there are.
+#define MASU_LEFT 0
+#define MASU_LOWEST 2
+#define MASU_SHIFT 3
+#define MASU_SPECIALS 4
+
+#define MASU_EACH (MASU_BINS / MASU_GROUP)  // buckets of a work-item: a multiple of 4
+
+// The uppermost 32 bits of a key, by which it goes into a bucket.
+inline uint head_of(const MASU_ELEMENT key) { return (uint)(key >> (8 * MASU_ELEMENT_BYTES - 32)); }
+inline uint bucket_of(const uint head, const uint lowest, const uint shift) {
+  const uint above = head - lowest;
+  return above > ~lowest ? 0 : min(above >> shift, (uint)MASU_BINS - 1);  // what is lower has wrapped
+}
+// 1, 2 and 4: a zero, a negative zero, a NaN.
+inline uint special_of(const MASU_ELEMENT bits) {
+#if MASU_ELEMENT_CLASS == 2
+  return !MASU_IS_SPECIAL(bits) ? 0 : bits == 0 ? 1 : bits == MASU_SIGN ? 2 : 4;
+#else
+  (void)bits;
+  return 0;
+#endif
+}
+
+// The least and the greatest x of all work-items. Two words of `found` are all bits and 0 at the start, which a barrier has
+// followed; it ends with a barrier.
+MASU_INLINE void span_of(const uint least, const uint greatest, __local uint *found, const uint lid) {
+#if MASU_SHUFFLE_LANES == 32
+  const uint low = ~masu_last_lane(masu_max_lanes(~least));
+  const uint high = masu_last_lane(masu_max_lanes(greatest));
+  if (lid % 32 != 0) {
+  } else
+#else
+  const uint low = least;
+  const uint high = greatest;
+  (void)lid;
+#endif
+  {
+    atomic_min(&found[0], low);
+    atomic_max(&found[1], high);
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+}
+// How far numbers from 0 to `span` are shifted to be less than `bins`, a power of two.
+inline uint shift_of(const uint span, const uint bins) {
+  return 32 - clz(span / bins);
+}
+
+// Each work-group takes `tile` keys. `totals`: how many keys each bucket has, zeros at the start; `shares`: of each
+// work-group and bucket, how many keys it has, and, in the upper bits, how many others of the bucket come before them, or as
+// many as these bits say at most: then the bucket is too large anyway.
+#define MASU_OWN_BITS 14
+__kernel MASU_WORK_GROUP(MASU_GROUP) void few_count(__global const uchar *restrict keys, const ulong keys_at,
+                                                    __global uchar *workspace, const ulong header_at, const ulong totals_at,
+                                                    const ulong shares_at, const uint count, const uint tile,
+                                                    const uint flipped, __local uint4 *local_memory) {
+  MASU_LOCAL_POINTER(uint4, local_memory);
+  __local uint *const counters = (__local uint *)local_memory;
+  __local uint *const found = counters + MASU_BINS;
+  const uint lid = (uint)get_local_id(0);
+  const uint group = (uint)get_group_id(0);
+  const MASU_ELEMENT flip = flipped != 0 ? MASU_ALL_BITS : 0;
+  __global const MASU_ELEMENT *const from = (__global const MASU_ELEMENT *)(keys + keys_at);
+  __global uint *const header = MASU_AT(uint, header_at);
+  for (uint i = lid; i < MASU_BINS; i += MASU_GROUP) counters[i] = 0;
+  if (lid < 2) found[lid] = lid == 0 ? 0xffffffffU : 0;
+  // The same sample in each work-group: a key of each work-item.
+  const uint stride = count / MASU_GROUP;
+  const uint sample = head_of(upper_key(from[stride == 0 ? lid % count : lid * stride + lid * 40503U % stride], flip));
+  barrier(CLK_LOCAL_MEM_FENCE);
+  span_of(sample, sample, found, lid);
+  // A little more on either side: what lies beyond goes into the first bucket and the last one.
+  const uint margin = (found[1] - found[0]) / 32;
+  const long below = (long)found[0] - (long)margin;
+  const long above = (long)found[1] + (long)margin;
+  const uint lowest = below < 0 ? 0 : (uint)below;
+  const uint shift = shift_of((uint)min(above, (long)0xffffffffU) - lowest, MASU_BINS);
+  if (group == 0 && lid == 0) {
+    header[MASU_LOWEST] = lowest;
+    header[MASU_SHIFT] = shift;
+  }
+  const uint begin = group * tile;
+  const uint size = min(tile, count - begin);
+  uint specials = 0;
+  MASU_ELEMENT held[MASU_LOADS];
+  MASU_UNROLLED
+  for (uint k = 0; k < MASU_LOADS; ++k) {
+    const uint place = k * MASU_GROUP + lid;
+    if (place < size) held[k] = from[begin + place];
+  }
+  MASU_UNROLLED
+  for (uint k = 0; k < MASU_LOADS; ++k) {
+    if (k * MASU_GROUP + lid < size) {
+      specials |= special_of(held[k]);
+      atomic_inc(&counters[bucket_of(head_of(upper_key(held[k], flip)), lowest, shift)]);
+    }
+  }
+  if (specials != 0) atomic_or(&header[MASU_SPECIALS], specials);
+  barrier(CLK_LOCAL_MEM_FENCE);
+  for (uint i = lid; i < MASU_BINS; i += MASU_GROUP) {
+    const uint own = counters[i];
+    const uint before = own == 0 ? 0 : atomic_add(&MASU_AT(uint, totals_at)[i], own);
+    MASU_AT(uint, shares_at)[(size_t)group * MASU_BINS + i] = own | min(before, 0xffffffffU >> MASU_OWN_BITS) << MASU_OWN_BITS;
+  }
+}
+
+inline void unpack_words(const uint4 four, uint *words) {
+  words[0] = four.x;
+  words[1] = four.y;
+  words[2] = four.z;
+  words[3] = four.w;
+}
+
+// With the same tiles, which are put in order in local memory first. A bucket of more than `most` keys is too large. Bucket by bucket, keys are joined to parts: part i
+// begins with the first bucket that begins at place i * `part` or behind it.
+__kernel MASU_WORK_GROUP(MASU_GROUP) void few_part(__global const uchar *restrict keys, const ulong keys_at,
+                                                   __global uchar *workspace, const ulong parted_at, const ulong header_at,
+                                                   const ulong totals_at, const ulong shares_at, const ulong begins_at,
+                                                   const uint count, const uint tile, const uint most, const uint part,
+                                                   const uint flipped, __local uint4 *local_memory) {
+  MASU_LOCAL_POINTER(uint4, local_memory);
+  __local uint *const places = (__local uint *)local_memory;  // in local memory, of the next key of a bucket
+  __local uint *const goes = places + MASU_BINS;             // how far from there
+  __local uint *const partial = goes + MASU_BINS;
+  __local uint *const found = partial + MASU_GROUP;
+  __local MASU_ELEMENT *const staged = (__local MASU_ELEMENT *)(found + 4);
+  const uint lid = (uint)get_local_id(0);
+  const uint group = (uint)get_group_id(0);
+  const MASU_ELEMENT flip = flipped != 0 ? MASU_ALL_BITS : 0;
+  __global const MASU_ELEMENT *const from = (__global const MASU_ELEMENT *)(keys + keys_at);
+  __global MASU_ELEMENT *const to = MASU_AT(MASU_ELEMENT, parted_at);
+  __global uint *const header = MASU_AT(uint, header_at);
+  __global const uint4 *const totals = MASU_AT(const uint4, totals_at) + lid * (MASU_EACH / 4);
+  __global const uint4 *const shares = MASU_AT(const uint4, shares_at) + ((size_t)group * MASU_GROUP + lid) * (MASU_EACH / 4);
+  const uint begin = group * tile;
+  const uint size = min(tile, count - begin);
+  const uint lowest = header[MASU_LOWEST];
+  const uint shift = header[MASU_SHIFT];
+  const uint specials = header[MASU_SPECIALS];
+  MASU_ELEMENT held[MASU_LOADS];
+  MASU_UNROLLED
+  for (uint k = 0; k < MASU_LOADS; ++k) {
+    const uint place = k * MASU_GROUP + lid;
+    if (place < size) held[k] = from[begin + place];
+  }
+  uint sizes[MASU_EACH];
+  uint mine[MASU_EACH];
+  uint all_keys = 0;
+  uint own_keys = 0;
+  uint greatest = 0;
+  MASU_PRAGMA_UNROLL
+  for (uint k = 0; k < MASU_EACH / 4; ++k) {
+    unpack_words(totals[k], sizes + 4 * k);
+    unpack_words(shares[k], mine + 4 * k);
+  }
+  MASU_PRAGMA_UNROLL
+  for (uint k = 0; k < MASU_EACH; ++k) {
+    all_keys += sizes[k];
+    own_keys += mine[k] & ((1U << MASU_OWN_BITS) - 1);
+    greatest = max(greatest, sizes[k]);
+  }
+  if (lid == 0) found[0] = specials >= 3 ? 1 : 0;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  if (greatest > most) found[0] = 1;
+  uint total;
+  uint begins = group_scan(all_keys, MASU_GROUP, partial, lid, &total) - all_keys;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  uint place = group_scan(own_keys, MASU_GROUP, partial, lid, &total) - own_keys;
+  MASU_PRAGMA_UNROLL
+  for (uint k = 0; k < MASU_EACH; ++k) {
+    places[MASU_EACH * lid + k] = place;
+    goes[MASU_EACH * lid + k] = begins + (mine[k] >> MASU_OWN_BITS) - place;
+    place += mine[k] & ((1U << MASU_OWN_BITS) - 1);
+    if (group == 0 && sizes[k] != 0) {
+      // Each part that begins where this bucket ends, and in it.
+      const uint behind = begins + sizes[k];
+      for (uint next = begins / part + 1; next <= behind / part; ++next) MASU_AT(uint, begins_at)[next] = behind;
+    }
+    begins += sizes[k];
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+  if (group == 0 && lid == 0) {
+    MASU_AT(uint, begins_at)[0] = 0;
+    MASU_AT(uint, begins_at)[(count + part - 1) / part] = count;
+  }
+  if (found[0] != 0) {
+    if (group == 0 && lid == 0) header[MASU_LEFT] = 1;
+    return;
+  }
+  MASU_UNROLLED
+  for (uint k = 0; k < MASU_LOADS; ++k) {
+    if (k * MASU_GROUP + lid < size) {
+      const MASU_ELEMENT key = upper_key(held[k], flip);
+      staged[atomic_inc(&places[bucket_of(head_of(key), lowest, shift)])] = key;
+    }
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+  MASU_UNROLLED
+  for (uint k = 0; k < MASU_LOADS; ++k) {
+    const uint i = k * MASU_GROUP + lid;
+    if (i < size) {
+      const MASU_ELEMENT key = staged[i];
+      to[goes[bucket_of(head_of(key), lowest, shift)] + i] = key;
+    }
+  }
+}
+
+// Two counters of 16 bits a word.
+#define MASU_LOCAL_BINS 4096
+#define MASU_WORDS (MASU_LOCAL_BINS / 2)
+#define MASU_MOST (MASU_GROUP * MASU_ITEMS)
+// Keys are compared within their bins where these are so many comparisons or fewer in all.
+#define MASU_COMPARISONS (1U << 18)
+#define MASU_BIN_KEYS 24  // more are looked at, whether they are equal
+inline uint bin_begin(const uint bin, __local const uint *counters) {
+  return counters[bin & (MASU_WORDS - 1)] >> bin / MASU_WORDS * 16 & 0xffff;
+}
+
+inline uint bin_end(const uint bin, const uint size, __local const uint *counters) {
+  return bin == MASU_LOCAL_BINS - 1 ? size : bin_begin(bin + 1, counters);
+}
+// Comparisons within two bins.
+inline uint pairs_of(const uint counters) {
+  return (counters & 0xffff) * (counters & 0xffff) + (counters >> 16) * (counters >> 16);
+}
+
+// Sorts `size` keys in local memory, by Batcher's network of merges whose first step is mirrored, so that what lies
+// behind the last key takes no part.
+MASU_INLINE void sort_network(__local MASU_ELEMENT *kept, const uint size, const uint lid) {
+  for (uint span = 2; span < 2 * size; span *= 2) {
+    for (uint distance = span / 2; distance != 0; distance /= 2) {
+      const uint mirror = distance == span / 2 ? span - 1 : distance;
+      for (uint i = lid; i < (size + 2 * distance - 1) / (2 * distance) * distance; i += MASU_GROUP) {
+        const uint a = i / distance * 2 * distance + i % distance;
+        const uint b = a ^ mirror;
+        if (b < size) {
+          const MASU_ELEMENT low = kept[a];
+          const MASU_ELEMENT high = kept[b];
+          if (high < low) {
+            kept[a] = high;
+            kept[b] = low;
+          }
+        }
+      }
+      barrier(CLK_LOCAL_MEM_FENCE);
+    }
+  }
+}
+
+// A work-group for each part: into bins, then each key to its place among those of its bin.
+__kernel MASU_WORK_GROUPS(MASU_GROUP, 3) void few_finish(__global uchar *workspace, const ulong parted_at,
+                                                         const ulong header_at, const ulong begins_at,
+                                                         __global uchar *sorted, const ulong sorted_at, const uint flipped,
+                                                         __local uint4 *local_memory) {
+  MASU_LOCAL_POINTER(uint4, local_memory);
+  __local uint *const counters = (__local uint *)local_memory;
+  __local uint *const partial = counters + MASU_WORDS;
+  __local uint *const found = partial + MASU_GROUP;
+  __local MASU_ELEMENT *const kept = (__local MASU_ELEMENT *)(found + 4);
+  const uint lid = (uint)get_local_id(0);
+  const uint begin = MASU_AT(const uint, begins_at)[get_group_id(0)];
+  const uint size = MASU_AT(const uint, begins_at)[get_group_id(0) + 1] - begin;
+  if (MASU_AT(const uint, header_at)[MASU_LEFT] != 0 || size == 0) return;
+  const MASU_ELEMENT flip = flipped != 0 ? MASU_ALL_BITS : 0;
+  __global const MASU_ELEMENT *const from = MASU_AT(const MASU_ELEMENT, parted_at) + begin;
+  __global MASU_ELEMENT *const to = (__global MASU_ELEMENT *)(sorted + sorted_at) + begin;
+  MASU_ELEMENT keys[MASU_ITEMS];
+  uint ranks[MASU_ITEMS];
+  uint least = 0xffffffffU;
+  uint greatest = 0;
+  MASU_UNROLLED
+  for (uint i = 0; i < MASU_ITEMS; ++i) {
+    const uint place = i * MASU_GROUP + lid;
+    if (place < size) keys[i] = from[place];
+  }
+  for (uint i = lid; i < MASU_WORDS; i += MASU_GROUP) counters[i] = 0;
+  if (lid < 4) found[lid] = lid == 0 ? 0xffffffffU : 0;
+  MASU_UNROLLED
+  for (uint i = 0; i < MASU_ITEMS; ++i) {
+    if (i * MASU_GROUP + lid < size) {
+      least = min(least, head_of(keys[i]));
+      greatest = max(greatest, head_of(keys[i]));
+    }
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+  span_of(least, greatest, found, lid);
+  const MASU_ELEMENT lowest = (MASU_ELEMENT)found[0] << (8 * MASU_ELEMENT_BYTES - 32);
+  // 8 bytes: where the uppermost 32 bits are the same, by those below.
+  const uint span = found[1] - found[0];
+  const uint shift = MASU_ELEMENT_BYTES == 4 ? shift_of(span, MASU_LOCAL_BINS)
+                     : span == 0             ? 32 - 12
+                                             : 32 - clz(span) + 32 - 12;
+  MASU_UNROLLED
+  for (uint i = 0; i < MASU_ITEMS; ++i) {
+    if (i * MASU_GROUP + lid < size) {
+      const uint bin = (uint)((keys[i] - lowest) >> shift);
+      const uint upper = bin / MASU_WORDS * 16;
+      const uint rank = atomic_add(&counters[bin & (MASU_WORDS - 1)], 1U << upper) >> upper & 0xffff;
+      ranks[i] = bin << 16 | rank;
+    }
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+  // Counters become the places of bins: lower halves first.
+  {
+    __local uint4 *const own = (__local uint4 *)(counters + lid * (MASU_WORDS / MASU_GROUP));
+    const uint4 held = *own;
+    uint all;
+    uint before = held.x + held.y + held.z + held.w;
+    const uint comparisons = pairs_of(held.x) + pairs_of(held.y) + pairs_of(held.z) + pairs_of(held.w);
+    if (comparisons > 8 * MASU_BIN_KEYS) atomic_add(&found[2], comparisons);
+    before = group_scan(before, MASU_GROUP, partial, lid, &all) - before;
+    before += all << 16;
+    uint4 sums;
+    sums.x = before;
+    sums.y = sums.x + held.x;
+    sums.z = sums.y + held.y;
+    sums.w = sums.z + held.z;
+    *own = sums;
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+  const bool crowded = found[2] > MASU_COMPARISONS;
+  MASU_UNROLLED
+  for (uint i = 0; i < MASU_ITEMS; ++i) {
+    if (i * MASU_GROUP + lid < size) kept[bin_begin(ranks[i] >> 16, counters) + (ranks[i] & 0xffff)] = keys[i];
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+  if (crowded) {
+    bool differ = false;
+    for (uint here = lid; here < size; here += MASU_GROUP) {
+      const uint bin = (uint)((kept[here] - lowest) >> shift);
+      const uint first = bin_begin(bin, counters);
+      differ = differ || (bin_end(bin, size, counters) - first > MASU_BIN_KEYS && kept[here] != kept[first]);
+    }
+    if (differ) found[3] = 1;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (found[3] != 0) {
+      sort_network(kept, size, lid);
+      for (uint i = lid; i < size; i += MASU_GROUP) to[i] = natural_key(kept[i], flip);
+      return;
+    }
+  }
+  MASU_ROLLED
+  for (uint here = lid; here < size; here += MASU_GROUP) {
+    const MASU_ELEMENT own = kept[here];
+    const uint bin = (uint)((own - lowest) >> shift);
+    const uint first = bin_begin(bin, counters);
+    const uint end = bin_end(bin, size, counters);
+    uint place = first;
+    if (crowded && end - first > MASU_BIN_KEYS) {  // they are equal
+      to[here] = natural_key(own, flip);
+      continue;
+    }
+    MASU_ROLLED
+    for (uint k = first; k < end; ++k) {
+      const MASU_ELEMENT key = kept[k];
+      place += key < own || (key == own && k < here) ? 1 : 0;
+    }
+    to[place] = natural_key(own, flip);
+  }
+}

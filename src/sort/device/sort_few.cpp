@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sort/device/sort_few.h"
+
+#include "call/launcher.h"
+#include "call/operands.h"
+#include "elements/elements.h"
+#include "sort/device/sort_kernels.h"
+#include "sort/device/sort_once.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace masu::sort_few {
+
+namespace {
+
+constexpr std::uint64_t least_keys = std::uint64_t{1} << 14;
+constexpr std::uint64_t most_keys = std::uint64_t{1} << 23;
+constexpr std::uint64_t many_keys = std::uint64_t{1} << 19;  // from which on there are more work-groups
+constexpr std::uint64_t header_bytes = 64;
+constexpr unsigned bins = 2048;
+constexpr std::uint64_t many_floats = std::uint64_t{1} << 21;  // whose buckets differ much in size
+
+std::uint64_t finish_bytes(const Plan& plan, Dtype dtype) {
+  return 4096 * 2 + (group + 4) * std::uint64_t{4} + std::uint64_t{group} * plan.items * size_of(dtype);
+}
+
+std::uint64_t part_bytes(const Plan& plan, Dtype dtype) {
+  return (2 * bins + group + 4) * std::uint64_t{4} + std::uint64_t{group} * plan.loads * size_of(dtype);
+}
+
+// Where things begin in the temporary memory. From the header to `totals` and these is cleared.
+struct Layout {
+  sort_once::Layout once;
+  std::uint64_t totals = 0;
+  std::uint64_t shares = 0;
+  std::uint64_t begins = 0;
+  std::uint64_t bytes = 0;
+};
+
+Layout layout_of(const Plan& plan, const sort_once::Plan& once, Dtype dtype, std::uint64_t count) {
+  Layout layout;
+  std::uint64_t end = 0;
+  const auto reserve = [&](std::uint64_t bytes) { return std::exchange(end, end + (bytes + 15) / 16 * 16); };
+  layout.once.one = reserve(count * size_of(dtype));
+  layout.once.state = reserve(header_bytes);
+  layout.once.totals = reserve(sort_once::totals_bytes(size_of(dtype)));
+  layout.totals = reserve(bins * std::uint64_t{4});
+  layout.shares = reserve(plan.tiles(count) * bins * 4);
+  layout.begins = reserve((plan.parts(count) + 1) * 4);
+  if (once.group != 0) layout.once.tables = reserve(once.table_bytes(count));
+  layout.bytes = end;
+  return layout;
+}
+
+}  // namespace
+
+Plan plan_of(const DeviceInfo& info, Dtype dtype, std::uint64_t count) {
+  if (size_of(dtype) < 4 || info.max_work_group_size < group || count >= most_keys) return {};
+  Plan plan;
+  plan.items = size_of(dtype) == 4 ? 24 : 12;
+  while (plan.items > 1 && finish_bytes(plan, dtype) > info.local_bytes) plan.items -= 1;
+  plan.loads = size_of(dtype) == 4 ? 16 : 8;
+  while (plan.loads > 1 && part_bytes(plan, dtype) > info.local_bytes) plan.loads -= 1;
+  const std::uint64_t units = std::max(1U, static_cast<unsigned>(info.compute_units));
+  const auto whole = [&](std::uint64_t keys, std::uint64_t most) {
+    return static_cast<unsigned>(std::clamp<std::uint64_t>((keys + group - 1) / group * group, group, most));
+  };
+  plan.tile = whole(count / (count < many_keys ? units : 2 * units), std::uint64_t{group} * plan.loads);
+  plan.part = whole(count / (2 * units), std::uint64_t{group} * plan.items / 2);
+  plan.most = group * plan.items - plan.part;
+  return plan;
+}
+
+std::vector<runtime::Define> defines(const DeviceInfo& info, const Plan& plan, Dtype dtype) {
+  std::vector<runtime::Define> defines = sort_kernels::key_defines(dtype, Order::ascending);
+  const auto add = [&](std::string_view name, std::uint64_t value) { defines.emplace_back(name, value); };
+  add("MASU_PACKED", 0);
+  add("MASU_INDEX_BYTES", 0);
+  add("MASU_VALUE_BYTES", 0);
+  add("MASU_GROUP", group);
+  add("MASU_ITEMS", plan.items);
+  add("MASU_LOADS", plan.loads);
+  add("MASU_BINS", bins);
+  add("MASU_UNROLL", info.gpu ? 1 : 0);
+  return defines;
+}
+
+bool serves(const DeviceInfo& info, Dtype dtype, std::uint64_t count) {
+  return count >= least_keys && !(is_float(dtype) && count >= many_floats) && plan_of(info, dtype, count).items != 0 &&
+         sort_once::plan_of(info, {dtype}, count).group != 0;
+}
+
+std::uint64_t workspace_bytes(const DeviceInfo& info, Dtype dtype, std::uint64_t count) {
+  return layout_of(plan_of(info, dtype, count), sort_once::plan_of(info, {dtype}, count), dtype, count).bytes;
+}
+
+void sort(Stream& stream, const BufferBase& keys, Dtype dtype, const BufferBase& result, const SortJob& job,
+          const BufferBase* workspace, DeviceWork& work) {
+  const DeviceInfo& info = stream.device().info();
+  const std::uint64_t count = job.pieces.count;
+  const auto number = static_cast<std::uint32_t>(count);
+  const Plan plan = plan_of(info, dtype, count);
+  const sort_once::Plan once = sort_once::plan_of(info, {dtype}, count);
+  const Layout layout = layout_of(plan, once, dtype, count);
+  const Buffer<std::byte> memory = work.memory_for(stream.device(), workspace, layout.bytes);
+  const KernelArgument all = call::memory_of(memory);
+  const auto at = [&](std::uint64_t place) { return memory.byte_offset() + place; };
+  const std::uint32_t flipped = job.order == Order::descending ? 1 : 0;
+  call::Kernels kernels(stream.device(), files, defines(info, plan, dtype), group);
+  work.done(call::clear(stream, memory, layout.once.state, layout.shares - layout.once.state));
+  work.done(kernels.launch(stream, "few_count", plan.tiles(count), keys, all, at(layout.once.state), at(layout.totals),
+                           at(layout.shares), number, plan.tile, flipped, call::local<std::uint32_t>(bins + 4)));
+  work.done(kernels.launch(stream, "few_part", plan.tiles(count), keys, all, at(layout.once.one), at(layout.once.state),
+                           at(layout.totals), at(layout.shares), at(layout.begins), number, plan.tile, plan.most,
+                           plan.part, flipped, LocalMemory{part_bytes(plan, dtype)}));
+  work.done(kernels.launch(stream, "few_finish", plan.parts(count), all, at(layout.once.one), at(layout.once.state),
+                           at(layout.begins), result, flipped, LocalMemory{finish_bytes(plan, dtype)}));
+  if (once.group != 0) sort_once::launch(stream, once, keys, dtype, &result, {}, job, memory, layout.once, true, work);
+}
+
+}  // namespace masu::sort_few
