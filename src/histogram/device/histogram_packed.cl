@@ -17,6 +17,7 @@
 
 #define MASU_HALVES (MASU_SPLIT / 2)
 #define MASU_SAMPLES (MASU_GROUP < 32 ? 1 : MASU_GROUP / 32)  // places in the data
+#define MASU_SHARE_UNROLL (MASU_UNROLL > 1 ? 8 : 2)  // vectors in flight where a word is one counter
 #define MASU_PACKED_ROUNDS (MASU_PACKED / (MASU_UNROLL * MASU_GROUP * MASU_PER_VECTOR))
 #define MASU_PACKED_MOVED (65536 - MASU_PACKED)
 #define MASU_PACKED_ANY (MASU_PACKED * 0x10001u)  // a bit of either counter from MASU_PACKED_MOVED on
@@ -245,15 +246,15 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void histogram_packed(MASU_PARAMETERS, __lo
   }                                                           \
   MASU_NEXT_CHANNEL
     MASU_COUNT_EDGES
-    for (size_t begin = 2 * set * MASU_GROUP + lane; begin < vectors; begin += MASU_UNROLL * stride) {
-      uint4 loaded[2 * MASU_UNROLL];
+    for (size_t begin = 2 * set * MASU_GROUP + lane; begin < vectors; begin += MASU_SHARE_UNROLL / 2 * stride) {
+      uint4 loaded[MASU_SHARE_UNROLL];
       MASU_PRAGMA_UNROLL
-      for (int k = 0; k < 2 * MASU_UNROLL; ++k) {
+      for (int k = 0; k < MASU_SHARE_UNROLL; ++k) {
         const size_t i = begin + k / 2 * stride + k % 2 * MASU_GROUP;
         if (i < vectors) loaded[k] = masu_load_streaming(body + i);
       }
       MASU_PRAGMA_UNROLL
-      for (int k = 0; k < 2 * MASU_UNROLL; ++k) {
+      for (int k = 0; k < MASU_SHARE_UNROLL; ++k) {
         const size_t i = begin + k / 2 * stride + k % 2 * MASU_GROUP;
         if (i < vectors) {
           const uint4 v = loaded[k];
