@@ -11,7 +11,7 @@ import argparse
 import json
 from xml.sax.saxutils import escape
 
-STEPS = ["sequential", "global", "private", "local", "lanes", "packed", "split", "partitioned", "auto"]
+STEPS = ["sequential", "global", "private", "local", "lanes", "packed", "partitioned", "auto"]
 WIDTH, LEFT, UNIT, LONGEST = 860, 250, 420, 1.1  # of the chart, in pixels; UNIT is the reading speed
 UNITS = (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10))
 

@@ -48,8 +48,8 @@ enum class Strategy {
   private_,    ///< "private": a table for each thread or work-item, then merged
   local,       ///< one table for each work-group in local memory, then merged
   lanes,       ///< replicated tables, the copy chosen by the lane so that no two lanes of a warp use one memory bank
-  split,   ///< a share of the bins for each work-group, in local memory; groups of other shares read the same values
-  packed,  ///< one table for each work-group, two 16-bit counters a word, halved into the result before they overflow
+  packed,      ///< a table of a share of the bins for each work-group, two 16-bit counters a word where no value is too
+               ///< frequent; groups of other shares, if there are several, read the same values
   partitioned,  ///< values are first sorted into parts of the bins, each of which fits a table; then each part is
                 ///< counted
 };

@@ -271,7 +271,7 @@ Request ladder_request(Request request) {
   if (request.strategies.empty()) {
     request.strategies = {"sequential", "global", "private", "local", "lanes"};
     if (!request.selection.cases.empty()) {
-      request.strategies.insert(request.strategies.end(), {"packed", "split", "partitioned"});
+      request.strategies.insert(request.strategies.end(), {"packed", "partitioned"});
     }
     request.strategies.emplace_back("auto");
   }

@@ -78,11 +78,14 @@ MASU_INLINE MASU_BITS total_of_vectors(__local const uint4 *part, const uint fir
   MASU_PRAGMA_UNROLL
   for (uint r = 0; r < MASU_ITEM_VECTORS; ++r) {
     const uint4 v = part[place_of(first + r)];
-    total = packed_sum(total, packed_sum(packed_sum(v.x, v.y), packed_sum(v.z, v.w)));
-  }
-  total = packed_sum(total, total >> 16);
 #if MASU_ELEMENT_BYTES == 1
-  total = packed_sum(total, total >> 8);
+    total = masu_add_bytes(masu_add_bytes(masu_add_bytes(masu_add_bytes(total, v.x), v.y), v.z), v.w);
+#else
+    total = packed_sum(total, packed_sum(packed_sum(v.x, v.y), packed_sum(v.z, v.w)));
+#endif
+  }
+#if MASU_ELEMENT_BYTES == 2
+  total += total >> 16;
 #endif
   return total & MASU_ALL_BITS;
 #else
@@ -106,14 +109,22 @@ MASU_INLINE uint4 scan_vector(const uint4 vector, Running *running) {
   uint total = running->value;
   MASU_PRAGMA_UNROLL
   for (uint i = 0; i < 4; ++i) {
-    uint x = words[i];
-    x = packed_sum(x, x << 8 * MASU_ELEMENT_BYTES);
+    const uint x = words[i];
 #if MASU_ELEMENT_BYTES == 1
-    x = packed_sum(x, x << 16);
+    // Sums of up to 17 bytes in fields of 16 bits: those up to bytes 1 and 3, and up to bytes 0 and 2.
+    const uint even = x & 0x00ff00ffu;
+    const uint odd = x >> 8 & 0x00ff00ffu;
+    const uint to_odd = (even + odd + total) * 0x10001u;
+    const uint to_even = to_odd - odd;
+    const uint first = MASU_EXCLUSIVE ? to_even - even : to_even;
+    const uint second = MASU_EXCLUSIVE ? to_even : to_odd;
+    words[i] = (first & 0x00ff00ffu) | (second << 8 & 0xff00ff00u);
+    total = to_odd >> 16;
+#else
+    const uint sums = x + (x << 16);
+    words[i] = packed_sum(MASU_EXCLUSIVE ? x << 16 : sums, (total & 65535) * 0x10001u);
+    total += sums >> 16;
 #endif
-    const uint front = (total & MASU_ALL_BITS) * MASU_ONES;
-    total += x >> (32 - 8 * MASU_ELEMENT_BYTES);
-    words[i] = packed_sum(MASU_EXCLUSIVE ? x << 8 * MASU_ELEMENT_BYTES : x, front);
   }
   running->value = total & MASU_ALL_BITS;
 #else

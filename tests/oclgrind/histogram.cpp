@@ -73,7 +73,7 @@ void count(const Device& device, Strategy strategy, const std::vector<T>& data, 
   expect(slot_rule.kind == kind, name + ": the rule");
   if (strategy == Strategy::lanes) expect(plan.copies > 1, name + ": several copies of the table");
   if (strategy != Strategy::sequential) {
-    plan.unroll = strategy == Strategy::packed ? 2 : plan.kernel == histogram_plan::KernelKind::channels ? 2 : 4;
+    plan.unroll = plan.kernel == histogram_plan::KernelKind::channels ? 2 : 4;
     plan.group = std::min(plan.group, plan.kernel == histogram_plan::KernelKind::channels ? 32U : 16U);
     plan.groups = 2;
     plan.cells = std::min(plan.cells, 64U);
@@ -116,8 +116,7 @@ void count_all(const Device& device, Strategy strategy) {
   const Bins bytes = Bins::integers(256);
   const bool fp64 = device.info().fp64;
   const Kind rounded = fp64 ? Kind::even_rounded : Kind::edges;
-  const bool has_bytes = strategy != Strategy::packed;
-  if (has_bytes) count(device, strategy, samples<std::uint8_t>(256, 0, 256), bytes, Kind::bits);
+  count(device, strategy, samples<std::uint8_t>(256, 0, 256), bytes, Kind::bits);
   count(device, strategy, samples<std::uint16_t>(40, 0, 50), Bins::integers(40), Kind::integers);
   count(device, strategy, samples<float>(20, 0, 1), Bins::even(20, 0, 1), rounded);
   count(device, strategy, samples<float>(20, 0, 1), Bins::even(20, ValueRange{0, 1, false}), Kind::even_f32);
@@ -125,7 +124,6 @@ void count_all(const Device& device, Strategy strategy) {
   count(device, strategy, samples<std::int32_t>(9, -30, 60), Bins::edges({-30, -7, 0, 0, 5, 59}), Kind::edges);
   count(device, strategy, samples<float>(9, 0, 60), Bins::logarithmic(9, 0.001, 59), Kind::edges);
   for (const unsigned channels : {2U, 3U, 4U}) {
-    if (!has_bytes) break;
     count(device, strategy, samples<std::uint8_t>(256, 0, 256, size<std::uint8_t> / channels * channels), bytes,
           Kind::bits, channels);
   }

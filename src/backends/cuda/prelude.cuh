@@ -165,6 +165,17 @@ MASU_ATOMICS(uint)
 MASU_ATOMIC(float, xchg, atomicExch)
 inline ulong atom_add(volatile ulong *p, ulong value) { return atomicAdd(const_cast<ulong *>(p), value); }
 inline ulong atom_inc(volatile ulong *p) { return atom_add(p, 1); }
+// A sum and the bytes of a word.
+inline uint masu_add_bytes(uint sum, uint w) {
+#if __CUDA_ARCH__ >= 610
+  return __dp4a(w, 0x01010101U, sum);
+#else
+  return sum + (w & 255) + (w >> 8 & 255) + (w >> 16 & 255) + (w >> 24);
+#endif
+}
+// Adds to a number of 64 bits in global memory and does not wait: there where MASU_ADDS_LONG is defined.
+#define MASU_ADDS_LONG
+inline void masu_add_long(ulong *p, ulong value) { atomicAdd(p, value); }
 #undef MASU_ATOMICS
 #undef MASU_ATOMIC
 

@@ -30,13 +30,12 @@ std::uint64_t checked_count(std::uint64_t n) {
   return n;
 }
 
-constexpr std::array<std::pair<Strategy, std::string_view>, 9> strategy_names{{{Strategy::automatic, "auto"},
+constexpr std::array<std::pair<Strategy, std::string_view>, 8> strategy_names{{{Strategy::automatic, "auto"},
                                                                                {Strategy::sequential, "sequential"},
                                                                                {Strategy::global, "global"},
                                                                                {Strategy::private_, "private"},
                                                                                {Strategy::local, "local"},
                                                                                {Strategy::lanes, "lanes"},
-                                                                               {Strategy::split, "split"},
                                                                                {Strategy::packed, "packed"},
                                                                                {Strategy::partitioned, "partitioned"}}};
 

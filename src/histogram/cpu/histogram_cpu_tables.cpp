@@ -47,7 +47,7 @@ bool all_slots_equal(const std::uint32_t* slots) noexcept {
 
 Strategy choose_strategy(const TableShape& shape, Strategy asked) {
   const std::uint64_t bytes = table_bytes(shape);
-  if (asked == Strategy::local || asked == Strategy::packed || asked == Strategy::split) {
+  if (asked == Strategy::local || asked == Strategy::packed) {
     throw Error(ErrorCode::unsupported,
                 fmt::format("histogram: strategy {} needs local memory; the device cpu has none", to_string(asked)));
   }

@@ -65,9 +65,8 @@ void CountingKernels::count(Stream& stream, const CountedData& data, const Buffe
 CountingKernels::Launcher& CountingKernels::for_rows() {
   if (rows_) return *rows_;
   // A strategy that takes rows with a pitch.
-  const bool spans_only = plan_.strategy == Strategy::packed || plan_.strategy == Strategy::split;
-  histogram_plan::Plan plan = histogram_plan::make(device_.info(), rule(), plan_.channels,
-                                                   spans_only ? Strategy::global : plan_.strategy, true);
+  const Strategy strategy = plan_.strategy == Strategy::packed ? Strategy::global : plan_.strategy;
+  histogram_plan::Plan plan = histogram_plan::make(device_.info(), rule(), plan_.channels, strategy, true);
   // The guide was made for the first plan, and serves this one.
   plan.cells = plan_.cells;
   plan.guide_local = plan_.guide_local && plan.guide_local;

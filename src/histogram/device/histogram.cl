@@ -5,12 +5,10 @@
 // The kernels differ in where they count before they add to the totals; they are the steps of src/histogram/README.md.
 //
 // Defines beside those of the files in front, all given by histogram_plan.cpp:
-// - MASU_KERNEL         which one kernel to compile: one of the seven below
+// - MASU_KERNEL         which one kernel to compile: one of the six below
 // - MASU_COPIES         copies of the table in local memory, a power of two: 1 for `local`, more for `lanes`
 // - MASU_ROW_BITS       log2 of the bytes of a slot with all its copies: log2(4 * MASU_COPIES)
-// - MASU_ALL_HALVES       1: the slots are all values of 16-bit elements
-// - MASU_SPLIT          shares of the bins, each counted by work-groups of its own; 1: every group counts all
-// - MASU_CLUSTER       work-groups that count few elements in one launch; 1: there are none
+// - MASU_CLUSTER        work-groups that count few elements in one launch; 1: there are none
 // - MASU_PRIVATE_SLOTS  slots that a work-item's private table has room for
 
 #define MASU_KERNEL_LOCAL 0
@@ -18,8 +16,7 @@
 #define MASU_KERNEL_PRIVATE 2
 #define MASU_KERNEL_SEQUENTIAL 3
 #define MASU_KERNEL_CHANNELS 4
-#define MASU_KERNEL_PACKED 5
-#define MASU_KERNEL_ROWS 6
+#define MASU_KERNEL_ROWS 5
 
 // Local memory: the table, and behind it the guide and the thresholds where they lie there.
 #if MASU_GUIDE_LOCAL
@@ -76,14 +73,7 @@
 MASU_INLINE void count_in_tables(MASU_PARAMETERS_AS(const), MASU_LOCAL_PARAMETERS, const bool anew) {
   MASU_LOCAL_POINTER(uint, table);
   const uint lane = (uint)get_local_id(0);
-#if MASU_SPLIT == 1
-  const uint first_slot = 0;
   const uint counted = slots * MASU_CHANNELS;
-#else
-  const uint each = (slots * MASU_CHANNELS + MASU_SPLIT - 1) / MASU_SPLIT;
-  const uint first_slot = (uint)(get_group_id(0) % MASU_SPLIT) * each;
-  const uint counted = min(each, slots * MASU_CHANNELS - first_slot);
-#endif
   if (anew && get_group_id(0) == 0) {
     for (uint w = lane; w < 2 * counted; w += MASU_GROUP) totals[2 * first_total + w] = 0;
   }
@@ -92,35 +82,10 @@ MASU_INLINE void count_in_tables(MASU_PARAMETERS_AS(const), MASU_LOCAL_PARAMETER
   MASU_FILL_LOCAL
   barrier(CLK_LOCAL_MEM_FENCE);
 
-#if MASU_SPLIT == 1
   MASU_SET_COPY
 #define MASU_COUNT_BIN(bin) MASU_COUNT_IN_TABLE(bin)
 #define MASU_COUNT(x) MASU_COUNT_IN_TABLE(MASU_SLOT_OF(x))
   MASU_COUNT_ALL
-#else
-  // `split`: this group counts words [first_slot, first_slot + words) of all slots only.
-#define MASU_COUNT_BIN(bin)                                   \
-  {                                                           \
-    const uint slot = MASU_CHANNEL + (bin)-first_slot;        \
-    if (slot < words) atomic_inc(&table[slot]);               \
-  }                                                           \
-  MASU_NEXT_CHANNEL
-#define MASU_COUNT(x) MASU_COUNT_BIN(MASU_SLOT_OF(x))
-#if MASU_SPLIT == 2 && MASU_ELEMENT_BYTES == 2 && MASU_CHANNELS == 1 && MASU_ALL_HALVES
-  // Each share is a half of the 65,536 values, told by one bit.
-  const uint flip = first_slot == 0 ? 0 : 0x80008000u;
-#undef MASU_COUNT_VECTOR
-#define MASU_COUNT_HALVES(w)                                       \
-  {                                                                \
-    const uint halves = (w) ^ flip;                                \
-    if ((halves & 0x8000) == 0) atomic_inc(&table[halves & 0x7fff]); \
-    if ((halves >> 31) == 0) atomic_inc(&table[halves >> 16]);     \
-  }
-#define MASU_COUNT_VECTOR(v) MASU_COUNT_HALVES(v.x) MASU_COUNT_HALVES(v.y) MASU_COUNT_HALVES(v.z) MASU_COUNT_HALVES(v.w)
-#endif
-  __global const uchar *bytes = data + byte_offset;
-  MASU_COUNT_SPAN(bytes, get_group_id(0) / MASU_SPLIT * MASU_GROUP + lane, get_global_size(0) / MASU_SPLIT)
-#endif
 
   if (anew) masu_cluster_barrier();
   else barrier(CLK_LOCAL_MEM_FENCE);
@@ -128,7 +93,7 @@ MASU_INLINE void count_in_tables(MASU_PARAMETERS_AS(const), MASU_LOCAL_PARAMETER
   for (uint s = lane; s < counted; s += MASU_GROUP) {
     uint sum = 0;
     for (uint c = 0; c < MASU_COPIES; ++c) sum += table[s * MASU_COPIES + ((c + s * MASU_COPIES / 32) & (MASU_COPIES - 1))];
-    if (sum != 0) add_total(&totals[2 * (first_total + first_slot + s)], sum);
+    if (sum != 0) add_total(&totals[2 * (first_total + s)], sum);
   }
 }
 __kernel MASU_WORK_GROUP(MASU_GROUP) void histogram_local(MASU_PARAMETERS, MASU_LOCAL_PARAMETERS) {
@@ -281,71 +246,6 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void histogram_channels(MASU_PARAMETERS, __
       sum += table[(s & 255) * 32 + from * MASU_CHANNELS + counted];
     }
     if (sum != 0) add_total(&totals[2 * (first_total + s)], sum);
-  }
-}
-#endif
-
-#if MASU_KERNEL == MASU_KERNEL_PACKED
-// `packed`: two 16-bit counters a word, of slots s and s + half. No counter can overflow: between two barriers a group
-// counts 2^15 values at most; whoever takes a counter from 2^15 - 1 to 2^15 moves 2^15 from it to the total.
-__kernel MASU_WORK_GROUP(MASU_GROUP) void histogram_packed(MASU_PARAMETERS, MASU_LOCAL_PARAMETERS) {
-  MASU_LOCAL_POINTER(uint, table);
-  const uint lane = (uint)get_local_id(0);
-  const uint all = slots * MASU_CHANNELS;
-  const uint half_slots = (all + 1) / 2;
-  for (uint w = lane; w < half_slots; w += MASU_GROUP) table[w] = 0;
-  MASU_FILL_LOCAL
-  barrier(CLK_LOCAL_MEM_FENCE);
-
-#define MASU_COUNT_BIN(bin)                                       \
-  {                                                               \
-    const uint slot = MASU_CHANNEL + (bin);                       \
-    const bool upper = slot >= half_slots;                        \
-    __local uint *word = &table[upper ? slot - half_slots : slot]; \
-    const uint one = upper ? 65536u : 1u;                         \
-    const uint before = atomic_add(word, one);                    \
-    if ((upper ? before >> 16 : before & 65535) == 32767) {       \
-      atomic_sub(word, one << 15);                                \
-      add_total(&totals[2 * (first_total + slot)], 32768);               \
-    }                                                             \
-  }                                                               \
-  MASU_NEXT_CHANNEL
-#define MASU_COUNT(x) MASU_COUNT_BIN(MASU_SLOT_OF(x))
-  __global const uchar *bytes = data + byte_offset;
-  const size_t head = head_of(bytes, count);
-  const size_t vectors = (size_t)(count - head) / MASU_PER_VECTOR;
-  __global const uint4 *body = (__global const uint4 *)(bytes + head * MASU_ELEMENT_BYTES);
-  const size_t stride = get_global_size(0);
-  // All work-items of a group go round together; MASU_UNROLL vectors are 32 values.
-  for (size_t begin = get_group_id(0) * MASU_GROUP; begin < vectors; begin += MASU_UNROLL * stride) {
-    const size_t i = begin + lane;
-    uint4 loaded[MASU_UNROLL];
-    MASU_PRAGMA_UNROLL
-    for (int k = 0; k < MASU_UNROLL; ++k) {
-      if (i + k * stride < vectors) loaded[k] = masu_load_streaming(body + i + k * stride);
-    }
-    MASU_PRAGMA_UNROLL
-    for (int k = 0; k < MASU_UNROLL; ++k) {
-      if (i + k * stride < vectors) {
-        const uint4 v = loaded[k];
-        MASU_SET_CHANNEL(head + (i + k * stride) * MASU_PER_VECTOR)
-        MASU_COUNT_VECTOR(v)
-      }
-    }
-    barrier(CLK_LOCAL_MEM_FENCE);
-  }
-  const size_t tail = head + vectors * MASU_PER_VECTOR;
-  for (size_t e = get_global_id(0); e < head + (size_t)(count - tail); e += stride) {
-    const size_t element = e < head ? e : tail + (e - head);
-    MASU_SET_CHANNEL(element)
-    MASU_COUNT(value_at(bytes, element))
-  }
-
-  barrier(CLK_LOCAL_MEM_FENCE);
-  for (uint w = lane; w < half_slots; w += MASU_GROUP) {
-    const uint both = table[w];
-    if ((both & 65535) != 0) add_total(&totals[2 * (first_total + w)], both & 65535);
-    if ((both >> 16) != 0) add_total(&totals[2 * (first_total + half_slots + w)], both >> 16);
   }
 }
 #endif

@@ -83,6 +83,11 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void histogram_byte_rows(MA
       MASU_NEXT_ROW(row)
     }
     MASU_LOAD_PART
+#ifdef MASU_OPENCL
+    const bool last = false;  // NVIDIA's compiler makes slower code of the condition
+#else
+    const bool last = row >= rows;  // of this work-group: most have no other, and writing zeros takes as long as reading
+#endif
     barrier(CLK_LOCAL_MEM_FENCE);
     MASU_PRAGMA_UNROLL
     for (uint n = 0; n < 2; ++n) {
@@ -91,7 +96,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_RESIDENT) void histogram_byte_rows(MA
         // Work-items side by side begin in different banks.
         __local uint4 *at = &table[(lane + 32 * n) * 8 + ((c + lane) & 7)];
         const uint4 v = *at;
-        *at = zeros;
+        if (!last) *at = zeros;
         MASU_ADD_BYTES(v.x, n)
         MASU_ADD_BYTES(v.y, n)
         MASU_ADD_BYTES(v.z, n)

@@ -41,7 +41,6 @@ TEST_P(HistogramNvrtc, EveryKernel) {
   }
   for (const unsigned channels : {2U, 3U, 4U, 5U}) expect_strategy(bytes, Strategy::lanes, channels);
   expect_strategy(wide, Strategy::packed);
-  expect_strategy(wide, Strategy::split);
   expect_strategy(rule_of(Bins::integers(40000), Dtype::u16), Strategy::packed, 2);
   Plan parts = histogram_plan::make(test::nvrtc_gpu(), wide, 1, Strategy::partitioned);
   for (const KernelKind kernel : {KernelKind::scatter, KernelKind::order, KernelKind::parts}) {

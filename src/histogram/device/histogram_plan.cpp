@@ -19,6 +19,7 @@ namespace {
 constexpr std::string_view slots_file = "src/histogram/device/histogram_slots.cl";
 constexpr std::string_view vectors_file = "src/histogram/device/histogram_vectors.cl";
 constexpr std::string_view kernels_file = "src/histogram/device/histogram.cl";
+constexpr std::string_view packed_file = "src/histogram/device/histogram_packed.cl";
 constexpr std::string_view byte_rows_file = "src/histogram/device/histogram_byte_rows.cl";
 constexpr std::string_view elements_file = "src/histogram/device/histogram_elements.cl";
 constexpr std::string_view range_file = "src/histogram/device/histogram_range.cl";
@@ -34,8 +35,8 @@ constexpr std::array<KernelEntry, 16> kernels{{{"histogram_local", kernels_file,
                                                {"histogram_private", kernels_file, 2},
                                                {"histogram_sequential", kernels_file, 3},
                                                {"histogram_channels", kernels_file, 4},
-                                               {"histogram_packed", kernels_file, 5},
-                                               {"histogram_rows", kernels_file, 6},
+                                               {"histogram_packed", packed_file, 0},
+                                               {"histogram_rows", kernels_file, 5},
                                                {"histogram_byte_rows", byte_rows_file, 0},
                                                {"histogram_elements_local", elements_file, 0},
                                                {"histogram_elements_global", elements_file, 1},
@@ -56,15 +57,6 @@ std::uint64_t table_limit(const DeviceInfo& device) {
   return (device.local_bytes - std::min(reserved, device.local_bytes)) / sizeof(std::uint32_t);
 }
 
-// Work-items that bring a tile into the order of its parts, and the elements of each: of large tiles more goes to each
-// part at a time (10^6 bins of f32, 256 MiB on an H200: 350 us with 1,024 work-items, 446 with 512, 476 with 256;
-// 2026-11).
-unsigned tile_group(const DeviceInfo& device) {
-  return table_limit(device) >= 32768 ? 1024 : 512;
-}
-unsigned tile_unroll(const DeviceInfo& device) {
-  return table_limit(device) > 24 * 512 ? 16 : 4;
-}
 // Work-groups of those that share a compute unit.
 unsigned tile_groups(unsigned group) {
   return std::max(1024 / group, 1U);
@@ -84,24 +76,35 @@ Error too_large(Strategy strategy, const DeviceInfo& device, std::uint64_t limit
 unsigned part_shift(const DeviceInfo& device) {
   return std::min(15U, static_cast<unsigned>(std::bit_width(table_limit(device))) - 1);
 }
-std::uint64_t partitioned_limit(const DeviceInfo& device) {
-  const std::uint64_t limit = table_limit(device);
-  const std::uint64_t tile = std::uint64_t{tile_group(device)} * (tile_unroll(device) + 1);
+// Work-items that bring a tile into the order of its parts, and the elements of each: the largest that local memory
+// holds is used, as of large tiles more goes to each part at a time (10^6 bins of f32, 256 MiB on an H200: 350 us with
+// 1,024 work-items of 16, 446 with 512, 476 with 256, 508 with 512 of 8; 2026-11).
+struct Tile {
+  unsigned group;
+  unsigned unroll;
+};
+constexpr std::array<Tile, 4> tiles{{{1024, 16}, {1024, 8}, {1024, 4}, {512, 4}}};
+// How many parts fit beside it.
+std::uint64_t parts_beside(const DeviceInfo& device, const Tile& tile) {
   constexpr std::uint64_t words_a_part = 5;
   constexpr std::uint64_t aligned = 4;  // the end of the parts, and what comes behind it begins at 16 bytes
-  return limit < tile + aligned ? 0
-                                : std::min(most_parts, (limit - tile - aligned) / words_a_part) << part_shift(device);
+  const std::uint64_t limit = table_limit(device);
+  const std::uint64_t used = std::uint64_t{work_group(device, tile.group)} * (tile.unroll + 1) + aligned;
+  return limit < used ? 0 : std::min(most_parts, (limit - used) / words_a_part);
+}
+std::uint64_t partitioned_limit(const DeviceInfo& device) {
+  return parts_beside(device, tiles.back()) << part_shift(device);
 }
 
 // Reading all values this many times, mostly from the second-level cache, costs less than sorting them into parts.
-constexpr std::uint64_t most_split = 6;
+constexpr unsigned most_split = 3;
 
 Strategy choose(const DeviceInfo& device, std::uint64_t slots, bool rows) {
   const std::uint64_t limit = table_limit(device);
   if (!device.gpu && slots <= private_slots_cpu) return Strategy::private_;
   if (slots * 2 <= limit) return device.gpu ? Strategy::lanes : Strategy::local;
   if (slots <= limit) return Strategy::local;
-  if (device.gpu && !rows && slots <= most_split * limit) return Strategy::split;
+  if (device.gpu && !rows && slots <= 2 * most_split * (limit / 4 * 4 - 4)) return Strategy::packed;
   return device.gpu && slots <= partitioned_limit(device) ? Strategy::partitioned : Strategy::global;
 }
 
@@ -141,6 +144,10 @@ void set_partitioned(const DeviceInfo& device, std::uint64_t slots, Plan& plan) 
   }
   plan.slot_shift = part_shift(device);
   plan.parts = static_cast<std::uint32_t>(((slots - 1) >> plan.slot_shift) + 1);
+  const Tile tile =
+      *std::ranges::find_if(tiles, [&](const Tile& one) { return plan.parts <= parts_beside(device, one); });
+  plan.group = work_group(device, tile.group);
+  plan.unroll = tile.unroll;
   plan.kernel = KernelKind::scatter;
 }
 
@@ -186,7 +193,7 @@ std::string_view Plan::kernel_name() const noexcept {
 std::vector<std::string_view> Plan::files() const {
   const std::string_view file = entry(kernel).file;
   std::vector<std::string_view> result{"src/elements/elements.cl", "src/elements/totals.cl", slots_file};
-  if (file == kernels_file || file == byte_rows_file) result.push_back(vectors_file);
+  if (file == kernels_file || file == packed_file || file == byte_rows_file) result.push_back(vectors_file);
   if (file == elements_file || file == weighted_file) result.push_back("src/elements/group_scan.cl");
   if (file == weighted_file) result.push_back(elements_file);
   result.push_back(file);
@@ -230,6 +237,7 @@ std::vector<runtime::Define> Plan::defines(const DeviceInfo& device, std::span<c
       {"MASU_CHANNELS", channels},
       {"MASU_ROWS", rows},
       {"MASU_SPLIT", split},
+      {"MASU_PACKED", packed_elements},
       {"MASU_ALL_HALVES", first.kind == SlotRule::Kind::bits && first.slots == half_slots},
       {"MASU_PRIVATE_SLOTS", private_slots},
       {"MASU_CLUSTER", cluster},
@@ -308,39 +316,23 @@ Plan make(const DeviceInfo& device, const SlotRule& rule, unsigned channels, Str
       if (!rows) plan.cluster = cluster_groups(device);
       break;
     }
-    case Strategy::split: {
-      const std::uint64_t limit = table_limit(device);
-      plan.split = static_cast<unsigned>((slots + limit - 1) / limit);
-      if (rows) throw Error(ErrorCode::unsupported, "histogram: strategy split takes contiguous data, got rows");
-      if (plan.split > device.compute_units)
-        throw too_large(plan.strategy, device, limit * device.compute_units, slots);
-      plan.kernel = KernelKind::local;
-      plan.local_words = (slots + plan.split - 1) / plan.split;
-      if (device.gpu) plan.unroll = 8;
+    case Strategy::packed: {
+      // Of a table's words one vector is for what all of the group know.
+      const std::uint64_t limit = 2 * (table_limit(device) / 4 * 4 - 4);
+      if (rows) throw Error(ErrorCode::unsupported, "histogram: strategy packed takes contiguous data, got rows");
+      plan.split = 2 * static_cast<unsigned>((slots + limit - 1) / limit);
+      const unsigned most = std::max(device.compute_units / 2, most_split);
+      if (plan.split / 2 > most) throw too_large(plan.strategy, device, limit * most, slots);
+      plan.kernel = KernelKind::packed;
+      plan.local_words = ((slots + plan.split - 1) / plan.split + 3) / 4 * 4 + 4;
+      if (device.gpu) plan.unroll = packed_unroll;
       guide_in_global_memory(rule, plan);
-      plan.groups = device.compute_units / plan.split * plan.split;
+      plan.groups = std::max(1U, device.compute_units / plan.split) * plan.split;
       return plan;
     }
-    case Strategy::packed: {
-      const std::uint64_t limit = 2 * table_limit(device);
-      if (!device.gpu || rows || bytes) {
-        throw Error(ErrorCode::unsupported,
-                    fmt::format("histogram: strategy packed is for GPUs, contiguous data and elements of 2 bytes or "
-                                "more, got {} and {}",
-                                device.id, to_string(rule.element)));
-      }
-      if (slots > limit) throw too_large(plan.strategy, device, limit, slots);
-      plan.kernel = KernelKind::packed;
-      plan.local_words = (slots + 1) / 2;
-      plan.unroll = static_cast<unsigned>(packed_elements * size_of(rule.element) / 16 / plan.group);
-      groups_a_unit = 1;
-      break;
-    }
     case Strategy::partitioned:
-      plan.group = work_group(device, tile_group(device));
-      plan.unroll = tile_unroll(device);
-      groups_a_unit = tile_groups(plan.group);
       set_partitioned(device, slots, plan);
+      groups_a_unit = tile_groups(plan.group);
       break;
     default: plan.kernel = KernelKind::global; break;
   }
@@ -417,8 +409,6 @@ Plan make_joint(const DeviceInfo& device, std::span<const SlotRule> columns, std
       groups_a_unit = 2;
       break;
     case Strategy::partitioned:
-      plan.group = work_group(device, tile_group(device));
-      plan.unroll = tile_unroll(device);
       set_partitioned(device, slots, plan);
       groups_a_unit = tile_groups(plan.group);
       break;

@@ -48,8 +48,14 @@ inline constexpr std::uint64_t private_slots_gpu = 1024;
 inline constexpr std::uint64_t private_slots_cpu = 16384;
 // A work-group counts fewer values than this in 32 bits.
 inline constexpr std::uint64_t group_elements = std::uint64_t{1} << 31;
-// A group that packs two counters a word counts this many values between two barriers.
-inline constexpr std::uint64_t packed_elements = std::uint64_t{1} << 15;
+// A group that packs two counters a word, and looks at all of them before they overflow, counts at most this many
+// values between two looks, and leaves less than 2^16 minus this many in each; and so many vectors of each work-item
+// are in flight.
+inline constexpr std::uint64_t packed_elements = std::uint64_t{3} << 14;
+inline constexpr unsigned packed_unroll = 3;
+// The most that a set of such groups counts in a launch: a sample tells better how frequent a value is where it is not
+// of more.
+inline constexpr std::uint64_t packed_set_elements = std::uint64_t{1} << 25;
 // The work-groups of a cluster count up to so many bytes.
 inline constexpr std::uint64_t most_cluster_bytes = std::uint64_t{1} << 20;
 // And copy so many bytes beside that.
@@ -94,7 +100,7 @@ struct Plan {
   unsigned unroll = 4;   // 16-byte loads, or elements, in flight
   unsigned copies = 1;   // copies of the table in local memory
   unsigned channels = 1;
-  unsigned split = 1;               // shares of the bins, each counted by groups of its own
+  unsigned split = 1;               // work-groups of a set that counts all bins together
   unsigned slot_shift = 0;          // log2 of the slots of a part
   std::uint32_t parts = 1;          // of the bins
   std::uint32_t cells = 1;          // most cells of a guide, a power of two
@@ -114,7 +120,7 @@ struct Plan {
                                                      bool joint) const;
   // The most elements of a launch: no 32-bit count of a work-group overflows.
   [[nodiscard]] std::uint64_t most_elements() const noexcept {
-    return group_elements * groups / split / channels * channels;
+    return (kernel == KernelKind::packed ? packed_set_elements : group_elements) * groups / split / channels * channels;
   }
   // Work-groups for `count` values of `size` bytes.
   [[nodiscard]] std::uint64_t groups_for(std::uint64_t count, std::size_t size) const noexcept;

@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: Apache-2.0
+// `packed`: counting into 16-bit counters, two a word of local memory, in OpenCL C 1.2 (and, behind the CUDA prelude, in CUDA C++).
+// histogram_slots.cl and histogram_vectors.cl stand in front of this file.
+//
+// MASU_SPLIT work-groups, an even number, are a set with a part of the vectors, and each has a table of `each` words.
+// Mostly two 16-bit counters a word: the halves of a set have half of its vectors each, and a group counts 2 * each of the slots. A
+// look at a sample of the values, the same in all groups of a set, tells whether some are so frequent that counters would
+// overflow; then a word is one counter, and each group reads all vectors of the set and counts `each` of the slots.
+//
+// Additions do not tell what a counter was, which would take longer. Whether one did overflow is seen in the end: each loses 65,535 or
+// more of the sum of all counters. Then the group counts again, and moves counters to the totals before they can.
+//
+// Defines beside those of the files in front, all given by histogram_plan.cpp:
+// - MASU_SPLIT       work-groups of a set, an even number
+// - MASU_PACKED      the most values that a work-group counts before it looks at its counters
+// - MASU_ALL_HALVES  1: the slots are all values of 16-bit elements
+
+#define MASU_HALVES (MASU_SPLIT / 2)
+#define MASU_SAMPLES (MASU_GROUP < 32 ? 1 : MASU_GROUP / 32)  // places in the data
+#define MASU_SHARE_UNROLL (MASU_UNROLL > 1 ? 8 : 2)  // vectors in flight where a word is one counter
+#define MASU_PACKED_ROUNDS (MASU_PACKED / (MASU_UNROLL * MASU_GROUP * MASU_PER_VECTOR))
+#define MASU_PACKED_MOVED (65536 - MASU_PACKED)
+#define MASU_PACKED_ANY (MASU_PACKED * 0x10001u)  // a bit of either counter from MASU_PACKED_MOVED on
+inline void move_counters(__local uint *word, __global uint *lower, __global uint *upper, const uint from) {
+  const uint both = *word;
+  uint left = both;
+  if ((both & 65535) >= from) {
+    add_total(lower, both & 65535);
+    left &= 0xffff0000u;
+  }
+  if (both >> 16 >= from) {
+    add_total(upper, both >> 16);
+    left &= 65535;
+  }
+  *word = left;
+}
+// A vector of equal elements, or of two in turns: lanes that meet in a word wait for each other, so it is one addition or two. Where the
+// first vector is one, those like it are not counted one by one at all.
+#if MASU_ELEMENT_BYTES == 1 || MASU_CHANNELS > 1
+#define MASU_REPEATS(v) false
+#define MASU_OF_REPEATED(x, y, times, MASU_DO)
+#elif MASU_ELEMENT_BYTES == 8
+#define MASU_REPEATS(v) (v.x == v.z && v.y == v.w)
+#define MASU_OF_REPEATED(x, y, times, MASU_DO) MASU_DO(MASU_SLOT_OF(MASU_AS_VALUE((ulong)(y) << 32 | (ulong)(x))), 2 * (times))
+#else
+#define MASU_REPEATS(v) (v.x == v.y && v.x == v.z && v.x == v.w)
+#if MASU_ELEMENT_BYTES == 4
+#define MASU_OF_REPEATED(x, y, times, MASU_DO) MASU_DO(MASU_SLOT_OF(MASU_AS_VALUE(x)), 4 * (times))
+#else
+#define MASU_OF_REPEATED(x, y, times, MASU_DO)                            \
+  {                                                                       \
+    const uint one = MASU_SLOT_OF(MASU_AS_VALUE((x) & 65535));            \
+    const uint other = MASU_SLOT_OF(MASU_AS_VALUE((x) >> 16));            \
+    MASU_DO(one, one == other ? 8 * (times) : 4 * (times))                \
+    if (one != other) MASU_DO(other, 4 * (times))                         \
+  }
+#endif
+#endif
+#define MASU_IS_HOT(v) (MASU_REPEATS(v) && v.x == hot_x && v.y == hot_y)
+#define MASU_CLEAR_TABLE                                              \
+  for (uint w = lane; w < words + 4; w += MASU_GROUP) table[w] = 0;   \
+  barrier(CLK_LOCAL_MEM_FENCE);
+// What lies before and behind the vectors: fewer than 32 values.
+#define MASU_COUNT_EDGES                                                                  \
+  if (set == 0) {                                                                         \
+    for (size_t e = lane; e < head + (size_t)(count - tail); e += MASU_GROUP) {           \
+      const size_t element = e < head ? e : tail + (e - head);                            \
+      MASU_SET_CHANNEL(element)                                                           \
+      MASU_COUNT(value_at(bytes, element))                                                \
+    }                                                                                     \
+  }
+#define MASU_COUNT(x) MASU_COUNT_BIN(MASU_SLOT_OF(x))
+__kernel MASU_WORK_GROUP(MASU_GROUP) void histogram_packed(MASU_PARAMETERS, __local uint4 *fours) {
+  MASU_LOCAL_POINTER(uint4, fours);
+  __local uint *table = (__local uint *)fours;
+  const uint lane = (uint)get_local_id(0);
+  const uint each = (slots * MASU_CHANNELS + MASU_SPLIT - 1) / MASU_SPLIT;
+  const uint words = (each + 3) / 4 * 4;
+  __local uint *found = table + words;
+  const uint member = (uint)(get_group_id(0) % MASU_SPLIT);
+  const size_t set = get_group_id(0) / MASU_SPLIT;
+  const size_t sets = get_num_groups(0) / MASU_SPLIT;
+  __global const uchar *bytes = data + byte_offset;
+  const size_t head = head_of(bytes, count);
+  const size_t vectors = (size_t)(count - head) / MASU_PER_VECTOR;
+  const size_t tail = head + vectors * MASU_PER_VECTOR;
+  __global const uint4 *body = (__global const uint4 *)(bytes + head * MASU_ELEMENT_BYTES);
+  const size_t stride = 2 * sets * MASU_GROUP;
+  MASU_CLEAR_TABLE
+
+  uint hot_x = 0;
+  uint hot_y = 0;
+  if (vectors != 0) {
+    const uint4 v = body[0];
+    hot_x = MASU_REPEATS(v) ? v.x : ~v.z;
+    hot_y = v.y;
+  }
+  const size_t apart = vectors / MASU_SAMPLES;
+  if (apart != 0) {
+    const uint at = MASU_GROUP / MASU_SAMPLES;
+    const size_t i = lane / at * apart + (set * at + lane % at) % apart;
+    const uint4 v = body[i];
+    MASU_SET_CHANNEL(head + i * MASU_PER_VECTOR)
+#define MASU_COUNT_BIN(bin)                              \
+  atomic_inc(&table[(MASU_CHANNEL + (bin)) % each]);     \
+  MASU_NEXT_CHANNEL
+    if (!MASU_IS_HOT(v)) {
+      MASU_COUNT_VECTOR(v)
+    }
+#undef MASU_COUNT_BIN
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+  uint peak = 0;
+  for (uint w = lane; w < each; w += MASU_GROUP) peak = max(peak, table[w]);
+  atomic_max(found, peak);
+  barrier(CLK_LOCAL_MEM_FENCE);
+  const ulong most = (vectors / stride + 1) * MASU_GROUP * MASU_PER_VECTOR + 32;  // values of a half
+  const bool packed = most < 65536 || *found * most <= (ulong)MASU_GROUP * MASU_PER_VECTOR * 32768;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  MASU_CLEAR_TABLE
+
+  if (packed) {
+    const uint side = member / MASU_HALVES;
+    const uint first_slot = member % MASU_HALVES * 2 * each;
+    const size_t from = (2 * set + side) * MASU_GROUP;
+    uint like_hot = 0;  // vectors
+    bool again = false;
+    while (true) {
+      uint added = 0;  // values, to the table
+#if MASU_ALL_HALVES && MASU_HALVES == 1
+// Half of the 65,536 values lie in the upper halves, told by one bit. Four times the place, and whether it is there, of the
+// elements of a word.
+#define MASU_ADD_AT(place, is_upper, times) \
+  atomic_add((__local uint *)((__local uchar *)table + ((place)&0x1fffc)), (is_upper) ? (times) << 16 : (times));
+#define MASU_ADD(bin, times) MASU_ADD_AT((bin) << 2, ((bin)&0x8000) != 0, times)
+#define MASU_COUNT_HALVES(w) \
+  MASU_ADD_AT((w) << 2, ((w)&0x8000) != 0, 1u) MASU_ADD_AT((w) >> 14, (w) >> 31 != 0, 1u)
+#define MASU_COUNT_PACKED(v) MASU_COUNT_HALVES(v.x) MASU_COUNT_HALVES(v.y) MASU_COUNT_HALVES(v.z) MASU_COUNT_HALVES(v.w)
+#else
+#define MASU_ADD(bin, times)                                                                                \
+  {                                                                                                         \
+    const uint slot = MASU_CHANNEL + (bin)-first_slot;                                                      \
+    if (MASU_HALVES == 1 || slot < 2 * each) {                                                              \
+      atomic_add(&table[slot >= each ? slot - each : slot], slot >= each ? (times) << 16 : (times));        \
+      if (MASU_HALVES > 1) added += (times);                                                                \
+    }                                                                                                       \
+  }
+#define MASU_COUNT_PACKED(v) MASU_COUNT_VECTOR(v)
+#endif
+#define MASU_COUNT_BIN(bin) \
+  MASU_ADD(bin, 1u)         \
+  MASU_NEXT_CHANNEL
+      if (side == 0) {
+        MASU_COUNT_EDGES
+        if (MASU_HALVES == 1 && set == 0) {
+          for (size_t e = lane; e < head + (size_t)(count - tail); e += MASU_GROUP) ++added;
+        }
+      }
+      // All work-items of a group go round together. A vector is loaded as soon as the one before it is counted.
+      uint4 loaded[MASU_UNROLL];
+      MASU_PRAGMA_UNROLL
+      for (int k = 0; k < MASU_UNROLL; ++k) {
+        if (from + lane + k * stride < vectors) loaded[k] = masu_load_streaming(body + from + lane + k * stride);
+      }
+      uint rounds = 0;
+      for (size_t begin = from; begin < vectors; begin += MASU_UNROLL * stride) {
+        if (again && rounds == MASU_PACKED_ROUNDS) {
+          rounds = 0;
+          barrier(CLK_LOCAL_MEM_FENCE);
+          for (uint f = lane; f < words / 4; f += MASU_GROUP) {
+            const uint4 four = fours[f];
+            if (((four.x | four.y | four.z | four.w) & MASU_PACKED_ANY) != 0) {
+              for (uint w = 4 * f; w < 4 * f + 4; ++w) {
+                __global uint *lower = &totals[2 * (first_total + first_slot + w)];
+                move_counters(&table[w], lower, lower + 2 * each, MASU_PACKED_MOVED);
+              }
+            }
+          }
+          barrier(CLK_LOCAL_MEM_FENCE);
+        }
+        ++rounds;
+        MASU_PRAGMA_UNROLL
+        for (int k = 0; k < MASU_UNROLL; ++k) {
+          const size_t i = begin + lane + k * stride;
+          const size_t next = i + MASU_UNROLL * stride;
+          const uint4 v = loaded[k];
+          if (next < vectors) loaded[k] = masu_load_streaming(body + next);
+          if (i < vectors) {
+            MASU_SET_CHANNEL(head + i * MASU_PER_VECTOR)
+            if (MASU_HALVES == 1) added += MASU_PER_VECTOR;
+            if (!MASU_REPEATS(v)) {
+              MASU_COUNT_PACKED(v)
+            } else if (v.x == hot_x && v.y == hot_y) {
+              if (MASU_HALVES == 1) added -= MASU_PER_VECTOR;
+              ++like_hot;
+            } else {
+              MASU_OF_REPEATED(v.x, v.y, 1u, MASU_ADD)
+            }
+          }
+        }
+      }
+#undef MASU_COUNT_BIN
+      barrier(CLK_LOCAL_MEM_FENCE);
+      if (again) break;
+      uint sum = 0;
+      for (uint w = lane; w < words; w += MASU_GROUP) sum += (table[w] & 65535) + (table[w] >> 16);
+      atomic_add(found, sum - added);
+      barrier(CLK_LOCAL_MEM_FENCE);
+      if (*found == 0) break;
+      barrier(CLK_LOCAL_MEM_FENCE);
+      MASU_CLEAR_TABLE
+      like_hot = 0;
+      again = true;
+    }
+    // Each set begins elsewhere, so that they do not wait for each other's additions.
+    const uint turn = (uint)((2 * set + side) * each / (2 * sets));
+    for (uint i = lane; i < each; i += MASU_GROUP) {
+      const uint w = i + turn < each ? i + turn : i + turn - each;
+      __global uint *lower = &totals[2 * (first_total + first_slot + w)];
+      move_counters(&table[w], lower, lower + 2 * each, 1);
+    }
+    const uint times = masu_sum_lanes(like_hot);
+    if (times != 0 && lane % MASU_SHUFFLE_LANES == 0) {
+#define MASU_ADD_HOT(bin, times) \
+  if ((bin)-first_slot < 2 * each) add_total(&totals[2 * (first_total + (bin))], times);
+      MASU_OF_REPEATED(hot_x, hot_y, (ulong)times, MASU_ADD_HOT)
+    }
+  } else {
+    const uint first_slot = member * each;
+#if MASU_ALL_HALVES && MASU_SPLIT == 2
+    const uint flip = first_slot == 0 ? 0 : 0x80008000u;
+#define MASU_COUNT_HALF(w)                                           \
+  {                                                                  \
+    const uint halves = (w) ^ flip;                                  \
+    if ((halves & 0x8000) == 0) atomic_inc(&table[halves & 0x7fff]); \
+    if (halves >> 31 == 0) atomic_inc(&table[halves >> 16]);         \
+  }
+#define MASU_COUNT_SHARE(v) MASU_COUNT_HALF(v.x) MASU_COUNT_HALF(v.y) MASU_COUNT_HALF(v.z) MASU_COUNT_HALF(v.w)
+#else
+#define MASU_COUNT_SHARE(v) MASU_COUNT_VECTOR(v)
+#endif
+#define MASU_COUNT_BIN(bin)                                   \
+  {                                                           \
+    const uint slot = MASU_CHANNEL + (bin)-first_slot;        \
+    if (slot < each) atomic_inc(&table[slot]);                \
+  }                                                           \
+  MASU_NEXT_CHANNEL
+    MASU_COUNT_EDGES
+    for (size_t begin = 2 * set * MASU_GROUP + lane; begin < vectors; begin += MASU_SHARE_UNROLL / 2 * stride) {
+      uint4 loaded[MASU_SHARE_UNROLL];
+      MASU_PRAGMA_UNROLL
+      for (int k = 0; k < MASU_SHARE_UNROLL; ++k) {
+        const size_t i = begin + k / 2 * stride + k % 2 * MASU_GROUP;
+        if (i < vectors) loaded[k] = masu_load_streaming(body + i);
+      }
+      MASU_PRAGMA_UNROLL
+      for (int k = 0; k < MASU_SHARE_UNROLL; ++k) {
+        const size_t i = begin + k / 2 * stride + k % 2 * MASU_GROUP;
+        if (i < vectors) {
+          const uint4 v = loaded[k];
+          MASU_SET_CHANNEL(head + i * MASU_PER_VECTOR)
+          MASU_COUNT_SHARE(v)
+        }
+      }
+    }
+#undef MASU_COUNT_BIN
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (uint w = lane; w < each; w += MASU_GROUP) {
+      if (table[w] != 0) add_total(&totals[2 * (first_total + first_slot + w)], table[w]);
+    }
+  }
+}
