@@ -110,6 +110,7 @@ std::vector<runtime::Define> Plan::defines(bool finishes) const {
     more.insert(more.end(), {{"MASU_QUICK", quick},
                              {"MASU_FINE", fine},
                              {"MASU_CLUSTER", cluster},
+                             {"MASU_LOOKS", looks},
                              {"MASU_FP64", fp64},
                              {"MASU_WORDS", words()},
                              {"MASU_VALUE_WORDS", value_words()},
@@ -150,7 +151,10 @@ int Plan::exponent(unsigned row) const noexcept {
 std::uint64_t Plan::shares(std::uint64_t rows, std::uint64_t count) const noexcept {
   if (waits(rows, count)) return cluster;
   const std::uint64_t room = std::max<std::uint64_t>(most_groups / std::max<std::uint64_t>(rows, 1), 1);
-  return std::clamp<std::uint64_t>(count / share, 1, room);
+  const std::uint64_t most = std::clamp<std::uint64_t>(count / share, 1, room);
+  // As few as take as many rounds of loads: none has much less to do than another.
+  const std::uint64_t loads = (count + most * share - 1) / (most * share);
+  return std::max<std::uint64_t>((count + loads * share - 1) / (loads * share), 1);
 }
 
 bool Plan::waits(std::uint64_t rows, std::uint64_t count) const noexcept {
@@ -179,9 +183,20 @@ unsigned Plan::team_bits(std::uint64_t rows, std::uint64_t count) const noexcept
   return std::min(whole, static_cast<unsigned>(std::bit_width(wanted)) - 1);
 }
 
+unsigned Plan::team_rounds(std::uint64_t rows, std::uint64_t count) const noexcept {
+  constexpr unsigned sub_group_bits = 5;  // MASU_SHUFFLE_LANES of the kernels, where they have them
+  const unsigned bits = team_bits(rows, count);
+  if (!quick || !gpu || bits > sub_group_bits) return 1;
+  const std::uint64_t at_a_time = most_groups * (group >> bits);
+  const auto most = std::uint64_t{1} << std::min(bits, 3U);
+  return static_cast<unsigned>(std::clamp<std::uint64_t>((rows + at_a_time - 1) / at_a_time, 1, most));
+}
+
 std::uint64_t Plan::team_groups(std::uint64_t rows, std::uint64_t count) const noexcept {
-  const std::uint64_t each = teams(rows, count);
-  return std::clamp<std::uint64_t>((rows + each - 1) / each, 1, most_groups);
+  const std::uint64_t each = teams(rows, count) * team_rounds(rows, count);
+  const std::uint64_t all = std::max<std::uint64_t>((rows + each - 1) / each, 1);
+  const std::uint64_t passes = (all + most_groups - 1) / most_groups;
+  return (all + passes - 1) / passes;
 }
 
 Plan make(const DeviceInfo& device, Dtype dtype, Inputs inputs, bool tries, bool fine) {
@@ -194,6 +209,7 @@ Plan make(const DeviceInfo& device, Dtype dtype, Inputs inputs, bool tries, bool
                                          : inputs == Inputs::values);
   plan.fine = plan.quick && fine;
   plan.cluster = plan.quick ? cluster_groups(device) : 1;
+  plan.looks = device.gpu ? 256 : 4096;  // some 100 microseconds: an atomic takes a GPU longer
   plan.table_rows = integer_rows;
   const bool two = inputs != Inputs::values;
   if (is_float(dtype)) {

@@ -96,8 +96,8 @@ inline bool result_of(const ulong *part, const ulong count, const ulong depth, c
                  precision, least, bits, found);
 }
 #else
-// A sum of doubles, which all elements and products are; that of their magnitudes; the greatest magnitude's bits; and the
-// least place that a bit of one can have, from which it follows whether all additions were exact.
+// A sum of doubles, which all elements and products are; that of their magnitudes; what tells of infinities and
+// NaNs; and the least place that a bit of an element can have, from which it follows whether all additions were exact.
 #define MASU_PART_WORDS 3
 #define MASU_START_PART  \
   double sum = 0;        \
@@ -222,19 +222,30 @@ MASU_INLINE void add_four(const uint *words, double *all_sum, double *all_error,
   add_four(all_x[k], &sum, &error, &squares, &square_error);
 #endif
 #elif MASU_INPUTS == 1
+// Magnitudes without the sign's bit, at the top of a word.
+#define MASU_SIGN_SHIFT (33 - 8 * MASU_ELEMENT_BYTES)
+#if MASU_ELEMENT_BYTES == 4
+// The sum of magnitudes tells of infinities and NaNs: it is less than the number of their exponent where there are none, but
+// for sums that f32 hardly has.
+#define MASU_NOTE_WORST(shifted)
+#define MASU_NO_NUMBERS(worst, size) ((size) >= 0x1p-768)
+#else
+#define MASU_NOTE_WORST(shifted) worst = max(worst, shifted);
+#define MASU_NO_NUMBERS(worst, size) ((worst) >> MASU_SIGN_SHIFT >= MASU_INFINITY_BITS)
+#endif
 #define MASU_ADD(bits, unused)                                                \
   {                                                                           \
     const MASU_BITS b = (bits);                                               \
-    const MASU_BITS magnitude = MASU_MAGNITUDE(b);                            \
-    worst = max(worst, magnitude);                                            \
-    lowest = min(lowest, magnitude - 1);                                      \
-    const double value = MASU_SMALL_DOUBLE(b);                     \
+    const uint shifted = (uint)b << MASU_SIGN_SHIFT;                          \
+    MASU_NOTE_WORST(shifted)                                                  \
+    lowest = min(lowest, shifted - 1);                                        \
+    const double value = MASU_SMALL_DOUBLE(b);                                \
     sum += value;                                                             \
     size += fabs(value);                                                      \
   }
 #define MASU_OF_SCALE(x) ((x) * MASU_SCALE)
 // The field of the double that is 2^52 times the unit of the lowest element.
-#define MASU_EXACT_FIELD(lowest) (MASU_PLACE((lowest) + 1) + (53 - MASU_FRACTION))
+#define MASU_EXACT_FIELD(lowest) (MASU_PLACE(((lowest) >> MASU_SIGN_SHIFT) + 1) + (53 - MASU_FRACTION))
 #else
 #define MASU_ADD(x_bits, y_bits)                                                               \
   {                                                                                            \
@@ -251,6 +262,7 @@ MASU_INLINE void add_four(const uint *words, double *all_sum, double *all_error,
     size += fabs(value);                                                                       \
   }
 #define MASU_OF_SCALE(x) (x)
+#define MASU_NO_NUMBERS(worst, size) ((worst) >= MASU_INFINITY_BITS)
 #if MASU_ELEMENT_BYTES == 4
 #define MASU_EXACT_FIELD(lowest) ((lowest) + (1023 + 52 - 2 * 149))
 #else
@@ -303,7 +315,7 @@ inline bool result_of(const ulong *part, const ulong count, const ulong depth, c
 #endif
 #else
   const double size = as_double(part[1]);
-  if ((uint)(part[2] >> 32) >= MASU_INFINITY_BITS) return false;
+  if (MASU_NO_NUMBERS((uint)(part[2] >> 32), size)) return false;
   const uint lowest = (uint)part[2];
   // All partial sums are multiples of the lowest bit, and less than 2^53 of them.
   const bool exact = lowest == UINT_MAX || size <= as_double((ulong)MASU_EXACT_FIELD(lowest) << 52);
