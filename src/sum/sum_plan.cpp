@@ -170,7 +170,9 @@ std::uint64_t Plan::groups(std::uint64_t rows, std::uint64_t count) const noexce
 
 unsigned Plan::part_words() const noexcept {
   if (!quick) return 0;
-  return !is_float(dtype) ? 2 : inputs == Inputs::both && fine ? 5 : 3;
+  if (!is_float(dtype)) return 2;
+  if (inputs == Inputs::both) return fine ? 5 : 3;
+  return inputs == Inputs::values ? 3 : 4;
 }
 
 unsigned Plan::team_bits(std::uint64_t rows, std::uint64_t count) const noexcept {
