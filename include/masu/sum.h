@@ -170,6 +170,8 @@ MASU_EXPORT SumResult standard_deviation(const Device& device, const ArrayView& 
 /// The exact sum of each column of a matrix in host memory, which lies row after row: rounded once to the data's dtype,
 /// f32 or f64. Runs on the CPU. `result` has `columns` elements of that dtype.
 MASU_EXPORT void sum_columns(const ArrayView& x, std::uint64_t columns, const MutableArrayView& result);
+/// The same of the means; the matrix has at least one row.
+MASU_EXPORT void mean_columns(const ArrayView& x, std::uint64_t columns, const MutableArrayView& result);
 
 /// Of device memory, where it is.
 MASU_EXPORT SumResult sum(const BufferBase& x, Dtype dtype, const SumOptions& options = {});

@@ -43,9 +43,20 @@ class Number {
     spare_.pop_back();
     *memory_->data() = 0;
   }
+  Number(const Number&) = delete;
+  Number& operator=(const Number&) = delete;
+  // Of a call that was interrupted or failed: work may still write to the memory, so that it is neither used again nor
+  // freed, which waits for the device.
+  ~Number() {
+    static auto& left = *new std::vector<Memory>;
+    if (memory_) left.push_back(std::move(*memory_));
+  }
   [[nodiscard]] std::uint64_t* data() const noexcept { return memory_->data(); }
   // Once no work uses it.
-  void keep() { spare_.push_back(std::move(*memory_)); }
+  void keep() {
+    spare_.push_back(std::move(*memory_));
+    memory_.reset();
+  }
 
  private:
   using Memory = masu::HostBuffer<std::uint64_t>;

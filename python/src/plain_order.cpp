@@ -23,6 +23,7 @@ namespace {
 
 using masu::Dtype;
 
+constexpr unsigned order_tells = has_both_zeros | has_other_nan;  // of what NumPy's sort does not keep the bits
 constexpr std::uint64_t short_elements = 16384;  // so little work that the GIL is kept
 
 // The axis along which a call works: all elements as one line where it is None.
@@ -117,7 +118,7 @@ PyObject* plain::sort(const Given& given) {
       nb::steal(PyObject_VectorcallMethod(along.flat ? flatten : copy, of, along.flat ? 1 : 2, nullptr));
   if (!result.is_valid()) return nullptr;
   // A copy has no gaps.
-  if (a->is_float() && unordered(dtype, data_of(result.ptr()), count) != 0) return nullptr;
+  if (a->is_float() && (unordered(dtype, data_of(result.ptr()), count) & order_tells) != 0) return nullptr;
   PyObject* const by[] = {result.ptr(), along.flat || values[1] == nullptr ? last : values[1], stable};
   PyObject* const done = PyObject_VectorcallMethod(sort, by, numpys.by_digits ? 3 : 2, nullptr);
   if (done == nullptr) return nullptr;
@@ -286,7 +287,7 @@ PyObject* plain::unique(const Given& given) {
   const bool sorted_fast = alone && (dtype == Dtype::f32 || dtype == Dtype::f64);
   const std::uint64_t count = a->count();
   if (count == 0 || count >= (sorted_fast ? numpy_sort(dtype, count).few : std::min(small_limit(), few)) ||
-      unordered(dtype, a->data, count) != 0) {
+      (unordered(dtype, a->data, count) & order_tells) != 0) {
     return nullptr;
   }
   static PyObject* const numpys = numpy_function("unique");

@@ -346,24 +346,33 @@ SumResult standard_deviation(const Device& device, const ArrayView& x, const Sum
   return of_host(Function::standard_deviation, device, x, x, options);
 }
 
-void sum_columns(const ArrayView& x, std::uint64_t columns, const MutableArrayView& result) {
+namespace {
+
+// `mean`: or the sums.
+void columns_of(std::string_view function, bool mean, const ArrayView& x, std::uint64_t columns,
+                const MutableArrayView& result) {
   if (x.dtype != Dtype::f32 && x.dtype != Dtype::f64) {
-    refuse(fmt::format("sum_columns: the dtype must be f32 or f64, got {}", to_string(x.dtype)));
+    refuse(fmt::format("{}: the dtype must be f32 or f64, got {}", function, to_string(x.dtype)));
   }
-  call::check_dtype("sum_columns", x.dtype, result.dtype);
+  call::check_dtype(function, x.dtype, result.dtype);
   if (columns == 0 || x.count % columns != 0) {
-    refuse(fmt::format("sum_columns: columns must be >= 1 and divide the {} elements, got {}", x.count, columns));
+    refuse(
+        fmt::format("{}: columns must be >= 1 and divide the {} elements, got {}", function, x.count, columns));
   }
   if (result.count != columns) {
-    refuse(fmt::format("sum_columns: the result must have {} elements, got {}", columns, result.count));
+    refuse(fmt::format("{}: the result must have {} elements, got {}", function, columns, result.count));
   }
   const std::uint64_t rows = x.count / columns;
+  if (mean && rows == 0) refuse(fmt::format("{}: needs at least one element, got 0", function));
+  const std::uint64_t divisor = mean ? rows : 1;
   const auto all = [&]<class T>(const T* from, T* to) {
     constexpr std::uint64_t task_columns = 512;
     constexpr std::uint64_t threads_pay = std::uint64_t{1} << 16;
     const auto some = [&](std::uint64_t first, std::uint64_t end) {
       std::vector<std::uint8_t> sure(end - first);
-      if (cpu::quick_arithmetic()) cpu::quick_columns(from, rows, columns, first, end, to + first, sure.data());
+      if (cpu::quick_arithmetic() && divisor >> 52 == 0) {
+        cpu::quick_columns(from, rows, columns, first, end, divisor, to + first, sure.data());
+      }
       std::vector<T> column;
       for (std::uint64_t c = first; c < end; ++c) {
         if (sure[c - first] != 0) continue;
@@ -371,7 +380,8 @@ void sum_columns(const ArrayView& x, std::uint64_t columns, const MutableArrayVi
         for (std::uint64_t row = 0; row < rows; ++row) column[row] = from[row * columns + c];
         Totals totals;
         cpu::add_totals(x.dtype, {.values = true}, column.data(), column.data(), rows, totals);
-        to[c] = static_cast<T>(fixed::sum_of(fixed::Part(totals.values), x.dtype));
+        const fixed::Part sum(totals.values);
+        to[c] = static_cast<T>(mean ? fixed::mean_of(sum, rows, x.dtype) : fixed::sum_of(sum, x.dtype));
       }
     };
     if (x.count < threads_pay) return some(0, columns);
@@ -381,6 +391,15 @@ void sum_columns(const ArrayView& x, std::uint64_t columns, const MutableArrayVi
   };
   if (x.dtype == Dtype::f32) all(static_cast<const float*>(x.data), static_cast<float*>(result.data));
   else all(static_cast<const double*>(x.data), static_cast<double*>(result.data));
+}
+
+}  // namespace
+
+void sum_columns(const ArrayView& x, std::uint64_t columns, const MutableArrayView& result) {
+  columns_of("sum_columns", false, x, columns, result);
+}
+void mean_columns(const ArrayView& x, std::uint64_t columns, const MutableArrayView& result) {
+  columns_of("mean_columns", true, x, columns, result);
 }
 
 SumResult sum(const BufferBase& x, Dtype dtype, const SumOptions& options) {
