@@ -153,7 +153,7 @@ std::uint64_t Plan::shares(std::uint64_t rows, std::uint64_t count) const noexce
   const std::uint64_t room = std::max<std::uint64_t>(most_groups / std::max<std::uint64_t>(rows, 1), 1);
   const std::uint64_t most = std::clamp<std::uint64_t>(count / share, 1, room);
   // As few as take as many rounds of loads: none has much less to do than another.
-  const std::uint64_t loads = (count + most * share - 1) / (most * share);
+  const std::uint64_t loads = std::max<std::uint64_t>((count + most * share - 1) / (most * share), 1);
   return std::max<std::uint64_t>((count + loads * share - 1) / (loads * share), 1);
 }
 
