@@ -190,6 +190,7 @@ PyObject* numpy_function(const char* name) {
 
 void register_functions(nb::module_& m) {
   m.def("with_plain_calls", with_plain_calls, nb::arg("function"));
+  m.def("stays_here", stays_here, nb::arg("count"));
 }
 
 }  // namespace masu_python

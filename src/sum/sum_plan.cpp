@@ -211,7 +211,7 @@ Plan make(const DeviceInfo& device, Dtype dtype, Inputs inputs, bool tries, bool
                                          : inputs == Inputs::values);
   plan.fine = plan.quick && fine;
   plan.cluster = plan.quick ? cluster_groups(device) : 1;
-  plan.looks = device.gpu ? 256 : 4096;  // some 100 microseconds: an atomic takes a GPU longer
+  plan.looks = device.gpu ? 256 : 1024;  // some 100 microseconds, and 10
   plan.table_rows = integer_rows;
   const bool two = inputs != Inputs::values;
   if (is_float(dtype)) {
