@@ -32,6 +32,7 @@ constexpr std::array<std::string_view, 9> finished_float_files = {
 constexpr std::array<std::string_view, 9> finished_integer_files = {
     elements_file, totals_file, number_file, sum_file, integers_file, finish_file, certain_file, quick_file, rows_file};
 constexpr unsigned digit_bits = 16;
+constexpr unsigned loads_a_row = 4;  // turns of loads of a work-item for each of very many rows
 constexpr unsigned integer_rows = 12;  // of 192 bits
 
 // Floats of a dtype: what place 0 stands for, the places that there are (with those of infinities), and the bits of a
@@ -152,9 +153,11 @@ std::uint64_t Plan::shares(std::uint64_t rows, std::uint64_t count) const noexce
   if (waits(rows, count)) return cluster;
   const std::uint64_t room = std::max<std::uint64_t>(most_groups / std::max<std::uint64_t>(rows, 1), 1);
   const std::uint64_t most = std::clamp<std::uint64_t>(count / share, 1, room);
-  // As few as take as many rounds of loads: none has much less to do than another.
-  const std::uint64_t loads = std::max<std::uint64_t>((count + most * share - 1) / (most * share), 1);
-  return std::max<std::uint64_t>((count + loads * share - 1) / (loads * share), 1);
+  // As few as have as many loads to do as these, in whole turns of those in flight: none has much less to do than another.
+  const std::uint64_t once = std::uint64_t{group} * (16 / size_of(dtype));
+  std::uint64_t loads = std::max<std::uint64_t>((count + most * once - 1) / (most * once), 1);
+  if (loads > unroll) loads = (loads + unroll - 1) / unroll * unroll;
+  return std::max<std::uint64_t>((count + loads * once - 1) / (loads * once), 1);
 }
 
 bool Plan::waits(std::uint64_t rows, std::uint64_t count) const noexcept {
@@ -178,10 +181,13 @@ unsigned Plan::part_words() const noexcept {
 unsigned Plan::team_bits(std::uint64_t rows, std::uint64_t count) const noexcept {
   const unsigned whole = static_cast<unsigned>(std::bit_width(group)) - 1;
   if (!quick) return whole;
-  // Some vectors for each work-item, fewer where there would be too few of them for the device.
+  // Many vectors for each work-item, fewer where there would be too few of them for the device.
   const std::uint64_t vectors = count * size_of(dtype) / 16;
-  const bool many = rows * (vectors / unroll + 1) >= most_groups * group;
-  const std::uint64_t wanted = std::max<std::uint64_t>(vectors / (many ? unroll : 1), gpu ? 32 : 1);
+  const auto fill_the_device = [&](std::uint64_t each) { return rows * (vectors / each + 1) >= most_groups * group; };
+  const std::uint64_t most = std::uint64_t{unroll} * loads_a_row;
+  const bool many = fill_the_device(most);
+  const std::uint64_t each = many ? most : fill_the_device(unroll) ? unroll : 1;
+  const std::uint64_t wanted = std::max<std::uint64_t>(vectors / each, !gpu ? 1 : many ? 8 : 32);
   return std::min(whole, static_cast<unsigned>(std::bit_width(wanted)) - 1);
 }
 
@@ -233,7 +239,7 @@ Plan make(const DeviceInfo& device, Dtype dtype, Inputs inputs, bool tries, bool
   plan.steps = is_float(dtype) ? std::max(additions / a_step / plan.unroll * plan.unroll, 1U) : integer_steps;
   plan.groups_a_unit = shape.groups_a_unit;
   plan.most_groups = std::uint64_t{std::max(1U, device.compute_units)} * plan.groups_a_unit;
-  plan.share = std::uint64_t{plan.group} * plan.unroll * per_vector;
+  plan.share = std::uint64_t{plan.group} * std::max(plan.unroll / 4, 1U) * per_vector;
   return plan;
 }
 

@@ -169,7 +169,7 @@ inline void leave_part(MASU_PARAMETERS, const size_t unit, __global ulong *kept,
   }
 }
 
-// Puts the parts of a row together, and stores what is certain if it `stores`; told[1]: whether nothing is. `depth`: the
+// Puts the parts of a row together, and stores what is certain if it `stores`; told[1], of the first work-item: whether nothing is. `depth`: the
 // most additions that an element has gone through. The parts may have come in the same launch.
 inline void join_row(MASU_PARAMETERS, MASU_RESULT_PARAMETERS, const size_t row, const bool stores, const ulong depth,
                      __global const volatile ulong *kept, __local ulong *parts, __local uint *told) {
@@ -194,7 +194,6 @@ inline void join_row(MASU_PARAMETERS, MASU_RESULT_PARAMETERS, const size_t row, 
     }
     told[1] = sure ? 0 : 1;
   }
-  barrier(CLK_LOCAL_MEM_FENCE);
 }
 #endif
 
@@ -237,16 +236,20 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void sum_shared(
   // A loop and no condition, as above.
   for (uint l = 0; l < last; ++l) {
     join_row(MASU_ARGUMENTS, MASU_RESULT_ARGUMENTS, row, true, depth, MASU_KEPT, parts, told);
+    // What is certain is told at once; else the totals come first.
+    if (get_local_id(0) == 0 && told[1] == 0) atomic_xchg(MASU_DECIDED(row), MASU_SURE);
+    barrier(CLK_LOCAL_MEM_FENCE);
     clear_row(totals + totals_at / 4 + row * MASU_ROW_WORDS, told[1] != 0 ? MASU_ROW_WORDS : 0);
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-    if (get_local_id(0) == 0) {
+    if (get_local_id(0) == 0 && told[1] != 0) {
       mem_fence(CLK_GLOBAL_MEM_FENCE);
-      atomic_xchg(MASU_DECIDED(row), told[1] != 0 ? MASU_UNSURE : MASU_SURE);
+      atomic_xchg(MASU_DECIDED(row), MASU_UNSURE);
     }
   }
   if (last == 0 && get_local_id(0) == 0) {
+    __global const volatile uint *decision = MASU_DECIDED(row);
     uint decided = 0;
-    for (uint looks = 0; looks < MASU_LOOKS && decided == 0; ++looks) decided = atomic_or(MASU_DECIDED(row), 0u);
+    for (uint looks = 0; looks < MASU_LOOKS && decided == 0; ++looks) decided = *decision;
     mem_fence(CLK_GLOBAL_MEM_FENCE);
     told[1] = decided == MASU_UNSURE ? 1 : 0;
   }
