@@ -292,6 +292,10 @@ Pending<void> into(Function function, Stream& stream, const BufferBase& x, const
     return {stream.record(), [] {}};
   }
   const SumsOnDevice sums(device, rule, options.rows, row);
+  if (options.zeros != nullptr) {
+    const std::uint64_t words = options.rows * sizeof(std::uint32_t);
+    call::check_workspace(rule.name(), *options.zeros, device, words, {&x, &y, &results, options.workspace}, "zeros");
+  }
   const std::uint64_t temporary = call::aligned(sums.bytes());
   const auto memory = std::make_shared<Buffer<std::byte>>(
       call::take_workspace(rule.name(), options.workspace, device, temporary + status_bytes, {&x, &y, &results}));
@@ -299,7 +303,8 @@ Pending<void> into(Function function, Stream& stream, const BufferBase& x, const
   const BufferBase& status = options.status != nullptr ? *options.status : own_status;
   if (options.status != nullptr) call::clear(stream, status, 0, sizeof(std::uint32_t));  // nobody reads its own
   sums.enqueue(stream,
-               {x, x.byte_offset(), y, y.byte_offset(), results, results.byte_offset(), status, status.byte_offset()},
+               {x, x.byte_offset(), y, y.byte_offset(), results, results.byte_offset(), status, status.byte_offset(),
+                options.zeros},
                *memory);
   return {stream.record(), [memory] {}};
 }

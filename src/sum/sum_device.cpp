@@ -181,13 +181,22 @@ std::vector<Event> SumsOnDevice::enqueue(Stream& stream, const Data& data, const
   // The most additions that an element goes through.
   const std::uint64_t depth = count_ / (shares * plan.group) + 2 * (16 / size_of(rule_.dtype)) +
                               2 * static_cast<unsigned>(std::bit_width(plan.group)) + shares / plan.group + 4;
-  const bool waits = plan.waits(rows_, count_);
-  if (!waits) {
-    const std::uint64_t first = plan.quick ? flags_at() : 0;
+  constexpr std::uint64_t told = 3;  // words
+  call::Arguments joining(parts_at, depth);
+  if (plan.waits(rows_, count_)) {
+    finish("sum_clusters", rows_ * shares, joining, told);
+    return launches;
+  }
+  // Where the parts that are left are counted, and what is decided behind them.
+  const std::uint64_t left = flags_at() + 3 * rows_ * sizeof(std::uint32_t);
+  const bool kept = data.zeros != nullptr && zeros() != 0;
+  if (!kept) {
+    const std::uint64_t first = plan.quick ? left : 0;
     call::clear(stream, workspace, first, this->parts_at() - first);
   }
-  constexpr std::uint64_t told = 3;  // words
-  finish(waits ? "sum_clusters" : "sum_shared", rows_ * shares, call::Arguments(parts_at, depth), told);
+  joining.add(kept ? call::Arguments(call::At{*data.zeros, data.zeros->byte_offset()})
+                   : call::Arguments(call::At{workspace, begin + left}));
+  finish("sum_shared", rows_ * shares, joining, told);
   return launches;
 }
 

@@ -168,6 +168,33 @@ TEST_P(SumResults, ManyRows) {
             means);
 }
 
+// Memory of zeros in place of a fill: it is left so.
+TEST_P(SumResults, ZerosAreLeft) {
+  constexpr std::size_t count = (std::size_t{1} << 19) + 3;
+  const Buffer<std::uint32_t> zeros = device.upload(std::vector<std::uint32_t>(64));
+  const Buffer<std::byte> workspace(device, std::max<std::uint64_t>(sum_workspace(device, Dtype::f32, 2 * count, {.rows = 2}), 16));
+  SumOptions options{.rows = 2, .result = Dtype::f32, .workspace = &workspace, .zeros = &zeros};
+  std::uint32_t status = 77;
+  for (const std::string name : {"uniform", "cancelling", "uniform"}) {
+    const Buffer<float> x = device.upload(sum_data<float>(name, 2 * count));
+    EXPECT_EQ(left(Dtype::f32, 2, status,
+                   [&](Stream& stream, const BufferBase& results, const BufferBase& /*word*/) {
+                     return sum(stream, x, Dtype::f32, results, options);
+                   }),
+              returned(sum(x, Dtype::f32, {.rows = 2, .result = Dtype::f32}), Dtype::f32))
+        << name;
+    EXPECT_EQ(zeros.read(), std::vector<std::uint32_t>(64));
+  }
+  const Buffer<float> x = device.upload(std::vector<float>(4, 1.0F));
+  const Buffer<double> result(device, 2);
+  Stream stream(device);
+  const Buffer<std::uint32_t> one = zeros.slice(0, 1);
+  options = {.rows = 2, .zeros = &one};
+  if (device.kind() == DeviceKind::cpu) return;
+  MASU_EXPECT_ERROR(sum(stream, x, Dtype::f32, result, options).get(), invalid_argument,
+                    "sum: zeros must be at least 8 bytes, got 4");
+}
+
 // Rows that several work-groups share, whose parts are put together.
 TEST_P(SumResults, LongRows) {
   constexpr std::size_t count = (std::size_t{1} << 21) + 8;

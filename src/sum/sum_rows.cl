@@ -8,7 +8,8 @@
 //   last one rounds. The others are there for as long as they look for the last one's decision, MASU_LOOKS times: that many
 //   hands make light work, but none is needed, so no work-group depends on another's progress.
 // - sum_clusters: the same where the work-groups of a row may wait for each other.
-// Memory that is to be zeros before: of sum_shared the five words of a row, and without MASU_QUICK its totals.
+// Memory that is to be zeros before: of sum_shared the words that count a row's parts, which it leaves as zeros; without
+// MASU_QUICK the row's totals and other words in their place.
 //
 // Defines beside those in front, given by sum_plan.cpp:
 // - MASU_CLUSTER     work-groups of a row that may wait for each other; 1: there are none
@@ -65,18 +66,23 @@ MASU_INLINE void join_parts(ulong *part, const uint team_bits, __local ulong *pa
 #endif
 
 // What a row that work-groups share has beside its totals, a word each, `rows` apart: the kinds of what is not finite; the
-// shares that are added exactly; those that were taken for that; the parts that are left; what was decided.
+// shares that are added exactly; those that were taken for that; perhaps the parts that are left; what was decided.
 #define MASU_KINDS(row) (totals + flags_at / 4 + (row))
 #define MASU_ADDED(row) (MASU_KINDS(row) + rows)
 #define MASU_TAKEN(row) (MASU_KINDS(row) + 2 * rows)
-#define MASU_LEFT(row) (MASU_KINDS(row) + 3 * rows)
 #define MASU_DECIDED(row) (MASU_KINDS(row) + 4 * rows)
-#define MASU_SURE 1u
-#define MASU_UNSURE 2u
+// The next decision, which differs from any that was there before.
+#define MASU_DECISION(before, unsure) (((before) | 1u) + 1u + (unsure))
 
-// A row's exact totals, `words` words, are zeros before they are added to.
-inline void clear_row(__global uint *row_totals, const uint words) {
-  for (uint i = (uint)get_local_id(0); i < words; i += MASU_GROUP) row_totals[i] = 0;
+// Exact totals of a row, and what is counted beside them, are zeros before they are added to. By one work-group, or by none.
+inline void clear_row(__global uint *row_totals, __global uint *kinds, __global uint *added, __global uint *taken,
+                      const bool clears) {
+  for (uint i = (uint)get_local_id(0); i < (clears ? MASU_ROW_WORDS : 0); i += MASU_GROUP) row_totals[i] = 0;
+  if (clears && get_local_id(0) == 0) {
+    *kinds = 0;
+    *added = 0;
+    *taken = 0;
+  }
 }
 
 // 2^team_bits work-items share a row, and take `rounds` of them: more than one only where a team is no more than a sub-group,
@@ -137,11 +143,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void sum_rows(
       __global uint *own_totals = totals + totals_at / 4 + get_group_id(0) * MASU_ROW_WORDS;
       __global uint *own_kinds = totals + flags_at / 4 + get_group_id(0);
       __global uint *own_added = own_kinds + get_num_groups(0);
-      clear_row(own_totals, MASU_ROW_WORDS);
-      if (me == 0) {
-        *own_kinds = 0;
-        *own_added = 0;
-      }
+      clear_row(own_totals, own_kinds, own_added, own_added, true);
       barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
       add_and_finish(x, x_at, y, y_at, count, rows, 1, begin + unsure[1 + u], table, own_totals, own_kinds, own_added,
                      what, divisor, precision, least, bits, results, results_at, status, status_at, digits, words, value,
@@ -222,36 +224,42 @@ inline void add_shares(MASU_PARAMETERS, MASU_RESULT_PARAMETERS, const size_t row
 // parts_at: where the parts of the work-groups lie, behind the totals.
 #define MASU_KEPT ((__global ulong *)(totals + parts_at / 4))
 
+// left_at: where the parts of each row that are left are counted.
 __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void sum_shared(
-    MASU_PARAMETERS, MASU_RESULT_PARAMETERS, const ulong parts_at, const ulong depth, __local uint *table,
-    MASU_FINISH_PARAMETERS, __local ulong *parts, __local uint *told) {
+    MASU_PARAMETERS, MASU_RESULT_PARAMETERS, const ulong parts_at, const ulong depth, __global uint *left,
+    const ulong left_at, __local uint *table, MASU_FINISH_PARAMETERS, __local ulong *parts, __local uint *told) {
   MASU_LOCAL_POINTER(ulong, parts);  // MASU_PART_WORDS * MASU_GROUP with MASU_QUICK
   MASU_LOCAL_POINTER(uint, told);    // 3
   const size_t unit = get_group_id(0);
   const size_t row = MASU_ROW_OF(unit);
-  if (get_local_id(0) == 0) told[1] = 1;
+  const bool first = get_local_id(0) == 0;
+  if (first) told[1] = 1;
 #if MASU_QUICK
+  __global volatile uint *decision = MASU_DECIDED(row);
+  const uint before = *decision;  // comes before the last part
   leave_part(MASU_ARGUMENTS, unit, MASU_KEPT, parts);
-  const uint last = is_last(MASU_LEFT(row), shares, told) ? 1 : 0;
+  __global uint *row_left = left + left_at / 4 + row;
+  const uint last = is_last(row_left, shares, told) ? 1 : 0;
   // A loop and no condition, as above.
   for (uint l = 0; l < last; ++l) {
+    if (first) *row_left = 0;
     join_row(MASU_ARGUMENTS, MASU_RESULT_ARGUMENTS, row, true, depth, MASU_KEPT, parts, told);
     // What is certain is told at once; else the totals come first.
-    if (get_local_id(0) == 0 && told[1] == 0) atomic_xchg(MASU_DECIDED(row), MASU_SURE);
+    if (first && told[1] == 0) atomic_xchg(decision, MASU_DECISION(before, 0u));
     barrier(CLK_LOCAL_MEM_FENCE);
-    clear_row(totals + totals_at / 4 + row * MASU_ROW_WORDS, told[1] != 0 ? MASU_ROW_WORDS : 0);
+    clear_row(totals + totals_at / 4 + row * MASU_ROW_WORDS, MASU_KINDS(row), MASU_ADDED(row), MASU_TAKEN(row),
+              told[1] != 0);
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-    if (get_local_id(0) == 0 && told[1] != 0) {
+    if (first && told[1] != 0) {
       mem_fence(CLK_GLOBAL_MEM_FENCE);
-      atomic_xchg(MASU_DECIDED(row), MASU_UNSURE);
+      atomic_xchg(decision, MASU_DECISION(before, 1u));
     }
   }
-  if (last == 0 && get_local_id(0) == 0) {
-    __global const volatile uint *decision = MASU_DECIDED(row);
-    uint decided = 0;
-    for (uint looks = 0; looks < MASU_LOOKS && decided == 0; ++looks) decided = *decision;
+  if (last == 0 && first) {
+    uint decided = before;
+    for (uint looks = 0; looks < MASU_LOOKS && decided == before; ++looks) decided = *decision;
     mem_fence(CLK_GLOBAL_MEM_FENCE);
-    told[1] = decided == MASU_UNSURE ? 1 : 0;
+    told[1] = decided != before && (decided & 1u) != 0 ? 1 : 0;
   }
 #endif
   add_shares(MASU_ARGUMENTS, MASU_RESULT_ARGUMENTS, row, table, MASU_FINISH_ARGUMENTS, told);
@@ -267,12 +275,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) MASU_CLUSTERS(MASU_CLU
   const size_t row = MASU_ROW_OF(unit);
   const bool first = unit == row * shares;
   leave_part(MASU_ARGUMENTS, unit, MASU_KEPT, parts);
-  clear_row(totals + totals_at / 4 + row * MASU_ROW_WORDS, first ? MASU_ROW_WORDS : 0);
-  if (first && get_local_id(0) == 0) {
-    *MASU_KINDS(row) = 0;
-    *MASU_ADDED(row) = 0;
-    *MASU_TAKEN(row) = 0;
-  }
+  clear_row(totals + totals_at / 4 + row * MASU_ROW_WORDS, MASU_KINDS(row), MASU_ADDED(row), MASU_TAKEN(row), first);
   masu_cluster_barrier();
   join_row(MASU_ARGUMENTS, MASU_RESULT_ARGUMENTS, row, first, depth, MASU_KEPT, parts, told);
   add_shares(MASU_ARGUMENTS, MASU_RESULT_ARGUMENTS, row, table, MASU_FINISH_ARGUMENTS, told);
